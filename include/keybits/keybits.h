@@ -1,0 +1,440 @@
+/* keybits: keypoints in, bits out.
+ *
+ * A small library for learned binary local image descriptors (BAD, BAG and HashSIFT), and for the road around them:
+ *
+ *     image -> keypoints -> descriptors -> matches -> geometry
+ *
+ * This header is the whole interface and its manual. It compiles as C99 and as C++.
+ *
+ * Rules that hold everywhere
+ *   Ownership   The caller owns every input and every output buffer. What a kb_*_create or kb_*_load gives is given back
+ *               with the matching kb_*_free, which takes NULL too.
+ *   Threads     A kb_model is immutable: any number of threads may share one. A kb_workspace belongs to one call at a
+ *               time. There is no hidden global state. The library starts no thread unless it is handed a kb_parallel.
+ *   Errors      Every function that can fail returns a kb_status. Nothing prints, aborts or sets errno. When a call
+ *               fails, its outputs hold nothing of use, and its inputs are untouched.
+ *   NULL        Pointers may be NULL only where the comment says so; elsewhere NULL gives KB_E_ARGUMENT. A pointer to
+ *               zero elements may always be NULL.
+ *   Options     An options struct starts with its own size (set it with KB_INIT), and zero in a field means its default.
+ *   Same bits   The same model and input give the same bits on every machine, instruction set, compiler and number of
+ *               threads. A change of bits is a new model id (kb_model_info.id).
+ *
+ * Conventions
+ *   Pixel (0,0) is the centre of the first pixel; x goes right, y goes down. A keypoint's size is a diameter in pixels.
+ *   Its angle is in degrees, clockwise on the screen; a negative angle (-1 by custom) means "none" and is taken as 0.
+ *   Bit 7 of byte 0 is the first bit of a descriptor.
+ */
+#ifndef KEYBITS_H
+#define KEYBITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KB_VERSION_MAJOR 0
+#define KB_VERSION_MINOR 1
+#define KB_VERSION_PATCH 0
+#define KB_VERSION_STRING "0.1.0"
+
+#if defined(_WIN32) && defined(KB_SHARED)
+#  ifdef KB_BUILDING
+#    define KB_API __declspec(dllexport)
+#  else
+#    define KB_API __declspec(dllimport)
+#  endif
+#elif defined(__GNUC__)
+#  define KB_API __attribute__((visibility("default")))
+#else
+#  define KB_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------ status, version */
+
+/* Numbers are pinned: a released code never changes its meaning. */
+typedef enum kb_status {
+    KB_OK = 0,
+    KB_E_ARGUMENT = -1,    /* NULL where it is not allowed, or a value out of its range */
+    KB_E_MEMORY = -2,      /* an allocation failed */
+    KB_E_IMAGE = -3,       /* not a usable image view: no pixels, zero or negative side, stride too small, too large */
+    KB_E_UNKNOWN = -4,     /* no built-in model, preset or detector of that name */
+    KB_E_NO_TABLE = -5,    /* a built-in model of that name is planned, but this build holds no table for it */
+    KB_E_FORMAT = -6,      /* model file: not a keybits model, or one from a newer version */
+    KB_E_TRUNCATED = -7,   /* model file: it ends too early */
+    KB_E_CHECKSUM = -8,    /* model file: damaged */
+    KB_E_TABLE = -9,       /* model tables: a value is out of its range */
+    KB_E_KIND = -10,       /* the model cannot do that, such as float rows from a binary model */
+    KB_E_SPACE = -11       /* the output buffer is too small */
+} kb_status;
+
+/* One plain English sentence, never NULL, for any number. */
+KB_API const char *kb_status_string(kb_status status);
+
+/* The version of the library in use, "major.minor.patch". */
+KB_API const char *kb_version(void);
+
+/* More about a failure than its code: a sentence that names the row or value at fault. */
+typedef struct kb_error {
+    char text[192];
+} kb_error;
+
+/* Sets a struct to zero and its size field, if it has one: kb_describe_options o; KB_INIT(o); */
+#define KB_INIT(s)                                              \
+    do {                                                        \
+        unsigned char *kb_p_ = (unsigned char *)&(s);           \
+        size_t kb_i_;                                           \
+        for (kb_i_ = 0; kb_i_ < sizeof(s); kb_i_++) kb_p_[kb_i_] = 0; \
+        (s).struct_size = (uint32_t)sizeof(s);                  \
+    } while (0)
+
+/* ------------------------------------------------------------------------------------------- images and keypoints */
+
+typedef enum kb_format {
+    KB_GRAY8 = 0,
+    KB_GRAY16 = 1 /* native byte order; see kb_image.white */
+} kb_format;
+
+/* A borrowed view of a gray image. Width and height from 1 to 65535; stride is the distance between rows in bytes, at
+ * least width x bytes per pixel (16-bit rows must start at even addresses).
+ * 16-bit pixels become 8 bits by v8 = min(255, (v x 255 + white / 2) / white), where white is the value that turns into
+ * 255: 4095 for a 12-bit sensor; 0 means 65535. */
+typedef struct kb_image {
+    const void *data;
+    int32_t width, height;
+    ptrdiff_t stride;
+    kb_format format;
+    int32_t white;
+} kb_image;
+
+/* The same seven fields in the same order as cv::KeyPoint, so that an array of one is an array of the other. */
+typedef struct kb_keypoint {
+    float x, y;
+    float size;     /* diameter, px */
+    float angle;    /* degrees, clockwise on screen; negative: none */
+    float response; /* strength, more is better */
+    int32_t octave; /* the detector's note about scale; describing does not use it */
+    int32_t class_id;
+} kb_keypoint;
+
+/* ---------------------------------------------------------------------------------------------- threads, workspace */
+
+/* How the library asks for parallel work: run(self, count, task, context) must call task(context, i) once for every i
+ * from 0 to count - 1, in any order and on any threads, and return when all are done. The library never calls run from
+ * inside a task. Results do not depend on how the tasks are spread. */
+typedef struct kb_parallel {
+    void (*run)(void *self, int32_t count, void (*task)(void *context, int32_t index), void *context);
+    void *self;
+    int32_t threads; /* how many tasks may run at once; the library makes about this many pieces of work. 1 or more. */
+} kb_parallel;
+
+/* A small pool of threads that implements kb_parallel. threads: 1 to 256, or 0 for one a processor. One run at a time:
+ * a pool must not be shared by threads that work at the same time. The builder of the library may leave the pool out
+ * (KB_NO_THREADS), then everything runs on the calling thread. */
+typedef struct kb_pool kb_pool;
+KB_API kb_status kb_pool_create(int32_t threads, kb_pool **out);
+KB_API void kb_pool_free(kb_pool *pool);
+/* The view of the pool that goes into options; lives as long as the pool. NULL gives NULL, which means "no threads". */
+KB_API const kb_parallel *kb_pool_parallel(kb_pool *pool);
+
+/* Memory that calls use and keep for the next call, so that after the first frame nothing is allocated. Every function
+ * that takes one also takes NULL and then allocates for itself. Never share one between calls that run at once. */
+typedef struct kb_workspace kb_workspace;
+KB_API kb_status kb_workspace_create(kb_workspace **out);
+KB_API void kb_workspace_free(kb_workspace *workspace);
+/* Bytes held now. NULL gives 0. */
+KB_API size_t kb_workspace_bytes(const kb_workspace *workspace);
+
+/* ---------------------------------------------------------------------------------------------------------- models */
+
+typedef enum kb_kind {
+    KB_BAD = 1,      /* differences of mean gray in two boxes, against a threshold */
+    KB_BAG = 2,      /* the same over planes of oriented gradient (docs/bag.md) */
+    KB_HASHSIFT = 3, /* the signs of a linear map of SIFT (docs/hashsift.md) */
+    KB_SIFT = 4,     /* SIFT itself: 128 bytes, or 128 floats by kb_describe_float */
+    KB_ROOTSIFT = 5  /* its square root under the L1 norm: 128 bytes or 128 floats */
+} kb_kind;
+
+/* Where boxes are measured. */
+typedef enum kb_sampler {
+    KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 first (docs/sampling.md). Better; the default. */
+    KB_SAMPLER_IMAGE = 1  /* in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for bit. BAD only */
+} kb_sampler;
+
+#define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
+#define KB_MAX_BITS 1024
+#define KB_MAX_RADIUS 7   /* a box has (2 radius + 1)^2 samples */
+#define KB_PLANES 9       /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
+#define KB_SIFT_VALUES 128
+
+/* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
+ * Centres are patch coordinates, 0 to 31, and a box must lie inside 0..31; radius 0 to KB_MAX_RADIUS. BAD uses channel 0
+ * only. Thresholds are in gray levels (channel 0) or in units of a normalised plane (docs/bag.md), -256 to 256. */
+typedef struct kb_box_pair {
+    uint8_t channel1, x1, y1, radius1;
+    uint8_t channel2, x2, y2, radius2;
+    float threshold;
+} kb_box_pair;
+
+/* What a model is made of. For kb_model_create, and for looking into a model. */
+typedef struct kb_model_spec {
+    uint32_t struct_size;
+    kb_kind kind;
+    kb_sampler sampler;
+    int32_t bits;             /* binary kinds: a multiple of 8, 8 to KB_MAX_BITS. Others: 0. */
+    float support;            /* patch width = preset scale x keypoint size x support; 0.1 to 10; 0 means 1 */
+    const char *name;         /* UTF-8 without control characters, 1 to 63 bytes */
+    const char *text;         /* how it was learned, free text, up to 65535 bytes; NULL: empty */
+    const kb_box_pair *boxes; /* BAD, BAG: `bits` of them */
+    const int8_t *weights;    /* HashSIFT: bits x 128, row major, over the 128 SIFT bytes */
+    const int32_t *bias;      /* HashSIFT: `bits` of them, -2^30 to 2^30. Bit = (sum of weight x value) + bias > 0. */
+    int32_t root;             /* HashSIFT: 1 takes RootSIFT bytes instead of SIFT bytes */
+} kb_model_spec;
+
+typedef struct kb_model kb_model;
+
+/* Makes a model out of tables, which are copied. error may be NULL. */
+KB_API kb_status kb_model_create(const kb_model_spec *spec, kb_model **out, kb_error *error);
+
+/* Reads a model file (docs/model-format.md) from memory; data is not needed afterwards. error may be NULL. */
+KB_API kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error);
+
+/* Writes a model as a file into buffer. *size receives the bytes needed; with buffer NULL nothing else happens, with
+ * capacity too small the result is KB_E_SPACE. */
+KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, size_t *size);
+
+/* A built-in model: "bad256", "bad512", "bag256", "bag512", "hashsift256", "hashsift512", "sift", "rootsift".
+ * KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without. */
+KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
+
+/* The names that kb_model_builtin knows, index from 0; NULL past the last. *available (may be NULL) receives 1 when this
+ * build holds its table. */
+KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
+
+KB_API void kb_model_free(kb_model *model);
+
+/* Everything in the model. Pointers in it live as long as the model. id names the bits: it is a hash of all that
+ * decides them (not of name and text). row_bytes is the length of a descriptor row; row_floats is 128 for SIFT and
+ * RootSIFT and 0 otherwise. planes has bit c set when channel c is used. distinct_boxes counts different boxes. */
+typedef struct kb_model_info {
+    uint32_t struct_size;
+    kb_model_spec spec;
+    uint64_t id;
+    int32_t row_bytes;
+    int32_t row_floats;
+    uint32_t planes;
+    int32_t distinct_boxes;
+} kb_model_info;
+KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
+
+/* "bad", "bag", ... and "patch", "image"; "?" for another value. */
+KB_API const char *kb_kind_name(kb_kind kind);
+KB_API const char *kb_sampler_name(kb_sampler sampler);
+
+/* ------------------------------------------------------------------------------------------------------ describing */
+
+/* Detectors measure size in their own way; a preset turns a keypoint's size into the width of the region to describe:
+ * orb 1, fast, agast, brisk and akaze 5, kaze and surf 6.25, sift 6.75. Index from 0; name NULL past the last. */
+typedef struct kb_preset {
+    const char *name;
+    float scale;
+} kb_preset;
+KB_API kb_preset kb_preset_at(int32_t index);
+/* The scale of a preset by name, in any case; 0 for an unknown name or NULL. */
+KB_API float kb_preset_scale(const char *name);
+
+/* The width in pixels of the region that describes a keypoint: scale x size x the model's support.
+ * NaN when an argument is NULL. Below KB_SMALL_PATCH boxes fall together and descriptors say little. */
+#define KB_SMALL_PATCH 8.0f
+KB_API float kb_patch_width(const kb_model *model, const kb_keypoint *keypoint, float scale);
+
+typedef struct kb_describe_options {
+    uint32_t struct_size;
+    float scale;                 /* the preset; 0 means 1 (ORB's). Up to 100. */
+    const kb_parallel *parallel; /* NULL: the calling thread alone */
+} kb_describe_options;
+
+/* What a keypoint's flags say, any of them together; 0 is a plain good row. */
+enum {
+    KB_KP_BORDER = 1,  /* the region leaves the image: border pixels are repeated (patch) or boxes cut off (image) */
+    KB_KP_SMALL = 2,   /* the region is narrower than KB_SMALL_PATCH pixels */
+    KB_KP_OUTSIDE = 4, /* the centre is not in the image: a row of zeros */
+    KB_KP_INVALID = 8  /* a number is not finite, the size is not positive, or the region is wider than 2^20 px: zeros */
+};
+
+/* Describes n keypoints of an image: row i of `rows` (n x row_bytes, no gaps) belongs to keypoint i, always. Keypoints
+ * are never dropped, moved or reordered; flags (n bytes, may be NULL) says what was odd about each.
+ * options and workspace may be NULL. n may be 0. Time grows with n and, for the pyramid, with the image. */
+KB_API kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                             const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows, uint8_t *flags);
+
+/* The same for SIFT and RootSIFT as n x 128 floats of unit L2 length (all zero for a region without contrast).
+ * Binary models give KB_E_KIND. */
+KB_API kb_status kb_describe_float(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                                   const kb_describe_options *options, kb_workspace *workspace, float *rows, uint8_t *flags);
+
+/* Describes ready patches: n of them, side x side bytes each, one after the other. side is 32 to 1024; larger than 32 is
+ * brought to 32x32 by exact area averaging. The model's support and the scale play no part; a model with the image
+ * sampler is evaluated on the patch (as KB_SAMPLER_PATCH). */
+KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
+                                     const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows);
+KB_API kb_status kb_describe_patches_float(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
+                                           const kb_describe_options *options, kb_workspace *workspace, float *rows);
+
+/* The 32x32 patches that the patch sampler cuts out, n x 1024 bytes, for looking, for learning and for other
+ * descriptors. width_scale: patch width = width_scale x keypoint size. Invalid and outside keypoints give zeros. */
+KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n, float width_scale,
+                                   const kb_parallel *parallel, kb_workspace *workspace, uint8_t *patches, uint8_t *flags);
+
+/* ------------------------------------------------------------------------------------------------------- detecting */
+
+typedef enum kb_detector {
+    KB_DETECTOR_ORB = 1, /* FAST corners on a pyramid, Harris score, intensity-centroid angle. Fast; preset orb. */
+    KB_DETECTOR_SIFT = 2 /* extrema of differences of Gaussians. Slower, more scales, sub-pixel; preset sift. */
+} kb_detector;
+
+typedef enum kb_selection {
+    KB_SELECT_BEST = 0,   /* the n strongest */
+    KB_SELECT_GRID = 1,   /* the strongest of every cell of a grid, so that no region is empty. Good for SLAM. */
+    KB_SELECT_SPREAD = 2  /* adaptive non-maximal suppression: strong and far from anything stronger. Most even. */
+} kb_selection;
+
+typedef struct kb_detect_options {
+    uint32_t struct_size;
+    kb_detector detector;     /* 0: ORB */
+    int32_t max_keypoints;    /* 0: 2000; up to 1000000. ORB-SLAM uses 1000, reconstruction 8000. */
+    kb_selection selection;
+    const kb_image *mask;     /* 8-bit, the size of the image; keypoints only where it is not zero. NULL: everywhere */
+    const kb_parallel *parallel;
+    /* ORB */
+    int32_t levels;           /* 0: 8; 1 to 16. Levels smaller than 70 px are left out. */
+    float level_factor;       /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better, and cost more. */
+    int32_t fast_threshold;   /* 0: 20; 1 to 255, gray levels. Lower it (7) for dim or soft images that give too few. */
+    /* SIFT */
+    int32_t layers;           /* 0: 3; 1 to 8 layers an octave */
+    float contrast_threshold; /* 0: 0.04 as in OpenCV, divided by layers. Lower finds more and weaker. Up to 1. */
+    float edge_threshold;     /* 0: 10; 1 to 1000. Higher keeps more points on edges. */
+    float sigma;              /* 0: 1.6; 0.5 to 4. The blur of the first layer, px of the doubled image. */
+    int32_t no_upsampling;    /* 1: do not double the image first: four times faster, loses the small keypoints */
+} kb_detect_options;
+
+/* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best
+ * are the same n on every machine. capacity is the room in `keypoints`; at most min(capacity, max_keypoints) are written and
+ * *count tells how many. options and workspace may be NULL. An image too small for the detector gives zero keypoints.
+ * Conventions of size, angle and octave are those of OpenCV's detectors of the same names. */
+KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
+                           kb_keypoint *keypoints, size_t capacity, size_t *count);
+
+/* The preset scale that belongs to a detector, and its name; 0 and "?" for another value. */
+KB_API float kb_detector_scale(kb_detector detector);
+KB_API const char *kb_detector_name(kb_detector detector);
+
+/* Keeps the best n of keypoints by a selection rule, in place, strongest first; any detector's keypoints will do. Keypoints with
+ * a number that is not finite go last. width and height are those of the image. *count receives min(n, total). */
+KB_API kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection selection,
+                           size_t n, kb_workspace *workspace, size_t *count);
+
+/* Gives keypoints an angle by the intensity centroid of the disc of their size, as ORB does; replaces angle. */
+KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n);
+
+/* -------------------------------------------------------------------------------------------------------- matching */
+
+/* Row a of the first set belongs to row b of the second. distance is the Hamming distance, or the L2 distance of float
+ * rows; second is the distance to the second nearest row (infinity when there is none). */
+typedef struct kb_match {
+    int32_t a, b;
+    float distance;
+    float second;
+} kb_match;
+
+typedef struct kb_match_options {
+    uint32_t struct_size;
+    int32_t one_way;      /* 0: mutual nearest neighbours only (the default). 1: the nearest of every row of a */
+    float max_ratio;      /* 0: off. Else keep distance < max_ratio x second; 0.8 is usual. 0/0 rejects. 0 to 1. */
+    float max_distance;   /* 0: off. Else keep distance <= max_distance */
+    const kb_parallel *parallel;
+} kb_match_options;
+
+/* Matches na rows against nb rows of row_bytes (1 to 4096) packed bytes, by Hamming distance. Ties go to the lowest
+ * index. `matches` has room for na; *count are written, in order of a. The mutual test looks at every pair once.
+ * options and workspace may be NULL. na and nb up to 2^31 - 1; either may be 0, which gives no matches. */
+KB_API kb_status kb_match_hamming(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
+                                  const kb_match_options *options, kb_workspace *workspace, kb_match *matches, size_t *count);
+
+/* The same for rows of `values` (1 to 4096) floats, by Euclidean distance. A distance that is not finite never matches. */
+KB_API kb_status kb_match_float(const float *a, size_t na, const float *b, size_t nb, size_t values,
+                                const kb_match_options *options, kb_workspace *workspace, kb_match *matches, size_t *count);
+
+/* The Hamming distance of two rows. */
+KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
+
+/* --------------------------------------------------------------------------------------------------------- fitting */
+
+typedef enum kb_geometry {
+    KB_HOMOGRAPHY = 1, /* (x2, y2, 1) ~ H (x1, y1, 1): planes, and cameras that only turn. 4 pairs. */
+    KB_FUNDAMENTAL = 2 /* (x2, y2, 1) F (x1, y1, 1)^T = 0: any rigid scene, two places. 7 pairs. */
+} kb_geometry;
+
+typedef struct kb_pair {
+    double x1, y1, x2, y2;
+} kb_pair;
+
+typedef struct kb_fit_options {
+    uint32_t struct_size;
+    kb_geometry geometry;     /* 0: homography */
+    double threshold;         /* 0: 3 px. The largest error of an inlier: transfer error in image 2 (homography), Sampson
+                                 distance (fundamental; 1 to 1.5 px serves better). 2 for sharp small images, 5 for large. */
+    double confidence;        /* 0: 0.995; below 1. The search stops when a better model is this unlikely. */
+    int32_t max_iterations;   /* 0: 10000 */
+    uint64_t seed;            /* the same seed gives the same result; 0 is a seed like any other */
+    int32_t plain_ransac;     /* 0: PROSAC, which trusts the order of the pairs. 1: RANSAC, which does not */
+    const float *quality;     /* n numbers, lower is better (match distance). NULL: pairs are given best first */
+    int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best takes part, the others are outliers */
+} kb_fit_options;
+
+typedef enum kb_fit_result {
+    KB_FIT_FOUND = 0,
+    KB_FIT_TOO_FEW = 1,      /* fewer different pairs than the geometry needs */
+    KB_FIT_DEGENERATE = 2,   /* enough pairs, but all on a line or at one point */
+    KB_FIT_NOT_FOUND = 3     /* no model with enough inliers */
+} kb_fit_result;
+
+typedef struct kb_fit_report {
+    kb_fit_result result;
+    double model[9];        /* row major, model[8] = 1 where it can be (homography), unit norm (fundamental). Zeros if not found */
+    int32_t inliers;
+    int32_t iterations;
+    double rms;             /* of the inliers, px */
+} kb_fit_report;
+
+/* Fits the geometry between two images to n pairs of points. "Not found" is a result, not an error. inliers (n bytes,
+ * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite are outliers. options and workspace may be
+ * NULL. */
+KB_API kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
+                        uint8_t *inliers, kb_fit_report *report);
+KB_API const char *kb_fit_result_name(kb_fit_result result);
+
+/* Applies a homography; x and y become NaN for a point that goes to infinity. */
+KB_API void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y);
+
+/* ------------------------------------------------------------------------------------------------- what runs inside */
+
+/* The hot loops have variants per instruction set; all give the same results. kb_kernel_at lists which one runs, index
+ * from 0; name NULL past the last. kb_cpu_features is a list such as "sse2 avx2 popcnt" of what was found and not
+ * taken away; it lives for ever. */
+typedef struct kb_kernel {
+    const char *name;    /* what it does, such as "hamming" */
+    const char *variant; /* "c", "avx2", ... */
+} kb_kernel;
+KB_API kb_kernel kb_kernel_at(int32_t index);
+KB_API const char *kb_cpu_features(void);
+
+/* Takes instruction sets away, for testing and measuring: a list of the features that may stay, such as "sse2 ssse3", "c"
+ * for none, NULL for all. KB_E_UNKNOWN when a word is not a feature's name. Not to be called while other calls run. */
+KB_API kb_status kb_cpu_limit(const char *features);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

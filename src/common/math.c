@@ -1,0 +1,95 @@
+/* Elementary functions out of additions, multiplications and divisions alone, so that every machine rounds alike. */
+#include "common/common.h"
+
+#define KB_PI 3.14159265358979323846
+
+/* Taylor series on [-pi/4, pi/4]: the first term left out is below 1e-17. */
+static double sine_small(double x)
+{
+    double q = x * x;
+    return x * (1.0 + q * (-1.0 / 6 + q * (1.0 / 120 + q * (-1.0 / 5040 + q * (1.0 / 362880 + q * (-1.0 / 39916800 +
+           q * (1.0 / 6227020800.0 - q / 1307674368000.0)))))));
+}
+
+static double cosine_small(double x)
+{
+    double q = x * x;
+    return 1.0 + q * (-1.0 / 2 + q * (1.0 / 24 + q * (-1.0 / 720 + q * (1.0 / 40320 + q * (-1.0 / 3628800 +
+           q * (1.0 / 479001600.0 - q / 87178291200.0))))));
+}
+
+void kb_sincos_degrees(double degrees, double *sine, double *cosine)
+{
+    *sine = 0;
+    *cosine = 1;
+    if (!(degrees >= 0 && degrees <= 1e9)) return; /* none, NaN or absurd */
+    int64_t turns = (int64_t)(degrees / 360.0);
+    degrees -= 360.0 * (double)turns;
+    int quarter = (int)(degrees / 90.0 + 0.5); /* 0..4, the nearest multiple of 90 degrees */
+    double x = (degrees - 90.0 * quarter) * (KB_PI / 180.0);
+    double s = sine_small(x), c = cosine_small(x);
+    switch (quarter & 3) {
+    case 0: *sine = s, *cosine = c; break;
+    case 1: *sine = c, *cosine = -s; break;
+    case 2: *sine = -s, *cosine = -c; break;
+    default: *sine = -c, *cosine = s; break;
+    }
+}
+
+/* atan on [0, 1]: two half-angle steps, atan(t) = 2 atan(t / (1 + sqrt(1 + t^2))), would need a square root; instead
+ * the argument is moved towards the nearest of tan(0), tan(22.5) and tan(45) degrees: atan(t) = a + atan((t - tan a) / (1 + t tan a)).
+ * What is left is at most tan(11.25 degrees) = 0.199, where the series to t^15 errs below 1e-13. */
+static double atan_unit(double t)
+{
+    static const double tan_middle = 0.41421356237309504880;
+    double base = 0, r = t;
+    if (t > 0.66817863791929891999) { /* tan(33.75 degrees) */
+        base = KB_PI / 4;
+        r = (t - 1.0) / (1.0 + t);
+    } else if (t > 0.19891236737965800691) { /* tan(11.25 degrees) */
+        base = KB_PI / 8;
+        r = (t - tan_middle) / (1.0 + t * tan_middle);
+    }
+    double q = r * r;
+    return base + r * (1.0 + q * (-1.0 / 3 + q * (1.0 / 5 + q * (-1.0 / 7 + q * (1.0 / 9 + q * (-1.0 / 11 + q * (1.0 / 13 - q / 15)))))));
+}
+
+double kb_atan2_degrees(double y, double x)
+{
+    double ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
+    if (!(ax > 0 || ay > 0)) return 0;
+    double a = (ay <= ax ? atan_unit(ay / ax) : KB_PI / 2 - atan_unit(ax / ay)) * (180.0 / KB_PI);
+    if (x < 0) a = 180.0 - a;
+    if (y < 0) a = 360.0 - a;
+    return a >= 360.0 ? 0.0 : a;
+}
+
+double kb_exp(double x)
+{
+    static const double ln2 = 0.69314718055994530942;
+    int n = (int)(x / ln2 + (x < 0 ? -0.5 : 0.5));
+    double r = x - n * ln2, term = 1, sum = 1;
+    for (int i = 1; i <= 14; i++) {
+        term = term * r / i;
+        sum += term;
+    }
+    double two = n < 0 ? 0.5 : 2.0;
+    for (int i = n < 0 ? -n : n; i > 0; i--) sum *= two;
+    return sum;
+}
+
+uint32_t kb_isqrt(uint64_t v)
+{
+    uint64_t root = 0, bit = (uint64_t)1 << 62;
+    while (bit > v) bit >>= 2;
+    while (bit) {
+        if (v >= root + bit) {
+            v -= root + bit;
+            root = (root >> 1) + bit;
+        } else {
+            root >>= 1;
+        }
+        bit >>= 2;
+    }
+    return (uint32_t)root;
+}

@@ -1,0 +1,150 @@
+/* Parallel loops, and the optional pool of threads behind them. */
+#include <stdlib.h>
+
+#include "common/common.h"
+
+int32_t kb_parallel_threads(const kb_parallel *parallel)
+{
+    return parallel && parallel->run && parallel->threads > 1 ? kb_min_i(parallel->threads, 256) : 1;
+}
+
+void kb_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(void *, int32_t), void *context)
+{
+    if (count > 1 && kb_parallel_threads(parallel) > 1) {
+        parallel->run(parallel->self, count, task, context);
+        return;
+    }
+    for (int32_t i = 0; i < count; i++) task(context, i);
+}
+
+const kb_parallel *kb_pool_parallel(kb_pool *pool)
+{
+    /* A pool begins with its kb_parallel. */
+    return (const kb_parallel *)(void *)pool;
+}
+
+#ifdef KB_NO_THREADS
+
+struct kb_pool {
+    kb_parallel parallel;
+};
+
+static void run_here(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
+{
+    (void)self;
+    for (int32_t i = 0; i < count; i++) task(context, i);
+}
+
+kb_status kb_pool_create(int32_t threads, kb_pool **out)
+{
+    if (!out || threads < 0 || threads > 256) return KB_E_ARGUMENT;
+    *out = calloc(1, sizeof **out);
+    if (!*out) return KB_E_MEMORY;
+    (*out)->parallel = (kb_parallel){run_here, *out, 1};
+    return KB_OK;
+}
+
+void kb_pool_free(kb_pool *pool) { free(pool); }
+
+#else
+
+#include <pthread.h>
+#include <unistd.h>
+
+/* One job at a time. The caller works too, so a pool of n has n - 1 threads. Workers take the next index under the
+ * lock: jobs are a few large pieces, so the lock is never contended enough to matter. */
+struct kb_pool {
+    kb_parallel parallel;
+    pthread_mutex_t lock;
+    pthread_cond_t work, idle;
+    pthread_t *workers;
+    int32_t worker_count;
+    bool stop;
+    void (*task)(void *, int32_t);
+    void *context;
+    int32_t next, count, unfinished;
+};
+
+/* Takes and runs indices until none is left; the lock is held on entry and on return. */
+static void drain(kb_pool *pool)
+{
+    while (pool->next < pool->count) {
+        int32_t index = pool->next++;
+        void (*task)(void *, int32_t) = pool->task;
+        void *context = pool->context;
+        pthread_mutex_unlock(&pool->lock);
+        task(context, index);
+        pthread_mutex_lock(&pool->lock);
+        if (--pool->unfinished == 0) pthread_cond_broadcast(&pool->idle);
+    }
+}
+
+static void *worker_main(void *argument)
+{
+    kb_pool *pool = argument;
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        drain(pool);
+        if (pool->stop) break;
+        pthread_cond_wait(&pool->work, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+static void pool_run(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
+{
+    kb_pool *pool = self;
+    pthread_mutex_lock(&pool->lock);
+    pool->task = task;
+    pool->context = context;
+    pool->next = 0;
+    pool->count = pool->unfinished = count;
+    pthread_cond_broadcast(&pool->work);
+    drain(pool);
+    while (pool->unfinished > 0) pthread_cond_wait(&pool->idle, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+kb_status kb_pool_create(int32_t threads, kb_pool **out)
+{
+    if (!out || threads < 0 || threads > 256) return KB_E_ARGUMENT;
+    if (threads == 0) {
+        long found = sysconf(_SC_NPROCESSORS_ONLN);
+        threads = found < 1 ? 1 : found > 256 ? 256 : (int32_t)found;
+    }
+    kb_pool *pool = calloc(1, sizeof *pool);
+    if (!pool) return KB_E_MEMORY;
+    pool->workers = calloc((size_t)threads, sizeof *pool->workers);
+    if (!pool->workers) {
+        free(pool);
+        return KB_E_MEMORY;
+    }
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->idle, NULL);
+    /* Fewer threads than asked for is still a pool. */
+    while (pool->worker_count < threads - 1 &&
+           pthread_create(&pool->workers[pool->worker_count], NULL, worker_main, pool) == 0)
+        pool->worker_count++;
+    pool->parallel = (kb_parallel){pool_run, pool, pool->worker_count + 1};
+    *out = pool;
+    return KB_OK;
+}
+
+void kb_pool_free(kb_pool *pool)
+{
+    if (!pool) return;
+    pthread_mutex_lock(&pool->lock);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (int32_t i = 0; i < pool->worker_count; i++) pthread_join(pool->workers[i], NULL);
+    pthread_cond_destroy(&pool->idle);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->workers);
+    free(pool);
+}
+
+#endif

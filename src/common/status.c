@@ -1,0 +1,59 @@
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "common/common.h"
+
+const char *kb_version(void) { return KB_VERSION_STRING; }
+
+const char *kb_status_string(kb_status status)
+{
+    switch (status) {
+    case KB_OK: return "done";
+    case KB_E_ARGUMENT: return "an argument is missing or out of its range";
+    case KB_E_MEMORY: return "out of memory";
+    case KB_E_IMAGE: return "not a usable image (no pixels, a side of 0 or above 65535, or too small a stride)";
+    case KB_E_UNKNOWN: return "no such name";
+    case KB_E_NO_TABLE: return "this build holds no table for that model";
+    case KB_E_FORMAT: return "not a keybits model, or one made for a newer version";
+    case KB_E_TRUNCATED: return "the model file ends too early";
+    case KB_E_CHECKSUM: return "the model file is damaged";
+    case KB_E_TABLE: return "a value in the model's tables is out of its range";
+    case KB_E_KIND: return "this kind of model cannot do that";
+    case KB_E_SPACE: return "the output buffer is too small";
+    }
+    return "unknown status";
+}
+
+kb_status kb_fail(kb_error *error, kb_status status, const char *format, ...)
+{
+    if (error) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
+
+bool kb_options_read(void *destination, size_t destination_size, const void *source)
+{
+    uint32_t given;
+    memset(destination, 0, destination_size);
+    if (!source) return true;
+    memcpy(&given, source, sizeof given);
+    if (given < sizeof given || given > 4096) return false;
+    memcpy(destination, source, given < destination_size ? given : destination_size);
+    return true;
+}
+
+kb_status kb_image_check(const kb_image *image)
+{
+    if (!image) return KB_E_ARGUMENT;
+    if (image->format != KB_GRAY8 && image->format != KB_GRAY16) return KB_E_IMAGE;
+    ptrdiff_t pixel = image->format == KB_GRAY16 ? 2 : 1;
+    if (!image->data || image->width < 1 || image->height < 1 || image->width > 65535 || image->height > 65535) return KB_E_IMAGE;
+    if (image->stride < image->width * pixel) return KB_E_IMAGE;
+    if (pixel == 2 && (((uintptr_t)image->data | (uintptr_t)image->stride) & 1)) return KB_E_IMAGE;
+    if (image->white < 0 || image->white > 65535) return KB_E_IMAGE;
+    return KB_OK;
+}
