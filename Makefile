@@ -1,0 +1,35 @@
+# A thin front for CMake; `make help` lists the words. Everything is made in build/.
+BUILD := build
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+
+all: program
+
+help:
+	@echo "make          build the program at $(BUILD)/keybits"
+	@echo "make demo     build, then show the main job on real photographs"
+	@echo "make test     build and run every test, the sanitizers too"
+	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
+	@echo "make clean    remove $(BUILD)/"
+	@echo "On Debian each installs the packages it misses, and says so. JOBS=$(JOBS) processes at once."
+
+program:
+	@scripts/setup build
+	@cmake -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release -DKEYBITS_BUILD_TESTS=OFF \
+	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) --log-level=WARNING
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: program
+	@scripts/demo $(BUILD)
+
+test:
+	@scripts/setup build test
+	@scripts/test $(BUILD) $(JOBS)
+
+install: program
+	cmake --install $(BUILD)
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all help program demo test install clean
