@@ -66,9 +66,10 @@ double kb_atan2_degrees(double y, double x)
 
 double kb_exp(double x)
 {
-    static const double ln2 = 0.69314718055994530942;
-    int n = (int)(x / ln2 + (x < 0 ? -0.5 : 0.5));
-    double r = x - n * ln2, term = 1, sum = 1;
+    /* ln 2 in two parts, the first of 33 bits: n times it is exact, so that nothing of x is lost. */
+    static const double ln2_high = 0x1.62e42feep-1, ln2_low = 1.90821492927058770002e-10;
+    int n = (int)(x / ln2_high + (x < 0 ? -0.5 : 0.5));
+    double r = (x - n * ln2_high) - n * ln2_low, term = 1, sum = 1;
     for (int i = 1; i <= 14; i++) {
         term = term * r / i;
         sum += term;
