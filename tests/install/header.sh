@@ -1,0 +1,19 @@
+# The header alone compiles as C99 and as C++11, without a warning; and the C++ program links.
+source "$(dirname "$0")/common.inc"
+need g++
+cd "$KEYBITS_SOURCE"
+echo '#include <keybits/keybits.h>' >"$scratch/only.c"
+cp "$scratch/only.c" "$scratch/only.cpp"
+warnings=(-Wall -Wextra -Wshadow -Wconversion -pedantic -Werror)
+for standard in c99 c11 c17; do
+    ${CC:-cc} -std=$standard "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/only.c"
+done
+for standard in c++11 c++20; do
+    g++ -std=$standard "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/only.cpp"
+done
+${CC:-cc} -std=c99 "${warnings[@]}" -Iinclude -fsyntax-only "$consumer"
+cp "$consumer" "$scratch/consumer.cpp"
+file=$(find "$KEYBITS_PREFIX" -name 'libkeybits.*' -print -quit)
+g++ "${warnings[@]}" -I"$KEYBITS_PREFIX/include" "$scratch/consumer.cpp" -L"${file%/*}" -lkeybits -lm -lpthread \
+    -o "$scratch/consumer"
+LD_LIBRARY_PATH=${file%/*} check "$scratch/consumer"
