@@ -1,0 +1,51 @@
+#include "eval/keypoints.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *ev_keypoint_source_name(const ev_keypoint_source *source)
+{
+    return source->folder ? "csv" : kb_detector_name(source->detector);
+}
+
+char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path)
+{
+    char *stem = io_path_stem(image_path);
+    size_t size = strlen(stem) + strlen(source->kind) + 8;
+    char *name = io_alloc(size, 1);
+    snprintf(name, size, "%s.%s.csv", stem, source->kind);
+    char *folder = scene ? io_path_join(source->folder, scene) : NULL;
+    char *path = io_path_join(folder && io_path_is_folder(folder) ? folder : source->folder, name);
+    free(folder);
+    free(name);
+    free(stem);
+    return path;
+}
+
+static bool detect(const ev_keypoint_source *source, const char *image_path, const kb_image *image, int32_t max_keypoints,
+                   io_keypoints *out, io_error *error)
+{
+    kb_detect_options options;
+    KB_INIT(options);
+    options.detector = source->detector;
+    options.max_keypoints = max_keypoints ? max_keypoints : source->max_keypoints;
+    size_t capacity = (size_t)options.max_keypoints;
+    out->items = io_alloc(capacity, sizeof *out->items);
+    kb_status status = kb_detect(image, &options, NULL, out->items, capacity, &out->count);
+    if (status == KB_OK) {
+        out->items = io_grow(out->items, out->count + 1, sizeof *out->items);
+        return true;
+    }
+    io_keypoints_free(out);
+    return io_fail(error, "%s: detecting: %s", image_path, kb_status_string(status));
+}
+
+bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path, const kb_image *image,
+                       int32_t max_keypoints, io_keypoints *out, io_error *error)
+{
+    if (!source->folder) return detect(source, image_path, image, max_keypoints, out, error);
+    char *path = ev_keypoint_path(source, scene, image_path);
+    bool good = io_keypoints_read(path, out, error);
+    free(path);
+    return good;
+}

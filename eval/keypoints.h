@@ -1,0 +1,25 @@
+/* Where a benchmark's keypoints come from: CSV files made by some detector, or our own detectors. */
+#ifndef EVAL_KEYPOINTS_H
+#define EVAL_KEYPOINTS_H
+
+#include "io/csv.h"
+#include "io/image_io.h"
+
+typedef struct ev_keypoint_source {
+    const char *folder;    /* of CSV files, FOLDER/SCENE/STEM.KIND.csv or FOLDER/STEM.KIND.csv; NULL: detect */
+    const char *kind;      /* "sift" in img1.sift.csv */
+    kb_detector detector;
+    int32_t max_keypoints; /* asked of the detector */
+} ev_keypoint_source;
+
+#define EV_ALL_KEYPOINTS 1000000 /* as max_keypoints: whatever the detector finds */
+
+/* "csv", or the detector's name: what results say about their keypoints. */
+const char *ev_keypoint_source_name(const ev_keypoint_source *source);
+/* The CSV file of an image, malloc'ed; scene may be NULL. */
+char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path);
+/* max_keypoints overrides the source's unless it is 0; CSV files are taken whole. */
+bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path, const kb_image *image,
+                       int32_t max_keypoints, io_keypoints *out, io_error *error);
+
+#endif

@@ -1,0 +1,521 @@
+/* The protocol is in the header. Scene by scene: images and keypoints are read, the truth of every pair is worked out once
+ * (it does not depend on the descriptor), then every method describes the images and answers the pairs. */
+#include "eval/oxford.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/cache.h"
+#include "eval/hash.h"
+#include "io/npy.h"
+#include "io/progress.h"
+
+#define STRICT_PX 5.0
+#define PAPERLIKE_PX 2.0
+#define PAPERLIKE_SIZE 1.4142135623730951
+#define PRECISION_PX 3.0
+
+/* What is remembered of a pair. */
+typedef struct pair_score {
+    double strict, paperlike, precision, corner_error, matches;
+    ev_curve curve;
+} pair_score;
+#define PAIR_NUMBERS (sizeof(pair_score) / sizeof(double))
+
+/* The keypoints of an image: `best` for the strict protocol, `all` for the paper-like one. CSV files have one list. */
+typedef struct view {
+    io_image image;
+    io_keypoints best, all;
+    bool shared; /* all is best */
+} view;
+
+/* Where H sends the keypoints of image 1, and which of them have a partner in image k. */
+typedef struct truth {
+    double *x, *y, *scale;
+    uint8_t *has_partner;
+    size_t partners;
+} truth;
+
+typedef struct scene_work {
+    const ev_scene *scene;
+    const ev_oxford_options *options;
+    view *views;
+    truth *strict, *paperlike; /* one an image; the first is empty */
+    /* for one method */
+    const ev_method *method;
+    io_rows *best_rows, *all_rows;
+    pair_score *scores;
+    const bool *wanted;
+    io_error *errors; /* one an image, empty when all went well */
+} scene_work;
+
+/* ---------------------------------------------------------------------------------------------------- ground truth */
+
+static bool near(const truth *t, size_t a, const kb_keypoint *b, double px)
+{
+    double dx = t->x[a] - b->x, dy = t->y[a] - b->y;
+    return dx * dx + dy * dy <= px * px;
+}
+
+static bool right_strict(const truth *t, const io_keypoints *a, size_t i, const kb_keypoint *b)
+{
+    (void)a;
+    return near(t, i, b, STRICT_PX);
+}
+
+static bool right_paperlike(const truth *t, const io_keypoints *a, size_t i, const kb_keypoint *b)
+{
+    double ratio = b->size / (a->items[i].size * t->scale[i]);
+    return near(t, i, b, PAPERLIKE_PX) && ratio <= PAPERLIKE_SIZE && ratio * PAPERLIKE_SIZE >= 1;
+}
+
+typedef bool (*right_rule)(const truth *t, const io_keypoints *a, size_t i, const kb_keypoint *b);
+
+static double determinant(const double h[9])
+{
+    return h[0] * (h[4] * h[8] - h[5] * h[7]) - h[1] * (h[3] * h[8] - h[5] * h[6]) + h[2] * (h[3] * h[7] - h[4] * h[6]);
+}
+
+/* The area scale of H at (x, y) is |det H / w^3|, w the third coordinate there; sizes change by its square root. */
+static void truth_make(truth *t, const double h[9], const io_keypoints *a, const io_keypoints *b, right_rule right)
+{
+    size_t n = a->count;
+    t->x = io_alloc(n + 1, sizeof *t->x);
+    t->y = io_alloc(n + 1, sizeof *t->y);
+    t->scale = io_alloc(n + 1, sizeof *t->scale);
+    t->has_partner = io_alloc(n + 1, 1);
+    double det = determinant(h);
+    for (size_t i = 0; i < n; i++) {
+        double x = a->items[i].x, y = a->items[i].y, w = h[6] * x + h[7] * y + h[8];
+        t->x[i] = (h[0] * x + h[1] * y + h[2]) / w;
+        t->y[i] = (h[3] * x + h[4] * y + h[5]) / w;
+        t->scale[i] = sqrt(fabs(det / (w * w * w)));
+        for (size_t j = 0; j < b->count && !t->has_partner[i]; j++) t->has_partner[i] = right(t, a, i, &b->items[j]);
+        t->partners += t->has_partner[i];
+    }
+}
+
+static void truth_free(truth *t)
+{
+    free(t->x);
+    free(t->y);
+    free(t->scale);
+    free(t->has_partner);
+}
+
+/* -------------------------------------------------------------------------------------------- scoring of one pair */
+
+/* AP of one-way matches; query[m.a] is the keypoint of image 1 behind row m.a. */
+static double score_matches(const truth *t, const io_keypoints *a, const io_keypoints *b, right_rule right,
+                            const kb_match *matches, size_t count, const size_t *query, ev_curve *curve)
+{
+    ev_answer *answers = io_alloc(count + 1, sizeof *answers);
+    for (size_t i = 0; i < count; i++) {
+        size_t from = query ? query[matches[i].a] : (size_t)matches[i].a;
+        answers[i] = (ev_answer){matches[i].distance, right(t, a, from, &b->items[matches[i].b])};
+    }
+    double area = ev_average_precision(answers, count, t->partners, curve);
+    free(answers);
+    return area;
+}
+
+static bool score_strict(const scene_work *work, size_t k, pair_score *score, io_error *error)
+{
+    const io_keypoints *a = &work->views[0].best, *b = &work->views[k].best;
+    kb_match *matches = io_alloc(a->count + 1, sizeof *matches);
+    size_t count = 0;
+    bool good = ev_rows_match(&work->best_rows[0], &work->best_rows[k], false, 0, NULL, matches, &count, error);
+    if (good) score->strict = score_matches(&work->strict[k], a, b, right_strict, matches, count, NULL, &score->curve);
+    free(matches);
+    return good;
+}
+
+/* The rows of keypoints that have a partner, and which keypoints these are. */
+static void take_queries(const truth *t, const io_rows *rows, io_rows *some, size_t *query)
+{
+    size_t size = rows->bytes ? rows->width : rows->width * sizeof(float);
+    const uint8_t *from = rows->bytes ? rows->bytes : (const uint8_t *)rows->floats;
+    uint8_t *to = io_alloc(t->partners + 1, size);
+    *some = (io_rows){rows->bytes ? to : NULL, rows->bytes ? NULL : (float *)(void *)to, 0, rows->width};
+    for (size_t i = 0; i < rows->count; i++) {
+        if (!t->has_partner[i]) continue;
+        memcpy(to + some->count * size, from + i * size, size);
+        query[some->count++] = i;
+    }
+}
+
+static bool score_paperlike(const scene_work *work, size_t k, pair_score *score, io_error *error)
+{
+    const truth *t = &work->paperlike[k];
+    const io_keypoints *a = &work->views[0].all, *b = &work->views[k].all;
+    size_t *query = io_alloc(t->partners + 1, sizeof *query), count = 0;
+    kb_match *matches = io_alloc(t->partners + 1, sizeof *matches);
+    io_rows some;
+    take_queries(t, &work->all_rows[0], &some, query);
+    bool good = ev_rows_match(&some, &work->all_rows[k], false, 0, NULL, matches, &count, error);
+    if (good) score->paperlike = score_matches(t, a, b, right_paperlike, matches, count, query, NULL);
+    io_rows_free(&some);
+    free(matches);
+    free(query);
+    return good;
+}
+
+/* How far the corners of image 1 land from where they should, on average. */
+static double corner_error(const double found[9], const double wanted[9], int32_t width, int32_t height)
+{
+    double sum = 0;
+    for (int corner = 0; corner < 4; corner++) {
+        double x = corner & 1 ? width - 1 : 0, y = corner & 2 ? height - 1 : 0, fx, fy, wx, wy;
+        kb_homography_apply(found, x, y, &fx, &fy);
+        kb_homography_apply(wanted, x, y, &wx, &wy);
+        sum += sqrt((fx - wx) * (fx - wx) + (fy - wy) * (fy - wy)) / 4;
+    }
+    return isfinite(sum) ? sum : INFINITY;
+}
+
+static bool score_homography(const scene_work *work, size_t k, const kb_match *matches, size_t count, pair_score *score,
+                             io_error *error)
+{
+    const kb_keypoint *a = work->views[0].best.items, *b = work->views[k].best.items;
+    kb_pair *pairs = io_alloc(count + 1, sizeof *pairs);
+    float *quality = io_alloc(count + 1, sizeof *quality);
+    for (size_t i = 0; i < count; i++) {
+        const kb_keypoint *p = &a[matches[i].a], *q = &b[matches[i].b];
+        pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
+        quality[i] = matches[i].distance;
+    }
+    kb_fit_options options;
+    KB_INIT(options);
+    options.quality = quality;
+    kb_fit_report report;
+    kb_status status = kb_fit(pairs, count, &options, NULL, NULL, &report);
+    score->corner_error = INFINITY;
+    if (status == KB_OK && report.result == KB_FIT_FOUND)
+        score->corner_error = corner_error(report.model, work->scene->h[k], work->views[0].image.width,
+                                           work->views[0].image.height);
+    free(quality);
+    free(pairs);
+    return status == KB_OK || io_fail(error, "fitting: %s", kb_status_string(status));
+}
+
+static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io_error *error)
+{
+    const truth *t = &work->strict[k];
+    kb_match *matches = io_alloc(work->views[0].best.count + 1, sizeof *matches);
+    size_t count = 0, right = 0;
+    bool good = ev_rows_match(&work->best_rows[0], &work->best_rows[k], true, 0, NULL, matches, &count, error);
+    for (size_t i = 0; good && i < count; i++)
+        right += near(t, (size_t)matches[i].a, &work->views[k].best.items[matches[i].b], PRECISION_PX);
+    score->matches = (double)count;
+    score->precision = count ? (double)right / (double)count : 0;
+    good = good && score_homography(work, k, matches, count, score, error);
+    free(matches);
+    return good;
+}
+
+static void score_pair(void *context, int32_t index)
+{
+    scene_work *work = context;
+    size_t k = (size_t)index + 1;
+    io_error *error = &work->errors[k];
+    pair_score *score = &work->scores[k];
+    if (!work->wanted[k]) return;
+    memset(score, 0, sizeof *score);
+    score->paperlike = NAN;
+    if (score_strict(work, k, score, error) && score_mutual(work, k, score, error) && !work->options->strict_only)
+        score_paperlike(work, k, score, error);
+}
+
+/* ------------------------------------------------------------------------------------------- one scene, one method */
+
+static void run(const kb_parallel *parallel, size_t count, void (*task)(void *, int32_t), void *context)
+{
+    if (parallel) parallel->run(parallel->self, (int32_t)count, task, context);
+    else for (size_t i = 0; i < count; i++) task(context, (int32_t)i);
+}
+
+static bool first_error(const scene_work *work, io_error *error)
+{
+    for (size_t i = 0; i < work->scene->images.count; i++)
+        if (work->errors[i].text[0]) return io_fail(error, "%s", work->errors[i].text);
+    return true;
+}
+
+static void load_view(void *context, int32_t index)
+{
+    scene_work *work = context;
+    view *v = &work->views[index];
+    const ev_oxford_options *options = work->options;
+    const char *path = work->scene->images.items[index];
+    io_error *error = &work->errors[index];
+    v->shared = options->strict_only || options->keypoints.folder;
+    if (!io_image_read(path, NULL, &v->image, error)) return;
+    if (!ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, 0, &v->best, error)) return;
+    if (v->shared) v->all = v->best;
+    else ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, EV_ALL_KEYPOINTS, &v->all, error);
+}
+
+static void make_truth(void *context, int32_t index)
+{
+    scene_work *work = context;
+    size_t k = (size_t)index + 1;
+    const double *h = work->scene->h[k];
+    truth_make(&work->strict[k], h, &work->views[0].best, &work->views[k].best, right_strict);
+    if (!work->options->strict_only)
+        truth_make(&work->paperlike[k], h, &work->views[0].all, &work->views[k].all, right_paperlike);
+}
+
+static void describe_view(void *context, int32_t index)
+{
+    scene_work *work = context;
+    const view *v = &work->views[index];
+    float scale = work->options->scale;
+    io_error *error = &work->errors[index];
+    if (ev_method_is_file(work->method)) return;
+    if (!ev_method_describe(work->method, &v->image.view, v->best.items, v->best.count, scale, &work->best_rows[index], error)) return;
+    if (v->shared) work->all_rows[index] = work->best_rows[index];
+    else ev_method_describe(work->method, &v->image.view, v->all.items, v->all.count, scale, &work->all_rows[index], error);
+}
+
+static bool open_scene(scene_work *work, io_error *error)
+{
+    size_t n = work->scene->images.count;
+    run(work->options->parallel, n, load_view, work);
+    if (!first_error(work, error)) return false;
+    run(work->options->parallel, n - 1, make_truth, work);
+    return true;
+}
+
+static void free_rows(scene_work *work)
+{
+    for (size_t i = 0; i < work->scene->images.count; i++) {
+        if (!work->views[i].shared) io_rows_free(&work->all_rows[i]);
+        io_rows_free(&work->best_rows[i]);
+        memset(&work->all_rows[i], 0, sizeof work->all_rows[i]);
+        memset(&work->best_rows[i], 0, sizeof work->best_rows[i]);
+    }
+}
+
+static bool take_file_rows(scene_work *work, ev_method *method, io_error *error)
+{
+    for (size_t i = 0; i < work->scene->images.count; i++) {
+        if (!work->views[i].shared)
+            return io_fail(error, "%s: rows from a file need keypoints from files, or the strict protocol alone", method->name);
+        if (!ev_method_take(method, work->views[i].best.count, &work->best_rows[i], error)) return false;
+        work->all_rows[i] = work->best_rows[i];
+    }
+    return true;
+}
+
+static bool score_method(scene_work *work, ev_method *method, io_error *error)
+{
+    size_t n = work->scene->images.count;
+    work->method = method;
+    bool good = !ev_method_is_file(method) || take_file_rows(work, method, error);
+    if (good) {
+        run(work->options->parallel, n, describe_view, work);
+        good = first_error(work, error);
+    }
+    if (good) {
+        run(work->options->parallel, n - 1, score_pair, work);
+        good = first_error(work, error);
+    }
+    free_rows(work);
+    return good;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- cache */
+
+/* Hashes of what every pair of the scene is made of: files and options. */
+static bool hash_file(uint64_t *hash, const char *path, io_error *error)
+{
+    io_bytes bytes;
+    if (!io_file_read(path, &bytes, error)) return false;
+    *hash = ev_hash(*hash, bytes.data, bytes.size);
+    io_bytes_free(&bytes);
+    return true;
+}
+
+static bool hash_views(const scene_work *work, uint64_t *hashes, io_error *error)
+{
+    const ev_keypoint_source *source = &work->options->keypoints;
+    bool good = true;
+    for (size_t i = 0; i < work->scene->images.count && good; i++) {
+        const char *path = work->scene->images.items[i];
+        char *csv = source->folder ? ev_keypoint_path(source, work->scene->name, path) : NULL;
+        hashes[i] = EV_HASH_START;
+        good = hash_file(&hashes[i], path, error) && (!csv || hash_file(&hashes[i], csv, error));
+        free(csv);
+    }
+    return good;
+}
+
+static uint64_t pair_key(const scene_work *work, const ev_method *method, const uint64_t *views, size_t k)
+{
+    const ev_oxford_options *o = work->options;
+    double numbers[4] = {o->scale, o->strict_only, o->keypoints.folder ? 0 : o->keypoints.detector,
+                         o->keypoints.folder ? 0 : o->keypoints.max_keypoints};
+    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 1 " KB_VERSION_STRING);
+    key = ev_hash(key, &method->id, sizeof method->id);
+    key = ev_hash(key, numbers, sizeof numbers);
+    key = ev_hash(key, &views[0], sizeof views[0]);
+    key = ev_hash(key, &views[k], sizeof views[k]);
+    return ev_hash(key, work->scene->h[k], sizeof work->scene->h[k]);
+}
+
+/* ------------------------------------------------------------------------------------------------------- all of it */
+
+static void add_pair(ev_oxford_score *sum, const pair_score *pair)
+{
+    sum->pairs++;
+    sum->strict_map += pair->strict;
+    sum->paperlike_map += pair->paperlike;
+    sum->precision_3px += pair->precision;
+    sum->homography_3px += pair->corner_error < 3;
+    sum->homography_5px += pair->corner_error < 5;
+    sum->matches += pair->matches;
+    for (int i = 0; i < EV_CURVE_POINTS; i++) sum->curve.precision[i] += pair->curve.precision[i];
+}
+
+static void divide(ev_oxford_score *sum)
+{
+    double n = (double)sum->pairs;
+    sum->strict_map /= n;
+    sum->paperlike_map /= n;
+    sum->precision_3px /= n;
+    sum->homography_3px /= n;
+    sum->homography_5px /= n;
+    sum->matches /= n;
+    for (int i = 0; i < EV_CURVE_POINTS; i++) sum->curve.precision[i] /= n;
+}
+
+/* Scores of one method on the scene, from the cache as far as they are there. The scene is opened when first needed. */
+static bool method_scores(scene_work *work, ev_method *method, const uint64_t *hashes, bool *open, io_error *error)
+{
+    size_t n = work->scene->images.count;
+    const char *cache = work->options->cache;
+    bool *wanted = io_alloc(n, sizeof *wanted), any = ev_method_is_file(method), good = true;
+    for (size_t k = 1; k < n; k++) {
+        wanted[k] = !ev_cache_get(cache, pair_key(work, method, hashes, k), (double *)&work->scores[k], PAIR_NUMBERS);
+        any = any || wanted[k];
+    }
+    work->wanted = wanted;
+    if (any && !*open) good = *open = open_scene(work, error);
+    if (any && good) good = score_method(work, method, error);
+    for (size_t k = 1; k < n && good; k++)
+        if (wanted[k])
+            good = ev_cache_put(cache, pair_key(work, method, hashes, k), (double *)&work->scores[k], PAIR_NUMBERS, error);
+    free(wanted);
+    return good;
+}
+
+static scene_work *work_create(const ev_scene *scene, const ev_oxford_options *options)
+{
+    size_t n = scene->images.count;
+    scene_work *work = io_alloc(1, sizeof *work);
+    work->scene = scene;
+    work->options = options;
+    work->views = io_alloc(n, sizeof *work->views);
+    work->strict = io_alloc(n, sizeof *work->strict);
+    work->paperlike = io_alloc(n, sizeof *work->paperlike);
+    work->best_rows = io_alloc(n, sizeof *work->best_rows);
+    work->all_rows = io_alloc(n, sizeof *work->all_rows);
+    work->scores = io_alloc(n, sizeof *work->scores);
+    work->errors = io_alloc(n, sizeof *work->errors);
+    return work;
+}
+
+static void work_free(scene_work *work)
+{
+    for (size_t i = 0; i < work->scene->images.count; i++) {
+        if (!work->views[i].shared) io_keypoints_free(&work->views[i].all);
+        io_keypoints_free(&work->views[i].best);
+        io_image_free(&work->views[i].image);
+        truth_free(&work->strict[i]);
+        truth_free(&work->paperlike[i]);
+    }
+    free(work->views);
+    free(work->strict);
+    free(work->paperlike);
+    free(work->best_rows);
+    free(work->all_rows);
+    free(work->scores);
+    free(work->errors);
+    free(work);
+}
+
+bool ev_oxford_run(const ev_scenes *scenes, ev_method *methods, size_t method_count, const ev_oxford_options *options,
+                   ev_oxford_result *results, io_error *error)
+{
+    io_progress progress;
+    io_progress_start(&progress, "pairs", 0, options->quiet);
+    for (size_t s = 0; s < scenes->count; s++) progress.total += (scenes->items[s].images.count - 1) * method_count;
+    for (size_t m = 0; m < method_count; m++) {
+        memset(&results[m], 0, sizeof results[m]);
+        results[m].scenes = io_alloc(scenes->count, sizeof *results[m].scenes);
+    }
+    size_t done = 0;
+    bool good = true;
+    for (size_t s = 0; s < scenes->count && good; s++) {
+        scene_work *work = work_create(&scenes->items[s], options);
+        size_t n = scenes->items[s].images.count;
+        uint64_t *hashes = io_alloc(n, sizeof *hashes);
+        bool open = false;
+        good = !options->cache || hash_views(work, hashes, error);
+        for (size_t m = 0; m < method_count && good; m++) {
+            good = method_scores(work, &methods[m], hashes, &open, error);
+            for (size_t k = 1; k < n && good; k++) {
+                add_pair(&results[m].scenes[s], &work->scores[k]);
+                add_pair(&results[m].total, &work->scores[k]);
+            }
+            if (good) divide(&results[m].scenes[s]);
+            io_progress_update(&progress, done += n - 1);
+        }
+        free(hashes);
+        work_free(work);
+    }
+    io_progress_end(&progress);
+    for (size_t m = 0; m < method_count && good; m++) {
+        divide(&results[m].total);
+        good = ev_method_finish(&methods[m], error);
+    }
+    for (size_t m = 0; m < method_count && !good; m++) ev_oxford_result_free(&results[m]);
+    return good;
+}
+
+void ev_oxford_result_free(ev_oxford_result *result)
+{
+    free(result->scenes);
+    memset(result, 0, sizeof *result);
+}
+
+/* ---------------------------------------------------------------------------------------------------- patches out */
+
+bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *options, const char *path, io_error *error)
+{
+    uint8_t *patches = NULL;
+    size_t total = 0, side = KB_PATCH_SIDE;
+    bool good = true;
+    for (size_t s = 0; s < scenes->count && good; s++) {
+        const ev_scene *scene = &scenes->items[s];
+        for (size_t i = 0; i < scene->images.count && good; i++) {
+            view v;
+            memset(&v, 0, sizeof v);
+            good = io_image_read(scene->images.items[i], NULL, &v.image, error) &&
+                   ev_keypoints_load(&options->keypoints, scene->name, scene->images.items[i], &v.image.view, 0, &v.best, error);
+            if (!good) break;
+            patches = io_grow(patches, total + v.best.count + 1, side * side);
+            kb_status status = kb_sample_patches(&v.image.view, v.best.items, v.best.count, options->scale, options->parallel,
+                                                 NULL, patches + total * side * side, NULL);
+            if (status != KB_OK) good = io_fail(error, "%s: %s", scene->images.items[i], kb_status_string(status));
+            total += v.best.count;
+            io_keypoints_free(&v.best);
+            io_image_free(&v.image);
+        }
+    }
+    size_t shape[3] = {total, side, side};
+    good = good && io_npy_write(path, IO_U8, 3, shape, patches, error);
+    free(patches);
+    return good;
+}
