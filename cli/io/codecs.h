@@ -1,0 +1,46 @@
+/* Inside image_io: what a decoder gives, and the decoders. */
+#ifndef IO_CODECS_H
+#define IO_CODECS_H
+
+#include "io/image_io.h"
+
+/* Samples as the file holds them, rows without gaps. */
+typedef struct io_raster {
+    int32_t width, height;
+    int32_t channels;    /* 1 gray, 3 RGB */
+    int32_t bytes;       /* of a sample: 1, or 2 in native byte order */
+    int32_t white;       /* the value of full brightness, 1 to 65535 */
+    int32_t orientation; /* EXIF's 1 to 8; 1 when the file says nothing */
+    uint8_t *samples;    /* owned */
+} io_raster;
+
+/* A file in memory, and its name for messages. */
+typedef struct io_source {
+    const char *name;
+    const uint8_t *data;
+    size_t size;
+} io_source;
+
+/* Checks the sides and makes room; the samples are not cleared. */
+bool io_raster_create(io_raster *raster, const char *name, int64_t width, int64_t height, int32_t channels, int32_t bytes,
+                      io_error *error);
+/* The address of a row. */
+static inline uint8_t *io_raster_row(const io_raster *raster, int32_t y)
+{
+    return raster->samples + (size_t)y * (size_t)raster->width * (size_t)(raster->channels * raster->bytes);
+}
+
+/* A decoder fills the raster or fails with a sentence; on failure the caller frees raster->samples. */
+typedef bool io_decoder(const io_source *source, bool colour, io_raster *raster, io_error *error);
+io_decoder io_decode_jpeg, io_decode_png, io_decode_pnm, io_decode_bmp;
+#ifdef KB_HAVE_WEBP
+io_decoder io_decode_webp;
+#endif
+#ifdef KB_HAVE_TIFF
+io_decoder io_decode_tiff;
+#endif
+
+/* The orientation that an EXIF block ("II*..." or "MM.*...") tells, 1 when it tells none. Never reads outside. */
+int32_t io_exif_orientation(const uint8_t *data, size_t size);
+
+#endif

@@ -1,0 +1,93 @@
+/* Lists of names: folders, list files, and what the user typed. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/file.h"
+#include "io/image_io.h"
+
+void io_names_add(io_names *names, const char *name)
+{
+    /* Grows at powers of two. */
+    if ((names->count & (names->count + 1)) == 0) {
+        names->items = io_grow(names->items, 2 * names->count + 2, sizeof *names->items);
+    }
+    names->items[names->count++] = io_copy_string(name);
+}
+
+void io_names_free(io_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) free(names->items[i]);
+    free(names->items);
+    *names = (io_names){NULL, 0};
+}
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static bool has_one_of(const char *name, const char *const *suffixes)
+{
+    for (; *suffixes; suffixes++) {
+        if (io_path_has_suffix(name, *suffixes)) return true;
+    }
+    return false;
+}
+
+bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error)
+{
+    DIR *directory = opendir(folder);
+    if (!directory) return io_fail(error, "%s: the folder cannot be read: %s", folder, strerror(errno));
+    size_t first = names->count;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (entry->d_name[0] == '.' || !has_one_of(entry->d_name, suffixes)) continue;
+        char *path = io_path_join(folder, entry->d_name);
+        if (!io_path_is_folder(path)) io_names_add(names, path);
+        free(path);
+    }
+    closedir(directory);
+    if (names->count > first) qsort(names->items + first, names->count - first, sizeof *names->items, compare_names);
+    return true;
+}
+
+static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error);
+
+static bool add_list(io_names *names, const char *path, io_error *error)
+{
+    io_bytes text;
+    if (!io_file_read(path, &text, error)) return false;
+    bool ok = true;
+    char *line = (char *)text.data;
+    while (ok && line) {
+        char *end = strchr(line, '\n');
+        if (end) *end = 0;
+        size_t length = strlen(line);
+        while (length && strchr(" \t\r", line[length - 1])) line[--length] = 0;
+        line += strspn(line, " \t");
+        if (*line && *line != '#') ok = add_images(names, line, false, error);
+        line = end ? end + 1 : NULL;
+    }
+    io_bytes_free(&text);
+    return ok;
+}
+
+static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error)
+{
+    if (lists_allowed && strcmp(argument, "-") == 0) return add_list(names, "-", error);
+    if (lists_allowed && argument[0] == '@') return add_list(names, argument + 1, error);
+    if (!io_path_is_folder(argument)) {
+        io_names_add(names, argument);
+        return true;
+    }
+    size_t before = names->count;
+    if (!io_names_folder(names, argument, io_image_suffixes, error)) return false;
+    if (names->count == before) return io_fail(error, "%s: the folder holds no image files", argument);
+    return true;
+}
+
+bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error)
+{
+    for (int i = 0; i < count; i++) {
+        if (!add_images(names, arguments[i], true, error)) return false;
+    }
+    return true;
+}
