@@ -95,7 +95,14 @@ if(KEYBITS_BUILD_EVAL AND eval_sources AND TARGET keybits_io)
 endif()
 
 # --------------------------------------------------------------------------------------------------- the program
-if(KEYBITS_BUILD_CLI AND cli_sources)
+# The verbs that belong to the benchmarks and the trainer come and go with them (KB_HAVE_EVAL, KB_HAVE_LEARN).
+if(NOT TARGET keybits-eval)
+    list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?eval[_.]")
+endif()
+if(NOT TARGET keybits-learn)
+    list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?train[_.]")
+endif()
+if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
     add_executable(keybits-cli ${cli_sources})
     keybits_target(keybits-cli)
     set_target_properties(keybits-cli PROPERTIES OUTPUT_NAME keybits RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
