@@ -1,0 +1,41 @@
+/* The arithmetic of the descriptors on one 32x32 patch, as specified in docs/bad.md, docs/bag.md and docs/hashsift.md. */
+#ifndef KB_DESCRIBE_H
+#define KB_DESCRIBE_H
+
+#include "image/image.h"
+#include "model/model.h"
+
+#define KB_PATCH_BYTES (KB_PATCH_SIDE * KB_PATCH_SIDE)
+
+/* ---- planes.c: the gradient planes of BAG ---- */
+#define KB_PLANE_MEAN 24              /* the mean gradient of a patch after scaling */
+#define KB_ROOT_TWO_MINUS_1 27146u    /* (sqrt(2) - 1) * 65536 */
+/* What all planes of a patch share: gradients already brought to the patch's own contrast. */
+typedef struct kb_gradients {
+    int16_t x[KB_PATCH_BYTES], y[KB_PATCH_BYTES];
+} kb_gradients;
+void kb_gradients_of(const uint8_t *patch, kb_gradients *gradients);
+/* Plane of channel 1 to 8, 1024 bytes. */
+void kb_plane_of(const kb_gradients *gradients, int32_t channel, uint8_t *plane);
+
+/* ---- boxes.c: BAD and BAG ---- */
+/* The mean of a box in 1/128 gray level, out of its sum. */
+uint32_t kb_box_mean(uint32_t sum, int32_t radius);
+/* The bits of one patch, model->row_bytes bytes. */
+void kb_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row);
+
+/* ---- boxes_image.c: BAD in the image, OpenCV's TEBLID bit for bit ---- */
+/* Returns KB_KP_ flags; writes row unless the keypoint is outside or invalid. */
+uint8_t kb_boxes_describe_image(const kb_model *model, const kb_integral *integral, const kb_keypoint *keypoint, float scale,
+                                uint8_t *row);
+
+/* ---- sift.c ---- */
+void kb_sift_histogram(const uint8_t *patch, uint32_t histogram[KB_SIFT_VALUES]);
+/* 128 bytes, or 128 floats of unit length; root: RootSIFT. */
+void kb_sift_bytes(const uint32_t histogram[KB_SIFT_VALUES], bool root, uint8_t *row);
+void kb_sift_floats(const uint32_t histogram[KB_SIFT_VALUES], bool root, float *row);
+
+/* ---- hashsift.c ---- */
+void kb_hashsift_project(const kb_model *model, const uint8_t *values, uint8_t *row);
+
+#endif

@@ -1,0 +1,59 @@
+/* Images as the rooms behind see them: 8-bit gray, the pyramid of the patch sampler, the integral image. */
+#ifndef KB_IMAGE_H
+#define KB_IMAGE_H
+
+#include "common/common.h"
+
+/* An 8-bit view of any valid image: the image itself, or a converted copy in KB_SLOT_GRAY. */
+kb_status kb_gray8(const kb_image *image, kb_workspace *workspace, kb_image *out);
+
+/* ---- pyramid ----
+ * Level 0 is the image; level 1 is 1.5 times coarser, level 2 twice, level 3 three times, level 4 four times ...:
+ * factor(2k) = 2^k, factor(2k - 1) = 1.5 * 2^(k-1). Steps this small keep a sampled region within 22 % of the
+ * resolution it wants. Every level is made by exact area averaging, so nothing aliases (docs/sampling.md). */
+#define KB_LEVELS 32
+typedef struct kb_levels {
+    const uint8_t *data[KB_LEVELS]; /* NULL: not built, since nobody needs it */
+    int32_t width[KB_LEVELS], height[KB_LEVELS];
+    ptrdiff_t stride[KB_LEVELS];
+    int32_t count; /* levels that exist for this image: the last has a side of 1 or is KB_LEVELS - 1 */
+} kb_levels;
+
+/* The factor of a level: 1, 1.5, 2, 3, 4, 6 ... */
+double kb_level_factor(int32_t level);
+/* The level for regions that want `step` image pixels a sample: the one whose factor is nearest in ratio. */
+int32_t kb_level_for(double step, int32_t count);
+/* Sizes of all levels; builds none. */
+void kb_levels_plan(kb_levels *levels, const kb_image *gray);
+/* Builds the levels whose bit is set in `wanted`, and those they are made of. gray is 8-bit. */
+kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
+
+/* ---- integral image ----
+ * (width + 1) x (height + 1) sums modulo 2^32: a box's sum is exact whenever it is below 2^32, whatever the image's size. */
+typedef struct kb_integral {
+    const uint32_t *sums;
+    int32_t width, height; /* of the image */
+    ptrdiff_t stride;      /* in elements */
+} kb_integral;
+kb_status kb_integral_build(kb_integral *integral, const kb_image *gray, kb_workspace *workspace);
+
+/* ---- patch sampler ---- */
+/* Where the 32x32 samples of one keypoint lie in a level, in 1/65536 of its pixels: sample (row i, column j), both from
+ * -16 to 15, is at (x + j a - i b, y + j b + i a) with the integer part of (x, y) in (px, py). */
+typedef struct kb_sampling {
+    int32_t level;
+    int32_t px, py; /* whole pixels */
+    int32_t x, y;   /* the rest, 0..65535 */
+    int32_t a, b;   /* step: cosine and sine part */
+    int32_t inside; /* 1: no sample touches the border */
+} kb_sampling;
+
+/* Set-up for a region `width` px wide. Returns the keypoint's KB_KP_ flags; with OUTSIDE or INVALID nothing is set. */
+uint8_t kb_sampling_plan(kb_sampling *sampling, const kb_keypoint *keypoint, double width, const kb_levels *levels);
+/* Cuts out one patch, 1024 bytes. */
+void kb_sampling_cut(const kb_sampling *sampling, const kb_levels *levels, uint8_t *patch);
+
+/* Brings a side x side patch (32 <= side <= 1024) to 32x32 by exact area averaging. */
+void kb_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch);
+
+#endif

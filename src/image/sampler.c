@@ -1,0 +1,114 @@
+/* The patch sampler: an oriented square region of the image becomes 32x32 samples (docs/sampling.md).
+ *
+ * The region's resolution chooses a level of the pyramid; there, samples stand on a rotated grid and are read by bilinear
+ * interpolation with 1/64 pixel steps. Only the set-up of a keypoint uses floating point (IEEE double, plain operations, so the
+ * same everywhere); the samples are integers. */
+#include <math.h>
+
+#include "image/image.h"
+
+#define ONE 65536.0  /* fixed point of positions */
+#define WIDEST 1048576.0 /* px; a wider region is refused */
+
+static int32_t round_to_int(double v) { return (int32_t)floor(v + 0.5); }
+
+/* Do the bilinear neighbours of all samples lie in the level? The grid is a parallelogram: its corners tell. */
+static bool grid_inside(const kb_sampling *s, int32_t width, int32_t height)
+{
+    for (int corner = 0; corner < 4; corner++) {
+        int32_t j = corner & 1 ? 15 : -16, i = corner & 2 ? 15 : -16;
+        int32_t x = s->px + ((s->x + j * s->a - i * s->b) >> 16), y = s->py + ((s->y + j * s->b + i * s->a) >> 16);
+        if (x < 0 || y < 0 || x + 1 >= width || y + 1 >= height) return false;
+    }
+    return true;
+}
+
+uint8_t kb_sampling_plan(kb_sampling *sampling, const kb_keypoint *keypoint, double width, const kb_levels *levels)
+{
+    if (!isfinite(keypoint->x) || !isfinite(keypoint->y) || !isfinite(keypoint->angle) || !isfinite(keypoint->size) ||
+        !(keypoint->size > 0) || !(width > 0 && width <= WIDEST))
+        return KB_KP_INVALID;
+    if (keypoint->x < -0.5f || keypoint->y < -0.5f || keypoint->x >= (float)levels->width[0] - 0.5f ||
+        keypoint->y >= (float)levels->height[0] - 0.5f)
+        return KB_KP_OUTSIDE;
+
+    double step = width / KB_PATCH_SIDE, sine, cosine;
+    kb_sincos_degrees(keypoint->angle, &sine, &cosine);
+    int32_t level = kb_level_for(step, levels->count);
+    double factor = kb_level_factor(level), scaled = ONE * step / factor;
+    double x = ((double)keypoint->x + 0.5) / factor - 0.5, y = ((double)keypoint->y + 0.5) / factor - 0.5;
+    sampling->level = level;
+    sampling->px = (int32_t)floor(x);
+    sampling->py = (int32_t)floor(y);
+    /* Positions are cut to 1/64 px when they are read; half of that is added here so that the cut rounds. */
+    sampling->x = round_to_int((x - sampling->px) * ONE) + 512;
+    sampling->y = round_to_int((y - sampling->py) * ONE) + 512;
+    sampling->a = round_to_int(scaled * cosine);
+    sampling->b = round_to_int(scaled * sine);
+    sampling->inside = grid_inside(sampling, levels->width[level], levels->height[level]);
+    return (uint8_t)((sampling->inside ? 0 : KB_KP_BORDER) | (width < KB_SMALL_PATCH ? KB_KP_SMALL : 0));
+}
+
+/* Bilinear: weights (64 - fx, fx) x (64 - fy, fy), rounded once. */
+static uint8_t blend(uint32_t p00, uint32_t p01, uint32_t p10, uint32_t p11, uint32_t fx, uint32_t fy)
+{
+    uint32_t top = p00 * (64 - fx) + p01 * fx, bottom = p10 * (64 - fx) + p11 * fx;
+    return (uint8_t)((top * (64 - fy) + bottom * fy + 2048) >> 12);
+}
+
+static void cut_inside(const kb_sampling *s, const uint8_t *data, ptrdiff_t stride, uint8_t *patch)
+{
+    const uint8_t *base = data + s->py * stride + s->px;
+    for (int32_t i = -16; i < 16; i++) {
+        int32_t x = s->x - 16 * s->a - i * s->b, y = s->y - 16 * s->b + i * s->a;
+        for (int32_t j = 0; j < 32; j++, x += s->a, y += s->b) {
+            const uint8_t *p = base + (y >> 16) * stride + (x >> 16);
+            *patch++ = blend(p[0], p[1], p[stride], p[stride + 1], (uint32_t)(x >> 10) & 63, (uint32_t)(y >> 10) & 63);
+        }
+    }
+}
+
+static void cut_clamped(const kb_sampling *s, const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height,
+                        uint8_t *patch)
+{
+    for (int32_t i = -16; i < 16; i++) {
+        int32_t x = s->x - 16 * s->a - i * s->b, y = s->y - 16 * s->b + i * s->a;
+        for (int32_t j = 0; j < 32; j++, x += s->a, y += s->b) {
+            int32_t ix = s->px + (x >> 16), iy = s->py + (y >> 16);
+            int32_t x0 = kb_clamp_i(ix, 0, width - 1), x1 = kb_clamp_i(ix + 1, 0, width - 1);
+            const uint8_t *r0 = data + kb_clamp_i(iy, 0, height - 1) * stride;
+            const uint8_t *r1 = data + kb_clamp_i(iy + 1, 0, height - 1) * stride;
+            *patch++ = blend(r0[x0], r0[x1], r1[x0], r1[x1], (uint32_t)(x >> 10) & 63, (uint32_t)(y >> 10) & 63);
+        }
+    }
+}
+
+void kb_sampling_cut(const kb_sampling *sampling, const kb_levels *levels, uint8_t *patch)
+{
+    int32_t l = sampling->level;
+    if (sampling->inside)
+        cut_inside(sampling, levels->data[l], levels->stride[l], patch);
+    else
+        cut_clamped(sampling, levels->data[l], levels->stride[l], levels->width[l], levels->height[l], patch);
+}
+
+void kb_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch)
+{
+    /* In units of 1/32 pixel: pixel p covers [32 p, 32 p + 32), output sample j covers [side j, side (j + 1)). */
+    uint32_t half = (uint32_t)side * (uint32_t)side / 2;
+    for (int32_t i = 0; i < 32; i++) {
+        uint32_t sum[32] = {0};
+        for (int32_t y = i * side / 32; y * 32 < (i + 1) * side; y++) {
+            uint32_t wy = (uint32_t)(kb_min_i(32 * y + 32, (i + 1) * side) - kb_max_i(32 * y, i * side));
+            for (int32_t j = 0; j < 32; j++) {
+                uint32_t row = 0;
+                for (int32_t x = j * side / 32; x * 32 < (j + 1) * side; x++) {
+                    int32_t wx = kb_min_i(32 * x + 32, (j + 1) * side) - kb_max_i(32 * x, j * side);
+                    row += (uint32_t)wx * in[y * side + x];
+                }
+                sum[j] += wy * row;
+            }
+        }
+        for (int32_t j = 0; j < 32; j++) *patch++ = (uint8_t)((sum[j] + half) / (2 * half + (uint32_t)(side & 1)));
+    }
+}

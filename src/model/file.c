@@ -1,0 +1,197 @@
+/* The model file (docs/model-format.md): little endian, a header of 48 bytes, name, text, table, and a CRC-32 at the end. */
+#include <stdlib.h>
+
+#include "model/model.h"
+
+#define HEADER 48
+#define VERSION 1
+#define BOX_ROW 12
+#define HASH_ROW (4 + KB_SIFT_VALUES)
+static const uint8_t magic[8] = {0x8b, 'K', 'B', 'M', '\r', '\n', 0x1a, '\n'};
+
+/* ---- bytes ---- */
+
+static void put_u32(uint8_t *to, uint32_t v)
+{
+    for (int i = 0; i < 4; i++) to[i] = (uint8_t)(v >> (8 * i));
+}
+static uint32_t get_u32(const uint8_t *from)
+{
+    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+static void put_f32(uint8_t *to, float v)
+{
+    uint32_t u;
+    memcpy(&u, &v, 4);
+    put_u32(to, u);
+}
+static float get_f32(const uint8_t *from)
+{
+    uint32_t u = get_u32(from);
+    float v;
+    memcpy(&v, &u, 4);
+    return v;
+}
+
+/* The CRC-32 of zlib and PNG, bit by bit: model files are small. */
+static uint32_t crc32_of(const uint8_t *data, size_t size)
+{
+    uint32_t crc = ~0u;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= data[i];
+        for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return ~crc;
+}
+
+/* ---- table ---- */
+
+size_t kb_table_bytes(kb_kind kind, int32_t bits)
+{
+    size_t row = kb_kind_has_boxes(kind) ? BOX_ROW : kind == KB_HASHSIFT ? HASH_ROW : 0;
+    return row * (size_t)bits;
+}
+
+void kb_table_write(const kb_model_spec *spec, uint8_t *to)
+{
+    for (int32_t i = 0; i < spec->bits; i++) {
+        if (kb_kind_has_boxes(spec->kind)) {
+            const kb_box_pair *p = &spec->boxes[i];
+            const uint8_t row[8] = {p->channel1, p->x1, p->y1, p->radius1, p->channel2, p->x2, p->y2, p->radius2};
+            memcpy(to, row, 8);
+            put_f32(to + 8, p->threshold);
+            to += BOX_ROW;
+        } else {
+            put_u32(to, (uint32_t)spec->bias[i]);
+            memcpy(to + 4, spec->weights + (size_t)i * KB_SIFT_VALUES, KB_SIFT_VALUES);
+            to += HASH_ROW;
+        }
+    }
+}
+
+/* Reads the table into freshly allocated arrays of spec; false when memory is out. */
+static bool read_table(kb_model_spec *spec, const uint8_t *from)
+{
+    size_t bits = (size_t)spec->bits;
+    if (kb_kind_has_boxes(spec->kind)) {
+        kb_box_pair *boxes = malloc(bits * sizeof *boxes);
+        spec->boxes = boxes;
+        if (!boxes) return false;
+        for (size_t i = 0; i < bits; i++, from += BOX_ROW)
+            boxes[i] = (kb_box_pair){from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7], get_f32(from + 8)};
+    } else if (spec->kind == KB_HASHSIFT) {
+        int8_t *weights = malloc(bits * KB_SIFT_VALUES);
+        int32_t *bias = malloc(bits * sizeof *bias);
+        spec->weights = weights;
+        spec->bias = bias;
+        if (!weights || !bias) return false;
+        for (size_t i = 0; i < bits; i++, from += HASH_ROW) {
+            bias[i] = (int32_t)get_u32(from);
+            memcpy(weights + i * KB_SIFT_VALUES, from + 4, KB_SIFT_VALUES);
+        }
+    }
+    return true;
+}
+
+/* ---- saving and loading ---- */
+
+kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, size_t *size)
+{
+    if (!model || !size) return KB_E_ARGUMENT;
+    const kb_model_spec *spec = &model->spec;
+    size_t name = strlen(spec->name), text = strlen(spec->text), table = kb_table_bytes(spec->kind, spec->bits);
+    *size = HEADER + name + text + table + 4;
+    if (!buffer) return KB_OK;
+    if (capacity < *size) return KB_E_SPACE;
+
+    uint8_t *to = buffer;
+    memcpy(to, magic, 8);
+    put_u32(to + 8, VERSION);
+    put_u32(to + 12, (uint32_t)spec->kind);
+    put_u32(to + 16, (uint32_t)spec->sampler);
+    put_u32(to + 20, (uint32_t)spec->bits);
+    put_f32(to + 24, spec->support);
+    put_u32(to + 28, spec->root ? 1 : 0);
+    put_u32(to + 32, (uint32_t)name);
+    put_u32(to + 36, (uint32_t)text);
+    put_u32(to + 40, (uint32_t)table);
+    put_u32(to + 44, 0);
+    memcpy(to + HEADER, spec->name, name);
+    memcpy(to + HEADER + name, spec->text, text);
+    kb_table_write(spec, to + HEADER + name + text);
+    put_u32(to + *size - 4, crc32_of(to, *size - 4));
+    return KB_OK;
+}
+
+/* Everything about the header that can be judged before the checksum. */
+static kb_status check_header(const uint8_t *data, size_t size, kb_error *error)
+{
+    if (size < 8 || memcmp(data, magic, 8) != 0) return kb_fail(error, KB_E_FORMAT, "this is not a keybits model file");
+    if (size < HEADER + 4) return kb_fail(error, KB_E_TRUNCATED, "the file ends inside its header, after %zu bytes", size);
+    uint32_t version = get_u32(data + 8);
+    if (version != VERSION)
+        return kb_fail(error, KB_E_FORMAT, "format version %u is not one that this library reads (%d)", version, VERSION);
+    uint64_t wanted = (uint64_t)HEADER + get_u32(data + 32) + get_u32(data + 36) + get_u32(data + 40) + 4;
+    if (size < wanted)
+        return kb_fail(error, KB_E_TRUNCATED, "the file has %zu bytes, its header promises %llu", size, (unsigned long long)wanted);
+    if (size > wanted)
+        return kb_fail(error, KB_E_FORMAT, "%llu bytes too many follow the model", (unsigned long long)(size - wanted));
+    if (get_u32(data + size - 4) != crc32_of(data, size - 4))
+        return kb_fail(error, KB_E_CHECKSUM, "the checksum does not agree: the file is damaged");
+    return KB_OK;
+}
+
+/* The fields of a file whose checksum is right; name and text are copied into `strings`. */
+static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *strings, kb_error *error)
+{
+    uint32_t name = get_u32(data + 32), text = get_u32(data + 36), table = get_u32(data + 40);
+    memset(spec, 0, sizeof *spec);
+    spec->struct_size = sizeof *spec;
+    spec->kind = (kb_kind)get_u32(data + 12);
+    spec->sampler = (kb_sampler)get_u32(data + 16);
+    spec->bits = (int32_t)get_u32(data + 20);
+    spec->support = get_f32(data + 24);
+    if (get_u32(data + 28) > 1 || get_u32(data + 44) != 0)
+        return kb_fail(error, KB_E_FORMAT, "the file uses flags that this library does not know");
+    spec->root = (int32_t)get_u32(data + 28);
+    if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
+        return kb_fail(error, KB_E_TABLE, "kind %d with %d bits is not possible", (int)spec->kind, (int)spec->bits);
+    if (table != kb_table_bytes(spec->kind, spec->bits))
+        return kb_fail(error, KB_E_TABLE, "the table has %u bytes, %d bits of %s need %zu", table, (int)spec->bits,
+                       kb_kind_name(spec->kind), kb_table_bytes(spec->kind, spec->bits));
+    memcpy(strings, data + HEADER, name);
+    strings[name] = 0;
+    memcpy(strings + name + 1, data + HEADER + name, text);
+    strings[name + 1 + text] = 0;
+    if (strlen(strings) != name || strlen(strings + name + 1) != text)
+        return kb_fail(error, KB_E_TABLE, "the name or text holds a zero byte");
+    spec->name = strings;
+    spec->text = strings + name + 1;
+    return KB_OK;
+}
+
+kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error)
+{
+    if (error) error->text[0] = 0;
+    if (!data || !out) return kb_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    kb_status status = check_header(data, size, error);
+    if (status != KB_OK) return status;
+
+    const uint8_t *bytes = data;
+    size_t before_table = HEADER + (size_t)get_u32(bytes + 32) + get_u32(bytes + 36);
+    char *strings = malloc(before_table);
+    if (!strings) return kb_fail(error, KB_E_MEMORY, "out of memory");
+    kb_model_spec spec;
+    status = read_fields(&spec, bytes, strings, error);
+    if (status == KB_OK) {
+        if (read_table(&spec, bytes + before_table))
+            status = kb_model_create(&spec, out, error);
+        else
+            status = kb_fail(error, KB_E_MEMORY, "out of memory");
+        free((void *)(uintptr_t)spec.boxes);
+        free((void *)(uintptr_t)spec.weights);
+        free((void *)(uintptr_t)spec.bias);
+    }
+    free(strings);
+    return status;
+}

@@ -1,0 +1,255 @@
+/* Making models out of tables: checks, and the boxes sorted for describing. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/model.h"
+
+const char *kb_kind_name(kb_kind kind)
+{
+    switch (kind) {
+    case KB_BAD: return "bad";
+    case KB_BAG: return "bag";
+    case KB_HASHSIFT: return "hashsift";
+    case KB_SIFT: return "sift";
+    case KB_ROOTSIFT: return "rootsift";
+    }
+    return "?";
+}
+
+const char *kb_sampler_name(kb_sampler sampler)
+{
+    return sampler == KB_SAMPLER_PATCH ? "patch" : sampler == KB_SAMPLER_IMAGE ? "image" : "?";
+}
+
+/* ---- checks ---- */
+
+static kb_status check_name(const char *name, kb_error *error)
+{
+    size_t length = name ? strlen(name) : 0;
+    if (length < 1 || length > 63) return kb_fail(error, KB_E_TABLE, "the name must have 1 to 63 bytes, not %zu", length);
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)name[i] < 32 || name[i] == 127)
+            return kb_fail(error, KB_E_TABLE, "the name holds a control character");
+    return KB_OK;
+}
+
+static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb_error *error)
+{
+    const kb_box_pair *p = &spec->boxes[bit];
+    int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
+    int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
+    if (channel >= KB_PLANES || (spec->kind == KB_BAD && channel != 0))
+        return kb_fail(error, KB_E_TABLE, "bit %d, box %d: no channel %d in this kind", bit, which, channel);
+    if (radius > KB_MAX_RADIUS)
+        return kb_fail(error, KB_E_TABLE, "bit %d, box %d: radius %d is above %d", bit, which, radius, KB_MAX_RADIUS);
+    if (x - radius < 0 || y - radius < 0 || x + radius >= KB_PATCH_SIDE || y + radius >= KB_PATCH_SIDE)
+        return kb_fail(error, KB_E_TABLE, "bit %d, box %d: centre (%d, %d) with radius %d leaves the patch", bit, which, x, y,
+                       radius);
+    return KB_OK;
+}
+
+static kb_status check_boxes(const kb_model_spec *spec, kb_error *error)
+{
+    if (!spec->boxes) return kb_fail(error, KB_E_ARGUMENT, "there are no boxes");
+    for (int32_t i = 0; i < spec->bits; i++) {
+        kb_status status = check_box(spec, i, 1, error);
+        if (status == KB_OK) status = check_box(spec, i, 2, error);
+        if (status != KB_OK) return status;
+        float threshold = spec->boxes[i].threshold;
+        if (!(threshold >= -256 && threshold <= 256))
+            return kb_fail(error, KB_E_TABLE, "bit %d: threshold %g is not between -256 and 256", i, (double)threshold);
+        if (spec->sampler == KB_SAMPLER_IMAGE && spec->boxes[i].radius1 != spec->boxes[i].radius2)
+            return kb_fail(error, KB_E_TABLE, "bit %d: the image sampler needs equal radii", i);
+    }
+    return KB_OK;
+}
+
+static kb_status check_projection(const kb_model_spec *spec, kb_error *error)
+{
+    if (!spec->weights || !spec->bias) return kb_fail(error, KB_E_ARGUMENT, "there are no weights");
+    for (int32_t i = 0; i < spec->bits; i++)
+        if (spec->bias[i] < -(1 << 30) || spec->bias[i] > 1 << 30)
+            return kb_fail(error, KB_E_TABLE, "bit %d: bias %d is out of range", i, (int)spec->bias[i]);
+    return KB_OK;
+}
+
+static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
+{
+    if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT)
+        return kb_fail(error, KB_E_TABLE, "no kind of model has the number %d", (int)spec->kind);
+    if (spec->sampler != KB_SAMPLER_PATCH && !(spec->sampler == KB_SAMPLER_IMAGE && spec->kind == KB_BAD))
+        return kb_fail(error, KB_E_TABLE, "sampler %d does not go with %s", (int)spec->sampler, kb_kind_name(spec->kind));
+    if (!(spec->support >= 0.1f && spec->support <= 10.0f))
+        return kb_fail(error, KB_E_TABLE, "support %g is not between 0.1 and 10", (double)spec->support);
+    bool binary = kb_kind_is_binary(spec->kind);
+    if (binary ? spec->bits < 8 || spec->bits > KB_MAX_BITS || spec->bits % 8 : spec->bits != 0)
+        return kb_fail(error, KB_E_TABLE, "%d bits: %s", (int)spec->bits,
+                       binary ? "must be a multiple of 8, from 8 to 1024" : "must be 0 for a kind that is not binary");
+    if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_HASHSIFT))
+        return kb_fail(error, KB_E_TABLE, "root %d does not go with %s", (int)spec->root, kb_kind_name(spec->kind));
+    kb_status status = check_name(spec->name, error);
+    if (status == KB_OK && spec->text && strlen(spec->text) > 65535)
+        status = kb_fail(error, KB_E_TABLE, "the text is longer than 65535 bytes");
+    if (status == KB_OK && kb_kind_has_boxes(spec->kind)) status = check_boxes(spec, error);
+    if (status == KB_OK && spec->kind == KB_HASHSIFT) status = check_projection(spec, error);
+    return status;
+}
+
+/* ---- boxes ---- */
+
+static int compare_boxes(const void *a, const void *b)
+{
+    const kb_box *p = a, *q = b;
+    if (p->channel != q->channel) return p->channel < q->channel ? -1 : 1;
+    if (p->y != q->y) return p->y < q->y ? -1 : 1;
+    if (p->x != q->x) return p->x < q->x ? -1 : 1;
+    return p->radius < q->radius ? -1 : p->radius > q->radius;
+}
+
+static uint16_t box_index(const kb_model *model, kb_box box)
+{
+    const kb_box *found = bsearch(&box, model->boxes, (size_t)model->box_count, sizeof box, compare_boxes);
+    return (uint16_t)(found - model->boxes);
+}
+
+static void prepare_boxes(kb_model *model)
+{
+    const kb_model_spec *spec = &model->spec;
+    size_t n = 0;
+    for (int32_t i = 0; i < spec->bits; i++) {
+        const kb_box_pair *p = &spec->boxes[i];
+        model->boxes[n++] = (kb_box){p->channel1, p->x1, p->y1, p->radius1};
+        model->boxes[n++] = (kb_box){p->channel2, p->x2, p->y2, p->radius2};
+    }
+    qsort(model->boxes, n, sizeof *model->boxes, compare_boxes);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || compare_boxes(&model->boxes[i], &model->boxes[kept - 1])) model->boxes[kept++] = model->boxes[i];
+    model->box_count = (int32_t)kept;
+    for (size_t i = 0; i < kept; i++) {
+        model->planes |= 1u << model->boxes[i].channel;
+        model->channel_start[model->boxes[i].channel + 1]++;
+    }
+    for (int c = 0; c < KB_PLANES; c++) model->channel_start[c + 1] += model->channel_start[c];
+    for (int32_t i = 0; i < spec->bits; i++) {
+        const kb_box_pair *p = &spec->boxes[i];
+        double threshold = floor((double)p->threshold * 128.0);
+        model->bits[i] = (kb_box_bit){box_index(model, (kb_box){p->channel1, p->x1, p->y1, p->radius1}),
+                                      box_index(model, (kb_box){p->channel2, p->x2, p->y2, p->radius2}),
+                                      (int16_t)(threshold > 32767 ? 32767 : threshold)};
+    }
+}
+
+/* ---- creation ---- */
+
+static void *copy_of(const void *data, size_t bytes)
+{
+    void *copy = malloc(bytes ? bytes : 1);
+    if (copy && bytes) memcpy(copy, data, bytes);
+    return copy;
+}
+
+static bool copy_tables(kb_model *model, const kb_model_spec *given)
+{
+    kb_model_spec *spec = &model->spec;
+    size_t bits = (size_t)given->bits;
+    const char *text = given->text ? given->text : "";
+    spec->text = copy_of(text, strlen(text) + 1);
+    if (!spec->text) return false;
+    if (kb_kind_has_boxes(spec->kind)) {
+        spec->boxes = copy_of(given->boxes, bits * sizeof *given->boxes);
+        model->boxes = malloc(2 * bits * sizeof *model->boxes);
+        model->bits = malloc(bits * sizeof *model->bits);
+        return spec->boxes && model->boxes && model->bits;
+    }
+    if (spec->kind == KB_HASHSIFT) {
+        spec->weights = copy_of(given->weights, bits * KB_SIFT_VALUES);
+        spec->bias = copy_of(given->bias, bits * sizeof *given->bias);
+        return spec->weights && spec->bias;
+    }
+    return true;
+}
+
+/* FNV-1a over all that decides the bits. */
+static uint64_t hash_bytes(uint64_t hash, const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) hash = (hash ^ data[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static bool set_id(kb_model *model)
+{
+    const kb_model_spec *spec = &model->spec;
+    size_t bytes = kb_table_bytes(spec->kind, spec->bits);
+    uint8_t *table = malloc(bytes + 1);
+    if (!table) return false;
+    kb_table_write(spec, table);
+    int32_t support;
+    memcpy(&support, &spec->support, sizeof support);
+    int32_t words[5] = {spec->kind, spec->sampler, spec->bits, support, spec->root};
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < KB_COUNT(words); i++) {
+        uint32_t w = (uint32_t)words[i];
+        uint8_t b[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16), (uint8_t)(w >> 24)};
+        hash = hash_bytes(hash, b, 4);
+    }
+    model->id = hash_bytes(hash, table, bytes);
+    free(table);
+    return true;
+}
+
+kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *error)
+{
+    kb_model_spec spec;
+    if (error) error->text[0] = 0;
+    if (!given || !out) return kb_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    if (!KB_OPTIONS_READ(spec, given)) return kb_fail(error, KB_E_ARGUMENT, "struct_size is not set");
+    if (spec.support == 0) spec.support = 1;
+    kb_status status = check_spec(&spec, error);
+    if (status != KB_OK) return status;
+
+    kb_model *model = calloc(1, sizeof *model);
+    if (!model) return kb_fail(error, KB_E_MEMORY, "out of memory");
+    model->spec = spec;
+    model->spec.struct_size = sizeof spec;
+    model->spec.text = NULL;
+    model->spec.boxes = NULL;
+    model->spec.weights = NULL;
+    model->spec.bias = NULL;
+    memcpy(model->name, spec.name, strlen(spec.name) + 1);
+    model->spec.name = model->name;
+    if (!copy_tables(model, &spec) || !set_id(model)) {
+        kb_model_free(model);
+        return kb_fail(error, KB_E_MEMORY, "out of memory");
+    }
+    if (kb_kind_has_boxes(spec.kind)) prepare_boxes(model);
+    bool binary = kb_kind_is_binary(spec.kind);
+    model->row_bytes = binary ? spec.bits / 8 : KB_SIFT_VALUES;
+    model->row_floats = binary ? 0 : KB_SIFT_VALUES;
+    *out = model;
+    return KB_OK;
+}
+
+void kb_model_free(kb_model *model)
+{
+    if (!model) return;
+    free((void *)(uintptr_t)model->spec.text);
+    free((void *)(uintptr_t)model->spec.boxes);
+    free((void *)(uintptr_t)model->spec.weights);
+    free((void *)(uintptr_t)model->spec.bias);
+    free(model->boxes);
+    free(model->bits);
+    free(model);
+}
+
+kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
+{
+    if (!model || !info) return KB_E_ARGUMENT;
+    kb_model_info full = {sizeof full, model->spec, model->id, model->row_bytes, model->row_floats, model->planes,
+                          model->box_count};
+    uint32_t size = info->struct_size;
+    if (size < sizeof size) return KB_E_ARGUMENT;
+    memcpy(info, &full, size < sizeof full ? size : sizeof full);
+    info->struct_size = size;
+    return KB_OK;
+}

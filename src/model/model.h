@@ -1,0 +1,42 @@
+/* A model as the library keeps it: the tables as given, and what describing makes of them once, at creation. */
+#ifndef KB_MODEL_H
+#define KB_MODEL_H
+
+#include "common/common.h"
+
+/* One box to be measured, and one bit made of two of them. Boxes that occur several times are measured once. */
+typedef struct kb_box {
+    uint8_t channel, x, y, radius;
+} kb_box;
+typedef struct kb_box_bit {
+    uint16_t box1, box2; /* indices of boxes */
+    int16_t threshold;   /* 1/128 gray level, floor of the model's */
+} kb_box_bit;
+
+struct kb_model {
+    kb_model_spec spec; /* its pointers own their memory */
+    char name[64];
+    uint64_t id;
+    int32_t row_bytes, row_floats;
+    uint32_t planes;   /* bit c: channel c is used */
+    kb_box *boxes;     /* distinct ones, sorted by channel, then y, x, radius */
+    int32_t box_count;
+    int32_t channel_start[KB_PLANES + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
+    kb_box_bit *bits;
+};
+
+static inline bool kb_kind_has_boxes(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG; }
+static inline bool kb_kind_is_binary(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG || kind == KB_HASHSIFT; }
+/* Bytes of the table in a model file. */
+size_t kb_table_bytes(kb_kind kind, int32_t bits);
+/* Writes that table, little endian. */
+void kb_table_write(const kb_model_spec *spec, uint8_t *to);
+
+/* Built-in model files, compiled in. Ends with a NULL name. */
+typedef struct kb_builtin_table {
+    const char *name;
+    const unsigned char *data;
+    size_t size;
+} kb_builtin_table;
+
+#endif
