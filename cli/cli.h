@@ -13,10 +13,18 @@
 #include "io/file.h"
 #include "keybits/keybits.h"
 
+/* Verbs of parts that a build may leave out. */
+#ifdef KB_HAVE_EVAL
+#  define CLI_EVAL_VERBS(VERB) VERB(eval, "measure descriptors by the benchmarks of the field")
+#else
+#  define CLI_EVAL_VERBS(VERB)
+#endif
+
 /* In the order in which the usage shows them. */
 #define CLI_VERBS(VERB)                                                              \
     VERB(describe, "turn keypoints of images, or ready patches, into descriptors")   \
     VERB(model, "import, show, export and list models")                              \
+    CLI_EVAL_VERBS(VERB)                                                             \
     VERB(info, "version, instruction sets, kernels and built-in models")
 
 #define CLI_DECLARE_VERB(name, summary)        \
