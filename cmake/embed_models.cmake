@@ -15,13 +15,7 @@ foreach(path IN LISTS models)
 endforeach()
 
 file(WRITE "${OUTPUT}.new" "/* Made out of the files in models/ by cmake/embed_models.cmake. */
-#include <stddef.h>
-
-typedef struct kb_builtin_table {
-    const char *name;
-    const unsigned char *data;
-    size_t size;
-} kb_builtin_table;
+#include \"model/model.h\"
 
 extern const kb_builtin_table kb_builtin_tables[];
 

@@ -4,6 +4,7 @@
  * To take in another function, write a section that feeds its results to the hash, and add it to the table below. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "common/common.h"
 
@@ -32,10 +33,67 @@ static void add_double(hash *h, double v)
     add_u64(h, bits);
 }
 
+/* ------------------------------------------------------------------------------------------------------------ input */
+
+enum { WIDTH = 301, HEIGHT = 203, STRIDE = 320, KEYPOINTS = 400, BITS = 128 };
+
+typedef struct scene {
+    uint8_t gray[HEIGHT * STRIDE];
+    uint16_t deep[HEIGHT * STRIDE]; /* the same as 12 bits, with noise in the lower ones */
+    kb_image image, deep_image;
+    kb_keypoint keypoints[KEYPOINTS];
+    uint8_t rows[KEYPOINTS * KB_SIFT_VALUES], flags[KEYPOINTS];
+    float floats[KEYPOINTS * KB_SIFT_VALUES];
+    kb_pool *pool;
+} scene;
+
+/* Overlapping bright and dark squares with noise: corners, edges and flat places of many sizes. */
+static void render(scene *s)
+{
+    uint64_t seed = 5;
+    memset(s->gray, 128, sizeof s->gray);
+    for (int i = 0; i < 300; i++) {
+        int32_t side = 4 + (int32_t)kb_random_below(&seed, i < 40 ? 90 : 20);
+        int32_t left = (int32_t)kb_random_below(&seed, WIDTH), top = (int32_t)kb_random_below(&seed, HEIGHT);
+        int32_t change = (int32_t)kb_random_below(&seed, 121) - 60;
+        for (int32_t y = top; y < kb_min_i(top + side, HEIGHT); y++) {
+            for (int32_t x = left; x < kb_min_i(left + side, WIDTH); x++) {
+                uint8_t *p = &s->gray[y * STRIDE + x];
+                *p = (uint8_t)kb_clamp_i(*p + change, 0, 255);
+            }
+        }
+    }
+    for (size_t i = 0; i < KB_COUNT(s->gray); i++) {
+        s->deep[i] = (uint16_t)(s->gray[i] * 16 + kb_random_below(&seed, 16));
+        s->gray[i] = (uint8_t)kb_clamp_i(s->gray[i] + (int32_t)kb_random_below(&seed, 9) - 4, 0, 255);
+    }
+    s->image = (kb_image){s->gray, WIDTH, HEIGHT, STRIDE, KB_GRAY8, 0};
+    s->deep_image = (kb_image){s->deep, WIDTH, HEIGHT, 2 * STRIDE, KB_GRAY16, 4095};
+}
+
+/* Keypoints of all sizes and angles, some at the border, outside, without an angle, or not numbers. */
+static void scatter(scene *s)
+{
+    uint64_t seed = 6;
+    for (int i = 0; i < KEYPOINTS; i++) {
+        kb_keypoint *k = &s->keypoints[i];
+        memset(k, 0, sizeof *k);
+        k->x = (float)kb_random_below(&seed, 64 * (WIDTH + 10)) / 64.0f - 5.0f;
+        k->y = (float)kb_random_below(&seed, 64 * (HEIGHT + 10)) / 64.0f - 5.0f;
+        k->size = 1.0f + (float)kb_random_below(&seed, i % 4 ? 40 * 32 : 200 * 32) / 32.0f;
+        k->angle = i % 7 ? (float)kb_random_below(&seed, 360 * 128) / 128.0f : -1.0f;
+        k->response = (float)kb_random_below(&seed, 1000);
+    }
+    s->keypoints[10].size = 0;
+    s->keypoints[11].x = 1e30f;
+    s->keypoints[12].size = 1e30f;
+}
+
 /* ---------------------------------------------------------------------------------------------------------- sections */
 
-static void section_mathematics(hash *h)
+static void section_mathematics(hash *h, scene *s)
 {
+    (void)s;
     for (int i = -90; i < 8000; i++) {
         double sine, cosine;
         kb_sincos_degrees(i * 0.0917, &sine, &cosine);
@@ -49,8 +107,9 @@ static void section_mathematics(hash *h)
         for (uint64_t d = 0; d < 3; d++) add_u64(h, kb_isqrt(((uint64_t)1 << i) + d - 1));
 }
 
-static void section_random(hash *h)
+static void section_random(hash *h, scene *s)
 {
+    (void)s;
     uint64_t state = 1;
     for (uint32_t i = 1; i < 2000; i++) {
         add_u64(h, kb_random_next(&state));
@@ -58,23 +117,149 @@ static void section_random(hash *h)
     }
 }
 
+/* A failure must not look like agreement. */
+static void must(kb_status status, const char *what)
+{
+    if (status == KB_OK) return;
+    fprintf(stderr, "%s: %s\n", what, kb_status_string(status));
+    exit(1);
+}
+
+static void add_floats(hash *h, const float *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        add_u64(h, bits);
+    }
+}
+
+/* The file of the model, its rows from both images and from patches, and its floats if it has any. */
+static void add_model(hash *h, scene *s, const kb_model *model)
+{
+    static uint8_t file[1 << 20];
+    size_t size;
+    kb_model_info info;
+    kb_describe_options options;
+    KB_INIT(options);
+    KB_INIT(info);
+    options.parallel = kb_pool_parallel(s->pool);
+    options.scale = 1.25f;
+    must(kb_model_get_info(model, &info), "info");
+    must(kb_model_save(model, file, sizeof file, &size), "save");
+    add_bytes(h, file, size);
+    add_u64(h, info.id);
+
+    size_t bytes = (size_t)info.row_bytes;
+    const kb_image *images[] = {&s->image, &s->deep_image};
+    for (int i = 0; i < 2; i++) {
+        must(kb_describe(model, images[i], s->keypoints, KEYPOINTS, &options, NULL, s->rows, s->flags), "describe");
+        add_bytes(h, s->rows, KEYPOINTS * bytes);
+        add_bytes(h, s->flags, KEYPOINTS);
+    }
+    must(kb_describe_patches(model, s->gray, 10, 65, &options, NULL, s->rows), "describe patches");
+    add_bytes(h, s->rows, 10 * bytes);
+    if (info.row_floats == 0) return;
+    must(kb_describe_float(model, &s->image, s->keypoints, KEYPOINTS, &options, NULL, s->floats, NULL), "describe float");
+    add_floats(h, s->floats, KB_COUNT(s->floats));
+}
+
+/* A box anywhere in the patch that keeps inside it: channel, x, y, radius. */
+static void random_box(uint64_t *seed, kb_kind kind, uint32_t radius, uint8_t box[4])
+{
+    uint32_t span = KB_PATCH_SIDE - 2 * radius;
+    box[0] = (uint8_t)(kind == KB_BAG ? kb_random_below(seed, KB_PLANES) : 0);
+    box[1] = (uint8_t)(radius + kb_random_below(seed, span));
+    box[2] = (uint8_t)(radius + kb_random_below(seed, span));
+    box[3] = (uint8_t)radius;
+}
+
+/* The image sampler wants both radii equal. */
+static kb_box_pair random_pair(uint64_t *seed, kb_kind kind, kb_sampler sampler)
+{
+    uint8_t a[4], b[4];
+    uint32_t radius = kb_random_below(seed, KB_MAX_RADIUS + 1);
+    random_box(seed, kind, radius, a);
+    if (sampler == KB_SAMPLER_PATCH) radius = kb_random_below(seed, KB_MAX_RADIUS + 1);
+    random_box(seed, kind, radius, b);
+    float threshold = (float)kb_random_below(seed, 1280) / 64.0f - 10.0f;
+    return (kb_box_pair){a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], threshold};
+}
+
+static void section_boxes(hash *h, scene *s)
+{
+    static const struct {
+        kb_kind kind;
+        kb_sampler sampler;
+    } kinds[] = {{KB_BAD, KB_SAMPLER_PATCH}, {KB_BAD, KB_SAMPLER_IMAGE}, {KB_BAG, KB_SAMPLER_PATCH}};
+    for (size_t m = 0; m < KB_COUNT(kinds); m++) {
+        uint64_t seed = 7 + m;
+        kb_box_pair boxes[BITS];
+        for (int i = 0; i < BITS; i++) boxes[i] = random_pair(&seed, kinds[m].kind, kinds[m].sampler);
+        kb_model_spec spec = {.struct_size = sizeof spec, .kind = kinds[m].kind, .sampler = kinds[m].sampler,
+                              .bits = BITS, .support = 1.3f, .name = "boxes", .boxes = boxes};
+        kb_model *model;
+        must(kb_model_create(&spec, &model, NULL), "boxes");
+        add_model(h, s, model);
+        kb_model_free(model);
+    }
+}
+
+static void section_hashsift(hash *h, scene *s)
+{
+    static int8_t weights[BITS * KB_SIFT_VALUES];
+    int32_t bias[BITS];
+    for (int32_t root = 0; root < 2; root++) {
+        uint64_t seed = 20;
+        for (size_t i = 0; i < KB_COUNT(weights); i++) weights[i] = (int8_t)((int)kb_random_below(&seed, 255) - 127);
+        for (int i = 0; i < BITS; i++) bias[i] = (int32_t)kb_random_below(&seed, 200001) - 100000;
+        kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_HASHSIFT, .bits = BITS, .name = "hash",
+                              .weights = weights, .bias = bias, .root = root};
+        kb_model *model;
+        must(kb_model_create(&spec, &model, NULL), "hashsift");
+        add_model(h, s, model);
+        kb_model_free(model);
+    }
+}
+
+/* All that this build has tables for; SIFT and RootSIFT are always among them. */
+static void section_builtin(hash *h, scene *s)
+{
+    int32_t available;
+    for (int32_t i = 0; kb_model_builtin_name(i, &available); i++) {
+        kb_model *model;
+        if (!available) continue;
+        must(kb_model_builtin(kb_model_builtin_name(i, NULL), &model), "built-in model");
+        add_model(h, s, model);
+        kb_model_free(model);
+    }
+}
+
 int main(void)
 {
     static const struct {
         const char *name;
-        void (*run)(hash *);
+        void (*run)(hash *, scene *);
     } sections[] = {
         {"mathematics", section_mathematics},
         {"random", section_random},
+        {"boxes", section_boxes},
+        {"hashsift", section_hashsift},
+        {"built-in models", section_builtin},
     };
     static const hash start = {0xcbf29ce484222325u};
+    static scene s;
+    render(&s);
+    scatter(&s);
+    must(kb_pool_create(3, &s.pool), "pool");
     hash everything = start;
     for (size_t i = 0; i < KB_COUNT(sections); i++) {
         hash h = start;
-        sections[i].run(&h);
+        sections[i].run(&h, &s);
         printf("%016" PRIx64 " %s\n", h.value, sections[i].name);
         add_u64(&everything, h.value);
     }
     printf("%016" PRIx64 " everything\n", everything.value);
+    kb_pool_free(s.pool);
     return 0;
 }
