@@ -15,7 +15,8 @@ file(GLOB bench_peer_sources CONFIGURE_DEPENDS bench/*.cpp)
 function(keybits_need found what package)
     if(NOT ${found})
         message(FATAL_ERROR "The program keybits needs ${what}. On Debian: apt-get install ${package}. "
-                            "For the library alone: -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF.")
+                            "For the library alone: -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF "
+                            "-DKEYBITS_BUILD_LEARN=OFF.")
     endif()
 endfunction()
 
@@ -35,7 +36,7 @@ if((KEYBITS_BUILD_EVAL AND peer_sources) OR (KEYBITS_BUILD_BENCH AND bench_peer_
 endif()
 
 # ------------------------------------------------------------------------------------------------------- cli/io
-if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL))
+if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL OR KEYBITS_BUILD_LEARN))
     find_package(PNG QUIET)
     keybits_need(PNG_FOUND libpng libpng-dev)
     find_package(JPEG QUIET)
@@ -63,12 +64,12 @@ if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL))
 endif()
 
 # ------------------------------------------------------------------------------------------------------- learn/
-if(KEYBITS_BUILD_LEARN AND learn_sources)
+if(KEYBITS_BUILD_LEARN AND learn_sources AND TARGET keybits_io)
     add_library(keybits-learn STATIC ${learn_sources})
     keybits_target(keybits-learn)
     target_include_directories(keybits-learn PUBLIC ${PROJECT_SOURCE_DIR} PRIVATE src)
     target_compile_definitions(keybits-learn INTERFACE KB_HAVE_LEARN)
-    target_link_libraries(keybits-learn PUBLIC keybits_inside)
+    target_link_libraries(keybits-learn PUBLIC keybits_io keybits_inside)
     find_package(PkgConfig QUIET)
     if(PKG_CONFIG_FOUND)
         pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
@@ -100,7 +101,7 @@ if(NOT TARGET keybits-eval)
     list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?eval[_.]")
 endif()
 if(NOT TARGET keybits-learn)
-    list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?train[_.]")
+    list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?(train|patches)[_.]")
 endif()
 if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
     add_executable(keybits-cli ${cli_sources})

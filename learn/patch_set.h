@@ -63,12 +63,12 @@ void kb_patch_writer_add(kb_patch_writer *writer, uint32_t label, uint32_t view,
 bool kb_patch_writer_close(kb_patch_writer *writer, io_error *error);
 void kb_patch_writer_abandon(kb_patch_writer *writer); /* takes NULL */
 
-/* Patches in the order of the file. */
+/* Any patch, in any order. */
 typedef struct kb_patch_reader kb_patch_reader;
 kb_patch_reader *kb_patch_reader_open(const char *path, kb_patch_info *info, io_error *error);
-/* The next patch (pixels: room for side x side). False at the end, with *failed false, or for a damaged file. */
-bool kb_patch_reader_next(kb_patch_reader *reader, uint32_t *label, uint32_t *view, uint8_t *pixels, bool *failed,
-                          io_error *error);
+/* Patch `index`; pixels: room for side x side, or NULL. Damage is seen only where pixels are read. */
+bool kb_patch_reader_at(kb_patch_reader *reader, uint64_t index, uint32_t *label, uint32_t *view, uint8_t *pixels,
+                        io_error *error);
 void kb_patch_reader_close(kb_patch_reader *reader); /* takes NULL */
 
 #endif
