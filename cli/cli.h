@@ -23,8 +23,8 @@
 /* In the order in which the usage shows them. */
 #define CLI_VERBS(VERB)                                                              \
     VERB(describe, "turn keypoints of images, or ready patches, into descriptors")   \
-    VERB(model, "import, show, export and list models")                              \
     CLI_EVAL_VERBS(VERB)                                                             \
+    VERB(model, "import, show, export and list models")                              \
     VERB(info, "version, instruction sets, kernels and built-in models")
 
 #define CLI_DECLARE_VERB(name, summary)        \
@@ -56,6 +56,7 @@ typedef struct cli_common {
     const char *verb;
     const char *help;
     const char *cpu;
+    bool started; /* cli_getopt has been called */
     int exit_code;
 } cli_common;
 
@@ -88,6 +89,7 @@ enum {
     "  --json             print the summary as JSON on standard output\n"                                   \
     "  --help             this text\n"
 
+/* common->verb, the name in messages, becomes argv[0] unless it is set before cli_getopt ("model import"). */
 void cli_begin(cli_common *common, const char *help);
 /* getopt_long that deals with the common options, with --help and with unknown options itself. `shorts` without ':' in front. */
 int cli_getopt(cli_common *common, int argc, char **argv, const char *shorts, const struct option *longs);
@@ -106,7 +108,7 @@ bool cli_preset(cli_common *common, const char *text, float *scale);
 
 /* ---- words ---- all on standard error, one line, the line break is added */
 __attribute__((format(printf, 2, 3))) void cli_say(const cli_common *common, const char *format, ...); /* not with --quiet */
-__attribute__((format(printf, 1, 2))) void cli_warn(const char *format, ...);
+__attribute__((format(printf, 2, 3))) void cli_warn(const cli_common *common, const char *format, ...); /* likewise */
 /* "keybits: ..."; return CLI_FAILED and CLI_USAGE. */
 __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
 __attribute__((format(printf, 2, 3))) int cli_usage_error(const cli_common *common, const char *format, ...);

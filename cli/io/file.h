@@ -76,5 +76,9 @@ bool io_names_folder(io_names *names, const char *folder, const char *const *suf
  * a line ('#' starts a comment line, blank lines are skipped), "-" a list on standard input; anything else is itself.
  * Names in a list are taken as if they had been given on the command line. */
 bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error);
+/* Where the result of each input goes. `output` is a pattern in which {} stands for an input's name without folder and
+ * suffix, or a folder (one that exists, or a name that ends with a slash and is made), which means FOLDER/{}SUFFIX, or,
+ * for one input only, a file. Two inputs that would write the same file are an error. */
+bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix, io_error *error);
 
 #endif

@@ -75,22 +75,22 @@ void io_json_string(io_json *json, const char *key, const char *value)
     after_value(json);
 }
 
-void io_json_number(io_json *json, const char *key, double value)
+/* The fewest digits that read back as the same number. */
+static void write_number(io_json *json, const char *key, double value, bool single)
 {
+    char text[32] = "null";
     before_value(json, key);
-    if (isfinite(value)) {
-        char text[32];
+    for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
         double again;
-        for (int digits = 6; digits <= 17; digits++) {
-            io_number_format(text, value, digits);
-            if (io_number_is(text, &again) && again == value) break;
-        }
-        fputs(text, json->out);
-    } else {
-        fputs("null", json->out);
+        io_number_format(text, value, digits);
+        if (io_number_is(text, &again) && (single ? (float)again == (float)value : again == value)) break;
     }
+    fputs(text, json->out);
     after_value(json);
 }
+
+void io_json_number(io_json *json, const char *key, double value) { write_number(json, key, value, false); }
+void io_json_float(io_json *json, const char *key, float value) { write_number(json, key, (double)value, true); }
 
 void io_json_integer(io_json *json, const char *key, int64_t value)
 {

@@ -91,3 +91,39 @@ bool io_names_images(io_names *names, int count, char *const *arguments, io_erro
     }
     return true;
 }
+
+/* Sorted copies of the pointers bring equal names side by side. */
+static bool all_different(const io_names *names, io_error *error)
+{
+    char **sorted = io_alloc(names->count, sizeof *sorted);
+    bool ok = true;
+    if (names->count) memcpy(sorted, names->items, names->count * sizeof *sorted);
+    qsort(sorted, names->count, sizeof *sorted, compare_names);
+    for (size_t i = 1; ok && i < names->count; i++) {
+        if (strcmp(sorted[i - 1], sorted[i]) == 0) ok = io_fail(error, "%s would be written twice", sorted[i]);
+    }
+    free(sorted);
+    return ok;
+}
+
+bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix, io_error *error)
+{
+    size_t length = strlen(output);
+    bool slash = length > 0 && output[length - 1] == '/';
+    if (slash && !io_folder_make(output, error)) return false;
+    bool folder = slash || io_path_is_folder(output);
+    if (!folder && !strstr(output, "{}") && inputs->count != 1) {
+        return io_fail(error, "%s: for %zu images the output is a folder, or a pattern with {} for the name", output,
+                       inputs->count);
+    }
+    char *in_folder = io_path_join(output, "{}");
+    in_folder = io_grow(in_folder, strlen(in_folder) + strlen(suffix) + 1, 1);
+    strcat(in_folder, suffix);
+    for (size_t i = 0; i < inputs->count; i++) {
+        char *path = io_path_pattern(folder ? in_folder : output, inputs->items[i]);
+        io_names_add(outputs, path);
+        free(path);
+    }
+    free(in_folder);
+    return all_different(outputs, error);
+}

@@ -51,8 +51,14 @@ void io_progress_update(io_progress *progress, size_t done)
     }
 }
 
-void io_progress_end(io_progress *progress)
+void io_progress_wipe(io_progress *progress)
 {
     if (progress->shown) fputs("\r\033[K", stderr);
+    progress->last = 0;
+}
+
+void io_progress_end(io_progress *progress)
+{
+    io_progress_wipe(progress);
     progress->shown = false;
 }

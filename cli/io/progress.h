@@ -17,7 +17,9 @@ typedef struct io_progress {
 void io_progress_start(io_progress *progress, const char *label, size_t total, bool quiet);
 /* `done` of total are done; draws at most ten times a second. */
 void io_progress_update(io_progress *progress, size_t done);
-/* Wipes the bar away, so that other words can be printed. */
+/* Wipes the bar away, so that other words can be printed; the next update draws it again. */
+void io_progress_wipe(io_progress *progress);
+/* Wipes it away for good. */
 void io_progress_end(io_progress *progress);
 
 double io_clock_seconds(void); /* a steady clock */

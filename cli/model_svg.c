@@ -1,0 +1,104 @@
+/* The boxes of a model as SVG: one picture of all of them, then one small patch a bit. In a patch the first box is
+ * filled, the second is open, and a line joins their centres; the colour tells the plane. A tooltip gives the numbers. */
+#include "io/number.h"
+#include "model_text.h"
+
+#define COLUMNS 16
+#define CELL 40     /* a small patch of 32 units with room around it */
+#define LARGE 320   /* the picture of all boxes */
+#define MARGIN 20
+#define HEAD 60     /* title and legend */
+
+static const struct {
+    const char *name, *colour;
+} planes[KB_PLANES] = {
+    {"gray", "#555555"},          {"gradient 0\xc2\xb0", "#d62728"},   {"gradient 45\xc2\xb0", "#ff7f0e"},
+    {"gradient 90\xc2\xb0", "#b8a000"},  {"gradient 135\xc2\xb0", "#2ca02c"}, {"gradient 180\xc2\xb0", "#00a0a0"},
+    {"gradient 225\xc2\xb0", "#1f77b4"}, {"gradient 270\xc2\xb0", "#6a3fb0"}, {"gradient 315\xc2\xb0", "#d0449c"},
+};
+
+static void write_escaped(FILE *file, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<') fputs("&lt;", file);
+        else if (*text == '>') fputs("&gt;", file);
+        else if (*text == '&') fputs("&amp;", file);
+        else fputc(*text, file);
+    }
+}
+
+/* A box covers whole samples: from x - r - 1/2 to x + r + 1/2; the patch is drawn from -1/2 to 31.5. */
+static void write_box(FILE *file, int channel, int x, int y, int radius, bool filled)
+{
+    fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" %s=\"%s\"%s/>", x - radius, y - radius, 2 * radius + 1,
+            2 * radius + 1, filled ? "fill" : "stroke", planes[channel].colour,
+            filled ? " fill-opacity=\"0.75\"" : " fill=\"none\"");
+}
+
+static void write_pair(FILE *file, const kb_box_pair *p)
+{
+    write_box(file, p->channel1, p->x1, p->y1, p->radius1, true);
+    write_box(file, p->channel2, p->x2, p->y2, p->radius2, false);
+    fprintf(file, "<path d=\"M%d.5 %d.5L%d.5 %d.5\" stroke=\"#000\"/>", p->x1, p->y1, p->x2, p->y2);
+}
+
+static void write_tooltip(FILE *file, int32_t bit, const kb_box_pair *p)
+{
+    char threshold[32];
+    fprintf(file, "<title>bit %d: %s (%d, %d) radius %d - %s (%d, %d) radius %d &lt;= %s</title>", (int)bit,
+            planes[p->channel1].name, p->x1, p->y1, p->radius1, planes[p->channel2].name, p->x2, p->y2, p->radius2,
+            io_number_format(threshold, (double)p->threshold, 6));
+}
+
+static void write_head(FILE *file, const kb_model_info *info, int width, int height)
+{
+    const kb_model_spec *spec = &info->spec;
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+            "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+            width, height, width, height);
+    fprintf(file, "<text x=\"%d\" y=\"24\" font-size=\"18\">", MARGIN);
+    write_escaped(file, spec->name);
+    fprintf(file, ": %s, %d bits, %d different boxes, %s sampler</text>\n", kb_kind_name(spec->kind), (int)spec->bits,
+            (int)info->distinct_boxes, kb_sampler_name(spec->sampler));
+    int x = MARGIN;
+    for (int c = 0; c < KB_PLANES; c++) {
+        if (!(info->planes >> c & 1)) continue;
+        fprintf(file, "<rect x=\"%d\" y=\"36\" width=\"11\" height=\"11\" fill=\"%s\"/><text x=\"%d\" y=\"46\" "
+                "font-size=\"11\">%s</text>\n", x, planes[c].colour, x + 15, planes[c].name);
+        x += c == 0 ? 50 : 90;
+    }
+}
+
+bool model_svg_write(const char *path, const kb_model_info *info, io_error *error)
+{
+    const kb_model_spec *spec = &info->spec;
+    if (spec->kind != KB_BAD && spec->kind != KB_BAG) {
+        return io_fail(error, "%s has no boxes to draw; only bad and bag models have", spec->name);
+    }
+    io_writer *writer = io_writer_open(path, error);
+    if (!writer) return false;
+    FILE *file = io_writer_file(writer);
+    int rows = (spec->bits + COLUMNS - 1) / COLUMNS, cells = HEAD + LARGE + MARGIN;
+    int grid_width = COLUMNS * CELL;
+    int legend_width = 50 + 8 * 90;
+    write_head(file, info, 2 * MARGIN + (grid_width > legend_width ? grid_width : legend_width), cells + rows * CELL + MARGIN);
+
+    fprintf(file, "<g transform=\"translate(%d %d) scale(10)\" stroke-width=\"0.1\">"
+            "<rect width=\"32\" height=\"32\" fill=\"#fafafa\" stroke=\"#999\"/><g opacity=\"0.25\">\n", MARGIN, HEAD);
+    for (int32_t i = 0; i < spec->bits; i++) {
+        write_pair(file, &spec->boxes[i]);
+        fputc('\n', file);
+    }
+    fprintf(file, "</g></g>\n");
+    for (int32_t i = 0; i < spec->bits; i++) {
+        fprintf(file, "<g transform=\"translate(%d %d)\" stroke-width=\"1\">"
+                "<rect width=\"32\" height=\"32\" fill=\"#f4f4f4\" stroke=\"#ccc\"/>",
+                MARGIN + i % COLUMNS * CELL, cells + i / COLUMNS * CELL);
+        write_tooltip(file, i, &spec->boxes[i]);
+        write_pair(file, &spec->boxes[i]);
+        fprintf(file, "</g>\n");
+    }
+    fprintf(file, "</svg>\n");
+    return io_writer_commit(writer, error);
+}

@@ -1,0 +1,24 @@
+/* Models as text tables and as drawings; docs/formats.md describes the tables. */
+#ifndef CLI_MODEL_TEXT_H
+#define CLI_MODEL_TEXT_H
+
+#include "io/file.h"
+#include "keybits/keybits.h"
+
+/* What the command line says about a table; it wins over what the table says about itself. */
+typedef struct table_options {
+    const char *name;    /* NULL: the table's, else the file's name */
+    const char *sampler; /* "image", "patch"; NULL: the table's, else image for BAD and patch for others */
+    float support;       /* 0: the table's, else 1 */
+    bool root;           /* HashSIFT over RootSIFT */
+} table_options;
+
+/* Reads a table into a model. Errors name the line. path "-": standard input. */
+bool model_table_read(const char *path, const table_options *options, kb_model **out, io_error *error);
+/* Writes the table that model_table_read turns into the same model again. path NULL or "-": standard output. */
+bool model_table_write(const char *path, const kb_model_info *info, io_error *error);
+
+/* The boxes of a BAD or BAG model as a picture. */
+bool model_svg_write(const char *path, const kb_model_info *info, io_error *error);
+
+#endif
