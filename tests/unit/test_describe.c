@@ -1,0 +1,529 @@
+/* Describing: the arithmetic against straightforward doubles, the promises of the header, and wild input. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "describe/describe.h"
+#include "render.h"
+
+enum { W = 320, H = 240, N = 150 };
+
+static int bit_of(const uint8_t *row, int i) { return row[i / 8] >> (7 - i % 8) & 1; }
+
+static double mean_of(const uint8_t *plane, int x, int y, int r)
+{
+    double sum = 0;
+    for (int v = y - r; v <= y + r; v++)
+        for (int u = x - r; u <= x + r; u++) sum += plane[32 * v + u];
+    return sum / ((2 * r + 1) * (2 * r + 1));
+}
+
+/* ---- arithmetic ---- */
+
+static void box_bits_compare_means(void **state)
+{
+    (void)state;
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1), render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 2)};
+    uint8_t *patch = render_texture(32, 32, 9), planes[KB_PLANES][KB_PATCH_BYTES], row[128];
+    kb_gradients gradients;
+    memcpy(planes[0], patch, KB_PATCH_BYTES);
+    kb_gradients_of(patch, &gradients);
+    for (int c = 1; c < KB_PLANES; c++) kb_plane_of(&gradients, c, planes[c]);
+    for (int m = 0; m < 2; m++) {
+        kb_model_info info;
+        KB_INIT(info);
+        kb_model_get_info(models[m], &info);
+        assert_int_equal(kb_describe_patches(models[m], patch, 1, 32, NULL, NULL, row), KB_OK);
+        int clear = 0;
+        for (int i = 0; i < info.spec.bits; i++) {
+            const kb_box_pair *p = &info.spec.boxes[i];
+            double d = mean_of(planes[p->channel1], p->x1, p->y1, p->radius1) - mean_of(planes[p->channel2], p->x2, p->y2, p->radius2);
+            if (fabs(d - (double)p->threshold) < 0.02) continue; /* within the precision of a mean */
+            assert_int_equal(bit_of(row, i), d <= (double)p->threshold);
+            clear++;
+        }
+        assert_true(clear > info.spec.bits * 9 / 10);
+        kb_model_free(models[m]);
+    }
+    free(patch);
+}
+
+static void planes_point_where_gray_rises(void **state)
+{
+    (void)state;
+    /* A ramp towards direction 45 c degrees lights up channel c + 1 alone. */
+    static const int dx[8] = {1, 1, 0, -1, -1, -1, 0, 1}, dy[8] = {0, 1, 1, 1, 0, -1, -1, -1};
+    for (int c = 0; c < 8; c++) {
+        uint8_t patch[KB_PATCH_BYTES], plane[KB_PATCH_BYTES];
+        kb_gradients g;
+        for (int y = 0; y < 32; y++)
+            for (int x = 0; x < 32; x++) patch[32 * y + x] = (uint8_t)(128 + 3 * (dx[c] * (x - 16) + dy[c] * (y - 16)) / 2);
+        kb_gradients_of(patch, &g);
+        for (int k = 0; k < 8; k++) {
+            kb_plane_of(&g, k + 1, plane);
+            double mean = mean_of(plane, 16, 16, 7);
+            if (k == c) assert_true(fabs(mean - KB_PLANE_MEAN) < 4);
+            else assert_true(mean < 2);
+        }
+    }
+}
+
+static void planes_cancel_contrast_and_offset(void **state)
+{
+    (void)state;
+    uint8_t *patch = render_texture(32, 32, 10), weak[KB_PATCH_BYTES], a[KB_PATCH_BYTES], b[KB_PATCH_BYTES];
+    kb_gradients strong, soft;
+    for (int i = 0; i < KB_PATCH_BYTES; i++) weak[i] = (uint8_t)(60 + patch[i] / 3);
+    kb_gradients_of(patch, &strong);
+    kb_gradients_of(weak, &soft);
+    for (int c = 1; c < KB_PLANES; c++) {
+        double difference = 0, sum = 0;
+        kb_plane_of(&strong, c, a);
+        kb_plane_of(&soft, c, b);
+        for (int i = 0; i < KB_PATCH_BYTES; i++) difference += abs(a[i] - b[i]), sum += a[i];
+        assert_true(difference < 0.1 * sum);
+    }
+    uint8_t flat[KB_PATCH_BYTES];
+    memset(flat, 77, sizeof flat);
+    kb_gradients_of(flat, &soft);
+    for (int c = 1; c < KB_PLANES; c++) {
+        kb_plane_of(&soft, c, a);
+        for (int i = 0; i < KB_PATCH_BYTES; i++) assert_int_equal(a[i], 0);
+    }
+    free(patch);
+}
+
+/* SIFT in doubles, with exact angle and magnitude, a true Gaussian and no rounding. */
+static void sift_reference(const uint8_t *patch, double h[128])
+{
+    double sigma = sqrt(1.6 * 1.6 - 0.5 * 0.5), kernel[11], total = 0, rows[1024], b[1024];
+    for (int i = -5; i <= 5; i++) total += kernel[i + 5] = exp(-i * i / (2 * sigma * sigma));
+    for (int pass = 0; pass < 2; pass++)
+        for (int y = 0; y < 32; y++)
+            for (int x = 0; x < 32; x++) {
+                double sum = 0;
+                for (int i = -5; i <= 5; i++) {
+                    int q = (pass ? y : x) + i;
+                    q = q < 0 ? -q : q > 31 ? 62 - q : q;
+                    sum += kernel[i + 5] / total * (pass ? rows[32 * q + x] : patch[32 * y + q]);
+                }
+                (pass ? b : rows)[32 * y + x] = sum;
+            }
+    memset(h, 0, 128 * sizeof *h);
+    for (int y = 1; y < 31; y++)
+        for (int x = 1; x < 31; x++) {
+            double gx = b[32 * y + x + 1] - b[32 * y + x - 1], gy = b[32 * y - 32 + x] - b[32 * y + 32 + x];
+            double u = (x - 16) / 8.0, v = (y - 16) / 8.0, angle = atan2(gy, gx) * 4 / 3.14159265358979;
+            double weight = sqrt(gx * gx + gy * gy) * exp(-(u * u + v * v) / 8);
+            if (angle < 0) angle += 8;
+            int o = (int)angle;
+            for (int r = 0; r < 4; r++)
+                for (int c = 0; c < 4; c++) {
+                    double share = fmax(0, 1 - fabs(u + 1.5 - c)) * fmax(0, 1 - fabs(v + 1.5 - r)) * weight;
+                    h[(r * 4 + c) * 8 + o % 8] += share * (1 - (angle - o));
+                    h[(r * 4 + c) * 8 + (o + 1) % 8] += share * (angle - o);
+                }
+        }
+    for (int pass = 0; pass < 2; pass++) {
+        double norm = 0;
+        for (int i = 0; i < 128; i++) norm += h[i] * h[i];
+        for (int i = 0; i < 128; i++) h[i] = pass ? h[i] / sqrt(norm) : fmin(h[i], 0.2 * sqrt(norm));
+    }
+}
+
+static void sift_agrees_with_doubles(void **state)
+{
+    (void)state;
+    kb_model *sift = builtin_model("sift"), *root = builtin_model("rootsift");
+    for (uint64_t seed = 20; seed < 30; seed++) {
+        uint8_t *patch = render_texture(32, 32, seed), bytes[128], root_bytes[128];
+        float floats[128], root_floats[128];
+        double h[128], error = 0, length = 0, root_length = 0;
+        sift_reference(patch, h);
+        assert_int_equal(kb_describe_patches_float(sift, patch, 1, 32, NULL, NULL, floats), KB_OK);
+        assert_int_equal(kb_describe_patches_float(root, patch, 1, 32, NULL, NULL, root_floats), KB_OK);
+        assert_int_equal(kb_describe_patches(sift, patch, 1, 32, NULL, NULL, bytes), KB_OK);
+        assert_int_equal(kb_describe_patches(root, patch, 1, 32, NULL, NULL, root_bytes), KB_OK);
+        double sum = 0;
+        for (int i = 0; i < 128; i++) sum += (double)floats[i];
+        for (int i = 0; i < 128; i++) {
+            double f = (double)floats[i], g = (double)root_floats[i];
+            error += (f - h[i]) * (f - h[i]);
+            length += f * f;
+            root_length += g * g;
+            assert_true(fabs(fmin(255, 512 * f) - bytes[i]) < 0.52);
+            assert_true(fabs(fmin(255, 512 * g) - root_bytes[i]) < 1.1);
+            assert_true(fabs(g - sqrt(f / sum)) < 1e-5);
+        }
+        assert_true(sqrt(error) < 0.03); /* of a vector of length 1 */
+        assert_true(fabs(length - 1) < 1e-5 && fabs(root_length - 1) < 1e-5);
+        free(patch);
+    }
+    kb_model_free(sift);
+    kb_model_free(root);
+}
+
+static void hashsift_is_the_sign_of_a_product(void **state)
+{
+    (void)state;
+    kb_model *model = render_hash_model(256, 3), *sift = builtin_model("sift");
+    uint8_t *patch = render_texture(32, 32, 31), values[128], row[32];
+    kb_model_info info;
+    KB_INIT(info);
+    kb_model_get_info(model, &info);
+    assert_int_equal(kb_describe_patches(sift, patch, 1, 32, NULL, NULL, values), KB_OK);
+    assert_int_equal(kb_describe_patches(model, patch, 1, 32, NULL, NULL, row), KB_OK);
+    for (int i = 0; i < 256; i++) {
+        long sum = info.spec.bias[i];
+        for (int j = 0; j < 128; j++) sum += (long)info.spec.weights[128 * i + j] * values[j];
+        assert_int_equal(bit_of(row, i), sum > 0);
+    }
+    free(patch);
+    kb_model_free(model);
+    kb_model_free(sift);
+}
+
+/* ---- promises ---- */
+
+/* All kinds of models, for tests that hold for each. */
+static size_t all_models(kb_model **models)
+{
+    models[0] = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 256, true, 1);
+    models[1] = render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 512, false, 2);
+    models[2] = render_box_model(KB_BAG, KB_SAMPLER_PATCH, 256, false, 3);
+    models[3] = render_hash_model(256, 4);
+    models[4] = builtin_model("sift");
+    models[5] = builtin_model("rootsift");
+    return 6;
+}
+
+static uint8_t *rows_of(const kb_model *model, const kb_image *image, const kb_keypoint *k, size_t n, const kb_describe_options *options,
+                        kb_workspace *workspace, uint8_t *flags, size_t *bytes)
+{
+    kb_model_info info;
+    KB_INIT(info);
+    assert_int_equal(kb_model_get_info(model, &info), KB_OK);
+    *bytes = n * (size_t)info.row_bytes;
+    uint8_t *rows = malloc(*bytes + 1);
+    memset(rows, 0xa5, *bytes + 1);
+    assert_int_equal(kb_describe(model, image, k, n, options, workspace, rows, flags), KB_OK);
+    assert_int_equal(rows[*bytes], 0xa5);
+    return rows;
+}
+
+static void threads_and_workspaces_do_not_matter(void **state)
+{
+    (void)state;
+    uint8_t *pixels = render_texture(W, H, 40);
+    kb_image image = view_of(pixels, W, H);
+    kb_keypoint k[N];
+    kb_model *models[6];
+    render_keypoints(k, N, W, H, 3, 150, 41);
+    k[7].x = NAN;
+    for (size_t m = 0, count = all_models(models); m < count; m++) {
+        size_t bytes;
+        uint8_t flags[N], flags2[N], *expected = rows_of(models[m], &image, k, N, NULL, NULL, flags, &bytes);
+        kb_workspace *workspace = NULL;
+        assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+        for (int32_t threads = 1; threads <= 5; threads += 2) {
+            kb_pool *pool = NULL;
+            assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
+            kb_describe_options options;
+            KB_INIT(options);
+            options.parallel = kb_pool_parallel(pool);
+            size_t held = 0;
+            for (int frame = 0; frame < 3; frame++) {
+                uint8_t *rows = rows_of(models[m], &image, k, N, &options, workspace, flags2, &bytes);
+                assert_memory_equal(rows, expected, bytes);
+                assert_memory_equal(flags, flags2, N);
+                free(rows);
+                if (frame) assert_int_equal(kb_workspace_bytes(workspace), held); /* the first frame was the last to allocate */
+                held = kb_workspace_bytes(workspace);
+            }
+            kb_pool_free(pool);
+        }
+        kb_workspace_free(workspace);
+        free(expected);
+        kb_model_free(models[m]);
+    }
+    free(pixels);
+}
+
+static void a_row_depends_on_its_keypoint_alone(void **state)
+{
+    (void)state;
+    uint8_t *pixels = render_texture(W, H, 42);
+    kb_image image = view_of(pixels, W, H);
+    kb_keypoint k[N];
+    kb_model *models[6];
+    render_keypoints(k, N, W, H, 3, 150, 43);
+    for (size_t m = 0, count = all_models(models); m < count; m++) {
+        size_t bytes, one;
+        uint8_t *all = rows_of(models[m], &image, k, N, NULL, NULL, NULL, &bytes);
+        for (size_t i = 0; i < N; i += 13) {
+            uint8_t *alone = rows_of(models[m], &image, &k[i], 1, NULL, NULL, NULL, &one);
+            assert_memory_equal(alone, all + i * one, one);
+            free(alone);
+        }
+        free(all);
+        kb_model_free(models[m]);
+    }
+    free(pixels);
+}
+
+static void strides_and_16_bits(void **state)
+{
+    (void)state;
+    uint8_t *pixels = render_texture(W, H, 44), *wide = calloc((W + 13) * H, 1);
+    uint16_t *deep = calloc(W * H, 2), *twelve = calloc(W * H, 2);
+    for (int y = 0; y < H; y++) memcpy(wide + y * (W + 13), pixels + y * W, W);
+    for (int i = 0; i < W * H; i++) {
+        deep[i] = (uint16_t)(pixels[i] * 257);
+        twelve[i] = (uint16_t)((pixels[i] * 4095 + 127) / 255);
+    }
+    kb_image image = view_of(pixels, W, H), others[3] = {{wide, W, H, W + 13, KB_GRAY8, 0}, {deep, W, H, 2 * W, KB_GRAY16, 0}, {twelve, W, H, 2 * W, KB_GRAY16, 4095}};
+    kb_keypoint k[N];
+    kb_model *models[6];
+    render_keypoints(k, N, W, H, 3, 90, 45);
+    for (size_t m = 0, count = all_models(models); m < count; m++) {
+        size_t bytes;
+        uint8_t *expected = rows_of(models[m], &image, k, N, NULL, NULL, NULL, &bytes);
+        for (int i = 0; i < 3; i++) {
+            uint8_t *rows = rows_of(models[m], &others[i], k, N, NULL, NULL, NULL, &bytes);
+            assert_memory_equal(rows, expected, bytes);
+            free(rows);
+        }
+        free(expected);
+        kb_model_free(models[m]);
+    }
+    free(pixels);
+    free(wide);
+    free(deep);
+    free(twelve);
+}
+
+static void large_images_do_not_overflow(void **state)
+{
+    (void)state;
+    /* A bright image beyond 2^32 / 255 pixels: the integral image has wrapped around at its end. */
+    enum { LW = 5000, LH = 3500, C = 400 };
+    uint8_t *pixels = malloc((size_t)LW * LH), *corner = render_texture(C, C, 46);
+    memset(pixels, 255, (size_t)LW * LH);
+    for (size_t y = 0; y < C; y++) memcpy(pixels + (LH - C + y) * LW + LW - C, corner + y * C, C);
+    kb_image large = view_of(pixels, LW, LH), small = view_of(corner, C, C);
+    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 256, false, 6);
+    kb_keypoint a[20], b[20];
+    for (int i = 0; i < 20; i++) {
+        a[i] = (kb_keypoint){.x = (float)(150 + 5 * i), .y = (float)(250 - 5 * i), .size = 31, .angle = (float)(17 * i)};
+        b[i] = a[i];
+        b[i].x += LW - C;
+        b[i].y += LH - C;
+    }
+    size_t bytes;
+    uint8_t *rows_a = rows_of(model, &small, a, 20, NULL, NULL, NULL, &bytes), *rows_b = rows_of(model, &large, b, 20, NULL, NULL, NULL, &bytes);
+    assert_memory_equal(rows_a, rows_b, bytes);
+    free(rows_a);
+    free(rows_b);
+    free(pixels);
+    free(corner);
+    kb_model_free(model);
+}
+
+static void ready_patches_equal_cut_ones(void **state)
+{
+    (void)state;
+    uint8_t *pixels = render_texture(W, H, 47), *patches = malloc(N * KB_PATCH_BYTES);
+    kb_image image = view_of(pixels, W, H);
+    kb_keypoint k[N];
+    kb_model *models[6];
+    render_keypoints(k, N, W, H, 10, 60, 48);
+    assert_int_equal(kb_sample_patches(&image, k, N, 2.5f, NULL, NULL, patches, NULL), KB_OK);
+    kb_describe_options options;
+    KB_INIT(options);
+    options.scale = 2.5f;
+    for (size_t m = 0, count = all_models(models); m < count; m++) {
+        if (m == 1) continue; /* the image sampler looks elsewhere */
+        size_t bytes;
+        uint8_t *expected = rows_of(models[m], &image, k, N, &options, NULL, NULL, &bytes), *rows = malloc(bytes);
+        assert_int_equal(kb_describe_patches(models[m], patches, N, 32, NULL, NULL, rows), KB_OK);
+        assert_memory_equal(rows, expected, bytes);
+        free(rows);
+        free(expected);
+    }
+    for (size_t m = 0; m < 6; m++) kb_model_free(models[m]);
+    free(pixels);
+    free(patches);
+}
+
+static void support_widens_the_region(void **state)
+{
+    (void)state;
+    kb_box_pair boxes[8];
+    for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, (uint8_t)(8 + i), 10, 3, 0, 20, 20, 3, 1.5f};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = boxes, .support = 1.5f};
+    kb_model *wide = NULL, *plain = NULL;
+    assert_int_equal(kb_model_create(&spec, &wide, NULL), KB_OK);
+    spec.support = 1;
+    assert_int_equal(kb_model_create(&spec, &plain, NULL), KB_OK);
+    uint8_t *pixels = render_texture(W, H, 49), a[N], b[N];
+    kb_image image = view_of(pixels, W, H);
+    kb_keypoint k[N], larger[N];
+    render_keypoints(k, N, W, H, 20, 40, 50);
+    for (int i = 0; i < N; i++) larger[i] = k[i], larger[i].size *= 1.5f;
+    assert_int_equal(kb_describe(wide, &image, k, N, NULL, NULL, a, NULL), KB_OK);
+    assert_int_equal(kb_describe(plain, &image, larger, N, NULL, NULL, b, NULL), KB_OK);
+    assert_memory_equal(a, b, N);
+    assert_true(fabsf(kb_patch_width(wide, &k[0], 6.75f) - 6.75f * 1.5f * k[0].size) < 1e-3f);
+    assert_true(isnan(kb_patch_width(NULL, &k[0], 1)));
+    free(pixels);
+    kb_model_free(wide);
+    kb_model_free(plain);
+}
+
+/* ---- wild input ---- */
+
+static void odd_keypoints_are_flagged_and_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        kb_keypoint k;
+        int flags;
+    } cases[] = {
+        {{.x = 160, .y = 120, .size = 31, .angle = 10}, 0},
+        {{.x = 160, .y = 120, .size = 31, .angle = -1}, 0},
+        {{.x = 160, .y = 120, .size = 31, .angle = 1e20f}, 0},
+        {{.x = 2, .y = 120, .size = 31}, KB_KP_BORDER},
+        {{.x = 160, .y = 120, .size = 5}, KB_KP_SMALL},
+        {{.x = 160, .y = 120, .size = 1e-30f}, KB_KP_SMALL},
+        {{.x = 0, .y = 0, .size = 1}, KB_KP_SMALL | KB_KP_BORDER},
+        {{.x = 160, .y = 120, .size = 900000}, KB_KP_BORDER},
+        {{.x = -0.6f, .y = 120, .size = 31}, KB_KP_OUTSIDE},
+        {{.x = 319.6f, .y = 120, .size = 31}, KB_KP_OUTSIDE},
+        {{.x = 1e30f, .y = -1e30f, .size = 31}, KB_KP_OUTSIDE},
+        {{.x = NAN, .y = 120, .size = 31}, KB_KP_INVALID},
+        {{.x = 160, .y = INFINITY, .size = 31}, KB_KP_INVALID},
+        {{.x = 160, .y = 120, .size = 0}, KB_KP_INVALID},
+        {{.x = 160, .y = 120, .size = -5}, KB_KP_INVALID},
+        {{.x = 160, .y = 120, .size = NAN}, KB_KP_INVALID},
+        {{.x = 160, .y = 120, .size = 3e38f}, KB_KP_INVALID},
+        {{.x = 160, .y = 120, .size = 31, .angle = NAN}, KB_KP_INVALID},
+        {{.x = 160, .y = 120, .size = 31, .angle = -INFINITY}, KB_KP_INVALID},
+    };
+    enum { COUNT = KB_COUNT(cases) };
+    uint8_t *pixels = render_texture(W, H, 51), flags[COUNT];
+    kb_image image = view_of(pixels, W, H);
+    kb_keypoint k[COUNT], before[COUNT];
+    kb_model *models[6];
+    for (size_t i = 0; i < COUNT; i++) k[i] = before[i] = cases[i].k;
+    for (size_t m = 0, count = all_models(models); m < count; m++) {
+        size_t bytes;
+        uint8_t *rows = rows_of(models[m], &image, k, COUNT, NULL, NULL, flags, &bytes), zero[128] = {0};
+        assert_memory_equal(k, before, sizeof k);
+        for (size_t i = 0; i < COUNT; i++) {
+            if (m == 1 && cases[i].flags == (KB_KP_SMALL | KB_KP_BORDER)) assert_true(flags[i] & KB_KP_SMALL);
+            else assert_int_equal(flags[i], cases[i].flags);
+            if (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID)) assert_memory_equal(rows + i * bytes / COUNT, zero, bytes / COUNT);
+        }
+        free(rows);
+        kb_model_free(models[m]);
+    }
+    free(pixels);
+}
+
+static void images_of_every_odd_shape(void **state)
+{
+    (void)state;
+    static const int32_t shapes[][2] = {{1, 1}, {1, 50}, {50, 1}, {2, 2}, {3, 7}, {33, 31}, {65535, 2}, {2, 65535}};
+    kb_model *models[6];
+    size_t count = all_models(models);
+    for (size_t s = 0; s < KB_COUNT(shapes); s++) {
+        int32_t width = shapes[s][0], height = shapes[s][1];
+        uint8_t *pixels = malloc((size_t)width * (size_t)height); /* exactly as large: the sanitizer guards its end */
+        memset(pixels, 100, (size_t)width * (size_t)height);
+        kb_image image = view_of(pixels, width, height);
+        kb_keypoint k[40];
+        render_keypoints(k, 40, width, height, 0.1f, 400, 52 + s);
+        k[0] = (kb_keypoint){.x = (float)(width - 1), .y = (float)(height - 1), .size = 100000, .angle = 45};
+        for (size_t m = 0; m < count; m++) {
+            size_t bytes;
+            free(rows_of(models[m], &image, k, 40, NULL, NULL, NULL, &bytes));
+        }
+        free(pixels);
+    }
+    for (size_t m = 0; m < count; m++) kb_model_free(models[m]);
+}
+
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, false, 1), *sift = builtin_model("sift");
+    uint8_t pixels[64] = {0}, row[128];
+    float floats[128];
+    kb_image image = view_of(pixels, 8, 8), bad;
+    kb_keypoint k = {.x = 1, .y = 1, .size = 4};
+    assert_int_equal(kb_describe(NULL, &image, &k, 1, NULL, NULL, row, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe(model, NULL, &k, 1, NULL, NULL, row, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe(model, &image, NULL, 1, NULL, NULL, row, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe(model, &image, &k, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe(model, &image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(kb_describe_float(model, &image, &k, 1, NULL, NULL, floats, NULL), KB_E_KIND);
+    assert_int_equal(kb_describe_float(sift, &image, &k, 1, NULL, NULL, floats, NULL), KB_OK);
+    assert_int_equal(kb_describe_patches(model, NULL, 1, 32, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe_patches(model, NULL, 0, 32, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(kb_describe_patches(model, pixels, 1, 31, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe_patches(model, pixels, 1, 1025, NULL, NULL, row), KB_E_ARGUMENT);
+    static const kb_image wrong[] = {{NULL, 8, 8, 8, KB_GRAY8, 0}, {"", 0, 8, 8, KB_GRAY8, 0}, {"", 8, 0, 8, KB_GRAY8, 0},
+                                     {"", 8, -8, 8, KB_GRAY8, 0},  {"", 8, 8, 7, KB_GRAY8, 0}, {"", 65536, 8, 65536, KB_GRAY8, 0},
+                                     {"", 8, 8, 15, KB_GRAY16, 0}, {"", 8, 8, -8, KB_GRAY8, 0}, {"", 8, 8, 8, (kb_format)7, 0}};
+    for (size_t i = 0; i < KB_COUNT(wrong); i++) {
+        bad = wrong[i];
+        assert_int_equal(kb_describe(model, &bad, &k, 1, NULL, NULL, row, NULL), KB_E_IMAGE);
+    }
+    kb_describe_options options;
+    KB_INIT(options);
+    options.scale = -1;
+    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
+    options.scale = NAN;
+    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
+    options.struct_size = 1;
+    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
+    kb_model_free(model);
+    kb_model_free(sift);
+}
+
+static void presets_have_names(void **state)
+{
+    (void)state;
+    assert_true(kb_preset_scale("SIFT") == 6.75f && kb_preset_scale("orb") == 1.0f && kb_preset_scale("Akaze") == 5.0f);
+    assert_true(kb_preset_scale("surf") == 6.25f && kb_preset_scale("none") == 0 && kb_preset_scale(NULL) == 0 && kb_preset_scale("") == 0);
+    int32_t n = 0;
+    while (kb_preset_at(n).name) n++;
+    assert_int_equal(n, 8);
+    assert_null(kb_preset_at(-1).name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(box_bits_compare_means),
+        cmocka_unit_test(planes_point_where_gray_rises),
+        cmocka_unit_test(planes_cancel_contrast_and_offset),
+        cmocka_unit_test(sift_agrees_with_doubles),
+        cmocka_unit_test(hashsift_is_the_sign_of_a_product),
+        cmocka_unit_test(threads_and_workspaces_do_not_matter),
+        cmocka_unit_test(a_row_depends_on_its_keypoint_alone),
+        cmocka_unit_test(strides_and_16_bits),
+        cmocka_unit_test(large_images_do_not_overflow),
+        cmocka_unit_test(ready_patches_equal_cut_ones),
+        cmocka_unit_test(support_widens_the_region),
+        cmocka_unit_test(odd_keypoints_are_flagged_and_kept),
+        cmocka_unit_test(images_of_every_odd_shape),
+        cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(presets_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

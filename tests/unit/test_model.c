@@ -1,0 +1,249 @@
+/* Models: what is refused, that files come back as they were, and that no damage goes unnoticed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "render.h"
+
+static uint8_t *saved(const kb_model *model, size_t *size)
+{
+    assert_int_equal(kb_model_save(model, NULL, 0, size), KB_OK);
+    uint8_t *file = malloc(*size);
+    assert_non_null(file);
+    assert_int_equal(kb_model_save(model, file, *size - 1, size), KB_E_SPACE);
+    assert_int_equal(kb_model_save(model, file, *size, size), KB_OK);
+    return file;
+}
+
+static void expect_round_trip(kb_model *model)
+{
+    size_t size, size2;
+    uint8_t *file = saved(model, &size);
+    kb_model *again = NULL;
+    kb_error error;
+    assert_int_equal(kb_model_load(file, size, &again, &error), KB_OK);
+    uint8_t *file2 = saved(again, &size2);
+    assert_int_equal(size, size2);
+    assert_memory_equal(file, file2, size);
+    kb_model_info a, b;
+    KB_INIT(a);
+    KB_INIT(b);
+    assert_int_equal(kb_model_get_info(model, &a), KB_OK);
+    assert_int_equal(kb_model_get_info(again, &b), KB_OK);
+    assert_true(a.id == b.id && a.row_bytes == b.row_bytes && a.planes == b.planes && a.distinct_boxes == b.distinct_boxes);
+    assert_string_equal(a.spec.name, b.spec.name);
+    assert_string_equal(a.spec.text, b.spec.text);
+    free(file);
+    free(file2);
+    kb_model_free(again);
+    kb_model_free(model);
+}
+
+static void files_come_back(void **state)
+{
+    (void)state;
+    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 256, false, 1));
+    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 2));
+    expect_round_trip(render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 3));
+    expect_round_trip(render_hash_model(512, 4));
+    expect_round_trip(builtin_model("sift"));
+    expect_round_trip(builtin_model("rootsift"));
+}
+
+static void every_damage_is_noticed(void **state)
+{
+    (void)state;
+    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_PATCH, 16, true, 5), *out = NULL;
+    size_t size;
+    uint8_t *file = saved(model, &size);
+    kb_error error;
+    for (size_t cut = 0; cut < size; cut++) {
+        uint8_t *part = malloc(cut ? cut : 1); /* so that reading past the end is seen by the sanitizer */
+        memcpy(part, file, cut);
+        assert_int_not_equal(kb_model_load(part, cut, &out, &error), KB_OK);
+        assert_true(error.text[0]);
+        free(part);
+    }
+    for (size_t i = 0; i < size; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            file[i] ^= (uint8_t)(1 << bit);
+            assert_int_not_equal(kb_model_load(file, size, &out, &error), KB_OK);
+            file[i] ^= (uint8_t)(1 << bit);
+        }
+    uint8_t *longer = calloc(1, size + 1);
+    memcpy(longer, file, size);
+    assert_int_equal(kb_model_load(longer, size + 1, &out, &error), KB_E_FORMAT);
+    file[0] = 'x';
+    assert_int_equal(kb_model_load(file, size, &out, &error), KB_E_FORMAT);
+    assert_int_equal(kb_model_load(NULL, 9, &out, NULL), KB_E_ARGUMENT);
+    free(longer);
+    free(file);
+    kb_model_free(model);
+}
+
+/* A file with a right checksum but impossible content, as a hostile maker would write it. */
+static kb_status load_forged(const uint8_t *file, size_t size, size_t at, uint8_t value)
+{
+    uint8_t *forged = malloc(size);
+    memcpy(forged, file, size);
+    forged[at] = value;
+    uint32_t crc = ~0u;
+    for (size_t i = 0; i < size - 4; i++) {
+        crc ^= forged[i];
+        for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    crc = ~crc;
+    for (int i = 0; i < 4; i++) forged[size - 4 + (size_t)i] = (uint8_t)(crc >> (8 * i));
+    kb_model *out = NULL;
+    kb_status status = kb_model_load(forged, size, &out, NULL);
+    if (status == KB_OK) kb_model_free(out);
+    free(forged);
+    return status;
+}
+
+static void forged_files_never_crash(void **state)
+{
+    (void)state;
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, false, 6), render_hash_model(8, 7)};
+    for (size_t m = 0; m < 2; m++) {
+        size_t size;
+        uint8_t *file = saved(models[m], &size);
+        for (size_t at = 0; at < size - 4; at++)
+            for (int value = 0; value < 256; value += 15) load_forged(file, size, at, (uint8_t)value);
+        assert_int_equal(load_forged(file, size, 8, 2), KB_E_FORMAT);  /* a newer version */
+        assert_int_equal(load_forged(file, size, 28, 2), KB_E_FORMAT); /* an unknown flag */
+        assert_int_equal(load_forged(file, size, 20, 16), KB_E_TABLE); /* more bits than rows */
+        free(file);
+        kb_model_free(models[m]);
+    }
+}
+
+static void refuses(kb_model_spec spec, kb_status expected)
+{
+    kb_model *out = NULL;
+    kb_error error;
+    assert_int_equal(kb_model_create(&spec, &out, &error), expected);
+    assert_true(error.text[0]);
+    assert_null(out);
+}
+
+static void impossible_tables_are_refused(void **state)
+{
+    (void)state;
+    kb_box_pair good[8];
+    for (int i = 0; i < 8; i++) good[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = good};
+    kb_model *model = NULL;
+    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    kb_model_free(model);
+
+    kb_model_spec s = spec;
+    s.struct_size = 0, refuses(s, KB_E_ARGUMENT);
+    s = spec, s.bits = 12, refuses(s, KB_E_TABLE);
+    s = spec, s.bits = 0, refuses(s, KB_E_TABLE);
+    s = spec, s.bits = 1032, refuses(s, KB_E_TABLE);
+    s = spec, s.kind = (kb_kind)0, refuses(s, KB_E_TABLE);
+    s = spec, s.support = -1, refuses(s, KB_E_TABLE);
+    s = spec, s.name = "", refuses(s, KB_E_TABLE);
+    s = spec, s.name = "a\nb", refuses(s, KB_E_TABLE);
+    s = spec, s.name = NULL, refuses(s, KB_E_TABLE);
+    s = spec, s.boxes = NULL, refuses(s, KB_E_ARGUMENT);
+    s = spec, s.kind = KB_HASHSIFT, refuses(s, KB_E_ARGUMENT);
+    s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
+
+    kb_box_pair bad[8];
+    s = spec, s.boxes = bad;
+    static const kb_box_pair wrong[] = {
+        {1, 10, 10, 3, 0, 20, 20, 3, 0},      {0, 2, 10, 3, 0, 20, 20, 3, 0},    {0, 10, 10, 3, 0, 20, 29, 3, 0},
+        {0, 10, 10, 8, 0, 20, 20, 3, 0},      {0, 255, 10, 0, 0, 20, 20, 3, 0},  {0, 10, 10, 3, 0, 20, 20, 3, 1e9f},
+        {0, 10, 10, 3, 0, 20, 20, 3, (float)NAN},
+    };
+    for (size_t i = 0; i < KB_COUNT(wrong); i++) {
+        memcpy(bad, good, sizeof bad);
+        bad[5] = wrong[i];
+        refuses(s, KB_E_TABLE);
+    }
+    memcpy(bad, good, sizeof bad);
+    bad[7].radius2 = 2;
+    s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
+    assert_int_equal(kb_model_create(NULL, &model, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_model_create(&spec, NULL, NULL), KB_E_ARGUMENT);
+}
+
+static void the_id_names_the_bits(void **state)
+{
+    (void)state;
+    kb_box_pair boxes[8];
+    for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "one", .text = "a", .boxes = boxes};
+    uint64_t id[4];
+    for (int i = 0; i < 4; i++) {
+        if (i == 1) spec.name = "two", spec.text = "b";
+        if (i == 2) spec.support = 1.25f;
+        if (i == 3) spec.support = 0, boxes[3].x1 = 11;
+        kb_model *model = NULL;
+        kb_model_info info;
+        KB_INIT(info);
+        assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+        assert_int_equal(kb_model_get_info(model, &info), KB_OK);
+        id[i] = info.id;
+        kb_model_free(model);
+    }
+    assert_true(id[0] == id[1] && id[0] != id[2] && id[0] != id[3] && id[2] != id[3]);
+}
+
+static void boxes_are_counted_once(void **state)
+{
+    (void)state;
+    kb_box_pair boxes[8];
+    for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, (uint8_t)(i & 1), 20, 20, 3, 1.5f};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAG, .bits = 8, .name = "x", .boxes = boxes};
+    kb_model *model = NULL;
+    kb_model_info info;
+    KB_INIT(info);
+    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_get_info(model, &info), KB_OK);
+    assert_int_equal(info.distinct_boxes, 3);
+    assert_int_equal(info.planes, 3);
+    assert_int_equal(info.row_bytes, 1);
+    kb_model_free(model);
+}
+
+static void names_of_built_in_models(void **state)
+{
+    (void)state;
+    kb_model *model = NULL;
+    assert_int_equal(kb_model_builtin("nonsense", &model), KB_E_UNKNOWN);
+    assert_int_equal(kb_model_builtin(NULL, &model), KB_E_ARGUMENT);
+    int found = 0;
+    int32_t available;
+    for (int32_t i = 0; kb_model_builtin_name(i, &available); i++, found++) {
+        kb_status status = kb_model_builtin(kb_model_builtin_name(i, NULL), &model);
+        assert_int_equal(status, available ? KB_OK : KB_E_NO_TABLE);
+        if (status == KB_OK) {
+            kb_model_info info;
+            KB_INIT(info);
+            assert_int_equal(kb_model_get_info(model, &info), KB_OK);
+            assert_string_equal(info.spec.name, kb_model_builtin_name(i, NULL));
+            kb_model_free(model);
+        }
+    }
+    assert_true(found >= 8);
+    assert_null(kb_model_builtin_name(-1, NULL));
+    kb_model_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_come_back),         cmocka_unit_test(every_damage_is_noticed),
+        cmocka_unit_test(forged_files_never_crash), cmocka_unit_test(impossible_tables_are_refused),
+        cmocka_unit_test(the_id_names_the_bits),   cmocka_unit_test(boxes_are_counted_once),
+        cmocka_unit_test(names_of_built_in_models),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
