@@ -81,8 +81,9 @@ void eval_options_end(eval_options *options);
 const char *eval_percent(char buffer[16], double value);
 
 /* The benchmarks, called by verb_eval.c; argv[0] is the name of the benchmark. */
-#define EVAL_BENCHMARKS(BENCHMARK) \
-    BENCHMARK(oxford, "mAP, precision and homographies between images of a plane")
+#define EVAL_BENCHMARKS(BENCHMARK)                                                 \
+    BENCHMARK(oxford, "mAP, precision and homographies between images of a plane") \
+    BENCHMARK(hpatches, "verification, matching and retrieval on HPatches' patches")
 
 #define EVAL_DECLARE(name, summary)          \
     extern const char eval_##name##_help[];  \

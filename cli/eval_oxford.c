@@ -151,7 +151,7 @@ int eval_oxford(int argc, char **argv)
     int code = CLI_FAILED;
     ev_scenes scenes;
     io_error error;
-    if (argc - optind != 1) code = cli_usage_error(&common, "eval oxford takes one folder");
+    if (argc - optind != 1) code = cli_usage_error(&common, "it takes one folder");
     else if (!eval_options_settle(&own, &common) || !cli_ready(&common)) code = common.exit_code;
     else if (!ev_scenes_open(argv[optind], &scenes, &error)) code = cli_error("%s", error.text);
     else {

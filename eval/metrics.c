@@ -61,23 +61,22 @@ double ev_average_precision_ranked(const uint8_t *correct, size_t n, size_t posi
     return area / (double)positives;
 }
 
+double ev_roc_area_ranked(const uint8_t *correct, size_t n)
+{
+    double ordered = 0;
+    size_t right = 0;
+    for (size_t i = 0; i < n; i++) {
+        right += correct[i];
+        if (!correct[i]) ordered += (double)right;
+    }
+    return right == 0 || right == n ? 0 : ordered / ((double)right * (double)(n - right));
+}
+
 static uint64_t sum(const uint64_t *values, size_t n)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++) total += values[i];
     return total;
-}
-
-double ev_roc_area(ev_histograms h)
-{
-    double positives = (double)sum(h.positive, h.bins), negatives = (double)sum(h.negative, h.bins);
-    if (positives == 0 || negatives == 0) return 0;
-    double area = 0, nearer = 0;
-    for (size_t i = 0; i < h.bins; i++) {
-        area += (double)h.negative[i] * (nearer + (double)h.positive[i] / 2);
-        nearer += (double)h.positive[i];
-    }
-    return area / (positives * negatives);
 }
 
 ev_fpr95 ev_fpr_at_95(ev_histograms h)

@@ -29,14 +29,15 @@ double ev_average_precision(ev_answer *answers, size_t n, size_t positives, ev_c
  * correct[i] belongs to rank i. The curve starts at precision 1 and recall 0, trapezoids again. */
 double ev_average_precision_ranked(const uint8_t *correct, size_t n, size_t positives);
 
+/* The area under the ROC curve of a ranked list: of all pairs of a right and a wrong answer, the share where the right one
+ * comes first. */
+double ev_roc_area_ranked(const uint8_t *correct, size_t n);
+
 /* Histograms of integer distances 0..bins-1 for pairs that belong together and pairs that do not. */
 typedef struct ev_histograms {
     const uint64_t *positive, *negative;
     size_t bins;
 } ev_histograms;
-
-/* The area under the ROC curve; a tie between a positive and a negative counts one half. */
-double ev_roc_area(ev_histograms h);
 
 /* False positive rate at 95 % recall. Whole distances tie often, and then "the" rate is a matter of the rule:
  *   rate          the smallest T with TPR(T) >= 0.95 counts, and everything up to and with T is accepted;

@@ -149,8 +149,7 @@ static bool add_scene(ev_scenes *scenes, const char *folder, io_error *error)
     return true;
 }
 
-/* "oxford/" and "." have no last part: the scene would have no name. */
-static char *without_slash(const char *folder)
+char *ev_folder_clean(const char *folder)
 {
     char *copy = io_copy_string(folder);
     for (size_t n = strlen(copy); n > 1 && copy[n - 1] == '/'; n--) copy[n - 1] = '\0';
@@ -160,7 +159,7 @@ static char *without_slash(const char *folder)
 bool ev_scenes_open(const char *folder, ev_scenes *out, io_error *error)
 {
     io_names folders = {NULL, 0};
-    char *path = without_slash(folder);
+    char *path = ev_folder_clean(folder);
     memset(out, 0, sizeof *out);
     bool good = add_scene(out, path, error);
     if (good && out->count == 0) good = ev_folders_in(path, &folders, error);

@@ -24,6 +24,8 @@ void ev_scenes_free(ev_scenes *scenes);
 /* Nine numbers, from plain text or from the <data> of an OpenCV XML file. */
 bool ev_homography_read(const char *path, double h[9], io_error *error);
 
+/* A copy without slashes at the end, so that its last part is a name; malloc'ed. */
+char *ev_folder_clean(const char *folder);
 /* The folders in a folder, as paths, sorted by name. */
 bool ev_folders_in(const char *folder, io_names *out, io_error *error);
 

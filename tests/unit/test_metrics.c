@@ -68,13 +68,13 @@ static void ranked_by_hand(void **state)
     assert_near(ev_average_precision_ranked(first, 4, 2), 0.5 * 1 + 0.5 * (1.0 / 3 + 0.5) / 2, NEAR);
 }
 
-/* Positives at 0, 1, 1; negatives at 1, 2: of 6 pairs 4 are in order and 2 are ties. */
-static void roc_area_counts_ties_half(void **state)
+/* Of the 6 pairs of right and wrong, 4 are in order. */
+static void roc_area_by_hand(void **state)
 {
     (void)state;
-    const uint64_t positive[] = {1, 2, 0}, negative[] = {0, 1, 1};
-    assert_near(ev_roc_area((ev_histograms){positive, negative, 3}), 5.0 / 6, NEAR);
-    assert_near(ev_roc_area((ev_histograms){negative, positive, 3}), 1.0 / 6, NEAR);
+    const uint8_t correct[] = {1, 0, 1, 1, 0}, all_right[] = {1, 1};
+    assert_near(ev_roc_area_ranked(correct, 5), 4.0 / 6, NEAR);
+    assert_near(ev_roc_area_ranked(all_right, 2), 0, 0);
 }
 
 static void fpr95_by_hand(void **state)
@@ -119,7 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(average_precision_by_hand), cmocka_unit_test(ties_make_one_point),
         cmocka_unit_test(nothing_to_find_gives_nothing), cmocka_unit_test(perfect_answers_fill_the_square),
-        cmocka_unit_test(ranked_by_hand), cmocka_unit_test(roc_area_counts_ties_half),
+        cmocka_unit_test(ranked_by_hand), cmocka_unit_test(roc_area_by_hand),
         cmocka_unit_test(fpr95_by_hand), cmocka_unit_test(fpr95_rounds_up), cmocka_unit_test(spread_by_hand),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
