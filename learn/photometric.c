@@ -1,0 +1,151 @@
+/* Tone curve, blur, noise, shading and JPEG on 8-bit gray. Without libm, so that a set is the same on every machine as
+ * long as libjpeg is. */
+#include "learn/photometric.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+#include "io/image_io.h"
+#include "learn/random.h"
+
+static uint8_t to_byte(double v) { return (uint8_t)(v <= 0 ? 0 : v >= 255 ? 255 : v + 0.5); }
+
+/* -------------------------------------------------------------------------------------------------------- tone curve */
+
+/* ln x for x > 0: x = m 2^e with m near 1, ln m = 2 artanh((m - 1) / (m + 1)). */
+static double natural_logarithm(double x)
+{
+    int e = 0;
+    for (; x < 0.7; e--) x *= 2;
+    for (; x > 1.4; e++) x /= 2;
+    double t = (x - 1) / (x + 1), square = t * t, power = t, sum = 0;
+    for (int k = 1; k < 20; k += 2, power *= square) sum += power / k;
+    return 2 * sum + e * 0.69314718055994530942;
+}
+
+void kb_tone_table(const kb_tone *tone, uint8_t table[256])
+{
+    for (int v = 0; v < 256; v++) {
+        double bent = v;
+        if (tone->gamma != 1 && v > 0) bent = 255 * kb_exp(tone->gamma * natural_logarithm(v / 255.0));
+        table[v] = to_byte(bent * tone->gain + tone->offset);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------------------------- blur */
+
+#define MAX_RADIUS 24
+
+/* Taps in 1/65536 whose sum is 65536. Returns the radius. */
+static int32_t gaussian_taps(double sigma, int32_t taps[2 * MAX_RADIUS + 1])
+{
+    int32_t radius = (int32_t)ceil(3 * sigma), rest = 65536;
+    if (radius > MAX_RADIUS) radius = MAX_RADIUS;
+    double weight[2 * MAX_RADIUS + 1], sum = 0;
+    for (int32_t i = -radius; i <= radius; i++) sum += weight[i + radius] = kb_exp(-0.5 * i * i / (sigma * sigma));
+    for (int32_t i = 0; i <= 2 * radius; i++) rest -= taps[i] = (int32_t)(65536 * weight[i] / sum + 0.5);
+    taps[radius] += rest;
+    return radius;
+}
+
+/* One line of `count` pixels that lie `step` apart; `line` has room for count + 2 radius. */
+static void blur_line(uint8_t *pixels, int32_t count, ptrdiff_t step, const int32_t *taps, int32_t radius, uint8_t *line)
+{
+    for (int32_t i = -radius; i < count + radius; i++) line[i + radius] = pixels[kb_clamp_i(i, 0, count - 1) * step];
+    for (int32_t i = 0; i < count; i++) {
+        int32_t sum = 32768;
+        for (int32_t k = 0; k <= 2 * radius; k++) sum += taps[k] * line[i + k];
+        pixels[i * step] = (uint8_t)(sum >> 16);
+    }
+}
+
+void kb_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma)
+{
+    int32_t taps[2 * MAX_RADIUS + 1];
+    if (sigma < 0.2) return;
+    int32_t radius = gaussian_taps(sigma, taps);
+    uint8_t *line = io_alloc((size_t)kb_max_i(width, height) + 2 * (size_t)radius, 1);
+    for (int32_t y = 0; y < height; y++) blur_line(pixels + (size_t)y * (size_t)width, width, 1, taps, radius, line);
+    for (int32_t x = 0; x < width; x++) blur_line(pixels + x, height, width, taps, radius, line);
+    free(line);
+}
+
+/* --------------------------------------------------------------------------------------------------- noise, shading */
+
+void kb_noise(uint8_t *pixels, size_t count, double deviation, uint64_t *state)
+{
+    /* In 1/65536 gray level for one step of the bell; 37837.2 steps are its deviation. */
+    int64_t factor = (int64_t)(deviation * 65536 / 37837.2 * 65536 + 0.5);
+    for (size_t i = 0; i < count; i++) {
+        int64_t shift = ((int64_t)(kb_random_bell(state) - 131070) * factor + ((int64_t)1 << 31)) >> 32;
+        pixels[i] = (uint8_t)kb_clamp_i(pixels[i] + (int32_t)shift, 0, 255);
+    }
+}
+
+void kb_shade(uint8_t *pixels, int32_t width, int32_t height, const kb_shading *shading)
+{
+    for (int32_t row = 0; row < height; row++) {
+        double y = (2.0 * row + 1) / height - 1;
+        for (int32_t column = 0; column < width; column++, pixels++) {
+            double x = (2.0 * column + 1) / width - 1;
+            *pixels = to_byte(*pixels * (1 + shading->x_slope * x + shading->y_slope * y + shading->bow * (x * x + y * y)));
+        }
+    }
+}
+
+/* -------------------------------------------------------------------------------------------------------------- JPEG */
+
+typedef struct jpeg_failure {
+    struct jpeg_error_mgr manager; /* first, so that a pointer to it is a pointer to all */
+    jmp_buf back;
+} jpeg_failure;
+
+static void on_error(j_common_ptr info) { longjmp(((jpeg_failure *)(void *)info->err)->back, 1); }
+
+static bool encode(const uint8_t *pixels, int32_t width, int32_t height, int quality, unsigned char **data,
+                   unsigned long *size)
+{
+    struct jpeg_compress_struct info;
+    jpeg_failure failure;
+    info.err = jpeg_std_error(&failure.manager);
+    failure.manager.error_exit = on_error;
+    if (setjmp(failure.back)) {
+        jpeg_destroy_compress(&info);
+        return false;
+    }
+    jpeg_create_compress(&info);
+    jpeg_mem_dest(&info, data, size);
+    info.image_width = (JDIMENSION)width;
+    info.image_height = (JDIMENSION)height;
+    info.input_components = 1;
+    info.in_color_space = JCS_GRAYSCALE;
+    jpeg_set_defaults(&info);
+    jpeg_set_quality(&info, quality, TRUE);
+    jpeg_start_compress(&info, TRUE);
+    while (info.next_scanline < info.image_height) {
+        JSAMPROW row = (JSAMPROW)(uintptr_t)(pixels + (size_t)info.next_scanline * (size_t)width);
+        jpeg_write_scanlines(&info, &row, 1);
+    }
+    jpeg_finish_compress(&info);
+    jpeg_destroy_compress(&info);
+    return true;
+}
+
+bool kb_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error)
+{
+    unsigned char *data = NULL;
+    unsigned long size = 0;
+    io_image image;
+    bool ok = encode(pixels, width, height, quality, &data, &size) || io_fail(error, "libjpeg cannot write an image");
+    ok = ok && io_image_decode("JPEG in memory", data, size, NULL, &image, error);
+    if (ok) {
+        memcpy(pixels, image.pixels, (size_t)width * (size_t)height);
+        io_image_free(&image);
+    }
+    free(data);
+    return ok;
+}

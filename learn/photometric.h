@@ -1,0 +1,28 @@
+/* What light, lens, sensor and codec do to the gray of an image. */
+#ifndef KB_PHOTOMETRIC_H
+#define KB_PHOTOMETRIC_H
+
+#include "io/file.h"
+
+/* Gray v becomes 255 (v / 255)^gamma x gain + offset, cut to 0..255. */
+typedef struct kb_tone {
+    double gain, offset, gamma;
+} kb_tone;
+void kb_tone_table(const kb_tone *tone, uint8_t table[256]);
+
+/* Gaussian blur in place; what lies outside repeats the border. sigma up to 8 px; nothing happens below 0.2. */
+void kb_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma);
+
+/* Normal noise of the given deviation in gray levels, every pixel by itself. */
+void kb_noise(uint8_t *pixels, size_t count, double deviation, uint64_t *state);
+
+/* Brightness that falls off: multiplied by 1 + x_slope x + y_slope y + bow (x^2 + y^2), x and y from -1 to 1 across the image. */
+typedef struct kb_shading {
+    double x_slope, y_slope, bow;
+} kb_shading;
+void kb_shade(uint8_t *pixels, int32_t width, int32_t height, const kb_shading *shading);
+
+/* Through libjpeg at a quality (1 to 100) and back, in place. */
+bool kb_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error);
+
+#endif
