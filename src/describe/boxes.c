@@ -9,14 +9,11 @@
 
 /* mean = (sum << shift) * factor >> 16 with factor = 128 * 65536 / (area << shift), rounded up, so that a box of 255s has
  * the mean 32640 whatever its size; shift makes both fit 16 bits. */
-static const struct {
-    uint8_t shift;
-    uint16_t factor;
-} mean_rule[KB_MAX_RADIUS + 1] = {{8, 32768}, {4, 58255}, {3, 41944}, {2, 42800}, {1, 51782}, {1, 34664}, {0, 49637}, {0, 37283}};
+const kb_mean_rule kb_mean_rules[KB_MAX_RADIUS + 1] = {{8, 32768}, {4, 58255}, {3, 41944}, {2, 42800}, {1, 51782}, {1, 34664}, {0, 49637}, {0, 37283}};
 
 uint32_t kb_box_mean(uint32_t sum, int32_t radius)
 {
-    return (sum << mean_rule[radius].shift) * mean_rule[radius].factor >> 16;
+    return (sum << kb_mean_rules[radius].shift) * kb_mean_rules[radius].factor >> 16;
 }
 
 static void integral_of(const uint8_t *plane, uint16_t sums[(SIDE + 1) * (SIDE + 1)])

@@ -19,7 +19,12 @@ void kb_gradients_of(const uint8_t *patch, kb_gradients *gradients);
 void kb_plane_of(const kb_gradients *gradients, int32_t channel, uint8_t *plane);
 
 /* ---- boxes.c: BAD and BAG ---- */
-/* The mean of a box in 1/128 gray level, out of its sum. */
+/* The mean of a box in 1/128 gray level, out of its sum: (sum << shift) * factor >> 16 by the rule of its radius. */
+typedef struct kb_mean_rule {
+    uint8_t shift;
+    uint16_t factor;
+} kb_mean_rule;
+extern const kb_mean_rule kb_mean_rules[KB_MAX_RADIUS + 1];
 uint32_t kb_box_mean(uint32_t sum, int32_t radius);
 /* The bits of one patch, model->row_bytes bytes. */
 void kb_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row);
