@@ -9,7 +9,8 @@
 
 /* mean = (sum << shift) * factor >> 16 with factor = 128 * 65536 / (area << shift), rounded up, so that a box of 255s has
  * the mean 32640 whatever its size; shift makes both fit 16 bits. */
-const kb_mean_rule kb_mean_rules[KB_MAX_RADIUS + 1] = {{8, 32768}, {4, 58255}, {3, 41944}, {2, 42800}, {1, 51782}, {1, 34664}, {0, 49637}, {0, 37283}};
+const kb_mean_rule kb_mean_rules[KB_MAX_RADIUS + 1] = {{8, 32768}, {4, 58255}, {3, 41944}, {2, 42800},
+                                                       {1, 51782}, {1, 34664}, {0, 49637}, {0, 37283}};
 
 uint32_t kb_box_mean(uint32_t sum, int32_t radius)
 {
