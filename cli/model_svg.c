@@ -1,13 +1,16 @@
-/* The boxes of a model as SVG: one picture of all of them, then one small patch a bit. In a patch the first box is
- * filled, the second is open, and a line joins their centres; the colour tells the plane. A tooltip gives the numbers. */
+/* The boxes of a model as SVG: one picture of where all pairs lie (a dot is the centre of a first box), then one small
+ * patch a bit, in which the first box is filled, the second is open, and a line joins their centres. The colour tells the
+ * plane, a tooltip the numbers. */
 #include "io/number.h"
 #include "model_text.h"
 
 #define COLUMNS 16
-#define CELL 40     /* a small patch of 32 units with room around it */
+#define CELL 54     /* a small patch, 32 units of 1.5 px, with room around it */
 #define LARGE 320   /* the picture of all boxes */
 #define MARGIN 20
 #define HEAD 60     /* title and legend */
+#define GRAY_LEGEND 50
+#define GRADIENT_LEGEND 100
 
 static const struct {
     const char *name, *colour;
@@ -35,11 +38,24 @@ static void write_box(FILE *file, int channel, int x, int y, int radius, bool fi
             filled ? " fill-opacity=\"0.75\"" : " fill=\"none\"");
 }
 
+static void write_line(FILE *file, const kb_box_pair *p, const char *colour)
+{
+    fprintf(file, "<path d=\"M%d.5 %d.5L%d.5 %d.5\" stroke=\"%s\"/>", p->x1, p->y1, p->x2, p->y2, colour);
+}
+
 static void write_pair(FILE *file, const kb_box_pair *p)
 {
     write_box(file, p->channel1, p->x1, p->y1, p->radius1, true);
     write_box(file, p->channel2, p->x2, p->y2, p->radius2, false);
-    fprintf(file, "<path d=\"M%d.5 %d.5L%d.5 %d.5\" stroke=\"#000\"/>", p->x1, p->y1, p->x2, p->y2);
+    write_line(file, p, "#000");
+}
+
+static void write_place(FILE *file, const kb_box_pair *p)
+{
+    const char *colour = planes[p->channel1].colour;
+    fprintf(file, "<circle cx=\"%d.5\" cy=\"%d.5\" r=\"0.25\" fill=\"%s\"/>", p->x1, p->y1, colour);
+    write_line(file, p, colour);
+    fputc('\n', file);
 }
 
 static void write_tooltip(FILE *file, int32_t bit, const kb_box_pair *p)
@@ -61,12 +77,14 @@ static void write_head(FILE *file, const kb_model_info *info, int width, int hei
     write_escaped(file, spec->name);
     fprintf(file, ": %s, %d bits, %d different boxes, %s sampler</text>\n", kb_kind_name(spec->kind), (int)spec->bits,
             (int)info->distinct_boxes, kb_sampler_name(spec->sampler));
+    fprintf(file, "<text x=\"%d\" y=\"%d\">bit = 1 when mean(filled) - mean(open) &lt;= threshold</text>\n",
+            2 * MARGIN + LARGE, HEAD + MARGIN);
     int x = MARGIN;
     for (int c = 0; c < KB_PLANES; c++) {
         if (!(info->planes >> c & 1)) continue;
         fprintf(file, "<rect x=\"%d\" y=\"36\" width=\"11\" height=\"11\" fill=\"%s\"/><text x=\"%d\" y=\"46\" "
                 "font-size=\"11\">%s</text>\n", x, planes[c].colour, x + 15, planes[c].name);
-        x += c == 0 ? 50 : 90;
+        x += c == 0 ? GRAY_LEGEND : GRADIENT_LEGEND;
     }
 }
 
@@ -81,18 +99,15 @@ bool model_svg_write(const char *path, const kb_model_info *info, io_error *erro
     FILE *file = io_writer_file(writer);
     int rows = (spec->bits + COLUMNS - 1) / COLUMNS, cells = HEAD + LARGE + MARGIN;
     int grid_width = COLUMNS * CELL;
-    int legend_width = 50 + 8 * 90;
+    int legend_width = GRAY_LEGEND + (KB_PLANES - 1) * GRADIENT_LEGEND;
     write_head(file, info, 2 * MARGIN + (grid_width > legend_width ? grid_width : legend_width), cells + rows * CELL + MARGIN);
 
     fprintf(file, "<g transform=\"translate(%d %d) scale(10)\" stroke-width=\"0.1\">"
-            "<rect width=\"32\" height=\"32\" fill=\"#fafafa\" stroke=\"#999\"/><g opacity=\"0.25\">\n", MARGIN, HEAD);
-    for (int32_t i = 0; i < spec->bits; i++) {
-        write_pair(file, &spec->boxes[i]);
-        fputc('\n', file);
-    }
+            "<rect width=\"32\" height=\"32\" fill=\"#fafafa\" stroke=\"#999\"/><g stroke-opacity=\"0.7\">\n", MARGIN, HEAD);
+    for (int32_t i = 0; i < spec->bits; i++) write_place(file, &spec->boxes[i]);
     fprintf(file, "</g></g>\n");
     for (int32_t i = 0; i < spec->bits; i++) {
-        fprintf(file, "<g transform=\"translate(%d %d)\" stroke-width=\"1\">"
+        fprintf(file, "<g transform=\"translate(%d %d) scale(1.5)\" stroke-width=\"1\">"
                 "<rect width=\"32\" height=\"32\" fill=\"#f4f4f4\" stroke=\"#ccc\"/>",
                 MARGIN + i % COLUMNS * CELL, cells + i / COLUMNS * CELL);
         write_tooltip(file, i, &spec->boxes[i]);

@@ -245,7 +245,7 @@ static void write_head(FILE *file, const kb_model_info *info)
     const kb_model_spec *spec = &info->spec;
     char number[32];
     fprintf(file, "#: name %s\n#: sampler %s\n#: support %s\n", spec->name, kb_sampler_name(spec->sampler),
-            io_number_format(number, (double)spec->support, 9));
+            io_number_shortest(number, (double)spec->support, true));
     if (spec->root) fprintf(file, "#: root 1\n");
     for (const char *text = spec->text; text && *text;) {
         size_t length = strcspn(text, "\n");
@@ -257,7 +257,7 @@ static void write_head(FILE *file, const kb_model_info *info)
 static void write_boxes(FILE *file, const kb_box_pair *p, bool narrow)
 {
     char threshold[32];
-    io_number_format(threshold, (double)p->threshold, 9);
+    io_number_shortest(threshold, (double)p->threshold, true);
     if (narrow) {
         fprintf(file, "%d %d %d %d %d %s\n", p->x1, p->y1, p->x2, p->y2, p->radius1, threshold);
     } else {

@@ -52,7 +52,7 @@ static void print_json(const cli_common *common)
 static void print_text(const cli_common *common)
 {
     printf("keybits    %s\n", kb_version());
-    printf("cpu        %s\n", kb_cpu_features());
+    printf("cpu        %s\n", *kb_cpu_features() ? kb_cpu_features() : "plain C only");
     printf("threads    %d\n", (int)common->parallel->threads);
     printf("formats   ");
     for (int i = 0; formats[i]; i++) printf(" %s", formats[i]);

@@ -75,17 +75,11 @@ void io_json_string(io_json *json, const char *key, const char *value)
     after_value(json);
 }
 
-/* The fewest digits that read back as the same number. */
 static void write_number(io_json *json, const char *key, double value, bool single)
 {
-    char text[32] = "null";
+    char text[32];
     before_value(json, key);
-    for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
-        double again;
-        io_number_format(text, value, digits);
-        if (io_number_is(text, &again) && (single ? (float)again == (float)value : again == value)) break;
-    }
-    fputs(text, json->out);
+    fputs(isfinite(value) ? io_number_shortest(text, value, single) : "null", json->out);
     after_value(json);
 }
 

@@ -28,7 +28,7 @@ void io_json_array(io_json *json, const char *key);
 void io_json_end(io_json *json);
 void io_json_string(io_json *json, const char *key, const char *value); /* NULL value: null */
 void io_json_number(io_json *json, const char *key, double value);      /* shortest that reads back; not finite: null */
-void io_json_float(io_json *json, const char *key, float value);        /* the same for a float: 1.3, not 1.2999999523 */
+void io_json_float(io_json *json, const char *key, float value);        /* the same for a float */
 void io_json_integer(io_json *json, const char *key, int64_t value);
 void io_json_bool(io_json *json, const char *key, bool value);
 

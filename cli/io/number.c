@@ -55,3 +55,13 @@ char *io_number_format(char *buffer, double value, int digits)
     uselocale(before);
     return buffer;
 }
+
+char *io_number_shortest(char *buffer, double value, bool single)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        double again;
+        io_number_format(buffer, value, digits);
+        if (io_number_is(buffer, &again) && (single ? (float)again == (float)value : again == value)) break;
+    }
+    return buffer;
+}

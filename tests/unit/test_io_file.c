@@ -1,0 +1,340 @@
+/* Files that are whole or not there, names, lists, and drawing. */
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "io/draw.h"
+#include "io/file.h"
+
+static char folder[] = "/tmp/keybits-test-XXXXXX";
+
+static int enter_folder(void **state)
+{
+    (void)state;
+    /* Before the first writer takes the signals over: a shell may have started this with SIGINT ignored. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    char command[160];
+    snprintf(command, sizeof command, "cd / && rm -r '%s'", folder);
+    return system(command);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    io_error error;
+    assert_true(io_file_write(path, text, strlen(text), &error));
+}
+
+static void expect_text(const char *path, const char *text)
+{
+    io_error error;
+    io_bytes bytes;
+    assert_true(io_file_read(path, &bytes, &error));
+    assert_string_equal((char *)bytes.data, text);
+    assert_int_equal(bytes.size, strlen(text));
+    io_bytes_free(&bytes);
+}
+
+static int files_here(void)
+{
+    FILE *list = popen("ls -A | wc -l", "r");
+    int count = -1;
+    assert_int_equal(fscanf(list, "%d", &count), 1);
+    pclose(list);
+    return count;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- writer */
+
+static void a_target_is_old_or_new_never_half(void **state)
+{
+    (void)state;
+    io_error error;
+    write_text("target", "old");
+    io_writer *writer = io_writer_open("target", &error);
+    fputs("new content", io_writer_file(writer));
+    fflush(io_writer_file(writer));
+    expect_text("target", "old");
+    assert_true(io_path_exists(io_writer_temporary(writer)));
+    io_writer_abandon(writer);
+    expect_text("target", "old");
+    assert_int_equal(files_here(), 1);
+
+    writer = io_writer_open("target", &error);
+    fputs("new content", io_writer_file(writer));
+    assert_true(io_writer_commit(writer, &error));
+    expect_text("target", "new content");
+    assert_int_equal(files_here(), 1);
+    unlink("target");
+}
+
+static void an_interrupt_leaves_nothing(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            io_error error;
+            io_writer *a = io_writer_open("a", &error), *b = io_writer_open("b", &error);
+            fputs("half", io_writer_file(a));
+            fputs("half", io_writer_file(b));
+            raise(signals[i]);
+            _exit(0);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
+        assert_int_equal(files_here(), 0);
+    }
+}
+
+static void modes_and_links_are_kept(void **state)
+{
+    (void)state;
+    struct stat status;
+    write_text("real", "1");
+    chmod("real", 0640);
+    assert_int_equal(symlink("real", "link"), 0);
+    write_text("link", "2");
+    expect_text("real", "2");
+    assert_true(lstat("link", &status) == 0 && S_ISLNK(status.st_mode));
+    assert_true(stat("real", &status) == 0 && (status.st_mode & 0777) == 0640);
+    mode_t before = umask(027);
+    write_text("fresh", "3");
+    umask(before);
+    assert_true(stat("fresh", &status) == 0 && (status.st_mode & 0777) == 0640);
+    unlink("real");
+    unlink("link");
+    unlink("fresh");
+}
+
+static void what_cannot_be_written_says_so(void **state)
+{
+    (void)state;
+    io_error error;
+    assert_null(io_writer_open("no/such/folder/file", &error));
+    assert_non_null(strstr(error.text, "no/such/folder/file"));
+    assert_int_equal(mkdir("sub", 0777), 0);
+    assert_null(io_writer_open("sub", &error));
+    rmdir("sub");
+    write_text("/dev/null", "gone");
+    assert_true(io_path_exists("/dev/null"));
+    if (io_path_exists("/dev/full")) {
+        io_writer *writer = io_writer_open("/dev/full", &error);
+        fputs("does not fit", io_writer_file(writer));
+        assert_false(io_writer_commit(writer, &error));
+        assert_non_null(strstr(error.text, "/dev/full"));
+    }
+    assert_int_equal(files_here(), 0);
+}
+
+static void reading_says_what_is_wrong(void **state)
+{
+    (void)state;
+    io_error error;
+    io_bytes bytes;
+    assert_false(io_file_read("nothing", &bytes, &error));
+    assert_non_null(strstr(error.text, "nothing"));
+    assert_null(bytes.data);
+    assert_false(io_file_read(".", &bytes, &error));
+    write_text("empty", "");
+    expect_text("empty", "");
+    unlink("empty");
+}
+
+/* ------------------------------------------------------------------------------------------------------------ names */
+
+static void expect_and_free(char *text, const char *expected)
+{
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void parts_of_paths(void **state)
+{
+    (void)state;
+    assert_string_equal(io_path_base("a/b.c"), "b.c");
+    assert_string_equal(io_path_base("b.c"), "b.c");
+    assert_string_equal(io_path_suffix("a.d/b"), "");
+    assert_string_equal(io_path_suffix("a/b.tar.gz"), ".gz");
+    assert_string_equal(io_path_suffix(".hidden"), "");
+    assert_true(io_path_has_suffix("x.PNG", ".png"));
+    expect_and_free(io_path_stem("a/b.tar.gz"), "b.tar");
+    expect_and_free(io_path_stem("a/b"), "b");
+    expect_and_free(io_path_join("a", "b"), "a/b");
+    expect_and_free(io_path_join("a/", "b"), "a/b");
+    expect_and_free(io_path_join("", "b"), "b");
+    expect_and_free(io_path_pattern("out/{}-{}.npy", "in/img1.png"), "out/img1-img1.npy");
+    expect_and_free(io_path_pattern("plain", "in/img1.png"), "plain");
+}
+
+static void expect_names(io_names *names, size_t count, const char *const *expected)
+{
+    assert_int_equal(names->count, count);
+    for (size_t i = 0; i < count; i++) assert_string_equal(names->items[i], expected[i]);
+    io_names_free(names);
+}
+
+static void folders_and_lists_expand(void **state)
+{
+    (void)state;
+    io_names names = {0};
+    io_error error;
+    assert_int_equal(mkdir("pics", 0777), 0);
+    assert_int_equal(mkdir("pics/c.png", 0777), 0); /* a folder, whatever its name */
+    write_text("pics/b.png", "");
+    write_text("pics/a.JPG", "");
+    write_text("pics/notes.txt", "");
+    write_text("pics/.hidden.png", "");
+    write_text("list.txt", "# names\r\n\r\n  one.png \r\npics\nlast one.png");
+    char *arguments[] = {"pics", "x.png", "@list.txt"};
+    assert_true(io_names_images(&names, 3, arguments, &error));
+    expect_names(&names, 7, (const char *const[]){"pics/a.JPG", "pics/b.png", "x.png", "one.png", "pics/a.JPG", "pics/b.png",
+                                                  "last one.png"});
+    char *missing[] = {"@none.txt"};
+    assert_false(io_names_images(&names, 1, missing, &error));
+    assert_non_null(strstr(error.text, "none.txt"));
+    char *empty[] = {"pics/c.png"};
+    assert_false(io_names_images(&names, 1, empty, &error));
+    io_names_free(&names);
+    assert_int_equal(system("rm -r pics list.txt"), 0);
+}
+
+static void outputs_follow_inputs(void **state)
+{
+    (void)state;
+    io_names in = {0}, out = {0};
+    io_error error;
+    io_names_add(&in, "p/a.png");
+    assert_true(io_names_outputs(&out, &in, "one.npy", ".npy", &error));
+    expect_names(&out, 1, (const char *const[]){"one.npy"});
+    io_names_add(&in, "q/b.png");
+    assert_false(io_names_outputs(&out, &in, "one.npy", ".npy", &error));
+    assert_true(io_names_outputs(&out, &in, "{}.hex", ".npy", &error));
+    expect_names(&out, 2, (const char *const[]){"a.hex", "b.hex"});
+    assert_true(io_names_outputs(&out, &in, "new/", ".csv", &error));
+    assert_true(io_path_is_folder("new"));
+    expect_names(&out, 2, (const char *const[]){"new/a.csv", "new/b.csv"});
+    io_names_add(&in, "r/a.jpg");
+    assert_false(io_names_outputs(&out, &in, "new", ".csv", &error));
+    assert_non_null(strstr(error.text, "new/a.csv"));
+    io_names_free(&in);
+    io_names_free(&out);
+    rmdir("new");
+}
+
+/* ---------------------------------------------------------------------------------------------------------- drawing */
+
+static const io_colour black = {0, 0, 0}, white = {255, 255, 255};
+
+static int red_at(const io_canvas *canvas, int x, int y) { return canvas->rgb[3 * (y * canvas->width + x)]; }
+
+static void strokes_cover_what_they_should(void **state)
+{
+    (void)state;
+    io_canvas canvas;
+    io_error error;
+    assert_true(io_canvas_create(&canvas, 40, 30, black, &error));
+    io_draw_line(&canvas, 5, 10, 30, 10, 1, white);
+    assert_int_equal(red_at(&canvas, 15, 10), 255);
+    assert_int_equal(red_at(&canvas, 15, 12), 0);
+    assert_int_equal(red_at(&canvas, 33, 10), 0);
+    io_draw_line(&canvas, 3, 2, 3, 25, 3, white);
+    for (int x = 2; x <= 4; x++) assert_int_equal(red_at(&canvas, x, 20), 255);
+    assert_int_equal(red_at(&canvas, 6, 20), 0);
+    io_draw_circle(&canvas, 25, 20, 6, 1, white);
+    assert_int_equal(red_at(&canvas, 31, 20), 255);
+    assert_int_equal(red_at(&canvas, 25, 14), 255);
+    assert_int_equal(red_at(&canvas, 25, 20), 0);
+    io_canvas_free(&canvas);
+}
+
+static void drawing_is_clipped(void **state)
+{
+    (void)state;
+    io_canvas canvas;
+    io_error error;
+    const double wild[] = {-1e30, -1e9, -5, 3, 1e9, 1e30, (double)INFINITY, (double)NAN};
+    assert_true(io_canvas_create(&canvas, 9, 7, black, &error));
+    for (int i = 0; i < 8 * 8 * 8; i++) {
+        double a = wild[i % 8], b = wild[i / 8 % 8], c = wild[i / 64];
+        io_draw_line(&canvas, a, b, c, a, 2, white);
+        io_draw_circle(&canvas, a, b, c, 1, white);
+    }
+    io_draw_text(&canvas, -10, -3, 2, white, "Hello \xc3\xa4");
+    io_draw_rectangle(&canvas, INT32_MAX - 3, 2, 100, 100, white);
+    io_canvas_free(&canvas);
+    assert_false(io_canvas_create(&canvas, 0, 7, black, &error));
+    assert_false(io_canvas_create(&canvas, 70000, 7, black, &error));
+}
+
+static void text_has_its_size(void **state)
+{
+    (void)state;
+    io_canvas canvas;
+    io_error error;
+    assert_int_equal(io_text_width(2, "abc"), 34);
+    assert_int_equal(io_text_width(2, ""), 0);
+    assert_true(io_canvas_create(&canvas, 8, 9, black, &error));
+    io_draw_text(&canvas, 1, 1, 1, white, "L");
+    for (int y = 1; y <= 7; y++) assert_int_equal(red_at(&canvas, 1, y), 255);
+    for (int x = 1; x <= 5; x++) assert_int_equal(red_at(&canvas, x, 7), 255);
+    assert_int_equal(red_at(&canvas, 3, 3), 0);
+    io_canvas_free(&canvas);
+}
+
+static void pictures_stand_side_by_side(void **state)
+{
+    (void)state;
+    uint8_t gray[6] = {1, 2, 3, 4, 5, 6};
+    uint16_t deep[2] = {65535, 0};
+    io_image a = {3, 2, IO_GRAY8, gray, {0}}, b = {1, 2, IO_GRAY16, (uint8_t *)deep, {0}};
+    io_canvas canvas;
+    io_error error;
+    int32_t x;
+    assert_true(io_canvas_side_by_side(&canvas, &a, &b, &x, &error));
+    assert_int_equal(canvas.width, 4);
+    assert_int_equal(x, 3);
+    assert_int_equal(red_at(&canvas, 2, 1), 6);
+    assert_int_equal(red_at(&canvas, 3, 0), 255);
+    assert_int_equal(red_at(&canvas, 3, 1), 0);
+    io_canvas_free(&canvas);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_target_is_old_or_new_never_half),
+        cmocka_unit_test(an_interrupt_leaves_nothing),
+        cmocka_unit_test(modes_and_links_are_kept),
+        cmocka_unit_test(what_cannot_be_written_says_so),
+        cmocka_unit_test(reading_says_what_is_wrong),
+        cmocka_unit_test(parts_of_paths),
+        cmocka_unit_test(folders_and_lists_expand),
+        cmocka_unit_test(outputs_follow_inputs),
+        cmocka_unit_test(strokes_cover_what_they_should),
+        cmocka_unit_test(drawing_is_clipped),
+        cmocka_unit_test(text_has_its_size),
+        cmocka_unit_test(pictures_stand_side_by_side),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
