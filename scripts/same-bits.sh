@@ -6,33 +6,36 @@
 set -euo pipefail
 
 variant=${1:?"usage: same-bits.sh VARIANT"}
-emulator=()
+emulator=() options=()
 case $variant in
-gcc-O0) compiler=(gcc -O0) ;;
-gcc-O3) compiler=(gcc -O3) ;;
-gcc-no-threads) compiler=(gcc -O2 -DKB_NO_THREADS) ;;
-clang-O2) compiler=(clang -O2) ;;
-aarch64) compiler=(aarch64-linux-gnu-gcc -O2 -static) emulator=(qemu-aarch64) ;;
+gcc-O0) compiler=gcc flags=-O0 ;;
+gcc-O3) compiler=gcc flags=-O3 ;;
+gcc-no-threads) compiler=gcc flags=-O1 options=(-DKEYBITS_THREADS=OFF) ;;
+clang-O2) compiler=clang flags=-O2 ;;
+aarch64)
+    compiler=aarch64-linux-gnu-gcc flags="-O2 -static" emulator=(qemu-aarch64)
+    options=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64)
+    ;;
 *) echo "same-bits: no such variant: $variant" >&2; exit 2 ;;
 esac
 
-for tool in "${compiler[0]}" "${emulator[@]}"; do
+for tool in "$compiler" "${emulator[@]}"; do
     if ! command -v "$tool" >/dev/null; then
         echo "skipped: $tool is not installed"
         exit 77
     fi
 done
 
-program=$(mktemp)
-trap 'rm -f "$program"' EXIT
-cd "$KEYBITS_SOURCE"
-"${compiler[@]}" -ffp-contract=off -DKB_HAVE_BUILTIN_TABLES -Iinclude -Isrc src/*/*.c \
-    "$KEYBITS_BUILD/generated/builtin_tables.c" tests/hash/hash_everything.c -lm -lpthread -o "$program"
+build=$KEYBITS_BUILD/same-bits/$variant
+cmake -S "$KEYBITS_SOURCE" -B "$build" --log-level=WARNING -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=None \
+    -DCMAKE_C_FLAGS="$flags" -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF \
+    -DKEYBITS_BUILD_BENCH=OFF -DKEYBITS_BUILD_TESTS=ON "${options[@]}" >/dev/null
+cmake --build "$build" --target hash_everything >/dev/null
 
 expected=$("$KEYBITS_HASH")
-found=$("${emulator[@]}" "$program")
+found=$("${emulator[@]}" "$build/tests/hash_everything")
 if [ "$found" != "$expected" ]; then
-    echo "other bits from ${compiler[*]} (<) than from the usual build (>):"
+    echo "other bits from $compiler $flags (<) than from the usual build (>):"
     diff <(echo "$found") <(echo "$expected")
     exit 1
 fi
