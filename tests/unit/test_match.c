@@ -1,0 +1,353 @@
+/* src/match: against brute force, ties, limits, threads, wrong arguments. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "common/common.h"
+#include "match/hamming_block.h"
+
+/* ------------------------------------------------------------------------------------------------------- brute force */
+
+static float bits_between(const uint8_t *a, const uint8_t *b, size_t bytes)
+{
+    int sum = 0;
+    for (size_t i = 0; i < bytes; i++)
+        for (int v = a[i] ^ b[i]; v; v &= v - 1) sum++;
+    return (float)sum;
+}
+
+static float *distance_matrix(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t bytes)
+{
+    float *d = calloc(na * nb + 1, sizeof *d);
+    for (size_t i = 0; i < na; i++)
+        for (size_t j = 0; j < nb; j++) d[i * nb + j] = bits_between(a + i * bytes, b + j * bytes, bytes);
+    return d;
+}
+
+/* The nearest of a list of n distances that lie `step` apart; the first of equals. -1 when none is finite. */
+static int nearest(const float *d, size_t n, size_t step, float *second)
+{
+    int best = -1;
+    *second = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        if (!(d[i * step] < INFINITY)) continue;
+        if (best < 0 || d[i * step] < d[(size_t)best * step]) {
+            if (best >= 0) *second = d[(size_t)best * step];
+            best = (int)i;
+        } else if (d[i * step] < *second) {
+            *second = d[i * step];
+        }
+    }
+    return best;
+}
+
+static size_t brute_force(const float *d, size_t na, size_t nb, const kb_match_options *o, kb_match *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < na; i++) {
+        float second, ignored;
+        int j = nearest(d + i * nb, nb, 1, &second);
+        if (j < 0) continue;
+        if (!o->one_way && nearest(d + j, na, nb, &ignored) != (int)i) continue;
+        float distance = d[i * nb + (size_t)j];
+        if (o->max_ratio > 0 && !(distance < o->max_ratio * second)) continue;
+        if (o->max_distance > 0 && !(distance <= o->max_distance)) continue;
+        out[count++] = (kb_match){(int32_t)i, j, distance, second};
+    }
+    return count;
+}
+
+static void assert_same(const kb_match *a, size_t na, const kb_match *b, size_t nb)
+{
+    assert_int_equal(na, nb);
+    for (size_t i = 0; i < na; i++) {
+        assert_int_equal(a[i].a, b[i].a);
+        assert_int_equal(a[i].b, b[i].b);
+        assert_true(a[i].distance == b[i].distance);
+        assert_true(a[i].second == b[i].second);
+    }
+}
+
+/* Rows with few different bytes, so that equal rows and equal distances are common. */
+static uint8_t *random_rows(uint64_t *seed, size_t n, size_t bytes, uint8_t mask)
+{
+    uint8_t *rows = malloc(n * bytes + 1);
+    for (size_t i = 0; i < n * bytes; i++) rows[i] = (uint8_t)kb_random_next(seed) & mask;
+    return rows;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ tests */
+
+static void compare_hamming(size_t na, size_t nb, size_t bytes, uint8_t mask, const kb_match_options *o)
+{
+    uint64_t seed = na * 1000003 + nb * 101 + bytes;
+    uint8_t *a = random_rows(&seed, na, bytes, mask), *b = random_rows(&seed, nb, bytes, mask);
+    kb_match *got = calloc(na + 1, sizeof *got), *want = calloc(na + 1, sizeof *want);
+    float *d = distance_matrix(a, na, b, nb, bytes);
+    size_t count = 99, expected = brute_force(d, na, nb, o, want);
+    assert_int_equal(kb_match_hamming(a, na, b, nb, bytes, o, NULL, got, &count), KB_OK);
+    assert_same(got, count, want, expected);
+    free(a), free(b), free(got), free(want), free(d);
+}
+
+static void test_hamming_is_brute_force(void **state)
+{
+    static const size_t lengths[] = {1, 3, 8, 16, 31, 32, 33, 61, 64, 65, 128};
+    static const size_t sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {64, 63}, {150, 201}};
+    (void)state;
+    for (size_t l = 0; l < KB_COUNT(lengths); l++) {
+        for (size_t s = 0; s < KB_COUNT(sizes); s++) {
+            for (int variant = 0; variant < 4; variant++) {
+                kb_match_options o;
+                KB_INIT(o);
+                o.one_way = variant & 1;
+                if (variant & 2) o.max_ratio = 0.9f, o.max_distance = (float)lengths[l] * 3.5f;
+                compare_hamming(sizes[s][0], sizes[s][1], lengths[l], 0xff, &o);
+                compare_hamming(sizes[s][0], sizes[s][1], lengths[l], 0x11, &o); /* ties everywhere */
+            }
+        }
+    }
+}
+
+/* More rows than fit into one tile, on both sides. */
+static void test_many_rows(void **state)
+{
+    kb_match_options o;
+    (void)state;
+    KB_INIT(o);
+    compare_hamming(4200, 300, 8, 0x0f, &o);
+    compare_hamming(100, 1100, 64, 0x81, &o);
+    compare_hamming(40, 90, 4096, 0xff, &o);
+}
+
+static void test_ties_go_to_the_lowest_index(void **state)
+{
+    const uint8_t a[4] = {5, 9, 5, 9}, b[5] = {9, 5, 5, 9, 9};
+    kb_match matches[4];
+    size_t count;
+    (void)state;
+    assert_int_equal(kb_match_hamming(a, 4, b, 5, 1, NULL, NULL, matches, &count), KB_OK);
+    assert_int_equal(count, 2);
+    assert_true(matches[0].a == 0 && matches[0].b == 1 && matches[0].distance == 0 && matches[0].second == 0);
+    assert_true(matches[1].a == 1 && matches[1].b == 0);
+}
+
+static void test_ratio_of_zeros_rejects(void **state)
+{
+    const uint8_t a[1] = {7}, b[2] = {7, 7};
+    kb_match match;
+    kb_match_options o;
+    size_t count;
+    (void)state;
+    KB_INIT(o);
+    o.max_ratio = 1;
+    assert_int_equal(kb_match_hamming(a, 1, b, 2, 1, &o, NULL, &match, &count), KB_OK);
+    assert_int_equal(count, 0);
+    /* Without a second neighbour nothing speaks against the first. */
+    assert_int_equal(kb_match_hamming(a, 1, b, 1, 1, &o, NULL, &match, &count), KB_OK);
+    assert_int_equal(count, 1);
+    assert_true(isinf(match.second));
+}
+
+static void test_nothing_to_match(void **state)
+{
+    const uint8_t row[32] = {0};
+    kb_match match;
+    size_t count = 5;
+    (void)state;
+    assert_int_equal(kb_match_hamming(NULL, 0, row, 1, 32, NULL, NULL, NULL, &count), KB_OK);
+    assert_int_equal(count, 0);
+    count = 5;
+    assert_int_equal(kb_match_hamming(row, 1, NULL, 0, 32, NULL, NULL, &match, &count), KB_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(kb_match_float(NULL, 0, NULL, 0, 128, NULL, NULL, NULL, &count), KB_OK);
+    assert_int_equal(count, 0);
+}
+
+static void test_wrong_arguments(void **state)
+{
+    const uint8_t row[32] = {0};
+    const float values[4] = {0};
+    kb_match match;
+    kb_match_options o;
+    size_t count;
+    (void)state;
+    assert_int_equal(kb_match_hamming(row, 1, row, 1, 0, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_hamming(row, 1, row, 1, 4097, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_hamming(NULL, 1, row, 1, 32, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_hamming(row, 1, NULL, 1, 32, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, NULL, NULL, NULL, &count), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, NULL, NULL, &match, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_float(values, 1, values, 1, 0, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    const float ratios[] = {-0.1f, 1.01f, NAN};
+    for (size_t i = 0; i < KB_COUNT(ratios); i++) {
+        KB_INIT(o);
+        o.max_ratio = ratios[i];
+        assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
+    }
+    KB_INIT(o);
+    o.max_distance = -1;
+    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
+    KB_INIT(o);
+    o.struct_size = 1;
+    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
+}
+
+/* Runs the tasks backwards, so that whatever depends on their order shows. */
+static void run_backwards(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
+{
+    (void)self;
+    while (count-- > 0) task(context, count);
+}
+
+static void test_threads_do_not_matter(void **state)
+{
+    enum { NA = 333, NB = 401 };
+    uint64_t seed = 7;
+    uint8_t *a = random_rows(&seed, NA, 32, 0x03), *b = random_rows(&seed, NB, 32, 0x03);
+    kb_match one[NA], many[NA];
+    size_t count, more;
+    (void)state;
+    assert_int_equal(kb_match_hamming(a, NA, b, NB, 32, NULL, NULL, one, &count), KB_OK);
+    assert_true(count > 20);
+    for (int32_t threads = 2; threads < 256; threads += 31) {
+        kb_parallel backwards = {run_backwards, NULL, threads};
+        kb_match_options o;
+        KB_INIT(o);
+        o.parallel = &backwards;
+        assert_int_equal(kb_match_hamming(a, NA, b, NB, 32, &o, NULL, many, &more), KB_OK);
+        assert_same(many, more, one, count);
+    }
+    kb_pool *pool;
+    kb_workspace *workspace;
+    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    kb_match_options o;
+    KB_INIT(o);
+    o.parallel = kb_pool_parallel(pool);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(kb_match_hamming(a, NA, b, NB, 32, &o, workspace, many, &more), KB_OK);
+        assert_same(many, more, one, count);
+    }
+    kb_workspace_free(workspace);
+    kb_pool_free(pool);
+    free(a), free(b);
+}
+
+static void test_nothing_is_allocated_the_second_time(void **state)
+{
+    uint64_t seed = 3;
+    uint8_t *a = random_rows(&seed, 100, 32, 0xff);
+    kb_match matches[100];
+    kb_workspace *workspace;
+    size_t count;
+    (void)state;
+    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_match_hamming(a, 100, a, 100, 32, NULL, workspace, matches, &count), KB_OK);
+    assert_int_equal(count, 100);
+    size_t held = kb_workspace_bytes(workspace);
+    assert_true(held > 0);
+    assert_int_equal(kb_match_hamming(a, 90, a, 100, 32, NULL, workspace, matches, &count), KB_OK);
+    assert_int_equal(kb_workspace_bytes(workspace), held);
+    kb_workspace_free(workspace);
+    free(a);
+}
+
+/* The block alone, as its contract says: odd sizes, and the columns keep what they had. */
+static void test_block_contract(void **state)
+{
+    const uint8_t a[3] = {0x00, 0xff, 0x0f}, b[2] = {0x0f, 0xff};
+    uint32_t best[3], second[3], columns[2] = {KB_NO_NEIGHBOUR, 5};
+    (void)state;
+    kb_hamming_block(a, 3, b, 2, 1, best, second, columns);
+    assert_int_equal(best[0], 4 << 16 | 0);
+    assert_int_equal(second[0], 8 << 16 | 1);
+    assert_int_equal(best[1], 0 << 16 | 1);
+    assert_int_equal(best[2], 0 << 16 | 0);
+    assert_int_equal(columns[0], 0 << 16 | 2);
+    assert_int_equal(columns[1], 1); /* distance 0, row 1, is less than 5 */
+    kb_hamming_block(a, 1, b, 1, 1, best, second, NULL);
+    assert_int_equal(second[0], KB_NO_NEIGHBOUR);
+}
+
+static void test_hamming_of_two_rows(void **state)
+{
+    uint64_t seed = 11;
+    (void)state;
+    for (size_t bytes = 1; bytes < 200; bytes++) {
+        uint8_t *rows = random_rows(&seed, 2, bytes, 0xff);
+        assert_int_equal(kb_hamming(rows, rows + bytes, bytes), (int)bits_between(rows, rows + bytes, bytes));
+        assert_int_equal(kb_hamming(rows, rows, bytes), 0);
+        free(rows);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------------- floats */
+
+static void test_float_is_brute_force(void **state)
+{
+    static const size_t lengths[] = {1, 5, 8, 64, 128, 131};
+    enum { NA = 70, NB = 90 };
+    (void)state;
+    for (size_t l = 0; l < KB_COUNT(lengths); l++) {
+        size_t values = lengths[l];
+        uint64_t seed = values;
+        float *a = malloc(NA * values * sizeof *a), *b = malloc(NB * values * sizeof *b), *d = malloc(NA * NB * sizeof *d);
+        /* Small whole numbers: squares and sums are exact, so brute force in double agrees to the bit. */
+        for (size_t i = 0; i < NA * values; i++) a[i] = (float)kb_random_below(&seed, 9);
+        for (size_t i = 0; i < NB * values; i++) b[i] = (float)kb_random_below(&seed, 9);
+        for (size_t i = 0; i < NA; i++) {
+            for (size_t j = 0; j < NB; j++) {
+                double sum = 0;
+                for (size_t k = 0; k < values; k++) sum += pow(a[i * values + k] - b[j * values + k], 2);
+                d[i * NB + j] = sqrtf((float)sum);
+            }
+        }
+        for (int variant = 0; variant < 4; variant++) {
+            kb_match got[NA], want[NA];
+            kb_match_options o;
+            size_t count;
+            KB_INIT(o);
+            o.one_way = variant & 1;
+            if (variant & 2) o.max_ratio = 0.95f, o.max_distance = sqrtf((float)values * 10);
+            size_t expected = brute_force(d, NA, NB, &o, want);
+            assert_int_equal(kb_match_float(a, NA, b, NB, values, &o, NULL, got, &count), KB_OK);
+            assert_same(got, count, want, expected);
+        }
+        free(a), free(b), free(d);
+    }
+}
+
+static void test_floats_that_are_not_finite(void **state)
+{
+    const float a[6] = {NAN, 0, INFINITY, 1, 3, 4}, b[4] = {0, 0, NAN, 0};
+    kb_match matches[3];
+    size_t count;
+    (void)state;
+    assert_int_equal(kb_match_float(a, 3, b, 2, 2, NULL, NULL, matches, &count), KB_OK);
+    assert_int_equal(count, 1);
+    assert_true(matches[0].a == 2 && matches[0].b == 0 && matches[0].distance == 5 && isinf(matches[0].second));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hamming_is_brute_force),
+        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_ties_go_to_the_lowest_index),
+        cmocka_unit_test(test_ratio_of_zeros_rejects),
+        cmocka_unit_test(test_nothing_to_match),
+        cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_nothing_is_allocated_the_second_time),
+        cmocka_unit_test(test_block_contract),
+        cmocka_unit_test(test_hamming_of_two_rows),
+        cmocka_unit_test(test_float_is_brute_force),
+        cmocka_unit_test(test_floats_that_are_not_finite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
