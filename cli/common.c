@@ -67,9 +67,9 @@ static int wrong_option(cli_common *common, int problem, char **argv)
 {
     const char *given = argv[optind - 1];
     bool is_long = strncmp(given, "--", 2) == 0;
-    const char *what = problem == ':' ? "needs a value" : "is not an option here, or not a clear one";
-    if (is_long) common->exit_code = cli_usage_error(common, "%.*s %s", (int)strcspn(given, "="), given, what);
-    else common->exit_code = cli_usage_error(common, "-%c %s", optopt, what);
+    const char *what = problem == ':' ? "no value for" : "unknown or unclear option";
+    if (is_long) common->exit_code = cli_usage_error(common, "%s %.*s", what, (int)strcspn(given, "="), given);
+    else common->exit_code = cli_usage_error(common, "%s -%c", what, optopt);
     return CLI_STOP;
 }
 
@@ -113,8 +113,9 @@ int cli_getopt(cli_common *common, int argc, char **argv, const char *shorts, co
 bool cli_ready(cli_common *common)
 {
     if (common->cpu && *common->cpu && kb_cpu_limit(common->cpu) != KB_OK) {
-        common->exit_code = cli_usage_error(common, "no such instruction set in \"%s\"; this machine has: %s", common->cpu,
-                                            kb_cpu_features());
+        const char *found = kb_cpu_features();
+        common->exit_code = cli_usage_error(common, "no such instruction set: \"%s\"; this machine has %s%sc", common->cpu,
+                                            found, *found ? " and " : "");
         return false;
     }
     kb_status status = kb_pool_create(common->threads, &common->pool);

@@ -1,0 +1,33 @@
+# keybits info, help, usage and version.
+source "$(dirname "$0")/common.inc"
+version=$(sed -n 's/^#define KB_VERSION_STRING "\(.*\)"/\1/p' "${KEYBITS_SOURCE:-$(dirname "$0")/../..}/include/keybits/keybits.h")
+run "$KEYBITS" info >info.txt
+for words in "keybits    $version" "cpu " "threads" "kernels" "bag256" "rootsift" "JPEG PNG PGM PPM BMP"; do holds info.txt "$words"; done
+run "$KEYBITS" info --json --threads 3 >info.json
+for words in "\"version\": \"$version\"" '"threads": 3' '"kernels"' '"name": "sift"' '"available": true'; do holds info.json "$words"; done
+if command -v python3 >/dev/null; then python3 -m json.tool info.json >/dev/null || fail "info --json is not JSON"; fi
+run "$KEYBITS" info --cpu c >plain.txt
+[ -z "$(sed -n '/^kernels/,/^$/p' plain.txt | awk 'NF == 2 && $2 != "c"')" ] || fail "--cpu c leaves other kernels than plain C"
+refuse 2 "no such instruction set" "$KEYBITS" info --cpu abacus
+refuse 2 "takes no arguments" "$KEYBITS" info more
+refuse 2 "0 to 256" "$KEYBITS" info --threads 257
+
+# usage: on standard output when asked for, on standard error when it was missing
+run "$KEYBITS" --help >help.txt
+holds help.txt "describe"
+"$KEYBITS" >out.txt 2>err.txt
+[ $? = 2 ] || fail "no arguments are exit code 2"
+same help.txt err.txt
+[ ! -s out.txt ] || fail "usage on standard output without being asked"
+[ "$("$KEYBITS" --version)" = "keybits $version" ] || fail "--version"
+
+# every verb has a help of its own, by both ways, with the common options
+for verb in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' help.txt); do
+    run "$KEYBITS" help "$verb" >a.txt
+    run "$KEYBITS" "$verb" --help >b.txt
+    same a.txt b.txt
+    holds a.txt "usage: keybits $verb"
+done
+refuse 2 "did you mean describe?" "$KEYBITS" descirbe
+refuse 2 'no verb "photosynthesis"' "$KEYBITS" photosynthesis
+refuse 2 'no verb "nothing"' "$KEYBITS" help nothing

@@ -1,0 +1,117 @@
+# keybits model: tables in, tables out, what is in a model.
+source "$(dirname "$0")/common.inc"
+bad_table bad.txt 64
+sed -i '1i # a comment\n' bad.txt
+sed 's/$/ # why not/' bad.txt >commented.txt
+awk 'BEGIN { srand(3); for (i = 0; i < 32; i++) {
+    r = 1 + int(rand() * 5); q = 1 + int(rand() * 5)
+    print int(rand() * 9), r + int(rand() * (32 - 2 * r)), r + int(rand() * (32 - 2 * r)), r, \
+          int(rand() * 9), q + int(rand() * (32 - 2 * q)), q + int(rand() * (32 - 2 * q)), q, rand() * 2 - 1
+} }' >bag.txt
+awk 'BEGIN { srand(4); for (i = 0; i < 16; i++) { for (j = 0; j < 129; j++) printf "%s%.6f", j ? " " : "", (rand() - 0.5) * (i + 1); print "" } }' >hash.txt
+
+# every kind survives import, export, import
+for kind in bad bag hash; do
+    run "$KEYBITS" model import $kind.txt -o $kind.kbm
+    run "$KEYBITS" model export $kind.kbm -o $kind.again.txt
+    run "$KEYBITS" model import $kind.again.txt -o $kind.again.kbm
+    same $kind.kbm $kind.again.kbm
+    run "$KEYBITS" model export $kind.kbm >$kind.stdout.txt
+    same $kind.again.txt $kind.stdout.txt
+done
+run "$KEYBITS" model import commented.txt --name bad -o commented.kbm
+same bad.kbm commented.kbm
+run "$KEYBITS" model import - --name bad -o piped.kbm <bad.txt
+same bad.kbm piped.kbm
+
+# what show says
+run "$KEYBITS" model show bad.kbm >show.txt
+for words in "name      bad" "kind      bad" "bits      64" "sampler   image" "support   1" "planes    gray"; do holds show.txt "$words"; done
+run "$KEYBITS" model show bag.kbm --json >show.json
+for words in '"name": "bag"' '"kind": "bag"' '"bits": 32' '"sampler": "patch"' '"support": 1' '"row_bytes": 4'; do holds show.json "$words"; done
+run "$KEYBITS" model show hash.kbm --json >show.json
+for words in '"kind": "hashsift"' '"bits": 16'; do holds show.json "$words"; done
+run "$KEYBITS" model show sift >show.txt
+holds show.txt "128 floats"
+
+# sampler, support and name of the command line, which win over the table's own
+run "$KEYBITS" model import bad.again.txt --sampler patch --support 1.3 --name other -o o.kbm
+run "$KEYBITS" model show o.kbm --json >show.json
+for words in '"name": "other"' '"sampler": "patch"' '"support": 1.3'; do holds show.json "$words"; done
+id() { "$KEYBITS" model show "$1" --json | grep '"id"'; }
+[ "$(id o.kbm)" != "$(id bad.kbm)" ] || fail "another sampler has another id"
+run "$KEYBITS" model export o.kbm -o o.txt
+run "$KEYBITS" model import o.txt -o o.again.kbm
+same o.kbm o.again.kbm
+run "$KEYBITS" model import hash.txt --root --name r -o r.kbm
+[ "$(id r.kbm)" != "$(id hash.kbm)" ] || fail "RootSIFT has another id"
+{ echo "#: text learned on"; echo "#: text rendered data"; cat bad.txt; } >text.txt
+run "$KEYBITS" model import text.txt -o text.kbm
+run "$KEYBITS" model show text.kbm >show.txt
+holds show.txt "rendered data"
+run "$KEYBITS" model export text.kbm -o text.again.txt
+run "$KEYBITS" model import text.again.txt -o text.again.kbm
+same text.kbm text.again.kbm
+
+# only the sign of a HashSIFT row counts: a factor for each row changes nothing
+awk '{ for (i = 1; i <= NF; i++) $i *= NR; print }' CONVFMT=%.12g OFMT=%.12g hash.txt >scaled.txt
+run "$KEYBITS" model import scaled.txt --name hash -o scaled.kbm
+[ "$(id scaled.kbm)" = "$(id hash.kbm)" ] || fail "a scaled HashSIFT row gives other weights"
+
+# pictures: one patch a bit
+run "$KEYBITS" model show bag.kbm --svg bag.svg >/dev/null
+[ "$(grep -c '<title>bit' bag.svg)" = 32 ] || fail "32 bits in the picture"
+grep -q '</svg>' bag.svg || fail "the picture has an end"
+if command -v python3 >/dev/null; then
+    python3 -c 'import sys, xml.dom.minidom as d; d.parse(sys.argv[1])' bag.svg || fail "the picture is not XML"
+fi
+
+run "$KEYBITS" model list >list.txt
+for name in bad256 bad512 bag256 bag512 hashsift256 hashsift512 sift rootsift; do holds list.txt $name; done
+run "$KEYBITS" model list --json >list.json
+holds list.json '"name": "rootsift"'
+
+# wrong tables: the line and what is wrong
+wrong() { printf "$1" >wrong.txt; refuse 1 "wrong.txt$2" "$KEYBITS" model import wrong.txt -o wrong.kbm; holds .err "$3"; [ ! -e wrong.kbm ] || fail "a model in spite of a wrong table"; }
+row="10 10 20 20 3 1.5\n"
+eight="$row$row$row$row$row$row$row$row"
+wrong "" "" "no rows"
+wrong "# nothing\n" "" "no rows"
+wrong "1 2 3\n" ":1:" "3 numbers"
+wrong "$row# comment\n10 10 20 20 3\n" ":3:" "5 numbers"
+wrong "${row}10 10 x 20 3 1\n" ":2:" '"x"'
+wrong "${row}10 10.5 20 20 3 1\n" ":2:" "whole numbers"
+wrong "${row}10 10 20 20 -3 1\n" ":2:" "whole numbers"
+wrong "${row}10 10 20 20 nan 1\n" ":2:" '"nan"'
+wrong "$row" "" "multiple of 8"
+wrong "# one\n${eight}1 10 20 20 3 1\n$row$row$row$row$row$row$row" ":10:" "leaves the patch"
+wrong "${eight}10 10 20 20 9 1\n$row$row$row$row$row$row$row" ":9:" "radius 9"
+wrong "${eight}10 10 20 20 3 300\n$row$row$row$row$row$row$row" ":9:" "threshold"
+wrong "9 10 10 3 0 20 20 3 1\n$(for i in 1 2 3 4 5 6 7; do printf '0 10 10 3 0 20 20 3 1\\n'; done)" ":1:" "channel"
+wrong "#: sampler odd\n$eight" ":1:" "sampler"
+wrong "#: weather fine\n$eight" ":1:" "weather"
+refuse 1 "does not go with bag" "$KEYBITS" model import bag.txt --sampler image -o wrong.kbm
+awk 'BEGIN { for (j = 0; j < 130; j++) printf "1 "; print "" }' >long.txt
+refuse 1 "more than 129 numbers" "$KEYBITS" model import long.txt -o wrong.kbm
+awk 'BEGIN { printf "1e30"; for (j = 0; j < 128; j++) printf " 0.5"; print "" }' >bias.txt
+refuse 1 "bias.txt:1: the bias" "$KEYBITS" model import bias.txt -o wrong.kbm
+
+# wrong models
+head -c 100 bad.kbm >cut.kbm
+refuse 1 "cut.kbm: " "$KEYBITS" model show cut.kbm
+{ head -c 200 bad.kbm; printf 'X'; tail -c +202 bad.kbm; } >flipped.kbm
+refuse 1 "checksum" "$KEYBITS" model show flipped.kbm
+refuse 1 "bad.txt: " "$KEYBITS" model show bad.txt
+refuse 1 "no such model or file: none" "$KEYBITS" model show none
+refuse 1 "no tables to export" "$KEYBITS" model export sift
+refuse 1 "no boxes to draw" "$KEYBITS" model show hash.kbm --svg x.svg
+
+# wrong usage
+refuse 2 "say what to do" "$KEYBITS" model
+refuse 2 "import, list" "$KEYBITS" model improt x
+refuse 2 "import needs -o" "$KEYBITS" model import bad.txt
+refuse 2 "takes one model" "$KEYBITS" model show
+refuse 2 "takes one table" "$KEYBITS" model import a b -o x
+refuse 2 "0.1 to 10" "$KEYBITS" model import bad.txt --support 11 -o x
+refuse 2 "image, patch" "$KEYBITS" model import bad.txt --sampler x -o x
+no_leftovers
