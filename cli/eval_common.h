@@ -83,7 +83,8 @@ const char *eval_percent(char buffer[16], double value);
 /* The benchmarks, called by verb_eval.c; argv[0] is the name of the benchmark. */
 #define EVAL_BENCHMARKS(BENCHMARK)                                                 \
     BENCHMARK(oxford, "mAP, precision and homographies between images of a plane") \
-    BENCHMARK(hpatches, "verification, matching and retrieval on HPatches' patches")
+    BENCHMARK(hpatches, "verification, matching and retrieval on HPatches' patches") \
+    BENCHMARK(brown, "false positive rate at 95 % recall on Brown's patches")
 
 #define EVAL_DECLARE(name, summary)          \
     extern const char eval_##name##_help[];  \

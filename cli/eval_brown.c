@@ -1,0 +1,132 @@
+/* keybits eval brown: options in, table or JSON out; the protocol is eval/brown.h. */
+#include <stdlib.h>
+
+#include "eval/brown.h"
+#include "eval_common.h"
+
+const char eval_brown_help[] =
+    "usage: keybits eval brown DIR [options]\n"
+    "DIR is a patch set of Brown (patches0000.bmp .., info.txt, m50_100000_100000_0.txt) or a folder of such sets.\n"
+    "Prints the false positive rate at 95 % recall, in percent: everything up to the smallest distance T that reaches 95 %\n"
+    "is accepted. Distances are whole numbers and tie, so the bounds are printed too: \"best\" and \"worst\" take of the pairs\n"
+    "at T only as many as are needed, right ones or wrong ones first; \"interpolated\" lies between T - 1 and T.\n"
+    "\n"
+    EVAL_METHOD_HELP
+    "\n"
+    "Other options\n"
+    "  --pairs NAME       the file of pairs in every set (default: the only m50_*.txt)\n"
+    "  --cache DIR        keep descriptors there, so that an interrupted run goes on\n"
+    "\n"
+    CLI_COMMON_HELP;
+
+enum { OPTION_PAIRS = EVAL_OPTION_OWN };
+
+static const struct option longs[] = {
+    EVAL_METHOD_OPTIONS,
+    {"cache", required_argument, NULL, EVAL_OPTION_CACHE},
+    {"pairs", required_argument, NULL, OPTION_PAIRS},
+    CLI_COMMON_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+static void json_score(io_json *json, const ev_fpr95 *fpr)
+{
+    io_json_number(json, "fpr95", 100 * fpr->rate);
+    io_json_number(json, "fpr95_best", 100 * fpr->best);
+    io_json_number(json, "fpr95_worst", 100 * fpr->worst);
+    io_json_number(json, "fpr95_interpolated", 100 * fpr->interpolated);
+}
+
+static void json_method(io_json *json, const char *model, size_t m, const ev_brown_result *result)
+{
+    ev_fpr95 mean = {0, 0, 0, 0, 0};
+    double n = (double)result->count;
+    for (size_t i = 0; i < result->count; i++) {
+        const ev_fpr95 *fpr = &result->sets[i].scores[m].fpr;
+        mean.rate += fpr->rate / n;
+        mean.best += fpr->best / n;
+        mean.worst += fpr->worst / n;
+        mean.interpolated += fpr->interpolated / n;
+    }
+    io_json_object(json, NULL);
+    io_json_string(json, "benchmark", "brown");
+    io_json_string(json, "model", model);
+    json_score(json, &mean);
+    io_json_array(json, "sets");
+    for (size_t i = 0; i < result->count; i++) {
+        const ev_brown_set *set = &result->sets[i];
+        io_json_object(json, NULL);
+        io_json_string(json, "set", set->name);
+        io_json_integer(json, "positives", (int64_t)set->positives);
+        io_json_integer(json, "negatives", (int64_t)set->negatives);
+        json_score(json, &set->scores[m].fpr);
+        io_json_number(json, "threshold", set->scores[m].threshold);
+        io_json_end(json);
+    }
+    io_json_end(json);
+    io_json_end(json);
+}
+
+static void print_json(const eval_methods *methods, const ev_brown_result *result)
+{
+    io_json json;
+    io_json_begin(&json, stdout);
+    if (methods->count > 1) io_json_array(&json, NULL);
+    for (size_t m = 0; m < methods->count; m++) json_method(&json, methods->items[m].name, m, result);
+    if (methods->count > 1) io_json_end(&json);
+}
+
+static void print_table(const eval_methods *methods, const ev_brown_result *result)
+{
+    printf("%-28s %-16s %8s %8s %8s %12s %9s\n", "", "set", "FPR95", "best", "worst", "interpolated", "T");
+    for (size_t m = 0; m < methods->count; m++)
+        for (size_t i = 0; i < result->count; i++) {
+            const ev_brown_score *s = &result->sets[i].scores[m];
+            printf("%-28s %-16s %8.2f %8.2f %8.2f %12.2f %9.4g\n", methods->items[m].name, result->sets[i].name, 100 * s->fpr.rate,
+                   100 * s->fpr.best, 100 * s->fpr.worst, 100 * s->fpr.interpolated, s->threshold);
+        }
+}
+
+static int evaluate(const cli_common *common, const eval_options *own, const char *folder, const ev_brown_options *options)
+{
+    io_error error;
+    eval_methods methods;
+    ev_brown_result result;
+    int code = CLI_DONE;
+    if (own->export_patches) {
+        if (!ev_brown_export_patches(folder, options, own->export_patches, &error)) return cli_error("%s", error.text);
+        return CLI_DONE;
+    }
+    if (!eval_methods_open(&methods, own->models, own->support, &own->descriptors)) return CLI_FAILED;
+    if (!ev_brown_run(folder, methods.items, methods.count, options, &result, &error)) code = cli_error("%s", error.text);
+    else if (common->json) print_json(&methods, &result);
+    else print_table(&methods, &result);
+    if (code == CLI_DONE) ev_brown_result_free(&result);
+    eval_methods_free(&methods);
+    return code;
+}
+
+int eval_brown(int argc, char **argv)
+{
+    cli_common common;
+    eval_options own;
+    ev_brown_options options = {.pairs = NULL};
+    int option;
+    cli_begin(&common, eval_brown_help);
+    eval_options_begin(&own);
+    while ((option = cli_getopt(&common, argc, argv, "m:", longs)) != CLI_END) {
+        if (option == OPTION_PAIRS) options.pairs = optarg;
+        else if (option == CLI_STOP || !eval_option(&own, &common, option)) return cli_end(&common, common.exit_code);
+    }
+    int code;
+    if (argc - optind != 1) code = cli_usage_error(&common, "it takes one folder");
+    else if (!cli_ready(&common)) code = common.exit_code;
+    else {
+        options.cache = own.cache;
+        options.parallel = common.parallel;
+        options.quiet = common.quiet;
+        code = evaluate(&common, &own, argv[optind], &options);
+    }
+    eval_options_end(&own);
+    return cli_end(&common, code);
+}
