@@ -1,0 +1,161 @@
+/* The public call: options in, report out, and the judgement of what was found. */
+#include <math.h>
+
+#include "fit/fit.h"
+
+static bool read_options(const kb_fit_options *given, kb_fit_options *o)
+{
+    if (!KB_OPTIONS_READ(*o, given)) return false;
+    if (o->geometry == 0) o->geometry = KB_HOMOGRAPHY;
+    if (o->threshold == 0) o->threshold = 3;
+    if (o->confidence == 0) o->confidence = 0.995;
+    if (o->max_iterations == 0) o->max_iterations = 10000;
+    if (o->geometry != KB_HOMOGRAPHY && o->geometry != KB_FUNDAMENTAL) return false;
+    if (!(o->threshold > 0 && o->threshold <= 1e9)) return false;
+    return o->confidence > 0 && o->confidence < 1 && o->max_iterations > 0;
+}
+
+/* ---- more than accident ---- */
+
+/* A-contrario reasoning (Moisan and Stival 2004): if all pairs were wrong and their points in image 2 fell anywhere, how
+ * many models with k inliers of n would one expect to find? There are C(n, k) sets of k pairs, C(k, m) samples in each that
+ * give a model, the other k - m pairs fit with probability `chance` each, and any of n - m values of k would have been taken:
+ *     (n - m) C(n, k) C(k, m) chance^(k - m).
+ * Below 1 the model is worth believing. */
+bool kb_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance)
+{
+    if (k < m) return false;
+    double expected = n - m;
+    int32_t scale = 0; /* expected is to be multiplied by 1e100^scale */
+    for (int32_t i = 1; i <= m; i++) expected *= (double)(k - m + i) / i;
+    for (int32_t i = 1; i <= k; i++) {
+        double factor = (double)(n - k + i) / i;
+        if (i <= k - m) factor *= chance;
+        expected *= factor;
+        if (expected > 1e100) expected *= 1e-100, scale++;
+        if (expected < 1e-100) expected *= 1e100, scale--;
+        if (scale < -2 && factor < 1) return true; /* factors fall, and the last m, without chance, cannot make it up */
+    }
+    return scale < 0 || (scale == 0 && expected < 1);
+}
+
+/* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line, with two
+ * pairs for the freedoms that the line leaves, must be more than accident too. */
+static bool off_line(const fit_pairs *pairs, const fit_scratch *scratch, int32_t count)
+{
+    double mx = 0, my = 0, cov[4] = {0}, values[2], axes[4];
+    int32_t near_line = 0, off = 0;
+    for (int32_t k = 0; k < count; k++) mx += pairs->x2[scratch->list[k]], my += pairs->y2[scratch->list[k]];
+    mx /= count, my /= count;
+    for (int32_t k = 0; k < count; k++) {
+        double x = pairs->x2[scratch->list[k]] - mx, y = pairs->y2[scratch->list[k]] - my;
+        cov[0] += x * x, cov[1] += x * y, cov[3] += y * y;
+    }
+    cov[2] = cov[1];
+    kb_fit_eigen(cov, 2, values, axes);
+    for (int32_t k = 0; k < count; k++) {
+        double x = pairs->x2[scratch->list[k]] - mx, y = pairs->y2[scratch->list[k]] - my;
+        double d = x * axes[0] + y * axes[1];
+        if (d * d <= pairs->threshold2) near_line++;
+        else off++;
+    }
+    return kb_fit_meaningful(pairs->n - near_line, off, 2, pairs->chance);
+}
+
+/* ---- the report ---- */
+
+/* The normalised model back in pixels: H = T2^-1 H' T1, F = T2^T F' T1. */
+static void to_pixels(kb_geometry geometry, const fit_pairs *pairs, const double *model, double *out)
+{
+    const fit_frame *a = &pairs->frame1, *b = &pairs->frame2;
+    const double t1[9] = {a->scale, 0, -a->scale * a->x, 0, a->scale, -a->scale * a->y, 0, 0, 1};
+    const double back[9] = {1 / b->scale, 0, b->x, 0, 1 / b->scale, b->y, 0, 0, 1};
+    const double transposed[9] = {b->scale, 0, 0, 0, b->scale, 0, -b->scale * b->x, -b->scale * b->y, 1};
+    double right[9], norm = 0;
+    kb_fit_multiply3(model, t1, right);
+    kb_fit_multiply3(geometry == KB_HOMOGRAPHY ? back : transposed, right, out);
+    for (int32_t i = 0; i < 9; i++) norm += out[i] * out[i];
+    norm = sqrt(norm);
+    if (geometry == KB_HOMOGRAPHY && fabs(out[8]) > 1e-9 * norm) norm = out[8];
+    for (int32_t i = 0; i < 9; i++) out[i] /= norm;
+}
+
+static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const fit_scratch *scratch, const fit_found *found,
+                        uint8_t *inliers, kb_fit_report *report)
+{
+    double sum = 0;
+    for (int32_t k = 0; k < found->score.count; k++) {
+        int32_t s = scratch->list[k];
+        sum += scratch->error2[s];
+        if (inliers) inliers[pairs->origin[s]] = 1;
+    }
+    report->result = KB_FIT_FOUND;
+    report->inliers = found->score.count;
+    report->rms = sqrt(sum / found->score.count) / pairs->frame2.scale;
+    to_pixels(o->geometry, pairs, found->model, report->model);
+}
+
+static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
+{
+    double *d = kb_workspace_get(workspace, KB_SLOT_FIT_B, n * (5 * sizeof(double) + 2 * sizeof(int32_t)));
+    if (!d) return false;
+    memset(scratch, 0, sizeof *scratch);
+    scratch->error2 = d;
+    scratch->part.x1 = d + n, scratch->part.y1 = d + 2 * n, scratch->part.x2 = d + 3 * n, scratch->part.y2 = d + 4 * n;
+    scratch->list = (int32_t *)(d + 5 * n);
+    scratch->part.slot = scratch->list + n;
+    return true;
+}
+
+static kb_fit_result fit(const kb_fit_options *o, const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
+                         fit_found *found)
+{
+    fit_limits limits = {o->confidence, o->max_iterations, o->seed, !o->plain_ransac};
+    kb_fit_search(kind, pairs, &limits, scratch, found);
+    if (found->score.count < kind->sample) return KB_FIT_NOT_FOUND;
+    kb_fit_refine(kind, pairs, scratch, found);
+    if (!kb_fit_meaningful(pairs->n, found->score.count, kind->sample, pairs->chance)) return KB_FIT_NOT_FOUND;
+    if (o->geometry == KB_FUNDAMENTAL && !kb_fit_off_plane(pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
+    kb_fit_score(kind, pairs, found->model, scratch);
+    kb_fit_list(scratch->error2, pairs->n, pairs->threshold2, scratch->list);
+    if (o->geometry == KB_HOMOGRAPHY && !off_line(pairs, scratch, found->score.count)) return KB_FIT_DEGENERATE;
+    return KB_FIT_FOUND;
+}
+
+kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace, uint8_t *inliers,
+                 kb_fit_report *report)
+{
+    kb_fit_options o;
+    if (!report || (n && !pairs) || n > INT32_MAX / 4 || !read_options(options, &o)) return KB_E_ARGUMENT;
+    memset(report, 0, sizeof *report);
+    if (inliers && n) memset(inliers, 0, n);
+
+    const fit_kind *kind = o.geometry == KB_HOMOGRAPHY ? &kb_fit_homography : &kb_fit_fundamental;
+    kb_workspace local, *ws = kb_workspace_or(workspace, &local);
+    fit_pairs prepared;
+    fit_scratch scratch;
+    kb_status status = kb_fit_prepare(pairs, (int32_t)n, &o, kind, ws, &prepared, &report->result);
+    if (!status && report->result == KB_FIT_FOUND) {
+        if (allocate(ws, (size_t)prepared.n, &scratch)) {
+            fit_found found;
+            report->result = fit(&o, kind, &prepared, &scratch, &found);
+            report->iterations = found.iterations;
+            if (report->result == KB_FIT_FOUND) fill_report(&o, &prepared, &scratch, &found, inliers, report);
+        } else {
+            status = KB_E_MEMORY;
+        }
+    }
+    kb_workspace_release(&local);
+    return status;
+}
+
+const char *kb_fit_result_name(kb_fit_result result)
+{
+    switch (result) {
+    case KB_FIT_FOUND: return "found";
+    case KB_FIT_TOO_FEW: return "too few pairs";
+    case KB_FIT_DEGENERATE: return "degenerate";
+    case KB_FIT_NOT_FOUND: return "not found";
+    }
+    return "?";
+}

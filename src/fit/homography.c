@@ -1,0 +1,192 @@
+/* The homography between two images of a plane.
+ *
+ * Minimal solver. Four points p1..p4 (as (x, y, 1)) with no three on a line are a frame of the plane: p4 = (l1 p1 + l2 p2
+ * + l3 p3) / det(p1 p2 p3) with l1 = det(p4 p2 p3), l2 = det(p1 p4 p3), l3 = det(p1 p2 p4); the same with m1..m3 for
+ * q1..q4 in image 2. The map that takes each p to its q is then
+ *     H = sum over i of (m_i / l_i) q_i (p_j x p_k)^T,
+ * which needs no elimination. The determinants are twice the signed areas of triangles, so they also say whether three
+ * points are nearly on a line, and whether the sample is possible at all: a camera that has all four points in front of
+ * it turns either none of the four triangles over, or all.
+ *
+ * Least squares. The transfer error of a pair is r = (X / W - x2, Y / W - y2) where (X, Y, W) = H p. With (u, v) = (X, Y) /
+ * W its derivatives by the rows of H are p / W, 0, -u p / W and 0, p / W, -v p / W, so J^T J is made of four sums of
+ * p p^T: weighted 1, u, v and u^2 + v^2, each over W^2. */
+#include <math.h>
+
+#include "fit/fit.h"
+
+typedef struct vec3 {
+    double x, y, z;
+} vec3;
+
+static vec3 cross(vec3 a, vec3 b)
+{
+    return (vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+/* det(a b c) of points with z = 1: twice the signed area. */
+static double area(vec3 a, vec3 b, vec3 c)
+{
+    return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+}
+
+/* The areas l1, l2, l3 and of p1 p2 p3, in this order. False when three points are as good as on a line. */
+static bool triangles(const vec3 p[4], double areas[4], double *largest)
+{
+    areas[0] = area(p[3], p[1], p[2]);
+    areas[1] = area(p[0], p[3], p[2]);
+    areas[2] = area(p[0], p[1], p[3]);
+    areas[3] = area(p[0], p[1], p[2]);
+    double extent = 0;
+    for (int32_t i = 1; i < 4; i++) {
+        double dx = p[i].x - p[0].x, dy = p[i].y - p[0].y;
+        extent += dx * dx + dy * dy;
+    }
+    *largest = 0;
+    for (int32_t i = 0; i < 4; i++) {
+        double size = fabs(areas[i]);
+        if (!(size > 1e-5 * extent)) return false;
+        if (size > *largest) *largest = size;
+    }
+    return true;
+}
+
+static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][9])
+{
+    vec3 p[4], q[4];
+    for (int32_t i = 0; i < 4; i++) {
+        int32_t s = sample[i];
+        p[i] = (vec3){pairs->x1[s], pairs->y1[s], 1};
+        q[i] = (vec3){pairs->x2[s], pairs->y2[s], 1};
+    }
+    double l[4], m[4], extent1, extent2;
+    if (!triangles(p, l, &extent1) || !triangles(q, m, &extent2)) return 0;
+    /* Four points within one threshold of each other in image 2 would be fitted by anything that shrinks enough. */
+    if (extent2 < 4 * pairs->threshold2) return 0;
+    bool turned = l[3] * m[3] < 0;
+    for (int32_t i = 0; i < 3; i++)
+        if ((l[i] * m[i] < 0) != turned) return 0;
+
+    double *h = models[0];
+    double sign = m[3] < 0 ? -1 : 1; /* W is positive at the sample */
+    for (int32_t i = 0; i < 9; i++) h[i] = 0;
+    for (int32_t i = 0; i < 3; i++) {
+        vec3 row = cross(p[(i + 1) % 3], p[(i + 2) % 3]);
+        double c = sign * m[i] / l[i];
+        double x = c * q[i].x, y = c * q[i].y;
+        h[0] += x * row.x, h[1] += x * row.y, h[2] += x * row.z;
+        h[3] += y * row.x, h[4] += y * row.y, h[5] += y * row.z;
+        h[6] += c * row.x, h[7] += c * row.y, h[8] += c * row.z;
+    }
+    return 1;
+}
+
+static void errors(const double *h, const fit_pairs *pairs, int32_t from, int32_t to, double *error2)
+{
+    const double h0 = h[0], h1 = h[1], h2 = h[2], h3 = h[3], h4 = h[4], h5 = h[5], h6 = h[6], h7 = h[7], h8 = h[8];
+    const double *restrict x1 = pairs->x1 + from, *restrict y1 = pairs->y1 + from;
+    const double *restrict x2 = pairs->x2 + from, *restrict y2 = pairs->y2 + from;
+    for (int32_t i = 0; i < to - from; i++) {
+        double w = h6 * x1[i] + h7 * y1[i] + h8, q = 1 / w;
+        double dx = (h0 * x1[i] + h1 * y1[i] + h2) * q - x2[i];
+        double dy = (h3 * x1[i] + h4 * y1[i] + h5) * q - y2[i];
+        /* |w| - w is 0 in front of the camera; behind it the error becomes huge, without a branch in the loop. */
+        error2[i] = dx * dx + dy * dy + (fabs(w) - w) * 1e300;
+    }
+}
+
+/* Adds w x the six different products of p = (x, y, 1). */
+static inline void add_moments(double sum[6], double w, const double moments[6])
+{
+    for (int32_t k = 0; k < 6; k++) sum[k] += w * moments[k];
+}
+
+static void put_block(double *matrix, int32_t row, int32_t column, const double sum[6], double sign)
+{
+    static const uint8_t place[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    for (int32_t i = 0; i < 3; i++)
+        for (int32_t j = 0; j < 3; j++) matrix[(row + i) * 9 + column + j] = sign * sum[place[3 * i + j]];
+}
+
+static void normal(const double *h, const fit_pairs *pairs, const int32_t *list, int32_t n, fit_normal *out)
+{
+    double one[6] = {0}, u_sum[6] = {0}, v_sum[6] = {0}, uv_sum[6] = {0};
+    memset(out, 0, sizeof *out);
+    double *g = out->gradient;
+    for (int32_t k = 0; k < n; k++) {
+        int32_t s = list[k];
+        double x = pairs->x1[s], y = pairs->y1[s];
+        double q = 1 / (h[6] * x + h[7] * y + h[8]);
+        double u = (h[0] * x + h[1] * y + h[2]) * q, v = (h[3] * x + h[4] * y + h[5]) * q;
+        double ru = u - pairs->x2[s], rv = v - pairs->y2[s], rw = -(u * ru + v * rv);
+        double q2 = q * q;
+        const double moments[6] = {x * x, x * y, x, y * y, y, 1};
+        add_moments(one, q2, moments);
+        add_moments(u_sum, q2 * u, moments);
+        add_moments(v_sum, q2 * v, moments);
+        add_moments(uv_sum, q2 * (u * u + v * v), moments);
+        out->cost += ru * ru + rv * rv;
+        ru *= q, rv *= q, rw *= q;
+        g[0] += ru * x, g[1] += ru * y, g[2] += ru;
+        g[3] += rv * x, g[4] += rv * y, g[5] += rv;
+        g[6] += rw * x, g[7] += rw * y, g[8] += rw;
+    }
+    put_block(out->matrix, 0, 0, one, 1);
+    put_block(out->matrix, 3, 3, one, 1);
+    put_block(out->matrix, 6, 6, uv_sum, 1);
+    put_block(out->matrix, 0, 6, u_sum, -1);
+    put_block(out->matrix, 6, 0, u_sum, -1);
+    put_block(out->matrix, 3, 6, v_sum, -1);
+    put_block(out->matrix, 6, 3, v_sum, -1);
+}
+
+static bool retract(double *h)
+{
+    double norm = 0;
+    for (int32_t i = 0; i < 9; i++) norm += h[i] * h[i];
+    norm = sqrt(norm);
+    if (!(norm > 0 && norm <= DBL_MAX)) return false;
+    for (int32_t i = 0; i < 9; i++) h[i] /= norm;
+    return true;
+}
+
+/* A homography is known up to a factor: it must not move along itself. */
+static int32_t gauge(const double *h, double directions[2][9])
+{
+    memcpy(directions[0], h, 9 * sizeof *h);
+    return 1;
+}
+
+/* A step of Gauss and Newton lands close enough even from a model through four noisy points. */
+static bool relax(double *h, const fit_pairs *pairs, const int32_t *list, int32_t n)
+{
+    fit_normal around;
+    if (n < 4 || !retract(h)) return false;
+    normal(h, pairs, list, n, &around);
+    return kb_fit_step(&kb_fit_homography, &around, 0, h);
+}
+
+/* A disc. */
+static double chance(double threshold) { return 3.14159265358979 / 4 * threshold * threshold; }
+
+const fit_kind kb_fit_homography = {
+    .sample = 4,
+    .accident = 0.01,
+    .one_scale = false,
+    .chance = chance,
+    .solve = solve,
+    .errors = errors,
+    .relax = relax,
+    .normal = normal,
+    .gauge = gauge,
+    .retract = retract,
+};
+
+void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y)
+{
+    double w = h[6] * x + h[7] * y + h[8];
+    double u = (h[0] * x + h[1] * y + h[2]) / w, v = (h[3] * x + h[4] * y + h[5]) / w;
+    bool finite = fabs(u) <= DBL_MAX && fabs(v) <= DBL_MAX; /* false for NaN too */
+    *out_x = finite ? u : NAN;
+    *out_y = finite ? v : NAN;
+}

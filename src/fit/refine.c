@@ -1,0 +1,77 @@
+/* Least squares over the inliers, by Levenberg and Marquardt, in the nine entries of the model.
+ *
+ * Nine entries are more than a model has freedoms. The directions in which it must not move (kind->gauge) are taken out
+ * of the equations: with P the projection onto the rest, P J^T J P + (weight) x (I - P) is positive definite and the step lies
+ * in the rest. */
+#include <math.h>
+
+#include "fit/fit.h"
+
+static void project_vector(double *v, const double *direction)
+{
+    double along = 0;
+    for (int32_t i = 0; i < 9; i++) along += v[i] * direction[i];
+    for (int32_t i = 0; i < 9; i++) v[i] -= along * direction[i];
+}
+
+/* m becomes P m P + weight d d^T, P = I - d d^T. */
+static void project_matrix(double *m, const double *d, double weight)
+{
+    for (int32_t i = 0; i < 9; i++) project_vector(m + 9 * i, d);
+    for (int32_t j = 0; j < 9; j++) {
+        double along = 0;
+        for (int32_t i = 0; i < 9; i++) along += m[9 * i + j] * d[i];
+        for (int32_t i = 0; i < 9; i++) m[9 * i + j] -= along * d[i];
+    }
+    for (int32_t i = 0; i < 9; i++)
+        for (int32_t j = 0; j < 9; j++) m[9 * i + j] += weight * d[i] * d[j];
+}
+
+bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping, double *model)
+{
+    double matrix[81], gradient[9], step[9], directions[2][9], trace = 0;
+    memcpy(matrix, around->matrix, sizeof matrix);
+    memcpy(gradient, around->gradient, sizeof gradient);
+    for (int32_t i = 0; i < 9; i++) {
+        trace += matrix[10 * i];
+        matrix[10 * i] *= 1 + damping;
+    }
+    int32_t fixed = kind->gauge(model, directions);
+    for (int32_t k = 0; k < fixed; k++) {
+        project_matrix(matrix, directions[k], trace);
+        project_vector(gradient, directions[k]);
+    }
+    if (!kb_fit_solve9(matrix, gradient, step)) return false;
+    for (int32_t i = 0; i < 9; i++) model[i] -= step[i];
+    return kind->retract(model);
+}
+
+/* Steps from inliers to optimum to new inliers, until nothing moves. A step that makes things worse is taken again,
+ * shorter. */
+void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
+{
+    fit_normal here;
+    double damping = 0;
+    bool moved = true;
+    if (!kind->retract(found->model)) return;
+    found->score = kb_fit_score(kind, pairs, found->model, scratch);
+    for (int32_t i = 0; i < 30 && damping < 1; i++) {
+        double next[9];
+        if (moved) { /* error2 is that of the model */
+            int32_t n = kb_fit_list(scratch->error2, pairs->n, pairs->threshold2, scratch->list);
+            if (n <= kind->sample) return;
+            kind->normal(found->model, pairs, scratch->list, n, &here);
+        }
+        memcpy(next, found->model, sizeof next);
+        fit_score score = {pairs->n, 0};
+        if (kb_fit_step(kind, &here, damping, next)) score = kb_fit_score(kind, pairs, next, scratch);
+        double gain = found->score.cost - score.cost;
+        moved = gain > 0;
+        damping = moved ? damping / 10 : damping > 0 ? 10 * damping : 1e-4;
+        if (fabs(gain) <= 1e-12 * found->score.cost) return;
+        if (!moved) continue;
+        memcpy(found->model, next, sizeof next);
+        found->score = score;
+        if (gain <= 1e-7 * score.cost) return;
+    }
+}

@@ -1,0 +1,261 @@
+/* The search for a model: samples by PROSAC or RANSAC, early rejection, local optimisation, and when to stop.
+ *
+ * PROSAC (Chum and Matas 2005) draws samples out of the n best pairs and lets n grow so that, after T_N samples, it has
+ * drawn what RANSAC would have drawn: T_n = T_N x prod (n - i) / (N - i) is how many of RANSAC's T_N samples lie within the n
+ * best. It stops when, for some n, the inliers among the n best are more than accident makes of them (non-randomness) and
+ * a model with more would have been met by now with the confidence asked for (maximality).
+ *
+ * A model is scored by the sum of min(error^2 / threshold^2, 1) over all pairs (MSAC). Most models are wrong and leave
+ * early, by a sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that
+ * of one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
+ * a straight line that is computed once for every e.
+ *
+ * A sample's model that beats all sample models before it is optimised: least squares over pairs within a wide
+ * threshold that shrinks to the true one. Records of samples and the best optimised model are kept apart; a wrong model that
+ * optimises well must not close the door to right ones. */
+#include <math.h>
+
+#include "fit/fit.h"
+
+#define BLOCK 32           /* pairs between two decisions of the test */
+#define GROWTH_SAMPLES 2e5 /* T_N */
+#define FEW_PAIRS 150      /* local optimisation uses no more of the inliers */
+#define LEAST_PREFIX 20    /* the stopping rule looks at no fewer of the best pairs */
+
+/* ---- scores ---- */
+
+static fit_score score_block(const double *error2, int32_t n, double threshold2)
+{
+    double cost = 0, inverse = 1 / threshold2;
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++) {
+        bool in = error2[i] <= threshold2; /* false for NaN */
+        cost += in ? error2[i] * inverse : 1;
+        count += in;
+    }
+    return (fit_score){cost, count};
+}
+
+fit_score kb_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch)
+{
+    kind->errors(model, pairs, 0, pairs->n, scratch->error2);
+    return score_block(scratch->error2, pairs->n, pairs->threshold2);
+}
+
+int32_t kb_fit_list(const double *error2, int32_t n, double limit2, int32_t *list)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++) {
+        list[count] = i;
+        count += error2[i] <= limit2;
+    }
+    return count;
+}
+
+/* The line under which a model is given up. */
+typedef struct early_line {
+    double slope, start;
+} early_line;
+
+/* The natural logarithm on (0, 1], to 1e-12 or better: powers of two out, then the series of atanh. */
+static double log_unit(double x)
+{
+    int32_t halvings = 0;
+    while (x < 0.70710678118654752) x *= 2, halvings++;
+    double t = (x - 1) / (x + 1), q = t * t, sum = 0;
+    for (int32_t k = 21; k > 0; k -= 2) sum = sum * q + 1.0 / k;
+    return 2 * t * sum - halvings * 0.69314718055994530942;
+}
+
+static early_line early_line_for(double wrong, double good)
+{
+    const double log_bound = 5.3; /* one right model in 200 is lost */
+    if (good < 1.5 * wrong) good = 1.5 * wrong;
+    if (good > 0.99) good = 0.99;
+    double outlier = log_unit(1 - wrong) - log_unit(1 - good); /* what an outlier adds to the log of the ratio */
+    double inlier = log_unit(good) - log_unit(wrong);          /* and an inlier takes away */
+    return (early_line){outlier / (outlier + inlier), log_bound / (outlier + inlier)};
+}
+
+/* The score of a model, or false as soon as it is known not to be worth having. */
+static bool score_early(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
+                        early_line line, double worst_cost, fit_score *out)
+{
+    fit_score sum = {0, 0};
+    for (int32_t from = 0; from < pairs->n; from += BLOCK) {
+        int32_t to = kb_min_i(from + BLOCK, pairs->n);
+        kind->errors(model, pairs, from, to, scratch->error2 + from);
+        fit_score part = score_block(scratch->error2 + from, to - from, pairs->threshold2);
+        sum.cost += part.cost;
+        sum.count += part.count;
+        if (sum.cost >= worst_cost || sum.count < line.slope * to - line.start) return false;
+    }
+    *out = sum;
+    return true;
+}
+
+/* ---- samples ---- */
+
+typedef struct sampler {
+    uint64_t random;
+    int32_t total;    /* pairs */
+    int32_t size;     /* of a sample */
+    int32_t prefix;   /* n, of the best pairs */
+    int32_t end;      /* n does not grow beyond the prefix that decides about stopping */
+    double growth;    /* T_n */
+    int32_t until;    /* T'_n: the number of the last sample of this n */
+} sampler;
+
+static sampler sampler_start(const fit_kind *kind, int32_t total, const fit_limits *limits)
+{
+    sampler s = {.random = limits->seed, .total = total, .size = kind->sample, .prefix = total, .end = total};
+    if (!limits->by_rank) return s;
+    s.prefix = s.size;
+    s.growth = GROWTH_SAMPLES;
+    for (int32_t i = 0; i < s.size; i++) s.growth *= (double)(s.size - i) / (total - i);
+    s.until = 1;
+    return s;
+}
+
+static void sampler_grow(sampler *s, int32_t number)
+{
+    while (number > s->until && s->prefix < s->end) {
+        double next = s->growth * (s->prefix + 1) / (s->prefix + 1 - s->size);
+        double more = ceil(next - s->growth);
+        s->until = more < INT32_MAX - s->until ? s->until + (int32_t)more : INT32_MAX;
+        s->growth = next;
+        s->prefix++;
+    }
+}
+
+/* Sample number 1, 2, ... as slots. While n grows, its newest pair is in every sample. */
+static void sampler_draw(sampler *s, int32_t number, const int32_t *slot, int32_t *sample)
+{
+    int32_t ranks[FIT_MAX_SAMPLE], count = 0, from = s->prefix;
+    if (s->growth > 0) {
+        sampler_grow(s, number);
+        from = s->prefix;
+        if (number <= s->until && from > s->size) ranks[count++] = --from;
+    }
+    while (count < s->size) {
+        int32_t rank = (int32_t)kb_random_below(&s->random, (uint32_t)from), k = 0;
+        while (k < count && ranks[k] != rank) k++;
+        if (k == count) ranks[count++] = rank;
+    }
+    for (int32_t k = 0; k < s->size; k++) sample[k] = slot[ranks[k]];
+}
+
+/* ---- when to stop ---- */
+
+/* The least k with (1 - share)^k <= doubt, at most limit. Powers by squaring, so that no logarithm decides. */
+static int32_t samples_needed(double share, double doubt, int32_t limit)
+{
+    double power[31], miss = 1 - share, product = 1;
+    int32_t bits = 0, k = 0;
+    for (power[0] = miss; bits < 30 && power[bits] > doubt; bits++) power[bits + 1] = power[bits] * power[bits];
+    for (int32_t b = bits; b >= 0; b--) {
+        if (product * power[b] <= doubt) continue;
+        product *= power[b];
+        k += (int32_t)1 << b;
+        if (k >= limit) return limit;
+    }
+    return k + 1;
+}
+
+static double all_inliers(int32_t inliers, int32_t n, int32_t size)
+{
+    double share = 1;
+    for (int32_t i = 0; i < size; i++) share *= inliers > i ? (double)(inliers - i) / (n - i) : 0;
+    return share;
+}
+
+/* More inliers than 95 % of wrong models have among n pairs. */
+static double least_inliers(const fit_kind *kind, int32_t n)
+{
+    double mean = kind->accident * (n - kind->sample);
+    return kind->sample + mean + 1.645 * sqrt(mean * (1 - kind->accident));
+}
+
+/* After which sample to stop, given the errors of the best model in scratch->error2. */
+static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
+                          sampler *s)
+{
+    int32_t inliers = 0, best_n = 0, best_inliers = 0, first = limits->by_rank ? kb_min_i(LEAST_PREFIX, pairs->n) : pairs->n;
+    for (int32_t n = 1; n <= pairs->n; n++) {
+        inliers += scratch->error2[pairs->slot[n - 1]] <= pairs->threshold2;
+        if (n < first || (double)inliers * best_n < (double)best_inliers * n || inliers < least_inliers(kind, n)) continue;
+        best_n = n;
+        best_inliers = inliers;
+    }
+    if (!best_n) return limits->max_iterations;
+    if (limits->by_rank) s->end = kb_max_i(best_n, s->prefix);
+    double share = all_inliers(best_inliers, best_n, kind->sample);
+    return samples_needed(share, 1 - limits->confidence, limits->max_iterations);
+}
+
+/* ---- local optimisation ---- */
+
+/* The first FEW_PAIRS or so slots within the limit: a fair sample, and enough to stand near the optimum. */
+static int32_t list_few(const fit_kind *kind, const fit_pairs *pairs, const double *model, double limit2,
+                        const fit_scratch *scratch)
+{
+    int32_t count = 0;
+    for (int32_t from = 0; from < pairs->n && count < FEW_PAIRS; from += BLOCK) {
+        int32_t to = kb_min_i(from + BLOCK, pairs->n);
+        kind->errors(model, pairs, from, to, scratch->error2);
+        for (int32_t i = from; i < to; i++) {
+            scratch->list[count] = i;
+            count += scratch->error2[i - from] <= limit2;
+        }
+    }
+    return count;
+}
+
+void kb_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
+                     fit_found *found)
+{
+    static const double widths2[] = {9, 5, 2.5, 1}; /* of the squared threshold */
+    double moved[9];
+    memcpy(moved, model, sizeof moved);
+    for (size_t i = 0; i < KB_COUNT(widths2); i++) {
+        int32_t n = list_few(kind, pairs, moved, widths2[i] * pairs->threshold2, scratch);
+        if (!kind->relax(moved, pairs, scratch->list, n)) return;
+    }
+    fit_score score = kb_fit_score(kind, pairs, moved, scratch);
+    if (score.cost >= found->score.cost) return;
+    found->score = score;
+    memcpy(found->model, moved, sizeof moved);
+}
+
+/* ---- the search ---- */
+
+void kb_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
+                   fit_found *found)
+{
+    double models[FIT_MAX_MODELS][9], record = pairs->n;
+    int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0;
+    sampler s = sampler_start(kind, pairs->n, limits);
+    early_line line = early_line_for(kind->accident, 0);
+    memset(found, 0, sizeof *found);
+    found->score.cost = pairs->n;
+    while (number < stop) {
+        sampler_draw(&s, ++number, pairs->slot, sample);
+        int32_t count = kind->solve(pairs, sample, models);
+        for (int32_t m = 0; m < count; m++) {
+            fit_score score;
+            if (!score_early(kind, pairs, models[m], scratch, line, record, &score)) continue;
+            record = score.cost;
+            line = early_line_for(kind->accident, (double)score.count / pairs->n);
+            double before = found->score.cost;
+            if (score.cost < before) {
+                found->score = score;
+                memcpy(found->model, models[m], sizeof models[m]);
+            }
+            kb_fit_optimise(kind, pairs, models[m], scratch, found);
+            if (found->score.cost >= before) continue;
+            kind->errors(found->model, pairs, 0, pairs->n, scratch->error2);
+            stop = stop_after(kind, pairs, limits, scratch, &s);
+        }
+    }
+    found->iterations = number;
+}
