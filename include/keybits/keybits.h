@@ -396,7 +396,7 @@ typedef struct kb_fit_options {
 typedef enum kb_fit_result {
     KB_FIT_FOUND = 0,
     KB_FIT_TOO_FEW = 1,      /* fewer different pairs than the geometry needs */
-    KB_FIT_DEGENERATE = 2,   /* enough pairs, but all on a line or at one point */
+    KB_FIT_DEGENERATE = 2,   /* enough pairs, but all on a line or at one point; fundamental: all on one plane */
     KB_FIT_NOT_FOUND = 3     /* no model with enough inliers */
 } kb_fit_result;
 
