@@ -26,9 +26,9 @@ bool io_file_read(const char *path, io_bytes *out, io_error *error);
 void io_bytes_free(io_bytes *bytes);
 
 /* ---- writing ----
- * A writer fills a temporary file beside the target; commit puts it in place in one step, abandon removes it, and so does
- * an interrupt (SIGINT, SIGTERM, SIGHUP). path NULL or "-" is standard output; a target that is a device or a pipe
- * (/dev/null) is written straight. */
+ * A writer fills a temporary file beside the target; commit puts it in place in one step, abandon removes it, and so do
+ * an interrupt (SIGINT, SIGTERM, SIGHUP, SIGPIPE) and exit(). path NULL or "-" is standard output; a target that is a
+ * device or a pipe (/dev/null) is written straight. */
 typedef struct io_writer io_writer;
 
 io_writer *io_writer_open(const char *path, io_error *error); /* NULL when it failed */

@@ -1,13 +1,19 @@
 /* Writing so that nobody ever sees half a file: a temporary file beside the target, then one rename. The names of open
  * temporary files stand in a table that the handler of interrupts can walk with nothing but unlink(), which is one of
- * the few calls a handler may make. */
+ * the few calls a handler may make.
+ *
+ * The handler may run on any thread, so it must not find a file that is made and not yet noted. A lock that is an atomic
+ * flag guards both; whoever holds it or waits for it has interrupts blocked, so the handler can wait for it too. The
+ * handler never gives it back: from then on no file is made until the program is gone. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "io/file.h"
@@ -21,43 +27,56 @@ struct io_writer {
 
 #define MAX_TEMPORARIES 64
 static char *volatile open_temporaries[MAX_TEMPORARIES];
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_flag table_lock = ATOMIC_FLAG_INIT;
 static pthread_once_t handlers_once = PTHREAD_ONCE_INIT;
 
-static void remove_temporaries(int signal_number)
+static void wait_for_table(void)
+{
+    const struct timespec moment = {0, 50000};
+    while (atomic_flag_test_and_set(&table_lock)) nanosleep(&moment, NULL);
+}
+
+static void remove_temporaries(void)
 {
     for (int i = 0; i < MAX_TEMPORARIES; i++) {
         char *name = open_temporaries[i];
         if (name) unlink(name);
     }
+}
+
+static void on_interrupt(int signal_number)
+{
+    wait_for_table();
+    remove_temporaries();
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
 
 static void install_handlers(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    atexit(remove_temporaries);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction before;
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_DFL) continue; /* nohup, a debugger */
-        struct sigaction action = {.sa_handler = remove_temporaries};
-        sigemptyset(&action.sa_mask);
+        struct sigaction action = {.sa_handler = on_interrupt};
+        sigfillset(&action.sa_mask);
         sigaction(signals[i], &action, NULL);
     }
 }
 
-/* Interrupts wait while the table and the file system are brought into step. */
+/* While the table and the file system are brought into step. */
 static void lock_table(sigset_t *before)
 {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, before);
-    pthread_mutex_lock(&table_lock);
+    wait_for_table();
 }
 
 static void unlock_table(const sigset_t *before)
 {
-    pthread_mutex_unlock(&table_lock);
+    atomic_flag_clear(&table_lock);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
