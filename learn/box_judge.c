@@ -1,0 +1,194 @@
+/* Losses: what makes one feature better than another for the next bit.
+ *
+ * Triplet ranking loss. S(x, y) is the number of equal bits less the number of different ones; a triplet costs
+ *     [d]+ with d = margin - S(a, p) + S(a, n) = margin + 2 (H(a, p) - H(a, n)),   H the Hamming distance.
+ * The new bit changes d by -2 when n is alone, by +2 when p is alone and not at all when a is alone or nobody is.
+ *
+ * Binary loss, boosting as in BEBLID. Every pair costs exp(-rate l S), l = 1 for patches of one point and -1 otherwise; with
+ * that as its weight, the new bit brings weight where it separates a pair of one point, and takes it away where it separates two
+ * points. A pair of each kind with one patch in common is a triple too. */
+#include <stdlib.h>
+
+#include "learn/box_train.h"
+
+#define BOOST_REACH 8.0            /* rate x bits: how far apart the weights of pairs come to be at the end */
+#define BOOST_TOTAL 536870912.0    /* sum of the weights as integers, 2^29 */
+
+kb_status kb_box_judge_create(kb_box_judge *j, kb_box_sample *sample)
+{
+    size_t total = sample->batches * sample->batch;
+    memset(j, 0, sizeof *j);
+    j->sample = sample;
+    j->pieces = 4 * kb_parallel_threads(sample->options.parallel);
+    j->triples = malloc(total * sizeof *j->triples);
+    j->batch_count = malloc(sample->batches * sizeof *j->batch_count);
+    j->batch_loss = malloc(sample->batches * sizeof *j->batch_loss);
+    j->values = malloc((size_t)j->pieces * sample->store.patches * sizeof *j->values);
+    j->histograms = calloc((size_t)j->pieces * KB_BINS, sizeof *j->histograms);
+    j->negatives = malloc(total * sizeof *j->negatives);
+    j->scratch = malloc(2 * total * sizeof *j->scratch);
+    if (j->triples && j->batch_count && j->batch_loss && j->values && j->histograms && j->negatives && j->scratch) return KB_OK;
+    kb_box_judge_free(j);
+    return KB_E_MEMORY;
+}
+
+void kb_box_judge_free(kb_box_judge *j)
+{
+    free(j->triples);
+    free(j->batch_count);
+    free(j->batch_loss);
+    free(j->values);
+    free(j->histograms);
+    free(j->negatives);
+    free(j->scratch);
+    memset(j, 0, sizeof *j);
+}
+
+/* ---- triplets ---- */
+
+static int32_t margin_of(const kb_learn_options *options)
+{
+    return kb_max_i(1, (int32_t)(options->margin * options->bits + 0.5));
+}
+
+static int32_t above_zero(int32_t d) { return d > 0 ? d : 0; }
+
+/* The triplets of a batch that the new bit can change; what it cannot change has no loss either. */
+static void make_triplets(void *context, int32_t index)
+{
+    kb_box_judge *j = context;
+    const kb_box_sample *s = j->sample;
+    size_t b = (size_t)index, n = s->batch, words = s->words, count = 0;
+    const uint64_t *codes = kb_box_sample_codes(s, b);
+    kb_hard_negative *negatives = j->negatives + b * n;
+    kb_triple *to = j->triples + b * n;
+    int32_t margin = margin_of(&s->options);
+    uint32_t place = (uint32_t)(b * s->span);
+    int64_t loss = 0;
+
+    kb_find_hard_negatives(codes, n, words, negatives, j->scratch + 2 * b * n);
+    for (size_t i = 0; i < n; i++) {
+        int32_t d = margin + 2 * (kb_code_distance(codes + i * words, codes + (n + i) * words, words) - negatives[i].distance);
+        int32_t cost = above_zero(d + 2) - above_zero(d), gain = above_zero(d) - above_zero(d - 2);
+        bool swap = negatives[i].anchor_right;
+        loss += above_zero(d);
+        if (cost == 0 && gain == 0) continue;
+        to[count++] = (kb_triple){{place + (uint32_t)i, place + (uint32_t)(n + i), place + negatives[i].place},
+                                  {swap ? cost : 0, swap ? 0 : cost, -gain}};
+    }
+    j->batch_count[b] = count;
+    j->batch_loss[b] = loss;
+}
+
+/* Moves the triples of the batches together. */
+static void close_gaps(kb_box_judge *j)
+{
+    size_t n = j->sample->batch;
+    j->triple_count = 0;
+    j->base = 0;
+    for (size_t b = 0; b < j->sample->batches; b++) {
+        memmove(j->triples + j->triple_count, j->triples + b * n, j->batch_count[b] * sizeof *j->triples);
+        j->triple_count += j->batch_count[b];
+        j->base += j->batch_loss[b];
+    }
+}
+
+/* ---- pairs ---- */
+
+/* Weights of pairs by Hamming distance, as integers that sum up to BOOST_TOTAL at most. */
+static void weigh(const size_t count[2][KB_MAX_BITS + 1], int32_t chosen, double rate, int32_t weight[2][KB_MAX_BITS + 1])
+{
+    double sum = 0;
+    for (int32_t h = 0; h <= chosen; h++) {
+        double same = kb_exp(-rate * (chosen - 2 * h));
+        sum += (double)count[0][h] * same + (double)count[1][h] / same;
+    }
+    for (int32_t h = 0; h <= chosen; h++) {
+        double same = kb_exp(-rate * (chosen - 2 * h));
+        weight[0][h] = (int32_t)(same / sum * BOOST_TOTAL);
+        weight[1][h] = (int32_t)(1 / same / sum * BOOST_TOTAL);
+    }
+}
+
+/* Patches of one point: left and right of a pair. Of two points: the left patch and the next pair's right one. The triples
+ * first hold the two distances, then what follows from the weights. */
+static void make_pairs(kb_box_judge *j, int32_t chosen)
+{
+    const kb_box_sample *s = j->sample;
+    size_t n = s->batch, words = s->words, count[2][KB_MAX_BITS + 1] = {{0}};
+    int32_t weight[2][KB_MAX_BITS + 1];
+    j->triple_count = s->batches * n;
+    for (size_t t = 0; t < j->triple_count; t++) {
+        size_t b = t / n, i = t % n, next = (i + 1) % n;
+        const uint64_t *codes = kb_box_sample_codes(s, b), *left = codes + i * words;
+        int32_t same = kb_code_distance(left, codes + (n + i) * words, words);
+        int32_t different = kb_code_distance(left, codes + (n + next) * words, words);
+        uint32_t place = (uint32_t)(b * s->span);
+        count[0][same]++;
+        count[1][different]++;
+        j->triples[t] = (kb_triple){{place + (uint32_t)i, place + (uint32_t)(n + i), place + (uint32_t)(n + next)},
+                                    {0, same, different}};
+    }
+    weigh(count, chosen, BOOST_REACH / s->options.bits, weight);
+    j->base = 0;
+    for (size_t t = 0; t < j->triple_count; t++) {
+        int32_t *alone = j->triples[t].alone, same = weight[0][alone[1]], different = weight[1][alone[2]];
+        alone[0] = same - different;
+        alone[1] = same;
+        alone[2] = -different;
+        j->base += different;
+    }
+}
+
+/* ---- judging ---- */
+
+void kb_box_judge_prepare(kb_box_judge *j, int32_t chosen)
+{
+    const kb_learn_options *o = &j->sample->options;
+    if (o->loss == KB_LEARN_BINARY) {
+        make_pairs(j, chosen);
+    } else if (o->loss == KB_LEARN_TRIPLET) {
+        kb_parallel_run(o->parallel, (int32_t)j->sample->batches, make_triplets, j);
+        close_gaps(j);
+    }
+}
+
+typedef struct judge_job {
+    kb_box_judge *judge;
+    kb_judged *features;
+    size_t n;
+} judge_job;
+
+static void judge_piece(void *context, int32_t index)
+{
+    const judge_job *job = context;
+    const kb_box_judge *j = job->judge;
+    const kb_box_store *store = &j->sample->store;
+    int16_t *values = j->values + (size_t)index * store->patches;
+    int32_t *histogram = j->histograms + (size_t)index * KB_BINS;
+    size_t end = kb_piece(job->n, j->pieces, index + 1);
+    for (size_t i = kb_piece(job->n, j->pieces, index); i < end; i++) {
+        kb_judged *f = &job->features[i];
+        int32_t shift = f->pair.channel1 || f->pair.channel2 ? KB_PLANE_SHIFT : KB_GRAY_SHIFT;
+        kb_found_threshold found = {0, 0};
+        kb_box_store_values(store, &f->pair, 0, store->patches, values);
+        if (j->sample->options.fixed_threshold) found.change = kb_threshold_change(j->triples, j->triple_count, values, 0);
+        else found = kb_find_threshold(j->triples, j->triple_count, values, shift, histogram);
+        f->change = found.change;
+        f->pair.threshold = (float)found.threshold / 128;
+    }
+}
+
+void kb_box_judge_all(kb_box_judge *j, kb_judged *features, size_t n)
+{
+    judge_job job = {j, features, n};
+    kb_parallel_run(j->sample->options.parallel, j->pieces, judge_piece, &job);
+}
+
+double kb_box_judge_loss(const kb_box_judge *j, int64_t change)
+{
+    const kb_learn_options *o = &j->sample->options;
+    if (o->loss == KB_LEARN_ORB) return (double)change / 1e6;
+    if (o->loss == KB_LEARN_BINARY) return (double)(j->base + change) / BOOST_TOTAL;
+    return (double)(j->base + change) / ((double)margin_of(o) * (double)(j->sample->batches * j->sample->batch));
+}

@@ -1,0 +1,220 @@
+/* Greedy selection of boxes (the paper's algorithm 1), and around it what the paper does not have: a local search from the
+ * best candidates, boxes of two sizes, a limited number of different boxes, planes of gradients. */
+#include "learn/box_train.h"
+
+#include <stdlib.h>
+
+#include "learn/random.h"
+
+#define FRONT 8 /* candidates that the local search starts from */
+
+typedef struct trainer {
+    kb_learn_options o;
+    kb_box_sample sample;
+    kb_box_judge judge;
+    kb_box_space space;
+    kb_box *distinct;    /* room for 2 x bits */
+    kb_judged *features; /* candidates, and room for the moves of the front */
+    kb_box_pair *boxes;
+    int32_t chosen;
+} trainer;
+
+/* ---- options ---- */
+
+static bool in_range(kb_error *error, const char *name, int64_t value, int64_t low, int64_t high)
+{
+    if (value >= low && value <= high) return true;
+    kb_fail(error, KB_E_ARGUMENT, "%s is %lld, but must be %lld to %lld", name, (long long)value, (long long)low, (long long)high);
+    return false;
+}
+
+static void fill_defaults(kb_learn_options *o)
+{
+    if (!o->kind) o->kind = KB_BAD;
+    if (!o->bits) o->bits = 256;
+    if (!o->triplets) o->triplets = 8192;
+    if (!o->batch) o->batch = 1024;
+    if (!o->neighbours) o->neighbours = 1;
+    if (!o->candidates) o->candidates = 1000;
+    if (!(o->margin != 0)) o->margin = 0.2;
+    if (!o->planes) o->planes = o->kind == KB_BAG ? 0x1fe : 1;
+    if (!o->min_radius) o->min_radius = 1;
+    if (!o->max_radius) o->max_radius = KB_MAX_RADIUS;
+    if (!o->keep) o->keep = 4;
+    if (o->loss == KB_LEARN_ORB) o->fixed_threshold = 1;
+}
+
+static bool check_options(const kb_learn_options *o, kb_error *error)
+{
+    if (o->kind != KB_BAD && o->kind != KB_BAG) return in_range(error, "kind", o->kind, KB_BAD, KB_BAG);
+    if (o->bits % 8) return kb_fail(error, KB_E_ARGUMENT, "bits is %d, but must be a multiple of 8", (int)o->bits) == KB_OK;
+    if (!(o->margin > 0 && o->margin <= 2)) return kb_fail(error, KB_E_ARGUMENT, "margin is %g, but must be above 0 and up to 2", o->margin) == KB_OK;
+    if (o->planes >> KB_PLANES) return kb_fail(error, KB_E_ARGUMENT, "planes names a channel above %d", KB_PLANES - 1) == KB_OK;
+    if (o->kind == KB_BAD && o->planes != 1) return kb_fail(error, KB_E_ARGUMENT, "BAD has the gray plane only") == KB_OK;
+    if (o->started && !o->start) return kb_fail(error, KB_E_ARGUMENT, "start is NULL, but %d bits are said to be there", (int)o->started) == KB_OK;
+    return in_range(error, "bits", o->bits, 8, KB_MAX_BITS) && in_range(error, "loss", (int64_t)o->loss, 0, KB_LEARN_ORB) &&
+           in_range(error, "triplets", o->triplets, 64, 262144) && in_range(error, "batch", o->batch, 16, 8192) &&
+           in_range(error, "neighbours", o->neighbours, 1, 8192) && in_range(error, "candidates", o->candidates, 1, 1000000) &&
+           in_range(error, "min_radius", o->min_radius, 1, KB_MAX_RADIUS) &&
+           in_range(error, "max_radius", o->max_radius, o->min_radius, KB_MAX_RADIUS) &&
+           in_range(error, "local_search", o->local_search, 0, 100) && in_range(error, "keep", o->keep, 1, KB_MAX_BITS) &&
+           in_range(error, "started", o->started, 0, o->bits) &&
+           (o->distinct_boxes == 0 || in_range(error, "distinct_boxes", o->distinct_boxes, 2, 2 * KB_MAX_BITS));
+}
+
+static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair *boxes, kb_error *error)
+{
+    const kb_learn_options *o = &t->o;
+    kb_status status = kb_box_sample_create(&t->sample, patches, o, error);
+    if (status != KB_OK) return status;
+    status = kb_box_judge_create(&t->judge, &t->sample);
+    t->distinct = malloc(2 * (size_t)o->bits * sizeof *t->distinct);
+    t->features = malloc(((size_t)o->candidates + FRONT * (KB_BOX_MOVES + 1)) * sizeof *t->features);
+    if (status != KB_OK || !t->distinct || !t->features) return kb_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
+
+    t->space = (kb_box_space){.min_radius = o->min_radius, .max_radius = o->max_radius, .two_radii = o->two_radii != 0};
+    for (int32_t c = 0; c < KB_PLANES; c++)
+        if (o->planes >> c & 1) t->space.channels[t->space.channel_count++] = c;
+    t->boxes = boxes;
+    for (; t->chosen < o->started; t->chosen++) boxes[t->chosen] = o->start[t->chosen];
+    return KB_OK;
+}
+
+static void tear_down(trainer *t)
+{
+    kb_box_judge_free(&t->judge);
+    kb_box_sample_free(&t->sample);
+    free(t->distinct);
+    free(t->features);
+}
+
+/* ---- choosing one bit ---- */
+
+static bool chosen_already(const trainer *t, const kb_box_pair *pair)
+{
+    for (int32_t k = 0; k < t->chosen; k++)
+        if (kb_box_pair_same(pair, &t->boxes[k])) return true;
+    return false;
+}
+
+/* From the wanted number of different boxes on, only those are used. */
+static void limit_boxes(trainer *t)
+{
+    if (t->o.distinct_boxes == 0 || t->space.boxes) return;
+    int32_t count = kb_box_distinct(t->boxes, t->chosen, t->distinct);
+    if (count < t->o.distinct_boxes) return;
+    t->space.boxes = t->distinct;
+    t->space.box_count = count;
+}
+
+static void draw_candidates(trainer *t)
+{
+    uint64_t state = kb_random_fork(kb_random_fork(t->o.seed, UINT64_MAX), (uint64_t)t->chosen);
+    for (int32_t i = 0; i < t->o.candidates; i++) {
+        kb_box_pair pair;
+        int32_t tries = 0; /* with very few boxes all pairs may have been chosen */
+        do pair = kb_box_draw(&t->space, &state);
+        while (chosen_already(t, &pair) && ++tries < 100);
+        t->features[i] = (kb_judged){pair, 0};
+    }
+}
+
+/* Puts a feature into the front, best first, unless it is there already or all are better. */
+static void offer(kb_judged front[FRONT], int32_t *count, const kb_judged *feature)
+{
+    int32_t at = *count;
+    for (int32_t i = 0; i < *count; i++)
+        if (kb_box_pair_same(&front[i].pair, &feature->pair)) return;
+    while (at > 0 && feature->change < front[at - 1].change) at--;
+    if (at == FRONT) return;
+    *count = kb_min_i(*count + 1, FRONT);
+    memmove(&front[at + 1], &front[at], (size_t)(*count - 1 - at) * sizeof *front);
+    front[at] = *feature;
+}
+
+/* Tries all small moves of the best features, again and again, until none of them is better than the front. */
+static void search_around(trainer *t, kb_judged front[FRONT], int32_t *count)
+{
+    kb_judged seen[FRONT];
+    int32_t seen_count = 0;
+    for (int32_t step = 0; step < t->o.local_search; step++) {
+        kb_judged *moves = t->features;
+        int32_t n = 0;
+        for (int32_t i = 0; i < *count; i++) {
+            kb_box_pair next[KB_BOX_MOVES];
+            bool fresh = true;
+            for (int32_t k = 0; k < seen_count; k++) fresh &= !kb_box_pair_same(&seen[k].pair, &front[i].pair);
+            int32_t moved = fresh ? kb_box_moves(&t->space, &front[i].pair, next) : 0;
+            for (int32_t k = 0; k < moved; k++)
+                if (!chosen_already(t, &next[k])) moves[n++] = (kb_judged){next[k], 0};
+        }
+        if (n == 0) return;
+        seen_count = *count;
+        memcpy(seen, front, (size_t)seen_count * sizeof *seen);
+        kb_box_judge_all(&t->judge, moves, (size_t)n);
+        for (int32_t i = 0; i < n; i++) offer(front, count, &moves[i]);
+    }
+}
+
+static bool choose(trainer *t, kb_judged *best)
+{
+    kb_judged front[FRONT];
+    int32_t count = 0;
+    limit_boxes(t);
+    draw_candidates(t);
+    if (t->o.loss == KB_LEARN_ORB) return kb_orb_rule_choose(&t->sample, t->chosen, t->features, (size_t)t->o.candidates, best);
+    kb_box_judge_all(&t->judge, t->features, (size_t)t->o.candidates);
+    for (int32_t i = 0; i < t->o.candidates; i++) offer(front, &count, &t->features[i]);
+    search_around(t, front, &count);
+    *best = front[0];
+    return true;
+}
+
+/* ---- all bits ---- */
+
+static bool tell(const trainer *t, double loss, double mean)
+{
+    if (!t->o.report) return true;
+    double triplets = (double)(t->sample.batches * t->sample.batch);
+    kb_learn_progress progress = {.bit = t->chosen, .bits = t->o.bits, .loss = loss, .mean = mean, .boxes = t->boxes};
+    if (t->o.loss == KB_LEARN_TRIPLET) progress.active = (double)t->judge.triple_count / triplets;
+    return t->o.report(t->o.report_context, &progress) != 0;
+}
+
+static kb_status learn(trainer *t, double *loss)
+{
+    bool go_on = true;
+    while (go_on && t->chosen < t->o.bits) {
+        kb_judged best;
+        kb_box_sample_refresh(&t->sample, t->boxes, t->chosen);
+        kb_box_judge_prepare(&t->judge, t->chosen);
+        if (!choose(t, &best)) return KB_E_MEMORY;
+        t->boxes[t->chosen] = best.pair;
+        double mean = kb_box_sample_extend(&t->sample, &best.pair, t->chosen);
+        t->chosen++;
+        *loss = kb_box_judge_loss(&t->judge, best.change);
+        go_on = tell(t, *loss, mean);
+    }
+    return KB_OK;
+}
+
+kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options *options, kb_box_pair *boxes,
+                         kb_learn_summary *summary, kb_error *error)
+{
+    trainer t;
+    double loss = 0;
+    memset(&t, 0, sizeof t);
+    if (!patches || !boxes || (patches->count && (!patches->pixels || !patches->labels)))
+        return kb_fail(error, KB_E_ARGUMENT, "no patches, or no room for the result");
+    if (!KB_OPTIONS_READ(t.o, options)) return kb_fail(error, KB_E_ARGUMENT, "the options have a size that no version had");
+    fill_defaults(&t.o);
+    if (!check_options(&t.o, error)) return KB_E_ARGUMENT;
+    kb_status status = set_up(&t, patches, boxes, error);
+    if (status == KB_OK) status = learn(&t, &loss);
+    if (status == KB_OK && summary) {
+        *summary = (kb_learn_summary){t.sample.list.points, t.sample.list.patches, t.sample.list.lonely, t.chosen,
+                                      (int32_t)t.sample.batch, (int32_t)(t.sample.batches * t.sample.batch), loss};
+    }
+    tear_down(&t);
+    return status;
+}

@@ -1,0 +1,84 @@
+/* One sweep over all thresholds. */
+#include "learn/threshold.h"
+
+#include "learn/clones.h"
+
+/* Bin b holds the values above (b - 1) 2^shift and up to b 2^shift, so that "value <= b 2^shift" is "bin <= b". */
+KB_INLINE int32_t bin_of(int32_t value, int32_t shift)
+{
+    return (value + KB_VALUE_LIMIT + (1 << shift) - 1) >> shift;
+}
+
+/* Some triples by field, so that the arithmetic in the middle is vector arithmetic. */
+#define BLOCK 64
+typedef struct block {
+    int32_t bin[3][BLOCK], alone[3][BLOCK];
+    int32_t first[BLOCK], middle[BLOCK], last[BLOCK]; /* the bins in order */
+    int32_t below[BLOCK], above[BLOCK];               /* what it adds when the first, the last is alone */
+} block;
+
+KB_INLINE void load_block(const kb_triple *triples, size_t n, const int16_t *values, int32_t shift, block *b)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++) {
+            b->bin[k][i] = bin_of(values[triples[i].place[k]], shift);
+            b->alone[k][i] = triples[i].alone[k];
+        }
+    }
+}
+
+KB_INLINE void order_block(block *b)
+{
+    for (size_t i = 0; i < BLOCK; i++) {
+        int32_t x = b->bin[0][i], y = b->bin[1][i], z = b->bin[2][i];
+        int32_t first = kb_min_i(kb_min_i(x, y), z), last = kb_max_i(kb_max_i(x, y), z);
+        b->first[i] = first;
+        b->middle[i] = x + y + z - first - last;
+        b->last[i] = last;
+        b->below[i] = first == x ? b->alone[0][i] : first == y ? b->alone[1][i] : b->alone[2][i];
+        b->above[i] = last == x ? b->alone[0][i] : last == y ? b->alone[1][i] : b->alone[2][i];
+    }
+}
+
+/* Adds the changes of all triples. */
+KB_CLONES
+static void gather_changes(const kb_triple *triples, size_t n, const int16_t *values, int32_t shift, int32_t *histogram)
+{
+    block b = {0};
+    for (size_t start = 0; start < n; start += BLOCK) {
+        size_t count = n - start < BLOCK ? n - start : BLOCK;
+        load_block(triples + start, count, values, shift, &b);
+        order_block(&b);
+        for (size_t i = 0; i < count; i++) {
+            histogram[b.first[i]] += b.below[i];
+            histogram[b.middle[i]] += b.above[i] - b.below[i];
+            histogram[b.last[i]] -= b.above[i];
+        }
+    }
+}
+
+kb_found_threshold kb_find_threshold(const kb_triple *triples, size_t n, const int16_t *values, int32_t shift,
+                                     int32_t *histogram)
+{
+    int32_t bins = 2 * (KB_VALUE_LIMIT >> shift) + 1, best_bin = 0, sum = 0, best = 0;
+    gather_changes(triples, n, values, shift, histogram);
+    for (int32_t bin = 0; bin < bins; bin++) {
+        sum += histogram[bin];
+        best_bin = sum < best ? bin : best_bin;
+        best = sum < best ? sum : best;
+    }
+    memset(histogram, 0, (size_t)bins * sizeof *histogram);
+    return (kb_found_threshold){best, (best_bin << shift) - KB_VALUE_LIMIT};
+}
+
+KB_CLONES
+int64_t kb_threshold_change(const kb_triple *triples, size_t n, const int16_t *values, int32_t threshold)
+{
+    int64_t change = 0;
+    for (size_t i = 0; i < n; i++) {
+        const kb_triple *t = &triples[i];
+        bool a = values[t->place[0]] <= threshold, p = values[t->place[1]] <= threshold, v = values[t->place[2]] <= threshold;
+        change += (p == v && a != p ? t->alone[0] : 0) + (a == v && p != a ? t->alone[1] : 0) + (a == p && v != a ? t->alone[2] : 0);
+    }
+    return change;
+}

@@ -1,0 +1,283 @@
+/* Learning BAD and BAG: values as describing computes them, the same result on any number of threads and after a break, and
+ * bits that are far better than random ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "keybits/learn.h"
+#include "learn/box_space.h"
+#include "learn/box_values.h"
+#include "learn/validate.h"
+#include "render.h"
+
+enum { SIDE = KB_PATCH_SIDE, AREA = SIDE * SIDE, POINTS = 240, VIEWS = 4, PATCHES = POINTS * VIEWS, TEXTURE = 320 };
+
+/* ---- a rendered set: points of a texture, each cut out several times with the errors that detectors and cameras make ---- */
+
+typedef struct rendered {
+    uint8_t pixels[PATCHES * AREA];
+    uint32_t label[PATCHES], view[PATCHES];
+    size_t first[POINTS + 1];
+    kb_patch_set set;
+    kb_learn_patches patches;
+} rendered;
+
+static float jitter(uint64_t *state, float reach) { return reach * ((float)kb_random_below(state, 2001) / 1000 - 1); }
+
+static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *points, uint64_t *state)
+{
+    kb_image image = view_of(texture, TEXTURE, TEXTURE);
+    for (int v = 0; v < VIEWS; v++) {
+        uint8_t cut[AREA];
+        for (int p = 0; p < POINTS; p++) {
+            kb_keypoint k = points[p];
+            k.x += jitter(state, 1.5f);
+            k.y += jitter(state, 1.5f);
+            k.size *= 1 + jitter(state, 0.12f);
+            k.angle += 180 + jitter(state, 12);
+            assert_int_equal(kb_sample_patches(&image, &k, 1, 1, NULL, NULL, cut, NULL), KB_OK);
+            int32_t gain = 80 + (int32_t)kb_random_below(state, 60), offset = (int32_t)kb_random_below(state, 41) - 20;
+            uint8_t *to = r->pixels + (p * VIEWS + v) * AREA;
+            for (int i = 0; i < AREA; i++)
+                to[i] = (uint8_t)kb_clamp_i((cut[i] - 128) * gain / 128 + 128 + offset + (int32_t)kb_random_below(state, 17) - 8, 0, 255);
+        }
+    }
+}
+
+static rendered *render_set(uint64_t seed)
+{
+    rendered *r = test_malloc(sizeof *r);
+    uint8_t *texture = render_texture(TEXTURE, TEXTURE, seed);
+    kb_keypoint points[POINTS];
+    for (int p = 0; p < POINTS; p++) {
+        points[p] = (kb_keypoint){.x = (float)(32 + kb_random_below(&seed, TEXTURE - 64)), .size = 32,
+                                  .y = (float)(32 + kb_random_below(&seed, TEXTURE - 64)), .angle = (float)kb_random_below(&seed, 150)};
+        for (int v = 0; v < VIEWS; v++) {
+            r->label[p * VIEWS + v] = (uint32_t)p;
+            r->view[p * VIEWS + v] = (uint32_t)v;
+        }
+        r->first[p] = (size_t)(p * VIEWS);
+    }
+    r->first[POINTS] = PATCHES;
+    render_views(r, texture, points, &seed);
+    free(texture);
+    r->set = (kb_patch_set){.side = SIDE, .patches = PATCHES, .points = POINTS, .pixels = r->pixels, .label = r->label,
+                            .view = r->view, .first = r->first};
+    r->patches = (kb_learn_patches){r->pixels, r->label, PATCHES};
+    return r;
+}
+
+static kb_learn_options small_options(kb_kind kind)
+{
+    kb_learn_options o;
+    KB_INIT(o);
+    o.kind = kind;
+    o.bits = 48;
+    o.triplets = 300;
+    o.batch = 100;
+    o.candidates = 60;
+    o.local_search = 2;
+    o.keep = 3;
+    o.seed = 11;
+    return o;
+}
+
+static kb_model *model_of(kb_kind kind, const kb_box_pair *boxes, int32_t bits)
+{
+    kb_model_spec spec;
+    kb_model *model;
+    KB_INIT(spec);
+    spec.kind = kind;
+    spec.bits = bits;
+    spec.name = "test";
+    spec.boxes = boxes;
+    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    return model;
+}
+
+/* ---- tests ---- */
+
+static void values_are_those_of_describing(void **state)
+{
+    (void)state;
+    enum { N = 70, BITS = 400 };
+    rendered *r = render_set(3);
+    kb_box_space space = {.channels = {0, 1, 2, 3, 4, 5, 6, 7, 8}, .channel_count = 9, .min_radius = 1, .max_radius = 7, .two_radii = true};
+    kb_box_pair pairs[BITS];
+    uint64_t random = 8;
+    uint8_t *rows = test_malloc(N * BITS / 8);
+    int16_t values[N];
+    kb_box_store store;
+    for (int i = 0; i < BITS; i++) {
+        pairs[i] = kb_box_draw(&space, &random);
+        pairs[i].threshold = jitter(&random, 10);
+    }
+    kb_model *model = model_of(KB_BAG, pairs, BITS);
+    assert_int_equal(kb_describe_patches(model, r->pixels, N, SIDE, NULL, NULL, rows), KB_OK);
+    assert_true(kb_box_store_create(&store, N + KB_STORE_LANES, 0x1ff));
+    kb_box_store_fill(&store, KB_STORE_LANES, r->pixels, N, NULL);
+    for (int i = 0; i < BITS; i++) {
+        kb_box_store_values(&store, &pairs[i], KB_STORE_LANES, KB_STORE_LANES + N, values);
+        for (int p = 0; p < N; p++)
+            assert_int_equal((float)values[p] <= 128 * pairs[i].threshold, rows[p * BITS / 8 + i / 8] >> (7 - i % 8) & 1);
+    }
+    kb_box_store_free(&store);
+    kb_model_free(model);
+    test_free(rows);
+    test_free(r);
+}
+
+static void drawn_boxes_are_valid(void **state)
+{
+    (void)state;
+    kb_box_space space = {.channels = {0, 2, 5}, .channel_count = 3, .min_radius = 2, .max_radius = 6};
+    kb_box_pair pairs[1000], moves[KB_BOX_MOVES];
+    uint64_t random = 1;
+    for (int i = 0; i < 1000; i++) pairs[i] = kb_box_draw(&space, &random);
+    kb_model_free(model_of(KB_BAG, pairs, 1000));
+    for (int i = 0; i < 1000; i++) {
+        int32_t n = kb_box_moves(&space, &pairs[i], moves);
+        assert_true(pairs[i].radius1 == pairs[i].radius2 && pairs[i].radius1 >= 2 && pairs[i].radius1 <= 6);
+        assert_true((pairs[i].channel1 == 0) == (pairs[i].channel2 == 0));
+        assert_true(n >= 4);
+        if (n >= 8) kb_model_free(model_of(KB_BAG, moves, n / 8 * 8));
+        for (int k = 0; k < n; k++) assert_false(kb_box_pair_same(&moves[k], &pairs[i]));
+    }
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    rendered *r = render_set(5);
+    kb_box_pair one[48], two[48];
+    kb_pool *pool;
+    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    for (kb_learn_loss loss = KB_LEARN_TRIPLET; loss <= KB_LEARN_ORB; loss++) {
+        kb_learn_options o = small_options(KB_BAD);
+        o.loss = loss;
+        assert_int_equal(kb_learn_boxes(&r->patches, &o, one, NULL, NULL), KB_OK);
+        o.parallel = kb_pool_parallel(pool);
+        assert_int_equal(kb_learn_boxes(&r->patches, &o, two, NULL, NULL), KB_OK);
+        assert_memory_equal(one, two, sizeof one);
+    }
+    kb_pool_free(pool);
+    test_free(r);
+}
+
+static int32_t stop_at_21(void *context, const kb_learn_progress *progress)
+{
+    (void)context;
+    return progress->bit < 21;
+}
+
+static void a_break_changes_nothing(void **state)
+{
+    (void)state;
+    rendered *r = render_set(6);
+    kb_box_pair whole[48], part[48], rest[48];
+    kb_learn_summary summary;
+    kb_learn_options o = small_options(KB_BAG);
+    o.distinct_boxes = 40;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, whole, &summary, NULL), KB_OK);
+    assert_int_equal(summary.bits, 48);
+    assert_int_equal(summary.points, POINTS);
+    kb_box boxes[96];
+    assert_true(kb_box_distinct(whole, 48, boxes) <= 41);
+
+    o.report = stop_at_21;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, part, &summary, NULL), KB_OK);
+    assert_int_equal(summary.bits, 21);
+    o.report = NULL;
+    o.start = part;
+    o.started = 21;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, rest, &summary, NULL), KB_OK);
+    assert_memory_equal(whole, rest, sizeof whole);
+
+    o.seed++;
+    o.started = 0;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, rest, NULL, NULL), KB_OK);
+    assert_memory_not_equal(whole, rest, sizeof whole);
+    test_free(r);
+}
+
+static double map_of(const rendered *r, kb_kind kind, const kb_box_pair *boxes, int32_t bits)
+{
+    kb_validation v;
+    kb_model *model = model_of(kind, boxes, bits);
+    assert_true(kb_validate_model(&r->set, model, POINTS, 1, NULL, &v));
+    kb_model_free(model);
+    return v.map;
+}
+
+static void learned_bits_beat_random_ones(void **state)
+{
+    (void)state;
+    rendered *learn = render_set(20), *unseen = render_set(21);
+    kb_box_pair boxes[48];
+    uint64_t random = 2;
+    kb_box_space space = {.channel_count = 1, .min_radius = 1, .max_radius = 7};
+    for (int i = 0; i < 48; i++) boxes[i] = kb_box_draw(&space, &random);
+    double drawn = map_of(unseen, KB_BAD, boxes, 48), bad, bag;
+    kb_learn_options o = small_options(KB_BAD);
+    o.candidates = 200;
+    assert_int_equal(kb_learn_boxes(&learn->patches, &o, boxes, NULL, NULL), KB_OK);
+    bad = map_of(unseen, KB_BAD, boxes, 48);
+    o.kind = KB_BAG;
+    assert_int_equal(kb_learn_boxes(&learn->patches, &o, boxes, NULL, NULL), KB_OK);
+    bag = map_of(unseen, KB_BAG, boxes, 48);
+    print_message("mAP: random boxes %.3f, BAD %.3f, BAG %.3f\n", drawn, bad, bag);
+    assert_true(bad > drawn + 0.1);
+    assert_true(bag > drawn + 0.25);
+    test_free(learn);
+    test_free(unseen);
+}
+
+static void wrong_options_are_told(void **state)
+{
+    (void)state;
+    rendered *r = render_set(7);
+    kb_box_pair boxes[48];
+    kb_error error;
+#define REFUSED(field, value, word)                                                                      \
+    do {                                                                                                 \
+        kb_learn_options o = small_options(KB_BAD);                                                      \
+        o.field = (value);                                                                               \
+        assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);           \
+        assert_non_null(strstr(error.text, word));                                                       \
+    } while (0)
+    REFUSED(bits, 20, "bits is 20");
+    REFUSED(bits, 2048, "bits is 2048");
+    REFUSED(kind, KB_SIFT, "kind");
+    REFUSED(triplets, 1, "triplets");
+    REFUSED(batch, 4, "batch");
+    REFUSED(candidates, -1, "candidates");
+    REFUSED(margin, -0.5, "margin");
+    REFUSED(margin, 3, "margin");
+    REFUSED(planes, 3, "gray");
+    REFUSED(planes, 1024, "planes");
+    REFUSED(max_radius, 8, "max_radius");
+    REFUSED(min_radius, 8, "min_radius");
+    REFUSED(started, 5, "start");
+    REFUSED(distinct_boxes, 1, "distinct_boxes");
+    REFUSED(struct_size, 1, "size");
+#undef REFUSED
+    kb_learn_options o = small_options(KB_BAD);
+    r->label[5] = 77;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_learn_boxes(NULL, &o, boxes, NULL, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_learn_boxes(&(kb_learn_patches){NULL, NULL, 0}, &o, boxes, NULL, &error), KB_E_ARGUMENT);
+    test_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_those_of_describing), cmocka_unit_test(drawn_boxes_are_valid),
+        cmocka_unit_test(threads_change_nothing),         cmocka_unit_test(a_break_changes_nothing),
+        cmocka_unit_test(learned_bits_beat_random_ones),  cmocka_unit_test(wrong_options_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
