@@ -105,14 +105,14 @@ refuse 1 "short.npy: not a .npy file" describe --patches short.npy -m m.kbm
 
 # interrupted: nothing is left behind
 render big.pgm 300 300
-keypoints many.csv 12000 300 300
+keypoints many.csv 4000 300 300
 for signal in INT TERM; do
     (trap - INT; exec "$KEYBITS" describe big.pgm -m sift -k many.csv -o late.csv 2>/dev/null) &
     child=$!
-    for wait in $(seq 200); do
+    for wait in $(seq 1000); do
         compgen -G 'late.csv.part-*' >/dev/null && break
         kill -0 $child 2>/dev/null || break
-        sleep 0.05
+        sleep 0.01
     done
     kill -s $signal $child 2>/dev/null
     wait $child
