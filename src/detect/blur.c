@@ -1,0 +1,121 @@
+/* Gaussian blur of 16-bit images in 16-bit arithmetic, the same on every machine.
+ *
+ * The kernel is separable and symmetric: rows (or columns) at equal distance are added first, then multiplied, and only
+ * the upper half of the product is kept. That is one addition, one multiplication and one more addition a pair of taps, for as
+ * many pixels as a vector holds 16-bit numbers. Every product loses half a unit on average, which is given back as a
+ * constant; what is left is noise of about sqrt(taps) x 0.3 units of 1/128 gray level, far below that of any camera.
+ *
+ * Kernels end at 3 sigma. What that cuts off is put back by widening them until their variance is the one wanted: variance
+ * is what adds up from layer to layer. */
+#include <math.h>
+
+#include "detect/sift.h"
+
+#define MATCH_STEPS 4
+#define LEAST_MATCHED 0.6 /* px; narrower kernels are hardly more than one pixel and stay as they are */
+
+/* Half a Gaussian kernel up to `radius`, value[0] being half the centre's; returns its variance. */
+static double sample_gaussian(double *value, int32_t radius, double sigma)
+{
+    double sum = value[0] = 0.5, moment = 0;
+    for (int32_t k = 1; k <= radius; k++) {
+        double power = 0.5 * k * k / (sigma * sigma);
+        value[k] = power < 700 ? kb_exp(-power) : 0;
+        sum += value[k];
+        moment += value[k] * k * k;
+    }
+    for (int32_t k = 0; k <= radius; k++) value[k] /= sum;
+    return moment / sum;
+}
+
+void kb_blur_plan(kb_blur *blur, double sigma)
+{
+    int32_t radius = kb_clamp_i((int32_t)(3 * sigma + 0.5), 1, KB_BLUR_MAX_TAPS - 1), rest = 32768;
+    double value[KB_BLUR_MAX_TAPS], wider = sigma, variance = sample_gaussian(value, radius, sigma);
+    for (int32_t i = 0; i < MATCH_STEPS && sigma >= LEAST_MATCHED; i++) {
+        wider *= sigma / sqrt(variance);
+        variance = sample_gaussian(value, radius, wider);
+    }
+    for (int32_t k = 1; k <= radius; k++) {
+        blur->weight[k] = (uint16_t)(32768 * value[k] + 0.5);
+        rest -= blur->weight[k];
+    }
+    blur->weight[0] = (uint16_t)rest;
+    blur->taps = radius + 1;
+}
+
+static inline uint16_t weighted(uint16_t a, uint16_t b, uint16_t weight)
+{
+    return (uint16_t)((uint32_t)(uint16_t)(a + b) * weight >> 16);
+}
+
+/* Several pairs at a time, so that the sums stay in registers meanwhile. The first four start from `start`, all others add. */
+static void first_four(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, uint16_t start, int32_t width,
+                       uint16_t *restrict out)
+{
+    const uint16_t *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
+    const uint16_t *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
+    for (int32_t i = 0; i < width; i++)
+        out[i] = (uint16_t)(start + weighted(a0[i], b0[i], w[0]) + weighted(a1[i], b1[i], w[1]) +
+                            weighted(a2[i], b2[i], w[2]) + weighted(a3[i], b3[i], w[3]));
+}
+
+static void add_three(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, int32_t width,
+                      uint16_t *restrict out)
+{
+    const uint16_t *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2];
+    const uint16_t *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2];
+    for (int32_t i = 0; i < width; i++)
+        out[i] = (uint16_t)(out[i] + weighted(a0[i], b0[i], w[0]) + weighted(a1[i], b1[i], w[1]) +
+                            weighted(a2[i], b2[i], w[2]));
+}
+
+static void add_one(const uint16_t *restrict a, const uint16_t *restrict b, uint16_t w, int32_t width, uint16_t *restrict out)
+{
+    for (int32_t i = 0; i < width; i++) out[i] = (uint16_t)(out[i] + weighted(a[i], b[i], w));
+}
+
+void kb_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur, int32_t width, uint16_t *out)
+{
+    uint16_t start = (uint16_t)(blur->taps / 2);
+    int32_t k = 0;
+    if (blur->taps >= 4) {
+        first_four(a, b, blur->weight, start, width, out);
+        k = 4;
+    } else {
+        for (int32_t i = 0; i < width; i++) out[i] = start;
+    }
+    for (; k + 3 <= blur->taps; k += 3) add_three(a + k, b + k, blur->weight + k, width, out);
+    for (; k < blur->taps; k++) add_one(a[k], b[k], blur->weight[k], width, out);
+}
+
+/* The place that a place outside 0..n - 1 mirrors, with the border pixel itself as the mirror. */
+static int32_t mirrored(int32_t i, int32_t n)
+{
+    if (n == 1) return 0;
+    while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
+    return i;
+}
+
+void kb_blur_image(const uint16_t *in, uint16_t *out, int32_t width, int32_t height, ptrdiff_t stride, const kb_blur *blur,
+                   int32_t top, int32_t bottom, uint16_t *row)
+{
+    const uint16_t *a[KB_BLUR_MAX_TAPS], *b[KB_BLUR_MAX_TAPS];
+    uint16_t *middle = row + KB_BLUR_MAX_TAPS;
+    for (int32_t y = top; y < bottom; y++) {
+        for (int32_t k = 0; k < blur->taps; k++) {
+            a[k] = in + mirrored(y - k, height) * stride;
+            b[k] = in + mirrored(y + k, height) * stride;
+        }
+        kb_blur_pairs(a, b, blur, width, middle);
+        for (int32_t k = 1; k < blur->taps; k++) {
+            middle[-k] = middle[mirrored(-k, width)];
+            middle[width - 1 + k] = middle[mirrored(width - 1 + k, width)];
+        }
+        for (int32_t k = 0; k < blur->taps; k++) {
+            a[k] = middle - k;
+            b[k] = middle + k;
+        }
+        kb_blur_pairs(a, b, blur, width, out + y * stride);
+    }
+}

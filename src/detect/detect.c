@@ -1,0 +1,88 @@
+/* The front door of the detectors: options, mask, the 8-bit image, and what belongs to a detector's name. */
+#include "detect/detect.h"
+#include "image/image.h"
+
+float kb_detector_scale(kb_detector detector)
+{
+    switch (detector) {
+    case KB_DETECTOR_ORB:
+    case KB_DETECTOR_SIFT: return kb_preset_scale(kb_detector_name(detector));
+    }
+    return 0;
+}
+
+const char *kb_detector_name(kb_detector detector)
+{
+    switch (detector) {
+    case KB_DETECTOR_ORB: return "orb";
+    case KB_DETECTOR_SIFT: return "sift";
+    }
+    return "?";
+}
+
+bool kb_mask_allows(const kb_image *mask, float x, float y)
+{
+    int32_t column = kb_clamp_i((int32_t)(x + 0.5f), 0, mask->width - 1);
+    int32_t row = kb_clamp_i((int32_t)(y + 0.5f), 0, mask->height - 1);
+    return ((const uint8_t *)mask->data)[row * mask->stride + column] != 0;
+}
+
+/* Zero becomes the default; false when the value is out of its range. */
+static bool set_integer(int32_t *value, int32_t standard, int32_t low, int32_t high)
+{
+    if (*value == 0) *value = standard;
+    return *value >= low && *value <= high;
+}
+
+static bool set_number(float *value, float standard, float low, float high)
+{
+    if (*value == 0) *value = standard;
+    return *value >= low && *value <= high; /* not when it is NaN */
+}
+
+static bool options_complete(kb_detect_options *o)
+{
+    return set_integer(&o->max_keypoints, 2000, 1, 1000000) &&
+           (o->selection == KB_SELECT_BEST || o->selection == KB_SELECT_GRID || o->selection == KB_SELECT_SPREAD) &&
+           set_integer(&o->levels, 8, 1, 16) && set_number(&o->level_factor, 1.2f, 1.05f, 2) &&
+           set_integer(&o->fast_threshold, 20, 1, 255) && set_integer(&o->layers, 3, 1, 8) &&
+           set_number(&o->contrast_threshold, 0.04f, FLT_MIN, 1) && set_number(&o->edge_threshold, 10, 1, 1000) &&
+           set_number(&o->sigma, 1.6f, 0.5f, 4) && (o->no_upsampling == 0 || o->no_upsampling == 1);
+}
+
+static bool mask_fits(const kb_image *mask, const kb_image *image)
+{
+    return kb_image_check(mask) == KB_OK && mask->format == KB_GRAY8 && mask->width == image->width &&
+           mask->height == image->height;
+}
+
+static kb_status detect(kb_detect_job *job, kb_keypoint *keypoints, size_t capacity, size_t *count)
+{
+    kb_keypoint *found = NULL;
+    kb_status status = job->options.detector == KB_DETECTOR_SIFT ? kb_detect_sift(job, &found, count)
+                                                                 : kb_detect_orb(job, &found, count);
+    if (status != KB_OK) return status;
+    if (*count > capacity) *count = capacity;
+    if (*count > 0) memcpy(keypoints, found, *count * sizeof *keypoints);
+    return KB_OK;
+}
+
+kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
+                    kb_keypoint *keypoints, size_t capacity, size_t *count)
+{
+    kb_detect_job job;
+    if (!count || (capacity > 0 && !keypoints) || !KB_OPTIONS_READ(job.options, options)) return KB_E_ARGUMENT;
+    kb_status status = kb_image_check(image);
+    if (status != KB_OK) return status;
+    if (job.options.detector == 0) job.options.detector = KB_DETECTOR_ORB;
+    if (job.options.detector != KB_DETECTOR_ORB && job.options.detector != KB_DETECTOR_SIFT) return KB_E_UNKNOWN;
+    if (!options_complete(&job.options)) return KB_E_ARGUMENT;
+    if (job.options.mask && !mask_fits(job.options.mask, image)) return KB_E_ARGUMENT;
+
+    kb_workspace local;
+    job.workspace = kb_workspace_or(workspace, &local);
+    status = kb_gray8(image, job.workspace, &job.image);
+    if (status == KB_OK) status = detect(&job, keypoints, capacity, count);
+    kb_workspace_release(&local);
+    return status;
+}

@@ -1,0 +1,76 @@
+/* What the detectors share: the job as the front door hands it on, the row functions that do the work, the order of
+ * keypoints. The row functions are pure: they read and write only what they are given, so that other variants of them can
+ * take their place. */
+#ifndef KB_DETECT_H
+#define KB_DETECT_H
+
+#include "common/common.h"
+
+/* Options checked, every field set; the image 8-bit. */
+typedef struct kb_detect_job {
+    kb_image image;
+    kb_detect_options options;
+    kb_workspace *workspace;
+} kb_detect_job;
+
+/* Both find at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
+kb_status kb_detect_orb(const kb_detect_job *job, kb_keypoint **found, size_t *count);
+kb_status kb_detect_sift(const kb_detect_job *job, kb_keypoint **found, size_t *count);
+
+/* True when a keypoint at (x, y) is wanted. */
+bool kb_mask_allows(const kb_image *mask, float x, float y);
+
+/* ---- order and selection (order.c, select.c) ---- */
+/* Total order: strongest first, then by y, x, size, angle. */
+bool kb_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
+
+/* Something to sort: by key, and equal keys by a second look at what index stands for. */
+typedef struct kb_sort_item {
+    uint64_t key;
+    uint32_t index;
+} kb_sort_item;
+
+/* Sorts n items in place, ascending and stable; spare holds n more. keypoints decides between equal keys by
+ * kb_keypoint_before of the keypoints at index; NULL leaves them as they are. */
+void kb_sort(kb_sort_item *items, kb_sort_item *spare, size_t n, const kb_keypoint *keypoints);
+/* The key that sorts keypoints by response and then y; the rest of the order is up to kb_keypoint_before. */
+uint64_t kb_keypoint_key(const kb_keypoint *keypoint);
+
+/* ---- pyramid (resize.c) ---- */
+/* Where each pixel of a row (or column) of the smaller image lies in the larger: between pixel index and index + 1, at
+ * weight / 128 of the way. */
+#define KB_RESIZE_ONE 128
+typedef struct kb_resize_map {
+    int32_t *index;
+    uint8_t *weight;
+} kb_resize_map;
+/* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
+ * 0..larger - 1. */
+void kb_resize_plan(kb_resize_map map, int32_t n, double factor, int32_t larger);
+/* out[i] = (a[i] (128 - weight) + b[i] weight + 64) / 128 */
+void kb_blend_rows(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
+/* out[i] = the same blend of in[index[i]] and in[index[i] + 1] by weight[i] */
+void kb_resize_row(const uint8_t *in, kb_resize_map map, int32_t width, uint8_t *out);
+
+/* ---- FAST corners (fast.c) ---- */
+#define KB_FAST_RADIUS 3
+/* score[i] of the pixel row[i], for width of them: how much brighter or darker than it the best arc of 9 of the 16
+ * pixels around it is, or 0 when that is not above threshold. Reads KB_FAST_RADIUS pixels around every one. */
+void kb_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
+/* Where a score of the middle row is the largest of its 3x3 neighbourhood (of equal ones the first in reading order):
+ * writes the positions to x, ascending, and returns how many. Looks at 1..width - 2, so at most width / 2 of them. */
+int32_t kb_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
+
+/* ---- corner measures (corner.c) ---- */
+#define KB_HARRIS_REACH 4 /* pixels read around the centre */
+/* Harris's response times 25 (k = 0.04) of the 7x7 block around a pixel, with sums of integer gradients. */
+int64_t kb_harris(const uint8_t *centre, ptrdiff_t stride);
+/* The same response in OpenCV's unit. */
+float kb_harris_response(int64_t harris);
+
+#define KB_DISC_RADIUS 15
+/* Direction in degrees of the centre of mass of the disc of radius 15 around a pixel. Reads 15 px up, down and left, 16
+ * to the right. */
+float kb_disc_angle(const uint8_t *centre, ptrdiff_t stride);
+
+#endif

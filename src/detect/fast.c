@@ -1,0 +1,126 @@
+/* FAST-9 corners (Rosten and Drummond): a pixel is a corner when 9 pixels in a row of the 16 on a circle of radius 3 are
+ * all brighter, or all darker, than it by more than a threshold. The score is the largest threshold that it would pass:
+ *
+ *     score = max(max over arcs of min over the arc - centre, centre - min over arcs of max over the arc)
+ *
+ * Arcs that start at an even place k and at k + 1 share the 8 pixels between them, so both together give
+ * min(min of the shared, max(pixel k, pixel k + 9)): 47 minima and maxima a side, on bytes, without a branch. A compiler
+ * turns that into vector code. Since most of an image is not near a corner, blocks are first asked the cheap question:
+ * every arc holds one of each pair of opposite pixels. */
+#include "detect/detect.h"
+
+#define BLOCK 32
+
+static inline uint8_t least(uint8_t a, uint8_t b) { return a < b ? a : b; }
+static inline uint8_t most(uint8_t a, uint8_t b) { return a > b ? a : b; }
+
+/* The circle, clockwise on the screen from below the centre. */
+#define CIRCLE(p, s)                                                                                          \
+    {(p) + 3 * (s), (p) + 3 * (s) - 1, (p) + 2 * (s) - 2, (p) + (s) - 3, (p) - 3, (p) - (s) - 3, (p) - 2 * (s) - 2, \
+     (p) - 3 * (s) - 1, (p) - 3 * (s), (p) - 3 * (s) + 1, (p) - 2 * (s) + 2, (p) - (s) + 3, (p) + 3, (p) + (s) + 3, \
+     (p) + 2 * (s) + 2, (p) + 3 * (s) + 1}
+
+/* The larger of the two differences, or 0 when it does not pass the threshold. */
+static inline uint8_t difference(uint8_t bright, uint8_t dark, uint8_t centre, uint8_t threshold)
+{
+    uint8_t up = (uint8_t)(most(bright, centre) - centre), down = (uint8_t)(centre - least(dark, centre));
+    uint8_t best = most(up, down);
+    return best > threshold ? best : 0;
+}
+
+/* False when no pixel of the block can be a corner: looks at four pairs of opposite pixels. */
+static inline bool block_promises(const uint8_t *restrict centre, ptrdiff_t stride, int32_t n, uint8_t threshold)
+{
+    const uint8_t *p[16] = CIRCLE(centre, stride);
+    uint8_t any = 0;
+    for (int32_t x = 0; x < n; x++) {
+        uint8_t bright = 255, dark = 0;
+        for (int32_t i = 0; i < 8; i += 2) {
+            bright = least(bright, most(p[i][x], p[i + 8][x]));
+            dark = most(dark, least(p[i][x], p[i + 8][x]));
+        }
+        any |= difference(bright, dark, centre[x], threshold);
+    }
+    return any != 0;
+}
+
+static inline void score_block(const uint8_t *restrict centre, ptrdiff_t stride, int32_t n, uint8_t threshold,
+                               uint8_t *restrict score)
+{
+    const uint8_t *p[16] = CIRCLE(centre, stride);
+    for (int32_t x = 0; x < n; x++) {
+        uint8_t v[16], low2[8], high2[8], low4[8], high4[8], bright = 0, dark = 255;
+        for (int32_t i = 0; i < 16; i++) v[i] = p[i][x];
+        for (int32_t i = 0; i < 8; i++) {
+            low2[i] = least(v[2 * i + 1], v[(2 * i + 2) & 15]);
+            high2[i] = most(v[2 * i + 1], v[(2 * i + 2) & 15]);
+        }
+        for (int32_t i = 0; i < 8; i++) {
+            low4[i] = least(low2[i], low2[(i + 1) & 7]);
+            high4[i] = most(high2[i], high2[(i + 1) & 7]);
+        }
+        for (int32_t i = 0; i < 8; i++) {
+            uint8_t first = v[2 * i], last = v[(2 * i + 9) & 15];
+            bright = most(bright, least(least(low4[i], low4[(i + 2) & 7]), most(first, last)));
+            dark = least(dark, most(most(high4[i], high4[(i + 2) & 7]), least(first, last)));
+        }
+        score[x] = difference(bright, dark, centre[x], threshold);
+    }
+}
+
+void kb_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score)
+{
+    uint8_t limit = (uint8_t)threshold;
+    if (width < BLOCK) {
+        score_block(row, stride, width, limit, score);
+        return;
+    }
+    for (int32_t x = 0; x < width; x += BLOCK) {
+        int32_t at = kb_min_i(x, width - BLOCK); /* the last block overlaps the one before */
+        if (block_promises(row + at, stride, BLOCK, limit))
+            score_block(row + at, stride, BLOCK, limit, score + at);
+        else
+            memset(score + at, 0, BLOCK);
+    }
+}
+
+/* peak[i] is not 0 where the middle row's score beats those before it in reading order and matches those after it. */
+static inline void peak_block(const uint8_t *restrict above, const uint8_t *restrict middle, const uint8_t *restrict below,
+                              int32_t n, uint8_t *restrict peak)
+{
+    for (int32_t i = 0; i < n; i++) {
+        uint8_t before = most(most(above[i - 1], above[i]), most(above[i + 1], middle[i - 1]));
+        uint8_t after = most(most(below[i - 1], below[i]), most(below[i + 1], middle[i + 1]));
+        peak[i] = (middle[i] > before) & (middle[i] >= after);
+    }
+}
+
+static inline uint64_t eight_bytes(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+int32_t kb_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x)
+{
+    int32_t count = 0, end = width - 1;
+    for (int32_t at = 1; at < end; at += BLOCK) {
+        uint8_t peak[BLOCK] = {0};
+        const uint8_t *m = middle + at;
+        if (at + BLOCK > end)
+            peak_block(above + at, m, below + at, end - at, peak);
+        else if (eight_bytes(m) | eight_bytes(m + 8) | eight_bytes(m + 16) | eight_bytes(m + 24))
+            peak_block(above + at, m, below + at, BLOCK, peak);
+        else
+            continue;
+        for (int32_t i = 0; i < BLOCK; i += 8) {
+            if (eight_bytes(peak + i) == 0) continue;
+            for (int32_t k = i; k < i + 8; k++) {
+                x[count] = (uint16_t)(at + k);
+                count += peak[k];
+            }
+        }
+    }
+    return count;
+}
