@@ -54,7 +54,7 @@ typedef struct scratch {
 
 typedef struct job {
     const kb_model *model; /* NULL for OUT_PATCHES */
-    const kb_kernels *kernels;
+    kb_kernels kernels;
     product output;
     size_t row_size; /* bytes of a row of output */
     uint8_t *rows;
@@ -82,20 +82,18 @@ static void describe_batch(const job *j, scratch *s, const uint8_t *patches, int
     }
     const kb_model *model = j->model;
     if (kb_kind_has_boxes(model->spec.kind)) {
-        j->kernels->boxes(model, patches, n, rows, s->kernel);
+        j->kernels.boxes(model, patches, n, rows, s->kernel);
         return;
     }
     bool root = model->spec.kind == KB_ROOTSIFT || model->spec.root;
-    j->kernels->sift(patches, n, s->histograms, s->kernel);
-    uint8_t *bytes = model->spec.kind == KB_HASHSIFT ? s->values : rows;
-    for (int32_t i = 0; i < n; i++) {
-        const uint32_t *h = s->histograms + (size_t)i * KB_SIFT_VALUES;
-        if (j->output == OUT_FLOATS)
-            kb_sift_floats(h, root, (float *)(void *)rows + (size_t)i * KB_SIFT_VALUES);
-        else
-            kb_sift_bytes(h, root, bytes + (size_t)i * KB_SIFT_VALUES);
+    j->kernels.sift(patches, n, s->histograms, s->kernel);
+    if (j->output == OUT_FLOATS) {
+        for (size_t i = 0; i < (size_t)n; i++)
+            kb_sift_floats(s->histograms + i * KB_SIFT_VALUES, root, (float *)(void *)rows + i * KB_SIFT_VALUES);
+        return;
     }
-    if (model->spec.kind == KB_HASHSIFT) j->kernels->project(model, s->values, n, rows);
+    j->kernels.sift_bytes(s->histograms, n, root, model->spec.kind == KB_HASHSIFT ? s->values : rows);
+    if (model->spec.kind == KB_HASHSIFT) j->kernels.project(model, s->values, n, rows);
 }
 
 /* ---- the tasks ---- */
@@ -127,7 +125,7 @@ static void task_patch_sampler(void *context, int32_t piece)
             i++;
             continue;
         }
-        j->kernels->cut(&j->samplings[i], n, &j->levels, s->patches);
+        j->kernels.cut(&j->samplings[i], n, &j->levels, s->patches);
         describe_batch(j, s, s->patches, n, j->rows + i * j->row_size);
         i += (size_t)n;
     }
@@ -152,7 +150,7 @@ static kb_status run(job *j, const kb_parallel *parallel, kb_workspace *workspac
     int32_t threads = kb_parallel_threads(parallel);
     size_t batches = (j->n + KB_BATCH - 1) / KB_BATCH;
     j->pieces = threads == 1 ? 1 : (int32_t)(batches < 4u * (size_t)threads ? batches : 4u * (size_t)threads);
-    j->kernels = kb_kernels_active();
+    kb_kernels_init(&j->kernels, kb_cpu_flags());
     j->scratches = kb_workspace_get(workspace, KB_SLOT_DESCRIBE, (size_t)j->pieces * sizeof *j->scratches);
     if (!j->scratches) return KB_E_MEMORY;
     kb_parallel_run(parallel, j->pieces, task, j);

@@ -15,6 +15,8 @@ typedef struct kb_gradients {
     int16_t x[KB_PATCH_BYTES], y[KB_PATCH_BYTES];
 } kb_gradients;
 void kb_gradients_of(const uint8_t *patch, kb_gradients *gradients);
+/* The gain in 1/65536 that brings a patch, whose octagonal gradient norms add up to sum, to KB_PLANE_MEAN. */
+uint32_t kb_plane_gain(uint32_t sum);
 /* Plane of channel 1 to 8, 1024 bytes. */
 void kb_plane_of(const kb_gradients *gradients, int32_t channel, uint8_t *plane);
 
@@ -35,6 +37,8 @@ uint8_t kb_boxes_describe_image(const kb_model *model, const kb_integral *integr
                                 uint8_t *row);
 
 /* ---- sift.c ---- */
+/* Weight of a sample along one axis for each of the four cells along it. */
+extern const uint8_t kb_sift_pool[4][KB_PATCH_SIDE];
 void kb_sift_histogram(const uint8_t *patch, uint32_t histogram[KB_SIFT_VALUES]);
 /* 128 bytes, or 128 floats of unit length; root: RootSIFT. */
 void kb_sift_bytes(const uint32_t histogram[KB_SIFT_VALUES], bool root, uint8_t *row);

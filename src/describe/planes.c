@@ -38,6 +38,14 @@ static int16_t scaled(int32_t v, uint32_t gain)
     return (int16_t)(v < 0 ? -magnitude : magnitude);
 }
 
+uint32_t kb_plane_gain(uint32_t sum)
+{
+    /* 65536 KB_PLANE_MEAN / (sum / 1024). Gradients are never made larger than they are: below a mean of KB_PLANE_MEAN (about
+     * 0.75 gray levels a sample) there is little but noise. */
+    uint64_t gain = sum ? ((uint64_t)KB_PLANE_MEAN << 26) / sum : 0;
+    return gain > 65535 ? 65535 : (uint32_t)gain;
+}
+
 void kb_gradients_of(const uint8_t *patch, kb_gradients *g)
 {
     uint16_t s[KB_PATCH_BYTES];
@@ -53,9 +61,7 @@ void kb_gradients_of(const uint8_t *patch, kb_gradients *g)
             sum += octagonal_norm(gx, gy);
         }
     }
-    /* 65536 KB_PLANE_MEAN / (sum / 1024). Gradients are never made larger than they are: below a mean of KB_PLANE_MEAN (about 0.75
-     * gray levels a sample) there is little but noise. */
-    uint32_t gain = sum ? (uint32_t)(((uint64_t)KB_PLANE_MEAN << 26) / sum > 65535 ? 65535 : ((uint64_t)KB_PLANE_MEAN << 26) / sum) : 0;
+    uint32_t gain = kb_plane_gain(sum);
     for (int i = 0; i < KB_PATCH_BYTES; i++) {
         g->x[i] = scaled(g->x[i], gain);
         g->y[i] = scaled(g->y[i], gain);

@@ -13,7 +13,7 @@
 
 /* Weight of sample j for cell c along one axis, times 64: the tent max(0, 1 - |d + 1.5 - c|) of the trilinear share times the
  * Gaussian exp(-d^2 / 8), with d = (j - 16) / 8 in cells. The outermost samples have no central difference. */
-static const uint8_t pool[CELLS][SIDE] = {
+const uint8_t kb_sift_pool[CELLS][SIDE] = {
     {0, 26, 33, 40, 48, 44, 39, 34, 28, 22, 15, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 6, 13, 20, 28, 36, 45, 53, 62, 55, 48, 40, 32, 24, 16, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 16, 24, 32, 40, 48, 55, 62, 53, 45, 36, 28, 20, 13, 6, 0, 0, 0, 0},
@@ -82,12 +82,12 @@ void kb_sift_histogram(const uint8_t *patch, uint32_t histogram[KB_SIFT_VALUES])
             uint16_t planes[ORIENTATIONS];
             split(b[y * SIDE + x + 1] - b[y * SIDE + x - 1], b[(y - 1) * SIDE + x] - b[(y + 1) * SIDE + x], planes);
             for (int c = 0; c < CELLS; c++)
-                for (int o = 0; o < ORIENTATIONS; o++) row[c][o] += (uint32_t)pool[c][x] * planes[o];
+                for (int o = 0; o < ORIENTATIONS; o++) row[c][o] += (uint32_t)kb_sift_pool[c][x] * planes[o];
         }
         for (int r = 0; r < CELLS; r++)
             for (int c = 0; c < CELLS; c++)
                 for (int o = 0; o < ORIENTATIONS; o++)
-                    histogram[(r * CELLS + c) * ORIENTATIONS + o] += pool[r][y] * (row[c][o] >> 6);
+                    histogram[(r * CELLS + c) * ORIENTATIONS + o] += kb_sift_pool[r][y] * (row[c][o] >> 6);
     }
 }
 

@@ -1,19 +1,115 @@
 /* Which variant of every kernel runs on this CPU. */
-#include "kernels/kernels_c.h"
+#include <stdatomic.h>
 
-static const kb_kernels table = {kb_cut_c, kb_boxes_c, kb_sift_c, kb_project_c};
+#include "kernels/kernels.h"
 
-const kb_kernels *kb_kernels_active(void) { return &table; }
+/* ---- features ---- */
 
-kb_kernel kb_kernel_at(int32_t index)
+static const struct feature {
+    const char *name;
+    uint32_t flag;
+} features[] = {{"sse2", KB_CPU_SSE2},     {"ssse3", KB_CPU_SSSE3}, {"sse4.1", KB_CPU_SSE41},
+                {"popcnt", KB_CPU_POPCNT}, {"avx2", KB_CPU_AVX2},   {"neon", KB_CPU_NEON}};
+
+/* The only state of the library: what kb_cpu_limit leaves. */
+static atomic_uint allowed = UINT32_MAX;
+
+static uint32_t found_flags(void)
 {
-    static const char *const names[] = {"cut", "boxes", "sift", "project"};
-    return index >= 0 && index < (int32_t)KB_COUNT(names) ? (kb_kernel){names[index], "c"} : (kb_kernel){NULL, NULL};
+#if defined(KB_X86)
+    __builtin_cpu_init();
+    return (__builtin_cpu_supports("sse2") ? KB_CPU_SSE2 : 0u) | (__builtin_cpu_supports("ssse3") ? KB_CPU_SSSE3 : 0u) |
+           (__builtin_cpu_supports("sse4.1") ? KB_CPU_SSE41 : 0u) | (__builtin_cpu_supports("popcnt") ? KB_CPU_POPCNT : 0u) |
+           (__builtin_cpu_supports("avx2") ? KB_CPU_AVX2 : 0u);
+#elif defined(KB_AARCH64)
+    return KB_CPU_NEON; /* part of every aarch64 */
+#else
+    return 0;
+#endif
 }
 
-const char *kb_cpu_features(void) { return ""; }
+uint32_t kb_cpu_flags(void) { return found_flags() & (uint32_t)atomic_load_explicit(&allowed, memory_order_relaxed); }
 
-kb_status kb_cpu_limit(const char *features)
+/* All lists that there can be, so that one lives for ever without being made: NAMES_n(begin) is every choice of the last n
+ * features behind `begin`, in the order of their flags read as a number, the first feature highest. */
+#define NAMES_1(begin) begin, begin " neon"
+#define NAMES_2(begin) NAMES_1(begin), NAMES_1(begin " avx2")
+#define NAMES_3(begin) NAMES_2(begin), NAMES_2(begin " popcnt")
+#define NAMES_4(begin) NAMES_3(begin), NAMES_3(begin " sse4.1")
+#define NAMES_5(begin) NAMES_4(begin), NAMES_4(begin " ssse3")
+#define NAMES_6(begin) NAMES_5(begin), NAMES_5(begin " sse2")
+
+const char *kb_cpu_features(void)
 {
-    return !features || strcmp(features, "c") == 0 || !*features ? KB_OK : KB_E_UNKNOWN;
+    static const char *const lists[1 << KB_COUNT(features)] = {NAMES_6("")};
+    uint32_t flags = kb_cpu_flags(), index = 0;
+    for (size_t i = 0; i < KB_COUNT(features); i++) index = index << 1 | ((flags & features[i].flag) != 0);
+    return lists[index] + (index != 0); /* without the blank in front */
+}
+
+/* The flag of a word of `length` letters; 0 for an unknown one. */
+static uint32_t feature_flag(const char *word, size_t length)
+{
+    for (size_t i = 0; i < KB_COUNT(features); i++)
+        if (strlen(features[i].name) == length && memcmp(features[i].name, word, length) == 0) return features[i].flag;
+    return 0;
+}
+
+kb_status kb_cpu_limit(const char *list)
+{
+    uint32_t flags = list ? 0 : UINT32_MAX;
+    for (const char *word = list; word && *word;) {
+        size_t length = strcspn(word, " ,");
+        uint32_t flag = feature_flag(word, length);
+        if (length > 0 && !flag && !(length == 1 && *word == 'c')) return KB_E_UNKNOWN;
+        flags |= flag;
+        word += length + (word[length] != 0);
+    }
+    atomic_store_explicit(&allowed, flags, memory_order_relaxed);
+    return KB_OK;
+}
+
+/* ---- the ladder ---- */
+
+/* Tiers from the lowest to the highest; each needs all of its flags. */
+static const struct tier {
+    const char *name;
+    uint32_t needs;
+    void (*fill)(kb_kernels *);
+} tiers[] = {
+    {"c", 0, kb_kernels_c},
+#if defined(KB_X86)
+    {"avx2", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2, kb_kernels_avx2},
+#elif defined(KB_AARCH64)
+    {"neon", KB_CPU_NEON, kb_kernels_neon},
+#endif
+};
+
+void kb_kernels_init(kb_kernels *table, uint32_t flags)
+{
+    for (size_t i = 0; i < KB_COUNT(tiers); i++)
+        if ((flags & tiers[i].needs) == tiers[i].needs) tiers[i].fill(table);
+}
+
+/* The name of the last tier that changes the slot: fills two tables side by side and compares. */
+kb_kernel kb_kernel_at(int32_t index)
+{
+#define SLOT_NAME(slot) #slot,
+    static const char *const names[] = {KB_KERNEL_SLOTS(SLOT_NAME)};
+    if (index < 0 || index >= (int32_t)KB_COUNT(names)) return (kb_kernel){NULL, NULL};
+    kb_kernel kernel = {names[index], "c"};
+    kb_kernels before, after;
+    uint32_t flags = kb_cpu_flags();
+    kb_kernels_c(&before);
+    after = before;
+    for (size_t i = 1; i < KB_COUNT(tiers); i++) {
+        if ((flags & tiers[i].needs) != tiers[i].needs) continue;
+        tiers[i].fill(&after);
+        int32_t slot = 0;
+#define SLOT_CHANGED(member)                                                                  \
+    if (slot++ == index && before.member != after.member) kernel.variant = tiers[i].name;
+        KB_KERNEL_SLOTS(SLOT_CHANGED)
+        before = after;
+    }
+    return kernel;
 }

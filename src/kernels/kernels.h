@@ -17,14 +17,36 @@ typedef struct kb_kernels {
     void (*boxes)(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch);
     /* SIFT histograms of n patches, n x 128, before normalisation. */
     void (*sift)(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch);
+    /* n such histograms (values below 2^24) to n x 128 bytes; root: RootSIFT. */
+    void (*sift_bytes)(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows);
     /* The signs of weights x values + bias for n rows of 128 bytes; rows lie bits / 8 apart. */
     void (*project)(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows);
 } kb_kernels;
 
-/* What a task must bring as `scratch`, aligned to KB_ALIGN. */
-#define KB_KERNEL_SCRATCH 65536
+/* Every slot, for code that goes through all of them. */
+#define KB_KERNEL_SLOTS(SLOT) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project)
 
-/* The kernels in use. */
-const kb_kernels *kb_kernels_active(void);
+/* What a task must bring as `scratch`, aligned to KB_ALIGN. */
+#define KB_KERNEL_SCRATCH (232 * 1024)
+
+/* ---- instruction sets ---- */
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#  define KB_X86
+#elif defined(__GNUC__) && defined(__aarch64__)
+#  define KB_AARCH64
+#endif
+
+enum { KB_CPU_SSE2 = 1, KB_CPU_SSSE3 = 2, KB_CPU_SSE41 = 4, KB_CPU_POPCNT = 8, KB_CPU_AVX2 = 16, KB_CPU_NEON = 32 };
+
+/* The features of this CPU that were not taken away. */
+uint32_t kb_cpu_flags(void);
+/* Fills the table: plain C, then every tier that the flags allow replaces what it does better. */
+void kb_kernels_init(kb_kernels *table, uint32_t flags);
+
+/* The tiers. */
+void kb_kernels_c(kb_kernels *table);
+void kb_kernels_sse4(kb_kernels *table);
+void kb_kernels_avx2(kb_kernels *table);
+void kb_kernels_neon(kb_kernels *table);
 
 #endif

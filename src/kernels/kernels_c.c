@@ -1,28 +1,36 @@
 /* The plain C kernels: the arithmetic of src/image and src/describe, patch by patch. */
 #include "describe/describe.h"
-#include "kernels/kernels_c.h"
+#include "kernels/kernels.h"
 
-void kb_cut_c(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches)
+static void cut_c(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches)
 {
     for (int32_t i = 0; i < n; i++) kb_sampling_cut(&samplings[i], levels, patches + (size_t)i * KB_PATCH_BYTES);
 }
 
-void kb_boxes_c(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch)
+static void boxes_c(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch)
 {
     (void)scratch;
     for (int32_t i = 0; i < n; i++)
         kb_boxes_describe(model, patches + (size_t)i * KB_PATCH_BYTES, rows + (size_t)i * (size_t)model->row_bytes);
 }
 
-void kb_sift_c(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch)
+static void sift_c(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch)
 {
     (void)scratch;
     for (int32_t i = 0; i < n; i++)
         kb_sift_histogram(patches + (size_t)i * KB_PATCH_BYTES, histograms + (size_t)i * KB_SIFT_VALUES);
 }
 
-void kb_project_c(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows)
+static void sift_bytes_c(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows)
+{
+    for (int32_t i = 0; i < n; i++)
+        kb_sift_bytes(histograms + (size_t)i * KB_SIFT_VALUES, root, rows + (size_t)i * KB_SIFT_VALUES);
+}
+
+static void project_c(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows)
 {
     for (int32_t i = 0; i < n; i++)
         kb_hashsift_project(model, values + (size_t)i * KB_SIFT_VALUES, rows + (size_t)i * (size_t)model->row_bytes);
 }
+
+void kb_kernels_c(kb_kernels *table) { *table = (kb_kernels){cut_c, boxes_c, sift_c, sift_bytes_c, project_c}; }

@@ -101,9 +101,9 @@ static int compare_boxes(const void *a, const void *b)
 {
     const kb_box *p = a, *q = b;
     if (p->channel != q->channel) return p->channel < q->channel ? -1 : 1;
+    if (p->radius != q->radius) return p->radius < q->radius ? -1 : 1;
     if (p->y != q->y) return p->y < q->y ? -1 : 1;
-    if (p->x != q->x) return p->x < q->x ? -1 : 1;
-    return p->radius < q->radius ? -1 : p->radius > q->radius;
+    return p->x < q->x ? -1 : p->x > q->x;
 }
 
 static uint16_t box_index(const kb_model *model, kb_box box)
@@ -140,6 +140,19 @@ static void prepare_boxes(kb_model *model)
     }
 }
 
+/* ---- projection ---- */
+
+static void pack_projection(kb_model *model)
+{
+    const kb_model_spec *spec = &model->spec;
+    int8_t *to = model->packed;
+    for (int32_t group = 0; group < spec->bits; group += 8) {
+        for (int32_t j = 0; j < KB_SIFT_VALUES; j += 4)
+            for (int32_t k = 7; k >= 0; k--, to += 4) memcpy(to, spec->weights + (group + k) * KB_SIFT_VALUES + j, 4);
+        for (int32_t k = 0; k < 8; k++) model->packed_bias[group + k] = spec->bias[group + 7 - k];
+    }
+}
+
 /* ---- creation ---- */
 
 static void *copy_of(const void *data, size_t bytes)
@@ -165,7 +178,9 @@ static bool copy_tables(kb_model *model, const kb_model_spec *given)
     if (spec->kind == KB_HASHSIFT) {
         spec->weights = copy_of(given->weights, bits * KB_SIFT_VALUES);
         spec->bias = copy_of(given->bias, bits * sizeof *given->bias);
-        return spec->weights && spec->bias;
+        model->packed = malloc(bits * KB_SIFT_VALUES);
+        model->packed_bias = malloc(bits * sizeof *model->packed_bias);
+        return spec->weights && spec->bias && model->packed && model->packed_bias;
     }
     return true;
 }
@@ -223,6 +238,7 @@ kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *
         return kb_fail(error, KB_E_MEMORY, "out of memory");
     }
     if (kb_kind_has_boxes(spec.kind)) prepare_boxes(model);
+    if (spec.kind == KB_HASHSIFT) pack_projection(model);
     bool binary = kb_kind_is_binary(spec.kind);
     model->row_bytes = binary ? spec.bits / 8 : KB_SIFT_VALUES;
     model->row_floats = binary ? 0 : KB_SIFT_VALUES;
@@ -239,6 +255,8 @@ void kb_model_free(kb_model *model)
     free((void *)(uintptr_t)model->spec.bias);
     free(model->boxes);
     free(model->bits);
+    free(model->packed);
+    free(model->packed_bias);
     free(model);
 }
 

@@ -19,10 +19,14 @@ struct kb_model {
     uint64_t id;
     int32_t row_bytes, row_floats;
     uint32_t planes;   /* bit c: channel c is used */
-    kb_box *boxes;     /* distinct ones, sorted by channel, then y, x, radius */
+    kb_box *boxes;     /* distinct ones, sorted by channel, then radius, y, x */
     int32_t box_count;
     int32_t channel_start[KB_PLANES + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
     kb_box_bit *bits;
+    /* The projection of HashSIFT as kernels like it: groups of 8 bits, of each 32 times 4 weights for every bit, the last bit of
+     * the group first; and the bias in the same order. */
+    int8_t *packed;
+    int32_t *packed_bias;
 };
 
 static inline bool kb_kind_has_boxes(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG; }

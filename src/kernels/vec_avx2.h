@@ -1,0 +1,176 @@
+/* kernels/vec.h for AVX2: 16 lanes. Operations that cross 128 bits are avoided; where two halves matter, lanes 0-7 are in
+ * the lower and 8-15 in the upper one. */
+#ifndef KB_VEC_AVX2_H
+#define KB_VEC_AVX2_H
+
+#include <immintrin.h>
+
+#define VEC_LANES 16
+#define VEC_TARGET __attribute__((target("avx2,popcnt")))
+#define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
+
+typedef __m256i vec;
+typedef struct vec_pair {
+    vec low, high;
+} vec_pair;
+
+VEC_INLINE vec v_load(const void *p) { return _mm256_load_si256((const __m256i *)p); }
+VEC_INLINE vec v_loadu(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+VEC_INLINE void v_store(void *p, vec a) { _mm256_store_si256((__m256i *)p, a); }
+VEC_INLINE void v_storeu(void *p, vec a) { _mm256_storeu_si256((__m256i *)p, a); }
+VEC_INLINE vec v_zero(void) { return _mm256_setzero_si256(); }
+VEC_INLINE vec v_set32(uint32_t v) { return _mm256_set1_epi32((int)v); }
+VEC_INLINE vec v_set(int v) { return _mm256_set1_epi16((short)v); }
+
+VEC_INLINE vec v_add(vec a, vec b) { return _mm256_add_epi16(a, b); }
+VEC_INLINE vec v_sub(vec a, vec b) { return _mm256_sub_epi16(a, b); }
+VEC_INLINE vec v_mul(vec a, vec b) { return _mm256_mullo_epi16(a, b); }
+VEC_INLINE vec v_add8(vec a, vec b) { return _mm256_add_epi8(a, b); }
+VEC_INLINE vec v_sub8(vec a, vec b) { return _mm256_sub_epi8(a, b); }
+VEC_INLINE vec v_add32(vec a, vec b) { return _mm256_add_epi32(a, b); }
+VEC_INLINE vec v_subs(vec a, vec b) { return _mm256_subs_epu16(a, b); }
+VEC_INLINE vec v_high(vec a, vec b) { return _mm256_mulhi_epu16(a, b); }
+VEC_INLINE vec v_high_s(vec a, vec b) { return _mm256_mulhi_epi16(a, b); }
+VEC_INLINE vec v_mul_q15(vec a, vec b) { return _mm256_mulhrs_epi16(a, b); }
+VEC_INLINE vec v_min(vec a, vec b) { return _mm256_min_epu16(a, b); }
+VEC_INLINE vec v_max(vec a, vec b) { return _mm256_max_epu16(a, b); }
+VEC_INLINE vec v_min8(vec a, vec b) { return _mm256_min_epu8(a, b); }
+VEC_INLINE vec v_max_s(vec a, vec b) { return _mm256_max_epi16(a, b); }
+VEC_INLINE vec v_min_s(vec a, vec b) { return _mm256_min_epi16(a, b); }
+VEC_INLINE vec v_abs(vec a) { return _mm256_abs_epi16(a); }
+VEC_INLINE vec v_and(vec a, vec b) { return _mm256_and_si256(a, b); }
+VEC_INLINE vec v_or(vec a, vec b) { return _mm256_or_si256(a, b); }
+VEC_INLINE vec v_andnot(vec a, vec b) { return _mm256_andnot_si256(a, b); }
+VEC_INLINE vec v_gt(vec a, vec b) { return _mm256_cmpgt_epi16(a, b); }
+#define v_shl(a, n) _mm256_slli_epi16(a, n)
+#define v_shr(a, n) _mm256_srli_epi16(a, n)
+#define v_sar(a, n) _mm256_srai_epi16(a, n)
+#define v_shr32(a, n) _mm256_srli_epi32(a, n)
+
+VEC_INLINE vec v_pack8(vec a, vec b) { return _mm256_packus_epi16(a, b); }
+VEC_INLINE vec v_unpack8_first(vec a) { return _mm256_unpacklo_epi8(a, _mm256_setzero_si256()); }
+VEC_INLINE vec v_unpack8_second(vec a) { return _mm256_unpackhi_epi8(a, _mm256_setzero_si256()); }
+
+VEC_INLINE vec_pair v_pair(vec a, vec b) { return (vec_pair){_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)}; }
+VEC_INLINE vec v_narrow_shr6(vec_pair a) { return _mm256_packus_epi32(v_shr32(a.low, 6), v_shr32(a.high, 6)); }
+VEC_INLINE void v_madd(vec_pair *sum, vec_pair a, const int16_t w[2])
+{
+    int both;
+    memcpy(&both, w, sizeof both);
+    sum->low = v_add32(sum->low, _mm256_madd_epi16(a.low, _mm256_set1_epi32(both)));
+    sum->high = v_add32(sum->high, _mm256_madd_epi16(a.high, _mm256_set1_epi32(both)));
+}
+
+VEC_INLINE void v_load_rows(const uint8_t *const rows[VEC_LANES], size_t offset, vec out[8])
+{
+    for (int k = 0; k < 8; k++) {
+        __m128i low = _mm_loadu_si128((const __m128i *)(const void *)(rows[k] + offset));
+        out[k] = _mm256_inserti128_si256(_mm256_castsi128_si256(low),
+                                         _mm_loadu_si128((const __m128i *)(const void *)(rows[k + 8] + offset)), 1);
+    }
+}
+
+VEC_INLINE void v_store_rows(const vec in[8], uint8_t *const rows[VEC_LANES], size_t offset)
+{
+    for (int k = 0; k < 8; k++) {
+        _mm_storeu_si128((__m128i *)(void *)(rows[k] + offset), _mm256_castsi256_si128(in[k]));
+        _mm_storeu_si128((__m128i *)(void *)(rows[k + 8] + offset), _mm256_extracti128_si256(in[k], 1));
+    }
+}
+
+/* Four 32-bit values of each row. */
+VEC_INLINE void v_store_rows32(const vec_pair in[4], uint32_t *const rows[VEC_LANES], size_t offset)
+{
+    for (int half = 0; half < 2; half++) {
+        vec r[4], a[4];
+        for (int i = 0; i < 4; i++) r[i] = half ? in[i].high : in[i].low;
+        for (int i = 0; i < 2; i++) {
+            a[i] = _mm256_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
+            a[i + 2] = _mm256_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
+        }
+        for (int i = 0; i < 4; i++) {
+            vec four = i & 1 ? _mm256_unpackhi_epi64(a[i & 2], a[(i & 2) + 1]) : _mm256_unpacklo_epi64(a[i & 2], a[(i & 2) + 1]);
+            _mm_storeu_si128((__m128i *)(void *)(rows[4 * half + i] + offset), _mm256_castsi256_si128(four));
+            _mm_storeu_si128((__m128i *)(void *)(rows[4 * half + i + 8] + offset), _mm256_extracti128_si256(four, 1));
+        }
+    }
+}
+
+VEC_INLINE void v_transpose8(vec r[8])
+{
+    vec a[8], b[8];
+    for (int i = 0; i < 4; i++) {
+        a[2 * i] = _mm256_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
+        a[2 * i + 1] = _mm256_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
+    }
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            b[4 * i + 2 * k] = _mm256_unpacklo_epi32(a[4 * i + k], a[4 * i + k + 2]);
+            b[4 * i + 2 * k + 1] = _mm256_unpackhi_epi32(a[4 * i + k], a[4 * i + k + 2]);
+        }
+    for (int i = 0; i < 4; i++) {
+        r[2 * i] = _mm256_unpacklo_epi64(b[i], b[i + 4]);
+        r[2 * i + 1] = _mm256_unpackhi_epi64(b[i], b[i + 4]);
+    }
+}
+
+/* ---- for cutting patches ---- */
+
+typedef struct vec_window {
+    vec two_rows[4];
+} vec_window;
+
+/* `rows` rows of 8 bytes: 6 or 8 of them, a constant. */
+VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
+{
+    vec_window w;
+    for (int i = 0; 2 * i < rows; i++, p += 2 * stride) {
+        long long even, odd;
+        memcpy(&even, p, 8);
+        memcpy(&odd, p + stride, 8);
+        w.two_rows[i] = _mm256_blend_epi32(_mm256_set1_epi64x(even), _mm256_set1_epi64x(odd), 0xcc);
+    }
+    return w;
+}
+
+/* The bytes at 8 row + column. */
+VEC_INLINE vec v_window_at(const vec_window *w, vec index, int rows)
+{
+    vec a = _mm256_shuffle_epi8(w->two_rows[0], index), b = _mm256_shuffle_epi8(w->two_rows[1], index);
+    vec c = _mm256_shuffle_epi8(w->two_rows[2], index), bit4 = v_shl(index, 3), bit5 = v_shl(index, 2);
+    if (rows == 8) c = _mm256_blendv_epi8(c, _mm256_shuffle_epi8(w->two_rows[3], index), bit4);
+    return _mm256_blendv_epi8(_mm256_blendv_epi8(a, b, bit4), c, bit5);
+}
+
+/* first byte x first weight + second byte x second weight; weights up to 64. */
+VEC_INLINE vec v_dot8(vec bytes, vec weights) { return _mm256_maddubs_epi16(bytes, weights); }
+
+/* Four tiles of 4x4 samples side by side, a lane a sample, to rows of 32 bytes. */
+VEC_INLINE void v_store_tiles(const vec tile[4], uint8_t *to)
+{
+    vec ab = _mm256_shuffle_epi32(_mm256_packus_epi16(tile[0], tile[1]), 0xd8);
+    vec cd = _mm256_shuffle_epi32(_mm256_packus_epi16(tile[2], tile[3]), 0xd8);
+    vec even = _mm256_unpacklo_epi64(ab, cd), odd = _mm256_unpackhi_epi64(ab, cd);
+    _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(even));
+    _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm256_castsi256_si128(odd));
+    _mm_storeu_si128((__m128i *)(void *)(to + 64), _mm256_extracti128_si256(even, 1));
+    _mm_storeu_si128((__m128i *)(void *)(to + 96), _mm256_extracti128_si256(odd, 1));
+}
+
+/* ---- for the projection ---- */
+
+typedef vec vec_eight; /* 8 sums of 32 bits */
+
+VEC_INLINE vec_eight v_eight_load(const int32_t *p) { return v_loadu(p); }
+/* Adds the products of 4 bytes (up to 128, the same in every lane) with 4 weights for each of the 8 sums. */
+VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
+{
+    *sums = v_add32(*sums, _mm256_madd_epi16(_mm256_maddubs_epi16(four, v_loadu(weights)), v_set(1)));
+}
+/* A bit for each sum, 1 when it is above 0; that of the last sum is the highest. */
+VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
+{
+    return (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(*sums, v_zero())));
+}
+
+#endif
