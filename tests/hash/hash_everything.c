@@ -134,6 +134,18 @@ static void add_floats(hash *h, const float *values, size_t n)
     }
 }
 
+static void add_keypoints(hash *h, const kb_keypoint *keypoints, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        add_floats(h, &keypoints[i].x, 1);
+        add_floats(h, &keypoints[i].y, 1);
+        add_floats(h, &keypoints[i].size, 1);
+        add_floats(h, &keypoints[i].angle, 1);
+        add_floats(h, &keypoints[i].response, 1);
+        add_u64(h, (uint32_t)keypoints[i].octave);
+    }
+}
+
 /* The file of the model, its rows from both images and from patches, and its floats if it has any. */
 static void add_model(hash *h, scene *s, const kb_model *model)
 {
@@ -235,6 +247,98 @@ static void section_builtin(hash *h, scene *s)
     }
 }
 
+static void section_detect(hash *h, scene *s)
+{
+    static const kb_selection selections[] = {KB_SELECT_BEST, KB_SELECT_GRID, KB_SELECT_SPREAD};
+    static kb_keypoint found[KEYPOINTS];
+    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
+        for (size_t i = 0; i < KB_COUNT(selections); i++) {
+            kb_detect_options options;
+            KB_INIT(options);
+            options.detector = (kb_detector)d;
+            options.selection = selections[i];
+            options.parallel = kb_pool_parallel(s->pool);
+            size_t count;
+            must(kb_detect(&s->image, &options, NULL, found, KEYPOINTS, &count), "detect");
+            add_u64(h, count);
+            add_keypoints(h, found, count);
+        }
+    }
+    memcpy(found, s->keypoints, sizeof found);
+    must(kb_orient(&s->image, found, KEYPOINTS), "orient");
+    add_keypoints(h, found, KEYPOINTS);
+}
+
+static void add_matches(hash *h, const kb_match *matches, size_t count)
+{
+    add_u64(h, count);
+    for (size_t i = 0; i < count; i++) {
+        add_u64(h, (uint64_t)matches[i].a);
+        add_u64(h, (uint64_t)matches[i].b);
+        add_floats(h, &matches[i].distance, 1);
+        add_floats(h, &matches[i].second, 1);
+    }
+}
+
+/* Rows of few different values, so that ties are common; the first half against the second. */
+static void section_match(hash *h, scene *s)
+{
+    enum { HALF = KEYPOINTS / 2 };
+    static kb_match matches[HALF];
+    uint64_t seed = 30;
+    for (size_t i = 0; i < KB_COUNT(s->rows); i++) s->rows[i] = (uint8_t)(kb_random_next(&seed) >> 60);
+    for (size_t i = 0; i < KB_COUNT(s->floats); i++) s->floats[i] = (float)kb_random_below(&seed, 1000) / 1024.0f;
+    for (int32_t one_way = 0; one_way < 2; one_way++) {
+        kb_match_options options;
+        KB_INIT(options);
+        options.one_way = one_way;
+        options.max_ratio = one_way ? 0.98f : 0;
+        options.parallel = kb_pool_parallel(s->pool);
+        size_t count;
+        for (size_t bytes = 1; bytes <= KB_SIFT_VALUES; bytes = 2 * bytes + 1) {
+            must(kb_match_hamming(s->rows, HALF, s->rows + HALF * bytes, HALF, bytes, &options, NULL, matches, &count),
+                 "match");
+            add_matches(h, matches, count);
+        }
+        must(kb_match_float(s->floats, HALF, s->floats + HALF * KB_SIFT_VALUES, HALF, KB_SIFT_VALUES, &options, NULL,
+                            matches, &count), "match floats");
+        add_matches(h, matches, count);
+    }
+}
+
+/* Two thirds of the pairs follow a homography but for noise, the others nothing. */
+static void section_fit(hash *h, scene *s)
+{
+    static const double truth[9] = {0.9, 0.2, 15, -0.15, 1.1, -8, 2e-4, -1e-4, 1};
+    static kb_pair pairs[KEYPOINTS];
+    uint64_t seed = 40;
+    for (int i = 0; i < KEYPOINTS; i++) {
+        kb_pair *p = &pairs[i];
+        p->x1 = kb_random_below(&seed, WIDTH * 64) / 64.0;
+        p->y1 = kb_random_below(&seed, HEIGHT * 64) / 64.0;
+        kb_homography_apply(truth, p->x1, p->y1, &p->x2, &p->y2);
+        double noise = i % 3 ? 1 : 100;
+        p->x2 += noise * (kb_random_below(&seed, 201) / 100.0 - 1);
+        p->y2 += noise * (kb_random_below(&seed, 201) / 100.0 - 1);
+    }
+    for (int g = KB_HOMOGRAPHY; g <= KB_FUNDAMENTAL; g++) {
+        for (int32_t plain = 0; plain < 2; plain++) {
+            kb_fit_options options;
+            kb_fit_report report;
+            KB_INIT(options);
+            options.geometry = (kb_geometry)g;
+            options.plain_ransac = plain;
+            options.max_iterations = 500;
+            must(kb_fit(pairs, KEYPOINTS, &options, NULL, s->flags, &report), "fit");
+            for (int i = 0; i < 9; i++) add_double(h, report.model[i]);
+            add_double(h, report.rms);
+            add_u64(h, (uint64_t)report.inliers);
+            add_u64(h, (uint64_t)report.iterations);
+            add_bytes(h, s->flags, KEYPOINTS);
+        }
+    }
+}
+
 int main(void)
 {
     static const struct {
@@ -246,6 +350,9 @@ int main(void)
         {"boxes", section_boxes},
         {"hashsift", section_hashsift},
         {"built-in models", section_builtin},
+        {"detecting", section_detect},
+        {"matching", section_match},
+        {"fitting", section_fit},
     };
     static const hash start = {0xcbf29ce484222325u};
     static scene s;
