@@ -20,9 +20,16 @@
 #  define CLI_EVAL_VERBS(VERB)
 #endif
 
+#ifdef KB_HAVE_LEARN
+#  define CLI_LEARN_VERBS(VERB) VERB(patches, "make, show and look into sets of patches for learning")
+#else
+#  define CLI_LEARN_VERBS(VERB)
+#endif
+
 /* In the order in which the usage shows them. */
 #define CLI_VERBS(VERB)                                                              \
     VERB(describe, "turn keypoints of images, or ready patches, into descriptors")   \
+    CLI_LEARN_VERBS(VERB)                                                            \
     CLI_EVAL_VERBS(VERB)                                                             \
     VERB(model, "import, show, export and list models")                              \
     VERB(info, "version, instruction sets, kernels and built-in models")

@@ -1,0 +1,306 @@
+/* One photograph becomes points and patches: views, keypoints, association, choice, cutting. */
+#include "learn/synth.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/random.h"
+
+const kb_light_range kb_light_range_default = {
+    .blur = 2.5, .gain = 0.3, .gamma = 0.3, .offset = 12, .shading = 0.3, .noise = 10, .jpeg = 8};
+
+static const kb_detector detectors[] = {KB_DETECTOR_ORB, KB_DETECTOR_SIFT};
+#define DETECTORS 2
+
+/* A keypoint that was given to a point. */
+typedef struct observation {
+    uint32_t point, view, detector;
+    kb_keypoint keypoint;
+    kb_place place;
+} observation;
+
+typedef struct scene {
+    const kb_image *photo;
+    const kb_synth_options *options;
+    kb_view views[KB_SYNTH_MAX_VIEWS];
+    uint8_t *pixels[KB_SYNTH_MAX_VIEWS];
+    uint8_t *mask;
+    kb_workspace *workspace;
+    kb_keypoint *keypoints; /* of one view */
+    observation *seen;
+    size_t seen_count, seen_room;
+} scene;
+
+void kb_synth_defaults(kb_synth_options *options)
+{
+    *options = (kb_synth_options){.views = 5, .detectors = 3, .keypoints = 2000, .max_points = 400, .supports = 1,
+                                  .support = {1}, .geometry = kb_view_range_default, .light = kb_light_range_default,
+                                  .tolerance = kb_tolerance_default};
+}
+
+static kb_image image_of(const scene *s, int32_t view, const uint8_t *pixels)
+{
+    return (kb_image){pixels, s->views[view].width, s->views[view].height, s->views[view].width, KB_GRAY8, 0};
+}
+
+/* ------------------------------------------------------------------------------------------------------------- views */
+
+/* Lens, light, sensor, codec, in the order in which a picture meets them. */
+static bool change_light(const kb_light_range *range, uint8_t *pixels, int32_t width, int32_t height, uint64_t *state,
+                         io_error *error)
+{
+    uint64_t chosen = kb_random_next(state);
+    size_t count = (size_t)width * (size_t)height;
+    double sigma = kb_random_between(state, 0.3, range->blur), noise = kb_random_between(state, 1, range->noise);
+    double most = range->shading;
+    kb_shading shading = {kb_random_between(state, -most, most), kb_random_between(state, -most, most),
+                          kb_random_between(state, -most, most / 2)};
+    kb_tone tone = {kb_exp(range->gain * kb_random_normal(state)), range->offset * kb_random_normal(state),
+                    kb_exp(range->gamma * kb_random_normal(state))};
+    int quality = range->jpeg + (int)kb_random_below(state, (uint32_t)(96 - kb_min_i(range->jpeg, 95)));
+    uint8_t table[256];
+    if ((chosen & 3) == 0 && range->blur > 0) kb_blur(pixels, width, height, sigma);
+    if ((chosen & 12) == 0 && most > 0) kb_shade(pixels, width, height, &shading);
+    if (chosen & 48) {
+        kb_tone_table(&tone, table);
+        for (size_t i = 0; i < count; i++) pixels[i] = table[pixels[i]];
+    }
+    if ((chosen & 64) && range->noise > 0) kb_noise(pixels, count, noise, state);
+    return !((chosen & 128) && range->jpeg > 0) || kb_jpeg_round_trip(pixels, width, height, quality, error);
+}
+
+static void copy_photo(const kb_image *photo, uint8_t *pixels)
+{
+    for (int32_t y = 0; y < photo->height; y++) {
+        memcpy(pixels + (size_t)y * (size_t)photo->width, (const uint8_t *)photo->data + y * photo->stride, (size_t)photo->width);
+    }
+}
+
+/* Makes view v and leaves its mask in s->mask. */
+static bool make_view(scene *s, int32_t v, uint64_t *state, io_error *error)
+{
+    kb_view *view = &s->views[v];
+    if (v == 0) kb_view_identity(s->photo->width, s->photo->height, view);
+    else kb_view_draw(&s->options->geometry, s->photo->width, s->photo->height, state, view);
+    size_t count = (size_t)view->width * (size_t)view->height;
+    s->pixels[v] = io_alloc(count, 1);
+    s->mask = io_grow(s->mask, count, 1);
+    if (v == 0) {
+        copy_photo(s->photo, s->pixels[v]);
+        memset(s->mask, 255, count);
+        return true;
+    }
+    kb_view_render(view, s->photo, s->pixels[v], s->mask);
+    return change_light(&s->options->light, s->pixels[v], view->width, view->height, state, error);
+}
+
+/* --------------------------------------------------------------------------------------------------------- keypoints */
+
+static bool detect(scene *s, int32_t view, kb_detector detector, size_t *count, io_error *error)
+{
+    kb_image image = image_of(s, view, s->pixels[view]), mask = image_of(s, view, s->mask);
+    kb_detect_options options;
+    KB_INIT(options);
+    options.detector = detector;
+    options.max_keypoints = s->options->keypoints;
+    options.mask = &mask;
+    kb_status status = kb_detect(&image, &options, s->workspace, s->keypoints, (size_t)s->options->keypoints, count);
+    return status == KB_OK || io_fail(error, "detecting failed: %s", kb_status_string(status));
+}
+
+static void observe(scene *s, uint32_t point, int32_t view, uint32_t detector, const kb_keypoint *keypoint, kb_place place)
+{
+    if (s->seen_count == s->seen_room) {
+        s->seen_room = s->seen_room ? 2 * s->seen_room : 16384;
+        s->seen = io_grow(s->seen, s->seen_room, sizeof *s->seen);
+    }
+    s->seen[s->seen_count++] = (observation){point, (uint32_t)view, detector, *keypoint, place};
+}
+
+/* The keypoints of one detector in one view join the tracks. Points of different detectors are different. */
+static bool add_keypoints(scene *s, int32_t view, uint32_t detector, kb_tracks *tracks, io_error *error)
+{
+    size_t found, kept = 0;
+    double width_scale = kb_detector_scale(detectors[detector]);
+    if (!detect(s, view, detectors[detector], &found, error)) return false;
+    kb_place *places = io_alloc(found, sizeof *places);
+    uint32_t *points = io_alloc(found, sizeof *points);
+    for (size_t i = 0; i < found; i++) {
+        const kb_keypoint *k = &s->keypoints[i];
+        if (!kb_view_sees(&s->views[view], s->photo, k->x, k->y, 0.5 * width_scale * k->size)) continue;
+        places[kept] = kb_place_through(s->views[view].to_photo, k, width_scale);
+        s->keypoints[kept++] = *k;
+    }
+    kb_tracks_add(tracks, places, kept, points);
+    for (size_t i = 0; i < kept; i++) {
+        observe(s, points[i] * DETECTORS + detector, view, detector, &s->keypoints[i], places[i]);
+    }
+    free(places);
+    free(points);
+    return true;
+}
+
+/* All views, all keypoints. A view's mask is needed only while it is looked at. */
+static bool look(scene *s, uint64_t seed, io_error *error)
+{
+    const kb_synth_options *o = s->options;
+    kb_tracks *tracks[DETECTORS];
+    bool ok = true;
+    for (uint32_t d = 0; d < DETECTORS; d++) tracks[d] = kb_tracks_create(&o->tolerance, s->photo->width, s->photo->height);
+    for (int32_t v = 0; v < o->views && ok; v++) {
+        uint64_t state = kb_random_fork(seed, (uint64_t)v);
+        ok = make_view(s, v, &state, error);
+        for (uint32_t d = 0; d < DETECTORS && ok; d++) {
+            if (o->detectors >> d & 1) ok = add_keypoints(s, v, d, tracks[d], error);
+        }
+    }
+    for (uint32_t d = 0; d < DETECTORS; d++) kb_tracks_free(tracks[d]);
+    return ok;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ choice */
+
+static int compare_observations(const void *left, const void *right)
+{
+    const observation *a = left, *b = right;
+    if (a->point != b->point) return a->point < b->point ? -1 : 1;
+    return a->view < b->view ? -1 : a->view > b->view;
+}
+
+/* Where points with two observations or more begin in the sorted list, in random order. Returns how many. */
+static size_t repeated_points(const scene *s, uint64_t seed, uint32_t *start)
+{
+    size_t count = 0;
+    uint64_t state = seed;
+    for (size_t i = 0; i + 1 < s->seen_count; i++) {
+        bool first = i == 0 || s->seen[i - 1].point != s->seen[i].point;
+        if (first && s->seen[i + 1].point == s->seen[i].point) start[count++] = (uint32_t)i;
+    }
+    for (size_t i = 0; i + 1 < count; i++) {
+        size_t j = i + kb_random_below(&state, (uint32_t)(count - i));
+        uint32_t swap = start[i];
+        start[i] = start[j];
+        start[j] = swap;
+    }
+    return count;
+}
+
+/* wanted[i] becomes 1 for the first observation of every point that is taken. */
+static void take_points(const scene *s, uint64_t seed, uint8_t *wanted)
+{
+    uint32_t *start = io_alloc(s->seen_count, sizeof *start);
+    size_t count = repeated_points(s, seed, start);
+    kb_crowd *crowd = kb_crowd_create(s->photo->width, s->photo->height);
+    bool both = (s->options->detectors & 3) == 3;
+    int32_t room[DETECTORS];
+    for (int d = 0; d < DETECTORS; d++) room[d] = both ? s->options->max_points / 2 : s->options->max_points;
+    for (size_t i = 0; i < count; i++) {
+        const observation *first = &s->seen[start[i]];
+        if (room[first->detector] == 0 || kb_crowd_has(crowd, &first->place, &kb_tolerance_copy)) continue;
+        kb_crowd_take(crowd, &first->place);
+        room[first->detector]--;
+        wanted[start[i]] = 1;
+    }
+    kb_crowd_free(crowd);
+    free(start);
+}
+
+/* Throws away all observations but those of the points that are taken, which are renumbered from 0. Returns their number. */
+static size_t choose_points(scene *s, uint64_t seed)
+{
+    qsort(s->seen, s->seen_count, sizeof *s->seen, compare_observations);
+    uint8_t *wanted = io_alloc(s->seen_count, 1);
+    take_points(s, seed, wanted);
+    size_t kept = 0, points = 0;
+    uint32_t last = UINT32_MAX;
+    bool keep = false;
+    for (size_t i = 0; i < s->seen_count; i++) {
+        observation o = s->seen[i];
+        if (o.point != last) points += keep = wanted[i];
+        last = o.point;
+        if (!keep) continue;
+        o.point = (uint32_t)points - 1;
+        s->seen[kept++] = o;
+    }
+    s->seen_count = kept;
+    free(wanted);
+    return points;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- cutting */
+
+/* Cuts what one detector saw in one view, at every support, and puts it where it belongs. */
+static bool cut_view(const scene *s, int32_t view, uint32_t detector, kb_synth_patches *out, io_error *error)
+{
+    const size_t area = KB_PATCH_SIDE * KB_PATCH_SIDE;
+    kb_image image = image_of(s, view, s->pixels[view]);
+    kb_keypoint *keypoints = io_alloc(s->seen_count, sizeof *keypoints);
+    size_t *where = io_alloc(s->seen_count, sizeof *where), n = 0;
+    kb_status status = KB_OK;
+    for (size_t i = 0; i < s->seen_count; i++) {
+        if (s->seen[i].view != (uint32_t)view || s->seen[i].detector != detector) continue;
+        keypoints[n] = s->seen[i].keypoint;
+        where[n++] = i;
+    }
+    uint8_t *patches = io_alloc(n, area);
+    for (int32_t k = 0; k < s->options->supports && status == KB_OK; k++) {
+        float width_scale = kb_detector_scale(detectors[detector]) * s->options->support[k];
+        status = kb_sample_patches(&image, keypoints, n, width_scale, NULL, s->workspace, patches, NULL);
+        for (size_t i = 0; i < n; i++) memcpy(out->pixels[k] + where[i] * area, patches + i * area, area);
+    }
+    free(keypoints);
+    free(where);
+    free(patches);
+    return status == KB_OK || io_fail(error, "cutting patches failed: %s", kb_status_string(status));
+}
+
+static bool cut(const scene *s, kb_synth_patches *out, io_error *error)
+{
+    out->patches = s->seen_count;
+    out->point = io_alloc(s->seen_count, sizeof *out->point);
+    out->view = io_alloc(s->seen_count, sizeof *out->view);
+    for (int32_t k = 0; k < s->options->supports; k++) out->pixels[k] = io_alloc(s->seen_count, KB_PATCH_SIDE * KB_PATCH_SIDE);
+    for (size_t i = 0; i < s->seen_count; i++) {
+        out->point[i] = s->seen[i].point;
+        out->view[i] = s->seen[i].view;
+    }
+    for (int32_t v = 0; v < s->options->views; v++) {
+        for (uint32_t d = 0; d < DETECTORS; d++) {
+            if (!cut_view(s, v, d, out, error)) return false;
+        }
+    }
+    return true;
+}
+
+bool kb_synth_image(const kb_image *photo, const kb_synth_options *options, uint64_t seed, kb_synth_patches *out,
+                    io_error *error)
+{
+    scene *s = io_alloc(1, sizeof *s);
+    s->photo = photo;
+    s->options = options;
+    s->keypoints = io_alloc((size_t)options->keypoints, sizeof *s->keypoints);
+    *out = (kb_synth_patches){0};
+    kb_status status = kb_workspace_create(&s->workspace);
+    bool ok = status == KB_OK || io_fail(error, "%s", kb_status_string(status));
+    ok = ok && look(s, seed, error);
+    if (ok) {
+        out->points = choose_points(s, kb_random_fork(seed, KB_SYNTH_MAX_VIEWS));
+        ok = cut(s, out, error);
+    }
+    if (!ok) kb_synth_patches_free(out);
+    kb_workspace_free(s->workspace);
+    for (int32_t v = 0; v < KB_SYNTH_MAX_VIEWS; v++) free(s->pixels[v]);
+    free(s->mask);
+    free(s->keypoints);
+    free(s->seen);
+    free(s);
+    return ok;
+}
+
+void kb_synth_patches_free(kb_synth_patches *patches)
+{
+    free(patches->point);
+    free(patches->view);
+    for (int32_t k = 0; k < KB_SYNTH_MAX_SUPPORTS; k++) free(patches->pixels[k]);
+    *patches = (kb_synth_patches){0};
+}
