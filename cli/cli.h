@@ -15,7 +15,9 @@
 
 /* Verbs of parts that a build may leave out. */
 #ifdef KB_HAVE_EVAL
-#  define CLI_EVAL_VERBS(VERB) VERB(eval, "measure descriptors by the benchmarks of the field")
+#  define CLI_EVAL_VERBS(VERB)                                               \
+      VERB(eval, "measure descriptors by the benchmarks of the field")       \
+      VERB(export, "keypoints and matches as a database of COLMAP")
 #else
 #  define CLI_EVAL_VERBS(VERB)
 #endif

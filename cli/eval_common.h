@@ -84,7 +84,8 @@ const char *eval_percent(char buffer[16], double value);
 #define EVAL_BENCHMARKS(BENCHMARK)                                                 \
     BENCHMARK(oxford, "mAP, precision and homographies between images of a plane") \
     BENCHMARK(hpatches, "verification, matching and retrieval on HPatches' patches") \
-    BENCHMARK(brown, "false positive rate at 95 % recall on Brown's patches")
+    BENCHMARK(brown, "false positive rate at 95 % recall on Brown's patches")       \
+    BENCHMARK(sfm, "reconstruction with COLMAP: points, observations, track length")
 
 #define EVAL_DECLARE(name, summary)          \
     extern const char eval_##name##_help[];  \

@@ -99,7 +99,7 @@ endif()
 # --------------------------------------------------------------------------------------------------- the program
 # The verbs that belong to the benchmarks and the trainer come and go with them (KB_HAVE_EVAL, KB_HAVE_LEARN).
 if(NOT TARGET keybits-eval)
-    list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?eval[_.]")
+    list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?(eval|export)[_.]")
 endif()
 if(NOT TARGET keybits-learn)
     list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?(train|patches)[_.]")

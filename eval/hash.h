@@ -2,9 +2,9 @@
 #ifndef EVAL_HASH_H
 #define EVAL_HASH_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
+
+#include "io/file.h"
 
 #define EV_HASH_START 0xcbf29ce484222325u
 
@@ -16,5 +16,15 @@ static inline uint64_t ev_hash(uint64_t hash, const void *data, size_t size)
 }
 
 static inline uint64_t ev_hash_string(uint64_t hash, const char *text) { return ev_hash(hash, text, strlen(text) + 1); }
+
+/* The bytes of a file. */
+static inline bool ev_hash_file(uint64_t *hash, const char *path, io_error *error)
+{
+    io_bytes bytes;
+    if (!io_file_read(path, &bytes, error)) return false;
+    *hash = ev_hash(*hash, bytes.data, bytes.size);
+    io_bytes_free(&bytes);
+    return true;
+}
 
 #endif

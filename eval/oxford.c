@@ -327,16 +327,7 @@ static bool score_method(scene_work *work, ev_method *method, io_error *error)
 
 /* ----------------------------------------------------------------------------------------------------------- cache */
 
-/* Hashes of what every pair of the scene is made of: files and options. */
-static bool hash_file(uint64_t *hash, const char *path, io_error *error)
-{
-    io_bytes bytes;
-    if (!io_file_read(path, &bytes, error)) return false;
-    *hash = ev_hash(*hash, bytes.data, bytes.size);
-    io_bytes_free(&bytes);
-    return true;
-}
-
+/* Hashes of the files that the images of the scene and their keypoints are in. */
 static bool hash_views(const scene_work *work, uint64_t *hashes, io_error *error)
 {
     const ev_keypoint_source *source = &work->options->keypoints;
@@ -345,7 +336,7 @@ static bool hash_views(const scene_work *work, uint64_t *hashes, io_error *error
         const char *path = work->scene->images.items[i];
         char *csv = source->folder ? ev_keypoint_path(source, work->scene->name, path) : NULL;
         hashes[i] = EV_HASH_START;
-        good = hash_file(&hashes[i], path, error) && (!csv || hash_file(&hashes[i], csv, error));
+        good = ev_hash_file(&hashes[i], path, error) && (!csv || ev_hash_file(&hashes[i], csv, error));
         free(csv);
     }
     return good;

@@ -1,0 +1,143 @@
+/* keybits eval sfm: options in, ETH's table or JSON out; the protocol is eval/sfm.h. */
+#include <stdlib.h>
+
+#include "eval/sfm.h"
+#include "export_colmap.h"
+
+const char eval_sfm_help[] =
+    "usage: keybits eval sfm IMAGES [options]\n"
+    "Reconstructs the folder IMAGES with COLMAP from our keypoints and matches, for every descriptor, and prints what\n"
+    "the ETH benchmark counts: registered images, sparse points, observations, track length, reprojection error.\n"
+    "COLMAP 3.8 must be installed (Debian: apt-get install colmap); it runs without a display.\n"
+    "\n"
+    EVAL_METHOD_HELP
+    "\n"
+    EVAL_KEYPOINT_HELP
+    "                     (here the default is sift with 8192 keypoints)\n"
+    "\n"
+    EXPORT_HELP
+    "\n"
+    "Other options\n"
+    "  --colmap PROGRAM   another colmap than the one on the path\n"
+    "  --work DIR         work there and keep databases, models and logs (default: a temporary folder)\n"
+    "  --cache DIR        keep results there, so that an interrupted run goes on\n"
+    "\n"
+    CLI_COMMON_HELP;
+
+enum { OPTION_COLMAP = EXPORT_OPTION_OWN, OPTION_WORK };
+
+static const struct option longs[] = {
+    EVAL_METHOD_OPTIONS,
+    EVAL_KEYPOINT_OPTIONS,
+    EXPORT_OPTIONS,
+    {"cache", required_argument, NULL, EVAL_OPTION_CACHE},
+    {"colmap", required_argument, NULL, OPTION_COLMAP},
+    {"work", required_argument, NULL, OPTION_WORK},
+    CLI_COMMON_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+/* ---- output ---- */
+
+static void json_result(io_json *json, const char *model, const ev_sfm_options *options, const ev_sfm_result *r)
+{
+    io_json_object(json, NULL);
+    io_json_string(json, "benchmark", "sfm");
+    io_json_string(json, "model", model);
+    io_json_string(json, "keypoints", ev_keypoint_source_name(&options->export.keypoints));
+    io_json_number(json, "ratio", options->export.max_ratio);
+    io_json_number(json, "images", r->images);
+    io_json_number(json, "registered", r->registered);
+    io_json_number(json, "points", r->points);
+    io_json_number(json, "observations", r->observations);
+    io_json_number(json, "track_length", r->track_length);
+    io_json_number(json, "reprojection_px", r->reprojection_px);
+    io_json_number(json, "matches", r->matches);
+    io_json_number(json, "verified_pairs", r->verified_pairs);
+    io_json_number(json, "verified_matches", r->verified_matches);
+    io_json_number(json, "colmap_seconds", r->seconds);
+    io_json_end(json);
+}
+
+static void print_json(const eval_methods *methods, const ev_sfm_options *options, const ev_sfm_result *results)
+{
+    io_json json;
+    io_json_begin(&json, stdout);
+    if (methods->count > 1) io_json_array(&json, NULL);
+    for (size_t m = 0; m < methods->count; m++) json_result(&json, methods->items[m].name, options, &results[m]);
+    if (methods->count > 1) io_json_end(&json);
+}
+
+static void print_table(const eval_methods *methods, const ev_sfm_result *results)
+{
+    printf("%-28s %10s %8s %12s %7s %9s %8s %9s\n", "", "registered", "points", "observations", "track", "repr.(px)", "pairs",
+           "inliers");
+    for (size_t m = 0; m < methods->count; m++) {
+        const ev_sfm_result *r = &results[m];
+        printf("%-28s %6.0f/%-3.0f %8.0f %12.0f %7.3f %9.3f %8.0f %9.0f\n", methods->items[m].name, r->registered, r->images,
+               r->points, r->observations, r->track_length, r->reprojection_px, r->verified_pairs, r->verified_matches);
+    }
+}
+
+/* ---- the run ---- */
+
+static int evaluate(const cli_common *common, const eval_options *eval, const ev_sfm_options *options)
+{
+    io_error error;
+    io_names images = {NULL, 0};
+    eval_methods methods;
+    char *folder = (char *)options->folder;
+    if (!io_names_images(&images, 1, &folder, &error)) return cli_error("%s", error.text);
+    if (!eval_methods_open(&methods, eval->models, eval->support, &eval->descriptors)) {
+        io_names_free(&images);
+        return CLI_FAILED;
+    }
+    ev_sfm_result *results = io_alloc(methods.count, sizeof *results);
+    int code = CLI_DONE;
+    for (size_t m = 0; m < methods.count && code == CLI_DONE; m++)
+        if (!ev_sfm_run(&images, &methods.items[m], options, &results[m], &error)) code = cli_error("%s", error.text);
+    if (code == CLI_DONE && common->json) print_json(&methods, options, results);
+    else if (code == CLI_DONE) print_table(&methods, results);
+    free(results);
+    eval_methods_free(&methods);
+    io_names_free(&images);
+    return code;
+}
+
+static int run(cli_common *common, eval_options *eval, export_options *own, ev_sfm_options *options, int count, char **arguments)
+{
+    io_error error;
+    if (count != 1 || !io_path_is_folder(arguments[0])) return cli_usage_error(common, "it takes one folder of images");
+    if (eval->export_patches) return cli_usage_error(common, "--export-patches works with oxford, hpatches and brown");
+    if (!eval_options_settle(eval, common) || !cli_ready(common)) return common->exit_code;
+    if (!ev_sfm_find_colmap(options->colmap, &error)) return cli_error("%s", error.text);
+    export_options_settle(own, eval, common, arguments[0]);
+    options->export = own->options;
+    options->folder = arguments[0];
+    options->cache = eval->cache;
+    options->threads = common->threads;
+    return evaluate(common, eval, options);
+}
+
+int eval_sfm(int argc, char **argv)
+{
+    cli_common common;
+    eval_options eval;
+    export_options own;
+    ev_sfm_options options = {.colmap = NULL};
+    int option;
+    cli_begin(&common, eval_sfm_help);
+    eval_options_begin(&eval);
+    eval.source.detector = KB_DETECTOR_SIFT;
+    eval.source.max_keypoints = 8192;
+    export_options_begin(&own);
+    while ((option = cli_getopt(&common, argc, argv, "m:n:", longs)) != CLI_END) {
+        if (option == OPTION_COLMAP) options.colmap = optarg;
+        else if (option == OPTION_WORK) options.keep = optarg;
+        else if (option == CLI_STOP || (!export_option(&own, &common, option) && !eval_option(&eval, &common, option)))
+            return cli_end(&common, common.exit_code);
+    }
+    int code = run(&common, &eval, &own, &options, argc - optind, argv + optind);
+    eval_options_end(&eval);
+    return cli_end(&common, code);
+}

@@ -1,0 +1,212 @@
+#include "eval/colmap_db.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/number.h"
+
+#define PI 3.14159265358979323846
+#define PAIR_FACTOR 2147483647 /* pair_id = factor x smaller image_id + larger */
+
+struct ev_colmap {
+    io_writer *writer;
+    sqlite3 *handle;
+};
+
+/* ----------------------------------------------------------------------------------------------------- cameras */
+
+static const struct {
+    const char *name;
+    int parameters;
+} camera_models[] = {{"SIMPLE_PINHOLE", 3}, {"PINHOLE", 4}, {"SIMPLE_RADIAL", 4}, {"RADIAL", 5}, {"OPENCV", 8}};
+#define CAMERA_MODELS (sizeof camera_models / sizeof *camera_models)
+
+bool ev_camera_parse(const char *text, ev_camera *camera, io_error *error)
+{
+    size_t length = strcspn(text, ",");
+    memset(camera, 0, sizeof *camera);
+    for (size_t i = 0; i < CAMERA_MODELS; i++) {
+        if (strlen(camera_models[i].name) != length || strncmp(camera_models[i].name, text, length) != 0) continue;
+        const char *at = text + length;
+        int n = 0;
+        while (*at == ',' && n < camera_models[i].parameters && io_number_parse(at + 1, &at, &camera->parameters[n])) n++;
+        camera->model = (ev_camera_model)i;
+        camera->known = true;
+        if (n == camera_models[i].parameters && *at == '\0' && camera->parameters[0] > 0) return true;
+        return io_fail(error, "camera \"%s\": %s takes %d numbers, the first of them a positive focal length", text,
+                       camera_models[i].name, camera_models[i].parameters);
+    }
+    return io_fail(error, "camera \"%s\": the models are SIMPLE_PINHOLE, PINHOLE, SIMPLE_RADIAL, RADIAL and OPENCV", text);
+}
+
+ev_camera ev_camera_guess(int32_t width, int32_t height)
+{
+    double longer = width > height ? width : height;
+    return (ev_camera){EV_SIMPLE_RADIAL, {1.2 * longer, width / 2.0, height / 2.0, 0}, false};
+}
+
+/* ---------------------------------------------------------------------------------------------------- the tables */
+
+static const char tables[] =
+    "CREATE TABLE cameras (camera_id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, model INTEGER NOT NULL,"
+    " width INTEGER NOT NULL, height INTEGER NOT NULL, params BLOB, prior_focal_length INTEGER NOT NULL);"
+    "CREATE TABLE images (image_id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, name TEXT NOT NULL UNIQUE,"
+    " camera_id INTEGER NOT NULL, prior_qw REAL, prior_qx REAL, prior_qy REAL, prior_qz REAL,"
+    " prior_tx REAL, prior_ty REAL, prior_tz REAL,"
+    " CONSTRAINT image_id_check CHECK(image_id >= 0 and image_id < 2147483647),"
+    " FOREIGN KEY(camera_id) REFERENCES cameras(camera_id));"
+    "CREATE UNIQUE INDEX index_name ON images(name);"
+    "CREATE TABLE keypoints (image_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,"
+    " data BLOB, FOREIGN KEY(image_id) REFERENCES images(image_id) ON DELETE CASCADE);"
+    "CREATE TABLE descriptors (image_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,"
+    " data BLOB, FOREIGN KEY(image_id) REFERENCES images(image_id) ON DELETE CASCADE);"
+    "CREATE TABLE matches (pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL, data BLOB);"
+    "CREATE TABLE two_view_geometries (pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL,"
+    " cols INTEGER NOT NULL, data BLOB, config INTEGER NOT NULL, F BLOB, E BLOB, H BLOB, qvec BLOB, tvec BLOB);"
+    "PRAGMA user_version = 3800;";
+
+static bool run_sql(sqlite3 *handle, const char *sql, io_error *error)
+{
+    if (sqlite3_exec(handle, sql, NULL, NULL, NULL) == SQLITE_OK) return true;
+    return io_fail(error, "database: %s", sqlite3_errmsg(handle));
+}
+
+static bool open_database(ev_colmap *db, const char *path, io_error *error)
+{
+    db->writer = io_writer_open(path, error);
+    if (!db->writer) return false;
+    const char *temporary = io_writer_temporary(db->writer);
+    if (!temporary) return io_fail(error, "%s: a database cannot be written to a pipe or device", path);
+    if (sqlite3_open(temporary, &db->handle) != SQLITE_OK) return io_fail(error, "%s: %s", path, sqlite3_errmsg(db->handle));
+    return run_sql(db->handle, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN;", error) &&
+           run_sql(db->handle, tables, error);
+}
+
+ev_colmap *ev_colmap_create(const char *path, io_error *error)
+{
+    ev_colmap *db = io_alloc(1, sizeof *db);
+    if (open_database(db, path, error)) return db;
+    ev_colmap_abandon(db);
+    return NULL;
+}
+
+void ev_colmap_abandon(ev_colmap *db)
+{
+    if (!db) return;
+    sqlite3_close(db->handle);
+    if (db->writer) io_writer_abandon(db->writer);
+    free(db);
+}
+
+bool ev_colmap_commit(ev_colmap *db, io_error *error)
+{
+    bool good = run_sql(db->handle, "COMMIT;", error);
+    if (!good) {
+        ev_colmap_abandon(db);
+        return false;
+    }
+    sqlite3_close(db->handle);
+    good = io_writer_commit(db->writer, error);
+    free(db);
+    return good;
+}
+
+/* ------------------------------------------------------------------------------------------------------- writing */
+
+/* What goes into one column of an INSERT. */
+typedef struct cell {
+    enum { INTEGER, TEXT, BLOB } kind;
+    int64_t integer;
+    const void *data;
+    size_t size;
+} cell;
+
+static bool insert(ev_colmap *db, const char *sql, const cell *cells, int count, io_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    bool good = sqlite3_prepare_v2(db->handle, sql, -1, &statement, NULL) == SQLITE_OK;
+    for (int i = 0; i < count && good; i++) {
+        const cell *c = &cells[i];
+        int code = c->kind == INTEGER ? sqlite3_bind_int64(statement, i + 1, c->integer)
+                   : c->kind == TEXT  ? sqlite3_bind_text(statement, i + 1, c->data, -1, SQLITE_STATIC)
+                                      : sqlite3_bind_blob64(statement, i + 1, c->data, c->size, SQLITE_STATIC);
+        good = code == SQLITE_OK;
+    }
+    good = good && sqlite3_step(statement) == SQLITE_DONE;
+    if (!good) io_fail(error, "database: %s", sqlite3_errmsg(db->handle));
+    sqlite3_finalize(statement);
+    return good;
+}
+
+bool ev_colmap_add_camera(ev_colmap *db, const ev_camera *camera, int32_t width, int32_t height, int64_t *id, io_error *error)
+{
+    size_t size = (size_t)camera_models[camera->model].parameters * sizeof(double);
+    const cell cells[] = {{INTEGER, camera->model, NULL, 0}, {INTEGER, width, NULL, 0}, {INTEGER, height, NULL, 0},
+                          {BLOB, 0, camera->parameters, size}, {INTEGER, camera->known, NULL, 0}};
+    bool good = insert(db, "INSERT INTO cameras(model, width, height, params, prior_focal_length) VALUES(?, ?, ?, ?, ?);", cells,
+                       5, error);
+    *id = good ? sqlite3_last_insert_rowid(db->handle) : 0;
+    return good;
+}
+
+bool ev_colmap_add_image(ev_colmap *db, const char *name, int64_t camera, int64_t *id, io_error *error)
+{
+    const cell cells[] = {{TEXT, 0, name, 0}, {INTEGER, camera, NULL, 0}};
+    if (strchr(name, ' ')) return io_fail(error, "%s: COLMAP's lists of images cannot hold names with spaces", name);
+    bool good = insert(db, "INSERT INTO images(name, camera_id) VALUES(?, ?);", cells, 2, error);
+    *id = good ? sqlite3_last_insert_rowid(db->handle) : 0;
+    return good;
+}
+
+/* x, y, scale (a radius), orientation in radians. */
+bool ev_colmap_add_keypoints(ev_colmap *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error)
+{
+    float *data = io_alloc(n + 1, 4 * sizeof *data);
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint *k = &keypoints[i];
+        data[4 * i] = k->x + 0.5f;
+        data[4 * i + 1] = k->y + 0.5f;
+        data[4 * i + 2] = k->size / 2;
+        data[4 * i + 3] = k->angle < 0 ? 0 : (float)(k->angle * (PI / 180));
+    }
+    const cell cells[] = {{INTEGER, image, NULL, 0}, {INTEGER, (int64_t)n, NULL, 0}, {BLOB, 0, data, n * 4 * sizeof *data}};
+    bool good = insert(db, "INSERT INTO keypoints(image_id, rows, cols, data) VALUES(?, ?, 4, ?);", cells, 3, error);
+    free(data);
+    return good;
+}
+
+bool ev_colmap_add_matches(ev_colmap *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error)
+{
+    int64_t pair = a < b ? PAIR_FACTOR * a + b : PAIR_FACTOR * b + a;
+    uint32_t *data = io_alloc(n + 1, 2 * sizeof *data);
+    for (size_t i = 0; i < n; i++) {
+        data[2 * i] = (uint32_t)(a < b ? matches[i].a : matches[i].b);
+        data[2 * i + 1] = (uint32_t)(a < b ? matches[i].b : matches[i].a);
+    }
+    const cell cells[] = {{INTEGER, pair, NULL, 0}, {INTEGER, (int64_t)n, NULL, 0}, {BLOB, 0, data, n * 2 * sizeof *data}};
+    bool good = insert(db, "INSERT INTO matches(pair_id, rows, cols, data) VALUES(?, ?, 2, ?);", cells, 3, error);
+    free(data);
+    return good;
+}
+
+/* ------------------------------------------------------------------------------------------------------- reading */
+
+bool ev_colmap_verified(const char *path, int64_t *pairs, int64_t *matches, io_error *error)
+{
+    sqlite3 *handle = NULL;
+    sqlite3_stmt *statement = NULL;
+    bool good = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+                sqlite3_prepare_v2(handle, "SELECT count(*), total(rows) FROM two_view_geometries WHERE rows > 0;", -1, &statement,
+                                   NULL) == SQLITE_OK &&
+                sqlite3_step(statement) == SQLITE_ROW;
+    if (good) {
+        *pairs = sqlite3_column_int64(statement, 0);
+        *matches = (int64_t)sqlite3_column_double(statement, 1);
+    } else {
+        io_fail(error, "%s: %s", path, sqlite3_errmsg(handle));
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(handle);
+    return good;
+}

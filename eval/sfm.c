@@ -1,0 +1,223 @@
+/* The protocol is in the header. COLMAP runs as a program of its own, and all that is read back is its analysis. */
+#define _GNU_SOURCE /* nftw */
+#include "eval/sfm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "eval/cache.h"
+#include "eval/hash.h"
+#include "eval/scenes.h"
+#include "io/number.h"
+#include "io/progress.h"
+
+/* ------------------------------------------------------------------------------------------- running COLMAP */
+
+static const char *program_of(const char *program) { return program ? program : "colmap"; }
+
+bool ev_sfm_find_colmap(const char *program, io_error *error)
+{
+    const char *name = program_of(program), *path = getenv("PATH");
+    bool found = strchr(name, '/') && access(name, X_OK) == 0;
+    char *list = io_copy_string(path ? path : "");
+    for (char *rest = list, *folder; !found && !strchr(name, '/') && (folder = strsep(&rest, ":")) != NULL;) {
+        char *candidate = io_path_join(*folder ? folder : ".", name);
+        found = access(candidate, X_OK) == 0;
+        free(candidate);
+    }
+    free(list);
+    return found || io_fail(error, "%s is not installed, and reconstruction needs it (Debian: apt-get install colmap); "
+                                   "\"keybits export colmap\" writes the database without it", name);
+}
+
+/* In the child: output goes to the log, and no window is opened. */
+static void become(char *const *arguments, const char *log)
+{
+    int file = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (file >= 0) {
+        dup2(file, 1);
+        dup2(file, 2);
+    }
+    setenv("QT_QPA_PLATFORM", "offscreen", 1);
+    execvp(arguments[0], arguments);
+    _exit(127);
+}
+
+static bool run_colmap(char *const *arguments, const char *log, io_error *error)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child < 0) return io_fail(error, "cannot start %s: %s", arguments[0], strerror(errno));
+    if (child == 0) become(arguments, log);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    if (WIFSIGNALED(status)) return io_fail(error, "colmap %s was ended by signal %d; see %s", arguments[1], WTERMSIG(status), log);
+    return io_fail(error, "colmap %s ended with code %d; see %s", arguments[1], WEXITSTATUS(status), log);
+}
+
+/* ---------------------------------------------------------------------------------------------- the work folder */
+
+typedef struct places {
+    char *folder, *database, *pairs, *sparse, *log;
+} places;
+
+static bool places_make(places *p, const char *keep, const char *method, io_error *error)
+{
+    memset(p, 0, sizeof *p);
+    if (keep) {
+        char *stem = io_path_stem(method);
+        for (char *c = stem; *c; c++)
+            if (*c == ':') *c = '-';
+        p->folder = io_path_join(keep, stem);
+        free(stem);
+        if (!io_folder_make(keep, error) || !io_folder_make(p->folder, error)) return false;
+    } else {
+        const char *base = getenv("TMPDIR");
+        p->folder = io_path_join(base ? base : "/tmp", "keybits-sfm-XXXXXX");
+        if (!mkdtemp(p->folder)) return io_fail(error, "%s: %s", p->folder, strerror(errno));
+    }
+    p->database = io_path_join(p->folder, "database.db");
+    p->pairs = io_path_join(p->folder, "pairs.txt");
+    p->sparse = io_path_join(p->folder, "sparse");
+    p->log = io_path_join(p->folder, "colmap.log");
+    return true;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+    (void)status, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void remove_tree(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+
+static void places_free(places *p)
+{
+    free(p->folder);
+    free(p->database);
+    free(p->pairs);
+    free(p->sparse);
+    free(p->log);
+}
+
+/* ------------------------------------------------------------------------------------------------------- counting */
+
+bool ev_sfm_parse_analysis(const char *text, ev_sfm_result *result)
+{
+    const struct {
+        const char *label;
+        double *value;
+    } lines[] = {{"Registered images:", &result->registered}, {"Points:", &result->points},
+                 {"Observations:", &result->observations},    {"Mean track length:", &result->track_length},
+                 {"Mean reprojection error:", &result->reprojection_px}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *at = strstr(text, lines[i].label), *end;
+        if (!at || !io_number_parse(at + strlen(lines[i].label), &end, lines[i].value)) return false;
+    }
+    return true;
+}
+
+static bool analyze(const char *program, const char *model, const char *log, ev_sfm_result *result, io_error *error)
+{
+    char *arguments[] = {(char *)program, "model_analyzer", "--path", (char *)model, NULL};
+    io_bytes bytes;
+    if (!run_colmap(arguments, log, error) || !io_file_read(log, &bytes, error)) return false;
+    bool good = ev_sfm_parse_analysis((const char *)bytes.data, result) ||
+                io_fail(error, "%s: colmap's analysis has other lines than expected", log);
+    io_bytes_free(&bytes);
+    return good;
+}
+
+/* COLMAP may make several models that do not hang together; the one with most images counts, then with most points. */
+static bool analyze_largest(const char *program, const places *p, ev_sfm_result *result, io_error *error)
+{
+    io_names models = {NULL, 0};
+    char *log = io_path_join(p->folder, "analysis.txt");
+    bool good = ev_folders_in(p->sparse, &models, error);
+    for (size_t i = 0; i < models.count && good; i++) {
+        ev_sfm_result one = *result;
+        good = analyze(program, models.items[i], log, &one, error);
+        if (good && (one.registered > result->registered ||
+                     (one.registered == result->registered && one.points > result->points)))
+            *result = one;
+    }
+    free(log);
+    io_names_free(&models);
+    return good;
+}
+
+/* ---------------------------------------------------------------------------------------------------- all of it */
+
+static bool reconstruct(const ev_sfm_options *options, const places *p, ev_sfm_result *result, io_error *error)
+{
+    char threads[16];
+    char *program = (char *)program_of(options->colmap);
+    snprintf(threads, sizeof threads, "%d", options->threads > 0 ? options->threads : -1);
+    char *verify[] = {program, "matches_importer", "--database_path", p->database, "--match_list_path", p->pairs, "--match_type",
+                      "pairs", "--SiftMatching.use_gpu", "0", "--SiftMatching.num_threads", threads, NULL};
+    char *map[] = {program, "mapper", "--database_path", p->database, "--image_path", (char *)options->folder,
+                   "--output_path", p->sparse, "--Mapper.num_threads", threads, NULL};
+    char *map_log = io_path_join(p->folder, "mapper.log");
+    io_progress progress;
+    double start = io_clock_seconds();
+    int64_t pairs = 0, matches = 0;
+    io_progress_start(&progress, "colmap verifies and maps", 2, options->export.quiet);
+    bool good = run_colmap(verify, p->log, error);
+    io_progress_update(&progress, 1);
+    remove_tree(p->sparse);
+    good = good && ev_colmap_verified(p->database, &pairs, &matches, error) && io_folder_make(p->sparse, error);
+    /* The mapper calls it a failure when nothing can be reconstructed; for us that is a result. */
+    io_error mapping;
+    if (good && !run_colmap(map, map_log, &mapping) && !strstr(mapping.text, "ended with code 1;"))
+        good = io_fail(error, "%s", mapping.text);
+    io_progress_end(&progress);
+    result->seconds = io_clock_seconds() - start;
+    result->verified_pairs = (double)pairs;
+    result->verified_matches = (double)matches;
+    free(map_log);
+    return good && analyze_largest(program, p, result, error);
+}
+
+static uint64_t result_key(const io_names *images, const ev_method *method, const ev_sfm_options *options, bool *good,
+                           io_error *error)
+{
+    const ev_export_options *e = &options->export;
+    double numbers[5] = {e->scale, e->max_ratio, e->one_camera, e->keypoints.folder ? 0 : e->keypoints.detector,
+                         e->keypoints.folder ? 0 : e->keypoints.max_keypoints};
+    uint64_t key = ev_hash_string(EV_HASH_START, "sfm 1 " KB_VERSION_STRING);
+    key = ev_hash(ev_hash(key, &method->id, sizeof method->id), numbers, sizeof numbers);
+    if (e->camera) key = ev_hash(key, e->camera->parameters, sizeof e->camera->parameters);
+    if (e->pairs) *good = ev_hash_file(&key, e->pairs, error);
+    for (size_t i = 0; i < images->count && *good; i++) {
+        char *csv = e->keypoints.folder ? ev_keypoint_path(&e->keypoints, NULL, images->items[i]) : NULL;
+        *good = ev_hash_file(&key, images->items[i], error) && (!csv || ev_hash_file(&key, csv, error));
+        free(csv);
+    }
+    return key;
+}
+
+bool ev_sfm_run(const io_names *images, ev_method *method, const ev_sfm_options *options, ev_sfm_result *result, io_error *error)
+{
+    const size_t numbers = sizeof *result / sizeof(double);
+    places p;
+    bool good = true;
+    uint64_t key = options->cache ? result_key(images, method, options, &good, error) : 0;
+    if (!good) return false;
+    if (!ev_method_is_file(method) && ev_cache_get(options->cache, key, (double *)result, numbers)) return true;
+    memset(result, 0, sizeof *result);
+    result->images = (double)images->count;
+    ev_export_counts counts = {0, 0, 0, 0};
+    good = places_make(&p, options->keep, method->name, error);
+    good = good && ev_colmap_export(images, method, &options->export, p.database, p.pairs, &counts, error);
+    result->matches = (double)counts.matches;
+    good = good && reconstruct(options, &p, result, error);
+    if (!options->keep && p.folder && good) remove_tree(p.folder);
+    places_free(&p);
+    return good && ev_cache_put(options->cache, key, (double *)result, numbers, error);
+}
