@@ -23,7 +23,9 @@
 #endif
 
 #ifdef KB_HAVE_LEARN
-#  define CLI_LEARN_VERBS(VERB) VERB(patches, "make, show and look into sets of patches for learning")
+#  define CLI_LEARN_VERBS(VERB)                                              \
+      VERB(patches, "make, show and look into sets of patches for learning") \
+      VERB(train, "learn a descriptor from patches")
 #else
 #  define CLI_LEARN_VERBS(VERB)
 #endif

@@ -88,15 +88,9 @@ static void write_head(FILE *file, const kb_model_info *info, int width, int hei
     }
 }
 
-bool model_svg_write(const char *path, const kb_model_info *info, io_error *error)
+void model_svg_print(FILE *file, const kb_model_info *info)
 {
     const kb_model_spec *spec = &info->spec;
-    if (spec->kind != KB_BAD && spec->kind != KB_BAG) {
-        return io_fail(error, "%s has no boxes to draw; only bad and bag models have", spec->name);
-    }
-    io_writer *writer = io_writer_open(path, error);
-    if (!writer) return false;
-    FILE *file = io_writer_file(writer);
     int rows = (spec->bits + COLUMNS - 1) / COLUMNS, cells = HEAD + LARGE + MARGIN;
     int grid_width = COLUMNS * CELL;
     int legend_width = GRAY_LEGEND + (KB_PLANES - 1) * GRADIENT_LEGEND;
@@ -115,5 +109,16 @@ bool model_svg_write(const char *path, const kb_model_info *info, io_error *erro
         fprintf(file, "</g>\n");
     }
     fprintf(file, "</svg>\n");
+}
+
+bool model_svg_write(const char *path, const kb_model_info *info, io_error *error)
+{
+    const kb_model_spec *spec = &info->spec;
+    if (spec->kind != KB_BAD && spec->kind != KB_BAG) {
+        return io_fail(error, "%s has no boxes to draw; only bad and bag models have", spec->name);
+    }
+    io_writer *writer = io_writer_open(path, error);
+    if (!writer) return false;
+    model_svg_print(io_writer_file(writer), info);
     return io_writer_commit(writer, error);
 }

@@ -20,5 +20,7 @@ bool model_table_write(const char *path, const kb_model_info *info, io_error *er
 
 /* The boxes of a BAD or BAG model as a picture. */
 bool model_svg_write(const char *path, const kb_model_info *info, io_error *error);
+/* The same into a file that has other things too; only for models that have boxes. */
+void model_svg_print(FILE *file, const kb_model_info *info);
 
 #endif

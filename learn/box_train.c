@@ -28,7 +28,7 @@ static bool in_range(kb_error *error, const char *name, int64_t value, int64_t l
     return false;
 }
 
-static void fill_defaults(kb_learn_options *o)
+void kb_learn_defaults(kb_learn_options *o)
 {
     if (!o->kind) o->kind = KB_BAD;
     if (!o->bits) o->bits = 256;
@@ -207,7 +207,7 @@ kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options
     if (!patches || !boxes || (patches->count && (!patches->pixels || !patches->labels)))
         return kb_fail(error, KB_E_ARGUMENT, "no patches, or no room for the result");
     if (!KB_OPTIONS_READ(t.o, options)) return kb_fail(error, KB_E_ARGUMENT, "the options have a size that no version had");
-    fill_defaults(&t.o);
+    kb_learn_defaults(&t.o);
     if (!check_options(&t.o, error)) return KB_E_ARGUMENT;
     kb_status status = set_up(&t, patches, boxes, error);
     if (status == KB_OK) status = learn(&t, &loss);

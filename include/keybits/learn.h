@@ -74,6 +74,9 @@ typedef struct kb_learn_options {
     const kb_parallel *parallel;
 } kb_learn_options;
 
+/* Puts the defaults where zeros are. kb_learn_boxes does so by itself; this is for showing and recording them. */
+KB_API void kb_learn_defaults(kb_learn_options *options);
+
 typedef struct kb_learn_summary {
     size_t points;       /* learned from */
     size_t patches;

@@ -1,0 +1,119 @@
+/* Reading and writing the log. */
+#include "learn/train_log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/number.h"
+
+#define COLUMNS 13
+static const char header[] = "bit,loss,active,mean,seconds,channel1,x1,y1,radius1,channel2,x2,y2,radius2,threshold\n";
+
+static void print_row(FILE *file, int32_t bit, const kb_train_row *row)
+{
+    const kb_box_pair *p = &row->pair;
+    char loss[32], active[32], mean[32], seconds[32], threshold[32];
+    fprintf(file, "%d,%s,%s,%s,%s,%d,%d,%d,%d,%d,%d,%d,%d,%s\n", (int)bit, io_number_format(loss, row->loss, 9),
+            io_number_format(active, row->active, 9), io_number_format(mean, row->mean, 9),
+            io_number_format(seconds, row->seconds, 6), p->channel1, p->x1, p->y1, p->radius1, p->channel2, p->x2, p->y2,
+            p->radius2, io_number_format(threshold, (double)p->threshold, 9));
+}
+
+/* ---- reading ---- */
+
+/* A line without its end: the number of the bit, then COLUMNS numbers. */
+static bool parse_row(const char *line, int32_t bit, kb_train_row *row)
+{
+    double v[COLUMNS + 1];
+    const char *at = line;
+    for (int i = 0; i <= COLUMNS; i++) {
+        if (!io_number_parse(at, &at, &v[i]) || *at != (i < COLUMNS ? ',' : 0)) return false;
+        at++;
+    }
+    if (v[0] != bit) return false;
+    for (int i = 5; i < COLUMNS; i++)
+        if (!(v[i] >= 0 && v[i] < KB_PATCH_SIDE && v[i] == floor(v[i]))) return false;
+    kb_box_pair p = {(uint8_t)v[5], (uint8_t)v[6],  (uint8_t)v[7],  (uint8_t)v[8],
+                     (uint8_t)v[9], (uint8_t)v[10], (uint8_t)v[11], (uint8_t)v[12], (float)v[13]};
+    *row = (kb_train_row){v[1], v[2], v[3], v[4], p};
+    return true;
+}
+
+/* Cuts the first line off *text; NULL when no whole line is left. */
+static char *next_line(char **text)
+{
+    char *line = *text, *end = strchr(line, '\n');
+    if (!end) return NULL;
+    *end = 0;
+    *text = end + 1;
+    return line;
+}
+
+static bool parse_log(kb_train_log *log, char *text, uint64_t settings, io_error *error)
+{
+    char *line = next_line(&text);
+    unsigned long long found;
+    if (!line || sscanf(line, "# settings %16llx", &found) != 1) return io_fail(error, "%s: not the log of a training", log->path);
+    if (found != settings)
+        return io_fail(error, "%s: a training with other settings or other patches; start anew without --resume", log->path);
+    line = next_line(&text);
+    if (!line || strncmp(line, header, strlen(header) - 1) != 0) return io_fail(error, "%s line 2: not the names of the columns", log->path);
+    while ((line = next_line(&text))) {
+        if (log->count == log->capacity) return io_fail(error, "%s: more than %d bits", log->path, (int)log->capacity);
+        if (!parse_row(line, log->count, &log->rows[log->count]))
+            return io_fail(error, "%s line %d: not a row for bit %d", log->path, (int)log->count + 3, (int)log->count);
+        log->count++;
+    }
+    return true;
+}
+
+/* ---- the log ---- */
+
+static bool read_log(kb_train_log *log, uint64_t settings, io_error *error)
+{
+    io_bytes bytes;
+    if (!io_file_read(log->path, &bytes, error)) return false;
+    bool read = parse_log(log, (char *)bytes.data, settings, error);
+    io_bytes_free(&bytes);
+    return read;
+}
+
+/* Writes the rows that are there as a new file, in one step: whatever happens, they are not lost. */
+static bool write_log(const kb_train_log *log, uint64_t settings, io_error *error)
+{
+    io_writer *writer = io_writer_open(log->path, error);
+    if (!writer) return false;
+    FILE *file = io_writer_file(writer);
+    fprintf(file, "# settings %016llx\n%s", (unsigned long long)settings, header);
+    for (int32_t i = 0; i < log->count; i++) print_row(file, i, &log->rows[i]);
+    return io_writer_commit(writer, error);
+}
+
+bool kb_train_log_open(kb_train_log *log, const char *path, uint64_t settings, int32_t bits, bool go_on, io_error *error)
+{
+    *log = (kb_train_log){.path = path, .rows = io_alloc((size_t)bits, sizeof *log->rows), .capacity = bits};
+    bool ok = (!go_on || !io_path_exists(path) || read_log(log, settings, error)) && write_log(log, settings, error);
+    if (ok) {
+        log->file = fopen(path, "a");
+        if (!log->file) ok = io_fail(error, "%s: %s", path, strerror(errno));
+    }
+    if (!ok) kb_train_log_close(log, NULL);
+    return ok;
+}
+
+bool kb_train_log_add(kb_train_log *log, const kb_train_row *row, io_error *error)
+{
+    print_row(log->file, log->count, row);
+    log->rows[log->count++] = *row;
+    return fflush(log->file) == 0 || io_fail(error, "%s: cannot write", log->path);
+}
+
+bool kb_train_log_close(kb_train_log *log, io_error *error)
+{
+    bool written = !log->file || fclose(log->file) == 0;
+    free(log->rows);
+    *log = (kb_train_log){.path = log->path};
+    return written || io_fail(error, "%s: cannot write", log->path);
+}
