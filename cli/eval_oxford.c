@@ -118,13 +118,13 @@ static int evaluate(const cli_common *common, const eval_options *own, const ev_
         return CLI_DONE;
     }
     if (!eval_methods_open(&methods, own->models, own->support, &own->descriptors)) return CLI_FAILED;
-    if (own->source.folder && !options->strict_only)
-        cli_say(common, "paper-like numbers use the keypoints of the files, which may be fewer than the detector found");
     ev_oxford_result *results = io_alloc(methods.count, sizeof *results);
     int code = CLI_DONE;
     if (!ev_oxford_run(scenes, methods.items, methods.count, options, results, &error)) code = cli_error("%s", error.text);
     else if (common->json) print_json(&methods, options, scenes, results, curves);
     else print_table(&methods, scenes, results);
+    if (code == CLI_DONE && own->source.folder && !options->strict_only)
+        cli_say(common, "paper-like numbers use the keypoints of the files, which may be fewer than the detector found");
     for (size_t m = 0; m < methods.count; m++) ev_oxford_result_free(&results[m]);
     free(results);
     eval_methods_free(&methods);
