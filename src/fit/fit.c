@@ -41,20 +41,20 @@ bool kb_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance)
 
 /* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line, with two
  * pairs for the freedoms that the line leaves, must be more than accident too. */
-static bool off_line(const fit_pairs *pairs, const fit_scratch *scratch, int32_t count)
+static bool off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count)
 {
     double mx = 0, my = 0, cov[4] = {0}, values[2], axes[4];
     int32_t near_line = 0, off = 0;
-    for (int32_t k = 0; k < count; k++) mx += pairs->x2[scratch->list[k]], my += pairs->y2[scratch->list[k]];
+    for (int32_t k = 0; k < count; k++) mx += pairs->x2[inliers[k]], my += pairs->y2[inliers[k]];
     mx /= count, my /= count;
     for (int32_t k = 0; k < count; k++) {
-        double x = pairs->x2[scratch->list[k]] - mx, y = pairs->y2[scratch->list[k]] - my;
+        double x = pairs->x2[inliers[k]] - mx, y = pairs->y2[inliers[k]] - my;
         cov[0] += x * x, cov[1] += x * y, cov[3] += y * y;
     }
     cov[2] = cov[1];
     kb_fit_eigen(cov, 2, values, axes);
     for (int32_t k = 0; k < count; k++) {
-        double x = pairs->x2[scratch->list[k]] - mx, y = pairs->y2[scratch->list[k]] - my;
+        double x = pairs->x2[inliers[k]] - mx, y = pairs->y2[inliers[k]] - my;
         double d = x * axes[0] + y * axes[1];
         if (d * d <= pairs->threshold2) near_line++;
         else off++;
@@ -85,7 +85,7 @@ static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const f
 {
     double sum = 0;
     for (int32_t k = 0; k < found->score.count; k++) {
-        int32_t s = scratch->list[k];
+        int32_t s = scratch->list.slot[k];
         sum += scratch->error2[s];
         if (inliers) inliers[pairs->origin[s]] = 1;
     }
@@ -97,14 +97,26 @@ static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const f
 
 static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
 {
-    double *d = kb_workspace_get(workspace, KB_SLOT_FIT_B, n * (5 * sizeof(double) + 2 * sizeof(int32_t)));
+    double *d = kb_workspace_get(workspace, KB_SLOT_FIT_B, n * (6 * sizeof(double) + 2 * sizeof(int32_t)));
     if (!d) return false;
     memset(scratch, 0, sizeof *scratch);
     scratch->error2 = d;
     scratch->part.x1 = d + n, scratch->part.y1 = d + 2 * n, scratch->part.x2 = d + 3 * n, scratch->part.y2 = d + 4 * n;
-    scratch->list = (int32_t *)(d + 5 * n);
-    scratch->part.slot = scratch->list + n;
+    scratch->list.weight = d + 5 * n;
+    scratch->list.slot = (int32_t *)(d + 6 * n);
+    scratch->part.slot = scratch->list.slot + n;
     return true;
+}
+
+/* The slots of the inliers into scratch->list.slot; their errors are in scratch->error2. */
+static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
+{
+    int32_t n = 0;
+    found->score = kb_fit_score(kind, pairs, found->model, scratch);
+    for (int32_t s = 0; s < pairs->n; s++) {
+        scratch->list.slot[n] = s;
+        n += scratch->error2[s] <= pairs->threshold2;
+    }
 }
 
 static kb_fit_result fit(const kb_fit_options *o, const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
@@ -116,9 +128,8 @@ static kb_fit_result fit(const kb_fit_options *o, const fit_kind *kind, const fi
     kb_fit_refine(kind, pairs, scratch, found);
     if (!kb_fit_meaningful(pairs->n, found->score.count, kind->sample, pairs->chance)) return KB_FIT_NOT_FOUND;
     if (o->geometry == KB_FUNDAMENTAL && !kb_fit_off_plane(pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
-    kb_fit_score(kind, pairs, found->model, scratch);
-    kb_fit_list(scratch->error2, pairs->n, pairs->threshold2, scratch->list);
-    if (o->geometry == KB_HOMOGRAPHY && !off_line(pairs, scratch, found->score.count)) return KB_FIT_DEGENERATE;
+    list_inliers(kind, pairs, scratch, found);
+    if (o->geometry == KB_HOMOGRAPHY && !off_line(pairs, scratch->list.slot, found->score.count)) return KB_FIT_DEGENERATE;
     return KB_FIT_FOUND;
 }
 

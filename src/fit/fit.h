@@ -2,7 +2,7 @@
  *
  *     prepare.c   bad pairs and duplicates go, coordinates are normalised, pairs are ordered by quality
  *     search.c    samples, tests of their models, local optimisation, when to stop
- *     refine.c    the least-squares optimum over the inliers
+ *     refine.c    the optimum of the robust sum of squares
  *     plane.c     fundamental matrix only: what to do when most of the scene is one plane
  *     fit.c       the public call, and whether what was found deserves to be believed
  *
@@ -16,6 +16,11 @@
 
 #define FIT_MAX_SAMPLE 7
 #define FIT_MAX_MODELS 3
+
+/* Tukey's biweight, with c^2 = CUTOFF2 x threshold^2: rho(e) = 1 - (1 - e^2 / c^2)^3 up to c, then 1; its weight in least
+ * squares is (1 - e^2 / c^2)^2. Small errors cost e^2 / threshold^2. Unlike least squares over the inliers it does not care
+ * on which side of the threshold a pair falls, and leans on exact pairs more than on those from coarse pyramid levels. */
+#define FIT_CUTOFF2 3.0
 
 /* normalised = (pixel - centre) x scale */
 typedef struct fit_frame {
@@ -31,15 +36,21 @@ typedef struct fit_pairs {
     int32_t *origin; /* index in the caller's array */
     int32_t *slot;
     fit_frame frame1, frame2;
-    double threshold2; /* the squared threshold, in normalised units of image 2 */
+    double threshold2; /* the squared threshold of an inlier, in normalised units of image 2 */
     double chance;     /* how likely a wrong pair is an inlier of a given model by accident */
 } fit_pairs;
 
-/* Sum of squares around a model and its derivatives by the nine entries. */
+/* Slots that take part in a least-squares step, and how much. */
+typedef struct fit_list {
+    int32_t n;
+    int32_t *slot;
+    double *weight;
+} fit_list;
+
+/* Weighted sum of squares around a model and its derivatives by the nine entries. */
 typedef struct fit_normal {
     double matrix[81]; /* the sum of J^T J */
     double gradient[9];
-    double cost;
 } fit_normal;
 
 typedef struct fit_kind {
@@ -53,9 +64,9 @@ typedef struct fit_kind {
     int32_t (*solve)(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][9]);
     /* Squared errors of slots from..to-1 into error2[0..]; huge where the model cannot have made the pair. */
     void (*errors)(const double *model, const fit_pairs *pairs, int32_t from, int32_t to, double *error2);
-    /* One least-squares step over the listed slots, from a rough model. False when it cannot. */
-    bool (*relax)(double *model, const fit_pairs *pairs, const int32_t *list, int32_t n);
-    void (*normal)(const double *model, const fit_pairs *pairs, const int32_t *list, int32_t n, fit_normal *out);
+    /* One weighted least-squares step over the listed slots, from a rough model. False when it cannot. */
+    bool (*relax)(double *model, const fit_pairs *pairs, const fit_list *list);
+    void (*normal)(const double *model, const fit_pairs *pairs, const fit_list *list, fit_normal *out);
     /* The unit directions (one or two) in which a model must not move, and the way back after a step. */
     int32_t (*gauge)(const double *model, double directions[2][9]);
     bool (*retract)(double *model);
@@ -65,7 +76,7 @@ extern const fit_kind kb_fit_homography, kb_fit_fundamental;
 
 /* ---- prepare.c ---- */
 
-/* Reads the pairs; *status tells KB_FIT_FOUND when there is something to search. Allocates in KB_SLOT_FIT_A. */
+/* Reads the pairs; *result becomes KB_FIT_FOUND when there is something to search. Allocates in KB_SLOT_FIT_A. */
 kb_status kb_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *options, const fit_kind *kind,
                          kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
 
@@ -77,7 +88,7 @@ bool kb_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance);
 /* ---- search.c ---- */
 
 typedef struct fit_score {
-    double cost;   /* sum of min(error^2 / threshold^2, 1): lower is better (MSAC) */
+    double cost;   /* sum of rho(error): lower is better */
     int32_t count; /* inliers */
 } fit_score;
 
@@ -90,7 +101,7 @@ typedef struct fit_found {
 /* Room for n pairs that every function of the search may use. */
 typedef struct fit_scratch {
     double *error2;
-    int32_t *list;
+    fit_list list;
     fit_pairs part; /* room for a subset of the pairs: the arrays of coordinates and slot */
 } fit_scratch;
 
@@ -109,15 +120,15 @@ fit_score kb_fit_score(const fit_kind *kind, const fit_pairs *pairs, const doubl
 /* Iterated least squares with a shrinking threshold; takes the result over into found when it is better. */
 void kb_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                      fit_found *found);
-/* The slots whose error2 is at most limit2 into list; returns how many. */
-int32_t kb_fit_list(const double *error2, int32_t n, double limit2, int32_t *list);
+/* Appends the slots from..to-1, whose errors begin at error2, that are within the cutoff, with Tukey's weights. */
+void kb_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list);
 
 /* ---- refine.c ---- */
 
 /* One step of Gauss and Newton (damping 0) or Levenberg and Marquardt from the model that `around` was computed at.
  * False when the equations have no solution. */
 bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping, double *model);
-/* Moves found->model to the least-squares optimum over its own inliers. */
+/* Moves found->model to the nearest optimum of the cost. */
 void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found);
 
 /* ---- plane.c ---- */

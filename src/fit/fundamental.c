@@ -222,11 +222,11 @@ static void mirror(double *matrix)
 }
 
 /* dr = (de - r dg) / g, with g dg = lx dlx + ly dly + mx dmx + my dmy. */
-static void normal(const double *f, const fit_pairs *pairs, const int32_t *list, int32_t n, fit_normal *out)
+static void normal(const double *f, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
 {
     memset(out, 0, sizeof *out);
-    for (int32_t k = 0; k < n; k++) {
-        int32_t s = list[k];
+    for (int32_t k = 0; k < list->n; k++) {
+        int32_t s = list->slot[k];
         double x1 = pairs->x1[s], y1 = pairs->y1[s], x2 = pairs->x2[s], y2 = pairs->y2[s], a[9];
         sampson p = sampson_at(f, x1, y1, x2, y2);
         double g2 = slope2(p);
@@ -236,9 +236,8 @@ static void normal(const double *f, const fit_pairs *pairs, const int32_t *list,
         a[0] -= c * (p.lx * x1 + p.mx * x2), a[1] -= c * (p.lx * y1 + p.my * x2), a[2] -= c * p.lx;
         a[3] -= c * (p.ly * x1 + p.mx * y2), a[4] -= c * (p.ly * y1 + p.my * y2), a[5] -= c * p.ly;
         a[6] -= c * p.mx, a[7] -= c * p.my;
-        add_outer(out->matrix, a, 1 / g2);
-        for (int32_t i = 0; i < 9; i++) out->gradient[i] += r * a[i] / g;
-        out->cost += r * r;
+        add_outer(out->matrix, a, list->weight[k] / g2);
+        for (int32_t i = 0; i < 9; i++) out->gradient[i] += list->weight[k] * c * a[i];
     }
     mirror(out->matrix);
 }
@@ -264,15 +263,15 @@ static int32_t gauge(const double *f, double directions[2][9])
     return normalise9(directions[1]) ? 2 : 1;
 }
 
-static bool relax(double *f, const fit_pairs *pairs, const int32_t *list, int32_t n)
+static bool relax(double *f, const fit_pairs *pairs, const fit_list *list)
 {
     double matrix[81] = {0}, values[9], vectors[81], a[9];
-    if (n < 8) return false;
-    for (int32_t k = 0; k < n; k++) {
-        int32_t s = list[k];
+    if (list->n < 8) return false;
+    for (int32_t k = 0; k < list->n; k++) {
+        int32_t s = list->slot[k];
         double g2 = slope2(sampson_at(f, pairs->x1[s], pairs->y1[s], pairs->x2[s], pairs->y2[s]));
         products(pairs, s, a);
-        if (g2 > 0) add_outer(matrix, a, 1 / g2);
+        if (g2 > 0) add_outer(matrix, a, list->weight[k] / g2);
     }
     mirror(matrix);
     kb_fit_eigen(matrix, 9, values, vectors);

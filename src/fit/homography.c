@@ -108,25 +108,24 @@ static void put_block(double *matrix, int32_t row, int32_t column, const double 
         for (int32_t j = 0; j < 3; j++) matrix[(row + i) * 9 + column + j] = sign * sum[place[3 * i + j]];
 }
 
-static void normal(const double *h, const fit_pairs *pairs, const int32_t *list, int32_t n, fit_normal *out)
+static void normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
 {
     double one[6] = {0}, u_sum[6] = {0}, v_sum[6] = {0}, uv_sum[6] = {0};
     memset(out, 0, sizeof *out);
     double *g = out->gradient;
-    for (int32_t k = 0; k < n; k++) {
-        int32_t s = list[k];
+    for (int32_t k = 0; k < list->n; k++) {
+        int32_t s = list->slot[k];
         double x = pairs->x1[s], y = pairs->y1[s];
         double q = 1 / (h[6] * x + h[7] * y + h[8]);
         double u = (h[0] * x + h[1] * y + h[2]) * q, v = (h[3] * x + h[4] * y + h[5]) * q;
         double ru = u - pairs->x2[s], rv = v - pairs->y2[s], rw = -(u * ru + v * rv);
-        double q2 = q * q;
+        double wq = list->weight[k] * q, q2 = wq * q;
         const double moments[6] = {x * x, x * y, x, y * y, y, 1};
         add_moments(one, q2, moments);
         add_moments(u_sum, q2 * u, moments);
         add_moments(v_sum, q2 * v, moments);
         add_moments(uv_sum, q2 * (u * u + v * v), moments);
-        out->cost += ru * ru + rv * rv;
-        ru *= q, rv *= q, rw *= q;
+        ru *= wq, rv *= wq, rw *= wq;
         g[0] += ru * x, g[1] += ru * y, g[2] += ru;
         g[3] += rv * x, g[4] += rv * y, g[5] += rv;
         g[6] += rw * x, g[7] += rw * y, g[8] += rw;
@@ -158,11 +157,11 @@ static int32_t gauge(const double *h, double directions[2][9])
 }
 
 /* A step of Gauss and Newton lands close enough even from a model through four noisy points. */
-static bool relax(double *h, const fit_pairs *pairs, const int32_t *list, int32_t n)
+static bool relax(double *h, const fit_pairs *pairs, const fit_list *list)
 {
     fit_normal around;
-    if (n < 4 || !retract(h)) return false;
-    normal(h, pairs, list, n, &around);
+    if (list->n < 4 || !retract(h)) return false;
+    normal(h, pairs, list, &around);
     return kb_fit_step(&kb_fit_homography, &around, 0, h);
 }
 

@@ -1,4 +1,5 @@
-/* Least squares over the inliers, by Levenberg and Marquardt, in the nine entries of the model.
+/* The optimum of the robust sum by iteratively reweighted least squares, with the damping of Levenberg and Marquardt,
+ * in the nine entries of the model.
  *
  * Nine entries are more than a model has freedoms. The directions in which it must not move (kind->gauge) are taken out
  * of the equations: with P the projection onto the rest, P J^T J P + (weight) x (I - P) is positive definite and the step lies
@@ -46,8 +47,8 @@ bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping,
     return kind->retract(model);
 }
 
-/* Steps from inliers to optimum to new inliers, until nothing moves. A step that makes things worse is taken again,
- * shorter. */
+/* Reweighted least squares: every step solves for the weights of the model before it, and is accepted when the cost falls;
+ * one that makes things worse is taken again, shorter. */
 void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     fit_normal here;
@@ -58,9 +59,10 @@ void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scrat
     for (int32_t i = 0; i < 30 && damping < 1; i++) {
         double next[9];
         if (moved) { /* error2 is that of the model */
-            int32_t n = kb_fit_list(scratch->error2, pairs->n, pairs->threshold2, scratch->list);
-            if (n <= kind->sample) return;
-            kind->normal(found->model, pairs, scratch->list, n, &here);
+            fit_list list = scratch->list;
+            kb_fit_list(scratch->error2, 0, pairs->n, FIT_CUTOFF2 * pairs->threshold2, &list);
+            if (list.n <= kind->sample) return;
+            kind->normal(found->model, pairs, &list, &here);
         }
         memcpy(next, found->model, sizeof next);
         fit_score score = {pairs->n, 0};

@@ -5,8 +5,7 @@
  * best. It stops when, for some n, the inliers among the n best are more than accident makes of them (non-randomness) and
  * a model with more would have been met by now with the confidence asked for (maximality).
  *
- * A model is scored by the sum of min(error^2 / threshold^2, 1) over all pairs (MSAC). Most models are wrong and leave
- * early, by a sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that
+ * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that
  * of one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
  * a straight line that is computed once for every e.
  *
@@ -26,12 +25,13 @@
 
 static fit_score score_block(const double *error2, int32_t n, double threshold2)
 {
-    double cost = 0, inverse = 1 / threshold2;
+    double cost = 0, inverse = 1 / (FIT_CUTOFF2 * threshold2);
     int32_t count = 0;
     for (int32_t i = 0; i < n; i++) {
-        bool in = error2[i] <= threshold2; /* false for NaN */
-        cost += in ? error2[i] * inverse : 1;
-        count += in;
+        double left = 1 - error2[i] * inverse;
+        left = left > 0 ? left : 0; /* also for NaN */
+        cost += 1 - left * left * left;
+        count += error2[i] <= threshold2;
     }
     return (fit_score){cost, count};
 }
@@ -42,14 +42,17 @@ fit_score kb_fit_score(const fit_kind *kind, const fit_pairs *pairs, const doubl
     return score_block(scratch->error2, pairs->n, pairs->threshold2);
 }
 
-int32_t kb_fit_list(const double *error2, int32_t n, double limit2, int32_t *list)
+void kb_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list)
 {
-    int32_t count = 0;
-    for (int32_t i = 0; i < n; i++) {
-        list[count] = i;
-        count += error2[i] <= limit2;
+    double inverse = 1 / cutoff2;
+    int32_t n = list->n;
+    for (int32_t i = from; i < to; i++) {
+        double left = 1 - error2[i - from] * inverse;
+        list->slot[n] = i;
+        list->weight[n] = left * left;
+        n += left > 0;
     }
-    return count;
+    list->n = n;
 }
 
 /* The line under which a model is given up. */
@@ -195,31 +198,28 @@ static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fi
 
 /* ---- local optimisation ---- */
 
-/* The first FEW_PAIRS or so slots within the limit: a fair sample, and enough to stand near the optimum. */
-static int32_t list_few(const fit_kind *kind, const fit_pairs *pairs, const double *model, double limit2,
-                        const fit_scratch *scratch)
+/* The first FEW_PAIRS or so slots within the cutoff: a fair sample, and enough to stand near the optimum. */
+static fit_list list_few(const fit_kind *kind, const fit_pairs *pairs, const double *model, double cutoff2,
+                         const fit_scratch *scratch)
 {
-    int32_t count = 0;
-    for (int32_t from = 0; from < pairs->n && count < FEW_PAIRS; from += BLOCK) {
+    fit_list list = scratch->list;
+    for (int32_t from = 0; from < pairs->n && list.n < FEW_PAIRS; from += BLOCK) {
         int32_t to = kb_min_i(from + BLOCK, pairs->n);
         kind->errors(model, pairs, from, to, scratch->error2);
-        for (int32_t i = from; i < to; i++) {
-            scratch->list[count] = i;
-            count += scratch->error2[i - from] <= limit2;
-        }
+        kb_fit_list(scratch->error2, from, to, cutoff2, &list);
     }
-    return count;
+    return list;
 }
 
 void kb_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                      fit_found *found)
 {
-    static const double widths2[] = {9, 5, 2.5, 1}; /* of the squared threshold */
+    static const double cutoffs2[] = {20, 10, 5, FIT_CUTOFF2}; /* of the squared threshold */
     double moved[9];
     memcpy(moved, model, sizeof moved);
-    for (size_t i = 0; i < KB_COUNT(widths2); i++) {
-        int32_t n = list_few(kind, pairs, moved, widths2[i] * pairs->threshold2, scratch);
-        if (!kind->relax(moved, pairs, scratch->list, n)) return;
+    for (size_t i = 0; i < KB_COUNT(cutoffs2); i++) {
+        fit_list list = list_few(kind, pairs, moved, cutoffs2[i] * pairs->threshold2, scratch);
+        if (!kind->relax(moved, pairs, &list)) return;
     }
     fit_score score = kb_fit_score(kind, pairs, moved, scratch);
     if (score.cost >= found->score.cost) return;
