@@ -1,5 +1,8 @@
-/* Prints 64-bit FNV-1a hashes over what the library computes on input that is rendered here: one line for each room, and
- * one of everything last. Every build on every machine must print the same lines; scripts/same-bits.sh compares them.
+/* hash_everything [FEATURES]
+ *
+ * Prints 64-bit FNV-1a hashes over what the library computes on input that is rendered here: one line for each room, and
+ * one of everything last. Every build on every machine must print the same lines, also when only the instruction sets in
+ * FEATURES may be used ("c" for none); scripts/same-bits.sh compares them.
  *
  * To take in another function, write a section that feeds its results to the hash, and add it to the table below. */
 #include <inttypes.h>
@@ -339,7 +342,7 @@ static void section_fit(hash *h, scene *s)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
@@ -356,6 +359,7 @@ int main(void)
     };
     static const hash start = {0xcbf29ce484222325u};
     static scene s;
+    must(kb_cpu_limit(argc > 1 ? argv[1] : NULL), "features");
     render(&s);
     scatter(&s);
     must(kb_pool_create(3, &s.pool), "pool");
