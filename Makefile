@@ -2,6 +2,7 @@
 BUILD := build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
+MAKEFLAGS += --no-print-directory
 
 all: program
 
