@@ -1,10 +1,10 @@
 /* Our detectors side by side with OpenCV's on image sets with known homographies (Oxford's layout: SCENE/img1.png to
  * img6.png, SCENE/H1to2p.xml to H1to6p.xml). One thread on both sides.
  *
- *   repeatability  of the keypoints of image 1 whose place lies inside image k, the share that has a keypoint of image k
- *                  within 3 px of that place, whatever its size; mean over the pairs.
- *   precision      of the mutual nearest neighbours of the keypoints' descriptors, the share within 3 px; mean over the pairs.
- *                  The descriptor is OpenCV's own (ORB's, SIFT's) for both detectors.
+ *   repeatability  of the keypoints of image 1 whose place lies inside image k, the share that has a keypoint of
+ *                  image k within 3 px of that place, whatever its size; mean over the pairs.
+ *   precision      of the mutual nearest neighbours of the keypoints' descriptors, the share within 3 px; mean over
+ *                  the pairs. The descriptor is OpenCV's own (ORB's, SIFT's) for both detectors.
  *   correct        such matches a pair, mean.
  *   ms             detection of one image, mean over the images of the best of some runs.
  */
@@ -48,8 +48,13 @@ struct Score {
 
     void add(const Score &s)
     {
-        repeatability += s.repeatability, precision += s.precision, correct += s.correct, keypoints += s.keypoints, ms += s.ms;
-        pairs += s.pairs, images += s.images;
+        repeatability += s.repeatability;
+        precision += s.precision;
+        correct += s.correct;
+        keypoints += s.keypoints;
+        ms += s.ms;
+        pairs += s.pairs;
+        images += s.images;
     }
     void print(const std::string &scene, const std::string &detector) const
     {
@@ -121,7 +126,8 @@ Keypoints timed(const Detector &detect, const cv::Mat &image, int runs, double &
     for (int i = 0; i < runs; i++) {
         auto start = std::chrono::steady_clock::now();
         found = detect(image);
-        best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+        std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
+        best = std::min(best, passed.count());
     }
     ms += best;
     return found;
@@ -195,7 +201,8 @@ Detector ours(kb_detector which, int n, kb_workspace *workspace)
         options.max_keypoints = n;
         Keypoints found((size_t)n);
         size_t count = 0;
-        kb_status status = kb_detect(&view, &options, workspace, reinterpret_cast<kb_keypoint *>(found.data()), found.size(), &count);
+        auto *keypoints = reinterpret_cast<kb_keypoint *>(found.data());
+        kb_status status = kb_detect(&view, &options, workspace, keypoints, found.size(), &count);
         if (status != KB_OK) std::fprintf(stderr, "kb_detect: %s\n", kb_status_string(status));
         found.resize(count);
         return found;
@@ -247,7 +254,8 @@ int main(int argc, char **argv)
                 {"sift", ours(KB_DETECTOR_SIFT, n, workspace), sift, {}},
                 {"cv::SIFT", theirs(sift), sift, {}}};
 
-    std::printf("%-10s %-10s %9s %14s %10s %9s %9s\n", "scene", "detector", "keypoints", "repeatability", "precision", "correct", "ms");
+    std::printf("%-10s %-10s %9s %14s %10s %9s %9s\n", "scene", "detector", "keypoints", "repeatability", "precision",
+                "correct", "ms");
     for (const Scene &scene : scenes)
         for (Row &row : rows) {
             Score score = measure(scene, row.detect, *row.descriptor, runs);

@@ -32,7 +32,9 @@
 
 /* In the order in which the usage shows them. */
 #define CLI_VERBS(VERB)                                                              \
+    VERB(detect, "find keypoints in images, as tables and as pictures")              \
     VERB(describe, "turn keypoints of images, or ready patches, into descriptors")   \
+    VERB(match, "match two images and find the geometry between them")                \
     CLI_LEARN_VERBS(VERB)                                                            \
     CLI_EVAL_VERBS(VERB)                                                             \
     VERB(model, "import, show, export and list models")                              \

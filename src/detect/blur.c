@@ -1,12 +1,13 @@
 /* Gaussian blur of 16-bit images in 16-bit arithmetic, the same on every machine.
  *
- * The kernel is separable and symmetric: rows (or columns) at equal distance are added first, then multiplied, and only
- * the upper half of the product is kept. That is one addition, one multiplication and one more addition a pair of taps, for as
- * many pixels as a vector holds 16-bit numbers. Every product loses half a unit on average, which is given back as a
- * constant; what is left is noise of about sqrt(taps) x 0.3 units of 1/128 gray level, far below that of any camera.
+ * The kernel is separable and symmetric: rows (or columns) at equal distance are added first, then multiplied, and
+ * only the upper half of the product is kept. That is one addition, one multiplication and one more addition a pair
+ * of taps, for as many pixels as a vector holds 16-bit numbers. Every product loses half a unit on average, which is
+ * given back as a constant; what is left is noise of about sqrt(taps) x 0.3 units of 1/128 gray level, far below
+ * that of any camera.
  *
- * Kernels end at 3 sigma. What that cuts off is put back by widening them until their variance is the one wanted: variance
- * is what adds up from layer to layer. */
+ * Kernels end at 3 sigma. What that cuts off is put back by widening them until their variance is the one wanted:
+ * variance is what adds up from layer to layer. */
 #include <math.h>
 
 #include "detect/sift.h"
@@ -49,9 +50,10 @@ static inline uint16_t weighted(uint16_t a, uint16_t b, uint16_t weight)
     return (uint16_t)((uint32_t)(uint16_t)(a + b) * weight >> 16);
 }
 
-/* Several pairs at a time, so that the sums stay in registers meanwhile. The first four start from `start`, all others add. */
-static void first_four(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, uint16_t start, int32_t width,
-                       uint16_t *restrict out)
+/* Several pairs at a time, so that the sums stay in registers meanwhile. The first four start from `start`, the others
+ * add. */
+static void first_four(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, uint16_t start,
+                       int32_t width, uint16_t *restrict out)
 {
     const uint16_t *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
     const uint16_t *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
@@ -70,12 +72,14 @@ static void add_three(const uint16_t *const *a, const uint16_t *const *b, const 
                             weighted(a2[i], b2[i], w[2]));
 }
 
-static void add_one(const uint16_t *restrict a, const uint16_t *restrict b, uint16_t w, int32_t width, uint16_t *restrict out)
+static void add_one(const uint16_t *restrict a, const uint16_t *restrict b, uint16_t w, int32_t width,
+                    uint16_t *restrict out)
 {
     for (int32_t i = 0; i < width; i++) out[i] = (uint16_t)(out[i] + weighted(a[i], b[i], w));
 }
 
-void kb_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur, int32_t width, uint16_t *out)
+void kb_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur, int32_t width,
+                   uint16_t *out)
 {
     uint16_t start = (uint16_t)(blur->taps / 2);
     int32_t k = 0;
@@ -97,8 +101,8 @@ static int32_t mirrored(int32_t i, int32_t n)
     return i;
 }
 
-void kb_blur_image(const uint16_t *in, uint16_t *out, int32_t width, int32_t height, ptrdiff_t stride, const kb_blur *blur,
-                   int32_t top, int32_t bottom, uint16_t *row)
+void kb_blur_image(const uint16_t *in, uint16_t *out, int32_t width, int32_t height, ptrdiff_t stride,
+                   const kb_blur *blur, int32_t top, int32_t bottom, uint16_t *row)
 {
     const uint16_t *a[KB_BLUR_MAX_TAPS], *b[KB_BLUR_MAX_TAPS];
     uint16_t *middle = row + KB_BLUR_MAX_TAPS;

@@ -1,6 +1,6 @@
 /* What the detectors share: the job as the front door hands it on, the row functions that do the work, the order of
- * keypoints. The row functions are pure: they read and write only what they are given, so that other variants of them can
- * take their place. */
+ * keypoints. The row functions are pure: they read and write only what they are given, so that other variants of
+ * them can take their place. */
 #ifndef KB_DETECT_H
 #define KB_DETECT_H
 
@@ -37,8 +37,8 @@ void kb_sort(kb_sort_item *items, kb_sort_item *spare, size_t n, const kb_keypoi
 uint64_t kb_keypoint_key(const kb_keypoint *keypoint);
 
 /* ---- pyramid (resize.c) ---- */
-/* Where each pixel of a row (or column) of the smaller image lies in the larger: between pixel index and index + 1, at
- * weight / 128 of the way. */
+/* Where each pixel of a row (or column) of the smaller image lies in the larger: between pixel index and index + 1,
+ * at weight / 128 of the way. */
 #define KB_RESIZE_ONE 128
 typedef struct kb_resize_map {
     int32_t *index;
@@ -69,8 +69,8 @@ int64_t kb_harris(const uint8_t *centre, ptrdiff_t stride);
 float kb_harris_response(int64_t harris);
 
 #define KB_DISC_RADIUS 15
-/* Direction in degrees of the centre of mass of the disc of radius 15 around a pixel. Reads 15 px up, down and left, 16
- * to the right. */
+/* Direction in degrees of the centre of mass of the disc of radius 15 around a pixel. Reads 15 px up, down and left,
+ * 16 to the right. */
 float kb_disc_angle(const uint8_t *centre, ptrdiff_t stride);
 
 #endif

@@ -1,16 +1,19 @@
-/* Extrema of differences of Gaussians (Lowe 2004): a sample that is the largest, or the smallest, of the 27 around it in x, y
- * and scale. A parabola through them gives its place between the samples. Weak ones are dropped, and those on edges, where
- * one principal curvature is more than `edge` times the other: trace^2 / determinant of the 2x2 Hessian tells. */
+/* Extrema of differences of Gaussians (Lowe 2004): a sample that is the largest, or the smallest, of the 27 around
+ * it in x, y and scale. A parabola through them gives its place between the samples. Weak ones are dropped, and
+ * those on edges, where one principal curvature is more than `edge` times the other: trace^2 / determinant of the
+ * 2x2 Hessian tells. */
 #include <math.h>
 
 #include "detect/sift.h"
 
 #define BLOCK 32
 #define STEPS 5  /* of refinement */
-#define NEAR 0.6 /* no step when the extremum is this close. A little more than half, or many would go to and fro until they
-                    are given up, because the parabolas of two neighbouring samples each point to the other. */
+/* No step when the extremum is this close. A little more than half, or many would go to and fro until they are given
+ * up, because the parabolas of two neighbouring samples each point to the other. */
+#define NEAR 0.6
 
-void kb_difference_row(const uint16_t *restrict smaller, const uint16_t *restrict larger, int32_t width, int16_t *restrict out)
+void kb_difference_row(const uint16_t *restrict smaller, const uint16_t *restrict larger, int32_t width,
+                       int16_t *restrict out)
 {
     for (int32_t i = 0; i < width; i++) out[i] = (int16_t)(larger[i] - smaller[i]);
 }
@@ -18,8 +21,8 @@ void kb_difference_row(const uint16_t *restrict smaller, const uint16_t *restric
 static inline int16_t least(int16_t a, int16_t b) { return a < b ? a : b; }
 static inline int16_t most(int16_t a, int16_t b) { return a > b ? a : b; }
 
-static inline void extrema_block(const int16_t *restrict above, const int16_t *restrict middle, const int16_t *restrict below,
-                                 int32_t n, int16_t limit, int16_t *restrict found)
+static inline void extrema_block(const int16_t *restrict above, const int16_t *restrict middle,
+                                 const int16_t *restrict below, int32_t n, int16_t limit, int16_t *restrict found)
 {
     for (int32_t i = 0; i < n; i++) {
         int16_t v = middle[i];
@@ -61,7 +64,7 @@ int32_t kb_extrema_row(const int16_t *above, const int16_t *middle, const int16_
 /* ---- one extremum ---- */
 
 /* sign +1 looks for a larger value in the 3x3 around x, -1 for a smaller one. The middle is the likeliest. */
-static bool beaten(const int16_t *const rows[3], int32_t x, int32_t value, int32_t sign)
+static bool beaten(int16_t *const rows[3], int32_t x, int32_t value, int32_t sign)
 {
     if (sign * (rows[1][x] - value) > 0) return true;
     for (int32_t i = 0; i < 3; i++)
@@ -70,7 +73,7 @@ static bool beaten(const int16_t *const rows[3], int32_t x, int32_t value, int32
     return false;
 }
 
-bool kb_extremum_in_scale(const int16_t *const finer[3], const int16_t *const coarser[3], int32_t x, int32_t value)
+bool kb_extremum_in_scale(int16_t *const finer[3], int16_t *const coarser[3], int32_t x, int32_t value)
 {
     int32_t sign = value > 0 ? 1 : -1;
     return !beaten(finer, x, value, sign) && !beaten(coarser, x, value, sign);

@@ -1,12 +1,13 @@
-/* FAST-9 corners (Rosten and Drummond): a pixel is a corner when 9 pixels in a row of the 16 on a circle of radius 3 are
- * all brighter, or all darker, than it by more than a threshold. The score is the largest threshold that it would pass:
+/* FAST-9 corners (Rosten and Drummond): a pixel is a corner when 9 pixels in a row of the 16 on a circle of radius 3
+ * are all brighter, or all darker, than it by more than a threshold. The score is the largest threshold that it
+ * would pass:
  *
  *     score = max(max over arcs of min over the arc - centre, centre - min over arcs of max over the arc)
  *
  * Arcs that start at an even place k and at k + 1 share the 8 pixels between them, so both together give
- * min(min of the shared, max(pixel k, pixel k + 9)): 47 minima and maxima a side, on bytes, without a branch. A compiler
- * turns that into vector code. Since most of an image is not near a corner, blocks are first asked the cheap question:
- * every arc holds one of each pair of opposite pixels. */
+ * min(min of the shared, max(pixel k, pixel k + 9)): 47 minima and maxima a side, on bytes, without a branch. A
+ * compiler turns that into vector code. Since most of an image is not near a corner, blocks are first asked the
+ * cheap question: every arc holds one of each pair of opposite pixels. */
 #include "detect/detect.h"
 
 #define BLOCK 32
@@ -85,8 +86,8 @@ void kb_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t th
 }
 
 /* peak[i] is not 0 where the middle row's score beats those before it in reading order and matches those after it. */
-static inline void peak_block(const uint8_t *restrict above, const uint8_t *restrict middle, const uint8_t *restrict below,
-                              int32_t n, uint8_t *restrict peak)
+static inline void peak_block(const uint8_t *restrict above, const uint8_t *restrict middle,
+                              const uint8_t *restrict below, int32_t n, uint8_t *restrict peak)
 {
     for (int32_t i = 0; i < n; i++) {
         uint8_t before = most(most(above[i - 1], above[i]), most(above[i + 1], middle[i - 1]));

@@ -1,9 +1,9 @@
-/* The main directions of a region: a histogram of gradient directions, 36 bins of 10 degrees, weighted by magnitude and a
- * Gaussian 1.5 times as wide as the keypoint, smoothed by [1 4 6 4 1] / 16. Every peak of at least 0.8 of the highest
- * is a direction; a parabola through it and its neighbours gives the place between the bins.
+/* The main directions of a region: a histogram of gradient directions, 36 bins of 10 degrees, weighted by magnitude
+ * and a Gaussian 1.5 times as wide as the keypoint, smoothed by [1 4 6 4 1] / 16. Every peak of at least 0.8 of the
+ * highest is a direction; a parabola through it and its neighbours gives the place between the bins.
  *
- * Four histograms take turns, so that neighbouring pixels, which tend to share a bin, do not wait for each other; sums are in
- * a fixed order. */
+ * Four histograms take turns, so that neighbouring pixels, which tend to share a bin, do not wait for each other;
+ * sums are in a fixed order. */
 #include <math.h>
 
 #include "detect/sift.h"
@@ -17,12 +17,12 @@
 /* -v where mask is -1, v where it is 0. */
 static inline int32_t negated(int32_t v, int32_t mask) { return (v ^ mask) - mask; }
 
-/* bin[i] and weight[i] x length of n gradients of a row; up and down are the rows beside it. With t = small / large of the two
- * components, the angle is that of a polynomial in t (error below 0.005 degrees) and the length large x sqrt(1 + t^2), also by a
- * polynomial (error below 0.01 %). Which octant it is, is decided on integers by masks, 0 or -1, the angle being in 1/65536 of a
- * bin: no branch and no function, so that compilers make vectors of it. */
-static void gradients(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n, const float *restrict weight,
-                      int32_t *restrict bin, float *restrict value)
+/* bin[i] and weight[i] x length of n gradients of a row; up and down are the rows beside it. With t = small / large
+ * of the two components, the angle is that of a polynomial in t (error below 0.005 degrees) and the length large x
+ * sqrt(1 + t^2), also by a polynomial (error below 0.01 %). Which octant it is, is decided on integers by masks, 0
+ * or -1, the angle being in 1/65536 of a bin: no branch and no function, so that compilers make vectors of it. */
+static void gradients(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n,
+                      const float *restrict weight, int32_t *restrict bin, float *restrict value)
 {
     const int32_t one = 65536;
     for (int32_t i = 0; i < n; i++) {
@@ -69,7 +69,8 @@ static void add_row(float histogram[TURNS][BINS], const int32_t *bin, const floa
 #define MAX_RADIUS 55
 #define MAX_WIDTH (2 * MAX_RADIUS + 1)
 
-static void fill(float histogram[TURNS][BINS], const kb_octave *o, const uint16_t *layer, int32_t y, int32_t x, double sigma)
+static void fill(float histogram[TURNS][BINS], const kb_octave *o, const uint16_t *layer, int32_t y, int32_t x,
+                 double sigma)
 {
     int32_t radius = kb_min_i((int32_t)(REACH * WIDTH * sigma + 0.5), MAX_RADIUS);
     int32_t left = kb_max_i(x - radius, 1), n = kb_min_i(x + radius, o->width - 2) - left + 1;
@@ -97,7 +98,7 @@ static void smooth(float histogram[TURNS][BINS], float *out)
     sum[BINS + 2] = sum[2];
     sum[BINS + 3] = sum[3];
     for (int32_t i = 0; i < BINS; i++)
-        out[i] = (sum[i] + sum[i + 4]) * (1.0f / 16) + (sum[i + 1] + sum[i + 3]) * (4.0f / 16) + sum[i + 2] * (6.0f / 16);
+        out[i] = (sum[i] + sum[i + 4] + 4 * (sum[i + 1] + sum[i + 3]) + 6 * sum[i + 2]) * (1.0f / 16);
 }
 
 int32_t kb_directions(const kb_octave *octave, int32_t layer, int32_t y, int32_t x, double sigma, float *degrees)

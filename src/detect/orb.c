@@ -2,13 +2,13 @@
  *
  *   1. A pyramid, each level `level_factor` times smaller than the one above.
  *   2. FAST-9 corners of every level that are the strongest of their 3x3 neighbourhood.
- *   3. Every level has its share of the keypoints, falling by the factor from level to level. Of twice the share, the best
- *      by FAST score, Harris's response picks the share itself (or the selection rule does, out of all corners).
+ *   3. Every level has its share of the keypoints, falling by the factor from level to level. Of twice the share,
+ *      the best by FAST score, Harris's response picks the share itself. Grid and spread pick among all corners.
  *   4. The angle is that of the intensity centroid of the disc of radius 15 in the level.
  *
- * Pixel x of level n is centred at (x + 0.5) factor^n - 0.5 of the image. Nothing is found within 31 px of a level's edge:
- * there would be no room for a descriptor. Tasks work on rows of levels or runs of corners and meet only where lists are
- * put together in order, so the number of threads changes nothing. */
+ * Pixel x of level n is centred at (x + 0.5) factor^n - 0.5 of the image. Nothing is found within 31 px of a level's
+ * edge: there would be no room for a descriptor. Tasks work on rows of levels or runs of corners and meet only where
+ * lists are put together in order, so the number of threads changes nothing. */
 #include <math.h>
 
 #include "detect/detect.h"
@@ -133,7 +133,7 @@ static kb_status build_levels(orb *o)
 
 /* ---- corners ---- */
 
-/* Searches the columns EDGE - 1 to width - EDGE of one row for scores; the outer two only compete with their neighbours. */
+/* Scores of the columns EDGE - 1 to width - EDGE of a row; the outer two only compete with their neighbours. */
 static void score_row(const orb *o, const orb_level *level, int32_t y, uint8_t *score)
 {
     const uint8_t *row = level->data + y * level->stride + EDGE - 1;
@@ -176,8 +176,8 @@ static void search_task(void *context, int32_t index)
     }
 }
 
-/* Cuts the levels into bands: whole levels for one thread, else a few for each thread. Of two neighbours one is a peak at
- * most, so a band holds at most a quarter of its pixels, rounded up. */
+/* Cuts the levels into bands: whole levels for one thread, else a few for each thread. Of two neighbours one is a
+ * peak at most, so a band holds at most a quarter of its pixels, rounded up. */
 static kb_status plan_bands(orb *o)
 {
     int32_t pieces = o->threads > 1 ? 2 * o->threads : 1;
@@ -275,8 +275,8 @@ static kb_status share_out(orb *o)
     for (int32_t i = 0; i < o->levels; i++) {
         const kb_detect_options *options = &o->job->options;
         size_t kept = 0, n = o->level[i].corners;
-        kb_status status = kb_select(o->keypoints + from, n, o->job->image.width, o->job->image.height, options->selection,
-                                     o->level[i].share, o->job->workspace, &kept);
+        kb_status status = kb_select(o->keypoints + from, n, o->job->image.width, o->job->image.height,
+                                     options->selection, o->level[i].share, o->job->workspace, &kept);
         if (status != KB_OK) return status;
         memmove(o->keypoints + to, o->keypoints + from, kept * sizeof *o->keypoints);
         from += n;

@@ -1,6 +1,6 @@
-/* The next level of a pyramid, row by row, by bilinear interpolation with weights of 1/128: first two rows become one, then
- * its pixels are blended pairwise. A pixel's weight is rounded once when the map is made, so every variant of
- * the rows gives the same bytes. */
+/* The next level of a pyramid, row by row, by bilinear interpolation with weights of 1/128: first two rows become
+ * one, then its pixels are blended pairwise. A pixel's weight is rounded once when the map is made, so every variant
+ * of the rows gives the same bytes. */
 #include "detect/detect.h"
 
 void kb_resize_plan(kb_resize_map map, int32_t n, double factor, int32_t larger)
@@ -15,7 +15,8 @@ void kb_resize_plan(kb_resize_map map, int32_t n, double factor, int32_t larger)
     }
 }
 
-void kb_blend_rows(const uint8_t *restrict a, const uint8_t *restrict b, int32_t width, int32_t weight, uint8_t *restrict out)
+void kb_blend_rows(const uint8_t *restrict a, const uint8_t *restrict b, int32_t width, int32_t weight,
+                   uint8_t *restrict out)
 {
     uint16_t wb = (uint16_t)weight, wa = (uint16_t)(KB_RESIZE_ONE - weight);
     for (int32_t i = 0; i < width; i++) {

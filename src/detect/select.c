@@ -1,11 +1,13 @@
 /* Which keypoints to keep. All rules start from the total order, strongest first.
  *
  *   best    the first n.
- *   grid    the image is cut into square cells, about one for every eight keypoints wanted. The strongest of every cell come
- *           first, then the second strongest of every cell, and so on, until there are n; the last round goes by strength.
- *   spread  adaptive non-maximal suppression (Brown, Szeliski, Winder 2005): a keypoint's radius is its distance to
- *           the nearest stronger one, and the n with the largest radius stay. The nearest is found exactly, in a tree over
- *           the keypoints in Morton order whose nodes know their bounding box and their strongest member. */
+ *   grid    the image is cut into square cells, about one for every eight keypoints wanted. The strongest of every
+ *           cell come first, then the second strongest of every cell, and so on, until there are n; the last round
+ *           goes by strength.
+ *   spread  adaptive non-maximal suppression (Brown, Szeliski, Winder 2005; the greedy form of Bailo et al. 2018):
+ *           going from the strongest to the weakest, a keypoint stays when nothing that stayed is within a radius,
+ *           and the radius is the one that leaves n. Then the image is covered evenly and no two are closer than
+ *           the radius, but for a few of the strongest that fill up what is missing to n. */
 #include <math.h>
 
 #include "detect/detect.h"
@@ -16,7 +18,7 @@ typedef struct selection {
     kb_sort_item *items, *spare; /* total each */
     size_t finite;               /* items that are in the order; those with a number that is not finite follow */
     int32_t width, height;
-    void *extra;                 /* the cells of the grid, or the tree */
+    void *extra;                 /* the cells of the grid or raster */
 } selection;
 
 static bool is_finite_keypoint(const kb_keypoint *k)
@@ -103,137 +105,105 @@ static void pick_grid(selection *s, size_t n)
 
 /* ---- spread ---- */
 
-#define LEAF 8 /* keypoints in a leaf of the tree */
+#define CELLS_A_KEYPOINT 8
+#define RADIUS_STEPS 16
+#define FILL_UP 64 /* 1 in so many may be missing when the search for the radius ends */
+#define NOBODY UINT32_MAX
 
-typedef struct tree_node {
-    float left, top, right, bottom;
-    uint32_t strongest; /* lowest place in the order of any member */
-} tree_node;
+/* Cells whose diagonal is the radius, so that one keypoint stays in each at most. */
+typedef struct raster {
+    double radius, side;
+    int32_t columns, rows;
+    uint32_t *cell; /* which item stayed there */
+} raster;
 
-/* A complete binary tree: the children of node i are 2 i and 2 i + 1, the leaves start at `leaves`. */
-typedef struct tree {
-    tree_node *node;
-    kb_sort_item *member; /* in Morton order; index is the place in the order of strength */
-    size_t members;
-    uint32_t leaves;
-} tree;
-
-static uint64_t morton(uint32_t x, uint32_t y)
+/* Below the least radius suppression would be about chance neighbours, and there would be too many cells. */
+static double least_radius(const selection *s, size_t total)
 {
-    uint64_t code = 0;
-    for (uint32_t bit = 0; bit < 16; bit++)
-        code |= (uint64_t)(x >> bit & 1) << (2 * bit) | (uint64_t)(y >> bit & 1) << (2 * bit + 1);
-    return code;
+    return sqrt(2.0 * s->width * s->height / CELLS_A_KEYPOINT / (double)total);
 }
 
-static const kb_keypoint *at_place(const selection *s, uint32_t place) { return &s->keypoints[s->items[place].index]; }
-
-static tree_node leaf_node(const tree *t, const selection *s, size_t leaf)
+static raster raster_of(const selection *s, double radius)
 {
-    tree_node node = {INFINITY, INFINITY, -INFINITY, -INFINITY, UINT32_MAX};
-    for (size_t i = leaf * LEAF; i < (leaf + 1) * LEAF && i < t->members; i++) {
-        const kb_keypoint *k = at_place(s, t->member[i].index);
-        if (k->x < node.left) node.left = k->x;
-        if (k->x > node.right) node.right = k->x;
-        if (k->y < node.top) node.top = k->y;
-        if (k->y > node.bottom) node.bottom = k->y;
-        if (t->member[i].index < node.strongest) node.strongest = t->member[i].index;
-    }
-    return node;
+    double side = radius / sqrt(2.0);
+    return (raster){radius, side, (int32_t)(s->width / side) + 1, (int32_t)(s->height / side) + 1, s->extra};
 }
 
-static tree_node join_nodes(const tree_node *a, const tree_node *b)
+static size_t raster_bytes(const selection *s, size_t total)
 {
-    return (tree_node){a->left < b->left ? a->left : b->left, a->top < b->top ? a->top : b->top,
-                       a->right > b->right ? a->right : b->right, a->bottom > b->bottom ? a->bottom : b->bottom,
-                       a->strongest < b->strongest ? a->strongest : b->strongest};
+    raster r = raster_of(s, least_radius(s, total));
+    return (size_t)r.columns * (size_t)r.rows * sizeof *r.cell;
 }
 
-static uint32_t tree_leaves(size_t members)
+typedef struct place {
+    double x, y;
+} place;
+
+/* A keypoint outside the image counts as lying on its border. */
+static place place_of(const selection *s, size_t item)
 {
-    uint32_t leaves = 1;
-    while ((size_t)leaves * LEAF < members) leaves *= 2;
-    return leaves;
+    const kb_keypoint *k = &s->keypoints[s->items[item].index];
+    double x = k->x, y = k->y, right = s->width - 1, bottom = s->height - 1;
+    return (place){x < 0 ? 0 : x > right ? right : x, y < 0 ? 0 : y > bottom ? bottom : y};
 }
 
-/* The nodes, and the members with their spare for sorting. */
-static size_t tree_bytes(size_t members)
+/* True when something that stayed is closer than the radius: it must be within two cells. */
+static bool is_suppressed(const raster *r, const selection *s, place at)
 {
-    return 2 * (size_t)tree_leaves(members) * sizeof(tree_node) + 2 * members * sizeof(kb_sort_item);
-}
-
-static tree tree_build(const selection *s)
-{
-    tree t = {.node = s->extra, .members = s->finite, .leaves = tree_leaves(s->finite)};
-    kb_sort_item *member = t.member = (kb_sort_item *)(void *)(t.node + 2 * (size_t)t.leaves);
-    for (size_t i = 0; i < s->finite; i++) {
-        const kb_keypoint *k = at_place(s, (uint32_t)i);
-        uint32_t x = cell_of(k->x, s->width, 65536), y = cell_of(k->y, s->height, 65536);
-        member[i] = (kb_sort_item){morton(x, y), (uint32_t)i};
-    }
-    kb_sort(member, member + s->finite, s->finite, NULL);
-    for (size_t i = 0; i < t.leaves; i++) t.node[t.leaves + i] = leaf_node(&t, s, i);
-    for (size_t i = t.leaves - 1; i > 0; i--) t.node[i] = join_nodes(&t.node[2 * i], &t.node[2 * i + 1]);
-    return t;
-}
-
-static double square(double v) { return v * v; }
-
-/* The squared distance from a place to a node's box. */
-static double box_distance(const tree_node *node, const kb_keypoint *k)
-{
-    double dx = k->x < node->left ? (double)node->left - k->x : k->x > node->right ? (double)k->x - node->right : 0;
-    double dy = k->y < node->top ? (double)node->top - k->y : k->y > node->bottom ? (double)k->y - node->bottom : 0;
-    return dx * dx + dy * dy;
-}
-
-static double leaf_search(const tree *t, const selection *s, size_t leaf, uint32_t place, double best)
-{
-    const kb_keypoint *k = at_place(s, place);
-    for (size_t i = leaf * LEAF; i < (leaf + 1) * LEAF && i < t->members; i++) {
-        if (t->member[i].index >= place) continue;
-        const kb_keypoint *other = at_place(s, t->member[i].index);
-        double d = square((double)other->x - k->x) + square((double)other->y - k->y);
-        if (d < best) best = d;
-    }
-    return best;
-}
-
-/* The squared distance to the nearest of the stronger keypoints; infinity for the strongest of all. */
-static double nearest_stronger(const tree *t, const selection *s, uint32_t place)
-{
-    const kb_keypoint *k = at_place(s, place);
-    uint32_t stack[64], depth = 0;
-    double best = INFINITY;
-    stack[depth++] = 1;
-    while (depth > 0) {
-        uint32_t i = stack[--depth];
-        if (t->node[i].strongest >= place || box_distance(&t->node[i], k) >= best) continue;
-        if (i >= t->leaves) {
-            best = leaf_search(t, s, i - t->leaves, place, best);
-            continue;
+    int32_t column = (int32_t)(at.x / r->side), row = (int32_t)(at.y / r->side);
+    if (r->cell[(size_t)row * (size_t)r->columns + (size_t)column] != NOBODY) return true;
+    for (int32_t y = kb_max_i(row - 2, 0); y <= kb_min_i(row + 2, r->rows - 1); y++)
+        for (int32_t x = kb_max_i(column - 2, 0); x <= kb_min_i(column + 2, r->columns - 1); x++) {
+            uint32_t other = r->cell[(size_t)y * (size_t)r->columns + (size_t)x];
+            if (other == NOBODY) continue;
+            place there = place_of(s, other);
+            double dx = there.x - at.x, dy = there.y - at.y;
+            if (dx * dx + dy * dy < r->radius * r->radius) return true;
         }
-        bool second_nearer = box_distance(&t->node[2 * i + 1], k) < box_distance(&t->node[2 * i], k);
-        stack[depth++] = 2 * i + !second_nearer; /* the nearer one goes on top */
-        stack[depth++] = 2 * i + second_nearer;
-    }
-    return best;
+    return false;
 }
 
-static void pick_spread(selection *s, size_t n)
+/* Marks what stays by a key of 1 in spare; returns how many. */
+static size_t thin_out(selection *s, double radius)
 {
-    tree t = tree_build(s);
-    kb_sort_item *by_radius = s->spare;
+    raster r = raster_of(s, radius);
+    size_t kept = 0, cells = (size_t)r.columns * (size_t)r.rows;
+    for (size_t i = 0; i < cells; i++) r.cell[i] = NOBODY;
     for (size_t i = 0; i < s->finite; i++) {
-        double distance = nearest_stronger(&t, s, (uint32_t)i);
-        uint64_t bits; /* of doubles that are not negative: in the order of their values */
-        memcpy(&bits, &distance, sizeof bits);
-        by_radius[i] = (kb_sort_item){~bits, (uint32_t)i};
+        place at = place_of(s, i);
+        bool stays = !is_suppressed(&r, s, at);
+        s->spare[i].key = stays;
+        if (!stays) continue;
+        kept++;
+        r.cell[(size_t)(at.y / r.side) * (size_t)r.columns + (size_t)(at.x / r.side)] = (uint32_t)i;
     }
-    kb_sort(by_radius, t.member, s->finite, NULL);
-    for (size_t i = 0; i < n; i++) by_radius[i].key = by_radius[i].index;
-    kb_sort(by_radius, t.member, n, NULL);                                     /* back to the order of strength, */
-    for (size_t i = 0; i < n; i++) s->items[i] = s->items[by_radius[i].index]; /* so that index >= i */
+    return kept;
+}
+
+/* Thins out by the least radius that leaves no more than n, as far as halving the range a few times finds it. */
+static size_t thin_out_to(selection *s, size_t total, size_t n)
+{
+    double low = least_radius(s, total), high = 2.0 * (s->width + s->height);
+    size_t kept = thin_out(s, low);
+    if (kept <= n) return kept;
+    for (int32_t step = 0; step < RADIUS_STEPS; step++) {
+        double middle = sqrt(low * high);
+        kept = thin_out(s, middle);
+        if (kept <= n && kept + n / FILL_UP >= n) return kept;
+        if (kept <= n) high = middle;
+        else low = middle;
+    }
+    return thin_out(s, high);
+}
+
+static void pick_spread(selection *s, size_t total, size_t n)
+{
+    size_t extra = n - thin_out_to(s, total, n), kept = 0;
+    for (size_t i = 0; i < s->finite; i++) {
+        if (!s->spare[i].key && extra == 0) continue;
+        if (!s->spare[i].key) extra--;
+        s->items[kept++] = s->items[i];
+    }
 }
 
 /* ---- the front door ---- */
@@ -248,7 +218,8 @@ static void move_to_front(const selection *s, kb_keypoint *keypoints, kb_keypoin
 kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection rule, size_t n,
                     kb_workspace *workspace, size_t *count)
 {
-    if (!count || (total > 0 && !keypoints) || width < 1 || height < 1 || width > 65535 || height > 65535) return KB_E_ARGUMENT;
+    if (!count || (total > 0 && !keypoints)) return KB_E_ARGUMENT;
+    if (width < 1 || height < 1 || width > 65535 || height > 65535) return KB_E_ARGUMENT;
     if (rule != KB_SELECT_BEST && rule != KB_SELECT_GRID && rule != KB_SELECT_SPREAD) return KB_E_ARGUMENT;
     if (total > UINT32_MAX / 2) return KB_E_ARGUMENT;
     if (n > total) n = total;
@@ -259,7 +230,7 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
     workspace = kb_workspace_or(workspace, &local);
     selection s = {.keypoints = keypoints, .width = width, .height = height};
     size_t list = total * sizeof(kb_sort_item);
-    size_t extra = rule == KB_SELECT_GRID ? grid_bytes(&s, n) : rule == KB_SELECT_SPREAD ? tree_bytes(total) : 0;
+    size_t extra = rule == KB_SELECT_GRID ? grid_bytes(&s, n) : rule == KB_SELECT_SPREAD ? raster_bytes(&s, total) : 0;
     uint8_t *memory = kb_workspace_get(workspace, KB_SLOT_SELECT, 2 * list + extra + n * sizeof *keypoints);
     if (memory) {
         s.items = (kb_sort_item *)(void *)memory;
@@ -267,7 +238,7 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
         s.extra = s.spare + total;
         put_in_order(&s, total);
         if (rule == KB_SELECT_GRID && n < s.finite) pick_grid(&s, n);
-        if (rule == KB_SELECT_SPREAD && n < s.finite) pick_spread(&s, n);
+        if (rule == KB_SELECT_SPREAD && n < s.finite) pick_spread(&s, total, n);
         move_to_front(&s, keypoints, (kb_keypoint *)(void *)(memory + 2 * list + extra), n);
     }
     kb_workspace_release(&local);

@@ -1,13 +1,13 @@
 /* SIFT's detector (Lowe 2004), with the conventions of OpenCV's.
  *
- *   1. Scale space: the image, doubled unless told otherwise, blurred to `sigma`; then layer after layer 2^(1/layers) times
- *      more, until two layers past twice the blur. The layer with just twice the blur, every second pixel of it, starts the next octave.
- *      The image's own blur is taken as 0.5 px.
+ *   1. Scale space: the image, doubled unless told otherwise, blurred to `sigma`; then layer after layer
+ *      2^(1/layers) times more, until two layers past twice the blur. The layer with just twice the blur, every
+ *      second pixel of it, starts the next octave. The image's own blur is taken as 0.5 px.
  *   2. Extrema of the differences of neighbouring layers, refined, without the weak ones and those on edges (dog.c).
  *   3. The selection picks among these; then each gets its directions (histogram.c), a keypoint for every one.
  *
- * Doubling puts pixel x of the image at 2 x and takes the mean between, so no place is shifted. Everything is 16-bit integers up
- * to the extrema; tasks work on rows or on runs of points, so the number of threads changes nothing. */
+ * Doubling puts pixel x of the image at 2 x and takes the mean between, so no place is shifted. Everything is 16-bit
+ * integers up to the extrema; tasks work on rows or on runs of points, so the number of threads changes nothing. */
 #include <math.h>
 
 #include "detect/sift.h"
@@ -39,7 +39,7 @@ typedef struct sift {
     int32_t threads, layers;
     kb_octave octave[MAX_OCTAVES];
     int32_t octaves;
-    kb_blur blur[KB_SIFT_MAX_LAYERS + 3]; /* [0]: from the image to the first layer; [i]: to layer i from the one before */
+    kb_blur blur[KB_SIFT_MAX_LAYERS + 3]; /* [0]: from the image to the first layer; [i]: from layer i - 1 to i */
     /* what the tasks of a step share */
     const uint16_t *from;
     uint16_t *to;
@@ -76,8 +76,8 @@ static void plan_octaves(sift *s)
     int32_t width = s->job->image.width << -first, height = s->job->image.height << -first;
     double pixel = first ? 0.5 : 1;
     for (s->octaves = 0; kb_min_i(width, height) > 2 * KB_SIFT_BORDER && s->octaves < MAX_OCTAVES; s->octaves++) {
-        s->octave[s->octaves] = (kb_octave){.width = width, .height = height, .pixel = pixel, .number = first + s->octaves,
-                                            .stride = (ptrdiff_t)round_up((size_t)width)};
+        s->octave[s->octaves] = (kb_octave){.width = width, .height = height, .pixel = pixel,
+                                            .stride = (ptrdiff_t)round_up((size_t)width), .number = first + s->octaves};
         width /= 2;
         height /= 2;
         pixel *= 2;
@@ -94,7 +94,8 @@ static kb_status place_octaves(sift *s)
                                         (elements + row * (size_t)s->threads) * sizeof *memory);
     if (!memory) return KB_E_MEMORY;
     for (int32_t i = 0; i < s->octaves; i++) {
-        for (size_t k = 0; k < layers; k++, memory += s->octave[i].stride * s->octave[i].height) s->octave[i].layer[k] = memory;
+        kb_octave *o = &s->octave[i];
+        for (size_t k = 0; k < layers; k++, memory += o->stride * o->height) o->layer[k] = memory;
     }
     s->rows = memory;
     return KB_OK;
@@ -206,8 +207,8 @@ static void add_point(const sift *s, sift_band *band, const kb_extremum *e)
     if (s->job->options.mask && !kb_mask_allows(s->job->options.mask, k.x, k.y)) return;
     if (band->count < band->room) {
         band->keypoints[band->count] = k;
-        band->points[band->count] = (sift_point){.x = (uint16_t)e->x, .y = (uint16_t)e->y, .octave = (uint8_t)band->octave,
-                                                 .layer = (uint8_t)e->layer, .sigma = (float)sigma};
+        band->points[band->count] = (sift_point){.x = (uint16_t)e->x, .y = (uint16_t)e->y, .sigma = (float)sigma,
+                                                 .octave = (uint8_t)band->octave, .layer = (uint8_t)e->layer};
     }
     band->count++;
 }
@@ -244,13 +245,13 @@ static void window_move(window *w, const sift *s, const kb_octave *o, int32_t y)
 static void search_row(const sift *s, sift_band *band, const window *w, int32_t layer, int32_t y)
 {
     const kb_octave *o = &s->octave[band->octave];
-    int16_t *const *row = w->row[layer];
+    int16_t *const *row = w->row[layer], *const *finer = w->row[layer - 1], *const *coarser = w->row[layer + 1];
     kb_extremum_limits limits = limits_of(s);
     int32_t n = kb_extrema_row(row[0], row[1], row[2], o->width, sample_limit(s), w->x);
     for (int32_t i = 0; i < n; i++) {
         int32_t x = w->x[i];
         kb_extremum e;
-        if (kb_extremum_in_scale((const int16_t *const *)w->row[layer - 1], (const int16_t *const *)w->row[layer + 1], x, row[1][x]) &&
+        if (kb_extremum_in_scale(finer, coarser, x, row[1][x]) &&
             kb_extremum_refine(o, layer, y, x, &limits, &e))
             add_point(s, band, &e);
     }
@@ -275,8 +276,9 @@ static void search_task(void *context, int32_t index)
 static kb_status plan_bands(sift *s)
 {
     int32_t pieces = s->threads > 1 ? 2 * s->threads : 1;
-    size_t scratch = (3 * (size_t)s->layers + 7) * (size_t)s->octave[0].stride, list = round_up((size_t)(pieces * s->octaves) * sizeof *s->bands);
     s->band_count = pieces * s->octaves;
+    size_t list = round_up((size_t)s->band_count * sizeof *s->bands);
+    size_t scratch = (3 * ((size_t)s->layers + 2) + 1) * (size_t)s->octave[0].stride; /* a window */
     uint8_t *memory = kb_workspace_get(s->job->workspace, KB_SLOT_DETECT_B,
                                        list + (size_t)s->band_count * scratch * sizeof(int16_t));
     if (!memory) return KB_E_MEMORY;
@@ -289,7 +291,7 @@ static kb_status plan_bands(sift *s)
         band->top = KB_SIFT_BORDER + (int32_t)kb_piece(rows, pieces, i % pieces);
         band->bottom = KB_SIFT_BORDER + (int32_t)kb_piece(rows, pieces, i % pieces + 1);
         band->scratch = (int16_t *)(void *)(memory + list) + (size_t)i * scratch;
-        band->room = 64 + (size_t)(band->bottom - band->top) * (size_t)o->width / 64; /* images hold a fraction of that */
+        band->room = 64 + (size_t)(band->bottom - band->top) * (size_t)o->width / 64; /* a fraction of that is usual */
     }
     return KB_OK;
 }
@@ -346,7 +348,8 @@ static kb_status find_points(sift *s)
 
 static kb_status select_points(sift *s, kb_selection rule, size_t n)
 {
-    return kb_select(s->keypoints, s->count, s->job->image.width, s->job->image.height, rule, n, s->job->workspace, &s->count);
+    return kb_select(s->keypoints, s->count, s->job->image.width, s->job->image.height, rule, n, s->job->workspace,
+                     &s->count);
 }
 
 /* Several samples may lead to one extremum; in order, they stand together. */

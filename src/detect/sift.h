@@ -1,31 +1,32 @@
-/* The parts of the SIFT detector: a Gaussian scale space in 16-bit integers, extrema of its differences, orientation. */
+/* The parts of the SIFT detector: a Gaussian scale space in 16-bit integers, extrema of its differences, directions. */
 #ifndef KB_DETECT_SIFT_H
 #define KB_DETECT_SIFT_H
 
 #include "detect/detect.h"
 
 #define KB_SIFT_MAX_LAYERS 8
-#define KB_SIFT_ONE 128 /* a gray level; 255 of them, twice, fit in 16 bits */
+#define KB_SIFT_ONE 128  /* a gray level; 255 of them, twice, fit in 16 bits */
 #define KB_SIFT_BORDER 5 /* px of an octave without keypoints */
 #define KB_SIFT_MAX_ANGLES 8
 
 /* ---- blur (blur.c) ---- */
 #define KB_BLUR_MAX_TAPS 128
 
-/* Half of a symmetric kernel: weight[0] is half the centre's, weight[k] that of both places k px away; in 1/65536. All
- * together they are 32768, so that a pair sum of up to 65535 never leaves 16 bits. */
+/* Half of a symmetric kernel: weight[0] is half the centre's, weight[k] that of both places k px away; in 1/65536.
+ * All together they are 32768, so that a pair sum of up to 65535 never leaves 16 bits. */
 typedef struct kb_blur {
     int32_t taps;
     uint16_t weight[KB_BLUR_MAX_TAPS];
 } kb_blur;
 
 void kb_blur_plan(kb_blur *blur, double sigma);
-/* out[i] = taps / 2 + sum over k of ((a[k][i] + b[k][i]) weight[k] >> 16): all sums are of 16 bits; taps / 2 makes up for
- * what the shifts cut off. a[k] and b[k] are rows k above and below, or one row shifted by k left and right. */
-void kb_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur, int32_t width, uint16_t *out);
+/* out[i] = taps / 2 + sum over k of ((a[k][i] + b[k][i]) weight[k] >> 16): all sums are of 16 bits; taps / 2 makes
+ * up for what the shifts cut off. a[k] and b[k] are rows k above and below, or one row shifted by k left and right. */
+void kb_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur, int32_t width,
+                   uint16_t *out);
 /* Blurs rows top..bottom - 1 of an image; the border is mirrored. row is scratch of width + 2 KB_BLUR_MAX_TAPS. */
-void kb_blur_image(const uint16_t *in, uint16_t *out, int32_t width, int32_t height, ptrdiff_t stride, const kb_blur *blur,
-                   int32_t top, int32_t bottom, uint16_t *row);
+void kb_blur_image(const uint16_t *in, uint16_t *out, int32_t width, int32_t height, ptrdiff_t stride,
+                   const kb_blur *blur, int32_t top, int32_t bottom, uint16_t *row);
 
 /* ---- differences of Gaussians (dog.c) ---- */
 typedef struct kb_octave {
@@ -57,14 +58,14 @@ typedef struct kb_extremum_limits {
 } kb_extremum_limits;
 
 /* True when a value is not beaten by any of the 3x3 around x in the rows of differences of the scales beside it. */
-bool kb_extremum_in_scale(const int16_t *const finer[3], const int16_t *const coarser[3], int32_t x, int32_t value);
+bool kb_extremum_in_scale(int16_t *const finer[3], int16_t *const coarser[3], int32_t x, int32_t value);
 /* Moves from a sample to the extremum near it; false when there is none, or it is too weak or lies on an edge. */
 bool kb_extremum_refine(const kb_octave *octave, int32_t layer, int32_t y, int32_t x, const kb_extremum_limits *limits,
                         kb_extremum *out);
 
 /* ---- orientation (histogram.c) ---- */
-/* The main directions around pixel (x, y) of an octave's layer, `sigma` px wide: degrees, ascending, clockwise on screen.
- * Returns how many, up to KB_SIFT_MAX_ANGLES; 0 where the layer is flat. */
+/* The main directions around pixel (x, y) of an octave's layer, `sigma` px wide: degrees, ascending, clockwise on
+ * screen. Returns how many, up to KB_SIFT_MAX_ANGLES; 0 where the layer is flat. */
 int32_t kb_directions(const kb_octave *octave, int32_t layer, int32_t y, int32_t x, double sigma, float *degrees);
 
 #endif

@@ -1,0 +1,105 @@
+# keybits detect: tables and pictures of keypoints, every option, many images, wrong usage.
+source "$(dirname "$0")/common.inc"
+render a.pgm 240 200 1
+render b.pgm 200 220 2
+render a16.pgm 240 200 1 65535
+printf 'P2\n1 1\n255\n7\n' >dot.pgm
+
+# CSV on standard output, words on standard error; strongest first, never more than asked for
+run "$KEYBITS" detect a.pgm >out.csv
+[ "$(head -1 out.csv)" = "x,y,size,angle,response,octave" ] || fail "the header is $(head -1 out.csv)"
+says "240 x 200 px"
+[ "$(wc -l <out.csv)" -gt 50 ] || fail "only $(wc -l <out.csv) lines"
+tail -n +2 out.csv | cut -d, -f5 | sort -g -r -c || fail "not strongest first"
+awk -F, 'NR > 1 && ($4 < 0 || $4 >= 360 || $1 < 30 || $1 > 210) { exit 1 }' out.csv || fail "angle or place out of range"
+run "$KEYBITS" detect a.pgm -n 20 -o few.csv
+lines few.csv 21
+run "$KEYBITS" detect a.pgm --quiet -o again.csv
+same out.csv again.csv
+[ ! -s .err ] || fail "--quiet speaks: $(cat .err)"
+
+# both detectors and all rules, whatever the threads; 16 bits as 8
+for detector in orb sift; do
+    for rule in best grid spread; do
+        run "$KEYBITS" detect a.pgm --detector $detector --select $rule -n 60 --threads 1 -o one.csv
+        run "$KEYBITS" detect a.pgm --detector $detector --select $rule -n 60 --threads 5 -o five.csv
+        same one.csv five.csv
+        cp one.csv $detector-$rule.csv
+    done
+    run "$KEYBITS" detect a16.pgm --detector $detector --select spread -n 60 -o deep.csv
+    same deep.csv $detector-spread.csv
+    differ $detector-best.csv $detector-spread.csv
+done
+differ orb-best.csv sift-best.csv
+
+# the table as .npy; describing the keypoints of a table is describing what the detector finds
+run "$KEYBITS" detect a.pgm -n 20 -o few.npy
+head -c 128 few.npy | grep -aqF "'descr': '<f4', 'fortran_order': False, 'shape': (20, 6), }" || fail "the header of few.npy"
+[ "$(wc -c <few.npy)" = $((128 + 20 * 6 * 4)) ] || fail "the size of few.npy"
+first=$(od -An -j128 -N8 -tf4 few.npy | awk '{ printf "%.4f,%.4f", $1, $2 }')
+[ "$first" = "$(sed -n 2p few.csv | awk -F, '{ printf "%.4f,%.4f", $1, $2 }')" ] || fail "few.npy starts with $first"
+run "$KEYBITS" describe a.pgm -m sift -k few.csv -o given.hex
+run "$KEYBITS" describe a.pgm -m sift -n 20 -o found.hex
+same given.hex found.hex
+
+# thresholds
+count() { run "$KEYBITS" detect a.pgm "$@" -o count.csv; wc -l <count.csv; }
+[ "$(count --fast-threshold 255)" = 1 ] || fail "a FAST threshold of 255 lets something through"
+[ "$(count --fast-threshold 5)" -ge "$(count --fast-threshold 40)" ] || fail "a lower FAST threshold finds less"
+[ "$(count --levels 1)" -lt "$(count --levels 4 --level-factor 1.1)" ] || fail "more levels find less"
+[ "$(count --detector sift --contrast 1)" = 1 ] || fail "a contrast of 1 lets something through"
+[ "$(count --detector sift --contrast 0.01)" -gt "$(count --detector sift --contrast 0.1)" ] || fail "contrast"
+[ "$(count --detector sift --edge 2)" -le "$(count --detector sift --edge 100)" ] || fail "edge"
+[ "$(count --detector sift --no-upsampling)" -lt "$(count --detector sift)" ] || fail "doubling finds nothing more"
+count --detector sift --layers 5 --sigma 2 >/dev/null
+
+# masks: 1 is as good as 255
+awk 'BEGIN { print "P2\n240 200\n255"; for (i = 0; i < 48000; i++) print (i % 240 < 120 ? 0 : 1) }' >right.pgm
+awk 'BEGIN { print "P2\n240 200\n255"; for (i = 0; i < 48000; i++) print (i % 240 < 120 ? 0 : 255) }' >white.pgm
+run "$KEYBITS" detect a.pgm --mask right.pgm -o right.csv
+run "$KEYBITS" detect a.pgm --mask white.pgm -o white.csv
+same right.csv white.csv
+[ "$(wc -l <right.csv)" -gt 10 ] || fail "nothing behind the mask"
+awk -F, 'NR > 1 && $1 < 119.5 { exit 1 }' right.csv || fail "a keypoint where the mask is black"
+refuse 1 "the mask right.pgm has 240 x 200 px, the image 200 x 220" "$KEYBITS" detect b.pgm --mask right.pgm
+refuse 1 "none.pgm" "$KEYBITS" detect a.pgm --mask none.pgm
+
+# an image without room for keypoints is no failure
+run "$KEYBITS" detect dot.pgm -o dot.csv
+lines dot.csv 1
+
+# many images: folders and patterns, pictures, JSON; a bad image does not cost the others
+mkdir pics
+cp a.pgm b.pgm pics
+run "$KEYBITS" detect pics -o tables/ --draw 'drawn-{}.png' --json >summary.json
+same tables/a.csv out.csv
+[ "$(head -c 8 drawn-a.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || fail "drawn-a.png is no PNG"
+[ -s drawn-b.png ] || fail "no drawn-b.png"
+holds summary.json '"detector"'
+holds summary.json '"picture"'
+holds summary.json '"failed"'
+run "$KEYBITS" detect pics -o tables --format npy
+[ -s tables/b.npy ] || fail "no tables/b.npy"
+echo nonsense >pics/c.png
+"$KEYBITS" detect pics -o 'again-{}.csv' 2>.err
+[ $? = 1 ] || fail "a bad image is no failure"
+says "c.png"
+same again-a.csv out.csv
+[ ! -e again-c.csv ] || fail "a table of a bad image"
+
+# wrong usage
+refuse 2 "at least one image" "$KEYBITS" detect
+refuse 2 "need -o" "$KEYBITS" detect a.pgm b.pgm
+refuse 2 "--json needs -o" "$KEYBITS" detect a.pgm --json
+refuse 2 "must end in .csv or .npy" "$KEYBITS" detect a.pgm -o out.txt
+refuse 2 "must end in .png" "$KEYBITS" detect a.pgm -o out.csv --draw out.jpg
+refuse 2 "--detector" "$KEYBITS" detect a.pgm --detector surf
+refuse 2 "--select" "$KEYBITS" detect a.pgm --select all
+refuse 2 "-n" "$KEYBITS" detect a.pgm -n 0
+refuse 2 "--fast-threshold" "$KEYBITS" detect a.pgm --fast-threshold 256
+refuse 2 "--level-factor" "$KEYBITS" detect a.pgm --level-factor 1
+refuse 2 "--contrast" "$KEYBITS" detect a.pgm --contrast nan
+refuse 2 "--layers" "$KEYBITS" detect a.pgm --layers x
+refuse 1 "missing.pgm" "$KEYBITS" detect missing.pgm
+refuse 1 "no/such" "$KEYBITS" detect a.pgm -o no/such/out.csv
+no_leftovers
