@@ -39,7 +39,8 @@ uint64_t kb_keypoint_key(const kb_keypoint *keypoint);
 /* ---- pyramid (resize.c) ---- */
 /* Where each pixel of a row (or column) of the smaller image lies in the larger: between pixel index and index + 1,
  * at weight / 128 of the way. */
-#define KB_RESIZE_ONE 128
+#define KB_RESIZE_BITS 7
+#define KB_RESIZE_ONE (1 << KB_RESIZE_BITS)
 typedef struct kb_resize_map {
     int32_t *index;
     uint8_t *weight;

@@ -35,7 +35,7 @@ static void gradients(const uint16_t *up, const uint16_t *row, const uint16_t *d
         a = negated(a, steep) + (9 * one & steep);
         a = negated(a, left) + (18 * one & left);
         a = negated(a, below) + (36 * one & below);
-        int32_t nearest = (a + one / 2) / one;
+        int32_t nearest = (a + one / 2) >> 16;
         bin[i] = nearest & -(nearest < BINS);
         float length = (float)large * (1.0000821f + q * (0.49699507f + q * (-0.10725842f + q * 0.024476909f)));
         value[i] = weight[i] * length;

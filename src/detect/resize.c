@@ -27,9 +27,10 @@ void kb_blend_rows(const uint8_t *restrict a, const uint8_t *restrict b, int32_t
 
 void kb_resize_row(const uint8_t *restrict in, kb_resize_map map, int32_t width, uint8_t *restrict out)
 {
+    const int32_t *restrict index = map.index;
+    const uint8_t *restrict weight = map.weight;
     for (int32_t i = 0; i < width; i++) {
-        const uint8_t *pair = in + map.index[i];
-        int32_t blend = pair[0] * KB_RESIZE_ONE + (pair[1] - pair[0]) * map.weight[i] + KB_RESIZE_ONE / 2;
-        out[i] = (uint8_t)(blend / KB_RESIZE_ONE);
+        int32_t a = in[index[i]], b = in[index[i] + 1];
+        out[i] = (uint8_t)(a + (((b - a) * weight[i] + KB_RESIZE_ONE / 2) >> KB_RESIZE_BITS)); /* >> rounds down */
     }
 }
