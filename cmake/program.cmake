@@ -27,7 +27,7 @@ if((KEYBITS_BUILD_EVAL AND peer_sources) OR (KEYBITS_BUILD_BENCH AND bench_peer_
     check_language(CXX)
     if(CMAKE_CXX_COMPILER)
         enable_language(CXX)
-        find_package(OpenCV QUIET COMPONENTS core imgproc imgcodecs features2d calib3d)
+        find_package(OpenCV QUIET COMPONENTS core imgproc imgcodecs features2d calib3d OPTIONAL_COMPONENTS xfeatures2d)
         if(OpenCV_FOUND)
             set(have_peers ON)
             message(STATUS "keybits: comparing with OpenCV ${OpenCV_VERSION}")

@@ -1,14 +1,16 @@
-/* Other people's descriptors, through OpenCV, to compare with. A build without OpenCV has none. C on this side, C++ behind. */
+/* Other people's code, through OpenCV, to compare with: descriptors on given keypoints or patches, and the steps around
+ * them. A build without OpenCV has none. C on this side, C++ behind. */
 #ifndef EVAL_PEERS_H
 #define EVAL_PEERS_H
 
-#include "io/file.h"
-#include "io/rows.h"
 #include "keybits/keybits.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "io/csv.h"
+#include "io/rows.h"
 
 /* "cv:orb" and so on; the result lives for ever. NULL, with a sentence that lists the names, for another one. */
 const char *ev_peer_find(const char *name, io_error *error);
@@ -17,12 +19,21 @@ const char *ev_peer_name(int index);
 /* "OpenCV 4.6.0", or "none". */
 const char *ev_peers_version(void);
 
-/* A row for every keypoint. A peer whose own detector's keypoints are given (told by the scale: orb 1, sift 6.75) works on
- * the image; else it gets the oriented region of scale x size, resampled to 32x32, and describes that upright. */
+/* A row for every keypoint. A peer whose own detector's keypoints are given (told by the scale: orb 1, brisk 5, sift 6.75)
+ * works on the image itself, and keypoints that it refuses get rows of zeros; else it gets the oriented region of
+ * scale x size, resampled to 32x32, and describes that upright. Safe to call from several threads. */
 bool ev_peer_describe(const char *peer, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale,
                       io_rows *out, io_error *error);
 bool ev_peer_describe_patches(const char *peer, const uint8_t *patches, size_t n, int32_t side, io_rows *out,
                               io_error *error);
+
+/* The other steps of the road, for timing. Threads: OpenCV's own, for the whole program. */
+void ev_peers_threads(int32_t threads);
+bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error);
+/* BFMatcher with crossCheck; *count matches are found. */
+bool ev_peer_match(const io_rows *a, const io_rows *b, size_t *count, io_error *error);
+/* findHomography with USAC_PROSAC, 3 px; pairs best first. */
+bool ev_peer_fit(const kb_pair *pairs, size_t n, io_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,304 @@
+/* OpenCV's descriptors, detectors, matcher and fit behind the interface of eval/peers.h.
+ *
+ * A descriptor that takes patches only gets them through an image: many patches are laid out on one canvas, each in a cell of
+ * its own whose border repeats the patch's edge, with a keypoint of fixed size in the middle. The peer's own region around such a
+ * keypoint is about as wide as the patch. */
+#include "eval/peers.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <opencv2/calib3d.hpp>
+#include <opencv2/core.hpp>
+#include <opencv2/features2d.hpp>
+#include <opencv2/imgproc.hpp>
+#include <opencv2/opencv_modules.hpp>
+#ifdef HAVE_OPENCV_XFEATURES2D
+#  include <opencv2/xfeatures2d.hpp>
+#endif
+
+namespace {
+
+using Keypoints = std::vector<cv::KeyPoint>;
+using Extractor = cv::Ptr<cv::Feature2D>;
+
+struct Peer {
+    const char *name;
+    Extractor (*create)(float scale);
+    float own_scale; // preset of its own detector's keypoints; 0: never on the image; -1: always
+    int side;        // patches are brought to this size for it
+    float size;      // of the keypoint in the middle of such a patch
+    int octave;      // and its octave, as its detector would write it
+    bool root;       // RootSIFT: the square root of the rows
+};
+
+Extractor orb(float) { return cv::ORB::create(1 << 20); }
+Extractor brisk(float) { return cv::BRISK::create(); }
+Extractor akaze(float) { return cv::AKAZE::create(); }
+Extractor sift(float) { return cv::SIFT::create(); }
+#ifdef HAVE_OPENCV_XFEATURES2D
+Extractor latch(float) { return cv::xfeatures2d::LATCH::create(64); }
+Extractor freak(float) { return cv::xfeatures2d::FREAK::create(false); }
+Extractor beblid256(float scale) { return cv::xfeatures2d::BEBLID::create(scale, cv::xfeatures2d::BEBLID::SIZE_256_BITS); }
+Extractor beblid512(float scale) { return cv::xfeatures2d::BEBLID::create(scale, cv::xfeatures2d::BEBLID::SIZE_512_BITS); }
+#  if CV_VERSION_MAJOR > 4 || CV_VERSION_MINOR >= 7
+Extractor teblid256(float scale) { return cv::xfeatures2d::TEBLID::create(scale, cv::xfeatures2d::TEBLID::SIZE_256_BITS); }
+Extractor teblid512(float scale) { return cv::xfeatures2d::TEBLID::create(scale, cv::xfeatures2d::TEBLID::SIZE_512_BITS); }
+#  endif
+#endif
+
+const int second_layer = 2 << 8; // of SIFT's octave 0, whose blur belongs to a keypoint of that size
+
+const Peer peers[] = {
+    {"cv:orb", orb, 1, 32, 31, 0, false},
+    {"cv:brisk", brisk, 5, 32, 16, 0, false},
+    {"cv:akaze", akaze, 0, 40, 4, 0, false}, // its region is 20 px times half the size
+    {"cv:sift", sift, 6.75f, 32, 32 / 6.75f, second_layer, false},
+    {"cv:rootsift", sift, 6.75f, 32, 32 / 6.75f, second_layer, true},
+#ifdef HAVE_OPENCV_XFEATURES2D
+    {"cv:latch", latch, 1, 48, 48, 0, false},
+    {"cv:freak", freak, 0, 64, 7, 0, false},
+    {"cv:beblid256", beblid256, -1, 32, 32, 0, false},
+    {"cv:beblid512", beblid512, -1, 32, 32, 0, false},
+#  if CV_VERSION_MAJOR > 4 || CV_VERSION_MINOR >= 7
+    {"cv:teblid256", teblid256, -1, 32, 32, 0, false},
+    {"cv:teblid512", teblid512, -1, 32, 32, 0, false},
+#  endif
+#endif
+};
+const size_t peer_count = sizeof peers / sizeof *peers;
+
+const Peer *find(const char *name)
+{
+    for (const Peer &peer : peers)
+        if (std::strcmp(peer.name, name) == 0) return &peer;
+    return nullptr;
+}
+
+bool failed(const char *what, const cv::Exception &e, io_error *error)
+{
+    std::string text = e.what();
+    for (char &c : text)
+        if (c == '\n') c = ' ';
+    return io_fail(error, "%s: %s", what, text.c_str());
+}
+
+/* ---- rows ---- */
+
+void allocate(io_rows *out, size_t n, const cv::Feature2D &extractor)
+{
+    *out = io_rows{nullptr, nullptr, n, (size_t)extractor.descriptorSize()};
+    if (extractor.descriptorType() == CV_32F) out->floats = (float *)io_alloc(n * out->width + 1, sizeof(float));
+    else out->bytes = (uint8_t *)io_alloc(n * out->width + 1, 1);
+}
+
+void put_row(io_rows *out, size_t at, const cv::Mat &rows, int from)
+{
+    if (out->floats) std::memcpy(out->floats + at * out->width, rows.ptr<float>(from), out->width * sizeof(float));
+    else std::memcpy(out->bytes + at * out->width, rows.ptr<uint8_t>(from), out->width);
+}
+
+/* Each value divided by the sum of its row, and the square root of that. */
+void take_roots(io_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        float *row = rows->floats + i * rows->width, sum = 0;
+        for (size_t k = 0; k < rows->width; k++) sum += row[k];
+        for (size_t k = 0; k < rows->width && sum > 0; k++) row[k] = std::sqrt(row[k] / sum);
+    }
+}
+
+/* Extractors may drop keypoints or change their order; class_id remembers where each row belongs. */
+void compute(cv::Feature2D &extractor, const cv::Mat &image, Keypoints keypoints, size_t first, io_rows *out)
+{
+    cv::Mat rows;
+    for (size_t i = 0; i < keypoints.size(); i++) keypoints[i].class_id = (int)i;
+    extractor.compute(image, keypoints, rows);
+    for (size_t i = 0; i < keypoints.size(); i++) put_row(out, first + (size_t)keypoints[i].class_id, rows, (int)i);
+}
+
+/* ---- on the image ---- */
+
+/* ORB reads its pyramid level out of the octave, SIFT its octave and layer; others' keypoints would crash them. */
+bool octaves_fit(const Peer &peer, const kb_keypoint *keypoints, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int octave = keypoints[i].octave;
+        if (peer.create == orb && (octave < 0 || octave > 7)) return false;
+        if (peer.create == sift && (octave >> 8 & 255) > 3) return false;
+        if (peer.create == sift && (octave & 255) > 12 && (octave & 255) != 255) return false;
+    }
+    return true;
+}
+
+bool works_on_image(const Peer &peer, const kb_keypoint *keypoints, size_t n, float scale)
+{
+    return peer.own_scale < 0 || (peer.own_scale == scale && octaves_fit(peer, keypoints, n));
+}
+
+cv::Mat view(const kb_image *image)
+{
+    return cv::Mat(image->height, image->width, CV_8UC1, const_cast<void *>(image->data), (size_t)image->stride);
+}
+
+Keypoints convert(const kb_keypoint *keypoints, size_t n)
+{
+    Keypoints out(n);
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint &k = keypoints[i];
+        out[i] = cv::KeyPoint(k.x, k.y, k.size, k.angle, k.response, k.octave, k.class_id);
+    }
+    return out;
+}
+
+/* ---- on patches ---- */
+
+const int margin = 32; // ORB wants 31 pixels around a keypoint's cell
+const int across = 16; // cells in a row of the canvas
+
+void describe_canvas(const Peer &peer, cv::Feature2D &extractor, const uint8_t *patches, size_t n, int side, size_t first,
+                     io_rows *out)
+{
+    int cell = peer.side + 2 * margin;
+    cv::Mat canvas((int)((n + across - 1) / across) * cell, across * cell, CV_8UC1, cv::Scalar(0));
+    Keypoints keypoints;
+    for (size_t i = 0; i < n; i++) {
+        cv::Mat patch(side, side, CV_8UC1, const_cast<uint8_t *>(patches + i * (size_t)side * (size_t)side)), fitted;
+        int x = (int)(i % across) * cell, y = (int)(i / across) * cell;
+        cv::resize(patch, fitted, cv::Size(peer.side, peer.side), 0, 0, side > peer.side ? cv::INTER_AREA : cv::INTER_CUBIC);
+        cv::copyMakeBorder(fitted, canvas(cv::Rect(x, y, cell, cell)), margin, margin, margin, margin, cv::BORDER_REPLICATE);
+        float middle = (float)margin + ((float)peer.side - 1) / 2;
+        keypoints.emplace_back((float)x + middle, (float)y + middle, peer.size, 0.0f, 0.0f, peer.octave, 0);
+    }
+    if (peer.create != akaze) {
+        compute(extractor, canvas, keypoints, first, out);
+        return;
+    }
+    cv::Mat rows; // its class_id is the level of its scale space, and it drops nothing here
+    extractor.compute(canvas, keypoints, rows);
+    for (int i = 0; i < rows.rows; i++) put_row(out, first + (size_t)i, rows, i);
+}
+
+void describe_patches(const Peer &peer, const uint8_t *patches, size_t n, int side, io_rows *out)
+{
+    const size_t batch = across * across;
+    Extractor extractor = peer.create(1);
+    allocate(out, n, *extractor);
+    for (size_t at = 0; at < n; at += batch)
+        describe_canvas(peer, *extractor, patches + at * (size_t)side * (size_t)side, std::min(batch, n - at), side, at, out);
+}
+
+bool describe_regions(const Peer &peer, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale, io_rows *out,
+                      io_error *error)
+{
+    std::vector<uint8_t> patches(n * KB_PATCH_SIDE * KB_PATCH_SIDE + 1);
+    kb_status status = kb_sample_patches(image, keypoints, n, scale, nullptr, nullptr, patches.data(), nullptr);
+    if (status != KB_OK) return io_fail(error, "%s: %s", peer.name, kb_status_string(status));
+    describe_patches(peer, patches.data(), n, KB_PATCH_SIDE, out);
+    return true;
+}
+
+} // namespace
+
+/* ------------------------------------------------------------------------------------------------- the interface */
+
+const char *ev_peer_name(int index) { return index >= 0 && (size_t)index < peer_count ? peers[index].name : nullptr; }
+
+const char *ev_peers_version(void) { return "OpenCV " CV_VERSION; }
+
+const char *ev_peer_find(const char *name, io_error *error)
+{
+    if (const Peer *peer = find(name)) return peer->name;
+    std::string names;
+    for (const Peer &peer : peers) names += std::string(" ") + peer.name;
+    io_fail(error, "%s: not one of the peers in this build:%s", name, names.c_str());
+    return nullptr;
+}
+
+bool ev_peer_describe(const char *name, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale, io_rows *out,
+                      io_error *error)
+{
+    const Peer *peer = find(name);
+    std::memset(out, 0, sizeof *out);
+    try {
+        if (works_on_image(*peer, keypoints, n, scale)) {
+            Extractor extractor = peer->create(scale);
+            allocate(out, n, *extractor);
+            compute(*extractor, view(image), convert(keypoints, n), 0, out);
+        } else if (!describe_regions(*peer, image, keypoints, n, scale, out, error)) {
+            return false;
+        }
+    } catch (const cv::Exception &e) {
+        io_rows_free(out);
+        return failed(name, e, error);
+    }
+    if (peer->root) take_roots(out);
+    return true;
+}
+
+bool ev_peer_describe_patches(const char *name, const uint8_t *patches, size_t n, int32_t side, io_rows *out, io_error *error)
+{
+    const Peer *peer = find(name);
+    std::memset(out, 0, sizeof *out);
+    try {
+        describe_patches(*peer, patches, n, side, out);
+    } catch (const cv::Exception &e) {
+        io_rows_free(out);
+        return failed(name, e, error);
+    }
+    if (peer->root) take_roots(out);
+    return true;
+}
+
+void ev_peers_threads(int32_t threads) { cv::setNumThreads(threads > 0 ? threads : -1); }
+
+bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error)
+{
+    Keypoints found;
+    try {
+        Extractor extractor = detector == KB_DETECTOR_SIFT ? Extractor(cv::SIFT::create(max_keypoints))
+                                                           : Extractor(cv::ORB::create(max_keypoints));
+        extractor->detect(view(image), found);
+    } catch (const cv::Exception &e) {
+        return failed("OpenCV's detector", e, error);
+    }
+    *out = io_keypoints{(kb_keypoint *)io_alloc(found.size() + 1, sizeof(kb_keypoint)), found.size()};
+    for (size_t i = 0; i < found.size(); i++) {
+        const cv::KeyPoint &k = found[i];
+        out->items[i] = kb_keypoint{k.pt.x, k.pt.y, k.size, k.angle, k.response, k.octave, k.class_id};
+    }
+    return true;
+}
+
+bool ev_peer_match(const io_rows *a, const io_rows *b, size_t *count, io_error *error)
+{
+    int type = a->bytes ? CV_8UC1 : CV_32FC1;
+    void *first = a->bytes ? (void *)a->bytes : (void *)a->floats, *second = b->bytes ? (void *)b->bytes : (void *)b->floats;
+    try {
+        cv::Mat left((int)a->count, (int)a->width, type, first), right((int)b->count, (int)b->width, type, second);
+        std::vector<cv::DMatch> matches;
+        cv::BFMatcher(a->bytes ? cv::NORM_HAMMING : cv::NORM_L2, true).match(left, right, matches);
+        *count = matches.size();
+    } catch (const cv::Exception &e) {
+        return failed("OpenCV's matcher", e, error);
+    }
+    return true;
+}
+
+bool ev_peer_fit(const kb_pair *pairs, size_t n, io_error *error)
+{
+    std::vector<cv::Point2f> from(n), to(n);
+    for (size_t i = 0; i < n; i++) {
+        from[i] = cv::Point2f((float)pairs[i].x1, (float)pairs[i].y1);
+        to[i] = cv::Point2f((float)pairs[i].x2, (float)pairs[i].y2);
+    }
+    try {
+        if (n >= 4) cv::findHomography(from, to, cv::USAC_PROSAC, 3.0);
+    } catch (const cv::Exception &e) {
+        return failed("OpenCV's findHomography", e, error);
+    }
+    return true;
+}
