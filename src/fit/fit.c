@@ -1,4 +1,4 @@
-/* The public call: options in, report out, and the judgement of what was found. */
+/* The public call: options in, report out. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -13,53 +13,6 @@ static bool read_options(const kb_fit_options *given, kb_fit_options *o)
     if (o->geometry != KB_HOMOGRAPHY && o->geometry != KB_FUNDAMENTAL) return false;
     if (!(o->threshold > 0 && o->threshold <= 1e9)) return false;
     return o->confidence > 0 && o->confidence < 1 && o->max_iterations > 0;
-}
-
-/* ---- more than accident ---- */
-
-/* A-contrario reasoning (Moisan and Stival 2004): if all pairs were wrong and their points in image 2 fell anywhere, how
- * many models with k inliers of n would one expect to find? There are C(n, k) sets of k pairs, C(k, m) samples in each that
- * give a model, the other k - m pairs fit with probability `chance` each, and any of n - m values of k would have been taken:
- *     (n - m) C(n, k) C(k, m) chance^(k - m).
- * Below 1 the model is worth believing. */
-bool kb_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance)
-{
-    if (k < m) return false;
-    double expected = n - m;
-    int32_t scale = 0; /* expected is to be multiplied by 1e100^scale */
-    for (int32_t i = 1; i <= m; i++) expected *= (double)(k - m + i) / i;
-    for (int32_t i = 1; i <= k; i++) {
-        double factor = (double)(n - k + i) / i;
-        if (i <= k - m) factor *= chance;
-        expected *= factor;
-        if (expected > 1e100) expected *= 1e-100, scale++;
-        if (expected < 1e-100) expected *= 1e100, scale--;
-        if (scale < -2 && factor < 1) return true; /* factors fall, and the last m, without chance, cannot make it up */
-    }
-    return scale < 0 || (scale == 0 && expected < 1);
-}
-
-/* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line, with two
- * pairs for the freedoms that the line leaves, must be more than accident too. */
-static bool off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count)
-{
-    double mx = 0, my = 0, cov[4] = {0}, values[2], axes[4];
-    int32_t near_line = 0, off = 0;
-    for (int32_t k = 0; k < count; k++) mx += pairs->x2[inliers[k]], my += pairs->y2[inliers[k]];
-    mx /= count, my /= count;
-    for (int32_t k = 0; k < count; k++) {
-        double x = pairs->x2[inliers[k]] - mx, y = pairs->y2[inliers[k]] - my;
-        cov[0] += x * x, cov[1] += x * y, cov[3] += y * y;
-    }
-    cov[2] = cov[1];
-    kb_fit_eigen(cov, 2, values, axes);
-    for (int32_t k = 0; k < count; k++) {
-        double x = pairs->x2[inliers[k]] - mx, y = pairs->y2[inliers[k]] - my;
-        double d = x * axes[0] + y * axes[1];
-        if (d * d <= pairs->threshold2) near_line++;
-        else off++;
-    }
-    return kb_fit_meaningful(pairs->n - near_line, off, 2, pairs->chance);
 }
 
 /* ---- the report ---- */
@@ -126,10 +79,13 @@ static kb_fit_result fit(const kb_fit_options *o, const fit_kind *kind, const fi
     kb_fit_search(kind, pairs, &limits, scratch, found);
     if (found->score.count < kind->sample) return KB_FIT_NOT_FOUND;
     kb_fit_refine(kind, pairs, scratch, found);
-    if (!kb_fit_meaningful(pairs->n, found->score.count, kind->sample, pairs->chance)) return KB_FIT_NOT_FOUND;
-    if (o->geometry == KB_FUNDAMENTAL && !kb_fit_off_plane(pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
     list_inliers(kind, pairs, scratch, found);
-    if (o->geometry == KB_HOMOGRAPHY && !off_line(pairs, scratch->list.slot, found->score.count)) return KB_FIT_DEGENERATE;
+    if (!kb_fit_believable(kind, pairs, scratch, found->score.count)) return KB_FIT_NOT_FOUND;
+    if (o->geometry == KB_HOMOGRAPHY) {
+        return kb_fit_off_line(pairs, scratch->list.slot, found->score.count) ? KB_FIT_FOUND : KB_FIT_DEGENERATE;
+    }
+    if (!kb_fit_off_plane(pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
+    list_inliers(kind, pairs, scratch, found);
     return KB_FIT_FOUND;
 }
 

@@ -4,7 +4,8 @@
  *     search.c    samples, tests of their models, local optimisation, when to stop
  *     refine.c    the optimum of the robust sum of squares
  *     plane.c     fundamental matrix only: what to do when most of the scene is one plane
- *     fit.c       the public call, and whether what was found deserves to be believed
+ *     believe.c   whether what was found is more than accident
+ *     fit.c       the public call
  *
  * homography.c and fundamental.c hold the mathematics of one geometry each behind the same struct of functions, and
  * linear.c the little linear algebra they need. Only + - * / and sqrt in double, in a fixed order: every machine gets
@@ -80,11 +81,6 @@ extern const fit_kind kb_fit_homography, kb_fit_fundamental;
 kb_status kb_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *options, const fit_kind *kind,
                          kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
 
-/* ---- fit.c ---- */
-
-/* Whether k inliers of n pairs are more than accident, for a model through m pairs. */
-bool kb_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance);
-
 /* ---- search.c ---- */
 
 typedef struct fit_score {
@@ -130,6 +126,16 @@ void kb_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2,
 bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping, double *model);
 /* Moves found->model to the nearest optimum of the cost. */
 void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found);
+
+/* ---- believe.c ---- */
+
+/* Whether k inliers of n pairs are more than accident, for a model through m pairs. */
+bool kb_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance);
+/* The same for the inliers listed in scratch->list.slot, where crowds count once. */
+bool kb_fit_believable(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
+/* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line, with
+ * two pairs for the freedoms that the line leaves, must be more than accident too. */
+bool kb_fit_off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count);
 
 /* ---- plane.c ---- */
 

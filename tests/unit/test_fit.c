@@ -455,6 +455,24 @@ static void test_noise_is_not_found(void **state)
     }
 }
 
+/* Fine print: a crowd of right pairs within 10 px among wrong ones. A homography through it goes wherever chance wants. */
+static void test_a_crowd_counts_once(void **state)
+{
+    static scene s;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        uint64_t random = seed;
+        make_plane(&s, seed, 400, 1, 0);
+        for (size_t i = 0; i < 14; i++) {
+            double x = uniform(&random, 0, 10), y = uniform(&random, 0, 10);
+            s.pairs[i] = (kb_pair){300 + x, 200 + y, 500 + x, 250 + y};
+            s.quality[i] = 20;
+        }
+        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        assert_int_equal(fit_with(&s, &o, NULL).result, KB_FIT_NOT_FOUND);
+    }
+}
+
 static void test_what_deserves_belief(void **state)
 {
     (void)state;
@@ -711,6 +729,7 @@ int main(void)
         cmocka_unit_test(test_one_point_and_one_line),
         cmocka_unit_test(test_inliers_near_a_line),
         cmocka_unit_test(test_noise_is_not_found),
+        cmocka_unit_test(test_a_crowd_counts_once),
         cmocka_unit_test(test_what_deserves_belief),
         cmocka_unit_test(test_pairs_that_are_not_finite),
         cmocka_unit_test(test_qualities_that_are_not_numbers),
