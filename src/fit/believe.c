@@ -37,11 +37,11 @@ bool kb_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance)
 
 static uint64_t cell_of(const fit_pairs *pairs, int32_t s, double cells)
 {
-    double x = floor(pairs->x2[s] * cells), y = floor(pairs->y2[s] * cells);
     const double most = 2e9; /* wild points share the cells at the end of the world */
+    double x = floor(pairs->x2[s] * cells), y = floor(pairs->y2[s] * cells);
     x = x > most ? most : x < -most ? -most : x;
     y = y > most ? most : y < -most ? -most : y;
-    return ((uint64_t)(uint32_t)(int32_t)x << 32 | (uint32_t)(int32_t)y) + 1; /* 0 is a free place */
+    return (uint64_t)(x + most + 1) << 32 | (uint64_t)(y + most); /* never 0, which is a free place */
 }
 
 /* How many cells hold the n slots listed, or the first n when the list is NULL. The table has room for 4 n entries. */
