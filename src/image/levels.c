@@ -6,6 +6,7 @@
  * of 2 x 2 pixels of the level two before it. Sums are exact integers, rounded once a level. The last row and column repeat
  * where a level does not divide evenly. */
 #include "image/image.h"
+#include "kernels/kernels.h"
 
 double kb_level_factor(int32_t level)
 {
@@ -15,15 +16,17 @@ double kb_level_factor(int32_t level)
 
 int32_t kb_level_for(double step, int32_t count)
 {
-    /* The geometric means between neighbouring factors: sqrt(1 * 1.5) and sqrt(1.5 * 2), times a power of two. */
+    /* The geometric means between neighbouring factors: sqrt(1 * 1.5) and sqrt(1.5 * 2), times a power of two. The power is
+     * taken from the exponent of the IEEE number: step = mantissa * 2^exponent, mantissa from 1 to 2. */
     const double first = 1.2247448713915890, second = 1.7320508075688772;
-    int32_t level = 0;
-    double power = 1;
-    while (level + 1 < count && step >= (level & 1 ? second : first) * power) {
-        if (level & 1) power *= 2;
-        level++;
-    }
-    return level;
+    uint64_t bits, one = (uint64_t)1023 << 52;
+    memcpy(&bits, &step, sizeof bits);
+    int32_t exponent = (int32_t)(bits >> 52) - 1023;
+    if (exponent < 0) return 0;
+    bits = (bits & (((uint64_t)1 << 52) - 1)) | one;
+    double mantissa;
+    memcpy(&mantissa, &bits, sizeof mantissa);
+    return kb_min_i(2 * exponent + (mantissa >= first) + (mantissa >= second), count - 1);
 }
 
 static int32_t level_side(int32_t side, int32_t level)
@@ -46,38 +49,38 @@ void kb_levels_plan(kb_levels *levels, const kb_image *gray)
     levels->stride[0] = gray->stride;
 }
 
-/* Level 1 of the image, rows [from, to). */
-static void shrink_two_thirds(const uint8_t *in, ptrdiff_t in_stride, int32_t in_width, int32_t in_height,
-                              uint8_t *out, ptrdiff_t out_stride, int32_t out_width, int32_t out_height)
+/* One level and the one that it is made of. */
+typedef struct level_view {
+    const uint8_t *data;
+    int32_t width, height;
+    ptrdiff_t stride;
+} level_view;
+
+static const uint8_t *row_of(const level_view *v, int32_t y) { return v->data + kb_min_i(y, v->height - 1) * v->stride; }
+
+/* Level 1 of the image. An even output pixel leans on the first of its two sources, an odd one on the second. */
+static void shrink_two_thirds(const kb_kernels *kernels, const level_view *in, const level_view *level, uint8_t *out)
 {
-    for (int32_t y = 0; y < out_height; y++) {
-        /* An even output pixel leans on the first of its two sources, an odd one on the second. */
-        int32_t y0 = y / 2 * 3 + (y & 1), heavy_y = y & 1;
-        const uint8_t *r0 = in + kb_min_i(y0, in_height - 1) * in_stride;
-        const uint8_t *r1 = in + kb_min_i(y0 + 1, in_height - 1) * in_stride;
-        const uint8_t *heavy = heavy_y ? r1 : r0, *light = heavy_y ? r0 : r1;
-        uint8_t *to = out + y * out_stride;
-        for (int32_t x = 0; x < out_width; x++) {
-            int32_t x0 = kb_min_i(x / 2 * 3 + (x & 1), in_width - 1), x1 = kb_min_i(x / 2 * 3 + (x & 1) + 1, in_width - 1);
-            int32_t hx = x & 1 ? x1 : x0, lx = x & 1 ? x0 : x1;
-            uint32_t sum = 4u * heavy[hx] + 2u * heavy[lx] + 2u * light[hx] + light[lx];
-            to[x] = (uint8_t)((sum + 4) / 9);
+    for (int32_t y = 0; y < level->height; y++, out += level->stride) {
+        int32_t first = y / 2 * 3 + (y & 1);
+        const uint8_t *heavy = row_of(in, first + (y & 1)), *light = row_of(in, first + !(y & 1));
+        int32_t whole = in->width / 3;
+        kernels->shrink_two_thirds(heavy, light, whole, out);
+        for (int32_t x = 2 * whole; x < level->width; x++) {
+            int32_t middle = kb_min_i(x / 2 * 3 + 1, in->width - 1), outer = kb_min_i(x / 2 * 3 + 2 * (x & 1), in->width - 1);
+            out[x] = (uint8_t)((4 * heavy[outer] + 2 * heavy[middle] + 2 * light[outer] + light[middle] + 4) / 9);
         }
     }
 }
 
 /* Level n + 2 of level n. */
-static void shrink_half(const uint8_t *in, ptrdiff_t in_stride, int32_t in_width, int32_t in_height,
-                        uint8_t *out, ptrdiff_t out_stride, int32_t out_width, int32_t out_height)
+static void shrink_half(const kb_kernels *kernels, const level_view *in, const level_view *level, uint8_t *out)
 {
-    for (int32_t y = 0; y < out_height; y++) {
-        const uint8_t *r0 = in + 2 * y * in_stride;
-        const uint8_t *r1 = in + kb_min_i(2 * y + 1, in_height - 1) * in_stride;
-        uint8_t *to = out + y * out_stride;
-        int32_t whole = in_width / 2;
-        for (int32_t x = 0; x < whole; x++)
-            to[x] = (uint8_t)((r0[2 * x] + r0[2 * x + 1] + r1[2 * x] + r1[2 * x + 1] + 2) >> 2);
-        if (whole < out_width) to[whole] = (uint8_t)((2 * r0[2 * whole] + 2 * r1[2 * whole] + 2) >> 2);
+    for (int32_t y = 0; y < level->height; y++, out += level->stride) {
+        const uint8_t *upper = row_of(in, 2 * y), *lower = row_of(in, 2 * y + 1);
+        int32_t whole = in->width / 2;
+        kernels->shrink_half(upper, lower, whole, out);
+        if (whole < level->width) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);
     }
 }
 
@@ -91,13 +94,15 @@ kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t want
     uint8_t *room = kb_workspace_get(workspace, KB_SLOT_LEVELS, bytes);
     if (!room) return KB_E_MEMORY;
 
+    kb_kernels kernels;
+    kb_kernels_init(&kernels, kb_cpu_flags());
     levels->data[0] = gray->data;
     for (int32_t i = 1; i < KB_LEVELS; i++) {
         if (!(wanted >> i & 1)) continue;
         int32_t from = i == 1 ? 0 : i - 2;
-        (i == 1 ? shrink_two_thirds : shrink_half)(levels->data[from], levels->stride[from], levels->width[from],
-                                                   levels->height[from], room, levels->stride[i], levels->width[i],
-                                                   levels->height[i]);
+        level_view in = {levels->data[from], levels->width[from], levels->height[from], levels->stride[from]};
+        level_view level = {room, levels->width[i], levels->height[i], levels->stride[i]};
+        (i == 1 ? shrink_two_thirds : shrink_half)(&kernels, &in, &level, room);
         levels->data[i] = room;
         room += (size_t)levels->stride[i] * (size_t)levels->height[i];
     }

@@ -10,7 +10,14 @@
 #define ONE 65536.0  /* fixed point of positions */
 #define WIDEST 1048576.0 /* px; a wider region is refused */
 
-static int32_t round_to_int(double v) { return (int32_t)floor(v + 0.5); }
+/* floor(v), without a call into the C library; |v| is below 2^31. */
+static int32_t floor_to_int(double v)
+{
+    int32_t i = (int32_t)v;
+    return i - (v < i);
+}
+
+static int32_t round_to_int(double v) { return floor_to_int(v + 0.5); }
 
 /* Do the bilinear neighbours of all samples lie in the level? The grid is a parallelogram: its corners tell. */
 static bool grid_inside(const kb_sampling *s, int32_t width, int32_t height)
@@ -38,8 +45,8 @@ uint8_t kb_sampling_plan(kb_sampling *sampling, const kb_keypoint *keypoint, dou
     double factor = kb_level_factor(level), scaled = ONE * step / factor;
     double x = ((double)keypoint->x + 0.5) / factor - 0.5, y = ((double)keypoint->y + 0.5) / factor - 0.5;
     sampling->level = level;
-    sampling->px = (int32_t)floor(x);
-    sampling->py = (int32_t)floor(y);
+    sampling->px = floor_to_int(x);
+    sampling->py = floor_to_int(y);
     /* Positions are cut to 1/64 px when they are read; half of that is added here so that the cut rounds. */
     sampling->x = round_to_int((x - sampling->px) * ONE) + 512;
     sampling->y = round_to_int((y - sampling->py) * ONE) + 512;

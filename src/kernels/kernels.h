@@ -11,6 +11,10 @@
 #define KB_BATCH 32 /* keypoints that go through the kernels together */
 
 typedef struct kb_kernels {
+    /* Rows of the sampler's pyramid (src/image/levels.c). n pixels out of 2n of each of two rows: the mean of 2x2. */
+    void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
+    /* 2n pixels out of 3n: the mean over 1.5 x 1.5, of which the heavy row has twice the weight. */
+    void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);
     /* Cuts n patches out of the levels. */
     void (*cut)(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches);
     /* BAD and BAG bits of n patches; rows lie model->row_bytes apart. */
@@ -24,10 +28,11 @@ typedef struct kb_kernels {
 } kb_kernels;
 
 /* Every slot, for code that goes through all of them. */
-#define KB_KERNEL_SLOTS(SLOT) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project)
+#define KB_KERNEL_SLOTS(SLOT) \
+    SLOT(shrink_half) SLOT(shrink_two_thirds) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project)
 
 /* What a task must bring as `scratch`, aligned to KB_ALIGN. */
-#define KB_KERNEL_SCRATCH (232 * 1024)
+#define KB_KERNEL_SCRATCH (248 * 1024)
 
 /* ---- instruction sets ---- */
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))

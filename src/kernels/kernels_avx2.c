@@ -6,6 +6,7 @@
 #define KB_VEC_AVX2
 #include "kernels/lanes_boxes.h"
 #include "kernels/lanes_cut.h"
+#include "kernels/lanes_levels.h"
 #include "kernels/lanes_project.h"
 #include "kernels/lanes_sift.h"
 #include "kernels/lanes_sift_bytes.h"
@@ -14,6 +15,8 @@ _Static_assert(sizeof(boxes_scratch) <= KB_KERNEL_SCRATCH && sizeof(sift_scratch
 
 void kb_kernels_avx2(kb_kernels *table)
 {
+    table->shrink_half = shrink_half_lanes;
+    table->shrink_two_thirds = shrink_two_thirds_lanes;
     table->cut = cut_lanes;
     table->boxes = boxes_lanes;
     table->sift = sift_lanes;

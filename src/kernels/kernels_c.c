@@ -2,6 +2,20 @@
 #include "describe/describe.h"
 #include "kernels/kernels.h"
 
+static void shrink_half_c(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out)
+{
+    for (int32_t x = 0; x < n; x++)
+        out[x] = (uint8_t)((upper[2 * x] + upper[2 * x + 1] + lower[2 * x] + lower[2 * x + 1] + 2) >> 2);
+}
+
+static void shrink_two_thirds_c(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out)
+{
+    for (int32_t x = 0; x < n; x++, heavy += 3, light += 3, out += 2) {
+        out[0] = (uint8_t)((4 * heavy[0] + 2 * heavy[1] + 2 * light[0] + light[1] + 4) / 9);
+        out[1] = (uint8_t)((4 * heavy[2] + 2 * heavy[1] + 2 * light[2] + light[1] + 4) / 9);
+    }
+}
+
 static void cut_c(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches)
 {
     for (int32_t i = 0; i < n; i++) kb_sampling_cut(&samplings[i], levels, patches + (size_t)i * KB_PATCH_BYTES);
@@ -33,4 +47,7 @@ static void project_c(const kb_model *model, const uint8_t *values, int32_t n, u
         kb_hashsift_project(model, values + (size_t)i * KB_SIFT_VALUES, rows + (size_t)i * (size_t)model->row_bytes);
 }
 
-void kb_kernels_c(kb_kernels *table) { *table = (kb_kernels){cut_c, boxes_c, sift_c, sift_bytes_c, project_c}; }
+void kb_kernels_c(kb_kernels *table)
+{
+    *table = (kb_kernels){shrink_half_c, shrink_two_thirds_c, cut_c, boxes_c, sift_c, sift_bytes_c, project_c};
+}

@@ -1,21 +1,22 @@
 /* BAD and BAG with a keypoint in every lane: the arithmetic of src/describe/boxes.c for VEC_LANES patches at once.
  *
  * The patches are turned around, so that the sample (x, y) of all of them is one vec. An integral image is then two
- * additions a sample, and a box four loads, wherever it lies and whatever the patches show. Template over kernels/vec.h. */
+ * additions a sample, and a box four loads, wherever it lies and whatever the patches show. A box has at most 15 rows,
+ * so the last 16 rows of the integral image are enough, which stay in the first-level cache: boxes are sorted by their last row
+ * and measured as soon as it is there. Template over kernels/vec.h. */
 #ifndef KB_LANES_BOXES_H
 #define KB_LANES_BOXES_H
 
 #include "kernels/lanes_planes.h"
 
-#define SUMS_SIDE (KB_PATCH_SIDE + 1)
-
 typedef struct boxes_scratch {
-    vec sums[SUMS_SIDE * SUMS_SIDE]; /* integral image of one plane; before that, the smoothed patches */
+    vec sums[KB_SUMS_ROWS * KB_SUMS_WIDTH]; /* row y of the integral image of one plane is row y mod KB_SUMS_ROWS */
+    vec shift[KB_MAX_RADIUS + 1], factor[KB_MAX_RADIUS + 1]; /* kb_mean_rules */
     vec means[2 * KB_MAX_BITS];
+    vec smooth[KB_PATCH_BYTES];
     plane_vecs plane[8];
 } boxes_scratch;
 
-/* Row y of the integral image out of a function that gives samples x and x + 1 of the plane. */
 VEC_INLINE void sum_two(vec *to, const vec *above, vec *run, vec first, vec second)
 {
     *run = v_add(*run, first);
@@ -24,46 +25,55 @@ VEC_INLINE void sum_two(vec *to, const vec *above, vec *run, vec first, vec seco
     v_store(to + 1, v_add(*run, v_load(above + 1)));
 }
 
-VEC_TARGET static void integral_of_gray(const uint8_t *const patches[VEC_LANES], vec *sums)
+VEC_INLINE void sum_gray_row(const uint8_t *const patches[VEC_LANES], int y, const vec *above, vec *to)
 {
-    const vec low = v_set(255);
-    for (int y = 0; y < KB_PATCH_SIDE; y++) {
-        vec *to = sums + (y + 1) * SUMS_SIDE, run = v_zero(), units[8];
-        v_store(to, v_zero());
-        for (int x = 0; x < KB_PATCH_SIDE; x += 16) {
-            v_load_rows(patches, (size_t)(y * KB_PATCH_SIDE + x), units);
-            v_transpose8(units);
-            for (int u = 0; u < 8; u++) {
-                vec *at = to + x + 2 * u + 1;
-                sum_two(at, at - SUMS_SIDE, &run, v_and(units[u], low), v_shr(units[u], 8));
-            }
+    vec run = v_zero(), units[8];
+    for (int x = 0; x < KB_PATCH_SIDE; x += 16) {
+        v_load_rows(patches, (size_t)(y * KB_PATCH_SIDE + x), units);
+        v_transpose8(units);
+        for (int u = 0; u < 8; u++) {
+            int at = x + 2 * u + 1;
+            sum_two(to + at, above + at, &run, v_and(units[u], v_set(255)), v_shr(units[u], 8));
         }
     }
 }
 
-VEC_TARGET static void integral_of_plane(const vec *plane, vec *sums)
+VEC_INLINE void sum_plane_row(const vec *plane, int y, const vec *above, vec *to)
 {
-    for (int y = 0; y < KB_PATCH_SIDE; y++) {
-        vec *to = sums + (y + 1) * SUMS_SIDE, run = v_zero();
-        v_store(to, v_zero());
-        for (int x = 0; x < KB_PATCH_SIDE; x += 2) {
-            vec two = v_load(plane++);
-            sum_two(to + x + 1, to + x + 1 - SUMS_SIDE, &run, v_unpack8_first(two), v_unpack8_second(two));
-        }
+    vec run = v_zero();
+    plane += y * (KB_PATCH_SIDE / 2);
+    for (int x = 1; x <= KB_PATCH_SIDE; x += 2) {
+        vec two = v_load(plane++);
+        sum_two(to + x, above + x, &run, v_unpack8_first(two), v_unpack8_second(two));
     }
 }
 
-/* Boxes are sorted by radius, so that what depends on it stays in registers. */
-VEC_TARGET static void measure_boxes(const kb_box *box, const kb_box *end, const vec *sums, vec *means)
+VEC_INLINE vec *sums_row(boxes_scratch *s, int y) { return s->sums + (y & (KB_SUMS_ROWS - 1)) * KB_SUMS_WIDTH; }
+
+/* The boxes from `box` on whose last row is y; returns the first of the others. */
+VEC_INLINE const kb_box *measure_boxes(const kb_box *box, const kb_box *end, int y, const boxes_scratch *s, vec *means)
 {
-    while (box < end) {
-        int r = box->radius, side = 2 * r + 1;
-        vec shift = v_set(1 << kb_mean_rules[r].shift), factor = v_set(kb_mean_rules[r].factor);
-        for (; box < end && box->radius == r; box++) {
-            const vec *top = sums + (box->y - r) * SUMS_SIDE + box->x - r, *bottom = top + side * SUMS_SIDE;
-            vec sum = v_sub(v_add(v_load(bottom + side), v_load(top)), v_add(v_load(bottom), v_load(top + side)));
-            v_store(means++, v_high(v_mul(sum, shift), factor));
-        }
+    for (; box < end && box->last == y; box++) {
+        size_t r = box->radius, side = 2 * r + 1;
+        const vec *top = s->sums + box->top, *bottom = s->sums + box->bottom;
+        vec sum = v_sub(v_add(v_load(bottom + side), v_load(top)), v_add(v_load(bottom), v_load(top + side)));
+        v_store(means++, v_high(v_mul(sum, v_load(&s->shift[r])), v_load(&s->factor[r])));
+    }
+    return box;
+}
+
+/* All boxes of one channel. */
+VEC_TARGET static void measure_channel(const kb_model *model, int32_t channel, const uint8_t *const patches[VEC_LANES],
+                                       boxes_scratch *s)
+{
+    const kb_box *box = model->boxes + model->channel_start[channel], *end = model->boxes + model->channel_start[channel + 1];
+    for (int x = 0; x < KB_SUMS_WIDTH; x++) v_store(s->sums + x, v_zero());
+    for (int y = 0; y < KB_PATCH_SIDE && box < end; y++) {
+        vec *to = sums_row(s, y + 1);
+        v_store(to, v_zero());
+        if (channel == 0) sum_gray_row(patches, y, sums_row(s, y), to);
+        else sum_plane_row(s->plane[channel - 1], y, sums_row(s, y), to);
+        box = measure_boxes(box, end, y, s, s->means + (box - model->boxes));
     }
 }
 
@@ -104,20 +114,19 @@ VEC_TARGET static void collect_bits(const kb_model *model, const vec *means, uin
 VEC_TARGET static void boxes_group(const kb_model *model, const uint8_t *const patches[VEC_LANES],
                                    uint8_t *const rows[VEC_LANES], boxes_scratch *s)
 {
-    if (model->planes >> 1) planes_of(patches, s->sums, s->plane);
-    for (int x = 0; x < SUMS_SIDE; x++) v_store(&s->sums[x], v_zero());
-    for (int32_t c = 0; c < KB_PLANES; c++) {
-        int32_t first = model->channel_start[c], last = model->channel_start[c + 1];
-        if (first == last) continue;
-        if (c == 0) integral_of_gray(patches, s->sums);
-        else integral_of_plane(s->plane[c - 1], s->sums);
-        measure_boxes(model->boxes + first, model->boxes + last, s->sums, s->means + first);
-    }
+    if (model->planes >> 1) planes_of(patches, s->smooth, s->plane);
+    for (int32_t c = 0; c < KB_PLANES; c++)
+        if (model->planes >> c & 1) measure_channel(model, c, patches, s);
     collect_bits(model, s->means, rows);
 }
 
 VEC_TARGET static void boxes_lanes(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch)
 {
+    boxes_scratch *s = scratch;
+    for (int r = 0; r <= KB_MAX_RADIUS; r++) {
+        v_store(&s->shift[r], v_set(1 << kb_mean_rules[r].shift));
+        v_store(&s->factor[r], v_set(kb_mean_rules[r].factor));
+    }
     for (int32_t i = 0; i < n; i += VEC_LANES) {
         const uint8_t *in[VEC_LANES];
         uint8_t *out[VEC_LANES], spare[KB_MAX_BITS / 8];
@@ -125,7 +134,7 @@ VEC_TARGET static void boxes_lanes(const kb_model *model, const uint8_t *patches
             in[k] = patches + (size_t)kb_min_i(i + k, n - 1) * KB_PATCH_BYTES;
             out[k] = i + k < n ? rows + (size_t)(i + k) * (size_t)model->row_bytes : spare;
         }
-        boxes_group(model, in, out, scratch);
+        boxes_group(model, in, out, s);
     }
 }
 

@@ -11,7 +11,7 @@
 #include "describe/describe.h"
 #include "kernels/vec.h"
 
-#define PLANE_VECS (KB_PATCH_BYTES / 2) /* two samples a vec, by v_pack8 */
+#define PLANE_VECS (KB_PATCH_BYTES / 2 + 3) /* two samples a vec, by v_pack8; 3 more so that planes do not share cache sets */
 
 typedef vec plane_vecs[PLANE_VECS];
 

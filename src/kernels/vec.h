@@ -16,6 +16,10 @@
  *   v_gt                    signed a > b ? -1 : 0
  *   v_pack8                 the lanes of two vecs as bytes, signed to unsigned with saturation; in an order of its own, which
  *                           v_unpack8_first and v_unpack8_second take apart again
+ *   v_join8                 the same in order: the lanes of a, then those of b
+ *   v_dot8                  first byte x first weight + second byte x second weight of every lane; weights up to 64
+ *   v_load2                 16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
+ *   v_shuffle16             reorders each 16 bytes
  *   v_pair                  brings two vecs together for v_madd: lane i of both becomes neighbours
  *   v_madd                  adds a.first[i] w.first + a.second[i] w.second to the 32-bit sums of lane i; signed
  *   v_load_rows             16 bytes from each of VEC_LANES rows, as 8 vecs that v_transpose8 turns around:

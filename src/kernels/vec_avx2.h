@@ -20,6 +20,7 @@ VEC_INLINE void v_store(void *p, vec a) { _mm256_store_si256((__m256i *)p, a); }
 VEC_INLINE void v_storeu(void *p, vec a) { _mm256_storeu_si256((__m256i *)p, a); }
 VEC_INLINE vec v_zero(void) { return _mm256_setzero_si256(); }
 VEC_INLINE vec v_set32(uint32_t v) { return _mm256_set1_epi32((int)v); }
+VEC_INLINE vec v_set_low(const int32_t *p) { return _mm256_broadcastw_epi16(_mm_loadu_si16(p)); }
 VEC_INLINE vec v_set(int v) { return _mm256_set1_epi16((short)v); }
 
 VEC_INLINE vec v_add(vec a, vec b) { return _mm256_add_epi16(a, b); }
@@ -28,6 +29,8 @@ VEC_INLINE vec v_mul(vec a, vec b) { return _mm256_mullo_epi16(a, b); }
 VEC_INLINE vec v_add8(vec a, vec b) { return _mm256_add_epi8(a, b); }
 VEC_INLINE vec v_sub8(vec a, vec b) { return _mm256_sub_epi8(a, b); }
 VEC_INLINE vec v_add32(vec a, vec b) { return _mm256_add_epi32(a, b); }
+VEC_INLINE vec v_sub32(vec a, vec b) { return _mm256_sub_epi32(a, b); }
+VEC_INLINE vec v_mul32(vec a, vec b) { return _mm256_mullo_epi32(a, b); }
 VEC_INLINE vec v_subs(vec a, vec b) { return _mm256_subs_epu16(a, b); }
 VEC_INLINE vec v_high(vec a, vec b) { return _mm256_mulhi_epu16(a, b); }
 VEC_INLINE vec v_high_s(vec a, vec b) { return _mm256_mulhi_epi16(a, b); }
@@ -40,13 +43,25 @@ VEC_INLINE vec v_min_s(vec a, vec b) { return _mm256_min_epi16(a, b); }
 VEC_INLINE vec v_abs(vec a) { return _mm256_abs_epi16(a); }
 VEC_INLINE vec v_and(vec a, vec b) { return _mm256_and_si256(a, b); }
 VEC_INLINE vec v_or(vec a, vec b) { return _mm256_or_si256(a, b); }
+VEC_INLINE vec v_xor(vec a, vec b) { return _mm256_xor_si256(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return _mm256_andnot_si256(a, b); }
 VEC_INLINE vec v_gt(vec a, vec b) { return _mm256_cmpgt_epi16(a, b); }
 #define v_shl(a, n) _mm256_slli_epi16(a, n)
 #define v_shr(a, n) _mm256_srli_epi16(a, n)
 #define v_sar(a, n) _mm256_srai_epi16(a, n)
+#define v_sar32(a, n) _mm256_srai_epi32(a, n)
 #define v_shr32(a, n) _mm256_srli_epi32(a, n)
 
+VEC_INLINE vec v_load2(const uint8_t *p, int step)
+{
+    __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), _mm_loadu_si128((const __m128i *)(const void *)(p + step)), 1);
+}
+VEC_INLINE vec v_shuffle16(vec a, const uint8_t order[16])
+{
+    return _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)order)));
+}
+VEC_INLINE vec v_join8(vec a, vec b) { return _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xd8); }
 VEC_INLINE vec v_pack8(vec a, vec b) { return _mm256_packus_epi16(a, b); }
 VEC_INLINE vec v_unpack8_first(vec a) { return _mm256_unpacklo_epi8(a, _mm256_setzero_si256()); }
 VEC_INLINE vec v_unpack8_second(vec a) { return _mm256_unpackhi_epi8(a, _mm256_setzero_si256()); }
@@ -116,30 +131,42 @@ VEC_INLINE void v_transpose8(vec r[8])
 
 /* ---- for cutting patches ---- */
 
+/* Rows of 8 bytes, two in a table: `upper` has rows 0 1, 2 3, ... and `lower` rows 1 2, 3 4, ..., so that one index finds a
+ * pixel and the one below it. */
 typedef struct vec_window {
-    vec two_rows[4];
+    vec upper[4], lower[4];
 } vec_window;
 
-/* `rows` rows of 8 bytes: 6 or 8 of them, a constant. */
+/* A window of 7 or 8 rows, which is a constant. */
 VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
 {
     vec_window w;
-    for (int i = 0; 2 * i < rows; i++, p += 2 * stride) {
-        long long even, odd;
-        memcpy(&even, p, 8);
-        memcpy(&odd, p + stride, 8);
-        w.two_rows[i] = _mm256_blend_epi32(_mm256_set1_epi64x(even), _mm256_set1_epi64x(odd), 0xcc);
+    vec row[9];
+    ptrdiff_t three = 3 * stride, five = 5 * stride, seven = 7 * stride; /* x86 scales by 2 and 4 itself */
+    const uint8_t *at[8] = {p, p + stride, p + 2 * stride, p + three, p + 4 * stride, p + five, p + 2 * three, p + seven};
+    for (int i = 0; i < rows; i++) {
+        long long eight;
+        memcpy(&eight, at[i], 8);
+        row[i] = _mm256_set1_epi64x(eight);
+    }
+    row[8] = row[7] = rows == 8 ? row[7] : row[6]; /* nobody asks for what is beyond the last */
+    for (int i = 0; i < rows / 2; i++) {
+        w.upper[i] = _mm256_blend_epi32(row[2 * i], row[2 * i + 1], 0xcc);
+        w.lower[i] = _mm256_blend_epi32(row[2 * i + 1], row[2 * i + 2], 0xcc);
     }
     return w;
 }
 
-/* The bytes at 8 row + column. */
-VEC_INLINE vec v_window_at(const vec_window *w, vec index, int rows)
+/* The bytes at 8 row + column, and those a row below. */
+VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper, vec *lower)
 {
-    vec a = _mm256_shuffle_epi8(w->two_rows[0], index), b = _mm256_shuffle_epi8(w->two_rows[1], index);
-    vec c = _mm256_shuffle_epi8(w->two_rows[2], index), bit4 = v_shl(index, 3), bit5 = v_shl(index, 2);
-    if (rows == 8) c = _mm256_blendv_epi8(c, _mm256_shuffle_epi8(w->two_rows[3], index), bit4);
-    return _mm256_blendv_epi8(_mm256_blendv_epi8(a, b, bit4), c, bit5);
+    *upper = _mm256_shuffle_epi8(w->upper[0], index);
+    *lower = _mm256_shuffle_epi8(w->lower[0], index);
+    for (int i = 1; i < rows / 2; i++) {
+        vec beyond = _mm256_cmpgt_epi8(index, _mm256_set1_epi8((char)(16 * i - 1)));
+        *upper = _mm256_blendv_epi8(*upper, _mm256_shuffle_epi8(w->upper[i], index), beyond);
+        *lower = _mm256_blendv_epi8(*lower, _mm256_shuffle_epi8(w->lower[i], index), beyond);
+    }
 }
 
 /* first byte x first weight + second byte x second weight; weights up to 64. */

@@ -101,10 +101,19 @@ static int compare_boxes(const void *a, const void *b)
 {
     const kb_box *p = a, *q = b;
     if (p->channel != q->channel) return p->channel < q->channel ? -1 : 1;
+    if (p->last != q->last) return p->last < q->last ? -1 : 1;
     if (p->radius != q->radius) return p->radius < q->radius ? -1 : 1;
-    if (p->y != q->y) return p->y < q->y ? -1 : 1;
     return p->x < q->x ? -1 : p->x > q->x;
 }
+
+static kb_box make_box(uint8_t channel, uint8_t x, uint8_t y, uint8_t radius)
+{
+    int left = x - radius, top = (y - radius) % KB_SUMS_ROWS, bottom = (y + radius + 1) % KB_SUMS_ROWS;
+    return (kb_box){channel, x, y, radius, (uint8_t)(y + radius), (uint16_t)(top * KB_SUMS_WIDTH + left),
+                    (uint16_t)(bottom * KB_SUMS_WIDTH + left)};
+}
+static kb_box first_box(const kb_box_pair *p) { return make_box(p->channel1, p->x1, p->y1, p->radius1); }
+static kb_box second_box(const kb_box_pair *p) { return make_box(p->channel2, p->x2, p->y2, p->radius2); }
 
 static uint16_t box_index(const kb_model *model, kb_box box)
 {
@@ -118,8 +127,8 @@ static void prepare_boxes(kb_model *model)
     size_t n = 0;
     for (int32_t i = 0; i < spec->bits; i++) {
         const kb_box_pair *p = &spec->boxes[i];
-        model->boxes[n++] = (kb_box){p->channel1, p->x1, p->y1, p->radius1};
-        model->boxes[n++] = (kb_box){p->channel2, p->x2, p->y2, p->radius2};
+        model->boxes[n++] = first_box(p);
+        model->boxes[n++] = second_box(p);
     }
     qsort(model->boxes, n, sizeof *model->boxes, compare_boxes);
     size_t kept = 0;
@@ -134,8 +143,7 @@ static void prepare_boxes(kb_model *model)
     for (int32_t i = 0; i < spec->bits; i++) {
         const kb_box_pair *p = &spec->boxes[i];
         double threshold = floor((double)p->threshold * 128.0);
-        model->bits[i] = (kb_box_bit){box_index(model, (kb_box){p->channel1, p->x1, p->y1, p->radius1}),
-                                      box_index(model, (kb_box){p->channel2, p->x2, p->y2, p->radius2}),
+        model->bits[i] = (kb_box_bit){box_index(model, first_box(p)), box_index(model, second_box(p)),
                                       (int16_t)(threshold > 32767 ? 32767 : threshold)};
     }
 }

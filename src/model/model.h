@@ -7,7 +7,11 @@
 /* One box to be measured, and one bit made of two of them. Boxes that occur several times are measured once. */
 typedef struct kb_box {
     uint8_t channel, x, y, radius;
+    uint8_t last;         /* row: y + radius */
+    uint16_t top, bottom; /* its left corners in an integral image that keeps KB_SUMS_ROWS rows, row y at y mod KB_SUMS_ROWS */
 } kb_box;
+#define KB_SUMS_ROWS 16 /* enough for the tallest box */
+#define KB_SUMS_WIDTH (KB_PATCH_SIDE + 1)
 typedef struct kb_box_bit {
     uint16_t box1, box2; /* indices of boxes */
     int16_t threshold;   /* 1/128 gray level, floor of the model's */
@@ -19,7 +23,7 @@ struct kb_model {
     uint64_t id;
     int32_t row_bytes, row_floats;
     uint32_t planes;   /* bit c: channel c is used */
-    kb_box *boxes;     /* distinct ones, sorted by channel, then radius, y, x */
+    kb_box *boxes;     /* distinct ones, sorted by channel, then last row, radius, x */
     int32_t box_count;
     int32_t channel_start[KB_PLANES + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
     kb_box_bit *bits;
