@@ -170,7 +170,7 @@ typedef enum kb_sampler {
 
 /* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
  * Centres are patch coordinates, 0 to 31, and a box must lie inside 0..31; radius 0 to KB_MAX_RADIUS. BAD uses channel 0
- * only. Thresholds are in gray levels (channel 0) or in units of a normalised plane (docs/bag.md), -256 to 256. */
+ * only; with the image sampler both radii of a pair are equal. Thresholds are in gray levels (channel 0) or in units of a normalised plane (docs/bag.md), -256 to 256. */
 typedef struct kb_box_pair {
     uint8_t channel1, x1, y1, radius1;
     uint8_t channel2, x2, y2, radius2;

@@ -207,12 +207,12 @@ static bool set_id(kb_model *model)
     uint8_t *table = malloc(bytes + 1);
     if (!table) return false;
     kb_table_write(spec, table);
-    int32_t support;
+    uint32_t support;
     memcpy(&support, &spec->support, sizeof support);
-    int32_t words[5] = {spec->kind, spec->sampler, spec->bits, support, spec->root};
+    uint32_t words[5] = {(uint32_t)spec->kind, (uint32_t)spec->sampler, (uint32_t)spec->bits, support, (uint32_t)spec->root};
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < KB_COUNT(words); i++) {
-        uint32_t w = (uint32_t)words[i];
+        uint32_t w = words[i];
         uint8_t b[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16), (uint8_t)(w >> 24)};
         hash = hash_bytes(hash, b, 4);
     }
