@@ -34,7 +34,8 @@
 #define CLI_VERBS(VERB)                                                              \
     VERB(detect, "find keypoints in images, as tables and as pictures")              \
     VERB(describe, "turn keypoints of images, or ready patches, into descriptors")   \
-    VERB(match, "match two images and find the geometry between them")                \
+    VERB(match, "match two images and find the geometry between them")               \
+    VERB(track, "find a flat template in every frame of a folder or a video")        \
     CLI_LEARN_VERBS(VERB)                                                            \
     CLI_EVAL_VERBS(VERB)                                                             \
     VERB(model, "import, show, export and list models")                              \

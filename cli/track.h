@@ -1,0 +1,55 @@
+/* What the files of the verb track share: where frames come from, and where pictures of them go. */
+#ifndef CLI_TRACK_H
+#define CLI_TRACK_H
+
+#include "io/image_io.h"
+#include "road.h"
+#include "y4m.h"
+
+/* ---- frames: images by name, or a Y4M stream ---- */
+typedef struct track_frames {
+    io_names names;   /* of images; none when there is a stream */
+    size_t next;
+    y4m_reader stream;
+    bool streaming, ended;
+    io_image image;   /* the frame, when it is an image */
+    const char *name; /* of the frame: a file's, or that of the stream */
+} track_frames;
+
+typedef enum track_status { TRACK_FRAME, TRACK_UNREADABLE, TRACK_END } track_status;
+
+/* FRAMES of the command line: "-" and *.y4m are streams, anything else images. */
+bool track_frames_open(track_frames *frames, int count, char *const *arguments, io_error *error);
+/* The next frame; an unreadable one is told in error, and the next call goes on behind it. */
+track_status track_frames_next(track_frames *frames, kb_image *view, io_error *error);
+/* The frame in colour. */
+bool track_frames_canvas(const track_frames *frames, io_canvas *canvas, io_error *error);
+void track_frames_close(track_frames *frames);
+
+/* ---- what was found ---- */
+typedef struct track_result {
+    bool found;
+    size_t matches;
+    int32_t inliers;
+    double corners[4][2]; /* of the template in the frame: top left, top right, bottom right, bottom left */
+    double ms;            /* detect, describe, match and fit */
+} track_result;
+
+/* Whether H can be the sight of a template of this size: its corners in front of the camera, convex, not turned over, and
+ * neither too small to be recognised nor absurdly large. */
+bool track_plausible(const double h[9], int32_t width, int32_t height, double corners[4][2]);
+
+/* ---- pictures ---- */
+typedef struct track_pictures {
+    const char *folder; /* PNG files; NULL: none */
+    const char *video;  /* Y4M; NULL: none */
+    const char *rate;   /* frames a second of the video, such as "25:1" */
+    y4m_writer writer;
+    int64_t skipped; /* frames of another size than the first, which a video cannot hold */
+} track_pictures;
+
+bool track_pictures_add(track_pictures *pictures, const track_frames *frames, int64_t number, const track_result *result,
+                        io_error *error);
+bool track_pictures_end(track_pictures *pictures, io_error *error);
+
+#endif

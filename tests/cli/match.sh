@@ -1,0 +1,102 @@
+# keybits match: two pictures of one plane, what is printed, written and drawn, and pictures that hold nothing to match.
+source "$(dirname "$0")/scene.inc"
+source "$(dirname "$0")/common.inc"
+bad_table t.txt 256
+run "$KEYBITS" model import t.txt --sampler patch -o m.kbm
+leaves a.pgm 260 200 7
+# b shows a through this homography, so a -> b is its inverse
+map="0.97 -0.10 14 0.08 0.95 -6 0.0001 -0.00005 1"
+leaves b.pgm 260 200 7 "$map"
+
+# the matrix takes the corners to where they are
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --json >out.json
+for key in '"keypoints": [' '"matches": ' '"inliers": ' '"model": [' '"ms": {' '"detect": ' '"describe": ' '"match": ' '"fit": '; do
+    holds out.json "$key"
+done
+number() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" out.json; }
+[ "$(number matches)" -gt 60 ] || fail "only $(number matches) matches"
+[ "$(number inliers)" -gt 50 ] || fail "only $(number inliers) inliers"
+awk -v map="$map" '
+    /"model": \[/ { inside = 1; n = 0; next }
+    inside && /\]/ { inside = 0 }
+    inside { gsub(/[ ,]/, ""); h[++n] = $0 }
+    END {
+        if (n != 9) { print n " numbers in the model"; exit 1 }
+        split(map, m, " ")
+        for (k = 0; k < 4; k++) { # there and back again
+            x = 30 + k % 2 * 200; y = 30 + int(k / 2) * 140
+            w = h[7] * x + h[8] * y + h[9]; u = (h[1] * x + h[2] * y + h[3]) / w; v = (h[4] * x + h[5] * y + h[6]) / w
+            w = m[7] * u + m[8] * v + m[9]; p = (m[1] * u + m[2] * v + m[3]) / w; q = (m[4] * u + m[5] * v + m[6]) / w
+            if ((p - x) ^ 2 + (q - y) ^ 2 > 2.25) { print "corner " x "," y " comes back as " p "," q; exit 1 }
+        }
+    }' out.json || fail "the homography is wrong"
+
+# words, the matches as a table, the picture
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm -o m.csv --draw p.png >words.txt
+for word in keypoints matches inliers homography "detect " "total " "picture     p.png"; do holds words.txt "$word"; done
+holds m.csv "a,b,x1,y1,x2,y2,distance,second,inlier"
+[ "$(grep -c ',1$' m.csv)" = "$(number inliers)" ] || fail "inliers in m.csv"
+lines m.csv $(($(number matches) + 1))
+[ "$(head -c 4 p.png | tail -c 3)" = PNG ] || fail "p.png is no PNG"
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm -o - --quiet >m2.csv
+same m.csv m2.csv
+[ ! -s .err ] || fail "--quiet speaks: $(cat .err)"
+
+# the same for any number of threads, without instruction sets, and for the same seed
+for extra in "--threads 1" "--threads 5" "--cpu c" "--seed 0"; do
+    run "$KEYBITS" match a.pgm b.pgm -m m.kbm $extra -o again.csv --quiet
+    same m.csv again.csv
+done
+
+# options of matching
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --ratio 0.7 -o ratio.csv --quiet
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --max-distance 20 -o near.csv --quiet
+awk -F, 'NR > 1 && !($7 < 0.7 * $8) { exit 1 }' ratio.csv || fail "--ratio"
+awk -F, 'NR > 1 && $7 > 20 { exit 1 }' near.csv || fail "--max-distance"
+[ "$(wc -l <ratio.csv)" -lt "$(wc -l <m.csv)" ] || fail "--ratio keeps everything"
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm -n 50 --fit none --json >none.json
+holds none.json '"model": null'
+holds none.json '"inliers": 0'
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit none --draw none.png --quiet
+run "$KEYBITS" match a.pgm b.pgm -m sift --detector sift --json >sift.json
+holds sift.json '"result": "found"'
+
+# keypoints that are given
+run "$KEYBITS" detect a.pgm -o ka.csv
+run "$KEYBITS" detect b.pgm -o kb.csv
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --keypoints-a ka.csv --keypoints-b kb.csv -o given.csv --quiet
+same m.csv given.csv
+
+# a plane determines no fundamental matrix, and the words say so
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit fundamental --epilines --draw f.png >fundamental.txt
+holds fundamental.txt "degenerate"
+holds fundamental.txt "try --fit homography"
+
+# nothing to match: black pictures, one pixel, a handful of keypoints, another scene. All of these are results.
+printf 'P2\n200 150\n255\n' >black.pgm
+awk 'BEGIN { for (i = 0; i < 30000; i++) print 0 }' >>black.pgm
+printf 'P2\n1 1\n255\n7\n' >dot.pgm
+leaves other.pgm 260 200 99
+head -4 ka.csv >three.csv
+for pair in "black.pgm black.pgm" "dot.pgm a.pgm" "a.pgm dot.pgm" "a.pgm other.pgm" "a.pgm b.pgm --keypoints-a three.csv"; do
+    run "$KEYBITS" match $pair -m m.kbm --json --draw nothing.png >nothing.json
+    holds nothing.json '"model": null'
+    holds nothing.json '"inliers": 0'
+done
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --keypoints-a three.csv >few.txt
+holds few.txt "too few pairs"
+
+# wrong usage and wrong files
+: >empty.png
+head -c 2000 p.png >cut.png
+refuse 2 "name two images, not 1" "$KEYBITS" match a.pgm
+refuse 2 "--fit is one of" "$KEYBITS" match a.pgm b.pgm --fit affine
+refuse 2 "--ratio takes a number" "$KEYBITS" match a.pgm b.pgm --ratio 2
+refuse 2 "--epilines belongs to" "$KEYBITS" match a.pgm b.pgm --epilines --draw x.png
+refuse 2 "both want standard output" "$KEYBITS" match a.pgm b.pgm --json -o -
+refuse 1 "empty.png" "$KEYBITS" match a.pgm empty.png -m m.kbm
+refuse 1 "cut.png" "$KEYBITS" match cut.png a.pgm -m m.kbm
+refuse 1 "missing.kbm" "$KEYBITS" match a.pgm b.pgm -m missing.kbm
+refuse 1 "no/such/folder" "$KEYBITS" match a.pgm b.pgm -m m.kbm --draw no/such/folder/x.png
+refuse 1 "t.txt" "$KEYBITS" match a.pgm b.pgm -m m.kbm --keypoints-a t.txt
+no_leftovers
