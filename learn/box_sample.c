@@ -12,11 +12,12 @@ static bool allocate(kb_box_sample *s)
     s->codes = calloc(s->batches * pairs * s->words, sizeof *s->codes);
     s->drawn = malloc(s->batches * sizeof *s->drawn);
     s->pixels = malloc(pairs * KB_PATCH_BYTES);
+    s->augmented = malloc(pairs * KB_PATCH_BYTES);
     s->taken = calloc((s->list.points + 7) / 8, 1);
     s->left = malloc(s->batch * sizeof *s->left);
     s->right = malloc(s->batch * sizeof *s->right);
     s->values = malloc(s->batches * s->span * sizeof *s->values);
-    return s->codes && s->drawn && s->pixels && s->taken && s->left && s->right && s->values &&
+    return s->codes && s->drawn && s->pixels && s->augmented && s->taken && s->left && s->right && s->values &&
            kb_box_store_create(&s->store, s->batches * s->span, s->options.planes);
 }
 
@@ -47,6 +48,7 @@ void kb_box_sample_free(kb_box_sample *s)
     free(s->codes);
     free(s->drawn);
     free(s->pixels);
+    free(s->augmented);
     free(s->taken);
     free(s->left);
     free(s->right);
@@ -80,8 +82,12 @@ static void draw_batch(kb_box_sample *s, size_t b, uint64_t seed)
     kb_sample_pairs(&s->list, s->batch, (size_t)o->neighbours, kb_random_fork(seed, 0), s->left, s->right, s->taken);
     for (size_t i = 0; i < s->batch; i++, to += KB_PATCH_BYTES) memcpy(to, from + s->left[i] * KB_PATCH_BYTES, KB_PATCH_BYTES);
     for (size_t i = 0; i < s->batch; i++, to += KB_PATCH_BYTES) memcpy(to, from + s->right[i] * KB_PATCH_BYTES, KB_PATCH_BYTES);
-    if (o->augment) o->augment(o->augment_context, s->pixels, 2 * s->batch, kb_random_fork(seed, 1), o->parallel);
-    kb_box_store_fill(&s->store, b * s->span, s->pixels, 2 * s->batch, o->parallel);
+    from = s->pixels;
+    if (o->augment) {
+        o->augment(o->augment_context, s->pixels, 2 * s->batch, kb_random_fork(seed, 1), o->parallel, s->augmented);
+        from = s->augmented;
+    }
+    kb_box_store_fill(&s->store, b * s->span, from, 2 * s->batch, o->parallel);
 }
 
 /* The bits chosen before, of a batch that was just drawn, in pieces of patches. */

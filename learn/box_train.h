@@ -21,7 +21,7 @@ typedef struct kb_box_sample {
     kb_box_store store;
     uint64_t *codes;          /* batches x 2 batch x words */
     int64_t *drawn;           /* of every batch: the number of its drawing; -1 before the first */
-    uint8_t *pixels, *taken;  /* scratch of one drawing */
+    uint8_t *pixels, *augmented, *taken; /* scratch of one drawing */
     size_t *left, *right;
     int16_t *values;          /* store.patches, scratch */
 } kb_box_sample;

@@ -41,8 +41,9 @@ typedef struct kb_learn_progress {
 /* After every bit; 0 stops the learning. */
 typedef int32_t (*kb_learn_report)(void *context, const kb_learn_progress *progress);
 
-/* Changes the n patches (32x32 bytes each) of a sample in place; the seed is another one for every sample. */
-typedef void (*kb_learn_augment)(void *context, uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel);
+/* Makes n changed patches (32x32 bytes each) out of n patches of a sample; the seed is another one for every sample. */
+typedef void (*kb_learn_augment)(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
+                                 uint8_t *out);
 
 typedef struct kb_learn_options {
     uint32_t struct_size;
