@@ -1,0 +1,70 @@
+/* The homography between two images: the whole road in one file.
+ *
+ *     match [first.pgm second.pgm]
+ */
+#include "picture.h"
+
+enum { MOST = 2000 };
+
+typedef struct described {
+    kb_keypoint keypoints[MOST];
+    uint8_t rows[MOST * 32]; /* bad256 has rows of 32 bytes */
+    size_t n;
+} described;
+
+static void describe(const kb_model *model, const picture *p, kb_workspace *workspace, described *out)
+{
+    kb_image image = picture_view(p);
+    check(kb_detect(&image, NULL, workspace, out->keypoints, MOST, &out->n), "kb_detect");
+    check(kb_describe(model, &image, out->keypoints, out->n, NULL, workspace, out->rows, NULL), "kb_describe");
+}
+
+int main(int argc, char **argv)
+{
+    static described a, b;
+    static kb_match matches[MOST];
+    static kb_pair pairs[MOST];
+    static float quality[MOST];
+    static uint8_t inliers[MOST];
+    const double view[9] = {0.9, -0.15, 30, 0.12, 0.95, -10, 0.0002, 0, 1};
+    picture first = argc > 2 ? picture_read(argv[1]) : picture_render(400, 300, 1);
+    picture second = argc > 2 ? picture_read(argv[2]) : picture_warp(&first, 400, 300, view);
+
+    kb_model *model;
+    kb_workspace *workspace; /* memory that all calls share, one after the other */
+    check(kb_model_builtin("bad256", &model), "bad256");
+    check(kb_workspace_create(&workspace), "kb_workspace_create");
+    describe(model, &first, workspace, &a);
+    describe(model, &second, workspace, &b);
+
+    /* Pairs of rows that are each other's nearest. */
+    size_t n;
+    check(kb_match_hamming(a.rows, a.n, b.rows, b.n, 32, NULL, workspace, matches, &n), "kb_match_hamming");
+
+    /* The points of these pairs, and their distances: PROSAC tries the best pairs first. */
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint *p = &a.keypoints[matches[i].a], *q = &b.keypoints[matches[i].b];
+        pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
+        quality[i] = matches[i].distance;
+    }
+    kb_fit_options options;
+    kb_fit_report report;
+    KB_INIT(options);
+    options.geometry = KB_HOMOGRAPHY;
+    options.threshold = 3;
+    options.quality = quality;
+    check(kb_fit(pairs, n, &options, workspace, inliers, &report), "kb_fit");
+
+    printf("keypoints %zu %zu\nmatches %zu\n", a.n, b.n, n);
+    if (report.result == KB_FIT_FOUND) {
+        printf("inliers %d, rms %.2f px\n", (int)report.inliers, report.rms);
+        for (int i = 0; i < 9; i++) printf("%12.6g%s", report.model[i], i % 3 == 2 ? "\n" : " ");
+    } else {
+        printf("no homography: %s\n", kb_fit_result_name(report.result));
+    }
+    free(first.pixels);
+    free(second.pixels);
+    kb_workspace_free(workspace);
+    kb_model_free(model);
+    return 0;
+}

@@ -1,0 +1,85 @@
+/* A poster that moves through a video: its four corners in every frame. The frames are rendered.
+ *
+ *     track [template.pgm]
+ *
+ * After the first frames nothing is allocated any more: the workspace has grown to what is needed. */
+#include "picture.h"
+
+enum { MOST = 1000, FRAMES = 6, WIDTH = 480, HEIGHT = 360 };
+
+typedef struct described {
+    kb_keypoint keypoints[MOST];
+    uint8_t rows[MOST * 32];
+    size_t n;
+} described;
+
+static kb_model *model;
+static kb_workspace *workspace;
+
+static void describe(const picture *p, described *out)
+{
+    kb_image image = picture_view(p);
+    kb_detect_options options;
+    KB_INIT(options);
+    options.max_keypoints = MOST;
+    options.fast_threshold = 10; /* video is softer than photographs */
+    check(kb_detect(&image, &options, workspace, out->keypoints, MOST, &out->n), "kb_detect");
+    check(kb_describe(model, &image, out->keypoints, out->n, NULL, workspace, out->rows, NULL), "kb_describe");
+}
+
+/* The fit from the template to the frame. */
+static kb_fit_report find(const described *poster, const described *frame)
+{
+    static kb_match matches[MOST];
+    static kb_pair pairs[MOST];
+    static float quality[MOST];
+    kb_fit_options options;
+    kb_fit_report report;
+    size_t n;
+    check(kb_match_hamming(poster->rows, poster->n, frame->rows, frame->n, 32, NULL, workspace, matches, &n), "kb_match_hamming");
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint *p = &poster->keypoints[matches[i].a], *q = &frame->keypoints[matches[i].b];
+        pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
+        quality[i] = matches[i].distance;
+    }
+    KB_INIT(options);
+    options.quality = quality;
+    check(kb_fit(pairs, n, &options, workspace, NULL, &report), "kb_fit");
+    return report;
+}
+
+int main(int argc, char **argv)
+{
+    static described poster, seen;
+    picture p = argc > 1 ? picture_read(argv[1]) : picture_render(240, 180, 4);
+    check(kb_model_builtin("bad256", &model), "bad256");
+    check(kb_workspace_create(&workspace), "kb_workspace_create");
+    describe(&p, &poster);
+
+    for (int k = 0; k < FRAMES; k++) {
+        /* From the frame back to the poster; in frame 3 there is nothing to see. */
+        const double turn = 0.08 * k, back[9] = {1, turn, -80.0 - 12 * k, -turn, 1, -60, 0, 0.0003 * k, 1};
+        const double nowhere[9] = {1, 0, -9999, 0, 1, -9999, 0, 0, 1};
+        picture frame = picture_warp(&p, WIDTH, HEIGHT, k == 3 ? nowhere : back);
+        describe(&frame, &seen);
+        kb_fit_report report = find(&poster, &seen);
+        free(frame.pixels);
+        if (report.result != KB_FIT_FOUND) {
+            printf("frame %d: lost\n", k);
+            continue;
+        }
+        printf("frame %d: %d inliers, corners", k, (int)report.inliers);
+        const double corners[4][2] = {{0, 0}, {p.width - 1, 0}, {p.width - 1, p.height - 1}, {0, p.height - 1}};
+        for (int i = 0; i < 4; i++) {
+            double x, y;
+            kb_homography_apply(report.model, corners[i][0], corners[i][1], &x, &y);
+            printf(" (%.1f, %.1f)", x, y);
+        }
+        printf("\n");
+    }
+    fprintf(stderr, "workspace: %zu KB\n", kb_workspace_bytes(workspace) / 1024);
+    free(p.pixels);
+    kb_workspace_free(workspace);
+    kb_model_free(model);
+    return 0;
+}
