@@ -10,7 +10,7 @@
  * cheap question: every arc holds one of each pair of opposite pixels. */
 #include "detect/detect.h"
 
-#define BLOCK 32
+#define BLOCK 16
 
 static inline uint8_t least(uint8_t a, uint8_t b) { return a < b ? a : b; }
 static inline uint8_t most(uint8_t a, uint8_t b) { return a > b ? a : b; }
@@ -29,29 +29,30 @@ static inline uint8_t difference(uint8_t bright, uint8_t dark, uint8_t centre, u
     return best > threshold ? best : 0;
 }
 
-/* False when no pixel of the block can be a corner: looks at four pairs of opposite pixels. */
-static inline bool block_promises(const uint8_t *restrict centre, ptrdiff_t stride, int32_t n, uint8_t threshold)
+/* Not 0 where a pixel may be a corner: looks at four pairs of opposite pixels. */
+static void promise_row(const uint8_t *const *p, const uint8_t *restrict centre, int32_t width, uint8_t threshold,
+                        uint8_t *restrict promise)
 {
-    const uint8_t *p[16] = CIRCLE(centre, stride);
-    uint8_t any = 0;
-    for (int32_t x = 0; x < n; x++) {
-        uint8_t bright = 255, dark = 0;
-        for (int32_t i = 0; i < 8; i += 2) {
-            bright = least(bright, most(p[i][x], p[i + 8][x]));
-            dark = most(dark, least(p[i][x], p[i + 8][x]));
-        }
-        any |= difference(bright, dark, centre[x], threshold);
+    const uint8_t *restrict p0 = p[0], *restrict p2 = p[2], *restrict p4 = p[4], *restrict p6 = p[6];
+    const uint8_t *restrict p8 = p[8], *restrict p10 = p[10], *restrict p12 = p[12], *restrict p14 = p[14];
+    for (int32_t x = 0; x < width; x++) {
+        uint8_t bright = least(least(most(p0[x], p8[x]), most(p2[x], p10[x])),
+                               least(most(p4[x], p12[x]), most(p6[x], p14[x])));
+        uint8_t dark = most(most(least(p0[x], p8[x]), least(p2[x], p10[x])),
+                            most(least(p4[x], p12[x]), least(p6[x], p14[x])));
+        promise[x] = difference(bright, dark, centre[x], threshold);
     }
-    return any != 0;
 }
 
-static inline void score_block(const uint8_t *restrict centre, ptrdiff_t stride, int32_t n, uint8_t threshold,
-                               uint8_t *restrict score)
+/* Scores of the n <= BLOCK pixels from `at` on; made aside, so that the compiler need not fear that they overwrite what
+ * is still to be read. */
+static inline void score_block(const uint8_t *const *p, const uint8_t *centre, int32_t at, int32_t n, uint8_t threshold,
+                               uint8_t *score)
 {
-    const uint8_t *p[16] = CIRCLE(centre, stride);
+    uint8_t block[BLOCK];
     for (int32_t x = 0; x < n; x++) {
         uint8_t v[16], low2[8], high2[8], low4[8], high4[8], bright = 0, dark = 255;
-        for (int32_t i = 0; i < 16; i++) v[i] = p[i][x];
+        for (int32_t i = 0; i < 16; i++) v[i] = p[i][at + x];
         for (int32_t i = 0; i < 8; i++) {
             low2[i] = least(v[2 * i + 1], v[(2 * i + 2) & 15]);
             high2[i] = most(v[2 * i + 1], v[(2 * i + 2) & 15]);
@@ -65,23 +66,30 @@ static inline void score_block(const uint8_t *restrict centre, ptrdiff_t stride,
             bright = most(bright, least(least(low4[i], low4[(i + 2) & 7]), most(first, last)));
             dark = least(dark, most(most(high4[i], high4[(i + 2) & 7]), least(first, last)));
         }
-        score[x] = difference(bright, dark, centre[x], threshold);
+        block[x] = difference(bright, dark, centre[at + x], threshold);
     }
+    memcpy(score + at, block, (size_t)n);
+}
+
+static inline uint64_t eight_bytes(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
 }
 
 void kb_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score)
 {
+    const uint8_t *const circle[16] = CIRCLE(row, stride);
     uint8_t limit = (uint8_t)threshold;
     if (width < BLOCK) {
-        score_block(row, stride, width, limit, score);
+        score_block(circle, row, 0, width, limit, score);
         return;
     }
+    promise_row(circle, row, width, limit, score);
     for (int32_t x = 0; x < width; x += BLOCK) {
         int32_t at = kb_min_i(x, width - BLOCK); /* the last block overlaps the one before */
-        if (block_promises(row + at, stride, BLOCK, limit))
-            score_block(row + at, stride, BLOCK, limit, score + at);
-        else
-            memset(score + at, 0, BLOCK);
+        if (eight_bytes(score + at) | eight_bytes(score + at + 8)) score_block(circle, row, at, BLOCK, limit, score);
     }
 }
 
@@ -96,13 +104,6 @@ static inline void peak_block(const uint8_t *restrict above, const uint8_t *rest
     }
 }
 
-static inline uint64_t eight_bytes(const uint8_t *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
 int32_t kb_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x)
 {
     int32_t count = 0, end = width - 1;
@@ -111,7 +112,7 @@ int32_t kb_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t 
         const uint8_t *m = middle + at;
         if (at + BLOCK > end)
             peak_block(above + at, m, below + at, end - at, peak);
-        else if (eight_bytes(m) | eight_bytes(m + 8) | eight_bytes(m + 16) | eight_bytes(m + 24))
+        else if (eight_bytes(m) | eight_bytes(m + 8))
             peak_block(above + at, m, below + at, BLOCK, peak);
         else
             continue;
