@@ -1,0 +1,19 @@
+/* What the hash is learned on: SIFT of every patch in several versions, and how its bytes become inputs. */
+#ifndef KB_HASH_INPUTS_H
+#define KB_HASH_INPUTS_H
+
+#include "learn/hash_train.h"
+
+/* An input is scale (bytes - mean): scale is a symmetric matrix, so that learning sees values of similar strength. */
+typedef struct kb_hash_inputs {
+    size_t patches;
+    int32_t versions;
+    uint8_t *bytes; /* versions x patches x 128 */
+    double mean[KB_SIFT_VALUES];
+    double scale[KB_SIFT_VALUES][KB_SIFT_VALUES];
+} kb_hash_inputs;
+
+bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *options, io_error *error);
+void kb_hash_inputs_free(kb_hash_inputs *inputs);
+
+#endif
