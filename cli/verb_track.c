@@ -173,9 +173,8 @@ static void summary_words(const track_job *job)
 {
     const totals *t = &job->sum;
     double n = t->frames > 0 ? (double)t->frames : 1;
-    cli_say(job->common, "%lld frames, template found in %lld, lost in %lld", (long long)t->frames, (long long)t->found,
-            (long long)(t->frames - t->found - t->unreadable));
-    if (t->unreadable) cli_say(job->common, "%lld frames could not be read", (long long)t->unreadable);
+    cli_say(job->common, "frames %lld: template found in %lld, lost in %lld, not readable %lld", (long long)t->frames, (long long)t->found,
+            (long long)(t->frames - t->found - t->unreadable), (long long)t->unreadable);
     cli_say(job->common, "ms a frame: detect %.2f, describe %.2f, match %.2f, fit %.2f, together %.2f", t->ms[0] / n,
             t->ms[1] / n, t->ms[2] / n, t->ms[3] / n, t->ms_all / n);
     cli_say(job->common, "%.1f frames a second with reading and writing; processor time %.2f ms a frame",

@@ -17,7 +17,7 @@ track frames >rows.csv
 lines rows.csv 5
 holds rows.csv "frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms"
 [ "$(awk -F, 'NR > 1 { printf "%d", $2 }' rows.csv)" = 1101 ] || fail "found: $(cut -d, -f1,2 rows.csv | tr '\n' ' ')"
-says "4 frames, template found in 3, lost in 1"
+says "frames 4: template found in 3, lost in 1, not readable 0"
 says "frames a second"
 says "processor time"
 says "energy: "
@@ -62,7 +62,7 @@ printf 'P5\n320 240\n255\nshort' >frames/f1b.pgm
 track frames >damaged.csv
 lines damaged.csv 6
 says "f1b.pgm"
-says "1 frames could not be read"
+says "not readable 1"
 [ "$(awk -F, 'NR > 1 { printf "%d", $2 }' damaged.csv)" = 11001 ] || fail "frames after a damaged one"
 rm frames/f1b.pgm
 y4m clip.y4m 420jpeg frames/f0.pgm frames/f1.pgm
