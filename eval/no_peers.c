@@ -36,6 +36,13 @@ bool ev_peer_describe_patches(const char *peer, const uint8_t *patches, size_t n
     return none(peer, error);
 }
 
+bool ev_peer_keypoints(const char *peer, const kb_image *image, int32_t max_keypoints, io_keypoints *out, float *scale,
+                       io_error *error)
+{
+    (void)image, (void)max_keypoints, (void)out, (void)scale;
+    return none(peer, error);
+}
+
 void ev_peers_threads(int32_t threads) { (void)threads; }
 
 bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error)
@@ -44,9 +51,9 @@ bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_key
     return none(kb_detector_name(detector), error);
 }
 
-bool ev_peer_match(const io_rows *a, const io_rows *b, size_t *count, io_error *error)
+bool ev_peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t *count, io_error *error)
 {
-    (void)a, (void)b, (void)count;
+    (void)a, (void)b, (void)matches, (void)count;
     return none("matching", error);
 }
 

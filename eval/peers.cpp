@@ -55,7 +55,7 @@ const int second_layer = 2 << 8; // of SIFT's octave 0, whose blur belongs to a 
 const Peer peers[] = {
     {"cv:orb", orb, 1, 32, 31, 0, false},
     {"cv:brisk", brisk, 5, 32, 16, 0, false},
-    {"cv:akaze", akaze, 0, 40, 4, 0, false}, // its region is 20 px times half the size
+    {"cv:akaze", akaze, 5, 40, 4, 0, false}, // its region is 20 px times half the size
     {"cv:sift", sift, 6.75f, 32, 32 / 6.75f, second_layer, false},
     {"cv:rootsift", sift, 6.75f, 32, 32 / 6.75f, second_layer, true},
 #ifdef HAVE_OPENCV_XFEATURES2D
@@ -111,22 +111,26 @@ void take_roots(io_rows *rows)
     }
 }
 
-/* Extractors may drop keypoints or change their order; class_id remembers where each row belongs. */
-void compute(cv::Feature2D &extractor, const cv::Mat &image, Keypoints keypoints, size_t first, io_rows *out)
+/* Extractors may drop keypoints or change their order; class_id remembers where each row belongs. AKAZE does neither, and
+ * its class_id is the level of its scale space. */
+void compute(const Peer &peer, cv::Feature2D &extractor, const cv::Mat &image, Keypoints keypoints, size_t first, io_rows *out)
 {
     cv::Mat rows;
-    for (size_t i = 0; i < keypoints.size(); i++) keypoints[i].class_id = (int)i;
+    bool number = peer.create != akaze;
+    for (size_t i = 0; i < keypoints.size() && number; i++) keypoints[i].class_id = (int)i;
     extractor.compute(image, keypoints, rows);
-    for (size_t i = 0; i < keypoints.size(); i++) put_row(out, first + (size_t)keypoints[i].class_id, rows, (int)i);
+    for (int i = 0; i < rows.rows; i++) put_row(out, first + (size_t)(number ? keypoints[(size_t)i].class_id : i), rows, i);
 }
 
 /* ---- on the image ---- */
 
-/* ORB reads its pyramid level out of the octave, SIFT its octave and layer; others' keypoints would crash them. */
+/* ORB reads its pyramid level out of the octave, SIFT its octave and layer, AKAZE its level out of class_id; others'
+ * keypoints would crash them. */
 bool octaves_fit(const Peer &peer, const kb_keypoint *keypoints, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         int octave = keypoints[i].octave;
+        if (peer.create == akaze && keypoints[i].class_id < 0) return false;
         if (peer.create == orb && (octave < 0 || octave > 7)) return false;
         if (peer.create == sift && (octave >> 8 & 255) > 3) return false;
         if (peer.create == sift && (octave & 255) > 12 && (octave & 255) != 255) return false;
@@ -154,6 +158,15 @@ Keypoints convert(const kb_keypoint *keypoints, size_t n)
     return out;
 }
 
+void give(const Keypoints &found, io_keypoints *out)
+{
+    *out = io_keypoints{(kb_keypoint *)io_alloc(found.size() + 1, sizeof(kb_keypoint)), found.size()};
+    for (size_t i = 0; i < found.size(); i++) {
+        const cv::KeyPoint &k = found[i];
+        out->items[i] = kb_keypoint{k.pt.x, k.pt.y, k.size, k.angle, k.response, k.octave, k.class_id};
+    }
+}
+
 /* ---- on patches ---- */
 
 const int margin = 32; // ORB wants 31 pixels around a keypoint's cell
@@ -173,13 +186,7 @@ void describe_canvas(const Peer &peer, cv::Feature2D &extractor, const uint8_t *
         float middle = (float)margin + ((float)peer.side - 1) / 2;
         keypoints.emplace_back((float)x + middle, (float)y + middle, peer.size, 0.0f, 0.0f, peer.octave, 0);
     }
-    if (peer.create != akaze) {
-        compute(extractor, canvas, keypoints, first, out);
-        return;
-    }
-    cv::Mat rows; // its class_id is the level of its scale space, and it drops nothing here
-    extractor.compute(canvas, keypoints, rows);
-    for (int i = 0; i < rows.rows; i++) put_row(out, first + (size_t)i, rows, i);
+    compute(peer, extractor, canvas, keypoints, first, out);
 }
 
 void describe_patches(const Peer &peer, const uint8_t *patches, size_t n, int side, io_rows *out)
@@ -227,7 +234,7 @@ bool ev_peer_describe(const char *name, const kb_image *image, const kb_keypoint
         if (works_on_image(*peer, keypoints, n, scale)) {
             Extractor extractor = peer->create(scale);
             allocate(out, n, *extractor);
-            compute(*extractor, view(image), convert(keypoints, n), 0, out);
+            compute(*peer, *extractor, view(image), convert(keypoints, n), 0, out);
         } else if (!describe_regions(*peer, image, keypoints, n, scale, out, error)) {
             return false;
         }
@@ -265,23 +272,40 @@ bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_key
     } catch (const cv::Exception &e) {
         return failed("OpenCV's detector", e, error);
     }
-    *out = io_keypoints{(kb_keypoint *)io_alloc(found.size() + 1, sizeof(kb_keypoint)), found.size()};
-    for (size_t i = 0; i < found.size(); i++) {
-        const cv::KeyPoint &k = found[i];
-        out->items[i] = kb_keypoint{k.pt.x, k.pt.y, k.size, k.angle, k.response, k.octave, k.class_id};
-    }
+    give(found, out);
     return true;
 }
 
-bool ev_peer_match(const io_rows *a, const io_rows *b, size_t *count, io_error *error)
+bool ev_peer_keypoints(const char *name, const kb_image *image, int32_t max_keypoints, io_keypoints *out, float *scale,
+                       io_error *error)
+{
+    const Peer *peer = find(name);
+    bool own = peer->create == brisk || peer->create == akaze || peer->create == sift; // the others take ORB's
+    Keypoints found;
+    try {
+        Extractor detector = own ? peer->create(1) : Extractor(cv::ORB::create(max_keypoints));
+        detector->detect(view(image), found);
+        cv::KeyPointsFilter::retainBest(found, max_keypoints); // keeps all that are as strong as the last
+        if (found.size() > (size_t)max_keypoints) found.resize((size_t)max_keypoints);
+    } catch (const cv::Exception &e) {
+        return failed(name, e, error);
+    }
+    give(found, out);
+    *scale = own ? peer->own_scale : 1;
+    return true;
+}
+
+bool ev_peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t *count, io_error *error)
 {
     int type = a->bytes ? CV_8UC1 : CV_32FC1;
     void *first = a->bytes ? (void *)a->bytes : (void *)a->floats, *second = b->bytes ? (void *)b->bytes : (void *)b->floats;
     try {
         cv::Mat left((int)a->count, (int)a->width, type, first), right((int)b->count, (int)b->width, type, second);
-        std::vector<cv::DMatch> matches;
-        cv::BFMatcher(a->bytes ? cv::NORM_HAMMING : cv::NORM_L2, true).match(left, right, matches);
-        *count = matches.size();
+        std::vector<cv::DMatch> found;
+        cv::BFMatcher(a->bytes ? cv::NORM_HAMMING : cv::NORM_L2, true).match(left, right, found);
+        *count = found.size();
+        for (size_t i = 0; i < found.size(); i++)
+            matches[i] = kb_match{found[i].queryIdx, found[i].trainIdx, found[i].distance, HUGE_VALF};
     } catch (const cv::Exception &e) {
         return failed("OpenCV's matcher", e, error);
     }

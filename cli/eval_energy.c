@@ -1,0 +1,163 @@
+/* keybits eval energy: what a frame of the paper's application costs, with each descriptor. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "energy.h"
+#include "eval/peers.h"
+#include "eval/speed.h"
+#include "eval_machine.h"
+#include "io/progress.h"
+
+const char eval_energy_help[] =
+    "usage: keybits eval energy IMAGES... [options]\n"
+    "The application of the paper: the first image is looked for in all others (detect, describe, match, fit), again and\n"
+    "again for some seconds with each descriptor. Prints frames a second, processor time a frame, and the energy that the\n"
+    "machine's own counters give, where it has any: of the whole machine, so let it do nothing else.\n"
+    "\n"
+    "  -m, --model LIST   descriptors, separated by commas (default: all built-in ones and all peers, each with its own\n"
+    "                     detector, matcher and fit)\n"
+    "  --seconds S        0.1 to 3600, for each descriptor (default 10)\n"
+    "  --detector NAME    orb or sift, for our descriptors (default orb)\n"
+    "  -n, --max N        keypoints asked of the detector, 1 to 1000000 (default 2000)\n"
+    "\n"
+    CLI_COMMON_HELP
+    "With peers, --threads counts for them too; the default here is 1.\n";
+
+enum { OPTION_SECONDS = EVAL_OPTION_OWN };
+
+static const struct option longs[] = {
+    {"model", required_argument, NULL, 'm'},
+    {"detector", required_argument, NULL, EVAL_OPTION_DETECTOR},
+    {"max", required_argument, NULL, 'n'},
+    {"seconds", required_argument, NULL, OPTION_SECONDS},
+    CLI_COMMON_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+typedef struct cost_row {
+    double frames;
+    energy_cost cost;
+} cost_row;
+
+/* Passes until the time is over; at least one. */
+static bool measure_one(ev_speed_set *set, const ev_method *method, kb_detector detector, double seconds, cost_row *row,
+                        io_error *error)
+{
+    ev_speed_task *task;
+    energy_meter meter;
+    size_t items = 0;
+    row->frames = 0;
+    if (!ev_speed_task_create(set, EV_STEP_ROAD, method, detector, false, &task, error)) return false;
+    bool good = ev_speed_pass(task, &items, error); /* warms up */
+    double start = io_clock_seconds();
+    energy_start(&meter);
+    do {
+        good = good && ev_speed_pass(task, &items, error);
+        row->frames += (double)items;
+    } while (good && io_clock_seconds() - start < seconds);
+    energy_stop(&meter, &row->cost);
+    ev_speed_task_free(task);
+    return good;
+}
+
+static double millijoules(const cost_row *row) { return row->cost.joules < 0 ? NAN : row->cost.joules * 1000 / row->frames; }
+
+static void print_table(const eval_methods *methods, const cost_row *rows)
+{
+    printf("%-28s %10s %14s %14s\n", "", "frames/s", "CPU ms/frame", "mJ/frame");
+    for (size_t m = 0; m < methods->count; m++) {
+        const cost_row *r = &rows[m];
+        printf("%-28s %10.2f %14.2f ", methods->items[m].name, r->frames / r->cost.wall, r->cost.cpu * 1000 / r->frames);
+        if (isfinite(millijoules(r))) printf("%14.2f\n", millijoules(r));
+        else printf("%14s\n", "-");
+    }
+}
+
+static void print_json(const eval_methods *methods, const ev_speed_set *set, const ev_speed_options *options, const cost_row *rows)
+{
+    io_json json;
+    io_json_begin(&json, stdout);
+    io_json_object(&json, NULL);
+    io_json_string(&json, "benchmark", "energy");
+    io_json_integer(&json, "images", (int64_t)ev_speed_images(set));
+    io_json_integer(&json, "threads", options->threads);
+    io_json_string(&json, "counters", rows[0].cost.source);
+    eval_machine_json(&json);
+    io_json_array(&json, "rows");
+    for (size_t m = 0; m < methods->count; m++) {
+        io_json_object(&json, NULL);
+        io_json_string(&json, "name", methods->items[m].name);
+        io_json_number(&json, "frames", rows[m].frames);
+        io_json_number(&json, "fps", rows[m].frames / rows[m].cost.wall);
+        io_json_number(&json, "cpu_ms", rows[m].cost.cpu * 1000 / rows[m].frames);
+        io_json_number(&json, "millijoules", millijoules(&rows[m]));
+        io_json_end(&json);
+    }
+    io_json_end(&json);
+    io_json_end(&json);
+}
+
+static int measure(const cli_common *common, const io_names *images, const eval_methods *methods, const ev_speed_options *options,
+                   double seconds)
+{
+    io_error error;
+    ev_speed_set *set;
+    if (images->count < 2) return cli_error("the application needs two images or more");
+    if (!ev_speed_open(images, options, &set, &error)) return cli_error("%s", error.text);
+    cost_row *rows = io_alloc(methods->count, sizeof *rows);
+    io_progress progress;
+    int code = CLI_DONE;
+    ev_peers_threads(options->threads);
+    io_progress_start(&progress, "descriptors", methods->count, options->quiet);
+    for (size_t m = 0; m < methods->count && code == CLI_DONE; m++) {
+        if (!measure_one(set, &methods->items[m], options->keypoints.detector, seconds, &rows[m], &error))
+            code = cli_error("%s: %s", methods->items[m].name, error.text);
+        io_progress_update(&progress, m + 1);
+    }
+    io_progress_end(&progress);
+    if (code == CLI_DONE && common->json) print_json(methods, set, options, rows);
+    else if (code == CLI_DONE) print_table(methods, rows);
+    if (code == CLI_DONE) cli_say(common, "energy counters: %s", rows[0].cost.source);
+    free(rows);
+    ev_speed_close(set);
+    return code;
+}
+
+static int run(cli_common *common, eval_options *own, double seconds, int count, char **arguments)
+{
+    io_error error;
+    io_names images = {NULL, 0};
+    eval_methods methods;
+    if (count < 1) return cli_usage_error(common, "it takes images");
+    if (!eval_options_settle(own, common) || !cli_ready(common)) return common->exit_code;
+    if (!io_names_images(&images, count, arguments, &error)) return cli_error("%s", error.text);
+    char *names = own->models ? io_copy_string(own->models) : eval_all_methods();
+    int code = CLI_FAILED;
+    if (eval_methods_open(&methods, names, 0, &own->descriptors)) {
+        ev_speed_options options = {own->source, own->scale, 1, common->parallel, common->parallel->threads, common->quiet};
+        code = measure(common, &images, &methods, &options, seconds);
+        eval_methods_free(&methods);
+    }
+    free(names);
+    io_names_free(&images);
+    return code;
+}
+
+int eval_energy(int argc, char **argv)
+{
+    cli_common common;
+    eval_options own;
+    double seconds = 10;
+    int option;
+    cli_begin(&common, eval_energy_help);
+    eval_options_begin(&own);
+    common.threads = 1;
+    while ((option = cli_getopt(&common, argc, argv, "m:n:", longs)) != CLI_END) {
+        bool good = option == OPTION_SECONDS ? cli_number(&common, "--seconds", optarg, 0.1, 3600, &seconds)
+                                             : option != CLI_STOP && eval_option(&own, &common, option);
+        if (!good) return cli_end(&common, common.exit_code);
+    }
+    int code = run(&common, &own, seconds, argc - optind, argv + optind);
+    eval_options_end(&own);
+    return cli_end(&common, code);
+}
