@@ -51,6 +51,7 @@ typedef enum kb_slot {
     KB_SLOT_LEVELS,    /* src/image: pyramid of the sampler */
     KB_SLOT_INTEGRAL,  /* src/image: integral image */
     KB_SLOT_SETUP,     /* src/describe: per keypoint sampling set-up */
+    KB_SLOT_ORDER,     /* src/describe: order of work */
     KB_SLOT_DESCRIBE,  /* src/describe: scratch of every task */
     KB_SLOT_DETECT_A,
     KB_SLOT_DETECT_B,

@@ -1,39 +1,9 @@
 /* Elementary functions out of additions, multiplications and divisions alone, so that every machine rounds alike. */
-#include "common/common.h"
-
-#define KB_PI 3.14159265358979323846
-
-/* Taylor series on [-pi/4, pi/4]: the first term left out is below 1e-17. */
-static double sine_small(double x)
-{
-    double q = x * x;
-    return x * (1.0 + q * (-1.0 / 6 + q * (1.0 / 120 + q * (-1.0 / 5040 + q * (1.0 / 362880 + q * (-1.0 / 39916800 +
-           q * (1.0 / 6227020800.0 - q / 1307674368000.0)))))));
-}
-
-static double cosine_small(double x)
-{
-    double q = x * x;
-    return 1.0 + q * (-1.0 / 2 + q * (1.0 / 24 + q * (-1.0 / 720 + q * (1.0 / 40320 + q * (-1.0 / 3628800 +
-           q * (1.0 / 479001600.0 - q / 87178291200.0))))));
-}
+#include "common/sincos.h"
 
 void kb_sincos_degrees(double degrees, double *sine, double *cosine)
 {
-    *sine = 0;
-    *cosine = 1;
-    if (!(degrees >= 0 && degrees <= 1e9)) return; /* none, NaN or absurd */
-    int64_t turns = (int64_t)(degrees / 360.0);
-    degrees -= 360.0 * (double)turns;
-    int quarter = (int)(degrees / 90.0 + 0.5); /* 0..4, the nearest multiple of 90 degrees */
-    double x = (degrees - 90.0 * quarter) * (KB_PI / 180.0);
-    double s = sine_small(x), c = cosine_small(x);
-    switch (quarter & 3) {
-    case 0: *sine = s, *cosine = c; break;
-    case 1: *sine = c, *cosine = -s; break;
-    case 2: *sine = -s, *cosine = -c; break;
-    default: *sine = -c, *cosine = s; break;
-    }
+    kb_sincos_inline(kb_usable_degrees(degrees), sine, cosine);
 }
 
 /* atan on [0, 1]: two half-angle steps, atan(t) = 2 atan(t / (1 + sqrt(1 + t^2))), would need a square root; instead

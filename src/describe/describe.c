@@ -1,6 +1,8 @@
-/* Describing: from keypoints or ready patches to rows. The patches go through the kernels in batches; batches are spread over
- * threads in pieces. A keypoint's row depends on nothing but the model, the image and the keypoint. */
+/* Describing: from keypoints or ready patches to rows. The patches go through the kernels in batches, and every thread takes
+ * the next batch that nobody has taken. A keypoint's row depends on nothing but the model, the image and the keypoint, so
+ * neither threads nor the order of work can be seen in the result. */
 #include <math.h>
+#include <stdatomic.h>
 
 #include "describe/describe.h"
 #include "kernels/kernels.h"
@@ -44,12 +46,16 @@ typedef enum product {
     OUT_PATCHES /* the patches themselves */
 } product;
 
+#define LONGEST_ROW (KB_SIFT_VALUES * sizeof(float))
+
 /* Scratch of one task. */
 typedef struct scratch {
     uint8_t kernel[KB_KERNEL_SCRATCH];
     uint8_t patches[KB_BATCH * KB_PATCH_BYTES];
     uint32_t histograms[KB_BATCH * KB_SIFT_VALUES];
     uint8_t values[KB_BATCH * KB_SIFT_VALUES];
+    uint8_t rows[KB_BATCH * LONGEST_ROW];
+    kb_sampling samplings[KB_BATCH];
 } scratch;
 
 typedef struct job {
@@ -59,12 +65,17 @@ typedef struct job {
     size_t row_size; /* bytes of a row of output */
     uint8_t *rows;
     size_t n;
-    int32_t pieces;
+    const kb_parallel *parallel;
+    int32_t pieces; /* tasks: as many as threads */
+    atomic_size_t next; /* the first item of the next batch */
     scratch *scratches;
     /* from an image */
     const kb_keypoint *keypoints;
     kb_levels levels;
-    const kb_sampling *samplings;
+    kb_sampling *samplings;
+    uint32_t *order; /* keypoints with a region, in the order of work */
+    size_t regions;  /* how many these are */
+    double width_scale; /* region width a unit of keypoint size */
     kb_integral integral;
     float scale;
     uint8_t *flags;
@@ -73,13 +84,9 @@ typedef struct job {
     int32_t side;
 } job;
 
-/* n patches in s->patches, or at `patches`, to n rows at `rows`. */
+/* n patches to n rows. */
 static void describe_batch(const job *j, scratch *s, const uint8_t *patches, int32_t n, uint8_t *rows)
 {
-    if (j->output == OUT_PATCHES) {
-        memcpy(rows, patches, (size_t)n * KB_PATCH_BYTES);
-        return;
-    }
     const kb_model *model = j->model;
     if (kb_kind_has_boxes(model->spec.kind)) {
         j->kernels.boxes(model, patches, n, rows, s->kernel);
@@ -109,89 +116,152 @@ static void task_image_sampler(void *context, int32_t piece)
     }
 }
 
-static bool usable(const kb_sampling *sampling) { return sampling->level >= 0; }
+/* Takes the next batch of `total` items: *first is its first item, the result how many they are, 0 when none is left. */
+static int32_t take_batch(job *j, size_t total, size_t *first)
+{
+    *first = atomic_fetch_add_explicit(&j->next, KB_BATCH, memory_order_relaxed);
+    return *first >= total ? 0 : total - *first < KB_BATCH ? (int32_t)(total - *first) : KB_BATCH;
+}
 
-/* A run of keypoints that all have a region goes straight to the output; one without gets zeros. */
 static void task_patch_sampler(void *context, int32_t piece)
 {
-    const job *j = context;
+    job *j = context;
     scratch *s = &j->scratches[piece];
-    size_t i = kb_piece(j->n, j->pieces, piece), end = kb_piece(j->n, j->pieces, piece + 1);
-    while (i < end) {
-        int32_t n = 0;
-        while (i + (size_t)n < end && n < KB_BATCH && usable(&j->samplings[i + (size_t)n])) n++;
-        if (n == 0) {
-            memset(j->rows + i * j->row_size, 0, j->row_size);
-            i++;
-            continue;
-        }
-        j->kernels.cut(&j->samplings[i], n, &j->levels, s->patches);
-        describe_batch(j, s, s->patches, n, j->rows + i * j->row_size);
-        i += (size_t)n;
+    size_t first;
+    for (int32_t n; (n = take_batch(j, j->regions, &first)) > 0;) {
+        for (int32_t i = 0; i < n; i++) s->samplings[i] = j->samplings[j->order[first + (size_t)i]];
+        j->kernels.cut(s->samplings, n, &j->levels, s->patches);
+        const uint8_t *row = j->output == OUT_PATCHES ? s->patches : s->rows;
+        if (j->output != OUT_PATCHES) describe_batch(j, s, s->patches, n, s->rows);
+        for (int32_t i = 0; i < n; i++, row += j->row_size)
+            memcpy(j->rows + j->order[first + (size_t)i] * j->row_size, row, j->row_size);
     }
 }
 
 static void task_ready_patches(void *context, int32_t piece)
 {
-    const job *j = context;
+    job *j = context;
     scratch *s = &j->scratches[piece];
-    size_t bytes = (size_t)j->side * (size_t)j->side;
-    for (size_t i = kb_piece(j->n, j->pieces, piece), end = kb_piece(j->n, j->pieces, piece + 1); i < end; i += KB_BATCH) {
-        int32_t n = end - i < KB_BATCH ? (int32_t)(end - i) : KB_BATCH;
-        for (int32_t k = 0; k < n; k++)
-            kb_patch_shrink(j->patches + (i + (size_t)k) * bytes, j->side, s->patches + (size_t)k * KB_PATCH_BYTES);
-        describe_batch(j, s, s->patches, n, j->rows + i * j->row_size);
+    size_t first, bytes = (size_t)j->side * (size_t)j->side;
+    for (int32_t n; (n = take_batch(j, j->n, &first)) > 0;) {
+        const uint8_t *patches = j->patches + first * bytes;
+        if (j->side != KB_PATCH_SIDE) {
+            for (size_t i = 0; i < (size_t)n; i++) kb_patch_shrink(patches + i * bytes, j->side, s->patches + i * KB_PATCH_BYTES);
+            patches = s->patches;
+        }
+        describe_batch(j, s, patches, n, j->rows + first * j->row_size);
     }
 }
 
-/* Splits the job over threads. A few pieces a thread even out what the others of the machine do. */
-static kb_status run(job *j, const kb_parallel *parallel, kb_workspace *workspace, void (*task)(void *, int32_t))
+/* Runs the job on all threads. */
+static kb_status run(job *j, kb_workspace *workspace, void (*task)(void *, int32_t))
 {
-    int32_t threads = kb_parallel_threads(parallel);
-    size_t batches = (j->n + KB_BATCH - 1) / KB_BATCH;
-    j->pieces = threads == 1 ? 1 : (int32_t)(batches < 4u * (size_t)threads ? batches : 4u * (size_t)threads);
-    kb_kernels_init(&j->kernels, kb_cpu_flags());
+    atomic_init(&j->next, 0);
     j->scratches = kb_workspace_get(workspace, KB_SLOT_DESCRIBE, (size_t)j->pieces * sizeof *j->scratches);
     if (!j->scratches) return KB_E_MEMORY;
-    kb_parallel_run(parallel, j->pieces, task, j);
+    kb_parallel_run(j->parallel, j->pieces, task, j);
     return KB_OK;
 }
 
 /* ---- from an image ---- */
 
-/* Plans every keypoint's region and builds the levels they need. width_scale: region width a unit of keypoint size. */
-static kb_status plan_regions(job *j, const kb_image *gray, double width_scale, kb_workspace *workspace)
+static bool usable(const kb_sampling *sampling) { return sampling->level >= 0; }
+
+static void task_plan(void *context, int32_t piece)
 {
-    kb_sampling *samplings = kb_workspace_get(workspace, KB_SLOT_SETUP, j->n * sizeof *samplings);
-    if (!samplings) return KB_E_MEMORY;
-    uint32_t wanted = 0;
-    kb_levels_plan(&j->levels, gray);
-    for (size_t i = 0; i < j->n; i++) {
-        samplings[i].level = -1;
-        uint8_t flags = kb_sampling_plan(&samplings[i], &j->keypoints[i], width_scale * (double)j->keypoints[i].size, &j->levels);
-        if (j->flags) j->flags[i] = flags;
-        if (usable(&samplings[i])) wanted |= (uint32_t)1 << samplings[i].level;
+    job *j = context;
+    uint8_t flags[KB_BATCH];
+    size_t end = kb_piece(j->n, j->pieces, piece + 1);
+    for (size_t i = kb_piece(j->n, j->pieces, piece); i < end; i += KB_BATCH) {
+        size_t n = end - i < KB_BATCH ? end - i : KB_BATCH;
+        j->kernels.plan(j->keypoints + i, (int32_t)n, j->width_scale, &j->levels, j->samplings + i, flags);
+        if (j->flags) memcpy(j->flags + i, flags, n);
+        for (size_t k = i; k < i + n; k++)
+            if (!usable(&j->samplings[k])) memset(j->rows + k * j->row_size, 0, j->row_size);
     }
-    j->samplings = samplings;
-    return kb_levels_build(&j->levels, gray, wanted, workspace);
 }
 
-static kb_status describe_image(job *j, const kb_image *image, double width_scale, const kb_parallel *parallel,
-                                kb_workspace *workspace)
+/* Neighbours are described one after the other, so that their pixels are still in the cache: a counting sort by level and by
+ * cells of it. */
+#define CELL_WIDTH 64
+#define CELL_HEIGHT 32
+
+static size_t cells_across(const kb_levels *levels, int32_t level) { return (size_t)levels->width[level] / CELL_WIDTH + 1; }
+
+/* Sets first[i] to the number of level i's first cell; returns how many cells there are up to the highest level used. */
+static size_t number_cells(const kb_levels *levels, uint32_t used, size_t first[KB_LEVELS])
+{
+    size_t cells = 0;
+    for (int32_t i = 0; i < KB_LEVELS; i++) {
+        first[i] = cells;
+        if (used >> i & 1) cells += cells_across(levels, i) * ((size_t)levels->height[i] / CELL_HEIGHT + 1);
+    }
+    return cells;
+}
+
+static size_t cell_of(const job *j, const size_t first[KB_LEVELS], const kb_sampling *s)
+{
+    /* A centre may lie half a pixel outside. */
+    size_t x = (size_t)kb_max_i(s->px, 0) / CELL_WIDTH, y = (size_t)kb_max_i(s->py, 0) / CELL_HEIGHT;
+    return first[s->level] + y * cells_across(&j->levels, s->level) + x;
+}
+
+/* Fills j->order. */
+static kb_status sort_regions(job *j, uint32_t used, kb_workspace *workspace)
+{
+    size_t first[KB_LEVELS], cells = number_cells(&j->levels, used, first);
+    uint32_t *memory = kb_workspace_get(workspace, KB_SLOT_ORDER, (j->n + cells + 1) * sizeof *memory), *start = memory + j->n;
+    if (!memory) return KB_E_MEMORY;
+    j->order = memory;
+    memset(start, 0, (cells + 1) * sizeof *start);
+    for (size_t i = 0; i < j->n; i++)
+        if (usable(&j->samplings[i])) start[cell_of(j, first, &j->samplings[i]) + 1]++;
+    for (size_t c = 0; c < cells; c++) start[c + 1] += start[c];
+    j->regions = start[cells];
+    for (size_t i = 0; i < j->n; i++)
+        if (usable(&j->samplings[i])) j->order[start[cell_of(j, first, &j->samplings[i])]++] = (uint32_t)i;
+    return KB_OK;
+}
+
+/* Plans every keypoint's region, builds the levels they need, and describes. */
+static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *workspace)
+{
+    j->samplings = kb_workspace_get(workspace, KB_SLOT_SETUP, j->n * sizeof *j->samplings);
+    if (!j->samplings) return KB_E_MEMORY;
+    kb_levels_plan(&j->levels, gray);
+    kb_parallel_run(j->parallel, j->pieces, task_plan, j);
+    uint32_t used = 0;
+    for (size_t i = 0; i < j->n; i++)
+        if (usable(&j->samplings[i])) used |= (uint32_t)1 << j->samplings[i].level;
+    kb_status status = sort_regions(j, used, workspace);
+    if (status == KB_OK) status = kb_levels_build(&j->levels, gray, used, j->parallel, workspace);
+    return status == KB_OK ? run(j, workspace, task_patch_sampler) : status;
+}
+
+static kb_status describe_image(job *j, const kb_image *image, kb_workspace *workspace)
 {
     kb_image gray;
     kb_status status = kb_gray8(image, workspace, &gray);
     if (status != KB_OK || j->n == 0) return status;
-    if (j->model && j->model->spec.sampler == KB_SAMPLER_IMAGE) {
-        status = kb_integral_build(&j->integral, &gray, workspace);
-        return status == KB_OK ? run(j, parallel, workspace, task_image_sampler) : status;
-    }
-    status = plan_regions(j, &gray, width_scale, workspace);
-    return status == KB_OK ? run(j, parallel, workspace, task_patch_sampler) : status;
+    if (j->n > UINT32_MAX) return KB_E_ARGUMENT;
+    if (!j->model || j->model->spec.sampler != KB_SAMPLER_IMAGE) return describe_regions(j, &gray, workspace);
+    status = kb_integral_build(&j->integral, &gray, workspace);
+    return status == KB_OK ? run(j, workspace, task_image_sampler) : status;
+}
+
+/* As many tasks as threads, but none without a batch. */
+static void spread(job *j, size_t n, const kb_parallel *parallel)
+{
+    size_t batches = n / KB_BATCH + 1;
+    kb_kernels_init(&j->kernels, kb_cpu_flags());
+    j->n = n;
+    j->parallel = parallel;
+    j->pieces = kb_parallel_threads(parallel);
+    if ((size_t)j->pieces > batches) j->pieces = (int32_t)batches;
 }
 
 /* The beginning that all describing calls share: options, and what the model can do. */
-static kb_status start(job *j, const kb_model *model, product output, const kb_describe_options *given,
+static kb_status start(job *j, const kb_model *model, product output, size_t n, const kb_describe_options *given,
                        kb_describe_options *options)
 {
     if (!model || !KB_OPTIONS_READ(*options, given)) return KB_E_ARGUMENT;
@@ -203,6 +273,8 @@ static kb_status start(job *j, const kb_model *model, product output, const kb_d
     j->output = output;
     j->row_size = output == OUT_FLOATS ? KB_SIFT_VALUES * sizeof(float) : (size_t)model->row_bytes;
     j->scale = options->scale;
+    j->width_scale = (double)options->scale * (double)model->spec.support;
+    spread(j, n, options->parallel);
     return KB_OK;
 }
 
@@ -213,15 +285,13 @@ static kb_status describe_keypoints(const kb_model *model, product output, const
     job j;
     kb_describe_options options;
     kb_workspace local;
-    kb_status status = start(&j, model, output, given, &options);
+    kb_status status = start(&j, model, output, n, given, &options);
     if (status != KB_OK) return status;
     if (n > 0 && (!keypoints || !rows)) return KB_E_ARGUMENT;
     j.keypoints = keypoints;
-    j.n = n;
     j.rows = rows;
     j.flags = flags;
-    status = describe_image(&j, image, (double)options.scale * (double)model->spec.support, options.parallel,
-                            kb_workspace_or(workspace, &local));
+    status = describe_image(&j, image, kb_workspace_or(workspace, &local));
     kb_workspace_release(&local);
     return status;
 }
@@ -244,8 +314,10 @@ kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints,
     kb_workspace local;
     if (n > 0 && (!keypoints || !patches)) return KB_E_ARGUMENT;
     if (!(width_scale > 0 && width_scale <= 1000)) return KB_E_ARGUMENT;
-    job j = {.output = OUT_PATCHES, .row_size = KB_PATCH_BYTES, .rows = patches, .n = n, .keypoints = keypoints, .flags = flags};
-    kb_status status = describe_image(&j, image, (double)width_scale, parallel, kb_workspace_or(workspace, &local));
+    job j = {.output = OUT_PATCHES, .row_size = KB_PATCH_BYTES, .rows = patches, .keypoints = keypoints, .flags = flags,
+             .width_scale = (double)width_scale};
+    spread(&j, n, parallel);
+    kb_status status = describe_image(&j, image, kb_workspace_or(workspace, &local));
     kb_workspace_release(&local);
     return status;
 }
@@ -258,15 +330,14 @@ static kb_status describe_ready(const kb_model *model, product output, const uin
     job j;
     kb_describe_options options;
     kb_workspace local;
-    kb_status status = start(&j, model, output, given, &options);
+    kb_status status = start(&j, model, output, n, given, &options);
     if (status != KB_OK) return status;
     if (side < KB_PATCH_SIDE || side > 1024 || (n > 0 && (!patches || !rows))) return KB_E_ARGUMENT;
     if (n == 0) return KB_OK;
     j.patches = patches;
     j.side = side;
-    j.n = n;
     j.rows = rows;
-    status = run(&j, options.parallel, kb_workspace_or(workspace, &local), task_ready_patches);
+    status = run(&j, kb_workspace_or(workspace, &local), task_ready_patches);
     kb_workspace_release(&local);
     return status;
 }

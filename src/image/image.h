@@ -19,14 +19,32 @@ typedef struct kb_levels {
     int32_t count; /* levels that exist for this image: the last has a side of 1 or is KB_LEVELS - 1 */
 } kb_levels;
 
-/* The factor of a level: 1, 1.5, 2, 3, 4, 6 ... */
-double kb_level_factor(int32_t level);
-/* The level for regions that want `step` image pixels a sample: the one whose factor is nearest in ratio. */
-int32_t kb_level_for(double step, int32_t count);
+/* The factor of a level: 1, 1.5, 2, 3, 4, 6 ... Put together as an IEEE number: 2^k or 1.5 * 2^k. */
+static inline double kb_level_factor(int32_t level)
+{
+    uint64_t bits = (uint64_t)(1023 + level / 2) << 52 | (uint64_t)(level & 1) << 51;
+    double factor;
+    memcpy(&factor, &bits, sizeof factor);
+    return factor;
+}
+/* The level for regions that want `step` image pixels a sample: the one whose factor is nearest in ratio. The geometric means
+ * between neighbouring factors are sqrt(1 * 1.5) and sqrt(1.5 * 2), times a power of two, which is the exponent of step. */
+static inline int32_t kb_level_for(double step, int32_t count)
+{
+    const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
+    uint64_t bits, mantissa_bits;
+    double mantissa;
+    memcpy(&bits, &step, sizeof bits);
+    mantissa_bits = (bits & fraction) | one; /* 1 to 2 */
+    memcpy(&mantissa, &mantissa_bits, sizeof mantissa);
+    int32_t level = 2 * ((int32_t)(bits >> 52) - 1023) + (mantissa >= 1.2247448713915890) + (mantissa >= 1.7320508075688772);
+    return step < 1 ? 0 : kb_min_i(level, count - 1);
+}
 /* Sizes of all levels; builds none. */
 void kb_levels_plan(kb_levels *levels, const kb_image *gray);
-/* Builds the levels whose bit is set in `wanted`, and those they are made of. gray is 8-bit. */
-kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
+/* Builds the levels whose bit is set in `wanted`, and those they are made of. gray is 8-bit; parallel may be NULL. */
+kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, const kb_parallel *parallel,
+                          kb_workspace *workspace);
 
 /* ---- integral image ----
  * (width + 1) x (height + 1) sums modulo 2^32: a box's sum is exact whenever it is below 2^32, whatever the image's size. */
@@ -48,7 +66,8 @@ typedef struct kb_sampling {
     int32_t inside; /* 1: no sample touches the border */
 } kb_sampling;
 
-/* Set-up for a region `width` px wide. Returns the keypoint's KB_KP_ flags; with OUTSIDE or INVALID nothing is set. */
+#define KB_WIDEST_REGION 1048576.0 /* px; a wider region is refused */
+/* Set-up for a region `width` px wide. Returns the keypoint's KB_KP_ flags; with OUTSIDE or INVALID only level is set, to -1. */
 uint8_t kb_sampling_plan(kb_sampling *sampling, const kb_keypoint *keypoint, double width, const kb_levels *levels);
 /* Cuts out one patch, 1024 bytes. */
 void kb_sampling_cut(const kb_sampling *sampling, const kb_levels *levels, uint8_t *patch);

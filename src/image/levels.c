@@ -8,27 +8,6 @@
 #include "image/image.h"
 #include "kernels/kernels.h"
 
-double kb_level_factor(int32_t level)
-{
-    double power = (double)((int64_t)1 << (level / 2));
-    return level & 1 ? 1.5 * power : power;
-}
-
-int32_t kb_level_for(double step, int32_t count)
-{
-    /* The geometric means between neighbouring factors: sqrt(1 * 1.5) and sqrt(1.5 * 2), times a power of two. The power is
-     * taken from the exponent of the IEEE number: step = mantissa * 2^exponent, mantissa from 1 to 2. */
-    const double first = 1.2247448713915890, second = 1.7320508075688772;
-    uint64_t bits, one = (uint64_t)1023 << 52;
-    memcpy(&bits, &step, sizeof bits);
-    int32_t exponent = (int32_t)(bits >> 52) - 1023;
-    if (exponent < 0) return 0;
-    bits = (bits & (((uint64_t)1 << 52) - 1)) | one;
-    double mantissa;
-    memcpy(&mantissa, &bits, sizeof mantissa);
-    return kb_min_i(2 * exponent + (mantissa >= first) + (mantissa >= second), count - 1);
-}
-
 static int32_t level_side(int32_t side, int32_t level)
 {
     if (level & 1) side = (2 * side + 2) / 3; /* two pixels for three, rounded up */
@@ -49,42 +28,68 @@ void kb_levels_plan(kb_levels *levels, const kb_image *gray)
     levels->stride[0] = gray->stride;
 }
 
-/* One level and the one that it is made of. */
-typedef struct level_view {
-    const uint8_t *data;
-    int32_t width, height;
-    ptrdiff_t stride;
-} level_view;
+/* Levels are made in bands of BAND image rows, all levels of a band one after the other while its pixels are in the cache. A
+ * band has a whole number of rows of the levels up to BANDED, so bands need nothing from each other. */
+#define BAND 96
+#define BANDED 11
 
-static const uint8_t *row_of(const level_view *v, int32_t y) { return v->data + kb_min_i(y, v->height - 1) * v->stride; }
+static int32_t rows_of_band(int32_t level) { return (level & 1 ? BAND * 2 / 3 : BAND) >> (level / 2); }
 
-/* Level 1 of the image. An even output pixel leans on the first of its two sources, an odd one on the second. */
-static void shrink_two_thirds(const kb_kernels *kernels, const level_view *in, const level_view *level, uint8_t *out)
+typedef struct build {
+    kb_levels *levels;
+    kb_kernels kernels;
+    uint32_t wanted;
+    uint8_t *data[KB_LEVELS]; /* the same as levels->data, to be written */
+} build;
+
+static const uint8_t *row_of(const kb_levels *l, int32_t level, int32_t y)
 {
-    for (int32_t y = 0; y < level->height; y++, out += level->stride) {
-        int32_t first = y / 2 * 3 + (y & 1);
-        const uint8_t *heavy = row_of(in, first + (y & 1)), *light = row_of(in, first + !(y & 1));
-        int32_t whole = in->width / 3;
-        kernels->shrink_two_thirds(heavy, light, whole, out);
-        for (int32_t x = 2 * whole; x < level->width; x++) {
-            int32_t middle = kb_min_i(x / 2 * 3 + 1, in->width - 1), outer = kb_min_i(x / 2 * 3 + 2 * (x & 1), in->width - 1);
-            out[x] = (uint8_t)((4 * heavy[outer] + 2 * heavy[middle] + 2 * light[outer] + light[middle] + 4) / 9);
-        }
+    return l->data[level] + kb_min_i(y, l->height[level] - 1) * l->stride[level];
+}
+
+/* A row of level 1 of the image. An even output pixel leans on the first of its two sources, an odd one on the second. */
+static void shrink_two_thirds(const build *b, int32_t y, uint8_t *out)
+{
+    const kb_levels *l = b->levels;
+    int32_t first = y / 2 * 3 + (y & 1), whole = l->width[0] / 3, last = l->width[0] - 1;
+    const uint8_t *heavy = row_of(l, 0, first + (y & 1)), *light = row_of(l, 0, first + !(y & 1));
+    b->kernels.shrink_two_thirds(heavy, light, whole, out);
+    for (int32_t x = 2 * whole; x < l->width[1]; x++) {
+        int32_t middle = kb_min_i(x / 2 * 3 + 1, last), outer = kb_min_i(x / 2 * 3 + 2 * (x & 1), last);
+        out[x] = (uint8_t)((4 * heavy[outer] + 2 * heavy[middle] + 2 * light[outer] + light[middle] + 4) / 9);
     }
 }
 
-/* Level n + 2 of level n. */
-static void shrink_half(const kb_kernels *kernels, const level_view *in, const level_view *level, uint8_t *out)
+/* A row of a level out of the one two before. */
+static void shrink_half(const build *b, int32_t level, int32_t y, uint8_t *out)
 {
-    for (int32_t y = 0; y < level->height; y++, out += level->stride) {
-        const uint8_t *upper = row_of(in, 2 * y), *lower = row_of(in, 2 * y + 1);
-        int32_t whole = in->width / 2;
-        kernels->shrink_half(upper, lower, whole, out);
-        if (whole < level->width) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);
+    const kb_levels *l = b->levels;
+    const uint8_t *upper = row_of(l, level - 2, 2 * y), *lower = row_of(l, level - 2, 2 * y + 1);
+    int32_t whole = l->width[level - 2] / 2;
+    b->kernels.shrink_half(upper, lower, whole, out);
+    if (whole < l->width[level]) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);
+}
+
+static void build_rows(const build *b, int32_t level, int32_t from, int32_t to)
+{
+    for (int32_t y = from; y < to; y++) {
+        uint8_t *out = b->data[level] + y * b->levels->stride[level];
+        if (level == 1) shrink_two_thirds(b, y, out);
+        else shrink_half(b, level, y, out);
     }
 }
 
-kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
+static void band_task(void *context, int32_t band)
+{
+    const build *b = context;
+    for (int32_t i = 1; i <= BANDED; i++) {
+        int32_t rows = rows_of_band(i);
+        if (b->wanted >> i & 1) build_rows(b, i, band * rows, kb_min_i((band + 1) * rows, b->levels->height[i]));
+    }
+}
+
+kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, const kb_parallel *parallel,
+                          kb_workspace *workspace)
 {
     for (int32_t i = KB_LEVELS - 1; i >= 2; i--)
         if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
@@ -94,17 +99,16 @@ kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t want
     uint8_t *room = kb_workspace_get(workspace, KB_SLOT_LEVELS, bytes);
     if (!room) return KB_E_MEMORY;
 
-    kb_kernels kernels;
-    kb_kernels_init(&kernels, kb_cpu_flags());
+    build b = {.levels = levels, .wanted = wanted};
     levels->data[0] = gray->data;
     for (int32_t i = 1; i < KB_LEVELS; i++) {
         if (!(wanted >> i & 1)) continue;
-        int32_t from = i == 1 ? 0 : i - 2;
-        level_view in = {levels->data[from], levels->width[from], levels->height[from], levels->stride[from]};
-        level_view level = {room, levels->width[i], levels->height[i], levels->stride[i]};
-        (i == 1 ? shrink_two_thirds : shrink_half)(&kernels, &in, &level, room);
-        levels->data[i] = room;
+        levels->data[i] = b.data[i] = room;
         room += (size_t)levels->stride[i] * (size_t)levels->height[i];
     }
+    kb_kernels_init(&b.kernels, kb_cpu_flags());
+    if (wanted >> 1) kb_parallel_run(parallel, (gray->height + BAND - 1) / BAND, band_task, &b);
+    for (int32_t i = BANDED + 1; i < KB_LEVELS; i++)
+        if (wanted >> i & 1) build_rows(&b, i, 0, levels->height[i]);
     return KB_OK;
 }

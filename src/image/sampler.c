@@ -8,7 +8,6 @@
 #include "image/image.h"
 
 #define ONE 65536.0  /* fixed point of positions */
-#define WIDEST 1048576.0 /* px; a wider region is refused */
 
 /* floor(v), without a call into the C library; |v| is below 2^31. */
 static int32_t floor_to_int(double v)
@@ -32,8 +31,9 @@ static bool grid_inside(const kb_sampling *s, int32_t width, int32_t height)
 
 uint8_t kb_sampling_plan(kb_sampling *sampling, const kb_keypoint *keypoint, double width, const kb_levels *levels)
 {
+    sampling->level = -1;
     if (!isfinite(keypoint->x) || !isfinite(keypoint->y) || !isfinite(keypoint->angle) || !isfinite(keypoint->size) ||
-        !(keypoint->size > 0) || !(width > 0 && width <= WIDEST))
+        !(keypoint->size > 0) || !(width > 0 && width <= KB_WIDEST_REGION))
         return KB_KP_INVALID;
     if (keypoint->x < -0.5f || keypoint->y < -0.5f || keypoint->x >= (float)levels->width[0] - 0.5f ||
         keypoint->y >= (float)levels->height[0] - 0.5f)

@@ -15,6 +15,9 @@ typedef struct kb_kernels {
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
     /* 2n pixels out of 3n: the mean over 1.5 x 1.5, of which the heavy row has twice the weight. */
     void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);
+    /* kb_sampling_plan for n keypoints, whose regions are width_scale x size wide; flags is not NULL. */
+    void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, const kb_levels *levels, kb_sampling *samplings,
+                 uint8_t *flags);
     /* Cuts n patches out of the levels. */
     void (*cut)(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches);
     /* BAD and BAG bits of n patches; rows lie model->row_bytes apart. */
@@ -29,7 +32,7 @@ typedef struct kb_kernels {
 
 /* Every slot, for code that goes through all of them. */
 #define KB_KERNEL_SLOTS(SLOT) \
-    SLOT(shrink_half) SLOT(shrink_two_thirds) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project)
+    SLOT(shrink_half) SLOT(shrink_two_thirds) SLOT(plan) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project)
 
 /* What a task must bring as `scratch`, aligned to KB_ALIGN. */
 #define KB_KERNEL_SCRATCH (248 * 1024)

@@ -7,6 +7,7 @@
 #include "kernels/lanes_boxes.h"
 #include "kernels/lanes_cut.h"
 #include "kernels/lanes_levels.h"
+#include "kernels/lanes_plan.h"
 #include "kernels/lanes_project.h"
 #include "kernels/lanes_sift.h"
 #include "kernels/lanes_sift_bytes.h"
@@ -17,6 +18,7 @@ void kb_kernels_avx2(kb_kernels *table)
 {
     table->shrink_half = shrink_half_lanes;
     table->shrink_two_thirds = shrink_two_thirds_lanes;
+    table->plan = plan_lanes;
     table->cut = cut_lanes;
     table->boxes = boxes_lanes;
     table->sift = sift_lanes;

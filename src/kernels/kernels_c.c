@@ -16,6 +16,13 @@ static void shrink_two_thirds_c(const uint8_t *heavy, const uint8_t *light, int3
     }
 }
 
+static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, const kb_levels *levels,
+                   kb_sampling *samplings, uint8_t *flags)
+{
+    for (int32_t i = 0; i < n; i++)
+        flags[i] = kb_sampling_plan(&samplings[i], &keypoints[i], width_scale * (double)keypoints[i].size, levels);
+}
+
 static void cut_c(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches)
 {
     for (int32_t i = 0; i < n; i++) kb_sampling_cut(&samplings[i], levels, patches + (size_t)i * KB_PATCH_BYTES);
@@ -49,5 +56,5 @@ static void project_c(const kb_model *model, const uint8_t *values, int32_t n, u
 
 void kb_kernels_c(kb_kernels *table)
 {
-    *table = (kb_kernels){shrink_half_c, shrink_two_thirds_c, cut_c, boxes_c, sift_c, sift_bytes_c, project_c};
+    *table = (kb_kernels){shrink_half_c, shrink_two_thirds_c, plan_c, cut_c, boxes_c, sift_c, sift_bytes_c, project_c};
 }

@@ -118,7 +118,7 @@ static void levels_are_area_means(void **state)
     kb_levels levels;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
     kb_levels_plan(&levels, &image);
-    assert_int_equal(kb_levels_build(&levels, &image, 0xffffffffu, workspace), KB_OK);
+    assert_int_equal(kb_levels_build(&levels, &image, 0xffffffffu, NULL, workspace), KB_OK);
     for (int32_t l = 1; l < 4; l++) {
         double f = kb_level_factor(l);
         for (int32_t y = 0; y < levels.height[l]; y++)
