@@ -10,7 +10,9 @@
 
 #define TRAIN_KINDS(KIND)                                                            \
     KIND(bad, "BAD: differences of mean gray, the fastest")                          \
-    KIND(bag, "BAG: the same on planes of gradients, more accurate")
+    KIND(bag, "BAG: the same on planes of gradients, more accurate")                 \
+    KIND(hashsift, "HashSIFT: the signs of a linear map of SIFT")                    \
+    KIND(ablation, "what every part of the learning is worth, beside the paper's table")
 
 #define TRAIN_DECLARE(name, summary) int train_##name(int argc, char **argv);
 TRAIN_KINDS(TRAIN_DECLARE)
@@ -93,8 +95,9 @@ void train_data_free(train_data *data);
 uint64_t train_hash(uint64_t hash, const void *data, size_t bytes);
 
 /* ---- results ---- */
-/* Writes the model, after checking it. False with a message. */
-bool train_model_write(const kb_model_spec *spec, const train_options *options, kb_model **out);
+/* Names the model, gives it its support and writes it. False with a message. */
+bool train_model_write(kb_model_spec *spec, const train_options *options, const train_data *data, kb_model **out);
+bool train_model_save(const kb_model *model, const char *path, io_error *error);
 /* Says how good the model is on the held-back patches, if there are any. */
 void train_judge(const train_data *data, const kb_model *model, const cli_common *common);
 /* The path of the model with another suffix; malloc'ed. */

@@ -20,6 +20,7 @@
     "  --candidates N     1 to 1000000 a bit (default 1000)\n"                                              \
     "  --local-search N   0 to 100 steps of improving the best candidates (default 0)\n"                    \
     "  --margin M         above 0, up to 2, share of the bits (default 0.2)\n"                              \
+    "  --global G         0 to 1: compare pairs with the hard negatives of all pairs (default 0)\n"        \
     "  --keep N           1 to 1024: bits for which a batch stays (default 4)\n"                            \
     "  --loss NAME        triplet; binary: boosted pairs as BEBLID; orb: ORB's rule (default triplet)\n"    \
     "Boxes\n"                                                                                               \
@@ -37,7 +38,7 @@ static const char bag_help[] = BOX_HELP("bag",
 
 enum {
     TRIPLETS = TRAIN_OWN, BATCH, NEIGHBOURS, CANDIDATES, LOCAL_SEARCH, MARGIN, KEEP, LOSS, RADIUS, TWO_RADII,
-    FIXED_THRESHOLD, BOXES, PLANES
+    FIXED_THRESHOLD, BOXES, PLANES, GLOBAL
 };
 
 static const struct option longs[] = {
@@ -49,6 +50,7 @@ static const struct option longs[] = {
     {"candidates", required_argument, NULL, CANDIDATES},
     {"local-search", required_argument, NULL, LOCAL_SEARCH},
     {"margin", required_argument, NULL, MARGIN},
+    {"global", required_argument, NULL, GLOBAL},
     {"keep", required_argument, NULL, KEEP},
     {"loss", required_argument, NULL, LOSS},
     {"radius", required_argument, NULL, RADIUS},
@@ -109,6 +111,7 @@ static bool read_option(cli_common *common, int option, kb_learn_options *o, tra
     case CANDIDATES: return read_whole(common, "--candidates", 1, 1000000, &o->candidates);
     case LOCAL_SEARCH: return read_whole(common, "--local-search", 0, 100, &o->local_search);
     case MARGIN: return cli_number(common, "--margin", optarg, 0.001, 2, &o->margin);
+    case GLOBAL: return cli_number(common, "--global", optarg, 0, 1, &o->global);
     case KEEP: return read_whole(common, "--keep", 1, KB_MAX_BITS, &o->keep);
     case BOXES: return read_whole(common, "--boxes", 2, 2 * KB_MAX_BITS, &o->distinct_boxes);
     case PLANES: return read_planes(common, optarg, &o->planes);
@@ -141,13 +144,10 @@ typedef struct box_job {
     io_error error;
 } box_job;
 
-static void augment_sample(void *context, uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel)
+static void augment_sample(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
+                           uint8_t *out)
 {
-    size_t bytes = n * KB_PATCH_SIDE * KB_PATCH_SIDE;
-    uint8_t *copy = io_alloc(bytes, 1);
-    memcpy(copy, patches, bytes);
-    kb_augment_patches(context, copy, n, KB_PATCH_SIDE, seed, parallel, patches);
-    free(copy);
+    kb_augment_patches(context, patches, n, KB_PATCH_SIDE, seed, parallel, out);
 }
 
 static int32_t on_bit(void *context, const kb_learn_progress *p)
@@ -172,12 +172,13 @@ static char *settings_text(const box_job *job)
     static const char *const losses[] = {"triplet", "binary", "orb"};
     const kb_learn_options *o = &job->o;
     const train_data *d = &job->data;
-    char *text = io_alloc(1024, 1), margin[32];
+    char *text = io_alloc(1024, 1), margin[32], global[32];
     int n = snprintf(text, 1024,
                      "keybits train %s: bits %d, loss %s, seed %llu, triplets %d, batch %d, neighbours %d, candidates %d, "
-                     "local search %d, margin %s, keep %d, planes %#x, radius %d-%d%s%s, boxes %d, augment %s\n",
+                     "local search %d, margin %s, global %s, keep %d, planes %#x, radius %d-%d%s%s, boxes %d, augment %s\n",
                      kb_kind_name(o->kind), o->bits, losses[o->loss], (unsigned long long)o->seed, o->triplets, o->batch,
-                     o->neighbours, o->candidates, o->local_search, io_number_format(margin, o->margin, 9), o->keep,
+                     o->neighbours, o->candidates, o->local_search, io_number_format(margin, o->margin, 9),
+                     io_number_format(global, o->global, 9), o->keep,
                      (unsigned)o->planes, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
                      o->fixed_threshold ? ", fixed threshold" : "", o->distinct_boxes, job->shared.augment ? "on" : "off");
     snprintf(text + n, 1024 - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches, d->set.points,
@@ -205,22 +206,15 @@ static int finish(box_job *job, const kb_box_pair *boxes, const char *text)
 {
     kb_model_spec spec;
     kb_model *model;
-    char *stem = io_path_stem(job->shared.output);
     KB_INIT(spec);
     spec.kind = job->o.kind;
     spec.bits = job->o.bits;
-    spec.support = job->shared.support > 0 ? (float)job->shared.support : job->data.set.support > 0 ? job->data.set.support : 1;
-    spec.name = job->shared.name ? job->shared.name : stem;
     spec.text = text;
     spec.boxes = boxes;
-    bool ok = train_model_write(&spec, &job->shared, &model);
-    free(stem);
-    if (!ok) return CLI_FAILED;
+    if (!train_model_write(&spec, &job->shared, &job->data, &model)) return CLI_FAILED;
     train_judge(&job->data, model, job->common);
-    if (job->shared.page && !write_page(job, model)) {
-        ok = false;
-        cli_error("%s", job->error.text);
-    }
+    bool ok = !job->shared.page || write_page(job, model);
+    if (!ok) cli_error("%s", job->error.text);
     kb_model_free(model);
     return ok ? CLI_DONE : CLI_FAILED;
 }

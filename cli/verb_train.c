@@ -162,27 +162,35 @@ void train_data_free(train_data *data)
 
 /* ---------------------------------------------------------------------------------------------------------- results */
 
-bool train_model_write(const kb_model_spec *spec, const train_options *options, kb_model **out)
+bool train_model_save(const kb_model *model, const char *path, io_error *error)
 {
+    size_t size = 0;
+    kb_model_save(model, NULL, 0, &size);
+    void *bytes = io_alloc(size, 1);
+    kb_model_save(model, bytes, size, &size);
+    bool written = io_file_write(path, bytes, size, error);
+    free(bytes);
+    return written;
+}
+
+bool train_model_write(kb_model_spec *spec, const train_options *options, const train_data *data, kb_model **out)
+{
+    char *stem = io_path_stem(options->output);
     kb_error problem;
     io_error error;
-    size_t size = 0;
+    spec->name = options->name ? options->name : stem;
+    spec->support = options->support > 0 ? (float)options->support : data->set.support > 0 ? data->set.support : 1;
     kb_status status = kb_model_create(spec, out, &problem);
+    free(stem);
     if (status != KB_OK) {
-        cli_error("the model that was learned is none: %s", problem.text);
+        cli_error("the model cannot be made: %s", problem.text);
         return false;
     }
-    kb_model_save(*out, NULL, 0, &size);
-    void *bytes = io_alloc(size, 1);
-    kb_model_save(*out, bytes, size, &size);
-    bool written = io_file_write(options->output, bytes, size, &error);
-    free(bytes);
-    if (!written) {
-        cli_error("%s", error.text);
-        kb_model_free(*out);
-        *out = NULL;
-    }
-    return written;
+    if (train_model_save(*out, options->output, &error)) return true;
+    cli_error("%s", error.text);
+    kb_model_free(*out);
+    *out = NULL;
+    return false;
 }
 
 void train_judge(const train_data *data, const kb_model *model, const cli_common *common)

@@ -21,13 +21,11 @@ kb_status kb_box_judge_create(kb_box_judge *j, kb_box_sample *sample)
     j->sample = sample;
     j->pieces = 4 * kb_parallel_threads(sample->options.parallel);
     j->triples = malloc(total * sizeof *j->triples);
-    j->batch_count = malloc(sample->batches * sizeof *j->batch_count);
-    j->batch_loss = malloc(sample->batches * sizeof *j->batch_loss);
     j->values = malloc((size_t)j->pieces * sample->store.patches * sizeof *j->values);
     j->histograms = calloc((size_t)j->pieces * KB_BINS, sizeof *j->histograms);
     j->negatives = malloc(total * sizeof *j->negatives);
     j->scratch = malloc(2 * total * sizeof *j->scratch);
-    if (j->triples && j->batch_count && j->batch_loss && j->values && j->histograms && j->negatives && j->scratch) return KB_OK;
+    if (j->triples && j->values && j->histograms && j->negatives && j->scratch) return KB_OK;
     kb_box_judge_free(j);
     return KB_E_MEMORY;
 }
@@ -35,8 +33,6 @@ kb_status kb_box_judge_create(kb_box_judge *j, kb_box_sample *sample)
 void kb_box_judge_free(kb_box_judge *j)
 {
     free(j->triples);
-    free(j->batch_count);
-    free(j->batch_loss);
     free(j->values);
     free(j->histograms);
     free(j->negatives);
@@ -46,6 +42,8 @@ void kb_box_judge_free(kb_box_judge *j)
 
 /* ---- triplets ---- */
 
+#define UNIT 1024 /* a loss of 1 in the integers of the triples */
+
 static int32_t margin_of(const kb_learn_options *options)
 {
     return kb_max_i(1, (int32_t)(options->margin * options->bits + 0.5));
@@ -53,44 +51,72 @@ static int32_t margin_of(const kb_learn_options *options)
 
 static int32_t above_zero(int32_t d) { return d > 0 ? d : 0; }
 
-/* The triplets of a batch that the new bit can change; what it cannot change has no loss either. */
-static void make_triplets(void *context, int32_t index)
+/* The triplets of a batch. `alone` first holds what the weights are made of: is the anchor the right patch, the distance of
+ * the pair, the distance of the negative. */
+static void find_triplets(void *context, int32_t index)
 {
     kb_box_judge *j = context;
     const kb_box_sample *s = j->sample;
-    size_t b = (size_t)index, n = s->batch, words = s->words, count = 0;
+    size_t b = (size_t)index, n = s->batch, words = s->words;
     const uint64_t *codes = kb_box_sample_codes(s, b);
     kb_hard_negative *negatives = j->negatives + b * n;
-    kb_triple *to = j->triples + b * n;
-    int32_t margin = margin_of(&s->options);
     uint32_t place = (uint32_t)(b * s->span);
-    int64_t loss = 0;
-
     kb_find_hard_negatives(codes, n, words, negatives, j->scratch + 2 * b * n);
     for (size_t i = 0; i < n; i++) {
-        int32_t d = margin + 2 * (kb_code_distance(codes + i * words, codes + (n + i) * words, words) - negatives[i].distance);
-        int32_t cost = above_zero(d + 2) - above_zero(d), gain = above_zero(d) - above_zero(d - 2);
-        bool swap = negatives[i].anchor_right;
-        loss += above_zero(d);
-        if (cost == 0 && gain == 0) continue;
-        to[count++] = (kb_triple){{place + (uint32_t)i, place + (uint32_t)(n + i), place + negatives[i].place},
-                                  {swap ? cost : 0, swap ? 0 : cost, -gain}};
+        int32_t apart = kb_code_distance(codes + i * words, codes + (n + i) * words, words);
+        j->triples[b * n + i] = (kb_triple){{place + (uint32_t)i, place + (uint32_t)(n + i), place + negatives[i].place},
+                                            {negatives[i].anchor_right, apart, negatives[i].distance}};
     }
-    j->batch_count[b] = count;
-    j->batch_loss[b] = loss;
 }
 
-/* Moves the triples of the batches together. */
-static void close_gaps(kb_box_judge *j)
+/* The loss of comparing every pair with the negatives of all: its sum over distances, and what it costs when a pair, gains when a
+ * negative at a distance comes apart by one bit more. */
+typedef struct all_against_all {
+    double loss, cost[KB_MAX_BITS + 1], gain[KB_MAX_BITS + 1];
+} all_against_all;
+
+static void compare_all(const kb_box_judge *j, int32_t chosen, int32_t margin, all_against_all *all)
 {
-    size_t n = j->sample->batch;
-    j->triple_count = 0;
-    j->base = 0;
-    for (size_t b = 0; b < j->sample->batches; b++) {
-        memmove(j->triples + j->triple_count, j->triples + b * n, j->batch_count[b] * sizeof *j->triples);
-        j->triple_count += j->batch_count[b];
-        j->base += j->batch_loss[b];
+    size_t pairs[KB_MAX_BITS + 1] = {0}, negatives[KB_MAX_BITS + 1] = {0};
+    memset(all, 0, sizeof *all);
+    for (size_t t = 0; t < j->triple_count; t++) {
+        pairs[j->triples[t].alone[1]]++;
+        negatives[j->triples[t].alone[2]]++;
     }
+    for (int32_t p = 0; p <= chosen; p++) {
+        for (int32_t n = 0; n <= chosen; n++) {
+            int32_t d = margin + 2 * (p - n);
+            all->loss += (double)above_zero(d) * (double)pairs[p] * (double)negatives[n];
+            all->cost[p] += (double)(above_zero(d + 2) - above_zero(d)) * (double)negatives[n];
+            all->gain[n] += (double)(above_zero(d) - above_zero(d - 2)) * (double)pairs[p];
+        }
+    }
+}
+
+static void weigh_triplets(kb_box_judge *j, int32_t chosen)
+{
+    const kb_learn_options *o = &j->sample->options;
+    int32_t margin = margin_of(o);
+    double total = (double)j->triple_count, own = UNIT * (1 - o->global), shared = UNIT * o->global / total;
+    all_against_all all = {0};
+    size_t kept = 0;
+    if (o->global > 0) compare_all(j, chosen, margin, &all);
+    j->base = (int64_t)(all.loss * shared);
+    for (size_t t = 0; t < j->triple_count; t++) {
+        kb_triple *triple = &j->triples[t];
+        bool swap = triple->alone[0] != 0;
+        int32_t pair = triple->alone[1], negative = triple->alone[2], d = margin + 2 * (pair - negative);
+        double own_cost = above_zero(d + 2) - above_zero(d), own_gain = above_zero(d) - above_zero(d - 2);
+        int32_t cost = (int32_t)(own * own_cost + shared * all.cost[pair]), gain = (int32_t)(own * own_gain + shared * all.gain[negative]);
+        int32_t anchor = (int32_t)(shared * all.cost[pair]) - (int32_t)(shared * all.gain[negative]);
+        j->base += (int64_t)(own * above_zero(d));
+        if (cost == 0 && gain == 0) continue; /* the new bit cannot change its loss */
+        triple->alone[0] = swap ? cost : anchor;
+        triple->alone[1] = swap ? anchor : cost;
+        triple->alone[2] = -gain;
+        j->triples[kept++] = *triple;
+    }
+    j->triple_count = kept;
 }
 
 /* ---- pairs ---- */
@@ -148,8 +174,9 @@ void kb_box_judge_prepare(kb_box_judge *j, int32_t chosen)
     if (o->loss == KB_LEARN_BINARY) {
         make_pairs(j, chosen);
     } else if (o->loss == KB_LEARN_TRIPLET) {
-        kb_parallel_run(o->parallel, (int32_t)j->sample->batches, make_triplets, j);
-        close_gaps(j);
+        kb_parallel_run(o->parallel, (int32_t)j->sample->batches, find_triplets, j);
+        j->triple_count = j->sample->batches * j->sample->batch;
+        weigh_triplets(j, chosen);
     }
 }
 
@@ -190,5 +217,5 @@ double kb_box_judge_loss(const kb_box_judge *j, int64_t change)
     const kb_learn_options *o = &j->sample->options;
     if (o->loss == KB_LEARN_ORB) return (double)change / 1e6;
     if (o->loss == KB_LEARN_BINARY) return (double)(j->base + change) / BOOST_TOTAL;
-    return (double)(j->base + change) / ((double)margin_of(o) * (double)(j->sample->batches * j->sample->batch));
+    return (double)(j->base + change) / (UNIT * (double)margin_of(o) * (double)(j->sample->batches * j->sample->batch));
 }

@@ -49,6 +49,7 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
     if (o->kind != KB_BAD && o->kind != KB_BAG) return in_range(error, "kind", o->kind, KB_BAD, KB_BAG);
     if (o->bits % 8) return kb_fail(error, KB_E_ARGUMENT, "bits is %d, but must be a multiple of 8", (int)o->bits) == KB_OK;
     if (!(o->margin > 0 && o->margin <= 2)) return kb_fail(error, KB_E_ARGUMENT, "margin is %g, but must be above 0 and up to 2", o->margin) == KB_OK;
+    if (!(o->global >= 0 && o->global <= 1)) return kb_fail(error, KB_E_ARGUMENT, "global is %g, but must be 0 to 1", o->global) == KB_OK;
     if (o->planes >> KB_PLANES) return kb_fail(error, KB_E_ARGUMENT, "planes names a channel above %d", KB_PLANES - 1) == KB_OK;
     if (o->kind == KB_BAD && o->planes != 1) return kb_fail(error, KB_E_ARGUMENT, "BAD has the gray plane only") == KB_OK;
     if (o->started && !o->start) return kb_fail(error, KB_E_ARGUMENT, "start is NULL, but %d bits are said to be there", (int)o->started) == KB_OK;

@@ -50,8 +50,6 @@ typedef struct kb_box_judge {
     kb_box_sample *sample;
     kb_triple *triples;
     size_t triple_count;
-    size_t *batch_count;      /* triples of every batch */
-    int64_t *batch_loss;
     int64_t base;             /* the loss before the bit */
     int32_t pieces;
     int16_t *values;          /* of every piece: store.patches */

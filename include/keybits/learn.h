@@ -57,6 +57,8 @@ typedef struct kb_learn_options {
                                  a batch is drawn from everywhere; else 2 to 8192. */
     int32_t candidates;       /* features drawn a bit; 0: 1000; 1 to 1000000 */
     double margin;            /* share of bits; 0: 0.2; up to 2. 0.1 to 0.3 are alike. */
+    double global;            /* 0 to 1: how much a pair is compared with the hard negatives of all pairs, as one threshold on distances
+                                 for a whole image does, instead of its own alone */
     uint32_t planes;          /* bit c: channel c may be used; 0: gray for BAD, all eight gradients for BAG */
     int32_t min_radius;       /* 0: 1; up to KB_MAX_RADIUS */
     int32_t max_radius;       /* 0: KB_MAX_RADIUS. Equal to min_radius: the size is not learned. */

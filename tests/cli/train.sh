@@ -1,0 +1,80 @@
+# keybits train: models, logs and pages; the same result on any number of threads and after a kill; wrong input.
+source "$(dirname "$0")/common.inc"
+for i in 1 2 3; do render "p$i.pgm" 320 240 "$i.7"; done
+run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o set.kbp --views 4 --max-per-image 80
+small="--bits 32 --triplets 200 --batch 50 --candidates 40 --local-search 2 --hold-back 0.3"
+
+# bad and bag: a model that can be used, with the settings in it, a log with a row a bit, a page
+for kind in bad bag; do
+    run "$KEYBITS" train $kind set.kbp -o $kind.kbm $small --page $kind.html
+    says "mAP"
+    lines $kind.csv 34
+    holds $kind.html "<svg"
+    holds $kind.html "Correlation"
+    "$KEYBITS" model show $kind.kbm >shown.txt
+    holds shown.txt "keybits train $kind: bits 32, loss triplet, seed 1, triplets 200"
+    holds shown.txt "learned from"
+    run "$KEYBITS" describe p1.pgm -m $kind.kbm --detector orb -o rows.hex
+    run "$KEYBITS" train $kind set.kbp -o one.kbm --name $kind $small --threads 1
+    same $kind.kbm one.kbm
+    run "$KEYBITS" train $kind set.kbp -o other.kbm --name $kind $small --seed 2
+    differ $kind.kbm other.kbm
+done
+
+# a training that is killed goes on to the same model; so does one whose log ends within a line
+"$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 >/dev/null 2>&1 &
+pid=$!
+for _ in $(seq 600); do [ "$(cat killed.csv 2>/dev/null | wc -l)" -gt 6 ] && break; sleep 0.05; done
+kill -9 $pid
+wait $pid 2>/dev/null
+[ ! -e killed.kbm ] || fail "a model before the end"
+run "$KEYBITS" train bag set.kbp -o whole.kbm --name bag $small --candidates 4000
+run "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
+says "going on after bit"
+same killed.kbm whole.kbm
+cut -d, -f1,6- whole.csv >a; cut -d, -f1,6- killed.csv >b
+same a b
+head -c 900 whole.csv >killed.csv
+run "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
+same killed.kbm whole.kbm
+
+# settings of the ablation, planes, limited boxes
+run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2
+run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss binary --fixed-threshold --radius 2
+run "$KEYBITS" train bag set.kbp -o x.kbm $small --planes 0,1-4 --two-radii --boxes 20 --augment on --support 1.5
+"$KEYBITS" model show x.kbm >shown.txt
+holds shown.txt "1.5"
+run "$KEYBITS" train ablation set.kbp --bits 32 --triplets 200 --candidates 20 --steps 0 >table.txt
+holds table.txt "22.19"
+lines table.txt 7
+
+# HashSIFT
+run "$KEYBITS" train hashsift set.kbp -o hash.kbm --bits 32 --steps 60 --batch 32 --page hash.html
+lines hash.csv 61
+holds hash.html "<svg"
+run "$KEYBITS" describe p1.pgm -m hash.kbm --detector orb -o rows.hex
+[ ! -e hash.checkpoint ] || fail "the checkpoint of a finished training is left"
+no_leftovers
+
+# wrong usage and wrong input
+refuse 2 "needs -o" "$KEYBITS" train bad set.kbp
+refuse 2 "needs a set" "$KEYBITS" train bad -o x.kbm
+refuse 2 "multiple of 8" "$KEYBITS" train bad set.kbp -o x.kbm --bits 20
+refuse 2 "--radius" "$KEYBITS" train bad set.kbp -o x.kbm --radius 9
+refuse 2 "--planes" "$KEYBITS" train bad set.kbp -o x.kbm --planes 1-8
+refuse 2 "--planes" "$KEYBITS" train bag set.kbp -o x.kbm --planes 1-9
+refuse 2 "--loss" "$KEYBITS" train bag set.kbp -o x.kbm --loss hinge
+refuse 2 "exclude" "$KEYBITS" train bag set.kbp -o x.kbm --validate set.kbp --hold-back 0.5
+refuse 2 "no kind" "$KEYBITS" train orb set.kbp
+refuse 1 "absent.kbp" "$KEYBITS" train bad absent.kbp -o y.kbm
+echo "no set at all" >broken.kbp
+refuse 1 "broken.kbp" "$KEYBITS" train bad broken.kbp -o y.kbm
+[ ! -e y.kbm ] || fail "a model from nothing"
+echo "no log" >bad.csv
+refuse 1 "bad.csv" "$KEYBITS" train bad set.kbp -o bad.kbm $small --quiet --resume
+cp whole.csv bag.csv
+refuse 1 "other settings" "$KEYBITS" train bag set.kbp -o bag.kbm $small --seed 5 --quiet --resume
+sed 's/^9,/9;/' whole.csv >killed.csv
+refuse 1 "killed.csv line 12" "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --quiet --resume
+refuse 1 "absent/x.csv" "$KEYBITS" train bad set.kbp -o absent/x.kbm --quiet
+exit 0
