@@ -43,7 +43,7 @@ static inline uint64_t four_numbers(const int16_t *p)
 }
 
 int32_t kb_extrema_row(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width, int32_t limit,
-                       uint16_t *x)
+                       int32_t *x)
 {
     int32_t count = 0, end = width - KB_SIFT_BORDER;
     for (int32_t at = KB_SIFT_BORDER; at < end; at += BLOCK) {
@@ -55,7 +55,7 @@ int32_t kb_extrema_row(const int16_t *above, const int16_t *middle, const int16_
         for (int32_t i = 0; i < BLOCK; i += 4) {
             if (four_numbers(found + i) == 0) continue;
             for (int32_t k = i; k < i + 4; k++)
-                if (found[k]) x[count++] = (uint16_t)(at + k);
+                if (found[k]) x[count++] = at + k;
         }
     }
     return count;

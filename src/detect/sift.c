@@ -18,7 +18,7 @@
 
 /* What a keypoint needs for its direction. */
 typedef struct sift_point {
-    uint16_t x, y;
+    int32_t x, y;
     uint8_t octave, layer;
     bool picked; /* the selection wants it */
     int32_t angles;
@@ -207,7 +207,7 @@ static void add_point(const sift *s, sift_band *band, const kb_extremum *e)
     if (s->job->options.mask && !kb_mask_allows(s->job->options.mask, k.x, k.y)) return;
     if (band->count < band->room) {
         band->keypoints[band->count] = k;
-        band->points[band->count] = (sift_point){.x = (uint16_t)e->x, .y = (uint16_t)e->y, .sigma = (float)sigma,
+        band->points[band->count] = (sift_point){.x = e->x, .y = e->y, .sigma = (float)sigma,
                                                  .octave = (uint8_t)band->octave, .layer = (uint8_t)e->layer};
     }
     band->count++;
@@ -216,7 +216,7 @@ static void add_point(const sift *s, sift_band *band, const kb_extremum *e)
 /* Three rows of each difference of layers, y - 1 to y + 1. */
 typedef struct window {
     int16_t *row[KB_SIFT_MAX_LAYERS + 2][3];
-    uint16_t *x; /* where a row's extrema are */
+    int32_t *x; /* where a row's extrema are */
 } window;
 
 static window window_over(const sift *s, const sift_band *band)
@@ -226,7 +226,7 @@ static window window_over(const sift *s, const sift_band *band)
     int16_t *next = band->scratch;
     for (int32_t i = 0; i < s->layers + 2; i++)
         for (int32_t k = 0; k < 3; k++, next += stride) w.row[i][k] = next;
-    w.x = (uint16_t *)(void *)next;
+    w.x = (int32_t *)(void *)next;
     return w;
 }
 
@@ -278,7 +278,7 @@ static kb_status plan_bands(sift *s)
     int32_t pieces = s->threads > 1 ? 2 * s->threads : 1;
     s->band_count = pieces * s->octaves;
     size_t list = round_up((size_t)s->band_count * sizeof *s->bands);
-    size_t scratch = (3 * ((size_t)s->layers + 2) + 1) * (size_t)s->octave[0].stride; /* a window */
+    size_t scratch = (3 * ((size_t)s->layers + 2) + 2) * (size_t)s->octave[0].stride; /* a window */
     uint8_t *memory = kb_workspace_get(s->job->workspace, KB_SLOT_DETECT_B,
                                        list + (size_t)s->band_count * scratch * sizeof(int16_t));
     if (!memory) return KB_E_MEMORY;

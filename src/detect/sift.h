@@ -42,7 +42,7 @@ void kb_difference_row(const uint16_t *smaller, const uint16_t *larger, int32_t 
 /* Where a value of the middle row is beyond +-limit and not less, or not more, than the eight around it: writes the
  * positions to x, ascending, and returns how many. Looks at KB_SIFT_BORDER..width - KB_SIFT_BORDER - 1. */
 int32_t kb_extrema_row(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width, int32_t limit,
-                       uint16_t *x);
+                       int32_t *x);
 
 /* An extremum in an octave, as refinement leaves it. */
 typedef struct kb_extremum {

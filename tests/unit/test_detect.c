@@ -580,6 +580,26 @@ static void test_small_flat_and_harsh_images(void **state)
         }
 }
 
+/* Places far beyond 16 bits in the doubled image. */
+static void test_a_very_wide_image(void **state)
+{
+    (void)state;
+    enum { W = 65535, H = 80 };
+    uint8_t *p = malloc((size_t)W * H), *tile = render_texture(240, H, 14);
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++) p[y * W + x] = tile[y * 240 + x % 240];
+    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
+        found *f = detect_pixels(p, W, H, (kb_detector)d);
+        assert_int_equal(f->n, MANY);
+        int eighths[8] = {0};
+        for (size_t i = 0; i < f->n; i++) eighths[(int)(f->k[i].x * 8 / W)]++;
+        for (int i = 0; i < 8; i++) assert_true(eighths[i] > 100);
+        free(f);
+    }
+    free(p);
+    free(tile);
+}
+
 static void test_thresholds(void **state)
 {
     (void)state;
@@ -699,6 +719,7 @@ int main(void)
         cmocka_unit_test(test_less_room_gives_the_strongest),
         cmocka_unit_test(test_orient),
         cmocka_unit_test(test_small_flat_and_harsh_images),
+        cmocka_unit_test(test_a_very_wide_image),
         cmocka_unit_test(test_thresholds),
         cmocka_unit_test(test_wrong_arguments),
         cmocka_unit_test(test_names),
