@@ -386,7 +386,7 @@ typedef struct kb_fit_options {
     double threshold;         /* 0: 3 px. The largest error of an inlier: transfer error in image 2 (homography), Sampson
                                  distance (fundamental; 1 to 1.5 px serves better). 2 for sharp small images, 5 for large. */
     double confidence;        /* 0: 0.995; below 1. The search stops when a better model is this unlikely. */
-    int32_t max_iterations;   /* 0: 10000 */
+    int32_t max_iterations;   /* 0: 2000 for a homography by PROSAC, 10000 otherwise */
     uint64_t seed;            /* the same seed gives the same result; 0 is a seed like any other */
     int32_t plain_ransac;     /* 0: PROSAC, which trusts the order of the pairs. 1: RANSAC, which does not */
     const float *quality;     /* n numbers, lower is better (match distance). NULL: pairs are given best first */

@@ -9,7 +9,8 @@ static bool read_options(const kb_fit_options *given, kb_fit_options *o)
     if (o->geometry == 0) o->geometry = KB_HOMOGRAPHY;
     if (o->threshold == 0) o->threshold = 3;
     if (o->confidence == 0) o->confidence = 0.995;
-    if (o->max_iterations == 0) o->max_iterations = 10000;
+    /* PROSAC has met the homographies it can find long before; a sample of seven takes longer. */
+    if (o->max_iterations == 0) o->max_iterations = o->geometry == KB_HOMOGRAPHY && !o->plain_ransac ? 2000 : 10000;
     if (o->geometry != KB_HOMOGRAPHY && o->geometry != KB_FUNDAMENTAL) return false;
     if (!(o->threshold > 0 && o->threshold <= 1e9)) return false;
     return o->confidence > 0 && o->confidence < 1 && o->max_iterations > 0;

@@ -9,7 +9,7 @@
 #include "fit/fit.h"
 
 #define PLANE_SAMPLES 200    /* enough for a plane with half of the inliers, many times over */
-#define PARALLAX_SAMPLES 500
+#define PARALLAX_SAMPLES 200
 
 static void copy_pair(const fit_pairs *from, int32_t s, fit_pairs *to)
 {
