@@ -1,6 +1,8 @@
 /* Elementary functions out of additions, multiplications and divisions alone, so that every machine rounds alike. */
 #include "common/sincos.h"
 
+#include <math.h>
+
 void kb_sincos_degrees(double degrees, double *sine, double *cosine)
 {
     kb_sincos_inline(kb_usable_degrees(degrees), sine, cosine);
@@ -51,16 +53,9 @@ double kb_exp(double x)
 
 uint32_t kb_isqrt(uint64_t v)
 {
-    uint64_t root = 0, bit = (uint64_t)1 << 62;
-    while (bit > v) bit >>= 2;
-    while (bit) {
-        if (v >= root + bit) {
-            v -= root + bit;
-            root = (root >> 1) + bit;
-        } else {
-            root >>= 1;
-        }
-        bit >>= 2;
-    }
+    double guess = sqrt((double)v); /* off by less than 1 */
+    uint64_t root = guess < 4294967295.0 ? (uint64_t)guess : UINT32_MAX;
+    if (root * root > v) root--;
+    if (root < UINT32_MAX && (root + 1) * (root + 1) <= v) root++;
     return (uint32_t)root;
 }

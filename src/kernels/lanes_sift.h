@@ -76,6 +76,7 @@ VEC_TARGET static void blur_row(const uint8_t *const patches[VEC_LANES], int y, 
     }
     sift_chain c = chain_start();
     for (int i = 0; i < 2 * SIFT_REACH; i++) chain_triples(&c, chain_pairs(&c, line[i]));
+    VEC_UNROLL
     for (int x = 0; x < KB_PATCH_SIDE; x++)
         v_store(out + x, v_high(chain_triples(&c, chain_pairs(&c, row[x + SIFT_REACH])), ninth));
 }
@@ -94,6 +95,7 @@ VEC_TARGET static void blur_column(vec *column)
     sift_chain c = chain_start();
     for (int y = SIFT_REACH; y > 0; y--) chain_column(&c, v_load(column + y * SIFT_STRIDE));
     for (int y = 0; y < SIFT_REACH; y++) chain_column(&c, v_load(column + y * SIFT_STRIDE));
+    VEC_UNROLL
     for (int y = SIFT_REACH; y < KB_PATCH_SIDE; y++)
         v_store(column + (y - SIFT_REACH) * SIFT_STRIDE, chain_column(&c, v_load(column + y * SIFT_STRIDE)));
     for (int k = 0; k < SIFT_REACH; k++)

@@ -5,12 +5,11 @@
  *   floor((512 v + h) / norm), h = floor(norm / 2): the numerator n = 512 v + h is an integer below 2^34, and (n + 0.5) / norm
  *   is never closer to an integer than 0.5 / norm, a relative distance of 2^-36 or more; three roundings of 2^-53 cannot
  *   cross that.
- *   floor(sqrt(floor(2^20 v / sum))) = floor(sqrt(2^20 v / sum)): unless 2^20 v / sum is a square k^2, when everything
- *   is exact, it differs from one by 1 / sum or more, a relative distance of at least 1 / (2^20 v) > 2^-45. */
+ *   floor(sqrt(floor(2^20 v / sum))) = floor(sqrt(2^20 v / sum)): below a square k^2 the number stays away from it by 1 / sum or
+ *   more, a relative distance of at least 1 / (2^20 v) > 2^-44; so it may be made larger by 2^-48, which lifts exact squares
+ *   above what rounding takes away. */
 #ifndef KB_LANES_SIFT_BYTES_H
 #define KB_LANES_SIFT_BYTES_H
-
-#include <math.h>
 
 #include "describe/describe.h"
 #include "kernels/vec.h"
@@ -45,8 +44,9 @@ VEC_TARGET static void sift_bytes_lanes(const uint32_t *histograms, int32_t n, b
             continue;
         }
         if (root) {
-            double scale = sum;
-            for (int i = 0; i < KB_SIFT_VALUES; i++) bytes[i] = ((int32_t)sqrt(clipped[i] * 1048576.0 / scale) + 1) / 2;
+            double scale = 1048576.0 / sum * (1 + 0x1p-48);
+            for (int i = 0; i < KB_SIFT_VALUES; i += VEC_DOUBLES) v_roots(clipped + i, scale, bytes + i);
+            for (int i = 0; i < KB_SIFT_VALUES; i++) bytes[i] = (bytes[i] + 1) / 2;
         } else {
             double scale = 512.0 / norm, half = (norm / 2 + 0.5) / norm;
             for (int i = 0; i < KB_SIFT_VALUES; i++) bytes[i] = (int32_t)(clipped[i] * scale + half);

@@ -9,6 +9,12 @@
 #define VEC_TARGET __attribute__((target("avx2,popcnt")))
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
+#if defined(__clang__)
+#  define VEC_UNROLL _Pragma("unroll(8)")
+#else
+#  define VEC_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 typedef __m256i vec;
 typedef struct vec_pair {
     vec low, high;
@@ -182,6 +188,17 @@ VEC_INLINE void v_store_tiles(const vec tile[4], uint8_t *to)
     _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm256_castsi256_si128(odd));
     _mm_storeu_si128((__m128i *)(void *)(to + 64), _mm256_extracti128_si256(even, 1));
     _mm_storeu_si128((__m128i *)(void *)(to + 96), _mm256_extracti128_si256(odd, 1));
+}
+
+/* ---- for RootSIFT ---- */
+
+/* floor(sqrt(in[i] * scale)) of VEC_DOUBLES integers. */
+#define VEC_DOUBLES 4
+VEC_INLINE void v_roots(const int32_t *in, double scale, int32_t *out)
+{
+    __m256d v = _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)in));
+    v = _mm256_sqrt_pd(_mm256_mul_pd(v, _mm256_set1_pd(scale)));
+    _mm_storeu_si128((__m128i *)(void *)out, _mm256_cvttpd_epi32(v));
 }
 
 /* ---- for the projection ---- */
