@@ -131,14 +131,16 @@ static void sampler_grow(sampler *s, int32_t number)
     }
 }
 
-/* Sample number 1, 2, ... as slots. While n grows, its newest pair is in every sample. */
+/* Sample number 1, 2, ... as slots. While n grows, its newest pair is in every sample; but one in eight samples comes out of
+ * all pairs, in case that their order misleads. */
 static void sampler_draw(sampler *s, int32_t number, const int32_t *slot, int32_t *sample)
 {
     int32_t ranks[FIT_MAX_SAMPLE], count = 0, from = s->prefix;
     if (s->growth > 0) {
         sampler_grow(s, number);
         from = s->prefix;
-        if (number <= s->until && from > s->size) ranks[count++] = --from;
+        if (number % 8 == 0) from = s->total;
+        else if (number <= s->until && from > s->size) ranks[count++] = --from;
     }
     while (count < s->size) {
         int32_t rank = (int32_t)kb_random_below(&s->random, (uint32_t)from), k = 0;
