@@ -59,9 +59,9 @@ kb_patch_writer *kb_patch_writer_open(const char *path, int32_t side, float supp
     }
     io_writer *file = io_writer_open(path, error);
     if (!file) return NULL;
-    if (fseeko(io_writer_file(file), 0, SEEK_SET) != 0) {
+    if (!io_writer_temporary(file)) {
         io_writer_abandon(file);
-        io_fail(error, "%s: a patch set cannot go into a pipe, since its header is written last", path);
+        io_fail(error, "%s: a patch set needs a plain file, since its header is written last", path);
         return NULL;
     }
     kb_patch_writer *writer = io_alloc(1, sizeof *writer);

@@ -54,8 +54,8 @@ typedef struct kb_patch_info {
     uint64_t patches;
 } kb_patch_info;
 
-/* One patch at a time. A set needs a file that can be written to at any place: no pipe, no standard output. Nothing is
- * there under the path before the close. */
+/* One patch at a time. A set needs a plain file: no pipe, no device, no standard output. Nothing is there under the path before
+ * the close. */
 typedef struct kb_patch_writer kb_patch_writer;
 kb_patch_writer *kb_patch_writer_open(const char *path, int32_t side, float support, io_error *error);
 /* A failure to write is told by the close. */
