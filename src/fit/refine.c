@@ -74,6 +74,6 @@ void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scrat
         if (!moved) continue;
         memcpy(found->model, next, sizeof next);
         found->score = score;
-        if (gain <= 1e-7 * score.cost) return;
+        if (gain <= 1e-6 * score.cost) return;
     }
 }
