@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/scenes.h"
+
 /* ---- descriptors ---- */
 
 static bool with_support(kb_model **model, double support, io_error *error)
@@ -128,6 +130,20 @@ bool eval_options_settle(eval_options *options, cli_common *common)
 }
 
 void eval_options_end(eval_options *options) { io_names_free(&options->descriptors); }
+
+char *eval_set_name(const char *folder)
+{
+    char *clean = ev_folder_clean(folder), *name;
+    const char *base = io_path_base(clean);
+    if (strcmp(base, "images") == 0 && base > clean) {
+        clean[base - clean - 1] = '\0';
+        name = io_copy_string(io_path_base(clean));
+    } else {
+        name = io_copy_string(base);
+    }
+    free(clean);
+    return name;
+}
 
 const char *eval_percent(char buffer[16], double value)
 {

@@ -77,6 +77,9 @@ bool eval_option(eval_options *options, cli_common *common, int option);
 bool eval_options_settle(eval_options *options, cli_common *common);
 void eval_options_end(eval_options *options);
 
+/* What results call the set in a folder: its name, with its parent's when it is only "images"; malloc'ed. */
+char *eval_set_name(const char *folder);
+
 /* A number as a percentage for tables: "32.61", or "-" when there is none. */
 const char *eval_percent(char buffer[16], double value);
 
@@ -87,7 +90,8 @@ const char *eval_percent(char buffer[16], double value);
     BENCHMARK(brown, "false positive rate at 95 % recall on Brown's patches")       \
     BENCHMARK(sfm, "reconstruction with COLMAP: points, observations, track length") \
     BENCHMARK(speed, "time of every step, ours and the peers'")                     \
-    BENCHMARK(energy, "processor time and energy a frame")
+    BENCHMARK(energy, "processor time and energy a frame")                          \
+    BENCHMARK(report, "all results on one page")
 
 #define EVAL_DECLARE(name, summary)          \
     extern const char eval_##name##_help[];  \

@@ -51,12 +51,13 @@ static void json_score(io_json *json, const ev_oxford_score *score, bool curves)
     io_json_end(json);
 }
 
-static void json_result(io_json *json, const ev_method *method, const ev_oxford_options *options, const ev_scenes *scenes,
-                        const ev_oxford_result *result, bool curves)
+static void json_result(io_json *json, const char *set, const ev_method *method, const ev_oxford_options *options,
+                        const ev_scenes *scenes, const ev_oxford_result *result, bool curves)
 {
     bool csv = options->keypoints.folder != NULL;
     io_json_object(json, NULL);
     io_json_string(json, "benchmark", "oxford");
+    io_json_string(json, "set", set);
     io_json_string(json, "model", method->name);
     io_json_string(json, "keypoints", ev_keypoint_source_name(&options->keypoints));
     io_json_string(json, "keypoints_kind", csv ? options->keypoints.kind : kb_detector_name(options->keypoints.detector));
@@ -74,15 +75,17 @@ static void json_result(io_json *json, const ev_method *method, const ev_oxford_
     io_json_end(json);
 }
 
-static void print_json(const eval_methods *methods, const ev_oxford_options *options, const ev_scenes *scenes,
-                       const ev_oxford_result *results, bool curves)
+static void print_json(const char *folder, const eval_methods *methods, const ev_oxford_options *options,
+                       const ev_scenes *scenes, const ev_oxford_result *results, bool curves)
 {
     io_json json;
+    char *set = eval_set_name(folder);
     io_json_begin(&json, stdout);
     if (methods->count > 1) io_json_array(&json, NULL);
     for (size_t m = 0; m < methods->count; m++)
-        json_result(&json, &methods->items[m], options, scenes, &results[m], curves);
+        json_result(&json, set, &methods->items[m], options, scenes, &results[m], curves);
     if (methods->count > 1) io_json_end(&json);
+    free(set);
 }
 
 static void print_line(const char *name, const ev_oxford_score *score)
@@ -108,7 +111,7 @@ static void print_table(const eval_methods *methods, const ev_scenes *scenes, co
 
 /* ---- the run ---- */
 
-static int evaluate(const cli_common *common, const eval_options *own, const ev_scenes *scenes,
+static int evaluate(const cli_common *common, const eval_options *own, const char *folder, const ev_scenes *scenes,
                     const ev_oxford_options *options, bool curves)
 {
     io_error error;
@@ -121,7 +124,7 @@ static int evaluate(const cli_common *common, const eval_options *own, const ev_
     ev_oxford_result *results = io_alloc(methods.count, sizeof *results);
     int code = CLI_DONE;
     if (!ev_oxford_run(scenes, methods.items, methods.count, options, results, &error)) code = cli_error("%s", error.text);
-    else if (common->json) print_json(&methods, options, scenes, results, curves);
+    else if (common->json) print_json(folder, &methods, options, scenes, results, curves);
     else print_table(&methods, scenes, results);
     if (code == CLI_DONE && own->source.folder && !options->strict_only)
         cli_say(common, "paper-like numbers use the keypoints of the files, which may be fewer than the detector found");
@@ -160,7 +163,7 @@ int eval_oxford(int argc, char **argv)
         options.cache = own.cache;
         options.parallel = common.parallel;
         options.quiet = common.quiet;
-        code = evaluate(&common, &own, &scenes, &options, curves);
+        code = evaluate(&common, &own, argv[optind], &scenes, &options, curves);
         ev_scenes_free(&scenes);
     }
     eval_options_end(&own);

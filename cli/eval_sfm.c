@@ -43,6 +43,9 @@ static void json_result(io_json *json, const char *model, const ev_sfm_options *
 {
     io_json_object(json, NULL);
     io_json_string(json, "benchmark", "sfm");
+    char *set = eval_set_name(options->folder);
+    io_json_string(json, "set", set);
+    free(set);
     io_json_string(json, "model", model);
     io_json_string(json, "keypoints", ev_keypoint_source_name(&options->export.keypoints));
     io_json_number(json, "ratio", options->export.max_ratio);
