@@ -1,6 +1,6 @@
-/* Our matching against OpenCV's BFMatcher on random rows: the same pairs, and the times of both. One thread on both sides.
- * Where several rows are equally near, OpenCV may choose another; such pairs are counted, and must have the same distance.
- * The exit code is 1 when anything else differs. */
+/* Our matching against OpenCV's BFMatcher on random rows: the same pairs, and the times of both. One thread on both
+ * sides. Where several rows are equally near, OpenCV may choose another; such pairs are counted, and must have the
+ * same distance. The exit code is 1 when anything else differs. */
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,7 +20,8 @@ double milliseconds(std::chrono::steady_clock::time_point start)
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-/* Half of the rows of b are rows of a with some bits turned over (or noise added), so that there is something to find. */
+/* Half of the rows of b are rows of a with some bits turned over (or noise added), so that there is something to
+ * find. */
 void fill(cv::Mat &a, cv::Mat &b, cv::RNG &random)
 {
     bool floats = a.type() == CV_32F;

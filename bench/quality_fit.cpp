@@ -1,12 +1,12 @@
-/* kb_fit side by side with OpenCV's findHomography on the same matches of image sets with known homographies (Oxford's
- * layout: SCENE/img1.png to img6.png, SCENE/H1to2p.xml to H1to6p.xml). One thread on both sides.
+/* kb_fit side by side with OpenCV's findHomography on the same matches of image sets with known homographies
+ * (Oxford's layout: SCENE/img1.png to img6.png, SCENE/H1to2p.xml to H1to6p.xml). One thread on both sides.
  *
- * Keypoints are ours, or cv::ORB's with --cv; descriptors are those of a built-in model, of a model file, or of a published
- * table of boxes ("x1 y1 x2 y2 r threshold" a line). Mutual nearest neighbours go to every estimator, best first.
+ * Keypoints are ours, or cv::ORB's with --cv; descriptors are those of a built-in model, of a model file, or of a
+ * published table of boxes ("x1 y1 x2 y2 r threshold" a line). Mutual nearest neighbours go to every estimator, best
+ * first.
  *
- *   < 3, < 5 px  the share of the pairs whose corners of image 1 land less than this from their true places, on average
- *   ms           an estimate, mean over the pairs of the best of some runs
- */
+ * < 3, < 5 px  the share of the pairs whose corners of image 1 land less than this from their true places, on average
+ * ms           an estimate, mean over the pairs of the best of some runs / */
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -117,10 +117,11 @@ Matches match(const Described &a, const Described &b)
     Matches m;
     std::vector<kb_match> found(a.keypoints.size() + 1);
     size_t count = 0, bytes = a.keypoints.empty() ? 1 : a.rows.size() / a.keypoints.size();
-    kb_match_hamming(a.rows.data(), a.keypoints.size(), b.rows.data(), b.keypoints.size(), bytes, nullptr, nullptr, found.data(),
-                     &count);
+    kb_match_hamming(a.rows.data(), a.keypoints.size(), b.rows.data(), b.keypoints.size(), bytes, nullptr, nullptr,
+                     found.data(), &count);
     found.resize(count);
-    std::stable_sort(found.begin(), found.end(), [](const kb_match &x, const kb_match &y) { return x.distance < y.distance; });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const kb_match &x, const kb_match &y) { return x.distance < y.distance; });
     for (const kb_match &f : found) {
         const kb_keypoint &p = a.keypoints[(size_t)f.a], &q = b.keypoints[(size_t)f.b];
         m.pairs.push_back({p.x, p.y, q.x, q.y});
@@ -177,7 +178,8 @@ double measure(Estimator &e, const Matches &m, const cv::Matx33d &truth, cv::Siz
     for (int i = 0; i < runs; i++) {
         auto start = std::chrono::steady_clock::now();
         found = e.estimate(m, h);
-        best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+        best =
+            std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     }
     double error = found ? corner_error(h, truth, size) : INFINITY;
     e.below3 += error < 3;
@@ -245,8 +247,10 @@ int main(int argc, char **argv)
         return 1;
     }
     cv::setNumThreads(1);
-    std::vector<Estimator> estimators = {{"prosac", ours(workspace, false)}, {"ransac", ours(workspace, true)},
-                                         {"USAC_PROSAC", theirs(cv::USAC_PROSAC)}, {"USAC_MAGSAC", theirs(cv::USAC_MAGSAC)},
+    std::vector<Estimator> estimators = {{"prosac", ours(workspace, false)},
+                                         {"ransac", ours(workspace, true)},
+                                         {"USAC_PROSAC", theirs(cv::USAC_PROSAC)},
+                                         {"USAC_MAGSAC", theirs(cv::USAC_MAGSAC)},
                                          {"cv::RANSAC", theirs(cv::RANSAC)}};
     std::vector<std::string> names;
     for (const auto &entry : std::filesystem::directory_iterator(arguments[0]))

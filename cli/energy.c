@@ -45,13 +45,14 @@ static double cpu_seconds(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* -------------------------------------------------------------------------------------------------------- powercap */
+/* --------------------------------------------------------------------------------------------------------- powercap */
 
 /* Packages and memory add up; cores and graphics are parts of a package, and psys contains the packages. */
 static bool zone_counts(const char *folder)
 {
     char name[64];
-    return read_line(folder, "name", name, sizeof name) && (strncmp(name, "package", 7) == 0 || strcmp(name, "dram") == 0);
+    return read_line(folder, "name", name, sizeof name) &&
+           (strncmp(name, "package", 7) == 0 || strcmp(name, "dram") == 0);
 }
 
 static void add_zone(energy_meter *meter, const char *folder)
@@ -75,7 +76,8 @@ static void find_zones(energy_meter *meter)
     DIR *list = opendir(base);
     if (!list) return;
     for (struct dirent *entry; (entry = readdir(list));) {
-        if (strncmp(entry->d_name, "intel-rapl:", 11) != 0) continue; /* intel-rapl-mmio: shows the same packages again */
+        if (strncmp(entry->d_name, "intel-rapl:", 11) != 0)
+            continue; /* intel-rapl-mmio: shows the same packages again */
         snprintf(folder, sizeof folder, "%s/%s", base, entry->d_name);
         add_zone(meter, folder);
     }
@@ -91,7 +93,8 @@ static double watts_of(const char *folder)
     if (!read_line(folder, "type", text, sizeof text) || strcmp(text, "Battery") != 0) return -1;
     if (!read_line(folder, "status", text, sizeof text) || strcmp(text, "Discharging") != 0) return -1;
     if (read_number(folder, "power_now", &microwatts)) return 1e-6 * (double)microwatts;
-    if (!read_number(folder, "current_now", &microamperes) || !read_number(folder, "voltage_now", &microvolts)) return -1;
+    if (!read_number(folder, "current_now", &microamperes) || !read_number(folder, "voltage_now", &microvolts))
+        return -1;
     return 1e-12 * (double)microamperes * (double)microvolts;
 }
 

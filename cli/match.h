@@ -12,8 +12,8 @@ typedef struct match_picture {
     bool epilines;
 } match_picture;
 
-/* Both images beside each other: outliers thin and red, inliers green, the outline of A in B for a homography, or epipolar
- * lines through some inliers of B, and a line of text. */
+/* Both images beside each other: outliers thin and red, inliers green, the outline of A in B for a homography, or
+ * epipolar lines through some inliers of B, and a line of text. */
 bool match_draw(const match_picture *picture, io_error *error);
 
 #endif

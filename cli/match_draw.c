@@ -1,5 +1,5 @@
-/* The picture of the verb match. A picture of a thousand matches must still be readable: images are dimmed and brought to
- * a width that fits a screen, every match has its two dots, and lines are drawn for some of them only. */
+/* The picture of the verb match. A picture of a thousand matches must still be readable: images are dimmed and
+ * brought to a width that fits a screen, every match has its two dots, and lines are drawn for some of them only. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -79,7 +79,10 @@ static bool begin(sheet *s, const match_picture *p, io_error *error)
 /* ------------------------------------------------------------------------------------------------------ the matches */
 
 /* Centres of pixels keep their places: x + 0.5 scales. */
-static double place_x(const sheet *s, int which, double x) { return (x + 0.5) * s->factor[which] - 0.5 + s->left[which]; }
+static double place_x(const sheet *s, int which, double x)
+{
+    return (x + 0.5) * s->factor[which] - 0.5 + s->left[which];
+}
 static double place_y(const sheet *s, int which, double y) { return (y + 0.5) * s->factor[which] - 0.5; }
 
 /* Evenly `shown` of the matches that are, or are not, inliers. */

@@ -68,7 +68,7 @@ void road_close(road *r)
     r->workspace = NULL;
 }
 
-/* ------------------------------------------------------------------------------------------------------- one image */
+/* -------------------------------------------------------------------------------------------------------- one image */
 
 static double ms_since(double start) { return 1000 * (io_clock_seconds() - start); }
 
@@ -104,13 +104,15 @@ bool road_describe(const road *r, const char *name, const kb_image *image, road_
     kb_status status = KB_OK;
     if (!view->given) {
         status = detect(r, image, &view->keypoints);
-        if (status != KB_OK) return io_fail(error, "%s: no keypoints could be found: %s", name, kb_status_string(status));
+        if (status != KB_OK)
+            return io_fail(error, "%s: no keypoints could be found: %s", name, kb_status_string(status));
     }
     view->ms_detect = ms_since(start);
     start = io_clock_seconds();
     status = describe(r, image, view);
     view->ms_describe = ms_since(start);
-    return status == KB_OK || io_fail(error, "%s: keypoints could not be described: %s", name, kb_status_string(status));
+    return status == KB_OK ||
+           io_fail(error, "%s: keypoints could not be described: %s", name, kb_status_string(status));
 }
 
 void road_view_free(road_view *view)
@@ -121,7 +123,7 @@ void road_view_free(road_view *view)
     memset(view, 0, sizeof *view);
 }
 
-/* ------------------------------------------------------------------------------------------------------ two images */
+/* ------------------------------------------------------------------------------------------------------- two images */
 
 static kb_status match(const road *r, const road_view *a, const road_view *b, road_result *result)
 {
@@ -133,8 +135,8 @@ static kb_status match(const road *r, const road_view *a, const road_view *b, ro
     o.parallel = r->parallel;
     result->matches = io_alloc(na, sizeof *result->matches);
     if (r->info.row_floats) {
-        return kb_match_float(a->floats, na, b->floats, nb, (size_t)r->info.row_floats, &o, r->workspace, result->matches,
-                              &result->count);
+        return kb_match_float(a->floats, na, b->floats, nb, (size_t)r->info.row_floats, &o, r->workspace,
+                              result->matches, &result->count);
     }
     return kb_match_hamming(a->bytes, na, b->bytes, nb, (size_t)r->info.row_bytes, &o, r->workspace, result->matches,
                             &result->count);
@@ -165,7 +167,8 @@ bool road_match(const road *r, const road_view *a, const road_view *b, road_resu
     result->pairs = io_alloc(result->count, sizeof *result->pairs);
     result->inliers = io_alloc(result->count, 1);
     for (size_t i = 0; i < result->count; i++) {
-        const kb_keypoint *p = &a->keypoints.items[result->matches[i].a], *q = &b->keypoints.items[result->matches[i].b];
+        const kb_keypoint *p = &a->keypoints.items[result->matches[i].a],
+                          *q = &b->keypoints.items[result->matches[i].b];
         result->pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
     }
     if (!r->fit) return true;

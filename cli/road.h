@@ -1,5 +1,5 @@
-/* The whole road between two images, for the verbs that walk it: keypoints, descriptors, matches, geometry, and how long
- * each step took. */
+/* The whole road between two images, for the verbs that walk it: keypoints, descriptors, matches, geometry, and how
+ * long each step took. */
 #ifndef CLI_ROAD_H
 #define CLI_ROAD_H
 
@@ -58,28 +58,28 @@ void road_result_free(road_result *result);
 /* ---- options that the verbs share ---- */
 #define ROAD_SHORTS "m:n:"
 enum { ROAD_DETECTOR = CLI_OPTION_OWN + 0x100, ROAD_PRESET, ROAD_RATIO, ROAD_MAX_DISTANCE, ROAD_THRESHOLD, ROAD_SEED };
-#define ROAD_OPTIONS                                               \
-    {"model", required_argument, NULL, 'm'},                       \
-    {"detector", required_argument, NULL, ROAD_DETECTOR},          \
-    {"max-keypoints", required_argument, NULL, 'n'},               \
-    {"preset", required_argument, NULL, ROAD_PRESET},              \
-    {"ratio", required_argument, NULL, ROAD_RATIO},                \
-    {"max-distance", required_argument, NULL, ROAD_MAX_DISTANCE},  \
-    {"threshold", required_argument, NULL, ROAD_THRESHOLD},        \
+#define ROAD_OPTIONS                                                                                                   \
+    {"model", required_argument, NULL, 'm'},                                                                           \
+    {"detector", required_argument, NULL, ROAD_DETECTOR},                                                              \
+    {"max-keypoints", required_argument, NULL, 'n'},                                                                   \
+    {"preset", required_argument, NULL, ROAD_PRESET},                                                                  \
+    {"ratio", required_argument, NULL, ROAD_RATIO},                                                                    \
+    {"max-distance", required_argument, NULL, ROAD_MAX_DISTANCE},                                                      \
+    {"threshold", required_argument, NULL, ROAD_THRESHOLD},                                                            \
     {"seed", required_argument, NULL, ROAD_SEED}
-#define ROAD_HELP                                                                                                        \
-    "Keypoints, descriptors, matches\n"                                                                                  \
-    "  -m, --model NAME|FILE  a built-in model or a .kbm file (default: bag256, or the first that this build holds\n"    \
-    "                         of bag256, bad256, hashsift256, sift); keybits model list\n"                               \
-    "  --detector NAME        orb (default) or sift\n"                                                                   \
-    "  -n, --max-keypoints N  1 to 1000000 keypoints an image (default 2000)\n"                                          \
-    "  --preset NAME          patch width by detector, for keypoints from a file (default: that of --detector)\n"        \
-    "  --ratio R              keep a match only when its distance is less than R x that of the second nearest,\n"        \
-    "                         0.1 to 1; 0.8 is usual (default: off; matches are always mutual)\n"                        \
-    "  --max-distance D       keep a match only up to this distance, bits or L2 (default: off)\n"                        \
-    "\n"                                                                                                                 \
-    "Geometry\n"                                                                                                         \
-    "  --threshold PX         largest error of an inlier, 0.01 to 1000 px (default 3; fundamental: 1.5)\n"               \
+#define ROAD_HELP                                                                                                      \
+    "Keypoints, descriptors, matches\n"                                                                                \
+    "  -m, --model NAME|FILE  a built-in model or a .kbm file (default: the first that this build holds of\n"          \
+    "                         bag256, bad256, hashsift256, sift); keybits model list\n"                                \
+    "  --detector NAME        orb (default) or sift\n"                                                                 \
+    "  -n, --max-keypoints N  1 to 1000000 keypoints an image (default 2000)\n"                                        \
+    "  --preset NAME          patch width by detector, for keypoints from a file (default: that of --detector)\n"      \
+    "  --ratio R              keep a match only when its distance is less than R x that of the second nearest,\n"      \
+    "                         0.1 to 1; 0.8 is usual (default: off; matches are always mutual)\n"                      \
+    "  --max-distance D       keep a match only up to this distance, bits or L2 (default: off)\n"                      \
+    "\n"                                                                                                               \
+    "Geometry\n"                                                                                                       \
+    "  --threshold PX         largest error of an inlier, 0.01 to 1000 px (default 3; fundamental: 1.5)\n"             \
     "  --seed S               0 to 2^63 - 1 (default 0); the same seed gives the same result\n"
 /* Takes one of these options; false when it is wrong, with common->exit_code set. */
 bool road_option(cli_common *common, int option, road *r);

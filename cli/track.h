@@ -35,8 +35,8 @@ typedef struct track_result {
     double ms;            /* detect, describe, match and fit */
 } track_result;
 
-/* Whether H can be the sight of a template of this size: its corners in front of the camera, convex, not turned over, and
- * neither too small to be recognised nor absurdly large. */
+/* Whether H can be the sight of a template of this size: its corners in front of the camera, convex, not turned over,
+ * and neither too small to be recognised nor absurdly large. */
 bool track_plausible(const double h[9], int32_t width, int32_t height, double corners[4][2]);
 
 /* ---- pictures ---- */
@@ -48,8 +48,8 @@ typedef struct track_pictures {
     int64_t skipped; /* frames of another size than the first, which a video cannot hold */
 } track_pictures;
 
-bool track_pictures_add(track_pictures *pictures, const track_frames *frames, int64_t number, const track_result *result,
-                        io_error *error);
+bool track_pictures_add(track_pictures *pictures, const track_frames *frames, int64_t number,
+                        const track_result *result, io_error *error);
 bool track_pictures_end(track_pictures *pictures, io_error *error);
 
 #endif

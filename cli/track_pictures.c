@@ -36,14 +36,15 @@ static bool write_png(const track_pictures *pictures, int64_t number, const io_c
 static bool write_video(track_pictures *pictures, const io_canvas *canvas, io_error *error)
 {
     y4m_writer *writer = &pictures->writer;
-    if (!writer->file && !y4m_create(writer, pictures->video, canvas->width, canvas->height, pictures->rate, error)) return false;
+    if (!writer->file && !y4m_create(writer, pictures->video, canvas->width, canvas->height, pictures->rate, error))
+        return false;
     if (canvas->width == writer->width && canvas->height == writer->height) y4m_put(writer, canvas);
     else pictures->skipped++;
     return true;
 }
 
-bool track_pictures_add(track_pictures *pictures, const track_frames *frames, int64_t number, const track_result *result,
-                        io_error *error)
+bool track_pictures_add(track_pictures *pictures, const track_frames *frames, int64_t number,
+                        const track_result *result, io_error *error)
 {
     io_canvas canvas;
     if (!pictures->folder && !pictures->video) return true;

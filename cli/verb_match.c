@@ -9,11 +9,12 @@
 const char verb_match_help[] =
     "usage: keybits match A B [options]\n"
     "\n"
-    "Finds keypoints in both images, describes and matches them (mutual nearest neighbours), and fits the geometry between\n"
-    "the images. Prints keypoints, matches, inliers, the matrix and the time of each step. Finding none is a result.\n"
+    "Finds keypoints in both images, describes and matches them (mutual nearest neighbours), and fits the geometry\n"
+    "between the images. Prints keypoints, matches, inliers, the matrix and the time of each step. Finding no\n"
+    "geometry is a result.\n"
     "\n"
-    "  --fit WHICH            homography: a plane, or a camera that only turns (default); fundamental: any rigid scene;\n"
-    "                         none: matches only\n"
+    "  --fit WHICH            homography: a plane, or a camera that only turns (default); fundamental: any rigid\n"
+    "                         scene; none: matches only\n"
     "  --keypoints-a FILE     CSV with x,y,size,angle,... for A instead of a detector, and\n"
     "  --keypoints-b FILE     for B\n"
     "  -o, --output FILE.csv  the matches: a,b,x1,y1,x2,y2,distance,second,inlier; - for standard output\n"
@@ -34,7 +35,7 @@ typedef struct match_job {
     double ms_read, ms_draw;
 } match_job;
 
-/* --------------------------------------------------------------------------------------------------------- options */
+/* ---------------------------------------------------------------------------------------------------------- options */
 
 enum { FIT = CLI_OPTION_OWN, KEYPOINTS_A, KEYPOINTS_B, DRAW, EPILINES, EXIF };
 
@@ -96,7 +97,7 @@ static int check_options(const cli_common *common, const match_job *job, int arg
     return CLI_DONE;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ work */
+/* ------------------------------------------------------------------------------------------------------------- work */
 
 static bool work(match_job *job, io_error *error)
 {
@@ -136,7 +137,8 @@ static bool write_matches(const match_job *job, io_error *error)
     fprintf(out, "a,b,x1,y1,x2,y2,distance,second,inlier\n");
     for (size_t i = 0; i < r->count; i++) {
         const kb_match *m = &r->matches[i];
-        const double values[6] = {r->pairs[i].x1, r->pairs[i].y1, r->pairs[i].x2, r->pairs[i].y2, m->distance, m->second};
+        const double values[6] = {r->pairs[i].x1, r->pairs[i].y1, r->pairs[i].x2,
+                                  r->pairs[i].y2, m->distance,    m->second};
         char text[32];
         fprintf(out, "%d,%d", (int)m->a, (int)m->b);
         for (int k = 0; k < 6; k++) fprintf(out, ",%s", io_number_shortest(text, values[k], true));
@@ -145,7 +147,7 @@ static bool write_matches(const match_job *job, io_error *error)
     return io_writer_commit(writer, error);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- report */
+/* ----------------------------------------------------------------------------------------------------------- report */
 
 static const char *geometry_name(const road *r)
 {

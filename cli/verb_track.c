@@ -13,15 +13,15 @@ const char verb_track_help[] =
     "       ffmpeg -i clip.mp4 -f yuv4mpegpipe - | keybits track poster.jpg -\n"
     "\n"
     "Finds the flat thing that TEMPLATE shows in every frame. FRAMES is a folder of images, images, @list.txt, a file\n"
-    "clip.y4m, or - for a Y4M stream on standard input. Every frame stands for itself: losing the template and finding\n"
-    "it again is normal. One row a frame goes to standard output:\n"
+    "clip.y4m, or - for a Y4M stream on standard input. Every frame stands for itself: losing the template and\n"
+    "finding it again is normal. One row a frame goes to standard output:\n"
     "    frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n"
-    "with the corners of the template in the frame, from the top left one on, clockwise, empty when it is lost; with --json one\n"
-    "object a line. At the end: frames a second, processor time and energy (powercap or battery) a frame.\n"
+    "with the corners of the template in the frame, clockwise from its top left, empty when it is lost; with --json\n"
+    "one object a line. At the end: frames a second, processor time and energy (powercap or battery) a frame.\n"
     "\n"
     "  -o, --output FILE      the rows; - for standard output (default), unless that is the video's\n"
     "  --min-inliers N        4 to 1000000: fewer inliers mean lost (default 10)\n"
-    "  --draw DIR             frames with the outline as DIR/frame_000000.png and so on; DIR is made if it is not there\n"
+    "  --draw DIR             frames with the outline as DIR/frame_000000.png and so on; DIR is made if need be\n"
     "  --y4m FILE|-           frames with the outline as a Y4M stream (| ffplay - shows it)\n"
     "  --fps N                1 to 1000 frames a second of that stream, when FRAMES are images (default 25)\n"
     "\n" ROAD_HELP "\n" CLI_COMMON_HELP;
@@ -49,7 +49,7 @@ typedef struct track_job {
     totals sum;
 } track_job;
 
-/* --------------------------------------------------------------------------------------------------------- options */
+/* ---------------------------------------------------------------------------------------------------------- options */
 
 enum { MIN_INLIERS = CLI_OPTION_OWN, DRAW, VIDEO, FPS };
 
@@ -96,7 +96,7 @@ static int check_options(const cli_common *common, const track_job *job, int arg
     return CLI_DONE;
 }
 
-/* ------------------------------------------------------------------------------------------------------- one frame */
+/* -------------------------------------------------------------------------------------------------------- one frame */
 
 bool track_plausible(const double h[9], int32_t width, int32_t height, double corners[4][2])
 {
@@ -104,7 +104,8 @@ bool track_plausible(const double h[9], int32_t width, int32_t height, double co
     double w = width - 1, hgt = height - 1;
     const double at[4][2] = {{0, 0}, {w, 0}, {w, hgt}, {0, hgt}};
     for (int i = 0; i < 4; i++) {
-        if (!(h[6] * at[i][0] + h[7] * at[i][1] + h[8] > 0)) return false; /* model[8] is 1: the first corner is in front */
+        if (!(h[6] * at[i][0] + h[7] * at[i][1] + h[8] > 0))
+            return false; /* model[8] is 1: the first corner is in front */
         kb_homography_apply(h, at[i][0], at[i][1], &corners[i][0], &corners[i][1]);
     }
     for (int i = 0; i < 4; i++) {
@@ -135,7 +136,7 @@ static bool find_template(track_job *job, const kb_image *view, track_result *re
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ rows */
+/* ------------------------------------------------------------------------------------------------------------- rows */
 
 static void row_csv(FILE *out, int64_t number, const track_result *r)
 {
@@ -167,14 +168,14 @@ static void put_row(const track_job *job, int64_t number, const track_result *re
     fflush(out); /* who watches a stream does not want to wait */
 }
 
-/* --------------------------------------------------------------------------------------------------------- summary */
+/* ---------------------------------------------------------------------------------------------------------- summary */
 
 static void summary_words(const track_job *job)
 {
     const totals *t = &job->sum;
     double n = t->frames > 0 ? (double)t->frames : 1;
-    cli_say(job->common, "frames %lld: template found in %lld, lost in %lld, not readable %lld", (long long)t->frames, (long long)t->found,
-            (long long)(t->frames - t->found - t->unreadable), (long long)t->unreadable);
+    cli_say(job->common, "frames %lld: template found in %lld, lost in %lld, not readable %lld", (long long)t->frames,
+            (long long)t->found, (long long)(t->frames - t->found - t->unreadable), (long long)t->unreadable);
     cli_say(job->common, "ms a frame: detect %.2f, describe %.2f, match %.2f, fit %.2f, together %.2f", t->ms[0] / n,
             t->ms[1] / n, t->ms[2] / n, t->ms[3] / n, t->ms_all / n);
     cli_say(job->common, "%.1f frames a second with reading and writing; processor time %.2f ms a frame",
@@ -190,10 +191,11 @@ static void summary_words(const track_job *job)
 static void summary_json(FILE *out, const totals *t)
 {
     double n = t->frames > 0 ? (double)t->frames : 1;
-    fprintf(out, "{\"summary\": {\"frames\": %lld, \"found\": %lld, \"unreadable\": %lld, \"fps\": %.3f, ", (long long)t->frames,
-            (long long)t->found, (long long)t->unreadable, t->cost.wall > 0 ? n / t->cost.wall : 0);
-    fprintf(out, "\"ms\": {\"detect\": %.4f, \"describe\": %.4f, \"match\": %.4f, \"fit\": %.4f, \"total\": %.4f}, ", t->ms[0] / n,
-            t->ms[1] / n, t->ms[2] / n, t->ms[3] / n, t->ms_all / n);
+    fprintf(out, "{\"summary\": {\"frames\": %lld, \"found\": %lld, \"unreadable\": %lld, \"fps\": %.3f, ",
+            (long long)t->frames, (long long)t->found, (long long)t->unreadable,
+            t->cost.wall > 0 ? n / t->cost.wall : 0);
+    fprintf(out, "\"ms\": {\"detect\": %.4f, \"describe\": %.4f, \"match\": %.4f, \"fit\": %.4f, \"total\": %.4f}, ",
+            t->ms[0] / n, t->ms[1] / n, t->ms[2] / n, t->ms[3] / n, t->ms_all / n);
     fprintf(out, "\"cpu_ms\": %.4f, \"joules\": ", 1000 * t->cost.cpu / n);
     if (t->cost.joules >= 0) fprintf(out, "%.6f, ", t->cost.joules / n);
     else fprintf(out, "null, ");
@@ -218,7 +220,8 @@ static bool open_output(track_job *job, io_error *error)
     if (!job->output && video_out) return true;
     job->writer = io_writer_open(job->output, error);
     if (!job->writer) return false;
-    if (!job->common->json) fprintf(io_writer_file(job->writer), "frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n");
+    if (!job->common->json)
+        fprintf(io_writer_file(job->writer), "frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n");
     return true;
 }
 
@@ -247,7 +250,8 @@ static bool track_all(track_job *job, io_error *error)
 
 static bool finish(track_job *job, io_error *error)
 {
-    if (job->sum.frames == 0) return io_fail(error, "%s: no frames", job->frames.name ? job->frames.name : "the stream");
+    if (job->sum.frames == 0)
+        return io_fail(error, "%s: no frames", job->frames.name ? job->frames.name : "the stream");
     if (job->sum.unreadable == job->sum.frames) {
         io_error last = *error;
         return io_fail(error, "no frame could be read; the last: %.300s", last.text);
@@ -266,7 +270,8 @@ static bool finish(track_job *job, io_error *error)
 static bool work(track_job *job, int count, char *const *arguments, io_error *error)
 {
     energy_meter meter;
-    if (!open_template(job, error) || !track_frames_open(&job->frames, count, arguments, error) || !open_output(job, error)) {
+    if (!open_template(job, error) || !track_frames_open(&job->frames, count, arguments, error) ||
+        !open_output(job, error)) {
         return false;
     }
     job->pictures.rate = job->frames.streaming ? job->frames.stream.rate : job->rate;

@@ -7,7 +7,7 @@
 
 #define LINE 2048
 
-/* ---------------------------------------------------------------------------------------------------------- header */
+/* ----------------------------------------------------------------------------------------------------------- header */
 
 /* A line without its end. False at the end of the file, and for a line that does not fit. */
 static bool read_line(FILE *in, char *line)
@@ -26,7 +26,8 @@ static bool parse_side(const y4m_reader *r, const char *word, int32_t *side, io_
     char *end;
     long value = strtol(word + 1, &end, 10);
     if (end == word + 1 || *end || value < 1 || value > IO_MAX_SIDE) {
-        return io_fail(error, "%s: a side of %s pixels in the Y4M header; it must be 1 to %d", r->name, word + 1, IO_MAX_SIDE);
+        return io_fail(error, "%s: a side of %s pixels in the Y4M header; it must be 1 to %d", r->name, word + 1,
+                       IO_MAX_SIDE);
     }
     *side = (int32_t)value;
     return true;
@@ -39,8 +40,9 @@ static bool parse_chroma(y4m_reader *r, const char *word, io_error *error)
         const char *name;
         int shift_x, shift_y;
         bool colour, alpha;
-    } kinds[] = {{"420", 1, 1, true, false}, {"422", 1, 0, true, false}, {"444alpha", 0, 0, true, true}, {"444", 0, 0, true, false},
-                 {"411", 2, 0, true, false}, {"440", 0, 1, true, false}, {"mono", 0, 0, false, false}};
+    } kinds[] = {{"420", 1, 1, true, false},  {"422", 1, 0, true, false}, {"444alpha", 0, 0, true, true},
+                 {"444", 0, 0, true, false},  {"411", 2, 0, true, false}, {"440", 0, 1, true, false},
+                 {"mono", 0, 0, false, false}};
     static const char *const sitings[] = {"", "jpeg", "mpeg2", "paldv"};
     const char *text = word + 1;
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
@@ -58,8 +60,10 @@ static bool parse_chroma(y4m_reader *r, const char *word, io_error *error)
         r->bits = plain ? 8 : (int32_t)bits;
         return true;
     }
-    return io_fail(error, "%s: chroma \"%s\" in the Y4M header is not known; 420, 422, 444, 411, 440 and mono are (ffmpeg: "
-                          "-pix_fmt yuv420p)", r->name, text);
+    return io_fail(error,
+                   "%s: chroma \"%s\" in the Y4M header is not known; 420, 422, 444, 411, 440 and mono are (ffmpeg: "
+                   "-pix_fmt yuv420p)",
+                   r->name, text);
 }
 
 static bool parse_header(y4m_reader *r, char *line, io_error *error)
@@ -79,8 +83,15 @@ static bool parse_header(y4m_reader *r, char *line, io_error *error)
     return io_fail(error, "%s: the Y4M header tells no %s", r->name, r->width ? "height (H)" : "width (W)");
 }
 
-static size_t chroma_width(const y4m_reader *r) { return ((size_t)r->width + ((size_t)1 << r->shift_x) - 1) >> r->shift_x; }
-static size_t chroma_height(const y4m_reader *r) { return ((size_t)r->height + ((size_t)1 << r->shift_y) - 1) >> r->shift_y; }
+static size_t chroma_width(const y4m_reader *r)
+{
+    return ((size_t)r->width + ((size_t)1 << r->shift_x) - 1) >> r->shift_x;
+}
+
+static size_t chroma_height(const y4m_reader *r)
+{
+    return ((size_t)r->height + ((size_t)1 << r->shift_y) - 1) >> r->shift_y;
+}
 
 bool y4m_open(y4m_reader *reader, const char *path, io_error *error)
 {
@@ -91,10 +102,12 @@ bool y4m_open(y4m_reader *reader, const char *path, io_error *error)
     reader->in = standard ? stdin : fopen(path, "rb");
     if (!reader->in) return io_fail(error, "%s: %s", path, strerror(errno));
     if (!read_line(reader->in, line) || strncmp(line, "YUV4MPEG2", 9) != 0) {
-        io_fail(error, "%s: not a Y4M stream, which begins with YUV4MPEG2 (ffmpeg -i clip.mp4 -f yuv4mpegpipe - makes one)",
+        io_fail(error,
+                "%s: not a Y4M stream, which begins with YUV4MPEG2 (ffmpeg -i clip.mp4 -f yuv4mpegpipe - makes one)",
                 reader->name);
     } else if (parse_header(reader, line + 9, error)) {
-        size_t luma = (size_t)reader->width * (size_t)reader->height, chroma = chroma_width(reader) * chroma_height(reader);
+        size_t luma = (size_t)reader->width * (size_t)reader->height,
+               chroma = chroma_width(reader) * chroma_height(reader);
         reader->luma = io_alloc(luma, 1);
         reader->cb = io_alloc(chroma, 1);
         reader->cr = io_alloc(chroma, 1);
@@ -115,7 +128,7 @@ void y4m_close(y4m_reader *reader)
     memset(reader, 0, sizeof *reader);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- frames */
+/* ----------------------------------------------------------------------------------------------------------- frames */
 
 /* One plane; samples of more than 8 bits are little-endian and lose their low bits. */
 static bool read_plane(y4m_reader *r, uint8_t *plane, size_t samples)
@@ -137,7 +150,8 @@ y4m_status y4m_next(y4m_reader *r, io_error *error)
     ungetc(first, r->in);
     size_t luma = (size_t)r->width * (size_t)r->height, chroma = chroma_width(r) * chroma_height(r);
     if (!read_line(r->in, line) || strncmp(line, "FRAME", 5) != 0) {
-        io_fail(error, "%s: frame %lld does not begin with FRAME: the stream is damaged", r->name, (long long)r->frames);
+        io_fail(error, "%s: frame %lld does not begin with FRAME: the stream is damaged", r->name,
+                (long long)r->frames);
         return Y4M_BROKEN;
     }
     bool ok = read_plane(r, r->luma, luma);
@@ -174,7 +188,7 @@ void y4m_to_rgb(const y4m_reader *r, uint8_t *rgb)
     }
 }
 
-/* --------------------------------------------------------------------------------------------------------- writing */
+/* ---------------------------------------------------------------------------------------------------------- writing */
 
 bool y4m_create(y4m_writer *writer, const char *path, int32_t width, int32_t height, const char *rate, io_error *error)
 {
@@ -193,7 +207,8 @@ static void mean_of_four(const io_canvas *canvas, int32_t x, int32_t y, int32_t 
     const int32_t at[4][2] = {{x, y}, {x1, y}, {x, y1}, {x1, y1}};
     for (int k = 0; k < 3; k++) {
         mean[k] = 2;
-        for (int i = 0; i < 4; i++) mean[k] += canvas->rgb[3 * ((size_t)at[i][1] * (size_t)canvas->width + (size_t)at[i][0]) + (size_t)k];
+        for (int i = 0; i < 4; i++)
+            mean[k] += canvas->rgb[3 * ((size_t)at[i][1] * (size_t)canvas->width + (size_t)at[i][0]) + (size_t)k];
         mean[k] /= 4;
     }
 }

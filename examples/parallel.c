@@ -1,9 +1,9 @@
-/* Your own threads. The library starts none; it asks a kb_parallel to run its tasks. Here that is the simplest thing that
- * works: a thread for every task. A program with a pool or a job system of its own would hand the tasks to that. (keybits
- * brings a small pool too: kb_pool_create.)
+/* Your own threads. The library starts none; it asks a kb_parallel to run its tasks. Here that is the simplest thing
+ * that works: a thread for every task. A program with a pool or a job system of its own would hand the tasks to that.
+ * (keybits brings a small pool too: kb_pool_create.)
  *
  *     parallel [image.pgm]
- */
+ * / */
 #include <pthread.h>
 #include <string.h>
 
@@ -64,7 +64,8 @@ int main(int argc, char **argv)
     options.parallel = &parallel;
     check(kb_describe(model, &image, keypoints, n, &options, NULL, together, NULL), "kb_describe");
 
-    printf("%zu keypoints, %d parallel runs, rows %s\n", n, calls, memcmp(alone, together, n * 32) == 0 ? "the same" : "differ");
+    printf("%zu keypoints, %d parallel runs, rows %s\n", n, calls,
+           memcmp(alone, together, n * 32) == 0 ? "the same" : "differ");
     free(p.pixels);
     kb_model_free(model);
     return 0;

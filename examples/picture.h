@@ -1,4 +1,5 @@
-/* Pictures for the examples: read from a PGM file, or rendered when none is given. Nothing of this is part of keybits. */
+/* Pictures for the examples: read from a PGM file, or rendered when none is given. Nothing of this is part of
+ * keybits. */
 #ifndef EXAMPLE_PICTURE_H
 #define EXAMPLE_PICTURE_H
 

@@ -36,7 +36,8 @@ static kb_fit_report find(const described *poster, const described *frame)
     kb_fit_options options;
     kb_fit_report report;
     size_t n;
-    check(kb_match_hamming(poster->rows, poster->n, frame->rows, frame->n, 32, NULL, workspace, matches, &n), "kb_match_hamming");
+    check(kb_match_hamming(poster->rows, poster->n, frame->rows, frame->n, 32, NULL, workspace, matches, &n),
+          "kb_match_hamming");
     for (size_t i = 0; i < n; i++) {
         const kb_keypoint *p = &poster->keypoints[matches[i].a], *q = &frame->keypoints[matches[i].b];
         pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};

@@ -1,14 +1,15 @@
 /* Whether what was found deserves to be believed.
  *
- * A-contrario reasoning (Moisan and Stival 2004): if all pairs were wrong and their points in image 2 fell anywhere, how many
- * models with k inliers of n would one expect to find? There are C(n, k) sets of k pairs, C(k, m) samples in each that give
- * a model, the other k - m pairs fit with probability `chance` each, and any of n - m values of k would have been taken:
+ * A-contrario reasoning (Moisan and Stival 2004): if all pairs were wrong and their points in image 2 fell anywhere,
+ * how many models with k inliers of n would one expect to find? There are C(n, k) sets of k pairs, C(k, m) samples in
+ * each that give a model, the other k - m pairs fit with probability `chance` each, and any of n - m values of k
+ * would have been taken:
  *     (n - m) C(n, k) C(k, m) chance^(k - m).
  * Below 1 the model is worth believing.
  *
  * The reasoning wants independent pairs, and detectors find one corner several times, on several levels of scale, and
- * fine print as a crowd of corners: where one of them fits by accident its neighbours do too. So pairs whose points of image 2
- * lie in one cell, a few thresholds wide, count as one. */
+ * fine print as a crowd of corners: where one of them fits by accident its neighbours do too. So pairs whose points
+ * of image 2 lie in one cell, a few thresholds wide, count as one. */
 #include <math.h>
 
 #include "fit/fit.h"

@@ -34,8 +34,8 @@ static void to_pixels(kb_geometry geometry, const fit_pairs *pairs, const double
     for (int32_t i = 0; i < 9; i++) out[i] /= norm;
 }
 
-static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const fit_scratch *scratch, const fit_found *found,
-                        uint8_t *inliers, kb_fit_report *report)
+static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const fit_scratch *scratch,
+                        const fit_found *found, uint8_t *inliers, kb_fit_report *report)
 {
     double sum = 0;
     for (int32_t k = 0; k < found->score.count; k++) {
@@ -73,8 +73,8 @@ static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit
     }
 }
 
-static kb_fit_result fit(const kb_fit_options *o, const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
-                         fit_found *found)
+static kb_fit_result fit(const kb_fit_options *o, const fit_kind *kind, const fit_pairs *pairs,
+                         const fit_scratch *scratch, fit_found *found)
 {
     fit_limits limits = {o->confidence, o->max_iterations, o->seed, !o->plain_ransac};
     kb_fit_search(kind, pairs, &limits, scratch, found);
@@ -90,8 +90,8 @@ static kb_fit_result fit(const kb_fit_options *o, const fit_kind *kind, const fi
     return KB_FIT_FOUND;
 }
 
-kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace, uint8_t *inliers,
-                 kb_fit_report *report)
+kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
+                 uint8_t *inliers, kb_fit_report *report)
 {
     kb_fit_options o;
     if (!report || (n && !pairs) || n > INT32_MAX / 4 || !read_options(options, &o)) return KB_E_ARGUMENT;

@@ -18,9 +18,10 @@
 #define FIT_MAX_SAMPLE 7
 #define FIT_MAX_MODELS 3
 
-/* Tukey's biweight, with c^2 = CUTOFF2 x threshold^2: rho(e) = 1 - (1 - e^2 / c^2)^3 up to c, then 1; its weight in least
- * squares is (1 - e^2 / c^2)^2. Small errors cost e^2 / threshold^2. Unlike least squares over the inliers it does not care
- * on which side of the threshold a pair falls, and leans on exact pairs more than on those from coarse pyramid levels. */
+/* Tukey's biweight, with c^2 = CUTOFF2 x threshold^2: rho(e) = 1 - (1 - e^2 / c^2)^3 up to c, then 1; its weight in
+ * least squares is (1 - e^2 / c^2)^2. Small errors cost e^2 / threshold^2. Unlike least squares over the inliers it
+ * does not care on which side of the threshold a pair falls, and leans on exact pairs more than on those from coarse
+ * pyramid levels. */
 #define FIT_CUTOFF2 3.0
 
 /* normalised = (pixel - centre) x scale */
@@ -133,14 +134,14 @@ void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scrat
 bool kb_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance);
 /* The same for the inliers listed in scratch->list.slot, where crowds count once. */
 bool kb_fit_believable(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
-/* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line, with
- * two pairs for the freedoms that the line leaves, must be more than accident too. */
+/* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line,
+ * with two pairs for the freedoms that the line leaves, must be more than accident too. */
 bool kb_fit_off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count);
 
 /* ---- plane.c ---- */
 
-/* For a fundamental matrix whose inliers lie mostly on one plane: looks for a better one through that plane. False when what
- * is off the plane is no more than accident, so that the matrix is not determined. */
+/* For a fundamental matrix whose inliers lie mostly on one plane: looks for a better one through that plane. False
+ * when what is off the plane is no more than accident, so that the matrix is not determined. */
 bool kb_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found);
 
 /* ---- linear.c ---- */

@@ -1,16 +1,17 @@
 /* The fundamental matrix between two images of a rigid scene: x2^T F x1 = 0, F of rank two.
  *
- * Minimal solver. Seven pairs give seven linear equations for nine entries: F = a A + (1 - a) B out of a null space of
- * two dimensions, and det F = 0 is a cubic in a with one or three real roots. A solution must also be possible with all
- * seven points in front of both cameras: F x1 and the line from the epipole e2 to x2 are the same line up to a factor, and
- * the factor has the same sign for all of them (Chum, Werner and Matas 2004).
+ * Minimal solver. Seven pairs give seven linear equations for nine entries: F = a A + (1 - a) B out of a null space
+ * of two dimensions, and det F = 0 is a cubic in a with one or three real roots. A solution must also be possible
+ * with all seven points in front of both cameras: F x1 and the line from the epipole e2 to x2 are the same line up to
+ * a factor, and the factor has the same sign for all of them (Chum, Werner and Matas 2004).
  *
- * Error. Sampson's: r = x2^T F x1 / g, g^2 = the squared first two entries of F x1 and of F^T x2. To first order it is the
- * distance by which the four coordinates must move to satisfy F.
+ * Error. Sampson's: r = x2^T F x1 / g, g^2 = the squared first two entries of F x1 and of F^T x2. To first order it
+ * is the distance by which the four coordinates must move to satisfy F.
  *
- * Least squares. From a rough model: the 8-point solution, the smallest eigenvector of the sum of a a^T / g^2 with a the
- * nine products of coordinates, brought to rank two. Near the optimum: Gauss-Newton on r itself, in the nine entries, kept from
- * moving along F (its factor is free) and along its cofactors (the direction in which the determinant grows). */
+ * Least squares. From a rough model: the 8-point solution, the smallest eigenvector of the sum of a a^T / g^2 with a
+ * the nine products of coordinates, brought to rank two. Near the optimum: Gauss-Newton on r itself, in the nine
+ * entries, kept from moving along F (its factor is free) and along its cofactors (the direction in which the
+ * determinant grows). */
 #include <math.h>
 
 #include "fit/fit.h"

@@ -1,16 +1,16 @@
 /* The homography between two images of a plane.
  *
- * Minimal solver. Four points p1..p4 (as (x, y, 1)) with no three on a line are a frame of the plane: p4 = (l1 p1 + l2 p2
- * + l3 p3) / det(p1 p2 p3) with l1 = det(p4 p2 p3), l2 = det(p1 p4 p3), l3 = det(p1 p2 p4); the same with m1..m3 for
- * q1..q4 in image 2. The map that takes each p to its q is then
+ * Minimal solver. Four points p1..p4 (as (x, y, 1)) with no three on a line are a frame of the plane: p4 = (l1 p1 +
+ * l2 p2 + l3 p3) / det(p1 p2 p3) with l1 = det(p4 p2 p3), l2 = det(p1 p4 p3), l3 = det(p1 p2 p4); the same with
+ * m1..m3 for q1..q4 in image 2. The map that takes each p to its q is then
  *     H = sum over i of (m_i / l_i) q_i (p_j x p_k)^T,
- * which needs no elimination. The determinants are twice the signed areas of triangles, so they also say whether three
- * points are nearly on a line, and whether the sample is possible at all: a camera that has all four points in front of
- * it turns either none of the four triangles over, or all.
+ * which needs no elimination. The determinants are twice the signed areas of triangles, so they also say whether
+ * three points are nearly on a line, and whether the sample is possible at all: a camera that has all four points in
+ * front of it turns either none of the four triangles over, or all.
  *
- * Least squares. The transfer error of a pair is r = (X / W - x2, Y / W - y2) where (X, Y, W) = H p. With (u, v) = (X, Y) /
- * W its derivatives by the rows of H are p / W, 0, -u p / W and 0, p / W, -v p / W, so J^T J is made of four sums of
- * p p^T: weighted 1, u, v and u^2 + v^2, each over W^2. */
+ * Least squares. The transfer error of a pair is r = (X / W - x2, Y / W - y2) where (X, Y, W) = H p. With (u, v) =
+ * (X, Y) / W its derivatives by the rows of H are p / W, 0, -u p / W and 0, p / W, -v p / W, so J^T J is made of four
+ * sums of p p^T: weighted 1, u, v and u^2 + v^2, each over W^2. */
 #include <math.h>
 
 #include "fit/fit.h"

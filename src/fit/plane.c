@@ -1,9 +1,9 @@
 /* A fundamental matrix when most of the scene is one plane.
  *
- * Seven pairs of which five or more lie on a plane do not determine F: any epipole goes with the plane's homography H, and a
- * matrix with a wrong epipole still has the whole plane as inliers. Such a matrix can win a search. The remedy is
- * DEGENSAC's (Chum, Werner and Matas 2005): find the plane, then look for F = [e]x H, where two pairs off the plane give the
- * epipole e as the meeting point of the lines from H x1 to x2. */
+ * Seven pairs of which five or more lie on a plane do not determine F: any epipole goes with the plane's homography
+ * H, and a matrix with a wrong epipole still has the whole plane as inliers. Such a matrix can win a search. The
+ * remedy is DEGENSAC's (Chum, Werner and Matas 2005): find the plane, then look for F = [e]x H, where two pairs off
+ * the plane give the epipole e as the meeting point of the lines from H x1 to x2. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -23,8 +23,8 @@ static void copy_pair(const fit_pairs *from, int32_t s, fit_pairs *to)
 
 /* The homography of most inliers of the fundamental matrix; its threshold is twice the other, since it must hold in two
  * directions. The order of slots mixes qualities well, so the sampling is RANSAC's. */
-static bool find_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, const fit_found *found,
-                       double *plane)
+static bool find_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
+                       const fit_found *found, double *plane)
 {
     fit_pairs part = scratch->part;
     fit_limits few = {limits->confidence, PLANE_SAMPLES, limits->seed, false};
@@ -78,7 +78,8 @@ static void search_parallax(const double *plane, const fit_pairs *pairs, const f
     fit_found best = *found;
     for (int32_t i = 0; i < PARALLAX_SAMPLES; i++) {
         double f[9];
-        int32_t s = (int32_t)kb_random_below(&random, (uint32_t)n), t = (int32_t)kb_random_below(&random, (uint32_t)n - 1);
+        int32_t s = (int32_t)kb_random_below(&random, (uint32_t)n),
+                t = (int32_t)kb_random_below(&random, (uint32_t)n - 1);
         if (t >= s) t++;
         if (!through_plane(plane, pairs, off[s], off[t], f)) continue;
         fit_score score = kb_fit_score(&kb_fit_fundamental, pairs, f, scratch);

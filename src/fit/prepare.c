@@ -22,7 +22,8 @@ static uint32_t ordered_bits(float f)
     return u >> 31 ? ~u : u | 0x80000000u;
 }
 
-/* One pass of a radix sort: entries in order of 11 of their bits. False when all have the same, and nothing was done. */
+/* One pass of a radix sort: entries in order of 11 of their bits. False when all have the same, and nothing was done.
+ */
 static bool sort_pass(const uint64_t *from, uint64_t *to, int32_t n, int32_t shift)
 {
     enum { BUCKETS = 1 << 11 };
@@ -77,7 +78,8 @@ static int32_t *find_point(const point_set *set, int32_t i)
     for (size_t k = hash_point(x, y) & set->mask;; k = (k + 1) & set->mask) {
         if (!set->table[k]) return &set->table[k];
         const kb_pair *other = &set->pairs[set->table[k] - 1];
-        if ((set->second ? other->x2 : other->x1) == x && (set->second ? other->y2 : other->y1) == y) return &set->table[k];
+        if ((set->second ? other->x2 : other->x1) == x && (set->second ? other->y2 : other->y1) == y)
+            return &set->table[k];
     }
 }
 
@@ -147,7 +149,8 @@ static bool on_a_line(const kb_pair *pairs, const int32_t *order, int32_t n, con
         y = (y - y0) * frame->scale;
         double distance = fabs(x) + fabs(y);
         if (!(length > 0)) {
-            if (distance >= 0.5) dx = x / distance, dy = y / distance, length = distance, k = 0; /* from the start again */
+            if (distance >= 0.5)
+                dx = x / distance, dy = y / distance, length = distance, k = 0; /* from the start again */
         } else if (fabs(dx * y - dy * x) > 1e-6 * (1 + distance)) {
             return false;
         }

@@ -1,9 +1,9 @@
 /* The optimum of the robust sum by iteratively reweighted least squares, with the damping of Levenberg and Marquardt,
  * in the nine entries of the model.
  *
- * Nine entries are more than a model has freedoms. The directions in which it must not move (kind->gauge) are taken out
- * of the equations: with P the projection onto the rest, P J^T J P + (weight) x (I - P) is positive definite and the step lies
- * in the rest. */
+ * Nine entries are more than a model has freedoms. The directions in which it must not move (kind->gauge) are taken
+ * out of the equations: with P the projection onto the rest, P J^T J P + (weight) x (I - P) is positive definite and
+ * the step lies in the rest. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -47,8 +47,8 @@ bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping,
     return kind->retract(model);
 }
 
-/* Reweighted least squares: every step solves for the weights of the model before it, and is accepted when the cost falls;
- * one that makes things worse is taken again, shorter. */
+/* Reweighted least squares: every step solves for the weights of the model before it, and is accepted when the cost
+ * falls; one that makes things worse is taken again, shorter. */
 void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     fit_normal here;

@@ -1,17 +1,18 @@
 /* The search for a model: samples by PROSAC or RANSAC, early rejection, local optimisation, and when to stop.
  *
- * PROSAC (Chum and Matas 2005) draws samples out of the n best pairs and lets n grow so that, after T_N samples, it has
- * drawn what RANSAC would have drawn: T_n = T_N x prod (n - i) / (N - i) is how many of RANSAC's T_N samples lie within the n
- * best. It stops when, for some n, the inliers among the n best are more than accident makes of them (non-randomness) and
- * a model with more would have been met by now with the confidence asked for (maximality).
+ * PROSAC (Chum and Matas 2005) draws samples out of the n best pairs and lets n grow so that, after T_N samples, it
+ * has drawn what RANSAC would have drawn: T_n = T_N x prod (n - i) / (N - i) is how many of RANSAC's T_N samples lie
+ * within the n best. It stops when, for some n, the inliers among the n best are more than accident makes of them
+ * (non-randomness) and a model with more would have been met by now with the confidence asked for (maximality).
  *
- * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that
- * of one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
+ * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a
+ * sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that of
+ * one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
  * a straight line that is computed once for every e.
  *
  * A sample's model that beats all sample models before it is optimised: least squares over pairs within a wide
- * threshold that shrinks to the true one. Records of samples and the best optimised model are kept apart; a wrong model that
- * optimises well must not close the door to right ones. */
+ * threshold that shrinks to the true one. Records of samples and the best optimised model are kept apart; a wrong
+ * model that optimises well must not close the door to right ones. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -131,8 +132,8 @@ static void sampler_grow(sampler *s, int32_t number)
     }
 }
 
-/* Sample number 1, 2, ... as slots. While n grows, its newest pair is in every sample; but one in eight samples comes out of
- * all pairs, in case that their order misleads. */
+/* Sample number 1, 2, ... as slots. While n grows, its newest pair is in every sample; but one in eight samples comes
+ * out of all pairs, in case that their order misleads. */
 static void sampler_draw(sampler *s, int32_t number, const int32_t *slot, int32_t *sample)
 {
     int32_t ranks[FIT_MAX_SAMPLE], count = 0, from = s->prefix;
@@ -182,13 +183,15 @@ static double least_inliers(const fit_kind *kind, int32_t n)
 }
 
 /* After which sample to stop, given the errors of the best model in scratch->error2. */
-static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
-                          sampler *s)
+static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
+                          const fit_scratch *scratch, sampler *s)
 {
-    int32_t inliers = 0, best_n = 0, best_inliers = 0, first = limits->by_rank ? kb_min_i(LEAST_PREFIX, pairs->n) : pairs->n;
+    int32_t inliers = 0, best_n = 0, best_inliers = 0,
+            first = limits->by_rank ? kb_min_i(LEAST_PREFIX, pairs->n) : pairs->n;
     for (int32_t n = 1; n <= pairs->n; n++) {
         inliers += scratch->error2[pairs->slot[n - 1]] <= pairs->threshold2;
-        if (n < first || (double)inliers * best_n < (double)best_inliers * n || inliers < least_inliers(kind, n)) continue;
+        if (n < first || (double)inliers * best_n < (double)best_inliers * n || inliers < least_inliers(kind, n))
+            continue;
         best_n = n;
         best_inliers = inliers;
     }

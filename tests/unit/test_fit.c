@@ -12,7 +12,7 @@
 
 enum { MOST = 2000, WIDTH = 800, HEIGHT = 600 };
 
-/* ------------------------------------------------------------------------------------------------------ rendered data */
+/* ---------------------------------------------------------------------------------------------------- rendered data */
 
 typedef struct scene {
     kb_pair pairs[MOST];
@@ -43,7 +43,8 @@ static const double plane_view[9] = {0.84, -0.31, 150, 0.28, 0.93, -60, 2e-4, -1
 
 static void wrong_pair(uint64_t *seed, kb_pair *p)
 {
-    *p = (kb_pair){uniform(seed, 0, WIDTH), uniform(seed, 0, HEIGHT), uniform(seed, 0, WIDTH), uniform(seed, 0, HEIGHT)};
+    *p =
+        (kb_pair){uniform(seed, 0, WIDTH), uniform(seed, 0, HEIGHT), uniform(seed, 0, WIDTH), uniform(seed, 0, HEIGHT)};
 }
 
 static void make_plane(scene *s, uint64_t seed, size_t n, double outliers, double noise)
@@ -110,7 +111,8 @@ static kb_fit_options options_for(const scene *s, kb_geometry geometry, double t
     return o;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- measures */
+/* ---------------------------------------------------------------------------------------------------------- measures
+ */
 
 static double corner_error(const double *a, const double *b)
 {
@@ -209,7 +211,8 @@ static void test_inliers_are_those_within_the_threshold(void **state)
     assert_true(fabs(r.rms - sqrt(sum / r.inliers)) < 1e-9);
 }
 
-/* The sum that a fit promises to bring to its minimum: least squares near zero, indifferent beyond sqrt(3) thresholds. */
+/* The sum that a fit promises to bring to its minimum: least squares near zero, indifferent beyond sqrt(3)
+ * thresholds. */
 static double robust_sum(const scene *s, kb_geometry geometry, const double *model, double threshold)
 {
     double sum = 0;
@@ -245,8 +248,8 @@ static void test_refinement_reaches_the_optimum(void **state)
     }
 }
 
-/* With small noise and no outliers the robust optimum is as good as the least-squares one: the rms of n pairs with noise s
- * around eight fitted numbers is s sqrt(2 - 8 / n). */
+/* With small noise and no outliers the robust optimum is as good as the least-squares one: the rms of n pairs with
+ * noise s around eight fitted numbers is s sqrt(2 - 8 / n). */
 static void test_little_is_lost_against_least_squares(void **state)
 {
     static scene s;
@@ -267,7 +270,8 @@ static void test_mirrored_plane(void **state)
     double mirror[9] = {-1, 0, WIDTH, 0, 1, 0, 0, 0, 1};
     (void)state;
     make_plane(&s, 8, 200, 0, 0);
-    for (size_t i = 0; i < s.n; i++) kb_homography_apply(mirror, s.pairs[i].x1, s.pairs[i].y1, &s.pairs[i].x2, &s.pairs[i].y2);
+    for (size_t i = 0; i < s.n; i++)
+        kb_homography_apply(mirror, s.pairs[i].x1, s.pairs[i].y1, &s.pairs[i].x2, &s.pairs[i].y2);
     kb_fit_report r = fit_with(&s, NULL, NULL);
     assert_int_equal(r.result, KB_FIT_FOUND);
     assert_true(corner_error(r.model, mirror) < 1e-6);
@@ -311,7 +315,8 @@ static void test_homography_apply(void **state)
     assert_true(isnan(x) && isnan(y));
 }
 
-/* ------------------------------------------------------------------------------------------------------- fundamental */
+/* ------------------------------------------------------------------------------------------------------- fundamental
+ */
 
 static void test_exact_fundamental(void **state)
 {
@@ -350,7 +355,8 @@ static void test_fundamental_with_outliers(void **state)
     }
 }
 
-/* Nine of ten points on one plane: a matrix through the plane alone has nine tenths of the inliers and a wrong epipole. */
+/* Nine of ten points on one plane: a matrix through the plane alone has nine tenths of the inliers and a wrong
+ * epipole. */
 static void test_fundamental_with_a_dominant_plane(void **state)
 {
     static scene s;
@@ -375,7 +381,7 @@ static void test_a_plane_alone_determines_no_fundamental_matrix(void **state)
     }
 }
 
-/* --------------------------------------------------------------------------------------------- nothing to be found */
+/* ---------------------------------------------------------------------------------------------- nothing to be found */
 
 static void test_too_few(void **state)
 {
@@ -420,7 +426,8 @@ static void test_one_point_and_one_line(void **state)
     }
 }
 
-/* Right pairs on a line with a little noise, and wrong ones everywhere: however many they are, they hold no homography. */
+/* Right pairs on a line with a little noise, and wrong ones everywhere: however many they are, they hold no
+ * homography. */
 static void test_inliers_near_a_line(void **state)
 {
     static scene s;
@@ -455,7 +462,8 @@ static void test_noise_is_not_found(void **state)
     }
 }
 
-/* Fine print: a crowd of right pairs within 10 px among wrong ones. A homography through it goes wherever chance wants. */
+/* Fine print: a crowd of right pairs within 10 px among wrong ones. A homography through it goes wherever chance
+ * wants. */
 static void test_a_crowd_counts_once(void **state)
 {
     static scene s;
@@ -487,7 +495,8 @@ static void test_what_deserves_belief(void **state)
     assert_false(kb_fit_meaningful(2000000, 15000, 7, 0.01));
 }
 
-/* ------------------------------------------------------------------------------------------------ pairs of all kinds */
+/* ------------------------------------------------------------------------------------------------ pairs of all kinds
+ */
 
 static void test_pairs_that_are_not_finite(void **state)
 {
@@ -568,7 +577,7 @@ static void test_of_equal_pairs_the_best_counts(void **state)
     for (size_t i = 0; i < 200; i++) assert_int_equal(inliers[i], 1);
 }
 
-/* ------------------------------------------------------------------------------------------------- search and options */
+/* ----------------------------------------------------------------------------------------------- search and options */
 
 static void test_order_helps_prosac(void **state)
 {
@@ -687,7 +696,7 @@ static void test_names(void **state)
     assert_string_equal(kb_fit_result_name((kb_fit_result)99), "?");
 }
 
-/* ------------------------------------------------------------------------------------------------------ linear algebra */
+/* --------------------------------------------------------------------------------------------------- linear algebra */
 
 static void test_eigenvectors(void **state)
 {

@@ -10,7 +10,8 @@
 #include "common/common.h"
 #include "match/hamming_block.h"
 
-/* ------------------------------------------------------------------------------------------------------- brute force */
+/* ------------------------------------------------------------------------------------------------------- brute force
+ */
 
 static float bits_between(const uint8_t *a, const uint8_t *b, size_t bytes)
 {
@@ -296,7 +297,8 @@ static void test_float_is_brute_force(void **state)
     for (size_t l = 0; l < KB_COUNT(lengths); l++) {
         size_t values = lengths[l];
         uint64_t seed = values;
-        float *a = malloc(NA * values * sizeof *a), *b = malloc(NB * values * sizeof *b), *d = malloc(NA * NB * sizeof *d);
+        float *a = malloc(NA * values * sizeof *a), *b = malloc(NB * values * sizeof *b),
+              *d = malloc(NA * NB * sizeof *d);
         /* Small whole numbers: squares and sums are exact, so brute force in double agrees to the bit. */
         for (size_t i = 0; i < NA * values; i++) a[i] = (float)kb_random_below(&seed, 9);
         for (size_t i = 0; i < NB * values; i++) b[i] = (float)kb_random_below(&seed, 9);
