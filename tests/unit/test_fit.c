@@ -111,8 +111,7 @@ static kb_fit_options options_for(const scene *s, kb_geometry geometry, double t
     return o;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- measures
- */
+/* --------------------------------------------------------------------------------------------------------- measures */
 
 static double corner_error(const double *a, const double *b)
 {
@@ -315,8 +314,7 @@ static void test_homography_apply(void **state)
     assert_true(isnan(x) && isnan(y));
 }
 
-/* ------------------------------------------------------------------------------------------------------- fundamental
- */
+/* ------------------------------------------------------------------------------------------------------ fundamental */
 
 static void test_exact_fundamental(void **state)
 {
@@ -495,8 +493,7 @@ static void test_what_deserves_belief(void **state)
     assert_false(kb_fit_meaningful(2000000, 15000, 7, 0.01));
 }
 
-/* ------------------------------------------------------------------------------------------------ pairs of all kinds
- */
+/* ----------------------------------------------------------------------------------------------- pairs of all kinds */
 
 static void test_pairs_that_are_not_finite(void **state)
 {

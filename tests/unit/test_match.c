@@ -10,8 +10,7 @@
 #include "common/common.h"
 #include "match/hamming_block.h"
 
-/* ------------------------------------------------------------------------------------------------------- brute force
- */
+/* ------------------------------------------------------------------------------------------------------ brute force */
 
 static float bits_between(const uint8_t *a, const uint8_t *b, size_t bytes)
 {
