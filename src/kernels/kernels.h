@@ -28,11 +28,15 @@ typedef struct kb_kernels {
     void (*sift_bytes)(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows);
     /* The signs of weights x values + bias for n rows of 128 bytes; rows lie bits / 8 apart. */
     void (*project)(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows);
+    /* kb_hamming_block (src/match/hamming_block.h). */
+    void (*hamming)(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
+                    uint32_t *second, uint32_t *best_b);
 } kb_kernels;
 
 /* Every slot, for code that goes through all of them. */
 #define KB_KERNEL_SLOTS(SLOT) \
-    SLOT(shrink_half) SLOT(shrink_two_thirds) SLOT(plan) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project)
+    SLOT(shrink_half) SLOT(shrink_two_thirds) SLOT(plan) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project) \
+    SLOT(hamming)
 
 /* What a task must bring as `scratch`, aligned to KB_ALIGN. */
 #define KB_KERNEL_SCRATCH (248 * 1024)
@@ -53,6 +57,7 @@ void kb_kernels_init(kb_kernels *table, uint32_t flags);
 
 /* The tiers. */
 void kb_kernels_c(kb_kernels *table);
+void kb_kernels_popcnt(kb_kernels *table);
 void kb_kernels_sse4(kb_kernels *table);
 void kb_kernels_avx2(kb_kernels *table);
 void kb_kernels_neon(kb_kernels *table);

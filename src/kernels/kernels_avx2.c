@@ -6,6 +6,7 @@
 #define KB_VEC_AVX2
 #include "kernels/lanes_boxes.h"
 #include "kernels/lanes_cut.h"
+#include "kernels/lanes_hamming.h"
 #include "kernels/lanes_levels.h"
 #include "kernels/lanes_plan.h"
 #include "kernels/lanes_project.h"
@@ -24,6 +25,7 @@ void kb_kernels_avx2(kb_kernels *table)
     table->sift = sift_lanes;
     table->sift_bytes = sift_bytes_lanes;
     table->project = project_lanes;
+    table->hamming = hamming_lanes;
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* The plain C kernels: the arithmetic of src/image and src/describe, patch by patch. */
 #include "describe/describe.h"
 #include "kernels/kernels.h"
+#include "match/hamming_block.h"
 
 static void shrink_half_c(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out)
 {
@@ -56,5 +57,6 @@ static void project_c(const kb_model *model, const uint8_t *values, int32_t n, u
 
 void kb_kernels_c(kb_kernels *table)
 {
-    *table = (kb_kernels){shrink_half_c, shrink_two_thirds_c, plan_c, cut_c, boxes_c, sift_c, sift_bytes_c, project_c};
+    *table = (kb_kernels){shrink_half_c, shrink_two_thirds_c, plan_c, cut_c, boxes_c, sift_c, sift_bytes_c, project_c,
+                          kb_hamming_block};
 }

@@ -28,7 +28,7 @@ VEC_TARGET static void shrink_half_lanes(const uint8_t *upper, const uint8_t *lo
 VEC_INLINE vec lean(const uint8_t *row)
 {
     static const uint8_t order[16] = {0, 1, 2, 1, 3, 4, 5, 4, 6, 7, 8, 7, 9, 10, 11, 10};
-    return v_dot8(v_shuffle16(v_load2(row, 12), order), v_set(0x0102));
+    return v_dot8(v_lookup16(v_load2(row, 12), v_each16(order)), v_set(0x0102));
 }
 
 /* VEC_LANES pixels. / 9 as a product: 7282 = (2^16 + 2) / 9 serves for numbers below 2^15. */

@@ -19,7 +19,8 @@
  *   v_join8                 the same in order: the lanes of a, then those of b
  *   v_dot8                  first byte x first weight + second byte x second weight of every lane; weights up to 64
  *   v_load2                 16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
- *   v_shuffle16             reorders each 16 bytes
+ *   v_each16                the same 16 bytes for each 8 lanes
+ *   v_lookup16              of each 16 bytes of the first those that the second names, 0 to 15
  *   v_pair                  brings two vecs together for v_madd: lane i of both becomes neighbours
  *   v_madd                  adds a.first[i] w.first + a.second[i] w.second to the 32-bit sums of lane i; signed
  *   v_load_rows             16 bytes from each of VEC_LANES rows, as 8 vecs that v_transpose8 turns around:

@@ -10,9 +10,9 @@
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
 #if defined(__clang__)
-#  define VEC_UNROLL _Pragma("unroll(8)")
+#  define VEC_UNROLL _Pragma("unroll")
 #else
-#  define VEC_UNROLL _Pragma("GCC unroll 8")
+#  define VEC_UNROLL _Pragma("GCC unroll 32")
 #endif
 
 typedef __m256i vec;
@@ -63,14 +63,43 @@ VEC_INLINE vec v_load2(const uint8_t *p, int step)
     __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p);
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), _mm_loadu_si128((const __m128i *)(const void *)(p + step)), 1);
 }
-VEC_INLINE vec v_shuffle16(vec a, const uint8_t order[16])
+VEC_INLINE vec v_each16(const uint8_t p[16])
 {
-    return _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)order)));
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+VEC_INLINE vec v_lookup16(vec tables, vec index) { return _mm256_shuffle_epi8(tables, index); }
+/* Sums of bytes as two vecs, in the order of v_unpack8. */
+VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
+{
+    *first = _mm256_maddubs_epi16(_mm256_unpacklo_epi8(a, b), _mm256_set1_epi8(1));
+    *second = _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), _mm256_set1_epi8(1));
+}
+/* Keeps the compiler from regrouping sums, for which there are not enough registers. */
+VEC_INLINE vec v_keep(vec a)
+{
+    __asm__("" : "+x"(a));
+    return a;
 }
 VEC_INLINE vec v_join8(vec a, vec b) { return _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xd8); }
 VEC_INLINE vec v_pack8(vec a, vec b) { return _mm256_packus_epi16(a, b); }
 VEC_INLINE vec v_unpack8_first(vec a) { return _mm256_unpacklo_epi8(a, _mm256_setzero_si256()); }
 VEC_INLINE vec v_unpack8_second(vec a) { return _mm256_unpackhi_epi8(a, _mm256_setzero_si256()); }
+
+/* The least lane as an unsigned number, and which it is: of equal ones the first. */
+VEC_INLINE uint32_t v_least(vec a, int *lane)
+{
+    uint32_t low = (uint32_t)_mm_cvtsi128_si32(_mm_minpos_epu16(_mm256_castsi256_si128(a)));
+    uint32_t high = (uint32_t)_mm_cvtsi128_si32(_mm_minpos_epu16(_mm256_extracti128_si256(a, 1)));
+    bool upper = (high & 0xffff) < (low & 0xffff);
+    *lane = (int)(upper ? 8 + (high >> 16) : low >> 16);
+    return (upper ? high : low) & 0xffff;
+}
+/* a with one lane of b. */
+VEC_INLINE vec v_replace(vec a, int lane, vec b)
+{
+    const vec number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return _mm256_blendv_epi8(a, b, _mm256_cmpeq_epi16(number, v_set(lane)));
+}
 
 VEC_INLINE vec_pair v_pair(vec a, vec b) { return (vec_pair){_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)}; }
 VEC_INLINE vec v_narrow_shr6(vec_pair a) { return _mm256_packus_epi32(v_shr32(a.low, 6), v_shr32(a.high, 6)); }

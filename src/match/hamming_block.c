@@ -1,85 +1,20 @@
-/* Hamming distances in plain C. The loop over pairs is written once and inlined for the usual row lengths, where the
- * compiler unrolls the words of a row and keeps the query in registers. */
-#include "match/hamming_block.h"
+/* Hamming distances in plain C. */
+#include "match/hamming_rows.h"
 
-#include <string.h>
-
-#include "common/common.h"
-
-#if defined(__GNUC__)
-#  define ALWAYS_INLINE static inline __attribute__((always_inline))
-#else
-#  define ALWAYS_INLINE static inline
-#endif
-
-ALWAYS_INLINE uint64_t load64(const uint8_t *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
+/* Whether every CPU that this code is compiled for counts bits by an instruction. */
 #if defined(__POPCNT__) || defined(__aarch64__) || defined(__wasm__)
-
-ALWAYS_INLINE uint32_t count_bits(uint64_t v) { return (uint32_t)__builtin_popcountll(v); }
-
+#  define COUNTS true
 #else
-
-/* Without an instruction for it the compiler's builtin is a slow call: sums of neighbours in 2, 4, 8, then all bits. */
-ALWAYS_INLINE uint32_t count_bits(uint64_t v)
-{
-    v -= (v >> 1) & 0x5555555555555555u;
-    v = (v & 0x3333333333333333u) + ((v >> 2) & 0x3333333333333333u);
-    v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (uint32_t)((v * 0x0101010101010101u) >> 56);
-}
-
+#  define COUNTS false
 #endif
-
-ALWAYS_INLINE uint32_t distance(const uint8_t *a, const uint8_t *b, size_t row_bytes)
-{
-    uint32_t sum = 0;
-    size_t i = 0;
-    for (; i + 8 <= row_bytes; i += 8) sum += count_bits(load64(a + i) ^ load64(b + i));
-    if (i < row_bytes) {
-        uint64_t rest = 0;
-        for (; i < row_bytes; i++) rest = rest << 8 | (uint64_t)(a[i] ^ b[i]);
-        sum += count_bits(rest);
-    }
-    return sum;
-}
-
-ALWAYS_INLINE void block(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                         uint32_t *second, uint32_t *best_b)
-{
-    for (size_t i = 0; i < na; i++) {
-        const uint8_t *row = a + i * row_bytes;
-        uint32_t first = KB_NO_NEIGHBOUR, next = KB_NO_NEIGHBOUR;
-        for (size_t j = 0; j < nb; j++) {
-            uint32_t d = distance(row, b + j * row_bytes, row_bytes) << 16;
-            uint32_t key = d | (uint32_t)j;
-            uint32_t loser = key > first ? key : first; /* the second best is the best of those that lost */
-            first = key < first ? key : first;
-            next = loser < next ? loser : next;
-            if (best_b) {
-                uint32_t key_b = d | (uint32_t)i;
-                best_b[j] = key_b < best_b[j] ? key_b : best_b[j];
-            }
-        }
-        best[i] = first;
-        second[i] = next;
-    }
-}
 
 void kb_hamming_block(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                       uint32_t *second, uint32_t *best_b)
 {
-    if (row_bytes == 32) block(a, na, b, nb, 32, best, second, best_b);
-    else if (row_bytes == 64) block(a, na, b, nb, 64, best, second, best_b);
-    else block(a, na, b, nb, row_bytes, best, second, best_b);
+    hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, COUNTS);
 }
 
 int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 {
-    return (int32_t)distance(a, b, row_bytes);
+    return (int32_t)hamming_distance(a, b, row_bytes, COUNTS);
 }

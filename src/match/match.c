@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "common/common.h"
+#include "kernels/kernels.h"
 #include "match/hamming_block.h"
 #include "match/l2_block.h"
 
@@ -14,6 +15,7 @@
 #define TILE_ROWS 4096
 
 typedef struct search {
+    kb_kernels kernels;
     const void *a, *b;
     size_t na, nb;
     size_t row_bytes;
@@ -42,7 +44,7 @@ static void neighbours_clear(const kb_neighbours *table, size_t n)
 
 /* ---- the tiles of a piece ---- */
 
-/* Takes a key of kb_hamming_block over into a table; first is the index of the block's first row on the other side. */
+/* Takes a key of the kernel `hamming` over into a table; first is the index of the block's first row on the other side. */
 static void take_key(const kb_neighbours *table, size_t i, uint32_t key, size_t first)
 {
     float distance = (float)(key >> 16);
@@ -64,8 +66,8 @@ static void hamming_tile(const search *s, int32_t piece, size_t a0, size_t na, s
 {
     uint32_t *best = s->keys + (size_t)piece * 3 * TILE_ROWS, *second = best + TILE_ROWS, *best_b = second + TILE_ROWS;
     for (size_t j = 0; j < nb; j++) best_b[j] = KB_NO_NEIGHBOUR;
-    kb_hamming_block((const uint8_t *)s->a + a0 * s->row_bytes, na, (const uint8_t *)s->b + b0 * s->row_bytes, nb,
-                     s->row_bytes, best, second, of_b ? best_b : NULL);
+    s->kernels.hamming((const uint8_t *)s->a + a0 * s->row_bytes, na, (const uint8_t *)s->b + b0 * s->row_bytes, nb,
+                       s->row_bytes, best, second, of_b ? best_b : NULL);
     for (size_t i = 0; i < na; i++) {
         float before = of_a->distance[i];
         take_key(of_a, i, best[i], b0);
@@ -157,6 +159,7 @@ static kb_status run_search(search *s, const kb_match_options *options, kb_works
     if (!(o.max_ratio >= 0 && o.max_ratio <= 1) || !(o.max_distance >= 0)) return KB_E_ARGUMENT;
     if (s->na == 0 || s->nb == 0) return KB_OK;
 
+    kb_kernels_init(&s->kernels, kb_cpu_flags());
     s->mutual = !o.one_way;
     s->pieces = (int32_t)min_size((size_t)kb_parallel_threads(o.parallel), s->na);
     s->tile_b = (size_t)kb_clamp_i((int32_t)(TILE_BYTES / s->row_bytes), 16, TILE_ROWS);

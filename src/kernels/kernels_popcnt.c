@@ -1,0 +1,17 @@
+/* The kernel that gains by POPCNT alone. */
+#include "kernels/kernels.h"
+
+#ifdef KB_X86
+
+#include "match/hamming_rows.h"
+
+__attribute__((target("popcnt"))) static void hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
+                                                             size_t row_bytes, uint32_t *best, uint32_t *second,
+                                                             uint32_t *best_b)
+{
+    hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, true);
+}
+
+void kb_kernels_popcnt(kb_kernels *table) { table->hamming = hamming_popcnt; }
+
+#endif

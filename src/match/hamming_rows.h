@@ -1,0 +1,81 @@
+/* Hamming distances row by row. The loop over pairs is written once and inlined for the usual row lengths, where the compiler
+ * unrolls the words of a row and keeps the query in registers. `instruction` is a constant: whether bits are counted by an
+ * instruction that the including function may use. */
+#ifndef KB_HAMMING_ROWS_H
+#define KB_HAMMING_ROWS_H
+
+#include "common/common.h"
+#include "match/hamming_block.h"
+
+#if defined(__GNUC__)
+#  define ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#  define ALWAYS_INLINE static inline
+#endif
+
+ALWAYS_INLINE uint64_t load64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Without an instruction for it the compiler's builtin is a slow call: sums of neighbours in 2, 4, 8, then all bits. */
+ALWAYS_INLINE uint32_t count_bits(uint64_t v, bool instruction)
+{
+#if defined(__GNUC__)
+    if (instruction) return (uint32_t)__builtin_popcountll(v);
+#else
+    (void)instruction;
+#endif
+    v -= (v >> 1) & 0x5555555555555555u;
+    v = (v & 0x3333333333333333u) + ((v >> 2) & 0x3333333333333333u);
+    v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (uint32_t)((v * 0x0101010101010101u) >> 56);
+}
+
+ALWAYS_INLINE uint32_t hamming_distance(const uint8_t *a, const uint8_t *b, size_t row_bytes, bool instruction)
+{
+    uint32_t sum = 0;
+    size_t i = 0;
+    for (; i + 8 <= row_bytes; i += 8) sum += count_bits(load64(a + i) ^ load64(b + i), instruction);
+    if (i < row_bytes) {
+        uint64_t rest = 0;
+        for (; i < row_bytes; i++) rest = rest << 8 | (uint64_t)(a[i] ^ b[i]);
+        sum += count_bits(rest, instruction);
+    }
+    return sum;
+}
+
+ALWAYS_INLINE void hamming_rows_of(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
+                         uint32_t *second, uint32_t *best_b, bool instruction)
+{
+    for (size_t i = 0; i < na; i++) {
+        const uint8_t *row = a + i * row_bytes;
+        uint32_t first = KB_NO_NEIGHBOUR, next = KB_NO_NEIGHBOUR;
+        for (size_t j = 0; j < nb; j++) {
+            uint32_t d = hamming_distance(row, b + j * row_bytes, row_bytes, instruction) << 16;
+            uint32_t key = d | (uint32_t)j;
+            uint32_t loser = key > first ? key : first; /* the second best is the best of those that lost */
+            first = key < first ? key : first;
+            next = loser < next ? loser : next;
+            if (best_b) {
+                uint32_t key_b = d | (uint32_t)i;
+                best_b[j] = key_b < best_b[j] ? key_b : best_b[j];
+            }
+        }
+        best[i] = first;
+        second[i] = next;
+    }
+}
+
+/* The contract of kb_hamming_block. */
+ALWAYS_INLINE void hamming_rows(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
+                                uint32_t *second, uint32_t *best_b, bool instruction)
+{
+    if (row_bytes == 32) hamming_rows_of(a, na, b, nb, 32, best, second, best_b, instruction);
+    else if (row_bytes == 64) hamming_rows_of(a, na, b, nb, 64, best, second, best_b, instruction);
+    else hamming_rows_of(a, na, b, nb, row_bytes, best, second, best_b, instruction);
+}
+
+#endif
