@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/common.h"
+#include "learn/clones.h"
 #include "learn/matrix.h"
 
 #define STEEP 8.0
@@ -44,9 +45,9 @@ void kb_hash_batch_free(kb_hash_batch *batch)
 
 /* tanh x = 1 - 2 / (exp(2x) + 1), with exp(y) = 2^i 2^f: 2^f by a polynomial, 2^i by the exponent's bits. Relative error of
  * the exponential 3e-7; written so that compilers turn it into vectors. */
-static inline float fast_tanh(float x)
+KB_INLINE float fast_tanh(float x)
 {
-    float y = fminf(fmaxf(x, -9.0f), 9.0f) * 2.88539008f; /* 2 / ln 2 */
+    float above = x < -9.0f ? -9.0f : x, y = (above > 9.0f ? 9.0f : above) * 2.88539008f; /* 2 / ln 2 */
     float shifted = y + 12582912.0f;                      /* rounds to a whole number, which stands in the low bits */
     float f = (y - (shifted - 12582912.0f)) * 0.693147181f;
     uint32_t bits;
@@ -58,22 +59,39 @@ static inline float fast_tanh(float x)
     return 1 - 2 / (e * power + 1);
 }
 
-static void squash_rows(void *context, int32_t index)
+KB_CLONES
+static void squash(float *values, size_t n, float slope)
 {
-    const kb_hash_batch *b = context;
-    size_t from = (size_t)index * ROWS * (size_t)b->bits, all = 2 * (size_t)b->n * (size_t)b->bits;
-    size_t to = from + ROWS * (size_t)b->bits < all ? from + ROWS * (size_t)b->bits : all;
-    float *v = b->values;
-    for (size_t i = from; i < to; i++) v[i] = fast_tanh(b->slope * v[i]);
+    for (size_t i = 0; i < n; i++) values[i] = fast_tanh(slope * values[i]);
 }
 
 /* Derivatives by the values become derivatives by what tanh was given. */
-static void slope_rows(void *context, int32_t index)
+KB_CLONES
+static void unsquash(const float *values, float *slopes, size_t n, float slope)
+{
+    for (size_t i = 0; i < n; i++) slopes[i] *= slope * (1 - values[i] * values[i]);
+}
+
+/* Where piece `index` of all values begins, and how many it has. */
+static size_t piece_of(const kb_hash_batch *b, int32_t index, size_t *n)
+{
+    size_t row = (size_t)index * ROWS, rows = 2 * (size_t)b->n - row < ROWS ? 2 * (size_t)b->n - row : ROWS;
+    *n = rows * (size_t)b->bits;
+    return row * (size_t)b->bits;
+}
+
+static void squash_piece(void *context, int32_t index)
 {
     const kb_hash_batch *b = context;
-    size_t from = (size_t)index * ROWS * (size_t)b->bits, all = 2 * (size_t)b->n * (size_t)b->bits;
-    size_t to = from + ROWS * (size_t)b->bits < all ? from + ROWS * (size_t)b->bits : all;
-    for (size_t i = from; i < to; i++) b->slopes[i] *= b->slope * (1 - b->values[i] * b->values[i]);
+    size_t n, from = piece_of(b, index, &n);
+    squash(b->values + from, n, b->slope);
+}
+
+static void unsquash_piece(void *context, int32_t index)
+{
+    const kb_hash_batch *b = context;
+    size_t n, from = piece_of(b, index, &n);
+    unsquash(b->values + from, b->slopes + from, n, b->slope);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- triplets */
@@ -157,7 +175,7 @@ double kb_hash_batch_loss(kb_hash_batch *b, float *gradient, double *active)
     int32_t pieces = (2 * b->n + ROWS - 1) / ROWS, losing = 0;
     const float *right = b->values + (size_t)b->n * (size_t)b->bits;
     kb_matrix_times_transposed(b->inputs, b->map, b->values, 2 * b->n, b->bits, KB_HASH_INPUTS, b->parallel);
-    kb_parallel_run(b->parallel, pieces, squash_rows, b);
+    kb_parallel_run(b->parallel, pieces, squash_piece, b);
     kb_matrix_times_transposed(b->values, right, b->similarity, b->n, b->n, b->bits, b->parallel);
     memset(b->slopes, 0, 2 * (size_t)b->n * (size_t)b->bits * sizeof *b->slopes);
     double loss;
@@ -167,7 +185,7 @@ double kb_hash_batch_loss(kb_hash_batch *b, float *gradient, double *active)
     } else {
         loss = pairs_loss(b, &losing);
     }
-    kb_parallel_run(b->parallel, pieces, slope_rows, b);
+    kb_parallel_run(b->parallel, pieces, unsquash_piece, b);
     kb_matrix_transposed_times(b->slopes, b->inputs, gradient, b->bits, KB_HASH_INPUTS, 2 * b->n, b->parallel);
     double scale = 1.0 / ((double)b->n * b->bits);
     for (size_t i = 0; i < (size_t)b->bits * KB_HASH_INPUTS; i++) gradient[i] *= (float)scale;
