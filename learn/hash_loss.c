@@ -47,7 +47,8 @@ void kb_hash_batch_free(kb_hash_batch *batch)
  * the exponential 3e-7; written so that compilers turn it into vectors. */
 KB_INLINE float fast_tanh(float x)
 {
-    float above = x < -9.0f ? -9.0f : x, y = (above > 9.0f ? 9.0f : above) * 2.88539008f; /* 2 / ln 2 */
+    float cut = 0.5f * (fabsf(x + 9) - fabsf(x - 9)); /* to -9..9 without a branch */
+    float y = cut * 2.88539008f;                          /* 2 / ln 2 */
     float shifted = y + 12582912.0f;                      /* rounds to a whole number, which stands in the low bits */
     float f = (y - (shifted - 12582912.0f)) * 0.693147181f;
     uint32_t bits;
