@@ -2,16 +2,16 @@
 source "$(dirname "$0")/eval.inc"
 source "$(dirname "$0")/common.inc"
 mkdir -p set/shift
-noise set/shift/1.pgm 240 180 20 20
-noise set/shift/2.pgm 240 180 29 14
+noise set/shift/1.pgm 200 150 20 20
+noise set/shift/2.pgm 200 150 29 14
 echo "1 0 -9  0 1 6  0 0 1" >set/shift/H_1_2
 mkdir set/still
-noise set/still/morning.pgm 200 160 5 5
+noise set/still/morning.pgm 160 120 5 5
 cp set/still/morning.pgm set/still/night.pgm
 
 # a shift by whole pixels is answered nearly perfectly, a picture and itself perfectly
 for detector in orb sift; do
-    run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 300 --json --curves --cache cache >$detector.json
+    run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 200 --json --curves --cache cache >$detector.json
     if command -v python3 >/dev/null; then python3 -m json.tool $detector.json >/dev/null || fail "not JSON"; fi
     between $detector.json strict_map 85 100
     between $detector.json paperlike_map 85 100
@@ -21,7 +21,7 @@ for detector in orb sift; do
     holds $detector.json '"model": "rootsift"'
     holds $detector.json '"scene": "still"'
     holds $detector.json '"precision_at_recall"'
-    run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 300 --json --curves --cache cache --threads 1 >again.json
+    run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 200 --json --curves --cache cache --threads 1 >again.json
     same $detector.json again.json
 done
 run "$KEYBITS" eval oxford set/still -m sift --strict --json >one.json
@@ -33,7 +33,7 @@ holds table.txt "  shift"
 
 # keypoints and descriptors from files
 mkdir csv
-for name in morning night; do keypoints csv/$name.sift.csv 40 200 160; done
+for name in morning night; do keypoints csv/$name.sift.csv 40 160 120; done
 run "$KEYBITS" eval oxford set/still -m sift --keypoints-dir csv --keypoints sift --json >csv.json
 holds csv.json '"keypoints": "csv"'
 between csv.json strict_map 100 100
@@ -57,9 +57,11 @@ echo "1 0 0 0 1" >set/shift/H_1_2
 refuse 1 "H_1_2" "$KEYBITS" eval oxford set -m sift
 no_leftovers
 
-# the published tables reach what they reached for others
+# the published tables reach what they reached for others, on one pair
 oxford=${KEYBITS_SHARED:-}/data/eval/oxford
 [ -d "$oxford" ] || exit 0
+mkdir graf
+for name in img1.png img2.png H1to2p.xml; do ln -s "$oxford/graf/$name" graf; done
 run "$KEYBITS" model import "$KEYBITS_SHARED/published/bad256.txt" --sampler patch -o patch.kbm
-run "$KEYBITS" eval oxford "$oxford/graf" -m patch.kbm --keypoints-dir "$oxford-keypoints" --keypoints orb --strict --json >graf.json
-between graf.json strict_map 24 29
+run "$KEYBITS" eval oxford graf -m patch.kbm --keypoints-dir "$oxford-keypoints" --keypoints orb --strict --json >graf.json
+between graf.json strict_map 77 81
