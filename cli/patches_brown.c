@@ -5,8 +5,8 @@
 
 static const char help[] =
     "usage: keybits patches brown FOLDER -o SET.kbp [options]\n"
-    "FOLDER holds patches0000.bmp, patches0001.bmp ... (16x16 patches of 64x64 pixels each) and info.txt (a line a patch that\n"
-    "begins with the number of its point).\n"
+    "FOLDER holds patches0000.bmp, patches0001.bmp ... (16x16 patches of 64x64 pixels each) and\n"
+    "info.txt (a line a patch that begins with the number of its point).\n"
     "\n"
     "  -o, --output SET   the file to write; required\n"
     "  --side N           64 as they are, or 32 by area averaging (default 64)\n"

@@ -7,9 +7,10 @@
 
 static const char help[] =
     "usage: keybits patches colmap MODEL IMAGES -o SET.kbp [options]\n"
-    "MODEL is the folder of a sparse model of COLMAP (cameras, images and points3D, .bin or .txt), IMAGES the folder of its\n"
-    "photographs. Keypoints are detected anew near the points of the model, or taken from COLMAP's database, and those that show\n"
-    "the same 3D point in the same scale and direction get one label. Images that cannot be read are skipped and counted.\n"
+    "MODEL is the folder of a sparse model of COLMAP (cameras, images and points3D, .bin or .txt), IMAGES\n"
+    "the folder of its photographs. Keypoints are detected anew near the points of the model, or taken from\n"
+    "COLMAP's database, and those that show the same 3D point in the same scale and direction get one label.\n"
+    "Images that cannot be read are skipped and counted.\n"
     "\n"
     PATCHES_OUTPUT_HELP
     "  --database FILE    take keypoints from COLMAP's database instead of detecting\n"
@@ -90,16 +91,16 @@ static int convert(cli_common *common, const kb_colmap_model *model, colmap_argu
     io_error error;
     if (!patches_output_open(common, &a->output, a->pattern, KB_PATCH_SIDE)) return common->exit_code;
     io_progress_start(&l.progress, "images", 2 * model->image_count, common->quiet);
-    bool ok = kb_colmap_convert(model, &a->options, a->output.supports, a->output.support, a->output.writer, skip, tick, &l,
-                                &report, &error);
+    bool ok = kb_colmap_convert(model, &a->options, a->output.supports, a->output.support, a->output.writer, skip, tick,
+                                &l, &report, &error);
     io_progress_end(&l.progress);
     for (size_t i = 0; i < l.skipped.count; i++) cli_warn(common, "skipped: %s", l.skipped.items[i]);
     io_names_free(&l.skipped);
     if (!ok) cli_error("%s", error.text);
     int result = patches_output_close(&a->output, ok);
     if (result == CLI_DONE) {
-        cli_say(common, "%zu patches of %zu points from %zu images; %zu images could not be used", report.patches, report.points,
-                model->image_count - report.skipped, report.skipped);
+        cli_say(common, "%zu patches of %zu points from %zu images; %zu images could not be used", report.patches,
+                report.points, model->image_count - report.skipped, report.skipped);
     }
     return result;
 }

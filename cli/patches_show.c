@@ -23,7 +23,7 @@ static const char info_help[] =
     "Reads sets from end to end and prints what is in them; a damaged patch is a failure.\n"
     "\n" CLI_COMMON_HELP;
 
-/* -------------------------------------------------------------------------------------------------------------- show */
+/* ----------------------------------------------------------------------------------------------------------- show */
 
 typedef struct sheet {
     int64_t points, columns, patches, magnify, seed;
@@ -114,7 +114,7 @@ int patches_show(int argc, char **argv)
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- info */
+/* ----------------------------------------------------------------------------------------------------------- info */
 
 typedef struct summary {
     kb_patch_info info;
@@ -191,7 +191,8 @@ static void info_json(const summary *summaries, char **paths, int sets)
 static void info_text(const summary *summaries, char **paths, int sets)
 {
     for (const summary *s = summaries; s < summaries + sets; s++) {
-        printf("%s: %llu patches of side %d, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu views\n",
+        printf("%s: %llu patches of side %d, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu "
+               "views\n",
                paths[s - summaries], (unsigned long long)s->info.patches, (int)s->info.side, (double)s->info.support,
                s->points, s->lonely, s->most, s->views);
     }

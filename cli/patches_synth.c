@@ -10,8 +10,9 @@
 
 static const char help[] =
     "usage: keybits patches synth IMAGE|FOLDER|@LIST... -o SET.kbp [options]\n"
-    "Renders views of every photograph by random homographies and changes of light, detects keypoints anew in every view and\n"
-    "puts those together that show the same point. Images that cannot be read are skipped and counted.\n"
+    "Renders views of every photograph by random homographies and changes of light, detects keypoints anew\n"
+    "in every view and puts those together that show the same point. Images that cannot be read are skipped\n"
+    "and counted.\n"
     "\n"
     PATCHES_OUTPUT_HELP
     "  --views N          2 to 32; the first is the photograph as it is (default 5)\n"
@@ -151,7 +152,8 @@ static bool take_image(image_task *task, size_t image, synth_arguments *a, synth
     }
     const kb_synth_patches *p = &task->patches;
     for (size_t i = 0; i < p->patches; i++) {
-        uint32_t label = (uint32_t)totals->points + p->point[i], view = (uint32_t)image * (uint32_t)a->options.views + p->view[i];
+        uint32_t label = (uint32_t)totals->points + p->point[i],
+                 view = (uint32_t)image * (uint32_t)a->options.views + p->view[i];
         for (int32_t k = 0; k < a->output.supports; k++) {
             kb_patch_writer_add(a->output.writer[k], label, view, p->pixels[k] + i * KB_PATCH_SIDE * KB_PATCH_SIDE);
         }
@@ -208,8 +210,9 @@ int patches_synth(int argc, char **argv)
         result = patches_output_close(&a.output, ok);
         for (size_t i = 0; i < totals.skipped.count; i++) cli_warn(&common, "skipped: %s", totals.skipped.items[i]);
         if (result == CLI_DONE) {
-            cli_say(&common, "%zu patches of %zu points from %zu images; %zu images could not be read, %zu gave no points",
-                    totals.patches, totals.points, images.count - totals.skipped.count, totals.skipped.count, totals.empty);
+            cli_say(
+                &common, "%zu patches of %zu points from %zu images; %zu images could not be read, %zu gave no points",
+                totals.patches, totals.points, images.count - totals.skipped.count, totals.skipped.count, totals.empty);
         }
     }
     io_names_free(&totals.skipped);

@@ -14,7 +14,7 @@ const char verb_patches_help[] =
     "Kinds (keybits patches KIND --help says more)\n"
     PATCHES_KINDS(PATCHES_HELP_LINE);
 
-/* ------------------------------------------------------------------------------------------- options that kinds share */
+/* --------------------------------------------------------------------------------------- options that kinds share */
 
 bool patches_supports(cli_common *common, const char *text, patches_output *output)
 {
@@ -65,7 +65,8 @@ bool patches_output_open(cli_common *common, patches_output *output, const char 
         return false;
     }
     if (output->supports > 1 && !strstr(pattern, "{}")) {
-        common->exit_code = cli_usage_error(common, "several supports need {} in the name of the output, not \"%s\"", pattern);
+        common->exit_code =
+            cli_usage_error(common, "several supports need {} in the name of the output, not \"%s\"", pattern);
         return false;
     }
     for (int32_t i = 0; i < output->supports; i++) {
@@ -98,7 +99,7 @@ int patches_output_close(patches_output *output, bool ok)
     return ok ? CLI_DONE : CLI_FAILED;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- verb */
+/* ----------------------------------------------------------------------------------------------------------- verb */
 
 int verb_patches(int argc, char **argv)
 {

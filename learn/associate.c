@@ -11,8 +11,8 @@
 const kb_tolerance kb_tolerance_default = {.position = 0.08, .scale = 1.35, .angle = 25};
 const kb_tolerance kb_tolerance_copy = {.position = 0.2, .scale = 1.6, .angle = 45};
 
-/* The image of a circle under the local affine map A is taken as a circle of the same area, and its direction as A times
- * the direction. */
+/* The image of a circle under the local affine map A is taken as a circle of the same area, and its direction as A
+ * times the direction. */
 kb_place kb_place_through(const double h[9], const kb_keypoint *keypoint, double width_scale)
 {
     double p[6], sine, cosine;
@@ -28,7 +28,7 @@ static double angle_between(double a, double b)
     return d > 180 ? 360 - d : d;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- grid */
+/* ----------------------------------------------------------------------------------------------------------- grid */
 
 #define CELL 24.0 /* px */
 
@@ -73,7 +73,8 @@ static void grid_add(grid *g, kb_place place)
 }
 
 /* Calls visit(context, index) for every place in the cells that a square of +-radius around the place touches. */
-static void grid_visit(const grid *g, const kb_place *around, double radius, void (*visit)(void *, uint32_t), void *context)
+static void grid_visit(const grid *g, const kb_place *around, double radius, void (*visit)(void *, uint32_t),
+                       void *context)
 {
     int32_t x1 = cell_of(around->x + radius, g->columns), y1 = cell_of(around->y + radius, g->rows);
     for (int32_t y = cell_of(around->y - radius, g->rows); y <= y1; y++) {
@@ -93,7 +94,7 @@ static double misfit(const kb_place *a, const kb_place *b, const kb_tolerance *t
     return position * position + scale * scale + angle * angle;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ tracks */
+/* --------------------------------------------------------------------------------------------------------- tracks */
 
 struct kb_tracks {
     kb_tolerance tolerance;
@@ -176,7 +177,7 @@ void kb_tracks_free(kb_tracks *tracks)
     free(tracks);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- crowds */
+/* --------------------------------------------------------------------------------------------------------- crowds */
 
 struct kb_crowd {
     grid taken;

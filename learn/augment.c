@@ -32,7 +32,8 @@ static void turn(const uint8_t *in, int32_t side, double degrees, double scale, 
             int32_t left = kb_clamp_i(x >> 16, 0, last), right = kb_clamp_i((x >> 16) + 1, 0, last);
             const uint8_t *top = in + kb_clamp_i(y >> 16, 0, last) * side;
             const uint8_t *bottom = in + kb_clamp_i((y >> 16) + 1, 0, last) * side;
-            uint32_t upper = top[left] * (256 - fx) + top[right] * fx, lower = bottom[left] * (256 - fx) + bottom[right] * fx;
+            uint32_t upper = top[left] * (256 - fx) + top[right] * fx,
+                     lower = bottom[left] * (256 - fx) + bottom[right] * fx;
             *out++ = (uint8_t)((upper * (256 - fy) + lower * fy + 32768) >> 16);
         }
     }
@@ -44,7 +45,8 @@ void kb_augment_patch(const kb_augment *augment, const uint8_t *in, int32_t side
     double degrees = draw(state, augment->rotation), scale = kb_exp(draw(state, augment->scale));
     double dx = unit * draw(state, augment->shift), dy = unit * draw(state, augment->shift);
     double sigma = unit * augment->blur * kb_random_unit(state), noise = augment->noise * kb_random_unit(state);
-    kb_tone tone = {kb_exp(draw(state, augment->gain)), draw(state, augment->offset), kb_exp(draw(state, augment->gamma))};
+    kb_tone tone = {kb_exp(draw(state, augment->gain)), draw(state, augment->offset),
+                    kb_exp(draw(state, augment->gamma))};
     uint64_t noise_state = kb_random_next(state);
     size_t count = (size_t)side * (size_t)side;
     uint8_t table[256];
@@ -59,7 +61,7 @@ void kb_augment_patch(const kb_augment *augment, const uint8_t *in, int32_t side
     if (noise > 0) kb_noise(out, count, noise, &noise_state);
 }
 
-/* ------------------------------------------------------------------------------------------------------ many patches */
+/* --------------------------------------------------------------------------------------------------- many patches */
 
 typedef struct job {
     const kb_augment *augment;

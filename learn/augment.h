@@ -22,8 +22,8 @@ typedef struct kb_augment {
 /* Small changes, as the paper describes in words. */
 extern const kb_augment kb_augment_default;
 
-/* One patch of side x side (32 to 1024) into another; what lies outside repeats the border. The state goes on by the same
- * number of steps whatever the patch holds. */
+/* One patch of side x side (32 to 1024) into another; what lies outside repeats the border. The state goes on by the
+ * same number of steps whatever the patch holds. */
 void kb_augment_patch(const kb_augment *augment, const uint8_t *in, int32_t side, uint64_t *state, uint8_t *out);
 /* n patches; patch i uses a state of its own made of seed and i, so the result is the same on any number of threads. */
 void kb_augment_patches(const kb_augment *augment, const uint8_t *in, size_t n, int32_t side, uint64_t seed,

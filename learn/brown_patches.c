@@ -23,7 +23,8 @@ bool kb_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_er
         line++;
         unsigned long long label = strtoull(at, &after, 10);
         if (after > end || after == at) {
-            ok = at + strspn(at, " \t\r") == end || io_fail(error, "%s: line %zu does not begin with a number", path, line);
+            ok = at + strspn(at, " \t\r") == end ||
+                 io_fail(error, "%s: line %zu does not begin with a number", path, line);
         } else if (label > UINT32_MAX) {
             ok = io_fail(error, "%s: line %zu: %llu is too large", path, line, label);
         } else {
@@ -45,8 +46,10 @@ bool kb_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_er
 /* Patch k of a sheet, row by row. */
 static void cut_from_sheet(const io_image *sheet, size_t k, uint8_t *patch)
 {
-    const uint8_t *corner = sheet->pixels + (k / ACROSS) * KB_BROWN_SIDE * (size_t)sheet->width + (k % ACROSS) * KB_BROWN_SIDE;
-    for (size_t y = 0; y < KB_BROWN_SIDE; y++) memcpy(patch + y * KB_BROWN_SIDE, corner + y * (size_t)sheet->width, KB_BROWN_SIDE);
+    const uint8_t *corner =
+        sheet->pixels + (k / ACROSS) * KB_BROWN_SIDE * (size_t)sheet->width + (k % ACROSS) * KB_BROWN_SIDE;
+    for (size_t y = 0; y < KB_BROWN_SIDE; y++)
+        memcpy(patch + y * KB_BROWN_SIDE, corner + y * (size_t)sheet->width, KB_BROWN_SIDE);
 }
 
 static bool convert_sheet(const char *path, const uint32_t *labels, size_t first, size_t n, int32_t side,
@@ -66,8 +69,8 @@ static bool convert_sheet(const char *path, const uint32_t *labels, size_t first
     return ok;
 }
 
-bool kb_brown_convert(const char *folder, int32_t side, kb_patch_writer *writer, void (*tick)(void *, size_t), void *context,
-                      io_error *error)
+bool kb_brown_convert(const char *folder, int32_t side, kb_patch_writer *writer, void (*tick)(void *, size_t),
+                      void *context, io_error *error)
 {
     static const char *const suffixes[] = {".bmp", NULL};
     uint32_t *labels;

@@ -29,8 +29,10 @@ static bool decode(const char *path, sqlite3_stmt *row, kb_keypoint **keypoints,
     const void *data = sqlite3_column_blob(row, 2);
     int bytes = sqlite3_column_bytes(row, 2);
     if (cols != 4 && cols != 6)
-        return io_fail(error, "%s: keypoints of %lld numbers have no scale and angle; 4 or 6 do", path, (long long)cols);
-    if (rows < 0 || rows > INT32_MAX || bytes != rows * cols * 4) return io_fail(error, "%s: keypoints are damaged", path);
+        return io_fail(error, "%s: keypoints of %lld numbers have no scale and angle; 4 or 6 do", path,
+                       (long long)cols);
+    if (rows < 0 || rows > INT32_MAX || bytes != rows * cols * 4)
+        return io_fail(error, "%s: keypoints are damaged", path);
     *keypoints = io_alloc((size_t)rows, sizeof **keypoints);
     *count = (size_t)rows;
     for (size_t i = 0; i < *count; i++) {
@@ -49,7 +51,8 @@ bool kb_colmap_keypoints_read(const char *database, uint32_t image_id, kb_keypoi
     *keypoints = NULL;
     *count = 0;
     bool ok = sqlite3_open_v2(database, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
-              sqlite3_prepare_v2(db, "SELECT rows, cols, data FROM keypoints WHERE image_id = ?", -1, &row, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(db, "SELECT rows, cols, data FROM keypoints WHERE image_id = ?", -1, &row, NULL) ==
+                  SQLITE_OK &&
               sqlite3_bind_int64(row, 1, image_id) == SQLITE_OK;
     int step = ok ? sqlite3_step(row) : SQLITE_ERROR;
     if (step == SQLITE_ROW) ok = decode(database, row, keypoints, count, error);

@@ -1,7 +1,8 @@
 /* Reading COLMAP's sparse models.
  *
  * Both forms hold the same numbers in the same order, so one parser serves both: it asks a source for the next integer,
- * number or name, and the source reads text or bytes. Text has the number of a list's items only by the end of the line. */
+ * number or name, and the source reads text or bytes. Text has the number of a list's items only by the end of the
+ * line. */
 #include "learn/colmap_model.h"
 
 #include <math.h>
@@ -159,7 +160,7 @@ static void *more(void *items, size_t count, size_t size)
     return count & (count - 1) ? items : io_grow(items, count ? 2 * count : 1, size);
 }
 
-/* ------------------------------------------------------------------------------------------------------- the records */
+/* ---------------------------------------------------------------------------------------------------- the records */
 
 /* By COLMAP's number: name, parameters, and whether x and y have a focal length each. */
 static const struct lens {
@@ -272,7 +273,7 @@ static void read_point(source *s, kb_colmap_model *model)
     model->points[model->point_count++] = point;
 }
 
-/* --------------------------------------------------------------------------------------------------------- the model */
+/* ------------------------------------------------------------------------------------------------------ the model */
 
 static int compare_images(const void *left, const void *right)
 {
@@ -303,7 +304,8 @@ bool kb_colmap_model_read(const char *folder, kb_colmap_model *out, io_error *er
     bool ok = read_records(folder, "cameras", binary, read_camera, out, error) &&
               read_records(folder, "images", binary, read_image, out, error) &&
               read_records(folder, "points3D", binary, read_point, out, error);
-    if (ok && (out->image_count < 2 || out->point_count == 0)) ok = io_fail(error, "%s: the model has no points or less than two images", folder);
+    if (ok && (out->image_count < 2 || out->point_count == 0))
+        ok = io_fail(error, "%s: the model has no points or less than two images", folder);
     if (!ok) {
         kb_colmap_model_free(out);
         return false;

@@ -1,6 +1,8 @@
-/* A sparse model of COLMAP, text (cameras.txt, images.txt, points3D.txt) or binary (.bin), and keypoints out of its database.
+/* A sparse model of COLMAP, text (cameras.txt, images.txt, points3D.txt) or binary (.bin), and keypoints out of its
+ * database.
  *
- * COLMAP's pixel (0.5, 0.5) is the centre of the first pixel; here everything follows the house rule, where that is (0, 0). */
+ * COLMAP's pixel (0.5, 0.5) is the centre of the first pixel; here everything follows the house rule, where that is (0,
+ * 0). */
 #ifndef KB_COLMAP_MODEL_H
 #define KB_COLMAP_MODEL_H
 
@@ -50,8 +52,8 @@ void kb_colmap_model_free(kb_colmap_model *model);
 /* The index of a point by its id, or SIZE_MAX. */
 size_t kb_colmap_point_index(const kb_colmap_model *model, uint64_t id);
 
-/* The keypoints of an image in a database, COLMAP's scale as diameter 2 x scale like SIFT's elsewhere; malloc'ed. An image that
- * has none gives count 0. */
+/* The keypoints of an image in a database, COLMAP's scale as diameter 2 x scale like SIFT's elsewhere; malloc'ed. An
+ * image that has none gives count 0. */
 bool kb_colmap_keypoints_read(const char *database, uint32_t image_id, kb_keypoint **keypoints, size_t *count,
                               io_error *error);
 

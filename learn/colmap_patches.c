@@ -1,12 +1,12 @@
 /* From a reconstruction to patches.
  *
- * The model tells where a 3D point appears in every image of its track. A keypoint near that place, COLMAP's own or one that is
- * detected anew, may describe the point. To tell which keypoints of different images agree in scale and direction, each is
- * thrown back on a small plane through the point P that faces the cameras: with n the mean direction to the cameras that see
- * it, C a camera's centre and r the ray of a pixel,
+ * The model tells where a 3D point appears in every image of its track. A keypoint near that place, COLMAP's own or one
+ * that is detected anew, may describe the point. To tell which keypoints of different images agree in scale and
+ * direction, each is thrown back on a small plane through the point P that faces the cameras: with n the mean direction
+ * to the cameras that see it, C a camera's centre and r the ray of a pixel,
  *     Q = C + r n.(P - C) / n.r,
- * and in coordinates of that plane the tracks of associate.h do the rest. So one 3D point can give several labels, such as a small
- * and a large keypoint at one place, and a keypoint that a detector has turned by mistake gives none.
+ * and in coordinates of that plane the tracks of associate.h do the rest. So one 3D point can give several labels, such
+ * as a small and a large keypoint at one place, and a keypoint that a detector has turned by mistake gives none.
  *
  * Images are read twice: once to find keypoints, once to cut those that were taken. */
 #include "learn/colmap_patches.h"
@@ -44,7 +44,8 @@ typedef struct converter {
 
 void kb_colmap_defaults(kb_colmap_options *options)
 {
-    *options = (kb_colmap_options){.detectors = 3, .keypoints = 8000, .max_error = 2, .tolerance = kb_tolerance_default, .seed = 1};
+    *options = (kb_colmap_options){
+        .detectors = 3, .keypoints = 8000, .max_error = 2, .tolerance = kb_tolerance_default, .seed = 1};
 }
 
 static void step(converter *c)
@@ -53,7 +54,7 @@ static void step(converter *c)
     if (c->tick) c->tick(c->context, c->steps);
 }
 
-/* ---------------------------------------------------------------------------------------------------- vectors, planes */
+/* ------------------------------------------------------------------------------------------------ vectors, planes */
 
 static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
@@ -106,7 +107,7 @@ static void face_cameras(const kb_colmap_model *model, const observation *seen, 
     cross(out->normal, out->right, out->down);
 }
 
-/* A pixel of an image thrown on the plane, in coordinates of the plane. False when its ray does not meet it in front. */
+/* A pixel of an image thrown on the plane, in its coordinates. False when the ray does not meet the plane in front. */
 static bool throw_on(const plane *p, const kb_colmap_model *model, const kb_colmap_image *image, double x, double y,
                      double out[2])
 {
@@ -142,7 +143,7 @@ static bool place_on(const plane *p, const kb_colmap_model *model, const observa
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- keypoints */
+/* ------------------------------------------------------------------------------------------------------ keypoints */
 
 static void observe(converter *c, size_t point, size_t view, uint32_t detector, const kb_keypoint *keypoint)
 {
@@ -167,8 +168,8 @@ static bool observe_database(converter *c, size_t view, io_error *error)
     kb_keypoint *keypoints;
     size_t count;
     if (!kb_colmap_keypoints_read(c->options->database, image->id, &keypoints, &count, error)) return false;
-    bool ok = count == image->feature_count || io_fail(error, "%s: %zu keypoints of %s, but the model has %zu", c->options->database,
-                                                       count, image->name, image->feature_count);
+    bool ok = count == image->feature_count || io_fail(error, "%s: %zu keypoints of %s, but the model has %zu",
+                                                       c->options->database, count, image->name, image->feature_count);
     for (size_t i = 0; i < count && ok; i++) {
         size_t point = good_point(c, &image->features[i]);
         if (point != SIZE_MAX && keypoints[i].size > 0) observe(c, point, view, 1, &keypoints[i]);
@@ -278,7 +279,7 @@ static bool find_keypoints(converter *c, kb_colmap_report *report, io_error *err
     return ok;
 }
 
-/* -------------------------------------------------------------------------------------------------------- association */
+/* ---------------------------------------------------------------------------------------------------- association */
 
 static int compare_observations(const void *left, const void *right)
 {
@@ -324,12 +325,14 @@ static void find_tracks(converter *c)
     if (c->seen_count) qsort(c->seen, c->seen_count, sizeof *c->seen, compare_observations);
     for (size_t start = 0, end; start < c->seen_count; start = end) {
         const observation *s = c->seen;
-        for (end = start + 1; end < c->seen_count && s[end].point == s[start].point && s[end].detector == s[start].detector;) end++;
+        for (end = start + 1;
+             end < c->seen_count && s[end].point == s[start].point && s[end].detector == s[start].detector;)
+            end++;
         associate(c, c->seen + start, end - start);
     }
 }
 
-/* --------------------------------------------------------------------------------------------------------------- choice */
+/* --------------------------------------------------------------------------------------------------------- choice */
 
 typedef struct run {
     size_t start, count;
@@ -342,8 +345,9 @@ static size_t long_tracks(const converter *c, run *runs)
     uint64_t state = kb_random_fork(c->options->seed, 0);
     for (size_t start = 0, end; start < c->seen_count; start = end) {
         const observation *s = c->seen;
-        for (end = start + 1; end < c->seen_count && s[end].point == s[start].point && s[end].detector == s[start].detector &&
-                              s[end].track == s[start].track;) end++;
+        for (end = start + 1; end < c->seen_count && s[end].point == s[start].point &&
+                              s[end].detector == s[start].detector && s[end].track == s[start].track;)
+            end++;
         if (end - start >= 2) runs[count++] = (run){start, end - start};
     }
     for (size_t i = 0; i + 1 < count; i++) {
@@ -357,7 +361,8 @@ static size_t long_tracks(const converter *c, run *runs)
 
 static kb_place place_in_image(const observation *o)
 {
-    return (kb_place){o->keypoint.x, o->keypoint.y, kb_detector_scale(detectors[o->detector]) * o->keypoint.size, o->keypoint.angle};
+    return (kb_place){o->keypoint.x, o->keypoint.y, kb_detector_scale(detectors[o->detector]) * o->keypoint.size,
+                      o->keypoint.angle};
 }
 
 /* Gives labels to the tracks that are taken: in none of its views may a track be a near copy of one taken before. */
@@ -391,7 +396,7 @@ static size_t take_tracks(converter *c)
     return labels;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- cutting */
+/* -------------------------------------------------------------------------------------------------------- cutting */
 
 static bool cut_view(converter *c, size_t view, uint32_t detector, const kb_image *image, int32_t supports,
                      const float *support, kb_patch_writer *const *writers, io_error *error)
@@ -421,14 +426,16 @@ static bool cut_view(converter *c, size_t view, uint32_t detector, const kb_imag
     return status == KB_OK || io_fail(error, "cutting patches failed: %s", kb_status_string(status));
 }
 
-static bool cut_all(converter *c, int32_t supports, const float *support, kb_patch_writer *const *writers, io_error *error)
+static bool cut_all(converter *c, int32_t supports, const float *support, kb_patch_writer *const *writers,
+                    io_error *error)
 {
     bool ok = true;
     for (size_t view = 0; view < c->model->image_count && ok; view++, step(c)) {
         io_image image;
         if (c->skipped[view]) continue;
         if (!read_view(c, view, &image)) return io_fail(error, "%s: cannot be read again", c->model->images[view].name);
-        for (uint32_t d = 0; d < DETECTORS && ok; d++) ok = cut_view(c, view, d, &image.view, supports, support, writers, error);
+        for (uint32_t d = 0; d < DETECTORS && ok; d++)
+            ok = cut_view(c, view, d, &image.view, supports, support, writers, error);
         io_image_free(&image);
     }
     return ok;

@@ -25,8 +25,8 @@ typedef struct kb_colmap_report {
     size_t skipped; /* images that could not be read or have another size than their camera */
 } kb_colmap_report;
 
-/* Writes 32x32 patches; writer k cuts at support[k]. warn (may be NULL) is told about every image that is skipped, tick (may
- * be NULL) about the steps done, two an image. Fails when no point is seen twice. */
+/* Writes 32x32 patches; writer k cuts at support[k]. warn (may be NULL) is told about every image that is skipped, tick
+ * (may be NULL) about the steps done, two an image. Fails when no point is seen twice. */
 bool kb_colmap_convert(const kb_colmap_model *model, const kb_colmap_options *options, int32_t supports,
                        const float *support, kb_patch_writer *const *writers, void (*warn)(void *, const char *),
                        void (*tick)(void *, size_t), void *context, kb_colmap_report *report, io_error *error);

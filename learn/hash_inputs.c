@@ -1,7 +1,7 @@
 /* SIFT of patches, its mean and its covariance.
  *
- * With the covariance C = U diag(l) U^T of the centred bytes, scale = c U diag(l^(-w / 2)) U^T: w = 0 only scales, w = 1 makes all
- * directions equally strong. c gives the inputs the wanted deviation on average. */
+ * With the covariance C = U diag(l) U^T of the centred bytes, scale = c U diag(l^(-w / 2)) U^T: w = 0 only scales, w =
+ * 1 makes all directions equally strong. c gives the inputs the wanted deviation on average. */
 #include "learn/hash_inputs.h"
 
 #include <math.h>
@@ -13,16 +13,17 @@
 #define N KB_SIFT_VALUES
 #define CHUNK 65536 /* patches augmented at a time */
 
-/* ------------------------------------------------------------------------------------------------------- SIFT bytes */
+/* ----------------------------------------------------------------------------------------------------- SIFT bytes */
 
 static bool is_augmenting(const kb_augment *a)
 {
-    return a->rotation > 0 || a->scale > 0 || a->shift > 0 || a->gain > 0 || a->offset > 0 || a->gamma > 0 || a->blur > 0 ||
-           a->noise > 0;
+    return a->rotation > 0 || a->scale > 0 || a->shift > 0 || a->gain > 0 || a->offset > 0 || a->gamma > 0 ||
+           a->blur > 0 || a->noise > 0;
 }
 
 /* All versions of all patches; every version has augmentations of its own. */
-static kb_status describe_all(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *o, const kb_model *sift)
+static kb_status describe_all(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *o,
+                              const kb_model *sift)
 {
     size_t area = (size_t)set->side * (size_t)set->side, room = set->patches < CHUNK ? set->patches : CHUNK;
     uint8_t *changed = io_alloc(room, area);
@@ -44,7 +45,7 @@ static kb_status describe_all(kb_hash_inputs *inputs, const kb_patch_set *set, c
     return status;
 }
 
-/* -------------------------------------------------------------------------------------------------------- covariance */
+/* ----------------------------------------------------------------------------------------------------- covariance */
 
 static void add_moments(const uint8_t *row, uint64_t sum[N], uint64_t products[N][N])
 {
@@ -124,10 +125,12 @@ static void choose_scale(kb_hash_inputs *inputs, double whiten, double spread)
     free(u);
 }
 
-bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *options, io_error *error)
+bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *options,
+                           io_error *error)
 {
     kb_model *sift = NULL;
-    *inputs = (kb_hash_inputs){.patches = set->patches, .versions = is_augmenting(&options->augment) ? options->pool : 1};
+    int32_t versions = is_augmenting(&options->augment) ? options->pool : 1;
+    *inputs = (kb_hash_inputs){.patches = set->patches, .versions = versions};
     kb_status status = kb_model_builtin(options->root ? "rootsift" : "sift", &sift);
     if (status == KB_OK) {
         inputs->bytes = io_alloc((size_t)inputs->versions * set->patches, N);

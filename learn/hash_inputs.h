@@ -13,7 +13,8 @@ typedef struct kb_hash_inputs {
     double scale[KB_SIFT_VALUES][KB_SIFT_VALUES];
 } kb_hash_inputs;
 
-bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *options, io_error *error);
+bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *options,
+                           io_error *error);
 void kb_hash_inputs_free(kb_hash_inputs *inputs);
 
 #endif

@@ -1,13 +1,14 @@
 /* Loss and gradient of a linear hash.
  *
- * With inputs x (SIFT, then 1) and the map B, a patch has values d = tanh(slope B x), and two patches the similarity s = d.d',
- * the relaxed form of (equal bits - different bits). For the pair (l, r) of a point, the hardest negative is the patch of another
- * pair, of the other side, that is most similar to l or to r; the one it is similar to is the anchor a, the other the positive p
- * (anchor swap). The loss is
+ * With inputs x (SIFT, then 1) and the map B, a patch has values d = tanh(slope B x), and two patches the similarity s
+ * = d.d', the relaxed form of (equal bits - different bits). For the pair (l, r) of a point, the hardest negative is
+ * the patch of another pair, of the other side, that is most similar to l or to r; the one it is similar to is the
+ * anchor a, the other the positive p (anchor swap). The loss is
  *     L = [margin bits - a.p + a.n]_+,    dL/da = n - p,    dL/dp = -a,    dL/dn = a,
  * and through tanh dL/d(Bx) = dL/dd slope (1 - d^2), so that dL/dB = sum of dL/d(Bx) x^T.
  *
- * The loss of the ablation judges pairs alone: with y = 1 for (l, r) and y = -1 for l and the right patch of the next pair,
+ * The loss of the ablation judges pairs alone: with y = 1 for (l, r) and y = -1 for l and the right patch of the next
+ * pair,
  *     L = ln(1 + exp(-y STEEP s / bits)). */
 #include "learn/hash_loss.h"
 
@@ -41,10 +42,10 @@ void kb_hash_batch_free(kb_hash_batch *batch)
     *batch = (kb_hash_batch){0};
 }
 
-/* ------------------------------------------------------------------------------------------------------------- tanh */
+/* ----------------------------------------------------------------------------------------------------------- tanh */
 
-/* tanh x = 1 - 2 / (exp(2x) + 1), with exp(y) = 2^i 2^f: 2^f by a polynomial, 2^i by the exponent's bits. Relative error of
- * the exponential 3e-7; written so that compilers turn it into vectors. */
+/* tanh x = 1 - 2 / (exp(2x) + 1), with exp(y) = 2^i 2^f: 2^f by a polynomial, 2^i by the exponent's bits. Relative
+ * error of the exponential 3e-7; written so that compilers turn it into vectors. */
 KB_INLINE float fast_tanh(float x)
 {
     float cut = 0.5f * (fabsf(x + 9) - fabsf(x - 9)); /* to -9..9 without a branch */
@@ -56,7 +57,8 @@ KB_INLINE float fast_tanh(float x)
     bits = (bits << 23) + 0x3f800000u;
     float power;
     memcpy(&power, &bits, sizeof power);
-    float e = 1 + f * (1 + f * (0.5f + f * (0.166666667f + f * (0.0416666667f + f * (0.00833333333f + f * 0.00138888889f)))));
+    float e =
+        1 + f * (1 + f * (0.5f + f * (0.166666667f + f * (0.0416666667f + f * (0.00833333333f + f * 0.00138888889f)))));
     return 1 - 2 / (e * power + 1);
 }
 
@@ -95,7 +97,7 @@ static void unsquash_piece(void *context, int32_t index)
     unsquash(b->values + from, b->slopes + from, n, b->slope);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- triplets */
+/* ------------------------------------------------------------------------------------------------------- triplets */
 
 static void find_negatives(void *context, int32_t index)
 {
@@ -132,10 +134,12 @@ static double triplet_loss(const kb_hash_batch *b, int32_t *active)
     double loss = 0, margin = (double)b->margin * b->bits;
     for (int32_t i = 0; i < b->n; i++) {
         const kb_hash_negative *negative = &b->negatives[i];
-        int32_t j = negative->pair, anchor = negative->anchor_right ? b->n + i : i, positive = negative->anchor_right ? i : b->n + i;
+        int32_t j = negative->pair, anchor = negative->anchor_right ? b->n + i : i,
+                positive = negative->anchor_right ? i : b->n + i;
         int32_t other = negative->anchor_right ? j : b->n + j;
         size_t row = (size_t)(negative->anchor_right ? j : i), column = (size_t)(negative->anchor_right ? i : j);
-        double l = margin - b->similarity[(size_t)i * (size_t)b->n + (size_t)i] + b->similarity[row * (size_t)b->n + column];
+        double l =
+            margin - b->similarity[(size_t)i * (size_t)b->n + (size_t)i] + b->similarity[row * (size_t)b->n + column];
         if (l <= 0) continue;
         loss += l;
         ++*active;
@@ -147,11 +151,12 @@ static double triplet_loss(const kb_hash_batch *b, int32_t *active)
     return loss;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- pairs */
+/* ---------------------------------------------------------------------------------------------------------- pairs */
 
 static double one_pair(const kb_hash_batch *b, int32_t left, int32_t right, double y, int32_t *active)
 {
-    double s = b->similarity[(size_t)left * (size_t)b->n + (size_t)right], steep = STEEP / b->bits, e = exp(-y * steep * s);
+    double s = b->similarity[(size_t)left * (size_t)b->n + (size_t)right], steep = STEEP / b->bits,
+           e = exp(-y * steep * s);
     float slope = (float)(-y * STEEP * e / (1 + e));
     *active += y * s < 0;
     add_row(b, left, slope, b->n + right);

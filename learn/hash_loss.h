@@ -6,10 +6,11 @@
 
 #define KB_HASH_INPUTS (KB_SIFT_VALUES + 1) /* the last is 1, for the bias */
 
-/* The negative that a pair of patches gets, and the patch of the pair that is the anchor. */
+/* The negative that a pair of patches gets. The anchor is the right patch of the pair and the negative the left patch
+ * of another, or the other way round. */
 typedef struct kb_hash_negative {
-    int32_t pair;       /* whose patch */
-    bool anchor_right;  /* anchor: the right patch, negative: the left patch of the other pair; else the other way round */
+    int32_t pair; /* the other pair */
+    bool anchor_right;
 } kb_hash_negative;
 
 typedef struct kb_hash_batch {
@@ -30,8 +31,8 @@ typedef struct kb_hash_batch {
 /* Makes room for n pairs. */
 void kb_hash_batch_create(kb_hash_batch *batch, int32_t n, int32_t bits);
 void kb_hash_batch_free(kb_hash_batch *batch);
-/* Returns the mean loss of a pair over the number of bits. gradient: bits x KB_HASH_INPUTS. *active: the share of pairs that have a
- * loss. */
+/* Returns the mean loss of a pair over the number of bits. gradient: bits x KB_HASH_INPUTS. *active: the share of pairs
+ * that have a loss. */
 double kb_hash_batch_loss(kb_hash_batch *batch, float *gradient, double *active);
 
 #endif

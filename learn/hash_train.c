@@ -36,7 +36,7 @@ struct kb_hash_trainer {
     int64_t since;
 };
 
-/* ----------------------------------------------------------------------------------------------------------- options */
+/* -------------------------------------------------------------------------------------------------------- options */
 
 void kb_hash_defaults(kb_hash_options *o)
 {
@@ -54,7 +54,8 @@ void kb_hash_defaults(kb_hash_options *o)
 static bool complete(kb_hash_options *o, const kb_patch_set *set, io_error *error)
 {
     kb_hash_defaults(o);
-    if (o->bits < 8 || o->bits > KB_MAX_BITS || o->bits % 8) return io_fail(error, "bits: %d is no multiple of 8 from 8 to %d", (int)o->bits, KB_MAX_BITS);
+    if (o->bits < 8 || o->bits > KB_MAX_BITS || o->bits % 8)
+        return io_fail(error, "bits: %d is no multiple of 8 from 8 to %d", (int)o->bits, KB_MAX_BITS);
     if (o->steps < 1 || o->steps > 100000000) return io_fail(error, "steps: from 1 to 100000000");
     if (o->batch < 8 || o->batch > 8192) return io_fail(error, "batch: from 8 to 8192 pairs");
     if (o->neighbours < 1 || o->neighbours > o->batch) return io_fail(error, "neighbours: from 1 to the batch");
@@ -74,8 +75,9 @@ static bool complete(kb_hash_options *o, const kb_patch_set *set, io_error *erro
 static uint32_t identify(const kb_hash_trainer *t)
 {
     const kb_hash_options *o = &t->options;
-    const double numbers[] = {o->bits, o->root, o->loss, (double)o->steps, o->batch, o->neighbours, o->margin, o->rate,
-                              o->constant_rate, o->slope, o->spread, o->whiten, (double)o->seed, (double)(o->seed >> 53)};
+    const double numbers[] = {o->bits,       o->root,   o->loss,         (double)o->steps,       o->batch,
+                              o->neighbours, o->margin, o->rate,         o->constant_rate,       o->slope,
+                              o->spread,     o->whiten, (double)o->seed, (double)(o->seed >> 53)};
     uLong crc = crc32(0, (const Bytef *)numbers, sizeof numbers);
     const uint8_t *bytes = t->inputs.bytes;
     size_t left = t->inputs.patches * (size_t)t->inputs.versions * N;
@@ -83,11 +85,12 @@ static uint32_t identify(const kb_hash_trainer *t)
         n = left < 1u << 30 ? left : 1u << 30;
         crc = crc32(crc, bytes, (uInt)n);
     }
-    for (size_t p = 0; p < t->points.points; p++) crc = crc32(crc, (const Bytef *)&t->points.first[p], sizeof t->points.first[p]);
+    for (size_t p = 0; p < t->points.points; p++)
+        crc = crc32(crc, (const Bytef *)&t->points.first[p], sizeof t->points.first[p]);
     return (uint32_t)crc;
 }
 
-/* ----------------------------------------------------------------------------------------------------- create, free */
+/* --------------------------------------------------------------------------------------------------- create, free */
 
 static void start_map(kb_hash_trainer *t)
 {
@@ -128,7 +131,8 @@ kb_hash_trainer *kb_hash_trainer_create(const kb_patch_set *set, const kb_hash_o
     t->options = *options;
     kb_matrix_prepare();
     bool ok = complete(&t->options, set, error) && kb_hash_inputs_create(&t->inputs, set, &t->options, error);
-    ok = ok && (kb_point_list_create(&t->points, set->label, set->patches, &why) == KB_OK || io_fail(error, "%s", why.text));
+    ok = ok &&
+         (kb_point_list_create(&t->points, set->label, set->patches, &why) == KB_OK || io_fail(error, "%s", why.text));
     if (!ok) {
         kb_hash_trainer_free(t);
         return NULL;
@@ -159,7 +163,7 @@ void kb_hash_trainer_free(kb_hash_trainer *t)
     free(t);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- training */
+/* ------------------------------------------------------------------------------------------------------- training */
 
 /* Two patches of every point of a batch, each in a random version. */
 static void fill_batch(kb_hash_trainer *t)
@@ -168,7 +172,8 @@ static void fill_batch(kb_hash_trainer *t)
     int32_t n = t->options.batch;
     kb_sample_pairs(&t->points, (size_t)n, (size_t)t->options.neighbours, seed, t->left, t->right, t->taken);
     for (int32_t i = 0; i < 2 * n; i++) {
-        size_t patch = i < n ? t->left[i] : t->right[i - n], version = kb_random_below(&state, (uint32_t)t->inputs.versions);
+        size_t patch = i < n ? t->left[i] : t->right[i - n],
+               version = kb_random_below(&state, (uint32_t)t->inputs.versions);
         const uint8_t *bytes = t->inputs.bytes + (version * t->inputs.patches + patch) * N;
         float *row = t->rows + (size_t)i * KB_HASH_INPUTS;
         for (int k = 0; k < N; k++) row[k] = (float)(bytes[k] - t->inputs.mean[k]);
@@ -176,8 +181,8 @@ static void fill_batch(kb_hash_trainer *t)
     }
 }
 
-/* Adam: the step is the running mean of the gradient over the root of its running mean square, both corrected for their start
- * at zero. */
+/* Adam: the step is the running mean of the gradient over the root of its running mean square, both corrected for their
+ * start at zero. */
 static void adam(kb_hash_trainer *t)
 {
     const double fade_mean = 0.9, fade_square = 0.999, done = (double)t->step / (double)t->options.steps;
@@ -196,7 +201,8 @@ static void adam(kb_hash_trainer *t)
 
 static void scale_map(kb_hash_trainer *t)
 {
-    kb_matrix_times_transposed(t->map, t->scale, t->scaled, t->options.bits, KB_HASH_INPUTS, KB_HASH_INPUTS, t->options.parallel);
+    kb_matrix_times_transposed(t->map, t->scale, t->scaled, t->options.bits, KB_HASH_INPUTS, KB_HASH_INPUTS,
+                               t->options.parallel);
 }
 
 static void one_step(kb_hash_trainer *t)
@@ -207,8 +213,8 @@ static void one_step(kb_hash_trainer *t)
     t->batch.slope = (float)pow(t->options.slope, done);
     t->loss += kb_hash_batch_loss(&t->batch, t->scaled_gradient, &active);
     t->active += active;
-    kb_matrix_times_transposed(t->scaled_gradient, t->scale, t->gradient, t->options.bits, KB_HASH_INPUTS, KB_HASH_INPUTS,
-                               t->options.parallel); /* scale is symmetric */
+    kb_matrix_times_transposed(t->scaled_gradient, t->scale, t->gradient, t->options.bits, KB_HASH_INPUTS,
+                               KB_HASH_INPUTS, t->options.parallel); /* scale is symmetric */
     adam(t);
     t->step++;
     t->since++;
@@ -220,7 +226,8 @@ bool kb_hash_trainer_run(kb_hash_trainer *t, int64_t until, kb_hash_report repor
     while (t->step < end) {
         one_step(t);
         if (t->step % between && t->step < t->options.steps) continue;
-        kb_hash_progress progress = {t->step, t->options.steps, t->loss / (double)t->since, t->active / (double)t->since};
+        kb_hash_progress progress = {t->step, t->options.steps, t->loss / (double)t->since,
+                                     t->active / (double)t->since};
         t->loss = t->active = 0;
         t->since = 0;
         if (report && !report(context, &progress)) return false;
@@ -230,10 +237,10 @@ bool kb_hash_trainer_run(kb_hash_trainer *t, int64_t until, kb_hash_report repor
 
 int64_t kb_hash_trainer_steps(const kb_hash_trainer *t) { return t->step; }
 
-/* -------------------------------------------------------------------------------------------------------- checkpoint */
+/* ----------------------------------------------------------------------------------------------------- checkpoint */
 
-/* A file for the same machine and build: identity, counters, and the three arrays as they stand in memory, with a CRC at the
- * end. */
+/* A file for the same machine and build: identity, counters, and the three arrays as they stand in memory, with a CRC
+ * at the end. */
 typedef struct checkpoint_head {
     char magic[8];
     uint32_t identity, reserved;
@@ -245,7 +252,11 @@ static const char checkpoint_magic[8] = "KBHASH1";
 
 bool kb_hash_trainer_save(const kb_hash_trainer *t, const char *path, io_error *error)
 {
-    checkpoint_head head = {.identity = t->identity, .step = t->step, .since = t->since, .loss = t->loss, .active = t->active,
+    checkpoint_head head = {.identity = t->identity,
+                            .step = t->step,
+                            .since = t->since,
+                            .loss = t->loss,
+                            .active = t->active,
                             .count = t->count};
     size_t array = t->count * sizeof *t->map, size = sizeof head + 3 * array;
     uint8_t *data = io_alloc(size + 4, 1);
@@ -297,7 +308,7 @@ bool kb_hash_trainer_restore(kb_hash_trainer *t, const char *path, io_error *err
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ result */
+/* --------------------------------------------------------------------------------------------------------- result */
 
 /* The row of a bit over plain bytes: weights to the nearest 1/127 of the largest, and the bias in the same unit. */
 static int32_t round_row(const kb_hash_trainer *t, const float *row, int8_t *weights)

@@ -1,7 +1,8 @@
-/* Learning HashSIFT: a linear map of SIFT whose signs are the bits, by gradient descent on a relaxation (docs/learning.md).
+/* Learning HashSIFT: a linear map of SIFT whose signs are the bits, by gradient descent on a relaxation
+ * (docs/learning.md).
  *
- * The same set, options and seed give the same result on any number of threads, on one machine. Another CPU may get another
- * kernel of BLAS, whose sums differ in the last digits, and then the results differ a little. */
+ * The same set, options and seed give the same result on any number of threads, on one machine. Another CPU may get
+ * another kernel of BLAS, whose sums differ in the last digits, and then the results differ a little. */
 #ifndef KB_HASH_TRAIN_H
 #define KB_HASH_TRAIN_H
 
@@ -28,9 +29,10 @@ typedef struct kb_hash_options {
     int32_t constant_rate; /* 1: the rate stays as it is */
     double slope;          /* tanh(slope x) at the end; it grows from 1, evenly in its logarithm. 0: 1, no growth */
     double spread;         /* deviation of an input after scaling; 0: 0.2 */
-    double whiten;         /* 0: inputs are only centred; 1: they are decorrelated to equal strength; in between: partly */
+    double whiten; /* 0: inputs are only centred; 1: they are decorrelated to equal strength; in between: partly */
     kb_augment augment;    /* all zero: none */
-    int32_t pool;          /* versions of every patch, the first as it is, the others augmented; 0: 4. 1 when nothing is augmented */
+    int32_t
+        pool; /* versions of every patch, the first as it is, the others augmented; 0: 4. 1 when nothing is augmented */
     int32_t learned_bias;  /* 1: the bias as learned; 0: every bit is 1 for half of the patches */
     const kb_parallel *parallel;
 } kb_hash_options;
@@ -49,14 +51,14 @@ typedef bool (*kb_hash_report)(void *context, const kb_hash_progress *progress);
 
 typedef struct kb_hash_trainer kb_hash_trainer;
 
-/* Describes the patches (kept as 128 bytes each, times pool); the set is not needed afterwards. NULL for an option out of its
- * range or a set with too few points. */
+/* Describes the patches (kept as 128 bytes each, times pool); the set is not needed afterwards. NULL for an option out
+ * of its range or a set with too few points. */
 kb_hash_trainer *kb_hash_trainer_create(const kb_patch_set *set, const kb_hash_options *options, io_error *error);
 /* Goes on until `until` steps are done (at most all). False when report asked to stop; going on later is possible. */
 bool kb_hash_trainer_run(kb_hash_trainer *trainer, int64_t until, kb_hash_report report, void *context);
 int64_t kb_hash_trainer_steps(const kb_hash_trainer *trainer);
-/* The state as a file, and from a file, from which learning goes on to the very same result. Restoring fails when the file was
- * made with other options or another set. */
+/* The state as a file, and from a file, from which learning goes on to the very same result. Restoring fails when the
+ * file was made with other options or another set. */
 bool kb_hash_trainer_save(const kb_hash_trainer *trainer, const char *path, io_error *error);
 bool kb_hash_trainer_restore(kb_hash_trainer *trainer, const char *path, io_error *error);
 /* The map in the integers of kb_model_spec: weights bits x 128, bias bits; the caller's. */

@@ -23,10 +23,11 @@ static void multiply_rows(const product *p, int32_t row, int32_t rows)
 {
     float *c = p->c + (size_t)row * (size_t)p->n;
     if (p->first_transposed) {
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, p->n, p->k, 1, p->a + row, p->m, p->b, p->n, 0, c, p->n);
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, p->n, p->k, 1, p->a + row, p->m, p->b, p->n, 0, c,
+                    p->n);
     } else {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, p->n, p->k, 1, p->a + (size_t)row * (size_t)p->k, p->k,
-                    p->b, p->k, 0, c, p->n);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, p->n, p->k, 1, p->a + (size_t)row * (size_t)p->k,
+                    p->k, p->b, p->k, 0, c, p->n);
     }
 }
 

@@ -1,8 +1,8 @@
 /* Products of float matrices, row major, through OpenBLAS where the build has it.
  *
- * A product is cut into blocks of rows of its result, each one call on one thread of BLAS, and the blocks do not depend on the
- * number of threads: so a result is the same for any number of them, on one machine. Another CPU may get another kernel of
- * BLAS, which sums in another order and differs in the last digits. */
+ * A product is cut into blocks of rows of its result, each one call on one thread of BLAS, and the blocks do not depend
+ * on the number of threads: so a result is the same for any number of them, on one machine. Another CPU may get another
+ * kernel of BLAS, which sums in another order and differs in the last digits. */
 #ifndef KB_MATRIX_H
 #define KB_MATRIX_H
 

@@ -28,7 +28,7 @@ static uint64_t get(const uint8_t *from, int bytes)
 static uint32_t checksum(const uint8_t *data, size_t size) { return (uint32_t)crc32(0, data, (uInt)size); }
 static size_t record_bytes(int32_t side) { return RECORD_HEAD + (size_t)side * (size_t)side; }
 
-/* --------------------------------------------------------------------------------------------------------- writing */
+/* -------------------------------------------------------------------------------------------------------- writing */
 
 struct kb_patch_writer {
     io_writer *file;
@@ -113,7 +113,7 @@ void kb_patch_writer_abandon(kb_patch_writer *writer)
     writer_free(writer);
 }
 
-/* --------------------------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------------------------- reading */
 
 struct kb_patch_reader {
     FILE *file;
@@ -129,23 +129,28 @@ static bool parse_header(const char *path, const uint8_t *header, kb_patch_info 
     uint64_t version = get(header + 8, 4), side = get(header + 12, 4);
     uint32_t support = (uint32_t)get(header + 24, 4);
     if (version != VERSION)
-        return io_fail(error, "%s: patch-set version %u; this program reads version %d", path, (unsigned)version, VERSION);
-    if (get(header + HEADER - 4, 4) != checksum(header, HEADER - 4)) return io_fail(error, "%s: the header is damaged", path);
+        return io_fail(error, "%s: patch-set version %u; this program reads version %d", path, (unsigned)version,
+                       VERSION);
+    if (get(header + HEADER - 4, 4) != checksum(header, HEADER - 4))
+        return io_fail(error, "%s: the header is damaged", path);
     if (side < 1 || side > KB_PATCH_MAX_SIDE) return io_fail(error, "%s: patches of side %u", path, (unsigned)side);
     info->side = (int32_t)side;
     info->patches = get(header + 16, 8);
     memcpy(&info->support, &support, 4);
-    if (!(info->support >= 0 && info->support <= 1000)) return io_fail(error, "%s: the support is no sensible number", path);
+    if (!(info->support >= 0 && info->support <= 1000))
+        return io_fail(error, "%s: the support is no sensible number", path);
     return true;
 }
 
 static bool check_size(const char *path, FILE *file, const kb_patch_info *info, io_error *error)
 {
     struct stat status;
-    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) return io_fail(error, "%s: not a plain file", path);
+    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode))
+        return io_fail(error, "%s: not a plain file", path);
     uint64_t size = (uint64_t)status.st_size - HEADER, record = record_bytes(info->side);
     if (size / record == info->patches && size % record == 0) return true;
-    if (size / record >= info->patches) return io_fail(error, "%s: longer than its %llu patches", path, (unsigned long long)info->patches);
+    if (size / record >= info->patches)
+        return io_fail(error, "%s: longer than its %llu patches", path, (unsigned long long)info->patches);
     return io_fail(error, "%s: truncated: %llu of %llu patches are there", path, (unsigned long long)(size / record),
                    (unsigned long long)info->patches);
 }
@@ -179,7 +184,8 @@ bool kb_patch_reader_at(kb_patch_reader *reader, uint64_t index, uint32_t *label
     if (ftello(reader->file) != place && fseeko(reader->file, place, SEEK_SET) != 0)
         return io_fail(error, "%s: cannot be read: %s", reader->path, strerror(errno));
     if (fread(reader->record, 1, wanted, reader->file) != wanted)
-        return io_fail(error, "%s: cannot be read: %s", reader->path, ferror(reader->file) ? strerror(errno) : "it ends early");
+        return io_fail(error, "%s: cannot be read: %s", reader->path,
+                       ferror(reader->file) ? strerror(errno) : "it ends early");
     *label = (uint32_t)get(reader->record + 4, 4);
     *view = (uint32_t)get(reader->record + 8, 4);
     if (!pixels) return true;

@@ -52,10 +52,12 @@ static bool open_files(loader *l, kb_patch_set *set, io_error *error)
         l->reader[f] = kb_patch_reader_open(l->paths[f], &info, error);
         if (!l->reader[f]) return false;
         if (f > 0 && info.side != set->side)
-            return io_fail(error, "%s: patches of side %d, but %s has side %d", l->paths[f], info.side, l->paths[0], set->side);
+            return io_fail(error, "%s: patches of side %d, but %s has side %d", l->paths[f], info.side, l->paths[0],
+                           set->side);
         set->side = info.side;
         if (set->support > 0 && info.support > 0 && info.support != set->support)
-            return io_fail(error, "%s: cut with support %g, another set with %g", l->paths[f], info.support, set->support);
+            return io_fail(error, "%s: cut with support %g, another set with %g", l->paths[f], info.support,
+                           set->support);
         if (info.support > 0) set->support = info.support;
         l->patches[f] = info.patches;
         total += info.patches;
@@ -93,7 +95,8 @@ static size_t find_points(loader *l)
     l->groups = io_alloc(l->entry_count / 2 + 1, sizeof *l->groups);
     for (size_t start = 0, end; start < l->entry_count; start = end) {
         const entry *e = l->entries;
-        for (end = start + 1; end < l->entry_count && e[end].file == e[start].file && e[end].label == e[start].label;) end++;
+        for (end = start + 1; end < l->entry_count && e[end].file == e[start].file && e[end].label == e[start].label;)
+            end++;
         if (end - start == 1) lonely++;
         else l->groups[l->group_count++] = (group){start, end - start};
     }
@@ -138,7 +141,8 @@ static bool read_points(loader *l, kb_patch_set *set, io_error *error)
         for (size_t k = 0; k < l->groups[g].count; k++, at++) {
             const entry *e = &l->entries[l->groups[g].start + k];
             uint32_t label, view;
-            if (!kb_patch_reader_at(l->reader[e->file], e->index, &label, &view, set->pixels + at * area, error)) return false;
+            if (!kb_patch_reader_at(l->reader[e->file], e->index, &label, &view, set->pixels + at * area, error))
+                return false;
             set->label[at] = (uint32_t)g;
             set->view[at] = view + l->view_offset[e->file];
         }
@@ -147,8 +151,8 @@ static bool read_points(loader *l, kb_patch_set *set, io_error *error)
     return true;
 }
 
-bool kb_patch_set_load_files(const char *const *paths, size_t files, size_t max_patches, uint64_t seed, kb_patch_set *out,
-                             io_error *error)
+bool kb_patch_set_load_files(const char *const *paths, size_t files, size_t max_patches, uint64_t seed,
+                             kb_patch_set *out, io_error *error)
 {
     *out = (kb_patch_set){0};
     if (files == 0) return io_fail(error, "no patch sets were given");
@@ -201,7 +205,7 @@ void kb_patch_set_shrink(kb_patch_set *set)
     set->pixels = io_grow(set->pixels, set->patches, to);
 }
 
-/* --------------------------------------------------------------------------------------------------------- splitting */
+/* ------------------------------------------------------------------------------------------------------ splitting */
 
 static bool is_held(uint64_t seed, size_t point, double fraction)
 {

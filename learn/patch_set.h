@@ -29,13 +29,13 @@ typedef struct kb_patch_set {
 } kb_patch_set;
 
 /* Loads a file, or a sample of it: points are taken whole, in an order that the seed decides, until the next would
- * bring more than max_patches (0: all). The patches of a point come in the order of the file. Points with a single patch
- * teach nothing; they are left out and counted. Fails when less than two points are left. */
+ * bring more than max_patches (0: all). The patches of a point come in the order of the file. Points with a single
+ * patch teach nothing; they are left out and counted. Fails when less than two points are left. */
 bool kb_patch_set_load(const char *path, size_t max_patches, uint64_t seed, kb_patch_set *out, io_error *error);
 /* The same for several files as one set: labels and views of different files are different. All must have the same side
  * and, where they tell it, the same support. */
-bool kb_patch_set_load_files(const char *const *paths, size_t files, size_t max_patches, uint64_t seed, kb_patch_set *out,
-                             io_error *error);
+bool kb_patch_set_load_files(const char *const *paths, size_t files, size_t max_patches, uint64_t seed,
+                             kb_patch_set *out, io_error *error);
 /* Takes NULL and what was freed already. */
 void kb_patch_set_free(kb_patch_set *set);
 /* Every patch to 32x32 by area averaging, as describing does; nothing to do when side is 32 already. */
@@ -54,8 +54,8 @@ typedef struct kb_patch_info {
     uint64_t patches;
 } kb_patch_info;
 
-/* One patch at a time. A set needs a plain file: no pipe, no device, no standard output. Nothing is there under the path before
- * the close. */
+/* One patch at a time. A set needs a plain file: no pipe, no device, no standard output. Nothing is there under the
+ * path before the close. */
 typedef struct kb_patch_writer kb_patch_writer;
 kb_patch_writer *kb_patch_writer_open(const char *path, int32_t side, float support, io_error *error);
 /* A failure to write is told by the close. */

@@ -14,7 +14,7 @@
 
 static uint8_t to_byte(double v) { return (uint8_t)(v <= 0 ? 0 : v >= 255 ? 255 : v + 0.5); }
 
-/* -------------------------------------------------------------------------------------------------------- tone curve */
+/* ----------------------------------------------------------------------------------------------------- tone curve */
 
 /* ln x for x > 0: x = m 2^e with m near 1, ln m = 2 artanh((m - 1) / (m + 1)). */
 static double natural_logarithm(double x)
@@ -36,7 +36,7 @@ void kb_tone_table(const kb_tone *tone, uint8_t table[256])
     }
 }
 
-/* -------------------------------------------------------------------------------------------------------------- blur */
+/* ----------------------------------------------------------------------------------------------------------- blur */
 
 #define MAX_RADIUS 24
 
@@ -53,7 +53,8 @@ static int32_t gaussian_taps(double sigma, int32_t taps[2 * MAX_RADIUS + 1])
 }
 
 /* One line of `count` pixels that lie `step` apart; `line` has room for count + 2 radius. */
-static void blur_line(uint8_t *pixels, int32_t count, ptrdiff_t step, const int32_t *taps, int32_t radius, uint8_t *line)
+static void blur_line(uint8_t *pixels, int32_t count, ptrdiff_t step, const int32_t *taps, int32_t radius,
+                      uint8_t *line)
 {
     for (int32_t i = -radius; i < count + radius; i++) line[i + radius] = pixels[kb_clamp_i(i, 0, count - 1) * step];
     for (int32_t i = 0; i < count; i++) {
@@ -74,7 +75,7 @@ void kb_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma)
     free(line);
 }
 
-/* --------------------------------------------------------------------------------------------------- noise, shading */
+/* ------------------------------------------------------------------------------------------------- noise, shading */
 
 void kb_noise(uint8_t *pixels, size_t count, double deviation, uint64_t *state)
 {
@@ -92,12 +93,13 @@ void kb_shade(uint8_t *pixels, int32_t width, int32_t height, const kb_shading *
         double y = (2.0 * row + 1) / height - 1;
         for (int32_t column = 0; column < width; column++, pixels++) {
             double x = (2.0 * column + 1) / width - 1;
-            *pixels = to_byte(*pixels * (1 + shading->x_slope * x + shading->y_slope * y + shading->bow * (x * x + y * y)));
+            double tilt = shading->x_slope * x + shading->y_slope * y, bow = shading->bow * (x * x + y * y);
+            *pixels = to_byte(*pixels * (1 + tilt + bow));
         }
     }
 }
 
-/* -------------------------------------------------------------------------------------------------------------- JPEG */
+/* ----------------------------------------------------------------------------------------------------------- JPEG */
 
 typedef struct jpeg_failure {
     struct jpeg_error_mgr manager; /* first, so that a pointer to it is a pointer to all */

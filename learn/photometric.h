@@ -16,7 +16,8 @@ void kb_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma);
 /* Normal noise of the given deviation in gray levels, every pixel by itself. */
 void kb_noise(uint8_t *pixels, size_t count, double deviation, uint64_t *state);
 
-/* Brightness that falls off: multiplied by 1 + x_slope x + y_slope y + bow (x^2 + y^2), x and y from -1 to 1 across the image. */
+/* Brightness that falls off: multiplied by 1 + x_slope x + y_slope y + bow (x^2 + y^2), x and y from -1 to 1 across the
+ * image. */
 typedef struct kb_shading {
     double x_slope, y_slope, bow;
 } kb_shading;

@@ -12,7 +12,10 @@ static inline uint64_t kb_random_fork(uint64_t seed, uint64_t i)
 }
 
 /* Evenly from 0 up to, not including, 1. */
-static inline double kb_random_unit(uint64_t *state) { return (double)(kb_random_next(state) >> 11) / 9007199254740992.0; }
+static inline double kb_random_unit(uint64_t *state)
+{
+    return (double)(kb_random_next(state) >> 11) / 9007199254740992.0;
+}
 
 static inline double kb_random_between(uint64_t *state, double low, double high)
 {

@@ -43,7 +43,7 @@ static kb_image image_of(const scene *s, int32_t view, const uint8_t *pixels)
     return (kb_image){pixels, s->views[view].width, s->views[view].height, s->views[view].width, KB_GRAY8, 0};
 }
 
-/* ------------------------------------------------------------------------------------------------------------- views */
+/* ---------------------------------------------------------------------------------------------------------- views */
 
 /* Lens, light, sensor, codec, in the order in which a picture meets them. */
 static bool change_light(const kb_light_range *range, uint8_t *pixels, int32_t width, int32_t height, uint64_t *state,
@@ -72,7 +72,8 @@ static bool change_light(const kb_light_range *range, uint8_t *pixels, int32_t w
 static void copy_photo(const kb_image *photo, uint8_t *pixels)
 {
     for (int32_t y = 0; y < photo->height; y++) {
-        memcpy(pixels + (size_t)y * (size_t)photo->width, (const uint8_t *)photo->data + y * photo->stride, (size_t)photo->width);
+        memcpy(pixels + (size_t)y * (size_t)photo->width, (const uint8_t *)photo->data + y * photo->stride,
+               (size_t)photo->width);
     }
 }
 
@@ -94,7 +95,7 @@ static bool make_view(scene *s, int32_t v, uint64_t *state, io_error *error)
     return change_light(&s->options->light, s->pixels[v], view->width, view->height, state, error);
 }
 
-/* --------------------------------------------------------------------------------------------------------- keypoints */
+/* ------------------------------------------------------------------------------------------------------ keypoints */
 
 static bool detect(scene *s, int32_t view, kb_detector detector, size_t *count, io_error *error)
 {
@@ -108,7 +109,8 @@ static bool detect(scene *s, int32_t view, kb_detector detector, size_t *count, 
     return status == KB_OK || io_fail(error, "detecting failed: %s", kb_status_string(status));
 }
 
-static void observe(scene *s, uint32_t point, int32_t view, uint32_t detector, const kb_keypoint *keypoint, kb_place place)
+static void observe(scene *s, uint32_t point, int32_t view, uint32_t detector, const kb_keypoint *keypoint,
+                    kb_place place)
 {
     if (s->seen_count == s->seen_room) {
         s->seen_room = s->seen_room ? 2 * s->seen_room : 16384;
@@ -146,7 +148,8 @@ static bool look(scene *s, uint64_t seed, io_error *error)
     const kb_synth_options *o = s->options;
     kb_tracks *tracks[DETECTORS];
     bool ok = true;
-    for (uint32_t d = 0; d < DETECTORS; d++) tracks[d] = kb_tracks_create(&o->tolerance, s->photo->width, s->photo->height);
+    for (uint32_t d = 0; d < DETECTORS; d++)
+        tracks[d] = kb_tracks_create(&o->tolerance, s->photo->width, s->photo->height);
     for (int32_t v = 0; v < o->views && ok; v++) {
         uint64_t state = kb_random_fork(seed, (uint64_t)v);
         ok = make_view(s, v, &state, error);
@@ -158,7 +161,7 @@ static bool look(scene *s, uint64_t seed, io_error *error)
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ choice */
+/* --------------------------------------------------------------------------------------------------------- choice */
 
 static int compare_observations(const void *left, const void *right)
 {
@@ -205,7 +208,8 @@ static void take_points(const scene *s, uint64_t seed, uint8_t *wanted)
     free(start);
 }
 
-/* Throws away all observations but those of the points that are taken, which are renumbered from 0. Returns their number. */
+/* Throws away all observations but those of the points that are taken, which are renumbered from 0. Returns their
+ * number. */
 static size_t choose_points(scene *s, uint64_t seed)
 {
     qsort(s->seen, s->seen_count, sizeof *s->seen, compare_observations);
@@ -227,7 +231,7 @@ static size_t choose_points(scene *s, uint64_t seed)
     return points;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- cutting */
+/* -------------------------------------------------------------------------------------------------------- cutting */
 
 /* Cuts what one detector saw in one view, at every support, and puts it where it belongs. */
 static bool cut_view(const scene *s, int32_t view, uint32_t detector, kb_synth_patches *out, io_error *error)
@@ -259,7 +263,8 @@ static bool cut(const scene *s, kb_synth_patches *out, io_error *error)
     out->patches = s->seen_count;
     out->point = io_alloc(s->seen_count, sizeof *out->point);
     out->view = io_alloc(s->seen_count, sizeof *out->view);
-    for (int32_t k = 0; k < s->options->supports; k++) out->pixels[k] = io_alloc(s->seen_count, KB_PATCH_SIDE * KB_PATCH_SIDE);
+    for (int32_t k = 0; k < s->options->supports; k++)
+        out->pixels[k] = io_alloc(s->seen_count, KB_PATCH_SIDE * KB_PATCH_SIDE);
     for (size_t i = 0; i < s->seen_count; i++) {
         out->point[i] = s->seen[i].point;
         out->view[i] = s->seen[i].view;

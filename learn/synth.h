@@ -1,6 +1,6 @@
-/* Patches of known correspondence out of single photographs: views rendered by random homographies and changes of light,
- * keypoints detected anew in every view, associated by the known geometry. So the detector's own noise in position, scale and
- * angle is in the data, as it will be in use. */
+/* Patches of known correspondence out of single photographs: views rendered by random homographies and changes of
+ * light, keypoints detected anew in every view, associated by the known geometry. So the detector's own noise in
+ * position, scale and angle is in the data, as it will be in use. */
 #ifndef KB_SYNTH_H
 #define KB_SYNTH_H
 

@@ -95,7 +95,7 @@ static double false_positives_at_95(const tally *t)
     return negatives ? (double)wrong / (double)negatives : 0;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- the bits */
+/* ------------------------------------------------------------------------------------------------------- the bits */
 
 static void bit_statistics(const uint8_t *rows, size_t n, size_t row_bytes, kb_validation *out)
 {
@@ -117,7 +117,8 @@ static void bit_statistics(const uint8_t *rows, size_t n, size_t row_bytes, kb_v
     for (size_t a = 0; a < bits; a++) {
         for (size_t b = 0; b < a; b++) {
             uint64_t both = 0;
-            for (size_t w = 0; w < words; w++) both += (uint64_t)__builtin_popcountll(column[a * words + w] & column[b * words + w]);
+            for (size_t w = 0; w < words; w++)
+                both += (uint64_t)__builtin_popcountll(column[a * words + w] & column[b * words + w]);
             double spread = sqrt(mean[a] * (1 - mean[a]) * mean[b] * (1 - mean[b]));
             if (spread > 0) correlation += fabs((double)both / (double)n - mean[a] * mean[b]) / spread;
         }
@@ -128,7 +129,7 @@ static void bit_statistics(const uint8_t *rows, size_t n, size_t row_bytes, kb_v
     free(mean);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- galleries */
+/* ------------------------------------------------------------------------------------------------------ galleries */
 
 /* A query and an answer of another view for every point that has them, in random order. Returns how many. */
 static size_t draw_pairs(const kb_patch_set *set, uint64_t seed, pair *pairs)
@@ -156,7 +157,8 @@ static size_t draw_pairs(const kb_patch_set *set, uint64_t seed, pair *pairs)
     return count;
 }
 
-static void gather(const pair *pairs, size_t n, const uint8_t *rows, size_t row_bytes, uint8_t *queries, uint8_t *answers)
+static void gather(const pair *pairs, size_t n, const uint8_t *rows, size_t row_bytes, uint8_t *queries,
+                   uint8_t *answers)
 {
     for (size_t i = 0; i < n; i++) {
         memcpy(queries + i * row_bytes, rows + pairs[i].query * row_bytes, row_bytes);

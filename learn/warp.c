@@ -1,7 +1,8 @@
 /* A photograph on a wall, seen by another camera.
  *
- * In coordinates centred on the photograph, in units of its half diagonal, the wall is turned by psi, tilted by theta around
- * its vertical axis (x shrinks by cos theta, and depth 1 + p x sin theta appears), then turned by phi - psi and scaled:
+ * In coordinates centred on the photograph, in units of its half diagonal, the wall is turned by psi, tilted by theta
+ * around its vertical axis (x shrinks by cos theta, and depth 1 + p x sin theta appears), then turned by phi - psi and
+ * scaled:
  *     H = S(s) R(phi - psi) [cos theta 0 0; 0 1 0; p sin theta 0 1] R(psi). */
 #include "learn/warp.h"
 
@@ -86,7 +87,8 @@ static void frame(int32_t width, int32_t height, kb_view *view)
 {
     double box[4];
     bounds(view->to_view, width, height, box);
-    double longest = fmax(box[2] - box[0], box[3] - box[1]), shrink = longest > MAX_SIDE - 1 ? (MAX_SIDE - 1) / longest : 1;
+    double longest = fmax(box[2] - box[0], box[3] - box[1]),
+           shrink = longest > MAX_SIDE - 1 ? (MAX_SIDE - 1) / longest : 1;
     const double place[9] = {shrink, 0, -box[0] * shrink, 0, shrink, -box[1] * shrink, 0, 0, 1};
     multiply(place, view->to_view, view->to_view);
     view->width = kb_max_i(MIN_SIDE, (int32_t)((box[2] - box[0]) * shrink) + 1);
@@ -117,7 +119,7 @@ void kb_view_draw(const kb_view_range *range, int32_t width, int32_t height, uin
     frame(width, height, view);
 }
 
-/* -------------------------------------------------------------------------------------------------------- rendering */
+/* ------------------------------------------------------------------------------------------------------ rendering */
 
 /* Bilinear, border repeated. */
 static double sample(const kb_image *photo, double x, double y)

@@ -28,8 +28,8 @@ void kb_view_identity(int32_t width, int32_t height, kb_view *view);
 void kb_view_draw(const kb_view_range *range, int32_t width, int32_t height, uint64_t *state, kb_view *view);
 /* The homography at a point, and its derivative there: out = (u, v, du/dx, du/dy, dv/dx, dv/dy). */
 void kb_homography_local(const double h[9], double x, double y, double out[6]);
-/* The 8-bit photograph through the view, view->width x view->height bytes. Every pixel is the mean over its footprint, so
- * nothing aliases. Beyond the photograph its border is repeated, and mask (of the same size) is 0 instead of 255. */
+/* The 8-bit photograph through the view, view->width x view->height bytes. Every pixel is the mean over its footprint,
+ * so nothing aliases. Beyond the photograph its border is repeated, and mask (of the same size) is 0 instead of 255. */
 void kb_view_render(const kb_view *view, const kb_image *photo, uint8_t *pixels, uint8_t *mask);
 /* Does the circle around (x, y) in the view lie in the photograph, as far as four points on it tell? */
 bool kb_view_sees(const kb_view *view, const kb_image *photo, double x, double y, double radius);

@@ -1,5 +1,5 @@
-/* Learning HashSIFT: gradients against finite differences, hard negatives against all pairs, matrix products, the end-to-end
- * training, checkpoints, thread counts, wrong options. */
+/* Learning HashSIFT: gradients against finite differences, hard negatives against all pairs, matrix products, the
+ * end-to-end training, checkpoints, thread counts, wrong options. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "learn/validate.h"
 #include "render.h"
 
-/* ------------------------------------------------------------------------------------------------------------ matrices */
+/* ------------------------------------------------------------------------------------------------------- matrices */
 
 static void fill_random(float *v, size_t n, double deviation, uint64_t seed)
 {
@@ -53,7 +53,7 @@ static void test_products(void **state)
     kb_pool_free(pool);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- loss */
+/* ----------------------------------------------------------------------------------------------------------- loss */
 
 enum { PAIRS = 24, BITS = 16 };
 
@@ -94,7 +94,8 @@ static void exact_values(const problem *p, double *values)
     for (int i = 0; i < 2 * PAIRS; i++) {
         for (int b = 0; b < BITS; b++) {
             double sum = 0;
-            for (int k = 0; k < KB_HASH_INPUTS; k++) sum += (double)p->map[b * KB_HASH_INPUTS + k] * p->inputs[i * KB_HASH_INPUTS + k];
+            for (int k = 0; k < KB_HASH_INPUTS; k++)
+                sum += (double)p->map[b * KB_HASH_INPUTS + k] * p->inputs[i * KB_HASH_INPUTS + k];
             values[i * BITS + b] = tanh((double)p->batch.slope * sum);
         }
     }
@@ -116,7 +117,8 @@ static double exact_loss(const problem *p, const kb_hash_negative *negatives)
         double own = similarity(values, i, PAIRS + i);
         if (p->batch.loss == KB_HASH_TRIPLET) {
             int j = negatives[i].pair;
-            double other = negatives[i].anchor_right ? similarity(values, j, PAIRS + i) : similarity(values, i, PAIRS + j);
+            double other =
+                negatives[i].anchor_right ? similarity(values, j, PAIRS + i) : similarity(values, i, PAIRS + j);
             loss += fmax(0, (double)p->batch.margin * BITS - own + other) / BITS;
         } else {
             double wrong = similarity(values, i, PAIRS + (i + 1) % PAIRS);
@@ -144,7 +146,8 @@ static void check_gradient(kb_hash_loss kind)
         double down = exact_loss(p, negatives), below = p->map[i];
         p->map[i] = kept;
         double slope = (up - down) / (above - below);
-        if (fabs(slope - gradient[i]) > 0.01 * largest) fail_msg("derivative %d: %g, by differences %g", i, gradient[i], slope);
+        if (fabs(slope - gradient[i]) > 0.01 * largest)
+            fail_msg("derivative %d: %g, by differences %g", i, gradient[i], slope);
     }
     free_problem(p);
 }
@@ -177,16 +180,17 @@ static void test_hard_negatives(void **state)
         }
         const kb_hash_negative *n = &p->batch.negatives[i];
         assert_int_not_equal(n->pair, i);
-        double chosen = n->anchor_right ? similarity(values, n->pair, PAIRS + i) : similarity(values, i, PAIRS + n->pair);
+        double chosen =
+            n->anchor_right ? similarity(values, n->pair, PAIRS + i) : similarity(values, i, PAIRS + n->pair);
         assert_true(fabs(chosen - most) < 1e-4);
     }
     free_problem(p);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ training */
+/* ------------------------------------------------------------------------------------------------------- training */
 
-/* Patches out of textures: a point is a place in a texture, its patches are cut at somewhat different positions, scales and
- * angles. */
+/* Patches out of textures: a point is a place in a texture, its patches are cut at somewhat different positions, scales
+ * and angles. */
 static void make_set(kb_patch_set *set, size_t points, size_t each, uint64_t seed)
 {
     enum { SIZE = 256 };
@@ -402,11 +406,16 @@ static void test_wrong_options(void **state)
         double value; /* set as int32_t, int64_t or double by size */
         char type;
     } cases[] = {
-        {"bits", offsetof(kb_hash_options, bits), 12, 'i'},        {"bits", offsetof(kb_hash_options, bits), 2048, 'i'},
-        {"steps", offsetof(kb_hash_options, steps), -1, 'l'},      {"batch", offsetof(kb_hash_options, batch), 3, 'i'},
-        {"margin", offsetof(kb_hash_options, margin), 3, 'd'},     {"margin", offsetof(kb_hash_options, margin), NAN, 'd'},
-        {"rate", offsetof(kb_hash_options, rate), -1, 'd'},        {"slope", offsetof(kb_hash_options, slope), 0.5, 'd'},
-        {"pool", offsetof(kb_hash_options, pool), -2, 'i'},        {"neighbours", offsetof(kb_hash_options, neighbours), 999, 'i'},
+        {"bits", offsetof(kb_hash_options, bits), 12, 'i'},
+        {"bits", offsetof(kb_hash_options, bits), 2048, 'i'},
+        {"steps", offsetof(kb_hash_options, steps), -1, 'l'},
+        {"batch", offsetof(kb_hash_options, batch), 3, 'i'},
+        {"margin", offsetof(kb_hash_options, margin), 3, 'd'},
+        {"margin", offsetof(kb_hash_options, margin), NAN, 'd'},
+        {"rate", offsetof(kb_hash_options, rate), -1, 'd'},
+        {"slope", offsetof(kb_hash_options, slope), 0.5, 'd'},
+        {"pool", offsetof(kb_hash_options, pool), -2, 'i'},
+        {"neighbours", offsetof(kb_hash_options, neighbours), 999, 'i'},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         io_error error = {""};

@@ -1,4 +1,4 @@
-/* Patches out of reconstructions and out of the Brown format. The scene is a textured plane that three cameras look at. */
+/* Patches out of reconstructions and out of the Brown format. The scene is a textured plane that three cameras see. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static char *path_of(const char *name)
     return path[turn];
 }
 
-/* ------------------------------------------------------------------------------------------------------------ the scene */
+/* ------------------------------------------------------------------------------------------------------ the scene */
 
 typedef struct camera {
     double quaternion[4], rotation[9], translation[3];
@@ -41,7 +41,8 @@ typedef struct camera {
 static double point[POINTS][2]; /* on the plane z = 0 */
 static camera cameras[CAMERAS];
 
-/* Turned around the upright axis by `yaw` and around the view axis by `roll` (radians), looking at the origin from 2.2 units. */
+/* Turned around the upright axis by `yaw` and around the view axis by `roll` (radians), looking at the origin from 2.2
+ * units. */
 static camera make_camera(double yaw, double roll)
 {
     camera c;
@@ -66,8 +67,8 @@ static void project(const camera *c, double x, double y, double out[2])
     out[1] = FOCAL * p[1] / p[2] + SIDE / 2.0; /* COLMAP's pixels */
 }
 
-/* The picture that a camera takes: every pixel's ray meets the plane somewhere. As homographies, pixel -> texture is the
- * inverse of K [r1 r2 t] A, where A takes texture pixels to the plane. */
+/* The picture that a camera takes: every pixel's ray meets the plane somewhere. As homographies, pixel -> texture is
+ * the inverse of K [r1 r2 t] A, where A takes texture pixels to the plane. */
 static void photograph(const camera *c, const kb_image *texture, const char *name)
 {
     double f = 2.0 / TEXTURE, h[9], pixels_of[9];
@@ -87,7 +88,8 @@ static void photograph(const camera *c, const kb_image *texture, const char *nam
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
             int r0 = (j + 1) % 3, r1 = (j + 2) % 3, c0 = (i + 1) % 3, c1 = (i + 2) % 3;
-            view.to_photo[3 * i + j] = pixels_of[3 * r0 + c0] * pixels_of[3 * r1 + c1] - pixels_of[3 * r0 + c1] * pixels_of[3 * r1 + c0];
+            view.to_photo[3 * i + j] =
+                pixels_of[3 * r0 + c0] * pixels_of[3 * r1 + c1] - pixels_of[3 * r0 + c1] * pixels_of[3 * r1 + c0];
         }
     }
     uint8_t *pixels = malloc(SIDE * SIDE), *mask = malloc(SIDE * SIDE);
@@ -97,7 +99,7 @@ static void photograph(const camera *c, const kb_image *texture, const char *nam
     free(mask);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- the model */
+/* ------------------------------------------------------------------------------------------------------ the model */
 
 /* The features of a camera: every third point is not in its track. */
 static bool tracked(int camera_index, int p) { return p % CAMERAS != camera_index; }
@@ -111,7 +113,8 @@ static void write_text(void)
     f = fopen(path_of("text/images.txt"), "w");
     for (int c = 0; c < CAMERAS; c++) {
         const double *q = cameras[c].quaternion, *t = cameras[c].translation;
-        fprintf(f, "%d %.17g %.17g %.17g %.17g %.17g %.17g %.17g 1 view %d.png\n", 7 - c, q[0], q[1], q[2], q[3], t[0], t[1], t[2], c);
+        fprintf(f, "%d %.17g %.17g %.17g %.17g %.17g %.17g %.17g 1 view %d.png\n", 7 - c, q[0], q[1], q[2], q[3], t[0],
+                t[1], t[2], c);
         for (int p = 0; p < POINTS; p++) {
             double at[2];
             project(&cameras[c], point[p][0], point[p][1], at);
@@ -121,7 +124,8 @@ static void write_text(void)
     }
     fclose(f);
     f = fopen(path_of("text/points3D.txt"), "w");
-    for (int p = POINTS - 1; p >= 0; p--) fprintf(f, "%d %.17g %.17g 0 1 2 3 %g 7 0 6 0\n", 100 + p, point[p][0], point[p][1], p == 4 ? 9.0 : 0.5);
+    for (int p = POINTS - 1; p >= 0; p--)
+        fprintf(f, "%d %.17g %.17g 0 1 2 3 %g 7 0 6 0\n", 100 + p, point[p][0], point[p][1], p == 4 ? 9.0 : 0.5);
     fclose(f);
 }
 
@@ -205,7 +209,7 @@ static int remove_scene(void **state)
     return system(command);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- tests */
+/* ---------------------------------------------------------------------------------------------------------- tests */
 
 static void test_text_and_binary_agree(void **state)
 {
@@ -249,8 +253,8 @@ static void count_warning(void *context, const char *text)
 }
 static void count_step(void *context, size_t done) { ((counts *)context)->steps = done; }
 
-static bool convert(const char *model_folder, const char *database, const char *set, kb_colmap_report *report, counts *seen,
-                    io_error *error)
+static bool convert(const char *model_folder, const char *database, const char *set, kb_colmap_report *report,
+                    counts *seen, io_error *error)
 {
     kb_colmap_model model;
     kb_colmap_options o;
@@ -290,7 +294,8 @@ static void check_set(const char *path, size_t least_points, double ratio)
         right += distance(set.pixels + i * 1024, set.pixels + (i + 1) * 1024);
         wrong += distance(set.pixels + i * 1024, set.pixels + other * 1024);
     }
-    if (!(right < ratio * wrong)) fail_msg("%g within points, %g between them", right / (double)set.points, wrong / (double)set.points);
+    if (!(right < ratio * wrong))
+        fail_msg("%g within points, %g between them", right / (double)set.points, wrong / (double)set.points);
     kb_patch_set_free(&set);
 }
 
@@ -314,14 +319,17 @@ static void test_detected(void **state)
     io_bytes_free(&b);
 }
 
-/* A database with the keypoints of the model: upright on the plane, of one size there; the third camera's are turned wrongly. */
+/* A database with the keypoints of the model: upright on the plane, of one size there; the third camera's are turned
+ * wrongly. */
 static void write_database(const char *path, int cols)
 {
     sqlite3 *db;
     sqlite3_stmt *insert;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "CREATE TABLE keypoints (image_id INTEGER PRIMARY KEY, rows INTEGER, cols INTEGER, data BLOB)",
-                                  NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "CREATE TABLE keypoints (image_id INTEGER PRIMARY KEY, rows INTEGER, cols INTEGER, data BLOB)",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
     sqlite3_prepare_v2(db, "INSERT INTO keypoints VALUES (?, ?, ?, ?)", -1, &insert, NULL);
     float *rows = malloc(POINTS * 6 * sizeof *rows);
     for (int c = 0; c < CAMERAS; c++) {
@@ -361,7 +369,8 @@ static void test_database(void **state)
     assert_true(convert(path_of("text"), path_of("four.db"), path_of("four.kbp"), &four, &seen, &error));
     assert_true(convert(path_of("text"), path_of("six.db"), path_of("six.kbp"), &six, &seen, &error));
     assert_int_equal(four.points, six.points);
-    /* Only the points that cameras 0 and 1 both track, every third, can have two views: camera 2's directions fit nothing. */
+    /* Only the points that cameras 0 and 1 both track, every third, can have two views: camera 2's directions fit
+     * nothing. */
     assert_in_range(four.points, 20, POINTS / 3);
     assert_int_equal(four.patches, 2 * four.points);
     check_set(path_of("four.kbp"), 20, 0.4);
@@ -399,7 +408,8 @@ static void test_damaged_models(void **state)
         for (int binary = 0; binary < 2; binary++) {
             char good[256], kept[264];
             io_bytes bytes;
-            snprintf(good, sizeof good, "%s/%s/%s.%s", folder, binary ? "binary" : "text", names[file], binary ? "bin" : "txt");
+            snprintf(good, sizeof good, "%s/%s/%s.%s", folder, binary ? "binary" : "text", names[file],
+                     binary ? "bin" : "txt");
             snprintf(kept, sizeof kept, "%s.kept", good);
             assert_true(io_file_read(good, &bytes, &error));
             assert_int_equal(rename(good, kept), 0);
@@ -414,7 +424,7 @@ static void test_damaged_models(void **state)
     }
 }
 
-/* --------------------------------------------------------------------------------------------------------------- Brown */
+/* ---------------------------------------------------------------------------------------------------------- Brown */
 
 static void test_brown(void **state)
 {
@@ -468,8 +478,12 @@ static void test_brown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_and_binary_agree), cmocka_unit_test(test_detected), cmocka_unit_test(test_database),
-        cmocka_unit_test(test_missing_image),         cmocka_unit_test(test_damaged_models), cmocka_unit_test(test_brown),
+        cmocka_unit_test(test_text_and_binary_agree),
+        cmocka_unit_test(test_detected),
+        cmocka_unit_test(test_database),
+        cmocka_unit_test(test_missing_image),
+        cmocka_unit_test(test_damaged_models),
+        cmocka_unit_test(test_brown),
     };
     return cmocka_run_group_tests(tests, make_scene, remove_scene);
 }

@@ -143,7 +143,8 @@ static void test_several_files(void **state)
     assert_int_equal(set.lonely, 2 + 3);
     assert_true(set.support == 1.5f);
     assert_memory_equal(set.pixels, a.pixels, a.patches * AREA);
-    for (size_t i = 0; i < set.patches; i++) assert_true(i < a.patches ? set.view[i] < 4 : set.view[i] >= 4 && set.view[i] < 8);
+    for (size_t i = 0; i < set.patches; i++)
+        assert_true(i < a.patches ? set.view[i] < 4 : set.view[i] >= 4 && set.view[i] < 8);
     kb_patch_set_free(&set);
     kb_patch_set_free(&a);
     assert_false(kb_patch_set_load_files(paths, 3, 0, 0, &set, &error));
@@ -180,8 +181,14 @@ static void test_damage(void **state)
         long change, length;
         const char *words;
     } cases[] = {
-        {0, -1, "not a patch set"}, {8, -1, "version"},         {17, -1, "header is damaged"}, {26, -1, "header is damaged"},
-        {-1, 0, "not a patch set"}, {-1, 47, "not a patch set"}, {-1, 48, "truncated: 0 of 20"}, {-1, 5000, "truncated: 4 of 20"},
+        {0, -1, "not a patch set"},
+        {8, -1, "version"},
+        {17, -1, "header is damaged"},
+        {26, -1, "header is damaged"},
+        {-1, 0, "not a patch set"},
+        {-1, 47, "not a patch set"},
+        {-1, 48, "truncated: 0 of 20"},
+        {-1, 5000, "truncated: 4 of 20"},
         {48 + 1036 * 12 + 500, -1, "patch 12 is damaged"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -13,7 +13,7 @@
 #include "learn/synth.h"
 #include "render.h"
 
-/* --------------------------------------------------------------------------------------------------------------- views */
+/* ---------------------------------------------------------------------------------------------------------- views */
 
 static void test_views_are_invertible(void **state)
 {
@@ -25,7 +25,13 @@ static void test_views_are_invertible(void **state)
         assert_in_range(view.width, 1, 3000);
         assert_in_range(view.height, 1, 3000);
         for (int corner = 0; corner < 5; corner++) {
-            double x = corner == 4 ? 200 : corner & 1 ? 639 : 0, y = corner == 4 ? 100 : corner & 2 ? 399 : 0, there[6], back[6];
+            double x = corner == 4  ? 200
+                       : corner & 1 ? 639
+                                    : 0,
+                   y = corner == 4  ? 100
+                       : corner & 2 ? 399
+                                    : 0,
+                   there[6], back[6];
             kb_homography_local(view.to_view, x, y, there);
             kb_homography_local(view.to_photo, there[0], there[1], back);
             assert_true(fabs(back[0] - x) < 1e-6 && fabs(back[1] - y) < 1e-6);
@@ -70,8 +76,10 @@ static void test_smaller_is_averaged(void **state)
     uint8_t photo[SIDE * SIDE], pixels[SMALL * SMALL], mask[SMALL * SMALL];
     for (int i = 0; i < SIDE * SIDE; i++) photo[i] = (i % SIDE + i / SIDE) % 2 ? 200 : 100; /* aliases if it can */
     kb_image image = view_of(photo, SIDE, SIDE);
-    kb_view view = {.width = SMALL, .height = SMALL,
-                    .to_photo = {4, 0, 1.5, 0, 4, 1.5, 0, 0, 1}, .to_view = {0.25, 0, -0.375, 0, 0.25, -0.375, 0, 0, 1}};
+    kb_view view = {.width = SMALL,
+                    .height = SMALL,
+                    .to_photo = {4, 0, 1.5, 0, 4, 1.5, 0, 0, 1},
+                    .to_view = {0.25, 0, -0.375, 0, 0.25, -0.375, 0, 0, 1}};
     kb_view_render(&view, &image, pixels, mask);
     for (int y = 0; y < SMALL; y++) {
         for (int x = 0; x < SMALL; x++) {
@@ -82,7 +90,7 @@ static void test_smaller_is_averaged(void **state)
     }
 }
 
-/* --------------------------------------------------------------------------------------------------------- association */
+/* ---------------------------------------------------------------------------------------------------- association */
 
 static double turn_between(double a, double b)
 {
@@ -181,10 +189,11 @@ static void test_place_through(void **state)
     const double half_turned[9] = {0, -0.5, 100, 0.5, 0, 7, 0, 0, 1}; /* a quarter turn clockwise, half the size */
     const kb_keypoint k = {10, 20, 8, 30, 0, 0, 0};
     kb_place p = kb_place_through(half_turned, &k, 2);
-    assert_true(fabs(p.x - 90) < 1e-9 && fabs(p.y - 12) < 1e-9 && fabs(p.width - 8) < 1e-9 && fabs(p.angle - 120) < 1e-6);
+    assert_true(fabs(p.x - 90) < 1e-9 && fabs(p.y - 12) < 1e-9 && fabs(p.width - 8) < 1e-9 &&
+                fabs(p.angle - 120) < 1e-6);
 }
 
-/* ------------------------------------------------------------------------------------------------------- whole images */
+/* --------------------------------------------------------------------------------------------------- whole images */
 
 static double distance(const uint8_t *a, const uint8_t *b)
 {
@@ -234,7 +243,8 @@ static void test_synth(void **state)
     assert_true(kb_synth_image(&image, &o, 8, &small, &error));
     assert_in_range(small.points, 40, 60);
     for (size_t i = 1; i < small.patches; i++) {
-        if (small.point[i] == small.point[i - 1]) assert_true(distance(small.pixels[0] + i * 1024, small.pixels[0] + (i - 1) * 1024) < 1);
+        if (small.point[i] == small.point[i - 1])
+            assert_true(distance(small.pixels[0] + i * 1024, small.pixels[0] + (i - 1) * 1024) < 1);
     }
     kb_synth_patches_free(&p);
     kb_synth_patches_free(&same);

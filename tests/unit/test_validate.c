@@ -15,7 +15,7 @@
 #include "learn/validate.h"
 #include "render.h"
 
-/* ---------------------------------------------------------------------------------------------------------- validation */
+/* ----------------------------------------------------------------------------------------------------- validation */
 
 enum { POINTS = 120, ROW = 4 };
 
@@ -113,7 +113,7 @@ static void test_against_the_book(void **state)
     kb_patch_set_free(&set);
 }
 
-/* -------------------------------------------------------------------------------------------------------- augmentation */
+/* --------------------------------------------------------------------------------------------------- augmentation */
 
 static double distance(const uint8_t *a, const uint8_t *b, size_t n)
 {
@@ -176,7 +176,7 @@ static void test_augment_turns(void **state)
     free(out);
 }
 
-/* --------------------------------------------------------------------------------------------------------- photometric */
+/* ---------------------------------------------------------------------------------------------------- photometric */
 
 static void test_tone(void **state)
 {
@@ -187,7 +187,8 @@ static void test_tone(void **state)
     kb_tone_table(&(kb_tone){0.8, 10, 1.7}, table);
     for (int v = 0; v < 256; v++) assert_true(fabs(table[v] - fmin(255, 255 * pow(v / 255.0, 1.7) * 0.8 + 10)) <= 0.51);
     kb_tone_table(&(kb_tone){3, -50, 0.6}, table);
-    for (int v = 0; v < 256; v++) assert_true(fabs(table[v] - fmin(255, fmax(0, 255 * pow(v / 255.0, 0.6) * 3 - 50))) <= 0.51);
+    for (int v = 0; v < 256; v++)
+        assert_true(fabs(table[v] - fmin(255, fmax(0, 255 * pow(v / 255.0, 0.6) * 3 - 50))) <= 0.51);
 }
 
 static void test_blur_noise_shade(void **state)
