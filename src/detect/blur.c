@@ -10,7 +10,8 @@
  * variance is what adds up from layer to layer. */
 #include <math.h>
 
-#include "detect/sift.h"
+#include "detect/blur_rows.h"
+#include "kernels/kernels.h"
 
 #define MATCH_STEPS 4
 #define LEAST_MATCHED 0.6 /* px; narrower kernels are hardly more than one pixel and stay as they are */
@@ -45,54 +46,6 @@ void kb_blur_plan(kb_blur *blur, double sigma)
     blur->taps = radius + 1;
 }
 
-static inline uint16_t weighted(uint16_t a, uint16_t b, uint16_t weight)
-{
-    return (uint16_t)((uint32_t)(uint16_t)(a + b) * weight >> 16);
-}
-
-/* Several pairs at a time, so that the sums stay in registers meanwhile. The first four start from `start`, the others
- * add. */
-static void first_four(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, uint16_t start,
-                       int32_t width, uint16_t *restrict out)
-{
-    const uint16_t *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
-    const uint16_t *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
-    for (int32_t i = 0; i < width; i++)
-        out[i] = (uint16_t)(start + weighted(a0[i], b0[i], w[0]) + weighted(a1[i], b1[i], w[1]) +
-                            weighted(a2[i], b2[i], w[2]) + weighted(a3[i], b3[i], w[3]));
-}
-
-static void add_three(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, int32_t width,
-                      uint16_t *restrict out)
-{
-    const uint16_t *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2];
-    const uint16_t *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2];
-    for (int32_t i = 0; i < width; i++)
-        out[i] = (uint16_t)(out[i] + weighted(a0[i], b0[i], w[0]) + weighted(a1[i], b1[i], w[1]) +
-                            weighted(a2[i], b2[i], w[2]));
-}
-
-static void add_one(const uint16_t *restrict a, const uint16_t *restrict b, uint16_t w, int32_t width,
-                    uint16_t *restrict out)
-{
-    for (int32_t i = 0; i < width; i++) out[i] = (uint16_t)(out[i] + weighted(a[i], b[i], w));
-}
-
-void kb_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur, int32_t width,
-                   uint16_t *out)
-{
-    uint16_t start = (uint16_t)(blur->taps / 2);
-    int32_t k = 0;
-    if (blur->taps >= 4) {
-        first_four(a, b, blur->weight, start, width, out);
-        k = 4;
-    } else {
-        for (int32_t i = 0; i < width; i++) out[i] = start;
-    }
-    for (; k + 3 <= blur->taps; k += 3) add_three(a + k, b + k, blur->weight + k, width, out);
-    for (; k < blur->taps; k++) add_one(a[k], b[k], blur->weight[k], width, out);
-}
-
 /* The place that a place outside 0..n - 1 mirrors, with the border pixel itself as the mirror. */
 static int32_t mirrored(int32_t i, int32_t n)
 {
@@ -101,8 +54,8 @@ static int32_t mirrored(int32_t i, int32_t n)
     return i;
 }
 
-void kb_blur_image(const uint16_t *in, uint16_t *out, int32_t width, int32_t height, ptrdiff_t stride,
-                   const kb_blur *blur, int32_t top, int32_t bottom, uint16_t *row)
+void kb_blur_image(const kb_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
+                   ptrdiff_t stride, const kb_blur *blur, int32_t top, int32_t bottom, uint16_t *row)
 {
     const uint16_t *a[KB_BLUR_MAX_TAPS], *b[KB_BLUR_MAX_TAPS];
     uint16_t *middle = row + KB_BLUR_MAX_TAPS;
@@ -111,7 +64,7 @@ void kb_blur_image(const uint16_t *in, uint16_t *out, int32_t width, int32_t hei
             a[k] = in + mirrored(y - k, height) * stride;
             b[k] = in + mirrored(y + k, height) * stride;
         }
-        kb_blur_pairs(a, b, blur, width, middle);
+        kernels->blur_pairs(a, b, blur, width, middle);
         for (int32_t k = 1; k < blur->taps; k++) {
             middle[-k] = middle[mirrored(-k, width)];
             middle[width - 1 + k] = middle[mirrored(width - 1 + k, width)];
@@ -120,6 +73,6 @@ void kb_blur_image(const uint16_t *in, uint16_t *out, int32_t width, int32_t hei
             a[k] = middle - k;
             b[k] = middle + k;
         }
-        kb_blur_pairs(a, b, blur, width, out + y * stride);
+        kernels->blur_pairs(a, b, blur, width, out + y * stride);
     }
 }

@@ -44,14 +44,15 @@ uint64_t kb_keypoint_key(const kb_keypoint *keypoint);
 typedef struct kb_resize_map {
     int32_t *index;
     uint8_t *weight;
+    uint8_t *pair; /* two numbers a pixel: how far its two places are from the index of the first of its group of 8 */
 } kb_resize_map;
 /* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
  * 0..larger - 1. */
 void kb_resize_plan(kb_resize_map map, int32_t n, double factor, int32_t larger);
 /* out[i] = (a[i] (128 - weight) + b[i] weight + 64) / 128 */
 void kb_blend_rows(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
-/* out[i] = the same blend of in[index[i]] and in[index[i] + 1] by weight[i] */
-void kb_resize_row(const uint8_t *in, kb_resize_map map, int32_t width, uint8_t *out);
+/* out[i] = the same blend of in[index[i]] and in[index[i] + 1] by weight[i]; in has in_width pixels */
+void kb_resize_row(const uint8_t *in, int32_t in_width, kb_resize_map map, int32_t width, uint8_t *out);
 
 /* ---- FAST corners (fast.c) ---- */
 #define KB_FAST_RADIUS 3
@@ -63,12 +64,15 @@ void kb_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t th
 int32_t kb_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
 
 /* ---- corner measures (corner.c) ---- */
+#define KB_HARRIS_BLOCK 7
 #define KB_HARRIS_REACH 4 /* pixels read around the centre */
 /* Harris's response times 25 (k = 0.04) of the 7x7 block around a pixel, with sums of integer gradients. */
 int64_t kb_harris(const uint8_t *centre, ptrdiff_t stride);
 /* The same response in OpenCV's unit. */
 float kb_harris_response(int64_t harris);
 
+/* The direction of (x, y) in degrees as a float below 360. */
+float kb_direction(double y, double x);
 #define KB_DISC_RADIUS 15
 /* Direction in degrees of the centre of mass of the disc of radius 15 around a pixel. Reads 15 px up, down and left,
  * 16 to the right. */

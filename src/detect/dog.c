@@ -4,62 +4,12 @@
  * 2x2 Hessian tells. */
 #include <math.h>
 
-#include "detect/sift.h"
+#include "detect/dog_rows.h"
 
-#define BLOCK 32
 #define STEPS 5  /* of refinement */
 /* No step when the extremum is this close. A little more than half, or many would go to and fro until they are given
  * up, because the parabolas of two neighbouring samples each point to the other. */
 #define NEAR 0.6
-
-void kb_difference_row(const uint16_t *restrict smaller, const uint16_t *restrict larger, int32_t width,
-                       int16_t *restrict out)
-{
-    for (int32_t i = 0; i < width; i++) out[i] = (int16_t)(larger[i] - smaller[i]);
-}
-
-static inline int16_t least(int16_t a, int16_t b) { return a < b ? a : b; }
-static inline int16_t most(int16_t a, int16_t b) { return a > b ? a : b; }
-
-static inline void extrema_block(const int16_t *restrict above, const int16_t *restrict middle,
-                                 const int16_t *restrict below, int32_t n, int16_t limit, int16_t *restrict found)
-{
-    for (int32_t i = 0; i < n; i++) {
-        int16_t v = middle[i];
-        int16_t high = most(most(most(above[i - 1], above[i]), most(above[i + 1], middle[i - 1])),
-                            most(most(below[i - 1], below[i]), most(below[i + 1], middle[i + 1])));
-        int16_t low = least(least(least(above[i - 1], above[i]), least(above[i + 1], middle[i - 1])),
-                            least(least(below[i - 1], below[i]), least(below[i + 1], middle[i + 1])));
-        int16_t top = most(high, limit), bottom = least(low, (int16_t)-limit);
-        found[i] = (int16_t)((v >= top) | (v <= bottom));
-    }
-}
-
-static inline uint64_t four_numbers(const int16_t *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-int32_t kb_extrema_row(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width, int32_t limit,
-                       int32_t *x)
-{
-    int32_t count = 0, end = width - KB_SIFT_BORDER;
-    for (int32_t at = KB_SIFT_BORDER; at < end; at += BLOCK) {
-        int16_t found[BLOCK] = {0};
-        if (at + BLOCK <= end)
-            extrema_block(above + at, middle + at, below + at, BLOCK, (int16_t)limit, found);
-        else
-            extrema_block(above + at, middle + at, below + at, end - at, (int16_t)limit, found);
-        for (int32_t i = 0; i < BLOCK; i += 4) {
-            if (four_numbers(found + i) == 0) continue;
-            for (int32_t k = i; k < i + 4; k++)
-                if (found[k]) x[count++] = at + k;
-        }
-    }
-    return count;
-}
 
 /* ---- one extremum ---- */
 

@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "detect/detect.h"
+#include "kernels/kernels.h"
 
 #define MAX_LEVELS 16
 #define EDGE 31
@@ -42,6 +43,7 @@ typedef struct orb_band {
 
 typedef struct orb {
     const kb_detect_job *job;
+    kb_kernels kernels;
     orb_level level[MAX_LEVELS];
     int32_t levels;
     int32_t threads;
@@ -93,8 +95,8 @@ static void resize_task(void *context, int32_t piece)
     int32_t end = (int32_t)kb_piece((size_t)to->height, o->threads, piece + 1);
     for (int32_t y = (int32_t)kb_piece((size_t)to->height, o->threads, piece); y < end; y++) {
         const uint8_t *a = from->data + o->rows.index[y] * from->stride;
-        kb_blend_rows(a, a + from->stride, from->width, o->rows.weight[y], blended);
-        kb_resize_row(blended, o->columns, to->width, o->target_data + y * to->stride);
+        o->kernels.blend_rows(a, a + from->stride, from->width, o->rows.weight[y], blended);
+        o->kernels.resize_row(blended, from->width, o->columns, to->width, o->target_data + y * to->stride);
     }
 }
 
@@ -103,7 +105,7 @@ static kb_status build_levels(orb *o)
     size_t pixels = 0, width = (size_t)o->job->image.width, height = (size_t)o->job->image.height;
     size_t side = width > height ? width : height, row = round_up(width);
     for (int32_t i = 1; i < o->levels; i++) pixels += (size_t)o->level[i].stride * (size_t)o->level[i].height;
-    size_t maps = 2 * (round_up(side * sizeof(int32_t)) + round_up(side));
+    size_t maps = 2 * (round_up(side * sizeof(int32_t)) + round_up(side) + round_up(2 * side));
     uint8_t *memory = kb_workspace_get(o->job->workspace, KB_SLOT_DETECT_A, pixels + maps + row * (size_t)o->threads);
     if (!memory) return KB_E_MEMORY;
 
@@ -118,7 +120,9 @@ static kb_status build_levels(orb *o)
     o->rows.index = (int32_t *)(void *)(next += round_up(side * sizeof(int32_t)));
     o->columns.weight = next += round_up(side * sizeof(int32_t));
     o->rows.weight = next += round_up(side);
-    o->blended = next + round_up(side);
+    o->columns.pair = next += round_up(side);
+    o->rows.pair = next += round_up(2 * side);
+    o->blended = next + round_up(2 * side);
     next = memory;
     for (o->target = 1; o->target < o->levels; o->target++) {
         const orb_level *from = &o->level[o->target - 1], *to = from + 1;
@@ -137,7 +141,7 @@ static kb_status build_levels(orb *o)
 static void score_row(const orb *o, const orb_level *level, int32_t y, uint8_t *score)
 {
     const uint8_t *row = level->data + y * level->stride + EDGE - 1;
-    kb_fast_row(row, level->stride, level->width - 2 * EDGE + 2, o->job->options.fast_threshold, score);
+    o->kernels.fast_row(row, level->stride, level->width - 2 * EDGE + 2, o->job->options.fast_threshold, score);
 }
 
 static float to_image(double factor, int32_t place) { return (float)((place + 0.5) * factor - 0.5); }
@@ -167,7 +171,7 @@ static void search_task(void *context, int32_t index)
     score_row(o, level, band->top, middle);
     for (int32_t y = band->top; y < band->bottom; y++) {
         score_row(o, level, y + 1, below);
-        int32_t n = kb_peaks_row(above, middle, below, width, peak);
+        int32_t n = o->kernels.peaks_row(above, middle, below, width, peak);
         add_corners(o, band, y, middle, peak, n);
         uint8_t *free_row = above;
         above = middle;
@@ -262,7 +266,7 @@ static void measure_task(void *context, int32_t piece)
     for (size_t i = kb_piece(o->count, o->threads, piece); i < end; i++) {
         const orb_corner *c = &o->corners[i];
         const orb_level *level = &o->level[c->level];
-        int64_t harris = kb_harris(level->data + c->y * level->stride + c->x, level->stride);
+        int64_t harris = o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride);
         o->keypoints[i] = (kb_keypoint){to_image(level->factor, c->x), to_image(level->factor, c->y),
                                         (float)(PATCH * level->factor), -1, kb_harris_response(harris), c->level, -1};
     }
@@ -294,13 +298,14 @@ static void orient_task(void *context, int32_t piece)
         kb_keypoint *k = &o->keypoints[i];
         const orb_level *level = &o->level[k->octave];
         int32_t x = (int32_t)((k->x + 0.5) / level->factor), y = (int32_t)((k->y + 0.5) / level->factor);
-        k->angle = kb_disc_angle(level->data + y * level->stride + x, level->stride);
+        k->angle = o->kernels.disc_angle(level->data + y * level->stride + x, level->stride);
     }
 }
 
 kb_status kb_detect_orb(const kb_detect_job *job, kb_keypoint **found, size_t *count)
 {
     orb o = {.job = job, .threads = kb_parallel_threads(job->options.parallel)};
+    kb_kernels_init(&o.kernels, kb_cpu_flags());
     *count = 0;
     plan_levels(&o);
     if (o.levels == 0) return KB_OK;

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "detect/sift.h"
+#include "kernels/kernels.h"
 
 #define MAX_OCTAVES 17
 #define CAMERA_BLUR 0.5
@@ -36,6 +37,7 @@ typedef struct sift_band {
 
 typedef struct sift {
     const kb_detect_job *job;
+    kb_kernels kernels;
     int32_t threads, layers;
     kb_octave octave[MAX_OCTAVES];
     int32_t octaves;
@@ -149,7 +151,7 @@ static void blur_task(void *context, int32_t piece)
     sift *s = context;
     const kb_octave *o = s->target;
     uint16_t *row = s->rows + (size_t)piece * ((size_t)s->octave[0].stride + 2 * KB_BLUR_MAX_TAPS);
-    kb_blur_image(s->from, s->to, o->width, o->height, o->stride, &s->blur[s->target_layer],
+    kb_blur_image(&s->kernels, s->from, s->to, o->width, o->height, o->stride, &s->blur[s->target_layer],
                   (int32_t)kb_piece((size_t)o->height, s->pieces, piece),
                   (int32_t)kb_piece((size_t)o->height, s->pieces, piece + 1), row);
 }
@@ -238,7 +240,7 @@ static void window_move(window *w, const sift *s, const kb_octave *o, int32_t y)
         w->row[i][0] = w->row[i][1];
         w->row[i][1] = w->row[i][2];
         w->row[i][2] = oldest;
-        kb_difference_row(o->layer[i] + (y + 1) * o->stride, o->layer[i + 1] + (y + 1) * o->stride, o->width, oldest);
+        s->kernels.difference_row(o->layer[i] + (y + 1) * o->stride, o->layer[i + 1] + (y + 1) * o->stride, o->width, oldest);
     }
 }
 
@@ -247,7 +249,7 @@ static void search_row(const sift *s, sift_band *band, const window *w, int32_t 
     const kb_octave *o = &s->octave[band->octave];
     int16_t *const *row = w->row[layer], *const *finer = w->row[layer - 1], *const *coarser = w->row[layer + 1];
     kb_extremum_limits limits = limits_of(s);
-    int32_t n = kb_extrema_row(row[0], row[1], row[2], o->width, sample_limit(s), w->x);
+    int32_t n = s->kernels.extrema_row(row[0], row[1], row[2], o->width, sample_limit(s), w->x);
     for (int32_t i = 0; i < n; i++) {
         int32_t x = w->x[i];
         kb_extremum e;
@@ -397,6 +399,7 @@ static kb_status spread_directions(sift *s, kb_keypoint **found, size_t *count)
 kb_status kb_detect_sift(const kb_detect_job *job, kb_keypoint **found, size_t *count)
 {
     sift s = {.job = job, .threads = kb_parallel_threads(job->options.parallel), .layers = job->options.layers};
+    kb_kernels_init(&s.kernels, kb_cpu_flags());
     *count = 0;
     plan_octaves(&s);
     if (s.octaves == 0) return KB_OK;

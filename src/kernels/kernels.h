@@ -5,6 +5,7 @@
 #ifndef KB_KERNELS_H
 #define KB_KERNELS_H
 
+#include "detect/sift.h"
 #include "image/image.h"
 #include "model/model.h"
 
@@ -28,6 +29,17 @@ typedef struct kb_kernels {
     void (*sift_bytes)(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows);
     /* The signs of weights x values + bias for n rows of 128 bytes; rows lie bits / 8 apart. */
     void (*project)(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows);
+    /* Rows and corners of the detectors (src/detect/detect.h, src/detect/sift.h), the functions kb_<slot> there. */
+    void (*blend_rows)(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
+    void (*resize_row)(const uint8_t *in, int32_t in_width, kb_resize_map map, int32_t width, uint8_t *out);
+    void (*fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
+    int32_t (*peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
+    int64_t (*harris)(const uint8_t *centre, ptrdiff_t stride);
+    float (*disc_angle)(const uint8_t *centre, ptrdiff_t stride);
+    void (*blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur, int32_t width, uint16_t *out);
+    void (*difference_row)(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
+    int32_t (*extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width, int32_t limit,
+                           int32_t *x);
     /* kb_hamming_block (src/match/hamming_block.h). */
     void (*hamming)(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                     uint32_t *second, uint32_t *best_b);
@@ -36,7 +48,8 @@ typedef struct kb_kernels {
 /* Every slot, for code that goes through all of them. */
 #define KB_KERNEL_SLOTS(SLOT) \
     SLOT(shrink_half) SLOT(shrink_two_thirds) SLOT(plan) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project) \
-    SLOT(hamming)
+    SLOT(blend_rows) SLOT(resize_row) SLOT(fast_row) SLOT(peaks_row) SLOT(harris) SLOT(disc_angle) SLOT(blur_pairs)         \
+    SLOT(difference_row) SLOT(extrema_row) SLOT(hamming)
 
 /* What a task must bring as `scratch`, aligned to KB_ALIGN. */
 #define KB_KERNEL_SCRATCH (248 * 1024)

@@ -63,6 +63,7 @@ VEC_INLINE vec v_load2(const uint8_t *p, int step)
     __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p);
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), _mm_loadu_si128((const __m128i *)(const void *)(p + step)), 1);
 }
+VEC_INLINE vec v_widen8(const uint8_t *p) { return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p)); }
 VEC_INLINE vec v_each16(const uint8_t p[16])
 {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));

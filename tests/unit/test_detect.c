@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "detect/sift.h"
+#include "kernels/kernels.h"
 #include "image/image.h"
 #include "render.h"
 
@@ -214,13 +215,13 @@ static void test_resize_keeps_a_ramp(void **state)
 {
     (void)state;
     enum { W = 200 };
-    uint8_t in[W], weight[W], out[W];
+    uint8_t in[W], weight[W], pair[2 * W], out[W];
     int32_t index[W];
     for (int i = 0; i < W; i++) in[i] = (uint8_t)i;
-    kb_resize_map map = {index, weight};
+    kb_resize_map map = {index, weight, pair};
     int32_t n = (int32_t)(W / 1.2);
     kb_resize_plan(map, n, 1.2, W);
-    kb_resize_row(in, map, n, out);
+    kb_resize_row(in, W, map, n, out);
     for (int32_t i = 0; i < n; i++) {
         assert_in_range(index[i], 0, W - 2);
         assert_true(fabs(out[i] - ((i + 0.5) * 1.2 - 0.5)) <= 0.51);
@@ -234,6 +235,8 @@ static void test_resize_keeps_a_ramp(void **state)
 static void test_blur_is_gaussian(void **state)
 {
     (void)state;
+    kb_kernels kernels;
+    kb_kernels_c(&kernels);
     enum { W = 64, H = 61 };
     static uint16_t in[H * W], out[H * W], row[W + 2 * KB_BLUR_MAX_TAPS];
     for (double sigma = 0.7; sigma < 4; sigma += 0.6) {
@@ -244,10 +247,10 @@ static void test_blur_is_gaussian(void **state)
         assert_int_equal(sum, 32768);
         /* a flat image stays; a point becomes a bell of the right width */
         for (int i = 0; i < H * W; i++) in[i] = 255 * KB_SIFT_ONE;
-        kb_blur_image(in, out, W, H, W, &blur, 0, H, row);
+        kb_blur_image(&kernels, in, out, W, H, W, &blur, 0, H, row);
         for (int i = 0; i < H * W; i++) assert_in_range(out[i], 255 * KB_SIFT_ONE - 16, 255 * KB_SIFT_ONE + 16);
         for (int i = 0; i < H * W; i++) in[i] = i == 30 * W + 32 ? 32640 : 0;
-        kb_blur_image(in, out, W, H, W, &blur, 0, H, row);
+        kb_blur_image(&kernels, in, out, W, H, W, &blur, 0, H, row);
         double mass = 0, spread = 0;
         for (int x = -15; x <= 15; x++) {
             double v = out[30 * W + 32 + x] - out[0]; /* without what makes up for the shifts */
