@@ -30,7 +30,10 @@ build=$KEYBITS_BUILD/same-bits/$variant
 cmake -S "$KEYBITS_SOURCE" -B "$build" --log-level=WARNING -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=None \
     -DCMAKE_C_FLAGS="$flags" -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF \
     -DKEYBITS_BUILD_BENCH=OFF -DKEYBITS_BUILD_TESTS=ON "${options[@]}" >/dev/null
-cmake --build "$build" --target hash_everything >/dev/null
+cmake --build "$build" --target hash_everything check_kernels >/dev/null
+
+# Every kernel of that build against plain C.
+"${emulator[@]}" "$build/tests/check_kernels"
 
 # With every instruction set the processor has, and with plain C alone.
 expected=$("$KEYBITS_HASH")

@@ -65,7 +65,7 @@ int32_t kb_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t 
 
 /* ---- corner measures (corner.c) ---- */
 #define KB_HARRIS_BLOCK 7
-#define KB_HARRIS_REACH 4 /* pixels read around the centre */
+#define KB_HARRIS_REACH 4 /* pixels read around the centre, and one more to the right */
 /* Harris's response times 25 (k = 0.04) of the 7x7 block around a pixel, with sums of integer gradients. */
 int64_t kb_harris(const uint8_t *centre, ptrdiff_t stride);
 /* The same response in OpenCV's unit. */

@@ -1,0 +1,30 @@
+/* What the checks of the kernels share: memory with forbidden pages around it, random and extreme data, comparison.
+ * No test framework, so that the program also runs where only a cross compiler and an emulator are. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include "kernels/kernels.h"
+
+/* `size` bytes that end right before a page that must not be touched, and begin less than a page after another one. They
+ * live until the next call of guard_reset. */
+uint8_t *guarded(size_t size);
+void guard_reset(void);
+
+extern uint64_t check_random; /* state */
+static inline uint32_t below(uint32_t n) { return kb_random_below(&check_random, n); }
+
+/* Fills with one of several sorts of data: noise, flat, black and white in blocks and stripes, a ramp, a lone spike. */
+#define SORTS 8
+void fill_bytes(uint8_t *p, size_t size, size_t width, uint32_t sort);
+
+/* Compares a result with that of plain C; says what differs, once a case. */
+void same(const char *what, const void *expected, const void *found, size_t size);
+
+/* The checks, each for all tiers: `c` is plain C, `t` another tier. */
+#define CHECKS(CHECK)                                                                                        \
+    CHECK(shrink) CHECK(plan) CHECK(cut) CHECK(boxes) CHECK(sift) CHECK(sift_bytes) CHECK(project) CHECK(resize) \
+    CHECK(fast) CHECK(corners) CHECK(blur) CHECK(extrema) CHECK(hamming)
+#define DECLARE_CHECK(name) void check_##name(const kb_kernels *c, const kb_kernels *t);
+CHECKS(DECLARE_CHECK)
+
+#endif

@@ -1,0 +1,233 @@
+/* The kernels of describing. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "describe/describe.h"
+
+static _Alignas(KB_ALIGN) uint8_t scratch[KB_KERNEL_SCRATCH];
+
+void check_shrink(const kb_kernels *c, const kb_kernels *t)
+{
+    for (int32_t n = 0; n <= 140; n++) {
+        size_t bytes = (size_t)n;
+        uint8_t *a = guarded(3 * bytes), *b = guarded(3 * bytes), *expected = guarded(2 * bytes), *found = guarded(2 * bytes);
+        fill_bytes(a, 3 * bytes, 1000, (uint32_t)n);
+        fill_bytes(b, 3 * bytes, 1000, (uint32_t)n / SORTS);
+        c->shrink_half(a + bytes, b + bytes, n, expected);
+        t->shrink_half(a + bytes, b + bytes, n, found);
+        same("shrink_half", expected, found, bytes);
+        c->shrink_two_thirds(a, b, n, expected);
+        t->shrink_two_thirds(a, b, n, found);
+        same("shrink_two_thirds", expected, found, 2 * bytes);
+        guard_reset();
+    }
+}
+
+/* ---- regions ---- */
+
+static float odd_number(float usual)
+{
+    static const float odd[] = {0, -1, 1e9f, -1e30f, 3e38f, 0.5f, -0.5f};
+    uint32_t k = below(100);
+    if (k < KB_COUNT(odd)) return odd[k];
+    if (k == 98) return (float)(1e38 * 1e38); /* infinity */
+    if (k == 99) return (float)(1e38 * 1e38 - 1e38 * 1e38);
+    return usual;
+}
+
+static void random_keypoints(kb_keypoint *k, int32_t n, int32_t width, int32_t height, bool odd)
+{
+    for (int32_t i = 0; i < n; i++) {
+        float x = (float)below((uint32_t)width * 64 + 32) / 64 - 0.5f, y = (float)below((uint32_t)height * 64 + 32) / 64 - 0.5f;
+        float size = 1, angle = below(5) ? (float)below(360 * 16) / 16 : (float)below(9) * 45;
+        for (uint32_t octave = below(30); octave > 0; octave--) size *= 1.37f;
+        k[i] = (kb_keypoint){x, y, size, angle, 0, 0, 0};
+        if (odd) k[i] = (kb_keypoint){odd_number(x), odd_number(y), odd_number(size), odd_number(angle), 0, 0, 0};
+    }
+}
+
+static void same_samplings(const kb_sampling *expected, const kb_sampling *found, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        same("level", &expected[i].level, &found[i].level, sizeof expected[i].level);
+        if (expected[i].level >= 0) same("sampling", &expected[i], &found[i], sizeof *expected);
+    }
+}
+
+void check_plan(const kb_kernels *c, const kb_kernels *t)
+{
+    for (int32_t n = 0; n <= 70; n++) {
+        size_t count = (size_t)n;
+        kb_image image = {scratch, 1 + (int32_t)below(3000), 1 + (int32_t)below(3000), 3000, KB_GRAY8, 0};
+        kb_levels levels;
+        kb_levels_plan(&levels, &image);
+        kb_keypoint *k = (kb_keypoint *)(void *)guarded(count * sizeof *k);
+        kb_sampling *expected = (kb_sampling *)(void *)guarded(count * sizeof *expected);
+        kb_sampling *found = (kb_sampling *)(void *)guarded(count * sizeof *found);
+        uint8_t *flags = guarded(count), *found_flags = guarded(count);
+        random_keypoints(k, n, image.width, image.height, n & 1);
+        double scale = 0.1 + below(100) * 0.07;
+        c->plan(k, n, scale, &levels, expected, flags);
+        t->plan(k, n, scale, &levels, found, found_flags);
+        same("flags", flags, found_flags, count);
+        same_samplings(expected, found, n);
+        guard_reset();
+    }
+}
+
+void check_cut(const kb_kernels *c, const kb_kernels *t)
+{
+    kb_workspace *workspace;
+    if (kb_workspace_create(&workspace) != KB_OK) exit(2);
+    for (int32_t n = 0; n <= 70; n++) {
+        int32_t width = 1 + (int32_t)below(n & 1 ? 40 : 400), height = 1 + (int32_t)below(n & 2 ? 40 : 300);
+        ptrdiff_t stride = width + (ptrdiff_t)below(50);
+        size_t bytes = (size_t)(stride * (height - 1) + width), count = (size_t)n;
+        uint8_t *pixels = guarded(bytes); /* the last row ends without the rest of its stride */
+        fill_bytes(pixels, bytes, (size_t)stride, (uint32_t)n / 2);
+        kb_image image = {pixels, width, height, stride, KB_GRAY8, 0};
+        kb_levels levels;
+        kb_levels_plan(&levels, &image);
+        if (kb_levels_build(&levels, &image, UINT32_MAX, NULL, workspace) != KB_OK) exit(2);
+        kb_keypoint k[70];
+        kb_sampling s[70];
+        uint8_t flags[70], *expected = guarded(count * KB_PATCH_BYTES), *found = guarded(count * KB_PATCH_BYTES);
+        random_keypoints(k, n, width, height, false);
+        for (int32_t i = 0; i < n; i++) { /* the regions of level 0 are those at the forbidden page */
+            if (i & 1) k[i].size = (float)(8 + below(30));
+            do flags[i] = kb_sampling_plan(&s[i], &k[i], k[i].size, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
+            while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
+        }
+        c->cut(s, n, &levels, expected);
+        t->cut(s, n, &levels, found);
+        for (size_t i = 0; i < count; i++)
+            same("patch", expected + i * KB_PATCH_BYTES, found + i * KB_PATCH_BYTES, KB_PATCH_BYTES);
+        guard_reset();
+    }
+    kb_workspace_free(workspace);
+}
+
+/* ---- boxes ---- */
+
+static uint8_t centre(uint32_t radius) { return (uint8_t)(radius + below(KB_PATCH_SIDE - 2 * radius)); }
+
+static kb_model *random_boxes(kb_kind kind, int32_t bits)
+{
+    kb_box_pair pairs[KB_MAX_BITS];
+    uint32_t channels = kind == KB_BAG ? KB_PLANES : 1;
+    for (int32_t i = 0; i < bits; i++) {
+        uint32_t r1 = below(KB_MAX_RADIUS + 1), r2 = below(KB_MAX_RADIUS + 1);
+        float threshold = i % 10 ? (float)below(6400) / 100 - 32 : (float)below(51200) / 100 - 256;
+        pairs[i] = (kb_box_pair){(uint8_t)below(channels), centre(r1), centre(r1), (uint8_t)r1,
+                                 (uint8_t)below(channels), centre(r2), centre(r2), (uint8_t)r2, threshold};
+    }
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .bits = bits, .name = "boxes", .boxes = pairs};
+    kb_model *model;
+    if (kb_model_create(&spec, &model, NULL) != KB_OK) exit(2);
+    return model;
+}
+
+/* Patches of all sorts. */
+static uint8_t *random_patches(size_t n)
+{
+    uint8_t *patches = guarded(n * KB_PATCH_BYTES);
+    for (size_t i = 0; i < n; i++)
+        fill_bytes(patches + i * KB_PATCH_BYTES, KB_PATCH_BYTES, KB_PATCH_SIDE, (uint32_t)(i + n));
+    return patches;
+}
+
+void check_boxes(const kb_kernels *c, const kb_kernels *t)
+{
+    static const int32_t sizes[] = {256, 8, 512, 24, 128, 1024, 136};
+    for (int32_t n = 0; n <= 70; n++) {
+        kb_model *model = random_boxes(n & 1 ? KB_BAG : KB_BAD, sizes[n / 2 % (int32_t)KB_COUNT(sizes)]);
+        size_t bytes = (size_t)n * (size_t)model->row_bytes;
+        const uint8_t *patches = random_patches((size_t)n);
+        uint8_t *expected = guarded(bytes), *found = guarded(bytes);
+        c->boxes(model, patches, n, expected, scratch);
+        t->boxes(model, patches, n, found, scratch);
+        same("rows", expected, found, bytes);
+        kb_model_free(model);
+        guard_reset();
+    }
+}
+
+/* ---- SIFT ---- */
+
+void check_sift(const kb_kernels *c, const kb_kernels *t)
+{
+    for (int32_t n = 0; n <= 70; n++) {
+        size_t bytes = (size_t)n * KB_SIFT_VALUES * sizeof(uint32_t);
+        const uint8_t *patches = random_patches((size_t)n);
+        uint32_t *expected = (uint32_t *)(void *)guarded(bytes), *found = (uint32_t *)(void *)guarded(bytes);
+        c->sift(patches, n, expected, scratch);
+        t->sift(patches, n, found, scratch);
+        same("histograms", expected, found, bytes);
+        guard_reset();
+    }
+}
+
+static uint32_t random_histogram_value(uint32_t sort)
+{
+    switch (sort % 5) {
+    case 0: return below(1u << below(24));
+    case 1: return below(4);
+    case 2: return below(20) ? 0 : below(1u << 24);
+    case 3: return 1 + below(10) * below(10);
+    default: return (1u << 24) - 1;
+    }
+}
+
+void check_sift_bytes(const kb_kernels *c, const kb_kernels *t)
+{
+    for (int32_t n = 0; n <= 70; n++) {
+        size_t values = (size_t)n * KB_SIFT_VALUES;
+        uint32_t *histograms = (uint32_t *)(void *)guarded(values * sizeof *histograms);
+        uint8_t *expected = guarded(values), *found = guarded(values);
+        for (size_t i = 0; i < values; i++)
+            histograms[i] = (i / KB_SIFT_VALUES) % 11 == 7 ? 0 : random_histogram_value((uint32_t)(i / KB_SIFT_VALUES));
+        for (int root = 0; root < 2; root++) {
+            c->sift_bytes(histograms, n, root, expected);
+            t->sift_bytes(histograms, n, root, found);
+            same(root ? "RootSIFT" : "SIFT", expected, found, values);
+        }
+        guard_reset();
+    }
+}
+
+static kb_model *random_projection(int32_t bits, bool extreme)
+{
+    int8_t *weights = malloc((size_t)bits * KB_SIFT_VALUES);
+    int32_t *bias = malloc((size_t)bits * sizeof *bias);
+    if (!weights || !bias) exit(2);
+    for (int32_t i = 0; i < bits * KB_SIFT_VALUES; i++)
+        weights[i] = (int8_t)(extreme ? (below(2) ? 127 : -128) : (int)below(256) - 128);
+    for (int32_t i = 0; i < bits; i++) bias[i] = (int32_t)below(100000) - 50000;
+    for (int32_t j = 0; extreme && j < KB_SIFT_VALUES; j++) weights[j] = -128, weights[KB_SIFT_VALUES + j] = 127;
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_HASHSIFT, .bits = bits, .name = "hash", .weights = weights,
+                          .bias = bias};
+    kb_model *model;
+    if (kb_model_create(&spec, &model, NULL) != KB_OK) exit(2);
+    free(weights);
+    free(bias);
+    return model;
+}
+
+void check_project(const kb_kernels *c, const kb_kernels *t)
+{
+    static const int32_t sizes[] = {256, 8, 512, 24, 1024, 72};
+    for (int32_t n = 0; n <= 70; n++) {
+        kb_model *model = random_projection(sizes[n % (int32_t)KB_COUNT(sizes)], n & 1);
+        size_t bytes = (size_t)n * (size_t)model->row_bytes;
+        uint8_t *values = guarded((size_t)n * KB_SIFT_VALUES), *expected = guarded(bytes), *found = guarded(bytes);
+        for (size_t i = 0; i < (size_t)n; i++) {
+            fill_bytes(values + i * KB_SIFT_VALUES, KB_SIFT_VALUES, 16, (uint32_t)i);
+            for (size_t j = 0; i & 8 && j < KB_SIFT_VALUES; j++) values[i * KB_SIFT_VALUES + j] >>= 1;
+        }
+        c->project(model, values, n, expected);
+        t->project(model, values, n, found);
+        same("rows", expected, found, bytes);
+        kb_model_free(model);
+        guard_reset();
+    }
+}

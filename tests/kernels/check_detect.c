@@ -1,0 +1,169 @@
+/* The kernels of detecting and matching. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "match/hamming_block.h"
+
+void check_resize(const kb_kernels *c, const kb_kernels *t)
+{
+    for (int32_t width = 2; width <= 300; width += 1 + width / 80) {
+        size_t bytes = (size_t)width;
+        uint8_t *a = guarded(bytes), *b = guarded(bytes), *expected = guarded(bytes), *found = guarded(bytes);
+        fill_bytes(a, bytes, 1000, (uint32_t)width);
+        fill_bytes(b, bytes, 1000, (uint32_t)width / SORTS);
+        int32_t weight = (int32_t)below(KB_RESIZE_ONE + 1);
+        c->blend_rows(a, b, width, weight, expected);
+        t->blend_rows(a, b, width, weight, found);
+        same("blend_rows", expected, found, bytes);
+
+        double factor = 1.05 + below(96) * 0.01;
+        int32_t n = (int32_t)(width / factor);
+        size_t less = (size_t)n;
+        kb_resize_map map = {(int32_t *)(void *)guarded(less * sizeof(int32_t)), guarded(less), guarded(2 * less)};
+        expected = guarded(less);
+        found = guarded(less);
+        kb_resize_plan(map, n, factor, width);
+        c->resize_row(a, width, map, n, expected);
+        t->resize_row(a, width, map, n, found);
+        same("resize_row", expected, found, less);
+        guard_reset();
+    }
+}
+
+void check_fast(const kb_kernels *c, const kb_kernels *t)
+{
+    for (int32_t width = 0; width <= 140; width++) {
+        size_t row = (size_t)width, stride = row + 2 * KB_FAST_RADIUS, bytes = stride * (2 * KB_FAST_RADIUS + 1);
+        uint8_t *pixels = guarded(bytes), *expected = guarded(row), *found = guarded(row);
+        fill_bytes(pixels, bytes, stride, (uint32_t)width);
+        for (size_t i = 0; width % 3 == 0 && i < bytes; i++) pixels[i] = (uint8_t)(pixels[i] / 8 + 90); /* few corners */
+        int32_t threshold = width & 1 ? 1 + (int32_t)below(255) : 1 + (int32_t)below(20);
+        const uint8_t *centre = pixels + KB_FAST_RADIUS * stride + KB_FAST_RADIUS;
+        c->fast_row(centre, (ptrdiff_t)stride, width, threshold, expected);
+        t->fast_row(centre, (ptrdiff_t)stride, width, threshold, found);
+        same("fast_row", expected, found, row);
+
+        uint8_t *score[3];
+        uint16_t x[141], found_x[141];
+        for (int i = 0; i < 3; i++) {
+            score[i] = guarded(row);
+            for (size_t k = 0; k < row; k++) score[i][k] = (uint8_t)(below(4) ? 0 : below(width & 2 ? 4 : 256));
+        }
+        int32_t n = c->peaks_row(score[0], score[1], score[2], width, x);
+        int32_t m = t->peaks_row(score[0], score[1], score[2], width, found_x);
+        same("number of peaks", &n, &m, sizeof n);
+        if (n == m) same("peaks_row", x, found_x, (size_t)n * sizeof *x);
+        guard_reset();
+    }
+}
+
+void check_corners(const kb_kernels *c, const kb_kernels *t)
+{
+    for (uint32_t i = 0; i < 200; i++) {
+        size_t extra = below(5), side = 2 * KB_HARRIS_REACH + 1, stride = side + 1 + extra;
+        uint8_t *pixels = guarded(stride * (side - 1) + side + 1);
+        fill_bytes(pixels, stride * (side - 1) + side + 1, stride, i);
+        const uint8_t *centre = pixels + KB_HARRIS_REACH * (stride + 1);
+        int64_t harris = c->harris(centre, (ptrdiff_t)stride), found = t->harris(centre, (ptrdiff_t)stride);
+        same("harris", &harris, &found, sizeof harris);
+
+        side = 2 * KB_DISC_RADIUS + 1;
+        stride = side + 1 + extra;
+        pixels = guarded(stride * (side - 1) + side + 1);
+        fill_bytes(pixels, stride * (side - 1) + side + 1, stride, i);
+        centre = pixels + KB_DISC_RADIUS * (stride + 1);
+        float angle = c->disc_angle(centre, (ptrdiff_t)stride), found_angle = t->disc_angle(centre, (ptrdiff_t)stride);
+        same("disc_angle", &angle, &found_angle, sizeof angle);
+        guard_reset();
+    }
+}
+
+/* 16-bit rows; the largest value is what two of them may add up to without leaving 16 bits. */
+static uint16_t *random_row(size_t n, uint32_t largest)
+{
+    uint16_t *row = (uint16_t *)(void *)guarded(n * sizeof *row);
+    for (size_t i = 0; i < n; i++) row[i] = (uint16_t)(below(8) ? below(largest + 1) : below(2) ? largest : 0);
+    return row;
+}
+
+void check_blur(const kb_kernels *c, const kb_kernels *t)
+{
+    for (int32_t width = 0; width <= 90; width++) {
+        const uint16_t *a[24], *b[24];
+        kb_blur blur = {.taps = 1 + (int32_t)below(24)};
+        uint32_t rest = 32768;
+        for (int32_t k = 0; k < blur.taps; k++) {
+            blur.weight[k] = (uint16_t)(k + 1 < blur.taps ? below(rest + 1) : rest);
+            rest -= blur.weight[k];
+            a[k] = random_row((size_t)width, 32640);
+            b[k] = random_row((size_t)width, 32640);
+        }
+        uint16_t *expected = random_row((size_t)width, 0), *found = random_row((size_t)width, 0);
+        c->blur_pairs(a, b, &blur, width, expected);
+        t->blur_pairs(a, b, &blur, width, found);
+        same("blur_pairs", expected, found, (size_t)width * sizeof *expected);
+        guard_reset();
+    }
+}
+
+void check_extrema(const kb_kernels *c, const kb_kernels *t)
+{
+    for (int32_t width = 2 * KB_SIFT_BORDER; width <= 150; width++) {
+        size_t n = (size_t)width;
+        int16_t *rows[3], *found = (int16_t *)(void *)guarded(n * sizeof *found);
+        for (int i = 0; i < 3; i++) {
+            const uint16_t *smaller = random_row(n, width & 1 ? 32640 : 6), *larger = random_row(n, width & 1 ? 32640 : 6);
+            rows[i] = (int16_t *)(void *)guarded(n * sizeof *rows[i]);
+            c->difference_row(smaller, larger, width, rows[i]);
+            t->difference_row(smaller, larger, width, found);
+            same("difference_row", rows[i], found, n * sizeof *found);
+        }
+        int32_t x[151], found_x[151], limit = 1 + (int32_t)below(width & 1 ? 30000 : 5);
+        int32_t count = c->extrema_row(rows[0], rows[1], rows[2], width, limit, x);
+        int32_t found_count = t->extrema_row(rows[0], rows[1], rows[2], width, limit, found_x);
+        same("number of extrema", &count, &found_count, sizeof count);
+        if (count == found_count) same("extrema_row", x, found_x, (size_t)count * sizeof *x);
+        guard_reset();
+    }
+}
+
+/* ---- matching ---- */
+
+/* Rows of which some are equal, opposite, or near to others. */
+static uint8_t *random_rows(size_t n, size_t row_bytes, const uint8_t *like, size_t like_n)
+{
+    uint8_t *rows = guarded(n * row_bytes);
+    fill_bytes(rows, n * row_bytes, row_bytes, 0);
+    for (size_t i = 0; i < n && like_n > 0; i++) {
+        const uint8_t *other = like + below((uint32_t)like_n) * row_bytes;
+        uint32_t sort = below(8);
+        for (size_t k = 0; k < row_bytes && sort < 3; k++)
+            rows[i * row_bytes + k] = (uint8_t)(sort == 0 ? other[k] : sort == 1 ? ~other[k] : other[k] ^ (rows[k] & 1));
+    }
+    return rows;
+}
+
+void check_hamming(const kb_kernels *c, const kb_kernels *t)
+{
+    static const size_t lengths[] = {32, 64, 16, 1, 31, 33, 62, 63, 65, 128, 7, 48};
+    for (uint32_t i = 0; i < 240; i++) {
+        size_t row_bytes = i % 3 ? lengths[i % KB_COUNT(lengths)] : 1 + below(70);
+        size_t na = i < 71 ? i : below(300), nb = i & 1 ? below(71) : below(700), keys = sizeof(uint32_t);
+        const uint8_t *a = random_rows(na, row_bytes, NULL, 0), *b = random_rows(nb, row_bytes, a, na);
+        uint32_t *best[2], *second[2], *columns[2];
+        for (int k = 0; k < 2; k++) {
+            best[k] = (uint32_t *)(void *)guarded(na * keys);
+            second[k] = (uint32_t *)(void *)guarded(na * keys);
+            columns[k] = (uint32_t *)(void *)guarded(nb * keys);
+        }
+        for (size_t j = 0; j < nb; j++)
+            columns[0][j] = columns[1][j] = below(3) ? KB_NO_NEIGHBOUR : below((uint32_t)row_bytes * 8) << 16 | below(500);
+        bool mutual = i % 5 != 0;
+        c->hamming(a, na, b, nb, row_bytes, best[0], second[0], mutual ? columns[0] : NULL);
+        t->hamming(a, na, b, nb, row_bytes, best[1], second[1], mutual ? columns[1] : NULL);
+        same("nearest", best[0], best[1], na * keys);
+        same("second", second[0], second[1], na * keys);
+        same("columns", columns[0], columns[1], nb * keys);
+        guard_reset();
+    }
+}

@@ -1,0 +1,117 @@
+/* Compares every kernel of every tier that this CPU has with plain C: random and extreme data, odd sizes and strides,
+ * batches of 0 to 70, and inputs that end at a forbidden page. */
+#define _DEFAULT_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+
+/* ---- memory ---- */
+
+#define MAX_GUARDS 64
+static struct {
+    uint8_t *map;
+    size_t size;
+} guards[MAX_GUARDS];
+static int guard_count;
+
+uint8_t *guarded(size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (size + page - 1) / page * page;
+    uint8_t *map = mmap(NULL, inner + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED || guard_count == MAX_GUARDS || mprotect(map, page, PROT_NONE) != 0 ||
+        mprotect(map + page + inner, page, PROT_NONE) != 0) {
+        fputs("no memory for the checks\n", stderr);
+        exit(2);
+    }
+    guards[guard_count].map = map;
+    guards[guard_count++].size = inner + 2 * page;
+    return map + page + inner - size;
+}
+
+void guard_reset(void)
+{
+    while (guard_count > 0) {
+        guard_count--;
+        munmap(guards[guard_count].map, guards[guard_count].size);
+    }
+}
+
+/* ---- data ---- */
+
+uint64_t check_random = 1;
+
+void fill_bytes(uint8_t *p, size_t size, size_t width, uint32_t sort)
+{
+    size_t step = 1 + below(4), spike = size ? below((uint32_t)size) : 0;
+    uint8_t flat = (uint8_t)below(256);
+    for (size_t i = 0; i < size; i++) {
+        size_t x = i % width, y = i / width;
+        switch (sort % SORTS) {
+        case 0: p[i] = (uint8_t)below(256); break;
+        case 1: p[i] = flat; break;
+        case 2: p[i] = ((x / step + y / step) & 1) ? 255 : 0; break;
+        case 3: p[i] = ((x / step) & 1) ? 255 : 0; break;
+        case 4: p[i] = ((y / step) & 1) ? 255 : 0; break;
+        case 5: p[i] = (uint8_t)(x * step * 3 + y * 5); break;
+        case 6: p[i] = i == spike ? 255 : 0; break;
+        default: p[i] = below(2) ? 255 : 0; break;
+        }
+    }
+}
+
+/* ---- results ---- */
+
+static const char *check_name, *tier_name;
+static int cases, failures;
+
+void same(const char *what, const void *expected, const void *found, size_t size)
+{
+    cases++;
+    if (size == 0 || memcmp(expected, found, size) == 0) return;
+    const uint8_t *e = expected, *f = found;
+    size_t at = 0;
+    while (e[at] == f[at]) at++;
+    if (failures++ < 20)
+        printf("%s, %s: %s differs from plain C at byte %zu of %zu: %d instead of %d\n", tier_name, check_name, what, at, size,
+               f[at], e[at]);
+}
+
+int main(void)
+{
+    /* Sets of features, from none to all; each that gives another table is a tier of its own. */
+    static const struct {
+        const char *name;
+        uint32_t flags;
+    } sets[] = {{"c", 0},
+                {"popcnt", KB_CPU_SSE2 | KB_CPU_POPCNT},
+                {"sse4", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT},
+                {"all", UINT32_MAX}};
+    static const struct {
+        const char *name;
+        void (*run)(const kb_kernels *, const kb_kernels *);
+    } checks[] = {
+#define CHECK_ROW(name) {#name, check_##name},
+        CHECKS(CHECK_ROW)};
+    kb_kernels c, before, tier;
+    kb_kernels_c(&c);
+    before = c;
+    printf("cpu: %s\n", kb_cpu_features());
+    for (size_t i = 1; i < KB_COUNT(sets); i++) {
+        kb_kernels_init(&tier, kb_cpu_flags() & sets[i].flags);
+        if (memcmp(&tier, &before, sizeof tier) == 0) continue;
+        before = tier;
+        tier_name = sets[i].name;
+        for (size_t k = 0; k < KB_COUNT(checks); k++) {
+            check_random = 1;
+            check_name = checks[k].name;
+            checks[k].run(&c, &tier);
+            guard_reset();
+        }
+        printf("%s: %d cases so far\n", tier_name, cases);
+    }
+    printf("%d cases, %d failures\n", cases, failures);
+    return failures != 0;
+}
