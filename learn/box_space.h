@@ -5,16 +5,16 @@
 #include "common/common.h"
 
 /* Where one box lies. */
-typedef struct kb_place {
+typedef struct kb_box_place {
     uint8_t channel, x, y, radius;
-} kb_place;
+} kb_box_place;
 
 typedef struct kb_box_space {
     int32_t channels[KB_PLANES]; /* allowed, ascending */
     int32_t channel_count;
     int32_t min_radius, max_radius;
     bool two_radii;
-    const kb_place *boxes; /* NULL, or the only boxes allowed */
+    const kb_box_place *boxes; /* NULL, or the only boxes allowed */
     int32_t box_count;   /* 2 or more */
 } kb_box_space;
 
@@ -31,6 +31,6 @@ int32_t kb_box_moves(const kb_box_space *space, const kb_box_pair *pair, kb_box_
 /* The same two boxes, in this order or the other. */
 bool kb_box_pair_same(const kb_box_pair *a, const kb_box_pair *b);
 /* The different boxes of n pairs, in order of appearance; boxes has room for 2 n. Returns how many. */
-int32_t kb_box_distinct(const kb_box_pair *pairs, int32_t n, kb_place *boxes);
+int32_t kb_box_distinct(const kb_box_pair *pairs, int32_t n, kb_box_place *boxes);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct trainer {
     kb_box_sample sample;
     kb_box_judge judge;
     kb_box_space space;
-    kb_place *distinct;    /* room for 2 x bits */
+    kb_box_place *distinct;    /* room for 2 x bits */
     kb_judged *features; /* candidates, and room for the moves of the front */
     kb_box_pair *boxes;
     int32_t chosen;
