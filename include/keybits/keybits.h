@@ -411,8 +411,8 @@ typedef struct kb_fit_report {
 } kb_fit_report;
 
 /* Fits the geometry between two images to n pairs of points. "Not found" is a result, not an error. inliers (n bytes,
- * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite, or whose sigma is not above 0, are outliers. options and workspace may be
- * NULL. */
+ * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite, or whose sigma is not above 0, are
+ * outliers. options and workspace may be NULL. */
 KB_API kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                         uint8_t *inliers, kb_fit_report *report);
 KB_API const char *kb_fit_result_name(kb_fit_result result);
