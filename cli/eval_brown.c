@@ -6,10 +6,11 @@
 
 const char eval_brown_help[] =
     "usage: keybits eval brown DIR [options]\n"
-    "DIR is a patch set of Brown (patches0000.bmp .., info.txt, m50_100000_100000_0.txt) or a folder of such sets.\n"
-    "Prints the false positive rate at 95 % recall, in percent: everything up to the smallest distance T that reaches 95 %\n"
-    "is accepted. Distances are whole numbers and tie, so the bounds are printed too: \"best\" and \"worst\" take of the pairs\n"
-    "at T only as many as are needed, right ones or wrong ones first; \"interpolated\" lies between T - 1 and T.\n"
+    "DIR is a patch set of Brown (patches0000.bmp .., info.txt, m50_100000_100000_0.txt) or a folder of\n"
+    "such sets. Prints the false positive rate at 95 % recall, in per cent: everything up to the smallest\n"
+    "distance T that reaches 95 % is accepted. Distances are whole numbers and tie, so the bounds are\n"
+    "printed too: \"best\" and \"worst\" take of the pairs at T only as many as are needed, right ones or\n"
+    "wrong ones first; \"interpolated\" lies between T - 1 and T.\n"
     "\n"
     EVAL_METHOD_HELP
     "\n"
@@ -82,12 +83,13 @@ static void print_table(const eval_methods *methods, const ev_brown_result *resu
     for (size_t m = 0; m < methods->count; m++)
         for (size_t i = 0; i < result->count; i++) {
             const ev_brown_score *s = &result->sets[i].scores[m];
-            printf("%-28s %-16s %8.2f %8.2f %8.2f %12.2f %9.4g\n", methods->items[m].name, result->sets[i].name, 100 * s->fpr.rate,
-                   100 * s->fpr.best, 100 * s->fpr.worst, 100 * s->fpr.interpolated, s->threshold);
+            printf("%-28s %-16s %8.2f %8.2f %8.2f %12.2f %9.4g\n", methods->items[m].name, result->sets[i].name,
+                   100 * s->fpr.rate, 100 * s->fpr.best, 100 * s->fpr.worst, 100 * s->fpr.interpolated, s->threshold);
         }
 }
 
-static int evaluate(const cli_common *common, const eval_options *own, const char *folder, const ev_brown_options *options)
+static int evaluate(const cli_common *common, const eval_options *own, const char *folder,
+                    const ev_brown_options *options)
 {
     io_error error;
     eval_methods methods;
@@ -98,7 +100,8 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
         return CLI_DONE;
     }
     if (!eval_methods_open(&methods, own->models, own->support, &own->descriptors)) return CLI_FAILED;
-    if (!ev_brown_run(folder, methods.items, methods.count, options, &result, &error)) code = cli_error("%s", error.text);
+    if (!ev_brown_run(folder, methods.items, methods.count, options, &result, &error))
+        code = cli_error("%s", error.text);
     else if (common->json) print_json(&methods, &result);
     else print_table(&methods, &result);
     if (code == CLI_DONE) ev_brown_result_free(&result);

@@ -12,8 +12,8 @@ typedef struct eval_methods {
     size_t count;
 } eval_methods;
 
-/* names: built-in models, files and peers ("cv:orb"), separated by commas; support overrides the models' own unless it is
- * 0. files: rows computed elsewhere; may be empty. Says what is wrong and gives false. */
+/* names: built-in models, files and peers ("cv:orb"), separated by commas; support overrides the models' own unless it
+ * is 0. files: rows computed elsewhere; may be empty. Says what is wrong and gives false. */
 bool eval_methods_open(eval_methods *methods, const char *names, double support, const io_names *files);
 void eval_methods_free(eval_methods *methods);
 
@@ -71,7 +71,7 @@ typedef struct eval_options {
     "                     (default: what belongs to the keypoints)\n"
 
 void eval_options_begin(eval_options *options);
-/* Takes an option of the tables above; false for one that is not in them, or is wrong (common->exit_code is set then). */
+/* Takes an option of the tables above; false for one that is not in them, or is wrong (and sets exit_code). */
 bool eval_option(eval_options *options, cli_common *common, int option);
 /* Fills in what follows from the options: the kind, the scale. */
 bool eval_options_settle(eval_options *options, cli_common *common);

@@ -10,12 +10,13 @@
 
 const char eval_energy_help[] =
     "usage: keybits eval energy IMAGES... [options]\n"
-    "The application of the paper: the first image is looked for in all others (detect, describe, match, fit), again and\n"
-    "again for some seconds with each descriptor. Prints frames a second, processor time a frame, and the energy that the\n"
-    "machine's own counters give, where it has any: of the whole machine, so let it do nothing else.\n"
+    "The application of the paper: the first image is looked for in all others (detect, describe, match,\n"
+    "fit), again and again for some seconds with each descriptor. Prints frames a second, processor time\n"
+    "a frame, and the energy that the machine's own counters give, where it has any: of the whole\n"
+    "machine, so let it do nothing else.\n"
     "\n"
-    "  -m, --model LIST   descriptors, separated by commas (default: all built-in ones and all peers, each with its own\n"
-    "                     detector, matcher and fit)\n"
+    "  -m, --model LIST   descriptors, separated by commas (default: all built-in ones and all peers,\n"
+    "                     each with its own detector, matcher and fit)\n"
     "  --seconds S        0.1 to 3600, for each descriptor (default 10)\n"
     "  --detector NAME    orb or sift, for our descriptors (default orb)\n"
     "  -n, --max N        keypoints asked of the detector, 1 to 1000000 (default 2000)\n"
@@ -60,20 +61,25 @@ static bool measure_one(ev_speed_set *set, const ev_method *method, kb_detector 
     return good;
 }
 
-static double millijoules(const cost_row *row) { return row->cost.joules < 0 ? NAN : row->cost.joules * 1000 / row->frames; }
+static double millijoules(const cost_row *row)
+{
+    return row->cost.joules < 0 ? NAN : row->cost.joules * 1000 / row->frames;
+}
 
 static void print_table(const eval_methods *methods, const cost_row *rows)
 {
     printf("%-28s %10s %14s %14s\n", "", "frames/s", "CPU ms/frame", "mJ/frame");
     for (size_t m = 0; m < methods->count; m++) {
         const cost_row *r = &rows[m];
-        printf("%-28s %10.2f %14.2f ", methods->items[m].name, r->frames / r->cost.wall, r->cost.cpu * 1000 / r->frames);
+        printf("%-28s %10.2f %14.2f ", methods->items[m].name, r->frames / r->cost.wall,
+               r->cost.cpu * 1000 / r->frames);
         if (isfinite(millijoules(r))) printf("%14.2f\n", millijoules(r));
         else printf("%14s\n", "-");
     }
 }
 
-static void print_json(const eval_methods *methods, const ev_speed_set *set, const ev_speed_options *options, const cost_row *rows)
+static void print_json(const eval_methods *methods, const ev_speed_set *set, const ev_speed_options *options,
+                       const cost_row *rows)
 {
     io_json json;
     io_json_begin(&json, stdout);
@@ -97,8 +103,8 @@ static void print_json(const eval_methods *methods, const ev_speed_set *set, con
     io_json_end(&json);
 }
 
-static int measure(const cli_common *common, const io_names *images, const eval_methods *methods, const ev_speed_options *options,
-                   double seconds)
+static int measure(const cli_common *common, const io_names *images, const eval_methods *methods,
+                   const ev_speed_options *options, double seconds)
 {
     io_error error;
     ev_speed_set *set;
@@ -134,7 +140,8 @@ static int run(cli_common *common, eval_options *own, double seconds, int count,
     char *names = own->models ? io_copy_string(own->models) : eval_all_methods();
     int code = CLI_FAILED;
     if (eval_methods_open(&methods, names, 0, &own->descriptors)) {
-        ev_speed_options options = {own->source, own->scale, 1, common->parallel, common->parallel->threads, common->quiet};
+        ev_speed_options options = {own->source,  own->scale, 1, common->parallel, common->parallel->threads,
+                                    common->quiet};
         code = measure(common, &images, &methods, &options, seconds);
         eval_methods_free(&methods);
     }

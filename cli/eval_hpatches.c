@@ -9,15 +9,16 @@
 
 const char eval_hpatches_help[] =
     "usage: keybits eval hpatches DIR [options]\n"
-    "DIR is the patch release of HPatches, or some of its sequences, or one: folders with ref.png, e1.png .. t5.png.\n"
-    "Computes verification, matching and retrieval as the benchmark's Python does; numbers are from 0 to 1.\n"
+    "DIR is the patch release of HPatches, or some of its sequences, or one: folders with ref.png, e1.png\n"
+    ".. t5.png. Computes verification, matching and retrieval as the benchmark's Python does; numbers are\n"
+    "from 0 to 1.\n"
     "\n"
     EVAL_METHOD_HELP
     "\n"
     "Tasks\n"
     "  --task LIST        verification, matching, retrieval, separated by commas (default: all three)\n"
     "  --split NAME       a, b, c, full, illum or view (default full, which takes any other sequence in DIR too)\n"
-    "  --tasks DIR        the benchmark's task files; those that are missing are drawn again as the benchmark drew them\n"
+    "  --tasks DIR        the benchmark's task files; missing ones are drawn again as the benchmark did\n"
     "  --pairs N          pairs of each kind when verification is drawn, 1000 to 1000000 (default 1000000)\n"
     "\n"
     "Other options\n"
@@ -64,7 +65,9 @@ static bool take_option(cli_common *common, ev_hpatches_options *options, eval_o
     switch (option) {
     case CLI_STOP: return false;
     case OPTION_TASK: return take_tasks(common, optarg, &options->wanted);
-    case OPTION_SPLIT: options->split = optarg; return cli_choice(common, "--split", optarg, ev_hpatches_split_names, &index);
+    case OPTION_SPLIT:
+        options->split = optarg;
+        return cli_choice(common, "--split", optarg, ev_hpatches_split_names, &index);
     case OPTION_TASKS: options->tasks = optarg; return true;
     case OPTION_EXPORT_CSV: options->export_csv = optarg; return true;
     case OPTION_PAIRS:
@@ -80,7 +83,8 @@ static bool take_option(cli_common *common, ev_hpatches_options *options, eval_o
 static void json_noises(io_json *json, const char *key, const double *values)
 {
     io_json_object(json, key);
-    for (int noise = 0; noise < EV_HPATCHES_NOISES; noise++) io_json_number(json, ev_hpatches_noises[noise], values[noise]);
+    for (int noise = 0; noise < EV_HPATCHES_NOISES; noise++)
+        io_json_number(json, ev_hpatches_noises[noise], values[noise]);
     io_json_end(json);
 }
 
@@ -109,8 +113,8 @@ static void json_retrieval(io_json *json, const ev_hpatches_result *result)
     io_json_end(json);
 }
 
-static void json_result(io_json *json, const char *model, const ev_hpatches_options *options, const ev_hpatches_facts *facts,
-                        const ev_hpatches_result *result)
+static void json_result(io_json *json, const char *model, const ev_hpatches_options *options,
+                        const ev_hpatches_facts *facts, const ev_hpatches_result *result)
 {
     io_json_object(json, NULL);
     io_json_string(json, "benchmark", "hpatches");
@@ -147,8 +151,9 @@ static void print_details(const ev_hpatches_options *options, const ev_hpatches_
     for (int noise = 0; noise < EV_HPATCHES_NOISES; noise++) {
         printf("  %s\n", ev_hpatches_noises[noise]);
         if (options->wanted & EV_VERIFICATION)
-            printf("    verification  AP inter %.6f  intra %.6f   ROC area inter %.6f  intra %.6f\n", r->verification_ap[noise][0],
-                   r->verification_ap[noise][1], r->verification_auc[noise][0], r->verification_auc[noise][1]);
+            printf("    verification  AP inter %.6f  intra %.6f   ROC area inter %.6f  intra %.6f\n",
+                   r->verification_ap[noise][0], r->verification_ap[noise][1], r->verification_auc[noise][0],
+                   r->verification_auc[noise][1]);
         if (options->wanted & EV_MATCHING) printf("    matching      mAP %.6f\n", r->matching_map[noise]);
         if (!(options->wanted & EV_RETRIEVAL)) continue;
         printf("    retrieval     mAP");
@@ -158,14 +163,15 @@ static void print_details(const ev_hpatches_options *options, const ev_hpatches_
     }
 }
 
-static void print_table(const eval_methods *methods, const ev_hpatches_options *options, const ev_hpatches_result *results)
+static void print_table(const eval_methods *methods, const ev_hpatches_options *options,
+                        const ev_hpatches_result *results)
 {
     char cells[3][16];
     printf("%-28s %12s %12s %12s\n", "", "verification", "matching", "retrieval");
     for (size_t m = 0; m < methods->count; m++) {
         const ev_hpatches_result *r = &results[m];
-        printf("%-28s %12s %12s %12s\n", methods->items[m].name, cell(cells[0], r->verification), cell(cells[1], r->matching),
-               cell(cells[2], r->retrieval));
+        printf("%-28s %12s %12s %12s\n", methods->items[m].name, cell(cells[0], r->verification),
+               cell(cells[1], r->matching), cell(cells[2], r->retrieval));
         if (methods->count == 1) print_details(options, r);
     }
 }
@@ -184,19 +190,24 @@ static void print_json(const eval_methods *methods, const ev_hpatches_options *o
 
 static void say_facts(const cli_common *common, const ev_hpatches_options *options, const ev_hpatches_facts *facts)
 {
-    cli_say(common, "%zu sequences with %zu patches each way; split %s", facts->sequences, facts->patches, options->split);
+    cli_say(common, "%zu sequences with %zu patches each way; split %s", facts->sequences, facts->patches,
+            options->split);
     if (facts->missing > 0)
-        cli_say(common, "%zu sequences of the split are not there: these are not the benchmark's numbers", facts->missing);
-    if (facts->skipped > 0) cli_say(common, "%zu rows of the task files name patches that are not there", facts->skipped);
+        cli_say(common, "%zu sequences of the split are not there: these are not the benchmark's numbers",
+                facts->missing);
+    if (facts->skipped > 0)
+        cli_say(common, "%zu rows of the task files name patches that are not there", facts->skipped);
     if (facts->verification_drawn) cli_say(common, "the pairs of verification were drawn again");
     if (facts->retrieval_drawn) cli_say(common, "the queries and distractors of retrieval were drawn again");
 }
 
-static int evaluate(const cli_common *common, const eval_options *own, const char *folder, const ev_hpatches_options *options)
+static int evaluate(const cli_common *common, const eval_options *own, const char *folder,
+                    const ev_hpatches_options *options)
 {
     io_error error;
     if (own->export_patches) {
-        if (!ev_hpatches_export_patches(folder, options, own->export_patches, &error)) return cli_error("%s", error.text);
+        if (!ev_hpatches_export_patches(folder, options, own->export_patches, &error))
+            return cli_error("%s", error.text);
         return CLI_DONE;
     }
     eval_methods methods;

@@ -7,9 +7,10 @@
 
 const char eval_oxford_help[] =
     "usage: keybits eval oxford DIR [options]\n"
-    "DIR is a scene or a folder of scenes: Oxford's (img1.png, H1to2p or H1to2p.xml), HPatches sequences (1.png, H_1_2), or\n"
-    "images of a fixed camera (no homographies). Every image is compared with the first. Prints mAP by the strict and the\n"
-    "paper-like protocol, the share of mutual matches within 3 px, and the share of right homographies.\n"
+    "DIR is a scene or a folder of scenes: Oxford's (img1.png, H1to2p or H1to2p.xml), HPatches sequences\n"
+    "(1.png, H_1_2), or images of a fixed camera (no homographies). Every image is compared with the\n"
+    "first. Prints mAP by the strict and the paper-like protocol, the share of mutual matches within 3\n"
+    "px, and the share of right homographies.\n"
     "\n"
     EVAL_METHOD_HELP
     "\n"
@@ -60,7 +61,8 @@ static void json_result(io_json *json, const char *set, const ev_method *method,
     io_json_string(json, "set", set);
     io_json_string(json, "model", method->name);
     io_json_string(json, "keypoints", ev_keypoint_source_name(&options->keypoints));
-    io_json_string(json, "keypoints_kind", csv ? options->keypoints.kind : kb_detector_name(options->keypoints.detector));
+    io_json_string(json, "keypoints_kind",
+                   csv ? options->keypoints.kind : kb_detector_name(options->keypoints.detector));
     io_json_string(json, "paperlike_keypoints", csv ? "csv" : "all");
     io_json_number(json, "scale", options->scale);
     json_score(json, &result->total, curves);
@@ -98,7 +100,8 @@ static void print_line(const char *name, const ev_oxford_score *score)
 
 static void print_table(const eval_methods *methods, const ev_scenes *scenes, const ev_oxford_result *results)
 {
-    printf("%-28s %6s %7s %10s %8s %7s %7s %8s\n", "", "pairs", "strict", "paper-like", "prec.3px", "H<3px", "H<5px", "matches");
+    printf("%-28s %6s %7s %10s %8s %7s %7s %8s\n", "", "pairs", "strict", "paper-like", "prec.3px", "H<3px", "H<5px",
+           "matches");
     for (size_t m = 0; m < methods->count; m++) {
         print_line(methods->items[m].name, &results[m].total);
         for (size_t s = 0; s < scenes->count && scenes->count > 1 && methods->count == 1; s++) {
@@ -123,11 +126,13 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
     if (!eval_methods_open(&methods, own->models, own->support, &own->descriptors)) return CLI_FAILED;
     ev_oxford_result *results = io_alloc(methods.count, sizeof *results);
     int code = CLI_DONE;
-    if (!ev_oxford_run(scenes, methods.items, methods.count, options, results, &error)) code = cli_error("%s", error.text);
+    if (!ev_oxford_run(scenes, methods.items, methods.count, options, results, &error))
+        code = cli_error("%s", error.text);
     else if (common->json) print_json(folder, &methods, options, scenes, results, curves);
     else print_table(&methods, scenes, results);
     if (code == CLI_DONE && own->source.folder && !options->strict_only)
-        cli_say(common, "paper-like numbers use the keypoints of the files, which may be fewer than the detector found");
+        cli_say(common,
+                "paper-like numbers use the keypoints of the files, which may be fewer than the detector found");
     for (size_t m = 0; m < methods.count; m++) ev_oxford_result_free(&results[m]);
     free(results);
     eval_methods_free(&methods);

@@ -6,10 +6,11 @@
 
 const char eval_report_help[] =
     "usage: keybits eval report RESULT.json... -o REPORT.html [options]\n"
-    "Puts results on one page: a self-contained HTML file with tables, plots, and the paper's numbers beside ours. The\n"
-    "RESULTs are what the benchmarks print with --json (oxford with --curves for precision-recall curves, hpatches, brown,\n"
-    "sfm, speed, energy), and what keybits train ablation --json prints. Results of descriptors of the same name in oxford\n"
-    "and speed make the plot of accuracy against cost.\n"
+    "Puts results on one page: a self-contained HTML file with tables, plots, and the paper's numbers\n"
+    "beside ours. The RESULTs are what the benchmarks print with --json (oxford with --curves for\n"
+    "precision-recall curves, hpatches, brown, sfm, speed, energy), and what keybits train ablation\n"
+    "--json prints. Descriptors of the same name in oxford and speed make the plot of accuracy against\n"
+    "cost.\n"
     "\n"
     "  -o, --output FILE  the page\n"
     "  --title TEXT       (default \"keybits: evaluation\")\n"

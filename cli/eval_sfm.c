@@ -6,9 +6,10 @@
 
 const char eval_sfm_help[] =
     "usage: keybits eval sfm IMAGES [options]\n"
-    "Reconstructs the folder IMAGES with COLMAP from our keypoints and matches, for every descriptor, and prints what\n"
-    "the ETH benchmark counts: registered images, sparse points, observations, track length, reprojection error.\n"
-    "COLMAP 3.8 must be installed (Debian: apt-get install colmap); it runs without a display.\n"
+    "Reconstructs the folder IMAGES with COLMAP from our keypoints and matches, for every descriptor, and\n"
+    "prints what the ETH benchmark counts: registered images, sparse points, observations, track length,\n"
+    "reprojection error. COLMAP 3.8 must be installed (Debian: apt-get install colmap); it runs without a\n"
+    "display.\n"
     "\n"
     EVAL_METHOD_HELP
     "\n"
@@ -73,12 +74,13 @@ static void print_json(const eval_methods *methods, const ev_sfm_options *option
 
 static void print_table(const eval_methods *methods, const ev_sfm_result *results)
 {
-    printf("%-28s %10s %8s %12s %7s %9s %8s %9s\n", "", "registered", "points", "observations", "track", "repr.(px)", "pairs",
-           "inliers");
+    printf("%-28s %10s %8s %12s %7s %9s %8s %9s\n", "", "registered", "points", "observations", "track", "repr.(px)",
+           "pairs", "inliers");
     for (size_t m = 0; m < methods->count; m++) {
         const ev_sfm_result *r = &results[m];
-        printf("%-28s %6.0f/%-3.0f %8.0f %12.0f %7.3f %9.3f %8.0f %9.0f\n", methods->items[m].name, r->registered, r->images,
-               r->points, r->observations, r->track_length, r->reprojection_px, r->verified_pairs, r->verified_matches);
+        printf("%-28s %6.0f/%-3.0f %8.0f %12.0f %7.3f %9.3f %8.0f %9.0f\n", methods->items[m].name, r->registered,
+               r->images, r->points, r->observations, r->track_length, r->reprojection_px, r->verified_pairs,
+               r->verified_matches);
     }
 }
 
@@ -107,7 +109,8 @@ static int evaluate(const cli_common *common, const eval_options *eval, const ev
     return code;
 }
 
-static int run(cli_common *common, eval_options *eval, export_options *own, ev_sfm_options *options, int count, char **arguments)
+static int run(cli_common *common, eval_options *eval, export_options *own, ev_sfm_options *options, int count,
+               char **arguments)
 {
     io_error error;
     if (count != 1 || !io_path_is_folder(arguments[0])) return cli_usage_error(common, "it takes one folder of images");

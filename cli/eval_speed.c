@@ -8,10 +8,11 @@
 
 const char eval_speed_help[] =
     "usage: keybits eval speed IMAGES... [options]\n"
-    "Times every step on all IMAGES (files, folders or @lists), ours and the peers' in one run: detection, description with\n"
-    "each descriptor (keypoints given), mutual matching of every image and the next, and the fit of a homography to the\n"
-    "matches. A pass over all images warms up, then come the repeats; passes of all rows take turns. Prints milliseconds an\n"
-    "image or pair: median, quartiles and best of the repeats, and the processor time.\n"
+    "Times every step on all IMAGES (files, folders or @lists), ours and the peers' in one run:\n"
+    "detection, description with each descriptor (keypoints given), mutual matching of every image and\n"
+    "the next, and the fit of a homography to the matches. A pass over all images warms up, then come the\n"
+    "repeats; passes of all rows take turns. Prints milliseconds an image or pair: median, quartiles and\n"
+    "best of the repeats, and the processor time.\n"
     "\n"
     "  -m, --model LIST   descriptors, separated by commas (default: all built-in ones and all peers)\n"
     "  --repeats N        1 to 1000 (default 5)\n"
@@ -94,14 +95,15 @@ static const ev_speed_row *reference(const rows *list, const ev_speed_row *row)
 static void print_table(const rows *list)
 {
     ev_step step = (ev_step)-1;
-    printf("%-10s %-28s %9s %9s %17s %9s %9s %7s\n", "step", "", "keypoints", "ms", "quartiles", "best", "CPU ms", "ratio");
+    printf("%-10s %-28s %9s %9s %17s %9s %9s %7s\n", "step", "", "keypoints", "ms", "quartiles", "best", "CPU ms",
+           "ratio");
     for (size_t i = 0; i < list->count; i++) {
         const ev_speed_row *r = &list->items[i], *other = reference(list, r);
         char name[64], ratio[16] = "-";
         snprintf(name, sizeof name, "%s%s", r->step == EV_STEP_DETECT && r->peer ? "cv:" : "", r->name);
         if (other && other != r) snprintf(ratio, sizeof ratio, "%.3f", r->ms.median / other->ms.median);
-        printf("%-10s %-28s %9.0f %9.3f %8.3f-%8.3f %9.3f %9.3f %7s\n", r->step == step ? "" : ev_step_name(r->step), name,
-               r->keypoints, r->ms.median, r->ms.low, r->ms.high, r->ms.smallest, r->cpu_ms, ratio);
+        printf("%-10s %-28s %9.0f %9.3f %8.3f-%8.3f %9.3f %9.3f %7s\n", r->step == step ? "" : ev_step_name(r->step),
+               name, r->keypoints, r->ms.median, r->ms.low, r->ms.high, r->ms.smallest, r->cpu_ms, ratio);
         step = r->step;
     }
 }
@@ -139,7 +141,8 @@ static void print_json(const rows *list, const ev_speed_set *set, const ev_speed
 
 /* ---- the run ---- */
 
-static int measure(const cli_common *common, const io_names *images, const eval_methods *methods, const ev_speed_options *options)
+static int measure(const cli_common *common, const io_names *images, const eval_methods *methods,
+                   const ev_speed_options *options)
 {
     io_error error;
     ev_speed_set *set;

@@ -40,7 +40,8 @@ void export_options_settle(export_options *own, const eval_options *eval, const 
     if (own->options.camera || own->options.one_camera || !folder) return;
     if (ev_camera_from_folder(folder, &own->camera)) {
         own->options.camera = &own->camera;
-        cli_say(common, "the camera is that of %s/K.txt: PINHOLE %.9g %.9g %.9g %.9g", folder, own->camera.parameters[0],
-                own->camera.parameters[1], own->camera.parameters[2], own->camera.parameters[3]);
+        cli_say(common, "the camera is that of %s/K.txt: PINHOLE %.9g %.9g %.9g %.9g", folder,
+                own->camera.parameters[0], own->camera.parameters[1], own->camera.parameters[2],
+                own->camera.parameters[3]);
     }
 }

@@ -6,8 +6,9 @@
 
 const char verb_export_help[] =
     "usage: keybits export colmap IMAGES... -o DATABASE.db [options]\n"
-    "Writes the keypoints of images and their matches as a database of COLMAP 3.8, and beside it the list of pairs,\n"
-    "DATABASE.pairs.txt. IMAGES are files, folders or @lists; names must differ and hold no spaces. COLMAP goes on with\n"
+    "Writes the keypoints of images and their matches as a database of COLMAP 3.8, and beside it the list\n"
+    "of pairs, DATABASE.pairs.txt. IMAGES are files, folders or @lists; names must differ and hold no\n"
+    "spaces. COLMAP goes on with\n"
     "  colmap matches_importer --database_path DATABASE.db --match_list_path DATABASE.pairs.txt --match_type pairs\n"
     "  colmap mapper --database_path DATABASE.db --image_path FOLDER --output_path FOLDER\n"
     "\n"
@@ -20,7 +21,11 @@ const char verb_export_help[] =
     CLI_COMMON_HELP;
 
 static const struct option longs[] = {
-    EVAL_METHOD_OPTIONS, EVAL_KEYPOINT_OPTIONS, EXPORT_OPTIONS, {"output", required_argument, NULL, 'o'}, CLI_COMMON_OPTIONS,
+    EVAL_METHOD_OPTIONS,
+    EVAL_KEYPOINT_OPTIONS,
+    EXPORT_OPTIONS,
+    {"output", required_argument, NULL, 'o'},
+    CLI_COMMON_OPTIONS,
     {NULL, 0, NULL, 0},
 };
 
@@ -36,8 +41,8 @@ static char *pair_list_path(const char *database)
 
 static void report(const cli_common *common, const char *database, const char *list, const ev_export_counts *counts)
 {
-    cli_say(common, "%s: %zu images, %zu keypoints, %zu pairs with %zu matches; pairs are listed in %s", database, counts->images,
-            counts->keypoints, counts->pairs, counts->matches, list);
+    cli_say(common, "%s: %zu images, %zu keypoints, %zu pairs with %zu matches; pairs are listed in %s", database,
+            counts->images, counts->keypoints, counts->pairs, counts->matches, list);
     if (!common->json) return;
     io_json json;
     io_json_begin(&json, stdout);
@@ -51,8 +56,8 @@ static void report(const cli_common *common, const char *database, const char *l
     io_json_end(&json);
 }
 
-static int export_database(const cli_common *common, const eval_options *eval, const export_options *own, const io_names *images,
-                           const char *database)
+static int export_database(const cli_common *common, const eval_options *eval, const export_options *own,
+                           const io_names *images, const char *database)
 {
     io_error error;
     eval_methods methods;
@@ -69,11 +74,13 @@ static int export_database(const cli_common *common, const eval_options *eval, c
     return code;
 }
 
-static int run(cli_common *common, eval_options *eval, export_options *own, const char *output, int count, char **arguments)
+static int run(cli_common *common, eval_options *eval, export_options *own, const char *output, int count,
+               char **arguments)
 {
     io_names images = {NULL, 0};
     io_error error;
-    if (count < 2 || strcmp(arguments[0], "colmap") != 0) return cli_usage_error(common, "say: export colmap IMAGES...");
+    if (count < 2 || strcmp(arguments[0], "colmap") != 0)
+        return cli_usage_error(common, "say: export colmap IMAGES...");
     if (!output) return cli_usage_error(common, "the database needs a name: -o DATABASE.db");
     if (eval->export_patches) return cli_usage_error(common, "--export-patches belongs to keybits eval");
     if (!eval_options_settle(eval, common) || !cli_ready(common)) return common->exit_code;

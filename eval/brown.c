@@ -46,7 +46,8 @@ static bool find_pairs_file(const char *folder, const char *name, char **path, i
         found = files.items[i];
         count++;
     }
-    if (good && count != 1) good = io_fail(error, "%s: holds %zu files m50_*.txt; --pairs must name one", folder, count);
+    if (good && count != 1)
+        good = io_fail(error, "%s: holds %zu files m50_*.txt; --pairs must name one", folder, count);
     if (good) *path = io_copy_string(found);
     io_names_free(&files);
     return good;
@@ -167,7 +168,8 @@ static bool each_file(const set *s, use_patches use, void *context, bool quiet, 
         good = io_image_read(s->files.items[f], NULL, &image, error);
         if (!good) break;
         if (image.width != SIDE * ACROSS || image.height != SIDE * ACROSS)
-            good = io_fail(error, "%s: %d x %d pixels, but patches are 16 x 16 of 64 x 64", s->files.items[f], image.width, image.height);
+            good = io_fail(error, "%s: %d x %d pixels, but patches are 16 x 16 of 64 x 64", s->files.items[f],
+                           image.width, image.height);
         for (; good && at < s->wanted_count && s->wanted[at] < first + A_FILE; at++, count++) {
             size_t x = (s->wanted[at] - first) % ACROSS * SIDE, y = (s->wanted[at] - first) / ACROSS * SIDE;
             for (size_t row = 0; row < SIDE; row++)
@@ -191,8 +193,8 @@ typedef struct describe_work {
     io_rows *rows; /* one a method, for all wanted patches */
 } describe_work;
 
-static bool describe_cached(ev_method *method, const uint8_t *patches, size_t n, const ev_brown_options *options, io_rows *out,
-                            io_error *error)
+static bool describe_cached(ev_method *method, const uint8_t *patches, size_t n, const ev_brown_options *options,
+                            io_rows *out, io_error *error)
 {
     if (ev_method_is_file(method)) return ev_method_take(method, n, out, error);
     uint64_t key = ev_hash_string(EV_HASH_START, "patches 1 " KB_VERSION_STRING);
@@ -264,14 +266,14 @@ static ev_brown_score score(const set *s, const io_rows *rows)
     return result;
 }
 
-static bool run_set(const set *s, ev_method *methods, size_t method_count, const ev_brown_options *options, ev_brown_set *out,
-                    io_error *error)
+static bool run_set(const set *s, ev_method *methods, size_t method_count, const ev_brown_options *options,
+                    ev_brown_set *out, io_error *error)
 {
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < s->pair_count; i++) ++*(s->pairs[i].same ? &out->positives : &out->negatives);
     if (out->positives == 0 || out->negatives == 0)
-        return io_fail(error, "%s: the pairs must hold both kinds; there are %zu of the same point and %zu others", s->folder,
-                       out->positives, out->negatives);
+        return io_fail(error, "%s: the pairs must hold both kinds; there are %zu of the same point and %zu others",
+                       s->folder, out->positives, out->negatives);
     describe_work work = {methods, method_count, s->wanted_count, options, io_alloc(method_count, sizeof(io_rows))};
     bool good = each_file(s, describe_patches, &work, options->quiet, error);
     if (good) {

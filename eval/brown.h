@@ -1,9 +1,9 @@
 /* Brown's patch sets (Liberty, Notre Dame, Yosemite): is a pair of patches the same point?
  *
- * A set is a folder with patches0000.bmp and so on, each 16 x 16 patches of 64 x 64 pixels, row by row; info.txt, a line for
- * every patch that starts with the number of its 3D point; and a file of pairs, m50_100000_100000_0.txt, whose lines are
- * "patch1 point1 ? patch2 point2 ? ...": the same point or not.
- * The number is the false positive rate at 95 % recall. Whole distances tie, so the rule matters: see ev_fpr95. */
+ * A set is a folder with patches0000.bmp and so on, each 16 x 16 patches of 64 x 64 pixels, row by row; info.txt, a
+ * line for every patch that starts with the number of its 3D point; and a file of pairs, m50_100000_100000_0.txt, whose
+ * lines are "patch1 point1 ? patch2 point2 ? ...": the same point or not. The number is the false positive rate at 95 %
+ * recall. Whole distances tie, so the rule matters: see ev_fpr95. */
 #ifndef EVAL_BROWN_H
 #define EVAL_BROWN_H
 
@@ -38,7 +38,7 @@ bool ev_brown_run(const char *folder, ev_method *methods, size_t method_count, c
                   ev_brown_result *result, io_error *error);
 void ev_brown_result_free(ev_brown_result *result);
 
-/* The patches that occur in pairs, in order of set and number, as N x 64 x 64 bytes; rows from files are in that order. */
+/* The patches that occur in pairs, in order of set and number, as N x 64 x 64 bytes: the order of rows from files. */
 bool ev_brown_export_patches(const char *folder, const ev_brown_options *options, const char *path, io_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "io/rows.h"
 
-/* folder NULL: nothing is kept. get: exactly n numbers are there. A file that is missing or odd is no result, no error. */
+/* folder NULL: nothing is kept. get: exactly n numbers are there. A file that is missing or odd is just no result. */
 bool ev_cache_get(const char *folder, uint64_t key, double *numbers, size_t n);
 bool ev_cache_put(const char *folder, uint64_t key, const double *numbers, size_t n, io_error *error);
 

@@ -30,14 +30,16 @@ bool ev_camera_parse(const char *text, ev_camera *camera, io_error *error)
         if (strlen(camera_models[i].name) != length || strncmp(camera_models[i].name, text, length) != 0) continue;
         const char *at = text + length;
         int n = 0;
-        while (*at == ',' && n < camera_models[i].parameters && io_number_parse(at + 1, &at, &camera->parameters[n])) n++;
+        while (*at == ',' && n < camera_models[i].parameters && io_number_parse(at + 1, &at, &camera->parameters[n]))
+            n++;
         camera->model = (ev_camera_model)i;
         camera->known = true;
         if (n == camera_models[i].parameters && *at == '\0' && camera->parameters[0] > 0) return true;
         return io_fail(error, "camera \"%s\": %s takes %d numbers, the first of them a positive focal length", text,
                        camera_models[i].name, camera_models[i].parameters);
     }
-    return io_fail(error, "camera \"%s\": the models are SIMPLE_PINHOLE, PINHOLE, SIMPLE_RADIAL, RADIAL and OPENCV", text);
+    return io_fail(error, "camera \"%s\": the models are SIMPLE_PINHOLE, PINHOLE, SIMPLE_RADIAL, RADIAL and OPENCV",
+                   text);
 }
 
 ev_camera ev_camera_guess(int32_t width, int32_t height)
@@ -61,7 +63,8 @@ static const char tables[] =
     " data BLOB, FOREIGN KEY(image_id) REFERENCES images(image_id) ON DELETE CASCADE);"
     "CREATE TABLE descriptors (image_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,"
     " data BLOB, FOREIGN KEY(image_id) REFERENCES images(image_id) ON DELETE CASCADE);"
-    "CREATE TABLE matches (pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL, data BLOB);"
+    "CREATE TABLE matches (pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,"
+    " data BLOB);"
     "CREATE TABLE two_view_geometries (pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL,"
     " cols INTEGER NOT NULL, data BLOB, config INTEGER NOT NULL, F BLOB, E BLOB, H BLOB, qvec BLOB, tvec BLOB);"
     "PRAGMA user_version = 3800;";
@@ -78,7 +81,8 @@ static bool open_database(ev_colmap *db, const char *path, io_error *error)
     if (!db->writer) return false;
     const char *temporary = io_writer_temporary(db->writer);
     if (!temporary) return io_fail(error, "%s: a database cannot be written to a pipe or device", path);
-    if (sqlite3_open(temporary, &db->handle) != SQLITE_OK) return io_fail(error, "%s: %s", path, sqlite3_errmsg(db->handle));
+    if (sqlite3_open(temporary, &db->handle) != SQLITE_OK)
+        return io_fail(error, "%s: %s", path, sqlite3_errmsg(db->handle));
     return run_sql(db->handle, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN;", error) &&
            run_sql(db->handle, tables, error);
 }
@@ -139,13 +143,15 @@ static bool insert(ev_colmap *db, const char *sql, const cell *cells, int count,
     return good;
 }
 
-bool ev_colmap_add_camera(ev_colmap *db, const ev_camera *camera, int32_t width, int32_t height, int64_t *id, io_error *error)
+bool ev_colmap_add_camera(ev_colmap *db, const ev_camera *camera, int32_t width, int32_t height, int64_t *id,
+                          io_error *error)
 {
     size_t size = (size_t)camera_models[camera->model].parameters * sizeof(double);
     const cell cells[] = {{INTEGER, camera->model, NULL, 0}, {INTEGER, width, NULL, 0}, {INTEGER, height, NULL, 0},
                           {BLOB, 0, camera->parameters, size}, {INTEGER, camera->known, NULL, 0}};
-    bool good = insert(db, "INSERT INTO cameras(model, width, height, params, prior_focal_length) VALUES(?, ?, ?, ?, ?);", cells,
-                       5, error);
+    bool good =
+        insert(db, "INSERT INTO cameras(model, width, height, params, prior_focal_length) VALUES(?, ?, ?, ?, ?);",
+               cells, 5, error);
     *id = good ? sqlite3_last_insert_rowid(db->handle) : 0;
     return good;
 }
@@ -170,7 +176,8 @@ bool ev_colmap_add_keypoints(ev_colmap *db, int64_t image, const kb_keypoint *ke
         data[4 * i + 2] = k->size / 2;
         data[4 * i + 3] = k->angle < 0 ? 0 : (float)(k->angle * (PI / 180));
     }
-    const cell cells[] = {{INTEGER, image, NULL, 0}, {INTEGER, (int64_t)n, NULL, 0}, {BLOB, 0, data, n * 4 * sizeof *data}};
+    const cell cells[] = {
+        {INTEGER, image, NULL, 0}, {INTEGER, (int64_t)n, NULL, 0}, {BLOB, 0, data, n * 4 * sizeof *data}};
     bool good = insert(db, "INSERT INTO keypoints(image_id, rows, cols, data) VALUES(?, ?, 4, ?);", cells, 3, error);
     free(data);
     return good;
@@ -184,7 +191,8 @@ bool ev_colmap_add_matches(ev_colmap *db, int64_t a, int64_t b, const kb_match *
         data[2 * i] = (uint32_t)(a < b ? matches[i].a : matches[i].b);
         data[2 * i + 1] = (uint32_t)(a < b ? matches[i].b : matches[i].a);
     }
-    const cell cells[] = {{INTEGER, pair, NULL, 0}, {INTEGER, (int64_t)n, NULL, 0}, {BLOB, 0, data, n * 2 * sizeof *data}};
+    const cell cells[] = {
+        {INTEGER, pair, NULL, 0}, {INTEGER, (int64_t)n, NULL, 0}, {BLOB, 0, data, n * 2 * sizeof *data}};
     bool good = insert(db, "INSERT INTO matches(pair_id, rows, cols, data) VALUES(?, ?, 2, ?);", cells, 3, error);
     free(data);
     return good;
@@ -197,8 +205,8 @@ bool ev_colmap_verified(const char *path, int64_t *pairs, int64_t *matches, io_e
     sqlite3 *handle = NULL;
     sqlite3_stmt *statement = NULL;
     bool good = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
-                sqlite3_prepare_v2(handle, "SELECT count(*), total(rows) FROM two_view_geometries WHERE rows > 0;", -1, &statement,
-                                   NULL) == SQLITE_OK &&
+                sqlite3_prepare_v2(handle, "SELECT count(*), total(rows) FROM two_view_geometries WHERE rows > 0;", -1,
+                                   &statement, NULL) == SQLITE_OK &&
                 sqlite3_step(statement) == SQLITE_ROW;
     if (good) {
         *pairs = sqlite3_column_int64(statement, 0);

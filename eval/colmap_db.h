@@ -28,9 +28,10 @@ bool ev_camera_parse(const char *text, ev_camera *camera, io_error *error);
 /* COLMAP's guess for a camera nobody knows: SIMPLE_RADIAL with f = 1.2 x the longer side. */
 ev_camera ev_camera_guess(int32_t width, int32_t height);
 
-/* Nothing is at `path` before the commit. Every function gives false with a sentence, after which only abandon helps. */
+/* Nothing is at `path` before the commit. After a function has given false, only abandon helps. */
 ev_colmap *ev_colmap_create(const char *path, io_error *error);
-bool ev_colmap_add_camera(ev_colmap *db, const ev_camera *camera, int32_t width, int32_t height, int64_t *id, io_error *error);
+bool ev_colmap_add_camera(ev_colmap *db, const ev_camera *camera, int32_t width, int32_t height, int64_t *id,
+                          io_error *error);
 bool ev_colmap_add_image(ev_colmap *db, const char *name, int64_t camera, int64_t *id, io_error *error);
 bool ev_colmap_add_keypoints(ev_colmap *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error);
 /* Matches of image a's keypoints with image b's; a != b. */

@@ -47,7 +47,8 @@ static void describe_image(void *context, int32_t index)
     d->height = image.height;
     if (ev_keypoints_load(&w->options->keypoints, NULL, path, &image.view, 0, &d->keypoints, &d->error) &&
         !ev_method_is_file(w->method))
-        ev_method_describe(w->method, &image.view, d->keypoints.items, d->keypoints.count, w->options->scale, &d->rows, &d->error);
+        ev_method_describe(w->method, &image.view, d->keypoints.items, d->keypoints.count, w->options->scale, &d->rows,
+                           &d->error);
     io_image_free(&image);
 }
 
@@ -131,8 +132,8 @@ static bool write_images(ev_colmap *db, work *w, ev_export_counts *counts, io_er
         ev_camera guess = ev_camera_guess(d->width, d->height);
         bool shared = o->camera || o->one_camera;
         if (shared && (d->width != w->items[0].width || d->height != w->items[0].height))
-            return io_fail(error, "%s: %d x %d pixels, but images of one camera must have one size (%d x %d)", w->images->items[i],
-                           d->width, d->height, w->items[0].width, w->items[0].height);
+            return io_fail(error, "%s: %d x %d pixels, but images of one camera must have one size (%d x %d)",
+                           w->images->items[i], d->width, d->height, w->items[0].width, w->items[0].height);
         if (i == 0 || !shared)
             good = ev_colmap_add_camera(db, o->camera ? o->camera : &guess, d->width, d->height, &camera, error);
         good = good && ev_colmap_add_image(db, io_path_base(w->images->items[i]), camera, &d->id, error) &&
@@ -152,10 +153,12 @@ static bool write_matches(ev_colmap *db, const work *w, const index_pair *pairs,
         const described *a = &w->items[pairs[i].a], *b = &w->items[pairs[i].b];
         kb_match *matches = io_alloc(a->keypoints.count + 1, sizeof *matches);
         size_t n = 0;
-        good = ev_rows_match(&a->rows, &b->rows, true, w->options->max_ratio, w->options->parallel, matches, &n, error) &&
-               ev_colmap_add_matches(db, a->id, b->id, matches, n, error);
+        good =
+            ev_rows_match(&a->rows, &b->rows, true, w->options->max_ratio, w->options->parallel, matches, &n, error) &&
+            ev_colmap_add_matches(db, a->id, b->id, matches, n, error);
         free(matches);
-        fprintf(list, "%s %s\n", io_path_base(w->images->items[pairs[i].a]), io_path_base(w->images->items[pairs[i].b]));
+        fprintf(list, "%s %s\n", io_path_base(w->images->items[pairs[i].a]),
+                io_path_base(w->images->items[pairs[i].b]));
         counts->matches += n;
         io_progress_update(&progress, i + 1);
     }

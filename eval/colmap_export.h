@@ -1,4 +1,5 @@
-/* From a folder of images to a database that COLMAP can verify and reconstruct: keypoints, descriptors, matches of all pairs. */
+/* From a folder of images to a database that COLMAP can verify and reconstruct: keypoints, descriptors, matches of all
+ * pairs. */
 #ifndef EVAL_COLMAP_EXPORT_H
 #define EVAL_COLMAP_EXPORT_H
 
@@ -25,8 +26,8 @@ typedef struct ev_export_counts {
 bool ev_colmap_export(const io_names *images, ev_method *method, const ev_export_options *options, const char *database,
                       const char *pair_list, ev_export_counts *counts, io_error *error);
 
-/* A 3x3 matrix K.txt in the folder, as the Strecha sets have it, becomes a PINHOLE camera. False when there is none or it is
- * none. */
+/* A 3x3 matrix K.txt in the folder, as the Strecha sets have it, becomes a PINHOLE camera. False when there is none or
+ * it is none. */
 bool ev_camera_from_folder(const char *folder, ev_camera *camera);
 
 #endif

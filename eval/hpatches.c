@@ -66,8 +66,8 @@ static bool contains(const io_names *names, const char *name)
     return false;
 }
 
-/* The sequences of the split that are in the folder. "full" takes every other sequence that is there too, so that sets of
- * one's own can be used. */
+/* The sequences of the split that are in the folder. "full" takes every other sequence that is there too, so that sets
+ * of one's own can be used. */
 static bool dataset_open(dataset *data, const char *folder, const ev_hpatches_options *options, io_error *error)
 {
     io_names folders = {NULL, 0}, split = {NULL, 0};
@@ -95,7 +95,8 @@ static bool dataset_open(dataset *data, const char *folder, const ev_hpatches_op
         else data->missing++;
     }
     if (good && data->count == 0)
-        good = io_fail(error, "%s: holds no sequence of split %s (folders with ref.png, e1.png, ...)", folder, options->split);
+        good = io_fail(error, "%s: holds no sequence of split %s (folders with ref.png, e1.png, ...)", folder,
+                       options->split);
     io_names_free(&folders);
     io_names_free(&split);
     return good;
@@ -115,7 +116,7 @@ static void dataset_free(dataset *data, size_t methods)
     free(data->order);
 }
 
-/* Patches lie one above the other and fill the width, so the pixels of the image are the patches, one after the other. */
+/* Patches lie one above the other and fill the width, so the pixels of the image are the patches in a row. */
 static bool read_patches(const sequence *s, int type, io_image *image, io_error *error)
 {
     char name[16];
@@ -123,7 +124,8 @@ static bool read_patches(const sequence *s, int type, io_image *image, io_error 
     char *path = io_path_join(s->folder, name);
     bool good = io_image_read(path, NULL, image, error);
     if (good && (image->width != SIDE || image->height % SIDE != 0)) {
-        good = io_fail(error, "%s: %d x %d pixels are not a column of 65 x 65 patches", path, image->width, image->height);
+        good =
+            io_fail(error, "%s: %d x %d pixels are not a column of 65 x 65 patches", path, image->width, image->height);
         io_image_free(image);
     }
     free(path);
@@ -149,7 +151,8 @@ typedef struct describe_work {
     io_error errors[TYPES];
 } describe_work;
 
-static bool describe_cached(const ev_method *method, const io_image *image, const char *cache, io_rows *out, io_error *error)
+static bool describe_cached(const ev_method *method, const io_image *image, const char *cache, io_rows *out,
+                            io_error *error)
 {
     size_t n = (size_t)image->height / SIDE;
     uint64_t key = ev_hash_string(EV_HASH_START, "patches 1 " KB_VERSION_STRING);
@@ -168,7 +171,8 @@ static void describe_type(void *context, int32_t type)
     size_t n = work->patches[type] = (size_t)image.height / SIDE;
     for (size_t m = 0; m < work->method_count; m++) {
         if (ev_method_is_file(&work->methods[m])) continue;
-        if (!describe_cached(&work->methods[m], &image, work->cache, &work->s->rows[m][type], &work->errors[type])) break;
+        if (!describe_cached(&work->methods[m], &image, work->cache, &work->s->rows[m][type], &work->errors[type]))
+            break;
     }
     if (type == 0) {
         work->s->textured = io_alloc(n + 1, 1);
@@ -191,7 +195,8 @@ static bool describe_sequence(sequence *s, ev_method *methods, size_t method_cou
     for (int t = 0; t < TYPES && good; t++) {
         if (work->errors[t].text[0]) good = io_fail(error, "%s", work->errors[t].text);
         else if (work->patches[t] != s->patches)
-            good = io_fail(error, "%s: %s.png holds %zu patches, ref.png %zu", s->folder, type_names[t], work->patches[t], s->patches);
+            good = io_fail(error, "%s: %s.png holds %zu patches, ref.png %zu", s->folder, type_names[t],
+                           work->patches[t], s->patches);
         for (size_t m = 0; m < method_count && good; m++)
             if (ev_method_is_file(&methods[m])) good = ev_method_take(&methods[m], s->patches, &s->rows[m][t], error);
     }
@@ -216,11 +221,13 @@ static bool export_rows(const io_rows *rows, const char *path, io_error *error)
     return io_writer_commit(writer, error);
 }
 
-static bool export_sequence(const sequence *s, const ev_method *methods, size_t method_count, const char *folder, io_error *error)
+static bool export_sequence(const sequence *s, const ev_method *methods, size_t method_count, const char *folder,
+                            io_error *error)
 {
     bool good = io_folder_make(folder, error);
     for (size_t m = 0; m < method_count && good; m++) {
-        char *stem = io_path_stem(methods[m].name), *method = io_path_join(folder, stem), *own = io_path_join(method, s->name);
+        char *stem = io_path_stem(methods[m].name), *method = io_path_join(folder, stem),
+             *own = io_path_join(method, s->name);
         good = io_folder_make(method, error) && io_folder_make(own, error);
         for (int t = 0; t < TYPES && good; t++) {
             char name[16];
@@ -250,8 +257,9 @@ static float *pair_distances(const dataset *data, size_t method, int noise, cons
     float *distances = io_alloc(n + 1, sizeof *distances);
     for (size_t i = 0; i < n; i++) {
         ev_patch_name a = pairs[i].a, b = pairs[i].b;
-        distances[i] = (float)ev_rows_distance(&data->order[a.sequence]->rows[method][type_of(noise, a.image)], a.index,
-                                               &data->order[b.sequence]->rows[method][type_of(noise, b.image)], b.index);
+        distances[i] =
+            (float)ev_rows_distance(&data->order[a.sequence]->rows[method][type_of(noise, a.image)], a.index,
+                                    &data->order[b.sequence]->rows[method][type_of(noise, b.image)], b.index);
     }
     qsort(distances, n, sizeof *distances, by_value);
     return distances;
@@ -308,7 +316,8 @@ static int by_distance_then_index(const void *a, const void *b)
     return x->index - y->index;
 }
 
-static bool match_images(const io_rows *ref, const io_rows *other, const kb_parallel *parallel, double *ap, io_error *error)
+static bool match_images(const io_rows *ref, const io_rows *other, const kb_parallel *parallel, double *ap,
+                         io_error *error)
 {
     size_t n = ref->count, count = 0;
     kb_match *matches = io_alloc(n + 1, sizeof *matches);
@@ -380,7 +389,8 @@ static void copy_distances(const retrieval_work *work, ev_patch_name query, int 
     }
 }
 
-static void answer_query(const retrieval_work *work, ev_patch_name query, double sums[EV_HPATCHES_NOISES][EV_HPATCHES_POOLS])
+static void answer_query(const retrieval_work *work, ev_patch_name query,
+                         double sums[EV_HPATCHES_NOISES][EV_HPATCHES_POOLS])
 {
     double copies[EV_HPATCHES_NOISES][COPIES];
     size_t nearer[EV_HPATCHES_NOISES][COPIES] = {{0}}, listed = COPIES, at = 0;
@@ -390,7 +400,8 @@ static void answer_query(const retrieval_work *work, ev_patch_name query, double
         for (; at < work->task->distractors.count && listed < (size_t)ev_hpatches_pools[pool]; at++) {
             ev_patch_name other = work->task->distractors.items[at];
             if (other.sequence == query.sequence) continue;
-            double d = ev_rows_distance(rows, query.index, &work->data->order[other.sequence]->rows[work->method][0], other.index);
+            double d = ev_rows_distance(rows, query.index, &work->data->order[other.sequence]->rows[work->method][0],
+                                        other.index);
             listed++;
             for (int noise = 0; noise < EV_HPATCHES_NOISES; noise++)
                 for (int i = COPIES - 1; i >= 0 && d < copies[noise][i]; i--) nearer[noise][i]++;
@@ -407,8 +418,8 @@ static void answer_piece(void *context, int32_t piece)
         answer_query(work, work->task->queries.items[i], work->sums[piece]);
 }
 
-static void run_retrieval(const dataset *data, size_t method, const ev_retrieval_task *task, const kb_parallel *parallel,
-                          ev_hpatches_result *result)
+static void run_retrieval(const dataset *data, size_t method, const ev_retrieval_task *task,
+                          const kb_parallel *parallel, ev_hpatches_result *result)
 {
     retrieval_work *work = io_alloc(1, sizeof *work);
     work->data = data;
@@ -451,8 +462,8 @@ typedef struct both_tasks {
     ev_retrieval_task retrieval;
 } both_tasks;
 
-static bool open_tasks(const dataset *data, const ev_hpatches_options *options, both_tasks *tasks, ev_hpatches_facts *facts,
-                       io_error *error)
+static bool open_tasks(const dataset *data, const ev_hpatches_options *options, both_tasks *tasks,
+                       ev_hpatches_facts *facts, io_error *error)
 {
     ev_sequence_facts *sequences = io_alloc(data->count, sizeof *sequences);
     *facts = (ev_hpatches_facts){.sequences = data->count, .missing = data->missing};
@@ -465,7 +476,8 @@ static bool open_tasks(const dataset *data, const ev_hpatches_options *options, 
     size_t pairs = options->pairs ? options->pairs : EV_VERIFICATION_PAIRS;
     bool good = !(options->wanted & EV_VERIFICATION) ||
                 ev_verification_task_open(options->tasks, &split, pairs, &tasks->verification, error);
-    good = good && (!(options->wanted & EV_RETRIEVAL) || ev_retrieval_task_open(options->tasks, &split, &tasks->retrieval, error));
+    good = good && (!(options->wanted & EV_RETRIEVAL) ||
+                    ev_retrieval_task_open(options->tasks, &split, &tasks->retrieval, error));
     facts->skipped = tasks->verification.skipped + tasks->retrieval.skipped;
     facts->verification_drawn = tasks->verification.drawn;
     facts->retrieval_drawn = tasks->retrieval.drawn;
@@ -494,7 +506,8 @@ bool ev_hpatches_run(const char *folder, ev_method *methods, size_t method_count
     dataset data;
     both_tasks tasks;
     memset(&tasks, 0, sizeof tasks);
-    bool good = dataset_open(&data, folder, options, error) && describe_all(&data, methods, method_count, options, error) &&
+    bool good = dataset_open(&data, folder, options, error) &&
+                describe_all(&data, methods, method_count, options, error) &&
                 open_tasks(&data, options, &tasks, facts, error);
     io_progress progress;
     io_progress_start(&progress, "evaluating", method_count, options->quiet || !good);
@@ -509,7 +522,8 @@ bool ev_hpatches_run(const char *folder, ev_method *methods, size_t method_count
     return good;
 }
 
-bool ev_hpatches_export_patches(const char *folder, const ev_hpatches_options *options, const char *path, io_error *error)
+bool ev_hpatches_export_patches(const char *folder, const ev_hpatches_options *options, const char *path,
+                                io_error *error)
 {
     dataset data;
     uint8_t *patches = NULL;

@@ -1,18 +1,16 @@
 /* HPatches, the patch release: verification, matching and retrieval as the benchmark's Python computes them.
  *
- * A sequence has a reference image and five others; ref.png holds its patches of 65x65 pixels one above the other, and e1..5,
- * h1..5, t1..5 the same patches found again with little, more and much geometric noise.
+ * A sequence has a reference image and five others; ref.png holds its patches of 65x65 pixels one above the other, and
+ * e1..5, h1..5, t1..5 the same patches found again with little, more and much geometric noise.
  *
  * All average precisions rank one answer at a time by distance (trapezoids from precision 1 at recall 0), and ties keep
  * the order in which answers are listed:
  *   verification  is a pair of patches the same point? Positives against negatives of the same sequence ("intra") or of
- *                 any ("inter"), negatives listed first. Balanced: ROC area. Imbalanced: AP of all negatives and the first
- *                 fifth of the positives; the mean over noise and kind of negatives is the headline.
- *   matching      the nearest patch of another image for every patch of ref; right when it is the same patch. Recall over
- *                 all patches.
- *   retrieval     a patch of ref, its five copies listed first, then distractors of other sequences; pools of 100 to
- *                 20000. The headline is the largest pool.
- * Every number is from 0 to 1, as the benchmark prints it. */
+ *                 any ("inter"), negatives listed first. Balanced: ROC area. Imbalanced: AP of all negatives and the
+ * first fifth of the positives; the mean over noise and kind of negatives is the headline. matching      the nearest
+ * patch of another image for every patch of ref; right when it is the same patch. Recall over all patches. retrieval a
+ * patch of ref, its five copies listed first, then distractors of other sequences; pools of 100 to 20000. The headline
+ * is the largest pool. Every number is from 0 to 1, as the benchmark prints it. */
 #ifndef EVAL_HPATCHES_H
 #define EVAL_HPATCHES_H
 
@@ -57,6 +55,7 @@ bool ev_hpatches_run(const char *folder, ev_method *methods, size_t method_count
                      ev_hpatches_facts *facts, ev_hpatches_result *results, io_error *error);
 
 /* All patches, N x 65 x 65 bytes: sequences in order of their names, types in the order ref, e1..5, h1..5, t1..5. */
-bool ev_hpatches_export_patches(const char *folder, const ev_hpatches_options *options, const char *path, io_error *error);
+bool ev_hpatches_export_patches(const char *folder, const ev_hpatches_options *options, const char *path,
+                                io_error *error);
 
 #endif

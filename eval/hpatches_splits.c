@@ -1,6 +1,6 @@
-/* Facts about the HPatches release: its 116 sequences in the order of the benchmark's own split file (the task files are
- * drawn in that order), and which of them are the test parts of the splits a, b and c. The first 57 change illumination, the
- * others viewpoint. */
+/* Facts about the HPatches release: its 116 sequences in the order of the benchmark's own split file (the task files
+ * are drawn in that order), and which of them are the test parts of the splits a, b and c. The first 57 change
+ * illumination, the others viewpoint. */
 #include "eval/hpatches_splits.h"
 
 #include <stdlib.h>
@@ -74,7 +74,9 @@ bool ev_hpatches_split(const char *tasks, const char *name, io_names *out, io_er
     char *path = tasks ? io_path_join(folder, "splits.json") : NULL;
     bool good;
     if (tasks && io_path_exists(path)) good = split_from_file(path, name, out, error);
-    else good = built_in_split(name, out) || io_fail(error, "no split \"%s\": a, b, c, full, illum and view are known", name);
+    else
+        good = built_in_split(name, out) ||
+               io_fail(error, "no split \"%s\": a, b, c, full, illum and view are known", name);
     free(folder);
     free(path);
     return good;

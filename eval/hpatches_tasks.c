@@ -51,11 +51,13 @@ static bool parse_count(char **at, char end, uint32_t *value)
 }
 
 /* A patch in a row: "s,t,idx" or "s,idx". *there tells whether it exists here. */
-static bool parse_patch(const ev_split_facts *split, bool with_image, char end, char **at, ev_patch_name *name, bool *there)
+static bool parse_patch(const ev_split_facts *split, bool with_image, char end, char **at, ev_patch_name *name,
+                        bool *there)
 {
     uint32_t image = 0, index = 0;
     int sequence = parse_sequence(split, at);
-    if (sequence == -2 || (with_image && !parse_count(at, ',', &image)) || !parse_count(at, end, &index) || image > 5) return false;
+    if (sequence == -2 || (with_image && !parse_count(at, ',', &image)) || !parse_count(at, end, &index) || image > 5)
+        return false;
     *there = *there && sequence >= 0 && index < split->sequences[sequence].patches;
     if (*there) *name = (ev_patch_name){index, (uint16_t)sequence, (uint16_t)image};
     return true;
@@ -101,8 +103,8 @@ static bool read_pair(void *context, char *line)
     return true;
 }
 
-static bool read_pairs(const char *tasks, const char *kind, const ev_split_facts *split, ev_patch_pairs *pairs, size_t *skipped,
-                       io_error *error)
+static bool read_pairs(const char *tasks, const char *kind, const ev_split_facts *split, ev_patch_pairs *pairs,
+                       size_t *skipped, io_error *error)
 {
     pair_reader reader = {split, pairs, skipped, 0};
     char *path = task_path(tasks, kind, split);
@@ -134,8 +136,8 @@ static bool read_name(void *context, char *line)
     return true;
 }
 
-static bool read_names(const char *tasks, const char *kind, const ev_split_facts *split, ev_patch_names *names, size_t *skipped,
-                       io_error *error)
+static bool read_names(const char *tasks, const char *kind, const ev_split_facts *split, ev_patch_names *names,
+                       size_t *skipped, io_error *error)
 {
     name_reader reader = {split, names, skipped, 0};
     char *path = task_path(tasks, kind, split);
@@ -146,8 +148,9 @@ static bool read_names(const char *tasks, const char *kind, const ev_split_facts
 
 /* ------------------------------------------------------------------------------------------------- drawing again */
 
-/* The order of the draws is the benchmark's: sequences of all pairs, then two different patches for each, then two different
- * images out of ref and the first four, then the sequences and patches that make the negatives between sequences. */
+/* The order of the draws is the benchmark's: sequences of all pairs, then two different patches for each, then two
+ * different images out of ref and the first four, then the sequences and patches that make the negatives between
+ * sequences. */
 static bool draw_verification(const ev_split_facts *split, size_t size, ev_verification_task *out, io_error *error)
 {
     uint32_t largest = 5;
@@ -187,7 +190,8 @@ static void draw_names(ev_numpy *random, const ev_split_facts *split, ev_patch_n
 {
     for (size_t i = 0; i < count; i++)
         names[i] = (ev_patch_name){0, (uint16_t)ev_numpy_below(random, (uint32_t)split->count), 0};
-    for (size_t i = 0; i < count; i++) names[i].index = ev_numpy_below(random, split->sequences[names[i].sequence].patches);
+    for (size_t i = 0; i < count; i++)
+        names[i].index = ev_numpy_below(random, split->sequences[names[i].sequence].patches);
 }
 
 /* Keeps the first `most` textured patches that were not taken before, and takes them. */

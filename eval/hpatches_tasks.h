@@ -1,6 +1,6 @@
 /* The task files of HPatches: which patches are compared in verification and retrieval. Files of the benchmark are read
- * where they are; missing ones are drawn again as the benchmark drew them, from NumPy's legacy generator with seed 42, the
- * order of the split, and the numbers of patches. */
+ * where they are; missing ones are drawn again as the benchmark drew them, from NumPy's legacy generator with seed 42,
+ * the order of the split, and the numbers of patches. */
 #ifndef EVAL_HPATCHES_TASKS_H
 #define EVAL_HPATCHES_TASKS_H
 
@@ -51,8 +51,8 @@ typedef struct ev_retrieval_task {
     bool drawn;
 } ev_retrieval_task;
 
-/* tasks: the folder of the files, or NULL. A task whose files are not all there is drawn, with `size` pairs of each kind
- * (the benchmark has EV_VERIFICATION_PAIRS). */
+/* tasks: the folder of the files, or NULL. A task whose files are not all there is drawn, with `size` pairs of each
+ * kind (the benchmark has EV_VERIFICATION_PAIRS). */
 #define EV_VERIFICATION_PAIRS 1000000
 bool ev_verification_task_open(const char *tasks, const ev_split_facts *split, size_t size, ev_verification_task *out,
                                io_error *error);

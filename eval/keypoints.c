@@ -22,8 +22,8 @@ char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, cons
     return path;
 }
 
-static bool detect(const ev_keypoint_source *source, const char *image_path, const kb_image *image, int32_t max_keypoints,
-                   io_keypoints *out, io_error *error)
+static bool detect(const ev_keypoint_source *source, const char *image_path, const kb_image *image,
+                   int32_t max_keypoints, io_keypoints *out, io_error *error)
 {
     kb_detect_options options;
     KB_INIT(options);
@@ -40,8 +40,8 @@ static bool detect(const ev_keypoint_source *source, const char *image_path, con
     return io_fail(error, "%s: detecting: %s", image_path, kb_status_string(status));
 }
 
-bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path, const kb_image *image,
-                       int32_t max_keypoints, io_keypoints *out, io_error *error)
+bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path,
+                       const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error)
 {
     if (!source->folder) return detect(source, image_path, image, max_keypoints, out, error);
     char *path = ev_keypoint_path(source, scene, image_path);

@@ -19,7 +19,7 @@ const char *ev_keypoint_source_name(const ev_keypoint_source *source);
 /* The CSV file of an image, malloc'ed; scene may be NULL. */
 char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path);
 /* max_keypoints overrides the source's unless it is 0; CSV files are taken whole. */
-bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path, const kb_image *image,
-                       int32_t max_keypoints, io_keypoints *out, io_error *error);
+bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path,
+                       const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error);
 
 #endif

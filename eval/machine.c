@@ -39,7 +39,9 @@ void ev_machine_find(ev_machine *machine)
     memset(machine, 0, sizeof *machine);
     bool known = uname(&name) == 0;
     find_processor(machine->processor, sizeof machine->processor, known ? name.machine : "unknown");
-    if (known) snprintf(machine->system, sizeof machine->system, "%.40s %.60s %.20s", name.sysname, name.release, name.machine);
+    if (known)
+        snprintf(machine->system, sizeof machine->system, "%.40s %.60s %.20s", name.sysname, name.release,
+                 name.machine);
     machine->cores = cores > 0 ? (int32_t)cores : 1;
     machine->memory_gib = pages > 0 && page > 0 ? (double)pages * (double)page / (1 << 30) : 0;
     machine->features = kb_cpu_features();

@@ -53,8 +53,8 @@ bool ev_method_take(ev_method *method, size_t n, io_rows *out, io_error *error)
 {
     const io_rows *file = &method->file;
     if (method->file_at + n > file->count)
-        return io_fail(error, "%s: holds %zu rows, but the benchmark has more keypoints or patches than that", method->name,
-                       file->count);
+        return io_fail(error, "%s: holds %zu rows, but the benchmark has more keypoints or patches than that",
+                       method->name, file->count);
     size_t first = method->file_at * file->width, values = n * file->width;
     *out = (io_rows){NULL, NULL, n, file->width};
     if (file->bytes) {
@@ -94,16 +94,17 @@ static bool settle(kb_status status, const ev_method *method, io_rows *out, io_e
     return io_fail(error, "%s: %s", method->name, kb_status_string(status));
 }
 
-bool ev_method_describe(const ev_method *method, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale,
-                        io_rows *out, io_error *error)
+bool ev_method_describe(const ev_method *method, const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                        float scale, io_rows *out, io_error *error)
 {
     if (method->peer) return ev_peer_describe(method->peer, image, keypoints, n, scale, out, error);
     kb_describe_options options;
     KB_INIT(options);
     options.scale = scale;
     rows_of_model(method->model, n, out);
-    kb_status status = out->floats ? kb_describe_float(method->model, image, keypoints, n, &options, NULL, out->floats, NULL)
-                                   : kb_describe(method->model, image, keypoints, n, &options, NULL, out->bytes, NULL);
+    kb_status status = out->floats
+                           ? kb_describe_float(method->model, image, keypoints, n, &options, NULL, out->floats, NULL)
+                           : kb_describe(method->model, image, keypoints, n, &options, NULL, out->bytes, NULL);
     return settle(status, method, out, error);
 }
 

@@ -13,8 +13,8 @@ typedef struct ev_answer {
     uint8_t correct;
 } ev_answer;
 
-/* A precision-recall curve brought to fixed recalls 0, 0.01, ... 1, so that curves of pairs can be averaged. Precision is
- * 0 beyond the largest recall reached. */
+/* A precision-recall curve brought to fixed recalls 0, 0.01, ... 1, so that curves of pairs can be averaged. Precision
+ * is 0 beyond the largest recall reached. */
 #define EV_CURVE_POINTS 101
 typedef struct ev_curve {
     double precision[EV_CURVE_POINTS];
@@ -25,12 +25,12 @@ typedef struct ev_curve {
  * counted over; 0 gives an area of 0. Sorts the answers. curve may be NULL. */
 double ev_average_precision(ev_answer *answers, size_t n, size_t positives, ev_curve *curve);
 
-/* Average precision of a ranked list, one point an answer, in the given order (so ties are settled by the caller's order):
- * correct[i] belongs to rank i. The curve starts at precision 1 and recall 0, trapezoids again. */
+/* Average precision of a ranked list, one point an answer, in the given order (so ties are settled by the caller's
+ * order): correct[i] belongs to rank i. The curve starts at precision 1 and recall 0, trapezoids again. */
 double ev_average_precision_ranked(const uint8_t *correct, size_t n, size_t positives);
 
-/* The area under the ROC curve of a ranked list: of all pairs of a right and a wrong answer, the share where the right one
- * comes first. */
+/* The area under the ROC curve of a ranked list: of all pairs of a right and a wrong answer, the share where the right
+ * one comes first. */
 double ev_roc_area_ranked(const uint8_t *correct, size_t n);
 
 /* Histograms of integer distances 0..bins-1 for pairs that belong together and pairs that do not. */

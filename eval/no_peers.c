@@ -45,7 +45,8 @@ bool ev_peer_keypoints(const char *peer, const kb_image *image, int32_t max_keyp
 
 void ev_peers_threads(int32_t threads) { (void)threads; }
 
-bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error)
+bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out,
+                    io_error *error)
 {
     (void)image, (void)max_keypoints, (void)out;
     return none(kb_detector_name(detector), error);

@@ -34,8 +34,8 @@ uint32_t ev_numpy_next(ev_numpy *random)
     return y ^ (y >> 18);
 }
 
-/* The smallest 2^k - 1 that holds the largest value; draws beyond that value are thrown away. A range of one value draws
- * nothing. */
+/* The smallest 2^k - 1 that holds the largest value; draws beyond that value are thrown away. A range of one value
+ * draws nothing. */
 uint32_t ev_numpy_below(ev_numpy *random, uint32_t n)
 {
     uint32_t largest = n - 1, mask = largest, value;

@@ -1,12 +1,11 @@
 /* Matching between images of a plane whose homographies are known (docs/evaluation.md).
  *
  * For every pair (image 1, image k) the nearest neighbour of every query is found, and answers are ranked by distance:
- *   strict      every keypoint of image 1 is a query; right within 5 px of where H sends it; recall over the keypoints of
- *               image 1 that have any keypoint within 5 px
- *   paper-like  all keypoints the detector finds; right within 2 px and when sizes agree within sqrt(2) after the local
- *               scale of H; queries are the keypoints that have such a partner, and recall is over them
- * and the means of the pairs are reported, with the share of mutual matches that lie within 3 px, and how often a
- * homography fitted to the mutual matches is right. */
+ *   strict      every keypoint of image 1 is a query; right within 5 px of where H sends it; recall over the keypoints
+ * of image 1 that have any keypoint within 5 px paper-like  all keypoints the detector finds; right within 2 px and
+ * when sizes agree within sqrt(2) after the local scale of H; queries are the keypoints that have such a partner, and
+ * recall is over them and the means of the pairs are reported, with the share of mutual matches that lie within 3 px,
+ * and how often a homography fitted to the mutual matches is right. */
 #ifndef EVAL_OXFORD_H
 #define EVAL_OXFORD_H
 
@@ -44,7 +43,9 @@ bool ev_oxford_run(const ev_scenes *scenes, ev_method *methods, size_t method_co
                    ev_oxford_result *results, io_error *error);
 void ev_oxford_result_free(ev_oxford_result *result);
 
-/* The 32x32 patches of all keypoints, image by image, as N x 32 x 32 bytes: rows for `ev_method_of_file` are in that order. */
-bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *options, const char *path, io_error *error);
+/* The 32x32 patches of all keypoints, image by image, as N x 32 x 32 bytes: rows for `ev_method_of_file` are in that
+ * order. */
+bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *options, const char *path,
+                              io_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* The numbers of the paper's tables (Suárez, Buenaposada, Baumela: "Revisiting binary local image description for resource
- * limited devices"), to stand beside ours. NaN where it gives none. */
+/* The numbers of the paper's tables (Suárez, Buenaposada, Baumela: "Revisiting binary local image description for
+ * resource limited devices"), to stand beside ours. NaN where it gives none. */
 #ifndef EVAL_PAPER_H
 #define EVAL_PAPER_H
 

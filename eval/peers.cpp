@@ -1,8 +1,8 @@
 /* OpenCV's descriptors, detectors, matcher and fit behind the interface of eval/peers.h.
  *
- * A descriptor that takes patches only gets them through an image: many patches are laid out on one canvas, each in a cell of
- * its own whose border repeats the patch's edge, with a keypoint of fixed size in the middle. The peer's own region around such a
- * keypoint is about as wide as the patch. */
+ * A descriptor that takes patches only gets them through an image: many patches are laid out on one canvas, each in a
+ * cell of its own whose border repeats the patch's edge, with a keypoint of fixed size in the middle. The peer's own
+ * region around such a keypoint is about as wide as the patch. */
 #include "eval/peers.h"
 
 #include <cmath>
@@ -42,11 +42,23 @@ Extractor sift(float) { return cv::SIFT::create(); }
 #ifdef HAVE_OPENCV_XFEATURES2D
 Extractor latch(float) { return cv::xfeatures2d::LATCH::create(64); }
 Extractor freak(float) { return cv::xfeatures2d::FREAK::create(false); }
-Extractor beblid256(float scale) { return cv::xfeatures2d::BEBLID::create(scale, cv::xfeatures2d::BEBLID::SIZE_256_BITS); }
-Extractor beblid512(float scale) { return cv::xfeatures2d::BEBLID::create(scale, cv::xfeatures2d::BEBLID::SIZE_512_BITS); }
+Extractor beblid256(float scale)
+{
+    return cv::xfeatures2d::BEBLID::create(scale, cv::xfeatures2d::BEBLID::SIZE_256_BITS);
+}
+Extractor beblid512(float scale)
+{
+    return cv::xfeatures2d::BEBLID::create(scale, cv::xfeatures2d::BEBLID::SIZE_512_BITS);
+}
 #  if CV_VERSION_MAJOR > 4 || CV_VERSION_MINOR >= 7
-Extractor teblid256(float scale) { return cv::xfeatures2d::TEBLID::create(scale, cv::xfeatures2d::TEBLID::SIZE_256_BITS); }
-Extractor teblid512(float scale) { return cv::xfeatures2d::TEBLID::create(scale, cv::xfeatures2d::TEBLID::SIZE_512_BITS); }
+Extractor teblid256(float scale)
+{
+    return cv::xfeatures2d::TEBLID::create(scale, cv::xfeatures2d::TEBLID::SIZE_256_BITS);
+}
+Extractor teblid512(float scale)
+{
+    return cv::xfeatures2d::TEBLID::create(scale, cv::xfeatures2d::TEBLID::SIZE_512_BITS);
+}
 #  endif
 #endif
 
@@ -111,15 +123,17 @@ void take_roots(io_rows *rows)
     }
 }
 
-/* Extractors may drop keypoints or change their order; class_id remembers where each row belongs. AKAZE does neither, and
- * its class_id is the level of its scale space. */
-void compute(const Peer &peer, cv::Feature2D &extractor, const cv::Mat &image, Keypoints keypoints, size_t first, io_rows *out)
+/* Extractors may drop keypoints or change their order; class_id remembers where each row belongs. AKAZE does neither,
+ * and its class_id is the level of its scale space. */
+void compute(const Peer &peer, cv::Feature2D &extractor, const cv::Mat &image, Keypoints keypoints, size_t first,
+             io_rows *out)
 {
     cv::Mat rows;
     bool number = peer.create != akaze;
     for (size_t i = 0; i < keypoints.size() && number; i++) keypoints[i].class_id = (int)i;
     extractor.compute(image, keypoints, rows);
-    for (int i = 0; i < rows.rows; i++) put_row(out, first + (size_t)(number ? keypoints[(size_t)i].class_id : i), rows, i);
+    for (int i = 0; i < rows.rows; i++)
+        put_row(out, first + (size_t)(number ? keypoints[(size_t)i].class_id : i), rows, i);
 }
 
 /* ---- on the image ---- */
@@ -172,8 +186,8 @@ void give(const Keypoints &found, io_keypoints *out)
 const int margin = 32; // ORB wants 31 pixels around a keypoint's cell
 const int across = 16; // cells in a row of the canvas
 
-void describe_canvas(const Peer &peer, cv::Feature2D &extractor, const uint8_t *patches, size_t n, int side, size_t first,
-                     io_rows *out)
+void describe_canvas(const Peer &peer, cv::Feature2D &extractor, const uint8_t *patches, size_t n, int side,
+                     size_t first, io_rows *out)
 {
     int cell = peer.side + 2 * margin;
     cv::Mat canvas((int)((n + across - 1) / across) * cell, across * cell, CV_8UC1, cv::Scalar(0));
@@ -181,8 +195,10 @@ void describe_canvas(const Peer &peer, cv::Feature2D &extractor, const uint8_t *
     for (size_t i = 0; i < n; i++) {
         cv::Mat patch(side, side, CV_8UC1, const_cast<uint8_t *>(patches + i * (size_t)side * (size_t)side)), fitted;
         int x = (int)(i % across) * cell, y = (int)(i / across) * cell;
-        cv::resize(patch, fitted, cv::Size(peer.side, peer.side), 0, 0, side > peer.side ? cv::INTER_AREA : cv::INTER_CUBIC);
-        cv::copyMakeBorder(fitted, canvas(cv::Rect(x, y, cell, cell)), margin, margin, margin, margin, cv::BORDER_REPLICATE);
+        cv::resize(patch, fitted, cv::Size(peer.side, peer.side), 0, 0,
+                   side > peer.side ? cv::INTER_AREA : cv::INTER_CUBIC);
+        cv::copyMakeBorder(fitted, canvas(cv::Rect(x, y, cell, cell)), margin, margin, margin, margin,
+                           cv::BORDER_REPLICATE);
         float middle = (float)margin + ((float)peer.side - 1) / 2;
         keypoints.emplace_back((float)x + middle, (float)y + middle, peer.size, 0.0f, 0.0f, peer.octave, 0);
     }
@@ -195,11 +211,12 @@ void describe_patches(const Peer &peer, const uint8_t *patches, size_t n, int si
     Extractor extractor = peer.create(1);
     allocate(out, n, *extractor);
     for (size_t at = 0; at < n; at += batch)
-        describe_canvas(peer, *extractor, patches + at * (size_t)side * (size_t)side, std::min(batch, n - at), side, at, out);
+        describe_canvas(peer, *extractor, patches + at * (size_t)side * (size_t)side, std::min(batch, n - at), side, at,
+                        out);
 }
 
-bool describe_regions(const Peer &peer, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale, io_rows *out,
-                      io_error *error)
+bool describe_regions(const Peer &peer, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale,
+                      io_rows *out, io_error *error)
 {
     std::vector<uint8_t> patches(n * KB_PATCH_SIDE * KB_PATCH_SIDE + 1);
     kb_status status = kb_sample_patches(image, keypoints, n, scale, nullptr, nullptr, patches.data(), nullptr);
@@ -225,8 +242,8 @@ const char *ev_peer_find(const char *name, io_error *error)
     return nullptr;
 }
 
-bool ev_peer_describe(const char *name, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale, io_rows *out,
-                      io_error *error)
+bool ev_peer_describe(const char *name, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale,
+                      io_rows *out, io_error *error)
 {
     const Peer *peer = find(name);
     std::memset(out, 0, sizeof *out);
@@ -246,7 +263,8 @@ bool ev_peer_describe(const char *name, const kb_image *image, const kb_keypoint
     return true;
 }
 
-bool ev_peer_describe_patches(const char *name, const uint8_t *patches, size_t n, int32_t side, io_rows *out, io_error *error)
+bool ev_peer_describe_patches(const char *name, const uint8_t *patches, size_t n, int32_t side, io_rows *out,
+                              io_error *error)
 {
     const Peer *peer = find(name);
     std::memset(out, 0, sizeof *out);
@@ -262,7 +280,8 @@ bool ev_peer_describe_patches(const char *name, const uint8_t *patches, size_t n
 
 void ev_peers_threads(int32_t threads) { cv::setNumThreads(threads > 0 ? threads : -1); }
 
-bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error)
+bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out,
+                    io_error *error)
 {
     Keypoints found;
     try {
@@ -298,7 +317,8 @@ bool ev_peer_keypoints(const char *name, const kb_image *image, int32_t max_keyp
 bool ev_peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t *count, io_error *error)
 {
     int type = a->bytes ? CV_8UC1 : CV_32FC1;
-    void *first = a->bytes ? (void *)a->bytes : (void *)a->floats, *second = b->bytes ? (void *)b->bytes : (void *)b->floats;
+    void *first = a->bytes ? (void *)a->bytes : (void *)a->floats,
+         *second = b->bytes ? (void *)b->bytes : (void *)b->floats;
     try {
         cv::Mat left((int)a->count, (int)a->width, type, first), right((int)b->count, (int)b->width, type, second);
         std::vector<cv::DMatch> found;

@@ -32,7 +32,8 @@ void ev_html_text(FILE *out, const char *text)
 
 const char *ev_plot_colour(int index)
 {
-    static const char *const colours[] = {"#1769aa", "#c4500c", "#2e7d32", "#a3195b", "#6a4fb3", "#00798c", "#8d6b00", "#607080"};
+    static const char *const colours[] = {"#1769aa", "#c4500c", "#2e7d32", "#a3195b",
+                                          "#6a4fb3", "#00798c", "#8d6b00", "#607080"};
     return colours[index & 7];
 }
 
@@ -60,7 +61,10 @@ static double place(const ev_axis *axis, double value)
 }
 
 static double place_x(const ev_axis *axis, double value) { return LEFT + place(axis, value) * (WIDTH - LEFT - RIGHT); }
-static double place_y(const ev_axis *axis, double value) { return HEIGHT - BOTTOM - place(axis, value) * (HEIGHT - TOP - BOTTOM); }
+static double place_y(const ev_axis *axis, double value)
+{
+    return HEIGHT - BOTTOM - place(axis, value) * (HEIGHT - TOP - BOTTOM);
+}
 
 /* The next tick: 1, 2, 5, 10, ... on a logarithmic axis; whole steps of 1, 2 or 5 on a linear one. */
 static double step_of(const ev_axis *axis)
@@ -88,19 +92,19 @@ static void draw_tick(FILE *out, const ev_axis *axis, double tick, bool vertical
     char number[32];
     if (fabs(tick) < 1e-9 * (axis->high - axis->low)) tick = 0;
     io_number_format(number, tick, 4);
-    if (vertical)
-        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT,
-                place_y(axis, tick), WIDTH - RIGHT, LEFT - 6, place_y(axis, tick) + 4, number);
-    else
-        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-                place_x(axis, tick), TOP, HEIGHT - BOTTOM, place_x(axis, tick), HEIGHT - BOTTOM + 16, number);
+    double x = place_x(axis, tick), y = place_y(axis, tick);
+    if (vertical) fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>", LEFT, y, WIDTH - RIGHT);
+    else fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", x, TOP, HEIGHT - BOTTOM);
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", vertical ? LEFT - 6 : x,
+            vertical ? y + 4 : HEIGHT - BOTTOM + 16, vertical ? "end" : "middle", number);
 }
 
 static void draw_axis(FILE *out, const ev_axis *axis, bool vertical)
 {
     for (double tick = first_tick(axis); tick <= axis->high; tick = next_tick(axis, tick))
         if (tick >= axis->low) draw_tick(out, axis, tick, vertical);
-    fputs(vertical ? "<text class=\"axis\" transform=\"translate(13 " : "<text class=\"axis\" transform=\"translate(", out);
+    fputs(vertical ? "<text class=\"axis\" transform=\"translate(13 " : "<text class=\"axis\" transform=\"translate(",
+          out);
     if (vertical) fprintf(out, "%.1f) rotate(-90)\" text-anchor=\"middle\">", (HEIGHT - BOTTOM + TOP) / 2);
     else fprintf(out, "%.1f %.1f)\" text-anchor=\"middle\">", (WIDTH + LEFT - RIGHT) / 2, HEIGHT - 8);
     ev_html_text(out, axis->label);
@@ -136,7 +140,10 @@ typedef struct label_room {
     const char *anchor;
 } label_room;
 
-static bool overlap(const box *a, const box *b) { return a->x0 < b->x1 && b->x0 < a->x1 && a->y0 < b->y1 && b->y0 < a->y1; }
+static bool overlap(const box *a, const box *b)
+{
+    return a->x0 < b->x1 && b->x0 < a->x1 && a->y0 < b->y1 && b->y0 < a->y1;
+}
 
 /* Beside a point: to its right, left, below or above, further and further away; the first place that is free. */
 static label_room find_room(double x, double y, const char *label, const box *taken, size_t n)
@@ -182,15 +189,17 @@ void ev_plot_curves(FILE *out, const char *title, ev_axis x, ev_axis y, const ev
     begin(out, title, &x, &y);
     for (size_t c = 0; c < n; c++) {
         const ev_plot_curve *curve = &curves[c];
-        fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"", ev_plot_colour(curve->colour),
-                c >= 8 ? " stroke-dasharray=\"5 3\"" : "");
+        fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"",
+                ev_plot_colour(curve->colour), c >= 8 ? " stroke-dasharray=\"5 3\"" : "");
         for (size_t i = 0; i < curve->n; i++)
-            fprintf(out, "%.1f,%.1f ", place_x(&x, x.low + (x.high - x.low) * (double)i / (double)(curve->n - 1)), place_y(&y, curve->y[i]));
+            fprintf(out, "%.1f,%.1f ", place_x(&x, x.low + (x.high - x.low) * (double)i / (double)(curve->n - 1)),
+                    place_y(&y, curve->y[i]));
         fputs("\"/>\n", out);
     }
     for (size_t c = 0; c < n; c++) { /* the key, from the top right corner down */
         double ky = TOP + 14 + 15 * (double)c, kx = WIDTH - RIGHT - 8;
-        fprintf(out, "<text class=\"key\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" style=\"fill:%s\">", kx, ky, ev_plot_colour(curves[c].colour));
+        fprintf(out, "<text class=\"key\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" style=\"fill:%s\">", kx, ky,
+                ev_plot_colour(curves[c].colour));
         ev_html_text(out, curves[c].label);
         fputs("</text>\n", out);
     }

@@ -1,5 +1,5 @@
-/* The page goes from the question everybody asks (what does accuracy cost?) to the details, benchmark by benchmark. Every
- * section is left out when there are no results for it. */
+/* The page goes from the question everybody asks (what does accuracy cost?) to the details, benchmark by benchmark.
+ * Every section is left out when there are no results for it. */
 #include "eval/report.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "eval/plot.h"
 #include "eval/report_style.h"
 
-/* ------------------------------------------------------------------------------------------------------- what is there */
+/* ---------------------------------------------------------------------------------------------- what is there */
 
 static double number(const io_json_value *object, const char *key)
 {
@@ -24,12 +24,16 @@ static const char *text(const io_json_value *object, const char *key)
     return value && value->kind == IO_JSON_STRING ? value->string : "";
 }
 
-static bool is(const io_json_value *item, const char *benchmark) { return strcmp(text(item, "benchmark"), benchmark) == 0; }
+static bool is(const io_json_value *item, const char *benchmark)
+{
+    return strcmp(text(item, "benchmark"), benchmark) == 0;
+}
 
 /* The table of an ablation is an array of rows that have the paper's number. */
 static bool is_ablation(const io_json_value *value)
 {
-    return value->kind == IO_JSON_ARRAY && value->first && io_json_get(value->first, "paper") && io_json_get(value->first, "map");
+    return value->kind == IO_JSON_ARRAY && value->first && io_json_get(value->first, "paper") &&
+           io_json_get(value->first, "map");
 }
 
 static void take(ev_report *report, const io_json_value *item)
@@ -47,7 +51,8 @@ bool ev_report_add(ev_report *report, const char *name, const io_json_value *doc
     for (; item; item = document->kind == IO_JSON_ARRAY ? item->next : NULL)
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (is(item, known[i])) take(report, item);
-    return report->count > before || io_fail(error, "%s: holds no result of keybits eval or keybits train ablation", name);
+    return report->count > before ||
+           io_fail(error, "%s: holds no result of keybits eval or keybits train ablation", name);
 }
 
 void ev_report_free(ev_report *report)
@@ -81,8 +86,23 @@ static group group_at(const ev_report *report, size_t first)
     return g;
 }
 
+/* Calls write for every run of a benchmark. */
+static void each_group(FILE *out, const ev_report *report, const char *benchmark,
+                       void (*write)(FILE *out, const ev_report *report, const group *g))
+{
+    for (size_t i = 0; i < report->count; i++) {
+        if (!is(report->items[i], benchmark)) continue;
+        group g = group_at(report, i);
+        if (g.count > 0) write(out, report, &g);
+        free(g.items);
+    }
+}
+
 /* What to call a descriptor: the file's name without folder and suffix. */
-static char *short_name(const char *name) { return io_path_has_suffix(name, ".kbm") ? io_path_stem(name) : io_copy_string(io_path_base(name)); }
+static char *short_name(const char *name)
+{
+    return io_path_has_suffix(name, ".kbm") ? io_path_stem(name) : io_copy_string(io_path_base(name));
+}
 
 static void put_name(FILE *out, const char *name)
 {
@@ -91,7 +111,7 @@ static void put_name(FILE *out, const char *name)
     free(shorter);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- tables */
+/* ----------------------------------------------------------------------------------------------------- tables */
 
 typedef struct column {
     const char *head;
@@ -121,8 +141,28 @@ static void put_cell(FILE *out, double value, int digits, const char *class)
     fputs("</td>", out);
 }
 
+/* Opens a table; heads is NULL-terminated, and those that start with '*' are the paper's. */
+static void begin_table(FILE *out, const char *const *heads)
+{
+    fputs("<div class=\"scroll\"><table><thead><tr>", out);
+    for (; *heads; heads++) {
+        bool paper = **heads == '*';
+        fprintf(out, "<th%s>%s</th>", paper ? " class=\"paper\"" : "", *heads + paper);
+    }
+    fputs("</tr></thead><tbody>\n", out);
+}
 
 static void end_table(FILE *out) { fputs("</tbody></table></div>\n", out); }
+
+/* Begins a row with the name of a descriptor. */
+static void begin_row(FILE *out, const char *model)
+{
+    fputs("<tr><th>", out);
+    put_name(out, model);
+    fputs("</th>", out);
+}
+
+static void end_row(FILE *out) { fputs("</tr>\n", out); }
 
 /* The paper's numbers, in a column of their own beside the one of ours that they compare with. */
 typedef struct paper_column {
@@ -134,12 +174,13 @@ typedef struct paper_column {
 
 static void put_heads(FILE *out, const column *columns, size_t n, const paper_column *paper)
 {
-    fputs("<div class=\"scroll\"><table><thead><tr><th>descriptor</th>", out);
+    const char *heads[16] = {"descriptor"};
+    size_t count = 1;
     for (size_t i = 0; i < n; i++) {
-        fprintf(out, "<th>%s</th>", columns[i].head);
-        if (paper->head && paper->beside == i) fprintf(out, "<th class=\"paper\">%s</th>", paper->head);
+        heads[count++] = columns[i].head;
+        if (paper->head && paper->beside == i) heads[count++] = paper->head;
     }
-    fputs("</tr></thead><tbody>\n", out);
+    begin_table(out, heads);
 }
 
 /* Rows that only the paper has; `used` marks those that stand beside one of ours. */
@@ -152,7 +193,7 @@ static void put_paper_rows(FILE *out, size_t n, const paper_column *paper, const
             fputs("<td></td>", out);
             if (c == paper->beside) put_cell(out, paper->value(ev_paper_at(i)), paper->digits, "paper");
         }
-        fputs("</tr>\n", out);
+        end_row(out);
     }
 }
 
@@ -164,15 +205,13 @@ static void put_results(FILE *out, const group *g, const column *columns, size_t
     for (size_t i = 0; i < g->count; i++) {
         const ev_paper_row *row = paper->head ? ev_paper_find(text(g->items[i], "model")) : NULL;
         if (row) used[row - ev_paper_at(0)] = true;
-        fputs("<tr><th>", out);
-        put_name(out, text(g->items[i], "model"));
-        fputs("</th>", out);
+        begin_row(out, text(g->items[i], "model"));
         for (size_t c = 0; c < n; c++) {
             double v = cell_value(g->items[i], &columns[c]);
             put_cell(out, v, columns[c].digits, v == best_of(g, &columns[c]) && g->count > 1 ? "best" : NULL);
             if (paper->head && c == paper->beside) put_cell(out, row ? paper->value(row) : NAN, paper->digits, "paper");
         }
-        fputs("</tr>\n", out);
+        end_row(out);
     }
     if (paper->head) put_paper_rows(out, n, paper, used);
     end_table(out);
@@ -181,9 +220,8 @@ static void put_results(FILE *out, const group *g, const column *columns, size_t
 static double paper_oxford(const ev_paper_row *row) { return row->oxford_map; }
 static double paper_hpatches(const ev_paper_row *row) { return row->hpatches_matching; }
 static double paper_fountain(const ev_paper_row *row) { return row->fountain_points; }
-static double paper_ms(const ev_paper_row *row) { return row->ms; }
 
-/* --------------------------------------------------------------------------------------------- accuracy against cost */
+/* -------------------------------------------------------------------------------------- accuracy against cost */
 
 /* Milliseconds of describing an image with that descriptor, out of any run of speed. */
 static double cost_of(const ev_report *report, const char *model)
@@ -191,7 +229,8 @@ static double cost_of(const ev_report *report, const char *model)
     for (size_t i = 0; i < report->count; i++) {
         const io_json_value *rows = is(report->items[i], "speed") ? io_json_get(report->items[i], "rows") : NULL;
         for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next)
-            if (strcmp(text(row, "step"), "describe") == 0 && strcmp(text(row, "name"), model) == 0) return number(row, "ms");
+            if (strcmp(text(row, "step"), "describe") == 0 && strcmp(text(row, "name"), model) == 0)
+                return number(row, "ms");
     }
     return NAN;
 }
@@ -200,7 +239,8 @@ static void keypoint_words(const io_json_value *item, char *out, size_t size)
 {
     bool csv = strcmp(text(item, "keypoints"), "csv") == 0;
     snprintf(out, size, "%s, %s keypoints%s", *text(item, "set") ? text(item, "set") : "images",
-             *text(item, "keypoints_kind") ? text(item, "keypoints_kind") : text(item, "keypoints"), csv ? " from files" : "");
+             *text(item, "keypoints_kind") ? text(item, "keypoints_kind") : text(item, "keypoints"),
+             csv ? " from files" : "");
 }
 
 static void plot_cost(FILE *out, const ev_report *report, const group *g)
@@ -239,16 +279,11 @@ static void write_cost(FILE *out, const ev_report *report)
     if (!speed || !oxford) return;
     fputs("<section><h2>Accuracy against cost</h2><p>Up and to the left is better. Full circles are ours, hollow ones "
           "OpenCV's; all were timed in one run.</p><div class=\"plots\">\n", out);
-    for (size_t i = 0; i < report->count; i++) {
-        if (!is(report->items[i], "oxford")) continue;
-        group g = group_at(report, i);
-        if (g.count > 0) plot_cost(out, report, &g);
-        free(g.items);
-    }
+    each_group(out, report, "oxford", plot_cost);
     fputs("</div></section>\n", out);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- oxford */
+/* ----------------------------------------------------------------------------------------------------- oxford */
 
 static void plot_precision_recall(FILE *out, const group *g)
 {
@@ -268,8 +303,8 @@ static void plot_precision_recall(FILE *out, const group *g)
         n++;
     }
     if (n > 0)
-        ev_plot_curves(out, "Precision and recall, strict protocol, mean of the pairs", (ev_axis){"recall", 0, 1, false},
-                       (ev_axis){"precision", 0, 1, false}, curves, n);
+        ev_plot_curves(out, "Precision and recall, strict protocol, mean of the pairs",
+                       (ev_axis){"recall", 0, 1, false}, (ev_axis){"precision", 0, 1, false}, curves, n);
     for (size_t i = 0; i < n; i++) {
         free((char *)curves[i].label);
         free(values[i]);
@@ -283,7 +318,8 @@ static void put_scenes(FILE *out, const group *g)
 {
     const io_json_value *scenes = io_json_get(g->items[0], "scenes");
     if (!scenes || !scenes->first || !scenes->first->next) return;
-    fputs("<details><summary>Strict mAP scene by scene</summary><div class=\"scroll\"><table><thead><tr><th>descriptor</th>", out);
+    fputs("<details><summary>Strict mAP scene by scene</summary>", out);
+    fputs("<div class=\"scroll\"><table><thead><tr><th>descriptor</th>", out);
     for (const io_json_value *s = scenes->first; s; s = s->next) {
         fputs("<th>", out);
         ev_html_text(out, text(s, "scene"));
@@ -292,142 +328,138 @@ static void put_scenes(FILE *out, const group *g)
     fputs("</tr></thead><tbody>\n", out);
     for (size_t i = 0; i < g->count; i++) {
         const io_json_value *own = io_json_get(g->items[i], "scenes");
-        fputs("<tr><th>", out);
-        put_name(out, text(g->items[i], "model"));
-        fputs("</th>", out);
-        for (const io_json_value *s = own ? own->first : NULL; s; s = s->next) put_cell(out, number(s, "strict_map"), 1, NULL);
-        fputs("</tr>\n", out);
+        begin_row(out, text(g->items[i], "model"));
+        for (const io_json_value *s = own ? own->first : NULL; s; s = s->next)
+            put_cell(out, number(s, "strict_map"), 1, NULL);
+        end_row(out);
     }
     end_table(out);
     fputs("</details>\n", out);
 }
 
-static void write_oxford(FILE *out, const ev_report *report)
+static void write_oxford(FILE *out, const ev_report *report, const group *g)
 {
-    static const column columns[] = {{"strict mAP", "strict_map", 2, 1, 1},         {"paper-like mAP", "paperlike_map", 2, 1, 1},
-                                     {"within 3 px", "precision_3px", 2, 1, 1},     {"H &lt; 3 px", "homography_3px", 1, 1, 1},
-                                     {"H &lt; 5 px", "homography_5px", 1, 1, 1},    {"matches", "matches", 0, 1, 0}};
-    for (size_t i = 0; i < report->count; i++) {
-        if (!is(report->items[i], "oxford")) continue;
-        group g = group_at(report, i);
-        if (g.count > 0) {
-            char words[160];
-            /* The paper's column is for SIFT keypoints on the Oxford set. */
-            bool oxford = strstr(text(g.items[0], "set"), "oxford") && strcmp(text(g.items[0], "keypoints_kind"), "sift") == 0;
-            paper_column paper = {oxford ? "mAP in the paper" : NULL, 1, paper_oxford, 2};
-            keypoint_words(g.items[0], words, sizeof words);
-            fputs("<section><h2>Image matching: ", out);
-            ev_html_text(out, words);
-            fprintf(out, "</h2><p>%.0f pairs. All in per cent: mAP by both protocols, the share of mutual matches within 3 px, the share "
-                         "of homographies whose corners are right within 3 and 5 px.%s</p>\n", number(g.items[0], "pairs"),
-                    oxford ? " The paper does not state its protocol in full; the paper-like one is a stand-in for it, meant for all "
-                             "keypoints a detector finds, of which files may hold fewer." : "");
-            put_results(out, &g, columns, 6, &paper);
-            fputs("<div class=\"plots\">", out);
-            plot_precision_recall(out, &g);
-            fputs("</div>", out);
-            put_scenes(out, &g);
-            fputs("</section>\n", out);
-        }
-        free(g.items);
-    }
+    static const column columns[] = {
+        {"strict mAP", "strict_map", 2, 1, 1},      {"paper-like mAP", "paperlike_map", 2, 1, 1},
+        {"within 3 px", "precision_3px", 2, 1, 1},  {"H &lt; 3 px", "homography_3px", 1, 1, 1},
+        {"H &lt; 5 px", "homography_5px", 1, 1, 1}, {"matches", "matches", 0, 1, 0}};
+    const io_json_value *first = g->items[0];
+    char words[160];
+    (void)report;
+    /* The paper's column is for SIFT keypoints on the Oxford set. */
+    bool oxford = strstr(text(first, "set"), "oxford") && strcmp(text(first, "keypoints_kind"), "sift") == 0;
+    paper_column paper = {oxford ? "*mAP in the paper" : NULL, 1, paper_oxford, 2};
+    keypoint_words(first, words, sizeof words);
+    fputs("<section><h2>Image matching: ", out);
+    ev_html_text(out, words);
+    fprintf(out,
+            "</h2><p>%.0f pairs. All in per cent: mAP by both protocols, the share of mutual matches within 3 px, ",
+            number(first, "pairs"));
+    fputs("the share of homographies whose corners are right within 3 and 5 px.", out);
+    if (oxford)
+        fputs(" The paper does not state its protocol in full; the paper-like one is a stand-in for it, meant for all "
+              "keypoints a detector finds, of which files may hold fewer.",
+              out);
+    fputs("</p>\n", out);
+    put_results(out, g, columns, 6, &paper);
+    fputs("<div class=\"plots\">", out);
+    plot_precision_recall(out, g);
+    fputs("</div>", out);
+    put_scenes(out, g);
+    fputs("</section>\n", out);
 }
 
-/* ------------------------------------------------------------------------------------------------- patches and points */
+/* ------------------------------------------------------------------------------------------- patches and points */
 
-static void write_hpatches(FILE *out, const ev_report *report)
+static void write_hpatches(FILE *out, const ev_report *report, const group *g)
 {
     static const column columns[] = {{"verification", "verification", 2, 100, 1},
                                      {"matching", "matching", 2, 100, 1},
                                      {"retrieval", "retrieval", 2, 100, 1}};
-    for (size_t i = 0; i < report->count; i++) {
-        if (!is(report->items[i], "hpatches")) continue;
-        group g = group_at(report, i);
-        if (g.count > 0) {
-            double sequences = number(g.items[0], "sequences");
-            fputs("<section><h2>HPatches, split ", out);
-            ev_html_text(out, text(g.items[0], "split"));
-            fprintf(out, "</h2><p>mAP in per cent, %.0f sequence%s.%s</p>\n", sequences, sequences == 1 ? "" : "s",
-                    sequences < 116 ? " The paper's numbers are for all 116 sequences: not to be compared directly." : "");
-            put_results(out, &g, columns, 3, &(paper_column){"matching in the paper", 1, paper_hpatches, 2});
-            fputs("</section>\n", out);
-        }
-        free(g.items);
-    }
+    double sequences = number(g->items[0], "sequences");
+    (void)report;
+    fputs("<section><h2>HPatches, split ", out);
+    ev_html_text(out, text(g->items[0], "split"));
+    fprintf(out, "</h2><p>mAP in per cent, %.0f sequence%s.", sequences, sequences == 1 ? "" : "s");
+    if (sequences < 116) fputs(" The paper's numbers are for all 116 sequences: not to be compared directly.", out);
+    fputs("</p>\n", out);
+    put_results(out, g, columns, 3, &(paper_column){"*matching in the paper", 1, paper_hpatches, 2});
+    fputs("</section>\n", out);
 }
 
-static void write_brown(FILE *out, const ev_report *report)
+static double paper_brown(const char *model, const char *set)
 {
-    bool begun = false;
-    for (size_t i = 0; i < report->count; i++) {
-        const io_json_value *sets = is(report->items[i], "brown") ? io_json_get(report->items[i], "sets") : NULL;
+    const ev_paper_row *row = ev_paper_find(model);
+    if (row && strstr(set, "notre")) return row->brown_notredame;
+    if (row && strstr(set, "yosemite")) return row->brown_yosemite;
+    return NAN;
+}
+
+static void write_brown(FILE *out, const ev_report *report, const group *g)
+{
+    (void)report;
+    fputs("<section><h2>Brown: false positives at 95 % recall</h2><p>Per cent, less is better. Distances tie: "
+          "&ldquo;best&rdquo; and &ldquo;worst&rdquo; are the bounds.</p>\n",
+          out);
+    begin_table(out, (const char *const[]){"descriptor", "set", "FPR95", "best", "worst", "*in the paper", NULL});
+    for (size_t i = 0; i < g->count; i++) {
+        const io_json_value *sets = io_json_get(g->items[i], "sets");
+        const char *model = text(g->items[i], "model");
         for (const io_json_value *s = sets ? sets->first : NULL; s; s = s->next) {
-            const char *model = text(report->items[i], "model");
-            const ev_paper_row *row = ev_paper_find(model);
-            double paper = NAN;
-            if (row && strstr(text(s, "set"), "notre")) paper = row->brown_notredame;
-            if (row && strstr(text(s, "set"), "yosemite")) paper = row->brown_yosemite;
-            if (!begun)
-                fputs("<section><h2>Brown: false positives at 95 % recall</h2><p>Per cent, less is better. Distances tie: "
-                      "&ldquo;best&rdquo; and &ldquo;worst&rdquo; are the bounds.</p><div class=\"scroll\"><table><thead><tr><th>descriptor"
-                      "</th><th>set</th><th>FPR95</th><th>best</th><th>worst</th><th class=\"paper\">in the paper</th></tr></thead><tbody>\n", out);
-            begun = true;
-            fputs("<tr><th>", out);
-            put_name(out, model);
-            fputs("</th><td>", out);
+            begin_row(out, model);
+            fputs("<td>", out);
             ev_html_text(out, text(s, "set"));
             fputs("</td>", out);
             put_cell(out, number(s, "fpr95"), 2, NULL);
             put_cell(out, number(s, "fpr95_best"), 2, NULL);
             put_cell(out, number(s, "fpr95_worst"), 2, NULL);
-            put_cell(out, paper, 2, "paper");
-            fputs("</tr>\n", out);
+            put_cell(out, paper_brown(model, text(s, "set")), 2, "paper");
+            end_row(out);
         }
     }
-    if (!begun) return;
     end_table(out);
     fputs("</section>\n", out);
 }
 
-static void write_sfm(FILE *out, const ev_report *report)
+static void write_sfm(FILE *out, const ev_report *report, const group *g)
 {
-    static const column columns[] = {{"registered", "registered", 0, 1, 1},   {"sparse points", "points", 0, 1, 1},
-                                     {"observations", "observations", 0, 1, 1}, {"track length", "track_length", 3, 1, 1},
-                                     {"reprojection, px", "reprojection_px", 3, 1, -1}, {"inlier matches", "verified_matches", 0, 1, 1}};
-    for (size_t i = 0; i < report->count; i++) {
-        if (!is(report->items[i], "sfm")) continue;
-        group g = group_at(report, i);
-        if (g.count > 0) {
-            bool fountain = strstr(text(g.items[0], "set"), "fountain") != NULL;
-            fputs("<section><h2>Reconstruction: ", out);
-            ev_html_text(out, *text(g.items[0], "set") ? text(g.items[0], "set") : "images");
-            fprintf(out, "</h2><p>COLMAP on %.0f images, the same keypoints for all.%s</p>\n", number(g.items[0], "images"),
-                    fountain ? " The paper has more keypoints an image, and with them about three times as many points." : "");
-            put_results(out, &g, columns, 6, &(paper_column){fountain ? "points in the paper" : NULL, 1, paper_fountain, 0});
-            fputs("</section>\n", out);
-        }
-        free(g.items);
-    }
+    static const column columns[] = {
+        {"registered", "registered", 0, 1, 1},
+        {"sparse points", "points", 0, 1, 1},
+        {"observations", "observations", 0, 1, 1},
+        {"track length", "track_length", 3, 1, 1},
+        {"reprojection, px", "reprojection_px", 3, 1, -1},
+        {"inlier matches", "verified_matches", 0, 1, 1},
+    };
+    bool fountain = strstr(text(g->items[0], "set"), "fountain") != NULL;
+    (void)report;
+    fputs("<section><h2>Reconstruction: ", out);
+    ev_html_text(out, *text(g->items[0], "set") ? text(g->items[0], "set") : "images");
+    fprintf(out, "</h2><p>COLMAP on %.0f images, the same keypoints for all.", number(g->items[0], "images"));
+    if (fountain) fputs(" The paper has more keypoints an image, and with them about three times as many points.", out);
+    fputs("</p>\n", out);
+    put_results(out, g, columns, 6, &(paper_column){fountain ? "*points in the paper" : NULL, 1, paper_fountain, 0});
+    fputs("</section>\n", out);
 }
 
-/* ---------------------------------------------------------------------------------------------------- time and energy */
+/* -------------------------------------------------------------------------------------------- time and energy */
 
-static double paper_step(const char *step)
+/* What the paper's tables have for a row of ours: its ORB detector, its matching, its fit, or the descriptor. */
+static double paper_time(const char *step, const char *name)
 {
-    return strcmp(step, "detect") == 0 ? EV_PAPER_DETECT_MS : strcmp(step, "match") == 0 ? EV_PAPER_MATCH_MS
-                                                          : strcmp(step, "fit") == 0     ? EV_PAPER_FIT_MS
-                                                                                         : NAN;
+    const ev_paper_row *row = ev_paper_find(name);
+    if (strcmp(step, "describe") == 0) return row ? row->ms : NAN;
+    if (strcmp(step, "detect") == 0) return strcmp(name, "orb") == 0 ? EV_PAPER_DETECT_MS : NAN;
+    if (strcmp(step, "match") == 0) return EV_PAPER_MATCH_MS;
+    return strcmp(step, "fit") == 0 ? EV_PAPER_FIT_MS : NAN;
 }
 
 static void put_speed_row(FILE *out, const io_json_value *row)
 {
     const char *step = text(row, "step"), *name = text(row, "name");
     const io_json_value *peer = io_json_get(row, "peer");
-    bool detect = strcmp(step, "detect") == 0, is_peer = peer && peer->truth;
-    const ev_paper_row *known = ev_paper_find(name);
-    double paper = strcmp(step, "describe") == 0 ? (known ? paper_ms(known) : NAN) : paper_step(step);
-    if (detect && strcmp(name, "orb") != 0) paper = NAN;
-    fprintf(out, "<tr><td>%s</td><th>%s", step, detect && is_peer ? "cv:" : "");
+    bool prefix = peer && peer->truth && strcmp(step, "detect") == 0;
+    fprintf(out, "<tr><td>%s</td><th>%s", step, prefix ? "cv:" : "");
     put_name(out, name);
     fputs("</th>", out);
     put_cell(out, number(row, "keypoints"), 0, NULL);
@@ -435,82 +467,74 @@ static void put_speed_row(FILE *out, const io_json_value *row)
     fprintf(out, "<td>%.3f&ndash;%.3f</td>", number(row, "ms_low"), number(row, "ms_high"));
     put_cell(out, number(row, "cpu_ms"), 3, NULL);
     put_cell(out, number(row, "ratio"), 3, NULL);
-    put_cell(out, paper, 2, "paper");
-    fputs("</tr>\n", out);
+    put_cell(out, paper_time(step, name), 2, "paper");
+    end_row(out);
 }
 
-static void write_speed(FILE *out, const ev_report *report)
+static void write_speed(FILE *out, const io_json_value *item)
 {
-    for (size_t i = 0; i < report->count; i++) {
-        const io_json_value *item = report->items[i], *rows = is(item, "speed") ? io_json_get(item, "rows") : NULL;
-        if (!rows) continue;
-        double threads = number(item, "threads");
-        fprintf(out, "<section><h2>Time of every step</h2><p>Milliseconds an image or pair: median and quartiles of %.0f passes over %.0f images, "
-                     "%.0f thread%s. The ratio is to OpenCV&rsquo;s ORB, or the same step in OpenCV. The paper&rsquo;s column is a Core i7 "
-                     "8750H with all its threads, OpenCV for steps other than description.</p>\n",
-                number(item, "repeats"), number(item, "images"), threads, threads == 1 ? "" : "s");
-        fputs("<div class=\"scroll\"><table><thead><tr><th>step</th><th></th><th>keypoints</th><th>ms</th><th>quartiles</th><th>CPU ms</th>"
-              "<th>ratio</th><th class=\"paper\">paper</th></tr></thead><tbody>\n", out);
-        for (const io_json_value *row = rows->first; row; row = row->next) put_speed_row(out, row);
-        end_table(out);
-        fputs("</section>\n", out);
-    }
+    const io_json_value *rows = io_json_get(item, "rows");
+    double threads = number(item, "threads");
+    fputs("<section><h2>Time of every step</h2><p>Milliseconds an image or pair: ", out);
+    fprintf(out, "median and quartiles of %.0f passes over %.0f images, %.0f thread%s. ", number(item, "repeats"),
+            number(item, "images"), threads, threads == 1 ? "" : "s");
+    fputs("The ratio is to OpenCV&rsquo;s ORB, or the same step in OpenCV. The paper&rsquo;s column is a Core i7 8750H "
+          "with all its threads, OpenCV for steps other than description.</p>\n",
+          out);
+    begin_table(out,
+                (const char *const[]){"step", "", "keypoints", "ms", "quartiles", "CPU ms", "ratio", "*paper", NULL});
+    for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) put_speed_row(out, row);
+    end_table(out);
+    fputs("</section>\n", out);
 }
 
-static void write_energy(FILE *out, const ev_report *report)
+static void write_energy(FILE *out, const io_json_value *item)
 {
-    for (size_t i = 0; i < report->count; i++) {
-        const io_json_value *item = report->items[i], *rows = is(item, "energy") ? io_json_get(item, "rows") : NULL;
-        if (!rows) continue;
-        fputs("<section><h2>Cost of a frame</h2><p>Looking for the first image in the others: detection, description, matching, fit. "
-              "Energy counters: ", out);
-        ev_html_text(out, text(item, "counters"));
-        fputs(". The paper&rsquo;s columns are a Snapdragon 855 with a camera of 30 frames a second.</p><div class=\"scroll\"><table><thead><tr>"
-              "<th>descriptor</th><th>frames/s</th><th>CPU ms</th><th>mJ</th><th class=\"paper\">paper: frames/s</th>"
-              "<th class=\"paper\">paper: CPU ms</th></tr></thead><tbody>\n", out);
-        for (const io_json_value *row = rows->first; row; row = row->next) {
-            const ev_paper_row *known = ev_paper_find(text(row, "name"));
-            fputs("<tr><th>", out);
-            put_name(out, text(row, "name"));
-            fputs("</th>", out);
-            put_cell(out, number(row, "fps"), 2, NULL);
-            put_cell(out, number(row, "cpu_ms"), 2, NULL);
-            put_cell(out, number(row, "millijoules"), 1, NULL);
-            put_cell(out, known ? known->fps : NAN, 2, "paper");
-            put_cell(out, known ? known->cpu_ms : NAN, 1, "paper");
-            fputs("</tr>\n", out);
-        }
-        end_table(out);
-        fputs("</section>\n", out);
+    const io_json_value *rows = io_json_get(item, "rows");
+    fputs("<section><h2>Cost of a frame</h2><p>Looking for the first image in the others: detection, description, "
+          "matching, fit. Energy counters: ",
+          out);
+    ev_html_text(out, text(item, "counters"));
+    fputs(". The paper&rsquo;s columns are a Snapdragon 855 with a camera of 30 frames a second.</p>\n", out);
+    begin_table(out, (const char *const[]){"descriptor", "frames/s", "CPU ms", "mJ", "*paper: frames/s",
+                                           "*paper: CPU ms", NULL});
+    for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) {
+        const ev_paper_row *known = ev_paper_find(text(row, "name"));
+        begin_row(out, text(row, "name"));
+        put_cell(out, number(row, "fps"), 2, NULL);
+        put_cell(out, number(row, "cpu_ms"), 2, NULL);
+        put_cell(out, number(row, "millijoules"), 1, NULL);
+        put_cell(out, known ? known->fps : NAN, 2, "paper");
+        put_cell(out, known ? known->cpu_ms : NAN, 1, "paper");
+        end_row(out);
     }
+    end_table(out);
+    fputs("</section>\n", out);
 }
 
-/* ----------------------------------------------------------------------------------------------- ablation and machine */
+/* ----------------------------------------------------------------------------------------- ablation and machine */
 
-static void write_ablation(FILE *out, const ev_report *report)
+static void write_ablation(FILE *out, const io_json_value *rows)
 {
-    for (size_t i = 0; i < report->count; i++) {
-        if (report->items[i]->kind != IO_JSON_ARRAY) continue;
-        fputs("<section><h2>What each part of the learning brings</h2><p>mAP in per cent, ours on patches that were held back, the "
-              "paper&rsquo;s on HPatches: compare the steps, not the levels.</p><div class=\"scroll\"><table><thead><tr><th></th><th>mAP</th>"
-              "<th class=\"paper\">in the paper</th></tr></thead><tbody>\n", out);
-        for (const io_json_value *row = report->items[i]->first; row; row = row->next) {
-            fputs("<tr><th>", out);
-            ev_html_text(out, text(row, "name"));
-            fputs("</th>", out);
-            put_cell(out, number(row, "map"), 2, NULL);
-            put_cell(out, number(row, "paper"), 2, "paper");
-            fputs("</tr>\n", out);
-        }
-        end_table(out);
-        fputs("</section>\n", out);
+    fputs("<section><h2>What each part of the learning brings</h2><p>mAP in per cent, ours on patches that were held "
+          "back, the paper&rsquo;s on HPatches: compare the steps, not the levels.</p>\n",
+          out);
+    begin_table(out, (const char *const[]){"", "mAP", "*in the paper", NULL});
+    for (const io_json_value *row = rows->first; row; row = row->next) {
+        begin_row(out, text(row, "name"));
+        put_cell(out, number(row, "map"), 2, NULL);
+        put_cell(out, number(row, "paper"), 2, "paper");
+        end_row(out);
     }
+    end_table(out);
+    fputs("</section>\n", out);
 }
 
 static void write_machine(FILE *out, const ev_report *report)
 {
-    static const char *const lines[][2] = {{"processor", "Processor"}, {"system", "System"}, {"features", "Instruction sets"},
-                                           {"compiler", "Compiler"},   {"keybits", "keybits"}, {"peers", "Peers"}};
+    static const char *const lines[][2] = {{"processor", "Processor"},       {"system", "System"},
+                                           {"features", "Instruction sets"}, {"compiler", "Compiler"},
+                                           {"keybits", "keybits"},           {"peers", "Peers"}};
     for (size_t i = 0; i < report->count; i++) {
         const io_json_value *machine = io_json_get(report->items[i], "machine");
         if (!machine) continue;
@@ -535,13 +559,16 @@ void ev_report_write(const ev_report *report, const char *title, FILE *out)
     ev_html_text(out, title);
     fputs("</h1>\n", out);
     write_cost(out, report);
-    write_oxford(out, report);
-    write_hpatches(out, report);
-    write_brown(out, report);
-    write_sfm(out, report);
-    write_speed(out, report);
-    write_energy(out, report);
-    write_ablation(out, report);
+    each_group(out, report, "oxford", write_oxford);
+    each_group(out, report, "hpatches", write_hpatches);
+    each_group(out, report, "brown", write_brown);
+    each_group(out, report, "sfm", write_sfm);
+    for (size_t i = 0; i < report->count; i++)
+        if (is(report->items[i], "speed")) write_speed(out, report->items[i]);
+    for (size_t i = 0; i < report->count; i++)
+        if (is(report->items[i], "energy")) write_energy(out, report->items[i]);
+    for (size_t i = 0; i < report->count; i++)
+        if (is_ablation(report->items[i])) write_ablation(out, report->items[i]);
     write_machine(out, report);
     fputs("</main></body></html>\n", out);
 }

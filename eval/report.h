@@ -1,6 +1,6 @@
-/* All results on one page: one HTML file that needs nothing from elsewhere, with tables, plots as inline SVG, the paper's
- * numbers beside ours, and the machine. What goes in is what `keybits eval ... --json` and `keybits train ablation --json`
- * printed. */
+/* All results on one page: one HTML file that needs nothing from elsewhere, with tables, plots as inline SVG, the
+ * paper's numbers beside ours, and the machine. What goes in is what `keybits eval ... --json` and `keybits train
+ * ablation --json` printed. */
 #ifndef EVAL_REPORT_H
 #define EVAL_REPORT_H
 
@@ -11,8 +11,8 @@ typedef struct ev_report {
     size_t count;
 } ev_report;
 
-/* Takes the results in a document: an object or an array of them. The document must live as long as the report. False with a
- * sentence when it holds nothing that is known. */
+/* Takes the results in a document: an object or an array of them. The document must live as long as the report. False
+ * with a sentence when it holds nothing that is known. */
 bool ev_report_add(ev_report *report, const char *name, const io_json_value *document, io_error *error);
 void ev_report_free(ev_report *report);
 

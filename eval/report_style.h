@@ -4,7 +4,8 @@
 
 static const char ev_report_style[] =
     ":root{--ink:#1c2227;--soft:#5c6770;--line:#d8dee3;--paper:#fff;--tint:#f3f6f8;--good:#0b6b3a}\n"
-    "@media(prefers-color-scheme:dark){:root{--ink:#e6eaed;--soft:#9aa6af;--line:#37424a;--paper:#14191d;--tint:#1d242a;--good:#5fd39a}}\n"
+    "@media(prefers-color-scheme:dark){\n"
+    ":root{--ink:#e6eaed;--soft:#9aa6af;--line:#37424a;--paper:#14191d;--tint:#1d242a;--good:#5fd39a}}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}\n"
     "main{max-width:1080px;margin:0 auto;padding:1rem 1rem 4rem}\n"

@@ -23,8 +23,11 @@ bool ev_homography_read(const char *path, double h[9], io_error *error)
         if (!good) io_fail(error, "%s: number %d of the nine of a homography is missing or wrong", path, i + 1);
     }
     at += strspn(at, " \t\r\n");
-    if (good && *at != '\0' && !(data && *at == '<')) good = io_fail(error, "%s: more than the nine numbers of a homography", path);
-    if (good && h[0] * (h[4] * h[8] - h[5] * h[7]) - h[1] * (h[3] * h[8] - h[5] * h[6]) + h[2] * (h[3] * h[7] - h[4] * h[6]) == 0)
+    if (good && *at != '\0' && !(data && *at == '<'))
+        good = io_fail(error, "%s: more than the nine numbers of a homography", path);
+    if (good &&
+        h[0] * (h[4] * h[8] - h[5] * h[7]) - h[1] * (h[3] * h[8] - h[5] * h[6]) + h[2] * (h[3] * h[7] - h[4] * h[6]) ==
+            0)
         good = io_fail(error, "%s: the homography is singular", path);
     io_bytes_free(&bytes);
     return good;
@@ -89,8 +92,8 @@ static bool read_homographies(const char *folder, ev_scene *scene, io_error *err
     }
     scene->fixed_camera = found == 0;
     if (found > 0 && missing > 0)
-        return io_fail(error, "%s: no homography from image 1 to image %d (H1to%dp, H1to%dp.xml or H_1_%d)", folder, missing,
-                       missing, missing, missing);
+        return io_fail(error, "%s: no homography from image 1 to image %d (H1to%dp, H1to%dp.xml or H_1_%d)", folder,
+                       missing, missing, missing, missing);
     return true;
 }
 
@@ -164,7 +167,8 @@ bool ev_scenes_open(const char *folder, ev_scenes *out, io_error *error)
     bool good = add_scene(out, path, error);
     if (good && out->count == 0) good = ev_folders_in(path, &folders, error);
     for (size_t i = 0; good && i < folders.count; i++) good = add_scene(out, folders.items[i], error);
-    if (good && out->count == 0) good = io_fail(error, "%s: holds no images, nor folders with two images or more", path);
+    if (good && out->count == 0)
+        good = io_fail(error, "%s: holds no images, nor folders with two images or more", path);
     io_names_free(&folders);
     free(path);
     if (!good) ev_scenes_free(out);

@@ -57,7 +57,8 @@ static bool run_colmap(char *const *arguments, const char *log, io_error *error)
     if (child == 0) become(arguments, log);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
-    if (WIFSIGNALED(status)) return io_fail(error, "colmap %s was ended by signal %d; see %s", arguments[1], WTERMSIG(status), log);
+    if (WIFSIGNALED(status))
+        return io_fail(error, "colmap %s was ended by signal %d; see %s", arguments[1], WTERMSIG(status), log);
     return io_fail(error, "colmap %s ended with code %d; see %s", arguments[1], WEXITSTATUS(status), log);
 }
 
@@ -159,8 +160,19 @@ static bool reconstruct(const ev_sfm_options *options, const places *p, ev_sfm_r
     char threads[16];
     char *program = (char *)program_of(options->colmap);
     snprintf(threads, sizeof threads, "%d", options->threads > 0 ? options->threads : -1);
-    char *verify[] = {program, "matches_importer", "--database_path", p->database, "--match_list_path", p->pairs, "--match_type",
-                      "pairs", "--SiftMatching.use_gpu", "0", "--SiftMatching.num_threads", threads, NULL};
+    char *verify[] = {program,
+                      "matches_importer",
+                      "--database_path",
+                      p->database,
+                      "--match_list_path",
+                      p->pairs,
+                      "--match_type",
+                      "pairs",
+                      "--SiftMatching.use_gpu",
+                      "0",
+                      "--SiftMatching.num_threads",
+                      threads,
+                      NULL};
     char *map[] = {program, "mapper", "--database_path", p->database, "--image_path", (char *)options->folder,
                    "--output_path", p->sparse, "--Mapper.num_threads", threads, NULL};
     char *map_log = io_path_join(p->folder, "mapper.log");
@@ -202,7 +214,8 @@ static uint64_t result_key(const io_names *images, const ev_method *method, cons
     return key;
 }
 
-bool ev_sfm_run(const io_names *images, ev_method *method, const ev_sfm_options *options, ev_sfm_result *result, io_error *error)
+bool ev_sfm_run(const io_names *images, ev_method *method, const ev_sfm_options *options, ev_sfm_result *result,
+                io_error *error)
 {
     const size_t numbers = sizeof *result / sizeof(double);
     places p;

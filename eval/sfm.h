@@ -26,7 +26,8 @@ typedef struct ev_sfm_result {
 bool ev_sfm_find_colmap(const char *program, io_error *error);
 
 /* A reconstruction that did not come about is a result of zeros, not an error. */
-bool ev_sfm_run(const io_names *images, ev_method *method, const ev_sfm_options *options, ev_sfm_result *result, io_error *error);
+bool ev_sfm_run(const io_names *images, ev_method *method, const ev_sfm_options *options, ev_sfm_result *result,
+                io_error *error);
 
 /* Reads what model_analyzer prints into the fields from registered to reprojection_px; false when a line is missing. */
 bool ev_sfm_parse_analysis(const char *text, ev_sfm_result *result);

@@ -107,8 +107,9 @@ static bool do_detect(ev_speed_task *task, const kb_image *image, io_keypoints *
     if (task->peer) {
         io_keypoints_free(out);
         float scale;
-        return task->method ? ev_peer_keypoints(task->method->peer, image, o->keypoints.max_keypoints, out, &scale, error)
-                            : ev_peer_detect(task->detector, image, o->keypoints.max_keypoints, out, error);
+        return task->method
+                   ? ev_peer_keypoints(task->method->peer, image, o->keypoints.max_keypoints, out, &scale, error)
+                   : ev_peer_detect(task->detector, image, o->keypoints.max_keypoints, out, error);
     }
     kb_detect_options options;
     KB_INIT(options);
@@ -118,7 +119,8 @@ static bool do_detect(ev_speed_task *task, const kb_image *image, io_keypoints *
     return settle(kb_detect(image, &options, task->workspace, out->items, task->capacity, &out->count), error);
 }
 
-static bool do_describe(ev_speed_task *task, const kb_image *image, const io_keypoints *keypoints, io_rows *out, io_error *error)
+static bool do_describe(ev_speed_task *task, const kb_image *image, const io_keypoints *keypoints, io_rows *out,
+                        io_error *error)
 {
     size_t n = keypoints->count;
     if (task->peer) {
@@ -131,8 +133,9 @@ static bool do_describe(ev_speed_task *task, const kb_image *image, const io_key
     options.parallel = task->set->options.parallel;
     out->count = n;
     const kb_model *model = task->method->model;
-    kb_status status = out->floats ? kb_describe_float(model, image, keypoints->items, n, &options, task->workspace, out->floats, NULL)
-                                   : kb_describe(model, image, keypoints->items, n, &options, task->workspace, out->bytes, NULL);
+    kb_status status =
+        out->floats ? kb_describe_float(model, image, keypoints->items, n, &options, task->workspace, out->floats, NULL)
+                    : kb_describe(model, image, keypoints->items, n, &options, task->workspace, out->bytes, NULL);
     return settle(status, error);
 }
 
@@ -143,8 +146,10 @@ static bool do_match(ev_speed_task *task, const io_rows *a, const io_rows *b, si
     KB_INIT(options);
     options.parallel = task->set->options.parallel;
     kb_workspace *w = task->workspace;
-    kb_status status = a->bytes ? kb_match_hamming(a->bytes, a->count, b->bytes, b->count, a->width, &options, w, task->matches, count)
-                                : kb_match_float(a->floats, a->count, b->floats, b->count, a->width, &options, w, task->matches, count);
+    kb_status status =
+        a->bytes
+            ? kb_match_hamming(a->bytes, a->count, b->bytes, b->count, a->width, &options, w, task->matches, count)
+            : kb_match_float(a->floats, a->count, b->floats, b->count, a->width, &options, w, task->matches, count);
     return settle(status, error);
 }
 
@@ -259,14 +264,16 @@ static bool prepare_keypoints(ev_speed_task *task, io_error *error)
     if (!task->peer) return true;
     io_keypoints first = {NULL, 0};
     float scale = 0;
-    bool good = ev_peer_keypoints(task->method->peer, image_of(task, 0), o->keypoints.max_keypoints, &first, &scale, error);
+    bool good =
+        ev_peer_keypoints(task->method->peer, image_of(task, 0), o->keypoints.max_keypoints, &first, &scale, error);
     io_keypoints_free(&first);
     if (!good || (task->scale == scale && task->step != EV_STEP_ROAD)) return good;
     task->scale = scale;
     if (task->step == EV_STEP_ROAD) return true;
     task->own = io_alloc(task->set->count, sizeof *task->own);
     for (size_t i = 0; i < task->set->count && good; i++)
-        good = ev_peer_keypoints(task->method->peer, image_of(task, i), o->keypoints.max_keypoints, &task->own[i], &scale, error);
+        good = ev_peer_keypoints(task->method->peer, image_of(task, i), o->keypoints.max_keypoints, &task->own[i],
+                                 &scale, error);
     return good;
 }
 
@@ -321,7 +328,8 @@ bool ev_speed_task_create(ev_speed_set *set, ev_step step, const ev_method *meth
                           ev_speed_task **out, io_error *error)
 {
     ev_speed_task *task = io_alloc(1, sizeof *task);
-    *task = (ev_speed_task){.set = set, .step = step, .method = method, .detector = detector, .peer = method ? method->peer != NULL : peer};
+    *task = (ev_speed_task){
+        .set = set, .step = step, .method = method, .detector = detector, .peer = method ? method->peer != NULL : peer};
     if (prepare(task, error)) {
         *out = task;
         return true;
@@ -380,14 +388,19 @@ bool ev_speed_measure(ev_speed_task *const *tasks, size_t count, const ev_speed_
     for (size_t r = 0; r < repeats + 1 && good; r++)
         for (size_t t = 0; t < count && good; t++) {
             size_t at = t * repeats + r - 1;
-            good = r == 0 ? timed_pass(tasks[t], &unused[0], &unused[1], error) : timed_pass(tasks[t], &ms[at], &cpu[at], error);
+            good = r == 0 ? timed_pass(tasks[t], &unused[0], &unused[1], error)
+                          : timed_pass(tasks[t], &ms[at], &cpu[at], error);
             io_progress_update(&progress, ++done);
         }
     io_progress_end(&progress);
     for (size_t t = 0; t < count && good; t++) {
         const ev_speed_task *task = tasks[t];
-        rows[t] = (ev_speed_row){task->step, task->method ? task->method->name : kb_detector_name(task->detector), task->peer,
-                                 task->keypoints, ev_spread_of(ms + t * repeats, repeats), ev_spread_of(cpu + t * repeats, repeats).median};
+        rows[t] = (ev_speed_row){task->step,
+                                 task->method ? task->method->name : kb_detector_name(task->detector),
+                                 task->peer,
+                                 task->keypoints,
+                                 ev_spread_of(ms + t * repeats, repeats),
+                                 ev_spread_of(cpu + t * repeats, repeats).median};
     }
     free(ms);
     free(cpu);

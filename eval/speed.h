@@ -1,8 +1,8 @@
-/* How long each step of the road takes, ours and the peers' in one run, as the paper's tables have it: milliseconds an image
- * (or a pair), over all images of a folder, keypoints given.
+/* How long each step of the road takes, ours and the peers' in one run, as the paper's tables have it: milliseconds an
+ * image (or a pair), over all images of a folder, keypoints given.
  *
- * A pass does the step once for every image. There is a pass to warm up, then `repeats` of them; what is reported is the
- * spread of the passes. Passes of all steps take turns, so that a machine that slows down slows all of them. */
+ * A pass does the step once for every image. There is a pass to warm up, then `repeats` of them; what is reported is
+ * the spread of the passes. Passes of all steps take turns, so that a machine that slows down slows all of them. */
 #ifndef EVAL_SPEED_H
 #define EVAL_SPEED_H
 
@@ -37,8 +37,8 @@ double ev_speed_keypoints(const ev_speed_set *set); /* an image, on average */
 
 /* One line of the table: a step, done by us or by a peer, with a descriptor where the step has one. */
 typedef struct ev_speed_task ev_speed_task;
-/* method may be NULL for EV_STEP_DETECT. Descriptors of methods decide who does the work in the other steps: a peer's are
- * matched and fitted by the peer. detector and peer are for EV_STEP_DETECT. */
+/* method may be NULL for EV_STEP_DETECT. Descriptors of methods decide who does the work in the other steps: a peer's
+ * are matched and fitted by the peer. detector and peer are for EV_STEP_DETECT. */
 bool ev_speed_task_create(ev_speed_set *set, ev_step step, const ev_method *method, kb_detector detector, bool peer,
                           ev_speed_task **out, io_error *error);
 void ev_speed_task_free(ev_speed_task *task);

@@ -31,8 +31,8 @@ static void write_bmp(const char *name, unsigned first)
     free(d);
 }
 
-/* Positives (2 i, 2 i + 1), i < 20: 18 at distance 1, one at 2, one at 7. Negatives (2 i, 300 + i), i < 10: three at 1, two
- * at 2, five at 8. */
+/* Positives (2 i, 2 i + 1), i < 20: 18 at distance 1, one at 2, one at 7. Negatives (2 i, 300 + i), i < 10: three at 1,
+ * two at 2, five at 8. */
 static void write_set(void)
 {
     char text[4096] = "";
@@ -116,7 +116,8 @@ static void wrong_sets_are_refused(void **state)
     io_error error;
     (void)state;
     assert_true(ev_method_of_file(&method, in_scratch("rows.npy"), &error));
-    assert_false(ev_brown_run(scratch, &method, 0, &(ev_brown_options){.quiet = true, .pairs = "absent.txt"}, &result, &error));
+    assert_false(
+        ev_brown_run(scratch, &method, 0, &(ev_brown_options){.quiet = true, .pairs = "absent.txt"}, &result, &error));
     assert_non_null(strstr(error.text, "absent.txt"));
     write_text("set/m50_second.txt", "0 0 0 1 0 0\n0 0 0 512 1 0\n");
     assert_false(ev_brown_run(in_scratch("set"), &method, 1, &options, &result, &error));

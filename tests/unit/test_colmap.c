@@ -21,8 +21,14 @@ static void cameras_are_parsed(void **state)
     assert_true(camera.known && camera.parameters[3] == 1006.81);
     assert_true(ev_camera_parse("SIMPLE_RADIAL,800,320,240,0.1", &camera, &error));
     assert_int_equal(camera.model, 2);
-    static const char *const wrong[] = {"", "FISHEYE,1,2,3", "PINHOLE", "PINHOLE,1,2,3", "PINHOLE,1,2,3,4,5", "PINHOLE,1,2,x,4",
-                                        "PINHOLE,-1,2,3,4", "PINHOLEX,1,2,3,4"};
+    static const char *const wrong[] = {"",
+                                        "FISHEYE,1,2,3",
+                                        "PINHOLE",
+                                        "PINHOLE,1,2,3",
+                                        "PINHOLE,1,2,3,4,5",
+                                        "PINHOLE,1,2,x,4",
+                                        "PINHOLE,-1,2,3,4",
+                                        "PINHOLEX,1,2,3,4"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_false(ev_camera_parse(wrong[i], &camera, &error));
     camera = ev_camera_guess(600, 800);
     assert_true(camera.parameters[0] == 960 && camera.parameters[1] == 300 && !camera.known);
@@ -74,13 +80,15 @@ static void the_database_holds_what_was_given(void **state)
     float rows[2][4];
     uint32_t pairs[3][2];
     assert_int_equal(ask(read, "PRAGMA user_version", NULL, 0), 3800);
-    ask(read, "SELECT params FROM cameras WHERE model = 1 AND width = 640 AND prior_focal_length = 1", parameters, sizeof parameters);
+    ask(read, "SELECT params FROM cameras WHERE model = 1 AND width = 640 AND prior_focal_length = 1", parameters,
+        sizeof parameters);
     assert_true(parameters[1] == 710);
     ask(read, "SELECT data FROM keypoints WHERE image_id = 1 AND rows = 2 AND cols = 4", rows, sizeof rows);
     assert_true(rows[0][0] == 10.5f && rows[0][1] == 20.5f && rows[0][2] == 4);
     assert_true(fabsf(rows[0][3] - 1.5707963f) < 1e-6f && rows[1][3] == 0);
     assert_int_equal(ask(read, "SELECT rows FROM keypoints WHERE image_id = 2", NULL, 0), 0);
-    ask(read, "SELECT data FROM matches WHERE pair_id = 2147483647 * 1 + 2 AND rows = 3 AND cols = 2", pairs, sizeof pairs);
+    ask(read, "SELECT data FROM matches WHERE pair_id = 2147483647 * 1 + 2 AND rows = 3 AND cols = 2", pairs,
+        sizeof pairs);
     assert_true(pairs[0][0] == 1 && pairs[0][1] == 0 && pairs[1][0] == 0 && pairs[1][1] == 1);
     sqlite3_close(read);
 

@@ -1,5 +1,5 @@
-/* HPatches: the random numbers of the task files against NumPy's, and all three tasks on a set so small that every number
- * can be worked out by hand. */
+/* HPatches: the random numbers of the task files against NumPy's, and all three tasks on a set so small that every
+ * number can be worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,9 +48,12 @@ static void check_pair(const ev_patch_pair *pair, const unsigned expected[6])
 /* What the benchmark's generator writes for sequences of 7, 5 and 9 patches and four pairs. */
 static void verification_is_drawn_as_the_benchmark_does(void **state)
 {
-    static const unsigned positive[4][6] = {{2, 0, 5, 2, 4, 5}, {0, 0, 6, 0, 1, 6}, {2, 1, 4, 2, 3, 4}, {2, 3, 1, 2, 1, 1}};
-    static const unsigned intra[4][6] = {{2, 0, 5, 2, 4, 0}, {0, 0, 6, 0, 1, 5}, {2, 1, 4, 2, 3, 2}, {2, 3, 1, 2, 1, 7}};
-    static const unsigned inter[4][6] = {{2, 0, 5, 0, 4, 0}, {0, 0, 6, 1, 1, 1}, {2, 1, 4, 1, 3, 4}, {2, 3, 1, 1, 1, 1}};
+    static const unsigned positive[4][6] = {
+        {2, 0, 5, 2, 4, 5}, {0, 0, 6, 0, 1, 6}, {2, 1, 4, 2, 3, 4}, {2, 3, 1, 2, 1, 1}};
+    static const unsigned intra[4][6] = {
+        {2, 0, 5, 2, 4, 0}, {0, 0, 6, 0, 1, 5}, {2, 1, 4, 2, 3, 2}, {2, 3, 1, 2, 1, 7}};
+    static const unsigned inter[4][6] = {
+        {2, 0, 5, 0, 4, 0}, {0, 0, 6, 1, 1, 1}, {2, 1, 4, 1, 3, 4}, {2, 3, 1, 1, 1, 1}};
     ev_sequence_facts sequences[] = {{"p", 7, NULL}, {"q", 5, NULL}, {"r", 9, NULL}};
     ev_split_facts split = {"full", sequences, 3};
     ev_verification_task task;
@@ -105,7 +108,8 @@ static void splits_have_the_known_sizes(void **state)
 
 /* ---- a set of two sequences of two patches, with rows of eight bits ---- */
 
-static const char *const types[] = {"ref", "e1", "e2", "e3", "e4", "e5", "h1", "h2", "h3", "h4", "h5", "t1", "t2", "t3", "t4", "t5"};
+static const char *const types[] = {"ref", "e1", "e2", "e3", "e4", "e5", "h1", "h2",
+                                    "h3",  "h4", "h5", "t1", "t2", "t3", "t4", "t5"};
 static const uint8_t x_rows[16][2] = {
     {0x00, 0xff}, {0x00, 0xff}, {0x00, 0xff}, {0x00, 0xff}, {0x00, 0xff}, {0x00, 0xff}, /* easy: the same */
     {0xff, 0xfe}, {0x00, 0x00}, {0x01, 0xff}, {0x01, 0xff}, {0x01, 0xff},
@@ -136,7 +140,8 @@ static void write_tasks(void)
                                                  "x,0,1,x,1,1\nx,0,1,x,1,1\n");
     write_text("tasks/verif_neg_intra_split-full.csv", "s1,t1,idx1,s2,t2,idx2\nx,0,0,x,1,1\nx,0,1,x,1,0\n");
     /* The last row names a sequence that is not there. */
-    write_text("tasks/verif_neg_inter_split-full.csv", "s1,t1,idx1,s2,t2,idx2\nx,0,0,y,1,0\nx,0,1,y,2,1\nx,0,1,z,2,1\n");
+    write_text("tasks/verif_neg_inter_split-full.csv",
+               "s1,t1,idx1,s2,t2,idx2\nx,0,0,y,1,0\nx,0,1,y,2,1\nx,0,1,z,2,1\n");
     write_text("tasks/retr_queries_split-full.csv", "s,idx\nx,0\n");
     write_text("tasks/retr_distractors_split-full.csv", "s,idx\ny,0\nx,1\ny,1\n");
 }
@@ -159,7 +164,8 @@ static void all_tasks_by_hand(void **state)
     assert_int_equal(facts.sequences, 2);
     assert_int_equal(facts.skipped, 1);
 
-    /* y matches everywhere; of x, h1 is all wrong and h2 half right (one answer, at precision 1), tough is all wrong. */
+    /* y matches everywhere; of x, h1 is all wrong and h2 half right (one answer, at precision 1), tough is all wrong.
+     */
     assert_near(r.matching_map[0], 1);
     assert_near(r.matching_map[1], (1 + (0 + 0.5 + 1 + 1 + 1) / 5) / 2);
     assert_near(r.matching_map[2], 0.5);

@@ -1,4 +1,5 @@
-/* Images of planes: how folders and homographies are read, and the numbers of a pair small enough to work out by hand. */
+/* Images of planes: how folders and homographies are read, and the numbers of a pair small enough to work out by hand.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +25,10 @@ static void homographies_as_text_and_xml(void **state)
     assert_near(h[4], 2);
     assert_near(h[5], -1.5);
     assert_near(h[6], 0.001);
-    write_text("h.xml", "<?xml version=\"1.0\"?>\n<opencv_storage>\n<H12 type_id=\"opencv-matrix\">\n  <rows>3</rows>\n"
-                        "<cols>3</cols><dt>d</dt>\n<data>\n 1. 0. 5.\n 0. 2. -1.5\n\t1e-3 0. 1.</data></H12>\n</opencv_storage>\n");
+    write_text(
+        "h.xml",
+        "<?xml version=\"1.0\"?>\n<opencv_storage>\n<H12 type_id=\"opencv-matrix\">\n  <rows>3</rows>\n"
+        "<cols>3</cols><dt>d</dt>\n<data>\n 1. 0. 5.\n 0. 2. -1.5\n\t1e-3 0. 1.</data></H12>\n</opencv_storage>\n");
     double again[9];
     assert_true(ev_homography_read(in_scratch("h.xml"), again, &error));
     for (int i = 0; i < 9; i++) assert_near(again[i], h[i]);
@@ -172,7 +175,8 @@ static void sizes_follow_the_homography(void **state)
 
 static void wrong_rows_are_refused(void **state)
 {
-    ev_oxford_options options = {.scale = 1, .quiet = true, .keypoints = {.folder = in_scratch("keypoints"), .kind = "sift"}};
+    ev_oxford_options options = {
+        .scale = 1, .quiet = true, .keypoints = {.folder = in_scratch("keypoints"), .kind = "sift"}};
     ev_scenes scenes;
     ev_method method;
     ev_oxford_result result;

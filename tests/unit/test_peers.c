@@ -1,5 +1,5 @@
-/* Peers: rows come back in the order of the keypoints, patches do not see each other, wrong names are told. Without OpenCV
- * there is only the last. */
+/* Peers: rows come back in the order of the keypoints, patches do not see each other, wrong names are told. Without
+ * OpenCV there is only the last. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
