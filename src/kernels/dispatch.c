@@ -80,6 +80,7 @@ static const struct tier {
     {"c", 0, kb_kernels_c},
 #if defined(KB_X86)
     {"popcnt", KB_CPU_POPCNT, kb_kernels_popcnt},
+    {"sse4.1", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT, kb_kernels_sse4},
     {"avx2", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2, kb_kernels_avx2},
 #elif defined(KB_AARCH64)
     {"neon", KB_CPU_NEON, kb_kernels_neon},

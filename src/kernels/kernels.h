@@ -57,7 +57,7 @@ typedef struct kb_kernels {
 /* ---- instruction sets ---- */
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #  define KB_X86
-#elif defined(__GNUC__) && defined(__aarch64__)
+#elif defined(__GNUC__) && defined(__aarch64__) && !defined(__AARCH64EB__)
 #  define KB_AARCH64
 #endif
 

@@ -26,8 +26,14 @@ VEC_INLINE void v_store(void *p, vec a) { _mm256_store_si256((__m256i *)p, a); }
 VEC_INLINE void v_storeu(void *p, vec a) { _mm256_storeu_si256((__m256i *)p, a); }
 VEC_INLINE vec v_zero(void) { return _mm256_setzero_si256(); }
 VEC_INLINE vec v_set32(uint32_t v) { return _mm256_set1_epi32((int)v); }
-VEC_INLINE vec v_set_low(const int32_t *p) { return _mm256_broadcastw_epi16(_mm_loadu_si16(p)); }
 VEC_INLINE vec v_set(int v) { return _mm256_set1_epi16((short)v); }
+/* The low half of a 32-bit number in memory. */
+VEC_INLINE vec v_set_low(const int32_t *p)
+{
+    short low;
+    memcpy(&low, p, sizeof low);
+    return _mm256_set1_epi16(low);
+}
 
 VEC_INLINE vec v_add(vec a, vec b) { return _mm256_add_epi16(a, b); }
 VEC_INLINE vec v_sub(vec a, vec b) { return _mm256_sub_epi16(a, b); }
@@ -235,8 +241,10 @@ VEC_INLINE void v_roots(const int32_t *in, double scale, int32_t *out)
 
 typedef vec vec_eight; /* 8 sums of 32 bits */
 
-VEC_INLINE vec_eight v_eight_load(const int32_t *p) { return v_loadu(p); }
-/* Adds the products of 4 bytes (up to 128, the same in every lane) with 4 weights for each of the 8 sums. */
+VEC_INLINE vec_eight v_eight_zero(void) { return v_zero(); }
+VEC_INLINE void v_eight_add(vec_eight *sums, const int32_t *p) { *sums = v_add32(*sums, v_loadu(p)); }
+VEC_INLINE void v_eight_times128(vec_eight *sums) { *sums = _mm256_slli_epi32(*sums, 7); }
+/* Adds the products of 4 bytes (up to 127, the same in every lane) with 4 weights for each of the 8 sums. */
 VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
 {
     *sums = v_add32(*sums, _mm256_madd_epi16(_mm256_maddubs_epi16(four, v_loadu(weights)), v_set(1)));

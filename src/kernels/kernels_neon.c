@@ -1,0 +1,11 @@
+/* The kernels for NEON. The detectors' rows are not among them: plain C is compiled to NEON anyway. */
+#include "kernels/kernels.h"
+
+#ifdef KB_AARCH64
+
+#define KB_VEC_NEON
+#include "kernels/lanes.h"
+
+void kb_kernels_neon(kb_kernels *table) { use_lanes(table); }
+
+#endif
