@@ -1,4 +1,4 @@
-# keybits eval hpatches: rendered sequences, task files, export, wrong input; the reference's numbers on the set when it is there.
+# keybits eval hpatches: rendered sequences, task files, export, wrong input; a real sequence when it is there.
 source "$(dirname "$0")/eval.inc"
 source "$(dirname "$0")/common.inc"
 
@@ -57,7 +57,7 @@ rm set/v_two/h4.png
 refuse 1 "h4.png" "$KEYBITS" eval hpatches set -m sift --task matching
 no_leftovers
 
-# The published BAD-256 on the first 600 patches of a sequence, about what the benchmark's own Python gives for it (0.356, 0.754).
+# The published BAD-256 on 600 patches of a sequence: about what the benchmark's own Python gives (0.356, 0.754).
 patches=${KEYBITS_SHARED:-}/data/eval/hpatches-patches
 [ -d "$patches" ] || exit 0
 run "$KEYBITS" model import "$KEYBITS_SHARED/published/bad256.txt" --sampler patch -o patch.kbm

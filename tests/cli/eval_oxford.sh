@@ -11,7 +11,8 @@ cp set/still/morning.pgm set/still/night.pgm
 
 # a shift by whole pixels is answered nearly perfectly, a picture and itself perfectly
 for detector in orb sift; do
-    run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 200 --json --curves --cache cache >$detector.json
+    run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 200 --json --curves --cache cache \
+        >$detector.json
     if command -v python3 >/dev/null; then python3 -m json.tool $detector.json >/dev/null || fail "not JSON"; fi
     between $detector.json strict_map 85 100
     between $detector.json paperlike_map 85 100
@@ -21,7 +22,8 @@ for detector in orb sift; do
     holds $detector.json '"model": "rootsift"'
     holds $detector.json '"scene": "still"'
     holds $detector.json '"precision_at_recall"'
-    run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 200 --json --curves --cache cache --threads 1 >again.json
+    run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 200 --json --curves --cache cache \
+        --threads 1 >again.json
     same $detector.json again.json
 done
 run "$KEYBITS" eval oxford set/still -m sift --strict --json >one.json
@@ -63,5 +65,6 @@ oxford=${KEYBITS_SHARED:-}/data/eval/oxford
 mkdir graf
 for name in img1.png img2.png H1to2p.xml; do ln -s "$oxford/graf/$name" graf; done
 run "$KEYBITS" model import "$KEYBITS_SHARED/published/bad256.txt" --sampler patch -o patch.kbm
-run "$KEYBITS" eval oxford graf -m patch.kbm --keypoints-dir "$oxford-keypoints" --keypoints orb --strict --json >graf.json
+run "$KEYBITS" eval oxford graf -m patch.kbm --keypoints-dir "$oxford-keypoints" --keypoints orb --strict --json \
+    >graf.json
 between graf.json strict_map 77 81

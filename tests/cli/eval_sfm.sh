@@ -1,4 +1,4 @@
-# keybits export colmap and keybits eval sfm: with a stand-in that answers as COLMAP does, and with COLMAP itself when it is there.
+# keybits export colmap and keybits eval sfm: with a stand-in for COLMAP, and with COLMAP itself when it is there.
 source "$(dirname "$0")/eval.inc"
 source "$(dirname "$0")/common.inc"
 mkdir images
@@ -11,7 +11,8 @@ between export.json matches 100 600
 lines out.pairs.txt 3
 holds out.pairs.txt "view0.pgm view1.pgm"
 echo "view2.pgm view0.pgm" >some.txt
-run "$KEYBITS" export colmap images -m sift --detector sift -n 200 --pairs some.txt --ratio 0.8 -o some.db --json >some.json
+run "$KEYBITS" export colmap images -m sift --detector sift -n 200 --pairs some.txt --ratio 0.8 -o some.db --json \
+    >some.json
 between some.json pairs 1 1
 
 refuse 2 "export colmap IMAGES" "$KEYBITS" export images -o x.db
@@ -31,7 +32,8 @@ matches_importer) [ "$QT_QPA_PLATFORM" = offscreen ] || exit 3 ;;
 mapper) while [ "$1" != --output_path ]; do shift; done; mkdir "$2/0" "$2/1" ;;
 model_analyzer)
     n=${3##*/}
-    printf 'Registered images: %d\nPoints: %d\nObservations: 90\nMean track length: 3.5\nMean reprojection error: 0.25px\n' $((2 + n)) $((40 + n)) ;;
+    printf 'Registered images: %d\nPoints: %d\n' $((2 + n)) $((40 + n))
+    printf 'Observations: 90\nMean track length: 3.5\nMean reprojection error: 0.25px\n' ;;
 esac
 SH
 chmod +x stand-in

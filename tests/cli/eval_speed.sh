@@ -6,7 +6,8 @@ for i in 0 1 2; do noise images/view$i.pgm 200 160 $((20 + 8 * i)) $((20 + 5 * i
 
 run "$KEYBITS" eval speed images -m sift,rootsift -n 100 --repeats 2 --json >speed.json
 if command -v python3 >/dev/null; then python3 -m json.tool speed.json >/dev/null || fail "not JSON"; fi
-for words in '"step": "detect"' '"step": "describe"' '"step": "match"' '"step": "fit"' '"name": "rootsift"' '"processor"'; do
+for words in '"step": "detect"' '"step": "describe"' '"step": "match"' '"step": "fit"' '"name": "rootsift"' \
+             '"processor"'; do
     holds speed.json "$words"
 done
 between speed.json images 3 3
