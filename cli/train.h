@@ -1,5 +1,5 @@
-/* The kinds of `keybits train KIND ...`, and what they share: where patches come from, where the model, the log and the page
- * go, and how a result is judged. */
+/* The kinds of `keybits train KIND ...`, and what they share: where patches come from, where the model, the log and the
+ * page go, and how a result is judged. */
 #ifndef TRAIN_H
 #define TRAIN_H
 
@@ -77,7 +77,7 @@ enum {
     "  --resume           go on where an interrupted training with the same options stopped\n"
 
 void train_options_begin(train_options *options);
-/* Takes one of the options above; false with common->exit_code set when its value is wrong, true for what it does not know. */
+/* Takes one of the options above, and is true for others; false with common->exit_code set when its value is wrong. */
 bool train_option(train_options *options, cli_common *common, int option);
 
 /* ---- patches ---- */

@@ -9,11 +9,10 @@
 
 static const char help[] =
     "usage: keybits train ablation SET.kbp... [options]\n"
-    "Learns BAD and HashSIFT with one part of the method after the other switched on, and prints the mAP of matching on\n"
-    "patches not learned from, beside the paper's mAP of HPatches' matching task. The numbers are not of the same data;\n"
-    "what can be compared is how they go up.\n"
-    "\n" TRAIN_DATA_HELP
-    "                     (for this kind --hold-back is 0.2 unless --validate is given)\n"
+    "Learns BAD and HashSIFT with one part of the method after the other switched on, and prints the mAP of\n"
+    "matching on patches not learned from, beside the paper's mAP of HPatches' matching task. The numbers are not\n"
+    "of the same data; what can be compared is how they go up.\n"
+    "\n" TRAIN_DATA_HELP "                     (for this kind --hold-back is 0.2 unless --validate is given)\n"
     "  --triplets N       64 to 262144 a bit (default 8192)\n"
     "  --candidates N     1 to 1000000 a bit (default 1000)\n"
     "  --steps N          1 to 100000000 of HashSIFT (default 30000); 0: without HashSIFT\n"
@@ -88,7 +87,8 @@ static void print_table(const kb_ablation_row *rows)
 {
     printf("%-50s %7s %7s %8s\n", "", "paper", "mAP", "FPR95");
     for (int32_t i = 0; i < KB_ABLATION_ROWS && rows[i].model; i++)
-        printf("%-50s %7.2f %7.2f %8.2f\n", rows[i].name, rows[i].paper, 100 * rows[i].result.map, 100 * rows[i].result.fpr95);
+        printf("%-50s %7.2f %7.2f %8.2f\n", rows[i].name, rows[i].paper, 100 * rows[i].result.map,
+               100 * rows[i].result.fpr95);
 }
 
 static void print_json(const kb_ablation_row *rows)

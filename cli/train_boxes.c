@@ -7,28 +7,27 @@
 #include "learn/train_log.h"
 #include "train.h"
 
-#define BOX_HELP(kind, planes)                                                                              \
-    "usage: keybits train " kind " SET.kbp... -o MODEL.kbm [options]\n"                                     \
-    "Chooses boxes one bit after the other: each is the best of many candidates for the triplets that the bits so far\n" \
-    "leave wrong.\n"                                                                                        \
-    "\n" TRAIN_MODEL_HELP TRAIN_DATA_HELP                                                                   \
-    "Choosing\n"                                                                                            \
-    "  --triplets N       64 to 262144 a bit (default 8192)\n"                                              \
-    "  --batch N          16 to 8192 points among which hard negatives are found (default 1024)\n"          \
-    "  --neighbours N     1 to 8192: points of a batch taken side by side in the set, so that negatives\n"  \
-    "                     come from the same photograph (default 1: from everywhere)\n"                     \
-    "  --candidates N     1 to 1000000 a bit (default 1000)\n"                                              \
-    "  --local-search N   0 to 100 steps of improving the best candidates (default 0)\n"                    \
-    "  --margin M         above 0, up to 2, share of the bits (default 0.2)\n"                              \
-    "  --global G         0 to 1: compare pairs with the hard negatives of all pairs (default 0)\n"        \
-    "  --keep N           1 to 1024: bits for which a batch stays (default 4)\n"                            \
-    "  --loss NAME        triplet; binary: boosted pairs as BEBLID; orb: ORB's rule (default triplet)\n"    \
-    "Boxes\n"                                                                                               \
-    "  --radius A-B       1 to 7; one number: all alike (default 1-7)\n"                                    \
-    "  --two-radii        the boxes of a pair may differ in size\n"                                         \
-    "  --fixed-threshold  all thresholds are 0\n"                                                           \
-    "  --boxes N          2 to 2048: from so many different boxes on, use only these (default: no limit)\n" \
-    planes                                                                                                  \
+#define BOX_HELP(kind, planes)                                                                                 \
+    "usage: keybits train " kind " SET.kbp... -o MODEL.kbm [options]\n"                                        \
+    "Chooses boxes one bit after the other: each is the best of many candidates for the triplets that the\n"   \
+    "bits so far leave wrong.\n"                                                                               \
+    "\n" TRAIN_MODEL_HELP TRAIN_DATA_HELP                                                                      \
+    "Choosing\n"                                                                                               \
+    "  --triplets N       64 to 262144 a bit (default 8192)\n"                                                 \
+    "  --batch N          16 to 8192 points among which hard negatives are found (default 1024)\n"             \
+    "  --neighbours N     1 to 8192: points of a batch taken side by side in the set, so that negatives\n"     \
+    "                     come from the same photograph (default 1: from everywhere)\n"                        \
+    "  --candidates N     1 to 1000000 a bit (default 1000)\n"                                                 \
+    "  --local-search N   0 to 100 steps of improving the best candidates (default 0)\n"                       \
+    "  --margin M         above 0, up to 2, share of the bits (default 0.2)\n"                                 \
+    "  --keep N           1 to 1024: bits for which a batch stays (default 4)\n"                               \
+    "  --loss NAME        triplet; binary: boosted pairs as BEBLID; orb: ORB's rule (default triplet)\n"       \
+    "Boxes\n"                                                                                                  \
+    "  --radius A-B       1 to 7; one number: all alike (default 1-7)\n"                                       \
+    "  --two-radii        the boxes of a pair may differ in size\n"                                            \
+    "  --fixed-threshold  all thresholds are 0\n"                                                              \
+    "  --boxes N          2 to 2048: from so many different boxes on, use only these (default: no limit)\n"    \
+    planes                                                                                                     \
     "\n" CLI_COMMON_HELP
 
 static const char bad_help[] = BOX_HELP("bad", "");
@@ -38,7 +37,7 @@ static const char bag_help[] = BOX_HELP("bag",
 
 enum {
     TRIPLETS = TRAIN_OWN, BATCH, NEIGHBOURS, CANDIDATES, LOCAL_SEARCH, MARGIN, KEEP, LOSS, RADIUS, TWO_RADII,
-    FIXED_THRESHOLD, BOXES, PLANES, GLOBAL
+    FIXED_THRESHOLD, BOXES, PLANES
 };
 
 static const struct option longs[] = {
@@ -50,7 +49,6 @@ static const struct option longs[] = {
     {"candidates", required_argument, NULL, CANDIDATES},
     {"local-search", required_argument, NULL, LOCAL_SEARCH},
     {"margin", required_argument, NULL, MARGIN},
-    {"global", required_argument, NULL, GLOBAL},
     {"keep", required_argument, NULL, KEEP},
     {"loss", required_argument, NULL, LOSS},
     {"radius", required_argument, NULL, RADIUS},
@@ -70,7 +68,8 @@ static bool read_range(cli_common *common, const char *name, const char *text, i
 {
     char *copy = io_copy_string(text), *dash = strchr(copy, '-');
     if (dash) *dash = 0;
-    bool ok = cli_integer(common, name, copy, low, high, from) && cli_integer(common, name, dash ? dash + 1 : copy, *from, high, to);
+    bool ok = cli_integer(common, name, copy, low, high, from) &&
+              cli_integer(common, name, dash ? dash + 1 : copy, *from, high, to);
     free(copy);
     return ok;
 }
@@ -111,7 +110,6 @@ static bool read_option(cli_common *common, int option, kb_learn_options *o, tra
     case CANDIDATES: return read_whole(common, "--candidates", 1, 1000000, &o->candidates);
     case LOCAL_SEARCH: return read_whole(common, "--local-search", 0, 100, &o->local_search);
     case MARGIN: return cli_number(common, "--margin", optarg, 0.001, 2, &o->margin);
-    case GLOBAL: return cli_number(common, "--global", optarg, 0, 1, &o->global);
     case KEEP: return read_whole(common, "--keep", 1, KB_MAX_BITS, &o->keep);
     case BOXES: return read_whole(common, "--boxes", 2, 2 * KB_MAX_BITS, &o->distinct_boxes);
     case PLANES: return read_planes(common, optarg, &o->planes);
@@ -161,7 +159,8 @@ static int32_t on_bit(void *context, const kb_learn_progress *p)
     io_progress_update(&job->progress, (size_t)p->bit);
     if (p->bit % 32 == 0 || p->bit == p->bits) {
         io_progress_wipe(&job->progress);
-        cli_say(job->common, "bit %d of %d: loss %.4f, %.0f %% of triplets active", p->bit, p->bits, p->loss, 100 * p->active);
+        cli_say(job->common, "bit %d of %d: loss %.4f, %.0f %% of triplets active", p->bit, p->bits, p->loss,
+                100 * p->active);
     }
     return 1;
 }
@@ -172,17 +171,17 @@ static char *settings_text(const box_job *job)
     static const char *const losses[] = {"triplet", "binary", "orb"};
     const kb_learn_options *o = &job->o;
     const train_data *d = &job->data;
-    char *text = io_alloc(1024, 1), margin[32], global[32];
-    int n = snprintf(text, 1024,
-                     "keybits train %s: bits %d, loss %s, seed %llu, triplets %d, batch %d, neighbours %d, candidates %d, "
-                     "local search %d, margin %s, global %s, keep %d, planes %#x, radius %d-%d%s%s, boxes %d, augment %s\n",
-                     kb_kind_name(o->kind), o->bits, losses[o->loss], (unsigned long long)o->seed, o->triplets, o->batch,
-                     o->neighbours, o->candidates, o->local_search, io_number_format(margin, o->margin, 9),
-                     io_number_format(global, o->global, 9), o->keep,
-                     (unsigned)o->planes, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
-                     o->fixed_threshold ? ", fixed threshold" : "", o->distinct_boxes, job->shared.augment ? "on" : "off");
-    snprintf(text + n, 1024 - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches, d->set.points,
-             (unsigned long long)d->hash);
+    char *text = io_alloc(1024, 1), margin[32];
+    int n =
+        snprintf(text, 1024,
+                 "keybits train %s: bits %d, loss %s, seed %llu, triplets %d, batch %d, neighbours %d, candidates %d, "
+                 "local search %d, margin %s, keep %d, planes %#x, radius %d-%d%s%s, boxes %d, augment %s\n",
+                 kb_kind_name(o->kind), o->bits, losses[o->loss], (unsigned long long)o->seed, o->triplets, o->batch,
+                 o->neighbours, o->candidates, o->local_search, io_number_format(margin, o->margin, 9), o->keep,
+                 (unsigned)o->planes, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
+                 o->fixed_threshold ? ", fixed threshold" : "", o->distinct_boxes, job->shared.augment ? "on" : "off");
+    snprintf(text + n, 1024 - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches,
+             d->set.points, (unsigned long long)d->hash);
     return text;
 }
 
@@ -251,9 +250,11 @@ static int run(box_job *job, int argc, char **argv)
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
     kb_learn_defaults(&job->o);
-    char *text = settings_text(job), *log = job->shared.log ? io_copy_string(job->shared.log) : train_path(&job->shared, ".csv");
+    char *text = settings_text(job),
+         *log = job->shared.log ? io_copy_string(job->shared.log) : train_path(&job->shared, ".csv");
     int code = CLI_FAILED;
-    if (!kb_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits, job->shared.resume, &job->error)) {
+    if (!kb_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits,
+                           job->shared.resume, &job->error)) {
         cli_error("%s", job->error.text);
     } else {
         code = learn(job, text);

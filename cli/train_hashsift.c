@@ -9,10 +9,10 @@
 
 static const char help[] =
     "usage: keybits train hashsift SET.kbp... -o MODEL.kbm [options]\n"
-    "Learns a linear map of SIFT whose signs are the bits, by Adam on a relaxation of the triplet ranking loss. The result is the\n"
-    "same for any number of threads; on another processor it may differ a little, as the matrix products do.\n"
-    "\n" TRAIN_MODEL_HELP TRAIN_DATA_HELP
-    "Adam\n"
+    "Learns a linear map of SIFT whose signs are the bits, by Adam on a relaxation of the triplet ranking loss.\n"
+    "The result is the same for any number of threads; on another processor it may differ a little, as the\n"
+    "matrix products do.\n"
+    "\n" TRAIN_MODEL_HELP TRAIN_DATA_HELP "Adam\n"
     "  --steps N          1 to 100000000 batches (default 30000)\n"
     "  --batch N          8 to 8192 pairs of patches (default 512)\n"
     "  --neighbours N     1 to the batch: points of a batch taken side by side in the set (default 1)\n"
@@ -29,7 +29,8 @@ static const char help[] =
     "\n" CLI_COMMON_HELP;
 
 enum {
-    STEPS = TRAIN_OWN, BATCH, NEIGHBOURS, RATE, CONSTANT_RATE, MARGIN, SLOPE, SPREAD, WHITEN, LOSS, ROOT, LEARNED_BIAS, VERSIONS
+    STEPS = TRAIN_OWN, BATCH, NEIGHBOURS, RATE, CONSTANT_RATE, MARGIN, SLOPE, SPREAD, WHITEN, LOSS, ROOT, LEARNED_BIAS,
+    VERSIONS
 };
 
 static const struct option longs[] = {
@@ -89,7 +90,8 @@ static bool read_option(cli_common *common, int option, kb_hash_options *o, trai
     return ok;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- log */
+/* --------------------------------------------------------------------------------------------------------------- log
+ */
 
 #define LOG_COLUMNS 4
 static const char log_header[] = "step,loss,active,seconds\n";
@@ -162,8 +164,8 @@ static bool on_report(void *context, const kb_hash_progress *p)
     io_progress_update(&job->progress, (size_t)p->step);
     if (job->log.count % 10 == 0) {
         io_progress_wipe(&job->progress);
-        cli_say(job->common, "step %lld of %lld: loss %.4f, %.0f %% active", (long long)p->step, (long long)p->steps, p->loss,
-                100 * p->active);
+        cli_say(job->common, "step %lld of %lld: loss %.4f, %.0f %% active", (long long)p->step, (long long)p->steps,
+                p->loss, 100 * p->active);
     }
     job->failed = !log_write(&job->log, job->log_path, &job->error) ||
                   !kb_hash_trainer_save(job->trainer, job->checkpoint, &job->error);
@@ -174,14 +176,17 @@ static char *settings_text(const hash_job *job)
 {
     const kb_hash_options *o = &job->o;
     char *text = io_alloc(1024, 1), n[5][32];
-    snprintf(text, 1024,
-             "keybits train hashsift: bits %d, loss %s, %s, seed %llu, steps %lld, batch %d, neighbours %d, margin %s, rate %s%s, "
-             "slope %s, spread %s, whiten %s, %s bias, augment %s, versions %d\nlearned from %zu patches of %zu points, hash %016llx\n",
-             o->bits, o->loss == KB_HASH_PAIRS ? "binary" : "triplet", o->root ? "RootSIFT" : "SIFT", (unsigned long long)o->seed,
-             (long long)o->steps, o->batch, o->neighbours, io_number_format(n[0], o->margin, 9), io_number_format(n[1], o->rate, 9),
-             o->constant_rate ? " constant" : "", io_number_format(n[2], o->slope, 9), io_number_format(n[3], o->spread, 9),
-             io_number_format(n[4], o->whiten, 9), o->learned_bias ? "learned" : "even", job->shared.augment ? "on" : "off", o->pool,
-             job->data.set.patches, job->data.set.points, (unsigned long long)job->data.hash);
+    snprintf(
+        text, 1024,
+        "keybits train hashsift: bits %d, loss %s, %s, seed %llu, steps %lld, batch %d, neighbours %d, margin %s, "
+        "rate %s%s, slope %s, spread %s, whiten %s, %s bias, augment %s, versions %d\n"
+        "learned from %zu patches of %zu points, hash %016llx\n",
+        o->bits, o->loss == KB_HASH_PAIRS ? "binary" : "triplet", o->root ? "RootSIFT" : "SIFT",
+        (unsigned long long)o->seed, (long long)o->steps, o->batch, o->neighbours, io_number_format(n[0], o->margin, 9),
+        io_number_format(n[1], o->rate, 9), o->constant_rate ? " constant" : "", io_number_format(n[2], o->slope, 9),
+        io_number_format(n[3], o->spread, 9), io_number_format(n[4], o->whiten, 9),
+        o->learned_bias ? "learned" : "even", job->shared.augment ? "on" : "off", o->pool, job->data.set.patches,
+        job->data.set.points, (unsigned long long)job->data.hash);
     return text;
 }
 
@@ -234,7 +239,8 @@ static int learn(hash_job *job)
     job->trainer = kb_hash_trainer_create(&job->data.set, &job->o, &job->error);
     if (!job->trainer) return cli_error("%s", job->error.text);
     if (job->shared.resume && io_path_exists(job->checkpoint)) {
-        if (!kb_hash_trainer_restore(job->trainer, job->checkpoint, &job->error)) return cli_error("%s", job->error.text);
+        if (!kb_hash_trainer_restore(job->trainer, job->checkpoint, &job->error))
+            return cli_error("%s", job->error.text);
         log_read(&job->log, job->log_path, kb_hash_trainer_steps(job->trainer));
         cli_say(job->common, "going on after step %lld", (long long)kb_hash_trainer_steps(job->trainer));
     }

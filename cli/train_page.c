@@ -1,4 +1,5 @@
-/* The result of a training as one HTML file without anything from elsewhere: curves, boxes, means and correlations of bits. */
+/* The result of a training as one HTML file without anything from elsewhere: curves, boxes, means and correlations of
+ * bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +8,12 @@
 #include "model_text.h"
 #include "train.h"
 
-#define WIDTH 860      /* of the plots */
+#define WIDTH 860 /* of the plots */
 #define HEIGHT 240
 #define LEFT 50
 #define BOTTOM 30
-#define SAMPLE 5000   /* patches that bits are counted on */
-#define CELLS 64       /* of the picture of correlations, each side */
+#define SAMPLE 5000 /* patches that bits are counted on */
+#define CELLS 64    /* of the picture of correlations, each side */
 
 static const char *const colours[] = {"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728"};
 
@@ -25,8 +26,8 @@ static void begin_plot(FILE *f, const char *title, double top, const char *x_nam
             WIDTH + LEFT + 10, HEIGHT + BOTTOM + 10);
     for (int i = 0; i <= 4; i++) {
         double y = 5 + HEIGHT - i * HEIGHT / 4.0;
-        fprintf(f, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT, y,
-                WIDTH, LEFT - 5, y + 4, io_number_format(number, top * i / 4, 3));
+        fprintf(f, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+                LEFT, y, WIDTH, LEFT - 5, y + 4, io_number_format(number, top * i / 4, 3));
     }
     fprintf(f, "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT,
             HEIGHT + BOTTOM - 5, x_name, LEFT + WIDTH, HEIGHT + BOTTOM - 5, io_number_format(number, x_end, 9));
@@ -49,8 +50,8 @@ static void write_curves(FILE *f, const train_page *page)
         fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" points=\"", colours[c % 4]);
         for (size_t i = 0; i < page->points; i++)
             fprintf(f, "%.1f,%.1f ", LEFT + WIDTH * page->x[i] / end, 5 + HEIGHT - HEIGHT * page->curves[c].y[i] / top);
-        fprintf(f, "\"/><text x=\"%d\" y=\"%zu\" fill=\"%s\" text-anchor=\"end\">%s</text>\n", LEFT + WIDTH - 8, 22 + 16 * c,
-                colours[c % 4], page->curves[c].name);
+        fprintf(f, "\"/><text x=\"%d\" y=\"%zu\" fill=\"%s\" text-anchor=\"end\">%s</text>\n", LEFT + WIDTH - 8,
+                22 + 16 * c, colours[c % 4], page->curves[c].name);
     }
     fprintf(f, "</svg>\n");
 }
@@ -67,7 +68,8 @@ typedef struct bit_counts {
 static int bit_at(const uint8_t *row, int32_t bit) { return row[bit / 8] >> (7 - bit % 8) & 1; }
 
 /* Shares of ones, and of ones that two bits have in common. */
-static bool count_bits(const train_page *page, const kb_model_info *info, const kb_parallel *parallel, bit_counts *counts)
+static bool count_bits(const train_page *page, const kb_model_info *info, const kb_parallel *parallel,
+                       bit_counts *counts)
 {
     size_t n = page->set->patches < SAMPLE ? page->set->patches : SAMPLE, bits = (size_t)info->spec.bits;
     size_t row_bytes = (size_t)info->row_bytes;
@@ -134,13 +136,13 @@ static void write_correlations(FILE *f, const bit_counts *c)
         for (int32_t column = 0; column < cells; column++) {
             double v = strongest_in(c, cells, row, column);
             int pale = (int)(255 - 255 * fmin(1, fabs(v)));
-            fprintf(f, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>", column * side, row * side,
-                    side, side, v > 0 ? 255 : pale, pale, v > 0 ? pale : 255);
+            fprintf(f, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>", column * side,
+                    row * side, side, side, v > 0 ? 255 : pale, pale, v > 0 ? pale : 255);
         }
         fputc('\n', f);
     }
-    fprintf(f, "</svg>\n<p>Red: bits that agree; blue: bits that disagree; white: neither. Every cell shows the strongest of its "
-            "pairs.\nMean absolute correlation of two bits: %.4f.</p>\n", sum / (double)(bits * (bits - 1)));
+    fprintf(f, "</svg>\n<p>Red: bits that agree; blue: bits that disagree; white: neither. Every cell shows the strongest "
+            "of its pairs.\nMean absolute correlation of two bits: %.4f.</p>\n", sum / (double)(bits * (bits - 1)));
 }
 
 /* ------------------------------------------------------------------------------------------------------------- page */
@@ -158,7 +160,8 @@ static void write_all(FILE *f, const train_page *page, const kb_model_info *info
 {
     fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", f);
     write_escaped(f, info->spec.name);
-    fputs("</title>\n<style>body{font-family:sans-serif;margin:2em;max-width:60em}pre{white-space:pre-wrap}</style></head><body>\n<h1>", f);
+    fputs("</title>\n<style>body{font-family:sans-serif;margin:2em;max-width:60em}pre{white-space:pre-wrap}</style>"
+          "</head><body>\n<h1>", f);
     write_escaped(f, info->spec.name);
     fprintf(f, "</h1>\n<p>%s, %d bits, id %016llx</p>\n<pre>", kb_kind_name(info->spec.kind), (int)info->spec.bits,
             (unsigned long long)info->id);

@@ -12,8 +12,7 @@ const char verb_train_help[] =
     "usage: keybits train KIND SET.kbp... [options]\n"
     "Learns a descriptor from patches (keybits patches makes them); docs/learning.md tells how.\n"
     "\n"
-    "Kinds (keybits train KIND --help says more)\n"
-    TRAIN_KINDS(TRAIN_HELP_LINE);
+    "Kinds (keybits train KIND --help says more)\n" TRAIN_KINDS(TRAIN_HELP_LINE);
 
 int verb_train(int argc, char **argv)
 {
@@ -23,8 +22,7 @@ int verb_train(int argc, char **argv)
         int (*run)(int, char **);
     } kinds[] = {
 #define TRAIN_ENTRY(name, summary) {#name, "train " #name, train_##name},
-        TRAIN_KINDS(TRAIN_ENTRY)
-    };
+        TRAIN_KINDS(TRAIN_ENTRY)};
     if (argc < 2) {
         fputs(verb_train_help, stderr);
         return CLI_USAGE;
@@ -115,7 +113,8 @@ uint64_t train_hash(uint64_t hash, const void *data, size_t bytes)
 static bool load_sets(train_data *data, const train_options *o, int count, char **paths, io_error *error)
 {
     kb_patch_set all;
-    if (!kb_patch_set_load_files((const char *const *)paths, (size_t)count, o->max_patches, o->seed, &all, error)) return false;
+    if (!kb_patch_set_load_files((const char *const *)paths, (size_t)count, o->max_patches, o->seed, &all, error))
+        return false;
     kb_patch_set_shrink(&all);
     if (o->hold_back > 0) {
         bool split = kb_patch_set_split(&all, o->hold_back, o->seed, &data->set, &data->held, error);
@@ -201,6 +200,6 @@ void train_judge(const train_data *data, const kb_model *model, const cli_common
         cli_warn(common, "the held-back patches are too few to judge by");
         return;
     }
-    cli_say(common, "on %zu points not learned from: mAP %.2f, nearest right %.2f %%, FPR95 %.2f %%", v.queries, 100 * v.map,
-            100 * v.rate, 100 * v.fpr95);
+    cli_say(common, "on %zu points not learned from: mAP %.2f, nearest right %.2f %%, FPR95 %.2f %%", v.queries,
+            100 * v.map, 100 * v.rate, 100 * v.fpr95);
 }

@@ -86,7 +86,10 @@ static kb_model *learn_bad(const struct bad_row *row, const kb_patch_set *set, c
 static kb_model *learn_hash(const struct hash_row *row, const kb_patch_set *set, const kb_ablation_options *options,
                             io_error *error)
 {
-    kb_hash_options o = {.bits = options->bits, .loss = row->loss, .seed = options->seed, .steps = options->steps,
+    kb_hash_options o = {.bits = options->bits,
+                         .loss = row->loss,
+                         .seed = options->seed,
+                         .steps = options->steps,
                          .parallel = options->parallel};
     kb_model_spec spec;
     kb_model *model = NULL;

@@ -10,11 +10,11 @@
 #define KB_ABLATION_ROWS 9 /* the last are HashSIFT's */
 
 typedef struct kb_ablation_options {
-    int32_t bits;       /* 0: 256 */
-    int32_t triplets;   /* BAD, as in kb_learn_options */
+    int32_t bits;     /* 0: 256 */
+    int32_t triplets; /* BAD, as in kb_learn_options */
     int32_t candidates;
-    int64_t steps;      /* HashSIFT, as in kb_hash_options */
-    int32_t rows;       /* 0: all; KB_ABLATION_BAD: without HashSIFT */
+    int64_t steps; /* HashSIFT, as in kb_hash_options */
+    int32_t rows;  /* 0: all; KB_ABLATION_BAD: without HashSIFT */
     uint64_t seed;
     const kb_parallel *parallel;
     /* After every row; false stops. */
@@ -24,9 +24,9 @@ typedef struct kb_ablation_options {
 
 typedef struct kb_ablation_row {
     const char *name;
-    double paper;          /* mAP of HPatches' matching task in the paper, per cent */
-    kb_model *model;       /* the caller's to free */
-    kb_validation result;  /* on the patches held back */
+    double paper;         /* mAP of HPatches' matching task in the paper, per cent */
+    kb_model *model;      /* the caller's to free */
+    kb_validation result; /* on the patches held back */
 } kb_ablation_row;
 
 /* Learns every row from `set` and measures it on `held`. On failure all rows are empty. */

@@ -4,15 +4,15 @@
  *     [d]+ with d = margin - S(a, p) + S(a, n) = margin + 2 (H(a, p) - H(a, n)),   H the Hamming distance.
  * The new bit changes d by -2 when n is alone, by +2 when p is alone and not at all when a is alone or nobody is.
  *
- * Binary loss, boosting as in BEBLID. Every pair costs exp(-rate l S), l = 1 for patches of one point and -1 otherwise; with
- * that as its weight, the new bit brings weight where it separates a pair of one point, and takes it away where it separates two
- * points. A pair of each kind with one patch in common is a triple too. */
+ * Binary loss, boosting as in BEBLID. Every pair costs exp(-rate l S), l = 1 for patches of one point and -1 otherwise;
+ * with that as its weight, the new bit brings weight where it separates a pair of one point, and takes it away where it
+ * separates two points. A pair of each kind with one patch in common is a triple too. */
 #include <stdlib.h>
 
 #include "learn/box_train.h"
 
-#define BOOST_REACH 8.0            /* rate x bits: how far apart the weights of pairs come to be at the end */
-#define BOOST_TOTAL 536870912.0    /* sum of the weights as integers, 2^29 */
+#define BOOST_REACH 8.0         /* rate x bits: how far apart the weights of pairs come to be at the end */
+#define BOOST_TOTAL 536870912.0 /* sum of the weights as integers, 2^29 */
 
 kb_status kb_box_judge_create(kb_box_judge *j, kb_box_sample *sample)
 {
@@ -42,8 +42,6 @@ void kb_box_judge_free(kb_box_judge *j)
 
 /* ---- triplets ---- */
 
-#define UNIT 1024 /* a loss of 1 in the integers of the triples */
-
 static int32_t margin_of(const kb_learn_options *options)
 {
     return kb_max_i(1, (int32_t)(options->margin * options->bits + 0.5));
@@ -51,8 +49,8 @@ static int32_t margin_of(const kb_learn_options *options)
 
 static int32_t above_zero(int32_t d) { return d > 0 ? d : 0; }
 
-/* The triplets of a batch. `alone` first holds what the weights are made of: is the anchor the right patch, the distance of
- * the pair, the distance of the negative. */
+/* The triplets of a batch. `alone` first holds what the weights are made of: is the anchor the right patch, the
+ * distance of the pair, the distance of the negative. */
 static void find_triplets(void *context, int32_t index)
 {
     kb_box_judge *j = context;
@@ -64,57 +62,29 @@ static void find_triplets(void *context, int32_t index)
     kb_find_hard_negatives(codes, n, words, negatives, j->scratch + 2 * b * n);
     for (size_t i = 0; i < n; i++) {
         int32_t apart = kb_code_distance(codes + i * words, codes + (n + i) * words, words);
-        j->triples[b * n + i] = (kb_triple){{place + (uint32_t)i, place + (uint32_t)(n + i), place + negatives[i].place},
-                                            {negatives[i].anchor_right, apart, negatives[i].distance}};
+        j->triples[b * n + i] =
+            (kb_triple){{place + (uint32_t)i, place + (uint32_t)(n + i), place + negatives[i].place},
+                        {negatives[i].anchor_right, apart, negatives[i].distance}};
     }
 }
 
-/* The loss of comparing every pair with the negatives of all: its sum over distances, and what it costs when a pair, gains when a
- * negative at a distance comes apart by one bit more. */
-typedef struct all_against_all {
-    double loss, cost[KB_MAX_BITS + 1], gain[KB_MAX_BITS + 1];
-} all_against_all;
-
-static void compare_all(const kb_box_judge *j, int32_t chosen, int32_t margin, all_against_all *all)
+/* Puts the weights in, and drops triplets whose loss no bit can change. */
+static void weigh_triplets(kb_box_judge *j)
 {
-    size_t pairs[KB_MAX_BITS + 1] = {0}, negatives[KB_MAX_BITS + 1] = {0};
-    memset(all, 0, sizeof *all);
-    for (size_t t = 0; t < j->triple_count; t++) {
-        pairs[j->triples[t].alone[1]]++;
-        negatives[j->triples[t].alone[2]]++;
-    }
-    for (int32_t p = 0; p <= chosen; p++) {
-        for (int32_t n = 0; n <= chosen; n++) {
-            int32_t d = margin + 2 * (p - n);
-            all->loss += (double)above_zero(d) * (double)pairs[p] * (double)negatives[n];
-            all->cost[p] += (double)(above_zero(d + 2) - above_zero(d)) * (double)negatives[n];
-            all->gain[n] += (double)(above_zero(d) - above_zero(d - 2)) * (double)pairs[p];
-        }
-    }
-}
-
-static void weigh_triplets(kb_box_judge *j, int32_t chosen)
-{
-    const kb_learn_options *o = &j->sample->options;
-    int32_t margin = margin_of(o);
-    double total = (double)j->triple_count, own = UNIT * (1 - o->global), shared = UNIT * o->global / total;
-    all_against_all all = {0};
+    int32_t margin = margin_of(&j->sample->options);
     size_t kept = 0;
-    if (o->global > 0) compare_all(j, chosen, margin, &all);
-    j->base = (int64_t)(all.loss * shared);
+    j->base = 0;
     for (size_t t = 0; t < j->triple_count; t++) {
-        kb_triple *triple = &j->triples[t];
-        bool swap = triple->alone[0] != 0;
-        int32_t pair = triple->alone[1], negative = triple->alone[2], d = margin + 2 * (pair - negative);
-        double own_cost = above_zero(d + 2) - above_zero(d), own_gain = above_zero(d) - above_zero(d - 2);
-        int32_t cost = (int32_t)(own * own_cost + shared * all.cost[pair]), gain = (int32_t)(own * own_gain + shared * all.gain[negative]);
-        int32_t anchor = (int32_t)(shared * all.cost[pair]) - (int32_t)(shared * all.gain[negative]);
-        j->base += (int64_t)(own * above_zero(d));
-        if (cost == 0 && gain == 0) continue; /* the new bit cannot change its loss */
-        triple->alone[0] = swap ? cost : anchor;
-        triple->alone[1] = swap ? anchor : cost;
-        triple->alone[2] = -gain;
-        j->triples[kept++] = *triple;
+        kb_triple triple = j->triples[t];
+        bool swap = triple.alone[0] != 0;
+        int32_t d = margin + 2 * (triple.alone[1] - triple.alone[2]);
+        int32_t cost = above_zero(d + 2) - above_zero(d), gain = above_zero(d) - above_zero(d - 2);
+        j->base += above_zero(d);
+        if (cost == 0 && gain == 0) continue;
+        triple.alone[0] = swap ? cost : 0;
+        triple.alone[1] = swap ? 0 : cost;
+        triple.alone[2] = -gain;
+        j->triples[kept++] = triple;
     }
     j->triple_count = kept;
 }
@@ -122,7 +92,8 @@ static void weigh_triplets(kb_box_judge *j, int32_t chosen)
 /* ---- pairs ---- */
 
 /* Weights of pairs by Hamming distance, as integers that sum up to BOOST_TOTAL at most. */
-static void weigh(const size_t count[2][KB_MAX_BITS + 1], int32_t chosen, double rate, int32_t weight[2][KB_MAX_BITS + 1])
+static void weigh(const size_t count[2][KB_MAX_BITS + 1], int32_t chosen, double rate,
+                  int32_t weight[2][KB_MAX_BITS + 1])
 {
     double sum = 0;
     for (int32_t h = 0; h <= chosen; h++) {
@@ -136,8 +107,8 @@ static void weigh(const size_t count[2][KB_MAX_BITS + 1], int32_t chosen, double
     }
 }
 
-/* Patches of one point: left and right of a pair. Of two points: the left patch and the next pair's right one. The triples
- * first hold the two distances, then what follows from the weights. */
+/* Patches of one point: left and right of a pair. Of two points: the left patch and the next pair's right one. The
+ * triples first hold the two distances, then what follows from the weights. */
 static void make_pairs(kb_box_judge *j, int32_t chosen)
 {
     const kb_box_sample *s = j->sample;
@@ -176,7 +147,7 @@ void kb_box_judge_prepare(kb_box_judge *j, int32_t chosen)
     } else if (o->loss == KB_LEARN_TRIPLET) {
         kb_parallel_run(o->parallel, (int32_t)j->sample->batches, find_triplets, j);
         j->triple_count = j->sample->batches * j->sample->batch;
-        weigh_triplets(j, chosen);
+        weigh_triplets(j);
     }
 }
 
@@ -199,7 +170,8 @@ static void judge_piece(void *context, int32_t index)
         int32_t shift = f->pair.channel1 || f->pair.channel2 ? KB_PLANE_SHIFT : KB_GRAY_SHIFT;
         kb_found_threshold found = {0, 0};
         kb_box_store_values(store, &f->pair, 0, store->patches, values);
-        if (j->sample->options.fixed_threshold) found.change = kb_threshold_change(j->triples, j->triple_count, values, 0);
+        if (j->sample->options.fixed_threshold)
+            found.change = kb_threshold_change(j->triples, j->triple_count, values, 0);
         else found = kb_find_threshold(j->triples, j->triple_count, values, shift, histogram);
         f->change = found.change;
         f->pair.threshold = (float)found.threshold / 128;
@@ -217,5 +189,5 @@ double kb_box_judge_loss(const kb_box_judge *j, int64_t change)
     const kb_learn_options *o = &j->sample->options;
     if (o->loss == KB_LEARN_ORB) return (double)change / 1e6;
     if (o->loss == KB_LEARN_BINARY) return (double)(j->base + change) / BOOST_TOTAL;
-    return (double)(j->base + change) / (UNIT * (double)margin_of(o) * (double)(j->sample->batches * j->sample->batch));
+    return (double)(j->base + change) / ((double)margin_of(o) * (double)(j->sample->batches * j->sample->batch));
 }

@@ -80,8 +80,10 @@ static void draw_batch(kb_box_sample *s, size_t b, uint64_t seed)
     const uint8_t *from = s->patches->pixels;
     uint8_t *to = s->pixels;
     kb_sample_pairs(&s->list, s->batch, (size_t)o->neighbours, kb_random_fork(seed, 0), s->left, s->right, s->taken);
-    for (size_t i = 0; i < s->batch; i++, to += KB_PATCH_BYTES) memcpy(to, from + s->left[i] * KB_PATCH_BYTES, KB_PATCH_BYTES);
-    for (size_t i = 0; i < s->batch; i++, to += KB_PATCH_BYTES) memcpy(to, from + s->right[i] * KB_PATCH_BYTES, KB_PATCH_BYTES);
+    for (size_t i = 0; i < s->batch; i++, to += KB_PATCH_BYTES)
+        memcpy(to, from + s->left[i] * KB_PATCH_BYTES, KB_PATCH_BYTES);
+    for (size_t i = 0; i < s->batch; i++, to += KB_PATCH_BYTES)
+        memcpy(to, from + s->right[i] * KB_PATCH_BYTES, KB_PATCH_BYTES);
     from = s->pixels;
     if (o->augment) {
         o->augment(o->augment_context, s->pixels, 2 * s->batch, kb_random_fork(seed, 1), o->parallel, s->augmented);

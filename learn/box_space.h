@@ -15,7 +15,7 @@ typedef struct kb_box_space {
     int32_t min_radius, max_radius;
     bool two_radii;
     const kb_box_place *boxes; /* NULL, or the only boxes allowed */
-    int32_t box_count;   /* 2 or more */
+    int32_t box_count;         /* 2 or more */
 } kb_box_space;
 
 /* Any radius is as likely as any other, any centre where the box fits too. Gray is compared with gray. Gradient planes
@@ -23,8 +23,8 @@ typedef struct kb_box_space {
  * The two boxes always differ; the threshold is 0. */
 kb_box_pair kb_box_draw(const kb_box_space *space, uint64_t *state);
 
-/* What one small step makes of a pair: a box or both moved by one sample, a radius changed by one, a gradient turned to the
- * next direction. Writes those that are in the space and returns how many. None where boxes are given. */
+/* What one small step makes of a pair: a box or both moved by one sample, a radius changed by one, a gradient turned to
+ * the next direction. Writes those that are in the space and returns how many. None where boxes are given. */
 #define KB_BOX_MOVES 24
 int32_t kb_box_moves(const kb_box_space *space, const kb_box_pair *pair, kb_box_pair moves[KB_BOX_MOVES]);
 

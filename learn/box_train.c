@@ -1,5 +1,5 @@
-/* Greedy selection of boxes (the paper's algorithm 1), and around it what the paper does not have: a local search from the
- * best candidates, boxes of two sizes, a limited number of different boxes, planes of gradients. */
+/* Greedy selection of boxes (the paper's algorithm 1), and around it what the paper does not have: a local search from
+ * the best candidates, boxes of two sizes, a limited number of different boxes, planes of gradients. */
 #include "learn/box_train.h"
 
 #include <stdlib.h>
@@ -13,8 +13,8 @@ typedef struct trainer {
     kb_box_sample sample;
     kb_box_judge judge;
     kb_box_space space;
-    kb_box_place *distinct;    /* room for 2 x bits */
-    kb_judged *features; /* candidates, and room for the moves of the front */
+    kb_box_place *distinct; /* room for 2 x bits */
+    kb_judged *features;    /* candidates, and room for the moves of the front */
     kb_box_pair *boxes;
     int32_t chosen;
 } trainer;
@@ -24,8 +24,15 @@ typedef struct trainer {
 static bool in_range(kb_error *error, const char *name, int64_t value, int64_t low, int64_t high)
 {
     if (value >= low && value <= high) return true;
-    kb_fail(error, KB_E_ARGUMENT, "%s is %lld, but must be %lld to %lld", name, (long long)value, (long long)low, (long long)high);
+    kb_fail(error, KB_E_ARGUMENT, "%s is %lld, but must be %lld to %lld", name, (long long)value, (long long)low,
+            (long long)high);
     return false;
+}
+
+static bool must(kb_error *error, bool condition, const char *words)
+{
+    if (!condition) kb_fail(error, KB_E_ARGUMENT, "%s", words);
+    return condition;
 }
 
 void kb_learn_defaults(kb_learn_options *o)
@@ -46,20 +53,20 @@ void kb_learn_defaults(kb_learn_options *o)
 
 static bool check_options(const kb_learn_options *o, kb_error *error)
 {
-    if (o->kind != KB_BAD && o->kind != KB_BAG) return in_range(error, "kind", o->kind, KB_BAD, KB_BAG);
-    if (o->bits % 8) return kb_fail(error, KB_E_ARGUMENT, "bits is %d, but must be a multiple of 8", (int)o->bits) == KB_OK;
-    if (!(o->margin > 0 && o->margin <= 2)) return kb_fail(error, KB_E_ARGUMENT, "margin is %g, but must be above 0 and up to 2", o->margin) == KB_OK;
-    if (!(o->global >= 0 && o->global <= 1)) return kb_fail(error, KB_E_ARGUMENT, "global is %g, but must be 0 to 1", o->global) == KB_OK;
-    if (o->planes >> KB_PLANES) return kb_fail(error, KB_E_ARGUMENT, "planes names a channel above %d", KB_PLANES - 1) == KB_OK;
-    if (o->kind == KB_BAD && o->planes != 1) return kb_fail(error, KB_E_ARGUMENT, "BAD has the gray plane only") == KB_OK;
-    if (o->started && !o->start) return kb_fail(error, KB_E_ARGUMENT, "start is NULL, but %d bits are said to be there", (int)o->started) == KB_OK;
-    return in_range(error, "bits", o->bits, 8, KB_MAX_BITS) && in_range(error, "loss", (int64_t)o->loss, 0, KB_LEARN_ORB) &&
+    return in_range(error, "kind", o->kind, KB_BAD, KB_BAG) && in_range(error, "bits", o->bits, 8, KB_MAX_BITS) &&
+           must(error, o->bits % 8 == 0, "bits must be a multiple of 8") &&
+           in_range(error, "loss", (int64_t)o->loss, 0, KB_LEARN_ORB) &&
            in_range(error, "triplets", o->triplets, 64, 262144) && in_range(error, "batch", o->batch, 16, 8192) &&
-           in_range(error, "neighbours", o->neighbours, 1, 8192) && in_range(error, "candidates", o->candidates, 1, 1000000) &&
+           in_range(error, "neighbours", o->neighbours, 1, 8192) &&
+           in_range(error, "candidates", o->candidates, 1, 1000000) &&
+           must(error, o->margin > 0 && o->margin <= 2, "margin must be above 0 and up to 2") &&
+           must(error, o->planes >> KB_PLANES == 0, "planes names a channel that does not exist") &&
+           must(error, o->kind == KB_BAG || o->planes == 1, "BAD has the gray plane only") &&
            in_range(error, "min_radius", o->min_radius, 1, KB_MAX_RADIUS) &&
            in_range(error, "max_radius", o->max_radius, o->min_radius, KB_MAX_RADIUS) &&
-           in_range(error, "local_search", o->local_search, 0, 100) && in_range(error, "keep", o->keep, 1, KB_MAX_BITS) &&
-           in_range(error, "started", o->started, 0, o->bits) &&
+           in_range(error, "local_search", o->local_search, 0, 100) &&
+           in_range(error, "keep", o->keep, 1, KB_MAX_BITS) && in_range(error, "started", o->started, 0, o->bits) &&
+           must(error, o->start || o->started == 0, "start is NULL, but bits are said to be there") &&
            (o->distinct_boxes == 0 || in_range(error, "distinct_boxes", o->distinct_boxes, 2, 2 * KB_MAX_BITS));
 }
 
@@ -71,7 +78,8 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
     status = kb_box_judge_create(&t->judge, &t->sample);
     t->distinct = malloc(2 * (size_t)o->bits * sizeof *t->distinct);
     t->features = malloc(((size_t)o->candidates + FRONT * (KB_BOX_MOVES + 1)) * sizeof *t->features);
-    if (status != KB_OK || !t->distinct || !t->features) return kb_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
+    if (status != KB_OK || !t->distinct || !t->features)
+        return kb_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
 
     t->space = (kb_box_space){.min_radius = o->min_radius, .max_radius = o->max_radius, .two_radii = o->two_radii != 0};
     for (int32_t c = 0; c < KB_PLANES; c++)
@@ -163,7 +171,8 @@ static bool choose(trainer *t, kb_judged *best)
     int32_t count = 0;
     limit_boxes(t);
     draw_candidates(t);
-    if (t->o.loss == KB_LEARN_ORB) return kb_orb_rule_choose(&t->sample, t->chosen, t->features, (size_t)t->o.candidates, best);
+    if (t->o.loss == KB_LEARN_ORB)
+        return kb_orb_rule_choose(&t->sample, t->chosen, t->features, (size_t)t->o.candidates, best);
     kb_box_judge_all(&t->judge, t->features, (size_t)t->o.candidates);
     for (int32_t i = 0; i < t->o.candidates; i++) offer(front, &count, &t->features[i]);
     search_around(t, front, &count);
@@ -207,14 +216,20 @@ kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options
     memset(&t, 0, sizeof t);
     if (!patches || !boxes || (patches->count && (!patches->pixels || !patches->labels)))
         return kb_fail(error, KB_E_ARGUMENT, "no patches, or no room for the result");
-    if (!KB_OPTIONS_READ(t.o, options)) return kb_fail(error, KB_E_ARGUMENT, "the options have a size that no version had");
+    if (!KB_OPTIONS_READ(t.o, options))
+        return kb_fail(error, KB_E_ARGUMENT, "the options have a size that no version had");
     kb_learn_defaults(&t.o);
     if (!check_options(&t.o, error)) return KB_E_ARGUMENT;
     kb_status status = set_up(&t, patches, boxes, error);
     if (status == KB_OK) status = learn(&t, &loss);
     if (status == KB_OK && summary) {
-        *summary = (kb_learn_summary){t.sample.list.points, t.sample.list.patches, t.sample.list.lonely, t.chosen,
-                                      (int32_t)t.sample.batch, (int32_t)(t.sample.batches * t.sample.batch), loss};
+        *summary = (kb_learn_summary){t.sample.list.points,
+                                      t.sample.list.patches,
+                                      t.sample.list.lonely,
+                                      t.chosen,
+                                      (int32_t)t.sample.batch,
+                                      (int32_t)(t.sample.batches * t.sample.batch),
+                                      loss};
     }
     tear_down(&t);
     return status;

@@ -10,20 +10,21 @@
 
 /* ---- box_sample.c: the patches that a bit is chosen on ----
  * Batches of pairs, their integral images, and the bits chosen so far of all of them. Batch b has the places
- * [b span, b span + 2 batch): left patches, then right ones. A batch is drawn anew every `keep` bits, not all in the same bit; which
- * patches are there depends on the seed and the number of the bit alone, so learning can go on from any bit. */
+ * [b span, b span + 2 batch): left patches, then right ones. A batch is drawn anew every `keep` bits, not all in the
+ * same bit; which patches are there depends on the seed and the number of the bit alone, so learning can go on from any
+ * bit. */
 typedef struct kb_box_sample {
     const kb_learn_patches *patches;
     kb_point_list list;
     kb_learn_options options; /* without zeros */
     size_t batches, batch, span;
-    size_t words;             /* of a code */
+    size_t words; /* of a code */
     kb_box_store store;
-    uint64_t *codes;          /* batches x 2 batch x words */
-    int64_t *drawn;           /* of every batch: the number of its drawing; -1 before the first */
+    uint64_t *codes;                     /* batches x 2 batch x words */
+    int64_t *drawn;                      /* of every batch: the number of its drawing; -1 before the first */
     uint8_t *pixels, *augmented, *taken; /* scratch of one drawing */
     size_t *left, *right;
-    int16_t *values;          /* store.patches, scratch */
+    int16_t *values; /* store.patches, scratch */
 } kb_box_sample;
 
 kb_status kb_box_sample_create(kb_box_sample *sample, const kb_learn_patches *patches, const kb_learn_options *options,
@@ -50,10 +51,10 @@ typedef struct kb_box_judge {
     kb_box_sample *sample;
     kb_triple *triples;
     size_t triple_count;
-    int64_t base;             /* the loss before the bit */
+    int64_t base; /* the loss before the bit */
     int32_t pieces;
-    int16_t *values;          /* of every piece: store.patches */
-    int32_t *histograms;      /* of every piece: KB_BINS */
+    int16_t *values;     /* of every piece: store.patches */
+    int32_t *histograms; /* of every piece: KB_BINS */
     kb_hard_negative *negatives;
     uint32_t *scratch;
 } kb_box_judge;
@@ -68,8 +69,9 @@ void kb_box_judge_all(kb_box_judge *judge, kb_judged *features, size_t n);
 double kb_box_judge_loss(const kb_box_judge *judge, int64_t change);
 
 /* ---- orb_rule.c: ORB's choice among features, which knows no labels ---- */
-/* The best of n features for bit number `chosen`; its `change` becomes the largest absolute correlation with the bits before, in
- * millionths. False when memory is out. */
-bool kb_orb_rule_choose(const kb_box_sample *sample, int32_t chosen, const kb_judged *features, size_t n, kb_judged *best);
+/* The best of n features for bit number `chosen`; its `change` becomes the largest absolute correlation with the bits
+ * before, in millionths. False when memory is out. */
+bool kb_orb_rule_choose(const kb_box_sample *sample, int32_t chosen, const kb_judged *features, size_t n,
+                        kb_judged *best);
 
 #endif

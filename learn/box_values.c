@@ -32,7 +32,8 @@ void kb_box_store_free(kb_box_store *store)
     memset(store, 0, sizeof *store);
 }
 
-/* Planes of LANES patches, pixel by pixel side by side, to integral images at `to`, whose corners lie `stride` apart. */
+/* Planes of LANES patches, pixel by pixel side by side, to integral images at `to`, whose corners lie `stride` apart.
+ */
 KB_CLONES
 static void integrate(const uint8_t *planes, size_t stride, uint16_t *to)
 {
@@ -115,8 +116,8 @@ static box_rows rows_of(const kb_box_store *store, int32_t channel, int32_t x, i
     const uint16_t *sums = store->sums[channel];
     size_t top = (size_t)((y - r) * (SIDE + 1)), bottom = (size_t)((y + r + 1) * (SIDE + 1));
     size_t left = (size_t)(x - r), right = (size_t)(x + r + 1), n = store->patches;
-    return (box_rows){sums + (top + left) * n, sums + (top + right) * n, sums + (bottom + left) * n,
-                      sums + (bottom + right) * n, kb_mean_rules[r].shift, kb_mean_rules[r].factor};
+    return (box_rows){sums + (top + left) * n,     sums + (top + right) * n, sums + (bottom + left) * n,
+                      sums + (bottom + right) * n, kb_mean_rules[r].shift,   kb_mean_rules[r].factor};
 }
 
 KB_INLINE uint16_t mean_at(const box_rows *b, size_t i)

@@ -1,8 +1,8 @@
 /* The values of box pairs on many patches at once, by exactly the arithmetic that describing uses.
  *
- * Integral images of the patches stand side by side: for every channel and every corner (33 x 33) the sums of all patches in a
- * row. The value of a feature on all patches is then eight such rows read from front to back, a loop that compilers turn into
- * vector instructions. */
+ * Integral images of the patches stand side by side: for every channel and every corner (33 x 33) the sums of all
+ * patches in a row. The value of a feature on all patches is then eight such rows read from front to back, a loop that
+ * compilers turn into vector instructions. */
 #ifndef KB_BOX_VALUES_H
 #define KB_BOX_VALUES_H
 
@@ -19,9 +19,10 @@ typedef struct kb_box_store {
 /* Room for at least n patches. False when memory is out. */
 bool kb_box_store_create(kb_box_store *store, size_t n, uint32_t planes);
 void kb_box_store_free(kb_box_store *store);
-/* Puts n patches (1024 bytes each) at places first to first + n - 1. first is a multiple of KB_STORE_LANES; up to the next
- * multiple the places after the last are filled with zeros. */
-void kb_box_store_fill(kb_box_store *store, size_t first, const uint8_t *patches, size_t n, const kb_parallel *parallel);
+/* Puts n patches (1024 bytes each) at places first to first + n - 1. first is a multiple of KB_STORE_LANES; up to the
+ * next multiple the places after the last are filled with zeros. */
+void kb_box_store_fill(kb_box_store *store, size_t first, const uint8_t *patches, size_t n,
+                       const kb_parallel *parallel);
 /* mean(box 1) - mean(box 2) of the patches [from, to) in 1/128 gray level, at values[0 ...]. */
 void kb_box_store_values(const kb_box_store *store, const kb_box_pair *pair, size_t from, size_t to, int16_t *values);
 

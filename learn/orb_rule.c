@@ -1,5 +1,5 @@
-/* ORB's rule: of the features that are little correlated with those chosen before, the one whose mean is nearest to one half.
- * Where all are correlated, the least correlated one. */
+/* ORB's rule: of the features that are little correlated with those chosen before, the one whose mean is nearest to one
+ * half. Where all are correlated, the least correlated one. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -4,10 +4,7 @@
 #include "learn/clones.h"
 
 /* Bin b holds the values above (b - 1) 2^shift and up to b 2^shift, so that "value <= b 2^shift" is "bin <= b". */
-KB_INLINE int32_t bin_of(int32_t value, int32_t shift)
-{
-    return (value + KB_VALUE_LIMIT + (1 << shift) - 1) >> shift;
-}
+KB_INLINE int32_t bin_of(int32_t value, int32_t shift) { return (value + KB_VALUE_LIMIT + (1 << shift) - 1) >> shift; }
 
 /* Some triples by field, so that the arithmetic in the middle is vector arithmetic. */
 #define BLOCK 64
@@ -77,8 +74,10 @@ int64_t kb_threshold_change(const kb_triple *triples, size_t n, const int16_t *v
     int64_t change = 0;
     for (size_t i = 0; i < n; i++) {
         const kb_triple *t = &triples[i];
-        bool a = values[t->place[0]] <= threshold, p = values[t->place[1]] <= threshold, v = values[t->place[2]] <= threshold;
-        change += (p == v && a != p ? t->alone[0] : 0) + (a == v && p != a ? t->alone[1] : 0) + (a == p && v != a ? t->alone[2] : 0);
+        bool a = values[t->place[0]] <= threshold, p = values[t->place[1]] <= threshold,
+             v = values[t->place[2]] <= threshold;
+        change += (p == v && a != p ? t->alone[0] : 0) + (a == v && p != a ? t->alone[1] : 0) +
+                  (a == p && v != a ? t->alone[2] : 0);
     }
     return change;
 }

@@ -1,9 +1,10 @@
 /* The best threshold of a feature, in one sweep (the paper's algorithm 2).
  *
  * Three patches a, p and n get a bit each; what counts is which of them is alone on its side of the threshold. As the
- * threshold rises, first nobody is alone, then the one with the least value, then the one with the greatest, then nobody again. So
- * the loss of a triple changes at its three values and nowhere else: all changes go into a histogram over the values, and the
- * running sum of the histogram is the loss of every threshold. O(triples + bins), and exact, since all is in integers. */
+ * threshold rises, first nobody is alone, then the one with the least value, then the one with the greatest, then
+ * nobody again. So the loss of a triple changes at its three values and nowhere else: all changes go into a histogram
+ * over the values, and the running sum of the histogram is the loss of every threshold. O(triples + bins), and exact,
+ * since all is in integers. */
 #ifndef KB_THRESHOLD_H
 #define KB_THRESHOLD_H
 

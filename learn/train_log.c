@@ -17,8 +17,8 @@ static void print_row(FILE *file, int32_t bit, const kb_train_row *row)
     char loss[32], active[32], mean[32], seconds[32], threshold[32];
     fprintf(file, "%d,%s,%s,%s,%s,%d,%d,%d,%d,%d,%d,%d,%d,%s\n", (int)bit, io_number_format(loss, row->loss, 9),
             io_number_format(active, row->active, 9), io_number_format(mean, row->mean, 9),
-            io_number_format(seconds, row->seconds, 6), p->channel1, p->x1, p->y1, p->radius1, p->channel2, p->x2, p->y2,
-            p->radius2, io_number_format(threshold, (double)p->threshold, 9));
+            io_number_format(seconds, row->seconds, 6), p->channel1, p->x1, p->y1, p->radius1, p->channel2, p->x2,
+            p->y2, p->radius2, io_number_format(threshold, (double)p->threshold, 9));
 }
 
 /* ---- reading ---- */
@@ -35,8 +35,8 @@ static bool parse_row(const char *line, int32_t bit, kb_train_row *row)
     if (v[0] != bit) return false;
     for (int i = 5; i < COLUMNS; i++)
         if (!(v[i] >= 0 && v[i] < KB_PATCH_SIDE && v[i] == floor(v[i]))) return false;
-    kb_box_pair p = {(uint8_t)v[5], (uint8_t)v[6],  (uint8_t)v[7],  (uint8_t)v[8],
-                     (uint8_t)v[9], (uint8_t)v[10], (uint8_t)v[11], (uint8_t)v[12], (float)v[13]};
+    kb_box_pair p = {(uint8_t)v[5],  (uint8_t)v[6],  (uint8_t)v[7],  (uint8_t)v[8], (uint8_t)v[9],
+                     (uint8_t)v[10], (uint8_t)v[11], (uint8_t)v[12], (float)v[13]};
     *row = (kb_train_row){v[1], v[2], v[3], v[4], p};
     return true;
 }
@@ -55,11 +55,14 @@ static bool parse_log(kb_train_log *log, char *text, uint64_t settings, io_error
 {
     char *line = next_line(&text);
     unsigned long long found;
-    if (!line || sscanf(line, "# settings %16llx", &found) != 1) return io_fail(error, "%s: not the log of a training", log->path);
+    if (!line || sscanf(line, "# settings %16llx", &found) != 1)
+        return io_fail(error, "%s: not the log of a training", log->path);
     if (found != settings)
-        return io_fail(error, "%s: a training with other settings or other patches; start anew without --resume", log->path);
+        return io_fail(error, "%s: a training with other settings or other patches; start anew without --resume",
+                       log->path);
     line = next_line(&text);
-    if (!line || strncmp(line, header, strlen(header) - 1) != 0) return io_fail(error, "%s line 2: not the names of the columns", log->path);
+    if (!line || strncmp(line, header, strlen(header) - 1) != 0)
+        return io_fail(error, "%s line 2: not the names of the columns", log->path);
     while ((line = next_line(&text))) {
         if (log->count == log->capacity) return io_fail(error, "%s: more than %d bits", log->path, (int)log->capacity);
         if (!parse_row(line, log->count, &log->rows[log->count]))
@@ -91,7 +94,8 @@ static bool write_log(const kb_train_log *log, uint64_t settings, io_error *erro
     return io_writer_commit(writer, error);
 }
 
-bool kb_train_log_open(kb_train_log *log, const char *path, uint64_t settings, int32_t bits, bool go_on, io_error *error)
+bool kb_train_log_open(kb_train_log *log, const char *path, uint64_t settings, int32_t bits, bool go_on,
+                       io_error *error)
 {
     *log = (kb_train_log){.path = path, .rows = io_alloc((size_t)bits, sizeof *log->rows), .capacity = bits};
     bool ok = (!go_on || !io_path_exists(path) || read_log(log, settings, error)) && write_log(log, settings, error);

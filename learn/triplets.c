@@ -20,7 +20,8 @@ kb_status kb_point_list_create(kb_point_list *list, const uint32_t *labels, size
     memset(list, 0, sizeof *list);
     for (size_t i = 1; i < patches; i++) {
         if (labels[i] < labels[i - 1])
-            return kb_fail(error, KB_E_ARGUMENT, "label %u of patch %zu follows label %u: patches of a point must stand together",
+            return kb_fail(error, KB_E_ARGUMENT,
+                           "label %u of patch %zu follows label %u: patches of a point must stand together",
                            (unsigned)labels[i], i, (unsigned)labels[i - 1]);
     }
     list->first = malloc((patches / 2 + 1) * sizeof *list->first);
@@ -42,7 +43,8 @@ kb_status kb_point_list_create(kb_point_list *list, const uint32_t *labels, size
     if (list->points >= 2) return KB_OK;
     size_t points = list->points;
     kb_point_list_free(list);
-    return kb_fail(error, KB_E_ARGUMENT, "learning needs two points or more that have two patches or more; there are %zu", points);
+    return kb_fail(error, KB_E_ARGUMENT,
+                   "learning needs two points or more that have two patches or more; there are %zu", points);
 }
 
 void kb_point_list_free(kb_point_list *list)
@@ -72,7 +74,8 @@ void kb_sample_pairs(const kb_point_list *list, size_t n, size_t run, uint64_t s
     for (size_t i = 0; i < n; i++) {
         size_t wish = i % run ? (point + 1) % list->points : kb_random_below(&state, (uint32_t)list->points);
         point = take_point(wish, list->points, taken);
-        uint32_t count = list->count[point], one = kb_random_below(&state, count), other = kb_random_below(&state, count - 1);
+        uint32_t count = list->count[point], one = kb_random_below(&state, count),
+                 other = kb_random_below(&state, count - 1);
         left[i] = list->first[point] + one;
         right[i] = list->first[point] + (other < one ? other : other + 1);
     }
@@ -88,8 +91,8 @@ KB_INLINE uint32_t distance_of(const uint64_t *a, const uint64_t *b, size_t word
     return sum;
 }
 
-/* best_left[i]: least (distance << 16 | steps from i to j) over the right patches j != i; best_right[j] likewise over the
- * left patches i. Both start at UINT32_MAX. */
+/* best_left[i]: least (distance << 16 | steps from i to j) over the right patches j != i; best_right[j] likewise over
+ * the left patches i. Both start at UINT32_MAX. */
 KB_INLINE void compare_all(const uint64_t *codes, size_t n, size_t words, uint32_t *best_left, uint32_t *best_right)
 {
     for (size_t i = 0; i < n; i++) {
@@ -98,7 +101,8 @@ KB_INLINE void compare_all(const uint64_t *codes, size_t n, size_t words, uint32
         for (size_t j = 0; j < n; j++) {
             if (j == i) continue;
             uint32_t d = distance_of(code, right + j * words, words) << 16;
-            uint32_t forth = d | (uint32_t)(j > i ? j - i : j + n - i), back = d | (uint32_t)(i > j ? i - j : i + n - j);
+            uint32_t forth = d | (uint32_t)(j > i ? j - i : j + n - i),
+                     back = d | (uint32_t)(i > j ? i - j : i + n - j);
             best = forth < best ? forth : best;
             best_right[j] = back < best_right[j] ? back : best_right[j];
         }
@@ -118,7 +122,8 @@ static void compare_words(const uint64_t *codes, size_t n, size_t words, uint32_
     }
 }
 
-void kb_find_hard_negatives(const uint64_t *codes, size_t n, size_t words, kb_hard_negative *negatives, uint32_t *scratch)
+void kb_find_hard_negatives(const uint64_t *codes, size_t n, size_t words, kb_hard_negative *negatives,
+                            uint32_t *scratch)
 {
     uint32_t *best = scratch;
     memset(best, 0xff, 2 * n * sizeof *best);
@@ -131,4 +136,7 @@ void kb_find_hard_negatives(const uint64_t *codes, size_t n, size_t words, kb_ha
     }
 }
 
-int32_t kb_code_distance(const uint64_t *a, const uint64_t *b, size_t words) { return (int32_t)distance_of(a, b, words); }
+int32_t kb_code_distance(const uint64_t *a, const uint64_t *b, size_t words)
+{
+    return (int32_t)distance_of(a, b, words);
+}

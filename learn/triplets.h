@@ -1,8 +1,8 @@
 /* Which patches a bit is learned on: pairs that show the same point, and for each a hard negative (docs/learning.md).
  *
- * A batch is n different points with two patches each, "left" and "right". The hardest negative of a pair is the nearest of
- * all right patches to its left one, or of all left patches to its right one, whichever is nearer; the patch that it is near to is
- * the anchor (anchor swap). */
+ * A batch is n different points with two patches each, "left" and "right". The hardest negative of a pair is the
+ * nearest of all right patches to its left one, or of all left patches to its right one, whichever is nearer; the patch
+ * that it is near to is the anchor (anchor swap). */
 #ifndef KB_TRIPLETS_H
 #define KB_TRIPLETS_H
 
@@ -27,15 +27,17 @@ void kb_sample_pairs(const kb_point_list *list, size_t n, size_t run, uint64_t s
                      uint8_t *taken);
 
 typedef struct kb_hard_negative {
-    uint32_t place;     /* 0 to n - 1: a left patch; n to 2 n - 1: a right patch */
-    bool anchor_right;  /* the anchor is the right patch */
-    int32_t distance;   /* anchor to negative */
+    uint32_t place;    /* 0 to n - 1: a left patch; n to 2 n - 1: a right patch */
+    bool anchor_right; /* the anchor is the right patch */
+    int32_t distance;  /* anchor to negative */
 } kb_hard_negative;
 
-/* codes: `words` 64-bit words of each of the n left patches, then of the n right patches; n from 2 to 65536. Of equally near
- * patches the one that follows the pair first, going round the batch, is taken; of both sides the left anchor. So with few
- * bits, when almost all are equally near, different pairs still get different negatives. scratch: 2 n numbers. */
-void kb_find_hard_negatives(const uint64_t *codes, size_t n, size_t words, kb_hard_negative *negatives, uint32_t *scratch);
+/* codes: `words` 64-bit words of each of the n left patches, then of the n right patches; n from 2 to 65536. Of equally
+ * near patches the one that follows the pair first, going round the batch, is taken; of both sides the left anchor. So
+ * with few bits, when almost all are equally near, different pairs still get different negatives. scratch: 2 n numbers.
+ */
+void kb_find_hard_negatives(const uint64_t *codes, size_t n, size_t words, kb_hard_negative *negatives,
+                            uint32_t *scratch);
 /* The Hamming distance of two codes. */
 int32_t kb_code_distance(const uint64_t *a, const uint64_t *b, size_t words);
 

@@ -1,8 +1,8 @@
 /* Learning the tables of BAD and BAG from patches: options in, boxes and a report out (docs/learning.md).
  *
- * Belongs to libkeybits-learn, which stands outside the library; the program's verb `train` is made of it. The rules at the
- * head of keybits.h hold here too. The same patches, options and seed give the same boxes on every machine and any number of
- * threads.
+ * Belongs to libkeybits-learn, which stands outside the library; the program's verb `train` is made of it. The rules at
+ * the head of keybits.h hold here too. The same patches, options and seed give the same boxes on every machine and any
+ * number of threads.
  */
 #ifndef KEYBITS_LEARN_H
 #define KEYBITS_LEARN_H
@@ -13,9 +13,9 @@
 extern "C" {
 #endif
 
-/* Patches to learn from, a borrowed view: count patches of 32x32 bytes one after the other, and for each the label of the
- * scene point that it shows. Patches of a point stand next to each other: labels never descend. A point with one patch
- * teaches nothing and is left out. */
+/* Patches to learn from, a borrowed view: count patches of 32x32 bytes one after the other, and for each the label of
+ * the scene point that it shows. Patches of a point stand next to each other: labels never descend. A point with one
+ * patch teaches nothing and is left out. */
 typedef struct kb_learn_patches {
     const uint8_t *pixels;
     const uint32_t *labels;
@@ -30,11 +30,11 @@ typedef enum kb_learn_loss {
 } kb_learn_loss;
 
 typedef struct kb_learn_progress {
-    int32_t bit, bits;   /* bits chosen, bits wanted */
-    double loss;         /* after the new bit: mean over its triplets as a share of the margin (triplet); the share of
-                            pairs still on the wrong side, by weight (binary); the largest correlation (ORB) */
-    double active;       /* triplet: share of triplets that still had a loss before the bit */
-    double mean;         /* share of ones of the new bit among the patches it was chosen on */
+    int32_t bit, bits; /* bits chosen, bits wanted */
+    double loss;       /* after the new bit: mean over its triplets as a share of the margin (triplet); the share of
+                          pairs still on the wrong side, by weight (binary); the largest correlation (ORB) */
+    double active;     /* triplet: share of triplets that still had a loss before the bit */
+    double mean;       /* share of ones of the new bit among the patches it was chosen on */
     const kb_box_pair *boxes; /* all chosen so far, bit 0 first; a checkpoint is these and the options */
 } kb_learn_progress;
 
@@ -42,8 +42,8 @@ typedef struct kb_learn_progress {
 typedef int32_t (*kb_learn_report)(void *context, const kb_learn_progress *progress);
 
 /* Makes n changed patches (32x32 bytes each) out of n patches of a sample; the seed is another one for every sample. */
-typedef void (*kb_learn_augment)(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
-                                 uint8_t *out);
+typedef void (*kb_learn_augment)(void *context, const uint8_t *patches, size_t n, uint64_t seed,
+                                 const kb_parallel *parallel, uint8_t *out);
 
 typedef struct kb_learn_options {
     uint32_t struct_size;
@@ -51,23 +51,21 @@ typedef struct kb_learn_options {
     int32_t bits;             /* a multiple of 8, 8 to KB_MAX_BITS; 0: 256 */
     kb_learn_loss loss;
     uint64_t seed;
-    int32_t triplets;         /* a bit; 0: 8192; 64 to 262144, brought up to whole batches. More is steadier and slower. */
-    int32_t batch;            /* points among which hard negatives are found; 0: 1024; 16 to 8192. More points: harder ones. */
-    int32_t neighbours;       /* points of a batch taken side by side in the set, where those of one photograph stand. 0: all of
-                                 a batch is drawn from everywhere; else 2 to 8192. */
+    int32_t triplets;         /* a bit; 0: 8192; 64 to 262144, brought up to whole batches. More is steadier, slower. */
+    int32_t batch;            /* points among which hard negatives are found; 0: 1024; 16 to 8192. More: harder ones. */
+    int32_t neighbours;       /* points of a batch taken side by side in the set, where those of one photograph stand;
+                                 0: 1, all of a batch is drawn from everywhere; up to 8192 */
     int32_t candidates;       /* features drawn a bit; 0: 1000; 1 to 1000000 */
     double margin;            /* share of bits; 0: 0.2; up to 2. 0.1 to 0.3 are alike. */
-    double global;            /* 0 to 1: how much a pair is compared with the hard negatives of all pairs, as one threshold on distances
-                                 for a whole image does, instead of its own alone */
     uint32_t planes;          /* bit c: channel c may be used; 0: gray for BAD, all eight gradients for BAG */
     int32_t min_radius;       /* 0: 1; up to KB_MAX_RADIUS */
     int32_t max_radius;       /* 0: KB_MAX_RADIUS. Equal to min_radius: the size is not learned. */
     int32_t fixed_threshold;  /* 1: all thresholds are 0 */
     int32_t two_radii;        /* 1: the boxes of a pair may differ in size */
     int32_t local_search;     /* steps of improving the best candidates by small moves; 0: none; up to 100 */
-    int32_t distinct_boxes;   /* 0: no limit; else, from this many different boxes on, new bits use only boxes that are there.
-                                 Fewer boxes are a faster descriptor. 2 to 2048. */
-    int32_t keep;             /* bits for which a batch of patches stays; 0: 4; 1 draws anew for every bit, and is slower */
+    int32_t distinct_boxes;   /* 0: no limit; else, from this many different boxes on, new bits use only boxes that
+                                 are there. Fewer boxes are a faster descriptor. 2 to 2048. */
+    int32_t keep;             /* bits for which a batch of patches stays; 0: 4; 1 draws anew for every bit: slower */
     kb_learn_augment augment; /* NULL: patches as they are */
     void *augment_context;
     const kb_box_pair *start; /* bits chosen before, to go on from: `started` of them. NULL: from the first */
@@ -81,18 +79,18 @@ typedef struct kb_learn_options {
 KB_API void kb_learn_defaults(kb_learn_options *options);
 
 typedef struct kb_learn_summary {
-    size_t points;       /* learned from */
+    size_t points; /* learned from */
     size_t patches;
-    size_t lonely;       /* patches left out, since no other shows their point */
-    int32_t bits;        /* chosen; fewer than wanted only when the report stopped the learning */
-    int32_t batch;       /* as used: no larger than the number of points */
+    size_t lonely; /* patches left out, since no other shows their point */
+    int32_t bits;  /* chosen; fewer than wanted only when the report stopped the learning */
+    int32_t batch; /* as used: no larger than the number of points */
     int32_t triplets;
-    double loss;         /* of the last bit */
+    double loss; /* of the last bit */
 } kb_learn_summary;
 
 /* Chooses boxes one bit after the other. boxes has room for options->bits. Memory: about 4.4 KB x planes x triplets.
- * KB_E_ARGUMENT for an option out of its range, for descending labels and for less than two points with two patches; error
- * (may be NULL) says which. summary may be NULL. */
+ * KB_E_ARGUMENT for an option out of its range, for descending labels and for less than two points with two patches;
+ * error (may be NULL) says which. summary may be NULL. */
 KB_API kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options *options, kb_box_pair *boxes,
                                 kb_learn_summary *summary, kb_error *error);
 

@@ -1,5 +1,5 @@
-/* Learning BAD and BAG: values as describing computes them, the same result on any number of threads and after a break, and
- * bits that are far better than random ones. */
+/* Learning BAD and BAG: values as describing computes them, the same result on any number of threads and after a break,
+ * and bits that are far better than random ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,8 @@
 
 enum { SIDE = KB_PATCH_SIDE, AREA = SIDE * SIDE, POINTS = 240, VIEWS = 4, PATCHES = POINTS * VIEWS, TEXTURE = 320 };
 
-/* ---- a rendered set: points of a texture, each cut out several times with the errors that detectors and cameras make ---- */
+/* ---- a rendered set: points of a texture, each cut out several times with the errors that detectors and cameras make
+ * ---- */
 
 typedef struct rendered {
     uint8_t pixels[PATCHES * AREA];
@@ -42,7 +43,9 @@ static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *point
             int32_t gain = 80 + (int32_t)kb_random_below(state, 60), offset = (int32_t)kb_random_below(state, 41) - 20;
             uint8_t *to = r->pixels + (p * VIEWS + v) * AREA;
             for (int i = 0; i < AREA; i++)
-                to[i] = (uint8_t)kb_clamp_i((cut[i] - 128) * gain / 128 + 128 + offset + (int32_t)kb_random_below(state, 17) - 8, 0, 255);
+                to[i] = (uint8_t)kb_clamp_i((cut[i] - 128) * gain / 128 + 128 + offset +
+                                                (int32_t)kb_random_below(state, 17) - 8,
+                                            0, 255);
         }
     }
 }
@@ -53,8 +56,10 @@ static rendered *render_set(uint64_t seed)
     uint8_t *texture = render_texture(TEXTURE, TEXTURE, seed);
     kb_keypoint points[POINTS];
     for (int p = 0; p < POINTS; p++) {
-        points[p] = (kb_keypoint){.x = (float)(32 + kb_random_below(&seed, TEXTURE - 64)), .size = 32,
-                                  .y = (float)(32 + kb_random_below(&seed, TEXTURE - 64)), .angle = (float)kb_random_below(&seed, 150)};
+        points[p] = (kb_keypoint){.x = (float)(32 + kb_random_below(&seed, TEXTURE - 64)),
+                                  .size = 32,
+                                  .y = (float)(32 + kb_random_below(&seed, TEXTURE - 64)),
+                                  .angle = (float)kb_random_below(&seed, 150)};
         for (int v = 0; v < VIEWS; v++) {
             r->label[p * VIEWS + v] = (uint32_t)p;
             r->view[p * VIEWS + v] = (uint32_t)v;
@@ -64,8 +69,13 @@ static rendered *render_set(uint64_t seed)
     r->first[POINTS] = PATCHES;
     render_views(r, texture, points, &seed);
     free(texture);
-    r->set = (kb_patch_set){.side = SIDE, .patches = PATCHES, .points = POINTS, .pixels = r->pixels, .label = r->label,
-                            .view = r->view, .first = r->first};
+    r->set = (kb_patch_set){.side = SIDE,
+                            .patches = PATCHES,
+                            .points = POINTS,
+                            .pixels = r->pixels,
+                            .label = r->label,
+                            .view = r->view,
+                            .first = r->first};
     r->patches = (kb_learn_patches){r->pixels, r->label, PATCHES};
     return r;
 }
@@ -105,7 +115,11 @@ static void values_are_those_of_describing(void **state)
     (void)state;
     enum { N = 70, BITS = 400 };
     rendered *r = render_set(3);
-    kb_box_space space = {.channels = {0, 1, 2, 3, 4, 5, 6, 7, 8}, .channel_count = 9, .min_radius = 1, .max_radius = 7, .two_radii = true};
+    kb_box_space space = {.channels = {0, 1, 2, 3, 4, 5, 6, 7, 8},
+                          .channel_count = 9,
+                          .min_radius = 1,
+                          .max_radius = 7,
+                          .two_radii = true};
     kb_box_pair pairs[BITS];
     uint64_t random = 8;
     uint8_t *rows = test_malloc(N * BITS / 8);
@@ -122,7 +136,8 @@ static void values_are_those_of_describing(void **state)
     for (int i = 0; i < BITS; i++) {
         kb_box_store_values(&store, &pairs[i], KB_STORE_LANES, KB_STORE_LANES + N, values);
         for (int p = 0; p < N; p++)
-            assert_int_equal((float)values[p] <= 128 * pairs[i].threshold, rows[p * BITS / 8 + i / 8] >> (7 - i % 8) & 1);
+            assert_int_equal((float)values[p] <= 128 * pairs[i].threshold,
+                             rows[p * BITS / 8 + i / 8] >> (7 - i % 8) & 1);
     }
     kb_box_store_free(&store);
     kb_model_free(model);
@@ -241,14 +256,14 @@ static void wrong_options_are_told(void **state)
     rendered *r = render_set(7);
     kb_box_pair boxes[48];
     kb_error error;
-#define REFUSED(field, value, word)                                                                      \
-    do {                                                                                                 \
-        kb_learn_options o = small_options(KB_BAD);                                                      \
-        o.field = (value);                                                                               \
-        assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);           \
-        assert_non_null(strstr(error.text, word));                                                       \
+#define REFUSED(field, value, word)                                                                                    \
+    do {                                                                                                               \
+        kb_learn_options o = small_options(KB_BAD);                                                                    \
+        o.field = (value);                                                                                             \
+        assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);                         \
+        assert_non_null(strstr(error.text, word));                                                                     \
     } while (0)
-    REFUSED(bits, 20, "bits is 20");
+    REFUSED(bits, 20, "multiple of 8");
     REFUSED(bits, 2048, "bits is 2048");
     REFUSED(kind, KB_SIFT, "kind");
     REFUSED(triplets, 1, "triplets");

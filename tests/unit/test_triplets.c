@@ -145,9 +145,9 @@ static void ties_spread_over_the_batch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lonely_patches_are_left_out), cmocka_unit_test(wrong_labels_are_told),
+        cmocka_unit_test(lonely_patches_are_left_out),   cmocka_unit_test(wrong_labels_are_told),
         cmocka_unit_test(pairs_are_of_different_points), cmocka_unit_test(every_patch_has_its_chance),
-        cmocka_unit_test(hardest_of_all_pairs), cmocka_unit_test(ties_spread_over_the_batch),
+        cmocka_unit_test(hardest_of_all_pairs),          cmocka_unit_test(ties_spread_over_the_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
