@@ -10,6 +10,7 @@ help:
 	@echo "make          build the program at $(BUILD)/keybits"
 	@echo "make demo     build, then show the main job on real photographs"
 	@echo "make test     build and run every test, the sanitizers too"
+	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
 	@echo "make clean    remove $(BUILD)/"
 	@echo "On Debian each installs the packages it misses, and says so. JOBS=$(JOBS) processes at once."
@@ -27,10 +28,15 @@ test:
 	@scripts/setup build test
 	@scripts/test $(BUILD) $(JOBS)
 
+bench:
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory program
+	@scripts/bench $(BUILD) $(IMAGES)
+
 install: program
 	cmake --install $(BUILD)
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test install clean
+.PHONY: all help program demo test bench install clean
