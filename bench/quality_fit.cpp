@@ -33,7 +33,7 @@ const double threshold = 3;
 /* Matches of one pair of images, best first. */
 struct Matches {
     std::vector<kb_pair> pairs;
-    std::vector<float> quality, sigma;
+    std::vector<float> quality;
     std::vector<cv::Point2f> first, second; // the same points for OpenCV
 };
 
@@ -126,7 +126,6 @@ Matches match(const Described &a, const Described &b)
         const kb_keypoint &p = a.keypoints[(size_t)f.a], &q = b.keypoints[(size_t)f.b];
         m.pairs.push_back({p.x, p.y, q.x, q.y});
         m.quality.push_back(f.distance);
-        m.sigma.push_back(q.size);
         m.first.emplace_back(p.x, p.y);
         m.second.emplace_back(q.x, q.y);
     }
@@ -141,7 +140,6 @@ Estimate ours(kb_workspace *workspace, bool plain)
         KB_INIT(options);
         options.threshold = threshold;
         options.quality = m.quality.data();
-        options.sigma = m.sigma.data();
         options.plain_ransac = plain;
         kb_fit(m.pairs.data(), m.pairs.size(), &options, workspace, nullptr, &report);
         if (report.result != KB_FIT_FOUND) return false;

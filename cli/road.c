@@ -142,20 +142,16 @@ static kb_status match(const road *r, const road_view *a, const road_view *b, ro
                             &result->count);
 }
 
-static kb_status fit(const road *r, const road_view *b, road_result *result)
+static kb_status fit(const road *r, road_result *result)
 {
     kb_fit_options o;
-    float *quality = io_alloc(2 * result->count, sizeof *quality), *sigma = quality + result->count;
-    for (size_t i = 0; i < result->count; i++) {
-        quality[i] = result->matches[i].distance;
-        sigma[i] = b->keypoints.items[result->matches[i].b].size;
-    }
+    float *quality = io_alloc(result->count, sizeof *quality);
+    for (size_t i = 0; i < result->count; i++) quality[i] = result->matches[i].distance;
     KB_INIT(o);
     o.geometry = r->geometry;
     o.threshold = r->threshold;
     o.seed = r->seed;
     o.quality = quality;
-    o.sigma = sigma; /* keypoints of coarse levels are less exact */
     kb_status status = kb_fit(result->pairs, result->count, &o, r->workspace, result->inliers, &result->fit);
     free(quality);
     return status;
@@ -177,7 +173,7 @@ bool road_match(const road *r, const road_view *a, const road_view *b, road_resu
     }
     if (!r->fit) return true;
     start = io_clock_seconds();
-    status = fit(r, b, result);
+    status = fit(r, result);
     result->ms_fit = ms_since(start);
     return status == KB_OK || io_fail(error, "fitting failed: %s", kb_status_string(status));
 }

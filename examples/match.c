@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     static described a, b;
     static kb_match matches[MOST];
     static kb_pair pairs[MOST];
-    static float quality[MOST], sigma[MOST];
+    static float quality[MOST];
     static uint8_t inliers[MOST];
     const double view[9] = {0.9, -0.15, 30, 0.12, 0.95, -10, 0.0002, 0, 1};
     picture first = argc > 2 ? picture_read(argv[1]) : picture_render(400, 300, 1);
@@ -41,13 +41,11 @@ int main(int argc, char **argv)
     size_t n;
     check(kb_match_hamming(a.rows, a.n, b.rows, b.n, 32, NULL, workspace, matches, &n), "kb_match_hamming");
 
-    /* The points of these pairs; their distances, since PROSAC tries the best pairs first; and the sizes of the
-     * keypoints, since large ones are less exact. */
+    /* The points of these pairs, and their distances: PROSAC tries the best pairs first. */
     for (size_t i = 0; i < n; i++) {
         const kb_keypoint *p = &a.keypoints[matches[i].a], *q = &b.keypoints[matches[i].b];
         pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
         quality[i] = matches[i].distance;
-        sigma[i] = q->size;
     }
     kb_fit_options options;
     kb_fit_report report;
@@ -55,7 +53,6 @@ int main(int argc, char **argv)
     options.geometry = KB_HOMOGRAPHY;
     options.threshold = 3;
     options.quality = quality;
-    options.sigma = sigma;
     check(kb_fit(pairs, n, &options, workspace, inliers, &report), "kb_fit");
 
     printf("keypoints %zu %zu\nmatches %zu\n", a.n, b.n, n);

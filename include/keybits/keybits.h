@@ -391,8 +391,6 @@ typedef struct kb_fit_options {
     int32_t plain_ransac;     /* 0: PROSAC, which trusts the order of the pairs. 1: RANSAC, which does not */
     const float *quality;     /* n numbers, lower is better (match distance). NULL: pairs are given best first */
     int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best takes part, the others are outliers */
-    const float *sigma;       /* n numbers above 0: how inexact each pair is, compared with the others. The size of the
-                                 keypoint in image 2 serves well: coarse ones are inexact. NULL: all alike */
 } kb_fit_options;
 
 typedef enum kb_fit_result {
@@ -411,8 +409,8 @@ typedef struct kb_fit_report {
 } kb_fit_report;
 
 /* Fits the geometry between two images to n pairs of points. "Not found" is a result, not an error. inliers (n bytes,
- * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite, or whose sigma is not above 0, are
- * outliers. options and workspace may be NULL. */
+ * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite are outliers. options and workspace
+ * may be NULL. */
 KB_API kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                         uint8_t *inliers, kb_fit_report *report);
 KB_API const char *kb_fit_result_name(kb_fit_result result);

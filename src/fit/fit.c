@@ -51,14 +51,13 @@ static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const f
 
 static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
 {
-    double *d = kb_workspace_get(workspace, KB_SLOT_FIT_B, n * (7 * sizeof(double) + 2 * sizeof(int32_t)));
+    double *d = kb_workspace_get(workspace, KB_SLOT_FIT_B, n * (6 * sizeof(double) + 2 * sizeof(int32_t)));
     if (!d) return false;
     memset(scratch, 0, sizeof *scratch);
     scratch->error2 = d;
     scratch->part.x1 = d + n, scratch->part.y1 = d + 2 * n, scratch->part.x2 = d + 3 * n, scratch->part.y2 = d + 4 * n;
-    scratch->part.weight = d + 5 * n;
-    scratch->list.weight = d + 6 * n;
-    scratch->list.slot = (int32_t *)(d + 7 * n);
+    scratch->list.weight = d + 5 * n;
+    scratch->list.slot = (int32_t *)(d + 6 * n);
     scratch->part.slot = scratch->list.slot + n;
     return true;
 }

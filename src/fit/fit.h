@@ -35,7 +35,6 @@ typedef struct fit_frame {
 typedef struct fit_pairs {
     int32_t n;
     double *x1, *y1, *x2, *y2;
-    double *weight;  /* 1 / sigma^2, of mean 1: what a pair's error counts in least squares, though not in scores */
     int32_t *origin; /* index in the caller's array */
     int32_t *slot;
     fit_frame frame1, frame2;
@@ -100,7 +99,7 @@ typedef struct fit_found {
 typedef struct fit_scratch {
     double *error2;
     fit_list list;
-    fit_pairs part; /* room for a subset of the pairs: the arrays but origin */
+    fit_pairs part; /* room for a subset of the pairs: the arrays of coordinates and slot */
 } fit_scratch;
 
 typedef struct fit_limits {
@@ -118,16 +117,15 @@ fit_score kb_fit_score(const fit_kind *kind, const fit_pairs *pairs, const doubl
 /* Iterated least squares with a shrinking threshold; takes the result over into found when it is better. */
 void kb_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                      fit_found *found);
-/* Appends the slots from..to-1, whose errors begin at error2, that are within the cutoff, with Tukey's weights times
- * those of the pairs. */
-void kb_fit_list(const fit_pairs *pairs, const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list);
+/* Appends the slots from..to-1, whose errors begin at error2, that are within the cutoff, with Tukey's weights. */
+void kb_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list);
 
 /* ---- refine.c ---- */
 
 /* One step of Gauss and Newton (damping 0) or Levenberg and Marquardt from the model that `around` was computed at.
  * False when the equations have no solution. */
 bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping, double *model);
-/* Moves found->model to the nearest optimum of the cost in which every pair has its weight. */
+/* Moves found->model to the nearest optimum of the cost. */
 void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found);
 
 /* ---- believe.c ---- */

@@ -17,7 +17,6 @@ static void copy_pair(const fit_pairs *from, int32_t s, fit_pairs *to)
     to->y1[to->n] = from->y1[s];
     to->x2[to->n] = from->x2[s];
     to->y2[to->n] = from->y2[s];
-    to->weight[to->n] = from->weight[s];
     to->slot[to->n] = to->n;
     to->n++;
 }

@@ -5,11 +5,9 @@
 
 #define FEW 31 /* points that give the frame of an image */
 
-/* False for what is not finite. */
-static bool usable(const kb_pair *p, const float *sigma, int32_t i)
+static bool finite4(const kb_pair *p)
 {
-    return fabs(p[i].x1) <= DBL_MAX && fabs(p[i].y1) <= DBL_MAX && fabs(p[i].x2) <= DBL_MAX &&
-           fabs(p[i].y2) <= DBL_MAX && (!sigma || (sigma[i] > 0 && sigma[i] <= FLT_MAX));
+    return fabs(p->x1) <= DBL_MAX && fabs(p->y1) <= DBL_MAX && fabs(p->x2) <= DBL_MAX && fabs(p->y2) <= DBL_MAX;
 }
 
 /* ---- order of quality ---- */
@@ -203,18 +201,6 @@ static void fill(const kb_pair *pairs, const int32_t *order, fit_pairs *out)
     }
 }
 
-/* Weights of mean 1. */
-static void weigh(const float *sigma, fit_pairs *out)
-{
-    double sum = 0;
-    for (int32_t s = 0; s < out->n; s++) {
-        double inverse = sigma ? 1 / (double)sigma[out->origin[s]] : 1;
-        out->weight[s] = inverse * inverse;
-        sum += out->weight[s];
-    }
-    for (int32_t s = 0; sigma && s < out->n; s++) out->weight[s] *= out->n / sum;
-}
-
 /* ---- all together ---- */
 
 /* What preparing needs and nobody afterwards. Sorting comes before the search for duplicates, so they share memory. */
@@ -230,12 +216,11 @@ static bool allocate(kb_workspace *workspace, int32_t n, room *r, fit_pairs *out
     size_t count = (size_t)n;
     r->table_size = 8;
     while (r->table_size < 2 * count) r->table_size *= 2;
-    double *d = kb_workspace_get(workspace, KB_SLOT_FIT_A, count * (5 * sizeof(double) + 3 * sizeof(int32_t)) +
+    double *d = kb_workspace_get(workspace, KB_SLOT_FIT_A, count * (4 * sizeof(double) + 3 * sizeof(int32_t)) +
                                                                2 * r->table_size * sizeof(int32_t));
     if (!d) return false;
     out->x1 = d, out->y1 = d + count, out->x2 = d + 2 * count, out->y2 = d + 3 * count;
-    out->weight = d + 4 * count;
-    r->entries = (uint64_t *)(d + 5 * count);
+    r->entries = (uint64_t *)(d + 4 * count);
     r->table = (int32_t *)r->entries;
     r->order = r->table + 2 * r->table_size;
     out->origin = r->order + count, out->slot = r->order + 2 * count;
@@ -251,7 +236,7 @@ kb_status kb_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *
     if (n < kind->sample) return KB_OK;
     if (!allocate(workspace, n, &r, out)) return KB_E_MEMORY;
     for (int32_t i = 0; i < n; i++)
-        if (usable(pairs, options->sigma, i)) r.order[kept++] = i;
+        if (finite4(&pairs[i])) r.order[kept++] = i;
     if (kept < kind->sample) return KB_OK;
     if (options->quality) sort_by_quality(options->quality, r.order, kept, r.entries, r.entries + kept);
     out->frame1 = frame_of(pairs, r.order, kept, false);
@@ -269,7 +254,6 @@ kb_status kb_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *
     out->threshold2 = threshold * threshold;
     out->chance = kind->chance(threshold) < 0.5 ? kind->chance(threshold) : 0.5;
     fill(pairs, r.order, out);
-    weigh(options->sigma, out);
     *result = KB_FIT_FOUND;
     return KB_OK;
 }

@@ -47,51 +47,33 @@ bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping,
     return kind->retract(model);
 }
 
-/* The sum to be brought to its minimum, from the errors of a model. */
-static double weighted_cost(const fit_pairs *pairs, const double *error2)
-{
-    double cost = 0, inverse = 1 / (FIT_CUTOFF2 * pairs->threshold2);
-    for (int32_t i = 0; i < pairs->n; i++) {
-        double left = 1 - error2[i] * inverse;
-        left = left > 0 ? left : 0; /* also for NaN */
-        cost += pairs->weight[i] * (1 - left * left * left);
-    }
-    return cost;
-}
-
-static double cost_of(const fit_kind *kind, const fit_pairs *pairs, const double *model, double *error2)
-{
-    kind->errors(model, pairs, 0, pairs->n, error2);
-    return weighted_cost(pairs, error2);
-}
-
 /* Reweighted least squares: every step solves for the weights of the model before it, and is accepted when the cost
  * falls; one that makes things worse is taken again, shorter. */
 void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     fit_normal here;
-    double damping = 0, cost;
+    double damping = 0;
     bool moved = true;
     if (!kind->retract(found->model)) return;
-    cost = cost_of(kind, pairs, found->model, scratch->error2);
+    found->score = kb_fit_score(kind, pairs, found->model, scratch);
     for (int32_t i = 0; i < 30 && damping < 1; i++) {
-        double next[9], next_cost = HUGE_VAL;
+        double next[9];
         if (moved) { /* error2 is that of the model */
             fit_list list = scratch->list;
-            kb_fit_list(pairs, scratch->error2, 0, pairs->n, FIT_CUTOFF2 * pairs->threshold2, &list);
-            if (list.n <= kind->sample) break;
+            kb_fit_list(scratch->error2, 0, pairs->n, FIT_CUTOFF2 * pairs->threshold2, &list);
+            if (list.n <= kind->sample) return;
             kind->normal(found->model, pairs, &list, &here);
         }
         memcpy(next, found->model, sizeof next);
-        if (kb_fit_step(kind, &here, damping, next)) next_cost = cost_of(kind, pairs, next, scratch->error2);
-        double gain = cost - next_cost;
+        fit_score score = {pairs->n, 0};
+        if (kb_fit_step(kind, &here, damping, next)) score = kb_fit_score(kind, pairs, next, scratch);
+        double gain = found->score.cost - score.cost;
         moved = gain > 0;
         damping = moved ? damping / 10 : damping > 0 ? 10 * damping : 1e-4;
-        if (fabs(gain) <= 1e-12 * cost) break;
+        if (fabs(gain) <= 1e-12 * found->score.cost) return;
         if (!moved) continue;
         memcpy(found->model, next, sizeof next);
-        cost = next_cost;
-        if (gain <= 1e-6 * cost) break;
+        found->score = score;
+        if (gain <= 1e-6 * score.cost) return;
     }
-    found->score = kb_fit_score(kind, pairs, found->model, scratch);
 }

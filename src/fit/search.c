@@ -26,23 +26,15 @@
 
 static fit_score score_block(const double *error2, int32_t n, double threshold2)
 {
-    double inverse = 1 / (FIT_CUTOFF2 * threshold2), sum[4] = {0}; /* four sums, which need not wait for each other */
-    int32_t count = 0, i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (int32_t k = 0; k < 4; k++) {
-            double left = 1 - error2[i + k] * inverse;
-            left = left > 0 ? left : 0; /* also for NaN */
-            sum[k] += left * left * left;
-            count += error2[i + k] <= threshold2;
-        }
-    }
-    for (; i < n; i++) {
+    double cost = 0, inverse = 1 / (FIT_CUTOFF2 * threshold2);
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++) {
         double left = 1 - error2[i] * inverse;
-        left = left > 0 ? left : 0;
-        sum[0] += left * left * left;
+        left = left > 0 ? left : 0; /* also for NaN */
+        cost += 1 - left * left * left;
         count += error2[i] <= threshold2;
     }
-    return (fit_score){n - ((sum[0] + sum[2]) + (sum[1] + sum[3])), count};
+    return (fit_score){cost, count};
 }
 
 fit_score kb_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch)
@@ -51,14 +43,14 @@ fit_score kb_fit_score(const fit_kind *kind, const fit_pairs *pairs, const doubl
     return score_block(scratch->error2, pairs->n, pairs->threshold2);
 }
 
-void kb_fit_list(const fit_pairs *pairs, const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list)
+void kb_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list)
 {
     double inverse = 1 / cutoff2;
     int32_t n = list->n;
     for (int32_t i = from; i < to; i++) {
         double left = 1 - error2[i - from] * inverse;
         list->slot[n] = i;
-        list->weight[n] = pairs->weight[i] * (left * left);
+        list->weight[n] = left * left;
         n += left > 0;
     }
     list->n = n;
@@ -219,7 +211,7 @@ static fit_list list_few(const fit_kind *kind, const fit_pairs *pairs, const dou
     for (int32_t from = 0; from < pairs->n && list.n < FEW_PAIRS; from += BLOCK) {
         int32_t to = kb_min_i(from + BLOCK, pairs->n);
         kind->errors(model, pairs, from, to, scratch->error2);
-        kb_fit_list(pairs, scratch->error2, from, to, cutoff2, &list);
+        kb_fit_list(scratch->error2, from, to, cutoff2, &list);
     }
     return list;
 }

@@ -576,51 +576,6 @@ static void test_of_equal_pairs_the_best_counts(void **state)
 
 /* ----------------------------------------------------------------------------------------------- search and options */
 
-/* Half of the pairs are eight times as inexact as the others. Who says so gets a better homography. */
-static void test_sigma_helps(void **state)
-{
-    static scene s, t;
-    static float sigma[MOST], double_sigma[MOST];
-    double without = 0, with = 0;
-    (void)state;
-    for (uint64_t seed = 1; seed <= 30; seed++) {
-        make_plane(&s, seed, 300, 0.3, 0.2);
-        make_plane(&t, seed, 300, 0.3, 1.6);
-        for (size_t i = 0; i < s.n; i++) {
-            if (i & 1) s.pairs[i] = t.pairs[i], s.truth[i] = t.truth[i];
-            sigma[i] = i & 1 ? 8 : 1;
-            double_sigma[i] = 2 * sigma[i];
-        }
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
-        without += corner_error(fit_with(&s, &o, NULL).model, s.model) / 30;
-        o.sigma = sigma;
-        kb_fit_report r = fit_with(&s, &o, NULL);
-        with += corner_error(r.model, s.model) / 30;
-        o.sigma = double_sigma; /* only ratios count */
-        assert_true(corner_error(fit_with(&s, &o, NULL).model, r.model) < 1e-6);
-    }
-    assert_true(with < 0.5 * without);
-}
-
-static void test_sigma_that_is_no_sigma(void **state)
-{
-    static scene s;
-    static float sigma[MOST];
-    static uint8_t inliers[MOST];
-    const float bad[] = {0, -1, NAN, INFINITY};
-    (void)state;
-    make_plane(&s, 3, 200, 0.2, 0.5);
-    for (size_t i = 0; i < s.n; i++) sigma[i] = i < 40 ? bad[i % 4] : 1e-30f;
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
-    o.sigma = sigma;
-    kb_fit_report r = fit_with(&s, &o, inliers);
-    assert_int_equal(r.result, KB_FIT_FOUND);
-    assert_true(corner_error(r.model, s.model) < 2);
-    for (size_t i = 0; i < 40; i++) assert_int_equal(inliers[i], 0);
-    for (size_t i = 0; i < s.n; i++) sigma[i] = 0;
-    assert_int_equal(fit_with(&s, &o, inliers).result, KB_FIT_TOO_FEW);
-}
-
 static void test_order_helps_prosac(void **state)
 {
     static scene s;
@@ -786,8 +741,6 @@ int main(void)
         cmocka_unit_test(test_qualities_that_are_not_numbers),
         cmocka_unit_test(test_many_to_one),
         cmocka_unit_test(test_of_equal_pairs_the_best_counts),
-        cmocka_unit_test(test_sigma_helps),
-        cmocka_unit_test(test_sigma_that_is_no_sigma),
         cmocka_unit_test(test_order_helps_prosac),
         cmocka_unit_test(test_misleading_order),
         cmocka_unit_test(test_given_order_is_the_quality),
