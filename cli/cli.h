@@ -38,6 +38,7 @@
     VERB(track, "find a flat template in every frame of a folder or a video")        \
     CLI_LEARN_VERBS(VERB)                                                            \
     CLI_EVAL_VERBS(VERB)                                                             \
+    VERB(bench, "time every step, next to OpenCV's")                                 \
     VERB(model, "import, show, export and list models")                              \
     VERB(info, "version, instruction sets, kernels and built-in models")
 
