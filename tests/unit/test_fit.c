@@ -700,7 +700,7 @@ static void test_eigenvectors(void **state)
     uint64_t seed = 9;
     (void)state;
     for (int32_t n = 2; n <= 9; n++) {
-        double a[81], copy[81], values[9], vectors[81];
+        double a[81] = {0}, copy[81], values[9], vectors[81];
         for (int32_t i = 0; i < n; i++)
             for (int32_t j = 0; j <= i; j++) a[i * n + j] = a[j * n + i] = uniform(&seed, -1, 1);
         memcpy(copy, a, sizeof a);
