@@ -1,4 +1,4 @@
-/* The kernels for NEON. The detectors' rows are not among them: plain C is compiled to NEON anyway. */
+/* The kernels for NEON. Rows of the detectors that compilers make fast are not among them: plain C is NEON already. */
 #include "kernels/kernels.h"
 
 #ifdef KB_AARCH64

@@ -2,8 +2,21 @@
 #ifndef KB_LANES_H
 #define KB_LANES_H
 
+#include "kernels/vec.h"
+
+/* The row functions of the detectors, of which compilers make vector code by themselves; for these tiers' narrow rests and, where
+ * wider vectors help, instead of the plain ones. */
+#define KB_ROWS __attribute__((unused)) VEC_TARGET static
+#define KB_ROWS_HELPER VEC_TARGET static
+#define KB_ROWS_NAME(name) name
+#include "detect/blur_rows.h"
+#include "detect/corner_rows.h"
+#include "detect/dog_rows.h"
+#include "detect/fast_rows.h"
+
 #include "kernels/lanes_boxes.h"
 #include "kernels/lanes_cut.h"
+#include "kernels/lanes_fast.h"
 #include "kernels/lanes_hamming.h"
 #include "kernels/lanes_levels.h"
 #include "kernels/lanes_plan.h"
@@ -24,7 +37,10 @@ static void use_lanes(kb_kernels *table)
     table->sift = sift_lanes;
     table->sift_bytes = sift_bytes_lanes;
     table->project = project_lanes;
+    table->blend_rows = blend_rows_lanes;
     table->resize_row = resize_row_lanes;
+    table->fast_row = fast_row_lanes;
+    table->peaks_row = peaks_row_lanes;
     table->hamming = hamming_lanes;
 }
 

@@ -34,6 +34,7 @@ VEC_INLINE vec v_set_low(const int32_t *p)
     memcpy(&low, p, sizeof low);
     return _mm256_set1_epi16(low);
 }
+VEC_INLINE vec v_ones(void) { return v_set(-1); }
 
 VEC_INLINE vec v_add(vec a, vec b) { return _mm256_add_epi16(a, b); }
 VEC_INLINE vec v_sub(vec a, vec b) { return _mm256_sub_epi16(a, b); }
@@ -50,6 +51,8 @@ VEC_INLINE vec v_mul_q15(vec a, vec b) { return _mm256_mulhrs_epi16(a, b); }
 VEC_INLINE vec v_min(vec a, vec b) { return _mm256_min_epu16(a, b); }
 VEC_INLINE vec v_max(vec a, vec b) { return _mm256_max_epu16(a, b); }
 VEC_INLINE vec v_min8(vec a, vec b) { return _mm256_min_epu8(a, b); }
+VEC_INLINE vec v_max8(vec a, vec b) { return _mm256_max_epu8(a, b); }
+VEC_INLINE vec v_subs8(vec a, vec b) { return _mm256_subs_epu8(a, b); }
 VEC_INLINE vec v_max_s(vec a, vec b) { return _mm256_max_epi16(a, b); }
 VEC_INLINE vec v_min_s(vec a, vec b) { return _mm256_min_epi16(a, b); }
 VEC_INLINE vec v_abs(vec a) { return _mm256_abs_epi16(a); }
@@ -63,6 +66,12 @@ VEC_INLINE vec v_gt(vec a, vec b) { return _mm256_cmpgt_epi16(a, b); }
 #define v_sar(a, n) _mm256_srai_epi16(a, n)
 #define v_sar32(a, n) _mm256_srai_epi32(a, n)
 #define v_shr32(a, n) _mm256_srli_epi32(a, n)
+
+/* -1 in bytes that are 0. */
+VEC_INLINE vec v_zero8(vec a) { return _mm256_cmpeq_epi8(a, v_zero()); }
+/* A bit for each byte, 1 when it is not 0. */
+#define VEC_MASK_BITS 1
+VEC_INLINE uint64_t v_mask8(vec a) { return (uint32_t)_mm256_movemask_epi8(v_zero8(a)) ^ 0xffffffffu; }
 
 VEC_INLINE vec v_load2(const uint8_t *p, int step)
 {

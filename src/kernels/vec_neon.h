@@ -37,6 +37,7 @@ VEC_INLINE vec v_set32(uint32_t v) { return FROM_U32(vdupq_n_u32(v)); }
 VEC_INLINE vec v_set(int v) { return vdupq_n_u16((uint16_t)v); }
 /* The low half of a 32-bit number in memory. */
 VEC_INLINE vec v_set_low(const int32_t *p) { return vdupq_n_u16((uint16_t)*p); }
+VEC_INLINE vec v_ones(void) { return vdupq_n_u16(0xffff); }
 
 VEC_INLINE vec v_add(vec a, vec b) { return vaddq_u16(a, b); }
 VEC_INLINE vec v_sub(vec a, vec b) { return vsubq_u16(a, b); }
@@ -60,6 +61,8 @@ VEC_INLINE vec v_mul_q15(vec a, vec b) { return FROM_S16(vqrdmulhq_s16(S16(a), S
 VEC_INLINE vec v_min(vec a, vec b) { return vminq_u16(a, b); }
 VEC_INLINE vec v_max(vec a, vec b) { return vmaxq_u16(a, b); }
 VEC_INLINE vec v_min8(vec a, vec b) { return FROM_U8(vminq_u8(U8(a), U8(b))); }
+VEC_INLINE vec v_max8(vec a, vec b) { return FROM_U8(vmaxq_u8(U8(a), U8(b))); }
+VEC_INLINE vec v_subs8(vec a, vec b) { return FROM_U8(vqsubq_u8(U8(a), U8(b))); }
 VEC_INLINE vec v_max_s(vec a, vec b) { return FROM_S16(vmaxq_s16(S16(a), S16(b))); }
 VEC_INLINE vec v_min_s(vec a, vec b) { return FROM_S16(vminq_s16(S16(a), S16(b))); }
 VEC_INLINE vec v_abs(vec a) { return FROM_S16(vabsq_s16(S16(a))); }
@@ -73,6 +76,16 @@ VEC_INLINE vec v_gt(vec a, vec b) { return vcgtq_s16(S16(a), S16(b)); }
 #define v_sar(a, n) FROM_S16(vshrq_n_s16(S16(a), n))
 #define v_sar32(a, n) FROM_S32(vshrq_n_s32(S32(a), n))
 #define v_shr32(a, n) FROM_U32(vshrq_n_u32(U32(a), n))
+
+/* -1 in bytes that are 0. */
+VEC_INLINE vec v_zero8(vec a) { return FROM_U8(vceqzq_u8(U8(a))); }
+/* One of VEC_MASK_BITS bits for each byte, 1 when it is not 0. */
+#define VEC_MASK_BITS 4
+VEC_INLINE uint64_t v_mask8(vec a)
+{
+    vec set = FROM_U8(vtstq_u8(U8(a), U8(a)));
+    return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(set, 4)), 0) & 0x1111111111111111u;
+}
 
 VEC_INLINE vec v_load2(const uint8_t *p, int step)
 {
