@@ -16,22 +16,15 @@ static const char help[] =
     "  --steps N          1 to 100000000 batches (default 30000)\n"
     "  --batch N          8 to 8192 pairs of patches (default 512)\n"
     "  --neighbours N     1 to the batch: points of a batch taken side by side in the set (default 1)\n"
-    "  --rate R           learning rate at the start (default 0.0002); it falls to zero by a cosine\n"
+    "  --rate R           learning rate at the start (default 0.01); it falls to zero by a cosine\n"
     "  --constant-rate    the rate stays as it is\n"
-    "  --margin M         above 0, up to 2, share of the bits (default 0.5)\n"
-    "  --slope S          1 to 1000: steepness of tanh at the end; it grows from 1 (default 1)\n"
-    "  --spread D         deviation of the inputs (default 0.2)\n"
-    "  --whiten W         0 to 1: how far inputs are decorrelated first (default 0)\n"
+    "  --margin M         above 0, up to 2, share of the bits (default 0.3)\n"
     "  --loss NAME        triplet, or binary: pairs of same and different (default triplet)\n"
     "  --root             RootSIFT instead of SIFT\n"
-    "  --learned-bias     biases as learned, instead of such that every bit is 1 for half of the patches\n"
     "  --versions N       1 to 64: versions of every patch when augmenting (default 4)\n"
     "\n" CLI_COMMON_HELP;
 
-enum {
-    STEPS = TRAIN_OWN, BATCH, NEIGHBOURS, RATE, CONSTANT_RATE, MARGIN, SLOPE, SPREAD, WHITEN, LOSS, ROOT, LEARNED_BIAS,
-    VERSIONS
-};
+enum { STEPS = TRAIN_OWN, BATCH, NEIGHBOURS, RATE, CONSTANT_RATE, MARGIN, LOSS, ROOT, VERSIONS };
 
 static const struct option longs[] = {
     TRAIN_DATA_OPTIONS,
@@ -42,12 +35,8 @@ static const struct option longs[] = {
     {"rate", required_argument, NULL, RATE},
     {"constant-rate", no_argument, NULL, CONSTANT_RATE},
     {"margin", required_argument, NULL, MARGIN},
-    {"slope", required_argument, NULL, SLOPE},
-    {"spread", required_argument, NULL, SPREAD},
-    {"whiten", required_argument, NULL, WHITEN},
     {"loss", required_argument, NULL, LOSS},
     {"root", no_argument, NULL, ROOT},
-    {"learned-bias", no_argument, NULL, LEARNED_BIAS},
     {"versions", required_argument, NULL, VERSIONS},
     CLI_COMMON_OPTIONS,
     {NULL, 0, NULL, 0},
@@ -63,12 +52,8 @@ static bool read_option(cli_common *common, int option, kb_hash_options *o, trai
     case STEPS: return cli_integer(common, "--steps", optarg, 1, 100000000, &o->steps);
     case RATE: return cli_number(common, "--rate", optarg, 1e-9, 1, &o->rate);
     case MARGIN: return cli_number(common, "--margin", optarg, 0.001, 2, &o->margin);
-    case SLOPE: return cli_number(common, "--slope", optarg, 1, 1000, &o->slope);
-    case SPREAD: return cli_number(common, "--spread", optarg, 0.001, 100, &o->spread);
-    case WHITEN: return cli_number(common, "--whiten", optarg, 0, 1, &o->whiten);
     case CONSTANT_RATE: o->constant_rate = 1; break;
     case ROOT: o->root = 1; break;
-    case LEARNED_BIAS: o->learned_bias = 1; break;
     case BATCH:
         ok = cli_integer(common, "--batch", optarg, 8, 8192, &whole);
         o->batch = (int32_t)whole;
@@ -175,18 +160,16 @@ static bool on_report(void *context, const kb_hash_progress *p)
 static char *settings_text(const hash_job *job)
 {
     const kb_hash_options *o = &job->o;
-    char *text = io_alloc(1024, 1), n[5][32];
+    char *text = io_alloc(1024, 1), n[2][32];
     snprintf(
         text, 1024,
         "keybits train hashsift: bits %d, loss %s, %s, seed %llu, steps %lld, batch %d, neighbours %d, margin %s, "
-        "rate %s%s, slope %s, spread %s, whiten %s, %s bias, augment %s, versions %d\n"
+        "rate %s%s, augment %s, versions %d\n"
         "learned from %zu patches of %zu points, hash %016llx\n",
         o->bits, o->loss == KB_HASH_PAIRS ? "binary" : "triplet", o->root ? "RootSIFT" : "SIFT",
         (unsigned long long)o->seed, (long long)o->steps, o->batch, o->neighbours, io_number_format(n[0], o->margin, 9),
-        io_number_format(n[1], o->rate, 9), o->constant_rate ? " constant" : "", io_number_format(n[2], o->slope, 9),
-        io_number_format(n[3], o->spread, 9), io_number_format(n[4], o->whiten, 9),
-        o->learned_bias ? "learned" : "even", job->shared.augment ? "on" : "off", o->pool, job->data.set.patches,
-        job->data.set.points, (unsigned long long)job->data.hash);
+        io_number_format(n[1], o->rate, 9), o->constant_rate ? " constant" : "", job->shared.augment ? "on" : "off",
+        o->pool, job->data.set.patches, job->data.set.points, (unsigned long long)job->data.hash);
     return text;
 }
 

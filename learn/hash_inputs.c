@@ -1,7 +1,4 @@
-/* SIFT of patches, its mean and its covariance.
- *
- * With the covariance C = U diag(l) U^T of the centred bytes, scale = c U diag(l^(-w / 2)) U^T: w = 0 only scales, w =
- * 1 makes all directions equally strong. c gives the inputs the wanted deviation on average. */
+/* SIFT of patches, and its mean and spread. */
 #include "learn/hash_inputs.h"
 
 #include <math.h>
@@ -12,6 +9,7 @@
 
 #define N KB_SIFT_VALUES
 #define CHUNK 65536 /* patches augmented at a time */
+#define SPREAD 0.8  /* deviation of an input; 0.2 to 0.8 learn alike */
 
 /* ----------------------------------------------------------------------------------------------------- SIFT bytes */
 
@@ -45,84 +43,24 @@ static kb_status describe_all(kb_hash_inputs *inputs, const kb_patch_set *set, c
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------------- covariance */
+/* ---------------------------------------------------------------------------------------------------- mean, spread */
 
-static void add_moments(const uint8_t *row, uint64_t sum[N], uint64_t products[N][N])
+/* Of the first version, in whole numbers, so exact. */
+static void measure(kb_hash_inputs *inputs)
 {
+    uint64_t sum[N] = {0}, squares = 0;
+    double n = (double)inputs->patches, variance;
+    for (size_t i = 0; i < inputs->patches * N; i++) {
+        uint32_t v = inputs->bytes[i];
+        sum[i % N] += v;
+        squares += v * v;
+    }
+    variance = (double)squares / (n * N);
     for (int i = 0; i < N; i++) {
-        sum[i] += row[i];
-        for (int j = 0; j < N; j++) products[i][j] += (uint32_t)row[i] * row[j];
+        inputs->mean[i] = (double)sum[i] / n;
+        variance -= inputs->mean[i] * inputs->mean[i] / N;
     }
-}
-
-/* Mean and covariance of the first version; whole numbers, so exact. */
-static void measure(const kb_hash_inputs *inputs, double mean[N], double covariance[N][N])
-{
-    uint64_t sum[N] = {0}, (*products)[N] = io_alloc(N, sizeof *products);
-    double n = (double)inputs->patches;
-    for (size_t p = 0; p < inputs->patches; p++) add_moments(inputs->bytes + p * N, sum, products);
-    for (int i = 0; i < N; i++) mean[i] = (double)sum[i] / n;
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j < N; j++) covariance[i][j] = (double)products[i][j] / n - mean[i] * mean[j];
-    free(products);
-}
-
-/* One rotation of Jacobi's method that makes a[p][q] zero; the columns of u become the eigenvectors. */
-static void rotate(double a[N][N], double u[N][N], int p, int q)
-{
-    double theta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1)), c = 1 / sqrt(t * t + 1), s = t * c;
-    for (int k = 0; k < N; k++) {
-        double x = a[k][p], y = a[k][q];
-        a[k][p] = c * x - s * y;
-        a[k][q] = s * x + c * y;
-    }
-    for (int k = 0; k < N; k++) {
-        double x = a[p][k], y = a[q][k];
-        a[p][k] = c * x - s * y;
-        a[q][k] = s * x + c * y;
-    }
-    for (int k = 0; k < N; k++) {
-        double x = u[k][p], y = u[k][q];
-        u[k][p] = c * x - s * y;
-        u[k][q] = s * x + c * y;
-    }
-}
-
-/* a becomes diagonal. */
-static void diagonalise(double a[N][N], double u[N][N])
-{
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j < N; j++) u[i][j] = i == j;
-    for (int sweep = 0; sweep < 12; sweep++) {
-        for (int p = 0; p < N; p++)
-            for (int q = p + 1; q < N; q++)
-                if (fabs(a[p][q]) > 1e-12 * (fabs(a[p][p]) + fabs(a[q][q])) + 1e-300) rotate(a, u, p, q);
-    }
-}
-
-static void choose_scale(kb_hash_inputs *inputs, double whiten, double spread)
-{
-    double (*a)[N] = io_alloc(N, sizeof *a), (*u)[N] = io_alloc(N, sizeof *u), power[N], total = 0, trace = 0;
-    measure(inputs, inputs->mean, a);
-    for (int i = 0; i < N; i++) trace += a[i][i];
-    diagonalise(a, u);
-    for (int k = 0; k < N; k++) {
-        /* Directions of next to no strength stay weak: they hold rounding only. */
-        double strength = fmax(a[k][k], 1e-4 * trace / N);
-        power[k] = pow(strength, -whiten / 2);
-        total += fmax(a[k][k], 0) * power[k] * power[k];
-    }
-    double c = total > 0 ? spread / sqrt(total / N) : 1;
-    for (int i = 0; i < N; i++) {
-        for (int j = 0; j < N; j++) {
-            double sum = 0;
-            for (int k = 0; k < N; k++) sum += u[i][k] * power[k] * u[j][k];
-            inputs->scale[i][j] = c * sum;
-        }
-    }
-    free(a);
-    free(u);
+    inputs->scale = variance > 0 ? SPREAD / sqrt(variance) : 1;
 }
 
 bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *options,
@@ -141,7 +79,7 @@ bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, cons
         kb_hash_inputs_free(inputs);
         return io_fail(error, "patches cannot be described: %s", kb_status_string(status));
     }
-    choose_scale(inputs, options->whiten, options->spread);
+    measure(inputs);
     return true;
 }
 

@@ -4,13 +4,13 @@
 
 #include "learn/hash_train.h"
 
-/* An input is scale (bytes - mean): scale is a symmetric matrix, so that learning sees values of similar strength. */
+/* An input is scale x (byte - mean), so that learning starts with values that tanh neither ignores nor cuts off. */
 typedef struct kb_hash_inputs {
     size_t patches;
     int32_t versions;
     uint8_t *bytes; /* versions x patches x 128 */
     double mean[KB_SIFT_VALUES];
-    double scale[KB_SIFT_VALUES][KB_SIFT_VALUES];
+    double scale;
 } kb_hash_inputs;
 
 bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *options,

@@ -1,11 +1,11 @@
 /* Loss and gradient of a linear hash.
  *
- * With inputs x (SIFT, then 1) and the map B, a patch has values d = tanh(slope B x), and two patches the similarity s
- * = d.d', the relaxed form of (equal bits - different bits). For the pair (l, r) of a point, the hardest negative is
- * the patch of another pair, of the other side, that is most similar to l or to r; the one it is similar to is the
- * anchor a, the other the positive p (anchor swap). The loss is
+ * With inputs x (SIFT, then 1) and the map B, a patch has values d = tanh(B x), and two patches the similarity s = d.d',
+ * the relaxed form of (equal bits - different bits). For the pair (l, r) of a point, the hardest negative is the patch of
+ * another pair, of the other side, that is most similar to l or to r; the one it is similar to is the anchor a, the other
+ * the positive p (anchor swap). The loss is
  *     L = [margin bits - a.p + a.n]_+,    dL/da = n - p,    dL/dp = -a,    dL/dn = a,
- * and through tanh dL/d(Bx) = dL/dd slope (1 - d^2), so that dL/dB = sum of dL/d(Bx) x^T.
+ * and through tanh dL/d(Bx) = dL/dd (1 - d^2), so that dL/dB = sum of dL/d(Bx) x^T.
  *
  * The loss of the ablation judges pairs alone: with y = 1 for (l, r) and y = -1 for l and the right patch of the next
  * pair,
@@ -26,7 +26,7 @@
 void kb_hash_batch_create(kb_hash_batch *batch, int32_t n, int32_t bits)
 {
     size_t pairs = (size_t)n;
-    *batch = (kb_hash_batch){.n = n, .bits = bits, .slope = 1};
+    *batch = (kb_hash_batch){.n = n, .bits = bits};
     batch->values = io_alloc(2 * pairs * (size_t)bits, sizeof *batch->values);
     batch->slopes = io_alloc(2 * pairs * (size_t)bits, sizeof *batch->slopes);
     batch->similarity = io_alloc(pairs * pairs, sizeof *batch->similarity);
@@ -63,16 +63,16 @@ KB_INLINE float fast_tanh(float x)
 }
 
 KB_CLONES
-static void squash(float *values, size_t n, float slope)
+static void squash(float *values, size_t n)
 {
-    for (size_t i = 0; i < n; i++) values[i] = fast_tanh(slope * values[i]);
+    for (size_t i = 0; i < n; i++) values[i] = fast_tanh(values[i]);
 }
 
 /* Derivatives by the values become derivatives by what tanh was given. */
 KB_CLONES
-static void unsquash(const float *values, float *slopes, size_t n, float slope)
+static void unsquash(const float *values, float *slopes, size_t n)
 {
-    for (size_t i = 0; i < n; i++) slopes[i] *= slope * (1 - values[i] * values[i]);
+    for (size_t i = 0; i < n; i++) slopes[i] *= 1 - values[i] * values[i];
 }
 
 /* Where piece `index` of all values begins, and how many it has. */
@@ -87,14 +87,14 @@ static void squash_piece(void *context, int32_t index)
 {
     const kb_hash_batch *b = context;
     size_t n, from = piece_of(b, index, &n);
-    squash(b->values + from, n, b->slope);
+    squash(b->values + from, n);
 }
 
 static void unsquash_piece(void *context, int32_t index)
 {
     const kb_hash_batch *b = context;
     size_t n, from = piece_of(b, index, &n);
-    unsquash(b->values + from, b->slopes + from, n, b->slope);
+    unsquash(b->values + from, b->slopes + from, n);
 }
 
 /* ------------------------------------------------------------------------------------------------------- triplets */

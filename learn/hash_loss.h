@@ -16,12 +16,11 @@ typedef struct kb_hash_negative {
 typedef struct kb_hash_batch {
     kb_hash_loss loss;
     int32_t n, bits;
-    float slope;            /* of tanh */
     float margin;           /* share of bits */
     const float *map;       /* bits x KB_HASH_INPUTS */
     const float *inputs;    /* 2 n x KB_HASH_INPUTS: the left patches of all pairs, then the right ones */
     /* room, also for looking at afterwards */
-    float *values;          /* 2 n x bits: tanh(slope x map x input) */
+    float *values;          /* 2 n x bits: tanh(map x input) */
     float *slopes;          /* 2 n x bits: derivatives of the loss */
     float *similarity;      /* n x n: left times right */
     kb_hash_negative *negatives; /* n */

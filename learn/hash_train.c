@@ -21,10 +21,7 @@ struct kb_hash_trainer {
     kb_hash_inputs inputs;
     kb_point_list points;
     kb_hash_batch batch;
-    float *rows;            /* inputs of a batch: centred bytes, then 1 */
-    float *scale;           /* inputs.scale with room for the constant: KB_HASH_INPUTS squared */
-    float *scaled;          /* map x scale, which works on centred bytes */
-    float *gradient, *scaled_gradient; /* derivatives by map and by scaled */
+    float *rows, *gradient; /* inputs of a batch, the last of each 1; derivatives */
     size_t *left, *right;
     uint8_t *taken;
     uint32_t identity;      /* of options and set */
@@ -44,10 +41,8 @@ void kb_hash_defaults(kb_hash_options *o)
     if (o->steps == 0) o->steps = 30000;
     if (o->batch == 0) o->batch = 512;
     if (o->neighbours == 0) o->neighbours = 1;
-    if (o->margin == 0) o->margin = 0.5;
-    if (o->rate == 0) o->rate = 0.0002;
-    if (o->slope == 0) o->slope = 1;
-    if (o->spread == 0) o->spread = 0.2;
+    if (o->margin == 0) o->margin = 0.3;
+    if (o->rate == 0) o->rate = 0.01;
     if (o->pool == 0) o->pool = 4;
 }
 
@@ -61,9 +56,6 @@ static bool complete(kb_hash_options *o, const kb_patch_set *set, io_error *erro
     if (o->neighbours < 1 || o->neighbours > o->batch) return io_fail(error, "neighbours: from 1 to the batch");
     if (!(o->margin > 0 && o->margin <= 2)) return io_fail(error, "margin: above 0 and up to 2");
     if (!(o->rate > 0 && o->rate <= 1)) return io_fail(error, "rate: above 0 and up to 1");
-    if (!(o->slope >= 1 && o->slope <= 1000)) return io_fail(error, "slope: from 1 to 1000");
-    if (!(o->spread > 0 && o->spread <= 100)) return io_fail(error, "spread: above 0 and up to 100");
-    if (!(o->whiten >= 0 && o->whiten <= 1)) return io_fail(error, "whiten: from 0 to 1");
     if (o->pool < 1 || o->pool > 64) return io_fail(error, "pool: from 1 to 64");
     if (set->points < 8) return io_fail(error, "learning needs 8 points or more; there are %zu", set->points);
     if ((size_t)o->batch > set->points) o->batch = (int32_t)set->points;
@@ -75,9 +67,8 @@ static bool complete(kb_hash_options *o, const kb_patch_set *set, io_error *erro
 static uint32_t identify(const kb_hash_trainer *t)
 {
     const kb_hash_options *o = &t->options;
-    const double numbers[] = {o->bits,       o->root,   o->loss,         (double)o->steps,       o->batch,
-                              o->neighbours, o->margin, o->rate,         o->constant_rate,       o->slope,
-                              o->spread,     o->whiten, (double)o->seed, (double)(o->seed >> 53)};
+    const double numbers[] = {o->bits, o->root, o->loss, (double)o->steps, o->batch, o->neighbours, o->margin, o->rate,
+                              o->constant_rate, (double)o->seed, (double)(o->seed >> 53)};
     uLong crc = crc32(0, (const Bytef *)numbers, sizeof numbers);
     const uint8_t *bytes = t->inputs.bytes;
     size_t left = t->inputs.patches * (size_t)t->inputs.versions * N;
@@ -107,21 +98,15 @@ static void allocate(kb_hash_trainer *t)
     t->square = io_alloc(t->count, sizeof *t->square);
     t->gradient = io_alloc(t->count, sizeof *t->gradient);
     t->rows = io_alloc(2 * n * KB_HASH_INPUTS, sizeof *t->rows);
-    t->scale = io_alloc(KB_HASH_INPUTS * KB_HASH_INPUTS, sizeof *t->scale);
-    t->scaled = io_alloc(t->count, sizeof *t->scaled);
-    t->scaled_gradient = io_alloc(t->count, sizeof *t->scaled_gradient);
     t->left = io_alloc(n, sizeof *t->left);
     t->right = io_alloc(n, sizeof *t->right);
     t->taken = io_alloc((t->points.points + 7) / 8, 1);
     kb_hash_batch_create(&t->batch, t->options.batch, t->options.bits);
     t->batch.loss = t->options.loss;
     t->batch.margin = (float)t->options.margin;
-    t->batch.map = t->scaled;
+    t->batch.map = t->map;
     t->batch.inputs = t->rows;
     t->batch.parallel = t->options.parallel;
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j < N; j++) t->scale[i * KB_HASH_INPUTS + j] = (float)t->inputs.scale[i][j];
-    t->scale[N * KB_HASH_INPUTS + N] = 1;
 }
 
 kb_hash_trainer *kb_hash_trainer_create(const kb_patch_set *set, const kb_hash_options *options, io_error *error)
@@ -154,9 +139,6 @@ void kb_hash_trainer_free(kb_hash_trainer *t)
     free(t->square);
     free(t->gradient);
     free(t->rows);
-    free(t->scale);
-    free(t->scaled);
-    free(t->scaled_gradient);
     free(t->left);
     free(t->right);
     free(t->taken);
@@ -176,7 +158,7 @@ static void fill_batch(kb_hash_trainer *t)
                version = kb_random_below(&state, (uint32_t)t->inputs.versions);
         const uint8_t *bytes = t->inputs.bytes + (version * t->inputs.patches + patch) * N;
         float *row = t->rows + (size_t)i * KB_HASH_INPUTS;
-        for (int k = 0; k < N; k++) row[k] = (float)(bytes[k] - t->inputs.mean[k]);
+        for (int k = 0; k < N; k++) row[k] = (float)(t->inputs.scale * (bytes[k] - t->inputs.mean[k]));
         row[N] = 1;
     }
 }
@@ -199,22 +181,12 @@ static void adam(kb_hash_trainer *t)
     }
 }
 
-static void scale_map(kb_hash_trainer *t)
-{
-    kb_matrix_times_transposed(t->map, t->scale, t->scaled, t->options.bits, KB_HASH_INPUTS, KB_HASH_INPUTS,
-                               t->options.parallel);
-}
-
 static void one_step(kb_hash_trainer *t)
 {
-    double active, done = (double)t->step / (double)t->options.steps;
+    double active;
     fill_batch(t);
-    scale_map(t);
-    t->batch.slope = (float)pow(t->options.slope, done);
-    t->loss += kb_hash_batch_loss(&t->batch, t->scaled_gradient, &active);
+    t->loss += kb_hash_batch_loss(&t->batch, t->gradient, &active);
     t->active += active;
-    kb_matrix_times_transposed(t->scaled_gradient, t->scale, t->gradient, t->options.bits, KB_HASH_INPUTS,
-                               KB_HASH_INPUTS, t->options.parallel); /* scale is symmetric */
     adam(t);
     t->step++;
     t->since++;
@@ -310,10 +282,10 @@ bool kb_hash_trainer_restore(kb_hash_trainer *t, const char *path, io_error *err
 
 /* --------------------------------------------------------------------------------------------------------- result */
 
-/* The row of a bit over plain bytes: weights to the nearest 1/127 of the largest, and the bias in the same unit. */
+/* The row of a bit over plain bytes, up to a factor: weights in 1/127 of the largest, and the bias in the same unit. */
 static int32_t round_row(const kb_hash_trainer *t, const float *row, int8_t *weights)
 {
-    double most = 0, bias = row[N];
+    double most = 0, bias = row[N] / t->inputs.scale;
     for (int i = 0; i < N; i++) {
         most = fmax(most, fabs((double)row[i]));
         bias -= row[i] * t->inputs.mean[i];
@@ -323,35 +295,9 @@ static int32_t round_row(const kb_hash_trainer *t, const float *row, int8_t *wei
     return (int32_t)floor(fmin(fmax(unit * bias, -1e9), 1e9) + 0.5);
 }
 
-static int compare_sums(const void *left, const void *right)
-{
-    int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* The bias with which half of the patches have a 1. */
-static int32_t median_bias(const kb_hash_trainer *t, const int8_t *weights, int32_t *sums)
-{
-    for (size_t p = 0; p < t->inputs.patches; p++) {
-        const uint8_t *bytes = t->inputs.bytes + p * N;
-        int32_t sum = 0;
-        for (int i = 0; i < N; i++) sum += weights[i] * bytes[i];
-        sums[p] = sum;
-    }
-    qsort(sums, t->inputs.patches, sizeof *sums, compare_sums);
-    return -sums[t->inputs.patches / 2];
-}
-
 void kb_hash_trainer_result(const kb_hash_trainer *t, int8_t *weights, int32_t *bias)
 {
-    int32_t *sums = io_alloc(t->inputs.patches, sizeof *sums);
-    float *scaled = io_alloc(t->count, sizeof *scaled);
-    kb_matrix_times_transposed(t->map, t->scale, scaled, t->options.bits, KB_HASH_INPUTS, KB_HASH_INPUTS, NULL);
     for (int32_t b = 0; b < t->options.bits; b++) {
-        int8_t *row = weights + (size_t)b * N;
-        bias[b] = round_row(t, scaled + (size_t)b * KB_HASH_INPUTS, row);
-        if (!t->options.learned_bias) bias[b] = median_bias(t, row, sums);
+        bias[b] = round_row(t, t->map + (size_t)b * KB_HASH_INPUTS, weights + (size_t)b * N);
     }
-    free(scaled);
-    free(sums);
 }

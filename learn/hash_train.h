@@ -18,22 +18,17 @@ typedef enum kb_hash_loss {
 /* Zero in a field means its default. */
 typedef struct kb_hash_options {
     int32_t bits;          /* multiple of 8, 8 to KB_MAX_BITS; 0: 256 */
-    int32_t root;          /* 1: RootSIFT instead of SIFT */
+    int32_t root;          /* 1: RootSIFT instead of SIFT, which is better */
     kb_hash_loss loss;
     uint64_t seed;
-    int64_t steps;         /* batches of Adam; 0: 30000; up to 10^8 */
-    int32_t batch;         /* pairs of patches in a batch; each finds its hard negative among the others. 0: 512; 8 to 8192 */
-    int32_t neighbours;    /* points of a batch taken side by side in the set, where those of one photograph stand; 0: 1 */
-    double margin;         /* share of bits; 0: 0.5; up to 2 */
-    double rate;           /* 0: 0.0002, the learning rate at the start; it falls to zero by a cosine */
-    int32_t constant_rate; /* 1: the rate stays as it is */
-    double slope;          /* tanh(slope x) at the end; it grows from 1, evenly in its logarithm. 0: 1, no growth */
-    double spread;         /* deviation of an input after scaling; 0: 0.2 */
-    double whiten; /* 0: inputs are only centred; 1: they are decorrelated to equal strength; in between: partly */
+    int64_t steps;         /* batches of Adam; 0: 30000; up to 10^8. 3000 give most of it. */
+    int32_t batch;         /* pairs of patches in a batch, among which hard negatives are found. 0: 512; 8 to 8192 */
+    int32_t neighbours;    /* points of a batch taken side by side in the set, as those of a photograph stand; 0: 1 */
+    double margin;         /* share of bits; 0: 0.3; up to 2. 0.2 to 0.5 are alike. */
+    double rate;           /* learning rate at the start; it falls to zero by a cosine. 0: 0.01 */
+    int32_t constant_rate; /* 1: the rate stays as it is; the paper's is 0.0002 */
     kb_augment augment;    /* all zero: none */
-    int32_t
-        pool; /* versions of every patch, the first as it is, the others augmented; 0: 4. 1 when nothing is augmented */
-    int32_t learned_bias;  /* 1: the bias as learned; 0: every bit is 1 for half of the patches */
+    int32_t pool;          /* versions of every patch when augmenting, the first as it is; 0: 4; up to 64 */
     const kb_parallel *parallel;
 } kb_hash_options;
 

@@ -76,7 +76,6 @@ static problem *make_problem(kb_hash_loss loss, uint64_t seed)
     for (size_t i = 0; i < half; i++) p->inputs[half + i] = p->inputs[i] + noise[i];
     p->batch.loss = loss;
     p->batch.margin = 0.5f;
-    p->batch.slope = 1.3f;
     p->batch.map = p->map;
     p->batch.inputs = p->inputs;
     return p;
@@ -96,7 +95,7 @@ static void exact_values(const problem *p, double *values)
             double sum = 0;
             for (int k = 0; k < KB_HASH_INPUTS; k++)
                 sum += (double)p->map[b * KB_HASH_INPUTS + k] * p->inputs[i * KB_HASH_INPUTS + k];
-            values[i * BITS + b] = tanh((double)p->batch.slope * sum);
+            values[i * BITS + b] = tanh(sum);
         }
     }
 }
@@ -225,16 +224,15 @@ static void make_set(kb_patch_set *set, size_t points, size_t each, uint64_t see
     free(texture);
 }
 
+enum { SMALL_BITS = 24 };
+
 static kb_hash_options small_options(void)
 {
     kb_hash_options o;
     memset(&o, 0, sizeof o);
-    o.bits = 32;
+    o.bits = SMALL_BITS;
     o.steps = 300;
     o.batch = 128;
-    o.rate = 0.01;
-    o.margin = 0.3;
-    o.whiten = 0.5;
     o.seed = 3;
     o.pool = 2;
     o.augment = kb_augment_default;
@@ -265,10 +263,10 @@ static void test_training_helps(void **state)
     kb_patch_set train, held;
     io_error error = {""};
     kb_hash_options o = small_options();
-    int8_t weights[32 * 128];
-    int32_t bias[32];
-    make_set(&train, 400, 4, 1);
-    make_set(&held, 300, 2, 2);
+    int8_t weights[SMALL_BITS * 128];
+    int32_t bias[SMALL_BITS];
+    make_set(&train, 1000, 4, 1);
+    make_set(&held, 600, 2, 2);
     for (int root = 0; root < 2; root++) {
         o.root = root;
         kb_hash_trainer *t = kb_hash_trainer_create(&train, &o, &error);
@@ -319,8 +317,8 @@ static void test_same_result(void **state)
 {
     (void)state;
     kb_patch_set set;
-    int8_t weights[3][32 * 128];
-    int32_t bias[3][32];
+    int8_t weights[3][SMALL_BITS * 128];
+    int32_t bias[3][SMALL_BITS];
     make_set(&set, 200, 3, 4);
     train(&set, 1, false, weights[0], bias[0]);
     train(&set, 3, false, weights[1], bias[1]);
@@ -413,7 +411,6 @@ static void test_wrong_options(void **state)
         {"margin", offsetof(kb_hash_options, margin), 3, 'd'},
         {"margin", offsetof(kb_hash_options, margin), NAN, 'd'},
         {"rate", offsetof(kb_hash_options, rate), -1, 'd'},
-        {"slope", offsetof(kb_hash_options, slope), 0.5, 'd'},
         {"pool", offsetof(kb_hash_options, pool), -2, 'i'},
         {"neighbours", offsetof(kb_hash_options, neighbours), 999, 'i'},
     };
