@@ -212,6 +212,7 @@ static void take_points(const scene *s, uint64_t seed, uint8_t *wanted)
  * number. */
 static size_t choose_points(scene *s, uint64_t seed)
 {
+    if (s->seen_count == 0) return 0;
     qsort(s->seen, s->seen_count, sizeof *s->seen, compare_observations);
     uint8_t *wanted = io_alloc(s->seen_count, 1);
     take_points(s, seed, wanted);
