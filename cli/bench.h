@@ -6,9 +6,9 @@
 #include "io/csv.h"
 #include "io/image_io.h"
 
-/* ---- clock (bench_clock.c) ----
- * With one thread it is the thread's processor time, which other programs on the machine do not lengthen; with more it is
- * the time on the wall. Instructions are counted where Linux lets us (perf_event_open); else they are NaN. */
+/* ---- clock (bench_clock.c) ---- With one thread it is the thread's processor time, which other programs on the
+ * machine do not lengthen; with more it is the time on the wall. Instructions are counted where Linux lets us
+ * (perf_event_open); else they are NaN. */
 typedef struct bench_clock {
     bool wall;
     int counter; /* file descriptor, -1: none */
@@ -50,7 +50,7 @@ typedef struct bench_set {
     uint8_t *rows[2][2];     /* of 256 and of 512 bits, of the two images of the current pair */
     kb_pair *pairs;          /* their best matches */
     size_t pair_count;
-    size_t current;          /* the pair that rows and pairs belong to; count: none */
+    size_t current; /* the pair that rows and pairs belong to; count: none */
     kb_workspace *workspace;
     uint8_t *out;
     kb_keypoint *found[2];
@@ -64,10 +64,10 @@ void bench_set_close(bench_set *set);
 
 typedef struct bench_row {
     const char *name;
-    double ms, spread;       /* an image or a pair */
-    double instructions;     /* NaN: not known */
-    double ms_one;           /* with one thread, when there are more; else NaN */
-    const char *peer;        /* what it is compared with; NULL without OpenCV */
+    double ms, spread;   /* an image or a pair */
+    double instructions; /* NaN: not known */
+    double ms_one;       /* with one thread, when there are more; else NaN */
+    const char *peer;    /* what it is compared with; NULL without OpenCV */
     double peer_ms, peer_spread;
     int32_t threads;
 } bench_row;

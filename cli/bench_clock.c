@@ -8,8 +8,8 @@
 #include "io/progress.h"
 
 #ifdef __linux__
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
+#    include <linux/perf_event.h>
+#    include <sys/syscall.h>
 
 static int open_counter(void)
 {

@@ -1,5 +1,5 @@
-/* How cost grows: with keypoints, with pixels, with rows to match against. Positions and rows are random, since sizes must
- * be exact; pixels are those of the first image, repeated and mirrored. */
+/* How cost grows: with keypoints, with pixels, with rows to match against. Positions and rows are random, since sizes
+ * must be exact; pixels are those of the first image, repeated and mirrored. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +29,13 @@ static void random_keypoints(kb_keypoint *k, size_t n, int32_t width, int32_t he
     for (size_t i = 0; i < n; i++) {
         double factor = 1;
         while (factor < 3.5 && uniform(state) < 0.75) factor *= 1.2;
-        k[i] = (kb_keypoint){(float)(uniform(state) * (width - 1)), (float)(uniform(state) * (height - 1)),
-                             (float)(31 * factor), (float)(360 * uniform(state)), 0, 0, -1};
+        k[i] = (kb_keypoint){(float)(uniform(state) * (width - 1)),
+                             (float)(uniform(state) * (height - 1)),
+                             (float)(31 * factor),
+                             (float)(360 * uniform(state)),
+                             0,
+                             0,
+                             -1};
     }
 }
 
@@ -43,7 +48,8 @@ static uint8_t *mirrored_image(const io_image *source, int32_t width, int32_t he
             int32_t u = x % (2 * source->width), v = y % (2 * source->height);
             if (u >= source->width) u = 2 * source->width - 1 - u;
             if (v >= source->height) v = 2 * source->height - 1 - v;
-            pixels[(size_t)y * (size_t)width + (size_t)x] = source->pixels[(size_t)v * (size_t)source->width + (size_t)u];
+            pixels[(size_t)y * (size_t)width + (size_t)x] =
+                source->pixels[(size_t)v * (size_t)source->width + (size_t)u];
         }
     return pixels;
 }
@@ -195,7 +201,8 @@ bool bench_growth(bench_set *set, const cli_common *common, bench_plot plots[BEN
     growth g = {.set = set, .state = 1};
     bench_clock_open(&g.clock, common->parallel ? common->parallel->threads : 1);
     io_progress_start(&g.progress, "growth", 18 + 16 + 12, common->quiet);
-    bool good = grow_keypoints(&g, &plots[0], error) && grow_pixels(&g, &plots[1], error) && grow_rows(&g, &plots[2], error);
+    bool good =
+        grow_keypoints(&g, &plots[0], error) && grow_pixels(&g, &plots[1], error) && grow_rows(&g, &plots[2], error);
     io_progress_end(&g.progress);
     bench_clock_close(&g.clock);
     return good;

@@ -6,8 +6,8 @@ static const struct {
     const char *name;
     kb_kind kind;
     int32_t bits;
-} models[BENCH_MODELS] = {{"bad256", KB_BAD, 256}, {"bad512", KB_BAD, 512},
-                          {"bag256", KB_BAG, 256}, {"bag512", KB_BAG, 512},
+} models[BENCH_MODELS] = {{"bad256", KB_BAD, 256},           {"bad512", KB_BAD, 512},
+                          {"bag256", KB_BAG, 256},           {"bag512", KB_BAG, 512},
                           {"hashsift256", KB_HASHSIFT, 256}, {"hashsift512", KB_HASHSIFT, 512}};
 
 const char *bench_model_name(bench_model model) { return models[model].name; }
@@ -24,9 +24,15 @@ static kb_box_pair random_pair(uint64_t *state, kb_kind kind)
     uint32_t r = 1 + below(state, KB_MAX_RADIUS), free_places = KB_PATCH_SIDE - 2 * r;
     uint32_t first = kind == KB_BAG ? 1 + below(state, KB_PLANES - 1) : 0;
     uint32_t second = kind == KB_BAG ? 1 + below(state, KB_PLANES - 1) : 0;
-    return (kb_box_pair){(uint8_t)first, (uint8_t)(r + below(state, free_places)), (uint8_t)(r + below(state, free_places)),
-                         (uint8_t)r, (uint8_t)second, (uint8_t)(r + below(state, free_places)),
-                         (uint8_t)(r + below(state, free_places)), (uint8_t)r, (float)below(state, 20) - 10};
+    return (kb_box_pair){(uint8_t)first,
+                         (uint8_t)(r + below(state, free_places)),
+                         (uint8_t)(r + below(state, free_places)),
+                         (uint8_t)r,
+                         (uint8_t)second,
+                         (uint8_t)(r + below(state, free_places)),
+                         (uint8_t)(r + below(state, free_places)),
+                         (uint8_t)r,
+                         (float)below(state, 20) - 10};
 }
 
 static kb_status random_model(bench_model which, kb_model **out)

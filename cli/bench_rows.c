@@ -7,7 +7,7 @@
 #include "io/rows.h"
 
 #ifdef KB_HAVE_EVAL
-#include "eval/peers.h"
+#    include "eval/peers.h"
 static bool have_peers(void) { return ev_peer_name(0) != NULL; }
 #else
 static bool have_peers(void) { return false; }
@@ -22,7 +22,8 @@ static bool check(const char *what, kb_status status, io_error *error)
     return status == KB_OK || io_fail(error, "%s: %s", what, kb_status_string(status));
 }
 
-static kb_status detect(const bench_set *set, const kb_image *image, kb_detector detector, kb_keypoint *keypoints, size_t *n)
+static kb_status detect(const bench_set *set, const kb_image *image, kb_detector detector, kb_keypoint *keypoints,
+                        size_t *n)
 {
     kb_detect_options o;
     KB_INIT(o);
@@ -110,7 +111,8 @@ static int nearest_first(const void *a, const void *b)
     return p->a - q->a;
 }
 
-static size_t make_pairs(kb_match *matches, size_t n, const kb_keypoint *a, const kb_keypoint *b, kb_pair *pairs, size_t room)
+static size_t make_pairs(kb_match *matches, size_t n, const kb_keypoint *a, const kb_keypoint *b, kb_pair *pairs,
+                         size_t room)
 {
     qsort(matches, n, sizeof *matches, nearest_first);
     if (n > room) n = room;
@@ -149,15 +151,18 @@ static bool our_detect(bench_set *set, size_t i, int variant, io_error *error)
 static bool our_describe(bench_set *set, size_t i, int variant, io_error *error)
 {
     const io_keypoints *k = &set->keypoints[i];
-    return check("describing", describe(set, &set->images[i].view, (bench_model)variant, k->items, k->count, set->out), error);
+    return check("describing", describe(set, &set->images[i].view, (bench_model)variant, k->items, k->count, set->out),
+                 error);
 }
 
 static bool our_match(bench_set *set, size_t i, int variant, io_error *error)
 {
     size_t n;
     uint8_t *const *rows = set->rows[variant == 512];
-    return check("matching", match(set, rows[0], set->keypoints[2 * i].count, rows[1], set->keypoints[2 * i + 1].count,
-                                   (size_t)variant / 8, &n), error);
+    return check("matching",
+                 match(set, rows[0], set->keypoints[2 * i].count, rows[1], set->keypoints[2 * i + 1].count,
+                       (size_t)variant / 8, &n),
+                 error);
 }
 
 static bool our_fit(bench_set *set, size_t i, int variant, io_error *error)
@@ -215,7 +220,8 @@ static bool cv_match(bench_set *set, size_t i, int variant, io_error *error)
 {
     size_t n, width = (size_t)variant / 8;
     uint8_t *const *rows = set->rows[variant == 512];
-    io_rows a = {rows[0], NULL, set->keypoints[2 * i].count, width}, b = {rows[1], NULL, set->keypoints[2 * i + 1].count, width};
+    io_rows a = {rows[0], NULL, set->keypoints[2 * i].count, width},
+            b = {rows[1], NULL, set->keypoints[2 * i + 1].count, width};
     return ev_peer_match(&a, &b, set->matches, &n, error);
 }
 
@@ -257,11 +263,11 @@ static bool cv_road(bench_set *set, size_t i, int variant, io_error *error)
 }
 
 #else
-#define cv_detect NULL
-#define cv_describe NULL
-#define cv_match NULL
-#define cv_fit NULL
-#define cv_road NULL
+#    define cv_detect   NULL
+#    define cv_describe NULL
+#    define cv_match    NULL
+#    define cv_fit      NULL
+#    define cv_road     NULL
 #endif
 
 /* ---- the rows ---- */
@@ -355,8 +361,7 @@ bool bench_row_measure(bench_set *set, int index, int32_t threads, int repeats, 
     times t[3];
     bench_clock clock;
     double ignored;
-    for (int s = 0; s < 3; s++)
-        t[s] = (times){io_alloc(items * n + 1, sizeof(double)), io_alloc(n, sizeof(double)), 0};
+    for (int s = 0; s < 3; s++) t[s] = (times){io_alloc(items * n + 1, sizeof(double)), io_alloc(n, sizeof(double)), 0};
     bench_clock_open(&clock, threads);
     bool good = measure_sides(set, row, sides, t, items, n, &clock, error);
     bench_clock_close(&clock);

@@ -7,16 +7,19 @@
 #include "io/json.h"
 #include "io/progress.h"
 #ifdef KB_HAVE_EVAL
-#include "eval/peers.h"
+#    include "eval/peers.h"
 #endif
 
 const char verb_bench_help[] =
     "usage: keybits bench IMAGES... [options]\n"
     "\n"
     "Times every step on IMAGES (files, folders or @lists) and compares it with OpenCV's in the same run, where this\n"
-    "program was built with OpenCV. Images 1 and 2, 3 and 4 and so on are matched with each other, so they should show the\n"
-    "same. Prints milliseconds an image or pair: of each the median of the repeats, and the mean of these; after +- half\n"
-    "the distance of the quartiles. With one thread it is processor time, which a busy machine does not lengthen, with more\n"
+    "program was built with OpenCV. Images 1 and 2, 3 and 4 and so on are matched with each other, so they should show "
+    "the\n"
+    "same. Prints milliseconds an image or pair: of each the median of the repeats, and the mean of these; after +- "
+    "half\n"
+    "the distance of the quartiles. With one thread it is processor time, which a busy machine does not lengthen, with "
+    "more\n"
     "the time on the wall; instructions are shown where the system counts them.\n"
     "\n"
     "  -n, --max-keypoints N  1 to 1000000 keypoints an image (default 2000)\n"
@@ -24,8 +27,7 @@ const char verb_bench_help[] =
     "  --rows LIST            only these rows, separated by commas (default: all)\n"
     "  --model NAME=FILE      time a .kbm file in the place of a built-in model of the same length; may be repeated\n"
     "  --plots FILE           also measure how cost grows with keypoints, pixels and rows, and write plots as HTML\n"
-    "\n" CLI_COMMON_HELP
-    "The default of --threads is 1 here. OpenCV gets the same number.\n";
+    "\n" CLI_COMMON_HELP "The default of --threads is 1 here. OpenCV gets the same number.\n";
 
 enum { OPTION_REPEATS = CLI_OPTION_OWN, OPTION_ROWS, OPTION_MODEL, OPTION_PLOTS };
 
@@ -88,10 +90,12 @@ static bool take_model(cli_common *common, options *o, const char *text)
         }
         kb_model_get_info(o->models[i], &info);
         if (info.spec.bits == (strstr(name, "512") ? 512 : 256)) return true;
-        common->exit_code = cli_error("%s: it has %d bits, so it cannot stand for %s", equals + 1, (int)info.spec.bits, name);
+        common->exit_code =
+            cli_error("%s: it has %d bits, so it cannot stand for %s", equals + 1, (int)info.spec.bits, name);
         return false;
     }
-    common->exit_code = cli_usage_error(common, "--model takes NAME=FILE with the name of a built-in model, not \"%s\"", text);
+    common->exit_code =
+        cli_usage_error(common, "--model takes NAME=FILE with the name of a built-in model, not \"%s\"", text);
     return false;
 }
 
@@ -136,7 +140,8 @@ static void print_row(const bench_row *r)
 {
     char speedup[32] = "", instructions[32] = "";
     if (!isnan(r->ms_one)) snprintf(speedup, sizeof speedup, "  %.2f x one thread", r->ms_one / r->ms);
-    if (!isnan(r->instructions)) snprintf(instructions, sizeof instructions, "  %.2f M instructions", 1e-6 * r->instructions);
+    if (!isnan(r->instructions))
+        snprintf(instructions, sizeof instructions, "  %.2f M instructions", 1e-6 * r->instructions);
     printf("%-22s %9.3f +- %-7.3f", r->name, r->ms, r->spread);
     if (r->peer) printf(" %9.3f +- %-7.3f %6.3f of %s", r->peer_ms, r->peer_spread, r->ms / r->peer_ms, r->peer);
     printf("%s%s\n", speedup, instructions);
@@ -157,7 +162,8 @@ static int measure(const cli_common *common, const options *o, bench_set *set)
     io_progress_start(&progress, "rows", total, common->quiet);
     for (int i = 0; bench_row_name(i); i++) {
         if (!listed(o->rows, bench_row_name(i))) continue;
-        if (!bench_row_measure(set, i, threads, (int)o->repeats, &rows[count], &error)) return cli_error("%s", error.text);
+        if (!bench_row_measure(set, i, threads, (int)o->repeats, &rows[count], &error))
+            return cli_error("%s", error.text);
         io_progress_wipe(&progress);
         if (!common->json) print_row(&rows[count]);
         count++;

@@ -1,6 +1,6 @@
-/* Describing: from keypoints or ready patches to rows. The patches go through the kernels in batches, and every thread takes
- * the next batch that nobody has taken. A keypoint's row depends on nothing but the model, the image and the keypoint, so
- * neither threads nor the order of work can be seen in the result. */
+/* Describing: from keypoints or ready patches to rows. The patches go through the kernels in batches, and every
+ * thread takes the next batch that nobody has taken. A keypoint's row depends on nothing but the model, the image and
+ * the keypoint, so neither threads nor the order of work can be seen in the result. */
 #include <math.h>
 #include <stdatomic.h>
 
@@ -116,7 +116,7 @@ static void task_image_sampler(void *context, int32_t piece)
     }
 }
 
-/* Takes the next batch of `total` items: *first is its first item, the result how many they are, 0 when none is left. */
+/* Takes the next batch of `total` items: *first is its first item, the result how many they are; 0: none is left. */
 static int32_t take_batch(job *j, size_t total, size_t *first)
 {
     *first = atomic_fetch_add_explicit(&j->next, KB_BATCH, memory_order_relaxed);
@@ -146,7 +146,8 @@ static void task_ready_patches(void *context, int32_t piece)
     for (int32_t n; (n = take_batch(j, j->n, &first)) > 0;) {
         const uint8_t *patches = j->patches + first * bytes;
         if (j->side != KB_PATCH_SIDE) {
-            for (size_t i = 0; i < (size_t)n; i++) kb_patch_shrink(patches + i * bytes, j->side, s->patches + i * KB_PATCH_BYTES);
+            for (size_t i = 0; i < (size_t)n; i++)
+                kb_patch_shrink(patches + i * bytes, j->side, s->patches + i * KB_PATCH_BYTES);
             patches = s->patches;
         }
         describe_batch(j, s, patches, n, j->rows + first * j->row_size);
@@ -181,14 +182,17 @@ static void task_plan(void *context, int32_t piece)
     }
 }
 
-/* Neighbours are described one after the other, so that their pixels are still in the cache: a counting sort by level and by
- * cells of it. */
+/* Neighbours are described one after the other, so that their pixels are still in the cache: a counting sort by level
+ * and by cells of it. */
 #define CELL_WIDTH 64
 #define CELL_HEIGHT 32
 
-static size_t cells_across(const kb_levels *levels, int32_t level) { return (size_t)levels->width[level] / CELL_WIDTH + 1; }
+static size_t cells_across(const kb_levels *levels, int32_t level)
+{
+    return (size_t)levels->width[level] / CELL_WIDTH + 1;
+}
 
-/* Sets first[i] to the number of level i's first cell; returns how many cells there are up to the highest level used. */
+/* Sets first[i] to the number of level i's first cell; returns how many cells there are in the levels used. */
 static size_t number_cells(const kb_levels *levels, uint32_t used, size_t first[KB_LEVELS])
 {
     size_t cells = 0;
@@ -210,9 +214,9 @@ static size_t cell_of(const job *j, const size_t first[KB_LEVELS], const kb_samp
 static kb_status sort_regions(job *j, uint32_t used, kb_workspace *workspace)
 {
     size_t first[KB_LEVELS], cells = number_cells(&j->levels, used, first);
-    uint32_t *memory = kb_workspace_get(workspace, KB_SLOT_ORDER, (j->n + cells + 1) * sizeof *memory), *start = memory + j->n;
-    if (!memory) return KB_E_MEMORY;
-    j->order = memory;
+    j->order = kb_workspace_get(workspace, KB_SLOT_ORDER, (j->n + cells + 1) * sizeof *j->order);
+    if (!j->order) return KB_E_MEMORY;
+    uint32_t *start = j->order + j->n; /* of every cell in the list */
     memset(start, 0, (cells + 1) * sizeof *start);
     for (size_t i = 0; i < j->n; i++)
         if (usable(&j->samplings[i])) start[cell_of(j, first, &j->samplings[i]) + 1]++;
@@ -278,9 +282,9 @@ static kb_status start(job *j, const kb_model *model, product output, size_t n, 
     return KB_OK;
 }
 
-static kb_status describe_keypoints(const kb_model *model, product output, const kb_image *image, const kb_keypoint *keypoints,
-                                    size_t n, const kb_describe_options *given, kb_workspace *workspace, void *rows,
-                                    uint8_t *flags)
+static kb_status describe_keypoints(const kb_model *model, product output, const kb_image *image,
+                                    const kb_keypoint *keypoints, size_t n, const kb_describe_options *given,
+                                    kb_workspace *workspace, void *rows, uint8_t *flags)
 {
     job j;
     kb_describe_options options;

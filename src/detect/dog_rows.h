@@ -6,8 +6,8 @@
 
 #define EXTREMA_BLOCK 32
 
-KB_ROWS void KB_ROWS_NAME(difference_row)(const uint16_t *restrict smaller, const uint16_t *restrict larger, int32_t width,
-                       int16_t *restrict out)
+KB_ROWS void KB_ROWS_NAME(difference_row)(const uint16_t *restrict smaller, const uint16_t *restrict larger,
+                                          int32_t width, int16_t *restrict out)
 {
     for (int32_t i = 0; i < width; i++) out[i] = (int16_t)(larger[i] - smaller[i]);
 }
@@ -21,9 +21,9 @@ static inline void extrema_block(const int16_t *restrict above, const int16_t *r
     for (int32_t i = 0; i < n; i++) {
         int16_t v = middle[i];
         int16_t high = most16(most16(most16(above[i - 1], above[i]), most16(above[i + 1], middle[i - 1])),
-                            most16(most16(below[i - 1], below[i]), most16(below[i + 1], middle[i + 1])));
+                              most16(most16(below[i - 1], below[i]), most16(below[i + 1], middle[i + 1])));
         int16_t low = least16(least16(least16(above[i - 1], above[i]), least16(above[i + 1], middle[i - 1])),
-                            least16(least16(below[i - 1], below[i]), least16(below[i + 1], middle[i + 1])));
+                              least16(least16(below[i - 1], below[i]), least16(below[i + 1], middle[i + 1])));
         int16_t top = most16(high, limit), bottom = least16(low, (int16_t)-limit);
         found[i] = (int16_t)((v >= top) | (v <= bottom));
     }
@@ -36,8 +36,8 @@ static inline uint64_t four_numbers(const int16_t *p)
     return v;
 }
 
-KB_ROWS int32_t KB_ROWS_NAME(extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width, int32_t limit,
-                       int32_t *x)
+KB_ROWS int32_t KB_ROWS_NAME(extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below,
+                                          int32_t width, int32_t limit, int32_t *x)
 {
     int32_t count = 0, end = width - KB_SIFT_BORDER;
     for (int32_t at = KB_SIFT_BORDER; at < end; at += EXTREMA_BLOCK) {

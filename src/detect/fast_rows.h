@@ -19,10 +19,12 @@ static inline uint8_t least8(uint8_t a, uint8_t b) { return a < b ? a : b; }
 static inline uint8_t most8(uint8_t a, uint8_t b) { return a > b ? a : b; }
 
 /* The circle, clockwise on the screen from below the centre. */
-#define FAST_CIRCLE(p, s)                                                                                          \
+/* clang-format off */
+#define FAST_CIRCLE(p, s)                                                                                           \
     {(p) + 3 * (s), (p) + 3 * (s) - 1, (p) + 2 * (s) - 2, (p) + (s) - 3, (p) - 3, (p) - (s) - 3, (p) - 2 * (s) - 2, \
      (p) - 3 * (s) - 1, (p) - 3 * (s), (p) - 3 * (s) + 1, (p) - 2 * (s) + 2, (p) - (s) + 3, (p) + 3, (p) + (s) + 3, \
      (p) + 2 * (s) + 2, (p) + 3 * (s) + 1}
+/* clang-format on */
 
 /* The larger of the two differences, or 0 when it does not pass the threshold. */
 static inline uint8_t fast_difference(uint8_t bright, uint8_t dark, uint8_t centre, uint8_t threshold)
@@ -33,22 +35,22 @@ static inline uint8_t fast_difference(uint8_t bright, uint8_t dark, uint8_t cent
 }
 
 /* Not 0 where a pixel may be a corner: looks at four pairs of opposite pixels. */
-KB_ROWS_HELPER void promise_row(const uint8_t *const *p, const uint8_t *restrict centre, int32_t width, uint8_t threshold,
-                        uint8_t *restrict promise)
+KB_ROWS_HELPER void promise_row(const uint8_t *const *p, const uint8_t *restrict centre, int32_t width,
+                                uint8_t threshold, uint8_t *restrict promise)
 {
     const uint8_t *restrict p0 = p[0], *restrict p2 = p[2], *restrict p4 = p[4], *restrict p6 = p[6];
     const uint8_t *restrict p8 = p[8], *restrict p10 = p[10], *restrict p12 = p[12], *restrict p14 = p[14];
     for (int32_t x = 0; x < width; x++) {
         uint8_t bright = least8(least8(most8(p0[x], p8[x]), most8(p2[x], p10[x])),
-                               least8(most8(p4[x], p12[x]), most8(p6[x], p14[x])));
+                                least8(most8(p4[x], p12[x]), most8(p6[x], p14[x])));
         uint8_t dark = most8(most8(least8(p0[x], p8[x]), least8(p2[x], p10[x])),
-                            most8(least8(p4[x], p12[x]), least8(p6[x], p14[x])));
+                             most8(least8(p4[x], p12[x]), least8(p6[x], p14[x])));
         promise[x] = fast_difference(bright, dark, centre[x], threshold);
     }
 }
 
-/* Scores of the n <= FAST_BLOCK pixels from `at` on; made aside, so that the compiler need not fear that they overwrite what
- * is still to be read. */
+/* Scores of the n <= FAST_BLOCK pixels from `at` on; made aside, so that the compiler need not fear that they
+ * overwrite what is still to be read. */
 static inline void score_block(const uint8_t *const *p, const uint8_t *centre, int32_t at, int32_t n, uint8_t threshold,
                                uint8_t *score)
 {
@@ -81,7 +83,8 @@ static inline uint64_t eight_bytes(const uint8_t *p)
     return v;
 }
 
-KB_ROWS void KB_ROWS_NAME(fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score)
+KB_ROWS void KB_ROWS_NAME(fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold,
+                                    uint8_t *score)
 {
     const uint8_t *const circle[16] = FAST_CIRCLE(row, stride);
     uint8_t limit = (uint8_t)threshold;
@@ -92,7 +95,8 @@ KB_ROWS void KB_ROWS_NAME(fast_row)(const uint8_t *row, ptrdiff_t stride, int32_
     promise_row(circle, row, width, limit, score);
     for (int32_t x = 0; x < width; x += FAST_BLOCK) {
         int32_t at = kb_min_i(x, width - FAST_BLOCK); /* the last block overlaps the one before */
-        if (eight_bytes(score + at) | eight_bytes(score + at + 8)) score_block(circle, row, at, FAST_BLOCK, limit, score);
+        if (eight_bytes(score + at) | eight_bytes(score + at + 8))
+            score_block(circle, row, at, FAST_BLOCK, limit, score);
     }
 }
 
@@ -107,7 +111,8 @@ static inline void peak_block(const uint8_t *restrict above, const uint8_t *rest
     }
 }
 
-KB_ROWS int32_t KB_ROWS_NAME(peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x)
+KB_ROWS int32_t KB_ROWS_NAME(peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below,
+                                        int32_t width, uint16_t *x)
 {
     int32_t count = 0, end = width - 1;
     for (int32_t at = 1; at < end; at += FAST_BLOCK) {

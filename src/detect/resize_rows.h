@@ -4,8 +4,8 @@
 
 #include "detect/rows.h"
 
-KB_ROWS void KB_ROWS_NAME(blend_rows)(const uint8_t *restrict a, const uint8_t *restrict b, int32_t width, int32_t weight,
-                   uint8_t *restrict out)
+KB_ROWS void KB_ROWS_NAME(blend_rows)(const uint8_t *restrict a, const uint8_t *restrict b, int32_t width,
+                                      int32_t weight, uint8_t *restrict out)
 {
     uint16_t wb = (uint16_t)weight, wa = (uint16_t)(KB_RESIZE_ONE - weight);
     for (int32_t i = 0; i < width; i++) {

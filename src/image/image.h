@@ -27,8 +27,9 @@ static inline double kb_level_factor(int32_t level)
     memcpy(&factor, &bits, sizeof factor);
     return factor;
 }
-/* The level for regions that want `step` image pixels a sample: the one whose factor is nearest in ratio. The geometric means
- * between neighbouring factors are sqrt(1 * 1.5) and sqrt(1.5 * 2), times a power of two, which is the exponent of step. */
+/* The level for regions that want `step` image pixels a sample: the one whose factor is nearest in ratio. The
+ * geometric means between neighbouring factors are sqrt(1 * 1.5) and sqrt(1.5 * 2), times a power of two, which is
+ * the exponent of step. */
 static inline int32_t kb_level_for(double step, int32_t count)
 {
     const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
@@ -37,7 +38,8 @@ static inline int32_t kb_level_for(double step, int32_t count)
     memcpy(&bits, &step, sizeof bits);
     mantissa_bits = (bits & fraction) | one; /* 1 to 2 */
     memcpy(&mantissa, &mantissa_bits, sizeof mantissa);
-    int32_t level = 2 * ((int32_t)(bits >> 52) - 1023) + (mantissa >= 1.2247448713915890) + (mantissa >= 1.7320508075688772);
+    int32_t above = (mantissa >= 1.2247448713915890) + (mantissa >= 1.7320508075688772);
+    int32_t level = 2 * ((int32_t)(bits >> 52) - 1023) + above;
     return step < 1 ? 0 : kb_min_i(level, count - 1);
 }
 /* Sizes of all levels; builds none. */
@@ -46,8 +48,8 @@ void kb_levels_plan(kb_levels *levels, const kb_image *gray);
 kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, const kb_parallel *parallel,
                           kb_workspace *workspace);
 
-/* ---- integral image ----
- * (width + 1) x (height + 1) sums modulo 2^32: a box's sum is exact whenever it is below 2^32, whatever the image's size. */
+/* ---- integral image ---- (width + 1) x (height + 1) sums modulo 2^32: a box's sum is exact whenever it is below
+ * 2^32, whatever the image's size. */
 typedef struct kb_integral {
     const uint32_t *sums;
     int32_t width, height; /* of the image */
@@ -67,7 +69,8 @@ typedef struct kb_sampling {
 } kb_sampling;
 
 #define KB_WIDEST_REGION 1048576.0 /* px; a wider region is refused */
-/* Set-up for a region `width` px wide. Returns the keypoint's KB_KP_ flags; with OUTSIDE or INVALID only level is set, to -1. */
+/* Set-up for a region `width` px wide. Returns the keypoint's KB_KP_ flags; with OUTSIDE or INVALID only level is
+ * set, to -1. */
 uint8_t kb_sampling_plan(kb_sampling *sampling, const kb_keypoint *keypoint, double width, const kb_levels *levels);
 /* Cuts out one patch, 1024 bytes. */
 void kb_sampling_cut(const kb_sampling *sampling, const kb_levels *levels, uint8_t *patch);

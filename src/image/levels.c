@@ -1,10 +1,10 @@
 /* The pyramid of the patch sampler: factors 1, 1.5, 2, 3, 4, 6, 8 ...
  *
- * Pixel k of a level with factor f covers the image from f k to f (k + 1) along each axis (pixel edges, not centres), so
- * image position p (centres at whole numbers) is (p + 0.5) / f - 0.5 in the level. Level 1 is the mean over 1.5 x 1.5
- * pixels: out of three pixels a b c come two, (2a + b) / 3 and (b + 2c) / 3, along both axes. Every later level is the mean
- * of 2 x 2 pixels of the level two before it. Sums are exact integers, rounded once a level. The last row and column repeat
- * where a level does not divide evenly. */
+ * Pixel k of a level with factor f covers the image from f k to f (k + 1) along each axis (pixel edges, not centres),
+ * so image position p (centres at whole numbers) is (p + 0.5) / f - 0.5 in the level. Level 1 is the mean over 1.5 x
+ * 1.5 pixels: out of three pixels a b c come two, (2a + b) / 3 and (b + 2c) / 3, along both axes. Every later level
+ * is the mean of 2 x 2 pixels of the level two before it. Sums are exact integers, rounded once a level. The last row
+ * and column repeat where a level does not divide evenly. */
 #include "image/image.h"
 #include "kernels/kernels.h"
 
@@ -28,8 +28,8 @@ void kb_levels_plan(kb_levels *levels, const kb_image *gray)
     levels->stride[0] = gray->stride;
 }
 
-/* Levels are made in bands of BAND image rows, all levels of a band one after the other while its pixels are in the cache. A
- * band has a whole number of rows of the levels up to BANDED, so bands need nothing from each other. */
+/* Levels are made in bands of BAND image rows, all levels of a band one after the other while its pixels are in the
+ * cache. A band has a whole number of rows of the levels up to BANDED, so bands need nothing from each other. */
 #define BAND 96
 #define BANDED 11
 
@@ -47,7 +47,8 @@ static const uint8_t *row_of(const kb_levels *l, int32_t level, int32_t y)
     return l->data[level] + kb_min_i(y, l->height[level] - 1) * l->stride[level];
 }
 
-/* A row of level 1 of the image. An even output pixel leans on the first of its two sources, an odd one on the second. */
+/* A row of level 1 of the image. An even output pixel leans on the first of its two sources, an odd one on the
+ * second. */
 static void shrink_two_thirds(const build *b, int32_t y, uint8_t *out)
 {
     const kb_levels *l = b->levels;

@@ -19,7 +19,8 @@ static uint32_t found_flags(void)
 #if defined(KB_X86)
     __builtin_cpu_init();
     return (__builtin_cpu_supports("sse2") ? KB_CPU_SSE2 : 0u) | (__builtin_cpu_supports("ssse3") ? KB_CPU_SSSE3 : 0u) |
-           (__builtin_cpu_supports("sse4.1") ? KB_CPU_SSE41 : 0u) | (__builtin_cpu_supports("popcnt") ? KB_CPU_POPCNT : 0u) |
+           (__builtin_cpu_supports("sse4.1") ? KB_CPU_SSE41 : 0u) |
+           (__builtin_cpu_supports("popcnt") ? KB_CPU_POPCNT : 0u) |
            (__builtin_cpu_supports("avx2") ? KB_CPU_AVX2 : 0u);
 #elif defined(KB_AARCH64)
     return KB_CPU_NEON; /* part of every aarch64 */
@@ -30,8 +31,8 @@ static uint32_t found_flags(void)
 
 uint32_t kb_cpu_flags(void) { return found_flags() & (uint32_t)atomic_load_explicit(&allowed, memory_order_relaxed); }
 
-/* All lists that there can be, so that one lives for ever without being made: NAMES_n(begin) is every choice of the last n
- * features behind `begin`, in the order of their flags read as a number, the first feature highest. */
+/* All lists that there can be, so that one lives for ever without being made: NAMES_n(begin) is every choice of the
+ * last n features behind `begin`, in the order of their flags read as a number, the first feature highest. */
 #define NAMES_1(begin) begin, begin " neon"
 #define NAMES_2(begin) NAMES_1(begin), NAMES_1(begin " avx2")
 #define NAMES_3(begin) NAMES_2(begin), NAMES_2(begin " popcnt")
@@ -108,7 +109,7 @@ kb_kernel kb_kernel_at(int32_t index)
         if ((flags & tiers[i].needs) != tiers[i].needs) continue;
         tiers[i].fill(&after);
         int32_t slot = 0;
-#define SLOT_CHANGED(member)                                                                  \
+#define SLOT_CHANGED(member)                                                                                           \
     if (slot++ == index && before.member != after.member) kernel.variant = tiers[i].name;
         KB_KERNEL_SLOTS(SLOT_CHANGED)
         before = after;

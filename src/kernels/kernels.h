@@ -1,7 +1,7 @@
 /* The hot loops: one table of function pointers, plain C first, then what the CPU can do better.
  *
- * Every variant of a slot gives exactly the results of the plain C one, whatever the size of the batch. A kernel sees valid
- * data only: checks are made before. Patches are 32x32 bytes, one after the other. */
+ * Every variant of a slot gives exactly the results of the plain C one, whatever the size of the batch. A kernel sees
+ * valid data only: checks are made before. Patches are 32x32 bytes, one after the other. */
 #ifndef KB_KERNELS_H
 #define KB_KERNELS_H
 
@@ -17,8 +17,8 @@ typedef struct kb_kernels {
     /* 2n pixels out of 3n: the mean over 1.5 x 1.5, of which the heavy row has twice the weight. */
     void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);
     /* kb_sampling_plan for n keypoints, whose regions are width_scale x size wide; flags is not NULL. */
-    void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, const kb_levels *levels, kb_sampling *samplings,
-                 uint8_t *flags);
+    void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, const kb_levels *levels,
+                 kb_sampling *samplings, uint8_t *flags);
     /* Cuts n patches out of the levels. */
     void (*cut)(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches);
     /* BAD and BAG bits of n patches; rows lie model->row_bytes apart. */
@@ -36,29 +36,31 @@ typedef struct kb_kernels {
     int32_t (*peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
     int64_t (*harris)(const uint8_t *centre, ptrdiff_t stride);
     float (*disc_angle)(const uint8_t *centre, ptrdiff_t stride);
-    void (*blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur, int32_t width, uint16_t *out);
+    void (*blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur, int32_t width,
+                       uint16_t *out);
     void (*difference_row)(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
-    int32_t (*extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width, int32_t limit,
-                           int32_t *x);
+    int32_t (*extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width,
+                           int32_t limit, int32_t *x);
     /* kb_hamming_block (src/match/hamming_block.h). */
     void (*hamming)(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                     uint32_t *second, uint32_t *best_b);
 } kb_kernels;
 
 /* Every slot, for code that goes through all of them. */
-#define KB_KERNEL_SLOTS(SLOT) \
-    SLOT(shrink_half) SLOT(shrink_two_thirds) SLOT(plan) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project) \
-    SLOT(blend_rows) SLOT(resize_row) SLOT(fast_row) SLOT(peaks_row) SLOT(harris) SLOT(disc_angle) SLOT(blur_pairs)         \
-    SLOT(difference_row) SLOT(extrema_row) SLOT(hamming)
+#define KB_KERNEL_SLOTS(SLOT)                                                                                          \
+    SLOT(shrink_half)                                                                                                  \
+    SLOT(shrink_two_thirds) SLOT(plan) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project)                 \
+        SLOT(blend_rows) SLOT(resize_row) SLOT(fast_row) SLOT(peaks_row) SLOT(harris) SLOT(disc_angle)                 \
+            SLOT(blur_pairs) SLOT(difference_row) SLOT(extrema_row) SLOT(hamming)
 
 /* What a task must bring as `scratch`, aligned to KB_ALIGN. */
 #define KB_KERNEL_SCRATCH (248 * 1024)
 
 /* ---- instruction sets ---- */
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
-#  define KB_X86
+#    define KB_X86
 #elif defined(__GNUC__) && defined(__aarch64__) && !defined(__AARCH64EB__)
-#  define KB_AARCH64
+#    define KB_AARCH64
 #endif
 
 enum { KB_CPU_SSE2 = 1, KB_CPU_SSSE3 = 2, KB_CPU_SSE41 = 4, KB_CPU_POPCNT = 8, KB_CPU_AVX2 = 16, KB_CPU_NEON = 32 };

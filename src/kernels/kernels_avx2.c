@@ -3,8 +3,8 @@
 
 #ifdef KB_X86
 
-#define KB_VEC_AVX2
-#include "kernels/lanes.h"
+#    define KB_VEC_AVX2
+#    include "kernels/lanes.h"
 
 void kb_kernels_avx2(kb_kernels *table)
 {

@@ -57,7 +57,8 @@ static void project_c(const kb_model *model, const uint8_t *values, int32_t n, u
 
 void kb_kernels_c(kb_kernels *table)
 {
-    *table = (kb_kernels){shrink_half_c, shrink_two_thirds_c, plan_c, cut_c, boxes_c, sift_c, sift_bytes_c, project_c,
-                          kb_blend_rows, kb_resize_row, kb_fast_row, kb_peaks_row, kb_harris, kb_disc_angle, kb_blur_pairs,
-                          kb_difference_row, kb_extrema_row, kb_hamming_block};
+    *table = (kb_kernels){
+        shrink_half_c, shrink_two_thirds_c, plan_c,         cut_c,           boxes_c,      sift_c,    sift_bytes_c,
+        project_c,     kb_blend_rows,       kb_resize_row,  kb_fast_row,     kb_peaks_row, kb_harris, kb_disc_angle,
+        kb_blur_pairs, kb_difference_row,   kb_extrema_row, kb_hamming_block};
 }

@@ -3,8 +3,8 @@
 
 #ifdef KB_AARCH64
 
-#define KB_VEC_NEON
-#include "kernels/lanes.h"
+#    define KB_VEC_NEON
+#    include "kernels/lanes.h"
 
 void kb_kernels_neon(kb_kernels *table) { use_lanes(table); }
 

@@ -3,7 +3,7 @@
 
 #ifdef KB_X86
 
-#include "match/hamming_rows.h"
+#    include "match/hamming_rows.h"
 
 __attribute__((target("popcnt"))) static void hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
                                                              size_t row_bytes, uint32_t *best, uint32_t *second,

@@ -3,8 +3,8 @@
 
 #ifdef KB_X86
 
-#define KB_VEC_SSE4
-#include "kernels/lanes.h"
+#    define KB_VEC_SSE4
+#    include "kernels/lanes.h"
 
 void kb_kernels_sse4(kb_kernels *table) { use_lanes(table); }
 

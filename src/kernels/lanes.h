@@ -4,10 +4,10 @@
 
 #include "kernels/vec.h"
 
-/* The row functions of the detectors, of which compilers make vector code by themselves; for these tiers' narrow rests and, where
- * wider vectors help, instead of the plain ones. */
-#define KB_ROWS __attribute__((unused)) VEC_TARGET static
-#define KB_ROWS_HELPER VEC_TARGET static
+/* The row functions of the detectors, of which compilers make vector code by themselves; for these tiers' narrow
+ * rests and, where wider vectors help, instead of the plain ones. */
+#define KB_ROWS            __attribute__((unused)) VEC_TARGET static
+#define KB_ROWS_HELPER     VEC_TARGET static
 #define KB_ROWS_NAME(name) name
 #include "detect/blur_rows.h"
 #include "detect/corner_rows.h"

@@ -1,9 +1,9 @@
 /* BAD and BAG with a keypoint in every lane: the arithmetic of src/describe/boxes.c for VEC_LANES patches at once.
  *
  * The patches are turned around, so that the sample (x, y) of all of them is one vec. An integral image is then two
- * additions a sample, and a box four loads, wherever it lies and whatever the patches show. A box has at most 15 rows,
- * so the last 16 rows of the integral image are enough, which stay in the first-level cache: boxes are sorted by their last row
- * and measured as soon as it is there. Template over kernels/vec.h. */
+ * additions a sample, and a box four loads, wherever it lies and whatever the patches show. A box has at most 15
+ * rows, so the last 16 rows of the integral image are enough, which stay in the first-level cache: boxes are sorted
+ * by their last row and measured as soon as it is there. Template over kernels/vec.h. */
 #ifndef KB_LANES_BOXES_H
 #define KB_LANES_BOXES_H
 
@@ -66,13 +66,16 @@ VEC_INLINE const kb_box *measure_boxes(const kb_box *box, const kb_box *end, int
 VEC_TARGET static void measure_channel(const kb_model *model, int32_t channel, const uint8_t *const patches[VEC_LANES],
                                        boxes_scratch *s)
 {
-    const kb_box *box = model->boxes + model->channel_start[channel], *end = model->boxes + model->channel_start[channel + 1];
+    const kb_box *box = model->boxes + model->channel_start[channel],
+                 *end = model->boxes + model->channel_start[channel + 1];
     for (int x = 0; x < KB_SUMS_WIDTH; x++) v_store(s->sums + x, v_zero());
     for (int y = 0; y < KB_PATCH_SIDE && box < end; y++) {
         vec *to = sums_row(s, y + 1);
         v_store(to, v_zero());
-        if (channel == 0) sum_gray_row(patches, y, sums_row(s, y), to);
-        else sum_plane_row(s->plane[channel - 1], y, sums_row(s, y), to);
+        if (channel == 0)
+            sum_gray_row(patches, y, sums_row(s, y), to);
+        else
+            sum_plane_row(s->plane[channel - 1], y, sums_row(s, y), to);
         box = measure_boxes(box, end, y, s, s->means + (box - model->boxes));
     }
 }
@@ -120,7 +123,8 @@ VEC_TARGET static void boxes_group(const kb_model *model, const uint8_t *const p
     collect_bits(model, s->means, rows);
 }
 
-VEC_TARGET static void boxes_lanes(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch)
+VEC_TARGET static void boxes_lanes(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows,
+                                   void *scratch)
 {
     boxes_scratch *s = scratch;
     for (int r = 0; r <= KB_MAX_RADIUS; r++) {

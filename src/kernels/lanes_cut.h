@@ -1,13 +1,13 @@
 /* Cutting patches out of a level: the arithmetic of src/image/sampler.c. Template over kernels/vec.h.
  *
- * Scattered loads are dear, so none are made: the patch is cut in tiles of 4x4 samples. Samples are at most sqrt(1.5) px
- * apart, so a tile and its bilinear neighbours lie in a window of 8x8 px, however it is turned; 7 rows are enough for most.
- * The window goes into registers, and shuffles look the pixels up.
+ * Scattered loads are dear, so none are made: the patch is cut in tiles of 4x4 samples. Samples are at most sqrt(1.5)
+ * px apart, so a tile and its bilinear neighbours lie in a window of 8x8 px, however it is turned; 7 rows are enough
+ * for most. The window goes into registers, and shuffles look the pixels up.
  *
- * Positions have 16 fractional bits. Within a tile every sample is at a fixed offset from the window's corner, which is the least
- * floor of its positions: whole and fraction apart, the sum of two fractions is again 16 bits, and its carry moves the sample
- * to the next pixel. Fractions are kept with their highest bit turned over, so that signed compares tell the carry and
- * s = floor(fraction / 1024) is fx - 32.
+ * Positions have 16 fractional bits. Within a tile every sample is at a fixed offset from the window's corner, which
+ * is the least floor of its positions: whole and fraction apart, the sum of two fractions is again 16 bits, and its
+ * carry moves the sample to the next pixel. Fractions are kept with their highest bit turned over, so that signed
+ * compares tell the carry and s = floor(fraction / 1024) is fx - 32.
  *
  * Blending: with t and b the upper and lower pair, each weighted along x (times 64), and s = fy - 32 the sample is
  *     floor((t (64 - fy) + b fy + 2048) / 4096) = floor((t + b + floor((b - t) s / 32) + 64) / 128),
@@ -20,25 +20,25 @@
 #include "describe/describe.h"
 #include "kernels/vec.h"
 
-#define TILE 4
+#define TILE         4
 #define TILE_SAMPLES (TILE * TILE)
-#define TILES_SIDE (KB_PATCH_SIDE / TILE)
-#define TILES (TILES_SIDE * TILES_SIDE)
-#define TILE_VECS (TILE_SAMPLES / VEC_LANES)
-#define WINDOW 8
-#define COPY_SIDE 64        /* 28 samples of at most sqrt(3) px, and a window: 57.5 */
-#define MAX_STRIDE (1 << 24) /* offsets within a region have 32 bits */
+#define TILES_SIDE   (KB_PATCH_SIDE / TILE)
+#define TILES        (TILES_SIDE * TILES_SIDE)
+#define TILE_VECS    (TILE_SAMPLES / VEC_LANES)
+#define WINDOW       8
+#define COPY_SIDE    64        /* 28 samples of at most sqrt(3) px, and a window: 57.5 */
+#define MAX_STRIDE   (1 << 24) /* offsets within a region have 32 bits */
 
 typedef struct cut_plan {
     /* of each sample of a tile, against the window's corner */
     uint16_t fx[TILE_SAMPLES], fy[TILE_SAMPLES], carry_x[TILE_SAMPLES], carry_y[TILE_SAMPLES];
     uint16_t index[TILE_SAMPLES]; /* two bytes: the pixel in the window, and the one to its right */
     /* of each tile's corner */
-    int32_t x[TILES], y[TILES]; /* from the keypoint's pixel, with the highest bit of the fraction turned over */
-    int32_t offset[TILES];      /* bytes from (left, top) */
-    int32_t first_x, first_y;   /* of tile 0 */
+    int32_t x[TILES], y[TILES];       /* from the keypoint's pixel, with the highest bit of the fraction turned over */
+    int32_t offset[TILES];            /* bytes from (left, top) */
+    int32_t first_x, first_y;         /* of tile 0 */
     int32_t left, top, right, bottom; /* pixels of the level that windows may touch; right and bottom are beyond */
-    int32_t rows; /* of a window, 7 or 8 */
+    int32_t rows;                     /* of a window, 7 or 8 */
 } cut_plan;
 
 /* ---- plan ---- */
@@ -106,7 +106,8 @@ VEC_TARGET static void plan_tiles(const kb_sampling *s, int32_t stride, cut_plan
 
 VEC_INLINE vec cut_samples(const cut_plan *plan, int k, int tile, const vec_window *window, int rows)
 {
-    vec fx = v_add(v_set_low(&plan->x[tile]), v_loadu(plan->fx + k)), fy = v_add(v_set_low(&plan->y[tile]), v_loadu(plan->fy + k));
+    vec fx = v_add(v_set_low(&plan->x[tile]), v_loadu(plan->fx + k)),
+        fy = v_add(v_set_low(&plan->y[tile]), v_loadu(plan->fy + k));
     vec step_x = v_gt(v_loadu(plan->carry_x + k), fx), step_y = v_gt(v_loadu(plan->carry_y + k), fy);
     vec index = v_add8(v_sub8(v_loadu(plan->index + k), step_x), v_and(step_y, v_set(WINDOW * 257)));
     vec weights = v_add(v_high_s(v_and(fx, v_set(0xfc00)), v_set(255 * 64)), v_set(32 * 257)), upper, lower;
@@ -165,8 +166,10 @@ VEC_TARGET static void cut_patch(const kb_sampling *s, const kb_levels *levels, 
         stride = COPY_SIDE;
     }
     plan_tiles(s, (int32_t)stride, &plan);
-    if (plan.rows == 7) cut_tiles(&plan, data, stride, 7, patch);
-    else cut_tiles(&plan, data, stride, 8, patch);
+    if (plan.rows == 7)
+        cut_tiles(&plan, data, stride, 7, patch);
+    else
+        cut_tiles(&plan, data, stride, 8, patch);
 }
 
 VEC_TARGET static void cut_lanes(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches)

@@ -1,5 +1,5 @@
-/* FAST scores and their peaks, a pixel in every byte: kb_fast_row and kb_peaks_row (src/detect/fast_rows.h). Template over
- * kernels/vec.h. */
+/* FAST scores and their peaks, a pixel in every byte: kb_fast_row and kb_peaks_row (src/detect/fast_rows.h). Template
+ * over kernels/vec.h. */
 #ifndef KB_LANES_FAST_H
 #define KB_LANES_FAST_H
 
@@ -50,7 +50,8 @@ VEC_INLINE vec fast_scores(const uint8_t *const *p, ptrdiff_t at, vec centre, ve
     return passing(bright, dark, centre, threshold);
 }
 
-VEC_TARGET static void fast_row_lanes(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score)
+VEC_TARGET static void fast_row_lanes(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold,
+                                      uint8_t *score)
 {
     const uint8_t *const circle[16] = FAST_CIRCLE(row, stride);
     const vec limit = v_set(threshold * 257);
@@ -61,8 +62,10 @@ VEC_TARGET static void fast_row_lanes(const uint8_t *row, ptrdiff_t stride, int3
     for (int32_t x = 0; x < width; x += FAST_STEP) {
         int32_t at = kb_min_i(x, width - FAST_STEP); /* the last one overlaps the one before */
         vec centre = v_loadu(row + at);
-        if (promising(circle, at, centre, limit)) v_storeu(score + at, fast_scores(circle, at, centre, limit));
-        else v_storeu(score + at, v_zero());
+        if (promising(circle, at, centre, limit))
+            v_storeu(score + at, fast_scores(circle, at, centre, limit));
+        else
+            v_storeu(score + at, v_zero());
     }
 }
 
@@ -78,14 +81,15 @@ VEC_INLINE uint64_t peaks_at(const uint8_t *above, const uint8_t *middle, const 
     return v_mask8(v_and(v_subs8(here, before), v_zero8(v_subs8(after, here))));
 }
 
-VEC_TARGET static int32_t peaks_row_lanes(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width,
-                                          uint16_t *x)
+VEC_TARGET static int32_t peaks_row_lanes(const uint8_t *above, const uint8_t *middle, const uint8_t *below,
+                                          int32_t width, uint16_t *x)
 {
     int32_t count = 0, end = width - 1;
     if (end < 1 + FAST_STEP) return peaks_row(above, middle, below, width, x);
     for (int32_t at = 1; at < end; at += FAST_STEP) {
         int32_t from = kb_min_i(at, end - FAST_STEP);
-        uint64_t peaks = peaks_at(above, middle, below, from) >> (VEC_MASK_BITS * (at - from)); /* those before were seen */
+        uint64_t peaks =
+            peaks_at(above, middle, below, from) >> (VEC_MASK_BITS * (at - from)); /* those before were seen */
         for (; peaks; peaks &= peaks - 1) {
             int32_t bit = __builtin_ctzll(peaks);
             x[count++] = (uint16_t)(at + bit / VEC_MASK_BITS);

@@ -1,12 +1,14 @@
-/* Hamming distances with a row of b in every byte: the results of kb_hamming_block (src/match/hamming_block.h). Template over
- * kernels/vec.h.
+/* Hamming distances with a row of b in every byte: the results of kb_hamming_block (src/match/hamming_block.h).
+ * Template over kernels/vec.h.
  *
- * Bits are not counted but looked up: for a nibble q of the query there is a table of the 16 numbers popcount(q ^ n), and
- * one shuffle looks up the nibbles n of as many rows as a register has bytes. A tile of b is taken apart into planes once, one for each
- * nibble of the rows, and every row of a runs over it: a shuffle and an addition a nibble for 32 pairs (16 with 128 bits).
+ * Bits are not counted but looked up: for a nibble q of the query there is a table of the 16 numbers popcount(q ^ n),
+ * and one shuffle looks up the nibbles n of as many rows as a register has bytes. A tile of b is taken apart into
+ * planes once, one for each nibble of the rows, and every row of a runs over it: a shuffle and an addition a nibble
+ * for 32 pairs (16 with 128 bits).
  *
- * Neighbours are kept as 16-bit keys as long as possible: distance x 64 + step, where the step is the vec of the tile (on the
- * side of a) or the query within 64 (on the side of b). The least key is the nearest, of equal ones the first. */
+ * Neighbours are kept as 16-bit keys as long as possible: distance x 64 + step, where the step is the vec of the tile
+ * (on the side of a) or the query within 64 (on the side of b). The least key is the nearest, of equal ones the
+ * first. */
 #ifndef KB_LANES_HAMMING_H
 #define KB_LANES_HAMMING_H
 
@@ -14,13 +16,13 @@
 #include "kernels/vec.h"
 #include "match/hamming_rows.h"
 
-#define GROUP (2 * VEC_LANES)    /* rows of b in a vec of bytes */
-#define MOST_GROUPS 8            /* groups of a tile, whose sums stay in registers */
-#define PLANE_BYTES 32           /* of a row, with MOST_GROUPS; rows up to twice as long have half as many groups */
-#define CHUNK 31                 /* bytes of a row whose distance fits 8 bits */
-#define STEPS 64                 /* in a key */
-#define WORTH_PLANES 16          /* rows of a from which on taking b apart pays */
-#define NO_KEY 0xffc0            /* that of a lane beyond the rows of b, and all above */
+#define GROUP        (2 * VEC_LANES) /* rows of b in a vec of bytes */
+#define MOST_GROUPS  8               /* groups of a tile, whose sums stay in registers */
+#define PLANE_BYTES  32              /* of a row, with MOST_GROUPS; rows up to twice as long have half as many groups */
+#define CHUNK        31              /* bytes of a row whose distance fits 8 bits */
+#define STEPS        64              /* in a key */
+#define WORTH_PLANES 16              /* rows of a from which on taking b apart pays */
+#define NO_KEY       0xffc0          /* that of a lane beyond the rows of b, and all above */
 
 typedef struct hamming_tile {
     vec tables[16];
@@ -124,7 +126,8 @@ VEC_INLINE void distances(const hamming_tile *t, const uint8_t *row, int groups,
 {
     size_t from = 0;
     do {
-        size_t end = from + 2 * CHUNK < t->row_bytes ? from + 2 * CHUNK : t->row_bytes, middle = from + (end - from) / 2;
+        size_t end = from + 2 * CHUNK < t->row_bytes ? from + 2 * CHUNK : t->row_bytes,
+               middle = from + (end - from) / 2;
         vec sum[2][MOST_GROUPS];
         sum_chunk(t, row, from, middle, groups, sum[0]);
         sum_chunk(t, row, middle, end, groups, sum[1]);
@@ -201,14 +204,14 @@ VEC_INLINE void meet_all(hamming_tile *t, const uint8_t *a, size_t na, size_t fi
     }
 }
 
-VEC_TARGET static void meet_long(hamming_tile *t, const uint8_t *a, size_t na, size_t first, uint32_t *best, uint32_t *second,
-                                 uint32_t *best_b)
+VEC_TARGET static void meet_long(hamming_tile *t, const uint8_t *a, size_t na, size_t first, uint32_t *best,
+                                 uint32_t *second, uint32_t *best_b)
 {
     meet_all(t, a, na, first, MOST_GROUPS / 2, best, second, best_b);
 }
 
-VEC_TARGET static void meet_short(hamming_tile *t, const uint8_t *a, size_t na, size_t first, uint32_t *best, uint32_t *second,
-                                  uint32_t *best_b)
+VEC_TARGET static void meet_short(hamming_tile *t, const uint8_t *a, size_t na, size_t first, uint32_t *best,
+                                  uint32_t *second, uint32_t *best_b)
 {
     meet_all(t, a, na, first, MOST_GROUPS, best, second, best_b);
 }

@@ -4,8 +4,8 @@
 
 #include "kernels/vec.h"
 
-#define HALF_STEP (2 * VEC_LANES)                    /* pixels that come out of one round */
-#define THIRDS_READ (12 * (VEC_LANES / 8 - 1) + 16)  /* bytes that one round reads for 12 x VEC_LANES / 8 of them */
+#define HALF_STEP   (2 * VEC_LANES)                 /* pixels that come out of one round */
+#define THIRDS_READ (12 * (VEC_LANES / 8 - 1) + 16) /* bytes that one round reads for 12 x VEC_LANES / 8 of them */
 
 VEC_INLINE vec half_of(const uint8_t *upper, const uint8_t *lower)
 {
@@ -38,7 +38,8 @@ VEC_INLINE vec two_thirds_of(const uint8_t *heavy, const uint8_t *light)
     return v_high(v_add(v_add(v_add(h, h), lean(light)), v_set(4)), v_set(7282));
 }
 
-VEC_TARGET static void shrink_two_thirds_lanes(const uint8_t *heavy, const uint8_t *light, int32_t triples, uint8_t *out)
+VEC_TARGET static void shrink_two_thirds_lanes(const uint8_t *heavy, const uint8_t *light, int32_t triples,
+                                               uint8_t *out)
 {
     int32_t t = 0, step = VEC_LANES / 2; /* triples a vec */
     for (; 3 * (triples - t - step) >= THIRDS_READ; t += 2 * step, out += 2 * VEC_LANES)

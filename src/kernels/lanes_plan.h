@@ -1,5 +1,5 @@
-/* The set-up of regions: the arithmetic of kb_sampling_plan (src/image/sampler.c), operation for operation, as loops over PLAN_GROUP
- * keypoints without branches, which compilers turn into vector code. */
+/* The set-up of regions: the arithmetic of kb_sampling_plan (src/image/sampler.c), operation for operation, as loops
+ * over PLAN_GROUP keypoints without branches, which compilers turn into vector code. */
 #ifndef KB_LANES_PLAN_H
 #define KB_LANES_PLAN_H
 
@@ -12,7 +12,8 @@
 typedef struct plan_group {
     double x[PLAN_GROUP], y[PLAN_GROUP], angle[PLAN_GROUP], width[PLAN_GROUP];
     double sine[PLAN_GROUP], cosine[PLAN_GROUP], factor[PLAN_GROUP];
-    int32_t level[PLAN_GROUP], px[PLAN_GROUP], py[PLAN_GROUP], fx[PLAN_GROUP], fy[PLAN_GROUP], a[PLAN_GROUP], b[PLAN_GROUP];
+    int32_t level[PLAN_GROUP], px[PLAN_GROUP], py[PLAN_GROUP], fx[PLAN_GROUP], fy[PLAN_GROUP], a[PLAN_GROUP],
+        b[PLAN_GROUP];
     int32_t left[PLAN_GROUP], right[PLAN_GROUP], top[PLAN_GROUP], bottom[PLAN_GROUP]; /* pixels that samples read */
 } plan_group;
 
@@ -86,8 +87,8 @@ VEC_TARGET static void plan_corners(plan_group *restrict g)
 VEC_INLINE uint8_t plan_give(const plan_group *g, int i, const kb_levels *levels, kb_sampling *s)
 {
     int32_t level = g->level[i];
-    bool inside = g->left[i] >= 0 && g->top[i] >= 0 && g->right[i] < levels->width[level] &&
-                  g->bottom[i] < levels->height[level];
+    bool inside =
+        g->left[i] >= 0 && g->top[i] >= 0 && g->right[i] < levels->width[level] && g->bottom[i] < levels->height[level];
     *s = (kb_sampling){level, g->px[i], g->py[i], g->fx[i], g->fy[i], g->a[i], g->b[i], inside};
     return (uint8_t)((inside ? 0 : KB_KP_BORDER) | (g->width[i] < KB_SMALL_PATCH ? KB_KP_SMALL : 0));
 }
@@ -108,8 +109,10 @@ VEC_TARGET static void plan_lanes(const kb_keypoint *keypoints, int32_t n, doubl
         plan_corners(&g);
         for (int32_t i = 0; i < count; i++) {
             int32_t k = first + i;
-            if (flags[k]) samplings[k].level = -1;
-            else flags[k] = plan_give(&g, i, levels, &samplings[k]);
+            if (flags[k])
+                samplings[k].level = -1;
+            else
+                flags[k] = plan_give(&g, i, levels, &samplings[k]);
         }
     }
 }

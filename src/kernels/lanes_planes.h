@@ -2,16 +2,17 @@
  * kernels/vec.h.
  *
  * Of a gradient (gx, gy), scaled, let E, W, S, N be its parts towards +x, -x, +y, -y (one of each two is 0). An axis
- * plane is part - |other gradient|, not below 0. A diagonal plane is f(min of two parts) with f(m) = m + floor((sqrt(2) -
- * 1) m); f never falls, so it may be taken before the minimum, once for each part. Values above 255 saturate when planes are packed
- * into bytes, which also commutes with the minimum. */
+ * plane is part - |other gradient|, not below 0. A diagonal plane is f(min of two parts) with f(m) = m +
+ * floor((sqrt(2) - 1) m); f never falls, so it may be taken before the minimum, once for each part. Values above 255
+ * saturate when planes are packed into bytes, which also commutes with the minimum. */
 #ifndef KB_LANES_PLANES_H
 #define KB_LANES_PLANES_H
 
 #include "describe/describe.h"
 #include "kernels/vec.h"
 
-#define PLANE_VECS (KB_PATCH_BYTES / 2 + 3) /* two samples a vec, by v_pack8; 3 more so that planes do not share cache sets */
+#define PLANE_VECS                                                                                                     \
+    (KB_PATCH_BYTES / 2 + 3) /* two samples a vec, by v_pack8; 3 more so that planes do not share cache sets */
 
 typedef vec plane_vecs[PLANE_VECS];
 
@@ -88,8 +89,8 @@ VEC_TARGET static void sum_norms(const vec *s, uint32_t sums[VEC_LANES])
 }
 
 typedef struct plane_sample {
-    vec axis[4];                     /* E, S, W, N */
-    vec east, south, west, north;    /* f of the parts */
+    vec axis[4];                  /* E, S, W, N */
+    vec east, south, west, north; /* f of the parts */
 } plane_sample;
 
 VEC_INLINE plane_sample split_gradient(vec gx, vec gy, vec gain)
@@ -100,7 +101,10 @@ VEC_INLINE plane_sample split_gradient(vec gx, vec gy, vec gain)
     vec along_x = v_subs(ax, ay), along_y = v_subs(ay, ax);
     vec fx = v_add(ax, v_high(ax, root)), fy = v_add(ay, v_high(ay, root));
     plane_sample p = {{v_andnot(left, along_x), v_andnot(up, along_y), v_and(left, along_x), v_and(up, along_y)},
-                      v_andnot(left, fx), v_andnot(up, fy), v_and(left, fx), v_and(up, fy)};
+                      v_andnot(left, fx),
+                      v_andnot(up, fy),
+                      v_and(left, fx),
+                      v_and(up, fy)};
     return p;
 }
 

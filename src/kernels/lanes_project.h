@@ -11,7 +11,7 @@
 #include "describe/describe.h"
 #include "kernels/vec.h"
 
-#define QUADS (KB_SIFT_VALUES / 4)
+#define QUADS         (KB_SIFT_VALUES / 4)
 #define PROJECT_BLOCK 4 /* groups of 8 bits whose sums stay in registers */
 
 /* Adds the products of one row of values, each at most 127, to the sums of `count` groups of 8 bits. */
@@ -58,7 +58,8 @@ VEC_TARGET static void project_lanes(const kb_model *model, const uint8_t *value
     for (int32_t k = 0; k < n; k++, values += KB_SIFT_VALUES, rows += model->row_bytes) {
         uint8_t low[KB_SIFT_VALUES], high[KB_SIFT_VALUES];
         bool rest = split_values(values, low, high);
-        for (int32_t g = 0; g < whole; g += PROJECT_BLOCK) project_groups(model, g, PROJECT_BLOCK, low, rest ? high : NULL, rows);
+        for (int32_t g = 0; g < whole; g += PROJECT_BLOCK)
+            project_groups(model, g, PROJECT_BLOCK, low, rest ? high : NULL, rows);
         for (int32_t g = whole; g < groups; g++) project_groups(model, g, 1, low, rest ? high : NULL, rows);
     }
 }

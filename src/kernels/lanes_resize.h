@@ -1,7 +1,7 @@
 /* A row of a pyramid's next level: kb_blend_rows and kb_resize_row (src/detect/resize_rows.h). Template over
  * kernels/vec.h.
  *
- * Eight neighbours of the smaller row lie within 16 pixels of the larger: one load and one shuffle bring their pairs. */
+ * Eight neighbours of the smaller row lie within 16 pixels of the larger: a load and a shuffle bring their pairs. */
 #ifndef KB_LANES_RESIZE_H
 #define KB_LANES_RESIZE_H
 
@@ -33,7 +33,8 @@ VEC_INLINE vec resize_group(const uint8_t *in, const kb_resize_map *map, int32_t
     return blend(v_and(pairs, v_set(255)), v_shr(pairs, 8), v_widen8(map->weight + x));
 }
 
-VEC_TARGET static void resize_row_lanes(const uint8_t *in, int32_t in_width, kb_resize_map map, int32_t width, uint8_t *out)
+VEC_TARGET static void resize_row_lanes(const uint8_t *in, int32_t in_width, kb_resize_map map, int32_t width,
+                                        uint8_t *out)
 {
     int32_t x = 0;
     for (; x + 2 * VEC_LANES <= width && map.index[x + 2 * VEC_LANES - 8] + 16 <= in_width; x += 2 * VEC_LANES)

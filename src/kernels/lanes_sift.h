@@ -1,24 +1,24 @@
 /* SIFT histograms with a keypoint in every lane: the arithmetic of src/describe/sift.c. Template over kernels/vec.h.
  *
- * The blur's taps are products of (1 1) and (1 1 1), so every axis is a chain of sums of neighbours that runs along it
- * in registers: no multiplication, one load and one store a sample. Since filters and borders are symmetric, feeding the
- * chain mirrored samples gives the mirrored results that the next filter of the chain wants. */
+ * The blur's taps are products of (1 1) and (1 1 1), so every axis is a chain of sums of neighbours that runs along
+ * it in registers: no multiplication, one load and one store a sample. Since filters and borders are symmetric,
+ * feeding the chain mirrored samples gives the mirrored results that the next filter of the chain wants. */
 #ifndef KB_LANES_SIFT_H
 #define KB_LANES_SIFT_H
 
 #include "describe/describe.h"
 #include "kernels/vec.h"
 
-#define SIFT_STRIDE (KB_PATCH_SIDE + 1) /* odd, so that the samples of a column do not share cache sets */
-#define SIFT_REACH 4
-#define SIFT_CELLS 4
+#define SIFT_STRIDE       (KB_PATCH_SIDE + 1) /* odd, so that the samples of a column do not share cache sets */
+#define SIFT_REACH        4
+#define SIFT_CELLS        4
 #define SIFT_ORIENTATIONS 8
-#define SIFT_INNER (KB_PATCH_SIDE - 2) /* samples with a central difference, along an axis */
+#define SIFT_INNER        (KB_PATCH_SIDE - 2) /* samples with a central difference, along an axis */
 
 typedef struct sift_scratch {
     vec blurred[KB_PATCH_SIDE * SIFT_STRIDE];
-    vec planes[SIFT_ORIENTATIONS][SIFT_INNER];       /* of one row */
-    vec rows[2][SIFT_CELLS * SIFT_ORIENTATIONS];     /* two rows, pooled along x */
+    vec planes[SIFT_ORIENTATIONS][SIFT_INNER];   /* of one row */
+    vec rows[2][SIFT_CELLS * SIFT_ORIENTATIONS]; /* two rows, pooled along x */
     vec_pair histogram[KB_SIFT_VALUES];
 } sift_scratch;
 
@@ -104,7 +104,7 @@ VEC_TARGET static void blur_column(vec *column)
 
 /* ---- orientation ---- */
 
-/* Shares one gradient between an axis and a diagonal, as split() of src/describe/sift.c does; the other planes get 0. */
+/* Shares a gradient between an axis and a diagonal, as split() of src/describe/sift.c does; other planes get 0. */
 VEC_INLINE void split_orientation(vec gx, vec gy, vec planes[SIFT_ORIENTATIONS][SIFT_INNER], int at)
 {
     vec ax = v_abs(gx), ay = v_abs(gy), major = v_max_s(ax, ay), minor = v_min_s(ax, ay), rest = v_sub(major, minor);
@@ -129,13 +129,12 @@ VEC_TARGET static void split_row(const vec *blurred, int y, vec planes[SIFT_ORIE
 {
     const vec *row = blurred + y * SIFT_STRIDE, *above = row - SIFT_STRIDE, *below = row + SIFT_STRIDE;
     for (int x = 1; x <= SIFT_INNER; x++)
-        split_orientation(v_sub(v_load(row + x + 1), v_load(row + x - 1)), v_sub(v_load(above + x), v_load(below + x)), planes,
-                          x - 1);
+        split_orientation(v_sub(v_load(row + x + 1), v_load(row + x - 1)), v_sub(v_load(above + x), v_load(below + x)),
+                          planes, x - 1);
 }
 
-/* ---- cells ----
- * Along an axis the samples 1..30 are taken in pairs, and a pair concerns at most two cells: pairs 0-1 cell 0, 2-5 cells 0
- * and 1, 6-9 cells 1 and 2, 10-13 cells 2 and 3, 14 cell 3. */
+/* ---- cells ---- Along an axis the samples 1..30 are taken in pairs, and a pair concerns at most two cells: pairs
+ * 0-1 cell 0, 2-5 cells 0 and 1, 6-9 cells 1 and 2, 10-13 cells 2 and 3, 14 cell 3. */
 #define SIFT_PAIRS (SIFT_INNER / 2)
 static const uint8_t sift_segment[SIFT_CELLS + 2] = {0, 2, 6, 10, 14, SIFT_PAIRS};
 

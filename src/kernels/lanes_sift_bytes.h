@@ -1,13 +1,15 @@
-/* The normalisation of SIFT histograms to bytes: the results of kb_sift_bytes (src/describe/sift.c) by arithmetic that
- * compilers turn into vectors, namely doubles instead of 64-bit divisions. Template over kernels/vec.h.
+/* The normalisation of SIFT histograms to bytes: the results of kb_sift_bytes (src/describe/sift.c) by arithmetic
+ * that compilers turn into vectors, namely doubles instead of 64-bit divisions. Template over kernels/vec.h.
  *
  * Why the doubles are exact. A histogram value v is below 2^24 and a norm below 2^28.
- *   floor((512 v + h) / norm), h = floor(norm / 2): the numerator n = 512 v + h is an integer below 2^34, and (n + 0.5) / norm
- *   is never closer to an integer than 0.5 / norm, a relative distance of 2^-36 or more; three roundings of 2^-53 cannot
- *   cross that.
- *   floor(sqrt(floor(2^20 v / sum))) = floor(sqrt(2^20 v / sum)): below a square k^2 the number stays away from it by 1 / sum or
- *   more, a relative distance of at least 1 / (2^20 v) > 2^-44; so it may be made larger by 2^-48, which lifts exact squares
- *   above what rounding takes away. */
+ *
+ * floor((512 v + h) / norm), h = floor(norm / 2): the numerator n = 512 v + h is an integer below 2^34, and
+ * (n + 1/2) / norm is never closer to an integer than 1 / (2 norm), a relative distance of 2^-36 or more; a few
+ * roundings of 2^-53 cannot cross that.
+ *
+ * floor(sqrt(floor(2^20 v / sum))) = floor(sqrt(2^20 v / sum)): below a square k^2 the number stays away from it by
+ * 1 / sum or more, a relative distance of at least 1 / (2^20 v) > 2^-44; so it may be made larger by 2^-48, which lifts
+ * exact squares above what rounding takes away. */
 #ifndef KB_LANES_SIFT_BYTES_H
 #define KB_LANES_SIFT_BYTES_H
 

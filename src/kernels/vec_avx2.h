@@ -1,18 +1,18 @@
-/* kernels/vec.h for AVX2: 16 lanes. Operations that cross 128 bits are avoided; where two halves matter, lanes 0-7 are in
- * the lower and 8-15 in the upper one. */
+/* kernels/vec.h for AVX2: 16 lanes. Operations that cross 128 bits are avoided; where two halves matter, lanes 0-7
+ * are in the lower and 8-15 in the upper one. */
 #ifndef KB_VEC_AVX2_H
 #define KB_VEC_AVX2_H
 
 #include <immintrin.h>
 
-#define VEC_LANES 16
+#define VEC_LANES  16
 #define VEC_TARGET __attribute__((target("avx2,popcnt")))
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
 #if defined(__clang__)
-#  define VEC_UNROLL _Pragma("unroll")
+#    define VEC_UNROLL _Pragma("unroll")
 #else
-#  define VEC_UNROLL _Pragma("GCC unroll 32")
+#    define VEC_UNROLL _Pragma("GCC unroll 32")
 #endif
 
 typedef __m256i vec;
@@ -61,9 +61,9 @@ VEC_INLINE vec v_or(vec a, vec b) { return _mm256_or_si256(a, b); }
 VEC_INLINE vec v_xor(vec a, vec b) { return _mm256_xor_si256(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return _mm256_andnot_si256(a, b); }
 VEC_INLINE vec v_gt(vec a, vec b) { return _mm256_cmpgt_epi16(a, b); }
-#define v_shl(a, n) _mm256_slli_epi16(a, n)
-#define v_shr(a, n) _mm256_srli_epi16(a, n)
-#define v_sar(a, n) _mm256_srai_epi16(a, n)
+#define v_shl(a, n)   _mm256_slli_epi16(a, n)
+#define v_shr(a, n)   _mm256_srli_epi16(a, n)
+#define v_sar(a, n)   _mm256_srai_epi16(a, n)
 #define v_sar32(a, n) _mm256_srai_epi32(a, n)
 #define v_shr32(a, n) _mm256_srli_epi32(a, n)
 
@@ -76,9 +76,13 @@ VEC_INLINE uint64_t v_mask8(vec a) { return (uint32_t)_mm256_movemask_epi8(v_zer
 VEC_INLINE vec v_load2(const uint8_t *p, int step)
 {
     __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p);
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), _mm_loadu_si128((const __m128i *)(const void *)(p + step)), 1);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low),
+                                   _mm_loadu_si128((const __m128i *)(const void *)(p + step)), 1);
 }
-VEC_INLINE vec v_widen8(const uint8_t *p) { return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p)); }
+VEC_INLINE vec v_widen8(const uint8_t *p)
+{
+    return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
 VEC_INLINE vec v_each16(const uint8_t p[16])
 {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
@@ -117,7 +121,10 @@ VEC_INLINE vec v_replace(vec a, int lane, vec b)
     return _mm256_blendv_epi8(a, b, _mm256_cmpeq_epi16(number, v_set(lane)));
 }
 
-VEC_INLINE vec_pair v_pair(vec a, vec b) { return (vec_pair){_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)}; }
+VEC_INLINE vec_pair v_pair(vec a, vec b)
+{
+    return (vec_pair){_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)};
+}
 VEC_INLINE vec v_narrow_shr6(vec_pair a) { return _mm256_packus_epi32(v_shr32(a.low, 6), v_shr32(a.high, 6)); }
 VEC_INLINE void v_madd(vec_pair *sum, vec_pair a, const int16_t w[2])
 {
@@ -155,7 +162,8 @@ VEC_INLINE void v_store_rows32(const vec_pair in[4], uint32_t *const rows[VEC_LA
             a[i + 2] = _mm256_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
         }
         for (int i = 0; i < 4; i++) {
-            vec four = i & 1 ? _mm256_unpackhi_epi64(a[i & 2], a[(i & 2) + 1]) : _mm256_unpacklo_epi64(a[i & 2], a[(i & 2) + 1]);
+            vec four = i & 1 ? _mm256_unpackhi_epi64(a[i & 2], a[(i & 2) + 1])
+                             : _mm256_unpacklo_epi64(a[i & 2], a[(i & 2) + 1]);
             _mm_storeu_si128((__m128i *)(void *)(rows[4 * half + i] + offset), _mm256_castsi256_si128(four));
             _mm_storeu_si128((__m128i *)(void *)(rows[4 * half + i + 8] + offset), _mm256_extracti128_si256(four, 1));
         }
@@ -182,8 +190,8 @@ VEC_INLINE void v_transpose8(vec r[8])
 
 /* ---- for cutting patches ---- */
 
-/* Rows of 8 bytes, two in a table: `upper` has rows 0 1, 2 3, ... and `lower` rows 1 2, 3 4, ..., so that one index finds a
- * pixel and the one below it. */
+/* Rows of 8 bytes, two in a table: `upper` has rows 0 1, 2 3, ... and `lower` rows 1 2, 3 4, ..., so that one index
+ * finds a pixel and the one below it. */
 typedef struct vec_window {
     vec upper[4], lower[4];
 } vec_window;
@@ -194,7 +202,8 @@ VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
     vec_window w;
     vec row[9];
     ptrdiff_t three = 3 * stride, five = 5 * stride, seven = 7 * stride; /* x86 scales by 2 and 4 itself */
-    const uint8_t *at[8] = {p, p + stride, p + 2 * stride, p + three, p + 4 * stride, p + five, p + 2 * three, p + seven};
+    const uint8_t *at[8] = {p,        p + stride,    p + 2 * stride, p + three, p + 4 * stride,
+                            p + five, p + 2 * three, p + seven};
     for (int i = 0; i < rows; i++) {
         long long eight;
         memcpy(&eight, at[i], 8);

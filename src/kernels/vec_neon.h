@@ -9,9 +9,9 @@
 #define VEC_INLINE __attribute__((always_inline)) static inline
 
 #if defined(__clang__)
-#  define VEC_UNROLL _Pragma("unroll")
+#    define VEC_UNROLL _Pragma("unroll")
 #else
-#  define VEC_UNROLL _Pragma("GCC unroll 32")
+#    define VEC_UNROLL _Pragma("GCC unroll 32")
 #endif
 
 typedef uint16x8_t vec;
@@ -19,12 +19,12 @@ typedef struct vec_pair {
     vec low, high;
 } vec_pair;
 
-#define S16(a) vreinterpretq_s16_u16(a)
-#define U8(a) vreinterpretq_u8_u16(a)
-#define U32(a) vreinterpretq_u32_u16(a)
-#define S32(a) vreinterpretq_s32_u16(a)
+#define S16(a)      vreinterpretq_s16_u16(a)
+#define U8(a)       vreinterpretq_u8_u16(a)
+#define U32(a)      vreinterpretq_u32_u16(a)
+#define S32(a)      vreinterpretq_s32_u16(a)
 #define FROM_S16(a) vreinterpretq_u16_s16(a)
-#define FROM_U8(a) vreinterpretq_u16_u8(a)
+#define FROM_U8(a)  vreinterpretq_u16_u8(a)
 #define FROM_U32(a) vreinterpretq_u16_u32(a)
 #define FROM_S32(a) vreinterpretq_u16_s32(a)
 
@@ -71,9 +71,9 @@ VEC_INLINE vec v_or(vec a, vec b) { return vorrq_u16(a, b); }
 VEC_INLINE vec v_xor(vec a, vec b) { return veorq_u16(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return vbicq_u16(b, a); }
 VEC_INLINE vec v_gt(vec a, vec b) { return vcgtq_s16(S16(a), S16(b)); }
-#define v_shl(a, n) vshlq_n_u16(a, n)
-#define v_shr(a, n) vshrq_n_u16(a, n)
-#define v_sar(a, n) FROM_S16(vshrq_n_s16(S16(a), n))
+#define v_shl(a, n)   vshlq_n_u16(a, n)
+#define v_shr(a, n)   vshrq_n_u16(a, n)
+#define v_sar(a, n)   FROM_S16(vshrq_n_s16(S16(a), n))
 #define v_sar32(a, n) FROM_S32(vshrq_n_s32(S32(a), n))
 #define v_shr32(a, n) FROM_U32(vshrq_n_u32(U32(a), n))
 
@@ -221,7 +221,8 @@ VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper
 /* first byte x first weight + second byte x second weight; weights up to 64. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights)
 {
-    return vpaddq_u16(vmull_u8(vget_low_u8(U8(bytes)), vget_low_u8(U8(weights))), vmull_high_u8(U8(bytes), U8(weights)));
+    return vpaddq_u16(vmull_u8(vget_low_u8(U8(bytes)), vget_low_u8(U8(weights))),
+                      vmull_high_u8(U8(bytes), U8(weights)));
 }
 
 /* Four tiles of 4x4 samples side by side, a lane a sample, to rows of 32 bytes. */

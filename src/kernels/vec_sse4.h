@@ -4,14 +4,14 @@
 
 #include <smmintrin.h>
 
-#define VEC_LANES 8
+#define VEC_LANES  8
 #define VEC_TARGET __attribute__((target("sse4.1,popcnt")))
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
 #if defined(__clang__)
-#  define VEC_UNROLL _Pragma("unroll")
+#    define VEC_UNROLL _Pragma("unroll")
 #else
-#  define VEC_UNROLL _Pragma("GCC unroll 32")
+#    define VEC_UNROLL _Pragma("GCC unroll 32")
 #endif
 
 typedef __m128i vec;
@@ -60,9 +60,9 @@ VEC_INLINE vec v_or(vec a, vec b) { return _mm_or_si128(a, b); }
 VEC_INLINE vec v_xor(vec a, vec b) { return _mm_xor_si128(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return _mm_andnot_si128(a, b); }
 VEC_INLINE vec v_gt(vec a, vec b) { return _mm_cmpgt_epi16(a, b); }
-#define v_shl(a, n) _mm_slli_epi16(a, n)
-#define v_shr(a, n) _mm_srli_epi16(a, n)
-#define v_sar(a, n) _mm_srai_epi16(a, n)
+#define v_shl(a, n)   _mm_slli_epi16(a, n)
+#define v_shr(a, n)   _mm_srli_epi16(a, n)
+#define v_sar(a, n)   _mm_srai_epi16(a, n)
 #define v_sar32(a, n) _mm_srai_epi32(a, n)
 #define v_shr32(a, n) _mm_srli_epi32(a, n)
 
@@ -77,7 +77,10 @@ VEC_INLINE vec v_load2(const uint8_t *p, int step)
     (void)step;
     return v_loadu(p);
 }
-VEC_INLINE vec v_widen8(const uint8_t *p) { return _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p)); }
+VEC_INLINE vec v_widen8(const uint8_t *p)
+{
+    return _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p));
+}
 VEC_INLINE vec v_each16(const uint8_t p[16]) { return v_loadu(p); }
 VEC_INLINE vec v_lookup16(vec tables, vec index) { return _mm_shuffle_epi8(tables, index); }
 /* Sums of bytes as two vecs, in the order of v_unpack8. */
@@ -142,7 +145,8 @@ VEC_INLINE void v_store_rows32(const vec_pair in[4], uint32_t *const rows[VEC_LA
             a[i + 2] = _mm_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
         }
         for (int i = 0; i < 4; i++) {
-            vec four = i & 1 ? _mm_unpackhi_epi64(a[i & 2], a[(i & 2) + 1]) : _mm_unpacklo_epi64(a[i & 2], a[(i & 2) + 1]);
+            vec four =
+                i & 1 ? _mm_unpackhi_epi64(a[i & 2], a[(i & 2) + 1]) : _mm_unpacklo_epi64(a[i & 2], a[(i & 2) + 1]);
             v_storeu(rows[4 * half + i] + offset, four);
         }
     }
@@ -168,8 +172,8 @@ VEC_INLINE void v_transpose8(vec r[8])
 
 /* ---- for cutting patches ---- */
 
-/* Rows of 8 bytes, two in a table: `upper` has rows 0 1, 2 3, ... and `lower` rows 1 2, 3 4, ..., so that one index finds a
- * pixel and the one below it. */
+/* Rows of 8 bytes, two in a table: `upper` has rows 0 1, 2 3, ... and `lower` rows 1 2, 3 4, ..., so that one index
+ * finds a pixel and the one below it. */
 typedef struct vec_window {
     vec upper[4], lower[4];
 } vec_window;

@@ -1,6 +1,6 @@
-/* Hamming distances row by row. The loop over pairs is written once and inlined for the usual row lengths, where the compiler
- * unrolls the words of a row and keeps the query in registers. `instruction` is a constant: whether bits are counted by an
- * instruction that the including function may use. */
+/* Hamming distances row by row. The loop over pairs is written once and inlined for the usual row lengths, where the
+ * compiler unrolls the words of a row and keeps the query in registers. `instruction` is a constant: whether bits are
+ * counted by an instruction that the including function may use. */
 #ifndef KB_HAMMING_ROWS_H
 #define KB_HAMMING_ROWS_H
 
@@ -8,9 +8,9 @@
 #include "match/hamming_block.h"
 
 #if defined(__GNUC__)
-#  define ALWAYS_INLINE static inline __attribute__((always_inline))
+#    define ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
-#  define ALWAYS_INLINE static inline
+#    define ALWAYS_INLINE static inline
 #endif
 
 ALWAYS_INLINE uint64_t load64(const uint8_t *p)
@@ -47,8 +47,8 @@ ALWAYS_INLINE uint32_t hamming_distance(const uint8_t *a, const uint8_t *b, size
     return sum;
 }
 
-ALWAYS_INLINE void hamming_rows_of(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                         uint32_t *second, uint32_t *best_b, bool instruction)
+ALWAYS_INLINE void hamming_rows_of(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
+                                   uint32_t *best, uint32_t *second, uint32_t *best_b, bool instruction)
 {
     for (size_t i = 0; i < na; i++) {
         const uint8_t *row = a + i * row_bytes;
@@ -70,12 +70,15 @@ ALWAYS_INLINE void hamming_rows_of(const uint8_t *a, size_t na, const uint8_t *b
 }
 
 /* The contract of kb_hamming_block. */
-ALWAYS_INLINE void hamming_rows(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                                uint32_t *second, uint32_t *best_b, bool instruction)
+ALWAYS_INLINE void hamming_rows(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
+                                uint32_t *best, uint32_t *second, uint32_t *best_b, bool instruction)
 {
-    if (row_bytes == 32) hamming_rows_of(a, na, b, nb, 32, best, second, best_b, instruction);
-    else if (row_bytes == 64) hamming_rows_of(a, na, b, nb, 64, best, second, best_b, instruction);
-    else hamming_rows_of(a, na, b, nb, row_bytes, best, second, best_b, instruction);
+    if (row_bytes == 32)
+        hamming_rows_of(a, na, b, nb, 32, best, second, best_b, instruction);
+    else if (row_bytes == 64)
+        hamming_rows_of(a, na, b, nb, 64, best, second, best_b, instruction);
+    else
+        hamming_rows_of(a, na, b, nb, row_bytes, best, second, best_b, instruction);
 }
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "kernels/kernels.h"
 
-/* `size` bytes that end right before a page that must not be touched, and begin less than a page after another one. They
- * live until the next call of guard_reset. */
+/* `size` bytes that end right before a page that must not be touched, and begin less than a page after another one.
+ * They live until the next call of guard_reset. */
 uint8_t *guarded(size_t size);
 void guard_reset(void);
 
@@ -21,9 +21,10 @@ void fill_bytes(uint8_t *p, size_t size, size_t width, uint32_t sort);
 void same(const char *what, const void *expected, const void *found, size_t size);
 
 /* The checks, each for all tiers: `c` is plain C, `t` another tier. */
-#define CHECKS(CHECK)                                                                                        \
-    CHECK(shrink) CHECK(plan) CHECK(cut) CHECK(boxes) CHECK(sift) CHECK(sift_bytes) CHECK(project) CHECK(resize) \
-    CHECK(fast) CHECK(corners) CHECK(blur) CHECK(extrema) CHECK(hamming)
+#define CHECKS(CHECK)                                                                                                  \
+    CHECK(shrink)                                                                                                      \
+    CHECK(plan) CHECK(cut) CHECK(boxes) CHECK(sift) CHECK(sift_bytes) CHECK(project) CHECK(resize) CHECK(fast)         \
+        CHECK(corners) CHECK(blur) CHECK(extrema) CHECK(hamming)
 #define DECLARE_CHECK(name) void check_##name(const kb_kernels *c, const kb_kernels *t);
 CHECKS(DECLARE_CHECK)
 

@@ -10,7 +10,8 @@ void check_shrink(const kb_kernels *c, const kb_kernels *t)
 {
     for (int32_t n = 0; n <= 140; n++) {
         size_t bytes = (size_t)n;
-        uint8_t *a = guarded(3 * bytes), *b = guarded(3 * bytes), *expected = guarded(2 * bytes), *found = guarded(2 * bytes);
+        uint8_t *a = guarded(3 * bytes), *b = guarded(3 * bytes), *expected = guarded(2 * bytes),
+                *found = guarded(2 * bytes);
         fill_bytes(a, 3 * bytes, 1000, (uint32_t)n);
         fill_bytes(b, 3 * bytes, 1000, (uint32_t)n / SORTS);
         c->shrink_half(a + bytes, b + bytes, n, expected);
@@ -38,7 +39,8 @@ static float odd_number(float usual)
 static void random_keypoints(kb_keypoint *k, int32_t n, int32_t width, int32_t height, bool odd)
 {
     for (int32_t i = 0; i < n; i++) {
-        float x = (float)below((uint32_t)width * 64 + 32) / 64 - 0.5f, y = (float)below((uint32_t)height * 64 + 32) / 64 - 0.5f;
+        float x = (float)below((uint32_t)width * 64 + 32) / 64 - 0.5f,
+              y = (float)below((uint32_t)height * 64 + 32) / 64 - 0.5f;
         float size = 1, angle = below(5) ? (float)below(360 * 16) / 16 : (float)below(9) * 45;
         for (uint32_t octave = below(30); octave > 0; octave--) size *= 1.37f;
         k[i] = (kb_keypoint){x, y, size, angle, 0, 0, 0};
@@ -118,8 +120,15 @@ static kb_model *random_boxes(kb_kind kind, int32_t bits)
     for (int32_t i = 0; i < bits; i++) {
         uint32_t r1 = below(KB_MAX_RADIUS + 1), r2 = below(KB_MAX_RADIUS + 1);
         float threshold = i % 10 ? (float)below(6400) / 100 - 32 : (float)below(51200) / 100 - 256;
-        pairs[i] = (kb_box_pair){(uint8_t)below(channels), centre(r1), centre(r1), (uint8_t)r1,
-                                 (uint8_t)below(channels), centre(r2), centre(r2), (uint8_t)r2, threshold};
+        pairs[i] = (kb_box_pair){(uint8_t)below(channels),
+                                 centre(r1),
+                                 centre(r1),
+                                 (uint8_t)r1,
+                                 (uint8_t)below(channels),
+                                 centre(r2),
+                                 centre(r2),
+                                 (uint8_t)r2,
+                                 threshold};
     }
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .bits = bits, .name = "boxes", .boxes = pairs};
     kb_model *model;
@@ -204,7 +213,11 @@ static kb_model *random_projection(int32_t bits, bool extreme)
         weights[i] = (int8_t)(extreme ? (below(2) ? 127 : -128) : (int)below(256) - 128);
     for (int32_t i = 0; i < bits; i++) bias[i] = (int32_t)below(100000) - 50000;
     for (int32_t j = 0; extreme && j < KB_SIFT_VALUES; j++) weights[j] = -128, weights[KB_SIFT_VALUES + j] = 127;
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_HASHSIFT, .bits = bits, .name = "hash", .weights = weights,
+    kb_model_spec spec = {.struct_size = sizeof spec,
+                          .kind = KB_HASHSIFT,
+                          .bits = bits,
+                          .name = "hash",
+                          .weights = weights,
                           .bias = bias};
     kb_model *model;
     if (kb_model_create(&spec, &model, NULL) != KB_OK) exit(2);

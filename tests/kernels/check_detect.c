@@ -36,7 +36,8 @@ void check_fast(const kb_kernels *c, const kb_kernels *t)
         size_t row = (size_t)width, stride = row + 2 * KB_FAST_RADIUS, bytes = stride * (2 * KB_FAST_RADIUS + 1);
         uint8_t *pixels = guarded(bytes), *expected = guarded(row), *found = guarded(row);
         fill_bytes(pixels, bytes, stride, (uint32_t)width);
-        for (size_t i = 0; width % 3 == 0 && i < bytes; i++) pixels[i] = (uint8_t)(pixels[i] / 8 + 90); /* few corners */
+        for (size_t i = 0; width % 3 == 0 && i < bytes; i++)
+            pixels[i] = (uint8_t)(pixels[i] / 8 + 90); /* few corners */
         int32_t threshold = width & 1 ? 1 + (int32_t)below(255) : 1 + (int32_t)below(20);
         const uint8_t *centre = pixels + KB_FAST_RADIUS * stride + KB_FAST_RADIUS;
         c->fast_row(centre, (ptrdiff_t)stride, width, threshold, expected);
@@ -112,7 +113,8 @@ void check_extrema(const kb_kernels *c, const kb_kernels *t)
         size_t n = (size_t)width;
         int16_t *rows[3], *found = (int16_t *)(void *)guarded(n * sizeof *found);
         for (int i = 0; i < 3; i++) {
-            const uint16_t *smaller = random_row(n, width & 1 ? 32640 : 6), *larger = random_row(n, width & 1 ? 32640 : 6);
+            const uint16_t *smaller = random_row(n, width & 1 ? 32640 : 6),
+                           *larger = random_row(n, width & 1 ? 32640 : 6);
             rows[i] = (int16_t *)(void *)guarded(n * sizeof *rows[i]);
             c->difference_row(smaller, larger, width, rows[i]);
             t->difference_row(smaller, larger, width, found);
@@ -138,7 +140,9 @@ static uint8_t *random_rows(size_t n, size_t row_bytes, const uint8_t *like, siz
         const uint8_t *other = like + below((uint32_t)like_n) * row_bytes;
         uint32_t sort = below(8);
         for (size_t k = 0; k < row_bytes && sort < 3; k++)
-            rows[i * row_bytes + k] = (uint8_t)(sort == 0 ? other[k] : sort == 1 ? ~other[k] : other[k] ^ (rows[k] & 1));
+            rows[i * row_bytes + k] = (uint8_t)(sort == 0   ? other[k]
+                                                : sort == 1 ? ~other[k]
+                                                            : other[k] ^ (rows[k] & 1));
     }
     return rows;
 }
@@ -157,7 +161,8 @@ void check_hamming(const kb_kernels *c, const kb_kernels *t)
             columns[k] = (uint32_t *)(void *)guarded(nb * keys);
         }
         for (size_t j = 0; j < nb; j++)
-            columns[0][j] = columns[1][j] = below(3) ? KB_NO_NEIGHBOUR : below((uint32_t)row_bytes * 8) << 16 | below(500);
+            columns[0][j] = columns[1][j] =
+                below(3) ? KB_NO_NEIGHBOUR : below((uint32_t)row_bytes * 8) << 16 | below(500);
         bool mutual = i % 5 != 0;
         c->hamming(a, na, b, nb, row_bytes, best[0], second[0], mutual ? columns[0] : NULL);
         t->hamming(a, na, b, nb, row_bytes, best[1], second[1], mutual ? columns[1] : NULL);

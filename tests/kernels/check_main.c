@@ -75,8 +75,8 @@ void same(const char *what, const void *expected, const void *found, size_t size
     size_t at = 0;
     while (e[at] == f[at]) at++;
     if (failures++ < 20)
-        printf("%s, %s: %s differs from plain C at byte %zu of %zu: %d instead of %d\n", tier_name, check_name, what, at, size,
-               f[at], e[at]);
+        printf("%s, %s: %s differs from plain C at byte %zu of %zu: %d instead of %d\n", tier_name, check_name, what,
+               at, size, f[at], e[at]);
 }
 
 int main(void)
