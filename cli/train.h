@@ -8,11 +8,12 @@
 #include "learn/augment.h"
 #include "learn/patch_set.h"
 
-#define TRAIN_KINDS(KIND)                                                            \
+#define TRAIN_KINDS(KIND)                                                                \
     KIND(bad, "BAD: differences of mean gray, the fastest")                          \
     KIND(bag, "BAG: the same on planes of gradients, more accurate")                 \
     KIND(hashsift, "HashSIFT: the signs of a linear map of SIFT")                    \
-    KIND(ablation, "what every part of the learning is worth, beside the paper's table")
+    KIND(ablation, "what every part of the learning is worth, beside the paper's table") \
+    KIND(compare, "how good models are on patches, side by side")
 
 #define TRAIN_DECLARE(name, summary) int train_##name(int argc, char **argv);
 TRAIN_KINDS(TRAIN_DECLARE)

@@ -56,6 +56,20 @@ run "$KEYBITS" describe p1.pgm -m hash.kbm --detector orb -o rows.hex
 [ ! -e hash.checkpoint ] || fail "the checkpoint of a finished training is left"
 no_leftovers
 
+# models side by side
+run "$KEYBITS" train compare set.kbp -m bag.kbm,hash.kbm >compared.txt
+lines compared.txt 3
+holds compared.txt "hash.kbm"
+run "$KEYBITS" train compare set.kbp -m bag.kbm --threads 1 >one.txt
+run "$KEYBITS" train compare set.kbp -m bag.kbm >two.txt
+same one.txt two.txt
+run "$KEYBITS" train compare set.kbp set.kbp -m bag.kbm --json >compared.json
+[ "$(grep -c '"map"' compared.json)" = 2 ] || fail "two sets give other than two results"
+refuse 2 "needs -m" "$KEYBITS" train compare set.kbp
+refuse 2 "needs a set" "$KEYBITS" train compare -m bag.kbm
+refuse 1 "floats" "$KEYBITS" train compare set.kbp -m sift
+refuse 1 "absent.kbm" "$KEYBITS" train compare set.kbp -m absent.kbm
+
 # wrong usage and wrong input
 refuse 2 "needs -o" "$KEYBITS" train bad set.kbp
 refuse 2 "needs a set" "$KEYBITS" train bad -o x.kbm
