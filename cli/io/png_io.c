@@ -119,9 +119,20 @@ bool io_decode_png(const io_source *source, bool colour, io_raster *raster, io_e
 
 /* ------------------------------------------------------------------------------------------------------------- out */
 
+/* Pictures are there to be looked at, often frame after frame: libpng's defaults take five times as long, for files that
+ * are 8 % smaller (measured on a match picture of 1606 x 666 px: 244 ms and 1132 kB against 46 ms and 1231 kB). Our
+ * colours are mostly gray, three equal bytes, which zlib's default strategy sees and the one for filtered rows does not. */
+static void choose_compression(png_structp png)
+{
+    png_set_compression_level(png, 2);
+    png_set_compression_strategy(png, 0);
+    png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
+}
+
 static void write_all(png_structp png, png_infop info, io_layout layout, int32_t width, int32_t height,
                       const uint8_t *pixels)
 {
+    choose_compression(png);
     png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8,
                  layout == IO_RGB8 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
@@ -145,6 +156,7 @@ bool io_png_write(const char *path, io_layout layout, int32_t width, int32_t hei
         io_fail(error, "%s: out of memory", path ? path : "-");
     } else if (setjmp(png_jmpbuf(png))) {
         io_fail(error, "%s: cannot be written: %s", path ? path : "-", state.text);
+        io_writer_check(writer, error); /* knows better than libpng why a disc takes nothing */
     } else {
         png_init_io(png, io_writer_file(writer));
         write_all(png, info, layout, width, height, pixels);
