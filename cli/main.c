@@ -88,5 +88,9 @@ int main(int argc, char **argv)
         return CLI_DONE;
     }
     const verb *found = find_verb(first);
-    return found ? found->run(argc - 1, argv + 1) : unknown_verb(first);
+    if (!found) return unknown_verb(first);
+    int code = found->run(argc - 1, argv + 1);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_DONE) /* a full disc: what was printed is not there */
+        code = cli_error("standard output: cannot be written");
+    return code;
 }

@@ -48,6 +48,8 @@ typedef struct track_pictures {
     int64_t skipped; /* frames of another size than the first, which a video cannot hold */
 } track_pictures;
 
+/* Fails when the picture of a frame would overwrite a frame. */
+bool track_pictures_spare(const track_pictures *pictures, const io_names *frames, io_error *error);
 bool track_pictures_add(track_pictures *pictures, const track_frames *frames, int64_t number,
                         const track_result *result, io_error *error);
 bool track_pictures_end(track_pictures *pictures, io_error *error);

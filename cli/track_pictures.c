@@ -23,11 +23,30 @@ static void draw(io_canvas *canvas, const track_result *result)
     io_draw_text(canvas, pad, pad, magnify, result->found ? green : red, text);
 }
 
-static bool write_png(const track_pictures *pictures, int64_t number, const io_canvas *canvas, io_error *error)
+static char *png_path(const track_pictures *pictures, int64_t number)
 {
     char name[64];
     snprintf(name, sizeof name, "frame_%06lld.png", (long long)number);
-    char *path = io_path_join(pictures->folder, name);
+    return io_path_join(pictures->folder, name);
+}
+
+bool track_pictures_spare(const track_pictures *pictures, const io_names *frames, io_error *error)
+{
+    io_names paths = {NULL, 0};
+    for (size_t i = 0; pictures->folder && i < frames->count; i++) {
+        char *path = png_path(pictures, (int64_t)i);
+        io_names_add(&paths, path);
+        free(path);
+    }
+    if (pictures->video) io_names_add(&paths, pictures->video);
+    bool ok = io_names_spare(&paths, frames, error);
+    io_names_free(&paths);
+    return ok;
+}
+
+static bool write_png(const track_pictures *pictures, int64_t number, const io_canvas *canvas, io_error *error)
+{
+    char *path = png_path(pictures, number);
     bool ok = io_canvas_write(path, canvas, error);
     free(path);
     return ok;
@@ -38,8 +57,8 @@ static bool write_video(track_pictures *pictures, const io_canvas *canvas, io_er
     y4m_writer *writer = &pictures->writer;
     if (!writer->file && !y4m_create(writer, pictures->video, canvas->width, canvas->height, pictures->rate, error))
         return false;
-    if (canvas->width == writer->width && canvas->height == writer->height) y4m_put(writer, canvas);
-    else pictures->skipped++;
+    if (canvas->width == writer->width && canvas->height == writer->height) return y4m_put(writer, canvas, error);
+    pictures->skipped++;
     return true;
 }
 

@@ -191,9 +191,8 @@ static int check_options(const cli_common *common, const describe_options *optio
         return cli_usage_error(common, "keypoints are given: --detector has nothing to do");
     }
     if (common->json && !out) return cli_usage_error(common, "--json needs -o, since the rows would go to standard output");
-    bool one_file = out && !io_path_is_folder(out) && out[strlen(out) - (*out != 0)] != '/';
-    if (one_file && strncmp(out, "/dev/", 5) != 0 && !io_rows_suffix_known(out, options->floats)) {
-        return cli_usage_error(common, "the output %s must end in .npy, .csv%s, or be a folder", out,
+    if (io_path_is_plain(out) && !io_rows_suffix_known(out, options->floats)) {
+        return cli_usage_error(common, "the output %s must end in .npy, .csv%s, or be a folder, new ones with / at the end", out,
                                options->floats ? "" : " or .hex");
     }
     if (options->floats && strcmp(options->suffix, ".hex") == 0) return cli_usage_error(common, "floats do not go into hex");

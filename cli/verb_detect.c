@@ -148,8 +148,8 @@ static bool detect_one(job *j, const char *path, const char *output, const char 
     double start = io_clock_seconds(), seconds = 0;
     bool ok = mask_fits(j, path, &image, error) && detect(j, path, &image, &keypoints, error);
     seconds = io_clock_seconds() - start;
-    ok = ok && write_table(output, &keypoints, error) &&
-         (!picture || write_picture(picture, &image, &keypoints, error));
+    ok = ok && (!picture || write_picture(picture, &image, &keypoints, error)) &&
+         write_table(output, &keypoints, error);
     if (ok) report(j, path, output, picture, &image, keypoints.count, seconds);
     io_keypoints_free(&keypoints);
     io_image_free(&image);
@@ -332,12 +332,6 @@ static bool take(cli_common *common, int option, detect_options *options)
     }
 }
 
-/* True for a path that names one file, not a folder. */
-static bool is_file(const char *path)
-{
-    return path && !io_path_is_folder(path) && *path && path[strlen(path) - 1] != '/' && strncmp(path, "/dev/", 5) != 0;
-}
-
 /* What the options say together; CLI_DONE when it makes sense. */
 static int check_options(const cli_common *common, const detect_options *options, int arguments)
 {
@@ -345,10 +339,10 @@ static int check_options(const cli_common *common, const detect_options *options
     if (!arguments) return cli_usage_error(common, "name at least one image");
     if (common->json && !out)
         return cli_usage_error(common, "--json needs -o, since the table would go to standard output");
-    if (is_file(out) && !io_path_has_suffix(out, ".csv") && !io_path_has_suffix(out, ".npy"))
-        return cli_usage_error(common, "the output %s must end in .csv or .npy, or be a folder", out);
-    if (is_file(options->picture) && !io_path_has_suffix(options->picture, ".png"))
-        return cli_usage_error(common, "the picture %s must end in .png, or be a folder", options->picture);
+    if (io_path_is_plain(out) && !io_path_has_suffix(out, ".csv") && !io_path_has_suffix(out, ".npy"))
+        return cli_usage_error(common, "the output %s must end in .csv or .npy, or be a folder, new ones with / at the end", out);
+    if (io_path_is_plain(options->picture) && !io_path_has_suffix(options->picture, ".png"))
+        return cli_usage_error(common, "the picture %s must end in .png, or be a folder, new ones with / at the end", options->picture);
     return CLI_DONE;
 }
 

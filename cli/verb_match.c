@@ -91,6 +91,12 @@ static int check_options(const cli_common *common, const match_job *job, int arg
     if (job->keypoints[0] && job->keypoints[1] && job->road.detector) {
         return cli_usage_error(common, "keypoints are given: --detector has nothing to do");
     }
+    if (io_path_is_plain(job->draw) && !io_path_has_suffix(job->draw, ".png")) {
+        return cli_usage_error(common, "the picture %s must end in .png", job->draw);
+    }
+    if (io_path_is_plain(job->output) && !io_path_has_suffix(job->output, ".csv")) {
+        return cli_usage_error(common, "the matches %s must end in .csv", job->output);
+    }
     if (common->json && job->output && strcmp(job->output, "-") == 0) {
         return cli_usage_error(common, "--json and -o - both want standard output");
     }
@@ -99,9 +105,21 @@ static int check_options(const cli_common *common, const match_job *job, int arg
 
 /* ------------------------------------------------------------------------------------------------------------- work */
 
+/* Nothing that is read may be written. */
+static bool spares_inputs(const match_job *job, io_error *error)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!io_path_spares(job->draw, job->names[i], error) || !io_path_spares(job->output, job->names[i], error) ||
+            !io_path_spares(job->output, job->keypoints[i], error))
+            return false;
+    }
+    return true;
+}
+
 static bool work(match_job *job, io_error *error)
 {
     double start = io_clock_seconds();
+    if (!spares_inputs(job, error)) return false;
     for (int i = 0; i < 2; i++) {
         road_view *view = &job->views[i];
         if (!io_image_read(job->names[i], &job->reading, &job->images[i], error)) return false;

@@ -56,7 +56,8 @@ static int run_import(const cli_common *common, const char *path, const model_op
     io_error error;
     kb_model *model = NULL;
     if (!options->output) return cli_usage_error(common, "import needs -o MODEL.kbm");
-    if (!model_table_read(path, &options->table, &model, &error)) return cli_error("%s", error.text);
+    if (!io_path_spares(options->output, path, &error) || !model_table_read(path, &options->table, &model, &error))
+        return cli_error("%s", error.text);
     bool ok = save_model(model, options->output, &error);
     kb_model_info info;
     KB_INIT(info);
@@ -169,7 +170,9 @@ static int run_on_model(const cli_common *common, int action, const char *name, 
 {
     io_error error;
     kb_model *model = NULL;
-    if (!cli_model_open(name, &model, &error)) return cli_error("%s", error.text);
+    if (!io_path_spares(options->output, name, &error) || !io_path_spares(options->svg, name, &error) ||
+        !cli_model_open(name, &model, &error))
+        return cli_error("%s", error.text);
     kb_model_info info;
     KB_INIT(info);
     kb_status status = kb_model_get_info(model, &info);

@@ -159,13 +159,15 @@ static void row_json(FILE *out, int64_t number, const track_result *r)
     fprintf(out, "%s, \"ms\": %.3f}\n", r->found ? "]" : "null", r->ms);
 }
 
-static void put_row(const track_job *job, int64_t number, const track_result *result)
+static bool put_row(const track_job *job, int64_t number, const track_result *result, io_error *error)
 {
-    if (!job->writer) return;
+    if (!job->writer) return true;
     FILE *out = io_writer_file(job->writer);
+    if (!job->common->json && number == 0) fputs("frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n", out);
     if (job->common->json) row_json(out, number, result);
     else row_csv(out, number, result);
     fflush(out); /* who watches a stream does not want to wait */
+    return io_writer_check(job->writer, error);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- summary */
@@ -213,16 +215,28 @@ static bool open_template(track_job *job, io_error *error)
                    job->template_name, job->view.keypoints.count);
 }
 
+/* Nothing that is read may be written. */
+static bool spares_inputs(const track_job *job, io_error *error)
+{
+    io_names inputs = {NULL, 0}, rows = {NULL, 0};
+    for (size_t i = 0; i < job->frames.names.count; i++) io_names_add(&inputs, job->frames.names.items[i]);
+    if (job->frames.streaming) io_names_add(&inputs, job->frames.stream.name);
+    io_names_add(&inputs, job->template_name);
+    if (job->output) io_names_add(&rows, job->output);
+    bool ok = io_names_spare(&rows, &inputs, error) && track_pictures_spare(&job->pictures, &inputs, error);
+    io_names_free(&inputs);
+    io_names_free(&rows);
+    return ok;
+}
+
 static bool open_output(track_job *job, io_error *error)
 {
+    if (!spares_inputs(job, error)) return false;
     bool video_out = job->pictures.video && strcmp(job->pictures.video, "-") == 0;
     if (job->pictures.folder && !io_folder_make(job->pictures.folder, error)) return false;
     if (!job->output && video_out) return true;
     job->writer = io_writer_open(job->output, error);
-    if (!job->writer) return false;
-    if (!job->common->json)
-        fprintf(io_writer_file(job->writer), "frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n");
-    return true;
+    return job->writer != NULL;
 }
 
 static bool track_all(track_job *job, io_error *error)
@@ -233,6 +247,7 @@ static bool track_all(track_job *job, io_error *error)
         track_status status = track_frames_next(&job->frames, &view, error);
         if (status == TRACK_END) return true;
         int64_t number = job->sum.frames++;
+        if (status == TRACK_UNREADABLE && job->frames.names.count == 1) return false; /* there is nothing else */
         if (status == TRACK_UNREADABLE) {
             job->sum.unreadable++;
             io_progress_wipe(&job->progress);
@@ -243,7 +258,7 @@ static bool track_all(track_job *job, io_error *error)
         }
         job->sum.found += result.found;
         job->sum.ms_all += result.ms;
-        put_row(job, number, &result);
+        if (!put_row(job, number, &result, error)) return false;
         io_progress_update(&job->progress, (size_t)job->sum.frames);
     }
 }

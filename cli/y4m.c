@@ -213,7 +213,7 @@ static void mean_of_four(const io_canvas *canvas, int32_t x, int32_t y, int32_t 
     }
 }
 
-void y4m_put(y4m_writer *writer, const io_canvas *canvas)
+bool y4m_put(y4m_writer *writer, const io_canvas *canvas, io_error *error)
 {
     size_t luma = (size_t)writer->width * (size_t)writer->height;
     size_t half = (size_t)((writer->width + 1) / 2) * (size_t)((writer->height + 1) / 2);
@@ -233,6 +233,7 @@ void y4m_put(y4m_writer *writer, const io_canvas *canvas)
     FILE *out = io_writer_file(writer->file);
     fputs("FRAME\n", out);
     fwrite(writer->planes, 1, luma + 2 * half, out);
+    return io_writer_check(writer->file, error);
 }
 
 bool y4m_commit(y4m_writer *writer, io_error *error)

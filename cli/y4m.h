@@ -39,7 +39,7 @@ typedef struct y4m_writer {
 
 /* path "-": standard output. */
 bool y4m_create(y4m_writer *writer, const char *path, int32_t width, int32_t height, const char *rate, io_error *error);
-void y4m_put(y4m_writer *writer, const io_canvas *canvas); /* of the same size */
+bool y4m_put(y4m_writer *writer, const io_canvas *canvas, io_error *error); /* of the same size */
 /* Ends the stream and puts the file in place, or throws it away. */
 bool y4m_commit(y4m_writer *writer, io_error *error);
 void y4m_abandon(y4m_writer *writer);

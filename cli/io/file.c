@@ -126,6 +126,12 @@ bool io_path_exists(const char *path)
     return stat(path, &status) == 0;
 }
 
+bool io_path_is_plain(const char *path)
+{
+    return path && strcmp(path, "-") != 0 && strncmp(path, "/dev/", 5) != 0 && *path && path[strlen(path) - 1] != '/' &&
+           !io_path_is_folder(path);
+}
+
 char *io_path_stem(const char *path)
 {
     const char *base = io_path_base(path);

@@ -35,6 +35,8 @@ io_writer *io_writer_open(const char *path, io_error *error); /* NULL when it fa
 FILE *io_writer_file(io_writer *writer);
 /* The name of the temporary file, for those who let a library write it (SQLite); NULL for standard output and devices. */
 const char *io_writer_temporary(const io_writer *writer);
+/* Whether all that was written so far got out, for those who write for long; to be asked straight after writing. */
+bool io_writer_check(const io_writer *writer, io_error *error);
 /* Both free the writer. Commit fails when anything written to the FILE failed, such as a full disc. */
 bool io_writer_commit(io_writer *writer, io_error *error);
 void io_writer_abandon(io_writer *writer);
@@ -47,6 +49,8 @@ const char *io_path_suffix(const char *path); /* ".npy", or "" when the last par
 bool io_path_has_suffix(const char *path, const char *suffix); /* in any case of letters */
 bool io_path_is_folder(const char *path);
 bool io_path_exists(const char *path);
+/* True for a path that says by its suffix what goes into it: not standard output, a device, a folder or NULL. */
+bool io_path_is_plain(const char *path);
 /* The result is malloc'ed; memory out ends the program. */
 char *io_path_stem(const char *path); /* the last part without its suffix */
 char *io_path_join(const char *folder, const char *name);
@@ -78,7 +82,12 @@ bool io_names_folder(io_names *names, const char *folder, const char *const *suf
 bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error);
 /* Where the result of each input goes. `output` is a pattern in which {} stands for an input's name without folder and
  * suffix, or a folder (one that exists, or a name that ends with a slash and is made), which means FOLDER/{}SUFFIX, or,
- * for one input only, a file. Two inputs that would write the same file are an error. */
+ * for one input only, a file. Two inputs that would write the same file are an error, and so is an output that is an
+ * input. */
 bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix, io_error *error);
+/* Fails when writing one of the outputs would destroy one of the inputs, by whatever name. */
+bool io_names_spare(const io_names *outputs, const io_names *inputs, io_error *error);
+/* The same for one of each; either may be NULL or "-". */
+bool io_path_spares(const char *output, const char *input, io_error *error);
 
 #endif

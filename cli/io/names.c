@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "io/file.h"
 #include "io/image_io.h"
@@ -125,5 +126,31 @@ bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *out
         free(path);
     }
     free(in_folder);
-    return all_different(outputs, error);
+    return all_different(outputs, error) && io_names_spare(outputs, inputs, error);
+}
+
+bool io_names_spare(const io_names *outputs, const io_names *inputs, io_error *error)
+{
+    struct stat *known = io_alloc(inputs->count, sizeof *known), status;
+    size_t count = 0;
+    bool ok = true;
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (stat(inputs->items[i], &status) == 0 && S_ISREG(status.st_mode)) known[count++] = status;
+    }
+    for (size_t i = 0; ok && i < outputs->count; i++) {
+        if (stat(outputs->items[i], &status) != 0) continue;
+        for (size_t k = 0; ok && k < count; k++) {
+            if (known[k].st_dev != status.st_dev || known[k].st_ino != status.st_ino) continue;
+            ok = io_fail(error, "%s is an input, and would be overwritten", outputs->items[i]);
+        }
+    }
+    free(known);
+    return ok;
+}
+
+bool io_path_spares(const char *output, const char *input, io_error *error)
+{
+    if (!output || !input) return true;
+    const io_names out = {(char *[]){(char *)output}, 1}, in = {(char *[]){(char *)input}, 1};
+    return io_names_spare(&out, &in, error);
 }

@@ -176,18 +176,25 @@ static void free_writer(io_writer *writer)
     free(writer);
 }
 
+static const char *target_name(const io_writer *writer) { return writer->target ? writer->target : "standard output"; }
+
+bool io_writer_check(const io_writer *writer, io_error *error)
+{
+    if (!ferror(writer->file)) return true;
+    return io_fail(error, "%s: cannot be written: %s", target_name(writer), strerror(errno));
+}
+
 /* Closes the file and says whether all of it got out; errno says why not. */
 static bool close_file(io_writer *writer)
 {
     bool ok = !ferror(writer->file);
-    if (!ok) errno = EIO;
-    if (writer->file == stdout) return fflush(stdout) == 0 && ok;
-    return fclose(writer->file) == 0 && ok;
+    bool closed = (writer->file == stdout ? fflush(stdout) : fclose(writer->file)) == 0;
+    if (!ok) errno = ENOSPC; /* stdio keeps no reason; this is the usual one */
+    return closed && ok;
 }
 
 bool io_writer_commit(io_writer *writer, io_error *error)
 {
-    const char *name = writer->target ? writer->target : "standard output";
     bool ok = close_file(writer);
     int reason = errno;
     if (writer->temporary) {
@@ -201,7 +208,7 @@ bool io_writer_commit(io_writer *writer, io_error *error)
         open_temporaries[writer->slot] = NULL;
         unlock_table(&before);
     }
-    if (!ok) io_fail(error, "%s: cannot be written: %s", name, strerror(reason));
+    if (!ok) io_fail(error, "%s: cannot be written: %s", target_name(writer), strerror(reason));
     free_writer(writer);
     return ok;
 }
