@@ -108,8 +108,11 @@ static int measure(const cli_common *common, const io_names *images, const eval_
 {
     io_error error;
     ev_speed_set *set;
-    if (images->count < 2) return cli_error("the application needs two images or more");
     if (!ev_speed_open(images, options, &set, &error)) return cli_error("%s", error.text);
+    if (images->count < 2) {
+        ev_speed_close(set);
+        return cli_error("%s: the application needs two images or more", images->items[0]);
+    }
     cost_row *rows = io_alloc(methods->count, sizeof *rows);
     io_progress progress;
     int code = CLI_DONE;

@@ -114,6 +114,16 @@ static void print_table(const eval_methods *methods, const ev_scenes *scenes, co
 
 /* ---- the run ---- */
 
+/* Homographies that were forgotten look like a camera that never moved. */
+static void tell_fixed_cameras(const cli_common *common, const ev_scenes *scenes)
+{
+    for (size_t s = 0; s < scenes->count; s++) {
+        if (!scenes->items[s].fixed_camera) continue;
+        cli_say(common, "%s: no homographies (H1to2p, H1to2p.xml, H_1_2), so its camera is taken to stand still",
+                scenes->items[s].name);
+    }
+}
+
 static int evaluate(const cli_common *common, const eval_options *own, const char *folder, const ev_scenes *scenes,
                     const ev_oxford_options *options, bool curves)
 {
@@ -130,6 +140,7 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
         code = cli_error("%s", error.text);
     else if (common->json) print_json(folder, &methods, options, scenes, results, curves);
     else print_table(&methods, scenes, results);
+    if (code == CLI_DONE) tell_fixed_cameras(common, scenes);
     if (code == CLI_DONE && own->source.folder && !options->strict_only)
         cli_say(common,
                 "paper-like numbers use the keypoints of the files, which may be fewer than the detector found");

@@ -113,7 +113,8 @@ static int run(cli_common *common, eval_options *eval, export_options *own, ev_s
                char **arguments)
 {
     io_error error;
-    if (count != 1 || !io_path_is_folder(arguments[0])) return cli_usage_error(common, "it takes one folder of images");
+    if (count != 1) return cli_usage_error(common, "it takes one folder of images");
+    if (!io_path_is_folder(arguments[0])) return cli_error("%s: is not a folder", arguments[0]);
     if (eval->export_patches) return cli_usage_error(common, "--export-patches works with oxford, hpatches and brown");
     if (!eval_options_settle(eval, common) || !cli_ready(common)) return common->exit_code;
     if (!ev_sfm_find_colmap(options->colmap, &error)) return cli_error("%s", error.text);

@@ -4,7 +4,7 @@
 
 #include "eval_common.h"
 
-#define EVAL_HELP_LINE(name, summary) "  " #name "\t" summary "\n"
+#define EVAL_HELP_LINE(name, summary) "  " #name ": " summary "\n"
 
 const char verb_eval_help[] =
     "usage: keybits eval BENCHMARK ... [options]\n"

@@ -27,6 +27,7 @@ for detector in orb sift; do
     same $detector.json again.json
 done
 run "$KEYBITS" eval oxford set/still -m sift --strict --json >one.json
+says "still: no homographies (H1to2p, H1to2p.xml, H_1_2), so its camera is taken to stand still"
 between one.json strict_map 100 100
 holds one.json '"paperlike_map": null'
 run "$KEYBITS" eval oxford set -m sift >table.txt
