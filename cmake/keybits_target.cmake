@@ -26,7 +26,10 @@ function(keybits_target name)
     if(KEYBITS_SANITIZE)
         # The checks that a sanitizer puts in make gcc guess wrongly about what is set: that warning is for plain builds.
         target_compile_options(${name} PRIVATE -fsanitize=${KEYBITS_SANITIZE} -fno-sanitize-recover=all
-                               -fno-omit-frame-pointer -g -Wno-maybe-uninitialized)
+                               -fno-omit-frame-pointer -g)
+        if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+            target_compile_options(${name} PRIVATE -Wno-maybe-uninitialized)
+        endif()
     endif()
 endfunction()
 

@@ -151,6 +151,8 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     spec->sampler = (kb_sampler)get_u32(data + 16);
     spec->bits = (int32_t)get_u32(data + 20);
     spec->support = get_f32(data + 24);
+    if (spec->support == 0) /* which kb_model_create would take as "the default" */
+        return kb_fail(error, KB_E_TABLE, "support 0 is not between 0.1 and 10");
     if (get_u32(data + 28) > 1 || get_u32(data + 44) != 0)
         return kb_fail(error, KB_E_FORMAT, "the file uses flags that this library does not know");
     spec->root = (int32_t)get_u32(data + 28);

@@ -117,6 +117,8 @@ static void forged_files_never_crash(void **state)
         assert_int_equal(load_forged(file, size, 8, 2), KB_E_FORMAT);  /* a newer version */
         assert_int_equal(load_forged(file, size, 28, 2), KB_E_FORMAT); /* an unknown flag */
         assert_int_equal(load_forged(file, size, 20, 16), KB_E_TABLE); /* more bits than rows */
+        file[25] = file[26] = file[24] = 0;
+        assert_int_equal(load_forged(file, size, 27, 0), KB_E_TABLE);  /* a support of 0 means the default only in a spec */
         free(file);
         kb_model_free(models[m]);
     }

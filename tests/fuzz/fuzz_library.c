@@ -1,0 +1,140 @@
+/* The library with wild numbers: images of any shape, keypoints and pairs of any bits. Nothing may crash, read outside
+ * or hang; results keep the promises of keybits.h that can be told from outside. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "keybits/keybits.h"
+
+enum { MOST = 24 };
+
+/* The input as a source of numbers; zeros when it is used up. */
+typedef struct source {
+    const uint8_t *data;
+    size_t size, at;
+} source;
+
+static void take(source *s, void *to, size_t bytes)
+{
+    size_t left = s->size - s->at, count = left < bytes ? left : bytes;
+    memset(to, 0, bytes);
+    memcpy(to, s->data + s->at, count);
+    s->at += count;
+}
+
+static uint8_t take_byte(source *s)
+{
+    uint8_t byte;
+    take(s, &byte, 1);
+    return byte;
+}
+
+/* Pixels in a block of just the size the view claims. The last row ends with its last pixel. */
+static uint8_t *make_image(source *s, kb_image *image)
+{
+    int32_t width = 1 + take_byte(s) % 150, height = 1 + take_byte(s) % 150;
+    kb_format format = take_byte(s) & 1 ? KB_GRAY16 : KB_GRAY8;
+    size_t row = (size_t)width * (format == KB_GRAY16 ? 2 : 1), stride = row + (size_t)(take_byte(s) & 6);
+    size_t bytes = stride * (size_t)(height - 1) + row;
+    uint8_t *pixels = malloc(bytes);
+    uint32_t noise = 1u + take_byte(s), coarse = 1u + take_byte(s) % 16;
+    for (size_t i = 0; i < bytes; i++) {
+        if (i % coarse == 0) noise = noise * 1664525u + 1013904223u;
+        pixels[i] = (uint8_t)(noise >> 24);
+    }
+    *image = (kb_image){pixels, width, height, (ptrdiff_t)stride, format, format == KB_GRAY16 ? take_byte(s) * 257 : 0};
+    return pixels;
+}
+
+static void detect_and_describe(source *s, const kb_image *image)
+{
+    static const char *const names[] = {"sift", "rootsift"};
+    kb_keypoint keypoints[MOST];
+    size_t count = 0;
+    kb_detect_options o;
+    KB_INIT(o);
+    o.detector = take_byte(s) & 1 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB;
+    o.selection = (kb_selection)(take_byte(s) % 3);
+    o.max_keypoints = 1 + take_byte(s) % (2 * MOST);
+    fuzz_expect(kb_detect(image, &o, NULL, keypoints, MOST, &count) == KB_OK && count <= MOST);
+    for (size_t i = 0; i < count; i++) {
+        fuzz_expect(keypoints[i].x >= 0 && keypoints[i].x < (float)image->width && keypoints[i].y >= 0 &&
+                    keypoints[i].y < (float)image->height && keypoints[i].size > 0);
+    }
+    size_t wild = take_byte(s) % (MOST - count + 1);
+    take(s, keypoints + count, wild * sizeof *keypoints);
+    count += wild;
+
+    kb_model *model = NULL;
+    uint8_t rows[MOST * KB_SIFT_VALUES], flags[MOST];
+    float floats[MOST * KB_SIFT_VALUES];
+    kb_describe_options d;
+    KB_INIT(d);
+    d.scale = (float)(1 + take_byte(s) % 100);
+    fuzz_expect(kb_model_builtin(names[take_byte(s) & 1], &model) == KB_OK);
+    fuzz_expect(kb_describe(model, image, keypoints, count, &d, NULL, rows, flags) == KB_OK);
+    fuzz_expect(kb_describe_float(model, image, keypoints, count, &d, NULL, floats, flags) == KB_OK);
+    for (size_t i = 0; i < count * KB_SIFT_VALUES; i++) fuzz_expect(isfinite(floats[i]));
+    kb_model_free(model);
+    fuzz_expect(kb_orient(image, keypoints, count) == KB_OK);
+    fuzz_expect(kb_select(keypoints, count, image->width, image->height, o.selection, count / 2, NULL, &count) == KB_OK);
+}
+
+static void match_and_fit(source *s)
+{
+    size_t na = take_byte(s) % MOST, nb = take_byte(s) % MOST, width = 1 + take_byte(s) % 70, count = 0;
+    uint8_t *rows = malloc((na + nb) * width + 1);
+    kb_match matches[MOST];
+    kb_match_options m;
+    KB_INIT(m);
+    m.one_way = take_byte(s) & 1;
+    take(s, rows, (na + nb) * width);
+    fuzz_expect(kb_match_hamming(rows, na, rows + na * width, nb, width, &m, NULL, matches, &count) == KB_OK);
+    for (size_t i = 0; i < count; i++) fuzz_expect(matches[i].a < (int32_t)na && matches[i].b < (int32_t)nb);
+    free(rows);
+
+    kb_pair pairs[MOST];
+    uint8_t inliers[MOST];
+    kb_fit_report report;
+    kb_fit_options f;
+    KB_INIT(f);
+    f.geometry = take_byte(s) & 1 ? KB_FUNDAMENTAL : KB_HOMOGRAPHY;
+    f.max_iterations = 50;
+    f.plain_ransac = take_byte(s) & 1;
+    f.keep_duplicates = take_byte(s) & 1;
+    size_t n = take_byte(s) % MOST, seen = 0;
+    bool whole = take_byte(s) & 1;
+    for (size_t i = 0; i < n; i++) { /* small whole numbers, which lie on lines and twice on points; or anything */
+        double *const fields[] = {&pairs[i].x1, &pairs[i].y1, &pairs[i].x2, &pairs[i].y2};
+        for (int k = 0; k < 4; k++) {
+            if (whole) *fields[k] = take_byte(s);
+            else take(s, fields[k], sizeof(double));
+        }
+    }
+    fuzz_expect(kb_fit(pairs, n, &f, NULL, inliers, &report) == KB_OK);
+    for (size_t i = 0; i < n; i++) seen += inliers[i];
+    fuzz_expect((size_t)report.inliers == seen && (report.result == KB_FIT_FOUND || seen == 0));
+    for (int i = 0; i < 9; i++) fuzz_expect(isfinite(report.model[i]));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    source s = {data, size, 0};
+    kb_image image;
+    uint8_t *pixels = make_image(&s, &image);
+    detect_and_describe(&s, &image);
+    free(pixels);
+    match_and_fit(&s);
+    return 0;
+}
+
+size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
+{
+    static const size_t sizes[] = {16, 200, 1200, 3000};
+    if (index >= 4 || sizes[index] > capacity) return 0;
+    uint32_t noise = (uint32_t)index + 3;
+    for (size_t i = 0; i < sizes[index]; i++) buffer[i] = (uint8_t)((noise = noise * 1664525u + 1013904223u) >> 24);
+    return sizes[index];
+}

@@ -1,0 +1,86 @@
+/* Model files: any bytes are refused with words, or are a model that can be used and saved as the same bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "keybits/keybits.h"
+
+/* A damaged file rarely has the right checksum; given one, the rest of the reader is reached too. */
+static void put_checksum(uint8_t *data, size_t size)
+{
+    uint32_t crc = ~0u;
+    for (size_t i = 0; i + 4 < size; i++) {
+        crc ^= data[i];
+        for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    for (int k = 0; k < 4; k++) data[size - 4 + (size_t)k] = (uint8_t)(~crc >> 8 * k);
+}
+
+static void use(const kb_model *model)
+{
+    uint8_t pixels[40 * 40], row[KB_MAX_BITS / 8];
+    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(i * i / 7);
+    const kb_image image = {pixels, 40, 40, 40, KB_GRAY8, 0};
+    const kb_keypoint keypoint = {20, 21, 25, 30, 0, 0, 0};
+    fuzz_expect(kb_describe(model, &image, &keypoint, 1, NULL, NULL, row, NULL) == KB_OK);
+}
+
+static void load(const uint8_t *data, size_t size)
+{
+    kb_model *model = NULL;
+    kb_error error = {""};
+    if (kb_model_load(data, size, &model, &error) != KB_OK) {
+        fuzz_expect(error.text[0] != 0 && memchr(error.text, 0, sizeof error.text) != NULL);
+        return;
+    }
+    size_t needed = 0;
+    uint8_t *again = malloc(size);
+    fuzz_expect(kb_model_save(model, again, size, &needed) == KB_OK && needed == size);
+    fuzz_expect(memcmp(again, data, size) == 0);
+    free(again);
+    use(model);
+    kb_model_free(model);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    load(data, size);
+    if (size < 4) return 0;
+    uint8_t *sealed = malloc(size);
+    memcpy(sealed, data, size);
+    put_checksum(sealed, size);
+    load(sealed, size);
+    free(sealed);
+    return 0;
+}
+
+size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
+{
+    static const kb_kind kinds[] = {KB_BAD, KB_BAD, KB_BAG, KB_HASHSIFT, KB_SIFT, KB_ROOTSIFT};
+    kb_box_pair boxes[16];
+    int8_t weights[16 * KB_SIFT_VALUES];
+    int32_t bias[16];
+    if (index >= (int)(sizeof kinds / sizeof *kinds)) return 0;
+    kb_kind kind = kinds[index];
+    for (int i = 0; i < 16; i++) {
+        uint8_t channel = (uint8_t)(kind == KB_BAG ? i % KB_PLANES : 0);
+        boxes[i] = (kb_box_pair){channel, (uint8_t)(5 + i), 9, 3, channel, 12, (uint8_t)(8 + i), 3, (float)i - 7.5f};
+        bias[i] = 1000 * i - 7000;
+    }
+    for (int i = 0; i < 16 * KB_SIFT_VALUES; i++) weights[i] = (int8_t)(i * 37 % 255 - 127);
+    kb_model_spec spec;
+    KB_INIT(spec);
+    spec.kind = kind;
+    spec.sampler = index == 1 ? KB_SAMPLER_IMAGE : KB_SAMPLER_PATCH;
+    spec.bits = kind == KB_SIFT || kind == KB_ROOTSIFT ? 0 : 16;
+    spec.name = "seed";
+    spec.text = "made for fuzzing";
+    if (kind == KB_BAD || kind == KB_BAG) spec.boxes = boxes;
+    if (kind == KB_HASHSIFT) spec.weights = weights, spec.bias = bias;
+    kb_model *model = NULL;
+    size_t size = 0;
+    fuzz_expect(kb_model_create(&spec, &model, NULL) == KB_OK);
+    fuzz_expect(kb_model_save(model, buffer, capacity, &size) == KB_OK);
+    kb_model_free(model);
+    return size;
+}
