@@ -56,7 +56,7 @@ static bool is_plain(TIFF *tiff, uint16_t *bits, uint16_t *samples)
     if (!TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric)) return false;
     bool gray = photometric == PHOTOMETRIC_MINISBLACK && (*samples == 1 || *samples == 2);
     bool rgb = photometric == PHOTOMETRIC_RGB && *samples >= 3;
-    return (gray || rgb) && *samples <= 8 && (*bits == 8 || *bits == 16) && planar == PLANARCONFIG_CONTIG &&
+    return (gray || rgb) && (*bits == 8 || *bits == 16) && planar == PLANARCONFIG_CONTIG &&
            format == SAMPLEFORMAT_UINT && !TIFFIsTiled(tiff);
 }
 
@@ -92,6 +92,16 @@ static bool read_converted(TIFF *tiff, const io_raster *raster)
     return ok;
 }
 
+/* libtiff asks for memory as a header of a few bytes commands; no picture that is meant has pieces like these. */
+static bool is_modest(TIFF *tiff)
+{
+    const uint64_t largest = (uint64_t)1 << 30;
+    uint16_t samples = 1;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
+    uint64_t piece = TIFFIsTiled(tiff) ? TIFFTileSize64(tiff) : TIFFStripSize64(tiff);
+    return samples <= 8 && piece <= largest && TIFFScanlineSize64(tiff) <= largest;
+}
+
 static bool decode(const io_source *source, TIFF *tiff, io_raster *raster, io_error *error)
 {
     uint32_t width = 0, height = 0;
@@ -99,6 +109,7 @@ static bool decode(const io_source *source, TIFF *tiff, io_raster *raster, io_er
     TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &orientation);
+    if (!is_modest(tiff)) return io_fail(error, "%s: damaged TIFF, or of a kind that is not read", source->name);
     bool plain = is_plain(tiff, &bits, &samples);
     int32_t channels = plain && samples < 3 ? 1 : 3;
     if (!io_raster_create(raster, source->name, width, height, channels, plain ? bits / 8 : 1, error)) return false;
