@@ -109,27 +109,28 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
     return code;
 }
 
+static bool take(void *job, eval_options *own, cli_common *common, int option)
+{
+    ev_brown_options *options = job;
+    if (option != OPTION_PAIRS) return eval_option(own, common, option);
+    options->pairs = optarg;
+    return true;
+}
+
+static int run(void *job, eval_options *own, cli_common *common, int count, char **arguments)
+{
+    ev_brown_options *options = job;
+    if (count != 1) return cli_usage_error(common, "it takes one folder");
+    if (!cli_ready(common)) return common->exit_code;
+    options->cache = own->cache;
+    options->parallel = common->parallel;
+    options->quiet = common->quiet;
+    return evaluate(common, own, arguments[0], options);
+}
+
 int eval_brown(int argc, char **argv)
 {
-    cli_common common;
-    eval_options own;
+    static const eval_frame frame = {.help = eval_brown_help, .shorts = "m:", .longs = longs, .take = take, .run = run};
     ev_brown_options options = {.pairs = NULL};
-    int option;
-    cli_begin(&common, eval_brown_help);
-    eval_options_begin(&own);
-    while ((option = cli_getopt(&common, argc, argv, "m:", longs)) != CLI_END) {
-        if (option == OPTION_PAIRS) options.pairs = optarg;
-        else if (option == CLI_STOP || !eval_option(&own, &common, option)) return cli_end(&common, common.exit_code);
-    }
-    int code;
-    if (argc - optind != 1) code = cli_usage_error(&common, "it takes one folder");
-    else if (!cli_ready(&common)) code = common.exit_code;
-    else {
-        options.cache = own.cache;
-        options.parallel = common.parallel;
-        options.quiet = common.quiet;
-        code = evaluate(&common, &own, argv[optind], &options);
-    }
-    eval_options_end(&own);
-    return cli_end(&common, code);
+    return eval_run(&frame, &options, argc, argv);
 }

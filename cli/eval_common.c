@@ -92,7 +92,7 @@ static bool take_detector(eval_options *options, cli_common *common)
 static bool take_max(eval_options *options, cli_common *common)
 {
     int64_t value = 0;
-    if (!cli_integer(common, "--max", optarg, 1, 1000000, &value)) return false;
+    if (!cli_integer(common, "-n", optarg, 1, 1000000, &value)) return false;
     options->source.max_keypoints = (int32_t)value;
     return true;
 }
@@ -130,6 +130,24 @@ bool eval_options_settle(eval_options *options, cli_common *common)
 }
 
 void eval_options_end(eval_options *options) { io_names_free(&options->descriptors); }
+
+int eval_run(const eval_frame *frame, void *job, int argc, char **argv)
+{
+    cli_common common;
+    eval_options options;
+    int option;
+    bool good = true;
+    cli_begin(&common, frame->help);
+    eval_options_begin(&options);
+    common.threads = frame->threads;
+    if (frame->detector) options.source.detector = frame->detector;
+    if (frame->max_keypoints) options.source.max_keypoints = frame->max_keypoints;
+    while (good && (option = cli_getopt(&common, argc, argv, frame->shorts, frame->longs)) != CLI_END)
+        good = option != CLI_STOP && frame->take(job, &options, &common, option);
+    int code = good ? frame->run(job, &options, &common, argc - optind, argv + optind) : common.exit_code;
+    eval_options_end(&options);
+    return cli_end(&common, code);
+}
 
 char *eval_set_name(const char *folder)
 {

@@ -50,7 +50,7 @@ typedef struct eval_options {
     {"keypoints-dir", required_argument, NULL, EVAL_OPTION_KEYPOINTS_DIR},        \
     {"keypoints", required_argument, NULL, EVAL_OPTION_KEYPOINTS},                \
     {"detector", required_argument, NULL, EVAL_OPTION_DETECTOR},                  \
-    {"max", required_argument, NULL, 'n'},                                        \
+    {"max-keypoints", required_argument, NULL, 'n'},                              \
     {"preset", required_argument, NULL, EVAL_OPTION_PRESET}
 
 #define EVAL_METHOD_HELP                                                                                    \
@@ -66,7 +66,7 @@ typedef struct eval_options {
     "  --keypoints-dir DIR  CSV files DIR/SCENE/IMAGE.KIND.csv; without it keypoints are detected\n"        \
     "  --keypoints KIND   sift or orb (or another name in the files; then --preset is needed); default sift\n" \
     "  --detector NAME    orb or sift (default orb)\n"                                                      \
-    "  -n, --max N        keypoints asked of the detector, 1 to 1000000 (default 2000)\n"                   \
+    "  -n, --max-keypoints N  asked of the detector, 1 to 1000000 (default 2000)\n"                         \
     "  --preset NAME      orb fast agast brisk akaze kaze surf sift: how size becomes the width of the patch\n" \
     "                     (default: what belongs to the keypoints)\n"
 
@@ -76,6 +76,19 @@ bool eval_option(eval_options *options, cli_common *common, int option);
 /* Fills in what follows from the options: the kind, the scale. */
 bool eval_options_settle(eval_options *options, cli_common *common);
 void eval_options_end(eval_options *options);
+
+/* The frame of a benchmark: options in, its work, and the way out. Zero is the default of the numbers. */
+typedef struct eval_frame {
+    const char *help, *shorts;
+    const struct option *longs;
+    int32_t threads;       /* the default of --threads */
+    kb_detector detector;  /* of --detector; 0: orb */
+    int32_t max_keypoints; /* of -n; 0: 2000 */
+    /* Takes an option of the benchmark's own and passes others to eval_option; false for a wrong one. */
+    bool (*take)(void *job, eval_options *options, cli_common *common, int option);
+    int (*run)(void *job, eval_options *options, cli_common *common, int count, char **arguments);
+} eval_frame;
+int eval_run(const eval_frame *frame, void *job, int argc, char **argv);
 
 /* What results call the set in a folder: its name, with its parent's when it is only "images"; malloc'ed. */
 char *eval_set_name(const char *folder);

@@ -4,7 +4,6 @@
 
 #include "energy.h"
 #include "eval/peers.h"
-#include "eval/speed.h"
 #include "eval_machine.h"
 #include "io/progress.h"
 
@@ -19,7 +18,7 @@ const char eval_energy_help[] =
     "                     each with its own detector, matcher and fit)\n"
     "  --seconds S        0.1 to 3600, for each descriptor (default 10)\n"
     "  --detector NAME    orb or sift, for our descriptors (default orb)\n"
-    "  -n, --max N        keypoints asked of the detector, 1 to 1000000 (default 2000)\n"
+    "  -n, --max-keypoints N  asked of the detector, 1 to 1000000 (default 2000)\n"
     "\n"
     CLI_COMMON_HELP
     "With peers, --threads counts for them too; the default here is 1.\n";
@@ -29,7 +28,7 @@ enum { OPTION_SECONDS = EVAL_OPTION_OWN };
 static const struct option longs[] = {
     {"model", required_argument, NULL, 'm'},
     {"detector", required_argument, NULL, EVAL_OPTION_DETECTOR},
-    {"max", required_argument, NULL, 'n'},
+    {"max-keypoints", required_argument, NULL, 'n'},
     {"seconds", required_argument, NULL, OPTION_SECONDS},
     CLI_COMMON_OPTIONS,
     {NULL, 0, NULL, 0},
@@ -103,8 +102,8 @@ static void print_json(const eval_methods *methods, const ev_speed_set *set, con
     io_json_end(&json);
 }
 
-static int measure(const cli_common *common, const io_names *images, const eval_methods *methods,
-                   const ev_speed_options *options, double seconds)
+static int measure(void *seconds, const cli_common *common, const io_names *images, const eval_methods *methods,
+                   const ev_speed_options *options)
 {
     io_error error;
     ev_speed_set *set;
@@ -119,7 +118,7 @@ static int measure(const cli_common *common, const io_names *images, const eval_
     ev_peers_threads(options->threads);
     io_progress_start(&progress, "descriptors", methods->count, options->quiet);
     for (size_t m = 0; m < methods->count && code == CLI_DONE; m++) {
-        if (!measure_one(set, &methods->items[m], options->keypoints.detector, seconds, &rows[m], &error))
+        if (!measure_one(set, &methods->items[m], options->keypoints.detector, *(double *)seconds, &rows[m], &error))
             code = cli_error("%s: %s", methods->items[m].name, error.text);
         io_progress_update(&progress, m + 1);
     }
@@ -132,42 +131,22 @@ static int measure(const cli_common *common, const io_names *images, const eval_
     return code;
 }
 
-static int run(cli_common *common, eval_options *own, double seconds, int count, char **arguments)
+static bool take(void *seconds, eval_options *own, cli_common *common, int option)
 {
-    io_error error;
-    io_names images = {NULL, 0};
-    eval_methods methods;
-    if (count < 1) return cli_usage_error(common, "it takes images");
-    if (!eval_options_settle(own, common) || !cli_ready(common)) return common->exit_code;
-    if (!io_names_images(&images, count, arguments, &error)) return cli_error("%s", error.text);
-    char *names = own->models ? io_copy_string(own->models) : eval_all_methods();
-    int code = CLI_FAILED;
-    if (eval_methods_open(&methods, names, 0, &own->descriptors)) {
-        ev_speed_options options = {own->source,  own->scale, 1, common->parallel, common->parallel->threads,
-                                    common->quiet};
-        code = measure(common, &images, &methods, &options, seconds);
-        eval_methods_free(&methods);
-    }
-    free(names);
-    io_names_free(&images);
-    return code;
+    if (option != OPTION_SECONDS) return eval_option(own, common, option);
+    return cli_number(common, "--seconds", optarg, 0.1, 3600, seconds);
+}
+
+static int run(void *seconds, eval_options *own, cli_common *common, int count, char **arguments)
+{
+    ev_speed_options options = {.repeats = 1};
+    return eval_measure(own, common, count, arguments, &options, seconds, measure);
 }
 
 int eval_energy(int argc, char **argv)
 {
-    cli_common common;
-    eval_options own;
+    static const eval_frame frame = {
+        .help = eval_energy_help, .shorts = "m:n:", .longs = longs, .threads = 1, .take = take, .run = run};
     double seconds = 10;
-    int option;
-    cli_begin(&common, eval_energy_help);
-    eval_options_begin(&own);
-    common.threads = 1;
-    while ((option = cli_getopt(&common, argc, argv, "m:n:", longs)) != CLI_END) {
-        bool good = option == OPTION_SECONDS ? cli_number(&common, "--seconds", optarg, 0.1, 3600, &seconds)
-                                             : option != CLI_STOP && eval_option(&own, &common, option);
-        if (!good) return cli_end(&common, common.exit_code);
-    }
-    int code = run(&common, &own, seconds, argc - optind, argv + optind);
-    eval_options_end(&own);
-    return cli_end(&common, code);
+    return eval_run(&frame, &seconds, argc, argv);
 }

@@ -58,12 +58,12 @@ static bool take_tasks(cli_common *common, const char *text, unsigned *wanted)
     return good;
 }
 
-static bool take_option(cli_common *common, ev_hpatches_options *options, eval_options *own, int option)
+static bool take_option(void *job, eval_options *own, cli_common *common, int option)
 {
+    ev_hpatches_options *options = job;
     int index;
     int64_t value;
     switch (option) {
-    case CLI_STOP: return false;
     case OPTION_TASK: return take_tasks(common, optarg, &options->wanted);
     case OPTION_SPLIT:
         options->split = optarg;
@@ -227,25 +227,21 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
     return code;
 }
 
+static int run(void *job, eval_options *own, cli_common *common, int count, char **arguments)
+{
+    ev_hpatches_options *options = job;
+    if (count != 1) return cli_usage_error(common, "it takes one folder");
+    if (!cli_ready(common)) return common->exit_code;
+    options->cache = own->cache;
+    options->parallel = common->parallel;
+    options->quiet = common->quiet;
+    return evaluate(common, own, arguments[0], options);
+}
+
 int eval_hpatches(int argc, char **argv)
 {
-    cli_common common;
-    eval_options own;
+    static const eval_frame frame = {
+        .help = eval_hpatches_help, .shorts = "m:", .longs = longs, .take = take_option, .run = run};
     ev_hpatches_options options = {.split = "full", .wanted = EV_VERIFICATION | EV_MATCHING | EV_RETRIEVAL};
-    int option;
-    cli_begin(&common, eval_hpatches_help);
-    eval_options_begin(&own);
-    while ((option = cli_getopt(&common, argc, argv, "m:", longs)) != CLI_END)
-        if (!take_option(&common, &options, &own, option)) return cli_end(&common, common.exit_code);
-    int code;
-    if (argc - optind != 1) code = cli_usage_error(&common, "it takes one folder");
-    else if (!cli_ready(&common)) code = common.exit_code;
-    else {
-        options.cache = own.cache;
-        options.parallel = common.parallel;
-        options.quiet = common.quiet;
-        code = evaluate(&common, &own, argv[optind], &options);
-    }
-    eval_options_end(&own);
-    return cli_end(&common, code);
+    return eval_run(&frame, &options, argc, argv);
 }

@@ -1,5 +1,6 @@
 #include "eval_machine.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "eval/machine.h"
@@ -38,4 +39,30 @@ char *eval_all_methods(void)
         if (available) append(&list, name);
     for (int i = 0; (name = ev_peer_name(i)) != NULL; i++) append(&list, name);
     return list;
+}
+
+int eval_measure(eval_options *own, cli_common *common, int count, char **arguments, ev_speed_options *speed, void *job,
+                 eval_measurer *measure)
+{
+    io_error error;
+    io_names images = {NULL, 0};
+    eval_methods methods;
+    int code = CLI_FAILED;
+    if (count < 1) return cli_usage_error(common, "it takes images");
+    if (!eval_options_settle(own, common) || !cli_ready(common)) return common->exit_code;
+    char *names = own->models ? io_copy_string(own->models) : eval_all_methods();
+    if (!io_names_images(&images, count, arguments, &error)) {
+        cli_error("%s", error.text);
+    } else if (eval_methods_open(&methods, names, own->support, &own->descriptors)) {
+        speed->keypoints = own->source;
+        speed->scale = own->scale;
+        speed->parallel = common->parallel;
+        speed->threads = common->parallel->threads;
+        speed->quiet = common->quiet;
+        code = measure(job, common, &images, &methods, speed);
+        eval_methods_free(&methods);
+    }
+    free(names);
+    io_names_free(&images);
+    return code;
 }

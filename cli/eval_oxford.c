@@ -150,38 +150,43 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
     return code;
 }
 
-int eval_oxford(int argc, char **argv)
+typedef struct oxford_job {
+    ev_oxford_options options;
+    bool curves;
+} oxford_job;
+
+static bool take(void *context, eval_options *own, cli_common *common, int option)
 {
-    cli_common common;
-    eval_options own;
-    ev_oxford_options options = {.scale = 0};
-    bool curves = false;
-    int option;
-    cli_begin(&common, eval_oxford_help);
-    eval_options_begin(&own);
-    while ((option = cli_getopt(&common, argc, argv, "m:n:", longs)) != CLI_END) {
-        bool good = true;
-        if (option == CLI_STOP) good = false;
-        else if (option == OPTION_STRICT) options.strict_only = true;
-        else if (option == OPTION_CURVES) curves = true;
-        else good = eval_option(&own, &common, option);
-        if (!good) return cli_end(&common, common.exit_code);
-    }
-    int code = CLI_FAILED;
+    oxford_job *job = context;
+    if (option == OPTION_STRICT) job->options.strict_only = true;
+    else if (option == OPTION_CURVES) job->curves = true;
+    else return eval_option(own, common, option);
+    return true;
+}
+
+static int run(void *context, eval_options *own, cli_common *common, int count, char **arguments)
+{
+    oxford_job *job = context;
+    ev_oxford_options *options = &job->options;
     ev_scenes scenes;
     io_error error;
-    if (argc - optind != 1) code = cli_usage_error(&common, "it takes one folder");
-    else if (!eval_options_settle(&own, &common) || !cli_ready(&common)) code = common.exit_code;
-    else if (!ev_scenes_open(argv[optind], &scenes, &error)) code = cli_error("%s", error.text);
-    else {
-        options.keypoints = own.source;
-        options.scale = own.scale;
-        options.cache = own.cache;
-        options.parallel = common.parallel;
-        options.quiet = common.quiet;
-        code = evaluate(&common, &own, argv[optind], &scenes, &options, curves);
-        ev_scenes_free(&scenes);
-    }
-    eval_options_end(&own);
-    return cli_end(&common, code);
+    if (count != 1) return cli_usage_error(common, "it takes one folder");
+    if (!eval_options_settle(own, common) || !cli_ready(common)) return common->exit_code;
+    if (!ev_scenes_open(arguments[0], &scenes, &error)) return cli_error("%s", error.text);
+    options->keypoints = own->source;
+    options->scale = own->scale;
+    options->cache = own->cache;
+    options->parallel = common->parallel;
+    options->quiet = common->quiet;
+    int code = evaluate(common, own, arguments[0], &scenes, options, job->curves);
+    ev_scenes_free(&scenes);
+    return code;
+}
+
+int eval_oxford(int argc, char **argv)
+{
+    static const eval_frame frame = {
+        .help = eval_oxford_help, .shorts = "m:n:", .longs = longs, .take = take, .run = run};
+    oxford_job job = {.curves = false};
+    return eval_run(&frame, &job, argc, argv);
 }

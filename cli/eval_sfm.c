@@ -109,17 +109,32 @@ static int evaluate(const cli_common *common, const eval_options *eval, const ev
     return code;
 }
 
-static int run(cli_common *common, eval_options *eval, export_options *own, ev_sfm_options *options, int count,
-               char **arguments)
+typedef struct sfm_job {
+    ev_sfm_options options;
+    export_options export;
+} sfm_job;
+
+static bool take(void *context, eval_options *eval, cli_common *common, int option)
 {
+    sfm_job *job = context;
+    if (option == OPTION_COLMAP) job->options.colmap = optarg;
+    else if (option == OPTION_WORK) job->options.keep = optarg;
+    else return export_option(&job->export, common, option) || eval_option(eval, common, option);
+    return true;
+}
+
+static int run(void *context, eval_options *eval, cli_common *common, int count, char **arguments)
+{
+    sfm_job *job = context;
+    ev_sfm_options *options = &job->options;
     io_error error;
     if (count != 1) return cli_usage_error(common, "it takes one folder of images");
     if (!io_path_is_folder(arguments[0])) return cli_error("%s: is not a folder", arguments[0]);
     if (eval->export_patches) return cli_usage_error(common, "--export-patches works with oxford, hpatches and brown");
     if (!eval_options_settle(eval, common) || !cli_ready(common)) return common->exit_code;
     if (!ev_sfm_find_colmap(options->colmap, &error)) return cli_error("%s", error.text);
-    export_options_settle(own, eval, common, arguments[0]);
-    options->export = own->options;
+    export_options_settle(&job->export, eval, common, arguments[0]);
+    options->export = job->export.options;
     options->folder = arguments[0];
     options->cache = eval->cache;
     options->threads = common->threads;
@@ -128,23 +143,14 @@ static int run(cli_common *common, eval_options *eval, export_options *own, ev_s
 
 int eval_sfm(int argc, char **argv)
 {
-    cli_common common;
-    eval_options eval;
-    export_options own;
-    ev_sfm_options options = {.colmap = NULL};
-    int option;
-    cli_begin(&common, eval_sfm_help);
-    eval_options_begin(&eval);
-    eval.source.detector = KB_DETECTOR_SIFT;
-    eval.source.max_keypoints = 8192;
-    export_options_begin(&own);
-    while ((option = cli_getopt(&common, argc, argv, "m:n:", longs)) != CLI_END) {
-        if (option == OPTION_COLMAP) options.colmap = optarg;
-        else if (option == OPTION_WORK) options.keep = optarg;
-        else if (option == CLI_STOP || (!export_option(&own, &common, option) && !eval_option(&eval, &common, option)))
-            return cli_end(&common, common.exit_code);
-    }
-    int code = run(&common, &eval, &own, &options, argc - optind, argv + optind);
-    eval_options_end(&eval);
-    return cli_end(&common, code);
+    static const eval_frame frame = {.help = eval_sfm_help,
+                                     .shorts = "m:n:",
+                                     .longs = longs,
+                                     .detector = KB_DETECTOR_SIFT,
+                                     .max_keypoints = 8192,
+                                     .take = take,
+                                     .run = run};
+    sfm_job job = {.options = {.colmap = NULL}};
+    export_options_begin(&job.export);
+    return eval_run(&frame, &job, argc, argv);
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "eval/peers.h"
-#include "eval/speed.h"
 #include "eval_machine.h"
 
 const char eval_speed_help[] =
@@ -141,9 +140,10 @@ static void print_json(const rows *list, const ev_speed_set *set, const ev_speed
 
 /* ---- the run ---- */
 
-static int measure(const cli_common *common, const io_names *images, const eval_methods *methods,
+static int measure(void *job, const cli_common *common, const io_names *images, const eval_methods *methods,
                    const ev_speed_options *options)
 {
+    (void)job;
     io_error error;
     ev_speed_set *set;
     rows list = {NULL, NULL, 0};
@@ -162,51 +162,25 @@ static int measure(const cli_common *common, const io_names *images, const eval_
     return code;
 }
 
-static int run(cli_common *common, eval_options *own, ev_speed_options *options, int count, char **arguments)
+static bool take(void *job, eval_options *own, cli_common *common, int option)
 {
-    io_error error;
-    io_names images = {NULL, 0};
-    eval_methods methods;
-    if (count < 1) return cli_usage_error(common, "it takes images");
-    if (!eval_options_settle(own, common) || !cli_ready(common)) return common->exit_code;
-    if (!io_names_images(&images, count, arguments, &error)) return cli_error("%s", error.text);
-    char *names = own->models ? io_copy_string(own->models) : eval_all_methods();
-    int code = CLI_FAILED;
-    if (eval_methods_open(&methods, names, own->support, &own->descriptors)) {
-        options->keypoints = own->source;
-        options->scale = own->scale;
-        options->parallel = common->parallel;
-        options->threads = common->parallel->threads;
-        options->quiet = common->quiet;
-        code = measure(common, &images, &methods, options);
-        eval_methods_free(&methods);
-    }
-    free(names);
-    io_names_free(&images);
-    return code;
+    ev_speed_options *options = job;
+    int64_t value;
+    if (option != OPTION_REPEATS) return eval_option(own, common, option);
+    if (!cli_integer(common, "--repeats", optarg, 1, 1000, &value)) return false;
+    options->repeats = (int32_t)value;
+    return true;
+}
+
+static int run(void *job, eval_options *own, cli_common *common, int count, char **arguments)
+{
+    return eval_measure(own, common, count, arguments, job, NULL, measure);
 }
 
 int eval_speed(int argc, char **argv)
 {
-    cli_common common;
-    eval_options own;
+    static const eval_frame frame = {
+        .help = eval_speed_help, .shorts = "m:n:", .longs = longs, .threads = 1, .take = take, .run = run};
     ev_speed_options options = {.repeats = 5};
-    int option;
-    int64_t value;
-    cli_begin(&common, eval_speed_help);
-    eval_options_begin(&own);
-    common.threads = 1;
-    while ((option = cli_getopt(&common, argc, argv, "m:n:", longs)) != CLI_END) {
-        bool good;
-        if (option == OPTION_REPEATS) {
-            good = cli_integer(&common, "--repeats", optarg, 1, 1000, &value);
-            if (good) options.repeats = (int32_t)value;
-        } else {
-            good = option != CLI_STOP && eval_option(&own, &common, option);
-        }
-        if (!good) return cli_end(&common, common.exit_code);
-    }
-    int code = run(&common, &own, &options, argc - optind, argv + optind);
-    eval_options_end(&own);
-    return cli_end(&common, code);
+    return eval_run(&frame, &options, argc, argv);
 }

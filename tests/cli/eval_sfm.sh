@@ -22,7 +22,7 @@ echo "view2.pgm view9.pgm" >some.txt
 refuse 1 "some.txt:1" "$KEYBITS" export colmap images -m sift --pairs some.txt -o x.db
 [ ! -e x.db ] || fail "a database in spite of failure"
 refuse 1 "not installed" env PATH=/nonexistent "$KEYBITS" eval sfm images -m sift
-refuse 2 "one folder" "$KEYBITS" eval sfm images/view0.pgm -m sift
+refuse 1 "images/view0.pgm: is not a folder" "$KEYBITS" eval sfm images/view0.pgm -m sift
 
 # a stand-in for colmap: two models, the second larger; the last argument of a failing step is shown
 cat >stand-in <<'SH'
