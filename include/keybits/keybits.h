@@ -7,15 +7,19 @@
  * This header is the whole interface and its manual. It compiles as C99 and as C++.
  *
  * Rules that hold everywhere
- *   Ownership   The caller owns every input and every output buffer. What a kb_*_create or kb_*_load gives is given back
- *               with the matching kb_*_free, which takes NULL too.
+ *   Ownership   The caller owns every input and every output buffer. What a kb_*_create or kb_*_load gives is given
+ *               back with the matching kb_*_free, which takes NULL too.
  *   Threads     A kb_model is immutable: any number of threads may share one. A kb_workspace belongs to one call at a
  *               time. There is no hidden global state. The library starts no thread unless it is handed a kb_parallel.
  *   Errors      Every function that can fail returns a kb_status. Nothing prints, aborts or sets errno. When a call
- *               fails, its outputs hold nothing of use, and its inputs are untouched.
+ *               fails, its outputs hold nothing of use (a handle is NULL), and its inputs are untouched.
  *   NULL        Pointers may be NULL only where the comment says so; elsewhere NULL gives KB_E_ARGUMENT. A pointer to
  *               zero elements may always be NULL.
- *   Options     An options struct starts with its own size (set it with KB_INIT), and zero in a field means its default.
+ *   Bad input   A value outside its range gives KB_E_ARGUMENT, a view that is no image KB_E_IMAGE, and any call may run
+ *               out of memory, KB_E_MEMORY. Numbers in data (keypoints, pairs, rows of floats) may be anything, NaN
+ *               too: the comments say what becomes of them.
+ *   Options     A struct with options starts with its own size (set it with KB_INIT; 0 gives KB_E_ARGUMENT), and zero
+ *               in a field means its default.
  *   Same bits   The same model and input give the same bits on every machine, instruction set, compiler and number of
  *               threads. A change of bits is a new model id (kb_model_info.id).
  *
@@ -126,12 +130,13 @@ typedef struct kb_keypoint {
 typedef struct kb_parallel {
     void (*run)(void *self, int32_t count, void (*task)(void *context, int32_t index), void *context);
     void *self;
-    int32_t threads; /* how many tasks may run at once; the library makes about this many pieces of work. 1 or more. */
+    int32_t threads; /* how many tasks may run at once; the library makes about this many pieces of work. Below 2, or
+                        with run NULL, everything runs on the calling thread. */
 } kb_parallel;
 
 /* A small pool of threads that implements kb_parallel. threads: 1 to 256, or 0 for one a processor. One run at a time:
- * a pool must not be shared by threads that work at the same time. The builder of the library may leave the pool out
- * (KB_NO_THREADS), then everything runs on the calling thread. */
+ * a pool must not be shared by threads that work at the same time, nor freed while one runs. The builder of the library
+ * may leave the pool out (KB_NO_THREADS), then everything runs on the calling thread. */
 typedef struct kb_pool kb_pool;
 KB_API kb_status kb_pool_create(int32_t threads, kb_pool **out);
 KB_API void kb_pool_free(kb_pool *pool);
@@ -159,7 +164,8 @@ typedef enum kb_kind {
 /* Where boxes are measured. */
 typedef enum kb_sampler {
     KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 first (docs/sampling.md). Better; the default. */
-    KB_SAMPLER_IMAGE = 1  /* in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for bit. BAD only */
+    KB_SAMPLER_IMAGE =
+        1 /* in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for bit; BAD */
 } kb_sampler;
 
 #define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
@@ -168,9 +174,10 @@ typedef enum kb_sampler {
 #define KB_PLANES 9       /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
 #define KB_SIFT_VALUES 128
 
-/* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
- * Centres are patch coordinates, 0 to 31, and a box must lie inside 0..31; radius 0 to KB_MAX_RADIUS. BAD uses channel 0
- * only; with the image sampler both radii of a pair are equal. Thresholds are in gray levels (channel 0) or in units of a normalised plane (docs/bag.md), -256 to 256. */
+/* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold. Centres are patch coordinates, 0 to 31, and a
+ * box must lie inside 0..31; radius 0 to KB_MAX_RADIUS. BAD uses channel 0 only; with the image sampler both radii of a
+ * pair are equal. Thresholds are in gray levels (channel 0) or in units of a normalised plane (docs/bag.md), -256 to
+ * 256. */
 typedef struct kb_box_pair {
     uint8_t channel1, x1, y1, radius1;
     uint8_t channel2, x2, y2, radius2;
@@ -194,10 +201,13 @@ typedef struct kb_model_spec {
 
 typedef struct kb_model kb_model;
 
-/* Makes a model out of tables, which are copied. error may be NULL. */
+/* Makes a model out of tables, which are copied. KB_E_TABLE for a value out of its range, and error (may be NULL) tells
+ * which one. */
 KB_API kb_status kb_model_create(const kb_model_spec *spec, kb_model **out, kb_error *error);
 
-/* Reads a model file (docs/model-format.md) from memory; data is not needed afterwards. error may be NULL. */
+/* Reads a model file (docs/model-format.md) from memory; data is not needed afterwards. Any bytes are safe: what is
+ * wrong with them gives KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE, and a sentence in error (may be
+ * NULL). */
 KB_API kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error);
 
 /* Writes a model as a file into buffer. *size receives the bytes needed; with buffer NULL nothing else happens, with
@@ -208,8 +218,8 @@ KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capac
  * KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without. */
 KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
 
-/* The names that kb_model_builtin knows, index from 0; NULL past the last. *available (may be NULL) receives 1 when this
- * build holds its table. */
+/* The names that kb_model_builtin knows, index from 0; NULL past the last. *available (may be NULL) receives 1 when
+ * this build holds its table. */
 KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
 
 KB_API void kb_model_free(kb_model *model);
@@ -226,6 +236,7 @@ typedef struct kb_model_info {
     uint32_t planes;
     int32_t distinct_boxes;
 } kb_model_info;
+/* info is set with KB_INIT first; as much is written as its size has room for. */
 KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
 
 /* "bad", "bag", ... and "patch", "image"; "?" for another value. */
@@ -260,22 +271,24 @@ enum {
     KB_KP_BORDER = 1,  /* the region leaves the image: border pixels are repeated (patch) or boxes cut off (image) */
     KB_KP_SMALL = 2,   /* the region is narrower than KB_SMALL_PATCH pixels */
     KB_KP_OUTSIDE = 4, /* the centre is not in the image: a row of zeros */
-    KB_KP_INVALID = 8  /* a number is not finite, the size is not positive, or the region is wider than 2^20 px: zeros */
+    KB_KP_INVALID = 8  /* a number is not finite, the size not positive, or the region wider than 2^20 px: zeros */
 };
 
 /* Describes n keypoints of an image: row i of `rows` (n x row_bytes, no gaps) belongs to keypoint i, always. Keypoints
  * are never dropped, moved or reordered; flags (n bytes, may be NULL) says what was odd about each.
  * options and workspace may be NULL. n may be 0. Time grows with n and, for the pyramid, with the image. */
 KB_API kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                             const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows, uint8_t *flags);
+                             const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows,
+                             uint8_t *flags);
 
 /* The same for SIFT and RootSIFT as n x 128 floats of unit L2 length (all zero for a region without contrast).
  * Binary models give KB_E_KIND. */
 KB_API kb_status kb_describe_float(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                                   const kb_describe_options *options, kb_workspace *workspace, float *rows, uint8_t *flags);
+                                   const kb_describe_options *options, kb_workspace *workspace, float *rows,
+                                   uint8_t *flags);
 
-/* Describes ready patches: n of them, side x side bytes each, one after the other. side is 32 to 1024; larger than 32 is
- * brought to 32x32 by exact area averaging. The model's support and the scale play no part; a model with the image
+/* Describes ready patches: n of them, side x side bytes each, one after the other. side is 32 to 1024; larger than 32
+ * is brought to 32x32 by exact area averaging. The model's support and the scale play no part; a model with the image
  * sampler is evaluated on the patch (as KB_SAMPLER_PATCH). */
 KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
                                      const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows);
@@ -285,7 +298,8 @@ KB_API kb_status kb_describe_patches_float(const kb_model *model, const uint8_t 
 /* The 32x32 patches that the patch sampler cuts out, n x 1024 bytes, for looking, for learning and for other
  * descriptors. width_scale: patch width = width_scale x keypoint size. Invalid and outside keypoints give zeros. */
 KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n, float width_scale,
-                                   const kb_parallel *parallel, kb_workspace *workspace, uint8_t *patches, uint8_t *flags);
+                                   const kb_parallel *parallel, kb_workspace *workspace, uint8_t *patches,
+                                   uint8_t *flags);
 
 /* ------------------------------------------------------------------------------------------------------- detecting */
 
@@ -309,7 +323,7 @@ typedef struct kb_detect_options {
     const kb_parallel *parallel;
     /* ORB */
     int32_t levels;           /* 0: 8; 1 to 16. Levels smaller than 70 px are left out. */
-    float level_factor;       /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better, and cost more. */
+    float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
     int32_t fast_threshold;   /* 0: 20; 1 to 255, gray levels. Lower it (7) for dim or soft images that give too few. */
     /* SIFT */
     int32_t layers;           /* 0: 3; 1 to 8 layers an octave */
@@ -319,10 +333,10 @@ typedef struct kb_detect_options {
     int32_t no_upsampling;    /* 1: do not double the image first: four times faster, loses the small keypoints */
 } kb_detect_options;
 
-/* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best
- * are the same n on every machine. capacity is the room in `keypoints`; at most min(capacity, max_keypoints) are written and
- * *count tells how many. options and workspace may be NULL. An image too small for the detector gives zero keypoints.
- * Conventions of size, angle and octave are those of OpenCV's detectors of the same names. */
+/* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
+ * the same n on every machine. capacity is the room in `keypoints`; at most min(capacity, max_keypoints) are written
+ * and *count tells how many. options and workspace may be NULL. An image too small for the detector gives zero
+ * keypoints. Conventions of size, angle and octave are those of OpenCV's detectors of the same names. */
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_keypoint *keypoints, size_t capacity, size_t *count);
 
@@ -330,12 +344,14 @@ KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *optio
 KB_API float kb_detector_scale(kb_detector detector);
 KB_API const char *kb_detector_name(kb_detector detector);
 
-/* Keeps the best n of keypoints by a selection rule, in place, strongest first; any detector's keypoints will do. Keypoints with
- * a number that is not finite go last. width and height are those of the image. *count receives min(n, total). */
+/* Keeps the best n of keypoints by a selection rule, in place, strongest first; any detector's keypoints will do.
+ * Keypoints with a number that is not finite go last. width and height are those of the image. *count receives min(n,
+ * total). */
 KB_API kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection selection,
                            size_t n, kb_workspace *workspace, size_t *count);
 
-/* Gives keypoints an angle by the intensity centroid of the disc of their size, as ORB does; replaces angle. */
+/* Gives keypoints an angle by the intensity centroid of the disc of their size, as ORB does; replaces angle. One that
+ * is not finite, not positive in size, or outside gets -1. */
 KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n);
 
 /* -------------------------------------------------------------------------------------------------------- matching */
@@ -360,13 +376,16 @@ typedef struct kb_match_options {
  * index. `matches` has room for na; *count are written, in order of a. The mutual test looks at every pair once.
  * options and workspace may be NULL. na and nb up to 2^31 - 1; either may be 0, which gives no matches. */
 KB_API kb_status kb_match_hamming(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
-                                  const kb_match_options *options, kb_workspace *workspace, kb_match *matches, size_t *count);
+                                  const kb_match_options *options, kb_workspace *workspace, kb_match *matches,
+                                  size_t *count);
 
-/* The same for rows of `values` (1 to 4096) floats, by Euclidean distance. A distance that is not finite never matches. */
+/* The same for rows of `values` (1 to 4096) floats, by Euclidean distance. A distance that is not finite never
+ * matches. */
 KB_API kb_status kb_match_float(const float *a, size_t na, const float *b, size_t nb, size_t values,
-                                const kb_match_options *options, kb_workspace *workspace, kb_match *matches, size_t *count);
+                                const kb_match_options *options, kb_workspace *workspace, kb_match *matches,
+                                size_t *count);
 
-/* The Hamming distance of two rows. */
+/* The Hamming distance of two rows; -1 when one is NULL. */
 KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
 
 /* --------------------------------------------------------------------------------------------------------- fitting */
@@ -383,14 +402,15 @@ typedef struct kb_pair {
 typedef struct kb_fit_options {
     uint32_t struct_size;
     kb_geometry geometry;     /* 0: homography */
-    double threshold;         /* 0: 3 px. The largest error of an inlier: transfer error in image 2 (homography), Sampson
-                                 distance (fundamental; 1 to 1.5 px serves better). 2 for sharp small images, 5 for large. */
+    double threshold;         /* 0: 3 px. The largest error of an inlier: transfer error in image 2 (homography),
+                                 Sampson distance (fundamental; 1 to 1.5 px serves better). 2 for sharp small images,
+                                 5 for large. */
     double confidence;        /* 0: 0.995; below 1. The search stops when a better model is this unlikely. */
     int32_t max_iterations;   /* 0: 2000 for a homography by PROSAC, 10000 otherwise */
     uint64_t seed;            /* the same seed gives the same result; 0 is a seed like any other */
     int32_t plain_ransac;     /* 0: PROSAC, which trusts the order of the pairs. 1: RANSAC, which does not */
     const float *quality;     /* n numbers, lower is better (match distance). NULL: pairs are given best first */
-    int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best takes part, the others are outliers */
+    int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best takes part, others are outliers */
 } kb_fit_options;
 
 typedef enum kb_fit_result {
@@ -402,7 +422,8 @@ typedef enum kb_fit_result {
 
 typedef struct kb_fit_report {
     kb_fit_result result;
-    double model[9];        /* row major, model[8] = 1 where it can be (homography), unit norm (fundamental). Zeros if not found */
+    double model
+        [9]; /* row major; model[8] = 1 where it can be (homography), unit norm (fundamental); zeros if not found */
     int32_t inliers;
     int32_t iterations;
     double rms;             /* of the inliers, px */
@@ -415,7 +436,8 @@ KB_API kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *op
                         uint8_t *inliers, kb_fit_report *report);
 KB_API const char *kb_fit_result_name(kb_fit_result result);
 
-/* Applies a homography; x and y become NaN for a point that goes to infinity. */
+/* Applies a homography; out_x and out_y become NaN for a point that goes to infinity. With NULL anywhere nothing
+ * happens. */
 KB_API void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y);
 
 /* ------------------------------------------------------------------------------------------------- what runs inside */
@@ -430,8 +452,9 @@ typedef struct kb_kernel {
 KB_API kb_kernel kb_kernel_at(int32_t index);
 KB_API const char *kb_cpu_features(void);
 
-/* Takes instruction sets away, for testing and measuring: a list of the features that may stay, such as "sse2 ssse3", "c"
- * for none, NULL for all. KB_E_UNKNOWN when a word is not a feature's name. Not to be called while other calls run. */
+/* Takes instruction sets away, for testing and measuring: a list of the features that may stay, such as "sse2 ssse3",
+ * "c" for none, NULL for all. KB_E_UNKNOWN when a word is not a feature's name. Not to be called while other calls
+ * run. */
 KB_API kb_status kb_cpu_limit(const char *features);
 
 #ifdef __cplusplus

@@ -9,8 +9,8 @@ void kb_sincos_degrees(double degrees, double *sine, double *cosine)
 }
 
 /* atan on [0, 1]: two half-angle steps, atan(t) = 2 atan(t / (1 + sqrt(1 + t^2))), would need a square root; instead
- * the argument is moved towards the nearest of tan(0), tan(22.5) and tan(45) degrees: atan(t) = a + atan((t - tan a) / (1 + t tan a)).
- * What is left is at most tan(11.25 degrees) = 0.199, where the series to t^15 errs below 1e-13. */
+ * the argument is moved towards the nearest of tan(0), tan(22.5) and tan(45) degrees: atan(t) = a + atan((t - tan a) /
+ * (1 + t tan a)). What is left is at most tan(11.25 degrees) = 0.199, where the series to t^15 errs below 1e-13. */
 static double atan_unit(double t)
 {
     static const double tan_middle = 0.41421356237309504880;
@@ -23,7 +23,9 @@ static double atan_unit(double t)
         r = (t - tan_middle) / (1.0 + t * tan_middle);
     }
     double q = r * r;
-    return base + r * (1.0 + q * (-1.0 / 3 + q * (1.0 / 5 + q * (-1.0 / 7 + q * (1.0 / 9 + q * (-1.0 / 11 + q * (1.0 / 13 - q / 15)))))));
+    return base +
+           r * (1.0 + q * (-1.0 / 3 +
+                           q * (1.0 / 5 + q * (-1.0 / 7 + q * (1.0 / 9 + q * (-1.0 / 11 + q * (1.0 / 13 - q / 15)))))));
 }
 
 double kb_atan2_degrees(double y, double x)

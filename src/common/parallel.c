@@ -37,6 +37,7 @@ static void run_here(void *self, int32_t count, void (*task)(void *, int32_t), v
 
 kb_status kb_pool_create(int32_t threads, kb_pool **out)
 {
+    if (out) *out = NULL;
     if (!out || threads < 0 || threads > 256) return KB_E_ARGUMENT;
     *out = calloc(1, sizeof **out);
     if (!*out) return KB_E_MEMORY;
@@ -108,6 +109,7 @@ static void pool_run(void *self, int32_t count, void (*task)(void *, int32_t), v
 
 kb_status kb_pool_create(int32_t threads, kb_pool **out)
 {
+    if (out) *out = NULL;
     if (!out || threads < 0 || threads > 256) return KB_E_ARGUMENT;
     if (threads == 0) {
         long found = sysconf(_SC_NPROCESSORS_ONLN);

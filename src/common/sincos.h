@@ -1,4 +1,5 @@
-/* Sine and cosine in the open, so that loops over many angles can become vector code. Use kb_sincos_degrees elsewhere. */
+/* Sine and cosine in the open, so that loops over many angles can become vector code. Use kb_sincos_degrees
+ * elsewhere. */
 #ifndef KB_SINCOS_H
 #define KB_SINCOS_H
 

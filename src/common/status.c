@@ -51,7 +51,8 @@ kb_status kb_image_check(const kb_image *image)
     if (!image) return KB_E_ARGUMENT;
     if (image->format != KB_GRAY8 && image->format != KB_GRAY16) return KB_E_IMAGE;
     ptrdiff_t pixel = image->format == KB_GRAY16 ? 2 : 1;
-    if (!image->data || image->width < 1 || image->height < 1 || image->width > 65535 || image->height > 65535) return KB_E_IMAGE;
+    if (!image->data || image->width < 1 || image->height < 1 || image->width > 65535 || image->height > 65535)
+        return KB_E_IMAGE;
     if (image->stride < image->width * pixel) return KB_E_IMAGE;
     if (pixel == 2 && (((uintptr_t)image->data | (uintptr_t)image->stride) & 1)) return KB_E_IMAGE;
     if (image->white < 0 || image->white > 65535) return KB_E_IMAGE;

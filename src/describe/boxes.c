@@ -1,14 +1,14 @@
 /* BAD and BAG on a patch: one engine over planes (docs/bad.md, docs/bag.md).
  *
- * A plane at a time: its integral image, then all boxes on it; at the end every bit is a difference of two box means against
- * a threshold. Sums are kept modulo 2^16: a box of at most 15 x 15 bytes sums to at most 57375, so it comes out exact.
- * Means are in 1/128 gray level, truncated: 255 * 128 fits 15 bits, and so a difference fits 16. */
+ * A plane at a time: its integral image, then all boxes on it; at the end every bit is a difference of two box means
+ * against a threshold. Sums are kept modulo 2^16: a box of at most 15 x 15 bytes sums to at most 57375, so it comes out
+ * exact. Means are in 1/128 gray level, truncated: 255 * 128 fits 15 bits, and so a difference fits 16. */
 #include "describe/describe.h"
 
 #define SIDE KB_PATCH_SIDE
 
-/* mean = (sum << shift) * factor >> 16 with factor = 128 * 65536 / (area << shift), rounded up, so that a box of 255s has
- * the mean 32640 whatever its size; shift makes both fit 16 bits. */
+/* mean = (sum << shift) * factor >> 16 with factor = 128 * 65536 / (area << shift), rounded up, so that a box of 255s
+ * has the mean 32640 whatever its size; shift makes both fit 16 bits. */
 const kb_mean_rule kb_mean_rules[KB_MAX_RADIUS + 1] = {{8, 32768}, {4, 58255}, {3, 41944}, {2, 42800},
                                                        {1, 51782}, {1, 34664}, {0, 49637}, {0, 37283}};
 

@@ -1,5 +1,5 @@
-/* BAD measured in the image itself, with the arithmetic of OpenCV's TEBLID and BEBLID to the bit (docs/bad.md): box centres
- * are rotated, scaled and rounded to whole pixels, boxes stay upright, and near the border they are cut off.
+/* BAD measured in the image itself, with the arithmetic of OpenCV's TEBLID and BEBLID to the bit (docs/bad.md): box
+ * centres are rotated, scaled and rounded to whole pixels, boxes stay upright, and near the border they are cut off.
  *
  * Rounding is (int)(v + 0.5f), which truncates towards zero: other than floor it moves negative coordinates, which only
  * boxes beyond the left or upper border have. */
@@ -49,13 +49,15 @@ static bool test_bit(const kb_integral *ii, const rigid *m, const kb_box_pair *p
     return (float)difference <= p->threshold * (float)(side * side);
 }
 
-uint8_t kb_boxes_describe_image(const kb_model *model, const kb_integral *ii, const kb_keypoint *k, float scale, uint8_t *row)
+uint8_t kb_boxes_describe_image(const kb_model *model, const kb_integral *ii, const kb_keypoint *k, float scale,
+                                uint8_t *row)
 {
     float width = scale * k->size * model->spec.support;
     if (!isfinite(k->x) || !isfinite(k->y) || !isfinite(k->angle) || !isfinite(k->size) || !(k->size > 0) ||
         !(width > 0 && width <= 1048576.0f))
         return KB_KP_INVALID;
-    if (k->x < -0.5f || k->y < -0.5f || k->x >= (float)ii->width - 0.5f || k->y >= (float)ii->height - 0.5f) return KB_KP_OUTSIDE;
+    if (k->x < -0.5f || k->y < -0.5f || k->x >= (float)ii->width - 0.5f || k->y >= (float)ii->height - 0.5f)
+        return KB_KP_OUTSIDE;
 
     float reach = BORDER_SHARE * width;
     bool border = k->x < reach || k->y < reach || k->x + reach >= (float)ii->width || k->y + reach >= (float)ii->height;

@@ -1,4 +1,5 @@
-/* The arithmetic of the descriptors on one 32x32 patch, as specified in docs/bad.md, docs/bag.md and docs/hashsift.md. */
+/* The arithmetic of the descriptors on one 32x32 patch, as specified in docs/bad.md, docs/bag.md and
+ * docs/hashsift.md. */
 #ifndef KB_DESCRIBE_H
 #define KB_DESCRIBE_H
 
@@ -33,8 +34,8 @@ void kb_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row
 
 /* ---- boxes_image.c: BAD in the image, OpenCV's TEBLID bit for bit ---- */
 /* Returns KB_KP_ flags; writes row unless the keypoint is outside or invalid. */
-uint8_t kb_boxes_describe_image(const kb_model *model, const kb_integral *integral, const kb_keypoint *keypoint, float scale,
-                                uint8_t *row);
+uint8_t kb_boxes_describe_image(const kb_model *model, const kb_integral *integral, const kb_keypoint *keypoint,
+                                float scale, uint8_t *row);
 
 /* ---- sift.c ---- */
 /* Weight of a sample along one axis for each of the four cells along it. */

@@ -1,9 +1,10 @@
 /* The oriented gradient planes of BAG (docs/bag.md).
  *
- * The patch is smoothed by 1-2-1 along both axes (kept as the sum of 16 weights, 0..4080), central differences give (gx, gy),
- * and both are scaled by one gain a patch, so that the mean gradient is KB_PLANE_MEAN and contrast cancels. Then every
- * gradient is split on the two of eight directions that bound it: with major = max(|gx|, |gy|) and minor = min(|gx|, |gy|) the
- * direction along an axis gets major - minor, the diagonal one sqrt(2) minor; as vectors the two add up to the gradient. */
+ * The patch is smoothed by 1-2-1 along both axes (kept as the sum of 16 weights, 0..4080), central differences give
+ * (gx, gy), and both are scaled by one gain a patch, so that the mean gradient is KB_PLANE_MEAN and contrast cancels.
+ * Then every gradient is split on the two of eight directions that bound it: with major = max(|gx|, |gy|) and minor =
+ * min(|gx|, |gy|) the direction along an axis gets major - minor, the diagonal one sqrt(2) minor; as vectors the two
+ * add up to the gradient. */
 #include "describe/describe.h"
 
 #define SIDE KB_PATCH_SIDE
@@ -40,8 +41,8 @@ static int16_t scaled(int32_t v, uint32_t gain)
 
 uint32_t kb_plane_gain(uint32_t sum)
 {
-    /* 65536 KB_PLANE_MEAN / (sum / 1024). Gradients are never made larger than they are: below a mean of KB_PLANE_MEAN (about
-     * 0.75 gray levels a sample) there is little but noise. */
+    /* 65536 KB_PLANE_MEAN / (sum / 1024). Gradients are never made larger than they are: below a mean of KB_PLANE_MEAN
+     * (about 0.75 gray levels a sample) there is little but noise. */
     uint64_t gain = sum ? ((uint64_t)KB_PLANE_MEAN << 26) / sum : 0;
     return gain > 65535 ? 65535 : (uint32_t)gain;
 }

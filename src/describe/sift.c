@@ -1,8 +1,8 @@
 /* SIFT of a 32x32 patch in integers (docs/hashsift.md): blur, gradients, eight orientation planes, 4x4 cells, and the
  * normalisations. A histogram entry is (row of cells, column of cells, orientation), orientation fastest.
  *
- * Orientation runs over planes instead of a scatter, and cells are pooled by separable weights, so that many patches can go
- * through it side by side in vector lanes of 16 bits. */
+ * Orientation runs over planes instead of a scatter, and cells are pooled by separable weights, so that many patches
+ * can go through it side by side in vector lanes of 16 bits. */
 #include <math.h>
 
 #include "describe/describe.h"
@@ -11,8 +11,9 @@
 #define CELLS 4
 #define ORIENTATIONS 8
 
-/* Weight of sample j for cell c along one axis, times 64: the tent max(0, 1 - |d + 1.5 - c|) of the trilinear share times the
- * Gaussian exp(-d^2 / 8), with d = (j - 16) / 8 in cells. The outermost samples have no central difference. */
+/* Weight of sample j for cell c along one axis, times 64: the tent max(0, 1 - |d + 1.5 - c|) of the trilinear share
+ * times the Gaussian exp(-d^2 / 8), with d = (j - 16) / 8 in cells. The outermost samples have no central
+ * difference. */
 const uint8_t kb_sift_pool[CELLS][SIDE] = {
     {0, 26, 33, 40, 48, 44, 39, 34, 28, 22, 15, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 6, 13, 20, 28, 36, 45, 53, 62, 55, 48, 40, 32, 24, 16, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
@@ -39,7 +40,8 @@ static void blur(const uint8_t *patch, uint16_t *out)
     for (int y = 0; y < SIDE; y++) {
         const uint16_t *a = rows + mirrored(y - 2) * SIDE, *b = rows + mirrored(y - 1) * SIDE, *c = rows + y * SIDE;
         const uint16_t *d = rows + mirrored(y + 1) * SIDE, *e = rows + mirrored(y + 2) * SIDE;
-        for (int x = 0; x < SIDE; x++) half[y * SIDE + x] = (uint16_t)((a[x] + e[x] + 4 * (b[x] + d[x]) + 6 * c[x] + 8) >> 4);
+        for (int x = 0; x < SIDE; x++)
+            half[y * SIDE + x] = (uint16_t)((a[x] + e[x] + 4 * (b[x] + d[x]) + 6 * c[x] + 8) >> 4);
     }
     for (int y = 0; y < SIDE; y++) {
         const uint16_t *a = half + mirrored(y - 2) * SIDE, *b = half + mirrored(y - 1) * SIDE, *c = half + y * SIDE;
@@ -54,9 +56,9 @@ static void blur(const uint8_t *patch, uint16_t *out)
 /* a * c / 32768, rounded. */
 static int32_t times(int32_t a, int32_t c) { return (a * c + 16384) >> 15; }
 
-/* Shares a gradient's magnitude linearly by angle between the axis and the diagonal that bound it, without square root or
- * arctangent: for major = 1, minor = r the exact shares sqrt(1 + r^2) (4 / pi) atan(r) (diagonal) and the rest (axis) are convex
- * in r, and the larger of two straight lines follows each within 0.6 % of major. */
+/* Shares a gradient's magnitude linearly by angle between the axis and the diagonal that bound it, without square root
+ * or arctangent: for major = 1, minor = r the exact shares sqrt(1 + r^2) (4 / pi) atan(r) (diagonal) and the rest
+ * (axis) are convex in r, and the larger of two straight lines follows each within 0.6 % of major. */
 static void split(int32_t gx, int32_t gy, uint16_t planes[ORIENTATIONS])
 {
     int32_t ax = gx < 0 ? -gx : gx, ay = gy < 0 ? -gy : gy, major = kb_max_i(ax, ay), minor = kb_min_i(ax, ay);
@@ -116,7 +118,8 @@ void kb_sift_bytes(const uint32_t histogram[KB_SIFT_VALUES], bool root, uint8_t 
     }
     for (int i = 0; i < KB_SIFT_VALUES; i++) {
         uint64_t v = clipped[i];
-        v = root ? (kb_isqrt((v << 20) / sum) + 1) / 2 : (v * 512 + norm / 2) / norm; /* 512 sqrt(v / sum), 512 v / norm */
+        v = root ? (kb_isqrt((v << 20) / sum) + 1) / 2
+                 : (v * 512 + norm / 2) / norm; /* 512 sqrt(v / sum), 512 v / norm */
         row[i] = (uint8_t)(v > 255 ? 255 : v);
     }
 }

@@ -240,7 +240,8 @@ static void window_move(window *w, const sift *s, const kb_octave *o, int32_t y)
         w->row[i][0] = w->row[i][1];
         w->row[i][1] = w->row[i][2];
         w->row[i][2] = oldest;
-        s->kernels.difference_row(o->layer[i] + (y + 1) * o->stride, o->layer[i + 1] + (y + 1) * o->stride, o->width, oldest);
+        s->kernels.difference_row(o->layer[i] + (y + 1) * o->stride, o->layer[i + 1] + (y + 1) * o->stride, o->width,
+                                  oldest);
     }
 }
 

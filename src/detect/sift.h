@@ -26,8 +26,8 @@ void kb_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kb_
                    uint16_t *out);
 /* Blurs rows top..bottom - 1 of an image; the border is mirrored. row is scratch of width + 2 KB_BLUR_MAX_TAPS. */
 struct kb_kernels;
-void kb_blur_image(const struct kb_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height, ptrdiff_t stride,
-                   const kb_blur *blur, int32_t top, int32_t bottom, uint16_t *row);
+void kb_blur_image(const struct kb_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
+                   ptrdiff_t stride, const kb_blur *blur, int32_t top, int32_t bottom, uint16_t *row);
 
 /* ---- differences of Gaussians (dog.c) ---- */
 typedef struct kb_octave {

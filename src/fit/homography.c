@@ -183,6 +183,7 @@ const fit_kind kb_fit_homography = {
 
 void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y)
 {
+    if (!h || !out_x || !out_y) return;
     double w = h[6] * x + h[7] * y + h[8];
     double u = (h[0] * x + h[1] * y + h[2]) / w, v = (h[3] * x + h[4] * y + h[5]) / w;
     bool finite = fabs(u) <= DBL_MAX && fabs(v) <= DBL_MAX; /* false for NaN too */

@@ -22,7 +22,8 @@ static uint32_t ordered_bits(float f)
     return u >> 31 ? ~u : u | 0x80000000u;
 }
 
-/* One pass of a radix sort: entries in order of 11 of their bits. False when all have the same: nothing is to be done. */
+/* One pass of a radix sort: entries in order of 11 of their bits. False when all have the same: nothing is to be
+ * done. */
 static bool sort_pass(const uint64_t *from, uint64_t *to, int32_t n, int32_t shift)
 {
     enum { BUCKETS = 1 << 11 };

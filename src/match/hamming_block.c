@@ -16,5 +16,6 @@ void kb_hamming_block(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, 
 
 int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 {
+    if (row_bytes > 0 && (!a || !b)) return -1;
     return (int32_t)hamming_distance(a, b, row_bytes, COUNTS);
 }

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One side of a table of neighbours: for each row the distance to its nearest row, that row's index, and the distance to
- * the second nearest (NULL: not wanted). Rows without a neighbour have distance infinity and index -1. */
+/* One side of a table of neighbours: for each row the distance to its nearest row, that row's index, and the distance
+ * to the second nearest (NULL: not wanted). Rows without a neighbour have distance infinity and index -1. */
 typedef struct kb_neighbours {
     float *distance;
     float *second;

@@ -25,7 +25,7 @@ typedef struct search {
     bool squared;           /* the tables hold squared distances */
     kb_neighbours of_a;     /* na entries */
     kb_neighbours of_b;     /* pieces x nb entries, one table a piece; after merging the first is the result */
-    uint32_t *keys;         /* Hamming: of every piece best and second of a tile's rows of a, and best of its rows of b */
+    uint32_t *keys; /* Hamming: of every piece best and second of a tile's rows of a, and best of its rows of b */
 } search;
 
 static kb_neighbours neighbours_from(const kb_neighbours *table, size_t first)
@@ -44,7 +44,8 @@ static void neighbours_clear(const kb_neighbours *table, size_t n)
 
 /* ---- the tiles of a piece ---- */
 
-/* Takes a key of the kernel `hamming` over into a table; first is the index of the block's first row on the other side. */
+/* Takes a key of the kernel `hamming` over into a table; first is the index of the block's first row on the other
+ * side. */
 static void take_key(const kb_neighbours *table, size_t i, uint32_t key, size_t first)
 {
     float distance = (float)(key >> 16);
@@ -76,7 +77,8 @@ static void hamming_tile(const search *s, int32_t piece, size_t a0, size_t na, s
     for (size_t j = 0; of_b && j < nb; j++) take_key(of_b, j, best_b[j], a0);
 }
 
-static void tile(const search *s, int32_t piece, size_t a0, size_t na, size_t b0, size_t nb, const kb_neighbours *table_b)
+static void tile(const search *s, int32_t piece, size_t a0, size_t na, size_t b0, size_t nb,
+                 const kb_neighbours *table_b)
 {
     kb_neighbours of_a = neighbours_from(&s->of_a, a0), of_b;
     if (table_b) of_b = neighbours_from(table_b, b0);
@@ -103,7 +105,8 @@ static void search_piece(void *context, int32_t piece)
     }
     for (size_t a0 = from; a0 < to; a0 += TILE_ROWS)
         for (size_t b0 = 0; b0 < s->nb; b0 += s->tile_b)
-            tile(s, piece, a0, min_size(TILE_ROWS, to - a0), b0, min_size(s->tile_b, s->nb - b0), s->mutual ? &of_b : NULL);
+            tile(s, piece, a0, min_size(TILE_ROWS, to - a0), b0, min_size(s->tile_b, s->nb - b0),
+                 s->mutual ? &of_b : NULL);
 }
 
 /* ---- the whole search ---- */
@@ -155,7 +158,8 @@ static kb_status run_search(search *s, const kb_match_options *options, kb_works
     kb_match_options o;
     if (!count || !KB_OPTIONS_READ(o, options)) return KB_E_ARGUMENT;
     *count = 0;
-    if ((s->na && (!s->a || !matches)) || (s->nb && !s->b) || s->na > INT32_MAX || s->nb > INT32_MAX) return KB_E_ARGUMENT;
+    if ((s->na && (!s->a || !matches)) || (s->nb && !s->b) || s->na > INT32_MAX || s->nb > INT32_MAX)
+        return KB_E_ARGUMENT;
     if (!(o.max_ratio >= 0 && o.max_ratio <= 1) || !(o.max_distance >= 0)) return KB_E_ARGUMENT;
     if (s->na == 0 || s->nb == 0) return KB_OK;
 

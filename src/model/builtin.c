@@ -8,7 +8,8 @@ extern const kb_builtin_table kb_builtin_tables[];
 static const kb_builtin_table kb_builtin_tables[] = {{NULL, NULL, 0}};
 #endif
 
-static const char *const names[] = {"bad256", "bad512", "bag256", "bag512", "hashsift256", "hashsift512", "sift", "rootsift"};
+static const char *const names[] = {"bad256",      "bad512",      "bag256", "bag512",
+                                    "hashsift256", "hashsift512", "sift",   "rootsift"};
 
 static const kb_builtin_table *find_table(const char *name)
 {
@@ -24,6 +25,7 @@ static kb_kind tableless_kind(const char *name)
 
 kb_status kb_model_builtin(const char *name, kb_model **out)
 {
+    if (out) *out = NULL;
     if (!name || !out) return KB_E_ARGUMENT;
     kb_kind kind = tableless_kind(name);
     if (kind) {

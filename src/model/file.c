@@ -1,4 +1,5 @@
-/* The model file (docs/model-format.md): little endian, a header of 48 bytes, name, text, table, and a CRC-32 at the end. */
+/* The model file (docs/model-format.md): little endian, a header of 48 bytes, name, text, table, and a CRC-32 at the
+ * end. */
 #include <stdlib.h>
 
 #include "model/model.h"
@@ -78,7 +79,8 @@ static bool read_table(kb_model_spec *spec, const uint8_t *from)
         spec->boxes = boxes;
         if (!boxes) return false;
         for (size_t i = 0; i < bits; i++, from += BOX_ROW)
-            boxes[i] = (kb_box_pair){from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7], get_f32(from + 8)};
+            boxes[i] = (kb_box_pair){from[0], from[1], from[2], from[3],          from[4],
+                                     from[5], from[6], from[7], get_f32(from + 8)};
     } else if (spec->kind == KB_HASHSIFT) {
         int8_t *weights = malloc(bits * KB_SIFT_VALUES);
         int32_t *bias = malloc(bits * sizeof *bias);
@@ -127,13 +129,16 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
 static kb_status check_header(const uint8_t *data, size_t size, kb_error *error)
 {
     if (size < 8 || memcmp(data, magic, 8) != 0) return kb_fail(error, KB_E_FORMAT, "this is not a keybits model file");
-    if (size < HEADER + 4) return kb_fail(error, KB_E_TRUNCATED, "the file ends inside its header, after %zu bytes", size);
+    if (size < HEADER + 4)
+        return kb_fail(error, KB_E_TRUNCATED, "the file ends inside its header, after %zu bytes", size);
     uint32_t version = get_u32(data + 8);
     if (version != VERSION)
-        return kb_fail(error, KB_E_FORMAT, "format version %u is not one that this library reads (%d)", version, VERSION);
+        return kb_fail(error, KB_E_FORMAT, "format version %u is not one that this library reads (%d)", version,
+                       VERSION);
     uint64_t wanted = (uint64_t)HEADER + get_u32(data + 32) + get_u32(data + 36) + get_u32(data + 40) + 4;
     if (size < wanted)
-        return kb_fail(error, KB_E_TRUNCATED, "the file has %zu bytes, its header promises %llu", size, (unsigned long long)wanted);
+        return kb_fail(error, KB_E_TRUNCATED, "the file has %zu bytes, its header promises %llu", size,
+                       (unsigned long long)wanted);
     if (size > wanted)
         return kb_fail(error, KB_E_FORMAT, "%llu bytes too many follow the model", (unsigned long long)(size - wanted));
     if (get_u32(data + size - 4) != crc32_of(data, size - 4))
@@ -175,6 +180,7 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
 kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error)
 {
     if (error) error->text[0] = 0;
+    if (out) *out = NULL;
     if (!data || !out) return kb_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = check_header(data, size, error);
     if (status != KB_OK) return status;

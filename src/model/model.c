@@ -26,7 +26,8 @@ const char *kb_sampler_name(kb_sampler sampler)
 static kb_status check_name(const char *name, kb_error *error)
 {
     size_t length = name ? strlen(name) : 0;
-    if (length < 1 || length > 63) return kb_fail(error, KB_E_TABLE, "the name must have 1 to 63 bytes, not %zu", length);
+    if (length < 1 || length > 63)
+        return kb_fail(error, KB_E_TABLE, "the name must have 1 to 63 bytes, not %zu", length);
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)name[i] < 32 || name[i] == 127)
             return kb_fail(error, KB_E_TABLE, "the name holds a control character");
@@ -43,8 +44,8 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     if (radius > KB_MAX_RADIUS)
         return kb_fail(error, KB_E_TABLE, "bit %d, box %d: radius %d is above %d", bit, which, radius, KB_MAX_RADIUS);
     if (x - radius < 0 || y - radius < 0 || x + radius >= KB_PATCH_SIDE || y + radius >= KB_PATCH_SIDE)
-        return kb_fail(error, KB_E_TABLE, "bit %d, box %d: centre (%d, %d) with radius %d leaves the patch", bit, which, x, y,
-                       radius);
+        return kb_fail(error, KB_E_TABLE, "bit %d, box %d: centre (%d, %d) with radius %d leaves the patch", bit, which,
+                       x, y, radius);
     return KB_OK;
 }
 
@@ -78,7 +79,8 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT)
         return kb_fail(error, KB_E_TABLE, "no kind of model has the number %d", (int)spec->kind);
     if (spec->sampler != KB_SAMPLER_PATCH && !(spec->sampler == KB_SAMPLER_IMAGE && spec->kind == KB_BAD))
-        return kb_fail(error, KB_E_TABLE, "sampler %d does not go with %s", (int)spec->sampler, kb_kind_name(spec->kind));
+        return kb_fail(error, KB_E_TABLE, "sampler %d does not go with %s", (int)spec->sampler,
+                       kb_kind_name(spec->kind));
     if (!(spec->support >= 0.1f && spec->support <= 10.0f))
         return kb_fail(error, KB_E_TABLE, "support %g is not between 0.1 and 10", (double)spec->support);
     bool binary = kb_kind_is_binary(spec->kind);
@@ -209,7 +211,8 @@ static bool set_id(kb_model *model)
     kb_table_write(spec, table);
     uint32_t support;
     memcpy(&support, &spec->support, sizeof support);
-    uint32_t words[5] = {(uint32_t)spec->kind, (uint32_t)spec->sampler, (uint32_t)spec->bits, support, (uint32_t)spec->root};
+    uint32_t words[5] = {(uint32_t)spec->kind, (uint32_t)spec->sampler, (uint32_t)spec->bits, support,
+                         (uint32_t)spec->root};
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < KB_COUNT(words); i++) {
         uint32_t w = words[i];
@@ -225,6 +228,7 @@ kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *
 {
     kb_model_spec spec;
     if (error) error->text[0] = 0;
+    if (out) *out = NULL;
     if (!given || !out) return kb_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     if (!KB_OPTIONS_READ(spec, given)) return kb_fail(error, KB_E_ARGUMENT, "struct_size is not set");
     if (spec.support == 0) spec.support = 1;

@@ -8,7 +8,8 @@
 typedef struct kb_box {
     uint8_t channel, x, y, radius;
     uint8_t last;         /* row: y + radius */
-    uint16_t top, bottom; /* its left corners in an integral image that keeps KB_SUMS_ROWS rows, row y at y mod KB_SUMS_ROWS */
+    uint16_t top,
+        bottom; /* its left corners in an integral image that keeps KB_SUMS_ROWS rows, row y at y mod KB_SUMS_ROWS */
 } kb_box;
 #define KB_SUMS_ROWS 16 /* enough for the tallest box */
 #define KB_SUMS_WIDTH (KB_PATCH_SIDE + 1)
@@ -27,8 +28,8 @@ struct kb_model {
     int32_t box_count;
     int32_t channel_start[KB_PLANES + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
     kb_box_bit *bits;
-    /* The projection of HashSIFT as kernels like it: groups of 8 bits, of each 32 times 4 weights for every bit, the last bit of
-     * the group first; and the bias in the same order. */
+    /* The projection of HashSIFT as kernels like it: groups of 8 bits, of each 32 times 4 weights for every bit, the last
+     * bit of the group first; and the bias in the same order. */
     int8_t *packed;
     int32_t *packed_bias;
 };

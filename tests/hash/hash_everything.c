@@ -1,9 +1,10 @@
 /* hash_everything [FEATURES]
  *
- * Prints 64-bit FNV-1a hashes over what the library computes on input that is rendered here: one line for each room, and
- * one of everything last. Every build on every machine must print the same lines, also when only the instruction sets in
- * FEATURES may be used ("c" for none); scripts/same-bits.sh compares them. What they were when they were last meant to
- * change stands in expected.txt, without the built-in models, which may be learned anew; pinned.sh compares that.
+ * Prints 64-bit FNV-1a hashes over what the library computes on input that is rendered here: one line for each room,
+ * and one of everything last. Every build on every machine must print the same lines, also when only the instruction
+ * sets in FEATURES may be used ("c" for none); scripts/same-bits.sh compares them. What they were when they were last
+ * meant to change stands in expected.txt, without the built-in models, which may be learned anew; pinned.sh compares
+ * that.
  *
  * To take in another function, write a section that feeds its results to the hash, and add it to the table below. */
 #include <inttypes.h>
@@ -93,7 +94,7 @@ static void scatter(scene *s)
     s->keypoints[12].size = 1e30f;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- sections */
+/* --------------------------------------------------------------------------------------------------------- sections */
 
 static void section_mathematics(hash *h, scene *s)
 {
@@ -176,7 +177,8 @@ static void add_model(hash *h, scene *s, const kb_model *model)
     must(kb_describe_patches(model, s->gray, 10, 65, &options, NULL, s->rows), "describe patches");
     add_bytes(h, s->rows, 10 * bytes);
     if (info.row_floats == 0) return;
-    must(kb_describe_float(model, &s->image, s->keypoints, KEYPOINTS, &options, NULL, s->floats, NULL), "describe float");
+    must(kb_describe_float(model, &s->image, s->keypoints, KEYPOINTS, &options, NULL, s->floats, NULL),
+         "describe float");
     add_floats(h, s->floats, KB_COUNT(s->floats));
 }
 

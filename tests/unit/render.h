@@ -24,7 +24,8 @@ static inline uint8_t *render_texture(int32_t width, int32_t height, uint64_t se
                 int sum = 0;
                 for (int dy = -1; dy <= 1; dy++)
                     for (int dx = -1; dx <= 1; dx++)
-                        sum += a[(size_t)kb_clamp_i(y + dy, 0, height - 1) * (size_t)width + (size_t)kb_clamp_i(x + dx, 0, width - 1)];
+                        sum += a[(size_t)kb_clamp_i(y + dy, 0, height - 1) * (size_t)width +
+                                 (size_t)kb_clamp_i(x + dx, 0, width - 1)];
                 b[(size_t)y * (size_t)width + (size_t)x] = (uint8_t)(sum / 9);
             }
         uint8_t *t = a;
@@ -37,14 +38,19 @@ static inline uint8_t *render_texture(int32_t width, int32_t height, uint64_t se
 }
 
 /* Random keypoints, all of whose centres lie in the image. */
-static inline void render_keypoints(kb_keypoint *k, size_t n, int32_t width, int32_t height, float smallest, float largest,
-                                    uint64_t seed)
+static inline void render_keypoints(kb_keypoint *k, size_t n, int32_t width, int32_t height, float smallest,
+                                    float largest, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++) {
         float u[4];
         for (int j = 0; j < 4; j++) u[j] = (float)(kb_random_next(&seed) >> 40) / 16777216.0f;
-        k[i] = (kb_keypoint){u[0] * (float)(width - 1), u[1] * (float)(height - 1), smallest + u[2] * (largest - smallest),
-                             u[3] * 360.0f, 0, 0, -1};
+        k[i] = (kb_keypoint){u[0] * (float)(width - 1),
+                             u[1] * (float)(height - 1),
+                             smallest + u[2] * (largest - smallest),
+                             u[3] * 360.0f,
+                             0,
+                             0,
+                             -1};
     }
 }
 
@@ -61,7 +67,8 @@ static inline kb_model *render_box_model(kb_kind kind, kb_sampler sampler, int32
             v[4 * box + 2] = (uint8_t)(r + kb_random_below(&seed, 32 - 2 * r));
             v[4 * box + 3] = (uint8_t)r;
         }
-        pairs[i] = (kb_box_pair){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], (float)kb_random_below(&seed, 400) / 10 - 20};
+        pairs[i] =
+            (kb_box_pair){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], (float)kb_random_below(&seed, 400) / 10 - 20};
     }
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = bits, .name = "random",
                           .text = "rendered", .boxes = pairs};
@@ -77,7 +84,11 @@ static inline kb_model *render_hash_model(int32_t bits, uint64_t seed)
     if (!weights || !bias) abort();
     for (int32_t i = 0; i < bits * KB_SIFT_VALUES; i++) weights[i] = (int8_t)(kb_random_below(&seed, 255) - 127);
     for (int32_t i = 0; i < bits; i++) bias[i] = (int32_t)kb_random_below(&seed, 20001) - 10000;
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_HASHSIFT, .bits = bits, .name = "random", .weights = weights,
+    kb_model_spec spec = {.struct_size = sizeof spec,
+                          .kind = KB_HASHSIFT,
+                          .bits = bits,
+                          .name = "random",
+                          .weights = weights,
                           .bias = bias};
     kb_model *model = NULL;
     if (kb_model_create(&spec, &model, NULL) != KB_OK) abort();

@@ -11,7 +11,7 @@
 
 #define PI 3.14159265358979323846
 
-/* ------------------------------------------------------------------------------------------------------- mathematics */
+/* ------------------------------------------------------------------------------------------------------ mathematics */
 
 static void test_sincos_agrees_with_libm(void **state)
 {
@@ -123,7 +123,7 @@ static void test_random(void **state)
     assert_int_equal(kb_random_below(&seed, 1), 0);
 }
 
-/* --------------------------------------------------------------------------------------------------------- workspace */
+/* -------------------------------------------------------------------------------------------------------- workspace */
 
 static void test_workspace_gives_aligned_memory(void **state)
 {
@@ -194,7 +194,7 @@ static void test_workspace_stands_in(void **state)
     kb_workspace_free(given);
 }
 
-/* --------------------------------------------------------------------------------------------------- options, images */
+/* -------------------------------------------------------------------------------------------------- options, images */
 
 typedef struct old_options {
     uint32_t struct_size;
@@ -291,7 +291,7 @@ static void test_image_check_of_16_bits(void **state)
     assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ status */
+/* ----------------------------------------------------------------------------------------------------------- status */
 
 static void test_status_strings(void **state)
 {
@@ -328,7 +328,7 @@ static void test_version(void **state)
     assert_string_equal(KB_VERSION_STRING, expected);
 }
 
-/* ---------------------------------------------------------------------------------------------------- parallel loops */
+/* --------------------------------------------------------------------------------------------------- parallel loops */
 
 static void test_pieces_cover_everything_once(void **state)
 {

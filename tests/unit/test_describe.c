@@ -27,7 +27,8 @@ static double mean_of(const uint8_t *plane, int x, int y, int r)
 static void box_bits_compare_means(void **state)
 {
     (void)state;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1), render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 2)};
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1),
+                          render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 2)};
     uint8_t *patch = render_texture(32, 32, 9), planes[KB_PLANES][KB_PATCH_BYTES], row[128];
     kb_gradients gradients;
     memcpy(planes[0], patch, KB_PATCH_BYTES);
@@ -41,7 +42,8 @@ static void box_bits_compare_means(void **state)
         int clear = 0;
         for (int i = 0; i < info.spec.bits; i++) {
             const kb_box_pair *p = &info.spec.boxes[i];
-            double d = mean_of(planes[p->channel1], p->x1, p->y1, p->radius1) - mean_of(planes[p->channel2], p->x2, p->y2, p->radius2);
+            double d = mean_of(planes[p->channel1], p->x1, p->y1, p->radius1) -
+                       mean_of(planes[p->channel2], p->x2, p->y2, p->radius2);
             if (fabs(d - (double)p->threshold) < 0.02) continue; /* within the precision of a mean */
             assert_int_equal(bit_of(row, i), d <= (double)p->threshold);
             clear++;
@@ -61,7 +63,8 @@ static void planes_point_where_gray_rises(void **state)
         uint8_t patch[KB_PATCH_BYTES], plane[KB_PATCH_BYTES];
         kb_gradients g;
         for (int y = 0; y < 32; y++)
-            for (int x = 0; x < 32; x++) patch[32 * y + x] = (uint8_t)(128 + 3 * (dx[c] * (x - 16) + dy[c] * (y - 16)) / 2);
+            for (int x = 0; x < 32; x++)
+                patch[32 * y + x] = (uint8_t)(128 + 3 * (dx[c] * (x - 16) + dy[c] * (y - 16)) / 2);
         kb_gradients_of(patch, &g);
         for (int k = 0; k < 8; k++) {
             kb_plane_of(&g, k + 1, plane);
@@ -201,8 +204,8 @@ static size_t all_models(kb_model **models)
     return 6;
 }
 
-static uint8_t *rows_of(const kb_model *model, const kb_image *image, const kb_keypoint *k, size_t n, const kb_describe_options *options,
-                        kb_workspace *workspace, uint8_t *flags, size_t *bytes)
+static uint8_t *rows_of(const kb_model *model, const kb_image *image, const kb_keypoint *k, size_t n,
+                        const kb_describe_options *options, kb_workspace *workspace, uint8_t *flags, size_t *bytes)
 {
     kb_model_info info;
     KB_INIT(info);
@@ -241,7 +244,9 @@ static void threads_and_workspaces_do_not_matter(void **state)
                 assert_memory_equal(rows, expected, bytes);
                 assert_memory_equal(flags, flags2, N);
                 free(rows);
-                if (frame) assert_int_equal(kb_workspace_bytes(workspace), held); /* the first frame was the last to allocate */
+                if (frame)
+                    assert_int_equal(kb_workspace_bytes(workspace),
+                                     held); /* the first frame was the last to allocate */
                 held = kb_workspace_bytes(workspace);
             }
             kb_pool_free(pool);
@@ -285,7 +290,9 @@ static void strides_and_16_bits(void **state)
         deep[i] = (uint16_t)(pixels[i] * 257);
         twelve[i] = (uint16_t)((pixels[i] * 4095 + 127) / 255);
     }
-    kb_image image = view_of(pixels, W, H), others[3] = {{wide, W, H, W + 13, KB_GRAY8, 0}, {deep, W, H, 2 * W, KB_GRAY16, 0}, {twelve, W, H, 2 * W, KB_GRAY16, 4095}};
+    kb_image image = view_of(pixels, W, H), others[3] = {{wide, W, H, W + 13, KB_GRAY8, 0},
+                                                         {deep, W, H, 2 * W, KB_GRAY16, 0},
+                                                         {twelve, W, H, 2 * W, KB_GRAY16, 4095}};
     kb_keypoint k[N];
     kb_model *models[6];
     render_keypoints(k, N, W, H, 3, 90, 45);
@@ -318,13 +325,15 @@ static void large_images_do_not_overflow(void **state)
     kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 256, false, 6);
     kb_keypoint a[20], b[20];
     for (int i = 0; i < 20; i++) {
-        a[i] = (kb_keypoint){.x = (float)(150 + 5 * i), .y = (float)(250 - 5 * i), .size = 31, .angle = (float)(17 * i)};
+        a[i] =
+            (kb_keypoint){.x = (float)(150 + 5 * i), .y = (float)(250 - 5 * i), .size = 31, .angle = (float)(17 * i)};
         b[i] = a[i];
         b[i].x += LW - C;
         b[i].y += LH - C;
     }
     size_t bytes;
-    uint8_t *rows_a = rows_of(model, &small, a, 20, NULL, NULL, NULL, &bytes), *rows_b = rows_of(model, &large, b, 20, NULL, NULL, NULL, &bytes);
+    uint8_t *rows_a = rows_of(model, &small, a, 20, NULL, NULL, NULL, &bytes),
+            *rows_b = rows_of(model, &large, b, 20, NULL, NULL, NULL, &bytes);
     assert_memory_equal(rows_a, rows_b, bytes);
     free(rows_a);
     free(rows_b);
@@ -364,7 +373,8 @@ static void support_widens_the_region(void **state)
     (void)state;
     kb_box_pair boxes[8];
     for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, (uint8_t)(8 + i), 10, 3, 0, 20, 20, 3, 1.5f};
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = boxes, .support = 1.5f};
+    kb_model_spec spec = {
+        .struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = boxes, .support = 1.5f};
     kb_model *wide = NULL, *plain = NULL;
     assert_int_equal(kb_model_create(&spec, &wide, NULL), KB_OK);
     spec.support = 1;
@@ -426,7 +436,8 @@ static void odd_keypoints_are_flagged_and_kept(void **state)
         for (size_t i = 0; i < COUNT; i++) {
             if (m == 1 && cases[i].flags == (KB_KP_SMALL | KB_KP_BORDER)) assert_true(flags[i] & KB_KP_SMALL);
             else assert_int_equal(flags[i], cases[i].flags);
-            if (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID)) assert_memory_equal(rows + i * bytes / COUNT, zero, bytes / COUNT);
+            if (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID))
+                assert_memory_equal(rows + i * bytes / COUNT, zero, bytes / COUNT);
         }
         free(rows);
         kb_model_free(models[m]);
@@ -476,9 +487,10 @@ static void arguments_are_checked(void **state)
     assert_int_equal(kb_describe_patches(model, NULL, 0, 32, NULL, NULL, NULL), KB_OK);
     assert_int_equal(kb_describe_patches(model, pixels, 1, 31, NULL, NULL, row), KB_E_ARGUMENT);
     assert_int_equal(kb_describe_patches(model, pixels, 1, 1025, NULL, NULL, row), KB_E_ARGUMENT);
-    static const kb_image wrong[] = {{NULL, 8, 8, 8, KB_GRAY8, 0}, {"", 0, 8, 8, KB_GRAY8, 0}, {"", 8, 0, 8, KB_GRAY8, 0},
-                                     {"", 8, -8, 8, KB_GRAY8, 0},  {"", 8, 8, 7, KB_GRAY8, 0}, {"", 65536, 8, 65536, KB_GRAY8, 0},
-                                     {"", 8, 8, 15, KB_GRAY16, 0}, {"", 8, 8, -8, KB_GRAY8, 0}, {"", 8, 8, 8, (kb_format)7, 0}};
+    static const kb_image wrong[] = {
+        {NULL, 8, 8, 8, KB_GRAY8, 0}, {"", 0, 8, 8, KB_GRAY8, 0},  {"", 8, 0, 8, KB_GRAY8, 0},
+        {"", 8, -8, 8, KB_GRAY8, 0},  {"", 8, 8, 7, KB_GRAY8, 0},  {"", 65536, 8, 65536, KB_GRAY8, 0},
+        {"", 8, 8, 15, KB_GRAY16, 0}, {"", 8, 8, -8, KB_GRAY8, 0}, {"", 8, 8, 8, (kb_format)7, 0}};
     for (size_t i = 0; i < KB_COUNT(wrong); i++) {
         bad = wrong[i];
         assert_int_equal(kb_describe(model, &bad, &k, 1, NULL, NULL, row, NULL), KB_E_IMAGE);
@@ -499,7 +511,8 @@ static void presets_have_names(void **state)
 {
     (void)state;
     assert_true(kb_preset_scale("SIFT") == 6.75f && kb_preset_scale("orb") == 1.0f && kb_preset_scale("Akaze") == 5.0f);
-    assert_true(kb_preset_scale("surf") == 6.25f && kb_preset_scale("none") == 0 && kb_preset_scale(NULL) == 0 && kb_preset_scale("") == 0);
+    assert_true(kb_preset_scale("surf") == 6.25f && kb_preset_scale("none") == 0 && kb_preset_scale(NULL) == 0 &&
+                kb_preset_scale("") == 0);
     int32_t n = 0;
     while (kb_preset_at(n).name) n++;
     assert_int_equal(n, 8);

@@ -208,8 +208,9 @@ static void folders_and_lists_expand(void **state)
     write_text("list.txt", "# names\r\n\r\n  one.png \r\npics\nlast one.png");
     char *arguments[] = {"pics", "x.png", "@list.txt"};
     assert_true(io_names_images(&names, 3, arguments, &error));
-    expect_names(&names, 7, (const char *const[]){"pics/a.JPG", "pics/b.png", "x.png", "one.png", "pics/a.JPG", "pics/b.png",
-                                                  "last one.png"});
+    expect_names(&names, 7,
+                 (const char *const[]){"pics/a.JPG", "pics/b.png", "x.png", "one.png", "pics/a.JPG", "pics/b.png",
+                                       "last one.png"});
     char *missing[] = {"@none.txt"};
     assert_false(io_names_images(&names, 1, missing, &error));
     assert_non_null(strstr(error.text, "none.txt"));

@@ -102,7 +102,8 @@ static bytes make_jpeg(J_COLOR_SPACE in, J_COLOR_SPACE stored, int channels, con
 static void fill_soft(uint8_t *pixels, int channels)
 {
     for (int i = 0; i < WIDTH * HEIGHT; i++) {
-        for (int c = 0; c < channels; c++) pixels[i * channels + c] = (uint8_t)(60 * (c + 1) - 3 * (i % WIDTH) + 2 * (i / WIDTH));
+        for (int c = 0; c < channels; c++)
+            pixels[i * channels + c] = (uint8_t)(60 * (c + 1) - 3 * (i % WIDTH) + 2 * (i / WIDTH));
     }
 }
 
@@ -124,7 +125,8 @@ static bytes make_bmp_head(int bits, int32_t height, uint32_t compression, uint3
     put_u32(out.data + 26, 1u | (uint32_t)bits << 16);
     put_u32(out.data + 30, compression);
     put_u32(out.data + 46, colours);
-    for (uint32_t i = 0; i < colours; i++) put_u32(out.data + 54 + 4 * i, i * 10 << 16 | i * 5 << 8 | (255 - i)); /* R, G, B */
+    for (uint32_t i = 0; i < colours; i++)
+        put_u32(out.data + 54 + 4 * i, i * 10 << 16 | i * 5 << 8 | (255 - i)); /* R, G, B */
     return out;
 }
 
@@ -221,7 +223,10 @@ static void png_of_8_bits(void **state)
     (void)state;
     static const struct {
         int type, channels;
-    } kinds[] = {{PNG_COLOR_TYPE_GRAY, 1}, {PNG_COLOR_TYPE_GRAY_ALPHA, 2}, {PNG_COLOR_TYPE_RGB, 3}, {PNG_COLOR_TYPE_RGB_ALPHA, 4}};
+    } kinds[] = {{PNG_COLOR_TYPE_GRAY, 1},
+                 {PNG_COLOR_TYPE_GRAY_ALPHA, 2},
+                 {PNG_COLOR_TYPE_RGB, 3},
+                 {PNG_COLOR_TYPE_RGB_ALPHA, 4}};
     for (int k = 0; k < 4; k++) {
         for (int interlaced = 0; interlaced < 2; interlaced++) {
             bytes file = png_8(kinds[k].type, kinds[k].channels, interlaced);
@@ -294,7 +299,8 @@ static void png_of_16_bits(void **state)
     assert_int_equal(image.layout, IO_GRAY16);
     assert_int_equal(image.view.format, KB_GRAY16);
     assert_int_equal(image.view.white, 65535);
-    for (int i = 0; i < WIDTH * HEIGHT; i++) assert_int_equal(((uint16_t *)(void *)image.pixels)[i], wide_at(i % WIDTH, i / WIDTH));
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        assert_int_equal(((uint16_t *)(void *)image.pixels)[i], wide_at(i % WIDTH, i / WIDTH));
     io_image_free(&image);
 
     assert_true(decode(file, &(io_read_options){.white = 4095}, &image));
@@ -427,7 +433,7 @@ static void exif_turns_only_when_asked(void **state)
         assert_int_equal(stored.width, WIDTH);
         assert_int_equal(upright.width, HEIGHT);
         assert_int_equal(upright.height, WIDTH);
-        /* 6: the stored picture was taken with the camera turned left; turned right its first row is the right column */
+        /* 6: the picture was taken with the camera turned left; turned right its first row is the right column */
         for (int y = 0; y < WIDTH; y++) {
             for (int x = 0; x < HEIGHT; x++) {
                 assert_int_equal(upright.pixels[y * HEIGHT + x], stored.pixels[(HEIGHT - 1 - x) * WIDTH + y]);
@@ -456,7 +462,8 @@ static void exif_never_reads_outside(void **state)
 
 static bytes text_file(const char *text) { return bytes_of(text, strlen(text)); }
 
-static void expect_pixels(bytes file, const io_read_options *options, int width, int height, const uint8_t *pixels, size_t n)
+static void expect_pixels(bytes file, const io_read_options *options, int width, int height, const uint8_t *pixels,
+                          size_t n)
 {
     io_image image;
     assert_true(decode(file, options, &image));
@@ -499,9 +506,18 @@ static void pnm_as_bytes(void **state)
 static void pnm_damaged(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"P5 65535 65535 255 abc", "P5 65536 1 255 abc", "P5 0 5 255 ",  "P5 5 0 255 ",
-                                        "P5 1 1 0 a",             "P5 1 1 65536 ab",    "P5 x 1 255 a", "P2 2 2 255 1 2 3",
-                                        "P2 2 2 255 1 2 3 x",     "P5",                 "P5 1",         "P9 1 1 255 a"};
+    static const char *const wrong[] = {"P5 65535 65535 255 abc",
+                                        "P5 65536 1 255 abc",
+                                        "P5 0 5 255 ",
+                                        "P5 5 0 255 ",
+                                        "P5 1 1 0 a",
+                                        "P5 1 1 65536 ab",
+                                        "P5 x 1 255 a",
+                                        "P2 2 2 255 1 2 3",
+                                        "P2 2 2 255 1 2 3 x",
+                                        "P5",
+                                        "P5 1",
+                                        "P9 1 1 255 a"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         bytes file = text_file(wrong[i]);
         expect_refused(file);
@@ -530,7 +546,8 @@ static bytes make_bmp(int bits, bool top_down, uint32_t compression, uint32_t co
             if (bits == 1) row[x / 8] |= (uint8_t)((x + y) % 2 << (7 - x % 8));
             if (bits == 4) row[x / 2] |= (uint8_t)((x + 3 * y) % 16 << (x % 2 ? 0 : 4));
             if (bits == 8) row[x] = (uint8_t)((x + 3 * y) % 20);
-            for (int c = 0; c < 3 && bits >= 24; c++) row[x * bits / 8 + (compression == 3 ? c : 2 - c)] = (uint8_t)value_at(x, y, c);
+            for (int c = 0; c < 3 && bits >= 24; c++)
+                row[x * bits / 8 + (compression == 3 ? c : 2 - c)] = (uint8_t)value_at(x, y, c);
         }
         append(&out, row, row_bytes);
     }
@@ -571,7 +588,8 @@ static void bmp_refused(void **state)
 static void others_are_refused(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"", "x", "GIF89a", "<svg>", "x,y,size\n1,2,3\n", "\xff\xd8\xff", "\x89PNG\r\n\x1a\n", "BM"};
+    static const char *const wrong[] = {
+        "", "x", "GIF89a", "<svg>", "x,y,size\n1,2,3\n", "\xff\xd8\xff", "\x89PNG\r\n\x1a\n", "BM"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         bytes file = text_file(wrong[i]);
         expect_refused(file);

@@ -123,7 +123,8 @@ static void csv_errors_name_line_and_value(void **state)
         io_keypoints k;
         io_error error;
         assert_false(read_csv(wrong[i].text, &k, &error));
-        if (!strstr(error.text, wrong[i].line) || !strstr(error.text, wrong[i].value)) fail_msg("%zu: %s", i, error.text);
+        if (!strstr(error.text, wrong[i].line) || !strstr(error.text, wrong[i].value))
+            fail_msg("%zu: %s", i, error.text);
         assert_null(k.items);
     }
     io_keypoints k;
@@ -351,8 +352,9 @@ static void json_is_strict(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "", "{", "[", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "[01]", "[1.]", "[.5]", "[+1]", "[1e]", "[nan]", "tru", "\"a",
-        "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\u0000\"", "\"\n\"", "[1] 2", "[1 2]", "'a'", "// a\n1"};
+        "",          "{",           "[",           "[1,]",   "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "[01]",
+        "[1.]",      "[.5]",        "[+1]",        "[1e]",   "[nan]",      "tru",       "\"a",   "\"\\x\"",
+        "\"\\u12\"", "\"\\ud800\"", "\"\\u0000\"", "\"\n\"", "[1] 2",      "[1 2]",     "'a'",   "// a\n1"};
     io_error error;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         if (io_json_parse("t", wrong[i], strlen(wrong[i]), &error)) fail_msg("accepted: %s", wrong[i]);

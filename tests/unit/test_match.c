@@ -180,6 +180,9 @@ static void test_wrong_arguments(void **state)
     assert_int_equal(kb_match_hamming(row, 1, row, 1, 4097, NULL, NULL, &match, &count), KB_E_ARGUMENT);
     assert_int_equal(kb_match_hamming(NULL, 1, row, 1, 32, NULL, NULL, &match, &count), KB_E_ARGUMENT);
     assert_int_equal(kb_match_hamming(row, 1, NULL, 1, 32, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(kb_hamming(NULL, row, 8), -1);
+    assert_int_equal(kb_hamming(row, NULL, 8), -1);
+    assert_int_equal(kb_hamming(NULL, NULL, 0), 0);
     assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, NULL, NULL, NULL, &count), KB_E_ARGUMENT);
     assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, NULL, NULL, &match, NULL), KB_E_ARGUMENT);
     assert_int_equal(kb_match_float(values, 1, values, 1, 0, NULL, NULL, &match, &count), KB_E_ARGUMENT);

@@ -34,7 +34,8 @@ static void expect_round_trip(kb_model *model)
     KB_INIT(b);
     assert_int_equal(kb_model_get_info(model, &a), KB_OK);
     assert_int_equal(kb_model_get_info(again, &b), KB_OK);
-    assert_true(a.id == b.id && a.row_bytes == b.row_bytes && a.planes == b.planes && a.distinct_boxes == b.distinct_boxes);
+    assert_true(a.id == b.id && a.row_bytes == b.row_bytes && a.planes == b.planes &&
+                a.distinct_boxes == b.distinct_boxes);
     assert_string_equal(a.spec.name, b.spec.name);
     assert_string_equal(a.spec.text, b.spec.text);
     free(file);
@@ -118,7 +119,8 @@ static void forged_files_never_crash(void **state)
         assert_int_equal(load_forged(file, size, 28, 2), KB_E_FORMAT); /* an unknown flag */
         assert_int_equal(load_forged(file, size, 20, 16), KB_E_TABLE); /* more bits than rows */
         file[25] = file[26] = file[24] = 0;
-        assert_int_equal(load_forged(file, size, 27, 0), KB_E_TABLE);  /* a support of 0 means the default only in a spec */
+        assert_int_equal(load_forged(file, size, 27, 0),
+                         KB_E_TABLE); /* a support of 0 means the default only in a spec */
         free(file);
         kb_model_free(models[m]);
     }
@@ -172,7 +174,11 @@ static void impossible_tables_are_refused(void **state)
     memcpy(bad, good, sizeof bad);
     bad[7].radius2 = 2;
     s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
-    assert_int_equal(kb_model_create(NULL, &model, NULL), KB_E_ARGUMENT);
+    /* whatever the reason, a handle that was not given is NULL, so that freeing it is safe */
+    kb_model *const stale = (kb_model *)&spec;
+    model = stale, assert_int_equal(kb_model_create(NULL, &model, NULL), KB_E_ARGUMENT), assert_null(model);
+    model = stale, assert_int_equal(kb_model_load("", 0, &model, NULL), KB_E_FORMAT), assert_null(model);
+    model = stale, assert_int_equal(kb_model_builtin("nobody", &model), KB_E_UNKNOWN), assert_null(model);
     assert_int_equal(kb_model_create(&spec, NULL, NULL), KB_E_ARGUMENT);
 }
 
@@ -181,7 +187,8 @@ static void the_id_names_the_bits(void **state)
     (void)state;
     kb_box_pair boxes[8];
     for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "one", .text = "a", .boxes = boxes};
+    kb_model_spec spec = {
+        .struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "one", .text = "a", .boxes = boxes};
     uint64_t id[4];
     for (int i = 0; i < 4; i++) {
         if (i == 1) spec.name = "two", spec.text = "b";

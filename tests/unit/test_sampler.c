@@ -29,26 +29,31 @@ static void a_region_of_32_pixels_is_copied(void **state)
     uint8_t turned[PATCH];
     sample(&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = 90}, 1, turned);
     for (int y = -16; y < 16; y++)
-        for (int x = -16; x < 16; x++) assert_int_equal(turned[(y + 16) * 32 + x + 16], pixels[(40 + x) * 100 + 50 - y]);
+        for (int x = -16; x < 16; x++)
+            assert_int_equal(turned[(y + 16) * 32 + x + 16], pixels[(40 + x) * 100 + 50 - y]);
     free(pixels);
 }
 
 static void a_ramp_is_sampled_exactly(void **state)
 {
     (void)state;
-    /* gray = 10 + x + 2 y / 3 is followed by bilinear interpolation up to rounding, at any place, size and angle, on any level. */
+    /* gray = 10 + x + 2 y / 3 is followed by interpolation up to rounding, at any place, size, angle and level. */
     enum { W = 120, H = 100 };
     uint8_t pixels[W * H], patch[PATCH];
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++) pixels[y * W + x] = (uint8_t)floor(10 + x + 2 * y / 3.0 + 0.5);
     kb_image image = view_of(pixels, W, H);
     for (int i = 0; i < 200; i++) {
-        kb_keypoint k = {.x = 59.3f + 0.037f * (float)i, .y = 51.8f - 0.021f * (float)i, .size = 4 + 0.25f * (float)i, .angle = 1.8f * (float)i};
+        kb_keypoint k = {.x = 59.3f + 0.037f * (float)i,
+                         .y = 51.8f - 0.021f * (float)i,
+                         .size = 4 + 0.25f * (float)i,
+                         .angle = 1.8f * (float)i};
         sample(&image, k, 1, patch);
         double t = (double)k.angle * 3.14159265358979 / 180, s = (double)k.size / 32;
         for (int r = 0; r < 32; r++)
             for (int c = 0; c < 32; c++) {
-                double u = s * (c - 16), v = s * (r - 16), x = (double)k.x + cos(t) * u - sin(t) * v, y = (double)k.y + sin(t) * u + cos(t) * v;
+                double u = s * (c - 16), v = s * (r - 16), x = (double)k.x + cos(t) * u - sin(t) * v,
+                       y = (double)k.y + sin(t) * u + cos(t) * v;
                 if (x < 4 || y < 4 || x > W - 5 || y > H - 5) continue;
                 assert_true(fabs(patch[r * 32 + c] - (10 + x + 2 * y / 3)) < 1.6);
             }
@@ -127,7 +132,8 @@ static void levels_are_area_means(void **state)
                 int n = (int)(2 * f);
                 for (int v = 0; v < n; v++)
                     for (int u = 0; u < n; u++) {
-                        int32_t px = kb_min_i(((int32_t)(2 * f) * x + u) / 2, W - 1), py = kb_min_i(((int32_t)(2 * f) * y + v) / 2, H - 1);
+                        int32_t px = kb_min_i(((int32_t)(2 * f) * x + u) / 2, W - 1),
+                                py = kb_min_i(((int32_t)(2 * f) * y + v) / 2, H - 1);
                         sum += pixels[py * W + px];
                     }
                 double tolerance = l == 3 ? 1.01 : 0.51; /* level 3 is rounded twice */
@@ -154,7 +160,8 @@ static void patches_shrink_by_area(void **state)
                 double sum = 0, f = side / 32.0;
                 for (int32_t py = 0; py < side; py++)
                     for (int32_t px = 0; px < side; px++) {
-                        double wx = fmin(px + 1, (x + 1) * f) - fmax(px, x * f), wy = fmin(py + 1, (y + 1) * f) - fmax(py, y * f);
+                        double wx = fmin(px + 1, (x + 1) * f) - fmax(px, x * f),
+                               wy = fmin(py + 1, (y + 1) * f) - fmax(py, y * f);
                         if (wx > 0 && wy > 0) sum += wx * wy * in[py * side + px];
                     }
                 assert_true(fabs(out[y * 32 + x] - sum / (f * f)) < 0.501);
