@@ -106,7 +106,8 @@ enum {
 
 /* common->verb, the name in messages, becomes argv[0] unless it is set before cli_getopt ("model import"). */
 void cli_begin(cli_common *common, const char *help);
-/* getopt_long that deals with the common options, with --help and with unknown options itself. `shorts` without ':' in front. */
+/* getopt_long that deals with the common options, with --help and with unknown options itself. `shorts` without ':' in
+ * front. */
 int cli_getopt(cli_common *common, int argc, char **argv, const char *shorts, const struct option *longs);
 /* Starts the threads and takes instruction sets away, as asked for. */
 bool cli_ready(cli_common *common);
@@ -122,14 +123,16 @@ bool cli_choice(cli_common *common, const char *option, const char *text, const 
 bool cli_preset(cli_common *common, const char *text, float *scale);
 
 /* ---- words ---- all on standard error, one line, the line break is added */
-__attribute__((format(printf, 2, 3))) void cli_say(const cli_common *common, const char *format, ...); /* not with --quiet */
+__attribute__((format(printf, 2, 3))) void cli_say(const cli_common *common, const char *format,
+                                                   ...); /* not with --quiet */
 __attribute__((format(printf, 2, 3))) void cli_warn(const cli_common *common, const char *format, ...); /* likewise */
 /* "keybits: ..."; return CLI_FAILED and CLI_USAGE. */
 __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
 __attribute__((format(printf, 2, 3))) int cli_usage_error(const cli_common *common, const char *format, ...);
 
 /* ---- models ---- */
-/* A built-in name or the path of a .kbm file. A name of a built-in wins over a file of that name; ./bad256 is the file. */
+/* A built-in name or the path of a .kbm file. A name of a built-in wins over a file of that name; ./bad256 is the
+ * file. */
 bool cli_model_open(const char *name_or_path, kb_model **out, io_error *error);
 /* The default of --model: the first available of the built-in models in the order bag256, bad256, hashsift256, sift. */
 const char *cli_model_default(void);

@@ -114,8 +114,8 @@ bool cli_ready(cli_common *common)
 {
     if (common->cpu && *common->cpu && kb_cpu_limit(common->cpu) != KB_OK) {
         const char *found = kb_cpu_features();
-        common->exit_code = cli_usage_error(common, "no such instruction set: \"%s\"; this machine has %s%sc", common->cpu,
-                                            found, *found ? " and " : "");
+        common->exit_code = cli_usage_error(common, "no such instruction set: \"%s\"; this machine has %s%sc",
+                                            common->cpu, found, *found ? " and " : "");
         return false;
     }
     kb_status status = kb_pool_create(common->threads, &common->pool);

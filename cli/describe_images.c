@@ -78,7 +78,8 @@ static double median_width(const job *j, const io_keypoints *keypoints, const ui
     float *widths = io_alloc(keypoints->count, sizeof *widths);
     size_t n = 0;
     for (size_t i = 0; i < keypoints->count; i++) {
-        if (!(flags[i] & KB_KP_INVALID)) widths[n++] = kb_patch_width(j->options->model, &keypoints->items[i], j->scale);
+        if (!(flags[i] & KB_KP_INVALID))
+            widths[n++] = kb_patch_width(j->options->model, &keypoints->items[i], j->scale);
     }
     qsort(widths, n, sizeof *widths, compare_floats);
     double median = n ? (double)widths[n / 2] : NAN;
@@ -103,8 +104,8 @@ static void report_words(const job *j, const char *path, const io_image *image, 
     char patch[64] = "";
     if (isfinite(width)) snprintf(patch, sizeof patch, ", patches %.1f px wide (median)", width);
     cli_say(j->common, "%s: %d x %d px, %zu keypoints, %s%s; %zu at the border, %zu outside, %zu invalid", path,
-            (int)image->width, (int)image->height, t->keypoints, j->options->info.spec.name, patch, t->border, t->outside,
-            t->invalid);
+            (int)image->width, (int)image->height, t->keypoints, j->options->info.spec.name, patch, t->border,
+            t->outside, t->invalid);
     if (t->small > 0) {
         cli_warn(j->common,
                  "%s: %zu of %zu patches are narrower than %g px: boxes fall together and descriptors say little; "
@@ -113,7 +114,8 @@ static void report_words(const job *j, const char *path, const io_image *image, 
     }
 }
 
-static void report_json(job *j, const char *path, const char *output, const io_image *image, const tally *t, double width)
+static void report_json(job *j, const char *path, const char *output, const io_image *image, const tally *t,
+                        double width)
 {
     io_json_object(&j->json, NULL);
     io_json_string(&j->json, "image", path);
@@ -151,11 +153,10 @@ static bool compute(const job *j, const char *path, const io_image *image, const
     KB_INIT(o);
     o.scale = j->scale;
     o.parallel = j->common->parallel;
-    kb_status status = options->floats
-                           ? kb_describe_float(options->model, &image->view, keypoints->items, keypoints->count, &o,
-                                               j->workspace, rows->floats, flags)
-                           : kb_describe(options->model, &image->view, keypoints->items, keypoints->count, &o, j->workspace,
-                                         rows->bytes, flags);
+    kb_status status = options->floats ? kb_describe_float(options->model, &image->view, keypoints->items,
+                                                           keypoints->count, &o, j->workspace, rows->floats, flags)
+                                       : kb_describe(options->model, &image->view, keypoints->items, keypoints->count,
+                                                     &o, j->workspace, rows->bytes, flags);
     return status == KB_OK || io_fail(error, "%s: %s", path, kb_status_string(status));
 }
 
@@ -225,7 +226,8 @@ static int run(job *j, const io_names *images, const io_names *outputs)
         io_json_end(&j->json);
     }
     if (images->count > 1) {
-        cli_say(j->common, "%zu keypoints of %zu images, %zu failed", j->total.keypoints, images->count - failed, failed);
+        cli_say(j->common, "%zu keypoints of %zu images, %zu failed", j->total.keypoints, images->count - failed,
+                failed);
     }
     return failed ? CLI_FAILED : CLI_DONE;
 }

@@ -46,10 +46,11 @@ static bool from_mosaic(const char *path, const describe_options *options, patch
     int32_t side = options->side ? options->side : mosaic.width;
     bool ok = true;
     if (side < 32 || side > 1024) {
-        ok = io_fail(error, "%s: a patch would be %d px wide; --side says how wide a patch is, 32 to 1024", path, (int)side);
-    } else if (mosaic.width % side || mosaic.height % side) {
-        ok = io_fail(error, "%s: %d x %d px are not whole patches of %d px", path, (int)mosaic.width, (int)mosaic.height,
+        ok = io_fail(error, "%s: a patch would be %d px wide; --side says how wide a patch is, 32 to 1024", path,
                      (int)side);
+    } else if (mosaic.width % side || mosaic.height % side) {
+        ok = io_fail(error, "%s: %d x %d px are not whole patches of %d px", path, (int)mosaic.width,
+                     (int)mosaic.height, (int)side);
     } else {
         size_t count = (size_t)(mosaic.width / side) * (size_t)(mosaic.height / side);
         *out = (patch_set){io_alloc(count, (size_t)side * (size_t)side), count, side};
@@ -96,8 +97,9 @@ int describe_patches(const cli_common *common, const describe_options *options)
     describe_rows rows = {0};
     io_names_add(&inputs, options->patches);
     bool ok = !options->output || io_names_outputs(&outputs, &inputs, options->output, options->suffix, &error);
-    ok = ok && (io_path_has_suffix(options->patches, ".npy") ? from_array(options->patches, &patches, &error)
-                                                              : from_mosaic(options->patches, options, &patches, &error));
+    ok =
+        ok && (io_path_has_suffix(options->patches, ".npy") ? from_array(options->patches, &patches, &error)
+                                                            : from_mosaic(options->patches, options, &patches, &error));
     if (ok) {
         describe_rows_create(&rows, options, patches.count);
         kb_status status = compute(common, options, &patches, &rows);

@@ -10,7 +10,8 @@
 void eval_machine_json(io_json *json);
 /* All built-in models that are there and all peers, for --model; malloc'ed. */
 char *eval_all_methods(void);
-/* Opens the images and descriptors (all, unless some were named), fills in `speed` and lets `measure` work with them. */
+/* Opens the images and descriptors (all, unless some were named), fills in `speed` and lets `measure` work with
+ * them. */
 typedef int eval_measurer(void *job, const cli_common *common, const io_names *images, const eval_methods *methods,
                           const ev_speed_options *speed);
 int eval_measure(eval_options *own, cli_common *common, int count, char **arguments, ev_speed_options *speed, void *job,

@@ -14,11 +14,13 @@ static const verb verbs[] = {CLI_VERBS(TABLE_ROW)};
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "keybits %s: keypoints in, bits out\n\nusage: keybits VERB [OPTION]... [ARGUMENT]...\n\n", kb_version());
+    fprintf(out, "keybits %s: keypoints in, bits out\n\nusage: keybits VERB [OPTION]... [ARGUMENT]...\n\n",
+            kb_version());
     for (size_t i = 0; i < VERBS; i++) fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
-    fprintf(out, "\n  keybits help VERB or keybits VERB --help shows the options with their defaults and ranges;\n"
-                 "  keybits --version prints the version.\n\n"
-                 "Data goes to standard output, words to standard error. Exit code 0: done, 1: failed, 2: wrong usage.\n");
+    fprintf(out,
+            "\n  keybits help VERB or keybits VERB --help shows the options with their defaults and ranges;\n"
+            "  keybits --version prints the version.\n\n"
+            "Data goes to standard output, words to standard error. Exit code 0: done, 1: failed, 2: wrong usage.\n");
 }
 
 static const verb *find_verb(const char *name)

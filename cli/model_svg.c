@@ -1,6 +1,6 @@
 /* The boxes of a model as SVG: one picture of where all pairs lie (a dot is the centre of a first box), then one small
- * patch a bit, in which the first box is filled, the second is open, and a line joins their centres. The colour tells the
- * plane, a tooltip the numbers. */
+ * patch a bit, in which the first box is filled, the second is open, and a line joins their centres. The colour tells
+ * the plane, a tooltip the numbers. */
 #include "io/number.h"
 #include "model_text.h"
 
@@ -33,8 +33,8 @@ static void write_escaped(FILE *file, const char *text)
 /* A box covers whole samples: from x - r - 1/2 to x + r + 1/2; the patch is drawn from -1/2 to 31.5. */
 static void write_box(FILE *file, int channel, int x, int y, int radius, bool filled)
 {
-    fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" %s=\"%s\"%s/>", x - radius, y - radius, 2 * radius + 1,
-            2 * radius + 1, filled ? "fill" : "stroke", planes[channel].colour,
+    fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" %s=\"%s\"%s/>", x - radius, y - radius,
+            2 * radius + 1, 2 * radius + 1, filled ? "fill" : "stroke", planes[channel].colour,
             filled ? " fill-opacity=\"0.75\"" : " fill=\"none\"");
 }
 
@@ -94,10 +94,13 @@ void model_svg_print(FILE *file, const kb_model_info *info)
     int rows = (spec->bits + COLUMNS - 1) / COLUMNS, cells = HEAD + LARGE + MARGIN;
     int grid_width = COLUMNS * CELL;
     int legend_width = GRAY_LEGEND + (KB_PLANES - 1) * GRADIENT_LEGEND;
-    write_head(file, info, 2 * MARGIN + (grid_width > legend_width ? grid_width : legend_width), cells + rows * CELL + MARGIN);
+    write_head(file, info, 2 * MARGIN + (grid_width > legend_width ? grid_width : legend_width),
+               cells + rows * CELL + MARGIN);
 
-    fprintf(file, "<g transform=\"translate(%d %d) scale(10)\" stroke-width=\"0.1\">"
-            "<rect width=\"32\" height=\"32\" fill=\"#fafafa\" stroke=\"#999\"/><g stroke-opacity=\"0.7\">\n", MARGIN, HEAD);
+    fprintf(file,
+            "<g transform=\"translate(%d %d) scale(10)\" stroke-width=\"0.1\">"
+            "<rect width=\"32\" height=\"32\" fill=\"#fafafa\" stroke=\"#999\"/><g stroke-opacity=\"0.7\">\n",
+            MARGIN, HEAD);
     for (int32_t i = 0; i < spec->bits; i++) write_place(file, &spec->boxes[i]);
     fprintf(file, "</g></g>\n");
     for (int32_t i = 0; i < spec->bits; i++) {

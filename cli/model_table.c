@@ -2,11 +2,11 @@
  *       6  x1 y1 x2 y2 r th               BAD, both boxes of one radius
  *       9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0
  *     129  bias w1 ... w128               HashSIFT
- * '#' starts a comment; a comment "#: key value" says something about the whole table (name, sampler, support, root, text).
+ * '#' starts a comment; a comment "#: key value" says something about the table (name, sampler, support, root, text).
  *
  * Only the sign of a HashSIFT row counts, so a row of any numbers is brought to 8-bit weights by one factor for weights
- * and bias, 127 / max |w|, rounded half away from zero. A row of whole numbers that already fit is taken as it is, which
- * makes export and import exact. */
+ * and bias, 127 / max |w|, rounded half away from zero. A row of whole numbers that already fit is taken as it is,
+ * which makes export and import exact. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,14 +106,15 @@ static bool add_row(table *t, size_t line, const double *values, int count)
 {
     if (t->columns == 0) {
         if (count != 6 && count != 9 && count != HASH_COLUMNS) {
-            return io_fail(t->error, "%s:%zu: %s%d numbers; a row has 6 (BAD), 9 (BAG) or 129 (HashSIFT)", t->path, line,
-                           count > HASH_COLUMNS ? "more than " : "", count > HASH_COLUMNS ? HASH_COLUMNS : count);
+            return io_fail(t->error, "%s:%zu: %s%d numbers; a row has 6 (BAD), 9 (BAG) or 129 (HashSIFT)", t->path,
+                           line, count > HASH_COLUMNS ? "more than " : "", count > HASH_COLUMNS ? HASH_COLUMNS : count);
         }
         t->columns = count;
     }
     if (count != t->columns) {
         return io_fail(t->error, "%s:%zu: %s%d numbers where the rows above have %d", t->path, line,
-                       count > HASH_COLUMNS ? "more than " : "", count > HASH_COLUMNS ? HASH_COLUMNS : count, t->columns);
+                       count > HASH_COLUMNS ? "more than " : "", count > HASH_COLUMNS ? HASH_COLUMNS : count,
+                       t->columns);
     }
     if (t->rows == KB_MAX_BITS) return fail_at(t, line, "more than 1024 rows");
     if (!(t->columns == HASH_COLUMNS ? set_projection : set_boxes)(t, line, values)) return false;
@@ -143,7 +144,8 @@ static bool read_directive(table *t, size_t number, const char *line)
         return true;
     }
     if (key == 7 && strncmp(line, "sampler", key) == 0) {
-        if (strcmp(value, "image") != 0 && strcmp(value, "patch") != 0) return fail_at(t, number, "sampler is image or patch");
+        if (strcmp(value, "image") != 0 && strcmp(value, "patch") != 0)
+            return fail_at(t, number, "sampler is image or patch");
         strcpy(t->sampler, value);
         return true;
     }
@@ -199,7 +201,10 @@ static bool make_model(const table *t, const table_options *options, kb_model **
     spec.kind = find_kind(t);
     spec.bits = t->rows;
     spec.name = options->name ? options->name : t->name[0] ? t->name : stem;
-    const char *sampler = options->sampler ? options->sampler : t->sampler[0] ? t->sampler : spec.kind == KB_BAD ? "image" : "patch";
+    const char *sampler = options->sampler      ? options->sampler
+                          : t->sampler[0]       ? t->sampler
+                          : spec.kind == KB_BAD ? "image"
+                                                : "patch";
     spec.sampler = strcmp(sampler, "image") == 0 ? KB_SAMPLER_IMAGE : KB_SAMPLER_PATCH;
     spec.support = options->support > 0 ? options->support : (float)t->support;
     spec.root = options->root || t->root;
@@ -278,7 +283,8 @@ static bool all_narrow(const kb_model_spec *spec)
 static void write_projection(FILE *file, const kb_model_spec *spec, int32_t row)
 {
     fprintf(file, "%d", (int)spec->bias[row]);
-    for (int i = 0; i < KB_SIFT_VALUES; i++) fprintf(file, " %d", spec->weights[(size_t)row * KB_SIFT_VALUES + (size_t)i]);
+    for (int i = 0; i < KB_SIFT_VALUES; i++)
+        fprintf(file, " %d", spec->weights[(size_t)row * KB_SIFT_VALUES + (size_t)i]);
     fputc('\n', file);
 }
 
@@ -292,7 +298,10 @@ bool model_table_write(const char *path, const kb_model_info *info, io_error *er
     FILE *file = io_writer_file(writer);
     write_head(file, info);
     bool narrow = boxes && all_narrow(spec);
-    fprintf(file, "# %s\n", !boxes ? "bias, then 128 weights" : narrow ? "x1 y1 x2 y2 r th" : "c1 x1 y1 r1 c2 x2 y2 r2 th");
+    fprintf(file, "# %s\n",
+            !boxes   ? "bias, then 128 weights"
+            : narrow ? "x1 y1 x2 y2 r th"
+                     : "c1 x1 y1 r1 c2 x2 y2 r2 th");
     for (int32_t i = 0; i < spec->bits; i++) {
         if (boxes) write_boxes(file, &spec->boxes[i], narrow);
         else write_projection(file, spec, i);

@@ -18,7 +18,8 @@ const char verb_describe_help[] =
     "  --float                sift and rootsift: rows of 128 floats instead of bytes\n"
     "\n"
     "Which keypoints\n"
-    "  -k, --keypoints FILE   CSV with the header x,y,size,angle,response,octave (any order, others ignored; only x, y\n"
+    "  -k, --keypoints FILE   CSV with the header x,y,size,angle,response,octave (any order, others ignored; only x, "
+    "y\n"
     "                         and size must be there), for one image\n"
     "  --keypoints-dir DIR    DIR/NAME.csv for every image NAME.png\n"
     "  --detector NAME        orb or sift: find keypoints (default when none are given: orb)\n"
@@ -40,7 +41,8 @@ const char verb_describe_help[] =
     "  --side N               side of a patch in a mosaic, 32 to 1024 (default: the width of the image)\n"
     "\n"
     "Output\n"
-    "  -o, --output OUT       OUT.npy (N x bytes of uint8), OUT.csv or OUT.hex (a row of hexadecimal a line). For many\n"
+    "  -o, --output OUT       OUT.npy (N x bytes of uint8), OUT.csv or OUT.hex (a row of hexadecimal a line). For "
+    "many\n"
     "                         images a folder, or a pattern in which {} stands for the image's name: out/{}.npy\n"
     "                         (default: hexadecimal on standard output, image after image)\n"
     "  --format NAME          npy, csv or hex: what goes into a folder (default npy)\n"
@@ -190,12 +192,15 @@ static int check_options(const cli_common *common, const describe_options *optio
     if ((options->keypoints || options->keypoints_folder) && options->detector) {
         return cli_usage_error(common, "keypoints are given: --detector has nothing to do");
     }
-    if (common->json && !out) return cli_usage_error(common, "--json needs -o, since the rows would go to standard output");
+    if (common->json && !out)
+        return cli_usage_error(common, "--json needs -o, since the rows would go to standard output");
     if (io_path_is_plain(out) && !io_rows_suffix_known(out, options->floats)) {
-        return cli_usage_error(common, "the output %s must end in .npy, .csv%s, or be a folder, new ones with / at the end", out,
-                               options->floats ? "" : " or .hex");
+        return cli_usage_error(common,
+                               "the output %s must end in .npy, .csv%s, or be a folder, new ones with / at the end",
+                               out, options->floats ? "" : " or .hex");
     }
-    if (options->floats && strcmp(options->suffix, ".hex") == 0) return cli_usage_error(common, "floats do not go into hex");
+    if (options->floats && strcmp(options->suffix, ".hex") == 0)
+        return cli_usage_error(common, "floats do not go into hex");
     return CLI_DONE;
 }
 

@@ -16,10 +16,12 @@ const char verb_detect_help[] =
     "a line) or - (such a list on standard input).\n"
     "\n"
     "Which keypoints\n"
-    "  --detector NAME        orb: FAST corners on a pyramid, quick (default); sift: differences of Gaussians, finer in\n"
+    "  --detector NAME        orb: FAST corners on a pyramid, quick (default); sift: differences of Gaussians, finer "
+    "in\n"
     "                         place and scale, slower\n"
     "  -n, --max-keypoints N  1 to 1000000 (default 2000)\n"
-    "  --select RULE          best: the strongest (default); grid: the strongest of every cell of a grid; spread: strong\n"
+    "  --select RULE          best: the strongest (default); grid: the strongest of every cell of a grid; spread: "
+    "strong\n"
     "                         and far from anything stronger, the most even\n"
     "  --mask FILE            an image of the same size: keypoints only where it is not black\n"
     "\n"
@@ -40,7 +42,8 @@ const char verb_detect_help[] =
     "  --white N              16-bit images: the value that is white, 1 to 65535 (default: the file's, else 65535)\n"
     "\n"
     "Output\n"
-    "  -o, --output OUT       OUT.csv (x,y,size,angle,response,octave) or OUT.npy (the same as N x 6 floats). For many\n"
+    "  -o, --output OUT       OUT.csv (x,y,size,angle,response,octave) or OUT.npy (the same as N x 6 floats). For "
+    "many\n"
     "                         images a folder, or a pattern in which {} stands for the image's name: out/{}.csv\n"
     "                         (default: CSV of one image on standard output)\n"
     "  --format NAME          csv or npy: what goes into a folder (default csv)\n"
@@ -340,9 +343,11 @@ static int check_options(const cli_common *common, const detect_options *options
     if (common->json && !out)
         return cli_usage_error(common, "--json needs -o, since the table would go to standard output");
     if (io_path_is_plain(out) && !io_path_has_suffix(out, ".csv") && !io_path_has_suffix(out, ".npy"))
-        return cli_usage_error(common, "the output %s must end in .csv or .npy, or be a folder, new ones with / at the end", out);
+        return cli_usage_error(
+            common, "the output %s must end in .csv or .npy, or be a folder, new ones with / at the end", out);
     if (io_path_is_plain(options->picture) && !io_path_has_suffix(options->picture, ".png"))
-        return cli_usage_error(common, "the picture %s must end in .png, or be a folder, new ones with / at the end", options->picture);
+        return cli_usage_error(common, "the picture %s must end in .png, or be a folder, new ones with / at the end",
+                               options->picture);
     return CLI_DONE;
 }
 

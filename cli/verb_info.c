@@ -57,7 +57,8 @@ static void print_text(const cli_common *common)
     printf("formats   ");
     for (int i = 0; formats[i]; i++) printf(" %s", formats[i]);
     printf("\n\nkernels\n");
-    for (int32_t i = 0; kb_kernel_at(i).name; i++) printf("  %-20s %s\n", kb_kernel_at(i).name, kb_kernel_at(i).variant);
+    for (int32_t i = 0; kb_kernel_at(i).name; i++)
+        printf("  %-20s %s\n", kb_kernel_at(i).name, kb_kernel_at(i).variant);
     printf("\nmodels\n");
     const char *name;
     int32_t available;
@@ -72,7 +73,8 @@ int verb_info(int argc, char **argv)
     cli_common common;
     cli_begin(&common, verb_info_help);
     if (cli_getopt(&common, argc, argv, "", longs) == CLI_STOP) return cli_end(&common, common.exit_code);
-    if (optind < argc) return cli_end(&common, cli_usage_error(&common, "takes no arguments, but got \"%s\"", argv[optind]));
+    if (optind < argc)
+        return cli_end(&common, cli_usage_error(&common, "takes no arguments, but got \"%s\"", argv[optind]));
     if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
     if (common.json) print_json(&common);
     else print_text(&common);

@@ -1,5 +1,5 @@
-/* The protocol is in the header. Scene by scene: images and keypoints are read, the truth of every pair is worked out once
- * (it does not depend on the descriptor), then every method describes the images and answers the pairs. */
+/* The protocol is in the header. Scene by scene: images and keypoints are read, the truth of every pair is worked out
+ * once (it does not depend on the descriptor), then every method describes the images and answers the pairs. */
 #include "eval/oxford.h"
 
 #include <math.h>
@@ -253,7 +253,9 @@ static void load_view(void *context, int32_t index)
     if (!io_image_read(path, NULL, &v->image, error)) return;
     if (!ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, 0, &v->best, error)) return;
     if (v->shared) v->all = v->best;
-    else ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, EV_ALL_KEYPOINTS, &v->all, error);
+    else
+        ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, EV_ALL_KEYPOINTS, &v->all,
+                          error);
 }
 
 static void make_truth(void *context, int32_t index)
@@ -273,9 +275,13 @@ static void describe_view(void *context, int32_t index)
     float scale = work->options->scale;
     io_error *error = &work->errors[index];
     if (ev_method_is_file(work->method)) return;
-    if (!ev_method_describe(work->method, &v->image.view, v->best.items, v->best.count, scale, &work->best_rows[index], error)) return;
+    if (!ev_method_describe(work->method, &v->image.view, v->best.items, v->best.count, scale, &work->best_rows[index],
+                            error))
+        return;
     if (v->shared) work->all_rows[index] = work->best_rows[index];
-    else ev_method_describe(work->method, &v->image.view, v->all.items, v->all.count, scale, &work->all_rows[index], error);
+    else
+        ev_method_describe(work->method, &v->image.view, v->all.items, v->all.count, scale, &work->all_rows[index],
+                           error);
 }
 
 static bool open_scene(scene_work *work, io_error *error)
@@ -301,7 +307,8 @@ static bool take_file_rows(scene_work *work, ev_method *method, io_error *error)
 {
     for (size_t i = 0; i < work->scene->images.count; i++) {
         if (!work->views[i].shared)
-            return io_fail(error, "%s: rows from a file need keypoints from files, or the strict protocol alone", method->name);
+            return io_fail(error, "%s: rows from a file need keypoints from files, or the strict protocol alone",
+                           method->name);
         if (!ev_method_take(method, work->views[i].best.count, &work->best_rows[i], error)) return false;
         work->all_rows[i] = work->best_rows[i];
     }
@@ -396,7 +403,8 @@ static bool method_scores(scene_work *work, ev_method *method, const uint64_t *h
     if (any && good) good = score_method(work, method, error);
     for (size_t k = 1; k < n && good; k++)
         if (wanted[k])
-            good = ev_cache_put(cache, pair_key(work, method, hashes, k), (double *)&work->scores[k], PAIR_NUMBERS, error);
+            good =
+                ev_cache_put(cache, pair_key(work, method, hashes, k), (double *)&work->scores[k], PAIR_NUMBERS, error);
     free(wanted);
     return good;
 }
@@ -483,7 +491,8 @@ void ev_oxford_result_free(ev_oxford_result *result)
 
 /* ---------------------------------------------------------------------------------------------------- patches out */
 
-bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *options, const char *path, io_error *error)
+bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *options, const char *path,
+                              io_error *error)
 {
     uint8_t *patches = NULL;
     size_t total = 0, side = KB_PATCH_SIDE;
@@ -494,11 +503,12 @@ bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *
             view v;
             memset(&v, 0, sizeof v);
             good = io_image_read(scene->images.items[i], NULL, &v.image, error) &&
-                   ev_keypoints_load(&options->keypoints, scene->name, scene->images.items[i], &v.image.view, 0, &v.best, error);
+                   ev_keypoints_load(&options->keypoints, scene->name, scene->images.items[i], &v.image.view, 0,
+                                     &v.best, error);
             if (!good) break;
             patches = io_grow(patches, total + v.best.count + 1, side * side);
-            kb_status status = kb_sample_patches(&v.image.view, v.best.items, v.best.count, options->scale, options->parallel,
-                                                 NULL, patches + total * side * side, NULL);
+            kb_status status = kb_sample_patches(&v.image.view, v.best.items, v.best.count, options->scale,
+                                                 options->parallel, NULL, patches + total * side * side, NULL);
             if (status != KB_OK) good = io_fail(error, "%s: %s", scene->images.items[i], kb_status_string(status));
             total += v.best.count;
             io_keypoints_free(&v.best);

@@ -60,7 +60,8 @@ static bool read_masks(const io_source *source, bmp_header *h, io_error *error)
         int shift = 0;
         while (shift < 24 && mask != 0xffu << shift) shift += 8;
         if (mask != 0xffu << shift) {
-            return io_fail(error, "%s: BMP with channel mask %08x; only masks of whole bytes are read", source->name, mask);
+            return io_fail(error, "%s: BMP with channel mask %08x; only masks of whole bytes are read", source->name,
+                           mask);
         }
         h->shift[c] = shift;
     }
@@ -85,8 +86,9 @@ static bool check_kind(const io_source *source, const bmp_header *h, io_error *e
     if (h->compression != PLAIN && h->compression != MASKS && h->compression != MASKS_WITH_ALPHA) {
         return io_fail(error, "%s: compressed BMP (kind %u) is not read", source->name, h->compression);
     }
-    bool known = h->compression == PLAIN ? h->bits == 1 || h->bits == 4 || h->bits == 8 || h->bits == 24 || h->bits == 32
-                                         : h->bits == 32;
+    bool known = h->compression == PLAIN
+                     ? h->bits == 1 || h->bits == 4 || h->bits == 8 || h->bits == 24 || h->bits == 32
+                     : h->bits == 32;
     if (known) return true;
     return io_fail(error, "%s: BMP of %u bits a pixel is not read (1, 4, 8, 24 and 32 are)", source->name, h->bits);
 }

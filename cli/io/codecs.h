@@ -22,8 +22,8 @@ typedef struct io_source {
 } io_source;
 
 /* Checks the sides and makes room; the samples are not cleared. */
-bool io_raster_create(io_raster *raster, const char *name, int64_t width, int64_t height, int32_t channels, int32_t bytes,
-                      io_error *error);
+bool io_raster_create(io_raster *raster, const char *name, int64_t width, int64_t height, int32_t channels,
+                      int32_t bytes, io_error *error);
 /* The address of a row. */
 static inline uint8_t *io_raster_row(const io_raster *raster, int32_t y)
 {

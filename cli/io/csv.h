@@ -10,8 +10,9 @@ typedef struct io_keypoints {
     size_t count;
 } io_keypoints;
 
-/* The header line names the columns, in any order: x, y, size are required; angle (default -1), response (0), octave (0)
- * and class_id (-1) may be there; others are ignored. Errors name the line and the value. path "-": standard input. */
+/* The header line names the columns, in any order: x, y, size are required; angle (default -1), response (0), octave
+ * (0) and class_id (-1) may be there; others are ignored. Errors name the line and the value. path "-": standard
+ * input. */
 bool io_keypoints_read(const char *path, io_keypoints *out, io_error *error);
 void io_keypoints_free(io_keypoints *keypoints);
 /* x,y,size,angle,response,octave with 9 digits, which keeps floats exactly. path NULL or "-": standard output. */

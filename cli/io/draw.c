@@ -10,8 +10,8 @@ bool io_canvas_create(io_canvas *canvas, int32_t width, int32_t height, io_colou
 {
     *canvas = (io_canvas){0, 0, NULL};
     if (width < 1 || height < 1 || width > IO_MAX_SIDE || height > IO_MAX_SIDE) {
-        return io_fail(error, "a picture of %d x %d pixels cannot be drawn; sides must be 1 to %d", (int)width, (int)height,
-                       IO_MAX_SIDE);
+        return io_fail(error, "a picture of %d x %d pixels cannot be drawn; sides must be 1 to %d", (int)width,
+                       (int)height, IO_MAX_SIDE);
     }
     size_t count = (size_t)width * (size_t)height;
     uint8_t *rgb = malloc(3 * count);
@@ -88,7 +88,8 @@ static void blend(io_canvas *canvas, int32_t x, int32_t y, double cover, io_colo
     for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)(rgb[c] + (wanted[c] - rgb[c]) * cover + 0.5);
 }
 
-/* The pixels between low and high, cut to 0 .. size - 1; an empty range when nothing is left or a number is not finite. */
+/* The pixels between low and high, cut to 0 .. size - 1; an empty range when nothing is left or a number is not
+ * finite. */
 typedef struct range {
     int32_t first, last;
 } range;
@@ -136,7 +137,8 @@ void io_draw_circle(io_canvas *canvas, double x, double y, double radius, double
 
 void io_draw_rectangle(io_canvas *canvas, int32_t x, int32_t y, int32_t width, int32_t height, io_colour colour)
 {
-    range rows = clip(y, (double)y + height - 1, canvas->height), columns = clip(x, (double)x + width - 1, canvas->width);
+    range rows = clip(y, (double)y + height - 1, canvas->height),
+          columns = clip(x, (double)x + width - 1, canvas->width);
     for (int32_t py = rows.first; py <= rows.last; py++) {
         for (int32_t px = columns.first; px <= columns.last; px++) blend(canvas, px, py, 1, colour);
     }

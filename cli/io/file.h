@@ -33,7 +33,8 @@ typedef struct io_writer io_writer;
 
 io_writer *io_writer_open(const char *path, io_error *error); /* NULL when it failed */
 FILE *io_writer_file(io_writer *writer);
-/* The name of the temporary file, for those who let a library write it (SQLite); NULL for standard output and devices. */
+/* The name of the temporary file, for those who let a library write it (SQLite); NULL for standard output and
+ * devices. */
 const char *io_writer_temporary(const io_writer *writer);
 /* Whether all that was written so far got out, for those who write for long; to be asked straight after writing. */
 bool io_writer_check(const io_writer *writer, io_error *error);
@@ -73,8 +74,8 @@ typedef struct io_names {
 
 void io_names_add(io_names *names, const char *name); /* copies */
 void io_names_free(io_names *names);
-/* The files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted by
- * name byte by byte. */
+/* The files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
+ * by name byte by byte. */
 bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);
 /* What the user named: a folder means its image files (it must hold at least one), "@list.txt" the names in a list, one
  * a line ('#' starts a comment line, blank lines are skipped), "-" a list on standard input; anything else is itself.
@@ -84,7 +85,8 @@ bool io_names_images(io_names *names, int count, char *const *arguments, io_erro
  * suffix, or a folder (one that exists, or a name that ends with a slash and is made), which means FOLDER/{}SUFFIX, or,
  * for one input only, a file. Two inputs that would write the same file are an error, and so is an output that is an
  * input. */
-bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix, io_error *error);
+bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix,
+                      io_error *error);
 /* Fails when writing one of the outputs would destroy one of the inputs, by whatever name. */
 bool io_names_spare(const io_names *outputs, const io_names *inputs, io_error *error);
 /* The same for one of each; either may be NULL or "-". */

@@ -27,12 +27,12 @@ void io_image_free(io_image *image)
     memset(image, 0, sizeof *image);
 }
 
-bool io_raster_create(io_raster *raster, const char *name, int64_t width, int64_t height, int32_t channels, int32_t bytes,
-                      io_error *error)
+bool io_raster_create(io_raster *raster, const char *name, int64_t width, int64_t height, int32_t channels,
+                      int32_t bytes, io_error *error)
 {
     if (width < 1 || height < 1 || width > IO_MAX_SIDE || height > IO_MAX_SIDE) {
-        return io_fail(error, "%s: %lld x %lld pixels; sides must be 1 to %d", name, (long long)width, (long long)height,
-                       IO_MAX_SIDE);
+        return io_fail(error, "%s: %lld x %lld pixels; sides must be 1 to %d", name, (long long)width,
+                       (long long)height, IO_MAX_SIDE);
     }
     *raster = (io_raster){(int32_t)width, (int32_t)height, channels, bytes, bytes == 2 ? 65535 : 255, 1, NULL};
     raster->samples = malloc((size_t)width * (size_t)height * (size_t)(channels * bytes));

@@ -18,18 +18,19 @@ typedef struct io_image {
     int32_t width, height;
     io_layout layout;
     uint8_t *pixels; /* owned, rows without gaps */
-    kb_image view;   /* gray layouts: a view of the pixels for the library. IO_RGB8: empty, which the library refuses. */
+    kb_image view; /* gray layouts: a view of the pixels for the library. IO_RGB8: empty, which the library refuses. */
 } io_image;
 
 /* Zero is the default of every field. */
 typedef struct io_read_options {
     bool colour;   /* RGB8 whatever the file holds; else gray */
     bool keep16;   /* a 16-bit file stays IO_GRAY16 (view.white set); else it becomes 8 bits by kb_image's rule */
-    bool exif;     /* turn the picture as its EXIF orientation says; else that is ignored, as keypoints of OpenCV expect */
+    bool exif; /* turn the picture as its EXIF orientation says; else that is ignored, as keypoints of OpenCV expect */
     int32_t white; /* 16-bit files: the value that becomes 255; 0: what the file says (PGM's maxval), else 65535 */
 } io_read_options;
 
-/* options may be NULL. On failure `out` holds nothing. A truncated or damaged file is a failure, never half a picture. */
+/* options may be NULL. On failure `out` holds nothing. A truncated or damaged file is a failure, never half a
+ * picture. */
 bool io_image_read(const char *path, const io_read_options *options, io_image *out, io_error *error);
 /* The same from memory; name is for the messages. */
 bool io_image_decode(const char *name, const uint8_t *data, size_t size, const io_read_options *options, io_image *out,
@@ -38,7 +39,8 @@ void io_image_free(io_image *image);
 int32_t io_layout_bytes(io_layout layout); /* of one pixel */
 
 /* PNG of 8 bits, IO_GRAY8 or IO_RGB8, rows without gaps. path NULL or "-": standard output. */
-bool io_png_write(const char *path, io_layout layout, int32_t width, int32_t height, const uint8_t *pixels, io_error *error);
+bool io_png_write(const char *path, io_layout layout, int32_t width, int32_t height, const uint8_t *pixels,
+                  io_error *error);
 
 /* Suffixes of the files that a folder stands for, NULL-terminated. */
 extern const char *const io_image_suffixes[];

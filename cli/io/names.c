@@ -107,7 +107,8 @@ static bool all_different(const io_names *names, io_error *error)
     return ok;
 }
 
-bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix, io_error *error)
+bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix,
+                      io_error *error)
 {
     size_t length = strlen(output);
     bool slash = length > 0 && output[length - 1] == '/';

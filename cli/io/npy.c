@@ -10,8 +10,9 @@ static const struct {
     const char *name;
     size_t size;
 } types[] = {
-    [IO_U8] = {"u1", "u8", 1},    [IO_BOOL] = {"b1", "bool", 1}, [IO_I32] = {"i4", "i32", 4}, [IO_U32] = {"u4", "u32", 4},
-    [IO_I64] = {"i8", "i64", 8}, [IO_F32] = {"f4", "f32", 4},   [IO_F64] = {"f8", "f64", 8},
+    [IO_U8] = {"u1", "u8", 1},   [IO_BOOL] = {"b1", "bool", 1}, [IO_I32] = {"i4", "i32", 4},
+    [IO_U32] = {"u4", "u32", 4}, [IO_I64] = {"i8", "i64", 8},   [IO_F32] = {"f4", "f32", 4},
+    [IO_F64] = {"f8", "f64", 8},
 };
 #define TYPES ((int)(sizeof types / sizeof types[0]))
 
@@ -121,7 +122,8 @@ static bool parse_shape(const char *path, const char *header, io_array *out, io_
 
 static bool parse(const char *path, io_bytes *file, io_array *out, io_error *error)
 {
-    if (file->size < 12 || memcmp(file->data, magic, sizeof magic) != 0) return io_fail(error, "%s: not a .npy file", path);
+    if (file->size < 12 || memcmp(file->data, magic, sizeof magic) != 0)
+        return io_fail(error, "%s: not a .npy file", path);
     const uint8_t *d = file->data;
     if (d[6] < 1 || d[6] > 3) return io_fail(error, "%s: .npy of version %d; 1 to 3 are read", path, d[6]);
     size_t start = d[6] == 1 ? 10 : 12;

@@ -80,7 +80,8 @@ static bool prepare_raster(const io_source *source, png_structp png, png_infop i
     png_read_update_info(png, info);
     uint32_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
     if (!plausible) {
-        return io_fail(error, "%s: truncated PNG: the file is too short for %u x %u pixels", source->name, width, height);
+        return io_fail(error, "%s: truncated PNG: the file is too short for %u x %u pixels", source->name, width,
+                       height);
     }
     int32_t channels = png_get_channels(png, info), bytes = png_get_bit_depth(png, info) / 8;
     if (!io_raster_create(raster, source->name, width, height, channels, bytes, error)) return false;
@@ -119,9 +120,10 @@ bool io_decode_png(const io_source *source, bool colour, io_raster *raster, io_e
 
 /* ------------------------------------------------------------------------------------------------------------- out */
 
-/* Pictures are there to be looked at, often frame after frame: libpng's defaults take five times as long, for files that
- * are 8 % smaller (measured on a match picture of 1606 x 666 px: 244 ms and 1132 kB against 46 ms and 1231 kB). Our
- * colours are mostly gray, three equal bytes, which zlib's default strategy sees and the one for filtered rows does not. */
+/* Pictures are there to be looked at, often frame after frame: libpng's defaults take five times as long, for files
+ * that are 8 % smaller (measured on a match picture of 1606 x 666 px: 244 ms and 1132 kB against 46 ms and 1231 kB).
+ * Our colours are mostly gray, three equal bytes, which zlib's default strategy sees and the one for filtered rows does
+ * not. */
 static void choose_compression(png_structp png)
 {
     png_set_compression_level(png, 2);
@@ -142,7 +144,8 @@ static void write_all(png_structp png, png_infop info, io_layout layout, int32_t
     png_write_end(png, info);
 }
 
-bool io_png_write(const char *path, io_layout layout, int32_t width, int32_t height, const uint8_t *pixels, io_error *error)
+bool io_png_write(const char *path, io_layout layout, int32_t width, int32_t height, const uint8_t *pixels,
+                  io_error *error)
 {
     if (layout == IO_GRAY16) return io_fail(error, "%s: PNG is written with 8 bits only", path ? path : "-");
     io_writer *writer = io_writer_open(path, error);

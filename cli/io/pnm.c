@@ -64,8 +64,8 @@ bool io_decode_pnm(const io_source *source, bool colour, io_raster *raster, io_e
     pnm_cursor cursor = {source->data + 2, source->data + source->size};
     int32_t width = next_number(&cursor), height = next_number(&cursor), white = next_number(&cursor);
     if (width < 0 || height < 0 || white < 1 || white > 65535) {
-        return io_fail(error, "%s: damaged header of a P%c image (width, height, largest value 1 to 65535)", source->name,
-                       kind);
+        return io_fail(error, "%s: damaged header of a P%c image (width, height, largest value 1 to 65535)",
+                       source->name, kind);
     }
     int32_t bytes = white > 255 ? 2 : 1;
     if (!text) cursor.at += cursor.at < cursor.end; /* one white space ends the header */

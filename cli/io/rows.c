@@ -100,7 +100,8 @@ static bool parse_hex(const char *path, const char *text, io_rows *out, io_error
         if (length > 0) {
             if (out->count == 0) out->width = length / 2;
             if (length != 2 * out->width) {
-                return io_fail(error, "%s:%zu: %zu digits where %zu were expected", path, number, length, 2 * out->width);
+                return io_fail(error, "%s:%zu: %zu digits where %zu were expected", path, number, length,
+                               2 * out->width);
             }
             if (out->count == capacity) {
                 capacity = capacity ? 2 * capacity : 1024;

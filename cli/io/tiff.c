@@ -82,7 +82,8 @@ static bool read_converted(TIFF *tiff, const io_raster *raster)
     /* Rows as stored: the orientation is applied later, if it is wanted. */
     uint16_t stored = ORIENTATION_TOPLEFT;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &stored);
-    bool ok = pixels && TIFFReadRGBAImageOriented(tiff, (uint32_t)raster->width, (uint32_t)raster->height, pixels, stored, 1);
+    bool ok =
+        pixels && TIFFReadRGBAImageOriented(tiff, (uint32_t)raster->width, (uint32_t)raster->height, pixels, stored, 1);
     for (size_t i = 0; ok && i < count; i++) {
         raster->samples[3 * i] = (uint8_t)TIFFGetR(pixels[i]);
         raster->samples[3 * i + 1] = (uint8_t)TIFFGetG(pixels[i]);

@@ -2,9 +2,9 @@
  * temporary files stand in a table that the handler of interrupts can walk with nothing but unlink(), which is one of
  * the few calls a handler may make.
  *
- * The handler may run on any thread, so it must not find a file that is made and not yet noted. A lock that is an atomic
- * flag guards both; whoever holds it or waits for it has interrupts blocked, so the handler can wait for it too. The
- * handler never gives it back: from then on no file is made until the program is gone. */
+ * The handler may run on any thread, so it must not find a file that is made and not yet noted. A lock that is an
+ * atomic flag guards both; whoever holds it or waits for it has interrupts blocked, so the handler can wait for it too.
+ * The handler never gives it back: from then on no file is made until the program is gone. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -130,7 +130,8 @@ static bool open_target(io_writer *writer, io_error *error)
 {
     struct stat status;
     bool exists = stat(writer->target, &status) == 0;
-    if (exists && S_ISDIR(status.st_mode)) return io_fail(error, "%s: cannot be written: it is a folder", writer->target);
+    if (exists && S_ISDIR(status.st_mode))
+        return io_fail(error, "%s: cannot be written: it is a folder", writer->target);
     if (exists && access(writer->target, W_OK) != 0) {
         return io_fail(error, "%s: cannot be written: %s", writer->target, strerror(errno));
     }

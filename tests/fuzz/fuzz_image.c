@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         io_image image;
         io_error error = {""};
         if (io_image_decode("seed", data, size, &ways[i], &image, &error)) {
-            fuzz_expect(image.width >= 1 && image.height >= 1 && image.width <= IO_MAX_SIDE && image.height <= IO_MAX_SIDE);
+            fuzz_expect(image.width >= 1 && image.height >= 1 && image.width <= IO_MAX_SIDE &&
+                        image.height <= IO_MAX_SIDE);
             sink = sum_of(&image);
         } else {
             fuzz_expect(error.text[0] != 0 && !image.pixels);

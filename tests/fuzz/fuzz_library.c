@@ -79,7 +79,8 @@ static void detect_and_describe(source *s, const kb_image *image)
     for (size_t i = 0; i < count * KB_SIFT_VALUES; i++) fuzz_expect(isfinite(floats[i]));
     kb_model_free(model);
     fuzz_expect(kb_orient(image, keypoints, count) == KB_OK);
-    fuzz_expect(kb_select(keypoints, count, image->width, image->height, o.selection, count / 2, NULL, &count) == KB_OK);
+    fuzz_expect(kb_select(keypoints, count, image->width, image->height, o.selection, count / 2, NULL, &count) ==
+                KB_OK);
 }
 
 static void match_and_fit(source *s)

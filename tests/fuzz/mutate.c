@@ -26,7 +26,8 @@ static size_t draw(size_t n)
 /* Values at which arithmetic breaks. */
 static void put_extreme(uint8_t *to, size_t width)
 {
-    static const uint32_t values[] = {0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff};
+    static const uint32_t values[] = {0,      1,      0x7f,       0x80,       0xff,      0x7fff,
+                                      0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff};
     uint32_t value = values[draw(sizeof values / sizeof *values)];
     size_t flip = draw(2) ? width - 1 : 0; /* either order of bytes */
     for (size_t i = 0; i < width; i++) to[i ^ flip] = (uint8_t)(value >> 8 * (i & 3));
