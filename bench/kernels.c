@@ -63,7 +63,7 @@ static kb_model *hash_model(void)
     return model;
 }
 
-/* ORB-like keypoints on a picture of blocks and noise. */
+/* Keypoints like ORB's, none near the edge, on a picture of blocks and noise. */
 static bool prepare(kb_workspace *workspace)
 {
     static int32_t index[WIDTH];
@@ -73,8 +73,9 @@ static bool prepare(kb_workspace *workspace)
     for (int i = 0; i < N; i++) {
         float size = 31;
         for (uint32_t octave = kb_random_below(&state, 8); octave > 0; octave--) size *= 1.2f;
-        keypoints[i] = (kb_keypoint){(float)kb_random_below(&state, WIDTH),
-                                     (float)kb_random_below(&state, HEIGHT),
+        uint32_t edge = (uint32_t)size;
+        keypoints[i] = (kb_keypoint){(float)(edge + kb_random_below(&state, WIDTH - 2 * edge)),
+                                     (float)(edge + kb_random_below(&state, HEIGHT - 2 * edge)),
                                      size,
                                      (float)kb_random_below(&state, 360),
                                      0,

@@ -34,7 +34,7 @@ typedef struct cut_plan {
     uint16_t fx[TILE_SAMPLES], fy[TILE_SAMPLES], carry_x[TILE_SAMPLES], carry_y[TILE_SAMPLES];
     uint16_t index[TILE_SAMPLES]; /* two bytes: the pixel in the window, and the one to its right */
     /* of each tile's corner */
-    int32_t x[TILES], y[TILES];       /* from the keypoint's pixel, with the highest bit of the fraction turned over */
+    uint32_t x[TILES], y[TILES];      /* the fraction, its highest bit turned over, in both halves */
     int32_t offset[TILES];            /* bytes from (left, top) */
     int32_t first_x, first_y;         /* of tile 0 */
     int32_t left, top, right, bottom; /* pixels of the level that windows may touch; right and bottom are beyond */
@@ -51,7 +51,7 @@ VEC_TARGET static void plan_samples(const kb_sampling *s, int32_t least_x, int32
         plan->fy[k] = (uint16_t)y;
         plan->carry_x[k] = (uint16_t)(x ^ 0x8000);
         plan->carry_y[k] = (uint16_t)(y ^ 0x8000);
-        plan->index[k] = (uint16_t)(((y >> 16) * WINDOW + (x >> 16)) * 257 + 256);
+        plan->index[k] = (uint16_t)((VEC_WINDOW_FIRST + (y >> 16) * WINDOW + (x >> 16)) * 257 + 256);
     }
 }
 
@@ -87,13 +87,13 @@ VEC_TARGET static void plan_tiles(const kb_sampling *s, int32_t stride, cut_plan
         y[j] = plan->first_y + j * TILE * s->b;
     }
     const vec left = v_set32((uint32_t)(plan->left - s->px)), top = v_set32((uint32_t)(plan->top - s->py));
-    const vec rows = v_set32((uint32_t)stride), high = v_set32(0x8000);
+    const vec rows = v_set32((uint32_t)stride), high = v_set(0x8000);
     const vec step_x = v_set32((uint32_t)down_x), step_y = v_set32((uint32_t)down_y);
     for (int32_t j = 0; j < TILES_SIDE; j += VEC_LANES / 2) {
         vec tile_x = v_loadu(x + j), tile_y = v_loadu(y + j);
         for (int32_t k = j; k < TILES; k += TILES_SIDE) {
-            v_storeu(plan->x + k, v_xor(tile_x, high));
-            v_storeu(plan->y + k, v_xor(tile_y, high));
+            v_storeu(plan->x + k, v_xor(v_low_twice(tile_x), high));
+            v_storeu(plan->y + k, v_xor(v_low_twice(tile_y), high));
             vec column = v_sub32(v_sar32(tile_x, 16), left), row = v_sub32(v_sar32(tile_y, 16), top);
             v_storeu(plan->offset + k, v_add32(v_mul32(row, rows), column));
             tile_x = v_add32(tile_x, step_x);
@@ -104,28 +104,45 @@ VEC_TARGET static void plan_tiles(const kb_sampling *s, int32_t stride, cut_plan
 
 /* ---- cut ---- */
 
-VEC_INLINE vec cut_samples(const cut_plan *plan, int k, int tile, const vec_window *window, int rows)
+/* Where samples lie in the window of their tile, and the weights of their pixels. */
+typedef struct cut_places {
+    vec index, weights, slope;
+} cut_places;
+
+VEC_INLINE cut_places find_places(const cut_plan *plan, int k, int tile)
 {
-    vec fx = v_add(v_set_low(&plan->x[tile]), v_loadu(plan->fx + k)),
-        fy = v_add(v_set_low(&plan->y[tile]), v_loadu(plan->fy + k));
+    vec fx = v_add(v_set32(plan->x[tile]), v_loadu(plan->fx + k)),
+        fy = v_add(v_set32(plan->y[tile]), v_loadu(plan->fy + k));
     vec step_x = v_gt(v_loadu(plan->carry_x + k), fx), step_y = v_gt(v_loadu(plan->carry_y + k), fy);
-    vec index = v_add8(v_sub8(v_loadu(plan->index + k), step_x), v_and(step_y, v_set(WINDOW * 257)));
-    vec weights = v_add(v_high_s(v_and(fx, v_set(0xfc00)), v_set(255 * 64)), v_set(32 * 257)), upper, lower;
-    v_window_at(window, index, rows, &upper, &lower);
-    vec t = v_dot8(upper, weights), b = v_dot8(lower, weights);
-    vec difference = v_sub(b, t);
-    vec slope = v_high_s(v_add(difference, difference), v_and(fy, v_set(0xfc00)));
+    return (cut_places){v_add8(v_sub8(v_loadu(plan->index + k), step_x), v_and(step_y, v_set(WINDOW * 257))),
+                        v_add(v_high_s(v_and(fx, v_set(0xfc00)), v_set(255 * 64)), v_set(32 * 257)),
+                        v_and(fy, v_set(0xfc00))};
+}
+
+VEC_INLINE vec cut_samples(const cut_places *places, const vec_window *window, int rows)
+{
+    vec upper, lower;
+    v_window_at(window, places->index, rows, &upper, &lower);
+    vec t = v_dot8(upper, places->weights), b = v_dot8(lower, places->weights), difference = v_sub(b, t);
+    vec slope = v_high_s(v_add(difference, difference), places->slope);
     return v_mul_q15(v_add(v_add(t, b), slope), v_set(256));
 }
 
+/* Places first, for four tiles: otherwise every lookup would wait for its own. */
 VEC_INLINE void cut_tiles(const cut_plan *plan, const uint8_t *data, ptrdiff_t stride, int rows, uint8_t *patch)
 {
     for (int tile = 0; tile < TILES; tile += 4) {
+        cut_places places[4 * TILE_VECS];
         vec samples[4 * TILE_VECS];
+        VEC_UNROLL
+        for (int k = 0; k < 4 * TILE_VECS; k++)
+            places[k] = find_places(plan, k % TILE_VECS * VEC_LANES, tile + k / TILE_VECS);
+        VEC_UNROLL
         for (int k = 0; k < 4; k++) {
             vec_window window = v_window(data + plan->offset[tile + k], stride, rows);
-            for (int v = 0; v < TILE_VECS; v++)
-                samples[k * TILE_VECS + v] = cut_samples(plan, v * VEC_LANES, tile + k, &window, rows);
+            VEC_UNROLL
+            for (int v = k * TILE_VECS; v < (k + 1) * TILE_VECS; v++)
+                samples[v] = cut_samples(&places[v], &window, rows);
         }
         v_store_tiles(samples, patch + tile / TILES_SIDE * TILE * KB_PATCH_SIDE + tile % TILES_SIDE * TILE);
     }

@@ -5,7 +5,7 @@
  * looked at as bytes or as 32-bit lanes. All arithmetic is modulo 2^16 (2^8, 2^32) unless it says otherwise.
  *
  *   v_load v_store        aligned;  v_loadu v_storeu: any address
- *   v_set v_zero v_ones   all lanes alike;  v_set32;  v_set_low: the low half of a 32-bit number in memory
+ *   v_set v_zero v_ones   all lanes alike;  v_set32
  *   v_add v_sub v_mul     and v_add8 v_sub8, v_add32 v_sub32 v_mul32
  *   v_subs v_subs8        unsigned, not below 0
  *   v_high                high 16 bits of the unsigned product;  v_high_s: of the signed one
@@ -13,6 +13,7 @@
  *   v_min v_max           unsigned;  v_min_s v_max_s: signed;  v_min8 v_max8: unsigned bytes;  v_abs
  *   v_and v_or v_xor      bits;  v_andnot(a, b) = ~a & b
  *   v_shl v_shr v_sar     by a constant;  v_shr32 v_sar32
+ *   v_low_twice           both halves of every 32-bit lane are its low half
  *   v_gt                  signed a > b ? -1 : 0;  v_zero8: bytes a == 0 ? -1 : 0
  *   v_mask8               a number with one of VEC_MASK_BITS bits set for each byte that is not 0
  *   v_pack8               the lanes of two vecs as bytes, signed to unsigned with saturation, in an order of its own,

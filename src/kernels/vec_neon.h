@@ -36,7 +36,6 @@ VEC_INLINE vec v_zero(void) { return vdupq_n_u16(0); }
 VEC_INLINE vec v_set32(uint32_t v) { return FROM_U32(vdupq_n_u32(v)); }
 VEC_INLINE vec v_set(int v) { return vdupq_n_u16((uint16_t)v); }
 /* The low half of a 32-bit number in memory. */
-VEC_INLINE vec v_set_low(const int32_t *p) { return vdupq_n_u16((uint16_t)*p); }
 VEC_INLINE vec v_ones(void) { return vdupq_n_u16(0xffff); }
 
 VEC_INLINE vec v_add(vec a, vec b) { return vaddq_u16(a, b); }
@@ -92,6 +91,8 @@ VEC_INLINE vec v_load2(const uint8_t *p, int step)
     (void)step;
     return v_loadu(p);
 }
+/* Both halves of a 32-bit lane become its low half. */
+VEC_INLINE vec v_low_twice(vec a) { return vtrn1q_u16(a, a); }
 VEC_INLINE vec v_widen8(const uint8_t *p) { return vmovl_u8(vld1_u8(p)); }
 VEC_INLINE vec v_each16(const uint8_t p[16]) { return v_loadu(p); }
 VEC_INLINE vec v_lookup16(vec tables, vec index) { return FROM_U8(vqtbl1q_u8(U8(tables), U8(index))); }
@@ -210,6 +211,7 @@ VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
     return w;
 }
 
+#define VEC_WINDOW_FIRST 0 /* the index of the first */
 /* The bytes at 8 row + column, and those a row below. */
 VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper, vec *lower)
 {

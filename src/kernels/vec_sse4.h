@@ -26,13 +26,6 @@ VEC_INLINE void v_storeu(void *p, vec a) { _mm_storeu_si128((__m128i *)p, a); }
 VEC_INLINE vec v_zero(void) { return _mm_setzero_si128(); }
 VEC_INLINE vec v_set32(uint32_t v) { return _mm_set1_epi32((int)v); }
 VEC_INLINE vec v_set(int v) { return _mm_set1_epi16((short)v); }
-/* The low half of a 32-bit number in memory. */
-VEC_INLINE vec v_set_low(const int32_t *p)
-{
-    short low;
-    memcpy(&low, p, sizeof low);
-    return _mm_set1_epi16(low);
-}
 VEC_INLINE vec v_ones(void) { return v_set(-1); }
 
 VEC_INLINE vec v_add(vec a, vec b) { return _mm_add_epi16(a, b); }
@@ -77,6 +70,8 @@ VEC_INLINE vec v_load2(const uint8_t *p, int step)
     (void)step;
     return v_loadu(p);
 }
+/* Both halves of a 32-bit lane become its low half. */
+VEC_INLINE vec v_low_twice(vec a) { return _mm_shufflehi_epi16(_mm_shufflelo_epi16(a, 0xa0), 0xa0); }
 VEC_INLINE vec v_widen8(const uint8_t *p)
 {
     return _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p));
@@ -183,8 +178,10 @@ VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
 {
     vec_window w;
     vec row[9];
+    VEC_UNROLL
     for (int i = 0; i < rows; i++) row[i] = _mm_loadl_epi64((const __m128i *)(const void *)(p + i * stride));
     row[8] = row[7] = rows == 8 ? row[7] : row[6]; /* nobody asks for what is beyond the last */
+    VEC_UNROLL
     for (int i = 0; i < rows / 2; i++) {
         w.upper[i] = _mm_unpacklo_epi64(row[2 * i], row[2 * i + 1]);
         w.lower[i] = _mm_unpacklo_epi64(row[2 * i + 1], row[2 * i + 2]);
@@ -192,16 +189,21 @@ VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
     return w;
 }
 
-/* The bytes at 8 row + column, and those a row below. */
+VEC_INLINE vec v_lookup_two(const vec tables[2], vec index, vec second)
+{
+    return _mm_blendv_epi8(_mm_shuffle_epi8(tables[0], index), _mm_shuffle_epi8(tables[1], index), second);
+}
+
+#define VEC_WINDOW_FIRST 96 /* the index of the first byte */
+/* The bytes at 8 row + column, and those a row below. A shuffle gives 0 where the index has its highest bit. It has
+ * from row 4 on, so the first two tables answer above, and with that bit turned over the others answer below. */
 VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper, vec *lower)
 {
-    *upper = _mm_shuffle_epi8(w->upper[0], index);
-    *lower = _mm_shuffle_epi8(w->lower[0], index);
-    for (int i = 1; i < rows / 2; i++) {
-        vec beyond = _mm_cmpgt_epi8(index, _mm_set1_epi8((char)(16 * i - 1)));
-        *upper = _mm_blendv_epi8(*upper, _mm_shuffle_epi8(w->upper[i], index), beyond);
-        *lower = _mm_blendv_epi8(*lower, _mm_shuffle_epi8(w->lower[i], index), beyond);
-    }
+    vec below = v_xor(index, _mm_set1_epi8(-128)), second = v_shl(index, 3); /* of two tables: bit 4 tells */
+    vec upper_below = rows == 8 ? v_lookup_two(w->upper + 2, below, second) : _mm_shuffle_epi8(w->upper[2], below);
+    vec lower_below = rows == 8 ? v_lookup_two(w->lower + 2, below, second) : _mm_shuffle_epi8(w->lower[2], below);
+    *upper = v_or(v_lookup_two(w->upper, index, second), upper_below);
+    *lower = v_or(v_lookup_two(w->lower, index, second), lower_below);
 }
 
 /* first byte x first weight + second byte x second weight; weights up to 64. */
