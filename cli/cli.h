@@ -122,6 +122,17 @@ bool cli_choice(cli_common *common, const char *option, const char *text, const 
 /* --preset NAME: the scale of a preset; the message of a wrong one lists all. */
 bool cli_preset(cli_common *common, const char *text, float *scale);
 
+/* ---- kinds ---- verbs such as "eval oxford", of which each kind is a function like a verb, called eval_oxford */
+typedef struct cli_kind {
+    const char *name;
+    char verb[32]; /* what messages call it */
+    int (*run)(int argc, char **argv);
+} cli_kind;
+#define CLI_KIND(verb, name) {#name, #verb " " #name, verb##_##name},
+#define CLI_KIND_HELP(name, summary) "  " #name " - " summary "\n"
+/* Lets the kind that argv[1] names work; the help of the verb for none, and for --help. */
+int cli_run_kind(cli_kind *kinds, size_t count, const char *help, int argc, char **argv);
+
 /* ---- words ---- all on standard error, one line, the line break is added */
 __attribute__((format(printf, 2, 3))) void cli_say(const cli_common *common, const char *format,
                                                    ...); /* not with --quiet */

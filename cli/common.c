@@ -135,6 +135,22 @@ int cli_end(cli_common *common, int exit_code)
     return exit_code;
 }
 
+int cli_run_kind(cli_kind *kinds, size_t count, const char *help, int argc, char **argv)
+{
+    bool asked = argc > 1 && strcmp(argv[1], "--help") == 0;
+    if (argc < 2 || asked) {
+        fputs(help, asked ? stdout : stderr);
+        return asked ? CLI_DONE : CLI_USAGE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(argv[1], kinds[i].name) != 0) continue;
+        argv[1] = kinds[i].verb;
+        return kinds[i].run(argc - 1, argv + 1);
+    }
+    cli_error("%s: no kind is called %s; keybits %s --help lists them", argv[0], argv[1], argv[0]);
+    return CLI_USAGE;
+}
+
 /* ------------------------------------------------------------------------------------------------ values of options */
 
 bool cli_integer(cli_common *common, const char *option, const char *text, int64_t low, int64_t high, int64_t *value)

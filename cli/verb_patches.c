@@ -5,14 +5,12 @@
 #include "io/number.h"
 #include "patches.h"
 
-#define PATCHES_HELP_LINE(name, summary) "  " #name "\t" summary "\n"
-
 const char verb_patches_help[] =
     "usage: keybits patches KIND ... [options]\n"
     "Makes sets of patches (.kbp, docs/patches.md) that `keybits train` learns from, and looks into them.\n"
     "\n"
     "Kinds (keybits patches KIND --help says more)\n"
-    PATCHES_KINDS(PATCHES_HELP_LINE);
+    PATCHES_KINDS(CLI_KIND_HELP);
 
 /* --------------------------------------------------------------------------------------- options that kinds share */
 
@@ -103,27 +101,7 @@ int patches_output_close(patches_output *output, bool ok)
 
 int verb_patches(int argc, char **argv)
 {
-    static struct {
-        const char *name;
-        char verb[32]; /* what messages call it */
-        int (*run)(int, char **);
-    } kinds[] = {
-#define PATCHES_ENTRY(name, summary) {#name, "patches " #name, patches_##name},
-        PATCHES_KINDS(PATCHES_ENTRY)
-    };
-    if (argc < 2) {
-        fputs(verb_patches_help, stderr);
-        return CLI_USAGE;
-    }
-    if (strcmp(argv[1], "--help") == 0) {
-        fputs(verb_patches_help, stdout);
-        return CLI_DONE;
-    }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(argv[1], kinds[i].name) != 0) continue;
-        argv[1] = kinds[i].verb;
-        return kinds[i].run(argc - 1, argv + 1);
-    }
-    cli_error("patches: no kind is called %s; keybits patches --help lists them", argv[1]);
-    return CLI_USAGE;
+#define PATCHES_ENTRY(name, summary) CLI_KIND(patches, name)
+    static cli_kind kinds[] = {PATCHES_KINDS(PATCHES_ENTRY)};
+    return cli_run_kind(kinds, sizeof kinds / sizeof *kinds, verb_patches_help, argc, argv);
 }

@@ -6,38 +6,17 @@
 #include "learn/validate.h"
 #include "train.h"
 
-#define TRAIN_HELP_LINE(name, summary) "  " #name "\t" summary "\n"
-
 const char verb_train_help[] =
     "usage: keybits train KIND SET.kbp... [options]\n"
     "Learns a descriptor from patches (keybits patches makes them); docs/learning.md tells how.\n"
     "\n"
-    "Kinds (keybits train KIND --help says more)\n" TRAIN_KINDS(TRAIN_HELP_LINE);
+    "Kinds (keybits train KIND --help says more)\n" TRAIN_KINDS(CLI_KIND_HELP);
 
 int verb_train(int argc, char **argv)
 {
-    static struct {
-        const char *name;
-        char verb[32]; /* what messages call it */
-        int (*run)(int, char **);
-    } kinds[] = {
-#define TRAIN_ENTRY(name, summary) {#name, "train " #name, train_##name},
-        TRAIN_KINDS(TRAIN_ENTRY)};
-    if (argc < 2) {
-        fputs(verb_train_help, stderr);
-        return CLI_USAGE;
-    }
-    if (strcmp(argv[1], "--help") == 0) {
-        fputs(verb_train_help, stdout);
-        return CLI_DONE;
-    }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(argv[1], kinds[i].name) != 0) continue;
-        argv[1] = kinds[i].verb;
-        return kinds[i].run(argc - 1, argv + 1);
-    }
-    cli_error("train: no kind is called %s; keybits train --help lists them", argv[1]);
-    return CLI_USAGE;
+#define TRAIN_ENTRY(name, summary) CLI_KIND(train, name)
+    static cli_kind kinds[] = {TRAIN_KINDS(TRAIN_ENTRY)};
+    return cli_run_kind(kinds, sizeof kinds / sizeof *kinds, verb_train_help, argc, argv);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- options */
