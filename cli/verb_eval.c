@@ -1,5 +1,4 @@
 /* keybits eval BENCHMARK: each benchmark is a file cli/eval_BENCHMARK.c, and its protocol a file in eval/. */
-
 #include "eval_common.h"
 
 const char verb_eval_help[] =
