@@ -69,7 +69,8 @@ typedef enum kb_status {
     KB_E_TRUNCATED = -7,   /* model file: it ends too early */
     KB_E_CHECKSUM = -8,    /* model file: damaged */
     KB_E_TABLE = -9,       /* model tables: a value is out of its range */
-    KB_E_KIND = -10,       /* the model cannot do that, such as float rows from a binary model */
+    KB_E_KIND = -10,       /* the model cannot do that, such as float rows from a binary model; or a build for BAD
+                              alone was asked for another kind */
     KB_E_SPACE = -11       /* the output buffer is too small */
 } kb_status;
 

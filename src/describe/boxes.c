@@ -48,7 +48,7 @@ void kb_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row
 {
     uint16_t means[2 * KB_MAX_BITS];
     if (model->planes & 1) measure_boxes(model, 0, patch, means);
-    if (model->planes >> 1) {
+    if (!KB_BAD_ONLY && model->planes >> 1) {
         kb_gradients gradients;
         uint8_t plane[KB_PATCH_BYTES];
         kb_gradients_of(patch, &gradients);

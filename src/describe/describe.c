@@ -88,7 +88,7 @@ typedef struct job {
 static void describe_batch(const job *j, scratch *s, const uint8_t *patches, int32_t n, uint8_t *rows)
 {
     const kb_model *model = j->model;
-    if (kb_kind_has_boxes(model->spec.kind)) {
+    if (KB_BAD_ONLY || kb_kind_has_boxes(model->spec.kind)) {
         j->kernels.boxes(model, patches, n, rows, s->kernel);
         return;
     }

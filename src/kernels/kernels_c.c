@@ -58,7 +58,12 @@ static void project_c(const kb_model *model, const uint8_t *values, int32_t n, u
 void kb_kernels_c(kb_kernels *table)
 {
     *table = (kb_kernels){
-        shrink_half_c, shrink_two_thirds_c, plan_c,         cut_c,           boxes_c,      sift_c,    sift_bytes_c,
-        project_c,     kb_blend_rows,       kb_resize_row,  kb_fast_row,     kb_peaks_row, kb_harris, kb_disc_angle,
-        kb_blur_pairs, kb_difference_row,   kb_extrema_row, kb_hamming_block};
+        .shrink_half = shrink_half_c, .shrink_two_thirds = shrink_two_thirds_c, .plan = plan_c, .cut = cut_c,
+        .boxes = boxes_c, .blend_rows = kb_blend_rows, .resize_row = kb_resize_row, .fast_row = kb_fast_row,
+        .peaks_row = kb_peaks_row, .harris = kb_harris, .disc_angle = kb_disc_angle, .blur_pairs = kb_blur_pairs,
+        .difference_row = kb_difference_row, .extrema_row = kb_extrema_row, .hamming = kb_hamming_block};
+    if (KB_BAD_ONLY) return;
+    table->sift = sift_c;
+    table->sift_bytes = sift_bytes_c;
+    table->project = project_c;
 }

@@ -34,14 +34,15 @@ static void use_lanes(kb_kernels *table)
     table->plan = plan_lanes;
     table->cut = cut_lanes;
     table->boxes = boxes_lanes;
-    table->sift = sift_lanes;
-    table->sift_bytes = sift_bytes_lanes;
-    table->project = project_lanes;
     table->blend_rows = blend_rows_lanes;
     table->resize_row = resize_row_lanes;
     table->fast_row = fast_row_lanes;
     table->peaks_row = peaks_row_lanes;
     table->hamming = hamming_lanes;
+    if (KB_BAD_ONLY) return;
+    table->sift = sift_lanes;
+    table->sift_bytes = sift_bytes_lanes;
+    table->project = project_lanes;
 }
 
 #endif

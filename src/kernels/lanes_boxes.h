@@ -72,7 +72,7 @@ VEC_TARGET static void measure_channel(const kb_model *model, int32_t channel, c
     for (int y = 0; y < KB_PATCH_SIDE && box < end; y++) {
         vec *to = sums_row(s, y + 1);
         v_store(to, v_zero());
-        if (channel == 0)
+        if (KB_BAD_ONLY || channel == 0)
             sum_gray_row(patches, y, sums_row(s, y), to);
         else
             sum_plane_row(s->plane[channel - 1], y, sums_row(s, y), to);
@@ -117,7 +117,7 @@ VEC_TARGET static void collect_bits(const kb_model *model, const vec *means, uin
 VEC_TARGET static void boxes_group(const kb_model *model, const uint8_t *const patches[VEC_LANES],
                                    uint8_t *const rows[VEC_LANES], boxes_scratch *s)
 {
-    if (model->planes >> 1) planes_of(patches, s->smooth, s->plane);
+    if (!KB_BAD_ONLY && model->planes >> 1) planes_of(patches, s->smooth, s->plane);
     for (int32_t c = 0; c < KB_PLANES; c++)
         if (model->planes >> c & 1) measure_channel(model, c, patches, s);
     collect_bits(model, s->means, rows);

@@ -20,6 +20,7 @@ static const kb_builtin_table *find_table(const char *name)
 
 static kb_kind tableless_kind(const char *name)
 {
+    if (!kb_kind_built(KB_SIFT)) return (kb_kind)0;
     return strcmp(name, "sift") == 0 ? KB_SIFT : strcmp(name, "rootsift") == 0 ? KB_ROOTSIFT : (kb_kind)0;
 }
 

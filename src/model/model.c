@@ -78,6 +78,8 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
 {
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT)
         return kb_fail(error, KB_E_TABLE, "no kind of model has the number %d", (int)spec->kind);
+    if (!kb_kind_built(spec->kind))
+        return kb_fail(error, KB_E_KIND, "this build has BAD alone, not %s", kb_kind_name(spec->kind));
     if (spec->sampler != KB_SAMPLER_PATCH && !(spec->sampler == KB_SAMPLER_IMAGE && spec->kind == KB_BAD))
         return kb_fail(error, KB_E_TABLE, "sampler %d does not go with %s", (int)spec->sampler,
                        kb_kind_name(spec->kind));
@@ -250,7 +252,7 @@ kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *
         return kb_fail(error, KB_E_MEMORY, "out of memory");
     }
     if (kb_kind_has_boxes(spec.kind)) prepare_boxes(model);
-    if (spec.kind == KB_HASHSIFT) pack_projection(model);
+    if (!KB_BAD_ONLY && spec.kind == KB_HASHSIFT) pack_projection(model);
     bool binary = kb_kind_is_binary(spec.kind);
     model->row_bytes = binary ? spec.bits / 8 : KB_SIFT_VALUES;
     model->row_floats = binary ? 0 : KB_SIFT_VALUES;

@@ -34,6 +34,13 @@ struct kb_model {
     int32_t *packed_bias;
 };
 
+/* A build for BAD alone (CMake's KEYBITS_BAD_ONLY) makes no models of other kinds. What only they need stands behind this
+ * constant, is called by nobody, and falls out of the library. */
+#ifndef KB_BAD_ONLY
+#    define KB_BAD_ONLY 0
+#endif
+static inline bool kb_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_BAD; }
+
 static inline bool kb_kind_has_boxes(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG; }
 static inline bool kb_kind_is_binary(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG || kind == KB_HASHSIFT; }
 /* Bytes of the table in a model file. */

@@ -1,0 +1,67 @@
+# How large the stripped shared library is: with everything, and with BAD alone, which then describes by bad256 as the
+# full one does and refuses other kinds.
+source "$(dirname "$0")/common.inc"
+need strip
+
+# build NAME OPTION...: leaves $scratch/NAME/libkeybits.so, stripped.
+build() {
+    local name=$1
+    shift
+    cmake -S "$KEYBITS_SOURCE" -B "$scratch/$name" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
+        -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF -DKEYBITS_BUILD_BENCH=OFF \
+        -DKEYBITS_BUILD_TESTS=OFF -DKEYBITS_BUILD_EXAMPLES=OFF "$@" >"$scratch/log"
+    cmake --build "$scratch/$name" --target keybits >>"$scratch/log"
+    strip "$(readlink -f "$scratch/$name/libkeybits.so")"
+}
+
+# below NAME LIMIT: its size in bytes.
+below() {
+    local bytes
+    bytes=$(stat -Lc %s "$scratch/$1/libkeybits.so")
+    echo "$1: $bytes bytes"
+    [ "$bytes" -lt "$2" ] || { echo "$1: more than $2"; exit 1; }
+}
+
+build full
+below full 600000
+build bad -DKEYBITS_BAD_ONLY=ON
+below bad 150000
+
+cat >"$scratch/describe.c" <<'C'
+#include <keybits/keybits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Rows of a rendered image; then what became of the other kinds. */
+int main(void)
+{
+    static uint8_t pixels[320 * 240], rows[300 * 32];
+    static kb_keypoint keypoints[300];
+    kb_image image = {pixels, 320, 240, 320, KB_GRAY8, 0};
+    kb_model *model = NULL;
+    kb_model_spec spec = {sizeof spec, KB_BAG, KB_SAMPLER_PATCH, 256, 1, "other", NULL, NULL, NULL, NULL, 0};
+    size_t count = 0;
+    unsigned seed = 1;
+    for (int i = 0; i < 320 * 240; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        pixels[i] = (uint8_t)(60 + 90 * ((i % 320 / 11 + i / 320 / 13) & 1) + (seed >> 28));
+    }
+    if (kb_model_builtin("bad256", &model) != KB_OK) return 1;
+    if (kb_detect(&image, NULL, NULL, keypoints, 300, &count) != KB_OK || count < 50) return 2;
+    if (kb_describe(model, &image, keypoints, count, NULL, NULL, rows, NULL) != KB_OK) return 3;
+    kb_model_free(model);
+    for (size_t i = 0; i < count * 32; i++) printf("%02x", rows[i]);
+    fprintf(stderr, "%s|%s|%d\n", kb_status_string(kb_model_builtin("bag256", &model)),
+            kb_status_string(kb_model_builtin("sift", &model)), kb_model_create(&spec, &model, NULL) == KB_E_KIND);
+    return 0;
+}
+C
+for name in full bad; do
+    ${CC:-cc} -std=c11 "$scratch/describe.c" -I"$KEYBITS_SOURCE/include" "$scratch/$name/libkeybits.so" \
+        -o "$scratch/$name/describe"
+    LD_LIBRARY_PATH=$scratch/$name "$scratch/$name/describe" >"$scratch/$name/rows" 2>"$scratch/$name/kinds"
+done
+cmp "$scratch/full/rows" "$scratch/bad/rows"
+cat "$scratch/bad/kinds"
+grep -q '^\(.*\)|\1|1$' "$scratch/bad/kinds" || { echo "the small library has other kinds"; exit 1; }
+grep -q '|0$' "$scratch/full/kinds"
