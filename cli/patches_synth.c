@@ -21,7 +21,7 @@ static const char help[] =
     "  --max-per-image N  2 to 100000 points, half of each detector (default 400)\n"
     "  --rotation D       0 to 180 degrees: half of the views turn that much at most (default 180)\n"
     "  --tilt D           0 to 75 degrees, at most (default 60)\n"
-    "  --light S          0 to 2: how much light, blur, noise and JPEG change; 0 is not at all (default 1)\n"
+    "  --light S          0 to 2: how much light, shadows, blur, noise and JPEG change; 0 is not at all (default 1)\n"
     "  --seed N           (default 1)\n"
     "\n" CLI_COMMON_HELP;
 
@@ -59,6 +59,7 @@ static void scale_light(kb_light_range *light, double by)
     light->gamma *= by;
     light->offset *= by;
     light->shading *= by;
+    light->shadow = by < 1 ? light->shadow * by : light->shadow;
     light->noise *= by;
     light->jpeg = by == 0 ? 0 : light->jpeg;
 }

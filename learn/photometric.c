@@ -99,6 +99,48 @@ void kb_shade(uint8_t *pixels, int32_t width, int32_t height, const kb_shading *
     }
 }
 
+/* -------------------------------------------------------------------------------------------------------- shadows */
+
+/* Random heights on a grid, `step` px apart, with straight lines between. */
+typedef struct landscape {
+    double *heights, step;
+    int32_t columns;
+} landscape;
+
+static landscape landscape_make(double step, int32_t width, int32_t height, uint64_t *state)
+{
+    landscape l = {NULL, step, (int32_t)(width / step) + 2};
+    size_t count = (size_t)l.columns * ((size_t)(height / step) + 2);
+    l.heights = io_alloc(count, sizeof *l.heights);
+    for (size_t i = 0; i < count; i++) l.heights[i] = kb_random_unit(state);
+    return l;
+}
+
+static double height_at(const landscape *l, int32_t x, int32_t y)
+{
+    double u = x / l->step, v = y / l->step;
+    int32_t column = (int32_t)u, row = (int32_t)v;
+    const double *here = l->heights + (size_t)row * (size_t)l->columns + column, *below = here + l->columns;
+    u -= column;
+    v -= row;
+    return (1 - v) * ((1 - u) * here[0] + u * here[1]) + v * ((1 - u) * below[0] + u * below[1]);
+}
+
+void kb_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kb_shadows *shadows, uint64_t *state)
+{
+    /* Hills upon hills: the smaller ones make edges ragged. */
+    landscape wide = landscape_make(shadows->size, width, height, state);
+    landscape narrow = landscape_make(1 + shadows->size / 4, width, height, state);
+    for (int32_t y = 0; y < height; y++)
+        for (int32_t x = 0; x < width; x++, pixels++) {
+            double at = 0.75 * height_at(&wide, x, y) + 0.25 * height_at(&narrow, x, y);
+            double dark = (at - shadows->level) / shadows->softness + 0.5;
+            *pixels = to_byte(*pixels * (1 - shadows->depth * (dark <= 0 ? 0 : dark >= 1 ? 1 : dark)));
+        }
+    free(wide.heights);
+    free(narrow.heights);
+}
+
 /* ----------------------------------------------------------------------------------------------------------- JPEG */
 
 typedef struct jpeg_failure {

@@ -23,6 +23,14 @@ typedef struct kb_shading {
 } kb_shading;
 void kb_shade(uint8_t *pixels, int32_t width, int32_t height, const kb_shading *shading);
 
+/* Shadows of things that are not in the picture: gray is multiplied by 1 - depth where a random landscape, of hills
+ * about `size` px wide and heights from 0 to 1, is higher than `level`, going over from light to dark within `softness`
+ * of height: nearly 0 is the shadow of a wall or of leaves, 0.5 the uneven light of a lamp. */
+typedef struct kb_shadows {
+    double size, level, softness, depth; /* size at least 1, softness above 0, level and depth 0 to 1 */
+} kb_shadows;
+void kb_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kb_shadows *shadows, uint64_t *state);
+
 /* Through libjpeg at a quality (1 to 100) and back, in place. */
 bool kb_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error);
 

@@ -7,7 +7,7 @@
 #include "learn/random.h"
 
 const kb_light_range kb_light_range_default = {
-    .blur = 2.5, .gain = 0.3, .gamma = 0.3, .offset = 12, .shading = 0.3, .noise = 10, .jpeg = 8};
+    .blur = 2.5, .gain = 0.3, .gamma = 0.3, .offset = 12, .shading = 0.3, .shadow = 0.7, .noise = 10, .jpeg = 8};
 
 static const kb_detector detectors[] = {KB_DETECTOR_ORB, KB_DETECTOR_SIFT};
 #define DETECTORS 2
@@ -55,12 +55,15 @@ static bool change_light(const kb_light_range *range, uint8_t *pixels, int32_t w
     double most = range->shading;
     kb_shading shading = {kb_random_between(state, -most, most), kb_random_between(state, -most, most),
                           kb_random_between(state, -most, most / 2)};
+    kb_shadows shadows = {20 * kb_exp(kb_random_between(state, 0, 2.5)), kb_random_between(state, 0.35, 0.65),
+                          kb_random_between(state, 0.02, 0.4), kb_random_between(state, 0.2, 1) * range->shadow};
     kb_tone tone = {kb_exp(range->gain * kb_random_normal(state)), range->offset * kb_random_normal(state),
                     kb_exp(range->gamma * kb_random_normal(state))};
     int quality = range->jpeg + (int)kb_random_below(state, (uint32_t)(96 - kb_min_i(range->jpeg, 95)));
     uint8_t table[256];
     if ((chosen & 3) == 0 && range->blur > 0) kb_blur(pixels, width, height, sigma);
     if ((chosen & 12) == 0 && most > 0) kb_shade(pixels, width, height, &shading);
+    if ((chosen >> 8 & 7) < 3 && range->shadow > 0) kb_cast_shadows(pixels, width, height, &shadows, state);
     if (chosen & 48) {
         kb_tone_table(&tone, table);
         for (size_t i = 0; i < count; i++) pixels[i] = table[pixels[i]];

@@ -15,6 +15,7 @@ typedef struct kb_light_range {
     double gamma;   /* the same */
     double offset;  /* deviation, gray levels */
     double shading; /* relative change from the middle to the border */
+    double shadow;  /* how much of the light a shadow takes, up to 1 */
     double noise;   /* deviation, gray levels */
     int32_t jpeg;   /* the lowest quality, 1 to 100; 0: no JPEG */
 } kb_light_range;

@@ -220,6 +220,28 @@ static void test_blur_noise_shade(void **state)
     free(pixels);
 }
 
+/* Hard shadows leave two grays, a half of the other; soft ones all between. None is darker or brighter. */
+static void test_shadows(void **state)
+{
+    (void)state;
+    enum { SIDE = 200 };
+    uint8_t *pixels = malloc(SIDE * SIDE);
+    for (int soft = 0; soft < 2; soft++) {
+        uint64_t random = 3;
+        int light = 0, dark = 0;
+        memset(pixels, 100, SIDE * SIDE);
+        kb_cast_shadows(pixels, SIDE, SIDE, &(kb_shadows){30, 0.5, soft ? 0.4 : 1e-6, 0.5}, &random);
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            assert_in_range(pixels[i], 50, 100);
+            light += pixels[i] == 100;
+            dark += pixels[i] == 50;
+        }
+        if (soft) assert_true(light + dark < SIDE * SIDE / 2);
+        else assert_true(light > SIDE * SIDE / 4 && dark > SIDE * SIDE / 4 && light + dark > SIDE * SIDE * 99 / 100);
+    }
+    free(pixels);
+}
+
 static void test_jpeg(void **state)
 {
     (void)state;
@@ -242,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_perfect_and_hopeless), cmocka_unit_test(test_against_the_book),
         cmocka_unit_test(test_augment),              cmocka_unit_test(test_augment_turns),
         cmocka_unit_test(test_tone),                 cmocka_unit_test(test_blur_noise_shade),
+        cmocka_unit_test(test_shadows),
         cmocka_unit_test(test_jpeg),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
