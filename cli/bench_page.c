@@ -8,6 +8,7 @@
 #define HEIGHT 320
 #define LEFT   70
 #define TOP    10
+#define RIGHT  30 /* half of the last number */
 #define BOTTOM 45
 
 static const char *const colours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd"};
@@ -57,7 +58,7 @@ static void write_plot(FILE *f, const bench_plot *plot)
 {
     axis x = axis_of(plot, false), y = axis_of(plot, true);
     fprintf(f, "<h2>%s</h2>\n<svg width=\"%d\" height=\"%d\" font-size=\"12\" font-family=\"sans-serif\">\n",
-            plot->title, LEFT + WIDTH + 20, TOP + HEIGHT + BOTTOM);
+            plot->title, LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     write_grid(f, x, y, plot->x_name);
     for (size_t c = 0; c < plot->count; c++) {
         const bench_curve *curve = &plot->curves[c];
