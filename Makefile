@@ -11,6 +11,7 @@ help:
 	@echo "make demo     build, then show the main job on real photographs"
 	@echo "make test     build and run every test, the sanitizers too"
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
+	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
 	@echo "make clean    remove $(BUILD)/"
 	@echo "On Debian each installs the packages it misses, and says so. JOBS=$(JOBS) processes at once."
@@ -33,10 +34,13 @@ bench:
 	@$(MAKE) --no-print-directory program
 	@scripts/bench $(BUILD) $(IMAGES)
 
+models: program
+	@scripts/train-models $(BUILD) $(MODELS)
+
 install: program
 	cmake --install $(BUILD)
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test bench install clean
+.PHONY: all help program demo test bench models install clean
