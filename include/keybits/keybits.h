@@ -215,7 +215,8 @@ KB_API kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb
  * capacity too small the result is KB_E_SPACE. */
 KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, size_t *size);
 
-/* A built-in model: "bad256", "bad512", "bag256", "bag512", "hashsift256", "hashsift512", "sift", "rootsift".
+/* A built-in model: "bad256", "bad512", "bag128", "bag256", "bag512", "hashsift256", "hashsift512", "sift",
+ * "rootsift".
  * KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without. */
 KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
 

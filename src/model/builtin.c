@@ -8,7 +8,7 @@ extern const kb_builtin_table kb_builtin_tables[];
 static const kb_builtin_table kb_builtin_tables[] = {{NULL, NULL, 0}};
 #endif
 
-static const char *const names[] = {"bad256",      "bad512",      "bag256", "bag512",
+static const char *const names[] = {"bad256",      "bad512",      "bag128", "bag256",  "bag512",
                                     "hashsift256", "hashsift512", "sift",   "rootsift"};
 
 static const kb_builtin_table *find_table(const char *name)

@@ -67,7 +67,7 @@ if command -v python3 >/dev/null; then
 fi
 
 run "$KEYBITS" model list >list.txt
-for name in bad256 bad512 bag256 bag512 hashsift256 hashsift512 sift rootsift; do holds list.txt $name; done
+for name in bad256 bad512 bag128 bag256 bag512 hashsift256 hashsift512 sift rootsift; do holds list.txt $name; done
 run "$KEYBITS" model list --json >list.json
 holds list.json '"name": "rootsift"'
 
