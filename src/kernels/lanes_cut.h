@@ -148,7 +148,17 @@ VEC_INLINE void cut_tiles(const cut_plan *plan, const uint8_t *data, ptrdiff_t s
     }
 }
 
-/* The region that the windows touch, the border of the level repeated; rows are COPY_SIDE apart. */
+static void copy_bytes(uint8_t *to, const uint8_t *from, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + 16 <= n; i += 16) memcpy(to + i, from + i, 16);
+    if (n >= 16) memcpy(to + n - 16, from + n - 16, 16);
+    else for (; i < n; i++) to[i] = from[i];
+}
+
+/* The region that the windows touch, the border of the level repeated; rows are COPY_SIDE apart. Most regions leave
+ * the level on one side only, and sizes that the compiler knows make it quick: what is filled in beyond the right end
+ * is written over by the next row, and behind the last there is room for it. */
 static void copy_region(const cut_plan *plan, const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height,
                         uint8_t *copy)
 {
@@ -156,9 +166,9 @@ static void copy_region(const cut_plan *plan, const uint8_t *data, ptrdiff_t str
     int32_t from = kb_clamp_i(-plan->left, 0, columns - 1), to = kb_clamp_i(width - plan->left, 1, columns);
     for (int32_t y = plan->top; y < plan->bottom; y++, copy += COPY_SIDE) {
         const uint8_t *row = data + kb_clamp_i(y, 0, height - 1) * stride;
-        memset(copy, row[0], (size_t)from);
-        if (to > from) memcpy(copy + from, row + plan->left + from, (size_t)(to - from));
-        memset(copy + to, row[width - 1], (size_t)(columns - to));
+        if (from > 0) memset(copy, row[0], COPY_SIDE);
+        copy_bytes(copy + from, row + plan->left + from, to - from);
+        if (to < columns) memset(copy + to, row[width - 1], COPY_SIDE);
     }
 }
 
@@ -171,7 +181,7 @@ static bool region_inside(const cut_plan *plan, const kb_levels *levels, int32_t
 VEC_TARGET static void cut_patch(const kb_sampling *s, const kb_levels *levels, uint8_t *patch)
 {
     cut_plan plan;
-    uint8_t copy[COPY_SIDE * COPY_SIDE];
+    uint8_t copy[COPY_SIDE * (COPY_SIDE + 1)];
     plan_cut(s, &plan);
     ptrdiff_t stride = levels->stride[s->level];
     const uint8_t *data = levels->data[s->level];
