@@ -216,10 +216,14 @@ VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
 
 VEC_INLINE vec v_lookup_two(const vec tables[2], vec index, vec second)
 {
-    vec from_first = _mm256_shuffle_epi8(tables[0], index), from_second = _mm256_shuffle_epi8(tables[1], index), found;
-    /* As an intrinsic gcc 12 compares the mask with 0 before it blends. */
+    vec from_first = _mm256_shuffle_epi8(tables[0], index), from_second = _mm256_shuffle_epi8(tables[1], index);
+#if defined(__clang__)
+    return _mm256_blendv_epi8(from_first, from_second, second);
+#else
+    vec found; /* as an intrinsic, gcc 12 would compare the mask with 0 before it blends */
     __asm__("vpblendvb %3, %2, %1, %0" : "=x"(found) : "x"(from_first), "x"(from_second), "x"(second));
     return found;
+#endif
 }
 
 #define VEC_WINDOW_FIRST 96 /* the index of the first byte */
