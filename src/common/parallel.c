@@ -50,10 +50,16 @@ void kb_pool_free(kb_pool *pool) { free(pool); }
 #else
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 /* One job at a time. The caller works too, so a pool of n has n - 1 threads. Workers take the next index under the
- * lock: jobs are a few large pieces, so the lock is never contended enough to matter. */
+ * lock: jobs are a few large pieces, so the lock is never contended enough to matter.
+ *
+ * Waking a sleeping thread takes as long as describing a hundred keypoints, and a call has several parallel loops with
+ * little between them. So who has nothing to do looks for some 50 microseconds whether there is something again, and
+ * sleeps then; unless there are more threads than processors, where looking would keep others from working. */
+#define LOOKS 2000
 struct kb_pool {
     kb_parallel parallel;
     pthread_mutex_t lock;
@@ -63,8 +69,30 @@ struct kb_pool {
     bool stop;
     void (*task)(void *, int32_t);
     void *context;
-    int32_t next, count, unfinished;
+    int32_t next, count;
+    int32_t looks; /* LOOKS or 0 */
+    /* Changed under the lock, looked at without. */
+    atomic_int jobs;       /* that were given so far, and the end of the pool */
+    atomic_int unfinished; /* indices of the current one */
 };
+
+static void relax(void)
+{
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    __builtin_ia32_pause();
+#elif defined(__GNUC__) && defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Looks, without the lock, as long as `value` is `old`; the lock is held on entry and on return. */
+static void look(kb_pool *pool, atomic_int *value, int old)
+{
+    if (pool->looks == 0) return;
+    pthread_mutex_unlock(&pool->lock);
+    for (int32_t i = 0; i < pool->looks && atomic_load_explicit(value, memory_order_relaxed) == old; i++) relax();
+    pthread_mutex_lock(&pool->lock);
+}
 
 /* Takes and runs indices until none is left; the lock is held on entry and on return. */
 static void drain(kb_pool *pool)
@@ -76,7 +104,7 @@ static void drain(kb_pool *pool)
         pthread_mutex_unlock(&pool->lock);
         task(context, index);
         pthread_mutex_lock(&pool->lock);
-        if (--pool->unfinished == 0) pthread_cond_broadcast(&pool->idle);
+        if (atomic_fetch_sub(&pool->unfinished, 1) == 1) pthread_cond_broadcast(&pool->idle);
     }
 }
 
@@ -84,10 +112,11 @@ static void *worker_main(void *argument)
 {
     kb_pool *pool = argument;
     pthread_mutex_lock(&pool->lock);
-    for (;;) {
+    while (!pool->stop) {
         drain(pool);
-        if (pool->stop) break;
-        pthread_cond_wait(&pool->work, &pool->lock);
+        int seen = atomic_load(&pool->jobs);
+        look(pool, &pool->jobs, seen);
+        while (atomic_load(&pool->jobs) == seen) pthread_cond_wait(&pool->work, &pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -100,10 +129,15 @@ static void pool_run(void *self, int32_t count, void (*task)(void *, int32_t), v
     pool->task = task;
     pool->context = context;
     pool->next = 0;
-    pool->count = pool->unfinished = count;
+    pool->count = count;
+    atomic_store(&pool->unfinished, count);
+    atomic_fetch_add(&pool->jobs, 1);
     pthread_cond_broadcast(&pool->work);
     drain(pool);
-    while (pool->unfinished > 0) pthread_cond_wait(&pool->idle, &pool->lock);
+    for (int left; (left = atomic_load(&pool->unfinished)) > 0;) {
+        look(pool, &pool->unfinished, left);
+        if (atomic_load(&pool->unfinished) == left) pthread_cond_wait(&pool->idle, &pool->lock);
+    }
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -111,10 +145,8 @@ kb_status kb_pool_create(int32_t threads, kb_pool **out)
 {
     if (out) *out = NULL;
     if (!out || threads < 0 || threads > 256) return KB_E_ARGUMENT;
-    if (threads == 0) {
-        long found = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = found < 1 ? 1 : found > 256 ? 256 : (int32_t)found;
-    }
+    long found = sysconf(_SC_NPROCESSORS_ONLN);
+    if (threads == 0) threads = found < 1 ? 1 : found > 256 ? 256 : (int32_t)found;
     kb_pool *pool = calloc(1, sizeof *pool);
     if (!pool) return KB_E_MEMORY;
     pool->workers = calloc((size_t)threads, sizeof *pool->workers);
@@ -122,6 +154,7 @@ kb_status kb_pool_create(int32_t threads, kb_pool **out)
         free(pool);
         return KB_E_MEMORY;
     }
+    pool->looks = threads <= found ? LOOKS : 0;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->idle, NULL);
@@ -139,6 +172,7 @@ void kb_pool_free(kb_pool *pool)
     if (!pool) return;
     pthread_mutex_lock(&pool->lock);
     pool->stop = true;
+    atomic_fetch_add(&pool->jobs, 1);
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->lock);
     for (int32_t i = 0; i < pool->worker_count; i++) pthread_join(pool->workers[i], NULL);

@@ -1,10 +1,11 @@
 /* Nearest neighbours, in one pass over the pairs.
  *
  * The matrix of distances is walked once, in tiles that fit into the first-level cache. Every distance serves both
- * directions: it may be the best of its row (a's nearest b) and the best of its column (b's nearest a). Rows of a are
- * split among tasks; each task keeps its own best of every column, and these are merged in order of a. Minima with
- * ties to the lowest index do not depend on how they are split, so neither do the matches. */
+ * directions: it may be the best of its row (a's nearest b) and the best of its column (b's nearest a). Every
+ * task takes the next rows of a, as long as there are any, and keeps its own best of every column; these are merged at
+ * the end. Minima with ties to the lowest index do not depend on how they are split, so neither do the matches. */
 #include <math.h>
+#include <stdatomic.h>
 
 #include "common/common.h"
 #include "kernels/kernels.h"
@@ -21,6 +22,8 @@ typedef struct search {
     size_t row_bytes;
     size_t tile_b;
     int32_t pieces;
+    size_t share;           /* rows of a that a task takes at a time */
+    atomic_size_t next;     /* row of a that nobody has taken */
     bool mutual;
     bool squared;           /* the tables hold squared distances */
     kb_neighbours of_a;     /* na entries */
@@ -95,18 +98,19 @@ static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 static void search_piece(void *context, int32_t piece)
 {
-    const search *s = context;
-    size_t from = kb_piece(s->na, s->pieces, piece), to = kb_piece(s->na, s->pieces, piece + 1);
-    kb_neighbours of_a = neighbours_from(&s->of_a, from), of_b;
-    neighbours_clear(&of_a, to - from);
+    search *s = context;
+    kb_neighbours of_b;
     if (s->mutual) {
         of_b = neighbours_from(&s->of_b, (size_t)piece * s->nb);
         neighbours_clear(&of_b, s->nb);
     }
-    for (size_t a0 = from; a0 < to; a0 += TILE_ROWS)
+    for (size_t a0; (a0 = atomic_fetch_add_explicit(&s->next, s->share, memory_order_relaxed)) < s->na;) {
+        size_t rows = min_size(s->share, s->na - a0);
+        kb_neighbours of_a = neighbours_from(&s->of_a, a0);
+        neighbours_clear(&of_a, rows);
         for (size_t b0 = 0; b0 < s->nb; b0 += s->tile_b)
-            tile(s, piece, a0, min_size(TILE_ROWS, to - a0), b0, min_size(s->tile_b, s->nb - b0),
-                 s->mutual ? &of_b : NULL);
+            tile(s, piece, a0, rows, b0, min_size(s->tile_b, s->nb - b0), s->mutual ? &of_b : NULL);
+    }
 }
 
 /* ---- the whole search ---- */
@@ -130,7 +134,8 @@ static void merge_columns(search *s)
     for (int32_t piece = 1; piece < s->pieces; piece++) {
         kb_neighbours more = neighbours_from(&s->of_b, (size_t)piece * s->nb);
         for (size_t j = 0; j < s->nb; j++) {
-            if (!(more.distance[j] < s->of_b.distance[j])) continue;
+            bool nearer = more.distance[j] < s->of_b.distance[j];
+            if (!nearer && (more.distance[j] > s->of_b.distance[j] || more.index[j] >= s->of_b.index[j])) continue;
             s->of_b.distance[j] = more.distance[j];
             s->of_b.index[j] = more.index[j];
         }
@@ -166,6 +171,8 @@ static kb_status run_search(search *s, const kb_match_options *options, kb_works
     kb_kernels_init(&s->kernels, kb_cpu_flags());
     s->mutual = !o.one_way;
     s->pieces = (int32_t)min_size((size_t)kb_parallel_threads(o.parallel), s->na);
+    s->share = s->pieces == 1 ? TILE_ROWS : (size_t)kb_clamp_i((int32_t)(s->na / (size_t)s->pieces / 8), 32, TILE_ROWS);
+    atomic_init(&s->next, 0);
     s->tile_b = (size_t)kb_clamp_i((int32_t)(TILE_BYTES / s->row_bytes), 16, TILE_ROWS);
     kb_workspace local, *ws = kb_workspace_or(workspace, &local);
     bool enough = search_allocate(s, ws);
