@@ -45,11 +45,11 @@ bool eval_methods_open(eval_methods *methods, const char *names, double support,
 {
     io_error error;
     bool good = true;
-    char *list = io_copy_string(names ? names : files->count ? "" : cli_model_default());
+    io_names list = {NULL, 0};
+    io_names_split(&list, names ? names : files->count ? "" : cli_model_default());
     memset(methods, 0, sizeof *methods);
-    for (char *rest = list, *name; good && (name = strsep(&rest, ",")) != NULL;) {
-        if (*name == '\0') continue;
-        good = open_method(next_method(methods), name, support, &error);
+    for (size_t i = 0; good && i < list.count; i++) {
+        good = open_method(next_method(methods), list.items[i], support, &error);
         methods->count += good;
     }
     for (size_t i = 0; good && i < files->count; i++) {
@@ -57,7 +57,7 @@ bool eval_methods_open(eval_methods *methods, const char *names, double support,
         methods->count += good;
     }
     if (good && methods->count == 0) good = io_fail(&error, "--model names no descriptor");
-    free(list);
+    io_names_free(&list);
     if (good) return true;
     cli_error("%s", error.text);
     eval_methods_free(methods);

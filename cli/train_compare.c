@@ -46,14 +46,6 @@ static int longest(size_t count, char *const *names)
     return (int)length;
 }
 
-static void split_names(io_names *names, const char *list)
-{
-    char *copy = io_copy_string(list);
-    for (char *rest = copy, *name; (name = strsep(&rest, ",")) != NULL;)
-        if (*name) io_names_add(names, name);
-    free(copy);
-}
-
 static bool open_models(comparison *c, io_error *error)
 {
     c->models = io_alloc(c->names.count, sizeof *c->models);
@@ -135,14 +127,15 @@ int train_compare(int argc, char **argv)
     while ((option = cli_getopt(&common, argc, argv, "m:", longs)) != CLI_END) {
         if (option == CLI_STOP) return cli_end(&common, common.exit_code);
         if (option == 'm') models = optarg;
-        else if (!cli_integer(&common, "--seed", optarg, 0, INT64_MAX, &seed)) return cli_end(&common, common.exit_code);
+        else if (!cli_integer(&common, "--seed", optarg, 0, INT64_MAX, &seed))
+            return cli_end(&common, common.exit_code);
     }
     c.seed = (uint64_t)seed;
     if (optind >= argc) code = cli_usage_error(&common, "needs a set of patches (.kbp)");
     else if (!models) code = cli_usage_error(&common, "needs -m, the models to compare");
     else if (!cli_ready(&common)) code = common.exit_code;
     else {
-        split_names(&c.names, models);
+        io_names_split(&c.names, models);
         code = run(&c, &common, argc - optind, argv + optind);
         io_names_free(&c.names);
     }

@@ -141,7 +141,8 @@ static void write_correlations(FILE *f, const bit_counts *c)
         }
         fputc('\n', f);
     }
-    fprintf(f, "</svg>\n<p>Red: bits that agree; blue: bits that disagree; white: neither. Every cell shows the strongest "
+    fprintf(f,
+            "</svg>\n<p>Red: bits that agree; blue: bits that disagree; white: neither. Every cell shows the strongest "
             "of its pairs.\nMean absolute correlation of two bits: %.4f.</p>\n", sum / (double)(bits * (bits - 1)));
 }
 

@@ -1,9 +1,9 @@
 /* Loss and gradient of a linear hash.
  *
- * With inputs x (SIFT, then 1) and the map B, a patch has values d = tanh(B x), and two patches the similarity s = d.d',
- * the relaxed form of (equal bits - different bits). For the pair (l, r) of a point, the hardest negative is the patch of
- * another pair, of the other side, that is most similar to l or to r; the one it is similar to is the anchor a, the other
- * the positive p (anchor swap). The loss is
+ * With inputs x (SIFT, then 1) and the map B, a patch has values d = tanh(B x), and two patches the similarity
+ * s = d.d', the relaxed form of (equal bits - different bits). For the pair (l, r) of a point, the hardest negative is
+ * the patch of another pair, of the other side, that is most similar to l or to r; the one it is similar to is the
+ * anchor a, the other the positive p (anchor swap). The loss is
  *     L = [margin bits - a.p + a.n]_+,    dL/da = n - p,    dL/dp = -a,    dL/dn = a,
  * and through tanh dL/d(Bx) = dL/dd (1 - d^2), so that dL/dB = sum of dL/d(Bx) x^T.
  *

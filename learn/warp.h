@@ -24,7 +24,8 @@ typedef struct kb_view {
 
 /* The photograph itself. */
 void kb_view_identity(int32_t width, int32_t height, kb_view *view);
-/* A random view; the frame is the bounding box of the warped photograph, made smaller where a side would pass 3000 px. */
+/* A random view; the frame is the bounding box of the warped photograph, made smaller where a side would pass 3000
+ * px. */
 void kb_view_draw(const kb_view_range *range, int32_t width, int32_t height, uint64_t *state, kb_view *view);
 /* The homography at a point, and its derivative there: out = (u, v, du/dx, du/dy, dv/dx, dv/dy). */
 void kb_homography_local(const double h[9], double x, double y, double out[6]);

@@ -73,6 +73,7 @@ typedef struct io_names {
 } io_names;
 
 void io_names_add(io_names *names, const char *name); /* copies */
+void io_names_split(io_names *names, const char *list); /* adds what stands between commas; nothing for nothing */
 void io_names_free(io_names *names);
 /* The files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
  * by name byte by byte. */

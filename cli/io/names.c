@@ -17,6 +17,14 @@ void io_names_add(io_names *names, const char *name)
     names->items[names->count++] = io_copy_string(name);
 }
 
+void io_names_split(io_names *names, const char *list)
+{
+    char *copy = io_copy_string(list);
+    for (char *rest = copy, *name; (name = strsep(&rest, ",")) != NULL;)
+        if (*name) io_names_add(names, name);
+    free(copy);
+}
+
 void io_names_free(io_names *names)
 {
     for (size_t i = 0; i < names->count; i++) free(names->items[i]);

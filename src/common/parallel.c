@@ -56,8 +56,8 @@ void kb_pool_free(kb_pool *pool) { free(pool); }
 /* One job at a time. The caller works too, so a pool of n has n - 1 threads. Workers take the next index under the
  * lock: jobs are a few large pieces, so the lock is never contended enough to matter.
  *
- * Waking a sleeping thread takes as long as describing a hundred keypoints, and a call has several parallel loops with
- * little between them. So who has nothing to do looks for some 50 microseconds whether there is something again, and
+ * Waking a sleeping thread takes a good part of a short loop, and a call has several parallel loops with little between
+ * them. So who has nothing to do looks for some 50 microseconds whether there is something again, and
  * sleeps then; unless there are more threads than processors, where looking would keep others from working. */
 #define LOOKS 2000
 struct kb_pool {

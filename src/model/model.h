@@ -28,8 +28,8 @@ struct kb_model {
     int32_t box_count;
     int32_t channel_start[KB_PLANES + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
     kb_box_bit *bits;
-    /* The projection of HashSIFT as kernels like it: groups of 8 bits, of each 32 times 4 weights for every bit, the last
-     * bit of the group first; and the bias in the same order. */
+    /* The projection of HashSIFT as kernels like it: groups of 8 bits, of each 32 times 4 weights for every bit, the
+     * last bit of the group first; and the bias in the same order. */
     int8_t *packed;
     int32_t *packed_bias;
 };

@@ -1,5 +1,5 @@
-/* What learning reads: sets of patches, and COLMAP's models in both forms. The first byte chooses; a model's three files
- * follow one another, with the lengths of the first two before them. */
+/* What learning reads: sets of patches, and COLMAP's models in both forms. The first byte chooses; a model's three
+ * files follow one another, with the lengths of the first two before them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,8 @@ static void make_folders(void)
     if (folders[TEXT][0]) return;
     for (int reader = TEXT; reader < READERS; reader++) {
         strcpy(folders[reader], "/dev/shm/keybits-fuzz-XXXXXX");
-        if (!mkdtemp(folders[reader])) fuzz_expect(mkdtemp(strcpy(folders[reader], "/tmp/keybits-fuzz-XXXXXX")) != NULL);
+        if (mkdtemp(folders[reader])) continue;
+        fuzz_expect(mkdtemp(strcpy(folders[reader], "/tmp/keybits-fuzz-XXXXXX")) != NULL);
     }
     atexit(remove_folders);
 }

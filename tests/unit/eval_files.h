@@ -5,38 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "io/image_io.h"
 #include "io/npy.h"
-
-static char scratch[256];
-
-static int make_scratch(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    snprintf(scratch, sizeof scratch, "%s/keybits-test-XXXXXX", base ? base : "/tmp");
-    return mkdtemp(scratch) ? 0 : -1;
-}
-
-static int remove_scratch(void **state)
-{
-    char command[300];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", scratch);
-    return system(command);
-}
-
-/* scratch/name; valid for the next 64 calls. */
-static inline const char *in_scratch(const char *name)
-{
-    static char paths[64][512];
-    static int at;
-    char *path = paths[at++ % 64];
-    snprintf(path, sizeof paths[0], "%s/%s", scratch, name);
-    return path;
-}
+#include "scratch.h"
 
 static inline void write_text(const char *name, const char *text)
 {

@@ -17,20 +17,10 @@
 #include "learn/random.h"
 #include "learn/warp.h"
 #include "render.h"
+#include "scratch.h"
 
 enum { TEXTURE = 512, SIDE = 320, CAMERAS = 3, POINTS = 900 };
 #define FOCAL 400.0
-
-static char folder[] = "/tmp/keybits-multiview-XXXXXX";
-
-static char *path_of(const char *name)
-{
-    static char path[8][256];
-    static int turn;
-    turn = (turn + 1) % 8;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-    return path[turn];
-}
 
 /* ------------------------------------------------------------------------------------------------------ the scene */
 
@@ -94,7 +84,7 @@ static void photograph(const camera *c, const kb_image *texture, const char *nam
     }
     uint8_t *pixels = malloc(SIDE * SIDE), *mask = malloc(SIDE * SIDE);
     kb_view_render(&view, texture, pixels, mask);
-    assert_true(io_png_write(path_of(name), IO_GRAY8, SIDE, SIDE, pixels, &error));
+    assert_true(io_png_write(in_scratch(name), IO_GRAY8, SIDE, SIDE, pixels, &error));
     free(pixels);
     free(mask);
 }
@@ -106,11 +96,11 @@ static bool tracked(int camera_index, int p) { return p % CAMERAS != camera_inde
 
 static void write_text(void)
 {
-    io_folder_make(path_of("text"), NULL);
-    FILE *f = fopen(path_of("text/cameras.txt"), "w");
+    io_folder_make(in_scratch("text"), NULL);
+    FILE *f = fopen(in_scratch("text/cameras.txt"), "w");
     fprintf(f, "# Camera list\n1 SIMPLE_RADIAL %d %d %.17g %.17g %.17g 0\n", SIDE, SIDE, FOCAL, SIDE / 2.0, SIDE / 2.0);
     fclose(f);
-    f = fopen(path_of("text/images.txt"), "w");
+    f = fopen(in_scratch("text/images.txt"), "w");
     for (int c = 0; c < CAMERAS; c++) {
         const double *q = cameras[c].quaternion, *t = cameras[c].translation;
         fprintf(f, "%d %.17g %.17g %.17g %.17g %.17g %.17g %.17g 1 view %d.png\n", 7 - c, q[0], q[1], q[2], q[3], t[0],
@@ -123,7 +113,7 @@ static void write_text(void)
         fprintf(f, "\n");
     }
     fclose(f);
-    f = fopen(path_of("text/points3D.txt"), "w");
+    f = fopen(in_scratch("text/points3D.txt"), "w");
     for (int p = POINTS - 1; p >= 0; p--)
         fprintf(f, "%d %.17g %.17g 0 1 2 3 %g 7 0 6 0\n", 100 + p, point[p][0], point[p][1], p == 4 ? 9.0 : 0.5);
     fclose(f);
@@ -135,8 +125,8 @@ static void put_double(FILE *f, double v) { fwrite(&v, 8, 1, f); }
 
 static void write_binary(void)
 {
-    io_folder_make(path_of("binary"), NULL);
-    FILE *f = fopen(path_of("binary/cameras.bin"), "wb");
+    io_folder_make(in_scratch("binary"), NULL);
+    FILE *f = fopen(in_scratch("binary/cameras.bin"), "wb");
     put64(f, 1);
     put32(f, 1);
     put32(f, 2);
@@ -145,7 +135,7 @@ static void write_binary(void)
     const double lens[4] = {FOCAL, SIDE / 2.0, SIDE / 2.0, 0};
     fwrite(lens, 8, 4, f);
     fclose(f);
-    f = fopen(path_of("binary/images.bin"), "wb");
+    f = fopen(in_scratch("binary/images.bin"), "wb");
     put64(f, CAMERAS);
     for (int c = 0; c < CAMERAS; c++) {
         put32(f, (uint32_t)(7 - c));
@@ -162,7 +152,7 @@ static void write_binary(void)
         }
     }
     fclose(f);
-    f = fopen(path_of("binary/points3D.bin"), "wb");
+    f = fopen(in_scratch("binary/points3D.bin"), "wb");
     put64(f, POINTS);
     for (int p = 0; p < POINTS; p++) {
         put64(f, (uint64_t)(100 + p));
@@ -180,9 +170,8 @@ static void write_binary(void)
 
 static int make_scene(void **state)
 {
-    (void)state;
     uint64_t random = 3;
-    if (!mkdtemp(folder)) return -1;
+    if (make_scratch(state)) return -1;
     uint8_t *pixels = render_texture(TEXTURE, TEXTURE, 1);
     kb_image texture = view_of(pixels, TEXTURE, TEXTURE);
     for (int c = 0; c < CAMERAS; c++) {
@@ -201,14 +190,6 @@ static int make_scene(void **state)
     return 0;
 }
 
-static int remove_scene(void **state)
-{
-    (void)state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    return system(command);
-}
-
 /* ---------------------------------------------------------------------------------------------------------- tests */
 
 static void test_text_and_binary_agree(void **state)
@@ -216,8 +197,8 @@ static void test_text_and_binary_agree(void **state)
     (void)state;
     kb_colmap_model text, binary;
     io_error error = {""};
-    assert_true(kb_colmap_model_read(path_of("text"), &text, &error));
-    assert_true(kb_colmap_model_read(path_of("binary"), &binary, &error));
+    assert_true(kb_colmap_model_read(in_scratch("text"), &text, &error));
+    assert_true(kb_colmap_model_read(in_scratch("binary"), &binary, &error));
     assert_int_equal(text.image_count, CAMERAS);
     assert_int_equal(binary.image_count, CAMERAS);
     assert_int_equal(text.point_count, POINTS);
@@ -260,7 +241,7 @@ static bool convert(const char *model_folder, const char *database, const char *
     kb_colmap_options o;
     const float support = 1;
     kb_colmap_defaults(&o);
-    o.images = folder;
+    o.images = scratch;
     o.database = database;
     assert_true(kb_colmap_model_read(model_folder, &model, error));
     kb_patch_writer *writer = kb_patch_writer_open(set, 32, support, error);
@@ -306,13 +287,13 @@ static void test_detected(void **state)
     io_bytes a, b;
     kb_colmap_report text, binary;
     counts seen = {0, 0};
-    assert_true(convert(path_of("text"), NULL, path_of("text.kbp"), &text, &seen, &error));
+    assert_true(convert(in_scratch("text"), NULL, in_scratch("text.kbp"), &text, &seen, &error));
     assert_int_equal(seen.warnings, 0);
     assert_int_equal(seen.steps, 2 * CAMERAS);
-    check_set(path_of("text.kbp"), 40, 0.75); /* the texture is fine: a detector may find another corner of it */
-    assert_true(convert(path_of("binary"), NULL, path_of("binary.kbp"), &binary, &seen, &error));
+    check_set(in_scratch("text.kbp"), 40, 0.75); /* the texture is fine: a detector may find another corner of it */
+    assert_true(convert(in_scratch("binary"), NULL, in_scratch("binary.kbp"), &binary, &seen, &error));
     assert_int_equal(text.patches, binary.patches);
-    assert_true(io_file_read(path_of("text.kbp"), &a, &error) && io_file_read(path_of("binary.kbp"), &b, &error));
+    assert_true(io_file_read(in_scratch("text.kbp"), &a, &error) && io_file_read(in_scratch("binary.kbp"), &b, &error));
     assert_int_equal(a.size, b.size);
     assert_memory_equal(a.data, b.data, a.size);
     io_bytes_free(&a);
@@ -364,20 +345,20 @@ static void test_database(void **state)
     io_error error = {""};
     kb_colmap_report four, six;
     counts seen = {0, 0};
-    write_database(path_of("four.db"), 4);
-    write_database(path_of("six.db"), 6);
-    assert_true(convert(path_of("text"), path_of("four.db"), path_of("four.kbp"), &four, &seen, &error));
-    assert_true(convert(path_of("text"), path_of("six.db"), path_of("six.kbp"), &six, &seen, &error));
+    write_database(in_scratch("four.db"), 4);
+    write_database(in_scratch("six.db"), 6);
+    assert_true(convert(in_scratch("text"), in_scratch("four.db"), in_scratch("four.kbp"), &four, &seen, &error));
+    assert_true(convert(in_scratch("text"), in_scratch("six.db"), in_scratch("six.kbp"), &six, &seen, &error));
     assert_int_equal(four.points, six.points);
     /* Only the points that cameras 0 and 1 both track, every third, can have two views: camera 2's directions fit
      * nothing. */
     assert_in_range(four.points, 20, POINTS / 3);
     assert_int_equal(four.patches, 2 * four.points);
-    check_set(path_of("four.kbp"), 20, 0.4);
-    check_set(path_of("six.kbp"), 20, 0.4);
-    assert_false(convert(path_of("text"), path_of("none.db"), path_of("none.kbp"), &four, &seen, &error));
+    check_set(in_scratch("four.kbp"), 20, 0.4);
+    check_set(in_scratch("six.kbp"), 20, 0.4);
+    assert_false(convert(in_scratch("text"), in_scratch("none.db"), in_scratch("none.kbp"), &four, &seen, &error));
     assert_non_null(strstr(error.text, "none.db"));
-    assert_int_not_equal(access(path_of("none.kbp"), F_OK), 0);
+    assert_int_not_equal(access(in_scratch("none.kbp"), F_OK), 0);
 }
 
 static void test_missing_image(void **state)
@@ -387,13 +368,13 @@ static void test_missing_image(void **state)
     kb_colmap_report report;
     counts seen = {0, 0};
     char old[256];
-    strcpy(old, path_of("view 2.png"));
-    assert_int_equal(rename(old, path_of("away")), 0);
-    assert_true(convert(path_of("text"), NULL, path_of("two.kbp"), &report, &seen, &error));
+    strcpy(old, in_scratch("view 2.png"));
+    assert_int_equal(rename(old, in_scratch("away")), 0);
+    assert_true(convert(in_scratch("text"), NULL, in_scratch("two.kbp"), &report, &seen, &error));
     assert_int_equal(seen.warnings, 1);
     assert_int_equal(report.skipped, 1);
     assert_int_equal(report.patches, 2 * report.points);
-    assert_int_equal(rename(path_of("away"), old), 0);
+    assert_int_equal(rename(in_scratch("away"), old), 0);
 }
 
 static void test_damaged_models(void **state)
@@ -402,13 +383,13 @@ static void test_damaged_models(void **state)
     static const char *const names[] = {"cameras", "images", "points3D"};
     kb_colmap_model model;
     io_error error = {""};
-    assert_false(kb_colmap_model_read(folder, &model, &error));
+    assert_false(kb_colmap_model_read(scratch, &model, &error));
     assert_non_null(strstr(error.text, "no sparse model"));
     for (int file = 0; file < 3; file++) {
         for (int binary = 0; binary < 2; binary++) {
-            char good[256], kept[264];
+            char good[512], kept[520];
             io_bytes bytes;
-            snprintf(good, sizeof good, "%s/%s/%s.%s", folder, binary ? "binary" : "text", names[file],
+            snprintf(good, sizeof good, "%s/%s/%s.%s", scratch, binary ? "binary" : "text", names[file],
                      binary ? "bin" : "txt");
             snprintf(kept, sizeof kept, "%s.kept", good);
             assert_true(io_file_read(good, &bytes, &error));
@@ -416,7 +397,7 @@ static void test_damaged_models(void **state)
             size_t cut = binary ? bytes.size - 5 : bytes.size / 2;
             if (!binary) memcpy(bytes.data + cut, "x\n", 2), cut += 2;
             assert_true(io_file_write(good, bytes.data, cut, &error));
-            assert_false(kb_colmap_model_read(path_of(binary ? "binary" : "text"), &model, &error));
+            assert_false(kb_colmap_model_read(in_scratch(binary ? "binary" : "text"), &model, &error));
             if (!strstr(error.text, names[file])) fail_msg("%s: \"%s\"", good, error.text);
             assert_int_equal(rename(kept, good), 0);
             io_bytes_free(&bytes);
@@ -431,7 +412,7 @@ static void test_brown(void **state)
     (void)state;
     io_error error = {""};
     kb_patch_set set;
-    io_folder_make(path_of("brown"), NULL);
+    io_folder_make(in_scratch("brown"), NULL);
     uint8_t *sheet = malloc(1024 * 1024);
     for (int s = 0; s < 2; s++) {
         char name[64];
@@ -440,17 +421,17 @@ static void test_brown(void **state)
             sheet[i] = (uint8_t)(s * 100 + patch % 100);
         }
         snprintf(name, sizeof name, "brown/patches%04d.bmp", s); /* the content says what it is */
-        assert_true(io_png_write(path_of(name), IO_GRAY8, 1024, 1024, sheet, &error));
+        assert_true(io_png_write(in_scratch(name), IO_GRAY8, 1024, 1024, sheet, &error));
     }
-    FILE *f = fopen(path_of("brown/info.txt"), "w");
+    FILE *f = fopen(in_scratch("brown/info.txt"), "w");
     for (int i = 0; i < 300; i++) fprintf(f, "%d 0\n", i / 3);
     fclose(f);
     for (int small = 0; small < 2; small++) {
         int32_t side = small ? 32 : 64;
-        kb_patch_writer *writer = kb_patch_writer_open(path_of("brown.kbp"), side, 0, &error);
-        assert_true(kb_brown_convert(path_of("brown"), side, writer, NULL, NULL, &error));
+        kb_patch_writer *writer = kb_patch_writer_open(in_scratch("brown.kbp"), side, 0, &error);
+        assert_true(kb_brown_convert(in_scratch("brown"), side, writer, NULL, NULL, &error));
         assert_true(kb_patch_writer_close(writer, &error));
-        assert_true(kb_patch_set_load(path_of("brown.kbp"), 0, 0, &set, &error));
+        assert_true(kb_patch_set_load(in_scratch("brown.kbp"), 0, 0, &set, &error));
         assert_int_equal(set.patches, 300);
         assert_int_equal(set.points, 100);
         for (size_t i = 0; i < 300; i++) {
@@ -460,16 +441,16 @@ static void test_brown(void **state)
         }
         kb_patch_set_free(&set);
     }
-    kb_patch_writer *writer = kb_patch_writer_open(path_of("bad.kbp"), 64, 0, &error);
-    f = fopen(path_of("brown/info.txt"), "a");
+    kb_patch_writer *writer = kb_patch_writer_open(in_scratch("bad.kbp"), 64, 0, &error);
+    f = fopen(in_scratch("brown/info.txt"), "a");
     for (int i = 0; i < 300; i++) fprintf(f, "%d 0\n", i);
     fclose(f);
-    assert_false(kb_brown_convert(path_of("brown"), 64, writer, NULL, NULL, &error));
+    assert_false(kb_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
     assert_non_null(strstr(error.text, "600"));
-    f = fopen(path_of("brown/info.txt"), "w");
+    f = fopen(in_scratch("brown/info.txt"), "w");
     fprintf(f, "1 0\nword 0\n");
     fclose(f);
-    assert_false(kb_brown_convert(path_of("brown"), 64, writer, NULL, NULL, &error));
+    assert_false(kb_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
     assert_non_null(strstr(error.text, "line 2"));
     kb_patch_writer_abandon(writer);
     free(sheet);
@@ -485,5 +466,5 @@ int main(void)
         cmocka_unit_test(test_damaged_models),
         cmocka_unit_test(test_brown),
     };
-    return cmocka_run_group_tests(tests, make_scene, remove_scene);
+    return cmocka_run_group_tests(tests, make_scene, remove_scratch);
 }

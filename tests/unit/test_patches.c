@@ -10,34 +10,10 @@
 #include <cmocka.h>
 
 #include "learn/patch_set.h"
+#include "scratch.h"
 
 #define SIDE 32
 #define AREA (SIDE * SIDE)
-
-static char folder[] = "/tmp/keybits-patches-XXXXXX";
-
-static char *path_of(const char *name)
-{
-    static char path[8][256];
-    static int turn;
-    turn = (turn + 1) % 8;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-    return path[turn];
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    return system(command);
-}
 
 /* A patch that tells its label and its turn. */
 static void fill(uint8_t *pixels, uint32_t label, uint32_t turn)
@@ -78,7 +54,7 @@ static void test_round_trip(void **state)
     (void)state;
     io_error error = {""};
     kb_patch_set set;
-    char *path = path_of("set.kbp");
+    const char *path = in_scratch("set.kbp");
     write_set(path, 40, 1.25f);
     assert_true(kb_patch_set_load(path, 0, 1, &set, &error));
     check_set(&set);
@@ -103,7 +79,7 @@ static void test_sample(void **state)
     (void)state;
     io_error error = {""};
     kb_patch_set all, one, same, other;
-    char *path = path_of("sample.kbp");
+    const char *path = in_scratch("sample.kbp");
     write_set(path, 400, 0);
     assert_true(kb_patch_set_load(path, 0, 1, &all, &error));
     assert_true(kb_patch_set_load(path, 100, 7, &one, &error));
@@ -131,7 +107,7 @@ static void test_several_files(void **state)
     (void)state;
     io_error error = {""};
     kb_patch_set set, a;
-    char *first = path_of("a.kbp"), *second = path_of("b.kbp"), *third = path_of("c.kbp");
+    const char *first = in_scratch("a.kbp"), *second = in_scratch("b.kbp"), *third = in_scratch("c.kbp");
     write_set(first, 8, 1.5f);
     write_set(second, 12, 0);
     write_set(third, 8, 1.25f);
@@ -175,7 +151,7 @@ static void expect_failure(const char *path, const char *words)
 static void test_damage(void **state)
 {
     (void)state;
-    char *good = path_of("good.kbp"), *bad = path_of("bad.kbp");
+    const char *good = in_scratch("good.kbp"), *bad = in_scratch("bad.kbp");
     write_set(good, 8, 1);
     struct {
         long change, length;
@@ -195,8 +171,8 @@ static void test_damage(void **state)
         spoil(good, bad, cases[i].change, cases[i].length);
         expect_failure(bad, cases[i].words);
     }
-    expect_failure(path_of("none.kbp"), "cannot be opened");
-    expect_failure(folder, "not a patch set");
+    expect_failure(in_scratch("none.kbp"), "cannot be opened");
+    expect_failure(scratch, "not a patch set");
 }
 
 static void test_writer_leaves_nothing(void **state)
@@ -204,14 +180,14 @@ static void test_writer_leaves_nothing(void **state)
     (void)state;
     io_error error = {""};
     uint8_t pixels[AREA] = {0};
-    char *path = path_of("abandoned.kbp");
+    const char *path = in_scratch("abandoned.kbp");
     kb_patch_writer *writer = kb_patch_writer_open(path, SIDE, 1, &error);
     assert_non_null(writer);
     kb_patch_writer_add(writer, 0, 0, pixels);
     assert_int_not_equal(access(path, F_OK), 0);
     kb_patch_writer_abandon(writer);
     assert_int_not_equal(access(path, F_OK), 0);
-    assert_null(kb_patch_writer_open(path_of("no/such/folder.kbp"), SIDE, 1, &error));
+    assert_null(kb_patch_writer_open(in_scratch("no/such/folder.kbp"), SIDE, 1, &error));
     assert_null(kb_patch_writer_open(path, 0, 1, &error));
     assert_null(kb_patch_writer_open(path, 1025, 1, &error));
 }
@@ -221,7 +197,7 @@ static void test_split(void **state)
     (void)state;
     io_error error = {""};
     kb_patch_set set, rest, held;
-    char *path = path_of("split.kbp");
+    const char *path = in_scratch("split.kbp");
     write_set(path, 400, 2);
     assert_true(kb_patch_set_load(path, 0, 0, &set, &error));
     assert_true(kb_patch_set_split(&set, 0.2, 5, &rest, &held, &error));
@@ -248,7 +224,7 @@ static void test_shrink(void **state)
 {
     (void)state;
     io_error error = {""};
-    char *path = path_of("large.kbp");
+    const char *path = in_scratch("large.kbp");
     uint8_t *pixels = malloc(64 * 64);
     kb_patch_writer *writer = kb_patch_writer_open(path, 64, 0, &error);
     for (uint32_t i = 0; i < 4; i++) {
@@ -277,5 +253,5 @@ int main(void)
         cmocka_unit_test(test_split),
         cmocka_unit_test(test_shrink),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }
