@@ -109,6 +109,10 @@ static void run_thirds(const kb_kernels *k)
     for (int y = 0; y < 64; y++) k->shrink_two_thirds(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH / 3, bytes);
 }
 static void run_plan(const kb_kernels *k) { k->plan(keypoints, N, 1, &levels, samplings, flags); }
+static void run_pairs(const kb_kernels *k)
+{
+    for (int i = 0; i < N; i += KB_BATCH) k->cut_pairs(samplings + i, KB_BATCH, &levels, patches);
+}
 static void run_cut(const kb_kernels *k)
 {
     for (int i = 0; i < N; i += KB_BATCH) k->cut(samplings + i, KB_BATCH, &levels, patches);
@@ -194,6 +198,7 @@ static const struct {
     {"shrink_two_thirds", "pixel out", run_thirds, 64.0 * WIDTH * 2 / 3},
     {"plan", "keypoint", run_plan, N},
     {"cut", "keypoint", run_cut, N},
+    {"cut_pairs", "keypoint", run_pairs, N},
     {"boxes, BAD-256", "keypoint", run_bad, N},
     {"boxes, BAG-256", "keypoint", run_bag, N},
     {"sift", "keypoint", run_sift, N},

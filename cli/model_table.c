@@ -124,6 +124,16 @@ static bool add_row(table *t, size_t line, const double *values, int count)
 
 /* ------------------------------------------------------------------------------------------------------- directives */
 
+bool model_sampler(const char *name, kb_sampler *sampler)
+{
+    static const kb_sampler all[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_PAIRS};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        *sampler = all[i];
+        if (strcmp(name, kb_sampler_name(all[i])) == 0) return true;
+    }
+    return false;
+}
+
 /* "key value" after "#:". */
 static bool read_directive(table *t, size_t number, const char *line)
 {
@@ -144,8 +154,8 @@ static bool read_directive(table *t, size_t number, const char *line)
         return true;
     }
     if (key == 7 && strncmp(line, "sampler", key) == 0) {
-        if (strcmp(value, "image") != 0 && strcmp(value, "patch") != 0)
-            return fail_at(t, number, "sampler is image or patch");
+        kb_sampler sampler;
+        if (!model_sampler(value, &sampler)) return fail_at(t, number, "sampler is image, patch or pairs");
         strcpy(t->sampler, value);
         return true;
     }
@@ -205,7 +215,7 @@ static bool make_model(const table *t, const table_options *options, kb_model **
                           : t->sampler[0]       ? t->sampler
                           : spec.kind == KB_BAD ? "image"
                                                 : "patch";
-    spec.sampler = strcmp(sampler, "image") == 0 ? KB_SAMPLER_IMAGE : KB_SAMPLER_PATCH;
+    if (!model_sampler(sampler, &spec.sampler)) return io_fail(t->error, "no sampler has the name %s", sampler);
     spec.support = options->support > 0 ? options->support : (float)t->support;
     spec.root = options->root || t->root;
     spec.text = t->text;

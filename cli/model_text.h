@@ -8,10 +8,13 @@
 /* What the command line says about a table; it wins over what the table says about itself. */
 typedef struct table_options {
     const char *name;    /* NULL: the table's, else the file's name */
-    const char *sampler; /* "image", "patch"; NULL: the table's, else image for BAD and patch for others */
+    const char *sampler; /* "image", "patch", "pairs"; NULL: the table's, else image for BAD and patch for others */
     float support;       /* 0: the table's, else 1 */
     bool root;           /* HashSIFT over RootSIFT */
 } table_options;
+
+/* The sampler of that name; false when there is none. */
+bool model_sampler(const char *name, kb_sampler *sampler);
 
 /* Reads a table into a model. Errors name the line. path "-": standard input. */
 bool model_table_read(const char *path, const table_options *options, kb_model **out, io_error *error);

@@ -24,6 +24,7 @@ typedef struct train_options {
     const char *validate;  /* a set that learning has not seen */
     double hold_back;      /* or the share of the points to keep for that; 0: none */
     double support;        /* 0: that of the patches */
+    const char *sampler;   /* of the model; NULL: pairs for BAD, patch for others */
     size_t max_patches;    /* 0: all */
     uint64_t seed;
     int32_t bits;
@@ -40,6 +41,7 @@ enum {
     TRAIN_VALIDATE,
     TRAIN_HOLD_BACK,
     TRAIN_SUPPORT,
+    TRAIN_SAMPLER,
     TRAIN_MAX_PATCHES,
     TRAIN_SEED,
     TRAIN_AUGMENT,
@@ -59,6 +61,7 @@ enum {
     {"page", required_argument, NULL, TRAIN_PAGE},                        \
     {"name", required_argument, NULL, TRAIN_NAME},                        \
     {"support", required_argument, NULL, TRAIN_SUPPORT},                  \
+    {"sampler", required_argument, NULL, TRAIN_SAMPLER},                  \
     {"augment", required_argument, NULL, TRAIN_AUGMENT},                  \
     {"resume", no_argument, NULL, TRAIN_RESUME}
 
@@ -72,6 +75,8 @@ enum {
     "  -o, --output FILE  the model file to write; required\n"                                              \
     "  --name NAME        of the model (default: the name of the file)\n"                                   \
     "  --support S        0.1 to 10, written into the model (default: what the patches were cut with)\n"    \
+    "  --sampler NAME     patch or pairs (docs/sampling.md), written into the model (default: pairs for BAD,\n" \
+    "                     else patch)\n"                                                                     \
     "  --augment on|off   small random rotation, scale, light, blur and noise (default off)\n"              \
     "  --log FILE.csv     the log (default: the model's name with .csv)\n"                                  \
     "  --page FILE.html   a page with curves and pictures of the result\n"                                  \

@@ -7,7 +7,7 @@
 #include "model_text.h"
 
 const char verb_model_help[] =
-    "usage: keybits model import TABLE.txt [--sampler image|patch] [--support S] [--name NAME] [--root] -o MODEL.kbm\n"
+    "usage: keybits model import TABLE.txt [--sampler image|patch|pairs] [--support S] [--name NAME] [--root] -o MODEL.kbm\n"
     "       keybits model show NAME|FILE [--svg FILE] [--json]\n"
     "       keybits model export NAME|FILE [-o TABLE.txt]\n"
     "       keybits model list [--json]\n"
@@ -16,7 +16,8 @@ const char verb_model_help[] =
     "    6  x1 y1 x2 y2 r th               BAD: two boxes of one radius and a threshold\n"
     "    9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0\n"
     "  129  bias w1 ... w128               HashSIFT\n"
-    "  --sampler NAME     image: boxes in the image, as OpenCV's TEBLID; patch: in the resampled 32x32 patch\n"
+    "  --sampler NAME     image: boxes in the image, as OpenCV's TEBLID; patch: in the resampled 32x32 patch;\n"
+    "                     pairs: in one resampled more quickly, each sample the mean of two pixels\n"
     "                     (default: image for BAD, patch for the others, which have no image sampler)\n"
     "  --support S        0.1 to 10: patch width = preset x keypoint size x support (default 1)\n"
     "  --name NAME        the model's name, 1 to 63 bytes (default: the name of the file)\n"
@@ -196,7 +197,7 @@ static bool read_options(cli_common *common, int argc, char **argv, model_option
                                           {"svg", required_argument, NULL, SVG},
                                           CLI_COMMON_OPTIONS,
                                           {NULL, 0, NULL, 0}};
-    static const char *const samplers[] = {"image", "patch", NULL};
+    static const char *const samplers[] = {"image", "patch", "pairs", NULL};
     int option, index;
     double number;
     while ((option = cli_getopt(common, argc, argv, "o:", longs)) != CLI_END) {

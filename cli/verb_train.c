@@ -29,6 +29,7 @@ void train_options_begin(train_options *o)
 bool train_option(train_options *o, cli_common *common, int option)
 {
     static const char *const on_off[] = {"off", "on", NULL};
+    static const char *const samplers[] = {"patch", "pairs", NULL};
     int64_t whole = 0;
     int index = 0;
     bool ok = true;
@@ -40,6 +41,10 @@ bool train_option(train_options *o, cli_common *common, int option)
     case TRAIN_VALIDATE: o->validate = optarg; break;
     case TRAIN_RESUME: o->resume = true; break;
     case TRAIN_HOLD_BACK: ok = cli_number(common, "--hold-back", optarg, 0, 0.9, &o->hold_back); break;
+    case TRAIN_SAMPLER:
+        ok = cli_choice(common, "--sampler", optarg, samplers, &index);
+        if (ok) o->sampler = samplers[index];
+        break;
     case TRAIN_SUPPORT: ok = cli_number(common, "--support", optarg, 0.1, 10, &o->support); break;
     case TRAIN_AUGMENT:
         ok = cli_choice(common, "--augment", optarg, on_off, &index);
@@ -157,6 +162,8 @@ bool train_model_write(kb_model_spec *spec, const train_options *options, const 
     kb_error problem;
     io_error error;
     spec->name = options->name ? options->name : stem;
+    bool pairs = options->sampler ? strcmp(options->sampler, "pairs") == 0 : spec->kind == KB_BAD;
+    spec->sampler = pairs ? KB_SAMPLER_PAIRS : KB_SAMPLER_PATCH;
     spec->support = options->support > 0 ? (float)options->support : data->set.support > 0 ? data->set.support : 1;
     kb_status status = kb_model_create(spec, out, &problem);
     free(stem);

@@ -72,8 +72,23 @@ typedef struct kb_sampling {
 /* Set-up for a region `width` px wide. Returns the keypoint's KB_KP_ flags; with OUTSIDE or INVALID only level is
  * set, to -1. */
 uint8_t kb_sampling_plan(kb_sampling *sampling, const kb_keypoint *keypoint, double width, const kb_levels *levels);
-/* Cuts out one patch, 1024 bytes. */
+/* Cuts out one patch, 1024 bytes, by bilinear interpolation. */
 void kb_sampling_cut(const kb_sampling *sampling, const kb_levels *levels, uint8_t *patch);
+/* The same with means of two pixels, on positions rounded to 1/32 px. */
+void kb_sampling_cut_pairs(const kb_sampling *sampling, const kb_levels *levels, uint8_t *patch);
+/* There, sample (i, j) of a tile of 4x4 is at an offset from the tile's corner that is made of steps in 1/1024 px and
+ * comes out in 1/32 px, to the nearest: all of it in 16 bits. */
+typedef struct kb_tile_step {
+    int32_t a, b;
+} kb_tile_step;
+static inline kb_tile_step kb_tile_step_of(const kb_sampling *s)
+{
+    return (kb_tile_step){(s->a + 32) >> 6, (s->b + 32) >> 6};
+}
+static inline int32_t kb_tile_offset(int32_t i, int32_t j, int32_t down, int32_t right)
+{
+    return (i * down + j * right + 16) >> 5;
+}
 
 /* Brings a side x side patch (32 <= side <= 1024) to 32x32 by exact area averaging. */
 void kb_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch);

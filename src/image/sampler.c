@@ -1,7 +1,7 @@
 /* The patch sampler: an oriented square region of the image becomes 32x32 samples (docs/sampling.md).
  *
  * The region's resolution chooses a level of the pyramid; there, samples stand on a rotated grid and are read by
- * bilinear interpolation with 1/64 pixel steps. Only the set-up of a keypoint uses floating point (IEEE double, plain
+ * bilinear interpolation with 1/64 pixel steps, or as means of two pixels. Only the set-up of a keypoint uses floating point (IEEE double, plain
  * operations, so the same everywhere); the samples are integers. */
 #include <math.h>
 
@@ -97,6 +97,51 @@ void kb_sampling_cut(const kb_sampling *sampling, const kb_levels *levels, uint8
         cut_inside(sampling, levels->data[l], levels->stride[l], patch);
     else
         cut_clamped(sampling, levels->data[l], levels->stride[l], levels->width[l], levels->height[l], patch);
+}
+
+/* ---- means of two pixels ----
+ * The pixels nearest to two points a quarter of a pixel away from the sample on both sides of it: on one diagonal for
+ * even samples and on the other for odd ones, so that boxes, which take the mean of many samples, see no diagonal.
+ * Where the sample is within 1/4 px of a pixel, both are that pixel; halfway between two, they are these two. */
+
+typedef struct pixels {
+    const uint8_t *data;
+    ptrdiff_t stride;
+    int32_t right, bottom; /* the last ones */
+} pixels;
+
+static int32_t pixel_at(const pixels *p, int32_t x, int32_t y, bool inside)
+{
+    return inside ? p->data[y * p->stride + x]
+                  : p->data[kb_clamp_i(y, 0, p->bottom) * p->stride + kb_clamp_i(x, 0, p->right)];
+}
+
+/* One tile of 4x4 samples, whose corner is at (x, y) / 32. */
+static void cut_pairs_tile(const pixels *p, kb_tile_step step, int32_t x, int32_t y, bool inside, uint8_t *patch)
+{
+    for (int32_t i = 0; i < 4; i++, patch += KB_PATCH_SIDE)
+        for (int32_t j = 0; j < 4; j++) {
+            int32_t sx = x + kb_tile_offset(i, j, -step.b, step.a), sy = y + kb_tile_offset(i, j, step.a, step.b);
+            int32_t up = 8 + 16 * ((i ^ j) & 1); /* 8 or 24: the points are 1/4 px away, and half a pixel rounds */
+            int32_t first = pixel_at(p, (sx + 8) >> 5, (sy + up) >> 5, inside);
+            int32_t second = pixel_at(p, (sx + 24) >> 5, (sy + 32 - up) >> 5, inside);
+            patch[j] = (uint8_t)((first + second + 1) >> 1);
+        }
+}
+
+void kb_sampling_cut_pairs(const kb_sampling *s, const kb_levels *levels, uint8_t *patch)
+{
+    pixels p = {levels->data[s->level], levels->stride[s->level], levels->width[s->level] - 1,
+                levels->height[s->level] - 1};
+    kb_tile_step step = kb_tile_step_of(s);
+    for (int32_t i = -16; i < 16; i += 4)
+        for (int32_t j = -16; j < 16; j += 4) {
+            int32_t x = 32 * s->px + ((s->x + j * s->a - i * s->b + 512) >> 11);
+            int32_t y = 32 * s->py + ((s->y + j * s->b + i * s->a + 512) >> 11);
+            uint8_t *to = patch + (i + 16) * KB_PATCH_SIDE + j + 16;
+            if (s->inside) cut_pairs_tile(&p, step, x, y, true, to);
+            else cut_pairs_tile(&p, step, x, y, false, to);
+        }
 }
 
 void kb_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch)

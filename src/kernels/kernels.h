@@ -19,8 +19,9 @@ typedef struct kb_kernels {
     /* kb_sampling_plan for n keypoints, whose regions are width_scale x size wide; flags is not NULL. */
     void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, const kb_levels *levels,
                  kb_sampling *samplings, uint8_t *flags);
-    /* Cuts n patches out of the levels. */
+    /* Cuts n patches out of the levels: kb_sampling_cut and kb_sampling_cut_pairs. */
     void (*cut)(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches);
+    void (*cut_pairs)(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches);
     /* BAD and BAG bits of n patches; rows lie model->row_bytes apart. */
     void (*boxes)(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch);
     /* SIFT histograms of n patches, n x 128, before normalisation. */
@@ -49,8 +50,8 @@ typedef struct kb_kernels {
 /* Every slot, for code that goes through all of them. */
 #define KB_KERNEL_SLOTS(SLOT)                                                                                          \
     SLOT(shrink_half)                                                                                                  \
-    SLOT(shrink_two_thirds) SLOT(plan) SLOT(cut) SLOT(boxes) SLOT(sift) SLOT(sift_bytes) SLOT(project)                 \
-        SLOT(blend_rows) SLOT(resize_row) SLOT(fast_row) SLOT(peaks_row) SLOT(harris) SLOT(disc_angle)                 \
+    SLOT(shrink_two_thirds) SLOT(plan) SLOT(cut) SLOT(cut_pairs) SLOT(boxes) SLOT(sift) SLOT(sift_bytes)               \
+        SLOT(project) SLOT(blend_rows) SLOT(resize_row) SLOT(fast_row) SLOT(peaks_row) SLOT(harris) SLOT(disc_angle)                 \
             SLOT(blur_pairs) SLOT(difference_row) SLOT(extrema_row) SLOT(hamming)
 
 /* What a task must bring as `scratch`, aligned to KB_ALIGN. */

@@ -29,6 +29,11 @@ static void cut_c(const kb_sampling *samplings, int32_t n, const kb_levels *leve
     for (int32_t i = 0; i < n; i++) kb_sampling_cut(&samplings[i], levels, patches + (size_t)i * KB_PATCH_BYTES);
 }
 
+static void cut_pairs_c(const kb_sampling *samplings, int32_t n, const kb_levels *levels, uint8_t *patches)
+{
+    for (int32_t i = 0; i < n; i++) kb_sampling_cut_pairs(&samplings[i], levels, patches + (size_t)i * KB_PATCH_BYTES);
+}
+
 static void boxes_c(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch)
 {
     (void)scratch;
@@ -59,7 +64,7 @@ void kb_kernels_c(kb_kernels *table)
 {
     *table = (kb_kernels){
         .shrink_half = shrink_half_c, .shrink_two_thirds = shrink_two_thirds_c, .plan = plan_c, .cut = cut_c,
-        .boxes = boxes_c, .blend_rows = kb_blend_rows, .resize_row = kb_resize_row, .fast_row = kb_fast_row,
+        .cut_pairs = cut_pairs_c, .boxes = boxes_c, .blend_rows = kb_blend_rows, .resize_row = kb_resize_row, .fast_row = kb_fast_row,
         .peaks_row = kb_peaks_row, .harris = kb_harris, .disc_angle = kb_disc_angle, .blur_pairs = kb_blur_pairs,
         .difference_row = kb_difference_row, .extrema_row = kb_extrema_row, .hamming = kb_hamming_block};
     if (KB_BAD_ONLY) return;

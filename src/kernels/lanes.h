@@ -19,6 +19,7 @@
 #include "kernels/lanes_fast.h"
 #include "kernels/lanes_hamming.h"
 #include "kernels/lanes_levels.h"
+#include "kernels/lanes_pairs.h"
 #include "kernels/lanes_plan.h"
 #include "kernels/lanes_project.h"
 #include "kernels/lanes_resize.h"
@@ -32,14 +33,15 @@ static void use_lanes(kb_kernels *table)
     table->shrink_half = shrink_half_lanes;
     table->shrink_two_thirds = shrink_two_thirds_lanes;
     table->plan = plan_lanes;
-    table->cut = cut_lanes;
+    table->cut_pairs = cut_pairs_lanes;
     table->boxes = boxes_lanes;
     table->blend_rows = blend_rows_lanes;
     table->resize_row = resize_row_lanes;
     table->fast_row = fast_row_lanes;
     table->peaks_row = peaks_row_lanes;
     table->hamming = hamming_lanes;
-    if (KB_BAD_ONLY) return;
+    if (KB_BAD_ONLY) return; /* its models take pairs */
+    table->cut = cut_lanes;
     table->sift = sift_lanes;
     table->sift_bytes = sift_bytes_lanes;
     table->project = project_lanes;

@@ -54,6 +54,7 @@ VEC_INLINE vec v_or(vec a, vec b) { return _mm256_or_si256(a, b); }
 VEC_INLINE vec v_xor(vec a, vec b) { return _mm256_xor_si256(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return _mm256_andnot_si256(a, b); }
 VEC_INLINE vec v_gt(vec a, vec b) { return _mm256_cmpgt_epi16(a, b); }
+VEC_INLINE vec v_gt8(vec a, vec b) { return _mm256_cmpgt_epi8(a, b); }
 #define v_shl(a, n)   _mm256_slli_epi16(a, n)
 #define v_shr(a, n)   _mm256_srli_epi16(a, n)
 #define v_sar(a, n)   _mm256_srai_epi16(a, n)
@@ -191,12 +192,13 @@ typedef struct vec_window {
     vec upper[4], lower[4];
 } vec_window;
 
-/* A window of 7 or 8 rows, which is a constant. */
+/* A window of 6 to 8 rows, which is a constant. */
 VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
 {
     vec_window w;
     vec row[9];
     ptrdiff_t three = 3 * stride, five = 5 * stride, seven = 7 * stride; /* x86 scales by 2 and 4 itself */
+    __asm__("" : "+r"(three), "+r"(five)); /* or the compiler would add strides one by one */
     const uint8_t *at[8] = {p,        p + stride,    p + 2 * stride, p + three, p + 4 * stride,
                             p + five, p + 2 * three, p + seven};
     VEC_UNROLL
@@ -205,9 +207,10 @@ VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
         memcpy(&eight, at[i], 8);
         row[i] = _mm256_set1_epi64x(eight);
     }
-    row[8] = row[7] = rows == 8 ? row[7] : row[6]; /* nobody asks for what is beyond the last */
     VEC_UNROLL
-    for (int i = 0; i < rows / 2; i++) {
+    for (int i = rows; i < 9; i++) row[i] = row[rows - 1]; /* nobody asks for what is beyond the last */
+    VEC_UNROLL
+    for (int i = 0; i < 4; i++) {
         w.upper[i] = _mm256_blend_epi32(row[2 * i], row[2 * i + 1], 0xcc);
         w.lower[i] = _mm256_blend_epi32(row[2 * i + 1], row[2 * i + 2], 0xcc);
     }
@@ -227,16 +230,21 @@ VEC_INLINE vec v_lookup_two(const vec tables[2], vec index, vec second)
 }
 
 #define VEC_WINDOW_FIRST 96 /* the index of the first byte */
-/* The bytes at 8 row + column, and those a row below. A shuffle gives 0 where the index has its highest bit. It has
+/* The bytes at 8 row + column in three tables, or in four. A shuffle gives 0 where the index has its highest bit. It has
  * from row 4 on, so the first two tables answer above, and with that bit turned over the others answer below. */
-VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper, vec *lower)
+VEC_INLINE vec v_lookup_tables(const vec tables[4], vec index, bool four)
 {
     vec below = v_xor(index, _mm256_set1_epi8(-128)), second = v_shl(index, 3); /* of two tables: bit 4 tells */
-    vec upper_below = rows == 8 ? v_lookup_two(w->upper + 2, below, second) : _mm256_shuffle_epi8(w->upper[2], below);
-    vec lower_below = rows == 8 ? v_lookup_two(w->lower + 2, below, second) : _mm256_shuffle_epi8(w->lower[2], below);
-    *upper = v_or(v_lookup_two(w->upper, index, second), upper_below);
-    *lower = v_or(v_lookup_two(w->lower, index, second), lower_below);
+    vec found = four ? v_lookup_two(tables + 2, below, second) : _mm256_shuffle_epi8(tables[2], below);
+    return v_or(v_lookup_two(tables, index, second), found);
 }
+/* The bytes at an index, and those a row below. */
+VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper, vec *lower)
+{
+    *upper = v_lookup_tables(w->upper, index, rows == 8);
+    *lower = v_lookup_tables(w->lower, index, rows == 8);
+}
+VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows) { return v_lookup_tables(w->upper, index, rows > 6); }
 
 /* first byte x first weight + second byte x second weight; weights up to 64. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights) { return _mm256_maddubs_epi16(bytes, weights); }
@@ -247,6 +255,24 @@ VEC_INLINE void v_store_tiles(const vec tile[4], uint8_t *to)
     vec ab = _mm256_shuffle_epi32(_mm256_packus_epi16(tile[0], tile[1]), 0xd8);
     vec cd = _mm256_shuffle_epi32(_mm256_packus_epi16(tile[2], tile[3]), 0xd8);
     vec even = _mm256_unpacklo_epi64(ab, cd), odd = _mm256_unpackhi_epi64(ab, cd);
+    _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(even));
+    _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm256_castsi256_si128(odd));
+    _mm_storeu_si128((__m128i *)(void *)(to + 64), _mm256_extracti128_si256(even, 1));
+    _mm_storeu_si128((__m128i *)(void *)(to + 96), _mm256_extracti128_si256(odd, 1));
+}
+
+/* Four tiles, of each the first pixels of the 16 samples and the second ones, together by v_pack8: their means, rounded
+ * up. */
+VEC_INLINE vec v_mean_pairs(vec a, vec b)
+{
+    return _mm256_avg_epu8(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+}
+VEC_INLINE void v_store_pairs(const vec tile[4], uint8_t *to)
+{
+    __m256 ab = _mm256_castsi256_ps(v_mean_pairs(tile[0], tile[1]));
+    __m256 cd = _mm256_castsi256_ps(v_mean_pairs(tile[2], tile[3]));
+    vec even = _mm256_castps_si256(_mm256_shuffle_ps(ab, cd, 0x88));
+    vec odd = _mm256_castps_si256(_mm256_shuffle_ps(ab, cd, 0xdd));
     _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(even));
     _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm256_castsi256_si128(odd));
     _mm_storeu_si128((__m128i *)(void *)(to + 64), _mm256_extracti128_si256(even, 1));

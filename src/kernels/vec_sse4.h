@@ -53,6 +53,7 @@ VEC_INLINE vec v_or(vec a, vec b) { return _mm_or_si128(a, b); }
 VEC_INLINE vec v_xor(vec a, vec b) { return _mm_xor_si128(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return _mm_andnot_si128(a, b); }
 VEC_INLINE vec v_gt(vec a, vec b) { return _mm_cmpgt_epi16(a, b); }
+VEC_INLINE vec v_gt8(vec a, vec b) { return _mm_cmpgt_epi8(a, b); }
 #define v_shl(a, n)   _mm_slli_epi16(a, n)
 #define v_shr(a, n)   _mm_srli_epi16(a, n)
 #define v_sar(a, n)   _mm_srai_epi16(a, n)
@@ -173,16 +174,17 @@ typedef struct vec_window {
     vec upper[4], lower[4];
 } vec_window;
 
-/* A window of 7 or 8 rows, which is a constant. */
+/* A window of 6 to 8 rows, which is a constant. */
 VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
 {
     vec_window w;
     vec row[9];
     VEC_UNROLL
     for (int i = 0; i < rows; i++) row[i] = _mm_loadl_epi64((const __m128i *)(const void *)(p + i * stride));
-    row[8] = row[7] = rows == 8 ? row[7] : row[6]; /* nobody asks for what is beyond the last */
     VEC_UNROLL
-    for (int i = 0; i < rows / 2; i++) {
+    for (int i = rows; i < 9; i++) row[i] = row[rows - 1]; /* nobody asks for what is beyond the last */
+    VEC_UNROLL
+    for (int i = 0; i < 4; i++) {
         w.upper[i] = _mm_unpacklo_epi64(row[2 * i], row[2 * i + 1]);
         w.lower[i] = _mm_unpacklo_epi64(row[2 * i + 1], row[2 * i + 2]);
     }
@@ -195,25 +197,29 @@ VEC_INLINE vec v_lookup_two(const vec tables[2], vec index, vec second)
 }
 
 #define VEC_WINDOW_FIRST 96 /* the index of the first byte */
-/* The bytes at 8 row + column, and those a row below. A shuffle gives 0 where the index has its highest bit. It has
+/* The bytes at 8 row + column in three tables, or in four. A shuffle gives 0 where the index has its highest bit. It has
  * from row 4 on, so the first two tables answer above, and with that bit turned over the others answer below. */
-VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper, vec *lower)
+VEC_INLINE vec v_lookup_tables(const vec tables[4], vec index, bool four)
 {
     vec below = v_xor(index, _mm_set1_epi8(-128)), second = v_shl(index, 3); /* of two tables: bit 4 tells */
-    vec upper_below = rows == 8 ? v_lookup_two(w->upper + 2, below, second) : _mm_shuffle_epi8(w->upper[2], below);
-    vec lower_below = rows == 8 ? v_lookup_two(w->lower + 2, below, second) : _mm_shuffle_epi8(w->lower[2], below);
-    *upper = v_or(v_lookup_two(w->upper, index, second), upper_below);
-    *lower = v_or(v_lookup_two(w->lower, index, second), lower_below);
+    vec found = four ? v_lookup_two(tables + 2, below, second) : _mm_shuffle_epi8(tables[2], below);
+    return v_or(v_lookup_two(tables, index, second), found);
 }
+/* The bytes at an index, and those a row below. */
+VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper, vec *lower)
+{
+    *upper = v_lookup_tables(w->upper, index, rows == 8);
+    *lower = v_lookup_tables(w->lower, index, rows == 8);
+}
+VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows) { return v_lookup_tables(w->upper, index, rows > 6); }
 
 /* first byte x first weight + second byte x second weight; weights up to 64. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights) { return _mm_maddubs_epi16(bytes, weights); }
 
-/* Four tiles of 4x4 samples side by side, a lane a sample, to rows of 32 bytes. */
-VEC_INLINE void v_store_tiles(const vec tile[8], uint8_t *to)
+/* Four tiles of 4x4 bytes side by side, each row after row, to rows of 32 bytes. */
+VEC_INLINE void v_store_four(const vec r[4], uint8_t *to)
 {
-    vec r[4], a[4];
-    for (int i = 0; i < 4; i++) r[i] = _mm_packus_epi16(tile[2 * i], tile[2 * i + 1]); /* a tile, row after row */
+    vec a[4];
     for (int i = 0; i < 2; i++) {
         a[i] = _mm_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
         a[i + 2] = _mm_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
@@ -222,6 +228,20 @@ VEC_INLINE void v_store_tiles(const vec tile[8], uint8_t *to)
     v_storeu(to + 32, _mm_unpackhi_epi64(a[0], a[1]));
     v_storeu(to + 64, _mm_unpacklo_epi64(a[2], a[3]));
     v_storeu(to + 96, _mm_unpackhi_epi64(a[2], a[3]));
+}
+/* Four tiles of which every lane is a sample. */
+VEC_INLINE void v_store_tiles(const vec tile[8], uint8_t *to)
+{
+    vec r[4];
+    for (int i = 0; i < 4; i++) r[i] = _mm_packus_epi16(tile[2 * i], tile[2 * i + 1]);
+    v_store_four(r, to);
+}
+/* Four tiles, of each the first pixels of the 16 samples and the second ones: their means, rounded up. */
+VEC_INLINE void v_store_pairs(const vec tile[8], uint8_t *to)
+{
+    vec r[4];
+    for (int i = 0; i < 4; i++) r[i] = _mm_avg_epu8(tile[2 * i], tile[2 * i + 1]);
+    v_store_four(r, to);
 }
 
 /* ---- for RootSIFT ---- */

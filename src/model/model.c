@@ -18,7 +18,12 @@ const char *kb_kind_name(kb_kind kind)
 
 const char *kb_sampler_name(kb_sampler sampler)
 {
-    return sampler == KB_SAMPLER_PATCH ? "patch" : sampler == KB_SAMPLER_IMAGE ? "image" : "?";
+    switch (sampler) {
+    case KB_SAMPLER_PATCH: return "patch";
+    case KB_SAMPLER_IMAGE: return "image";
+    case KB_SAMPLER_PAIRS: return "pairs";
+    }
+    return "?";
 }
 
 /* ---- checks ---- */
@@ -80,7 +85,7 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
         return kb_fail(error, KB_E_TABLE, "no kind of model has the number %d", (int)spec->kind);
     if (!kb_kind_built(spec->kind))
         return kb_fail(error, KB_E_KIND, "this build has BAD alone, not %s", kb_kind_name(spec->kind));
-    if (spec->sampler != KB_SAMPLER_PATCH && !(spec->sampler == KB_SAMPLER_IMAGE && spec->kind == KB_BAD))
+    if ((uint32_t)spec->sampler > KB_SAMPLER_PAIRS || (spec->sampler == KB_SAMPLER_IMAGE && spec->kind != KB_BAD))
         return kb_fail(error, KB_E_TABLE, "sampler %d does not go with %s", (int)spec->sampler,
                        kb_kind_name(spec->kind));
     if (!(spec->support >= 0.1f && spec->support <= 10.0f))

@@ -198,7 +198,7 @@ static kb_box_pair random_pair(uint64_t *seed, kb_kind kind, kb_sampler sampler)
     uint8_t a[4], b[4];
     uint32_t radius = kb_random_below(seed, KB_MAX_RADIUS + 1);
     random_box(seed, kind, radius, a);
-    if (sampler == KB_SAMPLER_PATCH) radius = kb_random_below(seed, KB_MAX_RADIUS + 1);
+    if (sampler != KB_SAMPLER_IMAGE) radius = kb_random_below(seed, KB_MAX_RADIUS + 1);
     random_box(seed, kind, radius, b);
     float threshold = (float)kb_random_below(seed, 1280) / 64.0f - 10.0f;
     return (kb_box_pair){a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], threshold};
@@ -209,7 +209,10 @@ static void section_boxes(hash *h, scene *s)
     static const struct {
         kb_kind kind;
         kb_sampler sampler;
-    } kinds[] = {{KB_BAD, KB_SAMPLER_PATCH}, {KB_BAD, KB_SAMPLER_IMAGE}, {KB_BAG, KB_SAMPLER_PATCH}};
+    } kinds[] = {{KB_BAD, KB_SAMPLER_PATCH},
+                 {KB_BAD, KB_SAMPLER_IMAGE},
+                 {KB_BAG, KB_SAMPLER_PATCH},
+                 {KB_BAD, KB_SAMPLER_PAIRS}};
     for (size_t m = 0; m < KB_COUNT(kinds); m++) {
         uint64_t seed = 7 + m;
         kb_box_pair boxes[BITS];

@@ -100,10 +100,13 @@ void check_cut(const kb_kernels *c, const kb_kernels *t)
             do flags[i] = kb_sampling_plan(&s[i], &k[i], k[i].size, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
             while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
         }
-        c->cut(s, n, &levels, expected);
-        t->cut(s, n, &levels, found);
-        for (size_t i = 0; i < count; i++)
-            same("patch", expected + i * KB_PATCH_BYTES, found + i * KB_PATCH_BYTES, KB_PATCH_BYTES);
+        for (int pairs = 0; pairs < 2; pairs++) {
+            (pairs ? c->cut_pairs : c->cut)(s, n, &levels, expected);
+            (pairs ? t->cut_pairs : t->cut)(s, n, &levels, found);
+            for (size_t i = 0; i < count; i++)
+                same(pairs ? "patch of pairs" : "patch", expected + i * KB_PATCH_BYTES, found + i * KB_PATCH_BYTES,
+                     KB_PATCH_BYTES);
+        }
         guard_reset();
     }
     kb_workspace_free(workspace);

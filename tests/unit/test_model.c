@@ -49,6 +49,7 @@ static void files_come_back(void **state)
     (void)state;
     expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 256, false, 1));
     expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 2));
+    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_PAIRS, 16, true, 5));
     expect_round_trip(render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 3));
     expect_round_trip(render_hash_model(512, 4));
     expect_round_trip(builtin_model("sift"));
@@ -158,6 +159,7 @@ static void impossible_tables_are_refused(void **state)
     s = spec, s.boxes = NULL, refuses(s, KB_E_ARGUMENT);
     s = spec, s.kind = KB_HASHSIFT, refuses(s, KB_E_ARGUMENT);
     s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
+    s = spec, s.sampler = (kb_sampler)3, refuses(s, KB_E_TABLE);
 
     kb_box_pair bad[8];
     s = spec, s.boxes = bad;

@@ -17,20 +17,61 @@ static void sample(const kb_image *image, kb_keypoint k, float width_scale, uint
     assert_int_equal(kb_sample_patches(image, &k, 1, width_scale, NULL, NULL, patch, NULL), KB_OK);
 }
 
+/* The same by KB_SAMPLER_PAIRS. */
+static void sample_pairs(const kb_image *image, kb_keypoint k, float width_scale, uint8_t patch[PATCH])
+{
+    kb_workspace *workspace = NULL;
+    kb_levels levels;
+    kb_sampling sampling;
+    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    kb_levels_plan(&levels, image);
+    kb_sampling_plan(&sampling, &k, (double)width_scale * (double)k.size, &levels);
+    assert_int_equal(kb_levels_build(&levels, image, (uint32_t)1 << sampling.level, NULL, workspace), KB_OK);
+    kb_sampling_cut_pairs(&sampling, &levels, patch);
+    kb_workspace_free(workspace);
+}
+
+typedef void (*sampler)(const kb_image *, kb_keypoint, float, uint8_t[PATCH]);
+static const sampler samplers[] = {sample, sample_pairs};
+
 static void a_region_of_32_pixels_is_copied(void **state)
 {
     (void)state;
     uint8_t *pixels = render_texture(100, 90, 1), patch[PATCH];
     kb_image image = view_of(pixels, 100, 90);
-    sample(&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = -1}, 1, patch);
-    for (int y = 0; y < 32; y++) assert_memory_equal(patch + 32 * y, pixels + (40 - 16 + y) * 100 + 50 - 16, 32);
+    for (size_t i = 0; i < KB_COUNT(samplers); i++) {
+        samplers[i](&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = -1}, 1, patch);
+        for (int y = 0; y < 32; y++) assert_memory_equal(patch + 32 * y, pixels + (40 - 16 + y) * 100 + 50 - 16, 32);
 
-    /* A quarter turn clockwise: the patch's x axis points down in the image. */
-    uint8_t turned[PATCH];
-    sample(&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = 90}, 1, turned);
-    for (int y = -16; y < 16; y++)
-        for (int x = -16; x < 16; x++)
-            assert_int_equal(turned[(y + 16) * 32 + x + 16], pixels[(40 + x) * 100 + 50 - y]);
+        /* A quarter turn clockwise: the patch's x axis points down in the image. */
+        uint8_t turned[PATCH];
+        samplers[i](&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = 90}, 1, turned);
+        for (int y = -16; y < 16; y++)
+            for (int x = -16; x < 16; x++)
+                assert_int_equal(turned[(y + 16) * 32 + x + 16], pixels[(40 + x) * 100 + 50 - y]);
+    }
+    free(pixels);
+}
+
+static void a_pair_is_the_mean_of_two_pixels(void **state)
+{
+    (void)state;
+    uint8_t *pixels = render_texture(100, 90, 2), patch[PATCH];
+    kb_image image = view_of(pixels, 100, 90);
+    /* Halfway between pixels along x, both lie in one row; along both axes, on a diagonal that changes from sample to
+     * sample; a fifth of a pixel away from one, it is taken twice. */
+    static const float places[][2] = {{50.5f, 40}, {50.5f, 40.5f}, {50.2f, 39.8f}};
+    for (size_t i = 0; i < KB_COUNT(places); i++) {
+        sample_pairs(&image, (kb_keypoint){.x = places[i][0], .y = places[i][1], .size = 32, .angle = 0}, 1, patch);
+        for (int r = 0; r < 32; r++)
+            for (int c = 0; c < 32; c++) {
+                const uint8_t *p = pixels + (40 - 16 + r) * 100 + 50 - 16 + c;
+                const uint8_t *first = p, *second = i == 2 ? p : p + 1;
+                if (i == 1 && (r ^ c) & 1) first += 100;
+                if (i == 1 && !((r ^ c) & 1)) second += 100;
+                assert_int_equal(patch[r * 32 + c], (*first + *second + 1) / 2);
+            }
+    }
     free(pixels);
 }
 
@@ -48,14 +89,17 @@ static void a_ramp_is_sampled_exactly(void **state)
                          .y = 51.8f - 0.021f * (float)i,
                          .size = 4 + 0.25f * (float)i,
                          .angle = 1.8f * (float)i};
-        sample(&image, k, 1, patch);
+        bool pairs = i & 1;
+        samplers[pairs](&image, k, 1, patch);
         double t = (double)k.angle * 3.14159265358979 / 180, s = (double)k.size / 32;
         for (int r = 0; r < 32; r++)
             for (int c = 0; c < 32; c++) {
                 double u = s * (c - 16), v = s * (r - 16), x = (double)k.x + cos(t) * u - sin(t) * v,
                        y = (double)k.y + sin(t) * u + cos(t) * v;
                 if (x < 4 || y < 4 || x > W - 5 || y > H - 5) continue;
-                assert_true(fabs(patch[r * 32 + c] - (10 + x + 2 * y / 3)) < 1.6);
+                /* A pair is at most 1/4 px off along both axes, in pixels of the level. */
+                double off = pairs ? fmax(s, 1) * 0.5 : 0;
+                assert_true(fabs(patch[r * 32 + c] - (10 + x + 2 * y / 3)) < 1.6 + off);
             }
     }
 }
@@ -92,9 +136,11 @@ static void the_border_is_repeated(void **state)
             kb_keypoint k = {.x = places[i][0], .y = places[i][1], .size = 36, .angle = angle}, far_in = k;
             far_in.x += PAD;
             far_in.y += PAD;
-            sample(&image, k, 1, a);
-            sample(&padded, far_in, 1, b);
-            assert_memory_equal(a, b, PATCH);
+            for (size_t m = 0; m < KB_COUNT(samplers); m++) {
+                samplers[m](&image, k, 1, a);
+                samplers[m](&padded, far_in, 1, b);
+                assert_memory_equal(a, b, PATCH);
+            }
         }
     free(pixels);
     free(wide);
@@ -189,7 +235,8 @@ static void arguments_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_region_of_32_pixels_is_copied), cmocka_unit_test(a_ramp_is_sampled_exactly),
+        cmocka_unit_test(a_region_of_32_pixels_is_copied),
+        cmocka_unit_test(a_pair_is_the_mean_of_two_pixels), cmocka_unit_test(a_ramp_is_sampled_exactly),
         cmocka_unit_test(nothing_aliases),                 cmocka_unit_test(the_border_is_repeated),
         cmocka_unit_test(levels_follow_the_step),          cmocka_unit_test(levels_are_area_means),
         cmocka_unit_test(patches_shrink_by_area),          cmocka_unit_test(arguments_are_checked),
