@@ -247,6 +247,7 @@ int main(int argc, char **argv)
     } tiers[] = {{"c", 0},
                  {"popcnt", KB_CPU_POPCNT},
                  {"sse4.1", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT},
+                 {"avx2", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2},
                  {"all", UINT32_MAX}};
     kb_workspace *workspace = NULL;
     if (kb_workspace_create(&workspace) != KB_OK || !prepare(workspace)) return 1;

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 variant=${1:?"usage: same-bits.sh VARIANT"}
-emulator=() options=()
+emulator=() options=() header= tier=
 case $variant in
 gcc-O0) compiler=gcc flags=-O0 ;;
 gcc-O3) compiler=gcc flags=-O3 ;;
@@ -15,6 +15,9 @@ clang-O2) compiler=clang flags=-O2 ;;
 aarch64)
     compiler=aarch64-linux-gnu-gcc flags="-O2 -static" emulator=(qemu-aarch64)
     options=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64)
+    ;;
+avx512-emulated) # the kernels for AVX-512 with SIMDe's functions in place of the instructions
+    compiler=gcc flags="-O2 -Wno-psabi -DKB_EMULATE_AVX512" header=simde/x86/avx512.h tier=avx512
     ;;
 *) echo "same-bits: no such variant: $variant" >&2; exit 2 ;;
 esac
@@ -25,6 +28,10 @@ for tool in "$compiler" "${emulator[@]}"; do
         exit 77
     fi
 done
+if [ -n "$header" ] && ! "$compiler" -E -include "$header" -x c /dev/null >/dev/null 2>&1; then
+    echo "skipped: $header is not installed"
+    exit 77
+fi
 
 build=$KEYBITS_BUILD/same-bits/$variant
 cmake -S "$KEYBITS_SOURCE" -B "$build" --log-level=WARNING -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=None \
@@ -33,7 +40,12 @@ cmake -S "$KEYBITS_SOURCE" -B "$build" --log-level=WARNING -DCMAKE_C_COMPILER="$
 cmake --build "$build" --target hash_everything check_kernels >/dev/null
 
 # Every kernel of that build against plain C.
-"${emulator[@]}" "$build/tests/check_kernels"
+checked=$("${emulator[@]}" "$build/tests/check_kernels") || { echo "$checked"; exit 1; }
+echo "$checked"
+if [ -n "$tier" ] && ! grep -q "^$tier:" <<<"$checked"; then
+    echo "skipped: the tier $tier builds on another one that this processor lacks"
+    exit 77
+fi
 
 # With every instruction set the processor has, and with plain C alone.
 expected=$("$KEYBITS_HASH")

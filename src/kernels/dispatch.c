@@ -8,11 +8,26 @@
 static const struct feature {
     const char *name;
     uint32_t flag;
-} features[] = {{"sse2", KB_CPU_SSE2},     {"ssse3", KB_CPU_SSSE3}, {"sse4.1", KB_CPU_SSE41},
-                {"popcnt", KB_CPU_POPCNT}, {"avx2", KB_CPU_AVX2},   {"neon", KB_CPU_NEON}};
+} features[] = {{"sse2", KB_CPU_SSE2}, {"ssse3", KB_CPU_SSSE3},   {"sse4.1", KB_CPU_SSE41}, {"popcnt", KB_CPU_POPCNT},
+                {"avx2", KB_CPU_AVX2}, {"avx512", KB_CPU_AVX512}, {"neon", KB_CPU_NEON}};
 
 /* The only state of the library: what kb_cpu_limit leaves. */
 static atomic_uint allowed = UINT32_MAX;
+
+#if defined(KB_X86)
+static bool found_avx512(void)
+{
+#    if defined(KB_EMULATE_AVX512)
+    return true;
+#    elif defined(KB_X86_512)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bitalg") &&
+           __builtin_cpu_supports("avx512vnni");
+#    else
+    return false;
+#    endif
+}
+#endif
 
 static uint32_t found_flags(void)
 {
@@ -21,7 +36,7 @@ static uint32_t found_flags(void)
     return (__builtin_cpu_supports("sse2") ? KB_CPU_SSE2 : 0u) | (__builtin_cpu_supports("ssse3") ? KB_CPU_SSSE3 : 0u) |
            (__builtin_cpu_supports("sse4.1") ? KB_CPU_SSE41 : 0u) |
            (__builtin_cpu_supports("popcnt") ? KB_CPU_POPCNT : 0u) |
-           (__builtin_cpu_supports("avx2") ? KB_CPU_AVX2 : 0u);
+           (__builtin_cpu_supports("avx2") ? KB_CPU_AVX2 : 0u) | (found_avx512() ? KB_CPU_AVX512 : 0u);
 #elif defined(KB_AARCH64)
     return KB_CPU_NEON; /* part of every aarch64 */
 #else
@@ -32,8 +47,13 @@ static uint32_t found_flags(void)
 uint32_t kb_cpu_flags(void) { return found_flags() & (uint32_t)atomic_load_explicit(&allowed, memory_order_relaxed); }
 
 /* All lists that there can be, so that one lives for ever without being made: NAMES_n(begin) is every choice of the
- * last n features behind `begin`, in the order of their flags read as a number, the first feature highest. */
-#define NAMES_1(begin) begin, begin " neon"
+ * last n features behind `begin`, in the order of their flags read as a number, the first feature highest. The last
+ * is that of the widest vectors on this processor. */
+#if defined(KB_AARCH64)
+#    define NAMES_1(begin) begin, begin " neon"
+#else
+#    define NAMES_1(begin) begin, begin " avx512"
+#endif
 #define NAMES_2(begin) NAMES_1(begin), NAMES_1(begin " avx2")
 #define NAMES_3(begin) NAMES_2(begin), NAMES_2(begin " popcnt")
 #define NAMES_4(begin) NAMES_3(begin), NAMES_3(begin " sse4.1")
@@ -42,9 +62,11 @@ uint32_t kb_cpu_flags(void) { return found_flags() & (uint32_t)atomic_load_expli
 
 const char *kb_cpu_features(void)
 {
-    static const char *const lists[1 << KB_COUNT(features)] = {NAMES_6("")};
+    static const uint32_t order[] = {KB_CPU_SSE2,   KB_CPU_SSSE3, KB_CPU_SSE41,
+                                     KB_CPU_POPCNT, KB_CPU_AVX2,  KB_CPU_AVX512 | KB_CPU_NEON};
+    static const char *const lists[1 << KB_COUNT(order)] = {NAMES_6("")};
     uint32_t flags = kb_cpu_flags(), index = 0;
-    for (size_t i = 0; i < KB_COUNT(features); i++) index = index << 1 | ((flags & features[i].flag) != 0);
+    for (size_t i = 0; i < KB_COUNT(order); i++) index = index << 1 | ((flags & order[i]) != 0);
     return lists[index] + (index != 0); /* without the blank in front */
 }
 
@@ -83,6 +105,10 @@ static const struct tier {
     {"popcnt", KB_CPU_POPCNT, kb_kernels_popcnt},
     {"sse4.1", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT, kb_kernels_sse4},
     {"avx2", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2, kb_kernels_avx2},
+#    ifdef KB_X86_512
+    {"avx512", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2 | KB_CPU_AVX512,
+     kb_kernels_avx512},
+#    endif
 #elif defined(KB_AARCH64)
     {"neon", KB_CPU_NEON, kb_kernels_neon},
 #endif

@@ -60,11 +60,24 @@ typedef struct kb_kernels {
 /* ---- instruction sets ---- */
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #    define KB_X86
+#    if defined(__clang__) ? __clang_major__ >= 10 : __GNUC__ >= 8
+#        define KB_X86_512 /* the compiler knows what KB_CPU_AVX512 stands for */
+#    endif
 #elif defined(__GNUC__) && defined(__aarch64__) && !defined(__AARCH64EB__)
 #    define KB_AARCH64
 #endif
 
-enum { KB_CPU_SSE2 = 1, KB_CPU_SSSE3 = 2, KB_CPU_SSE41 = 4, KB_CPU_POPCNT = 8, KB_CPU_AVX2 = 16, KB_CPU_NEON = 32 };
+/* KB_CPU_AVX512 stands for AVX512F, BW, VL, BITALG and VNNI together. A CPU that has the last two has all of them: Ice
+ * Lake, Zen 4 and later, which unlike the first CPUs with AVX-512 do not slow down for wide vectors. */
+enum {
+    KB_CPU_SSE2 = 1,
+    KB_CPU_SSSE3 = 2,
+    KB_CPU_SSE41 = 4,
+    KB_CPU_POPCNT = 8,
+    KB_CPU_AVX2 = 16,
+    KB_CPU_AVX512 = 32,
+    KB_CPU_NEON = 64
+};
 
 /* The features of this CPU that were not taken away. */
 uint32_t kb_cpu_flags(void);
@@ -76,6 +89,11 @@ void kb_kernels_c(kb_kernels *table);
 void kb_kernels_popcnt(kb_kernels *table);
 void kb_kernels_sse4(kb_kernels *table);
 void kb_kernels_avx2(kb_kernels *table);
+void kb_kernels_avx512(kb_kernels *table);
 void kb_kernels_neon(kb_kernels *table);
+
+/* The kernel `hamming` of the tier popcnt, which higher ones use for few or long rows. */
+void kb_hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
+                       uint32_t *second, uint32_t *best_b);
 
 #endif

@@ -5,13 +5,13 @@
 
 #    include "match/hamming_rows.h"
 
-__attribute__((target("popcnt"))) static void hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
-                                                             size_t row_bytes, uint32_t *best, uint32_t *second,
-                                                             uint32_t *best_b)
+__attribute__((target("popcnt"))) void kb_hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
+                                                         size_t row_bytes, uint32_t *best, uint32_t *second,
+                                                         uint32_t *best_b)
 {
     hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, true);
 }
 
-void kb_kernels_popcnt(kb_kernels *table) { table->hamming = hamming_popcnt; }
+void kb_kernels_popcnt(kb_kernels *table) { table->hamming = kb_hamming_popcnt; }
 
 #endif

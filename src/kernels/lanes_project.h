@@ -2,53 +2,80 @@
  * kernels/vec.h.
  *
  * model->packed holds the weights of 8 bits together, 4 values at a time, the last bit first: a 32-bit lane belongs to
- * a bit, and 4 values, broadcast, meet 4 weights in it. Byte products are summed in pairs of 16 bits, which holds for
- * values up to 127 (2 x 127 x 128 < 2^15). Larger ones are rare in SIFT: a row that has some goes through once more,
- * with the highest bits of its values, which count 128. */
+ * a bit, and 4 values, broadcast, meet 4 weights in it. Where no instruction does this at once (VEC_DOT_ANY_BYTE), byte
+ * products are summed in pairs of 16 bits, which holds for values up to 127 (2 x 127 x 128 < 2^15). Larger ones are rare
+ * in SIFT: a row that has some goes through once more, with the highest bits of its values, which count 128. */
 #ifndef KB_LANES_PROJECT_H
 #define KB_LANES_PROJECT_H
 
 #include "describe/describe.h"
 #include "kernels/vec.h"
 
-#define QUADS         (KB_SIFT_VALUES / 4)
-#define PROJECT_BLOCK 4 /* groups of 8 bits whose sums stay in registers */
+#define QUADS (KB_SIFT_VALUES / 4)
 
-/* Adds the products of one row of values, each at most 127, to the sums of `count` groups of 8 bits. */
+/* Adds the products of one row of values to the sums of `count` groups of 8 bits. */
 VEC_INLINE void project_block(const int8_t *weights, const uint8_t *values, int count, vec_eight *sums)
 {
     for (int q = 0; q < QUADS; q++, values += 4) {
         uint32_t four;
         memcpy(&four, values, sizeof four);
         vec v = v_set32(four);
+        VEC_UNROLL
         for (int g = 0; g < count; g++) v_dot_eight(&sums[g], v, weights + ((size_t)g * QUADS + (size_t)q) * 32);
     }
 }
 
-/* Takes the highest bits of the values apart. True when one is set. */
-VEC_TARGET static bool split_values(const uint8_t *values, uint8_t low[KB_SIFT_VALUES], uint8_t high[KB_SIFT_VALUES])
+/* The values of a row as project_block takes them, and what else they add to the sums. PROJECT_BLOCK: groups of 8 bits
+ * whose sums stay in registers. */
+#ifdef VEC_DOT_ANY_BYTE
+#    define PROJECT_BLOCK 16
+
+typedef struct project_values {
+    const uint8_t *low;
+} project_values;
+
+VEC_INLINE void take_values(project_values *v, const uint8_t *values) { v->low = values; }
+
+VEC_INLINE void start_sums(const project_values *v, const int8_t *weights, int count, vec_eight *sums)
 {
-    uint8_t any = 0;
+    (void)v;
+    (void)weights;
+    for (int g = 0; g < count; g++) sums[g] = v_eight_zero();
+}
+#else
+#    define PROJECT_BLOCK 4
+
+typedef struct project_values {
+    uint8_t low[KB_SIFT_VALUES], high[KB_SIFT_VALUES], any_high;
+} project_values;
+
+/* Takes the highest bits of the values apart. */
+VEC_TARGET static void take_values(project_values *v, const uint8_t *values)
+{
+    v->any_high = 0;
     for (int i = 0; i < KB_SIFT_VALUES; i++) {
-        low[i] = values[i] & 127;
-        high[i] = values[i] >> 7;
-        any |= high[i];
+        v->low[i] = values[i] & 127;
+        v->high[i] = values[i] >> 7;
+        v->any_high |= v->high[i];
     }
-    return any != 0;
 }
 
-VEC_INLINE void project_groups(const kb_model *model, int32_t group, int count, const uint8_t *low, const uint8_t *high,
-                               uint8_t *row)
+VEC_INLINE void start_sums(const project_values *v, const int8_t *weights, int count, vec_eight *sums)
+{
+    for (int g = 0; g < count; g++) sums[g] = v_eight_zero();
+    if (!v->any_high) return;
+    project_block(weights, v->high, count, sums);
+    for (int g = 0; g < count; g++) v_eight_times128(&sums[g]);
+}
+#endif
+
+VEC_INLINE void project_groups(const kb_model *model, int32_t group, int count, const project_values *v, uint8_t *row)
 {
     const int8_t *weights = model->packed + (size_t)group * QUADS * 32;
     vec_eight sums[PROJECT_BLOCK];
-    for (int g = 0; g < count; g++) sums[g] = v_eight_zero();
-    if (high) {
-        project_block(weights, high, count, sums);
-        for (int g = 0; g < count; g++) v_eight_times128(&sums[g]);
-    }
+    start_sums(v, weights, count, sums);
     for (int g = 0; g < count; g++) v_eight_add(&sums[g], model->packed_bias + (size_t)(group + g) * 8);
-    project_block(weights, low, count, sums);
+    project_block(weights, v->low, count, sums);
     for (int g = 0; g < count; g++) row[group + g] = v_eight_signs(&sums[g]);
 }
 
@@ -56,11 +83,10 @@ VEC_TARGET static void project_lanes(const kb_model *model, const uint8_t *value
 {
     int32_t groups = model->row_bytes, whole = groups / PROJECT_BLOCK * PROJECT_BLOCK;
     for (int32_t k = 0; k < n; k++, values += KB_SIFT_VALUES, rows += model->row_bytes) {
-        uint8_t low[KB_SIFT_VALUES], high[KB_SIFT_VALUES];
-        bool rest = split_values(values, low, high);
-        for (int32_t g = 0; g < whole; g += PROJECT_BLOCK)
-            project_groups(model, g, PROJECT_BLOCK, low, rest ? high : NULL, rows);
-        for (int32_t g = whole; g < groups; g++) project_groups(model, g, 1, low, rest ? high : NULL, rows);
+        project_values v;
+        take_values(&v, values);
+        for (int32_t g = 0; g < whole; g += PROJECT_BLOCK) project_groups(model, g, PROJECT_BLOCK, &v, rows);
+        for (int32_t g = whole; g < groups; g++) project_groups(model, g, 1, &v, rows);
     }
 }
 

@@ -1,5 +1,6 @@
 /* One vector vocabulary for all instruction sets, so that a kernel is written once. A file kernels_<set>.c defines
- * KB_VEC_AVX2, KB_VEC_SSE4 or KB_VEC_NEON, includes kernels/lanes.h, and has all kernels for that set.
+ * KB_VEC_AVX2, KB_VEC_SSE4 or KB_VEC_NEON, includes kernels/lanes.h, and has all kernels for that set. KB_VEC_AVX512 has
+ * the words of the few kernels that kernels_avx512.c includes.
  *
  * A `vec` is a register of VEC_LANES lanes of 16 bits; where the name of an operation ends in 8 or 32 the register is
  * looked at as bytes or as 32-bit lanes. All arithmetic is modulo 2^16 (2^8, 2^32) unless it says otherwise.
@@ -24,6 +25,7 @@
  *   v_load2               16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
  *   v_each16              the same 16 bytes for each 8 lanes
  *   v_lookup16            of each 16 bytes of the first those that the second names, 0 to 15
+ *   v_count               the number of bits of every lane that are set; where VEC_COUNTS_BITS is defined
  *   v_least v_replace     the least lane, and a vec with one lane of another
  *   v_pair                brings two vecs together for v_madd: lane i of both becomes neighbours
  *   v_madd                adds first[i] w[0] + second[i] w[1] to the 32-bit sums of lane i; signed
@@ -37,7 +39,9 @@
 
 #include "common/common.h"
 
-#if defined(KB_VEC_AVX2)
+#if defined(KB_VEC_AVX512)
+#    include "kernels/vec_avx512.h"
+#elif defined(KB_VEC_AVX2)
 #    include "kernels/vec_avx2.h"
 #elif defined(KB_VEC_SSE4)
 #    include "kernels/vec_sse4.h"

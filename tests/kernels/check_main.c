@@ -88,6 +88,8 @@ int main(void)
     } sets[] = {{"c", 0},
                 {"popcnt", KB_CPU_SSE2 | KB_CPU_POPCNT},
                 {"sse4", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT},
+                {"avx2", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2},
+                {"avx512", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2 | KB_CPU_AVX512},
                 {"all", UINT32_MAX}};
     static const struct {
         const char *name;
