@@ -262,10 +262,10 @@ static void write_head(FILE *file, const kb_model_info *info)
     fprintf(file, "#: name %s\n#: sampler %s\n#: support %s\n", spec->name, kb_sampler_name(spec->sampler),
             io_number_shortest(number, (double)spec->support, true));
     if (spec->root) fprintf(file, "#: root 1\n");
-    for (const char *text = spec->text; text && *text;) {
+    for (const char *text = spec->text; text && *spec->text;) { /* a line end at the end makes an empty line */
         size_t length = strcspn(text, "\n");
         fprintf(file, "#: text %.*s\n", (int)length, text);
-        text += length + (text[length] == '\n');
+        text = text[length] ? text + length + 1 : NULL;
     }
 }
 

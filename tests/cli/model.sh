@@ -51,7 +51,7 @@ run "$KEYBITS" model import o.txt -o o.again.kbm
 same o.kbm o.again.kbm
 run "$KEYBITS" model import hash.txt --root --name r -o r.kbm
 [ "$(id r.kbm)" != "$(id hash.kbm)" ] || fail "RootSIFT has another id"
-{ echo "#: text learned on"; echo "#: text rendered data"; cat bad.txt; } >text.txt
+{ echo "#: text learned on"; echo "#: text rendered data"; echo "#: text "; cat bad.txt; } >text.txt
 run "$KEYBITS" model import text.txt -o text.kbm
 run "$KEYBITS" model show text.kbm >show.txt
 holds show.txt "rendered data"
