@@ -104,6 +104,12 @@ double kb_exp(double x);
 /* The largest r with r * r <= v. */
 uint32_t kb_isqrt(uint64_t v);
 
+/* ---- sorting ---- */
+/* Unsigned numbers in the order of the floats: -0 is 0, NaN comes last. */
+uint32_t kb_float_order(float value);
+/* Sorts n entries, fewer than 2^32, by their upper 32 bits, ascending and stable; spare holds n more. */
+void kb_sort_upper(uint64_t *entries, uint64_t *spare, size_t n);
+
 /* ---- random numbers: splitmix64 ---- */
 static inline uint64_t kb_random_next(uint64_t *state)
 {

@@ -24,17 +24,11 @@ bool kb_mask_allows(const kb_image *mask, float x, float y);
 /* Total order: strongest first, then by y, x, size, angle. */
 bool kb_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
 
-/* Something to sort: by key, and equal keys by a second look at what index stands for. */
-typedef struct kb_sort_item {
-    uint64_t key;
-    uint32_t index;
-} kb_sort_item;
-
-/* Sorts n items in place, ascending and stable; spare holds n more. keypoints decides between equal keys by
- * kb_keypoint_before of the keypoints at index; NULL leaves them as they are. */
-void kb_sort(kb_sort_item *items, kb_sort_item *spare, size_t n, const kb_keypoint *keypoints);
-/* The key that sorts keypoints by response and then y; the rest of the order is up to kb_keypoint_before. */
-uint64_t kb_keypoint_key(const kb_keypoint *keypoint);
+/* What is sorted: the response, turned over so that the strongest comes first, and below it the index. */
+uint64_t kb_keypoint_entry(const kb_keypoint *keypoints, size_t index);
+/* Sorts n entries by the total order of the keypoints at their indices; equal ones keep their order. spare holds n
+ * more. */
+void kb_sort_keypoints(uint64_t *entries, uint64_t *spare, size_t n, const kb_keypoint *keypoints);
 
 /* ---- pyramid (resize.c) ---- */
 /* Where each pixel of a row (or column) of the smaller image lies in the larger: between pixel index and index + 1,

@@ -12,13 +12,13 @@
 
 #include "detect/detect.h"
 
-/* Memory of one call; items are in total order. */
+/* Memory of one call; entries (kb_keypoint_entry) are in total order. */
 typedef struct selection {
     const kb_keypoint *keypoints;
-    kb_sort_item *items, *spare; /* total each */
-    size_t finite;               /* items that are in the order; those with a number that is not finite follow */
+    uint64_t *entries, *spare; /* total each */
+    size_t finite;             /* entries that are in the order; those with a number that is not finite follow */
     int32_t width, height;
-    void *extra;                 /* the cells of the grid or raster */
+    void *extra;               /* the cells of the grid or raster */
 } selection;
 
 static bool is_finite_keypoint(const kb_keypoint *k)
@@ -26,16 +26,20 @@ static bool is_finite_keypoint(const kb_keypoint *k)
     return isfinite(k->x) && isfinite(k->y) && isfinite(k->size) && isfinite(k->angle) && isfinite(k->response);
 }
 
+static const kb_keypoint *keypoint_of(const selection *s, size_t entry)
+{
+    return &s->keypoints[(uint32_t)s->entries[entry]];
+}
+
 static void put_in_order(selection *s, size_t total)
 {
     s->finite = 0;
     for (size_t i = 0; i < total; i++)
-        if (is_finite_keypoint(&s->keypoints[i]))
-            s->items[s->finite++] = (kb_sort_item){kb_keypoint_key(&s->keypoints[i]), (uint32_t)i};
+        if (is_finite_keypoint(&s->keypoints[i])) s->entries[s->finite++] = kb_keypoint_entry(s->keypoints, i);
     size_t last = s->finite;
     for (size_t i = 0; i < total; i++)
-        if (!is_finite_keypoint(&s->keypoints[i])) s->items[last++] = (kb_sort_item){UINT64_MAX, (uint32_t)i};
-    kb_sort(s->items, s->spare, s->finite, s->keypoints);
+        if (!is_finite_keypoint(&s->keypoints[i])) s->entries[last++] = i;
+    kb_sort_keypoints(s->entries, s->spare, s->finite, s->keypoints);
 }
 
 /* Where a coordinate falls when 0..side is cut into `cells`; what is outside counts to the nearest. */
@@ -56,7 +60,7 @@ typedef struct grid {
 
 static uint32_t *grid_cell(const grid *g, const selection *s, size_t item)
 {
-    const kb_keypoint *k = &s->keypoints[s->items[item].index];
+    const kb_keypoint *k = keypoint_of(s, item);
     return &g->cell[cell_of(k->y, s->height, g->rows) * g->columns + cell_of(k->x, s->width, g->columns)];
 }
 
@@ -99,7 +103,7 @@ static void pick_grid(selection *s, size_t n)
         uint32_t round = (*grid_cell(&g, s, i))++;
         if (round > full || (round == full && extra == 0)) continue;
         if (round == full) extra--;
-        s->items[kept++] = s->items[i];
+        s->entries[kept++] = s->entries[i];
     }
 }
 
@@ -142,7 +146,7 @@ typedef struct place {
 /* A keypoint outside the image counts as lying on its border. */
 static place place_of(const selection *s, size_t item)
 {
-    const kb_keypoint *k = &s->keypoints[s->items[item].index];
+    const kb_keypoint *k = keypoint_of(s, item);
     double x = k->x, y = k->y, right = s->width - 1, bottom = s->height - 1;
     return (place){x < 0 ? 0 : x > right ? right : x, y < 0 ? 0 : y > bottom ? bottom : y};
 }
@@ -163,7 +167,7 @@ static bool is_suppressed(const raster *r, const selection *s, place at)
     return false;
 }
 
-/* Marks what stays by a key of 1 in spare; returns how many. */
+/* Marks what stays by 1 in spare; returns how many. */
 static size_t thin_out(selection *s, double radius)
 {
     raster r = raster_of(s, radius);
@@ -172,7 +176,7 @@ static size_t thin_out(selection *s, double radius)
     for (size_t i = 0; i < s->finite; i++) {
         place at = place_of(s, i);
         bool stays = !is_suppressed(&r, s, at);
-        s->spare[i].key = stays;
+        s->spare[i] = stays;
         if (!stays) continue;
         kept++;
         r.cell[(size_t)(at.y / r.side) * (size_t)r.columns + (size_t)(at.x / r.side)] = (uint32_t)i;
@@ -200,9 +204,9 @@ static void pick_spread(selection *s, size_t total, size_t n)
 {
     size_t extra = n - thin_out_to(s, total, n), kept = 0;
     for (size_t i = 0; i < s->finite; i++) {
-        if (!s->spare[i].key && extra == 0) continue;
-        if (!s->spare[i].key) extra--;
-        s->items[kept++] = s->items[i];
+        if (!s->spare[i] && extra == 0) continue;
+        if (!s->spare[i]) extra--;
+        s->entries[kept++] = s->entries[i];
     }
 }
 
@@ -211,7 +215,7 @@ static void pick_spread(selection *s, size_t total, size_t n)
 /* Moves the picked keypoints to the front, in order. */
 static void move_to_front(const selection *s, kb_keypoint *keypoints, kb_keypoint *copy, size_t n)
 {
-    for (size_t i = 0; i < n; i++) copy[i] = keypoints[s->items[i].index];
+    for (size_t i = 0; i < n; i++) copy[i] = *keypoint_of(s, i);
     memcpy(keypoints, copy, n * sizeof *keypoints);
 }
 
@@ -229,12 +233,12 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
     kb_workspace local;
     workspace = kb_workspace_or(workspace, &local);
     selection s = {.keypoints = keypoints, .width = width, .height = height};
-    size_t list = total * sizeof(kb_sort_item);
+    size_t list = total * sizeof(uint64_t);
     size_t extra = rule == KB_SELECT_GRID ? grid_bytes(&s, n) : rule == KB_SELECT_SPREAD ? raster_bytes(&s, total) : 0;
     uint8_t *memory = kb_workspace_get(workspace, KB_SLOT_SELECT, 2 * list + extra + n * sizeof *keypoints);
     if (memory) {
-        s.items = (kb_sort_item *)(void *)memory;
-        s.spare = s.items + total;
+        s.entries = (uint64_t *)(void *)memory;
+        s.spare = s.entries + total;
         s.extra = s.spare + total;
         put_in_order(&s, total);
         if (rule == KB_SELECT_GRID && n < s.finite) pick_grid(&s, n);

@@ -12,43 +12,11 @@ static bool finite4(const kb_pair *p)
 
 /* ---- order of quality ---- */
 
-/* Unsigned numbers in the order of the floats, with NaN last. */
-static uint32_t ordered_bits(float f)
-{
-    uint32_t u;
-    f += 0.0f; /* -0 is 0 */
-    memcpy(&u, &f, sizeof u);
-    if (f != f) return UINT32_MAX;
-    return u >> 31 ? ~u : u | 0x80000000u;
-}
-
-/* One pass of a radix sort: entries in order of 11 of their bits. False when all have the same: nothing is to be
- * done. */
-static bool sort_pass(const uint64_t *from, uint64_t *to, int32_t n, int32_t shift)
-{
-    enum { BUCKETS = 1 << 11 };
-    int32_t start[BUCKETS] = {0}, sum = 0;
-    for (int32_t i = 0; i < n; i++) start[(from[i] >> shift) & (BUCKETS - 1)]++;
-    if (start[(from[0] >> shift) & (BUCKETS - 1)] == n) return false;
-    for (int32_t k = 0; k < BUCKETS; k++) {
-        int32_t count = start[k];
-        start[k] = sum;
-        sum += count;
-    }
-    for (int32_t i = 0; i < n; i++) to[start[(from[i] >> shift) & (BUCKETS - 1)]++] = from[i];
-    return true;
-}
-
 /* Indices by quality; equal qualities keep their order. */
 static void sort_by_quality(const float *quality, int32_t *order, int32_t n, uint64_t *entries, uint64_t *spare)
 {
-    for (int32_t i = 0; i < n; i++) entries[i] = (uint64_t)ordered_bits(quality[order[i]]) << 32 | (uint32_t)order[i];
-    for (int32_t shift = 32; shift < 64; shift += 11) {
-        if (!sort_pass(entries, spare, n, shift)) continue;
-        uint64_t *sorted = spare;
-        spare = entries;
-        entries = sorted;
-    }
+    for (int32_t i = 0; i < n; i++) entries[i] = (uint64_t)kb_float_order(quality[order[i]]) << 32 | (uint32_t)order[i];
+    kb_sort_upper(entries, spare, (size_t)n);
     for (int32_t i = 0; i < n; i++) order[i] = (int32_t)(uint32_t)entries[i];
 }
 
