@@ -30,8 +30,8 @@
 
 typedef struct hamming_tile {
     vec planes[UNIT_PLANES * PLANE_BYTES / 2 * MOST_VECS];
-    vec beyond[MOST_VECS]; /* -1 in lanes beyond the last row of b */
-    vec near[MOST_VECS];   /* keys on the side of b */
+    vec steps[MOST_VECS]; /* of the keys on the side of a; -1 in lanes beyond the last row of b */
+    vec near[MOST_VECS];  /* keys on the side of b */
     size_t rows, row_bytes;
 } hamming_tile;
 
@@ -73,8 +73,8 @@ VEC_TARGET static void start_tile(hamming_tile *t, const uint8_t *b, size_t rows
     take_apart(t, b, vecs);
     for (size_t v = 0; v < (size_t)vecs; v++) {
         uint16_t lanes[VEC_LANES];
-        for (size_t k = 0; k < VEC_LANES; k++) lanes[k] = v * VEC_LANES + k < rows ? 0 : 0xffff;
-        v_store(&t->beyond[v], v_loadu(lanes));
+        for (size_t k = 0; k < VEC_LANES; k++) lanes[k] = (uint16_t)(v * VEC_LANES + k < rows ? v : 0xffff);
+        v_store(&t->steps[v], v_loadu(lanes));
     }
 }
 
@@ -104,16 +104,14 @@ VEC_INLINE void take_nearest(vec nearest, vec next, size_t first, uint32_t *best
 VEC_INLINE void meet_tile(hamming_tile *t, const uint8_t *row, uint32_t query, size_t first, int vecs, bool mutual,
                           uint32_t *best, uint32_t *second)
 {
-    vec distance[MOST_VECS], nearest = v_set(-1), next = v_set(-1), step = v_zero();
+    vec distance[MOST_VECS], nearest = v_set(-1), next = v_set(-1);
     distances(t, row, vecs, distance);
     VEC_UNROLL
     for (int v = 0; v < vecs; v++) {
-        vec key = v_or(v_shl(distance[v], 6), v_load(&t->beyond[v]));
-        if (mutual) v_store(&t->near[v], v_min(v_load(&t->near[v]), v_or(key, v_set((int)query))));
-        key = v_or(key, step);
+        vec high = v_shl(distance[v], 6), key = v_or(high, v_load(&t->steps[v]));
+        if (mutual) v_store(&t->near[v], v_min(v_load(&t->near[v]), v_or(high, v_set((int)query))));
         next = v_min(next, v_max(key, nearest));
         nearest = v_min(nearest, key);
-        step = v_add(step, v_set(1));
     }
     take_nearest(nearest, next, first, best, second);
 }

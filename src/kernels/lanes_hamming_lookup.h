@@ -9,10 +9,15 @@
 #define MOST_GROUPS (MOST_VECS / 2) /* a group is the rows of two vecs, a row in every byte */
 #define CHUNK       31              /* bytes of a row whose distance fits 8 bits */
 
-#define BITS(n)  (((n) & 1) + ((n) >> 1 & 1) + ((n) >> 2 & 1) + ((n) >> 3))
-#define FOUR(q)  BITS(q), BITS((q) ^ 1), BITS((q) ^ 2), BITS((q) ^ 3)
-#define TABLE(q) {FOUR(q), FOUR((q) ^ 4), FOUR((q) ^ 8), FOUR((q) ^ 12)}
-static const uint8_t nibble_distances[16][16] = {
+#define BITS(n)    (((n) & 1) + ((n) >> 1 & 1) + ((n) >> 2 & 1) + ((n) >> 3))
+#define FOUR(q)    BITS(q), BITS((q) ^ 1), BITS((q) ^ 2), BITS((q) ^ 3)
+#define SIXTEEN(q) FOUR(q), FOUR((q) ^ 4), FOUR((q) ^ 8), FOUR((q) ^ 12)
+#if VEC_LANES == 8
+#    define TABLE(q) {SIXTEEN(q)}
+#else
+#    define TABLE(q) {SIXTEEN(q), SIXTEEN(q)}
+#endif
+static const _Alignas(2 * VEC_LANES) uint8_t tables[16][2 * VEC_LANES] = {
     TABLE(0), TABLE(1), TABLE(2),  TABLE(3),  TABLE(4),  TABLE(5),  TABLE(6),  TABLE(7),
     TABLE(8), TABLE(9), TABLE(10), TABLE(11), TABLE(12), TABLE(13), TABLE(14), TABLE(15)};
 
@@ -52,7 +57,7 @@ VEC_INLINE void sum_chunk(const hamming_tile *t, const uint8_t *row, size_t from
     VEC_UNROLL
     for (int g = 0; g < groups; g++) sum[g] = v_zero();
     for (size_t i = from; i < to; i++) {
-        vec low = v_each16(nibble_distances[row[i] & 15]), high = v_each16(nibble_distances[row[i] >> 4]);
+        vec low = v_load(tables[row[i] & 15]), high = v_load(tables[row[i] >> 4]);
         VEC_UNROLL
         for (int g = 0; g < groups; g++) sum[g] = v_keep(v_add8(sum[g], v_lookup16(low, v_load(plane++))));
         VEC_UNROLL

@@ -39,6 +39,14 @@
 
 #include "common/common.h"
 
+/* In front of a loop whose number of rounds is a constant once its function is part of another. clang would unroll with
+ * "unroll" alone before that is known, by 2, and then leave what the loop sums in memory. */
+#if defined(__clang__)
+#    define VEC_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#    define VEC_UNROLL _Pragma("GCC unroll 32")
+#endif
+
 #if defined(KB_VEC_AVX512)
 #    include "kernels/vec_avx512.h"
 #elif defined(KB_VEC_AVX2)

@@ -9,12 +9,6 @@
 #define VEC_TARGET __attribute__((target("avx2,popcnt")))
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
-#if defined(__clang__)
-#    define VEC_UNROLL _Pragma("unroll")
-#else
-#    define VEC_UNROLL _Pragma("GCC unroll 32")
-#endif
-
 typedef __m256i vec;
 typedef struct vec_pair {
     vec low, high;

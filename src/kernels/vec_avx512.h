@@ -18,12 +18,6 @@
 #define VEC_LANES  32
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
-#if defined(__clang__)
-#    define VEC_UNROLL _Pragma("unroll")
-#else
-#    define VEC_UNROLL _Pragma("GCC unroll 32")
-#endif
-
 typedef __m512i vec;
 
 VEC_INLINE vec v_load(const void *p) { return _mm512_load_si512(p); }
@@ -43,15 +37,6 @@ VEC_INLINE vec v_xor(vec a, vec b) { return _mm512_xor_si512(a, b); }
 
 #define VEC_COUNTS_BITS
 VEC_INLINE vec v_count(vec a) { return _mm512_popcnt_epi16(a); }
-
-/* Keeps the compiler from regrouping sums. */
-VEC_INLINE vec v_keep(vec a)
-{
-#ifndef KB_EMULATE_AVX512
-    __asm__("" : "+v"(a));
-#endif
-    return a;
-}
 
 /* The least lane as an unsigned number, and which it is: of equal ones the first. */
 VEC_INLINE uint32_t v_least(vec a, int *lane)

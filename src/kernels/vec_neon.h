@@ -8,12 +8,6 @@
 #define VEC_TARGET
 #define VEC_INLINE __attribute__((always_inline)) static inline
 
-#if defined(__clang__)
-#    define VEC_UNROLL _Pragma("unroll")
-#else
-#    define VEC_UNROLL _Pragma("GCC unroll 32")
-#endif
-
 typedef uint16x8_t vec;
 typedef struct vec_pair {
     vec low, high;

@@ -8,12 +8,6 @@
 #define VEC_TARGET __attribute__((target("sse4.1,popcnt")))
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
-#if defined(__clang__)
-#    define VEC_UNROLL _Pragma("unroll")
-#else
-#    define VEC_UNROLL _Pragma("GCC unroll 32")
-#endif
-
 typedef __m128i vec;
 typedef struct vec_pair {
     vec low, high;
