@@ -42,6 +42,7 @@ bool bench_model_open(const cli_common *common, bench_model which, kb_model **ou
 /* ---- what is measured (bench_rows.c) ---- */
 typedef struct bench_set {
     const kb_parallel *parallel; /* NULL: one thread */
+    bool no_peers;
     int32_t max_keypoints;
     io_image *images;
     size_t count;
@@ -76,6 +77,19 @@ typedef struct bench_row {
 const char *bench_row_name(int index);
 /* Measures row `index`. */
 bool bench_row_measure(bench_set *set, int index, int32_t threads, int repeats, bench_row *row, io_error *error);
+
+/* Is it a row of pairs of images? */
+bool bench_row_of_pairs(int index);
+
+/* ---- instructions by callgrind (bench_count.c) ---- */
+typedef struct bench_count_job {
+    const char *images[2];
+    const char *models[BENCH_MODELS]; /* NAME=FILE, or NULL */
+    const char *cpu;                  /* of --cpu, or NULL */
+    int32_t max_keypoints;
+} bench_count_job;
+/* An image's or a pair's instructions of a row. */
+bool bench_count(const bench_count_job *job, const char *row, bool of_pairs, double *instructions, io_error *error);
 
 /* ---- growth (bench_growth.c, bench_page.c) ---- */
 #define BENCH_POINTS 12

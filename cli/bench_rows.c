@@ -307,14 +307,23 @@ typedef struct times {
     double instructions;
 } times;
 
+bool bench_row_of_pairs(int index) { return rows[index].pairs; }
+
+/* All that is measured happens in here; callgrind finds it by its name (bench_count.c). */
+bool bench_counted(bench_set *set, side *what, size_t item, int variant, io_error *error);
+__attribute__((noinline)) bool bench_counted(bench_set *set, side *what, size_t item, int variant, io_error *error)
+{
+    return what(set, item, variant, error);
+}
+
 static bool time_once(bench_set *set, const struct row *row, side *what, size_t item, const bench_clock *clock,
                       bench_reading *out, io_error *error)
 {
     /* With threads, a call before the one that is timed: threads sleep while the other side has its turn, but not in a
      * program that goes from one step to the next. */
-    if (clock->wall && !what(set, item, row->variant, error)) return false;
+    if (clock->wall && !bench_counted(set, what, item, row->variant, error)) return false;
     bench_reading before = bench_clock_read(clock);
-    if (!what(set, item, row->variant, error)) return false;
+    if (!bench_counted(set, what, item, row->variant, error)) return false;
     bench_reading after = bench_clock_read(clock);
     *out = (bench_reading){after.ms - before.ms, after.instructions - before.instructions};
     return true;
@@ -359,7 +368,7 @@ bool bench_row_measure(bench_set *set, int index, int32_t threads, int repeats, 
 {
     const struct row *row = &rows[index];
     size_t items = row->pairs ? set->count / 2 : set->count, n = (size_t)repeats;
-    bool peers = have_peers() && row->theirs;
+    bool peers = have_peers() && row->theirs && !set->no_peers;
     side *const sides[3] = {row->ours, peers ? row->theirs : NULL, threads > 1 ? row->ours : NULL};
     times t[3];
     bench_clock clock;

@@ -20,16 +20,19 @@ const char verb_bench_help[] =
     "half\n"
     "the distance of the quartiles. With one thread it is processor time, which a busy machine does not lengthen, with "
     "more\n"
-    "the time on the wall; instructions are shown where the system counts them.\n"
+    "the time on the wall. Instructions, which repeat when times do not, are shown where the system counts them.\n"
     "\n"
     "  -n, --max-keypoints N  1 to 1000000 keypoints an image (default 2000)\n"
     "  --repeats N            1 to 1000, after one to warm up (default 5)\n"
     "  --rows LIST            only these rows, separated by commas (default: all)\n"
     "  --model NAME=FILE      time a .kbm file in the place of a built-in model of the same length; may be repeated\n"
+    "  --no-peers             ours alone\n"
+    "  --instructions         where the system counts no instructions, let valgrind's callgrind count them, on the\n"
+    "                         first two images; takes a minute or two\n"
     "  --plots FILE           also measure how cost grows with keypoints, pixels and rows, and write plots as HTML\n"
     "\n" CLI_COMMON_HELP "The default of --threads is 1 here. OpenCV gets the same number.\n";
 
-enum { OPTION_REPEATS = CLI_OPTION_OWN, OPTION_ROWS, OPTION_MODEL, OPTION_PLOTS };
+enum { OPTION_REPEATS = CLI_OPTION_OWN, OPTION_ROWS, OPTION_MODEL, OPTION_PLOTS, OPTION_NO_PEERS, OPTION_INSTRUCTIONS };
 
 static const struct option longs[] = {
     {"max-keypoints", required_argument, NULL, 'n'},
@@ -37,6 +40,8 @@ static const struct option longs[] = {
     {"rows", required_argument, NULL, OPTION_ROWS},
     {"model", required_argument, NULL, OPTION_MODEL},
     {"plots", required_argument, NULL, OPTION_PLOTS},
+    {"no-peers", no_argument, NULL, OPTION_NO_PEERS},
+    {"instructions", no_argument, NULL, OPTION_INSTRUCTIONS},
     CLI_COMMON_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -44,7 +49,9 @@ static const struct option longs[] = {
 typedef struct options {
     int64_t max_keypoints, repeats;
     const char *rows, *plots;
+    bool no_peers, instructions;
     kb_model *models[BENCH_MODELS];
+    const char *model_options[BENCH_MODELS]; /* what they were opened by */
 } options;
 
 /* ---- options ---- */
@@ -84,6 +91,7 @@ static bool take_model(cli_common *common, options *o, const char *text)
         KB_INIT(info);
         kb_model_free(o->models[i]);
         o->models[i] = NULL;
+        o->model_options[i] = text;
         if (!cli_model_open(equals + 1, &o->models[i], &error)) {
             common->exit_code = cli_error("%s", error.text);
             return false;
@@ -107,6 +115,8 @@ static bool take_option(cli_common *common, options *o, int option)
     case OPTION_ROWS: o->rows = optarg; return rows_known(common, optarg);
     case OPTION_MODEL: return take_model(common, o, optarg);
     case OPTION_PLOTS: o->plots = optarg; return true;
+    case OPTION_NO_PEERS: return o->no_peers = true;
+    case OPTION_INSTRUCTIONS: return o->instructions = true;
     default: return false; /* CLI_STOP */
     }
 }
@@ -150,20 +160,30 @@ static void print_row(const bench_row *r)
 
 /* ---- the run ---- */
 
-static int measure(const cli_common *common, const options *o, bench_set *set)
+/* Row `index`, with instructions if they are wanted and it has none. */
+static bool measure_row(const cli_common *common, const options *o, bench_set *set, const io_names *names, int index,
+                        bench_row *row, io_error *error)
+{
+    if (!bench_row_measure(set, index, common->parallel->threads, (int)o->repeats, row, error)) return false;
+    if (!o->instructions || !isnan(row->instructions)) return true;
+    bench_count_job job = {.images = {names->items[0], names->items[1]}, .cpu = common->cpu,
+                           .max_keypoints = (int32_t)o->max_keypoints};
+    memcpy(job.models, o->model_options, sizeof job.models);
+    return bench_count(&job, bench_row_name(index), bench_row_of_pairs(index), &row->instructions, error);
+}
+
+static int measure(const cli_common *common, const options *o, bench_set *set, const io_names *names)
 {
     bench_row rows[32];
     bench_plot plots[BENCH_PLOTS];
     size_t count = 0, total = 0, done = 0;
     io_progress progress;
     io_error error;
-    int32_t threads = common->parallel->threads;
     for (int i = 0; bench_row_name(i); i++) total += listed(o->rows, bench_row_name(i));
     io_progress_start(&progress, "rows", total, common->quiet);
     for (int i = 0; bench_row_name(i); i++) {
         if (!listed(o->rows, bench_row_name(i))) continue;
-        if (!bench_row_measure(set, i, threads, (int)o->repeats, &rows[count], &error))
-            return cli_error("%s", error.text);
+        if (!measure_row(common, o, set, names, i, &rows[count], &error)) return cli_error("%s", error.text);
         io_progress_wipe(&progress);
         if (!common->json) print_row(&rows[count]);
         count++;
@@ -191,10 +211,11 @@ static int run(cli_common *common, options *o, int count, char **arguments)
     } else {
         bool good = bench_set_open(&set, common, &names, (int32_t)o->max_keypoints, o->models, &error);
         set.parallel = common->parallel->threads > 1 ? common->parallel : NULL;
+        set.no_peers = o->no_peers;
 #ifdef KB_HAVE_EVAL
         ev_peers_threads(common->parallel->threads);
 #endif
-        code = good ? measure(common, o, &set) : cli_error("%s", error.text);
+        code = good ? measure(common, o, &set, &names) : cli_error("%s", error.text);
         bench_set_close(&set);
     }
     io_names_free(&names);

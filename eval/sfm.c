@@ -3,18 +3,16 @@
 #include "eval/sfm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "eval/cache.h"
 #include "eval/hash.h"
 #include "eval/scenes.h"
 #include "io/number.h"
+#include "io/process.h"
 #include "io/progress.h"
 
 /* ------------------------------------------------------------------------------------------- running COLMAP */
@@ -23,43 +21,16 @@ static const char *program_of(const char *program) { return program ? program : 
 
 bool ev_sfm_find_colmap(const char *program, io_error *error)
 {
-    const char *name = program_of(program), *path = getenv("PATH");
-    bool found = strchr(name, '/') && access(name, X_OK) == 0;
-    char *list = io_copy_string(path ? path : "");
-    for (char *rest = list, *folder; !found && !strchr(name, '/') && (folder = strsep(&rest, ":")) != NULL;) {
-        char *candidate = io_path_join(*folder ? folder : ".", name);
-        found = access(candidate, X_OK) == 0;
-        free(candidate);
-    }
-    free(list);
-    return found || io_fail(error, "%s is not installed, and reconstruction needs it (Debian: apt-get install colmap); "
-                                   "\"keybits export colmap\" writes the database without it", name);
-}
-
-/* In the child: output goes to the log, and no window is opened. */
-static void become(char *const *arguments, const char *log)
-{
-    int file = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    if (file >= 0) {
-        dup2(file, 1);
-        dup2(file, 2);
-    }
-    setenv("QT_QPA_PLATFORM", "offscreen", 1);
-    execvp(arguments[0], arguments);
-    _exit(127);
+    const char *name = program_of(program);
+    return io_program_exists(name) ||
+           io_fail(error, "%s is not installed, and reconstruction needs it (Debian: apt-get install colmap); "
+                          "\"keybits export colmap\" writes the database without it", name);
 }
 
 static bool run_colmap(char *const *arguments, const char *log, io_error *error)
 {
-    int status = 0;
-    pid_t child = fork();
-    if (child < 0) return io_fail(error, "cannot start %s: %s", arguments[0], strerror(errno));
-    if (child == 0) become(arguments, log);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
-    if (WIFSIGNALED(status))
-        return io_fail(error, "colmap %s was ended by signal %d; see %s", arguments[1], WTERMSIG(status), log);
-    return io_fail(error, "colmap %s ended with code %d; see %s", arguments[1], WEXITSTATUS(status), log);
+    setenv("QT_QPA_PLATFORM", "offscreen", 1); /* no window is opened */
+    return io_program_run(arguments, log, error);
 }
 
 /* ---------------------------------------------------------------------------------------------- the work folder */

@@ -171,7 +171,9 @@ static kb_status run_search(search *s, const kb_match_options *options, kb_works
     kb_kernels_init(&s->kernels, kb_cpu_flags());
     s->mutual = !o.one_way;
     s->pieces = (int32_t)min_size((size_t)kb_parallel_threads(o.parallel), s->na);
-    s->share = s->pieces == 1 ? TILE_ROWS : (size_t)kb_clamp_i((int32_t)(s->na / (size_t)s->pieces / 8), 32, TILE_ROWS);
+    /* Four shares a thread: every share takes the rows of b apart again, so they should not be too small. */
+    s->share = s->pieces == 1 ? TILE_ROWS
+                              : (size_t)kb_clamp_i((int32_t)(s->na / (size_t)s->pieces / 4) + 1, 32, TILE_ROWS);
     atomic_init(&s->next, 0);
     s->tile_b = (size_t)kb_clamp_i((int32_t)(TILE_BYTES / s->row_bytes), 16, TILE_ROWS);
     kb_workspace local, *ws = kb_workspace_or(workspace, &local);

@@ -17,6 +17,18 @@ done
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --threads 2 --rows match-256 >threads.txt
 holds threads.txt "x one thread"
 
+run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows match-256 --no-peers --json >alone.json
+holds alone.json '"peer": null'
+
+# instructions, by the system or by callgrind, which cannot run a program with sanitizers
+if command -v valgrind >/dev/null && ! grep -qE '__(a|t)san_init' "$KEYBITS"; then
+    run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows describe-bad256 --no-peers --instructions --json >count.json
+    grep -qE '"instructions": [1-9]' count.json || fail "instructions were not counted"
+fi
+if grep -q '"instructions": null' alone.json; then
+    refuse 1 "needs valgrind" env PATH=. "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --instructions
+fi
+
 # a model of one's own in the place of a built-in one
 bad_table t.txt 256
 run "$KEYBITS" model import t.txt --sampler patch -o m.kbm
