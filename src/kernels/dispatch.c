@@ -64,7 +64,7 @@ const char *kb_cpu_features(void)
 {
     static const uint32_t order[] = {KB_CPU_SSE2,   KB_CPU_SSSE3, KB_CPU_SSE41,
                                      KB_CPU_POPCNT, KB_CPU_AVX2,  KB_CPU_AVX512 | KB_CPU_NEON};
-    static const char *const lists[1 << KB_COUNT(order)] = {NAMES_6("")};
+    static const char lists[1 << KB_COUNT(order)][sizeof " sse2 ssse3 sse4.1 popcnt avx2 avx512"] = {NAMES_6("")};
     uint32_t flags = kb_cpu_flags(), index = 0;
     for (size_t i = 0; i < KB_COUNT(order); i++) index = index << 1 | ((flags & order[i]) != 0);
     return lists[index] + (index != 0); /* without the blank in front */

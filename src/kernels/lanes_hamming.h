@@ -106,7 +106,7 @@ VEC_INLINE void meet_tile(hamming_tile *t, const uint8_t *row, uint32_t query, s
 {
     vec distance[MOST_VECS], nearest = v_set(-1), next = v_set(-1);
     distances(t, row, vecs, distance);
-    VEC_UNROLL
+    UNROLL_KEYS
     for (int v = 0; v < vecs; v++) {
         vec high = v_shl(distance[v], 6), key = v_or(high, v_load(&t->steps[v]));
         if (mutual) v_store(&t->near[v], v_min(v_load(&t->near[v]), v_or(high, v_set((int)query))));

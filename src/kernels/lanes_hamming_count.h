@@ -6,6 +6,8 @@
 #ifndef KB_LANES_HAMMING_COUNT_H
 #define KB_LANES_HAMMING_COUNT_H
 
+#define UNROLL_KEYS VEC_UNROLL /* sums are in registers when they become keys, and stay there */
+
 VEC_TARGET static void take_apart(hamming_tile *t, const uint8_t *b, int vecs)
 {
     for (int v = 0; v < vecs; v++) {

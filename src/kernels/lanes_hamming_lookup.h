@@ -8,6 +8,7 @@
 
 #define MOST_GROUPS (MOST_VECS / 2) /* a group is the rows of two vecs, a row in every byte */
 #define CHUNK       31              /* bytes of a row whose distance fits 8 bits */
+#define UNROLL_KEYS                 /* which are made of sums in memory */
 
 #define BITS(n)    (((n) & 1) + ((n) >> 1 & 1) + ((n) >> 2 & 1) + ((n) >> 3))
 #define FOUR(q)    BITS(q), BITS((q) ^ 1), BITS((q) ^ 2), BITS((q) ^ 3)
