@@ -91,7 +91,7 @@ static bool prepare(kb_workspace *workspace)
     kb_blur_plan(&blur, 1.6);
     kb_levels_plan(&levels, &image);
     for (int i = 0; i < N; i++) kb_sampling_plan(&samplings[i], &keypoints[i], keypoints[i].size, &levels);
-    kb_status status = kb_levels_build(&levels, &image, 0xff, NULL, workspace);
+    kb_status status = kb_levels_build(&levels, &image, 0xff, workspace);
     bad = box_model(KB_BAD);
     bag = box_model(KB_BAG);
     hash = hash_model();

@@ -76,6 +76,7 @@ typedef struct job {
     bool pairs;      /* KB_SAMPLER_PAIRS */
     uint32_t *order; /* keypoints with a region, in the order of work */
     size_t regions;  /* how many these are */
+    size_t cells, first_cell[KB_LEVELS]; /* of the sort that makes the order */
     double width_scale; /* region width a unit of keypoint size */
     kb_integral integral;
     float scale;
@@ -204,28 +205,38 @@ static size_t number_cells(const kb_levels *levels, uint32_t used, size_t first[
     return cells;
 }
 
-static size_t cell_of(const job *j, const size_t first[KB_LEVELS], const kb_sampling *s)
+static size_t cell_of(const job *j, const kb_sampling *s)
 {
     /* A centre may lie half a pixel outside. */
     size_t x = (size_t)kb_max_i(s->px, 0) / CELL_WIDTH, y = (size_t)kb_max_i(s->py, 0) / CELL_HEIGHT;
-    return first[s->level] + y * cells_across(&j->levels, s->level) + x;
+    return j->first_cell[s->level] + y * cells_across(&j->levels, s->level) + x;
 }
 
-/* Fills j->order. */
-static kb_status sort_regions(job *j, uint32_t used, kb_workspace *workspace)
+static kb_status start_order(job *j, uint32_t used, kb_workspace *workspace)
 {
-    size_t first[KB_LEVELS], cells = number_cells(&j->levels, used, first);
-    j->order = kb_workspace_get(workspace, KB_SLOT_ORDER, (j->n + cells + 1) * sizeof *j->order);
-    if (!j->order) return KB_E_MEMORY;
+    j->cells = number_cells(&j->levels, used, j->first_cell);
+    j->order = kb_workspace_get(workspace, KB_SLOT_ORDER, (j->n + j->cells + 1) * sizeof *j->order);
+    return j->order ? KB_OK : KB_E_MEMORY;
+}
+
+static void fill_order(job *j)
+{
     uint32_t *start = j->order + j->n; /* of every cell in the list */
-    memset(start, 0, (cells + 1) * sizeof *start);
+    memset(start, 0, (j->cells + 1) * sizeof *start);
     for (size_t i = 0; i < j->n; i++)
-        if (usable(&j->samplings[i])) start[cell_of(j, first, &j->samplings[i]) + 1]++;
-    for (size_t c = 0; c < cells; c++) start[c + 1] += start[c];
-    j->regions = start[cells];
+        if (usable(&j->samplings[i])) start[cell_of(j, &j->samplings[i]) + 1]++;
+    for (size_t c = 0; c < j->cells; c++) start[c + 1] += start[c];
+    j->regions = start[j->cells];
     for (size_t i = 0; i < j->n; i++)
-        if (usable(&j->samplings[i])) j->order[start[cell_of(j, first, &j->samplings[i])]++] = (uint32_t)i;
-    return KB_OK;
+        if (usable(&j->samplings[i])) j->order[start[cell_of(j, &j->samplings[i])]++] = (uint32_t)i;
+}
+
+/* Task 0 fills the order, the others build the levels. */
+static void task_order_and_levels(void *context, int32_t index)
+{
+    job *j = context;
+    if (index == 0) fill_order(j);
+    else kb_levels_band(&j->levels, &j->kernels, index - 1);
 }
 
 /* Plans every keypoint's region, builds the levels they need, and describes. */
@@ -238,9 +249,12 @@ static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *wo
     uint32_t used = 0;
     for (size_t i = 0; i < j->n; i++)
         if (usable(&j->samplings[i])) used |= (uint32_t)1 << j->samplings[i].level;
-    kb_status status = sort_regions(j, used, workspace);
-    if (status == KB_OK) status = kb_levels_build(&j->levels, gray, used, j->parallel, workspace);
-    return status == KB_OK ? run(j, workspace, task_patch_sampler) : status;
+    kb_status status = start_order(j, used, workspace);
+    if (status == KB_OK) status = kb_levels_start(&j->levels, gray, used, workspace);
+    if (status != KB_OK) return status;
+    kb_parallel_run(j->parallel, j->levels.bands + 1, task_order_and_levels, j);
+    kb_levels_finish(&j->levels, &j->kernels);
+    return run(j, workspace, task_patch_sampler);
 }
 
 static kb_status describe_image(job *j, const kb_image *image, kb_workspace *workspace)

@@ -17,6 +17,10 @@ typedef struct kb_levels {
     int32_t width[KB_LEVELS], height[KB_LEVELS];
     ptrdiff_t stride[KB_LEVELS];
     int32_t count; /* levels that exist for this image: the last has a side of 1 or is KB_LEVELS - 1 */
+    /* while building */
+    uint8_t *made[KB_LEVELS]; /* the same as data, to be written */
+    uint32_t wanted;
+    int32_t bands;
 } kb_levels;
 
 /* The factor of a level: 1, 1.5, 2, 3, 4, 6 ... Put together as an IEEE number: 2^k or 1.5 * 2^k. */
@@ -44,9 +48,14 @@ static inline int32_t kb_level_for(double step, int32_t count)
 }
 /* Sizes of all levels; builds none. */
 void kb_levels_plan(kb_levels *levels, const kb_image *gray);
-/* Builds the levels whose bit is set in `wanted`, and those they are made of. gray is 8-bit; parallel may be NULL. */
-kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, const kb_parallel *parallel,
-                          kb_workspace *workspace);
+/* Builds the levels whose bit is set in `wanted`, and those they are made of; gray is 8-bit. In steps, so that others
+ * can work at the same time: start, then bands 0 to levels->bands - 1 in any order and on any thread, then finish. */
+kb_status kb_levels_start(kb_levels *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
+struct kb_kernels;
+void kb_levels_band(const kb_levels *levels, const struct kb_kernels *kernels, int32_t band);
+void kb_levels_finish(const kb_levels *levels, const struct kb_kernels *kernels);
+/* All of it, on this thread. */
+kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
 
 /* ---- integral image ---- (width + 1) x (height + 1) sums modulo 2^32: a box's sum is exact whenever it is below
  * 2^32, whatever the image's size. */

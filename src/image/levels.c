@@ -35,13 +35,6 @@ void kb_levels_plan(kb_levels *levels, const kb_image *gray)
 
 static int32_t rows_of_band(int32_t level) { return (level & 1 ? BAND * 2 / 3 : BAND) >> (level / 2); }
 
-typedef struct build {
-    kb_levels *levels;
-    kb_kernels kernels;
-    uint32_t wanted;
-    uint8_t *data[KB_LEVELS]; /* the same as levels->data, to be written */
-} build;
-
 static const uint8_t *row_of(const kb_levels *l, int32_t level, int32_t y)
 {
     return l->data[level] + kb_min_i(y, l->height[level] - 1) * l->stride[level];
@@ -49,12 +42,11 @@ static const uint8_t *row_of(const kb_levels *l, int32_t level, int32_t y)
 
 /* A row of level 1 of the image. An even output pixel leans on the first of its two sources, an odd one on the
  * second. */
-static void shrink_two_thirds(const build *b, int32_t y, uint8_t *out)
+static void shrink_two_thirds(const kb_levels *l, const kb_kernels *kernels, int32_t y, uint8_t *out)
 {
-    const kb_levels *l = b->levels;
     int32_t first = y / 2 * 3 + (y & 1), whole = l->width[0] / 3, last = l->width[0] - 1;
     const uint8_t *heavy = row_of(l, 0, first + (y & 1)), *light = row_of(l, 0, first + !(y & 1));
-    b->kernels.shrink_two_thirds(heavy, light, whole, out);
+    kernels->shrink_two_thirds(heavy, light, whole, out);
     for (int32_t x = 2 * whole; x < l->width[1]; x++) {
         int32_t middle = kb_min_i(x / 2 * 3 + 1, last), outer = kb_min_i(x / 2 * 3 + 2 * (x & 1), last);
         out[x] = (uint8_t)((4 * heavy[outer] + 2 * heavy[middle] + 2 * light[outer] + light[middle] + 4) / 9);
@@ -62,35 +54,24 @@ static void shrink_two_thirds(const build *b, int32_t y, uint8_t *out)
 }
 
 /* A row of a level out of the one two before. */
-static void shrink_half(const build *b, int32_t level, int32_t y, uint8_t *out)
+static void shrink_half(const kb_levels *l, const kb_kernels *kernels, int32_t level, int32_t y, uint8_t *out)
 {
-    const kb_levels *l = b->levels;
     const uint8_t *upper = row_of(l, level - 2, 2 * y), *lower = row_of(l, level - 2, 2 * y + 1);
     int32_t whole = l->width[level - 2] / 2;
-    b->kernels.shrink_half(upper, lower, whole, out);
+    kernels->shrink_half(upper, lower, whole, out);
     if (whole < l->width[level]) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);
 }
 
-static void build_rows(const build *b, int32_t level, int32_t from, int32_t to)
+static void build_rows(const kb_levels *l, const kb_kernels *kernels, int32_t level, int32_t from, int32_t to)
 {
     for (int32_t y = from; y < to; y++) {
-        uint8_t *out = b->data[level] + y * b->levels->stride[level];
-        if (level == 1) shrink_two_thirds(b, y, out);
-        else shrink_half(b, level, y, out);
+        uint8_t *out = l->made[level] + y * l->stride[level];
+        if (level == 1) shrink_two_thirds(l, kernels, y, out);
+        else shrink_half(l, kernels, level, y, out);
     }
 }
 
-static void band_task(void *context, int32_t band)
-{
-    const build *b = context;
-    for (int32_t i = 1; i <= BANDED; i++) {
-        int32_t rows = rows_of_band(i);
-        if (b->wanted >> i & 1) build_rows(b, i, band * rows, kb_min_i((band + 1) * rows, b->levels->height[i]));
-    }
-}
-
-kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, const kb_parallel *parallel,
-                          kb_workspace *workspace)
+kb_status kb_levels_start(kb_levels *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
 {
     for (int32_t i = KB_LEVELS - 1; i >= 2; i--)
         if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
@@ -99,17 +80,39 @@ kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t want
         if (wanted >> i & 1) bytes += (size_t)levels->stride[i] * (size_t)levels->height[i];
     uint8_t *room = kb_workspace_get(workspace, KB_SLOT_LEVELS, bytes);
     if (!room) return KB_E_MEMORY;
-
-    build b = {.levels = levels, .wanted = wanted};
     levels->data[0] = gray->data;
     for (int32_t i = 1; i < KB_LEVELS; i++) {
         if (!(wanted >> i & 1)) continue;
-        levels->data[i] = b.data[i] = room;
+        levels->data[i] = levels->made[i] = room;
         room += (size_t)levels->stride[i] * (size_t)levels->height[i];
     }
-    kb_kernels_init(&b.kernels, kb_cpu_flags());
-    if (wanted >> 1) kb_parallel_run(parallel, (gray->height + BAND - 1) / BAND, band_task, &b);
+    levels->wanted = wanted;
+    levels->bands = wanted >> 1 ? (gray->height + BAND - 1) / BAND : 0;
+    return KB_OK;
+}
+
+void kb_levels_band(const kb_levels *levels, const kb_kernels *kernels, int32_t band)
+{
+    for (int32_t i = 1; i <= BANDED; i++) {
+        int32_t rows = rows_of_band(i), from = band * rows;
+        if (levels->wanted >> i & 1)
+            build_rows(levels, kernels, i, from, kb_min_i(from + rows, levels->height[i]));
+    }
+}
+
+void kb_levels_finish(const kb_levels *levels, const kb_kernels *kernels)
+{
     for (int32_t i = BANDED + 1; i < KB_LEVELS; i++)
-        if (wanted >> i & 1) build_rows(&b, i, 0, levels->height[i]);
+        if (levels->wanted >> i & 1) build_rows(levels, kernels, i, 0, levels->height[i]);
+}
+
+kb_status kb_levels_build(kb_levels *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
+{
+    kb_kernels kernels;
+    kb_status status = kb_levels_start(levels, gray, wanted, workspace);
+    if (status != KB_OK) return status;
+    kb_kernels_init(&kernels, kb_cpu_flags());
+    for (int32_t band = 0; band < levels->bands; band++) kb_levels_band(levels, &kernels, band);
+    kb_levels_finish(levels, &kernels);
     return KB_OK;
 }

@@ -90,7 +90,7 @@ void check_cut(const kb_kernels *c, const kb_kernels *t)
         kb_image image = {pixels, width, height, stride, KB_GRAY8, 0};
         kb_levels levels;
         kb_levels_plan(&levels, &image);
-        if (kb_levels_build(&levels, &image, UINT32_MAX, NULL, workspace) != KB_OK) exit(2);
+        if (kb_levels_build(&levels, &image, UINT32_MAX, workspace) != KB_OK) exit(2);
         kb_keypoint k[70];
         kb_sampling s[70];
         uint8_t flags[70], *expected = guarded(count * KB_PATCH_BYTES), *found = guarded(count * KB_PATCH_BYTES);

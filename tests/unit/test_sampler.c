@@ -26,7 +26,7 @@ static void sample_pairs(const kb_image *image, kb_keypoint k, float width_scale
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
     kb_levels_plan(&levels, image);
     kb_sampling_plan(&sampling, &k, (double)width_scale * (double)k.size, &levels);
-    assert_int_equal(kb_levels_build(&levels, image, (uint32_t)1 << sampling.level, NULL, workspace), KB_OK);
+    assert_int_equal(kb_levels_build(&levels, image, (uint32_t)1 << sampling.level, workspace), KB_OK);
     kb_sampling_cut_pairs(&sampling, &levels, patch);
     kb_workspace_free(workspace);
 }
@@ -169,7 +169,7 @@ static void levels_are_area_means(void **state)
     kb_levels levels;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
     kb_levels_plan(&levels, &image);
-    assert_int_equal(kb_levels_build(&levels, &image, 0xffffffffu, NULL, workspace), KB_OK);
+    assert_int_equal(kb_levels_build(&levels, &image, 0xffffffffu, workspace), KB_OK);
     for (int32_t l = 1; l < 4; l++) {
         double f = kb_level_factor(l);
         for (int32_t y = 0; y < levels.height[l]; y++)
