@@ -19,6 +19,8 @@
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
 typedef __m512i vec;
+#define VEC_OP(name) _mm512_##name
+#include "kernels/vec_x86.h"
 
 VEC_INLINE vec v_load(const void *p) { return _mm512_load_si512(p); }
 VEC_INLINE vec v_loadu(const void *p) { return _mm512_loadu_si512(p); }
@@ -57,24 +59,6 @@ VEC_INLINE void v_load_rows(const uint8_t *const rows[VEC_LANES], size_t offset,
         for (int i = 0; i < 4; i++) part[i] = _mm_loadu_si128((const __m128i *)(const void *)(rows[k + 8 * i] + offset));
         out[k] = _mm512_inserti32x4(_mm512_castsi128_si512(part[0]), part[1], 1);
         out[k] = _mm512_inserti32x4(_mm512_inserti32x4(out[k], part[2], 2), part[3], 3);
-    }
-}
-
-VEC_INLINE void v_transpose8(vec r[8])
-{
-    vec a[8], b[8];
-    for (int i = 0; i < 4; i++) {
-        a[2 * i] = _mm512_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
-        a[2 * i + 1] = _mm512_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
-    }
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < 2; k++) {
-            b[4 * i + 2 * k] = _mm512_unpacklo_epi32(a[4 * i + k], a[4 * i + k + 2]);
-            b[4 * i + 2 * k + 1] = _mm512_unpackhi_epi32(a[4 * i + k], a[4 * i + k + 2]);
-        }
-    for (int i = 0; i < 4; i++) {
-        r[2 * i] = _mm512_unpacklo_epi64(b[i], b[i + 4]);
-        r[2 * i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 4]);
     }
 }
 

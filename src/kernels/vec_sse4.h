@@ -9,6 +9,9 @@
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
 typedef __m128i vec;
+#define VEC_OP(name) _mm_##name
+#include "kernels/vec_x86.h"
+
 typedef struct vec_pair {
     vec low, high;
 } vec_pair;
@@ -139,24 +142,6 @@ VEC_INLINE void v_store_rows32(const vec_pair in[4], uint32_t *const rows[VEC_LA
                 i & 1 ? _mm_unpackhi_epi64(a[i & 2], a[(i & 2) + 1]) : _mm_unpacklo_epi64(a[i & 2], a[(i & 2) + 1]);
             v_storeu(rows[4 * half + i] + offset, four);
         }
-    }
-}
-
-VEC_INLINE void v_transpose8(vec r[8])
-{
-    vec a[8], b[8];
-    for (int i = 0; i < 4; i++) {
-        a[2 * i] = _mm_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
-        a[2 * i + 1] = _mm_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
-    }
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < 2; k++) {
-            b[4 * i + 2 * k] = _mm_unpacklo_epi32(a[4 * i + k], a[4 * i + k + 2]);
-            b[4 * i + 2 * k + 1] = _mm_unpackhi_epi32(a[4 * i + k], a[4 * i + k + 2]);
-        }
-    for (int i = 0; i < 4; i++) {
-        r[2 * i] = _mm_unpacklo_epi64(b[i], b[i + 4]);
-        r[2 * i + 1] = _mm_unpackhi_epi64(b[i], b[i + 4]);
     }
 }
 
