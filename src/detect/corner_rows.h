@@ -6,6 +6,13 @@
 
 #define HARRIS_LANES 8 /* the columns of the block, and one to fill the vector */
 
+/* Of the sums of Ix^2, Iy^2 and Ix Iy, which are at most 49 x 1020^2 < 2^26. */
+static inline int64_t harris_of(int32_t a, int32_t b, int32_t c)
+{
+    int64_t trace = (int64_t)a + b, determinant = (int64_t)a * b - (int64_t)c * c;
+    return 25 * determinant - trace * trace;
+}
+
 KB_ROWS int64_t KB_ROWS_NAME(harris)(const uint8_t *centre, ptrdiff_t stride)
 {
     static const int16_t keep[HARRIS_LANES] = {-1, -1, -1, -1, -1, -1, -1, 0};
@@ -18,7 +25,7 @@ KB_ROWS int64_t KB_ROWS_NAME(harris)(const uint8_t *centre, ptrdiff_t stride)
             smooth[y][i] = (int16_t)(row[i] + 2 * row[i + 1] + row[i + 2]) & keep[i];
         }
     }
-    int32_t a = 0, b = 0, c = 0; /* at most 49 x 1020^2 < 2^26 */
+    int32_t a = 0, b = 0, c = 0;
     for (int32_t y = 0; y < KB_HARRIS_BLOCK; y++) {
         for (int32_t i = 0; i < HARRIS_LANES; i++) {
             int16_t ix = (int16_t)(slope[y][i] + 2 * slope[y + 1][i] + slope[y + 2][i]);
@@ -28,8 +35,7 @@ KB_ROWS int64_t KB_ROWS_NAME(harris)(const uint8_t *centre, ptrdiff_t stride)
             c += ix * iy;
         }
     }
-    int64_t trace = (int64_t)a + b, determinant = (int64_t)a * b - (int64_t)c * c;
-    return 25 * determinant - trace * trace;
+    return harris_of(a, b, c);
 }
 
 /* Half the width of the disc at each distance from its middle row: the circle's, rounded, and made the same after a

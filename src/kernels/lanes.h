@@ -15,6 +15,7 @@
 #include "detect/fast_rows.h"
 
 #include "kernels/lanes_boxes.h"
+#include "kernels/lanes_corner.h"
 #include "kernels/lanes_cut.h"
 #include "kernels/lanes_fast.h"
 #include "kernels/lanes_hamming.h"
@@ -39,6 +40,9 @@ static void use_lanes(kb_kernels *table)
     table->resize_row = resize_row_lanes;
     table->fast_row = fast_row_lanes;
     table->peaks_row = peaks_row_lanes;
+#if VEC_LANES == 8
+    table->harris = harris_lanes;
+#endif
     table->hamming = hamming_lanes;
     if (KB_BAD_ONLY) return; /* its models take pairs */
     table->cut = cut_lanes;

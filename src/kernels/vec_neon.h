@@ -249,6 +249,16 @@ VEC_INLINE void v_store_pairs(const vec tile[8], uint8_t *to)
     v_store_four(r, to);
 }
 
+/* ---- for Harris's response ---- */
+
+/* Adds the products of lanes, signed, to four 32-bit sums; which lane goes to which sum does not matter. */
+VEC_INLINE vec v_add_products(vec sums, vec a, vec b)
+{
+    int32x4_t low = vmlal_s16(S32(sums), vget_low_s16(S16(a)), vget_low_s16(S16(b)));
+    return FROM_S32(vmlal_high_s16(low, S16(a), S16(b)));
+}
+VEC_INLINE int32_t v_sum32(vec sums) { return vaddvq_s32(S32(sums)); }
+
 /* ---- for RootSIFT ---- */
 
 /* floor(sqrt(in[i] * scale)) of VEC_DOUBLES integers. */

@@ -223,6 +223,16 @@ VEC_INLINE void v_store_pairs(const vec tile[8], uint8_t *to)
     v_store_four(r, to);
 }
 
+/* ---- for Harris's response ---- */
+
+/* Adds the products of lanes, signed, to four 32-bit sums; which lane goes to which sum does not matter. */
+VEC_INLINE vec v_add_products(vec sums, vec a, vec b) { return v_add32(sums, _mm_madd_epi16(a, b)); }
+VEC_INLINE int32_t v_sum32(vec sums)
+{
+    vec two = v_add32(sums, _mm_shuffle_epi32(sums, 0x4e));
+    return _mm_cvtsi128_si32(v_add32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+
 /* ---- for RootSIFT ---- */
 
 /* floor(sqrt(in[i] * scale)) of VEC_DOUBLES integers. */
