@@ -75,8 +75,14 @@ VEC_INLINE void v_eight_add(vec_eight *sums, const int32_t *p)
 #define VEC_DOT_ANY_BYTE
 VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
 {
+#if defined(__clang__) || defined(KB_EMULATE_AVX512)
     *sums = _mm256_dpbusd_epi32(*sums, _mm512_castsi512_si256(four),
                                 _mm256_loadu_si256((const __m256i *)(const void *)weights));
+#else /* with the intrinsic, gcc 12 would move every sum twice, from register to register */
+    __asm__("vpdpbusd %2, %1, %0"
+            : "+v"(*sums)
+            : "v"(_mm512_castsi512_si256(four)), "m"(*(const int8_t(*)[32])weights));
+#endif
 }
 /* A bit for each sum, 1 when it is above 0; that of the last sum is the highest. */
 VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
