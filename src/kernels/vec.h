@@ -1,6 +1,6 @@
 /* One vector vocabulary for all instruction sets, so that a kernel is written once. A file kernels_<set>.c defines
- * KB_VEC_AVX2, KB_VEC_SSE4 or KB_VEC_NEON, includes kernels/lanes.h, and has all kernels for that set. KB_VEC_AVX512 has
- * the words of the few kernels that kernels_avx512.c includes.
+ * KB_VEC_AVX2, KB_VEC_SSE4 or KB_VEC_NEON, includes kernels/lanes.h, and has all kernels for that set. KB_VEC_AVX512
+ * has the words of the few kernels that kernels_avx512.c includes.
  *
  * A `vec` is a register of VEC_LANES lanes of 16 bits; where the name of an operation ends in 8 or 32 the register is
  * looked at as bytes or as 32-bit lanes. All arithmetic is modulo 2^16 (2^8, 2^32) unless it says otherwise.

@@ -56,7 +56,8 @@ VEC_INLINE void v_load_rows(const uint8_t *const rows[VEC_LANES], size_t offset,
 {
     for (int k = 0; k < 8; k++) {
         __m128i part[4];
-        for (int i = 0; i < 4; i++) part[i] = _mm_loadu_si128((const __m128i *)(const void *)(rows[k + 8 * i] + offset));
+        for (int i = 0; i < 4; i++)
+            part[i] = _mm_loadu_si128((const __m128i *)(const void *)(rows[k + 8 * i] + offset));
         out[k] = _mm512_inserti32x4(_mm512_castsi128_si512(part[0]), part[1], 1);
         out[k] = _mm512_inserti32x4(_mm512_inserti32x4(out[k], part[2], 2), part[3], 3);
     }
