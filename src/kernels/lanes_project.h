@@ -4,7 +4,8 @@
  * model->packed holds the weights of 8 bits together, 4 values at a time, the last bit first: a 32-bit lane belongs to
  * a bit, and 4 values, broadcast, meet 4 weights in it. Where no instruction does this at once (VEC_DOT_ANY_BYTE),
  * byte products are summed in pairs of 16 bits, which holds for values up to 127 (2 x 127 x 128 < 2^15). Larger ones
- * are rare in SIFT: a row that has some goes through once more, with the highest bits of its values, which count 128. */
+ * are rare in SIFT: a row that has some goes through once more, with the highest bits of its values, which count
+ * 128. */
 #ifndef KB_LANES_PROJECT_H
 #define KB_LANES_PROJECT_H
 
