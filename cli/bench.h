@@ -67,7 +67,7 @@ typedef struct bench_row {
     const char *name;
     double ms, spread;   /* an image or a pair */
     double instructions; /* NaN: not known */
-    double ms_one;       /* with one thread, when there are more; else NaN */
+    double speedup;      /* against one thread, of the least times, when there are more threads; else NaN */
     const char *peer;    /* what it is compared with; NULL without OpenCV */
     double peer_ms, peer_spread;
     int32_t threads;

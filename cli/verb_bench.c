@@ -20,7 +20,8 @@ const char verb_bench_help[] =
     "half\n"
     "the distance of the quartiles. With one thread it is processor time, which a busy machine does not lengthen, with "
     "more\n"
-    "the time on the wall. Instructions, which repeat when times do not, are shown where the system counts them.\n"
+    "the time on the wall, and how many times as fast that is as one thread, by the least times of both. Instructions,\n"
+    "which repeat when times do not, are shown where the system counts them.\n"
     "\n"
     "  -n, --max-keypoints N  1 to 1000000 keypoints an image (default 2000)\n"
     "  --repeats N            1 to 1000, after one to warm up (default 5)\n"
@@ -139,7 +140,7 @@ static void print_json(const bench_row *rows, size_t count)
         io_json_number(&json, "peer_spread", r->peer ? r->peer_spread : NAN);
         io_json_number(&json, "ratio", r->peer ? r->ms / r->peer_ms : NAN);
         io_json_integer(&json, "threads", r->threads);
-        io_json_number(&json, "ms_one_thread", r->ms_one);
+        io_json_number(&json, "speedup", r->speedup);
         io_json_number(&json, "instructions", r->instructions);
         io_json_end(&json);
     }
@@ -149,7 +150,7 @@ static void print_json(const bench_row *rows, size_t count)
 static void print_row(const bench_row *r)
 {
     char speedup[32] = "", instructions[32] = "";
-    if (!isnan(r->ms_one)) snprintf(speedup, sizeof speedup, "  %.2f x one thread", r->ms_one / r->ms);
+    if (!isnan(r->speedup)) snprintf(speedup, sizeof speedup, "  %.2f x one thread", r->speedup);
     if (!isnan(r->instructions))
         snprintf(instructions, sizeof instructions, "  %.2f M instructions", 1e-6 * r->instructions);
     printf("%-22s %9.3f +- %-7.3f", r->name, r->ms, r->spread);

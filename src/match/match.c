@@ -22,7 +22,6 @@ typedef struct search {
     size_t row_bytes;
     size_t tile_b;
     int32_t pieces;
-    size_t share;           /* rows of a that a task takes at a time */
     atomic_size_t next;     /* row of a that nobody has taken */
     bool mutual;
     bool squared;           /* the tables hold squared distances */
@@ -96,6 +95,22 @@ static void tile(const search *s, int32_t piece, size_t a0, size_t na, size_t b0
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
+/* Takes the next rows of a: *first is the first of them, the result how many they are; 0: none is left. Shares become
+ * smaller and smaller, since threads may be unequally fast and should end together; but every share takes the rows of b
+ * apart again, so none is very small. */
+#define LEAST_SHARE 96
+static size_t take_rows(search *s, size_t *first)
+{
+    size_t rows;
+    *first = atomic_load_explicit(&s->next, memory_order_relaxed);
+    do {
+        size_t left = s->na - *first, share = s->pieces == 1 ? left : left / (size_t)s->pieces / 2;
+        rows = min_size(left, min_size(share < LEAST_SHARE ? LEAST_SHARE : share, TILE_ROWS));
+    } while (!atomic_compare_exchange_weak_explicit(&s->next, first, *first + rows, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    return rows;
+}
+
 static void search_piece(void *context, int32_t piece)
 {
     search *s = context;
@@ -104,8 +119,7 @@ static void search_piece(void *context, int32_t piece)
         of_b = neighbours_from(&s->of_b, (size_t)piece * s->nb);
         neighbours_clear(&of_b, s->nb);
     }
-    for (size_t a0; (a0 = atomic_fetch_add_explicit(&s->next, s->share, memory_order_relaxed)) < s->na;) {
-        size_t rows = min_size(s->share, s->na - a0);
+    for (size_t a0, rows; (rows = take_rows(s, &a0)) > 0;) {
         kb_neighbours of_a = neighbours_from(&s->of_a, a0);
         neighbours_clear(&of_a, rows);
         for (size_t b0 = 0; b0 < s->nb; b0 += s->tile_b)
@@ -171,9 +185,6 @@ static kb_status run_search(search *s, const kb_match_options *options, kb_works
     kb_kernels_init(&s->kernels, kb_cpu_flags());
     s->mutual = !o.one_way;
     s->pieces = (int32_t)min_size((size_t)kb_parallel_threads(o.parallel), s->na);
-    /* Four shares a thread: every share takes the rows of b apart again, so they should not be too small. */
-    s->share = s->pieces == 1 ? TILE_ROWS
-                              : (size_t)kb_clamp_i((int32_t)(s->na / (size_t)s->pieces / 4) + 1, 32, TILE_ROWS);
     atomic_init(&s->next, 0);
     s->tile_b = (size_t)kb_clamp_i((int32_t)(TILE_BYTES / s->row_bytes), 16, TILE_ROWS);
     kb_workspace local, *ws = kb_workspace_or(workspace, &local);
