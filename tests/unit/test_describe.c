@@ -365,7 +365,7 @@ static void ready_patches_equal_cut_ones(void **state)
         free(rows);
         free(expected);
     }
-    for (size_t m = 0; m < 6; m++) kb_model_free(models[m]);
+    for (size_t m = 0; m < MODELS; m++) kb_model_free(models[m]);
     free(pixels);
     free(patches);
 }
