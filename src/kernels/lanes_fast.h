@@ -73,6 +73,7 @@ VEC_TARGET static void fast_row_lanes(const uint8_t *row, ptrdiff_t stride, int3
 VEC_INLINE uint64_t peaks_at(const uint8_t *above, const uint8_t *middle, const uint8_t *below, ptrdiff_t at)
 {
     vec here = v_loadu(middle + at);
+    if (v_mask8(here) == 0) return 0;
     vec before = v_max8(v_max8(v_loadu(above + at - 1), v_loadu(above + at)),
                         v_max8(v_loadu(above + at + 1), v_loadu(middle + at - 1)));
     vec after = v_max8(v_max8(v_loadu(below + at - 1), v_loadu(below + at)),
