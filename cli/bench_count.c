@@ -1,5 +1,5 @@
-/* Instructions where the system does not count them: the program runs itself once more in valgrind's callgrind, a row at a
- * time, on the first two images and without peers. Callgrind collects inside bench_counted only, so reading images and
+/* Instructions where the system does not count them: the program runs itself once more in valgrind's callgrind, a row
+ * at a time, on the first two images and without peers. Callgrind collects inside bench_counted only, so reading images and
  * finding keypoints to describe do not count. */
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,8 @@
 #include "model_text.h"
 
 const char verb_model_help[] =
-    "usage: keybits model import TABLE.txt [--sampler image|patch|pairs] [--support S] [--name NAME] [--root] -o MODEL.kbm\n"
+    "usage: keybits model import TABLE.txt [--sampler image|patch|pairs] [--support S] [--name NAME] [--root]\n"
+    "                            -o MODEL.kbm\n"
     "       keybits model show NAME|FILE [--svg FILE] [--json]\n"
     "       keybits model export NAME|FILE [-o TABLE.txt]\n"
     "       keybits model list [--json]\n"

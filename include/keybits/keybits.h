@@ -165,8 +165,8 @@ typedef enum kb_kind {
 /* Where samples come from (docs/sampling.md). */
 typedef enum kb_sampler {
     KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
-    KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for bit;
-                             BAD only */
+    KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for
+                             bit; BAD only */
     KB_SAMPLER_PAIRS = 2  /* as PATCH, but a sample is the mean of two pixels: quicker, and boxes hardly see it */
 } kb_sampler;
 

@@ -1,5 +1,5 @@
-/* The total order of keypoints, and sorting by it: by response first, in a few rounds of counting, and what has the same
- * response by merging, so that it takes no more than n log n steps whatever it is given. */
+/* The total order of keypoints, and sorting by it: by response first, in a few rounds of counting, and what has the
+ * same response by merging, so that it takes no more than n log n steps whatever it is given. */
 #include "detect/detect.h"
 
 bool kb_keypoint_before(const kb_keypoint *a, const kb_keypoint *b)

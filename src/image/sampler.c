@@ -1,8 +1,8 @@
 /* The patch sampler: an oriented square region of the image becomes 32x32 samples (docs/sampling.md).
  *
  * The region's resolution chooses a level of the pyramid; there, samples stand on a rotated grid and are read by
- * bilinear interpolation with 1/64 pixel steps, or as means of two pixels. Only the set-up of a keypoint uses floating point (IEEE double, plain
- * operations, so the same everywhere); the samples are integers. */
+ * bilinear interpolation with 1/64 pixel steps, or as means of two pixels. Only the set-up of a keypoint uses floating
+ * point (IEEE double, plain operations, so the same everywhere); the samples are integers. */
 #include <math.h>
 
 #include "image/image.h"

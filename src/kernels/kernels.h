@@ -51,8 +51,8 @@ typedef struct kb_kernels {
 #define KB_KERNEL_SLOTS(SLOT)                                                                                          \
     SLOT(shrink_half)                                                                                                  \
     SLOT(shrink_two_thirds) SLOT(plan) SLOT(cut) SLOT(cut_pairs) SLOT(boxes) SLOT(sift) SLOT(sift_bytes)               \
-        SLOT(project) SLOT(blend_rows) SLOT(resize_row) SLOT(fast_row) SLOT(peaks_row) SLOT(harris) SLOT(disc_angle)                 \
-            SLOT(blur_pairs) SLOT(difference_row) SLOT(extrema_row) SLOT(hamming)
+        SLOT(project) SLOT(blend_rows) SLOT(resize_row) SLOT(fast_row) SLOT(peaks_row) SLOT(harris)                    \
+            SLOT(disc_angle) SLOT(blur_pairs) SLOT(difference_row) SLOT(extrema_row) SLOT(hamming)
 
 /* What a task must bring as `scratch`, aligned to KB_ALIGN. */
 #define KB_KERNEL_SCRATCH (248 * 1024)

@@ -64,9 +64,10 @@ void kb_kernels_c(kb_kernels *table)
 {
     *table = (kb_kernels){
         .shrink_half = shrink_half_c, .shrink_two_thirds = shrink_two_thirds_c, .plan = plan_c, .cut = cut_c,
-        .cut_pairs = cut_pairs_c, .boxes = boxes_c, .blend_rows = kb_blend_rows, .resize_row = kb_resize_row, .fast_row = kb_fast_row,
-        .peaks_row = kb_peaks_row, .harris = kb_harris, .disc_angle = kb_disc_angle, .blur_pairs = kb_blur_pairs,
-        .difference_row = kb_difference_row, .extrema_row = kb_extrema_row, .hamming = kb_hamming_block};
+        .cut_pairs = cut_pairs_c, .boxes = boxes_c, .blend_rows = kb_blend_rows, .resize_row = kb_resize_row,
+        .fast_row = kb_fast_row, .peaks_row = kb_peaks_row, .harris = kb_harris, .disc_angle = kb_disc_angle,
+        .blur_pairs = kb_blur_pairs, .difference_row = kb_difference_row, .extrema_row = kb_extrema_row,
+        .hamming = kb_hamming_block};
     if (KB_BAD_ONLY) return;
     table->sift = sift_c;
     table->sift_bytes = sift_bytes_c;

@@ -1,5 +1,5 @@
-/* Harris's response: kb_harris (src/detect/corner_rows.h). Template over kernels/vec.h for vecs of 8 lanes; the block has
- * 7 columns, so wider ones would stay empty. */
+/* Harris's response: kb_harris (src/detect/corner_rows.h). Template over kernels/vec.h for vecs of 8 lanes; the block
+ * has 7 columns, so wider ones would stay empty. */
 #ifndef KB_LANES_CORNER_H
 #define KB_LANES_CORNER_H
 

@@ -176,8 +176,8 @@ VEC_INLINE vec v_lookup_two(const vec tables[2], vec index, vec second)
 }
 
 #define VEC_WINDOW_FIRST 96 /* the index of the first byte */
-/* The bytes at 8 row + column in three tables, or in four. A shuffle gives 0 where the index has its highest bit. It has
- * from row 4 on, so the first two tables answer above, and with that bit turned over the others answer below. */
+/* The bytes at 8 row + column in three tables, or in four. A shuffle gives 0 where the index has its highest bit. It
+ * has from row 4 on, so the first two tables answer above, and with that bit turned over the others answer below. */
 VEC_INLINE vec v_lookup_tables(const vec tables[4], vec index, bool four)
 {
     vec below = v_xor(index, _mm_set1_epi8(-128)), second = v_shl(index, 3); /* of two tables: bit 4 tells */
@@ -190,7 +190,10 @@ VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper
     *upper = v_lookup_tables(w->upper, index, rows == 8);
     *lower = v_lookup_tables(w->lower, index, rows == 8);
 }
-VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows) { return v_lookup_tables(w->upper, index, rows > 6); }
+VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
+{
+    return v_lookup_tables(w->upper, index, rows > 6);
+}
 
 /* first byte x first weight + second byte x second weight; weights up to 64. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights) { return _mm_maddubs_epi16(bytes, weights); }

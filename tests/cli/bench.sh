@@ -22,7 +22,7 @@ holds alone.json '"peer": null'
 
 # instructions, by the system or by callgrind, which cannot run a program with sanitizers
 if command -v valgrind >/dev/null && ! grep -qE '__(a|t)san_init' "$KEYBITS"; then
-    run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows describe-bad256 --no-peers --instructions --json >count.json
+    run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows road --no-peers --instructions --json >count.json
     grep -qE '"instructions": [1-9]' count.json || fail "instructions were not counted"
 fi
 if grep -q '"instructions": null' alone.json; then
