@@ -1,6 +1,6 @@
 /* Instructions where the system does not count them: the program runs itself once more in valgrind's callgrind, a row
- * at a time, on the first two images and without peers. Callgrind collects inside bench_counted only, so reading images and
- * finding keypoints to describe do not count. */
+ * at a time, on the first two images and without peers. Callgrind collects inside bench_counted only, so reading
+ * images and finding keypoints to describe do not count. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
