@@ -8,7 +8,7 @@
 #include "bench.h"
 #include "io/process.h"
 
-#define MOST_ARGUMENTS 32
+#define MOST_ARGUMENTS (24 + 2 * BENCH_MODELS) /* with room to spare */
 
 typedef struct arguments {
     char *items[MOST_ARGUMENTS];
@@ -17,7 +17,7 @@ typedef struct arguments {
 
 static void add(arguments *a, const char *text)
 {
-    if (a->count + 1 < MOST_ARGUMENTS) a->items[a->count++] = (char *)text;
+    a->items[a->count++] = (char *)text;
 }
 
 /* "Collected : 123" in what valgrind says; 0 when it is not there. */
@@ -36,7 +36,8 @@ bool bench_count(const bench_count_job *job, const char *row, bool of_pairs, dou
 {
     if (!io_program_exists("valgrind"))
         return io_fail(error, "--instructions needs valgrind here (Debian: apt-get install valgrind)");
-    char self[4096], number[32], *log = io_copy_string("/tmp/keybits-bench-XXXXXX");
+    const char *base = getenv("TMPDIR");
+    char self[4096], number[32], *log = io_path_join(base ? base : "/tmp", "keybits-bench-XXXXXX");
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     int file = mkstemp(log);
     bool good = length > 0 && file >= 0;
