@@ -73,7 +73,6 @@ typedef struct job {
     const kb_keypoint *keypoints;
     kb_levels levels;
     kb_sampling *samplings;
-    bool pairs;      /* KB_SAMPLER_PAIRS */
     uint32_t *order; /* keypoints with a region, in the order of work */
     size_t regions;  /* how many these are */
     size_t cells, first_cell[KB_LEVELS]; /* of the sort that makes the order */
@@ -130,9 +129,10 @@ static void task_patch_sampler(void *context, int32_t piece)
     job *j = context;
     scratch *s = &j->scratches[piece];
     size_t first;
+    bool pairs = j->model && j->model->spec.sampler == KB_SAMPLER_PAIRS;
     for (int32_t n; (n = take_batch(j, j->regions, &first)) > 0;) {
         for (int32_t i = 0; i < n; i++) s->samplings[i] = j->samplings[j->order[first + (size_t)i]];
-        (j->pairs ? j->kernels.cut_pairs : j->kernels.cut)(s->samplings, n, &j->levels, s->patches);
+        (pairs ? j->kernels.cut_pairs : j->kernels.cut)(s->samplings, n, &j->levels, s->patches);
         const uint8_t *row = j->output == OUT_PATCHES ? s->patches : s->rows;
         if (j->output != OUT_PATCHES) describe_batch(j, s, s->patches, n, s->rows);
         for (int32_t i = 0; i < n; i++, row += j->row_size)
@@ -289,7 +289,6 @@ static kb_status start(job *j, const kb_model *model, product output, size_t n, 
     if (output == OUT_FLOATS && model->row_floats == 0) return KB_E_KIND;
     memset(j, 0, sizeof *j);
     j->model = model;
-    j->pairs = model->spec.sampler == KB_SAMPLER_PAIRS;
     j->output = output;
     j->row_size = output == OUT_FLOATS ? KB_SIFT_VALUES * sizeof(float) : (size_t)model->row_bytes;
     j->scale = options->scale;

@@ -15,9 +15,9 @@
 typedef struct pairs_plan {
     tile_plan tiles; /* x and y: the fraction in all four bytes */
     /* of each pixel of a tile, the first ones of the 16 samples and the second ones, together by v_pack8 */
-    uint8_t index[PAIR_PIXELS];                        /* in the window, if nothing is carried */
+    uint8_t index[PAIR_PIXELS];                         /* in the window, if nothing is carried */
     uint8_t carry_x[PAIR_PIXELS], carry_y[PAIR_PIXELS]; /* carried for fractions above */
-    int32_t rows;                                      /* of a window, 6 or 7 */
+    int32_t rows;                                       /* of a window, 6 or 7 */
 } pairs_plan;
 
 /* ---- plan ---- */
