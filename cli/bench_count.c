@@ -15,10 +15,7 @@ typedef struct arguments {
     size_t count;
 } arguments;
 
-static void add(arguments *a, const char *text)
-{
-    a->items[a->count++] = (char *)text;
-}
+static void add(arguments *a, const char *text) { a->items[a->count++] = (char *)text; }
 
 /* "Collected : 123" in what valgrind says; 0 when it is not there. */
 static double collected(const char *log)
@@ -58,10 +55,11 @@ bool bench_count(const bench_count_job *job, const char *row, bool of_pairs, dou
     }
     if (job->cpu) add(&a, "--cpu"), add(&a, job->cpu);
     if (good) good = io_program_run(a.items, log, error);
-    /* Twice an item: to warm up, and timed. */
-    if (good) *instructions = collected(log) / (of_pairs ? 2 : 4);
-    if (good && !(*instructions > 0)) good = io_fail(error, "callgrind counted nothing: this program has no symbols");
-    if (good) unlink(log); /* else it may tell why */
+    if (good) {
+        *instructions = collected(log) / (of_pairs ? 2 : 4); /* twice an item: to warm up, and timed */
+        if (!(*instructions > 0)) good = io_fail(error, "callgrind counted nothing: this program has no symbols");
+        unlink(log); /* else it tells why */
+    }
     free(log);
     return good;
 }
