@@ -4,6 +4,7 @@
 
 #include "io/number.h"
 #include "learn/validate.h"
+#include "model_text.h"
 #include "train.h"
 
 const char verb_train_help[] =
@@ -162,8 +163,8 @@ bool train_model_write(kb_model_spec *spec, const train_options *options, const 
     kb_error problem;
     io_error error;
     spec->name = options->name ? options->name : stem;
-    bool pairs = options->sampler ? strcmp(options->sampler, "pairs") == 0 : spec->kind == KB_BAD;
-    spec->sampler = pairs ? KB_SAMPLER_PAIRS : KB_SAMPLER_PATCH;
+    if (!options->sampler || !model_sampler(options->sampler, &spec->sampler))
+        spec->sampler = spec->kind == KB_BAD ? KB_SAMPLER_PAIRS : KB_SAMPLER_PATCH;
     spec->support = options->support > 0 ? (float)options->support : data->set.support > 0 ? data->set.support : 1;
     kb_status status = kb_model_create(spec, out, &problem);
     free(stem);
