@@ -8,40 +8,40 @@
 #include <time.h>
 
 #include "describe/describe.h"
-#include "kernels/kernels.h"
+#include "simd/kernels.h"
 
 enum { N = 2048, WIDTH = 800, HEIGHT = 640, ROWS = 1024, REPEATS = 40 };
 
-static uint8_t pixels[WIDTH * HEIGHT], patches[KB_BATCH * KB_PATCH_BYTES], rows[N * KB_MAX_BITS / 8],
+static uint8_t pixels[WIDTH * HEIGHT], patches[KBI_BATCH * KBI_PATCH_BYTES], rows[N * KB_MAX_BITS / 8],
     values[N * KB_SIFT_VALUES];
 static uint8_t bytes[WIDTH * HEIGHT], flags[N];
 static uint16_t deep[WIDTH * 32], x16[WIDTH];
 static int16_t signed_rows[3][WIDTH];
 static int32_t x32[WIDTH];
 static kb_keypoint keypoints[N];
-static kb_sampling samplings[N];
-static uint32_t histograms[KB_BATCH * KB_SIFT_VALUES], keys[3][ROWS];
-static _Alignas(KB_ALIGN) uint8_t scratch[KB_KERNEL_SCRATCH];
-static kb_levels levels;
+static kbi_sampling samplings[N];
+static uint32_t histograms[KBI_BATCH * KB_SIFT_VALUES], keys[3][ROWS];
+static _Alignas(KBI_ALIGN) uint8_t scratch[KBI_KERNEL_SCRATCH];
+static kbi_pyramid levels;
 static kb_model *bad, *bag, *hash;
-static kb_resize_map map;
-static kb_blur blur;
+static kbi_resize_map map;
+static kbi_blur blur;
 static uint64_t state = 1;
 
 /* ---- data ---- */
 
 static uint8_t place(uint32_t radius)
 {
-    return (uint8_t)(radius + kb_random_below(&state, KB_PATCH_SIDE - 2 * radius));
+    return (uint8_t)(radius + kbi_random_below(&state, KB_PATCH_SIDE - 2 * radius));
 }
 
 static kb_model *box_model(kb_kind kind)
 {
     kb_box_pair pairs[256];
     for (int i = 0; i < 256; i++) {
-        uint32_t r = 1 + kb_random_below(&state, KB_MAX_RADIUS),
-                 first = kind == KB_BAG ? 1 + kb_random_below(&state, 8) : 0;
-        uint32_t second = kind == KB_BAG ? 1 + kb_random_below(&state, 8) : 0;
+        uint32_t r = 1 + kbi_random_below(&state, KB_MAX_RADIUS),
+                 first = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
+        uint32_t second = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
         pairs[i] = (kb_box_pair){(uint8_t)first, place(r), place(r),   (uint8_t)r, (uint8_t)second,
                                  place(r),       place(r), (uint8_t)r, 1};
     }
@@ -55,7 +55,7 @@ static kb_model *hash_model(void)
 {
     static int8_t weights[256 * KB_SIFT_VALUES];
     static int32_t bias[256];
-    for (size_t i = 0; i < sizeof weights; i++) weights[i] = (int8_t)((int)kb_random_below(&state, 128) - 64);
+    for (size_t i = 0; i < sizeof weights; i++) weights[i] = (int8_t)((int)kbi_random_below(&state, 128) - 64);
     kb_model_spec spec = {
         .struct_size = sizeof spec, .kind = KB_HASHSIFT, .bits = 256, .name = "hash", .weights = weights, .bias = bias};
     kb_model *model = NULL;
@@ -69,29 +69,29 @@ static bool prepare(kb_workspace *workspace)
     static int32_t index[WIDTH];
     static uint8_t weight[WIDTH], pair[2 * WIDTH];
     for (int i = 0; i < WIDTH * HEIGHT; i++)
-        pixels[i] = (uint8_t)(100 + 60 * ((i % WIDTH / 13 + i / WIDTH / 17) & 1) + kb_random_below(&state, 12));
+        pixels[i] = (uint8_t)(100 + 60 * ((i % WIDTH / 13 + i / WIDTH / 17) & 1) + kbi_random_below(&state, 12));
     for (int i = 0; i < N; i++) {
         float size = 31;
-        for (uint32_t octave = kb_random_below(&state, 8); octave > 0; octave--) size *= 1.2f;
+        for (uint32_t octave = kbi_random_below(&state, 8); octave > 0; octave--) size *= 1.2f;
         uint32_t edge = (uint32_t)size;
-        keypoints[i] = (kb_keypoint){(float)(edge + kb_random_below(&state, WIDTH - 2 * edge)),
-                                     (float)(edge + kb_random_below(&state, HEIGHT - 2 * edge)),
+        keypoints[i] = (kb_keypoint){(float)(edge + kbi_random_below(&state, WIDTH - 2 * edge)),
+                                     (float)(edge + kbi_random_below(&state, HEIGHT - 2 * edge)),
                                      size,
-                                     (float)kb_random_below(&state, 360),
+                                     (float)kbi_random_below(&state, 360),
                                      0,
                                      0,
                                      -1};
     }
-    for (int i = 0; i < WIDTH * 32; i++) deep[i] = (uint16_t)kb_random_below(&state, 32640);
+    for (int i = 0; i < WIDTH * 32; i++) deep[i] = (uint16_t)kbi_random_below(&state, 32640);
     for (int k = 0; k < 3; k++)
-        for (int i = 0; i < WIDTH; i++) signed_rows[k][i] = (int16_t)((int)kb_random_below(&state, 200) - 100);
+        for (int i = 0; i < WIDTH; i++) signed_rows[k][i] = (int16_t)((int)kbi_random_below(&state, 200) - 100);
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
-    map = (kb_resize_map){index, weight, pair};
-    kb_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
-    kb_blur_plan(&blur, 1.6);
-    kb_levels_plan(&levels, &image);
-    for (int i = 0; i < N; i++) kb_sampling_plan(&samplings[i], &keypoints[i], keypoints[i].size, &levels);
-    kb_status status = kb_levels_build(&levels, &image, 0xff, workspace);
+    map = (kbi_resize_map){index, weight, pair};
+    kbi_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
+    kbi_blur_plan(&blur, 1.6);
+    kbi_pyramid_plan(&levels, &image);
+    for (int i = 0; i < N; i++) kbi_sampling_plan(&samplings[i], &keypoints[i], keypoints[i].size, &levels);
+    kb_status status = kbi_pyramid_build(&levels, &image, 0xff, workspace);
     bad = box_model(KB_BAD);
     bag = box_model(KB_BAG);
     hash = hash_model();
@@ -100,105 +100,105 @@ static bool prepare(kb_workspace *workspace)
 
 /* ---- what is timed: each does `count` of its unit ---- */
 
-static void run_half(const kb_kernels *k)
+static void run_half(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) k->shrink_half(pixels + 2 * y * WIDTH, pixels + (2 * y + 1) * WIDTH, WIDTH / 2, bytes);
 }
-static void run_thirds(const kb_kernels *k)
+static void run_thirds(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) k->shrink_two_thirds(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH / 3, bytes);
 }
-static void run_plan(const kb_kernels *k) { k->plan(keypoints, N, 1, &levels, samplings, flags); }
-static void run_pairs(const kb_kernels *k)
+static void run_plan(const kbi_kernels *k) { k->plan(keypoints, N, 1, &levels, samplings, flags); }
+static void run_pairs(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KB_BATCH) k->cut_pairs(samplings + i, KB_BATCH, &levels, patches);
+    for (int i = 0; i < N; i += KBI_BATCH) k->sample_two_tap(samplings + i, KBI_BATCH, &levels, patches);
 }
-static void run_cut(const kb_kernels *k)
+static void run_sample(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KB_BATCH) k->cut(samplings + i, KB_BATCH, &levels, patches);
+    for (int i = 0; i < N; i += KBI_BATCH) k->sample(samplings + i, KBI_BATCH, &levels, patches);
 }
-static void run_bad(const kb_kernels *k)
+static void run_bad(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KB_BATCH) k->boxes(bad, patches, KB_BATCH, rows, scratch);
+    for (int i = 0; i < N; i += KBI_BATCH) k->boxes(bad, patches, KBI_BATCH, rows, scratch);
 }
-static void run_bag(const kb_kernels *k)
+static void run_bag(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KB_BATCH) k->boxes(bag, patches, KB_BATCH, rows, scratch);
+    for (int i = 0; i < N; i += KBI_BATCH) k->boxes(bag, patches, KBI_BATCH, rows, scratch);
 }
-static void run_sift(const kb_kernels *k)
+static void run_sift(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KB_BATCH) k->sift(patches, KB_BATCH, histograms, scratch);
+    for (int i = 0; i < N; i += KBI_BATCH) k->sift(patches, KBI_BATCH, histograms, scratch);
 }
-static void run_bytes(const kb_kernels *k)
+static void run_bytes(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KB_BATCH) k->sift_bytes(histograms, KB_BATCH, false, values);
+    for (int i = 0; i < N; i += KBI_BATCH) k->sift_bytes(histograms, KBI_BATCH, false, values);
 }
-static void run_root(const kb_kernels *k)
+static void run_root(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KB_BATCH) k->sift_bytes(histograms, KB_BATCH, true, values);
+    for (int i = 0; i < N; i += KBI_BATCH) k->sift_bytes(histograms, KBI_BATCH, true, values);
 }
-static void run_project(const kb_kernels *k)
+static void run_project(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KB_BATCH) k->project(hash, values, KB_BATCH, rows);
+    for (int i = 0; i < N; i += KBI_BATCH) k->project(hash, values, KBI_BATCH, rows);
 }
-static void run_blend(const kb_kernels *k)
+static void run_blend(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) k->blend_rows(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH, 51, bytes);
 }
-static void run_resize(const kb_kernels *k)
+static void run_resize(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) k->resize_row(pixels + y * WIDTH, WIDTH, map, WIDTH * 5 / 6, bytes);
 }
-static void run_fast(const kb_kernels *k)
+static void run_fast(const kbi_kernels *k)
 {
     for (int y = 3; y < 67; y++) k->fast_row(pixels + y * WIDTH + 3, WIDTH, WIDTH - 6, 20, bytes + y * WIDTH);
 }
-static void run_peaks(const kb_kernels *k)
+static void run_peaks(const kbi_kernels *k)
 {
     for (int y = 4; y < 66; y++)
         k->peaks_row(bytes + (y - 1) * WIDTH, bytes + y * WIDTH, bytes + (y + 1) * WIDTH, WIDTH - 6, x16);
 }
-static void run_harris(const kb_kernels *k)
+static void run_harris(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i++) k->harris(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
 }
-static void run_disc(const kb_kernels *k)
+static void run_disc(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i++) k->disc_angle(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
 }
-static void run_blur(const kb_kernels *k)
+static void run_blur(const kbi_kernels *k)
 {
-    const uint16_t *a[KB_BLUR_MAX_TAPS], *b[KB_BLUR_MAX_TAPS];
+    const uint16_t *a[KBI_BLUR_MAX_TAPS], *b[KBI_BLUR_MAX_TAPS];
     for (int i = 0; i < blur.taps; i++) a[i] = deep + (8 - i) * WIDTH, b[i] = deep + (8 + i) * WIDTH;
     for (int y = 0; y < 64; y++) k->blur_pairs(a, b, &blur, WIDTH, deep + 31 * WIDTH);
 }
-static void run_difference(const kb_kernels *k)
+static void run_difference(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) k->difference_row(deep, deep + WIDTH, WIDTH, signed_rows[2]);
 }
-static void run_extrema(const kb_kernels *k)
+static void run_extrema(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) k->extrema_row(signed_rows[0], signed_rows[1], signed_rows[2], WIDTH, 80, x32);
 }
-static void run_256(const kb_kernels *k)
+static void run_256(const kbi_kernels *k)
 {
     k->hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 32, keys[0], keys[1], keys[2]);
 }
-static void run_512(const kb_kernels *k)
+static void run_512(const kbi_kernels *k)
 {
     k->hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 64, keys[0], keys[1], keys[2]);
 }
 
 static const struct {
     const char *name, *unit;
-    void (*run)(const kb_kernels *);
+    void (*run)(const kbi_kernels *);
     double count;
 } slots[] = {
     {"shrink_half", "pixel out", run_half, 64.0 * WIDTH / 2},
     {"shrink_two_thirds", "pixel out", run_thirds, 64.0 * WIDTH * 2 / 3},
     {"plan", "keypoint", run_plan, N},
-    {"cut", "keypoint", run_cut, N},
-    {"cut_pairs", "keypoint", run_pairs, N},
+    {"sample", "keypoint", run_sample, N},
+    {"sample_two_tap", "keypoint", run_pairs, N},
     {"boxes, BAD-256", "keypoint", run_bad, N},
     {"boxes, BAG-256", "keypoint", run_bag, N},
     {"sift", "keypoint", run_sift, N},
@@ -227,7 +227,7 @@ static double now(void)
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-static double best_of_many(void (*run)(const kb_kernels *), const kb_kernels *kernels)
+static double best_of_many(void (*run)(const kbi_kernels *), const kbi_kernels *kernels)
 {
     double best = 1e300;
     for (int i = 0; i < REPEATS; i++) {
@@ -245,21 +245,21 @@ int main(int argc, char **argv)
         const char *name;
         uint32_t flags;
     } tiers[] = {{"c", 0},
-                 {"popcnt", KB_CPU_POPCNT},
-                 {"sse4.1", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT},
-                 {"avx2", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2},
+                 {"popcnt", KBI_CPU_POPCNT},
+                 {"sse4.1", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT},
+                 {"avx2", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT | KBI_CPU_AVX2},
                  {"all", UINT32_MAX}};
     kb_workspace *workspace = NULL;
     if (kb_workspace_create(&workspace) != KB_OK || !prepare(workspace)) return 1;
     printf("%s\n%-20s %-10s", kb_cpu_features(), "ns", "a");
-    for (size_t t = 0; t < KB_COUNT(tiers); t++) printf(" %10s", tiers[t].name);
+    for (size_t t = 0; t < KBI_COUNT(tiers); t++) printf(" %10s", tiers[t].name);
     printf("\n");
-    for (size_t i = 0; i < KB_COUNT(slots); i++) {
+    for (size_t i = 0; i < KBI_COUNT(slots); i++) {
         if (argc > 1 && strncmp(slots[i].name, argv[1], strlen(argv[1])) != 0) continue;
         printf("%-20s %-10s", slots[i].name, slots[i].unit);
-        for (size_t t = 0; t < KB_COUNT(tiers); t++) {
-            kb_kernels kernels;
-            kb_kernels_init(&kernels, kb_cpu_flags() & tiers[t].flags);
+        for (size_t t = 0; t < KBI_COUNT(tiers); t++) {
+            kbi_kernels kernels;
+            kbi_kernels_init(&kernels, kbi_cpu_flags() & tiers[t].flags);
             printf(" %10.3f", best_of_many(slots[i].run, &kernels) / slots[i].count);
             fflush(stdout);
         }

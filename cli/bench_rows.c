@@ -191,7 +191,7 @@ static bool our_road(bench_set *set, size_t i, int variant, io_error *error)
         free(pairs);
     }
     set->current = set->count; /* the rows were overwritten */
-    return check("the road", status, error);
+    return check("the pipeline", status, error);
 }
 
 /* ---- OpenCV's side ---- */
@@ -292,7 +292,7 @@ static const struct row {
     {"match-256", 256, true, our_match, cv_match, "cv::BFMatcher crossCheck"},
     {"match-512", 512, true, our_match, cv_match, "cv::BFMatcher crossCheck"},
     {"fit-homography", 0, true, our_fit, cv_fit, "cv::findHomography USAC_PROSAC"},
-    {"road", BENCH_BAG256, true, our_road, cv_road, "OpenCV with ORB"},
+    {"pipeline", BENCH_BAG256, true, our_road, cv_road, "OpenCV with ORB"},
 };
 
 const char *bench_row_name(int index)

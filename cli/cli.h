@@ -1,9 +1,9 @@
-/* What the verbs of the program share: the table of verbs, options that all of them know, words and exit codes.
+/* What the commands of the program share: the table of commands, options that all of them know, words and exit codes.
  *
- * A new verb `x` is a file cli/verb_x.c with
- *     const char verb_x_help[] = "usage: keybits x ...";
- *     int verb_x(int argc, char **argv);              argv[0] is "x"; the result is the exit code
- * and one line in CLI_VERBS.
+ * A new command `x` is a file cli/cmd_x.c with
+ *     const char command_x_help[] = "usage: keybits x ...";
+ *     int command_x(int argc, char **argv);              argv[0] is "x"; the result is the exit code
+ * and one line in CLI_COMMANDS.
  */
 #ifndef CLI_H
 #define CLI_H
@@ -13,46 +13,46 @@
 #include "io/file.h"
 #include "keybits/keybits.h"
 
-/* Verbs of parts that a build may leave out. */
+/* Commands of parts that a build may leave out. */
 #ifdef KB_HAVE_EVAL
-#  define CLI_EVAL_VERBS(VERB)                                               \
-      VERB(eval, "measure descriptors by the benchmarks of the field")       \
-      VERB(export, "keypoints and matches as a database of COLMAP")
+#  define CLI_EVAL_COMMANDS(COMMAND)                                               \
+      COMMAND(eval, "measure descriptors by the benchmarks of the field")       \
+      COMMAND(export, "keypoints and matches as a database of COLMAP")
 #else
-#  define CLI_EVAL_VERBS(VERB)
+#  define CLI_EVAL_COMMANDS(COMMAND)
 #endif
 
 #ifdef KB_HAVE_LEARN
-#  define CLI_LEARN_VERBS(VERB)                                              \
-      VERB(patches, "make, show and look into sets of patches for learning") \
-      VERB(train, "learn a descriptor from patches")
+#  define CLI_LEARN_COMMANDS(COMMAND)                                              \
+      COMMAND(patches, "make, show and look into sets of patches for learning") \
+      COMMAND(train, "learn a descriptor from patches")
 #else
-#  define CLI_LEARN_VERBS(VERB)
+#  define CLI_LEARN_COMMANDS(COMMAND)
 #endif
 
 /* In the order in which the usage shows them. */
-#define CLI_VERBS(VERB)                                                              \
-    VERB(detect, "find keypoints in images, as tables and as pictures")              \
-    VERB(describe, "turn keypoints of images, or ready patches, into descriptors")   \
-    VERB(match, "match two images and find the geometry between them")               \
-    VERB(track, "find a flat template in every frame of a folder or a video")        \
-    CLI_LEARN_VERBS(VERB)                                                            \
-    CLI_EVAL_VERBS(VERB)                                                             \
-    VERB(bench, "time every step, next to OpenCV's")                                 \
-    VERB(model, "import, show, export and list models")                              \
-    VERB(info, "version, instruction sets, kernels and built-in models")
+#define CLI_COMMANDS(COMMAND)                                                              \
+    COMMAND(detect, "find keypoints in images, as tables and as pictures")              \
+    COMMAND(describe, "turn keypoints of images, or ready patches, into descriptors")   \
+    COMMAND(match, "match two images and find the geometry between them")               \
+    COMMAND(track, "find a flat template in every frame of a folder or a video")        \
+    CLI_LEARN_COMMANDS(COMMAND)                                                            \
+    CLI_EVAL_COMMANDS(COMMAND)                                                             \
+    COMMAND(bench, "time every step, next to OpenCV's")                                 \
+    COMMAND(model, "import, show, export and list models")                              \
+    COMMAND(info, "version, instruction sets, kernels and built-in models")
 
-#define CLI_DECLARE_VERB(name, summary)        \
-    extern const char verb_##name##_help[];    \
-    int verb_##name(int argc, char **argv);
-CLI_VERBS(CLI_DECLARE_VERB)
+#define CLI_DECLARE_COMMAND(name, summary)        \
+    extern const char command_##name##_help[];    \
+    int command_##name(int argc, char **argv);
+CLI_COMMANDS(CLI_DECLARE_COMMAND)
 
 /* Exit codes. */
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* ---- options ----
  *     cli_common common;
- *     cli_begin(&common, verb_x_help);
+ *     cli_begin(&common, command_x_help);
  *     while ((option = cli_getopt(&common, argc, argv, "o:", longs)) != CLI_END) {
  *         switch (option) {
  *         case 'o': output = optarg; break;
@@ -68,7 +68,7 @@ typedef struct cli_common {
     int32_t threads;             /* 0: one a processor */
     const kb_parallel *parallel; /* set by cli_ready; for the options of the library */
     kb_pool *pool;
-    const char *verb;
+    const char *command;
     const char *help;
     const char *cpu;
     bool started; /* cli_getopt has been called */
@@ -83,10 +83,10 @@ enum {
     CLI_OPTION_JSON,
     CLI_OPTION_THREADS,
     CLI_OPTION_CPU,
-    CLI_OPTION_OWN = 0x20000 /* long options of a verb without a letter count up from here */
+    CLI_OPTION_OWN = 0x20000 /* long options of a command without a letter count up from here */
 };
 
-/* To be put into the verb's table of long options, before its closing {NULL, 0, NULL, 0}. */
+/* To be put into the command's table of long options, before its closing {NULL, 0, NULL, 0}. */
 #define CLI_COMMON_OPTIONS                                      \
     {"help", no_argument, NULL, CLI_OPTION_HELP},               \
     {"quiet", no_argument, NULL, CLI_OPTION_QUIET},             \
@@ -94,7 +94,7 @@ enum {
     {"threads", required_argument, NULL, CLI_OPTION_THREADS},   \
     {"cpu", required_argument, NULL, CLI_OPTION_CPU}
 
-/* To be put at the end of a verb's help text. */
+/* To be put at the end of a command's help text. */
 #define CLI_COMMON_HELP                                                                                     \
     "Common options\n"                                                                                      \
     "  --threads N        1 to 256; 0 is one a processor (default 0). Results do not depend on it.\n"       \
@@ -104,7 +104,7 @@ enum {
     "  --json             print the summary as JSON on standard output\n"                                   \
     "  --help             this text\n"
 
-/* common->verb, the name in messages, becomes argv[0] unless it is set before cli_getopt ("model import"). */
+/* common->command, the name in messages, becomes argv[0] unless it is set before cli_getopt ("model import"). */
 void cli_begin(cli_common *common, const char *help);
 /* getopt_long that deals with the common options, with --help and with unknown options itself. `shorts` without ':' in
  * front. */
@@ -122,15 +122,15 @@ bool cli_choice(cli_common *common, const char *option, const char *text, const 
 /* --preset NAME: the scale of a preset; the message of a wrong one lists all. */
 bool cli_preset(cli_common *common, const char *text, float *scale);
 
-/* ---- kinds ---- verbs such as "eval oxford", of which each kind is a function like a verb, called eval_oxford */
+/* ---- kinds ---- commands such as "eval oxford", of which each kind is a function like a command, called eval_oxford */
 typedef struct cli_kind {
     const char *name;
-    char verb[32]; /* what messages call it */
+    char command[32]; /* what messages call it */
     int (*run)(int argc, char **argv);
 } cli_kind;
-#define CLI_KIND(verb, name) {#name, #verb " " #name, verb##_##name},
+#define CLI_KIND(command, name) {#name, #command " " #name, command##_##name},
 #define CLI_KIND_HELP(name, summary) "  " #name " - " summary "\n"
-/* Lets the kind that argv[1] names work; the help of the verb for none, and for --help. */
+/* Lets the kind that argv[1] names work; the help of the command for none, and for --help. */
 int cli_run_kind(cli_kind *kinds, size_t count, const char *help, int argc, char **argv);
 
 /* ---- words ---- all on standard error, one line, the line break is added */

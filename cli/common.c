@@ -1,4 +1,4 @@
-/* Options, words and models: what the verbs share. */
+/* Options, words and models: what the commands share. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ int cli_usage_error(const cli_common *common, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "keybits %s: %s (see keybits %s --help)\n", common->verb, text, common->verb);
+    fprintf(stderr, "keybits %s: %s (see keybits %s --help)\n", common->command, text, common->command);
     return CLI_USAGE;
 }
 
@@ -95,7 +95,7 @@ int cli_getopt(cli_common *common, int argc, char **argv, const char *shorts, co
 {
     if (!common->started) {
         common->started = true;
-        if (!common->verb) common->verb = argv[0];
+        if (!common->command) common->command = argv[0];
         optind = 1;
         opterr = 0;
     }
@@ -144,7 +144,7 @@ int cli_run_kind(cli_kind *kinds, size_t count, const char *help, int argc, char
     }
     for (size_t i = 0; i < count; i++) {
         if (strcmp(argv[1], kinds[i].name) != 0) continue;
-        argv[1] = kinds[i].verb;
+        argv[1] = kinds[i].command;
         return kinds[i].run(argc - 1, argv + 1);
     }
     cli_error("%s: no kind is called %s; keybits %s --help lists them", argv[0], argv[1], argv[0]);

@@ -1,4 +1,4 @@
-/* What the two ways of the verb describe, from images and from ready patches, share. */
+/* What the two ways of the command describe, from images and from ready patches, share. */
 #ifndef CLI_DESCRIBE_H
 #define CLI_DESCRIBE_H
 

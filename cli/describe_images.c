@@ -237,7 +237,7 @@ int describe_images(const cli_common *common, const describe_options *options, i
     io_error error;
     io_names images = {0}, outputs = {0};
     job j = {.common = common, .options = options, .scale = choose_scale(options)};
-    bool ok = io_path_spares(options->output, options->keypoints, &error) &&
+    bool ok = io_refuse_overwrite(options->output, options->keypoints, &error) &&
               io_names_images(&images, count, arguments, &error) &&
               (!options->output || io_names_outputs(&outputs, &images, options->output, options->suffix, &error));
     int code;

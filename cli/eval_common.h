@@ -96,7 +96,7 @@ char *eval_set_name(const char *folder);
 /* A number as a percentage for tables: "32.61", or "-" when there is none. */
 const char *eval_percent(char buffer[16], double value);
 
-/* The benchmarks, called by verb_eval.c; argv[0] is the name of the benchmark. */
+/* The benchmarks, called by cmd_eval.c; argv[0] is the name of the benchmark. */
 #define EVAL_BENCHMARKS(BENCHMARK)                                                 \
     BENCHMARK(oxford, "mAP, precision and homographies between images of a plane") \
     BENCHMARK(hpatches, "verification, matching and retrieval on HPatches' patches") \

@@ -1,32 +1,32 @@
-/* The program: finds the verb and lets it work. */
+/* The program: finds the command and lets it work. */
 #include <string.h>
 
 #include "cli.h"
 
-typedef struct verb {
+typedef struct command {
     const char *name, *summary, *help;
     int (*run)(int argc, char **argv);
-} verb;
+} command;
 
-#define TABLE_ROW(name, summary) {#name, summary, verb_##name##_help, verb_##name},
-static const verb verbs[] = {CLI_VERBS(TABLE_ROW)};
-#define VERBS (sizeof verbs / sizeof verbs[0])
+#define TABLE_ROW(name, summary) {#name, summary, command_##name##_help, command_##name},
+static const command commands[] = {CLI_COMMANDS(TABLE_ROW)};
+#define VERBS (sizeof commands / sizeof commands[0])
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "keybits %s: keypoints in, bits out\n\nusage: keybits VERB [OPTION]... [ARGUMENT]...\n\n",
+    fprintf(out, "keybits %s: keypoints in, bits out\n\nusage: keybits COMMAND [OPTION]... [ARGUMENT]...\n\n",
             kb_version());
-    for (size_t i = 0; i < VERBS; i++) fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    for (size_t i = 0; i < VERBS; i++) fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fprintf(out,
-            "\n  keybits help VERB or keybits VERB --help shows the options with their defaults and ranges;\n"
+            "\n  keybits help COMMAND or keybits COMMAND --help shows the options with their defaults and ranges;\n"
             "  keybits --version prints the version.\n\n"
             "Data goes to standard output, words to standard error. Exit code 0: done, 1: failed, 2: wrong usage.\n");
 }
 
-static const verb *find_verb(const char *name)
+static const command *command_find(const char *name)
 {
     for (size_t i = 0; i < VERBS; i++) {
-        if (strcmp(verbs[i].name, name) == 0) return &verbs[i];
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
     }
     return NULL;
 }
@@ -50,16 +50,16 @@ static size_t edit_distance(const char *a, const char *b)
     return row[nb];
 }
 
-static int unknown_verb(const char *name)
+static int command_unknown(const char *name)
 {
-    const verb *nearest = &verbs[0];
+    const command *nearest = &commands[0];
     for (size_t i = 1; i < VERBS; i++) {
-        if (edit_distance(name, verbs[i].name) < edit_distance(name, nearest->name)) nearest = &verbs[i];
+        if (edit_distance(name, commands[i].name) < edit_distance(name, nearest->name)) nearest = &commands[i];
     }
     if (edit_distance(name, nearest->name) <= 3) {
-        fprintf(stderr, "keybits: no verb \"%s\"; did you mean %s? keybits --help lists them\n", name, nearest->name);
+        fprintf(stderr, "keybits: no command \"%s\"; did you mean %s? keybits --help lists them\n", name, nearest->name);
     } else {
-        fprintf(stderr, "keybits: no verb \"%s\"; keybits --help lists them\n", name);
+        fprintf(stderr, "keybits: no command \"%s\"; keybits --help lists them\n", name);
     }
     return CLI_USAGE;
 }
@@ -70,8 +70,8 @@ static int help(const char *topic)
         print_usage(stdout);
         return CLI_DONE;
     }
-    const verb *found = find_verb(topic);
-    if (!found) return unknown_verb(topic);
+    const command *found = command_find(topic);
+    if (!found) return command_unknown(topic);
     fputs(found->help, stdout);
     return CLI_DONE;
 }
@@ -89,8 +89,8 @@ int main(int argc, char **argv)
         printf("keybits %s\n", kb_version());
         return CLI_DONE;
     }
-    const verb *found = find_verb(first);
-    if (!found) return unknown_verb(first);
+    const command *found = command_find(first);
+    if (!found) return command_unknown(first);
     int code = found->run(argc - 1, argv + 1);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_DONE) /* a full disc: what was printed is not there */
         code = cli_error("standard output: cannot be written");

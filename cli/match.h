@@ -1,14 +1,14 @@
-/* The picture of the verb match. */
+/* The picture of the command match. */
 #ifndef CLI_MATCH_H
 #define CLI_MATCH_H
 
-#include "road.h"
+#include "pipeline.h"
 
 typedef struct match_picture {
     const char *path;
     const io_image *images[2]; /* of any layout */
-    const road *road;
-    const road_result *result;
+    const pipeline *pipeline;
+    const pipeline_result *result;
     bool epilines;
 } match_picture;
 

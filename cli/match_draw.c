@@ -1,4 +1,4 @@
-/* The picture of the verb match. A picture of a thousand matches must still be readable: images are dimmed and
+/* The picture of the command match. A picture of a thousand matches must still be readable: images are dimmed and
  * brought to a width that fits a screen, every match has its two dots, and lines are drawn for some of them only. */
 #include <math.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static double place_x(const sheet *s, int which, double x)
 static double place_y(const sheet *s, int which, double y) { return (y + 0.5) * s->factor[which] - 0.5; }
 
 /* Evenly `shown` of the matches that are, or are not, inliers. */
-static void draw_lines(sheet *s, const road_result *result, bool inliers, size_t shown, double width, io_colour colour)
+static void draw_lines(sheet *s, const pipeline_result *result, bool inliers, size_t shown, double width, io_colour colour)
 {
     size_t total = 0, seen = 0;
     for (size_t i = 0; i < result->count; i++) total += result->inliers[i] == inliers;
@@ -106,7 +106,7 @@ static size_t shown_lines(const sheet *s)
     return fit < SHOWN_IN ? fit : SHOWN_IN;
 }
 
-static void draw_dots(sheet *s, const road_result *result, bool inliers, double radius, io_colour colour)
+static void draw_dots(sheet *s, const pipeline_result *result, bool inliers, double radius, io_colour colour)
 {
     for (size_t i = 0; i < result->count; i++) {
         const kb_pair *p = &result->pairs[i];
@@ -179,15 +179,15 @@ static void draw_outline(sheet *s, const match_picture *p)
 
 static void draw_caption(sheet *s, const match_picture *p)
 {
-    const road_result *r = p->result;
+    const pipeline_result *r = p->result;
     char text[256];
     int magnify = s->canvas.width > 700 ? 2 : 1;
-    if (!p->road->fit) {
-        snprintf(text, sizeof text, "%zu matches   %s", r->count, p->road->info.spec.name);
+    if (!p->pipeline->fit) {
+        snprintf(text, sizeof text, "%zu matches   %s", r->count, p->pipeline->info.spec.name);
     } else {
-        const char *what = p->road->geometry == KB_HOMOGRAPHY ? "homography" : "fundamental matrix";
+        const char *what = p->pipeline->geometry == KB_HOMOGRAPHY ? "homography" : "fundamental matrix";
         snprintf(text, sizeof text, "%d inliers of %zu matches   %s %s   %s", (int)r->fit.inliers, r->count, what,
-                 kb_fit_result_name(r->fit.result), p->road->info.spec.name);
+                 kb_fit_result_name(r->fit.result), p->pipeline->info.spec.name);
     }
     int32_t strip = io_text_height(2) + 2 * MARGIN;
     io_draw_rectangle(&s->canvas, 0, s->canvas.height - strip, s->canvas.width, strip, black);
@@ -197,18 +197,18 @@ static void draw_caption(sheet *s, const match_picture *p)
 bool match_draw(const match_picture *picture, io_error *error)
 {
     sheet s = {0};
-    const road_result *result = picture->result;
-    bool found = picture->road->fit && result->fit.result == KB_FIT_FOUND;
+    const pipeline_result *result = picture->result;
+    bool found = picture->pipeline->fit && result->fit.result == KB_FIT_FOUND;
     bool ok = begin(&s, picture, error);
     if (ok) {
-        bool fitted = picture->road->fit; /* else nothing is an outlier, though nothing is marked as inlier */
+        bool fitted = picture->pipeline->fit; /* else nothing is an outlier, though nothing is marked as inlier */
         bool epilines = picture->epilines && found;
         if (fitted && !epilines) draw_lines(&s, result, false, shown_lines(&s) / 3, 1, red);
         if (fitted) draw_dots(&s, result, false, 1.5, red);
         draw_dots(&s, result, fitted, 2, green);
         if (epilines) draw_epilines(&s, picture);
         else draw_lines(&s, result, fitted, shown_lines(&s), 1.3, green);
-        if (found && picture->road->geometry == KB_HOMOGRAPHY) draw_outline(&s, picture);
+        if (found && picture->pipeline->geometry == KB_HOMOGRAPHY) draw_outline(&s, picture);
         draw_caption(&s, picture);
         ok = io_canvas_write(picture->path, &s.canvas, error);
     }

@@ -126,7 +126,7 @@ static bool add_row(table *t, size_t line, const double *values, int count)
 
 bool model_sampler(const char *name, kb_sampler *sampler)
 {
-    static const kb_sampler all[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_PAIRS};
+    static const kb_sampler all[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_TWO_TAP};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         *sampler = all[i];
         if (strcmp(name, kb_sampler_name(all[i])) == 0) return true;

@@ -21,7 +21,7 @@ typedef struct patches_output {
     int32_t supports;
     float support[PATCHES_MAX_SUPPORTS];
     char *path[PATCHES_MAX_SUPPORTS];
-    kb_patch_writer *writer[PATCHES_MAX_SUPPORTS];
+    kbi_patch_writer *writer[PATCHES_MAX_SUPPORTS];
 } patches_output;
 
 #define PATCHES_OUTPUT_HELP                                                                                   \

@@ -32,13 +32,13 @@ int patches_brown(int argc, char **argv)
     }
     if (argc - optind != 1) return cli_usage_error(&common, "takes one folder");
 
-    int32_t side = small ? 32 : KB_BROWN_SIDE;
+    int32_t side = small ? 32 : KBI_BROWN_SIDE;
     patches_output output = {.supports = 1}; /* support 0: not known */
     if (!patches_output_open(&common, &output, pattern, side)) return common.exit_code;
     io_progress progress;
     io_error error;
     io_progress_start(&progress, "patches", 0, common.quiet);
-    bool ok = kb_brown_convert(argv[optind], side, output.writer[0], tick, &progress, &error);
+    bool ok = kbi_brown_convert(argv[optind], side, output.writer[0], tick, &progress, &error);
     io_progress_end(&progress);
     if (!ok) cli_error("%s", error.text);
     return patches_output_close(&output, ok);

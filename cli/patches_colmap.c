@@ -22,7 +22,7 @@ static const char help[] =
     "\n" CLI_COMMON_HELP;
 
 typedef struct colmap_arguments {
-    kb_colmap_options options;
+    kbi_colmap_options options;
     patches_output output;
     const char *pattern;
 } colmap_arguments;
@@ -67,7 +67,7 @@ static bool read_arguments(cli_common *common, int argc, char **argv, colmap_arg
                                           CLI_COMMON_OPTIONS,
                                           {NULL, 0, NULL, 0}};
     int option;
-    kb_colmap_defaults(&a->options);
+    kbi_colmap_defaults(&a->options);
     a->output = (patches_output){.supports = 1, .support = {1}};
     a->pattern = NULL;
     while ((option = cli_getopt(common, argc, argv, "o:", longs)) != CLI_END) {
@@ -84,14 +84,14 @@ typedef struct listener {
 static void tick(void *context, size_t done) { io_progress_update(&((listener *)context)->progress, done); }
 static void skip(void *context, const char *why) { io_names_add(&((listener *)context)->skipped, why); }
 
-static int convert(cli_common *common, const kb_colmap_model *model, colmap_arguments *a)
+static int convert(cli_common *common, const kbi_colmap_model *model, colmap_arguments *a)
 {
     listener l = {0};
-    kb_colmap_report report;
+    kbi_colmap_report report;
     io_error error;
     if (!patches_output_open(common, &a->output, a->pattern, KB_PATCH_SIDE)) return common->exit_code;
     io_progress_start(&l.progress, "images", 2 * model->image_count, common->quiet);
-    bool ok = kb_colmap_convert(model, &a->options, a->output.supports, a->output.support, a->output.writer, skip, tick,
+    bool ok = kbi_colmap_convert(model, &a->options, a->output.supports, a->output.support, a->output.writer, skip, tick,
                                 &l, &report, &error);
     io_progress_end(&l.progress);
     for (size_t i = 0; i < l.skipped.count; i++) cli_warn(common, "skipped: %s", l.skipped.items[i]);
@@ -109,16 +109,16 @@ int patches_colmap(int argc, char **argv)
 {
     cli_common common;
     colmap_arguments a;
-    kb_colmap_model model;
+    kbi_colmap_model model;
     io_error error;
     cli_begin(&common, help);
     if (!read_arguments(&common, argc, argv, &a)) return common.exit_code;
     if (argc - optind != 2) return cli_usage_error(&common, "takes the folder of a model and the folder of its images");
     if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
-    if (!kb_colmap_model_read(argv[optind], &model, &error)) return cli_end(&common, cli_error("%s", error.text));
+    if (!kbi_colmap_model_read(argv[optind], &model, &error)) return cli_end(&common, cli_error("%s", error.text));
     a.options.images = argv[optind + 1];
     a.options.parallel = common.parallel;
     int result = convert(&common, &model, &a);
-    kb_colmap_model_free(&model);
+    kbi_colmap_model_free(&model);
     return cli_end(&common, result);
 }

@@ -41,7 +41,7 @@ static void draw_patch(io_canvas *canvas, const uint8_t *pixels, int32_t side, i
     free(grown);
 }
 
-static void draw_point(io_canvas *canvas, const kb_patch_set *set, size_t point, const sheet *s, int32_t x, int32_t y)
+static void draw_point(io_canvas *canvas, const kbi_patch_set *set, size_t point, const sheet *s, int32_t x, int32_t y)
 {
     int32_t magnify = (int32_t)s->magnify;
     char words[32];
@@ -54,7 +54,7 @@ static void draw_point(io_canvas *canvas, const kb_patch_set *set, size_t point,
     }
 }
 
-static bool draw_sheet(const char *path, const kb_patch_set *set, const sheet *s, io_error *error)
+static bool draw_sheet(const char *path, const kbi_patch_set *set, const sheet *s, io_error *error)
 {
     int32_t strip = (int32_t)s->patches * (set->side * (int32_t)s->magnify + 2) + 12;
     int32_t line = set->side * (int32_t)s->magnify + 13, columns = (int32_t)s->columns;
@@ -104,20 +104,20 @@ int patches_show(int argc, char **argv)
     if (argc - optind != 1) return cli_usage_error(&common, "takes one set");
     if (!output) return cli_usage_error(&common, "needs -o SHEET.png");
 
-    kb_patch_set set;
+    kbi_patch_set set;
     io_error error;
     size_t most = (size_t)(s.points * s.patches) + 2; /* enough for the sheet, whatever the size of the file */
-    if (!kb_patch_set_load(argv[optind], most, (uint64_t)s.seed, &set, &error)) return cli_error("%s", error.text);
+    if (!kbi_patch_set_load(argv[optind], most, (uint64_t)s.seed, &set, &error)) return cli_error("%s", error.text);
     if (s.magnify == 0) s.magnify = set.side <= 32 ? 2 : 1;
     ok = draw_sheet(output, &set, &s, &error);
-    kb_patch_set_free(&set);
+    kbi_patch_set_free(&set);
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- info */
 
 typedef struct summary {
-    kb_patch_info info;
+    kbi_patch_info info;
     size_t points, lonely, most, views;
 } summary;
 
@@ -150,13 +150,13 @@ static size_t count_distinct(uint32_t *values, size_t n)
 static bool summarise(const char *path, summary *out, io_error *error)
 {
     *out = (summary){0};
-    kb_patch_reader *reader = kb_patch_reader_open(path, &out->info, error);
+    kbi_patch_reader *reader = kbi_patch_reader_open(path, &out->info, error);
     if (!reader) return false;
     size_t n = (size_t)out->info.patches;
     uint8_t *pixels = io_alloc((size_t)out->info.side * (size_t)out->info.side, 1);
     uint32_t *labels = io_alloc(n, sizeof *labels), *views = io_alloc(n, sizeof *views);
     bool ok = true;
-    for (size_t i = 0; i < n && ok; i++) ok = kb_patch_reader_at(reader, i, &labels[i], &views[i], pixels, error);
+    for (size_t i = 0; i < n && ok; i++) ok = kbi_patch_reader_at(reader, i, &labels[i], &views[i], pixels, error);
     if (ok) {
         count_labels(labels, n, out);
         out->views = count_distinct(views, n);
@@ -164,7 +164,7 @@ static bool summarise(const char *path, summary *out, io_error *error)
     free(pixels);
     free(labels);
     free(views);
-    kb_patch_reader_close(reader);
+    kbi_patch_reader_close(reader);
     return ok;
 }
 

@@ -31,12 +31,12 @@ typedef struct image_task {
     const char *path;
     uint64_t seed;
     bool read, done;
-    kb_synth_patches patches;
+    kbi_synth_patches patches;
     io_error error;
 } image_task;
 
 typedef struct synth_job {
-    kb_synth_options options;
+    kbi_synth_options options;
     image_task tasks[BATCH];
 } synth_job;
 
@@ -48,11 +48,11 @@ static void run_image(void *context, int32_t index)
     task->read = io_image_read(task->path, NULL, &image, &task->error);
     task->done = false;
     if (!task->read) return;
-    task->done = kb_synth_image(&image.view, &job->options, task->seed, &task->patches, &task->error);
+    task->done = kbi_synth_image(&image.view, &job->options, task->seed, &task->patches, &task->error);
     io_image_free(&image);
 }
 
-static void scale_light(kb_light_range *light, double by)
+static void scale_light(kbi_light_range *light, double by)
 {
     light->blur *= by;
     light->gain *= by;
@@ -65,7 +65,7 @@ static void scale_light(kb_light_range *light, double by)
 }
 
 typedef struct synth_arguments {
-    kb_synth_options options;
+    kbi_synth_options options;
     patches_output output;
     const char *pattern;
     uint64_t seed;
@@ -75,7 +75,7 @@ enum { VIEWS = CLI_OPTION_OWN, DETECTORS, KEYPOINTS, MAX_POINTS, ROTATION, TILT,
 
 static bool read_option(cli_common *common, int option, synth_arguments *a)
 {
-    kb_synth_options *o = &a->options;
+    kbi_synth_options *o = &a->options;
     int64_t whole;
     double number;
     switch (option) {
@@ -89,7 +89,7 @@ static bool read_option(cli_common *common, int option, synth_arguments *a)
         scale_light(&o->light, number);
         return true;
     case VIEWS:
-        if (!cli_integer(common, "--views", optarg, 2, KB_SYNTH_MAX_VIEWS, &whole)) return false;
+        if (!cli_integer(common, "--views", optarg, 2, KBI_SYNTH_MAX_VIEWS, &whole)) return false;
         o->views = (int32_t)whole;
         return true;
     case KEYPOINTS:
@@ -123,7 +123,7 @@ static bool read_arguments(cli_common *common, int argc, char **argv, synth_argu
                                           CLI_COMMON_OPTIONS,
                                           {NULL, 0, NULL, 0}};
     int option;
-    kb_synth_defaults(&a->options);
+    kbi_synth_defaults(&a->options);
     a->output = (patches_output){.supports = 1, .support = {1}};
     a->pattern = NULL;
     a->seed = 1;
@@ -151,18 +151,18 @@ static bool take_image(image_task *task, size_t image, synth_arguments *a, synth
         cli_error("%s: %s", task->path, task->error.text);
         return false;
     }
-    const kb_synth_patches *p = &task->patches;
+    const kbi_synth_patches *p = &task->patches;
     for (size_t i = 0; i < p->patches; i++) {
         uint32_t label = (uint32_t)totals->points + p->point[i],
                  view = (uint32_t)image * (uint32_t)a->options.views + p->view[i];
         for (int32_t k = 0; k < a->output.supports; k++) {
-            kb_patch_writer_add(a->output.writer[k], label, view, p->pixels[k] + i * KB_PATCH_SIDE * KB_PATCH_SIDE);
+            kbi_patch_writer_add(a->output.writer[k], label, view, p->pixels[k] + i * KB_PATCH_SIDE * KB_PATCH_SIDE);
         }
     }
     totals->points += p->points;
     totals->patches += p->patches;
     totals->empty += p->points == 0;
-    kb_synth_patches_free(&task->patches);
+    kbi_synth_patches_free(&task->patches);
     return true;
 }
 
@@ -177,9 +177,9 @@ static bool run_all(const cli_common *common, const io_names *images, synth_argu
         size_t n = images->count - from < BATCH ? images->count - from : BATCH;
         for (size_t i = 0; i < n; i++) {
             job->tasks[i].path = images->items[from + i];
-            job->tasks[i].seed = kb_random_fork(a->seed, from + i);
+            job->tasks[i].seed = kbi_random_fork(a->seed, from + i);
         }
-        kb_parallel_run(common->parallel, (int32_t)n, run_image, job);
+        kbi_parallel_run(common->parallel, (int32_t)n, run_image, job);
         for (size_t i = 0; i < n; i++) ok = take_image(&job->tasks[i], from + i, a, totals) && ok;
         io_progress_update(&progress, from + n);
     }

@@ -1,9 +1,9 @@
-/* What the files of the verb track share: where frames come from, and where pictures of them go. */
+/* What the files of the command track share: where frames come from, and where pictures of them go. */
 #ifndef CLI_TRACK_H
 #define CLI_TRACK_H
 
 #include "io/image_io.h"
-#include "road.h"
+#include "pipeline.h"
 #include "y4m.h"
 
 /* ---- frames: images by name, or a Y4M stream ---- */

@@ -1,4 +1,4 @@
-/* Where the frames of the verb track come from. */
+/* Where the frames of the command track come from. */
 #include <string.h>
 
 #include "track.h"

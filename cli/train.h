@@ -29,7 +29,7 @@ typedef struct train_options {
     uint64_t seed;
     int32_t bits;
     bool augment;
-    kb_augment amounts;
+    kbi_augment amounts;
     bool resume;
 } train_options;
 
@@ -88,8 +88,8 @@ bool train_option(train_options *options, cli_common *common, int option);
 
 /* ---- patches ---- */
 typedef struct train_data {
-    kb_patch_set set;   /* 32x32 */
-    kb_patch_set held;  /* points is 0 when there is none */
+    kbi_patch_set set;   /* 32x32 */
+    kbi_patch_set held;  /* points is 0 when there is none */
     uint64_t hash;      /* of pixels and labels that are learned from */
 } train_data;
 
@@ -105,7 +105,7 @@ uint64_t train_hash(uint64_t hash, const void *data, size_t bytes);
 bool train_model_write(kb_model_spec *spec, const train_options *options, const train_data *data, kb_model **out);
 bool train_model_save(const kb_model *model, const char *path, io_error *error);
 /* Says how good the model is on the held-back patches, if there are any. */
-void train_judge(const train_data *data, const kb_model *model, const cli_common *common);
+void train_validate(const train_data *data, const kb_model *model, const cli_common *common);
 /* The path of the model with another suffix; malloc'ed. */
 char *train_path(const train_options *options, const char *suffix);
 
@@ -121,7 +121,7 @@ typedef struct train_page {
     const char *x_name;
     const train_curve *curves; /* `curve_count` of them, all from 0 up */
     size_t curve_count;
-    const kb_patch_set *set;   /* what bit means and correlations are measured on */
+    const kbi_patch_set *set;   /* what bit means and correlations are measured on */
 } train_page;
 bool train_page_write(const char *path, const train_page *page, const kb_parallel *parallel, io_error *error);
 

@@ -32,7 +32,7 @@ static const struct option longs[] = {
 };
 
 typedef struct ablation_job {
-    kb_ablation_options o;
+    kbi_ablation_options o;
     train_options shared;
     const char *models;
     io_progress progress;
@@ -54,7 +54,7 @@ static bool read_option(cli_common *common, int option, ablation_job *job)
     case STEPS:
         ok = cli_integer(common, "--steps", optarg, 0, 100000000, &whole);
         job->o.steps = whole;
-        job->o.rows = whole ? 0 : KB_ABLATION_BAD;
+        job->o.rows = whole ? 0 : KBI_ABLATION_BAD;
         return ok;
     case MODELS: job->models = optarg; return true;
     default: return train_option(&job->shared, common, option);
@@ -70,10 +70,10 @@ static bool on_row(void *context, int32_t row)
 
 /* ---------------------------------------------------------------------------------------------------------- results */
 
-static bool write_models(const ablation_job *job, const kb_ablation_row *rows, io_error *error)
+static bool write_models(const ablation_job *job, const kbi_ablation_row *rows, io_error *error)
 {
     bool ok = io_folder_make(job->models, error);
-    for (int32_t i = 0; ok && i < KB_ABLATION_ROWS && rows[i].model; i++) {
+    for (int32_t i = 0; ok && i < KBI_ABLATION_ROWS && rows[i].model; i++) {
         char name[32];
         snprintf(name, sizeof name, "row%d.kbm", (int)i + 1);
         char *path = io_path_join(job->models, name);
@@ -83,20 +83,20 @@ static bool write_models(const ablation_job *job, const kb_ablation_row *rows, i
     return ok;
 }
 
-static void print_table(const kb_ablation_row *rows)
+static void print_table(const kbi_ablation_row *rows)
 {
     printf("%-50s %7s %7s %8s\n", "", "paper", "mAP", "FPR95");
-    for (int32_t i = 0; i < KB_ABLATION_ROWS && rows[i].model; i++)
+    for (int32_t i = 0; i < KBI_ABLATION_ROWS && rows[i].model; i++)
         printf("%-50s %7.2f %7.2f %8.2f\n", rows[i].name, rows[i].paper, 100 * rows[i].result.map,
                100 * rows[i].result.fpr95);
 }
 
-static void print_json(const kb_ablation_row *rows)
+static void print_json(const kbi_ablation_row *rows)
 {
     io_json json;
     io_json_begin(&json, stdout);
     io_json_array(&json, NULL);
-    for (int32_t i = 0; i < KB_ABLATION_ROWS && rows[i].model; i++) {
+    for (int32_t i = 0; i < KBI_ABLATION_ROWS && rows[i].model; i++) {
         io_json_object(&json, NULL);
         io_json_string(&json, "name", rows[i].name);
         io_json_number(&json, "paper", rows[i].paper);
@@ -111,7 +111,7 @@ static void print_json(const kb_ablation_row *rows)
 static int run(ablation_job *job, cli_common *common, int argc, char **argv)
 {
     train_data data;
-    kb_ablation_row rows[KB_ABLATION_ROWS];
+    kbi_ablation_row rows[KBI_ABLATION_ROWS];
     io_error error;
     if (!job->shared.validate && job->shared.hold_back <= 0) job->shared.hold_back = 0.2;
     if (!train_data_load(&data, &job->shared, common, argc, argv)) return common->exit_code;
@@ -120,14 +120,14 @@ static int run(ablation_job *job, cli_common *common, int argc, char **argv)
     job->o.parallel = common->parallel;
     job->o.report = on_row;
     job->o.context = job;
-    io_progress_start(&job->progress, "ablation", job->o.rows ? KB_ABLATION_BAD : KB_ABLATION_ROWS, common->quiet);
-    bool ok = kb_ablation_run(&data.set, &data.held, &job->o, rows, &error);
+    io_progress_start(&job->progress, "ablation", job->o.rows ? KBI_ABLATION_BAD : KBI_ABLATION_ROWS, common->quiet);
+    bool ok = kbi_ablation_run(&data.set, &data.held, &job->o, rows, &error);
     io_progress_end(&job->progress);
     if (ok && job->models) ok = write_models(job, rows, &error);
     if (!ok) cli_error("%s", error.text);
     else if (common->json) print_json(rows);
     else print_table(rows);
-    kb_ablation_free(rows);
+    kbi_ablation_free(rows);
     train_data_free(&data);
     return ok ? CLI_DONE : CLI_FAILED;
 }

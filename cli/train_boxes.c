@@ -135,7 +135,7 @@ typedef struct box_job {
     train_options shared;
     train_data data;
     cli_common *common;
-    kb_train_log log;
+    kbi_train_log log;
     io_progress progress;
     double started;
     bool log_failed;
@@ -145,14 +145,14 @@ typedef struct box_job {
 static void augment_sample(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
                            uint8_t *out)
 {
-    kb_augment_patches(context, patches, n, KB_PATCH_SIDE, seed, parallel, out);
+    kbi_augment_patches(context, patches, n, KB_PATCH_SIDE, seed, parallel, out);
 }
 
 static int32_t on_bit(void *context, const kb_learn_progress *p)
 {
     box_job *job = context;
-    kb_train_row row = {p->loss, p->active, p->mean, io_clock_seconds() - job->started, p->boxes[p->bit - 1]};
-    if (!kb_train_log_add(&job->log, &row, &job->error)) {
+    kbi_train_row row = {p->loss, p->active, p->mean, io_clock_seconds() - job->started, p->boxes[p->bit - 1]};
+    if (!kbi_train_log_add(&job->log, &row, &job->error)) {
         job->log_failed = true;
         return 0;
     }
@@ -211,7 +211,7 @@ static int finish(box_job *job, const kb_box_pair *boxes, const char *text)
     spec.text = text;
     spec.boxes = boxes;
     if (!train_model_write(&spec, &job->shared, &job->data, &model)) return CLI_FAILED;
-    train_judge(&job->data, model, job->common);
+    train_validate(&job->data, model, job->common);
     bool ok = !job->shared.page || write_page(job, model);
     if (!ok) cli_error("%s", job->error.text);
     kb_model_free(model);
@@ -253,12 +253,12 @@ static int run(box_job *job, int argc, char **argv)
     char *text = settings_text(job),
          *log = job->shared.log ? io_copy_string(job->shared.log) : train_path(&job->shared, ".csv");
     int code = CLI_FAILED;
-    if (!kb_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits,
+    if (!kbi_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits,
                            job->shared.resume, &job->error)) {
         cli_error("%s", job->error.text);
     } else {
         code = learn(job, text);
-        if (!kb_train_log_close(&job->log, &job->error)) code = cli_error("%s", job->error.text);
+        if (!kbi_train_log_close(&job->log, &job->error)) code = cli_error("%s", job->error.text);
     }
     free(log);
     free(text);

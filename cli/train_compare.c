@@ -62,7 +62,7 @@ static bool open_models(comparison *c, io_error *error)
 }
 
 static void print_result(comparison *c, const cli_common *common, const char *set, const char *model,
-                         const kb_validation *v)
+                         const kbi_validation *v)
 {
     if (!common->json) {
         printf("%-*s %-*s %7zu %7.2f %7.2f %7.2f %6.3f %6.4f\n", c->set_width, set, c->model_width, model, v->queries,
@@ -83,17 +83,17 @@ static void print_result(comparison *c, const cli_common *common, const char *se
 
 static bool compare_on(comparison *c, const cli_common *common, const char *path, io_error *error)
 {
-    kb_patch_set set;
-    if (!kb_patch_set_load(path, 0, c->seed, &set, error)) return false;
-    kb_patch_set_shrink(&set);
+    kbi_patch_set set;
+    if (!kbi_patch_set_load(path, 0, c->seed, &set, error)) return false;
+    kbi_patch_set_shrink(&set);
     bool ok = true;
     for (size_t i = 0; ok && i < c->names.count; i++) {
-        kb_validation v;
-        ok = kb_validate_model(&set, c->models[i], 0, c->seed, common->parallel, &v);
+        kbi_validation v;
+        ok = kbi_validate_model(&set, c->models[i], 0, c->seed, common->parallel, &v);
         if (ok) print_result(c, common, path, c->names.items[i], &v);
         else io_fail(error, "%s: too few points that several views show", path);
     }
-    kb_patch_set_free(&set);
+    kbi_patch_set_free(&set);
     return ok;
 }
 

@@ -42,7 +42,7 @@ static const struct option longs[] = {
     {NULL, 0, NULL, 0},
 };
 
-static bool read_option(cli_common *common, int option, kb_hash_options *o, train_options *shared)
+static bool read_option(cli_common *common, int option, kbi_hash_options *o, train_options *shared)
 {
     static const char *const losses[] = {"triplet", "binary", NULL};
     int64_t whole = 0;
@@ -68,7 +68,7 @@ static bool read_option(cli_common *common, int option, kb_hash_options *o, trai
         break;
     case LOSS:
         ok = cli_choice(common, "--loss", optarg, losses, &index);
-        o->loss = (kb_hash_loss)index;
+        o->loss = (kbi_hash_loss)index;
         break;
     default: return train_option(shared, common, option);
     }
@@ -129,11 +129,11 @@ static bool log_write(const hash_log *log, const char *path, io_error *error)
 /* --------------------------------------------------------------------------------------------------------- learning */
 
 typedef struct hash_job {
-    kb_hash_options o;
+    kbi_hash_options o;
     train_options shared;
     train_data data;
     cli_common *common;
-    kb_hash_trainer *trainer;
+    kbi_hash_trainer *trainer;
     char *log_path, *checkpoint;
     hash_log log;
     io_progress progress;
@@ -142,7 +142,7 @@ typedef struct hash_job {
     io_error error;
 } hash_job;
 
-static bool on_report(void *context, const kb_hash_progress *p)
+static bool on_report(void *context, const kbi_hash_progress *p)
 {
     hash_job *job = context;
     log_add(&job->log, (double)p->step, p->loss, p->active, io_clock_seconds() - job->started);
@@ -153,20 +153,20 @@ static bool on_report(void *context, const kb_hash_progress *p)
                 p->loss, 100 * p->active);
     }
     job->failed = !log_write(&job->log, job->log_path, &job->error) ||
-                  !kb_hash_trainer_save(job->trainer, job->checkpoint, &job->error);
+                  !kbi_hash_trainer_save(job->trainer, job->checkpoint, &job->error);
     return !job->failed;
 }
 
 static char *settings_text(const hash_job *job)
 {
-    const kb_hash_options *o = &job->o;
+    const kbi_hash_options *o = &job->o;
     char *text = io_alloc(1024, 1), n[2][32];
     snprintf(
         text, 1024,
         "keybits train hashsift: bits %d, loss %s, %s, seed %llu, steps %lld, batch %d, neighbours %d, margin %s, "
         "rate %s%s, augment %s, versions %d\n"
         "learned from %zu patches of %zu points, hash %016llx\n",
-        o->bits, o->loss == KB_HASH_PAIRS ? "binary" : "triplet", o->root ? "RootSIFT" : "SIFT",
+        o->bits, o->loss == KBI_HASH_PAIRS ? "binary" : "triplet", o->root ? "RootSIFT" : "SIFT",
         (unsigned long long)o->seed, (long long)o->steps, o->batch, o->neighbours, io_number_format(n[0], o->margin, 9),
         io_number_format(n[1], o->rate, 9), o->constant_rate ? " constant" : "", job->shared.augment ? "on" : "off",
         o->pool, job->data.set.patches, job->data.set.points, (unsigned long long)job->data.hash);
@@ -197,7 +197,7 @@ static int finish(hash_job *job)
     kb_model *model = NULL;
     kb_model_spec spec;
     KB_INIT(spec);
-    kb_hash_trainer_result(job->trainer, weights, bias);
+    kbi_hash_trainer_result(job->trainer, weights, bias);
     spec.kind = KB_HASHSIFT;
     spec.bits = job->o.bits;
     spec.root = job->o.root;
@@ -209,7 +209,7 @@ static int finish(hash_job *job)
     free(bias);
     free(text);
     if (!ok) return CLI_FAILED;
-    train_judge(&job->data, model, job->common);
+    train_validate(&job->data, model, job->common);
     ok = !job->shared.page || write_page(job, model);
     if (!ok) cli_error("%s", job->error.text);
     kb_model_free(model);
@@ -219,17 +219,17 @@ static int finish(hash_job *job)
 
 static int learn(hash_job *job)
 {
-    job->trainer = kb_hash_trainer_create(&job->data.set, &job->o, &job->error);
+    job->trainer = kbi_hash_trainer_create(&job->data.set, &job->o, &job->error);
     if (!job->trainer) return cli_error("%s", job->error.text);
     if (job->shared.resume && io_path_exists(job->checkpoint)) {
-        if (!kb_hash_trainer_restore(job->trainer, job->checkpoint, &job->error))
+        if (!kbi_hash_trainer_restore(job->trainer, job->checkpoint, &job->error))
             return cli_error("%s", job->error.text);
-        log_read(&job->log, job->log_path, kb_hash_trainer_steps(job->trainer));
-        cli_say(job->common, "going on after step %lld", (long long)kb_hash_trainer_steps(job->trainer));
+        log_read(&job->log, job->log_path, kbi_hash_trainer_steps(job->trainer));
+        cli_say(job->common, "going on after step %lld", (long long)kbi_hash_trainer_steps(job->trainer));
     }
     job->started = io_clock_seconds() - (job->log.count ? job->log.rows[job->log.count - 1][LOG_COLUMNS - 1] : 0);
     io_progress_start(&job->progress, "hashsift", (size_t)job->o.steps, job->common->quiet);
-    kb_hash_trainer_run(job->trainer, job->o.steps, on_report, job);
+    kbi_hash_trainer_run(job->trainer, job->o.steps, on_report, job);
     io_progress_end(&job->progress);
     return job->failed ? cli_error("%s", job->error.text) : finish(job);
 }
@@ -242,11 +242,11 @@ static int run(hash_job *job, int argc, char **argv)
     job->o.seed = job->shared.seed;
     job->o.parallel = job->common->parallel;
     if (job->shared.augment) job->o.augment = job->shared.amounts;
-    kb_hash_defaults(&job->o);
+    kbi_hash_defaults(&job->o);
     job->log_path = job->shared.log ? io_copy_string(job->shared.log) : train_path(&job->shared, ".csv");
     job->checkpoint = train_path(&job->shared, ".checkpoint");
     int code = learn(job);
-    kb_hash_trainer_free(job->trainer);
+    kbi_hash_trainer_free(job->trainer);
     train_data_free(&job->data);
     free(job->log.rows);
     free(job->log_path);

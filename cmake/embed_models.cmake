@@ -17,9 +17,9 @@ endforeach()
 file(WRITE "${OUTPUT}.new" "/* Made out of the files in models/ by cmake/embed_models.cmake. */
 #include \"model/model.h\"
 
-extern const kb_builtin_table kb_builtin_tables[];
+extern const kbi_builtin_table kbi_builtin_tables[];
 
-${arrays}const kb_builtin_table kb_builtin_tables[] = {
+${arrays}const kbi_builtin_table kbi_builtin_tables[] = {
 ${entries}    {NULL, NULL, 0},
 };
 ")

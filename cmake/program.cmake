@@ -1,9 +1,9 @@
-# The trainer, the benchmarks and the program: libraries keybits_io (cli/io), keybits-learn, keybits-eval, and the
+# The trainer, the benchmarks and the program: libraries keybits_io (io), keybits-learn, keybits-eval, and the
 # program keybits-cli, which is put at <build>/keybits. A part whose folder is empty is left out.
 #
 # OpenCV is only a peer to compare with: where it is found, eval/peers*.cpp and bench/*.cpp are built, and only then is
 # a C++ compiler asked for.
-file(GLOB io_sources CONFIGURE_DEPENDS cli/io/*.c)
+file(GLOB io_sources CONFIGURE_DEPENDS io/*.c)
 file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
 file(GLOB learn_sources CONFIGURE_DEPENDS learn/*.c)
 file(GLOB eval_sources CONFIGURE_DEPENDS eval/*.c)
@@ -35,7 +35,7 @@ if((KEYBITS_BUILD_EVAL AND peer_sources) OR (KEYBITS_BUILD_BENCH AND bench_peer_
     endif()
 endif()
 
-# ------------------------------------------------------------------------------------------------------- cli/io
+# ------------------------------------------------------------------------------------------------------- io
 if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL OR KEYBITS_BUILD_LEARN))
     find_package(PNG QUIET)
     keybits_need(PNG_FOUND libpng libpng-dev)
@@ -45,7 +45,7 @@ if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL OR KEYBITS_BUILD_LEAR
     keybits_need(SQLite3_FOUND SQLite libsqlite3-dev)
     add_library(keybits_io STATIC ${io_sources})
     keybits_target(keybits_io)
-    target_include_directories(keybits_io PUBLIC cli)
+    target_include_directories(keybits_io PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(keybits_io PUBLIC keybits_inside PNG::PNG JPEG::JPEG SQLite::SQLite3)
 
     find_package(TIFF QUIET)
@@ -97,12 +97,12 @@ if(KEYBITS_BUILD_EVAL AND eval_sources AND TARGET keybits_io)
 endif()
 
 # --------------------------------------------------------------------------------------------------- the program
-# The verbs that belong to the benchmarks and the trainer come and go with them (KB_HAVE_EVAL, KB_HAVE_LEARN).
+# The commands that belong to the benchmarks and the trainer come and go with them (KB_HAVE_EVAL, KB_HAVE_LEARN).
 if(NOT TARGET keybits-eval)
-    list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?(eval|export)[_.]")
+    list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(eval|export)[_.]")
 endif()
 if(NOT TARGET keybits-learn)
-    list(FILTER cli_sources EXCLUDE REGEX "/cli/(verb_)?(train|patches)[_.]")
+    list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(train|patches)[_.]")
 endif()
 if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
     add_executable(keybits-cli ${cli_sources})

@@ -32,7 +32,7 @@ bool ev_peer_describe_patches(const char *peer, const uint8_t *patches, size_t n
 bool ev_peer_keypoints(const char *peer, const kb_image *image, int32_t max_keypoints, io_keypoints *out, float *scale,
                        io_error *error);
 
-/* The other steps of the road, for timing. Threads: OpenCV's own, for the whole program. */
+/* The other steps of the pipeline, for timing. Threads: OpenCV's own, for the whole program. */
 void ev_peers_threads(int32_t threads);
 bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out,
                     io_error *error);

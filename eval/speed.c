@@ -19,7 +19,7 @@ struct ev_speed_set {
     ev_speed_options options;
 };
 
-/* What is known about an image on the road. */
+/* What is known about an image on the pipeline. */
 typedef struct frame {
     io_keypoints keypoints;
     io_rows rows;
@@ -47,7 +47,7 @@ struct ev_speed_task {
 
 const char *ev_step_name(ev_step step)
 {
-    static const char *const names[] = {"detect", "describe", "match", "fit", "road"};
+    static const char *const names[] = {"detect", "describe", "match", "fit", "pipeline"};
     return (unsigned)step < sizeof names / sizeof *names ? names[step] : "?";
 }
 
@@ -94,7 +94,7 @@ double ev_speed_keypoints(const ev_speed_set *set)
     return set->count ? sum / (double)set->count : 0;
 }
 
-/* ---------------------------------------------------------------------------------------------- steps of the road */
+/* ---------------------------------------------------------------------------------------------- steps of the pipeline */
 
 static bool settle(kb_status status, io_error *error)
 {

@@ -1,4 +1,4 @@
-/* How long each step of the road takes, ours and the peers' in one run, as the paper's tables have it: milliseconds an
+/* How long each step of the pipeline takes, ours and the peers' in one run, as the paper's tables have it: milliseconds an
  * image (or a pair), over all images of a folder, keypoints given.
  *
  * A pass does the step once for every image. There is a pass to warm up, then `repeats` of them; what is reported is

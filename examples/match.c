@@ -1,4 +1,4 @@
-/* The homography between two images: the whole road in one file.
+/* The homography between two images: the whole pipeline in one file.
  *
  *     match [first.pgm second.pgm]
  */

@@ -1,37 +1,37 @@
 /* The paper's ablation study again: each row switches one more part of the learning on (docs/learning.md). */
-#ifndef KB_ABLATION_H
-#define KB_ABLATION_H
+#ifndef KBI_ABLATION_H
+#define KBI_ABLATION_H
 
 #include "keybits/keybits.h"
 #include "learn/patch_set.h"
 #include "learn/validate.h"
 
-#define KB_ABLATION_BAD 6
-#define KB_ABLATION_ROWS 9 /* the last are HashSIFT's */
+#define KBI_ABLATION_BAD 6
+#define KBI_ABLATION_ROWS 9 /* the last are HashSIFT's */
 
-typedef struct kb_ablation_options {
+typedef struct kbi_ablation_options {
     int32_t bits;     /* 0: 256 */
     int32_t triplets; /* BAD, as in kb_learn_options */
     int32_t candidates;
-    int64_t steps; /* HashSIFT, as in kb_hash_options */
-    int32_t rows;  /* 0: all; KB_ABLATION_BAD: without HashSIFT */
+    int64_t steps; /* HashSIFT, as in kbi_hash_options */
+    int32_t rows;  /* 0: all; KBI_ABLATION_BAD: without HashSIFT */
     uint64_t seed;
     const kb_parallel *parallel;
     /* After every row; false stops. */
     bool (*report)(void *context, int32_t row);
     void *context;
-} kb_ablation_options;
+} kbi_ablation_options;
 
-typedef struct kb_ablation_row {
+typedef struct kbi_ablation_row {
     const char *name;
     double paper;         /* mAP of HPatches' matching task in the paper, per cent */
     kb_model *model;      /* the caller's to free */
-    kb_validation result; /* on the patches held back */
-} kb_ablation_row;
+    kbi_validation result; /* on the patches held back */
+} kbi_ablation_row;
 
 /* Learns every row from `set` and measures it on `held`. On failure all rows are empty. */
-bool kb_ablation_run(const kb_patch_set *set, const kb_patch_set *held, const kb_ablation_options *options,
-                     kb_ablation_row rows[KB_ABLATION_ROWS], io_error *error);
-void kb_ablation_free(kb_ablation_row rows[KB_ABLATION_ROWS]);
+bool kbi_ablation_run(const kbi_patch_set *set, const kbi_patch_set *held, const kbi_ablation_options *options,
+                     kbi_ablation_row rows[KBI_ABLATION_ROWS], io_error *error);
+void kbi_ablation_free(kbi_ablation_row rows[KBI_ABLATION_ROWS]);
 
 #endif

@@ -8,18 +8,18 @@
 #include "learn/warp.h"
 #include "common/common.h"
 
-const kb_tolerance kb_tolerance_default = {.position = 0.08, .scale = 1.35, .angle = 25};
-const kb_tolerance kb_tolerance_copy = {.position = 0.2, .scale = 1.6, .angle = 45};
+const kbi_tolerance kbi_tolerance_default = {.position = 0.08, .scale = 1.35, .angle = 25};
+const kbi_tolerance kbi_tolerance_copy = {.position = 0.2, .scale = 1.6, .angle = 45};
 
 /* The image of a circle under the local affine map A is taken as a circle of the same area, and its direction as A
  * times the direction. */
-kb_place kb_place_through(const double h[9], const kb_keypoint *keypoint, double width_scale)
+kbi_place kbi_place_through(const double h[9], const kb_keypoint *keypoint, double width_scale)
 {
     double p[6], sine, cosine;
-    kb_homography_local(h, keypoint->x, keypoint->y, p);
-    kb_sincos_degrees(keypoint->angle, &sine, &cosine);
-    return (kb_place){p[0], p[1], width_scale * keypoint->size * sqrt(fabs(p[2] * p[5] - p[3] * p[4])),
-                      kb_atan2_degrees(p[4] * cosine + p[5] * sine, p[2] * cosine + p[3] * sine)};
+    kbi_homography_local(h, keypoint->x, keypoint->y, p);
+    kbi_sincos_degrees(keypoint->angle, &sine, &cosine);
+    return (kbi_place){p[0], p[1], width_scale * keypoint->size * sqrt(fabs(p[2] * p[5] - p[3] * p[4])),
+                      kbi_atan2_degrees(p[4] * cosine + p[5] * sine, p[2] * cosine + p[3] * sine)};
 }
 
 static double angle_between(double a, double b)
@@ -36,7 +36,7 @@ typedef struct grid {
     int32_t columns, rows;
     uint32_t *head;   /* first place of every cell + 1; 0: none */
     uint32_t *next;   /* the same, of every place */
-    kb_place *places;
+    kbi_place *places;
     size_t count, room;
 } grid;
 
@@ -59,7 +59,7 @@ static int32_t cell_of(double position, int32_t cells)
     return c < 0 ? 0 : c >= cells ? cells - 1 : (int32_t)c;
 }
 
-static void grid_add(grid *g, kb_place place)
+static void grid_add(grid *g, kbi_place place)
 {
     if (g->count == g->room) {
         g->room = g->room ? 2 * g->room : 1024;
@@ -73,7 +73,7 @@ static void grid_add(grid *g, kb_place place)
 }
 
 /* Calls visit(context, index) for every place in the cells that a square of +-radius around the place touches. */
-static void grid_visit(const grid *g, const kb_place *around, double radius, void (*visit)(void *, uint32_t),
+static void grid_visit(const grid *g, const kbi_place *around, double radius, void (*visit)(void *, uint32_t),
                        void *context)
 {
     int32_t x1 = cell_of(around->x + radius, g->columns), y1 = cell_of(around->y + radius, g->rows);
@@ -85,7 +85,7 @@ static void grid_visit(const grid *g, const kb_place *around, double radius, voi
 }
 
 /* How badly two places fit, 0 to 3; negative when any part is out of tolerance. */
-static double misfit(const kb_place *a, const kb_place *b, const kb_tolerance *t)
+static double misfit(const kbi_place *a, const kbi_place *b, const kbi_tolerance *t)
 {
     double dx = a->x - b->x, dy = a->y - b->y, smaller = fmin(a->width, b->width), larger = fmax(a->width, b->width);
     double position = sqrt(dx * dx + dy * dy) / (smaller * t->position);
@@ -96,8 +96,8 @@ static double misfit(const kb_place *a, const kb_place *b, const kb_tolerance *t
 
 /* --------------------------------------------------------------------------------------------------------- tracks */
 
-struct kb_tracks {
-    kb_tolerance tolerance;
+struct kbi_tracks {
+    kbi_tolerance tolerance;
     grid points; /* the place of a point is that of its first keypoint */
 };
 
@@ -107,8 +107,8 @@ typedef struct candidate {
 } candidate;
 
 typedef struct candidates {
-    const kb_tracks *tracks;
-    const kb_place *place;
+    const kbi_tracks *tracks;
+    const kbi_place *place;
     uint32_t index;
     candidate *items;
     size_t count, room;
@@ -134,15 +134,15 @@ static int compare_candidates(const void *left, const void *right)
     return a->point < b->point ? -1 : a->point > b->point;
 }
 
-kb_tracks *kb_tracks_create(const kb_tolerance *tolerance, double frame_width, double frame_height)
+kbi_tracks *kbi_tracks_create(const kbi_tolerance *tolerance, double frame_width, double frame_height)
 {
-    kb_tracks *tracks = io_alloc(1, sizeof *tracks);
+    kbi_tracks *tracks = io_alloc(1, sizeof *tracks);
     tracks->tolerance = *tolerance;
     grid_init(&tracks->points, frame_width, frame_height);
     return tracks;
 }
 
-void kb_tracks_add(kb_tracks *tracks, const kb_place *places, size_t n, uint32_t *point)
+void kbi_tracks_add(kbi_tracks *tracks, const kbi_place *places, size_t n, uint32_t *point)
 {
     candidates c = {.tracks = tracks};
     uint8_t *used = io_alloc(tracks->points.count, 1);
@@ -168,9 +168,9 @@ void kb_tracks_add(kb_tracks *tracks, const kb_place *places, size_t n, uint32_t
     free(c.items);
 }
 
-size_t kb_tracks_count(const kb_tracks *tracks) { return tracks->points.count; }
+size_t kbi_tracks_count(const kbi_tracks *tracks) { return tracks->points.count; }
 
-void kb_tracks_free(kb_tracks *tracks)
+void kbi_tracks_free(kbi_tracks *tracks)
 {
     if (!tracks) return;
     grid_free(&tracks->points);
@@ -179,14 +179,14 @@ void kb_tracks_free(kb_tracks *tracks)
 
 /* --------------------------------------------------------------------------------------------------------- crowds */
 
-struct kb_crowd {
+struct kbi_crowd {
     grid taken;
 };
 
 typedef struct search {
-    const kb_crowd *crowd;
-    const kb_place *place;
-    const kb_tolerance *tolerance;
+    const kbi_crowd *crowd;
+    const kbi_place *place;
+    const kbi_tolerance *tolerance;
     bool found;
 } search;
 
@@ -196,23 +196,23 @@ static void compare(void *context, uint32_t index)
     if (misfit(s->place, &s->crowd->taken.places[index], s->tolerance) >= 0) s->found = true;
 }
 
-kb_crowd *kb_crowd_create(double frame_width, double frame_height)
+kbi_crowd *kbi_crowd_create(double frame_width, double frame_height)
 {
-    kb_crowd *crowd = io_alloc(1, sizeof *crowd);
+    kbi_crowd *crowd = io_alloc(1, sizeof *crowd);
     grid_init(&crowd->taken, frame_width, frame_height);
     return crowd;
 }
 
-bool kb_crowd_has(const kb_crowd *crowd, const kb_place *place, const kb_tolerance *tolerance)
+bool kbi_crowd_has(const kbi_crowd *crowd, const kbi_place *place, const kbi_tolerance *tolerance)
 {
     search s = {crowd, place, tolerance, false};
     grid_visit(&crowd->taken, place, tolerance->position * place->width, compare, &s);
     return s.found;
 }
 
-void kb_crowd_take(kb_crowd *crowd, const kb_place *place) { grid_add(&crowd->taken, *place); }
+void kbi_crowd_take(kbi_crowd *crowd, const kbi_place *place) { grid_add(&crowd->taken, *place); }
 
-void kb_crowd_free(kb_crowd *crowd)
+void kbi_crowd_free(kbi_crowd *crowd)
 {
     if (!crowd) return;
     grid_free(&crowd->taken);

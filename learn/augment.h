@@ -1,6 +1,6 @@
 /* Changes of a patch that leave what it shows the same: what a detector and a camera do differently the next time. */
-#ifndef KB_AUGMENT_H
-#define KB_AUGMENT_H
+#ifndef KBI_AUGMENT_H
+#define KBI_AUGMENT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include "keybits/keybits.h"
 
 /* How far each change goes. Zero switches a change off. */
-typedef struct kb_augment {
+typedef struct kbi_augment {
     double rotation; /* degrees, deviation of a normal draw, cut at twice that */
     double scale;    /* the same for the natural logarithm of the scale */
     double shift;    /* the same for both axes, in samples of a 32x32 patch */
@@ -17,16 +17,16 @@ typedef struct kb_augment {
     double gamma;    /* the same for the logarithm of the exponent */
     double blur;     /* largest sigma in samples of a 32x32 patch, drawn evenly from 0 */
     double noise;    /* largest deviation of pixel noise in gray levels, drawn evenly from 0 */
-} kb_augment;
+} kbi_augment;
 
 /* Small changes, as the paper describes in words. */
-extern const kb_augment kb_augment_default;
+extern const kbi_augment kbi_augment_default;
 
 /* One patch of side x side (32 to 1024) into another; what lies outside repeats the border. The state goes on by the
  * same number of steps whatever the patch holds. */
-void kb_augment_patch(const kb_augment *augment, const uint8_t *in, int32_t side, uint64_t *state, uint8_t *out);
+void kbi_augment_patch(const kbi_augment *augment, const uint8_t *in, int32_t side, uint64_t *state, uint8_t *out);
 /* n patches; patch i uses a state of its own made of seed and i, so the result is the same on any number of threads. */
-void kb_augment_patches(const kb_augment *augment, const uint8_t *in, size_t n, int32_t side, uint64_t seed,
+void kbi_augment_patches(const kbi_augment *augment, const uint8_t *in, size_t n, int32_t side, uint64_t seed,
                         const kb_parallel *parallel, uint8_t *out);
 
 #endif

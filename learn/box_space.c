@@ -3,13 +3,13 @@
 
 #define LAST (KB_PATCH_SIDE - 1)
 
-static kb_box_place first_box(const kb_box_pair *p) { return (kb_box_place){p->channel1, p->x1, p->y1, p->radius1}; }
-static kb_box_place second_box(const kb_box_pair *p) { return (kb_box_place){p->channel2, p->x2, p->y2, p->radius2}; }
-static kb_box_pair pair_of(kb_box_place a, kb_box_place b)
+static kbi_box_place first_box(const kb_box_pair *p) { return (kbi_box_place){p->channel1, p->x1, p->y1, p->radius1}; }
+static kbi_box_place second_box(const kb_box_pair *p) { return (kbi_box_place){p->channel2, p->x2, p->y2, p->radius2}; }
+static kb_box_pair pair_of(kbi_box_place a, kbi_box_place b)
 {
     return (kb_box_pair){a.channel, a.x, a.y, a.radius, b.channel, b.x, b.y, b.radius, 0};
 }
-static bool same_box(kb_box_place a, kb_box_place b)
+static bool same_box(kbi_box_place a, kbi_box_place b)
 {
     return a.channel == b.channel && a.x == b.x && a.y == b.y && a.radius == b.radius;
 }
@@ -18,30 +18,30 @@ static bool same_box(kb_box_place a, kb_box_place b)
 
 static int32_t draw_between(uint64_t *state, int32_t low, int32_t high)
 {
-    return low + (int32_t)kb_random_below(state, (uint32_t)(high - low + 1));
+    return low + (int32_t)kbi_random_below(state, (uint32_t)(high - low + 1));
 }
 
-static kb_box_place draw_box(int32_t channel, int32_t radius, uint64_t *state)
+static kbi_box_place draw_box(int32_t channel, int32_t radius, uint64_t *state)
 {
     int32_t x = draw_between(state, radius, LAST - radius), y = draw_between(state, radius, LAST - radius);
-    return (kb_box_place){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius};
+    return (kbi_box_place){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius};
 }
 
 /* A channel of those that are gradients. */
-static int32_t draw_gradient(const kb_box_space *space, uint64_t *state)
+static int32_t draw_gradient(const kbi_box_space *space, uint64_t *state)
 {
     int32_t gray = space->channels[0] == 0;
-    return space->channels[gray + (int32_t)kb_random_below(state, (uint32_t)(space->channel_count - gray))];
+    return space->channels[gray + (int32_t)kbi_random_below(state, (uint32_t)(space->channel_count - gray))];
 }
 
-static kb_box_pair draw_free(const kb_box_space *space, uint64_t *state)
+static kb_box_pair draw_free(const kbi_box_space *space, uint64_t *state)
 {
     int32_t radius = draw_between(state, space->min_radius, space->max_radius);
     int32_t other = space->two_radii ? draw_between(state, space->min_radius, space->max_radius) : radius;
-    int32_t channel = space->channels[kb_random_below(state, (uint32_t)space->channel_count)];
-    uint32_t kind = channel == 0 ? 0 : kb_random_below(state, 3);
-    kb_box_place one = draw_box(channel, radius, state);
-    kb_box_place two = draw_box(kind == 0 ? channel : draw_gradient(space, state), other, state);
+    int32_t channel = space->channels[kbi_random_below(state, (uint32_t)space->channel_count)];
+    uint32_t kind = channel == 0 ? 0 : kbi_random_below(state, 3);
+    kbi_box_place one = draw_box(channel, radius, state);
+    kbi_box_place two = draw_box(kind == 0 ? channel : draw_gradient(space, state), other, state);
     if (kind == 2 && one.x >= two.radius && one.x <= LAST - two.radius && one.y >= two.radius &&
         one.y <= LAST - two.radius) {
         two.x = one.x;
@@ -50,13 +50,13 @@ static kb_box_pair draw_free(const kb_box_space *space, uint64_t *state)
     return pair_of(one, two);
 }
 
-kb_box_pair kb_box_draw(const kb_box_space *space, uint64_t *state)
+kb_box_pair kbi_box_draw(const kbi_box_space *space, uint64_t *state)
 {
     for (;;) {
         kb_box_pair pair;
         if (space->boxes) {
-            kb_box_place one = space->boxes[kb_random_below(state, (uint32_t)space->box_count)];
-            kb_box_place two = space->boxes[kb_random_below(state, (uint32_t)space->box_count)];
+            kbi_box_place one = space->boxes[kbi_random_below(state, (uint32_t)space->box_count)];
+            kbi_box_place two = space->boxes[kbi_random_below(state, (uint32_t)space->box_count)];
             pair = pair_of(one, two);
         } else {
             pair = draw_free(space, state);
@@ -75,7 +75,7 @@ typedef struct move {
     step one, two;
 } move;
 
-static const move all_moves[KB_BOX_MOVES] = {
+static const move all_moves[KBI_BOX_MOVES] = {
     {{1, 0, 0, 0}, {0, 0, 0, 0}},   {{-1, 0, 0, 0}, {0, 0, 0, 0}},  {{0, 1, 0, 0}, {0, 0, 0, 0}},
     {{0, -1, 0, 0}, {0, 0, 0, 0}},  {{0, 0, 0, 0}, {1, 0, 0, 0}},   {{0, 0, 0, 0}, {-1, 0, 0, 0}},
     {{0, 0, 0, 0}, {0, 1, 0, 0}},   {{0, 0, 0, 0}, {0, -1, 0, 0}},  {{1, 0, 0, 0}, {1, 0, 0, 0}},
@@ -86,31 +86,31 @@ static const move all_moves[KB_BOX_MOVES] = {
     {{0, 0, 0, 0}, {0, 0, 0, -1}},  {{0, 0, 0, 1}, {0, 0, 0, 1}},   {{0, 0, 0, -1}, {0, 0, 0, -1}},
 };
 
-static bool allowed_channel(const kb_box_space *space, int32_t channel)
+static bool allowed_channel(const kbi_box_space *space, int32_t channel)
 {
     for (int32_t i = 0; i < space->channel_count; i++)
         if (space->channels[i] == channel) return true;
     return false;
 }
 
-static bool take_step(const kb_box_space *space, kb_box_place from, step s, kb_box_place *to)
+static bool take_step(const kbi_box_space *space, kbi_box_place from, step s, kbi_box_place *to)
 {
     int32_t x = from.x + s.x, y = from.y + s.y, r = from.radius + s.radius, channel = from.channel;
     if (s.turn) {
         if (channel == 0) return false;
         channel = (channel - 1 + s.turn + 8) % 8 + 1;
     }
-    *to = (kb_box_place){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)r};
+    *to = (kbi_box_place){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)r};
     return r >= space->min_radius && r <= space->max_radius && x >= r && x <= LAST - r && y >= r && y <= LAST - r &&
            allowed_channel(space, channel);
 }
 
-int32_t kb_box_moves(const kb_box_space *space, const kb_box_pair *pair, kb_box_pair moves[KB_BOX_MOVES])
+int32_t kbi_box_moves(const kbi_box_space *space, const kb_box_pair *pair, kb_box_pair moves[KBI_BOX_MOVES])
 {
     int32_t n = 0;
     if (space->boxes) return 0;
-    for (int32_t i = 0; i < KB_BOX_MOVES; i++) {
-        kb_box_place one, two;
+    for (int32_t i = 0; i < KBI_BOX_MOVES; i++) {
+        kbi_box_place one, two;
         if (!take_step(space, first_box(pair), all_moves[i].one, &one)) continue;
         if (!take_step(space, second_box(pair), all_moves[i].two, &two)) continue;
         if (!space->two_radii && one.radius != two.radius) continue;
@@ -121,17 +121,17 @@ int32_t kb_box_moves(const kb_box_space *space, const kb_box_pair *pair, kb_box_
 
 /* ---- comparing ---- */
 
-bool kb_box_pair_same(const kb_box_pair *a, const kb_box_pair *b)
+bool kbi_box_pair_same(const kb_box_pair *a, const kb_box_pair *b)
 {
     return (same_box(first_box(a), first_box(b)) && same_box(second_box(a), second_box(b))) ||
            (same_box(first_box(a), second_box(b)) && same_box(second_box(a), first_box(b)));
 }
 
-int32_t kb_box_distinct(const kb_box_pair *pairs, int32_t n, kb_box_place *boxes)
+int32_t kbi_box_distinct(const kb_box_pair *pairs, int32_t n, kbi_box_place *boxes)
 {
     int32_t count = 0;
     for (int32_t i = 0; i < 2 * n; i++) {
-        kb_box_place box = i % 2 ? second_box(&pairs[i / 2]) : first_box(&pairs[i / 2]);
+        kbi_box_place box = i % 2 ? second_box(&pairs[i / 2]) : first_box(&pairs[i / 2]);
         int32_t k = 0;
         while (k < count && !same_box(boxes[k], box)) k++;
         if (k == count) boxes[count++] = box;

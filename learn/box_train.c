@@ -10,11 +10,11 @@
 
 typedef struct trainer {
     kb_learn_options o;
-    kb_box_sample sample;
-    kb_box_judge judge;
-    kb_box_space space;
-    kb_box_place *distinct; /* room for 2 x bits */
-    kb_judged *features;    /* candidates, and room for the moves of the front */
+    kbi_box_sample sample;
+    kbi_scorer judge;
+    kbi_box_space space;
+    kbi_box_place *distinct; /* room for 2 x bits */
+    kbi_scored *features;    /* candidates, and room for the moves of the front */
     kb_box_pair *boxes;
     int32_t chosen;
 } trainer;
@@ -24,14 +24,14 @@ typedef struct trainer {
 static bool in_range(kb_error *error, const char *name, int64_t value, int64_t low, int64_t high)
 {
     if (value >= low && value <= high) return true;
-    kb_fail(error, KB_E_ARGUMENT, "%s is %lld, but must be %lld to %lld", name, (long long)value, (long long)low,
+    kbi_fail(error, KB_E_ARGUMENT, "%s is %lld, but must be %lld to %lld", name, (long long)value, (long long)low,
             (long long)high);
     return false;
 }
 
 static bool must(kb_error *error, bool condition, const char *words)
 {
-    if (!condition) kb_fail(error, KB_E_ARGUMENT, "%s", words);
+    if (!condition) kbi_fail(error, KB_E_ARGUMENT, "%s", words);
     return condition;
 }
 
@@ -73,15 +73,15 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
 static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair *boxes, kb_error *error)
 {
     const kb_learn_options *o = &t->o;
-    kb_status status = kb_box_sample_create(&t->sample, patches, o, error);
+    kb_status status = kbi_box_sample_create(&t->sample, patches, o, error);
     if (status != KB_OK) return status;
-    status = kb_box_judge_create(&t->judge, &t->sample);
+    status = kbi_scorer_create(&t->judge, &t->sample);
     t->distinct = malloc(2 * (size_t)o->bits * sizeof *t->distinct);
-    t->features = malloc(((size_t)o->candidates + FRONT * (KB_BOX_MOVES + 1)) * sizeof *t->features);
+    t->features = malloc(((size_t)o->candidates + FRONT * (KBI_BOX_MOVES + 1)) * sizeof *t->features);
     if (status != KB_OK || !t->distinct || !t->features)
-        return kb_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
+        return kbi_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
 
-    t->space = (kb_box_space){.min_radius = o->min_radius, .max_radius = o->max_radius, .two_radii = o->two_radii != 0};
+    t->space = (kbi_box_space){.min_radius = o->min_radius, .max_radius = o->max_radius, .two_radii = o->two_radii != 0};
     for (int32_t c = 0; c < KB_PLANES; c++)
         if (o->planes >> c & 1) t->space.channels[t->space.channel_count++] = c;
     t->boxes = boxes;
@@ -91,8 +91,8 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
 
 static void tear_down(trainer *t)
 {
-    kb_box_judge_free(&t->judge);
-    kb_box_sample_free(&t->sample);
+    kbi_scorer_free(&t->judge);
+    kbi_box_sample_free(&t->sample);
     free(t->distinct);
     free(t->features);
 }
@@ -102,7 +102,7 @@ static void tear_down(trainer *t)
 static bool chosen_already(const trainer *t, const kb_box_pair *pair)
 {
     for (int32_t k = 0; k < t->chosen; k++)
-        if (kb_box_pair_same(pair, &t->boxes[k])) return true;
+        if (kbi_box_pair_same(pair, &t->boxes[k])) return true;
     return false;
 }
 
@@ -110,7 +110,7 @@ static bool chosen_already(const trainer *t, const kb_box_pair *pair)
 static void limit_boxes(trainer *t)
 {
     if (t->o.distinct_boxes == 0 || t->space.boxes) return;
-    int32_t count = kb_box_distinct(t->boxes, t->chosen, t->distinct);
+    int32_t count = kbi_box_distinct(t->boxes, t->chosen, t->distinct);
     if (count < t->o.distinct_boxes) return;
     t->space.boxes = t->distinct;
     t->space.box_count = count;
@@ -118,62 +118,62 @@ static void limit_boxes(trainer *t)
 
 static void draw_candidates(trainer *t)
 {
-    uint64_t state = kb_random_fork(kb_random_fork(t->o.seed, UINT64_MAX), (uint64_t)t->chosen);
+    uint64_t state = kbi_random_fork(kbi_random_fork(t->o.seed, UINT64_MAX), (uint64_t)t->chosen);
     for (int32_t i = 0; i < t->o.candidates; i++) {
         kb_box_pair pair;
         int32_t tries = 0; /* with very few boxes all pairs may have been chosen */
-        do pair = kb_box_draw(&t->space, &state);
+        do pair = kbi_box_draw(&t->space, &state);
         while (chosen_already(t, &pair) && ++tries < 100);
-        t->features[i] = (kb_judged){pair, 0};
+        t->features[i] = (kbi_scored){pair, 0};
     }
 }
 
 /* Puts a feature into the front, best first, unless it is there already or all are better. */
-static void offer(kb_judged front[FRONT], int32_t *count, const kb_judged *feature)
+static void offer(kbi_scored front[FRONT], int32_t *count, const kbi_scored *feature)
 {
     int32_t at = *count;
     for (int32_t i = 0; i < *count; i++)
-        if (kb_box_pair_same(&front[i].pair, &feature->pair)) return;
+        if (kbi_box_pair_same(&front[i].pair, &feature->pair)) return;
     while (at > 0 && feature->change < front[at - 1].change) at--;
     if (at == FRONT) return;
-    *count = kb_min_i(*count + 1, FRONT);
+    *count = kbi_min_i(*count + 1, FRONT);
     memmove(&front[at + 1], &front[at], (size_t)(*count - 1 - at) * sizeof *front);
     front[at] = *feature;
 }
 
 /* Tries all small moves of the best features, again and again, until none of them is better than the front. */
-static void search_around(trainer *t, kb_judged front[FRONT], int32_t *count)
+static void search_around(trainer *t, kbi_scored front[FRONT], int32_t *count)
 {
-    kb_judged seen[FRONT];
+    kbi_scored seen[FRONT];
     int32_t seen_count = 0;
     for (int32_t step = 0; step < t->o.local_search; step++) {
-        kb_judged *moves = t->features;
+        kbi_scored *moves = t->features;
         int32_t n = 0;
         for (int32_t i = 0; i < *count; i++) {
-            kb_box_pair next[KB_BOX_MOVES];
+            kb_box_pair next[KBI_BOX_MOVES];
             bool fresh = true;
-            for (int32_t k = 0; k < seen_count; k++) fresh &= !kb_box_pair_same(&seen[k].pair, &front[i].pair);
-            int32_t moved = fresh ? kb_box_moves(&t->space, &front[i].pair, next) : 0;
+            for (int32_t k = 0; k < seen_count; k++) fresh &= !kbi_box_pair_same(&seen[k].pair, &front[i].pair);
+            int32_t moved = fresh ? kbi_box_moves(&t->space, &front[i].pair, next) : 0;
             for (int32_t k = 0; k < moved; k++)
-                if (!chosen_already(t, &next[k])) moves[n++] = (kb_judged){next[k], 0};
+                if (!chosen_already(t, &next[k])) moves[n++] = (kbi_scored){next[k], 0};
         }
         if (n == 0) return;
         seen_count = *count;
         memcpy(seen, front, (size_t)seen_count * sizeof *seen);
-        kb_box_judge_all(&t->judge, moves, (size_t)n);
+        kbi_scorer_score_all(&t->judge, moves, (size_t)n);
         for (int32_t i = 0; i < n; i++) offer(front, count, &moves[i]);
     }
 }
 
-static bool choose(trainer *t, kb_judged *best)
+static bool choose(trainer *t, kbi_scored *best)
 {
-    kb_judged front[FRONT];
+    kbi_scored front[FRONT];
     int32_t count = 0;
     limit_boxes(t);
     draw_candidates(t);
     if (t->o.loss == KB_LEARN_ORB)
-        return kb_orb_rule_choose(&t->sample, t->chosen, t->features, (size_t)t->o.candidates, best);
-    kb_box_judge_all(&t->judge, t->features, (size_t)t->o.candidates);
+        return kbi_orb_rule_choose(&t->sample, t->chosen, t->features, (size_t)t->o.candidates, best);
+    kbi_scorer_score_all(&t->judge, t->features, (size_t)t->o.candidates);
     for (int32_t i = 0; i < t->o.candidates; i++) offer(front, &count, &t->features[i]);
     search_around(t, front, &count);
     *best = front[0];
@@ -195,14 +195,14 @@ static kb_status learn(trainer *t, double *loss)
 {
     bool go_on = true;
     while (go_on && t->chosen < t->o.bits) {
-        kb_judged best;
-        kb_box_sample_refresh(&t->sample, t->boxes, t->chosen);
-        kb_box_judge_prepare(&t->judge, t->chosen);
+        kbi_scored best;
+        kbi_box_sample_refresh(&t->sample, t->boxes, t->chosen);
+        kbi_scorer_prepare(&t->judge, t->chosen);
         if (!choose(t, &best)) return KB_E_MEMORY;
         t->boxes[t->chosen] = best.pair;
-        double mean = kb_box_sample_extend(&t->sample, &best.pair, t->chosen);
+        double mean = kbi_box_sample_extend(&t->sample, &best.pair, t->chosen);
         t->chosen++;
-        *loss = kb_box_judge_loss(&t->judge, best.change);
+        *loss = kbi_scorer_loss(&t->judge, best.change);
         go_on = tell(t, *loss, mean);
     }
     return KB_OK;
@@ -215,9 +215,9 @@ kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options
     double loss = 0;
     memset(&t, 0, sizeof t);
     if (!patches || !boxes || (patches->count && (!patches->pixels || !patches->labels)))
-        return kb_fail(error, KB_E_ARGUMENT, "no patches, or no room for the result");
-    if (!KB_OPTIONS_READ(t.o, options))
-        return kb_fail(error, KB_E_ARGUMENT, "the options have a size that no version had");
+        return kbi_fail(error, KB_E_ARGUMENT, "no patches, or no room for the result");
+    if (!KBI_OPTIONS_READ(t.o, options))
+        return kbi_fail(error, KB_E_ARGUMENT, "the options have a size that no version had");
     kb_learn_defaults(&t.o);
     if (!check_options(&t.o, error)) return KB_E_ARGUMENT;
     kb_status status = set_up(&t, patches, boxes, error);

@@ -1,6 +1,6 @@
 /* What the parts of the learning of BAD and BAG share: the sample of patches, and the judging of features on it. */
-#ifndef KB_BOX_TRAIN_H
-#define KB_BOX_TRAIN_H
+#ifndef KBI_BOX_TRAIN_H
+#define KBI_BOX_TRAIN_H
 
 #include "keybits/learn.h"
 #include "learn/box_space.h"
@@ -13,65 +13,65 @@
  * [b span, b span + 2 batch): left patches, then right ones. A batch is drawn anew every `keep` bits, not all in the
  * same bit; which patches are there depends on the seed and the number of the bit alone, so learning can go on from any
  * bit. */
-typedef struct kb_box_sample {
+typedef struct kbi_box_sample {
     const kb_learn_patches *patches;
-    kb_point_list list;
+    kbi_point_list list;
     kb_learn_options options; /* without zeros */
     size_t batches, batch, span;
     size_t words; /* of a code */
-    kb_box_store store;
+    kbi_box_store store;
     uint64_t *codes;                     /* batches x 2 batch x words */
     int64_t *drawn;                      /* of every batch: the number of its drawing; -1 before the first */
     uint8_t *pixels, *augmented, *taken; /* scratch of one drawing */
     size_t *left, *right;
     int16_t *values; /* store.patches, scratch */
-} kb_box_sample;
+} kbi_box_sample;
 
-kb_status kb_box_sample_create(kb_box_sample *sample, const kb_learn_patches *patches, const kb_learn_options *options,
+kb_status kbi_box_sample_create(kbi_box_sample *sample, const kb_learn_patches *patches, const kb_learn_options *options,
                                kb_error *error);
-void kb_box_sample_free(kb_box_sample *sample);
+void kbi_box_sample_free(kbi_box_sample *sample);
 /* Draws what is due for bit number `chosen`, and describes it by the bits chosen before. */
-void kb_box_sample_refresh(kb_box_sample *sample, const kb_box_pair *boxes, int32_t chosen);
+void kbi_box_sample_refresh(kbi_box_sample *sample, const kb_box_pair *boxes, int32_t chosen);
 /* The new bit of every patch, as bit `index` of the codes; returns the share of ones. */
-double kb_box_sample_extend(kb_box_sample *sample, const kb_box_pair *pair, int32_t index);
-static inline uint64_t *kb_box_sample_codes(const kb_box_sample *sample, size_t batch)
+double kbi_box_sample_extend(kbi_box_sample *sample, const kb_box_pair *pair, int32_t index);
+static inline uint64_t *kbi_box_sample_codes(const kbi_box_sample *sample, size_t batch)
 {
     return sample->codes + batch * 2 * sample->batch * sample->words;
 }
 /* A threshold of a pair in 1/128 gray level, as describing sees it. */
-int32_t kb_box_threshold(const kb_box_pair *pair);
+int32_t kbi_box_threshold(const kb_box_pair *pair);
 
-/* ---- box_judge.c: triples of the sample, and the change of the loss that a feature brings ---- */
-typedef struct kb_judged {
+/* ---- score_candidates.c: triples of the sample, and the change of the loss that a feature brings ---- */
+typedef struct kbi_scored {
     kb_box_pair pair; /* with its best threshold */
     int64_t change;   /* less is better */
-} kb_judged;
+} kbi_scored;
 
-typedef struct kb_box_judge {
-    kb_box_sample *sample;
-    kb_triple *triples;
+typedef struct kbi_scorer {
+    kbi_box_sample *sample;
+    kbi_triple *triples;
     size_t triple_count;
     int64_t base; /* the loss before the bit */
     int32_t pieces;
     int16_t *values;     /* of every piece: store.patches */
-    int32_t *histograms; /* of every piece: KB_BINS */
-    kb_hard_negative *negatives;
+    int32_t *histograms; /* of every piece: KBI_BINS */
+    kbi_hard_negative *negatives;
     uint32_t *scratch;
-} kb_box_judge;
+} kbi_scorer;
 
-kb_status kb_box_judge_create(kb_box_judge *judge, kb_box_sample *sample);
-void kb_box_judge_free(kb_box_judge *judge);
+kb_status kbi_scorer_create(kbi_scorer *judge, kbi_box_sample *sample);
+void kbi_scorer_free(kbi_scorer *judge);
 /* Makes the triples for bit number `chosen`. */
-void kb_box_judge_prepare(kb_box_judge *judge, int32_t chosen);
+void kbi_scorer_prepare(kbi_scorer *judge, int32_t chosen);
 /* Finds threshold and change of each. */
-void kb_box_judge_all(kb_box_judge *judge, kb_judged *features, size_t n);
+void kbi_scorer_score_all(kbi_scorer *judge, kbi_scored *features, size_t n);
 /* The loss of kb_learn_progress, when the chosen bit changes it by `change`. */
-double kb_box_judge_loss(const kb_box_judge *judge, int64_t change);
+double kbi_scorer_loss(const kbi_scorer *judge, int64_t change);
 
 /* ---- orb_rule.c: ORB's choice among features, which knows no labels ---- */
 /* The best of n features for bit number `chosen`; its `change` becomes the largest absolute correlation with the bits
  * before, in millionths. False when memory is out. */
-bool kb_orb_rule_choose(const kb_box_sample *sample, int32_t chosen, const kb_judged *features, size_t n,
-                        kb_judged *best);
+bool kbi_orb_rule_choose(const kbi_box_sample *sample, int32_t chosen, const kbi_scored *features, size_t n,
+                        kbi_scored *best);
 
 #endif

@@ -8,9 +8,9 @@
 
 #define SIDE KB_PATCH_SIDE
 #define CORNERS ((SIDE + 1) * (SIDE + 1))
-#define LANES KB_STORE_LANES
+#define LANES KBI_STORE_LANES
 
-bool kb_box_store_create(kb_box_store *store, size_t n, uint32_t planes)
+bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t planes)
 {
     memset(store, 0, sizeof *store);
     store->patches = (n + LANES - 1) / LANES * LANES;
@@ -20,13 +20,13 @@ bool kb_box_store_create(kb_box_store *store, size_t n, uint32_t planes)
         if (!(planes >> c & 1)) continue;
         store->sums[c] = malloc(CORNERS * store->patches * sizeof(uint16_t));
         if (store->sums[c]) continue;
-        kb_box_store_free(store);
+        kbi_box_store_free(store);
         return false;
     }
     return true;
 }
 
-void kb_box_store_free(kb_box_store *store)
+void kbi_box_store_free(kbi_box_store *store)
 {
     for (int32_t c = 0; c < KB_PLANES; c++) free(store->sums[c]);
     memset(store, 0, sizeof *store);
@@ -34,7 +34,7 @@ void kb_box_store_free(kb_box_store *store)
 
 /* Planes of LANES patches, pixel by pixel side by side, to integral images at `to`, whose corners lie `stride` apart.
  */
-KB_CLONES
+KBI_CLONES
 static void integrate(const uint8_t *planes, size_t stride, uint16_t *to)
 {
     for (int x = 0; x <= SIDE; x++) memset(to + (size_t)x * stride, 0, LANES * sizeof *to);
@@ -58,50 +58,50 @@ static void integrate(const uint8_t *planes, size_t stride, uint16_t *to)
 static void interleave(const uint8_t *rows, uint8_t *out)
 {
     for (int lane = 0; lane < LANES; lane += 8) {
-        const uint8_t *r = rows + lane * KB_PATCH_BYTES;
-        for (int i = 0; i < KB_PATCH_BYTES; i++) {
+        const uint8_t *r = rows + lane * KBI_PATCH_BYTES;
+        for (int i = 0; i < KBI_PATCH_BYTES; i++) {
             uint8_t eight[8];
-            for (int k = 0; k < 8; k++) eight[k] = r[k * KB_PATCH_BYTES + i];
+            for (int k = 0; k < 8; k++) eight[k] = r[k * KBI_PATCH_BYTES + i];
             memcpy(out + i * LANES + lane, eight, sizeof eight);
         }
     }
 }
 
 typedef struct fill_job {
-    kb_box_store *store;
+    kbi_box_store *store;
     const uint8_t *patches;
     size_t first, n;
 } fill_job;
 
-static void fill_lanes(void *context, int32_t index)
+static void fill_simd(void *context, int32_t index)
 {
     const fill_job *job = context;
-    kb_box_store *store = job->store;
+    kbi_box_store *store = job->store;
     size_t start = (size_t)index * LANES, used = job->n - start < LANES ? job->n - start : LANES;
-    const uint8_t *patches = job->patches + start * KB_PATCH_BYTES;
-    kb_gradients gradients[LANES];
-    uint8_t rows[LANES * KB_PATCH_BYTES], interleaved[LANES * KB_PATCH_BYTES];
+    const uint8_t *patches = job->patches + start * KBI_PATCH_BYTES;
+    kbi_gradients gradients[LANES];
+    uint8_t rows[LANES * KBI_PATCH_BYTES], interleaved[LANES * KBI_PATCH_BYTES];
 
     memset(rows, 0, sizeof rows);
     if (store->planes >> 1) {
-        for (size_t k = 0; k < used; k++) kb_gradients_of(patches + k * KB_PATCH_BYTES, &gradients[k]);
+        for (size_t k = 0; k < used; k++) kbi_gradients_of(patches + k * KBI_PATCH_BYTES, &gradients[k]);
     }
     for (int32_t c = 0; c < KB_PLANES; c++) {
         if (!store->sums[c]) continue;
         for (size_t k = 0; k < used; k++) {
-            uint8_t *row = rows + k * KB_PATCH_BYTES;
-            if (c == 0) memcpy(row, patches + k * KB_PATCH_BYTES, KB_PATCH_BYTES);
-            else kb_plane_of(&gradients[k], c, row);
+            uint8_t *row = rows + k * KBI_PATCH_BYTES;
+            if (c == 0) memcpy(row, patches + k * KBI_PATCH_BYTES, KBI_PATCH_BYTES);
+            else kbi_plane_of(&gradients[k], c, row);
         }
         interleave(rows, interleaved);
         integrate(interleaved, store->patches, store->sums[c] + job->first + start);
     }
 }
 
-void kb_box_store_fill(kb_box_store *store, size_t first, const uint8_t *patches, size_t n, const kb_parallel *parallel)
+void kbi_box_store_fill(kbi_box_store *store, size_t first, const uint8_t *patches, size_t n, const kb_parallel *parallel)
 {
     fill_job job = {store, patches, first, n};
-    kb_parallel_run(parallel, (int32_t)((n + LANES - 1) / LANES), fill_lanes, &job);
+    kbi_parallel_run(parallel, (int32_t)((n + LANES - 1) / LANES), fill_simd, &job);
 }
 
 /* The four corners of a box as rows of sums, and what makes the mean of the sum. */
@@ -111,23 +111,23 @@ typedef struct box_rows {
     uint16_t factor;
 } box_rows;
 
-static box_rows rows_of(const kb_box_store *store, int32_t channel, int32_t x, int32_t y, int32_t r)
+static box_rows rows_of(const kbi_box_store *store, int32_t channel, int32_t x, int32_t y, int32_t r)
 {
     const uint16_t *sums = store->sums[channel];
     size_t top = (size_t)((y - r) * (SIDE + 1)), bottom = (size_t)((y + r + 1) * (SIDE + 1));
     size_t left = (size_t)(x - r), right = (size_t)(x + r + 1), n = store->patches;
     return (box_rows){sums + (top + left) * n,     sums + (top + right) * n, sums + (bottom + left) * n,
-                      sums + (bottom + right) * n, kb_mean_rules[r].shift,   kb_mean_rules[r].factor};
+                      sums + (bottom + right) * n, kbi_mean_rules[r].shift,   kbi_mean_rules[r].factor};
 }
 
-KB_INLINE uint16_t mean_at(const box_rows *b, size_t i)
+KBI_INLINE uint16_t mean_at(const box_rows *b, size_t i)
 {
     uint16_t sum = (uint16_t)(b->bottom_right[i] - b->bottom_left[i] - b->top_right[i] + b->top_left[i]);
     return (uint16_t)((uint32_t)(uint16_t)(sum << b->shift) * b->factor >> 16);
 }
 
-KB_CLONES
-void kb_box_store_values(const kb_box_store *store, const kb_box_pair *pair, size_t from, size_t to, int16_t *values)
+KBI_CLONES
+void kbi_box_store_values(const kbi_box_store *store, const kb_box_pair *pair, size_t from, size_t to, int16_t *values)
 {
     const box_rows one = rows_of(store, pair->channel1, pair->x1, pair->y1, pair->radius1);
     const box_rows two = rows_of(store, pair->channel2, pair->x2, pair->y2, pair->radius2);

@@ -3,27 +3,27 @@
  * Integral images of the patches stand side by side: for every channel and every corner (33 x 33) the sums of all
  * patches in a row. The value of a feature on all patches is then eight such rows read from front to back, a loop that
  * compilers turn into vector instructions. */
-#ifndef KB_BOX_VALUES_H
-#define KB_BOX_VALUES_H
+#ifndef KBI_BOX_VALUES_H
+#define KBI_BOX_VALUES_H
 
 #include "common/common.h"
 
-#define KB_STORE_LANES 32 /* patches that go in together; the store's size is a multiple */
+#define KBI_STORE_LANES 32 /* patches that go in together; the store's size is a multiple */
 
-typedef struct kb_box_store {
-    size_t patches;            /* room, a multiple of KB_STORE_LANES */
+typedef struct kbi_box_store {
+    size_t patches;            /* room, a multiple of KBI_STORE_LANES */
     uint32_t planes;           /* bit c: channel c is kept */
     uint16_t *sums[KB_PLANES]; /* (33 x 33) x patches, modulo 2^16 */
-} kb_box_store;
+} kbi_box_store;
 
 /* Room for at least n patches. False when memory is out. */
-bool kb_box_store_create(kb_box_store *store, size_t n, uint32_t planes);
-void kb_box_store_free(kb_box_store *store);
-/* Puts n patches (1024 bytes each) at places first to first + n - 1. first is a multiple of KB_STORE_LANES; up to the
+bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t planes);
+void kbi_box_store_free(kbi_box_store *store);
+/* Puts n patches (1024 bytes each) at places first to first + n - 1. first is a multiple of KBI_STORE_LANES; up to the
  * next multiple the places after the last are filled with zeros. */
-void kb_box_store_fill(kb_box_store *store, size_t first, const uint8_t *patches, size_t n,
+void kbi_box_store_fill(kbi_box_store *store, size_t first, const uint8_t *patches, size_t n,
                        const kb_parallel *parallel);
 /* mean(box 1) - mean(box 2) of the patches [from, to) in 1/128 gray level, at values[0 ...]. */
-void kb_box_store_values(const kb_box_store *store, const kb_box_pair *pair, size_t from, size_t to, int16_t *values);
+void kbi_box_store_values(const kbi_box_store *store, const kb_box_pair *pair, size_t from, size_t to, int16_t *values);
 
 #endif

@@ -10,7 +10,7 @@
 #define ACROSS 16
 #define SHEET (ACROSS * ACROSS)
 
-bool kb_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_error *error)
+bool kbi_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_error *error)
 {
     char *path = io_path_join(folder, "info.txt");
     io_bytes bytes;
@@ -47,36 +47,36 @@ bool kb_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_er
 static void cut_from_sheet(const io_image *sheet, size_t k, uint8_t *patch)
 {
     const uint8_t *corner =
-        sheet->pixels + (k / ACROSS) * KB_BROWN_SIDE * (size_t)sheet->width + (k % ACROSS) * KB_BROWN_SIDE;
-    for (size_t y = 0; y < KB_BROWN_SIDE; y++)
-        memcpy(patch + y * KB_BROWN_SIDE, corner + y * (size_t)sheet->width, KB_BROWN_SIDE);
+        sheet->pixels + (k / ACROSS) * KBI_BROWN_SIDE * (size_t)sheet->width + (k % ACROSS) * KBI_BROWN_SIDE;
+    for (size_t y = 0; y < KBI_BROWN_SIDE; y++)
+        memcpy(patch + y * KBI_BROWN_SIDE, corner + y * (size_t)sheet->width, KBI_BROWN_SIDE);
 }
 
 static bool convert_sheet(const char *path, const uint32_t *labels, size_t first, size_t n, int32_t side,
-                          kb_patch_writer *writer, io_error *error)
+                          kbi_patch_writer *writer, io_error *error)
 {
     io_image sheet;
-    uint8_t patch[KB_BROWN_SIDE * KB_BROWN_SIDE], small[KB_PATCH_SIDE * KB_PATCH_SIDE];
+    uint8_t patch[KBI_BROWN_SIDE * KBI_BROWN_SIDE], small[KB_PATCH_SIDE * KB_PATCH_SIDE];
     if (!io_image_read(path, NULL, &sheet, error)) return false;
-    bool ok = (sheet.width == ACROSS * KB_BROWN_SIDE && sheet.height == ACROSS * KB_BROWN_SIDE) ||
+    bool ok = (sheet.width == ACROSS * KBI_BROWN_SIDE && sheet.height == ACROSS * KBI_BROWN_SIDE) ||
               io_fail(error, "%s: %d x %d pixels, not 1024 x 1024", path, (int)sheet.width, (int)sheet.height);
     for (size_t k = 0; k < n && ok; k++) {
         cut_from_sheet(&sheet, k, patch);
-        if (side != KB_BROWN_SIDE) kb_patch_shrink(patch, KB_BROWN_SIDE, small);
-        kb_patch_writer_add(writer, labels[k], (uint32_t)(first + k), side == KB_BROWN_SIDE ? patch : small);
+        if (side != KBI_BROWN_SIDE) kbi_patch_shrink(patch, KBI_BROWN_SIDE, small);
+        kbi_patch_writer_add(writer, labels[k], (uint32_t)(first + k), side == KBI_BROWN_SIDE ? patch : small);
     }
     io_image_free(&sheet);
     return ok;
 }
 
-bool kb_brown_convert(const char *folder, int32_t side, kb_patch_writer *writer, void (*tick)(void *, size_t),
+bool kbi_brown_convert(const char *folder, int32_t side, kbi_patch_writer *writer, void (*tick)(void *, size_t),
                       void *context, io_error *error)
 {
     static const char *const suffixes[] = {".bmp", NULL};
     uint32_t *labels;
     size_t count, done = 0;
     io_names sheets = {0};
-    if (!kb_brown_labels(folder, &labels, &count, error)) return false;
+    if (!kbi_brown_labels(folder, &labels, &count, error)) return false;
     bool ok = io_names_folder(&sheets, folder, suffixes, error);
     for (size_t i = 0; i < sheets.count && done < count && ok; i++) {
         size_t n = count - done < SHEET ? count - done : SHEET;

@@ -1,19 +1,19 @@
 /* Hot loops of learning are plain C on integers, compiled a second time for newer processors where the compiler can do
  * that and choose when the program starts. The results are the same. Sanitizers start too late for such a choice. */
-#ifndef KB_LEARN_CLONES_H
-#define KB_LEARN_CLONES_H
+#ifndef KBI_LEARN_CLONES_H
+#define KBI_LEARN_CLONES_H
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) &&                       \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define KB_CLONES __attribute__((target_clones("avx2", "default")))
+#define KBI_CLONES __attribute__((target_clones("avx2", "default")))
 #else
-#define KB_CLONES
+#define KBI_CLONES
 #endif
 /* For what such a loop calls: it must be compiled with it. */
 #if defined(__GNUC__)
-#define KB_INLINE static inline __attribute__((always_inline))
+#define KBI_INLINE static inline __attribute__((always_inline))
 #else
-#define KB_INLINE static inline
+#define KBI_INLINE static inline
 #endif
 
 #endif

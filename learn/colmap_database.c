@@ -15,7 +15,7 @@ static kb_keypoint keypoint_of(const float *row, int cols)
     double scale = row[2], degrees = (double)row[3] * 57.295779513082320877;
     if (cols == 6) {
         scale = sqrt(fabs((double)row[2] * row[5] - (double)row[3] * row[4]));
-        degrees = kb_atan2_degrees(row[4], row[2]);
+        degrees = kbi_atan2_degrees(row[4], row[2]);
     }
     degrees -= 360 * floor(degrees / 360);
     k.size = (float)(2 * scale);
@@ -43,7 +43,7 @@ static bool decode(const char *path, sqlite3_stmt *row, kb_keypoint **keypoints,
     return true;
 }
 
-bool kb_colmap_keypoints_read(const char *database, uint32_t image_id, kb_keypoint **keypoints, size_t *count,
+bool kbi_colmap_keypoints_read(const char *database, uint32_t image_id, kb_keypoint **keypoints, size_t *count,
                               io_error *error)
 {
     sqlite3 *db = NULL;

@@ -30,8 +30,8 @@ typedef struct observation {
 } observation;
 
 typedef struct converter {
-    const kb_colmap_model *model;
-    const kb_colmap_options *options;
+    const kbi_colmap_model *model;
+    const kbi_colmap_options *options;
     kb_workspace *workspace;
     observation *seen;
     size_t seen_count, seen_room;
@@ -42,10 +42,10 @@ typedef struct converter {
     size_t steps;
 } converter;
 
-void kb_colmap_defaults(kb_colmap_options *options)
+void kbi_colmap_defaults(kbi_colmap_options *options)
 {
-    *options = (kb_colmap_options){
-        .detectors = 3, .keypoints = 8000, .max_error = 2, .tolerance = kb_tolerance_default, .seed = 1};
+    *options = (kbi_colmap_options){
+        .detectors = 3, .keypoints = 8000, .max_error = 2, .tolerance = kbi_tolerance_default, .seed = 1};
 }
 
 static void step(converter *c)
@@ -72,7 +72,7 @@ static void normalise(double v[3])
 }
 
 /* Where the camera stands: -R^T t. */
-static void camera_centre(const kb_colmap_image *image, double out[3])
+static void camera_centre(const kbi_colmap_image *image, double out[3])
 {
     const double *r = image->rotation, *t = image->translation;
     for (int i = 0; i < 3; i++) out[i] = -(r[i] * t[0] + r[3 + i] * t[1] + r[6 + i] * t[2]);
@@ -83,7 +83,7 @@ typedef struct plane {
 } plane;
 
 /* The plane through a point that faces the mean of the cameras that see it. */
-static void face_cameras(const kb_colmap_model *model, const observation *seen, size_t n, plane *out)
+static void face_cameras(const kbi_colmap_model *model, const observation *seen, size_t n, plane *out)
 {
     const double *p = model->points[seen[0].point].position;
     memcpy(out->origin, p, sizeof out->origin);
@@ -108,10 +108,10 @@ static void face_cameras(const kb_colmap_model *model, const observation *seen, 
 }
 
 /* A pixel of an image thrown on the plane, in its coordinates. False when the ray does not meet the plane in front. */
-static bool throw_on(const plane *p, const kb_colmap_model *model, const kb_colmap_image *image, double x, double y,
+static bool throw_on(const plane *p, const kbi_colmap_model *model, const kbi_colmap_image *image, double x, double y,
                      double out[2])
 {
-    const kb_colmap_camera *camera = &model->cameras[image->camera];
+    const kbi_colmap_camera *camera = &model->cameras[image->camera];
     const double *r = image->rotation, u = (x - camera->cx) / camera->focal, v = (y - camera->cy) / camera->focal;
     double centre[3], ray[3], offset[3];
     camera_centre(image, centre);
@@ -128,18 +128,18 @@ static bool throw_on(const plane *p, const kb_colmap_model *model, const kb_colm
 }
 
 /* The keypoint's region on the plane. False when it cannot be seen there. */
-static bool place_on(const plane *p, const kb_colmap_model *model, const observation *o, kb_place *out)
+static bool place_on(const plane *p, const kbi_colmap_model *model, const observation *o, kbi_place *out)
 {
-    const kb_colmap_image *image = &model->images[o->view];
+    const kbi_colmap_image *image = &model->images[o->view];
     double half = 0.5 * kb_detector_scale(detectors[o->detector]) * o->keypoint.size, sine, cosine;
     double x = o->keypoint.x, y = o->keypoint.y, middle[2], ahead[2], aside[2];
-    kb_sincos_degrees(o->keypoint.angle, &sine, &cosine);
+    kbi_sincos_degrees(o->keypoint.angle, &sine, &cosine);
     if (!throw_on(p, model, image, x, y, middle) ||
         !throw_on(p, model, image, x + half * cosine, y + half * sine, ahead) ||
         !throw_on(p, model, image, x - half * sine, y + half * cosine, aside))
         return false;
     double ax = ahead[0] - middle[0], ay = ahead[1] - middle[1], bx = aside[0] - middle[0], by = aside[1] - middle[1];
-    *out = (kb_place){middle[0], middle[1], 2 * sqrt(fabs(ax * by - ay * bx)), kb_atan2_degrees(ay, ax)};
+    *out = (kbi_place){middle[0], middle[1], 2 * sqrt(fabs(ax * by - ay * bx)), kbi_atan2_degrees(ay, ax)};
     return true;
 }
 
@@ -155,19 +155,19 @@ static void observe(converter *c, size_t point, size_t view, uint32_t detector, 
 }
 
 /* The index of a feature's 3D point, or SIZE_MAX when it has none that is good enough. */
-static size_t good_point(const converter *c, const kb_colmap_feature *feature)
+static size_t good_point(const converter *c, const kbi_colmap_feature *feature)
 {
-    if (feature->point == KB_COLMAP_NO_POINT) return SIZE_MAX;
-    size_t index = kb_colmap_point_index(c->model, feature->point);
+    if (feature->point == KBI_COLMAP_NO_POINT) return SIZE_MAX;
+    size_t index = kbi_colmap_point_index(c->model, feature->point);
     return index != SIZE_MAX && c->model->points[index].error <= c->options->max_error ? index : SIZE_MAX;
 }
 
 static bool observe_database(converter *c, size_t view, io_error *error)
 {
-    const kb_colmap_image *image = &c->model->images[view];
+    const kbi_colmap_image *image = &c->model->images[view];
     kb_keypoint *keypoints;
     size_t count;
-    if (!kb_colmap_keypoints_read(c->options->database, image->id, &keypoints, &count, error)) return false;
+    if (!kbi_colmap_keypoints_read(c->options->database, image->id, &keypoints, &count, error)) return false;
     bool ok = count == image->feature_count || io_fail(error, "%s: %zu keypoints of %s, but the model has %zu",
                                                        c->options->database, count, image->name, image->feature_count);
     for (size_t i = 0; i < count && ok; i++) {
@@ -180,24 +180,24 @@ static bool observe_database(converter *c, size_t view, io_error *error)
 
 static int compare_x(const void *left, const void *right)
 {
-    const kb_colmap_feature *a = left, *b = right;
+    const kbi_colmap_feature *a = left, *b = right;
     return a->x < b->x ? -1 : a->x > b->x;
 }
 
 /* Good features of an image sorted by x; the point is an index now. Returns how many. */
-static size_t sorted_features(const converter *c, const kb_colmap_image *image, kb_colmap_feature *out)
+static size_t sorted_features(const converter *c, const kbi_colmap_image *image, kbi_colmap_feature *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < image->feature_count; i++) {
         size_t point = good_point(c, &image->features[i]);
-        if (point != SIZE_MAX) out[count++] = (kb_colmap_feature){image->features[i].x, image->features[i].y, point};
+        if (point != SIZE_MAX) out[count++] = (kbi_colmap_feature){image->features[i].x, image->features[i].y, point};
     }
     if (count) qsort(out, count, sizeof *out, compare_x);
     return count;
 }
 
 /* The feature nearest to (x, y) within a radius, or NULL. */
-static const kb_colmap_feature *nearest_feature(const kb_colmap_feature *features, size_t count, double x, double y,
+static const kbi_colmap_feature *nearest_feature(const kbi_colmap_feature *features, size_t count, double x, double y,
                                                 double radius)
 {
     size_t low = 0, high = count;
@@ -206,7 +206,7 @@ static const kb_colmap_feature *nearest_feature(const kb_colmap_feature *feature
         if (features[middle].x < x - radius) low = middle + 1;
         else high = middle;
     }
-    const kb_colmap_feature *best = NULL;
+    const kbi_colmap_feature *best = NULL;
     double least = radius * radius;
     for (; low < count && features[low].x <= x + radius; low++) {
         double dx = features[low].x - x, dy = features[low].y - y, d = dx * dx + dy * dy;
@@ -220,9 +220,9 @@ static const kb_colmap_feature *nearest_feature(const kb_colmap_feature *feature
 
 static bool observe_detected(converter *c, size_t view, const kb_image *pixels, io_error *error)
 {
-    const kb_colmap_image *image = &c->model->images[view];
-    const kb_colmap_options *o = c->options;
-    kb_colmap_feature *features = io_alloc(image->feature_count, sizeof *features);
+    const kbi_colmap_image *image = &c->model->images[view];
+    const kbi_colmap_options *o = c->options;
+    kbi_colmap_feature *features = io_alloc(image->feature_count, sizeof *features);
     kb_keypoint *keypoints = io_alloc((size_t)o->keypoints, sizeof *keypoints);
     size_t feature_count = sorted_features(c, image, features);
     kb_status status = KB_OK;
@@ -238,7 +238,7 @@ static bool observe_detected(converter *c, size_t view, const kb_image *pixels, 
         double reach = o->tolerance.position * kb_detector_scale(detectors[d]);
         for (size_t i = 0; i < found && status == KB_OK; i++) {
             const kb_keypoint *k = &keypoints[i];
-            const kb_colmap_feature *near = nearest_feature(features, feature_count, k->x, k->y, reach * k->size);
+            const kbi_colmap_feature *near = nearest_feature(features, feature_count, k->x, k->y, reach * k->size);
             if (near) observe(c, (size_t)near->point, view, d, k);
         }
     }
@@ -250,8 +250,8 @@ static bool observe_detected(converter *c, size_t view, const kb_image *pixels, 
 /* False when the image is to be skipped, which is told. */
 static bool read_view(converter *c, size_t view, io_image *out)
 {
-    const kb_colmap_image *image = &c->model->images[view];
-    const kb_colmap_camera *camera = &c->model->cameras[image->camera];
+    const kbi_colmap_image *image = &c->model->images[view];
+    const kbi_colmap_camera *camera = &c->model->cameras[image->camera];
     char *path = io_path_join(c->options->images, image->name);
     io_error error;
     bool ok = io_image_read(path, NULL, out, &error);
@@ -265,7 +265,7 @@ static bool read_view(converter *c, size_t view, io_image *out)
     return ok;
 }
 
-static bool find_keypoints(converter *c, kb_colmap_report *report, io_error *error)
+static bool find_keypoints(converter *c, kbi_colmap_report *report, io_error *error)
 {
     bool ok = true;
     for (size_t view = 0; view < c->model->image_count && ok; view++, step(c)) {
@@ -302,19 +302,19 @@ static void associate(const converter *c, observation *seen, size_t n)
 {
     plane p;
     face_cameras(c->model, seen, n, &p);
-    kb_tracks *tracks = kb_tracks_create(&c->options->tolerance, 0, 0);
-    kb_place *places = io_alloc(n, sizeof *places);
+    kbi_tracks *tracks = kbi_tracks_create(&c->options->tolerance, 0, 0);
+    kbi_place *places = io_alloc(n, sizeof *places);
     uint32_t *track = io_alloc(n, sizeof *track);
     for (size_t start = 0, end; start < n; start = end) {
         size_t seen_well = 0;
         for (end = start; end < n && seen[end].view == seen[start].view; end++) {
             if (place_on(&p, c->model, &seen[end], &places[seen_well])) seen_well++;
-            else places[seen_well++] = (kb_place){0, 0, 0, 0}; /* fits nothing */
+            else places[seen_well++] = (kbi_place){0, 0, 0, 0}; /* fits nothing */
         }
-        kb_tracks_add(tracks, places, seen_well, track);
+        kbi_tracks_add(tracks, places, seen_well, track);
         for (size_t i = start; i < end; i++) seen[i].track = track[i - start];
     }
-    kb_tracks_free(tracks);
+    kbi_tracks_free(tracks);
     free(places);
     free(track);
     qsort(seen, n, sizeof *seen, compare_tracks);
@@ -342,7 +342,7 @@ typedef struct run {
 static size_t long_tracks(const converter *c, run *runs)
 {
     size_t count = 0;
-    uint64_t state = kb_random_fork(c->options->seed, 0);
+    uint64_t state = kbi_random_fork(c->options->seed, 0);
     for (size_t start = 0, end; start < c->seen_count; start = end) {
         const observation *s = c->seen;
         for (end = start + 1; end < c->seen_count && s[end].point == s[start].point &&
@@ -351,7 +351,7 @@ static size_t long_tracks(const converter *c, run *runs)
         if (end - start >= 2) runs[count++] = (run){start, end - start};
     }
     for (size_t i = 0; i + 1 < count; i++) {
-        size_t j = i + kb_random_below(&state, (uint32_t)(count - i));
+        size_t j = i + kbi_random_below(&state, (uint32_t)(count - i));
         run swap = runs[i];
         runs[i] = runs[j];
         runs[j] = swap;
@@ -359,38 +359,38 @@ static size_t long_tracks(const converter *c, run *runs)
     return count;
 }
 
-static kb_place place_in_image(const observation *o)
+static kbi_place place_in_image(const observation *o)
 {
-    return (kb_place){o->keypoint.x, o->keypoint.y, kb_detector_scale(detectors[o->detector]) * o->keypoint.size,
+    return (kbi_place){o->keypoint.x, o->keypoint.y, kb_detector_scale(detectors[o->detector]) * o->keypoint.size,
                       o->keypoint.angle};
 }
 
 /* Gives labels to the tracks that are taken: in none of its views may a track be a near copy of one taken before. */
 static size_t take_tracks(converter *c)
 {
-    const kb_colmap_model *model = c->model;
+    const kbi_colmap_model *model = c->model;
     run *runs = io_alloc(c->seen_count / 2 + 1, sizeof *runs);
-    kb_crowd **crowds = io_alloc(model->image_count, sizeof *crowds);
+    kbi_crowd **crowds = io_alloc(model->image_count, sizeof *crowds);
     size_t count = long_tracks(c, runs), labels = 0;
     for (size_t v = 0; v < model->image_count; v++) {
-        const kb_colmap_camera *camera = &model->cameras[model->images[v].camera];
-        crowds[v] = kb_crowd_create(camera->width, camera->height);
+        const kbi_colmap_camera *camera = &model->cameras[model->images[v].camera];
+        crowds[v] = kbi_crowd_create(camera->width, camera->height);
     }
     for (size_t r = 0; r < count && (c->options->max_points == 0 || labels < c->options->max_points); r++) {
         bool crowded = false;
         observation *s = c->seen + runs[r].start;
         for (size_t i = 0; i < runs[r].count && !crowded; i++) {
-            kb_place place = place_in_image(&s[i]);
-            crowded = kb_crowd_has(crowds[s[i].view], &place, &kb_tolerance_copy);
+            kbi_place place = place_in_image(&s[i]);
+            crowded = kbi_crowd_has(crowds[s[i].view], &place, &kbi_tolerance_copy);
         }
         for (size_t i = 0; i < runs[r].count && !crowded; i++) {
-            kb_place place = place_in_image(&s[i]);
-            kb_crowd_take(crowds[s[i].view], &place);
+            kbi_place place = place_in_image(&s[i]);
+            kbi_crowd_take(crowds[s[i].view], &place);
             s[i].label = (uint32_t)labels;
         }
         labels += !crowded;
     }
-    for (size_t v = 0; v < model->image_count; v++) kb_crowd_free(crowds[v]);
+    for (size_t v = 0; v < model->image_count; v++) kbi_crowd_free(crowds[v]);
     free(crowds);
     free(runs);
     return labels;
@@ -399,7 +399,7 @@ static size_t take_tracks(converter *c)
 /* -------------------------------------------------------------------------------------------------------- cutting */
 
 static bool cut_view(converter *c, size_t view, uint32_t detector, const kb_image *image, int32_t supports,
-                     const float *support, kb_patch_writer *const *writers, io_error *error)
+                     const float *support, kbi_patch_writer *const *writers, io_error *error)
 {
     const size_t area = KB_PATCH_SIDE * KB_PATCH_SIDE;
     kb_keypoint *keypoints = io_alloc(c->seen_count, sizeof *keypoints);
@@ -417,7 +417,7 @@ static bool cut_view(converter *c, size_t view, uint32_t detector, const kb_imag
         float width_scale = kb_detector_scale(detectors[detector]) * support[k];
         status = kb_sample_patches(image, keypoints, n, width_scale, c->options->parallel, c->workspace, patches, NULL);
         for (size_t i = 0; i < n && status == KB_OK; i++) {
-            kb_patch_writer_add(writers[k], labels[i], (uint32_t)view, patches + i * area);
+            kbi_patch_writer_add(writers[k], labels[i], (uint32_t)view, patches + i * area);
         }
     }
     free(keypoints);
@@ -426,7 +426,7 @@ static bool cut_view(converter *c, size_t view, uint32_t detector, const kb_imag
     return status == KB_OK || io_fail(error, "cutting patches failed: %s", kb_status_string(status));
 }
 
-static bool cut_all(converter *c, int32_t supports, const float *support, kb_patch_writer *const *writers,
+static bool cut_all(converter *c, int32_t supports, const float *support, kbi_patch_writer *const *writers,
                     io_error *error)
 {
     bool ok = true;
@@ -441,12 +441,12 @@ static bool cut_all(converter *c, int32_t supports, const float *support, kb_pat
     return ok;
 }
 
-bool kb_colmap_convert(const kb_colmap_model *model, const kb_colmap_options *options, int32_t supports,
-                       const float *support, kb_patch_writer *const *writers, void (*warn)(void *, const char *),
-                       void (*tick)(void *, size_t), void *context, kb_colmap_report *report, io_error *error)
+bool kbi_colmap_convert(const kbi_colmap_model *model, const kbi_colmap_options *options, int32_t supports,
+                       const float *support, kbi_patch_writer *const *writers, void (*warn)(void *, const char *),
+                       void (*tick)(void *, size_t), void *context, kbi_colmap_report *report, io_error *error)
 {
     converter c = {.model = model, .options = options, .warn = warn, .tick = tick, .context = context};
-    *report = (kb_colmap_report){0};
+    *report = (kbi_colmap_report){0};
     c.skipped = io_alloc(model->image_count, sizeof *c.skipped);
     bool ok = kb_workspace_create(&c.workspace) == KB_OK || io_fail(error, "out of memory");
     ok = ok && find_keypoints(&c, report, error);

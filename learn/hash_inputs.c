@@ -13,14 +13,14 @@
 
 /* ----------------------------------------------------------------------------------------------------- SIFT bytes */
 
-static bool is_augmenting(const kb_augment *a)
+static bool is_augmenting(const kbi_augment *a)
 {
     return a->rotation > 0 || a->scale > 0 || a->shift > 0 || a->gain > 0 || a->offset > 0 || a->gamma > 0 ||
            a->blur > 0 || a->noise > 0;
 }
 
 /* All versions of all patches; every version has augmentations of its own. */
-static kb_status describe_all(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *o,
+static kb_status describe_all(kbi_hash_inputs *inputs, const kbi_patch_set *set, const kbi_hash_options *o,
                               const kb_model *sift)
 {
     size_t area = (size_t)set->side * (size_t)set->side, room = set->patches < CHUNK ? set->patches : CHUNK;
@@ -34,7 +34,7 @@ static kb_status describe_all(kb_hash_inputs *inputs, const kb_patch_set *set, c
             size_t n = set->patches - from < CHUNK ? set->patches - from : CHUNK;
             const uint8_t *pixels = set->pixels + from * area;
             uint64_t seed = o->seed + ((uint64_t)v << 48) + from;
-            if (v > 0) kb_augment_patches(&o->augment, pixels, n, set->side, seed, o->parallel, changed);
+            if (v > 0) kbi_augment_patches(&o->augment, pixels, n, set->side, seed, o->parallel, changed);
             status = kb_describe_patches(sift, v > 0 ? changed : pixels, n, set->side, &options, NULL,
                                          inputs->bytes + ((size_t)v * set->patches + from) * N);
         }
@@ -46,7 +46,7 @@ static kb_status describe_all(kb_hash_inputs *inputs, const kb_patch_set *set, c
 /* ---------------------------------------------------------------------------------------------------- mean, spread */
 
 /* Of the first version, in whole numbers, so exact. */
-static void measure(kb_hash_inputs *inputs)
+static void measure(kbi_hash_inputs *inputs)
 {
     uint64_t sum[N] = {0}, squares = 0;
     double n = (double)inputs->patches, variance;
@@ -63,12 +63,12 @@ static void measure(kb_hash_inputs *inputs)
     inputs->scale = variance > 0 ? SPREAD / sqrt(variance) : 1;
 }
 
-bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, const kb_hash_options *options,
+bool kbi_hash_inputs_create(kbi_hash_inputs *inputs, const kbi_patch_set *set, const kbi_hash_options *options,
                            io_error *error)
 {
     kb_model *sift = NULL;
     int32_t versions = is_augmenting(&options->augment) ? options->pool : 1;
-    *inputs = (kb_hash_inputs){.patches = set->patches, .versions = versions};
+    *inputs = (kbi_hash_inputs){.patches = set->patches, .versions = versions};
     kb_status status = kb_model_builtin(options->root ? "rootsift" : "sift", &sift);
     if (status == KB_OK) {
         inputs->bytes = io_alloc((size_t)inputs->versions * set->patches, N);
@@ -76,14 +76,14 @@ bool kb_hash_inputs_create(kb_hash_inputs *inputs, const kb_patch_set *set, cons
     }
     kb_model_free(sift);
     if (status != KB_OK) {
-        kb_hash_inputs_free(inputs);
+        kbi_hash_inputs_free(inputs);
         return io_fail(error, "patches cannot be described: %s", kb_status_string(status));
     }
     measure(inputs);
     return true;
 }
 
-void kb_hash_inputs_free(kb_hash_inputs *inputs)
+void kbi_hash_inputs_free(kbi_hash_inputs *inputs)
 {
     free(inputs->bytes);
     inputs->bytes = NULL;

@@ -23,30 +23,30 @@
 #define STEEP 8.0
 #define ROWS 64 /* of a piece of work */
 
-void kb_hash_batch_create(kb_hash_batch *batch, int32_t n, int32_t bits)
+void kbi_hash_batch_create(kbi_hash_batch *batch, int32_t n, int32_t bits)
 {
     size_t pairs = (size_t)n;
-    *batch = (kb_hash_batch){.n = n, .bits = bits};
+    *batch = (kbi_hash_batch){.n = n, .bits = bits};
     batch->values = io_alloc(2 * pairs * (size_t)bits, sizeof *batch->values);
     batch->slopes = io_alloc(2 * pairs * (size_t)bits, sizeof *batch->slopes);
     batch->similarity = io_alloc(pairs * pairs, sizeof *batch->similarity);
     batch->negatives = io_alloc(pairs, sizeof *batch->negatives);
 }
 
-void kb_hash_batch_free(kb_hash_batch *batch)
+void kbi_hash_batch_free(kbi_hash_batch *batch)
 {
     free(batch->values);
     free(batch->slopes);
     free(batch->similarity);
     free(batch->negatives);
-    *batch = (kb_hash_batch){0};
+    *batch = (kbi_hash_batch){0};
 }
 
 /* ----------------------------------------------------------------------------------------------------------- tanh */
 
 /* tanh x = 1 - 2 / (exp(2x) + 1), with exp(y) = 2^i 2^f: 2^f by a polynomial, 2^i by the exponent's bits. Relative
  * error of the exponential 3e-7; written so that compilers turn it into vectors. */
-KB_INLINE float fast_tanh(float x)
+KBI_INLINE float fast_tanh(float x)
 {
     float cut = 0.5f * (fabsf(x + 9) - fabsf(x - 9)); /* to -9..9 without a branch */
     float y = cut * 2.88539008f;                          /* 2 / ln 2 */
@@ -62,21 +62,21 @@ KB_INLINE float fast_tanh(float x)
     return 1 - 2 / (e * power + 1);
 }
 
-KB_CLONES
+KBI_CLONES
 static void squash(float *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) values[i] = fast_tanh(values[i]);
 }
 
 /* Derivatives by the values become derivatives by what tanh was given. */
-KB_CLONES
+KBI_CLONES
 static void unsquash(const float *values, float *slopes, size_t n)
 {
     for (size_t i = 0; i < n; i++) slopes[i] *= 1 - values[i] * values[i];
 }
 
 /* Where piece `index` of all values begins, and how many it has. */
-static size_t piece_of(const kb_hash_batch *b, int32_t index, size_t *n)
+static size_t piece_of(const kbi_hash_batch *b, int32_t index, size_t *n)
 {
     size_t row = (size_t)index * ROWS, rows = 2 * (size_t)b->n - row < ROWS ? 2 * (size_t)b->n - row : ROWS;
     *n = rows * (size_t)b->bits;
@@ -85,14 +85,14 @@ static size_t piece_of(const kb_hash_batch *b, int32_t index, size_t *n)
 
 static void squash_piece(void *context, int32_t index)
 {
-    const kb_hash_batch *b = context;
+    const kbi_hash_batch *b = context;
     size_t n, from = piece_of(b, index, &n);
     squash(b->values + from, n);
 }
 
 static void unsquash_piece(void *context, int32_t index)
 {
-    const kb_hash_batch *b = context;
+    const kbi_hash_batch *b = context;
     size_t n, from = piece_of(b, index, &n);
     unsquash(b->values + from, b->slopes + from, n);
 }
@@ -101,11 +101,11 @@ static void unsquash_piece(void *context, int32_t index)
 
 static void find_negatives(void *context, int32_t index)
 {
-    const kb_hash_batch *b = context;
-    int32_t end = kb_min_i(b->n, (index + 1) * ROWS);
+    const kbi_hash_batch *b = context;
+    int32_t end = kbi_min_i(b->n, (index + 1) * ROWS);
     for (int32_t i = index * ROWS; i < end; i++) {
         const float *row = b->similarity + (size_t)i * (size_t)b->n, *column = b->similarity + i;
-        kb_hash_negative best = {-1, false};
+        kbi_hash_negative best = {-1, false};
         float most = -INFINITY;
         for (int32_t j = 0; j < b->n; j++) {
             if (j == i || !(row[j] > most)) continue;
@@ -115,25 +115,25 @@ static void find_negatives(void *context, int32_t index)
         for (int32_t j = 0; j < b->n; j++) {
             if (j == i || !(column[(size_t)j * (size_t)b->n] > most)) continue;
             most = column[(size_t)j * (size_t)b->n];
-            best = (kb_hash_negative){j, true};
+            best = (kbi_hash_negative){j, true};
         }
         b->negatives[i] = best;
     }
 }
 
 /* to += factor x from, a row of values each. */
-static void add_row(const kb_hash_batch *b, int32_t to, float factor, int32_t from)
+static void add_row(const kbi_hash_batch *b, int32_t to, float factor, int32_t from)
 {
     float *slopes = b->slopes + (size_t)to * (size_t)b->bits;
     const float *values = b->values + (size_t)from * (size_t)b->bits;
     for (int32_t k = 0; k < b->bits; k++) slopes[k] += factor * values[k];
 }
 
-static double triplet_loss(const kb_hash_batch *b, int32_t *active)
+static double triplet_loss(const kbi_hash_batch *b, int32_t *active)
 {
     double loss = 0, margin = (double)b->margin * b->bits;
     for (int32_t i = 0; i < b->n; i++) {
-        const kb_hash_negative *negative = &b->negatives[i];
+        const kbi_hash_negative *negative = &b->negatives[i];
         int32_t j = negative->pair, anchor = negative->anchor_right ? b->n + i : i,
                 positive = negative->anchor_right ? i : b->n + i;
         int32_t other = negative->anchor_right ? j : b->n + j;
@@ -153,7 +153,7 @@ static double triplet_loss(const kb_hash_batch *b, int32_t *active)
 
 /* ---------------------------------------------------------------------------------------------------------- pairs */
 
-static double one_pair(const kb_hash_batch *b, int32_t left, int32_t right, double y, int32_t *active)
+static double one_pair(const kbi_hash_batch *b, int32_t left, int32_t right, double y, int32_t *active)
 {
     double s = b->similarity[(size_t)left * (size_t)b->n + (size_t)right], steep = STEEP / b->bits,
            e = exp(-y * steep * s);
@@ -164,7 +164,7 @@ static double one_pair(const kb_hash_batch *b, int32_t left, int32_t right, doub
     return b->bits * log1p(e);
 }
 
-static double pairs_loss(const kb_hash_batch *b, int32_t *active)
+static double pairs_loss(const kbi_hash_batch *b, int32_t *active)
 {
     double loss = 0;
     for (int32_t i = 0; i < b->n; i++) {
@@ -176,25 +176,25 @@ static double pairs_loss(const kb_hash_batch *b, int32_t *active)
     return loss;
 }
 
-double kb_hash_batch_loss(kb_hash_batch *b, float *gradient, double *active)
+double kbi_hash_batch_loss(kbi_hash_batch *b, float *gradient, double *active)
 {
     int32_t pieces = (2 * b->n + ROWS - 1) / ROWS, losing = 0;
     const float *right = b->values + (size_t)b->n * (size_t)b->bits;
-    kb_matrix_times_transposed(b->inputs, b->map, b->values, 2 * b->n, b->bits, KB_HASH_INPUTS, b->parallel);
-    kb_parallel_run(b->parallel, pieces, squash_piece, b);
-    kb_matrix_times_transposed(b->values, right, b->similarity, b->n, b->n, b->bits, b->parallel);
+    kbi_matrix_times_transposed(b->inputs, b->map, b->values, 2 * b->n, b->bits, KBI_HASH_INPUTS, b->parallel);
+    kbi_parallel_run(b->parallel, pieces, squash_piece, b);
+    kbi_matrix_times_transposed(b->values, right, b->similarity, b->n, b->n, b->bits, b->parallel);
     memset(b->slopes, 0, 2 * (size_t)b->n * (size_t)b->bits * sizeof *b->slopes);
     double loss;
-    if (b->loss == KB_HASH_TRIPLET) {
-        kb_parallel_run(b->parallel, (b->n + ROWS - 1) / ROWS, find_negatives, b);
+    if (b->loss == KBI_HASH_TRIPLET) {
+        kbi_parallel_run(b->parallel, (b->n + ROWS - 1) / ROWS, find_negatives, b);
         loss = triplet_loss(b, &losing);
     } else {
         loss = pairs_loss(b, &losing);
     }
-    kb_parallel_run(b->parallel, pieces, unsquash_piece, b);
-    kb_matrix_transposed_times(b->slopes, b->inputs, gradient, b->bits, KB_HASH_INPUTS, 2 * b->n, b->parallel);
+    kbi_parallel_run(b->parallel, pieces, unsquash_piece, b);
+    kbi_matrix_transposed_times(b->slopes, b->inputs, gradient, b->bits, KBI_HASH_INPUTS, 2 * b->n, b->parallel);
     double scale = 1.0 / ((double)b->n * b->bits);
-    for (size_t i = 0; i < (size_t)b->bits * KB_HASH_INPUTS; i++) gradient[i] *= (float)scale;
+    for (size_t i = 0; i < (size_t)b->bits * KBI_HASH_INPUTS; i++) gradient[i] *= (float)scale;
     *active = (double)losing / b->n;
     return loss * scale;
 }

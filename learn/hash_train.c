@@ -16,11 +16,11 @@
 #define DEVIATION 0.5 /* of the map at the start: variance 0.25 */
 #define REPORTS 100
 
-struct kb_hash_trainer {
-    kb_hash_options options;
-    kb_hash_inputs inputs;
-    kb_point_list points;
-    kb_hash_batch batch;
+struct kbi_hash_trainer {
+    kbi_hash_options options;
+    kbi_hash_inputs inputs;
+    kbi_point_list points;
+    kbi_hash_batch batch;
     float *rows, *gradient; /* inputs of a batch, the last of each 1; derivatives */
     size_t *left, *right;
     uint8_t *taken;
@@ -35,7 +35,7 @@ struct kb_hash_trainer {
 
 /* -------------------------------------------------------------------------------------------------------- options */
 
-void kb_hash_defaults(kb_hash_options *o)
+void kbi_hash_defaults(kbi_hash_options *o)
 {
     if (o->bits == 0) o->bits = 256;
     if (o->steps == 0) o->steps = 30000;
@@ -46,9 +46,9 @@ void kb_hash_defaults(kb_hash_options *o)
     if (o->pool == 0) o->pool = 4;
 }
 
-static bool complete(kb_hash_options *o, const kb_patch_set *set, io_error *error)
+static bool complete(kbi_hash_options *o, const kbi_patch_set *set, io_error *error)
 {
-    kb_hash_defaults(o);
+    kbi_hash_defaults(o);
     if (o->bits < 8 || o->bits > KB_MAX_BITS || o->bits % 8)
         return io_fail(error, "bits: %d is no multiple of 8 from 8 to %d", (int)o->bits, KB_MAX_BITS);
     if (o->steps < 1 || o->steps > 100000000) return io_fail(error, "steps: from 1 to 100000000");
@@ -59,14 +59,14 @@ static bool complete(kb_hash_options *o, const kb_patch_set *set, io_error *erro
     if (o->pool < 1 || o->pool > 64) return io_fail(error, "pool: from 1 to 64");
     if (set->points < 8) return io_fail(error, "learning needs 8 points or more; there are %zu", set->points);
     if ((size_t)o->batch > set->points) o->batch = (int32_t)set->points;
-    o->neighbours = kb_min_i(o->neighbours, o->batch);
+    o->neighbours = kbi_min_i(o->neighbours, o->batch);
     return true;
 }
 
 /* A number for all that decides the result. */
-static uint32_t identify(const kb_hash_trainer *t)
+static uint32_t identify(const kbi_hash_trainer *t)
 {
-    const kb_hash_options *o = &t->options;
+    const kbi_hash_options *o = &t->options;
     const double numbers[] = {o->bits, o->root, o->loss, (double)o->steps, o->batch, o->neighbours, o->margin, o->rate,
                               o->constant_rate, (double)o->seed, (double)(o->seed >> 53)};
     uLong crc = crc32(0, (const Bytef *)numbers, sizeof numbers);
@@ -83,25 +83,25 @@ static uint32_t identify(const kb_hash_trainer *t)
 
 /* --------------------------------------------------------------------------------------------------- create, free */
 
-static void start_map(kb_hash_trainer *t)
+static void start_map(kbi_hash_trainer *t)
 {
-    uint64_t state = kb_random_fork(t->options.seed, 0);
-    for (size_t i = 0; i < t->count; i++) t->map[i] = (float)(DEVIATION * kb_random_normal(&state));
+    uint64_t state = kbi_random_fork(t->options.seed, 0);
+    for (size_t i = 0; i < t->count; i++) t->map[i] = (float)(DEVIATION * kbi_random_normal(&state));
 }
 
-static void allocate(kb_hash_trainer *t)
+static void allocate(kbi_hash_trainer *t)
 {
     size_t n = (size_t)t->options.batch;
-    t->count = (size_t)t->options.bits * KB_HASH_INPUTS;
+    t->count = (size_t)t->options.bits * KBI_HASH_INPUTS;
     t->map = io_alloc(t->count, sizeof *t->map);
     t->mean = io_alloc(t->count, sizeof *t->mean);
     t->square = io_alloc(t->count, sizeof *t->square);
     t->gradient = io_alloc(t->count, sizeof *t->gradient);
-    t->rows = io_alloc(2 * n * KB_HASH_INPUTS, sizeof *t->rows);
+    t->rows = io_alloc(2 * n * KBI_HASH_INPUTS, sizeof *t->rows);
     t->left = io_alloc(n, sizeof *t->left);
     t->right = io_alloc(n, sizeof *t->right);
     t->taken = io_alloc((t->points.points + 7) / 8, 1);
-    kb_hash_batch_create(&t->batch, t->options.batch, t->options.bits);
+    kbi_hash_batch_create(&t->batch, t->options.batch, t->options.bits);
     t->batch.loss = t->options.loss;
     t->batch.margin = (float)t->options.margin;
     t->batch.map = t->map;
@@ -109,17 +109,17 @@ static void allocate(kb_hash_trainer *t)
     t->batch.parallel = t->options.parallel;
 }
 
-kb_hash_trainer *kb_hash_trainer_create(const kb_patch_set *set, const kb_hash_options *options, io_error *error)
+kbi_hash_trainer *kbi_hash_trainer_create(const kbi_patch_set *set, const kbi_hash_options *options, io_error *error)
 {
-    kb_hash_trainer *t = io_alloc(1, sizeof *t);
+    kbi_hash_trainer *t = io_alloc(1, sizeof *t);
     kb_error why = {""};
     t->options = *options;
-    kb_matrix_prepare();
-    bool ok = complete(&t->options, set, error) && kb_hash_inputs_create(&t->inputs, set, &t->options, error);
+    kbi_matrix_prepare();
+    bool ok = complete(&t->options, set, error) && kbi_hash_inputs_create(&t->inputs, set, &t->options, error);
     ok = ok &&
-         (kb_point_list_create(&t->points, set->label, set->patches, &why) == KB_OK || io_fail(error, "%s", why.text));
+         (kbi_point_list_create(&t->points, set->label, set->patches, &why) == KB_OK || io_fail(error, "%s", why.text));
     if (!ok) {
-        kb_hash_trainer_free(t);
+        kbi_hash_trainer_free(t);
         return NULL;
     }
     allocate(t);
@@ -128,12 +128,12 @@ kb_hash_trainer *kb_hash_trainer_create(const kb_patch_set *set, const kb_hash_o
     return t;
 }
 
-void kb_hash_trainer_free(kb_hash_trainer *t)
+void kbi_hash_trainer_free(kbi_hash_trainer *t)
 {
     if (!t) return;
-    kb_hash_inputs_free(&t->inputs);
-    kb_point_list_free(&t->points);
-    kb_hash_batch_free(&t->batch);
+    kbi_hash_inputs_free(&t->inputs);
+    kbi_point_list_free(&t->points);
+    kbi_hash_batch_free(&t->batch);
     free(t->map);
     free(t->mean);
     free(t->square);
@@ -148,16 +148,16 @@ void kb_hash_trainer_free(kb_hash_trainer *t)
 /* ------------------------------------------------------------------------------------------------------- training */
 
 /* Two patches of every point of a batch, each in a random version. */
-static void fill_batch(kb_hash_trainer *t)
+static void fill_batch(kbi_hash_trainer *t)
 {
-    uint64_t seed = kb_random_fork(t->options.seed, 1 + (uint64_t)t->step), state = kb_random_fork(seed, 0);
+    uint64_t seed = kbi_random_fork(t->options.seed, 1 + (uint64_t)t->step), state = kbi_random_fork(seed, 0);
     int32_t n = t->options.batch;
-    kb_sample_pairs(&t->points, (size_t)n, (size_t)t->options.neighbours, seed, t->left, t->right, t->taken);
+    kbi_sample_pairs(&t->points, (size_t)n, (size_t)t->options.neighbours, seed, t->left, t->right, t->taken);
     for (int32_t i = 0; i < 2 * n; i++) {
         size_t patch = i < n ? t->left[i] : t->right[i - n],
-               version = kb_random_below(&state, (uint32_t)t->inputs.versions);
+               version = kbi_random_below(&state, (uint32_t)t->inputs.versions);
         const uint8_t *bytes = t->inputs.bytes + (version * t->inputs.patches + patch) * N;
-        float *row = t->rows + (size_t)i * KB_HASH_INPUTS;
+        float *row = t->rows + (size_t)i * KBI_HASH_INPUTS;
         for (int k = 0; k < N; k++) row[k] = (float)(t->inputs.scale * (bytes[k] - t->inputs.mean[k]));
         row[N] = 1;
     }
@@ -165,11 +165,11 @@ static void fill_batch(kb_hash_trainer *t)
 
 /* Adam: the step is the running mean of the gradient over the root of its running mean square, both corrected for their
  * start at zero. */
-static void adam(kb_hash_trainer *t)
+static void adam(kbi_hash_trainer *t)
 {
     const double fade_mean = 0.9, fade_square = 0.999, done = (double)t->step / (double)t->options.steps;
     double sine, cosine, rate = t->options.rate;
-    kb_sincos_degrees(180 * done, &sine, &cosine);
+    kbi_sincos_degrees(180 * done, &sine, &cosine);
     if (!t->options.constant_rate) rate *= (1 + cosine) / 2;
     double times = (double)t->step + 1, first = 1 - pow(fade_mean, times), second = 1 - pow(fade_square, times);
     float step = (float)(rate / first), correct = (float)(1 / second);
@@ -181,24 +181,24 @@ static void adam(kb_hash_trainer *t)
     }
 }
 
-static void one_step(kb_hash_trainer *t)
+static void one_step(kbi_hash_trainer *t)
 {
     double active;
     fill_batch(t);
-    t->loss += kb_hash_batch_loss(&t->batch, t->gradient, &active);
+    t->loss += kbi_hash_batch_loss(&t->batch, t->gradient, &active);
     t->active += active;
     adam(t);
     t->step++;
     t->since++;
 }
 
-bool kb_hash_trainer_run(kb_hash_trainer *t, int64_t until, kb_hash_report report, void *context)
+bool kbi_hash_trainer_run(kbi_hash_trainer *t, int64_t until, kbi_hash_report report, void *context)
 {
     int64_t end = until < t->options.steps ? until : t->options.steps, between = t->options.steps / REPORTS + 1;
     while (t->step < end) {
         one_step(t);
         if (t->step % between && t->step < t->options.steps) continue;
-        kb_hash_progress progress = {t->step, t->options.steps, t->loss / (double)t->since,
+        kbi_hash_progress progress = {t->step, t->options.steps, t->loss / (double)t->since,
                                      t->active / (double)t->since};
         t->loss = t->active = 0;
         t->since = 0;
@@ -207,7 +207,7 @@ bool kb_hash_trainer_run(kb_hash_trainer *t, int64_t until, kb_hash_report repor
     return true;
 }
 
-int64_t kb_hash_trainer_steps(const kb_hash_trainer *t) { return t->step; }
+int64_t kbi_hash_trainer_steps(const kbi_hash_trainer *t) { return t->step; }
 
 /* ----------------------------------------------------------------------------------------------------- checkpoint */
 
@@ -222,7 +222,7 @@ typedef struct checkpoint_head {
 } checkpoint_head;
 static const char checkpoint_magic[8] = "KBHASH1";
 
-bool kb_hash_trainer_save(const kb_hash_trainer *t, const char *path, io_error *error)
+bool kbi_hash_trainer_save(const kbi_hash_trainer *t, const char *path, io_error *error)
 {
     checkpoint_head head = {.identity = t->identity,
                             .step = t->step,
@@ -244,7 +244,7 @@ bool kb_hash_trainer_save(const kb_hash_trainer *t, const char *path, io_error *
     return ok;
 }
 
-static bool check_checkpoint(const kb_hash_trainer *t, const char *path, const io_bytes *bytes, io_error *error)
+static bool check_checkpoint(const kbi_hash_trainer *t, const char *path, const io_bytes *bytes, io_error *error)
 {
     checkpoint_head head;
     uint32_t crc;
@@ -259,7 +259,7 @@ static bool check_checkpoint(const kb_hash_trainer *t, const char *path, const i
     return crc == (uint32_t)crc32(0, bytes->data, (uInt)size) || io_fail(error, "%s: the checkpoint is damaged", path);
 }
 
-bool kb_hash_trainer_restore(kb_hash_trainer *t, const char *path, io_error *error)
+bool kbi_hash_trainer_restore(kbi_hash_trainer *t, const char *path, io_error *error)
 {
     io_bytes bytes;
     checkpoint_head head;
@@ -283,7 +283,7 @@ bool kb_hash_trainer_restore(kb_hash_trainer *t, const char *path, io_error *err
 /* --------------------------------------------------------------------------------------------------------- result */
 
 /* The row of a bit over plain bytes, up to a factor: weights in 1/127 of the largest, and the bias in the same unit. */
-static int32_t round_row(const kb_hash_trainer *t, const float *row, int8_t *weights)
+static int32_t round_row(const kbi_hash_trainer *t, const float *row, int8_t *weights)
 {
     double most = 0, bias = row[N] / t->inputs.scale;
     for (int i = 0; i < N; i++) {
@@ -295,9 +295,9 @@ static int32_t round_row(const kb_hash_trainer *t, const float *row, int8_t *wei
     return (int32_t)floor(fmin(fmax(unit * bias, -1e9), 1e9) + 0.5);
 }
 
-void kb_hash_trainer_result(const kb_hash_trainer *t, int8_t *weights, int32_t *bias)
+void kbi_hash_trainer_result(const kbi_hash_trainer *t, int8_t *weights, int32_t *bias)
 {
     for (int32_t b = 0; b < t->options.bits; b++) {
-        bias[b] = round_row(t, t->map + (size_t)b * KB_HASH_INPUTS, weights + (size_t)b * N);
+        bias[b] = round_row(t, t->map + (size_t)b * KBI_HASH_INPUTS, weights + (size_t)b * N);
     }
 }

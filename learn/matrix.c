@@ -17,7 +17,7 @@ typedef struct product {
 #ifdef KB_HAVE_CBLAS
 #  include <cblas.h>
 
-void kb_matrix_prepare(void) { openblas_set_num_threads(1); }
+void kbi_matrix_prepare(void) { openblas_set_num_threads(1); }
 
 static void multiply_rows(const product *p, int32_t row, int32_t rows)
 {
@@ -33,7 +33,7 @@ static void multiply_rows(const product *p, int32_t row, int32_t rows)
 
 #else
 
-void kb_matrix_prepare(void) {}
+void kbi_matrix_prepare(void) {}
 
 static void multiply_rows(const product *p, int32_t row, int32_t rows)
 {
@@ -57,19 +57,19 @@ static void multiply_block(void *context, int32_t index)
 {
     const product *p = context;
     int32_t row = index * BLOCK;
-    multiply_rows(p, row, kb_min_i(BLOCK, p->m - row));
+    multiply_rows(p, row, kbi_min_i(BLOCK, p->m - row));
 }
 
-void kb_matrix_times_transposed(const float *a, const float *b, float *c, int32_t m, int32_t n, int32_t k,
+void kbi_matrix_times_transposed(const float *a, const float *b, float *c, int32_t m, int32_t n, int32_t k,
                                 const kb_parallel *parallel)
 {
     product p = {a, b, c, m, n, k, false};
-    kb_parallel_run(parallel, (m + BLOCK - 1) / BLOCK, multiply_block, &p);
+    kbi_parallel_run(parallel, (m + BLOCK - 1) / BLOCK, multiply_block, &p);
 }
 
-void kb_matrix_transposed_times(const float *a, const float *b, float *c, int32_t m, int32_t n, int32_t k,
+void kbi_matrix_transposed_times(const float *a, const float *b, float *c, int32_t m, int32_t n, int32_t k,
                                 const kb_parallel *parallel)
 {
     product p = {a, b, c, m, n, k, true};
-    kb_parallel_run(parallel, (m + BLOCK - 1) / BLOCK, multiply_block, &p);
+    kbi_parallel_run(parallel, (m + BLOCK - 1) / BLOCK, multiply_block, &p);
 }

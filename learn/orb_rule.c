@@ -14,7 +14,7 @@ typedef struct column {
     size_t ones;
 } column;
 
-KB_CLONES
+KBI_CLONES
 static size_t common_ones(const uint64_t *a, const uint64_t *b, size_t words)
 {
     size_t sum = 0;
@@ -31,10 +31,10 @@ static int64_t correlation(const column *a, const column *b, size_t words, size_
     return (int64_t)(1e6 * fabs(all * (double)common_ones(a->words, b->words, words) - p * q) / sqrt(spread));
 }
 
-static size_t bits_total(const kb_box_sample *s) { return s->batches * 2 * s->batch; }
+static size_t bits_total(const kbi_box_sample *s) { return s->batches * 2 * s->batch; }
 
 /* Bit `index` of the codes as a column. */
-static void read_column(const kb_box_sample *s, int32_t index, column *c)
+static void read_column(const kbi_box_sample *s, int32_t index, column *c)
 {
     size_t n = bits_total(s);
     memset(c->words, 0, (n + 63) / 64 * sizeof *c->words);
@@ -46,16 +46,16 @@ static void read_column(const kb_box_sample *s, int32_t index, column *c)
     }
 }
 
-static void make_column(const kb_box_sample *s, const kb_box_pair *pair, column *c)
+static void make_column(const kbi_box_sample *s, const kb_box_pair *pair, column *c)
 {
     size_t i = 0;
     memset(c->words, 0, (bits_total(s) + 63) / 64 * sizeof *c->words);
     c->ones = 0;
-    kb_box_store_values(&s->store, pair, 0, s->store.patches, s->values);
+    kbi_box_store_values(&s->store, pair, 0, s->store.patches, s->values);
     for (size_t b = 0; b < s->batches; b++) {
         const int16_t *values = s->values + b * s->span;
         for (size_t k = 0; k < 2 * s->batch; k++, i++) {
-            uint64_t bit = values[k] <= kb_box_threshold(pair);
+            uint64_t bit = values[k] <= kbi_box_threshold(pair);
             c->words[i / 64] |= bit << i % 64;
             c->ones += (size_t)bit;
         }
@@ -63,7 +63,7 @@ static void make_column(const kb_box_sample *s, const kb_box_pair *pair, column 
 }
 
 /* The features were judged before only as far as the threshold goes, which is 0 for ORB. */
-bool kb_orb_rule_choose(const kb_box_sample *s, int32_t chosen, const kb_judged *features, size_t n, kb_judged *best)
+bool kbi_orb_rule_choose(const kbi_box_sample *s, int32_t chosen, const kbi_scored *features, size_t n, kbi_scored *best)
 {
     size_t bits = bits_total(s), words = (bits + 63) / 64;
     column *columns = malloc(((size_t)chosen + 1) * sizeof *columns), *own = columns ? &columns[chosen] : NULL;
@@ -83,7 +83,7 @@ bool kb_orb_rule_choose(const kb_box_sample *s, int32_t chosen, const kb_judged 
         int64_t score = worst <= LIMIT ? uneven : (int64_t)bits + 1 + worst;
         if (score >= best_score) continue;
         best_score = score;
-        *best = (kb_judged){features[i].pair, worst};
+        *best = (kbi_scored){features[i].pair, worst};
     }
     free(columns);
     free(memory);

@@ -21,7 +21,7 @@ typedef struct group {
 typedef struct loader {
     const char *const *paths;
     size_t files;
-    kb_patch_reader **reader;
+    kbi_patch_reader **reader;
     uint64_t *patches;     /* of every file */
     uint32_t *view_offset; /* of every file */
     entry *entries;
@@ -44,12 +44,12 @@ static int compare_groups(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static bool open_files(loader *l, kb_patch_set *set, io_error *error)
+static bool open_files(loader *l, kbi_patch_set *set, io_error *error)
 {
     uint64_t total = 0;
     for (size_t f = 0; f < l->files; f++) {
-        kb_patch_info info;
-        l->reader[f] = kb_patch_reader_open(l->paths[f], &info, error);
+        kbi_patch_info info;
+        l->reader[f] = kbi_patch_reader_open(l->paths[f], &info, error);
         if (!l->reader[f]) return false;
         if (f > 0 && info.side != set->side)
             return io_fail(error, "%s: patches of side %d, but %s has side %d", l->paths[f], info.side, l->paths[0],
@@ -77,7 +77,7 @@ static bool read_index(loader *l, io_error *error)
         for (uint64_t i = 0; i < l->patches[f]; i++, to++) {
             uint32_t view;
             *to = (entry){(uint32_t)f, 0, i};
-            if (!kb_patch_reader_at(l->reader[f], i, &to->label, &view, NULL, error)) return false;
+            if (!kbi_patch_reader_at(l->reader[f], i, &to->label, &view, NULL, error)) return false;
             if (view > most) most = view;
         }
         if (next_view + most > UINT32_MAX) return io_fail(error, "%s: too many views", l->paths[f]);
@@ -109,7 +109,7 @@ static void choose_points(loader *l, size_t max_patches, uint64_t seed)
     size_t total = 0, kept = 0;
     uint64_t state = seed;
     for (size_t i = 0; i < l->group_count; i++) {
-        size_t j = i + kb_random_below(&state, (uint32_t)(l->group_count - i));
+        size_t j = i + kbi_random_below(&state, (uint32_t)(l->group_count - i));
         group chosen = l->groups[j];
         l->groups[j] = l->groups[i];
         l->groups[i] = chosen;
@@ -121,7 +121,7 @@ static void choose_points(loader *l, size_t max_patches, uint64_t seed)
     qsort(l->groups, kept, sizeof *l->groups, compare_groups);
 }
 
-static void allocate(kb_patch_set *set, size_t patches, size_t points)
+static void allocate(kbi_patch_set *set, size_t patches, size_t points)
 {
     set->patches = patches;
     set->points = points;
@@ -131,7 +131,7 @@ static void allocate(kb_patch_set *set, size_t patches, size_t points)
     set->first = io_alloc(points + 1, sizeof *set->first);
 }
 
-static bool read_points(loader *l, kb_patch_set *set, io_error *error)
+static bool read_points(loader *l, kbi_patch_set *set, io_error *error)
 {
     size_t patches = 0, area = (size_t)set->side * (size_t)set->side, at = 0;
     for (size_t g = 0; g < l->group_count; g++) patches += l->groups[g].count;
@@ -141,7 +141,7 @@ static bool read_points(loader *l, kb_patch_set *set, io_error *error)
         for (size_t k = 0; k < l->groups[g].count; k++, at++) {
             const entry *e = &l->entries[l->groups[g].start + k];
             uint32_t label, view;
-            if (!kb_patch_reader_at(l->reader[e->file], e->index, &label, &view, set->pixels + at * area, error))
+            if (!kbi_patch_reader_at(l->reader[e->file], e->index, &label, &view, set->pixels + at * area, error))
                 return false;
             set->label[at] = (uint32_t)g;
             set->view[at] = view + l->view_offset[e->file];
@@ -151,10 +151,10 @@ static bool read_points(loader *l, kb_patch_set *set, io_error *error)
     return true;
 }
 
-bool kb_patch_set_load_files(const char *const *paths, size_t files, size_t max_patches, uint64_t seed,
-                             kb_patch_set *out, io_error *error)
+bool kbi_patch_set_load_files(const char *const *paths, size_t files, size_t max_patches, uint64_t seed,
+                             kbi_patch_set *out, io_error *error)
 {
-    *out = (kb_patch_set){0};
+    *out = (kbi_patch_set){0};
     if (files == 0) return io_fail(error, "no patch sets were given");
     loader l = {.paths = paths, .files = files};
     l.reader = io_alloc(files, sizeof *l.reader);
@@ -167,38 +167,38 @@ bool kb_patch_set_load_files(const char *const *paths, size_t files, size_t max_
         if (l.group_count < 2) ok = io_fail(error, "%s: less than two points with two patches or more", paths[0]);
         ok = ok && read_points(&l, out, error);
     }
-    for (size_t f = 0; f < files; f++) kb_patch_reader_close(l.reader[f]);
+    for (size_t f = 0; f < files; f++) kbi_patch_reader_close(l.reader[f]);
     free(l.reader);
     free(l.patches);
     free(l.view_offset);
     free(l.entries);
     free(l.groups);
-    if (!ok) kb_patch_set_free(out);
+    if (!ok) kbi_patch_set_free(out);
     return ok;
 }
 
-bool kb_patch_set_load(const char *path, size_t max_patches, uint64_t seed, kb_patch_set *out, io_error *error)
+bool kbi_patch_set_load(const char *path, size_t max_patches, uint64_t seed, kbi_patch_set *out, io_error *error)
 {
-    return kb_patch_set_load_files(&path, 1, max_patches, seed, out, error);
+    return kbi_patch_set_load_files(&path, 1, max_patches, seed, out, error);
 }
 
-void kb_patch_set_free(kb_patch_set *set)
+void kbi_patch_set_free(kbi_patch_set *set)
 {
     if (!set) return;
     free(set->pixels);
     free(set->label);
     free(set->view);
     free(set->first);
-    *set = (kb_patch_set){0};
+    *set = (kbi_patch_set){0};
 }
 
-void kb_patch_set_shrink(kb_patch_set *set)
+void kbi_patch_set_shrink(kbi_patch_set *set)
 {
     size_t from = (size_t)set->side * (size_t)set->side, to = (size_t)KB_PATCH_SIDE * KB_PATCH_SIDE;
     if (set->side <= KB_PATCH_SIDE) return;
     uint8_t small[KB_PATCH_SIDE * KB_PATCH_SIDE];
     for (size_t i = 0; i < set->patches; i++) {
-        kb_patch_shrink(set->pixels + i * from, set->side, small);
+        kbi_patch_shrink(set->pixels + i * from, set->side, small);
         memcpy(set->pixels + i * to, small, to); /* never passes the patch that is read next */
     }
     set->side = KB_PATCH_SIDE;
@@ -210,10 +210,10 @@ void kb_patch_set_shrink(kb_patch_set *set)
 static bool is_held(uint64_t seed, size_t point, double fraction)
 {
     uint64_t state = seed ^ ((uint64_t)point * 0xd1342543de82ef95u + 1);
-    return (double)(kb_random_next(&state) >> 11) < fraction * 9007199254740992.0;
+    return (double)(kbi_random_next(&state) >> 11) < fraction * 9007199254740992.0;
 }
 
-static void copy_points(const kb_patch_set *set, const bool *held, bool wanted, kb_patch_set *out)
+static void copy_points(const kbi_patch_set *set, const bool *held, bool wanted, kbi_patch_set *out)
 {
     size_t patches = 0, points = 0, area = (size_t)set->side * (size_t)set->side, at = 0, label = 0;
     for (size_t p = 0; p < set->points; p++) {
@@ -221,7 +221,7 @@ static void copy_points(const kb_patch_set *set, const bool *held, bool wanted, 
         points++;
         patches += set->first[p + 1] - set->first[p];
     }
-    *out = (kb_patch_set){.side = set->side, .support = set->support};
+    *out = (kbi_patch_set){.side = set->side, .support = set->support};
     allocate(out, patches, points);
     for (size_t p = 0; p < set->points; p++) {
         if (held[p] != wanted) continue;
@@ -236,7 +236,7 @@ static void copy_points(const kb_patch_set *set, const bool *held, bool wanted, 
     out->first[label] = at;
 }
 
-bool kb_patch_set_split(const kb_patch_set *set, double fraction, uint64_t seed, kb_patch_set *rest, kb_patch_set *held,
+bool kbi_patch_set_split(const kbi_patch_set *set, double fraction, uint64_t seed, kbi_patch_set *rest, kbi_patch_set *held,
                         io_error *error)
 {
     bool *is = io_alloc(set->points, sizeof *is);
@@ -246,7 +246,7 @@ bool kb_patch_set_split(const kb_patch_set *set, double fraction, uint64_t seed,
     free(is);
     if (rest->points >= 2 && held->points >= 2) return true;
     io_fail(error, "too few points to hold some back: %zu and %zu", rest->points, held->points);
-    kb_patch_set_free(rest);
-    kb_patch_set_free(held);
+    kbi_patch_set_free(rest);
+    kbi_patch_set_free(held);
     return false;
 }

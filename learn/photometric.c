@@ -27,11 +27,11 @@ static double natural_logarithm(double x)
     return 2 * sum + e * 0.69314718055994530942;
 }
 
-void kb_tone_table(const kb_tone *tone, uint8_t table[256])
+void kbi_tone_table(const kbi_tone *tone, uint8_t table[256])
 {
     for (int v = 0; v < 256; v++) {
         double bent = v;
-        if (tone->gamma != 1 && v > 0) bent = 255 * kb_exp(tone->gamma * natural_logarithm(v / 255.0));
+        if (tone->gamma != 1 && v > 0) bent = 255 * kbi_exp(tone->gamma * natural_logarithm(v / 255.0));
         table[v] = to_byte(bent * tone->gain + tone->offset);
     }
 }
@@ -46,7 +46,7 @@ static int32_t gaussian_taps(double sigma, int32_t taps[2 * MAX_RADIUS + 1])
     int32_t radius = (int32_t)ceil(3 * sigma), rest = 65536;
     if (radius > MAX_RADIUS) radius = MAX_RADIUS;
     double weight[2 * MAX_RADIUS + 1], sum = 0;
-    for (int32_t i = -radius; i <= radius; i++) sum += weight[i + radius] = kb_exp(-0.5 * i * i / (sigma * sigma));
+    for (int32_t i = -radius; i <= radius; i++) sum += weight[i + radius] = kbi_exp(-0.5 * i * i / (sigma * sigma));
     for (int32_t i = 0; i <= 2 * radius; i++) rest -= taps[i] = (int32_t)(65536 * weight[i] / sum + 0.5);
     taps[radius] += rest;
     return radius;
@@ -56,7 +56,7 @@ static int32_t gaussian_taps(double sigma, int32_t taps[2 * MAX_RADIUS + 1])
 static void blur_line(uint8_t *pixels, int32_t count, ptrdiff_t step, const int32_t *taps, int32_t radius,
                       uint8_t *line)
 {
-    for (int32_t i = -radius; i < count + radius; i++) line[i + radius] = pixels[kb_clamp_i(i, 0, count - 1) * step];
+    for (int32_t i = -radius; i < count + radius; i++) line[i + radius] = pixels[kbi_clamp_i(i, 0, count - 1) * step];
     for (int32_t i = 0; i < count; i++) {
         int32_t sum = 32768;
         for (int32_t k = 0; k <= 2 * radius; k++) sum += taps[k] * line[i + k];
@@ -64,12 +64,12 @@ static void blur_line(uint8_t *pixels, int32_t count, ptrdiff_t step, const int3
     }
 }
 
-void kb_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma)
+void kbi_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma)
 {
     int32_t taps[2 * MAX_RADIUS + 1];
     if (sigma < 0.2) return;
     int32_t radius = gaussian_taps(sigma, taps);
-    uint8_t *line = io_alloc((size_t)kb_max_i(width, height) + 2 * (size_t)radius, 1);
+    uint8_t *line = io_alloc((size_t)kbi_max_i(width, height) + 2 * (size_t)radius, 1);
     for (int32_t y = 0; y < height; y++) blur_line(pixels + (size_t)y * (size_t)width, width, 1, taps, radius, line);
     for (int32_t x = 0; x < width; x++) blur_line(pixels + x, height, width, taps, radius, line);
     free(line);
@@ -77,17 +77,17 @@ void kb_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma)
 
 /* ------------------------------------------------------------------------------------------------- noise, shading */
 
-void kb_noise(uint8_t *pixels, size_t count, double deviation, uint64_t *state)
+void kbi_noise(uint8_t *pixels, size_t count, double deviation, uint64_t *state)
 {
     /* In 1/65536 gray level for one step of the bell; 37837.2 steps are its deviation. */
     int64_t factor = (int64_t)(deviation * 65536 / 37837.2 * 65536 + 0.5);
     for (size_t i = 0; i < count; i++) {
-        int64_t shift = ((int64_t)(kb_random_bell(state) - 131070) * factor + ((int64_t)1 << 31)) >> 32;
-        pixels[i] = (uint8_t)kb_clamp_i(pixels[i] + (int32_t)shift, 0, 255);
+        int64_t shift = ((int64_t)(kbi_random_bell(state) - 131070) * factor + ((int64_t)1 << 31)) >> 32;
+        pixels[i] = (uint8_t)kbi_clamp_i(pixels[i] + (int32_t)shift, 0, 255);
     }
 }
 
-void kb_shade(uint8_t *pixels, int32_t width, int32_t height, const kb_shading *shading)
+void kbi_shade(uint8_t *pixels, int32_t width, int32_t height, const kbi_shading *shading)
 {
     for (int32_t row = 0; row < height; row++) {
         double y = (2.0 * row + 1) / height - 1;
@@ -112,7 +112,7 @@ static landscape landscape_make(double step, int32_t width, int32_t height, uint
     landscape l = {NULL, step, (int32_t)(width / step) + 2};
     size_t count = (size_t)l.columns * ((size_t)(height / step) + 2);
     l.heights = io_alloc(count, sizeof *l.heights);
-    for (size_t i = 0; i < count; i++) l.heights[i] = kb_random_unit(state);
+    for (size_t i = 0; i < count; i++) l.heights[i] = kbi_random_unit(state);
     return l;
 }
 
@@ -126,7 +126,7 @@ static double height_at(const landscape *l, int32_t x, int32_t y)
     return (1 - v) * ((1 - u) * here[0] + u * here[1]) + v * ((1 - u) * below[0] + u * below[1]);
 }
 
-void kb_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kb_shadows *shadows, uint64_t *state)
+void kbi_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kbi_shadows *shadows, uint64_t *state)
 {
     /* Hills upon hills: the smaller ones make edges ragged. */
     landscape wide = landscape_make(shadows->size, width, height, state);
@@ -179,7 +179,7 @@ static bool encode(const uint8_t *pixels, int32_t width, int32_t height, int qua
     return true;
 }
 
-bool kb_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error)
+bool kbi_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error)
 {
     unsigned char *data = NULL;
     unsigned long size = 0;

@@ -1,37 +1,37 @@
 /* What light, lens, sensor and codec do to the gray of an image. */
-#ifndef KB_PHOTOMETRIC_H
-#define KB_PHOTOMETRIC_H
+#ifndef KBI_PHOTOMETRIC_H
+#define KBI_PHOTOMETRIC_H
 
 #include "io/file.h"
 
 /* Gray v becomes 255 (v / 255)^gamma x gain + offset, cut to 0..255. */
-typedef struct kb_tone {
+typedef struct kbi_tone {
     double gain, offset, gamma;
-} kb_tone;
-void kb_tone_table(const kb_tone *tone, uint8_t table[256]);
+} kbi_tone;
+void kbi_tone_table(const kbi_tone *tone, uint8_t table[256]);
 
 /* Gaussian blur in place; what lies outside repeats the border. sigma up to 8 px; nothing happens below 0.2. */
-void kb_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma);
+void kbi_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma);
 
 /* Normal noise of the given deviation in gray levels, every pixel by itself. */
-void kb_noise(uint8_t *pixels, size_t count, double deviation, uint64_t *state);
+void kbi_noise(uint8_t *pixels, size_t count, double deviation, uint64_t *state);
 
 /* Brightness that falls off: multiplied by 1 + x_slope x + y_slope y + bow (x^2 + y^2), x and y from -1 to 1 across the
  * image. */
-typedef struct kb_shading {
+typedef struct kbi_shading {
     double x_slope, y_slope, bow;
-} kb_shading;
-void kb_shade(uint8_t *pixels, int32_t width, int32_t height, const kb_shading *shading);
+} kbi_shading;
+void kbi_shade(uint8_t *pixels, int32_t width, int32_t height, const kbi_shading *shading);
 
 /* Shadows of things that are not in the picture: gray is multiplied by 1 - depth where a random landscape, of hills
  * about `size` px wide and heights from 0 to 1, is higher than `level`, going over from light to dark within `softness`
  * of height: nearly 0 is the shadow of a wall or of leaves, 0.5 the uneven light of a lamp. */
-typedef struct kb_shadows {
+typedef struct kbi_shadows {
     double size, level, softness, depth; /* size at least 1, softness above 0, level and depth 0 to 1 */
-} kb_shadows;
-void kb_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kb_shadows *shadows, uint64_t *state);
+} kbi_shadows;
+void kbi_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kbi_shadows *shadows, uint64_t *state);
 
 /* Through libjpeg at a quality (1 to 100) and back, in place. */
-bool kb_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error);
+bool kbi_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "learn/random.h"
 
-const kb_light_range kb_light_range_default = {
+const kbi_light_range kbi_light_range_default = {
     .blur = 2.5, .gain = 0.3, .gamma = 0.3, .offset = 12, .shading = 0.3, .shadow = 0.7, .noise = 10, .jpeg = 8};
 
 static const kb_detector detectors[] = {KB_DETECTOR_ORB, KB_DETECTOR_SIFT};
@@ -16,14 +16,14 @@ static const kb_detector detectors[] = {KB_DETECTOR_ORB, KB_DETECTOR_SIFT};
 typedef struct observation {
     uint32_t point, view, detector;
     kb_keypoint keypoint;
-    kb_place place;
+    kbi_place place;
 } observation;
 
 typedef struct scene {
     const kb_image *photo;
-    const kb_synth_options *options;
-    kb_view views[KB_SYNTH_MAX_VIEWS];
-    uint8_t *pixels[KB_SYNTH_MAX_VIEWS];
+    const kbi_synth_options *options;
+    kbi_view views[KBI_SYNTH_MAX_VIEWS];
+    uint8_t *pixels[KBI_SYNTH_MAX_VIEWS];
     uint8_t *mask;
     kb_workspace *workspace;
     kb_keypoint *keypoints; /* of one view */
@@ -31,11 +31,11 @@ typedef struct scene {
     size_t seen_count, seen_room;
 } scene;
 
-void kb_synth_defaults(kb_synth_options *options)
+void kbi_synth_defaults(kbi_synth_options *options)
 {
-    *options = (kb_synth_options){.views = 5, .detectors = 3, .keypoints = 2000, .max_points = 400, .supports = 1,
-                                  .support = {1}, .geometry = kb_view_range_default, .light = kb_light_range_default,
-                                  .tolerance = kb_tolerance_default};
+    *options = (kbi_synth_options){.views = 5, .detectors = 3, .keypoints = 2000, .max_points = 400, .supports = 1,
+                                  .support = {1}, .geometry = kbi_view_range_default, .light = kbi_light_range_default,
+                                  .tolerance = kbi_tolerance_default};
 }
 
 static kb_image image_of(const scene *s, int32_t view, const uint8_t *pixels)
@@ -46,30 +46,30 @@ static kb_image image_of(const scene *s, int32_t view, const uint8_t *pixels)
 /* ---------------------------------------------------------------------------------------------------------- views */
 
 /* Lens, light, sensor, codec, in the order in which a picture meets them. */
-static bool change_light(const kb_light_range *range, uint8_t *pixels, int32_t width, int32_t height, uint64_t *state,
+static bool change_light(const kbi_light_range *range, uint8_t *pixels, int32_t width, int32_t height, uint64_t *state,
                          io_error *error)
 {
-    uint64_t chosen = kb_random_next(state);
+    uint64_t chosen = kbi_random_next(state);
     size_t count = (size_t)width * (size_t)height;
-    double sigma = kb_random_between(state, 0.3, range->blur), noise = kb_random_between(state, 1, range->noise);
+    double sigma = kbi_random_between(state, 0.3, range->blur), noise = kbi_random_between(state, 1, range->noise);
     double most = range->shading;
-    kb_shading shading = {kb_random_between(state, -most, most), kb_random_between(state, -most, most),
-                          kb_random_between(state, -most, most / 2)};
-    kb_shadows shadows = {20 * kb_exp(kb_random_between(state, 0, 2.5)), kb_random_between(state, 0.35, 0.65),
-                          kb_random_between(state, 0.02, 0.4), kb_random_between(state, 0.2, 1) * range->shadow};
-    kb_tone tone = {kb_exp(range->gain * kb_random_normal(state)), range->offset * kb_random_normal(state),
-                    kb_exp(range->gamma * kb_random_normal(state))};
-    int quality = range->jpeg + (int)kb_random_below(state, (uint32_t)(96 - kb_min_i(range->jpeg, 95)));
+    kbi_shading shading = {kbi_random_between(state, -most, most), kbi_random_between(state, -most, most),
+                          kbi_random_between(state, -most, most / 2)};
+    kbi_shadows shadows = {20 * kbi_exp(kbi_random_between(state, 0, 2.5)), kbi_random_between(state, 0.35, 0.65),
+                          kbi_random_between(state, 0.02, 0.4), kbi_random_between(state, 0.2, 1) * range->shadow};
+    kbi_tone tone = {kbi_exp(range->gain * kbi_random_normal(state)), range->offset * kbi_random_normal(state),
+                    kbi_exp(range->gamma * kbi_random_normal(state))};
+    int quality = range->jpeg + (int)kbi_random_below(state, (uint32_t)(96 - kbi_min_i(range->jpeg, 95)));
     uint8_t table[256];
-    if ((chosen & 3) == 0 && range->blur > 0) kb_blur(pixels, width, height, sigma);
-    if ((chosen & 12) == 0 && most > 0) kb_shade(pixels, width, height, &shading);
-    if ((chosen >> 8 & 7) < 3 && range->shadow > 0) kb_cast_shadows(pixels, width, height, &shadows, state);
+    if ((chosen & 3) == 0 && range->blur > 0) kbi_blur(pixels, width, height, sigma);
+    if ((chosen & 12) == 0 && most > 0) kbi_shade(pixels, width, height, &shading);
+    if ((chosen >> 8 & 7) < 3 && range->shadow > 0) kbi_cast_shadows(pixels, width, height, &shadows, state);
     if (chosen & 48) {
-        kb_tone_table(&tone, table);
+        kbi_tone_table(&tone, table);
         for (size_t i = 0; i < count; i++) pixels[i] = table[pixels[i]];
     }
-    if ((chosen & 64) && range->noise > 0) kb_noise(pixels, count, noise, state);
-    return !((chosen & 128) && range->jpeg > 0) || kb_jpeg_round_trip(pixels, width, height, quality, error);
+    if ((chosen & 64) && range->noise > 0) kbi_noise(pixels, count, noise, state);
+    return !((chosen & 128) && range->jpeg > 0) || kbi_jpeg_round_trip(pixels, width, height, quality, error);
 }
 
 static void copy_photo(const kb_image *photo, uint8_t *pixels)
@@ -83,9 +83,9 @@ static void copy_photo(const kb_image *photo, uint8_t *pixels)
 /* Makes view v and leaves its mask in s->mask. */
 static bool make_view(scene *s, int32_t v, uint64_t *state, io_error *error)
 {
-    kb_view *view = &s->views[v];
-    if (v == 0) kb_view_identity(s->photo->width, s->photo->height, view);
-    else kb_view_draw(&s->options->geometry, s->photo->width, s->photo->height, state, view);
+    kbi_view *view = &s->views[v];
+    if (v == 0) kbi_view_identity(s->photo->width, s->photo->height, view);
+    else kbi_view_draw(&s->options->geometry, s->photo->width, s->photo->height, state, view);
     size_t count = (size_t)view->width * (size_t)view->height;
     s->pixels[v] = io_alloc(count, 1);
     s->mask = io_grow(s->mask, count, 1);
@@ -94,7 +94,7 @@ static bool make_view(scene *s, int32_t v, uint64_t *state, io_error *error)
         memset(s->mask, 255, count);
         return true;
     }
-    kb_view_render(view, s->photo, s->pixels[v], s->mask);
+    kbi_view_render(view, s->photo, s->pixels[v], s->mask);
     return change_light(&s->options->light, s->pixels[v], view->width, view->height, state, error);
 }
 
@@ -113,7 +113,7 @@ static bool detect(scene *s, int32_t view, kb_detector detector, size_t *count, 
 }
 
 static void observe(scene *s, uint32_t point, int32_t view, uint32_t detector, const kb_keypoint *keypoint,
-                    kb_place place)
+                    kbi_place place)
 {
     if (s->seen_count == s->seen_room) {
         s->seen_room = s->seen_room ? 2 * s->seen_room : 16384;
@@ -123,20 +123,20 @@ static void observe(scene *s, uint32_t point, int32_t view, uint32_t detector, c
 }
 
 /* The keypoints of one detector in one view join the tracks. Points of different detectors are different. */
-static bool add_keypoints(scene *s, int32_t view, uint32_t detector, kb_tracks *tracks, io_error *error)
+static bool add_keypoints(scene *s, int32_t view, uint32_t detector, kbi_tracks *tracks, io_error *error)
 {
     size_t found, kept = 0;
     double width_scale = kb_detector_scale(detectors[detector]);
     if (!detect(s, view, detectors[detector], &found, error)) return false;
-    kb_place *places = io_alloc(found, sizeof *places);
+    kbi_place *places = io_alloc(found, sizeof *places);
     uint32_t *points = io_alloc(found, sizeof *points);
     for (size_t i = 0; i < found; i++) {
         const kb_keypoint *k = &s->keypoints[i];
-        if (!kb_view_sees(&s->views[view], s->photo, k->x, k->y, 0.5 * width_scale * k->size)) continue;
-        places[kept] = kb_place_through(s->views[view].to_photo, k, width_scale);
+        if (!kbi_view_sees(&s->views[view], s->photo, k->x, k->y, 0.5 * width_scale * k->size)) continue;
+        places[kept] = kbi_place_through(s->views[view].to_photo, k, width_scale);
         s->keypoints[kept++] = *k;
     }
-    kb_tracks_add(tracks, places, kept, points);
+    kbi_tracks_add(tracks, places, kept, points);
     for (size_t i = 0; i < kept; i++) {
         observe(s, points[i] * DETECTORS + detector, view, detector, &s->keypoints[i], places[i]);
     }
@@ -148,19 +148,19 @@ static bool add_keypoints(scene *s, int32_t view, uint32_t detector, kb_tracks *
 /* All views, all keypoints. A view's mask is needed only while it is looked at. */
 static bool look(scene *s, uint64_t seed, io_error *error)
 {
-    const kb_synth_options *o = s->options;
-    kb_tracks *tracks[DETECTORS];
+    const kbi_synth_options *o = s->options;
+    kbi_tracks *tracks[DETECTORS];
     bool ok = true;
     for (uint32_t d = 0; d < DETECTORS; d++)
-        tracks[d] = kb_tracks_create(&o->tolerance, s->photo->width, s->photo->height);
+        tracks[d] = kbi_tracks_create(&o->tolerance, s->photo->width, s->photo->height);
     for (int32_t v = 0; v < o->views && ok; v++) {
-        uint64_t state = kb_random_fork(seed, (uint64_t)v);
+        uint64_t state = kbi_random_fork(seed, (uint64_t)v);
         ok = make_view(s, v, &state, error);
         for (uint32_t d = 0; d < DETECTORS && ok; d++) {
             if (o->detectors >> d & 1) ok = add_keypoints(s, v, d, tracks[d], error);
         }
     }
-    for (uint32_t d = 0; d < DETECTORS; d++) kb_tracks_free(tracks[d]);
+    for (uint32_t d = 0; d < DETECTORS; d++) kbi_tracks_free(tracks[d]);
     return ok;
 }
 
@@ -183,7 +183,7 @@ static size_t repeated_points(const scene *s, uint64_t seed, uint32_t *start)
         if (first && s->seen[i + 1].point == s->seen[i].point) start[count++] = (uint32_t)i;
     }
     for (size_t i = 0; i + 1 < count; i++) {
-        size_t j = i + kb_random_below(&state, (uint32_t)(count - i));
+        size_t j = i + kbi_random_below(&state, (uint32_t)(count - i));
         uint32_t swap = start[i];
         start[i] = start[j];
         start[j] = swap;
@@ -196,18 +196,18 @@ static void take_points(const scene *s, uint64_t seed, uint8_t *wanted)
 {
     uint32_t *start = io_alloc(s->seen_count, sizeof *start);
     size_t count = repeated_points(s, seed, start);
-    kb_crowd *crowd = kb_crowd_create(s->photo->width, s->photo->height);
+    kbi_crowd *crowd = kbi_crowd_create(s->photo->width, s->photo->height);
     bool both = (s->options->detectors & 3) == 3;
     int32_t room[DETECTORS];
     for (int d = 0; d < DETECTORS; d++) room[d] = both ? s->options->max_points / 2 : s->options->max_points;
     for (size_t i = 0; i < count; i++) {
         const observation *first = &s->seen[start[i]];
-        if (room[first->detector] == 0 || kb_crowd_has(crowd, &first->place, &kb_tolerance_copy)) continue;
-        kb_crowd_take(crowd, &first->place);
+        if (room[first->detector] == 0 || kbi_crowd_has(crowd, &first->place, &kbi_tolerance_copy)) continue;
+        kbi_crowd_take(crowd, &first->place);
         room[first->detector]--;
         wanted[start[i]] = 1;
     }
-    kb_crowd_free(crowd);
+    kbi_crowd_free(crowd);
     free(start);
 }
 
@@ -238,7 +238,7 @@ static size_t choose_points(scene *s, uint64_t seed)
 /* -------------------------------------------------------------------------------------------------------- cutting */
 
 /* Cuts what one detector saw in one view, at every support, and puts it where it belongs. */
-static bool cut_view(const scene *s, int32_t view, uint32_t detector, kb_synth_patches *out, io_error *error)
+static bool cut_view(const scene *s, int32_t view, uint32_t detector, kbi_synth_patches *out, io_error *error)
 {
     const size_t area = KB_PATCH_SIDE * KB_PATCH_SIDE;
     kb_image image = image_of(s, view, s->pixels[view]);
@@ -262,7 +262,7 @@ static bool cut_view(const scene *s, int32_t view, uint32_t detector, kb_synth_p
     return status == KB_OK || io_fail(error, "cutting patches failed: %s", kb_status_string(status));
 }
 
-static bool cut(const scene *s, kb_synth_patches *out, io_error *error)
+static bool cut(const scene *s, kbi_synth_patches *out, io_error *error)
 {
     out->patches = s->seen_count;
     out->point = io_alloc(s->seen_count, sizeof *out->point);
@@ -281,24 +281,24 @@ static bool cut(const scene *s, kb_synth_patches *out, io_error *error)
     return true;
 }
 
-bool kb_synth_image(const kb_image *photo, const kb_synth_options *options, uint64_t seed, kb_synth_patches *out,
+bool kbi_synth_image(const kb_image *photo, const kbi_synth_options *options, uint64_t seed, kbi_synth_patches *out,
                     io_error *error)
 {
     scene *s = io_alloc(1, sizeof *s);
     s->photo = photo;
     s->options = options;
     s->keypoints = io_alloc((size_t)options->keypoints, sizeof *s->keypoints);
-    *out = (kb_synth_patches){0};
+    *out = (kbi_synth_patches){0};
     kb_status status = kb_workspace_create(&s->workspace);
     bool ok = status == KB_OK || io_fail(error, "%s", kb_status_string(status));
     ok = ok && look(s, seed, error);
     if (ok) {
-        out->points = choose_points(s, kb_random_fork(seed, KB_SYNTH_MAX_VIEWS));
+        out->points = choose_points(s, kbi_random_fork(seed, KBI_SYNTH_MAX_VIEWS));
         ok = cut(s, out, error);
     }
-    if (!ok) kb_synth_patches_free(out);
+    if (!ok) kbi_synth_patches_free(out);
     kb_workspace_free(s->workspace);
-    for (int32_t v = 0; v < KB_SYNTH_MAX_VIEWS; v++) free(s->pixels[v]);
+    for (int32_t v = 0; v < KBI_SYNTH_MAX_VIEWS; v++) free(s->pixels[v]);
     free(s->mask);
     free(s->keypoints);
     free(s->seen);
@@ -306,10 +306,10 @@ bool kb_synth_image(const kb_image *photo, const kb_synth_options *options, uint
     return ok;
 }
 
-void kb_synth_patches_free(kb_synth_patches *patches)
+void kbi_synth_patches_free(kbi_synth_patches *patches)
 {
     free(patches->point);
     free(patches->view);
-    for (int32_t k = 0; k < KB_SYNTH_MAX_SUPPORTS; k++) free(patches->pixels[k]);
-    *patches = (kb_synth_patches){0};
+    for (int32_t k = 0; k < KBI_SYNTH_MAX_SUPPORTS; k++) free(patches->pixels[k]);
+    *patches = (kbi_synth_patches){0};
 }

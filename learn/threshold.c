@@ -4,7 +4,7 @@
 #include "learn/clones.h"
 
 /* Bin b holds the values above (b - 1) 2^shift and up to b 2^shift, so that "value <= b 2^shift" is "bin <= b". */
-KB_INLINE int32_t bin_of(int32_t value, int32_t shift) { return (value + KB_VALUE_LIMIT + (1 << shift) - 1) >> shift; }
+KBI_INLINE int32_t bin_of(int32_t value, int32_t shift) { return (value + KBI_VALUE_LIMIT + (1 << shift) - 1) >> shift; }
 
 /* Some triples by field, so that the arithmetic in the middle is vector arithmetic. */
 #define BLOCK 64
@@ -14,7 +14,7 @@ typedef struct block {
     int32_t below[BLOCK], above[BLOCK];               /* what it adds when the first, the last is alone */
 } block;
 
-KB_INLINE void load_block(const kb_triple *triples, size_t n, const int16_t *values, int32_t shift, block *b)
+KBI_INLINE void load_block(const kbi_triple *triples, size_t n, const int16_t *values, int32_t shift, block *b)
 {
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) {
@@ -24,11 +24,11 @@ KB_INLINE void load_block(const kb_triple *triples, size_t n, const int16_t *val
     }
 }
 
-KB_INLINE void order_block(block *b)
+KBI_INLINE void order_block(block *b)
 {
     for (size_t i = 0; i < BLOCK; i++) {
         int32_t x = b->bin[0][i], y = b->bin[1][i], z = b->bin[2][i];
-        int32_t first = kb_min_i(kb_min_i(x, y), z), last = kb_max_i(kb_max_i(x, y), z);
+        int32_t first = kbi_min_i(kbi_min_i(x, y), z), last = kbi_max_i(kbi_max_i(x, y), z);
         b->first[i] = first;
         b->middle[i] = x + y + z - first - last;
         b->last[i] = last;
@@ -38,8 +38,8 @@ KB_INLINE void order_block(block *b)
 }
 
 /* Adds the changes of all triples. */
-KB_CLONES
-static void gather_changes(const kb_triple *triples, size_t n, const int16_t *values, int32_t shift, int32_t *histogram)
+KBI_CLONES
+static void gather_changes(const kbi_triple *triples, size_t n, const int16_t *values, int32_t shift, int32_t *histogram)
 {
     block b = {0};
     for (size_t start = 0; start < n; start += BLOCK) {
@@ -54,10 +54,10 @@ static void gather_changes(const kb_triple *triples, size_t n, const int16_t *va
     }
 }
 
-kb_found_threshold kb_find_threshold(const kb_triple *triples, size_t n, const int16_t *values, int32_t shift,
+kbi_found_threshold kbi_find_threshold(const kbi_triple *triples, size_t n, const int16_t *values, int32_t shift,
                                      int32_t *histogram)
 {
-    int32_t bins = 2 * (KB_VALUE_LIMIT >> shift) + 1, best_bin = 0, sum = 0, best = 0;
+    int32_t bins = 2 * (KBI_VALUE_LIMIT >> shift) + 1, best_bin = 0, sum = 0, best = 0;
     gather_changes(triples, n, values, shift, histogram);
     for (int32_t bin = 0; bin < bins; bin++) {
         sum += histogram[bin];
@@ -65,15 +65,15 @@ kb_found_threshold kb_find_threshold(const kb_triple *triples, size_t n, const i
         best = sum < best ? sum : best;
     }
     memset(histogram, 0, (size_t)bins * sizeof *histogram);
-    return (kb_found_threshold){best, (best_bin << shift) - KB_VALUE_LIMIT};
+    return (kbi_found_threshold){best, (best_bin << shift) - KBI_VALUE_LIMIT};
 }
 
-KB_CLONES
-int64_t kb_threshold_change(const kb_triple *triples, size_t n, const int16_t *values, int32_t threshold)
+KBI_CLONES
+int64_t kbi_threshold_change(const kbi_triple *triples, size_t n, const int16_t *values, int32_t threshold)
 {
     int64_t change = 0;
     for (size_t i = 0; i < n; i++) {
-        const kb_triple *t = &triples[i];
+        const kbi_triple *t = &triples[i];
         bool a = values[t->place[0]] <= threshold, p = values[t->place[1]] <= threshold,
              v = values[t->place[2]] <= threshold;
         change += (p == v && a != p ? t->alone[0] : 0) + (a == v && p != a ? t->alone[1] : 0) +

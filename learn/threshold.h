@@ -5,33 +5,33 @@
  * nobody again. So the loss of a triple changes at its three values and nowhere else: all changes go into a histogram
  * over the values, and the running sum of the histogram is the loss of every threshold. O(triples + bins), and exact,
  * since all is in integers. */
-#ifndef KB_THRESHOLD_H
-#define KB_THRESHOLD_H
+#ifndef KBI_THRESHOLD_H
+#define KBI_THRESHOLD_H
 
 #include "common/common.h"
 
 /* Three places in the array of values, and what it adds to the loss when the patch there is alone. */
-typedef struct kb_triple {
+typedef struct kbi_triple {
     uint32_t place[3];
     int32_t alone[3];
-} kb_triple;
+} kbi_triple;
 
 /* Thresholds are whole bins of 2^shift / 128 gray levels. */
-#define KB_GRAY_SHIFT 4  /* 1/8 gray level */
-#define KB_PLANE_SHIFT 2 /* 1/32: the planes of BAG have smaller values */
-#define KB_VALUE_LIMIT 32640
-#define KB_BINS (2 * (KB_VALUE_LIMIT >> KB_PLANE_SHIFT) + 1)
+#define KBI_GRAY_SHIFT 4  /* 1/8 gray level */
+#define KBI_PLANE_SHIFT 2 /* 1/32: the planes of BAG have smaller values */
+#define KBI_VALUE_LIMIT 32640
+#define KBI_BINS (2 * (KBI_VALUE_LIMIT >> KBI_PLANE_SHIFT) + 1)
 
-typedef struct kb_found_threshold {
+typedef struct kbi_found_threshold {
     int64_t change;    /* of the loss against a bit that is the same everywhere; never above 0 */
     int32_t threshold; /* in 1/128 gray level: the bit is value <= threshold */
-} kb_found_threshold;
+} kbi_found_threshold;
 
-/* values: within +-KB_VALUE_LIMIT. histogram: KB_BINS zeros, which it is again afterwards. The amounts of all triples
+/* values: within +-KBI_VALUE_LIMIT. histogram: KBI_BINS zeros, which it is again afterwards. The amounts of all triples
  * together must stay below 2^30. The lowest of equally good thresholds is taken. */
-kb_found_threshold kb_find_threshold(const kb_triple *triples, size_t n, const int16_t *values, int32_t shift,
+kbi_found_threshold kbi_find_threshold(const kbi_triple *triples, size_t n, const int16_t *values, int32_t shift,
                                      int32_t *histogram);
 /* The same change for a threshold that is given. */
-int64_t kb_threshold_change(const kb_triple *triples, size_t n, const int16_t *values, int32_t threshold);
+int64_t kbi_threshold_change(const kbi_triple *triples, size_t n, const int16_t *values, int32_t threshold);
 
 #endif

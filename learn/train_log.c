@@ -11,7 +11,7 @@
 #define COLUMNS 13
 static const char header[] = "bit,loss,active,mean,seconds,channel1,x1,y1,radius1,channel2,x2,y2,radius2,threshold\n";
 
-static void print_row(FILE *file, int32_t bit, const kb_train_row *row)
+static void print_row(FILE *file, int32_t bit, const kbi_train_row *row)
 {
     const kb_box_pair *p = &row->pair;
     char loss[32], active[32], mean[32], seconds[32], threshold[32];
@@ -24,7 +24,7 @@ static void print_row(FILE *file, int32_t bit, const kb_train_row *row)
 /* ---- reading ---- */
 
 /* A line without its end: the number of the bit, then COLUMNS numbers. */
-static bool parse_row(const char *line, int32_t bit, kb_train_row *row)
+static bool parse_row(const char *line, int32_t bit, kbi_train_row *row)
 {
     double v[COLUMNS + 1];
     const char *at = line;
@@ -37,7 +37,7 @@ static bool parse_row(const char *line, int32_t bit, kb_train_row *row)
         if (!(v[i] >= 0 && v[i] < KB_PATCH_SIDE && v[i] == floor(v[i]))) return false;
     kb_box_pair p = {(uint8_t)v[5],  (uint8_t)v[6],  (uint8_t)v[7],  (uint8_t)v[8], (uint8_t)v[9],
                      (uint8_t)v[10], (uint8_t)v[11], (uint8_t)v[12], (float)v[13]};
-    *row = (kb_train_row){v[1], v[2], v[3], v[4], p};
+    *row = (kbi_train_row){v[1], v[2], v[3], v[4], p};
     return true;
 }
 
@@ -51,7 +51,7 @@ static char *next_line(char **text)
     return line;
 }
 
-static bool parse_log(kb_train_log *log, char *text, uint64_t settings, io_error *error)
+static bool parse_log(kbi_train_log *log, char *text, uint64_t settings, io_error *error)
 {
     char *line = next_line(&text);
     unsigned long long found;
@@ -74,7 +74,7 @@ static bool parse_log(kb_train_log *log, char *text, uint64_t settings, io_error
 
 /* ---- the log ---- */
 
-static bool read_log(kb_train_log *log, uint64_t settings, io_error *error)
+static bool read_log(kbi_train_log *log, uint64_t settings, io_error *error)
 {
     io_bytes bytes;
     if (!io_file_read(log->path, &bytes, error)) return false;
@@ -84,7 +84,7 @@ static bool read_log(kb_train_log *log, uint64_t settings, io_error *error)
 }
 
 /* Writes the rows that are there as a new file, in one step: whatever happens, they are not lost. */
-static bool write_log(const kb_train_log *log, uint64_t settings, io_error *error)
+static bool write_log(const kbi_train_log *log, uint64_t settings, io_error *error)
 {
     io_writer *writer = io_writer_open(log->path, error);
     if (!writer) return false;
@@ -94,30 +94,30 @@ static bool write_log(const kb_train_log *log, uint64_t settings, io_error *erro
     return io_writer_commit(writer, error);
 }
 
-bool kb_train_log_open(kb_train_log *log, const char *path, uint64_t settings, int32_t bits, bool go_on,
+bool kbi_train_log_open(kbi_train_log *log, const char *path, uint64_t settings, int32_t bits, bool go_on,
                        io_error *error)
 {
-    *log = (kb_train_log){.path = path, .rows = io_alloc((size_t)bits, sizeof *log->rows), .capacity = bits};
+    *log = (kbi_train_log){.path = path, .rows = io_alloc((size_t)bits, sizeof *log->rows), .capacity = bits};
     bool ok = (!go_on || !io_path_exists(path) || read_log(log, settings, error)) && write_log(log, settings, error);
     if (ok) {
         log->file = fopen(path, "a");
         if (!log->file) ok = io_fail(error, "%s: %s", path, strerror(errno));
     }
-    if (!ok) kb_train_log_close(log, NULL);
+    if (!ok) kbi_train_log_close(log, NULL);
     return ok;
 }
 
-bool kb_train_log_add(kb_train_log *log, const kb_train_row *row, io_error *error)
+bool kbi_train_log_add(kbi_train_log *log, const kbi_train_row *row, io_error *error)
 {
     print_row(log->file, log->count, row);
     log->rows[log->count++] = *row;
     return fflush(log->file) == 0 || io_fail(error, "%s: cannot write", log->path);
 }
 
-bool kb_train_log_close(kb_train_log *log, io_error *error)
+bool kbi_train_log_close(kbi_train_log *log, io_error *error)
 {
     bool written = !log->file || fclose(log->file) == 0;
     free(log->rows);
-    *log = (kb_train_log){.path = log->path};
+    *log = (kbi_train_log){.path = log->path};
     return written || io_fail(error, "%s: cannot write", log->path);
 }

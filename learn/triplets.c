@@ -15,20 +15,20 @@ static size_t run_length(const uint32_t *labels, size_t start, size_t patches)
     return end - start;
 }
 
-kb_status kb_point_list_create(kb_point_list *list, const uint32_t *labels, size_t patches, kb_error *error)
+kb_status kbi_point_list_create(kbi_point_list *list, const uint32_t *labels, size_t patches, kb_error *error)
 {
     memset(list, 0, sizeof *list);
     for (size_t i = 1; i < patches; i++) {
         if (labels[i] < labels[i - 1])
-            return kb_fail(error, KB_E_ARGUMENT,
+            return kbi_fail(error, KB_E_ARGUMENT,
                            "label %u of patch %zu follows label %u: patches of a point must stand together",
                            (unsigned)labels[i], i, (unsigned)labels[i - 1]);
     }
     list->first = malloc((patches / 2 + 1) * sizeof *list->first);
     list->count = malloc((patches / 2 + 1) * sizeof *list->count);
     if (!list->first || !list->count) {
-        kb_point_list_free(list);
-        return kb_fail(error, KB_E_MEMORY, "no memory for a list of %zu patches", patches);
+        kbi_point_list_free(list);
+        return kbi_fail(error, KB_E_MEMORY, "no memory for a list of %zu patches", patches);
     }
     for (size_t i = 0, n; i < patches; i += n) {
         n = run_length(labels, i, patches);
@@ -42,12 +42,12 @@ kb_status kb_point_list_create(kb_point_list *list, const uint32_t *labels, size
     }
     if (list->points >= 2) return KB_OK;
     size_t points = list->points;
-    kb_point_list_free(list);
-    return kb_fail(error, KB_E_ARGUMENT,
+    kbi_point_list_free(list);
+    return kbi_fail(error, KB_E_ARGUMENT,
                    "learning needs two points or more that have two patches or more; there are %zu", points);
 }
 
-void kb_point_list_free(kb_point_list *list)
+void kbi_point_list_free(kbi_point_list *list)
 {
     free(list->first);
     free(list->count);
@@ -66,16 +66,16 @@ static size_t take_point(size_t wish, size_t points, uint8_t *taken)
     return wish;
 }
 
-void kb_sample_pairs(const kb_point_list *list, size_t n, size_t run, uint64_t seed, size_t *left, size_t *right,
+void kbi_sample_pairs(const kbi_point_list *list, size_t n, size_t run, uint64_t seed, size_t *left, size_t *right,
                      uint8_t *taken)
 {
     uint64_t state = seed;
     size_t point = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t wish = i % run ? (point + 1) % list->points : kb_random_below(&state, (uint32_t)list->points);
+        size_t wish = i % run ? (point + 1) % list->points : kbi_random_below(&state, (uint32_t)list->points);
         point = take_point(wish, list->points, taken);
-        uint32_t count = list->count[point], one = kb_random_below(&state, count),
-                 other = kb_random_below(&state, count - 1);
+        uint32_t count = list->count[point], one = kbi_random_below(&state, count),
+                 other = kbi_random_below(&state, count - 1);
         left[i] = list->first[point] + one;
         right[i] = list->first[point] + (other < one ? other : other + 1);
     }
@@ -84,7 +84,7 @@ void kb_sample_pairs(const kb_point_list *list, size_t n, size_t run, uint64_t s
 
 /* ---- hard negatives ---- */
 
-KB_INLINE uint32_t distance_of(const uint64_t *a, const uint64_t *b, size_t words)
+KBI_INLINE uint32_t distance_of(const uint64_t *a, const uint64_t *b, size_t words)
 {
     uint32_t sum = 0;
     for (size_t w = 0; w < words; w++) sum += (uint32_t)__builtin_popcountll(a[w] ^ b[w]);
@@ -93,7 +93,7 @@ KB_INLINE uint32_t distance_of(const uint64_t *a, const uint64_t *b, size_t word
 
 /* best_left[i]: least (distance << 16 | steps from i to j) over the right patches j != i; best_right[j] likewise over
  * the left patches i. Both start at UINT32_MAX. */
-KB_INLINE void compare_all(const uint64_t *codes, size_t n, size_t words, uint32_t *best_left, uint32_t *best_right)
+KBI_INLINE void compare_all(const uint64_t *codes, size_t n, size_t words, uint32_t *best_left, uint32_t *best_right)
 {
     for (size_t i = 0; i < n; i++) {
         const uint64_t *code = codes + i * words, *right = codes + n * words;
@@ -110,7 +110,7 @@ KB_INLINE void compare_all(const uint64_t *codes, size_t n, size_t words, uint32
     }
 }
 
-KB_CLONES
+KBI_CLONES
 static void compare_words(const uint64_t *codes, size_t n, size_t words, uint32_t *best_left, uint32_t *best_right)
 {
     switch (words) {
@@ -122,7 +122,7 @@ static void compare_words(const uint64_t *codes, size_t n, size_t words, uint32_
     }
 }
 
-void kb_find_hard_negatives(const uint64_t *codes, size_t n, size_t words, kb_hard_negative *negatives,
+void kbi_find_hard_negatives(const uint64_t *codes, size_t n, size_t words, kbi_hard_negative *negatives,
                             uint32_t *scratch)
 {
     uint32_t *best = scratch;
@@ -132,11 +132,11 @@ void kb_find_hard_negatives(const uint64_t *codes, size_t n, size_t words, kb_ha
         bool swap = best[n + i] >> 16 < best[i] >> 16;
         uint32_t key = swap ? best[n + i] : best[i];
         size_t j = (i + (key & 0xffff)) % n;
-        negatives[i] = (kb_hard_negative){(uint32_t)(swap ? j : n + j), swap, (int32_t)(key >> 16)};
+        negatives[i] = (kbi_hard_negative){(uint32_t)(swap ? j : n + j), swap, (int32_t)(key >> 16)};
     }
 }
 
-int32_t kb_code_distance(const uint64_t *a, const uint64_t *b, size_t words)
+int32_t kbi_code_distance(const uint64_t *a, const uint64_t *b, size_t words)
 {
     return (int32_t)distance_of(a, b, words);
 }

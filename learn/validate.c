@@ -50,8 +50,8 @@ static void match_query(const gallery_job *job, size_t i, tally *t)
 static void match_block(void *context, int32_t index)
 {
     const gallery_job *job = context;
-    size_t end = kb_piece(job->n, BLOCKS, index + 1);
-    for (size_t i = kb_piece(job->n, BLOCKS, index); i < end; i++) match_query(job, i, &job->tallies[index]);
+    size_t end = kbi_piece(job->n, BLOCKS, index + 1);
+    for (size_t i = kbi_piece(job->n, BLOCKS, index); i < end; i++) match_query(job, i, &job->tallies[index]);
 }
 
 static void add_tally(tally *to, const tally *from)
@@ -97,7 +97,7 @@ static double false_positives_at_95(const tally *t)
 
 /* ------------------------------------------------------------------------------------------------------- the bits */
 
-static void bit_statistics(const uint8_t *rows, size_t n, size_t row_bytes, kb_validation *out)
+static void bit_statistics(const uint8_t *rows, size_t n, size_t row_bytes, kbi_validation *out)
 {
     size_t bits = 8 * row_bytes, words = (n + 63) / 64;
     uint64_t *column = io_alloc(bits * words, sizeof *column);
@@ -132,14 +132,14 @@ static void bit_statistics(const uint8_t *rows, size_t n, size_t row_bytes, kb_v
 /* ------------------------------------------------------------------------------------------------------ galleries */
 
 /* A query and an answer of another view for every point that has them, in random order. Returns how many. */
-static size_t draw_pairs(const kb_patch_set *set, uint64_t seed, pair *pairs)
+static size_t draw_pairs(const kbi_patch_set *set, uint64_t seed, pair *pairs)
 {
     size_t count = 0;
-    uint64_t state = kb_random_fork(seed, 0);
+    uint64_t state = kbi_random_fork(seed, 0);
     for (size_t p = 0; p < set->points; p++) {
         size_t start = set->first[p], patches = set->first[p + 1] - start, others = 0;
-        size_t query = start + kb_random_below(&state, (uint32_t)patches);
-        uint64_t pick = kb_random_next(&state);
+        size_t query = start + kbi_random_below(&state, (uint32_t)patches);
+        uint64_t pick = kbi_random_next(&state);
         for (size_t i = start; i < start + patches; i++) others += set->view[i] != set->view[query];
         if (others == 0) continue;
         size_t wanted = (size_t)(pick % others), answer = start;
@@ -149,7 +149,7 @@ static size_t draw_pairs(const kb_patch_set *set, uint64_t seed, pair *pairs)
         pairs[count++] = (pair){query, answer};
     }
     for (size_t i = 0; i + 1 < count; i++) {
-        size_t j = i + kb_random_below(&state, (uint32_t)(count - i));
+        size_t j = i + kbi_random_below(&state, (uint32_t)(count - i));
         pair swap = pairs[i];
         pairs[i] = pairs[j];
         pairs[j] = swap;
@@ -166,10 +166,10 @@ static void gather(const pair *pairs, size_t n, const uint8_t *rows, size_t row_
     }
 }
 
-bool kb_validate_rows(const kb_patch_set *set, const uint8_t *rows, size_t row_bytes, size_t gallery, uint64_t seed,
-                      const kb_parallel *parallel, kb_validation *out)
+bool kbi_validate_rows(const kbi_patch_set *set, const uint8_t *rows, size_t row_bytes, size_t gallery, uint64_t seed,
+                      const kb_parallel *parallel, kbi_validation *out)
 {
-    *out = (kb_validation){0};
+    *out = (kbi_validation){0};
     if (row_bytes < 1 || row_bytes > MAX_DISTANCE / 8) return false;
     pair *pairs = io_alloc(set->points, sizeof *pairs);
     size_t n = draw_pairs(set, seed, pairs);
@@ -184,7 +184,7 @@ bool kb_validate_rows(const kb_patch_set *set, const uint8_t *rows, size_t row_b
         memset(blocks, 0, BLOCKS * sizeof *blocks);
         memset(one, 0, sizeof *one);
         gallery_job job = {queries + from * row_bytes, answers + from * row_bytes, to - from, row_bytes, blocks};
-        kb_parallel_run(parallel, BLOCKS, match_block, &job);
+        kbi_parallel_run(parallel, BLOCKS, match_block, &job);
         for (int b = 0; b < BLOCKS; b++) add_tally(one, &blocks[b]);
         out->map += average_precision(one, to - from, &rate) / (double)galleries;
         out->rate += rate * (double)(to - from) / (double)n;
@@ -204,27 +204,27 @@ bool kb_validate_rows(const kb_patch_set *set, const uint8_t *rows, size_t row_b
     return n >= 2;
 }
 
-bool kb_validate_model(const kb_patch_set *set, const kb_model *model, size_t gallery, uint64_t seed,
-                       const kb_parallel *parallel, kb_validation *out)
+bool kbi_validate_model(const kbi_patch_set *set, const kb_model *model, size_t gallery, uint64_t seed,
+                       const kb_parallel *parallel, kbi_validation *out)
 {
     kb_model_info info;
     kb_describe_options options;
     KB_INIT(info);
     KB_INIT(options);
     options.parallel = parallel;
-    *out = (kb_validation){0};
+    *out = (kbi_validation){0};
     if (kb_model_get_info(model, &info) != KB_OK || info.spec.bits == 0) return false;
     size_t row_bytes = (size_t)info.row_bytes;
     uint8_t *rows = io_alloc(set->patches, row_bytes);
     bool ok = kb_describe_patches(model, set->pixels, set->patches, set->side, &options, NULL, rows) == KB_OK &&
-              kb_validate_rows(set, rows, row_bytes, gallery, seed, parallel, out);
+              kbi_validate_rows(set, rows, row_bytes, gallery, seed, parallel, out);
     free(rows);
     return ok;
 }
 
-double kb_validate_map(const kb_patch_set *set, const uint8_t *rows, size_t row_bytes, size_t gallery, uint64_t seed,
+double kbi_validate_map(const kbi_patch_set *set, const uint8_t *rows, size_t row_bytes, size_t gallery, uint64_t seed,
                        const kb_parallel *parallel)
 {
-    kb_validation v;
-    return kb_validate_rows(set, rows, row_bytes, gallery, seed, parallel, &v) ? v.map : -1;
+    kbi_validation v;
+    return kbi_validate_rows(set, rows, row_bytes, gallery, seed, parallel, &v) ? v.map : -1;
 }

@@ -15,7 +15,7 @@
 #define MIN_SIDE 64
 #define MAX_SUBSAMPLES 12
 
-const kb_view_range kb_view_range_default = {
+const kbi_view_range kbi_view_range_default = {
     .rotation = 180, .tilt = 60, .zoom_out = 0.9, .zoom_in = 0.2, .perspective = 0.5};
 
 static void multiply(const double a[9], const double b[9], double out[9])
@@ -43,12 +43,12 @@ static void invert(const double m[9], double out[9])
 static void rotation(double degrees, double out[9])
 {
     double sine, cosine;
-    kb_sincos_degrees(degrees - 360 * floor(degrees / 360), &sine, &cosine);
+    kbi_sincos_degrees(degrees - 360 * floor(degrees / 360), &sine, &cosine);
     const double m[9] = {cosine, -sine, 0, sine, cosine, 0, 0, 0, 1};
     memcpy(out, m, sizeof m);
 }
 
-void kb_homography_local(const double h[9], double x, double y, double out[6])
+void kbi_homography_local(const double h[9], double x, double y, double out[6])
 {
     double w = h[6] * x + h[7] * y + h[8], u = (h[0] * x + h[1] * y + h[2]) / w, v = (h[3] * x + h[4] * y + h[5]) / w;
     out[0] = u;
@@ -59,10 +59,10 @@ void kb_homography_local(const double h[9], double x, double y, double out[6])
     out[5] = (h[4] - v * h[7]) / w;
 }
 
-void kb_view_identity(int32_t width, int32_t height, kb_view *view)
+void kbi_view_identity(int32_t width, int32_t height, kbi_view *view)
 {
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    *view = (kb_view){.width = width, .height = height};
+    *view = (kbi_view){.width = width, .height = height};
     memcpy(view->to_view, one, sizeof one);
     memcpy(view->to_photo, one, sizeof one);
 }
@@ -74,7 +74,7 @@ static void bounds(const double h[9], int32_t width, int32_t height, double box[
     box[2] = box[3] = -INFINITY;
     for (int corner = 0; corner < 4; corner++) {
         double p[6];
-        kb_homography_local(h, corner & 1 ? width - 1 : 0, corner & 2 ? height - 1 : 0, p);
+        kbi_homography_local(h, corner & 1 ? width - 1 : 0, corner & 2 ? height - 1 : 0, p);
         for (int axis = 0; axis < 2; axis++) {
             box[axis] = fmin(box[axis], p[axis]);
             box[2 + axis] = fmax(box[2 + axis], p[axis]);
@@ -83,7 +83,7 @@ static void bounds(const double h[9], int32_t width, int32_t height, double box[
 }
 
 /* Puts the box of the warped photograph at the origin, and keeps its sides within bounds. */
-static void frame(int32_t width, int32_t height, kb_view *view)
+static void frame(int32_t width, int32_t height, kbi_view *view)
 {
     double box[4];
     bounds(view->to_view, width, height, box);
@@ -91,20 +91,20 @@ static void frame(int32_t width, int32_t height, kb_view *view)
            shrink = longest > MAX_SIDE - 1 ? (MAX_SIDE - 1) / longest : 1;
     const double place[9] = {shrink, 0, -box[0] * shrink, 0, shrink, -box[1] * shrink, 0, 0, 1};
     multiply(place, view->to_view, view->to_view);
-    view->width = kb_max_i(MIN_SIDE, (int32_t)((box[2] - box[0]) * shrink) + 1);
-    view->height = kb_max_i(MIN_SIDE, (int32_t)((box[3] - box[1]) * shrink) + 1);
+    view->width = kbi_max_i(MIN_SIDE, (int32_t)((box[2] - box[0]) * shrink) + 1);
+    view->height = kbi_max_i(MIN_SIDE, (int32_t)((box[3] - box[1]) * shrink) + 1);
     invert(view->to_view, view->to_photo);
 }
 
-void kb_view_draw(const kb_view_range *range, int32_t width, int32_t height, uint64_t *state, kb_view *view)
+void kbi_view_draw(const kbi_view_range *range, int32_t width, int32_t height, uint64_t *state, kbi_view *view)
 {
     double half_diagonal = 0.5 * sqrt((double)width * width + (double)height * height);
-    double turned = kb_random_between(state, -range->rotation, range->rotation);
-    double phi = kb_random_below(state, 2) ? turned : turned / 12, psi = kb_random_between(state, 0, 360);
-    double theta = kb_random_between(state, 0, range->tilt), p = kb_random_between(state, 0, range->perspective);
-    double scale = half_diagonal * kb_exp(kb_random_between(state, -range->zoom_out, range->zoom_in));
+    double turned = kbi_random_between(state, -range->rotation, range->rotation);
+    double phi = kbi_random_below(state, 2) ? turned : turned / 12, psi = kbi_random_between(state, 0, 360);
+    double theta = kbi_random_between(state, 0, range->tilt), p = kbi_random_between(state, 0, range->perspective);
+    double scale = half_diagonal * kbi_exp(kbi_random_between(state, -range->zoom_out, range->zoom_in));
     double sine, cosine, turn[9];
-    kb_sincos_degrees(theta, &sine, &cosine);
+    kbi_sincos_degrees(theta, &sine, &cosine);
 
     const double centre[9] = {1 / half_diagonal, 0, -(width - 1) / (2 * half_diagonal),
                               0, 1 / half_diagonal, -(height - 1) / (2 * half_diagonal), 0, 0, 1};
@@ -147,23 +147,23 @@ static bool in_photo(const kb_image *photo, double x, double y)
     return x >= -0.5 && y >= -0.5 && x <= photo->width - 0.5 && y <= photo->height - 0.5;
 }
 
-bool kb_view_sees(const kb_view *view, const kb_image *photo, double x, double y, double radius)
+bool kbi_view_sees(const kbi_view *view, const kb_image *photo, double x, double y, double radius)
 {
     const double around[4][2] = {{-radius, 0}, {radius, 0}, {0, -radius}, {0, radius}};
     for (int i = 0; i < 4; i++) {
         double p[6];
-        kb_homography_local(view->to_photo, x + around[i][0], y + around[i][1], p);
+        kbi_homography_local(view->to_photo, x + around[i][0], y + around[i][1], p);
         if (!in_photo(photo, p[0], p[1])) return false;
     }
     return true;
 }
 
-void kb_view_render(const kb_view *view, const kb_image *photo, uint8_t *pixels, uint8_t *mask)
+void kbi_view_render(const kbi_view *view, const kb_image *photo, uint8_t *pixels, uint8_t *mask)
 {
     for (int32_t row = 0; row < view->height; row++) {
         for (int32_t column = 0; column < view->width; column++) {
             double p[6], sum = 0;
-            kb_homography_local(view->to_photo, column, row, p);
+            kbi_homography_local(view->to_photo, column, row, p);
             int32_t nx = subsamples(p[2], p[4]), ny = subsamples(p[3], p[5]);
             for (int32_t j = 0; j < ny; j++) {
                 double v = (j + 0.5) / ny - 0.5;

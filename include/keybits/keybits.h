@@ -1,6 +1,6 @@
 /* keybits: keypoints in, bits out.
  *
- * A small library for learned binary local image descriptors (BAD, BAG and HashSIFT), and for the road around them:
+ * A small library for learned binary local image descriptors (BAD, BAG and HashSIFT), and for the pipeline around them:
  *
  *     image -> keypoints -> descriptors -> matches -> geometry
  *
@@ -167,7 +167,7 @@ typedef enum kb_sampler {
     KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
     KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for
                              bit; BAD only */
-    KB_SAMPLER_PAIRS = 2  /* as PATCH, but a sample is the mean of two pixels: quicker, and boxes hardly see it */
+    KB_SAMPLER_TWO_TAP = 2  /* as PATCH, but a sample is the mean of two pixels: quicker, and boxes hardly see it */
 } kb_sampler;
 
 #define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
@@ -242,7 +242,7 @@ typedef struct kb_model_info {
 /* info is set with KB_INIT first; as much is written as its size has room for. */
 KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
 
-/* "bad", "bag", ... and "patch", "image", "pairs"; "?" for another value. */
+/* "bad", "bag", ... and "patch", "image", "two-tap"; "?" for another value. */
 KB_API const char *kb_kind_name(kb_kind kind);
 KB_API const char *kb_sampler_name(kb_sampler sampler);
 

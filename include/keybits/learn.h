@@ -1,6 +1,6 @@
 /* Learning the tables of BAD and BAG from patches: options in, boxes and a report out (docs/learning.md).
  *
- * Belongs to libkeybits-learn, which stands outside the library; the program's verb `train` is made of it. The rules at
+ * Belongs to libkeybits-learn, which stands outside the library; the program's command `train` is made of it. The rules at
  * the head of keybits.h hold here too. The same patches, options and seed give the same boxes on every machine and any
  * number of threads.
  */

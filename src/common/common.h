@@ -1,7 +1,7 @@
 /* What every room of the library shares: checks of the floating point, workspace slots, parallel loops, and mathematics
  * that gives the same answer on every machine. */
-#ifndef KB_COMMON_H
-#define KB_COMMON_H
+#ifndef KBI_COMMON_H
+#define KBI_COMMON_H
 
 #include <float.h>
 #include <stdbool.h>
@@ -19,99 +19,99 @@
 #  error "keybits needs floats evaluated as floats; on 32-bit x86 build with -msse2 -mfpmath=sse"
 #endif
 
-#define KB_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define KB_ALIGN 64 /* of every workspace buffer: a cache line, and the widest vector */
+#define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define KBI_ALIGN 64 /* of every workspace buffer: a cache line, and the widest vector */
 
-static inline int32_t kb_min_i(int32_t a, int32_t b) { return a < b ? a : b; }
-static inline int32_t kb_max_i(int32_t a, int32_t b) { return a > b ? a : b; }
-static inline int32_t kb_clamp_i(int32_t v, int32_t lo, int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+static inline int32_t kbi_min_i(int32_t a, int32_t b) { return a < b ? a : b; }
+static inline int32_t kbi_max_i(int32_t a, int32_t b) { return a > b ? a : b; }
+static inline int32_t kbi_clamp_i(int32_t v, int32_t lo, int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
 /* ---- options ----
  * Copies the caller's options over a zeroed struct: an older caller's shorter struct leaves the newer fields at their
  * defaults. False when the size is not one that any version had. NULL source is "all defaults". */
-bool kb_options_read(void *destination, size_t destination_size, const void *source);
-#define KB_OPTIONS_READ(local, source) kb_options_read(&(local), sizeof(local), (source))
+bool kbi_options_read(void *destination, size_t destination_size, const void *source);
+#define KBI_OPTIONS_READ(local, source) kbi_options_read(&(local), sizeof(local), (source))
 
 /* ---- images ---- */
 /* KB_OK, KB_E_ARGUMENT for NULL, or KB_E_IMAGE. */
-kb_status kb_image_check(const kb_image *image);
+kb_status kbi_image_check(const kb_image *image);
 
 /* ---- errors ---- */
 /* Formats into error->text when error is not NULL; returns status, so that a failure is one line. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-kb_status kb_fail(kb_error *error, kb_status status, const char *format, ...);
+kb_status kbi_fail(kb_error *error, kb_status status, const char *format, ...);
 
 /* ---- workspace ----
  * A slot is one growing buffer. Its content is lost when it grows. Slots of one room never serve another, so a buffer
  * stays valid until the same slot is asked for again. */
-typedef enum kb_slot {
-    KB_SLOT_GRAY,      /* 16-bit input brought to 8 bits */
-    KB_SLOT_LEVELS,    /* src/image: pyramid of the sampler */
-    KB_SLOT_INTEGRAL,  /* src/image: integral image */
-    KB_SLOT_SETUP,     /* src/describe: per keypoint sampling set-up */
-    KB_SLOT_ORDER,     /* src/describe: order of work */
-    KB_SLOT_DESCRIBE,  /* src/describe: scratch of every task */
-    KB_SLOT_DETECT_A,
-    KB_SLOT_DETECT_B,
-    KB_SLOT_DETECT_C,
-    KB_SLOT_DETECT_D,
-    KB_SLOT_SELECT,
-    KB_SLOT_MATCH_A,
-    KB_SLOT_MATCH_B,
-    KB_SLOT_FIT_A,
-    KB_SLOT_FIT_B,
-    KB_SLOT_COUNT
-} kb_slot;
+typedef enum kbi_slot {
+    KBI_SLOT_GRAY,      /* 16-bit input brought to 8 bits */
+    KBI_SLOT_PYRAMID,    /* src/image: pyramid of the sampler */
+    KBI_SLOT_INTEGRAL,  /* src/image: integral image */
+    KBI_SLOT_SETUP,     /* src/describe: per keypoint sampling set-up */
+    KBI_SLOT_ORDER,     /* src/describe: order of work */
+    KBI_SLOT_DESCRIBE,  /* src/describe: scratch of every task */
+    KBI_SLOT_DETECT_A,
+    KBI_SLOT_DETECT_B,
+    KBI_SLOT_DETECT_C,
+    KBI_SLOT_DETECT_D,
+    KBI_SLOT_SELECT,
+    KBI_SLOT_MATCH_A,
+    KBI_SLOT_MATCH_B,
+    KBI_SLOT_FIT_A,
+    KBI_SLOT_FIT_B,
+    KBI_SLOT_COUNT
+} kbi_slot;
 
 struct kb_workspace {
-    void *block[KB_SLOT_COUNT]; /* as malloc gave it */
-    void *data[KB_SLOT_COUNT];  /* aligned to KB_ALIGN */
-    size_t size[KB_SLOT_COUNT];
+    void *block[KBI_SLOT_COUNT]; /* as malloc gave it */
+    void *data[KBI_SLOT_COUNT];  /* aligned to KBI_ALIGN */
+    size_t size[KBI_SLOT_COUNT];
 };
 
-/* At least `bytes` bytes aligned to KB_ALIGN, not cleared; NULL when memory is out. bytes may be 0. */
-void *kb_workspace_get(kb_workspace *workspace, kb_slot slot, size_t bytes);
+/* At least `bytes` bytes aligned to KBI_ALIGN, not cleared; NULL when memory is out. bytes may be 0. */
+void *kbi_workspace_get(kb_workspace *workspace, kbi_slot slot, size_t bytes);
 
-/* For functions whose workspace may be NULL: `local` stands in, and kb_workspace_release(&local) gives its memory back
+/* For functions whose workspace may be NULL: `local` stands in, and kbi_workspace_release(&local) gives its memory back
  * (it does nothing when the caller's own was used). */
-static inline kb_workspace *kb_workspace_or(kb_workspace *given, kb_workspace *local)
+static inline kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local)
 {
     memset(local, 0, sizeof *local);
     return given ? given : local;
 }
-void kb_workspace_release(kb_workspace *workspace);
+void kbi_workspace_release(kb_workspace *workspace);
 
 /* ---- parallel loops ---- */
 /* How many tasks may run at once: 1 without a kb_parallel. */
-int32_t kb_parallel_threads(const kb_parallel *parallel);
+int32_t kbi_parallel_threads(const kb_parallel *parallel);
 /* task(context, 0..count-1), on the calling thread when parallel is NULL or count is 1. */
-void kb_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(void *, int32_t), void *context);
-/* The usual split of n items into `pieces` runs: piece i is [kb_piece(n, pieces, i), kb_piece(n, pieces, i + 1)). */
-static inline size_t kb_piece(size_t n, int32_t pieces, int32_t i)
+void kbi_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(void *, int32_t), void *context);
+/* The usual split of n items into `pieces` runs: piece i is [kbi_piece(n, pieces, i), kbi_piece(n, pieces, i + 1)). */
+static inline size_t kbi_piece(size_t n, int32_t pieces, int32_t i)
 {
     return n / (size_t)pieces * (size_t)i + (n % (size_t)pieces) * (size_t)i / (size_t)pieces;
 }
 
 /* ---- mathematics without libm, the same on every machine ---- */
 /* Sine and cosine of an angle in degrees, error below 1e-15; a negative or non-finite angle gives 0 and 1. */
-void kb_sincos_degrees(double degrees, double *sine, double *cosine);
+void kbi_sincos_degrees(double degrees, double *sine, double *cosine);
 /* Direction of (x, y) in degrees [0, 360), clockwise on screen since y goes down, error below 1e-9; (0, 0) gives 0. */
-double kb_atan2_degrees(double y, double x);
+double kbi_atan2_degrees(double y, double x);
 /* e^x for |x| <= 700, relative error below 1e-14. */
-double kb_exp(double x);
+double kbi_exp(double x);
 /* The largest r with r * r <= v. */
-uint32_t kb_isqrt(uint64_t v);
+uint32_t kbi_isqrt(uint64_t v);
 
 /* ---- sorting ---- */
 /* Unsigned numbers in the order of the floats: -0 is 0, NaN comes last. */
-uint32_t kb_float_order(float value);
+uint32_t kbi_float_order(float value);
 /* Sorts n entries, fewer than 2^32, by their upper 32 bits, ascending and stable; spare holds n more. */
-void kb_sort_upper(uint64_t *entries, uint64_t *spare, size_t n);
+void kbi_sort_upper(uint64_t *entries, uint64_t *spare, size_t n);
 
 /* ---- random numbers: splitmix64 ---- */
-static inline uint64_t kb_random_next(uint64_t *state)
+static inline uint64_t kbi_random_next(uint64_t *state)
 {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -119,9 +119,9 @@ static inline uint64_t kb_random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 /* Evenly from 0 to n - 1 (n > 0) by multiply-shift; the bias of at most n / 2^32 does not matter here. */
-static inline uint32_t kb_random_below(uint64_t *state, uint32_t n)
+static inline uint32_t kbi_random_below(uint64_t *state, uint32_t n)
 {
-    return (uint32_t)(((kb_random_next(state) >> 32) * n) >> 32);
+    return (uint32_t)(((kbi_random_next(state) >> 32) * n) >> 32);
 }
 
 #endif

@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-void kb_sincos_degrees(double degrees, double *sine, double *cosine)
+void kbi_sincos_degrees(double degrees, double *sine, double *cosine)
 {
-    kb_sincos_inline(kb_usable_degrees(degrees), sine, cosine);
+    kbi_sincos_inline(kbi_usable_degrees(degrees), sine, cosine);
 }
 
 /* atan on [0, 1]: two half-angle steps, atan(t) = 2 atan(t / (1 + sqrt(1 + t^2))), would need a square root; instead
@@ -16,10 +16,10 @@ static double atan_unit(double t)
     static const double tan_middle = 0.41421356237309504880;
     double base = 0, r = t;
     if (t > 0.66817863791929891999) { /* tan(33.75 degrees) */
-        base = KB_PI / 4;
+        base = KBI_PI / 4;
         r = (t - 1.0) / (1.0 + t);
     } else if (t > 0.19891236737965800691) { /* tan(11.25 degrees) */
-        base = KB_PI / 8;
+        base = KBI_PI / 8;
         r = (t - tan_middle) / (1.0 + t * tan_middle);
     }
     double q = r * r;
@@ -28,17 +28,17 @@ static double atan_unit(double t)
                            q * (1.0 / 5 + q * (-1.0 / 7 + q * (1.0 / 9 + q * (-1.0 / 11 + q * (1.0 / 13 - q / 15)))))));
 }
 
-double kb_atan2_degrees(double y, double x)
+double kbi_atan2_degrees(double y, double x)
 {
     double ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
     if (!(ax > 0 || ay > 0)) return 0;
-    double a = (ay <= ax ? atan_unit(ay / ax) : KB_PI / 2 - atan_unit(ax / ay)) * (180.0 / KB_PI);
+    double a = (ay <= ax ? atan_unit(ay / ax) : KBI_PI / 2 - atan_unit(ax / ay)) * (180.0 / KBI_PI);
     if (x < 0) a = 180.0 - a;
     if (y < 0) a = 360.0 - a;
     return a >= 360.0 ? 0.0 : a;
 }
 
-double kb_exp(double x)
+double kbi_exp(double x)
 {
     /* ln 2 in two parts, the first of 33 bits: n times it is exact, so that nothing of x is lost. */
     static const double ln2_high = 0x1.62e42feep-1, ln2_low = 1.90821492927058770002e-10;
@@ -53,7 +53,7 @@ double kb_exp(double x)
     return sum;
 }
 
-uint32_t kb_isqrt(uint64_t v)
+uint32_t kbi_isqrt(uint64_t v)
 {
     double guess = sqrt((double)v); /* off by less than 1 */
     uint64_t root = guess < 4294967295.0 ? (uint64_t)guess : UINT32_MAX;

@@ -3,14 +3,14 @@
 
 #include "common/common.h"
 
-int32_t kb_parallel_threads(const kb_parallel *parallel)
+int32_t kbi_parallel_threads(const kb_parallel *parallel)
 {
-    return parallel && parallel->run && parallel->threads > 1 ? kb_min_i(parallel->threads, 256) : 1;
+    return parallel && parallel->run && parallel->threads > 1 ? kbi_min_i(parallel->threads, 256) : 1;
 }
 
-void kb_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(void *, int32_t), void *context)
+void kbi_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(void *, int32_t), void *context)
 {
-    if (count > 1 && kb_parallel_threads(parallel) > 1) {
+    if (count > 1 && kbi_parallel_threads(parallel) > 1) {
         parallel->run(parallel->self, count, task, context);
         return;
     }
@@ -86,7 +86,7 @@ static void relax(void)
 }
 
 /* Looks, without the lock, as long as `value` is `old`; the lock is held on entry and on return. */
-static void look(kb_pool *pool, atomic_int *value, int old)
+static void spin(kb_pool *pool, atomic_int *value, int old)
 {
     if (pool->looks == 0) return;
     pthread_mutex_unlock(&pool->lock);
@@ -115,7 +115,7 @@ static void *worker_main(void *argument)
     while (!pool->stop) {
         drain(pool);
         int seen = atomic_load(&pool->jobs);
-        look(pool, &pool->jobs, seen);
+        spin(pool, &pool->jobs, seen);
         while (atomic_load(&pool->jobs) == seen) pthread_cond_wait(&pool->work, &pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -135,7 +135,7 @@ static void pool_run(void *self, int32_t count, void (*task)(void *, int32_t), v
     pthread_cond_broadcast(&pool->work);
     drain(pool);
     for (int left; (left = atomic_load(&pool->unfinished)) > 0;) {
-        look(pool, &pool->unfinished, left);
+        spin(pool, &pool->unfinished, left);
         if (atomic_load(&pool->unfinished) == left) pthread_cond_wait(&pool->idle, &pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);

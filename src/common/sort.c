@@ -4,7 +4,7 @@
 #define DIGITS 256
 #define ROUNDS 4
 
-uint32_t kb_float_order(float value)
+uint32_t kbi_float_order(float value)
 {
     uint32_t bits;
     value += 0.0f; /* -0 is 0 */
@@ -15,7 +15,7 @@ uint32_t kb_float_order(float value)
 
 static uint32_t digit_of(uint64_t entry, int round) { return entry >> (32 + 8 * round) & (DIGITS - 1); }
 
-void kb_sort_upper(uint64_t *entries, uint64_t *spare, size_t n)
+void kbi_sort_upper(uint64_t *entries, uint64_t *spare, size_t n)
 {
     uint32_t start[ROUNDS][DIGITS] = {{0}};
     uint64_t *from = entries, *to = spare;

@@ -24,7 +24,7 @@ const char *kb_status_string(kb_status status)
     return "unknown status";
 }
 
-kb_status kb_fail(kb_error *error, kb_status status, const char *format, ...)
+kb_status kbi_fail(kb_error *error, kb_status status, const char *format, ...)
 {
     if (error) {
         va_list arguments;
@@ -35,7 +35,7 @@ kb_status kb_fail(kb_error *error, kb_status status, const char *format, ...)
     return status;
 }
 
-bool kb_options_read(void *destination, size_t destination_size, const void *source)
+bool kbi_options_read(void *destination, size_t destination_size, const void *source)
 {
     uint32_t given;
     memset(destination, 0, destination_size);
@@ -46,7 +46,7 @@ bool kb_options_read(void *destination, size_t destination_size, const void *sou
     return true;
 }
 
-kb_status kb_image_check(const kb_image *image)
+kb_status kbi_image_check(const kb_image *image)
 {
     if (!image) return KB_E_ARGUMENT;
     if (image->format != KB_GRAY8 && image->format != KB_GRAY16) return KB_E_IMAGE;

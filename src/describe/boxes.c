@@ -9,12 +9,12 @@
 
 /* mean = (sum << shift) * factor >> 16 with factor = 128 * 65536 / (area << shift), rounded up, so that a box of 255s
  * has the mean 32640 whatever its size; shift makes both fit 16 bits. */
-const kb_mean_rule kb_mean_rules[KB_MAX_RADIUS + 1] = {{8, 32768}, {4, 58255}, {3, 41944}, {2, 42800},
+const kbi_mean_rule kbi_mean_rules[KB_MAX_RADIUS + 1] = {{8, 32768}, {4, 58255}, {3, 41944}, {2, 42800},
                                                        {1, 51782}, {1, 34664}, {0, 49637}, {0, 37283}};
 
-uint32_t kb_box_mean(uint32_t sum, int32_t radius)
+uint32_t kbi_box_mean(uint32_t sum, int32_t radius)
 {
-    return (sum << kb_mean_rules[radius].shift) * kb_mean_rules[radius].factor >> 16;
+    return (sum << kbi_mean_rules[radius].shift) * kbi_mean_rules[radius].factor >> 16;
 }
 
 static void integral_of(const uint8_t *plane, uint16_t sums[(SIDE + 1) * (SIDE + 1)])
@@ -36,32 +36,32 @@ static void measure_boxes(const kb_model *model, int32_t channel, const uint8_t 
     uint16_t sums[(SIDE + 1) * (SIDE + 1)];
     integral_of(plane, sums);
     for (int32_t i = model->channel_start[channel]; i < model->channel_start[channel + 1]; i++) {
-        kb_box box = model->boxes[i];
+        kbi_box box = model->boxes[i];
         int32_t r = box.radius;
         const uint16_t *top = sums + (box.y - r) * (SIDE + 1), *bottom = sums + (box.y + r + 1) * (SIDE + 1);
         uint16_t sum = (uint16_t)(bottom[box.x + r + 1] - bottom[box.x - r] - top[box.x + r + 1] + top[box.x - r]);
-        means[i] = (uint16_t)kb_box_mean(sum, r);
+        means[i] = (uint16_t)kbi_box_mean(sum, r);
     }
 }
 
-void kb_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row)
+void kbi_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row)
 {
     uint16_t means[2 * KB_MAX_BITS];
     if (model->planes & 1) measure_boxes(model, 0, patch, means);
     if (!KB_BAD_ONLY && model->planes >> 1) {
-        kb_gradients gradients;
-        uint8_t plane[KB_PATCH_BYTES];
-        kb_gradients_of(patch, &gradients);
+        kbi_gradients gradients;
+        uint8_t plane[KBI_PATCH_BYTES];
+        kbi_gradients_of(patch, &gradients);
         for (int32_t c = 1; c < KB_PLANES; c++) {
             if (!(model->planes >> c & 1)) continue;
-            kb_plane_of(&gradients, c, plane);
+            kbi_plane_of(&gradients, c, plane);
             measure_boxes(model, c, plane, means);
         }
     }
     for (int32_t i = 0; i < model->spec.bits; i += 8) {
         uint32_t byte = 0;
         for (int32_t k = 0; k < 8; k++) {
-            const kb_box_bit *bit = &model->bits[i + k];
+            const kbi_box_bit *bit = &model->bits[i + k];
             byte = byte << 1 | (means[bit->box1] - means[bit->box2] <= bit->threshold);
         }
         row[i / 8] = (uint8_t)byte;

@@ -7,7 +7,7 @@
 
 #include "describe/describe.h"
 
-#define BORDER_SHARE 0.875f /* of the patch width: a keypoint closer to the edge takes the careful road */
+#define BORDER_SHARE 0.875f /* of the patch width: a keypoint closer to the edge takes the careful pipeline */
 
 typedef struct rigid {
     float a, b, tx, ty, scale; /* x' = a x - b y + tx, y' = b x + a y + ty */
@@ -16,27 +16,27 @@ typedef struct rigid {
 static rigid keypoint_map(const kb_keypoint *k, float width)
 {
     double sine, cosine;
-    kb_sincos_degrees(k->angle, &sine, &cosine);
+    kbi_sincos_degrees(k->angle, &sine, &cosine);
     float s = width / KB_PATCH_SIDE, a = s * (float)cosine, b = s * (float)sine, half = KB_PATCH_SIDE / 2;
     return (rigid){a, b, (-a + b) * half + k->x, (-b - a) * half + k->y, s};
 }
 
 static int32_t round_half(float v) { return (int32_t)(v + 0.5f); }
 
-static uint32_t box_sum(const kb_integral *ii, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
+static uint32_t box_sum(const kbi_integral *ii, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
 {
     const uint32_t *top = ii->sums + y0 * ii->stride, *bottom = ii->sums + y1 * ii->stride;
     return bottom[x1] - bottom[x0] - top[x1] + top[x0];
 }
 
-static float clipped_mean(const kb_integral *ii, int32_t x, int32_t y, int32_t r)
+static float clipped_mean(const kbi_integral *ii, int32_t x, int32_t y, int32_t r)
 {
-    int32_t x0 = kb_clamp_i(x - r, 0, ii->width - 1), x1 = kb_clamp_i(x + r + 1, 1, ii->width);
-    int32_t y0 = kb_clamp_i(y - r, 0, ii->height - 1), y1 = kb_clamp_i(y + r + 1, 1, ii->height);
+    int32_t x0 = kbi_clamp_i(x - r, 0, ii->width - 1), x1 = kbi_clamp_i(x + r + 1, 1, ii->width);
+    int32_t y0 = kbi_clamp_i(y - r, 0, ii->height - 1), y1 = kbi_clamp_i(y + r + 1, 1, ii->height);
     return (float)box_sum(ii, x0, y0, x1, y1) / (float)((int64_t)(x1 - x0) * (y1 - y0));
 }
 
-static bool test_bit(const kb_integral *ii, const rigid *m, const kb_box_pair *p, bool border)
+static bool test_bit(const kbi_integral *ii, const rigid *m, const kb_box_pair *p, bool border)
 {
     float fx1 = p->x1, fy1 = p->y1, fx2 = p->x2, fy2 = p->y2;
     int32_t x1 = round_half(m->a * fx1 - m->b * fy1 + m->tx), y1 = round_half(m->b * fx1 + m->a * fy1 + m->ty);
@@ -49,7 +49,7 @@ static bool test_bit(const kb_integral *ii, const rigid *m, const kb_box_pair *p
     return (float)difference <= p->threshold * (float)(side * side);
 }
 
-uint8_t kb_boxes_describe_image(const kb_model *model, const kb_integral *ii, const kb_keypoint *k, float scale,
+uint8_t kbi_boxes_describe_image(const kb_model *model, const kbi_integral *ii, const kb_keypoint *k, float scale,
                                 uint8_t *row)
 {
     float width = scale * k->size * model->spec.support;

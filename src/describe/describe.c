@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "describe/describe.h"
-#include "kernels/kernels.h"
+#include "simd/kernels.h"
 
 /* ---- presets ---- */
 
@@ -14,7 +14,7 @@ static const kb_preset presets[] = {{"orb", 1.0f},   {"fast", 5.0f},  {"agast", 
 
 kb_preset kb_preset_at(int32_t index)
 {
-    return index >= 0 && index < (int32_t)KB_COUNT(presets) ? presets[index] : (kb_preset){NULL, 0};
+    return index >= 0 && index < (int32_t)KBI_COUNT(presets) ? presets[index] : (kb_preset){NULL, 0};
 }
 
 static bool same_word(const char *a, const char *b)
@@ -26,7 +26,7 @@ static bool same_word(const char *a, const char *b)
 
 float kb_preset_scale(const char *name)
 {
-    for (size_t i = 0; name && i < KB_COUNT(presets); i++)
+    for (size_t i = 0; name && i < KBI_COUNT(presets); i++)
         if (same_word(name, presets[i].name)) return presets[i].scale;
     return 0;
 }
@@ -50,17 +50,17 @@ typedef enum product {
 
 /* Scratch of one task. */
 typedef struct scratch {
-    uint8_t kernel[KB_KERNEL_SCRATCH];
-    uint8_t patches[KB_BATCH * KB_PATCH_BYTES];
-    uint32_t histograms[KB_BATCH * KB_SIFT_VALUES];
-    uint8_t values[KB_BATCH * KB_SIFT_VALUES];
-    uint8_t rows[KB_BATCH * LONGEST_ROW];
-    kb_sampling samplings[KB_BATCH];
+    uint8_t kernel[KBI_KERNEL_SCRATCH];
+    uint8_t patches[KBI_BATCH * KBI_PATCH_BYTES];
+    uint32_t histograms[KBI_BATCH * KB_SIFT_VALUES];
+    uint8_t values[KBI_BATCH * KB_SIFT_VALUES];
+    uint8_t rows[KBI_BATCH * LONGEST_ROW];
+    kbi_sampling samplings[KBI_BATCH];
 } scratch;
 
 typedef struct job {
     const kb_model *model; /* NULL for OUT_PATCHES */
-    kb_kernels kernels;
+    kbi_kernels kernels;
     product output;
     size_t row_size; /* bytes of a row of output */
     uint8_t *rows;
@@ -71,13 +71,13 @@ typedef struct job {
     scratch *scratches;
     /* from an image */
     const kb_keypoint *keypoints;
-    kb_levels levels;
-    kb_sampling *samplings;
+    kbi_pyramid levels;
+    kbi_sampling *samplings;
     uint32_t *order; /* keypoints with a region, in the order of work */
     size_t regions;  /* how many these are */
-    size_t cells, first_cell[KB_LEVELS]; /* of the sort that makes the order */
+    size_t cells, first_cell[KBI_PYRAMID_LEVELS]; /* of the sort that makes the order */
     double width_scale; /* region width a unit of keypoint size */
-    kb_integral integral;
+    kbi_integral integral;
     float scale;
     uint8_t *flags;
     /* from ready patches */
@@ -89,7 +89,7 @@ typedef struct job {
 static void describe_batch(const job *j, scratch *s, const uint8_t *patches, int32_t n, uint8_t *rows)
 {
     const kb_model *model = j->model;
-    if (KB_BAD_ONLY || kb_kind_has_boxes(model->spec.kind)) {
+    if (KB_BAD_ONLY || kbi_kind_has_boxes(model->spec.kind)) {
         j->kernels.boxes(model, patches, n, rows, s->kernel);
         return;
     }
@@ -97,7 +97,7 @@ static void describe_batch(const job *j, scratch *s, const uint8_t *patches, int
     j->kernels.sift(patches, n, s->histograms, s->kernel);
     if (j->output == OUT_FLOATS) {
         for (size_t i = 0; i < (size_t)n; i++)
-            kb_sift_floats(s->histograms + i * KB_SIFT_VALUES, root, (float *)(void *)rows + i * KB_SIFT_VALUES);
+            kbi_sift_floats(s->histograms + i * KB_SIFT_VALUES, root, (float *)(void *)rows + i * KB_SIFT_VALUES);
         return;
     }
     j->kernels.sift_bytes(s->histograms, n, root, model->spec.kind == KB_HASHSIFT ? s->values : rows);
@@ -109,9 +109,9 @@ static void describe_batch(const job *j, scratch *s, const uint8_t *patches, int
 static void task_image_sampler(void *context, int32_t piece)
 {
     const job *j = context;
-    for (size_t i = kb_piece(j->n, j->pieces, piece), end = kb_piece(j->n, j->pieces, piece + 1); i < end; i++) {
+    for (size_t i = kbi_piece(j->n, j->pieces, piece), end = kbi_piece(j->n, j->pieces, piece + 1); i < end; i++) {
         uint8_t *row = j->rows + i * j->row_size;
-        uint8_t flags = kb_boxes_describe_image(j->model, &j->integral, &j->keypoints[i], j->scale, row);
+        uint8_t flags = kbi_boxes_describe_image(j->model, &j->integral, &j->keypoints[i], j->scale, row);
         if (flags & (KB_KP_OUTSIDE | KB_KP_INVALID)) memset(row, 0, j->row_size);
         if (j->flags) j->flags[i] = flags;
     }
@@ -120,8 +120,8 @@ static void task_image_sampler(void *context, int32_t piece)
 /* Takes the next batch of `total` items: *first is its first item, the result how many they are; 0: none is left. */
 static int32_t take_batch(job *j, size_t total, size_t *first)
 {
-    *first = atomic_fetch_add_explicit(&j->next, KB_BATCH, memory_order_relaxed);
-    return *first >= total ? 0 : total - *first < KB_BATCH ? (int32_t)(total - *first) : KB_BATCH;
+    *first = atomic_fetch_add_explicit(&j->next, KBI_BATCH, memory_order_relaxed);
+    return *first >= total ? 0 : total - *first < KBI_BATCH ? (int32_t)(total - *first) : KBI_BATCH;
 }
 
 static void task_patch_sampler(void *context, int32_t piece)
@@ -129,10 +129,10 @@ static void task_patch_sampler(void *context, int32_t piece)
     job *j = context;
     scratch *s = &j->scratches[piece];
     size_t first;
-    bool pairs = j->model && j->model->spec.sampler == KB_SAMPLER_PAIRS;
+    bool pairs = j->model && j->model->spec.sampler == KB_SAMPLER_TWO_TAP;
     for (int32_t n; (n = take_batch(j, j->regions, &first)) > 0;) {
         for (int32_t i = 0; i < n; i++) s->samplings[i] = j->samplings[j->order[first + (size_t)i]];
-        (pairs ? j->kernels.cut_pairs : j->kernels.cut)(s->samplings, n, &j->levels, s->patches);
+        (pairs ? j->kernels.sample_two_tap : j->kernels.sample)(s->samplings, n, &j->levels, s->patches);
         const uint8_t *row = j->output == OUT_PATCHES ? s->patches : s->rows;
         if (j->output != OUT_PATCHES) describe_batch(j, s, s->patches, n, s->rows);
         for (int32_t i = 0; i < n; i++, row += j->row_size)
@@ -149,7 +149,7 @@ static void task_ready_patches(void *context, int32_t piece)
         const uint8_t *patches = j->patches + first * bytes;
         if (j->side != KB_PATCH_SIDE) {
             for (size_t i = 0; i < (size_t)n; i++)
-                kb_patch_shrink(patches + i * bytes, j->side, s->patches + i * KB_PATCH_BYTES);
+                kbi_patch_shrink(patches + i * bytes, j->side, s->patches + i * KBI_PATCH_BYTES);
             patches = s->patches;
         }
         describe_batch(j, s, patches, n, j->rows + first * j->row_size);
@@ -160,23 +160,23 @@ static void task_ready_patches(void *context, int32_t piece)
 static kb_status run(job *j, kb_workspace *workspace, void (*task)(void *, int32_t))
 {
     atomic_init(&j->next, 0);
-    j->scratches = kb_workspace_get(workspace, KB_SLOT_DESCRIBE, (size_t)j->pieces * sizeof *j->scratches);
+    j->scratches = kbi_workspace_get(workspace, KBI_SLOT_DESCRIBE, (size_t)j->pieces * sizeof *j->scratches);
     if (!j->scratches) return KB_E_MEMORY;
-    kb_parallel_run(j->parallel, j->pieces, task, j);
+    kbi_parallel_run(j->parallel, j->pieces, task, j);
     return KB_OK;
 }
 
 /* ---- from an image ---- */
 
-static bool usable(const kb_sampling *sampling) { return sampling->level >= 0; }
+static bool usable(const kbi_sampling *sampling) { return sampling->level >= 0; }
 
 static void task_plan(void *context, int32_t piece)
 {
     job *j = context;
-    uint8_t flags[KB_BATCH];
-    size_t end = kb_piece(j->n, j->pieces, piece + 1);
-    for (size_t i = kb_piece(j->n, j->pieces, piece); i < end; i += KB_BATCH) {
-        size_t n = end - i < KB_BATCH ? end - i : KB_BATCH;
+    uint8_t flags[KBI_BATCH];
+    size_t end = kbi_piece(j->n, j->pieces, piece + 1);
+    for (size_t i = kbi_piece(j->n, j->pieces, piece); i < end; i += KBI_BATCH) {
+        size_t n = end - i < KBI_BATCH ? end - i : KBI_BATCH;
         j->kernels.plan(j->keypoints + i, (int32_t)n, j->width_scale, &j->levels, j->samplings + i, flags);
         if (j->flags) memcpy(j->flags + i, flags, n);
         for (size_t k = i; k < i + n; k++)
@@ -189,33 +189,33 @@ static void task_plan(void *context, int32_t piece)
 #define CELL_WIDTH 64
 #define CELL_HEIGHT 32
 
-static size_t cells_across(const kb_levels *levels, int32_t level)
+static size_t cells_across(const kbi_pyramid *levels, int32_t level)
 {
     return (size_t)levels->width[level] / CELL_WIDTH + 1;
 }
 
 /* Sets first[i] to the number of level i's first cell; returns how many cells there are in the levels used. */
-static size_t number_cells(const kb_levels *levels, uint32_t used, size_t first[KB_LEVELS])
+static size_t number_cells(const kbi_pyramid *levels, uint32_t used, size_t first[KBI_PYRAMID_LEVELS])
 {
     size_t cells = 0;
-    for (int32_t i = 0; i < KB_LEVELS; i++) {
+    for (int32_t i = 0; i < KBI_PYRAMID_LEVELS; i++) {
         first[i] = cells;
         if (used >> i & 1) cells += cells_across(levels, i) * ((size_t)levels->height[i] / CELL_HEIGHT + 1);
     }
     return cells;
 }
 
-static size_t cell_of(const job *j, const kb_sampling *s)
+static size_t cell_of(const job *j, const kbi_sampling *s)
 {
     /* A centre may lie half a pixel outside. */
-    size_t x = (size_t)kb_max_i(s->px, 0) / CELL_WIDTH, y = (size_t)kb_max_i(s->py, 0) / CELL_HEIGHT;
+    size_t x = (size_t)kbi_max_i(s->px, 0) / CELL_WIDTH, y = (size_t)kbi_max_i(s->py, 0) / CELL_HEIGHT;
     return j->first_cell[s->level] + y * cells_across(&j->levels, s->level) + x;
 }
 
 static kb_status start_order(job *j, uint32_t used, kb_workspace *workspace)
 {
     j->cells = number_cells(&j->levels, used, j->first_cell);
-    j->order = kb_workspace_get(workspace, KB_SLOT_ORDER, (j->n + j->cells + 1) * sizeof *j->order);
+    j->order = kbi_workspace_get(workspace, KBI_SLOT_ORDER, (j->n + j->cells + 1) * sizeof *j->order);
     return j->order ? KB_OK : KB_E_MEMORY;
 }
 
@@ -236,46 +236,46 @@ static void task_order_and_levels(void *context, int32_t index)
 {
     job *j = context;
     if (index == 0) fill_order(j);
-    else kb_levels_band(&j->levels, &j->kernels, index - 1);
+    else kbi_pyramid_band(&j->levels, &j->kernels, index - 1);
 }
 
 /* Plans every keypoint's region, builds the levels they need, and describes. */
 static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *workspace)
 {
-    j->samplings = kb_workspace_get(workspace, KB_SLOT_SETUP, j->n * sizeof *j->samplings);
+    j->samplings = kbi_workspace_get(workspace, KBI_SLOT_SETUP, j->n * sizeof *j->samplings);
     if (!j->samplings) return KB_E_MEMORY;
-    kb_levels_plan(&j->levels, gray);
-    kb_parallel_run(j->parallel, j->pieces, task_plan, j);
+    kbi_pyramid_plan(&j->levels, gray);
+    kbi_parallel_run(j->parallel, j->pieces, task_plan, j);
     uint32_t used = 0;
     for (size_t i = 0; i < j->n; i++)
         if (usable(&j->samplings[i])) used |= (uint32_t)1 << j->samplings[i].level;
     kb_status status = start_order(j, used, workspace);
-    if (status == KB_OK) status = kb_levels_start(&j->levels, gray, used, workspace);
+    if (status == KB_OK) status = kbi_pyramid_start(&j->levels, gray, used, workspace);
     if (status != KB_OK) return status;
-    kb_parallel_run(j->parallel, j->levels.bands + 1, task_order_and_levels, j);
-    kb_levels_finish(&j->levels, &j->kernels);
+    kbi_parallel_run(j->parallel, j->levels.bands + 1, task_order_and_levels, j);
+    kbi_pyramid_finish(&j->levels, &j->kernels);
     return run(j, workspace, task_patch_sampler);
 }
 
 static kb_status describe_image(job *j, const kb_image *image, kb_workspace *workspace)
 {
     kb_image gray;
-    kb_status status = kb_gray8(image, workspace, &gray);
+    kb_status status = kbi_gray8(image, workspace, &gray);
     if (status != KB_OK || j->n == 0) return status;
     if (j->n > UINT32_MAX) return KB_E_ARGUMENT;
     if (!j->model || j->model->spec.sampler != KB_SAMPLER_IMAGE) return describe_regions(j, &gray, workspace);
-    status = kb_integral_build(&j->integral, &gray, workspace);
+    status = kbi_integral_build(&j->integral, &gray, workspace);
     return status == KB_OK ? run(j, workspace, task_image_sampler) : status;
 }
 
 /* As many tasks as threads, but none without a batch. */
 static void spread(job *j, size_t n, const kb_parallel *parallel)
 {
-    size_t batches = n / KB_BATCH + 1;
-    kb_kernels_init(&j->kernels, kb_cpu_flags());
+    size_t batches = n / KBI_BATCH + 1;
+    kbi_kernels_init(&j->kernels, kbi_cpu_flags());
     j->n = n;
     j->parallel = parallel;
-    j->pieces = kb_parallel_threads(parallel);
+    j->pieces = kbi_parallel_threads(parallel);
     if ((size_t)j->pieces > batches) j->pieces = (int32_t)batches;
 }
 
@@ -283,7 +283,7 @@ static void spread(job *j, size_t n, const kb_parallel *parallel)
 static kb_status start(job *j, const kb_model *model, product output, size_t n, const kb_describe_options *given,
                        kb_describe_options *options)
 {
-    if (!model || !KB_OPTIONS_READ(*options, given)) return KB_E_ARGUMENT;
+    if (!model || !KBI_OPTIONS_READ(*options, given)) return KB_E_ARGUMENT;
     if (options->scale == 0) options->scale = 1;
     if (!(options->scale > 0 && options->scale <= 100)) return KB_E_ARGUMENT;
     if (output == OUT_FLOATS && model->row_floats == 0) return KB_E_KIND;
@@ -310,8 +310,8 @@ static kb_status describe_keypoints(const kb_model *model, product output, const
     j.keypoints = keypoints;
     j.rows = rows;
     j.flags = flags;
-    status = describe_image(&j, image, kb_workspace_or(workspace, &local));
-    kb_workspace_release(&local);
+    status = describe_image(&j, image, kbi_workspace_or(workspace, &local));
+    kbi_workspace_release(&local);
     return status;
 }
 
@@ -333,11 +333,11 @@ kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints,
     kb_workspace local;
     if (n > 0 && (!keypoints || !patches)) return KB_E_ARGUMENT;
     if (!(width_scale > 0 && width_scale <= 1000)) return KB_E_ARGUMENT;
-    job j = {.output = OUT_PATCHES, .row_size = KB_PATCH_BYTES, .rows = patches, .keypoints = keypoints, .flags = flags,
+    job j = {.output = OUT_PATCHES, .row_size = KBI_PATCH_BYTES, .rows = patches, .keypoints = keypoints, .flags = flags,
              .width_scale = (double)width_scale};
     spread(&j, n, parallel);
-    kb_status status = describe_image(&j, image, kb_workspace_or(workspace, &local));
-    kb_workspace_release(&local);
+    kb_status status = describe_image(&j, image, kbi_workspace_or(workspace, &local));
+    kbi_workspace_release(&local);
     return status;
 }
 
@@ -356,8 +356,8 @@ static kb_status describe_ready(const kb_model *model, product output, const uin
     j.patches = patches;
     j.side = side;
     j.rows = rows;
-    status = run(&j, kb_workspace_or(workspace, &local), task_ready_patches);
-    kb_workspace_release(&local);
+    status = run(&j, kbi_workspace_or(workspace, &local), task_ready_patches);
+    kbi_workspace_release(&local);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* HashSIFT: the signs of a linear map of the 128 SIFT bytes (docs/hashsift.md). */
 #include "describe/describe.h"
 
-void kb_hashsift_project(const kb_model *model, const uint8_t *values, uint8_t *row)
+void kbi_hashsift_project(const kb_model *model, const uint8_t *values, uint8_t *row)
 {
     const int8_t *weights = model->spec.weights;
     for (int32_t i = 0; i < model->spec.bits; i += 8) {

@@ -14,7 +14,7 @@
 /* Weight of sample j for cell c along one axis, times 64: the tent max(0, 1 - |d + 1.5 - c|) of the trilinear share
  * times the Gaussian exp(-d^2 / 8), with d = (j - 16) / 8 in cells. The outermost samples have no central
  * difference. */
-const uint8_t kb_sift_pool[CELLS][SIDE] = {
+const uint8_t kbi_sift_pool[CELLS][SIDE] = {
     {0, 26, 33, 40, 48, 44, 39, 34, 28, 22, 15, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 6, 13, 20, 28, 36, 45, 53, 62, 55, 48, 40, 32, 24, 16, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 16, 24, 32, 40, 48, 55, 62, 53, 45, 36, 28, 20, 13, 6, 0, 0, 0, 0},
@@ -28,7 +28,7 @@ static int mirrored(int i) { return i < 0 ? -i : i >= SIDE ? 2 * SIDE - 2 - i : 
 static void blur(const uint8_t *patch, uint16_t *out)
 {
     static const uint16_t taps[5] = {36, 30, 17, 6, 1};
-    uint16_t rows[KB_PATCH_BYTES], half[KB_PATCH_BYTES];
+    uint16_t rows[KBI_PATCH_BYTES], half[KBI_PATCH_BYTES];
     for (int y = 0; y < SIDE; y++) {
         const uint8_t *p = patch + y * SIDE;
         for (int x = 0; x < SIDE; x++) {
@@ -61,10 +61,10 @@ static int32_t times(int32_t a, int32_t c) { return (a * c + 16384) >> 15; }
  * (axis) are convex in r, and the larger of two straight lines follows each within 0.6 % of major. */
 static void split(int32_t gx, int32_t gy, uint16_t planes[ORIENTATIONS])
 {
-    int32_t ax = gx < 0 ? -gx : gx, ay = gy < 0 ? -gy : gy, major = kb_max_i(ax, ay), minor = kb_min_i(ax, ay);
-    int32_t diagonal = minor + kb_max_i(times(minor, 10165), times(minor, 16757) - times(major, 3384));
+    int32_t ax = gx < 0 ? -gx : gx, ay = gy < 0 ? -gy : gy, major = kbi_max_i(ax, ay), minor = kbi_min_i(ax, ay);
+    int32_t diagonal = minor + kbi_max_i(times(minor, 10165), times(minor, 16757) - times(major, 3384));
     int32_t rest = major - minor;
-    int32_t axis = rest - kb_min_i(times(major, 154) + times(minor, 4392), times(rest, 2499));
+    int32_t axis = rest - kbi_min_i(times(major, 154) + times(minor, 4392), times(rest, 2499));
     int which_diagonal = gx >= 0 ? (gy >= 0 ? 1 : 7) : (gy >= 0 ? 3 : 5);
     int which_axis = ax >= ay ? (gx >= 0 ? 0 : 4) : (gy >= 0 ? 2 : 6);
     memset(planes, 0, ORIENTATIONS * sizeof *planes);
@@ -72,9 +72,9 @@ static void split(int32_t gx, int32_t gy, uint16_t planes[ORIENTATIONS])
     planes[which_axis] = (uint16_t)axis;
 }
 
-void kb_sift_histogram(const uint8_t *patch, uint32_t histogram[KB_SIFT_VALUES])
+void kbi_sift_histogram(const uint8_t *patch, uint32_t histogram[KB_SIFT_VALUES])
 {
-    uint16_t b[KB_PATCH_BYTES];
+    uint16_t b[KBI_PATCH_BYTES];
     blur(patch, b);
     memset(histogram, 0, KB_SIFT_VALUES * sizeof *histogram);
     for (int y = 1; y < SIDE - 1; y++) {
@@ -84,12 +84,12 @@ void kb_sift_histogram(const uint8_t *patch, uint32_t histogram[KB_SIFT_VALUES])
             uint16_t planes[ORIENTATIONS];
             split(b[y * SIDE + x + 1] - b[y * SIDE + x - 1], b[(y - 1) * SIDE + x] - b[(y + 1) * SIDE + x], planes);
             for (int c = 0; c < CELLS; c++)
-                for (int o = 0; o < ORIENTATIONS; o++) row[c][o] += (uint32_t)kb_sift_pool[c][x] * planes[o];
+                for (int o = 0; o < ORIENTATIONS; o++) row[c][o] += (uint32_t)kbi_sift_pool[c][x] * planes[o];
         }
         for (int r = 0; r < CELLS; r++)
             for (int c = 0; c < CELLS; c++)
                 for (int o = 0; o < ORIENTATIONS; o++)
-                    histogram[(r * CELLS + c) * ORIENTATIONS + o] += kb_sift_pool[r][y] * (row[c][o] >> 6);
+                    histogram[(r * CELLS + c) * ORIENTATIONS + o] += kbi_sift_pool[r][y] * (row[c][o] >> 6);
     }
 }
 
@@ -98,7 +98,7 @@ static uint64_t clip(const uint32_t *histogram, uint32_t *clipped, uint64_t *sum
 {
     uint64_t squares = 0;
     for (int i = 0; i < KB_SIFT_VALUES; i++) squares += (uint64_t)histogram[i] * histogram[i];
-    uint32_t limit = kb_isqrt(squares) / 5;
+    uint32_t limit = kbi_isqrt(squares) / 5;
     squares = *sum = 0;
     for (int i = 0; i < KB_SIFT_VALUES; i++) {
         uint32_t v = clipped[i] = histogram[i] < limit ? histogram[i] : limit;
@@ -108,23 +108,23 @@ static uint64_t clip(const uint32_t *histogram, uint32_t *clipped, uint64_t *sum
     return squares;
 }
 
-void kb_sift_bytes(const uint32_t histogram[KB_SIFT_VALUES], bool root, uint8_t *row)
+void kbi_sift_bytes(const uint32_t histogram[KB_SIFT_VALUES], bool root, uint8_t *row)
 {
     uint32_t clipped[KB_SIFT_VALUES];
-    uint64_t sum, norm = kb_isqrt(clip(histogram, clipped, &sum));
+    uint64_t sum, norm = kbi_isqrt(clip(histogram, clipped, &sum));
     if (norm == 0) {
         memset(row, 0, KB_SIFT_VALUES);
         return;
     }
     for (int i = 0; i < KB_SIFT_VALUES; i++) {
         uint64_t v = clipped[i];
-        v = root ? (kb_isqrt((v << 20) / sum) + 1) / 2
+        v = root ? (kbi_isqrt((v << 20) / sum) + 1) / 2
                  : (v * 512 + norm / 2) / norm; /* 512 sqrt(v / sum), 512 v / norm */
         row[i] = (uint8_t)(v > 255 ? 255 : v);
     }
 }
 
-void kb_sift_floats(const uint32_t histogram[KB_SIFT_VALUES], bool root, float *row)
+void kbi_sift_floats(const uint32_t histogram[KB_SIFT_VALUES], bool root, float *row)
 {
     uint32_t clipped[KB_SIFT_VALUES];
     uint64_t sum;

@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "detect/blur_rows.h"
-#include "kernels/kernels.h"
+#include "simd/kernels.h"
 
 #define MATCH_STEPS 4
 #define LEAST_MATCHED 0.6 /* px; narrower kernels are hardly more than one pixel and stay as they are */
@@ -22,7 +22,7 @@ static double sample_gaussian(double *value, int32_t radius, double sigma)
     double sum = value[0] = 0.5, moment = 0;
     for (int32_t k = 1; k <= radius; k++) {
         double power = 0.5 * k * k / (sigma * sigma);
-        value[k] = power < 700 ? kb_exp(-power) : 0;
+        value[k] = power < 700 ? kbi_exp(-power) : 0;
         sum += value[k];
         moment += value[k] * k * k;
     }
@@ -30,10 +30,10 @@ static double sample_gaussian(double *value, int32_t radius, double sigma)
     return moment / sum;
 }
 
-void kb_blur_plan(kb_blur *blur, double sigma)
+void kbi_blur_plan(kbi_blur *blur, double sigma)
 {
-    int32_t radius = kb_clamp_i((int32_t)(3 * sigma + 0.5), 1, KB_BLUR_MAX_TAPS - 1), rest = 32768;
-    double value[KB_BLUR_MAX_TAPS], wider = sigma, variance = sample_gaussian(value, radius, sigma);
+    int32_t radius = kbi_clamp_i((int32_t)(3 * sigma + 0.5), 1, KBI_BLUR_MAX_TAPS - 1), rest = 32768;
+    double value[KBI_BLUR_MAX_TAPS], wider = sigma, variance = sample_gaussian(value, radius, sigma);
     for (int32_t i = 0; i < MATCH_STEPS && sigma >= LEAST_MATCHED; i++) {
         wider *= sigma / sqrt(variance);
         variance = sample_gaussian(value, radius, wider);
@@ -54,11 +54,11 @@ static int32_t mirrored(int32_t i, int32_t n)
     return i;
 }
 
-void kb_blur_image(const kb_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
-                   ptrdiff_t stride, const kb_blur *blur, int32_t top, int32_t bottom, uint16_t *row)
+void kbi_blur_image(const kbi_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
+                   ptrdiff_t stride, const kbi_blur *blur, int32_t top, int32_t bottom, uint16_t *row)
 {
-    const uint16_t *a[KB_BLUR_MAX_TAPS], *b[KB_BLUR_MAX_TAPS];
-    uint16_t *middle = row + KB_BLUR_MAX_TAPS;
+    const uint16_t *a[KBI_BLUR_MAX_TAPS], *b[KBI_BLUR_MAX_TAPS];
+    uint16_t *middle = row + KBI_BLUR_MAX_TAPS;
     for (int32_t y = top; y < bottom; y++) {
         for (int32_t k = 0; k < blur->taps; k++) {
             a[k] = in + mirrored(y - k, height) * stride;

@@ -1,6 +1,6 @@
 /* The rows of blur.c. */
-#ifndef KB_BLUR_ROWS_H
-#define KB_BLUR_ROWS_H
+#ifndef KBI_BLUR_ROWS_H
+#define KBI_BLUR_ROWS_H
 
 #include "detect/rows.h"
 
@@ -11,7 +11,7 @@ static inline uint16_t weighted(uint16_t a, uint16_t b, uint16_t weight)
 
 /* Several pairs at a time, so that the sums stay in registers meanwhile. The first four start from `start`, the others
  * add. */
-KB_ROWS_HELPER void first_four(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, uint16_t start,
+KBI_ROWS_HELPER void first_four(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, uint16_t start,
                                int32_t width, uint16_t *restrict out)
 {
     const uint16_t *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
@@ -21,7 +21,7 @@ KB_ROWS_HELPER void first_four(const uint16_t *const *a, const uint16_t *const *
                             weighted(a2[i], b2[i], w[2]) + weighted(a3[i], b3[i], w[3]));
 }
 
-KB_ROWS_HELPER void add_three(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, int32_t width,
+KBI_ROWS_HELPER void add_three(const uint16_t *const *a, const uint16_t *const *b, const uint16_t *w, int32_t width,
                               uint16_t *restrict out)
 {
     const uint16_t *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2];
@@ -31,13 +31,13 @@ KB_ROWS_HELPER void add_three(const uint16_t *const *a, const uint16_t *const *b
                             weighted(a2[i], b2[i], w[2]));
 }
 
-KB_ROWS_HELPER void add_one(const uint16_t *restrict a, const uint16_t *restrict b, uint16_t w, int32_t width,
+KBI_ROWS_HELPER void add_one(const uint16_t *restrict a, const uint16_t *restrict b, uint16_t w, int32_t width,
                             uint16_t *restrict out)
 {
     for (int32_t i = 0; i < width; i++) out[i] = (uint16_t)(out[i] + weighted(a[i], b[i], w));
 }
 
-KB_ROWS void KB_ROWS_NAME(blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kb_blur *blur,
+KBI_ROWS void KBI_ROWS_NAME(blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur,
                                       int32_t width, uint16_t *out)
 {
     uint16_t start = (uint16_t)(blur->taps / 2);

@@ -9,17 +9,17 @@
 #include "detect/corner_rows.h"
 #include "image/image.h"
 
-float kb_harris_response(int64_t harris)
+float kbi_harris_response(int64_t harris)
 {
     /* OpenCV divides the gradients by 4 (the mask), 255 and the side of the block. */
-    const double unit = 1.0 / (4.0 * 255.0 * KB_HARRIS_BLOCK);
+    const double unit = 1.0 / (4.0 * 255.0 * KBI_HARRIS_BLOCK);
     return (float)((double)harris * (unit * unit * unit * unit / 25.0));
 }
 
 /* The direction of (x, y) as a float below 360. */
-float kb_direction(double y, double x)
+float kbi_direction(double y, double x)
 {
-    float degrees = (float)kb_atan2_degrees(y, x);
+    float degrees = (float)kbi_atan2_degrees(y, x);
     return degrees < 360.0f ? degrees : 0.0f;
 }
 
@@ -33,13 +33,13 @@ static float region_angle(const kb_image *gray, const kb_keypoint *keypoint)
     double radius = keypoint->size * 0.5;
     int64_t cx = (int64_t)floor((double)keypoint->x * SUBPIXEL + 0.5);
     int64_t cy = (int64_t)floor((double)keypoint->y * SUBPIXEL + 0.5);
-    int32_t top = kb_clamp_i((int32_t)ceil(keypoint->y - radius), 0, gray->height);
-    int32_t bottom = kb_clamp_i((int32_t)floor(keypoint->y + radius), -1, gray->height - 1);
+    int32_t top = kbi_clamp_i((int32_t)ceil(keypoint->y - radius), 0, gray->height);
+    int32_t bottom = kbi_clamp_i((int32_t)floor(keypoint->y + radius), -1, gray->height - 1);
     int64_t x_moment = 0, y_moment = 0;
     for (int32_t y = top; y <= bottom; y++) {
         double dy = y - (double)keypoint->y, rest = radius * radius - dy * dy, half = rest > 0 ? sqrt(rest) : 0;
-        int32_t left = kb_clamp_i((int32_t)ceil(keypoint->x - half), 0, gray->width);
-        int32_t right = kb_clamp_i((int32_t)floor(keypoint->x + half), -1, gray->width - 1);
+        int32_t left = kbi_clamp_i((int32_t)ceil(keypoint->x - half), 0, gray->width);
+        int32_t right = kbi_clamp_i((int32_t)floor(keypoint->x + half), -1, gray->width - 1);
         const uint8_t *row = (const uint8_t *)gray->data + y * gray->stride;
         int64_t sum = 0, moment = 0;
         for (int32_t x = left; x <= right; x++) {
@@ -49,7 +49,7 @@ static float region_angle(const kb_image *gray, const kb_keypoint *keypoint)
         x_moment += moment * SUBPIXEL - sum * cx;
         y_moment += sum * (y * SUBPIXEL - cy);
     }
-    return kb_direction((double)y_moment, (double)x_moment);
+    return kbi_direction((double)y_moment, (double)x_moment);
 }
 
 static bool inside(const kb_image *gray, const kb_keypoint *k)
@@ -61,12 +61,12 @@ static bool inside(const kb_image *gray, const kb_keypoint *k)
 kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n)
 {
     kb_workspace local;
-    kb_workspace *workspace = kb_workspace_or(NULL, &local);
+    kb_workspace *workspace = kbi_workspace_or(NULL, &local);
     kb_image gray;
     if (n > 0 && !keypoints) return KB_E_ARGUMENT;
-    kb_status status = kb_gray8(image, workspace, &gray);
+    kb_status status = kbi_gray8(image, workspace, &gray);
     for (size_t i = 0; status == KB_OK && i < n; i++)
         keypoints[i].angle = inside(&gray, &keypoints[i]) ? region_angle(&gray, &keypoints[i]) : -1.0f;
-    kb_workspace_release(&local);
+    kbi_workspace_release(&local);
     return status;
 }

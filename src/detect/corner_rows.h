@@ -1,6 +1,6 @@
 /* The measures of corner.c that every corner needs. */
-#ifndef KB_CORNER_ROWS_H
-#define KB_CORNER_ROWS_H
+#ifndef KBI_CORNER_ROWS_H
+#define KBI_CORNER_ROWS_H
 
 #include "detect/rows.h"
 
@@ -13,20 +13,20 @@ static inline int64_t harris_of(int32_t a, int32_t b, int32_t c)
     return 25 * determinant - trace * trace;
 }
 
-KB_ROWS int64_t KB_ROWS_NAME(harris)(const uint8_t *centre, ptrdiff_t stride)
+KBI_ROWS int64_t KBI_ROWS_NAME(harris)(const uint8_t *centre, ptrdiff_t stride)
 {
     static const int16_t keep[HARRIS_LANES] = {-1, -1, -1, -1, -1, -1, -1, 0};
     /* of the rows: [-1 0 1] and [1 2 1] */
-    int16_t slope[KB_HARRIS_BLOCK + 2][HARRIS_LANES], smooth[KB_HARRIS_BLOCK + 2][HARRIS_LANES];
-    for (int32_t y = 0; y < KB_HARRIS_BLOCK + 2; y++) {
-        const uint8_t *row = centre + (y - KB_HARRIS_REACH) * stride - KB_HARRIS_REACH;
+    int16_t slope[KBI_HARRIS_BLOCK + 2][HARRIS_LANES], smooth[KBI_HARRIS_BLOCK + 2][HARRIS_LANES];
+    for (int32_t y = 0; y < KBI_HARRIS_BLOCK + 2; y++) {
+        const uint8_t *row = centre + (y - KBI_HARRIS_REACH) * stride - KBI_HARRIS_REACH;
         for (int32_t i = 0; i < HARRIS_LANES; i++) {
             slope[y][i] = (int16_t)(row[i + 2] - row[i]) & keep[i];
             smooth[y][i] = (int16_t)(row[i] + 2 * row[i + 1] + row[i + 2]) & keep[i];
         }
     }
     int32_t a = 0, b = 0, c = 0;
-    for (int32_t y = 0; y < KB_HARRIS_BLOCK; y++) {
+    for (int32_t y = 0; y < KBI_HARRIS_BLOCK; y++) {
         for (int32_t i = 0; i < HARRIS_LANES; i++) {
             int16_t ix = (int16_t)(slope[y][i] + 2 * slope[y + 1][i] + slope[y + 2][i]);
             int16_t iy = (int16_t)(smooth[y + 2][i] - smooth[y][i]);
@@ -40,20 +40,20 @@ KB_ROWS int64_t KB_ROWS_NAME(harris)(const uint8_t *centre, ptrdiff_t stride)
 
 /* Half the width of the disc at each distance from its middle row: the circle's, rounded, and made the same after a
  * quarter turn. These are the rows of OpenCV's disc too. */
-static const uint8_t disc_half_width[KB_DISC_RADIUS + 1] = {15, 15, 15, 15, 14, 14, 14, 13, 13, 12, 11, 10, 9, 8, 6, 3};
+static const uint8_t disc_half_width[KBI_DISC_RADIUS + 1] = {15, 15, 15, 15, 14, 14, 14, 13, 13, 12, 11, 10, 9, 8, 6, 3};
 
 #define DISC_COLUMNS 32 /* 31, and one for the vectors */
 static const uint8_t disc_column[DISC_COLUMNS] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6,  5,  4,  3,  2,  1,  0,
                                                   1,  2,  3,  4,  5,  6,  7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
-KB_ROWS float KB_ROWS_NAME(disc_angle)(const uint8_t *centre, ptrdiff_t stride)
+KBI_ROWS float KBI_ROWS_NAME(disc_angle)(const uint8_t *centre, ptrdiff_t stride)
 {
     /* Rows y and -y are taken together; sums of 16 bits hold: 31 x 255 and (1 + ... + 15) x 255 = 30600. */
     int16_t columns[DISC_COLUMNS], moment[DISC_COLUMNS] = {0};
-    for (int32_t i = 0; i < DISC_COLUMNS; i++) columns[i] = centre[i - KB_DISC_RADIUS];
-    for (int32_t y = 1; y <= KB_DISC_RADIUS; y++) {
+    for (int32_t i = 0; i < DISC_COLUMNS; i++) columns[i] = centre[i - KBI_DISC_RADIUS];
+    for (int32_t y = 1; y <= KBI_DISC_RADIUS; y++) {
         uint8_t half = disc_half_width[y];
-        const uint8_t *below = centre + y * stride - KB_DISC_RADIUS, *above = centre - y * stride - KB_DISC_RADIUS;
+        const uint8_t *below = centre + y * stride - KBI_DISC_RADIUS, *above = centre - y * stride - KBI_DISC_RADIUS;
         for (int32_t i = 0; i < DISC_COLUMNS; i++) {
             uint8_t keep = disc_column[i] <= half ? 255 : 0;
             int16_t b = below[i] & keep, a = above[i] & keep;
@@ -63,10 +63,10 @@ KB_ROWS float KB_ROWS_NAME(disc_angle)(const uint8_t *centre, ptrdiff_t stride)
     }
     int32_t x_moment = 0, y_moment = 0;
     for (int32_t i = 0; i < DISC_COLUMNS - 1; i++) {
-        x_moment += (i - KB_DISC_RADIUS) * columns[i];
+        x_moment += (i - KBI_DISC_RADIUS) * columns[i];
         y_moment += moment[i];
     }
-    return kb_direction(y_moment, x_moment);
+    return kbi_direction(y_moment, x_moment);
 }
 
 #endif

@@ -20,10 +20,10 @@ const char *kb_detector_name(kb_detector detector)
     return "?";
 }
 
-bool kb_mask_allows(const kb_image *mask, float x, float y)
+bool kbi_mask_allows(const kb_image *mask, float x, float y)
 {
-    int32_t column = kb_clamp_i((int32_t)(x + 0.5f), 0, mask->width - 1);
-    int32_t row = kb_clamp_i((int32_t)(y + 0.5f), 0, mask->height - 1);
+    int32_t column = kbi_clamp_i((int32_t)(x + 0.5f), 0, mask->width - 1);
+    int32_t row = kbi_clamp_i((int32_t)(y + 0.5f), 0, mask->height - 1);
     return ((const uint8_t *)mask->data)[row * mask->stride + column] != 0;
 }
 
@@ -52,15 +52,15 @@ static bool options_complete(kb_detect_options *o)
 
 static bool mask_fits(const kb_image *mask, const kb_image *image)
 {
-    return kb_image_check(mask) == KB_OK && mask->format == KB_GRAY8 && mask->width == image->width &&
+    return kbi_image_check(mask) == KB_OK && mask->format == KB_GRAY8 && mask->width == image->width &&
            mask->height == image->height;
 }
 
-static kb_status detect(kb_detect_job *job, kb_keypoint *keypoints, size_t capacity, size_t *count)
+static kb_status detect(kbi_detect_job *job, kb_keypoint *keypoints, size_t capacity, size_t *count)
 {
     kb_keypoint *found = NULL;
-    kb_status status = job->options.detector == KB_DETECTOR_SIFT ? kb_detect_sift(job, &found, count)
-                                                                 : kb_detect_orb(job, &found, count);
+    kb_status status = job->options.detector == KB_DETECTOR_SIFT ? kbi_detect_sift(job, &found, count)
+                                                                 : kbi_detect_orb(job, &found, count);
     if (status != KB_OK) return status;
     if (*count > capacity) *count = capacity;
     if (*count > 0) memcpy(keypoints, found, *count * sizeof *keypoints);
@@ -70,9 +70,9 @@ static kb_status detect(kb_detect_job *job, kb_keypoint *keypoints, size_t capac
 kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                     kb_keypoint *keypoints, size_t capacity, size_t *count)
 {
-    kb_detect_job job;
-    if (!count || (capacity > 0 && !keypoints) || !KB_OPTIONS_READ(job.options, options)) return KB_E_ARGUMENT;
-    kb_status status = kb_image_check(image);
+    kbi_detect_job job;
+    if (!count || (capacity > 0 && !keypoints) || !KBI_OPTIONS_READ(job.options, options)) return KB_E_ARGUMENT;
+    kb_status status = kbi_image_check(image);
     if (status != KB_OK) return status;
     if (job.options.detector == 0) job.options.detector = KB_DETECTOR_ORB;
     if (job.options.detector != KB_DETECTOR_ORB && job.options.detector != KB_DETECTOR_SIFT) return KB_E_UNKNOWN;
@@ -80,9 +80,9 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     if (job.options.mask && !mask_fits(job.options.mask, image)) return KB_E_ARGUMENT;
 
     kb_workspace local;
-    job.workspace = kb_workspace_or(workspace, &local);
-    status = kb_gray8(image, job.workspace, &job.image);
+    job.workspace = kbi_workspace_or(workspace, &local);
+    status = kbi_gray8(image, job.workspace, &job.image);
     if (status == KB_OK) status = detect(&job, keypoints, capacity, count);
-    kb_workspace_release(&local);
+    kbi_workspace_release(&local);
     return status;
 }

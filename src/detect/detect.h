@@ -1,75 +1,75 @@
 /* What the detectors share: the job as the front door hands it on, the row functions that do the work, the order of
  * keypoints. The row functions are pure: they read and write only what they are given, so that other variants of
  * them can take their place. */
-#ifndef KB_DETECT_H
-#define KB_DETECT_H
+#ifndef KBI_DETECT_H
+#define KBI_DETECT_H
 
 #include "common/common.h"
 
 /* Options checked, every field set; the image 8-bit. */
-typedef struct kb_detect_job {
+typedef struct kbi_detect_job {
     kb_image image;
     kb_detect_options options;
     kb_workspace *workspace;
-} kb_detect_job;
+} kbi_detect_job;
 
 /* Both find at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
-kb_status kb_detect_orb(const kb_detect_job *job, kb_keypoint **found, size_t *count);
-kb_status kb_detect_sift(const kb_detect_job *job, kb_keypoint **found, size_t *count);
+kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
+kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
 
 /* True when a keypoint at (x, y) is wanted. */
-bool kb_mask_allows(const kb_image *mask, float x, float y);
+bool kbi_mask_allows(const kb_image *mask, float x, float y);
 
 /* ---- order and selection (order.c, select.c) ---- */
 /* Total order: strongest first, then by y, x, size, angle. */
-bool kb_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
+bool kbi_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
 
 /* What is sorted: the response, turned over so that the strongest comes first, and below it the index. */
-uint64_t kb_keypoint_entry(const kb_keypoint *keypoints, size_t index);
+uint64_t kbi_keypoint_entry(const kb_keypoint *keypoints, size_t index);
 /* Sorts n entries by the total order of the keypoints at their indices; equal ones keep their order. spare holds n
  * more. */
-void kb_sort_keypoints(uint64_t *entries, uint64_t *spare, size_t n, const kb_keypoint *keypoints);
+void kbi_sort_keypoints(uint64_t *entries, uint64_t *spare, size_t n, const kb_keypoint *keypoints);
 
 /* ---- pyramid (resize.c) ---- */
 /* Where each pixel of a row (or column) of the smaller image lies in the larger: between pixel index and index + 1,
  * at weight / 128 of the way. */
-#define KB_RESIZE_BITS 7
-#define KB_RESIZE_ONE (1 << KB_RESIZE_BITS)
-typedef struct kb_resize_map {
+#define KBI_RESIZE_BITS 7
+#define KBI_RESIZE_ONE (1 << KBI_RESIZE_BITS)
+typedef struct kbi_resize_map {
     int32_t *index;
     uint8_t *weight;
     uint8_t *pair; /* two numbers a pixel: how far its two places are from the index of the first of its group of 8 */
-} kb_resize_map;
+} kbi_resize_map;
 /* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
  * 0..larger - 1. */
-void kb_resize_plan(kb_resize_map map, int32_t n, double factor, int32_t larger);
+void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t larger);
 /* out[i] = (a[i] (128 - weight) + b[i] weight + 64) / 128 */
-void kb_blend_rows(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
+void kbi_blend_rows(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
 /* out[i] = the same blend of in[index[i]] and in[index[i] + 1] by weight[i]; in has in_width pixels */
-void kb_resize_row(const uint8_t *in, int32_t in_width, kb_resize_map map, int32_t width, uint8_t *out);
+void kbi_resize_row(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
 
 /* ---- FAST corners (fast.c) ---- */
-#define KB_FAST_RADIUS 3
+#define KBI_FAST_RADIUS 3
 /* score[i] of the pixel row[i], for width of them: how much brighter or darker than it the best arc of 9 of the 16
- * pixels around it is, or 0 when that is not above threshold. Reads KB_FAST_RADIUS pixels around every one. */
-void kb_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
+ * pixels around it is, or 0 when that is not above threshold. Reads KBI_FAST_RADIUS pixels around every one. */
+void kbi_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
 /* Where a score of the middle row is the largest of its 3x3 neighbourhood (of equal ones the first in reading order):
  * writes the positions to x, ascending, and returns how many. Looks at 1..width - 2, so at most width / 2 of them. */
-int32_t kb_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
+int32_t kbi_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
 
 /* ---- corner measures (corner.c) ---- */
-#define KB_HARRIS_BLOCK 7
-#define KB_HARRIS_REACH 4 /* pixels read around the centre, and one more to the right */
+#define KBI_HARRIS_BLOCK 7
+#define KBI_HARRIS_REACH 4 /* pixels read around the centre, and one more to the right */
 /* Harris's response times 25 (k = 0.04) of the 7x7 block around a pixel, with sums of integer gradients. */
-int64_t kb_harris(const uint8_t *centre, ptrdiff_t stride);
+int64_t kbi_harris(const uint8_t *centre, ptrdiff_t stride);
 /* The same response in OpenCV's unit. */
-float kb_harris_response(int64_t harris);
+float kbi_harris_response(int64_t harris);
 
 /* The direction of (x, y) in degrees as a float below 360. */
-float kb_direction(double y, double x);
-#define KB_DISC_RADIUS 15
+float kbi_direction(double y, double x);
+#define KBI_DISC_RADIUS 15
 /* Direction in degrees of the centre of mass of the disc of radius 15 around a pixel. Reads 15 px up, down and left,
  * 16 to the right. */
-float kb_disc_angle(const uint8_t *centre, ptrdiff_t stride);
+float kbi_disc_angle(const uint8_t *centre, ptrdiff_t stride);
 
 #endif

@@ -23,23 +23,23 @@ static bool beaten(int16_t *const rows[3], int32_t x, int32_t value, int32_t sig
     return false;
 }
 
-bool kb_extremum_in_scale(int16_t *const finer[3], int16_t *const coarser[3], int32_t x, int32_t value)
+bool kbi_extremum_in_scale(int16_t *const finer[3], int16_t *const coarser[3], int32_t x, int32_t value)
 {
     int32_t sign = value > 0 ? 1 : -1;
     return !beaten(finer, x, value, sign) && !beaten(coarser, x, value, sign);
 }
 
-static inline int32_t difference(const kb_octave *o, int32_t layer, ptrdiff_t place)
+static inline int32_t difference(const kbi_octave *o, int32_t layer, ptrdiff_t place)
 {
     return o->layer[layer + 1][place] - o->layer[layer][place];
 }
 
-/* Gradient and Hessian of the differences at a sample, by differences again; in units of 1/KB_SIFT_ONE gray levels. */
+/* Gradient and Hessian of the differences at a sample, by differences again; in units of 1/KBI_SIFT_ONE gray levels. */
 typedef struct derivatives {
     double value, x, y, s, xx, yy, ss, xy, xs, ys;
 } derivatives;
 
-static derivatives derive(const kb_octave *o, int32_t layer, ptrdiff_t p)
+static derivatives derive(const kbi_octave *o, int32_t layer, ptrdiff_t p)
 {
     ptrdiff_t r = o->stride;
 #define AT(l, place) difference(o, layer + (l), p + (place))
@@ -72,9 +72,9 @@ static bool solve(const derivatives *d, double *x, double *y, double *s)
     return true;
 }
 
-static bool passes(const derivatives *d, const kb_extremum_limits *limits, kb_extremum *e)
+static bool passes(const derivatives *d, const kbi_extremum_limits *limits, kbi_extremum *e)
 {
-    e->contrast = (d->value + 0.5 * (d->x * e->dx + d->y * e->dy + d->s * e->dlayer)) / (255.0 * KB_SIFT_ONE);
+    e->contrast = (d->value + 0.5 * (d->x * e->dx + d->y * e->dy + d->s * e->dlayer)) / (255.0 * KBI_SIFT_ONE);
     if (fabs(e->contrast) < limits->contrast) return false;
     double trace = d->xx + d->yy, determinant = d->xx * d->yy - d->xy * d->xy;
     return determinant > 0 && trace * trace * limits->edge < (limits->edge + 1) * (limits->edge + 1) * determinant;
@@ -82,8 +82,8 @@ static bool passes(const derivatives *d, const kb_extremum_limits *limits, kb_ex
 
 static int32_t nearest(double v) { return (int32_t)floor(v + 0.5); }
 
-bool kb_extremum_refine(const kb_octave *o, int32_t layer, int32_t y, int32_t x, const kb_extremum_limits *limits,
-                        kb_extremum *e)
+bool kbi_extremum_refine(const kbi_octave *o, int32_t layer, int32_t y, int32_t x, const kbi_extremum_limits *limits,
+                        kbi_extremum *e)
 {
     for (int32_t step = 0; step < STEPS; step++) {
         derivatives d = derive(o, layer, y * o->stride + x);
@@ -98,8 +98,8 @@ bool kb_extremum_refine(const kb_octave *o, int32_t layer, int32_t y, int32_t x,
         x += nearest(e->dx);
         y += nearest(e->dy);
         layer += nearest(e->dlayer);
-        if (layer < 1 || layer > limits->layers || x < KB_SIFT_BORDER || x >= o->width - KB_SIFT_BORDER ||
-            y < KB_SIFT_BORDER || y >= o->height - KB_SIFT_BORDER)
+        if (layer < 1 || layer > limits->layers || x < KBI_SIFT_BORDER || x >= o->width - KBI_SIFT_BORDER ||
+            y < KBI_SIFT_BORDER || y >= o->height - KBI_SIFT_BORDER)
             return false;
     }
     return false;

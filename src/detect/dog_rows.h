@@ -1,12 +1,12 @@
 /* The rows of dog.c. */
-#ifndef KB_DOG_ROWS_H
-#define KB_DOG_ROWS_H
+#ifndef KBI_DOG_ROWS_H
+#define KBI_DOG_ROWS_H
 
 #include "detect/rows.h"
 
 #define EXTREMA_BLOCK 32
 
-KB_ROWS void KB_ROWS_NAME(difference_row)(const uint16_t *restrict smaller, const uint16_t *restrict larger,
+KBI_ROWS void KBI_ROWS_NAME(difference_row)(const uint16_t *restrict smaller, const uint16_t *restrict larger,
                                           int32_t width, int16_t *restrict out)
 {
     for (int32_t i = 0; i < width; i++) out[i] = (int16_t)(larger[i] - smaller[i]);
@@ -36,11 +36,11 @@ static inline uint64_t four_numbers(const int16_t *p)
     return v;
 }
 
-KB_ROWS int32_t KB_ROWS_NAME(extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below,
+KBI_ROWS int32_t KBI_ROWS_NAME(extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below,
                                           int32_t width, int32_t limit, int32_t *x)
 {
-    int32_t count = 0, end = width - KB_SIFT_BORDER;
-    for (int32_t at = KB_SIFT_BORDER; at < end; at += EXTREMA_BLOCK) {
+    int32_t count = 0, end = width - KBI_SIFT_BORDER;
+    for (int32_t at = KBI_SIFT_BORDER; at < end; at += EXTREMA_BLOCK) {
         int16_t found[EXTREMA_BLOCK] = {0};
         if (at + EXTREMA_BLOCK <= end)
             extrema_block(above + at, middle + at, below + at, EXTREMA_BLOCK, (int16_t)limit, found);

@@ -8,8 +8,8 @@
  * min(min of the shared, max(pixel k, pixel k + 9)): 47 minima and maxima a side, on bytes, without a branch. A
  * compiler turns that into vector code. Since most of an image is not near a corner, blocks are first asked the
  * cheap question: every arc holds one of each pair of opposite pixels. */
-#ifndef KB_FAST_ROWS_H
-#define KB_FAST_ROWS_H
+#ifndef KBI_FAST_ROWS_H
+#define KBI_FAST_ROWS_H
 
 #include "detect/rows.h"
 
@@ -35,7 +35,7 @@ static inline uint8_t fast_difference(uint8_t bright, uint8_t dark, uint8_t cent
 }
 
 /* Not 0 where a pixel may be a corner: looks at four pairs of opposite pixels. */
-KB_ROWS_HELPER void promise_row(const uint8_t *const *p, const uint8_t *restrict centre, int32_t width,
+KBI_ROWS_HELPER void promise_row(const uint8_t *const *p, const uint8_t *restrict centre, int32_t width,
                                 uint8_t threshold, uint8_t *restrict promise)
 {
     const uint8_t *restrict p0 = p[0], *restrict p2 = p[2], *restrict p4 = p[4], *restrict p6 = p[6];
@@ -83,7 +83,7 @@ static inline uint64_t eight_bytes(const uint8_t *p)
     return v;
 }
 
-KB_ROWS void KB_ROWS_NAME(fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold,
+KBI_ROWS void KBI_ROWS_NAME(fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold,
                                     uint8_t *score)
 {
     const uint8_t *const circle[16] = FAST_CIRCLE(row, stride);
@@ -94,7 +94,7 @@ KB_ROWS void KB_ROWS_NAME(fast_row)(const uint8_t *row, ptrdiff_t stride, int32_
     }
     promise_row(circle, row, width, limit, score);
     for (int32_t x = 0; x < width; x += FAST_BLOCK) {
-        int32_t at = kb_min_i(x, width - FAST_BLOCK); /* the last block overlaps the one before */
+        int32_t at = kbi_min_i(x, width - FAST_BLOCK); /* the last block overlaps the one before */
         if (eight_bytes(score + at) | eight_bytes(score + at + 8))
             score_block(circle, row, at, FAST_BLOCK, limit, score);
     }
@@ -111,7 +111,7 @@ static inline void peak_block(const uint8_t *restrict above, const uint8_t *rest
     }
 }
 
-KB_ROWS int32_t KB_ROWS_NAME(peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below,
+KBI_ROWS int32_t KBI_ROWS_NAME(peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below,
                                         int32_t width, uint16_t *x)
 {
     int32_t count = 0, end = width - 1;

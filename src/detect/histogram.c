@@ -45,7 +45,7 @@ static void gradients(const uint16_t *up, const uint16_t *row, const uint16_t *d
 /* weight[k] = exp(-k^2 / 2 sigma^2) for k = 0..n, from two factors: the ratio of neighbours is q, q^3, q^5 ... */
 static void gaussian(float *weight, int32_t n, double sigma)
 {
-    double q = kb_exp(-0.5 / (sigma * sigma)), ratio = q, value = 1;
+    double q = kbi_exp(-0.5 / (sigma * sigma)), ratio = q, value = 1;
     for (int32_t k = 0; k <= n; k++) {
         weight[k] = (float)value;
         value *= ratio;
@@ -69,12 +69,12 @@ static void add_row(float histogram[TURNS][BINS], const int32_t *bin, const floa
 #define MAX_RADIUS 55
 #define MAX_WIDTH (2 * MAX_RADIUS + 1)
 
-static void fill(float histogram[TURNS][BINS], const kb_octave *o, const uint16_t *layer, int32_t y, int32_t x,
+static void fill(float histogram[TURNS][BINS], const kbi_octave *o, const uint16_t *layer, int32_t y, int32_t x,
                  double sigma)
 {
-    int32_t radius = kb_min_i((int32_t)(REACH * WIDTH * sigma + 0.5), MAX_RADIUS);
-    int32_t left = kb_max_i(x - radius, 1), n = kb_min_i(x + radius, o->width - 2) - left + 1;
-    int32_t top = kb_max_i(y - radius, 1), bottom = kb_min_i(y + radius, o->height - 2);
+    int32_t radius = kbi_min_i((int32_t)(REACH * WIDTH * sigma + 0.5), MAX_RADIUS);
+    int32_t left = kbi_max_i(x - radius, 1), n = kbi_min_i(x + radius, o->width - 2) - left + 1;
+    int32_t top = kbi_max_i(y - radius, 1), bottom = kbi_min_i(y + radius, o->height - 2);
     float gauss[MAX_RADIUS + 1], across[MAX_WIDTH], weight[MAX_WIDTH], value[MAX_WIDTH];
     int32_t bin[MAX_WIDTH];
     gaussian(gauss, radius, WIDTH * sigma);
@@ -101,7 +101,7 @@ static void smooth(float histogram[TURNS][BINS], float *out)
         out[i] = (sum[i] + sum[i + 4] + 4 * (sum[i + 1] + sum[i + 3]) + 6 * sum[i + 2]) * (1.0f / 16);
 }
 
-int32_t kb_directions(const kb_octave *octave, int32_t layer, int32_t y, int32_t x, double sigma, float *degrees)
+int32_t kbi_directions(const kbi_octave *octave, int32_t layer, int32_t y, int32_t x, double sigma, float *degrees)
 {
     float turns[TURNS][BINS] = {{0}}, h[BINS], highest = 0;
     int32_t count = 0;
@@ -109,7 +109,7 @@ int32_t kb_directions(const kb_octave *octave, int32_t layer, int32_t y, int32_t
     smooth(turns, h);
     for (int32_t i = 0; i < BINS; i++) highest = h[i] > highest ? h[i] : highest;
     /* downwards, since clockwise angles fall as the bins rise */
-    for (int32_t i = BINS - 1; i >= 0 && count < KB_SIFT_MAX_ANGLES; i--) {
+    for (int32_t i = BINS - 1; i >= 0 && count < KBI_SIFT_MAX_ANGLES; i--) {
         float before = h[(i + BINS - 1) % BINS], after = h[(i + 1) % BINS];
         if (!(h[i] > before && h[i] > after && h[i] >= STRONG * highest)) continue;
         double place = i + 0.5 * (before - after) / (before - 2 * h[i] + after);

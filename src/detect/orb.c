@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "detect/detect.h"
-#include "kernels/kernels.h"
+#include "simd/kernels.h"
 
 #define MAX_LEVELS 16
 #define EDGE 31
@@ -42,15 +42,15 @@ typedef struct orb_band {
 } orb_band;
 
 typedef struct orb {
-    const kb_detect_job *job;
-    kb_kernels kernels;
+    const kbi_detect_job *job;
+    kbi_kernels kernels;
     orb_level level[MAX_LEVELS];
     int32_t levels;
     int32_t threads;
     /* what the tasks of a step share */
     int32_t target;             /* resize: the level being made */
     uint8_t *target_data;
-    kb_resize_map columns, rows;
+    kbi_resize_map columns, rows;
     uint8_t *blended;           /* resize: a row of the level above for each task */
     orb_band *bands;
     int32_t band_count;
@@ -59,7 +59,7 @@ typedef struct orb {
     size_t count;
 } orb;
 
-static size_t round_up(size_t bytes) { return (bytes + KB_ALIGN - 1) / KB_ALIGN * KB_ALIGN; }
+static size_t round_up(size_t bytes) { return (bytes + KBI_ALIGN - 1) / KBI_ALIGN * KBI_ALIGN; }
 
 /* ---- levels ---- */
 
@@ -92,8 +92,8 @@ static void resize_task(void *context, int32_t piece)
     orb *o = context;
     const orb_level *from = &o->level[o->target - 1], *to = &o->level[o->target];
     uint8_t *blended = o->blended + (size_t)piece * round_up((size_t)o->job->image.width);
-    int32_t end = (int32_t)kb_piece((size_t)to->height, o->threads, piece + 1);
-    for (int32_t y = (int32_t)kb_piece((size_t)to->height, o->threads, piece); y < end; y++) {
+    int32_t end = (int32_t)kbi_piece((size_t)to->height, o->threads, piece + 1);
+    for (int32_t y = (int32_t)kbi_piece((size_t)to->height, o->threads, piece); y < end; y++) {
         const uint8_t *a = from->data + o->rows.index[y] * from->stride;
         o->kernels.blend_rows(a, a + from->stride, from->width, o->rows.weight[y], blended);
         o->kernels.resize_row(blended, from->width, o->columns, to->width, o->target_data + y * to->stride);
@@ -106,7 +106,7 @@ static kb_status build_levels(orb *o)
     size_t side = width > height ? width : height, row = round_up(width);
     for (int32_t i = 1; i < o->levels; i++) pixels += (size_t)o->level[i].stride * (size_t)o->level[i].height;
     size_t maps = 2 * (round_up(side * sizeof(int32_t)) + round_up(side) + round_up(2 * side));
-    uint8_t *memory = kb_workspace_get(o->job->workspace, KB_SLOT_DETECT_A, pixels + maps + row * (size_t)o->threads);
+    uint8_t *memory = kbi_workspace_get(o->job->workspace, KBI_SLOT_DETECT_A, pixels + maps + row * (size_t)o->threads);
     if (!memory) return KB_E_MEMORY;
 
     o->level[0].data = o->job->image.data;
@@ -126,10 +126,10 @@ static kb_status build_levels(orb *o)
     next = memory;
     for (o->target = 1; o->target < o->levels; o->target++) {
         const orb_level *from = &o->level[o->target - 1], *to = from + 1;
-        kb_resize_plan(o->columns, to->width, o->job->options.level_factor, from->width);
-        kb_resize_plan(o->rows, to->height, o->job->options.level_factor, from->height);
+        kbi_resize_plan(o->columns, to->width, o->job->options.level_factor, from->width);
+        kbi_resize_plan(o->rows, to->height, o->job->options.level_factor, from->height);
         o->target_data = next;
-        kb_parallel_run(o->job->options.parallel, o->threads, resize_task, o);
+        kbi_parallel_run(o->job->options.parallel, o->threads, resize_task, o);
         next += (size_t)to->stride * (size_t)to->height;
     }
     return KB_OK;
@@ -152,7 +152,7 @@ static void add_corners(const orb *o, orb_band *band, int32_t y, const uint8_t *
     double factor = o->level[band->level].factor;
     for (int32_t i = 0; i < n; i++) {
         int32_t x = peak[i] + EDGE - 1;
-        if (mask && !kb_mask_allows(mask, to_image(factor, x), to_image(factor, y))) continue;
+        if (mask && !kbi_mask_allows(mask, to_image(factor, x), to_image(factor, y))) continue;
         band->corners[band->count++] = (orb_corner){(uint16_t)x, (uint16_t)y, score[peak[i]], (uint8_t)band->level};
     }
 }
@@ -192,7 +192,7 @@ static kb_status plan_bands(orb *o)
         room += (size_t)pieces * (tallest / 2 + 1) * ((size_t)o->level[i].width / 2 + 1);
     }
     size_t list = round_up((size_t)o->band_count * sizeof(orb_band));
-    uint8_t *memory = kb_workspace_get(o->job->workspace, KB_SLOT_DETECT_B,
+    uint8_t *memory = kbi_workspace_get(o->job->workspace, KBI_SLOT_DETECT_B,
                                        list + (size_t)o->band_count * scratch + room * sizeof(orb_corner));
     if (!memory) return KB_E_MEMORY;
     o->bands = (orb_band *)(void *)memory;
@@ -204,8 +204,8 @@ static kb_status plan_bands(orb *o)
         size_t rows = (size_t)(level->height - 2 * EDGE);
         orb_band *band = &o->bands[i];
         band->level = i / pieces;
-        band->top = EDGE + (int32_t)kb_piece(rows, pieces, i % pieces);
-        band->bottom = EDGE + (int32_t)kb_piece(rows, pieces, i % pieces + 1);
+        band->top = EDGE + (int32_t)kbi_piece(rows, pieces, i % pieces);
+        band->bottom = EDGE + (int32_t)kbi_piece(rows, pieces, i % pieces + 1);
         band->scratch = memory + (size_t)i * scratch;
         band->corners = corners;
         corners += ((size_t)(band->bottom - band->top) / 2 + 1) * ((size_t)level->width / 2 + 1);
@@ -251,9 +251,9 @@ static kb_status find_corners(orb *o)
 {
     kb_status status = plan_bands(o);
     if (status != KB_OK) return status;
-    kb_parallel_run(o->job->options.parallel, o->band_count, search_task, o);
+    kbi_parallel_run(o->job->options.parallel, o->band_count, search_task, o);
     gather_corners(o);
-    o->keypoints = kb_workspace_get(o->job->workspace, KB_SLOT_DETECT_C, o->count * sizeof *o->keypoints);
+    o->keypoints = kbi_workspace_get(o->job->workspace, KBI_SLOT_DETECT_C, o->count * sizeof *o->keypoints);
     return o->keypoints ? KB_OK : KB_E_MEMORY;
 }
 
@@ -262,13 +262,13 @@ static kb_status find_corners(orb *o)
 static void measure_task(void *context, int32_t piece)
 {
     orb *o = context;
-    size_t end = kb_piece(o->count, o->threads, piece + 1);
-    for (size_t i = kb_piece(o->count, o->threads, piece); i < end; i++) {
+    size_t end = kbi_piece(o->count, o->threads, piece + 1);
+    for (size_t i = kbi_piece(o->count, o->threads, piece); i < end; i++) {
         const orb_corner *c = &o->corners[i];
         const orb_level *level = &o->level[c->level];
         int64_t harris = o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride);
         o->keypoints[i] = (kb_keypoint){to_image(level->factor, c->x), to_image(level->factor, c->y),
-                                        (float)(PATCH * level->factor), -1, kb_harris_response(harris), c->level, -1};
+                                        (float)(PATCH * level->factor), -1, kbi_harris_response(harris), c->level, -1};
     }
 }
 
@@ -293,8 +293,8 @@ static kb_status share_out(orb *o)
 static void orient_task(void *context, int32_t piece)
 {
     orb *o = context;
-    size_t end = kb_piece(o->count, o->threads, piece + 1);
-    for (size_t i = kb_piece(o->count, o->threads, piece); i < end; i++) {
+    size_t end = kbi_piece(o->count, o->threads, piece + 1);
+    for (size_t i = kbi_piece(o->count, o->threads, piece); i < end; i++) {
         kb_keypoint *k = &o->keypoints[i];
         const orb_level *level = &o->level[k->octave];
         int32_t x = (int32_t)((k->x + 0.5) / level->factor), y = (int32_t)((k->y + 0.5) / level->factor);
@@ -302,20 +302,20 @@ static void orient_task(void *context, int32_t piece)
     }
 }
 
-kb_status kb_detect_orb(const kb_detect_job *job, kb_keypoint **found, size_t *count)
+kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
-    orb o = {.job = job, .threads = kb_parallel_threads(job->options.parallel)};
-    kb_kernels_init(&o.kernels, kb_cpu_flags());
+    orb o = {.job = job, .threads = kbi_parallel_threads(job->options.parallel)};
+    kbi_kernels_init(&o.kernels, kbi_cpu_flags());
     *count = 0;
     plan_levels(&o);
     if (o.levels == 0) return KB_OK;
     kb_status status = build_levels(&o);
     if (status == KB_OK) status = find_corners(&o);
     if (status != KB_OK) return status;
-    kb_parallel_run(job->options.parallel, o.threads, measure_task, &o);
+    kbi_parallel_run(job->options.parallel, o.threads, measure_task, &o);
     status = share_out(&o);
     if (status != KB_OK) return status;
-    kb_parallel_run(job->options.parallel, o.threads, orient_task, &o);
+    kbi_parallel_run(job->options.parallel, o.threads, orient_task, &o);
     *found = o.keypoints;
     *count = o.count;
     return kb_select(o.keypoints, o.count, job->image.width, job->image.height, KB_SELECT_BEST, o.count, job->workspace,

@@ -2,7 +2,7 @@
  * same response by merging, so that it takes no more than n log n steps whatever it is given. */
 #include "detect/detect.h"
 
-bool kb_keypoint_before(const kb_keypoint *a, const kb_keypoint *b)
+bool kbi_keypoint_before(const kb_keypoint *a, const kb_keypoint *b)
 {
     if (a->response != b->response) return a->response > b->response;
     if (a->y != b->y) return a->y < b->y;
@@ -11,14 +11,14 @@ bool kb_keypoint_before(const kb_keypoint *a, const kb_keypoint *b)
     return a->angle < b->angle;
 }
 
-uint64_t kb_keypoint_entry(const kb_keypoint *keypoints, size_t index)
+uint64_t kbi_keypoint_entry(const kb_keypoint *keypoints, size_t index)
 {
-    return (uint64_t)~kb_float_order(keypoints[index].response) << 32 | index;
+    return (uint64_t)~kbi_float_order(keypoints[index].response) << 32 | index;
 }
 
 static bool entry_before(uint64_t a, uint64_t b, const kb_keypoint *keypoints)
 {
-    return kb_keypoint_before(&keypoints[(uint32_t)a], &keypoints[(uint32_t)b]);
+    return kbi_keypoint_before(&keypoints[(uint32_t)a], &keypoints[(uint32_t)b]);
 }
 
 static void merge(const uint64_t *from, size_t middle, size_t n, uint64_t *to, const kb_keypoint *keypoints)
@@ -47,9 +47,9 @@ static void merge_sort(uint64_t *entries, uint64_t *spare, size_t n, const kb_ke
     if (from != entries) memcpy(entries, from, n * sizeof *entries);
 }
 
-void kb_sort_keypoints(uint64_t *entries, uint64_t *spare, size_t n, const kb_keypoint *keypoints)
+void kbi_sort_keypoints(uint64_t *entries, uint64_t *spare, size_t n, const kb_keypoint *keypoints)
 {
-    kb_sort_upper(entries, spare, n);
+    kbi_sort_upper(entries, spare, n);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && entries[end] >> 32 == entries[i] >> 32;) end++;
         if (end - i > 1) merge_sort(entries + i, spare, end - i, keypoints);

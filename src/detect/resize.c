@@ -3,15 +3,15 @@
  * of the rows gives the same bytes. */
 #include "detect/resize_rows.h"
 
-void kb_resize_plan(kb_resize_map map, int32_t n, double factor, int32_t larger)
+void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t larger)
 {
     for (int32_t i = 0; i < n; i++) {
         double place = (i + 0.5) * factor - 0.5;
-        int32_t fixed = (int32_t)(place * KB_RESIZE_ONE + 0.5);
-        fixed = kb_clamp_i(fixed, 0, (larger - 1) * KB_RESIZE_ONE);
-        int32_t index = kb_min_i(fixed / KB_RESIZE_ONE, kb_max_i(larger - 2, 0));
+        int32_t fixed = (int32_t)(place * KBI_RESIZE_ONE + 0.5);
+        fixed = kbi_clamp_i(fixed, 0, (larger - 1) * KBI_RESIZE_ONE);
+        int32_t index = kbi_min_i(fixed / KBI_RESIZE_ONE, kbi_max_i(larger - 2, 0));
         map.index[i] = index;
-        map.weight[i] = (uint8_t)(fixed - index * KB_RESIZE_ONE);
+        map.weight[i] = (uint8_t)(fixed - index * KBI_RESIZE_ONE);
         map.pair[2 * i] = (uint8_t)(index - map.index[i - i % 8]); /* factors up to 2: at most 14 */
         map.pair[2 * i + 1] = (uint8_t)(map.pair[2 * i] + 1);
     }

@@ -1,20 +1,20 @@
 /* The rows of resize.c. */
-#ifndef KB_RESIZE_ROWS_H
-#define KB_RESIZE_ROWS_H
+#ifndef KBI_RESIZE_ROWS_H
+#define KBI_RESIZE_ROWS_H
 
 #include "detect/rows.h"
 
-KB_ROWS void KB_ROWS_NAME(blend_rows)(const uint8_t *restrict a, const uint8_t *restrict b, int32_t width,
+KBI_ROWS void KBI_ROWS_NAME(blend_rows)(const uint8_t *restrict a, const uint8_t *restrict b, int32_t width,
                                       int32_t weight, uint8_t *restrict out)
 {
-    uint16_t wb = (uint16_t)weight, wa = (uint16_t)(KB_RESIZE_ONE - weight);
+    uint16_t wb = (uint16_t)weight, wa = (uint16_t)(KBI_RESIZE_ONE - weight);
     for (int32_t i = 0; i < width; i++) {
-        uint16_t sum = (uint16_t)((uint16_t)(a[i] * wa) + (uint16_t)(b[i] * wb) + KB_RESIZE_ONE / 2);
-        out[i] = (uint8_t)(sum / KB_RESIZE_ONE);
+        uint16_t sum = (uint16_t)((uint16_t)(a[i] * wa) + (uint16_t)(b[i] * wb) + KBI_RESIZE_ONE / 2);
+        out[i] = (uint8_t)(sum / KBI_RESIZE_ONE);
     }
 }
 
-KB_ROWS void KB_ROWS_NAME(resize_row)(const uint8_t *restrict in, int32_t in_width, kb_resize_map map, int32_t width,
+KBI_ROWS void KBI_ROWS_NAME(resize_row)(const uint8_t *restrict in, int32_t in_width, kbi_resize_map map, int32_t width,
                                       uint8_t *restrict out)
 {
     (void)in_width;
@@ -22,7 +22,7 @@ KB_ROWS void KB_ROWS_NAME(resize_row)(const uint8_t *restrict in, int32_t in_wid
     const uint8_t *restrict weight = map.weight;
     for (int32_t i = 0; i < width; i++) {
         int32_t a = in[index[i]], b = in[index[i] + 1];
-        out[i] = (uint8_t)(a + (((b - a) * weight[i] + KB_RESIZE_ONE / 2) >> KB_RESIZE_BITS)); /* >> rounds down */
+        out[i] = (uint8_t)(a + (((b - a) * weight[i] + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS)); /* >> rounds down */
     }
 }
 

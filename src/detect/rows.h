@@ -1,15 +1,15 @@
 /* Row functions as templates: plain C that compilers turn into vector code, compiled once for the base of the CPU and
- * again for every instruction set that makes it faster. The including file says by KB_ROWS what stands in front of a
- * function and by KB_ROWS_NAME what it is called; without that they are the plain ones of detect.h and sift.h. */
-#ifndef KB_DETECT_ROWS_H
-#define KB_DETECT_ROWS_H
+ * again for every instruction set that makes it faster. The including file says by KBI_ROWS what stands in front of a
+ * function and by KBI_ROWS_NAME what it is called; without that they are the plain ones of detect.h and sift.h. */
+#ifndef KBI_DETECT_ROWS_H
+#define KBI_DETECT_ROWS_H
 
 #include "detect/sift.h"
 
-#ifndef KB_ROWS
-#  define KB_ROWS
-#  define KB_ROWS_NAME(name) kb_##name
-#  define KB_ROWS_HELPER static
+#ifndef KBI_ROWS
+#  define KBI_ROWS
+#  define KBI_ROWS_NAME(name) kbi_##name
+#  define KBI_ROWS_HELPER static
 #endif
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "detect/detect.h"
 
-/* Memory of one call; entries (kb_keypoint_entry) are in total order. */
+/* Memory of one call; entries (kbi_keypoint_entry) are in total order. */
 typedef struct selection {
     const kb_keypoint *keypoints;
     uint64_t *entries, *spare; /* total each */
@@ -35,11 +35,11 @@ static void put_in_order(selection *s, size_t total)
 {
     s->finite = 0;
     for (size_t i = 0; i < total; i++)
-        if (is_finite_keypoint(&s->keypoints[i])) s->entries[s->finite++] = kb_keypoint_entry(s->keypoints, i);
+        if (is_finite_keypoint(&s->keypoints[i])) s->entries[s->finite++] = kbi_keypoint_entry(s->keypoints, i);
     size_t last = s->finite;
     for (size_t i = 0; i < total; i++)
         if (!is_finite_keypoint(&s->keypoints[i])) s->entries[last++] = i;
-    kb_sort_keypoints(s->entries, s->spare, s->finite, s->keypoints);
+    kbi_sort_keypoints(s->entries, s->spare, s->finite, s->keypoints);
 }
 
 /* Where a coordinate falls when 0..side is cut into `cells`; what is outside counts to the nearest. */
@@ -156,8 +156,8 @@ static bool is_suppressed(const raster *r, const selection *s, place at)
 {
     int32_t column = (int32_t)(at.x / r->side), row = (int32_t)(at.y / r->side);
     if (r->cell[(size_t)row * (size_t)r->columns + (size_t)column] != NOBODY) return true;
-    for (int32_t y = kb_max_i(row - 2, 0); y <= kb_min_i(row + 2, r->rows - 1); y++)
-        for (int32_t x = kb_max_i(column - 2, 0); x <= kb_min_i(column + 2, r->columns - 1); x++) {
+    for (int32_t y = kbi_max_i(row - 2, 0); y <= kbi_min_i(row + 2, r->rows - 1); y++)
+        for (int32_t x = kbi_max_i(column - 2, 0); x <= kbi_min_i(column + 2, r->columns - 1); x++) {
             uint32_t other = r->cell[(size_t)y * (size_t)r->columns + (size_t)x];
             if (other == NOBODY) continue;
             place there = place_of(s, other);
@@ -231,11 +231,11 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
     if (n == 0) return KB_OK;
 
     kb_workspace local;
-    workspace = kb_workspace_or(workspace, &local);
+    workspace = kbi_workspace_or(workspace, &local);
     selection s = {.keypoints = keypoints, .width = width, .height = height};
     size_t list = total * sizeof(uint64_t);
     size_t extra = rule == KB_SELECT_GRID ? grid_bytes(&s, n) : rule == KB_SELECT_SPREAD ? raster_bytes(&s, total) : 0;
-    uint8_t *memory = kb_workspace_get(workspace, KB_SLOT_SELECT, 2 * list + extra + n * sizeof *keypoints);
+    uint8_t *memory = kbi_workspace_get(workspace, KBI_SLOT_SELECT, 2 * list + extra + n * sizeof *keypoints);
     if (memory) {
         s.entries = (uint64_t *)(void *)memory;
         s.spare = s.entries + total;
@@ -245,6 +245,6 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
         if (rule == KB_SELECT_SPREAD && n < s.finite) pick_spread(&s, total, n);
         move_to_front(&s, keypoints, (kb_keypoint *)(void *)(memory + 2 * list + extra), n);
     }
-    kb_workspace_release(&local);
+    kbi_workspace_release(&local);
     return memory ? KB_OK : KB_E_MEMORY;
 }

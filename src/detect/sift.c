@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "detect/sift.h"
-#include "kernels/kernels.h"
+#include "simd/kernels.h"
 
 #define MAX_OCTAVES 17
 #define CAMERA_BLUR 0.5
@@ -24,7 +24,7 @@ typedef struct sift_point {
     bool picked; /* the selection wants it */
     int32_t angles;
     float sigma; /* px of the octave */
-    float angle[KB_SIFT_MAX_ANGLES];
+    float angle[KBI_SIFT_MAX_ANGLES];
 } sift_point;
 
 typedef struct sift_band {
@@ -36,16 +36,16 @@ typedef struct sift_band {
 } sift_band;
 
 typedef struct sift {
-    const kb_detect_job *job;
-    kb_kernels kernels;
+    const kbi_detect_job *job;
+    kbi_kernels kernels;
     int32_t threads, layers;
-    kb_octave octave[MAX_OCTAVES];
+    kbi_octave octave[MAX_OCTAVES];
     int32_t octaves;
-    kb_blur blur[KB_SIFT_MAX_LAYERS + 3]; /* [0]: from the image to the first layer; [i]: from layer i - 1 to i */
+    kbi_blur blur[KBI_SIFT_MAX_LAYERS + 3]; /* [0]: from the image to the first layer; [i]: from layer i - 1 to i */
     /* what the tasks of a step share */
     const uint16_t *from;
     uint16_t *to;
-    const kb_octave *target;
+    const kbi_octave *target;
     int32_t target_layer, pieces;
     uint16_t *rows; /* scratch of every task */
     sift_band *bands;
@@ -56,7 +56,7 @@ typedef struct sift {
     size_t point_count;
 } sift;
 
-static size_t round_up(size_t n) { return (n + KB_ALIGN - 1) / KB_ALIGN * KB_ALIGN; }
+static size_t round_up(size_t n) { return (n + KBI_ALIGN - 1) / KBI_ALIGN * KBI_ALIGN; }
 
 /* ---- scale space ---- */
 
@@ -64,10 +64,10 @@ static void plan_blurs(sift *s)
 {
     double sigma = s->job->options.sigma, camera = s->job->options.no_upsampling ? CAMERA_BLUR : 2 * CAMERA_BLUR;
     double start = sigma * sigma - camera * camera;
-    kb_blur_plan(&s->blur[0], sqrt(start > 0.01 ? start : 0.01));
+    kbi_blur_plan(&s->blur[0], sqrt(start > 0.01 ? start : 0.01));
     for (int32_t i = 1; i < s->layers + 3; i++) {
-        double before = sigma * kb_exp(LN2 * (i - 1) / s->layers), after = sigma * kb_exp(LN2 * i / s->layers);
-        kb_blur_plan(&s->blur[i], sqrt(after * after - before * before));
+        double before = sigma * kbi_exp(LN2 * (i - 1) / s->layers), after = sigma * kbi_exp(LN2 * i / s->layers);
+        kbi_blur_plan(&s->blur[i], sqrt(after * after - before * before));
     }
 }
 
@@ -77,8 +77,8 @@ static void plan_octaves(sift *s)
     int32_t first = s->job->options.no_upsampling ? 0 : -1;
     int32_t width = s->job->image.width << -first, height = s->job->image.height << -first;
     double pixel = first ? 0.5 : 1;
-    for (s->octaves = 0; kb_min_i(width, height) > 2 * KB_SIFT_BORDER && s->octaves < MAX_OCTAVES; s->octaves++) {
-        s->octave[s->octaves] = (kb_octave){.width = width, .height = height, .pixel = pixel,
+    for (s->octaves = 0; kbi_min_i(width, height) > 2 * KBI_SIFT_BORDER && s->octaves < MAX_OCTAVES; s->octaves++) {
+        s->octave[s->octaves] = (kbi_octave){.width = width, .height = height, .pixel = pixel,
                                             .stride = (ptrdiff_t)round_up((size_t)width), .number = first + s->octaves};
         width /= 2;
         height /= 2;
@@ -89,14 +89,14 @@ static void plan_octaves(sift *s)
 static kb_status place_octaves(sift *s)
 {
     size_t elements = 0, layers = (size_t)s->layers + 3;
-    size_t row = (size_t)s->octave[0].stride + 2 * KB_BLUR_MAX_TAPS;
+    size_t row = (size_t)s->octave[0].stride + 2 * KBI_BLUR_MAX_TAPS;
     for (int32_t i = 0; i < s->octaves; i++)
         elements += layers * (size_t)s->octave[i].stride * (size_t)s->octave[i].height;
-    uint16_t *memory = kb_workspace_get(s->job->workspace, KB_SLOT_DETECT_A,
+    uint16_t *memory = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_A,
                                         (elements + row * (size_t)s->threads) * sizeof *memory);
     if (!memory) return KB_E_MEMORY;
     for (int32_t i = 0; i < s->octaves; i++) {
-        kb_octave *o = &s->octave[i];
+        kbi_octave *o = &s->octave[i];
         for (size_t k = 0; k < layers; k++, memory += o->stride * o->height) o->layer[k] = memory;
     }
     s->rows = memory;
@@ -104,29 +104,29 @@ static kb_status place_octaves(sift *s)
 }
 
 /* Small octaves are not worth waking other threads. */
-static int32_t pieces_for(const sift *s, const kb_octave *octave)
+static int32_t pieces_for(const sift *s, const kbi_octave *octave)
 {
     return (int64_t)octave->width * octave->height < 20000 ? 1 : s->threads;
 }
 
-/* Row y of the doubled image, in units of 1/KB_SIFT_ONE. */
+/* Row y of the doubled image, in units of 1/KBI_SIFT_ONE. */
 static void doubled_row(const kb_image *image, int32_t y, uint16_t *restrict out)
 {
-    int32_t below = kb_min_i(y / 2 + (y & 1), image->height - 1), last = image->width - 1;
+    int32_t below = kbi_min_i(y / 2 + (y & 1), image->height - 1), last = image->width - 1;
     const uint8_t *restrict a = (const uint8_t *)image->data + (y / 2) * image->stride;
     const uint8_t *restrict b = (const uint8_t *)image->data + below * image->stride;
     for (int32_t x = 0; x < last; x++) {
         int32_t here = a[x] + b[x], next = a[x + 1] + b[x + 1];
-        out[2 * x] = (uint16_t)(here * (KB_SIFT_ONE / 2));
-        out[2 * x + 1] = (uint16_t)((here + next) * (KB_SIFT_ONE / 4));
+        out[2 * x] = (uint16_t)(here * (KBI_SIFT_ONE / 2));
+        out[2 * x + 1] = (uint16_t)((here + next) * (KBI_SIFT_ONE / 4));
     }
-    out[2 * last] = out[2 * last + 1] = (uint16_t)((a[last] + b[last]) * (KB_SIFT_ONE / 2));
+    out[2 * last] = out[2 * last + 1] = (uint16_t)((a[last] + b[last]) * (KBI_SIFT_ONE / 2));
 }
 
 static void plain_row(const kb_image *image, int32_t y, uint16_t *restrict out)
 {
     const uint8_t *restrict row = (const uint8_t *)image->data + y * image->stride;
-    for (int32_t x = 0; x < image->width; x++) out[x] = (uint16_t)(row[x] * KB_SIFT_ONE);
+    for (int32_t x = 0; x < image->width; x++) out[x] = (uint16_t)(row[x] * KBI_SIFT_ONE);
 }
 
 static void half_row(const uint16_t *restrict in, int32_t width, uint16_t *restrict out)
@@ -137,9 +137,9 @@ static void half_row(const uint16_t *restrict in, int32_t width, uint16_t *restr
 static void start_task(void *context, int32_t piece)
 {
     sift *s = context;
-    const kb_octave *o = s->target;
-    int32_t end = (int32_t)kb_piece((size_t)o->height, s->pieces, piece + 1);
-    for (int32_t y = (int32_t)kb_piece((size_t)o->height, s->pieces, piece); y < end; y++) {
+    const kbi_octave *o = s->target;
+    int32_t end = (int32_t)kbi_piece((size_t)o->height, s->pieces, piece + 1);
+    for (int32_t y = (int32_t)kbi_piece((size_t)o->height, s->pieces, piece); y < end; y++) {
         uint16_t *row = s->to + y * o->stride;
         if (s->job->options.no_upsampling) plain_row(&s->job->image, y, row);
         else doubled_row(&s->job->image, y, row);
@@ -149,24 +149,24 @@ static void start_task(void *context, int32_t piece)
 static void blur_task(void *context, int32_t piece)
 {
     sift *s = context;
-    const kb_octave *o = s->target;
-    uint16_t *row = s->rows + (size_t)piece * ((size_t)s->octave[0].stride + 2 * KB_BLUR_MAX_TAPS);
-    kb_blur_image(&s->kernels, s->from, s->to, o->width, o->height, o->stride, &s->blur[s->target_layer],
-                  (int32_t)kb_piece((size_t)o->height, s->pieces, piece),
-                  (int32_t)kb_piece((size_t)o->height, s->pieces, piece + 1), row);
+    const kbi_octave *o = s->target;
+    uint16_t *row = s->rows + (size_t)piece * ((size_t)s->octave[0].stride + 2 * KBI_BLUR_MAX_TAPS);
+    kbi_blur_image(&s->kernels, s->from, s->to, o->width, o->height, o->stride, &s->blur[s->target_layer],
+                  (int32_t)kbi_piece((size_t)o->height, s->pieces, piece),
+                  (int32_t)kbi_piece((size_t)o->height, s->pieces, piece + 1), row);
 }
 
 static void run(sift *s, void (*task)(void *, int32_t), const uint16_t *from, uint16_t *to)
 {
     s->from = from;
     s->to = to;
-    kb_parallel_run(s->job->options.parallel, s->pieces, task, s);
+    kbi_parallel_run(s->job->options.parallel, s->pieces, task, s);
 }
 
 static void build_scale_space(sift *s)
 {
     for (int32_t i = 0; i < s->octaves; i++) {
-        kb_octave *o = &s->octave[i];
+        kbi_octave *o = &s->octave[i];
         s->target = o;
         s->target_layer = 0;
         s->pieces = pieces_for(s, o);
@@ -174,7 +174,7 @@ static void build_scale_space(sift *s)
             run(s, start_task, NULL, o->layer[1]);
             run(s, blur_task, o->layer[1], o->layer[0]);
         } else {
-            const kb_octave *above = &s->octave[i - 1];
+            const kbi_octave *above = &s->octave[i - 1];
             for (int32_t y = 0; y < o->height; y++)
                 half_row(above->layer[s->layers] + 2 * y * above->stride, o->width, o->layer[0] + y * o->stride);
         }
@@ -185,28 +185,28 @@ static void build_scale_space(sift *s)
 
 /* ---- extrema ---- */
 
-static kb_extremum_limits limits_of(const sift *s)
+static kbi_extremum_limits limits_of(const sift *s)
 {
     const kb_detect_options *options = &s->job->options;
-    return (kb_extremum_limits){s->layers, options->contrast_threshold / (double)s->layers, options->edge_threshold};
+    return (kbi_extremum_limits){s->layers, options->contrast_threshold / (double)s->layers, options->edge_threshold};
 }
 
 /* Samples below half the contrast wanted are not looked at. */
 static int32_t sample_limit(const sift *s)
 {
-    double limit = 0.5 * limits_of(s).contrast * 255 * KB_SIFT_ONE;
-    return kb_clamp_i((int32_t)limit, 1, 32767);
+    double limit = 0.5 * limits_of(s).contrast * 255 * KBI_SIFT_ONE;
+    return kbi_clamp_i((int32_t)limit, 1, 32767);
 }
 
-static void add_point(const sift *s, sift_band *band, const kb_extremum *e)
+static void add_point(const sift *s, sift_band *band, const kbi_extremum *e)
 {
-    const kb_octave *o = &s->octave[band->octave];
-    double sigma = s->job->options.sigma * kb_exp(LN2 * (e->layer + e->dlayer) / s->layers);
-    int32_t sub_layer = kb_clamp_i((int32_t)((e->dlayer + 0.5) * 255 + 0.5), 0, 255);
+    const kbi_octave *o = &s->octave[band->octave];
+    double sigma = s->job->options.sigma * kbi_exp(LN2 * (e->layer + e->dlayer) / s->layers);
+    int32_t sub_layer = kbi_clamp_i((int32_t)((e->dlayer + 0.5) * 255 + 0.5), 0, 255);
     kb_keypoint k = {.x = (float)((e->x + e->dx) * o->pixel), .y = (float)((e->y + e->dy) * o->pixel),
                      .size = (float)(2 * sigma * o->pixel), .angle = -1, .response = (float)fabs(e->contrast)};
     k.octave = (o->number & 255) | e->layer << 8 | sub_layer << 16;
-    if (s->job->options.mask && !kb_mask_allows(s->job->options.mask, k.x, k.y)) return;
+    if (s->job->options.mask && !kbi_mask_allows(s->job->options.mask, k.x, k.y)) return;
     if (band->count < band->room) {
         band->keypoints[band->count] = k;
         band->points[band->count] = (sift_point){.x = e->x, .y = e->y, .sigma = (float)sigma,
@@ -217,7 +217,7 @@ static void add_point(const sift *s, sift_band *band, const kb_extremum *e)
 
 /* Three rows of each difference of layers, y - 1 to y + 1. */
 typedef struct window {
-    int16_t *row[KB_SIFT_MAX_LAYERS + 2][3];
+    int16_t *row[KBI_SIFT_MAX_LAYERS + 2][3];
     int32_t *x; /* where a row's extrema are */
 } window;
 
@@ -233,7 +233,7 @@ static window window_over(const sift *s, const sift_band *band)
 }
 
 /* One row further: the row y + 1 comes in. */
-static void window_move(window *w, const sift *s, const kb_octave *o, int32_t y)
+static void window_move(window *w, const sift *s, const kbi_octave *o, int32_t y)
 {
     for (int32_t i = 0; i < s->layers + 2; i++) {
         int16_t *oldest = w->row[i][0];
@@ -247,15 +247,15 @@ static void window_move(window *w, const sift *s, const kb_octave *o, int32_t y)
 
 static void search_row(const sift *s, sift_band *band, const window *w, int32_t layer, int32_t y)
 {
-    const kb_octave *o = &s->octave[band->octave];
+    const kbi_octave *o = &s->octave[band->octave];
     int16_t *const *row = w->row[layer], *const *finer = w->row[layer - 1], *const *coarser = w->row[layer + 1];
-    kb_extremum_limits limits = limits_of(s);
+    kbi_extremum_limits limits = limits_of(s);
     int32_t n = s->kernels.extrema_row(row[0], row[1], row[2], o->width, sample_limit(s), w->x);
     for (int32_t i = 0; i < n; i++) {
         int32_t x = w->x[i];
-        kb_extremum e;
-        if (kb_extremum_in_scale(finer, coarser, x, row[1][x]) &&
-            kb_extremum_refine(o, layer, y, x, &limits, &e))
+        kbi_extremum e;
+        if (kbi_extremum_in_scale(finer, coarser, x, row[1][x]) &&
+            kbi_extremum_refine(o, layer, y, x, &limits, &e))
             add_point(s, band, &e);
     }
 }
@@ -264,7 +264,7 @@ static void search_task(void *context, int32_t index)
 {
     sift *s = context;
     sift_band *band = &s->bands[index];
-    const kb_octave *o = &s->octave[band->octave];
+    const kbi_octave *o = &s->octave[band->octave];
     window w = window_over(s, band);
     band->count = 0;
     window_move(&w, s, o, band->top - 2);
@@ -282,17 +282,17 @@ static kb_status plan_bands(sift *s)
     s->band_count = pieces * s->octaves;
     size_t list = round_up((size_t)s->band_count * sizeof *s->bands);
     size_t scratch = (3 * ((size_t)s->layers + 2) + 2) * (size_t)s->octave[0].stride; /* a window */
-    uint8_t *memory = kb_workspace_get(s->job->workspace, KB_SLOT_DETECT_B,
+    uint8_t *memory = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_B,
                                        list + (size_t)s->band_count * scratch * sizeof(int16_t));
     if (!memory) return KB_E_MEMORY;
     s->bands = (sift_band *)(void *)memory;
     for (int32_t i = 0; i < s->band_count; i++) {
-        const kb_octave *o = &s->octave[i / pieces];
-        size_t rows = (size_t)o->height - 2 * KB_SIFT_BORDER;
+        const kbi_octave *o = &s->octave[i / pieces];
+        size_t rows = (size_t)o->height - 2 * KBI_SIFT_BORDER;
         sift_band *band = &s->bands[i];
         band->octave = i / pieces;
-        band->top = KB_SIFT_BORDER + (int32_t)kb_piece(rows, pieces, i % pieces);
-        band->bottom = KB_SIFT_BORDER + (int32_t)kb_piece(rows, pieces, i % pieces + 1);
+        band->top = KBI_SIFT_BORDER + (int32_t)kbi_piece(rows, pieces, i % pieces);
+        band->bottom = KBI_SIFT_BORDER + (int32_t)kbi_piece(rows, pieces, i % pieces + 1);
         band->scratch = (int16_t *)(void *)(memory + list) + (size_t)i * scratch;
         band->room = 64 + (size_t)(band->bottom - band->top) * (size_t)o->width / 64; /* a fraction of that is usual */
     }
@@ -303,8 +303,8 @@ static kb_status place_points(sift *s)
 {
     size_t total = 0;
     for (int32_t i = 0; i < s->band_count; i++) total += s->bands[i].room;
-    s->keypoints = kb_workspace_get(s->job->workspace, KB_SLOT_DETECT_C, total * sizeof *s->keypoints);
-    s->points = kb_workspace_get(s->job->workspace, KB_SLOT_DETECT_D, total * sizeof *s->points);
+    s->keypoints = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_C, total * sizeof *s->keypoints);
+    s->points = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_D, total * sizeof *s->points);
     if (!s->keypoints || !s->points) return KB_E_MEMORY;
     total = 0;
     for (int32_t i = 0; i < s->band_count; i++) {
@@ -335,7 +335,7 @@ static kb_status find_points(sift *s)
     for (bool fits = false; status == KB_OK && !fits;) {
         status = place_points(s);
         if (status != KB_OK) break;
-        kb_parallel_run(s->job->options.parallel, s->band_count, search_task, s);
+        kbi_parallel_run(s->job->options.parallel, s->band_count, search_task, s);
         fits = true;
         for (int32_t i = 0; i < s->band_count; i++) {
             if (s->bands[i].count <= s->bands[i].room) continue;
@@ -370,10 +370,10 @@ static void drop_doubles(sift *s)
 static void orient_task(void *context, int32_t piece)
 {
     sift *s = context;
-    size_t end = kb_piece(s->point_count, s->pieces, piece + 1);
-    for (size_t i = kb_piece(s->point_count, s->pieces, piece); i < end; i++) {
+    size_t end = kbi_piece(s->point_count, s->pieces, piece + 1);
+    for (size_t i = kbi_piece(s->point_count, s->pieces, piece); i < end; i++) {
         sift_point *p = &s->points[i];
-        if (p->picked) p->angles = kb_directions(&s->octave[p->octave], p->layer, p->y, p->x, p->sigma, p->angle);
+        if (p->picked) p->angles = kbi_directions(&s->octave[p->octave], p->layer, p->y, p->x, p->sigma, p->angle);
     }
 }
 
@@ -383,7 +383,7 @@ static kb_status spread_directions(sift *s, kb_keypoint **found, size_t *count)
     size_t most = (size_t)s->job->options.max_keypoints, total = 0;
     for (size_t i = 0; i < s->count; i++) total += (size_t)s->points[s->keypoints[i].class_id].angles;
     if (most > total) most = total;
-    kb_keypoint *out = kb_workspace_get(s->job->workspace, KB_SLOT_DETECT_B, most * sizeof *out);
+    kb_keypoint *out = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_B, most * sizeof *out);
     if (!out) return KB_E_MEMORY;
     for (size_t i = 0; i < s->count; i++) {
         const sift_point *p = &s->points[s->keypoints[i].class_id];
@@ -397,10 +397,10 @@ static kb_status spread_directions(sift *s, kb_keypoint **found, size_t *count)
     return KB_OK;
 }
 
-kb_status kb_detect_sift(const kb_detect_job *job, kb_keypoint **found, size_t *count)
+kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
-    sift s = {.job = job, .threads = kb_parallel_threads(job->options.parallel), .layers = job->options.layers};
-    kb_kernels_init(&s.kernels, kb_cpu_flags());
+    sift s = {.job = job, .threads = kbi_parallel_threads(job->options.parallel), .layers = job->options.layers};
+    kbi_kernels_init(&s.kernels, kbi_cpu_flags());
     *count = 0;
     plan_octaves(&s);
     if (s.octaves == 0) return KB_OK;
@@ -416,6 +416,6 @@ kb_status kb_detect_sift(const kb_detect_job *job, kb_keypoint **found, size_t *
     if (status != KB_OK) return status;
     for (size_t i = 0; i < s.count; i++) s.points[s.keypoints[i].class_id].picked = true;
     s.pieces = s.threads;
-    kb_parallel_run(job->options.parallel, s.pieces, orient_task, &s);
+    kbi_parallel_run(job->options.parallel, s.pieces, orient_task, &s);
     return spread_directions(&s, found, count);
 }

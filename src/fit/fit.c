@@ -5,7 +5,7 @@
 
 static bool read_options(const kb_fit_options *given, kb_fit_options *o)
 {
-    if (!KB_OPTIONS_READ(*o, given)) return false;
+    if (!KBI_OPTIONS_READ(*o, given)) return false;
     if (o->geometry == 0) o->geometry = KB_HOMOGRAPHY;
     if (o->threshold == 0) o->threshold = 3;
     if (o->confidence == 0) o->confidence = 0.995;
@@ -26,8 +26,8 @@ static void to_pixels(kb_geometry geometry, const fit_pairs *pairs, const double
     const double back[9] = {1 / b->scale, 0, b->x, 0, 1 / b->scale, b->y, 0, 0, 1};
     const double transposed[9] = {b->scale, 0, 0, 0, b->scale, 0, -b->scale * b->x, -b->scale * b->y, 1};
     double right[9], norm = 0;
-    kb_fit_multiply3(model, t1, right);
-    kb_fit_multiply3(geometry == KB_HOMOGRAPHY ? back : transposed, right, out);
+    kbi_fit_multiply3(model, t1, right);
+    kbi_fit_multiply3(geometry == KB_HOMOGRAPHY ? back : transposed, right, out);
     for (int32_t i = 0; i < 9; i++) norm += out[i] * out[i];
     norm = sqrt(norm);
     if (geometry == KB_HOMOGRAPHY && fabs(out[8]) > 1e-9 * norm) norm = out[8];
@@ -51,7 +51,7 @@ static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const f
 
 static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
 {
-    double *d = kb_workspace_get(workspace, KB_SLOT_FIT_B, n * (6 * sizeof(double) + 2 * sizeof(int32_t)));
+    double *d = kbi_workspace_get(workspace, KBI_SLOT_FIT_B, n * (6 * sizeof(double) + 2 * sizeof(int32_t)));
     if (!d) return false;
     memset(scratch, 0, sizeof *scratch);
     scratch->error2 = d;
@@ -66,7 +66,7 @@ static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
 static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     int32_t n = 0;
-    found->score = kb_fit_score(kind, pairs, found->model, scratch);
+    found->score = kbi_fit_score(kind, pairs, found->model, scratch);
     for (int32_t s = 0; s < pairs->n; s++) {
         scratch->list.slot[n] = s;
         n += scratch->error2[s] <= pairs->threshold2;
@@ -77,15 +77,15 @@ static kb_fit_result fit(const kb_fit_options *o, const fit_kind *kind, const fi
                          const fit_scratch *scratch, fit_found *found)
 {
     fit_limits limits = {o->confidence, o->max_iterations, o->seed, !o->plain_ransac};
-    kb_fit_search(kind, pairs, &limits, scratch, found);
+    kbi_fit_search(kind, pairs, &limits, scratch, found);
     if (found->score.count < kind->sample) return KB_FIT_NOT_FOUND;
-    kb_fit_refine(kind, pairs, scratch, found);
+    kbi_fit_refine(kind, pairs, scratch, found);
     list_inliers(kind, pairs, scratch, found);
-    if (!kb_fit_believable(kind, pairs, scratch, found->score.count)) return KB_FIT_NOT_FOUND;
+    if (!kbi_fit_significant(kind, pairs, scratch, found->score.count)) return KB_FIT_NOT_FOUND;
     if (o->geometry == KB_HOMOGRAPHY) {
-        return kb_fit_off_line(pairs, scratch->list.slot, found->score.count) ? KB_FIT_FOUND : KB_FIT_DEGENERATE;
+        return kbi_fit_off_line(pairs, scratch->list.slot, found->score.count) ? KB_FIT_FOUND : KB_FIT_DEGENERATE;
     }
-    if (!kb_fit_off_plane(pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
+    if (!kbi_fit_off_plane(pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
     list_inliers(kind, pairs, scratch, found);
     return KB_FIT_FOUND;
 }
@@ -98,11 +98,11 @@ kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, 
     memset(report, 0, sizeof *report);
     if (inliers && n) memset(inliers, 0, n);
 
-    const fit_kind *kind = o.geometry == KB_HOMOGRAPHY ? &kb_fit_homography : &kb_fit_fundamental;
-    kb_workspace local, *ws = kb_workspace_or(workspace, &local);
+    const fit_kind *kind = o.geometry == KB_HOMOGRAPHY ? &kbi_fit_homography : &kbi_fit_fundamental;
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     fit_pairs prepared;
     fit_scratch scratch;
-    kb_status status = kb_fit_prepare(pairs, (int32_t)n, &o, kind, ws, &prepared, &report->result);
+    kb_status status = kbi_fit_prepare(pairs, (int32_t)n, &o, kind, ws, &prepared, &report->result);
     if (!status && report->result == KB_FIT_FOUND) {
         if (allocate(ws, (size_t)prepared.n, &scratch)) {
             fit_found found;
@@ -113,7 +113,7 @@ kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, 
             status = KB_E_MEMORY;
         }
     }
-    kb_workspace_release(&local);
+    kbi_workspace_release(&local);
     return status;
 }
 

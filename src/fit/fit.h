@@ -1,17 +1,17 @@
-/* What the files of this room share. The road of a fit:
+/* What the files of this room share. The pipeline of a fit:
  *
  *     prepare.c   bad pairs and duplicates go, coordinates are normalised, pairs are ordered by quality
  *     search.c    samples, tests of their models, local optimisation, when to stop
  *     refine.c    the optimum of the robust sum of squares
- *     plane.c     fundamental matrix only: what to do when most of the scene is one plane
- *     believe.c   whether what was found is more than accident
+ *     degensac.c     fundamental matrix only: what to do when most of the scene is one plane
+ *     verify.c   whether what was found is more than accident
  *     fit.c       the public call
  *
  * homography.c and fundamental.c hold the mathematics of one geometry each behind the same struct of functions, and
  * linear.c the little linear algebra they need. Only + - * / and sqrt in double, in a fixed order: every machine gets
  * the same result. */
-#ifndef KB_FIT_H
-#define KB_FIT_H
+#ifndef KBI_FIT_H
+#define KBI_FIT_H
 
 #include "common/common.h"
 
@@ -74,12 +74,12 @@ typedef struct fit_kind {
     bool (*retract)(double *model);
 } fit_kind;
 
-extern const fit_kind kb_fit_homography, kb_fit_fundamental;
+extern const fit_kind kbi_fit_homography, kbi_fit_fundamental;
 
 /* ---- prepare.c ---- */
 
-/* Reads the pairs; *result becomes KB_FIT_FOUND when there is something to search. Allocates in KB_SLOT_FIT_A. */
-kb_status kb_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *options, const fit_kind *kind,
+/* Reads the pairs; *result becomes KB_FIT_FOUND when there is something to search. Allocates in KBI_SLOT_FIT_A. */
+kb_status kbi_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *options, const fit_kind *kind,
                          kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
 
 /* ---- search.c ---- */
@@ -110,50 +110,50 @@ typedef struct fit_limits {
 } fit_limits;
 
 /* Looks for the model of least cost. found->score.count is 0 when there is none. */
-void kb_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
+void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found);
 /* The full score; errors stay in scratch->error2. */
-fit_score kb_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch);
+fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch);
 /* Iterated least squares with a shrinking threshold; takes the result over into found when it is better. */
-void kb_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
+void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                      fit_found *found);
 /* Appends the slots from..to-1, whose errors begin at error2, that are within the cutoff, with Tukey's weights. */
-void kb_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list);
+void kbi_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list);
 
 /* ---- refine.c ---- */
 
 /* One step of Gauss and Newton (damping 0) or Levenberg and Marquardt from the model that `around` was computed at.
  * False when the equations have no solution. */
-bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping, double *model);
+bool kbi_fit_step(const fit_kind *kind, const fit_normal *around, double damping, double *model);
 /* Moves found->model to the nearest optimum of the cost. */
-void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found);
+void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found);
 
-/* ---- believe.c ---- */
+/* ---- verify.c ---- */
 
 /* Whether k inliers of n pairs are more than accident, for a model through m pairs. */
-bool kb_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance);
+bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance);
 /* The same for the inliers listed in scratch->list.slot, where crowds count once. */
-bool kb_fit_believable(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
+bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
 /* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line,
  * with two pairs for the freedoms that the line leaves, must be more than accident too. */
-bool kb_fit_off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count);
+bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count);
 
-/* ---- plane.c ---- */
+/* ---- degensac.c ---- */
 
 /* For a fundamental matrix whose inliers lie mostly on one plane: looks for a better one through that plane. False
  * when what is off the plane is no more than accident, so that the matrix is not determined. */
-bool kb_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found);
+bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found);
 
 /* ---- linear.c ---- */
 
 /* Eigenvectors of a symmetric n x n matrix (n <= 9) by Jacobi rotations: row i of vectors belongs to values[i],
  * ascending. The matrix is destroyed. */
-void kb_fit_eigen(double *matrix, int32_t n, double *values, double *vectors);
+void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors);
 /* Solves A x = b for a symmetric positive definite 9 x 9 A by Cholesky; false when it is not one. A is destroyed. */
-bool kb_fit_solve9(double *a, const double *b, double *x);
+bool kbi_fit_solve9(double *a, const double *b, double *x);
 /* out = a x b, 3 x 3, row major. */
-void kb_fit_multiply3(const double *a, const double *b, double *out);
+void kbi_fit_multiply3(const double *a, const double *b, double *out);
 /* The matrix of cofactors. */
-void kb_fit_cofactors3(const double *m, double *out);
+void kbi_fit_cofactors3(const double *m, double *out);
 
 #endif

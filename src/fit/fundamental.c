@@ -161,10 +161,10 @@ static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double model
     null_vector(a, column, 8, other);
     for (int32_t i = 0; i < 9; i++) first[i] -= other[i]; /* F = other + root x first */
 
-    kb_fit_cofactors3(first, cofactors);
+    kbi_fit_cofactors3(first, cofactors);
     double c3 = (cofactors[0] * first[0] + cofactors[1] * first[1] + cofactors[2] * first[2]);
     double c2 = dot9(cofactors, other);
-    kb_fit_cofactors3(other, cofactors);
+    kbi_fit_cofactors3(other, cofactors);
     double c1 = dot9(cofactors, first);
     double c0 = (cofactors[0] * other[0] + cofactors[1] * other[1] + cofactors[2] * other[2]);
     int32_t found = cubic_roots(c3, c2, c1, c0, roots), kept = 0;
@@ -247,8 +247,8 @@ static void normal(const double *f, const fit_pairs *pairs, const fit_list *list
 static bool retract(double *f)
 {
     double square[9], values[3], vectors[9], transposed[9] = {f[0], f[3], f[6], f[1], f[4], f[7], f[2], f[5], f[8]};
-    kb_fit_multiply3(transposed, f, square);
-    kb_fit_eigen(square, 3, values, vectors);
+    kbi_fit_multiply3(transposed, f, square);
+    kbi_fit_eigen(square, 3, values, vectors);
     const double *v = vectors;
     for (int32_t i = 0; i < 3; i++) {
         double part = f[3 * i] * v[0] + f[3 * i + 1] * v[1] + f[3 * i + 2] * v[2];
@@ -260,7 +260,7 @@ static bool retract(double *f)
 static int32_t gauge(const double *f, double directions[2][9])
 {
     memcpy(directions[0], f, 9 * sizeof *f);
-    kb_fit_cofactors3(f, directions[1]);
+    kbi_fit_cofactors3(f, directions[1]);
     return normalise9(directions[1]) ? 2 : 1;
 }
 
@@ -275,7 +275,7 @@ static bool relax(double *f, const fit_pairs *pairs, const fit_list *list)
         if (g2 > 0) add_outer(matrix, a, list->weight[k] / g2);
     }
     mirror(matrix);
-    kb_fit_eigen(matrix, 9, values, vectors);
+    kbi_fit_eigen(matrix, 9, values, vectors);
     memcpy(f, vectors, 9 * sizeof *f);
     return retract(f);
 }
@@ -283,7 +283,7 @@ static bool relax(double *f, const fit_pairs *pairs, const fit_list *list)
 /* A band of twice the threshold across about three units. */
 static double chance(double threshold) { return 1.5 * threshold; }
 
-const fit_kind kb_fit_fundamental = {
+const fit_kind kbi_fit_fundamental = {
     .sample = 7,
     .accident = 0.05,
     .one_scale = true,

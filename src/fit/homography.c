@@ -162,13 +162,13 @@ static bool relax(double *h, const fit_pairs *pairs, const fit_list *list)
     fit_normal around;
     if (list->n < 4 || !retract(h)) return false;
     normal(h, pairs, list, &around);
-    return kb_fit_step(&kb_fit_homography, &around, 0, h);
+    return kbi_fit_step(&kbi_fit_homography, &around, 0, h);
 }
 
 /* A disc. */
 static double chance(double threshold) { return 3.14159265358979 / 4 * threshold * threshold; }
 
-const fit_kind kb_fit_homography = {
+const fit_kind kbi_fit_homography = {
     .sample = 4,
     .accident = 0.01,
     .one_scale = false,

@@ -43,7 +43,7 @@ static void sort_ascending(double *values, double *vectors, int32_t n)
     }
 }
 
-void kb_fit_eigen(double *matrix, int32_t n, double *values, double *vectors)
+void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors)
 {
     for (int32_t i = 0; i < n * n; i++) vectors[i] = i % (n + 1) == 0;
     for (int32_t sweep = 0; sweep < 30; sweep++) {
@@ -62,7 +62,7 @@ void kb_fit_eigen(double *matrix, int32_t n, double *values, double *vectors)
     sort_ascending(values, vectors, n);
 }
 
-bool kb_fit_solve9(double *a, const double *b, double *x)
+bool kbi_fit_solve9(double *a, const double *b, double *x)
 {
     enum { N = 9 };
     for (int32_t j = 0; j < N; j++) {
@@ -90,14 +90,14 @@ bool kb_fit_solve9(double *a, const double *b, double *x)
     return true;
 }
 
-void kb_fit_multiply3(const double *a, const double *b, double *out)
+void kbi_fit_multiply3(const double *a, const double *b, double *out)
 {
     for (int32_t i = 0; i < 3; i++)
         for (int32_t j = 0; j < 3; j++)
             out[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
 }
 
-void kb_fit_cofactors3(const double *m, double *out)
+void kbi_fit_cofactors3(const double *m, double *out)
 {
     out[0] = m[4] * m[8] - m[5] * m[7];
     out[1] = m[5] * m[6] - m[3] * m[8];

@@ -15,8 +15,8 @@ static bool finite4(const kb_pair *p)
 /* Indices by quality; equal qualities keep their order. */
 static void sort_by_quality(const float *quality, int32_t *order, int32_t n, uint64_t *entries, uint64_t *spare)
 {
-    for (int32_t i = 0; i < n; i++) entries[i] = (uint64_t)kb_float_order(quality[order[i]]) << 32 | (uint32_t)order[i];
-    kb_sort_upper(entries, spare, (size_t)n);
+    for (int32_t i = 0; i < n; i++) entries[i] = (uint64_t)kbi_float_order(quality[order[i]]) << 32 | (uint32_t)order[i];
+    kbi_sort_upper(entries, spare, (size_t)n);
     for (int32_t i = 0; i < n; i++) order[i] = (int32_t)(uint32_t)entries[i];
 }
 
@@ -90,8 +90,8 @@ static double median(const double *values, int32_t n)
 static fit_frame frame_of(const kb_pair *pairs, const int32_t *order, int32_t n, bool second)
 {
     double x[FEW] = {0}, y[FEW] = {0}, distance[FEW] = {0};
-    int32_t few = kb_min_i(n, FEW);
-    for (int32_t k = 0; k < few; k++) point_of(&pairs[order[kb_piece((size_t)n, few, k)]], second, &x[k], &y[k]);
+    int32_t few = kbi_min_i(n, FEW);
+    for (int32_t k = 0; k < few; k++) point_of(&pairs[order[kbi_piece((size_t)n, few, k)]], second, &x[k], &y[k]);
     double cx = median(x, few), cy = median(y, few);
     for (int32_t k = 0; k < few; k++) distance[k] = fabs(x[k] - cx) + fabs(y[k] - cy);
     double spread = median(distance, few);
@@ -142,7 +142,7 @@ static void common_scale(fit_frame *a, fit_frame *b)
 /* A step through 0..n-1 that meets every number once and spreads any number of first steps evenly. */
 static int32_t even_step(int32_t n)
 {
-    int32_t step = kb_max_i(1, (int32_t)((double)n * 0.6180339887498949));
+    int32_t step = kbi_max_i(1, (int32_t)((double)n * 0.6180339887498949));
     for (;; step++) {
         int32_t a = n, b = step;
         while (b) {
@@ -185,7 +185,7 @@ static bool allocate(kb_workspace *workspace, int32_t n, room *r, fit_pairs *out
     size_t count = (size_t)n;
     r->table_size = 8;
     while (r->table_size < 2 * count) r->table_size *= 2;
-    double *d = kb_workspace_get(workspace, KB_SLOT_FIT_A, count * (4 * sizeof(double) + 3 * sizeof(int32_t)) +
+    double *d = kbi_workspace_get(workspace, KBI_SLOT_FIT_A, count * (4 * sizeof(double) + 3 * sizeof(int32_t)) +
                                                                2 * r->table_size * sizeof(int32_t));
     if (!d) return false;
     out->x1 = d, out->y1 = d + count, out->x2 = d + 2 * count, out->y2 = d + 3 * count;
@@ -196,7 +196,7 @@ static bool allocate(kb_workspace *workspace, int32_t n, room *r, fit_pairs *out
     return true;
 }
 
-kb_status kb_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *options, const fit_kind *kind,
+kb_status kbi_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *options, const fit_kind *kind,
                          kb_workspace *workspace, fit_pairs *out, kb_fit_result *result)
 {
     room r;

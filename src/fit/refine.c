@@ -28,7 +28,7 @@ static void project_matrix(double *m, const double *d, double weight)
         for (int32_t j = 0; j < 9; j++) m[9 * i + j] += weight * d[i] * d[j];
 }
 
-bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping, double *model)
+bool kbi_fit_step(const fit_kind *kind, const fit_normal *around, double damping, double *model)
 {
     double matrix[81], gradient[9], step[9], directions[2][9], trace = 0;
     memcpy(matrix, around->matrix, sizeof matrix);
@@ -42,31 +42,31 @@ bool kb_fit_step(const fit_kind *kind, const fit_normal *around, double damping,
         project_matrix(matrix, directions[k], trace);
         project_vector(gradient, directions[k]);
     }
-    if (!kb_fit_solve9(matrix, gradient, step)) return false;
+    if (!kbi_fit_solve9(matrix, gradient, step)) return false;
     for (int32_t i = 0; i < 9; i++) model[i] -= step[i];
     return kind->retract(model);
 }
 
 /* Reweighted least squares: every step solves for the weights of the model before it, and is accepted when the cost
  * falls; one that makes things worse is taken again, shorter. */
-void kb_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
+void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     fit_normal here;
     double damping = 0;
     bool moved = true;
     if (!kind->retract(found->model)) return;
-    found->score = kb_fit_score(kind, pairs, found->model, scratch);
+    found->score = kbi_fit_score(kind, pairs, found->model, scratch);
     for (int32_t i = 0; i < 30 && damping < 1; i++) {
         double next[9];
         if (moved) { /* error2 is that of the model */
             fit_list list = scratch->list;
-            kb_fit_list(scratch->error2, 0, pairs->n, FIT_CUTOFF2 * pairs->threshold2, &list);
+            kbi_fit_list(scratch->error2, 0, pairs->n, FIT_CUTOFF2 * pairs->threshold2, &list);
             if (list.n <= kind->sample) return;
             kind->normal(found->model, pairs, &list, &here);
         }
         memcpy(next, found->model, sizeof next);
         fit_score score = {pairs->n, 0};
-        if (kb_fit_step(kind, &here, damping, next)) score = kb_fit_score(kind, pairs, next, scratch);
+        if (kbi_fit_step(kind, &here, damping, next)) score = kbi_fit_score(kind, pairs, next, scratch);
         double gain = found->score.cost - score.cost;
         moved = gain > 0;
         damping = moved ? damping / 10 : damping > 0 ? 10 * damping : 1e-4;

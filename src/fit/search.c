@@ -37,13 +37,13 @@ static fit_score score_block(const double *error2, int32_t n, double threshold2)
     return (fit_score){cost, count};
 }
 
-fit_score kb_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch)
+fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch)
 {
     kind->errors(model, pairs, 0, pairs->n, scratch->error2);
     return score_block(scratch->error2, pairs->n, pairs->threshold2);
 }
 
-void kb_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list)
+void kbi_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list)
 {
     double inverse = 1 / cutoff2;
     int32_t n = list->n;
@@ -57,9 +57,9 @@ void kb_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2,
 }
 
 /* The line under which a model is given up. */
-typedef struct early_line {
+typedef struct sprt {
     double slope, start;
-} early_line;
+} sprt;
 
 /* The natural logarithm on (0, 1], to 1e-12 or better: powers of two out, then the series of atanh. */
 static double log_unit(double x)
@@ -71,23 +71,23 @@ static double log_unit(double x)
     return 2 * t * sum - halvings * 0.69314718055994530942;
 }
 
-static early_line early_line_for(double wrong, double good)
+static sprt sprt_for(double wrong, double good)
 {
     const double log_bound = 5.3; /* one right model in 200 is lost */
     if (good < 1.5 * wrong) good = 1.5 * wrong;
     if (good > 0.99) good = 0.99;
     double outlier = log_unit(1 - wrong) - log_unit(1 - good); /* what an outlier adds to the log of the ratio */
     double inlier = log_unit(good) - log_unit(wrong);          /* and an inlier takes away */
-    return (early_line){outlier / (outlier + inlier), log_bound / (outlier + inlier)};
+    return (sprt){outlier / (outlier + inlier), log_bound / (outlier + inlier)};
 }
 
 /* The score of a model, or false as soon as it is known not to be worth having. */
 static bool score_early(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
-                        early_line line, double worst_cost, fit_score *out)
+                        sprt line, double worst_cost, fit_score *out)
 {
     fit_score sum = {0, 0};
     for (int32_t from = 0; from < pairs->n; from += BLOCK) {
-        int32_t to = kb_min_i(from + BLOCK, pairs->n);
+        int32_t to = kbi_min_i(from + BLOCK, pairs->n);
         kind->errors(model, pairs, from, to, scratch->error2 + from);
         fit_score part = score_block(scratch->error2 + from, to - from, pairs->threshold2);
         sum.cost += part.cost;
@@ -144,7 +144,7 @@ static void sampler_draw(sampler *s, int32_t number, const int32_t *slot, int32_
         else if (number <= s->until && from > s->size) ranks[count++] = --from;
     }
     while (count < s->size) {
-        int32_t rank = (int32_t)kb_random_below(&s->random, (uint32_t)from), k = 0;
+        int32_t rank = (int32_t)kbi_random_below(&s->random, (uint32_t)from), k = 0;
         while (k < count && ranks[k] != rank) k++;
         if (k == count) ranks[count++] = rank;
     }
@@ -187,7 +187,7 @@ static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fi
                           const fit_scratch *scratch, sampler *s)
 {
     int32_t inliers = 0, best_n = 0, best_inliers = 0,
-            first = limits->by_rank ? kb_min_i(LEAST_PREFIX, pairs->n) : pairs->n;
+            first = limits->by_rank ? kbi_min_i(LEAST_PREFIX, pairs->n) : pairs->n;
     for (int32_t n = 1; n <= pairs->n; n++) {
         inliers += scratch->error2[pairs->slot[n - 1]] <= pairs->threshold2;
         if (n < first || (double)inliers * best_n < (double)best_inliers * n || inliers < least_inliers(kind, n))
@@ -196,7 +196,7 @@ static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fi
         best_inliers = inliers;
     }
     if (!best_n) return limits->max_iterations;
-    if (limits->by_rank) s->end = kb_max_i(best_n, s->prefix);
+    if (limits->by_rank) s->end = kbi_max_i(best_n, s->prefix);
     double share = all_inliers(best_inliers, best_n, kind->sample);
     return samples_needed(share, 1 - limits->confidence, limits->max_iterations);
 }
@@ -209,24 +209,24 @@ static fit_list list_few(const fit_kind *kind, const fit_pairs *pairs, const dou
 {
     fit_list list = scratch->list;
     for (int32_t from = 0; from < pairs->n && list.n < FEW_PAIRS; from += BLOCK) {
-        int32_t to = kb_min_i(from + BLOCK, pairs->n);
+        int32_t to = kbi_min_i(from + BLOCK, pairs->n);
         kind->errors(model, pairs, from, to, scratch->error2);
-        kb_fit_list(scratch->error2, from, to, cutoff2, &list);
+        kbi_fit_list(scratch->error2, from, to, cutoff2, &list);
     }
     return list;
 }
 
-void kb_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
+void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                      fit_found *found)
 {
     static const double cutoffs2[] = {20, 10, 5, FIT_CUTOFF2}; /* of the squared threshold */
     double moved[9];
     memcpy(moved, model, sizeof moved);
-    for (size_t i = 0; i < KB_COUNT(cutoffs2); i++) {
+    for (size_t i = 0; i < KBI_COUNT(cutoffs2); i++) {
         fit_list list = list_few(kind, pairs, moved, cutoffs2[i] * pairs->threshold2, scratch);
         if (!kind->relax(moved, pairs, &list)) return;
     }
-    fit_score score = kb_fit_score(kind, pairs, moved, scratch);
+    fit_score score = kbi_fit_score(kind, pairs, moved, scratch);
     if (score.cost >= found->score.cost) return;
     found->score = score;
     memcpy(found->model, moved, sizeof moved);
@@ -234,13 +234,13 @@ void kb_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double 
 
 /* ---- the search ---- */
 
-void kb_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
+void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found)
 {
     double models[FIT_MAX_MODELS][9], record = pairs->n;
     int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0;
     sampler s = sampler_start(kind, pairs->n, limits);
-    early_line line = early_line_for(kind->accident, 0);
+    sprt line = sprt_for(kind->accident, 0);
     memset(found, 0, sizeof *found);
     found->score.cost = pairs->n;
     while (number < stop) {
@@ -250,13 +250,13 @@ void kb_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limit
             fit_score score;
             if (!score_early(kind, pairs, models[m], scratch, line, record, &score)) continue;
             record = score.cost;
-            line = early_line_for(kind->accident, (double)score.count / pairs->n);
+            line = sprt_for(kind->accident, (double)score.count / pairs->n);
             double before = found->score.cost;
             if (score.cost < before) {
                 found->score = score;
                 memcpy(found->model, models[m], sizeof models[m]);
             }
-            kb_fit_optimise(kind, pairs, models[m], scratch, found);
+            kbi_fit_optimise(kind, pairs, models[m], scratch, found);
             if (found->score.cost >= before) continue;
             kind->errors(found->model, pairs, 0, pairs->n, scratch->error2);
             stop = stop_after(kind, pairs, limits, scratch, &s);

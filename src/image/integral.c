@@ -1,9 +1,9 @@
 #include "image/image.h"
 
-kb_status kb_integral_build(kb_integral *integral, const kb_image *gray, kb_workspace *workspace)
+kb_status kbi_integral_build(kbi_integral *integral, const kb_image *gray, kb_workspace *workspace)
 {
     size_t stride = (size_t)gray->width + 1, rows = (size_t)gray->height + 1;
-    uint32_t *sums = kb_workspace_get(workspace, KB_SLOT_INTEGRAL, stride * rows * sizeof *sums);
+    uint32_t *sums = kbi_workspace_get(workspace, KBI_SLOT_INTEGRAL, stride * rows * sizeof *sums);
     if (!sums) return KB_E_MEMORY;
     memset(sums, 0, stride * sizeof *sums);
     for (int32_t y = 0; y < gray->height; y++) {
@@ -16,6 +16,6 @@ kb_status kb_integral_build(kb_integral *integral, const kb_image *gray, kb_work
             to[x + 1] = above[x + 1] + run;
         }
     }
-    *integral = (kb_integral){sums, gray->width, gray->height, (ptrdiff_t)stride};
+    *integral = (kbi_integral){sums, gray->width, gray->height, (ptrdiff_t)stride};
     return KB_OK;
 }

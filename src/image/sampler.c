@@ -19,7 +19,7 @@ static int32_t floor_to_int(double v)
 static int32_t round_to_int(double v) { return floor_to_int(v + 0.5); }
 
 /* Do the bilinear neighbours of all samples lie in the level? The grid is a parallelogram: its corners tell. */
-static bool grid_inside(const kb_sampling *s, int32_t width, int32_t height)
+static bool grid_inside(const kbi_sampling *s, int32_t width, int32_t height)
 {
     for (int corner = 0; corner < 4; corner++) {
         int32_t j = corner & 1 ? 15 : -16, i = corner & 2 ? 15 : -16;
@@ -29,20 +29,20 @@ static bool grid_inside(const kb_sampling *s, int32_t width, int32_t height)
     return true;
 }
 
-uint8_t kb_sampling_plan(kb_sampling *sampling, const kb_keypoint *keypoint, double width, const kb_levels *levels)
+uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, const kbi_pyramid *levels)
 {
     sampling->level = -1;
     if (!isfinite(keypoint->x) || !isfinite(keypoint->y) || !isfinite(keypoint->angle) || !isfinite(keypoint->size) ||
-        !(keypoint->size > 0) || !(width > 0 && width <= KB_WIDEST_REGION))
+        !(keypoint->size > 0) || !(width > 0 && width <= KBI_WIDEST_REGION))
         return KB_KP_INVALID;
     if (keypoint->x < -0.5f || keypoint->y < -0.5f || keypoint->x >= (float)levels->width[0] - 0.5f ||
         keypoint->y >= (float)levels->height[0] - 0.5f)
         return KB_KP_OUTSIDE;
 
     double step = width / KB_PATCH_SIDE, sine, cosine;
-    kb_sincos_degrees(keypoint->angle, &sine, &cosine);
-    int32_t level = kb_level_for(step, levels->count);
-    double factor = kb_level_factor(level), scaled = ONE * step / factor;
+    kbi_sincos_degrees(keypoint->angle, &sine, &cosine);
+    int32_t level = kbi_pyramid_level_for(step, levels->count);
+    double factor = kbi_pyramid_factor(level), scaled = ONE * step / factor;
     double x = ((double)keypoint->x + 0.5) / factor - 0.5, y = ((double)keypoint->y + 0.5) / factor - 0.5;
     sampling->level = level;
     sampling->px = floor_to_int(x);
@@ -63,7 +63,7 @@ static uint8_t blend(uint32_t p00, uint32_t p01, uint32_t p10, uint32_t p11, uin
     return (uint8_t)((top * (64 - fy) + bottom * fy + 2048) >> 12);
 }
 
-static void cut_inside(const kb_sampling *s, const uint8_t *data, ptrdiff_t stride, uint8_t *patch)
+static void cut_inside(const kbi_sampling *s, const uint8_t *data, ptrdiff_t stride, uint8_t *patch)
 {
     const uint8_t *base = data + s->py * stride + s->px;
     for (int32_t i = -16; i < 16; i++) {
@@ -75,22 +75,22 @@ static void cut_inside(const kb_sampling *s, const uint8_t *data, ptrdiff_t stri
     }
 }
 
-static void cut_clamped(const kb_sampling *s, const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height,
+static void cut_clamped(const kbi_sampling *s, const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height,
                         uint8_t *patch)
 {
     for (int32_t i = -16; i < 16; i++) {
         int32_t x = s->x - 16 * s->a - i * s->b, y = s->y - 16 * s->b + i * s->a;
         for (int32_t j = 0; j < 32; j++, x += s->a, y += s->b) {
             int32_t ix = s->px + (x >> 16), iy = s->py + (y >> 16);
-            int32_t x0 = kb_clamp_i(ix, 0, width - 1), x1 = kb_clamp_i(ix + 1, 0, width - 1);
-            const uint8_t *r0 = data + kb_clamp_i(iy, 0, height - 1) * stride;
-            const uint8_t *r1 = data + kb_clamp_i(iy + 1, 0, height - 1) * stride;
+            int32_t x0 = kbi_clamp_i(ix, 0, width - 1), x1 = kbi_clamp_i(ix + 1, 0, width - 1);
+            const uint8_t *r0 = data + kbi_clamp_i(iy, 0, height - 1) * stride;
+            const uint8_t *r1 = data + kbi_clamp_i(iy + 1, 0, height - 1) * stride;
             *patch++ = blend(r0[x0], r0[x1], r1[x0], r1[x1], (uint32_t)(x >> 10) & 63, (uint32_t)(y >> 10) & 63);
         }
     }
 }
 
-void kb_sampling_cut(const kb_sampling *sampling, const kb_levels *levels, uint8_t *patch)
+void kbi_sample_patch(const kbi_sampling *sampling, const kbi_pyramid *levels, uint8_t *patch)
 {
     int32_t l = sampling->level;
     if (sampling->inside)
@@ -113,15 +113,15 @@ typedef struct pixels {
 static int32_t pixel_at(const pixels *p, int32_t x, int32_t y, bool inside)
 {
     return inside ? p->data[y * p->stride + x]
-                  : p->data[kb_clamp_i(y, 0, p->bottom) * p->stride + kb_clamp_i(x, 0, p->right)];
+                  : p->data[kbi_clamp_i(y, 0, p->bottom) * p->stride + kbi_clamp_i(x, 0, p->right)];
 }
 
 /* One tile of 4x4 samples, whose corner is at (x, y) / 32. */
-static void cut_pairs_tile(const pixels *p, kb_tile_step step, int32_t x, int32_t y, bool inside, uint8_t *patch)
+static void cut_pairs_tile(const pixels *p, kbi_tile_step step, int32_t x, int32_t y, bool inside, uint8_t *patch)
 {
     for (int32_t i = 0; i < 4; i++, patch += KB_PATCH_SIDE)
         for (int32_t j = 0; j < 4; j++) {
-            int32_t sx = x + kb_tile_offset(i, j, -step.b, step.a), sy = y + kb_tile_offset(i, j, step.a, step.b);
+            int32_t sx = x + kbi_tile_offset(i, j, -step.b, step.a), sy = y + kbi_tile_offset(i, j, step.a, step.b);
             int32_t up = 8 + 16 * ((i ^ j) & 1); /* 8 or 24: the points are 1/4 px away, and half a pixel rounds */
             int32_t first = pixel_at(p, (sx + 8) >> 5, (sy + up) >> 5, inside);
             int32_t second = pixel_at(p, (sx + 24) >> 5, (sy + 32 - up) >> 5, inside);
@@ -129,11 +129,11 @@ static void cut_pairs_tile(const pixels *p, kb_tile_step step, int32_t x, int32_
         }
 }
 
-void kb_sampling_cut_pairs(const kb_sampling *s, const kb_levels *levels, uint8_t *patch)
+void kbi_sample_patch_two_tap(const kbi_sampling *s, const kbi_pyramid *levels, uint8_t *patch)
 {
     pixels p = {levels->data[s->level], levels->stride[s->level], levels->width[s->level] - 1,
                 levels->height[s->level] - 1};
-    kb_tile_step step = kb_tile_step_of(s);
+    kbi_tile_step step = kbi_tile_step_of(s);
     for (int32_t i = -16; i < 16; i += 4)
         for (int32_t j = -16; j < 16; j += 4) {
             int32_t x = 32 * s->px + ((s->x + j * s->a - i * s->b + 512) >> 11);
@@ -144,18 +144,18 @@ void kb_sampling_cut_pairs(const kb_sampling *s, const kb_levels *levels, uint8_
         }
 }
 
-void kb_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch)
+void kbi_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch)
 {
     /* In units of 1/32 pixel: pixel p covers [32 p, 32 p + 32), output sample j covers [side j, side (j + 1)). */
     uint32_t half = (uint32_t)side * (uint32_t)side / 2;
     for (int32_t i = 0; i < 32; i++) {
         uint32_t sum[32] = {0};
         for (int32_t y = i * side / 32; y * 32 < (i + 1) * side; y++) {
-            uint32_t wy = (uint32_t)(kb_min_i(32 * y + 32, (i + 1) * side) - kb_max_i(32 * y, i * side));
+            uint32_t wy = (uint32_t)(kbi_min_i(32 * y + 32, (i + 1) * side) - kbi_max_i(32 * y, i * side));
             for (int32_t j = 0; j < 32; j++) {
                 uint32_t row = 0;
                 for (int32_t x = j * side / 32; x * 32 < (j + 1) * side; x++) {
-                    int32_t wx = kb_min_i(32 * x + 32, (j + 1) * side) - kb_max_i(32 * x, j * side);
+                    int32_t wx = kbi_min_i(32 * x + 32, (j + 1) * side) - kbi_max_i(32 * x, j * side);
                     row += (uint32_t)wx * in[y * side + x];
                 }
                 sum[j] += wy * row;

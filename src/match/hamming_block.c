@@ -8,7 +8,7 @@
 #  define COUNTS false
 #endif
 
-void kb_hamming_block(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
+void kbi_hamming_block(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                       uint32_t *second, uint32_t *best_b)
 {
     hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, COUNTS);

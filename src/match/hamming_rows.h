@@ -1,8 +1,8 @@
 /* Hamming distances row by row. The loop over pairs is written once and inlined for the usual row lengths, where the
  * compiler unrolls the words of a row and keeps the query in registers. `instruction` is a constant: whether bits are
  * counted by an instruction that the including function may use. */
-#ifndef KB_HAMMING_ROWS_H
-#define KB_HAMMING_ROWS_H
+#ifndef KBI_HAMMING_ROWS_H
+#define KBI_HAMMING_ROWS_H
 
 #include "common/common.h"
 #include "match/hamming_block.h"
@@ -52,7 +52,7 @@ ALWAYS_INLINE void hamming_rows_of(const uint8_t *a, size_t na, const uint8_t *b
 {
     for (size_t i = 0; i < na; i++) {
         const uint8_t *row = a + i * row_bytes;
-        uint32_t first = KB_NO_NEIGHBOUR, next = KB_NO_NEIGHBOUR;
+        uint32_t first = KBI_NO_NEIGHBOUR, next = KBI_NO_NEIGHBOUR;
         for (size_t j = 0; j < nb; j++) {
             uint32_t d = hamming_distance(row, b + j * row_bytes, row_bytes, instruction) << 16;
             uint32_t key = d | (uint32_t)j;
@@ -69,7 +69,7 @@ ALWAYS_INLINE void hamming_rows_of(const uint8_t *a, size_t na, const uint8_t *b
     }
 }
 
-/* The contract of kb_hamming_block. */
+/* The contract of kbi_hamming_block. */
 ALWAYS_INLINE void hamming_rows(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
                                 uint32_t *best, uint32_t *second, uint32_t *best_b, bool instruction)
 {

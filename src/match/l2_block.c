@@ -19,8 +19,8 @@ static float squared_distance(const float *a, const float *b, size_t values)
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-void kb_l2_block(const float *a, size_t na, int32_t first_a, const float *b, size_t nb, int32_t first_b, size_t values,
-                 const kb_neighbours *of_a, const kb_neighbours *of_b)
+void kbi_l2_block(const float *a, size_t na, int32_t first_a, const float *b, size_t nb, int32_t first_b, size_t values,
+                 const kbi_neighbours *of_a, const kbi_neighbours *of_b)
 {
     for (size_t i = 0; i < na; i++) {
         for (size_t j = 0; j < nb; j++) {

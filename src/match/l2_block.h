@@ -1,23 +1,23 @@
 /* Squared Euclidean distances of float rows, one block of the matrix, both directions at once. */
-#ifndef KB_L2_BLOCK_H
-#define KB_L2_BLOCK_H
+#ifndef KBI_L2_BLOCK_H
+#define KBI_L2_BLOCK_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* One side of a table of neighbours: for each row the distance to its nearest row, that row's index, and the distance
  * to the second nearest (NULL: not wanted). Rows without a neighbour have distance infinity and index -1. */
-typedef struct kb_neighbours {
+typedef struct kbi_neighbours {
     float *distance;
     float *second;
     int32_t *index;
-} kb_neighbours;
+} kbi_neighbours;
 
 /* Compares rows a[0..na), whose indices begin at first_a, with rows b[0..nb), whose indices begin at first_b, and
  * improves of_a (na entries) and of_b (nb entries; NULL: not wanted) with squared distances. A neighbour replaces
  * another only when it is strictly nearer, so blocks visited in order of index leave ties to the lowest index.
  * The sum of a distance has a fixed order: eight partial sums, term k into sum k mod 8, added as a tree. */
-void kb_l2_block(const float *a, size_t na, int32_t first_a, const float *b, size_t nb, int32_t first_b, size_t values,
-                 const kb_neighbours *of_a, const kb_neighbours *of_b);
+void kbi_l2_block(const float *a, size_t na, int32_t first_a, const float *b, size_t nb, int32_t first_b, size_t values,
+                 const kbi_neighbours *of_a, const kbi_neighbours *of_b);
 
 #endif

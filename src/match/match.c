@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "common/common.h"
-#include "kernels/kernels.h"
+#include "simd/kernels.h"
 #include "match/hamming_block.h"
 #include "match/l2_block.h"
 
@@ -16,7 +16,7 @@
 #define TILE_ROWS 4096
 
 typedef struct search {
-    kb_kernels kernels;
+    kbi_kernels kernels;
     const void *a, *b;
     size_t na, nb;
     size_t row_bytes;
@@ -25,17 +25,17 @@ typedef struct search {
     atomic_size_t next;     /* row of a that nobody has taken */
     bool mutual;
     bool squared;           /* the tables hold squared distances */
-    kb_neighbours of_a;     /* na entries */
-    kb_neighbours of_b;     /* pieces x nb entries, one table a piece; after merging the first is the result */
+    kbi_neighbours of_a;     /* na entries */
+    kbi_neighbours of_b;     /* pieces x nb entries, one table a piece; after merging the first is the result */
     uint32_t *keys; /* Hamming: of every piece best and second of a tile's rows of a, and best of its rows of b */
 } search;
 
-static kb_neighbours neighbours_from(const kb_neighbours *table, size_t first)
+static kbi_neighbours neighbours_from(const kbi_neighbours *table, size_t first)
 {
-    return (kb_neighbours){table->distance + first, table->second ? table->second + first : NULL, table->index + first};
+    return (kbi_neighbours){table->distance + first, table->second ? table->second + first : NULL, table->index + first};
 }
 
-static void neighbours_clear(const kb_neighbours *table, size_t n)
+static void neighbours_clear(const kbi_neighbours *table, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         table->distance[i] = INFINITY;
@@ -48,27 +48,27 @@ static void neighbours_clear(const kb_neighbours *table, size_t n)
 
 /* Takes a key of the kernel `hamming` over into a table; first is the index of the block's first row on the other
  * side. */
-static void take_key(const kb_neighbours *table, size_t i, uint32_t key, size_t first)
+static void take_key(const kbi_neighbours *table, size_t i, uint32_t key, size_t first)
 {
     float distance = (float)(key >> 16);
-    if (key == KB_NO_NEIGHBOUR || !(distance < table->distance[i])) return;
+    if (key == KBI_NO_NEIGHBOUR || !(distance < table->distance[i])) return;
     if (table->second) table->second[i] = table->distance[i];
     table->distance[i] = distance;
     table->index[i] = (int32_t)(first + (key & 0xffff));
 }
 
 /* A distance that is not the nearest of its block may still be the second nearest of all. */
-static void take_second(const kb_neighbours *table, size_t i, uint32_t key)
+static void take_second(const kbi_neighbours *table, size_t i, uint32_t key)
 {
     float distance = (float)(key >> 16);
-    if (key != KB_NO_NEIGHBOUR && distance < table->second[i]) table->second[i] = distance;
+    if (key != KBI_NO_NEIGHBOUR && distance < table->second[i]) table->second[i] = distance;
 }
 
 static void hamming_tile(const search *s, int32_t piece, size_t a0, size_t na, size_t b0, size_t nb,
-                         const kb_neighbours *of_a, const kb_neighbours *of_b)
+                         const kbi_neighbours *of_a, const kbi_neighbours *of_b)
 {
     uint32_t *best = s->keys + (size_t)piece * 3 * TILE_ROWS, *second = best + TILE_ROWS, *best_b = second + TILE_ROWS;
-    for (size_t j = 0; j < nb; j++) best_b[j] = KB_NO_NEIGHBOUR;
+    for (size_t j = 0; j < nb; j++) best_b[j] = KBI_NO_NEIGHBOUR;
     s->kernels.hamming((const uint8_t *)s->a + a0 * s->row_bytes, na, (const uint8_t *)s->b + b0 * s->row_bytes, nb,
                        s->row_bytes, best, second, of_b ? best_b : NULL);
     for (size_t i = 0; i < na; i++) {
@@ -80,16 +80,16 @@ static void hamming_tile(const search *s, int32_t piece, size_t a0, size_t na, s
 }
 
 static void tile(const search *s, int32_t piece, size_t a0, size_t na, size_t b0, size_t nb,
-                 const kb_neighbours *table_b)
+                 const kbi_neighbours *table_b)
 {
-    kb_neighbours of_a = neighbours_from(&s->of_a, a0), of_b;
+    kbi_neighbours of_a = neighbours_from(&s->of_a, a0), of_b;
     if (table_b) of_b = neighbours_from(table_b, b0);
     if (!s->squared) {
         hamming_tile(s, piece, a0, na, b0, nb, &of_a, table_b ? &of_b : NULL);
         return;
     }
     size_t values = s->row_bytes / sizeof(float);
-    kb_l2_block((const float *)s->a + a0 * values, na, (int32_t)a0, (const float *)s->b + b0 * values, nb, (int32_t)b0,
+    kbi_l2_block((const float *)s->a + a0 * values, na, (int32_t)a0, (const float *)s->b + b0 * values, nb, (int32_t)b0,
                 values, &of_a, table_b ? &of_b : NULL);
 }
 
@@ -114,13 +114,13 @@ static size_t take_rows(search *s, size_t *first)
 static void search_piece(void *context, int32_t piece)
 {
     search *s = context;
-    kb_neighbours of_b;
+    kbi_neighbours of_b;
     if (s->mutual) {
         of_b = neighbours_from(&s->of_b, (size_t)piece * s->nb);
         neighbours_clear(&of_b, s->nb);
     }
     for (size_t a0, rows; (rows = take_rows(s, &a0)) > 0;) {
-        kb_neighbours of_a = neighbours_from(&s->of_a, a0);
+        kbi_neighbours of_a = neighbours_from(&s->of_a, a0);
         neighbours_clear(&of_a, rows);
         for (size_t b0 = 0; b0 < s->nb; b0 += s->tile_b)
             tile(s, piece, a0, rows, b0, min_size(s->tile_b, s->nb - b0), s->mutual ? &of_b : NULL);
@@ -134,11 +134,11 @@ static bool search_allocate(search *s, kb_workspace *workspace)
     size_t columns = s->mutual ? s->nb * (size_t)s->pieces : 0;
     size_t keys = s->squared ? 0 : (size_t)s->pieces * 3 * TILE_ROWS;
     if (s->na > SIZE_MAX / 64 || s->nb > SIZE_MAX / 64 / (size_t)s->pieces) return false; /* on 32-bit machines */
-    float *rows = kb_workspace_get(workspace, KB_SLOT_MATCH_A, s->na * 12 + keys * 4);
-    float *cols = kb_workspace_get(workspace, KB_SLOT_MATCH_B, columns * 8);
+    float *rows = kbi_workspace_get(workspace, KBI_SLOT_MATCH_A, s->na * 12 + keys * 4);
+    float *cols = kbi_workspace_get(workspace, KBI_SLOT_MATCH_B, columns * 8);
     if (!rows || !cols) return false;
-    s->of_a = (kb_neighbours){rows, rows + s->na, (int32_t *)(rows + 2 * s->na)};
-    s->of_b = (kb_neighbours){cols, NULL, (int32_t *)(cols + columns)};
+    s->of_a = (kbi_neighbours){rows, rows + s->na, (int32_t *)(rows + 2 * s->na)};
+    s->of_b = (kbi_neighbours){cols, NULL, (int32_t *)(cols + columns)};
     s->keys = (uint32_t *)(rows + 3 * s->na);
     return true;
 }
@@ -146,7 +146,7 @@ static bool search_allocate(search *s, kb_workspace *workspace)
 static void merge_columns(search *s)
 {
     for (int32_t piece = 1; piece < s->pieces; piece++) {
-        kb_neighbours more = neighbours_from(&s->of_b, (size_t)piece * s->nb);
+        kbi_neighbours more = neighbours_from(&s->of_b, (size_t)piece * s->nb);
         for (size_t j = 0; j < s->nb; j++) {
             bool nearer = more.distance[j] < s->of_b.distance[j];
             if (!nearer && (more.distance[j] > s->of_b.distance[j] || more.index[j] >= s->of_b.index[j])) continue;
@@ -175,26 +175,26 @@ static kb_status run_search(search *s, const kb_match_options *options, kb_works
                             size_t *count)
 {
     kb_match_options o;
-    if (!count || !KB_OPTIONS_READ(o, options)) return KB_E_ARGUMENT;
+    if (!count || !KBI_OPTIONS_READ(o, options)) return KB_E_ARGUMENT;
     *count = 0;
     if ((s->na && (!s->a || !matches)) || (s->nb && !s->b) || s->na > INT32_MAX || s->nb > INT32_MAX)
         return KB_E_ARGUMENT;
     if (!(o.max_ratio >= 0 && o.max_ratio <= 1) || !(o.max_distance >= 0)) return KB_E_ARGUMENT;
     if (s->na == 0 || s->nb == 0) return KB_OK;
 
-    kb_kernels_init(&s->kernels, kb_cpu_flags());
+    kbi_kernels_init(&s->kernels, kbi_cpu_flags());
     s->mutual = !o.one_way;
-    s->pieces = (int32_t)min_size((size_t)kb_parallel_threads(o.parallel), s->na);
+    s->pieces = (int32_t)min_size((size_t)kbi_parallel_threads(o.parallel), s->na);
     atomic_init(&s->next, 0);
-    s->tile_b = (size_t)kb_clamp_i((int32_t)(TILE_BYTES / s->row_bytes), 16, TILE_ROWS);
-    kb_workspace local, *ws = kb_workspace_or(workspace, &local);
+    s->tile_b = (size_t)kbi_clamp_i((int32_t)(TILE_BYTES / s->row_bytes), 16, TILE_ROWS);
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     bool enough = search_allocate(s, ws);
     if (enough) {
-        kb_parallel_run(o.parallel, s->pieces, search_piece, s);
+        kbi_parallel_run(o.parallel, s->pieces, search_piece, s);
         if (s->mutual) merge_columns(s);
         *count = collect(s, &o, matches);
     }
-    kb_workspace_release(&local);
+    kbi_workspace_release(&local);
     return enough ? KB_OK : KB_E_MEMORY;
 }
 

@@ -3,24 +3,24 @@
 #include "model/model.h"
 
 #ifdef KB_HAVE_BUILTIN_TABLES
-extern const kb_builtin_table kb_builtin_tables[];
+extern const kbi_builtin_table kbi_builtin_tables[];
 #else
-static const kb_builtin_table kb_builtin_tables[] = {{NULL, NULL, 0}};
+static const kbi_builtin_table kbi_builtin_tables[] = {{NULL, NULL, 0}};
 #endif
 
 static const char *const names[] = {"bad256",      "bad512",      "bag128", "bag256",  "bag512",
                                     "hashsift256", "hashsift512", "sift",   "rootsift"};
 
-static const kb_builtin_table *find_table(const char *name)
+static const kbi_builtin_table *find_table(const char *name)
 {
-    for (const kb_builtin_table *t = kb_builtin_tables; t->name; t++)
+    for (const kbi_builtin_table *t = kbi_builtin_tables; t->name; t++)
         if (strcmp(t->name, name) == 0) return t;
     return NULL;
 }
 
 static kb_kind tableless_kind(const char *name)
 {
-    if (!kb_kind_built(KB_SIFT)) return (kb_kind)0;
+    if (!kbi_kind_built(KB_SIFT)) return (kb_kind)0;
     return strcmp(name, "sift") == 0 ? KB_SIFT : strcmp(name, "rootsift") == 0 ? KB_ROOTSIFT : (kb_kind)0;
 }
 
@@ -33,16 +33,16 @@ kb_status kb_model_builtin(const char *name, kb_model **out)
         kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .name = name};
         return kb_model_create(&spec, out, NULL);
     }
-    const kb_builtin_table *table = find_table(name);
+    const kbi_builtin_table *table = find_table(name);
     if (table) return kb_model_load(table->data, table->size, out, NULL);
-    for (size_t i = 0; i < KB_COUNT(names); i++)
+    for (size_t i = 0; i < KBI_COUNT(names); i++)
         if (strcmp(names[i], name) == 0) return KB_E_NO_TABLE;
     return KB_E_UNKNOWN;
 }
 
 const char *kb_model_builtin_name(int32_t index, int32_t *available)
 {
-    if (index < 0 || index >= (int32_t)KB_COUNT(names)) return NULL;
+    if (index < 0 || index >= (int32_t)KBI_COUNT(names)) return NULL;
     if (available) *available = tableless_kind(names[index]) || find_table(names[index]);
     return names[index];
 }

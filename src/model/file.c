@@ -47,16 +47,16 @@ static uint32_t crc32_of(const uint8_t *data, size_t size)
 
 /* ---- table ---- */
 
-size_t kb_table_bytes(kb_kind kind, int32_t bits)
+size_t kbi_table_bytes(kb_kind kind, int32_t bits)
 {
-    size_t row = kb_kind_has_boxes(kind) ? BOX_ROW : kind == KB_HASHSIFT ? HASH_ROW : 0;
+    size_t row = kbi_kind_has_boxes(kind) ? BOX_ROW : kind == KB_HASHSIFT ? HASH_ROW : 0;
     return row * (size_t)bits;
 }
 
-void kb_table_write(const kb_model_spec *spec, uint8_t *to)
+void kbi_table_write(const kb_model_spec *spec, uint8_t *to)
 {
     for (int32_t i = 0; i < spec->bits; i++) {
-        if (kb_kind_has_boxes(spec->kind)) {
+        if (kbi_kind_has_boxes(spec->kind)) {
             const kb_box_pair *p = &spec->boxes[i];
             const uint8_t row[8] = {p->channel1, p->x1, p->y1, p->radius1, p->channel2, p->x2, p->y2, p->radius2};
             memcpy(to, row, 8);
@@ -74,7 +74,7 @@ void kb_table_write(const kb_model_spec *spec, uint8_t *to)
 static bool read_table(kb_model_spec *spec, const uint8_t *from)
 {
     size_t bits = (size_t)spec->bits;
-    if (kb_kind_has_boxes(spec->kind)) {
+    if (kbi_kind_has_boxes(spec->kind)) {
         kb_box_pair *boxes = malloc(bits * sizeof *boxes);
         spec->boxes = boxes;
         if (!boxes) return false;
@@ -101,7 +101,7 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
 {
     if (!model || !size) return KB_E_ARGUMENT;
     const kb_model_spec *spec = &model->spec;
-    size_t name = strlen(spec->name), text = strlen(spec->text), table = kb_table_bytes(spec->kind, spec->bits);
+    size_t name = strlen(spec->name), text = strlen(spec->text), table = kbi_table_bytes(spec->kind, spec->bits);
     *size = HEADER + name + text + table + 4;
     if (!buffer) return KB_OK;
     if (capacity < *size) return KB_E_SPACE;
@@ -120,7 +120,7 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
     put_u32(to + 44, 0);
     memcpy(to + HEADER, spec->name, name);
     memcpy(to + HEADER + name, spec->text, text);
-    kb_table_write(spec, to + HEADER + name + text);
+    kbi_table_write(spec, to + HEADER + name + text);
     put_u32(to + *size - 4, crc32_of(to, *size - 4));
     return KB_OK;
 }
@@ -128,21 +128,21 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
 /* Everything about the header that can be judged before the checksum. */
 static kb_status check_header(const uint8_t *data, size_t size, kb_error *error)
 {
-    if (size < 8 || memcmp(data, magic, 8) != 0) return kb_fail(error, KB_E_FORMAT, "this is not a keybits model file");
+    if (size < 8 || memcmp(data, magic, 8) != 0) return kbi_fail(error, KB_E_FORMAT, "this is not a keybits model file");
     if (size < HEADER + 4)
-        return kb_fail(error, KB_E_TRUNCATED, "the file ends inside its header, after %zu bytes", size);
+        return kbi_fail(error, KB_E_TRUNCATED, "the file ends inside its header, after %zu bytes", size);
     uint32_t version = get_u32(data + 8);
     if (version != VERSION)
-        return kb_fail(error, KB_E_FORMAT, "format version %u is not one that this library reads (%d)", version,
+        return kbi_fail(error, KB_E_FORMAT, "format version %u is not one that this library reads (%d)", version,
                        VERSION);
     uint64_t wanted = (uint64_t)HEADER + get_u32(data + 32) + get_u32(data + 36) + get_u32(data + 40) + 4;
     if (size < wanted)
-        return kb_fail(error, KB_E_TRUNCATED, "the file has %zu bytes, its header promises %llu", size,
+        return kbi_fail(error, KB_E_TRUNCATED, "the file has %zu bytes, its header promises %llu", size,
                        (unsigned long long)wanted);
     if (size > wanted)
-        return kb_fail(error, KB_E_FORMAT, "%llu bytes too many follow the model", (unsigned long long)(size - wanted));
+        return kbi_fail(error, KB_E_FORMAT, "%llu bytes too many follow the model", (unsigned long long)(size - wanted));
     if (get_u32(data + size - 4) != crc32_of(data, size - 4))
-        return kb_fail(error, KB_E_CHECKSUM, "the checksum does not agree: the file is damaged");
+        return kbi_fail(error, KB_E_CHECKSUM, "the checksum does not agree: the file is damaged");
     return KB_OK;
 }
 
@@ -157,21 +157,21 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     spec->bits = (int32_t)get_u32(data + 20);
     spec->support = get_f32(data + 24);
     if (spec->support == 0) /* which kb_model_create would take as "the default" */
-        return kb_fail(error, KB_E_TABLE, "support 0 is not between 0.1 and 10");
+        return kbi_fail(error, KB_E_TABLE, "support 0 is not between 0.1 and 10");
     if (get_u32(data + 28) > 1 || get_u32(data + 44) != 0)
-        return kb_fail(error, KB_E_FORMAT, "the file uses flags that this library does not know");
+        return kbi_fail(error, KB_E_FORMAT, "the file uses flags that this library does not know");
     spec->root = (int32_t)get_u32(data + 28);
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
-        return kb_fail(error, KB_E_TABLE, "kind %d with %d bits is not possible", (int)spec->kind, (int)spec->bits);
-    if (table != kb_table_bytes(spec->kind, spec->bits))
-        return kb_fail(error, KB_E_TABLE, "the table has %u bytes, %d bits of %s need %zu", table, (int)spec->bits,
-                       kb_kind_name(spec->kind), kb_table_bytes(spec->kind, spec->bits));
+        return kbi_fail(error, KB_E_TABLE, "kind %d with %d bits is not possible", (int)spec->kind, (int)spec->bits);
+    if (table != kbi_table_bytes(spec->kind, spec->bits))
+        return kbi_fail(error, KB_E_TABLE, "the table has %u bytes, %d bits of %s need %zu", table, (int)spec->bits,
+                       kb_kind_name(spec->kind), kbi_table_bytes(spec->kind, spec->bits));
     memcpy(strings, data + HEADER, name);
     strings[name] = 0;
     memcpy(strings + name + 1, data + HEADER + name, text);
     strings[name + 1 + text] = 0;
     if (strlen(strings) != name || strlen(strings + name + 1) != text)
-        return kb_fail(error, KB_E_TABLE, "the name or text holds a zero byte");
+        return kbi_fail(error, KB_E_TABLE, "the name or text holds a zero byte");
     spec->name = strings;
     spec->text = strings + name + 1;
     return KB_OK;
@@ -181,21 +181,21 @@ kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error 
 {
     if (error) error->text[0] = 0;
     if (out) *out = NULL;
-    if (!data || !out) return kb_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = check_header(data, size, error);
     if (status != KB_OK) return status;
 
     const uint8_t *bytes = data;
     size_t before_table = HEADER + (size_t)get_u32(bytes + 32) + get_u32(bytes + 36);
     char *strings = malloc(before_table);
-    if (!strings) return kb_fail(error, KB_E_MEMORY, "out of memory");
+    if (!strings) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_model_spec spec;
     status = read_fields(&spec, bytes, strings, error);
     if (status == KB_OK) {
         if (read_table(&spec, bytes + before_table))
             status = kb_model_create(&spec, out, error);
         else
-            status = kb_fail(error, KB_E_MEMORY, "out of memory");
+            status = kbi_fail(error, KB_E_MEMORY, "out of memory");
         free((void *)(uintptr_t)spec.boxes);
         free((void *)(uintptr_t)spec.weights);
         free((void *)(uintptr_t)spec.bias);

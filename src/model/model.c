@@ -21,7 +21,7 @@ const char *kb_sampler_name(kb_sampler sampler)
     switch (sampler) {
     case KB_SAMPLER_PATCH: return "patch";
     case KB_SAMPLER_IMAGE: return "image";
-    case KB_SAMPLER_PAIRS: return "pairs";
+    case KB_SAMPLER_TWO_TAP: return "two-tap";
     }
     return "?";
 }
@@ -32,10 +32,10 @@ static kb_status check_name(const char *name, kb_error *error)
 {
     size_t length = name ? strlen(name) : 0;
     if (length < 1 || length > 63)
-        return kb_fail(error, KB_E_TABLE, "the name must have 1 to 63 bytes, not %zu", length);
+        return kbi_fail(error, KB_E_TABLE, "the name must have 1 to 63 bytes, not %zu", length);
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)name[i] < 32 || name[i] == 127)
-            return kb_fail(error, KB_E_TABLE, "the name holds a control character");
+            return kbi_fail(error, KB_E_TABLE, "the name holds a control character");
     return KB_OK;
 }
 
@@ -45,61 +45,61 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
     int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
     if (channel >= KB_PLANES || (spec->kind == KB_BAD && channel != 0))
-        return kb_fail(error, KB_E_TABLE, "bit %d, box %d: no channel %d in this kind", bit, which, channel);
+        return kbi_fail(error, KB_E_TABLE, "bit %d, box %d: no channel %d in this kind", bit, which, channel);
     if (radius > KB_MAX_RADIUS)
-        return kb_fail(error, KB_E_TABLE, "bit %d, box %d: radius %d is above %d", bit, which, radius, KB_MAX_RADIUS);
+        return kbi_fail(error, KB_E_TABLE, "bit %d, box %d: radius %d is above %d", bit, which, radius, KB_MAX_RADIUS);
     if (x - radius < 0 || y - radius < 0 || x + radius >= KB_PATCH_SIDE || y + radius >= KB_PATCH_SIDE)
-        return kb_fail(error, KB_E_TABLE, "bit %d, box %d: centre (%d, %d) with radius %d leaves the patch", bit, which,
+        return kbi_fail(error, KB_E_TABLE, "bit %d, box %d: centre (%d, %d) with radius %d leaves the patch", bit, which,
                        x, y, radius);
     return KB_OK;
 }
 
 static kb_status check_boxes(const kb_model_spec *spec, kb_error *error)
 {
-    if (!spec->boxes) return kb_fail(error, KB_E_ARGUMENT, "there are no boxes");
+    if (!spec->boxes) return kbi_fail(error, KB_E_ARGUMENT, "there are no boxes");
     for (int32_t i = 0; i < spec->bits; i++) {
         kb_status status = check_box(spec, i, 1, error);
         if (status == KB_OK) status = check_box(spec, i, 2, error);
         if (status != KB_OK) return status;
         float threshold = spec->boxes[i].threshold;
         if (!(threshold >= -256 && threshold <= 256))
-            return kb_fail(error, KB_E_TABLE, "bit %d: threshold %g is not between -256 and 256", i, (double)threshold);
+            return kbi_fail(error, KB_E_TABLE, "bit %d: threshold %g is not between -256 and 256", i, (double)threshold);
         if (spec->sampler == KB_SAMPLER_IMAGE && spec->boxes[i].radius1 != spec->boxes[i].radius2)
-            return kb_fail(error, KB_E_TABLE, "bit %d: the image sampler needs equal radii", i);
+            return kbi_fail(error, KB_E_TABLE, "bit %d: the image sampler needs equal radii", i);
     }
     return KB_OK;
 }
 
 static kb_status check_projection(const kb_model_spec *spec, kb_error *error)
 {
-    if (!spec->weights || !spec->bias) return kb_fail(error, KB_E_ARGUMENT, "there are no weights");
+    if (!spec->weights || !spec->bias) return kbi_fail(error, KB_E_ARGUMENT, "there are no weights");
     for (int32_t i = 0; i < spec->bits; i++)
         if (spec->bias[i] < -(1 << 30) || spec->bias[i] > 1 << 30)
-            return kb_fail(error, KB_E_TABLE, "bit %d: bias %d is out of range", i, (int)spec->bias[i]);
+            return kbi_fail(error, KB_E_TABLE, "bit %d: bias %d is out of range", i, (int)spec->bias[i]);
     return KB_OK;
 }
 
 static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
 {
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT)
-        return kb_fail(error, KB_E_TABLE, "no kind of model has the number %d", (int)spec->kind);
-    if (!kb_kind_built(spec->kind))
-        return kb_fail(error, KB_E_KIND, "this build has BAD alone, not %s", kb_kind_name(spec->kind));
-    if ((uint32_t)spec->sampler > KB_SAMPLER_PAIRS || (spec->sampler == KB_SAMPLER_IMAGE && spec->kind != KB_BAD))
-        return kb_fail(error, KB_E_TABLE, "sampler %d does not go with %s", (int)spec->sampler,
+        return kbi_fail(error, KB_E_TABLE, "no kind of model has the number %d", (int)spec->kind);
+    if (!kbi_kind_built(spec->kind))
+        return kbi_fail(error, KB_E_KIND, "this build has BAD alone, not %s", kb_kind_name(spec->kind));
+    if ((uint32_t)spec->sampler > KB_SAMPLER_TWO_TAP || (spec->sampler == KB_SAMPLER_IMAGE && spec->kind != KB_BAD))
+        return kbi_fail(error, KB_E_TABLE, "sampler %d does not go with %s", (int)spec->sampler,
                        kb_kind_name(spec->kind));
     if (!(spec->support >= 0.1f && spec->support <= 10.0f))
-        return kb_fail(error, KB_E_TABLE, "support %g is not between 0.1 and 10", (double)spec->support);
-    bool binary = kb_kind_is_binary(spec->kind);
+        return kbi_fail(error, KB_E_TABLE, "support %g is not between 0.1 and 10", (double)spec->support);
+    bool binary = kbi_kind_is_binary(spec->kind);
     if (binary ? spec->bits < 8 || spec->bits > KB_MAX_BITS || spec->bits % 8 : spec->bits != 0)
-        return kb_fail(error, KB_E_TABLE, "%d bits: %s", (int)spec->bits,
+        return kbi_fail(error, KB_E_TABLE, "%d bits: %s", (int)spec->bits,
                        binary ? "must be a multiple of 8, from 8 to 1024" : "must be 0 for a kind that is not binary");
     if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_HASHSIFT))
-        return kb_fail(error, KB_E_TABLE, "root %d does not go with %s", (int)spec->root, kb_kind_name(spec->kind));
+        return kbi_fail(error, KB_E_TABLE, "root %d does not go with %s", (int)spec->root, kb_kind_name(spec->kind));
     kb_status status = check_name(spec->name, error);
     if (status == KB_OK && spec->text && strlen(spec->text) > 65535)
-        status = kb_fail(error, KB_E_TABLE, "the text is longer than 65535 bytes");
-    if (status == KB_OK && kb_kind_has_boxes(spec->kind)) status = check_boxes(spec, error);
+        status = kbi_fail(error, KB_E_TABLE, "the text is longer than 65535 bytes");
+    if (status == KB_OK && kbi_kind_has_boxes(spec->kind)) status = check_boxes(spec, error);
     if (status == KB_OK && spec->kind == KB_HASHSIFT) status = check_projection(spec, error);
     return status;
 }
@@ -108,25 +108,25 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
 
 static int compare_boxes(const void *a, const void *b)
 {
-    const kb_box *p = a, *q = b;
+    const kbi_box *p = a, *q = b;
     if (p->channel != q->channel) return p->channel < q->channel ? -1 : 1;
     if (p->last != q->last) return p->last < q->last ? -1 : 1;
     if (p->radius != q->radius) return p->radius < q->radius ? -1 : 1;
     return p->x < q->x ? -1 : p->x > q->x;
 }
 
-static kb_box make_box(uint8_t channel, uint8_t x, uint8_t y, uint8_t radius)
+static kbi_box make_box(uint8_t channel, uint8_t x, uint8_t y, uint8_t radius)
 {
-    int left = x - radius, top = (y - radius) % KB_SUMS_ROWS, bottom = (y + radius + 1) % KB_SUMS_ROWS;
-    return (kb_box){channel, x, y, radius, (uint8_t)(y + radius), (uint16_t)(top * KB_SUMS_WIDTH + left),
-                    (uint16_t)(bottom * KB_SUMS_WIDTH + left)};
+    int left = x - radius, top = (y - radius) % KBI_SUMS_ROWS, bottom = (y + radius + 1) % KBI_SUMS_ROWS;
+    return (kbi_box){channel, x, y, radius, (uint8_t)(y + radius), (uint16_t)(top * KBI_SUMS_WIDTH + left),
+                    (uint16_t)(bottom * KBI_SUMS_WIDTH + left)};
 }
-static kb_box first_box(const kb_box_pair *p) { return make_box(p->channel1, p->x1, p->y1, p->radius1); }
-static kb_box second_box(const kb_box_pair *p) { return make_box(p->channel2, p->x2, p->y2, p->radius2); }
+static kbi_box first_box(const kb_box_pair *p) { return make_box(p->channel1, p->x1, p->y1, p->radius1); }
+static kbi_box second_box(const kb_box_pair *p) { return make_box(p->channel2, p->x2, p->y2, p->radius2); }
 
-static uint16_t box_index(const kb_model *model, kb_box box)
+static uint16_t box_index(const kb_model *model, kbi_box box)
 {
-    const kb_box *found = bsearch(&box, model->boxes, (size_t)model->box_count, sizeof box, compare_boxes);
+    const kbi_box *found = bsearch(&box, model->boxes, (size_t)model->box_count, sizeof box, compare_boxes);
     return (uint16_t)(found - model->boxes);
 }
 
@@ -152,7 +152,7 @@ static void prepare_boxes(kb_model *model)
     for (int32_t i = 0; i < spec->bits; i++) {
         const kb_box_pair *p = &spec->boxes[i];
         double threshold = floor((double)p->threshold * 128.0);
-        model->bits[i] = (kb_box_bit){box_index(model, first_box(p)), box_index(model, second_box(p)),
+        model->bits[i] = (kbi_box_bit){box_index(model, first_box(p)), box_index(model, second_box(p)),
                                       (int16_t)(threshold > 32767 ? 32767 : threshold)};
     }
 }
@@ -186,7 +186,7 @@ static bool copy_tables(kb_model *model, const kb_model_spec *given)
     const char *text = given->text ? given->text : "";
     spec->text = copy_of(text, strlen(text) + 1);
     if (!spec->text) return false;
-    if (kb_kind_has_boxes(spec->kind)) {
+    if (kbi_kind_has_boxes(spec->kind)) {
         spec->boxes = copy_of(given->boxes, bits * sizeof *given->boxes);
         model->boxes = malloc(2 * bits * sizeof *model->boxes);
         model->bits = malloc(bits * sizeof *model->bits);
@@ -212,16 +212,16 @@ static uint64_t hash_bytes(uint64_t hash, const uint8_t *data, size_t size)
 static bool set_id(kb_model *model)
 {
     const kb_model_spec *spec = &model->spec;
-    size_t bytes = kb_table_bytes(spec->kind, spec->bits);
+    size_t bytes = kbi_table_bytes(spec->kind, spec->bits);
     uint8_t *table = malloc(bytes + 1);
     if (!table) return false;
-    kb_table_write(spec, table);
+    kbi_table_write(spec, table);
     uint32_t support;
     memcpy(&support, &spec->support, sizeof support);
     uint32_t words[5] = {(uint32_t)spec->kind, (uint32_t)spec->sampler, (uint32_t)spec->bits, support,
                          (uint32_t)spec->root};
     uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < KB_COUNT(words); i++) {
+    for (size_t i = 0; i < KBI_COUNT(words); i++) {
         uint32_t w = words[i];
         uint8_t b[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16), (uint8_t)(w >> 24)};
         hash = hash_bytes(hash, b, 4);
@@ -236,14 +236,14 @@ kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *
     kb_model_spec spec;
     if (error) error->text[0] = 0;
     if (out) *out = NULL;
-    if (!given || !out) return kb_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    if (!KB_OPTIONS_READ(spec, given)) return kb_fail(error, KB_E_ARGUMENT, "struct_size is not set");
+    if (!given || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    if (!KBI_OPTIONS_READ(spec, given)) return kbi_fail(error, KB_E_ARGUMENT, "struct_size is not set");
     if (spec.support == 0) spec.support = 1;
     kb_status status = check_spec(&spec, error);
     if (status != KB_OK) return status;
 
     kb_model *model = calloc(1, sizeof *model);
-    if (!model) return kb_fail(error, KB_E_MEMORY, "out of memory");
+    if (!model) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     model->spec = spec;
     model->spec.struct_size = sizeof spec;
     model->spec.text = NULL;
@@ -254,11 +254,11 @@ kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *
     model->spec.name = model->name;
     if (!copy_tables(model, &spec) || !set_id(model)) {
         kb_model_free(model);
-        return kb_fail(error, KB_E_MEMORY, "out of memory");
+        return kbi_fail(error, KB_E_MEMORY, "out of memory");
     }
-    if (kb_kind_has_boxes(spec.kind)) prepare_boxes(model);
+    if (kbi_kind_has_boxes(spec.kind)) prepare_boxes(model);
     if (!KB_BAD_ONLY && spec.kind == KB_HASHSIFT) pack_projection(model);
-    bool binary = kb_kind_is_binary(spec.kind);
+    bool binary = kbi_kind_is_binary(spec.kind);
     model->row_bytes = binary ? spec.bits / 8 : KB_SIFT_VALUES;
     model->row_floats = binary ? 0 : KB_SIFT_VALUES;
     *out = model;

@@ -1,22 +1,22 @@
 /* A model as the library keeps it: the tables as given, and what describing makes of them once, at creation. */
-#ifndef KB_MODEL_H
-#define KB_MODEL_H
+#ifndef KBI_MODEL_H
+#define KBI_MODEL_H
 
 #include "common/common.h"
 
 /* One box to be measured, and one bit made of two of them. Boxes that occur several times are measured once. */
-typedef struct kb_box {
+typedef struct kbi_box {
     uint8_t channel, x, y, radius;
     uint8_t last;         /* row: y + radius */
     uint16_t top,
-        bottom; /* its left corners in an integral image that keeps KB_SUMS_ROWS rows, row y at y mod KB_SUMS_ROWS */
-} kb_box;
-#define KB_SUMS_ROWS 16 /* enough for the tallest box */
-#define KB_SUMS_WIDTH (KB_PATCH_SIDE + 1)
-typedef struct kb_box_bit {
+        bottom; /* its left corners in an integral image that keeps KBI_SUMS_ROWS rows, row y at y mod KBI_SUMS_ROWS */
+} kbi_box;
+#define KBI_SUMS_ROWS 16 /* enough for the tallest box */
+#define KBI_SUMS_WIDTH (KB_PATCH_SIDE + 1)
+typedef struct kbi_box_bit {
     uint16_t box1, box2; /* indices of boxes */
     int16_t threshold;   /* 1/128 gray level, floor of the model's */
-} kb_box_bit;
+} kbi_box_bit;
 
 struct kb_model {
     kb_model_spec spec; /* its pointers own their memory */
@@ -24,10 +24,10 @@ struct kb_model {
     uint64_t id;
     int32_t row_bytes, row_floats;
     uint32_t planes;   /* bit c: channel c is used */
-    kb_box *boxes;     /* distinct ones, sorted by channel, then last row, radius, x */
+    kbi_box *boxes;     /* distinct ones, sorted by channel, then last row, radius, x */
     int32_t box_count;
     int32_t channel_start[KB_PLANES + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
-    kb_box_bit *bits;
+    kbi_box_bit *bits;
     /* The projection of HashSIFT as kernels like it: groups of 8 bits, of each 32 times 4 weights for every bit, the
      * last bit of the group first; and the bias in the same order. */
     int8_t *packed;
@@ -39,20 +39,20 @@ struct kb_model {
 #ifndef KB_BAD_ONLY
 #    define KB_BAD_ONLY 0
 #endif
-static inline bool kb_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_BAD; }
+static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_BAD; }
 
-static inline bool kb_kind_has_boxes(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG; }
-static inline bool kb_kind_is_binary(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG || kind == KB_HASHSIFT; }
+static inline bool kbi_kind_has_boxes(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG; }
+static inline bool kbi_kind_is_binary(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG || kind == KB_HASHSIFT; }
 /* Bytes of the table in a model file. */
-size_t kb_table_bytes(kb_kind kind, int32_t bits);
+size_t kbi_table_bytes(kb_kind kind, int32_t bits);
 /* Writes that table, little endian. */
-void kb_table_write(const kb_model_spec *spec, uint8_t *to);
+void kbi_table_write(const kb_model_spec *spec, uint8_t *to);
 
 /* Built-in model files, compiled in. Ends with a NULL name. */
-typedef struct kb_builtin_table {
+typedef struct kbi_builtin_table {
     const char *name;
     const unsigned char *data;
     size_t size;
-} kb_builtin_table;
+} kbi_builtin_table;
 
 #endif

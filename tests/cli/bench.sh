@@ -3,12 +3,12 @@ source "$(dirname "$0")/common.inc"
 render a.pgm 200 160 1
 render b.pgm 200 160 1
 
-run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --rows describe-bad256,match-256,road >out.txt
+run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --rows describe-bad256,match-256,pipeline >out.txt
 lines out.txt 3
 holds out.txt "describe-bad256"
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --json --quiet >out.json
 for name in detect-orb detect-sift describe-bad256 describe-bad512 describe-bag256 describe-bag512 describe-hashsift256 \
-    describe-hashsift512 match-256 match-512 fit-homography road; do
+    describe-hashsift512 match-256 match-512 fit-homography pipeline; do
     holds out.json "\"name\": \"$name\""
 done
 for field in ms peer peer_ms ratio threads; do
@@ -22,7 +22,7 @@ holds alone.json '"peer": null'
 
 # instructions, by the system or by callgrind, which cannot run a program with sanitizers
 if command -v valgrind >/dev/null && ! grep -qE '__(a|t)san_init' "$KEYBITS"; then
-    run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows road --no-peers --instructions --json >count.json
+    run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows pipeline --no-peers --instructions --json >count.json
     grep -qE '"instructions": [1-9]' count.json || fail "instructions were not counted"
 fi
 if grep -q '"instructions": null' alone.json; then

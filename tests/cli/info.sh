@@ -21,13 +21,13 @@ same help.txt err.txt
 [ ! -s out.txt ] || fail "usage on standard output without being asked"
 [ "$("$KEYBITS" --version)" = "keybits $version" ] || fail "--version"
 
-# every verb has a help of its own, by both ways, with the common options
-for verb in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' help.txt); do
-    run "$KEYBITS" help "$verb" >a.txt
-    run "$KEYBITS" "$verb" --help >b.txt
+# every command has a help of its own, by both ways, with the common options
+for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' help.txt); do
+    run "$KEYBITS" help "$command" >a.txt
+    run "$KEYBITS" "$command" --help >b.txt
     same a.txt b.txt
-    holds a.txt "usage: keybits $verb"
+    holds a.txt "usage: keybits $command"
 done
 refuse 2 "did you mean describe?" "$KEYBITS" descirbe
-refuse 2 'no verb "photosynthesis"' "$KEYBITS" photosynthesis
-refuse 2 'no verb "nothing"' "$KEYBITS" help nothing
+refuse 2 'no command "photosynthesis"' "$KEYBITS" photosynthesis
+refuse 2 'no command "nothing"' "$KEYBITS" help nothing

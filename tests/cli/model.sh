@@ -40,11 +40,11 @@ run "$KEYBITS" model show o.kbm --json >show.json
 for words in '"name": "other"' '"sampler": "patch"' '"support": 1.3'; do holds show.json "$words"; done
 id() { "$KEYBITS" model show "$1" --json | grep '"id"'; }
 [ "$(id o.kbm)" != "$(id bad.kbm)" ] || fail "another sampler has another id"
-run "$KEYBITS" model import bad.again.txt --sampler pairs -o pairs.kbm
+run "$KEYBITS" model import bad.again.txt --sampler two-tap -o pairs.kbm
 run "$KEYBITS" model export pairs.kbm -o pairs.txt
 run "$KEYBITS" model import pairs.txt -o pairs.again.kbm
 run "$KEYBITS" model show pairs.again.kbm --json >show.json
-holds show.json '"sampler": "pairs"'
+holds show.json '"sampler": "two-tap"'
 [ "$(id pairs.kbm)" = "$(id pairs.again.kbm)" ] || fail "a table keeps its sampler"
 run "$KEYBITS" model export o.kbm -o o.txt
 run "$KEYBITS" model import o.txt -o o.again.kbm
@@ -119,5 +119,5 @@ refuse 2 "import needs -o" "$KEYBITS" model import bad.txt
 refuse 2 "takes one model" "$KEYBITS" model show
 refuse 2 "takes one table" "$KEYBITS" model import a b -o x
 refuse 2 "0.1 to 10" "$KEYBITS" model import bad.txt --support 11 -o x
-refuse 2 "image, patch, pairs" "$KEYBITS" model import bad.txt --sampler x -o x
+refuse 2 "image, patch, two-tap" "$KEYBITS" model import bad.txt --sampler x -o x
 no_leftovers

@@ -1,4 +1,4 @@
-# Outputs: an input is never overwritten, a full disc is noticed by every verb, a name says what is in the file.
+# Outputs: an input is never overwritten, a full disc is noticed by every command, a name says what is in the file.
 source "$(dirname "$0")/common.inc"
 render a.pgm 200 160
 render b.pgm 200 160 2

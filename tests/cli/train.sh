@@ -39,10 +39,10 @@ run "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 40
 same killed.kbm whole.kbm
 
 # settings of the ablation, planes, limited boxes
-# the sampler: pairs for BAD unless another is asked for
+# the sampler: two-tap for BAD unless another is asked for
 sampler() { "$KEYBITS" model show x.kbm | grep -qx "sampler   $1" || fail "the sampler is not $1"; }
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2
-sampler pairs
+sampler two-tap
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2 --sampler patch
 sampler patch
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss binary --fixed-threshold --radius 2
@@ -78,7 +78,7 @@ refuse 1 "absent.kbm" "$KEYBITS" train compare set.kbp -m absent.kbm
 
 # wrong usage and wrong input
 refuse 2 "needs -o" "$KEYBITS" train bad set.kbp
-refuse 2 "patch, pairs" "$KEYBITS" train bad set.kbp -o x.kbm --sampler image
+refuse 2 "patch, two-tap" "$KEYBITS" train bad set.kbp -o x.kbm --sampler image
 refuse 2 "needs a set" "$KEYBITS" train bad -o x.kbm
 refuse 2 "multiple of 8" "$KEYBITS" train bad set.kbp -o x.kbm --bits 20
 refuse 2 "--radius" "$KEYBITS" train bad set.kbp -o x.kbm --radius 9

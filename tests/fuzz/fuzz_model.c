@@ -71,7 +71,7 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
     kb_model_spec spec;
     KB_INIT(spec);
     spec.kind = kind;
-    spec.sampler = index == 1 ? KB_SAMPLER_IMAGE : index == 2 ? KB_SAMPLER_PAIRS : KB_SAMPLER_PATCH;
+    spec.sampler = index == 1 ? KB_SAMPLER_IMAGE : index == 2 ? KB_SAMPLER_TWO_TAP : KB_SAMPLER_PATCH;
     spec.bits = kind == KB_SIFT || kind == KB_ROOTSIFT ? 0 : 16;
     spec.name = "seed";
     spec.text = "made for fuzzing";

@@ -58,19 +58,19 @@ static void render(scene *s)
     uint64_t seed = 5;
     memset(s->gray, 128, sizeof s->gray);
     for (int i = 0; i < 300; i++) {
-        int32_t side = 4 + (int32_t)kb_random_below(&seed, i < 40 ? 90 : 20);
-        int32_t left = (int32_t)kb_random_below(&seed, WIDTH), top = (int32_t)kb_random_below(&seed, HEIGHT);
-        int32_t change = (int32_t)kb_random_below(&seed, 121) - 60;
-        for (int32_t y = top; y < kb_min_i(top + side, HEIGHT); y++) {
-            for (int32_t x = left; x < kb_min_i(left + side, WIDTH); x++) {
+        int32_t side = 4 + (int32_t)kbi_random_below(&seed, i < 40 ? 90 : 20);
+        int32_t left = (int32_t)kbi_random_below(&seed, WIDTH), top = (int32_t)kbi_random_below(&seed, HEIGHT);
+        int32_t change = (int32_t)kbi_random_below(&seed, 121) - 60;
+        for (int32_t y = top; y < kbi_min_i(top + side, HEIGHT); y++) {
+            for (int32_t x = left; x < kbi_min_i(left + side, WIDTH); x++) {
                 uint8_t *p = &s->gray[y * STRIDE + x];
-                *p = (uint8_t)kb_clamp_i(*p + change, 0, 255);
+                *p = (uint8_t)kbi_clamp_i(*p + change, 0, 255);
             }
         }
     }
-    for (size_t i = 0; i < KB_COUNT(s->gray); i++) {
-        s->deep[i] = (uint16_t)(s->gray[i] * 16 + kb_random_below(&seed, 16));
-        s->gray[i] = (uint8_t)kb_clamp_i(s->gray[i] + (int32_t)kb_random_below(&seed, 9) - 4, 0, 255);
+    for (size_t i = 0; i < KBI_COUNT(s->gray); i++) {
+        s->deep[i] = (uint16_t)(s->gray[i] * 16 + kbi_random_below(&seed, 16));
+        s->gray[i] = (uint8_t)kbi_clamp_i(s->gray[i] + (int32_t)kbi_random_below(&seed, 9) - 4, 0, 255);
     }
     s->image = (kb_image){s->gray, WIDTH, HEIGHT, STRIDE, KB_GRAY8, 0};
     s->deep_image = (kb_image){s->deep, WIDTH, HEIGHT, 2 * STRIDE, KB_GRAY16, 4095};
@@ -83,11 +83,11 @@ static void scatter(scene *s)
     for (int i = 0; i < KEYPOINTS; i++) {
         kb_keypoint *k = &s->keypoints[i];
         memset(k, 0, sizeof *k);
-        k->x = (float)kb_random_below(&seed, 64 * (WIDTH + 10)) / 64.0f - 5.0f;
-        k->y = (float)kb_random_below(&seed, 64 * (HEIGHT + 10)) / 64.0f - 5.0f;
-        k->size = 1.0f + (float)kb_random_below(&seed, i % 4 ? 40 * 32 : 200 * 32) / 32.0f;
-        k->angle = i % 7 ? (float)kb_random_below(&seed, 360 * 128) / 128.0f : -1.0f;
-        k->response = (float)kb_random_below(&seed, 1000);
+        k->x = (float)kbi_random_below(&seed, 64 * (WIDTH + 10)) / 64.0f - 5.0f;
+        k->y = (float)kbi_random_below(&seed, 64 * (HEIGHT + 10)) / 64.0f - 5.0f;
+        k->size = 1.0f + (float)kbi_random_below(&seed, i % 4 ? 40 * 32 : 200 * 32) / 32.0f;
+        k->angle = i % 7 ? (float)kbi_random_below(&seed, 360 * 128) / 128.0f : -1.0f;
+        k->response = (float)kbi_random_below(&seed, 1000);
     }
     s->keypoints[10].size = 0;
     s->keypoints[11].x = 1e30f;
@@ -101,15 +101,15 @@ static void section_mathematics(hash *h, scene *s)
     (void)s;
     for (int i = -90; i < 8000; i++) {
         double sine, cosine;
-        kb_sincos_degrees(i * 0.0917, &sine, &cosine);
+        kbi_sincos_degrees(i * 0.0917, &sine, &cosine);
         add_double(h, sine);
         add_double(h, cosine);
     }
     for (int y = -40; y <= 40; y++)
-        for (int x = -40; x <= 40; x++) add_double(h, kb_atan2_degrees(y * 1.1, x * 0.7));
-    for (int i = -7000; i <= 7000; i += 3) add_double(h, kb_exp(i * 0.1));
+        for (int x = -40; x <= 40; x++) add_double(h, kbi_atan2_degrees(y * 1.1, x * 0.7));
+    for (int i = -7000; i <= 7000; i += 3) add_double(h, kbi_exp(i * 0.1));
     for (uint64_t i = 0; i < 64; i++)
-        for (uint64_t d = 0; d < 3; d++) add_u64(h, kb_isqrt(((uint64_t)1 << i) + d - 1));
+        for (uint64_t d = 0; d < 3; d++) add_u64(h, kbi_isqrt(((uint64_t)1 << i) + d - 1));
 }
 
 static void section_random(hash *h, scene *s)
@@ -117,8 +117,8 @@ static void section_random(hash *h, scene *s)
     (void)s;
     uint64_t state = 1;
     for (uint32_t i = 1; i < 2000; i++) {
-        add_u64(h, kb_random_next(&state));
-        add_u64(h, kb_random_below(&state, i));
+        add_u64(h, kbi_random_next(&state));
+        add_u64(h, kbi_random_below(&state, i));
     }
 }
 
@@ -179,16 +179,16 @@ static void add_model(hash *h, scene *s, const kb_model *model)
     if (info.row_floats == 0) return;
     must(kb_describe_float(model, &s->image, s->keypoints, KEYPOINTS, &options, NULL, s->floats, NULL),
          "describe float");
-    add_floats(h, s->floats, KB_COUNT(s->floats));
+    add_floats(h, s->floats, KBI_COUNT(s->floats));
 }
 
 /* A box anywhere in the patch that keeps inside it: channel, x, y, radius. */
 static void random_box(uint64_t *seed, kb_kind kind, uint32_t radius, uint8_t box[4])
 {
     uint32_t span = KB_PATCH_SIDE - 2 * radius;
-    box[0] = (uint8_t)(kind == KB_BAG ? kb_random_below(seed, KB_PLANES) : 0);
-    box[1] = (uint8_t)(radius + kb_random_below(seed, span));
-    box[2] = (uint8_t)(radius + kb_random_below(seed, span));
+    box[0] = (uint8_t)(kind == KB_BAG ? kbi_random_below(seed, KB_PLANES) : 0);
+    box[1] = (uint8_t)(radius + kbi_random_below(seed, span));
+    box[2] = (uint8_t)(radius + kbi_random_below(seed, span));
     box[3] = (uint8_t)radius;
 }
 
@@ -196,11 +196,11 @@ static void random_box(uint64_t *seed, kb_kind kind, uint32_t radius, uint8_t bo
 static kb_box_pair random_pair(uint64_t *seed, kb_kind kind, kb_sampler sampler)
 {
     uint8_t a[4], b[4];
-    uint32_t radius = kb_random_below(seed, KB_MAX_RADIUS + 1);
+    uint32_t radius = kbi_random_below(seed, KB_MAX_RADIUS + 1);
     random_box(seed, kind, radius, a);
-    if (sampler != KB_SAMPLER_IMAGE) radius = kb_random_below(seed, KB_MAX_RADIUS + 1);
+    if (sampler != KB_SAMPLER_IMAGE) radius = kbi_random_below(seed, KB_MAX_RADIUS + 1);
     random_box(seed, kind, radius, b);
-    float threshold = (float)kb_random_below(seed, 1280) / 64.0f - 10.0f;
+    float threshold = (float)kbi_random_below(seed, 1280) / 64.0f - 10.0f;
     return (kb_box_pair){a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], threshold};
 }
 
@@ -212,8 +212,8 @@ static void section_boxes(hash *h, scene *s)
     } kinds[] = {{KB_BAD, KB_SAMPLER_PATCH},
                  {KB_BAD, KB_SAMPLER_IMAGE},
                  {KB_BAG, KB_SAMPLER_PATCH},
-                 {KB_BAD, KB_SAMPLER_PAIRS}};
-    for (size_t m = 0; m < KB_COUNT(kinds); m++) {
+                 {KB_BAD, KB_SAMPLER_TWO_TAP}};
+    for (size_t m = 0; m < KBI_COUNT(kinds); m++) {
         uint64_t seed = 7 + m;
         kb_box_pair boxes[BITS];
         for (int i = 0; i < BITS; i++) boxes[i] = random_pair(&seed, kinds[m].kind, kinds[m].sampler);
@@ -232,8 +232,8 @@ static void section_hashsift(hash *h, scene *s)
     int32_t bias[BITS];
     for (int32_t root = 0; root < 2; root++) {
         uint64_t seed = 20;
-        for (size_t i = 0; i < KB_COUNT(weights); i++) weights[i] = (int8_t)((int)kb_random_below(&seed, 255) - 127);
-        for (int i = 0; i < BITS; i++) bias[i] = (int32_t)kb_random_below(&seed, 200001) - 100000;
+        for (size_t i = 0; i < KBI_COUNT(weights); i++) weights[i] = (int8_t)((int)kbi_random_below(&seed, 255) - 127);
+        for (int i = 0; i < BITS; i++) bias[i] = (int32_t)kbi_random_below(&seed, 200001) - 100000;
         kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_HASHSIFT, .bits = BITS, .name = "hash",
                               .weights = weights, .bias = bias, .root = root};
         kb_model *model;
@@ -273,7 +273,7 @@ static void section_detect(hash *h, scene *s)
     static const kb_selection selections[] = {KB_SELECT_BEST, KB_SELECT_GRID, KB_SELECT_SPREAD};
     static kb_keypoint found[KEYPOINTS];
     for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
-        for (size_t i = 0; i < KB_COUNT(selections); i++) {
+        for (size_t i = 0; i < KBI_COUNT(selections); i++) {
             kb_detect_options options;
             KB_INIT(options);
             options.detector = (kb_detector)d;
@@ -307,8 +307,8 @@ static void section_match(hash *h, scene *s)
     enum { HALF = KEYPOINTS / 2 };
     static kb_match matches[HALF];
     uint64_t seed = 30;
-    for (size_t i = 0; i < KB_COUNT(s->rows); i++) s->rows[i] = (uint8_t)(kb_random_next(&seed) >> 60);
-    for (size_t i = 0; i < KB_COUNT(s->floats); i++) s->floats[i] = (float)kb_random_below(&seed, 1000) / 1024.0f;
+    for (size_t i = 0; i < KBI_COUNT(s->rows); i++) s->rows[i] = (uint8_t)(kbi_random_next(&seed) >> 60);
+    for (size_t i = 0; i < KBI_COUNT(s->floats); i++) s->floats[i] = (float)kbi_random_below(&seed, 1000) / 1024.0f;
     for (int32_t one_way = 0; one_way < 2; one_way++) {
         kb_match_options options;
         KB_INIT(options);
@@ -335,12 +335,12 @@ static void section_fit(hash *h, scene *s)
     uint64_t seed = 40;
     for (int i = 0; i < KEYPOINTS; i++) {
         kb_pair *p = &pairs[i];
-        p->x1 = kb_random_below(&seed, WIDTH * 64) / 64.0;
-        p->y1 = kb_random_below(&seed, HEIGHT * 64) / 64.0;
+        p->x1 = kbi_random_below(&seed, WIDTH * 64) / 64.0;
+        p->y1 = kbi_random_below(&seed, HEIGHT * 64) / 64.0;
         kb_homography_apply(truth, p->x1, p->y1, &p->x2, &p->y2);
         double noise = i % 3 ? 1 : 100;
-        p->x2 += noise * (kb_random_below(&seed, 201) / 100.0 - 1);
-        p->y2 += noise * (kb_random_below(&seed, 201) / 100.0 - 1);
+        p->x2 += noise * (kbi_random_below(&seed, 201) / 100.0 - 1);
+        p->y2 += noise * (kbi_random_below(&seed, 201) / 100.0 - 1);
     }
     for (int g = KB_HOMOGRAPHY; g <= KB_FUNDAMENTAL; g++) {
         for (int32_t plain = 0; plain < 2; plain++) {
@@ -383,7 +383,7 @@ int main(int argc, char **argv)
     scatter(&s);
     must(kb_pool_create(3, &s.pool), "pool");
     hash everything = start;
-    for (size_t i = 0; i < KB_COUNT(sections); i++) {
+    for (size_t i = 0; i < KBI_COUNT(sections); i++) {
         hash h = start;
         sections[i].run(&h, &s);
         printf("%016" PRIx64 " %s\n", h.value, sections[i].name);

@@ -3,7 +3,7 @@
 #ifndef CHECK_H
 #define CHECK_H
 
-#include "kernels/kernels.h"
+#include "simd/kernels.h"
 
 /* `size` bytes that end right before a page that must not be touched, and begin less than a page after another one.
  * They live until the next call of guard_reset. */
@@ -11,7 +11,7 @@ uint8_t *guarded(size_t size);
 void guard_reset(void);
 
 extern uint64_t check_random; /* state */
-static inline uint32_t below(uint32_t n) { return kb_random_below(&check_random, n); }
+static inline uint32_t below(uint32_t n) { return kbi_random_below(&check_random, n); }
 
 /* Fills with one of several sorts of data: noise, flat, black and white in blocks and stripes, a ramp, a lone spike. */
 #define SORTS 8
@@ -25,7 +25,7 @@ void same(const char *what, const void *expected, const void *found, size_t size
     CHECK(shrink)                                                                                                      \
     CHECK(plan) CHECK(cut) CHECK(boxes) CHECK(sift) CHECK(sift_bytes) CHECK(project) CHECK(resize) CHECK(fast)         \
         CHECK(corners) CHECK(blur) CHECK(extrema) CHECK(hamming)
-#define DECLARE_CHECK(name) void check_##name(const kb_kernels *c, const kb_kernels *t);
+#define DECLARE_CHECK(name) void check_##name(const kbi_kernels *c, const kbi_kernels *t);
 CHECKS(DECLARE_CHECK)
 
 #endif

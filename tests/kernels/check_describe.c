@@ -4,9 +4,9 @@
 #include "check.h"
 #include "describe/describe.h"
 
-static _Alignas(KB_ALIGN) uint8_t scratch[KB_KERNEL_SCRATCH];
+static _Alignas(KBI_ALIGN) uint8_t scratch[KBI_KERNEL_SCRATCH];
 
-void check_shrink(const kb_kernels *c, const kb_kernels *t)
+void check_shrink(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t n = 0; n <= 140; n++) {
         size_t bytes = (size_t)n;
@@ -30,7 +30,7 @@ static float odd_number(float usual)
 {
     static const float odd[] = {0, -1, 1e9f, -1e30f, 3e38f, 0.5f, -0.5f};
     uint32_t k = below(100);
-    if (k < KB_COUNT(odd)) return odd[k];
+    if (k < KBI_COUNT(odd)) return odd[k];
     if (k == 98) return (float)(1e38 * 1e38); /* infinity */
     if (k == 99) return (float)(1e38 * 1e38 - 1e38 * 1e38);
     return usual;
@@ -48,7 +48,7 @@ static void random_keypoints(kb_keypoint *k, int32_t n, int32_t width, int32_t h
     }
 }
 
-static void same_samplings(const kb_sampling *expected, const kb_sampling *found, int32_t n)
+static void same_samplings(const kbi_sampling *expected, const kbi_sampling *found, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
         same("level", &expected[i].level, &found[i].level, sizeof expected[i].level);
@@ -56,16 +56,16 @@ static void same_samplings(const kb_sampling *expected, const kb_sampling *found
     }
 }
 
-void check_plan(const kb_kernels *c, const kb_kernels *t)
+void check_plan(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t n = 0; n <= 70; n++) {
         size_t count = (size_t)n;
         kb_image image = {scratch, 1 + (int32_t)below(3000), 1 + (int32_t)below(3000), 3000, KB_GRAY8, 0};
-        kb_levels levels;
-        kb_levels_plan(&levels, &image);
+        kbi_pyramid levels;
+        kbi_pyramid_plan(&levels, &image);
         kb_keypoint *k = (kb_keypoint *)(void *)guarded(count * sizeof *k);
-        kb_sampling *expected = (kb_sampling *)(void *)guarded(count * sizeof *expected);
-        kb_sampling *found = (kb_sampling *)(void *)guarded(count * sizeof *found);
+        kbi_sampling *expected = (kbi_sampling *)(void *)guarded(count * sizeof *expected);
+        kbi_sampling *found = (kbi_sampling *)(void *)guarded(count * sizeof *found);
         uint8_t *flags = guarded(count), *found_flags = guarded(count);
         random_keypoints(k, n, image.width, image.height, n & 1);
         double scale = 0.1 + below(100) * 0.07;
@@ -77,7 +77,7 @@ void check_plan(const kb_kernels *c, const kb_kernels *t)
     }
 }
 
-void check_cut(const kb_kernels *c, const kb_kernels *t)
+void check_cut(const kbi_kernels *c, const kbi_kernels *t)
 {
     kb_workspace *workspace;
     if (kb_workspace_create(&workspace) != KB_OK) exit(2);
@@ -88,24 +88,24 @@ void check_cut(const kb_kernels *c, const kb_kernels *t)
         uint8_t *pixels = guarded(bytes); /* the last row ends without the rest of its stride */
         fill_bytes(pixels, bytes, (size_t)stride, (uint32_t)n / 2);
         kb_image image = {pixels, width, height, stride, KB_GRAY8, 0};
-        kb_levels levels;
-        kb_levels_plan(&levels, &image);
-        if (kb_levels_build(&levels, &image, UINT32_MAX, workspace) != KB_OK) exit(2);
+        kbi_pyramid levels;
+        kbi_pyramid_plan(&levels, &image);
+        if (kbi_pyramid_build(&levels, &image, UINT32_MAX, workspace) != KB_OK) exit(2);
         kb_keypoint k[70];
-        kb_sampling s[70];
-        uint8_t flags[70], *expected = guarded(count * KB_PATCH_BYTES), *found = guarded(count * KB_PATCH_BYTES);
+        kbi_sampling s[70];
+        uint8_t flags[70], *expected = guarded(count * KBI_PATCH_BYTES), *found = guarded(count * KBI_PATCH_BYTES);
         random_keypoints(k, n, width, height, false);
         for (int32_t i = 0; i < n; i++) { /* the regions of level 0 are those at the forbidden page */
             if (i & 1) k[i].size = (float)(8 + below(30));
-            do flags[i] = kb_sampling_plan(&s[i], &k[i], k[i].size, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
+            do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
             while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
         }
         for (int pairs = 0; pairs < 2; pairs++) {
-            (pairs ? c->cut_pairs : c->cut)(s, n, &levels, expected);
-            (pairs ? t->cut_pairs : t->cut)(s, n, &levels, found);
+            (pairs ? c->sample_two_tap : c->sample)(s, n, &levels, expected);
+            (pairs ? t->sample_two_tap : t->sample)(s, n, &levels, found);
             for (size_t i = 0; i < count; i++)
-                same(pairs ? "patch of pairs" : "patch", expected + i * KB_PATCH_BYTES, found + i * KB_PATCH_BYTES,
-                     KB_PATCH_BYTES);
+                same(pairs ? "patch of pairs" : "patch", expected + i * KBI_PATCH_BYTES, found + i * KBI_PATCH_BYTES,
+                     KBI_PATCH_BYTES);
         }
         guard_reset();
     }
@@ -142,17 +142,17 @@ static kb_model *random_boxes(kb_kind kind, int32_t bits)
 /* Patches of all sorts. */
 static uint8_t *random_patches(size_t n)
 {
-    uint8_t *patches = guarded(n * KB_PATCH_BYTES);
+    uint8_t *patches = guarded(n * KBI_PATCH_BYTES);
     for (size_t i = 0; i < n; i++)
-        fill_bytes(patches + i * KB_PATCH_BYTES, KB_PATCH_BYTES, KB_PATCH_SIDE, (uint32_t)(i + n));
+        fill_bytes(patches + i * KBI_PATCH_BYTES, KBI_PATCH_BYTES, KB_PATCH_SIDE, (uint32_t)(i + n));
     return patches;
 }
 
-void check_boxes(const kb_kernels *c, const kb_kernels *t)
+void check_boxes(const kbi_kernels *c, const kbi_kernels *t)
 {
     static const int32_t sizes[] = {256, 8, 512, 24, 128, 1024, 136};
     for (int32_t n = 0; n <= 70; n++) {
-        kb_model *model = random_boxes(n & 1 ? KB_BAG : KB_BAD, sizes[n / 2 % (int32_t)KB_COUNT(sizes)]);
+        kb_model *model = random_boxes(n & 1 ? KB_BAG : KB_BAD, sizes[n / 2 % (int32_t)KBI_COUNT(sizes)]);
         size_t bytes = (size_t)n * (size_t)model->row_bytes;
         const uint8_t *patches = random_patches((size_t)n);
         uint8_t *expected = guarded(bytes), *found = guarded(bytes);
@@ -166,7 +166,7 @@ void check_boxes(const kb_kernels *c, const kb_kernels *t)
 
 /* ---- SIFT ---- */
 
-void check_sift(const kb_kernels *c, const kb_kernels *t)
+void check_sift(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t n = 0; n <= 70; n++) {
         size_t bytes = (size_t)n * KB_SIFT_VALUES * sizeof(uint32_t);
@@ -190,7 +190,7 @@ static uint32_t random_histogram_value(uint32_t sort)
     }
 }
 
-void check_sift_bytes(const kb_kernels *c, const kb_kernels *t)
+void check_sift_bytes(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t n = 0; n <= 70; n++) {
         size_t values = (size_t)n * KB_SIFT_VALUES;
@@ -229,11 +229,11 @@ static kb_model *random_projection(int32_t bits, bool extreme)
     return model;
 }
 
-void check_project(const kb_kernels *c, const kb_kernels *t)
+void check_project(const kbi_kernels *c, const kbi_kernels *t)
 {
     static const int32_t sizes[] = {256, 8, 512, 24, 1024, 72};
     for (int32_t n = 0; n <= 70; n++) {
-        kb_model *model = random_projection(sizes[n % (int32_t)KB_COUNT(sizes)], n & 1);
+        kb_model *model = random_projection(sizes[n % (int32_t)KBI_COUNT(sizes)], n & 1);
         size_t bytes = (size_t)n * (size_t)model->row_bytes;
         uint8_t *values = guarded((size_t)n * KB_SIFT_VALUES), *expected = guarded(bytes), *found = guarded(bytes);
         for (size_t i = 0; i < (size_t)n; i++) {

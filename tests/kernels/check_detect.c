@@ -4,14 +4,14 @@
 #include "check.h"
 #include "match/hamming_block.h"
 
-void check_resize(const kb_kernels *c, const kb_kernels *t)
+void check_resize(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t width = 2; width <= 300; width += 1 + width / 80) {
         size_t bytes = (size_t)width;
         uint8_t *a = guarded(bytes), *b = guarded(bytes), *expected = guarded(bytes), *found = guarded(bytes);
         fill_bytes(a, bytes, 1000, (uint32_t)width);
         fill_bytes(b, bytes, 1000, (uint32_t)width / SORTS);
-        int32_t weight = (int32_t)below(KB_RESIZE_ONE + 1);
+        int32_t weight = (int32_t)below(KBI_RESIZE_ONE + 1);
         c->blend_rows(a, b, width, weight, expected);
         t->blend_rows(a, b, width, weight, found);
         same("blend_rows", expected, found, bytes);
@@ -19,10 +19,10 @@ void check_resize(const kb_kernels *c, const kb_kernels *t)
         double factor = 1.05 + below(96) * 0.01;
         int32_t n = (int32_t)(width / factor);
         size_t less = (size_t)n;
-        kb_resize_map map = {(int32_t *)(void *)guarded(less * sizeof(int32_t)), guarded(less), guarded(2 * less)};
+        kbi_resize_map map = {(int32_t *)(void *)guarded(less * sizeof(int32_t)), guarded(less), guarded(2 * less)};
         expected = guarded(less);
         found = guarded(less);
-        kb_resize_plan(map, n, factor, width);
+        kbi_resize_plan(map, n, factor, width);
         c->resize_row(a, width, map, n, expected);
         t->resize_row(a, width, map, n, found);
         same("resize_row", expected, found, less);
@@ -30,16 +30,16 @@ void check_resize(const kb_kernels *c, const kb_kernels *t)
     }
 }
 
-void check_fast(const kb_kernels *c, const kb_kernels *t)
+void check_fast(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t width = 0; width <= 140; width++) {
-        size_t row = (size_t)width, stride = row + 2 * KB_FAST_RADIUS, bytes = stride * (2 * KB_FAST_RADIUS + 1);
+        size_t row = (size_t)width, stride = row + 2 * KBI_FAST_RADIUS, bytes = stride * (2 * KBI_FAST_RADIUS + 1);
         uint8_t *pixels = guarded(bytes), *expected = guarded(row), *found = guarded(row);
         fill_bytes(pixels, bytes, stride, (uint32_t)width);
         for (size_t i = 0; width % 3 == 0 && i < bytes; i++)
             pixels[i] = (uint8_t)(pixels[i] / 8 + 90); /* few corners */
         int32_t threshold = width & 1 ? 1 + (int32_t)below(255) : 1 + (int32_t)below(20);
-        const uint8_t *centre = pixels + KB_FAST_RADIUS * stride + KB_FAST_RADIUS;
+        const uint8_t *centre = pixels + KBI_FAST_RADIUS * stride + KBI_FAST_RADIUS;
         c->fast_row(centre, (ptrdiff_t)stride, width, threshold, expected);
         t->fast_row(centre, (ptrdiff_t)stride, width, threshold, found);
         same("fast_row", expected, found, row);
@@ -58,21 +58,21 @@ void check_fast(const kb_kernels *c, const kb_kernels *t)
     }
 }
 
-void check_corners(const kb_kernels *c, const kb_kernels *t)
+void check_corners(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (uint32_t i = 0; i < 200; i++) {
-        size_t extra = below(5), side = 2 * KB_HARRIS_REACH + 1, stride = side + 1 + extra;
+        size_t extra = below(5), side = 2 * KBI_HARRIS_REACH + 1, stride = side + 1 + extra;
         uint8_t *pixels = guarded(stride * (side - 1) + side + 1);
         fill_bytes(pixels, stride * (side - 1) + side + 1, stride, i);
-        const uint8_t *centre = pixels + KB_HARRIS_REACH * (stride + 1);
+        const uint8_t *centre = pixels + KBI_HARRIS_REACH * (stride + 1);
         int64_t harris = c->harris(centre, (ptrdiff_t)stride), found = t->harris(centre, (ptrdiff_t)stride);
         same("harris", &harris, &found, sizeof harris);
 
-        side = 2 * KB_DISC_RADIUS + 1;
+        side = 2 * KBI_DISC_RADIUS + 1;
         stride = side + 1 + extra;
         pixels = guarded(stride * (side - 1) + side + 1);
         fill_bytes(pixels, stride * (side - 1) + side + 1, stride, i);
-        centre = pixels + KB_DISC_RADIUS * (stride + 1);
+        centre = pixels + KBI_DISC_RADIUS * (stride + 1);
         float angle = c->disc_angle(centre, (ptrdiff_t)stride), found_angle = t->disc_angle(centre, (ptrdiff_t)stride);
         same("disc_angle", &angle, &found_angle, sizeof angle);
         guard_reset();
@@ -87,11 +87,11 @@ static uint16_t *random_row(size_t n, uint32_t largest)
     return row;
 }
 
-void check_blur(const kb_kernels *c, const kb_kernels *t)
+void check_blur(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t width = 0; width <= 90; width++) {
         const uint16_t *a[24], *b[24];
-        kb_blur blur = {.taps = 1 + (int32_t)below(24)};
+        kbi_blur blur = {.taps = 1 + (int32_t)below(24)};
         uint32_t rest = 32768;
         for (int32_t k = 0; k < blur.taps; k++) {
             blur.weight[k] = (uint16_t)(k + 1 < blur.taps ? below(rest + 1) : rest);
@@ -107,9 +107,9 @@ void check_blur(const kb_kernels *c, const kb_kernels *t)
     }
 }
 
-void check_extrema(const kb_kernels *c, const kb_kernels *t)
+void check_extrema(const kbi_kernels *c, const kbi_kernels *t)
 {
-    for (int32_t width = 2 * KB_SIFT_BORDER; width <= 150; width++) {
+    for (int32_t width = 2 * KBI_SIFT_BORDER; width <= 150; width++) {
         size_t n = (size_t)width;
         int16_t *rows[3], *found = (int16_t *)(void *)guarded(n * sizeof *found);
         for (int i = 0; i < 3; i++) {
@@ -147,11 +147,11 @@ static uint8_t *random_rows(size_t n, size_t row_bytes, const uint8_t *like, siz
     return rows;
 }
 
-void check_hamming(const kb_kernels *c, const kb_kernels *t)
+void check_hamming(const kbi_kernels *c, const kbi_kernels *t)
 {
     static const size_t lengths[] = {32, 64, 16, 1, 31, 33, 62, 63, 65, 128, 7, 48};
     for (uint32_t i = 0; i < 240; i++) {
-        size_t row_bytes = i % 3 ? lengths[i % KB_COUNT(lengths)] : 1 + below(70);
+        size_t row_bytes = i % 3 ? lengths[i % KBI_COUNT(lengths)] : 1 + below(70);
         size_t na = i < 71 ? i : below(300), nb = i & 1 ? below(71) : below(700), keys = sizeof(uint32_t);
         const uint8_t *a = random_rows(na, row_bytes, NULL, 0), *b = random_rows(nb, row_bytes, a, na);
         uint32_t *best[2], *second[2], *columns[2];
@@ -162,7 +162,7 @@ void check_hamming(const kb_kernels *c, const kb_kernels *t)
         }
         for (size_t j = 0; j < nb; j++)
             columns[0][j] = columns[1][j] =
-                below(3) ? KB_NO_NEIGHBOUR : below((uint32_t)row_bytes * 8) << 16 | below(500);
+                below(3) ? KBI_NO_NEIGHBOUR : below((uint32_t)row_bytes * 8) << 16 | below(500);
         bool mutual = i % 5 != 0;
         c->hamming(a, na, b, nb, row_bytes, best[0], second[0], mutual ? columns[0] : NULL);
         t->hamming(a, na, b, nb, row_bytes, best[1], second[1], mutual ? columns[1] : NULL);

@@ -86,27 +86,27 @@ int main(void)
         const char *name;
         uint32_t flags;
     } sets[] = {{"c", 0},
-                {"popcnt", KB_CPU_SSE2 | KB_CPU_POPCNT},
-                {"sse4", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT},
-                {"avx2", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2},
-                {"avx512", KB_CPU_SSE2 | KB_CPU_SSSE3 | KB_CPU_SSE41 | KB_CPU_POPCNT | KB_CPU_AVX2 | KB_CPU_AVX512},
+                {"popcnt", KBI_CPU_SSE2 | KBI_CPU_POPCNT},
+                {"sse4", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT},
+                {"avx2", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT | KBI_CPU_AVX2},
+                {"avx512", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT | KBI_CPU_AVX2 | KBI_CPU_AVX512},
                 {"all", UINT32_MAX}};
     static const struct {
         const char *name;
-        void (*run)(const kb_kernels *, const kb_kernels *);
+        void (*run)(const kbi_kernels *, const kbi_kernels *);
     } checks[] = {
 #define CHECK_ROW(name) {#name, check_##name},
         CHECKS(CHECK_ROW)};
-    kb_kernels c, before, tier;
-    kb_kernels_c(&c);
+    kbi_kernels c, before, tier;
+    kbi_kernels_c(&c);
     before = c;
     printf("cpu: %s\n", kb_cpu_features());
-    for (size_t i = 1; i < KB_COUNT(sets); i++) {
-        kb_kernels_init(&tier, kb_cpu_flags() & sets[i].flags);
+    for (size_t i = 1; i < KBI_COUNT(sets); i++) {
+        kbi_kernels_init(&tier, kbi_cpu_flags() & sets[i].flags);
         if (memcmp(&tier, &before, sizeof tier) == 0) continue;
         before = tier;
         tier_name = sets[i].name;
-        for (size_t k = 0; k < KB_COUNT(checks); k++) {
+        for (size_t k = 0; k < KBI_COUNT(checks); k++) {
             check_random = 1;
             check_name = checks[k].name;
             checks[k].run(&c, &tier);

@@ -17,22 +17,22 @@ static inline uint8_t *render_texture(int32_t width, int32_t height, uint64_t se
     size_t n = (size_t)width * (size_t)height;
     uint8_t *a = malloc(n), *b = malloc(n);
     if (!a || !b) abort();
-    for (size_t i = 0; i < n; i++) a[i] = (uint8_t)kb_random_next(&seed);
+    for (size_t i = 0; i < n; i++) a[i] = (uint8_t)kbi_random_next(&seed);
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t y = 0; y < height; y++)
             for (int32_t x = 0; x < width; x++) {
                 int sum = 0;
                 for (int dy = -1; dy <= 1; dy++)
                     for (int dx = -1; dx <= 1; dx++)
-                        sum += a[(size_t)kb_clamp_i(y + dy, 0, height - 1) * (size_t)width +
-                                 (size_t)kb_clamp_i(x + dx, 0, width - 1)];
+                        sum += a[(size_t)kbi_clamp_i(y + dy, 0, height - 1) * (size_t)width +
+                                 (size_t)kbi_clamp_i(x + dx, 0, width - 1)];
                 b[(size_t)y * (size_t)width + (size_t)x] = (uint8_t)(sum / 9);
             }
         uint8_t *t = a;
         a = b;
         b = t;
     }
-    for (size_t i = 0; i < n; i++) a[i] = (uint8_t)kb_clamp_i((a[i] - 128) * 4 + 128, 0, 255);
+    for (size_t i = 0; i < n; i++) a[i] = (uint8_t)kbi_clamp_i((a[i] - 128) * 4 + 128, 0, 255);
     free(b);
     return a;
 }
@@ -43,7 +43,7 @@ static inline void render_keypoints(kb_keypoint *k, size_t n, int32_t width, int
 {
     for (size_t i = 0; i < n; i++) {
         float u[4];
-        for (int j = 0; j < 4; j++) u[j] = (float)(kb_random_next(&seed) >> 40) / 16777216.0f;
+        for (int j = 0; j < 4; j++) u[j] = (float)(kbi_random_next(&seed) >> 40) / 16777216.0f;
         k[i] = (kb_keypoint){u[0] * (float)(width - 1),
                              u[1] * (float)(height - 1),
                              smallest + u[2] * (largest - smallest),
@@ -61,14 +61,14 @@ static inline kb_model *render_box_model(kb_kind kind, kb_sampler sampler, int32
     for (int32_t i = 0; i < bits; i++) {
         uint8_t v[8];
         for (int box = 0; box < 2; box++) {
-            uint32_t r = box && !two_radii ? v[3] : kb_random_below(&seed, KB_MAX_RADIUS + 1);
-            v[4 * box] = kind == KB_BAG ? (uint8_t)kb_random_below(&seed, KB_PLANES) : 0;
-            v[4 * box + 1] = (uint8_t)(r + kb_random_below(&seed, 32 - 2 * r));
-            v[4 * box + 2] = (uint8_t)(r + kb_random_below(&seed, 32 - 2 * r));
+            uint32_t r = box && !two_radii ? v[3] : kbi_random_below(&seed, KB_MAX_RADIUS + 1);
+            v[4 * box] = kind == KB_BAG ? (uint8_t)kbi_random_below(&seed, KB_PLANES) : 0;
+            v[4 * box + 1] = (uint8_t)(r + kbi_random_below(&seed, 32 - 2 * r));
+            v[4 * box + 2] = (uint8_t)(r + kbi_random_below(&seed, 32 - 2 * r));
             v[4 * box + 3] = (uint8_t)r;
         }
         pairs[i] =
-            (kb_box_pair){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], (float)kb_random_below(&seed, 400) / 10 - 20};
+            (kb_box_pair){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], (float)kbi_random_below(&seed, 400) / 10 - 20};
     }
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = bits, .name = "random",
                           .text = "rendered", .boxes = pairs};
@@ -82,8 +82,8 @@ static inline kb_model *render_hash_model(int32_t bits, uint64_t seed)
     int8_t *weights = malloc((size_t)bits * KB_SIFT_VALUES);
     int32_t *bias = malloc((size_t)bits * sizeof *bias);
     if (!weights || !bias) abort();
-    for (int32_t i = 0; i < bits * KB_SIFT_VALUES; i++) weights[i] = (int8_t)(kb_random_below(&seed, 255) - 127);
-    for (int32_t i = 0; i < bits; i++) bias[i] = (int32_t)kb_random_below(&seed, 20001) - 10000;
+    for (int32_t i = 0; i < bits * KB_SIFT_VALUES; i++) weights[i] = (int8_t)(kbi_random_below(&seed, 255) - 127);
+    for (int32_t i = 0; i < bits; i++) bias[i] = (int32_t)kbi_random_below(&seed, 20001) - 10000;
     kb_model_spec spec = {.struct_size = sizeof spec,
                           .kind = KB_HASHSIFT,
                           .bits = bits,

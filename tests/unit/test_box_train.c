@@ -22,11 +22,11 @@ typedef struct rendered {
     uint8_t pixels[PATCHES * AREA];
     uint32_t label[PATCHES], view[PATCHES];
     size_t first[POINTS + 1];
-    kb_patch_set set;
+    kbi_patch_set set;
     kb_learn_patches patches;
 } rendered;
 
-static float jitter(uint64_t *state, float reach) { return reach * ((float)kb_random_below(state, 2001) / 1000 - 1); }
+static float jitter(uint64_t *state, float reach) { return reach * ((float)kbi_random_below(state, 2001) / 1000 - 1); }
 
 static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *points, uint64_t *state)
 {
@@ -40,11 +40,11 @@ static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *point
             k.size *= 1 + jitter(state, 0.12f);
             k.angle += 180 + jitter(state, 12);
             assert_int_equal(kb_sample_patches(&image, &k, 1, 1, NULL, NULL, cut, NULL), KB_OK);
-            int32_t gain = 80 + (int32_t)kb_random_below(state, 60), offset = (int32_t)kb_random_below(state, 41) - 20;
+            int32_t gain = 80 + (int32_t)kbi_random_below(state, 60), offset = (int32_t)kbi_random_below(state, 41) - 20;
             uint8_t *to = r->pixels + (p * VIEWS + v) * AREA;
             for (int i = 0; i < AREA; i++)
-                to[i] = (uint8_t)kb_clamp_i((cut[i] - 128) * gain / 128 + 128 + offset +
-                                                (int32_t)kb_random_below(state, 17) - 8,
+                to[i] = (uint8_t)kbi_clamp_i((cut[i] - 128) * gain / 128 + 128 + offset +
+                                                (int32_t)kbi_random_below(state, 17) - 8,
                                             0, 255);
         }
     }
@@ -56,10 +56,10 @@ static rendered *render_set(uint64_t seed)
     uint8_t *texture = render_texture(TEXTURE, TEXTURE, seed);
     kb_keypoint points[POINTS];
     for (int p = 0; p < POINTS; p++) {
-        points[p] = (kb_keypoint){.x = (float)(32 + kb_random_below(&seed, TEXTURE - 64)),
+        points[p] = (kb_keypoint){.x = (float)(32 + kbi_random_below(&seed, TEXTURE - 64)),
                                   .size = 32,
-                                  .y = (float)(32 + kb_random_below(&seed, TEXTURE - 64)),
-                                  .angle = (float)kb_random_below(&seed, 150)};
+                                  .y = (float)(32 + kbi_random_below(&seed, TEXTURE - 64)),
+                                  .angle = (float)kbi_random_below(&seed, 150)};
         for (int v = 0; v < VIEWS; v++) {
             r->label[p * VIEWS + v] = (uint32_t)p;
             r->view[p * VIEWS + v] = (uint32_t)v;
@@ -69,7 +69,7 @@ static rendered *render_set(uint64_t seed)
     r->first[POINTS] = PATCHES;
     render_views(r, texture, points, &seed);
     free(texture);
-    r->set = (kb_patch_set){.side = SIDE,
+    r->set = (kbi_patch_set){.side = SIDE,
                             .patches = PATCHES,
                             .points = POINTS,
                             .pixels = r->pixels,
@@ -115,7 +115,7 @@ static void values_are_those_of_describing(void **state)
     (void)state;
     enum { N = 70, BITS = 400 };
     rendered *r = render_set(3);
-    kb_box_space space = {.channels = {0, 1, 2, 3, 4, 5, 6, 7, 8},
+    kbi_box_space space = {.channels = {0, 1, 2, 3, 4, 5, 6, 7, 8},
                           .channel_count = 9,
                           .min_radius = 1,
                           .max_radius = 7,
@@ -124,22 +124,22 @@ static void values_are_those_of_describing(void **state)
     uint64_t random = 8;
     uint8_t *rows = test_malloc(N * BITS / 8);
     int16_t values[N];
-    kb_box_store store;
+    kbi_box_store store;
     for (int i = 0; i < BITS; i++) {
-        pairs[i] = kb_box_draw(&space, &random);
+        pairs[i] = kbi_box_draw(&space, &random);
         pairs[i].threshold = jitter(&random, 10);
     }
     kb_model *model = model_of(KB_BAG, pairs, BITS);
     assert_int_equal(kb_describe_patches(model, r->pixels, N, SIDE, NULL, NULL, rows), KB_OK);
-    assert_true(kb_box_store_create(&store, N + KB_STORE_LANES, 0x1ff));
-    kb_box_store_fill(&store, KB_STORE_LANES, r->pixels, N, NULL);
+    assert_true(kbi_box_store_create(&store, N + KBI_STORE_LANES, 0x1ff));
+    kbi_box_store_fill(&store, KBI_STORE_LANES, r->pixels, N, NULL);
     for (int i = 0; i < BITS; i++) {
-        kb_box_store_values(&store, &pairs[i], KB_STORE_LANES, KB_STORE_LANES + N, values);
+        kbi_box_store_values(&store, &pairs[i], KBI_STORE_LANES, KBI_STORE_LANES + N, values);
         for (int p = 0; p < N; p++)
             assert_int_equal((float)values[p] <= 128 * pairs[i].threshold,
                              rows[p * BITS / 8 + i / 8] >> (7 - i % 8) & 1);
     }
-    kb_box_store_free(&store);
+    kbi_box_store_free(&store);
     kb_model_free(model);
     test_free(rows);
     test_free(r);
@@ -148,18 +148,18 @@ static void values_are_those_of_describing(void **state)
 static void drawn_boxes_are_valid(void **state)
 {
     (void)state;
-    kb_box_space space = {.channels = {0, 2, 5}, .channel_count = 3, .min_radius = 2, .max_radius = 6};
-    kb_box_pair pairs[1000], moves[KB_BOX_MOVES];
+    kbi_box_space space = {.channels = {0, 2, 5}, .channel_count = 3, .min_radius = 2, .max_radius = 6};
+    kb_box_pair pairs[1000], moves[KBI_BOX_MOVES];
     uint64_t random = 1;
-    for (int i = 0; i < 1000; i++) pairs[i] = kb_box_draw(&space, &random);
+    for (int i = 0; i < 1000; i++) pairs[i] = kbi_box_draw(&space, &random);
     kb_model_free(model_of(KB_BAG, pairs, 1000));
     for (int i = 0; i < 1000; i++) {
-        int32_t n = kb_box_moves(&space, &pairs[i], moves);
+        int32_t n = kbi_box_moves(&space, &pairs[i], moves);
         assert_true(pairs[i].radius1 == pairs[i].radius2 && pairs[i].radius1 >= 2 && pairs[i].radius1 <= 6);
         assert_true((pairs[i].channel1 == 0) == (pairs[i].channel2 == 0));
         assert_true(n >= 4);
         if (n >= 8) kb_model_free(model_of(KB_BAG, moves, n / 8 * 8));
-        for (int k = 0; k < n; k++) assert_false(kb_box_pair_same(&moves[k], &pairs[i]));
+        for (int k = 0; k < n; k++) assert_false(kbi_box_pair_same(&moves[k], &pairs[i]));
     }
 }
 
@@ -199,8 +199,8 @@ static void a_break_changes_nothing(void **state)
     assert_int_equal(kb_learn_boxes(&r->patches, &o, whole, &summary, NULL), KB_OK);
     assert_int_equal(summary.bits, 48);
     assert_int_equal(summary.points, POINTS);
-    kb_box_place boxes[96];
-    assert_true(kb_box_distinct(whole, 48, boxes) <= 41);
+    kbi_box_place boxes[96];
+    assert_true(kbi_box_distinct(whole, 48, boxes) <= 41);
 
     o.report = stop_at_21;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, part, &summary, NULL), KB_OK);
@@ -220,9 +220,9 @@ static void a_break_changes_nothing(void **state)
 
 static double map_of(const rendered *r, kb_kind kind, const kb_box_pair *boxes, int32_t bits)
 {
-    kb_validation v;
+    kbi_validation v;
     kb_model *model = model_of(kind, boxes, bits);
-    assert_true(kb_validate_model(&r->set, model, POINTS, 1, NULL, &v));
+    assert_true(kbi_validate_model(&r->set, model, POINTS, 1, NULL, &v));
     kb_model_free(model);
     return v.map;
 }
@@ -233,8 +233,8 @@ static void learned_bits_beat_random_ones(void **state)
     rendered *learn = render_set(20), *unseen = render_set(21);
     kb_box_pair boxes[48];
     uint64_t random = 2;
-    kb_box_space space = {.channel_count = 1, .min_radius = 1, .max_radius = 7};
-    for (int i = 0; i < 48; i++) boxes[i] = kb_box_draw(&space, &random);
+    kbi_box_space space = {.channel_count = 1, .min_radius = 1, .max_radius = 7};
+    for (int i = 0; i < 48; i++) boxes[i] = kbi_box_draw(&space, &random);
     double drawn = map_of(unseen, KB_BAD, boxes, 48), bad, bag;
     kb_learn_options o = small_options(KB_BAD);
     o.candidates = 200;

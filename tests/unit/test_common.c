@@ -18,7 +18,7 @@ static void test_sincos_agrees_with_libm(void **state)
     (void)state;
     for (int i = 0; i <= 72000; i++) {
         double degrees = i * 0.01, sine, cosine;
-        kb_sincos_degrees(degrees, &sine, &cosine);
+        kbi_sincos_degrees(degrees, &sine, &cosine);
         /* Whole turns are taken away first, since libm's own argument in radians is rounded. */
         double radians = fmod(degrees, 360.0) * (PI / 180.0);
         assert_true(fabs(sine - sin(radians)) < 1e-14);
@@ -32,7 +32,7 @@ static void test_sincos_is_exact_at_quarter_turns(void **state)
     (void)state;
     for (int i = 0; i < 40; i++) {
         double sine, cosine;
-        kb_sincos_degrees(90.0 * i, &sine, &cosine);
+        kbi_sincos_degrees(90.0 * i, &sine, &cosine);
         assert_true(sine == expected[i & 3][0] && cosine == expected[i & 3][1]);
     }
 }
@@ -41,9 +41,9 @@ static void test_sincos_of_no_angle(void **state)
 {
     static const double angles[] = {-1, -360, -1e300, NAN, INFINITY, -INFINITY, 1e300};
     (void)state;
-    for (size_t i = 0; i < KB_COUNT(angles); i++) {
+    for (size_t i = 0; i < KBI_COUNT(angles); i++) {
         double sine = 7, cosine = 7;
-        kb_sincos_degrees(angles[i], &sine, &cosine);
+        kbi_sincos_degrees(angles[i], &sine, &cosine);
         assert_true(sine == 0 && cosine == 1);
     }
 }
@@ -55,7 +55,7 @@ static void test_atan2_agrees_with_libm(void **state)
         for (int x = -150; x <= 150; x++) {
             double expected = atan2(y * 0.37, x * 1.9) * (180.0 / PI);
             if (expected < 0) expected += 360.0;
-            double found = kb_atan2_degrees(y * 0.37, x * 1.9);
+            double found = kbi_atan2_degrees(y * 0.37, x * 1.9);
             assert_true(found >= 0 && found < 360.0);
             assert_true(fabs(found - expected) < 1e-9);
         }
@@ -65,28 +65,28 @@ static void test_atan2_agrees_with_libm(void **state)
 static void test_atan2_at_the_edges(void **state)
 {
     (void)state;
-    assert_true(kb_atan2_degrees(0, 0) == 0);
-    assert_true(kb_atan2_degrees(0, 1) == 0);
-    assert_true(kb_atan2_degrees(1, 0) == 90);
-    assert_true(kb_atan2_degrees(0, -1) == 180);
-    assert_true(kb_atan2_degrees(-1, 0) == 270);
-    assert_true(kb_atan2_degrees(-1e-300, 1) < 360.0);
-    assert_true(kb_atan2_degrees(NAN, NAN) == 0);
+    assert_true(kbi_atan2_degrees(0, 0) == 0);
+    assert_true(kbi_atan2_degrees(0, 1) == 0);
+    assert_true(kbi_atan2_degrees(1, 0) == 90);
+    assert_true(kbi_atan2_degrees(0, -1) == 180);
+    assert_true(kbi_atan2_degrees(-1, 0) == 270);
+    assert_true(kbi_atan2_degrees(-1e-300, 1) < 360.0);
+    assert_true(kbi_atan2_degrees(NAN, NAN) == 0);
 }
 
 static void test_exp_agrees_with_libm(void **state)
 {
     (void)state;
-    assert_true(kb_exp(0) == 1);
+    assert_true(kbi_exp(0) == 1);
     for (int i = -70000; i <= 70000; i++) {
         double expected = exp(i * 0.01);
-        assert_true(fabs(kb_exp(i * 0.01) - expected) < 1e-14 * expected);
+        assert_true(fabs(kbi_exp(i * 0.01) - expected) < 1e-14 * expected);
     }
 }
 
 static void check_isqrt(uint64_t v)
 {
-    uint64_t r = kb_isqrt(v);
+    uint64_t r = kbi_isqrt(v);
     assert_true(r * r <= v);
     assert_true(r == UINT32_MAX || (r + 1) * (r + 1) > v);
 }
@@ -96,12 +96,12 @@ static void test_isqrt(void **state)
     (void)state;
     for (uint64_t v = 0; v < 70000; v++) check_isqrt(v);
     uint64_t seed = 3;
-    for (int i = 0; i < 100000; i++) check_isqrt(kb_random_next(&seed) >> (i & 63));
+    for (int i = 0; i < 100000; i++) check_isqrt(kbi_random_next(&seed) >> (i & 63));
     for (uint64_t r = UINT32_MAX; r > UINT32_MAX - 1000u; r--) {
-        assert_int_equal(kb_isqrt(r * r), r);
-        assert_int_equal(kb_isqrt(r * r - 1), r - 1);
+        assert_int_equal(kbi_isqrt(r * r), r);
+        assert_int_equal(kbi_isqrt(r * r - 1), r - 1);
     }
-    assert_int_equal(kb_isqrt(UINT64_MAX), UINT32_MAX);
+    assert_int_equal(kbi_isqrt(UINT64_MAX), UINT32_MAX);
 }
 
 static void test_random(void **state)
@@ -109,18 +109,18 @@ static void test_random(void **state)
     (void)state;
     /* The first numbers of splitmix64 from seed 0, as its author's reference prints them. */
     uint64_t seed = 0;
-    assert_true(kb_random_next(&seed) == 0xe220a8397b1dcdafu);
-    assert_true(kb_random_next(&seed) == 0x6e789e6aa1b965f4u);
-    assert_true(kb_random_next(&seed) == 0x06c45d188009454fu);
+    assert_true(kbi_random_next(&seed) == 0xe220a8397b1dcdafu);
+    assert_true(kbi_random_next(&seed) == 0x6e789e6aa1b965f4u);
+    assert_true(kbi_random_next(&seed) == 0x06c45d188009454fu);
 
     int counts[10] = {0};
     for (int i = 0; i < 100000; i++) {
-        uint32_t v = kb_random_below(&seed, 10);
+        uint32_t v = kbi_random_below(&seed, 10);
         assert_true(v < 10);
         counts[v]++;
     }
     for (int i = 0; i < 10; i++) assert_in_range(counts[i], 9500, 10500); /* five standard deviations */
-    assert_int_equal(kb_random_below(&seed, 1), 0);
+    assert_int_equal(kbi_random_below(&seed, 1), 0);
 }
 
 /* -------------------------------------------------------------------------------------------------------- workspace */
@@ -131,15 +131,15 @@ static void test_workspace_gives_aligned_memory(void **state)
     kb_workspace *workspace;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
     assert_int_equal(kb_workspace_bytes(workspace), 0);
-    for (int slot = 0; slot < KB_SLOT_COUNT; slot++) {
+    for (int slot = 0; slot < KBI_SLOT_COUNT; slot++) {
         size_t bytes = 1 + 37u * (size_t)slot;
-        unsigned char *data = kb_workspace_get(workspace, (kb_slot)slot, bytes);
+        unsigned char *data = kbi_workspace_get(workspace, (kbi_slot)slot, bytes);
         assert_non_null(data);
-        assert_int_equal((uintptr_t)data % KB_ALIGN, 0);
+        assert_int_equal((uintptr_t)data % KBI_ALIGN, 0);
         memset(data, slot, bytes);
     }
-    for (int slot = 0; slot < KB_SLOT_COUNT; slot++) {
-        unsigned char *data = kb_workspace_get(workspace, (kb_slot)slot, 1);
+    for (int slot = 0; slot < KBI_SLOT_COUNT; slot++) {
+        unsigned char *data = kbi_workspace_get(workspace, (kbi_slot)slot, 1);
         assert_int_equal(data[37 * slot], slot); /* no slot wrote over another */
     }
     kb_workspace_free(workspace);
@@ -150,13 +150,13 @@ static void test_workspace_grows_and_keeps(void **state)
     (void)state;
     kb_workspace *workspace;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    void *large = kb_workspace_get(workspace, KB_SLOT_GRAY, 1000);
+    void *large = kbi_workspace_get(workspace, KBI_SLOT_GRAY, 1000);
     size_t held = kb_workspace_bytes(workspace);
     assert_true(held >= 1000);
-    assert_ptr_equal(kb_workspace_get(workspace, KB_SLOT_GRAY, 10), large);
-    assert_ptr_equal(kb_workspace_get(workspace, KB_SLOT_GRAY, 1000), large);
+    assert_ptr_equal(kbi_workspace_get(workspace, KBI_SLOT_GRAY, 10), large);
+    assert_ptr_equal(kbi_workspace_get(workspace, KBI_SLOT_GRAY, 1000), large);
     assert_int_equal(kb_workspace_bytes(workspace), held);
-    assert_non_null(kb_workspace_get(workspace, KB_SLOT_GRAY, 100000));
+    assert_non_null(kbi_workspace_get(workspace, KBI_SLOT_GRAY, 100000));
     assert_true(kb_workspace_bytes(workspace) >= 100000);
     kb_workspace_free(workspace);
 }
@@ -170,10 +170,10 @@ static void test_workspace_wild_input(void **state)
 
     kb_workspace *workspace;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    assert_non_null(kb_workspace_get(workspace, KB_SLOT_FIT_A, 0));
-    assert_null(kb_workspace_get(workspace, KB_SLOT_FIT_A, SIZE_MAX));
+    assert_non_null(kbi_workspace_get(workspace, KBI_SLOT_FIT_A, 0));
+    assert_null(kbi_workspace_get(workspace, KBI_SLOT_FIT_A, SIZE_MAX));
     /* A failure leaves a workspace that still works. */
-    assert_non_null(kb_workspace_get(workspace, KB_SLOT_FIT_A, 16));
+    assert_non_null(kbi_workspace_get(workspace, KBI_SLOT_FIT_A, 16));
     kb_workspace_free(workspace);
 }
 
@@ -181,16 +181,16 @@ static void test_workspace_stands_in(void **state)
 {
     (void)state;
     kb_workspace local, *given;
-    assert_ptr_equal(kb_workspace_or(NULL, &local), &local);
-    assert_non_null(kb_workspace_get(&local, KB_SLOT_MATCH_A, 100));
-    kb_workspace_release(&local);
+    assert_ptr_equal(kbi_workspace_or(NULL, &local), &local);
+    assert_non_null(kbi_workspace_get(&local, KBI_SLOT_MATCH_A, 100));
+    kbi_workspace_release(&local);
     assert_int_equal(kb_workspace_bytes(&local), 0);
 
     assert_int_equal(kb_workspace_create(&given), KB_OK);
-    void *data = kb_workspace_get(given, KB_SLOT_MATCH_A, 100);
-    assert_ptr_equal(kb_workspace_or(given, &local), given);
-    kb_workspace_release(&local); /* leaves the caller's alone */
-    assert_ptr_equal(kb_workspace_get(given, KB_SLOT_MATCH_A, 100), data);
+    void *data = kbi_workspace_get(given, KBI_SLOT_MATCH_A, 100);
+    assert_ptr_equal(kbi_workspace_or(given, &local), given);
+    kbi_workspace_release(&local); /* leaves the caller's alone */
+    assert_ptr_equal(kbi_workspace_get(given, KBI_SLOT_MATCH_A, 100), data);
     kb_workspace_free(given);
 }
 
@@ -211,7 +211,7 @@ static void test_options_defaults(void **state)
 {
     (void)state;
     new_options read = {1, 2, 3};
-    assert_true(KB_OPTIONS_READ(read, NULL));
+    assert_true(KBI_OPTIONS_READ(read, NULL));
     assert_true(read.first == 0 && read.second == 0);
 }
 
@@ -222,7 +222,7 @@ static void test_options_of_other_versions(void **state)
     KB_INIT(older);
     older.first = 5;
     new_options read_new = {9, 9, 9};
-    assert_true(KB_OPTIONS_READ(read_new, &older));
+    assert_true(KBI_OPTIONS_READ(read_new, &older));
     assert_true(read_new.first == 5 && read_new.second == 0);
 
     new_options newer;
@@ -230,7 +230,7 @@ static void test_options_of_other_versions(void **state)
     newer.first = 6;
     newer.second = 7;
     old_options guarded[2] = {{0, 0}, {11, 12}};
-    assert_true(KB_OPTIONS_READ(guarded[0], &newer));
+    assert_true(KBI_OPTIONS_READ(guarded[0], &newer));
     assert_int_equal(guarded[0].first, 6);
     assert_true(guarded[1].struct_size == 11 && guarded[1].first == 12);
 }
@@ -239,9 +239,9 @@ static void test_options_of_absurd_size(void **state)
 {
     static const uint32_t sizes[] = {0, 1, 3, 4097, 0xffffffffu};
     (void)state;
-    for (size_t i = 0; i < KB_COUNT(sizes); i++) {
+    for (size_t i = 0; i < KBI_COUNT(sizes); i++) {
         new_options given = {sizes[i], 1, 1}, read;
-        assert_false(KB_OPTIONS_READ(read, &given));
+        assert_false(KBI_OPTIONS_READ(read, &given));
     }
 }
 
@@ -251,25 +251,25 @@ static void test_image_check(void **state)
     static const uint16_t pixels[64];
     const kb_image good = {pixels, 8, 4, 16, KB_GRAY8, 0};
     kb_image image = good;
-    assert_int_equal(kb_image_check(&image), KB_OK);
-    assert_int_equal(kb_image_check(NULL), KB_E_ARGUMENT);
+    assert_int_equal(kbi_image_check(&image), KB_OK);
+    assert_int_equal(kbi_image_check(NULL), KB_E_ARGUMENT);
 
     image.data = NULL;
-    assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+    assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
     static const int32_t sides[] = {0, -1, INT32_MIN, 65536, INT32_MAX};
-    for (size_t i = 0; i < KB_COUNT(sides); i++) {
+    for (size_t i = 0; i < KBI_COUNT(sides); i++) {
         image = good, image.width = sides[i], image.stride = PTRDIFF_MAX;
-        assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+        assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
         image = good, image.height = sides[i];
-        assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+        assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
     }
     static const ptrdiff_t strides[] = {7, 0, -16, PTRDIFF_MIN};
-    for (size_t i = 0; i < KB_COUNT(strides); i++) {
+    for (size_t i = 0; i < KBI_COUNT(strides); i++) {
         image = good, image.stride = strides[i];
-        assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+        assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
     }
     image = good, image.format = (kb_format)2;
-    assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+    assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
 }
 
 static void test_image_check_of_16_bits(void **state)
@@ -278,17 +278,17 @@ static void test_image_check_of_16_bits(void **state)
     static const uint16_t pixels[64];
     const kb_image good = {pixels, 8, 4, 16, KB_GRAY16, 4095};
     kb_image image = good;
-    assert_int_equal(kb_image_check(&image), KB_OK);
+    assert_int_equal(kbi_image_check(&image), KB_OK);
     image.stride = 15;
-    assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+    assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
     image = good, image.stride = 17;
-    assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+    assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
     image = good, image.data = (const char *)pixels + 1;
-    assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+    assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
     image = good, image.white = -1;
-    assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+    assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
     image = good, image.white = 65536;
-    assert_int_equal(kb_image_check(&image), KB_E_IMAGE);
+    assert_int_equal(kbi_image_check(&image), KB_E_IMAGE);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- status */
@@ -309,13 +309,13 @@ static void test_fail(void **state)
 {
     (void)state;
     kb_error error;
-    assert_int_equal(kb_fail(&error, KB_E_TABLE, "row %d: %s", 7, "bad"), KB_E_TABLE);
+    assert_int_equal(kbi_fail(&error, KB_E_TABLE, "row %d: %s", 7, "bad"), KB_E_TABLE);
     assert_string_equal(error.text, "row 7: bad");
-    assert_int_equal(kb_fail(NULL, KB_E_FORMAT, "nobody listens"), KB_E_FORMAT);
+    assert_int_equal(kbi_fail(NULL, KB_E_FORMAT, "nobody listens"), KB_E_FORMAT);
     char long_text[1000];
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = 0;
-    kb_fail(&error, KB_E_FORMAT, "%s", long_text);
+    kbi_fail(&error, KB_E_FORMAT, "%s", long_text);
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
 }
 
@@ -334,18 +334,18 @@ static void test_pieces_cover_everything_once(void **state)
 {
     static const size_t totals[] = {0, 1, 2, 7, 64, 1000, 123456789};
     (void)state;
-    for (size_t t = 0; t < KB_COUNT(totals); t++) {
+    for (size_t t = 0; t < KBI_COUNT(totals); t++) {
         for (int32_t pieces = 1; pieces <= 256; pieces += pieces < 8 ? 1 : 31) {
-            assert_int_equal(kb_piece(totals[t], pieces, 0), 0);
-            assert_int_equal(kb_piece(totals[t], pieces, pieces), totals[t]);
+            assert_int_equal(kbi_piece(totals[t], pieces, 0), 0);
+            assert_int_equal(kbi_piece(totals[t], pieces, pieces), totals[t]);
             for (int32_t i = 0; i < pieces; i++) {
-                size_t length = kb_piece(totals[t], pieces, i + 1) - kb_piece(totals[t], pieces, i);
+                size_t length = kbi_piece(totals[t], pieces, i + 1) - kbi_piece(totals[t], pieces, i);
                 assert_in_range(length, totals[t] / (size_t)pieces, totals[t] / (size_t)pieces + 1);
             }
         }
     }
     size_t huge = SIZE_MAX / 2; /* must not overflow on its way */
-    assert_true(kb_piece(huge, 255, 255) == huge && kb_piece(huge, 255, 254) < huge);
+    assert_true(kbi_piece(huge, 255, 255) == huge && kbi_piece(huge, 255, 254) < huge);
 }
 
 enum { TASKS = 5000 };
@@ -360,17 +360,17 @@ static void tally_task(void *context, int32_t index)
 {
     tally *t = context;
     uint64_t seed = (uint64_t)index;
-    for (int i = 0; i < 50; i++) t->value[index] = kb_random_next(&seed);
+    for (int i = 0; i < 50; i++) t->value[index] = kbi_random_next(&seed);
     t->visits[index]++;
 }
 
 static void check_run(const kb_parallel *parallel, tally *t, int32_t count)
 {
     memset(t, 0, sizeof *t);
-    kb_parallel_run(parallel, count, tally_task, t);
+    kbi_parallel_run(parallel, count, tally_task, t);
     for (int32_t i = 0; i < TASKS; i++) {
         uint64_t seed = (uint64_t)i, expected = 0;
-        for (int k = 0; k < 50; k++) expected = kb_random_next(&seed);
+        for (int k = 0; k < 50; k++) expected = kbi_random_next(&seed);
         assert_int_equal(t->visits[i], i < count ? 1 : 0);
         assert_true(t->value[i] == (i < count ? expected : 0));
     }
@@ -383,12 +383,12 @@ static void test_pool_runs_every_task_once(void **state)
     (void)state;
     tally *t = malloc(sizeof *t);
     assert_non_null(t);
-    for (size_t i = 0; i < KB_COUNT(threads); i++) {
+    for (size_t i = 0; i < KBI_COUNT(threads); i++) {
         kb_pool *pool;
         assert_int_equal(kb_pool_create(threads[i], &pool), KB_OK);
         const kb_parallel *parallel = kb_pool_parallel(pool);
-        assert_in_range(kb_parallel_threads(parallel), 1, threads[i] ? threads[i] : 256);
-        for (size_t c = 0; c < KB_COUNT(counts); c++) check_run(parallel, t, counts[c]);
+        assert_in_range(kbi_parallel_threads(parallel), 1, threads[i] ? threads[i] : 256);
+        for (size_t c = 0; c < KBI_COUNT(counts); c++) check_run(parallel, t, counts[c]);
         kb_pool_free(pool);
     }
     check_run(NULL, t, 100);
@@ -403,7 +403,7 @@ static void test_pool_serves_many_short_jobs(void **state)
     kb_pool *pool;
     int32_t sums[8] = {0};
     assert_int_equal(kb_pool_create(4, &pool), KB_OK);
-    for (int job = 0; job < 5000; job++) kb_parallel_run(kb_pool_parallel(pool), 8, add_task, sums);
+    for (int job = 0; job < 5000; job++) kbi_parallel_run(kb_pool_parallel(pool), 8, add_task, sums);
     for (int i = 0; i < 8; i++) assert_int_equal(sums[i], 5000);
     kb_pool_free(pool);
 }
@@ -440,14 +440,14 @@ static void test_one_thread_needs_no_callback(void **state)
     (void)state;
     int32_t sums[8] = {0};
     kb_parallel several = {run_is_not_called, NULL, 4}, one = {run_is_not_called, NULL, 1}, none = {NULL, NULL, 4};
-    kb_parallel_run(&several, 1, add_task, sums);
-    kb_parallel_run(&one, 8, add_task, sums);
-    kb_parallel_run(&none, 8, add_task, sums);
+    kbi_parallel_run(&several, 1, add_task, sums);
+    kbi_parallel_run(&one, 8, add_task, sums);
+    kbi_parallel_run(&none, 8, add_task, sums);
     assert_int_equal(sums[0], 3);
     assert_int_equal(sums[7], 2);
-    assert_int_equal(kb_parallel_threads(NULL), 1);
-    assert_int_equal(kb_parallel_threads(&none), 1);
-    assert_int_equal(kb_parallel_threads(&several), 4);
+    assert_int_equal(kbi_parallel_threads(NULL), 1);
+    assert_int_equal(kbi_parallel_threads(&none), 1);
+    assert_int_equal(kbi_parallel_threads(&several), 4);
 }
 
 int main(void)

@@ -29,11 +29,11 @@ static void box_bits_compare_means(void **state)
     (void)state;
     kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1),
                           render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 2)};
-    uint8_t *patch = render_texture(32, 32, 9), planes[KB_PLANES][KB_PATCH_BYTES], row[128];
-    kb_gradients gradients;
-    memcpy(planes[0], patch, KB_PATCH_BYTES);
-    kb_gradients_of(patch, &gradients);
-    for (int c = 1; c < KB_PLANES; c++) kb_plane_of(&gradients, c, planes[c]);
+    uint8_t *patch = render_texture(32, 32, 9), planes[KB_PLANES][KBI_PATCH_BYTES], row[128];
+    kbi_gradients gradients;
+    memcpy(planes[0], patch, KBI_PATCH_BYTES);
+    kbi_gradients_of(patch, &gradients);
+    for (int c = 1; c < KB_PLANES; c++) kbi_plane_of(&gradients, c, planes[c]);
     for (int m = 0; m < 2; m++) {
         kb_model_info info;
         KB_INIT(info);
@@ -60,16 +60,16 @@ static void planes_point_where_gray_rises(void **state)
     /* A ramp towards direction 45 c degrees lights up channel c + 1 alone. */
     static const int dx[8] = {1, 1, 0, -1, -1, -1, 0, 1}, dy[8] = {0, 1, 1, 1, 0, -1, -1, -1};
     for (int c = 0; c < 8; c++) {
-        uint8_t patch[KB_PATCH_BYTES], plane[KB_PATCH_BYTES];
-        kb_gradients g;
+        uint8_t patch[KBI_PATCH_BYTES], plane[KBI_PATCH_BYTES];
+        kbi_gradients g;
         for (int y = 0; y < 32; y++)
             for (int x = 0; x < 32; x++)
                 patch[32 * y + x] = (uint8_t)(128 + 3 * (dx[c] * (x - 16) + dy[c] * (y - 16)) / 2);
-        kb_gradients_of(patch, &g);
+        kbi_gradients_of(patch, &g);
         for (int k = 0; k < 8; k++) {
-            kb_plane_of(&g, k + 1, plane);
+            kbi_plane_of(&g, k + 1, plane);
             double mean = mean_of(plane, 16, 16, 7);
-            if (k == c) assert_true(fabs(mean - KB_PLANE_MEAN) < 4);
+            if (k == c) assert_true(fabs(mean - KBI_PLANE_MEAN) < 4);
             else assert_true(mean < 2);
         }
     }
@@ -78,24 +78,24 @@ static void planes_point_where_gray_rises(void **state)
 static void planes_cancel_contrast_and_offset(void **state)
 {
     (void)state;
-    uint8_t *patch = render_texture(32, 32, 10), weak[KB_PATCH_BYTES], a[KB_PATCH_BYTES], b[KB_PATCH_BYTES];
-    kb_gradients strong, soft;
-    for (int i = 0; i < KB_PATCH_BYTES; i++) weak[i] = (uint8_t)(60 + patch[i] / 3);
-    kb_gradients_of(patch, &strong);
-    kb_gradients_of(weak, &soft);
+    uint8_t *patch = render_texture(32, 32, 10), weak[KBI_PATCH_BYTES], a[KBI_PATCH_BYTES], b[KBI_PATCH_BYTES];
+    kbi_gradients strong, soft;
+    for (int i = 0; i < KBI_PATCH_BYTES; i++) weak[i] = (uint8_t)(60 + patch[i] / 3);
+    kbi_gradients_of(patch, &strong);
+    kbi_gradients_of(weak, &soft);
     for (int c = 1; c < KB_PLANES; c++) {
         double difference = 0, sum = 0;
-        kb_plane_of(&strong, c, a);
-        kb_plane_of(&soft, c, b);
-        for (int i = 0; i < KB_PATCH_BYTES; i++) difference += abs(a[i] - b[i]), sum += a[i];
+        kbi_plane_of(&strong, c, a);
+        kbi_plane_of(&soft, c, b);
+        for (int i = 0; i < KBI_PATCH_BYTES; i++) difference += abs(a[i] - b[i]), sum += a[i];
         assert_true(difference < 0.1 * sum);
     }
-    uint8_t flat[KB_PATCH_BYTES];
+    uint8_t flat[KBI_PATCH_BYTES];
     memset(flat, 77, sizeof flat);
-    kb_gradients_of(flat, &soft);
+    kbi_gradients_of(flat, &soft);
     for (int c = 1; c < KB_PLANES; c++) {
-        kb_plane_of(&soft, c, a);
-        for (int i = 0; i < KB_PATCH_BYTES; i++) assert_int_equal(a[i], 0);
+        kbi_plane_of(&soft, c, a);
+        for (int i = 0; i < KBI_PATCH_BYTES; i++) assert_int_equal(a[i], 0);
     }
     free(patch);
 }
@@ -202,7 +202,7 @@ static size_t all_models(kb_model **models)
     models[3] = render_hash_model(256, 4);
     models[4] = builtin_model("sift");
     models[5] = builtin_model("rootsift");
-    models[6] = render_box_model(KB_BAD, KB_SAMPLER_PAIRS, 256, true, 5);
+    models[6] = render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 256, true, 5);
     return MODELS;
 }
 
@@ -347,7 +347,7 @@ static void large_images_do_not_overflow(void **state)
 static void ready_patches_equal_cut_ones(void **state)
 {
     (void)state;
-    uint8_t *pixels = render_texture(W, H, 47), *patches = malloc(N * KB_PATCH_BYTES);
+    uint8_t *pixels = render_texture(W, H, 47), *patches = malloc(N * KBI_PATCH_BYTES);
     kb_image image = view_of(pixels, W, H);
     kb_keypoint k[N];
     kb_model *models[MODELS];
@@ -425,7 +425,7 @@ static void odd_keypoints_are_flagged_and_kept(void **state)
         {{.x = 160, .y = 120, .size = 31, .angle = NAN}, KB_KP_INVALID},
         {{.x = 160, .y = 120, .size = 31, .angle = -INFINITY}, KB_KP_INVALID},
     };
-    enum { COUNT = KB_COUNT(cases) };
+    enum { COUNT = KBI_COUNT(cases) };
     uint8_t *pixels = render_texture(W, H, 51), flags[COUNT];
     kb_image image = view_of(pixels, W, H);
     kb_keypoint k[COUNT], before[COUNT];
@@ -453,7 +453,7 @@ static void images_of_every_odd_shape(void **state)
     static const int32_t shapes[][2] = {{1, 1}, {1, 50}, {50, 1}, {2, 2}, {3, 7}, {33, 31}, {65535, 2}, {2, 65535}};
     kb_model *models[MODELS];
     size_t count = all_models(models);
-    for (size_t s = 0; s < KB_COUNT(shapes); s++) {
+    for (size_t s = 0; s < KBI_COUNT(shapes); s++) {
         int32_t width = shapes[s][0], height = shapes[s][1];
         uint8_t *pixels = malloc((size_t)width * (size_t)height); /* exactly as large: the sanitizer guards its end */
         memset(pixels, 100, (size_t)width * (size_t)height);
@@ -493,7 +493,7 @@ static void arguments_are_checked(void **state)
         {NULL, 8, 8, 8, KB_GRAY8, 0}, {"", 0, 8, 8, KB_GRAY8, 0},  {"", 8, 0, 8, KB_GRAY8, 0},
         {"", 8, -8, 8, KB_GRAY8, 0},  {"", 8, 8, 7, KB_GRAY8, 0},  {"", 65536, 8, 65536, KB_GRAY8, 0},
         {"", 8, 8, 15, KB_GRAY16, 0}, {"", 8, 8, -8, KB_GRAY8, 0}, {"", 8, 8, 8, (kb_format)7, 0}};
-    for (size_t i = 0; i < KB_COUNT(wrong); i++) {
+    for (size_t i = 0; i < KBI_COUNT(wrong); i++) {
         bad = wrong[i];
         assert_int_equal(kb_describe(model, &bad, &k, 1, NULL, NULL, row, NULL), KB_E_IMAGE);
     }

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "detect/sift.h"
-#include "kernels/kernels.h"
+#include "simd/kernels.h"
 #include "image/image.h"
 #include "render.h"
 
@@ -94,7 +94,7 @@ static void add_blob(double *p, int32_t width, int32_t height, double cx, double
 static uint8_t *to_bytes(double *p, size_t n)
 {
     uint8_t *out = malloc(n);
-    for (size_t i = 0; i < n; i++) out[i] = (uint8_t)kb_clamp_i((int32_t)floor(p[i] + 0.5), 0, 255);
+    for (size_t i = 0; i < n; i++) out[i] = (uint8_t)kbi_clamp_i((int32_t)floor(p[i] + 0.5), 0, 255);
     free(p);
     return out;
 }
@@ -135,11 +135,11 @@ static void test_fast_row_is_its_definition(void **state)
     for (int round = 0; round < 12; round++) {
         uint8_t p[H * W], score[W];
         for (int i = 0; i < H * W; i++) {
-            uint8_t random = (uint8_t)kb_random_next(&seed);
+            uint8_t random = (uint8_t)kbi_random_next(&seed);
             p[i] = round % 4 ? random : random & 7 ? 0 : 255; /* black with a little white: arcs are common */
         }
         int32_t width = round % 3 == 0 ? 17 : 144, threshold = round < 6 ? 1 : 60;
-        kb_fast_row(p + 3 * W + 3, W, width, threshold, score);
+        kbi_fast_row(p + 3 * W + 3, W, width, threshold, score);
         for (int32_t x = 0; x < width; x++) {
             int expected = fast_score_by_definition(p + 3 * W + 3 + x, W);
             assert_int_equal(score[x], expected > threshold ? expected : 0);
@@ -156,8 +156,8 @@ static void test_peaks_are_alone(void **state)
         uint8_t s[3][W];
         uint16_t x[W];
         for (int i = 0; i < 3 * W; i++)
-            s[i / W][i % W] = kb_random_below(&seed, 4) ? 0 : (uint8_t)kb_random_below(&seed, 5);
-        int32_t n = kb_peaks_row(s[0], s[1], s[2], W, x), seen = 0;
+            s[i / W][i % W] = kbi_random_below(&seed, 4) ? 0 : (uint8_t)kbi_random_below(&seed, 5);
+        int32_t n = kbi_peaks_row(s[0], s[1], s[2], W, x), seen = 0;
         for (int32_t i = 1; i < W - 1; i++) {
             bool peak = s[1][i] > 0;
             for (int k = 0; k < 9; k++) {
@@ -186,10 +186,10 @@ static void test_harris_is_its_definition(void **state)
             int iy = q[39] - q[-41] + 2 * (q[40] - q[-40]) + q[41] - q[-39];
             a += ix * ix, b += iy * iy, c += ix * iy;
         }
-    assert_true(kb_harris(m, 40) == 25 * (a * b - c * c) - (a + b) * (a + b));
+    assert_true(kbi_harris(m, 40) == 25 * (a * b - c * c) - (a + b) * (a + b));
     double scale = 1.0 / (4 * 7 * 255.0), expected = ((double)a * (double)b - (double)c * (double)c -
                                                       0.04 * (double)(a + b) * (double)(a + b)) * pow(scale, 4);
-    assert_float_equal(kb_harris_response(kb_harris(m, 40)), expected, 1e-6 * fabs(expected));
+    assert_float_equal(kbi_harris_response(kbi_harris(m, 40)), expected, 1e-6 * fabs(expected));
     free(p);
 }
 
@@ -203,12 +203,12 @@ static void test_disc_angle_points_to_the_light(void **state)
         for (int y = 0; y < W; y++)
             for (int x = 0; x < W; x++) /* wraps outside the disc */
                 p[y * W + x] = (uint8_t)(int)(120 + 5 * ((x - 20) * c + (y - 20) * s));
-        float angle = kb_disc_angle(p + 20 * W + 20, W);
+        float angle = kbi_disc_angle(p + 20 * W + 20, W);
         assert_true(angle >= 0 && angle < 360);
         assert_true(angle_between(angle, degrees) < 1.5);
     }
     for (int i = 0; i < W * W; i++) p[i] = 255;
-    assert_true(kb_disc_angle(p + 20 * W + 20, W) == 0);
+    assert_true(kbi_disc_angle(p + 20 * W + 20, W) == 0);
 }
 
 static void test_resize_keeps_a_ramp(void **state)
@@ -218,39 +218,39 @@ static void test_resize_keeps_a_ramp(void **state)
     uint8_t in[W], weight[W], pair[2 * W], out[W];
     int32_t index[W];
     for (int i = 0; i < W; i++) in[i] = (uint8_t)i;
-    kb_resize_map map = {index, weight, pair};
+    kbi_resize_map map = {index, weight, pair};
     int32_t n = (int32_t)(W / 1.2);
-    kb_resize_plan(map, n, 1.2, W);
-    kb_resize_row(in, W, map, n, out);
+    kbi_resize_plan(map, n, 1.2, W);
+    kbi_resize_row(in, W, map, n, out);
     for (int32_t i = 0; i < n; i++) {
         assert_in_range(index[i], 0, W - 2);
         assert_true(fabs(out[i] - ((i + 0.5) * 1.2 - 0.5)) <= 0.51);
     }
     uint8_t other[W];
     for (int i = 0; i < W; i++) other[i] = (uint8_t)(255 - i);
-    kb_blend_rows(in, other, W, 32, out);
+    kbi_blend_rows(in, other, W, 32, out);
     for (int i = 0; i < W; i++) assert_true(fabs(out[i] - (0.75 * in[i] + 0.25 * other[i])) <= 0.51);
 }
 
 static void test_blur_is_gaussian(void **state)
 {
     (void)state;
-    kb_kernels kernels;
-    kb_kernels_c(&kernels);
+    kbi_kernels kernels;
+    kbi_kernels_c(&kernels);
     enum { W = 64, H = 61 };
-    static uint16_t in[H * W], out[H * W], row[W + 2 * KB_BLUR_MAX_TAPS];
+    static uint16_t in[H * W], out[H * W], row[W + 2 * KBI_BLUR_MAX_TAPS];
     for (double sigma = 0.7; sigma < 4; sigma += 0.6) {
-        kb_blur blur;
-        kb_blur_plan(&blur, sigma);
+        kbi_blur blur;
+        kbi_blur_plan(&blur, sigma);
         int32_t sum = 0;
         for (int32_t k = 0; k < blur.taps; k++) sum += blur.weight[k];
         assert_int_equal(sum, 32768);
         /* a flat image stays; a point becomes a bell of the right width */
-        for (int i = 0; i < H * W; i++) in[i] = 255 * KB_SIFT_ONE;
-        kb_blur_image(&kernels, in, out, W, H, W, &blur, 0, H, row);
-        for (int i = 0; i < H * W; i++) assert_in_range(out[i], 255 * KB_SIFT_ONE - 16, 255 * KB_SIFT_ONE + 16);
+        for (int i = 0; i < H * W; i++) in[i] = 255 * KBI_SIFT_ONE;
+        kbi_blur_image(&kernels, in, out, W, H, W, &blur, 0, H, row);
+        for (int i = 0; i < H * W; i++) assert_in_range(out[i], 255 * KBI_SIFT_ONE - 16, 255 * KBI_SIFT_ONE + 16);
         for (int i = 0; i < H * W; i++) in[i] = i == 30 * W + 32 ? 32640 : 0;
-        kb_blur_image(&kernels, in, out, W, H, W, &blur, 0, H, row);
+        kbi_blur_image(&kernels, in, out, W, H, W, &blur, 0, H, row);
         double mass = 0, spread = 0;
         for (int x = -15; x <= 15; x++) {
             double v = out[30 * W + 32 + x] - out[0]; /* without what makes up for the shifts */
@@ -267,18 +267,18 @@ static void test_directions_of_a_ramp(void **state)
     (void)state;
     enum { W = 80 };
     static uint16_t layer[W * W];
-    kb_octave o = {.width = W, .height = W, .stride = W, .layer = {layer}, .pixel = 1};
+    kbi_octave o = {.width = W, .height = W, .stride = W, .layer = {layer}, .pixel = 1};
     for (int degrees = 0; degrees < 360; degrees += 3) {
         double s = sin(degrees * M_PI / 180), c = cos(degrees * M_PI / 180);
-        float angle[KB_SIFT_MAX_ANGLES];
+        float angle[KBI_SIFT_MAX_ANGLES];
         for (int i = 0; i < W * W; i++) layer[i] = (uint16_t)(16000 + 100 * ((i % W - 40) * c + (i / W - 40) * s));
-        assert_int_equal(kb_directions(&o, 0, 40, 40, 2.5, angle), 1);
+        assert_int_equal(kbi_directions(&o, 0, 40, 40, 2.5, angle), 1);
         assert_true(angle[0] >= 0 && angle[0] < 360);
         assert_true(angle_between(angle[0], degrees) < 5.1); /* one bin takes all; half its width */
     }
     memset(layer, 0, sizeof layer);
-    float none[KB_SIFT_MAX_ANGLES];
-    assert_int_equal(kb_directions(&o, 0, 40, 40, 2.5, none), 0);
+    float none[KBI_SIFT_MAX_ANGLES];
+    assert_int_equal(kbi_directions(&o, 0, 40, 40, 2.5, none), 0);
 }
 
 /* -------------------------------------------------------------------------------------------------- what is found */
@@ -312,7 +312,7 @@ static void test_orb_finds_the_corners_of_a_square(void **state)
         assert_int_equal(f->k[i].class_id, -1);
         double edge = 31 * factor - 1;
         assert_true(f->k[i].x >= edge && f->k[i].x <= 240 - edge && f->k[i].y >= edge && f->k[i].y <= 220 - edge);
-        if (i > 0) assert_true(kb_keypoint_before(&f->k[i - 1], &f->k[i]));
+        if (i > 0) assert_true(kbi_keypoint_before(&f->k[i - 1], &f->k[i]));
     }
     free(f);
     free(p);
@@ -523,7 +523,7 @@ static void test_orient(void **state)
     kb_keypoint k[] = {{60, 60, 31, -1, 0, 0, -1},  {60, 120, 21.5f, 77, 0, 0, -1}, {0, 0, 31, 5, 0, 0, -1},
                        {NAN, 60, 31, 5, 0, 0, -1},  {60, 60, -3, 5, 0, 0, -1},      {500, 60, 31, 5, 0, 0, -1},
                        {100, 100, 9000, 5, 0, 0, -1}, {60.3f, 60, INFINITY, 5, 0, 0, -1}, {60, 60, 0.5f, 5, 0, 0, -1}};
-    assert_int_equal(kb_orient(&image, k, KB_COUNT(k)), KB_OK);
+    assert_int_equal(kb_orient(&image, k, KBI_COUNT(k)), KB_OK);
     assert_true(angle_between(k[0].angle, 45) < 2);
     assert_true(angle_between(k[1].angle, 0) < 2);
     assert_true(angle_between(k[2].angle, 45) < 2); /* only the part inside the image counts */
@@ -543,7 +543,7 @@ static uint8_t *render_harsh(int32_t width, int32_t height, int kind)
     uint8_t *p = malloc((size_t)width * (size_t)height);
     uint64_t seed = 6;
     for (int32_t i = 0; i < width * height; i++) {
-        bool odd = (i % width + i / width) % 2, random = kb_random_next(&seed) & 1;
+        bool odd = (i % width + i / width) % 2, random = kbi_random_next(&seed) & 1;
         bool white = kind == 1 || (kind == 2 && odd) || (kind == 3 && random);
         p[i] = white ? 255 : 0;
     }
@@ -573,7 +573,7 @@ static void test_small_flat_and_harsh_images(void **state)
     (void)state;
     static const int32_t side[][2] = {{1, 1},   {1, 300},  {300, 1}, {2, 2},   {5, 6},   {6, 5},    {11, 11}, {12, 13},
                                       {62, 62}, {63, 64},  {69, 99}, {70, 70}, {71, 83}, {84, 84}, {40, 99}, {99, 33}};
-    for (size_t i = 0; i < KB_COUNT(side); i++)
+    for (size_t i = 0; i < KBI_COUNT(side); i++)
         for (int kind = 0; kind < 4; kind++) {
             uint8_t *p = render_harsh(side[i][0], side[i][1], kind);
             kb_image image = view_of(p, side[i][0], side[i][1]);

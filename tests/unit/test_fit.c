@@ -24,7 +24,7 @@ typedef struct scene {
 
 static double uniform(uint64_t *seed, double low, double high)
 {
-    return low + (high - low) * (double)(kb_random_next(seed) >> 11) * 0x1p-53;
+    return low + (high - low) * (double)(kbi_random_next(seed) >> 11) * 0x1p-53;
 }
 
 static double gaussian(uint64_t *seed)
@@ -89,9 +89,9 @@ static void make_space(scene *s, uint64_t seed, size_t n, double outliers, doubl
     const double k[9] = {1 / focal, 0, -WIDTH / 2 / focal, 0, 1 / focal, -HEIGHT / 2 / focal, 0, 0, 1};
     const double kt[9] = {k[0], k[3], k[6], k[1], k[4], k[7], k[2], k[5], k[8]};
     double e[9], left[9];
-    kb_fit_multiply3(tx, rotation, e);
-    kb_fit_multiply3(kt, e, left);
-    kb_fit_multiply3(left, k, s->model);
+    kbi_fit_multiply3(tx, rotation, e);
+    kbi_fit_multiply3(kt, e, left);
+    kbi_fit_multiply3(left, k, s->model);
 }
 
 static kb_fit_report fit_with(const scene *s, const kb_fit_options *options, uint8_t *inliers)
@@ -175,7 +175,7 @@ static void test_homography_with_outliers(void **state)
     static uint8_t inliers[MOST];
     static const double rates[] = {0, 0.3, 0.5, 0.7, 0.8};
     (void)state;
-    for (size_t k = 0; k < KB_COUNT(rates); k++) {
+    for (size_t k = 0; k < KBI_COUNT(rates); k++) {
         for (uint64_t seed = 1; seed <= 20; seed++) {
             make_plane(&s, seed, 500, rates[k], 0.7);
             kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
@@ -241,7 +241,7 @@ static void test_refinement_reaches_the_optimum(void **state)
             double moved[9];
             memcpy(moved, r.model, sizeof moved);
             moved[i / 2] *= i & 1 ? 1 + 1e-5 : 1 - 1e-5;
-            if (geometry == KB_FUNDAMENTAL) kb_fit_fundamental.retract(moved);
+            if (geometry == KB_FUNDAMENTAL) kbi_fit_fundamental.retract(moved);
             assert_true(robust_sum(&s, geometry, moved, 2.5) >= here * (1 - 1e-7));
         }
     }
@@ -339,7 +339,7 @@ static void test_fundamental_with_outliers(void **state)
     static uint8_t inliers[MOST];
     static const double rates[] = {0, 0.3, 0.5, 0.7, 0.8};
     (void)state;
-    for (size_t k = 0; k < KB_COUNT(rates); k++) {
+    for (size_t k = 0; k < KBI_COUNT(rates); k++) {
         for (uint64_t seed = 1; seed <= 8; seed++) {
             make_space(&s, seed, 800, rates[k], 0.4, 0);
             kb_fit_options o = options_for(&s, KB_FUNDAMENTAL, 1.5);
@@ -482,15 +482,15 @@ static void test_a_crowd_counts_once(void **state)
 static void test_what_deserves_belief(void **state)
 {
     (void)state;
-    assert_true(kb_fit_meaningful(4, 4, 4, 1e-4));
-    assert_true(kb_fit_meaningful(5, 5, 4, 1e-4));
-    assert_false(kb_fit_meaningful(5, 4, 4, 1e-4));
-    assert_false(kb_fit_meaningful(500, 8, 4, 9e-5));
-    assert_true(kb_fit_meaningful(500, 14, 4, 9e-5));
-    assert_false(kb_fit_meaningful(100000, 50, 4, 9e-5));
-    assert_true(kb_fit_meaningful(100000, 200, 4, 9e-5));
-    assert_true(kb_fit_meaningful(2000000, 1500000, 7, 0.01));
-    assert_false(kb_fit_meaningful(2000000, 15000, 7, 0.01));
+    assert_true(kbi_fit_meaningful(4, 4, 4, 1e-4));
+    assert_true(kbi_fit_meaningful(5, 5, 4, 1e-4));
+    assert_false(kbi_fit_meaningful(5, 4, 4, 1e-4));
+    assert_false(kbi_fit_meaningful(500, 8, 4, 9e-5));
+    assert_true(kbi_fit_meaningful(500, 14, 4, 9e-5));
+    assert_false(kbi_fit_meaningful(100000, 50, 4, 9e-5));
+    assert_true(kbi_fit_meaningful(100000, 200, 4, 9e-5));
+    assert_true(kbi_fit_meaningful(2000000, 1500000, 7, 0.01));
+    assert_false(kbi_fit_meaningful(2000000, 15000, 7, 0.01));
 }
 
 /* ----------------------------------------------------------------------------------------------- pairs of all kinds */
@@ -667,12 +667,12 @@ static void test_wrong_arguments(void **state)
     assert_int_equal(kb_fit(s.pairs, s.n, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
     assert_int_equal(kb_fit(NULL, 20, NULL, NULL, NULL, &r), KB_E_ARGUMENT);
     const double thresholds[] = {-1, NAN, INFINITY}, confidences[] = {-0.5, 1, 2, NAN};
-    for (size_t i = 0; i < KB_COUNT(thresholds); i++) {
+    for (size_t i = 0; i < KBI_COUNT(thresholds); i++) {
         KB_INIT(o);
         o.threshold = thresholds[i];
         assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
     }
-    for (size_t i = 0; i < KB_COUNT(confidences); i++) {
+    for (size_t i = 0; i < KBI_COUNT(confidences); i++) {
         KB_INIT(o);
         o.confidence = confidences[i];
         assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
@@ -704,7 +704,7 @@ static void test_eigenvectors(void **state)
         for (int32_t i = 0; i < n; i++)
             for (int32_t j = 0; j <= i; j++) a[i * n + j] = a[j * n + i] = uniform(&seed, -1, 1);
         memcpy(copy, a, sizeof a);
-        kb_fit_eigen(copy, n, values, vectors);
+        kbi_fit_eigen(copy, n, values, vectors);
         for (int32_t k = 0; k < n; k++) {
             if (k) assert_true(values[k - 1] <= values[k]);
             for (int32_t i = 0; i < n; i++) {

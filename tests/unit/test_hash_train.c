@@ -21,7 +21,7 @@
 
 static void fill_random(float *v, size_t n, double deviation, uint64_t seed)
 {
-    for (size_t i = 0; i < n; i++) v[i] = (float)(deviation * kb_random_normal(&seed));
+    for (size_t i = 0; i < n; i++) v[i] = (float)(deviation * kbi_random_normal(&seed));
 }
 
 static void test_products(void **state)
@@ -31,7 +31,7 @@ static void test_products(void **state)
     static float a[M * K], b[N * K], c[M * N], at[K * M], bt[K * N];
     kb_pool *pool;
     assert_int_equal(kb_pool_create(3, &pool), KB_OK);
-    kb_matrix_prepare();
+    kbi_matrix_prepare();
     fill_random(a, M * K, 1, 1);
     fill_random(b, N * K, 1, 2);
     for (int k = 0; k < K; k++) {
@@ -40,8 +40,8 @@ static void test_products(void **state)
     }
     for (int way = 0; way < 2; way++) {
         memset(c, 0, sizeof c);
-        if (way == 0) kb_matrix_times_transposed(a, b, c, M, N, K, kb_pool_parallel(pool));
-        else kb_matrix_transposed_times(at, bt, c, M, N, K, NULL);
+        if (way == 0) kbi_matrix_times_transposed(a, b, c, M, N, K, kb_pool_parallel(pool));
+        else kbi_matrix_transposed_times(at, bt, c, M, N, K, NULL);
         for (int i = 0; i < M; i++) {
             for (int j = 0; j < N; j++) {
                 double sum = 0;
@@ -58,19 +58,19 @@ static void test_products(void **state)
 enum { PAIRS = 24, BITS = 16 };
 
 typedef struct problem {
-    kb_hash_batch batch;
-    float map[BITS * KB_HASH_INPUTS], inputs[2 * PAIRS * KB_HASH_INPUTS];
+    kbi_hash_batch batch;
+    float map[BITS * KBI_HASH_INPUTS], inputs[2 * PAIRS * KBI_HASH_INPUTS];
 } problem;
 
 /* Pairs that resemble each other a little. */
-static problem *make_problem(kb_hash_loss loss, uint64_t seed)
+static problem *make_problem(kbi_hash_loss loss, uint64_t seed)
 {
     problem *p = calloc(1, sizeof *p);
-    const size_t half = PAIRS * KB_HASH_INPUTS;
-    float noise[PAIRS * KB_HASH_INPUTS];
-    kb_matrix_prepare();
-    kb_hash_batch_create(&p->batch, PAIRS, BITS);
-    fill_random(p->map, BITS * KB_HASH_INPUTS, 0.5, seed);
+    const size_t half = PAIRS * KBI_HASH_INPUTS;
+    float noise[PAIRS * KBI_HASH_INPUTS];
+    kbi_matrix_prepare();
+    kbi_hash_batch_create(&p->batch, PAIRS, BITS);
+    fill_random(p->map, BITS * KBI_HASH_INPUTS, 0.5, seed);
     fill_random(p->inputs, half, 0.2, seed + 1);
     fill_random(noise, half, 0.15, seed + 2);
     for (size_t i = 0; i < half; i++) p->inputs[half + i] = p->inputs[i] + noise[i];
@@ -83,7 +83,7 @@ static problem *make_problem(kb_hash_loss loss, uint64_t seed)
 
 static void free_problem(problem *p)
 {
-    kb_hash_batch_free(&p->batch);
+    kbi_hash_batch_free(&p->batch);
     free(p);
 }
 
@@ -93,8 +93,8 @@ static void exact_values(const problem *p, double *values)
     for (int i = 0; i < 2 * PAIRS; i++) {
         for (int b = 0; b < BITS; b++) {
             double sum = 0;
-            for (int k = 0; k < KB_HASH_INPUTS; k++)
-                sum += (double)p->map[b * KB_HASH_INPUTS + k] * p->inputs[i * KB_HASH_INPUTS + k];
+            for (int k = 0; k < KBI_HASH_INPUTS; k++)
+                sum += (double)p->map[b * KBI_HASH_INPUTS + k] * p->inputs[i * KBI_HASH_INPUTS + k];
             values[i * BITS + b] = tanh(sum);
         }
     }
@@ -108,13 +108,13 @@ static double similarity(const double *values, int left, int right)
 }
 
 /* Loss with given negatives, in doubles: smooth where the choice of negatives does not change. */
-static double exact_loss(const problem *p, const kb_hash_negative *negatives)
+static double exact_loss(const problem *p, const kbi_hash_negative *negatives)
 {
     double values[2 * PAIRS * BITS], loss = 0;
     exact_values(p, values);
     for (int i = 0; i < PAIRS; i++) {
         double own = similarity(values, i, PAIRS + i);
-        if (p->batch.loss == KB_HASH_TRIPLET) {
+        if (p->batch.loss == KBI_HASH_TRIPLET) {
             int j = negatives[i].pair;
             double other =
                 negatives[i].anchor_right ? similarity(values, j, PAIRS + i) : similarity(values, i, PAIRS + j);
@@ -127,17 +127,17 @@ static double exact_loss(const problem *p, const kb_hash_negative *negatives)
     return loss / PAIRS;
 }
 
-static void check_gradient(kb_hash_loss kind)
+static void check_gradient(kbi_hash_loss kind)
 {
     problem *p = make_problem(kind, 11);
-    float gradient[BITS * KB_HASH_INPUTS];
-    kb_hash_negative negatives[PAIRS];
-    double active, loss = kb_hash_batch_loss(&p->batch, gradient, &active), largest = 0;
+    float gradient[BITS * KBI_HASH_INPUTS];
+    kbi_hash_negative negatives[PAIRS];
+    double active, loss = kbi_hash_batch_loss(&p->batch, gradient, &active), largest = 0;
     memcpy(negatives, p->batch.negatives, sizeof negatives);
     assert_true(fabs(loss - exact_loss(p, negatives)) < 1e-4);
     assert_true(active > 0.2 && active <= 1);
-    for (int i = 0; i < BITS * KB_HASH_INPUTS; i++) largest = fmax(largest, fabs((double)gradient[i]));
-    for (int i = 0; i < BITS * KB_HASH_INPUTS; i += 7) {
+    for (int i = 0; i < BITS * KBI_HASH_INPUTS; i++) largest = fmax(largest, fabs((double)gradient[i]));
+    for (int i = 0; i < BITS * KBI_HASH_INPUTS; i += 7) {
         float kept = p->map[i];
         p->map[i] = kept + 1e-3f;
         double up = exact_loss(p, negatives), above = p->map[i];
@@ -154,22 +154,22 @@ static void check_gradient(kb_hash_loss kind)
 static void test_gradient_of_triplets(void **state)
 {
     (void)state;
-    check_gradient(KB_HASH_TRIPLET);
+    check_gradient(KBI_HASH_TRIPLET);
 }
 
 static void test_gradient_of_pairs(void **state)
 {
     (void)state;
-    check_gradient(KB_HASH_PAIRS);
+    check_gradient(KBI_HASH_PAIRS);
 }
 
 static void test_hard_negatives(void **state)
 {
     (void)state;
-    problem *p = make_problem(KB_HASH_TRIPLET, 5);
-    float gradient[BITS * KB_HASH_INPUTS];
+    problem *p = make_problem(KBI_HASH_TRIPLET, 5);
+    float gradient[BITS * KBI_HASH_INPUTS];
     double values[2 * PAIRS * BITS], active;
-    kb_hash_batch_loss(&p->batch, gradient, &active);
+    kbi_hash_batch_loss(&p->batch, gradient, &active);
     exact_values(p, values);
     for (int i = 0; i < PAIRS; i++) {
         double most = -1e9;
@@ -177,7 +177,7 @@ static void test_hard_negatives(void **state)
             if (j == i) continue;
             most = fmax(most, fmax(similarity(values, i, PAIRS + j), similarity(values, j, PAIRS + i)));
         }
-        const kb_hash_negative *n = &p->batch.negatives[i];
+        const kbi_hash_negative *n = &p->batch.negatives[i];
         assert_int_not_equal(n->pair, i);
         double chosen =
             n->anchor_right ? similarity(values, n->pair, PAIRS + i) : similarity(values, i, PAIRS + n->pair);
@@ -190,10 +190,10 @@ static void test_hard_negatives(void **state)
 
 /* Patches out of textures: a point is a place in a texture, its patches are cut at somewhat different positions, scales
  * and angles. */
-static void make_set(kb_patch_set *set, size_t points, size_t each, uint64_t seed)
+static void make_set(kbi_patch_set *set, size_t points, size_t each, uint64_t seed)
 {
     enum { SIZE = 256 };
-    *set = (kb_patch_set){.side = 32, .support = 1, .points = points, .patches = points * each};
+    *set = (kbi_patch_set){.side = 32, .support = 1, .points = points, .patches = points * each};
     set->pixels = calloc(set->patches, 1024);
     set->label = calloc(set->patches, sizeof *set->label);
     set->view = calloc(set->patches, sizeof *set->view);
@@ -204,16 +204,16 @@ static void make_set(kb_patch_set *set, size_t points, size_t each, uint64_t see
     uint64_t state = seed;
     for (size_t i = 0; i < set->patches; i++) {
         if (i % each == 0) {
-            k[i].x = (float)kb_random_between(&state, 40, SIZE - 40);
-            k[i].y = (float)kb_random_between(&state, 40, SIZE - 40);
-            k[i].size = (float)kb_random_between(&state, 20, 40);
-            k[i].angle = (float)kb_random_between(&state, 30, 330);
+            k[i].x = (float)kbi_random_between(&state, 40, SIZE - 40);
+            k[i].y = (float)kbi_random_between(&state, 40, SIZE - 40);
+            k[i].size = (float)kbi_random_between(&state, 20, 40);
+            k[i].angle = (float)kbi_random_between(&state, 30, 330);
         } else {
             k[i] = k[i - i % each];
-            k[i].x += (float)(1.5 * kb_random_normal(&state));
-            k[i].y += (float)(1.5 * kb_random_normal(&state));
-            k[i].size *= (float)kb_exp(0.1 * kb_random_normal(&state));
-            k[i].angle += (float)(6 * kb_random_normal(&state));
+            k[i].x += (float)(1.5 * kbi_random_normal(&state));
+            k[i].y += (float)(1.5 * kbi_random_normal(&state));
+            k[i].size *= (float)kbi_exp(0.1 * kbi_random_normal(&state));
+            k[i].angle += (float)(6 * kbi_random_normal(&state));
         }
         set->label[i] = (uint32_t)(i / each);
         set->view[i] = (uint32_t)(i % each);
@@ -226,24 +226,24 @@ static void make_set(kb_patch_set *set, size_t points, size_t each, uint64_t see
 
 enum { SMALL_BITS = 24 };
 
-static kb_hash_options small_options(void)
+static kbi_hash_options small_options(void)
 {
-    kb_hash_options o;
+    kbi_hash_options o;
     memset(&o, 0, sizeof o);
     o.bits = SMALL_BITS;
     o.steps = 300;
     o.batch = 128;
     o.seed = 3;
     o.pool = 2;
-    o.augment = kb_augment_default;
+    o.augment = kbi_augment_default;
     return o;
 }
 
-static double map_of(const kb_patch_set *set, const kb_hash_options *o, const int8_t *weights, const int32_t *bias)
+static double map_of(const kbi_patch_set *set, const kbi_hash_options *o, const int8_t *weights, const int32_t *bias)
 {
     kb_model_spec spec;
     kb_model *model;
-    kb_validation v;
+    kbi_validation v;
     KB_INIT(spec);
     spec.kind = KB_HASHSIFT;
     spec.bits = o->bits;
@@ -252,7 +252,7 @@ static double map_of(const kb_patch_set *set, const kb_hash_options *o, const in
     spec.bias = bias;
     spec.root = o->root;
     assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
-    assert_true(kb_validate_model(set, model, 0, 1, NULL, &v));
+    assert_true(kbi_validate_model(set, model, 0, 1, NULL, &v));
     kb_model_free(model);
     return v.map;
 }
@@ -260,63 +260,63 @@ static double map_of(const kb_patch_set *set, const kb_hash_options *o, const in
 static void test_training_helps(void **state)
 {
     (void)state;
-    kb_patch_set train, held;
+    kbi_patch_set train, held;
     io_error error = {""};
-    kb_hash_options o = small_options();
+    kbi_hash_options o = small_options();
     int8_t weights[SMALL_BITS * 128];
     int32_t bias[SMALL_BITS];
     make_set(&train, 1000, 4, 1);
     make_set(&held, 600, 2, 2);
     for (int root = 0; root < 2; root++) {
         o.root = root;
-        kb_hash_trainer *t = kb_hash_trainer_create(&train, &o, &error);
+        kbi_hash_trainer *t = kbi_hash_trainer_create(&train, &o, &error);
         assert_non_null(t);
-        kb_hash_trainer_result(t, weights, bias);
+        kbi_hash_trainer_result(t, weights, bias);
         double before = map_of(&held, &o, weights, bias);
-        assert_true(kb_hash_trainer_run(t, o.steps, NULL, NULL));
-        assert_int_equal(kb_hash_trainer_steps(t), o.steps);
-        kb_hash_trainer_result(t, weights, bias);
+        assert_true(kbi_hash_trainer_run(t, o.steps, NULL, NULL));
+        assert_int_equal(kbi_hash_trainer_steps(t), o.steps);
+        kbi_hash_trainer_result(t, weights, bias);
         double after = map_of(&held, &o, weights, bias);
         if (!(after > before + 0.08)) fail_msg("mAP %.3f before and %.3f after learning", before, after);
-        kb_hash_trainer_free(t);
+        kbi_hash_trainer_free(t);
     }
-    kb_patch_set_free(&train);
-    kb_patch_set_free(&held);
+    kbi_patch_set_free(&train);
+    kbi_patch_set_free(&held);
 }
 
 /* All of a training on a number of threads, in one go or with a stop and a checkpoint in between. */
-static void train(const kb_patch_set *set, int32_t threads, bool stop, int8_t *weights, int32_t *bias)
+static void train(const kbi_patch_set *set, int32_t threads, bool stop, int8_t *weights, int32_t *bias)
 {
     io_error error = {""};
-    kb_hash_options o = small_options();
+    kbi_hash_options o = small_options();
     kb_pool *pool;
     char path[] = "/tmp/keybits-hash-XXXXXX";
     assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
     o.parallel = kb_pool_parallel(pool);
-    kb_hash_trainer *t = kb_hash_trainer_create(set, &o, &error);
+    kbi_hash_trainer *t = kbi_hash_trainer_create(set, &o, &error);
     assert_non_null(t);
     if (stop) {
         int file = mkstemp(path);
         assert_true(file >= 0);
         close(file);
-        assert_true(kb_hash_trainer_run(t, 61, NULL, NULL));
-        assert_true(kb_hash_trainer_save(t, path, &error));
-        kb_hash_trainer_free(t);
-        t = kb_hash_trainer_create(set, &o, &error);
-        assert_true(kb_hash_trainer_restore(t, path, &error));
-        assert_int_equal(kb_hash_trainer_steps(t), 61);
+        assert_true(kbi_hash_trainer_run(t, 61, NULL, NULL));
+        assert_true(kbi_hash_trainer_save(t, path, &error));
+        kbi_hash_trainer_free(t);
+        t = kbi_hash_trainer_create(set, &o, &error);
+        assert_true(kbi_hash_trainer_restore(t, path, &error));
+        assert_int_equal(kbi_hash_trainer_steps(t), 61);
         unlink(path);
     }
-    assert_true(kb_hash_trainer_run(t, o.steps, NULL, NULL));
-    kb_hash_trainer_result(t, weights, bias);
-    kb_hash_trainer_free(t);
+    assert_true(kbi_hash_trainer_run(t, o.steps, NULL, NULL));
+    kbi_hash_trainer_result(t, weights, bias);
+    kbi_hash_trainer_free(t);
     kb_pool_free(pool);
 }
 
 static void test_same_result(void **state)
 {
     (void)state;
-    kb_patch_set set;
+    kbi_patch_set set;
     int8_t weights[3][SMALL_BITS * 128];
     int32_t bias[3][SMALL_BITS];
     make_set(&set, 200, 3, 4);
@@ -327,76 +327,76 @@ static void test_same_result(void **state)
         assert_memory_equal(weights[0], weights[i], sizeof weights[0]);
         assert_memory_equal(bias[0], bias[i], sizeof bias[0]);
     }
-    kb_patch_set_free(&set);
+    kbi_patch_set_free(&set);
 }
 
-static bool stop_at_once(void *context, const kb_hash_progress *progress)
+static bool stop_at_once(void *context, const kbi_hash_progress *progress)
 {
-    *(kb_hash_progress *)context = *progress;
+    *(kbi_hash_progress *)context = *progress;
     return false;
 }
 
 static void test_report_stops(void **state)
 {
     (void)state;
-    kb_patch_set set;
+    kbi_patch_set set;
     io_error error = {""};
-    kb_hash_options o = small_options();
-    kb_hash_progress seen = {0};
+    kbi_hash_options o = small_options();
+    kbi_hash_progress seen = {0};
     make_set(&set, 40, 2, 4);
-    kb_hash_trainer *t = kb_hash_trainer_create(&set, &o, &error);
+    kbi_hash_trainer *t = kbi_hash_trainer_create(&set, &o, &error);
     assert_non_null(t); /* a batch larger than the set becomes as large as the set */
-    assert_false(kb_hash_trainer_run(t, o.steps, stop_at_once, &seen));
+    assert_false(kbi_hash_trainer_run(t, o.steps, stop_at_once, &seen));
     assert_true(seen.step > 0 && seen.step < o.steps && seen.steps == o.steps);
     assert_true(seen.loss > 0 && seen.active > 0);
-    assert_true(kb_hash_trainer_run(t, o.steps, NULL, NULL));
-    kb_hash_trainer_free(t);
-    kb_patch_set_free(&set);
+    assert_true(kbi_hash_trainer_run(t, o.steps, NULL, NULL));
+    kbi_hash_trainer_free(t);
+    kbi_patch_set_free(&set);
 }
 
 static void test_wrong_checkpoint(void **state)
 {
     (void)state;
-    kb_patch_set set;
+    kbi_patch_set set;
     io_error error = {""};
     io_bytes bytes;
-    kb_hash_options o = small_options();
+    kbi_hash_options o = small_options();
     char path[] = "/tmp/keybits-hash-XXXXXX";
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
     make_set(&set, 40, 2, 4);
-    kb_hash_trainer *t = kb_hash_trainer_create(&set, &o, &error);
+    kbi_hash_trainer *t = kbi_hash_trainer_create(&set, &o, &error);
     o.seed++;
-    kb_hash_trainer *other = kb_hash_trainer_create(&set, &o, &error);
+    kbi_hash_trainer *other = kbi_hash_trainer_create(&set, &o, &error);
     assert_true(t && other);
-    assert_false(kb_hash_trainer_restore(t, path, &error));
+    assert_false(kbi_hash_trainer_restore(t, path, &error));
     assert_non_null(strstr(error.text, "not a checkpoint"));
-    assert_true(kb_hash_trainer_save(t, path, &error));
-    assert_true(kb_hash_trainer_restore(t, path, &error));
-    assert_false(kb_hash_trainer_restore(other, path, &error));
+    assert_true(kbi_hash_trainer_save(t, path, &error));
+    assert_true(kbi_hash_trainer_restore(t, path, &error));
+    assert_false(kbi_hash_trainer_restore(other, path, &error));
     assert_non_null(strstr(error.text, "other patches or options"));
     assert_true(io_file_read(path, &bytes, &error));
     assert_true(io_file_write(path, bytes.data, bytes.size - 9, &error));
-    assert_false(kb_hash_trainer_restore(t, path, &error));
+    assert_false(kbi_hash_trainer_restore(t, path, &error));
     assert_non_null(strstr(error.text, "truncated"));
     bytes.data[bytes.size / 2] ^= 1;
     assert_true(io_file_write(path, bytes.data, bytes.size, &error));
-    assert_false(kb_hash_trainer_restore(t, path, &error));
+    assert_false(kbi_hash_trainer_restore(t, path, &error));
     assert_non_null(strstr(error.text, "damaged"));
-    assert_false(kb_hash_trainer_restore(t, "/no/such/file", &error));
+    assert_false(kbi_hash_trainer_restore(t, "/no/such/file", &error));
     io_bytes_free(&bytes);
-    kb_hash_trainer_free(t);
-    kb_hash_trainer_free(other);
-    kb_hash_trainer_free(NULL);
-    kb_patch_set_free(&set);
+    kbi_hash_trainer_free(t);
+    kbi_hash_trainer_free(other);
+    kbi_hash_trainer_free(NULL);
+    kbi_patch_set_free(&set);
     unlink(path);
 }
 
 static void test_wrong_options(void **state)
 {
     (void)state;
-    kb_patch_set set;
+    kbi_patch_set set;
     make_set(&set, 40, 2, 4);
     static const struct {
         const char *word;
@@ -404,27 +404,27 @@ static void test_wrong_options(void **state)
         double value; /* set as int32_t, int64_t or double by size */
         char type;
     } cases[] = {
-        {"bits", offsetof(kb_hash_options, bits), 12, 'i'},
-        {"bits", offsetof(kb_hash_options, bits), 2048, 'i'},
-        {"steps", offsetof(kb_hash_options, steps), -1, 'l'},
-        {"batch", offsetof(kb_hash_options, batch), 3, 'i'},
-        {"margin", offsetof(kb_hash_options, margin), 3, 'd'},
-        {"margin", offsetof(kb_hash_options, margin), NAN, 'd'},
-        {"rate", offsetof(kb_hash_options, rate), -1, 'd'},
-        {"pool", offsetof(kb_hash_options, pool), -2, 'i'},
-        {"neighbours", offsetof(kb_hash_options, neighbours), 999, 'i'},
+        {"bits", offsetof(kbi_hash_options, bits), 12, 'i'},
+        {"bits", offsetof(kbi_hash_options, bits), 2048, 'i'},
+        {"steps", offsetof(kbi_hash_options, steps), -1, 'l'},
+        {"batch", offsetof(kbi_hash_options, batch), 3, 'i'},
+        {"margin", offsetof(kbi_hash_options, margin), 3, 'd'},
+        {"margin", offsetof(kbi_hash_options, margin), NAN, 'd'},
+        {"rate", offsetof(kbi_hash_options, rate), -1, 'd'},
+        {"pool", offsetof(kbi_hash_options, pool), -2, 'i'},
+        {"neighbours", offsetof(kbi_hash_options, neighbours), 999, 'i'},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         io_error error = {""};
-        kb_hash_options o = small_options();
+        kbi_hash_options o = small_options();
         char *field = (char *)&o + cases[i].offset;
         if (cases[i].type == 'i') *(int32_t *)(void *)field = (int32_t)cases[i].value;
         if (cases[i].type == 'l') *(int64_t *)(void *)field = (int64_t)cases[i].value;
         if (cases[i].type == 'd') *(double *)(void *)field = cases[i].value;
-        assert_null(kb_hash_trainer_create(&set, &o, &error));
+        assert_null(kbi_hash_trainer_create(&set, &o, &error));
         if (!strstr(error.text, cases[i].word)) fail_msg("case %zu: \"%s\"", i, error.text);
     }
-    kb_patch_set_free(&set);
+    kbi_patch_set_free(&set);
 }
 
 int main(void)

@@ -76,7 +76,7 @@ static void assert_same(const kb_match *a, size_t na, const kb_match *b, size_t 
 static uint8_t *random_rows(uint64_t *seed, size_t n, size_t bytes, uint8_t mask)
 {
     uint8_t *rows = malloc(n * bytes + 1);
-    for (size_t i = 0; i < n * bytes; i++) rows[i] = (uint8_t)kb_random_next(seed) & mask;
+    for (size_t i = 0; i < n * bytes; i++) rows[i] = (uint8_t)kbi_random_next(seed) & mask;
     return rows;
 }
 
@@ -99,8 +99,8 @@ static void test_hamming_is_brute_force(void **state)
     static const size_t lengths[] = {1, 3, 8, 16, 31, 32, 33, 61, 64, 65, 128};
     static const size_t sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {64, 63}, {150, 201}};
     (void)state;
-    for (size_t l = 0; l < KB_COUNT(lengths); l++) {
-        for (size_t s = 0; s < KB_COUNT(sizes); s++) {
+    for (size_t l = 0; l < KBI_COUNT(lengths); l++) {
+        for (size_t s = 0; s < KBI_COUNT(sizes); s++) {
             for (int variant = 0; variant < 4; variant++) {
                 kb_match_options o;
                 KB_INIT(o);
@@ -187,7 +187,7 @@ static void test_wrong_arguments(void **state)
     assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, NULL, NULL, &match, NULL), KB_E_ARGUMENT);
     assert_int_equal(kb_match_float(values, 1, values, 1, 0, NULL, NULL, &match, &count), KB_E_ARGUMENT);
     const float ratios[] = {-0.1f, 1.01f, NAN};
-    for (size_t i = 0; i < KB_COUNT(ratios); i++) {
+    for (size_t i = 0; i < KBI_COUNT(ratios); i++) {
         KB_INIT(o);
         o.max_ratio = ratios[i];
         assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
@@ -264,17 +264,17 @@ static void test_nothing_is_allocated_the_second_time(void **state)
 static void test_block_contract(void **state)
 {
     const uint8_t a[3] = {0x00, 0xff, 0x0f}, b[2] = {0x0f, 0xff};
-    uint32_t best[3], second[3], columns[2] = {KB_NO_NEIGHBOUR, 5};
+    uint32_t best[3], second[3], columns[2] = {KBI_NO_NEIGHBOUR, 5};
     (void)state;
-    kb_hamming_block(a, 3, b, 2, 1, best, second, columns);
+    kbi_hamming_block(a, 3, b, 2, 1, best, second, columns);
     assert_int_equal(best[0], 4 << 16 | 0);
     assert_int_equal(second[0], 8 << 16 | 1);
     assert_int_equal(best[1], 0 << 16 | 1);
     assert_int_equal(best[2], 0 << 16 | 0);
     assert_int_equal(columns[0], 0 << 16 | 2);
     assert_int_equal(columns[1], 1); /* distance 0, row 1, is less than 5 */
-    kb_hamming_block(a, 1, b, 1, 1, best, second, NULL);
-    assert_int_equal(second[0], KB_NO_NEIGHBOUR);
+    kbi_hamming_block(a, 1, b, 1, 1, best, second, NULL);
+    assert_int_equal(second[0], KBI_NO_NEIGHBOUR);
 }
 
 static void test_hamming_of_two_rows(void **state)
@@ -296,14 +296,14 @@ static void test_float_is_brute_force(void **state)
     static const size_t lengths[] = {1, 5, 8, 64, 128, 131};
     enum { NA = 70, NB = 90 };
     (void)state;
-    for (size_t l = 0; l < KB_COUNT(lengths); l++) {
+    for (size_t l = 0; l < KBI_COUNT(lengths); l++) {
         size_t values = lengths[l];
         uint64_t seed = values;
         float *a = malloc(NA * values * sizeof *a), *b = malloc(NB * values * sizeof *b),
               *d = malloc(NA * NB * sizeof *d);
         /* Small whole numbers: squares and sums are exact, so brute force in double agrees to the bit. */
-        for (size_t i = 0; i < NA * values; i++) a[i] = (float)kb_random_below(&seed, 9);
-        for (size_t i = 0; i < NB * values; i++) b[i] = (float)kb_random_below(&seed, 9);
+        for (size_t i = 0; i < NA * values; i++) a[i] = (float)kbi_random_below(&seed, 9);
+        for (size_t i = 0; i < NB * values; i++) b[i] = (float)kbi_random_below(&seed, 9);
         for (size_t i = 0; i < NA; i++) {
             for (size_t j = 0; j < NB; j++) {
                 double sum = 0;

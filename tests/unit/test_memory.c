@@ -46,7 +46,7 @@ static void orb_fits_4_mb(void **state)
     (void)state;
     kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1),
                           render_box_model(KB_BAG, KB_SAMPLER_PATCH, 512, true, 2), render_hash_model(512, 3)};
-    for (size_t i = 0; i < KB_COUNT(models); i++) {
+    for (size_t i = 0; i < KBI_COUNT(models); i++) {
         assert_true(bytes_of_frame(KB_DETECTOR_ORB, models[i]) + WIDTH * HEIGHT < 4000000);
         kb_model_free(models[i]);
     }

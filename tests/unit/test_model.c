@@ -49,7 +49,7 @@ static void files_come_back(void **state)
     (void)state;
     expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 256, false, 1));
     expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 2));
-    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_PAIRS, 16, true, 5));
+    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 16, true, 5));
     expect_round_trip(render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 3));
     expect_round_trip(render_hash_model(512, 4));
     expect_round_trip(builtin_model("sift"));
@@ -168,7 +168,7 @@ static void impossible_tables_are_refused(void **state)
         {0, 10, 10, 8, 0, 20, 20, 3, 0},      {0, 255, 10, 0, 0, 20, 20, 3, 0},  {0, 10, 10, 3, 0, 20, 20, 3, 1e9f},
         {0, 10, 10, 3, 0, 20, 20, 3, (float)NAN},
     };
-    for (size_t i = 0; i < KB_COUNT(wrong); i++) {
+    for (size_t i = 0; i < KBI_COUNT(wrong); i++) {
         memcpy(bad, good, sizeof bad);
         bad[5] = wrong[i];
         refuses(s, KB_E_TABLE);

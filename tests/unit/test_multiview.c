@@ -74,7 +74,7 @@ static void photograph(const camera *c, const kb_image *texture, const char *nam
         pixels_of[3 + j] = FOCAL * h[3 + j] + (SIDE / 2.0 - 0.5) * h[6 + j];
         pixels_of[6 + j] = h[6 + j];
     }
-    kb_view view = {.width = SIDE, .height = SIDE};
+    kbi_view view = {.width = SIDE, .height = SIDE};
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
             int r0 = (j + 1) % 3, r1 = (j + 2) % 3, c0 = (i + 1) % 3, c1 = (i + 2) % 3;
@@ -83,7 +83,7 @@ static void photograph(const camera *c, const kb_image *texture, const char *nam
         }
     }
     uint8_t *pixels = malloc(SIDE * SIDE), *mask = malloc(SIDE * SIDE);
-    kb_view_render(&view, texture, pixels, mask);
+    kbi_view_render(&view, texture, pixels, mask);
     assert_true(io_png_write(in_scratch(name), IO_GRAY8, SIDE, SIDE, pixels, &error));
     free(pixels);
     free(mask);
@@ -181,8 +181,8 @@ static int make_scene(void **state)
         photograph(&cameras[c], &texture, name);
     }
     for (int p = 0; p < POINTS; p++) {
-        point[p][0] = kb_random_between(&random, -0.6, 0.6);
-        point[p][1] = kb_random_between(&random, -0.6, 0.6);
+        point[p][0] = kbi_random_between(&random, -0.6, 0.6);
+        point[p][1] = kbi_random_between(&random, -0.6, 0.6);
     }
     write_text();
     write_binary();
@@ -195,17 +195,17 @@ static int make_scene(void **state)
 static void test_text_and_binary_agree(void **state)
 {
     (void)state;
-    kb_colmap_model text, binary;
+    kbi_colmap_model text, binary;
     io_error error = {""};
-    assert_true(kb_colmap_model_read(in_scratch("text"), &text, &error));
-    assert_true(kb_colmap_model_read(in_scratch("binary"), &binary, &error));
+    assert_true(kbi_colmap_model_read(in_scratch("text"), &text, &error));
+    assert_true(kbi_colmap_model_read(in_scratch("binary"), &binary, &error));
     assert_int_equal(text.image_count, CAMERAS);
     assert_int_equal(binary.image_count, CAMERAS);
     assert_int_equal(text.point_count, POINTS);
     assert_memory_equal(text.points, binary.points, POINTS * sizeof *text.points);
     assert_memory_equal(text.cameras, binary.cameras, sizeof *text.cameras);
     for (int i = 0; i < CAMERAS; i++) {
-        const kb_colmap_image *a = &text.images[i], *b = &binary.images[i];
+        const kbi_colmap_image *a = &text.images[i], *b = &binary.images[i];
         assert_string_equal(a->name, b->name);
         assert_int_equal(a->id, b->id);
         assert_int_equal(a->feature_count, POINTS);
@@ -216,10 +216,10 @@ static void test_text_and_binary_agree(void **state)
     double at[2];
     project(&cameras[0], point[5][0], point[5][1], at);
     assert_true(text.images[0].features[5].x == at[0] - 0.5 && text.cameras[0].cx == SIDE / 2.0 - 0.5);
-    assert_int_equal(kb_colmap_point_index(&text, 105), 5);
-    assert_true(kb_colmap_point_index(&text, 99) == SIZE_MAX);
-    kb_colmap_model_free(&text);
-    kb_colmap_model_free(&binary);
+    assert_int_equal(kbi_colmap_point_index(&text, 105), 5);
+    assert_true(kbi_colmap_point_index(&text, 99) == SIZE_MAX);
+    kbi_colmap_model_free(&text);
+    kbi_colmap_model_free(&binary);
 }
 
 typedef struct counts {
@@ -234,22 +234,22 @@ static void count_warning(void *context, const char *text)
 }
 static void count_step(void *context, size_t done) { ((counts *)context)->steps = done; }
 
-static bool convert(const char *model_folder, const char *database, const char *set, kb_colmap_report *report,
+static bool convert(const char *model_folder, const char *database, const char *set, kbi_colmap_report *report,
                     counts *seen, io_error *error)
 {
-    kb_colmap_model model;
-    kb_colmap_options o;
+    kbi_colmap_model model;
+    kbi_colmap_options o;
     const float support = 1;
-    kb_colmap_defaults(&o);
+    kbi_colmap_defaults(&o);
     o.images = scratch;
     o.database = database;
-    assert_true(kb_colmap_model_read(model_folder, &model, error));
-    kb_patch_writer *writer = kb_patch_writer_open(set, 32, support, error);
+    assert_true(kbi_colmap_model_read(model_folder, &model, error));
+    kbi_patch_writer *writer = kbi_patch_writer_open(set, 32, support, error);
     assert_non_null(writer);
-    bool ok = kb_colmap_convert(&model, &o, 1, &support, &writer, count_warning, count_step, seen, report, error);
-    if (ok) assert_true(kb_patch_writer_close(writer, error));
-    else kb_patch_writer_abandon(writer);
-    kb_colmap_model_free(&model);
+    bool ok = kbi_colmap_convert(&model, &o, 1, &support, &writer, count_warning, count_step, seen, report, error);
+    if (ok) assert_true(kbi_patch_writer_close(writer, error));
+    else kbi_patch_writer_abandon(writer);
+    kbi_colmap_model_free(&model);
     return ok;
 }
 
@@ -263,10 +263,10 @@ static double distance(const uint8_t *a, const uint8_t *b)
 /* Patches of one point look alike: they were turned and scaled in the same way. */
 static void check_set(const char *path, size_t least_points, double ratio)
 {
-    kb_patch_set set;
+    kbi_patch_set set;
     io_error error = {""};
     double right = 0, wrong = 0;
-    assert_true(kb_patch_set_load(path, 0, 0, &set, &error));
+    assert_true(kbi_patch_set_load(path, 0, 0, &set, &error));
     assert_true(set.points >= least_points);
     assert_int_equal(set.lonely, 0);
     for (size_t p = 0; p < set.points; p++) {
@@ -277,7 +277,7 @@ static void check_set(const char *path, size_t least_points, double ratio)
     }
     if (!(right < ratio * wrong))
         fail_msg("%g within points, %g between them", right / (double)set.points, wrong / (double)set.points);
-    kb_patch_set_free(&set);
+    kbi_patch_set_free(&set);
 }
 
 static void test_detected(void **state)
@@ -285,7 +285,7 @@ static void test_detected(void **state)
     (void)state;
     io_error error = {""};
     io_bytes a, b;
-    kb_colmap_report text, binary;
+    kbi_colmap_report text, binary;
     counts seen = {0, 0};
     assert_true(convert(in_scratch("text"), NULL, in_scratch("text.kbp"), &text, &seen, &error));
     assert_int_equal(seen.warnings, 0);
@@ -343,7 +343,7 @@ static void test_database(void **state)
 {
     (void)state;
     io_error error = {""};
-    kb_colmap_report four, six;
+    kbi_colmap_report four, six;
     counts seen = {0, 0};
     write_database(in_scratch("four.db"), 4);
     write_database(in_scratch("six.db"), 6);
@@ -365,7 +365,7 @@ static void test_missing_image(void **state)
 {
     (void)state;
     io_error error = {""};
-    kb_colmap_report report;
+    kbi_colmap_report report;
     counts seen = {0, 0};
     char old[256];
     strcpy(old, in_scratch("view 2.png"));
@@ -381,9 +381,9 @@ static void test_damaged_models(void **state)
 {
     (void)state;
     static const char *const names[] = {"cameras", "images", "points3D"};
-    kb_colmap_model model;
+    kbi_colmap_model model;
     io_error error = {""};
-    assert_false(kb_colmap_model_read(scratch, &model, &error));
+    assert_false(kbi_colmap_model_read(scratch, &model, &error));
     assert_non_null(strstr(error.text, "no sparse model"));
     for (int file = 0; file < 3; file++) {
         for (int binary = 0; binary < 2; binary++) {
@@ -397,7 +397,7 @@ static void test_damaged_models(void **state)
             size_t cut = binary ? bytes.size - 5 : bytes.size / 2;
             if (!binary) memcpy(bytes.data + cut, "x\n", 2), cut += 2;
             assert_true(io_file_write(good, bytes.data, cut, &error));
-            assert_false(kb_colmap_model_read(in_scratch(binary ? "binary" : "text"), &model, &error));
+            assert_false(kbi_colmap_model_read(in_scratch(binary ? "binary" : "text"), &model, &error));
             if (!strstr(error.text, names[file])) fail_msg("%s: \"%s\"", good, error.text);
             assert_int_equal(rename(kept, good), 0);
             io_bytes_free(&bytes);
@@ -411,7 +411,7 @@ static void test_brown(void **state)
 {
     (void)state;
     io_error error = {""};
-    kb_patch_set set;
+    kbi_patch_set set;
     io_folder_make(in_scratch("brown"), NULL);
     uint8_t *sheet = malloc(1024 * 1024);
     for (int s = 0; s < 2; s++) {
@@ -428,10 +428,10 @@ static void test_brown(void **state)
     fclose(f);
     for (int small = 0; small < 2; small++) {
         int32_t side = small ? 32 : 64;
-        kb_patch_writer *writer = kb_patch_writer_open(in_scratch("brown.kbp"), side, 0, &error);
-        assert_true(kb_brown_convert(in_scratch("brown"), side, writer, NULL, NULL, &error));
-        assert_true(kb_patch_writer_close(writer, &error));
-        assert_true(kb_patch_set_load(in_scratch("brown.kbp"), 0, 0, &set, &error));
+        kbi_patch_writer *writer = kbi_patch_writer_open(in_scratch("brown.kbp"), side, 0, &error);
+        assert_true(kbi_brown_convert(in_scratch("brown"), side, writer, NULL, NULL, &error));
+        assert_true(kbi_patch_writer_close(writer, &error));
+        assert_true(kbi_patch_set_load(in_scratch("brown.kbp"), 0, 0, &set, &error));
         assert_int_equal(set.patches, 300);
         assert_int_equal(set.points, 100);
         for (size_t i = 0; i < 300; i++) {
@@ -439,20 +439,20 @@ static void test_brown(void **state)
             assert_int_equal(set.pixels[i * (size_t)(side * side)], expected);
             assert_int_equal(set.pixels[(i + 1) * (size_t)(side * side) - 1], expected);
         }
-        kb_patch_set_free(&set);
+        kbi_patch_set_free(&set);
     }
-    kb_patch_writer *writer = kb_patch_writer_open(in_scratch("bad.kbp"), 64, 0, &error);
+    kbi_patch_writer *writer = kbi_patch_writer_open(in_scratch("bad.kbp"), 64, 0, &error);
     f = fopen(in_scratch("brown/info.txt"), "a");
     for (int i = 0; i < 300; i++) fprintf(f, "%d 0\n", i);
     fclose(f);
-    assert_false(kb_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
+    assert_false(kbi_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
     assert_non_null(strstr(error.text, "600"));
     f = fopen(in_scratch("brown/info.txt"), "w");
     fprintf(f, "1 0\nword 0\n");
     fclose(f);
-    assert_false(kb_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
+    assert_false(kbi_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
     assert_non_null(strstr(error.text, "line 2"));
-    kb_patch_writer_abandon(writer);
+    kbi_patch_writer_abandon(writer);
     free(sheet);
 }
 

@@ -27,19 +27,19 @@ static void write_set(const char *path, uint32_t points, float support)
 {
     io_error error = {""};
     uint8_t pixels[AREA];
-    kb_patch_writer *writer = kb_patch_writer_open(path, SIDE, support, &error);
+    kbi_patch_writer *writer = kbi_patch_writer_open(path, SIDE, support, &error);
     assert_non_null(writer);
     for (uint32_t view = 0; view < 4; view++) {
         for (uint32_t p = 0; p < points; p++) {
             if (view > p % 4) continue;
             fill(pixels, p, view);
-            kb_patch_writer_add(writer, 10 * p + 3, view, pixels);
+            kbi_patch_writer_add(writer, 10 * p + 3, view, pixels);
         }
     }
-    assert_true(kb_patch_writer_close(writer, &error));
+    assert_true(kbi_patch_writer_close(writer, &error));
 }
 
-static void check_set(const kb_patch_set *set)
+static void check_set(const kbi_patch_set *set)
 {
     assert_int_equal(set->first[0], 0);
     assert_int_equal(set->first[set->points], set->patches);
@@ -53,10 +53,10 @@ static void test_round_trip(void **state)
 {
     (void)state;
     io_error error = {""};
-    kb_patch_set set;
+    kbi_patch_set set;
     const char *path = in_scratch("set.kbp");
     write_set(path, 40, 1.25f);
-    assert_true(kb_patch_set_load(path, 0, 1, &set, &error));
+    assert_true(kbi_patch_set_load(path, 0, 1, &set, &error));
     check_set(&set);
     assert_int_equal(set.side, SIDE);
     assert_true(set.support == 1.25f);
@@ -70,21 +70,21 @@ static void test_round_trip(void **state)
         assert_memory_equal(set.pixels + i * AREA, pixels, AREA);
         assert_int_equal(set.view[i], turn);
     }
-    kb_patch_set_free(&set);
-    kb_patch_set_free(&set);
+    kbi_patch_set_free(&set);
+    kbi_patch_set_free(&set);
 }
 
 static void test_sample(void **state)
 {
     (void)state;
     io_error error = {""};
-    kb_patch_set all, one, same, other;
+    kbi_patch_set all, one, same, other;
     const char *path = in_scratch("sample.kbp");
     write_set(path, 400, 0);
-    assert_true(kb_patch_set_load(path, 0, 1, &all, &error));
-    assert_true(kb_patch_set_load(path, 100, 7, &one, &error));
-    assert_true(kb_patch_set_load(path, 100, 7, &same, &error));
-    assert_true(kb_patch_set_load(path, 100, 8, &other, &error));
+    assert_true(kbi_patch_set_load(path, 0, 1, &all, &error));
+    assert_true(kbi_patch_set_load(path, 100, 7, &one, &error));
+    assert_true(kbi_patch_set_load(path, 100, 7, &same, &error));
+    assert_true(kbi_patch_set_load(path, 100, 8, &other, &error));
     check_set(&one);
     assert_in_range(one.patches, 97, 100);
     assert_int_equal(one.patches, same.patches);
@@ -94,11 +94,11 @@ static void test_sample(void **state)
         while (memcmp(all.pixels + all.first[q] * AREA, one.pixels + one.first[p] * AREA, AREA) != 0) q++;
         assert_int_equal(all.first[q + 1] - all.first[q], one.first[p + 1] - one.first[p]);
     }
-    kb_patch_set_free(&all);
-    kb_patch_set_free(&one);
-    kb_patch_set_free(&same);
-    kb_patch_set_free(&other);
-    assert_false(kb_patch_set_load(path, 3, 1, &one, &error));
+    kbi_patch_set_free(&all);
+    kbi_patch_set_free(&one);
+    kbi_patch_set_free(&same);
+    kbi_patch_set_free(&other);
+    assert_false(kbi_patch_set_load(path, 3, 1, &one, &error));
     assert_non_null(strstr(error.text, "less than two points"));
 }
 
@@ -106,14 +106,14 @@ static void test_several_files(void **state)
 {
     (void)state;
     io_error error = {""};
-    kb_patch_set set, a;
+    kbi_patch_set set, a;
     const char *first = in_scratch("a.kbp"), *second = in_scratch("b.kbp"), *third = in_scratch("c.kbp");
     write_set(first, 8, 1.5f);
     write_set(second, 12, 0);
     write_set(third, 8, 1.25f);
     const char *paths[] = {first, second, third};
-    assert_true(kb_patch_set_load(first, 0, 0, &a, &error));
-    assert_true(kb_patch_set_load_files(paths, 2, 0, 0, &set, &error));
+    assert_true(kbi_patch_set_load(first, 0, 0, &a, &error));
+    assert_true(kbi_patch_set_load_files(paths, 2, 0, 0, &set, &error));
     check_set(&set);
     assert_int_equal(set.points, 6 + 9);
     assert_int_equal(set.lonely, 2 + 3);
@@ -121,11 +121,11 @@ static void test_several_files(void **state)
     assert_memory_equal(set.pixels, a.pixels, a.patches * AREA);
     for (size_t i = 0; i < set.patches; i++)
         assert_true(i < a.patches ? set.view[i] < 4 : set.view[i] >= 4 && set.view[i] < 8);
-    kb_patch_set_free(&set);
-    kb_patch_set_free(&a);
-    assert_false(kb_patch_set_load_files(paths, 3, 0, 0, &set, &error));
+    kbi_patch_set_free(&set);
+    kbi_patch_set_free(&a);
+    assert_false(kbi_patch_set_load_files(paths, 3, 0, 0, &set, &error));
     assert_non_null(strstr(error.text, "support"));
-    assert_false(kb_patch_set_load_files(paths, 0, 0, 0, &set, &error));
+    assert_false(kbi_patch_set_load_files(paths, 0, 0, 0, &set, &error));
 }
 
 /* The file with one byte changed or cut off at a length. */
@@ -142,8 +142,8 @@ static void spoil(const char *from, const char *to, long change, long length)
 static void expect_failure(const char *path, const char *words)
 {
     io_error error = {""};
-    kb_patch_set set;
-    assert_false(kb_patch_set_load(path, 0, 0, &set, &error));
+    kbi_patch_set set;
+    assert_false(kbi_patch_set_load(path, 0, 0, &set, &error));
     if (!strstr(error.text, words) || !strstr(error.text, path)) fail_msg("\"%s\" does not say: %s", error.text, words);
     assert_null(set.pixels);
 }
@@ -181,26 +181,26 @@ static void test_writer_leaves_nothing(void **state)
     io_error error = {""};
     uint8_t pixels[AREA] = {0};
     const char *path = in_scratch("abandoned.kbp");
-    kb_patch_writer *writer = kb_patch_writer_open(path, SIDE, 1, &error);
+    kbi_patch_writer *writer = kbi_patch_writer_open(path, SIDE, 1, &error);
     assert_non_null(writer);
-    kb_patch_writer_add(writer, 0, 0, pixels);
+    kbi_patch_writer_add(writer, 0, 0, pixels);
     assert_int_not_equal(access(path, F_OK), 0);
-    kb_patch_writer_abandon(writer);
+    kbi_patch_writer_abandon(writer);
     assert_int_not_equal(access(path, F_OK), 0);
-    assert_null(kb_patch_writer_open(in_scratch("no/such/folder.kbp"), SIDE, 1, &error));
-    assert_null(kb_patch_writer_open(path, 0, 1, &error));
-    assert_null(kb_patch_writer_open(path, 1025, 1, &error));
+    assert_null(kbi_patch_writer_open(in_scratch("no/such/folder.kbp"), SIDE, 1, &error));
+    assert_null(kbi_patch_writer_open(path, 0, 1, &error));
+    assert_null(kbi_patch_writer_open(path, 1025, 1, &error));
 }
 
 static void test_split(void **state)
 {
     (void)state;
     io_error error = {""};
-    kb_patch_set set, rest, held;
+    kbi_patch_set set, rest, held;
     const char *path = in_scratch("split.kbp");
     write_set(path, 400, 2);
-    assert_true(kb_patch_set_load(path, 0, 0, &set, &error));
-    assert_true(kb_patch_set_split(&set, 0.2, 5, &rest, &held, &error));
+    assert_true(kbi_patch_set_load(path, 0, 0, &set, &error));
+    assert_true(kbi_patch_set_split(&set, 0.2, 5, &rest, &held, &error));
     check_set(&rest);
     check_set(&held);
     assert_int_equal(rest.points + held.points, set.points);
@@ -213,11 +213,11 @@ static void test_split(void **state)
         if (in_held) h++;
         else assert_memory_equal(rest.pixels + rest.first[r++] * AREA, pixels, AREA);
     }
-    kb_patch_set_free(&rest);
-    kb_patch_set_free(&held);
-    assert_false(kb_patch_set_split(&set, 0, 5, &rest, &held, &error));
-    assert_false(kb_patch_set_split(&set, 1, 5, &rest, &held, &error));
-    kb_patch_set_free(&set);
+    kbi_patch_set_free(&rest);
+    kbi_patch_set_free(&held);
+    assert_false(kbi_patch_set_split(&set, 0, 5, &rest, &held, &error));
+    assert_false(kbi_patch_set_split(&set, 1, 5, &rest, &held, &error));
+    kbi_patch_set_free(&set);
 }
 
 static void test_shrink(void **state)
@@ -226,19 +226,19 @@ static void test_shrink(void **state)
     io_error error = {""};
     const char *path = in_scratch("large.kbp");
     uint8_t *pixels = malloc(64 * 64);
-    kb_patch_writer *writer = kb_patch_writer_open(path, 64, 0, &error);
+    kbi_patch_writer *writer = kbi_patch_writer_open(path, 64, 0, &error);
     for (uint32_t i = 0; i < 4; i++) {
         for (int k = 0; k < 64 * 64; k++) pixels[k] = (uint8_t)(40 * i + (uint32_t)(k % 2) * 4);
-        kb_patch_writer_add(writer, i / 2, i, pixels);
+        kbi_patch_writer_add(writer, i / 2, i, pixels);
     }
-    assert_true(kb_patch_writer_close(writer, &error));
-    kb_patch_set set;
-    assert_true(kb_patch_set_load(path, 0, 0, &set, &error));
-    kb_patch_set_shrink(&set);
+    assert_true(kbi_patch_writer_close(writer, &error));
+    kbi_patch_set set;
+    assert_true(kbi_patch_set_load(path, 0, 0, &set, &error));
+    kbi_patch_set_shrink(&set);
     assert_int_equal(set.side, 32);
     for (size_t i = 0; i < 4; i++)
         for (int k = 0; k < AREA; k++) assert_int_equal(set.pixels[i * AREA + (size_t)k], 40 * i + 2);
-    kb_patch_set_free(&set);
+    kbi_patch_set_free(&set);
     free(pixels);
 }
 

@@ -17,17 +17,17 @@ static void sample(const kb_image *image, kb_keypoint k, float width_scale, uint
     assert_int_equal(kb_sample_patches(image, &k, 1, width_scale, NULL, NULL, patch, NULL), KB_OK);
 }
 
-/* The same by KB_SAMPLER_PAIRS. */
+/* The same by KB_SAMPLER_TWO_TAP. */
 static void sample_pairs(const kb_image *image, kb_keypoint k, float width_scale, uint8_t patch[PATCH])
 {
     kb_workspace *workspace = NULL;
-    kb_levels levels;
-    kb_sampling sampling;
+    kbi_pyramid levels;
+    kbi_sampling sampling;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    kb_levels_plan(&levels, image);
-    kb_sampling_plan(&sampling, &k, (double)width_scale * (double)k.size, &levels);
-    assert_int_equal(kb_levels_build(&levels, image, (uint32_t)1 << sampling.level, workspace), KB_OK);
-    kb_sampling_cut_pairs(&sampling, &levels, patch);
+    kbi_pyramid_plan(&levels, image);
+    kbi_sampling_plan(&sampling, &k, (double)width_scale * (double)k.size, &levels);
+    assert_int_equal(kbi_pyramid_build(&levels, image, (uint32_t)1 << sampling.level, workspace), KB_OK);
+    kbi_sample_patch_two_tap(&sampling, &levels, patch);
     kb_workspace_free(workspace);
 }
 
@@ -39,7 +39,7 @@ static void a_region_of_32_pixels_is_copied(void **state)
     (void)state;
     uint8_t *pixels = render_texture(100, 90, 1), patch[PATCH];
     kb_image image = view_of(pixels, 100, 90);
-    for (size_t i = 0; i < KB_COUNT(samplers); i++) {
+    for (size_t i = 0; i < KBI_COUNT(samplers); i++) {
         samplers[i](&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = -1}, 1, patch);
         for (int y = 0; y < 32; y++) assert_memory_equal(patch + 32 * y, pixels + (40 - 16 + y) * 100 + 50 - 16, 32);
 
@@ -61,7 +61,7 @@ static void a_pair_is_the_mean_of_two_pixels(void **state)
     /* Halfway between pixels along x, both lie in one row; along both axes, on a diagonal that changes from sample to
      * sample; a fifth of a pixel away from one, it is taken twice. */
     static const float places[][2] = {{50.5f, 40}, {50.5f, 40.5f}, {50.2f, 39.8f}};
-    for (size_t i = 0; i < KB_COUNT(places); i++) {
+    for (size_t i = 0; i < KBI_COUNT(places); i++) {
         sample_pairs(&image, (kb_keypoint){.x = places[i][0], .y = places[i][1], .size = 32, .angle = 0}, 1, patch);
         for (int r = 0; r < 32; r++)
             for (int c = 0; c < 32; c++) {
@@ -128,15 +128,15 @@ static void the_border_is_repeated(void **state)
     uint8_t *pixels = render_texture(W, H, 3), *wide = malloc((W + 2 * PAD) * (H + 2 * PAD)), a[PATCH], b[PATCH];
     for (int y = 0; y < H + 2 * PAD; y++)
         for (int x = 0; x < W + 2 * PAD; x++)
-            wide[y * (W + 2 * PAD) + x] = pixels[kb_clamp_i(y - PAD, 0, H - 1) * W + kb_clamp_i(x - PAD, 0, W - 1)];
+            wide[y * (W + 2 * PAD) + x] = pixels[kbi_clamp_i(y - PAD, 0, H - 1) * W + kbi_clamp_i(x - PAD, 0, W - 1)];
     kb_image image = view_of(pixels, W, H), padded = view_of(wide, W + 2 * PAD, H + 2 * PAD);
     static const float places[][2] = {{0, 0}, {59, 49}, {-0.5f, 20}, {30, 49.25f}, {0.75f, 48.5f}};
-    for (size_t i = 0; i < KB_COUNT(places); i++)
+    for (size_t i = 0; i < KBI_COUNT(places); i++)
         for (float angle = 0; angle < 360; angle += 33) {
             kb_keypoint k = {.x = places[i][0], .y = places[i][1], .size = 36, .angle = angle}, far_in = k;
             far_in.x += PAD;
             far_in.y += PAD;
-            for (size_t m = 0; m < KB_COUNT(samplers); m++) {
+            for (size_t m = 0; m < KBI_COUNT(samplers); m++) {
                 samplers[m](&image, k, 1, a);
                 samplers[m](&padded, far_in, 1, b);
                 assert_memory_equal(a, b, PATCH);
@@ -149,14 +149,14 @@ static void the_border_is_repeated(void **state)
 static void levels_follow_the_step(void **state)
 {
     (void)state;
-    assert_int_equal(kb_level_for(0.01, KB_LEVELS), 0);
-    for (int32_t level = 0; level < KB_LEVELS - 1; level++) {
-        double here = kb_level_factor(level), next = kb_level_factor(level + 1), middle = sqrt(here * next);
-        assert_int_equal(kb_level_for(here, KB_LEVELS), level);
-        assert_int_equal(kb_level_for(middle * 0.999999, KB_LEVELS), level);
-        assert_int_equal(kb_level_for(middle * 1.000001, KB_LEVELS), level + 1);
+    assert_int_equal(kbi_pyramid_level_for(0.01, KBI_PYRAMID_LEVELS), 0);
+    for (int32_t level = 0; level < KBI_PYRAMID_LEVELS - 1; level++) {
+        double here = kbi_pyramid_factor(level), next = kbi_pyramid_factor(level + 1), middle = sqrt(here * next);
+        assert_int_equal(kbi_pyramid_level_for(here, KBI_PYRAMID_LEVELS), level);
+        assert_int_equal(kbi_pyramid_level_for(middle * 0.999999, KBI_PYRAMID_LEVELS), level);
+        assert_int_equal(kbi_pyramid_level_for(middle * 1.000001, KBI_PYRAMID_LEVELS), level + 1);
     }
-    assert_int_equal(kb_level_for(1e12, KB_LEVELS), KB_LEVELS - 1);
+    assert_int_equal(kbi_pyramid_level_for(1e12, KBI_PYRAMID_LEVELS), KBI_PYRAMID_LEVELS - 1);
 }
 
 static void levels_are_area_means(void **state)
@@ -166,20 +166,20 @@ static void levels_are_area_means(void **state)
     uint8_t *pixels = render_texture(W, H, 4);
     kb_image image = view_of(pixels, W, H);
     kb_workspace *workspace = NULL;
-    kb_levels levels;
+    kbi_pyramid levels;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    kb_levels_plan(&levels, &image);
-    assert_int_equal(kb_levels_build(&levels, &image, 0xffffffffu, workspace), KB_OK);
+    kbi_pyramid_plan(&levels, &image);
+    assert_int_equal(kbi_pyramid_build(&levels, &image, 0xffffffffu, workspace), KB_OK);
     for (int32_t l = 1; l < 4; l++) {
-        double f = kb_level_factor(l);
+        double f = kbi_pyramid_factor(l);
         for (int32_t y = 0; y < levels.height[l]; y++)
             for (int32_t x = 0; x < levels.width[l]; x++) {
                 double sum = 0; /* over squares of 1/2 px, which all edges lie on */
                 int n = (int)(2 * f);
                 for (int v = 0; v < n; v++)
                     for (int u = 0; u < n; u++) {
-                        int32_t px = kb_min_i(((int32_t)(2 * f) * x + u) / 2, W - 1),
-                                py = kb_min_i(((int32_t)(2 * f) * y + v) / 2, H - 1);
+                        int32_t px = kbi_min_i(((int32_t)(2 * f) * x + u) / 2, W - 1),
+                                py = kbi_min_i(((int32_t)(2 * f) * y + v) / 2, H - 1);
                         sum += pixels[py * W + px];
                     }
                 double tolerance = l == 3 ? 1.01 : 0.51; /* level 3 is rounded twice */
@@ -196,10 +196,10 @@ static void patches_shrink_by_area(void **state)
 {
     (void)state;
     static const int32_t sides[] = {32, 33, 48, 64, 65, 100, 1024};
-    for (size_t i = 0; i < KB_COUNT(sides); i++) {
+    for (size_t i = 0; i < KBI_COUNT(sides); i++) {
         int32_t side = sides[i];
         uint8_t *in = render_texture(side, side, 5 + i), out[PATCH];
-        kb_patch_shrink(in, side, out);
+        kbi_patch_shrink(in, side, out);
         if (side == 32) assert_memory_equal(in, out, PATCH);
         for (int32_t y = 0; y < 32; y += 7)
             for (int32_t x = 0; x < 32; x += 5) {

@@ -12,7 +12,7 @@
 #define WIDTH 640
 #define HEIGHT 480
 
-static float uniform(uint64_t *seed) { return (float)(kb_random_next(seed) >> 40) / 16777216.0f; }
+static float uniform(uint64_t *seed) { return (float)(kbi_random_next(seed) >> 40) / 16777216.0f; }
 
 /* Random keypoints; `steps` different responses, so that ties are common when it is small. */
 static kb_keypoint *scatter(size_t n, uint32_t steps, uint64_t seed)
@@ -20,7 +20,7 @@ static kb_keypoint *scatter(size_t n, uint32_t steps, uint64_t seed)
     kb_keypoint *k = calloc(n + 1, sizeof *k);
     for (size_t i = 0; i < n; i++) {
         float x = floorf(uniform(&seed) * WIDTH * 4) / 4, y = floorf(uniform(&seed) * HEIGHT * 4) / 4;
-        k[i] = (kb_keypoint){x, y, 7, uniform(&seed) * 360, (float)kb_random_below(&seed, steps), (int32_t)i, -1};
+        k[i] = (kb_keypoint){x, y, 7, uniform(&seed) * 360, (float)kbi_random_below(&seed, steps), (int32_t)i, -1};
     }
     return k;
 }
@@ -42,14 +42,14 @@ static size_t keep(kb_keypoint *k, size_t total, kb_selection rule, size_t n)
 static int by_order(const void *a, const void *b)
 {
     const kb_keypoint *p = a, *q = b;
-    if (kb_keypoint_before(p, q)) return -1;
-    if (kb_keypoint_before(q, p)) return 1;
+    if (kbi_keypoint_before(p, q)) return -1;
+    if (kbi_keypoint_before(q, p)) return 1;
     return p->octave < q->octave ? -1 : p->octave > q->octave; /* octave holds the first place */
 }
 
 static void assert_in_order(const kb_keypoint *k, size_t n)
 {
-    for (size_t i = 1; i < n; i++) assert_false(kb_keypoint_before(&k[i], &k[i - 1]));
+    for (size_t i = 1; i < n; i++) assert_false(kbi_keypoint_before(&k[i], &k[i - 1]));
 }
 
 /* ------------------------------------------------------------------------------------------------------------ order */
@@ -60,18 +60,18 @@ static void test_order_is_total(void **state)
     /* each differs from the one before in one field, and comes after it */
     const kb_keypoint k[] = {{9, 9, 9, 9, 3, 0, 0}, {9, 8, 9, 9, 2, 0, 0}, {8, 9, 9, 9, 2, 0, 0}, {9, 9, 8, 9, 2, 0, 0},
                              {9, 9, 9, 8, 2, 0, 0}, {9, 9, 9, 9, 2, 0, 0}, {9, 9, 9, 9, -1, 0, 0}};
-    for (size_t i = 0; i < KB_COUNT(k); i++)
-        for (size_t j = 0; j < KB_COUNT(k); j++) assert_int_equal(kb_keypoint_before(&k[i], &k[j]), i < j);
+    for (size_t i = 0; i < KBI_COUNT(k); i++)
+        for (size_t j = 0; j < KBI_COUNT(k); j++) assert_int_equal(kbi_keypoint_before(&k[i], &k[j]), i < j);
     kb_keypoint zero = {0, 0.0f, 1, 0, 0.0f, 0, 0}, minus = {0, -0.0f, 1, 0, -0.0f, 0, 0};
-    assert_false(kb_keypoint_before(&zero, &minus) || kb_keypoint_before(&minus, &zero));
-    assert_true(kb_keypoint_entry(&zero, 0) == kb_keypoint_entry(&minus, 0));
+    assert_false(kbi_keypoint_before(&zero, &minus) || kbi_keypoint_before(&minus, &zero));
+    assert_true(kbi_keypoint_entry(&zero, 0) == kbi_keypoint_entry(&minus, 0));
 }
 
 static void test_best_is_a_sort(void **state)
 {
     (void)state;
     static const size_t sizes[] = {1, 2, 7, 8, 9, 16, 17, 100, 1000, 5000};
-    for (size_t s = 0; s < KB_COUNT(sizes); s++)
+    for (size_t s = 0; s < KBI_COUNT(sizes); s++)
         for (uint32_t steps = 1; steps <= 1000; steps *= 10) {
             size_t n = sizes[s];
             kb_keypoint *k = scatter(n, steps, s + steps), *expected = copy_of(k, n);
@@ -170,7 +170,7 @@ static double distance2(const kb_keypoint *a, const kb_keypoint *b)
 static double to_stronger(const kb_keypoint *k, const kb_keypoint *kept, size_t n)
 {
     double nearest = INFINITY;
-    for (size_t i = 0; i < n && kb_keypoint_before(&kept[i], k); i++) nearest = fmin(nearest, distance2(k, &kept[i]));
+    for (size_t i = 0; i < n && kbi_keypoint_before(&kept[i], k); i++) nearest = fmin(nearest, distance2(k, &kept[i]));
     return nearest;
 }
 
@@ -186,7 +186,7 @@ static void test_spread_has_a_radius(void **state)
 {
     (void)state;
     static const size_t sizes[] = {10, 65, 300, 1500, 4000};
-    for (size_t s = 0; s < KB_COUNT(sizes); s++)
+    for (size_t s = 0; s < KBI_COUNT(sizes); s++)
         for (uint32_t steps = 3; steps < 10000; steps *= 40) {
             size_t total = sizes[s], n = total / 8 + 1, dropped = 0;
             kb_keypoint *k = scatter(total, steps, s * 7 + steps), *all = copy_of(k, total);

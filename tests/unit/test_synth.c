@@ -20,8 +20,8 @@ static void test_views_are_invertible(void **state)
     (void)state;
     uint64_t random = 1;
     for (int i = 0; i < 200; i++) {
-        kb_view view;
-        kb_view_draw(&kb_view_range_default, 640, 400, &random, &view);
+        kbi_view view;
+        kbi_view_draw(&kbi_view_range_default, 640, 400, &random, &view);
         assert_in_range(view.width, 1, 3000);
         assert_in_range(view.height, 1, 3000);
         for (int corner = 0; corner < 5; corner++) {
@@ -32,8 +32,8 @@ static void test_views_are_invertible(void **state)
                        : corner & 2 ? 399
                                     : 0,
                    there[6], back[6];
-            kb_homography_local(view.to_view, x, y, there);
-            kb_homography_local(view.to_photo, there[0], there[1], back);
+            kbi_homography_local(view.to_view, x, y, there);
+            kbi_homography_local(view.to_photo, there[0], there[1], back);
             assert_true(fabs(back[0] - x) < 1e-6 && fabs(back[1] - y) < 1e-6);
             assert_true(there[0] > -0.01 && there[0] < view.width && there[1] > -0.01 && there[1] < view.height);
             assert_true(there[2] * there[5] - there[3] * there[4] > 0); /* nothing is mirrored */
@@ -46,9 +46,9 @@ static void test_local_derivative(void **state)
     (void)state;
     const double h[9] = {1.2, 0.3, -5, -0.2, 0.9, 12, 0.0004, -0.0003, 1};
     double p[6], right[6], below[6];
-    kb_homography_local(h, 70, 40, p);
-    kb_homography_local(h, 70 + 1e-4, 40, right);
-    kb_homography_local(h, 70, 40 + 1e-4, below);
+    kbi_homography_local(h, 70, 40, p);
+    kbi_homography_local(h, 70 + 1e-4, 40, right);
+    kbi_homography_local(h, 70, 40 + 1e-4, below);
     const double differences[4] = {right[0] - p[0], below[0] - p[0], right[1] - p[1], below[1] - p[1]};
     for (int i = 0; i < 4; i++) assert_true(fabs(differences[i] / 1e-4 - p[2 + i]) < 1e-5);
 }
@@ -58,13 +58,13 @@ static void test_identity_renders_the_photo(void **state)
     (void)state;
     uint8_t *photo = render_texture(90, 70, 3), pixels[90 * 70], mask[90 * 70];
     kb_image image = view_of(photo, 90, 70);
-    kb_view view;
-    kb_view_identity(90, 70, &view);
-    kb_view_render(&view, &image, pixels, mask);
+    kbi_view view;
+    kbi_view_identity(90, 70, &view);
+    kbi_view_render(&view, &image, pixels, mask);
     assert_memory_equal(pixels, photo, sizeof pixels);
     for (size_t i = 0; i < sizeof mask; i++) assert_int_equal(mask[i], 255);
-    assert_true(kb_view_sees(&view, &image, 45, 35, 30));
-    assert_false(kb_view_sees(&view, &image, 45, 35, 40));
+    assert_true(kbi_view_sees(&view, &image, 45, 35, 30));
+    assert_false(kbi_view_sees(&view, &image, 45, 35, 40));
     free(photo);
 }
 
@@ -76,11 +76,11 @@ static void test_smaller_is_averaged(void **state)
     uint8_t photo[SIDE * SIDE], pixels[SMALL * SMALL], mask[SMALL * SMALL];
     for (int i = 0; i < SIDE * SIDE; i++) photo[i] = (i % SIDE + i / SIDE) % 2 ? 200 : 100; /* aliases if it can */
     kb_image image = view_of(photo, SIDE, SIDE);
-    kb_view view = {.width = SMALL,
+    kbi_view view = {.width = SMALL,
                     .height = SMALL,
                     .to_photo = {4, 0, 1.5, 0, 4, 1.5, 0, 0, 1},
                     .to_view = {0.25, 0, -0.375, 0, 0.25, -0.375, 0, 0, 1}};
-    kb_view_render(&view, &image, pixels, mask);
+    kbi_view_render(&view, &image, pixels, mask);
     for (int y = 0; y < SMALL; y++) {
         for (int x = 0; x < SMALL; x++) {
             bool inside = x < 20 && y < 20;
@@ -98,15 +98,15 @@ static double turn_between(double a, double b)
     return d > 180 ? 360 - d : d;
 }
 
-static void random_places(kb_place *places, size_t n, uint64_t *state)
+static void random_places(kbi_place *places, size_t n, uint64_t *state)
 {
     for (size_t i = 0; i < n; i++) {
-        places[i] = (kb_place){kb_random_between(state, 0, 200), kb_random_between(state, 0, 150),
-                               kb_random_between(state, 20, 60), kb_random_between(state, 0, 360)};
+        places[i] = (kbi_place){kbi_random_between(state, 0, 200), kbi_random_between(state, 0, 150),
+                               kbi_random_between(state, 20, 60), kbi_random_between(state, 0, 360)};
     }
 }
 
-static bool fits(const kb_place *a, const kb_place *b, const kb_tolerance *t)
+static bool fits(const kbi_place *a, const kbi_place *b, const kbi_tolerance *t)
 {
     double least = fmin(a->width, b->width), most = fmax(a->width, b->width);
     return hypot(a->x - b->x, a->y - b->y) < t->position * least && most < t->scale * least &&
@@ -117,17 +117,17 @@ static void test_tracks(void **state)
 {
     (void)state;
     enum { N = 600 };
-    const kb_tolerance t = {.position = 0.15, .scale = 1.4, .angle = 40};
-    kb_place first[N], second[N];
+    const kbi_tolerance t = {.position = 0.15, .scale = 1.4, .angle = 40};
+    kbi_place first[N], second[N];
     uint32_t point[N], again[N];
     uint64_t random = 9;
     random_places(first, N, &random);
     random_places(second, N, &random);
-    kb_tracks *tracks = kb_tracks_create(&t, 200, 150);
-    kb_tracks_add(tracks, first, N, point);
-    assert_int_equal(kb_tracks_count(tracks), N);
+    kbi_tracks *tracks = kbi_tracks_create(&t, 200, 150);
+    kbi_tracks_add(tracks, first, N, point);
+    assert_int_equal(kbi_tracks_count(tracks), N);
     for (uint32_t i = 0; i < N; i++) assert_int_equal(point[i], i);
-    kb_tracks_add(tracks, second, N, again);
+    kbi_tracks_add(tracks, second, N, again);
 
     size_t joined = 0;
     bool used[2 * N] = {false};
@@ -139,48 +139,48 @@ static void test_tracks(void **state)
         assert_true(fits(&second[i], &first[again[i]], &t));
     }
     assert_true(joined > 20);
-    assert_int_equal(kb_tracks_count(tracks), 2 * N - joined);
+    assert_int_equal(kbi_tracks_count(tracks), 2 * N - joined);
     for (size_t i = 0; i < N; i++) { /* nobody was left out who had a free partner */
         for (size_t q = 0; q < N && again[i] >= N; q++) assert_true(used[q] || !fits(&second[i], &first[q], &t));
     }
-    kb_tracks_free(tracks);
+    kbi_tracks_free(tracks);
 }
 
 static void test_best_pair_first(void **state)
 {
     (void)state;
-    const kb_place first = {50, 50, 30, 10}, second[2] = {{51, 50, 30, 10}, {50.2, 50, 30, 10}};
+    const kbi_place first = {50, 50, 30, 10}, second[2] = {{51, 50, 30, 10}, {50.2, 50, 30, 10}};
     uint32_t point[2];
-    kb_tracks *tracks = kb_tracks_create(&kb_tolerance_default, 100, 100);
-    kb_tracks_add(tracks, &first, 1, point);
-    kb_tracks_add(tracks, second, 2, point);
+    kbi_tracks *tracks = kbi_tracks_create(&kbi_tolerance_default, 100, 100);
+    kbi_tracks_add(tracks, &first, 1, point);
+    kbi_tracks_add(tracks, second, 2, point);
     assert_int_equal(point[1], 0);
     assert_int_equal(point[0], 1);
-    const kb_place turned = {50, 50, 30, 350}; /* 20 degrees away, over the zero */
-    kb_tracks_add(tracks, &turned, 1, point);
+    const kbi_place turned = {50, 50, 30, 350}; /* 20 degrees away, over the zero */
+    kbi_tracks_add(tracks, &turned, 1, point);
     assert_int_equal(point[0], 0);
-    kb_tracks_free(tracks);
+    kbi_tracks_free(tracks);
 }
 
 static void test_crowd(void **state)
 {
     (void)state;
     enum { N = 400 };
-    kb_place places[N];
+    kbi_place places[N];
     size_t taken[N], count = 0;
     uint64_t random = 4;
     random_places(places, N, &random);
-    kb_crowd *crowd = kb_crowd_create(200, 150);
+    kbi_crowd *crowd = kbi_crowd_create(200, 150);
     for (size_t i = 0; i < N; i++) {
         bool expected = false;
-        for (size_t k = 0; k < count; k++) expected |= fits(&places[i], &places[taken[k]], &kb_tolerance_copy);
-        assert_int_equal(kb_crowd_has(crowd, &places[i], &kb_tolerance_copy), expected);
+        for (size_t k = 0; k < count; k++) expected |= fits(&places[i], &places[taken[k]], &kbi_tolerance_copy);
+        assert_int_equal(kbi_crowd_has(crowd, &places[i], &kbi_tolerance_copy), expected);
         if (expected) continue;
-        kb_crowd_take(crowd, &places[i]);
+        kbi_crowd_take(crowd, &places[i]);
         taken[count++] = i;
     }
     assert_in_range(count, 50, N - 5);
-    kb_crowd_free(crowd);
+    kbi_crowd_free(crowd);
 }
 
 static void test_place_through(void **state)
@@ -188,7 +188,7 @@ static void test_place_through(void **state)
     (void)state;
     const double half_turned[9] = {0, -0.5, 100, 0.5, 0, 7, 0, 0, 1}; /* a quarter turn clockwise, half the size */
     const kb_keypoint k = {10, 20, 8, 30, 0, 0, 0};
-    kb_place p = kb_place_through(half_turned, &k, 2);
+    kbi_place p = kbi_place_through(half_turned, &k, 2);
     assert_true(fabs(p.x - 90) < 1e-9 && fabs(p.y - 12) < 1e-9 && fabs(p.width - 8) < 1e-9 &&
                 fabs(p.angle - 120) < 1e-6);
 }
@@ -208,16 +208,16 @@ static void test_synth(void **state)
     io_error error = {""};
     uint8_t *photo = render_texture(400, 300, 5);
     kb_image image = view_of(photo, 400, 300);
-    kb_synth_options o;
-    kb_synth_patches p, same, small;
-    kb_synth_defaults(&o);
+    kbi_synth_options o;
+    kbi_synth_patches p, same, small;
+    kbi_synth_defaults(&o);
     o.views = 4;
     o.keypoints = 500;
     o.max_points = 60;
     o.supports = 2;
     o.support[1] = 1.5f;
-    assert_true(kb_synth_image(&image, &o, 8, &p, &error));
-    assert_true(kb_synth_image(&image, &o, 8, &same, &error));
+    assert_true(kbi_synth_image(&image, &o, 8, &p, &error));
+    assert_true(kbi_synth_image(&image, &o, 8, &same, &error));
     assert_in_range(p.points, 20, 60);
     assert_int_equal(p.patches, same.patches);
     for (int k = 0; k < 2; k++) assert_memory_equal(p.pixels[k], same.pixels[k], p.patches * 1024);
@@ -237,18 +237,18 @@ static void test_synth(void **state)
     assert_true(right < 0.75 * wrong);
 
     /* Without any change of light, nearly everything is found again. */
-    o.light = (kb_light_range){0};
-    o.geometry = (kb_view_range){0};
+    o.light = (kbi_light_range){0};
+    o.geometry = (kbi_view_range){0};
     o.detectors = 1;
-    assert_true(kb_synth_image(&image, &o, 8, &small, &error));
+    assert_true(kbi_synth_image(&image, &o, 8, &small, &error));
     assert_in_range(small.points, 40, 60);
     for (size_t i = 1; i < small.patches; i++) {
         if (small.point[i] == small.point[i - 1])
             assert_true(distance(small.pixels[0] + i * 1024, small.pixels[0] + (i - 1) * 1024) < 1);
     }
-    kb_synth_patches_free(&p);
-    kb_synth_patches_free(&same);
-    kb_synth_patches_free(&small);
+    kbi_synth_patches_free(&p);
+    kbi_synth_patches_free(&same);
+    kbi_synth_patches_free(&small);
     free(photo);
 }
 
@@ -259,15 +259,15 @@ static void test_nothing_to_see(void **state)
     uint8_t gray[64 * 64];
     memset(gray, 90, sizeof gray);
     kb_image image = view_of(gray, 64, 64), tiny = view_of(gray, 3, 2);
-    kb_synth_options o;
-    kb_synth_patches p;
-    kb_synth_defaults(&o);
-    assert_true(kb_synth_image(&image, &o, 1, &p, &error));
+    kbi_synth_options o;
+    kbi_synth_patches p;
+    kbi_synth_defaults(&o);
+    assert_true(kbi_synth_image(&image, &o, 1, &p, &error));
     assert_int_equal(p.points, 0);
-    kb_synth_patches_free(&p);
-    assert_true(kb_synth_image(&tiny, &o, 1, &p, &error));
+    kbi_synth_patches_free(&p);
+    assert_true(kbi_synth_image(&tiny, &o, 1, &p, &error));
     assert_int_equal(p.patches, 0);
-    kb_synth_patches_free(&p);
+    kbi_synth_patches_free(&p);
 }
 
 int main(void)

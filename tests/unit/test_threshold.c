@@ -13,7 +13,7 @@
 
 typedef struct fixture {
     int16_t values[PLACES];
-    kb_triple triples[TRIPLES];
+    kbi_triple triples[TRIPLES];
     int32_t d[TRIPLES]; /* the loss of triplet i before the bit is [d]+ */
 } fixture;
 
@@ -21,7 +21,7 @@ static int32_t above_zero(int32_t v) { return v > 0 ? v : 0; }
 
 static int32_t draw(uint64_t *state, int32_t low, int32_t high)
 {
-    return low + (int32_t)kb_random_below(state, (uint32_t)(high - low + 1));
+    return low + (int32_t)kbi_random_below(state, (uint32_t)(high - low + 1));
 }
 
 /* place 0 is the anchor, 1 the positive, 2 the negative. */
@@ -31,7 +31,7 @@ static void make(fixture *f, uint64_t seed, int32_t spread)
     for (int i = 0; i < PLACES; i++) f->values[i] = (int16_t)draw(&state, -spread, spread);
     for (int i = 0; i < TRIPLES; i++) {
         int32_t d = f->d[i] = draw(&state, -4, 4);
-        for (int k = 0; k < 3; k++) f->triples[i].place[k] = kb_random_below(&state, PLACES);
+        for (int k = 0; k < 3; k++) f->triples[i].place[k] = kbi_random_below(&state, PLACES);
         f->triples[i].alone[0] = 0;
         f->triples[i].alone[1] = above_zero(d + 2) - above_zero(d);
         f->triples[i].alone[2] = above_zero(d - 2) - above_zero(d);
@@ -52,46 +52,46 @@ static int64_t loss_with(const fixture *f, int32_t threshold)
 
 static void check_against_all(const fixture *f, int32_t shift)
 {
-    int32_t *histogram = calloc(KB_BINS, sizeof *histogram);
-    int32_t step = 1 << shift, best_threshold = -KB_VALUE_LIMIT;
-    int64_t nothing = loss_with(f, -KB_VALUE_LIMIT - 1), best = nothing;
-    for (int32_t t = -KB_VALUE_LIMIT; t <= KB_VALUE_LIMIT; t += step) {
+    int32_t *histogram = calloc(KBI_BINS, sizeof *histogram);
+    int32_t step = 1 << shift, best_threshold = -KBI_VALUE_LIMIT;
+    int64_t nothing = loss_with(f, -KBI_VALUE_LIMIT - 1), best = nothing;
+    for (int32_t t = -KBI_VALUE_LIMIT; t <= KBI_VALUE_LIMIT; t += step) {
         int64_t loss = loss_with(f, t);
-        assert_int_equal(nothing + kb_threshold_change(f->triples, TRIPLES, f->values, t), loss);
+        assert_int_equal(nothing + kbi_threshold_change(f->triples, TRIPLES, f->values, t), loss);
         if (loss >= best) continue;
         best = loss;
         best_threshold = t;
     }
-    kb_found_threshold found = kb_find_threshold(f->triples, TRIPLES, f->values, shift, histogram);
+    kbi_found_threshold found = kbi_find_threshold(f->triples, TRIPLES, f->values, shift, histogram);
     assert_int_equal(nothing + found.change, best);
     assert_int_equal(found.threshold, best_threshold);
-    for (int32_t b = 0; b < KB_BINS; b++) assert_int_equal(histogram[b], 0);
+    for (int32_t b = 0; b < KBI_BINS; b++) assert_int_equal(histogram[b], 0);
     free(histogram);
 }
 
 static void sweep_equals_trying_all(void **state)
 {
     (void)state;
-    static const int32_t spreads[] = {0, 1, 20, 500, KB_VALUE_LIMIT};
+    static const int32_t spreads[] = {0, 1, 20, 500, KBI_VALUE_LIMIT};
     for (uint64_t seed = 0; seed < 12; seed++) {
         fixture f;
-        make(&f, seed, spreads[seed % KB_COUNT(spreads)]);
-        check_against_all(&f, seed % 2 ? KB_GRAY_SHIFT : KB_PLANE_SHIFT);
+        make(&f, seed, spreads[seed % KBI_COUNT(spreads)]);
+        check_against_all(&f, seed % 2 ? KBI_GRAY_SHIFT : KBI_PLANE_SHIFT);
     }
 }
 
 static void extremes_have_their_bins(void **state)
 {
     (void)state;
-    int32_t *histogram = calloc(KB_BINS, sizeof *histogram);
-    const int16_t values[3] = {-KB_VALUE_LIMIT, -KB_VALUE_LIMIT, KB_VALUE_LIMIT};
-    const kb_triple one = {{0, 1, 2}, {0, 2, -2}};
-    for (int32_t shift = KB_PLANE_SHIFT; shift <= KB_GRAY_SHIFT; shift += KB_GRAY_SHIFT - KB_PLANE_SHIFT) {
-        kb_found_threshold found = kb_find_threshold(&one, 1, values, shift, histogram);
+    int32_t *histogram = calloc(KBI_BINS, sizeof *histogram);
+    const int16_t values[3] = {-KBI_VALUE_LIMIT, -KBI_VALUE_LIMIT, KBI_VALUE_LIMIT};
+    const kbi_triple one = {{0, 1, 2}, {0, 2, -2}};
+    for (int32_t shift = KBI_PLANE_SHIFT; shift <= KBI_GRAY_SHIFT; shift += KBI_GRAY_SHIFT - KBI_PLANE_SHIFT) {
+        kbi_found_threshold found = kbi_find_threshold(&one, 1, values, shift, histogram);
         assert_int_equal(found.change, -2);
-        assert_int_equal(found.threshold, -KB_VALUE_LIMIT);
+        assert_int_equal(found.threshold, -KBI_VALUE_LIMIT);
     }
-    kb_found_threshold none = kb_find_threshold(NULL, 0, values, KB_GRAY_SHIFT, histogram);
+    kbi_found_threshold none = kbi_find_threshold(NULL, 0, values, KBI_GRAY_SHIFT, histogram);
     assert_int_equal(none.change, 0);
     free(histogram);
 }
@@ -100,22 +100,22 @@ static void extremes_have_their_bins(void **state)
 static void three_weights_count(void **state)
 {
     (void)state;
-    int32_t *histogram = calloc(KB_BINS, sizeof *histogram);
+    int32_t *histogram = calloc(KBI_BINS, sizeof *histogram);
     uint64_t random = 5;
     int16_t values[30];
-    kb_triple triples[40];
+    kbi_triple triples[40];
     for (int i = 0; i < 30; i++) values[i] = (int16_t)draw(&random, -300, 300);
     for (int i = 0; i < 40; i++)
         for (int k = 0; k < 3; k++) {
-            triples[i].place[k] = kb_random_below(&random, 30);
+            triples[i].place[k] = kbi_random_below(&random, 30);
             triples[i].alone[k] = draw(&random, -1000, 1000);
         }
     int64_t best = 0;
     for (int32_t t = -320; t <= 320; t += 4) {
-        int64_t change = kb_threshold_change(triples, 40, values, t);
+        int64_t change = kbi_threshold_change(triples, 40, values, t);
         best = change < best ? change : best;
     }
-    assert_int_equal(kb_find_threshold(triples, 40, values, 2, histogram).change, best);
+    assert_int_equal(kbi_find_threshold(triples, 40, values, 2, histogram).change, best);
     free(histogram);
 }
 

@@ -15,40 +15,40 @@ static void lonely_patches_are_left_out(void **state)
 {
     (void)state;
     const uint32_t labels[] = {3, 5, 5, 6, 9, 9, 9, 12};
-    kb_point_list list;
-    assert_int_equal(kb_point_list_create(&list, labels, KB_COUNT(labels), NULL), KB_OK);
+    kbi_point_list list;
+    assert_int_equal(kbi_point_list_create(&list, labels, KBI_COUNT(labels), NULL), KB_OK);
     assert_int_equal(list.points, 2);
     assert_int_equal(list.patches, 5);
     assert_int_equal(list.lonely, 3);
     assert_int_equal(list.first[1], 4);
     assert_int_equal(list.count[1], 3);
-    kb_point_list_free(&list);
+    kbi_point_list_free(&list);
 }
 
 static void wrong_labels_are_told(void **state)
 {
     (void)state;
     const uint32_t descending[] = {1, 1, 4, 4, 2}, single[] = {1, 2, 3, 3, 4};
-    kb_point_list list;
+    kbi_point_list list;
     kb_error error;
-    assert_int_equal(kb_point_list_create(&list, descending, 5, &error), KB_E_ARGUMENT);
+    assert_int_equal(kbi_point_list_create(&list, descending, 5, &error), KB_E_ARGUMENT);
     assert_non_null(strstr(error.text, "patch 4"));
-    assert_int_equal(kb_point_list_create(&list, single, 5, &error), KB_E_ARGUMENT);
+    assert_int_equal(kbi_point_list_create(&list, single, 5, &error), KB_E_ARGUMENT);
     assert_non_null(strstr(error.text, "there are 1"));
-    assert_int_equal(kb_point_list_create(&list, NULL, 0, &error), KB_E_ARGUMENT);
+    assert_int_equal(kbi_point_list_create(&list, NULL, 0, &error), KB_E_ARGUMENT);
 }
 
 /* ---- pairs ---- */
 
 enum { POINTS = 500, PAIRS = 400 };
 
-static kb_point_list some_points(uint32_t *labels)
+static kbi_point_list some_points(uint32_t *labels)
 {
-    kb_point_list list;
+    kbi_point_list list;
     size_t n = 0;
     for (uint32_t p = 0; p < POINTS; p++)
         for (uint32_t k = 0; k < 2 + p % 4; k++) labels[n++] = p;
-    assert_int_equal(kb_point_list_create(&list, labels, n, NULL), KB_OK);
+    assert_int_equal(kbi_point_list_create(&list, labels, n, NULL), KB_OK);
     return list;
 }
 
@@ -56,13 +56,13 @@ static void pairs_are_of_different_points(void **state)
 {
     (void)state;
     uint32_t labels[POINTS * 5];
-    kb_point_list list = some_points(labels);
+    kbi_point_list list = some_points(labels);
     uint8_t taken[(POINTS + 7) / 8] = {0};
     size_t left[POINTS], right[POINTS], again_left[POINTS], again_right[POINTS];
     for (size_t run = 1; run <= 50; run += 7) {
         bool used[POINTS] = {false};
         size_t together = 0;
-        kb_sample_pairs(&list, PAIRS, run, run, left, right, taken);
+        kbi_sample_pairs(&list, PAIRS, run, run, left, right, taken);
         for (size_t i = 0; i < PAIRS; i++) {
             assert_int_equal(labels[left[i]], labels[right[i]]);
             assert_int_not_equal(left[i], right[i]);
@@ -71,30 +71,30 @@ static void pairs_are_of_different_points(void **state)
             together += i > 0 && labels[left[i]] == (labels[left[i - 1]] + 1) % POINTS;
         }
         if (run > 20) assert_true(together > PAIRS / 2);
-        kb_sample_pairs(&list, PAIRS, run, run, again_left, again_right, taken);
+        kbi_sample_pairs(&list, PAIRS, run, run, again_left, again_right, taken);
         assert_memory_equal(left, again_left, PAIRS * sizeof *left);
         assert_memory_equal(right, again_right, PAIRS * sizeof *right);
     }
-    kb_sample_pairs(&list, POINTS, 1, 9, left, right, taken); /* all there are */
-    kb_point_list_free(&list);
+    kbi_sample_pairs(&list, POINTS, 1, 9, left, right, taken); /* all there are */
+    kbi_point_list_free(&list);
 }
 
 static void every_patch_has_its_chance(void **state)
 {
     (void)state;
     uint32_t labels[POINTS * 5];
-    kb_point_list list = some_points(labels);
+    kbi_point_list list = some_points(labels);
     uint8_t taken[(POINTS + 7) / 8] = {0};
     size_t left[100], right[100], seen[POINTS * 5] = {0}, total = list.first[POINTS - 1] + list.count[POINTS - 1];
     for (uint64_t seed = 0; seed < 400; seed++) {
-        kb_sample_pairs(&list, 100, 1, seed, left, right, taken);
+        kbi_sample_pairs(&list, 100, 1, seed, left, right, taken);
         for (int i = 0; i < 100; i++) {
             seen[left[i]]++;
             seen[right[i]]++;
         }
     }
     for (size_t i = 0; i < total; i++) assert_true(seen[i] > 0);
-    kb_point_list_free(&list);
+    kbi_point_list_free(&list);
 }
 
 /* ---- hard negatives ---- */
@@ -102,17 +102,17 @@ static void every_patch_has_its_chance(void **state)
 static void check_negatives(size_t n, size_t words, uint64_t mask, uint64_t seed)
 {
     uint64_t *codes = malloc(2 * n * words * sizeof *codes), state = seed;
-    kb_hard_negative *found = malloc(n * sizeof *found);
+    kbi_hard_negative *found = malloc(n * sizeof *found);
     uint32_t *scratch = malloc(2 * n * sizeof *scratch);
-    for (size_t i = 0; i < 2 * n * words; i++) codes[i] = kb_random_next(&state) & mask;
-    kb_find_hard_negatives(codes, n, words, found, scratch);
+    for (size_t i = 0; i < 2 * n * words; i++) codes[i] = kbi_random_next(&state) & mask;
+    kbi_find_hard_negatives(codes, n, words, found, scratch);
     for (size_t i = 0; i < n; i++) {
         int32_t best = INT32_MAX;
         size_t place = 0;
         for (int side = 0; side < 2; side++) { /* the anchor: left, then right */
             for (size_t step = 1; step < n; step++) {
                 size_t j = (i + step) % n, other = side ? j : n + j, anchor = side ? n + i : i;
-                int32_t d = kb_code_distance(codes + anchor * words, codes + other * words, words);
+                int32_t d = kbi_code_distance(codes + anchor * words, codes + other * words, words);
                 if (d >= best) continue;
                 best = d;
                 place = other;

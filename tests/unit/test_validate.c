@@ -20,9 +20,9 @@
 enum { POINTS = 120, ROW = 4 };
 
 /* A set without pixels: two patches a point, of views 0 and 1. */
-static void bare_set(kb_patch_set *set)
+static void bare_set(kbi_patch_set *set)
 {
-    *set = (kb_patch_set){.side = 32, .points = POINTS, .patches = 2 * POINTS};
+    *set = (kbi_patch_set){.side = 32, .points = POINTS, .patches = 2 * POINTS};
     set->view = calloc(2 * POINTS, sizeof *set->view);
     set->first = calloc(POINTS + 1, sizeof *set->first);
     for (size_t p = 0; p <= POINTS; p++) set->first[p] = 2 * p;
@@ -33,10 +33,10 @@ static void bare_set(kb_patch_set *set)
 static void random_rows(uint8_t *rows, int flips, uint64_t state)
 {
     for (size_t p = 0; p < POINTS; p++) {
-        for (int k = 0; k < ROW; k++) rows[2 * p * ROW + (size_t)k] = (uint8_t)kb_random_next(&state);
+        for (int k = 0; k < ROW; k++) rows[2 * p * ROW + (size_t)k] = (uint8_t)kbi_random_next(&state);
         memcpy(rows + (2 * p + 1) * ROW, rows + 2 * p * ROW, ROW);
         for (int f = 0; f < flips; f++) {
-            uint32_t bit = kb_random_below(&state, 8 * ROW);
+            uint32_t bit = kbi_random_below(&state, 8 * ROW);
             rows[(2 * p + 1) * ROW + bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
     }
@@ -45,43 +45,43 @@ static void random_rows(uint8_t *rows, int flips, uint64_t state)
 static void test_perfect_and_hopeless(void **state)
 {
     (void)state;
-    kb_patch_set set;
-    kb_validation v;
+    kbi_patch_set set;
+    kbi_validation v;
     uint8_t rows[2 * POINTS * ROW];
     bare_set(&set);
     random_rows(rows, 0, 1);
-    assert_true(kb_validate_rows(&set, rows, ROW, 0, 1, NULL, &v));
+    assert_true(kbi_validate_rows(&set, rows, ROW, 0, 1, NULL, &v));
     assert_int_equal(v.queries, POINTS);
     assert_true(v.map > 0.999 && v.rate > 0.999 && v.fpr95 < 0.001);
     assert_true(v.bit_mean < 0.06 && v.bit_correlation < 0.12);
     memset(rows, 0xaa, sizeof rows); /* all the same: a guess among all */
-    assert_true(kb_validate_rows(&set, rows, ROW, 0, 1, NULL, &v));
+    assert_true(kbi_validate_rows(&set, rows, ROW, 0, 1, NULL, &v));
     assert_true(fabs(v.rate - 1.0 / POINTS) < 1e-9 && v.fpr95 == 1 && v.bit_mean == 0.5 && v.map < 0.02);
-    assert_true(kb_validate_map(&set, rows, ROW, 0, 1, NULL) == v.map);
-    assert_false(kb_validate_rows(&set, rows, 0, 0, 1, NULL, &v));
-    assert_false(kb_validate_rows(&set, rows, 129, 0, 1, NULL, &v));
+    assert_true(kbi_validate_map(&set, rows, ROW, 0, 1, NULL) == v.map);
+    assert_false(kbi_validate_rows(&set, rows, 0, 0, 1, NULL, &v));
+    assert_false(kbi_validate_rows(&set, rows, 129, 0, 1, NULL, &v));
     memset(set.view, 0, 2 * POINTS * sizeof *set.view); /* no other view, no query */
-    assert_false(kb_validate_rows(&set, rows, ROW, 0, 1, NULL, &v));
-    assert_true(kb_validate_map(&set, rows, ROW, 0, 1, NULL) < 0);
-    kb_patch_set_free(&set);
+    assert_false(kbi_validate_rows(&set, rows, ROW, 0, 1, NULL, &v));
+    assert_true(kbi_validate_map(&set, rows, ROW, 0, 1, NULL) < 0);
+    kbi_patch_set_free(&set);
 }
 
 static void test_against_the_book(void **state)
 {
     (void)state;
-    kb_patch_set set;
-    kb_validation v, threaded;
+    kbi_patch_set set;
+    kbi_validation v, threaded;
     uint8_t rows[2 * POINTS * ROW];
     bare_set(&set);
     random_rows(rows, 7, 2);
-    assert_true(kb_validate_rows(&set, rows, ROW, 0, 5, NULL, &v));
+    assert_true(kbi_validate_rows(&set, rows, ROW, 0, 5, NULL, &v));
 
     /* The same draw of queries as the code makes: a random patch of each point, its partner answers. */
-    uint64_t random = kb_random_fork(5, 0);
+    uint64_t random = kbi_random_fork(5, 0);
     size_t query[POINTS];
     for (size_t p = 0; p < POINTS; p++) {
-        query[p] = 2 * p + kb_random_below(&random, 2);
-        kb_random_next(&random);
+        query[p] = 2 * p + kbi_random_below(&random, 2);
+        kbi_random_next(&random);
     }
     double right = 0;
     int same[33] = {0}, other[33] = {0};
@@ -105,12 +105,12 @@ static void test_against_the_book(void **state)
 
     kb_pool *pool;
     assert_int_equal(kb_pool_create(3, &pool), KB_OK);
-    assert_true(kb_validate_rows(&set, rows, ROW, 0, 5, kb_pool_parallel(pool), &threaded));
+    assert_true(kbi_validate_rows(&set, rows, ROW, 0, 5, kb_pool_parallel(pool), &threaded));
     assert_memory_equal(&v, &threaded, sizeof v);
-    assert_true(kb_validate_rows(&set, rows, ROW, 30, 5, NULL, &threaded)); /* smaller galleries are easier */
+    assert_true(kbi_validate_rows(&set, rows, ROW, 30, 5, NULL, &threaded)); /* smaller galleries are easier */
     assert_true(threaded.rate > v.rate && threaded.queries == v.queries);
     kb_pool_free(pool);
-    kb_patch_set_free(&set);
+    kbi_patch_set_free(&set);
 }
 
 /* --------------------------------------------------------------------------------------------------- augmentation */
@@ -127,16 +127,16 @@ static void test_augment(void **state)
     (void)state;
     enum { N = 50 };
     uint8_t *patches = render_texture(32, 32 * N, 1), *out = malloc(1024 * N), *again = malloc(1024 * N);
-    const kb_augment none = {0};
+    const kbi_augment none = {0};
     double own = 0, other = 0;
     kb_pool *pool;
     assert_int_equal(kb_pool_create(3, &pool), KB_OK);
-    kb_augment_patches(&none, patches, N, 32, 7, NULL, out);
+    kbi_augment_patches(&none, patches, N, 32, 7, NULL, out);
     assert_memory_equal(out, patches, 1024 * N);
-    kb_augment_patches(&kb_augment_default, patches, N, 32, 7, NULL, out);
-    kb_augment_patches(&kb_augment_default, patches, N, 32, 7, kb_pool_parallel(pool), again);
+    kbi_augment_patches(&kbi_augment_default, patches, N, 32, 7, NULL, out);
+    kbi_augment_patches(&kbi_augment_default, patches, N, 32, 7, kb_pool_parallel(pool), again);
     assert_memory_equal(out, again, 1024 * N);
-    kb_augment_patches(&kb_augment_default, patches, N, 32, 8, NULL, again);
+    kbi_augment_patches(&kbi_augment_default, patches, N, 32, 8, NULL, again);
     for (size_t i = 0; i < N; i++) {
         assert_memory_not_equal(out + i * 1024, again + i * 1024, 1024);
         assert_memory_not_equal(out + i * 1024, patches + i * 1024, 1024);
@@ -154,13 +154,13 @@ static void test_augment(void **state)
 static void test_augment_turns(void **state)
 {
     (void)state;
-    const kb_augment turn = {.rotation = 45};
+    const kbi_augment turn = {.rotation = 45};
     uint8_t *patch = render_texture(64, 64, 3), *out = malloc(64 * 64);
     int seen = 0;
     for (uint64_t seed = 0; seed < 20; seed++) {
         uint64_t random = seed, peek = seed;
-        double degrees = 45 * fmin(2, fmax(-2, kb_random_normal(&peek)));
-        kb_augment_patch(&turn, patch, 64, &random, out);
+        double degrees = 45 * fmin(2, fmax(-2, kbi_random_normal(&peek)));
+        kbi_augment_patch(&turn, patch, 64, &random, out);
         assert_int_equal(out[32 * 64 + 32], patch[32 * 64 + 32]);
         double c = cos(degrees * 3.14159265358979 / 180), s = sin(degrees * 3.14159265358979 / 180);
         double x = 32 + 10 * c, y = 32 + 10 * s; /* sample (42, 32) of the result came from there */
@@ -182,11 +182,11 @@ static void test_tone(void **state)
 {
     (void)state;
     uint8_t table[256];
-    kb_tone_table(&(kb_tone){1, 0, 1}, table);
+    kbi_tone_table(&(kbi_tone){1, 0, 1}, table);
     for (int v = 0; v < 256; v++) assert_int_equal(table[v], v);
-    kb_tone_table(&(kb_tone){0.8, 10, 1.7}, table);
+    kbi_tone_table(&(kbi_tone){0.8, 10, 1.7}, table);
     for (int v = 0; v < 256; v++) assert_true(fabs(table[v] - fmin(255, 255 * pow(v / 255.0, 1.7) * 0.8 + 10)) <= 0.51);
-    kb_tone_table(&(kb_tone){3, -50, 0.6}, table);
+    kbi_tone_table(&(kbi_tone){3, -50, 0.6}, table);
     for (int v = 0; v < 256; v++)
         assert_true(fabs(table[v] - fmin(255, fmax(0, 255 * pow(v / 255.0, 0.6) * 3 - 50))) <= 0.51);
 }
@@ -198,7 +198,7 @@ static void test_blur_noise_shade(void **state)
     uint8_t *pixels = calloc(SIDE * SIDE, 1);
     double sum = 0, spread = 0, square = 0;
     for (int y = 45; y < 56; y++) memset(pixels + y * SIDE + 45, 200, 11);
-    kb_blur(pixels, SIDE, SIDE, 3);
+    kbi_blur(pixels, SIDE, SIDE, 3);
     for (int i = 0; i < SIDE * SIDE; i++) {
         sum += pixels[i];
         spread += pixels[i] * (i % SIDE - 50) * (i % SIDE - 50);
@@ -208,12 +208,12 @@ static void test_blur_noise_shade(void **state)
 
     uint64_t random = 1;
     memset(pixels, 128, SIDE * SIDE);
-    kb_noise(pixels, SIDE * SIDE, 7, &random);
+    kbi_noise(pixels, SIDE * SIDE, 7, &random);
     for (int i = 0; i < SIDE * SIDE; i++) square += (pixels[i] - 128) * (pixels[i] - 128);
     assert_true(fabs(sqrt(square / (SIDE * SIDE)) - 7) < 0.2);
 
     memset(pixels, 100, SIDE * SIDE);
-    kb_shade(pixels, SIDE, SIDE, &(kb_shading){0.5, 0, 0});
+    kbi_shade(pixels, SIDE, SIDE, &(kbi_shading){0.5, 0, 0});
     assert_int_equal(pixels[50 * SIDE + 50], 100);
     assert_in_range(pixels[50 * SIDE], 50, 51);
     assert_in_range(pixels[50 * SIDE + 100], 149, 150);
@@ -230,7 +230,7 @@ static void test_shadows(void **state)
         uint64_t random = 3;
         int light = 0, dark = 0;
         memset(pixels, 100, SIDE * SIDE);
-        kb_cast_shadows(pixels, SIDE, SIDE, &(kb_shadows){30, 0.5, soft ? 0.4 : 1e-6, 0.5}, &random);
+        kbi_cast_shadows(pixels, SIDE, SIDE, &(kbi_shadows){30, 0.5, soft ? 0.4 : 1e-6, 0.5}, &random);
         for (int i = 0; i < SIDE * SIDE; i++) {
             assert_in_range(pixels[i], 50, 100);
             light += pixels[i] == 100;
@@ -249,8 +249,8 @@ static void test_jpeg(void **state)
     uint8_t *photo = render_texture(120, 90, 2), *fine = malloc(120 * 90), *coarse = malloc(120 * 90);
     memcpy(fine, photo, 120 * 90);
     memcpy(coarse, photo, 120 * 90);
-    assert_true(kb_jpeg_round_trip(fine, 120, 90, 95, &error));
-    assert_true(kb_jpeg_round_trip(coarse, 120, 90, 10, &error));
+    assert_true(kbi_jpeg_round_trip(fine, 120, 90, 95, &error));
+    assert_true(kbi_jpeg_round_trip(coarse, 120, 90, 10, &error));
     double little = distance(fine, photo, 120 * 90), much = distance(coarse, photo, 120 * 90);
     assert_true(little > 0 && little < 4 && much > 2 * little && much < 40);
     free(photo);

@@ -1,0 +1,328 @@
+/* keybits track: finds a planar template in every frame, and tells what that cost. */
+#include <math.h>
+#include <string.h>
+
+#include "energy.h"
+#include "io/json.h"
+#include "io/number.h"
+#include "io/progress.h"
+#include "track.h"
+
+const char command_track_help[] =
+    "usage: keybits track TEMPLATE FRAMES [options]\n"
+    "       ffmpeg -i clip.mp4 -f yuv4mpegpipe - | keybits track poster.jpg -\n"
+    "\n"
+    "Finds the flat thing that TEMPLATE shows in every frame. FRAMES is a folder of images, images, @list.txt, a file\n"
+    "clip.y4m, or - for a Y4M stream on standard input. Every frame stands for itself: losing the template and\n"
+    "finding it again is normal. One row a frame goes to standard output:\n"
+    "    frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n"
+    "with the corners of the template in the frame, clockwise from its top left, empty when it is lost; with --json\n"
+    "one object a line. At the end: frames a second, processor time and energy (powercap or battery) a frame.\n"
+    "\n"
+    "  -o, --output FILE      the rows; - for standard output (default), unless that is the video's\n"
+    "  --min-inliers N        4 to 1000000: fewer inliers mean lost (default 10)\n"
+    "  --draw DIR             frames with the outline as DIR/frame_000000.png and so on; DIR is made if need be\n"
+    "  --y4m FILE|-           frames with the outline as a Y4M stream (| ffplay - shows it)\n"
+    "  --fps N                1 to 1000 frames a second of that stream, when FRAMES are images (default 25)\n"
+    "\n" PIPELINE_HELP "\n" CLI_COMMON_HELP;
+
+typedef struct totals {
+    int64_t frames, found, unreadable;
+    double ms[4]; /* detect, describe, match, fit */
+    double ms_all;
+    energy_cost cost;
+} totals;
+
+typedef struct track_job {
+    const cli_common *common;
+    pipeline pipeline;
+    const char *output;
+    int32_t min_inliers;
+    track_pictures pictures;
+    char rate[32];
+    const char *template_name;
+    io_image image; /* of the template */
+    pipeline_features view;
+    track_frames frames;
+    io_writer *writer; /* of the rows; NULL: nobody wants them */
+    io_progress progress;
+    totals sum;
+} track_job;
+
+/* ---------------------------------------------------------------------------------------------------------- options */
+
+enum { MIN_INLIERS = CLI_OPTION_OWN, DRAW, VIDEO, FPS };
+
+static bool read_options(cli_common *common, int argc, char **argv, track_job *job)
+{
+    static const struct option longs[] = {PIPELINE_OPTIONS,
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"min-inliers", required_argument, NULL, MIN_INLIERS},
+                                          {"draw", required_argument, NULL, DRAW},
+                                          {"y4m", required_argument, NULL, VIDEO},
+                                          {"fps", required_argument, NULL, FPS},
+                                          CLI_COMMON_OPTIONS,
+                                          {NULL, 0, NULL, 0}};
+    int64_t value;
+    int option;
+    while ((option = cli_getopt(common, argc, argv, PIPELINE_SHORTS "o:", longs)) != CLI_END) {
+        switch (option) {
+        case CLI_STOP: return false;
+        case 'o': job->output = optarg; break;
+        case DRAW: job->pictures.folder = optarg; break;
+        case VIDEO: job->pictures.video = optarg; break;
+        case MIN_INLIERS:
+            if (!cli_integer(common, "--min-inliers", optarg, 4, 1000000, &value)) return false;
+            job->min_inliers = (int32_t)value;
+            break;
+        case FPS:
+            if (!cli_integer(common, "--fps", optarg, 1, 1000, &value)) return false;
+            snprintf(job->rate, sizeof job->rate, "%d:1", (int)value);
+            break;
+        default:
+            if (!pipeline_option(common, option, &job->pipeline)) return false;
+        }
+    }
+    return true;
+}
+
+static int check_options(const cli_common *common, const track_job *job, int arguments)
+{
+    bool video_out = job->pictures.video && strcmp(job->pictures.video, "-") == 0;
+    if (arguments < 2) return cli_usage_error(common, "name a template and frames (a folder, images, or - for Y4M)");
+    if (video_out && job->output && strcmp(job->output, "-") == 0) {
+        return cli_usage_error(common, "--y4m - and -o - both want standard output");
+    }
+    return CLI_DONE;
+}
+
+/* -------------------------------------------------------------------------------------------------------- one frame */
+
+bool track_plausible(const double h[9], int32_t width, int32_t height, double corners[4][2])
+{
+    const double smallest = 8, largest = 1e5; /* px, of a side */
+    double w = width - 1, hgt = height - 1;
+    const double at[4][2] = {{0, 0}, {w, 0}, {w, hgt}, {0, hgt}};
+    for (int i = 0; i < 4; i++) {
+        if (!(h[6] * at[i][0] + h[7] * at[i][1] + h[8] > 0))
+            return false; /* model[8] is 1: the first corner is in front */
+        kb_homography_apply(h, at[i][0], at[i][1], &corners[i][0], &corners[i][1]);
+    }
+    for (int i = 0; i < 4; i++) {
+        const double *a = corners[i], *b = corners[(i + 1) % 4], *c = corners[(i + 2) % 4];
+        double side = hypot(b[0] - a[0], b[1] - a[1]);
+        double turn = (b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0]);
+        if (!(turn > 0) || !(side >= smallest) || !(side <= largest)) return false;
+    }
+    return true;
+}
+
+static bool find_template(track_job *job, const kb_image *view, track_result *result, io_error *error)
+{
+    pipeline_features seen = {0};
+    pipeline_result matched = {0};
+    bool ok = pipeline_describe(&job->pipeline, job->frames.name, view, &seen, error) &&
+              pipeline_match(&job->pipeline, &job->view, &seen, &matched, error);
+    if (ok) {
+        const double ms[4] = {seen.ms_detect, seen.ms_describe, matched.ms_match, matched.ms_fit};
+        for (int i = 0; i < 4; i++) result->ms += ms[i], job->sum.ms[i] += ms[i];
+        result->matches = matched.count;
+        result->inliers = matched.fit.inliers;
+        result->found = matched.fit.result == KB_FIT_FOUND && matched.fit.inliers >= job->min_inliers &&
+                        track_plausible(matched.fit.model, job->image.width, job->image.height, result->corners);
+    }
+    pipeline_result_free(&matched);
+    pipeline_view_free(&seen);
+    return ok;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- rows */
+
+static void row_csv(FILE *out, int64_t number, const track_result *r)
+{
+    fprintf(out, "%lld,%d,%d,%zu", (long long)number, (int)r->found, (int)r->inliers, r->matches);
+    for (int i = 0; i < 8; i++) {
+        if (r->found) fprintf(out, ",%.3f", r->corners[i / 2][i % 2]);
+        else fputc(',', out);
+    }
+    fprintf(out, ",%.3f\n", r->ms);
+}
+
+/* One object a line, which the shared writer does not do; there is no string in it that needs escaping. */
+static void row_json(FILE *out, int64_t number, const track_result *r)
+{
+    fprintf(out, "{\"frame\": %lld, \"found\": %s, \"inliers\": %d, \"matches\": %zu, \"corners\": ", (long long)number,
+            r->found ? "true" : "false", (int)r->inliers, r->matches);
+    for (int i = 0; r->found && i < 4; i++) {
+        fprintf(out, "%s[%.3f, %.3f]", i ? ", " : "[", r->corners[i][0], r->corners[i][1]);
+    }
+    fprintf(out, "%s, \"ms\": %.3f}\n", r->found ? "]" : "null", r->ms);
+}
+
+static bool put_row(const track_job *job, int64_t number, const track_result *result, io_error *error)
+{
+    if (!job->writer) return true;
+    FILE *out = io_writer_file(job->writer);
+    if (!job->common->json && number == 0) fputs("frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n", out);
+    if (job->common->json) row_json(out, number, result);
+    else row_csv(out, number, result);
+    fflush(out); /* who watches a stream does not want to wait */
+    return io_writer_check(job->writer, error);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- summary */
+
+static void summary_words(const track_job *job)
+{
+    const totals *t = &job->sum;
+    double n = t->frames > 0 ? (double)t->frames : 1;
+    cli_say(job->common, "frames %lld: template found in %lld, lost in %lld, not readable %lld", (long long)t->frames,
+            (long long)t->found, (long long)(t->frames - t->found - t->unreadable), (long long)t->unreadable);
+    cli_say(job->common, "ms a frame: detect %.2f, describe %.2f, match %.2f, fit %.2f, together %.2f", t->ms[0] / n,
+            t->ms[1] / n, t->ms[2] / n, t->ms[3] / n, t->ms_all / n);
+    cli_say(job->common, "%.1f frames a second with reading and writing; processor time %.2f ms a frame",
+            t->cost.wall > 0 ? n / t->cost.wall : 0, 1000 * t->cost.cpu / n);
+    if (t->cost.joules >= 0) {
+        cli_say(job->common, "energy: %.3f J a frame, %.2f W (%s, whole machine)", t->cost.joules / n,
+                t->cost.wall > 0 ? t->cost.joules / t->cost.wall : 0, t->cost.source);
+    } else {
+        cli_say(job->common, "energy: %s", t->cost.source);
+    }
+}
+
+static void summary_json(FILE *out, const totals *t)
+{
+    double n = t->frames > 0 ? (double)t->frames : 1;
+    fprintf(out, "{\"summary\": {\"frames\": %lld, \"found\": %lld, \"unreadable\": %lld, \"fps\": %.3f, ",
+            (long long)t->frames, (long long)t->found, (long long)t->unreadable,
+            t->cost.wall > 0 ? n / t->cost.wall : 0);
+    fprintf(out, "\"ms\": {\"detect\": %.4f, \"describe\": %.4f, \"match\": %.4f, \"fit\": %.4f, \"total\": %.4f}, ",
+            t->ms[0] / n, t->ms[1] / n, t->ms[2] / n, t->ms[3] / n, t->ms_all / n);
+    fprintf(out, "\"cpu_ms\": %.4f, \"joules\": ", 1000 * t->cost.cpu / n);
+    if (t->cost.joules >= 0) fprintf(out, "%.6f, ", t->cost.joules / n);
+    else fprintf(out, "null, ");
+    fprintf(out, "\"energy\": \"%s\"}}\n", t->cost.source);
+}
+
+/* ------------------------------------------------------------------------------------------------------- the frames */
+
+static bool open_template(track_job *job, io_error *error)
+{
+    if (!io_image_read(job->template_name, NULL, &job->image, error)) return false;
+    if (!pipeline_describe(&job->pipeline, job->template_name, &job->image.view, &job->view, error)) return false;
+    if (job->view.keypoints.count >= 4) return true;
+    return io_fail(error, "%s: %zu keypoints in the template; at least 4 are needed: it is too small or too plain",
+                   job->template_name, job->view.keypoints.count);
+}
+
+/* Nothing that is read may be written. */
+static bool spares_inputs(const track_job *job, io_error *error)
+{
+    io_names inputs = {NULL, 0}, rows = {NULL, 0};
+    for (size_t i = 0; i < job->frames.names.count; i++) io_names_add(&inputs, job->frames.names.items[i]);
+    if (job->frames.streaming) io_names_add(&inputs, job->frames.stream.name);
+    io_names_add(&inputs, job->template_name);
+    if (job->output) io_names_add(&rows, job->output);
+    bool ok = io_names_spare(&rows, &inputs, error) && track_pictures_spare(&job->pictures, &inputs, error);
+    io_names_free(&inputs);
+    io_names_free(&rows);
+    return ok;
+}
+
+static bool open_output(track_job *job, io_error *error)
+{
+    if (!spares_inputs(job, error)) return false;
+    bool video_out = job->pictures.video && strcmp(job->pictures.video, "-") == 0;
+    if (job->pictures.folder && !io_folder_make(job->pictures.folder, error)) return false;
+    if (!job->output && video_out) return true;
+    job->writer = io_writer_open(job->output, error);
+    return job->writer != NULL;
+}
+
+static bool track_all(track_job *job, io_error *error)
+{
+    for (;;) {
+        track_result result = {0};
+        kb_image view;
+        track_status status = track_frames_next(&job->frames, &view, error);
+        if (status == TRACK_END) return true;
+        int64_t number = job->sum.frames++;
+        if (status == TRACK_UNREADABLE && job->frames.names.count == 1) return false; /* there is nothing else */
+        if (status == TRACK_UNREADABLE) {
+            job->sum.unreadable++;
+            io_progress_wipe(&job->progress);
+            cli_warn(job->common, "%s", error->text);
+        } else if (!find_template(job, &view, &result, error) ||
+                   !track_pictures_add(&job->pictures, &job->frames, number, &result, error)) {
+            return false;
+        }
+        job->sum.found += result.found;
+        job->sum.ms_all += result.ms;
+        if (!put_row(job, number, &result, error)) return false;
+        io_progress_update(&job->progress, (size_t)job->sum.frames);
+    }
+}
+
+static bool finish(track_job *job, io_error *error)
+{
+    if (job->sum.frames == 0)
+        return io_fail(error, "%s: no frames", job->frames.name ? job->frames.name : "the stream");
+    if (job->sum.unreadable == job->sum.frames) {
+        io_error last = *error;
+        return io_fail(error, "no frame could be read; the last: %.300s", last.text);
+    }
+    if (job->pictures.skipped) {
+        cli_warn(job->common, "%lld frames are not in the video, since they have another size than the first",
+                 (long long)job->pictures.skipped);
+    }
+    if (job->common->json && job->writer) summary_json(io_writer_file(job->writer), &job->sum);
+    summary_words(job);
+    io_writer *writer = job->writer;
+    job->writer = NULL;
+    return track_pictures_end(&job->pictures, error) && (!writer || io_writer_commit(writer, error));
+}
+
+static bool work(track_job *job, int count, char *const *arguments, io_error *error)
+{
+    energy_meter meter;
+    if (!open_template(job, error) || !track_frames_open(&job->frames, count, arguments, error) ||
+        !open_output(job, error)) {
+        return false;
+    }
+    job->pictures.rate = job->frames.streaming ? job->frames.stream.rate : job->rate;
+    bool rows_shown = job->writer && !io_writer_temporary(job->writer); /* then a bar would run through them */
+    io_progress_start(&job->progress, "track", job->frames.names.count, job->common->quiet || rows_shown);
+    energy_start(&meter);
+    bool ok = track_all(job, error);
+    energy_stop(&meter, &job->sum.cost);
+    io_progress_end(&job->progress);
+    return ok && finish(job, error);
+}
+
+static void free_job(track_job *job)
+{
+    if (job->writer) io_writer_abandon(job->writer);
+    y4m_abandon(&job->pictures.writer);
+    track_frames_close(&job->frames);
+    io_image_free(&job->image);
+    pipeline_view_free(&job->view);
+    pipeline_close(&job->pipeline);
+}
+
+int command_track(int argc, char **argv)
+{
+    cli_common common;
+    track_job job = {.common = &common, .min_inliers = 10, .rate = "25:1"};
+    io_error error = {""};
+    pipeline_defaults(&job.pipeline);
+    cli_begin(&common, command_track_help);
+    if (!read_options(&common, argc, argv, &job)) return cli_end(&common, common.exit_code);
+    int code = check_options(&common, &job, argc - optind);
+    if (code != CLI_DONE) return code;
+    job.template_name = argv[optind];
+    if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
+    if (!pipeline_open(&job.pipeline, common.parallel)) code = CLI_FAILED;
+    else if (!work(&job, argc - optind - 1, argv + optind + 1, &error)) code = cli_error("%s", error.text);
+    free_job(&job);
+    return cli_end(&common, code);
+}

@@ -1,0 +1,96 @@
+/* Files: errors in words, reading whole, writing so that nobody ever sees half a file, names and lists of names. */
+#ifndef IO_FILE_H
+#define IO_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What went wrong, one line that names the file, the line or the value. */
+typedef struct io_error {
+    char text[512];
+} io_error;
+
+/* Formats the sentence (error may be NULL) and returns false, so that a failure is one line. */
+__attribute__((format(printf, 2, 3))) bool io_fail(io_error *error, const char *format, ...);
+
+/* ---- reading ---- */
+typedef struct io_bytes {
+    uint8_t *data; /* owned; one zero byte follows the last, so that text can be parsed in place */
+    size_t size;
+} io_bytes;
+
+/* The whole file; "-" is standard input. Fails for folders, and above 4 GiB. */
+bool io_file_read(const char *path, io_bytes *out, io_error *error);
+void io_bytes_free(io_bytes *bytes);
+
+/* ---- writing ----
+ * A writer fills a temporary file beside the target; commit puts it in place in one step, abandon removes it, and so do
+ * an interrupt (SIGINT, SIGTERM, SIGHUP, SIGPIPE) and exit(). path NULL or "-" is standard output; a target that is a
+ * device or a pipe (/dev/null) is written straight. */
+typedef struct io_writer io_writer;
+
+io_writer *io_writer_open(const char *path, io_error *error); /* NULL when it failed */
+FILE *io_writer_file(io_writer *writer);
+/* The name of the temporary file, for those who let a library write it (SQLite); NULL for standard output and
+ * devices. */
+const char *io_writer_temporary(const io_writer *writer);
+/* Whether all that was written so far got out, for those who write for long; to be asked straight after writing. */
+bool io_writer_check(const io_writer *writer, io_error *error);
+/* Both free the writer. Commit fails when anything written to the FILE failed, such as a full disc. */
+bool io_writer_commit(io_writer *writer, io_error *error);
+void io_writer_abandon(io_writer *writer);
+/* A buffer as a file, in one go. */
+bool io_file_write(const char *path, const void *data, size_t size, io_error *error);
+
+/* ---- names ---- */
+const char *io_path_base(const char *path);   /* what follows the last slash */
+const char *io_path_suffix(const char *path); /* ".npy", or "" when the last part has none */
+bool io_path_has_suffix(const char *path, const char *suffix); /* in any case of letters */
+bool io_path_is_folder(const char *path);
+bool io_path_exists(const char *path);
+/* True for a path that says by its suffix what goes into it: not standard output, a device, a folder or NULL. */
+bool io_path_is_plain(const char *path);
+/* The result is malloc'ed; memory out ends the program. */
+char *io_path_stem(const char *path); /* the last part without its suffix */
+char *io_path_join(const char *folder, const char *name);
+/* `pattern` with every {} replaced by the stem of path. */
+char *io_path_pattern(const char *pattern, const char *path);
+/* Makes the folder if it is not there; its parent must be. */
+bool io_folder_make(const char *path, io_error *error);
+
+/* ---- memory for the program ----
+ * The program has nothing better to do than to stop when memory is out; these say so and exit with 1. */
+void *io_alloc(size_t count, size_t size); /* zeroed; checks count x size */
+void *io_grow(void *block, size_t count, size_t size);
+char *io_copy_string(const char *text);
+
+/* ---- lists of names ---- */
+typedef struct io_names {
+    char **items; /* owned, each owned */
+    size_t count;
+} io_names;
+
+void io_names_add(io_names *names, const char *name); /* copies */
+void io_names_split(io_names *names, const char *list); /* adds what stands between commas; nothing for nothing */
+void io_names_free(io_names *names);
+/* The files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
+ * by name byte by byte. */
+bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);
+/* What the user named: a folder means its image files (it must hold at least one), "@list.txt" the names in a list, one
+ * a line ('#' starts a comment line, blank lines are skipped), "-" a list on standard input; anything else is itself.
+ * Names in a list are taken as if they had been given on the command line. */
+bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error);
+/* Where the result of each input goes. `output` is a pattern in which {} stands for an input's name without folder and
+ * suffix, or a folder (one that exists, or a name that ends with a slash and is made), which means FOLDER/{}SUFFIX, or,
+ * for one input only, a file. Two inputs that would write the same file are an error, and so is an output that is an
+ * input. */
+bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix,
+                      io_error *error);
+/* Fails when writing one of the outputs would destroy one of the inputs, by whatever name. */
+bool io_names_spare(const io_names *outputs, const io_names *inputs, io_error *error);
+/* The same for one of each; either may be NULL or "-". */
+bool io_refuse_overwrite(const char *output, const char *input, io_error *error);
+
+#endif

@@ -1,0 +1,165 @@
+/* Lists of names: folders, list files, and what the user typed. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io/file.h"
+#include "io/image_io.h"
+
+void io_names_add(io_names *names, const char *name)
+{
+    /* Grows at powers of two. */
+    if ((names->count & (names->count + 1)) == 0) {
+        names->items = io_grow(names->items, 2 * names->count + 2, sizeof *names->items);
+    }
+    names->items[names->count++] = io_copy_string(name);
+}
+
+void io_names_split(io_names *names, const char *list)
+{
+    char *copy = io_copy_string(list);
+    for (char *rest = copy, *name; (name = strsep(&rest, ",")) != NULL;)
+        if (*name) io_names_add(names, name);
+    free(copy);
+}
+
+void io_names_free(io_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) free(names->items[i]);
+    free(names->items);
+    *names = (io_names){NULL, 0};
+}
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static bool has_one_of(const char *name, const char *const *suffixes)
+{
+    for (; *suffixes; suffixes++) {
+        if (io_path_has_suffix(name, *suffixes)) return true;
+    }
+    return false;
+}
+
+bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error)
+{
+    DIR *directory = opendir(folder);
+    if (!directory) return io_fail(error, "%s: the folder cannot be read: %s", folder, strerror(errno));
+    size_t first = names->count;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (entry->d_name[0] == '.' || !has_one_of(entry->d_name, suffixes)) continue;
+        char *path = io_path_join(folder, entry->d_name);
+        if (!io_path_is_folder(path)) io_names_add(names, path);
+        free(path);
+    }
+    closedir(directory);
+    if (names->count > first) qsort(names->items + first, names->count - first, sizeof *names->items, compare_names);
+    return true;
+}
+
+static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error);
+
+static bool add_list(io_names *names, const char *path, io_error *error)
+{
+    io_bytes text;
+    if (!io_file_read(path, &text, error)) return false;
+    bool ok = true;
+    char *line = (char *)text.data;
+    while (ok && line) {
+        char *end = strchr(line, '\n');
+        if (end) *end = 0;
+        size_t length = strlen(line);
+        while (length && strchr(" \t\r", line[length - 1])) line[--length] = 0;
+        line += strspn(line, " \t");
+        if (*line && *line != '#') ok = add_images(names, line, false, error);
+        line = end ? end + 1 : NULL;
+    }
+    io_bytes_free(&text);
+    return ok;
+}
+
+static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error)
+{
+    if (lists_allowed && strcmp(argument, "-") == 0) return add_list(names, "-", error);
+    if (lists_allowed && argument[0] == '@') return add_list(names, argument + 1, error);
+    if (!io_path_is_folder(argument)) {
+        io_names_add(names, argument);
+        return true;
+    }
+    size_t before = names->count;
+    if (!io_names_folder(names, argument, io_image_suffixes, error)) return false;
+    if (names->count == before) return io_fail(error, "%s: the folder holds no image files", argument);
+    return true;
+}
+
+bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error)
+{
+    for (int i = 0; i < count; i++) {
+        if (!add_images(names, arguments[i], true, error)) return false;
+    }
+    return true;
+}
+
+/* Sorted copies of the pointers bring equal names side by side. */
+static bool all_different(const io_names *names, io_error *error)
+{
+    char **sorted = io_alloc(names->count, sizeof *sorted);
+    bool ok = true;
+    if (names->count) memcpy(sorted, names->items, names->count * sizeof *sorted);
+    qsort(sorted, names->count, sizeof *sorted, compare_names);
+    for (size_t i = 1; ok && i < names->count; i++) {
+        if (strcmp(sorted[i - 1], sorted[i]) == 0) ok = io_fail(error, "%s would be written twice", sorted[i]);
+    }
+    free(sorted);
+    return ok;
+}
+
+bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix,
+                      io_error *error)
+{
+    size_t length = strlen(output);
+    bool slash = length > 0 && output[length - 1] == '/';
+    if (slash && !io_folder_make(output, error)) return false;
+    bool folder = slash || io_path_is_folder(output);
+    if (!folder && !strstr(output, "{}") && inputs->count != 1) {
+        return io_fail(error, "%s: for %zu images the output is a folder, or a pattern with {} for the name", output,
+                       inputs->count);
+    }
+    char *in_folder = io_path_join(output, "{}");
+    in_folder = io_grow(in_folder, strlen(in_folder) + strlen(suffix) + 1, 1);
+    strcat(in_folder, suffix);
+    for (size_t i = 0; i < inputs->count; i++) {
+        char *path = io_path_pattern(folder ? in_folder : output, inputs->items[i]);
+        io_names_add(outputs, path);
+        free(path);
+    }
+    free(in_folder);
+    return all_different(outputs, error) && io_names_spare(outputs, inputs, error);
+}
+
+bool io_names_spare(const io_names *outputs, const io_names *inputs, io_error *error)
+{
+    struct stat *known = io_alloc(inputs->count, sizeof *known), status;
+    size_t count = 0;
+    bool ok = true;
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (stat(inputs->items[i], &status) == 0 && S_ISREG(status.st_mode)) known[count++] = status;
+    }
+    for (size_t i = 0; ok && i < outputs->count; i++) {
+        if (stat(outputs->items[i], &status) != 0) continue;
+        for (size_t k = 0; ok && k < count; k++) {
+            if (known[k].st_dev != status.st_dev || known[k].st_ino != status.st_ino) continue;
+            ok = io_fail(error, "%s is an input, and would be overwritten", outputs->items[i]);
+        }
+    }
+    free(known);
+    return ok;
+}
+
+bool io_refuse_overwrite(const char *output, const char *input, io_error *error)
+{
+    if (!output || !input) return true;
+    const io_names out = {(char *[]){(char *)output}, 1}, in = {(char *[]){(char *)input}, 1};
+    return io_names_spare(&out, &in, error);
+}

@@ -1,0 +1,193 @@
+/* Losses: what makes one feature better than another for the next bit.
+ *
+ * Triplet ranking loss. S(x, y) is the number of equal bits less the number of different ones; a triplet costs
+ *     [d]+ with d = margin - S(a, p) + S(a, n) = margin + 2 (H(a, p) - H(a, n)),   H the Hamming distance.
+ * The new bit changes d by -2 when n is alone, by +2 when p is alone and not at all when a is alone or nobody is.
+ *
+ * Binary loss, boosting as in BEBLID. Every pair costs exp(-rate l S), l = 1 for patches of one point and -1 otherwise;
+ * with that as its weight, the new bit brings weight where it separates a pair of one point, and takes it away where it
+ * separates two points. A pair of each kind with one patch in common is a triple too. */
+#include <stdlib.h>
+
+#include "learn/box_train.h"
+
+#define BOOST_REACH 8.0         /* rate x bits: how far apart the weights of pairs come to be at the end */
+#define BOOST_TOTAL 536870912.0 /* sum of the weights as integers, 2^29 */
+
+kb_status kbi_scorer_create(kbi_scorer *j, kbi_box_sample *sample)
+{
+    size_t total = sample->batches * sample->batch;
+    memset(j, 0, sizeof *j);
+    j->sample = sample;
+    j->pieces = 4 * kbi_parallel_threads(sample->options.parallel);
+    j->triples = malloc(total * sizeof *j->triples);
+    j->values = malloc((size_t)j->pieces * sample->store.patches * sizeof *j->values);
+    j->histograms = calloc((size_t)j->pieces * KBI_BINS, sizeof *j->histograms);
+    j->negatives = malloc(total * sizeof *j->negatives);
+    j->scratch = malloc(2 * total * sizeof *j->scratch);
+    if (j->triples && j->values && j->histograms && j->negatives && j->scratch) return KB_OK;
+    kbi_scorer_free(j);
+    return KB_E_MEMORY;
+}
+
+void kbi_scorer_free(kbi_scorer *j)
+{
+    free(j->triples);
+    free(j->values);
+    free(j->histograms);
+    free(j->negatives);
+    free(j->scratch);
+    memset(j, 0, sizeof *j);
+}
+
+/* ---- triplets ---- */
+
+static int32_t margin_of(const kb_learn_options *options)
+{
+    return kbi_max_i(1, (int32_t)(options->margin * options->bits + 0.5));
+}
+
+static int32_t above_zero(int32_t d) { return d > 0 ? d : 0; }
+
+/* The triplets of a batch. `alone` first holds what the weights are made of: is the anchor the right patch, the
+ * distance of the pair, the distance of the negative. */
+static void find_triplets(void *context, int32_t index)
+{
+    kbi_scorer *j = context;
+    const kbi_box_sample *s = j->sample;
+    size_t b = (size_t)index, n = s->batch, words = s->words;
+    const uint64_t *codes = kbi_box_sample_codes(s, b);
+    kbi_hard_negative *negatives = j->negatives + b * n;
+    uint32_t place = (uint32_t)(b * s->span);
+    kbi_find_hard_negatives(codes, n, words, negatives, j->scratch + 2 * b * n);
+    for (size_t i = 0; i < n; i++) {
+        int32_t apart = kbi_code_distance(codes + i * words, codes + (n + i) * words, words);
+        j->triples[b * n + i] =
+            (kbi_triple){{place + (uint32_t)i, place + (uint32_t)(n + i), place + negatives[i].place},
+                        {negatives[i].anchor_right, apart, negatives[i].distance}};
+    }
+}
+
+/* Puts the weights in, and drops triplets whose loss no bit can change. */
+static void weigh_triplets(kbi_scorer *j)
+{
+    int32_t margin = margin_of(&j->sample->options);
+    size_t kept = 0;
+    j->base = 0;
+    for (size_t t = 0; t < j->triple_count; t++) {
+        kbi_triple triple = j->triples[t];
+        bool swap = triple.alone[0] != 0;
+        int32_t d = margin + 2 * (triple.alone[1] - triple.alone[2]);
+        int32_t cost = above_zero(d + 2) - above_zero(d), gain = above_zero(d) - above_zero(d - 2);
+        j->base += above_zero(d);
+        if (cost == 0 && gain == 0) continue;
+        triple.alone[0] = swap ? cost : 0;
+        triple.alone[1] = swap ? 0 : cost;
+        triple.alone[2] = -gain;
+        j->triples[kept++] = triple;
+    }
+    j->triple_count = kept;
+}
+
+/* ---- pairs ---- */
+
+/* Weights of pairs by Hamming distance, as integers that sum up to BOOST_TOTAL at most. */
+static void weigh(const size_t count[2][KB_MAX_BITS + 1], int32_t chosen, double rate,
+                  int32_t weight[2][KB_MAX_BITS + 1])
+{
+    double sum = 0;
+    for (int32_t h = 0; h <= chosen; h++) {
+        double same = kbi_exp(-rate * (chosen - 2 * h));
+        sum += (double)count[0][h] * same + (double)count[1][h] / same;
+    }
+    for (int32_t h = 0; h <= chosen; h++) {
+        double same = kbi_exp(-rate * (chosen - 2 * h));
+        weight[0][h] = (int32_t)(same / sum * BOOST_TOTAL);
+        weight[1][h] = (int32_t)(1 / same / sum * BOOST_TOTAL);
+    }
+}
+
+/* Patches of one point: left and right of a pair. Of two points: the left patch and the next pair's right one. The
+ * triples first hold the two distances, then what follows from the weights. */
+static void make_pairs(kbi_scorer *j, int32_t chosen)
+{
+    const kbi_box_sample *s = j->sample;
+    size_t n = s->batch, words = s->words, count[2][KB_MAX_BITS + 1] = {{0}};
+    int32_t weight[2][KB_MAX_BITS + 1];
+    j->triple_count = s->batches * n;
+    for (size_t t = 0; t < j->triple_count; t++) {
+        size_t b = t / n, i = t % n, next = (i + 1) % n;
+        const uint64_t *codes = kbi_box_sample_codes(s, b), *left = codes + i * words;
+        int32_t same = kbi_code_distance(left, codes + (n + i) * words, words);
+        int32_t different = kbi_code_distance(left, codes + (n + next) * words, words);
+        uint32_t place = (uint32_t)(b * s->span);
+        count[0][same]++;
+        count[1][different]++;
+        j->triples[t] = (kbi_triple){{place + (uint32_t)i, place + (uint32_t)(n + i), place + (uint32_t)(n + next)},
+                                    {0, same, different}};
+    }
+    weigh(count, chosen, BOOST_REACH / s->options.bits, weight);
+    j->base = 0;
+    for (size_t t = 0; t < j->triple_count; t++) {
+        int32_t *alone = j->triples[t].alone, same = weight[0][alone[1]], different = weight[1][alone[2]];
+        alone[0] = same - different;
+        alone[1] = same;
+        alone[2] = -different;
+        j->base += different;
+    }
+}
+
+/* ---- judging ---- */
+
+void kbi_scorer_prepare(kbi_scorer *j, int32_t chosen)
+{
+    const kb_learn_options *o = &j->sample->options;
+    if (o->loss == KB_LEARN_BINARY) {
+        make_pairs(j, chosen);
+    } else if (o->loss == KB_LEARN_TRIPLET) {
+        kbi_parallel_run(o->parallel, (int32_t)j->sample->batches, find_triplets, j);
+        j->triple_count = j->sample->batches * j->sample->batch;
+        weigh_triplets(j);
+    }
+}
+
+typedef struct judge_job {
+    kbi_scorer *judge;
+    kbi_scored *features;
+    size_t n;
+} judge_job;
+
+static void judge_piece(void *context, int32_t index)
+{
+    const judge_job *job = context;
+    const kbi_scorer *j = job->judge;
+    const kbi_box_store *store = &j->sample->store;
+    int16_t *values = j->values + (size_t)index * store->patches;
+    int32_t *histogram = j->histograms + (size_t)index * KBI_BINS;
+    size_t end = kbi_piece(job->n, j->pieces, index + 1);
+    for (size_t i = kbi_piece(job->n, j->pieces, index); i < end; i++) {
+        kbi_scored *f = &job->features[i];
+        int32_t shift = f->pair.channel1 || f->pair.channel2 ? KBI_PLANE_SHIFT : KBI_GRAY_SHIFT;
+        kbi_found_threshold found = {0, 0};
+        kbi_box_store_values(store, &f->pair, 0, store->patches, values);
+        if (j->sample->options.fixed_threshold)
+            found.change = kbi_threshold_change(j->triples, j->triple_count, values, 0);
+        else found = kbi_find_threshold(j->triples, j->triple_count, values, shift, histogram);
+        f->change = found.change;
+        f->pair.threshold = (float)found.threshold / 128;
+    }
+}
+
+void kbi_scorer_score_all(kbi_scorer *j, kbi_scored *features, size_t n)
+{
+    judge_job job = {j, features, n};
+    kbi_parallel_run(j->sample->options.parallel, j->pieces, judge_piece, &job);
+}
+
+double kbi_scorer_loss(const kbi_scorer *j, int64_t change)
+{
+    const kb_learn_options *o = &j->sample->options;
+    if (o->loss == KB_LEARN_ORB) return (double)change / 1e6;
+    if (o->loss == KB_LEARN_BINARY) return (double)(j->base + change) / BOOST_TOTAL;
+    return (double)(j->base + change) / ((double)margin_of(o) * (double)(j->sample->batches * j->sample->batch));
+}

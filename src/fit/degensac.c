@@ -1,0 +1,110 @@
+/* A fundamental matrix when most of the scene is one plane.
+ *
+ * Seven pairs of which five or more lie on a plane do not determine F: any epipole goes with the plane's homography
+ * H, and a matrix with a wrong epipole still has the whole plane as inliers. Such a matrix can win a search. The
+ * remedy is DEGENSAC's (Chum, Werner and Matas 2005): find the plane, then look for F = [e]x H, where two pairs off
+ * the plane give the epipole e as the meeting point of the lines from H x1 to x2. */
+#include <math.h>
+
+#include "fit/fit.h"
+
+#define PLANE_SAMPLES 200    /* enough for a plane with half of the inliers, many times over */
+#define PARALLAX_SAMPLES 200
+
+static void copy_pair(const fit_pairs *from, int32_t s, fit_pairs *to)
+{
+    to->x1[to->n] = from->x1[s];
+    to->y1[to->n] = from->y1[s];
+    to->x2[to->n] = from->x2[s];
+    to->y2[to->n] = from->y2[s];
+    to->slot[to->n] = to->n;
+    to->n++;
+}
+
+/* The homography of most inliers of the fundamental matrix; its threshold is twice the other, since it must hold in two
+ * directions. The order of slots mixes qualities well, so the sampling is RANSAC's. */
+static bool find_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
+                       const fit_found *found, double *plane)
+{
+    fit_pairs part = scratch->part;
+    fit_limits few = {limits->confidence, PLANE_SAMPLES, limits->seed, false};
+    fit_found h;
+    kbi_fit_score(&kbi_fit_fundamental, pairs, found->model, scratch);
+    part.n = 0;
+    part.threshold2 = 4 * pairs->threshold2;
+    for (int32_t s = 0; s < pairs->n; s++)
+        if (scratch->error2[s] <= pairs->threshold2) copy_pair(pairs, s, &part);
+    if (part.n < 4) return false;
+    kbi_fit_search(&kbi_fit_homography, &part, &few, scratch, &h);
+    if (2 * h.score.count < part.n) return false;
+    kbi_fit_refine(&kbi_fit_homography, &part, scratch, &h);
+    memcpy(plane, h.model, sizeof h.model);
+    return true;
+}
+
+/* The line through H x1 and x2. */
+static void parallax_line(const double *h, const fit_pairs *pairs, int32_t s, double line[3])
+{
+    double x1 = pairs->x1[s], y1 = pairs->y1[s], x2 = pairs->x2[s], y2 = pairs->y2[s];
+    double x = h[0] * x1 + h[1] * y1 + h[2], y = h[3] * x1 + h[4] * y1 + h[5], w = h[6] * x1 + h[7] * y1 + h[8];
+    line[0] = y - w * y2;
+    line[1] = w * x2 - x;
+    line[2] = x * y2 - y * x2;
+}
+
+static bool through_plane(const double *h, const fit_pairs *pairs, int32_t s, int32_t t, double *f)
+{
+    double a[3], b[3], norm = 0;
+    parallax_line(h, pairs, s, a);
+    parallax_line(h, pairs, t, b);
+    double e0 = a[1] * b[2] - a[2] * b[1], e1 = a[2] * b[0] - a[0] * b[2], e2 = a[0] * b[1] - a[1] * b[0];
+    for (int32_t j = 0; j < 3; j++) {
+        f[j] = e1 * h[6 + j] - e2 * h[3 + j];
+        f[3 + j] = e2 * h[j] - e0 * h[6 + j];
+        f[6 + j] = e0 * h[3 + j] - e1 * h[j];
+    }
+    for (int32_t i = 0; i < 9; i++) norm += f[i] * f[i];
+    norm = sqrt(norm);
+    if (!(norm > 0 && norm <= DBL_MAX)) return false;
+    for (int32_t i = 0; i < 9; i++) f[i] /= norm;
+    return true;
+}
+
+/* Tries pairs of the listed slots. */
+static void search_parallax(const double *plane, const fit_pairs *pairs, const fit_limits *limits, const int32_t *off,
+                            int32_t n, const fit_scratch *scratch, fit_found *found)
+{
+    uint64_t random = limits->seed;
+    fit_found best = *found;
+    for (int32_t i = 0; i < PARALLAX_SAMPLES; i++) {
+        double f[9];
+        int32_t s = (int32_t)kbi_random_below(&random, (uint32_t)n),
+                t = (int32_t)kbi_random_below(&random, (uint32_t)n - 1);
+        if (t >= s) t++;
+        if (!through_plane(plane, pairs, off[s], off[t], f)) continue;
+        fit_score score = kbi_fit_score(&kbi_fit_fundamental, pairs, f, scratch);
+        if (score.cost >= best.score.cost) continue;
+        best.score = score;
+        memcpy(best.model, f, sizeof f);
+    }
+    if (best.score.cost >= found->score.cost) return;
+    *found = best;
+    /* The list of the caller is not needed any more. */
+    kbi_fit_optimise(&kbi_fit_fundamental, pairs, best.model, scratch, found);
+    kbi_fit_refine(&kbi_fit_fundamental, pairs, scratch, found);
+}
+
+bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found)
+{
+    double plane[9], limit2 = 4 * pairs->threshold2;
+    int32_t *off = scratch->part.slot, n = 0, inliers = 0;
+    if (!find_plane(pairs, limits, scratch, found, plane)) return true;
+    kbi_fit_homography.errors(plane, pairs, 0, pairs->n, scratch->error2);
+    for (int32_t s = 0; s < pairs->n; s++)
+        if (!(scratch->error2[s] <= limit2)) off[n++] = s;
+    if (n < 2) return false;
+    search_parallax(plane, pairs, limits, off, n, scratch, found);
+    kbi_fit_score(&kbi_fit_fundamental, pairs, found->model, scratch);
+    for (int32_t k = 0; k < n; k++) inliers += scratch->error2[off[k]] <= pairs->threshold2;
+    return kbi_fit_meaningful(n, inliers, 2, pairs->chance);
+}

@@ -1,0 +1,118 @@
+/* The pyramid of the patch sampler: factors 1, 1.5, 2, 3, 4, 6, 8 ...
+ *
+ * Pixel k of a level with factor f covers the image from f k to f (k + 1) along each axis (pixel edges, not centres),
+ * so image position p (centres at whole numbers) is (p + 0.5) / f - 0.5 in the level. Level 1 is the mean over 1.5 x
+ * 1.5 pixels: out of three pixels a b c come two, (2a + b) / 3 and (b + 2c) / 3, along both axes. Every later level
+ * is the mean of 2 x 2 pixels of the level two before it. Sums are exact integers, rounded once a level. The last row
+ * and column repeat where a level does not divide evenly. */
+#include "image/image.h"
+#include "simd/kernels.h"
+
+static int32_t level_side(int32_t side, int32_t level)
+{
+    if (level & 1) side = (2 * side + 2) / 3; /* two pixels for three, rounded up */
+    for (int32_t i = level / 2; i > 0; i--) side = (side + 1) / 2;
+    return side;
+}
+
+void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray)
+{
+    memset(levels, 0, sizeof *levels);
+    levels->count = KBI_PYRAMID_LEVELS;
+    for (int32_t i = 0; i < KBI_PYRAMID_LEVELS; i++) {
+        levels->width[i] = level_side(gray->width, i);
+        levels->height[i] = level_side(gray->height, i);
+        levels->stride[i] = ((ptrdiff_t)levels->width[i] + 63) & ~(ptrdiff_t)63;
+    }
+    levels->data[0] = gray->data;
+    levels->stride[0] = gray->stride;
+}
+
+/* Levels are made in bands of BAND image rows, all levels of a band one after the other while its pixels are in the
+ * cache. A band has a whole number of rows of the levels up to BANDED, so bands need nothing from each other. */
+#define BAND 96
+#define BANDED 11
+
+static int32_t rows_of_band(int32_t level) { return (level & 1 ? BAND * 2 / 3 : BAND) >> (level / 2); }
+
+static const uint8_t *row_of(const kbi_pyramid *l, int32_t level, int32_t y)
+{
+    return l->data[level] + kbi_min_i(y, l->height[level] - 1) * l->stride[level];
+}
+
+/* A row of level 1 of the image. An even output pixel leans on the first of its two sources, an odd one on the
+ * second. */
+static void shrink_two_thirds(const kbi_pyramid *l, const kbi_kernels *kernels, int32_t y, uint8_t *out)
+{
+    int32_t first = y / 2 * 3 + (y & 1), whole = l->width[0] / 3, last = l->width[0] - 1;
+    const uint8_t *heavy = row_of(l, 0, first + (y & 1)), *light = row_of(l, 0, first + !(y & 1));
+    kernels->shrink_two_thirds(heavy, light, whole, out);
+    for (int32_t x = 2 * whole; x < l->width[1]; x++) {
+        int32_t middle = kbi_min_i(x / 2 * 3 + 1, last), outer = kbi_min_i(x / 2 * 3 + 2 * (x & 1), last);
+        out[x] = (uint8_t)((4 * heavy[outer] + 2 * heavy[middle] + 2 * light[outer] + light[middle] + 4) / 9);
+    }
+}
+
+/* A row of a level out of the one two before. */
+static void shrink_half(const kbi_pyramid *l, const kbi_kernels *kernels, int32_t level, int32_t y, uint8_t *out)
+{
+    const uint8_t *upper = row_of(l, level - 2, 2 * y), *lower = row_of(l, level - 2, 2 * y + 1);
+    int32_t whole = l->width[level - 2] / 2;
+    kernels->shrink_half(upper, lower, whole, out);
+    if (whole < l->width[level]) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);
+}
+
+static void build_rows(const kbi_pyramid *l, const kbi_kernels *kernels, int32_t level, int32_t from, int32_t to)
+{
+    for (int32_t y = from; y < to; y++) {
+        uint8_t *out = l->made[level] + y * l->stride[level];
+        if (level == 1) shrink_two_thirds(l, kernels, y, out);
+        else shrink_half(l, kernels, level, y, out);
+    }
+}
+
+kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
+{
+    for (int32_t i = KBI_PYRAMID_LEVELS - 1; i >= 2; i--)
+        if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
+    size_t bytes = 0;
+    for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++)
+        if (wanted >> i & 1) bytes += (size_t)levels->stride[i] * (size_t)levels->height[i];
+    uint8_t *room = kbi_workspace_get(workspace, KBI_SLOT_PYRAMID, bytes);
+    if (!room) return KB_E_MEMORY;
+    levels->data[0] = gray->data;
+    for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) {
+        if (!(wanted >> i & 1)) continue;
+        levels->data[i] = levels->made[i] = room;
+        room += (size_t)levels->stride[i] * (size_t)levels->height[i];
+    }
+    levels->wanted = wanted;
+    levels->bands = wanted >> 1 ? (gray->height + BAND - 1) / BAND : 0;
+    return KB_OK;
+}
+
+void kbi_pyramid_band(const kbi_pyramid *levels, const kbi_kernels *kernels, int32_t band)
+{
+    for (int32_t i = 1; i <= BANDED; i++) {
+        int32_t rows = rows_of_band(i), from = band * rows;
+        if (levels->wanted >> i & 1)
+            build_rows(levels, kernels, i, from, kbi_min_i(from + rows, levels->height[i]));
+    }
+}
+
+void kbi_pyramid_finish(const kbi_pyramid *levels, const kbi_kernels *kernels)
+{
+    for (int32_t i = BANDED + 1; i < KBI_PYRAMID_LEVELS; i++)
+        if (levels->wanted >> i & 1) build_rows(levels, kernels, i, 0, levels->height[i]);
+}
+
+kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
+{
+    kbi_kernels kernels;
+    kb_status status = kbi_pyramid_start(levels, gray, wanted, workspace);
+    if (status != KB_OK) return status;
+    kbi_kernels_init(&kernels, kbi_cpu_flags());
+    for (int32_t band = 0; band < levels->bands; band++) kbi_pyramid_band(levels, &kernels, band);
+    kbi_pyramid_finish(levels, &kernels);
+    return KB_OK;
+}

@@ -1,0 +1,18 @@
+/* The kernels that gain by what AVX-512 adds to wider vectors: counts of bits, and products of bytes that are summed as
+ * 32-bit numbers. */
+#include "simd/kernels.h"
+
+#ifdef KBI_X86_512
+
+#    define KBI_VEC_AVX512
+#    include "simd/tmpl_hamming.h"
+#    include "simd/tmpl_project.h"
+
+void kbi_kernels_avx512(kbi_kernels *table)
+{
+    table->hamming = hamming_simd;
+    if (KB_BAD_ONLY) return;
+    table->project = project_simd;
+}
+
+#endif

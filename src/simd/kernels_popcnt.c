@@ -1,0 +1,17 @@
+/* The kernel that gains by POPCNT alone. */
+#include "simd/kernels.h"
+
+#ifdef KBI_X86
+
+#    include "match/hamming_rows.h"
+
+__attribute__((target("popcnt"))) void kbi_hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
+                                                         size_t row_bytes, uint32_t *best, uint32_t *second,
+                                                         uint32_t *best_b)
+{
+    hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, true);
+}
+
+void kbi_kernels_popcnt(kbi_kernels *table) { table->hamming = kbi_hamming_popcnt; }
+
+#endif

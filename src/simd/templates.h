@@ -1,0 +1,54 @@
+/* All kernels that are templates over kernels/vec.h, and the table's slots that they fill. */
+#ifndef KBI_TMPL_H
+#define KBI_TMPL_H
+
+#include "simd/vec.h"
+
+/* The row functions of the detectors, of which compilers make vector code by themselves; for these tiers' narrow
+ * rests and, where wider vectors help, instead of the plain ones. */
+#define KBI_ROWS            __attribute__((unused)) VEC_TARGET static
+#define KBI_ROWS_HELPER     VEC_TARGET static
+#define KBI_ROWS_NAME(name) name
+#include "detect/blur_rows.h"
+#include "detect/corner_rows.h"
+#include "detect/dog_rows.h"
+#include "detect/fast_rows.h"
+
+#include "simd/tmpl_boxes.h"
+#include "simd/tmpl_corner.h"
+#include "simd/tmpl_sample.h"
+#include "simd/tmpl_fast.h"
+#include "simd/tmpl_hamming.h"
+#include "simd/tmpl_pyramid.h"
+#include "simd/tmpl_sample_two_tap.h"
+#include "simd/tmpl_plan.h"
+#include "simd/tmpl_project.h"
+#include "simd/tmpl_resize.h"
+#include "simd/tmpl_sift.h"
+#include "simd/tmpl_sift_bytes.h"
+
+_Static_assert(sizeof(boxes_scratch) <= KBI_KERNEL_SCRATCH && sizeof(sift_scratch) <= KBI_KERNEL_SCRATCH, "scratch");
+
+static void use_simd(kbi_kernels *table)
+{
+    table->shrink_half = shrink_half_simd;
+    table->shrink_two_thirds = shrink_two_thirds_simd;
+    table->plan = plan_simd;
+    table->sample_two_tap = sample_two_tap_simd;
+    table->boxes = boxes_simd;
+    table->blend_rows = blend_rows_simd;
+    table->resize_row = resize_row_simd;
+    table->fast_row = fast_row_simd;
+    table->peaks_row = peaks_row_simd;
+#if VEC_LANES == 8
+    table->harris = harris_simd;
+#endif
+    table->hamming = hamming_simd;
+    if (KB_BAD_ONLY) return; /* its models take pairs */
+    table->sample = sample_simd;
+    table->sift = sift_simd;
+    table->sift_bytes = sift_bytes_simd;
+    table->project = project_simd;
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* The set-up of regions: the arithmetic of kbi_sampling_plan (src/image/sampler.c), operation for operation, as loops
+ * over PLAN_GROUP keypoints without branches, which compilers turn into vector code. */
+#ifndef KBI_TMPL_PLAN_H
+#define KBI_TMPL_PLAN_H
+
+#include "common/sincos.h"
+#include "simd/kernels.h"
+#include "simd/vec.h"
+
+#define PLAN_GROUP 16
+
+typedef struct plan_group {
+    double x[PLAN_GROUP], y[PLAN_GROUP], angle[PLAN_GROUP], width[PLAN_GROUP];
+    double sine[PLAN_GROUP], cosine[PLAN_GROUP], factor[PLAN_GROUP];
+    int32_t level[PLAN_GROUP], px[PLAN_GROUP], py[PLAN_GROUP], fx[PLAN_GROUP], fy[PLAN_GROUP], a[PLAN_GROUP],
+        b[PLAN_GROUP];
+    int32_t left[PLAN_GROUP], right[PLAN_GROUP], top[PLAN_GROUP], bottom[PLAN_GROUP]; /* pixels that samples read */
+} plan_group;
+
+/* floor(v) and floor(v + 0.5) for |v| below 2^31. */
+VEC_INLINE int32_t plan_floor(double v)
+{
+    int32_t i = (int32_t)v;
+    return i - (v < i);
+}
+VEC_INLINE int32_t plan_round(double v) { return plan_floor(v + 0.5); }
+
+/* Keypoint i of the group, with harmless numbers in the place of those that are refused; returns their flag. */
+VEC_INLINE uint8_t plan_take(plan_group *g, int i, const kb_keypoint *k, double width_scale, const kbi_pyramid *levels)
+{
+    double width = width_scale * (double)k->size;
+    float zero = k->x * 0 + k->y * 0 + k->angle * 0 + k->size * 0; /* NaN when one is not finite */
+    bool valid = zero == 0 && k->size > 0 && width > 0 && width <= KBI_WIDEST_REGION;
+    bool inside = k->x >= -0.5f && k->y >= -0.5f && k->x < (float)levels->width[0] - 0.5f &&
+                  k->y < (float)levels->height[0] - 0.5f;
+    bool good = valid && inside;
+    g->x[i] = good ? k->x : 0;
+    g->y[i] = good ? k->y : 0;
+    g->angle[i] = good ? kbi_usable_degrees(k->angle) : 0;
+    g->width[i] = good ? width : KB_PATCH_SIDE;
+    return (uint8_t)(!valid ? KB_KP_INVALID : !inside ? KB_KP_OUTSIDE : 0);
+}
+
+VEC_TARGET static void plan_directions(plan_group *restrict g)
+{
+    for (int i = 0; i < PLAN_GROUP; i++) kbi_sincos_inline(g->angle[i], &g->sine[i], &g->cosine[i]);
+}
+
+VEC_TARGET static void plan_levels(plan_group *restrict g, const kbi_pyramid *levels)
+{
+    for (int i = 0; i < PLAN_GROUP; i++) {
+        g->level[i] = kbi_pyramid_level_for(g->width[i] / KB_PATCH_SIDE, levels->count);
+        g->factor[i] = kbi_pyramid_factor(g->level[i]);
+    }
+}
+
+VEC_TARGET static void plan_positions(plan_group *restrict g)
+{
+    for (int i = 0; i < PLAN_GROUP; i++) {
+        double scaled = 65536.0 * (g->width[i] / KB_PATCH_SIDE) / g->factor[i];
+        double x = (g->x[i] + 0.5) / g->factor[i] - 0.5, y = (g->y[i] + 0.5) / g->factor[i] - 0.5;
+        int32_t px = plan_floor(x), py = plan_floor(y);
+        g->px[i] = px;
+        g->py[i] = py;
+        g->fx[i] = plan_round((x - px) * 65536.0) + 512;
+        g->fy[i] = plan_round((y - py) * 65536.0) + 512;
+        g->a[i] = plan_round(scaled * g->cosine[i]);
+        g->b[i] = plan_round(scaled * g->sine[i]);
+    }
+}
+
+/* The corners of the grid of samples, from -16 to 15 along both axes. */
+VEC_TARGET static void plan_corners(plan_group *restrict g)
+{
+    for (int i = 0; i < PLAN_GROUP; i++) {
+        int32_t a = g->a[i], b = g->b[i];
+        int32_t least_a = kbi_min_i(-16 * a, 15 * a), most_a = kbi_max_i(-16 * a, 15 * a);
+        int32_t least_b = kbi_min_i(-16 * b, 15 * b), most_b = kbi_max_i(-16 * b, 15 * b);
+        int32_t least_minus_b = kbi_min_i(16 * b, -15 * b), most_minus_b = kbi_max_i(16 * b, -15 * b);
+        g->left[i] = g->px[i] + ((g->fx[i] + least_a + least_minus_b) >> 16);
+        g->right[i] = g->px[i] + ((g->fx[i] + most_a + most_minus_b) >> 16) + 1;
+        g->top[i] = g->py[i] + ((g->fy[i] + least_a + least_b) >> 16);
+        g->bottom[i] = g->py[i] + ((g->fy[i] + most_a + most_b) >> 16) + 1;
+    }
+}
+
+VEC_INLINE uint8_t plan_give(const plan_group *g, int i, const kbi_pyramid *levels, kbi_sampling *s)
+{
+    int32_t level = g->level[i];
+    bool inside =
+        g->left[i] >= 0 && g->top[i] >= 0 && g->right[i] < levels->width[level] && g->bottom[i] < levels->height[level];
+    *s = (kbi_sampling){level, g->px[i], g->py[i], g->fx[i], g->fy[i], g->a[i], g->b[i], inside};
+    return (uint8_t)((inside ? 0 : KB_KP_BORDER) | (g->width[i] < KB_SMALL_PATCH ? KB_KP_SMALL : 0));
+}
+
+VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double width_scale, const kbi_pyramid *levels,
+                                  kbi_sampling *samplings, uint8_t *flags)
+{
+    for (int32_t first = 0; first < n; first += PLAN_GROUP) {
+        plan_group g;
+        int32_t count = kbi_min_i(PLAN_GROUP, n - first);
+        for (int32_t i = 0; i < PLAN_GROUP; i++) {
+            int32_t k = first + kbi_min_i(i, count - 1);
+            flags[k] = plan_take(&g, i, &keypoints[k], width_scale, levels);
+        }
+        plan_directions(&g);
+        plan_levels(&g, levels);
+        plan_positions(&g);
+        plan_corners(&g);
+        for (int32_t i = 0; i < count; i++) {
+            int32_t k = first + i;
+            if (flags[k])
+                samplings[k].level = -1;
+            else
+                flags[k] = plan_give(&g, i, levels, &samplings[k]);
+        }
+    }
+}
+
+#endif

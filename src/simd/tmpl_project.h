@@ -1,0 +1,94 @@
+/* The signs of a linear map of 128 bytes: the results of kbi_hashsift_project (src/describe/hashsift.c). Template over
+ * kernels/vec.h.
+ *
+ * model->packed holds the weights of 8 bits together, 4 values at a time, the last bit first: a 32-bit lane belongs to
+ * a bit, and 4 values, broadcast, meet 4 weights in it. Where no instruction does this at once (VEC_DOT_ANY_BYTE),
+ * byte products are summed in pairs of 16 bits, which holds for values up to 127 (2 x 127 x 128 < 2^15). Larger ones
+ * are rare in SIFT: a row that has some goes through once more, with the highest bits of its values, which count
+ * 128. */
+#ifndef KBI_TMPL_PROJECT_H
+#define KBI_TMPL_PROJECT_H
+
+#include "describe/describe.h"
+#include "simd/vec.h"
+
+#define QUADS (KB_SIFT_VALUES / 4)
+
+/* Adds the products of one row of values to the sums of `count` groups of 8 bits. */
+VEC_INLINE void project_block(const int8_t *weights, const uint8_t *values, int count, vec_eight *sums)
+{
+    for (int q = 0; q < QUADS; q++, values += 4) {
+        uint32_t four;
+        memcpy(&four, values, sizeof four);
+        vec v = v_set32(four);
+        VEC_UNROLL
+        for (int g = 0; g < count; g++) v_dot_eight(&sums[g], v, weights + ((size_t)g * QUADS + (size_t)q) * 32);
+    }
+}
+
+/* The values of a row as project_block takes them, and what else they add to the sums. PROJECT_BLOCK: groups of 8 bits
+ * whose sums stay in registers. */
+#ifdef VEC_DOT_ANY_BYTE
+#    define PROJECT_BLOCK 16
+
+typedef struct project_values {
+    const uint8_t *low;
+} project_values;
+
+VEC_INLINE void take_values(project_values *v, const uint8_t *values) { v->low = values; }
+
+VEC_INLINE void start_sums(const project_values *v, const int8_t *weights, int count, vec_eight *sums)
+{
+    (void)v;
+    (void)weights;
+    for (int g = 0; g < count; g++) sums[g] = v_eight_zero();
+}
+#else
+#    define PROJECT_BLOCK 4
+
+typedef struct project_values {
+    uint8_t low[KB_SIFT_VALUES], high[KB_SIFT_VALUES], any_high;
+} project_values;
+
+/* Takes the highest bits of the values apart. */
+VEC_TARGET static void take_values(project_values *v, const uint8_t *values)
+{
+    v->any_high = 0;
+    for (int i = 0; i < KB_SIFT_VALUES; i++) {
+        v->low[i] = values[i] & 127;
+        v->high[i] = values[i] >> 7;
+        v->any_high |= v->high[i];
+    }
+}
+
+VEC_INLINE void start_sums(const project_values *v, const int8_t *weights, int count, vec_eight *sums)
+{
+    for (int g = 0; g < count; g++) sums[g] = v_eight_zero();
+    if (!v->any_high) return;
+    project_block(weights, v->high, count, sums);
+    for (int g = 0; g < count; g++) v_eight_times128(&sums[g]);
+}
+#endif
+
+VEC_INLINE void project_groups(const kb_model *model, int32_t group, int count, const project_values *v, uint8_t *row)
+{
+    const int8_t *weights = model->packed + (size_t)group * QUADS * 32;
+    vec_eight sums[PROJECT_BLOCK];
+    start_sums(v, weights, count, sums);
+    for (int g = 0; g < count; g++) v_eight_add(&sums[g], model->packed_bias + (size_t)(group + g) * 8);
+    project_block(weights, v->low, count, sums);
+    for (int g = 0; g < count; g++) row[group + g] = v_eight_signs(&sums[g]);
+}
+
+VEC_TARGET static void project_simd(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows)
+{
+    int32_t groups = model->row_bytes, whole = groups / PROJECT_BLOCK * PROJECT_BLOCK;
+    for (int32_t k = 0; k < n; k++, values += KB_SIFT_VALUES, rows += model->row_bytes) {
+        project_values v;
+        take_values(&v, values);
+        for (int32_t g = 0; g < whole; g += PROJECT_BLOCK) project_groups(model, g, PROJECT_BLOCK, &v, rows);
+        for (int32_t g = whole; g < groups; g++) project_groups(model, g, 1, &v, rows);
+    }
+}
+
+#endif

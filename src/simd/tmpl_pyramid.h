@@ -1,0 +1,55 @@
+/* Rows of the sampler's pyramid: the arithmetic of src/image/pyramid.c. Template over kernels/vec.h. */
+#ifndef KBI_TMPL_LEVELS_H
+#define KBI_TMPL_LEVELS_H
+
+#include "simd/vec.h"
+
+#define HALF_STEP   (2 * VEC_LANES)                 /* pixels that come out of one round */
+#define THIRDS_READ (12 * (VEC_LANES / 8 - 1) + 16) /* bytes that one round reads for 12 x VEC_LANES / 8 of them */
+
+VEC_INLINE vec half_of(const uint8_t *upper, const uint8_t *lower)
+{
+    const vec ones = v_set(0x0101);
+    vec sum = v_add(v_dot8(v_loadu(upper), ones), v_dot8(v_loadu(lower), ones));
+    return v_shr(v_add(sum, v_set(2)), 2);
+}
+
+VEC_TARGET static void shrink_half_simd(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out)
+{
+    int32_t x = 0;
+    for (; x + HALF_STEP <= n; x += HALF_STEP) {
+        vec first = half_of(upper + 2 * x, lower + 2 * x);
+        v_storeu(out + x, v_join8(first, half_of(upper + 2 * x + HALF_STEP, lower + 2 * x + HALF_STEP)));
+    }
+    for (; x < n; x++) out[x] = (uint8_t)((upper[2 * x] + upper[2 * x + 1] + lower[2 * x] + lower[2 * x + 1] + 2) >> 2);
+}
+
+/* Twice the pixel that weighs more plus the other one: out of a b c come 2a + b and 2c + b. */
+VEC_INLINE vec lean(const uint8_t *row)
+{
+    static const uint8_t order[16] = {0, 1, 2, 1, 3, 4, 5, 4, 6, 7, 8, 7, 9, 10, 11, 10};
+    return v_dot8(v_lookup16(v_load2(row, 12), v_each16(order)), v_set(0x0102));
+}
+
+/* VEC_LANES pixels. / 9 as a product: 7282 = (2^16 + 2) / 9 serves for numbers below 2^15. */
+VEC_INLINE vec two_thirds_of(const uint8_t *heavy, const uint8_t *light)
+{
+    vec h = lean(heavy);
+    return v_high(v_add(v_add(v_add(h, h), lean(light)), v_set(4)), v_set(7282));
+}
+
+VEC_TARGET static void shrink_two_thirds_simd(const uint8_t *heavy, const uint8_t *light, int32_t triples,
+                                               uint8_t *out)
+{
+    int32_t t = 0, step = VEC_LANES / 2; /* triples a vec */
+    for (; 3 * (triples - t - step) >= THIRDS_READ; t += 2 * step, out += 2 * VEC_LANES)
+        v_storeu(out, v_join8(two_thirds_of(heavy + 3 * t, light + 3 * t),
+                              two_thirds_of(heavy + 3 * (t + step), light + 3 * (t + step))));
+    for (; t < triples; t++, out += 2) {
+        const uint8_t *h = heavy + 3 * t, *l = light + 3 * t;
+        out[0] = (uint8_t)((4 * h[0] + 2 * h[1] + 2 * l[0] + l[1] + 4) / 9);
+        out[1] = (uint8_t)((4 * h[2] + 2 * h[1] + 2 * l[2] + l[1] + 4) / 9);
+    }
+}
+
+#endif

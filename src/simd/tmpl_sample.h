@@ -1,0 +1,119 @@
+/* Cutting patches by bilinear interpolation: the arithmetic of kbi_sample_patch (src/image/sampler.c), in the tiles of
+ * simd/tmpl_tiles.h. Template over kernels/vec.h.
+ *
+ * Scattered loads are dear, so none are made: the window of a tile, of which 7 rows are enough for most, goes into
+ * registers, and shuffles look the pixels up.
+ *
+ * Within a tile every sample is at a fixed offset from the window's corner, which is the least floor of its positions:
+ * whole and fraction apart, the sum of two fractions is again 16 bits, and its carry moves the sample to the next
+ * pixel. Fractions are kept with their highest bit turned over, so that signed compares tell the carry and
+ * s = floor(fraction / 1024) is fx - 32.
+ *
+ * Blending: with t and b the upper and lower pair, each weighted along x (times 64), and s = fy - 32 the sample is
+ *     floor((t (64 - fy) + b fy + 2048) / 4096) = floor((t + b + floor((b - t) s / 32) + 64) / 128),
+ * which stays in 16 bits. */
+#ifndef KBI_TMPL_CUT_H
+#define KBI_TMPL_CUT_H
+
+#include "simd/tmpl_tiles.h"
+
+typedef struct cut_plan {
+    tile_plan tiles; /* x and y: the fraction, its highest bit turned over, in both halves */
+    /* of each sample of a tile, against the window's corner */
+    uint16_t fx[TILE_SAMPLES], fy[TILE_SAMPLES], carry_x[TILE_SAMPLES], carry_y[TILE_SAMPLES];
+    uint16_t index[TILE_SAMPLES]; /* two bytes: the pixel in the window, and the one to its right */
+    int32_t rows;                 /* of a window, 7 or 8 */
+} cut_plan;
+
+/* ---- plan ---- */
+
+VEC_INLINE vec cut_fraction(vec position) { return v_xor(v_low_twice(position), v_set(0x8000)); }
+
+VEC_TARGET static void cut_plan_samples(const kbi_sampling *s, int32_t least_x, int32_t least_y, cut_plan *plan)
+{
+    for (int32_t k = 0; k < TILE_SAMPLES; k++) {
+        int32_t i = k / TILE, j = k % TILE, x = j * s->a - i * s->b - least_x, y = j * s->b + i * s->a - least_y;
+        plan->fx[k] = (uint16_t)x;
+        plan->fy[k] = (uint16_t)y;
+        plan->carry_x[k] = (uint16_t)(x ^ 0x8000);
+        plan->carry_y[k] = (uint16_t)(y ^ 0x8000);
+        plan->index[k] = (uint16_t)((VEC_WINDOW_FIRST + (y >> 16) * WINDOW + (x >> 16)) * 257 + 256);
+    }
+}
+
+VEC_TARGET static void plan_cut(const kbi_sampling *s, const kbi_pyramid *levels, cut_plan *plan)
+{
+    int32_t a = s->a, b = s->b, reach = TILE - 1, half = KB_PATCH_SIDE / 2;
+    int32_t least_x = kbi_min_i(0, reach * a) + kbi_min_i(0, -reach * b);
+    int32_t least_y = kbi_min_i(0, reach * b) + kbi_min_i(0, reach * a);
+    int32_t spread = reach * ((a < 0 ? -a : a) + (b < 0 ? -b : b)) + 65535;
+    plan->rows = spread >> 16 <= 5 ? 7 : 8;
+    plan->tiles.first_x = s->x - half * a + half * b + least_x;
+    plan->tiles.first_y = s->y - half * b - half * a + least_y;
+    cut_plan_samples(s, least_x, least_y, plan);
+    plan_tiles(s, levels, cut_fraction, &plan->tiles);
+}
+
+/* ---- sample ---- */
+
+/* Where samples lie in the window of their tile, and the weights of their pixels. */
+typedef struct cut_places {
+    vec index, weights, slope;
+} cut_places;
+
+VEC_INLINE cut_places find_places(const cut_plan *plan, int k, int tile)
+{
+    vec fx = v_add(v_set32(plan->tiles.x[tile]), v_loadu(plan->fx + k)),
+        fy = v_add(v_set32(plan->tiles.y[tile]), v_loadu(plan->fy + k));
+    vec step_x = v_gt(v_loadu(plan->carry_x + k), fx), step_y = v_gt(v_loadu(plan->carry_y + k), fy);
+    return (cut_places){v_add8(v_sub8(v_loadu(plan->index + k), step_x), v_and(step_y, v_set(WINDOW * 257))),
+                        v_add(v_high_s(v_and(fx, v_set(0xfc00)), v_set(255 * 64)), v_set(32 * 257)),
+                        v_and(fy, v_set(0xfc00))};
+}
+
+VEC_INLINE vec cut_samples(const cut_places *places, const vec_window *window, int rows)
+{
+    vec upper, lower;
+    v_window_at(window, places->index, rows, &upper, &lower);
+    vec t = v_dot8(upper, places->weights), b = v_dot8(lower, places->weights), difference = v_sub(b, t);
+    vec slope = v_high_s(v_add(difference, difference), places->slope);
+    return v_mul_q15(v_add(v_add(t, b), slope), v_set(256));
+}
+
+/* Places first, for four tiles: otherwise every lookup would wait for its own. */
+VEC_INLINE void cut_tiles(const cut_plan *plan, int rows, uint8_t *patch)
+{
+    const tile_plan *tiles = &plan->tiles;
+    for (int tile = 0; tile < TILES; tile += 4) {
+        cut_places places[4 * TILE_VECS];
+        vec samples[4 * TILE_VECS];
+        VEC_UNROLL
+        for (int k = 0; k < 4 * TILE_VECS; k++)
+            places[k] = find_places(plan, k % TILE_VECS * VEC_LANES, tile + k / TILE_VECS);
+        VEC_UNROLL
+        for (int k = 0; k < 4; k++) {
+            vec_window window = v_window(tiles->data + tiles->offset[tile + k], tiles->stride, rows);
+            VEC_UNROLL
+            for (int v = k * TILE_VECS; v < (k + 1) * TILE_VECS; v++)
+                samples[v] = cut_samples(&places[v], &window, rows);
+        }
+        v_store_tiles(samples, patch + tile / TILES_SIDE * TILE * KB_PATCH_SIDE + tile % TILES_SIDE * TILE);
+    }
+}
+
+VEC_TARGET static void cut_patch(const kbi_sampling *s, const kbi_pyramid *levels, uint8_t *patch)
+{
+    cut_plan plan;
+    plan_cut(s, levels, &plan);
+    if (plan.rows == 7)
+        cut_tiles(&plan, 7, patch);
+    else
+        cut_tiles(&plan, 8, patch);
+}
+
+VEC_TARGET static void sample_simd(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches)
+{
+    for (int32_t i = 0; i < n; i++) cut_patch(&samplings[i], levels, patches + (size_t)i * KBI_PATCH_BYTES);
+}
+
+#endif

@@ -1,0 +1,214 @@
+/* SIFT histograms with a keypoint in every lane: the arithmetic of src/describe/sift.c. Template over kernels/vec.h.
+ *
+ * The blur's taps are products of (1 1) and (1 1 1), so every axis is a chain of sums of neighbours that runs along
+ * it in registers: no multiplication, one load and one store a sample. Since filters and borders are symmetric,
+ * feeding the chain mirrored samples gives the mirrored results that the next filter of the chain wants. */
+#ifndef KBI_TMPL_SIFT_H
+#define KBI_TMPL_SIFT_H
+
+#include "describe/describe.h"
+#include "simd/vec.h"
+
+#define SIFT_STRIDE       (KB_PATCH_SIDE + 1) /* odd, so that the samples of a column do not share cache sets */
+#define SIFT_REACH        4
+#define SIFT_CELLS        4
+#define SIFT_ORIENTATIONS 8
+#define SIFT_INNER        (KB_PATCH_SIDE - 2) /* samples with a central difference, along an axis */
+
+typedef struct sift_scratch {
+    vec blurred[KB_PATCH_SIDE * SIFT_STRIDE];
+    vec planes[SIFT_ORIENTATIONS][SIFT_INNER];   /* of one row */
+    vec rows[2][SIFT_CELLS * SIFT_ORIENTATIONS]; /* two rows, pooled along x */
+    vec_pair histogram[KB_SIFT_VALUES];
+} sift_scratch;
+
+/* ---- blur ---- */
+
+typedef struct sift_chain {
+    vec pair[4], triple[2][2]; /* what each link remembers */
+} sift_chain;
+
+VEC_INLINE sift_chain chain_start(void)
+{
+    vec z = v_zero();
+    return (sift_chain){{z, z, z, z}, {{z, z}, {z, z}}};
+}
+
+/* The next sample through (1 1)^4 = 1 4 6 4 1. */
+VEC_INLINE vec chain_pairs(sift_chain *c, vec v)
+{
+    for (int k = 0; k < 4; k++) {
+        vec sum = v_add(c->pair[k], v);
+        c->pair[k] = v;
+        v = sum;
+    }
+    return v;
+}
+
+/* The next sample through (1 1 1)^2 = 1 2 3 2 1. */
+VEC_INLINE vec chain_triples(sift_chain *c, vec v)
+{
+    for (int k = 0; k < 2; k++) {
+        vec sum = v_add(v_add(c->triple[k][0], c->triple[k][1]), v);
+        c->triple[k][0] = c->triple[k][1];
+        c->triple[k][1] = v;
+        v = sum;
+    }
+    return v;
+}
+
+/* Row y of the patches, blurred along x: the sum of the taps is 144, a ninth of it is 16 times the gray level. */
+VEC_TARGET static void blur_row(const uint8_t *const patches[VEC_LANES], int y, vec *out)
+{
+    vec units[8], line[KB_PATCH_SIDE + 2 * SIFT_REACH], *row = line + SIFT_REACH;
+    const vec low = v_set(255), ninth = v_set(7282);
+    for (int x = 0; x < KB_PATCH_SIDE; x += 16) {
+        v_load_rows(patches, (size_t)(y * KB_PATCH_SIDE + x), units);
+        v_transpose8(units);
+        for (int u = 0; u < 8; u++) {
+            row[x + 2 * u] = v_and(units[u], low);
+            row[x + 2 * u + 1] = v_shr(units[u], 8);
+        }
+    }
+    for (int k = 1; k <= SIFT_REACH; k++) {
+        row[-k] = row[k];
+        row[KB_PATCH_SIDE - 1 + k] = row[KB_PATCH_SIDE - 1 - k];
+    }
+    sift_chain c = chain_start();
+    for (int i = 0; i < 2 * SIFT_REACH; i++) chain_triples(&c, chain_pairs(&c, line[i]));
+    VEC_UNROLL
+    for (int x = 0; x < KB_PATCH_SIDE; x++)
+        v_store(out + x, v_high(chain_triples(&c, chain_pairs(&c, row[x + SIFT_REACH])), ninth));
+}
+
+VEC_INLINE vec chain_column(sift_chain *c, vec v)
+{
+    v = v_shr(v_add(chain_pairs(c, v), v_set(8)), 4);
+    return v_high(chain_triples(c, v), v_set(3641)); /* / 18 */
+}
+
+/* Column by column, in place; the mirrored end is fetched before it is overwritten. */
+VEC_TARGET static void blur_column(vec *column)
+{
+    vec end[SIFT_REACH];
+    for (int k = 0; k < SIFT_REACH; k++) end[k] = v_load(column + (KB_PATCH_SIDE - 2 - k) * SIFT_STRIDE);
+    sift_chain c = chain_start();
+    for (int y = SIFT_REACH; y > 0; y--) chain_column(&c, v_load(column + y * SIFT_STRIDE));
+    for (int y = 0; y < SIFT_REACH; y++) chain_column(&c, v_load(column + y * SIFT_STRIDE));
+    VEC_UNROLL
+    for (int y = SIFT_REACH; y < KB_PATCH_SIDE; y++)
+        v_store(column + (y - SIFT_REACH) * SIFT_STRIDE, chain_column(&c, v_load(column + y * SIFT_STRIDE)));
+    for (int k = 0; k < SIFT_REACH; k++)
+        v_store(column + (KB_PATCH_SIDE - SIFT_REACH + k) * SIFT_STRIDE, chain_column(&c, end[k]));
+}
+
+/* ---- orientation ---- */
+
+/* Shares a gradient between an axis and a diagonal, as split() of src/describe/sift.c does; other planes get 0. */
+VEC_INLINE void split_orientation(vec gx, vec gy, vec planes[SIFT_ORIENTATIONS][SIFT_INNER], int at)
+{
+    vec ax = v_abs(gx), ay = v_abs(gy), major = v_max_s(ax, ay), minor = v_min_s(ax, ay), rest = v_sub(major, minor);
+    vec steep = v_sub(v_mul_q15(minor, v_set(16757)), v_mul_q15(major, v_set(3384)));
+    vec diagonal = v_add(minor, v_max_s(v_mul_q15(minor, v_set(10165)), steep));
+    vec flat = v_add(v_mul_q15(major, v_set(154)), v_mul_q15(minor, v_set(4392)));
+    vec axis = v_sub(rest, v_min_s(flat, v_mul_q15(rest, v_set(2499))));
+    vec left = v_sar(gx, 15), up = v_sar(gy, 15), vertical = v_gt(ay, ax);
+    vec axis_x = v_andnot(vertical, axis), axis_y = v_and(vertical, axis);
+    vec right_part = v_andnot(left, diagonal), left_part = v_and(left, diagonal);
+    v_store(&planes[0][at], v_andnot(left, axis_x));
+    v_store(&planes[1][at], v_andnot(up, right_part));
+    v_store(&planes[2][at], v_andnot(up, axis_y));
+    v_store(&planes[3][at], v_andnot(up, left_part));
+    v_store(&planes[4][at], v_and(left, axis_x));
+    v_store(&planes[5][at], v_and(up, left_part));
+    v_store(&planes[6][at], v_and(up, axis_y));
+    v_store(&planes[7][at], v_and(up, right_part));
+}
+
+VEC_TARGET static void split_row(const vec *blurred, int y, vec planes[SIFT_ORIENTATIONS][SIFT_INNER])
+{
+    const vec *row = blurred + y * SIFT_STRIDE, *above = row - SIFT_STRIDE, *below = row + SIFT_STRIDE;
+    for (int x = 1; x <= SIFT_INNER; x++)
+        split_orientation(v_sub(v_load(row + x + 1), v_load(row + x - 1)), v_sub(v_load(above + x), v_load(below + x)),
+                          planes, x - 1);
+}
+
+/* ---- cells ---- Along an axis the samples 1..30 are taken in pairs, and a pair concerns at most two cells: pairs
+ * 0-1 cell 0, 2-5 cells 0 and 1, 6-9 cells 1 and 2, 10-13 cells 2 and 3, 14 cell 3. */
+#define SIFT_PAIRS (SIFT_INNER / 2)
+static const uint8_t sift_segment[SIFT_CELLS + 2] = {0, 2, 6, 10, 14, SIFT_PAIRS};
+
+/* Of every cell the weights of samples 2p + 1 and 2p + 2; none for cells -1 and 4, which are the first and the last. */
+typedef struct sift_weights {
+    int16_t of[SIFT_CELLS + 2][SIFT_PAIRS][2];
+} sift_weights;
+
+static void fill_weights(sift_weights *w)
+{
+    memset(w, 0, sizeof *w);
+    for (int c = 0; c < SIFT_CELLS; c++)
+        for (int x = 0; x < SIFT_INNER; x++) w->of[c + 1][x / 2][x % 2] = kbi_sift_pool[c][x + 1];
+}
+
+/* One plane of one row to four sums, divided by 64. */
+VEC_TARGET static void pool_row(const vec plane[SIFT_INNER], const sift_weights *w, vec *out)
+{
+    vec_pair leaving = {v_zero(), v_zero()};
+    for (int segment = 0; segment <= SIFT_CELLS; segment++) {
+        vec_pair entering = {v_zero(), v_zero()};
+        for (int p = sift_segment[segment]; p < sift_segment[segment + 1]; p++) {
+            vec_pair two = v_pair(v_load(&plane[2 * p]), v_load(&plane[2 * p + 1]));
+            v_madd(&leaving, two, w->of[segment][p]);
+            v_madd(&entering, two, w->of[segment + 1][p]);
+        }
+        if (segment > 0) v_store(out + (segment - 1) * SIFT_ORIENTATIONS, v_narrow_shr6(leaving));
+        leaving = entering;
+    }
+}
+
+/* Two rows, pooled along x, to the cells that they reach along y. */
+VEC_TARGET static void pool_column(vec rows[2][SIFT_CELLS * SIFT_ORIENTATIONS], int pair, const sift_weights *w,
+                                   vec_pair *histogram)
+{
+    int segment = 0;
+    while (pair >= sift_segment[segment + 1]) segment++;
+    int from = kbi_max_i(segment - 1, 0), to = kbi_min_i(segment, SIFT_CELLS - 1);
+    for (int i = 0; i < SIFT_CELLS * SIFT_ORIENTATIONS; i++) {
+        vec_pair two = v_pair(v_load(&rows[0][i]), v_load(&rows[1][i]));
+        for (int r = from; r <= to; r++)
+            v_madd(&histogram[r * SIFT_CELLS * SIFT_ORIENTATIONS + i], two, w->of[r + 1][pair]);
+    }
+}
+
+VEC_TARGET static void sift_group(const uint8_t *const patches[VEC_LANES], uint32_t *const out[VEC_LANES],
+                                  const sift_weights *w, sift_scratch *s)
+{
+    for (int y = 0; y < KB_PATCH_SIDE; y++) blur_row(patches, y, s->blurred + y * SIFT_STRIDE);
+    for (int x = 0; x < KB_PATCH_SIDE; x++) blur_column(s->blurred + x);
+    for (int i = 0; i < KB_SIFT_VALUES; i++) s->histogram[i] = (vec_pair){v_zero(), v_zero()};
+    for (int pair = 0; pair < SIFT_PAIRS; pair++) {
+        for (int k = 0; k < 2; k++) {
+            split_row(s->blurred, 2 * pair + 1 + k, s->planes);
+            for (int o = 0; o < SIFT_ORIENTATIONS; o++) pool_row(s->planes[o], w, &s->rows[k][o]);
+        }
+        pool_column(s->rows, pair, w, s->histogram);
+    }
+    for (int i = 0; i < KB_SIFT_VALUES; i += 4) v_store_rows32(&s->histogram[i], out, (size_t)i);
+}
+
+VEC_TARGET static void sift_simd(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch)
+{
+    sift_weights weights;
+    fill_weights(&weights);
+    for (int32_t i = 0; i < n; i += VEC_LANES) {
+        const uint8_t *in[VEC_LANES];
+        uint32_t *out[VEC_LANES], spare[KB_SIFT_VALUES];
+        for (int32_t k = 0; k < VEC_LANES; k++) { /* lanes without a keypoint do the last one again */
+            in[k] = patches + (size_t)kbi_min_i(i + k, n - 1) * KBI_PATCH_BYTES;
+            out[k] = i + k < n ? histograms + (size_t)(i + k) * KB_SIFT_VALUES : spare;
+        }
+        sift_group(in, out, &weights, scratch);
+    }
+}
+
+#endif

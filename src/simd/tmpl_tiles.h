@@ -1,0 +1,106 @@
+/* What both ways of cutting patches share: the patch is cut in tiles of 4x4 samples, and the pixels of a tile lie in a
+ * window of at most 8x8, however it is turned, since samples are at most sqrt(1.5) px apart. Here is where these
+ * windows lie. Template over kernels/vec.h.
+ *
+ * A patch whose windows would leave the level is cut out of a copy that repeats the border. */
+#ifndef KBI_TMPL_TILES_H
+#define KBI_TMPL_TILES_H
+
+#include "describe/describe.h"
+#include "simd/vec.h"
+
+#define TILE         4
+#define TILE_SAMPLES (TILE * TILE)
+#define TILES_SIDE   (KB_PATCH_SIDE / TILE)
+#define TILES        (TILES_SIDE * TILES_SIDE)
+#define TILE_VECS    (TILE_SAMPLES / VEC_LANES)
+#define WINDOW       8
+#define COPY_SIDE    64        /* 28 samples of at most sqrt(3) px, and a window: 57.5 */
+#define MAX_STRIDE   (1 << 24) /* offsets within a region have 32 bits */
+
+/* Positions have 16 fractional bits. */
+typedef struct tile_plan {
+    int32_t first_x, first_y;         /* what decides the window of tile 0; each further tile is 4 samples on */
+    int32_t left, top, right, bottom; /* pixels of the level that windows may touch; right and bottom are beyond */
+    const uint8_t *data;              /* the pixel at (left, top), in the level or in a copy of the region */
+    ptrdiff_t stride;
+    int32_t offset[TILES];       /* of each tile: bytes from data to its window */
+    uint32_t x[TILES], y[TILES]; /* and how far into the window's first pixel it begins, as the kernel wants it */
+    uint8_t copy[COPY_SIDE * (COPY_SIDE + 1)];
+} tile_plan;
+
+/* Those of the tiles in the corners of the patch tell. */
+static void plan_region(const kbi_sampling *s, tile_plan *plan)
+{
+    int32_t far_x = (KB_PATCH_SIDE - TILE) * s->a, far_y = (KB_PATCH_SIDE - TILE) * s->b;
+    plan->left = s->px + ((plan->first_x + kbi_min_i(0, far_x) + kbi_min_i(0, -far_y)) >> 16);
+    plan->right = s->px + ((plan->first_x + kbi_max_i(0, far_x) + kbi_max_i(0, -far_y)) >> 16) + WINDOW;
+    plan->top = s->py + ((plan->first_y + kbi_min_i(0, far_x) + kbi_min_i(0, far_y)) >> 16);
+    plan->bottom = s->py + ((plan->first_y + kbi_max_i(0, far_x) + kbi_max_i(0, far_y)) >> 16) + WINDOW;
+}
+
+static void copy_bytes(uint8_t *to, const uint8_t *from, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + 16 <= n; i += 16) memcpy(to + i, from + i, 16);
+    if (n >= 16) memcpy(to + n - 16, from + n - 16, 16);
+    else for (; i < n; i++) to[i] = from[i];
+}
+
+/* The region that the windows touch, the border of the level repeated; rows are COPY_SIDE apart. Most regions leave
+ * the level on one side only, and sizes that the compiler knows make it quick: what is filled in beyond the right end
+ * is written over by the next row, and behind the last there is room for it. */
+static void copy_region(const kbi_sampling *s, const kbi_pyramid *levels, tile_plan *plan)
+{
+    const uint8_t *data = levels->data[s->level];
+    int32_t width = levels->width[s->level], height = levels->height[s->level], columns = plan->right - plan->left;
+    int32_t from = kbi_clamp_i(-plan->left, 0, columns - 1), to = kbi_clamp_i(width - plan->left, 1, columns);
+    uint8_t *copy = plan->copy;
+    for (int32_t y = plan->top; y < plan->bottom; y++, copy += COPY_SIDE) {
+        const uint8_t *row = data + kbi_clamp_i(y, 0, height - 1) * levels->stride[s->level];
+        if (from > 0) memset(copy, row[0], COPY_SIDE);
+        copy_bytes(copy + from, row + plan->left + from, to - from);
+        if (to < columns) memset(copy + to, row[width - 1], COPY_SIDE);
+    }
+    plan->data = plan->copy;
+    plan->stride = COPY_SIDE;
+}
+
+static bool region_inside(const tile_plan *plan, const kbi_pyramid *levels, int32_t level)
+{
+    return plan->left >= 0 && plan->top >= 0 && plan->right <= levels->width[level] &&
+           plan->bottom <= levels->height[level] && levels->stride[level] <= MAX_STRIDE;
+}
+
+/* All tiles; first_x and first_y are set. `fraction` turns positions, a vec of 32-bit lanes, into what x and y keep. */
+VEC_INLINE void plan_tiles(const kbi_sampling *s, const kbi_pyramid *levels, vec (*fraction)(vec), tile_plan *plan)
+{
+    int32_t x[TILES_SIDE], y[TILES_SIDE];
+    plan_region(s, plan);
+    if (region_inside(plan, levels, s->level)) {
+        plan->stride = levels->stride[s->level];
+        plan->data = levels->data[s->level] + plan->top * plan->stride + plan->left;
+    } else {
+        copy_region(s, levels, plan);
+    }
+    for (int32_t j = 0; j < TILES_SIDE; j++) {
+        x[j] = plan->first_x + j * TILE * s->a;
+        y[j] = plan->first_y + j * TILE * s->b;
+    }
+    const vec left = v_set32((uint32_t)(plan->left - s->px)), top = v_set32((uint32_t)(plan->top - s->py));
+    const vec rows = v_set32((uint32_t)plan->stride);
+    const vec step_x = v_set32((uint32_t)(-TILE * s->b)), step_y = v_set32((uint32_t)(TILE * s->a));
+    for (int32_t j = 0; j < TILES_SIDE; j += VEC_LANES / 2) {
+        vec tile_x = v_loadu(x + j), tile_y = v_loadu(y + j);
+        for (int32_t k = j; k < TILES; k += TILES_SIDE) {
+            v_storeu(plan->x + k, fraction(tile_x));
+            v_storeu(plan->y + k, fraction(tile_y));
+            vec column = v_sub32(v_sar32(tile_x, 16), left), row = v_sub32(v_sar32(tile_y, 16), top);
+            v_storeu(plan->offset + k, v_add32(v_mul32(row, rows), column));
+            tile_x = v_add32(tile_x, step_x);
+            tile_y = v_add32(tile_y, step_y);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* One vector vocabulary for all instruction sets, so that a kernel is written once. A file kernels_<set>.c defines
+ * KBI_VEC_AVX2, KBI_VEC_SSE4 or KBI_VEC_NEON, includes simd/templates.h, and has all kernels for that set. KBI_VEC_AVX512
+ * has the words of the few kernels that kernels_avx512.c includes.
+ *
+ * A `vec` is a register of VEC_LANES lanes of 16 bits; where the name of an operation ends in 8 or 32 the register is
+ * looked at as bytes or as 32-bit lanes. All arithmetic is modulo 2^16 (2^8, 2^32) unless it says otherwise.
+ *
+ *   v_load v_store        aligned;  v_loadu v_storeu: any address
+ *   v_set v_zero v_ones   all lanes alike;  v_set32
+ *   v_add v_sub v_mul     and v_add8 v_sub8, v_add32 v_sub32 v_mul32
+ *   v_subs v_subs8        unsigned, not below 0
+ *   v_high                high 16 bits of the unsigned product;  v_high_s: of the signed one
+ *   v_mul_q15             (a b + 2^14) >> 15, signed
+ *   v_min v_max           unsigned;  v_min_s v_max_s: signed;  v_min8 v_max8: unsigned bytes;  v_abs
+ *   v_and v_or v_xor      bits;  v_andnot(a, b) = ~a & b
+ *   v_shl v_shr v_sar     by a constant;  v_shr32 v_sar32
+ *   v_low_twice           both halves of every 32-bit lane are its low half
+ *   v_gt v_gt8            signed a > b ? -1 : 0;  v_zero8: bytes a == 0 ? -1 : 0
+ *   v_mask8               a number with one of VEC_MASK_BITS bits set for each byte that is not 0
+ *   v_pack8               the lanes of two vecs as bytes, signed to unsigned with saturation, in an order of its own,
+ *                         which v_unpack8_first and v_unpack8_second take apart again;  v_join8: in order
+ *   v_widen8              VEC_LANES bytes in memory as lanes
+ *   v_dot8                first byte x first weight + second byte x second weight of every lane; weights up to 64
+ *   v_sum8                sums of bytes of two vecs as two vecs of lanes, in the order of v_unpack8
+ *   v_load2               16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
+ *   v_each16              the same 16 bytes for each 8 lanes
+ *   v_lookup16            of each 16 bytes of the first those that the second names, 0 to 15
+ *   v_count               the number of bits of every lane that are set; where VEC_COUNTS_BITS is defined
+ *   v_least v_replace     the least lane, and a vec with one lane of another
+ *   v_pair                brings two vecs together for v_madd: lane i of both becomes neighbours
+ *   v_madd                adds first[i] w[0] + second[i] w[1] to the 32-bit sums of lane i; signed
+ *   v_load_rows           16 bytes from each of VEC_LANES rows, as 8 vecs that v_transpose8 turns around: afterwards
+ *                         lane k of vec u is the u-th 16-bit unit of row k
+ *   v_store_rows          the way back: after v_transpose8, 16 bytes to each row;  v_store_rows32: from 32-bit sums
+ *
+ * and what single kernels need, at the end of each vec_<set>.h. */
+#ifndef KBI_VEC_H
+#define KBI_VEC_H
+
+#include "common/common.h"
+
+/* In front of a loop whose number of rounds is a constant once its function is part of another. clang would unroll with
+ * "unroll" alone before that is known, by 2, and then leave what the loop sums in memory. */
+#if defined(__clang__)
+#    define VEC_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#    define VEC_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#if defined(KBI_VEC_AVX512)
+#    include "simd/vec_avx512.h"
+#elif defined(KBI_VEC_AVX2)
+#    include "simd/vec_avx2.h"
+#elif defined(KBI_VEC_SSE4)
+#    include "simd/vec_sse4.h"
+#elif defined(KBI_VEC_NEON)
+#    include "simd/vec_neon.h"
+#endif
+
+#endif

@@ -1,0 +1,24 @@
+/* The part of kernels/vec.h that is the same for all widths of x86 but for the names: VEC_OP(name) is the intrinsic. */
+#ifndef KBI_VEC_X86_H
+#define KBI_VEC_X86_H
+
+/* Turns 8x8 lanes in each 128 bits. */
+VEC_INLINE void v_transpose8(vec r[8])
+{
+    vec a[8], b[8];
+    for (int i = 0; i < 4; i++) {
+        a[2 * i] = VEC_OP(unpacklo_epi16)(r[2 * i], r[2 * i + 1]);
+        a[2 * i + 1] = VEC_OP(unpackhi_epi16)(r[2 * i], r[2 * i + 1]);
+    }
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            b[4 * i + 2 * k] = VEC_OP(unpacklo_epi32)(a[4 * i + k], a[4 * i + k + 2]);
+            b[4 * i + 2 * k + 1] = VEC_OP(unpackhi_epi32)(a[4 * i + k], a[4 * i + k + 2]);
+        }
+    for (int i = 0; i < 4; i++) {
+        r[2 * i] = VEC_OP(unpacklo_epi64)(b[i], b[i + 4]);
+        r[2 * i + 1] = VEC_OP(unpackhi_epi64)(b[i], b[i + 4]);
+    }
+}
+
+#endif
