@@ -9,6 +9,9 @@ install(FILES include/keybits/keybits.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/
 if(TARGET keybits-cli)
     install(TARGETS keybits-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(TARGET keybits-peers)
+    install(TARGETS keybits-peers LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/keybits)
+endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/keybits)
 install(EXPORT keybitsTargets NAMESPACE keybits:: DESTINATION ${package_folder})

@@ -1,13 +1,13 @@
 # The trainer, the benchmarks and the program: libraries keybits_io (io), keybits-learn, keybits-eval, and the
 # program keybits-cli, which is put at <build>/keybits. A part whose folder is empty is left out.
 #
-# OpenCV is only a peer to compare with: where it is found, eval/peers*.cpp and bench/*.cpp are built, and only then is
-# a C++ compiler asked for.
+# OpenCV is only a peer to compare with: where it is found, the module keybits-peers.so (eval/peers_*.cpp), which the
+# program loads when a benchmark asks for it, and bench/*.cpp are built, and only then is a C++ compiler asked for.
 file(GLOB io_sources CONFIGURE_DEPENDS io/*.c)
 file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
 file(GLOB learn_sources CONFIGURE_DEPENDS learn/*.c)
 file(GLOB eval_sources CONFIGURE_DEPENDS eval/*.c)
-file(GLOB peer_sources CONFIGURE_DEPENDS eval/peers*.cpp)
+file(GLOB peer_sources CONFIGURE_DEPENDS eval/peers_*.cpp)
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
 file(GLOB bench_peer_sources CONFIGURE_DEPENDS bench/*.cpp)
 
@@ -84,16 +84,22 @@ endif()
 # -------------------------------------------------------------------------------------------------------- eval/
 if(KEYBITS_BUILD_EVAL AND eval_sources AND TARGET keybits_io)
     add_library(keybits-eval STATIC ${eval_sources})
-    if(have_peers AND peer_sources)
-        target_sources(keybits-eval PRIVATE ${peer_sources})
-        target_compile_definitions(keybits-eval PUBLIC KB_HAVE_OPENCV)
-        target_include_directories(keybits-eval SYSTEM PRIVATE ${OpenCV_INCLUDE_DIRS})
-        target_link_libraries(keybits-eval PRIVATE ${OpenCV_LIBS})
-    endif()
     keybits_target(keybits-eval)
     target_include_directories(keybits-eval PUBLIC ${PROJECT_SOURCE_DIR})
     target_compile_definitions(keybits-eval INTERFACE KB_HAVE_EVAL)
-    target_link_libraries(keybits-eval PUBLIC keybits_io keybits_inside)
+    target_link_libraries(keybits-eval PUBLIC keybits_io keybits_inside PRIVATE ${CMAKE_DL_LIBS})
+    file(RELATIVE_PATH peers_folder ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/keybits)
+    target_compile_definitions(keybits-eval PRIVATE KB_PEERS_FOLDER="${peers_folder}")
+    if(have_peers)
+        add_library(keybits-peers MODULE ${peer_sources})
+        keybits_target(keybits-peers)
+        set_target_properties(keybits-peers PROPERTIES PREFIX "" SUFFIX ".so"
+                              LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+        target_include_directories(keybits-peers PRIVATE include ${PROJECT_SOURCE_DIR})
+        target_include_directories(keybits-peers SYSTEM PRIVATE ${OpenCV_INCLUDE_DIRS})
+        target_link_libraries(keybits-peers PRIVATE ${OpenCV_LIBS})
+        add_dependencies(keybits-eval keybits-peers)
+    endif()
 endif()
 
 # --------------------------------------------------------------------------------------------------- the program

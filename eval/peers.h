@@ -1,17 +1,15 @@
-/* Other people's code, through OpenCV, to compare with: descriptors on given keypoints or patches, and the steps around
- * them. A build without OpenCV has none. C on this side, C++ behind. */
+/* Peers to compare with: OpenCV's descriptors on given keypoints or patches, and its other steps. They are in a module,
+ * keybits-peers.so, which is loaded by the first call: from where the environment's KEYBITS_PEERS says, from beside the
+ * program, or from where it is installed. Where there is none, there are no peers. */
 #ifndef EVAL_PEERS_H
 #define EVAL_PEERS_H
 
-#include "keybits/keybits.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #include "io/csv.h"
 #include "io/rows.h"
+#include "keybits/keybits.h"
 
+/* Loads the module; false with the reason when there is none. */
+bool ev_peers_available(io_error *error);
 /* "cv:orb" and so on; the result lives for ever. NULL, with a sentence that lists the names, for another one. */
 const char *ev_peer_find(const char *name, io_error *error);
 /* The names, index from 0; NULL past the last. */
@@ -41,7 +39,4 @@ bool ev_peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t
 /* findHomography with USAC_PROSAC, 3 px; pairs best first. */
 bool ev_peer_fit(const kb_pair *pairs, size_t n, io_error *error);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -1,13 +1,16 @@
-/* OpenCV's descriptors, detectors, matcher and fit behind the interface of eval/peers.h.
+/* The module keybits-peers.so: OpenCV's descriptors, detectors, matcher and fit behind eval/peers_module.h.
  *
  * A descriptor that takes patches only gets them through an image: many patches are laid out on one canvas, each in a
  * cell of its own whose border repeats the patch's edge, with a keypoint of fixed size in the middle. The peer's own
  * region around such a keypoint is about as wide as the patch. */
-#include "eval/peers.h"
+#include "eval/peers_module.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -90,12 +93,27 @@ const Peer *find(const char *name)
     return nullptr;
 }
 
-bool failed(const char *what, const cv::Exception &e, io_error *error)
+bool failed(const char *what, const std::exception &e, io_error *error)
 {
     std::string text = e.what();
     for (char &c : text)
         if (c == '\n') c = ' ';
-    return io_fail(error, "%s: %s", what, text.c_str());
+    if (error) std::snprintf(error->text, sizeof error->text, "%s: %s", what, text.c_str());
+    return false;
+}
+
+template <typename T> T *zeroed(size_t count)
+{
+    void *block = std::calloc(count + 1, sizeof(T));
+    if (!block) throw std::bad_alloc();
+    return (T *)block;
+}
+
+void free_rows(io_rows *rows)
+{
+    std::free(rows->bytes);
+    std::free(rows->floats);
+    *rows = io_rows{nullptr, nullptr, 0, 0};
 }
 
 /* ---- rows ---- */
@@ -103,8 +121,8 @@ bool failed(const char *what, const cv::Exception &e, io_error *error)
 void allocate(io_rows *out, size_t n, const cv::Feature2D &extractor)
 {
     *out = io_rows{nullptr, nullptr, n, (size_t)extractor.descriptorSize()};
-    if (extractor.descriptorType() == CV_32F) out->floats = (float *)io_alloc(n * out->width + 1, sizeof(float));
-    else out->bytes = (uint8_t *)io_alloc(n * out->width + 1, 1);
+    if (extractor.descriptorType() == CV_32F) out->floats = zeroed<float>(n * out->width);
+    else out->bytes = zeroed<uint8_t>(n * out->width);
 }
 
 void put_row(io_rows *out, size_t at, const cv::Mat &rows, int from)
@@ -174,7 +192,7 @@ Keypoints convert(const kb_keypoint *keypoints, size_t n)
 
 void give(const Keypoints &found, io_keypoints *out)
 {
-    *out = io_keypoints{(kb_keypoint *)io_alloc(found.size() + 1, sizeof(kb_keypoint)), found.size()};
+    *out = io_keypoints{zeroed<kb_keypoint>(found.size()), found.size()};
     for (size_t i = 0; i < found.size(); i++) {
         const cv::KeyPoint &k = found[i];
         out->items[i] = kb_keypoint{k.pt.x, k.pt.y, k.size, k.angle, k.response, k.octave, k.class_id};
@@ -215,72 +233,49 @@ void describe_patches(const Peer &peer, const uint8_t *patches, size_t n, int si
                         out);
 }
 
-bool describe_regions(const Peer &peer, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale,
-                      io_rows *out, io_error *error)
-{
-    std::vector<uint8_t> patches(n * KB_PATCH_SIDE * KB_PATCH_SIDE + 1);
-    kb_status status = kb_sample_patches(image, keypoints, n, scale, nullptr, nullptr, patches.data(), nullptr);
-    if (status != KB_OK) return io_fail(error, "%s: %s", peer.name, kb_status_string(status));
-    describe_patches(peer, patches.data(), n, KB_PATCH_SIDE, out);
-    return true;
-}
-
-} // namespace
-
 /* ------------------------------------------------------------------------------------------------- the interface */
 
-const char *ev_peer_name(int index) { return index >= 0 && (size_t)index < peer_count ? peers[index].name : nullptr; }
+const char *name_at(int index) { return index >= 0 && (size_t)index < peer_count ? peers[index].name : nullptr; }
 
-const char *ev_peers_version(void) { return "OpenCV " CV_VERSION; }
-
-const char *ev_peer_find(const char *name, io_error *error)
+bool describes_on_image(const char *name, const kb_keypoint *keypoints, size_t n, float scale)
 {
-    if (const Peer *peer = find(name)) return peer->name;
-    std::string names;
-    for (const Peer &peer : peers) names += std::string(" ") + peer.name;
-    io_fail(error, "%s: not one of the peers in this build:%s", name, names.c_str());
-    return nullptr;
+    return works_on_image(*find(name), keypoints, n, scale);
 }
 
-bool ev_peer_describe(const char *name, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale,
-                      io_rows *out, io_error *error)
+/* Runs `work`, which fills *out; nothing is left in *out when it throws. */
+template <typename Work> bool fill_rows(const char *name, io_rows *out, io_error *error, Work work)
 {
     const Peer *peer = find(name);
-    std::memset(out, 0, sizeof *out);
+    *out = io_rows{nullptr, nullptr, 0, 0};
     try {
-        if (works_on_image(*peer, keypoints, n, scale)) {
-            Extractor extractor = peer->create(scale);
-            allocate(out, n, *extractor);
-            compute(*peer, *extractor, view(image), convert(keypoints, n), 0, out);
-        } else if (!describe_regions(*peer, image, keypoints, n, scale, out, error)) {
-            return false;
-        }
-    } catch (const cv::Exception &e) {
-        io_rows_free(out);
+        work(*peer);
+    } catch (const std::exception &e) {
+        free_rows(out);
         return failed(name, e, error);
     }
     if (peer->root) take_roots(out);
     return true;
 }
 
-bool ev_peer_describe_patches(const char *name, const uint8_t *patches, size_t n, int32_t side, io_rows *out,
-                              io_error *error)
+bool peer_describe_image(const char *name, const kb_image *image, const kb_keypoint *keypoints, size_t n, float scale,
+                         io_rows *out, io_error *error)
 {
-    const Peer *peer = find(name);
-    std::memset(out, 0, sizeof *out);
-    try {
-        describe_patches(*peer, patches, n, side, out);
-    } catch (const cv::Exception &e) {
-        io_rows_free(out);
-        return failed(name, e, error);
-    }
-    if (peer->root) take_roots(out);
-    return true;
+    return fill_rows(name, out, error, [&](const Peer &peer) {
+        Extractor extractor = peer.create(scale);
+        allocate(out, n, *extractor);
+        compute(peer, *extractor, view(image), convert(keypoints, n), 0, out);
+    });
 }
 
-void ev_peers_threads(int32_t threads) { cv::setNumThreads(threads > 0 ? threads : -1); }
+bool peer_describe_patches(const char *name, const uint8_t *patches, size_t n, int32_t side, io_rows *out,
+                           io_error *error)
+{
+    return fill_rows(name, out, error, [&](const Peer &peer) { describe_patches(peer, patches, n, side, out); });
+}
 
-bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out,
+void set_threads(int32_t threads) { cv::setNumThreads(threads > 0 ? threads : -1); }
+
+bool peer_detect(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out,
                     io_error *error)
 {
     Keypoints found;
@@ -288,14 +283,14 @@ bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_key
         Extractor extractor = detector == KB_DETECTOR_SIFT ? Extractor(cv::SIFT::create(max_keypoints))
                                                            : Extractor(cv::ORB::create(max_keypoints));
         extractor->detect(view(image), found);
-    } catch (const cv::Exception &e) {
+        give(found, out);
+    } catch (const std::exception &e) {
         return failed("OpenCV's detector", e, error);
     }
-    give(found, out);
     return true;
 }
 
-bool ev_peer_keypoints(const char *name, const kb_image *image, int32_t max_keypoints, io_keypoints *out, float *scale,
+bool peer_keypoints(const char *name, const kb_image *image, int32_t max_keypoints, io_keypoints *out, float *scale,
                        io_error *error)
 {
     const Peer *peer = find(name);
@@ -306,15 +301,15 @@ bool ev_peer_keypoints(const char *name, const kb_image *image, int32_t max_keyp
         detector->detect(view(image), found);
         cv::KeyPointsFilter::retainBest(found, max_keypoints); // keeps all that are as strong as the last
         if (found.size() > (size_t)max_keypoints) found.resize((size_t)max_keypoints);
-    } catch (const cv::Exception &e) {
+        give(found, out);
+    } catch (const std::exception &e) {
         return failed(name, e, error);
     }
-    give(found, out);
     *scale = own ? peer->own_scale : 1;
     return true;
 }
 
-bool ev_peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t *count, io_error *error)
+bool peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t *count, io_error *error)
 {
     int type = a->bytes ? CV_8UC1 : CV_32FC1;
     void *first = a->bytes ? (void *)a->bytes : (void *)a->floats,
@@ -326,23 +321,34 @@ bool ev_peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t
         *count = found.size();
         for (size_t i = 0; i < found.size(); i++)
             matches[i] = kb_match{found[i].queryIdx, found[i].trainIdx, found[i].distance, HUGE_VALF};
-    } catch (const cv::Exception &e) {
+    } catch (const std::exception &e) {
         return failed("OpenCV's matcher", e, error);
     }
     return true;
 }
 
-bool ev_peer_fit(const kb_pair *pairs, size_t n, io_error *error)
+bool peer_fit(const kb_pair *pairs, size_t n, io_error *error)
 {
-    std::vector<cv::Point2f> from(n), to(n);
-    for (size_t i = 0; i < n; i++) {
-        from[i] = cv::Point2f((float)pairs[i].x1, (float)pairs[i].y1);
-        to[i] = cv::Point2f((float)pairs[i].x2, (float)pairs[i].y2);
-    }
     try {
+        std::vector<cv::Point2f> from(n), to(n);
+        for (size_t i = 0; i < n; i++) {
+            from[i] = cv::Point2f((float)pairs[i].x1, (float)pairs[i].y1);
+            to[i] = cv::Point2f((float)pairs[i].x2, (float)pairs[i].y2);
+        }
         if (n >= 4) cv::findHomography(from, to, cv::USAC_PROSAC, 3.0);
-    } catch (const cv::Exception &e) {
+    } catch (const std::exception &e) {
         return failed("OpenCV's findHomography", e, error);
     }
     return true;
 }
+
+const ev_peers_module the_module = {
+    EV_PEERS_ABI,          "OpenCV " CV_VERSION,  name_at,     describes_on_image, peer_describe_image,
+    peer_describe_patches, peer_keypoints,        set_threads, peer_detect,        peer_match,
+    peer_fit,
+};
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const ev_peers_module *keybits_peers(void);
+extern "C" const ev_peers_module *keybits_peers(void) { return &the_module; }
