@@ -102,91 +102,91 @@ static bool prepare(kb_workspace *workspace)
 
 static void run_half(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->shrink_half(pixels + 2 * y * WIDTH, pixels + (2 * y + 1) * WIDTH, WIDTH / 2, bytes);
+    for (int y = 0; y < 64; y++) k->image.shrink_half(pixels + 2 * y * WIDTH, pixels + (2 * y + 1) * WIDTH, WIDTH / 2, bytes);
 }
 static void run_thirds(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->shrink_two_thirds(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH / 3, bytes);
+    for (int y = 0; y < 64; y++) k->image.shrink_two_thirds(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH / 3, bytes);
 }
-static void run_plan(const kbi_kernels *k) { k->plan(keypoints, N, 1, &levels, samplings, flags); }
+static void run_plan(const kbi_kernels *k) { k->image.plan(keypoints, N, 1, &levels, samplings, flags); }
 static void run_pairs(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->sample_two_tap(samplings + i, KBI_BATCH, &levels, patches);
+    for (int i = 0; i < N; i += KBI_BATCH) k->image.sample_two_tap(samplings + i, KBI_BATCH, &levels, patches);
 }
 static void run_sample(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->sample(samplings + i, KBI_BATCH, &levels, patches);
+    for (int i = 0; i < N; i += KBI_BATCH) k->image.sample(samplings + i, KBI_BATCH, &levels, patches);
 }
 static void run_bad(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->boxes(bad, patches, KBI_BATCH, rows, scratch);
+    for (int i = 0; i < N; i += KBI_BATCH) k->describe.boxes(bad, patches, KBI_BATCH, rows, scratch);
 }
 static void run_bag(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->boxes(bag, patches, KBI_BATCH, rows, scratch);
+    for (int i = 0; i < N; i += KBI_BATCH) k->describe.boxes(bag, patches, KBI_BATCH, rows, scratch);
 }
 static void run_sift(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->sift(patches, KBI_BATCH, histograms, scratch);
+    for (int i = 0; i < N; i += KBI_BATCH) k->describe.sift(patches, KBI_BATCH, histograms, scratch);
 }
 static void run_bytes(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->sift_bytes(histograms, KBI_BATCH, false, values);
+    for (int i = 0; i < N; i += KBI_BATCH) k->describe.sift_bytes(histograms, KBI_BATCH, false, values);
 }
 static void run_root(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->sift_bytes(histograms, KBI_BATCH, true, values);
+    for (int i = 0; i < N; i += KBI_BATCH) k->describe.sift_bytes(histograms, KBI_BATCH, true, values);
 }
 static void run_project(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->project(hash, values, KBI_BATCH, rows);
+    for (int i = 0; i < N; i += KBI_BATCH) k->describe.project(hash, values, KBI_BATCH, rows);
 }
 static void run_blend(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->blend_rows(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH, 51, bytes);
+    for (int y = 0; y < 64; y++) k->detect.blend_rows(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH, 51, bytes);
 }
 static void run_resize(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->resize_row(pixels + y * WIDTH, WIDTH, map, WIDTH * 5 / 6, bytes);
+    for (int y = 0; y < 64; y++) k->detect.resize_row(pixels + y * WIDTH, WIDTH, map, WIDTH * 5 / 6, bytes);
 }
 static void run_fast(const kbi_kernels *k)
 {
-    for (int y = 3; y < 67; y++) k->fast_row(pixels + y * WIDTH + 3, WIDTH, WIDTH - 6, 20, bytes + y * WIDTH);
+    for (int y = 3; y < 67; y++) k->detect.fast_row(pixels + y * WIDTH + 3, WIDTH, WIDTH - 6, 20, bytes + y * WIDTH);
 }
 static void run_peaks(const kbi_kernels *k)
 {
     for (int y = 4; y < 66; y++)
-        k->peaks_row(bytes + (y - 1) * WIDTH, bytes + y * WIDTH, bytes + (y + 1) * WIDTH, WIDTH - 6, x16);
+        k->detect.peaks_row(bytes + (y - 1) * WIDTH, bytes + y * WIDTH, bytes + (y + 1) * WIDTH, WIDTH - 6, x16);
 }
 static void run_harris(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i++) k->harris(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
+    for (int i = 0; i < N; i++) k->detect.harris(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
 }
 static void run_disc(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i++) k->disc_angle(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
+    for (int i = 0; i < N; i++) k->detect.disc_angle(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
 }
 static void run_blur(const kbi_kernels *k)
 {
     const uint16_t *a[KBI_BLUR_MAX_TAPS], *b[KBI_BLUR_MAX_TAPS];
     for (int i = 0; i < blur.taps; i++) a[i] = deep + (8 - i) * WIDTH, b[i] = deep + (8 + i) * WIDTH;
-    for (int y = 0; y < 64; y++) k->blur_pairs(a, b, &blur, WIDTH, deep + 31 * WIDTH);
+    for (int y = 0; y < 64; y++) k->detect.blur_pairs(a, b, &blur, WIDTH, deep + 31 * WIDTH);
 }
 static void run_difference(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->difference_row(deep, deep + WIDTH, WIDTH, signed_rows[2]);
+    for (int y = 0; y < 64; y++) k->detect.difference_row(deep, deep + WIDTH, WIDTH, signed_rows[2]);
 }
 static void run_extrema(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->extrema_row(signed_rows[0], signed_rows[1], signed_rows[2], WIDTH, 80, x32);
+    for (int y = 0; y < 64; y++) k->detect.extrema_row(signed_rows[0], signed_rows[1], signed_rows[2], WIDTH, 80, x32);
 }
 static void run_256(const kbi_kernels *k)
 {
-    k->hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 32, keys[0], keys[1], keys[2]);
+    k->match.hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 32, keys[0], keys[1], keys[2]);
 }
 static void run_512(const kbi_kernels *k)
 {
-    k->hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 64, keys[0], keys[1], keys[2]);
+    k->match.hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 64, keys[0], keys[1], keys[2]);
 }
 
 static const struct {
@@ -246,8 +246,8 @@ int main(int argc, char **argv)
         uint32_t flags;
     } tiers[] = {{"c", 0},
                  {"popcnt", KBI_CPU_POPCNT},
-                 {"sse4.1", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT},
-                 {"avx2", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT | KBI_CPU_AVX2},
+                 {"sse4.1", KBI_CPU_SSE41 | KBI_CPU_POPCNT},
+                 {"avx2", KBI_CPU_AVX2},
                  {"all", UINT32_MAX}};
     kb_workspace *workspace = NULL;
     if (kb_workspace_create(&workspace) != KB_OK || !prepare(workspace)) return 1;
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
         printf("%-20s %-10s", slots[i].name, slots[i].unit);
         for (size_t t = 0; t < KBI_COUNT(tiers); t++) {
             kbi_kernels kernels;
-            kbi_kernels_init(&kernels, kbi_cpu_flags() & tiers[t].flags);
+            kbi_kernels_init(&kernels, kbi_cpu_flags() & kbi_cpu_closure(tiers[t].flags));
             printf(" %10.3f", best_of_many(slots[i].run, &kernels) / slots[i].count);
             fflush(stdout);
         }

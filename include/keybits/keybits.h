@@ -455,8 +455,9 @@ typedef struct kb_kernel {
 KB_API kb_kernel kb_kernel_at(int32_t index);
 KB_API const char *kb_cpu_features(void);
 
-/* Takes instruction sets away, for testing and measuring: a list of the features that may stay, such as "sse2 ssse3",
- * "c" for none, NULL for all. KB_E_UNKNOWN when a word is not a feature's name. Not to be called while other calls
+/* Takes instruction sets away, for testing and measuring: a list of the features that may stay, such as "avx2" or
+ * "sse4.1 popcnt", "c" for none, NULL for all. A feature keeps those it builds on: "avx2" also allows SSE4.1 and
+ * POPCNT. KB_E_UNKNOWN when a word is not a feature's name; then nothing changes. Not to be called while other calls
  * run. */
 KB_API kb_status kb_cpu_limit(const char *features);
 

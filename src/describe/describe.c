@@ -4,8 +4,9 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#include "describe/describe.h"
-#include "simd/kernels.h"
+#include "common/cpu.h"
+#include "describe/kernels.h"
+#include "image/kernels.h"
 
 /* ---- presets ---- */
 
@@ -60,7 +61,8 @@ typedef struct scratch {
 
 typedef struct job {
     const kb_model *model; /* NULL for OUT_PATCHES */
-    kbi_kernels kernels;
+    kbi_image_kernels image_kernels;
+    kbi_describe_kernels kernels;
     product output;
     size_t row_size; /* bytes of a row of output */
     uint8_t *rows;
@@ -132,7 +134,7 @@ static void task_patch_sampler(void *context, int32_t piece)
     bool pairs = j->model && j->model->spec.sampler == KB_SAMPLER_TWO_TAP;
     for (int32_t n; (n = take_batch(j, j->regions, &first)) > 0;) {
         for (int32_t i = 0; i < n; i++) s->samplings[i] = j->samplings[j->order[first + (size_t)i]];
-        (pairs ? j->kernels.sample_two_tap : j->kernels.sample)(s->samplings, n, &j->levels, s->patches);
+        (pairs ? j->image_kernels.sample_two_tap : j->image_kernels.sample)(s->samplings, n, &j->levels, s->patches);
         const uint8_t *row = j->output == OUT_PATCHES ? s->patches : s->rows;
         if (j->output != OUT_PATCHES) describe_batch(j, s, s->patches, n, s->rows);
         for (int32_t i = 0; i < n; i++, row += j->row_size)
@@ -177,7 +179,7 @@ static void task_plan(void *context, int32_t piece)
     size_t end = kbi_piece(j->n, j->pieces, piece + 1);
     for (size_t i = kbi_piece(j->n, j->pieces, piece); i < end; i += KBI_BATCH) {
         size_t n = end - i < KBI_BATCH ? end - i : KBI_BATCH;
-        j->kernels.plan(j->keypoints + i, (int32_t)n, j->width_scale, &j->levels, j->samplings + i, flags);
+        j->image_kernels.plan(j->keypoints + i, (int32_t)n, j->width_scale, &j->levels, j->samplings + i, flags);
         if (j->flags) memcpy(j->flags + i, flags, n);
         for (size_t k = i; k < i + n; k++)
             if (!usable(&j->samplings[k])) memset(j->rows + k * j->row_size, 0, j->row_size);
@@ -236,7 +238,7 @@ static void task_order_and_levels(void *context, int32_t index)
 {
     job *j = context;
     if (index == 0) fill_order(j);
-    else kbi_pyramid_band(&j->levels, &j->kernels, index - 1);
+    else kbi_pyramid_band(&j->levels, &j->image_kernels, index - 1);
 }
 
 /* Plans every keypoint's region, builds the levels they need, and describes. */
@@ -253,7 +255,7 @@ static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *wo
     if (status == KB_OK) status = kbi_pyramid_start(&j->levels, gray, used, workspace);
     if (status != KB_OK) return status;
     kbi_parallel_run(j->parallel, j->levels.bands + 1, task_order_and_levels, j);
-    kbi_pyramid_finish(&j->levels, &j->kernels);
+    kbi_pyramid_finish(&j->levels, &j->image_kernels);
     return run(j, workspace, task_patch_sampler);
 }
 
@@ -272,7 +274,8 @@ static kb_status describe_image(job *j, const kb_image *image, kb_workspace *wor
 static void spread(job *j, size_t n, const kb_parallel *parallel)
 {
     size_t batches = n / KBI_BATCH + 1;
-    kbi_kernels_init(&j->kernels, kbi_cpu_flags());
+    kbi_image_kernels_init(&j->image_kernels, kbi_cpu_flags());
+    kbi_describe_kernels_init(&j->kernels, kbi_cpu_flags());
     j->n = n;
     j->parallel = parallel;
     j->pieces = kbi_parallel_threads(parallel);

@@ -6,8 +6,6 @@
 #include "image/image.h"
 #include "model/model.h"
 
-#define KBI_PATCH_BYTES (KB_PATCH_SIDE * KB_PATCH_SIDE)
-
 /* ---- planes.c: the gradient planes of BAG ---- */
 #define KBI_PLANE_MEAN 24              /* the mean gradient of a patch after scaling */
 #define KBI_ROOT_TWO_MINUS_1 27146u    /* (sqrt(2) - 1) * 65536 */

@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "detect/blur_rows.h"
-#include "simd/kernels.h"
+#include "detect/kernels.h"
 
 #define MATCH_STEPS 4
 #define LEAST_MATCHED 0.6 /* px; narrower kernels are hardly more than one pixel and stay as they are */
@@ -54,7 +54,7 @@ static int32_t mirrored(int32_t i, int32_t n)
     return i;
 }
 
-void kbi_blur_image(const kbi_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
+void kbi_blur_image(const kbi_detect_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
                    ptrdiff_t stride, const kbi_blur *blur, int32_t top, int32_t bottom, uint16_t *row)
 {
     const uint16_t *a[KBI_BLUR_MAX_TAPS], *b[KBI_BLUR_MAX_TAPS];

@@ -11,8 +11,9 @@
  * lists are put together in order, so the number of threads changes nothing. */
 #include <math.h>
 
+#include "common/cpu.h"
 #include "detect/detect.h"
-#include "simd/kernels.h"
+#include "detect/kernels.h"
 
 #define MAX_LEVELS 16
 #define EDGE 31
@@ -43,7 +44,7 @@ typedef struct orb_band {
 
 typedef struct orb {
     const kbi_detect_job *job;
-    kbi_kernels kernels;
+    kbi_detect_kernels kernels;
     orb_level level[MAX_LEVELS];
     int32_t levels;
     int32_t threads;
@@ -305,7 +306,7 @@ static void orient_task(void *context, int32_t piece)
 kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
     orb o = {.job = job, .threads = kbi_parallel_threads(job->options.parallel)};
-    kbi_kernels_init(&o.kernels, kbi_cpu_flags());
+    kbi_detect_kernels_init(&o.kernels, kbi_cpu_flags());
     *count = 0;
     plan_levels(&o);
     if (o.levels == 0) return KB_OK;

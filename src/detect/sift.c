@@ -10,8 +10,9 @@
  * integers up to the extrema; tasks work on rows or on runs of points, so the number of threads changes nothing. */
 #include <math.h>
 
+#include "common/cpu.h"
 #include "detect/sift.h"
-#include "simd/kernels.h"
+#include "detect/kernels.h"
 
 #define MAX_OCTAVES 17
 #define CAMERA_BLUR 0.5
@@ -37,7 +38,7 @@ typedef struct sift_band {
 
 typedef struct sift {
     const kbi_detect_job *job;
-    kbi_kernels kernels;
+    kbi_detect_kernels kernels;
     int32_t threads, layers;
     kbi_octave octave[MAX_OCTAVES];
     int32_t octaves;
@@ -400,7 +401,7 @@ static kb_status spread_directions(sift *s, kb_keypoint **found, size_t *count)
 kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
     sift s = {.job = job, .threads = kbi_parallel_threads(job->options.parallel), .layers = job->options.layers};
-    kbi_kernels_init(&s.kernels, kbi_cpu_flags());
+    kbi_detect_kernels_init(&s.kernels, kbi_cpu_flags());
     *count = 0;
     plan_octaves(&s);
     if (s.octaves == 0) return KB_OK;

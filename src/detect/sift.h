@@ -25,8 +25,8 @@ void kbi_blur_plan(kbi_blur *blur, double sigma);
 void kbi_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
                    uint16_t *out);
 /* Blurs rows top..bottom - 1 of an image; the border is mirrored. row is scratch of width + 2 KBI_BLUR_MAX_TAPS. */
-struct kbi_kernels;
-void kbi_blur_image(const struct kbi_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
+struct kbi_detect_kernels;
+void kbi_blur_image(const struct kbi_detect_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
                    ptrdiff_t stride, const kbi_blur *blur, int32_t top, int32_t bottom, uint16_t *row);
 
 /* ---- differences of Gaussians (dog.c) ---- */

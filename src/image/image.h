@@ -4,6 +4,8 @@
 
 #include "common/common.h"
 
+#define KBI_PATCH_BYTES (KB_PATCH_SIDE * KB_PATCH_SIDE)
+
 /* An 8-bit view of any valid image: the image itself, or a converted copy in KBI_SLOT_GRAY. */
 kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *out);
 
@@ -51,9 +53,9 @@ void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray);
 /* Builds the levels whose bit is set in `wanted`, and those they are made of; gray is 8-bit. In steps, so that others
  * can work at the same time: start, then bands 0 to levels->bands - 1 in any order and on any thread, then finish. */
 kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
-struct kbi_kernels;
-void kbi_pyramid_band(const kbi_pyramid *levels, const struct kbi_kernels *kernels, int32_t band);
-void kbi_pyramid_finish(const kbi_pyramid *levels, const struct kbi_kernels *kernels);
+struct kbi_image_kernels;
+void kbi_pyramid_band(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t band);
+void kbi_pyramid_finish(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels);
 /* All of it, on this thread. */
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
 

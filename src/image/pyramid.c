@@ -5,8 +5,8 @@
  * 1.5 pixels: out of three pixels a b c come two, (2a + b) / 3 and (b + 2c) / 3, along both axes. Every later level
  * is the mean of 2 x 2 pixels of the level two before it. Sums are exact integers, rounded once a level. The last row
  * and column repeat where a level does not divide evenly. */
-#include "image/image.h"
-#include "simd/kernels.h"
+#include "common/cpu.h"
+#include "image/kernels.h"
 
 static int32_t level_side(int32_t side, int32_t level)
 {
@@ -42,7 +42,7 @@ static const uint8_t *row_of(const kbi_pyramid *l, int32_t level, int32_t y)
 
 /* A row of level 1 of the image. An even output pixel leans on the first of its two sources, an odd one on the
  * second. */
-static void shrink_two_thirds(const kbi_pyramid *l, const kbi_kernels *kernels, int32_t y, uint8_t *out)
+static void shrink_two_thirds(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t y, uint8_t *out)
 {
     int32_t first = y / 2 * 3 + (y & 1), whole = l->width[0] / 3, last = l->width[0] - 1;
     const uint8_t *heavy = row_of(l, 0, first + (y & 1)), *light = row_of(l, 0, first + !(y & 1));
@@ -54,7 +54,7 @@ static void shrink_two_thirds(const kbi_pyramid *l, const kbi_kernels *kernels, 
 }
 
 /* A row of a level out of the one two before. */
-static void shrink_half(const kbi_pyramid *l, const kbi_kernels *kernels, int32_t level, int32_t y, uint8_t *out)
+static void shrink_half(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t level, int32_t y, uint8_t *out)
 {
     const uint8_t *upper = row_of(l, level - 2, 2 * y), *lower = row_of(l, level - 2, 2 * y + 1);
     int32_t whole = l->width[level - 2] / 2;
@@ -62,7 +62,7 @@ static void shrink_half(const kbi_pyramid *l, const kbi_kernels *kernels, int32_
     if (whole < l->width[level]) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);
 }
 
-static void build_rows(const kbi_pyramid *l, const kbi_kernels *kernels, int32_t level, int32_t from, int32_t to)
+static void build_rows(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t level, int32_t from, int32_t to)
 {
     for (int32_t y = from; y < to; y++) {
         uint8_t *out = l->made[level] + y * l->stride[level];
@@ -91,7 +91,7 @@ kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t 
     return KB_OK;
 }
 
-void kbi_pyramid_band(const kbi_pyramid *levels, const kbi_kernels *kernels, int32_t band)
+void kbi_pyramid_band(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t band)
 {
     for (int32_t i = 1; i <= BANDED; i++) {
         int32_t rows = rows_of_band(i), from = band * rows;
@@ -100,7 +100,7 @@ void kbi_pyramid_band(const kbi_pyramid *levels, const kbi_kernels *kernels, int
     }
 }
 
-void kbi_pyramid_finish(const kbi_pyramid *levels, const kbi_kernels *kernels)
+void kbi_pyramid_finish(const kbi_pyramid *levels, const kbi_image_kernels *kernels)
 {
     for (int32_t i = BANDED + 1; i < KBI_PYRAMID_LEVELS; i++)
         if (levels->wanted >> i & 1) build_rows(levels, kernels, i, 0, levels->height[i]);
@@ -108,10 +108,10 @@ void kbi_pyramid_finish(const kbi_pyramid *levels, const kbi_kernels *kernels)
 
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
 {
-    kbi_kernels kernels;
+    kbi_image_kernels kernels;
     kb_status status = kbi_pyramid_start(levels, gray, wanted, workspace);
     if (status != KB_OK) return status;
-    kbi_kernels_init(&kernels, kbi_cpu_flags());
+    kbi_image_kernels_init(&kernels, kbi_cpu_flags());
     for (int32_t band = 0; band < levels->bands; band++) kbi_pyramid_band(levels, &kernels, band);
     kbi_pyramid_finish(levels, &kernels);
     return KB_OK;

@@ -1,5 +1,6 @@
 /* Hamming distances in plain C. */
 #include "match/hamming_rows.h"
+#include "match/kernels.h"
 
 /* Whether every CPU that this code is compiled for counts bits by an instruction. */
 #if defined(__POPCNT__) || defined(__aarch64__) || defined(__wasm__)
@@ -19,3 +20,5 @@ int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
     if (row_bytes > 0 && (!a || !b)) return -1;
     return (int32_t)hamming_distance(a, b, row_bytes, COUNTS);
 }
+
+void kbi_match_kernels_c(kbi_match_kernels *kernels) { *kernels = (kbi_match_kernels){.hamming = kbi_hamming_block}; }

@@ -8,15 +8,15 @@
 #include <stdatomic.h>
 
 #include "common/common.h"
-#include "simd/kernels.h"
-#include "match/hamming_block.h"
+#include "common/cpu.h"
+#include "match/kernels.h"
 #include "match/l2_block.h"
 
 #define TILE_BYTES 32768 /* of rows of b, which every row of a in the tile meets */
 #define TILE_ROWS 4096
 
 typedef struct search {
-    kbi_kernels kernels;
+    kbi_match_kernels kernels;
     const void *a, *b;
     size_t na, nb;
     size_t row_bytes;
@@ -182,7 +182,7 @@ static kb_status run_search(search *s, const kb_match_options *options, kb_works
     if (!(o.max_ratio >= 0 && o.max_ratio <= 1) || !(o.max_distance >= 0)) return KB_E_ARGUMENT;
     if (s->na == 0 || s->nb == 0) return KB_OK;
 
-    kbi_kernels_init(&s->kernels, kbi_cpu_flags());
+    kbi_match_kernels_init(&s->kernels, kbi_cpu_flags());
     s->mutual = !o.one_way;
     s->pieces = (int32_t)min_size((size_t)kbi_parallel_threads(o.parallel), s->na);
     atomic_init(&s->next, 0);

@@ -10,10 +10,10 @@ void kbi_kernels_avx2(kbi_kernels *table)
 {
     use_simd(table);
     /* Harris's response stays that of SSE4.1: 7 columns gain nothing by wider vectors. */
-    table->disc_angle = disc_angle;
-    table->blur_pairs = blur_pairs;
-    table->difference_row = difference_row;
-    table->extrema_row = extrema_row;
+    table->detect.disc_angle = disc_angle;
+    table->detect.blur_pairs = blur_pairs;
+    table->detect.difference_row = difference_row;
+    table->detect.extrema_row = extrema_row;
 }
 
 #endif

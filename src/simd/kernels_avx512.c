@@ -10,9 +10,9 @@
 
 void kbi_kernels_avx512(kbi_kernels *table)
 {
-    table->hamming = hamming_simd;
+    table->match.hamming = hamming_simd;
     if (KB_BAD_ONLY) return;
-    table->project = project_simd;
+    table->describe.project = project_simd;
 }
 
 #endif

@@ -12,6 +12,6 @@ __attribute__((target("popcnt"))) void kbi_hamming_popcnt(const uint8_t *a, size
     hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, true);
 }
 
-void kbi_kernels_popcnt(kbi_kernels *table) { table->hamming = kbi_hamming_popcnt; }
+void kbi_kernels_popcnt(kbi_kernels *table) { table->match.hamming = kbi_hamming_popcnt; }
 
 #endif

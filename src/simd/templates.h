@@ -31,24 +31,24 @@ _Static_assert(sizeof(boxes_scratch) <= KBI_KERNEL_SCRATCH && sizeof(sift_scratc
 
 static void use_simd(kbi_kernels *table)
 {
-    table->shrink_half = shrink_half_simd;
-    table->shrink_two_thirds = shrink_two_thirds_simd;
-    table->plan = plan_simd;
-    table->sample_two_tap = sample_two_tap_simd;
-    table->boxes = boxes_simd;
-    table->blend_rows = blend_rows_simd;
-    table->resize_row = resize_row_simd;
-    table->fast_row = fast_row_simd;
-    table->peaks_row = peaks_row_simd;
+    table->image.shrink_half = shrink_half_simd;
+    table->image.shrink_two_thirds = shrink_two_thirds_simd;
+    table->image.plan = plan_simd;
+    table->image.sample_two_tap = sample_two_tap_simd;
+    table->describe.boxes = boxes_simd;
+    table->detect.blend_rows = blend_rows_simd;
+    table->detect.resize_row = resize_row_simd;
+    table->detect.fast_row = fast_row_simd;
+    table->detect.peaks_row = peaks_row_simd;
 #if VEC_LANES == 8
-    table->harris = harris_simd;
+    table->detect.harris = harris_simd;
 #endif
-    table->hamming = hamming_simd;
+    table->match.hamming = hamming_simd;
     if (KB_BAD_ONLY) return; /* its models take pairs */
-    table->sample = sample_simd;
-    table->sift = sift_simd;
-    table->sift_bytes = sift_bytes_simd;
-    table->project = project_simd;
+    table->image.sample = sample_simd;
+    table->describe.sift = sift_simd;
+    table->describe.sift_bytes = sift_bytes_simd;
+    table->describe.project = project_simd;
 }
 
 #endif

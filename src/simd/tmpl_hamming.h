@@ -118,17 +118,6 @@ VEC_INLINE void meet_tile(hamming_tile *t, const uint8_t *row, uint32_t query, s
 
 /* ---- all rows ---- */
 
-/* Row by row, for few rows of a and for long ones: on x86 the kernel of a lower tier. */
-#ifdef KBI_X86
-#    define hamming_few kbi_hamming_popcnt
-#else
-static void hamming_few(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                        uint32_t *second, uint32_t *best_b)
-{
-    hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, true);
-}
-#endif
-
 /* Moves the keys on the side of b, gathered over the queries from `query` on, to the result. */
 VEC_TARGET static void take_columns(const hamming_tile *t, size_t query, uint32_t *best_b)
 {
@@ -166,13 +155,25 @@ VEC_TARGET static void meet_most(hamming_tile *t, const uint8_t *a, size_t na, s
     meet_all(t, a, na, first, MOST_VECS, best, second, best_b);
 }
 
-VEC_TARGET static void hamming_simd(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
+/* Row by row, for few rows of a and for long ones. */
+#ifdef KBI_X86
+#    define hamming_few kbi_hamming_popcnt
+#else
+static void hamming_few(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
+                        uint32_t *second, uint32_t *best_b)
+{
+    hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, true);
+}
+#endif
+
+static bool hamming_worth_tiles(size_t na, size_t row_bytes)
+{
+    return na >= WORTH_PLANES && row_bytes <= 2 * PLANE_BYTES;
+}
+
+VEC_TARGET static void hamming_tiles(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
                                      uint32_t *best, uint32_t *second, uint32_t *best_b)
 {
-    if (na < WORTH_PLANES || row_bytes > 2 * PLANE_BYTES) {
-        hamming_few(a, na, b, nb, row_bytes, best, second, best_b);
-        return;
-    }
     hamming_tile t;
     const size_t half = HALF_VECS * VEC_LANES, most = row_bytes > PLANE_BYTES ? half : MOST_VECS * VEC_LANES;
     t.row_bytes = row_bytes;
@@ -182,6 +183,12 @@ VEC_TARGET static void hamming_simd(const uint8_t *a, size_t na, const uint8_t *
         start_tile(&t, b + first * row_bytes, rows, rows > half ? MOST_VECS : HALF_VECS);
         (rows > half ? meet_most : meet_half)(&t, a, na, first, best, second, best_b);
     }
+}
+
+static void hamming_simd(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
+                         uint32_t *second, uint32_t *best_b)
+{
+    (hamming_worth_tiles(na, row_bytes) ? hamming_tiles : hamming_few)(a, na, b, nb, row_bytes, best, second, best_b);
 }
 
 #endif

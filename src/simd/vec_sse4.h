@@ -5,7 +5,7 @@
 #include <smmintrin.h>
 
 #define VEC_LANES  8
-#define VEC_TARGET __attribute__((target("sse4.1,popcnt")))
+#define VEC_TARGET __attribute__((target("sse4.1")))
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
 typedef __m128i vec;

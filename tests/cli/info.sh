@@ -8,6 +8,10 @@ for words in "\"version\": \"$version\"" '"threads": 3' '"kernels"' '"name": "si
 if command -v python3 >/dev/null; then python3 -m json.tool info.json >/dev/null || fail "info --json is not JSON"; fi
 run "$KEYBITS" info --cpu c >plain.txt
 [ -z "$(sed -n '/^kernels/,/^$/p' plain.txt | awk 'NF == 2 && $2 != "c"')" ] || fail "--cpu c leaves other kernels than plain C"
+if grep -q '^cpu .*avx2' info.txt; then
+    run "$KEYBITS" info --cpu avx2 >avx2.txt
+    grep -q '^  hamming  *avx2$' avx2.txt || fail "--cpu avx2 does not run the kernels for AVX2"
+fi
 refuse 2 "no such instruction set" "$KEYBITS" info --cpu abacus
 refuse 2 "takes no arguments" "$KEYBITS" info more
 refuse 2 "0 to 256" "$KEYBITS" info --threads 257

@@ -14,11 +14,11 @@ void check_shrink(const kbi_kernels *c, const kbi_kernels *t)
                 *found = guarded(2 * bytes);
         fill_bytes(a, 3 * bytes, 1000, (uint32_t)n);
         fill_bytes(b, 3 * bytes, 1000, (uint32_t)n / SORTS);
-        c->shrink_half(a + bytes, b + bytes, n, expected);
-        t->shrink_half(a + bytes, b + bytes, n, found);
+        c->image.shrink_half(a + bytes, b + bytes, n, expected);
+        t->image.shrink_half(a + bytes, b + bytes, n, found);
         same("shrink_half", expected, found, bytes);
-        c->shrink_two_thirds(a, b, n, expected);
-        t->shrink_two_thirds(a, b, n, found);
+        c->image.shrink_two_thirds(a, b, n, expected);
+        t->image.shrink_two_thirds(a, b, n, found);
         same("shrink_two_thirds", expected, found, 2 * bytes);
         guard_reset();
     }
@@ -69,8 +69,8 @@ void check_plan(const kbi_kernels *c, const kbi_kernels *t)
         uint8_t *flags = guarded(count), *found_flags = guarded(count);
         random_keypoints(k, n, image.width, image.height, n & 1);
         double scale = 0.1 + below(100) * 0.07;
-        c->plan(k, n, scale, &levels, expected, flags);
-        t->plan(k, n, scale, &levels, found, found_flags);
+        c->image.plan(k, n, scale, &levels, expected, flags);
+        t->image.plan(k, n, scale, &levels, found, found_flags);
         same("flags", flags, found_flags, count);
         same_samplings(expected, found, n);
         guard_reset();
@@ -101,8 +101,8 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
             while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
         }
         for (int pairs = 0; pairs < 2; pairs++) {
-            (pairs ? c->sample_two_tap : c->sample)(s, n, &levels, expected);
-            (pairs ? t->sample_two_tap : t->sample)(s, n, &levels, found);
+            (pairs ? c->image.sample_two_tap : c->image.sample)(s, n, &levels, expected);
+            (pairs ? t->image.sample_two_tap : t->image.sample)(s, n, &levels, found);
             for (size_t i = 0; i < count; i++)
                 same(pairs ? "patch of pairs" : "patch", expected + i * KBI_PATCH_BYTES, found + i * KBI_PATCH_BYTES,
                      KBI_PATCH_BYTES);
@@ -156,8 +156,8 @@ void check_boxes(const kbi_kernels *c, const kbi_kernels *t)
         size_t bytes = (size_t)n * (size_t)model->row_bytes;
         const uint8_t *patches = random_patches((size_t)n);
         uint8_t *expected = guarded(bytes), *found = guarded(bytes);
-        c->boxes(model, patches, n, expected, scratch);
-        t->boxes(model, patches, n, found, scratch);
+        c->describe.boxes(model, patches, n, expected, scratch);
+        t->describe.boxes(model, patches, n, found, scratch);
         same("rows", expected, found, bytes);
         kb_model_free(model);
         guard_reset();
@@ -172,8 +172,8 @@ void check_sift(const kbi_kernels *c, const kbi_kernels *t)
         size_t bytes = (size_t)n * KB_SIFT_VALUES * sizeof(uint32_t);
         const uint8_t *patches = random_patches((size_t)n);
         uint32_t *expected = (uint32_t *)(void *)guarded(bytes), *found = (uint32_t *)(void *)guarded(bytes);
-        c->sift(patches, n, expected, scratch);
-        t->sift(patches, n, found, scratch);
+        c->describe.sift(patches, n, expected, scratch);
+        t->describe.sift(patches, n, found, scratch);
         same("histograms", expected, found, bytes);
         guard_reset();
     }
@@ -199,8 +199,8 @@ void check_sift_bytes(const kbi_kernels *c, const kbi_kernels *t)
         for (size_t i = 0; i < values; i++)
             histograms[i] = (i / KB_SIFT_VALUES) % 11 == 7 ? 0 : random_histogram_value((uint32_t)(i / KB_SIFT_VALUES));
         for (int root = 0; root < 2; root++) {
-            c->sift_bytes(histograms, n, root, expected);
-            t->sift_bytes(histograms, n, root, found);
+            c->describe.sift_bytes(histograms, n, root, expected);
+            t->describe.sift_bytes(histograms, n, root, found);
             same(root ? "RootSIFT" : "SIFT", expected, found, values);
         }
         guard_reset();
@@ -240,8 +240,8 @@ void check_project(const kbi_kernels *c, const kbi_kernels *t)
             fill_bytes(values + i * KB_SIFT_VALUES, KB_SIFT_VALUES, 16, (uint32_t)i);
             for (size_t j = 0; i & 8 && j < KB_SIFT_VALUES; j++) values[i * KB_SIFT_VALUES + j] >>= 1;
         }
-        c->project(model, values, n, expected);
-        t->project(model, values, n, found);
+        c->describe.project(model, values, n, expected);
+        t->describe.project(model, values, n, found);
         same("rows", expected, found, bytes);
         kb_model_free(model);
         guard_reset();

@@ -12,8 +12,8 @@ void check_resize(const kbi_kernels *c, const kbi_kernels *t)
         fill_bytes(a, bytes, 1000, (uint32_t)width);
         fill_bytes(b, bytes, 1000, (uint32_t)width / SORTS);
         int32_t weight = (int32_t)below(KBI_RESIZE_ONE + 1);
-        c->blend_rows(a, b, width, weight, expected);
-        t->blend_rows(a, b, width, weight, found);
+        c->detect.blend_rows(a, b, width, weight, expected);
+        t->detect.blend_rows(a, b, width, weight, found);
         same("blend_rows", expected, found, bytes);
 
         double factor = 1.05 + below(96) * 0.01;
@@ -23,8 +23,8 @@ void check_resize(const kbi_kernels *c, const kbi_kernels *t)
         expected = guarded(less);
         found = guarded(less);
         kbi_resize_plan(map, n, factor, width);
-        c->resize_row(a, width, map, n, expected);
-        t->resize_row(a, width, map, n, found);
+        c->detect.resize_row(a, width, map, n, expected);
+        t->detect.resize_row(a, width, map, n, found);
         same("resize_row", expected, found, less);
         guard_reset();
     }
@@ -40,8 +40,8 @@ void check_fast(const kbi_kernels *c, const kbi_kernels *t)
             pixels[i] = (uint8_t)(pixels[i] / 8 + 90); /* few corners */
         int32_t threshold = width & 1 ? 1 + (int32_t)below(255) : 1 + (int32_t)below(20);
         const uint8_t *centre = pixels + KBI_FAST_RADIUS * stride + KBI_FAST_RADIUS;
-        c->fast_row(centre, (ptrdiff_t)stride, width, threshold, expected);
-        t->fast_row(centre, (ptrdiff_t)stride, width, threshold, found);
+        c->detect.fast_row(centre, (ptrdiff_t)stride, width, threshold, expected);
+        t->detect.fast_row(centre, (ptrdiff_t)stride, width, threshold, found);
         same("fast_row", expected, found, row);
 
         uint8_t *score[3];
@@ -50,8 +50,8 @@ void check_fast(const kbi_kernels *c, const kbi_kernels *t)
             score[i] = guarded(row);
             for (size_t k = 0; k < row; k++) score[i][k] = (uint8_t)(below(4) ? 0 : below(width & 2 ? 4 : 256));
         }
-        int32_t n = c->peaks_row(score[0], score[1], score[2], width, x);
-        int32_t m = t->peaks_row(score[0], score[1], score[2], width, found_x);
+        int32_t n = c->detect.peaks_row(score[0], score[1], score[2], width, x);
+        int32_t m = t->detect.peaks_row(score[0], score[1], score[2], width, found_x);
         same("number of peaks", &n, &m, sizeof n);
         if (n == m) same("peaks_row", x, found_x, (size_t)n * sizeof *x);
         guard_reset();
@@ -65,7 +65,7 @@ void check_corners(const kbi_kernels *c, const kbi_kernels *t)
         uint8_t *pixels = guarded(stride * (side - 1) + side + 1);
         fill_bytes(pixels, stride * (side - 1) + side + 1, stride, i);
         const uint8_t *centre = pixels + KBI_HARRIS_REACH * (stride + 1);
-        int64_t harris = c->harris(centre, (ptrdiff_t)stride), found = t->harris(centre, (ptrdiff_t)stride);
+        int64_t harris = c->detect.harris(centre, (ptrdiff_t)stride), found = t->detect.harris(centre, (ptrdiff_t)stride);
         same("harris", &harris, &found, sizeof harris);
 
         side = 2 * KBI_DISC_RADIUS + 1;
@@ -73,7 +73,7 @@ void check_corners(const kbi_kernels *c, const kbi_kernels *t)
         pixels = guarded(stride * (side - 1) + side + 1);
         fill_bytes(pixels, stride * (side - 1) + side + 1, stride, i);
         centre = pixels + KBI_DISC_RADIUS * (stride + 1);
-        float angle = c->disc_angle(centre, (ptrdiff_t)stride), found_angle = t->disc_angle(centre, (ptrdiff_t)stride);
+        float angle = c->detect.disc_angle(centre, (ptrdiff_t)stride), found_angle = t->detect.disc_angle(centre, (ptrdiff_t)stride);
         same("disc_angle", &angle, &found_angle, sizeof angle);
         guard_reset();
     }
@@ -100,8 +100,8 @@ void check_blur(const kbi_kernels *c, const kbi_kernels *t)
             b[k] = random_row((size_t)width, 32640);
         }
         uint16_t *expected = random_row((size_t)width, 0), *found = random_row((size_t)width, 0);
-        c->blur_pairs(a, b, &blur, width, expected);
-        t->blur_pairs(a, b, &blur, width, found);
+        c->detect.blur_pairs(a, b, &blur, width, expected);
+        t->detect.blur_pairs(a, b, &blur, width, found);
         same("blur_pairs", expected, found, (size_t)width * sizeof *expected);
         guard_reset();
     }
@@ -116,13 +116,13 @@ void check_extrema(const kbi_kernels *c, const kbi_kernels *t)
             const uint16_t *smaller = random_row(n, width & 1 ? 32640 : 6),
                            *larger = random_row(n, width & 1 ? 32640 : 6);
             rows[i] = (int16_t *)(void *)guarded(n * sizeof *rows[i]);
-            c->difference_row(smaller, larger, width, rows[i]);
-            t->difference_row(smaller, larger, width, found);
+            c->detect.difference_row(smaller, larger, width, rows[i]);
+            t->detect.difference_row(smaller, larger, width, found);
             same("difference_row", rows[i], found, n * sizeof *found);
         }
         int32_t x[151], found_x[151], limit = 1 + (int32_t)below(width & 1 ? 30000 : 5);
-        int32_t count = c->extrema_row(rows[0], rows[1], rows[2], width, limit, x);
-        int32_t found_count = t->extrema_row(rows[0], rows[1], rows[2], width, limit, found_x);
+        int32_t count = c->detect.extrema_row(rows[0], rows[1], rows[2], width, limit, x);
+        int32_t found_count = t->detect.extrema_row(rows[0], rows[1], rows[2], width, limit, found_x);
         same("number of extrema", &count, &found_count, sizeof count);
         if (count == found_count) same("extrema_row", x, found_x, (size_t)count * sizeof *x);
         guard_reset();
@@ -164,8 +164,8 @@ void check_hamming(const kbi_kernels *c, const kbi_kernels *t)
             columns[0][j] = columns[1][j] =
                 below(3) ? KBI_NO_NEIGHBOUR : below((uint32_t)row_bytes * 8) << 16 | below(500);
         bool mutual = i % 5 != 0;
-        c->hamming(a, na, b, nb, row_bytes, best[0], second[0], mutual ? columns[0] : NULL);
-        t->hamming(a, na, b, nb, row_bytes, best[1], second[1], mutual ? columns[1] : NULL);
+        c->match.hamming(a, na, b, nb, row_bytes, best[0], second[0], mutual ? columns[0] : NULL);
+        t->match.hamming(a, na, b, nb, row_bytes, best[1], second[1], mutual ? columns[1] : NULL);
         same("nearest", best[0], best[1], na * keys);
         same("second", second[0], second[1], na * keys);
         same("columns", columns[0], columns[1], nb * keys);

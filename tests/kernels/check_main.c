@@ -86,10 +86,11 @@ int main(void)
         const char *name;
         uint32_t flags;
     } sets[] = {{"c", 0},
-                {"popcnt", KBI_CPU_SSE2 | KBI_CPU_POPCNT},
-                {"sse4", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT},
-                {"avx2", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT | KBI_CPU_AVX2},
-                {"avx512", KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41 | KBI_CPU_POPCNT | KBI_CPU_AVX2 | KBI_CPU_AVX512},
+                {"popcnt", KBI_CPU_POPCNT},
+                {"sse4.1 alone", KBI_CPU_SSE41},
+                {"sse4.1", KBI_CPU_SSE41 | KBI_CPU_POPCNT},
+                {"avx2", KBI_CPU_AVX2},
+                {"avx512", KBI_CPU_AVX512},
                 {"all", UINT32_MAX}};
     static const struct {
         const char *name;
@@ -102,7 +103,7 @@ int main(void)
     before = c;
     printf("cpu: %s\n", kb_cpu_features());
     for (size_t i = 1; i < KBI_COUNT(sets); i++) {
-        kbi_kernels_init(&tier, kbi_cpu_flags() & sets[i].flags);
+        kbi_kernels_init(&tier, kbi_cpu_flags() & kbi_cpu_closure(sets[i].flags));
         if (memcmp(&tier, &before, sizeof tier) == 0) continue;
         before = tier;
         tier_name = sets[i].name;

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "detect/sift.h"
-#include "simd/kernels.h"
+#include "detect/kernels.h"
 #include "image/image.h"
 #include "render.h"
 
@@ -235,8 +235,8 @@ static void test_resize_keeps_a_ramp(void **state)
 static void test_blur_is_gaussian(void **state)
 {
     (void)state;
-    kbi_kernels kernels;
-    kbi_kernels_c(&kernels);
+    kbi_detect_kernels kernels;
+    kbi_detect_kernels_c(&kernels);
     enum { W = 64, H = 61 };
     static uint16_t in[H * W], out[H * W], row[W + 2 * KBI_BLUR_MAX_TAPS];
     for (double sigma = 0.7; sigma < 4; sigma += 0.6) {

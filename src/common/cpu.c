@@ -1,0 +1,108 @@
+#include "common/cpu.h"
+
+#include <stdatomic.h>
+
+/* Every feature with the ones it builds on, in an order where those come first. No CPU has a feature without them. */
+static const struct cpu_feature {
+    const char *name;
+    uint32_t flag, builds_on;
+} cpu_features[] = {{"sse2", KBI_CPU_SSE2, 0},
+                    {"ssse3", KBI_CPU_SSSE3, KBI_CPU_SSE2},
+                    {"sse4.1", KBI_CPU_SSE41, KBI_CPU_SSSE3},
+                    {"popcnt", KBI_CPU_POPCNT, KBI_CPU_SSE2},
+                    {"avx2", KBI_CPU_AVX2, KBI_CPU_SSE41 | KBI_CPU_POPCNT},
+                    {"avx512", KBI_CPU_AVX512, KBI_CPU_AVX2},
+                    {"neon", KBI_CPU_NEON, 0}};
+
+/* The only mutable state of the library: what kb_cpu_limit leaves. */
+static atomic_uint cpu_allowed = UINT32_MAX;
+
+uint32_t kbi_cpu_closure(uint32_t flags)
+{
+    for (size_t i = KBI_COUNT(cpu_features); i-- > 0;)
+        if (flags & cpu_features[i].flag) flags |= cpu_features[i].builds_on;
+    return flags;
+}
+
+#if defined(KBI_X86)
+static bool cpu_has_avx512(void)
+{
+#    if defined(KB_EMULATE_AVX512)
+    return true;
+#    elif defined(KBI_X86_512)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bitalg") &&
+           __builtin_cpu_supports("avx512vnni");
+#    else
+    return false;
+#    endif
+}
+#endif
+
+static uint32_t cpu_detect(void)
+{
+#if defined(KBI_X86)
+    __builtin_cpu_init();
+    return (__builtin_cpu_supports("sse2") ? KBI_CPU_SSE2 : 0u) |
+           (__builtin_cpu_supports("ssse3") ? KBI_CPU_SSSE3 : 0u) |
+           (__builtin_cpu_supports("sse4.1") ? KBI_CPU_SSE41 : 0u) |
+           (__builtin_cpu_supports("popcnt") ? KBI_CPU_POPCNT : 0u) |
+           (__builtin_cpu_supports("avx2") ? KBI_CPU_AVX2 : 0u) | (cpu_has_avx512() ? KBI_CPU_AVX512 : 0u);
+#elif defined(KBI_AARCH64)
+    return KBI_CPU_NEON; /* part of every aarch64 */
+#else
+    return 0;
+#endif
+}
+
+uint32_t kbi_cpu_flags(void)
+{
+    return cpu_detect() & (uint32_t)atomic_load_explicit(&cpu_allowed, memory_order_relaxed);
+}
+
+/* All lists that kb_cpu_features can return, in static storage: NAMES_n(begin) is every subset of the last n features
+ * behind `begin`, ordered by their flags read as a binary number, the first feature highest. The last feature is the
+ * widest vectors of this architecture. */
+#if defined(KBI_AARCH64)
+#    define NAMES_1(begin) begin, begin " neon"
+#else
+#    define NAMES_1(begin) begin, begin " avx512"
+#endif
+#define NAMES_2(begin) NAMES_1(begin), NAMES_1(begin " avx2")
+#define NAMES_3(begin) NAMES_2(begin), NAMES_2(begin " popcnt")
+#define NAMES_4(begin) NAMES_3(begin), NAMES_3(begin " sse4.1")
+#define NAMES_5(begin) NAMES_4(begin), NAMES_4(begin " ssse3")
+#define NAMES_6(begin) NAMES_5(begin), NAMES_5(begin " sse2")
+
+const char *kb_cpu_features(void)
+{
+    static const uint32_t order[] = {KBI_CPU_SSE2,   KBI_CPU_SSSE3, KBI_CPU_SSE41,
+                                     KBI_CPU_POPCNT, KBI_CPU_AVX2,  KBI_CPU_AVX512 | KBI_CPU_NEON};
+    static const char lists[1 << KBI_COUNT(order)][sizeof " sse2 ssse3 sse4.1 popcnt avx2 avx512"] = {NAMES_6("")};
+    uint32_t flags = kbi_cpu_flags(), index = 0;
+    for (size_t i = 0; i < KBI_COUNT(order); i++) index = index << 1 | ((flags & order[i]) != 0);
+    return lists[index] + (index != 0); /* without the leading blank */
+}
+
+/* The flag of a word of `length` letters; 0 for an unknown one. */
+static uint32_t cpu_flag_of(const char *word, size_t length)
+{
+    for (size_t i = 0; i < KBI_COUNT(cpu_features); i++)
+        if (strlen(cpu_features[i].name) == length && memcmp(cpu_features[i].name, word, length) == 0)
+            return cpu_features[i].flag;
+    return 0;
+}
+
+kb_status kb_cpu_limit(const char *list)
+{
+    uint32_t flags = list ? 0 : UINT32_MAX;
+    for (const char *word = list; word && *word;) {
+        size_t length = strcspn(word, " ,");
+        uint32_t flag = cpu_flag_of(word, length);
+        if (length > 0 && !flag && !(length == 1 && *word == 'c')) return KB_E_UNKNOWN;
+        flags |= flag;
+        word += length + (word[length] != 0);
+    }
+    atomic_store_explicit(&cpu_allowed, kbi_cpu_closure(flags), memory_order_relaxed);
+    return KB_OK;
+}

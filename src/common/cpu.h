@@ -1,0 +1,33 @@
+/* CPU features: which of them the processor has, and which kb_cpu_limit leaves. */
+#ifndef KBI_CPU_H
+#define KBI_CPU_H
+
+#include "common/common.h"
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#    define KBI_X86
+#    if defined(__clang__) ? __clang_major__ >= 10 : __GNUC__ >= 8
+#        define KBI_X86_512 /* the compiler knows what KBI_CPU_AVX512 stands for */
+#    endif
+#elif defined(__GNUC__) && defined(__aarch64__) && !defined(__AARCH64EB__)
+#    define KBI_AARCH64
+#endif
+
+/* KBI_CPU_AVX512 stands for AVX512F, BW, VL, BITALG and VNNI together. A CPU that has the last two has all of them: Ice
+ * Lake, Zen 4 and later, which unlike the first CPUs with AVX-512 do not lower their clock for wide vectors. */
+enum {
+    KBI_CPU_SSE2 = 1,
+    KBI_CPU_SSSE3 = 2,
+    KBI_CPU_SSE41 = 4,
+    KBI_CPU_POPCNT = 8,
+    KBI_CPU_AVX2 = 16,
+    KBI_CPU_AVX512 = 32,
+    KBI_CPU_NEON = 64
+};
+
+/* The features of this CPU that kb_cpu_limit left. */
+uint32_t kbi_cpu_flags(void);
+/* The flags with those of all features that they build on: AVX2, for instance, comes with SSE4.1 and POPCNT. */
+uint32_t kbi_cpu_closure(uint32_t flags);
+
+#endif

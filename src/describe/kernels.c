@@ -1,0 +1,37 @@
+/* The plain C kernels of this module: one patch at a time. */
+#include "describe/kernels.h"
+
+static void boxes_c(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch)
+{
+    (void)scratch;
+    for (int32_t i = 0; i < n; i++, patches += KBI_PATCH_BYTES, rows += model->row_bytes)
+        kbi_boxes_describe(model, patches, rows);
+}
+
+static void sift_c(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch)
+{
+    (void)scratch;
+    for (int32_t i = 0; i < n; i++, patches += KBI_PATCH_BYTES, histograms += KB_SIFT_VALUES)
+        kbi_sift_histogram(patches, histograms);
+}
+
+static void sift_bytes_c(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows)
+{
+    for (int32_t i = 0; i < n; i++, histograms += KB_SIFT_VALUES, rows += KB_SIFT_VALUES)
+        kbi_sift_bytes(histograms, root, rows);
+}
+
+static void project_c(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows)
+{
+    for (int32_t i = 0; i < n; i++, values += KB_SIFT_VALUES, rows += model->row_bytes)
+        kbi_hashsift_project(model, values, rows);
+}
+
+void kbi_describe_kernels_c(kbi_describe_kernels *kernels)
+{
+    *kernels = (kbi_describe_kernels){.boxes = boxes_c};
+    if (KB_BAD_ONLY) return;
+    kernels->sift = sift_c;
+    kernels->sift_bytes = sift_bytes_c;
+    kernels->project = project_c;
+}

@@ -1,0 +1,32 @@
+/* The kernels of this module; image/kernels.h states the contract. Patches are 32x32 bytes, one after the other. */
+#ifndef KBI_DESCRIBE_KERNELS_H
+#define KBI_DESCRIBE_KERNELS_H
+
+#include "describe/describe.h"
+
+#define KBI_BATCH 32 /* keypoints that go through the kernels together */
+
+typedef struct kbi_describe_kernels {
+    /* BAD and BAG bits of n patches; rows lie model->row_bytes apart. */
+    void (*boxes)(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch);
+    /* SIFT histograms of n patches, n x 128, before normalisation. */
+    void (*sift)(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch);
+    /* n such histograms (values below 2^24) to n x 128 bytes; root: RootSIFT. */
+    void (*sift_bytes)(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows);
+    /* The signs of weights x values + bias for n rows of 128 bytes; rows lie bits / 8 apart. */
+    void (*project)(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows);
+} kbi_describe_kernels;
+
+/* SLOT(module, slot) for every slot. */
+#define KBI_DESCRIBE_KERNEL_SLOTS(SLOT)                                                                                \
+    SLOT(describe, boxes) SLOT(describe, sift) SLOT(describe, sift_bytes) SLOT(describe, project)
+
+/* Bytes of `scratch`, aligned to KBI_ALIGN; one per task. */
+#define KBI_KERNEL_SCRATCH (248 * 1024)
+
+/* Plain C. */
+void kbi_describe_kernels_c(kbi_describe_kernels *kernels);
+/* The best variants for the given CPU features (common/cpu.h); implemented in src/simd. */
+void kbi_describe_kernels_init(kbi_describe_kernels *kernels, uint32_t cpu_flags);
+
+#endif

@@ -1,0 +1,33 @@
+/* The kernels of this module; image/kernels.h states the contract. The plain C variant of each slot is the function
+ * kbi_<slot> of detect/detect.h or detect/sift.h, which also documents it. */
+#ifndef KBI_DETECT_KERNELS_H
+#define KBI_DETECT_KERNELS_H
+
+#include "detect/sift.h"
+
+typedef struct kbi_detect_kernels {
+    void (*blend_rows)(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
+    void (*resize_row)(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
+    void (*fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
+    int32_t (*peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
+    int64_t (*harris)(const uint8_t *centre, ptrdiff_t stride);
+    float (*disc_angle)(const uint8_t *centre, ptrdiff_t stride);
+    void (*blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
+                       uint16_t *out);
+    void (*difference_row)(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
+    int32_t (*extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width,
+                           int32_t limit, int32_t *x);
+} kbi_detect_kernels;
+
+/* SLOT(module, slot) for every slot. */
+#define KBI_DETECT_KERNEL_SLOTS(SLOT)                                                                                  \
+    SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, peaks_row)                   \
+    SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, blur_pairs) SLOT(detect, difference_row)                \
+    SLOT(detect, extrema_row)
+
+/* Plain C. */
+void kbi_detect_kernels_c(kbi_detect_kernels *kernels);
+/* The best variants for the given CPU features (common/cpu.h); implemented in src/simd. */
+void kbi_detect_kernels_init(kbi_detect_kernels *kernels, uint32_t cpu_flags);
+
+#endif

@@ -1,0 +1,43 @@
+/* The plain C kernels of this module. */
+#include "image/kernels.h"
+
+static void shrink_half_c(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out)
+{
+    for (int32_t x = 0; x < n; x++)
+        out[x] = (uint8_t)((upper[2 * x] + upper[2 * x + 1] + lower[2 * x] + lower[2 * x + 1] + 2) >> 2);
+}
+
+static void shrink_two_thirds_c(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out)
+{
+    for (int32_t x = 0; x < n; x++, heavy += 3, light += 3, out += 2) {
+        out[0] = (uint8_t)((4 * heavy[0] + 2 * heavy[1] + 2 * light[0] + light[1] + 4) / 9);
+        out[1] = (uint8_t)((4 * heavy[2] + 2 * heavy[1] + 2 * light[2] + light[1] + 4) / 9);
+    }
+}
+
+static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, const kbi_pyramid *levels,
+                   kbi_sampling *samplings, uint8_t *flags)
+{
+    for (int32_t i = 0; i < n; i++)
+        flags[i] = kbi_sampling_plan(&samplings[i], &keypoints[i], width_scale * (double)keypoints[i].size, levels);
+}
+
+static void sample_c(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches)
+{
+    for (int32_t i = 0; i < n; i++, patches += KBI_PATCH_BYTES) kbi_sample_patch(&samplings[i], levels, patches);
+}
+
+static void sample_two_tap_c(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches)
+{
+    for (int32_t i = 0; i < n; i++, patches += KBI_PATCH_BYTES)
+        kbi_sample_patch_two_tap(&samplings[i], levels, patches);
+}
+
+void kbi_image_kernels_c(kbi_image_kernels *kernels)
+{
+    *kernels = (kbi_image_kernels){.shrink_half = shrink_half_c,
+                                   .shrink_two_thirds = shrink_two_thirds_c,
+                                   .plan = plan_c,
+                                   .sample = sample_c,
+                                   .sample_two_tap = sample_two_tap_c};
+}

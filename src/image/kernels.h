@@ -1,0 +1,33 @@
+/* The kernels of this module: loops that have a faster variant per instruction set.
+ *
+ * The contract of every kernel of the library: all variants give exactly the result of the plain C reference, for
+ * every input that the slot's comment allows, and for every n. Callers validate; kernels do not. */
+#ifndef KBI_IMAGE_KERNELS_H
+#define KBI_IMAGE_KERNELS_H
+
+#include "image/image.h"
+
+typedef struct kbi_image_kernels {
+    /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. */
+    void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
+    /* 2n pixels from 3n: the mean over 1.5 x 1.5, where the heavy row has twice the weight of the light one. */
+    void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);
+    /* kbi_sampling_plan for n keypoints, whose regions are width_scale x size wide; flags is not NULL. */
+    void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, const kbi_pyramid *levels,
+                 kbi_sampling *samplings, uint8_t *flags);
+    /* Samples n patches from the pyramid: kbi_sample_patch and kbi_sample_patch_two_tap. */
+    void (*sample)(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches);
+    void (*sample_two_tap)(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches);
+} kbi_image_kernels;
+
+/* SLOT(module, slot) for every slot. */
+#define KBI_IMAGE_KERNEL_SLOTS(SLOT)                                                                                   \
+    SLOT(image, shrink_half) SLOT(image, shrink_two_thirds) SLOT(image, plan) SLOT(image, sample)                      \
+    SLOT(image, sample_two_tap)
+
+/* Plain C. */
+void kbi_image_kernels_c(kbi_image_kernels *kernels);
+/* The best variants for the given CPU features (common/cpu.h); implemented in src/simd. */
+void kbi_image_kernels_init(kbi_image_kernels *kernels, uint32_t cpu_flags);
+
+#endif

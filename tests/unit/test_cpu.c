@@ -1,0 +1,92 @@
+/* src/common/cpu.c and src/simd/dispatch.c: a limit keeps what a feature builds on, and the kernels follow it. */
+#define _DEFAULT_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "simd/kernels.h"
+
+static void test_feature_implies_what_it_builds_on(void **state)
+{
+    (void)state;
+    const uint32_t sse4 = KBI_CPU_SSE2 | KBI_CPU_SSSE3 | KBI_CPU_SSE41, avx2 = sse4 | KBI_CPU_POPCNT | KBI_CPU_AVX2;
+    assert_int_equal(kbi_cpu_closure(0), 0);
+    assert_int_equal(kbi_cpu_closure(KBI_CPU_SSE41), sse4);
+    assert_int_equal(kbi_cpu_closure(KBI_CPU_AVX2), avx2);
+    assert_int_equal(kbi_cpu_closure(KBI_CPU_AVX512), avx2 | KBI_CPU_AVX512);
+    assert_int_equal(kbi_cpu_closure(KBI_CPU_NEON), KBI_CPU_NEON);
+}
+
+static bool any_kernel_runs(const char *variant)
+{
+    for (int32_t i = 0; kb_kernel_at(i).name; i++)
+        if (strcmp(kb_kernel_at(i).variant, variant) == 0) return true;
+    return false;
+}
+
+/* The word alone must select the tier of that name, on a CPU that has the feature. */
+static void test_limit_selects_tier(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"popcnt", "sse4.1", "avx2", "avx512", "neon"};
+    assert_int_equal(kb_cpu_limit(NULL), KB_OK);
+    char *found = strdup(kb_cpu_features());
+    for (size_t i = 0; i < KBI_COUNT(words); i++) {
+        assert_int_equal(kb_cpu_limit(words[i]), KB_OK);
+        assert_int_equal(any_kernel_runs(words[i]), strstr(found, words[i]) != NULL);
+        for (size_t k = i + 1; k < KBI_COUNT(words); k++) assert_false(any_kernel_runs(words[k]));
+    }
+    assert_int_equal(kb_cpu_limit("c"), KB_OK);
+    assert_string_equal(kb_cpu_features(), "");
+    for (int32_t i = 0; kb_kernel_at(i).name; i++) assert_string_equal(kb_kernel_at(i).variant, "c");
+    assert_int_equal(kb_cpu_limit(NULL), KB_OK);
+    assert_string_equal(kb_cpu_features(), found);
+    free(found);
+}
+
+static void test_unknown_word_changes_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(kb_cpu_limit(NULL), KB_OK);
+    const char *before = kb_cpu_features();
+    assert_int_equal(kb_cpu_limit("sse2 abacus"), KB_E_UNKNOWN);
+    assert_int_equal(kb_cpu_limit("avx"), KB_E_UNKNOWN);
+    assert_ptr_equal(kb_cpu_features(), before);
+}
+
+/* Every slot of every module is listed once, and every slot has a kernel. */
+static void test_all_slots_are_listed(void **state)
+{
+    (void)state;
+    int32_t count = 0;
+    while (kb_kernel_at(count).name) count++;
+    assert_int_equal(count, sizeof(kbi_kernels) / sizeof(void (*)(void)));
+    assert_null(kb_kernel_at(-1).name);
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t k = 0; k < i; k++) assert_string_not_equal(kb_kernel_at(i).name, kb_kernel_at(k).name);
+
+    kbi_kernels all;
+    kbi_image_kernels image;
+    kbi_match_kernels match;
+    kbi_kernels_init(&all, kbi_cpu_flags());
+    kbi_image_kernels_init(&image, kbi_cpu_flags());
+    kbi_match_kernels_init(&match, kbi_cpu_flags());
+    assert_memory_equal(&image, &all.image, sizeof image);
+    assert_memory_equal(&match, &all.match, sizeof match);
+#define SLOT_IS_SET(module, slot) assert_true(all.module.slot != NULL);
+    KBI_KERNEL_SLOTS(SLOT_IS_SET)
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_feature_implies_what_it_builds_on),
+        cmocka_unit_test(test_limit_selects_tier),
+        cmocka_unit_test(test_unknown_word_changes_nothing),
+        cmocka_unit_test(test_all_slots_are_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
