@@ -123,7 +123,17 @@ typedef struct kb_keypoint {
     int32_t class_id;
 } kb_keypoint;
 
-/* ---------------------------------------------------------------------------------------------- threads, workspace */
+/* ----------------------------------------------------------------------------------------- memory, threads, workspace */
+
+/* Where memory comes from. Every function that keeps memory has a variant that ends in _with and takes one; NULL means
+ * malloc and free. The struct is copied, what self points to must outlive the object. allocate returns memory aligned
+ * for any type, or NULL when there is none; it may be called by the thread that makes the call only. release gets what
+ * allocate gave, never NULL. */
+typedef struct kb_allocator {
+    void *(*allocate)(void *self, size_t bytes);
+    void (*release)(void *self, void *memory);
+    void *self;
+} kb_allocator;
 
 /* How the library asks for parallel work: run(self, count, task, context) must call task(context, i) once for every i
  * from 0 to count - 1, in any order and on any threads, and return when all are done. The library never calls run from
@@ -140,16 +150,22 @@ typedef struct kb_parallel {
  * may leave the pool out (KB_NO_THREADS), then everything runs on the calling thread. */
 typedef struct kb_pool kb_pool;
 KB_API kb_status kb_pool_create(int32_t threads, kb_pool **out);
+KB_API kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out);
 KB_API void kb_pool_free(kb_pool *pool);
 /* The view of the pool that goes into options; lives as long as the pool. NULL gives NULL, which means "no threads". */
 KB_API const kb_parallel *kb_pool_parallel(kb_pool *pool);
 
-/* Memory that calls use and keep for the next call, so that after the first frame nothing is allocated. Every function
- * that takes one also takes NULL and then allocates for itself. Never share one between calls that run at once. */
+/* Memory that calls use and keep for the next call. Every function that takes one also takes NULL and then allocates
+ * for itself. Nothing in it outlives a call, so that calls share it one after the other and it holds what the largest
+ * one took. Never share one between calls that run at once. */
 typedef struct kb_workspace kb_workspace;
 KB_API kb_status kb_workspace_create(kb_workspace **out);
+KB_API kb_status kb_workspace_create_with(const kb_allocator *allocator, kb_workspace **out);
+/* A workspace inside the caller's buffer, at any address: it never allocates, and a call that needs more gives
+ * KB_E_MEMORY. KB_E_SPACE when the buffer holds not even an empty one. The buffer must outlive the workspace. */
+KB_API kb_status kb_workspace_create_in(void *buffer, size_t size, kb_workspace **out);
 KB_API void kb_workspace_free(kb_workspace *workspace);
-/* Bytes held now. NULL gives 0. */
+/* Bytes held now, with what the workspace needs for itself. NULL gives 0. */
 KB_API size_t kb_workspace_bytes(const kb_workspace *workspace);
 
 /* ---------------------------------------------------------------------------------------------------------- models */
@@ -206,11 +222,15 @@ typedef struct kb_model kb_model;
 /* Makes a model out of tables, which are copied. KB_E_TABLE for a value out of its range, and error (may be NULL) tells
  * which one. */
 KB_API kb_status kb_model_create(const kb_model_spec *spec, kb_model **out, kb_error *error);
+KB_API kb_status kb_model_create_with(const kb_model_spec *spec, const kb_allocator *allocator, kb_model **out,
+                                      kb_error *error);
 
 /* Reads a model file (docs/model-format.md) from memory; data is not needed afterwards. Any bytes are safe: what is
  * wrong with them gives KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE, and a sentence in error (may be
  * NULL). */
 KB_API kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error);
+KB_API kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *allocator, kb_model **out,
+                                    kb_error *error);
 
 /* Writes a model as a file into buffer. *size receives the bytes needed; with buffer NULL nothing else happens, with
  * capacity too small the result is KB_E_SPACE. */
@@ -220,6 +240,7 @@ KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capac
  * "rootsift".
  * KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without. */
 KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
+KB_API kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator, kb_model **out);
 
 /* The names that kb_model_builtin knows, index from 0; NULL past the last. *available (may be NULL) receives 1 when
  * this build holds its table. */

@@ -21,6 +21,7 @@
 
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define KBI_ALIGN 64 /* of every workspace buffer: a cache line, and the widest vector */
+static inline size_t kbi_round_up(size_t bytes) { return (bytes + KBI_ALIGN - 1) / KBI_ALIGN * KBI_ALIGN; }
 
 static inline int32_t kbi_min_i(int32_t a, int32_t b) { return a < b ? a : b; }
 static inline int32_t kbi_max_i(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -43,44 +44,54 @@ __attribute__((format(printf, 3, 4)))
 #endif
 kb_status kbi_fail(kb_error *error, kb_status status, const char *format, ...);
 
-/* ---- workspace ----
- * A slot is one growing buffer. Its content is lost when it grows. Slots of one room never serve another, so a buffer
- * stays valid until the same slot is asked for again. */
-typedef enum kbi_slot {
-    KBI_SLOT_GRAY,      /* 16-bit input brought to 8 bits */
-    KBI_SLOT_PYRAMID,    /* src/image: pyramid of the sampler */
-    KBI_SLOT_INTEGRAL,  /* src/image: integral image */
-    KBI_SLOT_SETUP,     /* src/describe: per keypoint sampling set-up */
-    KBI_SLOT_ORDER,     /* src/describe: order of work */
-    KBI_SLOT_DESCRIBE,  /* src/describe: scratch of every task */
-    KBI_SLOT_DETECT_A,
-    KBI_SLOT_DETECT_B,
-    KBI_SLOT_DETECT_C,
-    KBI_SLOT_DETECT_D,
-    KBI_SLOT_SELECT,
-    KBI_SLOT_MATCH_A,
-    KBI_SLOT_MATCH_B,
-    KBI_SLOT_FIT_A,
-    KBI_SLOT_FIT_B,
-    KBI_SLOT_COUNT
-} kbi_slot;
+/* ---- allocation (allocator.c) ---- */
+/* The caller's allocator, or malloc and free for NULL; false when a function is missing. */
+bool kbi_allocator_read(kb_allocator *destination, const kb_allocator *source);
+void *kbi_allocate(const kb_allocator *allocator, size_t bytes);
+/* The same, cleared. */
+void *kbi_allocate_zeros(const kb_allocator *allocator, size_t bytes);
+/* memory may be NULL. */
+void kbi_deallocate(const kb_allocator *allocator, const void *memory);
 
+/* ---- workspace (workspace.c) ----
+ * A stack: buffers are taken from one block, and a call gives back at its end what it has taken since its beginning
+ *
+ *     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+ *     size_t mark = kbi_workspace_mark(ws);
+ *     ... kbi_workspace_get(ws, bytes) ...
+ *     kbi_workspace_rewind(ws, mark);
+ *     kbi_workspace_release(&local);
+ *
+ * so that calls within calls share it. What does not fit into the block is allocated apart, and at the end of the call
+ * the block is made large enough for the next. */
 struct kb_workspace {
-    void *block[KBI_SLOT_COUNT]; /* as malloc gave it */
-    void *data[KBI_SLOT_COUNT];  /* aligned to KBI_ALIGN */
-    size_t size[KBI_SLOT_COUNT];
+    kb_allocator allocator;
+    void *block;   /* as the allocator gave it; NULL in a caller's buffer */
+    uint8_t *base; /* aligned to KBI_ALIGN */
+    size_t size;   /* bytes at base */
+    size_t used, peak;
+    struct kbi_chunk *chunks; /* the last one first */
+    size_t chunk_bytes;
+    bool fixed;     /* in a caller's buffer: does not grow */
+    bool measures;  /* counts and gives no memory: kbi_workspace_measure */
+    bool temporary; /* for one call */
 };
 
-/* At least `bytes` bytes aligned to KBI_ALIGN, not cleared; NULL when memory is out. bytes may be 0. */
-void *kbi_workspace_get(kb_workspace *workspace, kbi_slot slot, size_t bytes);
+/* At least `bytes` bytes aligned to KBI_ALIGN, not cleared; NULL when memory is out. bytes may be 0. For the thread of
+ * the call alone. */
+void *kbi_workspace_get(kb_workspace *workspace, size_t bytes);
+static inline size_t kbi_workspace_mark(const kb_workspace *workspace) { return workspace->used; }
+void kbi_workspace_rewind(kb_workspace *workspace, size_t mark);
+
+/* A workspace that only counts: kbi_workspace_get gives addresses that must not be used, and `peak` tells what a
+ * workspace would need. The code that lays out a call's buffers runs on it, so that what is told is exact. */
+void kbi_workspace_measure(kb_workspace *workspace);
+/* Makes room for `bytes` in all, in one allocation; the workspace is empty. False when memory is out. */
+bool kbi_workspace_grow(kb_workspace *workspace, size_t bytes);
 
 /* For functions whose workspace may be NULL: `local` stands in, and kbi_workspace_release(&local) gives its memory back
  * (it does nothing when the caller's own was used). */
-static inline kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local)
-{
-    memset(local, 0, sizeof *local);
-    return given ? given : local;
-}
+kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local);
 void kbi_workspace_release(kb_workspace *workspace);
 
 /* ---- parallel loops ---- */

@@ -1,6 +1,4 @@
 /* Parallel loops, and the optional pool of threads behind them. */
-#include <stdlib.h>
-
 #include "common/common.h"
 
 int32_t kbi_parallel_threads(const kb_parallel *parallel)
@@ -27,6 +25,7 @@ const kb_parallel *kb_pool_parallel(kb_pool *pool)
 
 struct kb_pool {
     kb_parallel parallel;
+    kb_allocator allocator;
 };
 
 static void run_here(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
@@ -35,17 +34,24 @@ static void run_here(void *self, int32_t count, void (*task)(void *, int32_t), v
     for (int32_t i = 0; i < count; i++) task(context, i);
 }
 
-kb_status kb_pool_create(int32_t threads, kb_pool **out)
+kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out)
 {
+    kb_allocator from;
     if (out) *out = NULL;
-    if (!out || threads < 0 || threads > 256) return KB_E_ARGUMENT;
-    *out = calloc(1, sizeof **out);
+    if (!out || threads < 0 || threads > 256 || !kbi_allocator_read(&from, allocator)) return KB_E_ARGUMENT;
+    *out = kbi_allocate_zeros(&from, sizeof **out);
     if (!*out) return KB_E_MEMORY;
+    (*out)->allocator = from;
     (*out)->parallel = (kb_parallel){run_here, *out, 1};
     return KB_OK;
 }
 
-void kb_pool_free(kb_pool *pool) { free(pool); }
+void kb_pool_free(kb_pool *pool)
+{
+    if (!pool) return;
+    kb_allocator from = pool->allocator;
+    kbi_deallocate(&from, pool);
+}
 
 #else
 
@@ -62,6 +68,7 @@ void kb_pool_free(kb_pool *pool) { free(pool); }
 #define LOOKS 2000
 struct kb_pool {
     kb_parallel parallel;
+    kb_allocator allocator;
     pthread_mutex_t lock;
     pthread_cond_t work, idle;
     pthread_t *workers;
@@ -141,17 +148,19 @@ static void pool_run(void *self, int32_t count, void (*task)(void *, int32_t), v
     pthread_mutex_unlock(&pool->lock);
 }
 
-kb_status kb_pool_create(int32_t threads, kb_pool **out)
+kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out)
 {
+    kb_allocator from;
     if (out) *out = NULL;
-    if (!out || threads < 0 || threads > 256) return KB_E_ARGUMENT;
+    if (!out || threads < 0 || threads > 256 || !kbi_allocator_read(&from, allocator)) return KB_E_ARGUMENT;
     long found = sysconf(_SC_NPROCESSORS_ONLN);
     if (threads == 0) threads = found < 1 ? 1 : found > 256 ? 256 : (int32_t)found;
-    kb_pool *pool = calloc(1, sizeof *pool);
+    kb_pool *pool = kbi_allocate_zeros(&from, sizeof *pool);
     if (!pool) return KB_E_MEMORY;
-    pool->workers = calloc((size_t)threads, sizeof *pool->workers);
+    pool->allocator = from;
+    pool->workers = kbi_allocate_zeros(&from, (size_t)threads * sizeof *pool->workers);
     if (!pool->workers) {
-        free(pool);
+        kbi_deallocate(&from, pool);
         return KB_E_MEMORY;
     }
     pool->looks = threads <= found ? LOOKS : 0;
@@ -179,8 +188,11 @@ void kb_pool_free(kb_pool *pool)
     pthread_cond_destroy(&pool->idle);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->lock);
-    free(pool->workers);
-    free(pool);
+    kb_allocator from = pool->allocator;
+    kbi_deallocate(&from, pool->workers);
+    kbi_deallocate(&from, pool);
 }
 
 #endif
+
+kb_status kb_pool_create(int32_t threads, kb_pool **out) { return kb_pool_create_with(threads, NULL, out); }

@@ -1,46 +1,148 @@
-#include <stdlib.h>
-
 #include "common/common.h"
 
-kb_status kb_workspace_create(kb_workspace **out)
+/* What did not fit into the block; the memory follows, aligned. */
+typedef struct kbi_chunk {
+    struct kbi_chunk *before;
+    size_t start; /* `used` when it was taken */
+    size_t bytes;
+} kbi_chunk;
+
+#define HEADER kbi_round_up(sizeof(kb_workspace))
+#define CHUNK_HEADER kbi_round_up(sizeof(kbi_chunk))
+
+static uint8_t *aligned(void *memory)
 {
-    if (!out) return KB_E_ARGUMENT;
-    *out = calloc(1, sizeof **out);
-    return *out ? KB_OK : KB_E_MEMORY;
+    return (uint8_t *)memory + ((size_t)0 - (size_t)(uintptr_t)memory) % KBI_ALIGN;
+}
+
+/* ---- creation ---- */
+
+kb_status kb_workspace_create_with(const kb_allocator *given, kb_workspace **out)
+{
+    kb_allocator allocator;
+    if (out) *out = NULL;
+    if (!out || !kbi_allocator_read(&allocator, given)) return KB_E_ARGUMENT;
+    kb_workspace *workspace = kbi_allocate_zeros(&allocator, sizeof *workspace);
+    if (!workspace) return KB_E_MEMORY;
+    workspace->allocator = allocator;
+    *out = workspace;
+    return KB_OK;
+}
+
+kb_status kb_workspace_create(kb_workspace **out) { return kb_workspace_create_with(NULL, out); }
+
+kb_status kb_workspace_create_in(void *buffer, size_t size, kb_workspace **out)
+{
+    if (out) *out = NULL;
+    if (!out || !buffer) return KB_E_ARGUMENT;
+    uint8_t *start = aligned(buffer);
+    size_t before = (size_t)(start - (uint8_t *)buffer) + HEADER;
+    if (size < before) return KB_E_SPACE;
+    kb_workspace *workspace = (kb_workspace *)(void *)start;
+    memset(workspace, 0, sizeof *workspace);
+    workspace->fixed = true;
+    workspace->base = start + HEADER;
+    workspace->size = (size - before) / KBI_ALIGN * KBI_ALIGN;
+    *out = workspace;
+    return KB_OK;
 }
 
 void kbi_workspace_release(kb_workspace *workspace)
 {
-    for (int i = 0; i < KBI_SLOT_COUNT; i++) free(workspace->block[i]);
-    memset(workspace, 0, sizeof *workspace);
+    workspace->temporary = true;
+    kbi_workspace_rewind(workspace, 0);
+    if (!workspace->fixed) {
+        kbi_deallocate(&workspace->allocator, workspace->block);
+        workspace->block = workspace->base = NULL;
+        workspace->size = 0;
+    }
+    workspace->peak = 0;
 }
 
 void kb_workspace_free(kb_workspace *workspace)
 {
     if (!workspace) return;
     kbi_workspace_release(workspace);
-    free(workspace);
+    kb_allocator allocator = workspace->allocator;
+    if (!workspace->fixed) kbi_deallocate(&allocator, workspace);
+}
+
+kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local)
+{
+    memset(local, 0, sizeof *local);
+    kbi_allocator_read(&local->allocator, NULL);
+    local->temporary = true;
+    return given ? given : local;
+}
+
+void kbi_workspace_measure(kb_workspace *workspace)
+{
+    memset(workspace, 0, sizeof *workspace);
+    workspace->measures = true;
 }
 
 size_t kb_workspace_bytes(const kb_workspace *workspace)
 {
-    size_t sum = 0;
     if (!workspace) return 0;
-    for (int i = 0; i < KBI_SLOT_COUNT; i++) sum += workspace->size[i];
-    return sum;
+    return HEADER + (workspace->size ? workspace->size + KBI_ALIGN : 0) + workspace->chunk_bytes;
 }
 
-void *kbi_workspace_get(kb_workspace *workspace, kbi_slot slot, size_t bytes)
+/* ---- buffers ---- */
+
+bool kbi_workspace_grow(kb_workspace *workspace, size_t bytes)
 {
-    if (bytes == 0) bytes = 1;
-    if (workspace->size[slot] >= bytes) return workspace->data[slot];
-    if (bytes > SIZE_MAX - KBI_ALIGN) return NULL;
-    free(workspace->block[slot]);
-    workspace->data[slot] = NULL;
-    workspace->size[slot] = 0;
-    void *block = workspace->block[slot] = malloc(bytes + KBI_ALIGN - 1);
-    if (!block) return NULL;
-    workspace->size[slot] = bytes;
-    workspace->data[slot] = (void *)(((uintptr_t)block + KBI_ALIGN - 1) & ~(uintptr_t)(KBI_ALIGN - 1));
-    return workspace->data[slot];
+    if (workspace->size >= bytes) return true;
+    if (workspace->fixed || bytes > SIZE_MAX - 2 * KBI_ALIGN) return false;
+    kbi_deallocate(&workspace->allocator, workspace->block);
+    workspace->base = NULL;
+    workspace->size = 0;
+    bytes = kbi_round_up(bytes);
+    workspace->block = kbi_allocate(&workspace->allocator, bytes + KBI_ALIGN);
+    if (!workspace->block) return false;
+    workspace->base = aligned(workspace->block);
+    workspace->size = bytes;
+    return true;
+}
+
+static void *chunk_get(kb_workspace *workspace, size_t bytes)
+{
+    if (workspace->fixed || bytes > SIZE_MAX - 2 * CHUNK_HEADER) return NULL;
+    size_t all = bytes + CHUNK_HEADER + KBI_ALIGN;
+    kbi_chunk *chunk = kbi_allocate(&workspace->allocator, all);
+    if (!chunk) return NULL;
+    *chunk = (kbi_chunk){workspace->chunks, workspace->used, all};
+    workspace->chunks = chunk;
+    workspace->chunk_bytes += all;
+    return aligned((uint8_t *)chunk + sizeof *chunk);
+}
+
+void *kbi_workspace_get(kb_workspace *workspace, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2) return NULL;
+    bytes = kbi_round_up(bytes ? bytes : 1);
+    if (bytes > SIZE_MAX / 2 - workspace->used) return NULL;
+    void *memory = workspace; /* an address, when it measures */
+    if (!workspace->measures) {
+        if (workspace->used == 0 && !workspace->fixed && !kbi_workspace_grow(workspace, bytes)) return NULL;
+        bool fits = !workspace->chunks && bytes <= workspace->size && workspace->used <= workspace->size - bytes;
+        memory = fits ? workspace->base + workspace->used : chunk_get(workspace, bytes);
+        if (!memory) return NULL;
+    }
+    workspace->used += bytes;
+    if (workspace->peak < workspace->used) workspace->peak = workspace->used;
+    return memory;
+}
+
+void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
+{
+    bool overflow = workspace->chunks;
+    while (workspace->chunks && workspace->chunks->start >= mark) {
+        kbi_chunk *chunk = workspace->chunks;
+        workspace->chunks = chunk->before;
+        workspace->chunk_bytes -= chunk->bytes;
+        kbi_deallocate(&workspace->allocator, chunk);
+    }
+    workspace->used = mark;
+    /* So that the next call of this size allocates nothing. Without memory for it the workspace stays as it is. */
+    if (overflow && mark == 0 && !workspace->temporary) (void)kbi_workspace_grow(workspace, workspace->peak);
 }

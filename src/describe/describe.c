@@ -162,7 +162,7 @@ static void task_ready_patches(void *context, int32_t piece)
 static kb_status run(job *j, kb_workspace *workspace, void (*task)(void *, int32_t))
 {
     atomic_init(&j->next, 0);
-    j->scratches = kbi_workspace_get(workspace, KBI_SLOT_DESCRIBE, (size_t)j->pieces * sizeof *j->scratches);
+    j->scratches = kbi_workspace_get(workspace, (size_t)j->pieces * sizeof *j->scratches);
     if (!j->scratches) return KB_E_MEMORY;
     kbi_parallel_run(j->parallel, j->pieces, task, j);
     return KB_OK;
@@ -217,7 +217,7 @@ static size_t cell_of(const job *j, const kbi_sampling *s)
 static kb_status start_order(job *j, uint32_t used, kb_workspace *workspace)
 {
     j->cells = number_cells(&j->levels, used, j->first_cell);
-    j->order = kbi_workspace_get(workspace, KBI_SLOT_ORDER, (j->n + j->cells + 1) * sizeof *j->order);
+    j->order = kbi_workspace_get(workspace, (j->n + j->cells + 1) * sizeof *j->order);
     return j->order ? KB_OK : KB_E_MEMORY;
 }
 
@@ -244,7 +244,7 @@ static void task_order_and_levels(void *context, int32_t index)
 /* Plans every keypoint's region, builds the levels they need, and describes. */
 static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *workspace)
 {
-    j->samplings = kbi_workspace_get(workspace, KBI_SLOT_SETUP, j->n * sizeof *j->samplings);
+    j->samplings = kbi_workspace_get(workspace, j->n * sizeof *j->samplings);
     if (!j->samplings) return KB_E_MEMORY;
     kbi_pyramid_plan(&j->levels, gray);
     kbi_parallel_run(j->parallel, j->pieces, task_plan, j);
@@ -313,7 +313,10 @@ static kb_status describe_keypoints(const kb_model *model, product output, const
     j.keypoints = keypoints;
     j.rows = rows;
     j.flags = flags;
-    status = describe_image(&j, image, kbi_workspace_or(workspace, &local));
+    workspace = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(workspace);
+    status = describe_image(&j, image, workspace);
+    kbi_workspace_rewind(workspace, mark);
     kbi_workspace_release(&local);
     return status;
 }
@@ -339,7 +342,10 @@ kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints,
     job j = {.output = OUT_PATCHES, .row_size = KBI_PATCH_BYTES, .rows = patches, .keypoints = keypoints, .flags = flags,
              .width_scale = (double)width_scale};
     spread(&j, n, parallel);
-    kb_status status = describe_image(&j, image, kbi_workspace_or(workspace, &local));
+    workspace = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(workspace);
+    kb_status status = describe_image(&j, image, workspace);
+    kbi_workspace_rewind(workspace, mark);
     kbi_workspace_release(&local);
     return status;
 }
@@ -359,7 +365,10 @@ static kb_status describe_ready(const kb_model *model, product output, const uin
     j.patches = patches;
     j.side = side;
     j.rows = rows;
-    status = run(&j, kbi_workspace_or(workspace, &local), task_ready_patches);
+    workspace = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(workspace);
+    status = run(&j, workspace, task_ready_patches);
+    kbi_workspace_rewind(workspace, mark);
     kbi_workspace_release(&local);
     return status;
 }

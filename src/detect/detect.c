@@ -81,8 +81,10 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
 
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(job.workspace);
     status = kbi_gray8(image, job.workspace, &job.image);
     if (status == KB_OK) status = detect(&job, keypoints, capacity, count);
+    kbi_workspace_rewind(job.workspace, mark);
     kbi_workspace_release(&local);
     return status;
 }

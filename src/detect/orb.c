@@ -60,8 +60,6 @@ typedef struct orb {
     size_t count;
 } orb;
 
-static size_t round_up(size_t bytes) { return (bytes + KBI_ALIGN - 1) / KBI_ALIGN * KBI_ALIGN; }
-
 /* ---- levels ---- */
 
 static void plan_levels(orb *o)
@@ -73,7 +71,7 @@ static void plan_levels(orb *o)
         *level = (orb_level){.factor = factor};
         level->width = (int32_t)(o->job->image.width / factor + 0.5);
         level->height = (int32_t)(o->job->image.height / factor + 0.5);
-        level->stride = (ptrdiff_t)round_up((size_t)level->width);
+        level->stride = (ptrdiff_t)kbi_round_up((size_t)level->width);
         if (level->width < SMALLEST_LEVEL || level->height < SMALLEST_LEVEL) break;
     }
     /* share of level n ~ step^-n, rounded, the last level takes what is left */
@@ -92,7 +90,7 @@ static void resize_task(void *context, int32_t piece)
 {
     orb *o = context;
     const orb_level *from = &o->level[o->target - 1], *to = &o->level[o->target];
-    uint8_t *blended = o->blended + (size_t)piece * round_up((size_t)o->job->image.width);
+    uint8_t *blended = o->blended + (size_t)piece * kbi_round_up((size_t)o->job->image.width);
     int32_t end = (int32_t)kbi_piece((size_t)to->height, o->threads, piece + 1);
     for (int32_t y = (int32_t)kbi_piece((size_t)to->height, o->threads, piece); y < end; y++) {
         const uint8_t *a = from->data + o->rows.index[y] * from->stride;
@@ -104,10 +102,10 @@ static void resize_task(void *context, int32_t piece)
 static kb_status build_levels(orb *o)
 {
     size_t pixels = 0, width = (size_t)o->job->image.width, height = (size_t)o->job->image.height;
-    size_t side = width > height ? width : height, row = round_up(width);
+    size_t side = width > height ? width : height, row = kbi_round_up(width);
     for (int32_t i = 1; i < o->levels; i++) pixels += (size_t)o->level[i].stride * (size_t)o->level[i].height;
-    size_t maps = 2 * (round_up(side * sizeof(int32_t)) + round_up(side) + round_up(2 * side));
-    uint8_t *memory = kbi_workspace_get(o->job->workspace, KBI_SLOT_DETECT_A, pixels + maps + row * (size_t)o->threads);
+    size_t maps = 2 * (kbi_round_up(side * sizeof(int32_t)) + kbi_round_up(side) + kbi_round_up(2 * side));
+    uint8_t *memory = kbi_workspace_get(o->job->workspace, pixels + maps + row * (size_t)o->threads);
     if (!memory) return KB_E_MEMORY;
 
     o->level[0].data = o->job->image.data;
@@ -118,12 +116,12 @@ static kb_status build_levels(orb *o)
         next += (size_t)o->level[i].stride * (size_t)o->level[i].height;
     }
     o->columns.index = (int32_t *)(void *)next;
-    o->rows.index = (int32_t *)(void *)(next += round_up(side * sizeof(int32_t)));
-    o->columns.weight = next += round_up(side * sizeof(int32_t));
-    o->rows.weight = next += round_up(side);
-    o->columns.pair = next += round_up(side);
-    o->rows.pair = next += round_up(2 * side);
-    o->blended = next + round_up(2 * side);
+    o->rows.index = (int32_t *)(void *)(next += kbi_round_up(side * sizeof(int32_t)));
+    o->columns.weight = next += kbi_round_up(side * sizeof(int32_t));
+    o->rows.weight = next += kbi_round_up(side);
+    o->columns.pair = next += kbi_round_up(side);
+    o->rows.pair = next += kbi_round_up(2 * side);
+    o->blended = next + kbi_round_up(2 * side);
     next = memory;
     for (o->target = 1; o->target < o->levels; o->target++) {
         const orb_level *from = &o->level[o->target - 1], *to = from + 1;
@@ -164,7 +162,7 @@ static void search_task(void *context, int32_t index)
     orb_band *band = &o->bands[index];
     const orb_level *level = &o->level[band->level];
     int32_t width = level->width - 2 * EDGE + 2;
-    size_t row = round_up((size_t)width);
+    size_t row = kbi_round_up((size_t)width);
     uint8_t *above = band->scratch, *middle = above + row, *below = middle + row;
     uint16_t *peak = (uint16_t *)(void *)(below + row);
     band->count = 0;
@@ -186,14 +184,14 @@ static void search_task(void *context, int32_t index)
 static kb_status plan_bands(orb *o)
 {
     int32_t pieces = o->threads > 1 ? 2 * o->threads : 1;
-    size_t room = 0, row = round_up((size_t)o->job->image.width), scratch = 3 * row + 2 * row;
+    size_t room = 0, row = kbi_round_up((size_t)o->job->image.width), scratch = 3 * row + 2 * row;
     o->band_count = pieces * o->levels;
     for (int32_t i = 0; i < o->levels; i++) {
         size_t tallest = ((size_t)o->level[i].height + (size_t)pieces - 1) / (size_t)pieces + 1;
         room += (size_t)pieces * (tallest / 2 + 1) * ((size_t)o->level[i].width / 2 + 1);
     }
-    size_t list = round_up((size_t)o->band_count * sizeof(orb_band));
-    uint8_t *memory = kbi_workspace_get(o->job->workspace, KBI_SLOT_DETECT_B,
+    size_t list = kbi_round_up((size_t)o->band_count * sizeof(orb_band));
+    uint8_t *memory = kbi_workspace_get(o->job->workspace,
                                        list + (size_t)o->band_count * scratch + room * sizeof(orb_corner));
     if (!memory) return KB_E_MEMORY;
     o->bands = (orb_band *)(void *)memory;
@@ -254,7 +252,7 @@ static kb_status find_corners(orb *o)
     if (status != KB_OK) return status;
     kbi_parallel_run(o->job->options.parallel, o->band_count, search_task, o);
     gather_corners(o);
-    o->keypoints = kbi_workspace_get(o->job->workspace, KBI_SLOT_DETECT_C, o->count * sizeof *o->keypoints);
+    o->keypoints = kbi_workspace_get(o->job->workspace, o->count * sizeof *o->keypoints);
     return o->keypoints ? KB_OK : KB_E_MEMORY;
 }
 

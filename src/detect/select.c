@@ -232,10 +232,11 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
 
     kb_workspace local;
     workspace = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(workspace);
     selection s = {.keypoints = keypoints, .width = width, .height = height};
     size_t list = total * sizeof(uint64_t);
     size_t extra = rule == KB_SELECT_GRID ? grid_bytes(&s, n) : rule == KB_SELECT_SPREAD ? raster_bytes(&s, total) : 0;
-    uint8_t *memory = kbi_workspace_get(workspace, KBI_SLOT_SELECT, 2 * list + extra + n * sizeof *keypoints);
+    uint8_t *memory = kbi_workspace_get(workspace, 2 * list + extra + n * sizeof *keypoints);
     if (memory) {
         s.entries = (uint64_t *)(void *)memory;
         s.spare = s.entries + total;
@@ -245,6 +246,7 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
         if (rule == KB_SELECT_SPREAD && n < s.finite) pick_spread(&s, total, n);
         move_to_front(&s, keypoints, (kb_keypoint *)(void *)(memory + 2 * list + extra), n);
     }
+    kbi_workspace_rewind(workspace, mark);
     kbi_workspace_release(&local);
     return memory ? KB_OK : KB_E_MEMORY;
 }

@@ -57,8 +57,6 @@ typedef struct sift {
     size_t point_count;
 } sift;
 
-static size_t round_up(size_t n) { return (n + KBI_ALIGN - 1) / KBI_ALIGN * KBI_ALIGN; }
-
 /* ---- scale space ---- */
 
 static void plan_blurs(sift *s)
@@ -80,7 +78,7 @@ static void plan_octaves(sift *s)
     double pixel = first ? 0.5 : 1;
     for (s->octaves = 0; kbi_min_i(width, height) > 2 * KBI_SIFT_BORDER && s->octaves < MAX_OCTAVES; s->octaves++) {
         s->octave[s->octaves] = (kbi_octave){.width = width, .height = height, .pixel = pixel,
-                                            .stride = (ptrdiff_t)round_up((size_t)width), .number = first + s->octaves};
+                                            .stride = (ptrdiff_t)kbi_round_up((size_t)width), .number = first + s->octaves};
         width /= 2;
         height /= 2;
         pixel *= 2;
@@ -93,7 +91,7 @@ static kb_status place_octaves(sift *s)
     size_t row = (size_t)s->octave[0].stride + 2 * KBI_BLUR_MAX_TAPS;
     for (int32_t i = 0; i < s->octaves; i++)
         elements += layers * (size_t)s->octave[i].stride * (size_t)s->octave[i].height;
-    uint16_t *memory = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_A,
+    uint16_t *memory = kbi_workspace_get(s->job->workspace,
                                         (elements + row * (size_t)s->threads) * sizeof *memory);
     if (!memory) return KB_E_MEMORY;
     for (int32_t i = 0; i < s->octaves; i++) {
@@ -281,9 +279,9 @@ static kb_status plan_bands(sift *s)
 {
     int32_t pieces = s->threads > 1 ? 2 * s->threads : 1;
     s->band_count = pieces * s->octaves;
-    size_t list = round_up((size_t)s->band_count * sizeof *s->bands);
+    size_t list = kbi_round_up((size_t)s->band_count * sizeof *s->bands);
     size_t scratch = (3 * ((size_t)s->layers + 2) + 2) * (size_t)s->octave[0].stride; /* a window */
-    uint8_t *memory = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_B,
+    uint8_t *memory = kbi_workspace_get(s->job->workspace,
                                        list + (size_t)s->band_count * scratch * sizeof(int16_t));
     if (!memory) return KB_E_MEMORY;
     s->bands = (sift_band *)(void *)memory;
@@ -304,8 +302,8 @@ static kb_status place_points(sift *s)
 {
     size_t total = 0;
     for (int32_t i = 0; i < s->band_count; i++) total += s->bands[i].room;
-    s->keypoints = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_C, total * sizeof *s->keypoints);
-    s->points = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_D, total * sizeof *s->points);
+    s->keypoints = kbi_workspace_get(s->job->workspace, total * sizeof *s->keypoints);
+    s->points = kbi_workspace_get(s->job->workspace, total * sizeof *s->points);
     if (!s->keypoints || !s->points) return KB_E_MEMORY;
     total = 0;
     for (int32_t i = 0; i < s->band_count; i++) {
@@ -333,7 +331,9 @@ static void gather_points(sift *s)
 static kb_status find_points(sift *s)
 {
     kb_status status = plan_bands(s);
+    size_t mark = kbi_workspace_mark(s->job->workspace);
     for (bool fits = false; status == KB_OK && !fits;) {
+        kbi_workspace_rewind(s->job->workspace, mark);
         status = place_points(s);
         if (status != KB_OK) break;
         kbi_parallel_run(s->job->options.parallel, s->band_count, search_task, s);
@@ -384,7 +384,7 @@ static kb_status spread_directions(sift *s, kb_keypoint **found, size_t *count)
     size_t most = (size_t)s->job->options.max_keypoints, total = 0;
     for (size_t i = 0; i < s->count; i++) total += (size_t)s->points[s->keypoints[i].class_id].angles;
     if (most > total) most = total;
-    kb_keypoint *out = kbi_workspace_get(s->job->workspace, KBI_SLOT_DETECT_B, most * sizeof *out);
+    kb_keypoint *out = kbi_workspace_get(s->job->workspace, most * sizeof *out);
     if (!out) return KB_E_MEMORY;
     for (size_t i = 0; i < s->count; i++) {
         const sift_point *p = &s->points[s->keypoints[i].class_id];

@@ -51,7 +51,7 @@ static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const f
 
 static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
 {
-    double *d = kbi_workspace_get(workspace, KBI_SLOT_FIT_B, n * (6 * sizeof(double) + 2 * sizeof(int32_t)));
+    double *d = kbi_workspace_get(workspace, n * (6 * sizeof(double) + 2 * sizeof(int32_t)));
     if (!d) return false;
     memset(scratch, 0, sizeof *scratch);
     scratch->error2 = d;
@@ -100,6 +100,7 @@ kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, 
 
     const fit_kind *kind = o.geometry == KB_HOMOGRAPHY ? &kbi_fit_homography : &kbi_fit_fundamental;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
     fit_pairs prepared;
     fit_scratch scratch;
     kb_status status = kbi_fit_prepare(pairs, (int32_t)n, &o, kind, ws, &prepared, &report->result);
@@ -113,6 +114,7 @@ kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, 
             status = KB_E_MEMORY;
         }
     }
+    kbi_workspace_rewind(ws, mark);
     kbi_workspace_release(&local);
     return status;
 }

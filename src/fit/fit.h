@@ -78,7 +78,7 @@ extern const fit_kind kbi_fit_homography, kbi_fit_fundamental;
 
 /* ---- prepare.c ---- */
 
-/* Reads the pairs; *result becomes KB_FIT_FOUND when there is something to search. Allocates in KBI_SLOT_FIT_A. */
+/* Reads the pairs; *result becomes KB_FIT_FOUND when there is something to search. */
 kb_status kbi_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *options, const fit_kind *kind,
                          kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
 

@@ -185,7 +185,7 @@ static bool allocate(kb_workspace *workspace, int32_t n, room *r, fit_pairs *out
     size_t count = (size_t)n;
     r->table_size = 8;
     while (r->table_size < 2 * count) r->table_size *= 2;
-    double *d = kbi_workspace_get(workspace, KBI_SLOT_FIT_A, count * (4 * sizeof(double) + 3 * sizeof(int32_t)) +
+    double *d = kbi_workspace_get(workspace, count * (4 * sizeof(double) + 3 * sizeof(int32_t)) +
                                                                2 * r->table_size * sizeof(int32_t));
     if (!d) return false;
     out->x1 = d, out->y1 = d + count, out->x2 = d + 2 * count, out->y2 = d + 3 * count;

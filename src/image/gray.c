@@ -8,7 +8,7 @@ kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *ou
     if (image->format == KB_GRAY8) return KB_OK;
 
     size_t width = (size_t)image->width;
-    uint8_t *copy = kbi_workspace_get(workspace, KBI_SLOT_GRAY, width * (size_t)image->height);
+    uint8_t *copy = kbi_workspace_get(workspace, width * (size_t)image->height);
     if (!copy) return KB_E_MEMORY;
     uint32_t white = image->white ? (uint32_t)image->white : 65535u;
     for (int32_t y = 0; y < image->height; y++) {

@@ -6,7 +6,7 @@
 
 #define KBI_PATCH_BYTES (KB_PATCH_SIDE * KB_PATCH_SIDE)
 
-/* An 8-bit view of any valid image: the image itself, or a converted copy in KBI_SLOT_GRAY. */
+/* An 8-bit view of any valid image: the image itself, or a converted copy in the workspace. */
 kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *out);
 
 /* ---- pyramid ----

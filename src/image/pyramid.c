@@ -78,7 +78,7 @@ kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t 
     size_t bytes = 0;
     for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++)
         if (wanted >> i & 1) bytes += (size_t)levels->stride[i] * (size_t)levels->height[i];
-    uint8_t *room = kbi_workspace_get(workspace, KBI_SLOT_PYRAMID, bytes);
+    uint8_t *room = kbi_workspace_get(workspace, bytes);
     if (!room) return KB_E_MEMORY;
     levels->data[0] = gray->data;
     for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) {

@@ -134,8 +134,8 @@ static bool search_allocate(search *s, kb_workspace *workspace)
     size_t columns = s->mutual ? s->nb * (size_t)s->pieces : 0;
     size_t keys = s->squared ? 0 : (size_t)s->pieces * 3 * TILE_ROWS;
     if (s->na > SIZE_MAX / 64 || s->nb > SIZE_MAX / 64 / (size_t)s->pieces) return false; /* on 32-bit machines */
-    float *rows = kbi_workspace_get(workspace, KBI_SLOT_MATCH_A, s->na * 12 + keys * 4);
-    float *cols = kbi_workspace_get(workspace, KBI_SLOT_MATCH_B, columns * 8);
+    float *rows = kbi_workspace_get(workspace, s->na * 12 + keys * 4);
+    float *cols = kbi_workspace_get(workspace, columns * 8);
     if (!rows || !cols) return false;
     s->of_a = (kbi_neighbours){rows, rows + s->na, (int32_t *)(rows + 2 * s->na)};
     s->of_b = (kbi_neighbours){cols, NULL, (int32_t *)(cols + columns)};
@@ -188,12 +188,14 @@ static kb_status run_search(search *s, const kb_match_options *options, kb_works
     atomic_init(&s->next, 0);
     s->tile_b = (size_t)kbi_clamp_i((int32_t)(TILE_BYTES / s->row_bytes), 16, TILE_ROWS);
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
     bool enough = search_allocate(s, ws);
     if (enough) {
         kbi_parallel_run(o.parallel, s->pieces, search_piece, s);
         if (s->mutual) merge_columns(s);
         *count = collect(s, &o, matches);
     }
+    kbi_workspace_rewind(ws, mark);
     kbi_workspace_release(&local);
     return enough ? KB_OK : KB_E_MEMORY;
 }

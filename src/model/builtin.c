@@ -24,21 +24,23 @@ static kb_kind tableless_kind(const char *name)
     return strcmp(name, "sift") == 0 ? KB_SIFT : strcmp(name, "rootsift") == 0 ? KB_ROOTSIFT : (kb_kind)0;
 }
 
-kb_status kb_model_builtin(const char *name, kb_model **out)
+kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator, kb_model **out)
 {
     if (out) *out = NULL;
     if (!name || !out) return KB_E_ARGUMENT;
     kb_kind kind = tableless_kind(name);
     if (kind) {
         kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .name = name};
-        return kb_model_create(&spec, out, NULL);
+        return kb_model_create_with(&spec, allocator, out, NULL);
     }
     const kbi_builtin_table *table = find_table(name);
-    if (table) return kb_model_load(table->data, table->size, out, NULL);
+    if (table) return kb_model_load_with(table->data, table->size, allocator, out, NULL);
     for (size_t i = 0; i < KBI_COUNT(names); i++)
         if (strcmp(names[i], name) == 0) return KB_E_NO_TABLE;
     return KB_E_UNKNOWN;
 }
+
+kb_status kb_model_builtin(const char *name, kb_model **out) { return kb_model_builtin_with(name, NULL, out); }
 
 const char *kb_model_builtin_name(int32_t index, int32_t *available)
 {

@@ -1,7 +1,5 @@
 /* The model file (docs/model-format.md): little endian, a header of 48 bytes, name, text, table, and a CRC-32 at the
  * end. */
-#include <stdlib.h>
-
 #include "model/model.h"
 
 #define HEADER 48
@@ -71,19 +69,19 @@ void kbi_table_write(const kb_model_spec *spec, uint8_t *to)
 }
 
 /* Reads the table into freshly allocated arrays of spec; false when memory is out. */
-static bool read_table(kb_model_spec *spec, const uint8_t *from)
+static bool read_table(kb_model_spec *spec, const uint8_t *from, const kb_allocator *allocator)
 {
     size_t bits = (size_t)spec->bits;
     if (kbi_kind_has_boxes(spec->kind)) {
-        kb_box_pair *boxes = malloc(bits * sizeof *boxes);
+        kb_box_pair *boxes = kbi_allocate(allocator, bits * sizeof *boxes);
         spec->boxes = boxes;
         if (!boxes) return false;
         for (size_t i = 0; i < bits; i++, from += BOX_ROW)
             boxes[i] = (kb_box_pair){from[0], from[1], from[2], from[3],          from[4],
                                      from[5], from[6], from[7], get_f32(from + 8)};
     } else if (spec->kind == KB_HASHSIFT) {
-        int8_t *weights = malloc(bits * KB_SIFT_VALUES);
-        int32_t *bias = malloc(bits * sizeof *bias);
+        int8_t *weights = kbi_allocate(allocator, bits * KB_SIFT_VALUES);
+        int32_t *bias = kbi_allocate(allocator, bits * sizeof *bias);
         spec->weights = weights;
         spec->bias = bias;
         if (!weights || !bias) return false;
@@ -177,29 +175,37 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     return KB_OK;
 }
 
-kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error)
+kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *allocator, kb_model **out,
+                             kb_error *error)
 {
+    kb_allocator from;
     if (error) error->text[0] = 0;
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    if (!kbi_allocator_read(&from, allocator)) return kbi_fail(error, KB_E_ARGUMENT, "the allocator lacks a function");
     kb_status status = check_header(data, size, error);
     if (status != KB_OK) return status;
 
     const uint8_t *bytes = data;
     size_t before_table = HEADER + (size_t)get_u32(bytes + 32) + get_u32(bytes + 36);
-    char *strings = malloc(before_table);
+    char *strings = kbi_allocate(&from, before_table);
     if (!strings) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_model_spec spec;
     status = read_fields(&spec, bytes, strings, error);
     if (status == KB_OK) {
-        if (read_table(&spec, bytes + before_table))
-            status = kb_model_create(&spec, out, error);
+        if (read_table(&spec, bytes + before_table, &from))
+            status = kb_model_create_with(&spec, &from, out, error);
         else
             status = kbi_fail(error, KB_E_MEMORY, "out of memory");
-        free((void *)(uintptr_t)spec.boxes);
-        free((void *)(uintptr_t)spec.weights);
-        free((void *)(uintptr_t)spec.bias);
+        kbi_deallocate(&from, spec.boxes);
+        kbi_deallocate(&from, spec.weights);
+        kbi_deallocate(&from, spec.bias);
     }
-    free(strings);
+    kbi_deallocate(&from, strings);
     return status;
+}
+
+kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error)
+{
+    return kb_model_load_with(data, size, NULL, out, error);
 }

@@ -172,9 +172,9 @@ static void pack_projection(kb_model *model)
 
 /* ---- creation ---- */
 
-static void *copy_of(const void *data, size_t bytes)
+static void *copy_of(const kb_allocator *allocator, const void *data, size_t bytes)
 {
-    void *copy = malloc(bytes ? bytes : 1);
+    void *copy = kbi_allocate(allocator, bytes);
     if (copy && bytes) memcpy(copy, data, bytes);
     return copy;
 }
@@ -182,21 +182,22 @@ static void *copy_of(const void *data, size_t bytes)
 static bool copy_tables(kb_model *model, const kb_model_spec *given)
 {
     kb_model_spec *spec = &model->spec;
+    const kb_allocator *from = &model->allocator;
     size_t bits = (size_t)given->bits;
     const char *text = given->text ? given->text : "";
-    spec->text = copy_of(text, strlen(text) + 1);
+    spec->text = copy_of(from, text, strlen(text) + 1);
     if (!spec->text) return false;
     if (kbi_kind_has_boxes(spec->kind)) {
-        spec->boxes = copy_of(given->boxes, bits * sizeof *given->boxes);
-        model->boxes = malloc(2 * bits * sizeof *model->boxes);
-        model->bits = malloc(bits * sizeof *model->bits);
+        spec->boxes = copy_of(from, given->boxes, bits * sizeof *given->boxes);
+        model->boxes = kbi_allocate(from, 2 * bits * sizeof *model->boxes);
+        model->bits = kbi_allocate(from, bits * sizeof *model->bits);
         return spec->boxes && model->boxes && model->bits;
     }
     if (spec->kind == KB_HASHSIFT) {
-        spec->weights = copy_of(given->weights, bits * KB_SIFT_VALUES);
-        spec->bias = copy_of(given->bias, bits * sizeof *given->bias);
-        model->packed = malloc(bits * KB_SIFT_VALUES);
-        model->packed_bias = malloc(bits * sizeof *model->packed_bias);
+        spec->weights = copy_of(from, given->weights, bits * KB_SIFT_VALUES);
+        spec->bias = copy_of(from, given->bias, bits * sizeof *given->bias);
+        model->packed = kbi_allocate(from, bits * KB_SIFT_VALUES);
+        model->packed_bias = kbi_allocate(from, bits * sizeof *model->packed_bias);
         return spec->weights && spec->bias && model->packed && model->packed_bias;
     }
     return true;
@@ -213,7 +214,7 @@ static bool set_id(kb_model *model)
 {
     const kb_model_spec *spec = &model->spec;
     size_t bytes = kbi_table_bytes(spec->kind, spec->bits);
-    uint8_t *table = malloc(bytes + 1);
+    uint8_t *table = kbi_allocate(&model->allocator, bytes);
     if (!table) return false;
     kbi_table_write(spec, table);
     uint32_t support;
@@ -227,23 +228,27 @@ static bool set_id(kb_model *model)
         hash = hash_bytes(hash, b, 4);
     }
     model->id = hash_bytes(hash, table, bytes);
-    free(table);
+    kbi_deallocate(&model->allocator, table);
     return true;
 }
 
-kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *error)
+kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *allocator, kb_model **out,
+                               kb_error *error)
 {
     kb_model_spec spec;
+    kb_allocator from;
     if (error) error->text[0] = 0;
     if (out) *out = NULL;
     if (!given || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    if (!kbi_allocator_read(&from, allocator)) return kbi_fail(error, KB_E_ARGUMENT, "the allocator lacks a function");
     if (!KBI_OPTIONS_READ(spec, given)) return kbi_fail(error, KB_E_ARGUMENT, "struct_size is not set");
     if (spec.support == 0) spec.support = 1;
     kb_status status = check_spec(&spec, error);
     if (status != KB_OK) return status;
 
-    kb_model *model = calloc(1, sizeof *model);
+    kb_model *model = kbi_allocate_zeros(&from, sizeof *model);
     if (!model) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    model->allocator = from;
     model->spec = spec;
     model->spec.struct_size = sizeof spec;
     model->spec.text = NULL;
@@ -265,18 +270,24 @@ kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *
     return KB_OK;
 }
 
+kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *error)
+{
+    return kb_model_create_with(given, NULL, out, error);
+}
+
 void kb_model_free(kb_model *model)
 {
     if (!model) return;
-    free((void *)(uintptr_t)model->spec.text);
-    free((void *)(uintptr_t)model->spec.boxes);
-    free((void *)(uintptr_t)model->spec.weights);
-    free((void *)(uintptr_t)model->spec.bias);
-    free(model->boxes);
-    free(model->bits);
-    free(model->packed);
-    free(model->packed_bias);
-    free(model);
+    kb_allocator from = model->allocator;
+    kbi_deallocate(&from, model->spec.text);
+    kbi_deallocate(&from, model->spec.boxes);
+    kbi_deallocate(&from, model->spec.weights);
+    kbi_deallocate(&from, model->spec.bias);
+    kbi_deallocate(&from, model->boxes);
+    kbi_deallocate(&from, model->bits);
+    kbi_deallocate(&from, model->packed);
+    kbi_deallocate(&from, model->packed_bias);
+    kbi_deallocate(&from, model);
 }
 
 kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)

@@ -19,6 +19,7 @@ typedef struct kbi_box_bit {
 } kbi_box_bit;
 
 struct kb_model {
+    kb_allocator allocator;
     kb_model_spec spec; /* its pointers own their memory */
     char name[64];
     uint64_t id;

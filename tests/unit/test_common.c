@@ -125,22 +125,25 @@ static void test_random(void **state)
 
 /* -------------------------------------------------------------------------------------------------------- workspace */
 
+#define BUFFERS 15
+
 static void test_workspace_gives_aligned_memory(void **state)
 {
     (void)state;
     kb_workspace *workspace;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    assert_int_equal(kb_workspace_bytes(workspace), 0);
-    for (int slot = 0; slot < KBI_SLOT_COUNT; slot++) {
-        size_t bytes = 1 + 37u * (size_t)slot;
-        unsigned char *data = kbi_workspace_get(workspace, (kbi_slot)slot, bytes);
-        assert_non_null(data);
-        assert_int_equal((uintptr_t)data % KBI_ALIGN, 0);
-        memset(data, slot, bytes);
-    }
-    for (int slot = 0; slot < KBI_SLOT_COUNT; slot++) {
-        unsigned char *data = kbi_workspace_get(workspace, (kbi_slot)slot, 1);
-        assert_int_equal(data[37 * slot], slot); /* no slot wrote over another */
+    for (int pass = 0; pass < 2; pass++) { /* the first overflows, the second fits */
+        unsigned char *data[BUFFERS];
+        size_t mark = kbi_workspace_mark(workspace);
+        for (int i = 0; i < BUFFERS; i++) {
+            data[i] = kbi_workspace_get(workspace, 1 + 37u * (size_t)i);
+            assert_non_null(data[i]);
+            assert_int_equal((uintptr_t)data[i] % KBI_ALIGN, 0);
+            memset(data[i], i, 1 + 37u * (size_t)i);
+        }
+        for (int i = 0; i < BUFFERS; i++) assert_int_equal(data[i][37 * i], i); /* none wrote over another */
+        assert_int_equal(data[BUFFERS - 1][0], BUFFERS - 1);
+        kbi_workspace_rewind(workspace, mark);
     }
     kb_workspace_free(workspace);
 }
@@ -150,15 +153,65 @@ static void test_workspace_grows_and_keeps(void **state)
     (void)state;
     kb_workspace *workspace;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    void *large = kbi_workspace_get(workspace, KBI_SLOT_GRAY, 1000);
+    void *large = kbi_workspace_get(workspace, 1000);
+    kbi_workspace_rewind(workspace, 0);
     size_t held = kb_workspace_bytes(workspace);
     assert_true(held >= 1000);
-    assert_ptr_equal(kbi_workspace_get(workspace, KBI_SLOT_GRAY, 10), large);
-    assert_ptr_equal(kbi_workspace_get(workspace, KBI_SLOT_GRAY, 1000), large);
+    assert_ptr_equal(kbi_workspace_get(workspace, 10), large);
+    size_t mark = kbi_workspace_mark(workspace);
+    void *inner = kbi_workspace_get(workspace, 500);
+    kbi_workspace_rewind(workspace, mark);
+    assert_ptr_equal(kbi_workspace_get(workspace, 400), inner);
     assert_int_equal(kb_workspace_bytes(workspace), held);
-    assert_non_null(kbi_workspace_get(workspace, KBI_SLOT_GRAY, 100000));
+    assert_non_null(kbi_workspace_get(workspace, 100000)); /* does not fit: apart */
     assert_true(kb_workspace_bytes(workspace) >= 100000);
+    kbi_workspace_rewind(workspace, 0); /* now the block is that large */
+    held = kb_workspace_bytes(workspace);
+    assert_true(held >= 100000 && held < 102000);
+    assert_non_null(kbi_workspace_get(workspace, 100400));
+    assert_int_equal(kb_workspace_bytes(workspace), held);
     kb_workspace_free(workspace);
+}
+
+static void test_workspace_measures(void **state)
+{
+    (void)state;
+    kb_workspace workspace;
+    kbi_workspace_measure(&workspace);
+    assert_non_null(kbi_workspace_get(&workspace, 100));
+    size_t mark = kbi_workspace_mark(&workspace);
+    assert_non_null(kbi_workspace_get(&workspace, 1000));
+    kbi_workspace_rewind(&workspace, mark);
+    assert_non_null(kbi_workspace_get(&workspace, 64));
+    assert_int_equal(workspace.peak, 128 + 1024);
+}
+
+static void test_workspace_in_a_buffer(void **state)
+{
+    (void)state;
+    static unsigned char buffer[4096];
+    kb_workspace *workspace;
+    assert_int_equal(kb_workspace_create_in(NULL, 100, &workspace), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_create_in(buffer, sizeof buffer, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_create_in(buffer, sizeof(kb_workspace) - 1, &workspace), KB_E_SPACE);
+    assert_null(workspace);
+    for (size_t offset = 0; offset < 130; offset += 13) {
+        memset(buffer, 0xa5, sizeof buffer);
+        size_t size = sizeof buffer - 200;
+        assert_int_equal(kb_workspace_create_in(buffer + offset, size, &workspace), KB_OK);
+        assert_true(kb_workspace_bytes(workspace) <= size + KBI_ALIGN);
+        for (unsigned char *data; (data = kbi_workspace_get(workspace, 100)) != NULL;) {
+            assert_true(data >= buffer + offset && data + 100 <= buffer + offset + size);
+            assert_int_equal((uintptr_t)data % KBI_ALIGN, 0);
+            memset(data, 1, 100);
+        }
+        kbi_workspace_rewind(workspace, 0);
+        assert_null(kbi_workspace_get(workspace, size));
+        assert_non_null(kbi_workspace_get(workspace, 1000));
+        kb_workspace_free(workspace);
+        for (size_t i = 0; i < sizeof buffer; i++)
+            if (i < offset || i >= offset + size) assert_int_equal(buffer[i], 0xa5);
+    }
 }
 
 static void test_workspace_wild_input(void **state)
@@ -169,11 +222,13 @@ static void test_workspace_wild_input(void **state)
     kb_workspace_free(NULL);
 
     kb_workspace *workspace;
+    assert_int_equal(kb_workspace_create_with(&(kb_allocator){0}, &workspace), KB_E_ARGUMENT);
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    assert_non_null(kbi_workspace_get(workspace, KBI_SLOT_FIT_A, 0));
-    assert_null(kbi_workspace_get(workspace, KBI_SLOT_FIT_A, SIZE_MAX));
+    assert_non_null(kbi_workspace_get(workspace, 0));
+    assert_null(kbi_workspace_get(workspace, SIZE_MAX));
+    assert_null(kbi_workspace_get(workspace, SIZE_MAX / 2 - 1));
     /* A failure leaves a workspace that still works. */
-    assert_non_null(kbi_workspace_get(workspace, KBI_SLOT_FIT_A, 16));
+    assert_non_null(kbi_workspace_get(workspace, 16));
     kb_workspace_free(workspace);
 }
 
@@ -182,16 +237,66 @@ static void test_workspace_stands_in(void **state)
     (void)state;
     kb_workspace local, *given;
     assert_ptr_equal(kbi_workspace_or(NULL, &local), &local);
-    assert_non_null(kbi_workspace_get(&local, KBI_SLOT_MATCH_A, 100));
+    size_t empty = kb_workspace_bytes(&local);
+    assert_non_null(kbi_workspace_get(&local, 100));
+    assert_true(kb_workspace_bytes(&local) >= empty + 100);
     kbi_workspace_release(&local);
-    assert_int_equal(kb_workspace_bytes(&local), 0);
+    assert_int_equal(kb_workspace_bytes(&local), empty);
 
     assert_int_equal(kb_workspace_create(&given), KB_OK);
-    void *data = kbi_workspace_get(given, KBI_SLOT_MATCH_A, 100);
+    void *data = kbi_workspace_get(given, 100);
     assert_ptr_equal(kbi_workspace_or(given, &local), given);
     kbi_workspace_release(&local); /* leaves the caller's alone */
-    assert_ptr_equal(kbi_workspace_get(given, KBI_SLOT_MATCH_A, 100), data);
+    kbi_workspace_rewind(given, 0);
+    assert_ptr_equal(kbi_workspace_get(given, 100), data);
     kb_workspace_free(given);
+}
+
+/* -------------------------------------------------------------------------------------------------------- allocator */
+
+/* Counts what it hands out. */
+typedef struct counter {
+    int allocations, held;
+} counter;
+
+static void *counter_allocate(void *self, size_t bytes)
+{
+    counter *c = self;
+    c->allocations++;
+    c->held++;
+    return malloc(bytes);
+}
+
+static void counter_release(void *self, void *memory)
+{
+    counter *c = self;
+    assert_non_null(memory);
+    c->held--;
+    free(memory);
+}
+
+static void test_allocator_is_used(void **state)
+{
+    (void)state;
+    counter c = {0, 0};
+    kb_allocator allocator = {counter_allocate, counter_release, &c};
+    kb_workspace *workspace;
+    kb_pool *pool;
+    assert_int_equal(kb_workspace_create_with(&allocator, &workspace), KB_OK);
+    assert_int_equal(c.allocations, 1);
+    for (int i = 0; i < 3; i++) assert_non_null(kbi_workspace_get(workspace, 1000));
+    assert_int_equal(c.allocations, 4);
+    kbi_workspace_rewind(workspace, 0);
+    assert_int_equal(c.held, 2);
+    kb_workspace_free(workspace);
+    assert_int_equal(c.held, 0);
+
+    c.allocations = 0;
+    assert_int_equal(kb_pool_create_with(2, &allocator, &pool), KB_OK);
+    assert_true(c.allocations > 0);
+    kb_pool_free(pool);
+    assert_int_equal(c.held, 0);
+    assert_int_equal(kb_pool_create_with(2, &(kb_allocator){0}, &pool), KB_E_ARGUMENT);
 }
 
 /* -------------------------------------------------------------------------------------------------- options, images */
@@ -463,6 +568,9 @@ int main(void)
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_workspace_gives_aligned_memory),
         cmocka_unit_test(test_workspace_grows_and_keeps),
+        cmocka_unit_test(test_workspace_measures),
+        cmocka_unit_test(test_workspace_in_a_buffer),
+        cmocka_unit_test(test_allocator_is_used),
         cmocka_unit_test(test_workspace_wild_input),
         cmocka_unit_test(test_workspace_stands_in),
         cmocka_unit_test(test_options_defaults),

@@ -1,0 +1,39 @@
+/* Memory from the caller's functions, or from malloc. */
+#include <stdlib.h>
+
+#include "common/common.h"
+
+static void *allocate_by_malloc(void *self, size_t bytes)
+{
+    (void)self;
+    return malloc(bytes);
+}
+
+static void release_by_free(void *self, void *memory)
+{
+    (void)self;
+    free(memory);
+}
+
+bool kbi_allocator_read(kb_allocator *destination, const kb_allocator *source)
+{
+    *destination = source ? *source : (kb_allocator){allocate_by_malloc, release_by_free, NULL};
+    return destination->allocate && destination->release;
+}
+
+void *kbi_allocate(const kb_allocator *allocator, size_t bytes)
+{
+    return allocator->allocate(allocator->self, bytes ? bytes : 1);
+}
+
+void *kbi_allocate_zeros(const kb_allocator *allocator, size_t bytes)
+{
+    void *memory = kbi_allocate(allocator, bytes);
+    if (memory) memset(memory, 0, bytes);
+    return memory;
+}
+
+void kbi_deallocate(const kb_allocator *allocator, const void *memory)
+{
+    if (memory) allocator->release(allocator->self, (void *)(uintptr_t)memory);
+}
