@@ -7,7 +7,7 @@
 
 #include "describe/describe.h"
 
-#define BORDER_SHARE 0.875f /* of the patch width: a keypoint closer to the edge takes the careful pipeline */
+#define BORDER_SHARE 0.875f /* of the patch width: a keypoint closer to the edge takes the careful path */
 
 typedef struct rigid {
     float a, b, tx, ty, scale; /* x' = a x - b y + tx, y' = b x + a y + ty */
@@ -36,17 +36,47 @@ static float clipped_mean(const kbi_integral *ii, int32_t x, int32_t y, int32_t 
     return (float)box_sum(ii, x0, y0, x1, y1) / (float)((int64_t)(x1 - x0) * (y1 - y0));
 }
 
+typedef struct pixel_box {
+    int32_t x, y;
+} pixel_box;
+
+static pixel_box box_centre(const rigid *m, float x, float y)
+{
+    return (pixel_box){round_half(m->a * x - m->b * y + m->tx), round_half(m->b * x + m->a * y + m->ty)};
+}
+
 static bool test_bit(const kbi_integral *ii, const rigid *m, const kb_box_pair *p, bool border)
 {
-    float fx1 = p->x1, fy1 = p->y1, fx2 = p->x2, fy2 = p->y2;
-    int32_t x1 = round_half(m->a * fx1 - m->b * fy1 + m->tx), y1 = round_half(m->b * fx1 + m->a * fy1 + m->ty);
-    int32_t x2 = round_half(m->a * fx2 - m->b * fy2 + m->tx), y2 = round_half(m->b * fx2 + m->a * fy2 + m->ty);
+    pixel_box one = box_centre(m, p->x1, p->y1), two = box_centre(m, p->x2, p->y2);
     int32_t r = round_half(m->scale * (float)p->radius1);
-    if (border) return clipped_mean(ii, x1, y1, r) - clipped_mean(ii, x2, y2, r) <= p->threshold;
+    if (border) return clipped_mean(ii, one.x, one.y, r) - clipped_mean(ii, two.x, two.y, r) <= p->threshold;
     int32_t side = 2 * r + 1;
-    int32_t difference = (int32_t)(box_sum(ii, x1 - r, y1 - r, x1 + r + 1, y1 + r + 1) -
-                                   box_sum(ii, x2 - r, y2 - r, x2 + r + 1, y2 + r + 1));
+    int32_t difference = (int32_t)(box_sum(ii, one.x - r, one.y - r, one.x + r + 1, one.y + r + 1) -
+                                   box_sum(ii, two.x - r, two.y - r, two.x + r + 1, two.y + r + 1));
     return (float)difference <= p->threshold * (float)(side * side);
+}
+
+static bool box_inside(const kbi_integral *ii, pixel_box centre, int32_t r)
+{
+    return centre.x >= r && centre.y >= r && centre.x + r < ii->width && centre.y + r < ii->height;
+}
+
+/* BORDER_SHARE leaves room for the turned boxes, but not for rounding, which moves a side by up to one pixel more: in a
+ * region of a few pixels near an edge that is outside the image. */
+static bool all_boxes_inside(const kbi_integral *ii, const rigid *m, const kb_model *model)
+{
+    for (int32_t i = 0; i < model->spec.bits; i++) {
+        const kb_box_pair *p = &model->spec.boxes[i];
+        int32_t r = round_half(m->scale * (float)p->radius1);
+        if (!box_inside(ii, box_centre(m, p->x1, p->y1), r) || !box_inside(ii, box_centre(m, p->x2, p->y2), r))
+            return false;
+    }
+    return true;
+}
+
+static bool near_edge(const kbi_integral *ii, const kb_keypoint *k, float reach)
+{
+    return k->x < reach || k->y < reach || k->x + reach >= (float)ii->width || k->y + reach >= (float)ii->height;
 }
 
 uint8_t kbi_boxes_describe_image(const kb_model *model, const kbi_integral *ii, const kb_keypoint *k, float scale,
@@ -60,8 +90,8 @@ uint8_t kbi_boxes_describe_image(const kb_model *model, const kbi_integral *ii, 
         return KB_KP_OUTSIDE;
 
     float reach = BORDER_SHARE * width;
-    bool border = k->x < reach || k->y < reach || k->x + reach >= (float)ii->width || k->y + reach >= (float)ii->height;
     rigid map = keypoint_map(k, width);
+    bool border = near_edge(ii, k, reach) || (near_edge(ii, k, reach + 2) && !all_boxes_inside(ii, &map, model));
     for (int32_t i = 0; i < model->spec.bits; i += 8) {
         uint32_t byte = 0;
         for (int32_t j = 0; j < 8; j++) byte = byte << 1 | test_bit(ii, &map, &model->spec.boxes[i + j], border);

@@ -18,8 +18,9 @@ static bool read_options(const kb_fit_options *given, kb_fit_options *o)
 
 /* ---- the report ---- */
 
-/* The normalised model back in pixels: H = T2^-1 H' T1, F = T2^T F' T1. */
-static void to_pixels(kb_geometry geometry, const fit_pairs *pairs, const double *model, double *out)
+/* The normalised model back in pixels: H = T2^-1 H' T1, F = T2^T F' T1. False when coordinates are so large that it
+ * cannot be written down. */
+static bool to_pixels(kb_geometry geometry, const fit_pairs *pairs, const double *model, double *out)
 {
     const fit_frame *a = &pairs->frame1, *b = &pairs->frame2;
     const double t1[9] = {a->scale, 0, -a->scale * a->x, 0, a->scale, -a->scale * a->y, 0, 0, 1};
@@ -31,13 +32,23 @@ static void to_pixels(kb_geometry geometry, const fit_pairs *pairs, const double
     for (int32_t i = 0; i < 9; i++) norm += out[i] * out[i];
     norm = sqrt(norm);
     if (geometry == KB_HOMOGRAPHY && fabs(out[8]) > 1e-9 * norm) norm = out[8];
-    for (int32_t i = 0; i < 9; i++) out[i] /= norm;
+    bool finite = true;
+    for (int32_t i = 0; i < 9; i++) {
+        out[i] /= norm;
+        finite = finite && isfinite(out[i]);
+    }
+    return finite;
 }
 
 static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const fit_scratch *scratch,
                         const fit_found *found, uint8_t *inliers, kb_fit_report *report)
 {
     double sum = 0;
+    if (!to_pixels(o->geometry, pairs, found->model, report->model)) {
+        memset(report->model, 0, sizeof report->model);
+        report->result = KB_FIT_NOT_FOUND;
+        return;
+    }
     for (int32_t k = 0; k < found->score.count; k++) {
         int32_t s = scratch->list.slot[k];
         sum += scratch->error2[s];
@@ -46,7 +57,6 @@ static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const f
     report->result = KB_FIT_FOUND;
     report->inliers = found->score.count;
     report->rms = sqrt(sum / found->score.count) / pairs->frame2.scale;
-    to_pixels(o->geometry, pairs, found->model, report->model);
 }
 
 static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)

@@ -48,9 +48,84 @@ static uint8_t *make_image(source *s, kb_image *image)
     return pixels;
 }
 
+/* A model of any kind, sampler and support with tables that the input decides. */
+static kb_model *make_model(source *s)
+{
+    enum { BITS = 16 };
+    kb_box_pair boxes[BITS];
+    int8_t weights[BITS * KB_SIFT_VALUES];
+    int32_t bias[BITS];
+    kb_model_spec spec;
+    KB_INIT(spec);
+    spec.kind = (kb_kind)(KB_BAD + take_byte(s) % 5);
+    spec.sampler = (kb_sampler)(take_byte(s) % 3);
+    if (spec.kind > KB_BAG || (spec.kind == KB_BAG && spec.sampler == KB_SAMPLER_IMAGE)) spec.sampler = KB_SAMPLER_PATCH;
+    spec.support = 0.1f + (float)take_byte(s) * (9.9f / 255);
+    spec.name = "fuzzed";
+    if (spec.kind <= KB_HASHSIFT) spec.bits = BITS;
+    for (int i = 0; i < BITS && spec.kind <= KB_BAG; i++) {
+        kb_box_pair *p = &boxes[i];
+        p->radius1 = take_byte(s) % (KB_MAX_RADIUS + 1);
+        p->radius2 = spec.sampler == KB_SAMPLER_IMAGE ? p->radius1 : take_byte(s) % (KB_MAX_RADIUS + 1);
+        p->x1 = (uint8_t)(p->radius1 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius1));
+        p->y1 = (uint8_t)(p->radius1 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius1));
+        p->x2 = (uint8_t)(p->radius2 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius2));
+        p->y2 = (uint8_t)(p->radius2 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius2));
+        p->channel1 = spec.kind == KB_BAG ? take_byte(s) % KB_PLANES : 0;
+        p->channel2 = spec.kind == KB_BAG ? take_byte(s) % KB_PLANES : 0;
+        p->threshold = (float)take_byte(s) - 128;
+    }
+    if (spec.kind == KB_HASHSIFT) {
+        take(s, weights, sizeof weights);
+        for (int i = 0; i < BITS; i++) bias[i] = (take_byte(s) - 128) * 1000;
+        spec.root = take_byte(s) & 1;
+    }
+    spec.boxes = boxes;
+    spec.weights = weights;
+    spec.bias = bias;
+    kb_model *model = NULL;
+    kb_error error;
+    fuzz_expect(kb_model_create(&spec, &model, &error) == KB_OK);
+    return model;
+}
+
+/* Keypoints of any bits, or plain ones with regions from a fraction of a pixel on, in the corners too. */
+static void add_keypoints(source *s, const kb_image *image, kb_keypoint *keypoints, size_t n)
+{
+    bool any = take_byte(s) & 1;
+    if (any) {
+        take(s, keypoints, n * sizeof *keypoints);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        float x = (float)take_byte(s) / 255, y = (float)take_byte(s) / 255, size = (float)take_byte(s) / 32;
+        keypoints[i] = (kb_keypoint){.x = x * ((float)image->width - 0.02f) - 0.49f,
+                                     .y = y * ((float)image->height - 0.02f) - 0.49f,
+                                     .size = size * size * size / 16 + 0.01f,
+                                     .angle = (float)take_byte(s) * 1.5f};
+    }
+}
+
+static void describe_any(source *s, const kb_image *image, const kb_keypoint *keypoints, size_t count)
+{
+    uint8_t rows[MOST * KB_SIFT_VALUES], flags[MOST];
+    float floats[MOST * KB_SIFT_VALUES];
+    kb_model *model = make_model(s);
+    kb_model_info info;
+    kb_describe_options d;
+    KB_INIT(d);
+    KB_INIT(info);
+    d.scale = take_byte(s) & 1 ? 1 : (float)(1 + take_byte(s) % 100);
+    fuzz_expect(kb_model_get_info(model, &info) == KB_OK);
+    fuzz_expect(kb_describe(model, image, keypoints, count, &d, NULL, rows, flags) == KB_OK);
+    kb_status status = kb_describe_float(model, image, keypoints, count, &d, NULL, floats, flags);
+    fuzz_expect(status == (info.row_floats ? KB_OK : KB_E_KIND));
+    for (size_t i = 0; status == KB_OK && i < count * KB_SIFT_VALUES; i++) fuzz_expect(isfinite(floats[i]));
+    kb_model_free(model);
+}
+
 static void detect_and_describe(source *s, const kb_image *image)
 {
-    static const char *const names[] = {"sift", "rootsift"};
     kb_keypoint keypoints[MOST];
     size_t count = 0;
     kb_detect_options o;
@@ -63,21 +138,11 @@ static void detect_and_describe(source *s, const kb_image *image)
         fuzz_expect(keypoints[i].x >= 0 && keypoints[i].x < (float)image->width && keypoints[i].y >= 0 &&
                     keypoints[i].y < (float)image->height && keypoints[i].size > 0);
     }
-    size_t wild = take_byte(s) % (MOST - count + 1);
-    take(s, keypoints + count, wild * sizeof *keypoints);
-    count += wild;
+    size_t more = take_byte(s) % (MOST - count + 1);
+    add_keypoints(s, image, keypoints + count, more);
+    count += more;
 
-    kb_model *model = NULL;
-    uint8_t rows[MOST * KB_SIFT_VALUES], flags[MOST];
-    float floats[MOST * KB_SIFT_VALUES];
-    kb_describe_options d;
-    KB_INIT(d);
-    d.scale = (float)(1 + take_byte(s) % 100);
-    fuzz_expect(kb_model_builtin(names[take_byte(s) & 1], &model) == KB_OK);
-    fuzz_expect(kb_describe(model, image, keypoints, count, &d, NULL, rows, flags) == KB_OK);
-    fuzz_expect(kb_describe_float(model, image, keypoints, count, &d, NULL, floats, flags) == KB_OK);
-    for (size_t i = 0; i < count * KB_SIFT_VALUES; i++) fuzz_expect(isfinite(floats[i]));
-    kb_model_free(model);
+    for (int i = 0; i < 3; i++) describe_any(s, image, keypoints, count);
     fuzz_expect(kb_orient(image, keypoints, count) == KB_OK);
     fuzz_expect(kb_select(keypoints, count, image->width, image->height, o.selection, count / 2, NULL, &count) ==
                 KB_OK);

@@ -344,6 +344,36 @@ static void large_images_do_not_overflow(void **state)
     kb_model_free(model);
 }
 
+/* A region of a fraction of a pixel in the corner: rounding alone moves boxes out of the image, which has to count as
+ * border (a sanitizer sees the read outside). */
+static void tiny_regions_in_corners_stay_inside(void **state)
+{
+    (void)state;
+    kb_box_pair boxes[8];
+    for (int i = 0; i < 8; i++)
+        boxes[i] = i % 2 ? (kb_box_pair){0, 1, 1, 1, 0, 15, 16, 1, 0} : (kb_box_pair){0, 30, 30, 1, 0, 16, 16, 1, 0};
+    kb_model_spec spec;
+    KB_INIT(spec);
+    spec.kind = KB_BAD;
+    spec.sampler = KB_SAMPLER_IMAGE;
+    spec.bits = 8;
+    spec.name = "corner";
+    spec.boxes = boxes;
+    kb_model *model;
+    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    uint8_t *pixels = render_texture(64, 48, 3), row, flags;
+    kb_image image = view_of(pixels, 64, 48);
+    const kb_keypoint corners[] = {{.x = 63.49f, .y = 47.49f, .size = 0.32f}, {.x = 0.3f, .y = 0.3f, .size = 0.3f},
+                                   {.x = 63.49f, .y = 20, .size = 0.32f, .angle = 45},
+                                   {.x = 20, .y = 0.3f, .size = 0.33f, .angle = 225}};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(kb_describe(model, &image, &corners[i], 1, NULL, NULL, &row, &flags), KB_OK);
+        if (i == 0) assert_true(flags & KB_KP_BORDER);
+    }
+    free(pixels);
+    kb_model_free(model);
+}
+
 static void ready_patches_equal_cut_ones(void **state)
 {
     (void)state;
@@ -533,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_row_depends_on_its_keypoint_alone),
         cmocka_unit_test(strides_and_16_bits),
         cmocka_unit_test(large_images_do_not_overflow),
+        cmocka_unit_test(tiny_regions_in_corners_stay_inside),
         cmocka_unit_test(ready_patches_equal_cut_ones),
         cmocka_unit_test(support_widens_the_region),
         cmocka_unit_test(odd_keypoints_are_flagged_and_kept),
