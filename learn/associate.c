@@ -53,10 +53,11 @@ static void grid_free(grid *g)
     free(g->places);
 }
 
+/* Positions outside the frame belong to the outermost cells; one that is not a number to the first. */
 static int32_t cell_of(double position, int32_t cells)
 {
     double c = floor(position / CELL);
-    return c < 0 ? 0 : c >= cells ? cells - 1 : (int32_t)c;
+    return !(c > 0) ? 0 : c >= cells ? cells - 1 : (int32_t)c;
 }
 
 static void grid_add(grid *g, kbi_place place)

@@ -70,6 +70,43 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            (o->distinct_boxes == 0 || in_range(error, "distinct_boxes", o->distinct_boxes, 2, 2 * KB_MAX_BITS));
 }
 
+static bool check_start_box(int32_t bit, int channel, int x, int y, int radius, kb_error *error)
+{
+    if (channel >= KB_PLANES) {
+        kbi_fail(error, KB_E_TABLE, "start: bit %d: there is no channel %d", (int)bit, channel);
+    } else if (radius > KB_MAX_RADIUS) {
+        kbi_fail(error, KB_E_TABLE, "start: bit %d: radius %d is above %d", (int)bit, radius, KB_MAX_RADIUS);
+    } else if (x < radius || y < radius || x + radius >= KB_PATCH_SIDE || y + radius >= KB_PATCH_SIDE) {
+        kbi_fail(error, KB_E_TABLE, "start: bit %d: centre (%d, %d) with radius %d leaves the patch", (int)bit, x, y,
+                radius);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* Bits to go on from come from files, so they are checked as a model's table is; and they must use channels that are
+ * there. */
+static bool check_start(const kb_learn_options *o, kb_error *error)
+{
+    for (int32_t i = 0; i < o->started; i++) {
+        const kb_box_pair *p = &o->start[i];
+        if (!check_start_box(i, p->channel1, p->x1, p->y1, p->radius1, error) ||
+            !check_start_box(i, p->channel2, p->x2, p->y2, p->radius2, error))
+            return false;
+        if (!(o->planes >> p->channel1 & o->planes >> p->channel2 & 1)) {
+            kbi_fail(error, KB_E_TABLE, "start: bit %d: it uses a channel that planes leaves out", (int)i);
+            return false;
+        }
+        if (!(p->threshold >= -256 && p->threshold <= 256)) {
+            kbi_fail(error, KB_E_TABLE, "start: bit %d: threshold %g is not between -256 and 256", (int)i,
+                    (double)p->threshold);
+            return false;
+        }
+    }
+    return true;
+}
+
 static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair *boxes, kb_error *error)
 {
     const kb_learn_options *o = &t->o;
@@ -220,6 +257,7 @@ kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options
         return kbi_fail(error, KB_E_ARGUMENT, "the options have a size that no version had");
     kb_learn_defaults(&t.o);
     if (!check_options(&t.o, error)) return KB_E_ARGUMENT;
+    if (!check_start(&t.o, error)) return KB_E_TABLE;
     kb_status status = set_up(&t, patches, boxes, error);
     if (status == KB_OK) status = learn(&t, &loss);
     if (status == KB_OK && summary) {

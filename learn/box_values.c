@@ -10,25 +10,34 @@
 #define CORNERS ((SIDE + 1) * (SIDE + 1))
 #define LANES KBI_STORE_LANES
 
+#define PIECES 8
+
+/* What one piece of filling works in; too large for the stack of a thread. */
+struct kbi_fill_scratch {
+    kbi_gradients gradients[LANES];
+    uint8_t rows[LANES * KBI_PATCH_BYTES], interleaved[LANES * KBI_PATCH_BYTES];
+};
+
 bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t planes)
 {
     memset(store, 0, sizeof *store);
     store->patches = (n + LANES - 1) / LANES * LANES;
     store->planes = planes;
     if (store->patches > SIZE_MAX / (CORNERS * sizeof(uint16_t))) return false;
-    for (int32_t c = 0; c < KB_PLANES; c++) {
+    bool ok = (store->scratch = malloc(PIECES * sizeof *store->scratch)) != NULL;
+    for (int32_t c = 0; ok && c < KB_PLANES; c++) {
         if (!(planes >> c & 1)) continue;
         store->sums[c] = malloc(CORNERS * store->patches * sizeof(uint16_t));
-        if (store->sums[c]) continue;
-        kbi_box_store_free(store);
-        return false;
+        ok = store->sums[c] != NULL;
     }
-    return true;
+    if (!ok) kbi_box_store_free(store);
+    return ok;
 }
 
 void kbi_box_store_free(kbi_box_store *store)
 {
     for (int32_t c = 0; c < KB_PLANES; c++) free(store->sums[c]);
+    free(store->scratch);
     memset(store, 0, sizeof *store);
 }
 
@@ -73,35 +82,40 @@ typedef struct fill_job {
     size_t first, n;
 } fill_job;
 
-static void fill_simd(void *context, int32_t index)
+/* LANES patches from number `start` of the job on; fewer at its end. */
+static void fill_group(const fill_job *job, size_t start, struct kbi_fill_scratch *scratch)
 {
-    const fill_job *job = context;
     kbi_box_store *store = job->store;
-    size_t start = (size_t)index * LANES, used = job->n - start < LANES ? job->n - start : LANES;
+    size_t used = job->n - start < LANES ? job->n - start : LANES;
     const uint8_t *patches = job->patches + start * KBI_PATCH_BYTES;
-    kbi_gradients gradients[LANES];
-    uint8_t rows[LANES * KBI_PATCH_BYTES], interleaved[LANES * KBI_PATCH_BYTES];
-
-    memset(rows, 0, sizeof rows);
+    memset(scratch->rows, 0, sizeof scratch->rows);
     if (store->planes >> 1) {
-        for (size_t k = 0; k < used; k++) kbi_gradients_of(patches + k * KBI_PATCH_BYTES, &gradients[k]);
+        for (size_t k = 0; k < used; k++) kbi_gradients_of(patches + k * KBI_PATCH_BYTES, &scratch->gradients[k]);
     }
     for (int32_t c = 0; c < KB_PLANES; c++) {
         if (!store->sums[c]) continue;
         for (size_t k = 0; k < used; k++) {
-            uint8_t *row = rows + k * KBI_PATCH_BYTES;
+            uint8_t *row = scratch->rows + k * KBI_PATCH_BYTES;
             if (c == 0) memcpy(row, patches + k * KBI_PATCH_BYTES, KBI_PATCH_BYTES);
-            else kbi_plane_of(&gradients[k], c, row);
+            else kbi_plane_of(&scratch->gradients[k], c, row);
         }
-        interleave(rows, interleaved);
-        integrate(interleaved, store->patches, store->sums[c] + job->first + start);
+        interleave(scratch->rows, scratch->interleaved);
+        integrate(scratch->interleaved, store->patches, store->sums[c] + job->first + start);
     }
+}
+
+static void fill_piece(void *context, int32_t index)
+{
+    const fill_job *job = context;
+    size_t groups = (job->n + LANES - 1) / LANES, end = kbi_piece(groups, PIECES, index + 1);
+    for (size_t g = kbi_piece(groups, PIECES, index); g < end; g++)
+        fill_group(job, g * LANES, &job->store->scratch[index]);
 }
 
 void kbi_box_store_fill(kbi_box_store *store, size_t first, const uint8_t *patches, size_t n, const kb_parallel *parallel)
 {
     fill_job job = {store, patches, first, n};
-    kbi_parallel_run(parallel, (int32_t)((n + LANES - 1) / LANES), fill_simd, &job);
+    kbi_parallel_run(parallel, PIECES, fill_piece, &job);
 }
 
 /* The four corners of a box as rows of sums, and what makes the mean of the sum. */

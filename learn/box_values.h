@@ -14,6 +14,7 @@ typedef struct kbi_box_store {
     size_t patches;            /* room, a multiple of KBI_STORE_LANES */
     uint32_t planes;           /* bit c: channel c is kept */
     uint16_t *sums[KB_PLANES]; /* (33 x 33) x patches, modulo 2^16 */
+    struct kbi_fill_scratch *scratch; /* of every piece of work of a fill */
 } kbi_box_store;
 
 /* Room for at least n patches. False when memory is out. */

@@ -24,17 +24,40 @@ static void print_row(FILE *file, int32_t bit, const kbi_train_row *row)
 /* ---- reading ---- */
 
 /* A line without its end: the number of the bit, then COLUMNS numbers. */
-static bool parse_row(const char *line, int32_t bit, kbi_train_row *row)
+static bool parse_numbers(const char *line, int32_t bit, double v[COLUMNS + 1])
 {
-    double v[COLUMNS + 1];
     const char *at = line;
     for (int i = 0; i <= COLUMNS; i++) {
         if (!io_number_parse(at, &at, &v[i]) || *at != (i < COLUMNS ? ',' : 0)) return false;
         at++;
     }
-    if (v[0] != bit) return false;
-    for (int i = 5; i < COLUMNS; i++)
-        if (!(v[i] >= 0 && v[i] < KB_PATCH_SIDE && v[i] == floor(v[i]))) return false;
+    return v[0] == bit;
+}
+
+/* v: channel, x, y, radius. */
+static bool is_box(const double v[4])
+{
+    const double above[4] = {KB_PLANES, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_MAX_RADIUS + 1};
+    for (int i = 0; i < 4; i++)
+        if (!(v[i] >= 0 && v[i] < above[i] && v[i] == floor(v[i]))) return false;
+    return v[1] >= v[3] && v[2] >= v[3] && v[1] + v[3] < KB_PATCH_SIDE && v[2] + v[3] < KB_PATCH_SIDE;
+}
+
+/* The row of bit number log->count. */
+static bool parse_row(const kbi_train_log *log, const char *line, kbi_train_row *row, io_error *error)
+{
+    double v[COLUMNS + 1];
+    int bit = (int)log->count, number = bit + 3;
+    if (!parse_numbers(line, log->count, v))
+        return io_fail(error, "%s line %d: not a row for bit %d", log->path, number, bit);
+    for (int box = 1, at = 5; box <= 2; box++, at += 4) {
+        if (!is_box(v + at))
+            return io_fail(error, "%s line %d: box %d of bit %d: channel %g, centre (%g, %g), radius %g is no box in a patch",
+                           log->path, number, box, bit, v[at], v[at + 1], v[at + 2], v[at + 3]);
+    }
+    if (!(v[13] >= -256 && v[13] <= 256))
+        return io_fail(error, "%s line %d: threshold %g of bit %d is not between -256 and 256", log->path, number, v[13],
+                       bit);
     kb_box_pair p = {(uint8_t)v[5],  (uint8_t)v[6],  (uint8_t)v[7],  (uint8_t)v[8], (uint8_t)v[9],
                      (uint8_t)v[10], (uint8_t)v[11], (uint8_t)v[12], (float)v[13]};
     *row = (kbi_train_row){v[1], v[2], v[3], v[4], p};
@@ -65,8 +88,7 @@ static bool parse_log(kbi_train_log *log, char *text, uint64_t settings, io_erro
         return io_fail(error, "%s line 2: not the names of the columns", log->path);
     while ((line = next_line(&text))) {
         if (log->count == log->capacity) return io_fail(error, "%s: more than %d bits", log->path, (int)log->capacity);
-        if (!parse_row(line, log->count, &log->rows[log->count]))
-            return io_fail(error, "%s line %d: not a row for bit %d", log->path, (int)log->count + 3, (int)log->count);
+        if (!parse_row(log, line, &log->rows[log->count], error)) return false;
         log->count++;
     }
     return true;

@@ -97,5 +97,10 @@ cp whole.csv bag.csv
 refuse 1 "other settings" "$KEYBITS" train bag set.kbp -o bag.kbm $small --seed 5 --quiet --resume
 sed 's/^9,/9;/' whole.csv >killed.csv
 refuse 1 "killed.csv line 12" "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --quiet --resume
+# Every field of a row is checked: channel, radius, a box outside the patch, thresholds.
+for change in '6=16' '9=30' '7=31' '14=nan' '14=inf' '14=1e20'; do
+    awk -F, -v OFS=, -v at="${change%=*}" -v to="${change#*=}" '/^9,/ { $at = to } 1' whole.csv >killed.csv
+    refuse 1 "killed.csv line 12" "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --quiet --resume
+done
 refuse 1 "absent/x.csv" "$KEYBITS" train bad set.kbp -o absent/x.kbm --quiet
 exit 0

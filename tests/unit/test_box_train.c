@@ -1,5 +1,6 @@
 /* Learning BAD and BAG: values as describing computes them, the same result on any number of threads and after a break,
  * and bits that are far better than random ones. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -287,12 +288,41 @@ static void wrong_options_are_told(void **state)
     test_free(r);
 }
 
+/* Bits to go on from may come from a damaged file: every field is checked, and the bit named. */
+static void wrong_starts_are_told(void **state)
+{
+    (void)state;
+    rendered *r = render_set(7);
+    const struct {
+        kb_box_pair pair;
+        const char *word;
+    } cases[] = {
+        {{16, 9, 9, 1, 1, 9, 9, 1, 0}, "no channel 16"},      {{1, 9, 9, 1, 16, 9, 9, 1, 0}, "no channel 16"},
+        {{1, 9, 9, 1, 2, 15, 15, 30, 0}, "radius 30"},        {{1, 31, 9, 1, 2, 9, 9, 1, 0}, "leaves the patch"},
+        {{1, 9, 9, 1, 2, 9, 3, 4, 0}, "leaves the patch"},    {{1, 9, 9, 1, 2, 200, 9, 1, 0}, "leaves the patch"},
+        {{0, 9, 9, 1, 1, 9, 9, 1, 0}, "planes"},              {{1, 9, 9, 1, 2, 9, 9, 1, NAN}, "threshold nan"},
+        {{1, 9, 9, 1, 2, 9, 9, 1, INFINITY}, "threshold inf"}, {{1, 9, 9, 1, 2, 9, 9, 1, 1e20f}, "threshold 1e+20"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kb_box_pair boxes[48], start[2] = {{1, 9, 9, 1, 2, 9, 9, 1, 0}, cases[i].pair};
+        kb_error error;
+        kb_learn_options o = small_options(KB_BAG);
+        o.start = start;
+        o.started = 2;
+        assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_TABLE);
+        assert_non_null(strstr(error.text, "bit 1"));
+        assert_non_null(strstr(error.text, cases[i].word));
+    }
+    test_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_describing), cmocka_unit_test(drawn_boxes_are_valid),
         cmocka_unit_test(threads_change_nothing),         cmocka_unit_test(a_break_changes_nothing),
         cmocka_unit_test(learned_bits_beat_random_ones),  cmocka_unit_test(wrong_options_are_told),
+        cmocka_unit_test(wrong_starts_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -377,6 +377,25 @@ static void test_missing_image(void **state)
     assert_int_equal(rename(in_scratch("away"), old), 0);
 }
 
+/* A camera far outside all numbers: its keypoints get places that are no numbers, and no point. */
+static void test_wild_translation(void **state)
+{
+    (void)state;
+    io_error error = {""};
+    kbi_colmap_report report;
+    counts seen = {0, 0};
+    double before = cameras[1].translation[0];
+    const double wild[] = {1e300, -1e300, 1e155};
+    for (int i = 0; i < 3; i++) {
+        cameras[1].translation[0] = wild[i];
+        write_text();
+        if (convert(in_scratch("text"), NULL, in_scratch("wild.kbp"), &report, &seen, &error))
+            assert_int_equal(report.patches, 2 * report.points);
+    }
+    cameras[1].translation[0] = before;
+    write_text();
+}
+
 static void test_damaged_models(void **state)
 {
     (void)state;
@@ -463,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_detected),
         cmocka_unit_test(test_database),
         cmocka_unit_test(test_missing_image),
+        cmocka_unit_test(test_wild_translation),
         cmocka_unit_test(test_damaged_models),
         cmocka_unit_test(test_brown),
     };
