@@ -17,6 +17,7 @@ int command_train(int argc, char **argv)
 {
 #define TRAIN_ENTRY(name, summary) CLI_KIND(train, name)
     static cli_kind kinds[] = {TRAIN_KINDS(TRAIN_ENTRY)};
+    setenv("OPENBLAS_NUM_THREADS", "1", 0); /* it would start threads when it is loaded, which learning never uses */
     return cli_run_kind(kinds, sizeof kinds / sizeof *kinds, command_train_help, argc, argv);
 }
 

@@ -71,14 +71,8 @@ if(KEYBITS_BUILD_LEARN AND learn_sources AND TARGET keybits_io)
     target_include_directories(keybits-learn PUBLIC ${PROJECT_SOURCE_DIR} src)
     target_compile_definitions(keybits-learn INTERFACE KB_HAVE_LEARN)
     target_link_libraries(keybits-learn PUBLIC keybits_io keybits_inside)
-    find_package(PkgConfig QUIET)
-    if(PKG_CONFIG_FOUND)
-        pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
-        if(OPENBLAS_FOUND)
-            target_compile_definitions(keybits-learn PRIVATE KB_HAVE_CBLAS)
-            target_link_libraries(keybits-learn PRIVATE PkgConfig::OPENBLAS)
-        endif()
-    endif()
+    # OpenBLAS is loaded when learning needs it (learn/matrix.c).
+    target_link_libraries(keybits-learn PUBLIC ${CMAKE_DL_LIBS})
 endif()
 
 # -------------------------------------------------------------------------------------------------------- eval/

@@ -18,7 +18,6 @@
 
 #include "common/common.h"
 #include "learn/clones.h"
-#include "learn/matrix.h"
 
 #define STEEP 8.0
 #define ROWS 64 /* of a piece of work */
@@ -180,9 +179,10 @@ double kbi_hash_batch_loss(kbi_hash_batch *b, float *gradient, double *active)
 {
     int32_t pieces = (2 * b->n + ROWS - 1) / ROWS, losing = 0;
     const float *right = b->values + (size_t)b->n * (size_t)b->bits;
-    kbi_matrix_times_transposed(b->inputs, b->map, b->values, 2 * b->n, b->bits, KBI_HASH_INPUTS, b->parallel);
+    kbi_matrix_times_transposed(&b->blas, b->inputs, b->map, b->values, 2 * b->n, b->bits, KBI_HASH_INPUTS,
+                                b->parallel);
     kbi_parallel_run(b->parallel, pieces, squash_piece, b);
-    kbi_matrix_times_transposed(b->values, right, b->similarity, b->n, b->n, b->bits, b->parallel);
+    kbi_matrix_times_transposed(&b->blas, b->values, right, b->similarity, b->n, b->n, b->bits, b->parallel);
     memset(b->slopes, 0, 2 * (size_t)b->n * (size_t)b->bits * sizeof *b->slopes);
     double loss;
     if (b->loss == KBI_HASH_TRIPLET) {
@@ -192,7 +192,8 @@ double kbi_hash_batch_loss(kbi_hash_batch *b, float *gradient, double *active)
         loss = pairs_loss(b, &losing);
     }
     kbi_parallel_run(b->parallel, pieces, unsquash_piece, b);
-    kbi_matrix_transposed_times(b->slopes, b->inputs, gradient, b->bits, KBI_HASH_INPUTS, 2 * b->n, b->parallel);
+    kbi_matrix_transposed_times(&b->blas, b->slopes, b->inputs, gradient, b->bits, KBI_HASH_INPUTS, 2 * b->n,
+                                b->parallel);
     double scale = 1.0 / ((double)b->n * b->bits);
     for (size_t i = 0; i < (size_t)b->bits * KBI_HASH_INPUTS; i++) gradient[i] *= (float)scale;
     *active = (double)losing / b->n;

@@ -3,6 +3,7 @@
 #define KBI_HASH_LOSS_H
 
 #include "learn/hash_train.h"
+#include "learn/matrix.h"
 
 #define KBI_HASH_INPUTS (KB_SIFT_VALUES + 1) /* the last is 1, for the bias */
 
@@ -15,6 +16,7 @@ typedef struct kbi_hash_negative {
 
 typedef struct kbi_hash_batch {
     kbi_hash_loss loss;
+    kbi_blas blas;
     int32_t n, bits;
     float margin;           /* share of bits */
     const float *map;       /* bits x KBI_HASH_INPUTS */

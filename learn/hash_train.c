@@ -8,7 +8,6 @@
 
 #include "learn/hash_inputs.h"
 #include "learn/hash_loss.h"
-#include "learn/matrix.h"
 #include "learn/random.h"
 #include "learn/triplets.h"
 
@@ -68,8 +67,9 @@ static uint32_t identify(const kbi_hash_trainer *t)
 {
     const kbi_hash_options *o = &t->options;
     const double numbers[] = {o->bits, o->root, o->loss, (double)o->steps, o->batch, o->neighbours, o->margin, o->rate,
-                              o->constant_rate, (double)o->seed, (double)(o->seed >> 53)};
+                              o->constant_rate, t->batch.blas.sgemm != NULL};
     uLong crc = crc32(0, (const Bytef *)numbers, sizeof numbers);
+    crc = crc32(crc, (const Bytef *)&o->seed, sizeof o->seed); /* as it is: a double would round it */
     const uint8_t *bytes = t->inputs.bytes;
     size_t left = t->inputs.patches * (size_t)t->inputs.versions * N;
     for (size_t n; left; left -= n, bytes += n) {
@@ -103,6 +103,7 @@ static void allocate(kbi_hash_trainer *t)
     t->taken = io_alloc((t->points.points + 7) / 8, 1);
     kbi_hash_batch_create(&t->batch, t->options.batch, t->options.bits);
     t->batch.loss = t->options.loss;
+    t->batch.blas = kbi_blas_open();
     t->batch.margin = (float)t->options.margin;
     t->batch.map = t->map;
     t->batch.inputs = t->rows;
@@ -114,7 +115,6 @@ kbi_hash_trainer *kbi_hash_trainer_create(const kbi_patch_set *set, const kbi_ha
     kbi_hash_trainer *t = io_alloc(1, sizeof *t);
     kb_error why = {""};
     t->options = *options;
-    kbi_matrix_prepare();
     bool ok = complete(&t->options, set, error) && kbi_hash_inputs_create(&t->inputs, set, &t->options, error);
     ok = ok &&
          (kbi_point_list_create(&t->points, set->label, set->patches, &why) == KB_OK || io_fail(error, "%s", why.text));
