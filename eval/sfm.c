@@ -1,9 +1,7 @@
 /* The protocol is in the header. COLMAP runs as a program of its own, and all that is read back is its analysis. */
-#define _GNU_SOURCE /* nftw */
 #include "eval/sfm.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include "io/number.h"
 #include "io/process.h"
 #include "io/progress.h"
+#include "io/temporary.h"
 
 /* ------------------------------------------------------------------------------------------- running COLMAP */
 
@@ -36,6 +35,7 @@ static bool run_colmap(char *const *arguments, const char *log, io_error *error)
 /* ---------------------------------------------------------------------------------------------- the work folder */
 
 typedef struct places {
+    io_temporary temporary; /* the folder, unless it is kept */
     char *folder, *database, *pairs, *sparse, *log;
 } places;
 
@@ -50,9 +50,8 @@ static bool places_make(places *p, const char *keep, const char *method, io_erro
         free(stem);
         if (!io_folder_make(keep, error) || !io_folder_make(p->folder, error)) return false;
     } else {
-        const char *base = getenv("TMPDIR");
-        p->folder = io_path_join(base ? base : "/tmp", "keybits-sfm-XXXXXX");
-        if (!mkdtemp(p->folder)) return io_fail(error, "%s: %s", p->folder, strerror(errno));
+        p->folder = io_temporary_folder("keybits-sfm", &p->temporary);
+        if (!p->folder) return io_fail(error, "no temporary folder: %s", strerror(errno));
     }
     p->database = io_path_join(p->folder, "database.db");
     p->pairs = io_path_join(p->folder, "pairs.txt");
@@ -60,14 +59,6 @@ static bool places_make(places *p, const char *keep, const char *method, io_erro
     p->log = io_path_join(p->folder, "colmap.log");
     return true;
 }
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-    (void)status, (void)kind, (void)where;
-    return remove(path);
-}
-
-static void remove_tree(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
 static void places_free(places *p)
 {
@@ -153,7 +144,7 @@ static bool reconstruct(const ev_sfm_options *options, const places *p, ev_sfm_r
     io_progress_start(&progress, "colmap verifies and maps", 2, options->export.quiet);
     bool good = run_colmap(verify, p->log, error);
     io_progress_update(&progress, 1);
-    remove_tree(p->sparse);
+    io_folder_remove(p->sparse);
     good = good && ev_colmap_verified(p->database, &pairs, &matches, error) && io_folder_make(p->sparse, error);
     /* The mapper calls it a failure when nothing can be reconstructed; for us that is a result. */
     io_error mapping;
@@ -201,7 +192,10 @@ bool ev_sfm_run(const io_names *images, ev_method *method, const ev_sfm_options 
     good = good && ev_colmap_export(images, method, &options->export, p.database, p.pairs, &counts, error);
     result->matches = (double)counts.matches;
     good = good && reconstruct(options, &p, result, error);
-    if (!options->keep && p.folder && good) remove_tree(p.folder);
+    if (!options->keep && p.folder) { /* after a failure COLMAP's log tells why */
+        if (good) io_temporary_remove(p.temporary);
+        else io_temporary_keep(p.temporary);
+    }
     places_free(&p);
     return good && ev_cache_put(options->cache, key, (double *)result, numbers, error);
 }

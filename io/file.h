@@ -27,8 +27,8 @@ void io_bytes_free(io_bytes *bytes);
 
 /* ---- writing ----
  * A writer fills a temporary file beside the target; commit puts it in place in one step, abandon removes it, and so do
- * an interrupt (SIGINT, SIGTERM, SIGHUP, SIGPIPE) and exit(). path NULL or "-" is standard output; a target that is a
- * device or a pipe (/dev/null) is written straight. */
+ * a signal that ends the program and exit() (io/temporary.h). path NULL or "-" is standard output; a target that is a
+ * device or a pipe (/dev/null) is written straight, and one that is a symbolic link through it, dangling ones too. */
 typedef struct io_writer io_writer;
 
 io_writer *io_writer_open(const char *path, io_error *error); /* NULL when it failed */

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "io/temporary.h"
+
 bool io_program_exists(const char *name)
 {
     if (strchr(name, '/')) return access(name, X_OK) == 0;
@@ -41,7 +43,9 @@ bool io_program_run(char *const *arguments, const char *log, io_error *error)
     pid_t child = fork();
     if (child < 0) return io_fail(error, "cannot start %s: %s", arguments[0], strerror(errno));
     if (child == 0) become(arguments, log);
+    io_temporary_child(child);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    io_temporary_child(0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
     const char *program = io_path_base(arguments[0]), *what = arguments[1] ? arguments[1] : "";
     if (WIFSIGNALED(status))

@@ -1,4 +1,7 @@
 /* Files that are whole or not there, names, lists, and drawing. */
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include <dlfcn.h>
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -8,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +20,7 @@
 
 #include "io/draw.h"
 #include "io/file.h"
+#include "io/temporary.h"
 
 static char folder[] = "/tmp/keybits-test-XXXXXX";
 
@@ -89,11 +94,17 @@ static void a_target_is_old_or_new_never_half(void **state)
 static void an_interrupt_leaves_nothing(void **state)
 {
     (void)state;
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 3; i++) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+    setenv("TMPDIR", ".", 1);
+    for (int i = 0; i < 5; i++) {
         pid_t child = fork();
         if (child == 0) {
             io_error error;
+            io_temporary entry;
+            struct rlimit none = {0, 0};
+            setrlimit(RLIMIT_CORE, &none);
+            char *work = io_temporary_folder("work", &entry), *inside = io_path_join(work, "file");
+            write_text(inside, "half");
             io_writer *a = io_writer_open("a", &error), *b = io_writer_open("b", &error);
             fputs("half", io_writer_file(a));
             fputs("half", io_writer_file(b));
@@ -105,6 +116,49 @@ static void an_interrupt_leaves_nothing(void **state)
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
         assert_int_equal(files_here(), 0);
     }
+    unsetenv("TMPDIR");
+}
+
+/* A limit of the size of files is a failed write with a reason, not the end of the program. */
+static void a_file_too_large_is_a_failure(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        io_error error = {""};
+        const struct rlimit limit = {100000, 100000};
+        static const char zeros[300000];
+        io_writer *writer = io_writer_open("large", &error);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        fwrite(zeros, 1, sizeof zeros, io_writer_file(writer));
+        bool written = io_writer_commit(writer, &error);
+        _exit(!written && strstr(error.text, "large: cannot be written: File too large") ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(files_here(), 0);
+}
+
+static bool no_streams;
+FILE *fdopen(int descriptor, const char *mode)
+{
+    static FILE *(*real)(int, const char *);
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "fdopen");
+    if (!no_streams) return real(descriptor, mode);
+    errno = ENOMEM;
+    return NULL;
+}
+
+static void no_memory_for_a_stream_is_told(void **state)
+{
+    (void)state;
+    io_error error;
+    no_streams = true;
+    assert_null(io_writer_open("target", &error));
+    no_streams = false;
+    assert_non_null(strstr(error.text, "target: cannot be written"));
+    assert_int_equal(files_here(), 0);
 }
 
 static void modes_and_links_are_kept(void **state)
@@ -125,6 +179,23 @@ static void modes_and_links_are_kept(void **state)
     unlink("real");
     unlink("link");
     unlink("fresh");
+
+    /* Links to what is not there yet, one through another, and from another folder. */
+    mkdir("sub", 0777);
+    assert_int_equal(symlink("sub/second", "first"), 0);
+    assert_int_equal(symlink("../made", "sub/second"), 0);
+    write_text("first", "4");
+    expect_text("made", "4");
+    assert_true(lstat("first", &status) == 0 && S_ISLNK(status.st_mode));
+    assert_true(lstat("sub/second", &status) == 0 && S_ISLNK(status.st_mode));
+    unlink("first");
+    unlink("made");
+    unlink("sub/second");
+    rmdir("sub");
+    io_error error;
+    assert_int_equal(symlink("loop", "loop"), 0);
+    assert_null(io_writer_open("loop", &error));
+    unlink("loop");
 }
 
 static void what_cannot_be_written_says_so(void **state)
@@ -326,6 +397,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_target_is_old_or_new_never_half),
         cmocka_unit_test(an_interrupt_leaves_nothing),
+        cmocka_unit_test(a_file_too_large_is_a_failure),
+        cmocka_unit_test(no_memory_for_a_stream_is_told),
         cmocka_unit_test(modes_and_links_are_kept),
         cmocka_unit_test(what_cannot_be_written_says_so),
         cmocka_unit_test(reading_says_what_is_wrong),
