@@ -8,6 +8,7 @@
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <dlfcn.h>
+#include <sys/resource.h>
 #define HAVE_DLOPEN 1
 #endif
 
@@ -24,10 +25,22 @@ typedef struct product {
     bool first_transposed;
 } product;
 
+#ifdef HAVE_DLOPEN
+/* OpenBLAS maps tens of megabytes per thread that calls it, and where it gets none it tries for ever. */
+#define BLAS_ADDRESS_SPACE ((rlim_t)4 << 30)
+
+static bool has_address_space(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= BLAS_ADDRESS_SPACE;
+}
+#endif
+
 kbi_blas kbi_blas_open(void)
 {
     kbi_blas blas = {NULL};
 #ifdef HAVE_DLOPEN
+    if (!has_address_space()) return blas;
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so", "libopenblas.dylib"};
     void *library = NULL;
     for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW);

@@ -21,7 +21,8 @@ typedef struct kbi_blas {
 } kbi_blas;
 
 /* Loads OpenBLAS when learning begins, and not when a program starts: it reserves memory and starts threads as soon as
- * it is loaded. It is told to use one thread, and stays loaded. Plain C where it is not found. */
+ * it is loaded. It is told to use one thread, and stays loaded. Plain C where it is not found, or
+ * where the address space is limited to less than 4 GiB. */
 kbi_blas kbi_blas_open(void);
 
 /* c (m x n) = a (m x k) times the transpose of b (n x k). */
