@@ -71,7 +71,8 @@ typedef enum kb_status {
     KB_E_TABLE = -9,       /* model tables: a value is out of its range */
     KB_E_KIND = -10,       /* the model cannot do that, such as float rows from a binary model; or a build for BAD
                               alone was asked for another kind */
-    KB_E_SPACE = -11       /* the output buffer is too small */
+    KB_E_SPACE = -11,      /* the output buffer is too small */
+    KB_E_MODEL = -12       /* rows of another model than those of the vocabulary or index */
 } kb_status;
 
 /* One plain English sentence, never NULL, for any number. */
@@ -481,6 +482,105 @@ KB_API const char *kb_cpu_features(void);
  * POPCNT. KB_E_UNKNOWN when a word is not a feature's name; then nothing changes. Not to be called while other calls
  * run. */
 KB_API kb_status kb_cpu_limit(const char *features);
+
+/* ----------------------------------------------------------------------------------------------------------- index */
+
+/* From descriptors to images: a vocabulary turns rows into words, an index finds the images that share words with a
+ * query (docs/index.md). */
+
+/* The features of one image as the functions below read them: a borrowed view. */
+typedef struct kb_features {
+    uint32_t struct_size;
+    const uint8_t *rows;          /* n x row_bytes, no gaps */
+    size_t n;
+    size_t row_bytes;             /* 1 to 4096 */
+    const kb_keypoint *keypoints; /* n of them, or NULL: no geometric verification */
+    uint64_t model_id;            /* kb_model_info.id of the model that made the rows; 0: unknown, only the length of a
+                                     row is checked */
+} kb_features;
+
+/* A vocabulary is a tree over binary rows: every node has a row, a row descends to the nearest child (ties: the
+ * first), and the leaf that it reaches is its word. It is immutable: any number of threads may share one. It is one
+ * block of memory, which is also its file (docs/index-format.md). */
+typedef struct kb_vocabulary kb_vocabulary;
+
+#define KB_MAX_BRANCHING 256
+#define KB_MAX_LEVELS 10
+
+typedef struct kb_vocabulary_options {
+    uint32_t struct_size;
+    int32_t branching;        /* children per node, 2 to KB_MAX_BRANCHING; 0: 10 */
+    int32_t levels;           /* of the tree, 1 to KB_MAX_LEVELS; 0: 4. At most branching ^ levels words. */
+    int32_t iterations;       /* of k-majority clustering per node, 1 to 1000; 0: 10 */
+    uint64_t seed;            /* the same seed gives the same vocabulary; 0 is a seed like any other */
+    const kb_model *model;    /* the model of the rows, whose id and name the vocabulary keeps; NULL: unknown */
+    const size_t *image_ends; /* the rows of image i end before row image_ends[i], ascending, the last is n: gives
+                                 words their weight ln(images / images with the word). NULL: every word weighs 1. */
+    size_t images;
+    const kb_parallel *parallel;
+} kb_vocabulary_options;
+
+/* Learns a vocabulary from n rows (1 to 2^32 - 1) by hierarchical k-majority clustering. The same rows and options give
+ * the same bytes on any number of threads. Memory besides the rows: about 12 bytes per row, and the result. error may
+ * be NULL. */
+KB_API kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes,
+                                     const kb_vocabulary_options *options, kb_vocabulary **out, kb_error *error);
+
+/* Opens a vocabulary file that lies in memory, such as a mapped file. data is borrowed: it must stay as it is until
+ * kb_vocabulary_free. Any bytes are safe: KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE with a sentence in
+ * error (may be NULL). */
+KB_API kb_status kb_vocabulary_load(const void *data, size_t size, kb_vocabulary **out, kb_error *error);
+/* The block of memory that is the file; lives as long as the vocabulary. NULL gives NULL and 0. */
+KB_API const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size);
+KB_API void kb_vocabulary_free(kb_vocabulary *vocabulary);
+
+/* How DBoW2 and its relatives number them; kept for conversion. */
+typedef enum kb_weighting { KB_TF_IDF = 0, KB_TF = 1, KB_IDF = 2, KB_BINARY = 3 } kb_weighting;
+
+typedef struct kb_vocabulary_info {
+    uint32_t struct_size;
+    uint32_t nodes; /* with the root, node 0 */
+    uint32_t words;
+    int32_t row_bytes;
+    int32_t branching, levels; /* as it was trained; the tree may have fewer */
+    int32_t scoring;           /* 0 to 5 as DBoW2 numbers them; 0 is L1. Only noted. */
+    kb_weighting weighting;
+    uint64_t model_id;         /* 0: unknown */
+    const char *model_name;    /* "" when unknown; lives as long as the vocabulary */
+    size_t bytes;
+} kb_vocabulary_info;
+KB_API kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_info *info);
+
+/* One node. Children follow each other; a node's number is above its parent's. */
+typedef struct kb_vocabulary_node {
+    uint32_t first_child, children; /* children 0: a leaf */
+    uint32_t word;                  /* of a leaf: 0, 1, ... in the order of nodes; else UINT32_MAX */
+    double weight;                  /* of a leaf; else 0 */
+    const uint8_t *row;             /* row_bytes; that of the root is zero */
+} kb_vocabulary_node;
+/* False when there is no such node. */
+KB_API int32_t kb_vocabulary_get_node(const kb_vocabulary *vocabulary, uint32_t index, kb_vocabulary_node *node);
+
+/* Makes a vocabulary out of a tree that comes from elsewhere. Node 0 is the root; parents[i] < i. Nodes keep their
+ * order when the children of each follow one another, otherwise they are put into breadth-first order. */
+typedef struct kb_vocabulary_spec {
+    uint32_t struct_size;
+    uint32_t nodes;            /* with the root, 2 to 2^31 - 1 */
+    const uint32_t *parents;   /* one per node; that of the root is not read */
+    const uint8_t *rows;       /* nodes x row_bytes; that of the root is not read */
+    const double *weights;     /* one per node, finite and not negative; only those of leaves matter */
+    int32_t row_bytes, branching, levels, scoring;
+    kb_weighting weighting;
+    uint64_t model_id;
+    const char *model_name;    /* NULL: unknown; at most 63 bytes */
+} kb_vocabulary_spec;
+KB_API kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabulary **out, kb_error *error);
+
+/* The word of every row. Rows of another model, or of another length, give KB_E_MODEL and a sentence in error (may be
+ * NULL). nodes (may be NULL) receives the node that a row passed levels_up above its word, the root at most: what
+ * ORB-SLAM calls the feature vector. */
+KB_API kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features, int32_t levels_up,
+                                     const kb_parallel *parallel, uint32_t *words, uint32_t *nodes, kb_error *error);
 
 #ifdef __cplusplus
 }

@@ -112,6 +112,8 @@ void kbi_sincos_degrees(double degrees, double *sine, double *cosine);
 double kbi_atan2_degrees(double y, double x);
 /* e^x for |x| <= 700, relative error below 1e-14. */
 double kbi_exp(double x);
+/* The natural logarithm of a finite x > 0, error below 1e-14 (1 + |result|). */
+double kbi_log(double x);
 /* The largest r with r * r <= v. */
 uint32_t kbi_isqrt(uint64_t v);
 

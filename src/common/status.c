@@ -20,6 +20,7 @@ const char *kb_status_string(kb_status status)
     case KB_E_TABLE: return "a value in the model's tables is out of its range";
     case KB_E_KIND: return "this kind of model cannot do that";
     case KB_E_SPACE: return "the output buffer is too small";
+    case KB_E_MODEL: return "the rows are of another model";
     }
     return "unknown status";
 }

@@ -360,6 +360,40 @@ static void section_fit(hash *h, scene *s)
     }
 }
 
+/* Rows near few centres, so that words are shared and bits are tied. */
+static void section_index(hash *h, scene *s)
+{
+    enum { BYTES = 24, N = 3000 };
+    static uint8_t rows[N * BYTES];
+    static uint32_t words[N], nodes[N];
+    static const size_t ends[] = {1000, 1700, 1700, N};
+    uint64_t seed = 50;
+    for (size_t i = 0; i < sizeof rows; i++) {
+        uint64_t r = kbi_random_next(&seed);
+        rows[i] = (uint8_t)((i >= 60 * BYTES ? rows[i - 60 * BYTES] : r >> 32) ^ (r & r >> 8 & r >> 16));
+    }
+    kb_vocabulary_options options;
+    KB_INIT(options);
+    options.branching = 6;
+    options.levels = 3;
+    options.image_ends = ends;
+    options.images = KBI_COUNT(ends);
+    options.parallel = kb_pool_parallel(s->pool);
+    kb_vocabulary *vocabulary;
+    must(kb_vocabulary_train(rows, N, BYTES, &options, &vocabulary, NULL), "vocabulary");
+    size_t size;
+    const void *block = kb_vocabulary_data(vocabulary, &size);
+    add_bytes(h, block, size);
+    kb_features features;
+    KB_INIT(features);
+    features.rows = rows;
+    features.n = N;
+    features.row_bytes = BYTES;
+    must(kb_vocabulary_words(vocabulary, &features, 1, options.parallel, words, nodes, NULL), "words");
+    for (size_t i = 0; i < N; i++) add_u64(h, (uint64_t)words[i] << 32 | nodes[i]);
+    kb_vocabulary_free(vocabulary);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -374,6 +408,7 @@ int main(int argc, char **argv)
         {"detecting", section_detect},
         {"matching", section_match},
         {"fitting", section_fit},
+        {"index", section_index},
         {"built-in models", section_builtin},
     };
     static const hash start = {0xcbf29ce484222325u};

@@ -1,0 +1,60 @@
+/* Numbers in files: little endian whatever the machine is, at any address. */
+#ifndef KBI_BYTES_H
+#define KBI_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t kbi_get_u32(const uint8_t *from)
+{
+    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+static inline uint64_t kbi_get_u64(const uint8_t *from)
+{
+    return (uint64_t)kbi_get_u32(from) | (uint64_t)kbi_get_u32(from + 4) << 32;
+}
+static inline float kbi_get_f32(const uint8_t *from)
+{
+    uint32_t bits = kbi_get_u32(from);
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+static inline double kbi_get_f64(const uint8_t *from)
+{
+    uint64_t bits = kbi_get_u64(from);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+static inline void kbi_put_u32(uint8_t *to, uint32_t v)
+{
+    for (int i = 0; i < 4; i++) to[i] = (uint8_t)(v >> (8 * i));
+}
+static inline void kbi_put_u64(uint8_t *to, uint64_t v)
+{
+    for (int i = 0; i < 8; i++) to[i] = (uint8_t)(v >> (8 * i));
+}
+static inline void kbi_put_f32(uint8_t *to, float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    kbi_put_u32(to, bits);
+}
+static inline void kbi_put_f64(uint8_t *to, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    kbi_put_u64(to, bits);
+}
+
+/* FNV-1a over 64-bit words instead of bytes, so that gigabytes are checked in a second; size is a multiple of 8. */
+#define KBI_SUM_START 0xcbf29ce484222325u
+static inline uint64_t kbi_sum_words(uint64_t sum, const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < size; i += 8) sum = (sum ^ kbi_get_u64(data + i)) * 0x100000001b3u;
+    return sum;
+}
+
+#endif

@@ -1,0 +1,244 @@
+/* The vocabulary file (docs/index-format.md): little endian, a header of 144 bytes, the tree, the rows of its nodes,
+ * the weights of its words. Loading checks it and keeps a pointer. */
+#include "index/vocabulary.h"
+
+#include <stdlib.h>
+
+#include "simd/kernels.h"
+
+#define VERSION 1
+#define AT_SUM 128 /* the checksum in the header */
+static const uint8_t magic[8] = {0x8b, 'K', 'B', 'V', '\r', '\n', 0x1a, '\n'};
+
+kbi_hamming kbi_hamming_kernel(void)
+{
+    kbi_kernels kernels;
+    kbi_kernels_init(&kernels, kbi_cpu_flags());
+    return kernels.hamming;
+}
+
+static uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }
+
+/* Bytes of a whole file; the factors are 32-bit numbers and at most 4096, so that nothing overflows. */
+static uint64_t block_bytes(uint64_t nodes, uint64_t words, uint64_t row_bytes, uint64_t weight_bytes)
+{
+    return KBI_VOCABULARY_HEADER + nodes * KBI_VOCABULARY_NODE + round8(nodes * row_bytes) +
+           round8(words * weight_bytes);
+}
+
+static uint64_t block_sum(const uint8_t *block, size_t size)
+{
+    uint64_t sum = kbi_sum_words(KBI_SUM_START, block, AT_SUM);
+    return kbi_sum_words(sum, block + AT_SUM + 8, size - AT_SUM - 8);
+}
+
+/* ---- writing ---- */
+
+/* Weights are stored as singles where that loses nothing. */
+static size_t weight_size(const kbi_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->words; i++)
+        if ((double)(float)tree->weights[i] != tree->weights[i]) return 8;
+    return 4;
+}
+
+static void pack_header(const kbi_tree *tree, size_t weight_bytes, uint64_t size, uint8_t *to)
+{
+    memcpy(to, magic, 8);
+    const uint32_t fields[] = {VERSION, (uint32_t)tree->row_bytes, (uint32_t)tree->branching, (uint32_t)tree->levels,
+                               tree->nodes, tree->words, (uint32_t)tree->scoring, (uint32_t)tree->weighting,
+                               (uint32_t)weight_bytes, 0};
+    for (size_t i = 0; i < KBI_COUNT(fields); i++) kbi_put_u32(to + 8 + 4 * i, fields[i]);
+    kbi_put_u64(to + 48, tree->model_id);
+    kbi_put_u64(to + 56, size);
+    if (tree->model_name) memcpy(to + 64, tree->model_name, strlen(tree->model_name));
+}
+
+kb_status kbi_vocabulary_pack(const kbi_tree *tree, kb_vocabulary **out, kb_error *error)
+{
+    size_t weight_bytes = weight_size(tree);
+    uint64_t size = block_bytes(tree->nodes, tree->words, tree->row_bytes, weight_bytes);
+    uint8_t *block = size <= SIZE_MAX ? calloc(1, (size_t)size) : NULL;
+    if (!block) return kbi_fail(error, KB_E_MEMORY, "no memory for a vocabulary of %u words", tree->words);
+    pack_header(tree, weight_bytes, size, block);
+    uint8_t *to = block + KBI_VOCABULARY_HEADER;
+    for (uint32_t i = 0; i < tree->nodes; i++, to += KBI_VOCABULARY_NODE) {
+        kbi_put_u32(to, tree->first[i]);
+        kbi_put_u32(to + 4, tree->children[i]);
+    }
+    memcpy(to + tree->row_bytes, tree->rows + tree->row_bytes, (size_t)(tree->nodes - 1) * tree->row_bytes);
+    to += round8(tree->nodes * (uint64_t)tree->row_bytes);
+    for (uint32_t i = 0; i < tree->words; i++, to += weight_bytes) {
+        if (weight_bytes == 4) kbi_put_f32(to, (float)tree->weights[i]);
+        else kbi_put_f64(to, tree->weights[i]);
+    }
+    kbi_put_u64(block + AT_SUM, block_sum(block, (size_t)size));
+    kb_status status = kb_vocabulary_load(block, (size_t)size, out, error);
+    if (status == KB_OK) (*out)->owned = block;
+    else free(block);
+    return status;
+}
+
+/* ---- loading ---- */
+
+static kb_status check_header(const uint8_t *block, size_t size, kb_error *error)
+{
+    if (size < 8 || memcmp(block, magic, 8) != 0)
+        return kbi_fail(error, KB_E_FORMAT, "this is not a keybits vocabulary");
+    if (size < KBI_VOCABULARY_HEADER)
+        return kbi_fail(error, KB_E_TRUNCATED, "the vocabulary ends inside its header, after %zu bytes", size);
+    if (kbi_get_u32(block + 8) != VERSION)
+        return kbi_fail(error, KB_E_FORMAT, "vocabulary version %u is not one that this library reads (%d)",
+                        kbi_get_u32(block + 8), VERSION);
+    uint64_t says = kbi_get_u64(block + 56);
+    if (size < says)
+        return kbi_fail(error, KB_E_TRUNCATED, "the vocabulary ends after %zu of %llu bytes", size,
+                        (unsigned long long)says);
+    return KB_OK;
+}
+
+static kb_status check_numbers(const uint8_t *block, size_t size, kb_error *error)
+{
+    static const struct {
+        const char *name;
+        uint32_t least, most;
+    } ranges[] = {{"row bytes", 1, 4096}, {"branching", 1, 1 << 20}, {"levels", 1, 64}, {"nodes", 2, INT32_MAX},
+                  {"words", 1, INT32_MAX}, {"scoring", 0, 5}, {"weighting", 0, 3}};
+    for (size_t i = 0; i < KBI_COUNT(ranges); i++) {
+        uint32_t v = kbi_get_u32(block + 12 + 4 * i);
+        if (v < ranges[i].least || v > ranges[i].most)
+            return kbi_fail(error, KB_E_TABLE, "vocabulary: %s is %u, not %u to %u", ranges[i].name, v,
+                            ranges[i].least, ranges[i].most);
+    }
+    uint32_t weight_bytes = kbi_get_u32(block + 40);
+    if (weight_bytes != 4 && weight_bytes != 8)
+        return kbi_fail(error, KB_E_TABLE, "vocabulary: weights of %u bytes", weight_bytes);
+    if (block[127] != 0) return kbi_fail(error, KB_E_TABLE, "vocabulary: the model's name has no end");
+    uint64_t want = block_bytes(kbi_get_u32(block + 24), kbi_get_u32(block + 28), kbi_get_u32(block + 12),
+                                weight_bytes);
+    if (want != size || want != kbi_get_u64(block + 56))
+        return kbi_fail(error, KB_E_TABLE, "vocabulary: %zu bytes, but its header needs %llu", size,
+                        (unsigned long long)want);
+    return KB_OK;
+}
+
+/* Marks the children of a node; false when one of them has a parent already. */
+static bool claim_children(uint8_t *claimed, uint32_t first, uint32_t children)
+{
+    for (uint32_t i = first; i < first + children; i++) {
+        if (claimed[i >> 3] >> (i & 7) & 1) return false;
+        claimed[i >> 3] |= (uint8_t)(1 << (i & 7));
+    }
+    return true;
+}
+
+/* Children lie behind their parent and inside the table, so that every descent ends; each node but the root has one
+ * parent; words count up. */
+static kb_status check_nodes(const kb_vocabulary *v, uint8_t *claimed, kb_error *error)
+{
+    uint32_t words = 0;
+    uint64_t children_sum = 0;
+    for (uint32_t i = 0; i < v->nodes; i++) {
+        uint32_t first = kbi_node_first(v, i), children = kbi_node_children(v, i);
+        bool good = children > 0 ? first > i && first < v->nodes && children <= v->nodes - first &&
+                                       claim_children(claimed, first, children)
+                                 : first == words++ && i > 0;
+        if (!good)
+            return kbi_fail(error, KB_E_TABLE, "vocabulary: node %u has children %u + %u of %u nodes", i, first,
+                            children, v->nodes);
+        children_sum += children;
+    }
+    if (words != v->words || children_sum != v->nodes - 1)
+        return kbi_fail(error, KB_E_TABLE, "vocabulary: the tree has %u leaves, not %u", words, v->words);
+    return KB_OK;
+}
+
+static kb_status check_tree(const kb_vocabulary *v, kb_error *error)
+{
+    uint8_t *claimed = calloc(v->nodes / 8 + 1, 1);
+    if (!claimed) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    kb_status status = check_nodes(v, claimed, error);
+    free(claimed);
+    for (uint32_t i = 0; status == KB_OK && i < v->words; i++) {
+        double weight = kbi_word_weight(v, i);
+        if (!(weight >= 0 && weight <= 1e30))
+            status = kbi_fail(error, KB_E_TABLE, "vocabulary: word %u has the weight %g", i, weight);
+    }
+    return status;
+}
+
+static void view_block(kb_vocabulary *v, const uint8_t *block, size_t size)
+{
+    v->block = block;
+    v->size = size;
+    v->row_bytes = kbi_get_u32(block + 12);
+    v->nodes = kbi_get_u32(block + 24);
+    v->words = kbi_get_u32(block + 28);
+    v->weight_bytes = kbi_get_u32(block + 40);
+    v->model_id = kbi_get_u64(block + 48);
+    memcpy(v->model_name, block + 64, sizeof v->model_name);
+    v->tree = block + KBI_VOCABULARY_HEADER;
+    v->rows = v->tree + (size_t)v->nodes * KBI_VOCABULARY_NODE;
+    v->weights = v->rows + round8(v->nodes * (uint64_t)v->row_bytes);
+}
+
+kb_status kb_vocabulary_load(const void *data, size_t size, kb_vocabulary **out, kb_error *error)
+{
+    if (out) *out = NULL;
+    if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    kb_status status = check_header(data, size, error);
+    if (status == KB_OK) status = check_numbers(data, size, error);
+    if (status != KB_OK) return status;
+    if (block_sum(data, size) != kbi_get_u64((const uint8_t *)data + AT_SUM))
+        return kbi_fail(error, KB_E_CHECKSUM, "the vocabulary is damaged: its checksum is wrong");
+    kb_vocabulary *v = calloc(1, sizeof *v);
+    if (!v) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    view_block(v, data, size);
+    status = check_tree(v, error);
+    if (status == KB_OK) *out = v;
+    else free(v);
+    return status;
+}
+
+const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size)
+{
+    if (size) *size = vocabulary ? vocabulary->size : 0;
+    return vocabulary ? vocabulary->block : NULL;
+}
+
+void kb_vocabulary_free(kb_vocabulary *vocabulary)
+{
+    if (!vocabulary) return;
+    free(vocabulary->owned);
+    free(vocabulary);
+}
+
+kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_info *info)
+{
+    if (!vocabulary || !info || info->struct_size < sizeof info->struct_size) return KB_E_ARGUMENT;
+    kb_vocabulary_info full = {
+        .struct_size = info->struct_size,
+        .nodes = vocabulary->nodes,
+        .words = vocabulary->words,
+        .row_bytes = (int32_t)vocabulary->row_bytes,
+        .branching = (int32_t)kbi_get_u32(vocabulary->block + 16),
+        .levels = (int32_t)kbi_get_u32(vocabulary->block + 20),
+        .scoring = (int32_t)kbi_get_u32(vocabulary->block + 32),
+        .weighting = (kb_weighting)kbi_get_u32(vocabulary->block + 36),
+        .model_id = vocabulary->model_id,
+        .model_name = vocabulary->model_name,
+        .bytes = vocabulary->size,
+    };
+    memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
+    return KB_OK;
+}
+
+int32_t kb_vocabulary_get_node(const kb_vocabulary *vocabulary, uint32_t index, kb_vocabulary_node *node)
+{
+    if (!vocabulary || !node || index >= vocabulary->nodes) return 0;
+    uint32_t first = kbi_node_first(vocabulary, index), children = kbi_node_children(vocabulary, index);
+    bool leaf = children == 0;
+    *node = (kb_vocabulary_node){leaf ? 0 : first, children, leaf ? first : UINT32_MAX,
+                                 leaf ? kbi_word_weight(vocabulary, first) : 0, kbi_node_row(vocabulary, index)};
+    return 1;
+}

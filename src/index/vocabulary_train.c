@@ -1,0 +1,339 @@
+/* Training a vocabulary: hierarchical k-majority clustering, a level at a time.
+ *
+ * `order` lists the rows so that those of a node follow each other, ascending. For each node of a level its centres are
+ * found from at most SAMPLE rows per child, evenly spaced; then every row goes to its nearest centre, and the lists of
+ * the nodes are parted. Each step is a parallel loop whose result does not depend on who does what. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "index/k_majority.h"
+
+#define SAMPLE 2000  /* rows per child that decide the centres */
+#define CHUNK 65536  /* rows that one task assigns */
+#define BATCH 256    /* rows that meet the centres together */
+
+typedef struct train_node {
+    uint32_t begin, end; /* its rows in `order` */
+    uint32_t first, children;
+} train_node;
+
+typedef struct trainer {
+    const uint8_t *rows;
+    size_t n, row_bytes;
+    kb_vocabulary_options o;
+    uint32_t *order, *spare; /* n */
+    uint8_t *label;          /* n: the child of the row at this place of `order` */
+    train_node *nodes;
+    uint8_t *node_rows;
+    uint32_t count, room;            /* of nodes */
+    uint32_t level_begin, level_end; /* nodes of the level that is being split */
+    uint8_t *centres;                /* of a level's nodes, branching rows each */
+    uint32_t *found;                 /* how many centres a level's node has; 0: stays a leaf */
+    kbi_k_majority *clusters;        /* one per piece */
+    kbi_hamming hamming;
+    int32_t pieces;
+    atomic_uint next; /* node that nobody has taken */
+} trainer;
+
+static void *grow(void *block, size_t count, size_t size)
+{
+    return count > 0 && size > SIZE_MAX / count ? NULL : realloc(block, count * size);
+}
+
+static uint8_t *centres_of(const trainer *t, uint32_t node)
+{
+    return t->centres + (size_t)(node - t->level_begin) * (size_t)t->o.branching * t->row_bytes;
+}
+
+static bool trainer_reserve(trainer *t, uint32_t nodes)
+{
+    if (nodes <= t->room) return true;
+    uint32_t room = nodes > INT32_MAX / 2 ? INT32_MAX : nodes + nodes / 2;
+    train_node *moved = grow(t->nodes, room, sizeof *moved);
+    if (moved) t->nodes = moved;
+    uint8_t *rows = grow(t->node_rows, room, t->row_bytes);
+    if (rows) t->node_rows = rows;
+    if (!moved || !rows) return false;
+    t->room = room;
+    return true;
+}
+
+/* ---- centres ---- */
+
+static void find_centres(trainer *t, kbi_k_majority *m, uint32_t node)
+{
+    const train_node *x = &t->nodes[node];
+    size_t count = x->end - x->begin, sample = count < m->capacity ? count : m->capacity;
+    t->found[node - t->level_begin] = 0;
+    if (count < 2) return;
+    for (size_t i = 0; i < sample; i++) {
+        size_t place = x->begin + (size_t)((uint64_t)i * count / sample);
+        memcpy(m->rows + i * t->row_bytes, t->rows + (size_t)t->order[place] * t->row_bytes, t->row_bytes);
+    }
+    uint64_t seed = t->o.seed ^ (uint64_t)node * 0x9e3779b97f4a7c15u;
+    uint32_t found = kbi_k_majority_run(m, sample, seed, centres_of(t, node));
+    t->found[node - t->level_begin] = found > 1 ? found : 0;
+}
+
+static void centres_piece(void *context, int32_t piece)
+{
+    trainer *t = context;
+    for (uint32_t node; (node = atomic_fetch_add(&t->next, 1)) < t->level_end;)
+        find_centres(t, &t->clusters[piece], node);
+}
+
+/* ---- assignment ---- */
+
+/* Rows at places [begin, end) of `order`, all of one node. */
+static void assign_places(trainer *t, uint32_t node, size_t begin, size_t end)
+{
+    uint8_t batch[BATCH * 128], *rows = batch;
+    uint32_t best[KB_MAX_BRANCHING], second[KB_MAX_BRANCHING], keys[BATCH];
+    size_t step = t->row_bytes <= 128 ? BATCH : BATCH * 128 / t->row_bytes;
+    for (size_t from = begin; from < end; from += step) {
+        size_t count = end - from < step ? end - from : step;
+        for (size_t i = 0; i < count; i++) {
+            memcpy(rows + i * t->row_bytes, t->rows + (size_t)t->order[from + i] * t->row_bytes, t->row_bytes);
+            keys[i] = KBI_NO_NEIGHBOUR;
+        }
+        t->hamming(centres_of(t, node), t->found[node - t->level_begin], rows, count, t->row_bytes, best, second,
+                   keys);
+        for (size_t i = 0; i < count; i++) t->label[from + i] = (uint8_t)keys[i];
+    }
+}
+
+/* The node of the level that the place belongs to, or the next one; nodes of a level are in the order of places. */
+static uint32_t node_at(const trainer *t, size_t place)
+{
+    uint32_t low = t->level_begin, high = t->level_end;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->nodes[middle].end <= place) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void assign_chunk(void *context, int32_t chunk)
+{
+    trainer *t = context;
+    size_t begin = (size_t)chunk * CHUNK, end = begin + CHUNK < t->n ? begin + CHUNK : t->n;
+    for (uint32_t node = node_at(t, begin); node < t->level_end && t->nodes[node].begin < end; node++) {
+        size_t from = t->nodes[node].begin > begin ? t->nodes[node].begin : begin;
+        size_t to = t->nodes[node].end < end ? t->nodes[node].end : end;
+        if (t->found[node - t->level_begin] > 0 && from < to) assign_places(t, node, from, to);
+    }
+}
+
+/* ---- parting ---- */
+
+/* Parts a node's list by label, keeping the order; its centres that got rows move to the front, and `found` counts
+ * them. Their sizes go to `spare`, which is free there after the copy: a node has at least as many rows as children. */
+static void part_node(trainer *t, uint32_t node)
+{
+    const train_node *x = &t->nodes[node];
+    uint32_t size[KB_MAX_BRANCHING] = {0}, start[KB_MAX_BRANCHING], *found = &t->found[node - t->level_begin];
+    if (*found == 0) return;
+    for (uint32_t i = x->begin; i < x->end; i++) size[t->label[i]]++;
+    uint32_t sum = x->begin, kept = 0;
+    uint8_t *centres = centres_of(t, node);
+    for (uint32_t c = 0; c < *found; c++) {
+        start[c] = sum;
+        sum += size[c];
+    }
+    for (uint32_t i = x->begin; i < x->end; i++) t->spare[start[t->label[i]]++] = t->order[i];
+    memcpy(t->order + x->begin, t->spare + x->begin, (size_t)(x->end - x->begin) * sizeof *t->order);
+    for (uint32_t c = 0; c < *found; c++) {
+        if (size[c] == 0) continue;
+        if (kept < c) memcpy(centres + kept * t->row_bytes, centres + c * t->row_bytes, t->row_bytes);
+        t->spare[x->begin + kept++] = size[c];
+    }
+    *found = kept;
+}
+
+static void part_piece(void *context, int32_t piece)
+{
+    trainer *t = context;
+    (void)piece;
+    for (uint32_t node; (node = atomic_fetch_add(&t->next, 1)) < t->level_end;) part_node(t, node);
+}
+
+/* Appends the children of the level's nodes. */
+static bool append_children(trainer *t)
+{
+    for (uint32_t node = t->level_begin; node < t->level_end; node++) {
+        uint32_t found = t->found[node - t->level_begin], place = t->nodes[node].begin;
+        if (found == 0) continue;
+        if (found > INT32_MAX - t->count || !trainer_reserve(t, t->count + found)) return false;
+        t->nodes[node].first = t->count;
+        t->nodes[node].children = found;
+        memcpy(t->node_rows + (size_t)t->count * t->row_bytes, centres_of(t, node), found * t->row_bytes);
+        for (uint32_t c = 0; c < found; c++) {
+            uint32_t size = t->spare[t->nodes[node].begin + c];
+            t->nodes[t->count++] = (train_node){place, place + size, 0, 0};
+            place += size;
+        }
+    }
+    return true;
+}
+
+static bool split_level(trainer *t)
+{
+    size_t nodes = t->level_end - t->level_begin;
+    uint8_t *centres = grow(t->centres, nodes, (size_t)t->o.branching * t->row_bytes);
+    if (centres) t->centres = centres;
+    uint32_t *found = grow(t->found, nodes, sizeof *found);
+    if (found) t->found = found;
+    if (!centres || !found) return false;
+    atomic_store(&t->next, t->level_begin);
+    kbi_parallel_run(t->o.parallel, t->pieces, centres_piece, t);
+    kbi_parallel_run(t->o.parallel, (int32_t)((t->n + CHUNK - 1) / CHUNK), assign_chunk, t);
+    atomic_store(&t->next, t->level_begin);
+    kbi_parallel_run(t->o.parallel, t->pieces, part_piece, t);
+    return append_children(t);
+}
+
+/* ---- the whole ---- */
+
+static bool trainer_create(trainer *t)
+{
+    size_t sample = (size_t)t->o.branching * SAMPLE, capacity = t->n < sample ? t->n : sample;
+    t->pieces = kbi_parallel_threads(t->o.parallel);
+    t->hamming = kbi_hamming_kernel();
+    t->order = grow(NULL, t->n, sizeof *t->order);
+    t->spare = grow(NULL, t->n, sizeof *t->spare);
+    t->label = malloc(t->n);
+    t->clusters = calloc((size_t)t->pieces, sizeof *t->clusters);
+    if (!t->order || !t->spare || !t->label || !t->clusters || !trainer_reserve(t, 1)) return false;
+    for (int32_t i = 0; i < t->pieces; i++)
+        if (!kbi_k_majority_create(&t->clusters[i], t->row_bytes, capacity, (uint32_t)t->o.branching, t->o.iterations))
+            return false;
+    for (size_t i = 0; i < t->n; i++) t->order[i] = (uint32_t)i;
+    t->nodes[0] = (train_node){0, (uint32_t)t->n, 0, 0};
+    t->count = 1;
+    return true;
+}
+
+static void trainer_free(trainer *t)
+{
+    for (int32_t i = 0; t->clusters && i < t->pieces; i++) kbi_k_majority_free(&t->clusters[i]);
+    free(t->clusters);
+    free(t->order);
+    free(t->spare);
+    free(t->label);
+    free(t->nodes);
+    free(t->node_rows);
+    free(t->centres);
+    free(t->found);
+}
+
+/* ln(images / images that have the word). Rows of a leaf are ascending, so images that share one follow each other. */
+static double leaf_weight(const trainer *t, const train_node *leaf, const uint32_t *image_of)
+{
+    if (!t->o.image_ends) return 1;
+    uint32_t images = 0;
+    for (uint32_t i = leaf->begin; i < leaf->end; i++)
+        images += i == leaf->begin || image_of[t->order[i]] != image_of[t->order[i - 1]];
+    return (double)(float)kbi_log((double)t->o.images / (double)images);
+}
+
+static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
+{
+    uint32_t *first = grow(NULL, t->count, sizeof *first), *children = grow(NULL, t->count, sizeof *children);
+    double *weights = grow(NULL, t->count, sizeof *weights);
+    uint32_t words = 0;
+    kb_status status = kbi_fail(error, KB_E_MEMORY, "out of memory");
+    kb_model_info info;
+    KB_INIT(info);
+    if (t->o.model) kb_model_get_info(t->o.model, &info);
+    for (size_t i = 0, image = 0; t->o.image_ends && i < t->n; i++) {
+        while (t->o.image_ends[image] <= i) image++;
+        t->spare[i] = (uint32_t)image;
+    }
+    if (first && children && weights) {
+        for (uint32_t i = 0; i < t->count; i++) {
+            bool leaf = t->nodes[i].children == 0;
+            if (leaf) weights[words] = leaf_weight(t, &t->nodes[i], t->spare);
+            first[i] = leaf ? words++ : t->nodes[i].first;
+            children[i] = t->nodes[i].children;
+        }
+        kbi_tree tree = {t->count, words, first, children, t->node_rows, weights, t->row_bytes, t->o.branching,
+                         t->o.levels, 0, t->o.image_ends ? KB_TF_IDF : KB_TF, info.id, info.spec.name};
+        status = kbi_vocabulary_pack(&tree, out, error);
+    }
+    free(first);
+    free(children);
+    free(weights);
+    return status;
+}
+
+/* All rows alike: the tree must have a word, which is that row. */
+static bool add_only_word(trainer *t)
+{
+    if (t->count > 1) return true;
+    if (!trainer_reserve(t, 2)) return false;
+    t->nodes[0].first = t->nodes[0].children = 1;
+    memcpy(t->node_rows + t->row_bytes, t->rows, t->row_bytes);
+    t->nodes[1] = (train_node){0, (uint32_t)t->n, 0, 0};
+    t->count = 2;
+    return true;
+}
+
+static kb_status trainer_run(trainer *t, kb_vocabulary **out, kb_error *error)
+{
+    bool enough = trainer_create(t);
+    for (int32_t level = 0; enough && level < t->o.levels; level++) {
+        t->level_begin = t->level_end;
+        t->level_end = t->count;
+        if (t->level_begin == t->level_end) break;
+        enough = split_level(t);
+    }
+    if (!enough || !add_only_word(t))
+        return kbi_fail(error, KB_E_MEMORY, "no memory for training with %zu rows", t->n);
+    return pack_trained(t, out, error);
+}
+
+static kb_status check_images(const kb_vocabulary_options *o, size_t n, kb_error *error)
+{
+    if (!o->image_ends) return KB_OK;
+    for (size_t i = 0; i < o->images; i++)
+        if ((i > 0 && o->image_ends[i] < o->image_ends[i - 1]) || o->image_ends[i] > n)
+            return kbi_fail(error, KB_E_ARGUMENT, "image_ends[%zu] is %zu, which is not ascending to %zu", i,
+                            o->image_ends[i], n);
+    if (o->images == 0 || o->images > INT32_MAX || o->image_ends[o->images - 1] != n)
+        return kbi_fail(error, KB_E_ARGUMENT, "%zu images do not end with the last of %zu rows", o->images, n);
+    return KB_OK;
+}
+
+static kb_status check_train(kb_vocabulary_options *o, const uint8_t *rows, size_t n, size_t row_bytes,
+                             kb_error *error)
+{
+    if (o->branching == 0) o->branching = 10;
+    if (o->levels == 0) o->levels = 4;
+    if (o->iterations == 0) o->iterations = 10;
+    if (!rows || n < 1 || n > UINT32_MAX || row_bytes < 1 || row_bytes > 4096)
+        return kbi_fail(error, KB_E_ARGUMENT, "%zu rows of %zu bytes: a vocabulary needs 1 to 2^32 - 1 of 1 to 4096", n,
+                        row_bytes);
+    if (o->branching < 2 || o->branching > KB_MAX_BRANCHING || o->levels < 1 || o->levels > KB_MAX_LEVELS ||
+        o->iterations < 1 || o->iterations > 1000)
+        return kbi_fail(error, KB_E_ARGUMENT, "branching %d (2 to %d), levels %d (1 to %d), iterations %d (1 to 1000)",
+                        o->branching, KB_MAX_BRANCHING, o->levels, KB_MAX_LEVELS, o->iterations);
+    kb_model_info info;
+    KB_INIT(info);
+    if (o->model && (kb_model_get_info(o->model, &info) != KB_OK || info.row_bytes != (int32_t)row_bytes))
+        return kbi_fail(error, KB_E_MODEL, "rows of %zu bytes, but the model gives rows of %d", row_bytes,
+                        info.row_bytes);
+    return check_images(o, n, error);
+}
+
+kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes, const kb_vocabulary_options *options,
+                              kb_vocabulary **out, kb_error *error)
+{
+    trainer t = {.rows = rows, .n = n, .row_bytes = row_bytes};
+    if (out) *out = NULL;
+    if (!out || !KBI_OPTIONS_READ(t.o, options)) return kbi_fail(error, KB_E_ARGUMENT, "NULL, or options without a size");
+    kb_status status = check_train(&t.o, rows, n, row_bytes, error);
+    if (status == KB_OK) status = trainer_run(&t, out, error);
+    trainer_free(&t);
+    return status;
+}

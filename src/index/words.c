@@ -1,0 +1,96 @@
+/* Rows to words: every row goes from the root to a leaf, at each node to the nearest child.
+ *
+ * All rows meet the children of the root, so that the first level is one block for the kernel; below it rows part, and
+ * each descends alone. */
+#include "index/vocabulary.h"
+
+#define PIECE_ROWS 256
+
+typedef struct assignment {
+    const kb_vocabulary *v;
+    const uint8_t *rows;
+    size_t n;
+    int32_t levels_up;
+    kbi_hamming hamming;
+    uint32_t *words, *nodes;
+} assignment;
+
+kb_status kbi_features_check(const kb_features *features, kb_features *read, size_t row_bytes, uint64_t model_id,
+                             const char *model_name, kb_error *error)
+{
+    if (!features || !KBI_OPTIONS_READ(*read, features))
+        return kbi_fail(error, KB_E_ARGUMENT, "features: NULL or without a size");
+    if (read->n > 0 && !read->rows) return kbi_fail(error, KB_E_ARGUMENT, "features: rows is NULL");
+    if (read->n > INT32_MAX) return kbi_fail(error, KB_E_ARGUMENT, "features: more than 2^31 - 1 rows");
+    if (read->row_bytes != row_bytes)
+        return kbi_fail(error, KB_E_MODEL, "rows of %zu bytes, but the vocabulary is for %zu bytes (model %s)",
+                        read->row_bytes, row_bytes, model_name[0] ? model_name : "unknown");
+    if (model_id != 0 && read->model_id != 0 && read->model_id != model_id)
+        return kbi_fail(error, KB_E_MODEL, "rows of the model %016llx, but the vocabulary is for %016llx (%s)",
+                        (unsigned long long)read->model_id, (unsigned long long)model_id,
+                        model_name[0] ? model_name : "unknown");
+    return KB_OK;
+}
+
+/* The leaf below `node` for one row; the nodes on the way go into path, of which *depth are there. */
+#define PATH 64
+static uint32_t descend(const assignment *a, const uint8_t *row, uint32_t node, uint32_t *path, uint32_t *depth)
+{
+    uint32_t children;
+    while ((children = kbi_node_children(a->v, node)) > 0) {
+        uint32_t first = kbi_node_first(a->v, node), best, second, nearest = KBI_NO_NEIGHBOUR, chosen = 0;
+        for (uint32_t from = 0; from < children; from += KBI_HAMMING_BLOCK_ROWS) {
+            uint32_t left = children - from;
+            a->hamming(row, 1, kbi_node_row(a->v, first + from),
+                       left < KBI_HAMMING_BLOCK_ROWS ? left : KBI_HAMMING_BLOCK_ROWS, a->v->row_bytes, &best, &second,
+                       NULL);
+            if (best >> 16 >= nearest) continue;
+            nearest = best >> 16;
+            chosen = from + (best & 0xffff);
+        }
+        node = first + chosen;
+        path[*depth % PATH] = node;
+        ++*depth;
+    }
+    return node;
+}
+
+static void assign_row(const assignment *a, size_t i, uint32_t start)
+{
+    uint32_t path[PATH] = {0}, depth = 0;
+    if (start != 0) path[depth++] = start;
+    uint32_t leaf = descend(a, a->rows + i * a->v->row_bytes, start, path, &depth);
+    a->words[i] = kbi_node_first(a->v, leaf);
+    if (!a->nodes) return;
+    uint32_t up = (uint32_t)a->levels_up;
+    a->nodes[i] = up >= depth || up >= PATH ? 0 : path[(depth - 1 - up) % PATH];
+}
+
+static void assign_piece(void *context, int32_t piece)
+{
+    const assignment *a = context;
+    size_t begin = (size_t)piece * PIECE_ROWS, count = a->n - begin < PIECE_ROWS ? a->n - begin : PIECE_ROWS;
+    uint32_t first = kbi_node_first(a->v, 0), children = kbi_node_children(a->v, 0), start[PIECE_ROWS];
+    bool block = children <= KBI_MAX_BLOCK_CHILDREN;
+    if (block) {
+        uint32_t best[KBI_MAX_BLOCK_CHILDREN], second[KBI_MAX_BLOCK_CHILDREN];
+        for (size_t i = 0; i < count; i++) start[i] = KBI_NO_NEIGHBOUR;
+        a->hamming(kbi_node_row(a->v, first), children, a->rows + begin * a->v->row_bytes, count, a->v->row_bytes,
+                   best, second, start);
+    }
+    for (size_t i = 0; i < count; i++) assign_row(a, begin + i, block ? first + (start[i] & 0xffff) : 0);
+}
+
+kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features, int32_t levels_up,
+                              const kb_parallel *parallel, uint32_t *words, uint32_t *nodes, kb_error *error)
+{
+    kb_features f;
+    if (!vocabulary) return kbi_fail(error, KB_E_ARGUMENT, "vocabulary is NULL");
+    kb_status status = kbi_features_check(features, &f, vocabulary->row_bytes, vocabulary->model_id,
+                                          vocabulary->model_name, error);
+    if (status != KB_OK) return status;
+    if (levels_up < 0 || (f.n > 0 && !words)) return kbi_fail(error, KB_E_ARGUMENT, "levels_up %d", levels_up);
+    assignment a = {vocabulary, f.rows, f.n, levels_up, kbi_hamming_kernel(), words, nodes};
+    kbi_parallel_run(parallel, (int32_t)((f.n + PIECE_ROWS - 1) / PIECE_ROWS), assign_piece, &a);
+    return KB_OK;
+}
