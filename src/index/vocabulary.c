@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-#include "simd/kernels.h"
+#include "common/cpu.h"
+#include "match/kernels.h"
 
 #define VERSION 1
 #define AT_SUM 128 /* the checksum in the header */
@@ -12,8 +13,8 @@ static const uint8_t magic[8] = {0x8b, 'K', 'B', 'V', '\r', '\n', 0x1a, '\n'};
 
 kbi_hamming kbi_hamming_kernel(void)
 {
-    kbi_kernels kernels;
-    kbi_kernels_init(&kernels, kbi_cpu_flags());
+    kbi_match_kernels kernels;
+    kbi_match_kernels_init(&kernels, kbi_cpu_flags());
     return kernels.hamming;
 }
 
