@@ -47,16 +47,14 @@ typedef enum product {
     OUT_PATCHES /* the patches themselves */
 } product;
 
-#define LONGEST_ROW (KB_SIFT_VALUES * sizeof(float))
-
-/* Scratch of one task. */
+/* Scratch of one task: a batch, and what its model needs. */
 typedef struct scratch {
-    uint8_t kernel[KBI_KERNEL_SCRATCH];
-    uint8_t patches[KBI_BATCH * KBI_PATCH_BYTES];
-    uint32_t histograms[KBI_BATCH * KB_SIFT_VALUES];
-    uint8_t values[KBI_BATCH * KB_SIFT_VALUES];
-    uint8_t rows[KBI_BATCH * LONGEST_ROW];
-    kbi_sampling samplings[KBI_BATCH];
+    void *kernel;
+    uint8_t *patches;
+    uint32_t *histograms;
+    uint8_t *values;
+    uint8_t *rows;
+    kbi_sampling *samplings;
 } scratch;
 
 typedef struct job {
@@ -73,10 +71,12 @@ typedef struct job {
     scratch *scratches;
     /* from an image */
     const kb_keypoint *keypoints;
+    bool single; /* one level of the pyramid at a time */
     kbi_pyramid levels;
     kbi_sampling *samplings;
     uint32_t *order; /* keypoints with a region, in the order of work */
     size_t regions;  /* how many these are */
+    uint32_t wanted; /* levels that they are sampled from, and those that these are made of */
     size_t cells, first_cell[KBI_PYRAMID_LEVELS]; /* of the sort that makes the order */
     double width_scale; /* region width a unit of keypoint size */
     kbi_integral integral;
@@ -106,6 +106,15 @@ static void describe_batch(const job *j, scratch *s, const uint8_t *patches, int
     if (model->spec.kind == KB_HASHSIFT) j->kernels.project(model, s->values, n, rows);
 }
 
+/* ---- the order of levels ---- */
+
+/* Levels in an order in which each can take the place of the one it is made of: 0, 1, 3, 5 ... 31, 2, 4 ... 30. */
+static int32_t level_at(int32_t place)
+{
+    if (place == 0) return 0;
+    return place <= KBI_PYRAMID_LEVELS / 2 ? 2 * place - 1 : 2 * place - KBI_PYRAMID_LEVELS;
+}
+
 /* ---- the tasks ---- */
 
 static void task_image_sampler(void *context, int32_t piece)
@@ -122,8 +131,26 @@ static void task_image_sampler(void *context, int32_t piece)
 /* Takes the next batch of `total` items: *first is its first item, the result how many they are; 0: none is left. */
 static int32_t take_batch(job *j, size_t total, size_t *first)
 {
-    *first = atomic_fetch_add_explicit(&j->next, KBI_BATCH, memory_order_relaxed);
-    return *first >= total ? 0 : total - *first < KBI_BATCH ? (int32_t)(total - *first) : KBI_BATCH;
+    size_t batch = (size_t)j->kernels.batch;
+    *first = atomic_fetch_add_explicit(&j->next, batch, memory_order_relaxed);
+    return *first >= total ? 0 : (int32_t)(total - *first < batch ? total - *first : batch);
+}
+
+/* Samples the patches `from` to n - 1 of a batch. */
+static void sample_batch(const job *j, scratch *s, int32_t from, int32_t n)
+{
+    bool two_tap = j->model && j->model->spec.sampler == KB_SAMPLER_TWO_TAP;
+    (two_tap ? j->image_kernels.sample_two_tap : j->image_kernels.sample)(
+        s->samplings + from, n - from, &j->levels, s->patches + (size_t)from * KBI_PATCH_BYTES);
+}
+
+/* The rows of a batch of n sampled patches go where their keypoints are; `first` is the batch's place in the order. */
+static void finish_batch(const job *j, scratch *s, size_t first, int32_t n)
+{
+    const uint8_t *row = j->output == OUT_PATCHES ? s->patches : s->rows;
+    if (j->output != OUT_PATCHES) describe_batch(j, s, s->patches, n, s->rows);
+    for (int32_t i = 0; i < n; i++, row += j->row_size)
+        memcpy(j->rows + j->order[first + (size_t)i] * j->row_size, row, j->row_size);
 }
 
 static void task_patch_sampler(void *context, int32_t piece)
@@ -131,15 +158,34 @@ static void task_patch_sampler(void *context, int32_t piece)
     job *j = context;
     scratch *s = &j->scratches[piece];
     size_t first;
-    bool pairs = j->model && j->model->spec.sampler == KB_SAMPLER_TWO_TAP;
     for (int32_t n; (n = take_batch(j, j->regions, &first)) > 0;) {
         for (int32_t i = 0; i < n; i++) s->samplings[i] = j->samplings[j->order[first + (size_t)i]];
-        (pairs ? j->image_kernels.sample_two_tap : j->image_kernels.sample)(s->samplings, n, &j->levels, s->patches);
-        const uint8_t *row = j->output == OUT_PATCHES ? s->patches : s->rows;
-        if (j->output != OUT_PATCHES) describe_batch(j, s, s->patches, n, s->rows);
-        for (int32_t i = 0; i < n; i++, row += j->row_size)
-            memcpy(j->rows + j->order[first + (size_t)i] * j->row_size, row, j->row_size);
+        sample_batch(j, s, 0, n);
+        finish_batch(j, s, first, n);
     }
+}
+
+/* The same with one level in memory at a time; a batch may span several. */
+static void describe_level_by_level(job *j)
+{
+    scratch *s = &j->scratches[0];
+    int32_t n = 0, sampled = 0;
+    size_t next = 0;
+    for (int32_t place = 0; place < KBI_PYRAMID_LEVELS && next < j->regions; place++) {
+        int32_t level = level_at(place);
+        if (!(j->wanted >> level & 1)) continue;
+        if (level > 0) kbi_pyramid_advance(&j->levels, &j->image_kernels, level);
+        while (next < j->regions && j->samplings[j->order[next]].level == level) {
+            s->samplings[n++] = j->samplings[j->order[next++]];
+            if (n < j->kernels.batch) continue;
+            sample_batch(j, s, sampled, n);
+            finish_batch(j, s, next - (size_t)n, n);
+            n = sampled = 0;
+        }
+        if (sampled < n) sample_batch(j, s, sampled, n);
+        sampled = n;
+    }
+    if (n > 0) finish_batch(j, s, next - (size_t)n, n);
 }
 
 static void task_ready_patches(void *context, int32_t piece)
@@ -158,13 +204,29 @@ static void task_ready_patches(void *context, int32_t piece)
     }
 }
 
-/* Runs the job on all threads. */
-static kb_status run(job *j, kb_workspace *workspace, void (*task)(void *, int32_t))
+static bool scratch_get(const job *j, scratch *s, kb_workspace *workspace)
+{
+    size_t batch = (size_t)j->kernels.batch;
+    bool sift = j->model && !kbi_kind_has_boxes(j->model->spec.kind);
+    s->kernel = kbi_workspace_get(workspace, j->model ? j->kernels.scratch_bytes(j->model) : 0);
+    s->patches = kbi_workspace_get(workspace, batch * KBI_PATCH_BYTES);
+    s->histograms = kbi_workspace_get(workspace, sift ? batch * KB_SIFT_VALUES * sizeof *s->histograms : 0);
+    s->values = kbi_workspace_get(workspace, sift ? batch * KB_SIFT_VALUES : 0);
+    s->rows = kbi_workspace_get(workspace, j->output == OUT_PATCHES ? 0 : batch * j->row_size);
+    s->samplings = kbi_workspace_get(workspace, batch * sizeof *s->samplings);
+    return s->kernel && s->patches && s->histograms && s->values && s->rows && s->samplings;
+}
+
+static kb_status scratches_get(job *j, kb_workspace *workspace)
 {
     atomic_init(&j->next, 0);
     j->scratches = kbi_workspace_get(workspace, (size_t)j->pieces * sizeof *j->scratches);
     if (!j->scratches) return KB_E_MEMORY;
-    kbi_parallel_run(j->parallel, j->pieces, task, j);
+    for (int32_t i = 0; i < j->pieces; i++) {
+        scratch s;
+        if (!scratch_get(j, &s, workspace)) return KB_E_MEMORY;
+        if (!workspace->measures) j->scratches[i] = s;
+    }
     return KB_OK;
 }
 
@@ -196,13 +258,14 @@ static size_t cells_across(const kbi_pyramid *levels, int32_t level)
     return (size_t)levels->width[level] / CELL_WIDTH + 1;
 }
 
-/* Sets first[i] to the number of level i's first cell; returns how many cells there are in the levels used. */
-static size_t number_cells(const kbi_pyramid *levels, uint32_t used, size_t first[KBI_PYRAMID_LEVELS])
+/* Sets first[i] to the number of level i's first cell; returns how many cells there are in all levels. */
+static size_t number_cells(const kbi_pyramid *levels, size_t first[KBI_PYRAMID_LEVELS])
 {
     size_t cells = 0;
-    for (int32_t i = 0; i < KBI_PYRAMID_LEVELS; i++) {
-        first[i] = cells;
-        if (used >> i & 1) cells += cells_across(levels, i) * ((size_t)levels->height[i] / CELL_HEIGHT + 1);
+    for (int32_t place = 0; place < KBI_PYRAMID_LEVELS; place++) {
+        int32_t level = level_at(place);
+        first[level] = cells;
+        cells += cells_across(levels, level) * ((size_t)levels->height[level] / CELL_HEIGHT + 1);
     }
     return cells;
 }
@@ -212,13 +275,6 @@ static size_t cell_of(const job *j, const kbi_sampling *s)
     /* A centre may lie half a pixel outside. */
     size_t x = (size_t)kbi_max_i(s->px, 0) / CELL_WIDTH, y = (size_t)kbi_max_i(s->py, 0) / CELL_HEIGHT;
     return j->first_cell[s->level] + y * cells_across(&j->levels, s->level) + x;
-}
-
-static kb_status start_order(job *j, uint32_t used, kb_workspace *workspace)
-{
-    j->cells = number_cells(&j->levels, used, j->first_cell);
-    j->order = kbi_workspace_get(workspace, (j->n + j->cells + 1) * sizeof *j->order);
-    return j->order ? KB_OK : KB_E_MEMORY;
 }
 
 static void fill_order(job *j)
@@ -241,22 +297,47 @@ static void task_order_and_levels(void *context, int32_t index)
     else kbi_pyramid_band(&j->levels, &j->image_kernels, index - 1);
 }
 
+/* Memory for the regions of j->n keypoints. It depends on the image's size and on n, not on what they are. */
+static kb_status regions_get(job *j, const kb_image *gray, kb_workspace *workspace)
+{
+    kbi_pyramid_plan(&j->levels, gray);
+    j->single = j->pieces == 1;
+    j->cells = number_cells(&j->levels, j->first_cell);
+    j->samplings = kbi_workspace_get(workspace, j->n * sizeof *j->samplings);
+    j->order = kbi_workspace_get(workspace, (j->n + j->cells + 1) * sizeof *j->order);
+    if (!j->samplings || !j->order) return KB_E_MEMORY;
+    return scratches_get(j, workspace);
+}
+
+static void find_wanted_levels(job *j)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (usable(&j->samplings[i])) j->wanted |= (uint32_t)1 << j->samplings[i].level;
+    for (int32_t i = KBI_PYRAMID_LEVELS - 1; i > 2; i--)
+        if (j->wanted >> i & 1) j->wanted |= (uint32_t)1 << (i - 2);
+}
+
 /* Plans every keypoint's region, builds the levels they need, and describes. */
 static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *workspace)
 {
-    j->samplings = kbi_workspace_get(workspace, j->n * sizeof *j->samplings);
-    if (!j->samplings) return KB_E_MEMORY;
-    kbi_pyramid_plan(&j->levels, gray);
+    kb_status status = regions_get(j, gray, workspace);
+    if (status != KB_OK) return status;
+    if (j->single) status = kbi_pyramid_single(&j->levels, gray, workspace);
+    else if (workspace->measures) status = kbi_pyramid_start(&j->levels, gray, 0, workspace);
+    if (status != KB_OK || workspace->measures) return status;
     kbi_parallel_run(j->parallel, j->pieces, task_plan, j);
-    uint32_t used = 0;
-    for (size_t i = 0; i < j->n; i++)
-        if (usable(&j->samplings[i])) used |= (uint32_t)1 << j->samplings[i].level;
-    kb_status status = start_order(j, used, workspace);
-    if (status == KB_OK) status = kbi_pyramid_start(&j->levels, gray, used, workspace);
+    find_wanted_levels(j);
+    if (j->single) {
+        fill_order(j);
+        describe_level_by_level(j);
+        return KB_OK;
+    }
+    status = kbi_pyramid_start(&j->levels, gray, j->wanted, workspace);
     if (status != KB_OK) return status;
     kbi_parallel_run(j->parallel, j->levels.bands + 1, task_order_and_levels, j);
     kbi_pyramid_finish(&j->levels, &j->image_kernels);
-    return run(j, workspace, task_patch_sampler);
+    kbi_parallel_run(j->parallel, j->pieces, task_patch_sampler, j);
+    return KB_OK;
 }
 
 static kb_status describe_image(job *j, const kb_image *image, kb_workspace *workspace)
@@ -267,18 +348,19 @@ static kb_status describe_image(job *j, const kb_image *image, kb_workspace *wor
     if (j->n > UINT32_MAX) return KB_E_ARGUMENT;
     if (!j->model || j->model->spec.sampler != KB_SAMPLER_IMAGE) return describe_regions(j, &gray, workspace);
     status = kbi_integral_build(&j->integral, &gray, workspace);
-    return status == KB_OK ? run(j, workspace, task_image_sampler) : status;
+    if (status == KB_OK && !workspace->measures) kbi_parallel_run(j->parallel, j->pieces, task_image_sampler, j);
+    return status;
 }
 
 /* As many tasks as threads, but none without a batch. */
 static void spread(job *j, size_t n, const kb_parallel *parallel)
 {
-    size_t batches = n / KBI_BATCH + 1;
     kbi_image_kernels_init(&j->image_kernels, kbi_cpu_flags());
     kbi_describe_kernels_init(&j->kernels, kbi_cpu_flags());
     j->n = n;
     j->parallel = parallel;
     j->pieces = kbi_parallel_threads(parallel);
+    size_t batches = n / (size_t)j->kernels.batch + 1;
     if ((size_t)j->pieces > batches) j->pieces = (int32_t)batches;
 }
 
@@ -367,7 +449,8 @@ static kb_status describe_ready(const kb_model *model, product output, const uin
     j.rows = rows;
     workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(workspace);
-    status = run(&j, workspace, task_ready_patches);
+    status = scratches_get(&j, workspace);
+    if (status == KB_OK) kbi_parallel_run(j.parallel, j.pieces, task_ready_patches, &j);
     kbi_workspace_rewind(workspace, mark);
     kbi_workspace_release(&local);
     return status;

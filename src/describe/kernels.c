@@ -1,6 +1,14 @@
 /* The plain C kernels of this module: one patch at a time. */
 #include "describe/kernels.h"
 
+#define BATCH 4 /* nothing is gained by more: patches go one after the other */
+
+static size_t scratch_bytes_c(const kb_model *model)
+{
+    (void)model;
+    return 0;
+}
+
 static void boxes_c(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch)
 {
     (void)scratch;
@@ -29,7 +37,7 @@ static void project_c(const kb_model *model, const uint8_t *values, int32_t n, u
 
 void kbi_describe_kernels_c(kbi_describe_kernels *kernels)
 {
-    *kernels = (kbi_describe_kernels){.boxes = boxes_c};
+    *kernels = (kbi_describe_kernels){.batch = BATCH, .scratch_bytes = scratch_bytes_c, .boxes = boxes_c};
     if (KB_BAD_ONLY) return;
     kernels->sift = sift_c;
     kernels->sift_bytes = sift_bytes_c;

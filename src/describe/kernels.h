@@ -4,9 +4,12 @@
 
 #include "describe/describe.h"
 
-#define KBI_BATCH 32 /* keypoints that go through the kernels together */
+#define KBI_BATCH 32 /* keypoints that go through the kernels together, at most */
 
 typedef struct kbi_describe_kernels {
+    int32_t batch; /* how many serve them best, up to KBI_BATCH: the memory of a task grows with it */
+    /* Bytes of `scratch` below that a model needs, aligned to KBI_ALIGN, one per task; at most KBI_KERNEL_SCRATCH. */
+    size_t (*scratch_bytes)(const kb_model *model);
     /* BAD and BAG bits of n patches; rows lie model->row_bytes apart. */
     void (*boxes)(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch);
     /* SIFT histograms of n patches, n x 128, before normalisation. */
@@ -21,7 +24,6 @@ typedef struct kbi_describe_kernels {
 #define KBI_DESCRIBE_KERNEL_SLOTS(SLOT)                                                                                \
     SLOT(describe, boxes) SLOT(describe, sift) SLOT(describe, sift_bytes) SLOT(describe, project)
 
-/* Bytes of `scratch`, aligned to KBI_ALIGN; one per task. */
 #define KBI_KERNEL_SCRATCH (248 * 1024)
 
 /* Plain C. */

@@ -10,6 +10,8 @@ kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *ou
     size_t width = (size_t)image->width;
     uint8_t *copy = kbi_workspace_get(workspace, width * (size_t)image->height);
     if (!copy) return KB_E_MEMORY;
+    *out = (kb_image){copy, image->width, image->height, (ptrdiff_t)width, KB_GRAY8, 0};
+    if (workspace->measures) return KB_OK;
     uint32_t white = image->white ? (uint32_t)image->white : 65535u;
     for (int32_t y = 0; y < image->height; y++) {
         const uint16_t *row = (const uint16_t *)(const void *)((const uint8_t *)image->data + y * image->stride);
@@ -19,6 +21,5 @@ kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *ou
             to[x] = (uint8_t)(v > 255 ? 255 : v);
         }
     }
-    *out = (kb_image){copy, image->width, image->height, (ptrdiff_t)width, KB_GRAY8, 0};
     return KB_OK;
 }

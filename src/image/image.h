@@ -56,6 +56,10 @@ kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t 
 struct kbi_image_kernels;
 void kbi_pyramid_band(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t band);
 void kbi_pyramid_finish(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels);
+/* One level at a time, which takes the memory of level 1 alone: after kbi_pyramid_single, levels are made by
+ * kbi_pyramid_advance out of the one two before, in its place: 1, 3, 5 ... and 2, 4, 6 ... */
+kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace);
+void kbi_pyramid_advance(kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t level);
 /* All of it, on this thread. */
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
 

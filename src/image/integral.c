@@ -5,6 +5,7 @@ kb_status kbi_integral_build(kbi_integral *integral, const kb_image *gray, kb_wo
     size_t stride = (size_t)gray->width + 1, rows = (size_t)gray->height + 1;
     uint32_t *sums = kbi_workspace_get(workspace, stride * rows * sizeof *sums);
     if (!sums) return KB_E_MEMORY;
+    if (workspace->measures) return KB_OK;
     memset(sums, 0, stride * sizeof *sums);
     for (int32_t y = 0; y < gray->height; y++) {
         const uint8_t *row = (const uint8_t *)gray->data + y * gray->stride;

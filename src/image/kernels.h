@@ -8,7 +8,8 @@
 #include "image/image.h"
 
 typedef struct kbi_image_kernels {
-    /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. */
+    /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. out may be
+     * upper: pixels are written behind those that are still to be read. */
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
     /* 2n pixels from 3n: the mean over 1.5 x 1.5, where the heavy row has twice the weight of the light one. */
     void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);

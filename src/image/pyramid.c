@@ -71,24 +71,33 @@ static void build_rows(const kbi_pyramid *l, const kbi_image_kernels *kernels, i
     }
 }
 
+/* Memory is taken for all levels, whatever is wanted: how much a frame needs must not depend on what it shows. */
 kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
 {
     for (int32_t i = KBI_PYRAMID_LEVELS - 1; i >= 2; i--)
         if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
-    size_t bytes = 0;
-    for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++)
-        if (wanted >> i & 1) bytes += (size_t)levels->stride[i] * (size_t)levels->height[i];
-    uint8_t *room = kbi_workspace_get(workspace, bytes);
-    if (!room) return KB_E_MEMORY;
     levels->data[0] = gray->data;
     for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) {
-        if (!(wanted >> i & 1)) continue;
-        levels->data[i] = levels->made[i] = room;
-        room += (size_t)levels->stride[i] * (size_t)levels->height[i];
+        uint8_t *data = kbi_workspace_get(workspace, (size_t)levels->stride[i] * (size_t)levels->height[i]);
+        if (!data) return KB_E_MEMORY;
+        if (wanted >> i & 1) levels->data[i] = levels->made[i] = data;
     }
     levels->wanted = wanted;
     levels->bands = wanted >> 1 ? (gray->height + BAND - 1) / BAND : 0;
     return KB_OK;
+}
+
+kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace)
+{
+    uint8_t *data = kbi_workspace_get(workspace, (size_t)levels->stride[1] * (size_t)levels->height[1]);
+    levels->data[0] = gray->data;
+    for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) levels->data[i] = levels->made[i] = data;
+    return data ? KB_OK : KB_E_MEMORY;
+}
+
+void kbi_pyramid_advance(kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t level)
+{
+    build_rows(levels, kernels, level, 0, levels->height[level]);
 }
 
 void kbi_pyramid_band(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t band)

@@ -27,7 +27,13 @@
 #include "simd/tmpl_sift.h"
 #include "simd/tmpl_sift_bytes.h"
 
-_Static_assert(sizeof(boxes_scratch) <= KBI_KERNEL_SCRATCH && sizeof(sift_scratch) <= KBI_KERNEL_SCRATCH, "scratch");
+_Static_assert(sizeof(boxes_scratch) + (2 * KB_MAX_BITS + 8 * PLANE_VECS + KBI_PATCH_BYTES) * sizeof(vec) <=
+                       KBI_KERNEL_SCRATCH && sizeof(sift_scratch) <= KBI_KERNEL_SCRATCH, "scratch");
+
+static size_t scratch_bytes_simd(const kb_model *model)
+{
+    return KB_BAD_ONLY || kbi_kind_has_boxes(model->spec.kind) ? boxes_scratch_bytes(model) : sizeof(sift_scratch);
+}
 
 static void use_simd(kbi_kernels *table)
 {
@@ -35,6 +41,8 @@ static void use_simd(kbi_kernels *table)
     table->image.shrink_two_thirds = shrink_two_thirds_simd;
     table->image.plan = plan_simd;
     table->image.sample_two_tap = sample_two_tap_simd;
+    table->describe.batch = KBI_BATCH;
+    table->describe.scratch_bytes = scratch_bytes_simd;
     table->describe.boxes = boxes_simd;
     table->detect.blend_rows = blend_rows_simd;
     table->detect.resize_row = resize_row_simd;

@@ -12,10 +12,27 @@
 typedef struct boxes_scratch {
     vec sums[KBI_SUMS_ROWS * KBI_SUMS_WIDTH]; /* row y of the integral image of one plane is row y mod KBI_SUMS_ROWS */
     vec shift[KB_MAX_RADIUS + 1], factor[KB_MAX_RADIUS + 1]; /* kbi_mean_rules */
-    vec means[2 * KB_MAX_BITS];
-    vec smooth[KBI_PATCH_BYTES];
-    plane_vecs plane[8];
+    /* What follows in memory, as much as the model needs. */
+    vec *means;        /* of the distinct boxes */
+    plane_vecs *plane; /* of BAG: 8 */
+    vec *smooth;       /* of BAG: KBI_PATCH_BYTES */
 } boxes_scratch;
+
+static size_t boxes_scratch_bytes(const kb_model *model)
+{
+    size_t vecs = (size_t)model->box_count;
+    if (!KB_BAD_ONLY && model->planes >> 1) vecs += 8 * PLANE_VECS + KBI_PATCH_BYTES;
+    return sizeof(boxes_scratch) + vecs * sizeof(vec);
+}
+
+static boxes_scratch *boxes_scratch_in(const kb_model *model, void *memory)
+{
+    boxes_scratch *s = memory;
+    s->means = (vec *)(void *)(s + 1);
+    s->plane = (plane_vecs *)(void *)(s->means + model->box_count);
+    s->smooth = s->plane[8];
+    return s;
+}
 
 VEC_INLINE void sum_two(vec *to, const vec *above, vec *run, vec first, vec second)
 {
@@ -126,7 +143,7 @@ VEC_TARGET static void boxes_group(const kb_model *model, const uint8_t *const p
 VEC_TARGET static void boxes_simd(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows,
                                    void *scratch)
 {
-    boxes_scratch *s = scratch;
+    boxes_scratch *s = boxes_scratch_in(model, scratch);
     for (int r = 0; r <= KB_MAX_RADIUS; r++) {
         v_store(&s->shift[r], v_set(1 << kbi_mean_rules[r].shift));
         v_store(&s->factor[r], v_set(kbi_mean_rules[r].factor));
