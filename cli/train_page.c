@@ -1,37 +1,17 @@
-/* The result of a training as one HTML file without anything from elsewhere: curves, boxes, means and correlations of
- * bits. */
+/* The result of a training as one page: curves, boxes, means and correlations of bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/number.h"
+#include "io/html.h"
+#include "io/plot.h"
 #include "model_text.h"
 #include "train.h"
 
-#define WIDTH 860 /* of the plots */
-#define HEIGHT 240
-#define LEFT 50
-#define BOTTOM 30
 #define SAMPLE 5000 /* patches that bits are counted on */
 #define CELLS 64    /* of the picture of correlations, each side */
 
-static const char *const colours[] = {"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728"};
-
 /* ------------------------------------------------------------------------------------------------------------ plots */
-
-static void begin_plot(FILE *f, const char *title, double top, const char *x_name, double x_end)
-{
-    char number[32];
-    fprintf(f, "<h2>%s</h2>\n<svg width=\"%d\" height=\"%d\" font-size=\"12\" font-family=\"sans-serif\">\n", title,
-            WIDTH + LEFT + 10, HEIGHT + BOTTOM + 10);
-    for (int i = 0; i <= 4; i++) {
-        double y = 5 + HEIGHT - i * HEIGHT / 4.0;
-        fprintf(f, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                LEFT, y, WIDTH, LEFT - 5, y + 4, io_number_format(number, top * i / 4, 3));
-    }
-    fprintf(f, "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT,
-            HEIGHT + BOTTOM - 5, x_name, LEFT + WIDTH, HEIGHT + BOTTOM - 5, io_number_format(number, x_end, 9));
-}
 
 static double largest(const double *v, size_t n)
 {
@@ -42,18 +22,17 @@ static double largest(const double *v, size_t n)
 
 static void write_curves(FILE *f, const train_page *page)
 {
+    io_plot_curve *curves = io_alloc(page->curve_count + 1, sizeof *curves);
     double top = 0, end = page->points ? page->x[page->points - 1] : 1;
-    for (size_t c = 0; c < page->curve_count; c++) top = fmax(top, largest(page->curves[c].y, page->points));
-    if (!(top > 0)) top = 1;
-    begin_plot(f, "Learning", top, page->x_name, end);
     for (size_t c = 0; c < page->curve_count; c++) {
-        fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" points=\"", colours[c % 4]);
-        for (size_t i = 0; i < page->points; i++)
-            fprintf(f, "%.1f,%.1f ", LEFT + WIDTH * page->x[i] / end, 5 + HEIGHT - HEIGHT * page->curves[c].y[i] / top);
-        fprintf(f, "\"/><text x=\"%d\" y=\"%zu\" fill=\"%s\" text-anchor=\"end\">%s</text>\n", LEFT + WIDTH - 8,
-                22 + 16 * c, colours[c % 4], page->curves[c].name);
+        top = fmax(top, largest(page->curves[c].y, page->points));
+        curves[c] = (io_plot_curve){
+            .x = page->x, .y = page->curves[c].y, .n = page->points, .label = page->curves[c].name, .colour = (int)c};
     }
-    fprintf(f, "</svg>\n");
+    fputs("<h2>Learning</h2>\n", f);
+    io_plot_curves(f, "What was learned, step by step", (io_axis){page->x_name, 0, end, false},
+                   (io_axis){"", 0, top > 0 ? 1.05 * top : 1, false}, curves, page->curve_count);
+    free(curves);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- bits */
@@ -103,13 +82,12 @@ static bool count_bits(const train_page *page, const kb_model_info *info, const 
 
 static void write_means(FILE *f, const bit_counts *c)
 {
-    double sum = 0, wide = (double)WIDTH / c->bits;
+    double sum = 0;
     for (int32_t i = 0; i < c->bits; i++) sum += fabs(c->mean[i] - 0.5);
-    begin_plot(f, "Share of ones of every bit", 1, "bit", c->bits);
-    for (int32_t i = 0; i < c->bits; i++)
-        fprintf(f, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"#1f77b4\"/>", LEFT + i * wide,
-                5 + HEIGHT * (1 - c->mean[i]), wide * 0.9, HEIGHT * c->mean[i]);
-    fprintf(f, "</svg>\n<p>Mean distance from one half: %.4f, on %zu patches.</p>\n", sum / c->bits, c->patches);
+    fprintf(f, "<h2>Share of ones of every bit</h2>\n<p>Mean distance from one half: %.4f, on %zu patches.</p>\n",
+            sum / c->bits, c->patches);
+    io_plot_bars(f, "Share of patches in which the bit is 1", (io_axis){"bit", 0, c->bits, false},
+                 (io_axis){"share", 0, 1, false}, c->mean, (size_t)c->bits);
 }
 
 /* The correlation of two different bits that is strongest among the pairs of a cell. */
@@ -127,55 +105,45 @@ static double strongest_in(const bit_counts *c, int32_t cells, int32_t row, int3
 
 static void write_correlations(FILE *f, const bit_counts *c)
 {
-    int32_t cells = c->bits < CELLS ? c->bits : CELLS, side = 512 / cells;
+    int32_t cells = c->bits < CELLS ? c->bits : CELLS;
     size_t bits = (size_t)c->bits;
     double sum = 0;
     for (size_t i = 0; i < bits * bits; i++) sum += i % (bits + 1) ? fabs(c->correlation[i]) : 0;
-    fprintf(f, "<h2>Correlation of bits</h2>\n<svg width=\"%d\" height=\"%d\">\n", cells * side, cells * side);
+    fprintf(f,
+            "<h2>Correlation of bits</h2>\n<p>Red: bits that agree; blue: bits that disagree; white: neither. Every cell "
+            "shows the strongest of its pairs.\nMean absolute correlation of two bits: %.4f.</p>\n"
+            "<figure><svg viewBox=\"0 0 %d %d\" shape-rendering=\"crispEdges\">\n",
+            sum / (double)(bits * (bits - 1)), cells, cells);
     for (int32_t row = 0; row < cells; row++) {
         for (int32_t column = 0; column < cells; column++) {
             double v = strongest_in(c, cells, row, column);
             int pale = (int)(255 - 255 * fmin(1, fabs(v)));
-            fprintf(f, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>", column * side,
-                    row * side, side, side, v > 0 ? 255 : pale, pale, v > 0 ? pale : 255);
+            fprintf(f, "<rect x=\"%d\" y=\"%d\" width=\"1\" height=\"1\" fill=\"#%02x%02x%02x\"/>", column, row,
+                    v > 0 ? 255 : pale, pale, v > 0 ? pale : 255);
         }
         fputc('\n', f);
     }
-    fprintf(f,
-            "</svg>\n<p>Red: bits that agree; blue: bits that disagree; white: neither. Every cell shows the strongest "
-            "of its pairs.\nMean absolute correlation of two bits: %.4f.</p>\n", sum / (double)(bits * (bits - 1)));
+    fputs("</svg></figure>\n", f);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- page */
 
-static void write_escaped(FILE *f, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<') fputs("&lt;", f);
-        else if (*text == '&') fputs("&amp;", f);
-        else fputc(*text, f);
-    }
-}
-
 static void write_all(FILE *f, const train_page *page, const kb_model_info *info, const bit_counts *counts)
 {
-    fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", f);
-    write_escaped(f, info->spec.name);
-    fputs("</title>\n<style>body{font-family:sans-serif;margin:2em;max-width:60em}pre{white-space:pre-wrap}</style>"
-          "</head><body>\n<h1>", f);
-    write_escaped(f, info->spec.name);
-    fprintf(f, "</h1>\n<p>%s, %d bits, id %016llx</p>\n<pre>", kb_kind_name(info->spec.kind), (int)info->spec.bits,
+    io_html_begin(f, info->spec.name);
+    fprintf(f, "<p>%s, %d bits, id %016llx</p>\n<pre>", kb_kind_name(info->spec.kind), (int)info->spec.bits,
             (unsigned long long)info->id);
-    if (info->spec.text) write_escaped(f, info->spec.text);
+    if (info->spec.text) io_html_text(f, info->spec.text);
     fputs("</pre>\n", f);
     write_curves(f, page);
     write_means(f, counts);
     write_correlations(f, counts);
     if (info->spec.boxes) {
-        fputs("<h2>Boxes</h2>\n", f);
+        fputs("<h2>Boxes</h2>\n<div class=\"picture\">", f);
         model_svg_print(f, info);
+        fputs("</div>\n", f);
     }
-    fputs("</body></html>\n", f);
+    io_html_end(f);
 }
 
 bool train_page_write(const char *path, const train_page *page, const kb_parallel *parallel, io_error *error)

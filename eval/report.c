@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "eval/paper.h"
-#include "eval/plot.h"
-#include "eval/report_style.h"
+#include "io/html.h"
+#include "io/plot.h"
 
 /* ---------------------------------------------------------------------------------------------- what is there */
 
@@ -107,7 +107,7 @@ static char *short_name(const char *name)
 static void put_name(FILE *out, const char *name)
 {
     char *shorter = short_name(name);
-    ev_html_text(out, shorter);
+    io_html_text(out, shorter);
     free(shorter);
 }
 
@@ -133,27 +133,6 @@ static double best_of(const group *g, const column *c)
     return c->better ? best : NAN;
 }
 
-static void put_cell(FILE *out, double value, int digits, const char *class)
-{
-    fprintf(out, "<td%s%s%s>", class ? " class=\"" : "", class ? class : "", class ? "\"" : "");
-    if (isfinite(value)) fprintf(out, "%.*f", digits, value);
-    else fputs("&ndash;", out);
-    fputs("</td>", out);
-}
-
-/* Opens a table; heads is NULL-terminated, and those that start with '*' are the paper's. */
-static void begin_table(FILE *out, const char *const *heads)
-{
-    fputs("<div class=\"scroll\"><table><thead><tr>", out);
-    for (; *heads; heads++) {
-        bool paper = **heads == '*';
-        fprintf(out, "<th%s>%s</th>", paper ? " class=\"paper\"" : "", *heads + paper);
-    }
-    fputs("</tr></thead><tbody>\n", out);
-}
-
-static void end_table(FILE *out) { fputs("</tbody></table></div>\n", out); }
-
 /* Begins a row with the name of a descriptor. */
 static void begin_row(FILE *out, const char *model)
 {
@@ -161,8 +140,6 @@ static void begin_row(FILE *out, const char *model)
     put_name(out, model);
     fputs("</th>", out);
 }
-
-static void end_row(FILE *out) { fputs("</tr>\n", out); }
 
 /* The paper's numbers, in a column of their own beside the one of ours that they compare with. */
 typedef struct paper_column {
@@ -180,7 +157,7 @@ static void put_heads(FILE *out, const column *columns, size_t n, const paper_co
         heads[count++] = columns[i].head;
         if (paper->head && paper->beside == i) heads[count++] = paper->head;
     }
-    begin_table(out, heads);
+    io_html_table_begin(out, heads);
 }
 
 /* Rows that only the paper has; `used` marks those that stand beside one of ours. */
@@ -191,9 +168,9 @@ static void put_paper_rows(FILE *out, size_t n, const paper_column *paper, const
         fprintf(out, "<tr class=\"paper\"><th>%s</th>", ev_paper_at(i)->name);
         for (size_t c = 0; c < n; c++) {
             fputs("<td></td>", out);
-            if (c == paper->beside) put_cell(out, paper->value(ev_paper_at(i)), paper->digits, "paper");
+            if (c == paper->beside) io_html_cell(out, paper->value(ev_paper_at(i)), paper->digits, "paper");
         }
-        end_row(out);
+        io_html_row_end(out);
     }
 }
 
@@ -208,13 +185,13 @@ static void put_results(FILE *out, const group *g, const column *columns, size_t
         begin_row(out, text(g->items[i], "model"));
         for (size_t c = 0; c < n; c++) {
             double v = cell_value(g->items[i], &columns[c]);
-            put_cell(out, v, columns[c].digits, v == best_of(g, &columns[c]) && g->count > 1 ? "best" : NULL);
-            if (paper->head && c == paper->beside) put_cell(out, row ? paper->value(row) : NAN, paper->digits, "paper");
+            io_html_cell(out, v, columns[c].digits, v == best_of(g, &columns[c]) && g->count > 1 ? "best" : NULL);
+            if (paper->head && c == paper->beside) io_html_cell(out, row ? paper->value(row) : NAN, paper->digits, "paper");
         }
-        end_row(out);
+        io_html_row_end(out);
     }
     if (paper->head) put_paper_rows(out, n, paper, used);
-    end_table(out);
+    io_html_table_end(out);
 }
 
 static double paper_oxford(const ev_paper_row *row) { return row->oxford_map; }
@@ -245,7 +222,7 @@ static void keypoint_words(const io_json_value *item, char *out, size_t size)
 
 static void plot_cost(FILE *out, const ev_report *report, const group *g)
 {
-    ev_plot_point *points = io_alloc(g->count, sizeof *points);
+    io_plot_point *points = io_alloc(g->count, sizeof *points);
     double *x = io_alloc(g->count, sizeof *x), *y = io_alloc(g->count, sizeof *y);
     char title[200], words[160];
     size_t n = 0;
@@ -256,13 +233,13 @@ static void plot_cost(FILE *out, const ev_report *report, const group *g)
         x[n] = cost;
         y[n] = map;
         bool peer = strncmp(model, "cv:", 3) == 0;
-        points[n++] = (ev_plot_point){cost, map, short_name(model), peer ? 7 : 0, peer};
+        points[n++] = (io_plot_point){cost, map, short_name(model), peer ? 7 : 0, peer};
     }
     keypoint_words(g->items[0], words, sizeof words);
     snprintf(title, sizeof title, "Accuracy against cost: %s", words);
     if (n > 0)
-        ev_plot_points(out, title, ev_axis_of("ms to describe an image (logarithmic)", x, n, true),
-                       ev_axis_of("strict mAP, %", y, n, false), points, n);
+        io_plot_points(out, title, io_axis_of("ms to describe an image (logarithmic)", x, n, true),
+                       io_axis_of("strict mAP, %", y, n, false), points, n);
     for (size_t i = 0; i < n; i++) free((char *)points[i].label);
     free(points);
     free(x);
@@ -287,7 +264,7 @@ static void write_cost(FILE *out, const ev_report *report)
 
 static void plot_precision_recall(FILE *out, const group *g)
 {
-    ev_plot_curve *curves = io_alloc(g->count, sizeof *curves);
+    io_plot_curve *curves = io_alloc(g->count, sizeof *curves);
     double **values = io_alloc(g->count, sizeof *values);
     size_t n = 0;
     for (size_t i = 0; i < g->count; i++) {
@@ -299,12 +276,13 @@ static void plot_precision_recall(FILE *out, const group *g)
         values[n] = io_alloc(count, sizeof **values);
         count = 0;
         for (const io_json_value *v = list->first; v; v = v->next) values[n][count++] = v->number;
-        curves[n] = (ev_plot_curve){values[n], count, short_name(text(g->items[i], "model")), (int)n};
+        curves[n] = (io_plot_curve){
+            .y = values[n], .n = count, .label = short_name(text(g->items[i], "model")), .colour = (int)n};
         n++;
     }
     if (n > 0)
-        ev_plot_curves(out, "Precision and recall, strict protocol, mean of the pairs",
-                       (ev_axis){"recall", 0, 1, false}, (ev_axis){"precision", 0, 1, false}, curves, n);
+        io_plot_curves(out, "Precision and recall, strict protocol, mean of the pairs",
+                       (io_axis){"recall", 0, 1, false}, (io_axis){"precision", 0, 1, false}, curves, n);
     for (size_t i = 0; i < n; i++) {
         free((char *)curves[i].label);
         free(values[i]);
@@ -322,7 +300,7 @@ static void put_scenes(FILE *out, const group *g)
     fputs("<div class=\"scroll\"><table><thead><tr><th>descriptor</th>", out);
     for (const io_json_value *s = scenes->first; s; s = s->next) {
         fputs("<th>", out);
-        ev_html_text(out, text(s, "scene"));
+        io_html_text(out, text(s, "scene"));
         fputs("</th>", out);
     }
     fputs("</tr></thead><tbody>\n", out);
@@ -330,10 +308,10 @@ static void put_scenes(FILE *out, const group *g)
         const io_json_value *own = io_json_get(g->items[i], "scenes");
         begin_row(out, text(g->items[i], "model"));
         for (const io_json_value *s = own ? own->first : NULL; s; s = s->next)
-            put_cell(out, number(s, "strict_map"), 1, NULL);
-        end_row(out);
+            io_html_cell(out, number(s, "strict_map"), 1, NULL);
+        io_html_row_end(out);
     }
-    end_table(out);
+    io_html_table_end(out);
     fputs("</details>\n", out);
 }
 
@@ -351,7 +329,7 @@ static void write_oxford(FILE *out, const ev_report *report, const group *g)
     paper_column paper = {oxford ? "*mAP in the paper" : NULL, 1, paper_oxford, 2};
     keypoint_words(first, words, sizeof words);
     fputs("<section><h2>Image matching: ", out);
-    ev_html_text(out, words);
+    io_html_text(out, words);
     fprintf(out,
             "</h2><p>%.0f pairs. All in per cent: mAP by both protocols, the share of mutual matches within 3 px, ",
             number(first, "pairs"));
@@ -379,7 +357,7 @@ static void write_hpatches(FILE *out, const ev_report *report, const group *g)
     double sequences = number(g->items[0], "sequences");
     (void)report;
     fputs("<section><h2>HPatches, split ", out);
-    ev_html_text(out, text(g->items[0], "split"));
+    io_html_text(out, text(g->items[0], "split"));
     fprintf(out, "</h2><p>mAP in per cent, %.0f sequence%s.", sequences, sequences == 1 ? "" : "s");
     if (sequences < 116) fputs(" The paper's numbers are for all 116 sequences: not to be compared directly.", out);
     fputs("</p>\n", out);
@@ -401,23 +379,23 @@ static void write_brown(FILE *out, const ev_report *report, const group *g)
     fputs("<section><h2>Brown: false positives at 95 % recall</h2><p>Per cent, less is better. Distances tie: "
           "&ldquo;best&rdquo; and &ldquo;worst&rdquo; are the bounds.</p>\n",
           out);
-    begin_table(out, (const char *const[]){"descriptor", "set", "FPR95", "best", "worst", "*in the paper", NULL});
+    io_html_table_begin(out, (const char *const[]){"descriptor", "set", "FPR95", "best", "worst", "*in the paper", NULL});
     for (size_t i = 0; i < g->count; i++) {
         const io_json_value *sets = io_json_get(g->items[i], "sets");
         const char *model = text(g->items[i], "model");
         for (const io_json_value *s = sets ? sets->first : NULL; s; s = s->next) {
             begin_row(out, model);
             fputs("<td>", out);
-            ev_html_text(out, text(s, "set"));
+            io_html_text(out, text(s, "set"));
             fputs("</td>", out);
-            put_cell(out, number(s, "fpr95"), 2, NULL);
-            put_cell(out, number(s, "fpr95_best"), 2, NULL);
-            put_cell(out, number(s, "fpr95_worst"), 2, NULL);
-            put_cell(out, paper_brown(model, text(s, "set")), 2, "paper");
-            end_row(out);
+            io_html_cell(out, number(s, "fpr95"), 2, NULL);
+            io_html_cell(out, number(s, "fpr95_best"), 2, NULL);
+            io_html_cell(out, number(s, "fpr95_worst"), 2, NULL);
+            io_html_cell(out, paper_brown(model, text(s, "set")), 2, "paper");
+            io_html_row_end(out);
         }
     }
-    end_table(out);
+    io_html_table_end(out);
     fputs("</section>\n", out);
 }
 
@@ -434,7 +412,7 @@ static void write_sfm(FILE *out, const ev_report *report, const group *g)
     bool fountain = strstr(text(g->items[0], "set"), "fountain") != NULL;
     (void)report;
     fputs("<section><h2>Reconstruction: ", out);
-    ev_html_text(out, *text(g->items[0], "set") ? text(g->items[0], "set") : "images");
+    io_html_text(out, *text(g->items[0], "set") ? text(g->items[0], "set") : "images");
     fprintf(out, "</h2><p>COLMAP on %.0f images, the same keypoints for all.", number(g->items[0], "images"));
     if (fountain) fputs(" The paper has more keypoints an image, and with them about three times as many points.", out);
     fputs("</p>\n", out);
@@ -462,13 +440,13 @@ static void put_speed_row(FILE *out, const io_json_value *row)
     fprintf(out, "<tr><td>%s</td><th>%s", step, prefix ? "cv:" : "");
     put_name(out, name);
     fputs("</th>", out);
-    put_cell(out, number(row, "keypoints"), 0, NULL);
-    put_cell(out, number(row, "ms"), 3, NULL);
+    io_html_cell(out, number(row, "keypoints"), 0, NULL);
+    io_html_cell(out, number(row, "ms"), 3, NULL);
     fprintf(out, "<td>%.3f&ndash;%.3f</td>", number(row, "ms_low"), number(row, "ms_high"));
-    put_cell(out, number(row, "cpu_ms"), 3, NULL);
-    put_cell(out, number(row, "ratio"), 3, NULL);
-    put_cell(out, paper_time(step, name), 2, "paper");
-    end_row(out);
+    io_html_cell(out, number(row, "cpu_ms"), 3, NULL);
+    io_html_cell(out, number(row, "ratio"), 3, NULL);
+    io_html_cell(out, paper_time(step, name), 2, "paper");
+    io_html_row_end(out);
 }
 
 static void write_speed(FILE *out, const io_json_value *item)
@@ -481,10 +459,10 @@ static void write_speed(FILE *out, const io_json_value *item)
     fputs("The ratio is to OpenCV&rsquo;s ORB, or the same step in OpenCV. The paper&rsquo;s column is a Core i7 8750H "
           "with all its threads, OpenCV for steps other than description.</p>\n",
           out);
-    begin_table(out,
+    io_html_table_begin(out,
                 (const char *const[]){"step", "", "keypoints", "ms", "quartiles", "CPU ms", "ratio", "*paper", NULL});
     for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) put_speed_row(out, row);
-    end_table(out);
+    io_html_table_end(out);
     fputs("</section>\n", out);
 }
 
@@ -494,21 +472,21 @@ static void write_energy(FILE *out, const io_json_value *item)
     fputs("<section><h2>Cost of a frame</h2><p>Looking for the first image in the others: detection, description, "
           "matching, fit. Energy counters: ",
           out);
-    ev_html_text(out, text(item, "counters"));
+    io_html_text(out, text(item, "counters"));
     fputs(". The paper&rsquo;s columns are a Snapdragon 855 with a camera of 30 frames a second.</p>\n", out);
-    begin_table(out, (const char *const[]){"descriptor", "frames/s", "CPU ms", "mJ", "*paper: frames/s",
+    io_html_table_begin(out, (const char *const[]){"descriptor", "frames/s", "CPU ms", "mJ", "*paper: frames/s",
                                            "*paper: CPU ms", NULL});
     for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) {
         const ev_paper_row *known = ev_paper_find(text(row, "name"));
         begin_row(out, text(row, "name"));
-        put_cell(out, number(row, "fps"), 2, NULL);
-        put_cell(out, number(row, "cpu_ms"), 2, NULL);
-        put_cell(out, number(row, "millijoules"), 1, NULL);
-        put_cell(out, known ? known->fps : NAN, 2, "paper");
-        put_cell(out, known ? known->cpu_ms : NAN, 1, "paper");
-        end_row(out);
+        io_html_cell(out, number(row, "fps"), 2, NULL);
+        io_html_cell(out, number(row, "cpu_ms"), 2, NULL);
+        io_html_cell(out, number(row, "millijoules"), 1, NULL);
+        io_html_cell(out, known ? known->fps : NAN, 2, "paper");
+        io_html_cell(out, known ? known->cpu_ms : NAN, 1, "paper");
+        io_html_row_end(out);
     }
-    end_table(out);
+    io_html_table_end(out);
     fputs("</section>\n", out);
 }
 
@@ -519,14 +497,14 @@ static void write_ablation(FILE *out, const io_json_value *rows)
     fputs("<section><h2>What each part of the learning brings</h2><p>mAP in per cent, ours on patches that were held "
           "back, the paper&rsquo;s on HPatches: compare the steps, not the levels.</p>\n",
           out);
-    begin_table(out, (const char *const[]){"", "mAP", "*in the paper", NULL});
+    io_html_table_begin(out, (const char *const[]){"", "mAP", "*in the paper", NULL});
     for (const io_json_value *row = rows->first; row; row = row->next) {
         begin_row(out, text(row, "name"));
-        put_cell(out, number(row, "map"), 2, NULL);
-        put_cell(out, number(row, "paper"), 2, "paper");
-        end_row(out);
+        io_html_cell(out, number(row, "map"), 2, NULL);
+        io_html_cell(out, number(row, "paper"), 2, "paper");
+        io_html_row_end(out);
     }
-    end_table(out);
+    io_html_table_end(out);
     fputs("</section>\n", out);
 }
 
@@ -542,7 +520,7 @@ static void write_machine(FILE *out, const ev_report *report)
                 number(machine, "cores"), number(machine, "memory_gib"));
         for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
             fprintf(out, "<dt>%s</dt><dd>", lines[k][1]);
-            ev_html_text(out, text(machine, lines[k][0]));
+            io_html_text(out, text(machine, lines[k][0]));
             fputs("</dd>\n", out);
         }
         fputs("</dl></section>\n", out);
@@ -552,12 +530,7 @@ static void write_machine(FILE *out, const ev_report *report)
 
 void ev_report_write(const ev_report *report, const char *title, FILE *out)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>", out);
-    ev_html_text(out, title);
-    fprintf(out, "</title>\n<style>\n%s</style></head><body><main>\n<h1>", ev_report_style);
-    ev_html_text(out, title);
-    fputs("</h1>\n", out);
+    io_html_begin(out, title);
     write_cost(out, report);
     each_group(out, report, "oxford", write_oxford);
     each_group(out, report, "hpatches", write_hpatches);
@@ -570,5 +543,5 @@ void ev_report_write(const ev_report *report, const char *title, FILE *out)
     for (size_t i = 0; i < report->count; i++)
         if (is_ablation(report->items[i])) write_ablation(out, report->items[i]);
     write_machine(out, report);
-    fputs("</main></body></html>\n", out);
+    io_html_end(out);
 }

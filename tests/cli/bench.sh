@@ -1,4 +1,5 @@
 # keybits bench: the rows, as a table, as JSON and as a page of plots; wrong usage.
+source "$(dirname "$0")/page.inc"
 source "$(dirname "$0")/common.inc"
 render a.pgm 200 160 1
 render b.pgm 200 160 1
@@ -33,6 +34,10 @@ fi
 bad_table t.txt 256
 run "$KEYBITS" model import t.txt --sampler patch -o m.kbm
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows describe-bad256 --model bad256=m.kbm >own.txt
+
+run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows detect-orb,match-256 --no-peers --plots page.html >/dev/null
+holds page.html "megapixels"
+sound_page page.html
 
 refuse 2 "takes images" "$KEYBITS" bench
 refuse 1 "two images" "$KEYBITS" bench a.pgm

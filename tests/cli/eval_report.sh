@@ -1,5 +1,6 @@
 # keybits eval report: a page out of a tiny data set, sound by itself and in a browser when there is one.
 source "$(dirname "$0")/eval.inc"
+source "$(dirname "$0")/page.inc"
 source "$(dirname "$0")/common.inc"
 mkdir -p set/shift
 noise set/shift/1.pgm 200 160 20 20
@@ -19,9 +20,7 @@ for words in "Small &amp; tidy" "Accuracy against cost" "&lt;b&gt;&amp;bad256" "
              "19.95" "44.50" "The machine" "polyline"; do
     holds page.html "$words"
 done
-! grep -qE '<script|src=|href=|url\(|@import' page.html || fail "the page needs something from elsewhere"
-[ "$(grep -o '<svg' page.html | wc -l)" = "$(grep -o '</svg>' page.html | wc -l)" ] || fail "an svg is not closed"
-! grep -qiE '(nan|inf)[^a-z]' <(grep -o 'c[xy]="[^"]*"' page.html) || fail "a point that is no number"
+sound_page page.html
 run "$KEYBITS" eval report $results -o again.html --title 'Small & tidy'
 same page.html again.html
 
@@ -34,19 +33,3 @@ echo '{"benchmark": ' >broken.json
 refuse 1 "broken.json" "$KEYBITS" eval report broken.json -o x.html
 [ ! -e x.html ] || fail "a page in spite of failure"
 no_leftovers
-
-# In a browser, at the widths of a desktop and of a phone: everything is drawn, and nothing sticks out sideways.
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || exit 0
-cat page.html - >probe.html <<'HTML'
-<script>
-const drawn = [...document.querySelectorAll("svg circle, svg polyline, table")];
-const shown = drawn.filter(e => e.getBoundingClientRect().width > 0).length;
-const fits = document.documentElement.scrollWidth <= innerWidth;
-document.title = "probe " + (fits ? "fits" : "sticks out") + " " + shown;
-</script>
-HTML
-for width in 1280 390; do
-    "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/profile" --window-size=$width,900 \
-        --dump-dom "file://$scratch/probe.html" >dom.html 2>browser.err || fail "browser: $(tail -1 browser.err)"
-    grep -qE '<title>probe fits [1-9][0-9]+</title>' dom.html || fail "$width px: $(grep -o '<title>[^<]*' dom.html)"
-done

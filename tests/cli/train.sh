@@ -1,4 +1,5 @@
 # keybits train: models, logs and pages; the same result on any number of threads and after a kill; wrong input.
+source "$(dirname "$0")/page.inc"
 source "$(dirname "$0")/common.inc"
 for i in 1 2 3; do render "p$i.pgm" 320 240 "$i.7"; done
 run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o set.kbp --views 4 --max-per-image 80
@@ -11,6 +12,7 @@ for kind in bad bag; do
     lines $kind.csv 34
     holds $kind.html "<svg"
     holds $kind.html "Correlation"
+    sound_page $kind.html
     "$KEYBITS" model show $kind.kbm >shown.txt
     holds shown.txt "keybits train $kind: bits 32, loss triplet, seed 1, triplets 200"
     holds shown.txt "learned from"

@@ -1,10 +1,11 @@
-#include "eval/plot.h"
+#include "io/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/file.h"
+#include "io/html.h"
 #include "io/number.h"
 
 /* Units of the view box; the page decides how large one is. */
@@ -17,29 +18,11 @@
 #define LETTER 7.2 /* width of a letter, with some room */
 #define LINE 13.0
 
-void ev_html_text(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '&': fputs("&amp;", out); break;
-        case '"': fputs("&quot;", out); break;
-        default: fputc(*text, out);
-        }
-    }
-}
-
-const char *ev_plot_colour(int index)
-{
-    static const char *const colours[] = {"#1769aa", "#c4500c", "#2e7d32", "#a3195b",
-                                          "#6a4fb3", "#00798c", "#8d6b00", "#607080"};
-    return colours[index & 7];
-}
+static int colour_of(int index) { return index & 7; } /* io/html.c defines eight */
 
 /* ------------------------------------------------------------------------------------------------------------ axes */
 
-ev_axis ev_axis_of(const char *label, const double *values, size_t n, bool logarithmic)
+io_axis io_axis_of(const char *label, const double *values, size_t n, bool logarithmic)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < n; i++) {
@@ -48,50 +31,60 @@ ev_axis ev_axis_of(const char *label, const double *values, size_t n, bool logar
         high = fmax(high, values[i]);
     }
     if (low > high) low = 1, high = 2;
-    if (logarithmic) return (ev_axis){label, low / 1.4, high * 1.6, true};
+    if (logarithmic) return (io_axis){label, low / 1.4, high * 1.6, true};
     double room = fmax((high - low) * 0.08, fabs(high) * 0.005 + 1e-9);
-    return (ev_axis){label, low - room, high + room, false};
+    return (io_axis){label, low - room, high + room, false};
 }
 
 /* From 0 to 1 along the axis. */
-static double place(const ev_axis *axis, double value)
+static double place(const io_axis *axis, double value)
 {
     if (axis->logarithmic) return log(value / axis->low) / log(axis->high / axis->low);
     return (value - axis->low) / (axis->high - axis->low);
 }
 
-static double place_x(const ev_axis *axis, double value) { return LEFT + place(axis, value) * (WIDTH - LEFT - RIGHT); }
-static double place_y(const ev_axis *axis, double value)
+static double place_x(const io_axis *axis, double value) { return LEFT + place(axis, value) * (WIDTH - LEFT - RIGHT); }
+static double place_y(const io_axis *axis, double value)
 {
     return HEIGHT - BOTTOM - place(axis, value) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* The next tick: 1, 2, 5, 10, ... on a logarithmic axis; whole steps of 1, 2 or 5 on a linear one. */
-static double step_of(const ev_axis *axis)
+/* Ticks: 1, 2, 5, 10, ... on a logarithmic axis, powers of ten on a long one; multiples of 1, 2 or 5 times a power of
+ * ten on a linear one. */
+static double step_of(const io_axis *axis)
 {
     double rough = (axis->high - axis->low) / 5, power = pow(10, floor(log10(rough)));
     double digit = rough / power;
     return power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
 }
 
-static double first_tick(const ev_axis *axis)
+static double first_tick(const io_axis *axis)
 {
     if (!axis->logarithmic) return ceil(axis->low / step_of(axis)) * step_of(axis);
     return pow(10, floor(log10(axis->low)));
 }
 
-static double next_tick(const ev_axis *axis, double tick)
+static double next_tick(const io_axis *axis, double tick)
 {
     if (!axis->logarithmic) return tick + step_of(axis);
+    if (axis->high > 300 * axis->low) return tick * 10;
     double digit = tick / pow(10, floor(log10(tick) + 1e-9));
     return digit < 1.5 ? tick * 2 : digit < 3 ? tick * 2.5 : tick * 2;
 }
 
-static void draw_tick(FILE *out, const ev_axis *axis, double tick, bool vertical)
+/* 20, 0.5, 10k, 2M: short enough to stand side by side. */
+static void format_tick(char number[32], double tick)
+{
+    const char *unit = fabs(tick) >= 1e6 ? "M" : fabs(tick) >= 1e4 ? "k" : "";
+    io_number_format(number, *unit == 'M' ? tick / 1e6 : *unit == 'k' ? tick / 1e3 : tick, 4);
+    strcat(number, unit);
+}
+
+static void draw_tick(FILE *out, const io_axis *axis, double tick, bool vertical)
 {
     char number[32];
     if (fabs(tick) < 1e-9 * (axis->high - axis->low)) tick = 0;
-    io_number_format(number, tick, 4);
+    format_tick(number, tick);
     double x = place_x(axis, tick), y = place_y(axis, tick);
     if (vertical) fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>", LEFT, y, WIDTH - RIGHT);
     else fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", x, TOP, HEIGHT - BOTTOM);
@@ -99,7 +92,7 @@ static void draw_tick(FILE *out, const ev_axis *axis, double tick, bool vertical
             vertical ? y + 4 : HEIGHT - BOTTOM + 16, vertical ? "end" : "middle", number);
 }
 
-static void draw_axis(FILE *out, const ev_axis *axis, bool vertical)
+static void draw_axis(FILE *out, const io_axis *axis, bool vertical)
 {
     for (double tick = first_tick(axis); tick <= axis->high; tick = next_tick(axis, tick))
         if (tick >= axis->low) draw_tick(out, axis, tick, vertical);
@@ -107,23 +100,23 @@ static void draw_axis(FILE *out, const ev_axis *axis, bool vertical)
           out);
     if (vertical) fprintf(out, "%.1f) rotate(-90)\" text-anchor=\"middle\">", (HEIGHT - BOTTOM + TOP) / 2);
     else fprintf(out, "%.1f %.1f)\" text-anchor=\"middle\">", (WIDTH + LEFT - RIGHT) / 2, HEIGHT - 8);
-    ev_html_text(out, axis->label);
+    io_html_text(out, axis->label);
     fputs("</text>\n", out);
 }
 
-static void begin(FILE *out, const char *title, const ev_axis *x, const ev_axis *y)
+static void plot_begin(FILE *out, const char *title, const io_axis *x, const io_axis *y)
 {
-    fprintf(out, "<figure><svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
-    ev_html_text(out, title);
+    fprintf(out, "<figure><svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
+    io_html_text(out, title);
     fputs("\">\n", out);
     draw_axis(out, x, false);
     draw_axis(out, y, true);
 }
 
-static void end(FILE *out, const char *title)
+static void plot_end(FILE *out, const char *title)
 {
-    fputs("</svg><figcaption>", out);
-    ev_html_text(out, title);
+    fputs("<figcaption>", out);
+    io_html_text(out, title);
     fputs("</figcaption></figure>\n", out);
 }
 
@@ -162,46 +155,88 @@ static label_room find_room(double x, double y, const char *label, const box *ta
     return (label_room){{x + 8, y - LINE / 2, x + 8 + width, y + LINE / 2}, x + 8, "start"};
 }
 
-void ev_plot_points(FILE *out, const char *title, ev_axis x, ev_axis y, const ev_plot_point *points, size_t n)
+void io_plot_points(FILE *out, const char *title, io_axis x, io_axis y, const io_plot_point *points, size_t n)
 {
     box *taken = io_alloc(2 * n + 1, sizeof *taken);
     size_t count = 0;
-    begin(out, title, &x, &y);
+    plot_begin(out, title, &x, &y);
     for (size_t i = 0; i < n; i++) {
         double px = place_x(&x, points[i].x), py = place_y(&y, points[i].y);
         taken[count++] = (box){px - 5, py - 5, px + 5, py + 5};
-        fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\" stroke=\"%s\" stroke-width=\"2\"/>\n", px, py,
-                points[i].hollow ? "none" : ev_plot_colour(points[i].colour), ev_plot_colour(points[i].colour));
+        int colour = colour_of(points[i].colour);
+        fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" style=\"stroke:var(--c%d);fill:", px, py, colour);
+        if (points[i].hollow) fputs("none", out);
+        else fprintf(out, "var(--c%d)", colour);
+        fputs("\" stroke-width=\"2\"/>\n", out);
     }
     for (size_t i = 0; i < n; i++) {
         label_room room = find_room(place_x(&x, points[i].x), place_y(&y, points[i].y), points[i].label, taken, count);
         taken[count++] = room.b;
         fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", room.x, room.b.y1 - 3, room.anchor);
-        ev_html_text(out, points[i].label);
+        io_html_text(out, points[i].label);
         fputs("</text>\n", out);
     }
-    end(out, title);
+    fputs("</svg>", out);
+    plot_end(out, title);
     free(taken);
 }
 
-void ev_plot_curves(FILE *out, const char *title, ev_axis x, ev_axis y, const ev_plot_curve *curves, size_t n)
+/* ----------------------------------------------------------------------------------------------- curves and bars */
+
+static double curve_x(const io_axis *x, const io_plot_curve *curve, size_t i)
 {
-    begin(out, title, &x, &y);
+    return curve->x ? curve->x[i] : x->low + (x->high - x->low) * (double)i / (double)(curve->n - 1);
+}
+
+static void draw_marks(FILE *out, const io_axis *x, const io_axis *y, const io_plot_curve *curve)
+{
+    for (size_t i = 0; i < curve->n; i++) {
+        fprintf(out, "<circle r=\"3.5\" cx=\"%.1f\" cy=\"%.1f\" style=\"fill:var(--c%d)\"><title>",
+                place_x(x, curve_x(x, curve, i)), place_y(y, curve->y[i]), colour_of(curve->colour));
+        io_html_text(out, curve->label);
+        fprintf(out, ", %.4g: %.4g</title></circle>\n", curve_x(x, curve, i), curve->y[i]);
+    }
+}
+
+static void draw_key(FILE *out, const io_plot_curve *curves, size_t n)
+{
+    fputs("<p class=\"key\">", out);
     for (size_t c = 0; c < n; c++) {
-        const ev_plot_curve *curve = &curves[c];
-        fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"",
-                ev_plot_colour(curve->colour), c >= 8 ? " stroke-dasharray=\"5 3\"" : "");
+        fprintf(out, "<span%s style=\"--c:var(--c%d)\">", c >= 8 ? " class=\"dashed\"" : "",
+                colour_of(curves[c].colour));
+        io_html_text(out, curves[c].label);
+        fputs("</span> ", out);
+    }
+    fputs("</p>\n", out);
+}
+
+void io_plot_curves(FILE *out, const char *title, io_axis x, io_axis y, const io_plot_curve *curves, size_t n)
+{
+    plot_begin(out, title, &x, &y);
+    for (size_t c = 0; c < n; c++) {
+        const io_plot_curve *curve = &curves[c];
+        fprintf(out, "<polyline fill=\"none\" style=\"stroke:var(--c%d)\" stroke-width=\"2\"%s points=\"",
+                colour_of(curve->colour), c >= 8 ? " stroke-dasharray=\"5 3\"" : "");
         for (size_t i = 0; i < curve->n; i++)
-            fprintf(out, "%.1f,%.1f ", place_x(&x, x.low + (x.high - x.low) * (double)i / (double)(curve->n - 1)),
-                    place_y(&y, curve->y[i]));
+            fprintf(out, "%.1f,%.1f ", place_x(&x, curve_x(&x, curve, i)), place_y(&y, curve->y[i]));
         fputs("\"/>\n", out);
+        if (curve->marks) draw_marks(out, &x, &y, curve);
     }
-    for (size_t c = 0; c < n; c++) { /* the key, from the top right corner down */
-        double ky = TOP + 14 + 15 * (double)c, kx = WIDTH - RIGHT - 8;
-        fprintf(out, "<text class=\"key\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" style=\"fill:%s\">", kx, ky,
-                ev_plot_colour(curves[c].colour));
-        ev_html_text(out, curves[c].label);
-        fputs("</text>\n", out);
+    fputs("</svg>", out);
+    draw_key(out, curves, n);
+    plot_end(out, title);
+}
+
+void io_plot_bars(FILE *out, const char *title, io_axis x, io_axis y, const double *values, size_t n)
+{
+    double wide = (WIDTH - LEFT - RIGHT) / (double)n, bottom = place_y(&y, y.low);
+    plot_begin(out, title, &x, &y);
+    fputs("<g style=\"fill:var(--c0)\">", out);
+    for (size_t i = 0; i < n; i++) {
+        double top = place_y(&y, values[i]);
+        fprintf(out, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\"/>", LEFT + (double)i * wide, top,
+                wide * 0.9, fmax(0, bottom - top));
     }
-    end(out, title);
+    fputs("</g></svg>\n", out);
+    plot_end(out, title);
 }
