@@ -1,139 +1,59 @@
-/* What the commands of the program share: the table of commands, options that all of them know, words and exit codes.
+/* What the commands of the program share: how a command declares itself, its options, messages and exit codes.
  *
- * A new command `x` is a file cli/cmd_x.c with
- *     const char command_x_help[] = "usage: keybits x ...";
- *     int command_x(int argc, char **argv);              argv[0] is "x"; the result is the exit code
- * and one line in CLI_COMMANDS.
+ * A command `x` is a file cli/cmd_x.c with one `const cli_command command_x`, and one row in CLI_COMMANDS. The command
+ * names its options in a table. Everything that is said about an option stands in one row: its name, letter, type,
+ * range, target, default and help text. Parsing, range errors, --help, the man page, the bash completion and the check
+ * that no output overwrites an input come from that row.
  */
 #ifndef CLI_H
 #define CLI_H
 
-#include <getopt.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "io/file.h"
 #include "keybits/keybits.h"
 
 /* Commands of parts that a build may leave out. */
 #ifdef KB_HAVE_EVAL
-#  define CLI_EVAL_COMMANDS(COMMAND)                                               \
-      COMMAND(eval, "measure descriptors by the benchmarks of the field")       \
-      COMMAND(export, "keypoints and matches as a database of COLMAP")
+#  define CLI_EVAL_COMMANDS(COMMAND) COMMAND(eval) COMMAND(export)
 #else
 #  define CLI_EVAL_COMMANDS(COMMAND)
 #endif
 
 #ifdef KB_HAVE_LEARN
-#  define CLI_LEARN_COMMANDS(COMMAND)                                              \
-      COMMAND(patches, "make, show and look into sets of patches for learning") \
-      COMMAND(train, "learn a descriptor from patches")
+#  define CLI_LEARN_COMMANDS(COMMAND) COMMAND(patches) COMMAND(train)
 #else
 #  define CLI_LEARN_COMMANDS(COMMAND)
 #endif
 
 /* In the order in which the usage shows them. */
-#define CLI_COMMANDS(COMMAND)                                                              \
-    COMMAND(detect, "find keypoints in images, as tables and as pictures")              \
-    COMMAND(describe, "turn keypoints of images, or ready patches, into descriptors")   \
-    COMMAND(match, "match two images and find the geometry between them")               \
-    COMMAND(track, "find a flat template in every frame of a folder or a video")        \
-    CLI_LEARN_COMMANDS(COMMAND)                                                            \
-    CLI_EVAL_COMMANDS(COMMAND)                                                             \
-    COMMAND(bench, "time every step, next to OpenCV's")                                 \
-    COMMAND(model, "import, show, export and list models")                              \
-    COMMAND(info, "version, instruction sets, kernels and built-in models")
-
-#define CLI_DECLARE_COMMAND(name, summary)        \
-    extern const char command_##name##_help[];    \
-    int command_##name(int argc, char **argv);
-CLI_COMMANDS(CLI_DECLARE_COMMAND)
+#define CLI_COMMANDS(COMMAND)                                                                                       \
+    COMMAND(detect) COMMAND(describe) COMMAND(match) COMMAND(track)                                \
+    CLI_LEARN_COMMANDS(COMMAND) CLI_EVAL_COMMANDS(COMMAND) COMMAND(bench) COMMAND(model) COMMAND(info)
 
 /* Exit codes. */
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
-/* ---- options ----
- *     cli_common common;
- *     cli_begin(&common, command_x_help);
- *     while ((option = cli_getopt(&common, argc, argv, "o:", longs)) != CLI_END) {
- *         switch (option) {
- *         case 'o': output = optarg; break;
- *         case CLI_STOP: return cli_end(&common, common.exit_code);
- *         }
- *     }
- *     if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
- *     ... argv[optind] onwards are the arguments ...
- *     return cli_end(&common, CLI_DONE);
- */
+struct cli_command;
+struct cli_paths;
+
+/* The options that every command has, and what follows from them. */
 typedef struct cli_common {
-    bool quiet, json;
-    int32_t threads;             /* 0: one a processor */
-    const kb_parallel *parallel; /* set by cli_ready; for the options of the library */
+    bool quiet, json, asked_for_help;
+    int32_t threads;             /* 0: one per processor */
+    const kb_parallel *parallel; /* for the options of the library */
     kb_pool *pool;
-    const char *command;
-    const char *help;
+    const struct cli_command *command;
+    const char *name; /* of the command in messages, such as "eval oxford" */
     const char *cpu;
-    bool started; /* cli_getopt has been called */
+    struct cli_paths *paths; /* files that the run reads and writes */
     int exit_code;
+    const char *help; /* of commands that read their options themselves (legacy.h) */
+    bool started;
 } cli_common;
 
-enum {
-    CLI_END = -1,
-    CLI_STOP = 0x10000, /* help was printed or the usage was wrong: end with exit_code */
-    CLI_OPTION_HELP,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_JSON,
-    CLI_OPTION_THREADS,
-    CLI_OPTION_CPU,
-    CLI_OPTION_OWN = 0x20000 /* long options of a command without a letter count up from here */
-};
-
-/* To be put into the command's table of long options, before its closing {NULL, 0, NULL, 0}. */
-#define CLI_COMMON_OPTIONS                                      \
-    {"help", no_argument, NULL, CLI_OPTION_HELP},               \
-    {"quiet", no_argument, NULL, CLI_OPTION_QUIET},             \
-    {"json", no_argument, NULL, CLI_OPTION_JSON},               \
-    {"threads", required_argument, NULL, CLI_OPTION_THREADS},   \
-    {"cpu", required_argument, NULL, CLI_OPTION_CPU}
-
-/* To be put at the end of a command's help text. */
-#define CLI_COMMON_HELP                                                                                     \
-    "Common options\n"                                                                                      \
-    "  --threads N        1 to 256; 0 is one a processor (default 0). Results do not depend on it.\n"       \
-    "  --cpu FEATURES     use only these instruction sets, such as \"sse2 ssse3\"; c for none\n"            \
-    "                     (default: all that are found; the environment's KEYBITS_CPU says the same)\n"     \
-    "  --quiet            no progress and no words but errors\n"                                            \
-    "  --json             print the summary as JSON on standard output\n"                                   \
-    "  --help             this text\n"
-
-/* common->command, the name in messages, becomes argv[0] unless it is set before cli_getopt ("model import"). */
-void cli_begin(cli_common *common, const char *help);
-/* getopt_long that deals with the common options, with --help and with unknown options itself. `shorts` without ':' in
- * front. */
-int cli_getopt(cli_common *common, int argc, char **argv, const char *shorts, const struct option *longs);
-/* Starts the threads and takes instruction sets away, as asked for. */
-bool cli_ready(cli_common *common);
-/* Gives back what cli_ready made; returns exit_code. */
-int cli_end(cli_common *common, int exit_code);
-
-/* Values of options: a wrong one is reported with the range, sets exit_code to CLI_USAGE and gives false. */
-bool cli_integer(cli_common *common, const char *option, const char *text, int64_t low, int64_t high, int64_t *value);
-bool cli_number(cli_common *common, const char *option, const char *text, double low, double high, double *value);
-/* The index of text in a NULL-terminated list of words. */
-bool cli_choice(cli_common *common, const char *option, const char *text, const char *const *words, int *index);
-/* --preset NAME: the scale of a preset; the message of a wrong one lists all. */
-bool cli_preset(cli_common *common, const char *text, float *scale);
-
-/* ---- kinds ---- commands such as "eval oxford", of which each kind is a function like a command, called eval_oxford */
-typedef struct cli_kind {
-    const char *name;
-    char command[32]; /* what messages call it */
-    int (*run)(int argc, char **argv);
-} cli_kind;
-#define CLI_KIND(command, name) {#name, #command " " #name, command##_##name},
-#define CLI_KIND_HELP(name, summary) "  " #name " - " summary "\n"
-/* Lets the kind that argv[1] names work; the help of the command for none, and for --help. */
-int cli_run_kind(cli_kind *kinds, size_t count, const char *help, int argc, char **argv);
-
-/* ---- words ---- all on standard error, one line, the line break is added */
+/* ---- messages ---- all on standard error, one line; the line break is added */
 __attribute__((format(printf, 2, 3))) void cli_say(const cli_common *common, const char *format,
                                                    ...); /* not with --quiet */
 __attribute__((format(printf, 2, 3))) void cli_warn(const cli_common *common, const char *format, ...); /* likewise */
@@ -141,11 +61,168 @@ __attribute__((format(printf, 2, 3))) void cli_warn(const cli_common *common, co
 __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
 __attribute__((format(printf, 2, 3))) int cli_usage_error(const cli_common *common, const char *format, ...);
 
+/* ---- files of the run (paths.c) ----
+ * No output may be an input of the same run, nor another output, by whatever name: hard links and symbolic links are
+ * followed. Options of type INPUT and OUTPUT and the arguments of a command that reads files are claimed before the
+ * command runs. A command claims what it finds later: files of a folder, names that it derives from others. NULL, folders
+ * and devices are never claimed; "-" is standard input or output, which one file only may be. */
+bool cli_claim_input(cli_common *common, const char *path, io_error *error);
+bool cli_claim_output(cli_common *common, const char *path, io_error *error);
+/* Expands IMAGE arguments (io_names_images) and claims each of them. */
+bool cli_claim_images(cli_common *common, int count, char *const *arguments, io_names *images, io_error *error);
+/* Where the result of every input goes (io_names_outputs), each of them claimed. */
+bool cli_claim_outputs(cli_common *common, const io_names *inputs, const char *output, const char *suffix,
+                       io_names *outputs, io_error *error);
+void cli_paths_free(struct cli_paths *paths);
+
 /* ---- models ---- */
 /* A built-in name or the path of a .kbm file. A name of a built-in wins over a file of that name; ./bad256 is the
  * file. */
 bool cli_model_open(const char *name_or_path, kb_model **out, io_error *error);
 /* The default of --model: the first available of the built-in models in the order bag256, bad256, hashsift256, sift. */
 const char *cli_model_default(void);
+
+/* ---- commands and options as tables ----
+ *
+ *     typedef struct grow_job { const char *output; int32_t levels; float factor; bool fast; } grow_job;
+ *
+ *     static const cli_option grow_options[] = {
+ *         {"output", 'o', CLI_OUTPUT(grow_job, output), "FILE.png", .help = "the picture"},
+ *         {"levels", 0, CLI_NUMBER(grow_job, levels, 1, 16), "N", "8", .help = "levels of the pyramid"},
+ *         {"factor", 0, CLI_NUMBER(grow_job, factor, 1.05, 2), "X", "1.2", .help = "from one level to the next"},
+ *         {"fast", 0, CLI_FLAG(grow_job, fast), .help = "leave the last level out"},
+ *         {0}};
+ *
+ *     const cli_command command_grow = {
+ *         .name = "grow", .summary = "make images larger", .usage = "IMAGE... [options]",
+ *         .about = "Makes images larger.", .options = grow_options,
+ *         .least = 1, .most = CLI_ANY, .wants = "name at least one image", .reads_arguments = true,
+ *         .job_size = sizeof(grow_job), .run = grow_run};
+ *
+ * The job is a zeroed struct of the command, filled by `begin` (if there is one), then by the defaults of the rows, then
+ * by the command line. `run` gets it together with the arguments. The help of a row with a range begins with the range,
+ * and a default is put behind: "1 to 16 levels of the pyramid (default 8)".
+ */
+typedef enum cli_type {
+    CLI_TYPE_LAST, /* ends a table */
+    CLI_TYPE_SECTION,
+    CLI_TYPE_GROUP,
+    CLI_TYPE_FLAG,   /* bool */
+    CLI_TYPE_FLAG32, /* int32_t */
+    CLI_TYPE_TEXT,   /* const char * */
+    CLI_TYPE_INPUT,  /* a file that is read */
+    CLI_TYPE_INPUTS, /* files and names separated by commas */
+    CLI_TYPE_OUTPUT, /* a file that is written */
+    CLI_TYPE_INT32,
+    CLI_TYPE_INT64,
+    CLI_TYPE_UINT64,
+    CLI_TYPE_FLOAT,
+    CLI_TYPE_DOUBLE,
+    CLI_TYPE_CHOICE, /* one of `words`: its index + low, in an enum or int32_t */
+    CLI_TYPE_WORD,   /* one of `words`: the word, const char * */
+    CLI_TYPE_CALL    /* whatever `take` does */
+} cli_type;
+
+typedef struct cli_option cli_option;
+struct cli_option {
+    const char *name; /* without --; of a section its title */
+    char letter;      /* 0: none */
+    cli_type type;
+    size_t offset; /* of the target in the job */
+    double low, high;
+    const char *value;   /* what the help calls the value: N, FILE.csv */
+    const char *initial; /* the default, as it would be typed; NULL: what `begin` left, and the help says it */
+    const char *help;    /* flows; a line that begins with a space stays as it is */
+    const char *const *words;
+    /* Reads the value into the target; false after common->exit_code = cli_usage_error(...). `option` is what the user
+     * wrote: -n or --max-keypoints. May be called again. */
+    bool (*take)(cli_common *common, const char *option, const char *text, void *target);
+    const cli_option *group;
+};
+
+#define CLI_NO_LIMIT 0x1p63 /* as `high`: no range in the help */
+
+/* The type, the target and the range of a row. The target's own type decides which number it is. */
+#define CLI_MEMBER(job, member) (((job *)0)->member)
+#define CLI_NUMBER(job, member, low_end, high_end)                                                                  \
+    _Generic(CLI_MEMBER(job, member), int32_t: CLI_TYPE_INT32, int64_t: CLI_TYPE_INT64, uint64_t: CLI_TYPE_UINT64,  \
+             float: CLI_TYPE_FLOAT, double: CLI_TYPE_DOUBLE), offsetof(job, member), low_end, high_end
+#define CLI_FLAG(job, member)                                                                                       \
+    _Generic(CLI_MEMBER(job, member), bool: CLI_TYPE_FLAG, int32_t: CLI_TYPE_FLAG32), offsetof(job, member), 0, 0
+#define CLI_STRING(kind, job, member)                                                                               \
+    _Generic(CLI_MEMBER(job, member), const char *: kind), offsetof(job, member), 0, 0
+#define CLI_TEXT(job, member) CLI_STRING(CLI_TYPE_TEXT, job, member)
+#define CLI_INPUT(job, member) CLI_STRING(CLI_TYPE_INPUT, job, member)
+#define CLI_INPUTS(job, member) CLI_STRING(CLI_TYPE_INPUTS, job, member)
+#define CLI_OUTPUT(job, member) CLI_STRING(CLI_TYPE_OUTPUT, job, member)
+/* `first` is the value of the first word; the target is an enum, an int32_t or a const char *. */
+#define CLI_CHOICE(job, member, first)                                                                              \
+    _Generic(CLI_MEMBER(job, member), const char *: CLI_TYPE_WORD, default: CLI_TYPE_CHOICE), offsetof(job, member), \
+        first, 0
+#define CLI_CALL(job, member) CLI_TYPE_CALL, offsetof(job, member), 0, 0
+/* Rows that are no options: a line of the help above the options that follow, and the rows of another table, whose
+ * targets lie in a member of the job. */
+#define CLI_SECTION(title) {.name = title, .type = CLI_TYPE_SECTION}
+#define CLI_GROUP(job, member, table)                                                                               \
+    {.type = CLI_TYPE_GROUP, .offset = offsetof(job, member), .group = table}
+
+#define CLI_ANY INT32_MAX
+/* For the `about` of commands that take IMAGE arguments. */
+#define CLI_IMAGES_HELP                                                                                             \
+    "IMAGE may be a folder (its image files, sorted by name), @list.txt (names, one per line), @- (such a list on "  \
+    "standard input) or - (an image on standard input)."
+
+typedef struct cli_command cli_command;
+struct cli_command {
+    const char *name;    /* "match"; of a subcommand the whole, "eval oxford" */
+    const char *summary; /* for the list of commands */
+    const char *usage;   /* what follows "keybits NAME", one way per line */
+    const char *about;   /* what it does: paragraphs that flow, parted by an empty line; a line that begins with a space
+                            stays as it is */
+    const char *notes;   /* the same, behind the options */
+    const cli_option *options;
+    const cli_command *const *subcommands; /* ends with NULL; then only name, summary, usage and about count */
+    int32_t least, most;                   /* how many arguments it takes, */
+    const char *wants;                     /* and what it says when there are more or fewer */
+    bool reads_arguments;                  /* the arguments are files */
+    int32_t threads;                       /* the default of --threads */
+    size_t job_size;
+    void (*begin)(void *job);
+    int (*run)(cli_common *common, void *job, int count, char **arguments); /* the exit code */
+    int (*legacy)(int argc, char **argv); /* reads its options itself (legacy.h) */
+    const char *legacy_help;
+    void (*end)(void *job); /* frees what `begin`, options or `run` left in the job */
+};
+
+#define CLI_DECLARE_COMMAND(name) extern const cli_command command_##name;
+CLI_COMMANDS(CLI_DECLARE_COMMAND)
+
+/* From options to exit code; argv[0] is the name of the command. */
+int cli_run(const cli_command *command, int argc, char **argv);
+/* NULL when there is none of that name. */
+const cli_command *cli_find_subcommand(const cli_command *command, const char *name);
+const char *cli_short_name(const cli_command *command); /* "oxford" of "eval oxford" */
+
+/* Rows that every command has (--threads, --cpu, --quiet, --json, --help); the job is cli_common. */
+extern const cli_option cli_common_options[];
+
+/* ---- values, for `take` functions: a wrong one is reported with the range and gives false ---- */
+bool cli_integer(cli_common *common, const char *option, const char *text, int64_t low, int64_t high, int64_t *value);
+bool cli_number(cli_common *common, const char *option, const char *text, double low, double high, double *value);
+/* The index of text in a NULL-terminated list of words. */
+bool cli_choice(cli_common *common, const char *option, const char *text, const char *const *words, int *index);
+/* --preset NAME: the scale of a preset, a float. */
+bool cli_take_preset(cli_common *common, const char *option, const char *text, void *scale);
+extern const char *const cli_detectors[];    /* words of a kb_detector, from KB_DETECTOR_ORB on */
+/* "a, b, c" of a list that ends with NULL. */
+void cli_join_words(char *text, size_t capacity, const char *const *words, const char *separator);
+
+/* ---- what is written about the commands (help.c) ---- */
+extern const cli_command *const cli_commands[]; /* all, ends with NULL */
+void cli_print_help(FILE *out, const cli_command *command);
+void cli_print_man(FILE *out);
+void cli_print_completion(FILE *out);
+
+#include "legacy.h"
 
 #endif

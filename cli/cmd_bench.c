@@ -10,7 +10,7 @@
 #    include "eval/peers.h"
 #endif
 
-const char command_bench_help[] =
+static const char bench_help[] =
     "usage: keybits bench IMAGES... [options]\n"
     "\n"
     "Times every step on IMAGES (files, folders or @lists) and compares it with OpenCV's in the same run, where this\n"
@@ -223,12 +223,12 @@ static int run(cli_common *common, options *o, int count, char **arguments)
     return code;
 }
 
-int command_bench(int argc, char **argv)
+static int bench_legacy(int argc, char **argv)
 {
     cli_common common;
     options o = {.max_keypoints = 2000, .repeats = 5};
     int option, code;
-    cli_begin(&common, command_bench_help);
+    cli_begin(&common, bench_help);
     common.threads = 1;
     while ((option = cli_getopt(&common, argc, argv, "n:", longs)) != CLI_END)
         if (!take_option(&common, &o, option)) break;
@@ -236,3 +236,6 @@ int command_bench(int argc, char **argv)
     for (int i = 0; i < BENCH_MODELS; i++) kb_model_free(o.models[i]);
     return cli_end(&common, code);
 }
+
+const cli_command command_bench = {
+    .name = "bench", .summary = "time every step, next to OpenCV's", .legacy = bench_legacy, .legacy_help = bench_help};

@@ -5,7 +5,7 @@
 #include "describe.h"
 #include "io/rows.h"
 
-const char command_describe_help[] =
+static const char describe_help[] =
     "usage: keybits describe IMAGE... [--keypoints FILE.csv | --keypoints-dir DIR | --detector orb|sift] [options]\n"
     "       keybits describe --patches FILE [--side N] [options]\n"
     "\n"
@@ -219,11 +219,11 @@ static int open_model(describe_options *options)
     return CLI_DONE;
 }
 
-int command_describe(int argc, char **argv)
+static int describe_legacy(int argc, char **argv)
 {
     cli_common common;
     describe_options options = {.suffix = ".npy", .max_keypoints = 2000, .reading = {.keep16 = true}};
-    cli_begin(&common, command_describe_help);
+    cli_begin(&common, describe_help);
     if (!read_options(&common, argc, argv, &options)) return common.exit_code;
     int count = argc - optind;
     int code = check_options(&common, &options, count);
@@ -236,3 +236,6 @@ int command_describe(int argc, char **argv)
     kb_model_free(options.model);
     return cli_end(&common, code);
 }
+
+const cli_command command_describe = {
+    .name = "describe", .summary = "turn keypoints of images, or ready patches, into descriptors", .legacy = describe_legacy, .legacy_help = describe_help};

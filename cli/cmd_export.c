@@ -4,7 +4,7 @@
 
 #include "export_colmap.h"
 
-const char command_export_help[] =
+static const char export_help[] =
     "usage: keybits export colmap IMAGES... -o DATABASE.db [options]\n"
     "Writes the keypoints of images and their matches as a database of COLMAP 3.8, and beside it the list\n"
     "of pairs, DATABASE.pairs.txt. IMAGES are files, folders or @lists; names must differ and hold no\n"
@@ -92,14 +92,14 @@ static int run(cli_common *common, eval_options *eval, export_options *own, cons
     return code;
 }
 
-int command_export(int argc, char **argv)
+static int export_legacy(int argc, char **argv)
 {
     cli_common common;
     eval_options eval;
     export_options own;
     const char *output = NULL;
     int option;
-    cli_begin(&common, command_export_help);
+    cli_begin(&common, export_help);
     eval_options_begin(&eval);
     export_options_begin(&own);
     while ((option = cli_getopt(&common, argc, argv, "m:n:o:", longs)) != CLI_END) {
@@ -111,3 +111,6 @@ int command_export(int argc, char **argv)
     eval_options_end(&eval);
     return cli_end(&common, code);
 }
+
+const cli_command command_export = {
+    .name = "export", .summary = "keypoints and matches as a database of COLMAP", .legacy = export_legacy, .legacy_help = export_help};

@@ -3,13 +3,6 @@
 #include "io/image_io.h"
 #include "io/json.h"
 
-const char command_info_help[] =
-    "usage: keybits info [--json]\n"
-    "\n"
-    "Prints the version, the instruction sets that were found and may be used, which variant of each hot loop runs,\n"
-    "the number of threads, the image formats that can be read, and the built-in models.\n"
-    "\n" CLI_COMMON_HELP;
-
 #ifdef KB_HAVE_WEBP
 #define WEBP_NAME "WebP",
 #else
@@ -22,7 +15,7 @@ const char command_info_help[] =
 #endif
 static const char *const formats[] = {"JPEG", "PNG", "PGM", "PPM", "BMP", WEBP_NAME TIFF_NAME NULL};
 
-static void print_json(const cli_common *common)
+static void info_json(const cli_common *common)
 {
     io_json json;
     io_json_begin(&json, stdout);
@@ -49,7 +42,7 @@ static void print_json(const cli_common *common)
     io_json_end(&json);
 }
 
-static void print_text(const cli_common *common)
+static void info_text(const cli_common *common)
 {
     printf("keybits    %s\n", kb_version());
     printf("cpu        %s\n", *kb_cpu_features() ? kb_cpu_features() : "plain C only");
@@ -67,16 +60,18 @@ static void print_text(const cli_common *common)
     }
 }
 
-int command_info(int argc, char **argv)
+static int info_run(cli_common *common, void *job, int count, char **arguments)
 {
-    static const struct option longs[] = {CLI_COMMON_OPTIONS, {NULL, 0, NULL, 0}};
-    cli_common common;
-    cli_begin(&common, command_info_help);
-    if (cli_getopt(&common, argc, argv, "", longs) == CLI_STOP) return cli_end(&common, common.exit_code);
-    if (optind < argc)
-        return cli_end(&common, cli_usage_error(&common, "takes no arguments, but got \"%s\"", argv[optind]));
-    if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
-    if (common.json) print_json(&common);
-    else print_text(&common);
-    return cli_end(&common, CLI_DONE);
+    (void)job, (void)count, (void)arguments;
+    if (common->json) info_json(common);
+    else info_text(common);
+    return CLI_DONE;
 }
+
+const cli_command command_info = {
+    .name = "info",
+    .summary = "version, instruction sets, kernels and built-in models",
+    .usage = "[options]",
+    .about = "Prints the version, the instruction sets that were found and may be used, which variant of each kernel "
+             "runs, the number of threads, the image formats that can be read, and the built-in models.",
+    .run = info_run};

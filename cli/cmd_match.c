@@ -6,7 +6,7 @@
 #include "io/progress.h"
 #include "match.h"
 
-const char command_match_help[] =
+static const char match_help[] =
     "usage: keybits match A B [options]\n"
     "\n"
     "Finds keypoints in both images, describes and matches them (mutual nearest neighbours), and fits the geometry\n"
@@ -284,13 +284,13 @@ static void free_job(match_job *job)
     pipeline_close(&job->pipeline);
 }
 
-int command_match(int argc, char **argv)
+static int match_legacy(int argc, char **argv)
 {
     cli_common common;
     match_job job = {.reading = {.keep16 = true}};
     io_error error;
     pipeline_defaults(&job.pipeline);
-    cli_begin(&common, command_match_help);
+    cli_begin(&common, match_help);
     if (!read_options(&common, argc, argv, &job)) return cli_end(&common, common.exit_code);
     int code = check_options(&common, &job, argc - optind);
     if (code != CLI_DONE) return code;
@@ -304,3 +304,6 @@ int command_match(int argc, char **argv)
     free_job(&job);
     return cli_end(&common, code);
 }
+
+const cli_command command_match = {
+    .name = "match", .summary = "match two images and find the geometry between them", .legacy = match_legacy, .legacy_help = match_help};

@@ -6,7 +6,7 @@
 #include "io/json.h"
 #include "model_text.h"
 
-const char command_model_help[] =
+static const char model_help[] =
     "usage: keybits model import TABLE.txt [--sampler image|patch|pairs] [--support S] [--name NAME] [--root]\n"
     "                            -o MODEL.kbm\n"
     "       keybits model show NAME|FILE [--svg FILE] [--json]\n"
@@ -221,13 +221,12 @@ static bool read_options(cli_common *common, int argc, char **argv, model_option
     return true;
 }
 
-int command_model(int argc, char **argv)
+static int model_legacy(int argc, char **argv)
 {
     cli_common common;
     model_options options = {0};
     int action;
-    cli_begin(&common, command_model_help);
-    common.command = "model";
+    cli_begin(&common, model_help);
     if (!read_options(&common, argc, argv, &options)) return common.exit_code;
     if (optind >= argc) return cli_usage_error(&common, "say what to do: import, show, export or list");
     if (!cli_choice(&common, "what to do", argv[optind], actions, &action)) return common.exit_code;
@@ -241,3 +240,6 @@ int command_model(int argc, char **argv)
     if (action == IMPORT) return run_import(&common, argument, &options);
     return run_on_model(&common, action, argument, &options);
 }
+
+const cli_command command_model = {
+    .name = "model", .summary = "import, show, export and list models", .legacy = model_legacy, .legacy_help = model_help};

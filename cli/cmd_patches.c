@@ -5,7 +5,7 @@
 #include "io/number.h"
 #include "patches.h"
 
-const char command_patches_help[] =
+static const char patches_help[] =
     "usage: keybits patches KIND ... [options]\n"
     "Makes sets of patches (.kbp, docs/patches.md) that `keybits train` learns from, and looks into them.\n"
     "\n"
@@ -99,9 +99,12 @@ int patches_output_close(patches_output *output, bool ok)
 
 /* ----------------------------------------------------------------------------------------------------------- command */
 
-int command_patches(int argc, char **argv)
+static int patches_legacy(int argc, char **argv)
 {
 #define PATCHES_ENTRY(name, summary) CLI_KIND(patches, name)
     static cli_kind kinds[] = {PATCHES_KINDS(PATCHES_ENTRY)};
-    return cli_run_kind(kinds, sizeof kinds / sizeof *kinds, command_patches_help, argc, argv);
+    return cli_run_kind(kinds, sizeof kinds / sizeof *kinds, patches_help, argc, argv);
 }
+
+const cli_command command_patches = {
+    .name = "patches", .summary = "make, show and inspect sets of patches for learning", .legacy = patches_legacy, .legacy_help = patches_help};

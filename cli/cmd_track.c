@@ -8,7 +8,7 @@
 #include "io/progress.h"
 #include "track.h"
 
-const char command_track_help[] =
+static const char track_help[] =
     "usage: keybits track TEMPLATE FRAMES [options]\n"
     "       ffmpeg -i clip.mp4 -f yuv4mpegpipe - | keybits track poster.jpg -\n"
     "\n"
@@ -309,13 +309,13 @@ static void free_job(track_job *job)
     pipeline_close(&job->pipeline);
 }
 
-int command_track(int argc, char **argv)
+static int track_legacy(int argc, char **argv)
 {
     cli_common common;
     track_job job = {.common = &common, .min_inliers = 10, .rate = "25:1"};
     io_error error = {""};
     pipeline_defaults(&job.pipeline);
-    cli_begin(&common, command_track_help);
+    cli_begin(&common, track_help);
     if (!read_options(&common, argc, argv, &job)) return cli_end(&common, common.exit_code);
     int code = check_options(&common, &job, argc - optind);
     if (code != CLI_DONE) return code;
@@ -326,3 +326,6 @@ int command_track(int argc, char **argv)
     free_job(&job);
     return cli_end(&common, code);
 }
+
+const cli_command command_track = {
+    .name = "track", .summary = "find a flat template in every frame of a folder or a video", .legacy = track_legacy, .legacy_help = track_help};

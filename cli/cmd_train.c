@@ -7,18 +7,18 @@
 #include "model_text.h"
 #include "train.h"
 
-const char command_train_help[] =
+static const char train_help[] =
     "usage: keybits train KIND SET.kbp... [options]\n"
     "Learns a descriptor from patches (keybits patches makes them); docs/learning.md tells how.\n"
     "\n"
     "Kinds (keybits train KIND --help says more)\n" TRAIN_KINDS(CLI_KIND_HELP);
 
-int command_train(int argc, char **argv)
+static int train_legacy(int argc, char **argv)
 {
 #define TRAIN_ENTRY(name, summary) CLI_KIND(train, name)
     static cli_kind kinds[] = {TRAIN_KINDS(TRAIN_ENTRY)};
     setenv("OPENBLAS_NUM_THREADS", "1", 0); /* it would start threads when it is loaded, which learning never uses */
-    return cli_run_kind(kinds, sizeof kinds / sizeof *kinds, command_train_help, argc, argv);
+    return cli_run_kind(kinds, sizeof kinds / sizeof *kinds, train_help, argc, argv);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- options */
@@ -191,3 +191,6 @@ void train_validate(const train_data *data, const kb_model *model, const cli_com
     cli_say(common, "on %zu points not learned from: mAP %.2f, nearest right %.2f %%, FPR95 %.2f %%", v.queries,
             100 * v.map, 100 * v.rate, 100 * v.fpr95);
 }
+
+const cli_command command_train = {
+    .name = "train", .summary = "learn a descriptor from patches", .legacy = train_legacy, .legacy_help = train_help};

@@ -3,30 +3,25 @@
 
 #include "cli.h"
 
-typedef struct command {
-    const char *name, *summary, *help;
-    int (*run)(int argc, char **argv);
-} command;
-
-#define TABLE_ROW(name, summary) {#name, summary, command_##name##_help, command_##name},
-static const command commands[] = {CLI_COMMANDS(TABLE_ROW)};
-#define VERBS (sizeof commands / sizeof commands[0])
+#define COMMAND_ADDRESS(name) &command_##name,
+const cli_command *const cli_commands[] = {CLI_COMMANDS(COMMAND_ADDRESS) NULL};
+#define COMMANDS (sizeof cli_commands / sizeof cli_commands[0] - 1)
 
 static void print_usage(FILE *out)
 {
     fprintf(out, "keybits %s: keypoints in, bits out\n\nusage: keybits COMMAND [OPTION]... [ARGUMENT]...\n\n",
             kb_version());
-    for (size_t i = 0; i < VERBS; i++) fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     fprintf(out,
             "\n  keybits help COMMAND or keybits COMMAND --help shows the options with their defaults and ranges;\n"
             "  keybits --version prints the version.\n\n"
-            "Data goes to standard output, words to standard error. Exit code 0: done, 1: failed, 2: wrong usage.\n");
+            "Data goes to standard output, messages to standard error. Exit code 0: done, 1: failed, 2: wrong usage.\n");
 }
 
-static const command *command_find(const char *name)
+static const cli_command *command_find(const char *name)
 {
-    for (size_t i = 0; i < VERBS; i++) {
-        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(cli_commands[i]->name, name) == 0) return cli_commands[i];
     }
     return NULL;
 }
@@ -52,9 +47,9 @@ static size_t edit_distance(const char *a, const char *b)
 
 static int command_unknown(const char *name)
 {
-    const command *nearest = &commands[0];
-    for (size_t i = 1; i < VERBS; i++) {
-        if (edit_distance(name, commands[i].name) < edit_distance(name, nearest->name)) nearest = &commands[i];
+    const cli_command *nearest = cli_commands[0];
+    for (size_t i = 1; i < COMMANDS; i++) {
+        if (edit_distance(name, cli_commands[i]->name) < edit_distance(name, nearest->name)) nearest = cli_commands[i];
     }
     if (edit_distance(name, nearest->name) <= 3) {
         fprintf(stderr, "keybits: no command \"%s\"; did you mean %s? keybits --help lists them\n", name, nearest->name);
@@ -64,15 +59,36 @@ static int command_unknown(const char *name)
     return CLI_USAGE;
 }
 
-static int help(const char *topic)
+const char *cli_short_name(const cli_command *command)
 {
-    if (!topic) {
+    const char *space = strrchr(command->name, ' ');
+    return space ? space + 1 : command->name;
+}
+
+const cli_command *cli_find_subcommand(const cli_command *command, const char *name)
+{
+    for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++)
+        if (strcmp(cli_short_name(*sub), name) == 0) return *sub;
+    return NULL;
+}
+
+/* keybits help [COMMAND [SUBCOMMAND]]; --man and --completion are for the build and the packages. */
+static int print_topic(int count, char **topics)
+{
+    if (count == 0) {
         print_usage(stdout);
         return CLI_DONE;
     }
-    const command *found = command_find(topic);
-    if (!found) return command_unknown(topic);
-    fputs(found->help, stdout);
+    if (strcmp(topics[0], "--man") == 0 || strcmp(topics[0], "--completion") == 0) {
+        if (topics[0][2] == 'm') cli_print_man(stdout);
+        else cli_print_completion(stdout);
+        return CLI_DONE;
+    }
+    const cli_command *found = command_find(topics[0]);
+    if (!found) return command_unknown(topics[0]);
+    const cli_command *sub = count > 1 ? cli_find_subcommand(found, topics[1]) : found;
+    if (!sub) return cli_error("%s has no subcommand \"%s\"", topics[0], topics[1]), CLI_USAGE;
+    cli_print_help(stdout, sub);
     return CLI_DONE;
 }
 
@@ -83,15 +99,15 @@ int main(int argc, char **argv)
         return CLI_USAGE;
     }
     const char *first = argv[1];
-    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) return help(NULL);
-    if (strcmp(first, "help") == 0) return help(argc > 2 ? argv[2] : NULL);
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) return print_topic(0, NULL);
+    if (strcmp(first, "help") == 0) return print_topic(argc - 2, argv + 2);
     if (strcmp(first, "--version") == 0 || strcmp(first, "version") == 0) {
         printf("keybits %s\n", kb_version());
         return CLI_DONE;
     }
-    const command *found = command_find(first);
+    const cli_command *found = command_find(first);
     if (!found) return command_unknown(first);
-    int code = found->run(argc - 1, argv + 1);
+    int code = cli_run(found, argc - 1, argv + 1);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_DONE) /* a full disc: what was printed is not there */
         code = cli_error("standard output: cannot be written");
     return code;

@@ -79,7 +79,8 @@ void io_names_free(io_names *names);
  * by name byte by byte. */
 bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);
 /* What the user named: a folder means its image files (it must hold at least one), "@list.txt" the names in a list, one
- * a line ('#' starts a comment line, blank lines are skipped), "-" a list on standard input; anything else is itself.
+ * per line ('#' starts a comment line, blank lines are skipped), "@-" a list on standard input; anything else is itself,
+ * "-" too, which is a file on standard input.
  * Names in a list are taken as if they had been given on the command line. */
 bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error);
 /* Where the result of each input goes. `output` is a pattern in which {} stands for an input's name without folder and

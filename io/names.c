@@ -81,7 +81,6 @@ static bool add_list(io_names *names, const char *path, io_error *error)
 
 static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error)
 {
-    if (lists_allowed && strcmp(argument, "-") == 0) return add_list(names, "-", error);
     if (lists_allowed && argument[0] == '@') return add_list(names, argument + 1, error);
     if (!io_path_is_folder(argument)) {
         io_names_add(names, argument);

@@ -82,7 +82,7 @@ says "120 keypoints of 2 images"
 printf '# pictures\npics/b.pgm\n\na.pgm\n' >list.txt
 run "$KEYBITS" describe @list.txt -m m.kbm --keypoints-dir csv >listed.hex
 cat p-b.hex p-a.hex | cmp -s - listed.hex || fail "a list gives its images in order"
-run "$KEYBITS" describe - -m m.kbm --keypoints-dir csv <list.txt >piped.hex
+run "$KEYBITS" describe @- -m m.kbm --keypoints-dir csv <list.txt >piped.hex
 same listed.hex piped.hex
 
 # one bad image does not cost the others

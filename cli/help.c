@@ -1,0 +1,324 @@
+/* What is written about the commands: --help, the man page and the bash completion, all from the same tables. */
+#include <string.h>
+
+#include "cli.h"
+#include "io/number.h"
+
+#define WIDTH 100 /* columns of --help */
+
+/* --------------------------------------------------------------------------------------------------- text of one row */
+
+static void append(char *text, size_t capacity, const char *more)
+{
+    strncat(text, more, capacity - strlen(text) - 1);
+}
+
+static bool is_number(const cli_option *row) { return row->type >= CLI_TYPE_INT32 && row->type <= CLI_TYPE_DOUBLE; }
+
+/* What stands in front of the help: the range of a number, or the words when the help does not tell them itself. */
+static void append_range(char *text, size_t capacity, const cli_option *row)
+{
+    char low[32], high[32], range[80];
+    bool goes_on = strchr(",:;(", row->help[0]) != NULL || !row->help[0];
+    if (is_number(row) && row->high < CLI_NO_LIMIT) {
+        int digits = row->type >= CLI_TYPE_FLOAT ? 6 : 15;
+        snprintf(range, sizeof range, "%s to %s", io_number_format(low, row->low, digits),
+                 io_number_format(high, row->high, digits));
+        append(text, capacity, range);
+    } else if (row->words && goes_on) {
+        cli_join_words(text, capacity, row->words, row->words[2] ? ", " : " or ");
+    } else {
+        return;
+    }
+    if (!goes_on || row->help[0] == '(') append(text, capacity, " ");
+}
+
+/* "1 to 16 levels of the pyramid (default 8)" */
+static void row_text(char *text, size_t capacity, const cli_option *row)
+{
+    text[0] = 0;
+    append_range(text, capacity, row);
+    append(text, capacity, row->help);
+    if (!row->initial) return;
+    append(text, capacity, " (default ");
+    append(text, capacity, row->initial);
+    append(text, capacity, ")");
+}
+
+/* "-n, --max-keypoints N" */
+static void row_name(char *text, size_t capacity, const cli_option *row)
+{
+    char letter[5] = {'-', row->letter, ',', ' ', 0};
+    snprintf(text, capacity, "%s--%s%s%s", row->letter ? letter : "", row->name, row->value ? " " : "",
+             row->value ? row->value : "");
+}
+
+/* -------------------------------------------------------------------------------------------------------------- help */
+
+/* Words flow between the columns `left` and WIDTH; a line that is empty or begins with a space stays as it is. The cursor
+ * is at column `left`. */
+static void print_flowing(FILE *out, const char *text, int left)
+{
+    int at = left;
+    bool fresh = true; /* nothing is on the line yet */
+    while (*text) {
+        const char *end = text + strcspn(text, "\n");
+        if (*text == ' ' || text == end) {
+            fprintf(out, "%s%*s%.*s", fresh ? "" : "\n", fresh || text == end ? 0 : left, "", (int)(end - text), text);
+            fresh = false;
+            at = WIDTH; /* what follows begins a line */
+        }
+        while (*text != ' ' && text < end) {
+            int length = (int)strcspn(text, " \n");
+            bool wrap = !fresh && at + 1 + length > WIDTH;
+            if (wrap) fprintf(out, "\n%*s", left, "");
+            at = (wrap ? left : at + !fresh) + length;
+            fprintf(out, "%s%.*s", wrap || fresh ? "" : " ", length, text);
+            fresh = false;
+            text += length;
+            text += strspn(text, " ");
+        }
+        text = end + (*end == '\n');
+    }
+    fputc('\n', out);
+}
+
+static int name_column(const cli_option *rows, int column)
+{
+    for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
+        char name[96];
+        if (row->type == CLI_TYPE_GROUP) column = name_column(row->group, column);
+        if (row->type == CLI_TYPE_GROUP || row->type == CLI_TYPE_SECTION) continue;
+        row_name(name, sizeof name, row);
+        int wanted = (int)strlen(name) + 4;
+        if (wanted > column && wanted <= 27) column = wanted;
+    }
+    return column;
+}
+
+static void print_rows(FILE *out, const cli_option *rows, int column)
+{
+    for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
+        char name[96], text[1024];
+        if (row->type == CLI_TYPE_GROUP) {
+            print_rows(out, row->group, column);
+            continue;
+        }
+        if (row->type == CLI_TYPE_SECTION) {
+            fprintf(out, "\n%s\n", row->name);
+            continue;
+        }
+        row_name(name, sizeof name, row);
+        row_text(text, sizeof text, row);
+        if ((int)strlen(name) + 4 > column) fprintf(out, "  %s\n%*s", name, column, "");
+        else fprintf(out, "  %-*s", column - 2, name);
+        print_flowing(out, text, column);
+    }
+}
+
+static void print_usage_lines(FILE *out, const cli_command *command)
+{
+    const char *line = command->usage ? command->usage : "[options]";
+    for (const char *before = "usage:"; line; before = "      ") {
+        int length = (int)strcspn(line, "\n");
+        fprintf(out, "%s keybits %s%s%.*s\n", before, command->name, length ? " " : "", length, line);
+        line = line[length] ? line + length + 1 : NULL;
+    }
+}
+
+void cli_print_help(FILE *out, const cli_command *command)
+{
+    if (command->legacy_help) {
+        fputs(command->legacy_help, out);
+        return;
+    }
+    print_usage_lines(out, command);
+    if (command->about) {
+        fputc('\n', out);
+        print_flowing(out, command->about, 0);
+    }
+    if (command->subcommands) {
+        fprintf(out, "\nSubcommands (keybits %s SUBCOMMAND --help shows the options)\n", command->name);
+        for (const cli_command *const *sub = command->subcommands; *sub; sub++)
+            fprintf(out, "  %-10s %s\n", cli_short_name(*sub), (*sub)->summary);
+        return;
+    }
+    int column = name_column(cli_common_options, name_column(command->options, 0));
+    if (command->options && command->options->type != CLI_TYPE_SECTION) fputc('\n', out);
+    print_rows(out, command->options, column);
+    print_rows(out, cli_common_options, column);
+    if (command->notes) {
+        fputc('\n', out);
+        print_flowing(out, command->notes, 0);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------------- man page */
+
+/* Text for roff: backslashes and leading dots are escaped, hyphens stay hyphens of options. */
+static void roff_text(FILE *out, const char *text)
+{
+    bool line_start = true;
+    for (; *text; text++) {
+        if (line_start && (*text == '.' || *text == '\'')) fputs("\\&", out);
+        line_start = *text == '\n';
+        if (*text == '\\') fputs("\\e", out);
+        else if (*text == '-') fputs("\\-", out);
+        else fputc(*text, out);
+    }
+}
+
+/* Paragraphs; lines that begin with a space are not filled. */
+static void roff_flowing(FILE *out, const char *text)
+{
+    bool verbatim = false;
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        char line[512];
+        snprintf(line, sizeof line, "%.*s", (int)length, text);
+        if ((line[0] == ' ') != verbatim) {
+            fputs(verbatim ? ".fi\n" : ".nf\n", out);
+            verbatim = !verbatim;
+        }
+        if (line[0]) roff_text(out, line);
+        else fputs(".PP", out);
+        fputc('\n', out);
+        text += length + (text[length] == '\n');
+    }
+    if (verbatim) fputs(".fi\n", out);
+}
+
+static void roff_rows(FILE *out, const cli_option *rows)
+{
+    for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
+        char name[96], text[1024];
+        if (row->type == CLI_TYPE_GROUP) {
+            roff_rows(out, row->group);
+        } else if (row->type == CLI_TYPE_SECTION) {
+            fputs(".PP\n", out);
+            roff_text(out, row->name);
+            fputc('\n', out);
+        } else {
+            row_name(name, sizeof name, row);
+            row_text(text, sizeof text, row);
+            fputs(".TP\n.B ", out);
+            roff_text(out, name);
+            fputc('\n', out);
+            roff_flowing(out, text);
+        }
+    }
+}
+
+static void roff_command(FILE *out, const cli_command *command)
+{
+    const char *line = command->usage ? command->usage : "[options]";
+    fputs(".SS keybits ", out);
+    roff_text(out, command->name);
+    fputs("\n.nf\n", out);
+    while (line) {
+        char text[256];
+        size_t length = strcspn(line, "\n");
+        snprintf(text, sizeof text, "keybits %s %.*s\n", command->name, (int)length, line);
+        roff_text(out, text);
+        line = line[length] ? line + length + 1 : NULL;
+    }
+    fputs(".fi\n.PP\n", out);
+    if (command->about) roff_flowing(out, command->about);
+    roff_rows(out, command->options);
+    if (command->notes) {
+        fputs(".PP\n", out);
+        roff_flowing(out, command->notes);
+    }
+    for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++) roff_command(out, *sub);
+}
+
+void cli_print_man(FILE *out)
+{
+    fprintf(out, ".TH KEYBITS 1 \"\" \"keybits %s\" \"User Commands\"\n", kb_version());
+    fputs(".SH NAME\nkeybits \\- learned binary local image descriptors: keypoints in, bits out\n"
+          ".SH SYNOPSIS\n.B keybits\n.I COMMAND\n[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n"
+          ".SH DESCRIPTION\nDetects keypoints, describes them by bits, matches them and fits the geometry between "
+          "images;\nlearns descriptors from photographs and measures them.\n"
+          "Data goes to standard output, messages to standard error.\n"
+          "A file named \\- is standard input or output.\n.SH COMMANDS\n",
+          out);
+    for (const cli_command *const *command = cli_commands; *command; command++) roff_command(out, *command);
+    fputs(".SH COMMON OPTIONS\n", out);
+    roff_rows(out, cli_common_options + 1); /* its first row is the section's title */
+    fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n"
+          ".SH ENVIRONMENT\n.TP\n.B KEYBITS_CPU\nthe instruction sets to use, as \\-\\-cpu says them\n",
+          out);
+}
+
+/* --------------------------------------------------------------------------------------------------- bash completion */
+
+static void completion_names(FILE *out, const cli_option *rows)
+{
+    for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
+        if (row->type == CLI_TYPE_GROUP) completion_names(out, row->group);
+        else if (row->type != CLI_TYPE_SECTION) fprintf(out, " --%s", row->name);
+    }
+}
+
+static void completion_words(FILE *out, const char *command, const cli_option *rows)
+{
+    for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
+        char words[256];
+        if (row->type == CLI_TYPE_GROUP) completion_words(out, command, row->group);
+        if (!row->words) continue;
+        cli_join_words(words, sizeof words, row->words, " ");
+        fprintf(out, "    '%s --%s') words='%s' ;;\n", command, row->name, words);
+    }
+}
+
+static void completion_options(FILE *out, const cli_command *command)
+{
+    for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++) completion_options(out, *sub);
+    if (command->subcommands) return;
+    fprintf(out, "    '%s') options='", command->name);
+    completion_names(out, command->options);
+    completion_names(out, cli_common_options);
+    fputs("' ;;\n", out);
+}
+
+static void completion_choices(FILE *out, const cli_command *command)
+{
+    for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++) completion_choices(out, *sub);
+    completion_words(out, command->name, command->options);
+}
+
+void cli_print_completion(FILE *out)
+{
+    fputs("# bash completion of keybits; made by `keybits help --completion`\n"
+          "_keybits() {\n"
+          "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
+          "    local commands='help",
+          out);
+    for (const cli_command *const *command = cli_commands; *command; command++) fprintf(out, " %s", (*command)->name);
+    fputs("' subcommands='' options='' words=''\n    case $command in\n", out);
+    for (const cli_command *const *command = cli_commands; *command; command++) {
+        if (!(*command)->subcommands) continue;
+        fprintf(out, "    %s) subcommands='", (*command)->name);
+        for (const cli_command *const *sub = (*command)->subcommands; *sub; sub++)
+            fprintf(out, "%s ", cli_short_name(*sub));
+        fputs("' ;;\n", out);
+    }
+    fputs("    esac\n"
+          "    if [ \"$COMP_CWORD\" = 1 ] || { [ \"$COMP_CWORD\" = 2 ] && [ \"$command\" = help ]; }; then\n"
+          "        COMPREPLY=($(compgen -W \"$commands\" -- \"$current\"))\n        return\n    fi\n"
+          "    if [ -n \"$subcommands\" ] && [ \"$COMP_CWORD\" = 2 ]; then\n"
+          "        COMPREPLY=($(compgen -W \"$subcommands\" -- \"$current\"))\n        return\n    fi\n"
+          "    [ -z \"$subcommands\" ] || command+=\" ${COMP_WORDS[2]}\"\n"
+          "    case \"$command $before\" in\n",
+          out);
+    for (const cli_command *const *command = cli_commands; *command; command++) completion_choices(out, *command);
+    fputs("    esac\n    case $command in\n", out);
+    for (const cli_command *const *command = cli_commands; *command; command++) completion_options(out, *command);
+    fputs("    esac\n"
+          "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+          "    elif [[ $current == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+          "    fi # else bash completes file names\n"
+          "}\n"
+          "complete -o bashdefault -o default -F _keybits keybits\n",
+          out);
+}

@@ -1,0 +1,319 @@
+/* Reads the command line by the tables of a command. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "io/number.h"
+
+const cli_option cli_common_options[] = {
+    CLI_SECTION("Common options"),
+    {"threads", 0, CLI_NUMBER(cli_common, threads, 0, 256), "N",
+     .help = "threads; 0 is one per processor (default 0). Results do not depend on it."},
+    {"cpu", 0, CLI_TEXT(cli_common, cpu), "FEATURES",
+     .help = "use only these instruction sets, such as \"sse2 ssse3\"; c for none (default: all that are found; the "
+             "environment variable KEYBITS_CPU says the same)"},
+    {"quiet", 0, CLI_FLAG(cli_common, quiet), .help = "no progress and no messages but errors"},
+    {"json", 0, CLI_FLAG(cli_common, json), .help = "print the summary as JSON on standard output"},
+    {"help", 0, CLI_FLAG(cli_common, asked_for_help), .help = "this text"},
+    {0}};
+
+/* ------------------------------------------------------------------------------------------------ values of options */
+
+const char *const cli_detectors[] = {"orb", "sift", NULL};
+
+bool cli_integer(cli_common *common, const char *option, const char *text, int64_t low, int64_t high, int64_t *value)
+{
+    if (io_integer_is(text, value) && *value >= low && *value <= high) return true;
+    common->exit_code = cli_usage_error(common, "%s takes a whole number from %lld to %lld, not \"%s\"", option,
+                                        (long long)low, (long long)high, text);
+    return false;
+}
+
+bool cli_number(cli_common *common, const char *option, const char *text, double low, double high, double *value)
+{
+    if (io_number_is(text, value) && *value >= low && *value <= high) return true;
+    char from[32], to[32];
+    common->exit_code = cli_usage_error(common, "%s takes a number from %s to %s, not \"%s\"", option,
+                                        io_number_format(from, low, 6), io_number_format(to, high, 6), text);
+    return false;
+}
+
+void cli_join_words(char *text, size_t capacity, const char *const *words, const char *separator)
+{
+    text[0] = 0;
+    for (const char *const *word = words; *word; word++) {
+        if (word != words) strncat(text, separator, capacity - strlen(text) - 1);
+        strncat(text, *word, capacity - strlen(text) - 1);
+    }
+}
+
+bool cli_choice(cli_common *common, const char *option, const char *text, const char *const *words, int *index)
+{
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(words[i], text) != 0) continue;
+        *index = i;
+        return true;
+    }
+    char list[256];
+    cli_join_words(list, sizeof list, words, ", ");
+    common->exit_code = cli_usage_error(common, "%s is one of %s, not \"%s\"", option, list, text);
+    return false;
+}
+
+bool cli_take_preset(cli_common *common, const char *option, const char *text, void *scale)
+{
+    *(float *)scale = kb_preset_scale(text);
+    if (*(float *)scale > 0) return true;
+    const char *names[32] = {NULL};
+    char list[256];
+    for (int32_t i = 0; i < 31 && kb_preset_at(i).name; i++) names[i] = kb_preset_at(i).name;
+    cli_join_words(list, sizeof list, names, ", ");
+    common->exit_code = cli_usage_error(common, "%s is one of %s, not \"%s\"", option, list, text);
+    return false;
+}
+
+static bool take_integer(cli_common *common, const cli_option *row, const char *option, const char *text, void *target)
+{
+    int64_t value, high = row->high >= CLI_NO_LIMIT ? INT64_MAX : (int64_t)row->high;
+    if (!cli_integer(common, option, text, (int64_t)row->low, high, &value)) return false;
+    switch (row->type) {
+    case CLI_TYPE_INT32: *(int32_t *)target = (int32_t)value; return true;
+    case CLI_TYPE_UINT64: *(uint64_t *)target = (uint64_t)value; return true;
+    default: *(int64_t *)target = value; return true;
+    }
+}
+
+static bool take_real(cli_common *common, const cli_option *row, const char *option, const char *text, void *target)
+{
+    double value;
+    if (!cli_number(common, option, text, row->low, row->high, &value)) return false;
+    if (row->type == CLI_TYPE_FLOAT) *(float *)target = (float)value;
+    else *(double *)target = value;
+    return true;
+}
+
+static bool take_choice(cli_common *common, const cli_option *row, const char *option, const char *text, void *target)
+{
+    int index;
+    if (!cli_choice(common, option, text, row->words, &index)) return false;
+    if (row->type == CLI_TYPE_WORD) *(const char **)target = row->words[index];
+    else *(int32_t *)target = (int32_t)row->low + index;
+    return true;
+}
+
+static bool take_value(cli_common *common, const cli_option *row, const char *option, const char *text, void *target)
+{
+    switch (row->type) {
+    case CLI_TYPE_FLAG: return *(bool *)target = true;
+    case CLI_TYPE_FLAG32: return (*(int32_t *)target = 1) == 1;
+    case CLI_TYPE_TEXT:
+    case CLI_TYPE_INPUT:
+    case CLI_TYPE_INPUTS:
+    case CLI_TYPE_OUTPUT: return (*(const char **)target = text) != NULL;
+    case CLI_TYPE_INT32:
+    case CLI_TYPE_INT64:
+    case CLI_TYPE_UINT64: return take_integer(common, row, option, text, target);
+    case CLI_TYPE_FLOAT:
+    case CLI_TYPE_DOUBLE: return take_real(common, row, option, text, target);
+    case CLI_TYPE_CHOICE:
+    case CLI_TYPE_WORD: return take_choice(common, row, option, text, target);
+    default: return row->take(common, option, text, target);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------- tables, made flat */
+
+#define MAX_OPTIONS 96
+#define FIRST_VALUE 0x100 /* what getopt_long gives for row 0; below are letters */
+
+typedef struct flat_row {
+    const cli_option *row;
+    char *job; /* what its offset counts from */
+} flat_row;
+
+typedef struct flat_table {
+    flat_row rows[MAX_OPTIONS];
+    struct option longs[MAX_OPTIONS + 1];
+    char letters[2 * MAX_OPTIONS + 2];
+    int count;
+} flat_table;
+
+static bool takes_value(const cli_option *row) { return row->type != CLI_TYPE_FLAG && row->type != CLI_TYPE_FLAG32; }
+
+static void flatten(flat_table *flat, const cli_option *rows, void *job)
+{
+    for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
+        if (row->type == CLI_TYPE_SECTION) continue;
+        if (row->type == CLI_TYPE_GROUP) {
+            flatten(flat, row->group, (char *)job + row->offset);
+            continue;
+        }
+        if (flat->count == MAX_OPTIONS) abort(); /* a table of ours is too long: every call would show it */
+        flat->longs[flat->count] = (struct option){row->name, takes_value(row) ? required_argument : no_argument, NULL,
+                                                   FIRST_VALUE + flat->count};
+        if (row->letter) {
+            char letter[3] = {row->letter, takes_value(row) ? ':' : 0, 0};
+            strcat(flat->letters, letter);
+        }
+        flat->rows[flat->count++] = (flat_row){row, job};
+    }
+}
+
+static void *target_of(const flat_row *flat) { return flat->job + flat->row->offset; }
+
+static bool set_defaults(cli_common *common, const flat_table *flat)
+{
+    for (int i = 0; i < flat->count; i++) {
+        const cli_option *row = flat->rows[i].row;
+        if (row->initial && !take_value(common, row, row->name, row->initial, target_of(&flat->rows[i]))) return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------ the command line */
+
+/* getopt_long gave up on an option: says why. */
+static bool report_wrong_option(cli_common *common, int problem, char **argv)
+{
+    const char *given = argv[optind - 1];
+    const char *what = problem == ':' ? "no value for" : "unknown or unclear option";
+    if (strncmp(given, "--", 2) == 0)
+        common->exit_code = cli_usage_error(common, "%s %.*s", what, (int)strcspn(given, "="), given);
+    else
+        common->exit_code = cli_usage_error(common, "%s -%c", what, optopt);
+    return false;
+}
+
+static bool take_option(cli_common *common, const flat_table *flat, int value)
+{
+    int index = value - FIRST_VALUE;
+    char name[64];
+    if (index >= 0) {
+        snprintf(name, sizeof name, "--%s", flat->rows[index].row->name);
+    } else {
+        for (index = 0; flat->rows[index].row->letter != value;) index++;
+        snprintf(name, sizeof name, "-%c", value);
+    }
+    return take_value(common, flat->rows[index].row, name, optarg, target_of(&flat->rows[index]));
+}
+
+static bool read_command_line(cli_common *common, const flat_table *flat, int argc, char **argv)
+{
+    optind = 1;
+    opterr = 0;
+    for (;;) {
+        int value = getopt_long(argc, argv, flat->letters, flat->longs, NULL);
+        if (value == -1) return true;
+        if (value == '?' || value == ':') return report_wrong_option(common, value, argv);
+        if (!take_option(common, flat, value)) return false;
+        if (common->asked_for_help) return true;
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- files that are named */
+
+static bool claim_list(cli_common *common, const char *list, io_error *error)
+{
+    io_names names = {NULL, 0};
+    bool ok = true;
+    io_names_split(&names, list);
+    for (size_t i = 0; i < names.count && ok; i++) ok = cli_claim_input(common, names.items[i], error);
+    io_names_free(&names);
+    return ok;
+}
+
+/* Inputs first, so that the message is about the output. */
+static bool claim_files(cli_common *common, const flat_table *flat, int count, char **arguments)
+{
+    io_error error;
+    bool ok = true;
+    for (int i = 0; i < count && ok && common->command->reads_arguments; i++)
+        ok = cli_claim_input(common, arguments[i], &error);
+    for (int i = 0; i < flat->count && ok; i++) {
+        const char *path = *(const char **)target_of(&flat->rows[i]);
+        if (flat->rows[i].row->type == CLI_TYPE_INPUT) ok = cli_claim_input(common, path, &error);
+        if (flat->rows[i].row->type == CLI_TYPE_INPUTS && path) ok = claim_list(common, path, &error);
+    }
+    for (int i = 0; i < flat->count && ok; i++) {
+        if (flat->rows[i].row->type != CLI_TYPE_OUTPUT) continue;
+        ok = cli_claim_output(common, *(const char **)target_of(&flat->rows[i]), &error);
+    }
+    if (!ok) common->exit_code = cli_error("%s", error.text);
+    return ok;
+}
+
+static bool count_fits(cli_common *common, int count)
+{
+    const cli_command *command = common->command;
+    if (count >= command->least && count <= command->most) return true;
+    common->exit_code = cli_usage_error(common, "%s", command->wants ? command->wants : "takes no arguments");
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------ the command */
+
+bool cli_ready(cli_common *common)
+{
+    if (common->cpu && *common->cpu && kb_cpu_limit(common->cpu) != KB_OK) {
+        const char *found = kb_cpu_features();
+        common->exit_code = cli_usage_error(common, "no such instruction set: \"%s\"; this machine has %s%sc",
+                                            common->cpu, found, *found ? " and " : "");
+        return false;
+    }
+    kb_status status = kb_pool_create(common->threads, &common->pool);
+    if (status != KB_OK) {
+        common->exit_code = cli_error("threads cannot be started: %s", kb_status_string(status));
+        return false;
+    }
+    common->parallel = kb_pool_parallel(common->pool);
+    return true;
+}
+
+static int run_with_options(cli_common *common, const flat_table *flat, void *job, int argc, char **argv)
+{
+    if (!set_defaults(common, flat) || !read_command_line(common, flat, argc, argv)) return common->exit_code;
+    if (common->asked_for_help) {
+        cli_print_help(stdout, common->command);
+        return CLI_DONE;
+    }
+    int count = argc - optind;
+    char **arguments = argv + optind;
+    if (!count_fits(common, count) || !claim_files(common, flat, count, arguments) || !cli_ready(common))
+        return common->exit_code;
+    return common->command->run(common, job, count, arguments);
+}
+
+static int run_subcommand(const cli_command *command, int argc, char **argv)
+{
+    bool asked = argc > 1 && strcmp(argv[1], "--help") == 0;
+    if (argc < 2 || asked) {
+        cli_print_help(asked ? stdout : stderr, command);
+        return asked ? CLI_DONE : CLI_USAGE;
+    }
+    const cli_command *found = cli_find_subcommand(command, argv[1]);
+    if (found) return cli_run(found, argc - 1, argv + 1);
+    cli_error("%s has no subcommand \"%s\"; keybits %s --help lists them", command->name, argv[1], command->name);
+    return CLI_USAGE;
+}
+
+int cli_run(const cli_command *command, int argc, char **argv)
+{
+    if (command->legacy) return command->legacy(argc, argv);
+    if (command->subcommands) return run_subcommand(command, argc, argv);
+    cli_common common = {.command = command, .name = command->name, .threads = command->threads};
+    common.cpu = getenv("KEYBITS_CPU");
+    void *job = io_alloc(1, command->job_size);
+    flat_table *flat = io_alloc(1, sizeof *flat);
+    flat->letters[0] = ':'; /* asks getopt to tell a missing value from an unknown option */
+    flatten(flat, command->options, job);
+    flatten(flat, cli_common_options, &common);
+    if (command->begin) command->begin(job);
+    int code = run_with_options(&common, flat, job, argc, argv);
+    if (command->end) command->end(job);
+    cli_paths_free(common.paths);
+    kb_pool_free(common.pool);
+    free(flat);
+    free(job);
+    return code;
+}
