@@ -416,13 +416,31 @@ KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
 /* --------------------------------------------------------------------------------------------------------- fitting */
 
 typedef enum kb_geometry {
-    KB_HOMOGRAPHY = 1, /* (x2, y2, 1) ~ H (x1, y1, 1): planes, and cameras that only turn. 4 pairs. */
-    KB_FUNDAMENTAL = 2 /* (x2, y2, 1) F (x1, y1, 1)^T = 0: any rigid scene, two places. 7 pairs. */
+    KB_HOMOGRAPHY = 1,  /* (x2, y2, 1) ~ H (x1, y1, 1): planes, and cameras that only turn. 4 pairs. */
+    KB_FUNDAMENTAL = 2, /* (x2, y2, 1) F (x1, y1, 1)^T = 0: any rigid scene, two places. 7 pairs. */
+    KB_SIMILARITY = 3,  /* turn, scale and shift: a flat scene seen from straight above. 2 pairs. */
+    KB_AFFINE = 4,      /* linear map and shift: a small or distant plane. 3 pairs. */
+    KB_ESSENTIAL = 5,   /* as fundamental, between calibrated cameras; gives the relative pose. 5 pairs. */
+    KB_ROTATION = 6     /* calibrated cameras at one place: panoramas, a gyroscope's check. 2 pairs. */
 } kb_geometry;
 
 typedef struct kb_pair {
     double x1, y1, x2, y2;
 } kb_pair;
+
+/* A calibrated camera: focal lengths and principal point in px, and the distortion of OpenCV (k1 k2 p1 p2 k3), zeros
+ * for none. COLMAP's principal point is half a pixel larger in both coordinates. */
+typedef struct kb_camera {
+    uint32_t struct_size;
+    double fx, fy, cx, cy;
+    double k1, k2, p1, p2, k3;
+} kb_camera;
+
+/* The ray (x, y, 1) of a pixel, and the pixel of a ray. A pixel that no ray reaches (beyond where the distortion turns
+ * back) gives NaN. KB_E_ARGUMENT for a camera with numbers that are not finite or a focal length that is not
+ * positive. */
+KB_API kb_status kb_camera_unproject(const kb_camera *camera, double px, double py, double *x, double *y);
+KB_API kb_status kb_camera_project(const kb_camera *camera, double x, double y, double *px, double *py);
 
 typedef struct kb_fit_options {
     uint32_t struct_size;
@@ -436,6 +454,8 @@ typedef struct kb_fit_options {
     int32_t plain_ransac;     /* 0: PROSAC, which trusts the order of the pairs. 1: RANSAC, which does not */
     const float *quality;     /* n numbers, lower is better (match distance). NULL: pairs are given best first */
     int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best takes part, others are outliers */
+    const kb_camera *camera1; /* essential, rotation, pose: needed there, unused elsewhere */
+    const kb_camera *camera2; /* of image 2; NULL: the same as camera1. Pose: unused */
 } kb_fit_options;
 
 typedef enum kb_fit_result {
@@ -452,6 +472,8 @@ typedef struct kb_fit_report {
     int32_t inliers;
     int32_t iterations;
     double rms;             /* of the inliers, px */
+    double rotation[9];     /* essential, rotation, pose: x2 ~ rotation x1 + translation for rays or scene points; */
+    double translation[3];  /* of unit length for essential, in the scene's units for pose; else zeros */
 } kb_fit_report;
 
 /* Fits the geometry between two images to n pairs of points. "Not found" is a result, not an error. inliers (n bytes,
@@ -460,6 +482,24 @@ typedef struct kb_fit_report {
 KB_API kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                         uint8_t *inliers, kb_fit_report *report);
 KB_API const char *kb_fit_result_name(kb_fit_result result);
+
+/* A point of the scene and where camera1 of the options sees it. */
+typedef struct kb_scene_point {
+    double X, Y, Z, x, y;
+} kb_scene_point;
+
+/* Absolute pose of a calibrated camera (options->camera1) from n scene points and their pixels: P3P in PROSAC, then
+ * non-linear refinement. The same options, results and rules as kb_fit; options->geometry plays no part, the threshold
+ * is the reprojection error in px. The pose is in report->rotation and report->translation: a scene point P is seen
+ * along rotation P + translation. */
+KB_API kb_status kb_fit_pose(const kb_scene_point *points, size_t n, const kb_fit_options *options,
+                             kb_workspace *workspace, uint8_t *inliers, kb_fit_report *report);
+
+/* The pose of a plane from its homography: h takes plane coordinates (x, y, 0) in any unit to (undistorted) pixels of
+ * the camera; the pose takes (x, y, 0) to the camera's coordinates in the same unit, in front of it. KB_E_ARGUMENT when
+ * h is not the image of a plane. */
+KB_API kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, double rotation[9],
+                                         double translation[3]);
 
 /* Applies a homography; out_x and out_y become NaN for a point that goes to infinity. With NULL anywhere nothing
  * happens. */

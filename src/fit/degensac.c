@@ -96,7 +96,7 @@ static void search_parallax(const double *plane, const fit_pairs *pairs, const f
 
 bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found)
 {
-    double plane[9], limit2 = 4 * pairs->threshold2;
+    double plane[FIT_MODEL], limit2 = 4 * pairs->threshold2;
     int32_t *off = scratch->part.slot, n = 0, inliers = 0;
     if (!find_plane(pairs, limits, scratch, found, plane)) return true;
     kbi_fit_homography.errors(plane, pairs, 0, pairs->n, scratch->error2);

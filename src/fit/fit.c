@@ -3,49 +3,120 @@
 
 #include "fit/fit.h"
 
-static bool read_options(const kb_fit_options *given, kb_fit_options *o)
+const fit_kind *kbi_fit_kind_of(kb_geometry geometry)
 {
+    switch (geometry) {
+    case KB_HOMOGRAPHY: return &kbi_fit_homography;
+    case KB_FUNDAMENTAL: return &kbi_fit_fundamental;
+    case KB_SIMILARITY: return &kbi_fit_similarity;
+    case KB_AFFINE: return &kbi_fit_affine;
+    case KB_ESSENTIAL: return &kbi_fit_essential;
+    case KB_ROTATION: return &kbi_fit_rotation;
+    }
+    return NULL;
+}
+
+/* Options with every default filled in, and the cameras they point to. */
+typedef struct fit_settings {
+    kb_fit_options o;
+    kb_camera camera1, camera2;
+    const fit_kind *kind;
+} fit_settings;
+
+static bool read_cameras(fit_settings *s)
+{
+    if (!s->o.camera1) return !s->kind->calibrated;
+    if (!KBI_OPTIONS_READ(s->camera1, s->o.camera1) || !kbi_camera_valid(&s->camera1)) return false;
+    s->camera2 = s->camera1;
+    if (s->o.camera2 && (!KBI_OPTIONS_READ(s->camera2, s->o.camera2) || !kbi_camera_valid(&s->camera2))) return false;
+    s->o.camera1 = &s->camera1;
+    s->o.camera2 = &s->camera2;
+    return true;
+}
+
+/* kind: NULL for what the options name. */
+static bool read_options(const kb_fit_options *given, const fit_kind *kind, fit_settings *s)
+{
+    kb_fit_options *o = &s->o;
     if (!KBI_OPTIONS_READ(*o, given)) return false;
     if (o->geometry == 0) o->geometry = KB_HOMOGRAPHY;
+    s->kind = kind ? kind : kbi_fit_kind_of(o->geometry);
+    if (!s->kind || !read_cameras(s)) return false;
     if (o->threshold == 0) o->threshold = 3;
     if (o->confidence == 0) o->confidence = 0.995;
-    /* PROSAC has met the homographies it can find long before; a sample of seven takes longer. */
-    if (o->max_iterations == 0) o->max_iterations = o->geometry == KB_HOMOGRAPHY && !o->plain_ransac ? 2000 : 10000;
-    if (o->geometry != KB_HOMOGRAPHY && o->geometry != KB_FUNDAMENTAL) return false;
+    /* PROSAC has seen the homographies it can find long before; a sample of seven takes longer. */
+    if (o->max_iterations == 0) o->max_iterations = s->kind->sample <= 4 && !o->plain_ransac ? 2000 : 10000;
     if (!(o->threshold > 0 && o->threshold <= 1e9)) return false;
     return o->confidence > 0 && o->confidence < 1 && o->max_iterations > 0;
 }
 
 /* ---- the report ---- */
 
-/* The normalised model back in pixels: H = T2^-1 H' T1, F = T2^T F' T1. False when coordinates are so large that it
- * cannot be written down. */
-static bool to_pixels(kb_geometry geometry, const fit_pairs *pairs, const double *model, double *out)
+static bool finite_numbers(const double *values, int32_t n)
 {
+    for (int32_t i = 0; i < n; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+/* The normalised model back in pixels: H = T2^-1 H' T1, F = T2^T F' T1; models of rays stay as they are. False when
+ * coordinates are so large that it cannot be written down. */
+static bool to_pixels(const fit_kind *kind, const fit_pairs *pairs, const double *model, double *out)
+{
+    bool sampson = kind == &kbi_fit_fundamental;
     const fit_frame *a = &pairs->frame1, *b = &pairs->frame2;
     const double t1[9] = {a->scale, 0, -a->scale * a->x, 0, a->scale, -a->scale * a->y, 0, 0, 1};
     const double back[9] = {1 / b->scale, 0, b->x, 0, 1 / b->scale, b->y, 0, 0, 1};
     const double transposed[9] = {b->scale, 0, 0, 0, b->scale, 0, -b->scale * b->x, -b->scale * b->y, 1};
     double right[9], norm = 0;
+    if (kind->calibrated) {
+        memcpy(out, model, 9 * sizeof *out);
+        return true;
+    }
     kbi_fit_multiply3(model, t1, right);
-    kbi_fit_multiply3(geometry == KB_HOMOGRAPHY ? back : transposed, right, out);
+    kbi_fit_multiply3(sampson ? transposed : back, right, out);
     for (int32_t i = 0; i < 9; i++) norm += out[i] * out[i];
     norm = sqrt(norm);
-    if (geometry == KB_HOMOGRAPHY && fabs(out[8]) > 1e-9 * norm) norm = out[8];
-    bool finite = true;
-    for (int32_t i = 0; i < 9; i++) {
-        out[i] /= norm;
-        finite = finite && isfinite(out[i]);
-    }
-    return finite;
+    if (!sampson && fabs(out[8]) > 1e-9 * norm) norm = out[8];
+    for (int32_t i = 0; i < 9; i++) out[i] /= norm;
+    return finite_numbers(out, 9);
 }
 
-static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const fit_scratch *scratch,
+/* (R | t) of the centred and scaled scene back in the caller's units: t = t' / scale - R centre. */
+static void pose_to_scene(const fit_pairs *pairs, const double *model, kb_fit_report *report)
+{
+    const fit_frame *f = &pairs->frame1;
+    for (int32_t i = 0; i < 3; i++) {
+        const double *row = model + 4 * i;
+        memcpy(report->rotation + 3 * i, row, 3 * sizeof *row);
+        report->translation[i] = row[3] / f->scale - (row[0] * f->x + row[1] * f->y + row[2] * pairs->z);
+    }
+}
+
+/* The model and the pose in the caller's units. False when coordinates are so large that they cannot be written. */
+static bool fill_model(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
+                       const fit_found *found, kb_fit_report *report)
+{
+    if (kind == &kbi_fit_pose) {
+        pose_to_scene(pairs, found->model, report);
+        return finite_numbers(report->rotation, 9) && finite_numbers(report->translation, 3);
+    }
+    if (kind == &kbi_fit_rotation) memcpy(report->rotation, found->model, sizeof report->rotation);
+    if (kind == &kbi_fit_essential &&
+        !kbi_fit_essential_pose(found->model, pairs, scratch->list.slot, found->score.count, report->rotation,
+                                report->translation))
+        return false;
+    return to_pixels(kind, pairs, found->model, report->model);
+}
+
+static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                         const fit_found *found, uint8_t *inliers, kb_fit_report *report)
 {
     double sum = 0;
-    if (!to_pixels(o->geometry, pairs, found->model, report->model)) {
+    if (!fill_model(kind, pairs, scratch, found, report)) {
         memset(report->model, 0, sizeof report->model);
+        memset(report->rotation, 0, sizeof report->rotation);
+        memset(report->translation, 0, sizeof report->translation);
         report->result = KB_FIT_NOT_FOUND;
         return;
     }
@@ -56,7 +127,8 @@ static void fill_report(const kb_fit_options *o, const fit_pairs *pairs, const f
     }
     report->result = KB_FIT_FOUND;
     report->inliers = found->score.count;
-    report->rms = sqrt(sum / found->score.count) / pairs->frame2.scale;
+    report->rms = kind->calibrated ? sqrt(sum / found->score.count) * pairs->pixel
+                                   : sqrt(sum / found->score.count) / pairs->frame2.scale;
 }
 
 static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
@@ -83,43 +155,48 @@ static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit
     }
 }
 
-static kb_fit_result fit(const kb_fit_options *o, const fit_kind *kind, const fit_pairs *pairs,
-                         const fit_scratch *scratch, fit_found *found)
+/* Whether the inliers, more than accident though they are, determine the model. */
+static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
+                       const fit_scratch *scratch, fit_found *found)
 {
+    if (kind == &kbi_fit_homography || kind == &kbi_fit_affine)
+        return kbi_fit_off_line(pairs, scratch->list.slot, found->score.count);
+    if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(pairs, limits, scratch, found);
+    if (kind == &kbi_fit_essential) return kbi_fit_has_parallax(pairs, limits, scratch, found->score.count);
+    return true;
+}
+
+static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, const fit_scratch *scratch,
+                         fit_found *found)
+{
+    const kb_fit_options *o = &settings->o;
+    const fit_kind *kind = settings->kind;
     fit_limits limits = {o->confidence, o->max_iterations, o->seed, !o->plain_ransac};
     kbi_fit_search(kind, pairs, &limits, scratch, found);
     if (found->score.count < kind->sample) return KB_FIT_NOT_FOUND;
     kbi_fit_refine(kind, pairs, scratch, found);
     list_inliers(kind, pairs, scratch, found);
     if (!kbi_fit_significant(kind, pairs, scratch, found->score.count)) return KB_FIT_NOT_FOUND;
-    if (o->geometry == KB_HOMOGRAPHY) {
-        return kbi_fit_off_line(pairs, scratch->list.slot, found->score.count) ? KB_FIT_FOUND : KB_FIT_DEGENERATE;
-    }
-    if (!kbi_fit_off_plane(pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
+    if (!determined(kind, pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
     list_inliers(kind, pairs, scratch, found);
     return KB_FIT_FOUND;
 }
 
-kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
-                 uint8_t *inliers, kb_fit_report *report)
+static kb_status fit_rows(const fit_input *input, const fit_settings *settings, kb_workspace *workspace,
+                          uint8_t *inliers, kb_fit_report *report)
 {
-    kb_fit_options o;
-    if (!report || (n && !pairs) || n > INT32_MAX / 4 || !read_options(options, &o)) return KB_E_ARGUMENT;
-    memset(report, 0, sizeof *report);
-    if (inliers && n) memset(inliers, 0, n);
-
-    const fit_kind *kind = o.geometry == KB_HOMOGRAPHY ? &kbi_fit_homography : &kbi_fit_fundamental;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
     fit_pairs prepared;
     fit_scratch scratch;
-    kb_status status = kbi_fit_prepare(pairs, (int32_t)n, &o, kind, ws, &prepared, &report->result);
+    kb_status status = kbi_fit_prepare(input, &settings->o, settings->kind, ws, &prepared, &report->result);
     if (!status && report->result == KB_FIT_FOUND) {
         if (allocate(ws, (size_t)prepared.n, &scratch)) {
             fit_found found;
-            report->result = fit(&o, kind, &prepared, &scratch, &found);
+            report->result = fit(settings, &prepared, &scratch, &found);
             report->iterations = found.iterations;
-            if (report->result == KB_FIT_FOUND) fill_report(&o, &prepared, &scratch, &found, inliers, report);
+            if (report->result == KB_FIT_FOUND)
+                fill_report(settings->kind, &prepared, &scratch, &found, inliers, report);
         } else {
             status = KB_E_MEMORY;
         }
@@ -127,6 +204,29 @@ kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, 
     kbi_workspace_rewind(ws, mark);
     kbi_workspace_release(&local);
     return status;
+}
+
+kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
+                 uint8_t *inliers, kb_fit_report *report)
+{
+    fit_settings settings;
+    if (!report || (n && !pairs) || n > INT32_MAX / 4 || !read_options(options, NULL, &settings)) return KB_E_ARGUMENT;
+    memset(report, 0, sizeof *report);
+    if (inliers && n) memset(inliers, 0, n);
+    const fit_input input = {n ? &pairs->x1 : NULL, 4, (int32_t)n};
+    return fit_rows(&input, &settings, workspace, inliers, report);
+}
+
+kb_status kb_fit_pose(const kb_scene_point *points, size_t n, const kb_fit_options *options, kb_workspace *workspace,
+                      uint8_t *inliers, kb_fit_report *report)
+{
+    fit_settings settings;
+    if (!report || (n && !points) || n > INT32_MAX / 5) return KB_E_ARGUMENT;
+    if (!read_options(options, &kbi_fit_pose, &settings)) return KB_E_ARGUMENT;
+    memset(report, 0, sizeof *report);
+    if (inliers && n) memset(inliers, 0, n);
+    const fit_input input = {n ? &points->X : NULL, 5, (int32_t)n};
+    return fit_rows(&input, &settings, workspace, inliers, report);
 }
 
 const char *kb_fit_result_name(kb_fit_result result)

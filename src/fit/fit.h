@@ -16,7 +16,9 @@
 #include "common/common.h"
 
 #define FIT_MAX_SAMPLE 7
-#define FIT_MAX_MODELS 3
+#define FIT_MAX_MODELS 10 /* the 5-point solver gives up to ten */
+#define FIT_MODEL 12      /* entries of the largest model: a 3x4 pose */
+#define FIT_GAUGE 6       /* directions in which a model must not move, at most */
 
 /* Tukey's biweight, with c^2 = CUTOFF2 x threshold^2: rho(e) = 1 - (1 - e^2 / c^2)^3 up to c, then 1; its weight in
  * least squares is (1 - e^2 / c^2)^2. Small errors cost e^2 / threshold^2. Unlike least squares over the inliers it
@@ -35,9 +37,12 @@ typedef struct fit_frame {
 typedef struct fit_pairs {
     int32_t n;
     double *x1, *y1, *x2, *y2;
+    double *z1; /* pose only: the points are those of the scene; else NULL */
     int32_t *origin; /* index in the caller's array */
     int32_t *slot;
     fit_frame frame1, frame2;
+    double z;          /* pose: the third coordinate of the centre of frame1 */
+    double pixel;      /* px of image 2 per normalised unit */
     double threshold2; /* the squared threshold of an inlier, in normalised units of image 2 */
     double chance;     /* how likely a wrong pair is an inlier of a given model by accident */
 } fit_pairs;
@@ -49,38 +54,90 @@ typedef struct fit_list {
     double *weight;
 } fit_list;
 
-/* Weighted sum of squares around a model and its derivatives by the nine entries. */
+/* Weighted sum of squares around a model and its derivatives by the entries. */
 typedef struct fit_normal {
-    double matrix[81]; /* the sum of J^T J */
-    double gradient[9];
+    double matrix[FIT_MODEL * FIT_MODEL]; /* the sum of J^T J, kind->size rows of kind->size */
+    double gradient[FIT_MODEL];
 } fit_normal;
+
+struct fit_limits;
+struct fit_scratch;
 
 typedef struct fit_kind {
     int32_t sample;       /* pairs in a minimal sample */
+    int32_t size;         /* entries of a model: 9, or 12 for a pose */
+    bool calibrated;      /* coordinates are rays of calibrated cameras, not pixels */
+    bool from_line;       /* points on one line determine it */
     double accident;      /* share of wrong pairs that a wrong model is assumed to gather at most */
     bool one_scale;       /* the error mixes both images, so both frames need the same scale */
     /* The probability that a point that may be anywhere lies within the threshold of where the model wants it. Half of
      * the normalised points have |x| + |y| <= 1: a density of about a quarter of all a unit of area. */
     double (*chance)(double threshold);
     /* Models through a sample of slots, at most FIT_MAX_MODELS; 0 when the sample is degenerate or impossible. */
-    int32_t (*solve)(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][9]);
+    int32_t (*solve)(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL]);
     /* Squared errors of slots from..to-1 into error2[0..]; huge where the model cannot have made the pair. */
     void (*errors)(const double *model, const fit_pairs *pairs, int32_t from, int32_t to, double *error2);
     /* One weighted least-squares step over the listed slots, from a rough model. False when it cannot. */
     bool (*relax)(double *model, const fit_pairs *pairs, const fit_list *list);
     void (*normal)(const double *model, const fit_pairs *pairs, const fit_list *list, fit_normal *out);
-    /* The unit directions (one or two) in which a model must not move, and the way back after a step. */
-    int32_t (*gauge)(const double *model, double directions[2][9]);
+    /* The orthonormal directions in which a model must not move, and the way back after a step. */
+    int32_t (*gauge)(const double *model, double directions[FIT_GAUGE][FIT_MODEL]);
     bool (*retract)(double *model);
 } fit_kind;
 
-extern const fit_kind kbi_fit_homography, kbi_fit_fundamental;
+extern const fit_kind kbi_fit_homography, kbi_fit_fundamental, kbi_fit_similarity, kbi_fit_affine, kbi_fit_essential,
+    kbi_fit_rotation, kbi_fit_pose;
+/* The kind of a public geometry; NULL for another value. */
+const fit_kind *kbi_fit_kind_of(kb_geometry geometry);
+
+/* ---- what geometries share ---- */
+
+/* homography.c: transfer error in image 2 and its derivatives; the probability of an accidental inlier in a disc. */
+void kbi_fit_transfer_errors(const double *h, const fit_pairs *pairs, int32_t from, int32_t to, double *error2);
+void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out);
+double kbi_fit_disc_chance(double threshold);
+/* fundamental.c: Sampson's error and its derivatives; in a band of twice the threshold across about three units. */
+void kbi_fit_sampson_errors(const double *f, const fit_pairs *pairs, int32_t from, int32_t to, double *error2);
+void kbi_fit_sampson_normal(const double *f, const fit_pairs *pairs, const fit_list *list, fit_normal *out);
+double kbi_fit_band_chance(double threshold);
+/* The nine products of coordinates whose sum, weighted by the entries of F, is x2^T F x1. */
+void kbi_fit_products(const fit_pairs *pairs, int32_t s, double a[9]);
+/* Whether n sampled points can lie in front of both cameras: the oriented epipolar constraint. */
+bool kbi_fit_oriented(const double *f, const fit_pairs *pairs, const int32_t *sample, int32_t n);
+/* Gauss-Jordan with full pivoting. Afterwards the first `rows` of column[] are the pivots' columns, the rest free. */
+bool kbi_fit_eliminate(double (*a)[9], int32_t rows, int32_t column[9]);
+/* The vector of the null space in which column[free_column] is 1 and the other free columns are 0. */
+void kbi_fit_null_vector(double (*a)[9], int32_t rows, const int32_t column[9], int32_t free_column, double *f);
+/* rotation.c: the six directions that leave SO(3) at r, in the first nine entries; the nearest rotation. */
+int32_t kbi_fit_rotation_gauge(const double *r, double directions[FIT_GAUGE][FIT_MODEL]);
+bool kbi_fit_rotation_nearest(double *r);
+/* The rotation that takes the pair of directions a1, a2 to b1, b2 as well as can be. False when they are parallel. */
+bool kbi_fit_rotation_align(const double *a1, const double *a2, const double *b1, const double *b2, double *r);
+/* essential.c: rotation and translation (unit) out of E, with most of the listed slots in front of both cameras. */
+bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32_t *list, int32_t count,
+                            double rotation[9], double translation[3]);
+/* Whether the inliers of E in scratch->list have parallax: a rotation alone does not explain them. */
+bool kbi_fit_has_parallax(const fit_pairs *pairs, const struct fit_limits *limits, const struct fit_scratch *scratch,
+                          int32_t count);
+/* five_point.c: essential matrices through five pairs. */
+int32_t kbi_fit_five_point(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL]);
+/* polynomial.c: the real roots of c[0] + c[1] x + ... + c[degree] x^degree, degree <= 10, ascending. */
+int32_t kbi_fit_real_roots(const double *c, int32_t degree, double *roots);
+
+/* ---- camera.c ---- */
+bool kbi_camera_valid(const kb_camera *camera);
 
 /* ---- prepare.c ---- */
 
+/* The caller's correspondences: n rows of `stride` doubles, point 1 (`stride` - 2 coordinates), then x2, y2. */
+typedef struct fit_input {
+    const double *values;
+    int32_t stride, n;
+} fit_input;
+
 /* Reads the pairs; *result becomes KB_FIT_FOUND when there is something to search. */
-kb_status kbi_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *options, const fit_kind *kind,
-                         kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
+kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
+                          kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
 
 /* ---- search.c ---- */
 
@@ -90,7 +147,7 @@ typedef struct fit_score {
 } fit_score;
 
 typedef struct fit_found {
-    double model[9];
+    double model[FIT_MODEL];
     fit_score score;
     int32_t iterations;
 } fit_found;
@@ -149,10 +206,12 @@ bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const f
 /* Eigenvectors of a symmetric n x n matrix (n <= 9) by Jacobi rotations: row i of vectors belongs to values[i],
  * ascending. The matrix is destroyed. */
 void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors);
-/* Solves A x = b for a symmetric positive definite 9 x 9 A by Cholesky; false when it is not one. A is destroyed. */
-bool kbi_fit_solve9(double *a, const double *b, double *x);
+/* Solves A x = b for a symmetric positive definite n x n A by Cholesky; false when it is not one. A is destroyed. */
+bool kbi_fit_solve(double *a, const double *b, int32_t n, double *x);
 /* out = a x b, 3 x 3, row major. */
 void kbi_fit_multiply3(const double *a, const double *b, double *out);
+/* out = a x b, the cross product; out is neither. */
+void kbi_fit_cross3(const double *a, const double *b, double *out);
 /* The matrix of cofactors. */
 void kbi_fit_cofactors3(const double *m, double *out);
 

@@ -16,7 +16,7 @@
 
 #include "fit/fit.h"
 
-static void products(const fit_pairs *pairs, int32_t s, double a[9])
+void kbi_fit_products(const fit_pairs *pairs, int32_t s, double a[9])
 {
     double x1 = pairs->x1[s], y1 = pairs->y1[s], x2 = pairs->x2[s], y2 = pairs->y2[s];
     a[0] = x2 * x1, a[1] = x2 * y1, a[2] = x2;
@@ -41,13 +41,12 @@ static bool normalise9(double *v)
 
 /* ---- seven points ---- */
 
-/* Gauss-Jordan with full pivoting. Afterwards column[0..6] are the pivots' columns and column[7..8] the free ones. */
-static bool eliminate(double a[7][9], int32_t column[9])
+bool kbi_fit_eliminate(double (*a)[9], int32_t rows, int32_t column[9])
 {
     for (int32_t j = 0; j < 9; j++) column[j] = j;
-    for (int32_t k = 0; k < 7; k++) {
+    for (int32_t k = 0; k < rows; k++) {
         int32_t row = k, col = k;
-        for (int32_t i = k; i < 7; i++)
+        for (int32_t i = k; i < rows; i++)
             for (int32_t j = k; j < 9; j++)
                 if (fabs(a[i][column[j]]) > fabs(a[row][column[col]])) row = i, col = j;
         int32_t c = column[col];
@@ -61,7 +60,7 @@ static bool eliminate(double a[7][9], int32_t column[9])
         }
         double inverse = 1 / a[k][c];
         for (int32_t j = k; j < 9; j++) a[k][column[j]] *= inverse;
-        for (int32_t i = 0; i < 7; i++) {
+        for (int32_t i = 0; i < rows; i++) {
             double factor = a[i][c];
             if (i == k) continue;
             for (int32_t j = k; j < 9; j++) a[i][column[j]] -= factor * a[k][column[j]];
@@ -70,11 +69,10 @@ static bool eliminate(double a[7][9], int32_t column[9])
     return true;
 }
 
-static void null_vector(double a[7][9], const int32_t column[9], int32_t free_column, double *f)
+void kbi_fit_null_vector(double (*a)[9], int32_t rows, const int32_t column[9], int32_t free_column, double *f)
 {
-    for (int32_t k = 0; k < 7; k++) f[column[k]] = -a[k][column[free_column]];
-    f[column[7]] = free_column == 7;
-    f[column[8]] = free_column == 8;
+    for (int32_t k = 0; k < rows; k++) f[column[k]] = -a[k][column[free_column]];
+    for (int32_t k = rows; k < 9; k++) f[column[k]] = k == free_column;
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -137,28 +135,28 @@ static void epipole2(const double *f, double e[3])
     }
 }
 
-static bool possible(const double *f, const fit_pairs *pairs, const int32_t *sample)
+bool kbi_fit_oriented(const double *f, const fit_pairs *pairs, const int32_t *sample, int32_t n)
 {
     double e[3] = {0};
     int32_t positive = 0;
     epipole2(f, e);
-    for (int32_t i = 0; i < 7; i++) {
+    for (int32_t i = 0; i < n; i++) {
         int32_t s = sample[i];
         double x1 = pairs->x1[s], y1 = pairs->y1[s], x2 = pairs->x2[s], y2 = pairs->y2[s];
         double lx = f[0] * x1 + f[1] * y1 + f[2], ly = f[3] * x1 + f[4] * y1 + f[5];
         positive += lx * (e[1] - e[2] * y2) + ly * (e[2] * x2 - e[0]) > 0;
     }
-    return positive == 0 || positive == 7;
+    return positive == 0 || positive == n;
 }
 
-static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][9])
+static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL])
 {
     double a[7][9], first[9], other[9], cofactors[9], roots[3];
     int32_t column[9];
-    for (int32_t i = 0; i < 7; i++) products(pairs, sample[i], a[i]);
-    if (!eliminate(a, column)) return 0;
-    null_vector(a, column, 7, first);
-    null_vector(a, column, 8, other);
+    for (int32_t i = 0; i < 7; i++) kbi_fit_products(pairs, sample[i], a[i]);
+    if (!kbi_fit_eliminate(a, 7, column)) return 0;
+    kbi_fit_null_vector(a, 7, column, 7, first);
+    kbi_fit_null_vector(a, 7, column, 8, other);
     for (int32_t i = 0; i < 9; i++) first[i] -= other[i]; /* F = other + root x first */
 
     kbi_fit_cofactors3(first, cofactors);
@@ -171,7 +169,7 @@ static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double model
     for (int32_t k = 0; k < found; k++) {
         double *f = models[kept];
         for (int32_t i = 0; i < 9; i++) f[i] = other[i] + roots[k] * first[i];
-        if (normalise9(f) && possible(f, pairs, sample)) kept++;
+        if (normalise9(f) && kbi_fit_oriented(f, pairs, sample, 7)) kept++;
     }
     return kept;
 }
@@ -200,7 +198,7 @@ static inline double slope2(sampson p)
     return (p.lx * p.lx + p.ly * p.ly) + (p.mx * p.mx + p.my * p.my);
 }
 
-static void errors(const double *f, const fit_pairs *pairs, int32_t from, int32_t to, double *error2)
+void kbi_fit_sampson_errors(const double *f, const fit_pairs *pairs, int32_t from, int32_t to, double *error2)
 {
     for (int32_t i = from; i < to; i++) {
         sampson p = sampson_at(f, pairs->x1[i], pairs->y1[i], pairs->x2[i], pairs->y2[i]);
@@ -223,7 +221,7 @@ static void mirror(double *matrix)
 }
 
 /* dr = (de - r dg) / g, with g dg = lx dlx + ly dly + mx dmx + my dmy. */
-static void normal(const double *f, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
+void kbi_fit_sampson_normal(const double *f, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
 {
     memset(out, 0, sizeof *out);
     for (int32_t k = 0; k < list->n; k++) {
@@ -233,7 +231,7 @@ static void normal(const double *f, const fit_pairs *pairs, const fit_list *list
         double g2 = slope2(p);
         if (!(g2 > 0)) continue;
         double g = sqrt(g2), r = p.e / g, c = r / g;
-        products(pairs, s, a);
+        kbi_fit_products(pairs, s, a);
         a[0] -= c * (p.lx * x1 + p.mx * x2), a[1] -= c * (p.lx * y1 + p.my * x2), a[2] -= c * p.lx;
         a[3] -= c * (p.ly * x1 + p.mx * y2), a[4] -= c * (p.ly * y1 + p.my * y2), a[5] -= c * p.ly;
         a[6] -= c * p.mx, a[7] -= c * p.my;
@@ -257,7 +255,7 @@ static bool retract(double *f)
     return normalise9(f);
 }
 
-static int32_t gauge(const double *f, double directions[2][9])
+static int32_t gauge(const double *f, double directions[FIT_GAUGE][FIT_MODEL])
 {
     memcpy(directions[0], f, 9 * sizeof *f);
     kbi_fit_cofactors3(f, directions[1]);
@@ -271,7 +269,7 @@ static bool relax(double *f, const fit_pairs *pairs, const fit_list *list)
     for (int32_t k = 0; k < list->n; k++) {
         int32_t s = list->slot[k];
         double g2 = slope2(sampson_at(f, pairs->x1[s], pairs->y1[s], pairs->x2[s], pairs->y2[s]));
-        products(pairs, s, a);
+        kbi_fit_products(pairs, s, a);
         if (g2 > 0) add_outer(matrix, a, list->weight[k] / g2);
     }
     mirror(matrix);
@@ -280,18 +278,18 @@ static bool relax(double *f, const fit_pairs *pairs, const fit_list *list)
     return retract(f);
 }
 
-/* A band of twice the threshold across about three units. */
-static double chance(double threshold) { return 1.5 * threshold; }
+double kbi_fit_band_chance(double threshold) { return 1.5 * threshold; }
 
 const fit_kind kbi_fit_fundamental = {
     .sample = 7,
+    .size = 9,
     .accident = 0.05,
     .one_scale = true,
-    .chance = chance,
+    .chance = kbi_fit_band_chance,
     .solve = solve,
-    .errors = errors,
+    .errors = kbi_fit_sampson_errors,
     .relax = relax,
-    .normal = normal,
+    .normal = kbi_fit_sampson_normal,
     .gauge = gauge,
     .retract = retract,
 };

@@ -51,7 +51,7 @@ static bool triangles(const vec3 p[4], double areas[4], double *largest)
     return true;
 }
 
-static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][9])
+static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL])
 {
     vec3 p[4], q[4];
     for (int32_t i = 0; i < 4; i++) {
@@ -81,7 +81,7 @@ static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double model
     return 1;
 }
 
-static void errors(const double *h, const fit_pairs *pairs, int32_t from, int32_t to, double *error2)
+void kbi_fit_transfer_errors(const double *h, const fit_pairs *pairs, int32_t from, int32_t to, double *error2)
 {
     const double h0 = h[0], h1 = h[1], h2 = h[2], h3 = h[3], h4 = h[4], h5 = h[5], h6 = h[6], h7 = h[7], h8 = h[8];
     const double *restrict x1 = pairs->x1 + from, *restrict y1 = pairs->y1 + from;
@@ -108,7 +108,7 @@ static void put_block(double *matrix, int32_t row, int32_t column, const double 
         for (int32_t j = 0; j < 3; j++) matrix[(row + i) * 9 + column + j] = sign * sum[place[3 * i + j]];
 }
 
-static void normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
+void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
 {
     double one[6] = {0}, u_sum[6] = {0}, v_sum[6] = {0}, uv_sum[6] = {0};
     memset(out, 0, sizeof *out);
@@ -150,7 +150,7 @@ static bool retract(double *h)
 }
 
 /* A homography is known up to a factor: it must not move along itself. */
-static int32_t gauge(const double *h, double directions[2][9])
+static int32_t gauge(const double *h, double directions[FIT_GAUGE][FIT_MODEL])
 {
     memcpy(directions[0], h, 9 * sizeof *h);
     return 1;
@@ -161,22 +161,22 @@ static bool relax(double *h, const fit_pairs *pairs, const fit_list *list)
 {
     fit_normal around;
     if (list->n < 4 || !retract(h)) return false;
-    normal(h, pairs, list, &around);
+    kbi_fit_transfer_normal(h, pairs, list, &around);
     return kbi_fit_step(&kbi_fit_homography, &around, 0, h);
 }
 
-/* A disc. */
-static double chance(double threshold) { return 3.14159265358979 / 4 * threshold * threshold; }
+double kbi_fit_disc_chance(double threshold) { return 3.14159265358979 / 4 * threshold * threshold; }
 
 const fit_kind kbi_fit_homography = {
     .sample = 4,
+    .size = 9,
     .accident = 0.01,
     .one_scale = false,
-    .chance = chance,
+    .chance = kbi_fit_disc_chance,
     .solve = solve,
-    .errors = errors,
+    .errors = kbi_fit_transfer_errors,
     .relax = relax,
-    .normal = normal,
+    .normal = kbi_fit_transfer_normal,
     .gauge = gauge,
     .retract = retract,
 };

@@ -1,4 +1,4 @@
-/* Linear algebra on matrices of nine rows at most. */
+/* Linear algebra on matrices of twelve rows at most. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -62,30 +62,29 @@ void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors)
     sort_ascending(values, vectors, n);
 }
 
-bool kbi_fit_solve9(double *a, const double *b, double *x)
+bool kbi_fit_solve(double *a, const double *b, int32_t n, double *x)
 {
-    enum { N = 9 };
-    for (int32_t j = 0; j < N; j++) {
-        double pivot = a[j * N + j], whole = pivot;
-        for (int32_t k = 0; k < j; k++) pivot -= a[j * N + k] * a[j * N + k];
+    for (int32_t j = 0; j < n; j++) {
+        double pivot = a[j * n + j], whole = pivot;
+        for (int32_t k = 0; k < j; k++) pivot -= a[j * n + k] * a[j * n + k];
         if (!(pivot > 1e-14 * whole)) return false;
         pivot = sqrt(pivot);
-        a[j * N + j] = pivot;
-        for (int32_t i = j + 1; i < N; i++) {
-            double sum = a[i * N + j];
-            for (int32_t k = 0; k < j; k++) sum -= a[i * N + k] * a[j * N + k];
-            a[i * N + j] = sum / pivot;
+        a[j * n + j] = pivot;
+        for (int32_t i = j + 1; i < n; i++) {
+            double sum = a[i * n + j];
+            for (int32_t k = 0; k < j; k++) sum -= a[i * n + k] * a[j * n + k];
+            a[i * n + j] = sum / pivot;
         }
     }
-    for (int32_t i = 0; i < N; i++) {
+    for (int32_t i = 0; i < n; i++) {
         double sum = b[i];
-        for (int32_t k = 0; k < i; k++) sum -= a[i * N + k] * x[k];
-        x[i] = sum / a[i * N + i];
+        for (int32_t k = 0; k < i; k++) sum -= a[i * n + k] * x[k];
+        x[i] = sum / a[i * n + i];
     }
-    for (int32_t i = N - 1; i >= 0; i--) {
+    for (int32_t i = n - 1; i >= 0; i--) {
         double sum = x[i];
-        for (int32_t k = i + 1; k < N; k++) sum -= a[k * N + i] * x[k];
-        x[i] = sum / a[i * N + i];
+        for (int32_t k = i + 1; k < n; k++) sum -= a[k * n + i] * x[k];
+        x[i] = sum / a[i * n + i];
     }
     return true;
 }
@@ -108,4 +107,11 @@ void kbi_fit_cofactors3(const double *m, double *out)
     out[6] = m[1] * m[5] - m[2] * m[4];
     out[7] = m[2] * m[3] - m[0] * m[5];
     out[8] = m[0] * m[4] - m[1] * m[3];
+}
+
+void kbi_fit_cross3(const double *a, const double *b, double *out)
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
 }

@@ -3,11 +3,24 @@
 
 #include "fit/fit.h"
 
-#define FEW 31 /* points that give the frame of an image */
+#define FEW 31  /* points that give the frame of an image */
+#define FAR 1e6 /* as good as at infinity, in rays */
 
-static bool finite4(const kb_pair *p)
+/* The first coordinate of point 1, or of point 2, of correspondence i. */
+static const double *point_of(const fit_input *input, int32_t i, bool second)
 {
-    return fabs(p->x1) <= DBL_MAX && fabs(p->y1) <= DBL_MAX && fabs(p->x2) <= DBL_MAX && fabs(p->y2) <= DBL_MAX;
+    return input->values + (size_t)i * (size_t)input->stride + (second ? input->stride - 2 : 0);
+}
+
+/* Coordinates of a point: three for a point of the scene, else two. */
+static int32_t dimensions_of(const fit_input *input, bool second) { return second ? 2 : input->stride - 2; }
+
+static bool finite_row(const fit_input *input, int32_t i)
+{
+    const double *row = point_of(input, i, false);
+    for (int32_t k = 0; k < input->stride; k++)
+        if (!(fabs(row[k]) <= DBL_MAX)) return false;
+    return true;
 }
 
 /* ---- order of quality ---- */
@@ -23,38 +36,44 @@ static void sort_by_quality(const float *quality, int32_t *order, int32_t n, uin
 /* ---- duplicates ---- */
 
 typedef struct point_set {
-    const kb_pair *pairs;
+    const fit_input *input;
     int32_t *table; /* index + 1 of a pair that holds the point; 0: free */
     size_t mask;
     bool second; /* the points are those of image 2 */
 } point_set;
 
-static size_t hash_point(double x, double y)
+static size_t hash_point(const double *point)
 {
     uint64_t a, b;
+    double x = point[0] + 0.0, y = point[1] + 0.0; /* -0 is 0 */
     memcpy(&a, &x, sizeof a);
     memcpy(&b, &y, sizeof b);
     a = (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15u;
     return (size_t)((a ^ a >> 29) * 0xbf58476d1ce4e5b9u >> 24);
 }
 
+static bool same_point(const double *a, const double *b, int32_t dimensions)
+{
+    for (int32_t k = 0; k < dimensions; k++)
+        if (a[k] != b[k]) return false;
+    return true;
+}
+
 /* The place of the point of pair i: where it is, or the free place where it belongs. */
 static int32_t *find_point(const point_set *set, int32_t i)
 {
-    const kb_pair *p = &set->pairs[i];
-    double x = (set->second ? p->x2 : p->x1) + 0.0, y = (set->second ? p->y2 : p->y1) + 0.0;
-    for (size_t k = hash_point(x, y) & set->mask;; k = (k + 1) & set->mask) {
+    const double *point = point_of(set->input, i, set->second);
+    int32_t dimensions = dimensions_of(set->input, set->second);
+    for (size_t k = hash_point(point) & set->mask;; k = (k + 1) & set->mask) {
         if (!set->table[k]) return &set->table[k];
-        const kb_pair *other = &set->pairs[set->table[k] - 1];
-        if ((set->second ? other->x2 : other->x1) == x && (set->second ? other->y2 : other->y1) == y)
-            return &set->table[k];
+        if (same_point(point_of(set->input, set->table[k] - 1, set->second), point, dimensions)) return &set->table[k];
     }
 }
 
 /* Keeps of the pairs in order[], best first, those that share no point with a better one. Table has 2 x size places. */
-static int32_t drop_duplicates(const kb_pair *pairs, int32_t *order, int32_t n, int32_t *table, size_t size)
+static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n, int32_t *table, size_t size)
 {
-    point_set first = {pairs, table, size - 1, false}, second = {pairs, table + size, size - 1, true};
+    point_set first = {input, table, size - 1, false}, second = {input, table + size, size - 1, true};
     int32_t kept = 0;
     memset(table, 0, 2 * size * sizeof *table);
     for (int32_t k = 0; k < n; k++) {
@@ -68,12 +87,6 @@ static int32_t drop_duplicates(const kb_pair *pairs, int32_t *order, int32_t n, 
 
 /* ---- normalisation ---- */
 
-static void point_of(const kb_pair *p, bool second, double *x, double *y)
-{
-    *x = second ? p->x2 : p->x1;
-    *y = second ? p->y2 : p->y1;
-}
-
 static double median(const double *values, int32_t n)
 {
     double v[FEW] = {0};
@@ -85,50 +98,68 @@ static double median(const double *values, int32_t n)
     return v[n / 2];
 }
 
-/* Centre and scale of the points of one image from medians over a few of them, which no wild point can move far.
- * Scale 0 means that all points are at one place. */
-static fit_frame frame_of(const kb_pair *pairs, const int32_t *order, int32_t n, bool second)
+static double taxicab(const double *point, const double *centre, int32_t dimensions)
 {
-    double x[FEW] = {0}, y[FEW] = {0}, distance[FEW] = {0};
-    int32_t few = kbi_min_i(n, FEW);
-    for (int32_t k = 0; k < few; k++) point_of(&pairs[order[kbi_piece((size_t)n, few, k)]], second, &x[k], &y[k]);
-    double cx = median(x, few), cy = median(y, few);
-    for (int32_t k = 0; k < few; k++) distance[k] = fabs(x[k] - cx) + fabs(y[k] - cy);
-    double spread = median(distance, few);
-    for (int32_t k = 0; k < n && !(spread > 0); k++) { /* most at one place: take the first that is not */
-        double px, py;
-        point_of(&pairs[order[k]], second, &px, &py);
-        spread = fabs(px - cx) + fabs(py - cy);
+    double sum = 0;
+    for (int32_t k = 0; k < dimensions; k++) sum += fabs(point[k] - centre[k]);
+    return sum;
+}
+
+/* Centre and scale of the points of one image from medians over a few of them, which no outlier can move far. Scale 0
+ * means that all points are at one place. The third coordinate of a scene's centre goes to *z. */
+static fit_frame frame_of(const fit_input *input, const int32_t *order, int32_t n, bool second, double *z)
+{
+    double values[FEW] = {0}, centre[3] = {0};
+    int32_t few = kbi_min_i(n, FEW), dimensions = dimensions_of(input, second);
+    for (int32_t d = 0; d < dimensions; d++) {
+        for (int32_t k = 0; k < few; k++) values[k] = point_of(input, order[kbi_piece((size_t)n, few, k)], second)[d];
+        centre[d] = median(values, few);
     }
-    return (fit_frame){cx, cy, spread > 0 ? 1 / spread : 0};
+    for (int32_t k = 0; k < few; k++)
+        values[k] = taxicab(point_of(input, order[kbi_piece((size_t)n, few, k)], second), centre, dimensions);
+    double size = median(values, few);
+    for (int32_t k = 0; k < n && !(size > 0); k++) /* most at one place: take the first that is not */
+        size = taxicab(point_of(input, order[k], second), centre, dimensions);
+    if (z) *z = centre[2];
+    return (fit_frame){centre[0], centre[1], size > 0 ? 1 / size : 0};
 }
 
 /* ---- degenerate input ---- */
 
 /* All points of one image at one place or, but for rounding, on one line: that through two points not too close. */
-static bool on_a_line(const kb_pair *pairs, const int32_t *order, int32_t n, const fit_frame *frame, bool second)
+static bool on_a_line(const fit_input *input, const int32_t *order, int32_t n, const fit_frame *frame, bool second)
 {
-    double x0, y0, dx = 0, dy = 0, length = 0;
-    point_of(&pairs[order[0]], second, &x0, &y0);
+    const double *origin = point_of(input, order[0], second);
+    int32_t dimensions = dimensions_of(input, second);
+    double axis[3] = {0}, length = 0;
     for (int32_t k = 1; k < n; k++) {
-        double x, y;
-        point_of(&pairs[order[k]], second, &x, &y);
-        x = (x - x0) * frame->scale;
-        y = (y - y0) * frame->scale;
-        double distance = fabs(x) + fabs(y);
-        if (!(length > 0)) {
-            if (distance >= 0.5)
-                dx = x / distance, dy = y / distance, length = distance, k = 0; /* from the start again */
-        } else if (fabs(dx * y - dy * x) > 1e-6 * (1 + distance)) {
-            return false;
+        const double *point = point_of(input, order[k], second);
+        double d[3] = {0}, distance = 0, off[3];
+        for (int32_t i = 0; i < dimensions; i++) {
+            d[i] = (point[i] - origin[i]) * frame->scale;
+            distance += fabs(d[i]);
         }
+        if (!(length > 0)) {
+            if (distance < 0.5) continue;
+            for (int32_t i = 0; i < 3; i++) axis[i] = d[i] / distance;
+            length = distance;
+            k = 0; /* from the start again */
+            continue;
+        }
+        kbi_fit_cross3(axis, d, off);
+        if (fabs(off[0]) + fabs(off[1]) + fabs(off[2]) > 1e-6 * (1 + distance)) return false;
     }
     return true;
 }
 
-static bool degenerate(const kb_pair *pairs, const int32_t *order, int32_t n, const fit_pairs *out)
+static bool at_one_place(const fit_pairs *out) { return !(out->frame1.scale > 0) || !(out->frame2.scale > 0); }
+
+static bool degenerate(const fit_input *input, const int32_t *order, int32_t n, const fit_kind *kind,
+                       const fit_pairs *out)
 {
-    return on_a_line(pairs, order, n, &out->frame1, false) || on_a_line(pairs, order, n, &out->frame2, true);
+    if (at_one_place(out)) return true;
+    if (kind->from_line) return false;
+    return on_a_line(input, order, n, &out->frame1, false) || on_a_line(input, order, n, &out->frame2, true);
 }
 
 /* ---- the arrays ---- */
@@ -154,20 +185,46 @@ static int32_t even_step(int32_t n)
     }
 }
 
-static void fill(const kb_pair *pairs, const int32_t *order, fit_pairs *out)
+/* A pixel that no ray reaches goes far away, where it is nobody's inlier. */
+static void to_ray(const kb_camera *camera, const double *pixel, double *x, double *y)
+{
+    if (kb_camera_unproject(camera, pixel[0], pixel[1], x, y) == KB_OK && fabs(*x) < FAR && fabs(*y) < FAR) return;
+    *x = *y = FAR;
+}
+
+static void fill(const fit_input *input, const int32_t *order, const kb_fit_options *options, const fit_kind *kind,
+                 fit_pairs *out)
 {
     const fit_frame *f1 = &out->frame1, *f2 = &out->frame2;
     int32_t n = out->n, step = even_step(n), rank = 0;
     for (int32_t s = 0; s < n; s++) {
-        const kb_pair *p = &pairs[order[rank]];
-        out->x1[s] = (p->x1 - f1->x) * f1->scale;
-        out->y1[s] = (p->y1 - f1->y) * f1->scale;
-        out->x2[s] = (p->x2 - f2->x) * f2->scale;
-        out->y2[s] = (p->y2 - f2->y) * f2->scale;
+        const double *a = point_of(input, order[rank], false), *b = point_of(input, order[rank], true);
+        if (kind->calibrated && !out->z1) {
+            to_ray(options->camera1, a, &out->x1[s], &out->y1[s]);
+        } else {
+            out->x1[s] = (a[0] - f1->x) * f1->scale;
+            out->y1[s] = (a[1] - f1->y) * f1->scale;
+        }
+        if (out->z1) out->z1[s] = (a[2] - out->z) * f1->scale;
+        if (kind->calibrated) {
+            to_ray(options->camera2, b, &out->x2[s], &out->y2[s]);
+        } else {
+            out->x2[s] = (b[0] - f2->x) * f2->scale;
+            out->y2[s] = (b[1] - f2->y) * f2->scale;
+        }
         out->origin[s] = order[rank];
         out->slot[rank] = s;
         rank = rank >= n - step ? rank - (n - step) : rank + step;
     }
+}
+
+/* Pixels per unit of the coordinates that fill() makes: the focal length for rays. */
+static double pixels_per_unit(const kb_fit_options *options, const fit_kind *kind, const fit_pairs *out)
+{
+    if (!kind->calibrated) return 1 / out->frame2.scale;
+    const kb_camera *a = options->camera1, *b = options->camera2;
+    double focal2 = 0.5 * (b->fx + b->fy);
+    return out->z1 ? focal2 : 0.5 * (focal2 + 0.5 * (a->fx + a->fy));
 }
 
 /* ---- all together ---- */
@@ -180,49 +237,52 @@ typedef struct room {
     size_t table_size;
 } room;
 
-static bool allocate(kb_workspace *workspace, int32_t n, room *r, fit_pairs *out)
+static bool allocate(kb_workspace *workspace, const fit_input *input, room *r, fit_pairs *out)
 {
-    size_t count = (size_t)n;
+    size_t count = (size_t)input->n;
     r->table_size = 8;
     while (r->table_size < 2 * count) r->table_size *= 2;
-    double *d = kbi_workspace_get(workspace, count * (4 * sizeof(double) + 3 * sizeof(int32_t)) +
+    double *d = kbi_workspace_get(workspace, count * (5 * sizeof(double) + 3 * sizeof(int32_t)) +
                                                                2 * r->table_size * sizeof(int32_t));
     if (!d) return false;
     out->x1 = d, out->y1 = d + count, out->x2 = d + 2 * count, out->y2 = d + 3 * count;
-    r->entries = (uint64_t *)(d + 4 * count);
+    out->z1 = input->stride == 5 ? d + 4 * count : NULL;
+    r->entries = (uint64_t *)(d + 5 * count);
     r->table = (int32_t *)r->entries;
     r->order = r->table + 2 * r->table_size;
     out->origin = r->order + count, out->slot = r->order + 2 * count;
     return true;
 }
 
-kb_status kbi_fit_prepare(const kb_pair *pairs, int32_t n, const kb_fit_options *options, const fit_kind *kind,
-                         kb_workspace *workspace, fit_pairs *out, kb_fit_result *result)
+kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
+                          kb_workspace *workspace, fit_pairs *out, kb_fit_result *result)
 {
     room r;
     int32_t kept = 0;
     *result = KB_FIT_TOO_FEW;
-    if (n < kind->sample) return KB_OK;
-    if (!allocate(workspace, n, &r, out)) return KB_E_MEMORY;
-    for (int32_t i = 0; i < n; i++)
-        if (finite4(&pairs[i])) r.order[kept++] = i;
+    if (input->n < kind->sample) return KB_OK;
+    if (!allocate(workspace, input, &r, out)) return KB_E_MEMORY;
+    for (int32_t i = 0; i < input->n; i++)
+        if (finite_row(input, i)) r.order[kept++] = i;
     if (kept < kind->sample) return KB_OK;
     if (options->quality) sort_by_quality(options->quality, r.order, kept, r.entries, r.entries + kept);
-    out->frame1 = frame_of(pairs, r.order, kept, false);
-    out->frame2 = frame_of(pairs, r.order, kept, true);
+    out->frame1 = frame_of(input, r.order, kept, false, &out->z);
+    out->frame2 = frame_of(input, r.order, kept, true, NULL);
     *result = KB_FIT_DEGENERATE;
-    if (degenerate(pairs, r.order, kept, out)) return KB_OK;
+    if (degenerate(input, r.order, kept, kind, out)) return KB_OK;
     if (!options->keep_duplicates) {
-        kept = drop_duplicates(pairs, r.order, kept, r.table, r.table_size);
+        kept = drop_duplicates(input, r.order, kept, r.table, r.table_size);
         *result = kept < kind->sample ? KB_FIT_TOO_FEW : KB_FIT_DEGENERATE;
-        if (kept < kind->sample || degenerate(pairs, r.order, kept, out)) return KB_OK;
+        if (kept < kind->sample || degenerate(input, r.order, kept, kind, out)) return KB_OK;
     }
     out->n = kept;
     if (kind->one_scale) common_scale(&out->frame1, &out->frame2);
-    double threshold = options->threshold * out->frame2.scale;
+    double spread = options->threshold * out->frame2.scale; /* the threshold against the extent of the points */
+    out->pixel = pixels_per_unit(options, kind, out);
+    double threshold = kind->calibrated ? options->threshold / out->pixel : spread;
     out->threshold2 = threshold * threshold;
-    out->chance = kind->chance(threshold) < 0.5 ? kind->chance(threshold) : 0.5;
-    fill(pairs, r.order, out);
+    out->chance = kind->chance(spread) < 0.5 ? kind->chance(spread) : 0.5;
+    fill(input, r.order, options, kind, out);
     *result = KB_FIT_FOUND;
     return KB_OK;
 }

@@ -1,49 +1,51 @@
 /* The optimum of the robust sum by iteratively reweighted least squares, with the damping of Levenberg and Marquardt,
- * in the nine entries of the model.
+ * in the entries of the model.
  *
- * Nine entries are more than a model has freedoms. The directions in which it must not move (kind->gauge) are taken
+ * A model has more entries than degrees of freedom. The directions in which it must not move (kind->gauge) are taken
  * out of the equations: with P the projection onto the rest, P J^T J P + (weight) x (I - P) is positive definite and
  * the step lies in the rest. */
 #include <math.h>
 
 #include "fit/fit.h"
 
-static void project_vector(double *v, const double *direction)
+static void project_vector(double *v, const double *direction, int32_t n)
 {
     double along = 0;
-    for (int32_t i = 0; i < 9; i++) along += v[i] * direction[i];
-    for (int32_t i = 0; i < 9; i++) v[i] -= along * direction[i];
+    for (int32_t i = 0; i < n; i++) along += v[i] * direction[i];
+    for (int32_t i = 0; i < n; i++) v[i] -= along * direction[i];
 }
 
 /* m becomes P m P + weight d d^T, P = I - d d^T. */
-static void project_matrix(double *m, const double *d, double weight)
+static void project_matrix(double *m, const double *d, int32_t n, double weight)
 {
-    for (int32_t i = 0; i < 9; i++) project_vector(m + 9 * i, d);
-    for (int32_t j = 0; j < 9; j++) {
+    for (int32_t i = 0; i < n; i++) project_vector(m + n * i, d, n);
+    for (int32_t j = 0; j < n; j++) {
         double along = 0;
-        for (int32_t i = 0; i < 9; i++) along += m[9 * i + j] * d[i];
-        for (int32_t i = 0; i < 9; i++) m[9 * i + j] -= along * d[i];
+        for (int32_t i = 0; i < n; i++) along += m[n * i + j] * d[i];
+        for (int32_t i = 0; i < n; i++) m[n * i + j] -= along * d[i];
     }
-    for (int32_t i = 0; i < 9; i++)
-        for (int32_t j = 0; j < 9; j++) m[9 * i + j] += weight * d[i] * d[j];
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < n; j++) m[n * i + j] += weight * d[i] * d[j];
 }
 
 bool kbi_fit_step(const fit_kind *kind, const fit_normal *around, double damping, double *model)
 {
-    double matrix[81], gradient[9], step[9], directions[2][9], trace = 0;
+    double matrix[FIT_MODEL * FIT_MODEL], gradient[FIT_MODEL], step[FIT_MODEL], directions[FIT_GAUGE][FIT_MODEL];
+    double trace = 0;
+    int32_t n = kind->size;
     memcpy(matrix, around->matrix, sizeof matrix);
     memcpy(gradient, around->gradient, sizeof gradient);
-    for (int32_t i = 0; i < 9; i++) {
-        trace += matrix[10 * i];
-        matrix[10 * i] *= 1 + damping;
+    for (int32_t i = 0; i < n; i++) {
+        trace += matrix[(n + 1) * i];
+        matrix[(n + 1) * i] *= 1 + damping;
     }
     int32_t fixed = kind->gauge(model, directions);
     for (int32_t k = 0; k < fixed; k++) {
-        project_matrix(matrix, directions[k], trace);
-        project_vector(gradient, directions[k]);
+        project_matrix(matrix, directions[k], n, trace);
+        project_vector(gradient, directions[k], n);
     }
-    if (!kbi_fit_solve9(matrix, gradient, step)) return false;
-    for (int32_t i = 0; i < 9; i++) model[i] -= step[i];
+    if (!kbi_fit_solve(matrix, gradient, n, step)) return false;
+    for (int32_t i = 0; i < n; i++) model[i] -= step[i];
     return kind->retract(model);
 }
 
@@ -57,7 +59,7 @@ void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scra
     if (!kind->retract(found->model)) return;
     found->score = kbi_fit_score(kind, pairs, found->model, scratch);
     for (int32_t i = 0; i < 30 && damping < 1; i++) {
-        double next[9];
+        double next[FIT_MODEL];
         if (moved) { /* error2 is that of the model */
             fit_list list = scratch->list;
             kbi_fit_list(scratch->error2, 0, pairs->n, FIT_CUTOFF2 * pairs->threshold2, &list);

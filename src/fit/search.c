@@ -220,7 +220,7 @@ void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double
                      fit_found *found)
 {
     static const double cutoffs2[] = {20, 10, 5, FIT_CUTOFF2}; /* of the squared threshold */
-    double moved[9];
+    double moved[FIT_MODEL];
     memcpy(moved, model, sizeof moved);
     for (size_t i = 0; i < KBI_COUNT(cutoffs2); i++) {
         fit_list list = list_few(kind, pairs, moved, cutoffs2[i] * pairs->threshold2, scratch);
@@ -237,10 +237,11 @@ void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double
 void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found)
 {
-    double models[FIT_MAX_MODELS][9], record = pairs->n;
+    double models[FIT_MAX_MODELS][FIT_MODEL], record = pairs->n;
     int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0;
     sampler s = sampler_start(kind, pairs->n, limits);
     sprt line = sprt_for(kind->accident, 0);
+    memset(models, 0, sizeof models);
     memset(found, 0, sizeof *found);
     found->score.cost = pairs->n;
     while (number < stop) {

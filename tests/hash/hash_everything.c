@@ -394,6 +394,45 @@ static void section_index(hash *h, scene *s)
     kb_vocabulary_free(vocabulary);
 }
 
+/* The other geometries. Rays of a turned and shifted camera by rational numbers only, two thirds right. */
+static void section_geometries(hash *h, scene *s)
+{
+    static kb_pair pairs[KEYPOINTS];
+    static kb_scene_point points[KEYPOINTS];
+    const double r[9] = {0.96, -0.28, 0, 0.28, 0.96, 0, 0, 0, 1}, t[3] = {-1, 0.25, 0.125};
+    kb_camera camera;
+    uint64_t seed = 41;
+    KB_INIT(camera);
+    camera.fx = 500, camera.fy = 510, camera.cx = 160, camera.cy = 120, camera.k1 = -0.1, camera.p1 = 0.001;
+    for (int i = 0; i < KEYPOINTS; i++) {
+        double z = 4 + kbi_random_below(&seed, 512) / 64.0, x = (kbi_random_below(&seed, 641) / 1000.0 - 0.32) * z;
+        double y = (kbi_random_below(&seed, 481) / 1000.0 - 0.24) * z, noise = i % 3 ? 0.5 : 80, b[3];
+        for (int k = 0; k < 3; k++) b[k] = r[3 * k] * x + r[3 * k + 1] * y + r[3 * k + 2] * z + t[k];
+        kb_camera_project(&camera, x / z, y / z, &pairs[i].x1, &pairs[i].y1);
+        kb_camera_project(&camera, b[0] / b[2], b[1] / b[2], &pairs[i].x2, &pairs[i].y2);
+        pairs[i].x2 += noise * (kbi_random_below(&seed, 201) / 100.0 - 1);
+        pairs[i].y2 += noise * (kbi_random_below(&seed, 201) / 100.0 - 1);
+        points[i] = (kb_scene_point){x, y, z, pairs[i].x2, pairs[i].y2};
+    }
+    for (int g = KB_SIMILARITY; g <= KB_ROTATION + 1; g++) { /* the last is the absolute pose */
+        kb_fit_options options;
+        kb_fit_report report;
+        KB_INIT(options);
+        memset(&report, 0, sizeof report);
+        options.geometry = g > KB_ROTATION ? KB_HOMOGRAPHY : (kb_geometry)g;
+        options.camera1 = &camera;
+        options.threshold = g < KB_ESSENTIAL || g == KB_ROTATION ? 12 : 2;
+        options.max_iterations = 500;
+        if (g > KB_ROTATION) must(kb_fit_pose(points, KEYPOINTS, &options, NULL, s->flags, &report), "fit a pose");
+        else must(kb_fit(pairs, KEYPOINTS, &options, NULL, s->flags, &report), "fit");
+        for (int i = 0; i < 9; i++) add_double(h, report.model[i]), add_double(h, report.rotation[i]);
+        for (int i = 0; i < 3; i++) add_double(h, report.translation[i]);
+        add_u64(h, (uint64_t)report.result);
+        add_u64(h, (uint64_t)report.inliers);
+        add_bytes(h, s->flags, KEYPOINTS);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -408,6 +447,7 @@ int main(int argc, char **argv)
         {"detecting", section_detect},
         {"matching", section_match},
         {"fitting", section_fit},
+        {"geometries", section_geometries},
         {"index", section_index},
         {"built-in models", section_builtin},
     };

@@ -678,7 +678,7 @@ static void test_wrong_arguments(void **state)
         assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
     }
     KB_INIT(o);
-    o.geometry = (kb_geometry)3;
+    o.geometry = (kb_geometry)7;
     assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
     KB_INIT(o);
     o.max_iterations = -1;

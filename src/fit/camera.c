@@ -1,0 +1,100 @@
+/* Calibrated cameras: pixels to rays and back, and the pose of a plane.
+ *
+ * A ray (x, y, 1) is seen at (fx x' + cx, fy y' + cy), where with r2 = x^2 + y^2
+ *     x' = x (1 + k1 r2 + k2 r2^2 + k3 r2^3) + 2 p1 x y + p2 (r2 + 2 x^2)
+ *     y' = y (1 + k1 r2 + k2 r2^2 + k3 r2^3) + p1 (r2 + 2 y^2) + 2 p2 x y. */
+#include <math.h>
+
+#include "fit/fit.h"
+
+bool kbi_camera_valid(const kb_camera *c)
+{
+    const double numbers[9] = {c->fx, c->fy, c->cx, c->cy, c->k1, c->k2, c->p1, c->p2, c->k3};
+    for (int32_t i = 0; i < 9; i++)
+        if (!(fabs(numbers[i]) <= 1e9)) return false;
+    return c->fx > 0 && c->fy > 0;
+}
+
+static void distort(const kb_camera *c, double x, double y, double *dx, double *dy)
+{
+    double r2 = x * x + y * y, radial = 1 + r2 * (c->k1 + r2 * (c->k2 + r2 * c->k3));
+    *dx = x * radial + 2 * c->p1 * x * y + c->p2 * (r2 + 2 * x * x);
+    *dy = y * radial + c->p1 * (r2 + 2 * y * y) + 2 * c->p2 * x * y;
+}
+
+/* Newton's method on the distortion, from the distorted point. False when it does not settle: no ray is seen there. */
+static bool undistort(const kb_camera *c, double *x, double *y)
+{
+    const double u = *x, v = *y;
+    for (int32_t i = 0; i < 30; i++) {
+        double px = *x, py = *y, r2 = px * px + py * py, dx, dy;
+        double radial = 1 + r2 * (c->k1 + r2 * (c->k2 + r2 * c->k3));
+        double slope = 2 * (c->k1 + r2 * (2 * c->k2 + 3 * r2 * c->k3)); /* of radial by r2, times 2 */
+        double a = radial + slope * px * px + 2 * c->p1 * py + 6 * c->p2 * px;
+        double b = slope * px * py + 2 * c->p1 * px + 2 * c->p2 * py;
+        double d = radial + slope * py * py + 6 * c->p1 * py + 2 * c->p2 * px;
+        double determinant = a * d - b * b;
+        distort(c, px, py, &dx, &dy);
+        if (!(determinant > 0)) return false; /* beyond the circle where the distortion turns back */
+        *x = px - (d * (dx - u) - b * (dy - v)) / determinant;
+        *y = py - (a * (dy - v) - b * (dx - u)) / determinant;
+        if (fabs(*x - px) + fabs(*y - py) <= 1e-14 * (1 + fabs(*x) + fabs(*y))) return true;
+    }
+    return false;
+}
+
+static bool camera_read(const kb_camera *camera, kb_camera *out)
+{
+    return camera && KBI_OPTIONS_READ(*out, camera) && kbi_camera_valid(out);
+}
+
+kb_status kb_camera_unproject(const kb_camera *camera, double px, double py, double *x, double *y)
+{
+    kb_camera c;
+    if (!x || !y || !camera_read(camera, &c)) return KB_E_ARGUMENT;
+    *x = (px - c.cx) / c.fx;
+    *y = (py - c.cy) / c.fy;
+    bool straight = c.k1 == 0 && c.k2 == 0 && c.k3 == 0 && c.p1 == 0 && c.p2 == 0;
+    if (!straight && !undistort(&c, x, y)) *x = *y = NAN;
+    return KB_OK;
+}
+
+kb_status kb_camera_project(const kb_camera *camera, double x, double y, double *px, double *py)
+{
+    kb_camera c;
+    double dx, dy;
+    if (!px || !py || !camera_read(camera, &c)) return KB_E_ARGUMENT;
+    distort(&c, x, y, &dx, &dy);
+    *px = c.fx * dx + c.cx;
+    *py = c.fy * dy + c.cy;
+    return KB_OK;
+}
+
+/* K^-1 H = s (r1 r2 t): the plane's axes become orthonormal by going to the nearest rotation of (r1, r2, r1 x r2). */
+kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, double rotation[9], double translation[3])
+{
+    kb_camera c;
+    double m[9], r[9], length = 0;
+    if (!h || !rotation || !translation || !camera_read(camera, &c)) return KB_E_ARGUMENT;
+    for (int32_t j = 0; j < 3; j++) {
+        m[j] = (h[j] - c.cx * h[6 + j]) / c.fx;
+        m[3 + j] = (h[3 + j] - c.cy * h[6 + j]) / c.fy;
+        m[6 + j] = h[6 + j];
+    }
+    for (int32_t i = 0; i < 3; i++) length += m[3 * i] * m[3 * i] + m[3 * i + 1] * m[3 * i + 1];
+    double scale = sqrt(length / 2);
+    if (!(scale > 0 && scale <= DBL_MAX)) return KB_E_ARGUMENT;
+    if (m[8] < 0) scale = -scale; /* the plane's origin is in front of the camera */
+    for (int32_t i = 0; i < 3; i++) {
+        r[3 * i] = m[3 * i] / scale;
+        r[3 * i + 1] = m[3 * i + 1] / scale;
+        translation[i] = m[3 * i + 2] / scale;
+    }
+    for (int32_t i = 0; i < 3; i++) {
+        int32_t p = 3 * ((i + 1) % 3), q = 3 * ((i + 2) % 3);
+        r[3 * i + 2] = r[p] * r[q + 1] - r[q] * r[p + 1];
+    }
+    if (!kbi_fit_rotation_nearest(r)) return KB_E_ARGUMENT;
+    memcpy(rotation, r, sizeof r);
+    return KB_OK;
+}

@@ -1,0 +1,164 @@
+/* The essential matrix between two calibrated cameras: x2^T E x1 = 0 for rays x1, x2, E = [t]x R.
+ *
+ * E has two equal singular values and one that is zero: E = U diag(s, s, 0) V^T. In the bases U and V a small change
+ * of R and t changes the entries (1,3), (2,3), (3,1), (3,2) freely and (1,2), (2,1) by opposite amounts. The four
+ * other directions leave the manifold of unit essential matrices and are taken out of least squares: (1,1), (2,2),
+ * (3,3) and the sum of (1,2) and (2,1). */
+#include <math.h>
+
+#include "fit/fit.h"
+
+#define HALF_ROOT 0.70710678118654752 /* 1 / sqrt(2) */
+
+typedef struct svd3 {
+    double u[3][3], v[3][3]; /* singular vectors as rows, the third for the least singular value; right-handed */
+    double s[2];             /* the two larger singular values */
+} svd3;
+
+static bool decompose(const double *e, svd3 *out)
+{
+    double square[9], values[3], vectors[9], transposed[9] = {e[0], e[3], e[6], e[1], e[4], e[7], e[2], e[5], e[8]};
+    kbi_fit_multiply3(transposed, e, square);
+    kbi_fit_eigen(square, 3, values, vectors);
+    for (int32_t k = 0; k < 2; k++) {
+        const double *v = vectors + 3 * (2 - k); /* eigenvalues ascend */
+        double norm = 0;
+        for (int32_t i = 0; i < 3; i++) {
+            out->v[k][i] = v[i];
+            out->u[k][i] = e[3 * i] * v[0] + e[3 * i + 1] * v[1] + e[3 * i + 2] * v[2];
+        }
+        for (int32_t j = 0; j < k; j++) { /* orthogonal but for rounding */
+            double along = 0;
+            for (int32_t i = 0; i < 3; i++) along += out->u[k][i] * out->u[j][i];
+            for (int32_t i = 0; i < 3; i++) out->u[k][i] -= along * out->u[j][i];
+        }
+        for (int32_t i = 0; i < 3; i++) norm += out->u[k][i] * out->u[k][i];
+        out->s[k] = sqrt(norm);
+        if (!(out->s[k] > 1e-12 && out->s[k] <= DBL_MAX)) return false;
+        for (int32_t i = 0; i < 3; i++) out->u[k][i] /= out->s[k];
+    }
+    kbi_fit_cross3(out->u[0], out->u[1], out->u[2]);
+    kbi_fit_cross3(out->v[0], out->v[1], out->v[2]);
+    return true;
+}
+
+/* u_i v_j^T, times a factor, added to nine entries. */
+static void add_outer(const svd3 *d, int32_t i, int32_t j, double factor, double *sum)
+{
+    for (int32_t r = 0; r < 3; r++)
+        for (int32_t c = 0; c < 3; c++) sum[3 * r + c] += factor * d->u[i][r] * d->v[j][c];
+}
+
+static int32_t essential_gauge(const double *e, double directions[FIT_GAUGE][FIT_MODEL])
+{
+    svd3 d;
+    memset(directions, 0, FIT_GAUGE * sizeof directions[0]);
+    if (!decompose(e, &d)) return 0;
+    for (int32_t k = 0; k < 3; k++) add_outer(&d, k, k, 1, directions[k]);
+    add_outer(&d, 0, 1, HALF_ROOT, directions[3]);
+    add_outer(&d, 1, 0, HALF_ROOT, directions[3]);
+    return 4;
+}
+
+/* The nearest essential matrix, of unit norm. */
+static bool essential_retract(double *e)
+{
+    svd3 d;
+    if (!decompose(e, &d)) return false;
+    memset(e, 0, 9 * sizeof *e);
+    add_outer(&d, 0, 0, HALF_ROOT, e);
+    add_outer(&d, 1, 1, HALF_ROOT, e);
+    return true;
+}
+
+static bool essential_relax(double *e, const fit_pairs *pairs, const fit_list *list)
+{
+    fit_normal around;
+    if (list->n < 6) return false;
+    kbi_fit_sampson_normal(e, pairs, list, &around);
+    return kbi_fit_step(&kbi_fit_essential, &around, 0, e);
+}
+
+const fit_kind kbi_fit_essential = {
+    .sample = 5,
+    .size = 9,
+    .calibrated = true,
+    .accident = 0.05,
+    .chance = kbi_fit_band_chance,
+    .solve = kbi_fit_five_point,
+    .errors = kbi_fit_sampson_errors,
+    .relax = essential_relax,
+    .normal = kbi_fit_sampson_normal,
+    .gauge = essential_gauge,
+    .retract = essential_retract,
+};
+
+/* ---- relative pose ---- */
+
+/* How many of the listed pairs lie in front of both cameras. With r = R x1, depths obey l2 x2 = l1 r + t, so
+ * l2 |r x x2|^2 = (r x t) . (r x x2) and l1 |r x x2|^2 = (x2 x t) . (r x x2). */
+static int32_t count_in_front(const double *rotation, const double *t, const fit_pairs *pairs, const int32_t *list,
+                              int32_t count)
+{
+    int32_t front = 0;
+    for (int32_t k = 0; k < count; k++) {
+        int32_t s = list[k];
+        const double a[3] = {pairs->x1[s], pairs->y1[s], 1}, b[3] = {pairs->x2[s], pairs->y2[s], 1};
+        double r[3], normal[3], rt[3], bt[3];
+        for (int32_t i = 0; i < 3; i++)
+            r[i] = rotation[3 * i] * a[0] + rotation[3 * i + 1] * a[1] + rotation[3 * i + 2] * a[2];
+        kbi_fit_cross3(r, b, normal);
+        kbi_fit_cross3(r, t, rt);
+        kbi_fit_cross3(b, t, bt);
+        front += rt[0] * normal[0] + rt[1] * normal[1] + rt[2] * normal[2] > 0 &&
+                 bt[0] * normal[0] + bt[1] * normal[1] + bt[2] * normal[2] > 0;
+    }
+    return front;
+}
+
+bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32_t *list, int32_t count,
+                            double rotation[9], double translation[3])
+{
+    svd3 d;
+    int32_t most = -1;
+    if (!decompose(e, &d)) return false;
+    for (int32_t candidate = 0; candidate < 4; candidate++) {
+        /* R = U W V^T, W the turn by +-90 degrees about the third axis; t = +-u3. */
+        double r[9] = {0}, t[3], turn = candidate & 1 ? -1 : 1, sign = candidate & 2 ? -1 : 1;
+        add_outer(&d, 1, 0, turn, r);
+        add_outer(&d, 0, 1, -turn, r);
+        add_outer(&d, 2, 2, 1, r);
+        for (int32_t i = 0; i < 3; i++) t[i] = sign * d.u[2][i];
+        int32_t front = count_in_front(r, t, pairs, list, count);
+        if (front <= most) continue;
+        most = front;
+        memcpy(rotation, r, sizeof r);
+        memcpy(translation, t, sizeof t);
+    }
+    return true;
+}
+
+/* A camera that only turns leaves t undetermined, yet any t then fits. The pairs that the best rotation does not
+ * explain must be more than accident. */
+bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, int32_t count)
+{
+    fit_pairs part = scratch->part;
+    fit_limits few = {limits->confidence, 200, limits->seed, false};
+    fit_found turn;
+    int32_t off = 0;
+    part.n = 0;
+    part.threshold2 = 4 * pairs->threshold2;
+    for (int32_t k = 0; k < count; k++) {
+        int32_t s = scratch->list.slot[k];
+        part.x1[part.n] = pairs->x1[s], part.y1[part.n] = pairs->y1[s];
+        part.x2[part.n] = pairs->x2[s], part.y2[part.n] = pairs->y2[s];
+        part.slot[part.n] = part.n;
+        part.n++;
+    }
+    kbi_fit_search(&kbi_fit_rotation, &part, &few, scratch, &turn);
+    if (turn.score.count < kbi_fit_rotation.sample) return true;
+    kbi_fit_refine(&kbi_fit_rotation, &part, scratch, &turn);
+    kbi_fit_score(&kbi_fit_rotation, &part, turn.model, scratch);
+    for (int32_t s = 0; s < part.n; s++) off += !(scratch->error2[s] <= part.threshold2);
+    return kbi_fit_meaningful(pairs->n - (count - off), off, 2, pairs->chance);
+}
