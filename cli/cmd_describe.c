@@ -10,7 +10,7 @@ static const char describe_help[] =
     "       keybits describe --patches FILE [--side N] [options]\n"
     "\n"
     "Turns keypoints into descriptors, one row a keypoint, in the same order. IMAGE may be a folder (its image files,\n"
-    "sorted by name), @list.txt (names, one a line) or - (such a list on standard input).\n"
+    "sorted by name), @list.txt (names, one a line), @- (such a list on standard input) or - (an image there).\n"
     "\n"
     "What describes\n"
     "  -m, --model NAME|FILE  a built-in model or a .kbm file (default: bag256, or the first that this build holds\n"

@@ -277,9 +277,10 @@ static bool finish(track_job *job, io_error *error)
     }
     if (job->common->json && job->writer) summary_json(io_writer_file(job->writer), &job->sum);
     summary_words(job);
+    if (!track_pictures_end(&job->pictures, error)) return false; /* the rows are given up by the caller */
     io_writer *writer = job->writer;
     job->writer = NULL;
-    return track_pictures_end(&job->pictures, error) && (!writer || io_writer_commit(writer, error));
+    return !writer || io_writer_commit(writer, error);
 }
 
 static bool work(track_job *job, int count, char *const *arguments, io_error *error)

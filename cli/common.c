@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "cli.h"
+#include "io/text.h"
 
 /* ----------------------------------------------------------------------------------------------------------- messages */
 
 static void print_line(const char *prefix, const char *format, va_list arguments)
 {
-    char text[1024];
+    char text[1024], printable[1024]; /* names of files may hold anything */
     vsnprintf(text, sizeof text, format, arguments);
-    fprintf(stderr, "%s%s\n", prefix, text);
+    fprintf(stderr, "%s%s\n", prefix, io_printable(printable, sizeof printable, text));
 }
 
 void cli_say(const cli_common *common, const char *format, ...)

@@ -1,7 +1,10 @@
 /* The program: finds the command and lets it work. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
+#include "io/host.h"
 
 #define COMMAND_ADDRESS(name) &command_##name,
 const cli_command *const cli_commands[] = {CLI_COMMANDS(COMMAND_ADDRESS) NULL};
@@ -92,8 +95,18 @@ static int print_topic(int count, char **topics)
     return CLI_DONE;
 }
 
+static void stop_without_memory(void)
+{
+    fputs("keybits: out of memory\n", stderr);
+    exit(CLI_FAILED);
+}
+
+static void show_progress(const char *line) { fprintf(stderr, "\r\033[K%s", line ? line : ""); }
+
 int main(int argc, char **argv)
 {
+    const io_host host = {stop_without_memory, isatty(STDERR_FILENO) ? show_progress : NULL};
+    io_set_host(&host);
     if (argc < 2) {
         print_usage(stderr);
         return CLI_USAGE;

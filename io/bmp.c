@@ -135,7 +135,7 @@ bool io_decode_bmp(const io_source *source, bool colour, io_raster *raster, io_e
                            (unsigned long long)needed);
         }
     }
-    if (!io_raster_create(raster, source->name, h.width, h.height, 3, 1, error)) return false;
+    if (!io_raster_create(raster, source, h.width, h.height, 3, 1, error)) return false;
     size_t row_bytes = ((size_t)h.width * h.bits + 31) / 32 * 4;
     for (int32_t y = 0; y < raster->height; y++) {
         size_t stored = (size_t)(h.top_down ? y : raster->height - 1 - y);

@@ -14,15 +14,19 @@ typedef struct io_raster {
     uint8_t *samples;    /* owned */
 } io_raster;
 
-/* A file in memory, and its name for messages. */
+/* A file in memory, its name for messages, and how many pixels it may have. */
 typedef struct io_source {
     const char *name;
     const uint8_t *data;
     size_t size;
+    int64_t max_pixels;
 } io_source;
 
-/* Checks the sides and makes room; the samples are not cleared. */
-bool io_raster_create(io_raster *raster, const char *name, int64_t width, int64_t height, int32_t channels,
+/* Checks the sides and their product; the sentence names them. */
+bool io_source_accepts(const io_source *source, int64_t width, int64_t height, io_error *error);
+/* The same, and makes room; the samples are not cleared. A decoder calls it as soon as it
+ * knows the header, before it or its library asks for memory that grows with the picture. */
+bool io_raster_create(io_raster *raster, const io_source *source, int64_t width, int64_t height, int32_t channels,
                       int32_t bytes, io_error *error);
 /* The address of a row. */
 static inline uint8_t *io_raster_row(const io_raster *raster, int32_t y)
@@ -39,6 +43,11 @@ io_decoder io_decode_webp;
 #ifdef KB_HAVE_TIFF
 io_decoder io_decode_tiff;
 #endif
+
+/* What a file is that no decoder is there for, such as "a GIF", with what to do about it; NULL when it is unknown. */
+const char *io_foreign_format(const io_source *source);
+/* Do these bytes stand at the offset? */
+bool io_source_has(const io_source *source, size_t offset, const char *magic, size_t length);
 
 /* The orientation that an EXIF block ("II*..." or "MM.*...") tells, 1 when it tells none. Never reads outside. */
 int32_t io_exif_orientation(const uint8_t *data, size_t size);

@@ -9,15 +9,20 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "io/host.h"
+#include "io/text.h"
+
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
 
 bool io_fail(io_error *error, const char *format, ...)
 {
     if (error) {
+        char text[sizeof error->text];
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(error->text, sizeof error->text, format, arguments);
+        vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
+        io_printable(error->text, sizeof error->text, text);
     }
     return false;
 }
@@ -27,8 +32,8 @@ bool io_fail(io_error *error, const char *format, ...)
 static void *or_stop(void *block)
 {
     if (block) return block;
-    fprintf(stderr, "keybits: out of memory\n");
-    exit(1);
+    if (io_get_host()->out_of_memory) io_get_host()->out_of_memory();
+    abort();
 }
 
 void *io_alloc(size_t count, size_t size) { return or_stop(calloc(count ? count : 1, size ? size : 1)); }

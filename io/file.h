@@ -12,7 +12,8 @@ typedef struct io_error {
     char text[512];
 } io_error;
 
-/* Formats the sentence (error may be NULL) and returns false, so that a failure is one line. */
+/* Formats the sentence (error may be NULL) and returns false, so that a failure is one line. Whatever names of files
+ * hold, the sentence is one line of UTF-8 without control characters (io_printable). */
 __attribute__((format(printf, 2, 3))) bool io_fail(io_error *error, const char *format, ...);
 
 /* ---- reading ---- */
@@ -60,8 +61,8 @@ char *io_path_pattern(const char *pattern, const char *path);
 /* Makes the folder if it is not there; its parent must be. */
 bool io_folder_make(const char *path, io_error *error);
 
-/* ---- memory for the program ----
- * The program has nothing better to do than to stop when memory is out; these say so and exit with 1. */
+/* ---- memory ----
+ * There is nothing better to do than to stop when memory is out: the program is asked to (io/host.h). */
 void *io_alloc(size_t count, size_t size); /* zeroed; checks count x size */
 void *io_grow(void *block, size_t count, size_t size);
 char *io_copy_string(const char *text);
@@ -80,8 +81,8 @@ void io_names_free(io_names *names);
 bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);
 /* What the user named: a folder means its image files (it must hold at least one), "@list.txt" the names in a list, one
  * per line ('#' starts a comment line, blank lines are skipped), "@-" a list on standard input; anything else is itself,
- * "-" too, which is a file on standard input.
- * Names in a list are taken as if they had been given on the command line. */
+ * "-" too, which is an image on standard input. Names in a list are taken as if they had been given on the command
+ * line. */
 bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error);
 /* Where the result of each input goes. `output` is a pattern in which {} stands for an input's name without folder and
  * suffix, or a folder (one that exists, or a name that ends with a slash and is made), which means FOLDER/{}SUFFIX, or,

@@ -19,6 +19,15 @@ const char *const io_image_suffixes[] = {".jpg",  ".jpeg", ".png",  ".pgm", ".pp
 #endif
                                          NULL};
 
+const char io_image_formats[] = "JPEG, PNG, PGM, PPM, BMP"
+#ifdef KB_HAVE_WEBP
+                                ", WebP"
+#endif
+#ifdef KB_HAVE_TIFF
+                                ", TIFF"
+#endif
+    ;
+
 int32_t io_layout_bytes(io_layout layout) { return layout == IO_RGB8 ? 3 : layout == IO_GRAY16 ? 2 : 1; }
 
 void io_image_free(io_image *image)
@@ -27,17 +36,27 @@ void io_image_free(io_image *image)
     memset(image, 0, sizeof *image);
 }
 
-bool io_raster_create(io_raster *raster, const char *name, int64_t width, int64_t height, int32_t channels,
-                      int32_t bytes, io_error *error)
+bool io_source_accepts(const io_source *source, int64_t width, int64_t height, io_error *error)
 {
     if (width < 1 || height < 1 || width > IO_MAX_SIDE || height > IO_MAX_SIDE) {
-        return io_fail(error, "%s: %lld x %lld pixels; sides must be 1 to %d", name, (long long)width,
+        return io_fail(error, "%s: %lld x %lld pixels; sides must be 1 to %d", source->name, (long long)width,
                        (long long)height, IO_MAX_SIDE);
     }
+    if (width * height > source->max_pixels) {
+        return io_fail(error, "%s: %lld x %lld pixels are more than the limit of %lld", source->name, (long long)width,
+                       (long long)height, (long long)source->max_pixels);
+    }
+    return true;
+}
+
+bool io_raster_create(io_raster *raster, const io_source *source, int64_t width, int64_t height, int32_t channels,
+                      int32_t bytes, io_error *error)
+{
+    if (!io_source_accepts(source, width, height, error)) return false;
     *raster = (io_raster){(int32_t)width, (int32_t)height, channels, bytes, bytes == 2 ? 65535 : 255, 1, NULL};
     raster->samples = malloc((size_t)width * (size_t)height * (size_t)(channels * bytes));
     if (raster->samples) return true;
-    return io_fail(error, "%s: no memory for %lld x %lld pixels", name, (long long)width, (long long)height);
+    return io_fail(error, "%s: no memory for %lld x %lld pixels", source->name, (long long)width, (long long)height);
 }
 
 /* ----------------------------------------------------------------------------------------------------- orientation */
@@ -58,13 +77,13 @@ static void stored_position(const io_raster *stored, int32_t x, int32_t y, int32
     }
 }
 
-static bool turn_upright(io_raster *raster, const char *name, io_error *error)
+static bool turn_upright(io_raster *raster, const io_source *source, io_error *error)
 {
     if (raster->orientation < 2 || raster->orientation > 8) return true;
     bool swap = raster->orientation >= 5;
     io_raster upright;
-    if (!io_raster_create(&upright, name, swap ? raster->height : raster->width, swap ? raster->width : raster->height,
-                          raster->channels, raster->bytes, error)) {
+    if (!io_raster_create(&upright, source, swap ? raster->height : raster->width,
+                          swap ? raster->width : raster->height, raster->channels, raster->bytes, error)) {
         return false;
     }
     upright.white = raster->white;
@@ -147,16 +166,17 @@ static void set_view(io_image *image, int32_t white)
                              wide ? KB_GRAY16 : KB_GRAY8, wide ? white : 0};
 }
 
-static bool finish(const char *name, io_raster *raster, const io_read_options *options, io_image *out, io_error *error)
+static bool finish(const io_source *source, io_raster *raster, const io_read_options *options, io_image *out,
+                   io_error *error)
 {
-    if (options->exif && !turn_upright(raster, name, error)) return false;
+    if (options->exif && !turn_upright(raster, source, error)) return false;
     if (raster->bytes == 2 && options->white > 0) raster->white = options->white;
     io_layout layout = options->colour ? IO_RGB8 : options->keep16 && raster->bytes == 2 ? IO_GRAY16 : IO_GRAY8;
     bool same = raster->white == 255 && raster->bytes == 1 && raster->channels == io_layout_bytes(layout);
     if (same) { /* the samples are the pixels */
         *out = (io_image){raster->width, raster->height, layout, raster->samples, {0}};
         raster->samples = NULL;
-    } else if (!convert(name, raster, layout, out, error)) {
+    } else if (!convert(source->name, raster, layout, out, error)) {
         return false;
     }
     set_view(out, raster->white);
@@ -165,22 +185,22 @@ static bool finish(const char *name, io_raster *raster, const io_read_options *o
 
 /* --------------------------------------------------------------------------------------------------------- formats */
 
-static bool starts_with(const io_source *source, size_t offset, const char *magic, size_t length)
+bool io_source_has(const io_source *source, size_t offset, const char *magic, size_t length)
 {
     return source->size >= offset + length && memcmp(source->data + offset, magic, length) == 0;
 }
 
 static io_decoder *recognise(const io_source *source)
 {
-    if (starts_with(source, 0, "\xff\xd8\xff", 3)) return io_decode_jpeg;
-    if (starts_with(source, 0, "\x89PNG\r\n\x1a\n", 8)) return io_decode_png;
+    if (io_source_has(source, 0, "\xff\xd8\xff", 3)) return io_decode_jpeg;
+    if (io_source_has(source, 0, "\x89PNG\r\n\x1a\n", 8)) return io_decode_png;
     if (source->size > 2 && source->data[0] == 'P' && memchr("2356", source->data[1], 4)) return io_decode_pnm;
-    if (starts_with(source, 0, "BM", 2)) return io_decode_bmp;
+    if (io_source_has(source, 0, "BM", 2)) return io_decode_bmp;
 #ifdef KB_HAVE_WEBP
-    if (starts_with(source, 0, "RIFF", 4) && starts_with(source, 8, "WEBP", 4)) return io_decode_webp;
+    if (io_source_has(source, 0, "RIFF", 4) && io_source_has(source, 8, "WEBP", 4)) return io_decode_webp;
 #endif
 #ifdef KB_HAVE_TIFF
-    if (starts_with(source, 0, "II*\0", 4) || starts_with(source, 0, "MM\0*", 4)) return io_decode_tiff;
+    if (io_source_has(source, 0, "II*\0", 4) || io_source_has(source, 0, "MM\0*", 4)) return io_decode_tiff;
 #endif
     return NULL;
 }
@@ -191,13 +211,14 @@ bool io_image_decode(const char *name, const uint8_t *data, size_t size, const i
     static const io_read_options defaults;
     memset(out, 0, sizeof *out);
     if (size == 0) return io_fail(error, "%s: the file is empty", name);
-    io_source source = {name, data, size};
-    io_decoder *decode = recognise(&source);
-    if (!decode) return io_fail(error, "%s: not an image of a known format (JPEG, PNG, PGM, PPM, BMP)", name);
-
     if (!options) options = &defaults;
+    io_source source = {name, data, size, options->max_pixels > 0 ? options->max_pixels : IO_MAX_PIXELS};
+    const char *foreign = io_foreign_format(&source);
+    if (foreign) return io_fail(error, "%s: %s (this build reads %s)", name, foreign, io_image_formats);
+    io_decoder *decode = recognise(&source);
+    if (!decode) return io_fail(error, "%s: not an image of a format that this build reads (%s)", name, io_image_formats);
     io_raster raster = {0};
-    bool ok = decode(&source, options->colour, &raster, error) && finish(name, &raster, options, out, error);
+    bool ok = decode(&source, options->colour, &raster, error) && finish(&source, &raster, options, out, error);
     free(raster.samples);
     if (!ok) io_image_free(out);
     return ok;

@@ -7,6 +7,7 @@
 #include "keybits/keybits.h"
 
 #define IO_MAX_SIDE 65535
+#define IO_MAX_PIXELS ((int64_t)1 << 28) /* by default */
 
 typedef enum io_layout {
     IO_GRAY8,
@@ -27,6 +28,7 @@ typedef struct io_read_options {
     bool keep16;   /* a 16-bit file stays IO_GRAY16 (view.white set); else it becomes 8 bits by kb_image's rule */
     bool exif; /* turn the picture as its EXIF orientation says; else that is ignored, as keypoints of OpenCV expect */
     int32_t white; /* 16-bit files: the value that becomes 255; 0: what the file says (PGM's maxval), else 65535 */
+    int64_t max_pixels; /* larger pictures are refused before memory is reserved for them; 0: IO_MAX_PIXELS */
 } io_read_options;
 
 /* options may be NULL. On failure `out` holds nothing. A truncated or damaged file is a failure, never half a
@@ -42,6 +44,8 @@ int32_t io_layout_bytes(io_layout layout); /* of one pixel */
 bool io_png_write(const char *path, io_layout layout, int32_t width, int32_t height, const uint8_t *pixels,
                   io_error *error);
 
+/* The formats that this build reads, such as "JPEG, PNG, PGM, PPM, BMP". */
+extern const char io_image_formats[];
 /* Suffixes of the files that a folder stands for, NULL-terminated. */
 extern const char *const io_image_suffixes[];
 

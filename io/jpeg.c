@@ -98,7 +98,7 @@ bool io_decode_jpeg(const io_source *source, bool colour, io_raster *raster, io_
     jpeg_read_header(&info, TRUE);
     choose_output(&info, colour);
     int32_t channels = info.out_color_space == JCS_GRAYSCALE ? 1 : 3;
-    bool ok = io_raster_create(raster, source->name, info.image_width, info.image_height, channels, 1, error);
+    bool ok = io_raster_create(raster, source, info.image_width, info.image_height, channels, 1, error);
     if (ok) {
         raster->orientation = find_orientation(&info);
         if (info.out_color_space == JCS_CMYK) cmyk_row = io_alloc(info.image_width, 4);

@@ -1,4 +1,5 @@
-/* JSON: a writer that cannot produce a wrong file as long as calls are balanced, and a strict reader. */
+/* JSON: a writer that cannot produce a wrong file as long as calls are balanced, and a strict reader (jansson's). Text is
+ * UTF-8 always: the writer puts U+FFFD for bytes that are not. */
 #ifndef IO_JSON_H
 #define IO_JSON_H
 
@@ -20,6 +21,7 @@ typedef struct io_json {
     int depth;
     bool array[IO_JSON_DEPTH]; /* what is open at each depth */
     bool filled[IO_JSON_DEPTH];
+    int skipped; /* open values beyond IO_JSON_DEPTH; null is written for them */
 } io_json;
 
 void io_json_begin(io_json *json, FILE *out);
@@ -33,6 +35,7 @@ void io_json_integer(io_json *json, const char *key, int64_t value);
 void io_json_bool(io_json *json, const char *key, bool value);
 
 /* ---- reading ---- */
+#define IO_JSON_READ_DEPTH 64
 typedef enum io_json_kind {
     IO_JSON_NULL,
     IO_JSON_BOOL,
@@ -53,7 +56,7 @@ struct io_json_value {
     io_json_value *next;
 };
 
-/* One tree of one document; nesting up to 64. NULL when it failed; name is for the message, which gives the line. */
+/* One tree of one document; nesting up to IO_JSON_READ_DEPTH; a key may not occur twice in an object. NULL when it failed; name is for the message, which gives the line. */
 io_json_value *io_json_parse(const char *name, const char *text, size_t size, io_error *error);
 io_json_value *io_json_read(const char *path, io_error *error);
 void io_json_free(io_json_value *root);

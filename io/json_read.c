@@ -1,240 +1,121 @@
-/* The JSON reader: strict, one pass, a tree of nodes. Strings are decoded in place in a copy of the text that the root
- * owns. */
+/* The JSON reader: jansson parses, and the tree is brought into lists, which are easy to walk. */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/json.h"
-#include "io/number.h"
 
-#define MAX_NESTING 64
-
-typedef struct parser {
-    const char *name;
-    char *start, *at, *end;
-    io_error *error;
-} parser;
-
-/* The root is the first member of what the parse made, so that a pointer to it leads to the text. */
+/* The values of a document in one block; the first is its root. Strings are jansson's. */
 typedef struct document {
-    io_json_value root;
-    char *text;
+    json_t *json;
+    size_t used;
+    io_json_value values[];
 } document;
 
-static bool fail_here(parser *p, const char *what)
+static document *document_of(io_json_value *root)
 {
-    size_t line = 1;
-    for (const char *c = p->start; c < p->at && c < p->end; c++) line += *c == '\n';
-    return io_fail(p->error, "%s:%zu: %s", p->name, line, what);
+    return (document *)(void *)((char *)root - offsetof(document, values));
 }
 
-static void skip_space(parser *p)
+/* How many values there are; 0 when they are nested too deep. */
+static size_t count_values(json_t *json, int depth)
 {
-    while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r')) p->at++;
+    size_t count = 1, index, inside = 1;
+    const char *key;
+    json_t *child;
+    if (depth > IO_JSON_READ_DEPTH) return 0;
+    if (json_is_array(json)) {
+        json_array_foreach(json, index, child) {
+            if ((inside = count_values(child, depth + 1)) == 0) return 0;
+            count += inside;
+        }
+    } else if (json_is_object(json)) {
+        json_object_foreach(json, key, child) {
+            if ((inside = count_values(child, depth + 1)) == 0) return 0;
+            count += inside;
+        }
+    }
+    return count;
 }
 
-static bool take(parser *p, char c)
+static io_json_value *add_value(document *doc, const char *key, json_t *json)
 {
-    if (p->at >= p->end || *p->at != c) return false;
-    p->at++;
-    return true;
-}
-
-static int32_t hex4(parser *p)
-{
-    int32_t value = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = p->at < p->end ? *p->at++ : 0;
-        int digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-        if (digit < 0) return -1;
-        value = value << 4 | digit;
+    io_json_value *value = &doc->values[doc->used++], **last = &value->first;
+    const char *name;
+    size_t index;
+    json_t *child;
+    *value = (io_json_value){.kind = IO_JSON_NULL, .key = key};
+    switch (json_typeof(json)) {
+    case JSON_NULL: break;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        value->kind = IO_JSON_BOOL;
+        value->truth = json_is_true(json);
+        break;
+    case JSON_INTEGER:
+    case JSON_REAL:
+        value->kind = IO_JSON_NUMBER;
+        value->number = json_number_value(json);
+        break;
+    case JSON_STRING:
+        value->kind = IO_JSON_STRING;
+        value->string = json_string_value(json);
+        break;
+    case JSON_ARRAY:
+        value->kind = IO_JSON_ARRAY;
+        json_array_foreach(json, index, child) last = &(*last = add_value(doc, NULL, child))->next;
+        break;
+    case JSON_OBJECT:
+        value->kind = IO_JSON_OBJECT;
+        json_object_foreach(json, name, child) last = &(*last = add_value(doc, name, child))->next;
+        break;
     }
     return value;
 }
 
-/* \uXXXX, or two of them for a character beyond 16 bits; -1 when wrong. Zero is refused: strings here end with it. */
-static int32_t unicode_escape(parser *p)
-{
-    int32_t high = hex4(p);
-    if (high <= 0 || (high >= 0xdc00 && high <= 0xdfff)) return -1;
-    if (high < 0xd800 || high > 0xdbff) return high;
-    if (!take(p, '\\') || !take(p, 'u')) return -1;
-    int32_t low = hex4(p);
-    if (low < 0xdc00 || low > 0xdfff) return -1;
-    return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-}
-
-static char *put_utf8(char *to, int32_t c)
-{
-    if (c < 0x80) {
-        *to++ = (char)c;
-        return to;
-    }
-    int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const int lead[] = {0, 0xc0, 0xe0, 0xf0};
-    *to++ = (char)(lead[more] | c >> (6 * more));
-    while (more-- > 0) *to++ = (char)(0x80 | (c >> (6 * more) & 0x3f));
-    return to;
-}
-
-/* After the opening quote. What an escape decodes to is never longer than the escape, so it is done in place. */
-static const char *parse_string(parser *p)
-{
-    char *begin = p->at, *to = p->at;
-    while (p->at < p->end && *p->at != '"') {
-        unsigned char c = (unsigned char)*p->at++;
-        if (c < 0x20) return fail_here(p, "a control character in a string"), NULL;
-        if (c != '\\') {
-            *to++ = (char)c;
-            continue;
-        }
-        char escape = p->at < p->end ? *p->at++ : 0;
-        static const char from[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-        const char *known = escape ? strchr(from, escape) : NULL;
-        if (known) {
-            *to++ = meant[known - from];
-        } else {
-            int32_t code = escape == 'u' ? unicode_escape(p) : -1;
-            if (code < 0) return fail_here(p, "a wrong escape in a string"), NULL;
-            to = put_utf8(to, code);
-        }
-    }
-    if (!take(p, '"')) return fail_here(p, "a string without an end"), NULL;
-    *to = 0;
-    return begin;
-}
-
-/* JSON's own grammar of numbers, which is narrower than strtod's. */
-static bool parse_number(parser *p, double *value)
-{
-    const char *c = p->at;
-    if (*c == '-') c++;
-    size_t digits = strspn(c, "0123456789");
-    if (digits == 0 || (digits > 1 && *c == '0')) return fail_here(p, "not a value");
-    c += digits;
-    if (*c == '.') {
-        digits = strspn(++c, "0123456789");
-        if (digits == 0) return fail_here(p, "a number that ends with its point");
-        c += digits;
-    }
-    if (*c == 'e' || *c == 'E') {
-        c++;
-        if (*c == '+' || *c == '-') c++;
-        digits = strspn(c, "0123456789");
-        if (digits == 0) return fail_here(p, "a number without its exponent");
-    }
-    const char *end;
-    io_number_parse(p->at, &end, value);
-    p->at += end - p->at;
-    return true;
-}
-
-static bool parse_value(parser *p, io_json_value *value, int depth);
-
-static bool parse_children(parser *p, io_json_value *parent, int depth)
-{
-    bool object = parent->kind == IO_JSON_OBJECT;
-    char close = object ? '}' : ']';
-    if (depth > MAX_NESTING) return fail_here(p, "nested too deeply");
-    skip_space(p);
-    if (take(p, close)) return true;
-    io_json_value **link = &parent->first;
-    for (;;) {
-        io_json_value *child = *link = io_alloc(1, sizeof *child);
-        link = &child->next;
-        if (object) {
-            skip_space(p);
-            if (!take(p, '"')) return fail_here(p, "a member without a name");
-            child->key = parse_string(p);
-            if (!child->key) return false;
-            skip_space(p);
-            if (!take(p, ':')) return fail_here(p, "a name without a colon");
-        }
-        if (!parse_value(p, child, depth)) return false;
-        skip_space(p);
-        if (take(p, close)) return true;
-        if (!take(p, ',')) return fail_here(p, object ? "expected , or } in an object" : "expected , or ] in an array");
-    }
-}
-
-static bool take_word(parser *p, const char *word)
-{
-    size_t length = strlen(word);
-    if ((size_t)(p->end - p->at) < length || strncmp(p->at, word, length) != 0) return false;
-    p->at += length;
-    return true;
-}
-
-static bool parse_value(parser *p, io_json_value *value, int depth)
-{
-    skip_space(p);
-    if (p->at >= p->end) return fail_here(p, "the text ends too early");
-    if (take(p, '"')) {
-        value->kind = IO_JSON_STRING;
-        value->string = parse_string(p);
-        return value->string != NULL;
-    }
-    if (*p->at == '{' || *p->at == '[') {
-        value->kind = *p->at++ == '{' ? IO_JSON_OBJECT : IO_JSON_ARRAY;
-        return parse_children(p, value, depth + 1);
-    }
-    value->kind = IO_JSON_BOOL;
-    if (take_word(p, "true")) return value->truth = true;
-    if (take_word(p, "false")) return true;
-    value->kind = IO_JSON_NULL;
-    if (take_word(p, "null")) return true;
-    value->kind = IO_JSON_NUMBER;
-    return parse_number(p, &value->number);
-}
-
 io_json_value *io_json_parse(const char *name, const char *text, size_t size, io_error *error)
 {
-    document *made = io_alloc(1, sizeof *made);
-    made->text = io_alloc(size + 1, 1);
-    memcpy(made->text, text, size);
-    parser p = {name, made->text, made->text, made->text + size, error};
-    bool ok = parse_value(&p, &made->root, 0);
-    if (ok) {
-        skip_space(&p);
-        if (p.at != p.end) ok = fail_here(&p, "something after the end of the value");
+    json_error_t why;
+    json_t *json =
+        json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &why);
+    if (!json) {
+        io_fail(error, "%s:%d: not JSON: %s", name, why.line > 0 ? why.line : 1, why.text);
+        return NULL;
     }
-    if (ok) return &made->root;
-    io_json_free(&made->root);
-    return NULL;
+    size_t count = count_values(json, 0);
+    document *doc = count ? malloc(sizeof *doc + count * sizeof *doc->values) : NULL;
+    if (!doc) {
+        if (count) io_fail(error, "%s: no memory for %zu values", name, count);
+        else io_fail(error, "%s: nested deeper than %d", name, IO_JSON_READ_DEPTH);
+        json_decref(json);
+        return NULL;
+    }
+    doc->json = json;
+    doc->used = 0;
+    return add_value(doc, NULL, json);
 }
 
 io_json_value *io_json_read(const char *path, io_error *error)
 {
-    io_bytes text;
-    if (!io_file_read(path, &text, error)) return NULL;
-    io_json_value *root = io_json_parse(path, (const char *)text.data, text.size, error);
-    io_bytes_free(&text);
+    io_bytes bytes;
+    if (!io_file_read(path, &bytes, error)) return NULL;
+    io_json_value *root = io_json_parse(path, (const char *)bytes.data, bytes.size, error);
+    io_bytes_free(&bytes);
     return root;
-}
-
-/* Nesting is limited, so this recursion is. */
-static void free_children(io_json_value *value)
-{
-    for (io_json_value *child = value->first, *next; child; child = next) {
-        next = child->next;
-        free_children(child);
-        free(child);
-    }
 }
 
 void io_json_free(io_json_value *root)
 {
     if (!root) return;
-    document *made = (document *)(void *)root;
-    free_children(root);
-    free(made->text);
-    free(made);
+    document *doc = document_of(root);
+    json_decref(doc->json);
+    free(doc);
 }
 
 const io_json_value *io_json_get(const io_json_value *value, const char *key)
 {
     if (!value || value->kind != IO_JSON_OBJECT) return NULL;
-    for (const io_json_value *child = value->first; child; child = child->next) {
+    for (const io_json_value *child = value->first; child; child = child->next)
         if (strcmp(child->key, key) == 0) return child;
-    }
     return NULL;
 }

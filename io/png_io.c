@@ -84,7 +84,7 @@ static bool prepare_raster(const io_source *source, png_structp png, png_infop i
                        height);
     }
     int32_t channels = png_get_channels(png, info), bytes = png_get_bit_depth(png, info) / 8;
-    if (!io_raster_create(raster, source->name, width, height, channels, bytes, error)) return false;
+    if (!io_raster_create(raster, source, width, height, channels, bytes, error)) return false;
     raster->orientation = find_orientation(png, info);
     return true;
 }

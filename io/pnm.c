@@ -67,6 +67,7 @@ bool io_decode_pnm(const io_source *source, bool colour, io_raster *raster, io_e
         return io_fail(error, "%s: damaged header of a P%c image (width, height, largest value 1 to 65535)",
                        source->name, kind);
     }
+    if (!io_source_accepts(source, width, height, error)) return false;
     int32_t bytes = white > 255 ? 2 : 1;
     if (!text) cursor.at += cursor.at < cursor.end; /* one white space ends the header */
 
@@ -78,7 +79,7 @@ bool io_decode_pnm(const io_source *source, bool colour, io_raster *raster, io_e
         return io_fail(error, "%s: truncated image: %llu bytes of pixels, %llu needed", source->name,
                        (unsigned long long)left, (unsigned long long)needed);
     }
-    if (!io_raster_create(raster, source->name, width, height, channels, bytes, error)) return false;
+    if (!io_raster_create(raster, source, width, height, channels, bytes, error)) return false;
     raster->white = white;
     if (text) return read_text(source, &cursor, raster, (size_t)count, error);
     read_binary(&cursor, raster, (size_t)count);

@@ -1,12 +1,19 @@
-/* The progress bar. */
+/* Progress: when to show it, and in which words. */
 #include "io/progress.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "io/host.h"
 
 #define BAR_WIDTH 30
+
+static io_host host;
+
+void io_set_host(const io_host *wanted) { host = *wanted; }
+
+const io_host *io_get_host(void) { return &host; }
 
 double io_clock_seconds(void)
 {
@@ -18,42 +25,41 @@ double io_clock_seconds(void)
 void io_progress_start(io_progress *progress, const char *label, size_t total, bool quiet)
 {
     double now = io_clock_seconds();
-    *progress = (io_progress){label, total, !quiet && isatty(STDERR_FILENO), now, now};
+    *progress = (io_progress){label, total, !quiet && host.show_progress, now, now};
 }
 
-static void print_duration(double seconds)
+static void format_duration(char *out, size_t room, double seconds)
 {
     long s = (long)(seconds + 0.5);
-    if (s >= 3600) fprintf(stderr, "%ld h %02ld min", s / 3600, s / 60 % 60);
-    else if (s >= 60) fprintf(stderr, "%ld min %02ld s", s / 60, s % 60);
-    else fprintf(stderr, "%ld s", s);
+    if (s >= 3600) snprintf(out, room, "%ld h %02ld min", s / 3600, s / 60 % 60);
+    else if (s >= 60) snprintf(out, room, "%ld min %02ld s", s / 60, s % 60);
+    else snprintf(out, room, "%ld s", s);
 }
 
 void io_progress_update(io_progress *progress, size_t done)
 {
     double now = io_clock_seconds();
+    char line[256], bar[BAR_WIDTH + 1], left[64] = "";
     if (!progress->shown || now - progress->last < 0.1) return;
     progress->last = now;
     if (progress->total == 0) {
-        fprintf(stderr, "\r\033[K%s %zu", progress->label, done);
+        snprintf(line, sizeof line, "%s %zu", progress->label, done);
+        host.show_progress(line);
         return;
     }
     if (done > progress->total) done = progress->total;
     double part = (double)done / (double)progress->total;
-    char bar[BAR_WIDTH + 1];
     for (int i = 0; i < BAR_WIDTH; i++) bar[i] = (i + 0.5) / BAR_WIDTH <= part ? '#' : '.';
     bar[BAR_WIDTH] = 0;
-    fprintf(stderr, "\r\033[K%s [%s] %zu/%zu", progress->label, bar, done, progress->total);
-    if (done > 0) {
-        fputs(", ", stderr);
-        print_duration((now - progress->start) * (1 - part) / part);
-        fputs(" left", stderr);
-    }
+    if (done > 0) format_duration(left, sizeof left, (now - progress->start) * (1 - part) / part);
+    snprintf(line, sizeof line, "%s [%s] %zu/%zu%s%s%s", progress->label, bar, done, progress->total, *left ? ", " : "",
+             left, *left ? " left" : "");
+    host.show_progress(line);
 }
 
 void io_progress_wipe(io_progress *progress)
 {
-    if (progress->shown) fputs("\r\033[K", stderr);
+    if (progress->shown) host.show_progress(NULL);
     progress->last = 0;
 }
 

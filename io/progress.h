@@ -1,4 +1,4 @@
-/* A progress bar with the time left, on standard error, only when that is a terminal. */
+/* A progress bar with the time left, shown by the program (io/host.h). */
 #ifndef IO_PROGRESS_H
 #define IO_PROGRESS_H
 
@@ -8,7 +8,7 @@
 typedef struct io_progress {
     const char *label;
     size_t total;
-    bool shown;   /* the bar is wanted and there is a terminal */
+    bool shown;   /* the bar is wanted, and the program shows bars */
     double start; /* seconds of a steady clock */
     double last;  /* when it was drawn last */
 } io_progress;

@@ -113,7 +113,7 @@ static bool decode(const io_source *source, TIFF *tiff, io_raster *raster, io_er
     if (!is_modest(tiff)) return io_fail(error, "%s: damaged TIFF, or of a kind that is not read", source->name);
     bool plain = is_plain(tiff, &bits, &samples);
     int32_t channels = plain && samples < 3 ? 1 : 3;
-    if (!io_raster_create(raster, source->name, width, height, channels, plain ? bits / 8 : 1, error)) return false;
+    if (!io_raster_create(raster, source, width, height, channels, plain ? bits / 8 : 1, error)) return false;
     raster->orientation = orientation;
     if (plain ? read_plain(tiff, raster, samples) : read_converted(tiff, raster)) return true;
     return io_fail(error, "%s: damaged or truncated TIFF, or of a kind that is not read", source->name);

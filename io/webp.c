@@ -11,7 +11,7 @@ bool io_decode_webp(const io_source *source, bool colour, io_raster *raster, io_
     if (!WebPGetInfo(source->data, source->size, &width, &height)) {
         return io_fail(error, "%s: damaged or truncated WebP header", source->name);
     }
-    if (!io_raster_create(raster, source->name, width, height, 3, 1, error)) return false;
+    if (!io_raster_create(raster, source, width, height, 3, 1, error)) return false;
     size_t row = (size_t)width * 3;
     if (WebPDecodeRGBInto(source->data, source->size, raster->samples, row * (size_t)height, (int)row)) return true;
     return io_fail(error, "%s: damaged or truncated WebP", source->name);

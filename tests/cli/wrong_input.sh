@@ -16,6 +16,18 @@ head -c 200 a.pgm >cut.pgm
 refuse 1 "cut.pgm: truncated image" describe cut.pgm $good -o o.npy
 printf 'P5 70000 70000 255\n' >huge.pgm
 refuse 1 "huge.pgm" describe huge.pgm $good -o o.npy
+printf 'P5 20000 20000 255\n' >large.pgm
+refuse 1 "large.pgm: 20000 x 20000 pixels are more than the limit of" describe large.pgm $good -o o.npy
+printf 'GIF89a' >moving.png
+refuse 1 "moving.png: a GIF" describe moving.png $good -o o.npy
+escape=$(printf 'a\033[31m\377.png')
+refuse 1 'a\x1b[31m\xff.png: cannot be opened' describe "$escape" $good -o o.npy
+# an image on standard input, and a list of images
+run describe a.pgm $good -o file.npy
+run describe - $good -o stdin.npy <a.pgm
+same file.npy stdin.npy
+echo a.pgm | run describe @- $good -o list.npy
+same file.npy list.npy
 mkdir hollow
 refuse 1 "hollow: the folder holds no image files" describe hollow $good -o o.npy
 refuse 1 "none.txt: cannot be opened" describe @none.txt $good -o o.npy

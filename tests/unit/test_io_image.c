@@ -633,6 +633,80 @@ static void orientations_are_eight(void **state)
     }
 }
 
+static void expect_words(const void *data, size_t size, int64_t max_pixels, const char *words)
+{
+    io_image image;
+    io_error error = {""};
+    const io_read_options options = {.max_pixels = max_pixels};
+    assert_false(io_image_decode("t", data, size, &options, &image, &error));
+    if (!strstr(error.text, words)) fail_msg("no \"%s\" in \"%s\"", words, error.text);
+}
+
+/* The header is enough to refuse a picture: no memory is reserved for what it claims. */
+static void large_pictures_are_refused_by_their_header(void **state)
+{
+    (void)state;
+    uint8_t pixels[WIDTH * HEIGHT * 3] = {0};
+    char bmp[54 + 3 * 16] = "BM";
+    bmp[10] = 54, bmp[14] = 40, bmp[18] = 4, bmp[22] = 4, bmp[26] = 1, bmp[28] = 24;
+    const struct {
+        bytes file;
+        int64_t count;
+    } files[] = {{make_png(PNG_COLOR_TYPE_GRAY, 8, false, pixels, WIDTH), WIDTH * HEIGHT},
+                 {make_png(PNG_COLOR_TYPE_RGB, 8, true, pixels, 3 * WIDTH), WIDTH * HEIGHT},
+                 {make_jpeg(JCS_GRAYSCALE, JCS_GRAYSCALE, 1, pixels, NULL, 0), WIDTH * HEIGHT},
+                 {bytes_of("P2 2 2 9 1 2 3 4", 16), 4},
+                 {bytes_of(bmp, sizeof bmp), 16}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        io_image image;
+        io_error error = {""};
+        io_read_options enough = {.max_pixels = files[i].count};
+        if (!io_image_decode("t", files[i].file.data, files[i].file.size, &enough, &image, &error))
+            fail_msg("%zu: %s", i, error.text);
+        io_image_free(&image);
+        expect_words(files[i].file.data, files[i].file.size, files[i].count - 1, "more than the limit");
+    }
+    /* A JPEG of a few hundred bytes that claims 65000 x 65000 pixels, and a PGM above 2^28. */
+    bytes jpeg = files[2].file;
+    for (size_t i = 0; i + 9 < jpeg.size; i++) {
+        if (jpeg.data[i] != 0xff || jpeg.data[i + 1] != 0xc0) continue;
+        memcpy(jpeg.data + i + 5, "\xfd\xe8\xfd\xe8", 4);
+        break;
+    }
+    expect_words(jpeg.data, jpeg.size, 0, "65000 x 65000 pixels are more than the limit of 268435456");
+    expect_words("P5 20000 20000 255\n", 19, 0, "more than the limit");
+    expect_words("P5 16384 16384 255\n", 19, 0, "truncated");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) free(files[i].file.data);
+}
+
+static void foreign_files_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char data[32], *words;
+    } files[] = {{"GIF89a\x01\x02", "a GIF"},
+                 {"\0\0\0\x18" "ftypheic", "a HEIC image"},
+                 {"\0\0\0\x18" "ftypmif1", "a HEIC image"},
+                 {"\0\0\0\x18" "ftypavif", "an AVIF image"},
+                 {"\0\0\0\x18" "ftypisom", "an MP4 video"},
+                 {"\0\0\0\x14" "ftypqt  ", "a QuickTime video"},
+                 {"RIFF\x10\0\0\0AVI LIST", "an AVI video"},
+                 {"\x1a\x45\xdf\xa3\x93\x42\x82\x88matroska", "a Matroska video"},
+                 {"\x1a\x45\xdf\xa3\x93\x42\x82\x84webm", "a WebM video"},
+                 {"RIFF\x10\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0", "an animated WebP"},
+                 {"\0\0\0\x0cJXL \x0d\x0a", "a JPEG XL image"},
+                 {"YUV4MPEG2 W2 H2", "a Y4M video"},
+                 {"something else", "not an image of a format that this build reads (JPEG, PNG"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        expect_words(files[i].data, sizeof files[i].data, 0, files[i].words);
+#ifdef KB_HAVE_WEBP
+    expect_words("GIF87a", 6, 0, "WebP");
+#endif
+#ifdef KB_HAVE_TIFF
+    expect_words("GIF87a", 6, 0, "TIFF");
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -652,6 +726,8 @@ int main(void)
         cmocka_unit_test(bmp_of_all_depths),
         cmocka_unit_test(bmp_refused),
         cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(large_pictures_are_refused_by_their_header),
+        cmocka_unit_test(foreign_files_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "io/npy.h"
 #include "io/number.h"
 #include "io/rows.h"
+#include "io/text.h"
 
 static char folder[] = "/tmp/keybits-test-XXXXXX";
 
@@ -367,6 +368,76 @@ static void json_is_strict(void **state)
     assert_null(io_json_parse("t", deep, sizeof deep, &error));
 }
 
+/* Nesting beyond the limits: the writer puts null, the reader refuses; both stay whole. */
+static void json_has_a_depth(void **state)
+{
+    (void)state;
+    io_error error;
+    FILE *file = fopen(in_folder("deep.json"), "wb");
+    io_json json;
+    io_json_begin(&json, file);
+    for (int i = 0; i < IO_JSON_DEPTH + 8; i++) io_json_array(&json, NULL);
+    io_json_integer(&json, NULL, 1);
+    io_json_string(&json, NULL, "not written");
+    for (int i = 0; i < IO_JSON_DEPTH + 8; i++) io_json_end(&json);
+    fclose(file);
+    io_json_value *root = io_json_read(in_folder("deep.json"), &error);
+    assert_non_null(root);
+    const io_json_value *inner = root;
+    for (int i = 1; i < IO_JSON_DEPTH; i++) inner = inner->first;
+    assert_int_equal(inner->kind, IO_JSON_ARRAY);
+    assert_int_equal(inner->first->kind, IO_JSON_NULL);
+    assert_null(inner->first->next);
+    io_json_free(root);
+
+    char text[2 * (IO_JSON_READ_DEPTH + 2)];
+    for (int depth = IO_JSON_READ_DEPTH; depth <= IO_JSON_READ_DEPTH + 2; depth++) {
+        memset(text, '[', (size_t)depth);
+        memset(text + depth, ']', (size_t)depth);
+        root = io_json_parse("t", text, 2 * (size_t)depth, &error);
+        if (depth <= IO_JSON_READ_DEPTH + 1) assert_non_null(root);
+        else assert_null(root);
+        io_json_free(root);
+    }
+    assert_non_null(strstr(error.text, "nested deeper than"));
+    assert_null(io_json_parse("t", "{\"a\": 1, \"a\": 2}", 16, &error));
+}
+
+/* Names of files may hold anything; what is shown and written is UTF-8 without control characters. */
+static void names_are_shown_safely(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {{"plain.png", "plain.png"},
+                 {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"},
+                 {"a\033[31mb\n", "a\\x1b[31mb\\x0a"},
+                 {"\xc2\x9b" "31m", "\\xc2\\x9b31m"}, /* the C1 form of the same escape */
+                 {"\xff\xfe", "\\xff\\xfe"},
+                 {"\xc0\xaf", "\\xc0\\xaf"},              /* overlong */
+                 {"\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* half a surrogate pair */
+                 {"cut \xe2\x82", "cut \\xe2\\x82"}};
+    char shown[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(io_printable(shown, sizeof shown, cases[i].text), cases[i].shown);
+    assert_string_equal(io_printable(shown, 4, "\xe2\x82\xac\xe2\x82\xac"), "\xe2\x82\xac");
+    assert_string_equal(io_printable(shown, 4, "\xff\xff"), "");
+    io_error error;
+    io_bytes bytes;
+    assert_false(io_file_read("\033[2J\xff.png", &bytes, &error));
+    assert_non_null(strstr(error.text, "\\x1b[2J\\xff.png: cannot be opened"));
+
+    FILE *file = fopen(in_folder("name.json"), "wb");
+    io_json json;
+    io_json_begin(&json, file);
+    io_json_string(&json, NULL, "\033[2J\xff\xc3\xa4.png");
+    fclose(file);
+    io_json_value *root = io_json_read(in_folder("name.json"), &error);
+    assert_non_null(root);
+    assert_string_equal(root->string, "\033[2J\xef\xbf\xbd\xc3\xa4.png");
+    io_json_free(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +454,8 @@ int main(void)
         cmocka_unit_test(json_reads_what_it_writes),
         cmocka_unit_test(json_unicode),
         cmocka_unit_test(json_is_strict),
+        cmocka_unit_test(json_has_a_depth),
+        cmocka_unit_test(names_are_shown_safely),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
