@@ -622,6 +622,127 @@ KB_API kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabul
 KB_API kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features, int32_t levels_up,
                                      const kb_parallel *parallel, uint32_t *words, uint32_t *nodes, kb_error *error);
 
+/* An index finds the images that share words with a query. It is built incrementally and is one file, which holds its
+ * vocabulary too. Queries may run on any number of threads at once, but not while an image is added or removed. */
+typedef struct kb_index kb_index;
+
+typedef struct kb_index_options {
+    uint32_t struct_size;
+    int32_t no_signatures; /* 1: keep word counts only, 8 bytes per word of an image: for KB_SCORE_TF_IDF. 0: a row per
+                              word of an image too. */
+    int32_t keep_features; /* 1: keep rows and keypoints of images, row_bytes + 16 bytes per keypoint, for verification
+                              and exact search */
+} kb_index_options;
+
+/* The vocabulary is borrowed: it must live as long as the index. options and error may be NULL. */
+KB_API kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options, kb_index **out,
+                                 kb_error *error);
+KB_API void kb_index_free(kb_index *index);
+
+/* Adds an image behind all others; its position counts up from 0. id is the caller's and is not looked at (several
+ * images may share one); name (NULL: none, up to 4095 bytes) is kept for the caller. Amortised time grows with the
+ * rows and with the logarithm of the images. workspace and error may be NULL. Rows of another model: KB_E_MODEL. When
+ * keypoints are kept, features must have them. */
+KB_API kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id, const char *name,
+                              kb_workspace *workspace, kb_error *error);
+
+/* Removes every image with this id; *count (may be NULL) tells how many. Positions stay until kb_index_save. */
+KB_API kb_status kb_index_remove(kb_index *index, uint64_t id, size_t *count);
+
+typedef enum kb_scoring {
+    KB_SCORE_BINARY = 0, /* rows are compared within each word; docs/index.md. The better one. */
+    KB_SCORE_TF_IDF = 1, /* tf-idf under the L1 norm: the scores of DBoW2 with the same vocabulary */
+    KB_SCORE_EXACT = 2   /* no words: the rows are matched with those of every image. Slow, the reference for recall;
+                            needs kept features. */
+} kb_scoring;
+
+typedef struct kb_index_query_options {
+    uint32_t struct_size;
+    kb_scoring scoring;
+    size_t first_images;  /* only the first so many images that were added take part; 0: all. For sequences. */
+    int32_t verify;       /* the best so many results are matched and fitted, and come first, most inliers first; 0:
+                             none. Needs kept features and keypoints in the query. */
+    kb_geometry geometry; /* of the verification; 0: homography */
+    double threshold;     /* of the verification, px; 0: that of kb_fit */
+} kb_index_query_options;
+
+typedef struct kb_index_result {
+    uint64_t id;
+    size_t position;
+    double score;     /* 0 to 1, more is better; how much is much depends on scoring and vocabulary */
+    int32_t inliers;  /* of the verification; -1: not verified */
+    double model[9];  /* from the query to the image; zeros unless verified and found */
+} kb_index_result;
+
+/* Finds up to `capacity` images with a score above 0, best first (ties: the earlier image); *count are written.
+ * options, workspace and error may be NULL. */
+KB_API kb_status kb_index_query(const kb_index *index, const kb_features *features,
+                                const kb_index_query_options *options, kb_workspace *workspace,
+                                kb_index_result *results, size_t capacity, size_t *count, kb_error *error);
+
+typedef struct kb_index_info {
+    uint32_t struct_size;
+    int32_t signatures, features; /* 1: kept */
+    size_t images;                /* added and not removed */
+    size_t positions;             /* with the removed ones */
+    uint64_t entries;             /* a word of an image each */
+    uint64_t bytes;               /* of memory, or of the file, without the vocabulary */
+} kb_index_info;
+KB_API kb_status kb_index_get_info(const kb_index *index, kb_index_info *info);
+KB_API const kb_vocabulary *kb_index_get_vocabulary(const kb_index *index);
+
+/* One image; pointers live until the index changes. */
+typedef struct kb_index_image {
+    uint64_t id;
+    const char *name;    /* "" when it has none */
+    uint32_t rows, words;
+    int32_t removed;
+} kb_index_image;
+/* False when there is no such position. */
+KB_API int32_t kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image);
+
+/* Writes the index as a file by calls of write(self, data, size), which returns KB_OK to go on. Removed images are
+ * dropped, so that positions change. The same images in the same order give the same bytes, however they came in. */
+typedef kb_status (*kb_write)(void *self, const void *data, size_t size);
+KB_API kb_status kb_index_save(kb_index *index, kb_write write, void *self);
+
+/* Opens an index file in memory, such as a mapped file; data is borrowed and must stay until kb_index_free. Images can
+ * be added to it, in memory. Any bytes are safe. Lists and rows are not read here: kb_index_check reads all of the file
+ * and gives KB_E_CHECKSUM when it is damaged. error may be NULL. */
+KB_API kb_status kb_index_load(const void *data, size_t size, kb_index **out, kb_error *error);
+KB_API kb_status kb_index_check(const kb_index *index);
+
+/* Loop closing: images come in order, and each is compared with the earlier ones but the last few. */
+typedef struct kb_loop_options {
+    uint32_t struct_size;
+    int32_t window;        /* the last so many images are not loops; 0: 10; at least 1 */
+    int32_t checks;        /* images per query that are matched and fitted; 0: 2; up to 1000 */
+    int32_t island;        /* candidates up to so many images apart are one place; 0: 3 */
+    int32_t min_inliers;   /* a loop has so many; 0: 20 */
+    double min_score;      /* against the score of the image before, from which a candidate is looked at; 0: 0.05 */
+    kb_geometry geometry;  /* 0: homography */
+    double threshold;      /* px; 0: that of kb_fit */
+} kb_loop_options;
+
+typedef struct kb_loop {
+    int32_t found;           /* 1: a loop */
+    size_t query, reference; /* positions */
+    double score;            /* of the reference */
+    int32_t inliers;
+    double model[9];         /* from the query to the reference */
+    size_t island_first, island_last; /* positions of the candidates around the reference */
+    int32_t checked;         /* pairs of images that were matched */
+} kb_loop;
+
+typedef struct kb_loop_detector kb_loop_detector;
+/* The vocabulary is borrowed. options and error may be NULL. */
+KB_API kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
+                                         kb_loop_detector **out, kb_error *error);
+KB_API void kb_loop_detector_free(kb_loop_detector *detector);
+/* Looks for a loop and adds the image. "None found" is a result. Features need keypoints. */
+KB_API kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
+                                      kb_loop *loop, kb_error *error);
+
 #ifdef __cplusplus
 }
 #endif

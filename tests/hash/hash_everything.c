@@ -360,6 +360,40 @@ static void section_fit(hash *h, scene *s)
     }
 }
 
+static kb_status add_written(void *h, const void *data, size_t size)
+{
+    add_bytes(h, data, size);
+    return KB_OK;
+}
+
+/* An index of 30 images of 100 rows, its scores, and its file. */
+static void add_index(hash *h, const kb_vocabulary *vocabulary, kb_features features)
+{
+    kb_index *index;
+    kb_index_result results[30];
+    must(kb_index_create(vocabulary, NULL, &index, NULL), "index");
+    const uint8_t *rows = features.rows;
+    features.n = 100;
+    for (size_t i = 0; i < 30; i++) {
+        features.rows = rows + i * 100 * features.row_bytes;
+        must(kb_index_add(index, &features, i, "", NULL, NULL), "add");
+    }
+    for (int scoring = KB_SCORE_BINARY; scoring <= KB_SCORE_TF_IDF; scoring++) {
+        kb_index_query_options options;
+        size_t count;
+        KB_INIT(options);
+        options.scoring = (kb_scoring)scoring;
+        must(kb_index_query(index, &features, &options, NULL, results, 30, &count, NULL), "query");
+        add_u64(h, count);
+        for (size_t i = 0; i < count; i++) {
+            add_u64(h, results[i].id);
+            add_double(h, results[i].score);
+        }
+    }
+    must(kb_index_save(index, add_written, h), "save");
+    kb_index_free(index);
+}
+
 /* Rows near few centres, so that words are shared and bits are tied. */
 static void section_index(hash *h, scene *s)
 {
@@ -391,6 +425,7 @@ static void section_index(hash *h, scene *s)
     features.row_bytes = BYTES;
     must(kb_vocabulary_words(vocabulary, &features, 1, options.parallel, words, nodes, NULL), "words");
     for (size_t i = 0; i < N; i++) add_u64(h, (uint64_t)words[i] << 32 | nodes[i]);
+    add_index(h, vocabulary, features);
     kb_vocabulary_free(vocabulary);
 }
 

@@ -1,0 +1,99 @@
+/* The words of an image, and how much words and pairs of rows count.
+ *
+ * KB_SCORE_BINARY is aggregated selective matching (ASMK) on bits. Within a word, the residual of a row is its exclusive
+ * or with the word's row, and the rows of an image in a word are aggregated by the majority of their residuals; the word's
+ * row cancels in the distance of two residuals, so the majority of the rows themselves is kept (a tie takes the word's
+ * bit, which is a residual of 0). One signature per word and image, however often the word is repeated, is what keeps
+ * repeated texture from counting many times. The similarity of two signatures is u^3 with u = 1 - 2 h / bits for a
+ * Hamming distance h, and nothing below a least u: rows that merely fell into the same word say little. */
+#include "index/index.h"
+#include "index/k_majority.h"
+
+#define LEAST_U 0.35 /* about 83 of 256 bits */
+#define SELECTIVITY_ONE 256.0
+
+double kbi_word_value(const kb_vocabulary *v, uint32_t word, uint32_t count)
+{
+    uint32_t weighting = kbi_get_u32(v->block + 36);
+    double weight = kbi_word_weight(v, word);
+    return weighting == KB_TF_IDF || weighting == KB_TF ? weight * count : weight;
+}
+
+uint64_t kbi_word_selectivity(const kb_vocabulary *v, uint32_t word)
+{
+    double weight = kbi_word_weight(v, word);
+    if (weight > 256) weight = 256;
+    return (uint64_t)(weight * weight * SELECTIVITY_ONE + 0.5);
+}
+
+void kbi_similarity_table(size_t row_bytes, uint32_t *table)
+{
+    double bits = 8.0 * (double)row_bytes;
+    for (size_t h = 0; h <= 8 * row_bytes; h++) {
+        double u = 1.0 - 2.0 * (double)h / bits;
+        table[h] = u >= LEAST_U ? (uint32_t)(u * u * u * KBI_SIMILARITY_ONE + 0.5) : 0;
+    }
+}
+
+/* The majority of the rows of one word; `order` lists them in its lower halves. */
+static void aggregate(const kb_features *f, const uint64_t *order, size_t n, const uint8_t *centre,
+                      kbi_bit_counter *counter, uint8_t *signature)
+{
+    if (n == 1) {
+        memcpy(signature, f->rows + (size_t)(uint32_t)order[0] * f->row_bytes, f->row_bytes);
+        return;
+    }
+    kbi_bit_counter_clear(counter, f->row_bytes);
+    for (size_t i = 0; i < n; i++)
+        kbi_bit_counter_add(counter, f->rows + (size_t)(uint32_t)order[i] * f->row_bytes, f->row_bytes);
+    memcpy(signature, centre, f->row_bytes);
+    kbi_bit_counter_majority(counter, f->row_bytes, signature);
+}
+
+typedef struct bag_buffers {
+    uint32_t *words, *leaves;
+    uint64_t *order, *spare;
+    kbi_bit_counter counter;
+} bag_buffers;
+
+static bool buffers_get(bag_buffers *b, const kb_features *f, bool signatures, kb_workspace *ws, kbi_bag *bag)
+{
+    size_t n = f->n;
+    bag->word = kbi_workspace_get(ws, n * sizeof *bag->word);
+    bag->count = kbi_workspace_get(ws, n * sizeof *bag->count);
+    if (signatures) bag->signature = kbi_workspace_get(ws, n * f->row_bytes);
+    b->words = kbi_workspace_get(ws, n * sizeof *b->words);
+    b->leaves = kbi_workspace_get(ws, n * sizeof *b->leaves);
+    b->order = kbi_workspace_get(ws, n * sizeof *b->order);
+    b->spare = kbi_workspace_get(ws, n * sizeof *b->spare);
+    b->counter.narrow = kbi_workspace_get(ws, f->row_bytes * sizeof *b->counter.narrow);
+    b->counter.wide = kbi_workspace_get(ws, 8 * f->row_bytes * sizeof *b->counter.wide);
+    return bag->word && bag->count && (bag->signature || !signatures) && b->words && b->leaves && b->order &&
+           b->spare && b->counter.narrow && b->counter.wide;
+}
+
+kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures, kb_workspace *workspace,
+                         kbi_bag *bag, kb_error *error)
+{
+    bag_buffers b;
+    *bag = (kbi_bag){0};
+    if (!buffers_get(&b, features, signatures, workspace, bag))
+        return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
+    kb_status status = kb_vocabulary_words(v, features, 0, NULL, b.words, b.leaves, error);
+    if (status != KB_OK) return status;
+    for (size_t i = 0; i < features->n; i++) b.order[i] = (uint64_t)b.words[i] << 32 | i;
+    kbi_sort_upper(b.order, b.spare, features->n);
+    for (size_t from = 0, to; from < features->n; from = to) {
+        uint32_t word = (uint32_t)(b.order[from] >> 32);
+        for (to = from + 1; to < features->n && b.order[to] >> 32 == word;) to++;
+        size_t k = bag->n++;
+        bag->word[k] = word;
+        bag->count[k] = (uint32_t)(to - from);
+        if (signatures)
+            aggregate(features, b.order + from, to - from, kbi_node_row(v, b.leaves[(uint32_t)b.order[from]]),
+                      &b.counter, bag->signature + k * features->row_bytes);
+        bag->l1 += kbi_word_value(v, word, bag->count[k]);
+        bag->self += kbi_word_selectivity(v, word);
+    }
+    return KB_OK;
+}

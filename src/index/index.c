@@ -1,0 +1,145 @@
+/* The index: images come and go. */
+#include "index/index.h"
+
+#include <stdlib.h>
+
+kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options, kb_index **out,
+                          kb_error *error)
+{
+    kb_index_options o;
+    if (out) *out = NULL;
+    if (!vocabulary || !out || !KBI_OPTIONS_READ(o, options))
+        return kbi_fail(error, KB_E_ARGUMENT, "NULL, or options without a size");
+    kb_index *index = calloc(1, sizeof *index);
+    if (!index) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    index->vocabulary = vocabulary;
+    index->signatures = !o.no_signatures;
+    index->features = o.keep_features != 0;
+    *out = index;
+    return KB_OK;
+}
+
+void kb_index_free(kb_index *index)
+{
+    if (!index) return;
+    for (size_t i = 0; i < index->count; i++) free(index->images[i].owned);
+    for (size_t i = 0; i < index->segment_count; i++) free(index->segments[i].owned);
+    free(index->images);
+    kb_vocabulary_free(index->owned_vocabulary);
+    free(index);
+}
+
+/* ---- adding ---- */
+
+static bool index_reserve(kb_index *index)
+{
+    if (index->count < index->room) return true;
+    size_t room = index->room < 16 ? 16 : index->room * 2;
+    if (room > INT32_MAX || room > SIZE_MAX / sizeof *index->images) return false;
+    kbi_indexed *images = realloc(index->images, room * sizeof *images);
+    if (!images) return false;
+    index->images = images;
+    index->room = room;
+    return true;
+}
+
+/* Rows, points and name of an image in one block. */
+static bool keep_image(const kb_index *index, const kb_features *f, const char *name, kbi_indexed *image)
+{
+    size_t kept = index->features ? f->n : 0, rows = kept * f->row_bytes, points = kept * KBI_POINT;
+    uint8_t *block = malloc(rows + points + strlen(name) + 1);
+    if (!block) return false;
+    if (rows > 0) memcpy(block, f->rows, rows);
+    for (size_t i = 0; i < kept; i++) {
+        const float values[4] = {f->keypoints[i].x, f->keypoints[i].y, f->keypoints[i].size, f->keypoints[i].angle};
+        for (size_t k = 0; k < 4; k++) kbi_put_f32(block + rows + i * KBI_POINT + 4 * k, values[k]);
+    }
+    char *text = (char *)block + rows + points;
+    memcpy(text, name, strlen(name) + 1);
+    image->owned = block;
+    image->name = text;
+    image->kept_rows = index->features ? block : NULL;
+    image->kept_points = index->features ? block + rows : NULL;
+    return true;
+}
+
+static kb_status add_bag(kb_index *index, const kb_features *f, uint64_t id, const char *name, const kbi_bag *bag)
+{
+    kbi_indexed image = {.id = id, .rows = (uint32_t)f->n, .words = (uint32_t)bag->n, .l1 = bag->l1,
+                         .self = bag->self};
+    if (!index_reserve(index) || !keep_image(index, f, name, &image)) return KB_E_MEMORY;
+    index->images[index->count++] = image;
+    kb_status status = kbi_segments_add(index, bag, (uint32_t)(index->count - 1));
+    if (status != KB_OK) free(index->images[--index->count].owned);
+    return status;
+}
+
+kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id, const char *name,
+                       kb_workspace *workspace, kb_error *error)
+{
+    kb_features f;
+    if (!index) return kbi_fail(error, KB_E_ARGUMENT, "index is NULL");
+    const kb_vocabulary *v = index->vocabulary;
+    kb_status status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
+    if (status != KB_OK) return status;
+    if (!name) name = "";
+    if (strlen(name) > 4095) return kbi_fail(error, KB_E_ARGUMENT, "a name longer than 4095 bytes");
+    if (index->features && f.n > 0 && !f.keypoints)
+        return kbi_fail(error, KB_E_ARGUMENT, "this index keeps features, but the image has no keypoints");
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    kbi_bag bag;
+    status = kbi_bag_create(v, &f, index->signatures, ws, &bag, error);
+    if (status == KB_OK) {
+        status = add_bag(index, &f, id, name, &bag);
+        if (status != KB_OK) kbi_fail(error, status, "no memory for another image");
+    }
+    kbi_workspace_rewind(ws, mark);
+    kbi_workspace_release(&local);
+    return status;
+}
+
+kb_status kb_index_remove(kb_index *index, uint64_t id, size_t *count)
+{
+    if (count) *count = 0;
+    if (!index) return KB_E_ARGUMENT;
+    for (size_t i = 0; i < index->count; i++) {
+        if (index->images[i].id != id || index->images[i].removed) continue;
+        index->images[i].removed = true;
+        index->removed++;
+        if (count) ++*count;
+    }
+    return KB_OK;
+}
+
+/* ---- looking into it ---- */
+
+const kb_vocabulary *kb_index_get_vocabulary(const kb_index *index) { return index ? index->vocabulary : NULL; }
+
+kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
+{
+    if (!index || !info || info->struct_size < sizeof info->struct_size) return KB_E_ARGUMENT;
+    size_t row_bytes = index->vocabulary->row_bytes;
+    kb_index_info full = {.struct_size = info->struct_size, .signatures = index->signatures,
+                          .features = index->features, .images = index->count - index->removed,
+                          .positions = index->count, .bytes = sizeof *index};
+    for (size_t i = 0; i < index->segment_count; i++) {
+        const kbi_segment *s = &index->segments[i];
+        full.entries += s->entries;
+        full.bytes += s->words * KBI_DIRECTORY_ROW + s->entries * (KBI_ENTRY + (index->signatures ? row_bytes : 0));
+    }
+    for (size_t i = 0; i < index->count; i++) {
+        full.bytes += sizeof *index->images + strlen(index->images[i].name) + 1;
+        if (index->features) full.bytes += index->images[i].rows * (uint64_t)(row_bytes + KBI_POINT);
+    }
+    memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
+    return KB_OK;
+}
+
+int32_t kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image)
+{
+    if (!index || !image || position >= index->count) return 0;
+    const kbi_indexed *from = &index->images[position];
+    *image = (kb_index_image){from->id, from->name, from->rows, from->words, from->removed};
+    return 1;
+}

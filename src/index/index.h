@@ -1,0 +1,94 @@
+/* The index: images, and segments of inverted lists. */
+#ifndef KBI_INDEX_H
+#define KBI_INDEX_H
+
+#include "index/vocabulary.h"
+
+/* ---- a bag: the words of one image ---- */
+typedef struct kbi_bag {
+    size_t n;            /* different words, ascending */
+    uint32_t *word;
+    uint32_t *count;     /* rows with the word */
+    uint8_t *signature;  /* n x row_bytes: the majority of these rows; NULL when not wanted */
+    double l1;           /* the sum of tf-idf values */
+    uint64_t self;       /* the score of the image with itself before normalisation */
+} kbi_bag;
+/* Memory is that of the workspace. */
+kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures,
+                         kb_workspace *workspace, kbi_bag *bag, kb_error *error);
+
+/* tf-idf of a word of which an image has `count` rows, before normalisation. */
+double kbi_word_value(const kb_vocabulary *v, uint32_t word, uint32_t count);
+/* The weight of a word squared, as a fixed-point number: what two equal rows add to KB_SCORE_BINARY. */
+uint64_t kbi_word_selectivity(const kb_vocabulary *v, uint32_t word);
+/* What a pair of rows at each Hamming distance adds, out of KBI_SIMILARITY_ONE; 8 x row_bytes + 1 entries. */
+#define KBI_SIMILARITY_ONE 65536
+void kbi_similarity_table(size_t row_bytes, uint32_t *table);
+
+/* ---- segments ----
+ * A segment has the lists of a run of images, as it lies in the file: a directory of its words, ascending; entries by
+ * word and image; their signatures. New images are segments of one; neighbours of equal size are merged, so that there
+ * are about log2(images) of them and an entry is moved that often. */
+#define KBI_DIRECTORY_ROW 16 /* u32 word, u32 0, u64 end of its entries */
+#define KBI_ENTRY 8          /* u32 image, u32 count */
+typedef struct kbi_segment {
+    size_t images; /* its weight in merging */
+    size_t words;
+    uint64_t entries;
+    const uint8_t *directory, *entry, *signature; /* signature: NULL when the index keeps none */
+    void *owned;
+} kbi_segment;
+
+static inline uint32_t kbi_directory_word(const kbi_segment *s, size_t i)
+{
+    return kbi_get_u32(s->directory + i * KBI_DIRECTORY_ROW);
+}
+/* Entries of the directory's row i; held inside the segment whatever the bytes are. */
+static inline void kbi_directory_range(const kbi_segment *s, size_t i, uint64_t *begin, uint64_t *end)
+{
+    *begin = i == 0 ? 0 : kbi_get_u64(s->directory + (i - 1) * KBI_DIRECTORY_ROW + 8);
+    *end = kbi_get_u64(s->directory + i * KBI_DIRECTORY_ROW + 8);
+    if (*end > s->entries || *begin > *end) *begin = *end = 0;
+}
+
+/* ---- the index ---- */
+typedef struct kbi_indexed {
+    uint64_t id;
+    uint32_t rows, words;
+    double l1;
+    uint64_t self;
+    const char *name;
+    const uint8_t *kept_rows, *kept_points; /* rows x row_bytes; rows x 4 little endian floats: x, y, size, angle */
+    void *owned;                            /* name and kept features of an image that was added here */
+    bool removed;
+} kbi_indexed;
+
+#define KBI_MAX_SEGMENTS 64
+struct kb_index {
+    const kb_vocabulary *vocabulary;
+    kb_vocabulary *owned_vocabulary; /* of a loaded index */
+    bool signatures, features;
+    kbi_indexed *images;
+    size_t count, room, removed;
+    kbi_segment segments[KBI_MAX_SEGMENTS];
+    size_t segment_count;
+    const uint8_t *file; /* of a loaded index */
+    size_t file_size;
+};
+
+#define KBI_POINT 16 /* bytes per kept keypoint */
+
+/* Replaces segments [first, first + count) by one. map: new positions of images (UINT32_MAX: dropped), or NULL: they
+ * stay, and removed ones are dropped. */
+kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const uint32_t *map);
+/* Appends the bag of the image at `position` and merges. */
+kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t position);
+
+/* Matches the query with a kept image and fits the geometry between them; result gets inliers and model. The scores
+ * of the matches by `similarity` are added up in *sum, when it is not NULL. */
+kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size_t position,
+                           const kb_index_query_options *o, kb_workspace *ws, kb_index_result *result);
+kb_status kbi_index_exact(const kb_index *index, const kb_features *query, size_t position,
+                          const uint32_t *similarity, kb_workspace *ws, double *score);
+
+#endif

@@ -1,0 +1,297 @@
+/* The index file (docs/index-format.md): header, vocabulary, images, names, one segment, kept features, checksum. */
+#include <stdlib.h>
+
+#include "index/index.h"
+
+#define VERSION 1
+#define HEADER 96
+#define IMAGE 48
+static const uint8_t magic[8] = {0x8b, 'K', 'B', 'I', '\r', '\n', 0x1a, '\n'};
+
+/* How long each part is; all parts are padded to 8 bytes. */
+typedef struct layout {
+    uint64_t vocabulary, images, names, words, entries, kept; /* numbers: bytes of vocabulary and names; else counts */
+    uint64_t row_bytes;
+    bool signatures, features;
+} layout;
+
+typedef struct parts {
+    uint64_t vocabulary, images, names, directory, entries, signatures, points, rows, sum, size; /* offsets */
+} parts;
+
+static uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }
+
+/* False when the sizes cannot be those of a file in memory. */
+static bool parts_of(const layout *l, parts *p)
+{
+    const uint64_t most = (uint64_t)1 << 48; /* each factor is below 2^13, so that no sum overflows */
+    if (l->vocabulary > most || l->images > INT32_MAX || l->names > most || l->words > INT32_MAX ||
+        l->entries > most || l->kept > most)
+        return false;
+    p->vocabulary = HEADER;
+    p->images = p->vocabulary + round8(l->vocabulary);
+    p->names = p->images + l->images * IMAGE;
+    p->directory = p->names + round8(l->names);
+    p->entries = p->directory + l->words * KBI_DIRECTORY_ROW;
+    p->signatures = p->entries + l->entries * KBI_ENTRY;
+    p->points = p->signatures + (l->signatures ? round8(l->entries * l->row_bytes) : 0);
+    p->rows = p->points + (l->features ? l->kept * KBI_POINT : 0);
+    p->sum = p->rows + (l->features ? round8(l->kept * l->row_bytes) : 0);
+    p->size = p->sum + 8;
+    return true;
+}
+
+/* ---- saving ---- */
+
+/* One segment, positions without gaps: what was added and removed in which order leaves no trace. */
+static kb_status index_compact(kb_index *index)
+{
+    if (index->segment_count == 0 || (index->segment_count == 1 && index->removed == 0)) return KB_OK;
+    uint32_t *map = malloc((index->count ? index->count : 1) * sizeof *map), next = 0;
+    if (!map) return KB_E_MEMORY;
+    for (size_t i = 0; i < index->count; i++) map[i] = index->images[i].removed ? UINT32_MAX : next++;
+    kb_status status = kbi_segments_merge(index, 0, index->segment_count, map);
+    free(map);
+    if (status != KB_OK) return status;
+    size_t kept = 0;
+    for (size_t i = 0; i < index->count; i++) {
+        if (index->images[i].removed) free(index->images[i].owned);
+        else index->images[kept++] = index->images[i];
+    }
+    index->count = kept;
+    index->removed = 0;
+    return KB_OK;
+}
+
+/* Passes bytes on and sums them up, eight at a time; parts end with padding, so that words never span two of them. */
+typedef struct output {
+    kb_write write;
+    void *self;
+    uint64_t sum;
+    uint8_t pending[4096];
+    size_t used;
+    kb_status status;
+} output;
+
+static void output_flush(output *out)
+{
+    if (out->status == KB_OK && out->used > 0) out->status = out->write(out->self, out->pending, out->used);
+    out->used = 0;
+}
+
+static void output_bytes(output *out, const void *data, size_t size)
+{
+    const uint8_t *from = data;
+    while (size > 0 && out->status == KB_OK) {
+        size_t room = sizeof out->pending - out->used, part = size < room ? size : room;
+        memcpy(out->pending + out->used, from, part);
+        out->used += part;
+        from += part;
+        size -= part;
+        if (out->used < sizeof out->pending) return;
+        out->sum = kbi_sum_words(out->sum, out->pending, out->used);
+        output_flush(out);
+    }
+}
+
+static void output_pad(output *out, uint64_t written)
+{
+    static const uint8_t zeros[8];
+    output_bytes(out, zeros, (size_t)(round8(written) - written));
+}
+
+static void output_header(output *out, const layout *l, const parts *p)
+{
+    uint8_t header[HEADER] = {0};
+    memcpy(header, magic, 8);
+    kbi_put_u32(header + 8, VERSION);
+    kbi_put_u32(header + 12, (l->signatures ? 1u : 0u) | (l->features ? 2u : 0u));
+    const uint64_t numbers[] = {p->size, l->vocabulary, l->images, l->names, l->words, l->entries, l->kept,
+                                l->row_bytes};
+    for (size_t i = 0; i < KBI_COUNT(numbers); i++) kbi_put_u64(header + 16 + 8 * i, numbers[i]);
+    output_bytes(out, header, sizeof header);
+}
+
+static void output_images(output *out, const kb_index *index)
+{
+    uint64_t name = 0, kept = 0;
+    for (size_t i = 0; i < index->count; i++) {
+        const kbi_indexed *image = &index->images[i];
+        uint8_t row[IMAGE];
+        kbi_put_u64(row, image->id);
+        kbi_put_u32(row + 8, image->rows);
+        kbi_put_u32(row + 12, image->words);
+        kbi_put_f64(row + 16, image->l1);
+        kbi_put_u64(row + 24, image->self);
+        kbi_put_u64(row + 32, name);
+        kbi_put_u64(row + 40, kept);
+        output_bytes(out, row, sizeof row);
+        name += strlen(image->name) + 1;
+        kept += index->features ? image->rows : 0;
+    }
+    for (size_t i = 0; i < index->count; i++) output_bytes(out, index->images[i].name, strlen(index->images[i].name) + 1);
+    output_pad(out, name);
+}
+
+static void output_lists(output *out, const kbi_segment *s, const layout *l)
+{
+    output_bytes(out, s->directory, s->words * KBI_DIRECTORY_ROW);
+    output_bytes(out, s->entry, (size_t)s->entries * KBI_ENTRY);
+    if (!l->signatures) return;
+    output_bytes(out, s->signature, (size_t)(s->entries * l->row_bytes));
+    output_pad(out, s->entries * l->row_bytes);
+}
+
+static void output_features(output *out, const kb_index *index, const layout *l)
+{
+    for (size_t i = 0; i < index->count; i++)
+        output_bytes(out, index->images[i].kept_points, (size_t)index->images[i].rows * KBI_POINT);
+    for (size_t i = 0; i < index->count; i++)
+        output_bytes(out, index->images[i].kept_rows, (size_t)(index->images[i].rows * l->row_bytes));
+    output_pad(out, l->kept * l->row_bytes);
+}
+
+static layout layout_of(const kb_index *index)
+{
+    static const kbi_segment empty;
+    const kbi_segment *s = index->segment_count ? &index->segments[0] : &empty;
+    layout l = {.vocabulary = index->vocabulary->size, .images = index->count, .words = s->words,
+                .entries = s->entries, .row_bytes = index->vocabulary->row_bytes, .signatures = index->signatures,
+                .features = index->features};
+    for (size_t i = 0; i < index->count; i++) {
+        l.names += strlen(index->images[i].name) + 1;
+        l.kept += index->features ? index->images[i].rows : 0;
+    }
+    return l;
+}
+
+kb_status kb_index_save(kb_index *index, kb_write write, void *self)
+{
+    if (!index || !write) return KB_E_ARGUMENT;
+    kb_status status = index_compact(index);
+    if (status != KB_OK) return status;
+    layout l = layout_of(index);
+    parts p;
+    if (!parts_of(&l, &p)) return KB_E_SPACE;
+    output out = {.write = write, .self = self, .sum = KBI_SUM_START};
+    output_header(&out, &l, &p);
+    output_bytes(&out, index->vocabulary->block, index->vocabulary->size);
+    output_pad(&out, l.vocabulary);
+    output_images(&out, index);
+    if (index->segment_count > 0) output_lists(&out, &index->segments[0], &l);
+    if (index->features) output_features(&out, index, &l);
+    uint8_t sum[8];
+    kbi_put_u64(sum, kbi_sum_words(out.sum, out.pending, out.used));
+    output_flush(&out);
+    if (out.status == KB_OK) out.status = write(self, sum, sizeof sum);
+    return out.status;
+}
+
+/* ---- loading ---- */
+
+static kb_status read_header(const uint8_t *data, size_t size, layout *l, parts *p, kb_error *error)
+{
+    if (size < 8 || memcmp(data, magic, 8) != 0) return kbi_fail(error, KB_E_FORMAT, "this is not a keybits index");
+    if (size < HEADER) return kbi_fail(error, KB_E_TRUNCATED, "the index ends inside its header, after %zu bytes", size);
+    if (kbi_get_u32(data + 8) != VERSION)
+        return kbi_fail(error, KB_E_FORMAT, "index version %u is not one that this library reads (%d)",
+                        kbi_get_u32(data + 8), VERSION);
+    uint32_t flags = kbi_get_u32(data + 12);
+    if (flags > 3) return kbi_fail(error, KB_E_TABLE, "index: unknown flags %x", flags);
+    uint64_t says = kbi_get_u64(data + 16), number[7];
+    if (size < says)
+        return kbi_fail(error, KB_E_TRUNCATED, "the index ends after %zu of %llu bytes", size,
+                        (unsigned long long)says);
+    for (size_t i = 0; i < 7; i++) number[i] = kbi_get_u64(data + 24 + 8 * i);
+    *l = (layout){number[0], number[1], number[2], number[3], number[4], number[5], number[6], flags & 1, flags & 2};
+    if (l->row_bytes < 1 || l->row_bytes > 4096 || !parts_of(l, p) || p->size != size || says != size)
+        return kbi_fail(error, KB_E_TABLE, "index: %zu bytes are not what its header needs", size);
+    return KB_OK;
+}
+
+static kb_status read_image(const uint8_t *data, const layout *l, const parts *p, uint64_t i, uint64_t *kept,
+                            kbi_indexed *image, kb_error *error)
+{
+    const uint8_t *row = data + p->images + i * IMAGE;
+    uint64_t name = kbi_get_u64(row + 32), first = kbi_get_u64(row + 40);
+    *image = (kbi_indexed){.id = kbi_get_u64(row), .rows = kbi_get_u32(row + 8), .words = kbi_get_u32(row + 12),
+                           .l1 = kbi_get_f64(row + 16), .self = kbi_get_u64(row + 24)};
+    if (name >= l->names || first != *kept || (l->features && image->rows > l->kept - *kept) ||
+        image->rows > INT32_MAX || !(image->l1 >= 0 && image->l1 <= 1e300))
+        return kbi_fail(error, KB_E_TABLE, "index: image %llu is damaged", (unsigned long long)i);
+    image->name = (const char *)data + p->names + name;
+    if (!l->features) return KB_OK;
+    image->kept_points = data + p->points + first * KBI_POINT;
+    image->kept_rows = data + p->rows + first * l->row_bytes;
+    *kept += image->rows;
+    return KB_OK;
+}
+
+static kb_status read_images(kb_index *index, const uint8_t *data, const layout *l, const parts *p, kb_error *error)
+{
+    uint64_t kept = 0;
+    if (l->names > 0 && data[p->names + l->names - 1] != 0)
+        return kbi_fail(error, KB_E_TABLE, "index: the last name has no end");
+    index->room = (size_t)l->images;
+    if (l->images > SIZE_MAX / sizeof *index->images) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    index->images = malloc((l->images ? (size_t)l->images : 1) * sizeof *index->images);
+    if (!index->images) return kbi_fail(error, KB_E_MEMORY, "no memory for %llu images", (unsigned long long)l->images);
+    for (uint64_t i = 0; i < l->images; i++) {
+        kb_status status = read_image(data, l, p, i, &kept, &index->images[i], error);
+        if (status != KB_OK) return status;
+        index->count++;
+    }
+    if (kept != l->kept) return kbi_fail(error, KB_E_TABLE, "index: kept features do not add up");
+    return KB_OK;
+}
+
+static kb_status read_segment(kb_index *index, const uint8_t *data, const layout *l, const parts *p, kb_error *error)
+{
+    kbi_segment s = {.images = (size_t)l->images, .words = (size_t)l->words, .entries = l->entries,
+                     .directory = data + p->directory, .entry = data + p->entries,
+                     .signature = l->signatures ? data + p->signatures : NULL};
+    uint64_t before = 0;
+    for (size_t i = 0; i < s.words; i++) {
+        uint64_t end = kbi_get_u64(s.directory + i * KBI_DIRECTORY_ROW + 8);
+        if (end <= before || end > s.entries || kbi_directory_word(&s, i) >= index->vocabulary->words ||
+            (i > 0 && kbi_directory_word(&s, i) <= kbi_directory_word(&s, i - 1)))
+            return kbi_fail(error, KB_E_TABLE, "index: row %zu of the directory is damaged", i);
+        before = end;
+    }
+    if (before != s.entries) return kbi_fail(error, KB_E_TABLE, "index: lists do not add up");
+    if (l->images > 0) index->segments[index->segment_count++] = s;
+    return KB_OK;
+}
+
+kb_status kb_index_load(const void *data, size_t size, kb_index **out, kb_error *error)
+{
+    layout l;
+    parts p;
+    if (out) *out = NULL;
+    if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    kb_status status = read_header(data, size, &l, &p, error);
+    if (status != KB_OK) return status;
+    kb_index *index = calloc(1, sizeof *index);
+    if (!index) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    index->file = data;
+    index->file_size = size;
+    index->signatures = l.signatures;
+    index->features = l.features;
+    status = kb_vocabulary_load(index->file + p.vocabulary, (size_t)l.vocabulary, &index->owned_vocabulary, error);
+    index->vocabulary = index->owned_vocabulary;
+    if (status == KB_OK && index->vocabulary->row_bytes != l.row_bytes)
+        status = kbi_fail(error, KB_E_TABLE, "index: rows of another length than the vocabulary's");
+    if (status == KB_OK) status = read_images(index, data, &l, &p, error);
+    if (status == KB_OK) status = read_segment(index, data, &l, &p, error);
+    if (status == KB_OK) *out = index;
+    else kb_index_free(index);
+    return status;
+}
+
+kb_status kb_index_check(const kb_index *index)
+{
+    if (!index) return KB_E_ARGUMENT;
+    if (!index->file) return KB_OK;
+    size_t body = index->file_size - 8;
+    return kbi_sum_words(KBI_SUM_START, index->file, body) == kbi_get_u64(index->file + body) ? KB_OK : KB_E_CHECKSUM;
+}

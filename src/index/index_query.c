@@ -1,0 +1,233 @@
+/* Queries: scores of all images that share a word with the query, the best of them, and their verification. */
+#include "index/index.h"
+
+#include <math.h>
+
+#define LIST_PART 512 /* entries whose signatures meet the query's together */
+
+typedef struct query {
+    const kb_index *index;
+    const kb_index_query_options *o;
+    size_t images;        /* that take part */
+    kbi_bag bag;
+    kbi_hamming hamming;
+    uint32_t *similarity; /* by distance */
+    uint64_t *sums;       /* KB_SCORE_BINARY, one per image */
+    double *scores;       /* one per image */
+} query;
+
+/* ---- lists ---- */
+
+static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_t end, size_t k)
+{
+    size_t row_bytes = q->index->vocabulary->row_bytes;
+    uint64_t selectivity = kbi_word_selectivity(q->index->vocabulary, q->bag.word[k]);
+    const uint8_t *signature = q->bag.signature + k * row_bytes;
+    uint32_t keys[LIST_PART], best, second;
+    for (uint64_t from = begin; from < end; from += LIST_PART) {
+        size_t count = (size_t)(end - from < LIST_PART ? end - from : LIST_PART);
+        for (size_t i = 0; i < count; i++) keys[i] = KBI_NO_NEIGHBOUR;
+        q->hamming(signature, 1, s->signature + from * row_bytes, count, row_bytes, &best, &second, keys);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t image = kbi_get_u32(s->entry + (from + i) * KBI_ENTRY);
+            if (image < q->images) q->sums[image] += selectivity * q->similarity[keys[i] >> 16];
+        }
+    }
+}
+
+/* DBoW2's L1 score is 1 - |v - w| / 2 = half the sum over shared words of |v| + |w| - |v - w|, for vectors of norm 1. */
+static void score_tf_idf(query *q, const kbi_segment *s, uint64_t begin, uint64_t end, size_t k)
+{
+    const kb_vocabulary *v = q->index->vocabulary;
+    uint32_t word = q->bag.word[k];
+    double mine = kbi_word_value(v, word, q->bag.count[k]) / q->bag.l1;
+    for (uint64_t i = begin; i < end; i++) {
+        uint32_t image = kbi_get_u32(s->entry + i * KBI_ENTRY);
+        if (image >= q->images || !(q->index->images[image].l1 > 0)) continue;
+        double its = kbi_word_value(v, word, kbi_get_u32(s->entry + i * KBI_ENTRY + 4)) / q->index->images[image].l1;
+        q->scores[image] += (fabs(mine) + fabs(its) - fabs(mine - its)) / 2;
+    }
+}
+
+/* The first row of the directory from `from` on with a word not below `word`: steps that double, then halves. */
+static size_t directory_find(const kbi_segment *s, size_t from, uint32_t word)
+{
+    size_t step = 1, low = from, high;
+    while (low + step < s->words && kbi_directory_word(s, low + step) < word) {
+        low += step;
+        step *= 2;
+    }
+    high = low + step < s->words ? low + step : s->words;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (kbi_directory_word(s, middle) < word) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void score_segment(query *q, const kbi_segment *s)
+{
+    for (size_t k = 0, row = 0; k < q->bag.n; k++) {
+        row = directory_find(s, row, q->bag.word[k]);
+        if (row == s->words) return;
+        if (kbi_directory_word(s, row) != q->bag.word[k]) continue;
+        uint64_t begin, end;
+        kbi_directory_range(s, row, &begin, &end);
+        if (q->o->scoring == KB_SCORE_TF_IDF) score_tf_idf(q, s, begin, end, k);
+        else score_binary(q, s, begin, end, k);
+    }
+}
+
+/* ---- scores ---- */
+
+static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
+{
+    const kb_index *index = q->index;
+    bool binary = q->o->scoring == KB_SCORE_BINARY;
+    kb_status status = kbi_bag_create(index->vocabulary, f, binary, ws, &q->bag, error);
+    if (status != KB_OK) return status;
+    if (binary) {
+        q->sums = kbi_workspace_get(ws, q->images * sizeof *q->sums);
+        if (!q->sums) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+        memset(q->sums, 0, q->images * sizeof *q->sums);
+    }
+    for (size_t i = 0; i < index->segment_count; i++) score_segment(q, &index->segments[i]);
+    for (size_t i = 0; binary && i < q->images; i++) {
+        double norm = sqrt((double)q->bag.self) * sqrt((double)index->images[i].self);
+        q->scores[i] = norm > 0 ? (double)q->sums[i] / (norm * KBI_SIMILARITY_ONE) : 0;
+    }
+    return KB_OK;
+}
+
+static kb_status query_exact(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
+{
+    for (size_t i = 0; i < q->images; i++) {
+        if (q->index->images[i].removed) continue;
+        size_t mark = kbi_workspace_mark(ws);
+        kb_status status = kbi_index_exact(q->index, f, i, q->similarity, ws, &q->scores[i]);
+        kbi_workspace_rewind(ws, mark);
+        if (status != KB_OK) return kbi_fail(error, status, "%s", kb_status_string(status));
+    }
+    return KB_OK;
+}
+
+/* ---- the best ---- */
+
+/* Whether a is a better result than b. */
+static bool better(const kb_index_result *a, const kb_index_result *b)
+{
+    return a->score > b->score || (a->score == b->score && a->position < b->position);
+}
+
+/* A heap whose first is the worst: moves an element down to its place. */
+static void heap_sink(kb_index_result *heap, size_t n, size_t i)
+{
+    kb_index_result moved = heap[i];
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && better(&heap[child], &heap[child + 1])) child++;
+        if (!better(&moved, &heap[child])) break;
+        heap[i] = heap[child];
+    }
+    heap[i] = moved;
+}
+
+static size_t take_best(const query *q, kb_index_result *results, size_t capacity)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < q->images && capacity > 0; i++) {
+        if (q->index->images[i].removed || !(q->scores[i] > 0)) continue;
+        kb_index_result r = {.id = q->index->images[i].id, .position = i, .score = q->scores[i], .inliers = -1};
+        if (n < capacity) {
+            results[n++] = r;
+            if (n == capacity)
+                for (size_t k = n / 2; k-- > 0;) heap_sink(results, n, k);
+        } else if (better(&r, &results[0])) {
+            results[0] = r;
+            heap_sink(results, n, 0);
+        }
+    }
+    if (n < capacity)
+        for (size_t k = n / 2; k-- > 0;) heap_sink(results, n, k);
+    for (size_t left = n; left > 1;) { /* the worst goes to the end */
+        kb_index_result worst = results[0];
+        results[0] = results[--left];
+        results[left] = worst;
+        heap_sink(results, left, 0);
+    }
+    return n;
+}
+
+/* ---- verification ---- */
+
+static kb_status verify_best(const query *q, const kb_features *f, kb_workspace *ws, kb_index_result *results,
+                             size_t count)
+{
+    size_t n = (size_t)q->o->verify < count ? (size_t)q->o->verify : count;
+    for (size_t i = 0; i < n; i++) {
+        size_t mark = kbi_workspace_mark(ws);
+        kb_status status = kbi_index_verify(q->index, f, results[i].position, q->o, ws, &results[i]);
+        kbi_workspace_rewind(ws, mark);
+        if (status != KB_OK) return status;
+        size_t to = i; /* insertion: more inliers first, equal ones stay in the order of scores */
+        kb_index_result moved = results[i];
+        for (; to > 0 && results[to - 1].inliers < moved.inliers; to--) results[to] = results[to - 1];
+        results[to] = moved;
+    }
+    return KB_OK;
+}
+
+static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_index_result *results,
+                           size_t capacity, size_t *count, kb_error *error)
+{
+    size_t table = 8 * q->index->vocabulary->row_bytes + 1;
+    q->scores = kbi_workspace_get(ws, q->images * sizeof *q->scores);
+    q->similarity = kbi_workspace_get(ws, table * sizeof *q->similarity);
+    if (!q->scores || !q->similarity) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    for (size_t i = 0; i < q->images; i++) q->scores[i] = 0;
+    kbi_similarity_table(q->index->vocabulary->row_bytes, q->similarity);
+    kb_status status =
+        q->o->scoring == KB_SCORE_EXACT ? query_exact(q, f, ws, error) : query_words(q, f, ws, error);
+    if (status != KB_OK) return status;
+    *count = take_best(q, results, capacity);
+    status = verify_best(q, f, ws, results, *count);
+    return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
+}
+
+static kb_status query_check(const kb_index *index, const kb_features *f, const kb_index_query_options *o,
+                             kb_error *error)
+{
+    if ((int)o->scoring < 0 || o->scoring > KB_SCORE_EXACT || o->verify < 0)
+        return kbi_fail(error, KB_E_ARGUMENT, "scoring %d, verify %d", (int)o->scoring, o->verify);
+    if ((o->scoring == KB_SCORE_EXACT || o->verify > 0) && !index->features)
+        return kbi_fail(error, KB_E_KIND, "this index keeps no features, which exact search and verification need");
+    if (o->scoring == KB_SCORE_BINARY && !index->signatures)
+        return kbi_fail(error, KB_E_KIND, "this index keeps no signatures: its scores are tf-idf");
+    if (o->verify > 0 && f->n > 0 && !f->keypoints)
+        return kbi_fail(error, KB_E_ARGUMENT, "verification needs the keypoints of the query");
+    return KB_OK;
+}
+
+kb_status kb_index_query(const kb_index *index, const kb_features *features, const kb_index_query_options *options,
+                         kb_workspace *workspace, kb_index_result *results, size_t capacity, size_t *count,
+                         kb_error *error)
+{
+    kb_features f;
+    kb_index_query_options o;
+    if (count) *count = 0;
+    if (!index || !count || (capacity > 0 && !results) || !KBI_OPTIONS_READ(o, options))
+        return kbi_fail(error, KB_E_ARGUMENT, "NULL, or options without a size");
+    const kb_vocabulary *v = index->vocabulary;
+    kb_status status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
+    if (status == KB_OK) status = query_check(index, &f, &o, error);
+    if (status != KB_OK) return status;
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    query q = {.index = index, .o = &o, .images = index->count, .hamming = kbi_hamming_kernel()};
+    if (o.first_images > 0 && o.first_images < q.images) q.images = o.first_images;
+    status = query_run(&q, &f, ws, results, capacity, count, error);
+    if (status != KB_OK) *count = 0;
+    kbi_workspace_rewind(ws, mark);
+    kbi_workspace_release(&local);
+    return status;
+}

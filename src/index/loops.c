@@ -1,0 +1,164 @@
+/* Loop closing in a sequence: candidates from the index without the last images, grouped into islands of neighbours,
+ * the best image of the best islands checked by matching and geometry. */
+#include <stdlib.h>
+
+#include "index/index.h"
+
+#define CANDIDATES 64
+
+struct kb_loop_detector {
+    kb_index *index;
+    kb_loop_options o;
+};
+
+/* Neighbouring candidates: they support each other. */
+typedef struct island {
+    size_t first, last;   /* positions */
+    size_t best;          /* the candidate with the best score, an index into the results */
+    double score;         /* the sum of scores */
+} island;
+
+static kb_status options_check(kb_loop_options *o, kb_error *error)
+{
+    if (o->window == 0) o->window = 10;
+    if (o->checks == 0) o->checks = 2;
+    if (o->island == 0) o->island = 3;
+    if (o->min_inliers == 0) o->min_inliers = 20;
+    if (o->min_score == 0) o->min_score = 0.05;
+    if (o->window < 1 || o->checks < 1 || o->checks > 1000 || o->island < 1 || o->min_inliers < 1 ||
+        !(o->min_score > 0))
+        return kbi_fail(error, KB_E_ARGUMENT, "window %d, checks %d, island %d, min_inliers %d, min_score %g",
+                        o->window, o->checks, o->island, o->min_inliers, o->min_score);
+    return KB_OK;
+}
+
+kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
+                                  kb_loop_detector **out, kb_error *error)
+{
+    kb_loop_options o;
+    if (out) *out = NULL;
+    if (!out || !KBI_OPTIONS_READ(o, options)) return kbi_fail(error, KB_E_ARGUMENT, "NULL, or options without a size");
+    kb_status status = options_check(&o, error);
+    if (status != KB_OK) return status;
+    kb_loop_detector *d = calloc(1, sizeof *d);
+    if (!d) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    kb_index_options keep;
+    KB_INIT(keep);
+    keep.keep_features = 1;
+    d->o = o;
+    status = kb_index_create(vocabulary, &keep, &d->index, error);
+    if (status == KB_OK) *out = d;
+    else free(d);
+    return status;
+}
+
+void kb_loop_detector_free(kb_loop_detector *detector)
+{
+    if (!detector) return;
+    kb_index_free(detector->index);
+    free(detector);
+}
+
+/* Takes out what is no candidate, the last images, keeping the order; *expected is the score of the image just before,
+ * which is what an image of the same place would have, 0 when it has none. */
+static size_t candidates_keep(const kb_loop_detector *d, kb_index_result *results, size_t count, double *expected)
+{
+    size_t kept = 0, end = d->index->count - (size_t)d->o.window;
+    *expected = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].position == d->index->count - 1) *expected = results[i].score;
+        if (results[i].position < end && kept < CANDIDATES) results[kept++] = results[i];
+    }
+    return kept;
+}
+
+/* Candidates in the order of scores: each joins an island that it is near to, or starts one. */
+static size_t islands_build(const kb_loop_detector *d, const kb_index_result *results, size_t count, double least,
+                            island *islands)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].score < least) break;
+        size_t at = results[i].position, reach = (size_t)d->o.island, k = 0;
+        while (k < n && (at + reach < islands[k].first || at > islands[k].last + reach)) k++;
+        if (k == n) {
+            islands[n++] = (island){at, at, i, results[i].score};
+            continue;
+        }
+        if (at < islands[k].first) islands[k].first = at;
+        if (at > islands[k].last) islands[k].last = at;
+        islands[k].score += results[i].score;
+    }
+    for (size_t i = 1; i < n; i++) { /* best first; equal ones stay */
+        island moved = islands[i];
+        size_t to = i;
+        for (; to > 0 && islands[to - 1].score < moved.score; to--) islands[to] = islands[to - 1];
+        islands[to] = moved;
+    }
+    return n;
+}
+
+/* The best image of each of the best islands. */
+static kb_status check_islands(const kb_loop_detector *d, const kb_features *f, const island *islands, size_t n,
+                               kb_index_result *results, kb_workspace *ws, kb_loop *loop)
+{
+    kb_index_query_options o;
+    KB_INIT(o);
+    o.geometry = d->o.geometry;
+    o.threshold = d->o.threshold;
+    for (size_t i = 0; i < n && loop->checked < d->o.checks; i++) {
+        kb_index_result *r = &results[islands[i].best];
+        size_t mark = kbi_workspace_mark(ws);
+        kb_status status = kbi_index_verify(d->index, f, r->position, &o, ws, r);
+        kbi_workspace_rewind(ws, mark);
+        if (status != KB_OK) return status;
+        loop->checked++;
+        if (r->inliers <= loop->inliers) continue;
+        loop->inliers = r->inliers;
+        loop->reference = r->position;
+        loop->score = r->score;
+        loop->island_first = islands[i].first;
+        loop->island_last = islands[i].last;
+        memcpy(loop->model, r->model, sizeof loop->model);
+    }
+    loop->found = loop->inliers >= d->o.min_inliers;
+    return KB_OK;
+}
+
+static kb_status find_loop(const kb_loop_detector *d, const kb_features *f, kb_workspace *ws, kb_loop *loop,
+                           kb_error *error)
+{
+    island islands[CANDIDATES];
+    size_t count, room = CANDIDATES + (size_t)d->o.window;
+    double expected;
+    if (d->index->count <= (size_t)d->o.window) return KB_OK;
+    kb_index_result *results = kbi_workspace_get(ws, room * sizeof *results);
+    if (!results) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    kb_status status = kb_index_query(d->index, f, NULL, ws, results, room, &count, error);
+    if (status != KB_OK) return status;
+    count = candidates_keep(d, results, count, &expected);
+    size_t n = islands_build(d, results, count, d->o.min_score * expected, islands);
+    status = check_islands(d, f, islands, n, results, ws, loop);
+    return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
+}
+
+kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
+                               kb_loop *loop, kb_error *error)
+{
+    kb_features f;
+    if (!detector || !loop) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    memset(loop, 0, sizeof *loop);
+    loop->query = detector->index->count;
+    const kb_vocabulary *v = detector->index->vocabulary;
+    kb_status status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
+    if (status == KB_OK && f.n > 0 && !f.keypoints)
+        status = kbi_fail(error, KB_E_ARGUMENT, "loop closing needs keypoints");
+    if (status != KB_OK) return status;
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    status = find_loop(detector, &f, ws, loop, error);
+    kbi_workspace_rewind(ws, mark);
+    if (status == KB_OK) status = kb_index_add(detector->index, &f, loop->query, NULL, ws, error);
+    kbi_workspace_release(&local);
+    return status;
+}

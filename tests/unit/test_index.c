@@ -1,0 +1,518 @@
+/* The index: scores against short independent implementations, incremental adding, removal, the file, loops. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "common/bytes.h"
+#include "common/common.h"
+
+enum { BYTES = 32, IMAGES = 40, EACH = 150, PLACES = 20 };
+
+/* Images of places: image i and image i + PLACES see the same rows with noise; keypoints move by a shift. */
+typedef struct world {
+    uint8_t rows[IMAGES][EACH * BYTES];
+    kb_keypoint keypoints[IMAGES][EACH];
+    size_t ends[IMAGES];
+    kb_vocabulary *vocabulary;
+} world;
+
+static uint8_t noise_byte(uint64_t *seed)
+{
+    uint64_t r = kbi_random_next(seed);
+    return (uint8_t)(r & r >> 8 & r >> 16 & r >> 24);
+}
+
+static void place_render(world *w, size_t image, uint64_t *noise)
+{
+    uint64_t seed = 1000 + image % PLACES;
+    for (size_t i = 0; i < EACH; i++) {
+        uint64_t row_seed = i % 3 ? kbi_random_next(&seed) : kbi_random_next(&seed) % 50; /* a third is common to all */
+        for (size_t b = 0; b < BYTES; b++)
+            w->rows[image][i * BYTES + b] = (uint8_t)(kbi_random_next(&row_seed) >> 20) ^ noise_byte(noise);
+        kb_keypoint *k = &w->keypoints[image][i];
+        *k = (kb_keypoint){.size = 7};
+        k->x = (float)kbi_random_below(&seed, 600) + (float)(image / PLACES) * 5;
+        k->y = (float)kbi_random_below(&seed, 400) - (float)(image / PLACES) * 3;
+    }
+}
+
+static world *world_create(void)
+{
+    world *w = calloc(1, sizeof *w);
+    uint64_t noise = 77;
+    for (size_t i = 0; i < IMAGES; i++) {
+        place_render(w, i, &noise);
+        w->ends[i] = (i + 1) * EACH;
+    }
+    kb_vocabulary_options o;
+    KB_INIT(o);
+    o.levels = 3;
+    o.branching = 8;
+    o.image_ends = w->ends;
+    o.images = IMAGES;
+    assert_int_equal(kb_vocabulary_train(w->rows[0], IMAGES * EACH, BYTES, &o, &w->vocabulary, NULL), KB_OK);
+    return w;
+}
+
+static void world_free(world *w)
+{
+    kb_vocabulary_free(w->vocabulary);
+    free(w);
+}
+
+static kb_features features_of(world *w, size_t image)
+{
+    kb_features f;
+    KB_INIT(f);
+    f.rows = w->rows[image];
+    f.n = EACH;
+    f.row_bytes = BYTES;
+    f.keypoints = w->keypoints[image];
+    return f;
+}
+
+static kb_index *index_of(world *w, size_t count, int32_t keep)
+{
+    kb_index_options o;
+    kb_index *index;
+    KB_INIT(o);
+    o.keep_features = keep;
+    assert_int_equal(kb_index_create(w->vocabulary, &o, &index, NULL), KB_OK);
+    for (size_t i = 0; i < count; i++) {
+        kb_features f = features_of(w, i);
+        assert_int_equal(kb_index_add(index, &f, 100 + i, i == 3 ? "three" : NULL, NULL, NULL), KB_OK);
+    }
+    return index;
+}
+
+static size_t query(const kb_index *index, world *w, size_t image, kb_index_query_options *o, kb_index_result *results,
+                    size_t capacity)
+{
+    kb_features f = features_of(w, image);
+    kb_error error = {""};
+    size_t count;
+    assert_int_equal(kb_index_query(index, &f, o, NULL, results, capacity, &count, &error), KB_OK);
+    return count;
+}
+
+/* ---- scores ---- */
+
+/* tf-idf as DBoW2 defines it: weights of words are added up row by row, the vector is divided by its L1 norm. */
+static void tf_idf_by_hand(world *w, size_t image, double *vector, uint32_t words)
+{
+    uint32_t word[EACH];
+    kb_features f = features_of(w, image);
+    double norm = 0;
+    assert_int_equal(kb_vocabulary_words(w->vocabulary, &f, 0, NULL, word, NULL, NULL), KB_OK);
+    for (uint32_t i = 0; i < words; i++) vector[i] = 0;
+    kb_vocabulary_node node;
+    for (uint32_t n = 1; kb_vocabulary_get_node(w->vocabulary, n, &node); n++)
+        for (size_t i = 0; node.children == 0 && i < EACH; i++)
+            if (word[i] == node.word) vector[node.word] += node.weight;
+    for (uint32_t i = 0; i < words; i++) norm += fabs(vector[i]);
+    for (uint32_t i = 0; i < words; i++) vector[i] /= norm;
+}
+
+static void test_tf_idf_is_that_of_dbow2(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, IMAGES, 0);
+    kb_vocabulary_info info;
+    KB_INIT(info);
+    kb_vocabulary_get_info(w->vocabulary, &info);
+    double *a = malloc(info.words * sizeof *a), *b = malloc(info.words * sizeof *b);
+    kb_index_query_options o;
+    KB_INIT(o);
+    o.scoring = KB_SCORE_TF_IDF;
+    kb_index_result results[IMAGES];
+    for (size_t q = 0; q < IMAGES; q += 7) {
+        size_t count = query(index, w, q, &o, results, IMAGES);
+        assert_int_equal(count, IMAGES); /* a third of the rows is common */
+        assert_int_equal(results[0].position, q);
+        tf_idf_by_hand(w, q, a, info.words);
+        for (size_t r = 0; r < count; r++) {
+            tf_idf_by_hand(w, results[r].position, b, info.words);
+            double distance = 0;
+            for (uint32_t i = 0; i < info.words; i++) distance += fabs(a[i] - b[i]);
+            assert_float_equal(results[r].score, 1 - distance / 2, 1e-6);
+            assert_true(fabs(results[r].score - (1 - distance / 2)) < 1e-12);
+            assert_true(r == 0 || results[r].score <= results[r - 1].score);
+        }
+    }
+    free(a);
+    free(b);
+    kb_index_free(index);
+    world_free(w);
+}
+
+/* The binary score from its definition in docs/index.md, with floating point and without lists. */
+static double binary_by_hand(world *w, size_t a, size_t b)
+{
+    uint32_t word[2][EACH];
+    const size_t image[2] = {a, b};
+    double sum = 0, self[2] = {0, 0};
+    for (int k = 0; k < 2; k++) {
+        kb_features f = features_of(w, image[k]);
+        assert_int_equal(kb_vocabulary_words(w->vocabulary, &f, 0, NULL, word[k], NULL, NULL), KB_OK);
+    }
+    kb_vocabulary_node node;
+    for (uint32_t n = 1; kb_vocabulary_get_node(w->vocabulary, n, &node); n++) {
+        int ones[2][8 * BYTES] = {{0}}, rows[2] = {0, 0}, distance = 0;
+        if (node.children > 0) continue;
+        for (int k = 0; k < 2; k++)
+            for (size_t i = 0; i < EACH; i++)
+                if (word[k][i] == node.word) {
+                    rows[k]++;
+                    for (int bit = 0; bit < 8 * BYTES; bit++)
+                        ones[k][bit] += w->rows[image[k]][i * BYTES + (size_t)bit / 8] >> (7 - bit % 8) & 1;
+                }
+        for (int bit = 0; bit < 8 * BYTES; bit++) {
+            int centre = node.row[bit / 8] >> (7 - bit % 8) & 1, value[2];
+            for (int k = 0; k < 2; k++)
+                value[k] = 2 * ones[k][bit] > rows[k] ? 1 : 2 * ones[k][bit] < rows[k] ? 0 : centre;
+            distance += value[0] != value[1];
+        }
+        double u = 1 - distance / (4.0 * BYTES), weight = node.weight * node.weight;
+        for (int k = 0; k < 2; k++) self[k] += rows[k] ? weight : 0;
+        if (rows[0] && rows[1] && u >= 0.35) sum += weight * u * u * u;
+    }
+    return sum / sqrt(self[0] * self[1]);
+}
+
+static void test_binary_score(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, IMAGES, 0);
+    kb_index_result results[IMAGES];
+    for (size_t q = 0; q < IMAGES; q += 3) {
+        size_t count = query(index, w, q, NULL, results, IMAGES);
+        assert_int_equal(results[0].position, q);
+        assert_int_equal(results[1].position, (q + PLACES) % IMAGES); /* the same place */
+        assert_true(results[1].score > 2 * results[2].score);
+        assert_int_equal(results[0].inliers, -1);
+        for (size_t r = 0; r < count; r++)
+            assert_true(fabs(results[r].score - binary_by_hand(w, q, results[r].position)) < 2e-3);
+        assert_true(fabs(results[0].score - 1) < 1e-9);
+    }
+    kb_index_free(index);
+    world_free(w);
+}
+
+/* ---- adding, removing, limits ---- */
+
+static void assert_same(const kb_index_result *a, const kb_index_result *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(a[i].id, b[i].id);
+        assert_true(a[i].score == b[i].score && a[i].inliers == b[i].inliers);
+    }
+}
+
+static void test_first_images_and_capacity(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, IMAGES, 0);
+    kb_index_query_options o;
+    KB_INIT(o);
+    kb_index_result all[IMAGES], some[IMAGES];
+    size_t count = query(index, w, 5, NULL, all, IMAGES);
+    for (size_t capacity = 0; capacity <= count; capacity++) {
+        assert_int_equal(query(index, w, 5, NULL, some, capacity), capacity);
+        assert_same(all, some, capacity);
+    }
+    for (size_t limit = 1; limit < IMAGES; limit++) {
+        kb_index *small = index_of(w, limit, 0);
+        o.first_images = limit;
+        size_t n = query(index, w, 9, &o, all, IMAGES);
+        assert_int_equal(query(small, w, 9, NULL, some, IMAGES), n);
+        assert_same(all, some, n);
+        kb_index_free(small);
+    }
+    kb_index_free(index);
+    world_free(w);
+}
+
+typedef struct memory_file {
+    uint8_t *data;
+    size_t size;
+    size_t limit;
+} memory_file;
+
+static kb_status memory_write(void *self, const void *data, size_t size)
+{
+    memory_file *f = self;
+    if (f->limit && f->size + size > f->limit) return KB_E_SPACE;
+    f->data = realloc(f->data, f->size + size);
+    memcpy(f->data + f->size, data, size);
+    f->size += size;
+    return KB_OK;
+}
+
+static void test_remove_leaves_no_trace(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, IMAGES, 1), *fresh = index_of(w, 0, 1);
+    size_t count;
+    assert_int_equal(kb_index_remove(index, 4711, &count), KB_OK);
+    assert_int_equal(count, 0);
+    for (size_t i = 0; i < IMAGES; i++) {
+        kb_features f = features_of(w, i);
+        if (i % 3 == 1) {
+            assert_int_equal(kb_index_remove(index, 100 + i, &count), KB_OK);
+            assert_int_equal(count, 1);
+        } else {
+            assert_int_equal(kb_index_add(fresh, &f, 100 + i, i == 3 ? "three" : NULL, NULL, NULL), KB_OK);
+        }
+    }
+    kb_index_result a[IMAGES], b[IMAGES];
+    size_t n = query(index, w, 4, NULL, a, IMAGES);
+    assert_int_equal(query(fresh, w, 4, NULL, b, IMAGES), n);
+    assert_same(a, b, n);
+    memory_file one = {0}, two = {0};
+    assert_int_equal(kb_index_save(index, memory_write, &one), KB_OK);
+    assert_int_equal(kb_index_save(fresh, memory_write, &two), KB_OK);
+    assert_int_equal(one.size, two.size);
+    assert_memory_equal(one.data, two.data, one.size);
+    assert_int_equal(query(index, w, 4, NULL, b, IMAGES), n); /* and the index goes on */
+    assert_same(a, b, n);
+    free(one.data);
+    free(two.data);
+    kb_index_free(index);
+    kb_index_free(fresh);
+    world_free(w);
+}
+
+static void test_removed_all(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, 3, 0), *empty = index_of(w, 0, 0);
+    for (uint64_t i = 0; i < 3; i++) kb_index_remove(index, 100 + i, NULL);
+    kb_index_result r[4];
+    assert_int_equal(query(index, w, 0, NULL, r, 4), 0);
+    assert_int_equal(query(empty, w, 0, NULL, r, 4), 0);
+    memory_file file = {0}, file2 = {0};
+    assert_int_equal(kb_index_save(empty, memory_write, &file), KB_OK);
+    assert_int_equal(kb_index_save(index, memory_write, &file2), KB_OK);
+    assert_int_equal(file.size, file2.size);
+    assert_memory_equal(file.data, file2.data, file.size);
+    kb_index *again;
+    assert_int_equal(kb_index_load(file.data, file.size, &again, NULL), KB_OK);
+    kb_features f = features_of(w, 0);
+    assert_int_equal(kb_index_add(again, &f, 1, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(query(again, w, 0, NULL, r, 4), 1);
+    kb_index_free(again);
+    kb_index_free(index);
+    kb_index_free(empty);
+    free(file.data);
+    free(file2.data);
+    world_free(w);
+}
+
+/* ---- the file ---- */
+
+static void test_file(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    for (int32_t keep = 0; keep < 2; keep++) {
+        kb_index *index = index_of(w, 25, keep), *again;
+        memory_file file = {0};
+        assert_int_equal(kb_index_save(index, memory_write, &file), KB_OK);
+        assert_int_equal(kb_index_load(file.data, file.size, &again, NULL), KB_OK);
+        assert_int_equal(kb_index_check(again), KB_OK);
+        kb_index_image image;
+        assert_true(kb_index_get_image(again, 3, &image));
+        assert_string_equal(image.name, "three");
+        assert_int_equal(image.id, 103);
+        assert_int_equal(image.rows, EACH);
+        assert_false(kb_index_get_image(again, 25, &image));
+        for (size_t i = 25; i < IMAGES; i++) { /* both grow on */
+            kb_features f = features_of(w, i);
+            assert_int_equal(kb_index_add(index, &f, 100 + i, NULL, NULL, NULL), KB_OK);
+            assert_int_equal(kb_index_add(again, &f, 100 + i, NULL, NULL, NULL), KB_OK);
+        }
+        kb_index_query_options o;
+        KB_INIT(o);
+        o.verify = 5 * keep;
+        kb_index_result a[IMAGES], b[IMAGES];
+        size_t n = query(index, w, 30, &o, a, IMAGES);
+        assert_int_equal(query(again, w, 30, &o, b, IMAGES), n);
+        assert_same(a, b, n);
+        memory_file one = {0}, two = {0};
+        assert_int_equal(kb_index_save(index, memory_write, &one), KB_OK);
+        assert_int_equal(kb_index_save(again, memory_write, &two), KB_OK);
+        assert_int_equal(one.size, two.size);
+        assert_memory_equal(one.data, two.data, one.size);
+        kb_index_free(index);
+        kb_index_free(again);
+        free(file.data);
+        free(one.data);
+        free(two.data);
+    }
+    world_free(w);
+}
+
+static void test_wrong_files(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, 6, 1), *again;
+    memory_file file = {0}, full = {.limit = 9000};
+    kb_error error;
+    assert_int_equal(kb_index_save(index, memory_write, &full), KB_E_SPACE);
+    assert_int_equal(kb_index_save(index, memory_write, &file), KB_OK);
+    for (size_t cut = 0; cut < file.size; cut += cut < 100 ? 1 : 1013) {
+        kb_status status = kb_index_load(file.data, cut, &again, &error);
+        assert_true(status == KB_E_TRUNCATED || (cut < 8 && status == KB_E_FORMAT));
+        assert_null(again);
+    }
+    kb_features f = features_of(w, 2);
+    kb_index_result results[10];
+    for (size_t i = 0; i < file.size; i += 37) { /* refused, or found by the check and safe to use */
+        file.data[i] ^= 0x81;
+        if (kb_index_load(file.data, file.size, &again, &error) == KB_OK) {
+            size_t count;
+            kb_index_query_options o;
+            KB_INIT(o);
+            o.verify = 3;
+            assert_int_equal(kb_index_check(again), KB_E_CHECKSUM);
+            kb_index_query(again, &f, &o, NULL, results, 10, &count, &error);
+            assert_int_equal(kb_index_add(again, &f, 1, NULL, NULL, NULL), KB_OK);
+            kb_index_free(again);
+        }
+        file.data[i] ^= 0x81;
+    }
+    free(file.data);
+    free(full.data);
+    kb_index_free(index);
+    world_free(w);
+}
+
+/* ---- verification, exact search, loops ---- */
+
+static void test_verification(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, PLACES, 1);
+    kb_index_query_options o;
+    KB_INIT(o);
+    kb_index_result results[PLACES];
+    for (int exact = 0; exact < 2; exact++) {
+        o.scoring = exact ? KB_SCORE_EXACT : KB_SCORE_BINARY;
+        o.verify = 4;
+        for (size_t q = PLACES; q < IMAGES; q += 4) {
+            size_t count = query(index, w, q, &o, results, PLACES);
+            assert_true(count >= 4);
+            assert_int_equal(results[0].position, q - PLACES);
+            assert_true(results[0].inliers > EACH / 2);
+            assert_float_equal(results[0].model[2], -5, 0.3); /* the shift, back */
+            assert_float_equal(results[0].model[5], 3, 0.3);
+            assert_true(results[1].inliers < 15);
+            assert_int_equal(results[3].inliers >= 0, 1);
+            if (count > 4) assert_int_equal(results[4].inliers, -1);
+        }
+    }
+    kb_index_free(index);
+    world_free(w);
+}
+
+static void test_loops(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_loop_detector *d;
+    kb_loop_options o;
+    KB_INIT(o);
+    o.window = 5;
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_OK);
+    int32_t checked = 0;
+    for (size_t i = 0; i < IMAGES; i++) {
+        kb_loop loop;
+        kb_features f = features_of(w, i);
+        assert_int_equal(kb_loop_detector_add(d, &f, NULL, &loop, NULL), KB_OK);
+        assert_int_equal(loop.found, i >= PLACES);
+        assert_int_equal(loop.query, i);
+        checked += loop.checked;
+        if (!loop.found) continue;
+        assert_int_equal(loop.reference, i - PLACES);
+        assert_true(loop.inliers > EACH / 2);
+        assert_float_equal(loop.model[2], -5, 0.3);
+        assert_in_range(loop.reference, loop.island_first, loop.island_last);
+    }
+    assert_true(checked <= 2 * IMAGES);
+    kb_loop_detector_free(d);
+    o.window = -1;
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
+    world_free(w);
+}
+
+static void test_wrong_use(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, 2, 0);
+    kb_index_query_options o;
+    kb_index_result r[2];
+    size_t count;
+    kb_error error;
+    kb_features f = features_of(w, 0);
+    KB_INIT(o);
+    o.verify = 1;
+    assert_int_equal(kb_index_query(index, &f, &o, NULL, r, 2, &count, &error), KB_E_KIND);
+    o.verify = 0;
+    o.scoring = KB_SCORE_EXACT;
+    assert_int_equal(kb_index_query(index, &f, &o, NULL, r, 2, &count, &error), KB_E_KIND);
+    o.scoring = (kb_scoring)9;
+    assert_int_equal(kb_index_query(index, &f, &o, NULL, r, 2, &count, &error), KB_E_ARGUMENT);
+    f.row_bytes = 16;
+    assert_int_equal(kb_index_query(index, &f, NULL, NULL, r, 2, &count, &error), KB_E_MODEL);
+    assert_int_equal(kb_index_add(index, &f, 1, NULL, NULL, &error), KB_E_MODEL);
+    f = features_of(w, 0);
+    f.n = 0;
+    assert_int_equal(kb_index_add(index, &f, 1, NULL, NULL, &error), KB_OK); /* an image without rows is one */
+    assert_int_equal(kb_index_query(index, &f, NULL, NULL, r, 2, &count, &error), KB_OK);
+    assert_int_equal(count, 0);
+    kb_index *keeps = index_of(w, 1, 1);
+    f = features_of(w, 0);
+    f.keypoints = NULL;
+    assert_int_equal(kb_index_add(keeps, &f, 1, NULL, NULL, &error), KB_E_ARGUMENT);
+    kb_index_options no;
+    KB_INIT(no);
+    no.no_signatures = 1;
+    kb_index *words;
+    assert_int_equal(kb_index_create(w->vocabulary, &no, &words, NULL), KB_OK);
+    assert_int_equal(kb_index_add(words, &f, 1, NULL, NULL, &error), KB_OK);
+    assert_int_equal(kb_index_query(words, &f, NULL, NULL, r, 2, &count, &error), KB_E_KIND);
+    KB_INIT(o);
+    o.scoring = KB_SCORE_TF_IDF;
+    assert_int_equal(kb_index_query(words, &f, &o, NULL, r, 2, &count, &error), KB_OK);
+    assert_int_equal(count, 1);
+    kb_index_free(words);
+    kb_index_free(keeps);
+    kb_index_free(index);
+    kb_index_free(NULL);
+    kb_loop_detector_free(NULL);
+    assert_int_equal(kb_index_create(NULL, NULL, &index, NULL), KB_E_ARGUMENT);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tf_idf_is_that_of_dbow2), cmocka_unit_test(test_binary_score),
+        cmocka_unit_test(test_first_images_and_capacity), cmocka_unit_test(test_remove_leaves_no_trace),
+        cmocka_unit_test(test_removed_all), cmocka_unit_test(test_file), cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_verification), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
