@@ -58,7 +58,7 @@ static bool find_keypoints(const job *j, const char *path, const io_image *image
         for (size_t i = 0; i < out->count; i++) out->items[i].angle = -1;
     }
     if (options->orientation == ORIENTATION_COMPUTE) {
-        kb_status status = kb_orient(&image->view, out->items, out->count);
+        kb_status status = kb_orient(&image->view, out->items, out->count, NULL, NULL);
         if (status != KB_OK) return io_fail(error, "%s: no angles could be found: %s", path, kb_status_string(status));
     }
     return true;

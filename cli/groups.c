@@ -1,7 +1,7 @@
 /* Tables of options that several commands include. */
 #include "groups.h"
 
-static const char *const selections[] = {"best", "grid", "spread", NULL};
+static const char *const selections[] = {"best", "grid", "anms", "quadtree", NULL};
 
 const cli_option detector_options[] = {
     {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
@@ -9,12 +9,16 @@ const cli_option detector_options[] = {
              "scale, slower"},
     {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "2000",
      .help = "keypoints per image"},
-    {"select", 0, CLI_CHOICE(kb_detect_options, selection, 0), "RULE", "best", .words = selections,
-     .help = "best: the strongest; grid: the strongest of every cell of a grid; spread: strong and far from anything "
-             "stronger, the most even"},
+    {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = selections,
+     .help = "best: the strongest (default); grid: the strongest of every cell of a grid; anms: strong and far from "
+             "anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
     {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", "20",
      .help = "gray levels; lower it for dim or soft images that give too few"},
+    {"fast-threshold-min", 0, CLI_NUMBER(kb_detect_options, fast_threshold_min, 1, 255), "N",
+     .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one; ORB-SLAM uses "
+             "7 (default: they are not)"},
+    {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N", "32", .help = "px of a level, of these cells"},
     {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, 16), "N", "8", .help = "levels of the pyramid"},
     {"level-factor", 0, CLI_NUMBER(kb_detect_options, level_factor, 1.05, 2), "X", "1.2",
      .help = ", from one level to the next"},

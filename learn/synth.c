@@ -45,9 +45,8 @@ static kb_image image_of(const scene *s, int32_t view, const uint8_t *pixels)
 
 /* ---------------------------------------------------------------------------------------------------------- views */
 
-/* Lens, light, sensor, codec, in the order in which a picture meets them. */
-static bool change_light(const kbi_light_range *range, uint8_t *pixels, int32_t width, int32_t height, uint64_t *state,
-                         io_error *error)
+bool kbi_light_change(const kbi_light_range *range, uint8_t *pixels, int32_t width, int32_t height, uint64_t *state,
+                      io_error *error)
 {
     uint64_t chosen = kbi_random_next(state);
     size_t count = (size_t)width * (size_t)height;
@@ -95,7 +94,7 @@ static bool make_view(scene *s, int32_t v, uint64_t *state, io_error *error)
         return true;
     }
     kbi_view_render(view, s->photo, s->pixels[v], s->mask);
-    return change_light(&s->options->light, s->pixels[v], view->width, view->height, state, error);
+    return kbi_light_change(&s->options->light, s->pixels[v], view->width, view->height, state, error);
 }
 
 /* ------------------------------------------------------------------------------------------------------ keypoints */

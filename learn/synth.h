@@ -20,6 +20,10 @@ typedef struct kbi_light_range {
     int32_t jpeg;   /* the lowest quality, 1 to 100; 0: no JPEG */
 } kbi_light_range;
 extern const kbi_light_range kbi_light_range_default;
+/* One random change within the range, in place: lens, light, sensor, codec, in the order in which a picture meets
+ * them. */
+bool kbi_light_change(const kbi_light_range *range, uint8_t *pixels, int32_t width, int32_t height, uint64_t *state,
+                      io_error *error);
 
 #define KBI_SYNTH_MAX_VIEWS 32
 #define KBI_SYNTH_MAX_SUPPORTS 8

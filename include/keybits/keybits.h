@@ -334,10 +334,16 @@ typedef enum kb_detector {
 } kb_detector;
 
 typedef enum kb_selection {
-    KB_SELECT_BEST = 0,   /* the n strongest */
-    KB_SELECT_GRID = 1,   /* the strongest of every cell of a grid, so that no region is empty. Good for SLAM. */
-    KB_SELECT_SPREAD = 2  /* adaptive non-maximal suppression: strong and far from anything stronger. Most even. */
+    KB_SELECT_DEFAULT = 0,
+    KB_SELECT_BEST = 1,    /* the n strongest */
+    KB_SELECT_GRID = 2,    /* the strongest of every cell of a grid, then the second strongest, and so on */
+    KB_SELECT_ANMS = 3,    /* adaptive non-maximal suppression: strong and far from anything stronger. The most even. */
+    KB_SELECT_QUADTREE = 4 /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
 } kb_selection;
+/* "best", "grid", "anms", "quadtree", "default"; "?" for another value. */
+KB_API const char *kb_selection_name(kb_selection selection);
+
+#define KB_PYRAMID_MAX_LEVELS 16
 
 typedef struct kb_detect_options {
     uint32_t struct_size;
@@ -350,6 +356,9 @@ typedef struct kb_detect_options {
     int32_t levels;           /* 0: 8; 1 to 16. Levels smaller than 70 px are left out. */
     float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
     int32_t fast_threshold;   /* 0: 20; 1 to 255, gray levels. Lower it (7) for dim or soft images that give too few. */
+    int32_t fast_threshold_min; /* cells without a corner are searched again with this one; up to fast_threshold, which
+                                 is the default (0): not searched again. ORB-SLAM uses 7. */
+    int32_t cell_size;        /* 0: 32; 8 to 1024 px of a level */
     /* SIFT */
     int32_t layers;           /* 0: 3; 1 to 8 layers an octave */
     float contrast_threshold; /* 0: 0.04 as in OpenCV, divided by layers. Lower finds more and weaker. Up to 1. */
@@ -359,8 +368,8 @@ typedef struct kb_detect_options {
 } kb_detect_options;
 
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
- * the same n on every machine. capacity is the room in `keypoints`; at most min(capacity, max_keypoints) are written
- * and *count tells how many. options and workspace may be NULL. An image too small for the detector gives zero
+ * the same n on every machine. capacity is the room in `keypoints`: max_keypoints above it means capacity. *count tells
+ * how many were found. options and workspace may be NULL. An image too small for the detector gives zero
  * keypoints. Conventions of size, angle and octave are those of OpenCV's detectors of the same names. */
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_keypoint *keypoints, size_t capacity, size_t *count);
@@ -375,9 +384,15 @@ KB_API const char *kb_detector_name(kb_detector detector);
 KB_API kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection selection,
                            size_t n, kb_workspace *workspace, size_t *count);
 
+typedef struct kb_orient_options {
+    uint32_t struct_size;
+    const kb_parallel *parallel;
+} kb_orient_options;
+
 /* Gives keypoints an angle by the intensity centroid of the disc of their size, as ORB does; replaces angle. One that
- * is not finite, not positive in size, or outside gets -1. */
-KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n);
+ * is not finite, not positive in size, or outside gets -1. options and workspace may be NULL. */
+KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
+                           kb_workspace *workspace);
 
 /* -------------------------------------------------------------------------------------------------------- matching */
 

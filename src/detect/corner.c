@@ -58,15 +58,38 @@ static bool inside(const kb_image *gray, const kb_keypoint *k)
            k->y < (float)gray->height - 0.5f;
 }
 
-kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n)
+typedef struct orient_job {
+    const kb_image *gray;
+    kb_keypoint *keypoints;
+    size_t n;
+    int32_t pieces;
+} orient_job;
+
+static void orient_task(void *context, int32_t piece)
 {
+    const orient_job *job = context;
+    size_t end = kbi_piece(job->n, job->pieces, piece + 1);
+    for (size_t i = kbi_piece(job->n, job->pieces, piece); i < end; i++) {
+        kb_keypoint *k = &job->keypoints[i];
+        k->angle = inside(job->gray, k) ? region_angle(job->gray, k) : -1.0f;
+    }
+}
+
+kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
+                    kb_workspace *workspace)
+{
+    kb_orient_options o;
     kb_workspace local;
-    kb_workspace *workspace = kbi_workspace_or(NULL, &local);
     kb_image gray;
-    if (n > 0 && !keypoints) return KB_E_ARGUMENT;
+    if ((n > 0 && !keypoints) || !KBI_OPTIONS_READ(o, options)) return KB_E_ARGUMENT;
+    workspace = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(workspace);
     kb_status status = kbi_gray8(image, workspace, &gray);
-    for (size_t i = 0; status == KB_OK && i < n; i++)
-        keypoints[i].angle = inside(&gray, &keypoints[i]) ? region_angle(&gray, &keypoints[i]) : -1.0f;
+    if (status == KB_OK) {
+        orient_job job = {&gray, keypoints, n, kbi_parallel_threads(o.parallel)};
+        kbi_parallel_run(o.parallel, job.pieces, orient_task, &job);
+    }
+    kbi_workspace_rewind(workspace, mark);
     kbi_workspace_release(&local);
     return status;
 }

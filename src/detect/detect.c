@@ -42,10 +42,14 @@ static bool set_number(float *value, float standard, float low, float high)
 
 static bool options_complete(kb_detect_options *o)
 {
+    if (o->selection == KB_SELECT_DEFAULT) o->selection = KBI_SELECT_USUAL;
+    if (o->fast_threshold_min == 0) o->fast_threshold_min = o->fast_threshold ? o->fast_threshold : 20;
     return set_integer(&o->max_keypoints, 2000, 1, 1000000) &&
-           (o->selection == KB_SELECT_BEST || o->selection == KB_SELECT_GRID || o->selection == KB_SELECT_SPREAD) &&
+           o->selection >= KB_SELECT_BEST && o->selection <= KB_SELECT_QUADTREE &&
            set_integer(&o->levels, 8, 1, 16) && set_number(&o->level_factor, 1.2f, 1.05f, 2) &&
-           set_integer(&o->fast_threshold, 20, 1, 255) && set_integer(&o->layers, 3, 1, 8) &&
+           set_integer(&o->fast_threshold, 20, 1, 255) &&
+           o->fast_threshold_min >= 1 && o->fast_threshold_min <= o->fast_threshold &&
+           set_integer(&o->cell_size, 32, 8, 1024) && set_integer(&o->layers, 3, 1, 8) &&
            set_number(&o->contrast_threshold, 0.04f, FLT_MIN, 1) && set_number(&o->edge_threshold, 10, 1, 1000) &&
            set_number(&o->sigma, 1.6f, 0.5f, 4) && (o->no_upsampling == 0 || o->no_upsampling == 1);
 }
@@ -56,13 +60,12 @@ static bool mask_fits(const kb_image *mask, const kb_image *image)
            mask->height == image->height;
 }
 
-static kb_status detect(kbi_detect_job *job, kb_keypoint *keypoints, size_t capacity, size_t *count)
+static kb_status find_keypoints(const kbi_detect_job *job, kb_keypoint *keypoints, size_t *count)
 {
     kb_keypoint *found = NULL;
     kb_status status = job->options.detector == KB_DETECTOR_SIFT ? kbi_detect_sift(job, &found, count)
                                                                  : kbi_detect_orb(job, &found, count);
     if (status != KB_OK) return status;
-    if (*count > capacity) *count = capacity;
     if (*count > 0) memcpy(keypoints, found, *count * sizeof *keypoints);
     return KB_OK;
 }
@@ -78,12 +81,15 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     if (job.options.detector != KB_DETECTOR_ORB && job.options.detector != KB_DETECTOR_SIFT) return KB_E_UNKNOWN;
     if (!options_complete(&job.options)) return KB_E_ARGUMENT;
     if (job.options.mask && !mask_fits(job.options.mask, image)) return KB_E_ARGUMENT;
+    *count = 0;
+    if (capacity == 0) return KB_OK;
+    if (capacity < (size_t)job.options.max_keypoints) job.options.max_keypoints = (int32_t)capacity;
 
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(job.workspace);
     status = kbi_gray8(image, job.workspace, &job.image);
-    if (status == KB_OK) status = detect(&job, keypoints, capacity, count);
+    if (status == KB_OK) status = find_keypoints(&job, keypoints, count);
     kbi_workspace_rewind(job.workspace, mark);
     kbi_workspace_release(&local);
     return status;

@@ -6,7 +6,10 @@
 
 #include "common/common.h"
 
-/* Options checked, every field set; the image 8-bit. */
+/* What the defaults of the options stand for. */
+#define KBI_SELECT_USUAL KB_SELECT_BEST
+
+/* Options checked, every field set; max_keypoints is at most what the caller has room for. The image is 8-bit. */
 typedef struct kbi_detect_job {
     kb_image image;
     kb_detect_options options;

@@ -20,15 +20,15 @@ same out.csv again.csv
 
 # both detectors and all rules, whatever the threads; 16 bits as 8
 for detector in orb sift; do
-    for rule in best grid spread; do
+    for rule in best grid anms; do
         run "$KEYBITS" detect a.pgm --detector $detector --select $rule -n 60 --threads 1 -o one.csv
         run "$KEYBITS" detect a.pgm --detector $detector --select $rule -n 60 --threads 5 -o five.csv
         same one.csv five.csv
         cp one.csv $detector-$rule.csv
     done
-    run "$KEYBITS" detect a16.pgm --detector $detector --select spread -n 60 -o deep.csv
-    same deep.csv $detector-spread.csv
-    differ $detector-best.csv $detector-spread.csv
+    run "$KEYBITS" detect a16.pgm --detector $detector --select anms -n 60 -o deep.csv
+    same deep.csv $detector-anms.csv
+    differ $detector-best.csv $detector-anms.csv
 done
 differ orb-best.csv sift-best.csv
 

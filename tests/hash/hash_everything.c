@@ -270,7 +270,7 @@ static void section_builtin(hash *h, scene *s)
 
 static void section_detect(hash *h, scene *s)
 {
-    static const kb_selection selections[] = {KB_SELECT_BEST, KB_SELECT_GRID, KB_SELECT_SPREAD};
+    static const kb_selection selections[] = {KB_SELECT_BEST, KB_SELECT_GRID, KB_SELECT_ANMS};
     static kb_keypoint found[KEYPOINTS];
     for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
         for (size_t i = 0; i < KBI_COUNT(selections); i++) {
@@ -286,7 +286,7 @@ static void section_detect(hash *h, scene *s)
         }
     }
     memcpy(found, s->keypoints, sizeof found);
-    must(kb_orient(&s->image, found, KEYPOINTS), "orient");
+    must(kb_orient(&s->image, found, KEYPOINTS, NULL, NULL), "orient");
     add_keypoints(h, found, KEYPOINTS);
 }
 

@@ -442,7 +442,7 @@ static void test_threads_and_workspace_change_nothing(void **state)
     kb_workspace *workspace;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
     for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++)
-        for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_SPREAD; rule++) {
+        for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_QUADTREE; rule++) {
             kb_detect_options o = options_for((kb_detector)d);
             o.selection = (kb_selection)rule;
             o.max_keypoints = 300;
@@ -486,8 +486,8 @@ static void test_stride_and_depth_change_nothing(void **state)
         free(a), free(b), free(c);
     }
     kb_keypoint k[2] = {{100.25f, 90.5f, 40, -1, 0, 0, -1}, {100.25f, 90.5f, 40, -1, 0, 0, -1}};
-    assert_int_equal(kb_orient(&strided, k, 1), KB_OK);
-    assert_int_equal(kb_orient(&sixteen, k + 1, 1), KB_OK);
+    assert_int_equal(kb_orient(&strided, k, 1, NULL, NULL), KB_OK);
+    assert_int_equal(kb_orient(&sixteen, k + 1, 1, NULL, NULL), KB_OK);
     assert_true(k[0].angle == k[1].angle && k[0].angle >= 0);
     free(p), free(wide), free(deep);
 }
@@ -499,6 +499,7 @@ static void test_less_room_gives_the_strongest(void **state)
     kb_image image = view_of(p, 240, 230);
     for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
         kb_detect_options o = options_for((kb_detector)d);
+        o.max_keypoints = 256;
         found *all = detect_view(&image, &o);
         kb_keypoint few[12];
         size_t n;
@@ -515,6 +516,75 @@ static void test_less_room_gives_the_strongest(void **state)
     free(p);
 }
 
+/* Room for n gives what max_keypoints = n gives, by every rule; few are the strongest of all levels. */
+static void test_room_and_few_keypoints(void **state)
+{
+    (void)state;
+    uint8_t *p = render_texture(240, 230, 31);
+    kb_image image = view_of(p, 240, 230);
+    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++)
+        for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_QUADTREE; rule++) {
+            kb_detect_options o = options_for((kb_detector)d);
+            kb_keypoint few[40];
+            size_t n;
+            o.selection = (kb_selection)rule;
+            assert_int_equal(kb_detect(&image, &o, NULL, few, 40, &n), KB_OK);
+            assert_int_equal(n, 40);
+            o.max_keypoints = 40;
+            found *asked = detect_view(&image, &o);
+            assert_int_equal(asked->n, 40);
+            assert_memory_equal(few, asked->k, sizeof few);
+            free(asked);
+        }
+    kb_detect_options o = options_for(KB_DETECTOR_ORB);
+    o.selection = KB_SELECT_BEST;
+    o.max_keypoints = 256;
+    found *many = detect_view(&image, &o);
+    assert_true(many->n > 100);
+    for (int32_t n = 1; n <= 64; n = 2 * n + 1) {
+        o.max_keypoints = n;
+        found *few = detect_view(&image, &o);
+        assert_int_equal(few->n, n);
+        assert_memory_equal(few->k, many->k, (size_t)n * sizeof *few->k);
+        free(few);
+    }
+    free(many);
+    free(p);
+}
+
+/* Squares of contrast 60 on the left and 14 on the right: the second threshold finds the weak ones, where nothing
+ * strong is, and changes nothing about the strong ones. */
+static void test_second_fast_threshold(void **state)
+{
+    (void)state;
+    enum { W = 400, H = 200, STEP = 40 };
+    uint8_t *p = malloc(W * H);
+    for (int i = 0; i < W * H; i++) {
+        int x = i % W, y = i / W, contrast = x < W / 2 ? 60 : 14;
+        p[i] = (uint8_t)(100 + (x % STEP < STEP / 2 && y % STEP < STEP / 2 ? contrast : 0));
+    }
+    kb_image image = view_of(p, W, H);
+    kb_detect_options o = options_for(KB_DETECTOR_ORB);
+    o.levels = 1;
+    found *strong = detect_view(&image, &o);
+    o.fast_threshold_min = 7;
+    found *both = detect_view(&image, &o);
+    o.fast_threshold = 7;
+    found *low = detect_view(&image, &o);
+    size_t weak = 0, kept = 0;
+    for (size_t i = 0; i < strong->n; i++) assert_true(strong->k[i].x < W / 2 + 3);
+    for (size_t i = 0; i < both->n; i++) weak += both->k[i].x > W / 2 + 32;
+    for (size_t i = 0; i < strong->n; i++)
+        for (size_t j = 0; j < both->n; j++) kept += memcmp(&strong->k[i], &both->k[j], sizeof *strong->k) == 0;
+    assert_true(strong->n > 10 && weak > 10);
+    assert_int_equal(kept, strong->n);
+    assert_true(both->n <= low->n);
+    o.fast_threshold_min = 8;
+    size_t n;
+    assert_int_equal(kb_detect(&image, &o, NULL, both->k, MANY, &n), KB_E_ARGUMENT); /* above the first */
+    free(strong), free(both), free(low), free(p);
+}
+
 static void test_orient(void **state)
 {
     (void)state;
@@ -523,15 +593,15 @@ static void test_orient(void **state)
     kb_keypoint k[] = {{60, 60, 31, -1, 0, 0, -1},  {60, 120, 21.5f, 77, 0, 0, -1}, {0, 0, 31, 5, 0, 0, -1},
                        {NAN, 60, 31, 5, 0, 0, -1},  {60, 60, -3, 5, 0, 0, -1},      {500, 60, 31, 5, 0, 0, -1},
                        {100, 100, 9000, 5, 0, 0, -1}, {60.3f, 60, INFINITY, 5, 0, 0, -1}, {60, 60, 0.5f, 5, 0, 0, -1}};
-    assert_int_equal(kb_orient(&image, k, KBI_COUNT(k)), KB_OK);
+    assert_int_equal(kb_orient(&image, k, KBI_COUNT(k), NULL, NULL), KB_OK);
     assert_true(angle_between(k[0].angle, 45) < 2);
     assert_true(angle_between(k[1].angle, 0) < 2);
     assert_true(angle_between(k[2].angle, 45) < 2); /* only the part inside the image counts */
     for (int i = 3; i < 6; i++) assert_true(k[i].angle == -1);
     assert_true(k[6].angle >= 0 && k[7].angle == -1 && k[8].angle == 0);
-    assert_int_equal(kb_orient(&image, NULL, 0), KB_OK);
-    assert_int_equal(kb_orient(&image, NULL, 1), KB_E_ARGUMENT);
-    assert_int_equal(kb_orient(NULL, k, 1), KB_E_ARGUMENT);
+    assert_int_equal(kb_orient(&image, NULL, 0, NULL, NULL), KB_OK);
+    assert_int_equal(kb_orient(&image, NULL, 1, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_orient(NULL, k, 1, NULL, NULL), KB_E_ARGUMENT);
     free(p);
 }
 
@@ -676,11 +746,13 @@ static void test_wrong_arguments(void **state)
     REFUSE(detector, (kb_detector)3, KB_E_UNKNOWN);
     REFUSE(max_keypoints, -1, KB_E_ARGUMENT);
     REFUSE(max_keypoints, 1000001, KB_E_ARGUMENT);
-    REFUSE(selection, (kb_selection)3, KB_E_ARGUMENT);
+    REFUSE(selection, (kb_selection)5, KB_E_ARGUMENT);
     REFUSE(levels, 17, KB_E_ARGUMENT);
     REFUSE(level_factor, 1.01f, KB_E_ARGUMENT);
     REFUSE(level_factor, NAN, KB_E_ARGUMENT);
     REFUSE(fast_threshold, 256, KB_E_ARGUMENT);
+    REFUSE(fast_threshold_min, 21, KB_E_ARGUMENT);
+    REFUSE(cell_size, 7, KB_E_ARGUMENT);
     REFUSE(layers, 9, KB_E_ARGUMENT);
     REFUSE(contrast_threshold, -1, KB_E_ARGUMENT);
     REFUSE(edge_threshold, 0.5f, KB_E_ARGUMENT);
@@ -720,6 +792,8 @@ int main(void)
         cmocka_unit_test(test_threads_and_workspace_change_nothing),
         cmocka_unit_test(test_stride_and_depth_change_nothing),
         cmocka_unit_test(test_less_room_gives_the_strongest),
+        cmocka_unit_test(test_room_and_few_keypoints),
+        cmocka_unit_test(test_second_fast_threshold),
         cmocka_unit_test(test_orient),
         cmocka_unit_test(test_small_flat_and_harsh_images),
         cmocka_unit_test(test_a_very_wide_image),

@@ -91,7 +91,7 @@ static void test_best_is_a_sort(void **state)
 static void test_what_is_not_finite_goes_last(void **state)
 {
     (void)state;
-    for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_SPREAD; rule++) {
+    for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_QUADTREE; rule++) {
         kb_keypoint *k = scatter(60, 1000, 3);
         k[0].x = NAN;
         k[7].y = INFINITY;
@@ -158,7 +158,7 @@ static void test_grid_goes_in_rounds(void **state)
     for (int i = 0; i < 8; i++) assert_int_equal(two[i].octave, i);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- spread */
+/* ------------------------------------------------------------------------------------------------------------- anms */
 
 static double distance2(const kb_keypoint *a, const kb_keypoint *b)
 {
@@ -182,7 +182,7 @@ static int by_value(const void *a, const void *b)
 
 /* There is a radius: what stayed, but for a few, is at least so far from stronger ones that stayed, and everything
  * else is closer. */
-static void test_spread_has_a_radius(void **state)
+static void test_anms_has_a_radius(void **state)
 {
     (void)state;
     static const size_t sizes[] = {10, 65, 300, 1500, 4000};
@@ -190,7 +190,7 @@ static void test_spread_has_a_radius(void **state)
         for (uint32_t steps = 3; steps < 10000; steps *= 40) {
             size_t total = sizes[s], n = total / 8 + 1, dropped = 0;
             kb_keypoint *k = scatter(total, steps, s * 7 + steps), *all = copy_of(k, total);
-            assert_int_equal(keep(k, total, KB_SELECT_SPREAD, n), n);
+            assert_int_equal(keep(k, total, KB_SELECT_ANMS, n), n);
             assert_in_order(k, n);
             bool *stayed = calloc(total, sizeof *stayed);
             double *distance = malloc(n * sizeof *distance);
@@ -210,13 +210,13 @@ static void test_spread_has_a_radius(void **state)
         }
 }
 
-static void test_spread_covers(void **state)
+static void test_anms_covers(void **state)
 {
     (void)state;
     enum { TOTAL = 20000, N = 300 };
     kb_keypoint *k = scatter(TOTAL, 1000000, 99);
     for (size_t i = 0; i < TOTAL; i++) k[i].response *= 1 + k[i].x; /* stronger to the right */
-    assert_int_equal(keep(k, TOTAL, KB_SELECT_SPREAD, N), N);
+    assert_int_equal(keep(k, TOTAL, KB_SELECT_ANMS, N), N);
     double worst = 0;
     for (int y = 0; y < HEIGHT; y += 10)
         for (int x = 0; x < WIDTH; x += 10) {
@@ -229,12 +229,54 @@ static void test_spread_covers(void **state)
     free(k);
 }
 
+/* --------------------------------------------------------------------------------------------------------- quadtree */
+
+/* Four clusters of different size: each quarter of the image gives the same number, its strongest. */
+static void test_quadtree_shares_by_area(void **state)
+{
+    (void)state;
+    enum { N = 64 };
+    kb_keypoint *k = scatter(4000, 1000000, 21);
+    for (size_t i = 0; i < 3900; i++) { /* all but a few in the upper left quarter */
+        k[i].x *= 0.49f;
+        k[i].y *= 0.49f;
+    }
+    kb_keypoint *all = copy_of(k, 4000);
+    assert_int_equal(keep(k, 4000, KB_SELECT_QUADTREE, N), N);
+    assert_in_order(k, N);
+    size_t quarter[4] = {0};
+    for (size_t i = 0; i < N; i++) quarter[(k[i].x >= WIDTH / 2) + 2 * (k[i].y >= HEIGHT / 2)]++;
+    for (int i = 0; i < 4; i++) assert_true(quarter[i] >= N / 8 && quarter[i] <= N / 2);
+    qsort(all, 4000, sizeof *all, by_order);
+    assert_memory_equal(&k[0], &all[0], sizeof *k); /* the strongest of all is the strongest of its leaf */
+    free(k);
+    free(all);
+}
+
+/* One keypoint from each of n places far apart, whatever stands beside it. */
+static void test_quadtree_takes_the_strongest_of_a_leaf(void **state)
+{
+    (void)state;
+    kb_keypoint k[48];
+    for (int i = 0; i < 48; i++) {
+        int place = i / 3; /* a lattice of 4 x 4 */
+        k[i] = (kb_keypoint){(float)(place % 4 * WIDTH / 4 + 50 + i % 3), (float)(place / 4 * HEIGHT / 4 + 50), 7, 0,
+                             (float)(i % 3 == 1 ? 500 + i : i), i, -1};
+    }
+    assert_int_equal(keep(k, 48, KB_SELECT_QUADTREE, 16), 16);
+    for (int i = 0; i < 16; i++) assert_int_equal(k[i].octave % 3, 1);
+    /* more than places: leaves are cut until all stand alone */
+    for (int i = 0; i < 40; i++) k[i] = (kb_keypoint){(float)(10 + i % 20), 10, 7, (float)i, (float)i, i, -1};
+    assert_int_equal(keep(k, 40, KB_SELECT_QUADTREE, 30), 30);
+    assert_in_order(k, 30);
+}
+
 /* Sets that would take hours if a step took as long as the set. */
 static void test_large_sets_in_one_place(void **state)
 {
     (void)state;
     enum { TOTAL = 300000 };
-    for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_SPREAD; rule++)
+    for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_QUADTREE; rule++)
         for (int shape = 0; shape < 3; shape++) {
             kb_keypoint *k = calloc(TOTAL, sizeof *k);
             for (size_t i = 0; i < TOTAL; i++) {
@@ -259,9 +301,9 @@ static void test_wrong_arguments(void **state)
     assert_int_equal(kb_select(k, 3, 0, 10, KB_SELECT_GRID, 1, NULL, &n), KB_E_ARGUMENT);
     assert_int_equal(kb_select(k, 3, 10, 70000, KB_SELECT_GRID, 1, NULL, &n), KB_E_ARGUMENT);
     assert_int_equal(kb_select(k, 3, 10, 10, (kb_selection)7, 1, NULL, &n), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(NULL, 0, 10, 10, KB_SELECT_SPREAD, 5, NULL, &n), KB_OK);
+    assert_int_equal(kb_select(NULL, 0, 10, 10, KB_SELECT_ANMS, 5, NULL, &n), KB_OK);
     assert_int_equal(n, 0);
-    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECT_SPREAD, 0, NULL, &n), KB_OK);
+    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECT_ANMS, 0, NULL, &n), KB_OK);
     assert_int_equal(n, 0);
     assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECT_GRID, 50, NULL, &n), KB_OK);
     assert_int_equal(n, 3);
@@ -276,8 +318,10 @@ int main(void)
         cmocka_unit_test(test_what_is_not_finite_goes_last),
         cmocka_unit_test(test_grid_leaves_no_region_empty),
         cmocka_unit_test(test_grid_goes_in_rounds),
-        cmocka_unit_test(test_spread_has_a_radius),
-        cmocka_unit_test(test_spread_covers),
+        cmocka_unit_test(test_anms_has_a_radius),
+        cmocka_unit_test(test_anms_covers),
+        cmocka_unit_test(test_quadtree_shares_by_area),
+        cmocka_unit_test(test_quadtree_takes_the_strongest_of_a_leaf),
         cmocka_unit_test(test_large_sets_in_one_place),
         cmocka_unit_test(test_wrong_arguments),
     };
