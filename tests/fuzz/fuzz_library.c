@@ -131,7 +131,7 @@ static void detect_and_describe(source *s, const kb_image *image)
     kb_detect_options o;
     KB_INIT(o);
     o.detector = take_byte(s) & 1 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB;
-    o.selection = (kb_selection)(take_byte(s) % 3);
+    o.selection = (kb_selection)(take_byte(s) % 5);
     o.max_keypoints = 1 + take_byte(s) % (2 * MOST);
     fuzz_expect(kb_detect(image, &o, NULL, keypoints, MOST, &count) == KB_OK && count <= MOST);
     for (size_t i = 0; i < count; i++) {
