@@ -428,6 +428,23 @@ KB_API kb_status kb_match_float(const float *a, size_t na, const float *b, size_
 /* The Hamming distance of two rows; -1 when one is NULL. */
 KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
 
+typedef struct kb_filter_options {
+    uint32_t struct_size;
+    float tolerance;     /* 0: 0.3; up to 2. How far two neighbours may be off, as a share of their distance. More for
+                            strong perspective, less for flat scenes */
+    float max_angle;     /* 0: 37 degrees; up to 90. The largest difference between the turns of two neighbours */
+    float max_scale;     /* 0: 1.6; 1 to 100. The largest ratio of the scales of two neighbours */
+    int32_t min_support; /* 0: 2; 1 to 1000 neighbours must agree with a match */
+} kb_filter_options;
+
+/* Drops matches that their neighbours do not agree with, using the size and angle of the keypoints; linear time. It
+ * pays before fitting wherever many matches are wrong, and costs isolated right ones. Keeps the order. `out` has room
+ * for n and may be `matches`. Matches of keypoints with a number that is not finite, without a size or further than
+ * 1e6 px away are dropped; an index outside na or nb gives KB_E_ARGUMENT. options and workspace may be NULL. */
+KB_API kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb, const kb_match *matches,
+                           size_t n, const kb_filter_options *options, kb_workspace *workspace, kb_match *out,
+                           size_t *count);
+
 /* --------------------------------------------------------------------------------------------------------- fitting */
 
 typedef enum kb_geometry {

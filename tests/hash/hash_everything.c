@@ -468,6 +468,25 @@ static void section_geometries(hash *h, scene *s)
     }
 }
 
+/* Keypoints of two images, one turned by the angle of a 3-4-5 triangle, every third match wrong. */
+static void section_filter(hash *h, scene *s)
+{
+    static kb_keypoint a[KEYPOINTS], b[KEYPOINTS];
+    static kb_match matches[KEYPOINTS];
+    size_t count;
+    uint64_t seed = 60;
+    (void)s;
+    for (int i = 0; i < KEYPOINTS; i++) {
+        float x = (float)kbi_random_below(&seed, WIDTH), y = (float)kbi_random_below(&seed, HEIGHT);
+        float noise = (float)kbi_random_below(&seed, 30), wrong = i % 3 ? 0 : 90;
+        a[i] = (kb_keypoint){x, y, 31, 10, 1, 0, -1};
+        b[i] = (kb_keypoint){0.8f * x - 0.6f * y + wrong, 0.6f * x + 0.8f * y, 30, 31.87f + noise, 1, 0, -1};
+        matches[i] = (kb_match){i, i, 1, 2};
+    }
+    must(kb_filter(a, KEYPOINTS, b, KEYPOINTS, matches, KEYPOINTS, NULL, NULL, matches, &count), "filter");
+    add_matches(h, matches, count);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -481,6 +500,7 @@ int main(int argc, char **argv)
         {"sift", section_sift},
         {"detecting", section_detect},
         {"matching", section_match},
+        {"filter", section_filter},
         {"fitting", section_fit},
         {"geometries", section_geometries},
         {"index", section_index},

@@ -1,0 +1,236 @@
+/* Local consistency of putative matches.
+ *
+ * A match of two keypoints with sizes and angles is a hypothesis of the similarity around it: as complex numbers, an
+ * offset d in image a becomes m d in image b, m = (size_b / size_a) e^(i (angle_b - angle_a)). Two matches whose
+ * keypoints are neighbours in image a support each other when their similarities agree, up to the errors that
+ * detectors make in angle and scale, and when the offset of their points in b is that of a under the mean of both:
+ *     |d_b - m d_a| <= tolerance |m d_a| + SLACK (mean size in b).
+ * The points of wrong matches lie anywhere in b, so a wrong match finds support by accident only. The first round
+ * keeps what has one supporter; the second asks for `min_support` among these, so that wrong matches cannot keep each
+ * other. (The ideas of GMS, Bian et al. 2017, and AdaLAM, Cavalli et al. 2020, with what a keypoint tells.)
+ *
+ * Neighbours are found in a grid over image a with MATCHES_PER_CELL matches per cell on average, and a match is
+ * compared with at most NEIGHBOURS others in either direction: time and memory grow linearly with the number of
+ * matches wherever they lie. All of it is single IEEE operations in a fixed order. */
+#include <math.h>
+
+#include "common/common.h"
+
+#define MATCHES_PER_CELL 2
+#define NEIGHBOURS 24
+#define SLACK 0.25f
+#define FAR 1e6f /* px: keypoints beyond never match */
+
+typedef struct filter_node {
+    float ax, ay, bx, by; /* points */
+    float mx, my;         /* the similarity, as a complex number */
+    float norm2;          /* |m|^2 */
+    float slack;          /* half of SLACK x size, px of image b */
+    int32_t match;        /* index in the caller's list */
+    int32_t cell;
+} filter_node;
+
+typedef struct filter_job {
+    float tolerance, cosine2, ratio2;
+    int32_t min_support;
+    int32_t n;
+    filter_node *nodes;
+    filter_node *sorted; /* by cell */
+    int32_t *start;      /* the first node of every cell, and one more */
+    int32_t *support;
+    uint8_t *kept;
+    float x0, y0, inverse; /* the grid: origin and 1 / cell size */
+    int32_t columns, rows;
+} filter_job;
+
+static bool filter_read_options(const kb_filter_options *given, filter_job *job)
+{
+    kb_filter_options o;
+    double sine, cosine;
+    if (!KBI_OPTIONS_READ(o, given)) return false;
+    if (o.tolerance == 0) o.tolerance = 0.3f;
+    if (o.max_angle == 0) o.max_angle = 37;
+    if (o.max_scale == 0) o.max_scale = 1.6f;
+    if (o.min_support == 0) o.min_support = 2;
+    if (!(o.tolerance > 0 && o.tolerance <= 2) || !(o.max_angle > 0 && o.max_angle <= 90)) return false;
+    if (!(o.max_scale >= 1 && o.max_scale <= 100) || o.min_support < 1 || o.min_support > 1000) return false;
+    kbi_sincos_degrees((double)o.max_angle, &sine, &cosine);
+    job->tolerance = o.tolerance;
+    job->cosine2 = (float)(cosine * cosine);
+    job->ratio2 = o.max_scale * o.max_scale;
+    job->min_support = o.min_support;
+    return true;
+}
+
+static bool filter_usable(const kb_keypoint *k)
+{
+    return fabsf(k->x) < FAR && fabsf(k->y) < FAR && k->size > 0 && k->size < FAR && fabsf(k->angle) <= 3600;
+}
+
+static bool filter_node_of(const kb_keypoint *a, const kb_keypoint *b, int32_t match, filter_node *out)
+{
+    double sine, cosine;
+    if (!filter_usable(a) || !filter_usable(b)) return false;
+    double angle = (b->angle < 0 ? 0 : (double)b->angle) - (a->angle < 0 ? 0 : (double)a->angle);
+    while (angle < 0) angle += 360;
+    kbi_sincos_degrees(angle, &sine, &cosine);
+    float scale = b->size / a->size;
+    if (!(scale > 1e-6f && scale < FAR)) return false;
+    *out = (filter_node){a->x, a->y, b->x, b->y, scale * (float)cosine, scale * (float)sine, scale * scale,
+                         0.5f * SLACK * b->size, match, 0};
+    return true;
+}
+
+/* ---- the grid ---- */
+
+/* Cells along a side never exceed what makes cells(n) cells in all, so that the memory follows from n. */
+static int32_t cells_along(float extent, float inverse, int32_t most)
+{
+    return kbi_clamp_i((int32_t)(extent * inverse) + 1, 1, most);
+}
+
+static void filter_plan_grid(filter_job *job)
+{
+    const filter_node *nodes = job->nodes;
+    float x1 = nodes[0].ax, y1 = nodes[0].ay;
+    job->x0 = x1, job->y0 = y1;
+    for (int32_t i = 1; i < job->n; i++) {
+        job->x0 = nodes[i].ax < job->x0 ? nodes[i].ax : job->x0;
+        job->y0 = nodes[i].ay < job->y0 ? nodes[i].ay : job->y0;
+        x1 = nodes[i].ax > x1 ? nodes[i].ax : x1;
+        y1 = nodes[i].ay > y1 ? nodes[i].ay : y1;
+    }
+    float width = x1 - job->x0 + 1, height = y1 - job->y0 + 1;
+    job->inverse = sqrtf((float)job->n / (MATCHES_PER_CELL * width * height));
+    if (job->inverse > 1) job->inverse = 1;
+    job->columns = cells_along(width, job->inverse, job->n);
+    job->rows = cells_along(height, job->inverse, job->n / job->columns + 1);
+}
+
+/* Cells that a grid over n matches has at most, its rows rounded up. */
+static size_t filter_cells(size_t n) { return 2 * n + 2; }
+
+static void filter_sort_into_cells(filter_job *job)
+{
+    int32_t cells = job->columns * job->rows, *start = job->start;
+    memset(start, 0, ((size_t)cells + 2) * sizeof *start);
+    for (int32_t i = 0; i < job->n; i++) {
+        filter_node *node = &job->nodes[i];
+        int32_t x = kbi_min_i((int32_t)((node->ax - job->x0) * job->inverse), job->columns - 1);
+        int32_t y = kbi_min_i((int32_t)((node->ay - job->y0) * job->inverse), job->rows - 1);
+        node->cell = y * job->columns + x;
+        start[node->cell + 2]++;
+    }
+    for (int32_t c = 0; c < cells; c++) start[c + 2] += start[c + 1];
+    for (int32_t i = 0; i < job->n; i++) job->sorted[start[job->nodes[i].cell + 1]++] = job->nodes[i];
+}
+
+/* ---- support ---- */
+
+static bool filter_agree(const filter_job *job, const filter_node *i, const filter_node *j)
+{
+    float dot = i->mx * j->mx + i->my * j->my;
+    if (!(dot > 0) || dot * dot < job->cosine2 * i->norm2 * j->norm2) return false;
+    if (i->norm2 > job->ratio2 * j->norm2 || j->norm2 > job->ratio2 * i->norm2) return false;
+    float mx = 0.5f * (i->mx + j->mx), my = 0.5f * (i->my + j->my);
+    float ax = j->ax - i->ax, ay = j->ay - i->ay;
+    float px = mx * ax - my * ay, py = mx * ay + my * ax;
+    float dx = j->bx - i->bx - px, dy = j->by - i->by - py;
+    float limit = job->tolerance * sqrtf(px * px + py * py) + i->slack + j->slack;
+    return dx * dx + dy * dy <= limit * limit;
+}
+
+static void filter_count_between(const filter_job *job, int32_t i, int32_t from, int32_t to)
+{
+    const filter_node *node = &job->sorted[i];
+    if (to - from > NEIGHBOURS) to = from + NEIGHBOURS;
+    for (int32_t j = from; j < to; j++) {
+        if (!filter_agree(job, node, &job->sorted[j])) continue;
+        job->support[i] += job->kept[j];
+        job->support[j] += job->kept[i];
+    }
+}
+
+/* Every pair of neighbours once: with what follows in the cell and the cell to the right, and with the row below. */
+static void filter_count_support(const filter_job *job)
+{
+    const int32_t *start = job->start;
+    memset(job->support, 0, (size_t)job->n * sizeof *job->support);
+    for (int32_t y = 0; y < job->rows; y++) {
+        for (int32_t x = 0; x < job->columns; x++) {
+            int32_t c = y * job->columns + x, end = start[c + 1], last = x + 1 == job->columns;
+            for (int32_t i = start[c]; i < end; i++) {
+                filter_count_between(job, i, i + 1, last ? end : start[c + 2]);
+                if (y + 1 == job->rows) continue;
+                int32_t below = c + job->columns;
+                filter_count_between(job, i, start[below - (x > 0)], start[below + 2 - last]);
+            }
+        }
+    }
+}
+
+static void filter_run(filter_job *job)
+{
+    filter_plan_grid(job);
+    filter_sort_into_cells(job);
+    memset(job->kept, 1, (size_t)job->n);
+    for (int32_t round = 0; round < 2; round++) {
+        int32_t least = round == 0 ? 1 : job->min_support;
+        filter_count_support(job);
+        for (int32_t i = 0; i < job->n; i++) job->kept[i] = job->support[i] >= least;
+    }
+}
+
+/* ---- the public call ---- */
+
+static bool filter_allocate(kb_workspace *ws, size_t n, filter_job *job)
+{
+    job->nodes = kbi_workspace_get(ws, n * sizeof *job->nodes);
+    job->sorted = kbi_workspace_get(ws, n * sizeof *job->sorted);
+    job->start = kbi_workspace_get(ws, (filter_cells(n) + 2) * sizeof *job->start);
+    job->support = kbi_workspace_get(ws, n * sizeof *job->support);
+    job->kept = kbi_workspace_get(ws, n);
+    return job->nodes && job->sorted && job->start && job->support && job->kept;
+}
+
+static bool matches_are_inside(const kb_match *matches, size_t n, size_t na, size_t nb)
+{
+    for (size_t i = 0; i < n; i++)
+        if (matches[i].a < 0 || matches[i].b < 0 || (size_t)matches[i].a >= na || (size_t)matches[i].b >= nb)
+            return false;
+    return true;
+}
+
+static size_t filter_write(const filter_job *job, const kb_match *matches, size_t n, kb_match *out)
+{
+    uint8_t *wanted = (uint8_t *)job->nodes; /* not needed any more */
+    size_t count = 0;
+    memset(wanted, 0, n);
+    for (int32_t i = 0; i < job->n; i++) wanted[job->sorted[i].match] = job->kept[i];
+    for (size_t i = 0; i < n; i++)
+        if (wanted[i]) out[count++] = matches[i];
+    return count;
+}
+
+kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb, const kb_match *matches, size_t n,
+                    const kb_filter_options *options, kb_workspace *workspace, kb_match *out, size_t *count)
+{
+    filter_job job = {.n = 0};
+    if (!count || !filter_read_options(options, &job)) return KB_E_ARGUMENT;
+    *count = 0;
+    if ((n && (!matches || !out || !a || !b)) || n > INT32_MAX / 64) return KB_E_ARGUMENT;
+    if (!matches_are_inside(matches, n, na, nb)) return KB_E_ARGUMENT;
+    if (n == 0) return KB_OK;
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    kb_status status = filter_allocate(ws, n, &job) ? KB_OK : KB_E_MEMORY;
+    if (status == KB_OK) {
+        for (size_t i = 0; i < n; i++)
+            job.n += filter_node_of(&a[matches[i].a], &b[matches[i].b], (int32_t)i, &job.nodes[job.n]);
+        if (job.n > 0) filter_run(&job);
+        *count = filter_write(&job, matches, n, out);
+    }
+    kbi_workspace_rewind(ws, mark);
+    kbi_workspace_release(&local);
+    return status;
+}
