@@ -32,7 +32,7 @@ const double threshold = 3;
 
 /* Matches of one pair of images, best first. */
 struct Matches {
-    std::vector<kb_pair> pairs;
+    std::vector<kb_point_pair> pairs;
     std::vector<float> quality;
     std::vector<cv::Point2f> first, second; // the same points for OpenCV
 };
@@ -138,6 +138,7 @@ Estimate ours(kb_workspace *workspace, bool plain)
         kb_fit_options options;
         kb_fit_report report;
         KB_INIT(options);
+        KB_INIT(report);
         options.threshold = threshold;
         options.quality = m.quality.data();
         options.plain_ransac = plain;

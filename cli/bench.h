@@ -49,7 +49,7 @@ typedef struct bench_set {
     kb_model *models[BENCH_MODELS];
     io_keypoints *keypoints; /* ORB's, of every image */
     uint8_t *rows[2][2];     /* of 256 and of 512 bits, of the two images of the current pair */
-    kb_pair *pairs;          /* their best matches */
+    kb_point_pair *pairs;          /* their best matches */
     size_t pair_count;
     size_t current; /* the pair that rows and pairs belong to; count: none */
     kb_workspace *workspace;

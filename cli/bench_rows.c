@@ -111,14 +111,14 @@ static int nearest_first(const void *a, const void *b)
     return p->a - q->a;
 }
 
-static size_t make_pairs(kb_match *matches, size_t n, const kb_keypoint *a, const kb_keypoint *b, kb_pair *pairs,
+static size_t make_pairs(kb_match *matches, size_t n, const kb_keypoint *a, const kb_keypoint *b, kb_point_pair *pairs,
                          size_t room)
 {
     qsort(matches, n, sizeof *matches, nearest_first);
     if (n > room) n = room;
     for (size_t i = 0; i < n; i++) {
         const kb_keypoint *p = &a[matches[i].a], *q = &b[matches[i].b];
-        pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
+        pairs[i] = (kb_point_pair){p->x, p->y, q->x, q->y};
     }
     return n;
 }
@@ -169,6 +169,7 @@ static bool our_fit(bench_set *set, size_t i, int variant, io_error *error)
 {
     (void)i, (void)variant;
     kb_fit_report report;
+    KB_INIT(report);
     return check("fitting", kb_fit(set->pairs, set->pair_count, NULL, set->workspace, NULL, &report), error);
 }
 
@@ -184,8 +185,9 @@ static bool our_road(bench_set *set, size_t i, int variant, io_error *error)
     }
     if (status == KB_OK) status = match(set, set->rows[0][0], n[0], set->rows[0][1], n[1], 32, &matches);
     if (status == KB_OK) {
-        kb_pair *pairs = io_alloc(matches + 1, sizeof *pairs);
+        kb_point_pair *pairs = io_alloc(matches + 1, sizeof *pairs);
         kb_fit_report report;
+        KB_INIT(report);
         size_t count = make_pairs(set->matches, matches, set->found[0], set->found[1], pairs, matches);
         status = kb_fit(pairs, count, NULL, set->workspace, NULL, &report);
         free(pairs);
@@ -249,7 +251,7 @@ static bool cv_road(bench_set *set, size_t i, int variant, io_error *error)
         good = ev_peer_match(&rows[0], &rows[1], matches, &n, error);
     }
     if (good) {
-        kb_pair *pairs = io_alloc(n + 1, sizeof *pairs);
+        kb_point_pair *pairs = io_alloc(n + 1, sizeof *pairs);
         size_t count = make_pairs(matches, n, k[0].items, k[1].items, pairs, n);
         good = ev_peer_fit(pairs, count, error);
         free(pairs);

@@ -98,9 +98,9 @@ static bool take_model(cli_common *common, options *o, const char *text)
             return false;
         }
         kb_model_get_info(o->models[i], &info);
-        if (info.spec.bits == (strstr(name, "512") ? 512 : 256)) return true;
+        if (info.spec->bits == (strstr(name, "512") ? 512 : 256)) return true;
         common->exit_code =
-            cli_error("%s: it has %d bits, so it cannot stand for %s", equals + 1, (int)info.spec.bits, name);
+            cli_error("%s: it has %d bits, so it cannot stand for %s", equals + 1, (int)info.spec->bits, name);
         return false;
     }
     common->exit_code =

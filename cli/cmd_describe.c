@@ -214,7 +214,7 @@ static int open_model(describe_options *options)
     if (status != KB_OK) return cli_error("%s: %s", options->model_name, kb_status_string(status));
     if (options->floats && options->info.row_floats == 0) {
         return cli_error("%s: --float needs sift or rootsift, not a model of kind %s", options->model_name,
-                         kb_kind_name(options->info.spec.kind));
+                         kb_kind_name(options->info.spec->kind));
     }
     return CLI_DONE;
 }

@@ -199,7 +199,7 @@ static void print_json(const match_job *job)
     io_json_array(&json, "images");
     for (int i = 0; i < 2; i++) io_json_string(&json, NULL, job->names[i]);
     io_json_end(&json);
-    io_json_string(&json, "descriptor", job->pipeline.info.spec.name);
+    io_json_string(&json, "descriptor", job->pipeline.info.spec->name);
     io_json_array(&json, "keypoints");
     for (int i = 0; i < 2; i++) io_json_integer(&json, NULL, (int64_t)job->views[i].keypoints.count);
     io_json_end(&json);
@@ -254,7 +254,7 @@ static void print_words(FILE *out, const match_job *job)
     double ms[STEPS], total = 0;
     fprintf(out, "keypoints   %zu %zu (%s)\n", job->views[0].keypoints.count, job->views[1].keypoints.count,
             job->views[0].given || job->views[1].given ? "given" : kb_detector_name(job->pipeline.detector));
-    fprintf(out, "matches     %zu (%s, mutual)\n", job->result.count, job->pipeline.info.spec.name);
+    fprintf(out, "matches     %zu (%s, mutual)\n", job->result.count, job->pipeline.info.spec->name);
     if (job->pipeline.fit) print_fit(out, job);
     times(job, names, ms);
     fprintf(out, "ms         ");

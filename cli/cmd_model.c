@@ -65,9 +65,9 @@ static int run_import(const cli_common *common, const char *path, const model_op
     kb_model_info info;
     KB_INIT(info);
     if (ok && kb_model_get_info(model, &info) == KB_OK) {
-        cli_say(common, "%s: %s, %s, %d bits, %s sampler, support %g", options->output, info.spec.name,
-                kb_kind_name(info.spec.kind), (int)info.spec.bits, kb_sampler_name(info.spec.sampler),
-                (double)info.spec.support);
+        cli_say(common, "%s: %s, %s, %d bits, %s sampler, support %g", options->output, info.spec->name,
+                kb_kind_name(info.spec->kind), (int)info.spec->bits, kb_sampler_name(info.spec->sampler),
+                (double)info.spec->support);
     }
     kb_model_free(model);
     return ok ? CLI_DONE : cli_error("%s", error.text);
@@ -77,11 +77,11 @@ static int run_import(const cli_common *common, const char *path, const model_op
 
 static void id_text(char text[17], uint64_t id) { snprintf(text, 17, "%016llx", (unsigned long long)id); }
 
-static bool has_boxes(const kb_model_info *info) { return info->spec.kind == KB_BAD || info->spec.kind == KB_BAG; }
+static bool has_boxes(const kb_model_info *info) { return info->spec->kind == KB_BAD || info->spec->kind == KB_BAG; }
 
 static void show_json(const kb_model_info *info)
 {
-    const kb_model_spec *spec = &info->spec;
+    const kb_model_spec *spec = info->spec;
     char id[17];
     io_json json;
     id_text(id, info->id);
@@ -108,7 +108,7 @@ static void show_json(const kb_model_info *info)
 
 static void show_text(const kb_model_info *info)
 {
-    const kb_model_spec *spec = &info->spec;
+    const kb_model_spec *spec = info->spec;
     char id[17];
     id_text(id, info->id);
     printf("name      %s\nkind      %s\n", spec->name, kb_kind_name(spec->kind));

@@ -71,7 +71,7 @@ static void list_models(char *text, size_t capacity)
 static bool load_file(const char *path, kb_model **out, io_error *error)
 {
     io_bytes bytes;
-    kb_error why = {""};
+    kb_error why;
     if (!io_file_read(path, &bytes, error)) return false;
     kb_status status = kb_model_load(bytes.data, bytes.size, out, &why);
     io_bytes_free(&bytes);

@@ -104,7 +104,7 @@ static void report_words(const job *j, const char *path, const io_image *image, 
     char patch[64] = "";
     if (isfinite(width)) snprintf(patch, sizeof patch, ", patches %.1f px wide (median)", width);
     cli_say(j->common, "%s: %d x %d px, %zu keypoints, %s%s; %zu at the border, %zu outside, %zu invalid", path,
-            (int)image->width, (int)image->height, t->keypoints, j->options->info.spec.name, patch, t->border,
+            (int)image->width, (int)image->height, t->keypoints, j->options->info.spec->name, patch, t->border,
             t->outside, t->invalid);
     if (t->small > 0) {
         cli_warn(j->common,
@@ -215,7 +215,7 @@ static int run(job *j, const io_names *images, const io_names *outputs)
     if (j->common->json) {
         io_json_begin(&j->json, stdout);
         io_json_object(&j->json, NULL);
-        io_json_string(&j->json, "model", j->options->info.spec.name);
+        io_json_string(&j->json, "model", j->options->info.spec->name);
         io_json_float(&j->json, "scale", j->scale);
         io_json_array(&j->json, "images");
     }

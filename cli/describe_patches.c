@@ -76,12 +76,12 @@ static kb_status compute(const cli_common *common, const describe_options *optio
 static void report(const cli_common *common, const describe_options *options, const patch_set *patches)
 {
     cli_say(common, "%s: %zu patches of %d x %d px, %s", options->patches, patches->count, (int)patches->side,
-            (int)patches->side, options->info.spec.name);
+            (int)patches->side, options->info.spec->name);
     if (!common->json) return;
     io_json json;
     io_json_begin(&json, stdout);
     io_json_object(&json, NULL);
-    io_json_string(&json, "model", options->info.spec.name);
+    io_json_string(&json, "model", options->info.spec->name);
     io_json_string(&json, "patches", options->patches);
     io_json_integer(&json, "count", (int64_t)patches->count);
     io_json_integer(&json, "side", patches->side);

@@ -15,8 +15,9 @@ static bool with_support(kb_model **model, double support, io_error *error)
     kb_model *changed = NULL;
     KB_INIT(info);
     kb_model_get_info(*model, &info);
-    info.spec.support = (float)support;
-    if (kb_model_create(&info.spec, &changed, &why) != KB_OK) return io_fail(error, "--support: %s", why.text);
+    kb_model_spec spec = *info.spec;
+    spec.support = (float)support;
+    if (kb_model_create(&spec, &changed, &why) != KB_OK) return io_fail(error, "--support: %s", why.text);
     kb_model_free(*model);
     *model = changed;
     return true;

@@ -91,7 +91,7 @@ static void draw_lines(sheet *s, const pipeline_result *result, bool inliers, si
     size_t total = 0, seen = 0;
     for (size_t i = 0; i < result->count; i++) total += result->inliers[i] == inliers;
     for (size_t i = 0; i < result->count; i++) {
-        const kb_pair *p = &result->pairs[i];
+        const kb_point_pair *p = &result->pairs[i];
         if (result->inliers[i] != inliers) continue;
         size_t before = seen++ * shown / (total ? total : 1);
         if (total > shown && before == seen * shown / total) continue;
@@ -109,7 +109,7 @@ static size_t shown_lines(const sheet *s)
 static void draw_dots(sheet *s, const pipeline_result *result, bool inliers, double radius, io_colour colour)
 {
     for (size_t i = 0; i < result->count; i++) {
-        const kb_pair *p = &result->pairs[i];
+        const kb_point_pair *p = &result->pairs[i];
         if (result->inliers[i] != inliers) continue;
         io_draw_circle(&s->canvas, place_x(s, 0, p->x1), place_y(s, 0, p->y1), radius, 1.5, colour);
         io_draw_circle(&s->canvas, place_x(s, 1, p->x2), place_y(s, 1, p->y2), radius, 1.5, colour);
@@ -141,7 +141,7 @@ static void draw_epilines(sheet *s, const match_picture *p)
     const double *f = p->result->fit.model;
     size_t total = (size_t)p->result->fit.inliers, seen = 0, drawn = 0;
     for (size_t i = 0; i < p->result->count; i++) {
-        const kb_pair *q = &p->result->pairs[i];
+        const kb_point_pair *q = &p->result->pairs[i];
         if (!p->result->inliers[i] || seen++ * SHOWN_EPI / total < drawn) continue;
         io_colour colour = io_colour_at(drawn++);
         const double in_b[3] = {f[0] * q->x1 + f[1] * q->y1 + f[2], f[3] * q->x1 + f[4] * q->y1 + f[5],
@@ -183,11 +183,11 @@ static void draw_caption(sheet *s, const match_picture *p)
     char text[256];
     int magnify = s->canvas.width > 700 ? 2 : 1;
     if (!p->pipeline->fit) {
-        snprintf(text, sizeof text, "%zu matches   %s", r->count, p->pipeline->info.spec.name);
+        snprintf(text, sizeof text, "%zu matches   %s", r->count, p->pipeline->info.spec->name);
     } else {
         const char *what = p->pipeline->geometry == KB_HOMOGRAPHY ? "homography" : "fundamental matrix";
         snprintf(text, sizeof text, "%d inliers of %zu matches   %s %s   %s", (int)r->fit.inliers, r->count, what,
-                 kb_fit_result_name(r->fit.result), p->pipeline->info.spec.name);
+                 kb_fit_result_name(r->fit.result), p->pipeline->info.spec->name);
     }
     int32_t strip = io_text_height(2) + 2 * MARGIN;
     io_draw_rectangle(&s->canvas, 0, s->canvas.height - strip, s->canvas.width, strip, black);

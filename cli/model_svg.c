@@ -68,7 +68,7 @@ static void write_tooltip(FILE *file, int32_t bit, const kb_box_pair *p)
 
 static void write_head(FILE *file, const kb_model_info *info, int width, int height)
 {
-    const kb_model_spec *spec = &info->spec;
+    const kb_model_spec *spec = info->spec;
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
             "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
@@ -90,7 +90,7 @@ static void write_head(FILE *file, const kb_model_info *info, int width, int hei
 
 void model_svg_print(FILE *file, const kb_model_info *info)
 {
-    const kb_model_spec *spec = &info->spec;
+    const kb_model_spec *spec = info->spec;
     int rows = (spec->bits + COLUMNS - 1) / COLUMNS, cells = HEAD + LARGE + MARGIN;
     int grid_width = COLUMNS * CELL;
     int legend_width = GRAY_LEGEND + (KB_PLANES - 1) * GRADIENT_LEGEND;
@@ -116,7 +116,7 @@ void model_svg_print(FILE *file, const kb_model_info *info)
 
 bool model_svg_write(const char *path, const kb_model_info *info, io_error *error)
 {
-    const kb_model_spec *spec = &info->spec;
+    const kb_model_spec *spec = info->spec;
     if (spec->kind != KB_BAD && spec->kind != KB_BAG) {
         return io_fail(error, "%s has no boxes to draw; only bad and bag models have", spec->name);
     }

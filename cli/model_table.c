@@ -223,13 +223,12 @@ static bool make_model(const table *t, const table_options *options, kb_model **
     spec.weights = t->weights;
     spec.bias = t->bias;
 
-    kb_error why = {""};
+    kb_error why;
     kb_status status = kb_model_create(&spec, out, &why);
     free(stem);
     if (status == KB_OK) return true;
-    int bit;
     const char *words = why.text[0] ? why.text : kb_status_string(status);
-    if (sscanf(words, "bit %d", &bit) == 1 && bit >= 0 && bit < t->rows) return fail_at(t, t->lines[bit], words);
+    if (why.row >= 0 && why.row < t->rows) return fail_at(t, t->lines[why.row], words);
     return io_fail(t->error, "%s: %s", t->path, words);
 }
 
@@ -257,7 +256,7 @@ bool model_table_read(const char *path, const table_options *options, kb_model *
 
 static void write_head(FILE *file, const kb_model_info *info)
 {
-    const kb_model_spec *spec = &info->spec;
+    const kb_model_spec *spec = info->spec;
     char number[32];
     fprintf(file, "#: name %s\n#: sampler %s\n#: support %s\n", spec->name, kb_sampler_name(spec->sampler),
             io_number_shortest(number, (double)spec->support, true));
@@ -300,7 +299,7 @@ static void write_projection(FILE *file, const kb_model_spec *spec, int32_t row)
 
 bool model_table_write(const char *path, const kb_model_info *info, io_error *error)
 {
-    const kb_model_spec *spec = &info->spec;
+    const kb_model_spec *spec = info->spec;
     bool boxes = spec->kind == KB_BAD || spec->kind == KB_BAG;
     if (!boxes && spec->kind != KB_HASHSIFT) return io_fail(error, "%s has no tables to export", spec->name);
     io_writer *writer = io_writer_open(path, error);

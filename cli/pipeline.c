@@ -152,6 +152,7 @@ static kb_status fit(const pipeline *r, pipeline_result *result)
     o.threshold = r->threshold;
     o.seed = r->seed;
     o.quality = quality;
+    KB_INIT(result->fit);
     kb_status status = kb_fit(result->pairs, result->count, &o, r->workspace, result->inliers, &result->fit);
     free(quality);
     return status;
@@ -169,7 +170,7 @@ bool pipeline_match(const pipeline *r, const pipeline_features *a, const pipelin
     for (size_t i = 0; i < result->count; i++) {
         const kb_keypoint *p = &a->keypoints.items[result->matches[i].a],
                           *q = &b->keypoints.items[result->matches[i].b];
-        result->pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
+        result->pairs[i] = (kb_point_pair){p->x, p->y, q->x, q->y};
     }
     if (!r->fit) return true;
     start = io_clock_seconds();

@@ -34,7 +34,7 @@ typedef struct pipeline_features {
 
 typedef struct pipeline_result {
     kb_match *matches; /* owned */
-    kb_pair *pairs;    /* their points, owned */
+    kb_point_pair *pairs;    /* their points, owned */
     uint8_t *inliers;  /* one a match, owned */
     size_t count;
     kb_fit_report fit;

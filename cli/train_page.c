@@ -50,14 +50,14 @@ static int bit_at(const uint8_t *row, int32_t bit) { return row[bit / 8] >> (7 -
 static bool count_bits(const train_page *page, const kb_model_info *info, const kb_parallel *parallel,
                        bit_counts *counts)
 {
-    size_t n = page->set->patches < SAMPLE ? page->set->patches : SAMPLE, bits = (size_t)info->spec.bits;
+    size_t n = page->set->patches < SAMPLE ? page->set->patches : SAMPLE, bits = (size_t)info->spec->bits;
     size_t row_bytes = (size_t)info->row_bytes;
     uint8_t *rows = io_alloc(n, row_bytes);
     int32_t *ones = io_alloc(bits, sizeof *ones);
     kb_describe_options options;
     KB_INIT(options);
     options.parallel = parallel;
-    *counts = (bit_counts){info->spec.bits, n, io_alloc(bits, sizeof(double)), io_alloc(bits * bits, sizeof(double))};
+    *counts = (bit_counts){info->spec->bits, n, io_alloc(bits, sizeof(double)), io_alloc(bits * bits, sizeof(double))};
     bool done = kb_describe_patches(page->model, page->set->pixels, n, KB_PATCH_SIDE, &options, NULL, rows) == KB_OK;
     for (size_t i = 0; done && i < n; i++) {
         const uint8_t *row = rows + i * row_bytes;
@@ -130,15 +130,15 @@ static void write_correlations(FILE *f, const bit_counts *c)
 
 static void write_all(FILE *f, const train_page *page, const kb_model_info *info, const bit_counts *counts)
 {
-    io_html_begin(f, info->spec.name);
-    fprintf(f, "<p>%s, %d bits, id %016llx</p>\n<pre>", kb_kind_name(info->spec.kind), (int)info->spec.bits,
+    io_html_begin(f, info->spec->name);
+    fprintf(f, "<p>%s, %d bits, id %016llx</p>\n<pre>", kb_kind_name(info->spec->kind), (int)info->spec->bits,
             (unsigned long long)info->id);
-    if (info->spec.text) io_html_text(f, info->spec.text);
+    if (info->spec->text) io_html_text(f, info->spec->text);
     fputs("</pre>\n", f);
     write_curves(f, page);
     write_means(f, counts);
     write_correlations(f, counts);
-    if (info->spec.boxes) {
+    if (info->spec->boxes) {
         fputs("<h2>Boxes</h2>\n<div class=\"picture\">", f);
         model_svg_print(f, info);
         fputs("</div>\n", f);

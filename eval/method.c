@@ -16,7 +16,7 @@ void ev_method_of_model(ev_method *method, const char *name, kb_model *model)
     method->model = model;
     if (kb_model_get_info(model, &info) == KB_OK) {
         /* The id of a model names its bits on a patch; the support decides which patch. */
-        method->id = ev_hash(info.id, &info.spec.support, sizeof info.spec.support);
+        method->id = ev_hash(info.id, &info.spec->support, sizeof info.spec->support);
     }
 }
 

@@ -178,18 +178,16 @@ static bool score_homography(const scene_work *work, size_t k, const kb_match *m
                              io_error *error)
 {
     const kb_keypoint *a = work->views[0].best.items, *b = work->views[k].best.items;
-    kb_pair *pairs = io_alloc(count + 1, sizeof *pairs);
+    kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
     float *quality = io_alloc(count + 1, sizeof *quality);
-    for (size_t i = 0; i < count; i++) {
-        const kb_keypoint *p = &a[matches[i].a], *q = &b[matches[i].b];
-        pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
-        quality[i] = matches[i].distance;
-    }
+    kb_status status = kb_match_points(a, work->views[0].best.count, b, work->views[k].best.count, matches, count, pairs,
+                                       quality);
     kb_fit_options options;
     KB_INIT(options);
     options.quality = quality;
     kb_fit_report report;
-    kb_status status = kb_fit(pairs, count, &options, NULL, NULL, &report);
+    KB_INIT(report);
+    if (status == KB_OK) status = kb_fit(pairs, count, &options, NULL, NULL, &report);
     score->corner_error = INFINITY;
     if (status == KB_OK && report.result == KB_FIT_FOUND)
         score->corner_error = corner_error(report.model, work->scene->h[k], work->views[0].image.width,
@@ -507,8 +505,12 @@ bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *
                                      &v.best, error);
             if (!good) break;
             patches = io_grow(patches, total + v.best.count + 1, side * side);
-            kb_status status = kb_sample_patches(&v.image.view, v.best.items, v.best.count, options->scale,
-                                                 options->parallel, NULL, patches + total * side * side, NULL);
+            kb_describe_options sampling;
+            KB_INIT(sampling);
+            sampling.scale = options->scale;
+            sampling.parallel = options->parallel;
+            kb_status status = kb_sample_patches(&v.image.view, v.best.items, v.best.count, &sampling, NULL,
+                                                 patches + total * side * side, NULL);
             if (status != KB_OK) good = io_fail(error, "%s: %s", scene->images.items[i], kb_status_string(status));
             total += v.best.count;
             io_keypoints_free(&v.best);

@@ -105,7 +105,10 @@ bool ev_peer_describe(const char *peer, const kb_image *image, const kb_keypoint
     if (module->works_on_image(peer, keypoints, n, scale))
         return module->describe_image(peer, image, keypoints, n, scale, out, error);
     uint8_t *patches = io_alloc(n + 1, KB_PATCH_SIDE * KB_PATCH_SIDE);
-    kb_status status = kb_sample_patches(image, keypoints, n, scale, NULL, NULL, patches, NULL);
+    kb_describe_options options;
+    KB_INIT(options);
+    options.scale = scale;
+    kb_status status = kb_sample_patches(image, keypoints, n, &options, NULL, patches, NULL);
     bool good = status == KB_OK ? module->describe_patches(peer, patches, n, KB_PATCH_SIDE, out, error)
                                 : io_fail(error, "%s: %s", peer, kb_status_string(status));
     free(patches);
@@ -141,7 +144,7 @@ bool ev_peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t
     return peers_or_fail("matching by a peer", error) && module->match(a, b, matches, count, error);
 }
 
-bool ev_peer_fit(const kb_pair *pairs, size_t n, io_error *error)
+bool ev_peer_fit(const kb_point_pair *pairs, size_t n, io_error *error)
 {
     return peers_or_fail("a fit by a peer", error) && module->fit(pairs, n, error);
 }

@@ -37,6 +37,6 @@ bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_key
 /* BFMatcher with crossCheck; `matches` has room for a->count. */
 bool ev_peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t *count, io_error *error);
 /* findHomography with USAC_PROSAC, 3 px; pairs best first. */
-bool ev_peer_fit(const kb_pair *pairs, size_t n, io_error *error);
+bool ev_peer_fit(const kb_point_pair *pairs, size_t n, io_error *error);
 
 #endif

@@ -31,7 +31,7 @@ typedef struct ev_peers_module {
     bool (*detect)(kb_detector detector, const kb_image *image, int32_t max_keypoints, io_keypoints *out,
                    io_error *error);
     bool (*match)(const io_rows *a, const io_rows *b, kb_match *matches, size_t *count, io_error *error);
-    bool (*fit)(const kb_pair *pairs, size_t n, io_error *error);
+    bool (*fit)(const kb_point_pair *pairs, size_t n, io_error *error);
 } ev_peers_module;
 
 /* The one symbol of the module. */

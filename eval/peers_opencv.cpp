@@ -327,7 +327,7 @@ bool peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t *c
     return true;
 }
 
-bool peer_fit(const kb_pair *pairs, size_t n, io_error *error)
+bool peer_fit(const kb_point_pair *pairs, size_t n, io_error *error)
 {
     try {
         std::vector<cv::Point2f> from(n), to(n);

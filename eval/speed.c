@@ -36,12 +36,12 @@ struct ev_speed_task {
     size_t capacity; /* of keypoints, rows and matches: ours are written into memory that is there already */
     frame scratch;
     kb_match *matches;
-    kb_pair *pairs;
+    kb_point_pair *pairs;
     /* prepared once */
     float scale;          /* of the keypoints that are described */
     io_keypoints *own;    /* the peer's own keypoints, one list an image; NULL: the set's */
     frame *frames;        /* MATCH, FIT: all images; ROAD: the first */
-    kb_pair **set_pairs;  /* FIT: of image i and i + 1, best first */
+    kb_point_pair **set_pairs;  /* FIT: of image i and i + 1, best first */
     size_t *set_pair_count;
 };
 
@@ -153,9 +153,10 @@ static bool do_match(ev_speed_task *task, const io_rows *a, const io_rows *b, si
     return settle(status, error);
 }
 
-static bool do_fit(ev_speed_task *task, const kb_pair *pairs, size_t n, io_error *error)
+static bool do_fit(ev_speed_task *task, const kb_point_pair *pairs, size_t n, io_error *error)
 {
     kb_fit_report report;
+    KB_INIT(report);
     if (task->peer) return ev_peer_fit(pairs, n, error);
     return settle(kb_fit(pairs, n, NULL, task->workspace, NULL, &report), error);
 }
@@ -167,12 +168,12 @@ static int by_distance(const void *a, const void *b)
 }
 
 /* The points of matches, best first. Sorts the matches. */
-static void make_pairs(kb_match *matches, size_t n, const io_keypoints *a, const io_keypoints *b, kb_pair *pairs)
+static void make_pairs(kb_match *matches, size_t n, const io_keypoints *a, const io_keypoints *b, kb_point_pair *pairs)
 {
     qsort(matches, n, sizeof *matches, by_distance);
     for (size_t i = 0; i < n; i++) {
         const kb_keypoint *p = &a->items[matches[i].a], *q = &b->items[matches[i].b];
-        pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
+        pairs[i] = (kb_point_pair){p->x, p->y, q->x, q->y};
     }
 }
 

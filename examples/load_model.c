@@ -44,8 +44,8 @@ static void show(const kb_model *model)
     kb_model_info info;
     KB_INIT(info);
     check(kb_model_get_info(model, &info), "kb_model_get_info");
-    printf("%s: %s, %d bits, %s sampler, rows of %d bytes, id %016llx\n", info.spec.name, kb_kind_name(info.spec.kind),
-           (int)info.spec.bits, kb_sampler_name(info.spec.sampler), (int)info.row_bytes, (unsigned long long)info.id);
+    printf("%s: %s, %d bits, %s sampler, rows of %d bytes, id %016llx\n", info.spec->name, kb_kind_name(info.spec->kind),
+           (int)info.spec->bits, kb_sampler_name(info.spec->sampler), (int)info.row_bytes, (unsigned long long)info.id);
 }
 
 int main(int argc, char **argv)

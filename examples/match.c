@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 {
     static described a, b;
     static kb_match matches[MOST];
-    static kb_pair pairs[MOST];
+    static kb_point_pair pairs[MOST];
     static float quality[MOST];
     static uint8_t inliers[MOST];
     const double view[9] = {0.9, -0.15, 30, 0.12, 0.95, -10, 0.0002, 0, 1};
@@ -42,14 +42,11 @@ int main(int argc, char **argv)
     check(kb_match_hamming(a.rows, a.n, b.rows, b.n, 32, NULL, workspace, matches, &n), "kb_match_hamming");
 
     /* The points of these pairs, and their distances: PROSAC tries the best pairs first. */
-    for (size_t i = 0; i < n; i++) {
-        const kb_keypoint *p = &a.keypoints[matches[i].a], *q = &b.keypoints[matches[i].b];
-        pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
-        quality[i] = matches[i].distance;
-    }
+    check(kb_match_points(a.keypoints, a.n, b.keypoints, b.n, matches, n, pairs, quality), "kb_match_points");
     kb_fit_options options;
     kb_fit_report report;
     KB_INIT(options);
+    KB_INIT(report);
     options.geometry = KB_HOMOGRAPHY;
     options.threshold = 3;
     options.quality = quality;

@@ -31,19 +31,17 @@ static void describe(const picture *p, described *out)
 static kb_fit_report find(const described *poster, const described *frame)
 {
     static kb_match matches[MOST];
-    static kb_pair pairs[MOST];
+    static kb_point_pair pairs[MOST];
     static float quality[MOST];
     kb_fit_options options;
     kb_fit_report report;
     size_t n;
     check(kb_match_hamming(poster->rows, poster->n, frame->rows, frame->n, 32, NULL, workspace, matches, &n),
           "kb_match_hamming");
-    for (size_t i = 0; i < n; i++) {
-        const kb_keypoint *p = &poster->keypoints[matches[i].a], *q = &frame->keypoints[matches[i].b];
-        pairs[i] = (kb_pair){p->x, p->y, q->x, q->y};
-        quality[i] = matches[i].distance;
-    }
+    check(kb_match_points(poster->keypoints, poster->n, frame->keypoints, frame->n, matches, n, pairs, quality),
+          "kb_match_points");
     KB_INIT(options);
+    KB_INIT(report);
     options.quality = quality;
     check(kb_fit(pairs, n, &options, workspace, NULL, &report), "kb_fit");
     return report;

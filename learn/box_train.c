@@ -21,11 +21,14 @@ typedef struct trainer {
 
 /* ---- options ---- */
 
+/* The first release (src/common/structs.h). */
+enum { KBI_FIRST_SIZE_kb_learn_options = offsetof(kb_learn_options, parallel) + sizeof(const kb_parallel *) };
+
 static bool in_range(kb_error *error, const char *name, int64_t value, int64_t low, int64_t high)
 {
     if (value >= low && value <= high) return true;
-    kbi_fail(error, KB_E_ARGUMENT, "%s is %lld, but must be %lld to %lld", name, (long long)value, (long long)low,
-            (long long)high);
+    kbi_fail_at(error, KB_E_ARGUMENT, name, -1, "%s is %lld, but must be %lld to %lld", name, (long long)value,
+                (long long)low, (long long)high);
     return false;
 }
 
@@ -253,12 +256,12 @@ kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options
     memset(&t, 0, sizeof t);
     if (!patches || !boxes || (patches->count && (!patches->pixels || !patches->labels)))
         return kbi_fail(error, KB_E_ARGUMENT, "no patches, or no room for the result");
-    if (!KBI_OPTIONS_READ(t.o, options))
-        return kbi_fail(error, KB_E_ARGUMENT, "the options have a size that no version had");
+    kb_status status = KBI_STRUCT_READ(kb_learn_options, &t.o, options);
+    if (status != KB_OK) return kbi_fail_struct(error);
     kb_learn_defaults(&t.o);
     if (!check_options(&t.o, error)) return KB_E_ARGUMENT;
     if (!check_start(&t.o, error)) return KB_E_TABLE;
-    kb_status status = set_up(&t, patches, boxes, error);
+    status = set_up(&t, patches, boxes, error);
     if (status == KB_OK) status = learn(&t, &loss);
     if (status == KB_OK && summary) {
         *summary = (kb_learn_summary){t.sample.list.points,

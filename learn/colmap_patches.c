@@ -414,8 +414,11 @@ static bool cut_view(converter *c, size_t view, uint32_t detector, const kb_imag
     }
     uint8_t *patches = io_alloc(n, area);
     for (int32_t k = 0; k < supports && status == KB_OK; k++) {
-        float width_scale = kb_detector_scale(detectors[detector]) * support[k];
-        status = kb_sample_patches(image, keypoints, n, width_scale, c->options->parallel, c->workspace, patches, NULL);
+        kb_describe_options options;
+        KB_INIT(options);
+        options.scale = kb_detector_scale(detectors[detector]) * support[k];
+        options.parallel = c->options->parallel;
+        status = kb_sample_patches(image, keypoints, n, &options, c->workspace, patches, NULL);
         for (size_t i = 0; i < n && status == KB_OK; i++) {
             kbi_patch_writer_add(writers[k], labels[i], (uint32_t)view, patches + i * area);
         }

@@ -113,7 +113,7 @@ static void allocate(kbi_hash_trainer *t)
 kbi_hash_trainer *kbi_hash_trainer_create(const kbi_patch_set *set, const kbi_hash_options *options, io_error *error)
 {
     kbi_hash_trainer *t = io_alloc(1, sizeof *t);
-    kb_error why = {""};
+    kb_error why;
     t->options = *options;
     bool ok = complete(&t->options, set, error) && kbi_hash_inputs_create(&t->inputs, set, &t->options, error);
     ok = ok &&

@@ -251,8 +251,10 @@ static bool cut_view(const scene *s, int32_t view, uint32_t detector, kbi_synth_
     }
     uint8_t *patches = io_alloc(n, area);
     for (int32_t k = 0; k < s->options->supports && status == KB_OK; k++) {
-        float width_scale = kb_detector_scale(detectors[detector]) * s->options->support[k];
-        status = kb_sample_patches(&image, keypoints, n, width_scale, NULL, s->workspace, patches, NULL);
+        kb_describe_options options;
+        KB_INIT(options);
+        options.scale = kb_detector_scale(detectors[detector]) * s->options->support[k];
+        status = kb_sample_patches(&image, keypoints, n, &options, s->workspace, patches, NULL);
         for (size_t i = 0; i < n; i++) memcpy(out->pixels[k] + where[i] * area, patches + i * area, area);
     }
     free(keypoints);

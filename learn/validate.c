@@ -213,7 +213,7 @@ bool kbi_validate_model(const kbi_patch_set *set, const kb_model *model, size_t 
     KB_INIT(options);
     options.parallel = parallel;
     *out = (kbi_validation){0};
-    if (kb_model_get_info(model, &info) != KB_OK || info.spec.bits == 0) return false;
+    if (kb_model_get_info(model, &info) != KB_OK || info.spec->bits == 0) return false;
     size_t row_bytes = (size_t)info.row_bytes;
     uint8_t *rows = io_alloc(set->patches, row_bytes);
     bool ok = kb_describe_patches(model, set->pixels, set->patches, set->side, &options, NULL, rows) == KB_OK &&

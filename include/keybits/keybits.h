@@ -38,6 +38,7 @@
 #define KB_VERSION_MINOR 1
 #define KB_VERSION_PATCH 0
 #define KB_VERSION_STRING "0.1.0"
+#define KB_VERSION (KB_VERSION_MAJOR * 10000 + KB_VERSION_MINOR * 100 + KB_VERSION_PATCH)
 
 #if defined(_WIN32) && defined(KB_SHARED)
 #  ifdef KB_BUILDING
@@ -72,21 +73,27 @@ typedef enum kb_status {
     KB_E_KIND = -10,       /* the model cannot do that, such as float rows from a binary model; or a build for BAD
                               alone was asked for another kind */
     KB_E_SPACE = -11,      /* the output buffer is too small */
-    KB_E_MODEL = -12       /* rows of another model than those of the vocabulary or index */
+    KB_E_MODEL = -12,      /* rows of another model than those of the vocabulary or index */
+    KB_E_STRUCT = -13      /* a struct_size is not set, or a field is not zero that this version does not know */
 } kb_status;
 
 /* One plain English sentence, never NULL, for any number. */
 KB_API const char *kb_status_string(kb_status status);
 
-/* The version of the library in use, "major.minor.patch". */
+/* The version of the library in use, "major.minor.patch" and as a number (KB_VERSION is the header's): major x 10000 +
+ * minor x 100 + patch. */
 KB_API const char *kb_version(void);
+KB_API int32_t kb_version_number(void);
 
-/* More about a failure than its code: a sentence that names the row or value at fault. */
+/* What is wrong, for people and for programs. A function that takes a kb_error fills all of it, also on success (empty
+ * text and field, row -1). This struct never grows. */
 typedef struct kb_error {
-    char text[192];
+    char text[192];    /* a sentence that names the value at fault */
+    const char *field; /* the field of the input struct at fault, such as "boxes"; "" when it is none. Static storage. */
+    int32_t row;       /* the row of that field at fault, from 0; -1 when it is none */
 } kb_error;
 
-/* Sets a struct to zero and its size field, if it has one: kb_describe_options o; KB_INIT(o); */
+/* Sets all bytes of a struct to zero, and its struct_size: kb_describe_options o; KB_INIT(o); */
 #define KB_INIT(s)                                              \
     do {                                                        \
         unsigned char *kb_p_ = (unsigned char *)&(s);           \
@@ -249,19 +256,18 @@ KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
 
 KB_API void kb_model_free(kb_model *model);
 
-/* Everything in the model. Pointers in it live as long as the model. id names the bits: it is a hash of all that
- * decides them (not of name and text). row_bytes is the length of a descriptor row; row_floats is 128 for SIFT and
- * RootSIFT and 0 otherwise. planes has bit c set when channel c is used. distinct_boxes counts different boxes. */
+/* Everything in the model. */
 typedef struct kb_model_info {
     uint32_t struct_size;
-    kb_model_spec spec;
-    uint64_t id;
-    int32_t row_bytes;
-    int32_t row_floats;
-    uint32_t planes;
-    int32_t distinct_boxes;
+    int32_t row_bytes;         /* length of a descriptor row */
+    const kb_model_spec *spec; /* the tables. Belongs to the model and lives as long as the model, as do the pointers in
+                                  it; spec->struct_size tells which fields there are */
+    uint64_t id;               /* names the bits: a hash of all that decides them, which name and text do not */
+    int32_t row_floats;        /* 128 for SIFT and RootSIFT, otherwise 0 */
+    uint32_t planes;           /* bit c is set when channel c is used */
+    int32_t distinct_boxes;    /* different boxes among the 2 x bits boxes of the table */
 } kb_model_info;
-/* info is set with KB_INIT first; as much is written as its size has room for. */
+/* Fills info, which is set with KB_INIT first. */
 KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
 
 /* "bad", "bag", ... and "patch", "image", "two-tap"; "?" for another value. */
@@ -289,6 +295,8 @@ typedef struct kb_describe_options {
     uint32_t struct_size;
     float scale;                 /* the preset; 0 means 1 (ORB's). Up to 100. */
     const kb_parallel *parallel; /* NULL: the calling thread alone */
+    size_t row_stride;           /* bytes from one output row to the next; 0: no gaps. Bytes between rows are not
+                                    touched. Rows of floats: a multiple of 4. */
 } kb_describe_options;
 
 /* What a keypoint's flags say, any of them together; 0 is a plain good row. */
@@ -320,10 +328,11 @@ KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patch
 KB_API kb_status kb_describe_patches_float(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
                                            const kb_describe_options *options, kb_workspace *workspace, float *rows);
 
-/* The 32x32 patches that KB_SAMPLER_PATCH cuts out, n x 1024 bytes, for looking, for learning and for other
- * descriptors. width_scale: patch width = width_scale x keypoint size. Invalid and outside keypoints give zeros. */
-KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n, float width_scale,
-                                   const kb_parallel *parallel, kb_workspace *workspace, uint8_t *patches,
+/* The 32x32 patches that KB_SAMPLER_PATCH samples, n rows of 1024 bytes, for looking, for learning and for other
+ * descriptors. The options are those of kb_describe with a support of 1: patch width = scale x keypoint size. Invalid
+ * and outside keypoints give zeros. */
+KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                                   const kb_describe_options *options, kb_workspace *workspace, uint8_t *patches,
                                    uint8_t *flags);
 
 /* ------------------------------------------------------------------------------------------------------- detecting */
@@ -410,6 +419,8 @@ typedef struct kb_match_options {
     float max_ratio;      /* 0: off. Else keep distance < max_ratio x second; 0.8 is usual. 0/0 rejects. 0 to 1. */
     float max_distance;   /* 0: off. Else keep distance <= max_distance */
     const kb_parallel *parallel;
+    size_t stride_a, stride_b; /* bytes from one row to the next in a and b; 0: no gaps. Rows of floats: multiples of 4.
+                                  Rows with gaps are copied into the workspace first. */
 } kb_match_options;
 
 /* Matches na rows against nb rows of row_bytes (1 to 4096) packed bytes, by Hamming distance. Ties go to the lowest
@@ -445,6 +456,16 @@ KB_API kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b
                            size_t n, const kb_filter_options *options, kb_workspace *workspace, kb_match *out,
                            size_t *count);
 
+/* Two corresponding points, one per image, in pixels. */
+typedef struct kb_point_pair {
+    double x1, y1, x2, y2;
+} kb_point_pair;
+
+/* The points of n matches, for kb_fit: pair i belongs to match i. quality (n floats, may be NULL) receives the distances,
+ * for kb_fit_options.quality. KB_E_ARGUMENT when a match names a keypoint that is not there. */
+KB_API kb_status kb_match_points(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb,
+                                 const kb_match *matches, size_t n, kb_point_pair *pairs, float *quality);
+
 /* --------------------------------------------------------------------------------------------------------- fitting */
 
 typedef enum kb_geometry {
@@ -455,10 +476,6 @@ typedef enum kb_geometry {
     KB_ESSENTIAL = 5,   /* as fundamental, between calibrated cameras; gives the relative pose. 5 pairs. */
     KB_ROTATION = 6     /* calibrated cameras at one place: panoramas, a gyroscope's check. 2 pairs. */
 } kb_geometry;
-
-typedef struct kb_pair {
-    double x1, y1, x2, y2;
-} kb_pair;
 
 /* A calibrated camera: focal lengths and principal point in px, and the distortion of OpenCV (k1 k2 p1 p2 k3), zeros
  * for none. COLMAP's principal point is half a pixel larger in both coordinates. */
@@ -498,9 +515,10 @@ typedef enum kb_fit_result {
 } kb_fit_result;
 
 typedef struct kb_fit_report {
+    uint32_t struct_size; /* set with KB_INIT */
     kb_fit_result result;
-    double model
-        [9]; /* row major; model[8] = 1 where it can be (homography), unit norm (fundamental); zeros if not found */
+    double model[9]; /* row major; model[8] = 1 where it can be (homography), unit norm (fundamental); zeros if not
+                        found */
     int32_t inliers;
     int32_t iterations;
     double rms;             /* of the inliers, px */
@@ -511,7 +529,7 @@ typedef struct kb_fit_report {
 /* Fits the geometry between two images to n pairs of points. "Not found" is a result, not an error. inliers (n bytes,
  * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite are outliers. options and workspace
  * may be NULL. */
-KB_API kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
+KB_API kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                         uint8_t *inliers, kb_fit_report *report);
 KB_API const char *kb_fit_result_name(kb_fit_result result);
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/structs.h"
 #include "keybits/keybits.h"
 
 /* The promise of the same bits everywhere needs plain IEEE arithmetic. */
@@ -27,22 +28,25 @@ static inline int32_t kbi_min_i(int32_t a, int32_t b) { return a < b ? a : b; }
 static inline int32_t kbi_max_i(int32_t a, int32_t b) { return a > b ? a : b; }
 static inline int32_t kbi_clamp_i(int32_t v, int32_t lo, int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
-/* ---- options ----
- * Copies the caller's options over a zeroed struct: an older caller's shorter struct leaves the newer fields at their
- * defaults. False when the size is not one that any version had. NULL source is "all defaults". */
-bool kbi_options_read(void *destination, size_t destination_size, const void *source);
-#define KBI_OPTIONS_READ(local, source) kbi_options_read(&(local), sizeof(local), (source))
-
 /* ---- images ---- */
 /* KB_OK, KB_E_ARGUMENT for NULL, or KB_E_IMAGE. */
 kb_status kbi_image_check(const kb_image *image);
 
 /* ---- errors ---- */
-/* Formats into error->text when error is not NULL; returns status, so that a failure is one line. */
+/* Both fill *error unless it is NULL, and return status, so that a failure is one line. kbi_fail_at names the field of
+ * the input at fault (static storage) and its row, -1 where it has none. */
 #if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
+#    define KBI_PRINTF(string, first) __attribute__((format(printf, string, first)))
+#else
+#    define KBI_PRINTF(string, first)
 #endif
-kb_status kbi_fail(kb_error *error, kb_status status, const char *format, ...);
+KBI_PRINTF(3, 4) kb_status kbi_fail(kb_error *error, kb_status status, const char *format, ...);
+KBI_PRINTF(5, 6)
+kb_status kbi_fail_at(kb_error *error, kb_status status, const char *field, int32_t row, const char *format, ...);
+/* KB_E_STRUCT, with its sentence: what KBI_STRUCT_READ and KBI_STRUCT_CHECK found (common/structs.h). */
+kb_status kbi_fail_struct(kb_error *error);
+/* What *error says before anything failed. */
+void kbi_error_clear(kb_error *error);
 
 /* ---- allocation (allocator.c) ---- */
 /* The caller's allocator, or malloc and free for NULL; false when a function is missing. */

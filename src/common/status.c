@@ -4,6 +4,7 @@
 #include "common/common.h"
 
 const char *kb_version(void) { return KB_VERSION_STRING; }
+int32_t kb_version_number(void) { return KB_VERSION; }
 
 const char *kb_status_string(kb_status status)
 {
@@ -21,30 +22,47 @@ const char *kb_status_string(kb_status status)
     case KB_E_KIND: return "this kind of model cannot do that";
     case KB_E_SPACE: return "the output buffer is too small";
     case KB_E_MODEL: return "the rows are of another model";
+    case KB_E_STRUCT: return "a struct_size is not set, or a field is used that this version does not know";
     }
     return "unknown status";
 }
 
+void kbi_error_clear(kb_error *error)
+{
+    if (!error) return;
+    error->text[0] = 0;
+    error->field = "";
+    error->row = -1;
+}
+
+static void error_set(kb_error *error, const char *field, int32_t row, const char *format, va_list arguments)
+{
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    error->field = field;
+    error->row = row;
+}
+
 kb_status kbi_fail(kb_error *error, kb_status status, const char *format, ...)
 {
-    if (error) {
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(error->text, sizeof error->text, format, arguments);
-        va_end(arguments);
-    }
+    va_list arguments;
+    va_start(arguments, format);
+    if (error) error_set(error, "", -1, format, arguments);
+    va_end(arguments);
     return status;
 }
 
-bool kbi_options_read(void *destination, size_t destination_size, const void *source)
+kb_status kbi_fail_at(kb_error *error, kb_status status, const char *field, int32_t row, const char *format, ...)
 {
-    uint32_t given;
-    memset(destination, 0, destination_size);
-    if (!source) return true;
-    memcpy(&given, source, sizeof given);
-    if (given < sizeof given || given > 4096) return false;
-    memcpy(destination, source, given < destination_size ? given : destination_size);
-    return true;
+    va_list arguments;
+    va_start(arguments, format);
+    if (error) error_set(error, field, row, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+kb_status kbi_fail_struct(kb_error *error)
+{
+    return kbi_fail_at(error, KB_E_STRUCT, "struct_size", -1, "%s", kb_status_string(KB_E_STRUCT));
 }
 
 kb_status kbi_image_check(const kb_image *image)

@@ -63,6 +63,7 @@ typedef struct job {
     kbi_describe_kernels kernels;
     product output;
     size_t row_size; /* bytes of a row of output */
+    size_t stride;   /* bytes from one row of output to the next */
     uint8_t *rows;
     size_t n;
     const kb_parallel *parallel;
@@ -121,7 +122,7 @@ static void task_image_sampler(void *context, int32_t piece)
 {
     const job *j = context;
     for (size_t i = kbi_piece(j->n, j->pieces, piece), end = kbi_piece(j->n, j->pieces, piece + 1); i < end; i++) {
-        uint8_t *row = j->rows + i * j->row_size;
+        uint8_t *row = j->rows + i * j->stride;
         uint8_t flags = kbi_boxes_describe_image(j->model, &j->integral, &j->keypoints[i], j->scale, row);
         if (flags & (KB_KP_OUTSIDE | KB_KP_INVALID)) memset(row, 0, j->row_size);
         if (j->flags) j->flags[i] = flags;
@@ -150,7 +151,7 @@ static void finish_batch(const job *j, scratch *s, size_t first, int32_t n)
     const uint8_t *row = j->output == OUT_PATCHES ? s->patches : s->rows;
     if (j->output != OUT_PATCHES) describe_batch(j, s, s->patches, n, s->rows);
     for (int32_t i = 0; i < n; i++, row += j->row_size)
-        memcpy(j->rows + j->order[first + (size_t)i] * j->row_size, row, j->row_size);
+        memcpy(j->rows + j->order[first + (size_t)i] * j->stride, row, j->row_size);
 }
 
 static void task_patch_sampler(void *context, int32_t piece)
@@ -200,7 +201,13 @@ static void task_ready_patches(void *context, int32_t piece)
                 kbi_patch_shrink(patches + i * bytes, j->side, s->patches + i * KBI_PATCH_BYTES);
             patches = s->patches;
         }
-        describe_batch(j, s, patches, n, j->rows + first * j->row_size);
+        if (j->stride == j->row_size) {
+            describe_batch(j, s, patches, n, j->rows + first * j->row_size);
+            continue;
+        }
+        describe_batch(j, s, patches, n, s->rows);
+        for (size_t i = 0; i < (size_t)n; i++)
+            memcpy(j->rows + (first + i) * j->stride, s->rows + i * j->row_size, j->row_size);
     }
 }
 
@@ -244,7 +251,7 @@ static void task_plan(void *context, int32_t piece)
         j->image_kernels.plan(j->keypoints + i, (int32_t)n, j->width_scale, &j->levels, j->samplings + i, flags);
         if (j->flags) memcpy(j->flags + i, flags, n);
         for (size_t k = i; k < i + n; k++)
-            if (!usable(&j->samplings[k])) memset(j->rows + k * j->row_size, 0, j->row_size);
+            if (!usable(&j->samplings[k])) memset(j->rows + k * j->stride, 0, j->row_size);
     }
 }
 
@@ -364,21 +371,32 @@ static void spread(job *j, size_t n, const kb_parallel *parallel)
     if ((size_t)j->pieces > batches) j->pieces = (int32_t)batches;
 }
 
-/* The beginning that all describing calls share: options, and what the model can do. */
-static kb_status start(job *j, const kb_model *model, product output, size_t n, const kb_describe_options *given,
-                       kb_describe_options *options)
+static bool stride_fits(size_t stride, size_t row_size, size_t n, size_t unit)
 {
-    if (!model || !KBI_OPTIONS_READ(*options, given)) return KB_E_ARGUMENT;
-    if (options->scale == 0) options->scale = 1;
-    if (!(options->scale > 0 && options->scale <= 100)) return KB_E_ARGUMENT;
+    return stride >= row_size && stride % unit == 0 && (n == 0 || stride <= PTRDIFF_MAX / n);
+}
+
+/* The beginning that all describing calls share: options, and what the model can do. model is NULL for OUT_PATCHES. */
+static kb_status start(job *j, const kb_model *model, product output, size_t n, const kb_describe_options *given)
+{
+    kb_describe_options o;
+    if (!model && output != OUT_PATCHES) return KB_E_ARGUMENT;
+    kb_status status = KBI_STRUCT_READ(kb_describe_options, &o, given);
+    if (status != KB_OK) return status;
+    if (o.scale == 0) o.scale = 1;
+    if (!(o.scale > 0 && o.scale <= 100)) return KB_E_ARGUMENT;
     if (output == OUT_FLOATS && model->row_floats == 0) return KB_E_KIND;
     memset(j, 0, sizeof *j);
     j->model = model;
     j->output = output;
-    j->row_size = output == OUT_FLOATS ? KB_SIFT_VALUES * sizeof(float) : (size_t)model->row_bytes;
-    j->scale = options->scale;
-    j->width_scale = (double)options->scale * (double)model->spec.support;
-    spread(j, n, options->parallel);
+    j->row_size = output == OUT_PATCHES  ? KBI_PATCH_BYTES
+                  : output == OUT_FLOATS ? KB_SIFT_VALUES * sizeof(float)
+                                         : (size_t)model->row_bytes;
+    j->stride = o.row_stride ? o.row_stride : j->row_size;
+    if (!stride_fits(j->stride, j->row_size, n, output == OUT_FLOATS ? sizeof(float) : 1)) return KB_E_ARGUMENT;
+    j->scale = o.scale;
+    j->width_scale = (double)o.scale * (model ? (double)model->spec.support : 1);
+    spread(j, n, o.parallel);
     return KB_OK;
 }
 
@@ -387,9 +405,8 @@ static kb_status describe_keypoints(const kb_model *model, product output, const
                                     kb_workspace *workspace, void *rows, uint8_t *flags)
 {
     job j;
-    kb_describe_options options;
     kb_workspace local;
-    kb_status status = start(&j, model, output, n, given, &options);
+    kb_status status = start(&j, model, output, n, given);
     if (status != KB_OK) return status;
     if (n > 0 && (!keypoints || !rows)) return KB_E_ARGUMENT;
     j.keypoints = keypoints;
@@ -415,21 +432,11 @@ kb_status kb_describe_float(const kb_model *model, const kb_image *image, const 
     return describe_keypoints(model, OUT_FLOATS, image, keypoints, n, options, workspace, rows, flags);
 }
 
-kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n, float width_scale,
-                            const kb_parallel *parallel, kb_workspace *workspace, uint8_t *patches, uint8_t *flags)
+kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                            const kb_describe_options *options, kb_workspace *workspace, uint8_t *patches,
+                            uint8_t *flags)
 {
-    kb_workspace local;
-    if (n > 0 && (!keypoints || !patches)) return KB_E_ARGUMENT;
-    if (!(width_scale > 0 && width_scale <= 1000)) return KB_E_ARGUMENT;
-    job j = {.output = OUT_PATCHES, .row_size = KBI_PATCH_BYTES, .rows = patches, .keypoints = keypoints, .flags = flags,
-             .width_scale = (double)width_scale};
-    spread(&j, n, parallel);
-    workspace = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(workspace);
-    kb_status status = describe_image(&j, image, workspace);
-    kbi_workspace_rewind(workspace, mark);
-    kbi_workspace_release(&local);
-    return status;
+    return describe_keypoints(NULL, OUT_PATCHES, image, keypoints, n, options, workspace, patches, flags);
 }
 
 /* ---- from ready patches ---- */
@@ -438,9 +445,8 @@ static kb_status describe_ready(const kb_model *model, product output, const uin
                                 const kb_describe_options *given, kb_workspace *workspace, void *rows)
 {
     job j;
-    kb_describe_options options;
     kb_workspace local;
-    kb_status status = start(&j, model, output, n, given, &options);
+    kb_status status = start(&j, model, output, n, given);
     if (status != KB_OK) return status;
     if (side < KB_PATCH_SIDE || side > 1024 || (n > 0 && (!patches || !rows))) return KB_E_ARGUMENT;
     if (n == 0) return KB_OK;

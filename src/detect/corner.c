@@ -81,10 +81,12 @@ kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, con
     kb_orient_options o;
     kb_workspace local;
     kb_image gray;
-    if ((n > 0 && !keypoints) || !KBI_OPTIONS_READ(o, options)) return KB_E_ARGUMENT;
+    if (n > 0 && !keypoints) return KB_E_ARGUMENT;
+    kb_status status = KBI_STRUCT_READ(kb_orient_options, &o, options);
+    if (status != KB_OK) return status;
     workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(workspace);
-    kb_status status = kbi_gray8(image, workspace, &gray);
+    status = kbi_gray8(image, workspace, &gray);
     if (status == KB_OK) {
         orient_job job = {&gray, keypoints, n, kbi_parallel_threads(o.parallel)};
         kbi_parallel_run(o.parallel, job.pieces, orient_task, &job);

@@ -74,8 +74,9 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
                     kb_keypoint *keypoints, size_t capacity, size_t *count)
 {
     kbi_detect_job job;
-    if (!count || (capacity > 0 && !keypoints) || !KBI_OPTIONS_READ(job.options, options)) return KB_E_ARGUMENT;
-    kb_status status = kbi_image_check(image);
+    if (!count || (capacity > 0 && !keypoints)) return KB_E_ARGUMENT;
+    kb_status status = KBI_STRUCT_READ(kb_detect_options, &job.options, options);
+    if (status == KB_OK) status = kbi_image_check(image);
     if (status != KB_OK) return status;
     if (job.options.detector == 0) job.options.detector = KB_DETECTOR_ORB;
     if (job.options.detector != KB_DETECTOR_ORB && job.options.detector != KB_DETECTOR_SIFT) return KB_E_UNKNOWN;

@@ -7,7 +7,7 @@
 
 #include "fit/fit.h"
 
-bool kbi_camera_valid(const kb_camera *c)
+static bool camera_valid(const kb_camera *c)
 {
     const double numbers[9] = {c->fx, c->fy, c->cx, c->cy, c->k1, c->k2, c->p1, c->p2, c->k3};
     for (int32_t i = 0; i < 9; i++)
@@ -43,15 +43,20 @@ static bool undistort(const kb_camera *c, double *x, double *y)
     return false;
 }
 
-static bool camera_read(const kb_camera *camera, kb_camera *out)
+kb_status kbi_camera_read(const kb_camera *camera, kb_camera *out)
 {
-    return camera && KBI_OPTIONS_READ(*out, camera) && kbi_camera_valid(out);
+    if (!camera) return KB_E_ARGUMENT;
+    kb_status status = KBI_STRUCT_READ(kb_camera, out, camera);
+    if (status != KB_OK) return status;
+    return camera_valid(out) ? KB_OK : KB_E_ARGUMENT;
 }
 
 kb_status kb_camera_unproject(const kb_camera *camera, double px, double py, double *x, double *y)
 {
     kb_camera c;
-    if (!x || !y || !camera_read(camera, &c)) return KB_E_ARGUMENT;
+    if (!x || !y) return KB_E_ARGUMENT;
+    kb_status status = kbi_camera_read(camera, &c);
+    if (status != KB_OK) return status;
     *x = (px - c.cx) / c.fx;
     *y = (py - c.cy) / c.fy;
     bool straight = c.k1 == 0 && c.k2 == 0 && c.k3 == 0 && c.p1 == 0 && c.p2 == 0;
@@ -63,7 +68,9 @@ kb_status kb_camera_project(const kb_camera *camera, double x, double y, double 
 {
     kb_camera c;
     double dx, dy;
-    if (!px || !py || !camera_read(camera, &c)) return KB_E_ARGUMENT;
+    if (!px || !py) return KB_E_ARGUMENT;
+    kb_status status = kbi_camera_read(camera, &c);
+    if (status != KB_OK) return status;
     distort(&c, x, y, &dx, &dy);
     *px = c.fx * dx + c.cx;
     *py = c.fy * dy + c.cy;
@@ -75,7 +82,9 @@ kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, do
 {
     kb_camera c;
     double m[9], r[9], length = 0;
-    if (!h || !rotation || !translation || !camera_read(camera, &c)) return KB_E_ARGUMENT;
+    if (!h || !rotation || !translation) return KB_E_ARGUMENT;
+    kb_status status = kbi_camera_read(camera, &c);
+    if (status != KB_OK) return status;
     for (int32_t j = 0; j < 3; j++) {
         m[j] = (h[j] - c.cx * h[6 + j]) / c.fx;
         m[3 + j] = (h[3 + j] - c.cy * h[6 + j]) / c.fy;

@@ -23,31 +23,34 @@ typedef struct fit_settings {
     const fit_kind *kind;
 } fit_settings;
 
-static bool read_cameras(fit_settings *s)
+static kb_status read_cameras(fit_settings *s)
 {
-    if (!s->o.camera1) return !s->kind->calibrated;
-    if (!KBI_OPTIONS_READ(s->camera1, s->o.camera1) || !kbi_camera_valid(&s->camera1)) return false;
+    if (!s->o.camera1) return s->kind->calibrated ? KB_E_ARGUMENT : KB_OK;
+    kb_status status = kbi_camera_read(s->o.camera1, &s->camera1);
     s->camera2 = s->camera1;
-    if (s->o.camera2 && (!KBI_OPTIONS_READ(s->camera2, s->o.camera2) || !kbi_camera_valid(&s->camera2))) return false;
+    if (status == KB_OK && s->o.camera2) status = kbi_camera_read(s->o.camera2, &s->camera2);
     s->o.camera1 = &s->camera1;
     s->o.camera2 = &s->camera2;
-    return true;
+    return status;
 }
 
 /* kind: NULL for what the options name. */
-static bool read_options(const kb_fit_options *given, const fit_kind *kind, fit_settings *s)
+static kb_status read_options(const kb_fit_options *given, const fit_kind *kind, fit_settings *s)
 {
     kb_fit_options *o = &s->o;
-    if (!KBI_OPTIONS_READ(*o, given)) return false;
+    kb_status status = KBI_STRUCT_READ(kb_fit_options, o, given);
+    if (status != KB_OK) return status;
     if (o->geometry == 0) o->geometry = KB_HOMOGRAPHY;
     s->kind = kind ? kind : kbi_fit_kind_of(o->geometry);
-    if (!s->kind || !read_cameras(s)) return false;
+    if (!s->kind) return KB_E_ARGUMENT;
+    status = read_cameras(s);
+    if (status != KB_OK) return status;
     if (o->threshold == 0) o->threshold = 3;
     if (o->confidence == 0) o->confidence = 0.995;
     /* PROSAC has seen the homographies it can find long before; a sample of seven takes longer. */
     if (o->max_iterations == 0) o->max_iterations = s->kind->sample <= 4 && !o->plain_ransac ? 2000 : 10000;
-    if (!(o->threshold > 0 && o->threshold <= 1e9)) return false;
-    return o->confidence > 0 && o->confidence < 1 && o->max_iterations > 0;
+    if (!(o->threshold > 0 && o->threshold <= 1e9)) return KB_E_ARGUMENT;
+    return o->confidence > 0 && o->confidence < 1 && o->max_iterations > 0 ? KB_OK : KB_E_ARGUMENT;
 }
 
 /* ---- the report ---- */
@@ -182,51 +185,56 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
     return KB_FIT_FOUND;
 }
 
+/* Prepares the correspondences, searches, and fills a full report. */
 static kb_status fit_rows(const fit_input *input, const fit_settings *settings, kb_workspace *workspace,
                           uint8_t *inliers, kb_fit_report *report)
 {
-    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     fit_pairs prepared;
     fit_scratch scratch;
-    kb_status status = kbi_fit_prepare(input, &settings->o, settings->kind, ws, &prepared, &report->result);
-    if (!status && report->result == KB_FIT_FOUND) {
-        if (allocate(ws, (size_t)prepared.n, &scratch)) {
-            fit_found found;
-            report->result = fit(settings, &prepared, &scratch, &found);
-            report->iterations = found.iterations;
-            if (report->result == KB_FIT_FOUND)
-                fill_report(settings->kind, &prepared, &scratch, &found, inliers, report);
-        } else {
-            status = KB_E_MEMORY;
-        }
-    }
+    kb_status status = kbi_fit_prepare(input, &settings->o, settings->kind, workspace, &prepared, &report->result);
+    if (status != KB_OK || report->result != KB_FIT_FOUND) return status;
+    if (!allocate(workspace, (size_t)prepared.n, &scratch)) return KB_E_MEMORY;
+    fit_found found;
+    report->result = fit(settings, &prepared, &scratch, &found);
+    report->iterations = found.iterations;
+    if (report->result == KB_FIT_FOUND) fill_report(settings->kind, &prepared, &scratch, &found, inliers, report);
+    return KB_OK;
+}
+
+/* What kb_fit and kb_fit_pose share. kind: NULL for what the options name. */
+static kb_status fit_input_with(const fit_input *input, const fit_kind *kind, const kb_fit_options *options,
+                                kb_workspace *workspace, uint8_t *inliers, kb_fit_report *report)
+{
+    fit_settings settings;
+    kb_fit_report full;
+    kb_status status = KBI_STRUCT_CHECK(kb_fit_report, report);
+    if (status == KB_OK) status = read_options(options, kind, &settings);
+    if (status != KB_OK) return status;
+    KB_INIT(full);
+    if (inliers && input->n) memset(inliers, 0, (size_t)input->n);
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    status = fit_rows(input, &settings, ws, inliers, &full);
     kbi_workspace_rewind(ws, mark);
     kbi_workspace_release(&local);
+    KBI_STRUCT_WRITE(kb_fit_report, report, &full);
     return status;
 }
 
-kb_status kb_fit(const kb_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
+kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                  uint8_t *inliers, kb_fit_report *report)
 {
-    fit_settings settings;
-    if (!report || (n && !pairs) || n > INT32_MAX / 4 || !read_options(options, NULL, &settings)) return KB_E_ARGUMENT;
-    memset(report, 0, sizeof *report);
-    if (inliers && n) memset(inliers, 0, n);
+    if (!report || (n && !pairs) || n > INT32_MAX / 4) return KB_E_ARGUMENT;
     const fit_input input = {n ? &pairs->x1 : NULL, 4, (int32_t)n};
-    return fit_rows(&input, &settings, workspace, inliers, report);
+    return fit_input_with(&input, NULL, options, workspace, inliers, report);
 }
 
 kb_status kb_fit_pose(const kb_scene_point *points, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                       uint8_t *inliers, kb_fit_report *report)
 {
-    fit_settings settings;
     if (!report || (n && !points) || n > INT32_MAX / 5) return KB_E_ARGUMENT;
-    if (!read_options(options, &kbi_fit_pose, &settings)) return KB_E_ARGUMENT;
-    memset(report, 0, sizeof *report);
-    if (inliers && n) memset(inliers, 0, n);
     const fit_input input = {n ? &points->X : NULL, 5, (int32_t)n};
-    return fit_rows(&input, &settings, workspace, inliers, report);
+    return fit_input_with(&input, &kbi_fit_pose, options, workspace, inliers, report);
 }
 
 const char *kb_fit_result_name(kb_fit_result result)

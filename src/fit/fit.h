@@ -125,7 +125,8 @@ int32_t kbi_fit_five_point(const fit_pairs *pairs, const int32_t *sample, double
 int32_t kbi_fit_real_roots(const double *c, int32_t degree, double *roots);
 
 /* ---- camera.c ---- */
-bool kbi_camera_valid(const kb_camera *camera);
+/* KB_E_STRUCT, or KB_E_ARGUMENT for NULL and for numbers that no camera has. */
+kb_status kbi_camera_read(const kb_camera *camera, kb_camera *out);
 
 /* ---- prepare.c ---- */
 

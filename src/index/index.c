@@ -8,8 +8,8 @@ kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_option
 {
     kb_index_options o;
     if (out) *out = NULL;
-    if (!vocabulary || !out || !KBI_OPTIONS_READ(o, options))
-        return kbi_fail(error, KB_E_ARGUMENT, "NULL, or options without a size");
+    if (!vocabulary || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    if (KBI_STRUCT_READ(kb_index_options, &o, options) != KB_OK) return kbi_fail_struct(error);
     kb_index *index = calloc(1, sizeof *index);
     if (!index) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     index->vocabulary = vocabulary;
@@ -118,7 +118,9 @@ const kb_vocabulary *kb_index_get_vocabulary(const kb_index *index) { return ind
 
 kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
 {
-    if (!index || !info || info->struct_size < sizeof info->struct_size) return KB_E_ARGUMENT;
+    if (!index || !info) return KB_E_ARGUMENT;
+    kb_status status = KBI_STRUCT_CHECK(kb_index_info, info);
+    if (status != KB_OK) return status;
     size_t row_bytes = index->vocabulary->row_bytes;
     kb_index_info full = {.struct_size = info->struct_size, .signatures = index->signatures,
                           .features = index->features, .images = index->count - index->removed,
@@ -132,7 +134,7 @@ kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
         full.bytes += sizeof *index->images + strlen(index->images[i].name) + 1;
         if (index->features) full.bytes += index->images[i].rows * (uint64_t)(row_bytes + KBI_POINT);
     }
-    memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
+    KBI_STRUCT_WRITE(kb_index_info, info, &full);
     return KB_OK;
 }
 

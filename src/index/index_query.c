@@ -215,8 +215,8 @@ kb_status kb_index_query(const kb_index *index, const kb_features *features, con
     kb_features f;
     kb_index_query_options o;
     if (count) *count = 0;
-    if (!index || !count || (capacity > 0 && !results) || !KBI_OPTIONS_READ(o, options))
-        return kbi_fail(error, KB_E_ARGUMENT, "NULL, or options without a size");
+    if (!index || !count || (capacity > 0 && !results)) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    if (KBI_STRUCT_READ(kb_index_query_options, &o, options) != KB_OK) return kbi_fail_struct(error);
     const kb_vocabulary *v = index->vocabulary;
     kb_status status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
     if (status == KB_OK) status = query_check(index, &f, &o, error);

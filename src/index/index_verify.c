@@ -35,18 +35,20 @@ kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size
     size_t count;
     kb_status status = match_image(index, query, position, ws, &matches, &count);
     if (status != KB_OK) return status;
-    kb_pair *pairs = kbi_workspace_get(ws, count * sizeof *pairs);
+    kb_point_pair *pairs = kbi_workspace_get(ws, count * sizeof *pairs);
     float *quality = kbi_workspace_get(ws, count * sizeof *quality);
     if (!pairs || !quality) return KB_E_MEMORY;
     for (size_t i = 0; i < count; i++) {
         const kb_keypoint *k = &query->keypoints[matches[i].a];
         const uint8_t *at = points + (size_t)matches[i].b * KBI_POINT;
-        pairs[i] = (kb_pair){(double)k->x, (double)k->y, (double)kbi_get_f32(at), (double)kbi_get_f32(at + 4)};
+        pairs[i] = (kb_point_pair){(double)k->x, (double)k->y, (double)kbi_get_f32(at),
+                                   (double)kbi_get_f32(at + 4)};
         quality[i] = matches[i].distance;
     }
     kb_fit_options fit;
     kb_fit_report report;
     KB_INIT(fit);
+    KB_INIT(report);
     fit.geometry = o->geometry;
     fit.threshold = o->threshold;
     fit.quality = quality;

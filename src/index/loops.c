@@ -37,7 +37,8 @@ kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop
 {
     kb_loop_options o;
     if (out) *out = NULL;
-    if (!out || !KBI_OPTIONS_READ(o, options)) return kbi_fail(error, KB_E_ARGUMENT, "NULL, or options without a size");
+    if (!out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    if (KBI_STRUCT_READ(kb_loop_options, &o, options) != KB_OK) return kbi_fail_struct(error);
     kb_status status = options_check(&o, error);
     if (status != KB_OK) return status;
     kb_loop_detector *d = calloc(1, sizeof *d);

@@ -216,7 +216,9 @@ void kb_vocabulary_free(kb_vocabulary *vocabulary)
 
 kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_info *info)
 {
-    if (!vocabulary || !info || info->struct_size < sizeof info->struct_size) return KB_E_ARGUMENT;
+    if (!vocabulary || !info) return KB_E_ARGUMENT;
+    kb_status status = KBI_STRUCT_CHECK(kb_vocabulary_info, info);
+    if (status != KB_OK) return status;
     kb_vocabulary_info full = {
         .struct_size = info->struct_size,
         .nodes = vocabulary->nodes,
@@ -230,7 +232,7 @@ kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_
         .model_name = vocabulary->model_name,
         .bytes = vocabulary->size,
     };
-    memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
+    KBI_STRUCT_WRITE(kb_vocabulary_info, info, &full);
     return KB_OK;
 }
 

@@ -108,8 +108,10 @@ kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabulary **o
 {
     kb_vocabulary_spec s;
     if (out) *out = NULL;
-    if (!spec || !out || !KBI_OPTIONS_READ(s, spec)) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    kb_status status = spec_check(&s, error);
+    if (!spec || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    kb_status status = KBI_STRUCT_READ(kb_vocabulary_spec, &s, spec);
+    if (status != KB_OK) return kbi_fail_struct(error);
+    status = spec_check(&s, error);
     if (status != KB_OK) return status;
     size_t n = s.nodes;
     creation c = {.spec = &s};

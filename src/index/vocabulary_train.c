@@ -258,7 +258,7 @@ static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
             children[i] = t->nodes[i].children;
         }
         kbi_tree tree = {t->count, words, first, children, t->node_rows, weights, t->row_bytes, t->o.branching,
-                         t->o.levels, 0, t->o.image_ends ? KB_TF_IDF : KB_TF, info.id, info.spec.name};
+                         t->o.levels, 0, t->o.image_ends ? KB_TF_IDF : KB_TF, info.id, info.spec ? info.spec->name : NULL};
         status = kbi_vocabulary_pack(&tree, out, error);
     }
     free(first);
@@ -331,8 +331,10 @@ kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes, c
 {
     trainer t = {.rows = rows, .n = n, .row_bytes = row_bytes};
     if (out) *out = NULL;
-    if (!out || !KBI_OPTIONS_READ(t.o, options)) return kbi_fail(error, KB_E_ARGUMENT, "NULL, or options without a size");
-    kb_status status = check_train(&t.o, rows, n, row_bytes, error);
+    if (!out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    kb_status status = KBI_STRUCT_READ(kb_vocabulary_options, &t.o, options);
+    if (status != KB_OK) return kbi_fail_struct(error);
+    status = check_train(&t.o, rows, n, row_bytes, error);
     if (status == KB_OK) status = trainer_run(&t, out, error);
     trainer_free(&t);
     return status;

@@ -18,8 +18,8 @@ typedef struct assignment {
 kb_status kbi_features_check(const kb_features *features, kb_features *read, size_t row_bytes, uint64_t model_id,
                              const char *model_name, kb_error *error)
 {
-    if (!features || !KBI_OPTIONS_READ(*read, features))
-        return kbi_fail(error, KB_E_ARGUMENT, "features: NULL or without a size");
+    if (!features) return kbi_fail(error, KB_E_ARGUMENT, "features: a pointer is NULL");
+    if (KBI_STRUCT_READ(kb_features, read, features) != KB_OK) return kbi_fail_struct(error);
     if (read->n > 0 && !read->rows) return kbi_fail(error, KB_E_ARGUMENT, "features: rows is NULL");
     if (read->n > INT32_MAX) return kbi_fail(error, KB_E_ARGUMENT, "features: more than 2^31 - 1 rows");
     if (read->row_bytes != row_bytes)

@@ -43,23 +43,24 @@ typedef struct filter_job {
     int32_t columns, rows;
 } filter_job;
 
-static bool filter_read_options(const kb_filter_options *given, filter_job *job)
+static kb_status filter_read_options(const kb_filter_options *given, filter_job *job)
 {
     kb_filter_options o;
     double sine, cosine;
-    if (!KBI_OPTIONS_READ(o, given)) return false;
+    kb_status status = KBI_STRUCT_READ(kb_filter_options, &o, given);
+    if (status != KB_OK) return status;
     if (o.tolerance == 0) o.tolerance = 0.3f;
     if (o.max_angle == 0) o.max_angle = 37;
     if (o.max_scale == 0) o.max_scale = 1.6f;
     if (o.min_support == 0) o.min_support = 2;
-    if (!(o.tolerance > 0 && o.tolerance <= 2) || !(o.max_angle > 0 && o.max_angle <= 90)) return false;
-    if (!(o.max_scale >= 1 && o.max_scale <= 100) || o.min_support < 1 || o.min_support > 1000) return false;
+    if (!(o.tolerance > 0 && o.tolerance <= 2) || !(o.max_angle > 0 && o.max_angle <= 90)) return KB_E_ARGUMENT;
+    if (!(o.max_scale >= 1 && o.max_scale <= 100) || o.min_support < 1 || o.min_support > 1000) return KB_E_ARGUMENT;
     kbi_sincos_degrees((double)o.max_angle, &sine, &cosine);
     job->tolerance = o.tolerance;
     job->cosine2 = (float)(cosine * cosine);
     job->ratio2 = o.max_scale * o.max_scale;
     job->min_support = o.min_support;
-    return true;
+    return KB_OK;
 }
 
 static bool filter_usable(const kb_keypoint *k)
@@ -216,14 +217,16 @@ kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_
                     const kb_filter_options *options, kb_workspace *workspace, kb_match *out, size_t *count)
 {
     filter_job job = {.n = 0};
-    if (!count || !filter_read_options(options, &job)) return KB_E_ARGUMENT;
+    if (!count) return KB_E_ARGUMENT;
+    kb_status status = filter_read_options(options, &job);
+    if (status != KB_OK) return status;
     *count = 0;
     if ((n && (!matches || !out || !a || !b)) || n > INT32_MAX / 64) return KB_E_ARGUMENT;
     if (!matches_are_inside(matches, n, na, nb)) return KB_E_ARGUMENT;
     if (n == 0) return KB_OK;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    kb_status status = filter_allocate(ws, n, &job) ? KB_OK : KB_E_MEMORY;
+    status = filter_allocate(ws, n, &job) ? KB_OK : KB_E_MEMORY;
     if (status == KB_OK) {
         for (size_t i = 0; i < n; i++)
             job.n += filter_node_of(&a[matches[i].a], &b[matches[i].b], (int32_t)i, &job.nodes[job.n]);

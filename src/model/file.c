@@ -155,12 +155,13 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     spec->bits = (int32_t)get_u32(data + 20);
     spec->support = get_f32(data + 24);
     if (spec->support == 0) /* which kb_model_create would take as "the default" */
-        return kbi_fail(error, KB_E_TABLE, "support 0 is not between 0.1 and 10");
+        return kbi_fail_at(error, KB_E_TABLE, "support", -1, "support 0 is not between 0.1 and 10");
     if (get_u32(data + 28) > 1 || get_u32(data + 44) != 0)
         return kbi_fail(error, KB_E_FORMAT, "the file uses flags that this library does not know");
     spec->root = (int32_t)get_u32(data + 28);
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
-        return kbi_fail(error, KB_E_TABLE, "kind %d with %d bits is not possible", (int)spec->kind, (int)spec->bits);
+        return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "kind %d with %d bits is not possible", (int)spec->kind,
+                           (int)spec->bits);
     if (table != kbi_table_bytes(spec->kind, spec->bits))
         return kbi_fail(error, KB_E_TABLE, "the table has %u bytes, %d bits of %s need %zu", table, (int)spec->bits,
                        kb_kind_name(spec->kind), kbi_table_bytes(spec->kind, spec->bits));
@@ -169,7 +170,7 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     memcpy(strings + name + 1, data + HEADER + name, text);
     strings[name + 1 + text] = 0;
     if (strlen(strings) != name || strlen(strings + name + 1) != text)
-        return kbi_fail(error, KB_E_TABLE, "the name or text holds a zero byte");
+        return kbi_fail_at(error, KB_E_TABLE, "name", -1, "the name or text holds a zero byte");
     spec->name = strings;
     spec->text = strings + name + 1;
     return KB_OK;
@@ -179,7 +180,7 @@ kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *
                              kb_error *error)
 {
     kb_allocator from;
-    if (error) error->text[0] = 0;
+    kbi_error_clear(error);
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     if (!kbi_allocator_read(&from, allocator)) return kbi_fail(error, KB_E_ARGUMENT, "the allocator lacks a function");

@@ -32,10 +32,10 @@ static kb_status check_name(const char *name, kb_error *error)
 {
     size_t length = name ? strlen(name) : 0;
     if (length < 1 || length > 63)
-        return kbi_fail(error, KB_E_TABLE, "the name must have 1 to 63 bytes, not %zu", length);
+        return kbi_fail_at(error, KB_E_TABLE, "name", -1, "the name must have 1 to 63 bytes, not %zu", length);
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)name[i] < 32 || name[i] == 127)
-            return kbi_fail(error, KB_E_TABLE, "the name holds a control character");
+            return kbi_fail_at(error, KB_E_TABLE, "name", -1, "the name holds a control character");
     return KB_OK;
 }
 
@@ -45,60 +45,63 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
     int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
     if (channel >= KB_PLANES || (spec->kind == KB_BAD && channel != 0))
-        return kbi_fail(error, KB_E_TABLE, "bit %d, box %d: no channel %d in this kind", bit, which, channel);
+        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which, channel);
     if (radius > KB_MAX_RADIUS)
-        return kbi_fail(error, KB_E_TABLE, "bit %d, box %d: radius %d is above %d", bit, which, radius, KB_MAX_RADIUS);
+        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: radius %d is above %d", bit, which, radius, KB_MAX_RADIUS);
     if (x - radius < 0 || y - radius < 0 || x + radius >= KB_PATCH_SIDE || y + radius >= KB_PATCH_SIDE)
-        return kbi_fail(error, KB_E_TABLE, "bit %d, box %d: centre (%d, %d) with radius %d leaves the patch", bit, which,
-                       x, y, radius);
+        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit,
+                           "bit %d, box %d: centre (%d, %d) with radius %d leaves the patch", bit, which, x, y, radius);
     return KB_OK;
 }
 
 static kb_status check_boxes(const kb_model_spec *spec, kb_error *error)
 {
-    if (!spec->boxes) return kbi_fail(error, KB_E_ARGUMENT, "there are no boxes");
+    if (!spec->boxes) return kbi_fail_at(error, KB_E_ARGUMENT, "boxes", -1, "there are no boxes");
     for (int32_t i = 0; i < spec->bits; i++) {
         kb_status status = check_box(spec, i, 1, error);
         if (status == KB_OK) status = check_box(spec, i, 2, error);
         if (status != KB_OK) return status;
         float threshold = spec->boxes[i].threshold;
         if (!(threshold >= -256 && threshold <= 256))
-            return kbi_fail(error, KB_E_TABLE, "bit %d: threshold %g is not between -256 and 256", i, (double)threshold);
+            return kbi_fail_at(error, KB_E_TABLE, "boxes", i, "bit %d: threshold %g is not between -256 and 256", i,
+                               (double)threshold);
         if (spec->sampler == KB_SAMPLER_IMAGE && spec->boxes[i].radius1 != spec->boxes[i].radius2)
-            return kbi_fail(error, KB_E_TABLE, "bit %d: the image sampler needs equal radii", i);
+            return kbi_fail_at(error, KB_E_TABLE, "boxes", i, "bit %d: the image sampler needs equal radii", i);
     }
     return KB_OK;
 }
 
 static kb_status check_projection(const kb_model_spec *spec, kb_error *error)
 {
-    if (!spec->weights || !spec->bias) return kbi_fail(error, KB_E_ARGUMENT, "there are no weights");
+    if (!spec->weights) return kbi_fail_at(error, KB_E_ARGUMENT, "weights", -1, "there are no weights");
+    if (!spec->bias) return kbi_fail_at(error, KB_E_ARGUMENT, "bias", -1, "there is no bias");
     for (int32_t i = 0; i < spec->bits; i++)
         if (spec->bias[i] < -(1 << 30) || spec->bias[i] > 1 << 30)
-            return kbi_fail(error, KB_E_TABLE, "bit %d: bias %d is out of range", i, (int)spec->bias[i]);
+            return kbi_fail_at(error, KB_E_TABLE, "bias", i, "bit %d: bias %d is out of range", i, (int)spec->bias[i]);
     return KB_OK;
 }
 
 static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
 {
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT)
-        return kbi_fail(error, KB_E_TABLE, "no kind of model has the number %d", (int)spec->kind);
+        return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "no kind of model has the number %d", (int)spec->kind);
     if (!kbi_kind_built(spec->kind))
-        return kbi_fail(error, KB_E_KIND, "this build has BAD alone, not %s", kb_kind_name(spec->kind));
+        return kbi_fail_at(error, KB_E_KIND, "kind", -1, "this build has BAD alone, not %s", kb_kind_name(spec->kind));
     if ((uint32_t)spec->sampler > KB_SAMPLER_TWO_TAP || (spec->sampler == KB_SAMPLER_IMAGE && spec->kind != KB_BAD))
-        return kbi_fail(error, KB_E_TABLE, "sampler %d does not go with %s", (int)spec->sampler,
-                       kb_kind_name(spec->kind));
+        return kbi_fail_at(error, KB_E_TABLE, "sampler", -1, "sampler %d does not go with %s", (int)spec->sampler,
+                           kb_kind_name(spec->kind));
     if (!(spec->support >= 0.1f && spec->support <= 10.0f))
-        return kbi_fail(error, KB_E_TABLE, "support %g is not between 0.1 and 10", (double)spec->support);
+        return kbi_fail_at(error, KB_E_TABLE, "support", -1, "support %g is not between 0.1 and 10", (double)spec->support);
     bool binary = kbi_kind_is_binary(spec->kind);
     if (binary ? spec->bits < 8 || spec->bits > KB_MAX_BITS || spec->bits % 8 : spec->bits != 0)
-        return kbi_fail(error, KB_E_TABLE, "%d bits: %s", (int)spec->bits,
-                       binary ? "must be a multiple of 8, from 8 to 1024" : "must be 0 for a kind that is not binary");
+        return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s", (int)spec->bits,
+                           binary ? "must be a multiple of 8, from 8 to 1024" : "must be 0 for a kind that is not binary");
     if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_HASHSIFT))
-        return kbi_fail(error, KB_E_TABLE, "root %d does not go with %s", (int)spec->root, kb_kind_name(spec->kind));
+        return kbi_fail_at(error, KB_E_TABLE, "root", -1, "root %d does not go with %s", (int)spec->root,
+                           kb_kind_name(spec->kind));
     kb_status status = check_name(spec->name, error);
     if (status == KB_OK && spec->text && strlen(spec->text) > 65535)
-        status = kbi_fail(error, KB_E_TABLE, "the text is longer than 65535 bytes");
+        status = kbi_fail_at(error, KB_E_TABLE, "text", -1, "the text is longer than 65535 bytes");
     if (status == KB_OK && kbi_kind_has_boxes(spec->kind)) status = check_boxes(spec, error);
     if (status == KB_OK && spec->kind == KB_HASHSIFT) status = check_projection(spec, error);
     return status;
@@ -237,13 +240,14 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
 {
     kb_model_spec spec;
     kb_allocator from;
-    if (error) error->text[0] = 0;
+    kbi_error_clear(error);
     if (out) *out = NULL;
     if (!given || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     if (!kbi_allocator_read(&from, allocator)) return kbi_fail(error, KB_E_ARGUMENT, "the allocator lacks a function");
-    if (!KBI_OPTIONS_READ(spec, given)) return kbi_fail(error, KB_E_ARGUMENT, "struct_size is not set");
+    kb_status status = KBI_STRUCT_READ(kb_model_spec, &spec, given);
+    if (status != KB_OK) return kbi_fail_struct(error);
     if (spec.support == 0) spec.support = 1;
-    kb_status status = check_spec(&spec, error);
+    status = check_spec(&spec, error);
     if (status != KB_OK) return status;
 
     kb_model *model = kbi_allocate_zeros(&from, sizeof *model);
@@ -293,11 +297,16 @@ void kb_model_free(kb_model *model)
 kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
 {
     if (!model || !info) return KB_E_ARGUMENT;
-    kb_model_info full = {sizeof full, model->spec, model->id, model->row_bytes, model->row_floats, model->planes,
-                          model->box_count};
-    uint32_t size = info->struct_size;
-    if (size < sizeof size) return KB_E_ARGUMENT;
-    memcpy(info, &full, size < sizeof full ? size : sizeof full);
-    info->struct_size = size;
+    kb_status status = KBI_STRUCT_CHECK(kb_model_info, info);
+    if (status != KB_OK) return status;
+    kb_model_info full;
+    KB_INIT(full);
+    full.spec = &model->spec;
+    full.id = model->id;
+    full.row_bytes = model->row_bytes;
+    full.row_floats = model->row_floats;
+    full.planes = model->planes;
+    full.distinct_boxes = model->box_count;
+    KBI_STRUCT_WRITE(kb_model_info, info, &full);
     return KB_OK;
 }

@@ -161,7 +161,7 @@ static void match_and_fit(source *s)
     for (size_t i = 0; i < count; i++) fuzz_expect(matches[i].a < (int32_t)na && matches[i].b < (int32_t)nb);
     free(rows);
 
-    kb_pair pairs[MOST];
+    kb_point_pair pairs[MOST];
     uint8_t inliers[MOST];
     kb_fit_report report;
     kb_fit_options f;
@@ -179,6 +179,7 @@ static void match_and_fit(source *s)
             else take(s, fields[k], sizeof(double));
         }
     }
+    KB_INIT(report);
     fuzz_expect(kb_fit(pairs, n, &f, NULL, inliers, &report) == KB_OK);
     for (size_t i = 0; i < n; i++) seen += inliers[i];
     fuzz_expect((size_t)report.inliers == seen && (report.result == KB_FIT_FOUND || seen == 0));

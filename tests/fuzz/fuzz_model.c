@@ -28,7 +28,7 @@ static void use(const kb_model *model)
 static void load(const uint8_t *data, size_t size)
 {
     kb_model *model = NULL;
-    kb_error error = {""};
+    kb_error error;
     if (kb_model_load(data, size, &model, &error) != KB_OK) {
         fuzz_expect(error.text[0] != 0 && memchr(error.text, 0, sizeof error.text) != NULL);
         return;

@@ -301,13 +301,13 @@ static void add_matches(hash *h, const kb_match *matches, size_t count)
     }
 }
 
-/* Rows of few different values, so that ties are common; the first half against the second. */
+/* Rows of few different values, so that ties are common, and none all zero; the first half against the second. */
 static void section_match(hash *h, scene *s)
 {
     enum { HALF = KEYPOINTS / 2 };
     static kb_match matches[HALF];
     uint64_t seed = 30;
-    for (size_t i = 0; i < KBI_COUNT(s->rows); i++) s->rows[i] = (uint8_t)(kbi_random_next(&seed) >> 60);
+    for (size_t i = 0; i < KBI_COUNT(s->rows); i++) s->rows[i] = (uint8_t)(0x80 | kbi_random_next(&seed) >> 60);
     for (size_t i = 0; i < KBI_COUNT(s->floats); i++) s->floats[i] = (float)kbi_random_below(&seed, 1000) / 1024.0f;
     for (int32_t one_way = 0; one_way < 2; one_way++) {
         kb_match_options options;
@@ -331,10 +331,10 @@ static void section_match(hash *h, scene *s)
 static void section_fit(hash *h, scene *s)
 {
     static const double truth[9] = {0.9, 0.2, 15, -0.15, 1.1, -8, 2e-4, -1e-4, 1};
-    static kb_pair pairs[KEYPOINTS];
+    static kb_point_pair pairs[KEYPOINTS];
     uint64_t seed = 40;
     for (int i = 0; i < KEYPOINTS; i++) {
-        kb_pair *p = &pairs[i];
+        kb_point_pair *p = &pairs[i];
         p->x1 = kbi_random_below(&seed, WIDTH * 64) / 64.0;
         p->y1 = kbi_random_below(&seed, HEIGHT * 64) / 64.0;
         kb_homography_apply(truth, p->x1, p->y1, &p->x2, &p->y2);
@@ -347,6 +347,7 @@ static void section_fit(hash *h, scene *s)
             kb_fit_options options;
             kb_fit_report report;
             KB_INIT(options);
+            KB_INIT(report);
             options.geometry = (kb_geometry)g;
             options.plain_ransac = plain;
             options.max_iterations = 500;
@@ -432,7 +433,7 @@ static void section_index(hash *h, scene *s)
 /* The other geometries. Rays of a turned and shifted camera by rational numbers only, two thirds right. */
 static void section_geometries(hash *h, scene *s)
 {
-    static kb_pair pairs[KEYPOINTS];
+    static kb_point_pair pairs[KEYPOINTS];
     static kb_scene_point points[KEYPOINTS];
     const double r[9] = {0.96, -0.28, 0, 0.28, 0.96, 0, 0, 0, 1}, t[3] = {-1, 0.25, 0.125};
     kb_camera camera;
@@ -453,7 +454,7 @@ static void section_geometries(hash *h, scene *s)
         kb_fit_options options;
         kb_fit_report report;
         KB_INIT(options);
-        memset(&report, 0, sizeof report);
+        KB_INIT(report);
         options.geometry = g > KB_ROTATION ? KB_HOMOGRAPHY : (kb_geometry)g;
         options.camera1 = &camera;
         options.threshold = g < KB_ESSENTIAL || g == KB_ROTATION ? 12 : 2;

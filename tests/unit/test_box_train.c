@@ -40,7 +40,7 @@ static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *point
             k.y += jitter(state, 1.5f);
             k.size *= 1 + jitter(state, 0.12f);
             k.angle += 180 + jitter(state, 12);
-            assert_int_equal(kb_sample_patches(&image, &k, 1, 1, NULL, NULL, cut, NULL), KB_OK);
+            assert_int_equal(kb_sample_patches(&image, &k, 1, NULL, NULL, cut, NULL), KB_OK);
             int32_t gain = 80 + (int32_t)kbi_random_below(state, 60), offset = (int32_t)kbi_random_below(state, 41) - 20;
             uint8_t *to = r->pixels + (p * VIEWS + v) * AREA;
             for (int i = 0; i < AREA; i++)
@@ -278,9 +278,12 @@ static void wrong_options_are_told(void **state)
     REFUSED(min_radius, 8, "min_radius");
     REFUSED(started, 5, "start");
     REFUSED(distinct_boxes, 1, "distinct_boxes");
-    REFUSED(struct_size, 1, "size");
 #undef REFUSED
     kb_learn_options o = small_options(KB_BAD);
+    o.struct_size = 1;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_STRUCT);
+    assert_string_equal(error.field, "struct_size");
+    o = small_options(KB_BAD);
     r->label[5] = 77;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);
     assert_int_equal(kb_learn_boxes(NULL, &o, boxes, NULL, &error), KB_E_ARGUMENT);

@@ -316,38 +316,60 @@ static void test_options_defaults(void **state)
 {
     (void)state;
     new_options read = {1, 2, 3};
-    assert_true(KBI_OPTIONS_READ(read, NULL));
+    assert_int_equal(kbi_struct_read(&read, sizeof read, sizeof(old_options), NULL), KB_OK);
     assert_true(read.first == 0 && read.second == 0);
 }
 
-static void test_options_of_other_versions(void **state)
+static void test_options_of_an_older_caller(void **state)
 {
     (void)state;
     old_options older;
     KB_INIT(older);
     older.first = 5;
-    new_options read_new = {9, 9, 9};
-    assert_true(KBI_OPTIONS_READ(read_new, &older));
-    assert_true(read_new.first == 5 && read_new.second == 0);
+    new_options read = {9, 9, 9};
+    assert_int_equal(kbi_struct_read(&read, sizeof read, sizeof older, &older), KB_OK);
+    assert_true(read.first == 5 && read.second == 0);
+}
 
+static void test_options_of_a_newer_caller(void **state)
+{
+    (void)state;
     new_options newer;
     KB_INIT(newer);
     newer.first = 6;
-    newer.second = 7;
     old_options guarded[2] = {{0, 0}, {11, 12}};
-    assert_true(KBI_OPTIONS_READ(guarded[0], &newer));
+    assert_int_equal(kbi_struct_read(&guarded[0], sizeof guarded[0], sizeof guarded[0], &newer), KB_OK);
     assert_int_equal(guarded[0].first, 6);
     assert_true(guarded[1].struct_size == 11 && guarded[1].first == 12);
+    newer.second = 7; /* a wish that this version cannot obey */
+    assert_int_equal(kbi_struct_read(&guarded[0], sizeof guarded[0], sizeof guarded[0], &newer), KB_E_STRUCT);
 }
 
-static void test_options_of_absurd_size(void **state)
+static void test_structs_of_absurd_size(void **state)
 {
-    static const uint32_t sizes[] = {0, 1, 3, 4097, 0xffffffffu};
+    static const uint32_t sizes[] = {0, 1, 3, sizeof(old_options) - 1, 4097, 0xffffffffu};
     (void)state;
     for (size_t i = 0; i < KBI_COUNT(sizes); i++) {
         new_options given = {sizes[i], 1, 1}, read;
-        assert_false(KBI_OPTIONS_READ(read, &given));
+        assert_int_equal(kbi_struct_read(&read, sizeof read, sizeof(old_options), &given), KB_E_STRUCT);
+        assert_int_equal(kbi_struct_check(&given, sizeof given, sizeof(old_options)), KB_E_STRUCT);
     }
+}
+
+static void test_structs_are_filled_as_far_as_they_go(void **state)
+{
+    (void)state;
+    const new_options full = {sizeof full, 3, 4};
+    old_options older[2] = {{sizeof(old_options), 0}, {11, 12}};
+    kbi_struct_write(&older[0], sizeof full, &full);
+    assert_true(older[0].struct_size == sizeof(old_options) && older[0].first == 3);
+    assert_true(older[1].struct_size == 11 && older[1].first == 12);
+    struct {
+        new_options known;
+        int32_t future;
+    } newer = {{sizeof newer, 0, 0}, 0};
+    kbi_struct_write(&newer, sizeof full, &full);
+    assert_true(newer.known.struct_size == sizeof newer && newer.known.second == 4 && newer.future == 0);
 }
 
 static void test_image_check(void **state)
@@ -406,7 +428,7 @@ static void test_status_strings(void **state)
         assert_non_null(text);
         assert_true(strlen(text) > 3);
     }
-    for (int s = KB_OK; s >= KB_E_SPACE; s--) /* every code has its own words */
+    for (int s = KB_OK; s >= KB_E_STRUCT; s--) /* every code has its own words */
         assert_string_not_equal(kb_status_string((kb_status)s), kb_status_string((kb_status)12345));
 }
 
@@ -416,6 +438,15 @@ static void test_fail(void **state)
     kb_error error;
     assert_int_equal(kbi_fail(&error, KB_E_TABLE, "row %d: %s", 7, "bad"), KB_E_TABLE);
     assert_string_equal(error.text, "row 7: bad");
+    assert_true(error.field[0] == 0 && error.row == -1);
+    assert_int_equal(kbi_fail_at(&error, KB_E_TABLE, "boxes", 7, "channel %d", 9), KB_E_TABLE);
+    assert_string_equal(error.text, "channel 9");
+    assert_string_equal(error.field, "boxes");
+    assert_int_equal(error.row, 7);
+    kbi_error_clear(&error);
+    assert_true(error.text[0] == 0 && error.field[0] == 0 && error.row == -1);
+    kbi_error_clear(NULL);
+    assert_int_equal(kbi_fail_at(NULL, KB_E_FORMAT, "", -1, "nobody listens"), KB_E_FORMAT);
     assert_int_equal(kbi_fail(NULL, KB_E_FORMAT, "nobody listens"), KB_E_FORMAT);
     char long_text[1000];
     memset(long_text, 'x', sizeof long_text - 1);
@@ -574,8 +605,10 @@ int main(void)
         cmocka_unit_test(test_workspace_wild_input),
         cmocka_unit_test(test_workspace_stands_in),
         cmocka_unit_test(test_options_defaults),
-        cmocka_unit_test(test_options_of_other_versions),
-        cmocka_unit_test(test_options_of_absurd_size),
+        cmocka_unit_test(test_options_of_an_older_caller),
+        cmocka_unit_test(test_options_of_a_newer_caller),
+        cmocka_unit_test(test_structs_of_absurd_size),
+        cmocka_unit_test(test_structs_are_filled_as_far_as_they_go),
         cmocka_unit_test(test_image_check),
         cmocka_unit_test(test_image_check_of_16_bits),
         cmocka_unit_test(test_status_strings),

@@ -40,15 +40,15 @@ static void box_bits_compare_means(void **state)
         kb_model_get_info(models[m], &info);
         assert_int_equal(kb_describe_patches(models[m], patch, 1, 32, NULL, NULL, row), KB_OK);
         int clear = 0;
-        for (int i = 0; i < info.spec.bits; i++) {
-            const kb_box_pair *p = &info.spec.boxes[i];
+        for (int i = 0; i < info.spec->bits; i++) {
+            const kb_box_pair *p = &info.spec->boxes[i];
             double d = mean_of(planes[p->channel1], p->x1, p->y1, p->radius1) -
                        mean_of(planes[p->channel2], p->x2, p->y2, p->radius2);
             if (fabs(d - (double)p->threshold) < 0.02) continue; /* within the precision of a mean */
             assert_int_equal(bit_of(row, i), d <= (double)p->threshold);
             clear++;
         }
-        assert_true(clear > info.spec.bits * 9 / 10);
+        assert_true(clear > info.spec->bits * 9 / 10);
         kb_model_free(models[m]);
     }
     free(patch);
@@ -181,8 +181,8 @@ static void hashsift_is_the_sign_of_a_product(void **state)
     assert_int_equal(kb_describe_patches(sift, patch, 1, 32, NULL, NULL, values), KB_OK);
     assert_int_equal(kb_describe_patches(model, patch, 1, 32, NULL, NULL, row), KB_OK);
     for (int i = 0; i < 256; i++) {
-        long sum = info.spec.bias[i];
-        for (int j = 0; j < 128; j++) sum += (long)info.spec.weights[128 * i + j] * values[j];
+        long sum = info.spec->bias[i];
+        for (int j = 0; j < 128; j++) sum += (long)info.spec->weights[128 * i + j] * values[j];
         assert_int_equal(bit_of(row, i), sum > 0);
     }
     free(patch);
@@ -374,6 +374,72 @@ static void tiny_regions_in_corners_stay_inside(void **state)
     kb_model_free(model);
 }
 
+/* Rows that begin every `stride` bytes hold what rows without gaps hold, and nothing else is written. */
+static void assert_rows_with_gaps(const uint8_t *gapped, const uint8_t *packed, size_t row_bytes, size_t stride)
+{
+    for (size_t i = 0; i < N; i++) {
+        assert_memory_equal(gapped + i * stride, packed + i * row_bytes, row_bytes);
+        for (size_t k = row_bytes; k < stride; k++) assert_int_equal(gapped[i * stride + k], 0x5a);
+    }
+}
+
+static void rows_may_have_gaps(void **state)
+{
+    (void)state;
+    enum { GAP = 12, MOST = N * (KBI_PATCH_BYTES + GAP) };
+    uint8_t *pixels = render_texture(W, H, 61), *gapped = malloc(MOST), *packed = malloc(MOST);
+    uint8_t *patches = malloc(N * KBI_PATCH_BYTES);
+    kb_image image = view_of(pixels, W, H);
+    kb_keypoint k[N];
+    kb_model *models[MODELS];
+    render_keypoints(k, N, W, H, 10, 60, 62);
+    k[3].size = NAN, k[70].x = -50; /* rows of zeros */
+    assert_int_equal(kb_sample_patches(&image, k, N, NULL, NULL, patches, NULL), KB_OK);
+    kb_describe_options options;
+    for (size_t m = 0, count = all_models(models); m < count; m++) {
+        size_t bytes;
+        uint8_t *rows = rows_of(models[m], &image, k, N, NULL, NULL, NULL, &bytes);
+        KB_INIT(options);
+        options.row_stride = bytes / N + GAP;
+        memset(gapped, 0x5a, MOST);
+        assert_int_equal(kb_describe(models[m], &image, k, N, &options, NULL, gapped, NULL), KB_OK);
+        assert_rows_with_gaps(gapped, rows, bytes / N, options.row_stride);
+        memset(gapped, 0x5a, MOST);
+        assert_int_equal(kb_describe_patches(models[m], patches, N, 32, &options, NULL, gapped), KB_OK);
+        assert_int_equal(kb_describe_patches(models[m], patches, N, 32, NULL, NULL, packed), KB_OK);
+        assert_rows_with_gaps(gapped, packed, bytes / N, options.row_stride);
+        free(rows);
+    }
+    KB_INIT(options);
+    options.row_stride = KBI_PATCH_BYTES + GAP;
+    memset(gapped, 0x5a, MOST);
+    assert_int_equal(kb_sample_patches(&image, k, N, &options, NULL, gapped, NULL), KB_OK);
+    assert_rows_with_gaps(gapped, patches, KBI_PATCH_BYTES, options.row_stride);
+    for (size_t m = 0; m < MODELS; m++) kb_model_free(models[m]);
+    free(pixels), free(gapped), free(packed), free(patches);
+}
+
+static void float_rows_may_have_gaps(void **state)
+{
+    (void)state;
+    enum { ROW = 128 * sizeof(float), STRIDE = ROW + 20 };
+    uint8_t *pixels = render_texture(W, H, 63), *gapped = malloc(N * STRIDE), *packed = malloc(N * ROW);
+    kb_image image = view_of(pixels, W, H);
+    kb_keypoint k[N];
+    kb_model *sift;
+    kb_describe_options options;
+    render_keypoints(k, N, W, H, 10, 60, 64);
+    assert_int_equal(kb_model_builtin("sift", &sift), KB_OK);
+    KB_INIT(options);
+    options.row_stride = STRIDE;
+    memset(gapped, 0x5a, N * STRIDE);
+    assert_int_equal(kb_describe_float(sift, &image, k, N, &options, NULL, (float *)(void *)gapped, NULL), KB_OK);
+    assert_int_equal(kb_describe_float(sift, &image, k, N, NULL, NULL, (float *)(void *)packed, NULL), KB_OK);
+    assert_rows_with_gaps(gapped, packed, ROW, STRIDE);
+    kb_model_free(sift);
+    free(pixels), free(gapped), free(packed);
+}
+
 static void ready_patches_equal_cut_ones(void **state)
 {
     (void)state;
@@ -382,10 +448,10 @@ static void ready_patches_equal_cut_ones(void **state)
     kb_keypoint k[N];
     kb_model *models[MODELS];
     render_keypoints(k, N, W, H, 10, 60, 48);
-    assert_int_equal(kb_sample_patches(&image, k, N, 2.5f, NULL, NULL, patches, NULL), KB_OK);
     kb_describe_options options;
     KB_INIT(options);
     options.scale = 2.5f;
+    assert_int_equal(kb_sample_patches(&image, k, N, &options, NULL, patches, NULL), KB_OK);
     for (size_t m = 0, count = all_models(models); m < count; m++) {
         if (m == 1 || m == 6) continue; /* the other samplers look elsewhere */
         size_t bytes;
@@ -503,7 +569,7 @@ static void images_of_every_odd_shape(void **state)
 static void arguments_are_checked(void **state)
 {
     (void)state;
-    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, false, 1), *sift = builtin_model("sift");
+    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 64, false, 1), *sift = builtin_model("sift");
     uint8_t pixels[64] = {0}, row[128];
     float floats[128];
     kb_image image = view_of(pixels, 8, 8), bad;
@@ -534,7 +600,14 @@ static void arguments_are_checked(void **state)
     options.scale = NAN;
     assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
     options.struct_size = 1;
+    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_STRUCT);
+    KB_INIT(options);
+    options.row_stride = 7; /* rows of 8 bytes would overlap */
     assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
+    options.row_stride = SIZE_MAX;
+    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
+    options.row_stride = 128 * sizeof(float) + 2; /* floats would not be aligned */
+    assert_int_equal(kb_describe_float(sift, &image, &k, 1, &options, NULL, floats, NULL), KB_E_ARGUMENT);
     kb_model_free(model);
     kb_model_free(sift);
 }
@@ -564,6 +637,8 @@ int main(void)
         cmocka_unit_test(strides_and_16_bits),
         cmocka_unit_test(large_images_do_not_overflow),
         cmocka_unit_test(tiny_regions_in_corners_stay_inside),
+        cmocka_unit_test(rows_may_have_gaps),
+        cmocka_unit_test(float_rows_may_have_gaps),
         cmocka_unit_test(ready_patches_equal_cut_ones),
         cmocka_unit_test(support_widens_the_region),
         cmocka_unit_test(odd_keypoints_are_flagged_and_kept),

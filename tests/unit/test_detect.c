@@ -742,7 +742,7 @@ static void test_wrong_arguments(void **state)
     assert_int_equal(kb_detect(&image, &o, NULL, k, 4, NULL), KB_E_ARGUMENT);
     assert_int_equal(kb_detect(&image, NULL, NULL, k, 4, &n), KB_OK);
     assert_int_equal(kb_detect(&bad, NULL, NULL, k, 4, &n), KB_E_IMAGE);
-    REFUSE(struct_size, 1, KB_E_ARGUMENT);
+    REFUSE(struct_size, 1, KB_E_STRUCT);
     REFUSE(detector, (kb_detector)3, KB_E_UNKNOWN);
     REFUSE(max_keypoints, -1, KB_E_ARGUMENT);
     REFUSE(max_keypoints, 1000001, KB_E_ARGUMENT);

@@ -15,7 +15,7 @@ enum { MOST = 2000, WIDTH = 800, HEIGHT = 600 };
 /* ---------------------------------------------------------------------------------------------------- rendered data */
 
 typedef struct scene {
-    kb_pair pairs[MOST];
+    kb_point_pair pairs[MOST];
     float quality[MOST];
     uint8_t truth[MOST];
     size_t n;
@@ -41,10 +41,10 @@ static float some_quality(uint64_t *seed, bool right)
 
 static const double plane_view[9] = {0.84, -0.31, 150, 0.28, 0.93, -60, 2e-4, -1.5e-4, 1};
 
-static void wrong_pair(uint64_t *seed, kb_pair *p)
+static void wrong_pair(uint64_t *seed, kb_point_pair *p)
 {
     *p =
-        (kb_pair){uniform(seed, 0, WIDTH), uniform(seed, 0, HEIGHT), uniform(seed, 0, WIDTH), uniform(seed, 0, HEIGHT)};
+        (kb_point_pair){uniform(seed, 0, WIDTH), uniform(seed, 0, HEIGHT), uniform(seed, 0, WIDTH), uniform(seed, 0, HEIGHT)};
 }
 
 static void make_plane(scene *s, uint64_t seed, size_t n, double outliers, double noise)
@@ -52,7 +52,7 @@ static void make_plane(scene *s, uint64_t seed, size_t n, double outliers, doubl
     s->n = n;
     memcpy(s->model, plane_view, sizeof s->model);
     for (size_t i = 0; i < n; i++) {
-        kb_pair *p = &s->pairs[i];
+        kb_point_pair *p = &s->pairs[i];
         s->truth[i] = uniform(&seed, 0, 1) >= outliers;
         wrong_pair(&seed, p);
         if (s->truth[i]) {
@@ -70,7 +70,7 @@ static void make_space(scene *s, uint64_t seed, size_t n, double outliers, doubl
     const double focal = 700, angle = 0.15, c = cos(angle), d = sin(angle), t[3] = {1, 0.2, 0.15};
     s->n = n;
     for (size_t i = 0; i < n; i++) {
-        kb_pair *p = &s->pairs[i];
+        kb_point_pair *p = &s->pairs[i];
         s->truth[i] = uniform(&seed, 0, 1) >= outliers;
         wrong_pair(&seed, p);
         if (s->truth[i]) {
@@ -97,6 +97,7 @@ static void make_space(scene *s, uint64_t seed, size_t n, double outliers, doubl
 static kb_fit_report fit_with(const scene *s, const kb_fit_options *options, uint8_t *inliers)
 {
     kb_fit_report report;
+    KB_INIT(report);
     assert_int_equal(kb_fit(s->pairs, s->n, options, NULL, inliers, &report), KB_OK);
     return report;
 }
@@ -125,7 +126,7 @@ static double corner_error(const double *a, const double *b)
     return sum;
 }
 
-static double sampson_error(const double *f, const kb_pair *p)
+static double sampson_error(const double *f, const kb_point_pair *p)
 {
     double l[3], m[3];
     for (int i = 0; i < 3; i++) {
@@ -135,7 +136,7 @@ static double sampson_error(const double *f, const kb_pair *p)
     return fabs(l[0] * p->x2 + l[1] * p->y2 + l[2]) / sqrt(l[0] * l[0] + l[1] * l[1] + m[0] * m[0] + m[1] * m[1]);
 }
 
-static double transfer_error(const double *h, const kb_pair *p)
+static double transfer_error(const double *h, const kb_point_pair *p)
 {
     double x, y;
     kb_homography_apply(h, p->x1, p->y1, &x, &y);
@@ -216,7 +217,7 @@ static double robust_sum(const scene *s, kb_geometry geometry, const double *mod
 {
     double sum = 0;
     for (size_t i = 0; i < s->n; i++) {
-        const kb_pair *p = &s->pairs[i];
+        const kb_point_pair *p = &s->pairs[i];
         double e = geometry == KB_HOMOGRAPHY ? transfer_error(model, p) : sampson_error(model, p);
         double left = 1 - e * e / (3 * threshold * threshold);
         sum += left > 0 ? 1 - left * left * left : 1;
@@ -287,7 +288,7 @@ static void test_units_and_origin_do_not_matter(void **state)
     assert_int_equal(r.result, KB_FIT_FOUND);
     t = s;
     for (size_t i = 0; i < t.n; i++) {
-        kb_pair *p = &t.pairs[i];
+        kb_point_pair *p = &t.pairs[i];
         p->x1 = p->x1 * 0.25 + 1e5, p->y1 = p->y1 * 0.25 - 3e4;
         p->x2 = p->x2 * 16 - 2e5, p->y2 = p->y2 * 16 + 5e4;
     }
@@ -385,6 +386,7 @@ static void test_too_few(void **state)
 {
     static scene s;
     kb_fit_report r;
+    KB_INIT(r);
     (void)state;
     make_plane(&s, 1, 50, 0, 0);
     for (int geometry = KB_HOMOGRAPHY; geometry <= KB_FUNDAMENTAL; geometry++) {
@@ -434,7 +436,7 @@ static void test_inliers_near_a_line(void **state)
         uint64_t random = seed;
         make_plane(&s, seed, 300, 0.5, 0);
         for (size_t i = 0; i < s.n; i++) {
-            kb_pair *p = &s.pairs[i];
+            kb_point_pair *p = &s.pairs[i];
             if (!s.truth[i]) continue;
             p->y1 = 100 + 0.4 * p->x1 + 0.3 * gaussian(&random);
             kb_homography_apply(plane_view, p->x1, p->y1, &p->x2, &p->y2);
@@ -471,7 +473,7 @@ static void test_a_crowd_counts_once(void **state)
         make_plane(&s, seed, 400, 1, 0);
         for (size_t i = 0; i < 14; i++) {
             double x = uniform(&random, 0, 10), y = uniform(&random, 0, 10);
-            s.pairs[i] = (kb_pair){300 + x, 200 + y, 500 + x, 250 + y};
+            s.pairs[i] = (kb_point_pair){300 + x, 200 + y, 500 + x, 250 + y};
             s.quality[i] = 20;
         }
         kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
@@ -637,6 +639,7 @@ static void test_the_same_every_time(void **state)
         kb_fit_options o = options_for(&s, (kb_geometry)geometry, 2);
         for (o.seed = 0; o.seed < 3; o.seed++) {
             kb_fit_report a = fit_with(&s, &o, first), b;
+            KB_INIT(b);
             assert_int_equal(a.result, KB_FIT_FOUND);
             assert_int_equal(kb_fit(s.pairs, s.n, &o, workspace, again, &b), KB_OK);
             assert_memory_equal(a.model, b.model, sizeof a.model);
@@ -662,6 +665,7 @@ static void test_wrong_arguments(void **state)
     static scene s;
     kb_fit_report r;
     kb_fit_options o;
+    KB_INIT(r);
     (void)state;
     make_plane(&s, 1, 20, 0, 0);
     assert_int_equal(kb_fit(s.pairs, s.n, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);

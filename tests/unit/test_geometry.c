@@ -62,7 +62,7 @@ static double direction_error(const double *a, const double *b)
 typedef struct space {
     kb_camera camera;
     double rotation[9], translation[3];
-    kb_pair pairs[MOST];
+    kb_point_pair pairs[MOST];
     kb_scene_point points[MOST];
     float quality[MOST];
     uint8_t truth[MOST];
@@ -83,7 +83,7 @@ static void make_space(space *s, uint64_t seed, size_t n, double outliers, doubl
     memcpy(s->translation, t, sizeof t);
     for (size_t i = 0; i < n; i++) {
         double z = uniform(&seed, 4, 12), a[3] = {uniform(&seed, -0.5, 0.5) * z, uniform(&seed, -0.4, 0.4) * z, z}, b[3];
-        kb_pair *p = &s->pairs[i];
+        kb_point_pair *p = &s->pairs[i];
         for (int k = 0; k < 3; k++)
             b[k] = s->rotation[3 * k] * a[0] + s->rotation[3 * k + 1] * a[1] + s->rotation[3 * k + 2] * a[2] + t[k];
         see(s, a, &p->x1, &p->y1);
@@ -108,7 +108,7 @@ static kb_fit_options options_of(const space *s, kb_geometry geometry, double th
     return o;
 }
 
-static void new_report(kb_fit_report *report) { memset(report, 0, sizeof *report); }
+static void new_report(kb_fit_report *report) { KB_INIT(*report); }
 
 static size_t wrong_inliers(const space *s, const uint8_t *inliers)
 {
@@ -196,9 +196,9 @@ static void make_planar(space *s, uint64_t seed, const double m[9], size_t n, do
 {
     s->n = n;
     for (size_t i = 0; i < n; i++) {
-        kb_pair *p = &s->pairs[i];
+        kb_point_pair *p = &s->pairs[i];
         s->truth[i] = uniform(&seed, 0, 1) >= outliers;
-        *p = (kb_pair){uniform(&seed, 0, WIDTH), uniform(&seed, 0, HEIGHT), uniform(&seed, 0, WIDTH),
+        *p = (kb_point_pair){uniform(&seed, 0, WIDTH), uniform(&seed, 0, HEIGHT), uniform(&seed, 0, WIDTH),
                        uniform(&seed, 0, HEIGHT)};
         if (s->truth[i]) {
             kb_homography_apply(m, p->x1, p->y1, &p->x2, &p->y2);
@@ -366,7 +366,7 @@ static void test_camera_round_trip(void **state)
     assert_int_equal(kb_camera_unproject(&c, 3000, 295, &x, &y), KB_OK);
     assert_true(isnan(x) && isnan(y));
     c.struct_size = 0;
-    assert_int_equal(kb_camera_unproject(&c, 0, 0, &x, &y), KB_E_ARGUMENT);
+    assert_int_equal(kb_camera_unproject(&c, 0, 0, &x, &y), KB_E_STRUCT);
     assert_int_equal(kb_camera_project(NULL, 0, 0, &x, &y), KB_E_ARGUMENT);
 }
 

@@ -93,7 +93,7 @@ static size_t query(const kb_index *index, world *w, size_t image, kb_index_quer
                     size_t capacity)
 {
     kb_features f = features_of(w, image);
-    kb_error error = {""};
+    kb_error error;
     size_t count;
     assert_int_equal(kb_index_query(index, &f, o, NULL, results, capacity, &count, &error), KB_OK);
     return count;

@@ -20,11 +20,22 @@ static float bits_between(const uint8_t *a, const uint8_t *b, size_t bytes)
     return (float)sum;
 }
 
+static bool all_zero(const uint8_t *row, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (row[i]) return false;
+    return true;
+}
+
+/* Rows of zeros are infinitely far from everything. */
 static float *distance_matrix(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t bytes)
 {
     float *d = calloc(na * nb + 1, sizeof *d);
     for (size_t i = 0; i < na; i++)
-        for (size_t j = 0; j < nb; j++) d[i * nb + j] = bits_between(a + i * bytes, b + j * bytes, bytes);
+        for (size_t j = 0; j < nb; j++)
+            d[i * nb + j] = all_zero(a + i * bytes, bytes) || all_zero(b + j * bytes, bytes)
+                                ? INFINITY
+                                : bits_between(a + i * bytes, b + j * bytes, bytes);
     return d;
 }
 
@@ -197,7 +208,19 @@ static void test_wrong_arguments(void **state)
     assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
     KB_INIT(o);
     o.struct_size = 1;
-    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_STRUCT);
+    static const size_t strides[] = {1, 31, SIZE_MAX};
+    for (size_t i = 0; i < KBI_COUNT(strides); i++) {
+        KB_INIT(o);
+        o.stride_a = strides[i];
+        assert_int_equal(kb_match_hamming(row, 2, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
+        KB_INIT(o);
+        o.stride_b = strides[i];
+        assert_int_equal(kb_match_hamming(row, 1, row, 2, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
+    }
+    KB_INIT(o);
+    o.stride_a = 18; /* no multiple of a float's size */
+    assert_int_equal(kb_match_float(values, 1, values, 1, 4, &o, NULL, &match, &count), KB_E_ARGUMENT);
 }
 
 /* Runs the tasks backwards, so that whatever depends on their order shows. */
@@ -289,6 +312,114 @@ static void test_hamming_of_two_rows(void **state)
     }
 }
 
+/* ------------------------------------------------------------------------------------------- zero rows, gaps, points */
+
+/* What kb_describe writes for invalid keypoints is equal, but belongs together no more than that. */
+static void test_zero_rows_never_match(void **state)
+{
+    const uint8_t a[4][2] = {{0, 0}, {1, 0}, {0, 0}, {0xff, 0xff}}, b[4][2] = {{0, 0}, {3, 0}, {0xff, 0xfe}, {0, 0}};
+    (void)state;
+    for (int32_t one_way = 0; one_way < 2; one_way++) {
+        kb_match matches[4];
+        kb_match_options o;
+        size_t count;
+        KB_INIT(o);
+        o.one_way = one_way;
+        assert_int_equal(kb_match_hamming(a[0], 4, b[0], 4, 2, &o, NULL, matches, &count), KB_OK);
+        assert_int_equal(count, 2); /* the zero row of b is as near to {1, 0} as {3, 0}, and comes first */
+        assert_true(matches[0].a == 1 && matches[0].b == 1 && matches[0].distance == 1 && matches[0].second == 14);
+        assert_true(matches[1].a == 3 && matches[1].b == 2 && matches[1].distance == 1 && matches[1].second == 14);
+        assert_int_equal(kb_match_hamming(a[0], 1, b[0], 4, 2, &o, NULL, matches, &count), KB_OK);
+        assert_int_equal(count, 0);
+    }
+}
+
+static void test_zero_float_rows_never_match(void **state)
+{
+    const float a[6] = {0, -0.0f, 1, 1, 0, 0}, b[6] = {-0.0f, 0, 1, 3, 0, 0};
+    kb_match matches[3];
+    size_t count;
+    (void)state;
+    assert_int_equal(kb_match_float(a, 3, b, 3, 2, NULL, NULL, matches, &count), KB_OK);
+    assert_int_equal(count, 1);
+    assert_true(matches[0].a == 1 && matches[0].b == 1 && matches[0].distance == 2 && isinf(matches[0].second));
+}
+
+/* The rows begin every `stride` bytes; between them is what must not be read. */
+static uint8_t *with_gaps(const void *rows, size_t n, size_t row_bytes, size_t stride)
+{
+    uint8_t *out = malloc(n * stride);
+    memset(out, 0xa5, n * stride);
+    for (size_t i = 0; i < n; i++) memcpy(out + i * stride, (const uint8_t *)rows + i * row_bytes, row_bytes);
+    return out;
+}
+
+static void test_rows_with_gaps(void **state)
+{
+    enum { NA = 120, NB = 133, BYTES = 32 };
+    uint64_t seed = 21;
+    uint8_t *a = random_rows(&seed, NA, BYTES, 0xff), *b = random_rows(&seed, NB, BYTES, 0xff);
+    (void)state;
+    memset(a + 5 * BYTES, 0, BYTES), memset(b + 7 * BYTES, 0, BYTES);
+    uint8_t *wide_a = with_gaps(a, NA, BYTES, BYTES + 3), *wide_b = with_gaps(b, NB, BYTES, BYTES + 32);
+    kb_match packed[NA], got[NA];
+    size_t expected, count;
+    assert_int_equal(kb_match_hamming(a, NA, b, NB, BYTES, NULL, NULL, packed, &expected), KB_OK);
+    assert_true(expected > 10);
+    for (int which = 1; which < 4; which++) {
+        kb_match_options o;
+        KB_INIT(o);
+        if (which & 1) o.stride_a = BYTES + 3;
+        if (which & 2) o.stride_b = BYTES + 32;
+        assert_int_equal(kb_match_hamming(which & 1 ? wide_a : a, NA, which & 2 ? wide_b : b, NB, BYTES, &o, NULL, got,
+                                          &count), KB_OK);
+        assert_same(got, count, packed, expected);
+    }
+    free(a), free(b), free(wide_a), free(wide_b);
+}
+
+static void test_float_rows_with_gaps(void **state)
+{
+    enum { N = 40, VALUES = 5 };
+    float a[N * VALUES], b[N * VALUES];
+    uint64_t seed = 22;
+    kb_match packed[N], got[N];
+    size_t expected, count;
+    kb_match_options o;
+    (void)state;
+    for (size_t i = 0; i < N * VALUES; i++) a[i] = (float)kbi_random_below(&seed, 99);
+    for (size_t i = 0; i < N * VALUES; i++) b[i] = (float)kbi_random_below(&seed, 99);
+    KB_INIT(o);
+    o.stride_a = 24, o.stride_b = 36;
+    uint8_t *wide_a = with_gaps(a, N, 20, o.stride_a), *wide_b = with_gaps(b, N, 20, o.stride_b);
+    assert_int_equal(kb_match_float(a, N, b, N, VALUES, NULL, NULL, packed, &expected), KB_OK);
+    const float *rows_a = (const float *)(const void *)wide_a, *rows_b = (const float *)(const void *)wide_b;
+    assert_int_equal(kb_match_float(rows_a, N, rows_b, N, VALUES, &o, NULL, got, &count), KB_OK);
+    assert_same(got, count, packed, expected);
+    free(wide_a), free(wide_b);
+}
+
+static void test_points_of_matches(void **state)
+{
+    const kb_keypoint a[2] = {{.x = 1, .y = 2}, {.x = 3, .y = 4}};
+    const kb_keypoint b[3] = {{.x = 5, .y = 6}, {.x = 7.5f, .y = 8}, {.x = 9}};
+    kb_match matches[2] = {{1, 1, 10, 20}, {0, 2, 11, 20}};
+    kb_point_pair pairs[2];
+    float quality[2];
+    (void)state;
+    assert_int_equal(kb_match_points(a, 2, b, 3, matches, 2, pairs, quality), KB_OK);
+    assert_true(pairs[0].x1 == 3 && pairs[0].y1 == 4 && pairs[0].x2 == 7.5 && pairs[0].y2 == 8 && quality[0] == 10);
+    assert_true(pairs[1].x1 == 1 && pairs[1].y1 == 2 && pairs[1].x2 == 9 && pairs[1].y2 == 0 && quality[1] == 11);
+    assert_int_equal(kb_match_points(a, 2, b, 3, matches, 2, pairs, NULL), KB_OK);
+    assert_int_equal(kb_match_points(NULL, 0, NULL, 0, NULL, 0, NULL, NULL), KB_OK);
+    assert_int_equal(kb_match_points(a, 2, b, 2, matches, 2, pairs, quality), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_points(a, 1, b, 3, matches, 2, pairs, quality), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_points(NULL, 2, b, 3, matches, 2, pairs, quality), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_points(a, 2, b, 3, matches, 2, NULL, quality), KB_E_ARGUMENT);
+    matches[1].a = -1;
+    assert_int_equal(kb_match_points(a, 2, b, 3, matches, 2, pairs, quality), KB_E_ARGUMENT);
+}
+
 /* ----------------------------------------------------------------------------------------------------------- floats */
 
 static void test_float_is_brute_force(void **state)
@@ -308,7 +439,9 @@ static void test_float_is_brute_force(void **state)
             for (size_t j = 0; j < NB; j++) {
                 double sum = 0;
                 for (size_t k = 0; k < values; k++) sum += pow(a[i * values + k] - b[j * values + k], 2);
-                d[i * NB + j] = sqrtf((float)sum);
+                bool zero = all_zero((const uint8_t *)(a + i * values), values * sizeof *a) ||
+                            all_zero((const uint8_t *)(b + j * values), values * sizeof *b);
+                d[i * NB + j] = zero ? INFINITY : sqrtf((float)sum);
             }
         }
         for (int variant = 0; variant < 4; variant++) {
@@ -328,7 +461,7 @@ static void test_float_is_brute_force(void **state)
 
 static void test_floats_that_are_not_finite(void **state)
 {
-    const float a[6] = {NAN, 0, INFINITY, 1, 3, 4}, b[4] = {0, 0, NAN, 0};
+    const float a[6] = {NAN, 0, INFINITY, 1, 4, 4}, b[4] = {1, 0, NAN, 0};
     kb_match matches[3];
     size_t count;
     (void)state;
@@ -350,6 +483,11 @@ int main(void)
         cmocka_unit_test(test_nothing_is_allocated_the_second_time),
         cmocka_unit_test(test_block_contract),
         cmocka_unit_test(test_hamming_of_two_rows),
+        cmocka_unit_test(test_zero_rows_never_match),
+        cmocka_unit_test(test_zero_float_rows_never_match),
+        cmocka_unit_test(test_rows_with_gaps),
+        cmocka_unit_test(test_float_rows_with_gaps),
+        cmocka_unit_test(test_points_of_matches),
         cmocka_unit_test(test_float_is_brute_force),
         cmocka_unit_test(test_floats_that_are_not_finite),
     };

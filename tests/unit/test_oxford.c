@@ -99,7 +99,7 @@ static void folders_of_three_kinds(void **state)
 
 /* ---- a pair ---- */
 
-static const uint8_t rows[] = {0x00, 0x0f, 0xff, 0x00, 0x1f, 0xff};
+static const uint8_t rows[] = {0x80, 0x8f, 0x7f, 0x80, 0x9f, 0x7f};
 
 static void write_pair(void)
 {

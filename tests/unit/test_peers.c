@@ -92,12 +92,12 @@ static void the_steps_around_work(void **state)
     assert_true(ev_peer_detect(KB_DETECTOR_ORB, &image, 100, &k, &error));
     assert_true(ev_peer_describe("cv:orb", &image, k.items, k.count, 1, &rows, &error));
     kb_match *matches = calloc(k.count, sizeof *matches);
-    kb_pair *pairs = calloc(k.count, sizeof *pairs);
+    kb_point_pair *pairs = calloc(k.count, sizeof *pairs);
     assert_true(ev_peer_match(&rows, &rows, matches, &count, &error));
     assert_true(count > k.count / 2);
     for (size_t i = 0; i < count; i++) {
         assert_true(matches[i].distance == 0);
-        pairs[i] = (kb_pair){k.items[i].x, k.items[i].y, k.items[i].x, k.items[i].y};
+        pairs[i] = (kb_point_pair){k.items[i].x, k.items[i].y, k.items[i].x, k.items[i].y};
     }
     assert_true(ev_peer_fit(pairs, count, &error));
     assert_true(ev_peer_fit(NULL, 0, &error));

@@ -14,7 +14,10 @@
 
 static void sample(const kb_image *image, kb_keypoint k, float width_scale, uint8_t patch[PATCH])
 {
-    assert_int_equal(kb_sample_patches(image, &k, 1, width_scale, NULL, NULL, patch, NULL), KB_OK);
+    kb_describe_options options;
+    KB_INIT(options);
+    options.scale = width_scale;
+    assert_int_equal(kb_sample_patches(image, &k, 1, &options, NULL, patch, NULL), KB_OK);
 }
 
 /* The same by KB_SAMPLER_TWO_TAP. */
@@ -222,14 +225,22 @@ static void arguments_are_checked(void **state)
     uint8_t pixels[16] = {0}, patch[PATCH];
     kb_image image = view_of(pixels, 4, 4);
     kb_keypoint k = {.x = 1, .y = 1, .size = 4};
-    assert_int_equal(kb_sample_patches(NULL, &k, 1, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_patches(&image, NULL, 1, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_patches(&image, &k, 1, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_patches(&image, &k, 1, 0, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_patches(&image, &k, 1, NAN, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_patches(&image, NULL, 0, 1, NULL, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(kb_sample_patches(NULL, &k, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_sample_patches(&image, NULL, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_sample_patches(&image, &k, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
+    kb_describe_options options;
+    static const float scales[] = {-1, 101, NAN, INFINITY};
+    for (size_t i = 0; i < KBI_COUNT(scales); i++) {
+        KB_INIT(options);
+        options.scale = scales[i];
+        assert_int_equal(kb_sample_patches(&image, &k, 1, &options, NULL, patch, NULL), KB_E_ARGUMENT);
+    }
+    KB_INIT(options);
+    options.row_stride = PATCH - 1;
+    assert_int_equal(kb_sample_patches(&image, &k, 1, &options, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_sample_patches(&image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
     image.stride = 3;
-    assert_int_equal(kb_sample_patches(&image, &k, 1, 1, NULL, NULL, patch, NULL), KB_E_IMAGE);
+    assert_int_equal(kb_sample_patches(&image, &k, 1, NULL, NULL, patch, NULL), KB_E_IMAGE);
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static kb_vocabulary *train(const uint8_t *rows, size_t n, size_t bytes, int32_t
 {
     kb_vocabulary_options o;
     kb_vocabulary *v;
-    kb_error error = {""};
+    kb_error error;
     KB_INIT(o);
     o.branching = branching;
     o.levels = levels;

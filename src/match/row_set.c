@@ -1,0 +1,46 @@
+#include "match/row_set.h"
+
+static bool bytes_are_zero(const uint8_t *row, size_t row_bytes)
+{
+    for (size_t i = 0; i < row_bytes; i++)
+        if (row[i]) return false;
+    return true;
+}
+
+static bool floats_are_zero(const uint8_t *row, size_t row_bytes)
+{
+    for (size_t i = 0; i < row_bytes; i += sizeof(float)) {
+        float value;
+        memcpy(&value, row + i, sizeof value);
+        if (value != 0) return false; /* NaN is not zero */
+    }
+    return true;
+}
+
+static bool row_is_zero(const uint8_t *row, size_t row_bytes, bool floats)
+{
+    return floats ? floats_are_zero(row, row_bytes) : bytes_are_zero(row, row_bytes);
+}
+
+kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size_t stride, size_t row_bytes, bool floats,
+                              kb_workspace *workspace)
+{
+    const uint8_t *from = rows;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) kept += !row_is_zero(from + i * stride, row_bytes, floats);
+    *set = (kbi_row_set){from, kept, NULL};
+    if (kept == 0 || (kept == n && stride == row_bytes)) return KB_OK;
+
+    if (n > PTRDIFF_MAX / (row_bytes + sizeof(int32_t))) return KB_E_MEMORY; /* on 32-bit machines */
+    int32_t *index = kbi_workspace_get(workspace, n * (row_bytes + sizeof *index));
+    if (!index) return KB_E_MEMORY;
+    uint8_t *packed = (uint8_t *)(index + n), *to = packed;
+    for (size_t i = 0; i < n; i++) {
+        if (row_is_zero(from + i * stride, row_bytes, floats)) continue;
+        index[(size_t)(to - packed) / row_bytes] = (int32_t)i;
+        memcpy(to, from + i * stride, row_bytes);
+        to += row_bytes;
+    }
+    *set = (kbi_row_set){packed, kept, index};
+    return KB_OK;
+}
