@@ -1,5 +1,5 @@
 /* Instructions where the system does not count them: the program runs itself once more in valgrind's callgrind, a row
- * at a time, on the first two images and without peers. Callgrind collects inside bench_counted only, so reading
+ * at a time, on the first two images and without peers. Callgrind collects inside ev_bench_counted only, so reading
  * images and finding keypoints to describe do not count. */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "bench.h"
 #include "io/process.h"
 
-#define MOST_ARGUMENTS (24 + 2 * BENCH_MODELS) /* with room to spare */
+#define MOST_ARGUMENTS 32 /* with room to spare */
 
 typedef struct arguments {
     char *items[MOST_ARGUMENTS];
@@ -43,16 +43,12 @@ bool bench_count(const bench_count_job *job, const char *row, bool of_pairs, dou
     self[length > 0 ? length : 0] = 0;
     snprintf(number, sizeof number, "%d", (int)job->max_keypoints);
     arguments a = {{NULL}, 0};
-    const char *const fixed[] = {"valgrind", "--tool=callgrind", "--toggle-collect=bench_counted",
+    const char *const fixed[] = {"valgrind", "--tool=callgrind", "--toggle-collect=ev_bench_counted",
                                  "--callgrind-out-file=/dev/null", self, "bench", job->images[0], job->images[1],
-                                 "--rows", row, "-n", number, "--repeats", "1", "--threads", "1", "--no-peers",
+                                 "--rows", row, "-n", number, "--repeats", "1", "--seconds", "0", "--threads", "1", "--no-peers",
                                  "--quiet"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) add(&a, fixed[i]);
-    for (int i = 0; i < BENCH_MODELS; i++) {
-        if (!job->models[i]) continue;
-        add(&a, "--model");
-        add(&a, job->models[i]);
-    }
+    if (job->models) add(&a, "--model"), add(&a, job->models);
     if (job->cpu) add(&a, "--cpu"), add(&a, job->cpu);
     if (good) good = io_program_run(a.items, log, error);
     if (good) {

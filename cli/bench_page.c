@@ -9,9 +9,9 @@
 #include "io/plot.h"
 
 /* The axis that holds x or the times of all curves. */
-static io_axis axis_of(const bench_plot *plot, const char *label, bool of_time)
+static io_axis axis_of(const ev_bench_plot *plot, const char *label, bool of_time)
 {
-    double values[4 * BENCH_POINTS];
+    double values[EV_BENCH_CURVES * EV_BENCH_POINTS];
     size_t n = 0;
     for (size_t c = 0; c < plot->count; c++)
         for (size_t i = 0; i < plot->curves[c].points; i++)
@@ -19,10 +19,10 @@ static io_axis axis_of(const bench_plot *plot, const char *label, bool of_time)
     return io_axis_of(label, values, n, true);
 }
 
-static void write_numbers(FILE *f, const bench_plot *plot)
+static void write_numbers(FILE *f, const ev_bench_plot *plot)
 {
-    const char *heads[BENCH_POINTS + 2] = {plot->x_name};
-    char numbers[BENCH_POINTS][32];
+    const char *heads[EV_BENCH_POINTS + 2] = {plot->x_name};
+    char numbers[EV_BENCH_POINTS][32];
     for (size_t i = 0; i < plot->curves[0].points; i++)
         heads[i + 1] = io_number_format(numbers[i], plot->curves[0].x[i], plot->curves[0].x[i] < 1000 ? 3 : 6);
     io_html_table_begin(f, heads);
@@ -37,9 +37,9 @@ static void write_numbers(FILE *f, const bench_plot *plot)
     io_html_table_end(f);
 }
 
-static void write_plot(FILE *f, const bench_plot *plot)
+static void write_plot(FILE *f, const ev_bench_plot *plot)
 {
-    io_plot_curve curves[4];
+    io_plot_curve curves[EV_BENCH_CURVES];
     for (size_t c = 0; c < plot->count; c++)
         curves[c] = (io_plot_curve){plot->curves[c].x, plot->curves[c].ms, plot->curves[c].points,
                                     plot->curves[c].name, (int)c, true};
@@ -52,12 +52,12 @@ static void write_plot(FILE *f, const bench_plot *plot)
     fputs("</section>\n", f);
 }
 
-static void write_rows(FILE *f, const bench_row *rows, size_t count)
+static void write_rows(FILE *f, const ev_bench_row *rows, size_t count)
 {
     io_html_table_begin(f, (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn;", NULL});
     for (size_t i = 0; i < count; i++) {
-        const bench_row *r = &rows[i];
-        io_html_row_begin(f, r->name);
+        const ev_bench_row *r = &rows[i];
+        io_html_row_begin(f, r->task->name);
         io_html_cell(f, r->ms, 3, NULL);
         io_html_cell(f, r->peer ? r->ms / r->peer_ms : NAN, 3, NULL);
         io_html_cell(f, r->peer ? r->peer_ms : NAN, 3, NULL);
@@ -68,20 +68,22 @@ static void write_rows(FILE *f, const bench_row *rows, size_t count)
     io_html_table_end(f);
 }
 
-bool bench_page_write(const char *path, const bench_set *set, const bench_row *rows, size_t count,
-                      const bench_plot plots[BENCH_PLOTS], io_error *error)
+bool bench_page_write(const char *path, const bench_report *report, const ev_bench_plot plots[EV_BENCH_PLOTS],
+                      io_error *error)
 {
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     FILE *f = io_writer_file(writer);
+    char line[BENCH_LINE];
     io_html_begin(f, "keybits bench");
-    fprintf(f,
-            "<p>keybits %s, %s; %zu images, at most %d keypoints each, %d thread%s. Milliseconds per image, from "
-            "match-256 on per pair of images.</p>\n",
-            kb_version(), *kb_cpu_features() ? kb_cpu_features() : "plain C", set->count, (int)set->max_keypoints,
-            count ? (int)rows[0].threads : 1, count && rows[0].threads > 1 ? "s" : "");
-    write_rows(f, rows, count);
-    for (int i = 0; i < BENCH_PLOTS; i++) write_plot(f, &plots[i]);
+    for (int i = 0; i < BENCH_HEAD_LINES; i++) {
+        fputs("<p>", f);
+        io_html_text(f, bench_head(report, i, line));
+        fputs("</p>\n", f);
+    }
+    write_rows(f, report->rows, report->count);
+    for (int i = 0; i < EV_BENCH_PLOTS; i++)
+        if (plots[i].count > 0) write_plot(f, &plots[i]);
     io_html_end(f);
     return io_writer_commit(writer, error);
 }

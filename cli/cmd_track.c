@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "energy.h"
+#include "io/energy.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/progress.h"

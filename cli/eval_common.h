@@ -102,8 +102,6 @@ const char *eval_percent(char buffer[16], double value);
     BENCHMARK(hpatches, "verification, matching and retrieval on HPatches' patches") \
     BENCHMARK(brown, "false positive rate at 95 % recall on Brown's patches")       \
     BENCHMARK(sfm, "reconstruction with COLMAP: points, observations, track length") \
-    BENCHMARK(speed, "time of every step, ours and the peers'")                     \
-    BENCHMARK(energy, "processor time and energy a frame")                          \
     BENCHMARK(report, "all results on one page")
 
 #define EVAL_DECLARE(name, summary)          \

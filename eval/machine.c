@@ -32,7 +32,7 @@ static void find_processor(char *out, size_t size, const char *fallback)
     if (file) fclose(file);
 }
 
-void ev_machine_find(ev_machine *machine)
+void ev_machine_find(ev_machine *machine, bool peers)
 {
     struct utsname name;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE), cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -47,5 +47,5 @@ void ev_machine_find(ev_machine *machine)
     machine->features = kb_cpu_features();
     machine->compiler = COMPILER;
     machine->library = kb_version();
-    machine->peers = ev_peers_version();
+    machine->peers = peers ? ev_peers_version() : "none";
 }

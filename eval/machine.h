@@ -2,6 +2,7 @@
 #ifndef EVAL_MACHINE_H
 #define EVAL_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct ev_machine {
@@ -15,6 +16,7 @@ typedef struct ev_machine {
     const char *peers;    /* OpenCV's version, or "none" */
 } ev_machine;
 
-void ev_machine_find(ev_machine *machine);
+/* peers: ask for their version, which loads them. */
+void ev_machine_find(ev_machine *machine, bool peers);
 
 #endif

@@ -44,7 +44,7 @@ static void take(ev_report *report, const io_json_value *item)
 
 bool ev_report_add(ev_report *report, const char *name, const io_json_value *document, io_error *error)
 {
-    static const char *const known[] = {"oxford", "hpatches", "brown", "sfm", "speed", "energy"};
+    static const char *const known[] = {"oxford", "hpatches", "brown", "sfm", "bench"};
     size_t before = report->count;
     if (is_ablation(document)) take(report, document);
     const io_json_value *item = document->kind == IO_JSON_ARRAY ? document->first : document;
@@ -52,7 +52,7 @@ bool ev_report_add(ev_report *report, const char *name, const io_json_value *doc
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (is(item, known[i])) take(report, item);
     return report->count > before ||
-           io_fail(error, "%s: holds no result of keybits eval or keybits train ablation", name);
+           io_fail(error, "%s: holds no result of keybits eval, bench or train ablation", name);
 }
 
 void ev_report_free(ev_report *report)
@@ -200,13 +200,13 @@ static double paper_fountain(const ev_paper_row *row) { return row->fountain_poi
 
 /* -------------------------------------------------------------------------------------- accuracy against cost */
 
-/* Milliseconds of describing an image with that descriptor, out of any run of speed. */
+/* Milliseconds of describing an image with that descriptor, out of any run of bench. */
 static double cost_of(const ev_report *report, const char *model)
 {
     for (size_t i = 0; i < report->count; i++) {
-        const io_json_value *rows = is(report->items[i], "speed") ? io_json_get(report->items[i], "rows") : NULL;
+        const io_json_value *rows = is(report->items[i], "bench") ? io_json_get(report->items[i], "rows") : NULL;
         for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next)
-            if (strcmp(text(row, "step"), "describe") == 0 && strcmp(text(row, "name"), model) == 0)
+            if (strcmp(text(row, "step"), "describe") == 0 && strcmp(text(row, "model"), model) == 0)
                 return number(row, "ms");
     }
     return NAN;
@@ -250,7 +250,7 @@ static void write_cost(FILE *out, const ev_report *report)
 {
     bool speed = false, oxford = false;
     for (size_t i = 0; i < report->count; i++) {
-        speed = speed || is(report->items[i], "speed");
+        speed = speed || is(report->items[i], "bench");
         oxford = oxford || is(report->items[i], "oxford");
     }
     if (!speed || !oxford) return;
@@ -423,60 +423,53 @@ static void write_sfm(FILE *out, const ev_report *report, const group *g)
 /* -------------------------------------------------------------------------------------------- time and energy */
 
 /* What the paper's tables have for a row of ours: its ORB detector, its matching, its fit, or the descriptor. */
-static double paper_time(const char *step, const char *name)
+static double paper_time(const char *step, const char *model)
 {
-    const ev_paper_row *row = ev_paper_find(name);
+    const ev_paper_row *row = ev_paper_find(model);
     if (strcmp(step, "describe") == 0) return row ? row->ms : NAN;
-    if (strcmp(step, "detect") == 0) return strcmp(name, "orb") == 0 ? EV_PAPER_DETECT_MS : NAN;
-    if (strcmp(step, "match") == 0) return EV_PAPER_MATCH_MS;
-    return strcmp(step, "fit") == 0 ? EV_PAPER_FIT_MS : NAN;
-}
-
-static void put_speed_row(FILE *out, const io_json_value *row)
-{
-    const char *step = text(row, "step"), *name = text(row, "name");
-    const io_json_value *peer = io_json_get(row, "peer");
-    bool prefix = peer && peer->truth && strcmp(step, "detect") == 0;
-    fprintf(out, "<tr><td>%s</td><th>%s", step, prefix ? "cv:" : "");
-    put_name(out, name);
-    fputs("</th>", out);
-    io_html_cell(out, number(row, "keypoints"), 0, NULL);
-    io_html_cell(out, number(row, "ms"), 3, NULL);
-    fprintf(out, "<td>%.3f&ndash;%.3f</td>", number(row, "ms_low"), number(row, "ms_high"));
-    io_html_cell(out, number(row, "cpu_ms"), 3, NULL);
-    io_html_cell(out, number(row, "ratio"), 3, NULL);
-    io_html_cell(out, paper_time(step, name), 2, "paper");
-    io_html_row_end(out);
+    if (strcmp(step, "detect-orb") == 0) return EV_PAPER_DETECT_MS;
+    if (strcmp(step, "match-256") == 0) return EV_PAPER_MATCH_MS;
+    return strcmp(step, "fit-homography") == 0 ? EV_PAPER_FIT_MS : NAN;
 }
 
 static void write_speed(FILE *out, const io_json_value *item)
 {
     const io_json_value *rows = io_json_get(item, "rows");
     double threads = number(item, "threads");
-    fputs("<section><h2>Time of every step</h2><p>Milliseconds an image or pair: ", out);
-    fprintf(out, "median and quartiles of %.0f passes over %.0f images, %.0f thread%s. ", number(item, "repeats"),
+    fputs("<section><h2>Time of every step</h2><p>Milliseconds per image or pair of images: ", out);
+    fprintf(out, "median of %.0f repeats, mean of %.0f images, %.0f thread%s. ", number(item, "repeats"),
             number(item, "images"), threads, threads == 1 ? "" : "s");
-    fputs("The ratio is to OpenCV&rsquo;s ORB, or the same step in OpenCV. The paper&rsquo;s column is a Core i7 8750H "
-          "with all its threads, OpenCV for steps other than description.</p>\n",
+    fputs("The ratio is to OpenCV in the same run. The paper&rsquo;s column is a Core i7 8750H with all its threads, "
+          "OpenCV for steps other than description.</p>\n",
           out);
-    io_html_table_begin(out,
-                (const char *const[]){"step", "", "keypoints", "ms", "quartiles", "CPU ms", "ratio", "*paper", NULL});
-    for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) put_speed_row(out, row);
+    io_html_table_begin(out, (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn;",
+                                                   "*paper", NULL});
+    for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) {
+        io_html_row_begin(out, text(row, "name"));
+        io_html_cell(out, number(row, "ms"), 3, NULL);
+        io_html_cell(out, number(row, "ratio"), 3, NULL);
+        io_html_cell(out, number(row, "peer_ms"), 3, NULL);
+        io_html_cell_text(out, text(row, "peer"));
+        io_html_cell(out, number(row, "spread"), 3, NULL);
+        io_html_cell(out, paper_time(text(row, "step"), text(row, "model")), 2, "paper");
+        io_html_row_end(out);
+    }
     io_html_table_end(out);
     fputs("</section>\n", out);
 }
 
 static void write_energy(FILE *out, const io_json_value *item)
 {
-    const io_json_value *rows = io_json_get(item, "rows");
-    fputs("<section><h2>Cost of a frame</h2><p>Looking for the first image in the others: detection, description, "
+    const io_json_value *rows = io_json_get(item, "energy");
+    if (!rows) return;
+    fputs("<section><h2>Cost per frame</h2><p>Looking for the first image in the others: detection, description, "
           "matching, fit. Energy counters: ",
           out);
     io_html_text(out, text(item, "counters"));
-    fputs(". The paper&rsquo;s columns are a Snapdragon 855 with a camera of 30 frames a second.</p>\n", out);
+    fputs(". The paper&rsquo;s columns are a Snapdragon 855 with a camera of 30 frames per second.</p>\n", out);
     io_html_table_begin(out, (const char *const[]){"descriptor", "frames/s", "CPU ms", "mJ", "*paper: frames/s",
-                                           "*paper: CPU ms", NULL});
-    for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) {
+                                                   "*paper: CPU ms", NULL});
+    for (const io_json_value *row = rows->first; row; row = row->next) {
         const ev_paper_row *known = ev_paper_find(text(row, "name"));
         begin_row(out, text(row, "name"));
         io_html_cell(out, number(row, "fps"), 2, NULL);
@@ -536,10 +529,11 @@ void ev_report_write(const ev_report *report, const char *title, FILE *out)
     each_group(out, report, "hpatches", write_hpatches);
     each_group(out, report, "brown", write_brown);
     each_group(out, report, "sfm", write_sfm);
-    for (size_t i = 0; i < report->count; i++)
-        if (is(report->items[i], "speed")) write_speed(out, report->items[i]);
-    for (size_t i = 0; i < report->count; i++)
-        if (is(report->items[i], "energy")) write_energy(out, report->items[i]);
+    for (size_t i = 0; i < report->count; i++) {
+        if (!is(report->items[i], "bench")) continue;
+        write_speed(out, report->items[i]);
+        write_energy(out, report->items[i]);
+    }
     for (size_t i = 0; i < report->count; i++)
         if (is_ablation(report->items[i])) write_ablation(out, report->items[i]);
     write_machine(out, report);

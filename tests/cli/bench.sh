@@ -5,14 +5,21 @@ render a.pgm 200 160 1
 render b.pgm 200 160 1
 
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --rows describe-bad256,match-256,pipeline >out.txt
-lines out.txt 3
-holds out.txt "describe-bad256"
+lines out.txt 7 # the machine, the run, an empty line, the heads, three rows
+for words in "keybits $("$KEYBITS" --version | cut -d' ' -f2)" "instruction sets" "2 of 2 images" "describe-bad256"; do
+    holds out.txt "$words"
+done
+run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --rows describe --no-peers >describe.txt
+[ "$(grep -c '^describe-' describe.txt)" = 6 ] || fail "describe does not mean all that begin so"
+! grep -q OpenCV\ ms describe.txt || fail "a column of peers without peers"
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --json --quiet >out.json
 for name in detect-orb detect-sift describe-bad256 describe-bad512 describe-bag256 describe-bag512 describe-hashsift256 \
     describe-hashsift512 match-256 match-512 fit-homography pipeline; do
     holds out.json "\"name\": \"$name\""
 done
-for field in ms peer peer_ms ratio threads; do
+holds out.json '"benchmark": "bench"'
+holds out.json '"processor"'
+for field in ms peer peer_ms ratio step; do
     [ "$(grep -o "\"$field\":" out.json | wc -l)" = 12 ] || fail "not every row has $field"
 done
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --threads 2 --rows match-256 >threads.txt
@@ -33,7 +40,33 @@ fi
 # a model of one's own in the place of a built-in one
 bad_table t.txt 256
 run "$KEYBITS" model import t.txt --sampler patch -o m.kbm
-run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows describe-bad256 --model bad256=m.kbm >own.txt
+run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows describe-m --model m.kbm,bad512 --no-peers >own.txt
+holds own.txt "describe-m "
+
+# a limit of time leaves images out, but never all; without one all take part, the last of an odd number too
+for i in $(seq 7); do cp a.pgm many$i.pgm; done
+run "$KEYBITS" bench many*.pgm --repeats 50 -n 100 --seconds 0.000001 --rows detect-orb --no-peers >short.txt
+holds short.txt "2 of 7 images, at most 100 keypoints per image, 1 repeats"
+run "$KEYBITS" bench many*.pgm --repeats 1 -n 100 --seconds 0 --rows detect-orb --no-peers >all.txt
+holds all.txt "7 of 7 images"
+
+# energy: counters that are not there are no counters; the processor time is always there
+mkdir -p sys/class/powercap
+run env KEYBITS_SYSFS="$scratch/sys" "$KEYBITS" bench a.pgm b.pgm -m sift,bad256 -n 100 --rows detect-orb --no-peers \
+    --repeats 1 --energy 0.1 --json >energy.json
+[ "$(grep -c '"millijoules": null' energy.json)" = 2 ] || fail "energy from nowhere"
+grep -qE '"cpu_ms": [0-9.]+' energy.json || fail "no processor time per frame"
+run "$KEYBITS" bench a.pgm b.pgm -m bad256 -n 100 --rows detect-orb --no-peers --repeats 1 --energy 0.1 >energy.txt
+holds energy.txt "frames/s"
+
+# peers among the descriptors, where there are any; and a word where there are none
+if [ -e "${KEYBITS_BUILD:-}/keybits-peers.so" ]; then
+    run "$KEYBITS" bench a.pgm b.pgm -m bad256,cv:brisk -n 100 --rows describe --repeats 1 --energy 0.1 >peers.txt
+    holds peers.txt "describe-cv:brisk"
+    holds peers.txt "cv::ORB compute"
+fi
+run env KEYBITS_PEERS=nowhere.so "$KEYBITS" bench a.pgm b.pgm -n 50 --repeats 1 --rows match-256 >alone.txt
+says "nothing to compare with: nowhere.so"
 
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows detect-orb,match-256 --no-peers --plots page.html >/dev/null
 holds page.html "megapixels"
@@ -43,7 +76,7 @@ refuse 2 "takes images" "$KEYBITS" bench
 refuse 1 "two images" "$KEYBITS" bench a.pgm
 refuse 2 "no row is called" "$KEYBITS" bench a.pgm b.pgm --rows nothing
 refuse 2 "1 to 1000" "$KEYBITS" bench a.pgm b.pgm --repeats 0
-refuse 2 "NAME=FILE" "$KEYBITS" bench a.pgm b.pgm --model m.kbm
-refuse 1 "256 bits" "$KEYBITS" bench a.pgm b.pgm --model bad512=m.kbm
+refuse 1 "nothing.kbm" "$KEYBITS" bench a.pgm b.pgm --model nothing.kbm
+refuse 1 "a.pgm" "$KEYBITS" bench a.pgm b.pgm --plots a.pgm
 refuse 1 "none.pgm" "$KEYBITS" bench a.pgm none.pgm
 no_leftovers

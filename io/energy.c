@@ -1,5 +1,5 @@
 /* Energy counters of Linux. */
-#include "energy.h"
+#include "io/energy.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -9,8 +9,8 @@
  * Counters measure the whole machine, idle power included: compare runs on a machine that does nothing else. In order
  * of trust: the powercap counters of the processor packages and memory (RAPL), then the power that a discharging
  * battery reports, as the mean of the readings at the start and at the end. */
-#ifndef CLI_ENERGY_H
-#define CLI_ENERGY_H
+#ifndef IO_ENERGY_H
+#define IO_ENERGY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "io/progress.h"
+#include "eval/bench.h"
+#include "eval/metrics.h"
 
 #define REPEATS 3
 #define QUERIES 1000
 
 typedef struct growth {
-    bench_set *set;
-    bench_clock clock;
+    ev_bench_set *set;
+    ev_bench_clock clock;
     io_progress progress;
     size_t done;
     uint64_t state;
@@ -58,17 +58,17 @@ static uint8_t *mirrored_image(const io_image *source, int32_t width, int32_t he
 
 typedef kb_status work(const growth *g, void *context);
 
-static bool add_point(growth *g, bench_curve *curve, double x, work *what, void *context, io_error *error)
+static bool add_point(growth *g, ev_bench_curve *curve, double x, work *what, void *context, io_error *error)
 {
     double ms[REPEATS];
     for (int r = -1; r < REPEATS; r++) {
-        double before = bench_clock_read(&g->clock).ms;
+        double before = ev_bench_clock_read(&g->clock).ms;
         kb_status status = what(g, context);
         if (status != KB_OK) return io_fail(error, "%s: %s", curve->name, kb_status_string(status));
-        if (r >= 0) ms[r] = bench_clock_read(&g->clock).ms - before;
+        if (r >= 0) ms[r] = ev_bench_clock_read(&g->clock).ms - before;
     }
     curve->x[curve->points] = x;
-    curve->ms[curve->points++] = bench_median(ms, REPEATS);
+    curve->ms[curve->points++] = ev_spread_of(ms, REPEATS).median;
     io_progress_update(&g->progress, ++g->done);
     return true;
 }
@@ -77,7 +77,7 @@ typedef struct description {
     kb_image image;
     const kb_keypoint *keypoints;
     size_t n;
-    bench_model model;
+    const ev_method *method;
     uint8_t *rows;
 } description;
 
@@ -87,7 +87,7 @@ static kb_status describe(const growth *g, void *context)
     kb_describe_options o;
     KB_INIT(o);
     o.parallel = g->set->parallel;
-    return kb_describe(g->set->models[d->model], &d->image, d->keypoints, d->n, &o, g->set->workspace, d->rows, NULL);
+    return kb_describe(d->method->model, &d->image, d->keypoints, d->n, &o, g->set->workspace, d->rows, NULL);
 }
 
 typedef struct detection {
@@ -126,20 +126,35 @@ static kb_status match(const growth *g, void *context)
 
 /* ---- the plots ---- */
 
-static bool grow_keypoints(growth *g, bench_plot *plot, io_error *error)
+/* Our binary descriptors of 256 bits, EV_BENCH_CURVES at most. */
+static size_t find_methods(const ev_bench_set *set, const ev_method *found[EV_BENCH_CURVES])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < set->method_count && n < EV_BENCH_CURVES; i++) {
+        kb_model_info info;
+        KB_INIT(info);
+        if (set->methods[i].model && kb_model_get_info(set->methods[i].model, &info) == KB_OK && info.row_bytes == 32)
+            found[n++] = &set->methods[i];
+    }
+    return n;
+}
+
+
+static bool grow_keypoints(growth *g, ev_bench_plot *plot, io_error *error)
 {
     static const size_t counts[] = {500, 1000, 2000, 5000, 10000, 20000};
-    static const bench_model models[] = {BENCH_BAD256, BENCH_BAG256, BENCH_HASHSIFT256};
+    const ev_method *methods[EV_BENCH_CURVES];
     const io_image *image = &g->set->images[0];
     kb_keypoint *keypoints = io_alloc(20000, sizeof *keypoints);
     uint8_t *rows = io_alloc(20000, 32);
     bool good = true;
     random_keypoints(keypoints, 20000, image->width, image->height, &g->state);
-    *plot = (bench_plot){.title = "Describing: keypoints", .x_name = "keypoints", .count = 3};
-    for (size_t m = 0; m < 3; m++) {
-        plot->curves[m].name = bench_model_name(models[m]);
+    *plot = (ev_bench_plot){.title = "Describing: keypoints", .x_name = "keypoints"};
+    plot->count = find_methods(g->set, methods);
+    for (size_t m = 0; m < plot->count; m++) {
+        plot->curves[m].name = methods[m]->name;
         for (size_t i = 0; i < sizeof counts / sizeof *counts && good; i++) {
-            description d = {image->view, keypoints, counts[i], models[m], rows};
+            description d = {image->view, keypoints, counts[i], methods[m], rows};
             good = add_point(g, &plot->curves[m], (double)counts[i], describe, &d, error);
         }
     }
@@ -148,34 +163,38 @@ static bool grow_keypoints(growth *g, bench_plot *plot, io_error *error)
     return good;
 }
 
-static bool grow_pixels(growth *g, bench_plot *plot, io_error *error)
+static bool grow_pixels(growth *g, ev_bench_plot *plot, io_error *error)
 {
     static const int32_t sizes[][2] = {{640, 480}, {1280, 800}, {2000, 1500}, {3000, 2000}, {4000, 3000}, {6000, 4000}};
-    size_t n = (size_t)g->set->max_keypoints;
+    const ev_method *methods[EV_BENCH_CURVES];
+    size_t n = (size_t)g->set->max_keypoints, found = find_methods(g->set, methods);
     kb_keypoint *keypoints = io_alloc(n, sizeof *keypoints);
+    uint8_t *rows = io_alloc(n, 32);
     bool good = true;
-    *plot = (bench_plot){.title = "An image: pixels, keypoints as asked for", .x_name = "megapixels", .count = 3};
-    plot->curves[0].name = "detect orb";
-    plot->curves[1].name = "describe bad256";
-    plot->curves[2].name = "detect sift";
+    *plot = (ev_bench_plot){.title = "Pixels per image, keypoints as asked for", .x_name = "megapixels"};
+    plot->count = found ? 3 : 2;
+    plot->curves[0].name = "detect-orb";
+    plot->curves[1].name = "detect-sift";
+    if (found) plot->curves[2].name = methods[0]->name;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && good; i++) {
         int32_t width = sizes[i][0], height = sizes[i][1];
         uint8_t *pixels = mirrored_image(&g->set->images[0], width, height);
         double megapixels = 1e-6 * width * height;
         detection orb = {{pixels, width, height, width, KB_GRAY8, 0}, KB_DETECTOR_ORB, keypoints};
         detection sift = {orb.image, KB_DETECTOR_SIFT, keypoints};
-        description d = {orb.image, keypoints, n, BENCH_BAD256, g->set->out};
+        description d = {orb.image, keypoints, n, methods[0], rows};
         good = add_point(g, &plot->curves[0], megapixels, detect, &orb, error) &&
-               (megapixels > 7 || add_point(g, &plot->curves[2], megapixels, detect, &sift, error));
+               (megapixels > 7 || add_point(g, &plot->curves[1], megapixels, detect, &sift, error));
         random_keypoints(keypoints, n, width, height, &g->state);
-        if (good) good = add_point(g, &plot->curves[1], megapixels, describe, &d, error);
+        if (good && found) good = add_point(g, &plot->curves[2], megapixels, describe, &d, error);
         free(pixels);
     }
     free(keypoints);
+    free(rows);
     return good;
 }
 
-static bool grow_rows(growth *g, bench_plot *plot, io_error *error)
+static bool grow_rows(growth *g, ev_bench_plot *plot, io_error *error)
 {
     static const size_t counts[] = {256, 1000, 4000, 16000, 50000, 100000};
     size_t bytes = 100000 * 64;
@@ -183,7 +202,7 @@ static bool grow_rows(growth *g, bench_plot *plot, io_error *error)
     kb_match *matches = io_alloc(QUERIES, sizeof *matches);
     bool good = true;
     for (size_t i = 0; i < bytes; i++) rows[i] = (uint8_t)(256 * uniform(&g->state));
-    *plot = (bench_plot){.title = "Mutual matching of 1000 rows: rows to match against", .x_name = "rows", .count = 2};
+    *plot = (ev_bench_plot){.title = "Mutual matching of 1000 rows: rows to match against", .x_name = "rows", .count = 2};
     for (size_t c = 0; c < 2; c++) {
         plot->curves[c].name = c ? "512 bits" : "256 bits";
         for (size_t i = 0; i < sizeof counts / sizeof *counts && good; i++) {
@@ -196,14 +215,17 @@ static bool grow_rows(growth *g, bench_plot *plot, io_error *error)
     return good;
 }
 
-bool bench_growth(bench_set *set, const cli_common *common, bench_plot plots[BENCH_PLOTS], io_error *error)
+bool ev_bench_growth(ev_bench_set *set, int32_t threads, bool quiet, ev_bench_plot plots[EV_BENCH_PLOTS],
+                     io_error *error)
 {
+    const ev_method *methods[EV_BENCH_CURVES];
+    size_t found = find_methods(set, methods);
     growth g = {.set = set, .state = 1};
-    bench_clock_open(&g.clock, common->parallel ? common->parallel->threads : 1);
-    io_progress_start(&g.progress, "growth", 18 + 16 + 12, common->quiet);
+    ev_bench_clock_open(&g.clock, threads);
+    io_progress_start(&g.progress, "growth", 6 * found + 10 + (found ? 6 : 0) + 12, quiet);
     bool good =
         grow_keypoints(&g, &plots[0], error) && grow_pixels(&g, &plots[1], error) && grow_rows(&g, &plots[2], error);
     io_progress_end(&g.progress);
-    bench_clock_close(&g.clock);
+    ev_bench_clock_close(&g.clock);
     return good;
 }

@@ -1,0 +1,127 @@
+/* The result of keybits bench as a table that can be pasted into a report, and as JSON. */
+#include <math.h>
+
+#include "bench.h"
+#include "io/json.h"
+
+const char *bench_head(const bench_report *report, int index, char line[BENCH_LINE])
+{
+    const ev_machine *m = &report->machine;
+    const ev_bench_set *set = report->set;
+    if (index == 0)
+        snprintf(line, BENCH_LINE, "keybits %s (%s), %s, %d cores, %s; instruction sets: %s; OpenCV: %s", m->library,
+                 m->compiler, m->processor, (int)m->cores, m->system, *m->features ? m->features : "plain C",
+                 report->plan->peers ? m->peers : "none");
+    else
+        snprintf(line, BENCH_LINE, "%zu of %zu images, at most %d keypoints per image, %d repeats, %d thread%s (%s)",
+                 set->count, set->names->count, (int)set->max_keypoints, (int)report->plan->repeats,
+                 (int)report->plan->threads, report->plan->threads > 1 ? "s" : "",
+                 report->plan->threads > 1 ? "wall-clock time" : "processor time");
+    return line;
+}
+
+void bench_print_head(const bench_report *report)
+{
+    char line[BENCH_LINE];
+    for (int i = 0; i < BENCH_HEAD_LINES; i++) printf("%s\n", bench_head(report, i, line));
+    printf("\n%-22s %9s %9s", "step", "ms", "+-");
+    if (report->plan->peers) printf(" %7s %10s %9s  %s", "ratio", "OpenCV ms", "+-", "compared with");
+    printf("\n");
+    fflush(stdout);
+}
+
+void bench_print_row(const ev_bench_row *r)
+{
+    printf("%-22s %9.3f %9.3f", r->task->name, r->ms, r->spread);
+    if (r->peer) printf(" %7.3f %10.3f %9.3f  %s", r->ms / r->peer_ms, r->peer_ms, r->peer_spread, r->peer);
+    if (!isnan(r->speedup)) printf("  %.2f x one thread", r->speedup);
+    if (!isnan(r->instructions)) printf("  %.2f M instructions", 1e-6 * r->instructions);
+    printf("\n");
+    fflush(stdout);
+}
+
+static double millijoules(const ev_bench_energy *e)
+{
+    return e->cost.joules < 0 ? NAN : e->cost.joules * 1000 / e->frames;
+}
+
+void bench_print_energy(const bench_report *report)
+{
+    if (report->energy_count == 0) return;
+    printf("\n%-22s %9s %9s %9s  %s\n", "frame", "frames/s", "CPU ms", "mJ", report->energy[0].cost.source);
+    for (size_t i = 0; i < report->energy_count; i++) {
+        const ev_bench_energy *e = &report->energy[i];
+        printf("%-22s %9.2f %9.2f ", report->energy_methods[i].name, e->frames / e->cost.wall,
+               e->cost.cpu * 1000 / e->frames);
+        if (isfinite(millijoules(e))) printf("%9.2f\n", millijoules(e));
+        else printf("%9s\n", "-");
+    }
+}
+
+static void json_row(io_json *json, const ev_bench_row *r)
+{
+    io_json_object(json, NULL);
+    io_json_string(json, "name", r->task->name);
+    io_json_string(json, "step", ev_bench_step_name(r->task));
+    io_json_string(json, "model", r->task->method ? r->task->method->name : NULL);
+    io_json_string(json, "per", ev_bench_of_pairs(r->task) ? "pair" : "image");
+    io_json_number(json, "ms", r->ms);
+    io_json_number(json, "spread", r->spread);
+    io_json_string(json, "peer", r->peer);
+    io_json_number(json, "peer_ms", r->peer ? r->peer_ms : NAN);
+    io_json_number(json, "peer_spread", r->peer ? r->peer_spread : NAN);
+    io_json_number(json, "ratio", r->peer ? r->ms / r->peer_ms : NAN);
+    io_json_number(json, "speedup", r->speedup);
+    io_json_number(json, "instructions", r->instructions);
+    io_json_end(json);
+}
+
+static void json_energy(io_json *json, const bench_report *report)
+{
+    if (report->energy_count == 0) return;
+    io_json_string(json, "counters", report->energy[0].cost.source);
+    io_json_array(json, "energy");
+    for (size_t i = 0; i < report->energy_count; i++) {
+        const ev_bench_energy *e = &report->energy[i];
+        io_json_object(json, NULL);
+        io_json_string(json, "name", report->energy_methods[i].name);
+        io_json_number(json, "frames", e->frames);
+        io_json_number(json, "fps", e->frames / e->cost.wall);
+        io_json_number(json, "cpu_ms", e->cost.cpu * 1000 / e->frames);
+        io_json_number(json, "millijoules", millijoules(e));
+        io_json_end(json);
+    }
+    io_json_end(json);
+}
+
+static void json_machine(io_json *json, const ev_machine *machine)
+{
+    io_json_object(json, "machine");
+    io_json_string(json, "processor", machine->processor);
+    io_json_integer(json, "cores", machine->cores);
+    io_json_number(json, "memory_gib", machine->memory_gib);
+    io_json_string(json, "system", machine->system);
+    io_json_string(json, "features", machine->features);
+    io_json_string(json, "compiler", machine->compiler);
+    io_json_string(json, "keybits", machine->library);
+    io_json_string(json, "peers", machine->peers);
+    io_json_end(json);
+}
+
+void bench_print_json(const bench_report *report)
+{
+    io_json json;
+    io_json_begin(&json, stdout);
+    io_json_object(&json, NULL);
+    io_json_string(&json, "benchmark", "bench");
+    io_json_integer(&json, "images", (int64_t)report->set->count);
+    io_json_integer(&json, "max_keypoints", report->set->max_keypoints);
+    io_json_integer(&json, "repeats", report->plan->repeats);
+    io_json_integer(&json, "threads", report->plan->threads);
+    json_machine(&json, &report->machine);
+    io_json_array(&json, "rows");
+    for (size_t i = 0; i < report->count; i++) json_row(&json, &report->rows[i]);
+    io_json_end(&json);
+    json_energy(&json, report);
+    io_json_end(&json);
+}

@@ -1,0 +1,203 @@
+/* The images of a run, and our steps on them in memory that is kept, so that a timed call does its step and nothing
+ * else. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/bench.h"
+#include "eval/peers.h"
+
+#define NONE SIZE_MAX
+
+/* ------------------------------------------------------------------------------------------------------- memory */
+
+#define ROW_BYTES (KB_SIFT_VALUES * sizeof(float)) /* the longest rows are SIFT's floats */
+
+static void frame_make(ev_bench_frame *frame, size_t capacity)
+{
+    frame->keypoints = io_alloc(capacity, sizeof *frame->keypoints);
+    frame->memory = io_alloc(capacity, ROW_BYTES);
+}
+
+static void frame_free(ev_bench_frame *frame)
+{
+    free(frame->keypoints);
+    free(frame->memory);
+}
+
+static bool settle(const char *what, kb_status status, io_error *error)
+{
+    return status == KB_OK || io_fail(error, "%s: %s", what, kb_status_string(status));
+}
+
+/* -------------------------------------------------------------------------------------------------------- steps */
+
+static kb_status detect_into(const ev_bench_set *set, const kb_image *image, kb_detector detector,
+                             kb_keypoint *keypoints, size_t *n)
+{
+    kb_detect_options o;
+    KB_INIT(o);
+    o.detector = detector;
+    o.max_keypoints = set->max_keypoints;
+    o.parallel = set->parallel;
+    return kb_detect(image, &o, set->workspace, keypoints, (size_t)set->max_keypoints, n);
+}
+
+bool ev_bench_detect(ev_bench_set *set, const kb_image *image, kb_detector detector, ev_bench_frame *frame,
+                     io_error *error)
+{
+    return settle("detecting", detect_into(set, image, detector, frame->keypoints, &frame->count), error);
+}
+
+bool ev_bench_describe(ev_bench_set *set, const kb_image *image, const ev_method *method, const kb_keypoint *keypoints,
+                       size_t n, ev_bench_frame *frame, io_error *error)
+{
+    kb_describe_options o;
+    kb_model_info info;
+    KB_INIT(o);
+    KB_INIT(info);
+    o.parallel = set->parallel;
+    kb_model_get_info(method->model, &info);
+    bool floats = info.row_floats > 0;
+    frame->rows = (io_rows){floats ? NULL : frame->memory, floats ? frame->memory : NULL, n,
+                            (size_t)(floats ? info.row_floats : info.row_bytes)};
+    kb_status status =
+        floats ? kb_describe_float(method->model, image, keypoints, n, &o, set->workspace, frame->memory, NULL)
+               : kb_describe(method->model, image, keypoints, n, &o, set->workspace, frame->memory, NULL);
+    return settle("describing", status, error);
+}
+
+bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_t *count, io_error *error)
+{
+    kb_match_options o;
+    KB_INIT(o);
+    o.parallel = set->parallel;
+    kb_workspace *w = set->workspace;
+    kb_status status =
+        a->bytes ? kb_match_hamming(a->bytes, a->count, b->bytes, b->count, a->width, &o, w, set->matches, count)
+                 : kb_match_float(a->floats, a->count, b->floats, b->count, a->width, &o, w, set->matches, count);
+    return settle("matching", status, error);
+}
+
+bool ev_bench_fit(ev_bench_set *set, const kb_point_pair *pairs, size_t n, io_error *error)
+{
+    kb_fit_report report;
+    KB_INIT(report);
+    return settle("fitting", kb_fit(pairs, n, NULL, set->workspace, NULL, &report), error);
+}
+
+static int nearest_first(const void *a, const void *b)
+{
+    const kb_match *p = a, *q = b;
+    if (p->distance != q->distance) return p->distance < q->distance ? -1 : 1;
+    return p->a - q->a;
+}
+
+size_t ev_bench_pairs(kb_match *matches, size_t n, const kb_keypoint *a, const kb_keypoint *b, kb_point_pair *pairs,
+                      size_t room)
+{
+    if (n > 0) qsort(matches, n, sizeof *matches, nearest_first);
+    if (n > room) n = room;
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint *p = &a[matches[i].a], *q = &b[matches[i].b];
+        pairs[i] = (kb_point_pair){p->x, p->y, q->x, q->y};
+    }
+    return n;
+}
+
+/* ---------------------------------------------------------------------------------------------------- preparing */
+
+#define FIT_MATCHES 1000
+
+bool ev_bench_give_pair(ev_bench_set *set, size_t pair, const ev_method *method, io_error *error)
+{
+    size_t first = 2 * pair, n = 0;
+    if (set->given_pair == pair && set->given_method == method) return true;
+    for (size_t k = 0; k < 2; k++) {
+        const io_keypoints *found = &set->keypoints[first + k];
+        if (!ev_bench_describe(set, &set->images[first + k].view, method, found->items, found->count, &set->given[k],
+                               error))
+            return false;
+    }
+    if (!ev_bench_match(set, &set->given[0].rows, &set->given[1].rows, &n, error)) return false;
+    set->given_count = ev_bench_pairs(set->matches, n, set->keypoints[first].items, set->keypoints[first + 1].items,
+                                      set->given_pairs, FIT_MATCHES);
+    set->given_pair = pair;
+    set->given_method = method;
+    return true;
+}
+
+bool ev_bench_give_own(ev_bench_set *set, size_t image, const ev_method *method, io_error *error)
+{
+    if (set->own_image == image && set->own_method == method) return true;
+    io_keypoints_free(&set->own);
+    set->own = (io_keypoints){NULL, 0};
+    set->own_image = image;
+    set->own_method = method;
+    return ev_peer_keypoints(method->peer, &set->images[image].view, set->max_keypoints, &set->own, &set->own_scale,
+                             error);
+}
+
+/* ------------------------------------------------------------------------------------------------------- the set */
+
+static bool take_image(ev_bench_set *set, size_t name, io_error *error)
+{
+    size_t i = set->count;
+    io_keypoints *k = &set->keypoints[i];
+    if (!io_image_read(set->names->items[name], NULL, &set->images[i], error)) return false;
+    set->count++; /* from here on ev_bench_close frees it */
+    k->items = io_alloc((size_t)set->max_keypoints, sizeof *k->items);
+    kb_status status = detect_into(set, &set->images[i].view, KB_DETECTOR_ORB, k->items, &k->count);
+    return settle(set->names->items[name], status, error);
+}
+
+bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *methods, size_t method_count,
+                   int32_t max_keypoints, io_error *error)
+{
+    size_t capacity = (size_t)max_keypoints;
+    *set = (ev_bench_set){.names = names,
+                          .methods = methods,
+                          .method_count = method_count,
+                          .max_keypoints = max_keypoints,
+                          .given_pair = NONE,
+                          .own_image = NONE};
+    set->images = io_alloc(names->count, sizeof *set->images);
+    set->keypoints = io_alloc(names->count, sizeof *set->keypoints);
+    set->matches = io_alloc(capacity, sizeof *set->matches);
+    set->pairs = io_alloc(capacity, sizeof *set->pairs);
+    set->given_pairs = io_alloc(FIT_MATCHES, sizeof *set->given_pairs);
+    for (int i = 0; i < 2; i++) {
+        frame_make(&set->frames[i], capacity);
+        frame_make(&set->given[i], capacity);
+    }
+    return settle("workspace", kb_workspace_create(&set->workspace), error) && take_image(set, 0, error) &&
+           take_image(set, 1, error);
+}
+
+bool ev_bench_take_pairs(ev_bench_set *set, size_t pairs, io_error *error)
+{
+    size_t all = set->names->count / 2;
+    for (size_t i = 1; i < pairs && i < all; i++) {
+        size_t first = 2 * (i * all / pairs);
+        if (!take_image(set, first, error) || !take_image(set, first + 1, error)) return false;
+    }
+    return pairs < all || set->names->count % 2 == 0 || take_image(set, set->names->count - 1, error);
+}
+
+void ev_bench_close(ev_bench_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        io_image_free(&set->images[i]);
+        io_keypoints_free(&set->keypoints[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        frame_free(&set->frames[i]);
+        frame_free(&set->given[i]);
+    }
+    io_keypoints_free(&set->own);
+    free(set->images);
+    free(set->keypoints);
+    free(set->matches);
+    free(set->pairs);
+    free(set->given_pairs);
+    kb_workspace_free(set->workspace);
+}
