@@ -203,7 +203,7 @@ static int detect_run(cli_common *common, void *job, int count, char **arguments
 static void detect_begin(void *job)
 {
     detect_job *j = job;
-    detector_begin(&j->detect);
+    KB_INIT(j->detect);
     reading_begin(&j->reading);
 }
 

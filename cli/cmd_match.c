@@ -1,144 +1,94 @@
 /* keybits match: two images, their keypoints, descriptors and matches, and the geometry between them. */
 #include <string.h>
 
+#include "groups.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/progress.h"
 #include "match.h"
 
-static const char match_help[] =
-    "usage: keybits match A B [options]\n"
-    "\n"
-    "Finds keypoints in both images, describes and matches them (mutual nearest neighbours), and fits the geometry\n"
-    "between the images. Prints keypoints, matches, inliers, the matrix and the time of each step. Finding no\n"
-    "geometry is a result.\n"
-    "\n"
-    "  --fit WHICH            homography: a plane, or a camera that only turns (default); fundamental: any rigid\n"
-    "                         scene; none: matches only\n"
-    "  --keypoints-a FILE     CSV with x,y,size,angle,... for A instead of a detector, and\n"
-    "  --keypoints-b FILE     for B\n"
-    "  -o, --output FILE.csv  the matches: a,b,x1,y1,x2,y2,distance,second,inlier; - for standard output\n"
-    "  --draw FILE.png        both images with inliers in green, outliers in red, and the outline of A in B\n"
-    "  --epilines             with --fit fundamental: epipolar lines of some inliers instead of their lines\n"
-    "  --exif                 turn images as their EXIF orientation says (default: pixels as stored)\n"
-    "\n" PIPELINE_HELP "\n" CLI_COMMON_HELP;
-
 typedef struct match_job {
-    pipeline pipeline;
+    cli_pipeline pipeline;
+    int32_t fit; /* index of fits */
     const char *names[2], *keypoints[2];
     const char *output, *draw;
     bool epilines;
     io_read_options reading;
     io_image images[2];
-    pipeline_features views[2];
+    features features[2];
+    pipeline_times times[2];
     pipeline_result result;
     double ms_read, ms_draw;
 } match_job;
 
-/* ---------------------------------------------------------------------------------------------------------- options */
+enum { FIT_HOMOGRAPHY, FIT_FUNDAMENTAL, FIT_NONE };
+static const char *const fits[] = {"homography", "fundamental", "none", NULL};
 
-enum { FIT = CLI_OPTION_OWN, KEYPOINTS_A, KEYPOINTS_B, DRAW, EPILINES, EXIF };
-
-static bool take_fit(cli_common *common, pipeline *r)
+static int match_check(const cli_common *common, const match_job *job)
 {
-    static const char *const words[] = {"homography", "fundamental", "none", NULL};
-    int index;
-    if (!cli_choice(common, "--fit", optarg, words, &index)) return false;
-    r->fit = index < 2;
-    r->geometry = index == 1 ? KB_FUNDAMENTAL : KB_HOMOGRAPHY;
-    return true;
-}
-
-static bool read_options(cli_common *common, int argc, char **argv, match_job *job)
-{
-    static const struct option longs[] = {PIPELINE_OPTIONS,
-                                          {"fit", required_argument, NULL, FIT},
-                                          {"keypoints-a", required_argument, NULL, KEYPOINTS_A},
-                                          {"keypoints-b", required_argument, NULL, KEYPOINTS_B},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"draw", required_argument, NULL, DRAW},
-                                          {"epilines", no_argument, NULL, EPILINES},
-                                          {"exif", no_argument, NULL, EXIF},
-                                          CLI_COMMON_OPTIONS,
-                                          {NULL, 0, NULL, 0}};
-    int option;
-    while ((option = cli_getopt(common, argc, argv, PIPELINE_SHORTS "o:", longs)) != CLI_END) {
-        switch (option) {
-        case CLI_STOP: return false;
-        case FIT:
-            if (!take_fit(common, &job->pipeline)) return false;
-            break;
-        case KEYPOINTS_A: job->keypoints[0] = optarg; break;
-        case KEYPOINTS_B: job->keypoints[1] = optarg; break;
-        case 'o': job->output = optarg; break;
-        case DRAW: job->draw = optarg; break;
-        case EPILINES: job->epilines = true; break;
-        case EXIF: job->reading.exif = true; break;
-        default:
-            if (!pipeline_option(common, option, &job->pipeline)) return false;
-        }
-    }
-    return true;
-}
-
-static int check_options(const cli_common *common, const match_job *job, int arguments)
-{
-    if (arguments != 2) return cli_usage_error(common, "name two images, not %d", arguments);
-    if (job->epilines && (!job->pipeline.fit || job->pipeline.geometry != KB_FUNDAMENTAL)) {
+    bool rows[2] = {features_is_rows_file(job->names[0]), features_is_rows_file(job->names[1])};
+    if (job->epilines && job->fit != FIT_FUNDAMENTAL)
         return cli_usage_error(common, "--epilines belongs to --fit fundamental");
-    }
     if (job->epilines && !job->draw) return cli_usage_error(common, "--epilines needs --draw");
-    if (job->keypoints[0] && job->keypoints[1] && job->pipeline.detector) {
+    if (job->keypoints[0] && job->keypoints[1] && job->pipeline.options.detect.detector)
         return cli_usage_error(common, "keypoints are given: --detector has nothing to do");
-    }
-    if (io_path_is_plain(job->draw) && !io_path_has_suffix(job->draw, ".png")) {
+    for (int i = 0; i < 2; i++)
+        if (rows[i] && !job->keypoints[i])
+            return cli_usage_error(common, "%s holds descriptors: --keypoints-%c must name their keypoints",
+                                   job->names[i], "ab"[i]);
+    if ((rows[0] || rows[1]) && job->draw) return cli_usage_error(common, "--draw needs images, not descriptors");
+    if (io_path_is_plain(job->draw) && !io_path_has_suffix(job->draw, ".png"))
         return cli_usage_error(common, "the picture %s must end in .png", job->draw);
-    }
-    if (io_path_is_plain(job->output) && !io_path_has_suffix(job->output, ".csv")) {
+    if (io_path_is_plain(job->output) && !io_path_has_suffix(job->output, ".csv"))
         return cli_usage_error(common, "the matches %s must end in .csv", job->output);
-    }
-    if (common->json && job->output && strcmp(job->output, "-") == 0) {
+    if (common->json && job->output && strcmp(job->output, "-") == 0)
         return cli_usage_error(common, "--json and -o - both want standard output");
-    }
     return CLI_DONE;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- work */
 
-/* Nothing that is read may be written. */
-static bool spares_inputs(const match_job *job, io_error *error)
+static bool match_read(match_job *job, io_error *error)
 {
+    double start = io_clock_seconds();
     for (int i = 0; i < 2; i++) {
-        if (!io_refuse_overwrite(job->draw, job->names[i], error) || !io_refuse_overwrite(job->output, job->names[i], error) ||
-            !io_refuse_overwrite(job->output, job->keypoints[i], error))
-            return false;
+        if (features_is_rows_file(job->names[i])) {
+            if (!features_read(job->names[i], job->keypoints[i], &job->features[i], error)) return false;
+            continue;
+        }
+        if (!io_image_read(job->names[i], &job->reading, &job->images[i], error)) return false;
+        if (job->keypoints[i] && !io_keypoints_read(job->keypoints[i], &job->features[i].keypoints, error)) return false;
     }
+    job->ms_read = 1000 * (io_clock_seconds() - start);
     return true;
 }
 
-static bool work(match_job *job, io_error *error)
+static bool match_images(cli_common *common, match_job *job, io_error *error)
 {
-    double start = io_clock_seconds();
-    if (!spares_inputs(job, error)) return false;
+    cli_pipeline *p = &job->pipeline;
+    if (!match_read(job, error)) return false;
+    bool images = job->images[0].pixels || job->images[1].pixels;
+    if (images ? !cli_pipeline_open(common, p, error)
+               : !pipeline_open(&p->pipeline, &p->options, NULL, common->parallel, error))
+        return false;
     for (int i = 0; i < 2; i++) {
-        pipeline_features *view = &job->views[i];
-        if (!io_image_read(job->names[i], &job->reading, &job->images[i], error)) return false;
-        view->given = job->keypoints[i] != NULL;
-        if (view->given && !io_keypoints_read(job->keypoints[i], &view->keypoints, error)) return false;
+        if (!job->images[i].pixels) continue;
+        if (!pipeline_describe(&p->pipeline, job->names[i], &job->images[i].view, job->keypoints[i] != NULL,
+                               &job->features[i], &job->times[i], error))
+            return false;
+        features_fit fit = features_measure(&job->features[i], p->model, p->pipeline.options.scale);
+        cli_warn_patches(common, job->names[i], &fit);
     }
-    job->ms_read = 1000 * (io_clock_seconds() - start);
-    for (int i = 0; i < 2; i++) {
-        if (!pipeline_describe(&job->pipeline, job->names[i], &job->images[i].view, &job->views[i], error)) return false;
-    }
-    return pipeline_match(&job->pipeline, &job->views[0], &job->views[1], &job->result, error);
+    return features_comparable(&job->features[0], &job->features[1], job->names[0], job->names[1], error) &&
+           pipeline_match(&p->pipeline, &job->features[0], &job->features[1], &job->result, error);
 }
 
-static bool draw(match_job *job, io_error *error)
+static bool match_picture_write(match_job *job, io_error *error)
 {
     double start = io_clock_seconds();
     match_picture picture = {.path = job->draw,
                              .images = {&job->images[0], &job->images[1]},
-                             .pipeline = &job->pipeline,
+                             .pipeline = &job->pipeline.pipeline,
                              .result = &job->result,
                              .epilines = job->epilines};
     bool ok = match_draw(&picture, error);
@@ -146,7 +96,7 @@ static bool draw(match_job *job, io_error *error)
     return ok;
 }
 
-static bool write_matches(const match_job *job, io_error *error)
+static bool match_table_write(const match_job *job, io_error *error)
 {
     const pipeline_result *r = &job->result;
     io_writer *writer = io_writer_open(job->output, error);
@@ -167,28 +117,31 @@ static bool write_matches(const match_job *job, io_error *error)
 
 /* ----------------------------------------------------------------------------------------------------------- report */
 
-static const char *geometry_name(const pipeline *r)
+static const char *descriptor_name(const match_job *job)
 {
-    return !r->fit ? "none" : r->geometry == KB_HOMOGRAPHY ? "homography" : "fundamental";
+    return job->pipeline.model ? job->pipeline.pipeline.info.spec->name : "rows from files";
 }
 
-static bool found(const match_job *job) { return job->pipeline.fit && job->result.fit.result == KB_FIT_FOUND; }
+static bool geometry_found(const match_job *job)
+{
+    return job->fit != FIT_NONE && job->result.fit.result == KB_FIT_FOUND;
+}
 
 /* The steps and their times, in order; a step that was not taken has a negative time. */
 enum { STEPS = 6 };
-static void times(const match_job *job, const char *names[STEPS], double ms[STEPS])
+static void match_times(const match_job *job, const char *names[STEPS], double ms[STEPS])
 {
     const char *const all[STEPS] = {"read", "detect", "describe", "match", "fit", "draw"};
     memcpy(names, all, sizeof all);
     ms[0] = job->ms_read;
-    ms[1] = job->views[0].ms_detect + job->views[1].ms_detect;
-    ms[2] = job->views[0].ms_describe + job->views[1].ms_describe;
+    ms[1] = job->times[0].detect + job->times[1].detect;
+    ms[2] = job->times[0].describe + job->times[1].describe;
     ms[3] = job->result.ms_match;
-    ms[4] = job->pipeline.fit ? job->result.ms_fit : -1;
+    ms[4] = job->fit != FIT_NONE ? job->result.ms_fit : -1;
     ms[5] = job->draw ? job->ms_draw : -1;
 }
 
-static void print_json(const match_job *job)
+static void match_json(const match_job *job)
 {
     const pipeline_result *r = &job->result;
     const char *names[STEPS];
@@ -199,24 +152,24 @@ static void print_json(const match_job *job)
     io_json_array(&json, "images");
     for (int i = 0; i < 2; i++) io_json_string(&json, NULL, job->names[i]);
     io_json_end(&json);
-    io_json_string(&json, "descriptor", job->pipeline.info.spec->name);
+    io_json_string(&json, "descriptor", descriptor_name(job));
     io_json_array(&json, "keypoints");
-    for (int i = 0; i < 2; i++) io_json_integer(&json, NULL, (int64_t)job->views[i].keypoints.count);
+    for (int i = 0; i < 2; i++) io_json_integer(&json, NULL, (int64_t)job->features[i].keypoints.count);
     io_json_end(&json);
     io_json_integer(&json, "matches", (int64_t)r->count);
     io_json_integer(&json, "inliers", r->fit.inliers);
-    io_json_string(&json, "fit", geometry_name(&job->pipeline));
-    io_json_string(&json, "result", job->pipeline.fit ? kb_fit_result_name(r->fit.result) : NULL);
-    if (found(job)) {
+    io_json_string(&json, "fit", fits[job->fit]);
+    io_json_string(&json, "result", job->fit != FIT_NONE ? kb_fit_result_name(r->fit.result) : NULL);
+    if (geometry_found(job)) {
         io_json_array(&json, "model");
         for (int i = 0; i < 9; i++) io_json_number(&json, NULL, r->fit.model[i]);
         io_json_end(&json);
     } else {
         io_json_string(&json, "model", NULL);
     }
-    if (found(job)) io_json_number(&json, "rms", r->fit.rms);
-    if (job->pipeline.fit) io_json_integer(&json, "iterations", r->fit.iterations);
-    times(job, names, ms);
+    if (geometry_found(job)) io_json_number(&json, "rms", r->fit.rms);
+    if (job->fit != FIT_NONE) io_json_integer(&json, "iterations", r->fit.iterations);
+    match_times(job, names, ms);
     io_json_object(&json, "ms");
     for (int i = 0; i < STEPS; i++) {
         if (ms[i] < 0) continue;
@@ -228,13 +181,13 @@ static void print_json(const match_job *job)
     io_json_end(&json);
 }
 
-static void print_fit(FILE *out, const match_job *job)
+static void match_fit_text(FILE *out, const match_job *job)
 {
     const kb_fit_report *fit = &job->result.fit;
-    const char *name = geometry_name(&job->pipeline);
-    if (!found(job)) {
+    const char *name = fits[job->fit];
+    if (!geometry_found(job)) {
         fprintf(out, "%-12s%s\n", name, kb_fit_result_name(fit->result));
-        if (fit->result == KB_FIT_DEGENERATE && job->pipeline.geometry == KB_FUNDAMENTAL) {
+        if (fit->result == KB_FIT_DEGENERATE && job->fit == FIT_FUNDAMENTAL) {
             fprintf(out, "            the pairs lie on one plane (or line): try --fit homography\n");
         }
         return;
@@ -248,15 +201,15 @@ static void print_fit(FILE *out, const match_job *job)
     }
 }
 
-static void print_words(FILE *out, const match_job *job)
+static void match_text(FILE *out, const match_job *job)
 {
     const char *names[STEPS];
     double ms[STEPS], total = 0;
-    fprintf(out, "keypoints   %zu %zu (%s)\n", job->views[0].keypoints.count, job->views[1].keypoints.count,
-            job->views[0].given || job->views[1].given ? "given" : kb_detector_name(job->pipeline.detector));
-    fprintf(out, "matches     %zu (%s, mutual)\n", job->result.count, job->pipeline.info.spec->name);
-    if (job->pipeline.fit) print_fit(out, job);
-    times(job, names, ms);
+    fprintf(out, "keypoints   %zu %zu (%s)\n", job->features[0].keypoints.count, job->features[1].keypoints.count,
+            job->keypoints[0] || job->keypoints[1] ? "given" : kb_detector_name(job->pipeline.pipeline.options.detect.detector));
+    fprintf(out, "matches     %zu (%s, mutual)\n", job->result.count, descriptor_name(job));
+    if (job->fit != FIT_NONE) match_fit_text(out, job);
+    match_times(job, names, ms);
     fprintf(out, "ms         ");
     for (int i = 0; i < STEPS; i++) {
         if (ms[i] < 0) continue;
@@ -267,43 +220,80 @@ static void print_words(FILE *out, const match_job *job)
     if (job->draw) fprintf(out, "picture     %s\n", job->draw);
 }
 
-static void report(const cli_common *common, const match_job *job)
+static void match_report(const cli_common *common, const match_job *job)
 {
     bool taken = job->output && strcmp(job->output, "-") == 0; /* standard output holds the matches */
-    if (common->json) print_json(job);
-    else if (!common->quiet) print_words(taken ? stderr : stdout, job);
+    if (common->json) match_json(job);
+    else if (!common->quiet) match_text(taken ? stderr : stdout, job);
 }
 
-static void free_job(match_job *job)
+static int match_run(cli_common *common, void *context, int count, char **arguments)
 {
+    match_job *job = context;
+    io_error error;
+    (void)count;
+    job->names[0] = arguments[0];
+    job->names[1] = arguments[1];
+    job->pipeline.options.no_fit = job->fit == FIT_NONE;
+    job->pipeline.options.geometry = job->fit == FIT_FUNDAMENTAL ? KB_FUNDAMENTAL : KB_HOMOGRAPHY;
+    int code = match_check(common, job);
+    if (code != CLI_DONE) return code;
+    if (!match_images(common, job, &error) || (job->draw && !match_picture_write(job, &error)) ||
+        (job->output && !match_table_write(job, &error)))
+        return cli_error("%s", error.text);
+    match_report(common, job);
+    return CLI_DONE;
+}
+
+static void match_begin(void *context)
+{
+    match_job *job = context;
+    cli_pipeline_begin(&job->pipeline);
+    reading_begin(&job->reading);
+}
+
+static void match_end(void *context)
+{
+    match_job *job = context;
     for (int i = 0; i < 2; i++) {
         io_image_free(&job->images[i]);
-        pipeline_view_free(&job->views[i]);
+        features_free(&job->features[i]);
     }
     pipeline_result_free(&job->result);
-    pipeline_close(&job->pipeline);
+    cli_pipeline_close(&job->pipeline);
 }
 
-static int match_legacy(int argc, char **argv)
-{
-    cli_common common;
-    match_job job = {.reading = {.keep16 = true}};
-    io_error error;
-    pipeline_defaults(&job.pipeline);
-    cli_begin(&common, match_help);
-    if (!read_options(&common, argc, argv, &job)) return cli_end(&common, common.exit_code);
-    int code = check_options(&common, &job, argc - optind);
-    if (code != CLI_DONE) return code;
-    job.names[0] = argv[optind];
-    job.names[1] = argv[optind + 1];
-    if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
-    if (!pipeline_open(&job.pipeline, common.parallel)) code = CLI_FAILED;
-    else if (!work(&job, &error) || (job.draw && !draw(&job, &error)) || (job.output && !write_matches(&job, &error)))
-        code = cli_error("%s", error.text);
-    else report(&common, &job);
-    free_job(&job);
-    return cli_end(&common, code);
-}
+static const cli_option match_options[] = {
+    {"fit", 0, CLI_CHOICE(match_job, fit, 0), "WHICH", "homography", .words = fits,
+     .help = "homography: a plane, or a camera that only turns; fundamental: any rigid scene; none: matches only"},
+    {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
+     .help = "CSV with x,y,size,angle,... for A instead of a detector, and"},
+    {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "for B"},
+    {"output", 'o', CLI_OUTPUT(match_job, output), "FILE.csv",
+     .help = "the matches: a,b,x1,y1,x2,y2,distance,second,inlier; - for standard output"},
+    {"draw", 0, CLI_OUTPUT(match_job, draw), "FILE.png",
+     .help = "both images with inliers in green, outliers in red, and the outline of A in B"},
+    {"epilines", 0, CLI_FLAG(match_job, epilines),
+     .help = "with --fit fundamental: epipolar lines of some inliers instead of their lines"},
+    CLI_SECTION("Images"),
+    CLI_GROUP(match_job, reading, reading_options),
+    CLI_GROUP(match_job, pipeline, pipeline_option_groups),
+    {0}};
 
 const cli_command command_match = {
-    .name = "match", .summary = "match two images and find the geometry between them", .legacy = match_legacy, .legacy_help = match_help};
+    .name = "match",
+    .summary = "match two images and find the geometry between them",
+    .usage = "A B [options]\nA.npy B.npy --keypoints-a A.csv --keypoints-b B.csv [options]",
+    .about = "Finds keypoints in both images, describes and matches them (mutual nearest neighbours), and fits the "
+             "geometry between the images. Prints keypoints, matches, inliers, the matrix and the time of each step. "
+             "Finding no geometry is a result. A and B may also be descriptors that were computed before (.npy, .hex), "
+             "with their keypoints; - is a file on standard input.",
+    .options = match_options,
+    .least = 2,
+    .most = 2,
+    .wants = "name two images",
+    .reads_arguments = true,
+    .job_size = sizeof(match_job),
+    .begin = match_begin,
+    .run = match_run,
+    .end = match_end};

@@ -2,29 +2,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "groups.h"
 #include "io/energy.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/progress.h"
 #include "track.h"
-
-static const char track_help[] =
-    "usage: keybits track TEMPLATE FRAMES [options]\n"
-    "       ffmpeg -i clip.mp4 -f yuv4mpegpipe - | keybits track poster.jpg -\n"
-    "\n"
-    "Finds the flat thing that TEMPLATE shows in every frame. FRAMES is a folder of images, images, @list.txt, a file\n"
-    "clip.y4m, or - for a Y4M stream on standard input. Every frame stands for itself: losing the template and\n"
-    "finding it again is normal. One row a frame goes to standard output:\n"
-    "    frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n"
-    "with the corners of the template in the frame, clockwise from its top left, empty when it is lost; with --json\n"
-    "one object a line. At the end: frames a second, processor time and energy (powercap or battery) a frame.\n"
-    "\n"
-    "  -o, --output FILE      the rows; - for standard output (default), unless that is the video's\n"
-    "  --min-inliers N        4 to 1000000: fewer inliers mean lost (default 10)\n"
-    "  --draw DIR             frames with the outline as DIR/frame_000000.png and so on; DIR is made if need be\n"
-    "  --y4m FILE|-           frames with the outline as a Y4M stream (| ffplay - shows it)\n"
-    "  --fps N                1 to 1000 frames a second of that stream, when FRAMES are images (default 25)\n"
-    "\n" PIPELINE_HELP "\n" CLI_COMMON_HELP;
 
 typedef struct totals {
     int64_t frames, found, unreadable;
@@ -34,67 +17,21 @@ typedef struct totals {
 } totals;
 
 typedef struct track_job {
-    const cli_common *common;
-    pipeline pipeline;
+    cli_common *common;
+    cli_pipeline pipeline;
     const char *output;
     int32_t min_inliers;
     track_pictures pictures;
+    int32_t fps;
     char rate[32];
     const char *template_name;
     io_image image; /* of the template */
-    pipeline_features view;
+    features features;
     track_frames frames;
     io_writer *writer; /* of the rows; NULL: nobody wants them */
     io_progress progress;
     totals sum;
 } track_job;
-
-/* ---------------------------------------------------------------------------------------------------------- options */
-
-enum { MIN_INLIERS = CLI_OPTION_OWN, DRAW, VIDEO, FPS };
-
-static bool read_options(cli_common *common, int argc, char **argv, track_job *job)
-{
-    static const struct option longs[] = {PIPELINE_OPTIONS,
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"min-inliers", required_argument, NULL, MIN_INLIERS},
-                                          {"draw", required_argument, NULL, DRAW},
-                                          {"y4m", required_argument, NULL, VIDEO},
-                                          {"fps", required_argument, NULL, FPS},
-                                          CLI_COMMON_OPTIONS,
-                                          {NULL, 0, NULL, 0}};
-    int64_t value;
-    int option;
-    while ((option = cli_getopt(common, argc, argv, PIPELINE_SHORTS "o:", longs)) != CLI_END) {
-        switch (option) {
-        case CLI_STOP: return false;
-        case 'o': job->output = optarg; break;
-        case DRAW: job->pictures.folder = optarg; break;
-        case VIDEO: job->pictures.video = optarg; break;
-        case MIN_INLIERS:
-            if (!cli_integer(common, "--min-inliers", optarg, 4, 1000000, &value)) return false;
-            job->min_inliers = (int32_t)value;
-            break;
-        case FPS:
-            if (!cli_integer(common, "--fps", optarg, 1, 1000, &value)) return false;
-            snprintf(job->rate, sizeof job->rate, "%d:1", (int)value);
-            break;
-        default:
-            if (!pipeline_option(common, option, &job->pipeline)) return false;
-        }
-    }
-    return true;
-}
-
-static int check_options(const cli_common *common, const track_job *job, int arguments)
-{
-    bool video_out = job->pictures.video && strcmp(job->pictures.video, "-") == 0;
-    if (arguments < 2) return cli_usage_error(common, "name a template and frames (a folder, images, or - for Y4M)");
-    if (video_out && job->output && strcmp(job->output, "-") == 0) {
-        return cli_usage_error(common, "--y4m - and -o - both want standard output");
-    }
-    return CLI_DONE;
-}
 
 /* -------------------------------------------------------------------------------------------------------- one frame */
 
@@ -119,12 +56,14 @@ bool track_plausible(const double h[9], int32_t width, int32_t height, double co
 
 static bool find_template(track_job *job, const kb_image *view, track_result *result, io_error *error)
 {
-    pipeline_features seen = {0};
+    const pipeline *p = &job->pipeline.pipeline;
+    features seen = {0};
+    pipeline_times times;
     pipeline_result matched = {0};
-    bool ok = pipeline_describe(&job->pipeline, job->frames.name, view, &seen, error) &&
-              pipeline_match(&job->pipeline, &job->view, &seen, &matched, error);
+    bool ok = pipeline_describe(p, job->frames.name, view, false, &seen, &times, error) &&
+              pipeline_match(p, &job->features, &seen, &matched, error);
     if (ok) {
-        const double ms[4] = {seen.ms_detect, seen.ms_describe, matched.ms_match, matched.ms_fit};
+        const double ms[4] = {times.detect, times.describe, matched.ms_match, matched.ms_fit};
         for (int i = 0; i < 4; i++) result->ms += ms[i], job->sum.ms[i] += ms[i];
         result->matches = matched.count;
         result->inliers = matched.fit.inliers;
@@ -132,7 +71,7 @@ static bool find_template(track_job *job, const kb_image *view, track_result *re
                         track_plausible(matched.fit.model, job->image.width, job->image.height, result->corners);
     }
     pipeline_result_free(&matched);
-    pipeline_view_free(&seen);
+    features_free(&seen);
     return ok;
 }
 
@@ -178,12 +117,12 @@ static void summary_words(const track_job *job)
     double n = t->frames > 0 ? (double)t->frames : 1;
     cli_say(job->common, "frames %lld: template found in %lld, lost in %lld, not readable %lld", (long long)t->frames,
             (long long)t->found, (long long)(t->frames - t->found - t->unreadable), (long long)t->unreadable);
-    cli_say(job->common, "ms a frame: detect %.2f, describe %.2f, match %.2f, fit %.2f, together %.2f", t->ms[0] / n,
+    cli_say(job->common, "ms per frame: detect %.2f, describe %.2f, match %.2f, fit %.2f, together %.2f", t->ms[0] / n,
             t->ms[1] / n, t->ms[2] / n, t->ms[3] / n, t->ms_all / n);
-    cli_say(job->common, "%.1f frames a second with reading and writing; processor time %.2f ms a frame",
+    cli_say(job->common, "%.1f frames per second with reading and writing; processor time %.2f ms per frame",
             t->cost.wall > 0 ? n / t->cost.wall : 0, 1000 * t->cost.cpu / n);
     if (t->cost.joules >= 0) {
-        cli_say(job->common, "energy: %.3f J a frame, %.2f W (%s, whole machine)", t->cost.joules / n,
+        cli_say(job->common, "energy: %.3f J per frame, %.2f W (%s, whole machine)", t->cost.joules / n,
                 t->cost.wall > 0 ? t->cost.joules / t->cost.wall : 0, t->cost.source);
     } else {
         cli_say(job->common, "energy: %s", t->cost.source);
@@ -209,29 +148,19 @@ static void summary_json(FILE *out, const totals *t)
 static bool open_template(track_job *job, io_error *error)
 {
     if (!io_image_read(job->template_name, NULL, &job->image, error)) return false;
-    if (!pipeline_describe(&job->pipeline, job->template_name, &job->image.view, &job->view, error)) return false;
-    if (job->view.keypoints.count >= 4) return true;
+    if (!pipeline_describe(&job->pipeline.pipeline, job->template_name, &job->image.view, false, &job->features, NULL,
+                           error))
+        return false;
+    features_fit fit = features_measure(&job->features, job->pipeline.model, job->pipeline.pipeline.options.scale);
+    cli_warn_patches(job->common, job->template_name, &fit);
+    if (job->features.keypoints.count >= 4) return true;
     return io_fail(error, "%s: %zu keypoints in the template; at least 4 are needed: it is too small or too plain",
-                   job->template_name, job->view.keypoints.count);
-}
-
-/* Nothing that is read may be written. */
-static bool spares_inputs(const track_job *job, io_error *error)
-{
-    io_names inputs = {NULL, 0}, rows = {NULL, 0};
-    for (size_t i = 0; i < job->frames.names.count; i++) io_names_add(&inputs, job->frames.names.items[i]);
-    if (job->frames.streaming) io_names_add(&inputs, job->frames.stream.name);
-    io_names_add(&inputs, job->template_name);
-    if (job->output) io_names_add(&rows, job->output);
-    bool ok = io_names_spare(&rows, &inputs, error) && track_pictures_spare(&job->pictures, &inputs, error);
-    io_names_free(&inputs);
-    io_names_free(&rows);
-    return ok;
+                   job->template_name, job->features.keypoints.count);
 }
 
 static bool open_output(track_job *job, io_error *error)
 {
-    if (!spares_inputs(job, error)) return false;
+    if (!track_pictures_claim(&job->pictures, job->frames.names.count, error)) return false;
     bool video_out = job->pictures.video && strcmp(job->pictures.video, "-") == 0;
     if (job->pictures.folder && !io_folder_make(job->pictures.folder, error)) return false;
     if (!job->output && video_out) return true;
@@ -263,7 +192,7 @@ static bool track_all(track_job *job, io_error *error)
     }
 }
 
-static bool finish(track_job *job, io_error *error)
+static bool track_finish(track_job *job, io_error *error)
 {
     if (job->sum.frames == 0)
         return io_fail(error, "%s: no frames", job->frames.name ? job->frames.name : "the stream");
@@ -277,16 +206,17 @@ static bool finish(track_job *job, io_error *error)
     }
     if (job->common->json && job->writer) summary_json(io_writer_file(job->writer), &job->sum);
     summary_words(job);
-    if (!track_pictures_end(&job->pictures, error)) return false; /* the rows are given up by the caller */
     io_writer *writer = job->writer;
     job->writer = NULL;
-    return !writer || io_writer_commit(writer, error);
+    if (track_pictures_end(&job->pictures, error)) return !writer || io_writer_commit(writer, error);
+    if (writer) io_writer_abandon(writer);
+    return false;
 }
 
-static bool work(track_job *job, int count, char *const *arguments, io_error *error)
+static bool track_frames_all(track_job *job, int count, char *const *arguments, io_error *error)
 {
     energy_meter meter;
-    if (!open_template(job, error) || !track_frames_open(&job->frames, count, arguments, error) ||
+    if (!open_template(job, error) || !track_frames_open(job->common, &job->frames, count, arguments, error) ||
         !open_output(job, error)) {
         return false;
     }
@@ -297,36 +227,67 @@ static bool work(track_job *job, int count, char *const *arguments, io_error *er
     bool ok = track_all(job, error);
     energy_stop(&meter, &job->sum.cost);
     io_progress_end(&job->progress);
-    return ok && finish(job, error);
+    return ok && track_finish(job, error);
 }
 
-static void free_job(track_job *job)
+static int track_run(cli_common *common, void *context, int count, char **arguments)
 {
+    track_job *job = context;
+    io_error error = {""};
+    job->common = job->pictures.common = common;
+    job->template_name = arguments[0];
+    snprintf(job->rate, sizeof job->rate, "%d:1", (int)job->fps);
+    if (!cli_pipeline_open(common, &job->pipeline, &error) ||
+        !track_frames_all(job, count - 1, arguments + 1, &error))
+        return cli_error("%s", error.text);
+    return CLI_DONE;
+}
+
+static void track_begin(void *context) { cli_pipeline_begin(&((track_job *)context)->pipeline); }
+
+static void track_end(void *context)
+{
+    track_job *job = context;
     if (job->writer) io_writer_abandon(job->writer);
     y4m_abandon(&job->pictures.writer);
     track_frames_close(&job->frames);
     io_image_free(&job->image);
-    pipeline_view_free(&job->view);
-    pipeline_close(&job->pipeline);
+    features_free(&job->features);
+    cli_pipeline_close(&job->pipeline);
 }
 
-static int track_legacy(int argc, char **argv)
-{
-    cli_common common;
-    track_job job = {.common = &common, .min_inliers = 10, .rate = "25:1"};
-    io_error error = {""};
-    pipeline_defaults(&job.pipeline);
-    cli_begin(&common, track_help);
-    if (!read_options(&common, argc, argv, &job)) return cli_end(&common, common.exit_code);
-    int code = check_options(&common, &job, argc - optind);
-    if (code != CLI_DONE) return code;
-    job.template_name = argv[optind];
-    if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
-    if (!pipeline_open(&job.pipeline, common.parallel)) code = CLI_FAILED;
-    else if (!work(&job, argc - optind - 1, argv + optind + 1, &error)) code = cli_error("%s", error.text);
-    free_job(&job);
-    return cli_end(&common, code);
-}
+static const cli_option track_options[] = {
+    {"output", 'o', CLI_OUTPUT(track_job, output), "FILE",
+     .help = "the rows; - for standard output (default), unless that is the video's"},
+    {"min-inliers", 0, CLI_NUMBER(track_job, min_inliers, 4, 1000000), "N", "10", .help = ": fewer inliers mean lost"},
+    {"draw", 0, CLI_TEXT(track_job, pictures.folder), "DIR",
+     .help = "frames with the outline as DIR/frame_000000.png and so on; DIR is made if need be"},
+    {"y4m", 0, CLI_OUTPUT(track_job, pictures.video), "FILE|-",
+     .help = "frames with the outline as a Y4M stream (| ffplay - shows it)"},
+    {"fps", 0, CLI_NUMBER(track_job, fps, 1, 1000), "N", "25",
+     .help = "frames per second of that stream, when FRAMES are images"},
+    CLI_GROUP(track_job, pipeline, pipeline_option_groups),
+    {0}};
 
 const cli_command command_track = {
-    .name = "track", .summary = "find a flat template in every frame of a folder or a video", .legacy = track_legacy, .legacy_help = track_help};
+    .name = "track",
+    .summary = "find a flat template in every frame of a folder or a video",
+    .usage = "TEMPLATE FRAMES [options]",
+    .about = "Finds the flat thing that TEMPLATE shows in every frame. FRAMES is a folder of images, images, @list.txt, a "
+             "file clip.y4m, or - for a Y4M stream on standard input:\n"
+             "    ffmpeg -i clip.mp4 -f yuv4mpegpipe - | keybits track poster.jpg -\n"
+             "Every frame stands for itself: losing the template and finding it again is normal. One row per frame goes "
+             "to standard output:\n"
+             "    frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n"
+             "with the corners of the template in the frame, clockwise from its top left, empty when it is lost; with "
+             "--json one object per line. At the end: frames per second, processor time and energy (powercap or "
+             "battery) per frame.",
+    .options = track_options,
+    .least = 2,
+    .most = CLI_ANY,
+    .wants = "name a template and frames (a folder, images, or - for Y4M)",
+    .reads_arguments = true,
+    .job_size = sizeof(track_job),
+    .begin = track_begin,
+    .run = track_run,
+    .end = track_end};

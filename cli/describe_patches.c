@@ -25,8 +25,8 @@ static bool from_array(const char *path, patch_set *out, io_error *error)
     return true;
 }
 
-/* Patches are isolated: each is cut out of the mosaic before anything looks at it. */
-static void cut(const io_image *mosaic, patch_set *out)
+/* Patches are isolated: each is copied out of the mosaic before anything looks at it. */
+static void separate_patches(const io_image *mosaic, patch_set *out)
 {
     size_t side = (size_t)out->side, width = (size_t)mosaic->width;
     size_t across = width / side;
@@ -37,13 +37,13 @@ static void cut(const io_image *mosaic, patch_set *out)
     }
 }
 
-static bool from_mosaic(const char *path, const describe_options *options, patch_set *out, io_error *error)
+static bool from_mosaic(const char *path, const describe_job *job, patch_set *out, io_error *error)
 {
     io_image mosaic;
-    io_read_options reading = options->reading;
+    io_read_options reading = job->reading;
     reading.keep16 = false;
     if (!io_image_read(path, &reading, &mosaic, error)) return false;
-    int32_t side = options->side ? options->side : mosaic.width;
+    int32_t side = job->side ? job->side : mosaic.width;
     bool ok = true;
     if (side < 32 || side > 1024) {
         ok = io_fail(error, "%s: a patch would be %d px wide; --side says how wide a patch is, 32 to 1024", path,
@@ -54,60 +54,63 @@ static bool from_mosaic(const char *path, const describe_options *options, patch
     } else {
         size_t count = (size_t)(mosaic.width / side) * (size_t)(mosaic.height / side);
         *out = (patch_set){io_alloc(count, (size_t)side * (size_t)side), count, side};
-        cut(&mosaic, out);
+        separate_patches(&mosaic, out);
     }
     io_image_free(&mosaic);
     return ok;
 }
 
-static kb_status compute(const cli_common *common, const describe_options *options, const patch_set *patches,
-                         describe_rows *rows)
+static bool describe_rows(const cli_common *common, const describe_job *job, const patch_set *patches, io_rows *rows,
+                          io_error *error)
 {
+    const pipeline *p = &job->pipeline.pipeline;
     kb_describe_options o;
+    kb_status status;
     KB_INIT(o);
     o.parallel = common->parallel;
-    if (options->floats) {
-        return kb_describe_patches_float(options->model, patches->data, patches->count, patches->side, &o, NULL,
-                                         rows->floats);
+    *rows = (io_rows){NULL, NULL, patches->count, (size_t)(job->floats ? p->info.row_floats : p->info.row_bytes)};
+    if (job->floats) {
+        rows->floats = io_alloc(rows->count * rows->width, sizeof(float));
+        status = kb_describe_patches_float(p->model, patches->data, patches->count, patches->side, &o, NULL,
+                                           rows->floats);
+    } else {
+        rows->bytes = io_alloc(rows->count, rows->width);
+        status = kb_describe_patches(p->model, patches->data, patches->count, patches->side, &o, NULL, rows->bytes);
     }
-    return kb_describe_patches(options->model, patches->data, patches->count, patches->side, &o, NULL, rows->bytes);
+    return status == KB_OK || io_fail(error, "%s: %s", job->patches, kb_status_string(status));
 }
 
-static void report(const cli_common *common, const describe_options *options, const patch_set *patches)
+static void report_patches(const cli_common *common, const describe_job *job, const patch_set *patches)
 {
-    cli_say(common, "%s: %zu patches of %d x %d px, %s", options->patches, patches->count, (int)patches->side,
-            (int)patches->side, options->info.spec->name);
+    const char *model = job->pipeline.pipeline.info.spec->name;
+    cli_say(common, "%s: %zu patches of %d x %d px, %s", job->patches, patches->count, (int)patches->side,
+            (int)patches->side, model);
     if (!common->json) return;
     io_json json;
     io_json_begin(&json, stdout);
     io_json_object(&json, NULL);
-    io_json_string(&json, "model", options->info.spec->name);
-    io_json_string(&json, "patches", options->patches);
+    io_json_string(&json, "model", model);
+    io_json_string(&json, "patches", job->patches);
     io_json_integer(&json, "count", (int64_t)patches->count);
     io_json_integer(&json, "side", patches->side);
-    io_json_string(&json, "output", options->output);
+    io_json_string(&json, "output", job->output);
     io_json_end(&json);
 }
 
-int describe_patches(const cli_common *common, const describe_options *options)
+int describe_patches(cli_common *common, describe_job *job)
 {
     io_error error;
     patch_set patches = {0};
     io_names inputs = {0}, outputs = {0};
-    describe_rows rows = {0};
-    io_names_add(&inputs, options->patches);
-    bool ok = !options->output || io_names_outputs(&outputs, &inputs, options->output, options->suffix, &error);
-    ok =
-        ok && (io_path_has_suffix(options->patches, ".npy") ? from_array(options->patches, &patches, &error)
-                                                            : from_mosaic(options->patches, options, &patches, &error));
-    if (ok) {
-        describe_rows_create(&rows, options, patches.count);
-        kb_status status = compute(common, options, &patches, &rows);
-        if (status != KB_OK) ok = io_fail(&error, "%s: %s", options->patches, kb_status_string(status));
-    }
-    ok = ok && describe_rows_write(outputs.count ? outputs.items[0] : NULL, &rows, options, &error);
-    if (ok) report(common, options, &patches);
-    describe_rows_free(&rows);
+    io_rows rows = {0};
+    io_names_add(&inputs, job->patches);
+    bool ok = cli_claim_outputs(common, &inputs, job->output, describe_suffix(job), &outputs, &error) &&
+              (io_path_has_suffix(job->patches, ".npy") ? from_array(job->patches, &patches, &error)
+                                                        : from_mosaic(job->patches, job, &patches, &error)) &&
+              describe_rows(common, job, &patches, &rows, &error) &&
+              io_rows_write(outputs.count ? outputs.items[0] : NULL, &rows, &error);
+    if (ok) report_patches(common, job, &patches);
+    io_rows_free(&rows);
     io_names_free(&inputs);
     io_names_free(&outputs);
     free(patches.data);

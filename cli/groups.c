@@ -41,6 +41,77 @@ const cli_option reading_options[] = {
      .help = ", the value that is white in 16-bit images (default: the file's, else 65535)"},
     {0}};
 
-void detector_begin(kb_detect_options *detect) { KB_INIT(*detect); }
-
 void reading_begin(io_read_options *reading) { *reading = (io_read_options){.keep16 = true}; }
+
+static const char *const orientations[] = {"given", "compute", "none", NULL};
+
+const cli_option patch_options[] = {
+    {"preset", 0, CLI_CALL(pipeline_options, scale), "NAME", .take = cli_take_preset,
+     .help = "patch width by detector: orb 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75 times the size "
+             "(default: that of --detector; orb for keypoints from a file)"},
+    {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .help = ": the same as a number"},
+    {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = orientations,
+     .help = "given: the angles as they are, -1 is upright; compute: by the intensity centroid; none: all upright"},
+    {0}};
+
+const cli_option matching_options[] = {
+    {"ratio", 0, CLI_NUMBER(pipeline_options, max_ratio, 0.1, 1), "R",
+     .help = ": keep a match only when its distance is less than R x that of the second nearest; 0.8 is usual (default: "
+             "off; matches are always mutual)"},
+    {"max-distance", 0, CLI_NUMBER(pipeline_options, max_distance, 0.001, 1e9), "D",
+     .help = ": keep a match only up to this distance, bits or L2 (default: off)"},
+    {0}};
+
+const cli_option fit_options[] = {
+    {"threshold", 0, CLI_NUMBER(pipeline_options, threshold, 0.01, 1000), "PX",
+     .help = "px, the largest error of an inlier (default 3; fundamental: 1.5)"},
+    {"seed", 0, CLI_NUMBER(pipeline_options, seed, 0, CLI_NO_LIMIT), "S", "0",
+     .help = "0 to 2^63 - 1; the same seed gives the same result"},
+    {0}};
+
+/* ---------------------------------------------------------------------------------------------------- the pipeline */
+
+const cli_option model_option[] = {
+    {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE",
+     .help = "a built-in model or a .kbm file (default: the first that this build holds of bag256, bad256, hashsift256, "
+             "sift); keybits model list"},
+    {0}};
+
+const cli_option pipeline_option_groups[] = {
+    CLI_SECTION("Keypoints"),
+    CLI_GROUP(cli_pipeline, options.detect, detector_options),
+    CLI_SECTION("Descriptors"),
+    CLI_GROUP(cli_pipeline, model_name, model_option),
+    CLI_GROUP(cli_pipeline, options, patch_options),
+    CLI_SECTION("Matches"),
+    CLI_GROUP(cli_pipeline, options, matching_options),
+    CLI_SECTION("Geometry"),
+    CLI_GROUP(cli_pipeline, options, fit_options),
+    {0}};
+
+void cli_pipeline_begin(cli_pipeline *p) { pipeline_options_init(&p->options); }
+
+bool cli_pipeline_open(cli_common *common, cli_pipeline *p, io_error *error)
+{
+    if (!p->model_name) p->model_name = cli_model_default();
+    return cli_model_open(p->model_name, &p->model, error) &&
+           pipeline_open(&p->pipeline, &p->options, p->model, common->parallel, error);
+}
+
+void cli_pipeline_close(cli_pipeline *p)
+{
+    pipeline_close(&p->pipeline);
+    kb_model_free(p->model);
+    p->model = NULL;
+}
+
+void cli_warn_patches(const cli_common *common, const char *name, const features_fit *fit)
+{
+    const char *ask = "is another --preset or --scale meant?";
+    if (fit->small > 0)
+        cli_warn(common, "%s: %zu of %zu patches are narrower than %g px, too small to describe; %s", name, fit->small,
+                 fit->keypoints, (double)KB_SMALL_PATCH, ask);
+    if (4 * fit->large > fit->keypoints)
+        cli_warn(common, "%s: %zu of %zu patches are wider than half of the image; %s", name, fit->large,
+                 fit->keypoints, ask);
+}

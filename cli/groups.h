@@ -4,15 +4,35 @@
 
 #include "cli.h"
 #include "io/image_io.h"
+#include "pipeline/pipeline.h"
 
 /* --detector, -n, --select and the thresholds of the detectors; the job is kb_detect_options. `detector` stays 0 unless
  * it is given. */
 extern const cli_option detector_options[];
 /* --exif and --white; the job is io_read_options. */
 extern const cli_option reading_options[];
+/* --preset, --scale and --orientation; --ratio and --max-distance; --threshold and --seed. The job is
+ * pipeline_options. */
+extern const cli_option patch_options[], matching_options[], fit_options[];
 
-/* KB_INIT, and 16-bit images as they are: what the two tables begin with. */
-void detector_begin(kb_detect_options *detect);
-void reading_begin(io_read_options *reading);
+void reading_begin(io_read_options *reading); /* 16-bit images stay as they are */
+
+/* The pipeline of a command, and its model. */
+typedef struct cli_pipeline {
+    const char *model_name; /* NULL: the default */
+    pipeline_options options;
+    kb_model *model;
+    pipeline pipeline; /* opened by cli_pipeline_open */
+} cli_pipeline;
+
+/* --model alone, and --model with all of the tables above but reading_options; the job is cli_pipeline. */
+extern const cli_option model_option[], pipeline_option_groups[];
+
+void cli_pipeline_begin(cli_pipeline *p);
+bool cli_pipeline_open(cli_common *common, cli_pipeline *p, io_error *error);
+void cli_pipeline_close(cli_pipeline *p);
+
+/* Warns when patches are too small or too large to say much, which a wrong preset makes them. */
+void cli_warn_patches(const cli_common *common, const char *name, const features_fit *fit);
 
 #endif

@@ -2,7 +2,8 @@
 #ifndef CLI_MATCH_H
 #define CLI_MATCH_H
 
-#include "pipeline.h"
+#include "io/image_io.h"
+#include "pipeline/pipeline.h"
 
 typedef struct match_picture {
     const char *path;

@@ -59,7 +59,7 @@ static bool put_image(sheet *s, const io_image *image, int which, io_error *erro
     return true;
 }
 
-static bool begin(sheet *s, const match_picture *p, io_error *error)
+static bool sheet_begin(sheet *s, const match_picture *p, io_error *error)
 {
     int32_t height = 1, text = io_text_height(2) + 2 * MARGIN;
     for (int i = 0; i < 2; i++) {
@@ -182,10 +182,10 @@ static void draw_caption(sheet *s, const match_picture *p)
     const pipeline_result *r = p->result;
     char text[256];
     int magnify = s->canvas.width > 700 ? 2 : 1;
-    if (!p->pipeline->fit) {
+    if (p->pipeline->options.no_fit) {
         snprintf(text, sizeof text, "%zu matches   %s", r->count, p->pipeline->info.spec->name);
     } else {
-        const char *what = p->pipeline->geometry == KB_HOMOGRAPHY ? "homography" : "fundamental matrix";
+        const char *what = p->pipeline->options.geometry == KB_HOMOGRAPHY ? "homography" : "fundamental matrix";
         snprintf(text, sizeof text, "%d inliers of %zu matches   %s %s   %s", (int)r->fit.inliers, r->count, what,
                  kb_fit_result_name(r->fit.result), p->pipeline->info.spec->name);
     }
@@ -198,17 +198,17 @@ bool match_draw(const match_picture *picture, io_error *error)
 {
     sheet s = {0};
     const pipeline_result *result = picture->result;
-    bool found = picture->pipeline->fit && result->fit.result == KB_FIT_FOUND;
-    bool ok = begin(&s, picture, error);
+    bool found = !picture->pipeline->options.no_fit && result->fit.result == KB_FIT_FOUND;
+    bool ok = sheet_begin(&s, picture, error);
     if (ok) {
-        bool fitted = picture->pipeline->fit; /* else nothing is an outlier, though nothing is marked as inlier */
+        bool fitted = !picture->pipeline->options.no_fit; /* else nothing is an outlier, though nothing is marked as inlier */
         bool epilines = picture->epilines && found;
         if (fitted && !epilines) draw_lines(&s, result, false, shown_lines(&s) / 3, 1, red);
         if (fitted) draw_dots(&s, result, false, 1.5, red);
         draw_dots(&s, result, fitted, 2, green);
         if (epilines) draw_epilines(&s, picture);
         else draw_lines(&s, result, fitted, shown_lines(&s), 1.3, green);
-        if (found && picture->pipeline->geometry == KB_HOMOGRAPHY) draw_outline(&s, picture);
+        if (found && picture->pipeline->options.geometry == KB_HOMOGRAPHY) draw_outline(&s, picture);
         draw_caption(&s, picture);
         ok = io_canvas_write(picture->path, &s.canvas, error);
     }

@@ -162,6 +162,12 @@ static void flatten(flat_table *flat, const cli_option *rows, void *job)
 
 static void *target_of(const flat_row *flat) { return flat->job + flat->row->offset; }
 
+/* The path that a row of this type holds; NULL for other rows. */
+static const char *path_of(const flat_row *flat, cli_type type)
+{
+    return flat->row->type == type ? *(const char **)target_of(flat) : NULL;
+}
+
 static bool set_defaults(cli_common *common, const flat_table *flat)
 {
     for (int i = 0; i < flat->count; i++) {
@@ -229,25 +235,41 @@ static bool claim_files(cli_common *common, const flat_table *flat, int count, c
     io_error error;
     bool ok = true;
     for (int i = 0; i < count && ok && common->command->reads_arguments; i++)
-        ok = cli_claim_input(common, arguments[i], &error);
+        ok = cli_claim_input(common, arguments[i] + (arguments[i][0] == '@'), &error); /* @list.txt is read, too */
     for (int i = 0; i < flat->count && ok; i++) {
-        const char *path = *(const char **)target_of(&flat->rows[i]);
-        if (flat->rows[i].row->type == CLI_TYPE_INPUT) ok = cli_claim_input(common, path, &error);
-        if (flat->rows[i].row->type == CLI_TYPE_INPUTS && path) ok = claim_list(common, path, &error);
+        const char *list = path_of(&flat->rows[i], CLI_TYPE_INPUTS);
+        ok = cli_claim_input(common, path_of(&flat->rows[i], CLI_TYPE_INPUT), &error) &&
+             (!list || claim_list(common, list, &error));
     }
-    for (int i = 0; i < flat->count && ok; i++) {
-        if (flat->rows[i].row->type != CLI_TYPE_OUTPUT) continue;
-        ok = cli_claim_output(common, *(const char **)target_of(&flat->rows[i]), &error);
-    }
+    for (int i = 0; i < flat->count && ok; i++)
+        ok = cli_claim_output(common, path_of(&flat->rows[i], CLI_TYPE_OUTPUT), &error);
     if (!ok) common->exit_code = cli_error("%s", error.text);
     return ok;
+}
+
+/* Two options that both want standard output. */
+static bool output_is_free(cli_common *common, const flat_table *flat)
+{
+    const char *first = NULL;
+    for (int i = 0; i < flat->count; i++) {
+        const char *path = path_of(&flat->rows[i], CLI_TYPE_OUTPUT), *name = flat->rows[i].row->name;
+        if (!path || strcmp(path, "-") != 0) continue;
+        if (first) {
+            common->exit_code = cli_usage_error(common, "--%s and --%s both want standard output", first, name);
+            return false;
+        }
+        first = name;
+    }
+    return true;
 }
 
 static bool count_fits(cli_common *common, int count)
 {
     const cli_command *command = common->command;
     if (count >= command->least && count <= command->most) return true;
-    common->exit_code = cli_usage_error(common, "%s", command->wants ? command->wants : "takes no arguments");
+    if (!command->wants) common->exit_code = cli_usage_error(common, "takes no arguments");
+    else if (command->least < command->most) common->exit_code = cli_usage_error(common, "%s", command->wants);
+    else common->exit_code = cli_usage_error(common, "%s, not %d", command->wants, count);
     return false;
 }
 
@@ -279,7 +301,7 @@ static int run_with_options(cli_common *common, const flat_table *flat, void *jo
     }
     int count = argc - optind;
     char **arguments = argv + optind;
-    if (!count_fits(common, count) || !claim_files(common, flat, count, arguments) || !cli_ready(common))
+    if (!count_fits(common, count) || !output_is_free(common, flat) || !claim_files(common, flat, count, arguments) || !cli_ready(common))
         return common->exit_code;
     return common->command->run(common, job, count, arguments);
 }

@@ -162,9 +162,20 @@ void cli_paths_free(cli_paths *paths)
 bool cli_claim_images(cli_common *common, int count, char *const *arguments, io_names *images, io_error *error)
 {
     if (!io_names_images(images, count, arguments, error)) return false;
-    for (size_t i = 0; i < images->count; i++)
-        if (!cli_claim_input(common, images->items[i], error)) return false;
+    for (size_t i = 0; i < images->count; i++) /* - was claimed as an argument */
+        if (strcmp(images->items[i], "-") != 0 && !cli_claim_input(common, images->items[i], error)) return false;
     return true;
+}
+
+/* The folder of out/{}.hex is made, since nobody says it with a slash at the end. */
+static bool make_folder_of_pattern(const char *output, io_error *error)
+{
+    const char *place = strstr(output, "{}"), *base = io_path_base(output);
+    if (!place || place < base || base == output) return true;
+    char *folder = folder_of(output);
+    bool ok = io_folder_make(folder, error);
+    free(folder);
+    return ok;
 }
 
 bool cli_claim_outputs(cli_common *common, const io_names *inputs, const char *output, const char *suffix,
@@ -174,5 +185,5 @@ bool cli_claim_outputs(cli_common *common, const io_names *inputs, const char *o
     if (!io_names_outputs(outputs, inputs, output, suffix, error)) return false;
     for (size_t i = 0; i < outputs->count; i++)
         if (!cli_claim_output(common, outputs->items[i], error)) return false;
-    return true;
+    return make_folder_of_pattern(output, error);
 }

@@ -2,8 +2,9 @@
 #ifndef CLI_TRACK_H
 #define CLI_TRACK_H
 
+#include "cli.h"
+#include "io/draw.h"
 #include "io/image_io.h"
-#include "pipeline.h"
 #include "y4m.h"
 
 /* ---- frames: images by name, or a Y4M stream ---- */
@@ -19,7 +20,7 @@ typedef struct track_frames {
 typedef enum track_status { TRACK_FRAME, TRACK_UNREADABLE, TRACK_END } track_status;
 
 /* FRAMES of the command line: "-" and *.y4m are streams, anything else images. */
-bool track_frames_open(track_frames *frames, int count, char *const *arguments, io_error *error);
+bool track_frames_open(cli_common *common, track_frames *frames, int count, char *const *arguments, io_error *error);
 /* The next frame; an unreadable one is told in error, and the next call goes on behind it. */
 track_status track_frames_next(track_frames *frames, kb_image *view, io_error *error);
 /* The frame in colour. */
@@ -41,15 +42,17 @@ bool track_plausible(const double h[9], int32_t width, int32_t height, double co
 
 /* ---- pictures ---- */
 typedef struct track_pictures {
+    cli_common *common;
     const char *folder; /* PNG files; NULL: none */
     const char *video;  /* Y4M; NULL: none */
     const char *rate;   /* frames a second of the video, such as "25:1" */
     y4m_writer writer;
+    int64_t claimed; /* PNG files, from the first on */
     int64_t skipped; /* frames of another size than the first, which a video cannot hold */
 } track_pictures;
 
-/* Fails when the picture of a frame would overwrite a frame. */
-bool track_pictures_spare(const track_pictures *pictures, const io_names *frames, io_error *error);
+/* Claims the pictures of the first frames; those of a stream, whose number is not known, are claimed one by one. */
+bool track_pictures_claim(track_pictures *pictures, size_t frames, io_error *error);
 bool track_pictures_add(track_pictures *pictures, const track_frames *frames, int64_t number,
                         const track_result *result, io_error *error);
 bool track_pictures_end(track_pictures *pictures, io_error *error);

@@ -3,12 +3,12 @@
 
 #include "track.h"
 
-bool track_frames_open(track_frames *frames, int count, char *const *arguments, io_error *error)
+bool track_frames_open(cli_common *common, track_frames *frames, int count, char *const *arguments, io_error *error)
 {
     memset(frames, 0, sizeof *frames);
     const char *first = count > 0 ? arguments[0] : "";
     frames->streaming = strcmp(first, "-") == 0 || io_path_has_suffix(first, ".y4m");
-    if (!frames->streaming) return io_names_images(&frames->names, count, arguments, error);
+    if (!frames->streaming) return cli_claim_images(common, count, arguments, &frames->names, error);
     if (count > 1) return io_fail(error, "%s is a stream: nothing may follow it", first);
     return y4m_open(&frames->stream, first, error);
 }

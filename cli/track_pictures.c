@@ -5,7 +5,7 @@
 
 static const io_colour yellow = {255, 210, 40}, green = {60, 230, 90}, red = {230, 60, 50}, black = {0, 0, 0};
 
-static void draw(io_canvas *canvas, const track_result *result)
+static void draw_outline_and_text(io_canvas *canvas, const track_result *result)
 {
     char text[96];
     int magnify = canvas->width >= 480 ? 2 : 1;
@@ -30,22 +30,24 @@ static char *png_path(const track_pictures *pictures, int64_t number)
     return io_path_join(pictures->folder, name);
 }
 
-bool track_pictures_spare(const track_pictures *pictures, const io_names *frames, io_error *error)
+static bool claim_png(const track_pictures *pictures, int64_t number, io_error *error)
 {
-    io_names paths = {NULL, 0};
-    for (size_t i = 0; pictures->folder && i < frames->count; i++) {
-        char *path = png_path(pictures, (int64_t)i);
-        io_names_add(&paths, path);
-        free(path);
-    }
-    if (pictures->video) io_names_add(&paths, pictures->video);
-    bool ok = io_names_spare(&paths, frames, error);
-    io_names_free(&paths);
+    char *path = png_path(pictures, number);
+    bool ok = cli_claim_output(pictures->common, path, error);
+    free(path);
     return ok;
+}
+
+bool track_pictures_claim(track_pictures *pictures, size_t frames, io_error *error)
+{
+    for (; pictures->folder && pictures->claimed < (int64_t)frames; pictures->claimed++)
+        if (!claim_png(pictures, pictures->claimed, error)) return false;
+    return true;
 }
 
 static bool write_png(const track_pictures *pictures, int64_t number, const io_canvas *canvas, io_error *error)
 {
+    if (number >= pictures->claimed && !claim_png(pictures, number, error)) return false; /* of a stream */
     char *path = png_path(pictures, number);
     bool ok = io_canvas_write(path, canvas, error);
     free(path);
@@ -68,7 +70,7 @@ bool track_pictures_add(track_pictures *pictures, const track_frames *frames, in
     io_canvas canvas;
     if (!pictures->folder && !pictures->video) return true;
     if (!track_frames_canvas(frames, &canvas, error)) return false;
-    draw(&canvas, result);
+    draw_outline_and_text(&canvas, result);
     bool ok = (!pictures->folder || write_png(pictures, number, &canvas, error)) &&
               (!pictures->video || write_video(pictures, &canvas, error));
     io_canvas_free(&canvas);

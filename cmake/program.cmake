@@ -1,9 +1,10 @@
-# The trainer, the benchmarks and the program: libraries keybits-io (io), keybits-learn, keybits-eval, and the
-# program keybits-cli, which is put at <build>/keybits. A part whose folder is empty is left out.
+# The trainer, the benchmarks and the program: libraries keybits-io, keybits-pipeline, keybits-learn, keybits-eval, and
+# the program keybits-cli, which is put at <build>/keybits. A part whose folder is empty is left out.
 #
 # OpenCV is only a peer to compare with: where it is found, the module keybits-peers.so (eval/peers_*.cpp), which the
 # program loads when a benchmark asks for it, and bench/*.cpp are built, and only then is a C++ compiler asked for.
 file(GLOB io_sources CONFIGURE_DEPENDS io/*.c)
+file(GLOB pipeline_sources CONFIGURE_DEPENDS pipeline/*.c)
 file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
 file(GLOB learn_sources CONFIGURE_DEPENDS learn/*.c)
 file(GLOB eval_sources CONFIGURE_DEPENDS eval/*.c)
@@ -67,6 +68,14 @@ if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL OR KEYBITS_BUILD_LEAR
     endif()
 endif()
 
+# ------------------------------------------------------------------------------------------------------- pipeline
+if(pipeline_sources AND TARGET keybits-io)
+    add_library(keybits-pipeline STATIC ${pipeline_sources})
+    keybits_target(keybits-pipeline)
+    target_include_directories(keybits-pipeline PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(keybits-pipeline PUBLIC keybits-io keybits_inside)
+endif()
+
 # ------------------------------------------------------------------------------------------------------- learn/
 if(KEYBITS_BUILD_LEARN AND learn_sources AND TARGET keybits-io)
     add_library(keybits-learn STATIC ${learn_sources})
@@ -85,7 +94,7 @@ if(KEYBITS_BUILD_EVAL AND eval_sources AND TARGET keybits-io)
     keybits_target(keybits-eval)
     target_include_directories(keybits-eval PUBLIC ${PROJECT_SOURCE_DIR})
     target_compile_definitions(keybits-eval INTERFACE KB_HAVE_EVAL)
-    target_link_libraries(keybits-eval PUBLIC keybits-io keybits_inside PRIVATE ${CMAKE_DL_LIBS})
+    target_link_libraries(keybits-eval PUBLIC keybits-pipeline keybits-io keybits_inside PRIVATE ${CMAKE_DL_LIBS})
     file(RELATIVE_PATH peers_folder ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/keybits)
     target_compile_definitions(keybits-eval PRIVATE KB_PEERS_FOLDER="${peers_folder}")
     if(have_peers)
@@ -114,7 +123,7 @@ if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
     set_target_properties(keybits-cli PROPERTIES OUTPUT_NAME keybits RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     target_include_directories(keybits-cli PRIVATE cli)
     target_link_libraries(keybits-cli PRIVATE keybits_inside)
-    foreach(part IN ITEMS keybits-io keybits-eval keybits-learn)
+    foreach(part IN ITEMS keybits-io keybits-pipeline keybits-eval keybits-learn)
         if(TARGET ${part})
             target_link_libraries(keybits-cli PRIVATE ${part})
         endif()

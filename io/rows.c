@@ -88,6 +88,12 @@ bool io_rows_write_floats(const char *path, const float *rows, size_t count, siz
     return io_writer_commit(writer, error);
 }
 
+bool io_rows_write(const char *path, const io_rows *rows, io_error *error)
+{
+    if (rows->bytes) return io_rows_write_bytes(path, rows->bytes, rows->count, rows->width, error);
+    return io_rows_write_floats(path, rows->floats, rows->count, rows->width, error);
+}
+
 /* --------------------------------------------------------------------------------------------------------- reading */
 
 static bool parse_hex(const char *path, const char *text, io_rows *out, io_error *error)

@@ -16,6 +16,7 @@ bool io_rows_suffix_known(const char *path, bool floats);
 /* path NULL or "-": standard output, hexadecimal for bytes, CSV for floats. */
 bool io_rows_write_bytes(const char *path, const uint8_t *rows, size_t count, size_t width, io_error *error);
 bool io_rows_write_floats(const char *path, const float *rows, size_t count, size_t width, io_error *error);
+bool io_rows_write(const char *path, const io_rows *rows, io_error *error); /* whichever it holds */
 /* Reads .npy (u8 or f32) and .hex. */
 bool io_rows_read(const char *path, io_rows *out, io_error *error);
 void io_rows_free(io_rows *rows);

@@ -100,3 +100,31 @@ refuse 1 "missing.kbm" "$KEYBITS" match a.pgm b.pgm -m missing.kbm
 refuse 1 "no/such/folder" "$KEYBITS" match a.pgm b.pgm -m m.kbm --draw no/such/folder/x.png
 refuse 1 "t.txt" "$KEYBITS" match a.pgm b.pgm -m m.kbm --keypoints-a t.txt
 no_leftovers
+
+# descriptors that were computed before give the matches of the images
+run "$KEYBITS" detect a.pgm b.pgm -o keypoints/
+run "$KEYBITS" describe a.pgm b.pgm -m m.kbm --keypoints-dir keypoints -o 'rows/{}.npy'
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm -o images.csv >/dev/null
+run "$KEYBITS" match rows/a.npy rows/b.npy --keypoints-a keypoints/a.csv --keypoints-b keypoints/b.csv -o rows.csv >/dev/null
+same images.csv rows.csv
+run "$KEYBITS" match a.pgm rows/b.npy -m m.kbm --keypoints-b keypoints/b.csv -o mixed.csv >/dev/null
+same images.csv mixed.csv
+refuse 2 "--keypoints-b must name their keypoints" "$KEYBITS" match rows/a.npy rows/b.npy --keypoints-a keypoints/a.csv
+refuse 1 "keypoints" "$KEYBITS" match rows/a.npy rows/b.npy --keypoints-a keypoints/a.csv --keypoints-b <(head -3 keypoints/b.csv)
+refuse 1 "cannot be compared" "$KEYBITS" match a.pgm rows/b.npy -m sift --keypoints-b keypoints/b.csv
+refuse 2 "--draw needs images" "$KEYBITS" match rows/a.npy rows/b.npy --keypoints-a keypoints/a.csv --keypoints-b keypoints/b.csv --draw x.png
+
+# all options of the detectors; an image on standard input
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --detector sift --layers 4 --select grid -n 300 >/dev/null
+run "$KEYBITS" match a.pgm - -m m.kbm -o piped.csv <b.pgm >/dev/null
+same images.csv piped.csv
+refuse 1 "standard input can be read only once" "$KEYBITS" match - - -m m.kbm
+
+# keypoints of another detector: patches of a wrong width are told
+run "$KEYBITS" detect a.pgm --detector sift -o sift.csv
+run "$KEYBITS" match a.pgm a.pgm -m m.kbm --keypoints-a sift.csv --keypoints-b sift.csv >/dev/null
+says "patches are narrower than 8 px"
+run "$KEYBITS" match a.pgm a.pgm -m m.kbm --keypoints-a sift.csv --keypoints-b sift.csv --preset sift >/dev/null
+[ ! -s "$scratch/.err" ] || fail "a warning about patches that fit: $(cat "$scratch/.err")"
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --preset sift >/dev/null
+says "wider than half of the image"

@@ -18,7 +18,7 @@ lines rows.csv 5
 holds rows.csv "frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms"
 [ "$(awk -F, 'NR > 1 { printf "%d", $2 }' rows.csv)" = 1101 ] || fail "found: $(cut -d, -f1,2 rows.csv | tr '\n' ' ')"
 says "frames 4: template found in 3, lost in 1, not readable 0"
-says "frames a second"
+says "frames per second"
 says "processor time"
 says "energy: "
 # the first frame shows the template at (40, 30)

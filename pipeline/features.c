@@ -1,0 +1,70 @@
+#include "pipeline/features.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void features_free(features *f)
+{
+    io_keypoints_free(&f->keypoints);
+    io_rows_free(&f->rows);
+    free(f->flags);
+    memset(f, 0, sizeof *f);
+}
+
+bool features_is_rows_file(const char *path)
+{
+    return io_path_has_suffix(path, ".npy") || io_path_has_suffix(path, ".hex");
+}
+
+bool features_read(const char *rows, const char *keypoints, features *out, io_error *error)
+{
+    memset(out, 0, sizeof *out);
+    if (!io_rows_read(rows, &out->rows, error) || !io_keypoints_read(keypoints, &out->keypoints, error)) {
+        features_free(out);
+        return false;
+    }
+    if (out->rows.count == out->keypoints.count) return true;
+    io_fail(error, "%s holds %zu rows, but %s %zu keypoints", rows, out->rows.count, keypoints, out->keypoints.count);
+    features_free(out);
+    return false;
+}
+
+bool features_comparable(const features *a, const features *b, const char *name_a, const char *name_b, io_error *error)
+{
+    const io_rows *x = &a->rows, *y = &b->rows;
+    if (x->width != y->width || !x->bytes != !y->bytes)
+        return io_fail(error, "rows of %s have %zu %s, those of %s %zu %s: they cannot be compared", name_a, x->width,
+                       x->bytes ? "bytes" : "floats", name_b, y->width, y->bytes ? "bytes" : "floats");
+    if (a->model_id && b->model_id && a->model_id != b->model_id)
+        return io_fail(error, "%s and %s were described by different models", name_a, name_b);
+    return true;
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+features_fit features_measure(const features *f, const kb_model *model, float scale)
+{
+    size_t n = f->keypoints.count, described = 0;
+    features_fit fit = {.keypoints = n, .median_width = NAN};
+    float *widths = io_alloc(n, sizeof *widths), half = 0.5f * (float)(f->width < f->height ? f->width : f->height);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t flags = f->flags ? f->flags[i] : 0;
+        fit.border += (flags & KB_KP_BORDER) != 0;
+        fit.small += (flags & KB_KP_SMALL) != 0;
+        fit.outside += (flags & KB_KP_OUTSIDE) != 0;
+        fit.invalid += (flags & KB_KP_INVALID) != 0;
+        if (flags & KB_KP_INVALID) continue;
+        float width = kb_patch_width(model, &f->keypoints.items[i], scale);
+        fit.large += half > 0 && width > half;
+        widths[described++] = width;
+    }
+    qsort(widths, described, sizeof *widths, compare_floats);
+    if (described) fit.median_width = (double)widths[described / 2];
+    free(widths);
+    return fit;
+}

@@ -1,0 +1,35 @@
+/* The features of one image: what the program, the benchmarks and the exporters hand to each other. */
+#ifndef PIPELINE_FEATURES_H
+#define PIPELINE_FEATURES_H
+
+#include "io/csv.h"
+#include "io/rows.h"
+#include "keybits/keybits.h"
+
+typedef struct features {
+    int32_t width, height;  /* of the image, px; 0: not known */
+    io_keypoints keypoints;
+    io_rows rows;           /* descriptors, one per keypoint */
+    uint8_t *flags;         /* KB_KP_*, one per keypoint, owned; NULL: not known, as for rows from a file */
+    uint64_t model_id;      /* of the model that computed the rows; 0: not known */
+} features;
+
+void features_free(features *f);
+
+/* Rows that were computed before (.npy, .hex) and their keypoints (.csv). There must be as many of each. */
+bool features_read(const char *rows, const char *keypoints, features *out, io_error *error);
+/* Whether a file holds rows rather than an image, by its suffix. */
+bool features_is_rows_file(const char *path);
+/* False with a sentence when the rows cannot be compared: floats and bits, other widths, other models. */
+bool features_comparable(const features *a, const features *b, const char *name_a, const char *name_b,
+                         io_error *error);
+
+/* How well the patches fit the image. Patches below KB_SMALL_PATCH px say little, and so do patches wider than half of
+ * the shorter side of the image: both mean that the scale does not belong to the detector of the keypoints. */
+typedef struct features_fit {
+    size_t keypoints, border, small, large, outside, invalid;
+    double median_width; /* px, of the patches that can be described; NaN when there is none */
+} features_fit;
+features_fit features_measure(const features *f, const kb_model *model, float scale);
+
+#endif

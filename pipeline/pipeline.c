@@ -1,0 +1,167 @@
+#include "pipeline/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/progress.h"
+
+void pipeline_options_init(pipeline_options *options)
+{
+    *options = (pipeline_options){.geometry = KB_HOMOGRAPHY};
+    KB_INIT(options->detect);
+}
+
+bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model *model, const kb_parallel *parallel,
+                   io_error *error)
+{
+    *p = (pipeline){.options = *options, .model = model, .parallel = parallel};
+    pipeline_options *o = &p->options;
+    kb_status status = kb_workspace_create(&p->workspace);
+    KB_INIT(p->info);
+    if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
+    if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
+    if (o->threshold == 0) o->threshold = o->geometry == KB_FUNDAMENTAL ? 1.5 : 3;
+    if (o->detect.detector == 0) o->detect.detector = KB_DETECTOR_ORB;
+    if (o->scale == 0) o->scale = kb_detector_scale(o->detect.detector);
+    if (o->detect.max_keypoints == 0) o->detect.max_keypoints = 2000;
+    o->detect.parallel = parallel;
+    return true;
+}
+
+void pipeline_close(pipeline *p)
+{
+    kb_workspace_free(p->workspace);
+    memset(p, 0, sizeof *p);
+}
+
+/* -------------------------------------------------------------------------------------------------------- one image */
+
+static double ms_since(double start) { return 1000 * (io_clock_seconds() - start); }
+
+static kb_status detect_keypoints(const pipeline *p, const kb_image *image, io_keypoints *out)
+{
+    size_t capacity = (size_t)p->options.detect.max_keypoints;
+    out->items = io_alloc(capacity, sizeof *out->items);
+    kb_status status = kb_detect(image, &p->options.detect, p->workspace, out->items, capacity, &out->count);
+    if (status == KB_OK) out->items = io_grow(out->items, out->count, sizeof *out->items);
+    return status;
+}
+
+static kb_status set_angles(const pipeline *p, const kb_image *image, io_keypoints *keypoints)
+{
+    if (p->options.angles == PIPELINE_ANGLES_COMPUTE) 
+        return kb_orient(image, keypoints->items, keypoints->count, NULL, NULL);
+    if (p->options.angles == PIPELINE_ANGLES_NONE)
+        for (size_t i = 0; i < keypoints->count; i++) keypoints->items[i].angle = -1;
+    return KB_OK;
+}
+
+static kb_status compute_rows(const pipeline *p, const kb_image *image, features *f)
+{
+    kb_describe_options o;
+    size_t n = f->keypoints.count;
+    bool floats = p->info.row_floats > 0 && !p->options.bytes;
+    KB_INIT(o);
+    o.scale = p->options.scale;
+    o.parallel = p->parallel;
+    f->rows = (io_rows){NULL, NULL, n, (size_t)(floats ? p->info.row_floats : p->info.row_bytes)};
+    f->flags = io_alloc(n, 1);
+    f->model_id = p->info.id;
+    if (floats) {
+        f->rows.floats = io_alloc(n * f->rows.width, sizeof(float));
+        return kb_describe_float(p->model, image, f->keypoints.items, n, &o, p->workspace, f->rows.floats, f->flags);
+    }
+    f->rows.bytes = io_alloc(n, f->rows.width);
+    return kb_describe(p->model, image, f->keypoints.items, n, &o, p->workspace, f->rows.bytes, f->flags);
+}
+
+bool pipeline_describe(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
+                       pipeline_times *times, io_error *error)
+{
+    pipeline_times unused, *t = times ? times : &unused;
+    double start = io_clock_seconds();
+    kb_status status = KB_OK;
+    out->width = image->width;
+    out->height = image->height;
+    if (!given) status = detect_keypoints(p, image, &out->keypoints);
+    if (status != KB_OK) return io_fail(error, "%s: no keypoints could be found: %s", name, kb_status_string(status));
+    status = set_angles(p, image, &out->keypoints);
+    if (status != KB_OK) return io_fail(error, "%s: no angles could be found: %s", name, kb_status_string(status));
+    t->detect = ms_since(start);
+    start = io_clock_seconds();
+    status = compute_rows(p, image, out);
+    t->describe = ms_since(start);
+    return status == KB_OK ||
+           io_fail(error, "%s: keypoints could not be described: %s", name, kb_status_string(status));
+}
+
+bool pipeline_describe_alone(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
+                             io_error *error)
+{
+    pipeline alone = *p;
+    alone.workspace = NULL;
+    alone.parallel = alone.options.detect.parallel = NULL;
+    return pipeline_describe(&alone, name, image, given, out, NULL, error);
+}
+
+/* ------------------------------------------------------------------------------------------------------- two images */
+
+static kb_status match_rows(const pipeline *p, const io_rows *a, const io_rows *b, pipeline_result *result)
+{
+    kb_match_options o;
+    KB_INIT(o);
+    o.max_ratio = p->options.max_ratio;
+    o.max_distance = p->options.max_distance;
+    o.parallel = p->parallel;
+    result->matches = io_alloc(a->count, sizeof *result->matches);
+    if (!a->bytes)
+        return kb_match_float(a->floats, a->count, b->floats, b->count, a->width, &o, p->workspace, result->matches,
+                              &result->count);
+    return kb_match_hamming(a->bytes, a->count, b->bytes, b->count, a->width, &o, p->workspace, result->matches,
+                            &result->count);
+}
+
+static kb_status fit_geometry(const pipeline *p, pipeline_result *result)
+{
+    kb_fit_options o;
+    float *quality = io_alloc(result->count, sizeof *quality);
+    for (size_t i = 0; i < result->count; i++) quality[i] = result->matches[i].distance;
+    KB_INIT(o);
+    o.geometry = p->options.geometry;
+    o.threshold = p->options.threshold;
+    o.seed = p->options.seed;
+    o.quality = quality;
+    KB_INIT(result->fit);
+    kb_status status = kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit);
+    free(quality);
+    return status;
+}
+
+bool pipeline_match(const pipeline *p, const features *a, const features *b, pipeline_result *result, io_error *error)
+{
+    memset(result, 0, sizeof *result);
+    double start = io_clock_seconds();
+    kb_status status = match_rows(p, &a->rows, &b->rows, result);
+    result->ms_match = ms_since(start);
+    if (status != KB_OK) return io_fail(error, "matching failed: %s", kb_status_string(status));
+    result->pairs = io_alloc(result->count, sizeof *result->pairs);
+    result->inliers = io_alloc(result->count, 1);
+    for (size_t i = 0; i < result->count; i++) {
+        const kb_keypoint *q = &a->keypoints.items[result->matches[i].a],
+                          *r = &b->keypoints.items[result->matches[i].b];
+        result->pairs[i] = (kb_point_pair){q->x, q->y, r->x, r->y};
+    }
+    if (p->options.no_fit) return true;
+    start = io_clock_seconds();
+    status = fit_geometry(p, result);
+    result->ms_fit = ms_since(start);
+    return status == KB_OK || io_fail(error, "fitting failed: %s", kb_status_string(status));
+}
+
+void pipeline_result_free(pipeline_result *result)
+{
+    free(result->matches);
+    free(result->pairs);
+    free(result->inliers);
+    memset(result, 0, sizeof *result);
+}

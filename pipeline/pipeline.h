@@ -1,0 +1,66 @@
+/* The pipeline: image -> keypoints -> descriptors -> matches -> geometry, with the time of each step. Returns errors,
+ * prints nothing. */
+#ifndef PIPELINE_PIPELINE_H
+#define PIPELINE_PIPELINE_H
+
+#include "pipeline/features.h"
+
+typedef enum pipeline_angles {
+    PIPELINE_ANGLES_GIVEN,   /* as detected or read; -1 is upright */
+    PIPELINE_ANGLES_COMPUTE, /* by the intensity centroid */
+    PIPELINE_ANGLES_NONE     /* all upright */
+} pipeline_angles;
+
+typedef struct pipeline_options {
+    kb_detect_options detect; /* detector 0: ORB */
+    float scale;              /* patch width / keypoint size; 0: that of the detector */
+    pipeline_angles angles;
+    bool bytes; /* rows of bytes where the model gives floats too */
+    float max_ratio, max_distance;
+    bool no_fit; /* matches are all that is wanted */
+    kb_geometry geometry;
+    double threshold; /* px; 0: 3, or 1.5 for a fundamental matrix */
+    uint64_t seed;
+} pipeline_options;
+
+typedef struct pipeline {
+    pipeline_options options;
+    const kb_model *model;
+    kb_model_info info;
+    const kb_parallel *parallel;
+    kb_workspace *workspace;
+} pipeline;
+
+typedef struct pipeline_times {
+    double detect, describe; /* milliseconds */
+} pipeline_times;
+
+typedef struct pipeline_result {
+    kb_match *matches; /* owned */
+    kb_point_pair *pairs;    /* their points, owned */
+    uint8_t *inliers;  /* one per match, owned */
+    size_t count;
+    kb_fit_report fit;
+    double ms_match, ms_fit;
+} pipeline_result;
+
+/* KB_INIT of what is inside, and a homography. */
+void pipeline_options_init(pipeline_options *options);
+/* The model, which may be NULL when rows are only matched, stays the caller's. */
+bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model *model, const kb_parallel *parallel,
+                   io_error *error);
+void pipeline_close(pipeline *p);
+
+/* Keypoints, unless out->keypoints holds some already (`given`), angles as the options say, and descriptors. `name` is
+ * for the message, times may be NULL. What is in `out` is to be freed, after a failure too. */
+bool pipeline_describe(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
+                       pipeline_times *times, io_error *error);
+/* The same for threads that work on images of their own: without the pipeline's workspace and threads. */
+bool pipeline_describe_alone(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
+                             io_error *error);
+
+/* Matches and geometry; the result is to be freed. Finding no geometry is a result. */
+bool pipeline_match(const pipeline *p, const features *a, const features *b, pipeline_result *result, io_error *error);
+void pipeline_result_free(pipeline_result *result);
+
+#endif
