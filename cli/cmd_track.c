@@ -22,6 +22,7 @@ typedef struct track_job {
     const char *output;
     int32_t min_inliers;
     track_pictures pictures;
+    io_read_options reading;
     int32_t fps;
     char rate[32];
     const char *template_name;
@@ -147,7 +148,7 @@ static void summary_json(FILE *out, const totals *t)
 
 static bool open_template(track_job *job, io_error *error)
 {
-    if (!io_image_read(job->template_name, NULL, &job->image, error)) return false;
+    if (!io_image_read(job->template_name, &job->reading, &job->image, error)) return false;
     if (!pipeline_describe(&job->pipeline.pipeline, job->template_name, &job->image.view, false, &job->features, NULL,
                            error))
         return false;
@@ -216,7 +217,7 @@ static bool track_finish(track_job *job, io_error *error)
 static bool track_frames_all(track_job *job, int count, char *const *arguments, io_error *error)
 {
     energy_meter meter;
-    if (!open_template(job, error) || !track_frames_open(job->common, &job->frames, count, arguments, error) ||
+    if (!open_template(job, error) || !track_frames_open(job->common, &job->frames, &job->reading, count, arguments, error) ||
         !open_output(job, error)) {
         return false;
     }
@@ -266,6 +267,8 @@ static const cli_option track_options[] = {
      .help = "frames with the outline as a Y4M stream (| ffplay - shows it)"},
     {"fps", 0, CLI_NUMBER(track_job, fps, 1, 1000), "N", "25",
      .help = "frames per second of that stream, when FRAMES are images"},
+    CLI_SECTION("Images"),
+    CLI_GROUP(track_job, reading, reading_options),
     CLI_GROUP(track_job, pipeline, pipeline_option_groups),
     {0}};
 

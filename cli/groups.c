@@ -39,6 +39,8 @@ const cli_option reading_options[] = {
              "IMREAD_IGNORE_ORIENTATION see them)"},
     {"white", 0, CLI_NUMBER(io_read_options, white, 1, 65535), "N",
      .help = ", the value that is white in 16-bit images (default: the file's, else 65535)"},
+    {"max-pixels", 0, CLI_NUMBER(io_read_options, max_pixels, 1, 4294836225), "N",
+     .help = ": larger images are refused before memory is reserved for them (default 2^28)"},
     {0}};
 
 void reading_begin(io_read_options *reading) { *reading = (io_read_options){.keep16 = true}; }

@@ -9,7 +9,7 @@
 /* --detector, -n, --select and the thresholds of the detectors; the job is kb_detect_options. `detector` stays 0 unless
  * it is given. */
 extern const cli_option detector_options[];
-/* --exif and --white; the job is io_read_options. */
+/* --exif, --white and --max-pixels; the job is io_read_options. */
 extern const cli_option reading_options[];
 /* --preset, --scale and --orientation; --ratio and --max-distance; --threshold and --seed. The job is
  * pipeline_options. */

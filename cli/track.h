@@ -9,6 +9,7 @@
 
 /* ---- frames: images by name, or a Y4M stream ---- */
 typedef struct track_frames {
+    io_read_options reading;
     io_names names;   /* of images; none when there is a stream */
     size_t next;
     y4m_reader stream;
@@ -20,7 +21,8 @@ typedef struct track_frames {
 typedef enum track_status { TRACK_FRAME, TRACK_UNREADABLE, TRACK_END } track_status;
 
 /* FRAMES of the command line: "-" and *.y4m are streams, anything else images. */
-bool track_frames_open(cli_common *common, track_frames *frames, int count, char *const *arguments, io_error *error);
+bool track_frames_open(cli_common *common, track_frames *frames, const io_read_options *reading, int count,
+                       char *const *arguments, io_error *error);
 /* The next frame; an unreadable one is told in error, and the next call goes on behind it. */
 track_status track_frames_next(track_frames *frames, kb_image *view, io_error *error);
 /* The frame in colour. */

@@ -3,9 +3,10 @@
 
 #include "track.h"
 
-bool track_frames_open(cli_common *common, track_frames *frames, int count, char *const *arguments, io_error *error)
+bool track_frames_open(cli_common *common, track_frames *frames, const io_read_options *reading, int count,
+                       char *const *arguments, io_error *error)
 {
-    memset(frames, 0, sizeof *frames);
+    *frames = (track_frames){.reading = *reading};
     const char *first = count > 0 ? arguments[0] : "";
     frames->streaming = strcmp(first, "-") == 0 || io_path_has_suffix(first, ".y4m");
     if (!frames->streaming) return cli_claim_images(common, count, arguments, &frames->names, error);
@@ -31,7 +32,7 @@ track_status track_frames_next(track_frames *frames, kb_image *view, io_error *e
     frames->name = frames->names.items[frames->next++];
     io_image_free(&frames->image);
     memset(&frames->image, 0, sizeof frames->image);
-    if (!io_image_read(frames->name, NULL, &frames->image, error)) return TRACK_UNREADABLE;
+    if (!io_image_read(frames->name, &frames->reading, &frames->image, error)) return TRACK_UNREADABLE;
     *view = frames->image.view;
     return TRACK_FRAME;
 }
@@ -44,7 +45,8 @@ bool track_frames_canvas(const track_frames *frames, io_canvas *canvas, io_error
         y4m_to_rgb(&frames->stream, canvas->rgb);
         return true;
     }
-    const io_read_options colour = {.colour = true};
+    io_read_options colour = frames->reading;
+    colour.colour = true;
     io_image image;
     if (!io_image_read(frames->name, &colour, &image, error)) return false;
     bool ok = io_canvas_create(canvas, image.width, image.height, black, error);

@@ -49,8 +49,11 @@ static kb_status detect_keypoints(const pipeline *p, const kb_image *image, io_k
 
 static kb_status set_angles(const pipeline *p, const kb_image *image, io_keypoints *keypoints)
 {
-    if (p->options.angles == PIPELINE_ANGLES_COMPUTE) 
-        return kb_orient(image, keypoints->items, keypoints->count, NULL, NULL);
+    kb_orient_options o;
+    KB_INIT(o);
+    o.parallel = p->parallel;
+    if (p->options.angles == PIPELINE_ANGLES_COMPUTE)
+        return kb_orient(image, keypoints->items, keypoints->count, &o, p->workspace);
     if (p->options.angles == PIPELINE_ANGLES_NONE)
         for (size_t i = 0; i < keypoints->count; i++) keypoints->items[i].angle = -1;
     return KB_OK;
