@@ -124,20 +124,16 @@ static kb_status match_rows(const pipeline *p, const io_rows *a, const io_rows *
                             &result->count);
 }
 
-static kb_status fit_geometry(const pipeline *p, pipeline_result *result)
+static kb_status fit_geometry(const pipeline *p, const float *quality, pipeline_result *result)
 {
     kb_fit_options o;
-    float *quality = io_alloc(result->count, sizeof *quality);
-    for (size_t i = 0; i < result->count; i++) quality[i] = result->matches[i].distance;
     KB_INIT(o);
+    KB_INIT(result->fit);
     o.geometry = p->options.geometry;
     o.threshold = p->options.threshold;
     o.seed = p->options.seed;
     o.quality = quality;
-    KB_INIT(result->fit);
-    kb_status status = kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit);
-    free(quality);
-    return status;
+    return kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit);
 }
 
 bool pipeline_match(const pipeline *p, const features *a, const features *b, pipeline_result *result, io_error *error)
@@ -147,16 +143,14 @@ bool pipeline_match(const pipeline *p, const features *a, const features *b, pip
     kb_status status = match_rows(p, &a->rows, &b->rows, result);
     result->ms_match = ms_since(start);
     if (status != KB_OK) return io_fail(error, "matching failed: %s", kb_status_string(status));
+    start = io_clock_seconds();
+    float *quality = io_alloc(result->count, sizeof *quality);
     result->pairs = io_alloc(result->count, sizeof *result->pairs);
     result->inliers = io_alloc(result->count, 1);
-    for (size_t i = 0; i < result->count; i++) {
-        const kb_keypoint *q = &a->keypoints.items[result->matches[i].a],
-                          *r = &b->keypoints.items[result->matches[i].b];
-        result->pairs[i] = (kb_point_pair){q->x, q->y, r->x, r->y};
-    }
-    if (p->options.no_fit) return true;
-    start = io_clock_seconds();
-    status = fit_geometry(p, result);
+    status = kb_match_points(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count,
+                             result->matches, result->count, result->pairs, quality);
+    if (status == KB_OK && !p->options.no_fit) status = fit_geometry(p, quality, result);
+    free(quality);
     result->ms_fit = ms_since(start);
     return status == KB_OK || io_fail(error, "fitting failed: %s", kb_status_string(status));
 }
