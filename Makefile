@@ -9,7 +9,8 @@ all: program
 help:
 	@echo "make          build the program at $(BUILD)/keybits"
 	@echo "make demo     build, then show the main job on real photographs"
-	@echo "make test     build and run every test, the sanitizers too"
+	@echo "make test     build and run the tests, the sanitizers too"
+	@echo "make test-all the same, and the slow ones: the same bits on more processors, by emulation"
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
 	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
@@ -29,6 +30,10 @@ test:
 	@scripts/setup build test
 	@scripts/test $(BUILD) $(JOBS)
 
+test-all:
+	@scripts/setup build test test-all
+	@scripts/test --all $(BUILD) $(JOBS)
+
 bench:
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory program
@@ -43,4 +48,4 @@ install: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test bench models install clean
+.PHONY: all help program demo test test-all bench models install clean

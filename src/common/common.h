@@ -12,12 +12,23 @@
 #include "common/structs.h"
 #include "keybits/keybits.h"
 
-/* The promise of the same bits everywhere needs plain IEEE arithmetic. */
+/* The same bits everywhere need plain IEEE arithmetic: floats evaluated as floats (method 16 differs only for half
+ * precision), no reordering, and no multiplication and addition fused into one rounding. gcc fuses by default and
+ * ignores the standard's pragma, so it gets one of its own where the target has such an instruction. */
 #ifdef __FAST_MATH__
-#  error "keybits must not be built with -ffast-math: it would give other bits on other machines"
+#    error "keybits must not be built with -ffast-math: it would give other bits on other machines"
 #endif
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
-#  error "keybits needs floats evaluated as floats; on 32-bit x86 build with -msse2 -mfpmath=sse"
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#    error "keybits needs floats evaluated as floats; on 32-bit x86 build with -msse2 -mfpmath=sse"
+#endif
+#if defined(__clang__)
+#    pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#    if defined(__FP_FAST_FMA) || defined(__FP_FAST_FMAF)
+#        pragma GCC optimize("fp-contract=off")
+#    endif
+#elif defined(_MSC_VER)
+#    pragma fp_contract(off)
 #endif
 
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
