@@ -27,6 +27,10 @@ bool kbi_mask_allows(const kb_image *mask, float x, float y);
 /* Total order: strongest first, then by y, x, size, angle. */
 bool kbi_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
 
+/* The workspace of kb_select, which picks up to n of up to `total` keypoints (kbi_workspace_measure). */
+kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t height, kb_selection rule,
+                             kb_workspace *workspace);
+
 /* What is sorted: the response, turned over so that the strongest comes first, and below it the index. */
 uint64_t kbi_keypoint_entry(const kb_keypoint *keypoints, size_t index);
 /* Sorts n entries by the total order of the keypoints at their indices; equal ones keep their order. spare holds n

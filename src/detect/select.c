@@ -112,12 +112,36 @@ static void move_to_front(const kbi_selection *s, kb_keypoint *keypoints, kb_key
     memcpy(keypoints, copy, n * sizeof *keypoints);
 }
 
+/* Bytes beyond the two lists of entries that a rule needs. */
 static size_t extra_bytes(const kbi_selection *s, kb_selection rule, size_t n)
 {
-    size_t bytes = rule == KB_SELECT_GRID   ? kbi_select_grid_bytes(s, n)
-                   : rule == KB_SELECT_ANMS ? kbi_select_anms_bytes(s)
-                   : rule == KB_SELECT_QUADTREE ? kbi_select_quadtree_bytes(n) : 0;
-    return kbi_round_up(bytes);
+    switch (rule) {
+    case KB_SELECT_GRID: return kbi_select_grid_bytes(s, n);
+    case KB_SELECT_ANMS: return kbi_select_anms_bytes(s);
+    case KB_SELECT_QUADTREE: return kbi_select_quadtree_bytes(n);
+    default: return 0;
+    }
+}
+
+/* Memory of the selection, and for a copy of n keypoints; NULL when it is out. */
+static kb_keypoint *selection_get(kbi_selection *s, kb_selection rule, size_t n, kb_workspace *workspace)
+{
+    kb_keypoint *copy = kbi_workspace_get(workspace, n * sizeof *copy);
+    s->entries = kbi_workspace_get(workspace, s->total * sizeof *s->entries);
+    s->spare = kbi_workspace_get(workspace, s->total * sizeof *s->spare);
+    s->extra = kbi_workspace_get(workspace, extra_bytes(s, rule, n));
+    return s->entries && s->spare && s->extra ? copy : NULL;
+}
+
+kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t height, kb_selection rule,
+                             kb_workspace *workspace)
+{
+    kbi_selection s = {.total = total, .width = width, .height = height};
+    size_t mark = kbi_workspace_mark(workspace);
+    if (rule == KB_SELECT_DEFAULT) rule = KBI_SELECT_USUAL;
+    bool fits = total == 0 || selection_get(&s, rule, n < total ? n : total, workspace);
+    kbi_workspace_rewind(workspace, mark);
+    return fits ? KB_OK : KB_E_MEMORY;
 }
 
 static void pick(kbi_selection *s, kb_selection rule, size_t n)
@@ -144,17 +168,13 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
     workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(workspace);
     kbi_selection s = {.keypoints = keypoints, .total = total, .width = width, .height = height};
-    size_t list = total * sizeof(uint64_t), extra = extra_bytes(&s, rule, n);
-    uint8_t *memory = kbi_workspace_get(workspace, 2 * list + extra + n * sizeof *keypoints);
-    if (memory) {
-        s.extra = memory;
-        s.entries = (uint64_t *)(void *)(memory + extra);
-        s.spare = s.entries + total;
+    kb_keypoint *copy = selection_get(&s, rule, n, workspace);
+    if (copy) {
         put_in_order(&s);
         pick(&s, rule, n);
-        move_to_front(&s, keypoints, (kb_keypoint *)(void *)(s.spare + total), n);
+        move_to_front(&s, keypoints, copy, n);
     }
     kbi_workspace_rewind(workspace, mark);
     kbi_workspace_release(&local);
-    return memory ? KB_OK : KB_E_MEMORY;
+    return copy ? KB_OK : KB_E_MEMORY;
 }

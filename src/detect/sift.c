@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "common/cpu.h"
+#include "detect/candidates.h"
 #include "detect/sift.h"
 #include "detect/kernels.h"
 
@@ -18,23 +19,17 @@
 #define CAMERA_BLUR 0.5
 #define LN2 0.69314718055994530942
 
-/* What a keypoint needs for its direction. */
-typedef struct sift_point {
-    int32_t x, y;
-    uint8_t octave, layer;
-    bool picked; /* the selection wants it */
-    int32_t angles;
-    float sigma; /* px of the octave */
+/* The directions of a keypoint. */
+typedef struct sift_angles {
+    int32_t count;
     float angle[KBI_SIFT_MAX_ANGLES];
-} sift_point;
+} sift_angles;
 
-typedef struct sift_band {
-    int32_t octave, top, bottom;
-    size_t count, room;
-    kb_keypoint *keypoints;
-    sift_point *points;
+/* What one task of the search keeps. */
+typedef struct sift_task {
+    kbi_candidates found;
     int16_t *scratch;
-} sift_band;
+} sift_task;
 
 typedef struct sift {
     const kbi_detect_job *job;
@@ -49,12 +44,12 @@ typedef struct sift {
     const kbi_octave *target;
     int32_t target_layer, pieces;
     uint16_t *rows; /* scratch of every task */
-    sift_band *bands;
-    int32_t band_count;
-    kb_keypoint *keypoints;
-    size_t count;
-    sift_point *points; /* as they were found: neighbours in the image are neighbours here, which caches like */
-    size_t point_count;
+    sift_task *tasks; /* one for each thread */
+    kb_keypoint *keypoints; /* of the first task's list, in which all are put together */
+    kbi_candidate_point *points; /* in the order in which they were found: neighbours stand together */
+    size_t count, point_count;
+    sift_angles *angles;    /* of every point; count is -1 for one that was not picked */
+    kb_keypoint *out;
 } sift;
 
 /* ---- scale space ---- */
@@ -69,6 +64,9 @@ static void plan_blurs(sift *s)
         kbi_blur_plan(&s->blur[i], sqrt(after * after - before * before));
     }
 }
+
+/* Elements of the scratch of kbi_blur_image. */
+static size_t blur_row(const sift *s) { return (size_t)s->octave[0].stride + 2 * KBI_BLUR_MAX_TAPS; }
 
 /* Octaves as long as there is a pixel inside the border. */
 static void plan_octaves(sift *s)
@@ -85,21 +83,18 @@ static void plan_octaves(sift *s)
     }
 }
 
-static kb_status place_octaves(sift *s)
+static bool octaves_get(sift *s, kb_workspace *workspace)
 {
-    size_t elements = 0, layers = (size_t)s->layers + 3;
-    size_t row = (size_t)s->octave[0].stride + 2 * KBI_BLUR_MAX_TAPS;
-    for (int32_t i = 0; i < s->octaves; i++)
-        elements += layers * (size_t)s->octave[i].stride * (size_t)s->octave[i].height;
-    uint16_t *memory = kbi_workspace_get(s->job->workspace,
-                                        (elements + row * (size_t)s->threads) * sizeof *memory);
-    if (!memory) return KB_E_MEMORY;
     for (int32_t i = 0; i < s->octaves; i++) {
         kbi_octave *o = &s->octave[i];
-        for (size_t k = 0; k < layers; k++, memory += o->stride * o->height) o->layer[k] = memory;
+        if ((size_t)o->height > SIZE_MAX / 4 / (size_t)o->stride) return false; /* on 32-bit machines */
+        for (int32_t k = 0; k < s->layers + 3; k++) {
+            o->layer[k] = kbi_workspace_get(workspace, (size_t)o->stride * (size_t)o->height * sizeof(uint16_t));
+            if (!o->layer[k]) return false;
+        }
     }
-    s->rows = memory;
-    return KB_OK;
+    s->rows = kbi_workspace_get(workspace, blur_row(s) * (size_t)s->threads * sizeof *s->rows);
+    return s->rows;
 }
 
 /* Small octaves are not worth waking other threads. */
@@ -149,7 +144,7 @@ static void blur_task(void *context, int32_t piece)
 {
     sift *s = context;
     const kbi_octave *o = s->target;
-    uint16_t *row = s->rows + (size_t)piece * ((size_t)s->octave[0].stride + 2 * KBI_BLUR_MAX_TAPS);
+    uint16_t *row = s->rows + (size_t)piece * blur_row(s);
     kbi_blur_image(&s->kernels, s->from, s->to, o->width, o->height, o->stride, &s->blur[s->target_layer],
                   (int32_t)kbi_piece((size_t)o->height, s->pieces, piece),
                   (int32_t)kbi_piece((size_t)o->height, s->pieces, piece + 1), row);
@@ -197,21 +192,17 @@ static int32_t sample_limit(const sift *s)
     return kbi_clamp_i((int32_t)limit, 1, 32767);
 }
 
-static void add_point(const sift *s, sift_band *band, const kbi_extremum *e)
+static void add_point(const sift *s, sift_task *task, int32_t octave, const kbi_extremum *e)
 {
-    const kbi_octave *o = &s->octave[band->octave];
+    const kbi_octave *o = &s->octave[octave];
     double sigma = s->job->options.sigma * kbi_exp(LN2 * (e->layer + e->dlayer) / s->layers);
     int32_t sub_layer = kbi_clamp_i((int32_t)((e->dlayer + 0.5) * 255 + 0.5), 0, 255);
     kb_keypoint k = {.x = (float)((e->x + e->dx) * o->pixel), .y = (float)((e->y + e->dy) * o->pixel),
                      .size = (float)(2 * sigma * o->pixel), .angle = -1, .response = (float)fabs(e->contrast)};
     k.octave = (o->number & 255) | e->layer << 8 | sub_layer << 16;
     if (s->job->options.mask && !kbi_mask_allows(s->job->options.mask, k.x, k.y)) return;
-    if (band->count < band->room) {
-        band->keypoints[band->count] = k;
-        band->points[band->count] = (sift_point){.x = e->x, .y = e->y, .sigma = (float)sigma,
-                                                 .octave = (uint8_t)band->octave, .layer = (uint8_t)e->layer};
-    }
-    band->count++;
+    kbi_candidates_add(&task->found, &k, &(kbi_candidate_point){e->x, e->y, (float)sigma, (uint8_t)octave,
+                                                                (uint8_t)e->layer});
 }
 
 /* Three rows of each difference of layers, y - 1 to y + 1. */
@@ -220,11 +211,11 @@ typedef struct window {
     int32_t *x; /* where a row's extrema are */
 } window;
 
-static window window_over(const sift *s, const sift_band *band)
+static window window_over(const sift *s, const sift_task *task, int32_t octave)
 {
     window w;
-    ptrdiff_t stride = s->octave[band->octave].stride;
-    int16_t *next = band->scratch;
+    ptrdiff_t stride = s->octave[octave].stride;
+    int16_t *next = task->scratch;
     for (int32_t i = 0; i < s->layers + 2; i++)
         for (int32_t k = 0; k < 3; k++, next += stride) w.row[i][k] = next;
     w.x = (int32_t *)(void *)next;
@@ -244,9 +235,9 @@ static void window_move(window *w, const sift *s, const kbi_octave *o, int32_t y
     }
 }
 
-static void search_row(const sift *s, sift_band *band, const window *w, int32_t layer, int32_t y)
+static void search_row(const sift *s, sift_task *task, int32_t octave, const window *w, int32_t layer, int32_t y)
 {
-    const kbi_octave *o = &s->octave[band->octave];
+    const kbi_octave *o = &s->octave[octave];
     int16_t *const *row = w->row[layer], *const *finer = w->row[layer - 1], *const *coarser = w->row[layer + 1];
     kbi_extremum_limits limits = limits_of(s);
     int32_t n = s->kernels.extrema_row(row[0], row[1], row[2], o->width, sample_limit(s), w->x);
@@ -255,147 +246,109 @@ static void search_row(const sift *s, sift_band *band, const window *w, int32_t 
         kbi_extremum e;
         if (kbi_extremum_in_scale(finer, coarser, x, row[1][x]) &&
             kbi_extremum_refine(o, layer, y, x, &limits, &e))
-            add_point(s, band, &e);
+            add_point(s, task, octave, &e);
     }
 }
+
+static void search_rows(const sift *s, sift_task *task, int32_t octave, int32_t top, int32_t bottom)
+{
+    const kbi_octave *o = &s->octave[octave];
+    window w = window_over(s, task, octave);
+    if (top >= bottom) return;
+    window_move(&w, s, o, top - 2);
+    window_move(&w, s, o, top - 1);
+    for (int32_t y = top; y < bottom; y++) {
+        window_move(&w, s, o, y);
+        for (int32_t layer = 1; layer <= s->layers; layer++) search_row(s, task, octave, &w, layer, y);
+    }
+}
+
+/* Of every octave each task takes some bands of rows, spread over the image so that all have about as much to do. */
+#define BANDS_A_TASK 4
 
 static void search_task(void *context, int32_t index)
 {
     sift *s = context;
-    sift_band *band = &s->bands[index];
-    const kbi_octave *o = &s->octave[band->octave];
-    window w = window_over(s, band);
-    band->count = 0;
-    window_move(&w, s, o, band->top - 2);
-    window_move(&w, s, o, band->top - 1);
-    for (int32_t y = band->top; y < band->bottom; y++) {
-        window_move(&w, s, o, y);
-        for (int32_t layer = 1; layer <= s->layers; layer++) search_row(s, band, &w, layer, y);
+    int32_t bands = s->threads > 1 ? BANDS_A_TASK * s->threads : 1;
+    for (int32_t i = 0; i < s->octaves; i++) {
+        size_t rows = (size_t)s->octave[i].height - 2 * KBI_SIFT_BORDER;
+        for (int32_t band = index; band < bands; band += s->threads)
+            search_rows(s, &s->tasks[index], i, KBI_SIFT_BORDER + (int32_t)kbi_piece(rows, bands, band),
+                        KBI_SIFT_BORDER + (int32_t)kbi_piece(rows, bands, band + 1));
     }
 }
 
-/* Bands of rows for the tasks: an octave for one thread, else a few for each thread. */
-static kb_status plan_bands(sift *s)
+/* How many extrema take part in the selection, the strongest: those that are wanted, or for rules that look at places
+ * many more than an image has. */
+static size_t candidate_limit(const sift *s)
 {
-    int32_t pieces = s->threads > 1 ? 2 * s->threads : 1;
-    s->band_count = pieces * s->octaves;
-    size_t list = kbi_round_up((size_t)s->band_count * sizeof *s->bands);
-    size_t scratch = (3 * ((size_t)s->layers + 2) + 2) * (size_t)s->octave[0].stride; /* a window */
-    uint8_t *memory = kbi_workspace_get(s->job->workspace,
-                                       list + (size_t)s->band_count * scratch * sizeof(int16_t));
-    if (!memory) return KB_E_MEMORY;
-    s->bands = (sift_band *)(void *)memory;
-    for (int32_t i = 0; i < s->band_count; i++) {
-        const kbi_octave *o = &s->octave[i / pieces];
-        size_t rows = (size_t)o->height - 2 * KBI_SIFT_BORDER;
-        sift_band *band = &s->bands[i];
-        band->octave = i / pieces;
-        band->top = KBI_SIFT_BORDER + (int32_t)kbi_piece(rows, pieces, i % pieces);
-        band->bottom = KBI_SIFT_BORDER + (int32_t)kbi_piece(rows, pieces, i % pieces + 1);
-        band->scratch = (int16_t *)(void *)(memory + list) + (size_t)i * scratch;
-        band->room = 64 + (size_t)(band->bottom - band->top) * (size_t)o->width / 64; /* a fraction of that is usual */
-    }
-    return KB_OK;
+    size_t wanted = (size_t)s->job->options.max_keypoints;
+    size_t many = (size_t)s->job->image.width * (size_t)s->job->image.height / 16;
+    if (s->job->options.selection == KB_SELECT_BEST) return wanted;
+    return many > 4 * wanted ? many : 4 * wanted;
 }
 
-static kb_status place_points(sift *s)
+static bool search_get(sift *s, kb_workspace *workspace)
 {
-    size_t total = 0;
-    for (int32_t i = 0; i < s->band_count; i++) total += s->bands[i].room;
-    s->keypoints = kbi_workspace_get(s->job->workspace, total * sizeof *s->keypoints);
-    s->points = kbi_workspace_get(s->job->workspace, total * sizeof *s->points);
-    if (!s->keypoints || !s->points) return KB_E_MEMORY;
-    total = 0;
-    for (int32_t i = 0; i < s->band_count; i++) {
-        s->bands[i].keypoints = s->keypoints + total;
-        s->bands[i].points = s->points + total;
-        total += s->bands[i].room;
+    size_t rows = (3 * ((size_t)s->layers + 2) + 2) * (size_t)s->octave[0].stride, room = 0; /* a window */
+    s->tasks = kbi_workspace_get(workspace, (size_t)s->threads * sizeof *s->tasks);
+    if (!s->tasks) return false;
+    for (int32_t i = 0; i < s->threads; i++) {
+        sift_task task;
+        task.scratch = kbi_workspace_get(workspace, rows * sizeof *task.scratch);
+        if (!task.scratch || !kbi_candidates_get(&task.found, candidate_limit(s), workspace)) return false;
+        room = task.found.room;
+        if (!workspace->measures) s->tasks[i] = task;
     }
-    return KB_OK;
+    s->angles = kbi_workspace_get(workspace, room * sizeof *s->angles);
+    s->out = kbi_workspace_get(workspace, (size_t)s->job->options.max_keypoints * sizeof *s->out);
+    return s->angles && s->out;
 }
 
-/* Makes the bands' lists one. A keypoint's class_id says which point it is until the end. */
+/* Puts the tasks' lists together. A keypoint's class_id says which point it is until the end. */
 static void gather_points(sift *s)
 {
-    s->count = 0;
-    for (int32_t b = 0; b < s->band_count; b++) {
-        const sift_band *band = &s->bands[b];
-        memmove(s->keypoints + s->count, band->keypoints, band->count * sizeof *s->keypoints);
-        memmove(s->points + s->count, band->points, band->count * sizeof *s->points);
-        s->count += band->count;
+    kbi_candidates *all = &s->tasks[0].found;
+    for (int32_t i = 1; i < s->threads; i++) {
+        const kbi_candidates *more = &s->tasks[i].found;
+        for (size_t k = 0; k < more->count; k++) kbi_candidates_add(all, &more->keypoints[k], &more->points[k]);
     }
-    for (size_t i = 0; i < s->count; i++) s->keypoints[i].class_id = (int32_t)i;
-    s->point_count = s->count;
-}
-
-static kb_status find_points(sift *s)
-{
-    kb_status status = plan_bands(s);
-    size_t mark = kbi_workspace_mark(s->job->workspace);
-    for (bool fits = false; status == KB_OK && !fits;) {
-        kbi_workspace_rewind(s->job->workspace, mark);
-        status = place_points(s);
-        if (status != KB_OK) break;
-        kbi_parallel_run(s->job->options.parallel, s->band_count, search_task, s);
-        fits = true;
-        for (int32_t i = 0; i < s->band_count; i++) {
-            if (s->bands[i].count <= s->bands[i].room) continue;
-            s->bands[i].room = s->bands[i].count; /* now it is known: once more */
-            fits = false;
-        }
+    kbi_candidates_prune(all);
+    for (size_t i = 0; i < all->count; i++) {
+        all->keypoints[i].class_id = (int32_t)i;
+        s->angles[i].count = -1;
     }
-    if (status == KB_OK) gather_points(s);
-    return status;
+    s->keypoints = all->keypoints;
+    s->points = all->points;
+    s->count = s->point_count = all->count;
 }
 
 /* ---- keypoints ---- */
-
-static kb_status select_points(sift *s, kb_selection rule, size_t n)
-{
-    return kb_select(s->keypoints, s->count, s->job->image.width, s->job->image.height, rule, n, s->job->workspace,
-                     &s->count);
-}
-
-/* Several samples may lead to one extremum; in order, they stand together. */
-static void drop_doubles(sift *s)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        const kb_keypoint *k = &s->keypoints[i], *last = &s->keypoints[kept > 0 ? kept - 1 : 0];
-        if (kept > 0 && k->x == last->x && k->y == last->y && k->size == last->size) continue;
-        s->keypoints[kept++] = *k;
-    }
-    s->count = kept;
-}
 
 static void orient_task(void *context, int32_t piece)
 {
     sift *s = context;
     size_t end = kbi_piece(s->point_count, s->pieces, piece + 1);
     for (size_t i = kbi_piece(s->point_count, s->pieces, piece); i < end; i++) {
-        sift_point *p = &s->points[i];
-        if (p->picked) p->angles = kbi_directions(&s->octave[p->octave], p->layer, p->y, p->x, p->sigma, p->angle);
+        const kbi_candidate_point *p = &s->points[i];
+        sift_angles *a = &s->angles[i];
+        if (a->count == 0) a->count = kbi_directions(&s->octave[p->octave], p->layer, p->y, p->x, p->sigma, a->angle);
     }
 }
 
 /* One keypoint for every direction, strongest first, until there are max_keypoints. */
-static kb_status spread_directions(sift *s, kb_keypoint **found, size_t *count)
+static size_t spread_directions(sift *s)
 {
-    size_t most = (size_t)s->job->options.max_keypoints, total = 0;
-    for (size_t i = 0; i < s->count; i++) total += (size_t)s->points[s->keypoints[i].class_id].angles;
-    if (most > total) most = total;
-    kb_keypoint *out = kbi_workspace_get(s->job->workspace, most * sizeof *out);
-    if (!out) return KB_E_MEMORY;
+    size_t most = (size_t)s->job->options.max_keypoints, count = 0;
     for (size_t i = 0; i < s->count; i++) {
-        const sift_point *p = &s->points[s->keypoints[i].class_id];
-        for (int32_t k = 0; k < p->angles && *count < most; k++) {
-            out[*count] = s->keypoints[i];
-            out[*count].angle = p->angle[k];
-            out[(*count)++].class_id = -1;
+        const sift_angles *a = &s->angles[s->keypoints[i].class_id];
+        for (int32_t k = 0; k < a->count && count < most; k++) {
+            s->out[count] = s->keypoints[i];
+            s->out[count].angle = a->angle[k];
+            s->out[count++].class_id = -1;
         }
     }
-    *found = out;
-    return KB_OK;
+    return count;
 }
 
 kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
@@ -406,17 +359,20 @@ kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t
     plan_octaves(&s);
     if (s.octaves == 0) return KB_OK;
     plan_blurs(&s);
-    kb_status status = place_octaves(&s);
-    if (status != KB_OK) return status;
+    if (!octaves_get(&s, job->workspace) || !search_get(&s, job->workspace)) return KB_E_MEMORY;
+    if (job->workspace->measures)
+        return kbi_select_measure(candidate_limit(&s), (size_t)job->options.max_keypoints, job->image.width,
+                                  job->image.height, job->options.selection, job->workspace);
     build_scale_space(&s);
-    status = find_points(&s);
-    if (status == KB_OK) status = select_points(&s, KB_SELECT_BEST, s.count);
+    kbi_parallel_run(job->options.parallel, s.threads, search_task, &s);
+    gather_points(&s);
+    kb_status status = kb_select(s.keypoints, s.count, job->image.width, job->image.height, job->options.selection,
+                                 (size_t)job->options.max_keypoints, job->workspace, &s.count);
     if (status != KB_OK) return status;
-    drop_doubles(&s);
-    status = select_points(&s, job->options.selection, (size_t)job->options.max_keypoints);
-    if (status != KB_OK) return status;
-    for (size_t i = 0; i < s.count; i++) s.points[s.keypoints[i].class_id].picked = true;
+    for (size_t i = 0; i < s.count; i++) s.angles[s.keypoints[i].class_id].count = 0;
     s.pieces = s.threads;
     kbi_parallel_run(job->options.parallel, s.pieces, orient_task, &s);
-    return spread_directions(&s, found, count);
+    *found = s.out;
+    *count = spread_directions(&s);
+    return KB_OK;
 }

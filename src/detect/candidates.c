@@ -1,0 +1,52 @@
+#include "detect/candidates.h"
+
+bool kbi_candidates_get(kbi_candidates *c, size_t keep, kb_workspace *workspace)
+{
+    *c = (kbi_candidates){.keep = keep, .room = keep + keep / 4 + 64};
+    c->keypoints = kbi_workspace_get(workspace, c->room * sizeof *c->keypoints);
+    c->points = kbi_workspace_get(workspace, c->room * sizeof *c->points);
+    c->entries = kbi_workspace_get(workspace, c->room * sizeof *c->entries);
+    c->spare = kbi_workspace_get(workspace, c->room * sizeof *c->spare);
+    return c->keypoints && c->points && c->entries && c->spare;
+}
+
+static bool same_place(const kb_keypoint *a, const kb_keypoint *b)
+{
+    return a->x == b->x && a->y == b->y && a->size == b->size;
+}
+
+/* Marks in spare, by their indices, those that stay. In order, doubles stand together. */
+static void mark_kept(kbi_candidates *c)
+{
+    size_t kept = 0;
+    const kb_keypoint *last = NULL;
+    for (size_t i = 0; i < c->count; i++) c->entries[i] = kbi_keypoint_entry(c->keypoints, i);
+    kbi_sort_keypoints(c->entries, c->spare, c->count, c->keypoints);
+    memset(c->spare, 0, c->count * sizeof *c->spare);
+    for (size_t i = 0; i < c->count && kept < c->keep; i++) {
+        size_t index = (uint32_t)c->entries[i];
+        if (last && same_place(&c->keypoints[index], last)) continue;
+        last = &c->keypoints[index];
+        c->spare[index] = 1;
+        kept++;
+    }
+}
+
+void kbi_candidates_prune(kbi_candidates *c)
+{
+    size_t kept = 0;
+    mark_kept(c);
+    for (size_t i = 0; i < c->count; i++) {
+        if (!c->spare[i]) continue;
+        c->keypoints[kept] = c->keypoints[i];
+        c->points[kept++] = c->points[i];
+    }
+    c->count = kept;
+}
+
+void kbi_candidates_add(kbi_candidates *c, const kb_keypoint *keypoint, const kbi_candidate_point *point)
+{
+    if (c->count == c->room) kbi_candidates_prune(c);
+    c->keypoints[c->count] = *keypoint;
+    c->points[c->count++] = *point;
+}
