@@ -140,6 +140,14 @@ typedef struct fit_input {
 kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
                           kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
 
+/* Bytes that it takes for n pairs. */
+size_t kbi_fit_prepare_bytes(size_t n);
+
+/* ---- fit.c ---- */
+
+/* The workspace of a fit to up to n pairs (kbi_workspace_measure). */
+kb_status kbi_fit_measure(size_t n, kb_workspace *workspace);
+
 /* ---- search.c ---- */
 
 typedef struct fit_score {

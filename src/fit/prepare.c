@@ -237,13 +237,23 @@ typedef struct room {
     size_t table_size;
 } room;
 
+static size_t table_size(size_t n)
+{
+    size_t size = 8;
+    while (size < 2 * n) size *= 2;
+    return size;
+}
+
+size_t kbi_fit_prepare_bytes(size_t n)
+{
+    return n * (5 * sizeof(double) + 3 * sizeof(int32_t)) + 2 * table_size(n) * sizeof(int32_t);
+}
+
 static bool allocate(kb_workspace *workspace, const fit_input *input, room *r, fit_pairs *out)
 {
     size_t count = (size_t)input->n;
-    r->table_size = 8;
-    while (r->table_size < 2 * count) r->table_size *= 2;
-    double *d = kbi_workspace_get(workspace, count * (5 * sizeof(double) + 3 * sizeof(int32_t)) +
-                                                               2 * r->table_size * sizeof(int32_t));
+    r->table_size = table_size(count);
+    double *d = kbi_workspace_get(workspace, kbi_fit_prepare_bytes(count));
     if (!d) return false;
     out->x1 = d, out->y1 = d + count, out->x2 = d + 2 * count, out->y2 = d + 3 * count;
     out->z1 = input->stride == 5 ? d + 4 * count : NULL;
