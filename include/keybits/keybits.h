@@ -368,6 +368,8 @@ typedef struct kb_detect_options {
     int32_t fast_threshold_min; /* cells without a corner are searched again with this one; up to fast_threshold, which
                                  is the default (0): not searched again. ORB-SLAM uses 7. */
     int32_t cell_size;        /* 0: 32; 8 to 1024 px of a level */
+    int32_t low_memory;       /* 1: one level at a time, on the calling thread: less than half the memory, the same
+                                 keypoints, and levels are made twice (docs/memory.md) */
     /* SIFT */
     int32_t layers;           /* 0: 3; 1 to 8 layers an octave */
     float contrast_threshold; /* 0: 0.04 as in OpenCV, divided by layers. Lower finds more and weaker. Up to 1. */

@@ -51,7 +51,8 @@ static bool options_complete(kb_detect_options *o)
            o->fast_threshold_min >= 1 && o->fast_threshold_min <= o->fast_threshold &&
            set_integer(&o->cell_size, 32, 8, 1024) && set_integer(&o->layers, 3, 1, 8) &&
            set_number(&o->contrast_threshold, 0.04f, FLT_MIN, 1) && set_number(&o->edge_threshold, 10, 1, 1000) &&
-           set_number(&o->sigma, 1.6f, 0.5f, 4) && (o->no_upsampling == 0 || o->no_upsampling == 1);
+           set_number(&o->sigma, 1.6f, 0.5f, 4) && (o->no_upsampling == 0 || o->no_upsampling == 1) &&
+           (o->low_memory == 0 || o->low_memory == 1);
 }
 
 static bool mask_fits(const kb_image *mask, const kb_image *image)

@@ -15,35 +15,80 @@
 #define PATCH 31.0
 #define LEAST_SHARED 256 /* of fewer keypoints than this the levels get no shares: the rule picks them from all levels */
 
-static void measure_task(void *context, int32_t piece)
+static kb_keypoint keypoint_of(const kbi_orb *o, int32_t index, const kbi_orb_corner *c)
 {
-    kbi_orb *o = context;
-    size_t end = kbi_piece(o->count, o->threads, piece + 1);
-    for (size_t i = kbi_piece(o->count, o->threads, piece); i < end; i++) {
-        const kbi_orb_corner *c = &o->corners[i];
-        const kbi_orb_level *level = &o->level[c->level];
-        int64_t harris = o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride);
-        o->keypoints[i] = (kb_keypoint){kbi_orb_to_image(level->factor, c->x), kbi_orb_to_image(level->factor, c->y),
-                                        (float)(PATCH * level->factor), -1, kbi_harris_response(harris), c->level, -1};
+    const kbi_orb_level *level = &o->level[index];
+    int64_t harris = o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride);
+    return (kb_keypoint){kbi_orb_to_image(level->factor, c->x), kbi_orb_to_image(level->factor, c->y),
+                         (float)(PATCH * level->factor), -1, kbi_harris_response(harris), index, -1};
+}
+
+/* ---- best: the strongest of each level, by a heap with the weakest on top ---- */
+
+static void heap_sink(kb_keypoint *heap, size_t n, size_t i)
+{
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && kbi_keypoint_before(&heap[child], &heap[child + 1])) child++;
+        if (!kbi_keypoint_before(&heap[i], &heap[child])) return;
+        kb_keypoint moved = heap[i];
+        heap[i] = heap[child];
+        heap[child] = moved;
     }
 }
 
-/* Each level keeps its share; the kept move together. */
-static kb_status select_levels(kbi_orb *o)
+/* The share of one level, into its place among the keypoints. */
+static void best_task(void *context, int32_t index)
 {
-    size_t from = 0, to = 0;
-    for (int32_t i = 0; i < o->levels; i++) {
-        size_t kept = 0, n = o->level[i].corners;
-        kb_status status = kb_select(o->keypoints + from, n, o->job->image.width, o->job->image.height,
-                                     o->job->options.selection, o->level[i].share, o->job->workspace, &kept);
-        if (status != KB_OK) return status;
-        memmove(o->keypoints + to, o->keypoints + from, kept * sizeof *o->keypoints);
-        from += n;
-        to += kept;
-    }
-    o->count = to;
-    return KB_OK;
+    kbi_orb *o = context;
+    const kbi_orb_level *level = &o->level[index];
+    size_t before = 0, n = 0;
+    for (int32_t i = 0; i < index; i++) before += o->level[i].share;
+    kb_keypoint *heap = o->keypoints + before;
+    for (int32_t b = index * o->pieces; b < (index + 1) * o->pieces; b++)
+        for (size_t i = 0; i < o->bands[b].count; i++) {
+            const kbi_orb_corner *corner = &o->bands[b].corners[i];
+            if (corner->score < level->limit || level->share == 0) continue;
+            kb_keypoint k = keypoint_of(o, index, corner);
+            if (n < level->share) {
+                heap[n++] = k;
+                for (size_t h = n < level->share ? 0 : n / 2; h-- > 0;) heap_sink(heap, n, h);
+            } else if (kbi_keypoint_before(&k, &heap[0])) {
+                heap[0] = k;
+                heap_sink(heap, n, 0);
+            }
+        }
 }
+
+/* ---- other rules: they choose among all corners of a level ---- */
+
+static void measure_task(void *context, int32_t piece)
+{
+    kbi_orb *o = context;
+    size_t at = 0;
+    for (int32_t b = o->measured * o->pieces; b < (o->measured + 1) * o->pieces; b++) {
+        const kbi_orb_band *band = &o->bands[b];
+        size_t end = kbi_piece(band->count, o->threads, piece + 1);
+        for (size_t i = kbi_piece(band->count, o->threads, piece); i < end; i++)
+            o->candidates[at + i] = keypoint_of(o, o->measured, &band->corners[i]);
+        at += band->count;
+    }
+}
+
+static kb_status select_level(kbi_orb *o, int32_t index)
+{
+    const kbi_detect_job *job = o->job;
+    size_t total = 0, kept = 0, before = 0;
+    for (int32_t i = 0; i < index; i++) before += o->level[i].share;
+    for (int32_t b = index * o->pieces; b < (index + 1) * o->pieces; b++) total += o->bands[b].count;
+    o->measured = index;
+    kbi_parallel_run(job->options.parallel, o->threads, measure_task, o);
+    kb_status status = kb_select(o->candidates, total, job->image.width, job->image.height, job->options.selection,
+                                 o->level[index].share, job->workspace, &kept);
+    if (status == KB_OK) memcpy(o->keypoints + before, o->candidates, kept * sizeof *o->keypoints);
+    return status;
+}
+
+/* ---- all together ---- */
 
 static void orient_task(void *context, int32_t piece)
 {
@@ -57,24 +102,89 @@ static void orient_task(void *context, int32_t piece)
     }
 }
 
+/* Memory for all steps but the selections. */
+static bool orb_get(kbi_orb *o)
+{
+    kb_workspace *workspace = o->job->workspace;
+    if (!kbi_orb_levels_get(o) || !kbi_orb_bands_get(o)) return false;
+    if (o->job->options.selection == KB_SELECT_BEST) return true;
+    o->candidates = kbi_workspace_get(workspace, kbi_orb_most_corners(o) * sizeof *o->candidates);
+    return o->candidates;
+}
+
+/* All levels, then all corners, then all keypoints. */
+static kb_status detect_at_once(kbi_orb *o)
+{
+    const kb_parallel *parallel = o->job->options.parallel;
+    for (int32_t i = 1; i < o->levels; i++) kbi_orb_build_level(o, i);
+    kbi_parallel_run(parallel, o->band_count, kbi_orb_search_task, o);
+    kbi_orb_share_out(o);
+    kb_status status = KB_OK;
+    if (!o->candidates) kbi_parallel_run(parallel, o->levels, best_task, o);
+    for (int32_t i = 0; i < o->levels && o->candidates && status == KB_OK; i++) status = select_level(o, i);
+    return status;
+}
+
+/* With one level in memory at a time, on this thread: they are built once for the corners, and once more when it is known which of them
+ * go on. The angles come here too, since the levels are not there afterwards. */
+static kb_status detect_level_by_level(kbi_orb *o)
+{
+    kb_status status = KB_OK;
+    kb_keypoint *all = o->keypoints;
+    for (int32_t i = 0; i < o->levels; i++) {
+        if (i > 0) kbi_orb_build_level(o, i);
+        kbi_orb_search_task(o, i);
+    }
+    kbi_orb_share_out(o);
+    for (int32_t i = 0; i < o->levels && status == KB_OK; i++) {
+        if (i > 0) kbi_orb_build_level(o, i);
+        if (o->candidates) status = select_level(o, i);
+        else best_task(o, i);
+        o->count = o->level[i].share;
+        orient_task(o, 0);
+        o->keypoints += o->count;
+    }
+    o->keypoints = all;
+    return status;
+}
+
+static kb_status orb_measure(kbi_orb *o, size_t mark)
+{
+    const kbi_detect_job *job = o->job;
+    kb_workspace *workspace = job->workspace;
+    kb_status status = KB_OK;
+    if (o->candidates)
+        status = kbi_select_measure(kbi_orb_most_corners(o), o->wanted, job->image.width, job->image.height,
+                                    job->options.selection, workspace);
+    kbi_workspace_rewind(workspace, o->single ? mark : kbi_workspace_mark(workspace));
+    if (status != KB_OK) return status;
+    return kbi_select_measure(o->wanted, (size_t)job->options.max_keypoints, job->image.width, job->image.height,
+                              job->options.selection, workspace);
+}
+
 kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
-    kbi_orb o = {.job = job, .threads = kbi_parallel_threads(job->options.parallel)};
+    kbi_orb o = {.job = job, .single = job->options.low_memory};
     size_t n = (size_t)job->options.max_keypoints;
     kbi_detect_kernels_init(&o.kernels, kbi_cpu_flags());
     *count = 0;
+    o.threads = o.single ? 1 : kbi_parallel_threads(job->options.parallel);
+    o.wanted = n < LEAST_SHARED ? LEAST_SHARED : n;
     kbi_orb_plan_levels(&o);
     if (o.levels == 0) return KB_OK;
-    kb_status status = kbi_orb_build_levels(&o);
-    if (status == KB_OK) status = kbi_orb_find_corners(&o, n < LEAST_SHARED ? LEAST_SHARED : n);
+    o.keypoints = kbi_workspace_get(job->workspace, o.wanted * sizeof *o.keypoints);
+    size_t mark = kbi_workspace_mark(job->workspace);
+    if (!o.keypoints || !orb_get(&o)) return KB_E_MEMORY;
+    if (job->workspace->measures) return orb_measure(&o, mark);
+    kb_status status = o.single ? detect_level_by_level(&o) : detect_at_once(&o);
     if (status != KB_OK) return status;
-    kbi_parallel_run(job->options.parallel, o.threads, measure_task, &o);
-    status = select_levels(&o);
-    if (status == KB_OK)
-        status = kb_select(o.keypoints, o.count, job->image.width, job->image.height, job->options.selection, n,
-                           job->workspace, &o.count);
+    if (o.single) kbi_workspace_rewind(job->workspace, mark); /* the levels are not needed any more */
+    o.count = 0;
+    for (int32_t i = 0; i < o.levels; i++) o.count += o.level[i].share;
+    status = kb_select(o.keypoints, o.count, job->image.width, job->image.height, job->options.selection, n,
+                       job->workspace, &o.count);
     if (status != KB_OK) return status;
-    kbi_parallel_run(job->options.parallel, o.threads, orient_task, &o);
+    if (!o.single) kbi_parallel_run(job->options.parallel, o.threads, orient_task, &o);
     *found = o.keypoints;
     *count = o.count;
     return KB_OK;

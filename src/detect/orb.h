@@ -10,24 +10,32 @@
 #define KBI_ORB_SMALLEST_LEVEL 70
 
 typedef struct kbi_orb_level {
+    uint8_t *made; /* where it is built */
     const uint8_t *data;
     int32_t width, height;
     ptrdiff_t stride;
     double factor;   /* px of the image a pixel */
+    size_t corners;  /* found */
     size_t share;    /* keypoints wanted */
-    size_t corners;  /* found, and gone on with */
+    size_t reach;    /* of so many corners none is left out, unless others have a higher score */
+    int32_t limit;   /* the least score of a corner that goes on */
 } kbi_orb_level;
 
 typedef struct kbi_orb_corner {
     uint16_t x, y;
-    uint8_t score, level;
+    uint8_t score;
 } kbi_orb_corner;
 
-/* The rows of one level that one task searches. */
+/* The rows of one level that one task searches, and the corners in them. There is not always room for all: what is left
+ * out has a score below `floor`, or just that and too weak a response (kbi_orb_bands_get). */
 typedef struct kbi_orb_band {
     int32_t level, top, bottom;
-    kbi_orb_corner *corners; /* has room for all that can be there */
-    size_t count;
+    kbi_orb_corner *corners;
+    float *responses; /* scratch for one of each */
+    size_t count, room;
+    size_t found;   /* with those that were left out */
+    size_t dropped; /* of those left out, how many have the score `floor` */
+    int32_t floor;
     uint8_t *scratch;
 } kbi_orb_band;
 
@@ -37,16 +45,19 @@ typedef struct kbi_orb {
     kbi_orb_level level[KB_PYRAMID_MAX_LEVELS];
     int32_t levels;
     int32_t threads;
+    bool single; /* one level in memory at a time */
+    size_t wanted; /* keypoints of all levels together */
     /* resize: the level being made */
     int32_t target;
-    uint8_t *target_data;
     kbi_resize_map columns, rows;
     uint8_t *blended; /* a row of the level above for each task */
     /* corners */
     kbi_orb_band *bands;
-    int32_t band_count;
-    kbi_orb_corner *corners;
-    kb_keypoint *keypoints; /* one each corner */
+    int32_t band_count, pieces; /* of all levels, of a level */
+    /* keypoints */
+    int32_t measured;        /* the level whose corners are being measured */
+    kb_keypoint *candidates; /* the corners of one level; NULL for KB_SELECT_BEST */
+    kb_keypoint *keypoints;
     size_t count;
 } kbi_orb;
 
@@ -55,9 +66,17 @@ static inline float kbi_orb_to_image(double factor, int32_t place) { return (flo
 
 /* Sizes of the levels; none is built. */
 void kbi_orb_plan_levels(kbi_orb *o);
-/* Builds them in the workspace, or takes those of job->options.pyramid. */
-kb_status kbi_orb_build_levels(kbi_orb *o);
-/* The corners that go on to be measured, level by level, and the levels' shares of `wanted` keypoints. */
-kb_status kbi_orb_find_corners(kbi_orb *o, size_t wanted);
+/* Memory for the levels, or for one at a time. */
+bool kbi_orb_levels_get(kbi_orb *o);
+/* Builds a level out of the one before it. */
+void kbi_orb_build_level(kbi_orb *o, int32_t level);
+/* Memory for the corners of the levels. */
+bool kbi_orb_bands_get(kbi_orb *o);
+/* The most corners that go on of any level. */
+size_t kbi_orb_most_corners(const kbi_orb *o);
+/* Searches the rows of band `index`; a task for kbi_parallel_run. */
+void kbi_orb_search_task(void *context, int32_t index);
+/* When all bands are searched: the levels' shares of o->wanted keypoints and their limits. */
+void kbi_orb_share_out(kbi_orb *o);
 
 #endif

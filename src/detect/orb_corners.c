@@ -44,6 +44,102 @@ static band_memory band_memory_of(const kbi_orb *o, const kbi_orb_band *band)
                          (uint16_t *)(void *)(s + 6 * row), s + 8 * row};
 }
 
+/* ---- when there are more corners than there is room for ---- */
+
+/* The least score such that at least `wanted` corners have it or more; 0 when there are not so many. */
+static int32_t score_limit(const uint32_t histogram[256], size_t wanted)
+{
+    size_t sum = 0;
+    for (int32_t score = 255; score > 0; score--) {
+        sum += histogram[score];
+        if (sum >= wanted) return score;
+    }
+    return 0;
+}
+
+/* Whether corner i comes before corner k in the total order of keypoints of one level. */
+static bool corner_before(const kbi_orb_band *band, size_t i, size_t k)
+{
+    const kbi_orb_corner *a = &band->corners[i], *b = &band->corners[k];
+    if (band->responses[i] != band->responses[k]) return band->responses[i] > band->responses[k];
+    return a->y != b->y ? a->y < b->y : a->x < b->x;
+}
+
+static void corner_swap(kbi_orb_band *band, size_t i, size_t k)
+{
+    kbi_orb_corner corner = band->corners[i];
+    float response = band->responses[i];
+    band->corners[i] = band->corners[k];
+    band->responses[i] = band->responses[k];
+    band->corners[k] = corner;
+    band->responses[k] = response;
+}
+
+/* A heap of the n corners from `first` on, the last in the order on top: moves corner i down to its place. */
+static void heap_sink(kbi_orb_band *band, size_t first, size_t n, size_t i)
+{
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && corner_before(band, first + child, first + child + 1)) child++;
+        if (!corner_before(band, first + i, first + child)) return;
+        corner_swap(band, first + i, first + child);
+    }
+}
+
+/* Keeps the n strongest of the corners from `first` on. */
+static void keep_strongest(const kbi_orb *o, kbi_orb_band *band, size_t first, size_t n)
+{
+    const kbi_orb_level *level = &o->level[band->level];
+    for (size_t i = first; i < band->count; i++) {
+        const kbi_orb_corner *c = &band->corners[i];
+        int64_t harris = o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride);
+        band->responses[i] = kbi_harris_response(harris);
+    }
+    for (size_t i = n / 2; i-- > 0;) heap_sink(band, first, n, i);
+    for (size_t i = first + n; i < band->count; i++) {
+        if (!corner_before(band, i, first)) continue;
+        corner_swap(band, i, first);
+        heap_sink(band, first, n, 0);
+    }
+    band->dropped += band->count - first - n;
+    band->count = first + n;
+}
+
+/* Makes room without any change of the result. A corner goes on if its score is among the best `reach` ones of its
+ * level or ties with them, so those below that many of its own band never do. Of those that tie at this place no more
+ * than `reach` can be selected, by their response. */
+static void band_prune(const kbi_orb *o, kbi_orb_band *band)
+{
+    size_t reach = o->level[band->level].reach, kept = 0;
+    uint32_t histogram[256] = {0};
+    for (size_t i = 0; i < band->count; i++) histogram[band->corners[i].score]++;
+    int32_t limit = score_limit(histogram, reach);
+    if (limit > band->floor) band->dropped = 0;
+    band->floor = kbi_max_i(limit, band->floor);
+    size_t above = 0;
+    for (size_t i = 0; i < band->count; i++) { /* those above the limit come first */
+        kbi_orb_corner corner = band->corners[i];
+        if (corner.score < band->floor) continue;
+        band->corners[kept] = corner;
+        if (corner.score > band->floor) {
+            band->corners[kept] = band->corners[above];
+            band->corners[above++] = corner;
+        }
+        kept++;
+    }
+    band->count = kept;
+    if (kept - above > reach) keep_strongest(o, band, above, reach);
+}
+
+static void add_corner(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner)
+{
+    band->found++;
+    if (corner.score < band->floor) return;
+    if (band->count == band->room) band_prune(o, band);
+    if (corner.score >= band->floor) band->corners[band->count++] = corner;
+}
+
+/* ---- search ---- */
+
 /* Takes n peaks of row y as corners; the scores begin at column `left`. found may be NULL. */
 static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t left, const uint8_t *score,
                         const uint16_t *peak, int32_t n, uint8_t *found)
@@ -55,7 +151,7 @@ static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t
         if (options->mask &&
             !kbi_mask_allows(options->mask, kbi_orb_to_image(factor, x), kbi_orb_to_image(factor, y)))
             continue;
-        band->corners[band->count++] = (kbi_orb_corner){(uint16_t)x, (uint16_t)y, score[peak[i]], (uint8_t)band->level};
+        add_corner(o, band, (kbi_orb_corner){(uint16_t)x, (uint16_t)y, score[peak[i]]});
         if (found) found[(x - KBI_ORB_EDGE) / options->cell_size] = 1;
     }
 }
@@ -90,7 +186,7 @@ static void search_empty_cells(const kbi_orb *o, kbi_orb_band *band, band_memory
 
 /* Rows of a band, strip by strip: a strip is a row of cells. The outer columns of a row of scores only compete with
  * their neighbours. */
-static void search_task(void *context, int32_t index)
+void kbi_orb_search_task(void *context, int32_t index)
 {
     const kbi_orb *o = context;
     kbi_orb_band *band = &o->bands[index];
@@ -99,7 +195,8 @@ static void search_task(void *context, int32_t index)
     int32_t width = level->width - 2 * KBI_ORB_EDGE + 2, left = KBI_ORB_EDGE - 1, strip = band->top;
     bool twice = options->fast_threshold_min < options->fast_threshold;
     band_memory m = band_memory_of(o, band);
-    band->count = 0;
+    band->count = band->found = band->dropped = 0;
+    band->floor = 0;
     if (band->top == band->bottom) return;
     memset(m.found, 0, (size_t)width);
     score_row(o, level, left, width, band->top - 1, options->fast_threshold, m.first.above);
@@ -116,48 +213,84 @@ static void search_task(void *context, int32_t index)
     }
 }
 
-/* Cuts the levels into bands of whole strips: a level for one thread, else a few for each thread. Of two neighbours one
- * is a peak at most, so a band holds at most a quarter of its pixels, rounded up. */
-static kb_status plan_bands(kbi_orb *o)
+/* ---- memory ---- */
+
+/* Corners of a level that go on at least: for `best` twice the share (which is all, if other levels have none); for
+ * rules that look at places many more than an image has. */
+static size_t level_reach(const kbi_orb *o, const kbi_orb_level *level)
 {
-    int32_t pieces = o->threads > 1 ? 2 * o->threads : 1, cell = o->job->options.cell_size;
-    size_t room = 0, scratch = SCRATCH_ROWS * kbi_round_up((size_t)o->job->image.width);
-    o->band_count = pieces * o->levels;
-    for (int32_t i = 0; i < o->levels; i++)
-        room += ((size_t)o->level[i].height / 2 + (size_t)pieces) * ((size_t)o->level[i].width / 2 + 1);
-    size_t list = kbi_round_up((size_t)o->band_count * sizeof(kbi_orb_band));
-    uint8_t *memory = kbi_workspace_get(o->job->workspace, list + (size_t)o->band_count * scratch + room * sizeof(kbi_orb_corner));
-    if (!memory) return KB_E_MEMORY;
-    o->bands = (kbi_orb_band *)(void *)memory;
-    memory += list;
-    o->corners = (kbi_orb_corner *)(void *)(memory + (size_t)o->band_count * scratch);
-    kbi_orb_corner *corners = o->corners;
+    size_t many = (size_t)level->width * (size_t)level->height / 16;
+    if (o->job->options.selection == KB_SELECT_BEST) return 2 * o->wanted;
+    return many > 4 * o->wanted ? many : 4 * o->wanted;
+}
+
+/* Of two neighbours one is a peak at most, so a band holds at most a quarter of its pixels, rounded up. */
+static size_t band_room(const kbi_orb_level *level, int32_t rows)
+{
+    size_t most = (((size_t)rows + 1) / 2) * ((size_t)level->width / 2 + 1), room = 2 * level->reach;
+    room += room / 8 + 64; /* so that it is not pruned again at once */
+    return room < most ? room : most;
+}
+
+static void band_plan(const kbi_orb *o, int32_t index, kbi_orb_band *band)
+{
+    const kbi_orb_level *level = &o->level[index / o->pieces];
+    int32_t cell = o->job->options.cell_size, rows = level->height - 2 * KBI_ORB_EDGE, piece = index % o->pieces;
+    size_t strips = (size_t)((rows + cell - 1) / cell);
+    *band = (kbi_orb_band){.level = index / o->pieces};
+    band->top = KBI_ORB_EDGE + kbi_min_i((int32_t)kbi_piece(strips, o->pieces, piece) * cell, rows);
+    band->bottom = KBI_ORB_EDGE + kbi_min_i((int32_t)kbi_piece(strips, o->pieces, piece + 1) * cell, rows);
+    band->room = band_room(level, band->bottom - band->top);
+}
+
+size_t kbi_orb_most_corners(const kbi_orb *o)
+{
+    size_t most = 0, sum = 0;
     for (int32_t i = 0; i < o->band_count; i++) {
-        const kbi_orb_level *level = &o->level[i / pieces];
-        int32_t rows = level->height - 2 * KBI_ORB_EDGE, strips = (rows + cell - 1) / cell, piece = i % pieces;
-        kbi_orb_band *band = &o->bands[i];
-        band->level = i / pieces;
-        band->top = KBI_ORB_EDGE + kbi_min_i((int32_t)kbi_piece((size_t)strips, pieces, piece) * cell, rows);
-        band->bottom = KBI_ORB_EDGE + kbi_min_i((int32_t)kbi_piece((size_t)strips, pieces, piece + 1) * cell, rows);
-        band->scratch = memory + (size_t)i * scratch;
-        band->corners = corners;
-        corners += ((size_t)(band->bottom - band->top + 1) / 2) * ((size_t)level->width / 2 + 1);
+        kbi_orb_band band;
+        band_plan(o, i, &band);
+        sum = i % o->pieces ? sum + band.room : band.room;
+        if (sum > most) most = sum;
     }
-    return KB_OK;
+    return most;
+}
+
+/* Scratch of a band that is searched at the same time as others. */
+static bool band_scratch_get(const kbi_orb *o, kbi_orb_band *band, size_t room)
+{
+    band->scratch = kbi_workspace_get(o->job->workspace, SCRATCH_ROWS * kbi_round_up((size_t)o->job->image.width));
+    band->responses = kbi_workspace_get(o->job->workspace, room * sizeof *band->responses);
+    return band->scratch && band->responses;
+}
+
+/* Cuts the levels into bands of whole strips: a level for one thread, else a few for each thread. */
+bool kbi_orb_bands_get(kbi_orb *o)
+{
+    kb_workspace *workspace = o->job->workspace;
+    kbi_orb_band shared;
+    o->pieces = o->threads > 1 ? 2 * o->threads : 1;
+    o->band_count = o->pieces * o->levels;
+    for (int32_t i = 0; i < o->levels; i++) o->level[i].reach = level_reach(o, &o->level[i]);
+    o->bands = kbi_workspace_get(workspace, (size_t)o->band_count * sizeof *o->bands);
+    if (!o->bands || !band_scratch_get(o, &shared, o->threads > 1 ? 0 : kbi_orb_most_corners(o))) return false;
+    for (int32_t i = 0; i < o->band_count; i++) {
+        kbi_orb_band band;
+        band_plan(o, i, &band);
+        band.scratch = shared.scratch;
+        band.responses = shared.responses;
+        if (o->threads > 1 && !band_scratch_get(o, &band, band.room)) return false;
+        band.corners = kbi_workspace_get(workspace, band.room * sizeof *band.corners);
+        if (!band.corners) return false;
+        if (!workspace->measures) o->bands[i] = band;
+    }
+    return true;
 }
 
 /* ---- which of them go on ---- */
 
-static size_t corners_of_level(const kbi_orb *o, int32_t level)
-{
-    size_t sum = 0;
-    for (int32_t b = 0; b < o->band_count; b++) sum += o->bands[b].level == level ? o->bands[b].count : 0;
-    return sum;
-}
-
 /* Gives the levels shares ~ 1 / factor, in whole numbers that sum up to `wanted`, or to all corners if there are fewer.
  * A level that cannot fill its share gets what it has, and the others share the rest anew. */
-static void share_out(kbi_orb *o, size_t wanted)
+static void share_levels(kbi_orb *o, size_t wanted)
 {
     bool settled[KB_PYRAMID_MAX_LEVELS] = {false};
     double weights = 0, sum = 0;
@@ -184,48 +317,19 @@ static void share_out(kbi_orb *o, size_t wanted)
     }
 }
 
-/* The least FAST score such that at least `wanted` corners have it or more; 0 when there are not so many. */
-static int32_t score_limit(const kbi_orb *o, int32_t level, size_t wanted)
+void kbi_orb_share_out(kbi_orb *o)
 {
-    size_t histogram[256] = {0}, sum = 0;
-    for (int32_t b = 0; b < o->band_count; b++)
-        if (o->bands[b].level == level)
-            for (size_t i = 0; i < o->bands[b].count; i++) histogram[o->bands[b].corners[i].score]++;
-    for (int32_t score = 255; score > 0; score--) {
-        sum += histogram[score];
-        if (sum >= wanted) return score;
-    }
-    return 0;
-}
-
-/* Puts the corners that go on into one list, level by level: for `best`, twice the share by FAST score. */
-static void gather_corners(kbi_orb *o)
-{
-    bool by_score = o->job->options.selection == KB_SELECT_BEST;
-    int32_t limit = 0, level = -1;
-    o->count = 0;
-    for (int32_t b = 0; b < o->band_count; b++) {
-        const kbi_orb_band *band = &o->bands[b];
-        if (band->level != level) {
-            level = band->level;
-            limit = by_score ? score_limit(o, level, 2 * o->level[level].share) : 0;
-            o->level[level].corners = 0;
+    for (int32_t i = 0; i < o->levels; i++) o->level[i].corners = 0;
+    for (int32_t b = 0; b < o->band_count; b++) o->level[o->bands[b].level].corners += o->bands[b].found;
+    share_levels(o, o->wanted);
+    if (o->job->options.selection != KB_SELECT_BEST) return;
+    for (int32_t i = 0; i < o->levels; i++) {
+        uint32_t histogram[256] = {0};
+        for (int32_t b = i * o->pieces; b < (i + 1) * o->pieces; b++) {
+            const kbi_orb_band *band = &o->bands[b];
+            for (size_t k = 0; k < band->count; k++) histogram[band->corners[k].score]++;
+            histogram[band->floor] += (uint32_t)band->dropped;
         }
-        size_t before = o->count;
-        for (size_t i = 0; i < band->count; i++)
-            if (band->corners[i].score >= limit) o->corners[o->count++] = band->corners[i];
-        o->level[level].corners += o->count - before;
+        o->level[i].limit = score_limit(histogram, 2 * o->level[i].share);
     }
-}
-
-kb_status kbi_orb_find_corners(kbi_orb *o, size_t wanted)
-{
-    kb_status status = plan_bands(o);
-    if (status != KB_OK) return status;
-    kbi_parallel_run(o->job->options.parallel, o->band_count, search_task, o);
-    for (int32_t i = 0; i < o->levels; i++) o->level[i].corners = corners_of_level(o, i);
-    share_out(o, wanted);
-    gather_corners(o);
-    o->keypoints = kbi_workspace_get(o->job->workspace, o->count * sizeof *o->keypoints);
-    return o->keypoints ? KB_OK : KB_E_MEMORY;
 }

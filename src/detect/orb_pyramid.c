@@ -25,41 +25,43 @@ static void resize_task(void *context, int32_t piece)
     for (int32_t y = (int32_t)kbi_piece((size_t)to->height, o->threads, piece); y < end; y++) {
         const uint8_t *a = from->data + o->rows.index[y] * from->stride;
         o->kernels.blend_rows(a, a + from->stride, from->width, o->rows.weight[y], blended);
-        o->kernels.resize_row(blended, from->width, o->columns, to->width, o->target_data + y * to->stride);
+        o->kernels.resize_row(blended, from->width, o->columns, to->width, to->made + y * to->stride);
     }
 }
 
-kb_status kbi_orb_build_levels(kbi_orb *o)
+static bool map_get(kbi_resize_map *map, size_t side, kb_workspace *workspace)
 {
-    size_t pixels = 0, width = (size_t)o->job->image.width, height = (size_t)o->job->image.height;
-    size_t side = width > height ? width : height, row = kbi_round_up(width);
-    for (int32_t i = 1; i < o->levels; i++) pixels += (size_t)o->level[i].stride * (size_t)o->level[i].height;
-    size_t maps = 2 * (kbi_round_up(side * sizeof(int32_t)) + kbi_round_up(side) + kbi_round_up(2 * side));
-    uint8_t *memory = kbi_workspace_get(o->job->workspace, pixels + maps + row * (size_t)o->threads);
-    if (!memory) return KB_E_MEMORY;
+    map->index = kbi_workspace_get(workspace, side * sizeof *map->index);
+    map->weight = kbi_workspace_get(workspace, side);
+    map->pair = kbi_workspace_get(workspace, 2 * side);
+    return map->index && map->weight && map->pair;
+}
 
+/* A level may take the place of the one it is made of: row y is made of rows y and further down, and rows do not become
+ * longer. So one at a time needs the memory of level 1. */
+bool kbi_orb_levels_get(kbi_orb *o)
+{
+    kb_workspace *workspace = o->job->workspace;
+    size_t width = (size_t)o->job->image.width, height = (size_t)o->job->image.height;
+    for (int32_t i = 1; i < o->levels; i++) {
+        kbi_orb_level *level = &o->level[i];
+        if (o->single) level->stride = level->width;
+        level->made = o->single && i > 1 ? level[-1].made
+                                         : kbi_workspace_get(workspace, (size_t)level->stride * (size_t)level->height);
+        if (!level->made) return false;
+        level->data = level->made;
+    }
     o->level[0].data = o->job->image.data;
     o->level[0].stride = o->job->image.stride;
-    uint8_t *next = memory;
-    for (int32_t i = 1; i < o->levels; i++) {
-        o->level[i].data = next;
-        next += (size_t)o->level[i].stride * (size_t)o->level[i].height;
-    }
-    o->columns.index = (int32_t *)(void *)next;
-    o->rows.index = (int32_t *)(void *)(next += kbi_round_up(side * sizeof(int32_t)));
-    o->columns.weight = next += kbi_round_up(side * sizeof(int32_t));
-    o->rows.weight = next += kbi_round_up(side);
-    o->columns.pair = next += kbi_round_up(side);
-    o->rows.pair = next += kbi_round_up(2 * side);
-    o->blended = next + kbi_round_up(2 * side);
-    next = memory;
-    for (o->target = 1; o->target < o->levels; o->target++) {
-        const kbi_orb_level *from = &o->level[o->target - 1], *to = from + 1;
-        kbi_resize_plan(o->columns, to->width, o->job->options.level_factor, from->width);
-        kbi_resize_plan(o->rows, to->height, o->job->options.level_factor, from->height);
-        o->target_data = next;
-        kbi_parallel_run(o->job->options.parallel, o->threads, resize_task, o);
-        next += (size_t)to->stride * (size_t)to->height;
-    }
-    return KB_OK;
+    o->blended = kbi_workspace_get(workspace, kbi_round_up(width) * (size_t)o->threads);
+    return map_get(&o->columns, width, workspace) && map_get(&o->rows, height, workspace) && o->blended;
+}
+
+void kbi_orb_build_level(kbi_orb *o, int32_t level)
+{
+    const kbi_orb_level *from = &o->level[level - 1], *to = from + 1;
+    kbi_resize_plan(o->columns, to->width, o->job->options.level_factor, from->width);
+    kbi_resize_plan(o->rows, to->height, o->job->options.level_factor, from->height);
+    o->target = level;
+    kbi_parallel_run(o->job->options.parallel, o->threads, resize_task, o);
 }
