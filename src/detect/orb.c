@@ -84,22 +84,26 @@ static kb_status select_level(kbi_orb *o, int32_t index)
     kbi_parallel_run(job->options.parallel, o->threads, measure_task, o);
     kb_status status = kb_select(o->candidates, total, job->image.width, job->image.height, job->options.selection,
                                  o->level[index].share, job->workspace, &kept);
-    if (status == KB_OK) memcpy(o->keypoints + before, o->candidates, kept * sizeof *o->keypoints);
+    if (kept > 0) memcpy(o->keypoints + before, o->candidates, kept * sizeof *o->keypoints);
     return status;
 }
 
 /* ---- all together ---- */
 
-static void orient_task(void *context, int32_t piece)
+static void orient_keypoints(kbi_orb *o, size_t from, size_t to)
 {
-    kbi_orb *o = context;
-    size_t end = kbi_piece(o->count, o->threads, piece + 1);
-    for (size_t i = kbi_piece(o->count, o->threads, piece); i < end; i++) {
+    for (size_t i = from; i < to; i++) {
         kb_keypoint *k = &o->keypoints[i];
         const kbi_orb_level *level = &o->level[k->octave];
         int32_t x = (int32_t)((k->x + 0.5) / level->factor), y = (int32_t)((k->y + 0.5) / level->factor);
         k->angle = o->kernels.disc_angle(level->data + y * level->stride + x, level->stride);
     }
+}
+
+static void orient_task(void *context, int32_t piece)
+{
+    kbi_orb *o = context;
+    orient_keypoints(o, kbi_piece(o->count, o->threads, piece), kbi_piece(o->count, o->threads, piece + 1));
 }
 
 /* Memory for all steps but the selections. */
@@ -130,7 +134,7 @@ static kb_status detect_at_once(kbi_orb *o)
 static kb_status detect_level_by_level(kbi_orb *o)
 {
     kb_status status = KB_OK;
-    kb_keypoint *all = o->keypoints;
+    size_t before = 0;
     for (int32_t i = 0; i < o->levels; i++) {
         if (i > 0) kbi_orb_build_level(o, i);
         kbi_orb_search_task(o, i);
@@ -140,11 +144,9 @@ static kb_status detect_level_by_level(kbi_orb *o)
         if (i > 0) kbi_orb_build_level(o, i);
         if (o->candidates) status = select_level(o, i);
         else best_task(o, i);
-        o->count = o->level[i].share;
-        orient_task(o, 0);
-        o->keypoints += o->count;
+        orient_keypoints(o, before, before + o->level[i].share);
+        before += o->level[i].share;
     }
-    o->keypoints = all;
     return status;
 }
 

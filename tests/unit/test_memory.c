@@ -61,8 +61,63 @@ static void sift_fits_25_mb(void **state)
     kb_model_free(model);
 }
 
+/* ---- lists that are full ---- */
+
+/* Squares in a regular pattern: all corners have one score, far more of them than lists have room for. */
+static uint8_t *render_squares(int32_t width, int32_t height)
+{
+    uint8_t *pixels = malloc((size_t)width * (size_t)height);
+    if (!pixels) abort();
+    for (int32_t y = 0; y < height; y++)
+        for (int32_t x = 0; x < width; x++) pixels[y * width + x] = (x / 5 + y / 5) % 2 ? 200 : 40;
+    return pixels;
+}
+
+static uint8_t *render_noise(int32_t width, int32_t height, uint64_t seed)
+{
+    uint8_t *pixels = malloc((size_t)width * (size_t)height);
+    if (!pixels) abort();
+    for (int32_t i = 0; i < width * height; i++) pixels[i] = (uint8_t)kbi_random_next(&seed);
+    return pixels;
+}
+
+/* Lists are cut by threads and levels, and what is left out depends on how; what is found does not. */
+static void full_lists_change_nothing(void **state)
+{
+    (void)state;
+    enum { W = 400, H = 300, MANY = 300 };
+    static kb_keypoint expected[MANY], found[MANY];
+    uint8_t *pictures[] = {render_texture(W, H, 3), render_squares(W, H), render_noise(W, H, 4)};
+    kb_pool *pool;
+    assert_int_equal(kb_pool_create(7, &pool), KB_OK);
+    for (size_t p = 0; p < KBI_COUNT(pictures); p++) {
+        kb_image image = view_of(pictures[p], W, H);
+        for (int c = 0; c < 2 * 4 * 2; c++) {
+            kb_detect_options options;
+            size_t n, count;
+            KB_INIT(options);
+            options.detector = c & 1 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB;
+            options.selection = (kb_selection)(KB_SELECT_BEST + (c >> 1 & 3));
+            options.max_keypoints = c >> 3 ? MANY : 5;
+            options.contrast_threshold = 0.001f;
+            assert_int_equal(kb_detect(&image, &options, NULL, expected, MANY, &n), KB_OK);
+            assert_int_equal(n, options.max_keypoints);
+            for (int way = 0; way < 2; way++) {
+                options.low_memory = way;
+                options.parallel = way ? NULL : kb_pool_parallel(pool);
+                assert_int_equal(kb_detect(&image, &options, NULL, found, MANY, &count), KB_OK);
+                assert_int_equal(count, n);
+                assert_memory_equal(found, expected, n * sizeof *found);
+            }
+        }
+        free(pictures[p]);
+    }
+    kb_pool_free(pool);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(orb_fits_4_mb), cmocka_unit_test(sift_fits_25_mb)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(orb_fits_4_mb), cmocka_unit_test(sift_fits_25_mb),
+                                       cmocka_unit_test(full_lists_change_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
