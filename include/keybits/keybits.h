@@ -767,11 +767,12 @@ KB_API kb_status kb_index_check(const kb_index *index);
 /* Loop closing: images come in order, and each is compared with the earlier ones but the last few. */
 typedef struct kb_loop_options {
     uint32_t struct_size;
-    int32_t window;        /* the last so many images are not loops; 0: 10; at least 1 */
+    int32_t window;        /* the last so many images are no loops; 0: 20; at least 1 */
     int32_t checks;        /* images per query that are matched and fitted; 0: 2; up to 1000 */
     int32_t island;        /* candidates up to so many images apart are one place; 0: 3 */
-    int32_t min_inliers;   /* a loop has so many; 0: 20 */
-    double min_score;      /* against the score of the image before, from which a candidate is looked at; 0: 0.05 */
+    int32_t min_inliers;   /* a loop has so many; 0: 15 */
+    double min_score;      /* of a candidate, as a part of the median score of an image with the one before it; 0:
+                              0.5. Lower finds places that have changed more, and more that only look alike. */
     kb_geometry geometry;  /* 0: homography */
     double threshold;      /* px; 0: that of kb_fit */
 } kb_loop_options;

@@ -1,5 +1,9 @@
 /* Loop closing in a sequence: candidates from the index without the last images, grouped into islands of neighbours,
- * the best image of the best islands checked by matching and geometry. */
+ * the best image of the best islands checked by matching and geometry.
+ *
+ * How high a score is depends on scene, vocabulary and number of keypoints. The measure is the sequence itself: the
+ * median score of an image with the one before it. Places that look alike, such as the doors of a corridor, may well
+ * fit geometrically; they rarely reach half of that score. */
 #include <stdlib.h>
 
 #include "index/index.h"
@@ -9,6 +13,8 @@
 struct kb_loop_detector {
     kb_index *index;
     kb_loop_options o;
+    double *neighbours; /* scores of images with the one before, ascending */
+    size_t count, room;
 };
 
 /* Neighbouring candidates: they support each other. */
@@ -20,11 +26,11 @@ typedef struct island {
 
 static kb_status options_check(kb_loop_options *o, kb_error *error)
 {
-    if (o->window == 0) o->window = 10;
+    if (o->window == 0) o->window = 20;
     if (o->checks == 0) o->checks = 2;
     if (o->island == 0) o->island = 3;
-    if (o->min_inliers == 0) o->min_inliers = 20;
-    if (o->min_score == 0) o->min_score = 0.05;
+    if (o->min_inliers == 0) o->min_inliers = 15;
+    if (o->min_score == 0) o->min_score = 0.5;
     if (o->window < 1 || o->checks < 1 || o->checks > 1000 || o->island < 1 || o->min_inliers < 1 ||
         !(o->min_score > 0))
         return kbi_fail(error, KB_E_ARGUMENT, "window %d, checks %d, island %d, min_inliers %d, min_score %g",
@@ -57,19 +63,35 @@ void kb_loop_detector_free(kb_loop_detector *detector)
 {
     if (!detector) return;
     kb_index_free(detector->index);
+    free(detector->neighbours);
     free(detector);
 }
 
-/* Takes out what is no candidate, the last images, keeping the order; *expected is the score of the image just before,
- * which is what an image of the same place would have, 0 when it has none. */
-static size_t candidates_keep(const kb_loop_detector *d, kb_index_result *results, size_t count, double *expected)
+/* Notes the score with the image just before, which is among the results unless it is nothing. */
+static kb_status neighbour_note(kb_loop_detector *d, const kb_index_result *results, size_t count)
 {
-    size_t kept = 0, end = d->index->count - (size_t)d->o.window;
-    *expected = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (results[i].position == d->index->count - 1) *expected = results[i].score;
-        if (results[i].position < end && kept < CANDIDATES) results[kept++] = results[i];
+    double score = 0;
+    for (size_t i = 0; i < count; i++)
+        if (results[i].position == d->index->count - 1) score = results[i].score;
+    if (d->count == d->room) {
+        size_t room = d->room ? 2 * d->room : 64;
+        double *grown = realloc(d->neighbours, room * sizeof *grown);
+        if (!grown) return KB_E_MEMORY;
+        d->neighbours = grown;
+        d->room = room;
     }
+    size_t at = d->count++;
+    for (; at > 0 && d->neighbours[at - 1] > score; at--) d->neighbours[at] = d->neighbours[at - 1];
+    d->neighbours[at] = score;
+    return KB_OK;
+}
+
+/* Takes out the last images, which are no candidates, keeping the order. */
+static size_t candidates_keep(const kb_loop_detector *d, kb_index_result *results, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count && kept < CANDIDATES; i++)
+        if (results[i].position + (size_t)d->o.window < d->index->count) results[kept++] = results[i];
     return kept;
 }
 
@@ -126,19 +148,18 @@ static kb_status check_islands(const kb_loop_detector *d, const kb_features *f, 
     return KB_OK;
 }
 
-static kb_status find_loop(const kb_loop_detector *d, const kb_features *f, kb_workspace *ws, kb_loop *loop,
-                           kb_error *error)
+static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspace *ws, kb_loop *loop, kb_error *error)
 {
     island islands[CANDIDATES];
     size_t count, room = CANDIDATES + (size_t)d->o.window;
-    double expected;
-    if (d->index->count <= (size_t)d->o.window) return KB_OK;
+    if (d->index->count == 0) return KB_OK;
     kb_index_result *results = kbi_workspace_get(ws, room * sizeof *results);
     if (!results) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_status status = kb_index_query(d->index, f, NULL, ws, results, room, &count, error);
+    if (status == KB_OK) status = neighbour_note(d, results, count);
     if (status != KB_OK) return status;
-    count = candidates_keep(d, results, count, &expected);
-    size_t n = islands_build(d, results, count, d->o.min_score * expected, islands);
+    count = candidates_keep(d, results, count);
+    size_t n = islands_build(d, results, count, d->o.min_score * d->neighbours[d->count / 2], islands);
     status = check_islands(d, f, islands, n, results, ws, loop);
     return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
 }
