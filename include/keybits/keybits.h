@@ -441,6 +441,62 @@ KB_API kb_status kb_match_float(const float *a, size_t na, const float *b, size_
 /* The Hamming distance of two rows; -1 when one is NULL. */
 KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
 
+/* Where a query is expected in image b, for kb_match_guided: a map point's projection, or a keypoint's place under a
+ * motion model. A guide with a number that is not finite finds nothing. */
+typedef struct kb_guide {
+    float x, y;
+    float radius;                 /* px; candidates lie within it */
+    float angle;                  /* of the query's keypoint, degrees; negative: none */
+    int32_t min_level, max_level; /* of kb_keypoint.octave, both included */
+} kb_guide;
+
+typedef struct kb_guided_options {
+    uint32_t struct_size;
+    float max_ratio;         /* 0: off. Else keep distance < max_ratio x second, the second among the candidates */
+    float max_distance;      /* 0: off. Else keep distance <= max_distance; kb_model_info knows what suits a model */
+    int32_t ratio_per_level; /* 1: the ratio test is made only when both candidates have the same octave */
+    int32_t any_angle;       /* 0: drop matches whose turn (angle in b minus the guide's) is not among the three most
+                                frequent of 30 bins. 1: keep them */
+    const kb_parallel *parallel;
+} kb_guided_options;
+
+/* Matches na queries (rows a, one guide each) with those keypoints of b that lie near where the guide expects them.
+ * One to one: of several queries that choose one keypoint the nearest keeps it, of equal ones the first. Ties between
+ * candidates go to the lowest index. `matches` has room for na; *count are written, in order of a. Rows are packed,
+ * 1 to 4096 bytes. options and workspace may be NULL. */
+KB_API kb_status kb_match_guided(const uint8_t *a, const kb_guide *guides, size_t na, const uint8_t *b,
+                                 const kb_keypoint *keypoints, size_t nb, size_t row_bytes,
+                                 const kb_guided_options *options, kb_workspace *workspace, kb_match *matches,
+                                 size_t *count);
+
+/* A left keypoint a, a right keypoint b, and where the left one is seen in the right image. */
+typedef struct kb_stereo_match {
+    int32_t a, b;
+    float distance;  /* Hamming */
+    float x;         /* in the right image, px, sub-pixel where images are given */
+    float disparity; /* x of the left keypoint minus x */
+} kb_stereo_match;
+
+typedef struct kb_stereo_options {
+    uint32_t struct_size;
+    float min_disparity;  /* px; 0: 0. Negative for cameras that converge */
+    float max_disparity;  /* px; 0: 10000. Focal length x baseline / nearest depth */
+    float row_tolerance;  /* 0: 0.065 of the left keypoint's size, at least 1 px; else px for all */
+    float max_scale;      /* 0: 1.3. The largest ratio of the two keypoints' sizes */
+    float max_distance;   /* 0: off */
+    float max_ratio;      /* 0: off */
+    const kb_image *left, *right; /* rectified, for sub-pixel disparities and a check of the gray; NULL: neither */
+    const kb_parallel *parallel;
+} kb_stereo_options;
+
+/* Matches the keypoints of a rectified pair along rows. With images, the right place is refined by the sum of absolute
+ * differences of a window around it, and matches whose difference is far above the median are dropped. `matches` has
+ * room for na; *count are written, in order of a; each b occurs at most once. */
+KB_API kb_status kb_match_stereo(const uint8_t *a, const kb_keypoint *left, size_t na, const uint8_t *b,
+                                 const kb_keypoint *right, size_t nb, size_t row_bytes,
+                                 const kb_stereo_options *options, kb_workspace *workspace, kb_stereo_match *matches,
+                                 size_t *count);
+
 typedef struct kb_filter_options {
     uint32_t struct_size;
     float tolerance;     /* 0: 0.3; up to 2. How far two neighbours may be off, as a share of their distance. More for

@@ -20,6 +20,8 @@
     ROW(kb_orient_options, parallel)             \
     ROW(kb_match_options, parallel)              \
     ROW(kb_filter_options, min_support)          \
+    ROW(kb_guided_options, parallel)             \
+    ROW(kb_stereo_options, parallel)             \
     ROW(kb_camera, k3)                           \
     ROW(kb_fit_options, keep_duplicates)         \
     ROW(kb_fit_report, rms)                      \

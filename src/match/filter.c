@@ -14,7 +14,7 @@
  * matches wherever they lie. All of it is single IEEE operations in a fixed order. */
 #include <math.h>
 
-#include "common/common.h"
+#include "match/grid.h"
 
 #define MATCHES_PER_CELL 2
 #define NEIGHBOURS 24
@@ -27,7 +27,6 @@ typedef struct filter_node {
     float norm2;          /* |m|^2 */
     float slack;          /* half of SLACK x size, px of image b */
     int32_t match;        /* index in the caller's list */
-    int32_t cell;
 } filter_node;
 
 typedef struct filter_job {
@@ -36,11 +35,9 @@ typedef struct filter_job {
     int32_t n;
     filter_node *nodes;
     filter_node *sorted; /* by cell */
-    int32_t *start;      /* the first node of every cell, and one more */
     int32_t *support;
     uint8_t *kept;
-    float x0, y0, inverse; /* the grid: origin and 1 / cell size */
-    int32_t columns, rows;
+    kbi_grid grid; /* over image a */
 } filter_job;
 
 static kb_status filter_read_options(const kb_filter_options *given, filter_job *job)
@@ -78,52 +75,8 @@ static bool filter_node_of(const kb_keypoint *a, const kb_keypoint *b, int32_t m
     float scale = b->size / a->size;
     if (!(scale > 1e-6f && scale < FAR)) return false;
     *out = (filter_node){a->x, a->y, b->x, b->y, scale * (float)cosine, scale * (float)sine, scale * scale,
-                         0.5f * SLACK * b->size, match, 0};
+                         0.5f * SLACK * b->size, match};
     return true;
-}
-
-/* ---- the grid ---- */
-
-/* Cells along a side never exceed what makes cells(n) cells in all, so that the memory follows from n. */
-static int32_t cells_along(float extent, float inverse, int32_t most)
-{
-    return kbi_clamp_i((int32_t)(extent * inverse) + 1, 1, most);
-}
-
-static void filter_plan_grid(filter_job *job)
-{
-    const filter_node *nodes = job->nodes;
-    float x1 = nodes[0].ax, y1 = nodes[0].ay;
-    job->x0 = x1, job->y0 = y1;
-    for (int32_t i = 1; i < job->n; i++) {
-        job->x0 = nodes[i].ax < job->x0 ? nodes[i].ax : job->x0;
-        job->y0 = nodes[i].ay < job->y0 ? nodes[i].ay : job->y0;
-        x1 = nodes[i].ax > x1 ? nodes[i].ax : x1;
-        y1 = nodes[i].ay > y1 ? nodes[i].ay : y1;
-    }
-    float width = x1 - job->x0 + 1, height = y1 - job->y0 + 1;
-    job->inverse = sqrtf((float)job->n / (MATCHES_PER_CELL * width * height));
-    if (job->inverse > 1) job->inverse = 1;
-    job->columns = cells_along(width, job->inverse, job->n);
-    job->rows = cells_along(height, job->inverse, job->n / job->columns + 1);
-}
-
-/* Cells that a grid over n matches has at most, its rows rounded up. */
-static size_t filter_cells(size_t n) { return 2 * n + 2; }
-
-static void filter_sort_into_cells(filter_job *job)
-{
-    int32_t cells = job->columns * job->rows, *start = job->start;
-    memset(start, 0, ((size_t)cells + 2) * sizeof *start);
-    for (int32_t i = 0; i < job->n; i++) {
-        filter_node *node = &job->nodes[i];
-        int32_t x = kbi_min_i((int32_t)((node->ax - job->x0) * job->inverse), job->columns - 1);
-        int32_t y = kbi_min_i((int32_t)((node->ay - job->y0) * job->inverse), job->rows - 1);
-        node->cell = y * job->columns + x;
-        start[node->cell + 2]++;
-    }
-    for (int32_t c = 0; c < cells; c++) start[c + 2] += start[c + 1];
-    for (int32_t i = 0; i < job->n; i++) job->sorted[start[job->nodes[i].cell + 1]++] = job->nodes[i];
 }
 
 /* ---- support ---- */
@@ -155,15 +108,15 @@ static void filter_count_between(const filter_job *job, int32_t i, int32_t from,
 /* Every pair of neighbours once: with what follows in the cell and the cell to the right, and with the row below. */
 static void filter_count_support(const filter_job *job)
 {
-    const int32_t *start = job->start;
+    const int32_t *start = job->grid.start, columns = job->grid.columns, rows = job->grid.rows;
     memset(job->support, 0, (size_t)job->n * sizeof *job->support);
-    for (int32_t y = 0; y < job->rows; y++) {
-        for (int32_t x = 0; x < job->columns; x++) {
-            int32_t c = y * job->columns + x, end = start[c + 1], last = x + 1 == job->columns;
+    for (int32_t y = 0; y < rows; y++) {
+        for (int32_t x = 0; x < columns; x++) {
+            int32_t c = y * columns + x, end = start[c + 1], last = x + 1 == columns;
             for (int32_t i = start[c]; i < end; i++) {
                 filter_count_between(job, i, i + 1, last ? end : start[c + 2]);
-                if (y + 1 == job->rows) continue;
-                int32_t below = c + job->columns;
+                if (y + 1 == rows) continue;
+                int32_t below = c + columns;
                 filter_count_between(job, i, start[below - (x > 0)], start[below + 2 - last]);
             }
         }
@@ -172,8 +125,7 @@ static void filter_count_support(const filter_job *job)
 
 static void filter_run(filter_job *job)
 {
-    filter_plan_grid(job);
-    filter_sort_into_cells(job);
+    for (int32_t i = 0; i < job->n; i++) job->sorted[i] = job->nodes[job->grid.order[i]];
     memset(job->kept, 1, (size_t)job->n);
     for (int32_t round = 0; round < 2; round++) {
         int32_t least = round == 0 ? 1 : job->min_support;
@@ -188,10 +140,9 @@ static bool filter_allocate(kb_workspace *ws, size_t n, filter_job *job)
 {
     job->nodes = kbi_workspace_get(ws, n * sizeof *job->nodes);
     job->sorted = kbi_workspace_get(ws, n * sizeof *job->sorted);
-    job->start = kbi_workspace_get(ws, (filter_cells(n) + 2) * sizeof *job->start);
     job->support = kbi_workspace_get(ws, n * sizeof *job->support);
     job->kept = kbi_workspace_get(ws, n);
-    return job->nodes && job->sorted && job->start && job->support && job->kept;
+    return job->nodes && job->sorted && job->support && job->kept;
 }
 
 static bool matches_are_inside(const kb_match *matches, size_t n, size_t na, size_t nb)
@@ -230,7 +181,11 @@ kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_
     if (status == KB_OK) {
         for (size_t i = 0; i < n; i++)
             job.n += filter_node_of(&a[matches[i].a], &b[matches[i].b], (int32_t)i, &job.nodes[job.n]);
-        if (job.n > 0) filter_run(&job);
+        if (!kbi_grid_build(&job.grid, &job.nodes->ax, &job.nodes->ay, sizeof *job.nodes, job.n, MATCHES_PER_CELL, ws))
+            status = KB_E_MEMORY;
+    }
+    if (status == KB_OK) {
+        filter_run(&job);
         *count = filter_write(&job, matches, n, out);
     }
     kbi_workspace_rewind(ws, mark);

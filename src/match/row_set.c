@@ -1,6 +1,6 @@
 #include "match/row_set.h"
 
-static bool bytes_are_zero(const uint8_t *row, size_t row_bytes)
+bool kbi_row_bytes_are_zero(const uint8_t *row, size_t row_bytes)
 {
     for (size_t i = 0; i < row_bytes; i++)
         if (row[i]) return false;
@@ -19,7 +19,7 @@ static bool floats_are_zero(const uint8_t *row, size_t row_bytes)
 
 static bool row_is_zero(const uint8_t *row, size_t row_bytes, bool floats)
 {
-    return floats ? floats_are_zero(row, row_bytes) : bytes_are_zero(row, row_bytes);
+    return floats ? floats_are_zero(row, row_bytes) : kbi_row_bytes_are_zero(row, row_bytes);
 }
 
 kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size_t stride, size_t row_bytes, bool floats,

@@ -25,4 +25,7 @@ static inline int32_t kbi_row_set_origin(const kbi_row_set *set, size_t i)
     return set->index ? set->index[i] : (int32_t)i;
 }
 
+/* Whether a row of bytes is the row of a keypoint without a region. */
+bool kbi_row_bytes_are_zero(const uint8_t *row, size_t row_bytes);
+
 #endif

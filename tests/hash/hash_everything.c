@@ -488,6 +488,42 @@ static void section_filter(hash *h, scene *s)
     add_matches(h, matches, count);
 }
 
+/* Rows near each other in places near each other, so that candidates compete and tie. */
+static void section_guided(hash *h, scene *s)
+{
+    enum { BYTES = 32, N = 400 };
+    static uint8_t rows[2][N * BYTES];
+    static kb_keypoint left[N], right[N];
+    static kb_guide guides[N];
+    static kb_match matches[N];
+    static kb_stereo_match stereo[N];
+    size_t count;
+    uint64_t seed = 61;
+    for (int i = 0; i < N; i++) {
+        float x = (float)kbi_random_below(&seed, WIDTH), y = (float)kbi_random_below(&seed, HEIGHT);
+        left[i] = (kb_keypoint){x, y, 31, (float)kbi_random_below(&seed, 340), 1, i % 4, -1};
+        right[i] = left[i];
+        right[i].x -= 5;
+        guides[i] = (kb_guide){x - 3, y + 2, 20, left[i].angle, 0, i % 4 + 1};
+        for (int k = 0; k < BYTES; k++) {
+            uint64_t r = kbi_random_next(&seed);
+            rows[0][i * BYTES + k] = (uint8_t)r & 0x11;
+            rows[1][i * BYTES + k] = (uint8_t)(rows[0][i * BYTES + k] ^ (r >> 8 & r >> 16 & 0x33));
+        }
+    }
+    kb_guided_options guided;
+    KB_INIT(guided);
+    guided.max_ratio = 0.95f;
+    guided.parallel = kb_pool_parallel(s->pool);
+    must(kb_match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "guided");
+    add_matches(h, matches, count);
+    kb_stereo_options along;
+    KB_INIT(along);
+    along.max_disparity = 20;
+    must(kb_match_stereo(rows[0], left, N, rows[1], right, N, BYTES, &along, NULL, stereo, &count), "stereo");
+    for (size_t i = 0; i < count; i++) add_u64(h, (uint64_t)(uint32_t)stereo[i].a << 32 | (uint32_t)stereo[i].b);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -502,6 +538,7 @@ int main(int argc, char **argv)
         {"detecting", section_detect},
         {"matching", section_match},
         {"filter", section_filter},
+        {"guided", section_guided},
         {"fitting", section_fit},
         {"geometries", section_geometries},
         {"index", section_index},

@@ -1,0 +1,44 @@
+/* The nearest rows among the keypoints of a region: what guided and stereo matching share. */
+#ifndef KBI_MATCH_CANDIDATES_H
+#define KBI_MATCH_CANDIDATES_H
+
+#include "match/grid.h"
+#include "match/kernels.h"
+
+/* Candidates are the keypoints in a box, within a radius of its centre, and with a level and size in a range. */
+typedef struct kbi_region {
+    float x0, x1, y0, y1;
+    float x, y, radius2; /* INFINITY: the box alone counts */
+    int32_t min_level, max_level;
+    float min_size, max_size;
+} kbi_region;
+
+typedef struct kbi_nearest {
+    int32_t index, second_index; /* of keypoints; -1: none */
+    uint32_t distance, second;
+} kbi_nearest;
+
+typedef struct kbi_candidate_search {
+    const uint8_t *a, *b; /* packed rows */
+    size_t na, nb, row_bytes;
+    const kb_keypoint *keypoints; /* of b */
+    const kb_parallel *parallel;
+    /* The region of query q; false: it has none. */
+    bool (*region)(const void *context, size_t q, kbi_region *region);
+    const void *context;
+    /* set by kbi_candidates_search */
+    kbi_nearest *nearest; /* of every query; ties go to the lower index */
+    kbi_match_kernels kernels;
+    kbi_grid grid;
+    uint8_t *blocks;
+    int32_t *indices, pieces;
+} kbi_candidate_search;
+
+/* False when memory is out. */
+bool kbi_candidates_search(kbi_candidate_search *search, kb_workspace *workspace);
+
+/* Of several queries that chose one keypoint the nearest keeps it, of equal ones the first; the others get index -1.
+ * False when memory is out. */
+bool kbi_candidates_one_to_one(kbi_candidate_search *search, kb_workspace *workspace);
+
+#endif

@@ -1,0 +1,26 @@
+/* Points sorted into the cells of a grid, so that the neighbours of a place are found in constant time. */
+#ifndef KBI_MATCH_GRID_H
+#define KBI_MATCH_GRID_H
+
+#include "common/common.h"
+
+typedef struct kbi_grid {
+    float x0, y0, inverse; /* origin and 1 / cell size */
+    int32_t columns, rows;
+    int32_t *start; /* points of cell c are order[start[c]] to order[start[c + 1] - 1], by index */
+    int32_t *order;
+} kbi_grid;
+
+/* n points (fewer than 2^25); those that are not finite land in cells of the border. x[0], y[0] belong to the first and `stride` bytes lie between two. About per_cell
+ * points per cell on average; at most 2 n + 2 cells. False when memory is out. */
+bool kbi_grid_build(kbi_grid *grid, const float *x, const float *y, size_t stride, int32_t n, float per_cell,
+                    kb_workspace *workspace);
+
+/* The column (or row) of a coordinate, inside the grid for every number, NaN too. */
+static inline int32_t kbi_grid_cell(float place, float origin, float inverse, int32_t cells)
+{
+    float cell = (place - origin) * inverse;
+    return cell >= (float)cells ? cells - 1 : cell > 0 ? (int32_t)cell : 0;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* Guided matching: every query has a place where it is expected, and is compared with the keypoints near it only. The
+ * ratio and distance tests come first, then one-to-one, then matches whose turn does not agree with most others go. */
+#include <math.h>
+
+#include "common/structs.h"
+#include "match/candidates.h"
+
+#define TURN_BINS 30
+
+static bool guide_region(const void *context, size_t q, kbi_region *r)
+{
+    const kb_guide *g = (const kb_guide *)context + q;
+    if (!(fabsf(g->x) < 1e9f && fabsf(g->y) < 1e9f && g->radius >= 0 && g->radius < 1e9f)) return false;
+    *r = (kbi_region){.x0 = g->x - g->radius, .x1 = g->x + g->radius, .y0 = g->y - g->radius, .y1 = g->y + g->radius,
+                      .x = g->x, .y = g->y, .radius2 = g->radius * g->radius,
+                      .min_level = g->min_level, .max_level = g->max_level,
+                      .min_size = -INFINITY, .max_size = INFINITY};
+    return true;
+}
+
+static bool guided_accepts(const kb_guided_options *o, const kb_keypoint *keypoints, const kbi_nearest *n)
+{
+    if (o->max_distance > 0 && (float)n->distance > o->max_distance) return false;
+    if (o->max_ratio == 0 || n->second_index < 0) return true;
+    if (o->ratio_per_level && keypoints[n->index].octave != keypoints[n->second_index].octave) return true;
+    return (float)n->distance < o->max_ratio * (float)n->second;
+}
+
+/* ---- turns ---- */
+
+/* The bin of the turn from query to keypoint; -1 when one of them has no angle. */
+static int32_t guided_turn(float from, float to)
+{
+    if (!(from >= 0 && from <= 360) || !(to >= 0 && to <= 360)) return -1;
+    float turn = to - from;
+    if (turn < 0) turn += 360;
+    return (int32_t)(turn * (TURN_BINS / 360.0f) + 0.5f) % TURN_BINS;
+}
+
+/* The three fullest bins, of them only those with a tenth of the fullest: the rule of ORB-SLAM. */
+static void fullest_bins(const size_t bins[TURN_BINS], bool good[TURN_BINS])
+{
+    size_t most = 0;
+    memset(good, 0, TURN_BINS * sizeof *good);
+    for (int32_t k = 0; k < 3; k++) {
+        int32_t best = -1;
+        for (int32_t bin = 0; bin < TURN_BINS; bin++)
+            if (!good[bin] && (best < 0 || bins[bin] > bins[best])) best = bin;
+        if (k == 0) most = bins[best];
+        if (10 * bins[best] >= most) good[best] = true;
+    }
+}
+
+static size_t guided_check_turns(const kb_guide *guides, const kb_keypoint *keypoints, kb_match *matches, size_t count)
+{
+    size_t bins[TURN_BINS] = {0}, kept = 0;
+    bool good[TURN_BINS];
+    for (size_t i = 0; i < count; i++) {
+        int32_t bin = guided_turn(guides[matches[i].a].angle, keypoints[matches[i].b].angle);
+        if (bin >= 0) bins[bin]++;
+    }
+    fullest_bins(bins, good);
+    for (size_t i = 0; i < count; i++) {
+        int32_t bin = guided_turn(guides[matches[i].a].angle, keypoints[matches[i].b].angle);
+        if (bin < 0 || good[bin]) matches[kept++] = matches[i];
+    }
+    return kept;
+}
+
+/* ---- the public call ---- */
+
+static size_t guided_collect(const kbi_candidate_search *s, kb_match *matches)
+{
+    size_t count = 0;
+    for (size_t q = 0; q < s->na; q++) {
+        const kbi_nearest *n = &s->nearest[q];
+        if (n->index < 0) continue;
+        matches[count++] = (kb_match){(int32_t)q, n->index, (float)n->distance,
+                                      n->second_index < 0 ? INFINITY : (float)n->second};
+    }
+    return count;
+}
+
+kb_status kb_match_guided(const uint8_t *a, const kb_guide *guides, size_t na, const uint8_t *b,
+                          const kb_keypoint *keypoints, size_t nb, size_t row_bytes, const kb_guided_options *options,
+                          kb_workspace *workspace, kb_match *matches, size_t *count)
+{
+    kb_guided_options o;
+    kb_status status = KBI_STRUCT_READ(kb_guided_options, &o, options);
+    if (status != KB_OK) return status;
+    if (!count) return KB_E_ARGUMENT;
+    *count = 0;
+    if (!(o.max_ratio >= 0 && o.max_ratio <= 1) || !(o.max_distance >= 0)) return KB_E_ARGUMENT;
+    if (row_bytes < 1 || row_bytes > 4096 || na > INT32_MAX / 64 || nb > INT32_MAX / 64) return KB_E_ARGUMENT;
+    if ((na && (!a || !guides || !matches)) || (nb && (!b || !keypoints))) return KB_E_ARGUMENT;
+    if (na == 0 || nb == 0) return KB_OK;
+    kbi_candidate_search s = {.a = a, .b = b, .na = na, .nb = nb, .row_bytes = row_bytes, .keypoints = keypoints,
+                              .parallel = o.parallel, .region = guide_region, .context = guides};
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    bool enough = kbi_candidates_search(&s, ws);
+    for (size_t q = 0; enough && q < na; q++)
+        if (s.nearest[q].index >= 0 && !guided_accepts(&o, keypoints, &s.nearest[q])) s.nearest[q].index = -1;
+    enough = enough && kbi_candidates_one_to_one(&s, ws);
+    if (enough) *count = guided_collect(&s, matches);
+    if (enough && !o.any_angle) *count = guided_check_turns(guides, keypoints, matches, *count);
+    kbi_workspace_rewind(ws, mark);
+    kbi_workspace_release(&local);
+    return enough ? KB_OK : KB_E_MEMORY;
+}

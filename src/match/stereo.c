@@ -1,0 +1,185 @@
+/* Matching along the rows of a rectified stereo pair.
+ *
+ * Candidates of a left keypoint lie in the right image within a row tolerance, a range of disparities and a range of
+ * sizes. With images, the place in the right image is refined: upright patches of 32x32 samples, one keypoint size
+ * wide, are cut around the left keypoint and around its match, and the sum of absolute differences S(d) of the middle
+ * window over shifts d of the right patch is minimised. The parabola through the three values around the minimum gives
+ * the sub-sample shift (S(-1) - S(1)) / (2 (S(-1) + S(1) - 2 S(0))). A minimum at the end of the range, or one far above
+ * the median over all matches, is a wrong match. */
+#include <math.h>
+
+#include "common/structs.h"
+#include "match/candidates.h"
+
+#define WINDOW 11 /* samples */
+#define REACH 5   /* shifts to either side */
+#define OUTLIER 2.1f /* times the median difference: 1.5 standard deviations of a normal distribution */
+
+typedef struct stereo_job {
+    kb_stereo_options o;
+    const kb_keypoint *left, *right;
+} stereo_job;
+
+static kb_status stereo_read_options(const kb_stereo_options *given, kb_stereo_options *o)
+{
+    kb_status status = KBI_STRUCT_READ(kb_stereo_options, o, given);
+    if (status != KB_OK) return status;
+    if (o->max_disparity == 0) o->max_disparity = 10000;
+    if (o->max_scale == 0) o->max_scale = 1.3f;
+    if (!(o->min_disparity >= -1e6f && o->max_disparity <= 1e6f && o->min_disparity <= o->max_disparity)) return KB_E_ARGUMENT;
+    if (!(o->row_tolerance >= 0 && o->row_tolerance <= 1e6f) || !(o->max_scale >= 1 && o->max_scale <= 100)) return KB_E_ARGUMENT;
+    if (!(o->max_ratio >= 0 && o->max_ratio <= 1) || !(o->max_distance >= 0)) return KB_E_ARGUMENT;
+    return !o->left == !o->right ? KB_OK : KB_E_ARGUMENT;
+}
+
+static bool stereo_region(const void *context, size_t q, kbi_region *r)
+{
+    const stereo_job *job = context;
+    const kb_keypoint *k = &job->left[q];
+    if (!(fabsf(k->x) < 1e6f && fabsf(k->y) < 1e6f && k->size > 0 && k->size < 1e6f)) return false;
+    float rows = job->o.row_tolerance > 0 ? job->o.row_tolerance : fmaxf(1, 0.065f * k->size);
+    *r = (kbi_region){.x0 = k->x - job->o.max_disparity, .x1 = k->x - job->o.min_disparity,
+                      .y0 = k->y - rows, .y1 = k->y + rows, .x = k->x, .y = k->y, .radius2 = INFINITY,
+                      .min_level = INT32_MIN, .max_level = INT32_MAX,
+                      .min_size = k->size / job->o.max_scale, .max_size = k->size * job->o.max_scale};
+    return true;
+}
+
+static bool stereo_accepts(const kb_stereo_options *o, const kbi_nearest *n)
+{
+    if (o->max_distance > 0 && (float)n->distance > o->max_distance) return false;
+    return o->max_ratio == 0 || n->second_index < 0 || (float)n->distance < o->max_ratio * (float)n->second;
+}
+
+/* ---- refinement ---- */
+
+static uint32_t window_difference(const uint8_t *left, const uint8_t *right, int32_t shift)
+{
+    const int32_t from = (KB_PATCH_SIDE - WINDOW) / 2;
+    uint32_t sum = 0;
+    for (int32_t y = from; y < from + WINDOW; y++)
+        for (int32_t x = from; x < from + WINDOW; x++) {
+            int32_t d = left[y * KB_PATCH_SIDE + x] - right[y * KB_PATCH_SIDE + x + shift];
+            sum += (uint32_t)(d < 0 ? -d : d);
+        }
+    return sum;
+}
+
+/* The shift of least difference in samples; false when it is at the end of the range. */
+static bool best_shift(const uint8_t *left, const uint8_t *right, float *shift, uint32_t *difference)
+{
+    uint32_t sums[2 * REACH + 1];
+    int32_t best = 0;
+    for (int32_t i = 0; i <= 2 * REACH; i++) {
+        sums[i] = window_difference(left, right, i - REACH);
+        if (sums[i] < sums[best]) best = i;
+    }
+    if (best == 0 || best == 2 * REACH) return false;
+    float before = (float)sums[best - 1], after = (float)sums[best + 1], curve = before + after - 2 * (float)sums[best];
+    *shift = (float)(best - REACH) + (curve > 0 ? 0.5f * (before - after) / curve : 0);
+    *difference = sums[best];
+    return true;
+}
+
+/* Both patches of a match have the width of the left keypoint and lie on its row. */
+static void stereo_place(const stereo_job *job, const kb_stereo_match *m, kb_keypoint *left, kb_keypoint *right)
+{
+    *left = *right = job->left[m->a];
+    left->angle = right->angle = -1;
+    right->x = m->x;
+}
+
+static kb_status stereo_cut(const kb_image *image, const kb_keypoint *places, size_t n, const stereo_job *job,
+                            kb_workspace *ws, uint8_t *patches)
+{
+    kb_describe_options o;
+    KB_INIT(o);
+    o.scale = 1;
+    o.parallel = job->o.parallel;
+    return kb_sample_patches(image, places, n, &o, ws, patches, NULL);
+}
+
+static uint32_t median_of(uint32_t *values, size_t n, uint64_t *entries)
+{
+    for (size_t i = 0; i < n; i++) entries[i] = (uint64_t)values[i] << 32;
+    kbi_sort_upper(entries, entries + n, n);
+    return (uint32_t)(entries[n / 2] >> 32);
+}
+
+static kb_status stereo_refine(const stereo_job *job, kb_workspace *ws, kb_stereo_match *matches, size_t *count)
+{
+    size_t n = *count, kept = 0;
+    if (n == 0) return KB_OK;
+    kb_keypoint *places = kbi_workspace_get(ws, 2 * n * sizeof *places);
+    uint8_t *patches = kbi_workspace_get(ws, 2 * n * KB_PATCH_SIDE * KB_PATCH_SIDE);
+    uint32_t *differences = kbi_workspace_get(ws, n * sizeof *differences);
+    uint64_t *entries = kbi_workspace_get(ws, 2 * n * sizeof *entries);
+    if (!places || !patches || !differences || !entries) return KB_E_MEMORY;
+    for (size_t i = 0; i < n; i++) stereo_place(job, &matches[i], &places[i], &places[n + i]);
+    uint8_t *right = patches + n * KB_PATCH_SIDE * KB_PATCH_SIDE;
+    kb_status status = stereo_cut(job->o.left, places, n, job, ws, patches);
+    if (status == KB_OK) status = stereo_cut(job->o.right, places + n, n, job, ws, right);
+    if (status != KB_OK) return status;
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint *k = &job->left[matches[i].a];
+        size_t at = i * KB_PATCH_SIDE * KB_PATCH_SIDE;
+        float shift;
+        if (!best_shift(patches + at, right + at, &shift, &differences[kept])) continue;
+        kb_stereo_match m = matches[i];
+        m.x += shift * k->size / KB_PATCH_SIDE;
+        m.disparity = k->x - m.x;
+        if (m.disparity < job->o.min_disparity || m.disparity > job->o.max_disparity) continue;
+        matches[kept++] = m;
+    }
+    n = kept;
+    kept = 0;
+    float limit = n ? OUTLIER * (float)median_of(differences, n, entries) : 0;
+    for (size_t i = 0; i < n; i++)
+        if ((float)differences[i] <= limit) matches[kept++] = matches[i];
+    *count = kept;
+    return KB_OK;
+}
+
+/* ---- the public call ---- */
+
+static size_t stereo_collect(const kbi_candidate_search *s, const stereo_job *job, kb_stereo_match *matches)
+{
+    size_t count = 0;
+    for (size_t q = 0; q < s->na; q++) {
+        const kbi_nearest *n = &s->nearest[q];
+        if (n->index < 0) continue;
+        float x = job->right[n->index].x;
+        matches[count++] = (kb_stereo_match){(int32_t)q, n->index, (float)n->distance, x, job->left[q].x - x};
+    }
+    return count;
+}
+
+kb_status kb_match_stereo(const uint8_t *a, const kb_keypoint *left, size_t na, const uint8_t *b,
+                          const kb_keypoint *right, size_t nb, size_t row_bytes, const kb_stereo_options *options,
+                          kb_workspace *workspace, kb_stereo_match *matches, size_t *count)
+{
+    stereo_job job = {.left = left, .right = right};
+    kb_status status = stereo_read_options(options, &job.o);
+    if (status != KB_OK) return status;
+    if (!count) return KB_E_ARGUMENT;
+    *count = 0;
+    if (row_bytes < 1 || row_bytes > 4096 || na > INT32_MAX / 4096 || nb > INT32_MAX / 64) return KB_E_ARGUMENT;
+    if ((na && (!a || !left || !matches)) || (nb && (!b || !right))) return KB_E_ARGUMENT;
+    status = job.o.left ? kbi_image_check(job.o.left) : KB_OK;
+    if (status == KB_OK && job.o.right) status = kbi_image_check(job.o.right);
+    if (status != KB_OK || na == 0 || nb == 0) return status;
+    kbi_candidate_search s = {.a = a, .b = b, .na = na, .nb = nb, .row_bytes = row_bytes, .keypoints = right,
+                              .parallel = job.o.parallel, .region = stereo_region, .context = &job};
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    bool enough = kbi_candidates_search(&s, ws);
+    for (size_t q = 0; enough && q < na; q++)
+        if (s.nearest[q].index >= 0 && !stereo_accepts(&job.o, &s.nearest[q])) s.nearest[q].index = -1;
+    enough = enough && kbi_candidates_one_to_one(&s, ws);
+    if (enough) *count = stereo_collect(&s, &job, matches);
+    status = !enough ? KB_E_MEMORY : job.o.left ? stereo_refine(&job, ws, matches, count) : KB_OK;
+    kbi_workspace_rewind(ws, mark);
+    kbi_workspace_release(&local);
+    if (status != KB_OK) *count = 0;
+    return status;
+}
