@@ -5,7 +5,7 @@
 #define HEADER 48
 #define VERSION 1
 #define BOX_ROW 12
-#define HASH_ROW (4 + KB_SIFT_VALUES)
+#define HASH_ROW KBI_TABLE_ROW_MAX
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'M', '\r', '\n', 0x1a, '\n'};
 
 /* ---- bytes ---- */
@@ -45,27 +45,24 @@ static uint32_t crc32_of(const uint8_t *data, size_t size)
 
 /* ---- table ---- */
 
-size_t kbi_table_bytes(kb_kind kind, int32_t bits)
+static size_t table_bytes(kb_kind kind, int32_t bits)
 {
     size_t row = kbi_kind_has_boxes(kind) ? BOX_ROW : kind == KB_HASHSIFT ? HASH_ROW : 0;
     return row * (size_t)bits;
 }
 
-void kbi_table_write(const kb_model_spec *spec, uint8_t *to)
+size_t kbi_table_row_write(const kb_model_spec *spec, int32_t bit, uint8_t *to)
 {
-    for (int32_t i = 0; i < spec->bits; i++) {
-        if (kbi_kind_has_boxes(spec->kind)) {
-            const kb_box_pair *p = &spec->boxes[i];
-            const uint8_t row[8] = {p->channel1, p->x1, p->y1, p->radius1, p->channel2, p->x2, p->y2, p->radius2};
-            memcpy(to, row, 8);
-            put_f32(to + 8, p->threshold);
-            to += BOX_ROW;
-        } else {
-            put_u32(to, (uint32_t)spec->bias[i]);
-            memcpy(to + 4, spec->weights + (size_t)i * KB_SIFT_VALUES, KB_SIFT_VALUES);
-            to += HASH_ROW;
-        }
+    if (!kbi_kind_has_boxes(spec->kind)) {
+        put_u32(to, (uint32_t)spec->bias[bit]);
+        memcpy(to + 4, spec->weights + (size_t)bit * KB_SIFT_VALUES, KB_SIFT_VALUES);
+        return HASH_ROW;
     }
+    const kb_box_pair *p = &spec->boxes[bit];
+    const uint8_t row[8] = {p->channel1, p->x1, p->y1, p->radius1, p->channel2, p->x2, p->y2, p->radius2};
+    memcpy(to, row, 8);
+    put_f32(to + 8, p->threshold);
+    return BOX_ROW;
 }
 
 /* Reads the table into freshly allocated arrays of spec; false when memory is out. */
@@ -99,7 +96,7 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
 {
     if (!model || !size) return KB_E_ARGUMENT;
     const kb_model_spec *spec = &model->spec;
-    size_t name = strlen(spec->name), text = strlen(spec->text), table = kbi_table_bytes(spec->kind, spec->bits);
+    size_t name = strlen(spec->name), text = strlen(spec->text), table = table_bytes(spec->kind, spec->bits);
     *size = HEADER + name + text + table + 4;
     if (!buffer) return KB_OK;
     if (capacity < *size) return KB_E_SPACE;
@@ -118,7 +115,8 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
     put_u32(to + 44, 0);
     memcpy(to + HEADER, spec->name, name);
     memcpy(to + HEADER + name, spec->text, text);
-    kbi_table_write(spec, to + HEADER + name + text);
+    uint8_t *row = to + HEADER + name + text;
+    for (int32_t i = 0; i < spec->bits; i++) row += kbi_table_row_write(spec, i, row);
     put_u32(to + *size - 4, crc32_of(to, *size - 4));
     return KB_OK;
 }
@@ -162,9 +160,9 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "kind %d with %d bits is not possible", (int)spec->kind,
                            (int)spec->bits);
-    if (table != kbi_table_bytes(spec->kind, spec->bits))
+    if (table != table_bytes(spec->kind, spec->bits))
         return kbi_fail(error, KB_E_TABLE, "the table has %u bytes, %d bits of %s need %zu", table, (int)spec->bits,
-                       kb_kind_name(spec->kind), kbi_table_bytes(spec->kind, spec->bits));
+                       kb_kind_name(spec->kind), table_bytes(spec->kind, spec->bits));
     memcpy(strings, data + HEADER, name);
     strings[name] = 0;
     memcpy(strings + name + 1, data + HEADER + name, text);

@@ -206,35 +206,6 @@ static bool copy_tables(kb_model *model, const kb_model_spec *given)
     return true;
 }
 
-/* FNV-1a over all that decides the bits. */
-static uint64_t hash_bytes(uint64_t hash, const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i < size; i++) hash = (hash ^ data[i]) * 0x100000001b3u;
-    return hash;
-}
-
-static bool set_id(kb_model *model)
-{
-    const kb_model_spec *spec = &model->spec;
-    size_t bytes = kbi_table_bytes(spec->kind, spec->bits);
-    uint8_t *table = kbi_allocate(&model->allocator, bytes);
-    if (!table) return false;
-    kbi_table_write(spec, table);
-    uint32_t support;
-    memcpy(&support, &spec->support, sizeof support);
-    uint32_t words[5] = {(uint32_t)spec->kind, (uint32_t)spec->sampler, (uint32_t)spec->bits, support,
-                         (uint32_t)spec->root};
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < KBI_COUNT(words); i++) {
-        uint32_t w = words[i];
-        uint8_t b[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16), (uint8_t)(w >> 24)};
-        hash = hash_bytes(hash, b, 4);
-    }
-    model->id = hash_bytes(hash, table, bytes);
-    kbi_deallocate(&model->allocator, table);
-    return true;
-}
-
 kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *allocator, kb_model **out,
                                kb_error *error)
 {
@@ -261,10 +232,11 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
     model->spec.bias = NULL;
     memcpy(model->name, spec.name, strlen(spec.name) + 1);
     model->spec.name = model->name;
-    if (!copy_tables(model, &spec) || !set_id(model)) {
+    if (!copy_tables(model, &spec)) {
         kb_model_free(model);
         return kbi_fail(error, KB_E_MEMORY, "out of memory");
     }
+    model->id = kbi_model_id(&model->spec, kbi_model_revision(spec.kind, spec.sampler));
     if (kbi_kind_has_boxes(spec.kind)) prepare_boxes(model);
     if (!KB_BAD_ONLY && spec.kind == KB_HASHSIFT) pack_projection(model);
     bool binary = kbi_kind_is_binary(spec.kind);

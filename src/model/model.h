@@ -44,10 +44,17 @@ static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind ==
 
 static inline bool kbi_kind_has_boxes(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG; }
 static inline bool kbi_kind_is_binary(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG || kind == KB_HASHSIFT; }
-/* Bytes of the table in a model file. */
-size_t kbi_table_bytes(kb_kind kind, int32_t bits);
-/* Writes that table, little endian. */
-void kbi_table_write(const kb_model_spec *spec, uint8_t *to);
+
+/* ---- file.c ---- */
+/* Writes the row of a bit as a model file has it; returns its bytes. For kinds with a table. */
+#define KBI_TABLE_ROW_MAX (4 + KB_SIFT_VALUES)
+size_t kbi_table_row_write(const kb_model_spec *spec, int32_t bit, uint8_t *to);
+
+/* ---- id.c ---- */
+/* The revision of the arithmetic that this library has for a valid kind and sampler. */
+uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler);
+/* The id of a checked spec under a revision; 0 is the first. */
+uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision);
 
 /* Built-in model files, compiled in. Ends with a NULL name. */
 typedef struct kbi_builtin_table {

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "model/model.h"
 #include "render.h"
 
 static uint8_t *saved(const kb_model *model, size_t *size)
@@ -207,6 +208,58 @@ static void the_id_names_the_bits(void **state)
     assert_true(id[0] == id[1] && id[0] != id[2] && id[0] != id[3] && id[2] != id[3]);
 }
 
+static uint64_t id_of(const kb_model *model)
+{
+    kb_model_info info;
+    KB_INIT(info);
+    assert_int_equal(kb_model_get_info(model, &info), KB_OK);
+    return info.id;
+}
+
+/* All revisions of the arithmetic are 0, and 0 leaves the ids of models from before there were revisions. */
+static void the_id_covers_the_revision_of_the_arithmetic(void **state)
+{
+    (void)state;
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 64, false, 1), render_hash_model(64, 2), NULL, NULL};
+    assert_int_equal(kb_model_builtin("sift", &models[2]), KB_OK);
+    assert_int_equal(kb_model_builtin("rootsift", &models[3]), KB_OK);
+    for (size_t i = 0; i < KBI_COUNT(models); i++) {
+        const kb_model_spec *spec = &models[i]->spec;
+        assert_int_equal(kbi_model_revision(spec->kind, spec->sampler), 0);
+        assert_true(kbi_model_id(spec, 0) == id_of(models[i]));
+        assert_true(kbi_model_id(spec, 1) != id_of(models[i]) && kbi_model_id(spec, 2) != id_of(models[i]));
+        assert_true(kbi_model_id(spec, 1) != kbi_model_id(spec, 2));
+    }
+    assert_true(id_of(models[2]) == 0x232b2169f51affec);
+    assert_true(id_of(models[3]) == 0xc22985dee7c95f3d);
+    for (size_t i = 0; i < KBI_COUNT(models); i++) kb_model_free(models[i]);
+}
+
+/* Programs read which field and row is wrong, not the sentence. */
+static void errors_name_field_and_row(void **state)
+{
+    (void)state;
+    kb_box_pair boxes[8];
+    for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = boxes};
+    kb_model *model;
+    kb_error error;
+    memset(&error, 0x55, sizeof error);
+    assert_int_equal(kb_model_create(&spec, &model, &error), KB_OK);
+    assert_true(error.text[0] == 0 && error.field[0] == 0 && error.row == -1);
+    kb_model_free(model);
+    boxes[5].radius2 = 8;
+    assert_int_equal(kb_model_create(&spec, &model, &error), KB_E_TABLE);
+    assert_string_equal(error.field, "boxes");
+    assert_int_equal(error.row, 5);
+    spec.support = 11;
+    assert_int_equal(kb_model_create(&spec, &model, &error), KB_E_TABLE);
+    assert_string_equal(error.field, "support");
+    assert_int_equal(error.row, -1);
+    assert_int_equal(kb_model_load("no model", 8, &model, &error), KB_E_FORMAT);
+    assert_true(error.text[0] != 0 && error.field[0] == 0 && error.row == -1);
+}
+
 static void boxes_are_counted_once(void **state)
 {
     (void)state;
@@ -253,6 +306,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_come_back),         cmocka_unit_test(every_damage_is_noticed),
         cmocka_unit_test(forged_files_never_crash), cmocka_unit_test(impossible_tables_are_refused),
+        cmocka_unit_test(the_id_covers_the_revision_of_the_arithmetic),
+        cmocka_unit_test(errors_name_field_and_row),
         cmocka_unit_test(the_id_names_the_bits),   cmocka_unit_test(boxes_are_counted_once),
         cmocka_unit_test(names_of_built_in_models),
     };

@@ -1,0 +1,44 @@
+/* The id of a model: FNV-1a over everything that decides the bits of its descriptors. */
+#include "model/model.h"
+
+/* Revision of the arithmetic per kind and sampler. A change of code that gives other bits for the same tables adds one
+ * here, so that old and new rows are never taken for each other; tests/hash then shows the new bits. */
+static const uint32_t revisions[][KB_SAMPLER_TWO_TAP + 1] = {
+    /*                patch, image, two-tap */
+    [KB_BAD] =      { 0,     0,     0 },
+    [KB_BAG] =      { 0,     0,     0 },
+    [KB_HASHSIFT] = { 0,     0,     0 },
+    [KB_SIFT] =     { 0,     0,     0 },
+    [KB_ROOTSIFT] = { 0,     0,     0 },
+};
+
+uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler) { return revisions[kind][sampler]; }
+
+static uint64_t hash_bytes(uint64_t hash, const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) hash = (hash ^ data[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static uint64_t hash_word(uint64_t hash, uint32_t w)
+{
+    const uint8_t bytes[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16), (uint8_t)(w >> 24)};
+    return hash_bytes(hash, bytes, sizeof bytes);
+}
+
+uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    uint32_t support;
+    memcpy(&support, &spec->support, sizeof support);
+    hash = hash_word(hash, (uint32_t)spec->kind);
+    hash = hash_word(hash, (uint32_t)spec->sampler);
+    hash = hash_word(hash, (uint32_t)spec->bits);
+    hash = hash_word(hash, support);
+    hash = hash_word(hash, (uint32_t)spec->root);
+    for (int32_t i = 0; i < spec->bits; i++) {
+        uint8_t row[KBI_TABLE_ROW_MAX];
+        hash = hash_bytes(hash, row, kbi_table_row_write(spec, i, row));
+    }
+    return revision ? hash_word(hash, revision) : hash; /* ids from before there were revisions stay */
+}
