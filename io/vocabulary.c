@@ -37,7 +37,7 @@ void io_tree_free(io_tree *tree)
 static bool tree_pack(const char *path, const io_tree *tree, kb_vocabulary **out, io_error *error)
 {
     kb_vocabulary_spec spec;
-    kb_error why = {""};
+    kb_error why;
     if (tree->nodes < 2) return io_fail(error, "%s: a vocabulary without words", path);
     for (uint32_t i = 1; i < tree->nodes; i++)
         if (tree->parents[i] == UINT32_MAX) return io_fail(error, "%s: node %u is missing", path, i);
@@ -108,7 +108,7 @@ static bool read_foreign(const char *path, io_vocabulary *v, io_error *error)
 
 bool io_vocabulary_read(const char *path, io_vocabulary *out, io_error *error)
 {
-    kb_error why = {""};
+    kb_error why;
     *out = (io_vocabulary){0};
     if (!io_mapping_open(path, &out->file, error)) return false;
     bool ok = format_find(path, &out->file, &out->format, error);
