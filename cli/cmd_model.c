@@ -6,39 +6,10 @@
 #include "io/json.h"
 #include "model_text.h"
 
-static const char model_help[] =
-    "usage: keybits model import TABLE.txt [--sampler image|patch|pairs] [--support S] [--name NAME] [--root]\n"
-    "                            -o MODEL.kbm\n"
-    "       keybits model show NAME|FILE [--svg FILE] [--json]\n"
-    "       keybits model export NAME|FILE [-o TABLE.txt]\n"
-    "       keybits model list [--json]\n"
-    "\n"
-    "import reads a table of numbers, one row a bit, '#' for comments; the number of columns tells the kind:\n"
-    "    6  x1 y1 x2 y2 r th               BAD: two boxes of one radius and a threshold\n"
-    "    9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0\n"
-    "  129  bias w1 ... w128               HashSIFT\n"
-    "  --sampler NAME     image: boxes in the image, as OpenCV's TEBLID; patch: in the resampled 32x32 patch;\n"
-    "                     pairs: in one resampled more quickly, each sample the mean of two pixels\n"
-    "                     (default: image for BAD, patch for the others, which have no image sampler)\n"
-    "  --support S        0.1 to 10: patch width = preset x keypoint size x support (default 1)\n"
-    "  --name NAME        the model's name, 1 to 63 bytes (default: the name of the file)\n"
-    "  --root             HashSIFT: the weights are for RootSIFT\n"
-    "  -o, --output FILE  the model file to write; required\n"
-    "  TABLE.txt may be - for standard input.\n"
-    "\n"
-    "show prints what is in a built-in model or a model file.\n"
-    "  --svg FILE         also draws the boxes of a BAD or BAG model\n"
-    "\n"
-    "export writes the table again; import gives the same model back.\n"
-    "  -o, --output FILE  where to (default: standard output)\n"
-    "\n"
-    "list names the built-in models.\n"
-    "\n" CLI_COMMON_HELP;
-
-typedef struct model_options {
+typedef struct model_job {
     const char *output, *svg;
     table_options table;
-} model_options;
+} model_job;
 
 /* ---------------------------------------------------------------------------------------------------------- import */
 
@@ -54,24 +25,57 @@ static bool save_model(const kb_model *model, const char *path, io_error *error)
     return ok;
 }
 
-static int run_import(const cli_common *common, const char *path, const model_options *options)
+static int model_import_run(cli_common *common, void *context, int count, char **arguments)
 {
+    const model_job *job = context;
     io_error error;
     kb_model *model = NULL;
-    if (!options->output) return cli_usage_error(common, "import needs -o MODEL.kbm");
-    if (!io_refuse_overwrite(options->output, path, &error) || !model_table_read(path, &options->table, &model, &error))
-        return cli_error("%s", error.text);
-    bool ok = save_model(model, options->output, &error);
+    (void)count;
+    if (!job->output) return cli_usage_error(common, "needs -o MODEL.kbm");
+    if (!model_table_read(arguments[0], &job->table, &model, &error)) return cli_error("%s", error.text);
+    bool ok = save_model(model, job->output, &error);
     kb_model_info info;
     KB_INIT(info);
     if (ok && kb_model_get_info(model, &info) == KB_OK) {
-        cli_say(common, "%s: %s, %s, %d bits, %s sampler, support %g", options->output, info.spec->name,
+        cli_say(common, "%s: %s, %s, %d bits, %s sampler, support %g", job->output, info.spec->name,
                 kb_kind_name(info.spec->kind), (int)info.spec->bits, kb_sampler_name(info.spec->sampler),
                 (double)info.spec->support);
     }
     kb_model_free(model);
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }
+
+static const char *const samplers[] = {"image", "patch", "two-tap", NULL};
+
+static const cli_option import_options[] = {
+    {"sampler", 0, CLI_CHOICE(model_job, table.sampler, 0), "NAME", .words = samplers,
+     .help = "image: boxes in the image, as OpenCV's TEBLID; patch: in the resampled 32x32 patch; two-tap: in one "
+             "resampled more quickly, each sample the mean of two pixels (default: image for BAD, patch for the others, "
+             "which have no image sampler)"},
+    {"support", 0, CLI_NUMBER(model_job, table.support, 0.1, 10), "S",
+     .help = ": patch width = preset x keypoint size x support (default 1)"},
+    {"name", 0, CLI_TEXT(model_job, table.name), "NAME",
+     .help = "the model's name, 1 to 63 bytes (default: the name of the file)"},
+    {"root", 0, CLI_FLAG(model_job, table.root), .help = "HashSIFT: the weights are for RootSIFT"},
+    {"output", 'o', CLI_OUTPUT(model_job, output), "FILE", .help = "the model file to write; required"},
+    {0}};
+
+static const cli_command model_import = {
+    .name = "model import",
+    .summary = "a table of numbers becomes a model",
+    .usage = "TABLE.txt -o MODEL.kbm [options]",
+    .about = "Reads a table of numbers, one row per bit, '#' for comments; the number of columns tells the kind:\n"
+             "    6  x1 y1 x2 y2 r th               BAD: two boxes of one radius and a threshold\n"
+             "    9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0\n"
+             "  129  bias w1 ... w128               HashSIFT\n"
+             "TABLE.txt may be - for standard input.",
+    .options = import_options,
+    .least = 1,
+    .most = 1,
+    .wants = "takes one table",
+    .reads_arguments = true,
+    .job_size = sizeof(model_job),
+    .run = model_import_run};
 
 /* ------------------------------------------------------------------------------------------------------------ show */
 
@@ -130,22 +134,83 @@ static void show_text(const kb_model_info *info)
     if (spec->text && *spec->text) printf("text\n%s\n", spec->text);
 }
 
-static int run_show(const cli_common *common, const kb_model_info *info, const model_options *options)
+/* Opens the model that is named; the info is to be read before the model is freed. */
+static bool open_model(const char *name, kb_model **model, kb_model_info *info, io_error *error)
 {
-    io_error error;
-    if (options->svg && !model_svg_write(options->svg, info, &error)) return cli_error("%s", error.text);
-    if (common->json) show_json(info);
-    else show_text(info);
-    return CLI_DONE;
+    if (!cli_model_open(name, model, error)) return false;
+    KB_INIT(*info);
+    kb_status status = kb_model_get_info(*model, info);
+    return status == KB_OK || io_fail(error, "%s: %s", name, kb_status_string(status));
 }
+
+static int model_show_run(cli_common *common, void *context, int count, char **arguments)
+{
+    const model_job *job = context;
+    io_error error;
+    kb_model *model = NULL;
+    kb_model_info info;
+    (void)count;
+    bool ok = open_model(arguments[0], &model, &info, &error) &&
+              (!job->svg || model_svg_write(job->svg, &info, &error));
+    if (!ok) cli_error("%s", error.text);
+    else if (common->json) show_json(&info);
+    else show_text(&info);
+    kb_model_free(model);
+    return ok ? CLI_DONE : CLI_FAILED;
+}
+
+static const cli_option show_options[] = {
+    {"svg", 0, CLI_OUTPUT(model_job, svg), "FILE", .help = "also draw the boxes of a BAD or BAG model"}, {0}};
+
+static const cli_command model_show = {
+    .name = "model show",
+    .summary = "what is in a built-in model or a model file",
+    .usage = "NAME|FILE [--svg FILE] [--json]",
+    .about = "Prints what is in a built-in model or a model file.",
+    .options = show_options,
+    .least = 1,
+    .most = 1,
+    .wants = "takes one model",
+    .reads_arguments = true,
+    .job_size = sizeof(model_job),
+    .run = model_show_run};
+
+static int model_export_run(cli_common *common, void *context, int count, char **arguments)
+{
+    const model_job *job = context;
+    io_error error;
+    kb_model *model = NULL;
+    kb_model_info info;
+    (void)common, (void)count;
+    bool ok = open_model(arguments[0], &model, &info, &error) && model_table_write(job->output, &info, &error);
+    kb_model_free(model);
+    return ok ? CLI_DONE : cli_error("%s", error.text);
+}
+
+static const cli_option export_options[] = {
+    {"output", 'o', CLI_OUTPUT(model_job, output), "FILE", .help = "where to (default: standard output)"}, {0}};
+
+static const cli_command model_export = {
+    .name = "model export",
+    .summary = "the table of a model; import gives the same model back",
+    .usage = "NAME|FILE [-o TABLE.txt]",
+    .about = "Writes the table of a model; import gives the same model back.",
+    .options = export_options,
+    .least = 1,
+    .most = 1,
+    .wants = "takes one model",
+    .reads_arguments = true,
+    .job_size = sizeof(model_job),
+    .run = model_export_run};
 
 /* ------------------------------------------------------------------------------------------------------------ list */
 
-static int run_list(const cli_common *common)
+static int model_list_run(cli_common *common, void *context, int count, char **arguments)
 {
     io_json json;
     const char *name;
     int32_t available;
+    (void)context, (void)count, (void)arguments;
     if (common->json) {
         io_json_begin(&json, stdout);
         io_json_array(&json, NULL);
@@ -164,82 +229,15 @@ static int run_list(const cli_common *common)
     return CLI_DONE;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ command */
+static const cli_command model_list = {.name = "model list",
+                                       .summary = "the built-in models",
+                                       .usage = "[--json]",
+                                       .about = "Names the built-in models.",
+                                       .run = model_list_run};
 
-enum { SHOW, EXPORT, IMPORT, LIST };
-static const char *const actions[] = {"show", "export", "import", "list", NULL};
+static const cli_command *const model_subcommands[] = {&model_import, &model_show, &model_export, &model_list, NULL};
 
-static int run_on_model(const cli_common *common, int action, const char *name, const model_options *options)
-{
-    io_error error;
-    kb_model *model = NULL;
-    if (!io_refuse_overwrite(options->output, name, &error) || !io_refuse_overwrite(options->svg, name, &error) ||
-        !cli_model_open(name, &model, &error))
-        return cli_error("%s", error.text);
-    kb_model_info info;
-    KB_INIT(info);
-    kb_status status = kb_model_get_info(model, &info);
-    int result;
-    if (status != KB_OK) result = cli_error("%s: %s", name, kb_status_string(status));
-    else if (action == SHOW) result = run_show(common, &info, options);
-    else result = model_table_write(options->output, &info, &error) ? CLI_DONE : cli_error("%s", error.text);
-    kb_model_free(model);
-    return result;
-}
-
-static bool read_options(cli_common *common, int argc, char **argv, model_options *options)
-{
-    enum { SAMPLER = CLI_OPTION_OWN, SUPPORT, NAME, ROOT, SVG };
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"sampler", required_argument, NULL, SAMPLER},
-                                          {"support", required_argument, NULL, SUPPORT},
-                                          {"name", required_argument, NULL, NAME},
-                                          {"root", no_argument, NULL, ROOT},
-                                          {"svg", required_argument, NULL, SVG},
-                                          CLI_COMMON_OPTIONS,
-                                          {NULL, 0, NULL, 0}};
-    static const char *const samplers[] = {"image", "patch", "two-tap", NULL};
-    int option, index;
-    double number;
-    while ((option = cli_getopt(common, argc, argv, "o:", longs)) != CLI_END) {
-        switch (option) {
-        case 'o': options->output = optarg; break;
-        case SAMPLER:
-            if (!cli_choice(common, "--sampler", optarg, samplers, &index)) return false;
-            options->table.sampler = samplers[index];
-            break;
-        case SUPPORT:
-            if (!cli_number(common, "--support", optarg, 0.1, 10, &number)) return false;
-            options->table.support = (float)number;
-            break;
-        case NAME: options->table.name = optarg; break;
-        case ROOT: options->table.root = true; break;
-        case SVG: options->svg = optarg; break;
-        default: return false;
-        }
-    }
-    return true;
-}
-
-static int model_legacy(int argc, char **argv)
-{
-    cli_common common;
-    model_options options = {0};
-    int action;
-    cli_begin(&common, model_help);
-    if (!read_options(&common, argc, argv, &options)) return common.exit_code;
-    if (optind >= argc) return cli_usage_error(&common, "say what to do: import, show, export or list");
-    if (!cli_choice(&common, "what to do", argv[optind], actions, &action)) return common.exit_code;
-    int left = argc - optind - 1;
-    if (left != (action == LIST ? 0 : 1)) {
-        return cli_usage_error(&common, "%s takes %s", actions[action],
-                               action == LIST ? "no arguments" : action == IMPORT ? "one table" : "one model");
-    }
-    if (action == LIST) return run_list(&common);
-    const char *argument = argv[optind + 1];
-    if (action == IMPORT) return run_import(&common, argument, &options);
-    return run_on_model(&common, action, argument, &options);
-}
-
-const cli_command command_model = {
-    .name = "model", .summary = "import, show, export and list models", .legacy = model_legacy, .legacy_help = model_help};
+const cli_command command_model = {.name = "model",
+                                   .summary = "import, show, export and list models",
+                                   .usage = "SUBCOMMAND ... [options]",
+                                   .subcommands = model_subcommands};

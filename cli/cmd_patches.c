@@ -5,47 +5,51 @@
 #include "io/number.h"
 #include "patches.h"
 
-static const char patches_help[] =
-    "usage: keybits patches KIND ... [options]\n"
-    "Makes sets of patches (.kbp, docs/patches.md) that `keybits train` learns from, and looks into them.\n"
-    "\n"
-    "Kinds (keybits patches KIND --help says more)\n"
-    PATCHES_KINDS(CLI_KIND_HELP);
+/* --------------------------------------------------------------------------------- options that subcommands share */
 
-/* --------------------------------------------------------------------------------------- options that kinds share */
-
-bool patches_supports(cli_common *common, const char *text, patches_output *output)
+/* "1,1.3,1.6" */
+static bool take_supports(cli_common *common, const char *option, const char *text, void *target)
 {
-    char *list = io_copy_string(text), *rest = list;
+    patches_output *output = target;
+    io_names list = {NULL, 0};
     bool ok = true;
-    output->supports = 0;
-    for (char *word = strtok_r(rest, ",", &rest); word && ok; word = strtok_r(NULL, ",", &rest)) {
-        double value;
-        if (output->supports == PATCHES_MAX_SUPPORTS) {
-            common->exit_code = cli_usage_error(common, "--support takes at most %d numbers", PATCHES_MAX_SUPPORTS);
-            ok = false;
-        } else {
-            ok = cli_number(common, "--support", word, 0.1, 10, &value);
-            if (ok) output->support[output->supports++] = (float)value;
-        }
+    io_names_split(&list, text);
+    if (list.count == 0 || list.count > PATCHES_MAX_SUPPORTS) {
+        common->exit_code = cli_usage_error(common, "%s takes 1 to %d numbers", option, PATCHES_MAX_SUPPORTS);
+        ok = false;
     }
-    free(list);
-    if (ok && output->supports == 0) ok = cli_number(common, "--support", text, 0.1, 10, &(double){0});
+    for (size_t i = 0; i < list.count && ok; i++) {
+        double value = 0;
+        ok = cli_number(common, option, list.items[i], 0.1, 10, &value);
+        output->support[i] = (float)value;
+        output->supports = (int32_t)i + 1;
+    }
+    io_names_free(&list);
     return ok;
 }
 
-bool patches_detectors(cli_common *common, const char *text, int32_t *detectors)
+const cli_option patches_output_options[] = {
+    {"output", 'o', CLI_TEXT(patches_output, pattern), "SET",
+     .help = "the file to write; required. With several supports {} in it becomes the support"},
+    {"support", 0, CLI_TYPE_CALL, 0, 0, 0, "S,...", .take = take_supports,
+     .help = "0.1 to 10: patch width = preset x keypoint size x support; up to 8 of them, which make as many sets of the "
+             "same points (default 1)"},
+    {0}};
+
+void patches_output_begin(patches_output *output) { *output = (patches_output){.supports = 1, .support = {1}}; }
+
+bool patches_take_detectors(cli_common *common, const char *option, const char *text, void *detectors)
 {
     static const char *const words[] = {"orb", "sift", "orb,sift", "sift,orb", NULL};
     static const int32_t bits[] = {1, 2, 3, 3};
     int index;
-    if (!cli_choice(common, "--detectors", text, words, &index)) return false;
-    *detectors = bits[index];
+    if (!cli_choice(common, option, text, words, &index)) return false;
+    *(int32_t *)detectors = bits[index];
     return true;
 }
 
 /* The pattern with {} replaced by the support. */
-static char *path_for(const char *pattern, float support)
+static char *path_for_support(const char *pattern, float support)
 {
     const char *place = strstr(pattern, "{}");
     char number[32], *path = io_alloc(strlen(pattern) + sizeof number, 1);
@@ -55,9 +59,10 @@ static char *path_for(const char *pattern, float support)
     return path;
 }
 
-bool patches_output_open(cli_common *common, patches_output *output, const char *pattern, int32_t side)
+bool patches_output_open(cli_common *common, patches_output *output, int32_t side)
 {
     io_error error;
+    const char *pattern = output->pattern;
     if (!pattern) {
         common->exit_code = cli_usage_error(common, "needs -o SET.kbp");
         return false;
@@ -68,8 +73,9 @@ bool patches_output_open(cli_common *common, patches_output *output, const char 
         return false;
     }
     for (int32_t i = 0; i < output->supports; i++) {
-        output->path[i] = path_for(pattern, output->support[i]);
-        output->writer[i] = kbi_patch_writer_open(output->path[i], side, output->support[i], &error);
+        output->path[i] = path_for_support(pattern, output->support[i]);
+        if (cli_claim_output(common, output->path[i], &error))
+            output->writer[i] = kbi_patch_writer_open(output->path[i], side, output->support[i], &error);
         if (output->writer[i]) continue;
         common->exit_code = cli_error("%s", error.text);
         patches_output_close(output, false);
@@ -97,14 +103,14 @@ int patches_output_close(patches_output *output, bool ok)
     return ok ? CLI_DONE : CLI_FAILED;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- command */
+/* --------------------------------------------------------------------------------------------------------- command */
 
-static int patches_legacy(int argc, char **argv)
-{
-#define PATCHES_ENTRY(name, summary) CLI_KIND(patches, name)
-    static cli_kind kinds[] = {PATCHES_KINDS(PATCHES_ENTRY)};
-    return cli_run_kind(kinds, sizeof kinds / sizeof *kinds, patches_help, argc, argv);
-}
+static const cli_command *const patches_subcommands[] = {&patches_synth, &patches_colmap, &patches_brown,
+                                                         &patches_show,  &patches_info,   NULL};
 
 const cli_command command_patches = {
-    .name = "patches", .summary = "make, show and inspect sets of patches for learning", .legacy = patches_legacy, .legacy_help = patches_help};
+    .name = "patches",
+    .summary = "make, show and inspect sets of patches for learning",
+    .usage = "SUBCOMMAND ... [options]",
+    .about = "Makes sets of patches (.kbp, docs/patches.md) that `keybits train` learns from, and inspects them.",
+    .subcommands = patches_subcommands};

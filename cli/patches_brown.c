@@ -3,43 +3,58 @@
 #include "learn/brown_patches.h"
 #include "patches.h"
 
-static const char help[] =
-    "usage: keybits patches brown FOLDER -o SET.kbp [options]\n"
-    "FOLDER holds patches0000.bmp, patches0001.bmp ... (16x16 patches of 64x64 pixels each) and\n"
-    "info.txt (a line a patch that begins with the number of its point).\n"
-    "\n"
-    "  -o, --output SET   the file to write; required\n"
-    "  --side N           64 as they are, or 32 by area averaging (default 64)\n"
-    "\n" CLI_COMMON_HELP;
+typedef struct brown_job {
+    patches_output output;
+    int32_t side; /* index of sides */
+} brown_job;
 
-static void tick(void *context, size_t done) { io_progress_update(context, done); }
+static const char *const sides[] = {"64", "32", NULL};
 
-int patches_brown(int argc, char **argv)
+static void brown_tick(void *context, size_t done) { io_progress_update(context, done); }
+
+static bool claim_brown_folder(cli_common *common, const char *folder, io_error *error)
 {
-    enum { SIDE = CLI_OPTION_OWN };
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"side", required_argument, NULL, SIDE},
-                                          CLI_COMMON_OPTIONS,
-                                          {NULL, 0, NULL, 0}};
-    static const char *const sides[] = {"64", "32", NULL};
-    cli_common common;
-    const char *pattern = NULL;
-    int option, small = 0;
-    cli_begin(&common, help);
-    while ((option = cli_getopt(&common, argc, argv, "o:", longs)) != CLI_END) {
-        if (option == 'o') pattern = optarg;
-        else if (option != SIDE || !cli_choice(&common, "--side", optarg, sides, &small)) return common.exit_code;
-    }
-    if (argc - optind != 1) return cli_usage_error(&common, "takes one folder");
+    static const char *const suffixes[] = {".bmp", ".txt", NULL};
+    io_names files = {NULL, 0};
+    bool ok = io_names_folder(&files, folder, suffixes, error);
+    for (size_t i = 0; i < files.count && ok; i++) ok = cli_claim_input(common, files.items[i], error);
+    io_names_free(&files);
+    return ok;
+}
 
-    int32_t side = small ? 32 : KBI_BROWN_SIDE;
-    patches_output output = {.supports = 1}; /* support 0: not known */
-    if (!patches_output_open(&common, &output, pattern, side)) return common.exit_code;
+static int brown_run(cli_common *common, void *context, int count, char **arguments)
+{
+    brown_job *job = context;
+    int32_t side = job->side ? 32 : KBI_BROWN_SIDE;
     io_progress progress;
     io_error error;
-    io_progress_start(&progress, "patches", 0, common.quiet);
-    bool ok = kbi_brown_convert(argv[optind], side, output.writer[0], tick, &progress, &error);
+    (void)count;
+    job->output.supports = 1; /* support 0: not known */
+    if (!claim_brown_folder(common, arguments[0], &error)) return cli_error("%s", error.text);
+    if (!patches_output_open(common, &job->output, side)) return common->exit_code;
+    io_progress_start(&progress, "patches", 0, common->quiet);
+    bool ok = kbi_brown_convert(arguments[0], side, job->output.writer[0], brown_tick, &progress, &error);
     io_progress_end(&progress);
     if (!ok) cli_error("%s", error.text);
-    return patches_output_close(&output, ok);
+    return patches_output_close(&job->output, ok);
 }
+
+static const cli_option brown_options[] = {
+    {"output", 'o', CLI_TEXT(brown_job, output.pattern), "SET", .help = "the file to write; required"},
+    {"side", 0, CLI_CHOICE(brown_job, side, 0), "N", "64", .words = sides,
+     .help = "64 as they are, or 32 by area averaging"},
+    {0}};
+
+const cli_command patches_brown = {
+    .name = "patches brown",
+    .summary = "a folder of the Brown/PhotoTour format",
+    .usage = "FOLDER -o SET.kbp [options]",
+    .about = "FOLDER holds patches0000.bmp, patches0001.bmp ... (16x16 patches of 64x64 pixels each) and info.txt (a line "
+             "per patch that begins with the number of its point).",
+    .options = brown_options,
+    .least = 1,
+    .most = 1,
+    .wants = "takes one folder",
+    .reads_arguments = true,
+    .job_size = sizeof(brown_job),
+    .run = brown_run};

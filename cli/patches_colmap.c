@@ -5,93 +5,29 @@
 #include "learn/colmap_patches.h"
 #include "patches.h"
 
-static const char help[] =
-    "usage: keybits patches colmap MODEL IMAGES -o SET.kbp [options]\n"
-    "MODEL is the folder of a sparse model of COLMAP (cameras, images and points3D, .bin or .txt), IMAGES\n"
-    "the folder of its photographs. Keypoints are detected anew near the points of the model, or taken from\n"
-    "COLMAP's database, and those that show the same 3D point in the same scale and direction get one label.\n"
-    "Images that cannot be read are skipped and counted.\n"
-    "\n"
-    PATCHES_OUTPUT_HELP
-    "  --database FILE    take keypoints from COLMAP's database instead of detecting\n"
-    "  --detectors LIST   orb, sift or orb,sift (default orb,sift)\n"
-    "  --keypoints N      100 to 1000000, that a detector may find in an image (default 8000)\n"
-    "  --max-points N     0 to 100000000; 0 is all (default 0)\n"
-    "  --max-error E      0 to 100 px of reprojection error a point may have (default 2)\n"
-    "  --seed N           decides which points are taken (default 1)\n"
-    "\n" CLI_COMMON_HELP;
-
-typedef struct colmap_arguments {
+typedef struct colmap_job {
     kbi_colmap_options options;
+    int64_t max_points;
     patches_output output;
-    const char *pattern;
-} colmap_arguments;
-
-enum { DATABASE = CLI_OPTION_OWN, DETECTORS, KEYPOINTS, MAX_POINTS, MAX_ERROR, SEED, SUPPORT };
-
-static bool read_option(cli_common *common, int option, colmap_arguments *a)
-{
-    int64_t whole;
-    switch (option) {
-    case 'o': a->pattern = optarg; return true;
-    case DATABASE: a->options.database = optarg; return true;
-    case DETECTORS: return patches_detectors(common, optarg, &a->options.detectors);
-    case SUPPORT: return patches_supports(common, optarg, &a->output);
-    case MAX_ERROR: return cli_number(common, "--max-error", optarg, 0, 100, &a->options.max_error);
-    case KEYPOINTS:
-        if (!cli_integer(common, "--keypoints", optarg, 100, 1000000, &whole)) return false;
-        a->options.keypoints = (int32_t)whole;
-        return true;
-    case MAX_POINTS:
-        if (!cli_integer(common, "--max-points", optarg, 0, 100000000, &whole)) return false;
-        a->options.max_points = (size_t)whole;
-        return true;
-    case SEED:
-        if (!cli_integer(common, "--seed", optarg, 0, INT64_MAX, &whole)) return false;
-        a->options.seed = (uint64_t)whole;
-        return true;
-    default: return false;
-    }
-}
-
-static bool read_arguments(cli_common *common, int argc, char **argv, colmap_arguments *a)
-{
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"database", required_argument, NULL, DATABASE},
-                                          {"detectors", required_argument, NULL, DETECTORS},
-                                          {"keypoints", required_argument, NULL, KEYPOINTS},
-                                          {"max-points", required_argument, NULL, MAX_POINTS},
-                                          {"max-error", required_argument, NULL, MAX_ERROR},
-                                          {"seed", required_argument, NULL, SEED},
-                                          {"support", required_argument, NULL, SUPPORT},
-                                          CLI_COMMON_OPTIONS,
-                                          {NULL, 0, NULL, 0}};
-    int option;
-    kbi_colmap_defaults(&a->options);
-    a->output = (patches_output){.supports = 1, .support = {1}};
-    a->pattern = NULL;
-    while ((option = cli_getopt(common, argc, argv, "o:", longs)) != CLI_END) {
-        if (!read_option(common, option, a)) return false;
-    }
-    return true;
-}
+} colmap_job;
 
 typedef struct listener {
     io_progress progress;
     io_names skipped;
 } listener;
 
-static void tick(void *context, size_t done) { io_progress_update(&((listener *)context)->progress, done); }
-static void skip(void *context, const char *why) { io_names_add(&((listener *)context)->skipped, why); }
+static void colmap_tick(void *context, size_t done) { io_progress_update(&((listener *)context)->progress, done); }
+static void colmap_skip(void *context, const char *why) { io_names_add(&((listener *)context)->skipped, why); }
 
-static int convert(cli_common *common, const kbi_colmap_model *model, colmap_arguments *a)
+static int colmap_convert(cli_common *common, const kbi_colmap_model *model, colmap_job *a)
 {
     listener l = {0};
     kbi_colmap_report report;
     io_error error;
-    if (!patches_output_open(common, &a->output, a->pattern, KB_PATCH_SIDE)) return common->exit_code;
+    if (!patches_output_open(common, &a->output, KB_PATCH_SIDE)) return common->exit_code;
     io_progress_start(&l.progress, "images", 2 * model->image_count, common->quiet);
-    bool ok = kbi_colmap_convert(model, &a->options, a->output.supports, a->output.support, a->output.writer, skip, tick,
+    bool ok = kbi_colmap_convert(model, &a->options, a->output.supports, a->output.support, a->output.writer, colmap_skip,
+                                 colmap_tick,
                                 &l, &report, &error);
     io_progress_end(&l.progress);
     for (size_t i = 0; i < l.skipped.count; i++) cli_warn(common, "skipped: %s", l.skipped.items[i]);
@@ -105,20 +41,75 @@ static int convert(cli_common *common, const kbi_colmap_model *model, colmap_arg
     return result;
 }
 
-int patches_colmap(int argc, char **argv)
+/* The model's files and the photographs it names. */
+static bool claim_colmap(cli_common *common, const char *folder, const kbi_colmap_model *model, const char *images,
+                         io_error *error)
 {
-    cli_common common;
-    colmap_arguments a;
+    static const char *const suffixes[] = {".bin", ".txt", NULL};
+    io_names files = {NULL, 0};
+    bool ok = io_names_folder(&files, folder, suffixes, error);
+    for (size_t i = 0; i < model->image_count && ok; i++) {
+        char *path = io_path_join(images, model->images[i].name);
+        io_names_add(&files, path);
+        free(path);
+    }
+    for (size_t i = 0; i < files.count && ok; i++) ok = cli_claim_input(common, files.items[i], error);
+    io_names_free(&files);
+    return ok;
+}
+
+static int colmap_run(cli_common *common, void *context, int count, char **arguments)
+{
+    colmap_job *job = context;
     kbi_colmap_model model;
     io_error error;
-    cli_begin(&common, help);
-    if (!read_arguments(&common, argc, argv, &a)) return common.exit_code;
-    if (argc - optind != 2) return cli_usage_error(&common, "takes the folder of a model and the folder of its images");
-    if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
-    if (!kbi_colmap_model_read(argv[optind], &model, &error)) return cli_end(&common, cli_error("%s", error.text));
-    a.options.images = argv[optind + 1];
-    a.options.parallel = common.parallel;
-    int result = convert(&common, &model, &a);
+    (void)count;
+    if (!kbi_colmap_model_read(arguments[0], &model, &error)) return cli_error("%s", error.text);
+    job->options.images = arguments[1];
+    job->options.parallel = common->parallel;
+    job->options.max_points = (size_t)job->max_points;
+    int result = claim_colmap(common, arguments[0], &model, arguments[1], &error)
+                     ? colmap_convert(common, &model, job)
+                     : cli_error("%s", error.text);
     kbi_colmap_model_free(&model);
-    return cli_end(&common, result);
+    return result;
 }
+
+static void colmap_begin(void *context)
+{
+    colmap_job *job = context;
+    kbi_colmap_defaults(&job->options);
+    patches_output_begin(&job->output);
+}
+
+static const cli_option colmap_options[] = {
+    CLI_GROUP(colmap_job, output, patches_output_options),
+    {"database", 0, CLI_INPUT(colmap_job, options.database), "FILE",
+     .help = "take keypoints from COLMAP's database instead of detecting"},
+    {"detectors", 0, CLI_CALL(colmap_job, options.detectors), "LIST", "orb,sift", .take = patches_take_detectors,
+     .help = "orb, sift or orb,sift"},
+    {"keypoints", 0, CLI_NUMBER(colmap_job, options.keypoints, 100, 1000000), "N", "8000",
+     .help = ", that a detector may find in an image"},
+    {"max-points", 0, CLI_NUMBER(colmap_job, max_points, 0, 100000000), "N", "0", .help = "; 0 is all"},
+    {"max-error", 0, CLI_NUMBER(colmap_job, options.max_error, 0, 100), "E", "2",
+     .help = "px of reprojection error that a point may have"},
+    {"seed", 0, CLI_NUMBER(colmap_job, options.seed, 0, CLI_NO_LIMIT), "N", "1",
+     .help = "decides which points are taken"},
+    {0}};
+
+const cli_command patches_colmap = {
+    .name = "patches colmap",
+    .summary = "views of a scene that COLMAP reconstructed",
+    .usage = "MODEL IMAGES -o SET.kbp [options]",
+    .about = "MODEL is the folder of a sparse model of COLMAP (cameras, images and points3D, .bin or .txt), IMAGES the "
+             "folder of its photographs. Keypoints are detected anew near the points of the model, or taken from "
+             "COLMAP's database, and those that show the same 3D point in the same scale and direction get one label. "
+             "Images that cannot be read are skipped and counted.",
+    .options = colmap_options,
+    .least = 2,
+    .most = 2,
+    .wants = "takes the folder of a model and the folder of its images",
+    .reads_arguments = true,
+    .job_size = sizeof(colmap_job),
+    .begin = colmap_begin,
+    .run = colmap_run};

@@ -6,28 +6,12 @@
 #include "io/json.h"
 #include "patches.h"
 
-static const char show_help[] =
-    "usage: keybits patches show SET.kbp -o SHEET.png [options]\n"
-    "Draws points of a set, one strip each with all its patches side by side.\n"
-    "\n"
-    "  -o, --output FILE  the picture; required\n"
-    "  --points N         1 to 2000 points, chosen by the seed (default 90)\n"
-    "  --columns N        1 to 10 strips side by side (default 3)\n"
-    "  --patches N        2 to 32 patches of a point at most (default 6)\n"
-    "  --magnify N        1 to 8 (default 2 for patches of 32x32, else 1)\n"
-    "  --seed N           (default 1)\n"
-    "\n" CLI_COMMON_HELP;
-
-static const char info_help[] =
-    "usage: keybits patches info SET.kbp... [options]\n"
-    "Reads sets from end to end and prints what is in them; a damaged patch is a failure.\n"
-    "\n" CLI_COMMON_HELP;
-
 /* ----------------------------------------------------------------------------------------------------------- show */
 
-typedef struct sheet {
+typedef struct sheet_job {
+    const char *output;
     int64_t points, columns, patches, magnify, seed;
-} sheet;
+} sheet_job;
 
 static void draw_patch(io_canvas *canvas, const uint8_t *pixels, int32_t side, int32_t magnify, int32_t x, int32_t y)
 {
@@ -41,7 +25,7 @@ static void draw_patch(io_canvas *canvas, const uint8_t *pixels, int32_t side, i
     free(grown);
 }
 
-static void draw_point(io_canvas *canvas, const kbi_patch_set *set, size_t point, const sheet *s, int32_t x, int32_t y)
+static void draw_point(io_canvas *canvas, const kbi_patch_set *set, size_t point, const sheet_job *s, int32_t x, int32_t y)
 {
     int32_t magnify = (int32_t)s->magnify;
     char words[32];
@@ -54,7 +38,7 @@ static void draw_point(io_canvas *canvas, const kbi_patch_set *set, size_t point
     }
 }
 
-static bool draw_sheet(const char *path, const kbi_patch_set *set, const sheet *s, io_error *error)
+static bool draw_sheet(const char *path, const kbi_patch_set *set, const sheet_job *s, io_error *error)
 {
     int32_t strip = (int32_t)s->patches * (set->side * (int32_t)s->magnify + 2) + 12;
     int32_t line = set->side * (int32_t)s->magnify + 13, columns = (int32_t)s->columns;
@@ -72,47 +56,42 @@ static bool draw_sheet(const char *path, const kbi_patch_set *set, const sheet *
     return ok;
 }
 
-int patches_show(int argc, char **argv)
+static int patches_show_run(cli_common *common, void *context, int count, char **arguments)
 {
-    enum { POINTS = CLI_OPTION_OWN, COLUMNS, PATCHES, MAGNIFY, SEED };
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"points", required_argument, NULL, POINTS},
-                                          {"columns", required_argument, NULL, COLUMNS},
-                                          {"patches", required_argument, NULL, PATCHES},
-                                          {"magnify", required_argument, NULL, MAGNIFY},
-                                          {"seed", required_argument, NULL, SEED},
-                                          CLI_COMMON_OPTIONS,
-                                          {NULL, 0, NULL, 0}};
-    cli_common common;
-    sheet s = {.points = 90, .columns = 3, .patches = 6, .magnify = 0, .seed = 1};
-    const char *output = NULL;
-    bool ok = true;
-    int option;
-    cli_begin(&common, show_help);
-    while (ok && (option = cli_getopt(&common, argc, argv, "o:", longs)) != CLI_END) {
-        switch (option) {
-        case 'o': output = optarg; break;
-        case POINTS: ok = cli_integer(&common, "--points", optarg, 1, 2000, &s.points); break;
-        case COLUMNS: ok = cli_integer(&common, "--columns", optarg, 1, 10, &s.columns); break;
-        case PATCHES: ok = cli_integer(&common, "--patches", optarg, 2, 32, &s.patches); break;
-        case MAGNIFY: ok = cli_integer(&common, "--magnify", optarg, 1, 8, &s.magnify); break;
-        case SEED: ok = cli_integer(&common, "--seed", optarg, 0, INT64_MAX, &s.seed); break;
-        default: ok = false;
-        }
-    }
-    if (!ok) return common.exit_code;
-    if (argc - optind != 1) return cli_usage_error(&common, "takes one set");
-    if (!output) return cli_usage_error(&common, "needs -o SHEET.png");
-
+    sheet_job *s = context;
     kbi_patch_set set;
     io_error error;
-    size_t most = (size_t)(s.points * s.patches) + 2; /* enough for the sheet, whatever the size of the file */
-    if (!kbi_patch_set_load(argv[optind], most, (uint64_t)s.seed, &set, &error)) return cli_error("%s", error.text);
-    if (s.magnify == 0) s.magnify = set.side <= 32 ? 2 : 1;
-    ok = draw_sheet(output, &set, &s, &error);
+    (void)count;
+    if (!s->output) return cli_usage_error(common, "needs -o SHEET.png");
+    size_t most = (size_t)(s->points * s->patches) + 2; /* enough for the sheet, whatever the size of the file */
+    if (!kbi_patch_set_load(arguments[0], most, (uint64_t)s->seed, &set, &error)) return cli_error("%s", error.text);
+    if (s->magnify == 0) s->magnify = set.side <= 32 ? 2 : 1;
+    bool ok = draw_sheet(s->output, &set, s, &error);
     kbi_patch_set_free(&set);
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }
+
+static const cli_option show_options[] = {
+    {"output", 'o', CLI_OUTPUT(sheet_job, output), "FILE", .help = "the picture; required"},
+    {"points", 0, CLI_NUMBER(sheet_job, points, 1, 2000), "N", "90", .help = "points, chosen by the seed"},
+    {"columns", 0, CLI_NUMBER(sheet_job, columns, 1, 10), "N", "3", .help = "strips side by side"},
+    {"patches", 0, CLI_NUMBER(sheet_job, patches, 2, 32), "N", "6", .help = "patches per point at most"},
+    {"magnify", 0, CLI_NUMBER(sheet_job, magnify, 1, 8), "N", .help = "(default 2 for patches of 32x32, else 1)"},
+    {"seed", 0, CLI_NUMBER(sheet_job, seed, 0, CLI_NO_LIMIT), "N", "1", .help = "decides which points are shown"},
+    {0}};
+
+const cli_command patches_show = {
+    .name = "patches show",
+    .summary = "a contact sheet of points and their patches, as PNG",
+    .usage = "SET.kbp -o SHEET.png [options]",
+    .about = "Draws points of a set, one strip each with all its patches side by side.",
+    .options = show_options,
+    .least = 1,
+    .most = 1,
+    .wants = "takes one set",
+    .reads_arguments = true,
+    .job_size = sizeof(sheet_job),
+    .run = patches_show_run};
 
 /* ----------------------------------------------------------------------------------------------------------- info */
 
@@ -168,7 +147,7 @@ static bool summarise(const char *path, summary *out, io_error *error)
     return ok;
 }
 
-static void info_json(const summary *summaries, char **paths, int sets)
+static void patches_info_json(const summary *summaries, char **paths, int sets)
 {
     io_json json;
     io_json_begin(&json, stdout);
@@ -188,7 +167,7 @@ static void info_json(const summary *summaries, char **paths, int sets)
     io_json_end(&json);
 }
 
-static void info_text(const summary *summaries, char **paths, int sets)
+static void patches_info_text(const summary *summaries, char **paths, int sets)
 {
     for (const summary *s = summaries; s < summaries + sets; s++) {
         printf("%s: %llu patches of side %d, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu "
@@ -198,21 +177,26 @@ static void info_text(const summary *summaries, char **paths, int sets)
     }
 }
 
-int patches_info(int argc, char **argv)
+static int patches_info_run(cli_common *common, void *context, int count, char **arguments)
 {
-    static const struct option longs[] = {CLI_COMMON_OPTIONS, {NULL, 0, NULL, 0}};
-    cli_common common;
     io_error error;
-    cli_begin(&common, info_help);
-    if (cli_getopt(&common, argc, argv, "", longs) != CLI_END) return common.exit_code;
-    if (optind >= argc) return cli_usage_error(&common, "name a set");
-    int sets = argc - optind;
-    summary *summaries = io_alloc((size_t)sets, sizeof *summaries);
+    summary *summaries = io_alloc((size_t)count, sizeof *summaries);
     bool ok = true;
-    for (int i = 0; i < sets && ok; i++) ok = summarise(argv[optind + i], &summaries[i], &error);
+    (void)context;
+    for (int i = 0; i < count && ok; i++) ok = summarise(arguments[i], &summaries[i], &error);
     if (!ok) cli_error("%s", error.text);
-    else if (common.json) info_json(summaries, argv + optind, sets);
-    else info_text(summaries, argv + optind, sets);
+    else if (common->json) patches_info_json(summaries, arguments, count);
+    else patches_info_text(summaries, arguments, count);
     free(summaries);
     return ok ? CLI_DONE : CLI_FAILED;
 }
+
+const cli_command patches_info = {
+    .name = "patches info",
+    .summary = "what is in a set",
+    .usage = "SET.kbp... [options]",
+    .about = "Reads sets from end to end and prints what is in them; a damaged patch is a failure.",
+    .least = 1,
+    .most = CLI_ANY,
+    .wants = "name a set",
+    .run = patches_info_run};

@@ -2,28 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/image_io.h"
+#include "groups.h"
 #include "io/progress.h"
 #include "learn/random.h"
 #include "learn/synth.h"
 #include "patches.h"
-
-static const char help[] =
-    "usage: keybits patches synth IMAGE|FOLDER|@LIST... -o SET.kbp [options]\n"
-    "Renders views of every photograph by random homographies and changes of light, detects keypoints anew\n"
-    "in every view and puts those together that show the same point. Images that cannot be read are skipped\n"
-    "and counted.\n"
-    "\n"
-    PATCHES_OUTPUT_HELP
-    "  --views N          2 to 32; the first is the photograph as it is (default 5)\n"
-    "  --detectors LIST   orb, sift or orb,sift (default orb,sift)\n"
-    "  --keypoints N      100 to 100000, that a detector may find in a view (default 2000)\n"
-    "  --max-per-image N  2 to 100000 points, half of each detector (default 400)\n"
-    "  --rotation D       0 to 180 degrees: half of the views turn that much at most (default 180)\n"
-    "  --tilt D           0 to 75 degrees, at most (default 60)\n"
-    "  --light S          0 to 2: how much light, shadows, blur, noise and JPEG change; 0 is not at all (default 1)\n"
-    "  --seed N           (default 1)\n"
-    "\n" CLI_COMMON_HELP;
 
 #define BATCH 16 /* images that are worked on before what they gave is written */
 
@@ -35,20 +18,21 @@ typedef struct image_task {
     io_error error;
 } image_task;
 
-typedef struct synth_job {
+typedef struct synth_batch {
     kbi_synth_options options;
+    io_read_options reading;
     image_task tasks[BATCH];
-} synth_job;
+} synth_batch;
 
-static void run_image(void *context, int32_t index)
+static void synth_image(void *context, int32_t index)
 {
-    synth_job *job = context;
-    image_task *task = &job->tasks[index];
+    synth_batch *batch = context;
+    image_task *task = &batch->tasks[index];
     io_image image;
-    task->read = io_image_read(task->path, NULL, &image, &task->error);
+    task->read = io_image_read(task->path, &batch->reading, &image, &task->error);
     task->done = false;
     if (!task->read) return;
-    task->done = kbi_synth_image(&image.view, &job->options, task->seed, &task->patches, &task->error);
+    task->done = kbi_synth_image(&image.view, &batch->options, task->seed, &task->patches, &task->error);
     io_image_free(&image);
 }
 
@@ -64,76 +48,13 @@ static void scale_light(kbi_light_range *light, double by)
     light->jpeg = by == 0 ? 0 : light->jpeg;
 }
 
-typedef struct synth_arguments {
+typedef struct synth_job {
     kbi_synth_options options;
+    io_read_options reading;
     patches_output output;
-    const char *pattern;
+    double light;
     uint64_t seed;
-} synth_arguments;
-
-enum { VIEWS = CLI_OPTION_OWN, DETECTORS, KEYPOINTS, MAX_POINTS, ROTATION, TILT, LIGHT, SEED, SUPPORT };
-
-static bool read_option(cli_common *common, int option, synth_arguments *a)
-{
-    kbi_synth_options *o = &a->options;
-    int64_t whole;
-    double number;
-    switch (option) {
-    case 'o': a->pattern = optarg; return true;
-    case DETECTORS: return patches_detectors(common, optarg, &o->detectors);
-    case SUPPORT: return patches_supports(common, optarg, &a->output);
-    case ROTATION: return cli_number(common, "--rotation", optarg, 0, 180, &o->geometry.rotation);
-    case TILT: return cli_number(common, "--tilt", optarg, 0, 75, &o->geometry.tilt);
-    case LIGHT:
-        if (!cli_number(common, "--light", optarg, 0, 2, &number)) return false;
-        scale_light(&o->light, number);
-        return true;
-    case VIEWS:
-        if (!cli_integer(common, "--views", optarg, 2, KBI_SYNTH_MAX_VIEWS, &whole)) return false;
-        o->views = (int32_t)whole;
-        return true;
-    case KEYPOINTS:
-        if (!cli_integer(common, "--keypoints", optarg, 100, 100000, &whole)) return false;
-        o->keypoints = (int32_t)whole;
-        return true;
-    case MAX_POINTS:
-        if (!cli_integer(common, "--max-per-image", optarg, 2, 100000, &whole)) return false;
-        o->max_points = (int32_t)whole;
-        return true;
-    case SEED:
-        if (!cli_integer(common, "--seed", optarg, 0, INT64_MAX, &whole)) return false;
-        a->seed = (uint64_t)whole;
-        return true;
-    default: return false;
-    }
-}
-
-static bool read_arguments(cli_common *common, int argc, char **argv, synth_arguments *a)
-{
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"views", required_argument, NULL, VIEWS},
-                                          {"detectors", required_argument, NULL, DETECTORS},
-                                          {"keypoints", required_argument, NULL, KEYPOINTS},
-                                          {"max-per-image", required_argument, NULL, MAX_POINTS},
-                                          {"rotation", required_argument, NULL, ROTATION},
-                                          {"tilt", required_argument, NULL, TILT},
-                                          {"light", required_argument, NULL, LIGHT},
-                                          {"seed", required_argument, NULL, SEED},
-                                          {"support", required_argument, NULL, SUPPORT},
-                                          CLI_COMMON_OPTIONS,
-                                          {NULL, 0, NULL, 0}};
-    int option;
-    kbi_synth_defaults(&a->options);
-    a->output = (patches_output){.supports = 1, .support = {1}};
-    a->pattern = NULL;
-    a->seed = 1;
-    while ((option = cli_getopt(common, argc, argv, "o:", longs)) != CLI_END) {
-        if (!read_option(common, option, a)) return false;
-    }
-    a->options.supports = a->output.supports;
-    memcpy(a->options.support, a->output.support, sizeof a->output.support);
-    return true;
-}
+} synth_job;
 
 typedef struct synth_totals {
     size_t points, patches, empty;
@@ -141,7 +62,7 @@ typedef struct synth_totals {
 } synth_totals;
 
 /* Writes what an image gave; false when it failed for another reason than the image. */
-static bool take_image(image_task *task, size_t image, synth_arguments *a, synth_totals *totals)
+static bool write_image_patches(image_task *task, size_t image, synth_job *a, synth_totals *totals)
 {
     if (!task->read) {
         io_names_add(&totals->skipped, task->error.text);
@@ -166,57 +87,101 @@ static bool take_image(image_task *task, size_t image, synth_arguments *a, synth
     return true;
 }
 
-static bool run_all(const cli_common *common, const io_names *images, synth_arguments *a, synth_totals *totals)
+static bool synth_all(const cli_common *common, const io_names *images, synth_job *a, synth_totals *totals)
 {
     io_progress progress;
-    synth_job *job = io_alloc(1, sizeof *job);
+    synth_batch *batch = io_alloc(1, sizeof *batch);
     bool ok = true;
-    job->options = a->options;
+    batch->options = a->options;
+    batch->reading = a->reading;
     io_progress_start(&progress, "images", images->count, common->quiet);
     for (size_t from = 0; from < images->count && ok; from += BATCH) {
         size_t n = images->count - from < BATCH ? images->count - from : BATCH;
         for (size_t i = 0; i < n; i++) {
-            job->tasks[i].path = images->items[from + i];
-            job->tasks[i].seed = kbi_random_fork(a->seed, from + i);
+            batch->tasks[i].path = images->items[from + i];
+            batch->tasks[i].seed = kbi_random_fork(a->seed, from + i);
         }
-        kbi_parallel_run(common->parallel, (int32_t)n, run_image, job);
-        for (size_t i = 0; i < n; i++) ok = take_image(&job->tasks[i], from + i, a, totals) && ok;
+        kbi_parallel_run(common->parallel, (int32_t)n, synth_image, batch);
+        for (size_t i = 0; i < n; i++) ok = write_image_patches(&batch->tasks[i], from + i, a, totals) && ok;
         io_progress_update(&progress, from + n);
     }
     io_progress_end(&progress);
-    free(job);
+    free(batch);
     return ok;
 }
 
-int patches_synth(int argc, char **argv)
+static int synth_write(cli_common *common, const io_names *images, synth_job *job)
 {
-    cli_common common;
-    synth_arguments a;
     synth_totals totals = {0};
+    if (!patches_output_open(common, &job->output, KB_PATCH_SIDE)) return common->exit_code;
+    bool ok = synth_all(common, images, job, &totals);
+    if (ok && totals.points == 0) {
+        cli_error("no image gave a point that two views share");
+        ok = false;
+    }
+    int result = patches_output_close(&job->output, ok);
+    for (size_t i = 0; i < totals.skipped.count; i++) cli_warn(common, "skipped: %s", totals.skipped.items[i]);
+    if (result == CLI_DONE)
+        cli_say(common, "%zu patches of %zu points from %zu images; %zu images could not be read, %zu gave no points",
+                totals.patches, totals.points, images->count - totals.skipped.count, totals.skipped.count,
+                totals.empty);
+    io_names_free(&totals.skipped);
+    return result;
+}
+
+static int synth_run(cli_common *common, void *context, int count, char **arguments)
+{
+    synth_job *job = context;
     io_names images = {0};
     io_error error;
-    cli_begin(&common, help);
-    if (!read_arguments(&common, argc, argv, &a)) return common.exit_code;
-    if (optind >= argc) return cli_usage_error(&common, "name photographs, or a folder of them");
-    if (!io_names_images(&images, argc - optind, argv + optind, &error)) return cli_error("%s", error.text);
-    int result = CLI_FAILED;
-    if (!cli_ready(&common) || !patches_output_open(&common, &a.output, a.pattern, KB_PATCH_SIDE)) {
-        result = common.exit_code;
-    } else {
-        bool ok = run_all(&common, &images, &a, &totals);
-        if (ok && totals.points == 0) {
-            cli_error("no image gave a point that two views share");
-            ok = false;
-        }
-        result = patches_output_close(&a.output, ok);
-        for (size_t i = 0; i < totals.skipped.count; i++) cli_warn(&common, "skipped: %s", totals.skipped.items[i]);
-        if (result == CLI_DONE) {
-            cli_say(
-                &common, "%zu patches of %zu points from %zu images; %zu images could not be read, %zu gave no points",
-                totals.patches, totals.points, images.count - totals.skipped.count, totals.skipped.count, totals.empty);
-        }
-    }
-    io_names_free(&totals.skipped);
+    scale_light(&job->options.light, job->light);
+    job->options.supports = job->output.supports;
+    memcpy(job->options.support, job->output.support, sizeof job->output.support);
+    int result = cli_claim_images(common, count, arguments, &images, &error) ? synth_write(common, &images, job)
+                                                                             : cli_error("%s", error.text);
     io_names_free(&images);
-    return cli_end(&common, result);
+    return result;
 }
+
+static void synth_begin(void *context)
+{
+    synth_job *job = context;
+    kbi_synth_defaults(&job->options);
+    patches_output_begin(&job->output);
+}
+
+static const cli_option synth_options[] = {
+    CLI_GROUP(synth_job, output, patches_output_options),
+    {"views", 0, CLI_NUMBER(synth_job, options.views, 2, KBI_SYNTH_MAX_VIEWS), "N", "5",
+     .help = "; the first is the photograph as it is"},
+    {"detectors", 0, CLI_CALL(synth_job, options.detectors), "LIST", "orb,sift", .take = patches_take_detectors,
+     .help = "orb, sift or orb,sift"},
+    {"keypoints", 0, CLI_NUMBER(synth_job, options.keypoints, 100, 100000), "N", "2000",
+     .help = ", that a detector may find in a view"},
+    {"max-per-image", 0, CLI_NUMBER(synth_job, options.max_points, 2, 100000), "N", "400",
+     .help = "points, half of each detector"},
+    {"rotation", 0, CLI_NUMBER(synth_job, options.geometry.rotation, 0, 180), "D", "180",
+     .help = "degrees: half of the views turn that much at most"},
+    {"tilt", 0, CLI_NUMBER(synth_job, options.geometry.tilt, 0, 75), "D", "60", .help = "degrees, at most"},
+    {"light", 0, CLI_NUMBER(synth_job, light, 0, 2), "S", "1",
+     .help = ": how much light, shadows, blur, noise and JPEG change; 0 is not at all"},
+    {"seed", 0, CLI_NUMBER(synth_job, seed, 0, CLI_NO_LIMIT), "N", "1", .help = "decides the views"},
+    CLI_SECTION("Images"),
+    CLI_GROUP(synth_job, reading, reading_options),
+    {0}};
+
+const cli_command patches_synth = {
+    .name = "patches synth",
+    .summary = "views of single photographs by random homographies and changes of light",
+    .usage = "IMAGE... -o SET.kbp [options]",
+    .about = "Renders views of every photograph by random homographies and changes of light, detects keypoints anew in "
+             "every view and groups those that show the same point. Images that cannot be read are skipped and counted. "
+             CLI_IMAGES_HELP,
+    .options = synth_options,
+    .least = 1,
+    .most = CLI_ANY,
+    .wants = "name photographs, or a folder of them",
+    .reads_arguments = true,
+    .job_size = sizeof(synth_job),
+    .begin = synth_begin,
+    .run = synth_run};

@@ -55,7 +55,7 @@ refuse 1 "cv:nothing" "$KEYBITS" eval oxford set -m cv:nothing
 refuse 2 "0.1 to 10" "$KEYBITS" eval oxford set -m sift --support 20
 refuse 2 "--preset" "$KEYBITS" eval oxford set -m sift --keypoints-dir csv --keypoints mine
 refuse 1 "1.sift.csv" "$KEYBITS" eval oxford set -m sift --keypoints-dir csv
-refuse 2 "no kind is called" "$KEYBITS" eval nonsense
+refuse 2 "has no subcommand" "$KEYBITS" eval nonsense
 echo "1 0 0 0 1" >set/shift/H_1_2
 refuse 1 "H_1_2" "$KEYBITS" eval oxford set -m sift
 no_leftovers

@@ -113,9 +113,11 @@ refuse 1 "no tables to export" "$KEYBITS" model export sift
 refuse 1 "no boxes to draw" "$KEYBITS" model show hash.kbm --svg x.svg
 
 # wrong usage
-refuse 2 "say what to do" "$KEYBITS" model
-refuse 2 "import, list" "$KEYBITS" model improt x
-refuse 2 "import needs -o" "$KEYBITS" model import bad.txt
+"$KEYBITS" model >out.txt 2>err.txt
+[ $? = 2 ] && [ ! -s out.txt ] || fail "no subcommand is exit code 2"
+holds err.txt "  import "
+refuse 2 'model has no subcommand "improt"' "$KEYBITS" model improt x
+refuse 2 "keybits model import: needs -o" "$KEYBITS" model import bad.txt
 refuse 2 "takes one model" "$KEYBITS" model show
 refuse 2 "takes one table" "$KEYBITS" model import a b -o x
 refuse 2 "0.1 to 10" "$KEYBITS" model import bad.txt --support 11 -o x

@@ -77,7 +77,7 @@ refuse 2 "{}" "$KEYBITS" patches synth photos -o x.kbp --support 1,2
 refuse 2 "--support takes" "$KEYBITS" patches synth photos -o x.kbp --support 1,abc
 refuse 2 "--views takes" "$KEYBITS" patches synth photos -o x.kbp --views 1
 refuse 2 "--detectors is one of" "$KEYBITS" patches synth photos -o x.kbp --detectors surf
-refuse 2 "no kind is called" "$KEYBITS" patches what
+refuse 2 "has no subcommand" "$KEYBITS" patches what
 refuse 1 "nowhere" "$KEYBITS" patches synth photos -o nowhere/x.kbp
 refuse 1 "plain file" "$KEYBITS" patches synth photos -o - --views 2
 refuse 1 "no sparse model" "$KEYBITS" patches colmap photos photos -o x.kbp
