@@ -7,71 +7,60 @@
 #include "model_text.h"
 #include "train.h"
 
-static const char train_help[] =
-    "usage: keybits train KIND SET.kbp... [options]\n"
-    "Learns a descriptor from patches (keybits patches makes them); docs/learning.md tells how.\n"
-    "\n"
-    "Kinds (keybits train KIND --help says more)\n" TRAIN_KINDS(CLI_KIND_HELP);
-
-static int train_legacy(int argc, char **argv)
-{
-#define TRAIN_ENTRY(name, summary) CLI_KIND(train, name)
-    static cli_kind kinds[] = {TRAIN_KINDS(TRAIN_ENTRY)};
-    setenv("OPENBLAS_NUM_THREADS", "1", 0); /* it would start threads when it is loaded, which learning never uses */
-    return cli_run_kind(kinds, sizeof kinds / sizeof *kinds, train_help, argc, argv);
-}
-
 /* ---------------------------------------------------------------------------------------------------------- options */
 
-void train_options_begin(train_options *o)
+static bool take_bits(cli_common *common, const char *option, const char *text, void *target)
 {
-    *o = (train_options){.bits = 256, .seed = 1, .amounts = kbi_augment_default};
+    int64_t whole;
+    if (!cli_integer(common, option, text, 8, KB_MAX_BITS, &whole)) return false;
+    *(int32_t *)target = (int32_t)whole;
+    if (whole % 8 == 0) return true;
+    common->exit_code = cli_usage_error(common, "%s must be a multiple of 8, not %d", option, (int)whole);
+    return false;
 }
 
-bool train_option(train_options *o, cli_common *common, int option)
-{
-    static const char *const on_off[] = {"off", "on", NULL};
-    static const char *const samplers[] = {"patch", "two-tap", NULL};
-    int64_t whole = 0;
-    int index = 0;
-    bool ok = true;
-    switch (option) {
-    case 'o': o->output = optarg; break;
-    case TRAIN_LOG: o->log = optarg; break;
-    case TRAIN_PAGE: o->page = optarg; break;
-    case TRAIN_NAME: o->name = optarg; break;
-    case TRAIN_VALIDATE: o->validate = optarg; break;
-    case TRAIN_RESUME: o->resume = true; break;
-    case TRAIN_HOLD_BACK: ok = cli_number(common, "--hold-back", optarg, 0, 0.9, &o->hold_back); break;
-    case TRAIN_SAMPLER:
-        ok = cli_choice(common, "--sampler", optarg, samplers, &index);
-        if (ok) o->sampler = samplers[index];
-        break;
-    case TRAIN_SUPPORT: ok = cli_number(common, "--support", optarg, 0.1, 10, &o->support); break;
-    case TRAIN_AUGMENT:
-        ok = cli_choice(common, "--augment", optarg, on_off, &index);
-        o->augment = index == 1;
-        break;
-    case TRAIN_BITS:
-        ok = cli_integer(common, "--bits", optarg, 8, KB_MAX_BITS, &whole);
-        if (ok && whole % 8) {
-            common->exit_code = cli_usage_error(common, "--bits must be a multiple of 8, not %d", (int)whole);
-            ok = false;
-        }
-        o->bits = (int32_t)whole;
-        break;
-    case TRAIN_MAX_PATCHES:
-        ok = cli_integer(common, "--max-patches", optarg, 0, INT64_C(1) << 40, &whole);
-        o->max_patches = (size_t)whole;
-        break;
-    case TRAIN_SEED:
-        ok = cli_integer(common, "--seed", optarg, 0, INT64_MAX, &whole);
-        o->seed = (uint64_t)whole;
-        break;
-    default: break;
-    }
-    return ok;
-}
+static const char *const off_on[] = {"off", "on", NULL};
+static const char *const samplers[] = {"patch", "two-tap", NULL};
+
+const cli_option train_model_options[] = {
+    {"output", 'o', CLI_OUTPUT(train_options, output), "FILE", .help = "the model file to write; required"},
+    {"name", 0, CLI_TEXT(train_options, name), "NAME", .help = "of the model (default: the name of the file)"},
+    {"support", 0, CLI_NUMBER(train_options, support, 0.1, 10), "S",
+     .help = ", written into the model (default: what the patches were sampled with)"},
+    {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
+     .help = " (docs/sampling.md), written into the model (default: two-tap for BAD, else patch)"},
+    {"augment", 0, CLI_CHOICE(train_options, augment, 0), "on|off", "off", .words = off_on,
+     .help = "small random rotation, scale, light, blur and noise"},
+    {"log", 0, CLI_OUTPUT(train_options, log), "FILE.csv", .help = "the log (default: the model's name with .csv)"},
+    {"page", 0, CLI_OUTPUT(train_options, page), "FILE.html",
+     .help = "a page with curves and pictures of the result"},
+    {"resume", 0, CLI_FLAG(train_options, resume),
+     .help = "go on where an interrupted training with the same options stopped"},
+    {0}};
+
+const cli_option train_data_options[] = {
+    {"bits", 0, CLI_CALL(train_options, bits), "N", "256", .take = take_bits, .help = "a multiple of 8, 8 to 1024"},
+    {"max-patches", 0, CLI_NUMBER(train_options, max_patches, 0, 0x1p40), "N",
+     .help = ": learn from a sample of whole points (default 0: all)"},
+    {"validate", 0, CLI_INPUT(train_options, validate), "SET",
+     .help = "patches that learning does not see, to tell how good the result is"},
+    {"hold-back", 0, CLI_NUMBER(train_options, hold_back, 0, 0.9), "F",
+     .help = ": keep this share of the points for that instead (default 0)"},
+    {"seed", 0, CLI_NUMBER(train_options, seed, 0, CLI_NO_LIMIT), "N", "1",
+     .help = "the same patches, options and seed give the same result"},
+    {0}};
+
+void train_options_begin(train_options *o) { *o = (train_options){.amounts = kbi_augment_default}; }
+
+static const cli_command *const train_subcommands[] = {&train_bad,      &train_bag,     &train_hashsift,
+                                                       &train_ablation, &train_compare, NULL};
+
+const cli_command command_train = {
+    .name = "train",
+    .summary = "learn a descriptor from patches",
+    .usage = "SUBCOMMAND SET.kbp... [options]",
+    .about = "Learns a descriptor from patches (keybits patches makes them); docs/learning.md tells how.",
+    .subcommands = train_subcommands};
 
 char *train_path(const train_options *options, const char *suffix)
 {
@@ -80,6 +69,17 @@ char *train_path(const train_options *options, const char *suffix)
     memcpy(path, options->output, stem);
     strcpy(path + stem, suffix);
     return path;
+}
+
+char *train_claim_path(cli_common *common, const train_options *options, const char *given, const char *suffix)
+{
+    io_error error;
+    if (given) return io_copy_string(given); /* claimed as an option */
+    char *path = train_path(options, suffix);
+    if (cli_claim_output(common, path, &error)) return path;
+    common->exit_code = cli_error("%s", error.text);
+    free(path);
+    return NULL;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- data */
@@ -99,7 +99,7 @@ uint64_t train_hash(uint64_t hash, const void *data, size_t bytes)
 static bool load_sets(train_data *data, const train_options *o, int count, char **paths, io_error *error)
 {
     kbi_patch_set all;
-    if (!kbi_patch_set_load_files((const char *const *)paths, (size_t)count, o->max_patches, o->seed, &all, error))
+    if (!kbi_patch_set_load_files((const char *const *)paths, (size_t)count, (size_t)o->max_patches, o->seed, &all, error))
         return false;
     kbi_patch_set_shrink(&all);
     if (o->hold_back > 0) {
@@ -114,19 +114,16 @@ static bool load_sets(train_data *data, const train_options *o, int count, char 
     return true;
 }
 
-bool train_data_load(train_data *data, const train_options *o, cli_common *common, int argc, char **argv)
+bool train_data_load(train_data *data, const train_options *o, cli_common *common, int count, char **paths)
 {
     io_error error;
     memset(data, 0, sizeof *data);
-    if (optind >= argc) {
-        common->exit_code = cli_usage_error(common, "needs a set of patches (.kbp)");
-        return false;
-    }
+    setenv("OPENBLAS_NUM_THREADS", "1", 0); /* it would start threads when it is loaded, which learning never uses */
     if (o->validate && o->hold_back > 0) {
         common->exit_code = cli_usage_error(common, "--validate and --hold-back exclude each other");
         return false;
     }
-    if (!load_sets(data, o, argc - optind, argv + optind, &error)) {
+    if (!load_sets(data, o, count, paths, &error)) {
         common->exit_code = cli_error("%s", error.text);
         train_data_free(data);
         return false;
@@ -185,12 +182,9 @@ void train_validate(const train_data *data, const kb_model *model, const cli_com
     kbi_validation v;
     if (data->held.points == 0) return;
     if (!kbi_validate_model(&data->held, model, 0, 1, common->parallel, &v)) {
-        cli_warn(common, "the held-back patches are too few to judge by");
+        cli_warn(common, "the held-back patches are too few to measure with");
         return;
     }
     cli_say(common, "on %zu points not learned from: mAP %.2f, nearest right %.2f %%, FPR95 %.2f %%", v.queries,
             100 * v.map, 100 * v.rate, 100 * v.fpr95);
 }
-
-const cli_command command_train = {
-    .name = "train", .summary = "learn a descriptor from patches", .legacy = train_legacy, .legacy_help = train_help};

@@ -7,58 +7,7 @@
 #include "learn/train_log.h"
 #include "train.h"
 
-#define BOX_HELP(kind, planes)                                                                                 \
-    "usage: keybits train " kind " SET.kbp... -o MODEL.kbm [options]\n"                                        \
-    "Chooses boxes one bit after the other: each is the best of many candidates for the triplets that the\n"   \
-    "bits so far leave wrong.\n"                                                                               \
-    "\n" TRAIN_MODEL_HELP TRAIN_DATA_HELP                                                                      \
-    "Choosing\n"                                                                                               \
-    "  --triplets N       64 to 262144 a bit (default 8192)\n"                                                 \
-    "  --batch N          16 to 8192 points among which hard negatives are found (default 1024)\n"             \
-    "  --neighbours N     1 to 8192: points of a batch taken side by side in the set, so that negatives\n"     \
-    "                     come from the same photograph (default 1: from everywhere)\n"                        \
-    "  --candidates N     1 to 1000000 a bit (default 1000)\n"                                                 \
-    "  --local-search N   0 to 100 steps of improving the best candidates (default 0)\n"                       \
-    "  --margin M         above 0, up to 2, share of the bits (default 0.2)\n"                                 \
-    "  --keep N           1 to 1024: bits for which a batch stays (default 4)\n"                               \
-    "  --loss NAME        triplet; binary: boosted pairs as BEBLID; orb: ORB's rule (default triplet)\n"       \
-    "Boxes\n"                                                                                                  \
-    "  --radius A-B       1 to 7; one number: all alike (default 1-7)\n"                                       \
-    "  --two-radii        the boxes of a pair may differ in size\n"                                            \
-    "  --fixed-threshold  all thresholds are 0\n"                                                              \
-    "  --boxes N          2 to 2048: from so many different boxes on, use only these (default: no limit)\n"    \
-    planes                                                                                                     \
-    "\n" CLI_COMMON_HELP
-
-static const char bad_help[] = BOX_HELP("bad", "");
-static const char bag_help[] = BOX_HELP("bag",
-    "  --planes LIST      channels, such as 1-8 or 0,1,3,5,7: 0 is gray, 1 to 8 gradients towards 0, 45, ... 315\n"
-    "                     degrees (default 1-8)\n");
-
-enum {
-    TRIPLETS = TRAIN_OWN, BATCH, NEIGHBOURS, CANDIDATES, LOCAL_SEARCH, MARGIN, KEEP, LOSS, RADIUS, TWO_RADII,
-    FIXED_THRESHOLD, BOXES, PLANES
-};
-
-static const struct option longs[] = {
-    TRAIN_DATA_OPTIONS,
-    TRAIN_MODEL_OPTIONS,
-    {"triplets", required_argument, NULL, TRIPLETS},
-    {"batch", required_argument, NULL, BATCH},
-    {"neighbours", required_argument, NULL, NEIGHBOURS},
-    {"candidates", required_argument, NULL, CANDIDATES},
-    {"local-search", required_argument, NULL, LOCAL_SEARCH},
-    {"margin", required_argument, NULL, MARGIN},
-    {"keep", required_argument, NULL, KEEP},
-    {"loss", required_argument, NULL, LOSS},
-    {"radius", required_argument, NULL, RADIUS},
-    {"two-radii", no_argument, NULL, TWO_RADII},
-    {"fixed-threshold", no_argument, NULL, FIXED_THRESHOLD},
-    {"boxes", required_argument, NULL, BOXES},
-    {"planes", required_argument, NULL, PLANES},
-    CLI_COMMON_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
+static const char *const losses[] = {"triplet", "binary", "orb", NULL};
 
 /* ---------------------------------------------------------------------------------------------------------- options */
 
@@ -75,57 +24,32 @@ static bool read_range(cli_common *common, const char *name, const char *text, i
 }
 
 /* "1-8" or "0,1,3": a bit for every channel. */
-static bool read_planes(cli_common *common, const char *text, uint32_t *planes)
+static bool take_planes(cli_common *common, const char *option, const char *text, void *target)
 {
-    char *copy = io_copy_string(text), *rest = copy;
+    uint32_t *planes = target;
+    io_names list = {NULL, 0};
     bool ok = true;
+    io_names_split(&list, text);
     *planes = 0;
-    for (char *word = strtok_r(rest, ",", &rest); word && ok; word = strtok_r(NULL, ",", &rest)) {
+    for (size_t i = 0; i < list.count && ok; i++) {
         int64_t from, to;
-        ok = read_range(common, "--planes", word, 0, KB_PLANES - 1, &from, &to);
+        ok = read_range(common, option, list.items[i], 0, KB_PLANES - 1, &from, &to);
         for (int64_t c = from; ok && c <= to; c++) *planes |= 1u << c;
     }
-    if (ok && *planes == 0) ok = cli_integer(common, "--planes", text, 0, KB_PLANES - 1, &(int64_t){0});
-    free(copy);
+    io_names_free(&list);
+    if (ok && *planes == 0) ok = cli_integer(common, option, text, 0, KB_PLANES - 1, &(int64_t){0});
     return ok;
 }
 
-static bool read_whole(cli_common *common, const char *name, int64_t low, int64_t high, int32_t *value)
+/* min_radius and max_radius, which stand side by side. */
+static bool take_radius(cli_common *common, const char *option, const char *text, void *target)
 {
-    int64_t whole;
-    if (!cli_integer(common, name, optarg, low, high, &whole)) return false;
-    *value = (int32_t)whole;
-    return true;
-}
-
-static bool read_option(cli_common *common, int option, kb_learn_options *o, train_options *shared)
-{
-    static const char *const losses[] = {"triplet", "binary", "orb", NULL};
+    kb_learn_options *o = target;
     int64_t from, to;
-    int index;
-    switch (option) {
-    case TRIPLETS: return read_whole(common, "--triplets", 64, 262144, &o->triplets);
-    case BATCH: return read_whole(common, "--batch", 16, 8192, &o->batch);
-    case NEIGHBOURS: return read_whole(common, "--neighbours", 1, 8192, &o->neighbours);
-    case CANDIDATES: return read_whole(common, "--candidates", 1, 1000000, &o->candidates);
-    case LOCAL_SEARCH: return read_whole(common, "--local-search", 0, 100, &o->local_search);
-    case MARGIN: return cli_number(common, "--margin", optarg, 0.001, 2, &o->margin);
-    case KEEP: return read_whole(common, "--keep", 1, KB_MAX_BITS, &o->keep);
-    case BOXES: return read_whole(common, "--boxes", 2, 2 * KB_MAX_BITS, &o->distinct_boxes);
-    case PLANES: return read_planes(common, optarg, &o->planes);
-    case TWO_RADII: o->two_radii = 1; return true;
-    case FIXED_THRESHOLD: o->fixed_threshold = 1; return true;
-    case LOSS:
-        if (!cli_choice(common, "--loss", optarg, losses, &index)) return false;
-        o->loss = (kb_learn_loss)index;
-        return true;
-    case RADIUS:
-        if (!read_range(common, "--radius", optarg, 1, KB_MAX_RADIUS, &from, &to)) return false;
-        o->min_radius = (int32_t)from;
-        o->max_radius = (int32_t)to;
-        return true;
-    default: return train_option(shared, common, option);
-    }
+    if (!read_range(common, option, text, 1, KB_MAX_RADIUS, &from, &to)) return false;
+    o->min_radius = (int32_t)from;
+    o->max_radius = (int32_t)to;
+    return true;
 }
 
 /* --------------------------------------------------------------------------------------------------------- learning */
@@ -148,7 +72,7 @@ static void augment_sample(void *context, const uint8_t *patches, size_t n, uint
     kbi_augment_patches(context, patches, n, KB_PATCH_SIDE, seed, parallel, out);
 }
 
-static int32_t on_bit(void *context, const kb_learn_progress *p)
+static int32_t report_bit(void *context, const kb_learn_progress *p)
 {
     box_job *job = context;
     kbi_train_row row = {p->loss, p->active, p->mean, io_clock_seconds() - job->started, p->boxes[p->bit - 1]};
@@ -165,27 +89,29 @@ static int32_t on_bit(void *context, const kb_learn_progress *p)
     return 1;
 }
 
+#define SETTINGS 1024 /* bytes */
+
 /* How the model is learned, in words; with the hash of the patches this decides the result. */
 static char *settings_text(const box_job *job)
 {
-    static const char *const losses[] = {"triplet", "binary", "orb"};
     const kb_learn_options *o = &job->o;
     const train_data *d = &job->data;
-    char *text = io_alloc(1024, 1), margin[32];
+    char *text = io_alloc(SETTINGS, 1), margin[32];
     int n =
-        snprintf(text, 1024,
+        snprintf(text, SETTINGS,
                  "keybits train %s: bits %d, loss %s, seed %llu, triplets %d, batch %d, neighbours %d, candidates %d, "
                  "local search %d, margin %s, keep %d, planes %#x, radius %d-%d%s%s, boxes %d, augment %s\n",
                  kb_kind_name(o->kind), o->bits, losses[o->loss], (unsigned long long)o->seed, o->triplets, o->batch,
                  o->neighbours, o->candidates, o->local_search, io_number_format(margin, o->margin, 9), o->keep,
                  (unsigned)o->planes, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
                  o->fixed_threshold ? ", fixed threshold" : "", o->distinct_boxes, job->shared.augment ? "on" : "off");
-    snprintf(text + n, 1024 - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches,
+    if (n < 0) n = 0; /* printf, too, may run out of memory */
+    snprintf(text + n, SETTINGS - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches,
              d->set.points, (unsigned long long)d->hash);
     return text;
 }
 
-static bool write_page(box_job *job, const kb_model *model)
+static bool box_page_write(box_job *job, const kb_model *model)
 {
     size_t n = (size_t)job->log.count;
     double *x = io_alloc(3 * n, sizeof *x), *loss = x + n, *active = loss + n;
@@ -201,7 +127,7 @@ static bool write_page(box_job *job, const kb_model *model)
     return written;
 }
 
-static int finish(box_job *job, const kb_box_pair *boxes, const char *text)
+static int box_finish(box_job *job, const kb_box_pair *boxes, const char *text)
 {
     kb_model_spec spec;
     kb_model *model;
@@ -212,13 +138,13 @@ static int finish(box_job *job, const kb_box_pair *boxes, const char *text)
     spec.boxes = boxes;
     if (!train_model_write(&spec, &job->shared, &job->data, &model)) return CLI_FAILED;
     train_validate(&job->data, model, job->common);
-    bool ok = !job->shared.page || write_page(job, model);
+    bool ok = !job->shared.page || box_page_write(job, model);
     if (!ok) cli_error("%s", job->error.text);
     kb_model_free(model);
     return ok ? CLI_DONE : CLI_FAILED;
 }
 
-static int learn(box_job *job, const char *text)
+static int box_learn(box_job *job, const char *text)
 {
     kb_learn_options *o = &job->o;
     kb_learn_patches patches = {job->data.set.pixels, job->data.set.label, job->data.set.patches};
@@ -227,7 +153,7 @@ static int learn(box_job *job, const char *text)
     for (int32_t i = 0; i < job->log.count; i++) start[i] = job->log.rows[i].pair;
     o->start = start;
     o->started = job->log.count;
-    o->report = on_bit;
+    o->report = report_bit;
     o->report_context = job;
     o->parallel = job->common->parallel;
     o->augment = job->shared.augment ? augment_sample : NULL;
@@ -240,52 +166,107 @@ static int learn(box_job *job, const char *text)
     io_progress_end(&job->progress);
     if (status != KB_OK) return cli_error("%s", problem.text);
     if (job->log_failed) return cli_error("%s", job->error.text);
-    return finish(job, boxes, text);
+    return box_finish(job, boxes, text);
 }
 
-static int run(box_job *job, int argc, char **argv)
+static int box_run(cli_common *common, void *context, int count, char **arguments)
 {
-    if (!job->shared.output) return cli_usage_error(job->common, "needs -o MODEL.kbm");
-    if (!train_data_load(&job->data, &job->shared, job->common, argc, argv)) return job->common->exit_code;
+    box_job *job = context;
+    job->common = common;
+    if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
+    if (job->o.kind == KB_BAD && job->o.planes && job->o.planes != 1)
+        return cli_usage_error(common, "--planes is for bag; bad has gray only");
+    char *log = train_claim_path(common, &job->shared, job->shared.log, ".csv");
+    if (!log) return common->exit_code;
+    if (!train_data_load(&job->data, &job->shared, common, count, arguments)) {
+        free(log);
+        return common->exit_code;
+    }
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
     kb_learn_defaults(&job->o);
-    char *text = settings_text(job),
-         *log = job->shared.log ? io_copy_string(job->shared.log) : train_path(&job->shared, ".csv");
+    char *text = settings_text(job);
     int code = CLI_FAILED;
     if (!kbi_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits,
                            job->shared.resume, &job->error)) {
         cli_error("%s", job->error.text);
     } else {
-        code = learn(job, text);
+        code = box_learn(job, text);
         if (!kbi_train_log_close(&job->log, &job->error)) code = cli_error("%s", job->error.text);
     }
     free(log);
     free(text);
-    train_data_free(&job->data);
     return code;
 }
 
-static int train(kb_kind kind, const char *help, int argc, char **argv)
+static void box_begin(box_job *job, kb_kind kind)
 {
-    cli_common common;
-    box_job job;
-    int option;
-    memset(&job, 0, sizeof job);
-    KB_INIT(job.o);
-    job.o.kind = kind;
-    job.common = &common;
-    train_options_begin(&job.shared);
-    cli_begin(&common, help);
-    while ((option = cli_getopt(&common, argc, argv, "o:", longs)) != CLI_END) {
-        if (option == CLI_STOP) return cli_end(&common, common.exit_code);
-        if (!read_option(&common, option, &job.o, &job.shared)) return cli_end(&common, common.exit_code);
-    }
-    if (kind == KB_BAD && job.o.planes && job.o.planes != 1)
-        return cli_end(&common, cli_usage_error(&common, "--planes is for bag; bad has gray only"));
-    if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
-    return cli_end(&common, run(&job, argc, argv));
+    KB_INIT(job->o);
+    job->o.kind = kind;
+    train_options_begin(&job->shared);
 }
 
-int train_bad(int argc, char **argv) { return train(KB_BAD, bad_help, argc, argv); }
-int train_bag(int argc, char **argv) { return train(KB_BAG, bag_help, argc, argv); }
+static void bad_begin(void *context) { box_begin(context, KB_BAD); }
+static void bag_begin(void *context) { box_begin(context, KB_BAG); }
+static void box_end(void *context) { train_data_free(&((box_job *)context)->data); }
+
+static const cli_option box_options[] = {
+    CLI_GROUP(box_job, shared, train_model_options),
+    CLI_GROUP(box_job, shared, train_data_options),
+    CLI_SECTION("Selection"),
+    {"triplets", 0, CLI_NUMBER(box_job, o.triplets, 64, 262144), "N", "8192", .help = "per bit"},
+    {"batch", 0, CLI_NUMBER(box_job, o.batch, 16, 8192), "N", "1024",
+     .help = "points among which hard negatives are found"},
+    {"neighbours", 0, CLI_NUMBER(box_job, o.neighbours, 1, 8192), "N",
+     .help = ": points of a batch taken side by side in the set, so that negatives come from the same photograph "
+             "(default 1: from everywhere)"},
+    {"candidates", 0, CLI_NUMBER(box_job, o.candidates, 1, 1000000), "N", "1000", .help = "per bit"},
+    {"local-search", 0, CLI_NUMBER(box_job, o.local_search, 0, 100), "N", "0",
+     .help = "steps of improving the best candidates"},
+    {"margin", 0, CLI_NUMBER(box_job, o.margin, 0.001, 2), "M", "0.2", .help = ", share of the bits"},
+    {"keep", 0, CLI_NUMBER(box_job, o.keep, 1, KB_MAX_BITS), "N", "4", .help = ": bits for which a batch stays"},
+    {"loss", 0, CLI_CHOICE(box_job, o.loss, 0), "NAME", "triplet", .words = losses,
+     .help = "triplet; binary: boosted pairs as BEBLID; orb: ORB's rule"},
+    CLI_SECTION("Boxes"),
+    {"radius", 0, CLI_CALL(box_job, o), "A-B", .take = take_radius, .help = "1 to 7; one number: all alike (default 1-7)"},
+    {"two-radii", 0, CLI_FLAG(box_job, o.two_radii), .help = "the boxes of a pair may differ in size"},
+    {"fixed-threshold", 0, CLI_FLAG(box_job, o.fixed_threshold), .help = "all thresholds are 0"},
+    {"boxes", 0, CLI_NUMBER(box_job, o.distinct_boxes, 2, 2 * KB_MAX_BITS), "N",
+     .help = ": from so many different boxes on, use only these (default: no limit)"},
+    {"planes", 0, CLI_CALL(box_job, o.planes), "LIST", .take = take_planes,
+     .help = "bag: channels, such as 1-8 or 0,1,3,5,7: 0 is gray, 1 to 8 gradients towards 0, 45, ... 315 degrees (default "
+             "1-8)"},
+    {0}};
+
+#define BOX_USAGE "SET.kbp... -o MODEL.kbm [options]"
+#define BOX_ABOUT                                                                                                  \
+    "Selects boxes one bit after the other: each is the best of many candidates for the triplets that the bits so " \
+    "far leave wrong."
+
+const cli_command train_bad = {.name = "train bad",
+                               .summary = "BAD: differences of mean gray, the fastest",
+                               .usage = BOX_USAGE,
+                               .about = BOX_ABOUT,
+                               .options = box_options,
+                               .least = 1,
+                               .most = CLI_ANY,
+                               .wants = "needs a set of patches (.kbp)",
+                               .reads_arguments = true,
+                               .job_size = sizeof(box_job),
+                               .begin = bad_begin,
+                               .run = box_run,
+                               .end = box_end};
+
+const cli_command train_bag = {.name = "train bag",
+                               .summary = "BAG: the same on planes of gradients, more accurate",
+                               .usage = BOX_USAGE,
+                               .about = BOX_ABOUT,
+                               .options = box_options,
+                               .least = 1,
+                               .most = CLI_ANY,
+                               .wants = "needs a set of patches (.kbp)",
+                               .reads_arguments = true,
+                               .job_size = sizeof(box_job),
+                               .begin = bag_begin,
+                               .run = box_run,
+                               .end = box_end};

@@ -1,4 +1,5 @@
 /* keybits train compare: models side by side on sets of patches that they should not have learned from. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,31 +7,8 @@
 #include "learn/validate.h"
 #include "train.h"
 
-static const char help[] =
-    "usage: keybits train compare SET.kbp... -m MODEL,... [options]\n"
-    "Matches patches of the same point among those of 2000 points, and prints for every model and set:\n"
-    "mAP       area under precision against recall when matches are accepted by distance, in per cent\n"
-    "nearest   queries whose nearest row is right, in per cent\n"
-    "FPR95     wrong pairs accepted when 95 % of the right ones are, in per cent\n"
-    "bias      mean of |share of ones - 1/2| over the bits: 0 is best\n"
-    "corr.     mean absolute correlation between two bits\n"
-    "Patches are used as they were cut: for a model to be judged as it is used, they must be cut at its support\n"
-    "(keybits patches ... --support).\n"
-    "\n"
-    "  -m, --model LIST   built-in binary models and .kbm files, separated by commas; required\n"
-    "  --seed N           decides which patch of a point is the query (default 1)\n"
-    "\n" CLI_COMMON_HELP;
-
-enum { SEED = CLI_OPTION_OWN };
-
-static const struct option longs[] = {
-    {"model", required_argument, NULL, 'm'},
-    {"seed", required_argument, NULL, SEED},
-    CLI_COMMON_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
-
 typedef struct comparison {
+    const char *list; /* -m */
     kb_model **models;
     io_names names;
     uint64_t seed;
@@ -61,7 +39,7 @@ static bool open_models(comparison *c, io_error *error)
     return true;
 }
 
-static void print_result(comparison *c, const cli_common *common, const char *set, const char *model,
+static void print_comparison(comparison *c, const cli_common *common, const char *set, const char *model,
                          const kbi_validation *v)
 {
     if (!common->json) {
@@ -81,6 +59,18 @@ static void print_result(comparison *c, const cli_common *common, const char *se
     io_json_end(&c->json);
 }
 
+/* Patches of another support than the model's say little about the model. */
+static void warn_support(const cli_common *common, const char *path, const kbi_patch_set *set, const char *name,
+                         const kb_model *model)
+{
+    kb_model_info info;
+    KB_INIT(info);
+    if (kb_model_get_info(model, &info) != KB_OK || set->support <= 0) return;
+    if (fabsf(set->support - info.spec->support) <= 1e-3f * set->support) return;
+    cli_warn(common, "%s: patches of support %g, but %s describes with %g (keybits patches ... --support)", path,
+             (double)set->support, name, (double)info.spec->support);
+}
+
 static bool compare_on(comparison *c, const cli_common *common, const char *path, io_error *error)
 {
     kbi_patch_set set;
@@ -89,55 +79,73 @@ static bool compare_on(comparison *c, const cli_common *common, const char *path
     bool ok = true;
     for (size_t i = 0; ok && i < c->names.count; i++) {
         kbi_validation v;
+        warn_support(common, path, &set, c->names.items[i], c->models[i]);
         ok = kbi_validate_model(&set, c->models[i], 0, c->seed, common->parallel, &v);
-        if (ok) print_result(c, common, path, c->names.items[i], &v);
+        if (ok) print_comparison(c, common, path, c->names.items[i], &v);
         else io_fail(error, "%s: too few points that several views show", path);
     }
     kbi_patch_set_free(&set);
     return ok;
 }
 
-static int run(comparison *c, const cli_common *common, int count, char **paths)
+static void print_head(comparison *c, const cli_common *common)
 {
+    if (common->json) {
+        io_json_begin(&c->json, stdout);
+        io_json_array(&c->json, NULL);
+        return;
+    }
+    printf("%-*s %-*s %7s %7s %7s %7s %6s %6s\n", c->set_width, "set", c->model_width, "model", "points", "mAP",
+           "nearest", "FPR95", "bias", "corr.");
+}
+
+static int compare_run(cli_common *common, void *context, int count, char **paths)
+{
+    comparison *c = context;
     io_error error;
+    if (!c->list) return cli_usage_error(common, "needs -m, the models to compare");
+    io_names_split(&c->names, c->list);
     bool ok = open_models(c, &error);
     c->set_width = longest((size_t)count, paths);
     c->model_width = longest(c->names.count, c->names.items);
-    if (ok && common->json) {
-        io_json_begin(&c->json, stdout);
-        io_json_array(&c->json, NULL);
-    } else if (ok)
-        printf("%-*s %-*s %7s %7s %7s %7s %6s %6s\n", c->set_width, "set", c->model_width, "model", "points", "mAP",
-               "nearest", "FPR95", "bias", "corr.");
+    if (ok) print_head(c, common);
     for (int i = 0; ok && i < count; i++) ok = compare_on(c, common, paths[i], &error);
     if (ok && common->json) io_json_end(&c->json);
-    for (size_t i = 0; i < c->names.count; i++) kb_model_free(c->models[i]);
-    free(c->models);
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }
 
-int train_compare(int argc, char **argv)
+static void compare_end(void *context)
 {
-    cli_common common;
-    comparison c = {.seed = 1};
-    const char *models = NULL;
-    int64_t seed = 1;
-    int option, code;
-    cli_begin(&common, help);
-    while ((option = cli_getopt(&common, argc, argv, "m:", longs)) != CLI_END) {
-        if (option == CLI_STOP) return cli_end(&common, common.exit_code);
-        if (option == 'm') models = optarg;
-        else if (!cli_integer(&common, "--seed", optarg, 0, INT64_MAX, &seed))
-            return cli_end(&common, common.exit_code);
-    }
-    c.seed = (uint64_t)seed;
-    if (optind >= argc) code = cli_usage_error(&common, "needs a set of patches (.kbp)");
-    else if (!models) code = cli_usage_error(&common, "needs -m, the models to compare");
-    else if (!cli_ready(&common)) code = common.exit_code;
-    else {
-        io_names_split(&c.names, models);
-        code = run(&c, &common, argc - optind, argv + optind);
-        io_names_free(&c.names);
-    }
-    return cli_end(&common, code);
+    comparison *c = context;
+    for (size_t i = 0; c->models && i < c->names.count; i++) kb_model_free(c->models[i]);
+    free(c->models);
+    io_names_free(&c->names);
 }
+
+static const cli_option compare_options[] = {
+    {"model", 'm', CLI_INPUTS(comparison, list), "LIST",
+     .help = "built-in binary models and .kbm files, separated by commas; required"},
+    {"seed", 0, CLI_NUMBER(comparison, seed, 0, CLI_NO_LIMIT), "N", "1",
+     .help = "decides which patch of a point is the query"},
+    {0}};
+
+const cli_command train_compare = {
+    .name = "train compare",
+    .summary = "how good models are on patches, side by side",
+    .usage = "SET.kbp... -m MODEL,... [options]",
+    .about = "Matches patches of the same point among those of 2000 points, and prints for every model and set:\n"
+             "  mAP       area under precision against recall when matches are accepted by distance, in per cent\n"
+             "  nearest   queries whose nearest row is right, in per cent\n"
+             "  FPR95     wrong pairs accepted when 95 % of the right ones are, in per cent\n"
+             "  bias      mean of |share of ones - 1/2| over the bits: 0 is best\n"
+             "  corr.     mean absolute correlation between two bits\n"
+             "Patches are used as they were sampled: to measure a model as it is used, sample them at its support "
+             "(keybits patches ... --support).",
+    .options = compare_options,
+    .least = 1,
+    .most = CLI_ANY,
+    .wants = "needs a set of patches (.kbp)",
+    .reads_arguments = true,
+    .job_size = sizeof(comparison),
+    .run = compare_run,
+    .end = compare_end};

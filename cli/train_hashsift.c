@@ -7,74 +7,6 @@
 #include "learn/hash_train.h"
 #include "train.h"
 
-static const char help[] =
-    "usage: keybits train hashsift SET.kbp... -o MODEL.kbm [options]\n"
-    "Learns a linear map of SIFT whose signs are the bits, by Adam on a relaxation of the triplet ranking loss.\n"
-    "The result is the same for any number of threads; on another processor it may differ a little, as the\n"
-    "matrix products do.\n"
-    "\n" TRAIN_MODEL_HELP TRAIN_DATA_HELP "Adam\n"
-    "  --steps N          1 to 100000000 batches (default 30000)\n"
-    "  --batch N          8 to 8192 pairs of patches (default 512)\n"
-    "  --neighbours N     1 to the batch: points of a batch taken side by side in the set (default 1)\n"
-    "  --rate R           learning rate at the start (default 0.01); it falls to zero by a cosine\n"
-    "  --constant-rate    the rate stays as it is\n"
-    "  --margin M         above 0, up to 2, share of the bits (default 0.3)\n"
-    "  --loss NAME        triplet, or binary: pairs of same and different (default triplet)\n"
-    "  --root             RootSIFT instead of SIFT\n"
-    "  --versions N       1 to 64: versions of every patch when augmenting (default 4)\n"
-    "\n" CLI_COMMON_HELP;
-
-enum { STEPS = TRAIN_OWN, BATCH, NEIGHBOURS, RATE, CONSTANT_RATE, MARGIN, LOSS, ROOT, VERSIONS };
-
-static const struct option longs[] = {
-    TRAIN_DATA_OPTIONS,
-    TRAIN_MODEL_OPTIONS,
-    {"steps", required_argument, NULL, STEPS},
-    {"batch", required_argument, NULL, BATCH},
-    {"neighbours", required_argument, NULL, NEIGHBOURS},
-    {"rate", required_argument, NULL, RATE},
-    {"constant-rate", no_argument, NULL, CONSTANT_RATE},
-    {"margin", required_argument, NULL, MARGIN},
-    {"loss", required_argument, NULL, LOSS},
-    {"root", no_argument, NULL, ROOT},
-    {"versions", required_argument, NULL, VERSIONS},
-    CLI_COMMON_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
-
-static bool read_option(cli_common *common, int option, kbi_hash_options *o, train_options *shared)
-{
-    static const char *const losses[] = {"triplet", "binary", NULL};
-    int64_t whole = 0;
-    int index = 0;
-    bool ok = true;
-    switch (option) {
-    case STEPS: return cli_integer(common, "--steps", optarg, 1, 100000000, &o->steps);
-    case RATE: return cli_number(common, "--rate", optarg, 1e-9, 1, &o->rate);
-    case MARGIN: return cli_number(common, "--margin", optarg, 0.001, 2, &o->margin);
-    case CONSTANT_RATE: o->constant_rate = 1; break;
-    case ROOT: o->root = 1; break;
-    case BATCH:
-        ok = cli_integer(common, "--batch", optarg, 8, 8192, &whole);
-        o->batch = (int32_t)whole;
-        break;
-    case NEIGHBOURS:
-        ok = cli_integer(common, "--neighbours", optarg, 1, 8192, &whole);
-        o->neighbours = (int32_t)whole;
-        break;
-    case VERSIONS:
-        ok = cli_integer(common, "--versions", optarg, 1, 64, &whole);
-        o->pool = (int32_t)whole;
-        break;
-    case LOSS:
-        ok = cli_choice(common, "--loss", optarg, losses, &index);
-        o->loss = (kbi_hash_loss)index;
-        break;
-    default: return train_option(shared, common, option);
-    }
-    return ok;
-}
-
 /* --------------------------------------------------------------------------------------------------------------- log
  */
 
@@ -142,7 +74,7 @@ typedef struct hash_job {
     io_error error;
 } hash_job;
 
-static bool on_report(void *context, const kbi_hash_progress *p)
+static bool report_step(void *context, const kbi_hash_progress *p)
 {
     hash_job *job = context;
     log_add(&job->log, (double)p->step, p->loss, p->active, io_clock_seconds() - job->started);
@@ -173,7 +105,7 @@ static char *settings_text(const hash_job *job)
     return text;
 }
 
-static bool write_page(hash_job *job, const kb_model *model)
+static bool hashsift_page_write(hash_job *job, const kb_model *model)
 {
     size_t n = job->log.count;
     double *x = io_alloc(3 * n, sizeof *x), *loss = x + n, *active = loss + n;
@@ -189,7 +121,7 @@ static bool write_page(hash_job *job, const kb_model *model)
     return written;
 }
 
-static int finish(hash_job *job)
+static int hashsift_finish(hash_job *job)
 {
     int8_t *weights = io_alloc((size_t)job->o.bits, KB_SIFT_VALUES);
     int32_t *bias = io_alloc((size_t)job->o.bits, sizeof *bias);
@@ -210,14 +142,14 @@ static int finish(hash_job *job)
     free(text);
     if (!ok) return CLI_FAILED;
     train_validate(&job->data, model, job->common);
-    ok = !job->shared.page || write_page(job, model);
+    ok = !job->shared.page || hashsift_page_write(job, model);
     if (!ok) cli_error("%s", job->error.text);
     kb_model_free(model);
     remove(job->checkpoint);
     return ok ? CLI_DONE : CLI_FAILED;
 }
 
-static int learn(hash_job *job)
+static int hashsift_learn(hash_job *job)
 {
     job->trainer = kbi_hash_trainer_create(&job->data.set, &job->o, &job->error);
     if (!job->trainer) return cli_error("%s", job->error.text);
@@ -229,44 +161,73 @@ static int learn(hash_job *job)
     }
     job->started = io_clock_seconds() - (job->log.count ? job->log.rows[job->log.count - 1][LOG_COLUMNS - 1] : 0);
     io_progress_start(&job->progress, "hashsift", (size_t)job->o.steps, job->common->quiet);
-    kbi_hash_trainer_run(job->trainer, job->o.steps, on_report, job);
+    kbi_hash_trainer_run(job->trainer, job->o.steps, report_step, job);
     io_progress_end(&job->progress);
-    return job->failed ? cli_error("%s", job->error.text) : finish(job);
+    return job->failed ? cli_error("%s", job->error.text) : hashsift_finish(job);
 }
 
-static int run(hash_job *job, int argc, char **argv)
+static int hashsift_run(cli_common *common, void *context, int count, char **arguments)
 {
-    if (!job->shared.output) return cli_usage_error(job->common, "needs -o MODEL.kbm");
-    if (!train_data_load(&job->data, &job->shared, job->common, argc, argv)) return job->common->exit_code;
+    hash_job *job = context;
+    job->common = common;
+    if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
+    job->log_path = train_claim_path(common, &job->shared, job->shared.log, ".csv");
+    job->checkpoint = job->log_path ? train_claim_path(common, &job->shared, NULL, ".checkpoint") : NULL;
+    if (!job->checkpoint || !train_data_load(&job->data, &job->shared, common, count, arguments))
+        return common->exit_code;
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
-    job->o.parallel = job->common->parallel;
+    job->o.parallel = common->parallel;
     if (job->shared.augment) job->o.augment = job->shared.amounts;
     kbi_hash_defaults(&job->o);
-    job->log_path = job->shared.log ? io_copy_string(job->shared.log) : train_path(&job->shared, ".csv");
-    job->checkpoint = train_path(&job->shared, ".checkpoint");
-    int code = learn(job);
+    return hashsift_learn(job);
+}
+
+static void hashsift_begin(void *context) { train_options_begin(&((hash_job *)context)->shared); }
+
+static void hashsift_end(void *context)
+{
+    hash_job *job = context;
     kbi_hash_trainer_free(job->trainer);
     train_data_free(&job->data);
     free(job->log.rows);
     free(job->log_path);
     free(job->checkpoint);
-    return code;
 }
 
-int train_hashsift(int argc, char **argv)
-{
-    cli_common common;
-    hash_job job;
-    int option;
-    memset(&job, 0, sizeof job);
-    job.common = &common;
-    train_options_begin(&job.shared);
-    cli_begin(&common, help);
-    while ((option = cli_getopt(&common, argc, argv, "o:", longs)) != CLI_END) {
-        if (option == CLI_STOP) return cli_end(&common, common.exit_code);
-        if (!read_option(&common, option, &job.o, &job.shared)) return cli_end(&common, common.exit_code);
-    }
-    if (!cli_ready(&common)) return cli_end(&common, common.exit_code);
-    return cli_end(&common, run(&job, argc, argv));
-}
+static const char *const losses[] = {"triplet", "binary", NULL};
+
+static const cli_option hashsift_options[] = {
+    CLI_GROUP(hash_job, shared, train_model_options),
+    CLI_GROUP(hash_job, shared, train_data_options),
+    CLI_SECTION("Adam"),
+    {"steps", 0, CLI_NUMBER(hash_job, o.steps, 1, 100000000), "N", "30000", .help = "batches"},
+    {"batch", 0, CLI_NUMBER(hash_job, o.batch, 8, 8192), "N", "512", .help = "pairs of patches"},
+    {"neighbours", 0, CLI_NUMBER(hash_job, o.neighbours, 1, 8192), "N", "1",
+     .help = ", up to the batch: points of a batch taken side by side in the set"},
+    {"rate", 0, CLI_NUMBER(hash_job, o.rate, 1e-9, 1), "R", "0.01",
+     .help = ", the learning rate at the start; it falls to zero by a cosine"},
+    {"constant-rate", 0, CLI_FLAG(hash_job, o.constant_rate), .help = "the rate stays as it is"},
+    {"margin", 0, CLI_NUMBER(hash_job, o.margin, 0.001, 2), "M", "0.3", .help = ", share of the bits"},
+    {"loss", 0, CLI_CHOICE(hash_job, o.loss, 0), "NAME", "triplet", .words = losses,
+     .help = "triplet, or binary: pairs of same and different"},
+    {"root", 0, CLI_FLAG(hash_job, o.root), .help = "RootSIFT instead of SIFT"},
+    {"versions", 0, CLI_NUMBER(hash_job, o.pool, 1, 64), "N", "4", .help = "versions of every patch when augmenting"},
+    {0}};
+
+const cli_command train_hashsift = {
+    .name = "train hashsift",
+    .summary = "HashSIFT: the signs of a linear map of SIFT",
+    .usage = "SET.kbp... -o MODEL.kbm [options]",
+    .about = "Learns a linear map of SIFT whose signs are the bits, by Adam on a relaxation of the triplet ranking loss. The "
+             "result is the same for any number of threads; on another processor it may differ a little, as the matrix "
+             "products do.",
+    .options = hashsift_options,
+    .least = 1,
+    .most = CLI_ANY,
+    .wants = "needs a set of patches (.kbp)",
+    .reads_arguments = true,
+    .job_size = sizeof(hash_job),
+    .begin = hashsift_begin,
+    .run = hashsift_run,
+    .end = hashsift_end};

@@ -88,7 +88,7 @@ refuse 2 "--planes" "$KEYBITS" train bad set.kbp -o x.kbm --planes 1-8
 refuse 2 "--planes" "$KEYBITS" train bag set.kbp -o x.kbm --planes 1-9
 refuse 2 "--loss" "$KEYBITS" train bag set.kbp -o x.kbm --loss hinge
 refuse 2 "exclude" "$KEYBITS" train bag set.kbp -o x.kbm --validate set.kbp --hold-back 0.5
-refuse 2 "no kind" "$KEYBITS" train orb set.kbp
+refuse 2 "has no subcommand" "$KEYBITS" train orb set.kbp
 refuse 1 "absent.kbp" "$KEYBITS" train bad absent.kbp -o y.kbm
 echo "no set at all" >broken.kbp
 refuse 1 "broken.kbp" "$KEYBITS" train bad broken.kbp -o y.kbm
