@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/common/bytes.h"
+#include "common/bytes.h"
 
 const char *const io_vocabulary_formats[] = {"keybits", "orbslam", "dbow2", "dbow3", "fbow", "vins", NULL};
 

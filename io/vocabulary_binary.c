@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "io/vocabulary.h"
-#include "src/common/bytes.h"
+#include "common/bytes.h"
 
 /* Bytes with an end; reading past it gives zeros and is remembered. */
 typedef struct reader {

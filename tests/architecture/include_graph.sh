@@ -15,10 +15,11 @@ match: common image model detect describe
 fit: common image model detect describe match
 index: common image model detect describe match
 simd: common image model detect describe match fit index
-io:
+io: common
 learn: io common image describe model
-eval: io learn
-cli: io learn eval
+pipeline: io
+eval: io learn pipeline
+cli: io learn pipeline eval
 '
 
 list_includes() {
@@ -28,7 +29,7 @@ list_includes() {
 }
 
 folders=()
-for folder in src io learn eval cli; do [ ! -d "$root/$folder" ] || folders+=("$folder"); done
+for folder in src io learn pipeline eval cli; do [ ! -d "$root/$folder" ] || folders+=("$folder"); done
 found=$(list_includes "${folders[@]}" | awk -v rules="$rules" '
     BEGIN {
         n = split(rules, line, "\n")
