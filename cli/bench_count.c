@@ -50,7 +50,7 @@ bool bench_count(const bench_count_job *job, const char *row, bool of_pairs, dou
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) add(&a, fixed[i]);
     if (job->models) add(&a, "--model"), add(&a, job->models);
     if (job->cpu) add(&a, "--cpu"), add(&a, job->cpu);
-    if (good) good = io_program_run(a.items, log, error);
+    if (good) good = io_program_run(a.items, log, NULL, error);
     if (good) {
         *instructions = collected(log) / (of_pairs ? 2 : 4); /* twice an item: to warm up, and timed */
         if (!(*instructions > 0)) good = io_fail(error, "callgrind counted nothing: this program has no symbols");

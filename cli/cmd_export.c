@@ -4,30 +4,11 @@
 
 #include "export_colmap.h"
 
-static const char export_help[] =
-    "usage: keybits export colmap IMAGES... -o DATABASE.db [options]\n"
-    "Writes the keypoints of images and their matches as a database of COLMAP 3.8, and beside it the list\n"
-    "of pairs, DATABASE.pairs.txt. IMAGES are files, folders or @lists; names must differ and hold no\n"
-    "spaces. COLMAP goes on with\n"
-    "  colmap matches_importer --database_path DATABASE.db --match_list_path DATABASE.pairs.txt --match_type pairs\n"
-    "  colmap mapper --database_path DATABASE.db --image_path FOLDER --output_path FOLDER\n"
-    "\n"
-    EVAL_METHOD_HELP
-    "\n"
-    EVAL_KEYPOINT_HELP
-    "\n"
-    EXPORT_HELP
-    "\n"
-    CLI_COMMON_HELP;
-
-static const struct option longs[] = {
-    EVAL_METHOD_OPTIONS,
-    EVAL_KEYPOINT_OPTIONS,
-    EXPORT_OPTIONS,
-    {"output", required_argument, NULL, 'o'},
-    CLI_COMMON_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
+typedef struct export_job {
+    eval_options eval;
+    export_options export;
+    const char *output;
+} export_job;
 
 /* "x.db" -> "x.pairs.txt" */
 static char *pair_list_path(const char *database)
@@ -74,43 +55,60 @@ static int export_database(const cli_common *common, const eval_options *eval, c
     return code;
 }
 
-static int run(cli_common *common, eval_options *eval, export_options *own, const char *output, int count,
-               char **arguments)
+static int export_run(cli_common *common, void *context, int count, char **arguments)
 {
+    export_job *job = context;
     io_names images = {NULL, 0};
     io_error error;
-    if (count < 2 || strcmp(arguments[0], "colmap") != 0)
-        return cli_usage_error(common, "say: export colmap IMAGES...");
-    if (!output) return cli_usage_error(common, "the database needs a name: -o DATABASE.db");
-    if (eval->export_patches) return cli_usage_error(common, "--export-patches belongs to keybits eval");
-    if (!eval_options_settle(eval, common) || !cli_ready(common)) return common->exit_code;
-    export_options_settle(own, eval, common, count == 2 && io_path_is_folder(arguments[1]) ? arguments[1] : NULL);
-    int code = io_names_images(&images, count - 1, arguments + 1, &error)
-                   ? export_database(common, eval, own, &images, output)
+    if (!job->output) return cli_usage_error(common, "the database needs a name: -o DATABASE.db");
+    if (job->eval.export_patches) return cli_usage_error(common, "--export-patches belongs to keybits eval");
+    if (!eval_options_settle(&job->eval, common)) return common->exit_code;
+    export_options_settle(&job->export, &job->eval, common,
+                          count == 1 && io_path_is_folder(arguments[0]) ? arguments[0] : NULL);
+    char *list = pair_list_path(job->output);
+    int code = cli_claim_images(common, count, arguments, &images, &error) && cli_claim_output(common, list, &error)
+                   ? export_database(common, &job->eval, &job->export, &images, job->output)
                    : cli_error("%s", error.text);
+    free(list);
     io_names_free(&images);
     return code;
 }
 
-static int export_legacy(int argc, char **argv)
-{
-    cli_common common;
-    eval_options eval;
-    export_options own;
-    const char *output = NULL;
-    int option;
-    cli_begin(&common, export_help);
-    eval_options_begin(&eval);
-    export_options_begin(&own);
-    while ((option = cli_getopt(&common, argc, argv, "m:n:o:", longs)) != CLI_END) {
-        if (option == 'o') output = optarg;
-        else if (option == CLI_STOP || (!export_option(&own, &common, option) && !eval_option(&eval, &common, option)))
-            return cli_end(&common, common.exit_code);
-    }
-    int code = run(&common, &eval, &own, output, argc - optind, argv + optind);
-    eval_options_end(&eval);
-    return cli_end(&common, code);
-}
+static void export_end(void *job) { eval_options_end(&((export_job *)job)->eval); }
+
+static const cli_option export_options_table[] = {
+    {"output", 'o', CLI_OUTPUT(export_job, output), "DATABASE.db", .help = "the database; required"},
+    CLI_GROUP(export_job, eval, eval_method_options),
+    CLI_GROUP(export_job, eval, eval_sfm_keypoint_options),
+    CLI_GROUP(export_job, export, export_colmap_options),
+    {0}};
+
+static const cli_command export_colmap = {
+    .name = "export colmap",
+    .summary = "a database of COLMAP 3.8 with keypoints and matches, and the list of pairs beside it",
+    .usage = "IMAGES... -o DATABASE.db [options]",
+    .about = "Writes the keypoints of images and their matches as a database of COLMAP 3.8, and beside it the list of "
+             "pairs, DATABASE.pairs.txt. Names of images must differ and hold no spaces. " CLI_IMAGES_HELP
+             "\n\n"
+             "COLMAP goes on with\n"
+             "  export QT_QPA_PLATFORM=offscreen    # where there is no display\n"
+             "  colmap matches_importer --database_path DATABASE.db --match_list_path DATABASE.pairs.txt \\\n"
+             "      --match_type pairs --SiftMatching.use_gpu 0\n"
+             "  colmap mapper --database_path DATABASE.db --image_path FOLDER --output_path FOLDER",
+    .options = export_options_table,
+    .least = 1,
+    .most = CLI_ANY,
+    .wants = "say: export colmap IMAGES...",
+    .reads_arguments = true,
+    .job_size = sizeof(export_job),
+    .run = export_run,
+    .end = export_end};
+
+static const cli_command *const formats[] = {&export_colmap, NULL};
 
 const cli_command command_export = {
-    .name = "export", .summary = "keypoints and matches as a database of COLMAP", .legacy = export_legacy, .legacy_help = export_help};
+    .name = "export",
+    .summary = "keypoints and matches as a database of COLMAP",
+    .usage = "FORMAT ... [options]",
+    .about = "Writes keypoints and matches in the formats of other programs.",
+    .subcommands = formats};

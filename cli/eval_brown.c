@@ -4,31 +4,10 @@
 #include "eval/brown.h"
 #include "eval_common.h"
 
-const char eval_brown_help[] =
-    "usage: keybits eval brown DIR [options]\n"
-    "DIR is a patch set of Brown (patches0000.bmp .., info.txt, m50_100000_100000_0.txt) or a folder of\n"
-    "such sets. Prints the false positive rate at 95 % recall, in per cent: everything up to the smallest\n"
-    "distance T that reaches 95 % is accepted. Distances are whole numbers and tie, so the bounds are\n"
-    "printed too: \"best\" and \"worst\" take of the pairs at T only as many as are needed, right ones or\n"
-    "wrong ones first; \"interpolated\" lies between T - 1 and T.\n"
-    "\n"
-    EVAL_METHOD_HELP
-    "\n"
-    "Other options\n"
-    "  --pairs NAME       the file of pairs in every set (default: the only m50_*.txt)\n"
-    "  --cache DIR        keep descriptors there, so that an interrupted run goes on\n"
-    "\n"
-    CLI_COMMON_HELP;
-
-enum { OPTION_PAIRS = EVAL_OPTION_OWN };
-
-static const struct option longs[] = {
-    EVAL_METHOD_OPTIONS,
-    {"cache", required_argument, NULL, EVAL_OPTION_CACHE},
-    {"pairs", required_argument, NULL, OPTION_PAIRS},
-    CLI_COMMON_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
+typedef struct brown_job {
+    eval_options eval;
+    ev_brown_options options;
+} brown_job;
 
 static void json_score(io_json *json, const ev_fpr95 *fpr)
 {
@@ -109,28 +88,41 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
     return code;
 }
 
-static bool take(void *job, eval_options *own, cli_common *common, int option)
+static int brown_run(cli_common *common, void *context, int count, char **arguments)
 {
-    ev_brown_options *options = job;
-    if (option != OPTION_PAIRS) return eval_option(own, common, option);
-    options->pairs = optarg;
-    return true;
-}
-
-static int run(void *job, eval_options *own, cli_common *common, int count, char **arguments)
-{
-    ev_brown_options *options = job;
-    if (count != 1) return cli_usage_error(common, "it takes one folder");
-    if (!cli_ready(common)) return common->exit_code;
-    options->cache = own->cache;
+    brown_job *job = context;
+    ev_brown_options *options = &job->options;
+    (void)count;
+    options->cache = job->eval.cache;
     options->parallel = common->parallel;
     options->quiet = common->quiet;
-    return evaluate(common, own, arguments[0], options);
+    return evaluate(common, &job->eval, arguments[0], options);
 }
 
-int eval_brown(int argc, char **argv)
-{
-    static const eval_frame frame = {.help = eval_brown_help, .shorts = "m:", .longs = longs, .take = take, .run = run};
-    ev_brown_options options = {.pairs = NULL};
-    return eval_run(&frame, &options, argc, argv);
-}
+static void brown_end(void *job) { eval_options_end(&((brown_job *)job)->eval); }
+
+static const cli_option brown_options[] = {
+    CLI_GROUP(brown_job, eval, eval_method_options),
+    CLI_SECTION("Other options"),
+    {"pairs", 0, CLI_TEXT(brown_job, options.pairs), "NAME",
+     .help = "the file of pairs in every set (default: the only m50_*.txt)"},
+    {"cache", 0, CLI_TEXT(brown_job, eval.cache), "DIR",
+     .help = "keep descriptors there, so that an interrupted run goes on"},
+    {0}};
+
+const cli_command eval_brown = {
+    .name = "eval brown",
+    .summary = "false positive rate at 95 % recall on Brown's patches",
+    .usage = "DIR [-m LIST] [options]",
+    .about = "DIR is a patch set of Brown (patches0000.bmp .., info.txt, m50_100000_100000_0.txt) or a folder of such "
+             "sets. Prints the false positive rate at 95 % recall, in per cent: everything up to the smallest distance T "
+             "that reaches 95 % is accepted. Distances are whole numbers and tie, so the bounds are printed too: \"best\" "
+             "and \"worst\" take of the pairs at T only as many as are needed, right ones or wrong ones first; "
+             "\"interpolated\" lies between T - 1 and T.",
+    .options = brown_options,
+    .least = 1,
+    .most = 1,
+    .wants = "it takes one folder",
+    .job_size = sizeof(brown_job),
+    .run = brown_run,
+    .end = brown_end};

@@ -74,50 +74,45 @@ void eval_methods_free(eval_methods *methods)
 
 /* ---- options ---- */
 
-void eval_options_begin(eval_options *options)
+static bool take_descriptors(cli_common *common, const char *option, const char *text, void *target)
 {
-    memset(options, 0, sizeof *options);
-    options->source.detector = KB_DETECTOR_ORB;
-    options->source.max_keypoints = 2000;
-}
-
-static bool take_detector(eval_options *options, cli_common *common)
-{
-    static const char *const words[] = {"orb", "sift", NULL};
-    int index = 0;
-    if (!cli_choice(common, "--detector", optarg, words, &index)) return false;
-    options->source.detector = index == 0 ? KB_DETECTOR_ORB : KB_DETECTOR_SIFT;
+    (void)common, (void)option;
+    io_names_add(target, text);
     return true;
 }
 
-static bool take_max(eval_options *options, cli_common *common)
-{
-    int64_t value = 0;
-    if (!cli_integer(common, "-n", optarg, 1, 1000000, &value)) return false;
-    options->source.max_keypoints = (int32_t)value;
-    return true;
-}
+const cli_option eval_method_options[] = {
+    CLI_SECTION("Descriptors"),
+    {"model", 'm', CLI_INPUTS(eval_options, models), "LIST",
+     .help = "built-in models, .kbm files and peers (cv:orb, cv:brisk, cv:akaze, cv:sift, cv:rootsift where "
+             "keybits-peers.so is there), separated by commas"},
+    {"support", 0, CLI_NUMBER(eval_options, support, 0.1, 10), "S", .help = ", instead of the models' own support"},
+    {"descriptors", 0, CLI_CALL(eval_options, descriptors), "FILE.npy", .take = take_descriptors,
+     .help = "rows that another program computed, packed bits (uint8) or floats (may be repeated)"},
+    {"export-patches", 0, CLI_OUTPUT(eval_options, export_patches), "FILE.npy",
+     .help = "write the patches such a program needs, in the order of the rows, and stop"},
+    {0}};
 
-bool eval_option(eval_options *options, cli_common *common, int option)
-{
-    switch (option) {
-    case 'm': options->models = optarg; return true;
-    case 'n': return take_max(options, common);
-    case EVAL_OPTION_KEYPOINTS_DIR: options->source.folder = optarg; return true;
-    case EVAL_OPTION_KEYPOINTS: options->source.kind = optarg; return true;
-    case EVAL_OPTION_DETECTOR: return take_detector(options, common);
-    case EVAL_OPTION_PRESET: options->preset = optarg; return true;
-    case EVAL_OPTION_SUPPORT: return cli_number(common, "--support", optarg, 0.1, 10, &options->support);
-    case EVAL_OPTION_CACHE: options->cache = optarg; return true;
-    case EVAL_OPTION_DESCRIPTORS: io_names_add(&options->descriptors, optarg); return true;
-    case EVAL_OPTION_EXPORT_PATCHES: options->export_patches = optarg; return true;
-    default: return false;
-    }
-}
+#define KEYPOINT_ROWS(detectors_default, count_default)                                                           \
+    CLI_SECTION("Keypoints"),                                                                                     \
+    {"keypoints-dir", 0, CLI_TEXT(eval_options, source.folder), "DIR",                                            \
+     .help = "CSV files DIR/SCENE/IMAGE.KIND.csv; without it keypoints are detected"},                            \
+    {"keypoints", 0, CLI_TEXT(eval_options, source.kind), "KIND",                                                 \
+     .help = "sift or orb, or another name in the files, which then needs --preset (default sift)"},              \
+    {"detector", 0, CLI_CHOICE(eval_options, source.detector, KB_DETECTOR_ORB), "NAME", detectors_default,        \
+     .words = cli_detectors, .help = ": our detector, where no files are given"},                                 \
+    {"max-keypoints", 'n', CLI_NUMBER(eval_options, source.max_keypoints, 1, 1000000), "N", count_default,        \
+     .help = "keypoints per image, asked of the detector"},                                                       \
+    {"preset", 0, CLI_TEXT(eval_options, preset), "NAME",                                                         \
+     .help = "orb fast agast brisk akaze kaze surf sift: how size becomes the width of the patch (default: what " \
+             "belongs to the keypoints)"}
+
+const cli_option eval_keypoint_options[] = {KEYPOINT_ROWS("orb", "2000"), {0}};
+const cli_option eval_sfm_keypoint_options[] = {KEYPOINT_ROWS("sift", "8192"), {0}};
 
 bool eval_options_settle(eval_options *options, cli_common *common)
 {
-    if (options->preset) return cli_preset(common, options->preset, &options->scale);
+    if (options->preset) return cli_take_preset(common, "--preset", options->preset, &options->scale);
     if (!options->source.folder) {
         options->scale = kb_detector_scale(options->source.detector);
         return true;
@@ -132,22 +127,14 @@ bool eval_options_settle(eval_options *options, cli_common *common)
 
 void eval_options_end(eval_options *options) { io_names_free(&options->descriptors); }
 
-int eval_run(const eval_frame *frame, void *job, int argc, char **argv)
+void eval_json_results(const eval_methods *methods, void (*write)(io_json *json, size_t index, const void *context),
+                       const void *context)
 {
-    cli_common common;
-    eval_options options;
-    int option;
-    bool good = true;
-    cli_begin(&common, frame->help);
-    eval_options_begin(&options);
-    common.threads = frame->threads;
-    if (frame->detector) options.source.detector = frame->detector;
-    if (frame->max_keypoints) options.source.max_keypoints = frame->max_keypoints;
-    while (good && (option = cli_getopt(&common, argc, argv, frame->shorts, frame->longs)) != CLI_END)
-        good = option != CLI_STOP && frame->take(job, &options, &common, option);
-    int code = good ? frame->run(job, &options, &common, argc - optind, argv + optind) : common.exit_code;
-    eval_options_end(&options);
-    return cli_end(&common, code);
+    io_json json;
+    io_json_begin(&json, stdout);
+    if (methods->count > 1) io_json_array(&json, NULL);
+    for (size_t m = 0; m < methods->count; m++) write(&json, m, context);
+    if (methods->count > 1) io_json_end(&json);
 }
 
 char *eval_set_name(const char *folder)

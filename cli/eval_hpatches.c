@@ -7,75 +7,28 @@
 #include "eval/hpatches_splits.h"
 #include "eval_common.h"
 
-const char eval_hpatches_help[] =
-    "usage: keybits eval hpatches DIR [options]\n"
-    "DIR is the patch release of HPatches, or some of its sequences, or one: folders with ref.png, e1.png\n"
-    ".. t5.png. Computes verification, matching and retrieval as the benchmark's Python does; numbers are\n"
-    "from 0 to 1.\n"
-    "\n"
-    EVAL_METHOD_HELP
-    "\n"
-    "Tasks\n"
-    "  --task LIST        verification, matching, retrieval, separated by commas (default: all three)\n"
-    "  --split NAME       a, b, c, full, illum or view (default full, which takes any other sequence in DIR too)\n"
-    "  --tasks DIR        the benchmark's task files; missing ones are drawn again as the benchmark did\n"
-    "  --pairs N          pairs of each kind when verification is drawn, 1000 to 1000000 (default 1000000)\n"
-    "\n"
-    "Other options\n"
-    "  --export-csv DIR   write descriptors too, as the benchmark reads them: DIR/MODEL/SEQUENCE/TYPE.csv\n"
-    "  --cache DIR        keep descriptors there, so that an interrupted run goes on\n"
-    "\n"
-    CLI_COMMON_HELP;
-
-enum { OPTION_TASK = EVAL_OPTION_OWN, OPTION_SPLIT, OPTION_TASKS, OPTION_PAIRS, OPTION_EXPORT_CSV };
-
-static const struct option longs[] = {
-    EVAL_METHOD_OPTIONS,
-    {"cache", required_argument, NULL, EVAL_OPTION_CACHE},
-    {"task", required_argument, NULL, OPTION_TASK},
-    {"split", required_argument, NULL, OPTION_SPLIT},
-    {"tasks", required_argument, NULL, OPTION_TASKS},
-    {"pairs", required_argument, NULL, OPTION_PAIRS},
-    {"export-csv", required_argument, NULL, OPTION_EXPORT_CSV},
-    CLI_COMMON_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
+typedef struct hpatches_job {
+    eval_options eval;
+    ev_hpatches_options options;
+    int64_t pairs;
+} hpatches_job;
 
 /* ---- options ---- */
 
-static bool take_tasks(cli_common *common, const char *text, unsigned *wanted)
+static bool take_tasks(cli_common *common, const char *option, const char *text, void *target)
 {
+    unsigned *wanted = target;
     static const char *const words[] = {"verification", "matching", "retrieval", NULL};
     char *list = io_copy_string(text);
     bool good = true;
     *wanted = 0;
     for (char *rest = list, *word; good && (word = strsep(&rest, ",")) != NULL;) {
         int index = 0;
-        good = cli_choice(common, "--task", word, words, &index);
+        good = cli_choice(common, option, word, words, &index);
         if (good) *wanted |= 1u << index;
     }
     free(list);
     return good;
-}
-
-static bool take_option(void *job, eval_options *own, cli_common *common, int option)
-{
-    ev_hpatches_options *options = job;
-    int index;
-    int64_t value;
-    switch (option) {
-    case OPTION_TASK: return take_tasks(common, optarg, &options->wanted);
-    case OPTION_SPLIT:
-        options->split = optarg;
-        return cli_choice(common, "--split", optarg, ev_hpatches_split_names, &index);
-    case OPTION_TASKS: options->tasks = optarg; return true;
-    case OPTION_EXPORT_CSV: options->export_csv = optarg; return true;
-    case OPTION_PAIRS:
-        if (!cli_integer(common, "--pairs", optarg, 1000, EV_VERIFICATION_PAIRS, &value)) return false;
-        options->pairs = (size_t)value;
-        return true;
-    default: return eval_option(own, common, option);
-    }
 }
 
 /* ---- output ---- */
@@ -227,21 +180,55 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
     return code;
 }
 
-static int run(void *job, eval_options *own, cli_common *common, int count, char **arguments)
+static int hpatches_run(cli_common *common, void *context, int count, char **arguments)
 {
-    ev_hpatches_options *options = job;
-    if (count != 1) return cli_usage_error(common, "it takes one folder");
-    if (!cli_ready(common)) return common->exit_code;
-    options->cache = own->cache;
+    hpatches_job *job = context;
+    ev_hpatches_options *options = &job->options;
+    (void)count;
+    options->pairs = (size_t)job->pairs;
+    options->cache = job->eval.cache;
     options->parallel = common->parallel;
     options->quiet = common->quiet;
-    return evaluate(common, own, arguments[0], options);
+    return evaluate(common, &job->eval, arguments[0], options);
 }
 
-int eval_hpatches(int argc, char **argv)
+static void hpatches_begin(void *job)
 {
-    static const eval_frame frame = {
-        .help = eval_hpatches_help, .shorts = "m:", .longs = longs, .take = take_option, .run = run};
-    ev_hpatches_options options = {.split = "full", .wanted = EV_VERIFICATION | EV_MATCHING | EV_RETRIEVAL};
-    return eval_run(&frame, &options, argc, argv);
+    ((hpatches_job *)job)->options.wanted = EV_VERIFICATION | EV_MATCHING | EV_RETRIEVAL;
 }
+
+static void hpatches_end(void *job) { eval_options_end(&((hpatches_job *)job)->eval); }
+
+static const cli_option hpatches_options[] = {
+    CLI_GROUP(hpatches_job, eval, eval_method_options),
+    CLI_SECTION("Tasks"),
+    {"task", 0, CLI_CALL(hpatches_job, options.wanted), "LIST", .take = take_tasks,
+     .help = "verification, matching, retrieval, separated by commas (default: all three)"},
+    {"split", 0, CLI_CHOICE(hpatches_job, options.split, 0), "NAME", "full", .words = ev_hpatches_split_names,
+     .help = "; full takes any other sequence in DIR too"},
+    {"tasks", 0, CLI_TEXT(hpatches_job, options.tasks), "DIR",
+     .help = "the benchmark's task files; missing ones are drawn again as the benchmark did"},
+    {"pairs", 0, CLI_NUMBER(hpatches_job, pairs, 1000, EV_VERIFICATION_PAIRS), "N", "1000000",
+     .help = "pairs of each kind when verification is drawn"},
+    CLI_SECTION("Other options"),
+    {"export-csv", 0, CLI_TEXT(hpatches_job, options.export_csv), "DIR",
+     .help = "write descriptors too, as the benchmark reads them: DIR/MODEL/SEQUENCE/TYPE.csv"},
+    {"cache", 0, CLI_TEXT(hpatches_job, eval.cache), "DIR",
+     .help = "keep descriptors there, so that an interrupted run goes on"},
+    {0}};
+
+const cli_command eval_hpatches = {
+    .name = "eval hpatches",
+    .summary = "verification, matching and retrieval on HPatches' patches",
+    .usage = "DIR [-m LIST] [options]",
+    .about = "DIR is the patch release of HPatches, or some of its sequences, or one: folders with ref.png, e1.png .. "
+             "t5.png. Computes verification, matching and retrieval as the benchmark's Python does; numbers are from 0 "
+             "to 1.",
+    .options = hpatches_options,
+    .least = 1,
+    .most = 1,
+    .wants = "it takes one folder",
+    .job_size = sizeof(hpatches_job),
+    .begin = hpatches_begin,
+    .run = hpatches_run,
+    .end = hpatches_end};

@@ -5,35 +5,11 @@
 #include "eval/oxford.h"
 #include "eval_common.h"
 
-const char eval_oxford_help[] =
-    "usage: keybits eval oxford DIR [options]\n"
-    "DIR is a scene or a folder of scenes: Oxford's (img1.png, H1to2p or H1to2p.xml), HPatches sequences\n"
-    "(1.png, H_1_2), or images of a fixed camera (no homographies). Every image is compared with the\n"
-    "first. Prints mAP by the strict and the paper-like protocol, the share of mutual matches within 3\n"
-    "px, and the share of right homographies.\n"
-    "\n"
-    EVAL_METHOD_HELP
-    "\n"
-    EVAL_KEYPOINT_HELP
-    "\n"
-    "Other options\n"
-    "  --strict           leave the paper-like protocol out, which takes all keypoints a detector finds\n"
-    "  --curves           with --json: the mean precision-recall curves too\n"
-    "  --cache DIR        keep the results of pairs there, so that an interrupted run goes on\n"
-    "\n"
-    CLI_COMMON_HELP;
-
-enum { OPTION_STRICT = EVAL_OPTION_OWN, OPTION_CURVES };
-
-static const struct option longs[] = {
-    EVAL_METHOD_OPTIONS,
-    EVAL_KEYPOINT_OPTIONS,
-    {"cache", required_argument, NULL, EVAL_OPTION_CACHE},
-    {"strict", no_argument, NULL, OPTION_STRICT},
-    {"curves", no_argument, NULL, OPTION_CURVES},
-    CLI_COMMON_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
+typedef struct oxford_job {
+    eval_options eval;
+    ev_oxford_options options;
+    bool curves, strict;
+} oxford_job;
 
 /* ---- output ---- */
 
@@ -43,6 +19,7 @@ static void json_score(io_json *json, const ev_oxford_score *score, bool curves)
     io_json_number(json, "strict_map", 100 * score->strict_map);
     io_json_number(json, "paperlike_map", 100 * score->paperlike_map);
     io_json_number(json, "precision_3px", 100 * score->precision_3px);
+    io_json_number(json, "homography_1px", 100 * score->homography_1px);
     io_json_number(json, "homography_3px", 100 * score->homography_3px);
     io_json_number(json, "homography_5px", 100 * score->homography_5px);
     io_json_number(json, "matches", score->matches);
@@ -52,24 +29,33 @@ static void json_score(io_json *json, const ev_oxford_score *score, bool curves)
     io_json_end(json);
 }
 
-static void json_result(io_json *json, const char *set, const ev_method *method, const ev_oxford_options *options,
-                        const ev_scenes *scenes, const ev_oxford_result *result, bool curves)
+typedef struct oxford_output {
+    char *set; /* its name */
+    const eval_methods *methods;
+    const ev_oxford_options *options;
+    const ev_scenes *scenes;
+    const ev_oxford_result *results;
+    bool curves;
+} oxford_output;
+
+static void json_result(io_json *json, size_t index, const void *context)
 {
-    bool csv = options->keypoints.folder != NULL;
+    const oxford_output *o = context;
+    const ev_keypoint_source *source = &o->options->keypoints;
+    const ev_oxford_result *result = &o->results[index];
     io_json_object(json, NULL);
     io_json_string(json, "benchmark", "oxford");
-    io_json_string(json, "set", set);
-    io_json_string(json, "model", method->name);
-    io_json_string(json, "keypoints", ev_keypoint_source_name(&options->keypoints));
-    io_json_string(json, "keypoints_kind",
-                   csv ? options->keypoints.kind : kb_detector_name(options->keypoints.detector));
-    io_json_string(json, "paperlike_keypoints", csv ? "csv" : "all");
-    io_json_number(json, "scale", options->scale);
-    json_score(json, &result->total, curves);
+    io_json_string(json, "set", o->set);
+    io_json_string(json, "model", o->methods->items[index].name);
+    io_json_string(json, "keypoints", ev_keypoint_source_name(source));
+    io_json_string(json, "keypoints_kind", source->folder ? source->kind : kb_detector_name(source->detector));
+    io_json_string(json, "paperlike_keypoints", source->folder ? "csv" : "all");
+    io_json_number(json, "scale", o->options->scale);
+    json_score(json, &result->total, o->curves);
     io_json_array(json, "scenes");
-    for (size_t s = 0; s < scenes->count; s++) {
+    for (size_t s = 0; s < o->scenes->count; s++) {
         io_json_object(json, NULL);
-        io_json_string(json, "scene", scenes->items[s].name);
+        io_json_string(json, "scene", o->scenes->items[s].name);
         json_score(json, &result->scenes[s], false);
         io_json_end(json);
     }
@@ -77,31 +63,19 @@ static void json_result(io_json *json, const char *set, const ev_method *method,
     io_json_end(json);
 }
 
-static void print_json(const char *folder, const eval_methods *methods, const ev_oxford_options *options,
-                       const ev_scenes *scenes, const ev_oxford_result *results, bool curves)
-{
-    io_json json;
-    char *set = eval_set_name(folder);
-    io_json_begin(&json, stdout);
-    if (methods->count > 1) io_json_array(&json, NULL);
-    for (size_t m = 0; m < methods->count; m++)
-        json_result(&json, set, &methods->items[m], options, scenes, &results[m], curves);
-    if (methods->count > 1) io_json_end(&json);
-    free(set);
-}
-
 static void print_line(const char *name, const ev_oxford_score *score)
 {
-    char cell[5][16];
-    printf("%-28s %6zu %7s %10s %8s %7s %7s %8.0f\n", name, score->pairs, eval_percent(cell[0], score->strict_map),
-           eval_percent(cell[1], score->paperlike_map), eval_percent(cell[2], score->precision_3px),
-           eval_percent(cell[3], score->homography_3px), eval_percent(cell[4], score->homography_5px), score->matches);
+    char cell[6][16];
+    printf("%-28s %6zu %7s %10s %8s %7s %7s %7s %8.0f\n", name, score->pairs,
+           eval_percent(cell[0], score->strict_map), eval_percent(cell[1], score->paperlike_map),
+           eval_percent(cell[2], score->precision_3px), eval_percent(cell[3], score->homography_1px),
+           eval_percent(cell[4], score->homography_3px), eval_percent(cell[5], score->homography_5px), score->matches);
 }
 
 static void print_table(const eval_methods *methods, const ev_scenes *scenes, const ev_oxford_result *results)
 {
-    printf("%-28s %6s %7s %10s %8s %7s %7s %8s\n", "", "pairs", "strict", "paper-like", "prec.3px", "H<3px", "H<5px",
-           "matches");
+    printf("%-28s %6s %7s %10s %8s %7s %7s %7s %8s\n", "", "pairs", "strict", "paper-like", "prec.3px", "H<1px",
+           "H<3px", "H<5px", "matches");
     for (size_t m = 0; m < methods->count; m++) {
         print_line(methods->items[m].name, &results[m].total);
         for (size_t s = 0; s < scenes->count && scenes->count > 1 && methods->count == 1; s++) {
@@ -138,10 +112,14 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
     int code = CLI_DONE;
     if (!ev_oxford_run(scenes, methods.items, methods.count, options, results, &error))
         code = cli_error("%s", error.text);
-    else if (common->json) print_json(folder, &methods, options, scenes, results, curves);
+    else if (common->json) {
+        oxford_output output = {eval_set_name(folder), &methods, options, scenes, results, curves};
+        eval_json_results(&methods, json_result, &output);
+        free(output.set);
+    }
     else print_table(&methods, scenes, results);
     if (code == CLI_DONE) tell_fixed_cameras(common, scenes);
-    if (code == CLI_DONE && own->source.folder && !options->strict_only)
+    if (code == CLI_DONE && own->source.folder && options->paperlike)
         cli_say(common,
                 "paper-like numbers use the keypoints of the files, which may be fewer than the detector found");
     for (size_t m = 0; m < methods.count; m++) ev_oxford_result_free(&results[m]);
@@ -150,43 +128,52 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
     return code;
 }
 
-typedef struct oxford_job {
-    ev_oxford_options options;
-    bool curves;
-} oxford_job;
-
-static bool take(void *context, eval_options *own, cli_common *common, int option)
-{
-    oxford_job *job = context;
-    if (option == OPTION_STRICT) job->options.strict_only = true;
-    else if (option == OPTION_CURVES) job->curves = true;
-    else return eval_option(own, common, option);
-    return true;
-}
-
-static int run(void *context, eval_options *own, cli_common *common, int count, char **arguments)
+static int oxford_run(cli_common *common, void *context, int count, char **arguments)
 {
     oxford_job *job = context;
     ev_oxford_options *options = &job->options;
     ev_scenes scenes;
     io_error error;
-    if (count != 1) return cli_usage_error(common, "it takes one folder");
-    if (!eval_options_settle(own, common) || !cli_ready(common)) return common->exit_code;
+    (void)count;
+    if (job->strict) options->paperlike = false;
+    if (!eval_options_settle(&job->eval, common)) return common->exit_code;
     if (!ev_scenes_open(arguments[0], &scenes, &error)) return cli_error("%s", error.text);
-    options->keypoints = own->source;
-    options->scale = own->scale;
-    options->cache = own->cache;
+    options->keypoints = job->eval.source;
+    options->scale = job->eval.scale;
+    options->cache = job->eval.cache;
     options->parallel = common->parallel;
     options->quiet = common->quiet;
-    int code = evaluate(common, own, arguments[0], &scenes, options, job->curves);
+    int code = evaluate(common, &job->eval, arguments[0], &scenes, options, job->curves);
     ev_scenes_free(&scenes);
     return code;
 }
 
-int eval_oxford(int argc, char **argv)
-{
-    static const eval_frame frame = {
-        .help = eval_oxford_help, .shorts = "m:n:", .longs = longs, .take = take, .run = run};
-    oxford_job job = {.curves = false};
-    return eval_run(&frame, &job, argc, argv);
-}
+static void oxford_end(void *job) { eval_options_end(&((oxford_job *)job)->eval); }
+
+static const cli_option oxford_options[] = {
+    CLI_GROUP(oxford_job, eval, eval_method_options),
+    CLI_GROUP(oxford_job, eval, eval_keypoint_options),
+    CLI_SECTION("Other options"),
+    {"paper-like", 0, CLI_FLAG(oxford_job, options.paperlike),
+     .help = "the paper-like protocol too, which takes all keypoints that a detector finds: half an hour on Oxford"},
+    {"strict", 0, CLI_FLAG(oxford_job, strict), .help = "the strict protocol alone, which is the default"},
+    {"curves", 0, CLI_FLAG(oxford_job, curves), .help = "with --json: the mean precision-recall curves too"},
+    {"cache", 0, CLI_TEXT(oxford_job, eval.cache), "DIR",
+     .help = "keep the results of pairs there, so that an interrupted run goes on"},
+    {0}};
+
+const cli_command eval_oxford = {
+    .name = "eval oxford",
+    .summary = "mAP, precision and homographies between images of a plane",
+    .usage = "DIR [-m LIST] [options]",
+    .about = "DIR is a scene or a folder of scenes: Oxford's (img1.png, H1to2p or H1to2p.xml), HPatches sequences "
+             "(1.png, H_1_2), or images of a fixed camera (no homographies). Every image is compared with the first. "
+             "Prints mAP by the strict protocol, the share of mutual matches within 3 px, and the share of homographies "
+             "that are right within 1, 3 and 5 px.",
+    .options = oxford_options,
+    .least = 1,
+    .most = 1,
+    .wants = "it takes one folder",
+    .job_size = sizeof(oxford_job),
+    .run = oxford_run,
+    .end = oxford_end};

@@ -4,27 +4,9 @@
 #include "eval/report.h"
 #include "eval_common.h"
 
-const char eval_report_help[] =
-    "usage: keybits eval report RESULT.json... -o REPORT.html [options]\n"
-    "Puts results on one page: a self-contained HTML file with tables, plots, and the paper's numbers\n"
-    "beside ours. The RESULTs are what the benchmarks print with --json (oxford with --curves for\n"
-    "precision-recall curves, hpatches, brown, sfm, speed, energy), and what keybits train ablation\n"
-    "--json prints. Descriptors of the same name in oxford and speed make the plot of accuracy against\n"
-    "cost.\n"
-    "\n"
-    "  -o, --output FILE  the page\n"
-    "  --title TEXT       (default \"keybits: evaluation\")\n"
-    "\n"
-    CLI_COMMON_HELP;
-
-enum { OPTION_TITLE = EVAL_OPTION_OWN };
-
-static const struct option longs[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"title", required_argument, NULL, OPTION_TITLE},
-    CLI_COMMON_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
+typedef struct report_job {
+    const char *output, *title;
+} report_job;
 
 static bool write_page(const ev_report *report, const char *title, const char *path, io_error *error)
 {
@@ -53,20 +35,30 @@ static int make_report(const cli_common *common, int count, char **paths, const 
     return good ? CLI_DONE : cli_error("%s", error.text);
 }
 
-int eval_report(int argc, char **argv)
+static int report_run(cli_common *common, void *job, int count, char **arguments)
 {
-    cli_common common;
-    const char *output = NULL, *title = "keybits: evaluation";
-    int option;
-    cli_begin(&common, eval_report_help);
-    while ((option = cli_getopt(&common, argc, argv, "o:", longs)) != CLI_END) {
-        if (option == 'o') output = optarg;
-        else if (option == OPTION_TITLE) title = optarg;
-        else return cli_end(&common, common.exit_code);
-    }
-    int code;
-    if (argc == optind) code = cli_usage_error(&common, "it takes results, files that keybits eval ... --json printed");
-    else if (!output) code = cli_usage_error(&common, "the page needs a name: -o REPORT.html");
-    else code = make_report(&common, argc - optind, argv + optind, output, title);
-    return cli_end(&common, code);
+    const report_job *j = job;
+    if (!j->output) return cli_usage_error(common, "the page needs a name: -o REPORT.html");
+    return make_report(common, count, arguments, j->output, j->title);
 }
+
+static const cli_option report_options[] = {
+    {"output", 'o', CLI_OUTPUT(report_job, output), "FILE", .help = "the page"},
+    {"title", 0, CLI_TEXT(report_job, title), "TEXT", "keybits: evaluation", .help = "of the page"},
+    {0}};
+
+const cli_command eval_report = {
+    .name = "eval report",
+    .summary = "all results on one page",
+    .usage = "RESULT.json... -o REPORT.html [options]",
+    .about = "Puts results on one page: a self-contained HTML file with tables, plots, and the paper's numbers beside "
+             "ours. The RESULTs are what the benchmarks print with --json (oxford with --curves for precision-recall "
+             "curves, matching, hpatches, brown, sfm), what keybits bench --json prints, and what keybits train ablation "
+             "--json prints. Descriptors of the same name in oxford and bench make the plot of accuracy against cost.",
+    .options = report_options,
+    .least = 1,
+    .most = CLI_ANY,
+    .wants = "it takes results, files that keybits eval ... --json printed",
+    .reads_arguments = true,
+    .job_size = sizeof(report_job),
+    .run = report_run};

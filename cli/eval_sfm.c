@@ -4,40 +4,6 @@
 #include "eval/sfm.h"
 #include "export_colmap.h"
 
-const char eval_sfm_help[] =
-    "usage: keybits eval sfm IMAGES [options]\n"
-    "Reconstructs the folder IMAGES with COLMAP from our keypoints and matches, for every descriptor, and\n"
-    "prints what the ETH benchmark counts: registered images, sparse points, observations, track length,\n"
-    "reprojection error. COLMAP 3.8 must be installed (Debian: apt-get install colmap); it runs without a\n"
-    "display.\n"
-    "\n"
-    EVAL_METHOD_HELP
-    "\n"
-    EVAL_KEYPOINT_HELP
-    "                     (here the default is sift with 8192 keypoints)\n"
-    "\n"
-    EXPORT_HELP
-    "\n"
-    "Other options\n"
-    "  --colmap PROGRAM   another colmap than the one on the path\n"
-    "  --work DIR         work there and keep databases, models and logs (default: a temporary folder)\n"
-    "  --cache DIR        keep results there, so that an interrupted run goes on\n"
-    "\n"
-    CLI_COMMON_HELP;
-
-enum { OPTION_COLMAP = EXPORT_OPTION_OWN, OPTION_WORK };
-
-static const struct option longs[] = {
-    EVAL_METHOD_OPTIONS,
-    EVAL_KEYPOINT_OPTIONS,
-    EXPORT_OPTIONS,
-    {"cache", required_argument, NULL, EVAL_OPTION_CACHE},
-    {"colmap", required_argument, NULL, OPTION_COLMAP},
-    {"work", required_argument, NULL, OPTION_WORK},
-    CLI_COMMON_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
-
 /* ---- output ---- */
 
 static void json_result(io_json *json, const char *model, const ev_sfm_options *options, const ev_sfm_result *r)
@@ -110,47 +76,55 @@ static int evaluate(const cli_common *common, const eval_options *eval, const ev
 }
 
 typedef struct sfm_job {
-    ev_sfm_options options;
+    eval_options eval;
     export_options export;
+    ev_sfm_options options;
 } sfm_job;
 
-static bool take(void *context, eval_options *eval, cli_common *common, int option)
-{
-    sfm_job *job = context;
-    if (option == OPTION_COLMAP) job->options.colmap = optarg;
-    else if (option == OPTION_WORK) job->options.keep = optarg;
-    else return export_option(&job->export, common, option) || eval_option(eval, common, option);
-    return true;
-}
-
-static int run(void *context, eval_options *eval, cli_common *common, int count, char **arguments)
+static int sfm_run(cli_common *common, void *context, int count, char **arguments)
 {
     sfm_job *job = context;
     ev_sfm_options *options = &job->options;
     io_error error;
-    if (count != 1) return cli_usage_error(common, "it takes one folder of images");
+    (void)count;
     if (!io_path_is_folder(arguments[0])) return cli_error("%s: is not a folder", arguments[0]);
-    if (eval->export_patches) return cli_usage_error(common, "--export-patches works with oxford, hpatches and brown");
-    if (!eval_options_settle(eval, common) || !cli_ready(common)) return common->exit_code;
+    if (job->eval.export_patches)
+        return cli_usage_error(common, "--export-patches works with oxford, hpatches and brown");
+    if (!eval_options_settle(&job->eval, common)) return common->exit_code;
     if (!ev_sfm_find_colmap(options->colmap, &error)) return cli_error("%s", error.text);
-    export_options_settle(&job->export, eval, common, arguments[0]);
+    export_options_settle(&job->export, &job->eval, common, arguments[0]);
     options->export = job->export.options;
     options->folder = arguments[0];
-    options->cache = eval->cache;
+    options->cache = job->eval.cache;
     options->threads = common->threads;
-    return evaluate(common, eval, options);
+    return evaluate(common, &job->eval, options);
 }
 
-int eval_sfm(int argc, char **argv)
-{
-    static const eval_frame frame = {.help = eval_sfm_help,
-                                     .shorts = "m:n:",
-                                     .longs = longs,
-                                     .detector = KB_DETECTOR_SIFT,
-                                     .max_keypoints = 8192,
-                                     .take = take,
-                                     .run = run};
-    sfm_job job = {.options = {.colmap = NULL}};
-    export_options_begin(&job.export);
-    return eval_run(&frame, &job, argc, argv);
-}
+static void sfm_end(void *job) { eval_options_end(&((sfm_job *)job)->eval); }
+
+static const cli_option sfm_options[] = {
+    CLI_GROUP(sfm_job, eval, eval_method_options),
+    CLI_GROUP(sfm_job, eval, eval_sfm_keypoint_options),
+    CLI_GROUP(sfm_job, export, export_colmap_options),
+    CLI_SECTION("Other options"),
+    {"colmap", 0, CLI_TEXT(sfm_job, options.colmap), "PROGRAM", .help = "another colmap than the one on the path"},
+    {"work", 0, CLI_TEXT(sfm_job, options.keep), "DIR",
+     .help = "work there and keep databases, models and logs (default: a temporary folder)"},
+    {"cache", 0, CLI_TEXT(sfm_job, eval.cache), "DIR",
+     .help = "keep results there, so that an interrupted run goes on"},
+    {0}};
+
+const cli_command eval_sfm = {
+    .name = "eval sfm",
+    .summary = "reconstruction with COLMAP: points, observations, track length",
+    .usage = "IMAGES [-m LIST] [options]",
+    .about = "Reconstructs the folder IMAGES with COLMAP from our keypoints and matches, for every descriptor, and prints "
+             "what the ETH benchmark counts: registered images, sparse points, observations, track length, reprojection "
+             "error. COLMAP 3.8 must be installed (Debian: apt-get install colmap); it runs without a display.",
+    .options = sfm_options,
+    .least = 1,
+    .most = 1,
+    .wants = "it takes one folder of images",
+    .job_size = sizeof(sfm_job),
+    .run = sfm_run,
+    .end = sfm_end};

@@ -1,35 +1,27 @@
 #include "export_colmap.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-void export_options_begin(export_options *own) { memset(own, 0, sizeof *own); }
-
-static bool take_camera(export_options *own, cli_common *common)
+static bool take_camera(cli_common *common, const char *option, const char *text, void *target)
 {
+    export_options *own = target;
     io_error error;
-    if (!ev_camera_parse(optarg, &own->camera, &error)) {
-        common->exit_code = cli_usage_error(common, "--camera: %s", error.text);
-        return false;
-    }
-    own->options.camera = &own->camera;
-    return true;
+    own->has_camera = ev_camera_parse(text, &own->camera, &error);
+    if (!own->has_camera) common->exit_code = cli_usage_error(common, "%s: %s", option, error.text);
+    return own->has_camera;
 }
 
-bool export_option(export_options *own, cli_common *common, int option)
-{
-    double value = 0;
-    switch (option) {
-    case EXPORT_OPTION_RATIO:
-        if (!cli_number(common, "--ratio", optarg, 0, 1, &value)) return false;
-        own->options.max_ratio = (float)value;
-        return true;
-    case EXPORT_OPTION_PAIRS: own->options.pairs = optarg; return true;
-    case EXPORT_OPTION_CAMERA: return take_camera(own, common);
-    case EXPORT_OPTION_ONE_CAMERA: own->options.one_camera = true; return true;
-    default: return false;
-    }
-}
+const cli_option export_colmap_options[] = {
+    CLI_SECTION("Matches and cameras"),
+    {"ratio", 0, CLI_NUMBER(export_options, options.max_ratio, 0, 1), "R", "0",
+     .help = ": keep a match only when its distance is below R x that of the second nearest; 0: mutual nearest "
+             "neighbours alone, as the paper did; ETH's benchmark has 0.8"},
+    {"pairs", 0, CLI_INPUT(export_options, options.pairs), "FILE",
+     .help = "match only these pairs, \"name1 name2\" per line (default: all pairs)"},
+    {"camera", 0, CLI_TYPE_CALL, 0, 0, 0, "C", .take = take_camera,
+     .help = "MODEL,NUMBERS as COLMAP has them, such as PINHOLE,2759.48,2764.16,1520.69,1006.81, for all images "
+             "(default: K.txt in the folder of the images, else COLMAP's guess for each)"},
+    {"one-camera", 0, CLI_FLAG(export_options, options.one_camera),
+     .help = "the guess is one camera for all images"},
+    {0}};
 
 void export_options_settle(export_options *own, const eval_options *eval, const cli_common *common, const char *folder)
 {
@@ -37,6 +29,7 @@ void export_options_settle(export_options *own, const eval_options *eval, const 
     own->options.scale = eval->scale;
     own->options.parallel = common->parallel;
     own->options.quiet = common->quiet;
+    if (own->has_camera) own->options.camera = &own->camera;
     if (own->options.camera || own->options.one_camera || !folder) return;
     if (ev_camera_from_folder(folder, &own->camera)) {
         own->options.camera = &own->camera;

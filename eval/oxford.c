@@ -41,7 +41,7 @@ typedef struct scene_work {
     const ev_scene *scene;
     const ev_oxford_options *options;
     view *views;
-    truth *strict, *paperlike; /* one an image; the first is empty */
+    truth *strict, *paperlike; /* one per image; the first is empty */
     /* for one method */
     const ev_method *method;
     io_rows *best_rows, *all_rows;
@@ -221,7 +221,7 @@ static void score_pair(void *context, int32_t index)
     if (!work->wanted[k]) return;
     memset(score, 0, sizeof *score);
     score->paperlike = NAN;
-    if (score_strict(work, k, score, error) && score_mutual(work, k, score, error) && !work->options->strict_only)
+    if (score_strict(work, k, score, error) && score_mutual(work, k, score, error) && work->options->paperlike)
         score_paperlike(work, k, score, error);
 }
 
@@ -247,7 +247,7 @@ static void load_view(void *context, int32_t index)
     const ev_oxford_options *options = work->options;
     const char *path = work->scene->images.items[index];
     io_error *error = &work->errors[index];
-    v->shared = options->strict_only || options->keypoints.folder;
+    v->shared = !options->paperlike || options->keypoints.folder;
     if (!io_image_read(path, NULL, &v->image, error)) return;
     if (!ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, 0, &v->best, error)) return;
     if (v->shared) v->all = v->best;
@@ -262,7 +262,7 @@ static void make_truth(void *context, int32_t index)
     size_t k = (size_t)index + 1;
     const double *h = work->scene->h[k];
     truth_make(&work->strict[k], h, &work->views[0].best, &work->views[k].best, right_strict);
-    if (!work->options->strict_only)
+    if (work->options->paperlike)
         truth_make(&work->paperlike[k], h, &work->views[0].all, &work->views[k].all, right_paperlike);
 }
 
@@ -350,7 +350,7 @@ static bool hash_views(const scene_work *work, uint64_t *hashes, io_error *error
 static uint64_t pair_key(const scene_work *work, const ev_method *method, const uint64_t *views, size_t k)
 {
     const ev_oxford_options *o = work->options;
-    double numbers[4] = {o->scale, o->strict_only, o->keypoints.folder ? 0 : o->keypoints.detector,
+    double numbers[4] = {o->scale, !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
                          o->keypoints.folder ? 0 : o->keypoints.max_keypoints};
     uint64_t key = ev_hash_string(EV_HASH_START, "oxford 1 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
@@ -368,6 +368,7 @@ static void add_pair(ev_oxford_score *sum, const pair_score *pair)
     sum->strict_map += pair->strict;
     sum->paperlike_map += pair->paperlike;
     sum->precision_3px += pair->precision;
+    sum->homography_1px += pair->corner_error < 1;
     sum->homography_3px += pair->corner_error < 3;
     sum->homography_5px += pair->corner_error < 5;
     sum->matches += pair->matches;
@@ -380,6 +381,7 @@ static void divide(ev_oxford_score *sum)
     sum->strict_map /= n;
     sum->paperlike_map /= n;
     sum->precision_3px /= n;
+    sum->homography_1px /= n;
     sum->homography_3px /= n;
     sum->homography_5px /= n;
     sum->matches /= n;

@@ -1,11 +1,12 @@
 /* Matching between images of a plane whose homographies are known (docs/evaluation.md).
  *
- * For every pair (image 1, image k) the nearest neighbour of every query is found, and answers are ranked by distance:
- *   strict      every keypoint of image 1 is a query; right within 5 px of where H sends it; recall over the keypoints
- * of image 1 that have any keypoint within 5 px paper-like  all keypoints the detector finds; right within 2 px and
- * when sizes agree within sqrt(2) after the local scale of H; queries are the keypoints that have such a partner, and
- * recall is over them and the means of the pairs are reported, with the share of mutual matches that lie within 3 px,
- * and how often a homography fitted to the mutual matches is right. */
+ * For every pair (image 1, image k) the nearest neighbour of every query is found, and answers are ranked by distance.
+ *   strict      Every keypoint of image 1 is a query. An answer is right within 5 px of where H sends the query. Recall
+ *               is over the keypoints of image 1 that have any keypoint within 5 px.
+ *   paper-like  All keypoints that the detector finds. Right within 2 px, and when sizes agree within sqrt(2) after the
+ *               local scale of H. Queries are the keypoints that have such a partner, and recall is over them.
+ * Reported are the means over pairs, the share of mutual matches that lie within 3 px, and how often a homography fitted
+ * to the mutual matches is right. */
 #ifndef EVAL_OXFORD_H
 #define EVAL_OXFORD_H
 
@@ -17,7 +18,7 @@
 typedef struct ev_oxford_options {
     ev_keypoint_source keypoints;
     float scale;      /* the preset that belongs to the keypoints */
-    bool strict_only; /* the paper-like numbers are not wanted */
+    bool paperlike;   /* the paper-like numbers are wanted too */
     const char *cache;
     const kb_parallel *parallel;
     bool quiet;
@@ -26,10 +27,10 @@ typedef struct ev_oxford_options {
 /* Means over pairs. */
 typedef struct ev_oxford_score {
     size_t pairs;
-    double strict_map, paperlike_map; /* 0 to 1; paperlike_map is NaN with strict_only */
+    double strict_map, paperlike_map; /* 0 to 1; paperlike_map is NaN unless it was wanted */
     double precision_3px;             /* pairs without a match count 0 */
-    double homography_3px, homography_5px; /* share of pairs whose mean corner error is below */
-    double matches;                   /* mutual ones, a pair */
+    double homography_1px, homography_3px, homography_5px; /* share of pairs whose mean corner error is below */
+    double matches;                   /* mutual ones, per pair */
     ev_curve curve;                   /* strict */
 } ev_oxford_score;
 
@@ -38,7 +39,7 @@ typedef struct ev_oxford_result {
     ev_oxford_score *scenes; /* owned; as many as there are scenes */
 } ev_oxford_result;
 
-/* results has room for one a method. */
+/* results has room for one per method. */
 bool ev_oxford_run(const ev_scenes *scenes, ev_method *methods, size_t method_count, const ev_oxford_options *options,
                    ev_oxford_result *results, io_error *error);
 void ev_oxford_result_free(ev_oxford_result *result);

@@ -44,7 +44,7 @@ static void take(ev_report *report, const io_json_value *item)
 
 bool ev_report_add(ev_report *report, const char *name, const io_json_value *document, io_error *error)
 {
-    static const char *const known[] = {"oxford", "hpatches", "brown", "sfm", "bench"};
+    static const char *const known[] = {"oxford", "matching", "hpatches", "brown", "sfm", "bench"};
     size_t before = report->count;
     if (is_ablation(document)) take(report, document);
     const io_json_value *item = document->kind == IO_JSON_ARRAY ? document->first : document;
@@ -319,8 +319,9 @@ static void write_oxford(FILE *out, const ev_report *report, const group *g)
 {
     static const column columns[] = {
         {"strict mAP", "strict_map", 2, 1, 1},      {"paper-like mAP", "paperlike_map", 2, 1, 1},
-        {"within 3 px", "precision_3px", 2, 1, 1},  {"H &lt; 3 px", "homography_3px", 1, 1, 1},
-        {"H &lt; 5 px", "homography_5px", 1, 1, 1}, {"matches", "matches", 0, 1, 0}};
+        {"within 3 px", "precision_3px", 2, 1, 1},  {"H &lt; 1 px", "homography_1px", 1, 1, 1},
+        {"H &lt; 3 px", "homography_3px", 1, 1, 1}, {"H &lt; 5 px", "homography_5px", 1, 1, 1},
+        {"matches", "matches", 0, 1, 0}};
     const io_json_value *first = g->items[0];
     char words[160];
     (void)report;
@@ -333,17 +334,73 @@ static void write_oxford(FILE *out, const ev_report *report, const group *g)
     fprintf(out,
             "</h2><p>%.0f pairs. All in per cent: mAP by both protocols, the share of mutual matches within 3 px, ",
             number(first, "pairs"));
-    fputs("the share of homographies whose corners are right within 3 and 5 px.", out);
+    fputs("the share of homographies whose corners are right within 1, 3 and 5 px.", out);
     if (oxford)
         fputs(" The paper does not state its protocol in full; the paper-like one is a stand-in for it, meant for all "
               "keypoints a detector finds, of which files may hold fewer.",
               out);
     fputs("</p>\n", out);
-    put_results(out, g, columns, 6, &paper);
+    put_results(out, g, columns, 7, &paper);
     fputs("<div class=\"plots\">", out);
     plot_precision_recall(out, g);
     fputs("</div>", out);
     put_scenes(out, g);
+    fputs("</section>\n", out);
+}
+
+/* --------------------------------------------------------------------------------------------------- matching */
+
+/* Accuracies at 1, 2 ... px out of a result; returns how many. */
+static size_t read_mma(const io_json_value *item, const char *key, double *out, size_t room)
+{
+    const io_json_value *list = io_json_get(item, key);
+    size_t n = 0;
+    for (const io_json_value *v = list ? list->first : NULL; v && n < room; v = v->next)
+        out[n++] = v->kind == IO_JSON_NUMBER ? v->number : NAN;
+    return n;
+}
+
+static void plot_mma(FILE *out, const group *g)
+{
+    enum { ROOM = 10 };
+    static const double px[ROOM] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    double(*values)[ROOM] = io_alloc(g->count, sizeof *values);
+    io_plot_curve *curves = io_alloc(g->count, sizeof *curves);
+    for (size_t i = 0; i < g->count; i++)
+        curves[i] = (io_plot_curve){px, values[i], read_mma(g->items[i], "mma", values[i], ROOM),
+                                    short_name(text(g->items[i], "model")), (int)i, true};
+    io_plot_curves(out, "Mean matching accuracy", (io_axis){"threshold, px", 0, 10.4, false},
+                   (io_axis){"MMA", 0, 1, false}, curves, g->count);
+    for (size_t i = 0; i < g->count; i++) free((char *)curves[i].label);
+    free(curves);
+    free(values);
+}
+
+static void write_matching(FILE *out, const ev_report *report, const group *g)
+{
+    static const char *const parts[] = {"mma", "mma_illumination", "mma_viewpoint"};
+    char words[160];
+    (void)report;
+    keypoint_words(g->items[0], words, sizeof words);
+    fputs("<section><h2>Mean matching accuracy: ", out);
+    io_html_text(out, words);
+    fprintf(out, "</h2><p>Share of mutual nearest neighbours that the homography confirms within 1, 3 and 5 px, mean of "
+            "%.0f pairs; of sequences with changes of light (i) and of viewpoint (v) too.</p>\n",
+            number(g->items[0], "pairs"));
+    io_html_table_begin(out, (const char *const[]){"descriptor", "1 px", "3 px", "5 px", "i, 1 px", "i, 3 px", "i, 5 px",
+                                                   "v, 1 px", "v, 3 px", "v, 5 px", "matches", NULL});
+    for (size_t i = 0; i < g->count; i++) {
+        begin_row(out, text(g->items[i], "model"));
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            double mma[5] = {NAN, NAN, NAN, NAN, NAN};
+            read_mma(g->items[i], parts[k], mma, 5);
+            for (int t = 0; t < 5; t += 2) io_html_cell(out, mma[t], 3, NULL);
+        }
+        io_html_cell(out, number(g->items[i], "matches"), 0, NULL);
+        io_html_row_end(out);
+    }
+    io_html_table_end(out);
+    plot_mma(out, g);
     fputs("</section>\n", out);
 }
 
@@ -526,6 +583,7 @@ void ev_report_write(const ev_report *report, const char *title, FILE *out)
     io_html_begin(out, title);
     write_cost(out, report);
     each_group(out, report, "oxford", write_oxford);
+    each_group(out, report, "matching", write_matching);
     each_group(out, report, "hpatches", write_hpatches);
     each_group(out, report, "brown", write_brown);
     each_group(out, report, "sfm", write_sfm);

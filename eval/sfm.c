@@ -26,10 +26,11 @@ bool ev_sfm_find_colmap(const char *program, io_error *error)
                           "\"keybits export colmap\" writes the database without it", name);
 }
 
-static bool run_colmap(char *const *arguments, const char *log, io_error *error)
+/* code: as io_program_run. */
+static bool run_colmap(char *const *arguments, const char *log, int *code, io_error *error)
 {
     setenv("QT_QPA_PLATFORM", "offscreen", 1); /* no window is opened */
-    return io_program_run(arguments, log, error);
+    return io_program_run(arguments, log, code, error);
 }
 
 /* ---------------------------------------------------------------------------------------------- the work folder */
@@ -90,7 +91,7 @@ static bool analyze(const char *program, const char *model, const char *log, ev_
 {
     char *arguments[] = {(char *)program, "model_analyzer", "--path", (char *)model, NULL};
     io_bytes bytes;
-    if (!run_colmap(arguments, log, error) || !io_file_read(log, &bytes, error)) return false;
+    if (!run_colmap(arguments, log, NULL, error) || !io_file_read(log, &bytes, error)) return false;
     bool good = ev_sfm_parse_analysis((const char *)bytes.data, result) ||
                 io_fail(error, "%s: colmap's analysis has other lines than expected", log);
     io_bytes_free(&bytes);
@@ -142,14 +143,14 @@ static bool reconstruct(const ev_sfm_options *options, const places *p, ev_sfm_r
     double start = io_clock_seconds();
     int64_t pairs = 0, matches = 0;
     io_progress_start(&progress, "colmap verifies and maps", 2, options->export.quiet);
-    bool good = run_colmap(verify, p->log, error);
+    bool good = run_colmap(verify, p->log, NULL, error);
     io_progress_update(&progress, 1);
     io_folder_remove(p->sparse);
     good = good && ev_colmap_verified(p->database, &pairs, &matches, error) && io_folder_make(p->sparse, error);
-    /* The mapper calls it a failure when nothing can be reconstructed; for us that is a result. */
-    io_error mapping;
-    if (good && !run_colmap(map, map_log, &mapping) && !strstr(mapping.text, "ended with code 1;"))
-        good = io_fail(error, "%s", mapping.text);
+    /* The mapper ends with 1 when nothing can be reconstructed; for us that is a result. */
+    int code = 0;
+    good = good && run_colmap(map, map_log, &code, error);
+    if (good && code > 1) good = io_fail(error, "%s mapper ended with code %d; see %s", program, code, map_log);
     io_progress_end(&progress);
     result->seconds = io_clock_seconds() - start;
     result->verified_pairs = (double)pairs;
@@ -164,9 +165,13 @@ static uint64_t result_key(const io_names *images, const ev_method *method, cons
     const ev_export_options *e = &options->export;
     double numbers[5] = {e->scale, e->max_ratio, e->one_camera, e->keypoints.folder ? 0 : e->keypoints.detector,
                          e->keypoints.folder ? 0 : e->keypoints.max_keypoints};
-    uint64_t key = ev_hash_string(EV_HASH_START, "sfm 1 " KB_VERSION_STRING);
+    uint64_t key = ev_hash_string(EV_HASH_START, "sfm 2 " KB_VERSION_STRING);
     key = ev_hash(ev_hash(key, &method->id, sizeof method->id), numbers, sizeof numbers);
-    if (e->camera) key = ev_hash(key, e->camera->parameters, sizeof e->camera->parameters);
+    if (e->camera) {
+        double camera[2] = {e->camera->model, e->camera->known};
+        key = ev_hash(key, camera, sizeof camera);
+        key = ev_hash(key, e->camera->parameters, sizeof e->camera->parameters);
+    }
     if (e->pairs) *good = ev_hash_file(&key, e->pairs, error);
     for (size_t i = 0; i < images->count && *good; i++) {
         char *csv = e->keypoints.folder ? ev_keypoint_path(&e->keypoints, NULL, images->items[i]) : NULL;

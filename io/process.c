@@ -37,7 +37,7 @@ static void become(char *const *arguments, const char *log)
     _exit(127);
 }
 
-bool io_program_run(char *const *arguments, const char *log, io_error *error)
+bool io_program_run(char *const *arguments, const char *log, int *code, io_error *error)
 {
     int status = 0;
     pid_t child = fork();
@@ -46,6 +46,10 @@ bool io_program_run(char *const *arguments, const char *log, io_error *error)
     io_temporary_child(child);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     io_temporary_child(0);
+    if (WIFEXITED(status) && code && WEXITSTATUS(status) != 127) {
+        *code = WEXITSTATUS(status);
+        return true;
+    }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
     const char *program = io_path_base(arguments[0]), *what = arguments[1] ? arguments[1] : "";
     if (WIFSIGNALED(status))

@@ -15,7 +15,14 @@ run "$KEYBITS" export colmap images -m sift --detector sift -n 200 --pairs some.
     >some.json
 between some.json pairs 1 1
 
-refuse 2 "export colmap IMAGES" "$KEYBITS" export images -o x.db
+for words in "(default sift)" "(default 8192)"; do
+    "$KEYBITS" export colmap --help >help.txt
+    holds help.txt "$words"
+    "$KEYBITS" eval sfm --help >help.txt
+    holds help.txt "$words"
+done
+refuse 2 "no subcommand" "$KEYBITS" export images -o x.db
+refuse 2 "export colmap IMAGES" "$KEYBITS" export colmap -o x.db
 refuse 2 "-o DATABASE.db" "$KEYBITS" export colmap images
 refuse 2 "--camera" "$KEYBITS" export colmap images -o x.db --camera PINHOLE,1
 echo "view2.pgm view9.pgm" >some.txt
@@ -47,6 +54,17 @@ between sfm.json reprojection_px 0.25 0.25
 printf '#!/bin/sh\nexit 7\n' >stand-in
 run "$KEYBITS" eval sfm images -m sift -n 200 --colmap ./stand-in --cache cache --json >cached.json
 same sfm.json cached.json
+# another camera is another result, though its numbers are the same
+refuse 1 "matches_importer ended with code 7" "$KEYBITS" eval sfm images -m sift -n 200 --colmap ./stand-in --cache cache \
+    --camera SIMPLE_RADIAL,300,130,100,0 --work work
+# a mapper that reconstructs nothing ends with 1, which is a row of zeros; other codes are failures
+for code in 1 2; do
+    printf '#!/bin/sh\n[ "$1" != mapper ] || exit %d\n' $code >stand-in-$code
+    chmod +x stand-in-$code
+done
+run "$KEYBITS" eval sfm images -m sift -n 200 --colmap ./stand-in-1 --json >nothing.json
+between nothing.json points 0 0
+refuse 1 "mapper ended with code 2" "$KEYBITS" eval sfm images -m sift -n 200 --colmap ./stand-in-2 --work work
 refuse 1 "matches_importer ended with code 7" "$KEYBITS" eval sfm images -m sift -n 201 --colmap ./stand-in --work work
 no_leftovers
 
