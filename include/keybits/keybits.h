@@ -1,32 +1,52 @@
-/* keybits: keypoints in, bits out.
+/* keybits: learned binary local image descriptors (BAD, BAG, HashSIFT), and the pipeline around them:
  *
- * A small library for learned binary local image descriptors (BAD, BAG and HashSIFT), and for the pipeline around them:
+ *     image -> keypoints -> descriptors -> matches -> geometry     and     descriptors -> words -> images (retrieval)
  *
- *     image -> keypoints -> descriptors -> matches -> geometry
+ * This header is the whole public API and its manual. It compiles as C99 and as C++11. The shortest program:
  *
- * This header is the whole interface and its manual. It compiles as C99 and as C++.
+ *     kb_model_builtin("bad256", &model);
+ *     kb_detect(&image, NULL, NULL, keypoints, 2000, &n);
+ *     kb_describe(model, &image, keypoints, n, NULL, NULL, rows, NULL);
+ *     kb_match_hamming(rows_a, na, rows_b, nb, 32, NULL, NULL, matches, &count);
  *
- * Rules that hold everywhere
- *   Ownership   The caller owns every input and every output buffer. What a kb_*_create or kb_*_load gives is given
- *               back with the matching kb_*_free, which takes NULL too.
- *   Threads     A kb_model is immutable: any number of threads may share one. A kb_workspace belongs to one call at a
- *               time. There is no hidden global state. The library starts no thread unless it is handed a kb_parallel.
+ * Every NULL above is an option, a workspace or an output that may be left out; come back for them later.
+ *
+ * Rules for every function
+ *   Parameters  The order is: object, inputs with their counts, options, workspace, outputs, error.
+ *   Ownership   The caller owns every input and every output buffer; inputs are not kept after the call unless the
+ *               comment says so. What kb_*_create, kb_*_load and kb_model_builtin return is released by the matching
+ *               kb_*_free, which accepts NULL.
+ *   Threads     Any number of threads may call at the same time. A kb_model is immutable and may be shared. A
+ *               kb_workspace and a kb_pool serve one call at a time. There is no mutable global state but kb_cpu_limit.
+ *               The library starts no threads except in kb_pool_create.
  *   Errors      Every function that can fail returns a kb_status. Nothing prints, aborts or sets errno. When a call
- *               fails, its outputs hold nothing of use (a handle is NULL), and its inputs are untouched.
- *   NULL        Pointers may be NULL only where the comment says so; elsewhere NULL gives KB_E_ARGUMENT. A pointer to
+ *               fails, its outputs are undefined (a handle is NULL) and its inputs are untouched. "Nothing found" is a
+ *               result, not an error.
+ *   NULL        A pointer may be NULL only where the comment says so; elsewhere NULL gives KB_E_ARGUMENT. A pointer to
  *               zero elements may always be NULL.
- *   Bad input   A value outside its range gives KB_E_ARGUMENT, a view that is no image KB_E_IMAGE, and any call may run
- *               out of memory, KB_E_MEMORY. Numbers in data (keypoints, pairs, rows of floats) may be anything, NaN
- *               too: the comments say what becomes of them.
- *   Options     A struct with options starts with its own size (set it with KB_INIT; 0 gives KB_E_ARGUMENT), and zero
- *               in a field means its default.
+ *   Bad input   A value out of its range gives KB_E_ARGUMENT, a view that is no image KB_E_IMAGE, and any call may give
+ *               KB_E_MEMORY. Numbers in data (keypoints, point pairs, float rows) may be anything, NaN too: the
+ *               comments say what happens to them.
+ *   Structs     A struct that may grow in a later version starts with struct_size; set it with KB_INIT, for outputs
+ *               too. Zero in an option means its default. A program that was compiled against an older header gets the
+ *               defaults for newer options. One that was compiled against a newer header works as long as the fields
+ *               that this version does not know are zero; otherwise, and for a size that no version had, the result is
+ *               KB_E_STRUCT. Structs without struct_size never change.
  *   Same bits   The same model and input give the same bits on every machine, instruction set, compiler and number of
- *               threads. A change of bits is a new model id (kb_model_info.id).
+ *               threads. The model id (kb_model_info.id) covers the tables and the revision of the arithmetic: equal
+ *               ids mean equal bits, also between versions of the library.
  *
  * Conventions
- *   Pixel (0,0) is the centre of the first pixel; x goes right, y goes down. A keypoint's size is a diameter in pixels.
- *   Its angle is in degrees, clockwise on the screen; a negative angle (-1 by custom) means "none" and is taken as 0.
- *   Bit 7 of byte 0 is the first bit of a descriptor.
+ *   Pixels      (0,0) is the centre of the first pixel, as in OpenCV; x goes right, y goes down. COLMAP puts that
+ *               centre at (0.5,0.5): add 0.5 to both coordinates of what goes to COLMAP, subtract it from what comes.
+ *   Size        The diameter of the keypoint in pixels.
+ *   Angle       In degrees, clockwise on the screen; negative (usually -1) means "none" and counts as 0.
+ *   Bits        The first bit of a descriptor is bit 7, the most significant, of byte 0.
+ *   Zero rows   A descriptor row that is all zero stands for "no descriptor" and never matches.
+ *
+ * Not promised
+ *   Speed, memory used, the order of tasks and the wording of sentences may change in any version. Keypoints and fitted
+ *   models may change in a minor version, descriptors only with the model id. The layout of opaque types is private.
  */
 #ifndef KEYBITS_H
 #define KEYBITS_H
@@ -58,14 +78,14 @@ extern "C" {
 
 /* ------------------------------------------------------------------------------------------------ status, version */
 
-/* Numbers are pinned: a released code never changes its meaning. */
+/* Numbers are pinned: a released code never changes its meaning; later versions may add codes. */
 typedef enum kb_status {
     KB_OK = 0,
     KB_E_ARGUMENT = -1,    /* NULL where it is not allowed, or a value out of its range */
     KB_E_MEMORY = -2,      /* an allocation failed */
     KB_E_IMAGE = -3,       /* not a usable image view: no pixels, zero or negative side, stride too small, too large */
     KB_E_UNKNOWN = -4,     /* no built-in model, preset or detector of that name */
-    KB_E_NO_TABLE = -5,    /* a built-in model of that name is planned, but this build holds no table for it */
+    KB_E_NO_TABLE = -5,    /* a built-in model that this build was made without */
     KB_E_FORMAT = -6,      /* model file: not a keybits model, or one from a newer version */
     KB_E_TRUNCATED = -7,   /* model file: it ends too early */
     KB_E_CHECKSUM = -8,    /* model file: damaged */
@@ -77,7 +97,7 @@ typedef enum kb_status {
     KB_E_STRUCT = -13      /* a struct_size is not set, or a field is not zero that this version does not know */
 } kb_status;
 
-/* One plain English sentence, never NULL, for any number. */
+/* An English phrase in static storage, never NULL, for any number. */
 KB_API const char *kb_status_string(kb_status status);
 
 /* The version of the library in use, "major.minor.patch" and as a number (KB_VERSION is the header's): major x 10000 +
@@ -85,11 +105,11 @@ KB_API const char *kb_status_string(kb_status status);
 KB_API const char *kb_version(void);
 KB_API int32_t kb_version_number(void);
 
-/* What is wrong, for people and for programs. A function that takes a kb_error fills all of it, also on success (empty
- * text and field, row -1). This struct never grows. */
+/* Details of a failure, for people and for programs. It needs no initialisation and holds no memory to release; it is
+ * defined after a call that failed. */
 typedef struct kb_error {
     char text[192];    /* a sentence that names the value at fault */
-    const char *field; /* the field of the input struct at fault, such as "boxes"; "" when it is none. Static storage. */
+    const char *field; /* the field of the input struct at fault, such as "boxes"; "" for none. Static storage */
     int32_t row;       /* the row of that field at fault, from 0; -1 when it is none */
 } kb_error;
 
@@ -121,17 +141,17 @@ typedef struct kb_image {
     int32_t white;
 } kb_image;
 
-/* The same seven fields in the same order as cv::KeyPoint, so that an array of one is an array of the other. */
+/* The seven fields of cv::KeyPoint in its order, so that an array of one is an array of the other. */
 typedef struct kb_keypoint {
     float x, y;
     float size;     /* diameter, px */
     float angle;    /* degrees, clockwise on screen; negative: none */
     float response; /* strength, more is better */
-    int32_t octave; /* the detector's note about scale; describing does not use it */
+    int32_t octave; /* the pyramid level, as the detector counts them; describing does not use it */
     int32_t class_id;
 } kb_keypoint;
 
-/* ----------------------------------------------------------------------------------------- memory, threads, workspace */
+/* --------------------------------------------------------------------------------------- memory, threads, workspace */
 
 /* Where memory comes from. Every function that keeps memory has a variant that ends in _with and takes one; NULL means
  * malloc and free. The struct is copied, what self points to must outlive the object. allocate returns memory aligned
@@ -145,7 +165,7 @@ typedef struct kb_allocator {
 
 /* How the library asks for parallel work: run(self, count, task, context) must call task(context, i) once for every i
  * from 0 to count - 1, in any order and on any threads, and return when all are done. The library never calls run from
- * inside a task. Results do not depend on how the tasks are spread. */
+ * inside a task. Results do not depend on how tasks are distributed. */
 typedef struct kb_parallel {
     void (*run)(void *self, int32_t count, void (*task)(void *context, int32_t index), void *context);
     void *self;
@@ -153,14 +173,14 @@ typedef struct kb_parallel {
                         with run NULL, everything runs on the calling thread. */
 } kb_parallel;
 
-/* A small pool of threads that implements kb_parallel. threads: 1 to 256, or 0 for one a processor. One run at a time:
- * a pool must not be shared by threads that work at the same time, nor freed while one runs. The builder of the library
- * may leave the pool out (KB_NO_THREADS), then everything runs on the calling thread. */
+/* A small thread pool that implements kb_parallel. threads: 1 to 256, or 0 for one per processor. A pool serves one
+ * call at a time and must not be freed while it does. A library built with KB_NO_THREADS starts no threads: everything
+ * runs on the calling thread. */
 typedef struct kb_pool kb_pool;
 KB_API kb_status kb_pool_create(int32_t threads, kb_pool **out);
 KB_API kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out);
 KB_API void kb_pool_free(kb_pool *pool);
-/* The view of the pool that goes into options; lives as long as the pool. NULL gives NULL, which means "no threads". */
+/* What goes into options; lives as long as the pool. NULL gives NULL, which means "no threads". */
 KB_API const kb_parallel *kb_pool_parallel(kb_pool *pool);
 
 /* Memory that calls use and keep for the next call. Every function that takes one also takes NULL and then allocates
@@ -179,9 +199,9 @@ KB_API size_t kb_workspace_bytes(const kb_workspace *workspace);
 /* ---------------------------------------------------------------------------------------------------------- models */
 
 typedef enum kb_kind {
-    KB_BAD = 1,      /* differences of mean gray in two boxes, against a threshold */
-    KB_BAG = 2,      /* the same over planes of oriented gradient (docs/bag.md) */
-    KB_HASHSIFT = 3, /* the signs of a linear map of SIFT (docs/hashsift.md) */
+    KB_BAD = 1,      /* per bit, the difference of the mean gray in two boxes against a threshold (docs/bad.md) */
+    KB_BAG = 2,      /* the same over channels of oriented gradient (docs/bag.md) */
+    KB_HASHSIFT = 3, /* per bit, the sign of a linear projection of SIFT (docs/hashsift.md) */
     KB_SIFT = 4,     /* SIFT itself: 128 bytes, or 128 floats by kb_describe_float */
     KB_ROOTSIFT = 5  /* its square root under the L1 norm: 128 bytes or 128 floats */
 } kb_kind;
@@ -191,7 +211,7 @@ typedef enum kb_sampler {
     KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
     KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for
                              bit; BAD only */
-    KB_SAMPLER_TWO_TAP = 2  /* as PATCH, but a sample is the mean of two pixels: quicker, and boxes hardly see it */
+    KB_SAMPLER_TWO_TAP = 2 /* as PATCH, but a sample is the mean of two pixels: faster, about as accurate for boxes */
 } kb_sampler;
 
 #define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
@@ -210,7 +230,7 @@ typedef struct kb_box_pair {
     float threshold;
 } kb_box_pair;
 
-/* What a model is made of. For kb_model_create, and for looking into a model. */
+/* The tables and parameters of a model: input of kb_model_create, output of kb_model_get_info. */
 typedef struct kb_model_spec {
     uint32_t struct_size;
     kb_kind kind;
@@ -225,23 +245,24 @@ typedef struct kb_model_spec {
     int32_t root;             /* HashSIFT: 1 takes RootSIFT bytes instead of SIFT bytes */
 } kb_model_spec;
 
+/* Immutable; any number of threads may share one. */
 typedef struct kb_model kb_model;
 
-/* Makes a model out of tables, which are copied. KB_E_TABLE for a value out of its range, and error (may be NULL) tells
- * which one. */
+/* Creates a model from tables, which are copied. KB_E_TABLE for a value out of its range; error (may be NULL) names the
+ * field, and the bit as its row. Release with kb_model_free. */
 KB_API kb_status kb_model_create(const kb_model_spec *spec, kb_model **out, kb_error *error);
 KB_API kb_status kb_model_create_with(const kb_model_spec *spec, const kb_allocator *allocator, kb_model **out,
                                       kb_error *error);
 
-/* Reads a model file (docs/model-format.md) from memory; data is not needed afterwards. Any bytes are safe: what is
- * wrong with them gives KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE, and a sentence in error (may be
- * NULL). */
+/* Parses a model file (docs/model-format.md) in memory; data is not needed afterwards. Any bytes are safe: a file that
+ * is not valid gives KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE, and details in error (may be NULL).
+ * Release with kb_model_free. */
 KB_API kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error);
 KB_API kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *allocator, kb_model **out,
                                     kb_error *error);
 
-/* Writes a model as a file into buffer. *size receives the bytes needed; with buffer NULL nothing else happens, with
- * capacity too small the result is KB_E_SPACE. */
+/* Writes the model file into buffer. *size receives the bytes needed; buffer NULL only asks for them; a capacity below
+ * them gives KB_E_SPACE. */
 KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, size_t *size);
 
 /* A built-in model: "bad256", "bad512", "bag128", "bag256", "bag512", "hashsift256", "hashsift512", "sift",
@@ -256,18 +277,17 @@ KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
 
 KB_API void kb_model_free(kb_model *model);
 
-/* Everything in the model. */
 typedef struct kb_model_info {
     uint32_t struct_size;
-    int32_t row_bytes;         /* length of a descriptor row */
-    const kb_model_spec *spec; /* the tables. Belongs to the model and lives as long as the model, as do the pointers in
-                                  it; spec->struct_size tells which fields there are */
-    uint64_t id;               /* names the bits: a hash of all that decides them, which name and text do not */
+    int32_t row_bytes;         /* per descriptor */
+    const kb_model_spec *spec; /* belongs to the model and lives as long as it, as do the pointers in it; it has
+                                  spec->struct_size bytes */
+    uint64_t id;               /* hash of everything that decides the bits, which name and text do not */
     int32_t row_floats;        /* 128 for SIFT and RootSIFT, otherwise 0 */
     uint32_t planes;           /* bit c is set when channel c is used */
     int32_t distinct_boxes;    /* different boxes among the 2 x bits boxes of the table */
 } kb_model_info;
-/* Fills info, which is set with KB_INIT first. */
+/* Fills info, which is initialised with KB_INIT. */
 KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
 
 /* "bad", "bag", ... and "patch", "image", "two-tap"; "?" for another value. */
@@ -276,7 +296,7 @@ KB_API const char *kb_sampler_name(kb_sampler sampler);
 
 /* ------------------------------------------------------------------------------------------------------ describing */
 
-/* Detectors measure size in their own way; a preset turns a keypoint's size into the width of the region to describe:
+/* Detectors define size differently. A preset is the factor from keypoint size to the width of the described region:
  * orb 1, fast, agast, brisk and akaze 5, kaze and surf 6.25, sift 6.75. Index from 0; name NULL past the last. */
 typedef struct kb_preset {
     const char *name;
@@ -287,7 +307,7 @@ KB_API kb_preset kb_preset_at(int32_t index);
 KB_API float kb_preset_scale(const char *name);
 
 /* The width in pixels of the region that describes a keypoint: scale x size x the model's support.
- * NaN when an argument is NULL. Below KB_SMALL_PATCH boxes fall together and descriptors say little. */
+ * NaN when an argument is NULL. Regions below KB_SMALL_PATCH have too few pixels for a distinctive descriptor. */
 #define KB_SMALL_PATCH 8.0f
 KB_API float kb_patch_width(const kb_model *model, const kb_keypoint *keypoint, float scale);
 
@@ -299,7 +319,7 @@ typedef struct kb_describe_options {
                                     touched. Rows of floats: a multiple of 4. */
 } kb_describe_options;
 
-/* What a keypoint's flags say, any of them together; 0 is a plain good row. */
+/* Flags per keypoint, combined; 0: an ordinary row. */
 enum {
     KB_KP_BORDER = 1,  /* the region leaves the image: border pixels are repeated (patch) or boxes cut off (image) */
     KB_KP_SMALL = 2,   /* the region is narrower than KB_SMALL_PATCH pixels */
@@ -307,30 +327,30 @@ enum {
     KB_KP_INVALID = 8  /* a number is not finite, the size not positive, or the region wider than 2^20 px: zeros */
 };
 
-/* Describes n keypoints of an image: row i of `rows` (n x row_bytes, no gaps) belongs to keypoint i, always. Keypoints
- * are never dropped, moved or reordered; flags (n bytes, may be NULL) says what was odd about each.
- * options and workspace may be NULL. n may be 0. Time grows with n and, for the pyramid, with the image. */
+/* Describes n keypoints of an image. Row i of `rows` (n x row_bytes, or every row_stride bytes) belongs to keypoint i:
+ * keypoints are never dropped, moved or reordered. flags (n bytes, may be NULL) receives KB_KP_* per keypoint.
+ * options and workspace may be NULL. n may be 0. Time is linear in n and, for the pyramid, in the pixels. */
 KB_API kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
                              const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows,
                              uint8_t *flags);
 
-/* The same for SIFT and RootSIFT as n x 128 floats of unit L2 length (all zero for a region without contrast).
- * Binary models give KB_E_KIND. */
+/* The same for SIFT and RootSIFT as n x 128 floats of unit L2 norm (all zero for a region without contrast). Binary
+ * models give KB_E_KIND. */
 KB_API kb_status kb_describe_float(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
                                    const kb_describe_options *options, kb_workspace *workspace, float *rows,
                                    uint8_t *flags);
 
-/* Describes ready patches: n of them, side x side bytes each, one after the other. side is 32 to 1024; larger than 32
- * is brought to 32x32 by exact area averaging. The model's support and the scale play no part; a model with the image
- * sampler is evaluated on the patch (as KB_SAMPLER_PATCH). */
+/* Describes n patches of side x side bytes, one after the other. side is 32 to 1024; larger patches are resized to
+ * 32x32 by exact area averaging. The model's support and the scale are not used; a model with the image sampler is
+ * evaluated on the patch (as KB_SAMPLER_PATCH). options and workspace may be NULL. */
 KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
                                      const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows);
 KB_API kb_status kb_describe_patches_float(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
                                            const kb_describe_options *options, kb_workspace *workspace, float *rows);
 
-/* The 32x32 patches that KB_SAMPLER_PATCH samples, n rows of 1024 bytes, for looking, for learning and for other
- * descriptors. The options are those of kb_describe with a support of 1: patch width = scale x keypoint size. Invalid
- * and outside keypoints give zeros. */
+/* The 32x32 patches that KB_SAMPLER_PATCH samples, n rows of 1024 bytes: for viewing, training and other descriptors.
+ * The options are those of kb_describe with support 1: patch width = scale x keypoint size. Keypoints with
+ * KB_KP_OUTSIDE or KB_KP_INVALID give zeros. options, workspace and flags may be NULL. */
 KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n,
                                    const kb_describe_options *options, kb_workspace *workspace, uint8_t *patches,
                                    uint8_t *flags);
@@ -407,8 +427,8 @@ KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t
 
 /* -------------------------------------------------------------------------------------------------------- matching */
 
-/* Row a of the first set belongs to row b of the second. distance is the Hamming distance, or the L2 distance of float
- * rows; second is the distance to the second nearest row (infinity when there is none). */
+/* A putative match of row a of the first set and row b of the second. distance is the Hamming distance, or the L2
+ * distance of float rows; second is the distance from a to its second nearest row (infinity when there is none). */
 typedef struct kb_match {
     int32_t a, b;
     float distance;
@@ -417,23 +437,23 @@ typedef struct kb_match {
 
 typedef struct kb_match_options {
     uint32_t struct_size;
-    int32_t one_way;      /* 0: mutual nearest neighbours only (the default). 1: the nearest of every row of a */
+    int32_t one_way;      /* 0: mutual nearest neighbours only. 1: the nearest neighbour of every row of a */
     float max_ratio;      /* 0: off. Else keep distance < max_ratio x second; 0.8 is usual. 0/0 rejects. 0 to 1. */
     float max_distance;   /* 0: off. Else keep distance <= max_distance */
     const kb_parallel *parallel;
-    size_t stride_a, stride_b; /* bytes from one row to the next in a and b; 0: no gaps. Rows of floats: multiples of 4.
-                                  Rows with gaps are copied into the workspace first. */
+    size_t stride_a, stride_b; /* bytes from one row to the next in a and b; 0: packed. Float rows: multiples of 4.
+                                  Rows that are not packed are copied into the workspace first. */
 } kb_match_options;
 
-/* Matches na rows against nb rows of row_bytes (1 to 4096) packed bytes, by Hamming distance. Ties go to the lowest
- * index. `matches` has room for na; *count are written, in order of a. The mutual test looks at every pair once.
+/* Matches na rows with nb rows of row_bytes (1 to 4096) bytes by Hamming distance. Ties go to the lowest index.
+ * All-zero rows, which kb_describe writes for invalid keypoints, never match and are nobody's second neighbour.
+ * `matches` has room for na; *count are written, in order of a. Each distance is computed once, for both directions.
  * options and workspace may be NULL. na and nb up to 2^31 - 1; either may be 0, which gives no matches. */
 KB_API kb_status kb_match_hamming(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
                                   const kb_match_options *options, kb_workspace *workspace, kb_match *matches,
                                   size_t *count);
 
-/* The same for rows of `values` (1 to 4096) floats, by Euclidean distance. A distance that is not finite never
- * matches. */
+/* The same for rows of `values` (1 to 4096) floats, by L2 distance. A distance that is not finite never matches. */
 KB_API kb_status kb_match_float(const float *a, size_t na, const float *b, size_t nb, size_t values,
                                 const kb_match_options *options, kb_workspace *workspace, kb_match *matches,
                                 size_t *count);
@@ -519,18 +539,18 @@ typedef struct kb_point_pair {
     double x1, y1, x2, y2;
 } kb_point_pair;
 
-/* The points of n matches, for kb_fit: pair i belongs to match i. quality (n floats, may be NULL) receives the distances,
- * for kb_fit_options.quality. KB_E_ARGUMENT when a match names a keypoint that is not there. */
+/* The points of n matches, for kb_fit: pair i belongs to match i. quality (n floats, may be NULL) receives the
+ * distances for kb_fit_options.quality. KB_E_ARGUMENT when a match has an index outside na or nb. */
 KB_API kb_status kb_match_points(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb,
                                  const kb_match *matches, size_t n, kb_point_pair *pairs, float *quality);
 
 /* --------------------------------------------------------------------------------------------------------- fitting */
 
 typedef enum kb_geometry {
-    KB_HOMOGRAPHY = 1,  /* (x2, y2, 1) ~ H (x1, y1, 1): planes, and cameras that only turn. 4 pairs. */
-    KB_FUNDAMENTAL = 2, /* (x2, y2, 1) F (x1, y1, 1)^T = 0: any rigid scene, two places. 7 pairs. */
-    KB_SIMILARITY = 3,  /* turn, scale and shift: a flat scene seen from straight above. 2 pairs. */
-    KB_AFFINE = 4,      /* linear map and shift: a small or distant plane. 3 pairs. */
+    KB_HOMOGRAPHY = 1,  /* (x2, y2, 1) ~ H (x1, y1, 1): planes, and cameras that only rotate. 4 pairs. */
+    KB_FUNDAMENTAL = 2, /* (x2, y2, 1) F (x1, y1, 1)^T = 0: a rigid scene from two viewpoints. 7 pairs. */
+    KB_SIMILARITY = 3,  /* rotation, scale and translation: a flat scene seen from straight above. 2 pairs. */
+    KB_AFFINE = 4,      /* linear map and translation: a small or distant plane. 3 pairs. */
     KB_ESSENTIAL = 5,   /* as fundamental, between calibrated cameras; gives the relative pose. 5 pairs. */
     KB_ROTATION = 6     /* calibrated cameras at one place: panoramas, a gyroscope's check. 2 pairs. */
 } kb_geometry;
@@ -612,24 +632,6 @@ KB_API kb_status kb_pose_from_homography(const double h[9], const kb_camera *cam
 /* Applies a homography; out_x and out_y become NaN for a point that goes to infinity. With NULL anywhere nothing
  * happens. */
 KB_API void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y);
-
-/* ------------------------------------------------------------------------------------------------- what runs inside */
-
-/* The hot loops have variants per instruction set; all give the same results. kb_kernel_at lists which one runs, index
- * from 0; name NULL past the last. kb_cpu_features is a list such as "sse2 avx2 popcnt" of what was found and not
- * taken away; it lives for ever. */
-typedef struct kb_kernel {
-    const char *name;    /* what it does, such as "hamming" */
-    const char *variant; /* "c", "avx2", ... */
-} kb_kernel;
-KB_API kb_kernel kb_kernel_at(int32_t index);
-KB_API const char *kb_cpu_features(void);
-
-/* Takes instruction sets away, for testing and measuring: a list of the features that may stay, such as "avx2" or
- * "sse4.1 popcnt", "c" for none, NULL for all. A feature keeps those it builds on: "avx2" also allows SSE4.1 and
- * POPCNT. KB_E_UNKNOWN when a word is not a feature's name; then nothing changes. Not to be called while other calls
- * run. */
-KB_API kb_status kb_cpu_limit(const char *features);
 
 /* ----------------------------------------------------------------------------------------------------------- index */
 
@@ -851,6 +853,24 @@ KB_API void kb_loop_detector_free(kb_loop_detector *detector);
 /* Looks for a loop and adds the image. "None found" is a result. Features need keypoints. */
 KB_API kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
                                       kb_loop *loop, kb_error *error);
+
+/* --------------------------------------------------------------------------------------------- instruction sets */
+
+/* Kernels have variants per instruction set; all give the same results. kb_kernel_at lists which one runs, index
+ * from 0; name NULL past the last. kb_cpu_features is a list such as "sse2 avx2 popcnt" of what was found and not
+ * taken away; it lives for ever. */
+typedef struct kb_kernel {
+    const char *name;    /* what it does, such as "hamming" */
+    const char *variant; /* "c", "avx2", ... */
+} kb_kernel;
+KB_API kb_kernel kb_kernel_at(int32_t index);
+KB_API const char *kb_cpu_features(void);
+
+/* Takes instruction sets away, for testing and measuring: a list of the features that may stay, such as "avx2" or
+ * "sse4.1 popcnt", "c" for none, NULL for all. A feature keeps those it builds on: "avx2" also allows SSE4.1 and
+ * POPCNT. KB_E_UNKNOWN when a word is not a feature's name; then nothing changes. Not to be called while other calls
+ * run. */
+KB_API kb_status kb_cpu_limit(const char *features);
 
 #ifdef __cplusplus
 }

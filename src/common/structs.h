@@ -1,8 +1,8 @@
 /* Structs that cross the boundary of the library and may grow.
  *
  * Each starts with struct_size, which the caller sets. A caller built against an older header has a shorter struct: the
- * newer fields are at their defaults. A caller built against a newer header has a longer one: its unknown fields must be
- * zero, since the library could not obey them. A size below that of the first release was never set by KB_INIT. */
+ * newer fields get their defaults. A caller built against a newer header has a longer one: the fields that this version
+ * does not know must be zero, since it cannot obey them. A size below that of the first release is an error. */
 #ifndef KBI_STRUCTS_H
 #define KBI_STRUCTS_H
 

@@ -1,7 +1,7 @@
 /* Nearest neighbours, in one pass over the matrix of distances.
  *
- * The matrix has a row per row of a and a column per row of b. It is walked once, in tiles that fit into the first-level
- * cache. Every distance serves both directions: it may be the least of its row (a's nearest b) and the least of its
+ * The matrix has a row per row of a and a column per row of b. It is walked once, in tiles that fit into the first
+ * level of the cache. Every distance serves both directions: it may be the least of its row (a's nearest b) and the least of its
  * column (b's nearest a). Workers claim rows of a until none is left; each keeps its own minima of the columns, which
  * are merged at the end. Minima with ties to the lowest index do not depend on how the matrix is split, so neither do
  * the matches. */
@@ -33,7 +33,8 @@ typedef struct search {
 
 static kbi_neighbours neighbours_from(const kbi_neighbours *table, size_t first)
 {
-    return (kbi_neighbours){table->distance + first, table->second ? table->second + first : NULL, table->index + first};
+    float *second = table->second ? table->second + first : NULL;
+    return (kbi_neighbours){table->distance + first, second, table->index + first};
 }
 
 static void neighbours_clear(const kbi_neighbours *table, size_t n)
@@ -47,8 +48,8 @@ static void neighbours_clear(const kbi_neighbours *table, size_t n)
 
 /* ---- tiles ---- */
 
-/* Updates entry i with a key of the kernel `hamming`, if it is nearer; first is the index of the tile's first row on the
- * other side. */
+/* Updates entry i with a key of the kernel `hamming`, if it is nearer; first is the index of the tile's first row on
+ * the other side. */
 static void neighbour_update(const kbi_neighbours *table, size_t i, uint32_t key, size_t first)
 {
     float distance = (float)(key >> 16);

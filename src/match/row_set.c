@@ -22,8 +22,8 @@ static bool row_is_zero(const uint8_t *row, size_t row_bytes, bool floats)
     return floats ? floats_are_zero(row, row_bytes) : kbi_row_bytes_are_zero(row, row_bytes);
 }
 
-kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size_t stride, size_t row_bytes, bool floats,
-                              kb_workspace *workspace)
+kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size_t stride, size_t row_bytes,
+                              bool floats, kb_workspace *workspace)
 {
     const uint8_t *from = rows;
     size_t kept = 0;

@@ -16,8 +16,8 @@ typedef struct kbi_row_set {
 
 /* Prepares n rows (at most INT32_MAX) that begin every `stride` bytes. Points at the caller's rows where they can be
  * read as they are; copies them into the workspace otherwise. With floats, -0 is zero too. */
-kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size_t stride, size_t row_bytes, bool floats,
-                              kb_workspace *workspace);
+kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size_t stride, size_t row_bytes,
+                              bool floats, kb_workspace *workspace);
 
 /* The caller's index of row i. */
 static inline int32_t kbi_row_set_origin(const kbi_row_set *set, size_t i)

@@ -121,10 +121,11 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
     return KB_OK;
 }
 
-/* Everything about the header that can be judged before the checksum. */
+/* Checks the header and then the checksum. */
 static kb_status check_header(const uint8_t *data, size_t size, kb_error *error)
 {
-    if (size < 8 || memcmp(data, magic, 8) != 0) return kbi_fail(error, KB_E_FORMAT, "this is not a keybits model file");
+    if (size < 8 || memcmp(data, magic, 8) != 0)
+        return kbi_fail(error, KB_E_FORMAT, "this is not a keybits model file");
     if (size < HEADER + 4)
         return kbi_fail(error, KB_E_TRUNCATED, "the file ends inside its header, after %zu bytes", size);
     uint32_t version = get_u32(data + 8);
@@ -136,7 +137,8 @@ static kb_status check_header(const uint8_t *data, size_t size, kb_error *error)
         return kbi_fail(error, KB_E_TRUNCATED, "the file has %zu bytes, its header promises %llu", size,
                        (unsigned long long)wanted);
     if (size > wanted)
-        return kbi_fail(error, KB_E_FORMAT, "%llu bytes too many follow the model", (unsigned long long)(size - wanted));
+        return kbi_fail(error, KB_E_FORMAT, "%llu bytes too many follow the model",
+                        (unsigned long long)(size - wanted));
     if (get_u32(data + size - 4) != crc32_of(data, size - 4))
         return kbi_fail(error, KB_E_CHECKSUM, "the checksum does not agree: the file is damaged");
     return KB_OK;

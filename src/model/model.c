@@ -45,9 +45,11 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
     int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
     if (channel >= KB_PLANES || (spec->kind == KB_BAD && channel != 0))
-        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which, channel);
+        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which,
+                           channel);
     if (radius > KB_MAX_RADIUS)
-        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: radius %d is above %d", bit, which, radius, KB_MAX_RADIUS);
+        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: radius %d is above %d", bit, which,
+                           radius, KB_MAX_RADIUS);
     if (x - radius < 0 || y - radius < 0 || x + radius >= KB_PATCH_SIDE || y + radius >= KB_PATCH_SIDE)
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit,
                            "bit %d, box %d: centre (%d, %d) with radius %d leaves the patch", bit, which, x, y, radius);
@@ -91,11 +93,13 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
         return kbi_fail_at(error, KB_E_TABLE, "sampler", -1, "sampler %d does not go with %s", (int)spec->sampler,
                            kb_kind_name(spec->kind));
     if (!(spec->support >= 0.1f && spec->support <= 10.0f))
-        return kbi_fail_at(error, KB_E_TABLE, "support", -1, "support %g is not between 0.1 and 10", (double)spec->support);
+        return kbi_fail_at(error, KB_E_TABLE, "support", -1, "support %g is not between 0.1 and 10",
+                           (double)spec->support);
     bool binary = kbi_kind_is_binary(spec->kind);
     if (binary ? spec->bits < 8 || spec->bits > KB_MAX_BITS || spec->bits % 8 : spec->bits != 0)
         return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s", (int)spec->bits,
-                           binary ? "must be a multiple of 8, from 8 to 1024" : "must be 0 for a kind that is not binary");
+                           binary ? "must be a multiple of 8, from 8 to 1024"
+                                  : "must be 0 for a kind that is not binary");
     if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_HASHSIFT))
         return kbi_fail_at(error, KB_E_TABLE, "root", -1, "root %d does not go with %s", (int)spec->root,
                            kb_kind_name(spec->kind));

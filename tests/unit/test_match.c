@@ -312,7 +312,7 @@ static void test_hamming_of_two_rows(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------------------- zero rows, gaps, points */
+/* ------------------------------------------------------------------------------------------ zero rows, gaps, points */
 
 /* What kb_describe writes for invalid keypoints is equal, but belongs together no more than that. */
 static void test_zero_rows_never_match(void **state)

@@ -220,7 +220,8 @@ static uint64_t id_of(const kb_model *model)
 static void the_id_covers_the_revision_of_the_arithmetic(void **state)
 {
     (void)state;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 64, false, 1), render_hash_model(64, 2), NULL, NULL};
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 64, false, 1), render_hash_model(64, 2), NULL,
+                          NULL};
     assert_int_equal(kb_model_builtin("sift", &models[2]), KB_OK);
     assert_int_equal(kb_model_builtin("rootsift", &models[3]), KB_OK);
     for (size_t i = 0; i < KBI_COUNT(models); i++) {
