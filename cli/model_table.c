@@ -155,7 +155,7 @@ static bool read_directive(table *t, size_t number, const char *line)
     }
     if (key == 7 && strncmp(line, "sampler", key) == 0) {
         kb_sampler sampler;
-        if (!model_sampler(value, &sampler)) return fail_at(t, number, "sampler is image, patch or pairs");
+        if (!model_sampler(value, &sampler)) return fail_at(t, number, "sampler is image, patch or two-tap");
         strcpy(t->sampler, value);
         return true;
     }
