@@ -14,6 +14,8 @@ help:
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
 	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
+	@echo "make uninstall  remove what make install wrote"
+	@echo "make deb      a Debian package in $(BUILD)/"
 	@echo "make clean    remove $(BUILD)/"
 	@echo "On Debian each installs the packages it misses, and says so. JOBS=$(JOBS) processes at once."
 
@@ -45,7 +47,13 @@ models: program
 install: program
 	cmake --install $(BUILD)
 
+uninstall:
+	cmake --build $(BUILD) --target uninstall
+
+deb: program
+	cd $(BUILD) && cpack -G DEB
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all bench models install clean
+.PHONY: all help program demo test test-all bench models install uninstall deb clean

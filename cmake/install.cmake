@@ -8,9 +8,20 @@ install(TARGETS keybits EXPORT keybitsTargets
 install(FILES include/keybits/keybits.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/keybits)
 if(TARGET keybits-cli)
     install(TARGETS keybits-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    # The program prints its man page and completion from its tables of options.
+    if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+        set(man_page ${PROJECT_BINARY_DIR}/keybits.1)
+        set(completion ${PROJECT_BINARY_DIR}/keybits.bash)
+        add_custom_command(OUTPUT ${man_page} ${completion} DEPENDS keybits-cli
+                           COMMAND keybits-cli help --man > ${man_page}
+                           COMMAND keybits-cli help --completion > ${completion})
+        add_custom_target(keybits-man ALL DEPENDS ${man_page} ${completion})
+        install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+        install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME keybits)
+    endif()
 endif()
 if(TARGET keybits-peers)
-    install(TARGETS keybits-peers LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/keybits)
+    install(TARGETS keybits-peers LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/keybits COMPONENT peers)
 endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/keybits)
@@ -39,3 +50,14 @@ file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_I
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 configure_file(cmake/keybits.pc.in ${PROJECT_BINARY_DIR}/keybits.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/keybits.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# ------------------------------------------------------------------------------------------ documents and the licence
+install(FILES README.md NEWS.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+
+# `cmake --build BUILD --target uninstall` removes what the last installation wrote.
+if(top_level)
+    add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DMANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt
+                                        -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake)
+    include(cmake/package.cmake)
+endif()
