@@ -1,5 +1,5 @@
-/* What every room of the library shares: checks of the floating point, workspace slots, parallel loops, and mathematics
- * that gives the same answer on every machine. */
+/* Shared by all modules: checks of the floating point, errors, workspace, parallel loops, and mathematics with the same
+ * result on every machine. */
 #ifndef KBI_COMMON_H
 #define KBI_COMMON_H
 

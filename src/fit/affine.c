@@ -73,7 +73,7 @@ static bool affine_relax(double *m, const fit_pairs *pairs, const fit_list *list
 const fit_kind kbi_fit_affine = {
     .sample = 3,
     .size = 9,
-    .accident = 0.01,
+    .beta = 0.01,
     .chance = kbi_fit_disc_chance,
     .solve = affine_solve,
     .errors = kbi_fit_transfer_errors,
@@ -129,7 +129,7 @@ const fit_kind kbi_fit_similarity = {
     .sample = 2,
     .size = 9,
     .from_line = true,
-    .accident = 0.01,
+    .beta = 0.01,
     .chance = kbi_fit_disc_chance,
     .solve = similarity_solve,
     .errors = kbi_fit_transfer_errors,

@@ -83,7 +83,7 @@ const fit_kind kbi_fit_essential = {
     .sample = 5,
     .size = 9,
     .calibrated = true,
-    .accident = 0.05,
+    .beta = 0.05,
     .chance = kbi_fit_band_chance,
     .solve = kbi_fit_five_point,
     .errors = kbi_fit_sampson_errors,
@@ -139,7 +139,7 @@ bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32
 }
 
 /* A camera that only turns leaves t undetermined, yet any t then fits. The pairs that the best rotation does not
- * explain must be more than accident. */
+ * explain must be more than chance explains. */
 bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, int32_t count)
 {
     fit_pairs part = scratch->part;

@@ -169,7 +169,7 @@ static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit
     }
 }
 
-/* Whether the inliers, more than accident though they are, determine the model. */
+/* Whether the inliers, although more than chance explains, determine the model. */
 static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
                        const fit_scratch *scratch, fit_found *found)
 {

@@ -1,10 +1,10 @@
-/* What the files of this room share. The pipeline of a fit:
+/* Shared by the files of this module. The pipeline of a fit:
  *
  *     prepare.c   bad pairs and duplicates go, coordinates are normalised, pairs are ordered by quality
  *     search.c    samples, tests of their models, local optimisation, when to stop
  *     refine.c    the optimum of the robust sum of squares
  *     degensac.c     fundamental matrix only: what to do when most of the scene is one plane
- *     verify.c   whether what was found is more than accident
+ *     verify.c    whether the inliers are more than chance explains
  *     fit.c       the public call
  *
  * homography.c and fundamental.c hold the mathematics of one geometry each behind the same struct of functions, and
@@ -31,7 +31,7 @@ typedef struct fit_frame {
     double x, y, scale;
 } fit_frame;
 
-/* The pairs that take part, normalised, one array a coordinate. They lie in an order in which every prefix is a fair
+/* The pairs that take part, normalised, one array per coordinate. They are in an order in which every prefix is a fair
  * sample of good and bad qualities, since a model is first tried on a prefix; `slot` leads from the rank by quality
  * (0 is the best) to the place in the arrays. */
 typedef struct fit_pairs {
@@ -44,7 +44,7 @@ typedef struct fit_pairs {
     double z;          /* pose: the third coordinate of the centre of frame1 */
     double pixel;      /* px of image 2 per normalised unit */
     double threshold2; /* the squared threshold of an inlier, in normalised units of image 2 */
-    double chance;     /* how likely a wrong pair is an inlier of a given model by accident */
+    double chance;     /* probability that an outlier is an inlier of a given model by chance */
 } fit_pairs;
 
 /* Slots that take part in a least-squares step, and how much. */
@@ -68,10 +68,10 @@ typedef struct fit_kind {
     int32_t size;         /* entries of a model: 9, or 12 for a pose */
     bool calibrated;      /* coordinates are rays of calibrated cameras, not pixels */
     bool from_line;       /* points on one line determine it */
-    double accident;      /* share of wrong pairs that a wrong model is assumed to gather at most */
+    double beta;          /* PROSAC's beta: share of the pairs that a wrong model has as inliers at most */
     bool one_scale;       /* the error mixes both images, so both frames need the same scale */
     /* The probability that a point that may be anywhere lies within the threshold of where the model wants it. Half of
-     * the normalised points have |x| + |y| <= 1: a density of about a quarter of all a unit of area. */
+     * the normalised points have |x| + |y| <= 1: a density of about a quarter of them per unit of area. */
     double (*chance)(double threshold);
     /* Models through a sample of slots, at most FIT_MAX_MODELS; 0 when the sample is degenerate or impossible. */
     int32_t (*solve)(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL]);
@@ -196,18 +196,18 @@ void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scra
 
 /* ---- verify.c ---- */
 
-/* Whether k inliers of n pairs are more than accident, for a model through m pairs. */
+/* Whether k inliers of n pairs are more than chance explains, for a model through m pairs. */
 bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance);
 /* The same for the inliers listed in scratch->list.slot, where crowds count once. */
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
 /* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line,
- * with two pairs for the freedoms that the line leaves, must be more than accident too. */
+ * with two pairs for the freedoms that the line leaves, must be more than chance explains too. */
 bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count);
 
 /* ---- degensac.c ---- */
 
 /* For a fundamental matrix whose inliers lie mostly on one plane: looks for a better one through that plane. False
- * when what is off the plane is no more than accident, so that the matrix is not determined. */
+ * when what is off the plane is no more than chance explains, so that the matrix is not determined. */
 bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found);
 
 /* ---- linear.c ---- */

@@ -170,7 +170,7 @@ double kbi_fit_disc_chance(double threshold) { return 3.14159265358979 / 4 * thr
 const fit_kind kbi_fit_homography = {
     .sample = 4,
     .size = 9,
-    .accident = 0.01,
+    .beta = 0.01,
     .one_scale = false,
     .chance = kbi_fit_disc_chance,
     .solve = solve,

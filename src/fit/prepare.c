@@ -170,7 +170,7 @@ static void common_scale(fit_frame *a, fit_frame *b)
     a->scale = b->scale = scale;
 }
 
-/* A step through 0..n-1 that meets every number once and spreads any number of first steps evenly. */
+/* A step through 0..n-1 that visits every number once; the first steps, however many, are evenly distributed. */
 static int32_t even_step(int32_t n)
 {
     int32_t step = kbi_max_i(1, (int32_t)((double)n * 0.6180339887498949));
@@ -230,12 +230,12 @@ static double pixels_per_unit(const kb_fit_options *options, const fit_kind *kin
 /* ---- all together ---- */
 
 /* What preparing needs and nobody afterwards. Sorting comes before the search for duplicates, so they share memory. */
-typedef struct room {
+typedef struct prepare_buffers {
     int32_t *order;
     uint64_t *entries; /* of the sort, twice n */
     int32_t *table;    /* of points, twice table_size, which is 2 n or more */
     size_t table_size;
-} room;
+} prepare_buffers;
 
 static size_t table_size(size_t n)
 {
@@ -249,7 +249,7 @@ size_t kbi_fit_prepare_bytes(size_t n)
     return n * (5 * sizeof(double) + 3 * sizeof(int32_t)) + 2 * table_size(n) * sizeof(int32_t);
 }
 
-static bool allocate(kb_workspace *workspace, const fit_input *input, room *r, fit_pairs *out)
+static bool allocate(kb_workspace *workspace, const fit_input *input, prepare_buffers *r, fit_pairs *out)
 {
     size_t count = (size_t)input->n;
     r->table_size = table_size(count);
@@ -267,7 +267,7 @@ static bool allocate(kb_workspace *workspace, const fit_input *input, room *r, f
 kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
                           kb_workspace *workspace, fit_pairs *out, kb_fit_result *result)
 {
-    room r;
+    prepare_buffers r;
     int32_t kept = 0;
     *result = KB_FIT_TOO_FEW;
     if (input->n < kind->sample) return KB_OK;

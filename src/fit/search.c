@@ -2,8 +2,8 @@
  *
  * PROSAC (Chum and Matas 2005) draws samples out of the n best pairs and lets n grow so that, after T_N samples, it
  * has drawn what RANSAC would have drawn: T_n = T_N x prod (n - i) / (N - i) is how many of RANSAC's T_N samples lie
- * within the n best. It stops when, for some n, the inliers among the n best are more than accident makes of them
- * (non-randomness) and a model with more would have been met by now with the confidence asked for (maximality).
+ * within the n best. It stops when, for some n, the inliers among the n best are more than chance explains
+ * (non-randomness) and a model with more would have been found by now with the requested confidence (maximality).
  *
  * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a
  * sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that of
@@ -12,7 +12,7 @@
  *
  * A sample's model that beats all sample models before it is optimised: least squares over pairs within a wide
  * threshold that shrinks to the true one. Records of samples and the best optimised model are kept apart; a wrong
- * model that optimises well must not close the door to right ones. */
+ * model that optimises well must not keep correct ones from being optimised. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -178,8 +178,8 @@ static double all_inliers(int32_t inliers, int32_t n, int32_t size)
 /* More inliers than 95 % of wrong models have among n pairs. */
 static double least_inliers(const fit_kind *kind, int32_t n)
 {
-    double mean = kind->accident * (n - kind->sample);
-    return kind->sample + mean + 1.645 * sqrt(mean * (1 - kind->accident));
+    double mean = kind->beta * (n - kind->sample);
+    return kind->sample + mean + 1.645 * sqrt(mean * (1 - kind->beta));
 }
 
 /* After which sample to stop, given the errors of the best model in scratch->error2. */
@@ -240,7 +240,7 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
     double models[FIT_MAX_MODELS][FIT_MODEL], record = pairs->n;
     int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0;
     sampler s = sampler_start(kind, pairs->n, limits);
-    sprt line = sprt_for(kind->accident, 0);
+    sprt line = sprt_for(kind->beta, 0);
     memset(models, 0, sizeof models);
     memset(found, 0, sizeof *found);
     found->score.cost = pairs->n;
@@ -251,7 +251,7 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
             fit_score score;
             if (!score_early(kind, pairs, models[m], scratch, line, record, &score)) continue;
             record = score.cost;
-            line = sprt_for(kind->accident, (double)score.count / pairs->n);
+            line = sprt_for(kind->beta, (double)score.count / pairs->n);
             double before = found->score.cost;
             if (score.cost < before) {
                 found->score = score;

@@ -1,14 +1,14 @@
-/* Whether what was found deserves to be believed.
+/* Whether a model is accepted: its inliers must be more than chance explains.
  *
  * A-contrario reasoning (Moisan and Stival 2004): if all pairs were wrong and their points in image 2 fell anywhere,
  * how many models with k inliers of n would one expect to find? There are C(n, k) sets of k pairs, C(k, m) samples in
  * each that give a model, the other k - m pairs fit with probability `chance` each, and any of n - m values of k
- * would have been taken:
+ * would have been accepted:
  *     (n - m) C(n, k) C(k, m) chance^(k - m).
- * Below 1 the model is worth believing.
+ * Below 1 the model is accepted.
  *
- * The reasoning wants independent pairs, and detectors find one corner several times, on several levels of scale, and
- * fine print as a crowd of corners: where one of them fits by accident its neighbours do too. So pairs whose points
+ * This assumes independent pairs, but detectors find one corner several times, on several pyramid levels, and fine
+ * print as a cluster of corners: where one of them fits by chance its neighbours do too. So pairs whose points
  * of image 2 lie in one cell, a few thresholds wide, count as one. */
 #include <math.h>
 
@@ -38,7 +38,7 @@ bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance)
 
 static uint64_t cell_of(const fit_pairs *pairs, int32_t s, double cells)
 {
-    const double most = 2e9; /* wild points share the cells at the end of the world */
+    const double most = 2e9; /* points beyond share the outermost cells */
     double x = floor(pairs->x2[s] * cells), y = floor(pairs->y2[s] * cells);
     x = x > most ? most : x < -most ? -most : x;
     y = y > most ? most : y < -most ? -most : y;

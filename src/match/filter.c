@@ -5,7 +5,7 @@
  * keypoints are neighbours in image a support each other when their similarities agree, up to the errors that
  * detectors make in angle and scale, and when the offset of their points in b is that of a under the mean of both:
  *     |d_b - m d_a| <= tolerance |m d_a| + SLACK (mean size in b).
- * The points of wrong matches lie anywhere in b, so a wrong match finds support by accident only. The first round
+ * The points of wrong matches lie anywhere in b, so a wrong match finds support by chance only. The first round
  * keeps what has one supporter; the second asks for `min_support` among these, so that wrong matches cannot keep each
  * other. (The ideas of GMS, Bian et al. 2017, and AdaLAM, Cavalli et al. 2020, with what a keypoint tells.)
  *

@@ -1,4 +1,4 @@
-/* Making models out of tables: checks, and the boxes sorted for describing. */
+/* Models from tables: checks, and the boxes sorted for describing. */
 #include <math.h>
 #include <stdlib.h>
 

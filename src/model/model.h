@@ -1,4 +1,4 @@
-/* A model as the library keeps it: the tables as given, and what describing makes of them once, at creation. */
+/* The model: the tables as given, and the form of them that describing uses, computed once at creation. */
 #ifndef KBI_MODEL_H
 #define KBI_MODEL_H
 
@@ -29,7 +29,7 @@ struct kb_model {
     int32_t box_count;
     int32_t channel_start[KB_PLANES + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
     kbi_box_bit *bits;
-    /* The projection of HashSIFT as kernels like it: groups of 8 bits, of each 32 times 4 weights for every bit, the
+    /* The projection of HashSIFT in the layout of the kernels: groups of 8 bits, of each 32 times 4 weights for every bit, the
      * last bit of the group first; and the bias in the same order. */
     int8_t *packed;
     int32_t *packed_bias;
