@@ -633,6 +633,32 @@ KB_API kb_status kb_pose_from_homography(const double h[9], const kb_camera *cam
  * happens. */
 KB_API void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y);
 
+/* ----------------------------------------------------------------------------------------- memory known beforehand */
+
+/* What the calls that use a workspace will be given at most. A field of 0 or NULL: no call of that kind. */
+typedef struct kb_workspace_limits {
+    uint32_t struct_size;
+    int32_t threads;                 /* of the kb_parallel in the options, up to 256; 0: 1 */
+    int32_t width, height;           /* of images */
+    kb_format format;                /* KB_GRAY16: images of both formats */
+    const kb_detect_options *detect; /* kb_detect with these options, or fewer keypoints; mask and parallel do not count */
+    const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_patches */
+    size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
+    size_t rows_a, rows_b;           /* kb_match_hamming, kb_match_float; kb_filter for rows_a matches */
+    size_t row_bytes;                /* of these rows; 0: what the model gives, floats too, or KB_MAX_BITS / 8 */
+    size_t pairs;                    /* kb_fit, kb_fit_pose */
+} kb_workspace_limits;
+
+/* Bytes of a workspace that serves all these calls without growing, whatever images and rows show: what
+ * kb_workspace_bytes says after kb_workspace_reserve, and the size of a buffer for kb_workspace_create_in. The number
+ * depends on the CPU (kb_kernel_at), since wider vectors work on more at once. KB_E_ARGUMENT for a limit out of its
+ * range, KB_E_MEMORY when the bytes do not fit into size_t. */
+KB_API kb_status kb_workspace_needed(const kb_workspace_limits *limits, size_t *bytes);
+
+/* Makes the workspace that large, unless it is. After that no call within the limits allocates. KB_E_SPACE when it
+ * lives in a caller's buffer that is too small. For several models or options, reserve for one after the other. */
+KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limits *limits);
+
 /* ----------------------------------------------------------------------------------------------------------- index */
 
 /* From descriptors to images: a vocabulary turns rows into words, an index finds the images that share words with a

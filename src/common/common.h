@@ -104,6 +104,9 @@ void kbi_workspace_measure(kb_workspace *workspace);
 /* Makes room for `bytes` in all, in one allocation; the workspace is empty. False when memory is out. */
 bool kbi_workspace_grow(kb_workspace *workspace, size_t bytes);
 
+/* Bytes that a workspace with room for `payload` takes, a caller's buffer at any address included. */
+size_t kbi_workspace_total(size_t payload);
+
 /* For functions whose workspace may be NULL: `local` stands in, and kbi_workspace_release(&local) gives its memory back
  * (it does nothing when the caller's own was used). */
 kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local);

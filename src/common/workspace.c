@@ -81,10 +81,12 @@ void kbi_workspace_measure(kb_workspace *workspace)
     workspace->measures = true;
 }
 
+size_t kbi_workspace_total(size_t payload) { return HEADER + (payload ? kbi_round_up(payload) + KBI_ALIGN : 0); }
+
 size_t kb_workspace_bytes(const kb_workspace *workspace)
 {
     if (!workspace) return 0;
-    return HEADER + (workspace->size ? workspace->size + KBI_ALIGN : 0) + workspace->chunk_bytes;
+    return kbi_workspace_total(workspace->size) + workspace->chunk_bytes;
 }
 
 /* ---- buffers ---- */

@@ -439,6 +439,22 @@ kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints,
     return describe_keypoints(NULL, OUT_PATCHES, image, keypoints, n, options, workspace, patches, flags);
 }
 
+kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, size_t n, const kb_parallel *parallel,
+                               kb_workspace *workspace)
+{
+    kb_status status = KB_OK;
+    kb_describe_options options = {.struct_size = sizeof options, .parallel = parallel};
+    for (int output = OUT_ROWS; output <= OUT_PATCHES && status == KB_OK; output++) {
+        job j;
+        if (output == OUT_FLOATS && model->row_floats == 0) continue;
+        status = start(&j, output == OUT_PATCHES ? NULL : model, (product)output, n, &options);
+        size_t mark = kbi_workspace_mark(workspace);
+        if (status == KB_OK) status = describe_image(&j, image, workspace);
+        kbi_workspace_rewind(workspace, mark);
+    }
+    return status;
+}
+
 /* ---- from ready patches ---- */
 
 static kb_status describe_ready(const kb_model *model, product output, const uint8_t *patches, size_t n, int32_t side,

@@ -35,6 +35,11 @@ void kbi_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *ro
 uint8_t kbi_boxes_describe_image(const kb_model *model, const kbi_integral *integral, const kb_keypoint *keypoint,
                                 float scale, uint8_t *row);
 
+/* ---- describe.c ---- */
+/* The workspace of describing n keypoints of an image of this size, whatever the output (kbi_workspace_measure). */
+kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, size_t n, const kb_parallel *parallel,
+                               kb_workspace *workspace);
+
 /* ---- sift.c ---- */
 /* Weight of a sample along one axis for each of the four cells along it. */
 extern const uint8_t kbi_sift_pool[4][KB_PATCH_SIDE];

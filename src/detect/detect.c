@@ -71,17 +71,43 @@ static kb_status find_keypoints(const kbi_detect_job *job, kb_keypoint *keypoint
     return KB_OK;
 }
 
+/* The options with every field set, or what is wrong with them. */
+static kb_status options_read(kb_detect_options *o, const kb_detect_options *given)
+{
+    kb_status status = KBI_STRUCT_READ(kb_detect_options, o, given);
+    if (status != KB_OK) return status;
+    if (o->detector == 0) o->detector = KB_DETECTOR_ORB;
+    if (o->detector != KB_DETECTOR_ORB && o->detector != KB_DETECTOR_SIFT) return KB_E_UNKNOWN;
+    return options_complete(o) ? KB_OK : KB_E_ARGUMENT;
+}
+
+kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *options, const kb_parallel *parallel,
+                             kb_workspace *workspace, size_t *max_keypoints)
+{
+    kbi_detect_job job = {.workspace = workspace};
+    kb_keypoint *found;
+    size_t mark = kbi_workspace_mark(workspace), count;
+    kb_status status = options_read(&job.options, options);
+    if (status != KB_OK) return status;
+    job.options.mask = NULL;
+    job.options.parallel = parallel;
+    *max_keypoints = (size_t)job.options.max_keypoints;
+    status = kbi_gray8(image, workspace, &job.image);
+    if (status == KB_OK)
+        status = job.options.detector == KB_DETECTOR_SIFT ? kbi_detect_sift(&job, &found, &count)
+                                                          : kbi_detect_orb(&job, &found, &count);
+    kbi_workspace_rewind(workspace, mark);
+    return status;
+}
+
 kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                     kb_keypoint *keypoints, size_t capacity, size_t *count)
 {
     kbi_detect_job job;
     if (!count || (capacity > 0 && !keypoints)) return KB_E_ARGUMENT;
-    kb_status status = KBI_STRUCT_READ(kb_detect_options, &job.options, options);
-    if (status == KB_OK) status = kbi_image_check(image);
+    kb_status status = kbi_image_check(image);
+    if (status == KB_OK) status = options_read(&job.options, options);
     if (status != KB_OK) return status;
-    if (job.options.detector == 0) job.options.detector = KB_DETECTOR_ORB;
-    if (job.options.detector != KB_DETECTOR_ORB && job.options.detector != KB_DETECTOR_SIFT) return KB_E_UNKNOWN;
-    if (!options_complete(&job.options)) return KB_E_ARGUMENT;
     if (job.options.mask && !mask_fits(job.options.mask, image)) return KB_E_ARGUMENT;
     *count = 0;
     if (capacity == 0) return KB_OK;

@@ -20,6 +20,11 @@ typedef struct kbi_detect_job {
 kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
 kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
 
+/* The workspace of kb_detect for images up to this size (kbi_workspace_measure). *max_keypoints receives the
+ * options'. */
+kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *options, const kb_parallel *parallel,
+                             kb_workspace *workspace, size_t *max_keypoints);
+
 /* True when a keypoint at (x, y) is wanted. */
 bool kbi_mask_allows(const kb_image *mask, float x, float y);
 

@@ -139,6 +139,7 @@ static size_t scratch_bytes(size_t n) { return n * (6 * sizeof(double) + 2 * siz
 kb_status kbi_fit_measure(size_t n, kb_workspace *workspace)
 {
     if (n > INT32_MAX / 5) return KB_E_ARGUMENT;
+    if (n == 0) return KB_OK;
     size_t mark = kbi_workspace_mark(workspace);
     bool fits = kbi_workspace_get(workspace, kbi_fit_prepare_bytes(n)) && kbi_workspace_get(workspace, scratch_bytes(n));
     kbi_workspace_rewind(workspace, mark);

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "match/grid.h"
+#include "match/match.h"
 
 #define MATCHES_PER_CELL 2
 #define NEIGHBOURS 24
@@ -143,6 +144,16 @@ static bool filter_allocate(kb_workspace *ws, size_t n, filter_job *job)
     job->support = kbi_workspace_get(ws, n * sizeof *job->support);
     job->kept = kbi_workspace_get(ws, n);
     return job->nodes && job->sorted && job->support && job->kept;
+}
+
+kb_status kbi_filter_measure(size_t n, kb_workspace *workspace)
+{
+    filter_job job;
+    if (n > INT32_MAX / 64) return KB_E_ARGUMENT;
+    size_t mark = kbi_workspace_mark(workspace);
+    bool fits = n == 0 || (filter_allocate(workspace, n, &job) && kbi_grid_measure(n, workspace));
+    kbi_workspace_rewind(workspace, mark);
+    return fits ? KB_OK : KB_E_MEMORY;
 }
 
 static bool matches_are_inside(const kb_match *matches, size_t n, size_t na, size_t nb)

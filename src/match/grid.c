@@ -51,3 +51,10 @@ bool kbi_grid_build(kbi_grid *grid, const float *x, const float *y, size_t strid
     for (int32_t i = 0; i < n; i++) grid->order[grid->start[cell[i] + 1]++] = i;
     return true;
 }
+
+bool kbi_grid_measure(size_t n, kb_workspace *workspace)
+{
+    return kbi_workspace_get(workspace, n * sizeof(int32_t)) &&
+           kbi_workspace_get(workspace, (2 * n + 4) * sizeof(int32_t)) &&
+           kbi_workspace_get(workspace, n * sizeof(int32_t));
+}

@@ -12,6 +12,7 @@
 #include "common/cpu.h"
 #include "match/kernels.h"
 #include "match/l2_block.h"
+#include "match/match.h"
 #include "match/row_set.h"
 
 #define TILE_BYTES 32768 /* of rows of b, which are compared with every row of a in the tile */
@@ -28,6 +29,7 @@ typedef struct search {
     bool squared;            /* float rows: the tables hold squared distances */
     kbi_neighbours of_a;     /* an entry per row of a */
     kbi_neighbours of_b;     /* a table of b.count entries per worker; after merging the first one is the result */
+    size_t tile_rows; /* rows of either set in a tile, at most */
     uint32_t *keys; /* Hamming: per worker, best and second of a tile's rows of a, and best of its rows of b */
 } search;
 
@@ -69,7 +71,8 @@ static void second_update(const kbi_neighbours *table, size_t i, uint32_t key)
 static void hamming_tile(const search *s, int32_t worker, size_t a0, size_t na, size_t b0, size_t nb,
                          const kbi_neighbours *of_a, const kbi_neighbours *of_b)
 {
-    uint32_t *best = s->keys + (size_t)worker * 3 * TILE_ROWS, *second = best + TILE_ROWS, *best_b = second + TILE_ROWS;
+    uint32_t *best = s->keys + (size_t)worker * 3 * s->tile_rows, *second = best + s->tile_rows,
+             *best_b = second + s->tile_rows;
     for (size_t j = 0; j < nb; j++) best_b[j] = KBI_NO_NEIGHBOUR;
     s->kernels.hamming(s->a.rows + a0 * s->row_bytes, na, s->b.rows + b0 * s->row_bytes, nb, s->row_bytes, best, second,
                        of_b ? best_b : NULL);
@@ -138,15 +141,30 @@ static bool search_allocate(search *s, kb_workspace *workspace)
 {
     size_t na = s->a.count, nb = s->b.count;
     size_t columns = s->mutual ? nb * (size_t)s->workers : 0;
-    size_t keys = s->squared ? 0 : (size_t)s->workers * 3 * TILE_ROWS;
     if (na > SIZE_MAX / 64 || nb > SIZE_MAX / 64 / (size_t)s->workers) return false; /* on 32-bit machines */
-    float *rows = kbi_workspace_get(workspace, na * 12 + keys * 4);
-    float *cols = kbi_workspace_get(workspace, columns * 8);
-    if (!rows || !cols) return false;
-    s->of_a = (kbi_neighbours){rows, rows + na, (int32_t *)(rows + 2 * na)};
-    s->of_b = (kbi_neighbours){cols, NULL, (int32_t *)(cols + columns)};
-    s->keys = (uint32_t *)(rows + 3 * na);
-    return true;
+    s->tile_rows = min_size(na > nb ? na : nb, TILE_ROWS);
+    s->of_a.distance = kbi_workspace_get(workspace, na * sizeof *s->of_a.distance);
+    s->of_a.second = kbi_workspace_get(workspace, na * sizeof *s->of_a.second);
+    s->of_a.index = kbi_workspace_get(workspace, na * sizeof *s->of_a.index);
+    s->of_b.distance = kbi_workspace_get(workspace, columns * sizeof *s->of_b.distance);
+    s->of_b.second = NULL;
+    s->of_b.index = kbi_workspace_get(workspace, columns * sizeof *s->of_b.index);
+    s->keys = kbi_workspace_get(workspace, s->squared ? 0 : (size_t)s->workers * 3 * s->tile_rows * sizeof *s->keys);
+    return s->of_a.distance && s->of_a.second && s->of_a.index && s->of_b.distance && s->of_b.index && s->keys;
+}
+
+/* Rows that have gaps, or zeros among them, are copied: the worst case is both sets. */
+kb_status kbi_match_measure(size_t na, size_t nb, size_t row_bytes, int32_t threads, kb_workspace *workspace)
+{
+    search s = {.a = {.count = na}, .b = {.count = nb}, .row_bytes = row_bytes, .mutual = true};
+    if (na > INT32_MAX || nb > INT32_MAX || row_bytes > 4096 * sizeof(float)) return KB_E_ARGUMENT;
+    if (na == 0 || nb == 0) return KB_OK;
+    size_t mark = kbi_workspace_mark(workspace);
+    s.workers = (int32_t)min_size((size_t)threads, na);
+    bool fits = kbi_row_set_measure(na, row_bytes, workspace) && kbi_row_set_measure(nb, row_bytes, workspace) &&
+                search_allocate(&s, workspace);
+    kbi_workspace_rewind(workspace, mark);
+    return fits ? KB_OK : KB_E_MEMORY;
 }
 
 static void merge_columns(search *s)

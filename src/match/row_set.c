@@ -22,6 +22,17 @@ static bool row_is_zero(const uint8_t *row, size_t row_bytes, bool floats)
     return floats ? floats_are_zero(row, row_bytes) : kbi_row_bytes_are_zero(row, row_bytes);
 }
 
+static void *packed_get(size_t n, size_t row_bytes, kb_workspace *workspace)
+{
+    if (n > PTRDIFF_MAX / (row_bytes + sizeof(int32_t))) return NULL; /* on 32-bit machines */
+    return kbi_workspace_get(workspace, n * (row_bytes + sizeof(int32_t)));
+}
+
+bool kbi_row_set_measure(size_t n, size_t row_bytes, kb_workspace *workspace)
+{
+    return packed_get(n, row_bytes, workspace);
+}
+
 kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size_t stride, size_t row_bytes,
                               bool floats, kb_workspace *workspace)
 {
@@ -31,8 +42,7 @@ kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size
     *set = (kbi_row_set){from, kept, NULL};
     if (kept == 0 || (kept == n && stride == row_bytes)) return KB_OK;
 
-    if (n > PTRDIFF_MAX / (row_bytes + sizeof(int32_t))) return KB_E_MEMORY; /* on 32-bit machines */
-    int32_t *index = kbi_workspace_get(workspace, n * (row_bytes + sizeof *index));
+    int32_t *index = packed_get(n, row_bytes, workspace);
     if (!index) return KB_E_MEMORY;
     uint8_t *packed = (uint8_t *)(index + n), *to = packed;
     for (size_t i = 0; i < n; i++) {

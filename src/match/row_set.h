@@ -19,6 +19,9 @@ typedef struct kbi_row_set {
 kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size_t stride, size_t row_bytes,
                               bool floats, kb_workspace *workspace);
 
+/* Takes the memory of a copy (kbi_workspace_measure). */
+bool kbi_row_set_measure(size_t n, size_t row_bytes, kb_workspace *workspace);
+
 /* The caller's index of row i. */
 static inline int32_t kbi_row_set_origin(const kbi_row_set *set, size_t i)
 {

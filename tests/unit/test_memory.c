@@ -1,4 +1,5 @@
-/* What a frame of 640 x 480 costs in memory: all of it is the workspace, since a call allocates nowhere else. */
+/* Memory: what a frame costs, that it is known beforehand and then never more, and that running out of it does no
+ * harm. All of it is the workspace, since a call allocates nowhere else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -115,9 +116,296 @@ static void full_lists_change_nothing(void **state)
     kb_pool_free(pool);
 }
 
+/* ---- known beforehand ---- */
+
+/* Counts, and fails once at allocation number `fail`, from 1; 0: never. */
+typedef struct counter {
+    int allocations, held, fail;
+} counter;
+
+static void *counter_allocate(void *self, size_t bytes)
+{
+    counter *c = self;
+    if (++c->allocations == c->fail) return NULL;
+    c->held++;
+    return malloc(bytes);
+}
+
+static void counter_release(void *self, void *memory)
+{
+    counter *c = self;
+    c->held--;
+    free(memory);
+}
+
+#define SMALL_WIDTH 136
+#define SMALL_HEIGHT 110
+#define SMALL_MOST 120
+
+/* Pictures of many kinds and sizes; some have nothing to find, some more than anybody wants. */
+static uint8_t *render_frame(int number, int32_t width, int32_t height)
+{
+    if (number % 5 == 0) return render_noise(width, height, (uint64_t)number);
+    if (number % 7 == 0) return render_squares(width, height);
+    uint8_t *pixels = render_texture(width, height, (uint64_t)number);
+    if (number % 11 == 0) memset(pixels, number, (size_t)width * (size_t)height);
+    return pixels;
+}
+
+typedef struct frame_buffers {
+    kb_keypoint keypoints[SMALL_MOST];
+    uint8_t rows[2][SMALL_MOST * 512];
+    size_t counts[2];
+    kb_match matches[SMALL_MOST];
+    kb_point_pair pairs[SMALL_MOST];
+} frame_buffers;
+
+/* The whole pipeline on one frame; the first status that is not KB_OK. */
+static kb_status run_frame(const kb_image *image, const kb_detect_options *detect, const kb_model *model,
+                           kb_workspace *ws, int number, frame_buffers *f)
+{
+    kb_describe_options describe;
+    kb_match_options match;
+    kb_fit_options fit;
+    kb_fit_report report;
+    KB_INIT(describe);
+    KB_INIT(match);
+    KB_INIT(fit);
+    KB_INIT(report);
+    describe.parallel = match.parallel = detect->parallel;
+    fit.geometry = number % 2 ? KB_HOMOGRAPHY : KB_FUNDAMENTAL;
+    int now = number & 1;
+    size_t n = 0, found = 0, *count = &f->counts[now];
+    kb_status status = kb_detect(image, detect, ws, f->keypoints, SMALL_MOST, &n);
+    if (status == KB_OK)
+        status = kb_select(f->keypoints, n, image->width, image->height, (kb_selection)(1 + number % 4), n / 2 + 1, ws,
+                           count);
+    n = *count;
+    if (number % 3 == 0 && n > 0) f->keypoints[0].x = -100; /* a row of zeros */
+    if (status == KB_OK) status = kb_orient(image, f->keypoints, n, NULL, ws);
+    if (status == KB_OK) status = kb_describe(model, image, f->keypoints, n, &describe, ws, f->rows[now], NULL);
+    size_t bytes = (size_t)model->row_bytes;
+    if (status == KB_OK)
+        status = kb_match_hamming(f->rows[0], f->counts[0], f->rows[1], f->counts[1], bytes, &match, ws, f->matches,
+                                  &found);
+    for (size_t i = 0; i < n; i++)
+        f->pairs[i] = (kb_point_pair){f->keypoints[i].x, f->keypoints[i].y, (double)i, 3.0 * (double)(i % 7)};
+    if (status == KB_OK) status = kb_fit(f->pairs, n, &fit, ws, NULL, &report);
+    return status;
+}
+
+static kb_workspace_limits small_limits(const kb_detect_options *detect, const kb_model *model, int32_t threads)
+{
+    kb_workspace_limits limits;
+    KB_INIT(limits);
+    limits.threads = threads;
+    limits.width = SMALL_WIDTH;
+    limits.height = SMALL_HEIGHT;
+    limits.detect = detect;
+    limits.model = model;
+    limits.rows_a = limits.rows_b = limits.pairs = SMALL_MOST;
+    return limits;
+}
+
+static void small_options(kb_detect_options *options, kb_detector detector, kb_pool *pool)
+{
+    KB_INIT(*options);
+    options->detector = detector;
+    options->max_keypoints = SMALL_MOST;
+    options->contrast_threshold = 0.005f;
+    options->parallel = kb_pool_parallel(pool);
+}
+
+static void check_frames(kb_detector detector, int32_t threads, int first, int frames)
+{
+    static frame_buffers f;
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 256, true, 1),
+                          render_box_model(KB_BAG, KB_SAMPLER_PATCH, 512, true, 2), render_hash_model(256, 3),
+                          render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 512, false, 4), builtin_model("rootsift")};
+    counter c = {0, 0, 0};
+    kb_allocator allocator = {counter_allocate, counter_release, &c};
+    kb_workspace *ws;
+    kb_pool *pool;
+    kb_detect_options options;
+    size_t most = 0, needed;
+    assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
+    small_options(&options, detector, pool);
+    assert_int_equal(kb_workspace_create_with(&allocator, &ws), KB_OK);
+    for (size_t m = 0; m < KBI_COUNT(models); m++) {
+        kb_workspace_limits limits = small_limits(&options, models[m], threads);
+        assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
+        assert_int_equal(kb_workspace_reserve(ws, &limits), KB_OK);
+        most = needed > most ? needed : most;
+        assert_int_equal(kb_workspace_bytes(ws), most);
+    }
+    int before = c.allocations;
+    memset(&f, 0, sizeof f);
+    for (int i = first; i < first + frames; i++) {
+        int32_t width = i % 4 ? SMALL_WIDTH : 75 + i % 60, height = i % 4 ? SMALL_HEIGHT : 65 + i % 45;
+        uint8_t *pixels = render_frame(i, width, height);
+        kb_image image = view_of(pixels, width, height);
+        assert_int_equal(run_frame(&image, &options, models[(size_t)i / 2 % KBI_COUNT(models)], ws, i, &f), KB_OK);
+        assert_int_equal(c.allocations, before);
+        free(pixels);
+    }
+    assert_int_equal(kb_workspace_bytes(ws), most);
+    kb_workspace_free(ws);
+    assert_int_equal(c.held, 0);
+    kb_pool_free(pool);
+    for (size_t m = 0; m < KBI_COUNT(models); m++) kb_model_free(models[m]);
+}
+
+static void a_thousand_frames_allocate_nothing(void **state)
+{
+    (void)state;
+    check_frames(KB_DETECTOR_ORB, 1, 0, 300);
+    check_frames(KB_DETECTOR_ORB, 2, 300, 200);
+    check_frames(KB_DETECTOR_SIFT, 1, 500, 300);
+    check_frames(KB_DETECTOR_SIFT, 2, 800, 200);
+}
+
+/* What is told is not only enough, it is what is taken: with a little less detection does not fit. */
+static void needs_are_exact(void **state)
+{
+    (void)state;
+    static frame_buffers f;
+    static uint8_t buffer[4 << 20];
+    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 256, true, 1);
+    for (int c = 0; c < 2 * 4 * 2; c++) {
+        kb_detect_options options;
+        kb_workspace *ws;
+        size_t needed = 0;
+        small_options(&options, c & 1 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB, NULL);
+        options.no_upsampling = 1;
+        options.selection = (kb_selection)(KB_SELECT_BEST + (c >> 1 & 3));
+        options.low_memory = c >> 3;
+        kb_workspace_limits limits = small_limits(&options, model, 1);
+        assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
+        assert_true(needed < sizeof buffer);
+        for (size_t offset = 0; offset < 64; offset += 21) {
+            memset(buffer, 0x5a, sizeof buffer);
+            assert_int_equal(kb_workspace_create_in(buffer + offset, needed, &ws), KB_OK);
+            assert_int_equal(kb_workspace_reserve(ws, &limits), KB_OK);
+            for (int i = 4; i < 12; i++) { /* texture, noise and squares */
+                uint8_t *pixels = render_frame(i, SMALL_WIDTH, SMALL_HEIGHT);
+                kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
+                assert_int_equal(run_frame(&image, &options, model, ws, i, &f), KB_OK);
+                free(pixels);
+            }
+            kb_workspace_free(ws);
+            for (size_t i = 0; i < offset; i++) assert_int_equal(buffer[i], 0x5a);
+            for (size_t i = offset + needed; i < sizeof buffer; i++) assert_int_equal(buffer[i], 0x5a);
+        }
+        /* The others take the most only where there is the most to choose from. */
+        if (options.selection != KB_SELECT_BEST || options.detector == KB_DETECTOR_SIFT) continue;
+        limits.model = NULL;
+        limits.keypoints = 1;
+        limits.rows_a = limits.rows_b = limits.pairs = 0;
+        assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
+        assert_int_equal(kb_workspace_create_in(buffer, needed - 2 * KBI_ALIGN, &ws), KB_OK);
+        assert_int_equal(kb_workspace_reserve(ws, &limits), KB_E_SPACE);
+        uint8_t *pixels = render_frame(5, SMALL_WIDTH, SMALL_HEIGHT);
+        kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
+        size_t n;
+        assert_int_equal(kb_detect(&image, &options, ws, f.keypoints, SMALL_MOST, &n), KB_E_MEMORY);
+        free(pixels);
+    }
+    kb_model_free(model);
+}
+
+static void wrong_limits(void **state)
+{
+    (void)state;
+    kb_workspace *ws;
+    kb_workspace_limits limits;
+    kb_detect_options options;
+    size_t bytes = 1;
+    assert_int_equal(kb_workspace_create(&ws), KB_OK);
+    KB_INIT(limits);
+    assert_int_equal(kb_workspace_needed(&limits, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_needed(NULL, &bytes), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_reserve(NULL, &limits), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_OK);
+    assert_int_equal(bytes, kb_workspace_bytes(ws)); /* no calls: an empty one */
+    KB_INIT(options);
+    limits.detect = &options;
+    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT); /* no size */
+    limits.width = limits.height = 100;
+    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_OK);
+    options.levels = 17;
+    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT);
+    assert_int_equal(bytes, 0);
+    options.levels = 0;
+    limits.threads = 257;
+    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT);
+    limits.threads = 0;
+    limits.width = 65536;
+    assert_int_equal(kb_workspace_reserve(ws, &limits), KB_E_ARGUMENT);
+    kb_workspace_free(ws);
+}
+
+/* ---- running out of memory ---- */
+
+/* A model of every kind through its file, and a frame; returns the first failure, with everything given back. */
+static kb_status run_all(const kb_allocator *allocator, kb_kind kind, kb_detector detector, const uint8_t *file,
+                         size_t size, const kb_image *image, frame_buffers *f)
+{
+    kb_model *model = NULL;
+    kb_workspace *ws = NULL;
+    kb_pool *pool = NULL;
+    kb_detect_options options;
+    kb_status status = kb_pool_create_with(2, allocator, &pool);
+    if (status == KB_OK) status = kb_workspace_create_with(allocator, &ws);
+    if (status == KB_OK) status = kb_model_load_with(file, size, allocator, &model, NULL);
+    small_options(&options, detector, kind == KB_BAG ? pool : NULL);
+    for (int i = 0; i < 2 && status == KB_OK; i++) status = run_frame(image, &options, model, ws, i, f);
+    kb_model_free(model);
+    kb_workspace_free(ws);
+    kb_pool_free(pool);
+    return status;
+}
+
+static void check_failures(kb_model *model, kb_detector detector, const kb_image *image)
+{
+    static frame_buffers f;
+    static uint8_t file[1 << 17];
+    size_t size;
+    int failures = 0;
+    assert_int_equal(kb_model_save(model, file, sizeof file, &size), KB_OK);
+    for (kb_status status = KB_E_MEMORY; status != KB_OK; failures++) {
+        counter c = {0, 0, failures + 1};
+        kb_allocator allocator = {counter_allocate, counter_release, &c};
+        memset(&f, 0, sizeof f);
+        status = run_all(&allocator, model->spec.kind, detector, file, size, image, &f);
+        assert_true(status == KB_OK || status == KB_E_MEMORY);
+        assert_int_equal(c.held, 0);
+        /* Nothing was left out: where it succeeds, no allocation failed but the one that only saves later ones. */
+        if (status == KB_OK && c.allocations >= c.fail) status = KB_E_MEMORY;
+    }
+    assert_true(failures > 10);
+    kb_model_free(model);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    uint8_t *pixels = render_texture(SMALL_WIDTH, SMALL_HEIGHT, 8);
+    kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
+    check_failures(render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 256, true, 1), KB_DETECTOR_ORB, &image);
+    check_failures(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 64, false, 2), KB_DETECTOR_SIFT, &image);
+    check_failures(render_box_model(KB_BAG, KB_SAMPLER_PATCH, 128, true, 3), KB_DETECTOR_ORB, &image);
+    check_failures(render_hash_model(128, 4), KB_DETECTOR_SIFT, &image);
+    check_failures(builtin_model("sift"), KB_DETECTOR_ORB, &image);
+    free(pixels);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(orb_fits_4_mb), cmocka_unit_test(sift_fits_25_mb),
-                                       cmocka_unit_test(full_lists_change_nothing)};
+                                       cmocka_unit_test(full_lists_change_nothing),
+                                       cmocka_unit_test(a_thousand_frames_allocate_nothing),
+                                       cmocka_unit_test(needs_are_exact),
+                                       cmocka_unit_test(wrong_limits),
+                                       cmocka_unit_test(every_allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

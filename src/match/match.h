@@ -1,0 +1,12 @@
+/* What matching tells other modules: the workspace of its calls (kbi_workspace_measure). */
+#ifndef KBI_MATCH_H
+#define KBI_MATCH_H
+
+#include "common/common.h"
+
+/* Of na rows against nb rows of up to row_bytes each, by any distance. */
+kb_status kbi_match_measure(size_t na, size_t nb, size_t row_bytes, int32_t threads, kb_workspace *workspace);
+/* Of filtering n matches. */
+kb_status kbi_filter_measure(size_t n, kb_workspace *workspace);
+
+#endif
