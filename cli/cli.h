@@ -49,8 +49,6 @@ typedef struct cli_common {
     const char *cpu;
     struct cli_paths *paths; /* files that the run reads and writes */
     int exit_code;
-    const char *help; /* of commands that read their options themselves (legacy.h) */
-    bool started;
 } cli_common;
 
 /* ---- messages ---- all on standard error, one line; the line break is added */
@@ -189,8 +187,6 @@ struct cli_command {
     size_t job_size;
     void (*begin)(void *job);
     int (*run)(cli_common *common, void *job, int count, char **arguments); /* the exit code */
-    int (*legacy)(int argc, char **argv); /* reads its options itself (legacy.h) */
-    const char *legacy_help;
     void (*end)(void *job); /* frees what `begin`, options or `run` left in the job */
 };
 
@@ -222,7 +218,5 @@ extern const cli_command *const cli_commands[]; /* all, ends with NULL */
 void cli_print_help(FILE *out, const cli_command *command);
 void cli_print_man(FILE *out);
 void cli_print_completion(FILE *out);
-
-#include "legacy.h"
 
 #endif

@@ -28,7 +28,7 @@ const cli_option train_model_options[] = {
     {"support", 0, CLI_NUMBER(train_options, support, 0.1, 10), "S",
      .help = ", written into the model (default: what the patches were sampled with)"},
     {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
-     .help = " (docs/sampling.md), written into the model (default: two-tap for BAD, else patch)"},
+     .help = "(docs/sampling.md), written into the model (default: two-tap for BAD, else patch)"},
     {"augment", 0, CLI_CHOICE(train_options, augment, 0), "on|off", "off", .words = off_on,
      .help = "small random rotation, scale, light, blur and noise"},
     {"log", 0, CLI_OUTPUT(train_options, log), "FILE.csv", .help = "the log (default: the model's name with .csv)"},

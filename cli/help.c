@@ -128,10 +128,6 @@ static void print_usage_lines(FILE *out, const cli_command *command)
 
 void cli_print_help(FILE *out, const cli_command *command)
 {
-    if (command->legacy_help) {
-        fputs(command->legacy_help, out);
-        return;
-    }
     print_usage_lines(out, command);
     if (command->about) {
         fputc('\n', out);

@@ -275,7 +275,8 @@ static bool count_fits(cli_common *common, int count)
 
 /* ------------------------------------------------------------------------------------------------------ the command */
 
-bool cli_ready(cli_common *common)
+/* Limits the instruction sets and starts the threads, as asked for. */
+static bool start_threads(cli_common *common)
 {
     if (common->cpu && *common->cpu && kb_cpu_limit(common->cpu) != KB_OK) {
         const char *found = kb_cpu_features();
@@ -301,7 +302,7 @@ static int run_with_options(cli_common *common, const flat_table *flat, void *jo
     }
     int count = argc - optind;
     char **arguments = argv + optind;
-    if (!count_fits(common, count) || !output_is_free(common, flat) || !claim_files(common, flat, count, arguments) || !cli_ready(common))
+    if (!count_fits(common, count) || !output_is_free(common, flat) || !claim_files(common, flat, count, arguments) || !start_threads(common))
         return common->exit_code;
     return common->command->run(common, job, count, arguments);
 }
@@ -321,7 +322,6 @@ static int run_subcommand(const cli_command *command, int argc, char **argv)
 
 int cli_run(const cli_command *command, int argc, char **argv)
 {
-    if (command->legacy) return command->legacy(argc, argv);
     if (command->subcommands) return run_subcommand(command, argc, argv);
     cli_common common = {.command = command, .name = command->name, .threads = command->threads};
     common.cpu = getenv("KEYBITS_CPU");

@@ -32,6 +32,21 @@ for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' help.txt); do
     same a.txt b.txt
     holds a.txt "usage: keybits $command"
 done
+# the help of subcommands, too; no line of any help is longer than 100 columns, and every default is a value of its option
+for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' help.txt); do
+    "$KEYBITS" help "$command" >a.txt
+    for sub in $(sed -n '/^Subcommands/,$ s/^  \([a-z]*\)  .*/\1/p' a.txt); do
+        run "$KEYBITS" help "$command" "$sub" >b.txt
+        run "$KEYBITS" "$command" "$sub" --help >c.txt
+        same b.txt c.txt
+        holds b.txt "usage: keybits $command $sub"
+        cat b.txt >>a.txt
+    done
+    awk -v name="$command" 'length($0) > 100 {print name ": " $0; bad = 1} END {exit bad}' a.txt || fail "a long line"
+done
+run "$KEYBITS" help --man >man.txt
+holds man.txt ".SS keybits match"
+holds man.txt "max\-keypoints"
 refuse 2 "did you mean describe?" "$KEYBITS" descirbe
 refuse 2 'no command "photosynthesis"' "$KEYBITS" photosynthesis
 refuse 2 'no command "nothing"' "$KEYBITS" help nothing
