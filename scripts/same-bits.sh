@@ -10,7 +10,7 @@
 set -euo pipefail
 
 variant=${1:?"usage: same-bits.sh VARIANT"}
-emulator=() needs=() header= tier= run=yes
+emulator=() needs=() link=() header= tier= run=yes
 flags=(-O2 -pthread)
 case $variant in
 gcc-O0) compiler=gcc flags=(-O0 -pthread) ;;
@@ -25,19 +25,27 @@ cortex-a76) compiler=aarch64-linux-gnu-gcc flags=(-O3 -static -pthread -mcpu=cor
 arm) compiler=arm-linux-gnueabihf-gcc flags+=(-static -mfpu=neon-vfpv4) emulator=(qemu-arm) ;;
 riscv64) compiler=riscv64-linux-gnu-gcc flags+=(-static) emulator=(qemu-riscv64) ;;
 s390x) compiler=s390x-linux-gnu-gcc flags+=(-static) emulator=(qemu-s390x) ;; # big endian
+wasm) # WebAssembly with its 128-bit vectors, in node
+    compiler=clang flags=(-O2 --target=wasm32-wasi -msimd128) header=wasi/api.h link=(-Wl,-z,stack-size=1048576)
+    emulator=(node --no-warnings "$KEYBITS_SOURCE/tests/hash/wasi.mjs") tier=widest
+    ;;
+windows) # in wine
+    compiler=x86_64-w64-mingw32-gcc link=(-static) emulator=(wine)
+    export WINEDEBUG=-all WINEPREFIX=$KEYBITS_BUILD/same-bits/wine
+    ;;
 avx512-emulated) # the kernels for AVX-512 with SIMDe's functions in place of the instructions
     compiler=gcc flags+=(-Wno-psabi -DKB_EMULATE_AVX512) header=simde/x86/avx512.h tier=avx512
     ;;
 *) echo "same-bits: no such variant: $variant" >&2; exit 2 ;;
 esac
 
-for tool in "$compiler" "${emulator[@]}"; do
+for tool in "$compiler" "${emulator[@]:0:1}"; do
     if ! command -v "$tool" >/dev/null; then
         echo "skipped: $tool is not installed"
         exit 77
     fi
 done
-if [ -n "$header" ] && ! "$compiler" -E -include "$header" -x c /dev/null >/dev/null 2>&1; then
+if [ -n "$header" ] && ! "$compiler" "${flags[@]}" -E -include "$header" -x c /dev/null >/dev/null 2>&1; then
     echo "skipped: $header is not installed"
     exit 77
 fi
@@ -55,15 +63,15 @@ printf '%s\n' src/*/*.c "$KEYBITS_BUILD/generated/builtin_tables.c" tests/hash/h
         "$@" -c "${name}" -o "$build/${name//\//_}.o"' _ '{}' "$build" \
         "$compiler" -std=gnu11 -DKB_HAVE_BUILTIN_TABLES -Iinclude -Isrc "${flags[@]}"
 library=("$build"/src_*.o "$build"/*builtin_tables.c.o)
-"$compiler" "${flags[@]}" "${library[@]}" "$build"/tests_hash_*.o -lm -o "$build/hash_everything"
-"$compiler" "${flags[@]}" "${library[@]}" "$build"/tests_kernels_*.o -lm -o "$build/check_kernels"
+"$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_hash_*.o -lm -o "$build/hash_everything.exe"
+"$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_kernels_*.o -lm -o "$build/check_kernels.exe"
 if [ "$run" != yes ]; then
     echo "skipped: built, but not run, since $run"
     exit 77
 fi
 
 # Every kernel of that build against plain C.
-checked=$("${emulator[@]}" "$build/check_kernels") || { echo "$checked"; exit 1; }
+checked=$("${emulator[@]}" "$build/check_kernels.exe" | tr -d '\r') || { echo "$checked"; exit 1; }
 echo "$checked"
 if [ -n "$tier" ] && ! grep -q "^$tier:" <<<"$checked"; then
     echo "skipped: the tier $tier builds on another one that this processor lacks"
@@ -73,7 +81,7 @@ fi
 # With every instruction set the processor has, with some, and with plain C alone.
 expected=$("$KEYBITS_HASH")
 for features in "" sse4.1 c; do
-    found=$("${emulator[@]}" "$build/hash_everything" ${features:+"$features"})
+    found=$("${emulator[@]}" "$build/hash_everything.exe" ${features:+"$features"} | tr -d '\r')
     if [ "$found" != "$expected" ]; then
         echo "other bits from $compiler ${flags[*]}${features:+, features: $features} (<) than from the usual build (>):"
         diff <(echo "$found") <(echo "$expected")

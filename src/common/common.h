@@ -3,6 +3,11 @@
 #ifndef KBI_COMMON_H
 #define KBI_COMMON_H
 
+/* MinGW: the C library's printf instead of the system's, which does not know %zu. */
+#if defined(__MINGW32__) && !defined(__USE_MINGW_ANSI_STDIO)
+#    define __USE_MINGW_ANSI_STDIO 1
+#endif
+
 #include <float.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,7 +51,9 @@ kb_status kbi_image_check(const kb_image *image);
 /* ---- errors ---- */
 /* Both fill *error unless it is NULL, and return status, so that a failure is one line. kbi_fail_at names the field of
  * the input at fault (static storage) and its row, -1 where it has none. */
-#if defined(__GNUC__)
+#if defined(__MINGW32__) && !defined(__clang__)
+#    define KBI_PRINTF(string, first) __attribute__((format(gnu_printf, string, first)))
+#elif defined(__GNUC__)
 #    define KBI_PRINTF(string, first) __attribute__((format(printf, string, first)))
 #else
 #    define KBI_PRINTF(string, first)

@@ -12,7 +12,8 @@ static const struct cpu_feature {
                     {"popcnt", KBI_CPU_POPCNT, KBI_CPU_SSE2},
                     {"avx2", KBI_CPU_AVX2, KBI_CPU_SSE41 | KBI_CPU_POPCNT},
                     {"avx512", KBI_CPU_AVX512, KBI_CPU_AVX2},
-                    {"neon", KBI_CPU_NEON, 0}};
+                    {"neon", KBI_CPU_NEON, 0},
+                    {"simd128", KBI_CPU_SIMD128, 0}};
 
 /* The only mutable state of the library: what kb_cpu_limit leaves. */
 static atomic_uint cpu_allowed = UINT32_MAX;
@@ -50,6 +51,8 @@ static uint32_t cpu_detect(void)
            (__builtin_cpu_supports("avx2") ? KBI_CPU_AVX2 : 0u) | (cpu_has_avx512() ? KBI_CPU_AVX512 : 0u);
 #elif defined(KBI_AARCH64)
     return KBI_CPU_NEON; /* part of every aarch64 */
+#elif defined(KBI_WASM_SIMD)
+    return KBI_CPU_SIMD128; /* compiled in */
 #else
     return 0;
 #endif
@@ -65,6 +68,8 @@ uint32_t kbi_cpu_flags(void)
  * widest vectors of this architecture. */
 #if defined(KBI_AARCH64)
 #    define NAMES_1(begin) begin, begin " neon"
+#elif defined(KBI_WASM_SIMD)
+#    define NAMES_1(begin) begin, begin " simd128"
 #else
 #    define NAMES_1(begin) begin, begin " avx512"
 #endif
@@ -77,8 +82,8 @@ uint32_t kbi_cpu_flags(void)
 const char *kb_cpu_features(void)
 {
     static const uint32_t order[] = {KBI_CPU_SSE2,   KBI_CPU_SSSE3, KBI_CPU_SSE41,
-                                     KBI_CPU_POPCNT, KBI_CPU_AVX2,  KBI_CPU_AVX512 | KBI_CPU_NEON};
-    static const char lists[1 << KBI_COUNT(order)][sizeof " sse2 ssse3 sse4.1 popcnt avx2 avx512"] = {NAMES_6("")};
+                                     KBI_CPU_POPCNT, KBI_CPU_AVX2,  KBI_CPU_AVX512 | KBI_CPU_NEON | KBI_CPU_SIMD128};
+    static const char lists[1 << KBI_COUNT(order)][sizeof " sse2 ssse3 sse4.1 popcnt avx2 simd128"] = {NAMES_6("")};
     uint32_t flags = kbi_cpu_flags(), index = 0;
     for (size_t i = 0; i < KBI_COUNT(order); i++) index = index << 1 | ((flags & order[i]) != 0);
     return lists[index] + (index != 0); /* without the leading blank */

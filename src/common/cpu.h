@@ -11,6 +11,8 @@
 #    endif
 #elif defined(__GNUC__) && defined(__aarch64__) && !defined(__AARCH64EB__)
 #    define KBI_AARCH64
+#elif defined(__wasm_simd128__)
+#    define KBI_WASM_SIMD
 #endif
 
 /* KBI_CPU_AVX512 stands for AVX512F, BW, VL, BITALG and VNNI together. A CPU that has the last two has all of them: Ice
@@ -22,7 +24,8 @@ enum {
     KBI_CPU_POPCNT = 8,
     KBI_CPU_AVX2 = 16,
     KBI_CPU_AVX512 = 32,
-    KBI_CPU_NEON = 64
+    KBI_CPU_NEON = 64,
+    KBI_CPU_SIMD128 = 128 /* of WebAssembly */
 };
 
 /* The features of this CPU that kb_cpu_limit left. */

@@ -1,4 +1,4 @@
-/* Parallel loops, and the optional pool of threads behind them. */
+/* Parallel loops, and the optional thread pool behind them. */
 #include "common/common.h"
 
 int32_t kbi_parallel_threads(const kb_parallel *parallel)
@@ -21,14 +21,14 @@ const kb_parallel *kb_pool_parallel(kb_pool *pool)
     return (const kb_parallel *)(void *)pool;
 }
 
-#ifdef KB_NO_THREADS
+#if defined(KB_NO_THREADS) || (defined(__wasm__) && !defined(__wasm_atomics__))
 
 struct kb_pool {
     kb_parallel parallel;
     kb_allocator allocator;
 };
 
-static void run_here(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
+static void pool_run_serial(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
 {
     (void)self;
     for (int32_t i = 0; i < count; i++) task(context, i);
@@ -42,7 +42,7 @@ kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb
     *out = kbi_allocate_zeros(&from, sizeof **out);
     if (!*out) return KB_E_MEMORY;
     (*out)->allocator = from;
-    (*out)->parallel = (kb_parallel){run_here, *out, 1};
+    (*out)->parallel = (kb_parallel){pool_run_serial, *out, 1};
     return KB_OK;
 }
 
@@ -55,35 +55,97 @@ void kb_pool_free(kb_pool *pool)
 
 #else
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
-/* One job at a time. The caller works too, so a pool of n has n - 1 threads. Workers take the next index under the
+/* ---- threads of the system: POSIX or Windows ---- */
+#if defined(_WIN32)
+#    define WIN32_LEAN_AND_MEAN
+#    include <windows.h>
+/* after windows.h */
+#    include <process.h>
+
+typedef SRWLOCK pool_mutex;
+typedef CONDITION_VARIABLE pool_condition;
+typedef HANDLE pool_thread;
+#    define POOL_THREAD_MAIN unsigned __stdcall
+#    define POOL_THREAD_RESULT 0
+
+static void mutex_init(pool_mutex *m) { InitializeSRWLock(m); }
+static void mutex_free(pool_mutex *m) { (void)m; }
+static void mutex_lock(pool_mutex *m) { AcquireSRWLockExclusive(m); }
+static void mutex_unlock(pool_mutex *m) { ReleaseSRWLockExclusive(m); }
+static void condition_init(pool_condition *c) { InitializeConditionVariable(c); }
+static void condition_free(pool_condition *c) { (void)c; }
+static void condition_wait(pool_condition *c, pool_mutex *m) { SleepConditionVariableSRW(c, m, INFINITE, 0); }
+static void condition_wake_all(pool_condition *c) { WakeAllConditionVariable(c); }
+static bool thread_start(pool_thread *t, unsigned(__stdcall *main)(void *), void *argument)
+{
+    *t = (HANDLE)_beginthreadex(NULL, 0, main, argument, 0, NULL);
+    return *t != NULL;
+}
+static void thread_join(pool_thread t)
+{
+    WaitForSingleObject(t, INFINITE);
+    CloseHandle(t);
+}
+static long processor_count(void)
+{
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return (long)info.dwNumberOfProcessors;
+}
+#else
+#    include <pthread.h>
+#    include <unistd.h>
+
+typedef pthread_mutex_t pool_mutex;
+typedef pthread_cond_t pool_condition;
+typedef pthread_t pool_thread;
+#    define POOL_THREAD_MAIN void *
+#    define POOL_THREAD_RESULT NULL
+
+static void mutex_init(pool_mutex *m) { pthread_mutex_init(m, NULL); }
+static void mutex_free(pool_mutex *m) { pthread_mutex_destroy(m); }
+static void mutex_lock(pool_mutex *m) { pthread_mutex_lock(m); }
+static void mutex_unlock(pool_mutex *m) { pthread_mutex_unlock(m); }
+static void condition_init(pool_condition *c) { pthread_cond_init(c, NULL); }
+static void condition_free(pool_condition *c) { pthread_cond_destroy(c); }
+static void condition_wait(pool_condition *c, pool_mutex *m) { pthread_cond_wait(c, m); }
+static void condition_wake_all(pool_condition *c) { pthread_cond_broadcast(c); }
+static bool thread_start(pool_thread *t, void *(*main)(void *), void *argument)
+{
+    return pthread_create(t, NULL, main, argument) == 0;
+}
+static void thread_join(pool_thread t) { pthread_join(t, NULL); }
+static long processor_count(void) { return sysconf(_SC_NPROCESSORS_ONLN); }
+#endif
+
+/* ---- the pool ----
+ * One job at a time. The caller works too, so a pool of n has n - 1 workers. Workers take the next index under the
  * lock: jobs are a few large pieces, so the lock is never contended enough to matter.
  *
- * Waking a sleeping thread takes a good part of a short loop, and a call has several parallel loops with little between
- * them. So who has nothing to do looks for some 50 microseconds whether there is something again, and
- * sleeps then; unless there are more threads than processors, where looking would keep others from working. */
-#define LOOKS 2000
+ * Waking a sleeping thread costs a good part of a short loop, and a call runs several parallel loops with little between
+ * them. So an idle worker spins for about 50 microseconds before it sleeps; unless there are more threads than
+ * processors, where spinning would take time from threads that have work. */
+#define SPIN_LIMIT 2000
 struct kb_pool {
     kb_parallel parallel;
     kb_allocator allocator;
-    pthread_mutex_t lock;
-    pthread_cond_t work, idle;
-    pthread_t *workers;
+    pool_mutex lock;
+    pool_condition work, idle;
+    pool_thread *workers;
     int32_t worker_count;
     bool stop;
     void (*task)(void *, int32_t);
     void *context;
     int32_t next, count;
-    int32_t looks; /* LOOKS or 0 */
-    /* Changed under the lock, looked at without. */
-    atomic_int jobs;       /* that were given so far, and the end of the pool */
-    atomic_int unfinished; /* indices of the current one */
+    int32_t spin_limit; /* SPIN_LIMIT or 0 */
+    /* Written under the lock, read by spinning threads without it. */
+    atomic_int jobs;       /* started so far; the end of the pool counts as one */
+    atomic_int unfinished; /* indices of the current job */
 };
 
-static void relax(void)
+static void spin_pause(void)
 {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     __builtin_ia32_pause();
@@ -92,60 +154,60 @@ static void relax(void)
 #endif
 }
 
-/* Looks, without the lock, as long as `value` is `old`; the lock is held on entry and on return. */
-static void spin(kb_pool *pool, atomic_int *value, int old)
+/* Spins, without the lock, while `value` is `old`; the lock is held on entry and on return. */
+static void pool_spin(kb_pool *pool, atomic_int *value, int old)
 {
-    if (pool->looks == 0) return;
-    pthread_mutex_unlock(&pool->lock);
-    for (int32_t i = 0; i < pool->looks && atomic_load_explicit(value, memory_order_relaxed) == old; i++) relax();
-    pthread_mutex_lock(&pool->lock);
+    if (pool->spin_limit == 0) return;
+    mutex_unlock(&pool->lock);
+    for (int32_t i = 0; i < pool->spin_limit && atomic_load_explicit(value, memory_order_relaxed) == old; i++) spin_pause();
+    mutex_lock(&pool->lock);
 }
 
 /* Takes and runs indices until none is left; the lock is held on entry and on return. */
-static void drain(kb_pool *pool)
+static void pool_drain(kb_pool *pool)
 {
     while (pool->next < pool->count) {
         int32_t index = pool->next++;
         void (*task)(void *, int32_t) = pool->task;
         void *context = pool->context;
-        pthread_mutex_unlock(&pool->lock);
+        mutex_unlock(&pool->lock);
         task(context, index);
-        pthread_mutex_lock(&pool->lock);
-        if (atomic_fetch_sub(&pool->unfinished, 1) == 1) pthread_cond_broadcast(&pool->idle);
+        mutex_lock(&pool->lock);
+        if (atomic_fetch_sub(&pool->unfinished, 1) == 1) condition_wake_all(&pool->idle);
     }
 }
 
-static void *worker_main(void *argument)
+static POOL_THREAD_MAIN worker_main(void *argument)
 {
     kb_pool *pool = argument;
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     while (!pool->stop) {
-        drain(pool);
+        pool_drain(pool);
         int seen = atomic_load(&pool->jobs);
-        spin(pool, &pool->jobs, seen);
-        while (atomic_load(&pool->jobs) == seen) pthread_cond_wait(&pool->work, &pool->lock);
+        pool_spin(pool, &pool->jobs, seen);
+        while (atomic_load(&pool->jobs) == seen) condition_wait(&pool->work, &pool->lock);
     }
-    pthread_mutex_unlock(&pool->lock);
-    return NULL;
+    mutex_unlock(&pool->lock);
+    return POOL_THREAD_RESULT;
 }
 
 static void pool_run(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
 {
     kb_pool *pool = self;
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     pool->task = task;
     pool->context = context;
     pool->next = 0;
     pool->count = count;
     atomic_store(&pool->unfinished, count);
     atomic_fetch_add(&pool->jobs, 1);
-    pthread_cond_broadcast(&pool->work);
-    drain(pool);
+    condition_wake_all(&pool->work);
+    pool_drain(pool);
     for (int left; (left = atomic_load(&pool->unfinished)) > 0;) {
-        spin(pool, &pool->unfinished, left);
-        if (atomic_load(&pool->unfinished) == left) pthread_cond_wait(&pool->idle, &pool->lock);
+        pool_spin(pool, &pool->unfinished, left);
+        if (atomic_load(&pool->unfinished) == left) condition_wait(&pool->idle, &pool->lock);
     }
-    pthread_mutex_unlock(&pool->lock);
+    mutex_unlock(&pool->lock);
 }
 
 kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out)
@@ -153,7 +215,7 @@ kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb
     kb_allocator from;
     if (out) *out = NULL;
     if (!out || threads < 0 || threads > 256 || !kbi_allocator_read(&from, allocator)) return KB_E_ARGUMENT;
-    long found = sysconf(_SC_NPROCESSORS_ONLN);
+    long found = processor_count();
     if (threads == 0) threads = found < 1 ? 1 : found > 256 ? 256 : (int32_t)found;
     kb_pool *pool = kbi_allocate_zeros(&from, sizeof *pool);
     if (!pool) return KB_E_MEMORY;
@@ -163,13 +225,13 @@ kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb
         kbi_deallocate(&from, pool);
         return KB_E_MEMORY;
     }
-    pool->looks = threads <= found ? LOOKS : 0;
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->work, NULL);
-    pthread_cond_init(&pool->idle, NULL);
+    pool->spin_limit = threads <= found ? SPIN_LIMIT : 0;
+    mutex_init(&pool->lock);
+    condition_init(&pool->work);
+    condition_init(&pool->idle);
     /* Fewer threads than asked for is still a pool. */
     while (pool->worker_count < threads - 1 &&
-           pthread_create(&pool->workers[pool->worker_count], NULL, worker_main, pool) == 0)
+           thread_start(&pool->workers[pool->worker_count], worker_main, pool))
         pool->worker_count++;
     pool->parallel = (kb_parallel){pool_run, pool, pool->worker_count + 1};
     *out = pool;
@@ -179,15 +241,15 @@ kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb
 void kb_pool_free(kb_pool *pool)
 {
     if (!pool) return;
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     pool->stop = true;
     atomic_fetch_add(&pool->jobs, 1);
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->lock);
-    for (int32_t i = 0; i < pool->worker_count; i++) pthread_join(pool->workers[i], NULL);
-    pthread_cond_destroy(&pool->idle);
-    pthread_cond_destroy(&pool->work);
-    pthread_mutex_destroy(&pool->lock);
+    condition_wake_all(&pool->work);
+    mutex_unlock(&pool->lock);
+    for (int32_t i = 0; i < pool->worker_count; i++) thread_join(pool->workers[i]);
+    condition_free(&pool->idle);
+    condition_free(&pool->work);
+    mutex_free(&pool->lock);
     kb_allocator from = pool->allocator;
     kbi_deallocate(&from, pool->workers);
     kbi_deallocate(&from, pool);

@@ -1,7 +1,7 @@
+#include "common/common.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-
-#include "common/common.h"
 
 const char *kb_version(void) { return KB_VERSION_STRING; }
 int32_t kb_version_number(void) { return KB_VERSION; }

@@ -26,6 +26,8 @@ static const struct kernel_tier {
 #    endif
 #elif defined(KBI_AARCH64)
     {"neon", KBI_CPU_NEON, kbi_kernels_neon},
+#elif defined(KBI_WASM_SIMD)
+    {"simd128", KBI_CPU_SIMD128, kbi_kernels_wasm},
 #endif
 };
 

@@ -33,6 +33,7 @@ void kbi_kernels_sse4_popcnt(kbi_kernels *table);
 void kbi_kernels_avx2(kbi_kernels *table);
 void kbi_kernels_avx512(kbi_kernels *table);
 void kbi_kernels_neon(kbi_kernels *table);
+void kbi_kernels_wasm(kbi_kernels *table);
 
 /* The kernel `hamming` of the tier popcnt, which higher tiers use for few or long rows. */
 void kbi_hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,

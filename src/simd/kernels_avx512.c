@@ -6,7 +6,7 @@
 
 #    define KBI_VEC_AVX512
 #    include "simd/tmpl_hamming.h"
-#    include "simd/tmpl_project.h"
+#    include "simd/tmpl_project_vnni.h"
 
 void kbi_kernels_avx512(kbi_kernels *table)
 {

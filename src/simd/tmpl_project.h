@@ -2,7 +2,7 @@
  * kernels/vec.h.
  *
  * model->packed holds the weights of 8 bits together, 4 values at a time, the last bit first: a 32-bit lane belongs to
- * a bit, and 4 values, broadcast, meet 4 weights in it. Where no instruction does this at once (VEC_DOT_ANY_BYTE),
+ * a bit, and 4 values, broadcast, meet 4 weights in it. Where no instruction does this at once (simd/tmpl_project_vnni.h),
  * byte products are summed in pairs of 16 bits, which holds for values up to 127 (2 x 127 x 128 < 2^15). Larger ones
  * are rare in SIFT: a row that has some goes through once more, with the highest bits of its values, which count
  * 128. */
@@ -28,23 +28,7 @@ VEC_INLINE void project_block(const int8_t *weights, const uint8_t *values, int 
 
 /* The values of a row as project_block takes them, and what else they add to the sums. PROJECT_BLOCK: groups of 8 bits
  * whose sums stay in registers. */
-#ifdef VEC_DOT_ANY_BYTE
-#    define PROJECT_BLOCK 16
-
-typedef struct project_values {
-    const uint8_t *low;
-} project_values;
-
-VEC_INLINE void take_values(project_values *v, const uint8_t *values) { v->low = values; }
-
-VEC_INLINE void start_sums(const project_values *v, const int8_t *weights, int count, vec_eight *sums)
-{
-    (void)v;
-    (void)weights;
-    for (int g = 0; g < count; g++) sums[g] = v_eight_zero();
-}
-#else
-#    define PROJECT_BLOCK 4
+#define PROJECT_BLOCK 4
 
 typedef struct project_values {
     uint8_t low[KB_SIFT_VALUES], high[KB_SIFT_VALUES], any_high;
@@ -68,7 +52,6 @@ VEC_INLINE void start_sums(const project_values *v, const int8_t *weights, int c
     project_block(weights, v->high, count, sums);
     for (int g = 0; g < count; g++) v_eight_times128(&sums[g]);
 }
-#endif
 
 VEC_INLINE void project_groups(const kb_model *model, int32_t group, int count, const project_values *v, uint8_t *row)
 {

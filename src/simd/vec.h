@@ -55,6 +55,8 @@
 #    include "simd/vec_sse4.h"
 #elif defined(KBI_VEC_NEON)
 #    include "simd/vec_neon.h"
+#elif defined(KBI_VEC_WASM)
+#    include "simd/vec_wasm.h"
 #endif
 
 #endif

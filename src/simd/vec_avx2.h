@@ -11,7 +11,7 @@
 
 typedef __m256i vec;
 #define VEC_OP(name) _mm256_##name
-#include "simd/vec_x86.h"
+#include "simd/vec_transpose.h"
 
 typedef struct vec_pair {
     vec low, high;

@@ -1,5 +1,5 @@
-/* kernels/vec.h for AVX-512: 32 lanes, with what tmpl_hamming.h and tmpl_project.h use. Needs all that KBI_CPU_AVX512
- * stands for (kernels/kernels.h).
+/* simd/vec.h for AVX-512: 32 lanes, with what tmpl_hamming.h and tmpl_project_vnni.h use. Needs all that KBI_CPU_AVX512
+ * stands for (common/cpu.h).
  *
  * With KB_EMULATE_AVX512 the intrinsics are functions of SIMDe in plain C. So the tests run these kernels on any
  * processor (scripts/same-bits.sh); the library never is built so. */
@@ -20,7 +20,7 @@
 
 typedef __m512i vec;
 #define VEC_OP(name) _mm512_##name
-#include "simd/vec_x86.h"
+#include "simd/vec_transpose.h"
 
 VEC_INLINE vec v_load(const void *p) { return _mm512_load_si512(p); }
 VEC_INLINE vec v_loadu(const void *p) { return _mm512_loadu_si512(p); }
@@ -61,34 +61,6 @@ VEC_INLINE void v_load_rows(const uint8_t *const rows[VEC_LANES], size_t offset,
         out[k] = _mm512_inserti32x4(_mm512_castsi128_si512(part[0]), part[1], 1);
         out[k] = _mm512_inserti32x4(_mm512_inserti32x4(out[k], part[2], 2), part[3], 3);
     }
-}
-
-/* ---- for the projection ---- */
-
-typedef __m256i vec_eight; /* 8 sums of 32 bits */
-
-VEC_INLINE vec_eight v_eight_zero(void) { return _mm256_setzero_si256(); }
-VEC_INLINE void v_eight_add(vec_eight *sums, const int32_t *p)
-{
-    *sums = _mm256_add_epi32(*sums, _mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-/* Adds the products of 4 bytes (the same in every lane) with 4 weights for each of the 8 sums. */
-#define VEC_DOT_ANY_BYTE
-VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
-{
-#if defined(__clang__) || defined(KB_EMULATE_AVX512)
-    *sums = _mm256_dpbusd_epi32(*sums, _mm512_castsi512_si256(four),
-                                _mm256_loadu_si256((const __m256i *)(const void *)weights));
-#else /* with the intrinsic, gcc 12 would move every sum twice, from register to register */
-    __asm__("vpdpbusd %2, %1, %0"
-            : "+v"(*sums)
-            : "v"(_mm512_castsi512_si256(four)), "m"(*(const int8_t(*)[32])weights));
-#endif
-}
-/* A bit for each sum, 1 when it is above 0; that of the last sum is the highest. */
-VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
-{
-    return (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(*sums, _mm256_setzero_si256())));
 }
 
 #endif

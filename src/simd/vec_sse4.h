@@ -10,7 +10,7 @@
 
 typedef __m128i vec;
 #define VEC_OP(name) _mm_##name
-#include "simd/vec_x86.h"
+#include "simd/vec_transpose.h"
 
 typedef struct vec_pair {
     vec low, high;

@@ -3,12 +3,53 @@
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#if defined(_WIN32)
+#    include <windows.h>
+#elif !defined(__wasm__)
+#    include <sys/mman.h>
+#    include <unistd.h>
+#endif
 
 #include "check.h"
 
 /* ---- memory ---- */
+
+/* `size` bytes of whole pages, of which the first and the last are forbidden; NULL when that fails. WebAssembly has no
+ * pages to forbid: there only the comparison of results finds a write that strays. */
+#if defined(_WIN32)
+static size_t page_size(void) { return 4096; }
+static uint8_t *pages_map(size_t size)
+{
+    DWORD before;
+    uint8_t *map = VirtualAlloc(NULL, size, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
+    bool good = map && VirtualProtect(map, page_size(), PAGE_NOACCESS, &before) &&
+                VirtualProtect(map + size - page_size(), page_size(), PAGE_NOACCESS, &before);
+    return good ? map : NULL;
+}
+static void pages_unmap(uint8_t *map, size_t size)
+{
+    (void)size;
+    VirtualFree(map, 0, MEM_RELEASE);
+}
+#elif defined(__wasm__)
+static size_t page_size(void) { return 4096; }
+static uint8_t *pages_map(size_t size) { return aligned_alloc(4096, size); }
+static void pages_unmap(uint8_t *map, size_t size)
+{
+    (void)size;
+    free(map);
+}
+#else
+static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+static uint8_t *pages_map(size_t size)
+{
+    uint8_t *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool good = map != MAP_FAILED && mprotect(map, page_size(), PROT_NONE) == 0 &&
+                mprotect(map + size - page_size(), page_size(), PROT_NONE) == 0;
+    return good ? map : NULL;
+}
+static void pages_unmap(uint8_t *map, size_t size) { munmap(map, size); }
+#endif
 
 #define MAX_GUARDS 64
 static struct {
@@ -19,10 +60,9 @@ static int guard_count;
 
 uint8_t *guarded(size_t size)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (size + page - 1) / page * page;
-    uint8_t *map = mmap(NULL, inner + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED || guard_count == MAX_GUARDS || mprotect(map, page, PROT_NONE) != 0 ||
-        mprotect(map + page + inner, page, PROT_NONE) != 0) {
+    size_t page = page_size(), inner = (size + page - 1) / page * page;
+    uint8_t *map = guard_count < MAX_GUARDS ? pages_map(inner + 2 * page) : NULL;
+    if (!map) {
         fputs("no memory for the checks\n", stderr);
         exit(2);
     }
@@ -35,7 +75,7 @@ void guard_reset(void)
 {
     while (guard_count > 0) {
         guard_count--;
-        munmap(guards[guard_count].map, guards[guard_count].size);
+        pages_unmap(guards[guard_count].map, guards[guard_count].size);
     }
 }
 
@@ -91,7 +131,7 @@ int main(void)
                 {"sse4.1", KBI_CPU_SSE41 | KBI_CPU_POPCNT},
                 {"avx2", KBI_CPU_AVX2},
                 {"avx512", KBI_CPU_AVX512},
-                {"all", UINT32_MAX}};
+                {"widest", UINT32_MAX}};
     static const struct {
         const char *name;
         void (*run)(const kbi_kernels *, const kbi_kernels *);

@@ -1,8 +1,8 @@
-/* The part of kernels/vec.h that is the same for all widths of x86 but for the names: VEC_OP(name) is the intrinsic. */
-#ifndef KBI_VEC_X86_H
-#define KBI_VEC_X86_H
+/* v_transpose8 of simd/vec.h for sets that interleave registers as x86 does: VEC_OP(name) is the instruction. */
+#ifndef KBI_VEC_TRANSPOSE_H
+#define KBI_VEC_TRANSPOSE_H
 
-/* Turns 8x8 lanes in each 128 bits. */
+/* Transposes 8x8 lanes in each 128 bits. */
 VEC_INLINE void v_transpose8(vec r[8])
 {
     vec a[8], b[8];
