@@ -58,6 +58,11 @@ static uint8_t *shrink_photo(const kb_image *photo, int32_t side, kbi_view *view
     return pixels;
 }
 
+static bool compress(uint8_t *pixels, int32_t width, int32_t height, int quality)
+{
+    return io_jpeg_round_trip(pixels, width, height, quality, NULL);
+}
+
 static bool render_view(const char *folder, const kb_image *photo, int32_t number, uint64_t seed,
                         io_error *error)
 {
@@ -67,7 +72,10 @@ static bool render_view(const char *folder, const kb_image *photo, int32_t numbe
     size_t count = (size_t)view.width * (size_t)view.height;
     uint8_t *pixels = io_alloc(count, 1), *mask = io_alloc(count, 1);
     kbi_view_render(&view, photo, pixels, mask);
-    bool ok = kbi_light_change(&kbi_light_range_default, pixels, view.width, view.height, &state, error) &&
+    kbi_light_range light = kbi_light_range_default;
+    light.codec = compress;
+    bool ok = (kbi_light_change(&light, pixels, view.width, view.height, &state) == KB_OK ||
+               io_fail(error, "%s: the light of view %d cannot be changed", folder, (int)number)) &&
               write_image(folder, number, view.width, view.height, pixels, error) &&
               write_homography(folder, number, view.to_view, error);
     free(pixels);

@@ -75,7 +75,7 @@ bool patches_output_open(cli_common *common, patches_output *output, int32_t sid
     for (int32_t i = 0; i < output->supports; i++) {
         output->path[i] = path_for_support(pattern, output->support[i]);
         if (cli_claim_output(common, output->path[i], &error))
-            output->writer[i] = kbi_patch_writer_open(output->path[i], side, output->support[i], &error);
+            output->writer[i] = io_patch_writer_open(output->path[i], side, output->support[i], &error);
         if (output->writer[i]) continue;
         common->exit_code = cli_error("%s", error.text);
         patches_output_close(output, false);
@@ -89,8 +89,8 @@ int patches_output_close(patches_output *output, bool ok)
     io_error error;
     for (int32_t i = 0; i < output->supports; i++) {
         if (!output->writer[i]) continue;
-        if (!ok) kbi_patch_writer_abandon(output->writer[i]);
-        else if (!kbi_patch_writer_close(output->writer[i], &error)) {
+        if (!ok) io_patch_writer_abandon(output->writer[i]);
+        else if (!io_patch_writer_close(output->writer[i], &error)) {
             cli_error("%s", error.text);
             ok = false;
         }

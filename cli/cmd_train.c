@@ -99,17 +99,18 @@ uint64_t train_hash(uint64_t hash, const void *data, size_t bytes)
 static bool load_sets(train_data *data, const train_options *o, int count, char **paths, io_error *error)
 {
     kbi_patch_set all;
-    if (!kbi_patch_set_load_files((const char *const *)paths, (size_t)count, (size_t)o->max_patches, o->seed, &all, error))
+    if (!io_patch_set_load_files((const char *const *)paths, (size_t)count, (size_t)o->max_patches, o->seed, &all, error))
         return false;
     kbi_patch_set_shrink(&all);
     if (o->hold_back > 0) {
-        bool split = kbi_patch_set_split(&all, o->hold_back, o->seed, &data->set, &data->held, error);
+        kb_error problem;
+        kb_status status = kbi_patch_set_split(&all, o->hold_back, o->seed, &data->set, &data->held, &problem);
         kbi_patch_set_free(&all);
-        return split;
+        return status == KB_OK || io_fail(error, "%s", problem.text);
     }
     data->set = all;
     if (!o->validate) return true;
-    if (!kbi_patch_set_load(o->validate, 0, 0, &data->held, error)) return false;
+    if (!io_patch_set_load(o->validate, 0, 0, &data->held, error)) return false;
     kbi_patch_set_shrink(&data->held);
     return true;
 }
@@ -132,8 +133,24 @@ bool train_data_load(train_data *data, const train_options *o, cli_common *commo
     data->hash = train_hash(TRAIN_HASH_START, set->label, set->patches * sizeof *set->label);
     data->hash = train_hash(data->hash, set->pixels, set->patches * KB_PATCH_SIDE * KB_PATCH_SIDE);
     cli_say(common, "%zu patches of %zu points", set->patches, set->points);
-    if (set->lonely) cli_say(common, "%zu patches left out, since no other shows their point", set->lonely);
+    if (set->singletons) cli_say(common, "%zu patches left out, since no other shows their point", set->singletons);
     return true;
+}
+
+kb_learn_patches train_patches(const train_data *data)
+{
+    kb_learn_patches patches;
+    KB_INIT(patches);
+    patches.pixels = data->set.pixels;
+    patches.labels = data->set.label;
+    patches.count = data->set.patches;
+    return patches;
+}
+
+void train_augment(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
+                   uint8_t *out)
+{
+    kbi_augment_patches(context, patches, n, KB_PATCH_SIDE, seed, parallel, out);
 }
 
 void train_data_free(train_data *data)

@@ -4,7 +4,7 @@ static bool take_camera(cli_common *common, const char *option, const char *text
 {
     export_options *own = target;
     io_error error;
-    own->has_camera = ev_camera_parse(text, &own->camera, &error);
+    own->has_camera = io_camera_parse(text, &own->camera, &error);
     if (!own->has_camera) common->exit_code = cli_usage_error(common, "%s: %s", option, error.text);
     return own->has_camera;
 }

@@ -7,7 +7,7 @@
 
 typedef struct export_options {
     ev_export_options options;
-    ev_camera camera;
+    io_camera camera;
     bool has_camera;
 } export_options;
 

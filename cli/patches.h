@@ -3,7 +3,7 @@
 #define PATCHES_H
 
 #include "cli.h"
-#include "learn/patch_set.h"
+#include "io/patch_file.h"
 
 extern const cli_command patches_synth, patches_colmap, patches_brown, patches_show, patches_info;
 
@@ -14,7 +14,7 @@ typedef struct patches_output {
     int32_t supports;
     float support[PATCHES_MAX_SUPPORTS];
     char *path[PATCHES_MAX_SUPPORTS];
-    kbi_patch_writer *writer[PATCHES_MAX_SUPPORTS];
+    io_patch_writer *writer[PATCHES_MAX_SUPPORTS];
 } patches_output;
 
 /* -o and --support; the job is patches_output. */

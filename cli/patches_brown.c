@@ -1,6 +1,6 @@
 /* keybits patches brown: a folder of the Brown/PhotoTour format becomes a set. */
 #include "io/progress.h"
-#include "learn/brown_patches.h"
+#include "io/brown.h"
 #include "patches.h"
 
 typedef struct brown_job {
@@ -25,7 +25,7 @@ static bool claim_brown_folder(cli_common *common, const char *folder, io_error 
 static int brown_run(cli_common *common, void *context, int count, char **arguments)
 {
     brown_job *job = context;
-    int32_t side = job->side ? 32 : KBI_BROWN_SIDE;
+    int32_t side = job->side ? 32 : IO_BROWN_SIDE;
     io_progress progress;
     io_error error;
     (void)count;
@@ -33,7 +33,7 @@ static int brown_run(cli_common *common, void *context, int count, char **argume
     if (!claim_brown_folder(common, arguments[0], &error)) return cli_error("%s", error.text);
     if (!patches_output_open(common, &job->output, side)) return common->exit_code;
     io_progress_start(&progress, "patches", 0, common->quiet);
-    bool ok = kbi_brown_convert(arguments[0], side, job->output.writer[0], brown_tick, &progress, &error);
+    bool ok = io_brown_convert(arguments[0], side, job->output.writer[0], brown_tick, &progress, &error);
     io_progress_end(&progress);
     if (!ok) cli_error("%s", error.text);
     return patches_output_close(&job->output, ok);

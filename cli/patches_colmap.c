@@ -2,11 +2,12 @@
 #include <stdlib.h>
 
 #include "io/progress.h"
-#include "learn/colmap_patches.h"
+#include "io/colmap_model.h"
+#include "io/colmap_patches.h"
 #include "patches.h"
 
 typedef struct colmap_job {
-    kbi_colmap_options options;
+    io_colmap_patches_options options;
     int64_t max_points;
     patches_output output;
 } colmap_job;
@@ -19,16 +20,15 @@ typedef struct listener {
 static void colmap_tick(void *context, size_t done) { io_progress_update(&((listener *)context)->progress, done); }
 static void colmap_skip(void *context, const char *why) { io_names_add(&((listener *)context)->skipped, why); }
 
-static int colmap_convert(cli_common *common, const kbi_colmap_model *model, colmap_job *a)
+static int colmap_convert(cli_common *common, const kbi_scene *model, colmap_job *a)
 {
     listener l = {0};
-    kbi_colmap_report report;
+    kbi_multiview_report report;
     io_error error;
     if (!patches_output_open(common, &a->output, KB_PATCH_SIDE)) return common->exit_code;
     io_progress_start(&l.progress, "images", 2 * model->image_count, common->quiet);
-    bool ok = kbi_colmap_convert(model, &a->options, a->output.supports, a->output.support, a->output.writer, colmap_skip,
-                                 colmap_tick,
-                                &l, &report, &error);
+    bool ok = io_colmap_patches(model, &a->options, a->output.supports, a->output.support, a->output.writer,
+                                colmap_skip, colmap_tick, &l, &report, &error);
     io_progress_end(&l.progress);
     for (size_t i = 0; i < l.skipped.count; i++) cli_warn(common, "skipped: %s", l.skipped.items[i]);
     io_names_free(&l.skipped);
@@ -42,7 +42,7 @@ static int colmap_convert(cli_common *common, const kbi_colmap_model *model, col
 }
 
 /* The model's files and the photographs it names. */
-static bool claim_colmap(cli_common *common, const char *folder, const kbi_colmap_model *model, const char *images,
+static bool claim_colmap(cli_common *common, const char *folder, const kbi_scene *model, const char *images,
                          io_error *error)
 {
     static const char *const suffixes[] = {".bin", ".txt", NULL};
@@ -61,24 +61,24 @@ static bool claim_colmap(cli_common *common, const char *folder, const kbi_colma
 static int colmap_run(cli_common *common, void *context, int count, char **arguments)
 {
     colmap_job *job = context;
-    kbi_colmap_model model;
+    kbi_scene model;
     io_error error;
     (void)count;
-    if (!kbi_colmap_model_read(arguments[0], &model, &error)) return cli_error("%s", error.text);
+    if (!io_colmap_model_read(arguments[0], &model, &error)) return cli_error("%s", error.text);
     job->options.images = arguments[1];
-    job->options.parallel = common->parallel;
-    job->options.max_points = (size_t)job->max_points;
+    job->options.multiview.parallel = common->parallel;
+    job->options.multiview.max_points = (size_t)job->max_points;
     int result = claim_colmap(common, arguments[0], &model, arguments[1], &error)
                      ? colmap_convert(common, &model, job)
                      : cli_error("%s", error.text);
-    kbi_colmap_model_free(&model);
+    kbi_scene_free(&model);
     return result;
 }
 
 static void colmap_begin(void *context)
 {
     colmap_job *job = context;
-    kbi_colmap_defaults(&job->options);
+    io_colmap_patches_defaults(&job->options);
     patches_output_begin(&job->output);
 }
 
@@ -86,14 +86,14 @@ static const cli_option colmap_options[] = {
     CLI_GROUP(colmap_job, output, patches_output_options),
     {"database", 0, CLI_INPUT(colmap_job, options.database), "FILE",
      .help = "take keypoints from COLMAP's database instead of detecting"},
-    {"detectors", 0, CLI_CALL(colmap_job, options.detectors), "LIST", "orb,sift", .take = patches_take_detectors,
+    {"detectors", 0, CLI_CALL(colmap_job, options.multiview.detectors), "LIST", "orb,sift", .take = patches_take_detectors,
      .help = "orb, sift or orb,sift"},
-    {"keypoints", 0, CLI_NUMBER(colmap_job, options.keypoints, 100, 1000000), "N", "8000",
+    {"keypoints", 0, CLI_NUMBER(colmap_job, options.multiview.keypoints, 100, 1000000), "N", "8000",
      .help = ", that a detector may find in an image"},
     {"max-points", 0, CLI_NUMBER(colmap_job, max_points, 0, 100000000), "N", "0", .help = "; 0 is all"},
-    {"max-error", 0, CLI_NUMBER(colmap_job, options.max_error, 0, 100), "E", "2",
+    {"max-error", 0, CLI_NUMBER(colmap_job, options.multiview.max_error, 0, 100), "E", "2",
      .help = "px of reprojection error that a point may have"},
-    {"seed", 0, CLI_NUMBER(colmap_job, options.seed, 0, CLI_NO_LIMIT), "N", "1",
+    {"seed", 0, CLI_NUMBER(colmap_job, options.multiview.seed, 0, CLI_NO_LIMIT), "N", "1",
      .help = "decides which points are taken"},
     {0}};
 

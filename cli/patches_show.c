@@ -64,7 +64,7 @@ static int patches_show_run(cli_common *common, void *context, int count, char *
     (void)count;
     if (!s->output) return cli_usage_error(common, "needs -o SHEET.png");
     size_t most = (size_t)(s->points * s->patches) + 2; /* enough for the sheet, whatever the size of the file */
-    if (!kbi_patch_set_load(arguments[0], most, (uint64_t)s->seed, &set, &error)) return cli_error("%s", error.text);
+    if (!io_patch_set_load(arguments[0], most, (uint64_t)s->seed, &set, &error)) return cli_error("%s", error.text);
     if (s->magnify == 0) s->magnify = set.side <= 32 ? 2 : 1;
     bool ok = draw_sheet(s->output, &set, s, &error);
     kbi_patch_set_free(&set);
@@ -96,8 +96,8 @@ const cli_command patches_show = {
 /* ----------------------------------------------------------------------------------------------------------- info */
 
 typedef struct summary {
-    kbi_patch_info info;
-    size_t points, lonely, most, views;
+    io_patch_info info;
+    size_t points, singletons, most, views;
 } summary;
 
 static int compare_numbers(const void *left, const void *right)
@@ -112,7 +112,7 @@ static void count_labels(uint32_t *labels, size_t n, summary *out)
     for (size_t start = 0, end; start < n; start = end) {
         for (end = start + 1; end < n && labels[end] == labels[start];) end++;
         out->points++;
-        out->lonely += end - start == 1;
+        out->singletons += end - start == 1;
         if (end - start > out->most) out->most = end - start;
     }
 }
@@ -129,13 +129,13 @@ static size_t count_distinct(uint32_t *values, size_t n)
 static bool summarise(const char *path, summary *out, io_error *error)
 {
     *out = (summary){0};
-    kbi_patch_reader *reader = kbi_patch_reader_open(path, &out->info, error);
+    io_patch_reader *reader = io_patch_reader_open(path, &out->info, error);
     if (!reader) return false;
     size_t n = (size_t)out->info.patches;
     uint8_t *pixels = io_alloc((size_t)out->info.side * (size_t)out->info.side, 1);
     uint32_t *labels = io_alloc(n, sizeof *labels), *views = io_alloc(n, sizeof *views);
     bool ok = true;
-    for (size_t i = 0; i < n && ok; i++) ok = kbi_patch_reader_at(reader, i, &labels[i], &views[i], pixels, error);
+    for (size_t i = 0; i < n && ok; i++) ok = io_patch_reader_at(reader, i, &labels[i], &views[i], pixels, error);
     if (ok) {
         count_labels(labels, n, out);
         out->views = count_distinct(views, n);
@@ -143,7 +143,7 @@ static bool summarise(const char *path, summary *out, io_error *error)
     free(pixels);
     free(labels);
     free(views);
-    kbi_patch_reader_close(reader);
+    io_patch_reader_close(reader);
     return ok;
 }
 
@@ -159,7 +159,7 @@ static void patches_info_json(const summary *summaries, char **paths, int sets)
         io_json_float(&json, "support", s->info.support);
         io_json_integer(&json, "patches", (int64_t)s->info.patches);
         io_json_integer(&json, "points", (int64_t)s->points);
-        io_json_integer(&json, "lonely", (int64_t)s->lonely);
+        io_json_integer(&json, "singletons", (int64_t)s->singletons);
         io_json_integer(&json, "most", (int64_t)s->most);
         io_json_integer(&json, "views", (int64_t)s->views);
         io_json_end(&json);
@@ -173,7 +173,7 @@ static void patches_info_text(const summary *summaries, char **paths, int sets)
         printf("%s: %llu patches of side %d, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu "
                "views\n",
                paths[s - summaries], (unsigned long long)s->info.patches, (int)s->info.side, (double)s->info.support,
-               s->points, s->lonely, s->most, s->views);
+               s->points, s->singletons, s->most, s->views);
     }
 }
 

@@ -24,6 +24,11 @@ typedef struct synth_batch {
     image_task tasks[BATCH];
 } synth_batch;
 
+static bool compress_image(uint8_t *pixels, int32_t width, int32_t height, int quality)
+{
+    return io_jpeg_round_trip(pixels, width, height, quality, NULL);
+}
+
 static void synth_image(void *context, int32_t index)
 {
     synth_batch *batch = context;
@@ -32,7 +37,9 @@ static void synth_image(void *context, int32_t index)
     task->read = io_image_read(task->path, &batch->reading, &image, &task->error);
     task->done = false;
     if (!task->read) return;
-    task->done = kbi_synth_image(&image.view, &batch->options, task->seed, &task->patches, &task->error);
+    kb_error problem;
+    task->done = kbi_synth_image(&image.view, &batch->options, task->seed, &task->patches, &problem) == KB_OK ||
+                 io_fail(&task->error, "%s", problem.text);
     io_image_free(&image);
 }
 
@@ -77,7 +84,7 @@ static bool write_image_patches(image_task *task, size_t image, synth_job *a, sy
         uint32_t label = (uint32_t)totals->points + p->point[i],
                  view = (uint32_t)image * (uint32_t)a->options.views + p->view[i];
         for (int32_t k = 0; k < a->output.supports; k++) {
-            kbi_patch_writer_add(a->output.writer[k], label, view, p->pixels[k] + i * KB_PATCH_SIDE * KB_PATCH_SIDE);
+            io_patch_writer_add(a->output.writer[k], label, view, p->pixels[k] + i * KB_PATCH_SIDE * KB_PATCH_SIDE);
         }
     }
     totals->points += p->points;
@@ -147,6 +154,7 @@ static void synth_begin(void *context)
 {
     synth_job *job = context;
     kbi_synth_defaults(&job->options);
+    job->options.light.codec = compress_image;
     patches_output_begin(&job->output);
 }
 

@@ -6,7 +6,8 @@
 #include "cli.h"
 #include "keybits/learn.h"
 #include "learn/augment.h"
-#include "learn/patch_set.h"
+#include "io/patch_file.h"
+#include "keybits/learn.h"
 
 extern const cli_command train_bad, train_bag, train_hashsift, train_ablation, train_compare;
 
@@ -39,6 +40,10 @@ typedef struct train_data {
 /* Loads the sets. False with common->exit_code set. */
 bool train_data_load(train_data *data, const train_options *options, cli_common *common, int count, char **paths);
 void train_data_free(train_data *data);
+kb_learn_patches train_patches(const train_data *data); /* what is learned from, a view */
+/* kb_learn_augment; context: a kbi_augment. */
+void train_augment(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
+                   uint8_t *out);
 /* FNV-1a over 64-bit words: quick enough for gigabytes. */
 #define TRAIN_HASH_START 0xcbf29ce484222325u
 uint64_t train_hash(uint64_t hash, const void *data, size_t bytes);

@@ -76,7 +76,9 @@ static int ablation_run(cli_common *common, void *context, int count, char **arg
     job->o.report = report_row;
     job->o.context = job;
     io_progress_start(&job->progress, "ablation", job->o.rows ? KBI_ABLATION_BAD : KBI_ABLATION_ROWS, common->quiet);
-    bool ok = kbi_ablation_run(&data.set, &data.held, &job->o, rows, &error);
+    kb_error problem;
+    bool ok = kbi_ablation_run(&data.set, &data.held, &job->o, rows, &problem) == KB_OK ||
+              io_fail(&error, "%s", problem.text);
     io_progress_end(&job->progress);
     if (ok && job->models) ok = write_models(common, job, rows, &error);
     if (!ok) cli_error("%s", error.text);

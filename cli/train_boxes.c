@@ -4,7 +4,7 @@
 
 #include "io/number.h"
 #include "io/progress.h"
-#include "learn/train_log.h"
+#include "io/train_log.h"
 #include "train.h"
 
 static const char *const losses[] = {"triplet", "binary", "orb", NULL};
@@ -59,24 +59,18 @@ typedef struct box_job {
     train_options shared;
     train_data data;
     cli_common *common;
-    kbi_train_log log;
+    io_train_log log;
     io_progress progress;
     double started;
     bool log_failed;
     io_error error;
 } box_job;
 
-static void augment_sample(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
-                           uint8_t *out)
-{
-    kbi_augment_patches(context, patches, n, KB_PATCH_SIDE, seed, parallel, out);
-}
-
 static int32_t report_bit(void *context, const kb_learn_progress *p)
 {
     box_job *job = context;
-    kbi_train_row row = {p->loss, p->active, p->mean, io_clock_seconds() - job->started, p->boxes[p->bit - 1]};
-    if (!kbi_train_log_add(&job->log, &row, &job->error)) {
+    io_train_row row = {p->loss, p->active, p->mean, io_clock_seconds() - job->started, p->boxes[p->bit - 1]};
+    if (!io_train_log_add(&job->log, &row, &job->error)) {
         job->log_failed = true;
         return 0;
     }
@@ -147,7 +141,7 @@ static int box_finish(box_job *job, const kb_box_pair *boxes, const char *text)
 static int box_learn(box_job *job, const char *text)
 {
     kb_learn_options *o = &job->o;
-    kb_learn_patches patches = {job->data.set.pixels, job->data.set.label, job->data.set.patches};
+    kb_learn_patches patches = train_patches(&job->data);
     kb_box_pair boxes[KB_MAX_BITS], start[KB_MAX_BITS];
     kb_error problem;
     for (int32_t i = 0; i < job->log.count; i++) start[i] = job->log.rows[i].pair;
@@ -156,7 +150,7 @@ static int box_learn(box_job *job, const char *text)
     o->report = report_bit;
     o->report_context = job;
     o->parallel = job->common->parallel;
-    o->augment = job->shared.augment ? augment_sample : NULL;
+    o->augment = job->shared.augment ? train_augment : NULL;
     o->augment_context = &job->shared.amounts;
     if (o->started) cli_say(job->common, "going on after bit %d", o->started);
     job->started = io_clock_seconds() - (o->started ? job->log.rows[o->started - 1].seconds : 0);
@@ -187,12 +181,12 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     kb_learn_defaults(&job->o);
     char *text = settings_text(job);
     int code = CLI_FAILED;
-    if (!kbi_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits,
+    if (!io_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits,
                            job->shared.resume, &job->error)) {
         cli_error("%s", job->error.text);
     } else {
         code = box_learn(job, text);
-        if (!kbi_train_log_close(&job->log, &job->error)) code = cli_error("%s", job->error.text);
+        if (!io_train_log_close(&job->log, &job->error)) code = cli_error("%s", job->error.text);
     }
     free(log);
     free(text);

@@ -74,7 +74,7 @@ static void warn_support(const cli_common *common, const char *path, const kbi_p
 static bool compare_on(comparison *c, const cli_common *common, const char *path, io_error *error)
 {
     kbi_patch_set set;
-    if (!kbi_patch_set_load(path, 0, c->seed, &set, error)) return false;
+    if (!io_patch_set_load(path, 0, c->seed, &set, error)) return false;
     kbi_patch_set_shrink(&set);
     bool ok = true;
     for (size_t i = 0; ok && i < c->names.count; i++) {

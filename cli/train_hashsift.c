@@ -4,7 +4,6 @@
 
 #include "io/number.h"
 #include "io/progress.h"
-#include "learn/hash_train.h"
 #include "train.h"
 
 /* --------------------------------------------------------------------------------------------------------------- log
@@ -61,11 +60,10 @@ static bool log_write(const hash_log *log, const char *path, io_error *error)
 /* --------------------------------------------------------------------------------------------------------- learning */
 
 typedef struct hash_job {
-    kbi_hash_options o;
+    kb_learn_hash_options o;
     train_options shared;
     train_data data;
     cli_common *common;
-    kbi_hash_trainer *trainer;
     char *log_path, *checkpoint;
     hash_log log;
     io_progress progress;
@@ -74,7 +72,7 @@ typedef struct hash_job {
     io_error error;
 } hash_job;
 
-static bool report_step(void *context, const kbi_hash_progress *p)
+static int32_t report_step(void *context, const kb_learn_hash_progress *p)
 {
     hash_job *job = context;
     log_add(&job->log, (double)p->step, p->loss, p->active, io_clock_seconds() - job->started);
@@ -85,23 +83,23 @@ static bool report_step(void *context, const kbi_hash_progress *p)
                 p->loss, 100 * p->active);
     }
     job->failed = !log_write(&job->log, job->log_path, &job->error) ||
-                  !kbi_hash_trainer_save(job->trainer, job->checkpoint, &job->error);
+                  !io_file_write(job->checkpoint, p->checkpoint, p->checkpoint_size, &job->error);
     return !job->failed;
 }
 
 static char *settings_text(const hash_job *job)
 {
-    const kbi_hash_options *o = &job->o;
+    const kb_learn_hash_options *o = &job->o;
     char *text = io_alloc(1024, 1), n[2][32];
     snprintf(
         text, 1024,
         "keybits train hashsift: bits %d, loss %s, %s, seed %llu, steps %lld, batch %d, neighbours %d, margin %s, "
         "rate %s%s, augment %s, versions %d\n"
         "learned from %zu patches of %zu points, hash %016llx\n",
-        o->bits, o->loss == KBI_HASH_PAIRS ? "binary" : "triplet", o->root ? "RootSIFT" : "SIFT",
+        o->bits, o->loss == KB_LEARN_BINARY ? "binary" : "triplet", o->root ? "RootSIFT" : "SIFT",
         (unsigned long long)o->seed, (long long)o->steps, o->batch, o->neighbours, io_number_format(n[0], o->margin, 9),
         io_number_format(n[1], o->rate, 9), o->constant_rate ? " constant" : "", job->shared.augment ? "on" : "off",
-        o->pool, job->data.set.patches, job->data.set.points, (unsigned long long)job->data.hash);
+        o->versions, job->data.set.patches, job->data.set.points, (unsigned long long)job->data.hash);
     return text;
 }
 
@@ -121,15 +119,12 @@ static bool hashsift_page_write(hash_job *job, const kb_model *model)
     return written;
 }
 
-static int hashsift_finish(hash_job *job)
+static int hashsift_finish(hash_job *job, const int8_t *weights, const int32_t *bias)
 {
-    int8_t *weights = io_alloc((size_t)job->o.bits, KB_SIFT_VALUES);
-    int32_t *bias = io_alloc((size_t)job->o.bits, sizeof *bias);
     char *text = settings_text(job);
     kb_model *model = NULL;
     kb_model_spec spec;
     KB_INIT(spec);
-    kbi_hash_trainer_result(job->trainer, weights, bias);
     spec.kind = KB_HASHSIFT;
     spec.bits = job->o.bits;
     spec.root = job->o.root;
@@ -137,8 +132,6 @@ static int hashsift_finish(hash_job *job)
     spec.weights = weights;
     spec.bias = bias;
     bool ok = train_model_write(&spec, &job->shared, &job->data, &model);
-    free(weights);
-    free(bias);
     free(text);
     if (!ok) return CLI_FAILED;
     train_validate(&job->data, model, job->common);
@@ -149,21 +142,42 @@ static int hashsift_finish(hash_job *job)
     return ok ? CLI_DONE : CLI_FAILED;
 }
 
+/* The step that a checkpoint stands at, for the log; learning itself checks the rest. */
+static int64_t checkpoint_step(const io_bytes *checkpoint)
+{
+    int64_t step = 0;
+    if (checkpoint->size >= 24) memcpy(&step, checkpoint->data + 16, sizeof step);
+    return step;
+}
+
 static int hashsift_learn(hash_job *job)
 {
-    job->trainer = kbi_hash_trainer_create(&job->data.set, &job->o, &job->error);
-    if (!job->trainer) return cli_error("%s", job->error.text);
+    kb_learn_patches patches = train_patches(&job->data);
+    io_bytes checkpoint = {NULL, 0};
+    kb_error problem;
     if (job->shared.resume && io_path_exists(job->checkpoint)) {
-        if (!kbi_hash_trainer_restore(job->trainer, job->checkpoint, &job->error))
-            return cli_error("%s", job->error.text);
-        log_read(&job->log, job->log_path, kbi_hash_trainer_steps(job->trainer));
-        cli_say(job->common, "going on after step %lld", (long long)kbi_hash_trainer_steps(job->trainer));
+        if (!io_file_read(job->checkpoint, &checkpoint, &job->error)) return cli_error("%s", job->error.text);
+        job->o.checkpoint = checkpoint.data;
+        job->o.checkpoint_size = checkpoint.size;
+        log_read(&job->log, job->log_path, checkpoint_step(&checkpoint));
+        cli_say(job->common, "going on after step %lld", (long long)checkpoint_step(&checkpoint));
     }
     job->started = io_clock_seconds() - (job->log.count ? job->log.rows[job->log.count - 1][LOG_COLUMNS - 1] : 0);
+    job->o.report = report_step;
+    job->o.report_context = job;
+    int8_t *weights = io_alloc((size_t)job->o.bits, KB_SIFT_VALUES);
+    int32_t *bias = io_alloc((size_t)job->o.bits, sizeof *bias);
     io_progress_start(&job->progress, "hashsift", (size_t)job->o.steps, job->common->quiet);
-    kbi_hash_trainer_run(job->trainer, job->o.steps, report_step, job);
+    kb_status status = kb_learn_hashsift(&patches, &job->o, weights, bias, NULL, &problem);
     io_progress_end(&job->progress);
-    return job->failed ? cli_error("%s", job->error.text) : hashsift_finish(job);
+    int code = job->failed       ? cli_error("%s", job->error.text)
+               : status == KB_OK ? hashsift_finish(job, weights, bias)
+               : checkpoint.data ? cli_error("%s: %s", job->checkpoint, problem.text)
+                                 : cli_error("%s", problem.text);
+    free(weights);
+    free(bias);
+    io_bytes_free(&checkpoint);
+    return code;
 }
 
 static int hashsift_run(cli_common *common, void *context, int count, char **arguments)
@@ -178,17 +192,22 @@ static int hashsift_run(cli_common *common, void *context, int count, char **arg
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
     job->o.parallel = common->parallel;
-    if (job->shared.augment) job->o.augment = job->shared.amounts;
-    kbi_hash_defaults(&job->o);
+    if (job->shared.augment) job->o.augment = train_augment;
+    job->o.augment_context = &job->shared.amounts;
+    kb_learn_hash_defaults(&job->o);
     return hashsift_learn(job);
 }
 
-static void hashsift_begin(void *context) { train_options_begin(&((hash_job *)context)->shared); }
+static void hashsift_begin(void *context)
+{
+    hash_job *job = context;
+    KB_INIT(job->o);
+    train_options_begin(&job->shared);
+}
 
 static void hashsift_end(void *context)
 {
     hash_job *job = context;
-    kbi_hash_trainer_free(job->trainer);
     train_data_free(&job->data);
     free(job->log.rows);
     free(job->log_path);
@@ -212,7 +231,7 @@ static const cli_option hashsift_options[] = {
     {"loss", 0, CLI_CHOICE(hash_job, o.loss, 0), "NAME", "triplet", .words = losses,
      .help = "triplet, or binary: pairs of same and different"},
     {"root", 0, CLI_FLAG(hash_job, o.root), .help = "RootSIFT instead of SIFT"},
-    {"versions", 0, CLI_NUMBER(hash_job, o.pool, 1, 64), "N", "4", .help = "versions of every patch when augmenting"},
+    {"versions", 0, CLI_NUMBER(hash_job, o.versions, 1, 64), "N", "4", .help = "versions of every patch when augmenting"},
     {0}};
 
 const cli_command train_hashsift = {

@@ -6,6 +6,18 @@ install(TARGETS keybits EXPORT keybitsTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES include/keybits/keybits.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/keybits)
+if(TARGET keybits-learn)
+    if(BUILD_SHARED_LIBS)
+        set(learn_library keybits-learn-public)
+    else()
+        set(learn_library keybits-learn)
+    endif()
+    install(TARGETS ${learn_library} EXPORT keybitsTargets
+            ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+            RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES include/keybits/learn.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/keybits)
+endif()
 if(TARGET keybits-cli)
     install(TARGETS keybits-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     # The program prints its man page and completion from its tables of options.
@@ -50,6 +62,11 @@ file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_I
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 configure_file(cmake/keybits.pc.in ${PROJECT_BINARY_DIR}/keybits.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/keybits.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET keybits-learn)
+    configure_file(cmake/keybits-learn.pc.in ${PROJECT_BINARY_DIR}/keybits-learn.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/keybits-learn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 # ------------------------------------------------------------------------------------------ documents and the licence
 install(FILES README.md NEWS.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

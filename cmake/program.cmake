@@ -77,15 +77,43 @@ if(pipeline_sources AND TARGET keybits-io)
 endif()
 
 # ------------------------------------------------------------------------------------------------------- learn/
-if(KEYBITS_BUILD_LEARN AND learn_sources AND TARGET keybits-io)
-    add_library(keybits-learn STATIC ${learn_sources})
-    keybits_target(keybits-learn)
+# A library of its own, which needs nothing but the library: OpenBLAS is loaded when learning needs it (learn/matrix.c).
+# The tests look behind its front door, so with shared libraries there is a static one for them and for the program.
+if(KEYBITS_BUILD_LEARN AND learn_sources)
+    add_library(keybits-learn-objects OBJECT ${learn_sources})
+    keybits_target(keybits-learn-objects STRICT)
+    target_include_directories(keybits-learn-objects PRIVATE ${PROJECT_SOURCE_DIR} include src)
+    if(BUILD_SHARED_LIBS)
+        target_compile_definitions(keybits-learn-objects PRIVATE KB_BUILDING)
+        add_library(keybits-learn-public SHARED $<TARGET_OBJECTS:keybits-learn-objects>)
+        target_link_libraries(keybits-learn-public PRIVATE keybits_inside ${CMAKE_DL_LIBS})
+        # The library's own functions come from libkeybits, not from the copy inside.
+        if(KEYBITS_GNU_LIKE AND NOT APPLE)
+            target_link_options(keybits-learn-public PRIVATE -Wl,--exclude-libs,ALL)
+        endif()
+        set_target_properties(keybits-learn-public PROPERTIES OUTPUT_NAME keybits-learn VERSION ${PROJECT_VERSION}
+                              LINKER_LANGUAGE C EXPORT_NAME learn
+                              SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+        target_link_libraries(keybits-learn-public INTERFACE keybits)
+    endif()
+    add_library(keybits-learn STATIC $<TARGET_OBJECTS:keybits-learn-objects>)
+    set_target_properties(keybits-learn PROPERTIES LINKER_LANGUAGE C EXPORT_NAME learn)
+    if(BUILD_SHARED_LIBS)
+        set_target_properties(keybits-learn PROPERTIES OUTPUT_NAME keybits-learn-inside)
+    endif()
     # The headers of learn/ show types of the library's inside, which the trainer shares.
-    target_include_directories(keybits-learn PUBLIC ${PROJECT_SOURCE_DIR} src)
-    target_compile_definitions(keybits-learn INTERFACE KB_HAVE_LEARN)
-    target_link_libraries(keybits-learn PUBLIC keybits-io keybits_inside)
-    # OpenBLAS is loaded when learning needs it (learn/matrix.c).
-    target_link_libraries(keybits-learn PUBLIC ${CMAKE_DL_LIBS})
+    target_include_directories(keybits-learn PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                               $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+    target_compile_definitions(keybits-learn INTERFACE $<BUILD_INTERFACE:KB_HAVE_LEARN>)
+    if(BUILD_SHARED_LIBS)
+        target_link_libraries(keybits-learn PUBLIC keybits_inside ${CMAKE_DL_LIBS})
+    else()
+        target_link_libraries(keybits-learn PUBLIC keybits ${CMAKE_DL_LIBS})
+    endif()
+    # Patch sets and reconstructions are types of learn/ that io/ reads into.
+    if(TARGET keybits-io)
+        target_link_libraries(keybits-io PUBLIC keybits-learn)
+    endif()
 endif()
 
 # -------------------------------------------------------------------------------------------------------- eval/

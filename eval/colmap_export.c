@@ -24,13 +24,13 @@ typedef struct work {
     size_t first; /* of the batch */
 } work;
 
-bool ev_camera_from_folder(const char *folder, ev_camera *camera)
+bool ev_camera_from_folder(const char *folder, io_camera *camera)
 {
     double k[9];
     char *path = io_path_join(folder, "K.txt");
     bool good = io_path_exists(path) && ev_homography_read(path, k, NULL) && k[0] > 0 && k[4] > 0 && k[8] == 1;
     free(path);
-    if (good) *camera = (ev_camera){EV_PINHOLE, {k[0], k[4], k[2], k[5]}, true};
+    if (good) *camera = (io_camera){IO_PINHOLE, {k[0], k[4], k[2], k[5]}, true};
     return good;
 }
 
@@ -122,28 +122,28 @@ static index_pair *read_pairs(const char *path, const io_names *images, size_t *
 
 /* ---- writing ---- */
 
-static bool write_images(ev_colmap *db, work *w, ev_export_counts *counts, io_error *error)
+static bool write_images(io_colmap_db *db, work *w, ev_export_counts *counts, io_error *error)
 {
     const ev_export_options *o = w->options;
     int64_t camera = 0;
     bool good = true;
     for (size_t i = 0; i < w->images->count && good; i++) {
         described *d = &w->items[i];
-        ev_camera guess = ev_camera_guess(d->width, d->height);
+        io_camera guess = io_camera_guess(d->width, d->height);
         bool shared = o->camera || o->one_camera;
         if (shared && (d->width != w->items[0].width || d->height != w->items[0].height))
             return io_fail(error, "%s: %d x %d pixels, but images of one camera must have one size (%d x %d)",
                            w->images->items[i], d->width, d->height, w->items[0].width, w->items[0].height);
         if (i == 0 || !shared)
-            good = ev_colmap_add_camera(db, o->camera ? o->camera : &guess, d->width, d->height, &camera, error);
-        good = good && ev_colmap_add_image(db, io_path_base(w->images->items[i]), camera, &d->id, error) &&
-               ev_colmap_add_keypoints(db, d->id, d->keypoints.items, d->keypoints.count, error);
+            good = io_colmap_db_add_camera(db, o->camera ? o->camera : &guess, d->width, d->height, &camera, error);
+        good = good && io_colmap_db_add_image(db, io_path_base(w->images->items[i]), camera, &d->id, error) &&
+               io_colmap_db_add_keypoints(db, d->id, d->keypoints.items, d->keypoints.count, error);
         counts->keypoints += d->keypoints.count;
     }
     return good;
 }
 
-static bool write_matches(ev_colmap *db, const work *w, const index_pair *pairs, size_t pair_count, FILE *list,
+static bool write_matches(io_colmap_db *db, const work *w, const index_pair *pairs, size_t pair_count, FILE *list,
                           ev_export_counts *counts, io_error *error)
 {
     io_progress progress;
@@ -155,7 +155,7 @@ static bool write_matches(ev_colmap *db, const work *w, const index_pair *pairs,
         size_t n = 0;
         good =
             ev_rows_match(&a->rows, &b->rows, true, w->options->max_ratio, w->options->parallel, matches, &n, error) &&
-            ev_colmap_add_matches(db, a->id, b->id, matches, n, error);
+            io_colmap_db_add_matches(db, a->id, b->id, matches, n, error);
         free(matches);
         fprintf(list, "%s %s\n", io_path_base(w->images->items[pairs[i].a]),
                 io_path_base(w->images->items[pairs[i].b]));
@@ -172,11 +172,11 @@ static bool write_all(work *w, const index_pair *pairs, size_t pair_count, const
 {
     io_writer *list = io_writer_open(pair_list, error);
     if (!list) return false;
-    ev_colmap *db = ev_colmap_create(database, error);
+    io_colmap_db *db = io_colmap_db_create(database, error);
     bool good = db && write_images(db, w, counts, error) &&
                 write_matches(db, w, pairs, pair_count, io_writer_file(list), counts, error);
-    if (good) good = ev_colmap_commit(db, error);
-    else ev_colmap_abandon(db);
+    if (good) good = io_colmap_db_commit(db, error);
+    else io_colmap_db_abandon(db);
     if (good) return io_writer_commit(list, error);
     io_writer_abandon(list);
     return false;

@@ -3,7 +3,7 @@
 #ifndef EVAL_COLMAP_EXPORT_H
 #define EVAL_COLMAP_EXPORT_H
 
-#include "eval/colmap_db.h"
+#include "io/colmap_db.h"
 #include "eval/keypoints.h"
 #include "eval/method.h"
 
@@ -12,7 +12,7 @@ typedef struct ev_export_options {
     float scale;
     float max_ratio;         /* 0: mutual nearest neighbours alone, as the paper did */
     const char *pairs;       /* file of pairs of image names to match; NULL: all pairs */
-    const ev_camera *camera; /* shared by all images; NULL: a guess for each */
+    const io_camera *camera; /* shared by all images; NULL: a guess for each */
     bool one_camera;         /* the guess is shared by all images too */
     const kb_parallel *parallel;
     bool quiet;
@@ -28,6 +28,6 @@ bool ev_colmap_export(const io_names *images, ev_method *method, const ev_export
 
 /* A 3x3 matrix K.txt in the folder, as the Strecha sets have it, becomes a PINHOLE camera. False when there is none or
  * it is none. */
-bool ev_camera_from_folder(const char *folder, ev_camera *camera);
+bool ev_camera_from_folder(const char *folder, io_camera *camera);
 
 #endif

@@ -146,7 +146,7 @@ static bool reconstruct(const ev_sfm_options *options, const places *p, ev_sfm_r
     bool good = run_colmap(verify, p->log, NULL, error);
     io_progress_update(&progress, 1);
     io_folder_remove(p->sparse);
-    good = good && ev_colmap_verified(p->database, &pairs, &matches, error) && io_folder_make(p->sparse, error);
+    good = good && io_colmap_db_verified(p->database, &pairs, &matches, error) && io_folder_make(p->sparse, error);
     /* The mapper ends with 1 when nothing can be reconstructed; for us that is a result. */
     int code = 0;
     good = good && run_colmap(map, map_log, &code, error);

@@ -44,6 +44,9 @@ int32_t io_layout_bytes(io_layout layout); /* of one pixel */
 bool io_png_write(const char *path, io_layout layout, int32_t width, int32_t height, const uint8_t *pixels,
                   io_error *error);
 
+/* 8-bit gray through libjpeg at a quality (1 to 100) and back, in place. */
+bool io_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error);
+
 /* The formats that this build reads, such as "JPEG, PNG, PGM, PPM, BMP". */
 extern const char io_image_formats[];
 /* Suffixes of the files that a folder stands for, NULL-terminated. */

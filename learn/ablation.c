@@ -1,12 +1,12 @@
 /* The rows of the ablation, as settings of the trainers. */
 #include "learn/ablation.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "keybits/learn.h"
+#include "common/common.h"
 #include "learn/augment.h"
-#include "learn/hash_train.h"
+#include "learn/memory.h"
 
 /* ORB compares means of 5 x 5 samples: boxes of radius 2 and no threshold. */
 #define ORB_RADIUS 2
@@ -28,12 +28,12 @@ static const struct bad_row {
 static const struct hash_row {
     const char *name;
     double paper;
-    kbi_hash_loss loss;
+    kb_learn_loss loss;
     bool augment;
 } hash_rows[KBI_ABLATION_ROWS - KBI_ABLATION_BAD] = {
-    {"HashSIFT: binary loss", 28.64, KBI_HASH_PAIRS, false},
-    {"HashSIFT: triplet loss, hard negatives", 30.98, KBI_HASH_TRIPLET, false},
-    {"HashSIFT: triplet loss, hard negatives, augmented", 32.24, KBI_HASH_TRIPLET, true},
+    {"HashSIFT: binary loss", 28.64, KB_LEARN_BINARY, false},
+    {"HashSIFT: triplet loss, hard negatives", 30.98, KB_LEARN_TRIPLET, false},
+    {"HashSIFT: triplet loss, hard negatives, augmented", 32.24, KB_LEARN_TRIPLET, true},
 };
 
 static void augment_sample(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
@@ -43,25 +43,20 @@ static void augment_sample(void *context, const uint8_t *patches, size_t n, uint
     kbi_augment_patches(&kbi_augment_default, patches, n, KB_PATCH_SIDE, seed, parallel, out);
 }
 
-static kb_model *finish(kb_model_spec *spec, const char *name, int32_t bits, io_error *error)
+static kb_status make_model(kb_model_spec *spec, const char *name, int32_t bits, kb_model **out, kb_error *error)
 {
-    kb_model *model = NULL;
-    kb_error problem;
     spec->bits = bits;
     spec->name = name;
     spec->text = "a row of keybits train ablation";
-    if (kb_model_create(spec, &model, &problem) != KB_OK) io_fail(error, "%s: %s", name, problem.text);
-    return model;
+    return kb_model_create(spec, out, error);
 }
 
-static kb_model *learn_bad(const struct bad_row *row, const kbi_patch_set *set, const kbi_ablation_options *options,
-                           io_error *error)
+static kb_status learn_bad(const struct bad_row *row, const kb_learn_patches *patches,
+                           const kbi_ablation_options *options, kb_model **out, kb_error *error)
 {
-    kb_learn_patches patches = {set->pixels, set->label, set->patches};
     kb_box_pair boxes[KB_MAX_BITS];
     kb_learn_options o;
     kb_model_spec spec;
-    kb_error problem;
     KB_INIT(o);
     KB_INIT(spec);
     o.bits = options->bits;
@@ -74,64 +69,73 @@ static kb_model *learn_bad(const struct bad_row *row, const kbi_patch_set *set, 
     o.min_radius = row->size ? 0 : ORB_RADIUS;
     o.max_radius = row->size ? 0 : ORB_RADIUS;
     o.augment = row->augment ? augment_sample : NULL;
-    if (kb_learn_boxes(&patches, &o, boxes, NULL, &problem) != KB_OK) {
-        io_fail(error, "%s: %s", row->name, problem.text);
-        return NULL;
-    }
+    kb_status status = kb_learn_boxes(patches, &o, boxes, NULL, error);
     spec.kind = KB_BAD;
     spec.boxes = boxes;
-    return finish(&spec, row->name, options->bits, error);
+    return status == KB_OK ? make_model(&spec, row->name, options->bits, out, error) : status;
 }
 
-static kb_model *learn_hash(const struct hash_row *row, const kbi_patch_set *set, const kbi_ablation_options *options,
-                            io_error *error)
+static kb_status learn_hash(const struct hash_row *row, const kb_learn_patches *patches,
+                            const kbi_ablation_options *options, kb_model **out, kb_error *error)
 {
-    kbi_hash_options o = {.bits = options->bits,
-                         .loss = row->loss,
-                         .seed = options->seed,
-                         .steps = options->steps,
-                         .parallel = options->parallel};
+    kb_learn_hash_options o;
     kb_model_spec spec;
-    kb_model *model = NULL;
+    KB_INIT(o);
     KB_INIT(spec);
-    if (row->augment) o.augment = kbi_augment_default;
-    kbi_hash_trainer *trainer = kbi_hash_trainer_create(set, &o, error);
-    if (!trainer) return NULL;
-    int8_t *weights = io_alloc((size_t)options->bits, KB_SIFT_VALUES);
-    int32_t *bias = io_alloc((size_t)options->bits, sizeof *bias);
-    kbi_hash_trainer_run(trainer, INT64_MAX, NULL, NULL);
-    kbi_hash_trainer_result(trainer, weights, bias);
+    o.bits = options->bits;
+    o.loss = row->loss;
+    o.seed = options->seed;
+    o.steps = options->steps;
+    o.parallel = options->parallel;
+    o.augment = row->augment ? augment_sample : NULL;
+    int8_t *weights = kbi_zeros((size_t)options->bits, KB_SIFT_VALUES);
+    int32_t *bias = kbi_zeros((size_t)options->bits, sizeof *bias);
+    kb_status status = weights && bias ? kb_learn_hashsift(patches, &o, weights, bias, NULL, error)
+                                       : kbi_fail(error, KB_E_MEMORY, "no memory for %d bits", (int)options->bits);
     spec.kind = KB_HASHSIFT;
     spec.weights = weights;
     spec.bias = bias;
-    model = finish(&spec, row->name, options->bits, error);
+    if (status == KB_OK) status = make_model(&spec, row->name, options->bits, out, error);
     free(weights);
     free(bias);
-    kbi_hash_trainer_free(trainer);
-    return model;
+    return status;
 }
 
-bool kbi_ablation_run(const kbi_patch_set *set, const kbi_patch_set *held, const kbi_ablation_options *options,
-                     kbi_ablation_row rows[KBI_ABLATION_ROWS], io_error *error)
+static kb_status run_row(int32_t index, const kbi_patch_set *set, const kbi_patch_set *held,
+                         const kbi_ablation_options *o, kbi_ablation_row *row, kb_error *error)
+{
+    const bool is_bad = index < KBI_ABLATION_BAD;
+    const struct bad_row *bad = &bad_rows[is_bad ? index : 0];
+    const struct hash_row *hash = &hash_rows[is_bad ? 0 : index - KBI_ABLATION_BAD];
+    kb_learn_patches patches;
+    KB_INIT(patches);
+    patches.pixels = set->pixels;
+    patches.labels = set->label;
+    patches.count = set->patches;
+    row->name = is_bad ? bad->name : hash->name;
+    row->paper = is_bad ? bad->paper : hash->paper;
+    kb_status status = is_bad ? learn_bad(bad, &patches, o, &row->model, error)
+                              : learn_hash(hash, &patches, o, &row->model, error);
+    if (status == KB_OK && !kbi_validate_model(held, row->model, 0, o->seed, o->parallel, &row->result))
+        status = kbi_fail(error, KB_E_ARGUMENT, "the patches held back are too few to measure on");
+    return status;
+}
+
+kb_status kbi_ablation_run(const kbi_patch_set *set, const kbi_patch_set *held, const kbi_ablation_options *options,
+                           kbi_ablation_row rows[KBI_ABLATION_ROWS], kb_error *error)
 {
     kbi_ablation_options o = *options;
-    bool done = true;
+    kb_status status = KB_OK;
     if (!o.bits) o.bits = 256;
     if (!o.rows) o.rows = KBI_ABLATION_ROWS;
     memset(rows, 0, KBI_ABLATION_ROWS * sizeof *rows);
-    for (int32_t i = 0; done && i < o.rows; i++) {
-        const struct bad_row *bad = &bad_rows[i < KBI_ABLATION_BAD ? i : 0];
-        const struct hash_row *hash = &hash_rows[i < KBI_ABLATION_BAD ? 0 : i - KBI_ABLATION_BAD];
-        rows[i].name = i < KBI_ABLATION_BAD ? bad->name : hash->name;
-        rows[i].paper = i < KBI_ABLATION_BAD ? bad->paper : hash->paper;
-        rows[i].model = i < KBI_ABLATION_BAD ? learn_bad(bad, set, &o, error) : learn_hash(hash, set, &o, error);
-        done = rows[i].model != NULL;
-        if (done && !kbi_validate_model(held, rows[i].model, 0, o.seed, o.parallel, &rows[i].result))
-            done = io_fail(error, "the patches held back are too few to measure on");
-        if (done && o.report && !o.report(o.context, i)) done = io_fail(error, "stopped");
+    for (int32_t i = 0; status == KB_OK && i < o.rows; i++) {
+        status = run_row(i, set, held, &o, &rows[i], error);
+        if (status == KB_OK && o.report && !o.report(o.context, i))
+            status = kbi_fail(error, KB_E_ARGUMENT, "stopped");
     }
-    if (!done) kbi_ablation_free(rows);
-    return done;
+    if (status != KB_OK) kbi_ablation_free(rows);
+    return status;
 }
 
 void kbi_ablation_free(kbi_ablation_row rows[KBI_ABLATION_ROWS])

@@ -13,7 +13,7 @@ typedef struct kbi_ablation_options {
     int32_t bits;     /* 0: 256 */
     int32_t triplets; /* BAD, as in kb_learn_options */
     int32_t candidates;
-    int64_t steps; /* HashSIFT, as in kbi_hash_options */
+    int64_t steps; /* HashSIFT, as in kb_learn_hash_options */
     int32_t rows;  /* 0: all; KBI_ABLATION_BAD: without HashSIFT */
     uint64_t seed;
     const kb_parallel *parallel;
@@ -30,8 +30,8 @@ typedef struct kbi_ablation_row {
 } kbi_ablation_row;
 
 /* Learns every row from `set` and measures it on `held`. On failure all rows are empty. */
-bool kbi_ablation_run(const kbi_patch_set *set, const kbi_patch_set *held, const kbi_ablation_options *options,
-                     kbi_ablation_row rows[KBI_ABLATION_ROWS], io_error *error);
+kb_status kbi_ablation_run(const kbi_patch_set *set, const kbi_patch_set *held, const kbi_ablation_options *options,
+                           kbi_ablation_row rows[KBI_ABLATION_ROWS], kb_error *error);
 void kbi_ablation_free(kbi_ablation_row rows[KBI_ABLATION_ROWS]);
 
 #endif

@@ -49,11 +49,11 @@ void kbi_augment_patch(const kbi_augment *augment, const uint8_t *in, int32_t si
                     kbi_exp(draw(state, augment->gamma))};
     uint64_t noise_state = kbi_random_next(state);
     size_t count = (size_t)side * (size_t)side;
-    uint8_t table[256];
+    uint8_t table[256], line[KBI_AUGMENT_MAX_SIDE + KBI_BLUR_MARGIN];
 
     if (augment->rotation > 0 || augment->scale > 0 || augment->shift > 0) turn(in, side, degrees, scale, dx, dy, out);
     else memcpy(out, in, count);
-    kbi_blur(out, side, side, sigma);
+    kbi_blur(out, side, side, sigma, line);
     if (augment->gain > 0 || augment->offset > 0 || augment->gamma > 0) {
         kbi_tone_table(&tone, table);
         for (size_t i = 0; i < count; i++) out[i] = table[out[i]];

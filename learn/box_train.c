@@ -4,25 +4,23 @@
 
 #include <stdlib.h>
 
+#include "learn/arguments.h"
 #include "learn/random.h"
 
-#define FRONT 8 /* candidates that the local search starts from */
+#define BEAM 8 /* candidates that the local search starts from */
 
 typedef struct trainer {
     kb_learn_options o;
     kbi_box_sample sample;
-    kbi_scorer judge;
+    kbi_scorer scorer;
     kbi_box_space space;
     kbi_box_place *distinct; /* room for 2 x bits */
-    kbi_scored *features;    /* candidates, and room for the moves of the front */
+    kbi_scored *features;    /* candidates, and room for the moves of the beam */
     kb_box_pair *boxes;
     int32_t chosen;
 } trainer;
 
 /* ---- options ---- */
-
-/* The first release (src/common/structs.h). */
-enum { KBI_FIRST_SIZE_kb_learn_options = offsetof(kb_learn_options, parallel) + sizeof(const kb_parallel *) };
 
 static bool in_range(kb_error *error, const char *name, int64_t value, int64_t low, int64_t high)
 {
@@ -76,11 +74,11 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
 static bool check_start_box(int32_t bit, int channel, int x, int y, int radius, kb_error *error)
 {
     if (channel >= KB_PLANES) {
-        kbi_fail(error, KB_E_TABLE, "start: bit %d: there is no channel %d", (int)bit, channel);
+        kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: there is no channel %d", (int)bit, channel);
     } else if (radius > KB_MAX_RADIUS) {
-        kbi_fail(error, KB_E_TABLE, "start: bit %d: radius %d is above %d", (int)bit, radius, KB_MAX_RADIUS);
+        kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: radius %d is above %d", (int)bit, radius, KB_MAX_RADIUS);
     } else if (x < radius || y < radius || x + radius >= KB_PATCH_SIDE || y + radius >= KB_PATCH_SIDE) {
-        kbi_fail(error, KB_E_TABLE, "start: bit %d: centre (%d, %d) with radius %d leaves the patch", (int)bit, x, y,
+        kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: centre (%d, %d) with radius %d leaves the patch", (int)bit, x, y,
                 radius);
     } else {
         return true;
@@ -98,12 +96,12 @@ static bool check_start(const kb_learn_options *o, kb_error *error)
             !check_start_box(i, p->channel2, p->x2, p->y2, p->radius2, error))
             return false;
         if (!(o->planes >> p->channel1 & o->planes >> p->channel2 & 1)) {
-            kbi_fail(error, KB_E_TABLE, "start: bit %d: it uses a channel that planes leaves out", (int)i);
+            kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: it uses a channel that planes leaves out", (int)i);
             return false;
         }
         if (!(p->threshold >= -256 && p->threshold <= 256)) {
-            kbi_fail(error, KB_E_TABLE, "start: bit %d: threshold %g is not between -256 and 256", (int)i,
-                    (double)p->threshold);
+            kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: threshold %g is not between -256 and 256", (int)i,
+                        (double)p->threshold);
             return false;
         }
     }
@@ -115,9 +113,9 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
     const kb_learn_options *o = &t->o;
     kb_status status = kbi_box_sample_create(&t->sample, patches, o, error);
     if (status != KB_OK) return status;
-    status = kbi_scorer_create(&t->judge, &t->sample);
+    status = kbi_scorer_create(&t->scorer, &t->sample);
     t->distinct = malloc(2 * (size_t)o->bits * sizeof *t->distinct);
-    t->features = malloc(((size_t)o->candidates + FRONT * (KBI_BOX_MOVES + 1)) * sizeof *t->features);
+    t->features = malloc(((size_t)o->candidates + BEAM * (KBI_BOX_MOVES + 1)) * sizeof *t->features);
     if (status != KB_OK || !t->distinct || !t->features)
         return kbi_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
 
@@ -131,7 +129,7 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
 
 static void tear_down(trainer *t)
 {
-    kbi_scorer_free(&t->judge);
+    kbi_scorer_free(&t->scorer);
     kbi_box_sample_free(&t->sample);
     free(t->distinct);
     free(t->features);
@@ -168,23 +166,23 @@ static void draw_candidates(trainer *t)
     }
 }
 
-/* Puts a feature into the front, best first, unless it is there already or all are better. */
-static void offer(kbi_scored front[FRONT], int32_t *count, const kbi_scored *feature)
+/* Puts a feature into the beam, best first, unless it is there already or all are better. */
+static void beam_insert(kbi_scored beam[BEAM], int32_t *count, const kbi_scored *feature)
 {
     int32_t at = *count;
     for (int32_t i = 0; i < *count; i++)
-        if (kbi_box_pair_same(&front[i].pair, &feature->pair)) return;
-    while (at > 0 && feature->change < front[at - 1].change) at--;
-    if (at == FRONT) return;
-    *count = kbi_min_i(*count + 1, FRONT);
-    memmove(&front[at + 1], &front[at], (size_t)(*count - 1 - at) * sizeof *front);
-    front[at] = *feature;
+        if (kbi_box_pair_same(&beam[i].pair, &feature->pair)) return;
+    while (at > 0 && feature->change < beam[at - 1].change) at--;
+    if (at == BEAM) return;
+    *count = kbi_min_i(*count + 1, BEAM);
+    memmove(&beam[at + 1], &beam[at], (size_t)(*count - 1 - at) * sizeof *beam);
+    beam[at] = *feature;
 }
 
-/* Tries all small moves of the best features, again and again, until none of them is better than the front. */
-static void search_around(trainer *t, kbi_scored front[FRONT], int32_t *count)
+/* Tries all small moves of the best features, again and again, until none of them is better than the beam. */
+static void beam_search(trainer *t, kbi_scored beam[BEAM], int32_t *count)
 {
-    kbi_scored seen[FRONT];
+    kbi_scored seen[BEAM];
     int32_t seen_count = 0;
     for (int32_t step = 0; step < t->o.local_search; step++) {
         kbi_scored *moves = t->features;
@@ -192,59 +190,88 @@ static void search_around(trainer *t, kbi_scored front[FRONT], int32_t *count)
         for (int32_t i = 0; i < *count; i++) {
             kb_box_pair next[KBI_BOX_MOVES];
             bool fresh = true;
-            for (int32_t k = 0; k < seen_count; k++) fresh &= !kbi_box_pair_same(&seen[k].pair, &front[i].pair);
-            int32_t moved = fresh ? kbi_box_moves(&t->space, &front[i].pair, next) : 0;
+            for (int32_t k = 0; k < seen_count; k++) fresh &= !kbi_box_pair_same(&seen[k].pair, &beam[i].pair);
+            int32_t moved = fresh ? kbi_box_moves(&t->space, &beam[i].pair, next) : 0;
             for (int32_t k = 0; k < moved; k++)
                 if (!chosen_already(t, &next[k])) moves[n++] = (kbi_scored){next[k], 0};
         }
         if (n == 0) return;
         seen_count = *count;
-        memcpy(seen, front, (size_t)seen_count * sizeof *seen);
-        kbi_scorer_score_all(&t->judge, moves, (size_t)n);
-        for (int32_t i = 0; i < n; i++) offer(front, count, &moves[i]);
+        memcpy(seen, beam, (size_t)seen_count * sizeof *seen);
+        kbi_scorer_score_all(&t->scorer, moves, (size_t)n);
+        for (int32_t i = 0; i < n; i++) beam_insert(beam, count, &moves[i]);
     }
 }
 
-static bool choose(trainer *t, kbi_scored *best)
+static bool choose_bit(trainer *t, kbi_scored *best)
 {
-    kbi_scored front[FRONT];
+    kbi_scored beam[BEAM];
     int32_t count = 0;
     limit_boxes(t);
     draw_candidates(t);
     if (t->o.loss == KB_LEARN_ORB)
         return kbi_orb_rule_choose(&t->sample, t->chosen, t->features, (size_t)t->o.candidates, best);
-    kbi_scorer_score_all(&t->judge, t->features, (size_t)t->o.candidates);
-    for (int32_t i = 0; i < t->o.candidates; i++) offer(front, &count, &t->features[i]);
-    search_around(t, front, &count);
-    *best = front[0];
+    kbi_scorer_score_all(&t->scorer, t->features, (size_t)t->o.candidates);
+    for (int32_t i = 0; i < t->o.candidates; i++) beam_insert(beam, &count, &t->features[i]);
+    beam_search(t, beam, &count);
+    *best = beam[0];
     return true;
 }
 
 /* ---- all bits ---- */
 
-static bool tell(const trainer *t, double loss, double mean)
+static bool report_progress(const trainer *t, double loss, double mean)
 {
     if (!t->o.report) return true;
     double triplets = (double)(t->sample.batches * t->sample.batch);
-    kb_learn_progress progress = {.bit = t->chosen, .bits = t->o.bits, .loss = loss, .mean = mean, .boxes = t->boxes};
-    if (t->o.loss == KB_LEARN_TRIPLET) progress.active = (double)t->judge.triple_count / triplets;
+    kb_learn_progress progress;
+    KB_INIT(progress);
+    progress.bit = t->chosen;
+    progress.bits = t->o.bits;
+    progress.loss = loss;
+    progress.mean = mean;
+    progress.boxes = t->boxes;
+    if (t->o.loss == KB_LEARN_TRIPLET) progress.active = (double)t->scorer.triple_count / triplets;
     return t->o.report(t->o.report_context, &progress) != 0;
 }
 
-static kb_status learn(trainer *t, double *loss)
+static kb_status learn_bits(trainer *t, double *loss)
 {
     bool go_on = true;
     while (go_on && t->chosen < t->o.bits) {
         kbi_scored best;
         kbi_box_sample_refresh(&t->sample, t->boxes, t->chosen);
-        kbi_scorer_prepare(&t->judge, t->chosen);
-        if (!choose(t, &best)) return KB_E_MEMORY;
+        kbi_scorer_prepare(&t->scorer, t->chosen);
+        if (!choose_bit(t, &best)) return KB_E_MEMORY;
         t->boxes[t->chosen] = best.pair;
         double mean = kbi_box_sample_extend(&t->sample, &best.pair, t->chosen);
         t->chosen++;
-        *loss = kbi_scorer_loss(&t->judge, best.change);
-        go_on = tell(t, *loss, mean);
+        *loss = kbi_scorer_loss(&t->scorer, best.change);
+        go_on = report_progress(t, *loss, mean);
     }
+    return KB_OK;
+}
+
+static void write_summary(const trainer *t, double loss, kb_learn_summary *summary)
+{
+    kb_learn_summary s;
+    KB_INIT(s);
+    s.points = t->sample.list.points;
+    s.patches = t->sample.list.patches;
+    s.singletons = t->sample.list.singletons;
+    s.bits = t->chosen;
+    s.batch = (int32_t)t->sample.batch;
+    s.triplets = (int32_t)(t->sample.batches * t->sample.batch);
+    s.loss = loss;
+    KBI_STRUCT_WRITE(kb_learn_summary, summary, &s);
+}
+
+kb_status kbi_learn_patches_read(kb_learn_patches *out, const kb_learn_patches *patches, kb_error *error)
+{
+    if (!patches) return kbi_fail_at(error, KB_E_ARGUMENT, "patches", -1, "there are no patches");
+    if (KBI_STRUCT_READ(kb_learn_patches, out, patches) != KB_OK) return kbi_fail_struct(error);
+    if (out->count && (!out->pixels || !out->labels))
+        return kbi_fail(error, KB_E_ARGUMENT, "patches have no pixels or no labels");
     return KB_OK;
 }
 
@@ -252,26 +279,21 @@ kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options
                          kb_learn_summary *summary, kb_error *error)
 {
     trainer t;
+    kb_learn_patches p;
     double loss = 0;
     memset(&t, 0, sizeof t);
-    if (!patches || !boxes || (patches->count && (!patches->pixels || !patches->labels)))
-        return kbi_fail(error, KB_E_ARGUMENT, "no patches, or no room for the result");
-    kb_status status = KBI_STRUCT_READ(kb_learn_options, &t.o, options);
-    if (status != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_learn_patches_read(&p, patches, error);
+    if (status != KB_OK) return status;
+    if (!boxes) return kbi_fail(error, KB_E_ARGUMENT, "there is no room for the result");
+    if (KBI_STRUCT_READ(kb_learn_options, &t.o, options) != KB_OK ||
+        (summary && KBI_STRUCT_CHECK(kb_learn_summary, summary) != KB_OK))
+        return kbi_fail_struct(error);
     kb_learn_defaults(&t.o);
     if (!check_options(&t.o, error)) return KB_E_ARGUMENT;
     if (!check_start(&t.o, error)) return KB_E_TABLE;
-    status = set_up(&t, patches, boxes, error);
-    if (status == KB_OK) status = learn(&t, &loss);
-    if (status == KB_OK && summary) {
-        *summary = (kb_learn_summary){t.sample.list.points,
-                                      t.sample.list.patches,
-                                      t.sample.list.lonely,
-                                      t.chosen,
-                                      (int32_t)t.sample.batch,
-                                      (int32_t)(t.sample.batches * t.sample.batch),
-                                      loss};
-    }
+    status = set_up(&t, &p, boxes, error);
+    if (status == KB_OK) status = learn_bits(&t, &loss);
+    if (status == KB_OK && summary) write_summary(&t, loss, summary);
     tear_down(&t);
     return status;
 }

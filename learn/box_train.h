@@ -59,14 +59,14 @@ typedef struct kbi_scorer {
     uint32_t *scratch;
 } kbi_scorer;
 
-kb_status kbi_scorer_create(kbi_scorer *judge, kbi_box_sample *sample);
-void kbi_scorer_free(kbi_scorer *judge);
+kb_status kbi_scorer_create(kbi_scorer *scorer, kbi_box_sample *sample);
+void kbi_scorer_free(kbi_scorer *scorer);
 /* Makes the triples for bit number `chosen`. */
-void kbi_scorer_prepare(kbi_scorer *judge, int32_t chosen);
+void kbi_scorer_prepare(kbi_scorer *scorer, int32_t chosen);
 /* Finds threshold and change of each. */
-void kbi_scorer_score_all(kbi_scorer *judge, kbi_scored *features, size_t n);
+void kbi_scorer_score_all(kbi_scorer *scorer, kbi_scored *features, size_t n);
 /* The loss of kb_learn_progress, when the chosen bit changes it by `change`. */
-double kbi_scorer_loss(const kbi_scorer *judge, int64_t change);
+double kbi_scorer_loss(const kbi_scorer *scorer, int64_t change);
 
 /* ---- orb_rule.c: ORB's choice among features, which knows no labels ---- */
 /* The best of n features for bit number `chosen`; its `change` becomes the largest absolute correlation with the bits

@@ -13,8 +13,8 @@ typedef struct kbi_hash_inputs {
     double scale;
 } kbi_hash_inputs;
 
-bool kbi_hash_inputs_create(kbi_hash_inputs *inputs, const kbi_patch_set *set, const kbi_hash_options *options,
-                           io_error *error);
+kb_status kbi_hash_inputs_create(kbi_hash_inputs *inputs, const kb_learn_patches *patches,
+                                 const kb_learn_hash_options *options, kb_error *error);
 void kbi_hash_inputs_free(kbi_hash_inputs *inputs);
 
 #endif

@@ -7,29 +7,30 @@
  *     L = [margin bits - a.p + a.n]_+,    dL/da = n - p,    dL/dp = -a,    dL/dn = a,
  * and through tanh dL/d(Bx) = dL/dd (1 - d^2), so that dL/dB = sum of dL/d(Bx) x^T.
  *
- * The loss of the ablation judges pairs alone: with y = 1 for (l, r) and y = -1 for l and the right patch of the next
+ * The binary loss looks at pairs alone: with y = 1 for (l, r) and y = -1 for l and the right patch of the next
  * pair,
  *     L = ln(1 + exp(-y STEEP s / bits)). */
 #include "learn/hash_loss.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/common.h"
 #include "learn/clones.h"
+#include "learn/memory.h"
 
 #define STEEP 8.0
 #define ROWS 64 /* of a piece of work */
 
-void kbi_hash_batch_create(kbi_hash_batch *batch, int32_t n, int32_t bits)
+bool kbi_hash_batch_create(kbi_hash_batch *batch, int32_t n, int32_t bits)
 {
     size_t pairs = (size_t)n;
     *batch = (kbi_hash_batch){.n = n, .bits = bits};
-    batch->values = io_alloc(2 * pairs * (size_t)bits, sizeof *batch->values);
-    batch->slopes = io_alloc(2 * pairs * (size_t)bits, sizeof *batch->slopes);
-    batch->similarity = io_alloc(pairs * pairs, sizeof *batch->similarity);
-    batch->negatives = io_alloc(pairs, sizeof *batch->negatives);
+    batch->values = kbi_zeros(2 * pairs * (size_t)bits, sizeof *batch->values);
+    batch->slopes = kbi_zeros(2 * pairs * (size_t)bits, sizeof *batch->slopes);
+    batch->similarity = kbi_zeros(pairs * pairs, sizeof *batch->similarity);
+    batch->negatives = kbi_zeros(pairs, sizeof *batch->negatives);
+    return batch->values && batch->slopes && batch->similarity && batch->negatives;
 }
 
 void kbi_hash_batch_free(kbi_hash_batch *batch)
@@ -185,7 +186,7 @@ double kbi_hash_batch_loss(kbi_hash_batch *b, float *gradient, double *active)
     kbi_matrix_times_transposed(&b->blas, b->values, right, b->similarity, b->n, b->n, b->bits, b->parallel);
     memset(b->slopes, 0, 2 * (size_t)b->n * (size_t)b->bits * sizeof *b->slopes);
     double loss;
-    if (b->loss == KBI_HASH_TRIPLET) {
+    if (b->loss == KB_LEARN_TRIPLET) {
         kbi_parallel_run(b->parallel, (b->n + ROWS - 1) / ROWS, find_negatives, b);
         loss = triplet_loss(b, &losing);
     } else {

@@ -15,7 +15,7 @@ typedef struct kbi_hash_negative {
 } kbi_hash_negative;
 
 typedef struct kbi_hash_batch {
-    kbi_hash_loss loss;
+    kb_learn_loss loss; /* triplet or binary */
     kbi_blas blas;
     int32_t n, bits;
     float margin;           /* share of bits */
@@ -29,8 +29,8 @@ typedef struct kbi_hash_batch {
     const kb_parallel *parallel;
 } kbi_hash_batch;
 
-/* Makes room for n pairs. */
-void kbi_hash_batch_create(kbi_hash_batch *batch, int32_t n, int32_t bits);
+/* Makes room for n pairs; false when memory is out. */
+bool kbi_hash_batch_create(kbi_hash_batch *batch, int32_t n, int32_t bits);
 void kbi_hash_batch_free(kbi_hash_batch *batch);
 /* Returns the mean loss of a pair over the number of bits. gradient: bits x KBI_HASH_INPUTS. *active: the share of pairs
  * that have a loss. */

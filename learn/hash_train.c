@@ -2,28 +2,31 @@
 #include "learn/hash_train.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "learn/arguments.h"
 #include "learn/hash_inputs.h"
 #include "learn/hash_loss.h"
+#include "learn/memory.h"
 #include "learn/random.h"
 #include "learn/triplets.h"
 
 #define N KB_SIFT_VALUES
 #define DEVIATION 0.5 /* of the map at the start: variance 0.25 */
 #define REPORTS 100
+#define LEAST_POINTS 8
 
 struct kbi_hash_trainer {
-    kbi_hash_options options;
+    kb_learn_hash_options options;
     kbi_hash_inputs inputs;
     kbi_point_list points;
     kbi_hash_batch batch;
     float *rows, *gradient; /* inputs of a batch, the last of each 1; derivatives */
     size_t *left, *right;
     uint8_t *taken;
-    uint32_t identity;      /* of options and set */
+    uint64_t identity;      /* of options and patches */
+    uint8_t *checkpoint;    /* room for the state in bytes */
+    double last_loss;
     /* what a checkpoint holds */
     int64_t step;
     size_t count;           /* of numbers in the map */
@@ -34,54 +37,77 @@ struct kbi_hash_trainer {
 
 /* -------------------------------------------------------------------------------------------------------- options */
 
-void kbi_hash_defaults(kbi_hash_options *o)
+void kb_learn_hash_defaults(kb_learn_hash_options *o)
 {
     if (o->bits == 0) o->bits = 256;
     if (o->steps == 0) o->steps = 30000;
     if (o->batch == 0) o->batch = 512;
     if (o->neighbours == 0) o->neighbours = 1;
-    if (o->margin == 0) o->margin = 0.3;
-    if (o->rate == 0) o->rate = 0.01;
-    if (o->pool == 0) o->pool = 4;
+    if (!(o->margin != 0)) o->margin = 0.3;
+    if (!(o->rate != 0)) o->rate = 0.01;
+    if (o->versions == 0) o->versions = 4;
 }
 
-static bool complete(kbi_hash_options *o, const kbi_patch_set *set, io_error *error)
+static kb_status check_options(const kb_learn_hash_options *o, kb_error *error)
 {
-    kbi_hash_defaults(o);
-    if (o->bits < 8 || o->bits > KB_MAX_BITS || o->bits % 8)
-        return io_fail(error, "bits: %d is no multiple of 8 from 8 to %d", (int)o->bits, KB_MAX_BITS);
-    if (o->steps < 1 || o->steps > 100000000) return io_fail(error, "steps: from 1 to 100000000");
-    if (o->batch < 8 || o->batch > 8192) return io_fail(error, "batch: from 8 to 8192 pairs");
-    if (o->neighbours < 1 || o->neighbours > o->batch) return io_fail(error, "neighbours: from 1 to the batch");
-    if (!(o->margin > 0 && o->margin <= 2)) return io_fail(error, "margin: above 0 and up to 2");
-    if (!(o->rate > 0 && o->rate <= 1)) return io_fail(error, "rate: above 0 and up to 1");
-    if (o->pool < 1 || o->pool > 64) return io_fail(error, "pool: from 1 to 64");
-    if (set->points < 8) return io_fail(error, "learning needs 8 points or more; there are %zu", set->points);
-    if ((size_t)o->batch > set->points) o->batch = (int32_t)set->points;
-    o->neighbours = kbi_min_i(o->neighbours, o->batch);
-    return true;
+    const char *wrong = o->bits < 8 || o->bits > KB_MAX_BITS || o->bits % 8       ? "bits must be a multiple of 8, 8 to 1024"
+                        : o->loss != KB_LEARN_TRIPLET && o->loss != KB_LEARN_BINARY ? "loss must be triplet or binary"
+                        : o->steps < 1 || o->steps > 100000000                      ? "steps must be 1 to 100000000"
+                        : o->batch < 8 || o->batch > 8192                           ? "batch must be 8 to 8192 pairs"
+                        : o->neighbours < 1 || o->neighbours > o->batch ? "neighbours must be 1 to the size of the batch"
+                        : !(o->margin > 0 && o->margin <= 2)            ? "margin must be above 0 and up to 2"
+                        : !(o->rate > 0 && o->rate <= 1)                ? "rate must be above 0 and up to 1"
+                        : o->versions < 1 || o->versions > 64           ? "versions must be 1 to 64"
+                                                                        : NULL;
+    return wrong ? kbi_fail(error, KB_E_ARGUMENT, "%s", wrong) : KB_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------- identity */
+
+/* FNV-1a over words of 8 bytes, the last filled up with zeros. */
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+    const uint8_t *bytes = data;
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
+        hash = (hash ^ word) * 0x100000001b3u;
+        hash ^= hash >> 32;
+    }
+    return hash;
 }
 
 /* A number for all that decides the result. */
-static uint32_t identify(const kbi_hash_trainer *t)
+static uint64_t identify(const kbi_hash_trainer *t)
 {
-    const kbi_hash_options *o = &t->options;
-    const double numbers[] = {o->bits, o->root, o->loss, (double)o->steps, o->batch, o->neighbours, o->margin, o->rate,
-                              o->constant_rate, t->batch.blas.sgemm != NULL};
-    uLong crc = crc32(0, (const Bytef *)numbers, sizeof numbers);
-    crc = crc32(crc, (const Bytef *)&o->seed, sizeof o->seed); /* as it is: a double would round it */
-    const uint8_t *bytes = t->inputs.bytes;
-    size_t left = t->inputs.patches * (size_t)t->inputs.versions * N;
-    for (size_t n; left; left -= n, bytes += n) {
-        n = left < 1u << 30 ? left : 1u << 30;
-        crc = crc32(crc, bytes, (uInt)n);
-    }
-    for (size_t p = 0; p < t->points.points; p++)
-        crc = crc32(crc, (const Bytef *)&t->points.first[p], sizeof t->points.first[p]);
-    return (uint32_t)crc;
+    const kb_learn_hash_options *o = &t->options;
+    const int64_t whole[] = {o->bits, o->root, (int64_t)o->loss, o->steps, o->batch, o->neighbours, o->constant_rate,
+                             t->inputs.versions, t->batch.blas.sgemm != NULL};
+    const double numbers[] = {o->margin, o->rate};
+    uint64_t hash = hash_bytes(0xcbf29ce484222325u, whole, sizeof whole);
+    hash = hash_bytes(hash, numbers, sizeof numbers);
+    hash = hash_bytes(hash, &o->seed, sizeof o->seed);
+    hash = hash_bytes(hash, t->inputs.bytes, t->inputs.patches * (size_t)t->inputs.versions * N);
+    return hash_bytes(hash, t->points.first, t->points.points * sizeof *t->points.first);
 }
 
 /* --------------------------------------------------------------------------------------------------- create, free */
+
+/* A file for the same machine and build: identity, counters, and the three arrays as they stand in memory, with a hash
+ * at the end. */
+typedef struct checkpoint_head {
+    char magic[8];
+    uint64_t identity;
+    int64_t step, since;
+    double loss, active;
+    uint64_t count;
+} checkpoint_head;
+static const char checkpoint_magic[8] = "KBHASH2";
+
+static size_t checkpoint_bytes(const kbi_hash_trainer *t)
+{
+    return sizeof(checkpoint_head) + 3 * t->count * sizeof *t->map + sizeof(uint64_t);
+}
 
 static void start_map(kbi_hash_trainer *t)
 {
@@ -89,43 +115,63 @@ static void start_map(kbi_hash_trainer *t)
     for (size_t i = 0; i < t->count; i++) t->map[i] = (float)(DEVIATION * kbi_random_normal(&state));
 }
 
-static void allocate(kbi_hash_trainer *t)
+static bool allocate(kbi_hash_trainer *t)
 {
     size_t n = (size_t)t->options.batch;
     t->count = (size_t)t->options.bits * KBI_HASH_INPUTS;
-    t->map = io_alloc(t->count, sizeof *t->map);
-    t->mean = io_alloc(t->count, sizeof *t->mean);
-    t->square = io_alloc(t->count, sizeof *t->square);
-    t->gradient = io_alloc(t->count, sizeof *t->gradient);
-    t->rows = io_alloc(2 * n * KBI_HASH_INPUTS, sizeof *t->rows);
-    t->left = io_alloc(n, sizeof *t->left);
-    t->right = io_alloc(n, sizeof *t->right);
-    t->taken = io_alloc((t->points.points + 7) / 8, 1);
-    kbi_hash_batch_create(&t->batch, t->options.batch, t->options.bits);
+    t->map = kbi_zeros(t->count, sizeof *t->map);
+    t->mean = kbi_zeros(t->count, sizeof *t->mean);
+    t->square = kbi_zeros(t->count, sizeof *t->square);
+    t->gradient = kbi_zeros(t->count, sizeof *t->gradient);
+    t->rows = kbi_zeros(2 * n * KBI_HASH_INPUTS, sizeof *t->rows);
+    t->left = kbi_zeros(n, sizeof *t->left);
+    t->right = kbi_zeros(n, sizeof *t->right);
+    t->taken = kbi_zeros((t->points.points + 7) / 8, 1);
+    t->checkpoint = kbi_zeros(checkpoint_bytes(t), 1);
+    bool ok = t->map && t->mean && t->square && t->gradient && t->rows && t->left && t->right && t->taken &&
+              t->checkpoint && kbi_hash_batch_create(&t->batch, t->options.batch, t->options.bits);
+    if (!ok) return false;
     t->batch.loss = t->options.loss;
     t->batch.blas = kbi_blas_open();
     t->batch.margin = (float)t->options.margin;
     t->batch.map = t->map;
     t->batch.inputs = t->rows;
     t->batch.parallel = t->options.parallel;
+    return true;
 }
 
-kbi_hash_trainer *kbi_hash_trainer_create(const kbi_patch_set *set, const kbi_hash_options *options, io_error *error)
+static kb_status set_up(kbi_hash_trainer *t, const kb_learn_patches *patches, kb_error *error)
 {
-    kbi_hash_trainer *t = io_alloc(1, sizeof *t);
-    kb_error why;
-    t->options = *options;
-    bool ok = complete(&t->options, set, error) && kbi_hash_inputs_create(&t->inputs, set, &t->options, error);
-    ok = ok &&
-         (kbi_point_list_create(&t->points, set->label, set->patches, &why) == KB_OK || io_fail(error, "%s", why.text));
-    if (!ok) {
-        kbi_hash_trainer_free(t);
-        return NULL;
-    }
-    allocate(t);
+    kb_learn_hash_options *o = &t->options;
+    kb_learn_hash_defaults(o);
+    kb_status status = check_options(o, error);
+    if (status != KB_OK) return status;
+    status = kbi_point_list_create(&t->points, patches->labels, patches->count, error);
+    if (status != KB_OK) return status;
+    if (t->points.points < LEAST_POINTS)
+        return kbi_fail(error, KB_E_ARGUMENT, "learning needs %d points or more with two patches; there are %zu",
+                        LEAST_POINTS, t->points.points);
+    if ((size_t)o->batch > t->points.points) o->batch = (int32_t)t->points.points;
+    o->neighbours = kbi_min_i(o->neighbours, o->batch);
+    status = kbi_hash_inputs_create(&t->inputs, patches, o, error);
+    if (status != KB_OK) return status;
+    if (!allocate(t)) return kbi_fail(error, KB_E_MEMORY, "no memory for batches of %d pairs", (int)o->batch);
     start_map(t);
     t->identity = identify(t);
-    return t;
+    return KB_OK;
+}
+
+kb_status kbi_hash_trainer_create(kbi_hash_trainer **out, const kb_learn_patches *patches,
+                                  const kb_learn_hash_options *options, kb_error *error)
+{
+    kbi_hash_trainer *t = *out = kbi_zeros(1, sizeof *t);
+    if (!t) return kbi_fail(error, KB_E_MEMORY, "%s", kb_status_string(KB_E_MEMORY));
+    t->options = *options;
+    kb_status status = set_up(t, patches, error);
+    if (status == KB_OK) return KB_OK;
+    kbi_hash_trainer_free(t);
+    *out = NULL;
+    return status;
 }
 
 void kbi_hash_trainer_free(kbi_hash_trainer *t)
@@ -134,6 +180,7 @@ void kbi_hash_trainer_free(kbi_hash_trainer *t)
     kbi_hash_inputs_free(&t->inputs);
     kbi_point_list_free(&t->points);
     kbi_hash_batch_free(&t->batch);
+    free(t->checkpoint);
     free(t->map);
     free(t->mean);
     free(t->square);
@@ -192,17 +239,28 @@ static void one_step(kbi_hash_trainer *t)
     t->since++;
 }
 
-bool kbi_hash_trainer_run(kbi_hash_trainer *t, int64_t until, kbi_hash_report report, void *context)
+static bool report_progress(kbi_hash_trainer *t)
+{
+    kb_learn_hash_progress progress;
+    KB_INIT(progress);
+    progress.step = t->step;
+    progress.steps = t->options.steps;
+    progress.loss = t->last_loss = t->loss / (double)t->since;
+    progress.active = t->active / (double)t->since;
+    t->loss = t->active = 0;
+    t->since = 0;
+    if (!t->options.report) return true;
+    progress.checkpoint = kbi_hash_trainer_save(t, &progress.checkpoint_size);
+    return t->options.report(t->options.report_context, &progress) != 0;
+}
+
+bool kbi_hash_trainer_run(kbi_hash_trainer *t, int64_t until)
 {
     int64_t end = until < t->options.steps ? until : t->options.steps, between = t->options.steps / REPORTS + 1;
     while (t->step < end) {
         one_step(t);
         if (t->step % between && t->step < t->options.steps) continue;
-        kbi_hash_progress progress = {t->step, t->options.steps, t->loss / (double)t->since,
-                                     t->active / (double)t->since};
-        t->loss = t->active = 0;
-        t->since = 0;
-        if (report && !report(context, &progress)) return false;
+        if (!report_progress(t)) return false;
     }
     return true;
 }
@@ -211,18 +269,7 @@ int64_t kbi_hash_trainer_steps(const kbi_hash_trainer *t) { return t->step; }
 
 /* ----------------------------------------------------------------------------------------------------- checkpoint */
 
-/* A file for the same machine and build: identity, counters, and the three arrays as they stand in memory, with a CRC
- * at the end. */
-typedef struct checkpoint_head {
-    char magic[8];
-    uint32_t identity, reserved;
-    int64_t step, since;
-    double loss, active;
-    uint64_t count;
-} checkpoint_head;
-static const char checkpoint_magic[8] = "KBHASH1";
-
-bool kbi_hash_trainer_save(const kbi_hash_trainer *t, const char *path, io_error *error)
+const void *kbi_hash_trainer_save(kbi_hash_trainer *t, size_t *size)
 {
     checkpoint_head head = {.identity = t->identity,
                             .step = t->step,
@@ -230,54 +277,49 @@ bool kbi_hash_trainer_save(const kbi_hash_trainer *t, const char *path, io_error
                             .loss = t->loss,
                             .active = t->active,
                             .count = t->count};
-    size_t array = t->count * sizeof *t->map, size = sizeof head + 3 * array;
-    uint8_t *data = io_alloc(size + 4, 1);
+    size_t array = t->count * sizeof *t->map, hashed = sizeof head + 3 * array;
     memcpy(head.magic, checkpoint_magic, sizeof head.magic);
-    memcpy(data, &head, sizeof head);
-    memcpy(data + sizeof head, t->map, array);
-    memcpy(data + sizeof head + array, t->mean, array);
-    memcpy(data + sizeof head + 2 * array, t->square, array);
-    uint32_t crc = (uint32_t)crc32(0, data, (uInt)size);
-    memcpy(data + size, &crc, sizeof crc);
-    bool ok = io_file_write(path, data, size + 4, error);
-    free(data);
-    return ok;
+    memcpy(t->checkpoint, &head, sizeof head);
+    memcpy(t->checkpoint + sizeof head, t->map, array);
+    memcpy(t->checkpoint + sizeof head + array, t->mean, array);
+    memcpy(t->checkpoint + sizeof head + 2 * array, t->square, array);
+    uint64_t hash = hash_bytes(t->identity, t->checkpoint, hashed);
+    memcpy(t->checkpoint + hashed, &hash, sizeof hash);
+    *size = checkpoint_bytes(t);
+    return t->checkpoint;
 }
 
-static bool check_checkpoint(const kbi_hash_trainer *t, const char *path, const io_bytes *bytes, io_error *error)
+static kb_status check_checkpoint(const kbi_hash_trainer *t, const uint8_t *data, size_t size, checkpoint_head *head,
+                                  kb_error *error)
 {
-    checkpoint_head head;
-    uint32_t crc;
-    size_t size = sizeof head + 3 * t->count * sizeof *t->map;
-    if (bytes->size < sizeof head || memcmp(bytes->data, checkpoint_magic, sizeof checkpoint_magic) != 0)
-        return io_fail(error, "%s: not a checkpoint of learning HashSIFT", path);
-    memcpy(&head, bytes->data, sizeof head);
-    if (head.identity != t->identity || head.count != t->count)
-        return io_fail(error, "%s: the checkpoint was made with other patches or options", path);
-    if (bytes->size != size + 4) return io_fail(error, "%s: the checkpoint is truncated", path);
-    memcpy(&crc, bytes->data + size, sizeof crc);
-    return crc == (uint32_t)crc32(0, bytes->data, (uInt)size) || io_fail(error, "%s: the checkpoint is damaged", path);
+    uint64_t hash;
+    if (size < sizeof *head || memcmp(data, checkpoint_magic, sizeof checkpoint_magic) != 0)
+        return kbi_fail(error, KB_E_FORMAT, "not a checkpoint of learning HashSIFT");
+    memcpy(head, data, sizeof *head);
+    if (head->identity != t->identity || head->count != t->count)
+        return kbi_fail(error, KB_E_CHECKSUM, "the checkpoint was made with other patches or options");
+    if (size != checkpoint_bytes(t)) return kbi_fail(error, KB_E_TRUNCATED, "the checkpoint is truncated");
+    memcpy(&hash, data + size - sizeof hash, sizeof hash);
+    if (hash != hash_bytes(t->identity, data, size - sizeof hash) || head->step < 0 || head->step > t->options.steps)
+        return kbi_fail(error, KB_E_CHECKSUM, "the checkpoint is damaged");
+    return KB_OK;
 }
 
-bool kbi_hash_trainer_restore(kbi_hash_trainer *t, const char *path, io_error *error)
+kb_status kbi_hash_trainer_restore(kbi_hash_trainer *t, const void *data, size_t size, kb_error *error)
 {
-    io_bytes bytes;
     checkpoint_head head;
+    const uint8_t *bytes = data;
     size_t array = t->count * sizeof *t->map;
-    if (!io_file_read(path, &bytes, error)) return false;
-    bool ok = check_checkpoint(t, path, &bytes, error);
-    if (ok) {
-        memcpy(&head, bytes.data, sizeof head);
-        t->step = head.step;
-        t->since = head.since;
-        t->loss = head.loss;
-        t->active = head.active;
-        memcpy(t->map, bytes.data + sizeof head, array);
-        memcpy(t->mean, bytes.data + sizeof head + array, array);
-        memcpy(t->square, bytes.data + sizeof head + 2 * array, array);
-    }
-    io_bytes_free(&bytes);
-    return ok;
+    kb_status status = check_checkpoint(t, bytes, size, &head, error);
+    if (status != KB_OK) return status;
+    t->step = head.step;
+    t->since = head.since;
+    t->loss = head.loss;
+    t->active = head.active;
+    memcpy(t->map, bytes + sizeof head, array);
+    memcpy(t->mean, bytes + sizeof head + array, array);
+    memcpy(t->square, bytes + sizeof head + 2 * array, array);
+    return KB_OK;
 }
 
 /* --------------------------------------------------------------------------------------------------------- result */
@@ -300,4 +342,40 @@ void kbi_hash_trainer_result(const kbi_hash_trainer *t, int8_t *weights, int32_t
     for (int32_t b = 0; b < t->options.bits; b++) {
         bias[b] = round_row(t, t->map + (size_t)b * KBI_HASH_INPUTS, weights + (size_t)b * N);
     }
+}
+
+void kbi_hash_trainer_summary(const kbi_hash_trainer *t, kb_learn_hash_summary *summary)
+{
+    KB_INIT(*summary);
+    summary->points = t->points.points;
+    summary->patches = t->points.patches;
+    summary->steps = t->step;
+    summary->batch = t->options.batch;
+    summary->loss = t->last_loss;
+    summary->openblas = t->batch.blas.sgemm != NULL;
+}
+
+kb_status kb_learn_hashsift(const kb_learn_patches *patches, const kb_learn_hash_options *options, int8_t *weights,
+                            int32_t *bias, kb_learn_hash_summary *summary, kb_error *error)
+{
+    kb_learn_patches p;
+    kb_learn_hash_options o;
+    kb_learn_hash_summary report;
+    kbi_hash_trainer *t;
+    kb_status status = kbi_learn_patches_read(&p, patches, error);
+    if (status != KB_OK) return status;
+    if (!weights || !bias) return kbi_fail(error, KB_E_ARGUMENT, "there is no room for the result");
+    if (KBI_STRUCT_READ(kb_learn_hash_options, &o, options) != KB_OK ||
+        (summary && KBI_STRUCT_CHECK(kb_learn_hash_summary, summary) != KB_OK))
+        return kbi_fail_struct(error);
+    status = kbi_hash_trainer_create(&t, &p, &o, error);
+    if (status == KB_OK && o.checkpoint) status = kbi_hash_trainer_restore(t, o.checkpoint, o.checkpoint_size, error);
+    if (status == KB_OK) {
+        kbi_hash_trainer_run(t, INT64_MAX);
+        kbi_hash_trainer_result(t, weights, bias);
+        kbi_hash_trainer_summary(t, &report);
+        if (summary) KBI_STRUCT_WRITE(kb_learn_hash_summary, summary, &report);
+    }
+    kbi_hash_trainer_free(t);
+    return status;
 }

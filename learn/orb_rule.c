@@ -62,7 +62,7 @@ static void make_column(const kbi_box_sample *s, const kb_box_pair *pair, column
     }
 }
 
-/* The features were judged before only as far as the threshold goes, which is 0 for ORB. */
+/* The features were scored before only as far as the threshold goes, which is 0 for ORB. */
 bool kbi_orb_rule_choose(const kbi_box_sample *s, int32_t chosen, const kbi_scored *features, size_t n, kbi_scored *best)
 {
     size_t bits = bits_total(s), words = (bits + 63) / 64;

@@ -1,15 +1,11 @@
-/* Tone curve, blur, noise, shading and JPEG on 8-bit gray. Without libm, so that a set is the same on every machine as
- * long as libjpeg is. */
+/* Tone curve, blur, noise, shading and shadows on 8-bit gray. Without libm, so that a set is the same on every machine. */
 #include "learn/photometric.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <jpeglib.h>
-
-#include "io/image_io.h"
+#include "common/common.h"
+#include "learn/memory.h"
 #include "learn/random.h"
 
 static uint8_t to_byte(double v) { return (uint8_t)(v <= 0 ? 0 : v >= 255 ? 255 : v + 0.5); }
@@ -64,15 +60,13 @@ static void blur_line(uint8_t *pixels, int32_t count, ptrdiff_t step, const int3
     }
 }
 
-void kbi_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma)
+void kbi_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma, uint8_t *line)
 {
     int32_t taps[2 * MAX_RADIUS + 1];
     if (sigma < 0.2) return;
     int32_t radius = gaussian_taps(sigma, taps);
-    uint8_t *line = io_alloc((size_t)kbi_max_i(width, height) + 2 * (size_t)radius, 1);
     for (int32_t y = 0; y < height; y++) blur_line(pixels + (size_t)y * (size_t)width, width, 1, taps, radius, line);
     for (int32_t x = 0; x < width; x++) blur_line(pixels + x, height, width, taps, radius, line);
-    free(line);
 }
 
 /* ------------------------------------------------------------------------------------------------- noise, shading */
@@ -111,8 +105,8 @@ static landscape landscape_make(double step, int32_t width, int32_t height, uint
 {
     landscape l = {NULL, step, (int32_t)(width / step) + 2};
     size_t count = (size_t)l.columns * ((size_t)(height / step) + 2);
-    l.heights = io_alloc(count, sizeof *l.heights);
-    for (size_t i = 0; i < count; i++) l.heights[i] = kbi_random_unit(state);
+    l.heights = kbi_zeros(count, sizeof *l.heights);
+    for (size_t i = 0; l.heights && i < count; i++) l.heights[i] = kbi_random_unit(state);
     return l;
 }
 
@@ -126,12 +120,13 @@ static double height_at(const landscape *l, int32_t x, int32_t y)
     return (1 - v) * ((1 - u) * here[0] + u * here[1]) + v * ((1 - u) * below[0] + u * below[1]);
 }
 
-void kbi_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kbi_shadows *shadows, uint64_t *state)
+bool kbi_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kbi_shadows *shadows, uint64_t *state)
 {
     /* Hills upon hills: the smaller ones make edges ragged. */
     landscape wide = landscape_make(shadows->size, width, height, state);
     landscape narrow = landscape_make(1 + shadows->size / 4, width, height, state);
-    for (int32_t y = 0; y < height; y++)
+    bool ok = wide.heights && narrow.heights;
+    for (int32_t y = 0; y < height && ok; y++)
         for (int32_t x = 0; x < width; x++, pixels++) {
             double at = 0.75 * height_at(&wide, x, y) + 0.25 * height_at(&narrow, x, y);
             double dark = (at - shadows->level) / shadows->softness + 0.5;
@@ -139,57 +134,5 @@ void kbi_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kbi_
         }
     free(wide.heights);
     free(narrow.heights);
-}
-
-/* ----------------------------------------------------------------------------------------------------------- JPEG */
-
-typedef struct jpeg_failure {
-    struct jpeg_error_mgr manager; /* first, so that a pointer to it is a pointer to all */
-    jmp_buf back;
-} jpeg_failure;
-
-static void on_error(j_common_ptr info) { longjmp(((jpeg_failure *)(void *)info->err)->back, 1); }
-
-static bool encode(const uint8_t *pixels, int32_t width, int32_t height, int quality, unsigned char **data,
-                   unsigned long *size)
-{
-    struct jpeg_compress_struct info;
-    jpeg_failure failure;
-    info.err = jpeg_std_error(&failure.manager);
-    failure.manager.error_exit = on_error;
-    if (setjmp(failure.back)) {
-        jpeg_destroy_compress(&info);
-        return false;
-    }
-    jpeg_create_compress(&info);
-    jpeg_mem_dest(&info, data, size);
-    info.image_width = (JDIMENSION)width;
-    info.image_height = (JDIMENSION)height;
-    info.input_components = 1;
-    info.in_color_space = JCS_GRAYSCALE;
-    jpeg_set_defaults(&info);
-    jpeg_set_quality(&info, quality, TRUE);
-    jpeg_start_compress(&info, TRUE);
-    while (info.next_scanline < info.image_height) {
-        JSAMPROW row = (JSAMPROW)(uintptr_t)(pixels + (size_t)info.next_scanline * (size_t)width);
-        jpeg_write_scanlines(&info, &row, 1);
-    }
-    jpeg_finish_compress(&info);
-    jpeg_destroy_compress(&info);
-    return true;
-}
-
-bool kbi_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error)
-{
-    unsigned char *data = NULL;
-    unsigned long size = 0;
-    io_image image;
-    bool ok = encode(pixels, width, height, quality, &data, &size) || io_fail(error, "libjpeg cannot write an image");
-    ok = ok && io_image_decode("JPEG in memory", data, size, NULL, &image, error);
-    if (ok) {
-        memcpy(pixels, image.pixels, (size_t)width * (size_t)height);
-        io_image_free(&image);
-    }
-    free(data);
     return ok;
 }

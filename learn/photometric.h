@@ -2,7 +2,9 @@
 #ifndef KBI_PHOTOMETRIC_H
 #define KBI_PHOTOMETRIC_H
 
-#include "io/file.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Gray v becomes 255 (v / 255)^gamma x gain + offset, cut to 0..255. */
 typedef struct kbi_tone {
@@ -10,8 +12,10 @@ typedef struct kbi_tone {
 } kbi_tone;
 void kbi_tone_table(const kbi_tone *tone, uint8_t table[256]);
 
-/* Gaussian blur in place; what lies outside repeats the border. sigma up to 8 px; nothing happens below 0.2. */
-void kbi_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma);
+/* Gaussian blur in place; what lies outside repeats the border. sigma up to 8 px; nothing happens below 0.2. line:
+ * scratch of the longer side + KBI_BLUR_MARGIN bytes. */
+#define KBI_BLUR_MARGIN 64
+void kbi_blur(uint8_t *pixels, int32_t width, int32_t height, double sigma, uint8_t *line);
 
 /* Normal noise of the given deviation in gray levels, every pixel by itself. */
 void kbi_noise(uint8_t *pixels, size_t count, double deviation, uint64_t *state);
@@ -29,9 +33,7 @@ void kbi_shade(uint8_t *pixels, int32_t width, int32_t height, const kbi_shading
 typedef struct kbi_shadows {
     double size, level, softness, depth; /* size at least 1, softness above 0, level and depth 0 to 1 */
 } kbi_shadows;
-void kbi_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kbi_shadows *shadows, uint64_t *state);
-
-/* Through libjpeg at a quality (1 to 100) and back, in place. */
-bool kbi_jpeg_round_trip(uint8_t *pixels, int32_t width, int32_t height, int quality, io_error *error);
+/* False when memory is out. */
+bool kbi_cast_shadows(uint8_t *pixels, int32_t width, int32_t height, const kbi_shadows *shadows, uint64_t *state);
 
 #endif

@@ -151,16 +151,16 @@ void kbi_scorer_prepare(kbi_scorer *j, int32_t chosen)
     }
 }
 
-typedef struct judge_job {
-    kbi_scorer *judge;
+typedef struct score_job {
+    kbi_scorer *scorer;
     kbi_scored *features;
     size_t n;
-} judge_job;
+} score_job;
 
-static void judge_piece(void *context, int32_t index)
+static void score_piece(void *context, int32_t index)
 {
-    const judge_job *job = context;
-    const kbi_scorer *j = job->judge;
+    const score_job *job = context;
+    const kbi_scorer *j = job->scorer;
     const kbi_box_store *store = &j->sample->store;
     int16_t *values = j->values + (size_t)index * store->patches;
     int32_t *histogram = j->histograms + (size_t)index * KBI_BINS;
@@ -180,8 +180,8 @@ static void judge_piece(void *context, int32_t index)
 
 void kbi_scorer_score_all(kbi_scorer *j, kbi_scored *features, size_t n)
 {
-    judge_job job = {j, features, n};
-    kbi_parallel_run(j->sample->options.parallel, j->pieces, judge_piece, &job);
+    score_job job = {j, features, n};
+    kbi_parallel_run(j->sample->options.parallel, j->pieces, score_piece, &job);
 }
 
 double kbi_scorer_loss(const kbi_scorer *j, int64_t change)

@@ -1,9 +1,10 @@
-/* One photograph becomes points and patches: views, keypoints, association, choice, cutting. */
+/* One photograph becomes points and patches: views, keypoints, association, selection, sampling. */
 #include "learn/synth.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/common.h"
+#include "learn/memory.h"
 #include "learn/random.h"
 
 const kbi_light_range kbi_light_range_default = {
@@ -16,7 +17,7 @@ static const kb_detector detectors[] = {KB_DETECTOR_ORB, KB_DETECTOR_SIFT};
 typedef struct observation {
     uint32_t point, view, detector;
     kb_keypoint keypoint;
-    kbi_place place;
+    kbi_region region;
 } observation;
 
 typedef struct scene {
@@ -35,7 +36,7 @@ void kbi_synth_defaults(kbi_synth_options *options)
 {
     *options = (kbi_synth_options){.views = 5, .detectors = 3, .keypoints = 2000, .max_points = 400, .supports = 1,
                                   .support = {1}, .geometry = kbi_view_range_default, .light = kbi_light_range_default,
-                                  .tolerance = kbi_tolerance_default};
+                                  .association = kbi_association_default};
 }
 
 static kb_image image_of(const scene *s, int32_t view, const uint8_t *pixels)
@@ -45,8 +46,16 @@ static kb_image image_of(const scene *s, int32_t view, const uint8_t *pixels)
 
 /* ---------------------------------------------------------------------------------------------------------- views */
 
-bool kbi_light_change(const kbi_light_range *range, uint8_t *pixels, int32_t width, int32_t height, uint64_t *state,
-                      io_error *error)
+static kb_status blur_image(uint8_t *pixels, int32_t width, int32_t height, double sigma)
+{
+    uint8_t *line = kbi_zeros((size_t)kbi_max_i(width, height) + KBI_BLUR_MARGIN, 1);
+    if (line) kbi_blur(pixels, width, height, sigma, line);
+    free(line);
+    return line ? KB_OK : KB_E_MEMORY;
+}
+
+kb_status kbi_light_change(const kbi_light_range *range, uint8_t *pixels, int32_t width, int32_t height,
+                           uint64_t *state)
 {
     uint64_t chosen = kbi_random_next(state);
     size_t count = (size_t)width * (size_t)height;
@@ -60,15 +69,17 @@ bool kbi_light_change(const kbi_light_range *range, uint8_t *pixels, int32_t wid
                     kbi_exp(range->gamma * kbi_random_normal(state))};
     int quality = range->jpeg + (int)kbi_random_below(state, (uint32_t)(96 - kbi_min_i(range->jpeg, 95)));
     uint8_t table[256];
-    if ((chosen & 3) == 0 && range->blur > 0) kbi_blur(pixels, width, height, sigma);
+    if ((chosen & 3) == 0 && range->blur > 0 && blur_image(pixels, width, height, sigma) != KB_OK) return KB_E_MEMORY;
     if ((chosen & 12) == 0 && most > 0) kbi_shade(pixels, width, height, &shading);
-    if ((chosen >> 8 & 7) < 3 && range->shadow > 0) kbi_cast_shadows(pixels, width, height, &shadows, state);
+    if ((chosen >> 8 & 7) < 3 && range->shadow > 0 && !kbi_cast_shadows(pixels, width, height, &shadows, state))
+        return KB_E_MEMORY;
     if (chosen & 48) {
         kbi_tone_table(&tone, table);
         for (size_t i = 0; i < count; i++) pixels[i] = table[pixels[i]];
     }
     if ((chosen & 64) && range->noise > 0) kbi_noise(pixels, count, noise, state);
-    return !((chosen & 128) && range->jpeg > 0) || kbi_jpeg_round_trip(pixels, width, height, quality, error);
+    bool compress = (chosen & 128) && range->jpeg > 0 && range->codec;
+    return !compress || range->codec(pixels, width, height, quality) ? KB_OK : KB_E_IMAGE;
 }
 
 static void copy_photo(const kb_image *photo, uint8_t *pixels)
@@ -80,26 +91,28 @@ static void copy_photo(const kb_image *photo, uint8_t *pixels)
 }
 
 /* Makes view v and leaves its mask in s->mask. */
-static bool make_view(scene *s, int32_t v, uint64_t *state, io_error *error)
+static kb_status make_view(scene *s, int32_t v, uint64_t *state)
 {
     kbi_view *view = &s->views[v];
     if (v == 0) kbi_view_identity(s->photo->width, s->photo->height, view);
     else kbi_view_draw(&s->options->geometry, s->photo->width, s->photo->height, state, view);
     size_t count = (size_t)view->width * (size_t)view->height;
-    s->pixels[v] = io_alloc(count, 1);
-    s->mask = io_grow(s->mask, count, 1);
+    uint8_t *mask = kbi_resized(s->mask, count, 1);
+    if (mask) s->mask = mask;
+    s->pixels[v] = kbi_zeros(count, 1);
+    if (!mask || !s->pixels[v]) return KB_E_MEMORY;
     if (v == 0) {
         copy_photo(s->photo, s->pixels[v]);
         memset(s->mask, 255, count);
-        return true;
+        return KB_OK;
     }
     kbi_view_render(view, s->photo, s->pixels[v], s->mask);
-    return kbi_light_change(&s->options->light, s->pixels[v], view->width, view->height, state, error);
+    return kbi_light_change(&s->options->light, s->pixels[v], view->width, view->height, state);
 }
 
 /* ------------------------------------------------------------------------------------------------------ keypoints */
 
-static bool detect(scene *s, int32_t view, kb_detector detector, size_t *count, io_error *error)
+static kb_status detect_view(scene *s, int32_t view, kb_detector detector, size_t *count)
 {
     kb_image image = image_of(s, view, s->pixels[view]), mask = image_of(s, view, s->mask);
     kb_detect_options options;
@@ -107,63 +120,69 @@ static bool detect(scene *s, int32_t view, kb_detector detector, size_t *count, 
     options.detector = detector;
     options.max_keypoints = s->options->keypoints;
     options.mask = &mask;
-    kb_status status = kb_detect(&image, &options, s->workspace, s->keypoints, (size_t)s->options->keypoints, count);
-    return status == KB_OK || io_fail(error, "detecting failed: %s", kb_status_string(status));
+    return kb_detect(&image, &options, s->workspace, s->keypoints, (size_t)s->options->keypoints, count);
 }
 
-static void observe(scene *s, uint32_t point, int32_t view, uint32_t detector, const kb_keypoint *keypoint,
-                    kbi_place place)
+static kb_status observe(scene *s, uint32_t point, int32_t view, uint32_t detector, const kb_keypoint *keypoint,
+                         kbi_region region)
 {
     if (s->seen_count == s->seen_room) {
-        s->seen_room = s->seen_room ? 2 * s->seen_room : 16384;
-        s->seen = io_grow(s->seen, s->seen_room, sizeof *s->seen);
+        size_t room = s->seen_room ? 2 * s->seen_room : 16384;
+        observation *seen = kbi_resized(s->seen, room, sizeof *seen);
+        if (!seen) return KB_E_MEMORY;
+        s->seen = seen;
+        s->seen_room = room;
     }
-    s->seen[s->seen_count++] = (observation){point, (uint32_t)view, detector, *keypoint, place};
+    s->seen[s->seen_count++] = (observation){point, (uint32_t)view, detector, *keypoint, region};
+    return KB_OK;
 }
 
 /* The keypoints of one detector in one view join the tracks. Points of different detectors are different. */
-static bool add_keypoints(scene *s, int32_t view, uint32_t detector, kbi_tracks *tracks, io_error *error)
+static kb_status add_keypoints(scene *s, int32_t view, uint32_t detector, kbi_tracks *tracks)
 {
     size_t found, kept = 0;
     double width_scale = kb_detector_scale(detectors[detector]);
-    if (!detect(s, view, detectors[detector], &found, error)) return false;
-    kbi_place *places = io_alloc(found, sizeof *places);
-    uint32_t *points = io_alloc(found, sizeof *points);
-    for (size_t i = 0; i < found; i++) {
+    kb_status status = detect_view(s, view, detectors[detector], &found);
+    if (status != KB_OK) return status;
+    kbi_region *regions = kbi_zeros(found, sizeof *regions);
+    uint32_t *points = kbi_zeros(found, sizeof *points);
+    if (!regions || !points) status = KB_E_MEMORY;
+    for (size_t i = 0; i < found && status == KB_OK; i++) {
         const kb_keypoint *k = &s->keypoints[i];
         if (!kbi_view_sees(&s->views[view], s->photo, k->x, k->y, 0.5 * width_scale * k->size)) continue;
-        places[kept] = kbi_place_through(s->views[view].to_photo, k, width_scale);
+        regions[kept] = kbi_region_through(s->views[view].to_photo, k, width_scale);
         s->keypoints[kept++] = *k;
     }
-    kbi_tracks_add(tracks, places, kept, points);
-    for (size_t i = 0; i < kept; i++) {
-        observe(s, points[i] * DETECTORS + detector, view, detector, &s->keypoints[i], places[i]);
-    }
-    free(places);
+    if (status == KB_OK) status = kbi_tracks_add(tracks, regions, kept, points);
+    for (size_t i = 0; i < kept && status == KB_OK; i++)
+        status = observe(s, points[i] * DETECTORS + detector, view, detector, &s->keypoints[i], regions[i]);
+    free(regions);
     free(points);
-    return true;
+    return status;
 }
 
-/* All views, all keypoints. A view's mask is needed only while it is looked at. */
-static bool look(scene *s, uint64_t seed, io_error *error)
+/* All views, all keypoints. A view's mask is needed only while its keypoints are detected. */
+static kb_status find_tracks(scene *s, uint64_t seed)
 {
     const kbi_synth_options *o = s->options;
     kbi_tracks *tracks[DETECTORS];
-    bool ok = true;
-    for (uint32_t d = 0; d < DETECTORS; d++)
-        tracks[d] = kbi_tracks_create(&o->tolerance, s->photo->width, s->photo->height);
-    for (int32_t v = 0; v < o->views && ok; v++) {
+    kb_status status = KB_OK;
+    for (uint32_t d = 0; d < DETECTORS; d++) {
+        tracks[d] = kbi_tracks_create(&o->association, s->photo->width, s->photo->height);
+        if (!tracks[d]) status = KB_E_MEMORY;
+    }
+    for (int32_t v = 0; v < o->views && status == KB_OK; v++) {
         uint64_t state = kbi_random_fork(seed, (uint64_t)v);
-        ok = make_view(s, v, &state, error);
-        for (uint32_t d = 0; d < DETECTORS && ok; d++) {
-            if (o->detectors >> d & 1) ok = add_keypoints(s, v, d, tracks[d], error);
+        status = make_view(s, v, &state);
+        for (uint32_t d = 0; d < DETECTORS && status == KB_OK; d++) {
+            if (o->detectors >> d & 1) status = add_keypoints(s, v, d, tracks[d]);
         }
     }
     for (uint32_t d = 0; d < DETECTORS; d++) kbi_tracks_free(tracks[d]);
-    return ok;
+    return status;
 }
 
-/* --------------------------------------------------------------------------------------------------------- choice */
+/* ------------------------------------------------------------------------------------------------------ selection */
 
 static int compare_observations(const void *left, const void *right)
 {
@@ -190,34 +209,41 @@ static size_t repeated_points(const scene *s, uint64_t seed, uint32_t *start)
     return count;
 }
 
-/* wanted[i] becomes 1 for the first observation of every point that is taken. */
-static void take_points(const scene *s, uint64_t seed, uint8_t *wanted)
+/* wanted[i] becomes 1 for the first observation of every point that is selected. */
+static kb_status select_points(const scene *s, uint64_t seed, uint8_t *wanted)
 {
-    uint32_t *start = io_alloc(s->seen_count, sizeof *start);
-    size_t count = repeated_points(s, seed, start);
-    kbi_crowd *crowd = kbi_crowd_create(s->photo->width, s->photo->height);
+    uint32_t *start = kbi_zeros(s->seen_count, sizeof *start);
+    kbi_duplicates *duplicates = kbi_duplicates_create(s->photo->width, s->photo->height);
+    kb_status status = start && duplicates ? KB_OK : KB_E_MEMORY;
+    size_t count = status == KB_OK ? repeated_points(s, seed, start) : 0;
     bool both = (s->options->detectors & 3) == 3;
     int32_t room[DETECTORS];
     for (int d = 0; d < DETECTORS; d++) room[d] = both ? s->options->max_points / 2 : s->options->max_points;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && status == KB_OK; i++) {
         const observation *first = &s->seen[start[i]];
-        if (room[first->detector] == 0 || kbi_crowd_has(crowd, &first->place, &kbi_tolerance_copy)) continue;
-        kbi_crowd_take(crowd, &first->place);
+        if (room[first->detector] == 0 || kbi_duplicates_has(duplicates, &first->region, &kbi_association_duplicate))
+            continue;
+        status = kbi_duplicates_add(duplicates, &first->region);
         room[first->detector]--;
         wanted[start[i]] = 1;
     }
-    kbi_crowd_free(crowd);
+    kbi_duplicates_free(duplicates);
     free(start);
+    return status;
 }
 
-/* Throws away all observations but those of the points that are taken, which are renumbered from 0. Returns their
- * number. */
-static size_t choose_points(scene *s, uint64_t seed)
+/* Drops all observations but those of the selected points, which are renumbered from 0. */
+static kb_status keep_selected(scene *s, uint64_t seed, size_t *count)
 {
-    if (s->seen_count == 0) return 0;
+    *count = 0;
+    if (s->seen_count == 0) return KB_OK;
     qsort(s->seen, s->seen_count, sizeof *s->seen, compare_observations);
-    uint8_t *wanted = io_alloc(s->seen_count, 1);
-    take_points(s, seed, wanted);
+    uint8_t *wanted = kbi_zeros(s->seen_count, 1);
+    kb_status status = wanted ? select_points(s, seed, wanted) : KB_E_MEMORY;
+    if (status != KB_OK) {
+        free(wanted);
+        return status;
+    }
     size_t kept = 0, points = 0;
     uint32_t last = UINT32_MAX;
     bool keep = false;
@@ -230,26 +256,28 @@ static size_t choose_points(scene *s, uint64_t seed)
         s->seen[kept++] = o;
     }
     s->seen_count = kept;
+    *count = points;
     free(wanted);
-    return points;
+    return KB_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------------- cutting */
+/* ------------------------------------------------------------------------------------------------------- sampling */
 
-/* Cuts what one detector saw in one view, at every support, and puts it where it belongs. */
-static bool cut_view(const scene *s, int32_t view, uint32_t detector, kbi_synth_patches *out, io_error *error)
+/* Samples what one detector found in one view, at every support, and puts it where it belongs. */
+static kb_status sample_view(const scene *s, int32_t view, uint32_t detector, kbi_synth_patches *out)
 {
     const size_t area = KB_PATCH_SIDE * KB_PATCH_SIDE;
     kb_image image = image_of(s, view, s->pixels[view]);
-    kb_keypoint *keypoints = io_alloc(s->seen_count, sizeof *keypoints);
-    size_t *where = io_alloc(s->seen_count, sizeof *where), n = 0;
-    kb_status status = KB_OK;
-    for (size_t i = 0; i < s->seen_count; i++) {
+    kb_keypoint *keypoints = kbi_zeros(s->seen_count, sizeof *keypoints);
+    size_t *where = kbi_zeros(s->seen_count, sizeof *where), n = 0;
+    kb_status status = keypoints && where ? KB_OK : KB_E_MEMORY;
+    for (size_t i = 0; i < s->seen_count && status == KB_OK; i++) {
         if (s->seen[i].view != (uint32_t)view || s->seen[i].detector != detector) continue;
         keypoints[n] = s->seen[i].keypoint;
         where[n++] = i;
     }
-    uint8_t *patches = io_alloc(n, area);
+    uint8_t *patches = kbi_zeros(n, area);
+    if (!patches) status = KB_E_MEMORY;
     for (int32_t k = 0; k < s->options->supports && status == KB_OK; k++) {
         kb_describe_options options;
         KB_INIT(options);
@@ -260,51 +288,49 @@ static bool cut_view(const scene *s, int32_t view, uint32_t detector, kbi_synth_
     free(keypoints);
     free(where);
     free(patches);
-    return status == KB_OK || io_fail(error, "cutting patches failed: %s", kb_status_string(status));
+    return status;
 }
 
-static bool cut(const scene *s, kbi_synth_patches *out, io_error *error)
+static kb_status sample_all(const scene *s, kbi_synth_patches *out)
 {
+    kb_status status = KB_OK;
     out->patches = s->seen_count;
-    out->point = io_alloc(s->seen_count, sizeof *out->point);
-    out->view = io_alloc(s->seen_count, sizeof *out->view);
-    for (int32_t k = 0; k < s->options->supports; k++)
-        out->pixels[k] = io_alloc(s->seen_count, KB_PATCH_SIDE * KB_PATCH_SIDE);
+    out->point = kbi_zeros(s->seen_count, sizeof *out->point);
+    out->view = kbi_zeros(s->seen_count, sizeof *out->view);
+    if (!out->point || !out->view) return KB_E_MEMORY;
+    for (int32_t k = 0; k < s->options->supports; k++) {
+        out->pixels[k] = kbi_zeros(s->seen_count, KB_PATCH_SIDE * KB_PATCH_SIDE);
+        if (!out->pixels[k]) return KB_E_MEMORY;
+    }
     for (size_t i = 0; i < s->seen_count; i++) {
         out->point[i] = s->seen[i].point;
         out->view[i] = s->seen[i].view;
     }
-    for (int32_t v = 0; v < s->options->views; v++) {
-        for (uint32_t d = 0; d < DETECTORS; d++) {
-            if (!cut_view(s, v, d, out, error)) return false;
-        }
-    }
-    return true;
+    for (int32_t v = 0; v < s->options->views; v++)
+        for (uint32_t d = 0; d < DETECTORS && status == KB_OK; d++) status = sample_view(s, v, d, out);
+    return status;
 }
 
-bool kbi_synth_image(const kb_image *photo, const kbi_synth_options *options, uint64_t seed, kbi_synth_patches *out,
-                    io_error *error)
+kb_status kbi_synth_image(const kb_image *photo, const kbi_synth_options *options, uint64_t seed,
+                          kbi_synth_patches *out, kb_error *error)
 {
-    scene *s = io_alloc(1, sizeof *s);
-    s->photo = photo;
-    s->options = options;
-    s->keypoints = io_alloc((size_t)options->keypoints, sizeof *s->keypoints);
+    scene s = {.photo = photo, .options = options};
     *out = (kbi_synth_patches){0};
-    kb_status status = kb_workspace_create(&s->workspace);
-    bool ok = status == KB_OK || io_fail(error, "%s", kb_status_string(status));
-    ok = ok && look(s, seed, error);
-    if (ok) {
-        out->points = choose_points(s, kbi_random_fork(seed, KBI_SYNTH_MAX_VIEWS));
-        ok = cut(s, out, error);
+    s.keypoints = kbi_zeros((size_t)options->keypoints, sizeof *s.keypoints);
+    kb_status status = s.keypoints ? kb_workspace_create(&s.workspace) : KB_E_MEMORY;
+    if (status == KB_OK) status = find_tracks(&s, seed);
+    if (status == KB_OK) status = keep_selected(&s, kbi_random_fork(seed, KBI_SYNTH_MAX_VIEWS), &out->points);
+    if (status == KB_OK) status = sample_all(&s, out);
+    if (status != KB_OK) {
+        kbi_synth_patches_free(out);
+        kbi_fail(error, status, "no patches can be made of this image: %s", kb_status_string(status));
     }
-    if (!ok) kbi_synth_patches_free(out);
-    kb_workspace_free(s->workspace);
-    for (int32_t v = 0; v < KBI_SYNTH_MAX_VIEWS; v++) free(s->pixels[v]);
-    free(s->mask);
-    free(s->keypoints);
-    free(s->seen);
-    free(s);
-    return ok;
+    kb_workspace_free(s.workspace);
+    for (int32_t v = 0; v < KBI_SYNTH_MAX_VIEWS; v++) free(s.pixels[v]);
+    free(s.mask);
+    free(s.keypoints);
+    free(s.seen);
+    return status;
 }
 
 void kbi_synth_patches_free(kbi_synth_patches *patches)

@@ -18,12 +18,15 @@ typedef struct kbi_light_range {
     double shadow;  /* how much of the light a shadow takes, up to 1 */
     double noise;   /* deviation, gray levels */
     int32_t jpeg;   /* the lowest quality, 1 to 100; 0: no JPEG */
+    /* JPEG: compresses gray pixels at a quality and brings them back, in place; false when it failed. NULL: no JPEG.
+     * May be called from several threads. */
+    bool (*codec)(uint8_t *pixels, int32_t width, int32_t height, int quality);
 } kbi_light_range;
 extern const kbi_light_range kbi_light_range_default;
-/* One random change within the range, in place: lens, light, sensor, codec, in the order in which a picture meets
- * them. */
-bool kbi_light_change(const kbi_light_range *range, uint8_t *pixels, int32_t width, int32_t height, uint64_t *state,
-                      io_error *error);
+/* One random change within the range, in place: lens, light, sensor, codec, in this order. KB_E_MEMORY, or KB_E_IMAGE
+ * when the codec failed. */
+kb_status kbi_light_change(const kbi_light_range *range, uint8_t *pixels, int32_t width, int32_t height,
+                           uint64_t *state);
 
 #define KBI_SYNTH_MAX_VIEWS 32
 #define KBI_SYNTH_MAX_SUPPORTS 8
@@ -37,7 +40,7 @@ typedef struct kbi_synth_options {
     float support[KBI_SYNTH_MAX_SUPPORTS]; /* the same patches are cut at each */
     kbi_view_range geometry;
     kbi_light_range light;
-    kbi_tolerance tolerance;
+    kbi_association association;
 } kbi_synth_options;
 /* 5 views, orb and sift, 2000 keypoints, 400 points, support 1, all ranges at their defaults. */
 void kbi_synth_defaults(kbi_synth_options *options);
@@ -49,9 +52,10 @@ typedef struct kbi_synth_patches {
     uint8_t *pixels[KBI_SYNTH_MAX_SUPPORTS];
 } kbi_synth_patches;
 
-/* photo: 8-bit gray. The same seed gives the same patches. An image without repeated keypoints gives none. */
-bool kbi_synth_image(const kb_image *photo, const kbi_synth_options *options, uint64_t seed, kbi_synth_patches *out,
-                    io_error *error);
+/* photo: 8-bit gray. The same seed gives the same patches. An image without repeated keypoints gives none. On failure
+ * *out is empty. */
+kb_status kbi_synth_image(const kb_image *photo, const kbi_synth_options *options, uint64_t seed,
+                          kbi_synth_patches *out, kb_error *error);
 void kbi_synth_patches_free(kbi_synth_patches *patches);
 
 #endif

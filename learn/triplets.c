@@ -33,7 +33,7 @@ kb_status kbi_point_list_create(kbi_point_list *list, const uint32_t *labels, si
     for (size_t i = 0, n; i < patches; i += n) {
         n = run_length(labels, i, patches);
         if (n < 2) {
-            list->lonely++;
+            list->singletons++;
             continue;
         }
         list->first[list->points] = i;

@@ -13,7 +13,7 @@ typedef struct kbi_point_list {
     size_t *first;
     uint32_t *count;
     size_t points, patches;
-    size_t lonely; /* patches of points that have no other */
+    size_t singletons; /* patches of points that have no other */
 } kbi_point_list;
 
 /* labels must not descend. KB_E_ARGUMENT when they do or less than two points are left, KB_E_MEMORY. */

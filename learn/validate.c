@@ -2,9 +2,10 @@
 #include "learn/validate.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/common.h"
+#include "learn/memory.h"
 #include "learn/random.h"
 
 #define GALLERY 2000
@@ -97,12 +98,17 @@ static double false_positives_at_95(const tally *t)
 
 /* ------------------------------------------------------------------------------------------------------- the bits */
 
-static void bit_statistics(const uint8_t *rows, size_t n, size_t row_bytes, kbi_validation *out)
+static bool bit_statistics(const uint8_t *rows, size_t n, size_t row_bytes, kbi_validation *out)
 {
     size_t bits = 8 * row_bytes, words = (n + 63) / 64;
-    uint64_t *column = io_alloc(bits * words, sizeof *column);
-    double *mean = io_alloc(bits, sizeof *mean);
+    uint64_t *column = kbi_zeros(bits * words, sizeof *column);
+    double *mean = kbi_zeros(bits, sizeof *mean);
     double away = 0, correlation = 0;
+    if (!column || !mean) {
+        free(column);
+        free(mean);
+        return false;
+    }
     for (size_t i = 0; i < n; i++) {
         for (size_t b = 0; b < bits; b++) {
             if (rows[i * row_bytes + b / 8] >> (7 - b % 8) & 1) column[b * words + i / 64] |= (uint64_t)1 << (i % 64);
@@ -127,6 +133,7 @@ static void bit_statistics(const uint8_t *rows, size_t n, size_t row_bytes, kbi_
     out->bit_correlation = bits > 1 ? correlation / ((double)bits * (double)(bits - 1) / 2) : 0;
     free(column);
     free(mean);
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------------------------ galleries */
@@ -166,42 +173,66 @@ static void gather(const pair *pairs, size_t n, const uint8_t *rows, size_t row_
     }
 }
 
+/* Room of one validation. */
+typedef struct room {
+    pair *pairs;
+    uint8_t *queries, *answers;
+    tally *all, *one, *blocks;
+} room;
+
+static bool room_create(room *r, size_t points, size_t row_bytes)
+{
+    *r = (room){kbi_zeros(points, sizeof(pair)), kbi_zeros(points, row_bytes), kbi_zeros(points, row_bytes),
+                kbi_zeros(1, sizeof(tally)), kbi_zeros(1, sizeof(tally)), kbi_zeros(BLOCKS, sizeof(tally))};
+    return r->pairs && r->queries && r->answers && r->all && r->one && r->blocks;
+}
+
+static void room_free(room *r)
+{
+    free(r->pairs);
+    free(r->queries);
+    free(r->answers);
+    free(r->all);
+    free(r->one);
+    free(r->blocks);
+}
+
+static void match_galleries(const room *r, size_t n, size_t row_bytes, size_t galleries, const kb_parallel *parallel,
+                            kbi_validation *out)
+{
+    for (size_t g = 0; g < galleries; g++) {
+        size_t from = n * g / galleries, to = n * (g + 1) / galleries;
+        double rate;
+        memset(r->blocks, 0, BLOCKS * sizeof *r->blocks);
+        memset(r->one, 0, sizeof *r->one);
+        gallery_job job = {r->queries + from * row_bytes, r->answers + from * row_bytes, to - from, row_bytes,
+                           r->blocks};
+        kbi_parallel_run(parallel, BLOCKS, match_block, &job);
+        for (int b = 0; b < BLOCKS; b++) add_tally(r->one, &r->blocks[b]);
+        out->map += average_precision(r->one, to - from, &rate) / (double)galleries;
+        out->rate += rate * (double)(to - from) / (double)n;
+        add_tally(r->all, r->one);
+    }
+    out->fpr95 = false_positives_at_95(r->all);
+}
+
 bool kbi_validate_rows(const kbi_patch_set *set, const uint8_t *rows, size_t row_bytes, size_t gallery, uint64_t seed,
                       const kb_parallel *parallel, kbi_validation *out)
 {
+    room r;
     *out = (kbi_validation){0};
     if (row_bytes < 1 || row_bytes > MAX_DISTANCE / 8) return false;
-    pair *pairs = io_alloc(set->points, sizeof *pairs);
-    size_t n = draw_pairs(set, seed, pairs);
-    size_t galleries = n / (gallery ? gallery : GALLERY);
-    if (galleries == 0) galleries = 1;
-    uint8_t *queries = io_alloc(n, row_bytes), *answers = io_alloc(n, row_bytes);
-    tally *all = io_alloc(1, sizeof *all), *one = io_alloc(1, sizeof *one), *blocks = io_alloc(BLOCKS, sizeof *blocks);
-    gather(pairs, n, rows, row_bytes, queries, answers);
-    for (size_t g = 0; g < galleries && n >= 2; g++) {
-        size_t from = n * g / galleries, to = n * (g + 1) / galleries;
-        double rate;
-        memset(blocks, 0, BLOCKS * sizeof *blocks);
-        memset(one, 0, sizeof *one);
-        gallery_job job = {queries + from * row_bytes, answers + from * row_bytes, to - from, row_bytes, blocks};
-        kbi_parallel_run(parallel, BLOCKS, match_block, &job);
-        for (int b = 0; b < BLOCKS; b++) add_tally(one, &blocks[b]);
-        out->map += average_precision(one, to - from, &rate) / (double)galleries;
-        out->rate += rate * (double)(to - from) / (double)n;
-        add_tally(all, one);
+    bool ok = room_create(&r, set->points, row_bytes);
+    if (ok) {
+        size_t n = draw_pairs(set, seed, r.pairs), galleries = n / (gallery ? gallery : GALLERY);
+        gather(r.pairs, n, rows, row_bytes, r.queries, r.answers);
+        out->queries = n;
+        ok = n >= 2;
+        if (ok) match_galleries(&r, n, row_bytes, galleries ? galleries : 1, parallel, out);
+        ok = ok && bit_statistics(r.queries, n, row_bytes, out);
     }
-    out->queries = n;
-    if (n >= 2) {
-        out->fpr95 = false_positives_at_95(all);
-        bit_statistics(queries, n, row_bytes, out);
-    }
-    free(pairs);
-    free(queries);
-    free(answers);
-    free(all);
-    free(one);
-    free(blocks);
-    return n >= 2;
+    room_free(&r);
+    return ok;
 }
 
 bool kbi_validate_model(const kbi_patch_set *set, const kb_model *model, size_t gallery, uint64_t seed,
@@ -215,8 +246,8 @@ bool kbi_validate_model(const kbi_patch_set *set, const kb_model *model, size_t 
     *out = (kbi_validation){0};
     if (kb_model_get_info(model, &info) != KB_OK || info.spec->bits == 0) return false;
     size_t row_bytes = (size_t)info.row_bytes;
-    uint8_t *rows = io_alloc(set->patches, row_bytes);
-    bool ok = kb_describe_patches(model, set->pixels, set->patches, set->side, &options, NULL, rows) == KB_OK &&
+    uint8_t *rows = kbi_zeros(set->patches, row_bytes);
+    bool ok = rows && kb_describe_patches(model, set->pixels, set->patches, set->side, &options, NULL, rows) == KB_OK &&
               kbi_validate_rows(set, rows, row_bytes, gallery, seed, parallel, out);
     free(rows);
     return ok;

@@ -1,8 +1,18 @@
-/* Learning the tables of BAD and BAG from patches: options in, boxes and a report out (docs/learning.md).
+/* Learning the tables of BAD, BAG and HashSIFT from patches: options in, tables and a summary out (docs/learning.md).
  *
- * Belongs to libkeybits-learn, which stands outside the library; the program's command `train` is made of it. The rules at
- * the head of keybits.h hold here too. The same patches, options and seed give the same boxes on every machine and any
- * number of threads.
+ * Belongs to libkeybits-learn, a library beside libkeybits; the program's command `train` is made of it. The rules at the
+ * head of keybits.h hold here too: nothing prints, nothing reads or writes files, every struct starts with its size.
+ *
+ *     kb_learn_patches patches;
+ *     kb_learn_options options;
+ *     kb_box_pair boxes[256];
+ *     kb_error error;
+ *     KB_INIT(patches);
+ *     KB_INIT(options);
+ *     patches.pixels = pixels, patches.labels = labels, patches.count = count;
+ *     if (kb_learn_boxes(&patches, &options, boxes, NULL, &error) != KB_OK) puts(error.text);
+ *
+ * and kb_model_create makes a model of the boxes.
  */
 #ifndef KEYBITS_LEARN_H
 #define KEYBITS_LEARN_H
@@ -17,12 +27,13 @@ extern "C" {
  * the scene point that it shows. Patches of a point stand next to each other: labels never descend. A point with one
  * patch teaches nothing and is left out. */
 typedef struct kb_learn_patches {
+    uint32_t struct_size;
     const uint8_t *pixels;
     const uint32_t *labels;
     size_t count;
 } kb_learn_patches;
 
-/* How a candidate for the next bit is judged. */
+/* What the training minimises. */
 typedef enum kb_learn_loss {
     KB_LEARN_TRIPLET = 0, /* triplet ranking loss with margin, hard negatives, anchor swap: the paper's BAD */
     KB_LEARN_BINARY = 1,  /* boosted classification of pairs into same and different, random negatives: as BEBLID */
@@ -30,6 +41,7 @@ typedef enum kb_learn_loss {
 } kb_learn_loss;
 
 typedef struct kb_learn_progress {
+    uint32_t struct_size;
     int32_t bit, bits; /* bits chosen, bits wanted */
     double loss;       /* after the new bit: mean over its triplets as a share of the margin (triplet); the share of
                           pairs still on the wrong side, by weight (binary); the largest correlation (ORB) */
@@ -51,11 +63,11 @@ typedef struct kb_learn_options {
     int32_t bits;             /* a multiple of 8, 8 to KB_MAX_BITS; 0: 256 */
     kb_learn_loss loss;
     uint64_t seed;
-    int32_t triplets;         /* a bit; 0: 8192; 64 to 262144, brought up to whole batches. More is steadier, slower. */
+    int32_t triplets;         /* per bit; 0: 8192; 64 to 262144, brought up to whole batches. More is steadier, slower. */
     int32_t batch;            /* points among which hard negatives are found; 0: 1024; 16 to 8192. More: harder ones. */
     int32_t neighbours;       /* points of a batch taken side by side in the set, where those of one photograph stand;
                                  0: 1, all of a batch is drawn from everywhere; up to 8192 */
-    int32_t candidates;       /* features drawn a bit; 0: 1000; 1 to 1000000 */
+    int32_t candidates;       /* features drawn per bit; 0: 1000; 1 to 1000000 */
     double margin;            /* share of bits; 0: 0.2; up to 2. 0.1 to 0.3 are alike. */
     uint32_t planes;          /* bit c: channel c may be used; 0: gray for BAD, all eight gradients for BAG */
     int32_t min_radius;       /* 0: 1; up to KB_MAX_RADIUS */
@@ -79,20 +91,82 @@ typedef struct kb_learn_options {
 KB_API void kb_learn_defaults(kb_learn_options *options);
 
 typedef struct kb_learn_summary {
-    size_t points; /* learned from */
+    uint32_t struct_size;
+    size_t points;     /* learned from */
     size_t patches;
-    size_t lonely; /* patches left out, since no other shows their point */
-    int32_t bits;  /* chosen; fewer than wanted only when the report stopped the learning */
-    int32_t batch; /* as used: no larger than the number of points */
+    size_t singletons; /* patches left out, since no other shows their point */
+    int32_t bits;      /* chosen; fewer than wanted only when the report stopped the learning */
+    int32_t batch;     /* as used: no larger than the number of points */
     int32_t triplets;
-    double loss; /* of the last bit */
+    double loss;       /* of the last bit */
 } kb_learn_summary;
 
-/* Chooses boxes one bit after the other. boxes has room for options->bits. Memory: about 4.4 KB x planes x triplets.
+/* Chooses boxes one bit after the other. boxes has room for options->bits. Memory: about 4.4 KB x planes x triplets. The
+ * same patches, options and seed give the same boxes on every machine and any number of threads.
  * KB_E_ARGUMENT for an option out of its range, for descending labels and for less than two points with two patches;
- * error (may be NULL) says which. summary may be NULL. */
+ * KB_E_TABLE for a bit of `start` that no model could hold; error (may be NULL) says which. summary may be NULL, else it
+ * is set with KB_INIT first. */
 KB_API kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options *options, kb_box_pair *boxes,
                                 kb_learn_summary *summary, kb_error *error);
+
+/* -------------------------------------------------------------------------------------------------------- HashSIFT */
+
+typedef struct kb_learn_hash_progress {
+    uint32_t struct_size;
+    int64_t step, steps;    /* done, wanted */
+    double loss;            /* mean of the batches since the last report: loss of a pair over bits */
+    double active;          /* share of pairs with a loss, of the same */
+    const void *checkpoint; /* the state of the training, to resume from (kb_learn_hash_options.checkpoint); lives until */
+    size_t checkpoint_size; /* the callback returns */
+} kb_learn_hash_progress;
+
+/* About a hundred times; 0 stops the learning. */
+typedef int32_t (*kb_learn_hash_report)(void *context, const kb_learn_hash_progress *progress);
+
+typedef struct kb_learn_hash_options {
+    uint32_t struct_size;
+    int32_t bits;             /* a multiple of 8, 8 to KB_MAX_BITS; 0: 256 */
+    int32_t root;             /* 1: RootSIFT instead of SIFT, which is better */
+    kb_learn_loss loss;       /* KB_LEARN_TRIPLET, or KB_LEARN_BINARY: classification of pairs, for comparison */
+    uint64_t seed;
+    int64_t steps;            /* batches of Adam; 0: 30000; up to 10^8. 3000 give most of it. */
+    int32_t batch;            /* pairs per batch, among which hard negatives are found; 0: 512; 8 to 8192 */
+    int32_t neighbours;       /* points of a batch taken side by side in the set, as those of a photograph stand; 0: 1 */
+    double margin;            /* share of bits; 0: 0.3; up to 2. 0.2 to 0.5 are alike. */
+    double rate;              /* learning rate at the start; it falls to zero by a cosine. 0: 0.01; up to 1 */
+    int32_t constant_rate;    /* 1: the rate stays as it is; the paper's is 0.0002 */
+    int32_t versions;         /* of every patch when augmenting, the first as it is; 0: 4; up to 64 */
+    kb_learn_augment augment; /* NULL: patches as they are */
+    void *augment_context;
+    const void *checkpoint;   /* resume from this state; NULL: from the start */
+    size_t checkpoint_size;
+    kb_learn_hash_report report; /* NULL: none */
+    void *report_context;
+    const kb_parallel *parallel;
+} kb_learn_hash_options;
+
+/* Puts the defaults where zeros are; for showing and recording them. */
+KB_API void kb_learn_hash_defaults(kb_learn_hash_options *options);
+
+typedef struct kb_learn_hash_summary {
+    uint32_t struct_size;
+    size_t points, patches;
+    int64_t steps;  /* done; fewer than wanted only when the report stopped the learning */
+    int32_t batch;  /* as used: no larger than the number of points */
+    double loss;    /* of the last report */
+    int32_t openblas; /* 1: OpenBLAS multiplied, 0: plain C */
+} kb_learn_hash_summary;
+
+/* Learns the map of HashSIFT: weights (bits x 128) and bias (bits) as kb_model_spec takes them, by Adam on a relaxation
+ * of the loss. When the report stops it, the tables are those of the last step.
+ * The same patches, options and seed give the same tables on any number of threads, on one machine: matrix products go
+ * through OpenBLAS where the machine has it (loaded at the first call, and told to use one thread), whose sums differ in
+ * the last digits from one processor to another.
+ * KB_E_ARGUMENT for an option out of its range, descending labels or less than 8 points with two patches; KB_E_FORMAT,
+ * KB_E_TRUNCATED and KB_E_CHECKSUM for a checkpoint that is none, is cut off, or is damaged or was made with other
+ * patches or options. summary may be NULL, else it is set with KB_INIT first. */
+KB_API kb_status kb_learn_hashsift(const kb_learn_patches *patches, const kb_learn_hash_options *options,
+                                   int8_t *weights, int32_t *bias, kb_learn_hash_summary *summary, kb_error *error);
 
 #ifdef __cplusplus
 }

@@ -15,8 +15,8 @@ match: common image model detect describe
 fit: common image model detect describe match
 index: common image model detect describe match
 simd: common image model detect describe match fit index
-io: common
-learn: io common image describe model
+learn: common image describe model
+io: common image learn
 pipeline: io
 eval: io learn pipeline
 cli: io learn pipeline eval

@@ -25,7 +25,7 @@ holds info.txt "side 32, support 1.5, "
 [ "$(sed 's/.*support [0-9.]*, //' info.txt | sort -u | wc -l)" = 1 ] || fail "supports have different points: $(cat info.txt)"
 run "$KEYBITS" patches info --json one.kbp >info.json
 python3 -c 'import json; s = json.load(open("info.json"))[0]
-assert s["side"] == 32 and s["support"] == 1 and s["lonely"] == 0 and s["points"] > 30 and s["views"] == 9 and s["most"] <= 3, s
+assert s["side"] == 32 and s["support"] == 1 and s["singletons"] == 0 and s["points"] > 30 and s["views"] == 9 and s["most"] <= 3, s
 assert s["patches"] >= 2 * s["points"], s' || fail "info --json"
 
 # ---- one unreadable image among others is skipped and counted

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "learn/colmap_model.h"
-#include "learn/patch_set.h"
+#include "io/colmap_model.h"
+#include "io/patch_file.h"
 
 enum { PATCHES, TEXT, BINARY, READERS };
 
@@ -46,7 +46,7 @@ static void make_folders(void)
 static void read_patches(const uint8_t *data, size_t size, io_error *error)
 {
     kbi_patch_set set;
-    if (!kbi_patch_set_load(fuzz_file(data, size), 100, 1, &set, error)) return;
+    if (!io_patch_set_load(fuzz_file(data, size), 100, 1, &set, error)) return;
     kbi_patch_set_shrink(&set);
     fuzz_expect(set.points >= 2 && set.patches >= 2 * set.points);
     kbi_patch_set_free(&set);
@@ -54,7 +54,7 @@ static void read_patches(const uint8_t *data, size_t size, io_error *error)
 
 static void read_model(int reader, const uint8_t *data, size_t size, io_error *error)
 {
-    kbi_colmap_model model;
+    kbi_scene model;
     if (size < 4) return;
     size_t rest = size - 4, first = data[0] + 256u * data[1], second = data[2] + 256u * data[3];
     if (first > rest) first = rest;
@@ -69,9 +69,9 @@ static void read_model(int reader, const uint8_t *data, size_t size, io_error *e
         fwrite(data + 4 + start[i], 1, start[i + 1] - start[i], f);
         fclose(f);
     }
-    if (!kbi_colmap_model_read(folders[reader], &model, error)) return;
+    if (!io_colmap_model_read(folders[reader], &model, error)) return;
     for (size_t i = 0; i < model.image_count; i++) fuzz_expect(model.images[i].camera < model.camera_count);
-    kbi_colmap_model_free(&model);
+    kbi_scene_free(&model);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -149,10 +149,10 @@ static size_t patches_seed(uint8_t *buffer, size_t capacity)
     io_error error;
     make_folders();
     snprintf(path, sizeof path, "%s/cameras.txt", folders[TEXT]);
-    kbi_patch_writer *writer = kbi_patch_writer_open(path, 4, 1, &error);
+    io_patch_writer *writer = io_patch_writer_open(path, 4, 1, &error);
     fuzz_expect(writer != NULL);
-    for (uint32_t i = 0; i < 4; i++) kbi_patch_writer_add(writer, i / 2, i % 2, pixels);
-    fuzz_expect(kbi_patch_writer_close(writer, &error));
+    for (uint32_t i = 0; i < 4; i++) io_patch_writer_add(writer, i / 2, i % 2, pixels);
+    fuzz_expect(io_patch_writer_close(writer, &error));
     FILE *f = fopen(path, "rb");
     fuzz_expect(f != NULL);
     size_t size = fread(buffer + 1, 1, capacity - 1, f);

@@ -77,7 +77,7 @@ static rendered *render_set(uint64_t seed)
                             .label = r->label,
                             .view = r->view,
                             .first = r->first};
-    r->patches = (kb_learn_patches){r->pixels, r->label, PATCHES};
+    r->patches = (kb_learn_patches){sizeof r->patches, r->pixels, r->label, PATCHES};
     return r;
 }
 
@@ -195,6 +195,7 @@ static void a_break_changes_nothing(void **state)
     rendered *r = render_set(6);
     kb_box_pair whole[48], part[48], rest[48];
     kb_learn_summary summary;
+    KB_INIT(summary);
     kb_learn_options o = small_options(KB_BAG);
     o.distinct_boxes = 40;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, whole, &summary, NULL), KB_OK);
@@ -287,7 +288,7 @@ static void wrong_options_are_told(void **state)
     r->label[5] = 77;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);
     assert_int_equal(kb_learn_boxes(NULL, &o, boxes, NULL, &error), KB_E_ARGUMENT);
-    assert_int_equal(kb_learn_boxes(&(kb_learn_patches){NULL, NULL, 0}, &o, boxes, NULL, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_learn_boxes(&(kb_learn_patches){sizeof(kb_learn_patches), NULL, NULL, 0}, &o, boxes, NULL, &error), KB_E_ARGUMENT);
     test_free(r);
 }
 

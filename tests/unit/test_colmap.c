@@ -13,13 +13,13 @@
 
 static void cameras_are_parsed(void **state)
 {
-    ev_camera camera;
+    io_camera camera;
     io_error error;
     (void)state;
-    assert_true(ev_camera_parse("PINHOLE,2759.48,2764.16,1520.69,1006.81", &camera, &error));
-    assert_int_equal(camera.model, EV_PINHOLE);
+    assert_true(io_camera_parse("PINHOLE,2759.48,2764.16,1520.69,1006.81", &camera, &error));
+    assert_int_equal(camera.model, IO_PINHOLE);
     assert_true(camera.known && camera.parameters[3] == 1006.81);
-    assert_true(ev_camera_parse("SIMPLE_RADIAL,800,320,240,0.1", &camera, &error));
+    assert_true(io_camera_parse("SIMPLE_RADIAL,800,320,240,0.1", &camera, &error));
     assert_int_equal(camera.model, 2);
     static const char *const wrong[] = {"",
                                         "FISHEYE,1,2,3",
@@ -29,8 +29,8 @@ static void cameras_are_parsed(void **state)
                                         "PINHOLE,1,2,x,4",
                                         "PINHOLE,-1,2,3,4",
                                         "PINHOLEX,1,2,3,4"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_false(ev_camera_parse(wrong[i], &camera, &error));
-    camera = ev_camera_guess(600, 800);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_false(io_camera_parse(wrong[i], &camera, &error));
+    camera = io_camera_guess(600, 800);
     assert_true(camera.parameters[0] == 960 && camera.parameters[1] == 300 && !camera.known);
 
     make_folder("with_k");
@@ -59,20 +59,20 @@ static void the_database_holds_what_was_given(void **state)
 {
     const kb_keypoint keypoints[] = {{10, 20, 8, 90, 0, 0, -1}, {30, 40, 6, -1, 0, 0, -1}};
     const kb_match matches[] = {{0, 1, 5, 9}, {1, 0, 6, 9}, {1, 1, 6, 9}};
-    const ev_camera camera = {EV_PINHOLE, {700, 710, 320, 240}, true};
+    const io_camera camera = {IO_PINHOLE, {700, 710, 320, 240}, true};
     int64_t camera_id, first, second;
     io_error error;
     (void)state;
-    ev_colmap *db = ev_colmap_create(in_scratch("a.db"), &error);
+    io_colmap_db *db = io_colmap_db_create(in_scratch("a.db"), &error);
     assert_non_null(db);
-    assert_true(ev_colmap_add_camera(db, &camera, 640, 480, &camera_id, &error));
-    assert_true(ev_colmap_add_image(db, "one.png", camera_id, &first, &error));
-    assert_true(ev_colmap_add_image(db, "two.png", camera_id, &second, &error));
-    assert_true(ev_colmap_add_keypoints(db, first, keypoints, 2, &error));
-    assert_true(ev_colmap_add_keypoints(db, second, NULL, 0, &error));
-    assert_true(ev_colmap_add_matches(db, second, first, matches, 3, &error)); /* given the other way round */
+    assert_true(io_colmap_db_add_camera(db, &camera, 640, 480, &camera_id, &error));
+    assert_true(io_colmap_db_add_image(db, "one.png", camera_id, &first, &error));
+    assert_true(io_colmap_db_add_image(db, "two.png", camera_id, &second, &error));
+    assert_true(io_colmap_db_add_keypoints(db, first, keypoints, 2, &error));
+    assert_true(io_colmap_db_add_keypoints(db, second, NULL, 0, &error));
+    assert_true(io_colmap_db_add_matches(db, second, first, matches, 3, &error)); /* given the other way round */
     assert_false(io_path_exists(in_scratch("a.db")));
-    assert_true(ev_colmap_commit(db, &error));
+    assert_true(io_colmap_db_commit(db, &error));
 
     sqlite3 *read;
     assert_int_equal(sqlite3_open(in_scratch("a.db"), &read), SQLITE_OK);
@@ -93,26 +93,26 @@ static void the_database_holds_what_was_given(void **state)
     sqlite3_close(read);
 
     int64_t verified, inliers;
-    assert_true(ev_colmap_verified(in_scratch("a.db"), &verified, &inliers, &error));
+    assert_true(io_colmap_db_verified(in_scratch("a.db"), &verified, &inliers, &error));
     assert_true(verified == 0 && inliers == 0);
-    assert_false(ev_colmap_verified(in_scratch("absent.db"), &verified, &inliers, &error));
+    assert_false(io_colmap_db_verified(in_scratch("absent.db"), &verified, &inliers, &error));
 }
 
 static void wrong_names_are_refused_and_leave_nothing(void **state)
 {
-    const ev_camera camera = ev_camera_guess(10, 10);
+    const io_camera camera = io_camera_guess(10, 10);
     int64_t id;
     io_error error;
     (void)state;
-    ev_colmap *db = ev_colmap_create(in_scratch("b.db"), &error);
-    assert_true(ev_colmap_add_camera(db, &camera, 10, 10, &id, &error));
-    assert_false(ev_colmap_add_image(db, "with space.png", id, &id, &error));
+    io_colmap_db *db = io_colmap_db_create(in_scratch("b.db"), &error);
+    assert_true(io_colmap_db_add_camera(db, &camera, 10, 10, &id, &error));
+    assert_false(io_colmap_db_add_image(db, "with space.png", id, &id, &error));
     assert_non_null(strstr(error.text, "with space.png"));
-    assert_true(ev_colmap_add_image(db, "same.png", 1, &id, &error));
-    assert_false(ev_colmap_add_image(db, "same.png", 1, &id, &error));
-    ev_colmap_abandon(db);
+    assert_true(io_colmap_db_add_image(db, "same.png", 1, &id, &error));
+    assert_false(io_colmap_db_add_image(db, "same.png", 1, &id, &error));
+    io_colmap_db_abandon(db);
     assert_false(io_path_exists(in_scratch("b.db")));
-    assert_null(ev_colmap_create(in_scratch("no/such/folder/c.db"), &error));
+    assert_null(io_colmap_db_create(in_scratch("no/such/folder/c.db"), &error));
 }
 
 static void the_analysis_is_read(void **state)

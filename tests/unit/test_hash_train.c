@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "learn/augment.h"
 #include "learn/hash_loss.h"
 #include "learn/matrix.h"
 #include "learn/random.h"
@@ -63,7 +63,7 @@ typedef struct problem {
 } problem;
 
 /* Pairs that resemble each other a little. */
-static problem *make_problem(kbi_hash_loss loss, uint64_t seed)
+static problem *make_problem(kb_learn_loss loss, uint64_t seed)
 {
     problem *p = calloc(1, sizeof *p);
     const size_t half = PAIRS * KBI_HASH_INPUTS;
@@ -113,7 +113,7 @@ static double exact_loss(const problem *p, const kbi_hash_negative *negatives)
     exact_values(p, values);
     for (int i = 0; i < PAIRS; i++) {
         double own = similarity(values, i, PAIRS + i);
-        if (p->batch.loss == KBI_HASH_TRIPLET) {
+        if (p->batch.loss == KB_LEARN_TRIPLET) {
             int j = negatives[i].pair;
             double other =
                 negatives[i].anchor_right ? similarity(values, j, PAIRS + i) : similarity(values, i, PAIRS + j);
@@ -126,7 +126,7 @@ static double exact_loss(const problem *p, const kbi_hash_negative *negatives)
     return loss / PAIRS;
 }
 
-static void check_gradient(kbi_hash_loss kind)
+static void check_gradient(kb_learn_loss kind)
 {
     problem *p = make_problem(kind, 11);
     float gradient[BITS * KBI_HASH_INPUTS];
@@ -153,19 +153,19 @@ static void check_gradient(kbi_hash_loss kind)
 static void test_gradient_of_triplets(void **state)
 {
     (void)state;
-    check_gradient(KBI_HASH_TRIPLET);
+    check_gradient(KB_LEARN_TRIPLET);
 }
 
 static void test_gradient_of_pairs(void **state)
 {
     (void)state;
-    check_gradient(KBI_HASH_PAIRS);
+    check_gradient(KB_LEARN_BINARY);
 }
 
 static void test_hard_negatives(void **state)
 {
     (void)state;
-    problem *p = make_problem(KBI_HASH_TRIPLET, 5);
+    problem *p = make_problem(KB_LEARN_TRIPLET, 5);
     float gradient[BITS * KBI_HASH_INPUTS];
     double values[2 * PAIRS * BITS], active;
     kbi_hash_batch_loss(&p->batch, gradient, &active);
@@ -225,20 +225,46 @@ static void make_set(kbi_patch_set *set, size_t points, size_t each, uint64_t se
 
 enum { SMALL_BITS = 24 };
 
-static kbi_hash_options small_options(void)
+static void augment_default(void *context, const uint8_t *patches, size_t n, uint64_t seed,
+                            const kb_parallel *parallel, uint8_t *out)
 {
-    kbi_hash_options o;
-    memset(&o, 0, sizeof o);
+    (void)context;
+    kbi_augment_patches(&kbi_augment_default, patches, n, KB_PATCH_SIDE, seed, parallel, out);
+}
+
+static kb_learn_patches patches_of(const kbi_patch_set *set)
+{
+    kb_learn_patches patches;
+    KB_INIT(patches);
+    patches.pixels = set->pixels;
+    patches.labels = set->label;
+    patches.count = set->patches;
+    return patches;
+}
+
+static kbi_hash_trainer *make_trainer(const kbi_patch_set *set, const kb_learn_hash_options *o, kb_error *error)
+{
+    kb_learn_patches patches = patches_of(set);
+    kbi_hash_trainer *t;
+    kb_status status = kbi_hash_trainer_create(&t, &patches, o, error);
+    assert_true((status == KB_OK) == (t != NULL));
+    return t;
+}
+
+static kb_learn_hash_options small_options(void)
+{
+    kb_learn_hash_options o;
+    KB_INIT(o);
     o.bits = SMALL_BITS;
     o.steps = 300;
     o.batch = 128;
     o.seed = 3;
-    o.pool = 2;
-    o.augment = kbi_augment_default;
+    o.versions = 2;
+    o.augment = augment_default;
     return o;
 }
 
-static double map_of(const kbi_patch_set *set, const kbi_hash_options *o, const int8_t *weights, const int32_t *bias)
+static double map_of(const kbi_patch_set *set, const kb_learn_hash_options *o, const int8_t *weights, const int32_t *bias)
 {
     kb_model_spec spec;
     kb_model *model;
@@ -260,19 +286,19 @@ static void test_training_helps(void **state)
 {
     (void)state;
     kbi_patch_set train, held;
-    io_error error = {""};
-    kbi_hash_options o = small_options();
+    kb_error error = {.text = ""};
+    kb_learn_hash_options o = small_options();
     int8_t weights[SMALL_BITS * 128];
     int32_t bias[SMALL_BITS];
     make_set(&train, 1000, 4, 1);
     make_set(&held, 600, 2, 2);
     for (int root = 0; root < 2; root++) {
         o.root = root;
-        kbi_hash_trainer *t = kbi_hash_trainer_create(&train, &o, &error);
+        kbi_hash_trainer *t = make_trainer(&train, &o, &error);
         assert_non_null(t);
         kbi_hash_trainer_result(t, weights, bias);
         double before = map_of(&held, &o, weights, bias);
-        assert_true(kbi_hash_trainer_run(t, o.steps, NULL, NULL));
+        assert_true(kbi_hash_trainer_run(t, o.steps));
         assert_int_equal(kbi_hash_trainer_steps(t), o.steps);
         kbi_hash_trainer_result(t, weights, bias);
         double after = map_of(&held, &o, weights, bias);
@@ -286,27 +312,26 @@ static void test_training_helps(void **state)
 /* All of a training on a number of threads, in one go or with a stop and a checkpoint in between. */
 static void train(const kbi_patch_set *set, int32_t threads, bool stop, int8_t *weights, int32_t *bias)
 {
-    io_error error = {""};
-    kbi_hash_options o = small_options();
+    kb_error error = {.text = ""};
+    kb_learn_hash_options o = small_options();
     kb_pool *pool;
-    char path[] = "/tmp/keybits-hash-XXXXXX";
     assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
     o.parallel = kb_pool_parallel(pool);
-    kbi_hash_trainer *t = kbi_hash_trainer_create(set, &o, &error);
+    kbi_hash_trainer *t = make_trainer(set, &o, &error);
     assert_non_null(t);
     if (stop) {
-        int file = mkstemp(path);
-        assert_true(file >= 0);
-        close(file);
-        assert_true(kbi_hash_trainer_run(t, 61, NULL, NULL));
-        assert_true(kbi_hash_trainer_save(t, path, &error));
+        size_t size;
+        assert_true(kbi_hash_trainer_run(t, 61));
+        const void *saved = kbi_hash_trainer_save(t, &size);
+        void *kept = malloc(size);
+        memcpy(kept, saved, size);
         kbi_hash_trainer_free(t);
-        t = kbi_hash_trainer_create(set, &o, &error);
-        assert_true(kbi_hash_trainer_restore(t, path, &error));
+        t = make_trainer(set, &o, &error);
+        assert_int_equal(kbi_hash_trainer_restore(t, kept, size, &error), KB_OK);
         assert_int_equal(kbi_hash_trainer_steps(t), 61);
-        unlink(path);
+        free(kept);
     }
-    assert_true(kbi_hash_trainer_run(t, o.steps, NULL, NULL));
+    assert_true(kbi_hash_trainer_run(t, o.steps));
     kbi_hash_trainer_result(t, weights, bias);
     kbi_hash_trainer_free(t);
     kb_pool_free(pool);
@@ -329,26 +354,29 @@ static void test_same_result(void **state)
     kbi_patch_set_free(&set);
 }
 
-static bool stop_at_once(void *context, const kbi_hash_progress *progress)
+static int32_t stop_at_once(void *context, const kb_learn_hash_progress *progress)
 {
-    *(kbi_hash_progress *)context = *progress;
-    return false;
+    *(kb_learn_hash_progress *)context = *progress;
+    return 0;
 }
 
 static void test_report_stops(void **state)
 {
     (void)state;
     kbi_patch_set set;
-    io_error error = {""};
-    kbi_hash_options o = small_options();
-    kbi_hash_progress seen = {0};
+    kb_error error = {.text = ""};
+    kb_learn_hash_options o = small_options();
+    kb_learn_hash_progress seen;
     make_set(&set, 40, 2, 4);
-    kbi_hash_trainer *t = kbi_hash_trainer_create(&set, &o, &error);
+    o.report = stop_at_once;
+    o.report_context = &seen;
+    kbi_hash_trainer *t = make_trainer(&set, &o, &error);
     assert_non_null(t); /* a batch larger than the set becomes as large as the set */
-    assert_false(kbi_hash_trainer_run(t, o.steps, stop_at_once, &seen));
+    assert_false(kbi_hash_trainer_run(t, o.steps));
     assert_true(seen.step > 0 && seen.step < o.steps && seen.steps == o.steps);
-    assert_true(seen.loss > 0 && seen.active > 0);
-    assert_true(kbi_hash_trainer_run(t, o.steps, NULL, NULL));
+    assert_true(seen.loss > 0 && seen.active > 0 && seen.checkpoint && seen.checkpoint_size > 0);
+    assert_false(kbi_hash_trainer_run(t, o.steps)); /* goes on, up to the next report */
+    assert_true(kbi_hash_trainer_steps(t) > 0);
     kbi_hash_trainer_free(t);
     kbi_patch_set_free(&set);
 }
@@ -357,40 +385,32 @@ static void test_wrong_checkpoint(void **state)
 {
     (void)state;
     kbi_patch_set set;
-    io_error error = {""};
-    io_bytes bytes;
-    kbi_hash_options o = small_options();
-    char path[] = "/tmp/keybits-hash-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    kb_error error = {.text = ""};
+    kb_learn_hash_options o = small_options();
+    size_t size;
     make_set(&set, 40, 2, 4);
     o.seed = (uint64_t)1 << 53; /* a double holds this one, but not the next */
-    kbi_hash_trainer *t = kbi_hash_trainer_create(&set, &o, &error);
+    kbi_hash_trainer *t = make_trainer(&set, &o, &error);
     o.seed++;
-    kbi_hash_trainer *other = kbi_hash_trainer_create(&set, &o, &error);
+    kbi_hash_trainer *other = make_trainer(&set, &o, &error);
     assert_true(t && other);
-    assert_false(kbi_hash_trainer_restore(t, path, &error));
+    assert_int_equal(kbi_hash_trainer_restore(t, "", 0, &error), KB_E_FORMAT);
     assert_non_null(strstr(error.text, "not a checkpoint"));
-    assert_true(kbi_hash_trainer_save(t, path, &error));
-    assert_true(kbi_hash_trainer_restore(t, path, &error));
-    assert_false(kbi_hash_trainer_restore(other, path, &error));
+    const void *saved = kbi_hash_trainer_save(t, &size);
+    uint8_t *bytes = malloc(size);
+    memcpy(bytes, saved, size);
+    assert_int_equal(kbi_hash_trainer_restore(t, bytes, size, &error), KB_OK);
+    assert_int_equal(kbi_hash_trainer_restore(other, bytes, size, &error), KB_E_CHECKSUM);
     assert_non_null(strstr(error.text, "other patches or options"));
-    assert_true(io_file_read(path, &bytes, &error));
-    assert_true(io_file_write(path, bytes.data, bytes.size - 9, &error));
-    assert_false(kbi_hash_trainer_restore(t, path, &error));
-    assert_non_null(strstr(error.text, "truncated"));
-    bytes.data[bytes.size / 2] ^= 1;
-    assert_true(io_file_write(path, bytes.data, bytes.size, &error));
-    assert_false(kbi_hash_trainer_restore(t, path, &error));
+    assert_int_equal(kbi_hash_trainer_restore(t, bytes, size - 9, &error), KB_E_TRUNCATED);
+    bytes[size / 2] ^= 1;
+    assert_int_equal(kbi_hash_trainer_restore(t, bytes, size, &error), KB_E_CHECKSUM);
     assert_non_null(strstr(error.text, "damaged"));
-    assert_false(kbi_hash_trainer_restore(t, "/no/such/file", &error));
-    io_bytes_free(&bytes);
+    free(bytes);
     kbi_hash_trainer_free(t);
     kbi_hash_trainer_free(other);
     kbi_hash_trainer_free(NULL);
     kbi_patch_set_free(&set);
-    unlink(path);
 }
 
 static void test_wrong_options(void **state)
@@ -404,24 +424,24 @@ static void test_wrong_options(void **state)
         double value; /* set as int32_t, int64_t or double by size */
         char type;
     } cases[] = {
-        {"bits", offsetof(kbi_hash_options, bits), 12, 'i'},
-        {"bits", offsetof(kbi_hash_options, bits), 2048, 'i'},
-        {"steps", offsetof(kbi_hash_options, steps), -1, 'l'},
-        {"batch", offsetof(kbi_hash_options, batch), 3, 'i'},
-        {"margin", offsetof(kbi_hash_options, margin), 3, 'd'},
-        {"margin", offsetof(kbi_hash_options, margin), NAN, 'd'},
-        {"rate", offsetof(kbi_hash_options, rate), -1, 'd'},
-        {"pool", offsetof(kbi_hash_options, pool), -2, 'i'},
-        {"neighbours", offsetof(kbi_hash_options, neighbours), 999, 'i'},
+        {"bits", offsetof(kb_learn_hash_options, bits), 12, 'i'},
+        {"bits", offsetof(kb_learn_hash_options, bits), 2048, 'i'},
+        {"steps", offsetof(kb_learn_hash_options, steps), -1, 'l'},
+        {"batch", offsetof(kb_learn_hash_options, batch), 3, 'i'},
+        {"margin", offsetof(kb_learn_hash_options, margin), 3, 'd'},
+        {"margin", offsetof(kb_learn_hash_options, margin), NAN, 'd'},
+        {"rate", offsetof(kb_learn_hash_options, rate), -1, 'd'},
+        {"versions", offsetof(kb_learn_hash_options, versions), -2, 'i'},
+        {"neighbours", offsetof(kb_learn_hash_options, neighbours), 999, 'i'},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        io_error error = {""};
-        kbi_hash_options o = small_options();
+        kb_error error = {.text = ""};
+        kb_learn_hash_options o = small_options();
         char *field = (char *)&o + cases[i].offset;
         if (cases[i].type == 'i') *(int32_t *)(void *)field = (int32_t)cases[i].value;
         if (cases[i].type == 'l') *(int64_t *)(void *)field = (int64_t)cases[i].value;
         if (cases[i].type == 'd') *(double *)(void *)field = cases[i].value;
-        assert_null(kbi_hash_trainer_create(&set, &o, &error));
+        assert_null(make_trainer(&set, &o, &error));
         if (!strstr(error.text, cases[i].word)) fail_msg("case %zu: \"%s\"", i, error.text);
     }
     kbi_patch_set_free(&set);

@@ -12,8 +12,9 @@
 #include <sqlite3.h>
 
 #include "io/image_io.h"
-#include "learn/brown_patches.h"
-#include "learn/colmap_patches.h"
+#include "io/brown.h"
+#include "io/colmap_model.h"
+#include "io/colmap_patches.h"
 #include "learn/random.h"
 #include "learn/warp.h"
 #include "render.h"
@@ -195,17 +196,17 @@ static int make_scene(void **state)
 static void test_text_and_binary_agree(void **state)
 {
     (void)state;
-    kbi_colmap_model text, binary;
+    kbi_scene text, binary;
     io_error error = {""};
-    assert_true(kbi_colmap_model_read(in_scratch("text"), &text, &error));
-    assert_true(kbi_colmap_model_read(in_scratch("binary"), &binary, &error));
+    assert_true(io_colmap_model_read(in_scratch("text"), &text, &error));
+    assert_true(io_colmap_model_read(in_scratch("binary"), &binary, &error));
     assert_int_equal(text.image_count, CAMERAS);
     assert_int_equal(binary.image_count, CAMERAS);
     assert_int_equal(text.point_count, POINTS);
     assert_memory_equal(text.points, binary.points, POINTS * sizeof *text.points);
     assert_memory_equal(text.cameras, binary.cameras, sizeof *text.cameras);
     for (int i = 0; i < CAMERAS; i++) {
-        const kbi_colmap_image *a = &text.images[i], *b = &binary.images[i];
+        const kbi_scene_image *a = &text.images[i], *b = &binary.images[i];
         assert_string_equal(a->name, b->name);
         assert_int_equal(a->id, b->id);
         assert_int_equal(a->feature_count, POINTS);
@@ -216,10 +217,10 @@ static void test_text_and_binary_agree(void **state)
     double at[2];
     project(&cameras[0], point[5][0], point[5][1], at);
     assert_true(text.images[0].features[5].x == at[0] - 0.5 && text.cameras[0].cx == SIDE / 2.0 - 0.5);
-    assert_int_equal(kbi_colmap_point_index(&text, 105), 5);
-    assert_true(kbi_colmap_point_index(&text, 99) == SIZE_MAX);
-    kbi_colmap_model_free(&text);
-    kbi_colmap_model_free(&binary);
+    assert_int_equal(kbi_scene_point_index(&text, 105), 5);
+    assert_true(kbi_scene_point_index(&text, 99) == SIZE_MAX);
+    kbi_scene_free(&text);
+    kbi_scene_free(&binary);
 }
 
 typedef struct counts {
@@ -234,22 +235,22 @@ static void count_warning(void *context, const char *text)
 }
 static void count_step(void *context, size_t done) { ((counts *)context)->steps = done; }
 
-static bool convert(const char *model_folder, const char *database, const char *set, kbi_colmap_report *report,
+static bool convert(const char *model_folder, const char *database, const char *set, kbi_multiview_report *report,
                     counts *seen, io_error *error)
 {
-    kbi_colmap_model model;
-    kbi_colmap_options o;
+    kbi_scene model;
+    io_colmap_patches_options o;
     const float support = 1;
-    kbi_colmap_defaults(&o);
+    io_colmap_patches_defaults(&o);
     o.images = scratch;
     o.database = database;
-    assert_true(kbi_colmap_model_read(model_folder, &model, error));
-    kbi_patch_writer *writer = kbi_patch_writer_open(set, 32, support, error);
+    assert_true(io_colmap_model_read(model_folder, &model, error));
+    io_patch_writer *writer = io_patch_writer_open(set, 32, support, error);
     assert_non_null(writer);
-    bool ok = kbi_colmap_convert(&model, &o, 1, &support, &writer, count_warning, count_step, seen, report, error);
-    if (ok) assert_true(kbi_patch_writer_close(writer, error));
-    else kbi_patch_writer_abandon(writer);
-    kbi_colmap_model_free(&model);
+    bool ok = io_colmap_patches(&model, &o, 1, &support, &writer, count_warning, count_step, seen, report, error);
+    if (ok) assert_true(io_patch_writer_close(writer, error));
+    else io_patch_writer_abandon(writer);
+    kbi_scene_free(&model);
     return ok;
 }
 
@@ -266,9 +267,9 @@ static void check_set(const char *path, size_t least_points, double ratio)
     kbi_patch_set set;
     io_error error = {""};
     double right = 0, wrong = 0;
-    assert_true(kbi_patch_set_load(path, 0, 0, &set, &error));
+    assert_true(io_patch_set_load(path, 0, 0, &set, &error));
     assert_true(set.points >= least_points);
-    assert_int_equal(set.lonely, 0);
+    assert_int_equal(set.singletons, 0);
     for (size_t p = 0; p < set.points; p++) {
         size_t i = set.first[p], other = set.first[(p + 1) % set.points];
         assert_true(set.view[i] != set.view[i + 1]);
@@ -285,7 +286,7 @@ static void test_detected(void **state)
     (void)state;
     io_error error = {""};
     io_bytes a, b;
-    kbi_colmap_report text, binary;
+    kbi_multiview_report text, binary;
     counts seen = {0, 0};
     assert_true(convert(in_scratch("text"), NULL, in_scratch("text.kbp"), &text, &seen, &error));
     assert_int_equal(seen.warnings, 0);
@@ -343,7 +344,7 @@ static void test_database(void **state)
 {
     (void)state;
     io_error error = {""};
-    kbi_colmap_report four, six;
+    kbi_multiview_report four, six;
     counts seen = {0, 0};
     write_database(in_scratch("four.db"), 4);
     write_database(in_scratch("six.db"), 6);
@@ -365,7 +366,7 @@ static void test_missing_image(void **state)
 {
     (void)state;
     io_error error = {""};
-    kbi_colmap_report report;
+    kbi_multiview_report report;
     counts seen = {0, 0};
     char old[256];
     strcpy(old, in_scratch("view 2.png"));
@@ -382,7 +383,7 @@ static void test_wild_translation(void **state)
 {
     (void)state;
     io_error error = {""};
-    kbi_colmap_report report;
+    kbi_multiview_report report;
     counts seen = {0, 0};
     double before = cameras[1].translation[0];
     const double wild[] = {1e300, -1e300, 1e155};
@@ -400,9 +401,9 @@ static void test_damaged_models(void **state)
 {
     (void)state;
     static const char *const names[] = {"cameras", "images", "points3D"};
-    kbi_colmap_model model;
+    kbi_scene model;
     io_error error = {""};
-    assert_false(kbi_colmap_model_read(scratch, &model, &error));
+    assert_false(io_colmap_model_read(scratch, &model, &error));
     assert_non_null(strstr(error.text, "no sparse model"));
     for (int file = 0; file < 3; file++) {
         for (int binary = 0; binary < 2; binary++) {
@@ -416,7 +417,7 @@ static void test_damaged_models(void **state)
             size_t cut = binary ? bytes.size - 5 : bytes.size / 2;
             if (!binary) memcpy(bytes.data + cut, "x\n", 2), cut += 2;
             assert_true(io_file_write(good, bytes.data, cut, &error));
-            assert_false(kbi_colmap_model_read(in_scratch(binary ? "binary" : "text"), &model, &error));
+            assert_false(io_colmap_model_read(in_scratch(binary ? "binary" : "text"), &model, &error));
             if (!strstr(error.text, names[file])) fail_msg("%s: \"%s\"", good, error.text);
             assert_int_equal(rename(kept, good), 0);
             io_bytes_free(&bytes);
@@ -447,10 +448,10 @@ static void test_brown(void **state)
     fclose(f);
     for (int small = 0; small < 2; small++) {
         int32_t side = small ? 32 : 64;
-        kbi_patch_writer *writer = kbi_patch_writer_open(in_scratch("brown.kbp"), side, 0, &error);
-        assert_true(kbi_brown_convert(in_scratch("brown"), side, writer, NULL, NULL, &error));
-        assert_true(kbi_patch_writer_close(writer, &error));
-        assert_true(kbi_patch_set_load(in_scratch("brown.kbp"), 0, 0, &set, &error));
+        io_patch_writer *writer = io_patch_writer_open(in_scratch("brown.kbp"), side, 0, &error);
+        assert_true(io_brown_convert(in_scratch("brown"), side, writer, NULL, NULL, &error));
+        assert_true(io_patch_writer_close(writer, &error));
+        assert_true(io_patch_set_load(in_scratch("brown.kbp"), 0, 0, &set, &error));
         assert_int_equal(set.patches, 300);
         assert_int_equal(set.points, 100);
         for (size_t i = 0; i < 300; i++) {
@@ -460,18 +461,18 @@ static void test_brown(void **state)
         }
         kbi_patch_set_free(&set);
     }
-    kbi_patch_writer *writer = kbi_patch_writer_open(in_scratch("bad.kbp"), 64, 0, &error);
+    io_patch_writer *writer = io_patch_writer_open(in_scratch("bad.kbp"), 64, 0, &error);
     f = fopen(in_scratch("brown/info.txt"), "a");
     for (int i = 0; i < 300; i++) fprintf(f, "%d 0\n", i);
     fclose(f);
-    assert_false(kbi_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
+    assert_false(io_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
     assert_non_null(strstr(error.text, "600"));
     f = fopen(in_scratch("brown/info.txt"), "w");
     fprintf(f, "1 0\nword 0\n");
     fclose(f);
-    assert_false(kbi_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
+    assert_false(io_brown_convert(in_scratch("brown"), 64, writer, NULL, NULL, &error));
     assert_non_null(strstr(error.text, "line 2"));
-    kbi_patch_writer_abandon(writer);
+    io_patch_writer_abandon(writer);
     free(sheet);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "io/patch_file.h"
 #include "learn/patch_set.h"
 #include "scratch.h"
 
@@ -27,16 +28,16 @@ static void write_set(const char *path, uint32_t points, float support)
 {
     io_error error = {""};
     uint8_t pixels[AREA];
-    kbi_patch_writer *writer = kbi_patch_writer_open(path, SIDE, support, &error);
+    io_patch_writer *writer = io_patch_writer_open(path, SIDE, support, &error);
     assert_non_null(writer);
     for (uint32_t view = 0; view < 4; view++) {
         for (uint32_t p = 0; p < points; p++) {
             if (view > p % 4) continue;
             fill(pixels, p, view);
-            kbi_patch_writer_add(writer, 10 * p + 3, view, pixels);
+            io_patch_writer_add(writer, 10 * p + 3, view, pixels);
         }
     }
-    assert_true(kbi_patch_writer_close(writer, &error));
+    assert_true(io_patch_writer_close(writer, &error));
 }
 
 static void check_set(const kbi_patch_set *set)
@@ -56,12 +57,12 @@ static void test_round_trip(void **state)
     kbi_patch_set set;
     const char *path = in_scratch("set.kbp");
     write_set(path, 40, 1.25f);
-    assert_true(kbi_patch_set_load(path, 0, 1, &set, &error));
+    assert_true(io_patch_set_load(path, 0, 1, &set, &error));
     check_set(&set);
     assert_int_equal(set.side, SIDE);
     assert_true(set.support == 1.25f);
     assert_int_equal(set.points, 30);
-    assert_int_equal(set.lonely, 10);
+    assert_int_equal(set.singletons, 10);
     assert_int_equal(set.patches, 10 * (2 + 3 + 4));
     for (size_t i = 0; i < set.patches; i++) { /* point s of the set is point s + s / 3 + 1 of the file */
         uint8_t pixels[AREA];
@@ -81,10 +82,10 @@ static void test_sample(void **state)
     kbi_patch_set all, one, same, other;
     const char *path = in_scratch("sample.kbp");
     write_set(path, 400, 0);
-    assert_true(kbi_patch_set_load(path, 0, 1, &all, &error));
-    assert_true(kbi_patch_set_load(path, 100, 7, &one, &error));
-    assert_true(kbi_patch_set_load(path, 100, 7, &same, &error));
-    assert_true(kbi_patch_set_load(path, 100, 8, &other, &error));
+    assert_true(io_patch_set_load(path, 0, 1, &all, &error));
+    assert_true(io_patch_set_load(path, 100, 7, &one, &error));
+    assert_true(io_patch_set_load(path, 100, 7, &same, &error));
+    assert_true(io_patch_set_load(path, 100, 8, &other, &error));
     check_set(&one);
     assert_in_range(one.patches, 97, 100);
     assert_int_equal(one.patches, same.patches);
@@ -98,7 +99,7 @@ static void test_sample(void **state)
     kbi_patch_set_free(&one);
     kbi_patch_set_free(&same);
     kbi_patch_set_free(&other);
-    assert_false(kbi_patch_set_load(path, 3, 1, &one, &error));
+    assert_false(io_patch_set_load(path, 3, 1, &one, &error));
     assert_non_null(strstr(error.text, "less than two points"));
 }
 
@@ -112,20 +113,20 @@ static void test_several_files(void **state)
     write_set(second, 12, 0);
     write_set(third, 8, 1.25f);
     const char *paths[] = {first, second, third};
-    assert_true(kbi_patch_set_load(first, 0, 0, &a, &error));
-    assert_true(kbi_patch_set_load_files(paths, 2, 0, 0, &set, &error));
+    assert_true(io_patch_set_load(first, 0, 0, &a, &error));
+    assert_true(io_patch_set_load_files(paths, 2, 0, 0, &set, &error));
     check_set(&set);
     assert_int_equal(set.points, 6 + 9);
-    assert_int_equal(set.lonely, 2 + 3);
+    assert_int_equal(set.singletons, 2 + 3);
     assert_true(set.support == 1.5f);
     assert_memory_equal(set.pixels, a.pixels, a.patches * AREA);
     for (size_t i = 0; i < set.patches; i++)
         assert_true(i < a.patches ? set.view[i] < 4 : set.view[i] >= 4 && set.view[i] < 8);
     kbi_patch_set_free(&set);
     kbi_patch_set_free(&a);
-    assert_false(kbi_patch_set_load_files(paths, 3, 0, 0, &set, &error));
+    assert_false(io_patch_set_load_files(paths, 3, 0, 0, &set, &error));
     assert_non_null(strstr(error.text, "support"));
-    assert_false(kbi_patch_set_load_files(paths, 0, 0, 0, &set, &error));
+    assert_false(io_patch_set_load_files(paths, 0, 0, 0, &set, &error));
 }
 
 /* The file with one byte changed or cut off at a length. */
@@ -143,7 +144,7 @@ static void expect_failure(const char *path, const char *words)
 {
     io_error error = {""};
     kbi_patch_set set;
-    assert_false(kbi_patch_set_load(path, 0, 0, &set, &error));
+    assert_false(io_patch_set_load(path, 0, 0, &set, &error));
     if (!strstr(error.text, words) || !strstr(error.text, path)) fail_msg("\"%s\" does not say: %s", error.text, words);
     assert_null(set.pixels);
 }
@@ -181,26 +182,27 @@ static void test_writer_leaves_nothing(void **state)
     io_error error = {""};
     uint8_t pixels[AREA] = {0};
     const char *path = in_scratch("abandoned.kbp");
-    kbi_patch_writer *writer = kbi_patch_writer_open(path, SIDE, 1, &error);
+    io_patch_writer *writer = io_patch_writer_open(path, SIDE, 1, &error);
     assert_non_null(writer);
-    kbi_patch_writer_add(writer, 0, 0, pixels);
+    io_patch_writer_add(writer, 0, 0, pixels);
     assert_int_not_equal(access(path, F_OK), 0);
-    kbi_patch_writer_abandon(writer);
+    io_patch_writer_abandon(writer);
     assert_int_not_equal(access(path, F_OK), 0);
-    assert_null(kbi_patch_writer_open(in_scratch("no/such/folder.kbp"), SIDE, 1, &error));
-    assert_null(kbi_patch_writer_open(path, 0, 1, &error));
-    assert_null(kbi_patch_writer_open(path, 1025, 1, &error));
+    assert_null(io_patch_writer_open(in_scratch("no/such/folder.kbp"), SIDE, 1, &error));
+    assert_null(io_patch_writer_open(path, 0, 1, &error));
+    assert_null(io_patch_writer_open(path, 1025, 1, &error));
 }
 
 static void test_split(void **state)
 {
     (void)state;
     io_error error = {""};
+    kb_error problem;
     kbi_patch_set set, rest, held;
     const char *path = in_scratch("split.kbp");
     write_set(path, 400, 2);
-    assert_true(kbi_patch_set_load(path, 0, 0, &set, &error));
-    assert_true(kbi_patch_set_split(&set, 0.2, 5, &rest, &held, &error));
+    assert_true(io_patch_set_load(path, 0, 0, &set, &error));
+    assert_int_equal(kbi_patch_set_split(&set, 0.2, 5, &rest, &held, &problem), KB_OK);
     check_set(&rest);
     check_set(&held);
     assert_int_equal(rest.points + held.points, set.points);
@@ -215,8 +217,8 @@ static void test_split(void **state)
     }
     kbi_patch_set_free(&rest);
     kbi_patch_set_free(&held);
-    assert_false(kbi_patch_set_split(&set, 0, 5, &rest, &held, &error));
-    assert_false(kbi_patch_set_split(&set, 1, 5, &rest, &held, &error));
+    assert_int_equal(kbi_patch_set_split(&set, 0, 5, &rest, &held, &problem), KB_E_ARGUMENT);
+    assert_int_equal(kbi_patch_set_split(&set, 1, 5, &rest, &held, &problem), KB_E_ARGUMENT);
     kbi_patch_set_free(&set);
 }
 
@@ -226,14 +228,14 @@ static void test_shrink(void **state)
     io_error error = {""};
     const char *path = in_scratch("large.kbp");
     uint8_t *pixels = malloc(64 * 64);
-    kbi_patch_writer *writer = kbi_patch_writer_open(path, 64, 0, &error);
+    io_patch_writer *writer = io_patch_writer_open(path, 64, 0, &error);
     for (uint32_t i = 0; i < 4; i++) {
         for (int k = 0; k < 64 * 64; k++) pixels[k] = (uint8_t)(40 * i + (uint32_t)(k % 2) * 4);
-        kbi_patch_writer_add(writer, i / 2, i, pixels);
+        io_patch_writer_add(writer, i / 2, i, pixels);
     }
-    assert_true(kbi_patch_writer_close(writer, &error));
+    assert_true(io_patch_writer_close(writer, &error));
     kbi_patch_set set;
-    assert_true(kbi_patch_set_load(path, 0, 0, &set, &error));
+    assert_true(io_patch_set_load(path, 0, 0, &set, &error));
     kbi_patch_set_shrink(&set);
     assert_int_equal(set.side, 32);
     for (size_t i = 0; i < 4; i++)

@@ -98,15 +98,15 @@ static double turn_between(double a, double b)
     return d > 180 ? 360 - d : d;
 }
 
-static void random_places(kbi_place *places, size_t n, uint64_t *state)
+static void random_places(kbi_region *places, size_t n, uint64_t *state)
 {
     for (size_t i = 0; i < n; i++) {
-        places[i] = (kbi_place){kbi_random_between(state, 0, 200), kbi_random_between(state, 0, 150),
+        places[i] = (kbi_region){kbi_random_between(state, 0, 200), kbi_random_between(state, 0, 150),
                                kbi_random_between(state, 20, 60), kbi_random_between(state, 0, 360)};
     }
 }
 
-static bool fits(const kbi_place *a, const kbi_place *b, const kbi_tolerance *t)
+static bool fits(const kbi_region *a, const kbi_region *b, const kbi_association *t)
 {
     double least = fmin(a->width, b->width), most = fmax(a->width, b->width);
     return hypot(a->x - b->x, a->y - b->y) < t->position * least && most < t->scale * least &&
@@ -117,8 +117,8 @@ static void test_tracks(void **state)
 {
     (void)state;
     enum { N = 600 };
-    const kbi_tolerance t = {.position = 0.15, .scale = 1.4, .angle = 40};
-    kbi_place first[N], second[N];
+    const kbi_association t = {.position = 0.15, .scale = 1.4, .angle = 40};
+    kbi_region first[N], second[N];
     uint32_t point[N], again[N];
     uint64_t random = 9;
     random_places(first, N, &random);
@@ -149,14 +149,14 @@ static void test_tracks(void **state)
 static void test_best_pair_first(void **state)
 {
     (void)state;
-    const kbi_place first = {50, 50, 30, 10}, second[2] = {{51, 50, 30, 10}, {50.2, 50, 30, 10}};
+    const kbi_region first = {50, 50, 30, 10}, second[2] = {{51, 50, 30, 10}, {50.2, 50, 30, 10}};
     uint32_t point[2];
-    kbi_tracks *tracks = kbi_tracks_create(&kbi_tolerance_default, 100, 100);
+    kbi_tracks *tracks = kbi_tracks_create(&kbi_association_default, 100, 100);
     kbi_tracks_add(tracks, &first, 1, point);
     kbi_tracks_add(tracks, second, 2, point);
     assert_int_equal(point[1], 0);
     assert_int_equal(point[0], 1);
-    const kbi_place turned = {50, 50, 30, 350}; /* 20 degrees away, over the zero */
+    const kbi_region turned = {50, 50, 30, 350}; /* 20 degrees away, over the zero */
     kbi_tracks_add(tracks, &turned, 1, point);
     assert_int_equal(point[0], 0);
     kbi_tracks_free(tracks);
@@ -166,21 +166,21 @@ static void test_crowd(void **state)
 {
     (void)state;
     enum { N = 400 };
-    kbi_place places[N];
+    kbi_region places[N];
     size_t taken[N], count = 0;
     uint64_t random = 4;
     random_places(places, N, &random);
-    kbi_crowd *crowd = kbi_crowd_create(200, 150);
+    kbi_duplicates *crowd = kbi_duplicates_create(200, 150);
     for (size_t i = 0; i < N; i++) {
         bool expected = false;
-        for (size_t k = 0; k < count; k++) expected |= fits(&places[i], &places[taken[k]], &kbi_tolerance_copy);
-        assert_int_equal(kbi_crowd_has(crowd, &places[i], &kbi_tolerance_copy), expected);
+        for (size_t k = 0; k < count; k++) expected |= fits(&places[i], &places[taken[k]], &kbi_association_duplicate);
+        assert_int_equal(kbi_duplicates_has(crowd, &places[i], &kbi_association_duplicate), expected);
         if (expected) continue;
-        kbi_crowd_take(crowd, &places[i]);
+        kbi_duplicates_add(crowd, &places[i]);
         taken[count++] = i;
     }
     assert_in_range(count, 50, N - 5);
-    kbi_crowd_free(crowd);
+    kbi_duplicates_free(crowd);
 }
 
 static void test_place_through(void **state)
@@ -188,7 +188,7 @@ static void test_place_through(void **state)
     (void)state;
     const double half_turned[9] = {0, -0.5, 100, 0.5, 0, 7, 0, 0, 1}; /* a quarter turn clockwise, half the size */
     const kb_keypoint k = {10, 20, 8, 30, 0, 0, 0};
-    kbi_place p = kbi_place_through(half_turned, &k, 2);
+    kbi_region p = kbi_region_through(half_turned, &k, 2);
     assert_true(fabs(p.x - 90) < 1e-9 && fabs(p.y - 12) < 1e-9 && fabs(p.width - 8) < 1e-9 &&
                 fabs(p.angle - 120) < 1e-6);
 }
@@ -205,7 +205,7 @@ static double distance(const uint8_t *a, const uint8_t *b)
 static void test_synth(void **state)
 {
     (void)state;
-    io_error error = {""};
+    kb_error error = {.text = ""};
     uint8_t *photo = render_texture(400, 300, 5);
     kb_image image = view_of(photo, 400, 300);
     kbi_synth_options o;
@@ -216,8 +216,8 @@ static void test_synth(void **state)
     o.max_points = 60;
     o.supports = 2;
     o.support[1] = 1.5f;
-    assert_true(kbi_synth_image(&image, &o, 8, &p, &error));
-    assert_true(kbi_synth_image(&image, &o, 8, &same, &error));
+    assert_int_equal(kbi_synth_image(&image, &o, 8, &p, &error), KB_OK);
+    assert_int_equal(kbi_synth_image(&image, &o, 8, &same, &error), KB_OK);
     assert_in_range(p.points, 20, 60);
     assert_int_equal(p.patches, same.patches);
     for (int k = 0; k < 2; k++) assert_memory_equal(p.pixels[k], same.pixels[k], p.patches * 1024);
@@ -240,7 +240,7 @@ static void test_synth(void **state)
     o.light = (kbi_light_range){0};
     o.geometry = (kbi_view_range){0};
     o.detectors = 1;
-    assert_true(kbi_synth_image(&image, &o, 8, &small, &error));
+    assert_int_equal(kbi_synth_image(&image, &o, 8, &small, &error), KB_OK);
     assert_in_range(small.points, 40, 60);
     for (size_t i = 1; i < small.patches; i++) {
         if (small.point[i] == small.point[i - 1])
@@ -255,17 +255,17 @@ static void test_synth(void **state)
 static void test_nothing_to_see(void **state)
 {
     (void)state;
-    io_error error = {""};
+    kb_error error = {.text = ""};
     uint8_t gray[64 * 64];
     memset(gray, 90, sizeof gray);
     kb_image image = view_of(gray, 64, 64), tiny = view_of(gray, 3, 2);
     kbi_synth_options o;
     kbi_synth_patches p;
     kbi_synth_defaults(&o);
-    assert_true(kbi_synth_image(&image, &o, 1, &p, &error));
+    assert_int_equal(kbi_synth_image(&image, &o, 1, &p, &error), KB_OK);
     assert_int_equal(p.points, 0);
     kbi_synth_patches_free(&p);
-    assert_true(kbi_synth_image(&tiny, &o, 1, &p, &error));
+    assert_int_equal(kbi_synth_image(&tiny, &o, 1, &p, &error), KB_OK);
     assert_int_equal(p.patches, 0);
     kbi_synth_patches_free(&p);
 }

@@ -11,7 +11,7 @@
 
 /* ---- points ---- */
 
-static void lonely_patches_are_left_out(void **state)
+static void single_patches_are_left_out(void **state)
 {
     (void)state;
     const uint32_t labels[] = {3, 5, 5, 6, 9, 9, 9, 12};
@@ -19,7 +19,7 @@ static void lonely_patches_are_left_out(void **state)
     assert_int_equal(kbi_point_list_create(&list, labels, KBI_COUNT(labels), NULL), KB_OK);
     assert_int_equal(list.points, 2);
     assert_int_equal(list.patches, 5);
-    assert_int_equal(list.lonely, 3);
+    assert_int_equal(list.singletons, 3);
     assert_int_equal(list.first[1], 4);
     assert_int_equal(list.count[1], 3);
     kbi_point_list_free(&list);
@@ -145,7 +145,7 @@ static void ties_spread_over_the_batch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lonely_patches_are_left_out),   cmocka_unit_test(wrong_labels_are_told),
+        cmocka_unit_test(single_patches_are_left_out),   cmocka_unit_test(wrong_labels_are_told),
         cmocka_unit_test(pairs_are_of_different_points), cmocka_unit_test(every_patch_has_its_chance),
         cmocka_unit_test(hardest_of_all_pairs),          cmocka_unit_test(ties_spread_over_the_batch),
     };

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "learn/patch_set.h"
+#include "io/patch_file.h"
 
 #define VERSION 1
 #define HEADER 48
@@ -30,14 +30,14 @@ static size_t record_bytes(int32_t side) { return RECORD_HEAD + (size_t)side * (
 
 /* -------------------------------------------------------------------------------------------------------- writing */
 
-struct kbi_patch_writer {
+struct io_patch_writer {
     io_writer *file;
     char *path;
-    kbi_patch_info info;
+    io_patch_info info;
     uint8_t *record;
 };
 
-static void write_header(kbi_patch_writer *writer)
+static void write_header(io_patch_writer *writer)
 {
     uint8_t header[HEADER] = {0};
     uint32_t support;
@@ -51,10 +51,10 @@ static void write_header(kbi_patch_writer *writer)
     fwrite(header, 1, HEADER, io_writer_file(writer->file));
 }
 
-kbi_patch_writer *kbi_patch_writer_open(const char *path, int32_t side, float support, io_error *error)
+io_patch_writer *io_patch_writer_open(const char *path, int32_t side, float support, io_error *error)
 {
-    if (side < 1 || side > KBI_PATCH_MAX_SIDE) {
-        io_fail(error, "%s: patches of side %d cannot be kept; 1 to %d can", path, side, KBI_PATCH_MAX_SIDE);
+    if (side < 1 || side > IO_PATCH_MAX_SIDE) {
+        io_fail(error, "%s: patches of side %d cannot be kept; 1 to %d can", path, side, IO_PATCH_MAX_SIDE);
         return NULL;
     }
     io_writer *file = io_writer_open(path, error);
@@ -64,16 +64,16 @@ kbi_patch_writer *kbi_patch_writer_open(const char *path, int32_t side, float su
         io_fail(error, "%s: a patch set needs a plain file, since its header is written last", path);
         return NULL;
     }
-    kbi_patch_writer *writer = io_alloc(1, sizeof *writer);
+    io_patch_writer *writer = io_alloc(1, sizeof *writer);
     writer->file = file;
     writer->path = io_copy_string(path);
-    writer->info = (kbi_patch_info){side, support, 0};
+    writer->info = (io_patch_info){side, support, 0};
     writer->record = io_alloc(record_bytes(side), 1);
     write_header(writer);
     return writer;
 }
 
-void kbi_patch_writer_add(kbi_patch_writer *writer, uint32_t label, uint32_t view, const uint8_t *pixels)
+void io_patch_writer_add(io_patch_writer *writer, uint32_t label, uint32_t view, const uint8_t *pixels)
 {
     size_t size = record_bytes(writer->info.side);
     put(writer->record + 4, label, 4);
@@ -84,14 +84,14 @@ void kbi_patch_writer_add(kbi_patch_writer *writer, uint32_t label, uint32_t vie
     writer->info.patches++;
 }
 
-static void writer_free(kbi_patch_writer *writer)
+static void writer_free(io_patch_writer *writer)
 {
     free(writer->path);
     free(writer->record);
     free(writer);
 }
 
-bool kbi_patch_writer_close(kbi_patch_writer *writer, io_error *error)
+bool io_patch_writer_close(io_patch_writer *writer, io_error *error)
 {
     FILE *file = io_writer_file(writer->file);
     bool ok = fflush(file) == 0 && fseeko(file, 0, SEEK_SET) == 0;
@@ -106,7 +106,7 @@ bool kbi_patch_writer_close(kbi_patch_writer *writer, io_error *error)
     return ok;
 }
 
-void kbi_patch_writer_abandon(kbi_patch_writer *writer)
+void io_patch_writer_abandon(io_patch_writer *writer)
 {
     if (!writer) return;
     io_writer_abandon(writer->file);
@@ -115,15 +115,15 @@ void kbi_patch_writer_abandon(kbi_patch_writer *writer)
 
 /* -------------------------------------------------------------------------------------------------------- reading */
 
-struct kbi_patch_reader {
+struct io_patch_reader {
     FILE *file;
     char *path;
-    kbi_patch_info info;
+    io_patch_info info;
     uint8_t *record;
 };
 
 /* What a header says, if it is one. */
-static bool parse_header(const char *path, const uint8_t *header, kbi_patch_info *info, io_error *error)
+static bool parse_header(const char *path, const uint8_t *header, io_patch_info *info, io_error *error)
 {
     if (memcmp(header, magic, sizeof magic) != 0) return io_fail(error, "%s: not a patch set of keybits", path);
     uint64_t version = get(header + 8, 4), side = get(header + 12, 4);
@@ -133,7 +133,7 @@ static bool parse_header(const char *path, const uint8_t *header, kbi_patch_info
                        VERSION);
     if (get(header + HEADER - 4, 4) != checksum(header, HEADER - 4))
         return io_fail(error, "%s: the header is damaged", path);
-    if (side < 1 || side > KBI_PATCH_MAX_SIDE) return io_fail(error, "%s: patches of side %u", path, (unsigned)side);
+    if (side < 1 || side > IO_PATCH_MAX_SIDE) return io_fail(error, "%s: patches of side %u", path, (unsigned)side);
     info->side = (int32_t)side;
     info->patches = get(header + 16, 8);
     memcpy(&info->support, &support, 4);
@@ -142,7 +142,7 @@ static bool parse_header(const char *path, const uint8_t *header, kbi_patch_info
     return true;
 }
 
-static bool check_size(const char *path, FILE *file, const kbi_patch_info *info, io_error *error)
+static bool check_size(const char *path, FILE *file, const io_patch_info *info, io_error *error)
 {
     struct stat status;
     if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode))
@@ -155,7 +155,7 @@ static bool check_size(const char *path, FILE *file, const kbi_patch_info *info,
                    (unsigned long long)info->patches);
 }
 
-kbi_patch_reader *kbi_patch_reader_open(const char *path, kbi_patch_info *info, io_error *error)
+io_patch_reader *io_patch_reader_open(const char *path, io_patch_info *info, io_error *error)
 {
     FILE *file = fopen(path, "rb");
     if (!file) {
@@ -170,12 +170,12 @@ kbi_patch_reader *kbi_patch_reader_open(const char *path, kbi_patch_info *info, 
         fclose(file);
         return NULL;
     }
-    kbi_patch_reader *reader = io_alloc(1, sizeof *reader);
-    *reader = (kbi_patch_reader){file, io_copy_string(path), *info, io_alloc(record_bytes(info->side), 1)};
+    io_patch_reader *reader = io_alloc(1, sizeof *reader);
+    *reader = (io_patch_reader){file, io_copy_string(path), *info, io_alloc(record_bytes(info->side), 1)};
     return reader;
 }
 
-bool kbi_patch_reader_at(kbi_patch_reader *reader, uint64_t index, uint32_t *label, uint32_t *view, uint8_t *pixels,
+bool io_patch_reader_at(io_patch_reader *reader, uint64_t index, uint32_t *label, uint32_t *view, uint8_t *pixels,
                         io_error *error)
 {
     size_t record = record_bytes(reader->info.side), wanted = pixels ? record : RECORD_HEAD;
@@ -195,7 +195,7 @@ bool kbi_patch_reader_at(kbi_patch_reader *reader, uint64_t index, uint32_t *lab
     return true;
 }
 
-void kbi_patch_reader_close(kbi_patch_reader *reader)
+void io_patch_reader_close(io_patch_reader *reader)
 {
     if (!reader) return;
     fclose(reader->file);

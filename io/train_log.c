@@ -1,5 +1,5 @@
 /* Reading and writing the log. */
-#include "learn/train_log.h"
+#include "io/train_log.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #define COLUMNS 13
 static const char header[] = "bit,loss,active,mean,seconds,channel1,x1,y1,radius1,channel2,x2,y2,radius2,threshold\n";
 
-static void print_row(FILE *file, int32_t bit, const kbi_train_row *row)
+static void print_row(FILE *file, int32_t bit, const io_train_row *row)
 {
     const kb_box_pair *p = &row->pair;
     char loss[32], active[32], mean[32], seconds[32], threshold[32];
@@ -44,7 +44,7 @@ static bool is_box(const double v[4])
 }
 
 /* The row of bit number log->count. */
-static bool parse_row(const kbi_train_log *log, const char *line, kbi_train_row *row, io_error *error)
+static bool parse_row(const io_train_log *log, const char *line, io_train_row *row, io_error *error)
 {
     double v[COLUMNS + 1];
     int bit = (int)log->count, number = bit + 3;
@@ -60,7 +60,7 @@ static bool parse_row(const kbi_train_log *log, const char *line, kbi_train_row 
                        bit);
     kb_box_pair p = {(uint8_t)v[5],  (uint8_t)v[6],  (uint8_t)v[7],  (uint8_t)v[8], (uint8_t)v[9],
                      (uint8_t)v[10], (uint8_t)v[11], (uint8_t)v[12], (float)v[13]};
-    *row = (kbi_train_row){v[1], v[2], v[3], v[4], p};
+    *row = (io_train_row){v[1], v[2], v[3], v[4], p};
     return true;
 }
 
@@ -74,7 +74,7 @@ static char *next_line(char **text)
     return line;
 }
 
-static bool parse_log(kbi_train_log *log, char *text, uint64_t settings, io_error *error)
+static bool parse_log(io_train_log *log, char *text, uint64_t settings, io_error *error)
 {
     char *line = next_line(&text);
     unsigned long long found;
@@ -96,7 +96,7 @@ static bool parse_log(kbi_train_log *log, char *text, uint64_t settings, io_erro
 
 /* ---- the log ---- */
 
-static bool read_log(kbi_train_log *log, uint64_t settings, io_error *error)
+static bool read_log(io_train_log *log, uint64_t settings, io_error *error)
 {
     io_bytes bytes;
     if (!io_file_read(log->path, &bytes, error)) return false;
@@ -106,7 +106,7 @@ static bool read_log(kbi_train_log *log, uint64_t settings, io_error *error)
 }
 
 /* Writes the rows that are there as a new file, in one step: whatever happens, they are not lost. */
-static bool write_log(const kbi_train_log *log, uint64_t settings, io_error *error)
+static bool write_log(const io_train_log *log, uint64_t settings, io_error *error)
 {
     io_writer *writer = io_writer_open(log->path, error);
     if (!writer) return false;
@@ -116,30 +116,30 @@ static bool write_log(const kbi_train_log *log, uint64_t settings, io_error *err
     return io_writer_commit(writer, error);
 }
 
-bool kbi_train_log_open(kbi_train_log *log, const char *path, uint64_t settings, int32_t bits, bool go_on,
+bool io_train_log_open(io_train_log *log, const char *path, uint64_t settings, int32_t bits, bool go_on,
                        io_error *error)
 {
-    *log = (kbi_train_log){.path = path, .rows = io_alloc((size_t)bits, sizeof *log->rows), .capacity = bits};
+    *log = (io_train_log){.path = path, .rows = io_alloc((size_t)bits, sizeof *log->rows), .capacity = bits};
     bool ok = (!go_on || !io_path_exists(path) || read_log(log, settings, error)) && write_log(log, settings, error);
     if (ok) {
         log->file = fopen(path, "a");
         if (!log->file) ok = io_fail(error, "%s: %s", path, strerror(errno));
     }
-    if (!ok) kbi_train_log_close(log, NULL);
+    if (!ok) io_train_log_close(log, NULL);
     return ok;
 }
 
-bool kbi_train_log_add(kbi_train_log *log, const kbi_train_row *row, io_error *error)
+bool io_train_log_add(io_train_log *log, const io_train_row *row, io_error *error)
 {
     print_row(log->file, log->count, row);
     log->rows[log->count++] = *row;
     return fflush(log->file) == 0 || io_fail(error, "%s: cannot write", log->path);
 }
 
-bool kbi_train_log_close(kbi_train_log *log, io_error *error)
+bool io_train_log_close(io_train_log *log, io_error *error)
 {
     bool written = !log->file || fclose(log->file) == 0;
     free(log->rows);
-    *log = (kbi_train_log){.path = log->path};
+    *log = (io_train_log){.path = log->path};
     return written || io_fail(error, "%s: cannot write", log->path);
 }

@@ -1,15 +1,18 @@
-#include "eval/colmap_db.h"
+/* COLMAP's database through SQLite: written by export, read back by the benchmark and for patches. */
+#include "io/colmap_db.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/common.h"
 #include "io/number.h"
 
 #define PI 3.14159265358979323846
 #define PAIR_FACTOR 2147483647 /* pair_id = factor x smaller image_id + larger */
 
-struct ev_colmap {
+struct io_colmap_db {
     io_writer *writer;
     sqlite3 *handle;
 };
@@ -22,7 +25,7 @@ static const struct {
 } camera_models[] = {{"SIMPLE_PINHOLE", 3}, {"PINHOLE", 4}, {"SIMPLE_RADIAL", 4}, {"RADIAL", 5}, {"OPENCV", 8}};
 #define CAMERA_MODELS (sizeof camera_models / sizeof *camera_models)
 
-bool ev_camera_parse(const char *text, ev_camera *camera, io_error *error)
+bool io_camera_parse(const char *text, io_camera *camera, io_error *error)
 {
     size_t length = strcspn(text, ",");
     memset(camera, 0, sizeof *camera);
@@ -32,7 +35,7 @@ bool ev_camera_parse(const char *text, ev_camera *camera, io_error *error)
         int n = 0;
         while (*at == ',' && n < camera_models[i].parameters && io_number_parse(at + 1, &at, &camera->parameters[n]))
             n++;
-        camera->model = (ev_camera_model)i;
+        camera->model = (io_camera_model)i;
         camera->known = true;
         if (n == camera_models[i].parameters && *at == '\0' && camera->parameters[0] > 0) return true;
         return io_fail(error, "camera \"%s\": %s takes %d numbers, the first of them a positive focal length", text,
@@ -42,10 +45,10 @@ bool ev_camera_parse(const char *text, ev_camera *camera, io_error *error)
                    text);
 }
 
-ev_camera ev_camera_guess(int32_t width, int32_t height)
+io_camera io_camera_guess(int32_t width, int32_t height)
 {
     double longer = width > height ? width : height;
-    return (ev_camera){EV_SIMPLE_RADIAL, {1.2 * longer, width / 2.0, height / 2.0, 0}, false};
+    return (io_camera){IO_SIMPLE_RADIAL, {1.2 * longer, width / 2.0, height / 2.0, 0}, false};
 }
 
 /* ---------------------------------------------------------------------------------------------------- the tables */
@@ -75,7 +78,7 @@ static bool run_sql(sqlite3 *handle, const char *sql, io_error *error)
     return io_fail(error, "database: %s", sqlite3_errmsg(handle));
 }
 
-static bool open_database(ev_colmap *db, const char *path, io_error *error)
+static bool open_database(io_colmap_db *db, const char *path, io_error *error)
 {
     db->writer = io_writer_open(path, error);
     if (!db->writer) return false;
@@ -87,15 +90,15 @@ static bool open_database(ev_colmap *db, const char *path, io_error *error)
            run_sql(db->handle, tables, error);
 }
 
-ev_colmap *ev_colmap_create(const char *path, io_error *error)
+io_colmap_db *io_colmap_db_create(const char *path, io_error *error)
 {
-    ev_colmap *db = io_alloc(1, sizeof *db);
+    io_colmap_db *db = io_alloc(1, sizeof *db);
     if (open_database(db, path, error)) return db;
-    ev_colmap_abandon(db);
+    io_colmap_db_abandon(db);
     return NULL;
 }
 
-void ev_colmap_abandon(ev_colmap *db)
+void io_colmap_db_abandon(io_colmap_db *db)
 {
     if (!db) return;
     sqlite3_close(db->handle);
@@ -103,11 +106,11 @@ void ev_colmap_abandon(ev_colmap *db)
     free(db);
 }
 
-bool ev_colmap_commit(ev_colmap *db, io_error *error)
+bool io_colmap_db_commit(io_colmap_db *db, io_error *error)
 {
     bool good = run_sql(db->handle, "COMMIT;", error);
     if (!good) {
-        ev_colmap_abandon(db);
+        io_colmap_db_abandon(db);
         return false;
     }
     sqlite3_close(db->handle);
@@ -126,7 +129,7 @@ typedef struct cell {
     size_t size;
 } cell;
 
-static bool insert(ev_colmap *db, const char *sql, const cell *cells, int count, io_error *error)
+static bool insert(io_colmap_db *db, const char *sql, const cell *cells, int count, io_error *error)
 {
     sqlite3_stmt *statement = NULL;
     bool good = sqlite3_prepare_v2(db->handle, sql, -1, &statement, NULL) == SQLITE_OK;
@@ -143,7 +146,7 @@ static bool insert(ev_colmap *db, const char *sql, const cell *cells, int count,
     return good;
 }
 
-bool ev_colmap_add_camera(ev_colmap *db, const ev_camera *camera, int32_t width, int32_t height, int64_t *id,
+bool io_colmap_db_add_camera(io_colmap_db *db, const io_camera *camera, int32_t width, int32_t height, int64_t *id,
                           io_error *error)
 {
     size_t size = (size_t)camera_models[camera->model].parameters * sizeof(double);
@@ -156,7 +159,7 @@ bool ev_colmap_add_camera(ev_colmap *db, const ev_camera *camera, int32_t width,
     return good;
 }
 
-bool ev_colmap_add_image(ev_colmap *db, const char *name, int64_t camera, int64_t *id, io_error *error)
+bool io_colmap_db_add_image(io_colmap_db *db, const char *name, int64_t camera, int64_t *id, io_error *error)
 {
     const cell cells[] = {{TEXT, 0, name, 0}, {INTEGER, camera, NULL, 0}};
     if (strchr(name, ' ')) return io_fail(error, "%s: COLMAP's lists of images cannot hold names with spaces", name);
@@ -166,7 +169,7 @@ bool ev_colmap_add_image(ev_colmap *db, const char *name, int64_t camera, int64_
 }
 
 /* x, y, scale (a radius), orientation in radians. */
-bool ev_colmap_add_keypoints(ev_colmap *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error)
+bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error)
 {
     float *data = io_alloc(n + 1, 4 * sizeof *data);
     for (size_t i = 0; i < n; i++) {
@@ -183,7 +186,7 @@ bool ev_colmap_add_keypoints(ev_colmap *db, int64_t image, const kb_keypoint *ke
     return good;
 }
 
-bool ev_colmap_add_matches(ev_colmap *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error)
+bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error)
 {
     int64_t pair = a < b ? PAIR_FACTOR * a + b : PAIR_FACTOR * b + a;
     uint32_t *data = io_alloc(n + 1, 2 * sizeof *data);
@@ -200,7 +203,7 @@ bool ev_colmap_add_matches(ev_colmap *db, int64_t a, int64_t b, const kb_match *
 
 /* ------------------------------------------------------------------------------------------------------- reading */
 
-bool ev_colmap_verified(const char *path, int64_t *pairs, int64_t *matches, io_error *error)
+bool io_colmap_db_verified(const char *path, int64_t *pairs, int64_t *matches, io_error *error)
 {
     sqlite3 *handle = NULL;
     sqlite3_stmt *statement = NULL;
@@ -217,4 +220,59 @@ bool ev_colmap_verified(const char *path, int64_t *pairs, int64_t *matches, io_e
     sqlite3_finalize(statement);
     sqlite3_close(handle);
     return good;
+}
+
+/* Rows of 4 floats (x, y, scale, angle in radians) or 6 (x, y and the affine shape a11 a12 a21 a22, whose first column is
+ * scale x (cos, sin)). */
+static kb_keypoint keypoint_of(const float *row, int cols)
+{
+    kb_keypoint k = {row[0] - 0.5f, row[1] - 0.5f, 0, 0, 0, 0, -1};
+    double scale = row[2], degrees = (double)row[3] * 57.295779513082320877;
+    if (cols == 6) {
+        scale = sqrt(fabs((double)row[2] * row[5] - (double)row[3] * row[4]));
+        degrees = kbi_atan2_degrees(row[4], row[2]);
+    }
+    degrees -= 360 * floor(degrees / 360);
+    k.size = (float)(2 * scale);
+    k.angle = (float)degrees >= 360.0f ? 0.0f : (float)degrees;
+    return k;
+}
+
+static bool decode_keypoints(const char *path, sqlite3_stmt *row, kb_keypoint **keypoints, size_t *count, io_error *error)
+{
+    int64_t rows = sqlite3_column_int64(row, 0), cols = sqlite3_column_int64(row, 1);
+    const void *data = sqlite3_column_blob(row, 2);
+    int bytes = sqlite3_column_bytes(row, 2);
+    if (cols != 4 && cols != 6)
+        return io_fail(error, "%s: keypoints of %lld numbers have no scale and angle; 4 or 6 do", path,
+                       (long long)cols);
+    if (rows < 0 || rows > INT32_MAX || bytes != rows * cols * 4)
+        return io_fail(error, "%s: keypoints are damaged", path);
+    *keypoints = io_alloc((size_t)rows, sizeof **keypoints);
+    *count = (size_t)rows;
+    for (size_t i = 0; i < *count; i++) {
+        float values[6];
+        memcpy(values, (const char *)data + i * (size_t)cols * 4, (size_t)cols * 4);
+        (*keypoints)[i] = keypoint_of(values, (int)cols);
+    }
+    return true;
+}
+
+bool io_colmap_db_keypoints(const char *database, uint32_t image_id, kb_keypoint **keypoints, size_t *count,
+                              io_error *error)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    *keypoints = NULL;
+    *count = 0;
+    bool ok = sqlite3_open_v2(database, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(db, "SELECT rows, cols, data FROM keypoints WHERE image_id = ?", -1, &row, NULL) ==
+                  SQLITE_OK &&
+              sqlite3_bind_int64(row, 1, image_id) == SQLITE_OK;
+    int step = ok ? sqlite3_step(row) : SQLITE_ERROR;
+    if (step == SQLITE_ROW) ok = decode_keypoints(database, row, keypoints, count, error);
+    else if (step != SQLITE_DONE) ok = io_fail(error, "%s: %s", database, db ? sqlite3_errmsg(db) : "out of memory");
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    return ok;
 }

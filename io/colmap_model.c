@@ -3,7 +3,7 @@
  * Both forms hold the same numbers in the same order, so one parser serves both: it asks a source for the next integer,
  * number or name, and the source reads text or bytes. Text has the number of a list's items only by the end of the
  * line. */
-#include "learn/colmap_model.h"
+#include "io/colmap_model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -136,8 +136,8 @@ static void close_source(source *s)
 }
 
 /* Calls read for every record of a file; each has at least `least` bytes in the binary form. */
-static bool read_records(const char *folder, const char *name, bool binary, void (*read)(source *, kbi_colmap_model *),
-                         kbi_colmap_model *model, io_error *error)
+static bool read_records(const char *folder, const char *name, bool binary, void (*read)(source *, kbi_scene *),
+                         kbi_scene *model, io_error *error)
 {
     source s;
     if (open_source(&s, folder, name, binary, error)) {
@@ -188,9 +188,9 @@ static const struct lens *take_lens(source *s)
     return &lenses[0];
 }
 
-static void read_camera(source *s, kbi_colmap_model *model)
+static void read_camera(source *s, kbi_scene *model)
 {
-    kbi_colmap_camera camera = {.id = (uint32_t)take_integer(s, 4)};
+    kbi_scene_camera camera = {.id = (uint32_t)take_integer(s, 4)};
     const struct lens *lens = take_lens(s);
     uint64_t width = take_integer(s, 8), height = take_integer(s, 8);
     double p[12] = {0};
@@ -219,16 +219,16 @@ static void quaternion_matrix(const double q[4], double r[9])
     memcpy(r, m, sizeof m);
 }
 
-static kbi_colmap_feature take_feature(source *s)
+static kbi_scene_feature take_feature(source *s)
 {
-    kbi_colmap_feature f;
+    kbi_scene_feature f;
     f.x = take_number(s) - 0.5;
     f.y = take_number(s) - 0.5;
     f.point = take_integer(s, 8);
     return f;
 }
 
-static void read_features(source *s, kbi_colmap_image *image)
+static void read_features(source *s, kbi_scene_image *image)
 {
     uint64_t count = s->binary ? take_bytes(s, 8) : UINT64_MAX;
     if (s->binary && count > (uint64_t)(s->end - s->at) / 24) wrong(s, "more keypoints than the file holds");
@@ -239,9 +239,9 @@ static void read_features(source *s, kbi_colmap_image *image)
     }
 }
 
-static void read_image(source *s, kbi_colmap_model *model)
+static void read_image(source *s, kbi_scene *model)
 {
-    kbi_colmap_image image = {.id = (uint32_t)take_integer(s, 4)};
+    kbi_scene_image image = {.id = (uint32_t)take_integer(s, 4)};
     double q[4];
     for (int i = 0; i < 4; i++) q[i] = take_number(s);
     for (int i = 0; i < 3; i++) image.translation[i] = take_number(s);
@@ -256,9 +256,9 @@ static void read_image(source *s, kbi_colmap_model *model)
     model->images[model->image_count++] = image;
 }
 
-static void read_point(source *s, kbi_colmap_model *model)
+static void read_point(source *s, kbi_scene *model)
 {
-    kbi_colmap_point point = {.id = take_integer(s, 8)};
+    kbi_scene_point point = {.id = take_integer(s, 8)};
     for (int i = 0; i < 3; i++) point.position[i] = take_number(s);
     for (int i = 0; i < 3; i++) take_integer(s, 1); /* colour */
     point.error = take_number(s);
@@ -277,12 +277,12 @@ static void read_point(source *s, kbi_colmap_model *model)
 
 static int compare_images(const void *left, const void *right)
 {
-    return strcmp(((const kbi_colmap_image *)left)->name, ((const kbi_colmap_image *)right)->name);
+    return strcmp(((const kbi_scene_image *)left)->name, ((const kbi_scene_image *)right)->name);
 }
 
 static int compare_points(const void *left, const void *right)
 {
-    const kbi_colmap_point *a = left, *b = right;
+    const kbi_scene_point *a = left, *b = right;
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
@@ -294,9 +294,9 @@ static bool holds(const char *folder, const char *name)
     return there;
 }
 
-bool kbi_colmap_model_read(const char *folder, kbi_colmap_model *out, io_error *error)
+bool io_colmap_model_read(const char *folder, kbi_scene *out, io_error *error)
 {
-    *out = (kbi_colmap_model){0};
+    *out = (kbi_scene){0};
     bool binary = holds(folder, "images.bin");
     if (!binary && !holds(folder, "images.txt")) {
         return io_fail(error, "%s: no sparse model of COLMAP: neither images.bin nor images.txt", folder);
@@ -307,33 +307,10 @@ bool kbi_colmap_model_read(const char *folder, kbi_colmap_model *out, io_error *
     if (ok && (out->image_count < 2 || out->point_count == 0))
         ok = io_fail(error, "%s: the model has no points or less than two images", folder);
     if (!ok) {
-        kbi_colmap_model_free(out);
+        kbi_scene_free(out);
         return false;
     }
     qsort(out->images, out->image_count, sizeof *out->images, compare_images);
     qsort(out->points, out->point_count, sizeof *out->points, compare_points);
     return true;
-}
-
-void kbi_colmap_model_free(kbi_colmap_model *model)
-{
-    for (size_t i = 0; i < model->image_count; i++) {
-        free(model->images[i].name);
-        free(model->images[i].features);
-    }
-    free(model->cameras);
-    free(model->images);
-    free(model->points);
-    *model = (kbi_colmap_model){0};
-}
-
-size_t kbi_colmap_point_index(const kbi_colmap_model *model, uint64_t id)
-{
-    size_t low = 0, high = model->point_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (model->points[middle].id < id) low = middle + 1;
-        else high = middle;
-    }
-    return low < model->point_count && model->points[low].id == id ? low : SIZE_MAX;
 }

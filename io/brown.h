@@ -1,17 +1,17 @@
 /* The Brown/PhotoTour format: patchesNNNN.bmp with 16x16 patches of 64x64 each, and info.txt with the point of each
  * patch. */
-#ifndef KBI_BROWN_PATCHES_H
-#define KBI_BROWN_PATCHES_H
+#ifndef IO_BROWN_PATCHES_H
+#define IO_BROWN_PATCHES_H
 
-#include "learn/patch_set.h"
+#include "io/patch_file.h"
 
-#define KBI_BROWN_SIDE 64
+#define IO_BROWN_SIDE 64
 
 /* The point of every patch, as info.txt has it; *labels is the caller's to free. */
-bool kbi_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_error *error);
+bool io_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_error *error);
 /* Writes all patches of the folder, brought to `side` (32 or 64). The format does not tell views: every patch gets one
  * of its own. tick (may be NULL) is called with the number of patches done, now and then. */
-bool kbi_brown_convert(const char *folder, int32_t side, kbi_patch_writer *writer, void (*tick)(void *, size_t),
+bool io_brown_convert(const char *folder, int32_t side, io_patch_writer *writer, void (*tick)(void *, size_t),
                       void *context, io_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* Reading the Brown/PhotoTour format. */
-#include "learn/brown_patches.h"
+#include "io/brown.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define ACROSS 16
 #define SHEET (ACROSS * ACROSS)
 
-bool kbi_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_error *error)
+bool io_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_error *error)
 {
     char *path = io_path_join(folder, "info.txt");
     io_bytes bytes;
@@ -47,36 +47,36 @@ bool kbi_brown_labels(const char *folder, uint32_t **labels, size_t *count, io_e
 static void cut_from_sheet(const io_image *sheet, size_t k, uint8_t *patch)
 {
     const uint8_t *corner =
-        sheet->pixels + (k / ACROSS) * KBI_BROWN_SIDE * (size_t)sheet->width + (k % ACROSS) * KBI_BROWN_SIDE;
-    for (size_t y = 0; y < KBI_BROWN_SIDE; y++)
-        memcpy(patch + y * KBI_BROWN_SIDE, corner + y * (size_t)sheet->width, KBI_BROWN_SIDE);
+        sheet->pixels + (k / ACROSS) * IO_BROWN_SIDE * (size_t)sheet->width + (k % ACROSS) * IO_BROWN_SIDE;
+    for (size_t y = 0; y < IO_BROWN_SIDE; y++)
+        memcpy(patch + y * IO_BROWN_SIDE, corner + y * (size_t)sheet->width, IO_BROWN_SIDE);
 }
 
 static bool convert_sheet(const char *path, const uint32_t *labels, size_t first, size_t n, int32_t side,
-                          kbi_patch_writer *writer, io_error *error)
+                          io_patch_writer *writer, io_error *error)
 {
     io_image sheet;
-    uint8_t patch[KBI_BROWN_SIDE * KBI_BROWN_SIDE], small[KB_PATCH_SIDE * KB_PATCH_SIDE];
+    uint8_t patch[IO_BROWN_SIDE * IO_BROWN_SIDE], small[KB_PATCH_SIDE * KB_PATCH_SIDE];
     if (!io_image_read(path, NULL, &sheet, error)) return false;
-    bool ok = (sheet.width == ACROSS * KBI_BROWN_SIDE && sheet.height == ACROSS * KBI_BROWN_SIDE) ||
+    bool ok = (sheet.width == ACROSS * IO_BROWN_SIDE && sheet.height == ACROSS * IO_BROWN_SIDE) ||
               io_fail(error, "%s: %d x %d pixels, not 1024 x 1024", path, (int)sheet.width, (int)sheet.height);
     for (size_t k = 0; k < n && ok; k++) {
         cut_from_sheet(&sheet, k, patch);
-        if (side != KBI_BROWN_SIDE) kbi_patch_shrink(patch, KBI_BROWN_SIDE, small);
-        kbi_patch_writer_add(writer, labels[k], (uint32_t)(first + k), side == KBI_BROWN_SIDE ? patch : small);
+        if (side != IO_BROWN_SIDE) kbi_patch_shrink(patch, IO_BROWN_SIDE, small);
+        io_patch_writer_add(writer, labels[k], (uint32_t)(first + k), side == IO_BROWN_SIDE ? patch : small);
     }
     io_image_free(&sheet);
     return ok;
 }
 
-bool kbi_brown_convert(const char *folder, int32_t side, kbi_patch_writer *writer, void (*tick)(void *, size_t),
+bool io_brown_convert(const char *folder, int32_t side, io_patch_writer *writer, void (*tick)(void *, size_t),
                       void *context, io_error *error)
 {
     static const char *const suffixes[] = {".bmp", NULL};
     uint32_t *labels;
     size_t count, done = 0;
     io_names sheets = {0};
-    if (!kbi_brown_labels(folder, &labels, &count, error)) return false;
+    if (!io_brown_labels(folder, &labels, &count, error)) return false;
     bool ok = io_names_folder(&sheets, folder, suffixes, error);
     for (size_t i = 0; i < sheets.count && done < count && ok; i++) {
         size_t n = count - done < SHEET ? count - done : SHEET;

@@ -1,0 +1,50 @@
+/* COLMAP's database, as version 3.8 makes it (user_version 3800): cameras, images, keypoints and matches in; what
+ * COLMAP verified out. COLMAP counts pixels from the corner of the first one, so half a pixel is added here. */
+#ifndef IO_COLMAP_DB_H
+#define IO_COLMAP_DB_H
+
+#include "io/file.h"
+#include "keybits/keybits.h"
+
+typedef struct io_colmap_db io_colmap_db;
+
+/* COLMAP's numbers of camera models. */
+typedef enum io_camera_model {
+    IO_SIMPLE_PINHOLE = 0, /* f, cx, cy */
+    IO_PINHOLE = 1,        /* fx, fy, cx, cy */
+    IO_SIMPLE_RADIAL = 2,  /* f, cx, cy, k */
+    IO_RADIAL = 3,         /* f, cx, cy, k1, k2 */
+    IO_OPENCV = 4          /* fx, fy, cx, cy, k1, k2, p1, p2 */
+} io_camera_model;
+
+typedef struct io_camera {
+    io_camera_model model;
+    double parameters[8];
+    bool known; /* the focal length is a measurement, not a guess */
+} io_camera;
+
+/* "PINHOLE,2759,2764,1520,1006": COLMAP's name of the model and its parameters, in px. */
+bool io_camera_parse(const char *text, io_camera *camera, io_error *error);
+/* COLMAP's guess for a camera nobody knows: SIMPLE_RADIAL with f = 1.2 x the longer side. */
+io_camera io_camera_guess(int32_t width, int32_t height);
+
+/* Nothing is at `path` before the commit. After a function has given false, only abandon helps. */
+io_colmap_db *io_colmap_db_create(const char *path, io_error *error);
+bool io_colmap_db_add_camera(io_colmap_db *db, const io_camera *camera, int32_t width, int32_t height, int64_t *id,
+                          io_error *error);
+bool io_colmap_db_add_image(io_colmap_db *db, const char *name, int64_t camera, int64_t *id, io_error *error);
+bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error);
+/* Matches of image a's keypoints with image b's; a != b. */
+bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error);
+bool io_colmap_db_commit(io_colmap_db *db, io_error *error); /* frees db */
+void io_colmap_db_abandon(io_colmap_db *db);
+
+/* How many pairs of images COLMAP verified, and how many matches in them. */
+bool io_colmap_db_verified(const char *path, int64_t *pairs, int64_t *matches, io_error *error);
+
+/* The keypoints of an image, COLMAP's scale as diameter 2 x scale like SIFT's elsewhere; malloc'ed. An image that has
+ * none gives count 0. */
+bool io_colmap_db_keypoints(const char *path, uint32_t image_id, kb_keypoint **keypoints, size_t *count,
+                            io_error *error);
+
+#endif

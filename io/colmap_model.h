@@ -1,0 +1,12 @@
+/* COLMAP's sparse model, text (cameras.txt, images.txt, points3D.txt) or binary (.bin). COLMAP's pixel (0.5, 0.5) is the
+ * centre of the first pixel, which is (0, 0) in what is read. */
+#ifndef IO_COLMAP_MODEL_H
+#define IO_COLMAP_MODEL_H
+
+#include "io/file.h"
+#include "learn/scene.h"
+
+/* folder holds the three files; .bin is taken when both are there. Free with kbi_scene_free. */
+bool io_colmap_model_read(const char *folder, kbi_scene *out, io_error *error);
+
+#endif

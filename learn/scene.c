@@ -1,0 +1,27 @@
+/* Freeing and finding in a reconstruction. */
+#include "learn/scene.h"
+
+#include <stdlib.h>
+
+void kbi_scene_free(kbi_scene *scene)
+{
+    for (size_t i = 0; i < scene->image_count; i++) {
+        free(scene->images[i].name);
+        free(scene->images[i].features);
+    }
+    free(scene->cameras);
+    free(scene->images);
+    free(scene->points);
+    *scene = (kbi_scene){0};
+}
+
+size_t kbi_scene_point_index(const kbi_scene *scene, uint64_t id)
+{
+    size_t low = 0, high = scene->point_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (scene->points[middle].id < id) low = middle + 1;
+        else high = middle;
+    }
+    return low < scene->point_count && scene->points[low].id == id ? low : SIZE_MAX;
+}
