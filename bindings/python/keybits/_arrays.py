@@ -1,0 +1,108 @@
+"""numpy arrays at the boundary: dtypes of the C structs, views of images, checked conversions."""
+import ctypes
+from typing import Any, Optional, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _abi
+from ._library import KeybitsValueError
+
+#: The seven fields of cv::KeyPoint, 28 bytes.
+keypoint_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("size", np.float32), ("angle", np.float32),
+                           ("response", np.float32), ("octave", np.int32), ("class_id", np.int32)])
+#: A match: rows a and b, their distance, and the distance from a to its second nearest row.
+match_dtype = np.dtype([("a", np.int32), ("b", np.int32), ("distance", np.float32), ("second", np.float32)])
+
+Keypoints = npt.NDArray[np.void]
+Matches = npt.NDArray[np.void]
+Rows = npt.NDArray[np.uint8]
+Image = Union[npt.NDArray[np.uint8], npt.NDArray[np.uint16]]
+
+# ITU-R BT.601 in 1/65536, as the program's decoders and OpenCV: (19595 R + 38470 G + 7471 B + 32768) >> 16.
+_LUMA = np.array([19595, 38470, 7471], dtype=np.uint32)
+
+
+def to_gray(image: Any, order: str = "RGB") -> Image:
+    """Colour (height x width x 3 or 4) to gray by BT.601 luma; gray is returned as it is. `order` is "RGB" or "BGR"
+    (OpenCV's); a fourth channel is ignored."""
+    array = np.asarray(image)
+    if array.ndim == 2:
+        return array
+    if array.ndim != 3 or array.shape[2] not in (1, 3, 4):
+        raise KeybitsValueError(f"an image has the shape (height, width) or (height, width, 3), not {array.shape}")
+    if array.shape[2] == 1:
+        return array[:, :, 0]
+    if order not in ("RGB", "BGR"):
+        raise KeybitsValueError(f'order is "RGB" or "BGR", not {order!r}')
+    if array.dtype not in (np.uint8, np.uint16):
+        raise KeybitsValueError(f"an image is uint8 or uint16, not {array.dtype}")
+    weights = _LUMA if order == "RGB" else _LUMA[::-1]
+    luma = array[:, :, 0] * weights[0] + array[:, :, 1] * weights[1] + array[:, :, 2] * weights[2]
+    gray: Image = ((luma + np.uint32(32768)) >> np.uint32(16)).astype(array.dtype)
+    return gray
+
+
+def image_view(image: Any, white: int = 0) -> Tuple[Any, Any]:
+    """A kb_image over a numpy array of any row stride, without a copy where pixels of a row lie side by side; and the
+    array that must stay alive during the call."""
+    array = to_gray(image)
+    if array.dtype not in (np.uint8, np.uint16):
+        raise KeybitsValueError(f"an image is uint8 or uint16, not {array.dtype}")
+    if array.shape[0] == 0 or array.shape[1] == 0:
+        raise KeybitsValueError("the image has no pixels")
+    row_bytes = array.shape[1] * array.itemsize
+    if array.strides[1] != array.itemsize or array.strides[0] < row_bytes or not array.flags.aligned:
+        array = np.ascontiguousarray(array)
+    if array.dtype.byteorder == ">" or (array.dtype.byteorder == "<" and not np.little_endian):
+        array = array.astype(array.dtype.newbyteorder("="))
+    stride = array.strides[0] if array.shape[0] > 1 else row_bytes
+    view = _abi.kb_image(array.ctypes.data, array.shape[1], array.shape[0], stride,
+                         _abi.KB_GRAY8 if array.itemsize == 1 else _abi.KB_GRAY16, white)
+    return view, array
+
+
+def keypoint_array(keypoints: Any) -> Keypoints:
+    """Contiguous keypoints of keypoint_dtype; an n x 2 array of places becomes keypoints of size 31 without angle."""
+    array = np.asarray(keypoints)
+    if array.dtype == keypoint_dtype and array.ndim == 1:
+        return np.ascontiguousarray(array)
+    if array.dtype.names is None and array.ndim == 2 and array.shape[1] == 2:
+        result = np.zeros(len(array), keypoint_dtype)
+        result["x"], result["y"] = array[:, 0], array[:, 1]
+        result["size"], result["angle"], result["class_id"] = 31, -1, -1
+        return result
+    raise KeybitsValueError("keypoints are an array of keybits.keypoint_dtype, or n x 2 places; "
+                            f"this has the dtype {array.dtype} and the shape {array.shape}")
+
+
+def row_array(rows: Any, name: str = "descriptors") -> Rows:
+    array = np.asarray(rows)
+    if array.ndim != 2 or array.dtype != np.uint8:
+        raise KeybitsValueError(f"{name} are n x bytes of uint8, not {array.dtype} of the shape {array.shape}")
+    if array.size and (array.strides[1] != 1 or array.strides[0] < array.shape[1]):
+        array = np.ascontiguousarray(array)
+    return array
+
+
+def row_stride(rows: Rows) -> int:
+    return int(rows.strides[0]) if len(rows) > 1 else 0
+
+
+def output(out: Optional[Any], shape: Tuple[int, ...], dtype: Any, name: str = "out") -> Any:
+    """`out` checked, or a new array."""
+    if out is None:
+        return np.empty(shape, dtype)
+    if not isinstance(out, np.ndarray) or out.dtype != dtype or out.shape != shape or not out.flags.c_contiguous \
+            or not out.flags.writeable:
+        raise KeybitsValueError(f"{name} must be a contiguous writable array of {np.dtype(dtype)} and shape {shape}")
+    return out
+
+
+def address(array: Any) -> Optional[int]:
+    """The address of an array's first element; None for an empty one."""
+    return int(array.ctypes.data) if array.size else None
+
+
+def bytes_pointer(data: bytes) -> Any:
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p)

@@ -1,0 +1,147 @@
+"""The shared library: where it is, its prototypes, errors as exceptions, and a workspace per thread."""
+import ctypes
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Dict, Optional, Type
+
+from . import _abi
+
+
+class KeybitsError(Exception):
+    """A call of the library failed. `status` is its code, `field` and `row` say where the input is wrong."""
+
+    def __init__(self, message: str, status: int = 0, field: str = "", row: int = -1) -> None:
+        super().__init__(message)
+        self.status = status
+        self.field = field
+        self.row = row
+
+
+class KeybitsValueError(KeybitsError, ValueError):
+    """An argument is out of its range, or not what the function takes."""
+
+
+class KeybitsMemoryError(KeybitsError, MemoryError):
+    """An allocation failed."""
+
+
+class KeybitsFileError(KeybitsError, ValueError):
+    """A model, vocabulary or index file is damaged or not one."""
+
+
+_EXCEPTIONS: Dict[int, Type[KeybitsError]] = {
+    _abi.KB_E_MEMORY: KeybitsMemoryError,
+    _abi.KB_E_FORMAT: KeybitsFileError,
+    _abi.KB_E_TRUNCATED: KeybitsFileError,
+    _abi.KB_E_CHECKSUM: KeybitsFileError,
+}
+
+
+def _library_names() -> Dict[str, str]:
+    if sys.platform == "win32":
+        return {"file": "keybits.dll"}
+    return {"file": "libkeybits.dylib" if sys.platform == "darwin" else "libkeybits.so"}
+
+
+def _load() -> Any:
+    """KEYBITS_LIBRARY names another library; else it is the one that lies in the package."""
+    path = os.environ.get("KEYBITS_LIBRARY") or str(Path(__file__).with_name(_library_names()["file"]))
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"the keybits library cannot be loaded: {error}") from error
+    for name, (result, arguments) in _abi.FUNCTIONS.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            if name.startswith("kb_learn"):
+                continue  # a library without the trainer
+            raise ImportError(f"{path} has no {name}: it is not the library that this package was made for") from None
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+lib: Any = _load()
+
+
+def text(value: Optional[bytes]) -> str:
+    return value.decode("utf-8", "replace") if value else ""
+
+
+def check(status: int, error: Optional[_abi.kb_error] = None, what: str = "") -> None:
+    """Raises the exception of a failed call, with the library's sentence."""
+    if status == _abi.KB_OK:
+        return
+    sentence = text(error.text) if error is not None else ""
+    sentence = sentence or text(lib.kb_status_string(status))
+    kind = _EXCEPTIONS.get(status, KeybitsValueError)
+    field, row = (text(error.field), int(error.row)) if error is not None else ("", -1)
+    raise kind(f"{what}: {sentence}" if what else sentence, status, field, row)
+
+
+def new(kind: Type[Any], **fields: Any) -> Any:
+    """A struct with its size set, and the given fields; None leaves a field at its default, zero."""
+    struct = kind()
+    struct.struct_size = ctypes.sizeof(kind)
+    for name, value in fields.items():
+        if value is not None:
+            setattr(struct, name, value)
+    return struct
+
+
+class _PerThread(threading.local):
+    """Workspaces and pools serve one call at a time, so every Python thread has its own."""
+
+    def __init__(self) -> None:
+        self.workspace = ctypes.c_void_p()
+        check(lib.kb_workspace_create(ctypes.byref(self.workspace)))
+        self.pools: Dict[int, ctypes.c_void_p] = {}
+        self._free_workspace = lib.kb_workspace_free
+        self._free_pool = lib.kb_pool_free
+
+    def __del__(self) -> None:
+        for pool in self.pools.values():
+            self._free_pool(pool)
+        self._free_workspace(self.workspace)
+
+
+_per_thread = _PerThread()
+_threads = 1
+
+
+def workspace() -> Any:
+    return _per_thread.workspace
+
+
+def set_threads(threads: int) -> None:
+    """How many threads a call may use; 0 is one per processor. The default is 1: Python threads that call at the same
+    time then run side by side. Results do not depend on it."""
+    global _threads
+    if not 0 <= threads <= 256:
+        raise KeybitsValueError(f"threads is {threads}, but must be 0 to 256")
+    _threads = threads
+
+
+def parallel() -> Any:
+    """The kb_parallel of this Python thread, or None."""
+    if _threads == 1:
+        return None
+    pool = _per_thread.pools.get(_threads)
+    if pool is None:
+        pool = ctypes.c_void_p()
+        check(lib.kb_pool_create(_threads, ctypes.byref(pool)))
+        _per_thread.pools[_threads] = pool
+    return lib.kb_pool_parallel(pool)
+
+
+def version() -> str:
+    """The version of the library, such as "0.1.0"."""
+    return text(lib.kb_version())
+
+
+def cpu_features() -> str:
+    """The instruction sets in use, such as "sse2 ssse3 sse4.1 popcnt avx2"."""
+    return text(lib.kb_cpu_features())

@@ -1,0 +1,296 @@
+"""Models and detectors: from an image to keypoints and descriptors."""
+import ctypes
+import os
+from pathlib import Path
+from typing import Any, List, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _abi
+from ._arrays import (Keypoints, Rows, address, bytes_pointer, image_view, keypoint_array, keypoint_dtype, output)
+from ._library import KeybitsValueError, check, lib, new, parallel, text, workspace
+
+_DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT}
+_SELECTIONS = {"default": _abi.KB_SELECT_DEFAULT, "best": _abi.KB_SELECT_BEST, "grid": _abi.KB_SELECT_GRID,
+               "anms": _abi.KB_SELECT_ANMS, "quadtree": _abi.KB_SELECT_QUADTREE}
+
+
+def builtin_models() -> List[str]:
+    """The names of the models that this build holds."""
+    names, index = [], 0
+    while True:
+        available = ctypes.c_int32()
+        name = lib.kb_model_builtin_name(index, ctypes.byref(available))
+        if name is None:
+            return names
+        if available.value:
+            names.append(text(name))
+        index += 1
+
+
+class Model:
+    """A descriptor: the name of a built-in model ("bag256", "bad256", ...), or the path of a .kbm file.
+
+    Immutable; any number of threads may use one."""
+
+    def __init__(self, name: Union[str, "os.PathLike[str]"] = "bag256") -> None:
+        self._handle = ctypes.c_void_p()
+        if str(name) in builtin_models():
+            check(lib.kb_model_builtin(str(name).encode(), ctypes.byref(self._handle)), None, str(name))
+        else:
+            path = Path(name)
+            if not path.exists():
+                known = ", ".join(builtin_models())
+                raise KeybitsValueError(f"{path}: no such file, and no built-in model (there are {known})")
+            self._read(path.read_bytes(), str(path))
+
+    def _read(self, data: bytes, what: str) -> None:
+        error = _abi.kb_error()
+        check(lib.kb_model_load(bytes_pointer(data), len(data), ctypes.byref(self._handle), ctypes.byref(error)),
+              error, what)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Model":
+        """A model out of the content of a .kbm file."""
+        model = cls.__new__(cls)
+        model._handle = ctypes.c_void_p()
+        model._read(bytes(data), "model")
+        return model
+
+    @classmethod
+    def _from_handle(cls, handle: Any) -> "Model":
+        model = cls.__new__(cls)
+        model._handle = handle
+        return model
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            lib.kb_model_free(self._handle)
+
+    def _info(self) -> Any:
+        info = new(_abi.kb_model_info)
+        check(lib.kb_model_get_info(self._handle, ctypes.byref(info)))
+        return info
+
+    def _spec(self) -> Any:
+        return ctypes.cast(self._info().spec, ctypes.POINTER(_abi.kb_model_spec)).contents
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return text(self._spec().name)
+
+    @property
+    def kind(self) -> str:
+        """"bad", "bag", "hashsift", "sift" or "rootsift"."""
+        return text(lib.kb_kind_name(self._spec().kind))
+
+    @property
+    def bits(self) -> int:
+        """Bits per descriptor; 0 for SIFT and RootSIFT."""
+        return int(self._spec().bits)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes per descriptor."""
+        return int(self._info().row_bytes)
+
+    @property
+    def id(self) -> int:
+        """A hash of everything that decides the bits: equal ids mean equal descriptors everywhere."""
+        return int(self._info().id)
+
+    @property
+    def support(self) -> float:
+        """The width of the described region, as a multiple of the detector's scale."""
+        return float(self._spec().support)
+
+    @property
+    def text(self) -> str:
+        """How the model was learned."""
+        return text(self._spec().text)
+
+    def to_bytes(self) -> bytes:
+        """The content of the model's .kbm file."""
+        size = ctypes.c_size_t()
+        check(lib.kb_model_save(self._handle, None, 0, ctypes.byref(size)))
+        buffer = ctypes.create_string_buffer(size.value)
+        check(lib.kb_model_save(self._handle, buffer, size.value, ctypes.byref(size)))
+        return buffer.raw
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the .kbm file, beside the target first, so that it is never half there."""
+        target = Path(path)
+        part = target.with_name(f".part-{os.getpid()}-{target.name}")
+        try:
+            part.write_bytes(self.to_bytes())
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def __repr__(self) -> str:
+        return f"<keybits.Model {self.name}: {self.row_bytes} bytes, id {self.id:016x}>"
+
+
+_default_models: "dict[str, Model]" = {}
+
+
+def model_of(model: Union[Model, str, "os.PathLike[str]", None]) -> Model:
+    """A Model, or the (cached) built-in model of a name; None is bag256."""
+    if isinstance(model, Model):
+        return model
+    name = "bag256" if model is None else str(model)
+    if name not in _default_models:
+        loaded = Model(name)
+        if name not in builtin_models():
+            return loaded
+        _default_models[name] = loaded
+    return _default_models[name]
+
+
+class Detector:
+    """A detector and its options.
+
+    name: "orb" (FAST corners on a pyramid) or "sift" (differences of Gaussians). selection: "default", "best",
+    "grid", "anms" or "quadtree". Everything else as in kb_detect_options; None means the default."""
+
+    def __init__(self, name: str = "orb", max_keypoints: int = 2000, selection: str = "default", *,
+                 levels: Optional[int] = None, level_factor: Optional[float] = None,
+                 fast_threshold: Optional[int] = None, fast_threshold_min: Optional[int] = None,
+                 layers: Optional[int] = None, contrast_threshold: Optional[float] = None,
+                 edge_threshold: Optional[float] = None, sigma: Optional[float] = None,
+                 upsampling: bool = True) -> None:
+        if name not in _DETECTORS:
+            raise KeybitsValueError(f"no detector {name!r}; there are {', '.join(_DETECTORS)}")
+        if selection not in _SELECTIONS:
+            raise KeybitsValueError(f"no selection {selection!r}; there are {', '.join(_SELECTIONS)}")
+        if not 1 <= max_keypoints <= 1000000:
+            raise KeybitsValueError(f"max_keypoints is {max_keypoints}, but must be 1 to 1000000")
+        self.name = name
+        self.max_keypoints = int(max_keypoints)
+        self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=int(max_keypoints),
+                            selection=_SELECTIONS[selection], levels=levels, level_factor=level_factor,
+                            fast_threshold=fast_threshold, fast_threshold_min=fast_threshold_min, layers=layers,
+                            contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
+                            no_upsampling=0 if upsampling else 1)
+
+    @property
+    def scale(self) -> float:
+        """The factor from keypoint size to described width that belongs to this detector."""
+        return float(lib.kb_detector_scale(_DETECTORS[self.name]))
+
+    def detect(self, image: Any, mask: Optional[Any] = None) -> Keypoints:
+        """Keypoints of an image, strongest first, where the mask (uint8, same size) is not zero."""
+        view, alive = image_view(image)
+        options = _abi.kb_detect_options.from_buffer_copy(self._options)
+        if mask is not None:
+            mask_view, mask_alive = image_view(np.asarray(mask))
+            options.mask = ctypes.addressof(mask_view)
+        options.parallel = parallel()
+        keypoints = np.empty(self.max_keypoints, keypoint_dtype)
+        count = ctypes.c_size_t()
+        check(lib.kb_detect(ctypes.byref(view), ctypes.byref(options), workspace(), address(keypoints),
+                            len(keypoints), ctypes.byref(count)), None, "detect")
+        del alive
+        return keypoints[:count.value].copy() if count.value < len(keypoints) // 2 else keypoints[:count.value]
+
+
+class Features(NamedTuple):
+    """The features of one image."""
+    keypoints: Keypoints
+    descriptors: Rows
+    model: Model
+    size: Tuple[int, int]  # width, height
+
+    def __len__(self) -> int:
+        return len(self.keypoints)
+
+
+def preset_scale(name: str) -> float:
+    """The factor from keypoint size to described width for keypoints of a detector: "orb", "sift", "akaze", ..."""
+    scale = float(lib.kb_preset_scale(name.encode()))
+    if scale == 0:
+        raise KeybitsValueError(f"no preset {name!r}; there are {', '.join(presets())}")
+    return scale
+
+
+def presets() -> List[str]:
+    """The names that preset_scale knows."""
+    names, index = [], 0
+    while True:
+        preset = lib.kb_preset_at(index)
+        if preset.name is None:
+            return names
+        names.append(text(preset.name))
+        index += 1
+
+
+def detect(image: Any, detector: Union[str, Detector] = "orb", max_keypoints: int = 2000,
+           mask: Optional[Any] = None) -> Keypoints:
+    """Keypoints of an image (uint8 or uint16, gray or RGB), strongest first."""
+    found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
+    return found.detect(image, mask)
+
+
+def describe(image: Any, keypoints: Any, model: Union[Model, str, None] = None,
+             scale: Union[float, str] = "orb", *, out: Optional[Rows] = None,
+             flags: Optional[npt.NDArray[np.uint8]] = None) -> Rows:
+    """Descriptors of keypoints: one row of model.row_bytes bytes per keypoint, in order.
+
+    scale is the detector's name (its preset) or a number. `flags` (uint8, one per keypoint) receives KB_KP_* bits;
+    rows of invalid keypoints are zero and never match."""
+    used = model_of(model)
+    view, alive = image_view(image)
+    places = keypoint_array(keypoints)
+    rows = output(out, (len(places), used.row_bytes), np.uint8)
+    if flags is not None:
+        output(flags, (len(places),), np.uint8, "flags")
+    factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
+    options = new(_abi.kb_describe_options, scale=factor, parallel=parallel())
+    check(lib.kb_describe(used._handle, ctypes.byref(view), address(places), len(places), ctypes.byref(options),
+                          workspace(), address(rows), address(flags) if flags is not None else None), None, "describe")
+    del alive
+    return rows
+
+
+def describe_patches(patches: Any, model: Union[Model, str, None] = None, *, out: Optional[Rows] = None) -> Rows:
+    """Descriptors of ready patches: n x side x side of uint8, side 32 to 1024."""
+    used = model_of(model)
+    array = np.ascontiguousarray(patches)
+    if array.ndim != 3 or array.dtype != np.uint8 or array.shape[1] != array.shape[2]:
+        raise KeybitsValueError(f"patches are n x side x side of uint8, not {array.dtype} of the shape {array.shape}")
+    rows = output(out, (len(array), used.row_bytes), np.uint8)
+    options = new(_abi.kb_describe_options, parallel=parallel())
+    check(lib.kb_describe_patches(used._handle, address(array), len(array), array.shape[1], ctypes.byref(options),
+                                  workspace(), address(rows)), None, "describe_patches")
+    return rows
+
+
+def sample_patches(image: Any, keypoints: Any, scale: Union[float, str] = "orb") -> npt.NDArray[np.uint8]:
+    """The 32 x 32 patches of keypoints, upright and scaled by their angle and size."""
+    view, alive = image_view(image)
+    places = keypoint_array(keypoints)
+    patches = np.empty((len(places), 32, 32), np.uint8)
+    factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
+    options = new(_abi.kb_describe_options, scale=factor, parallel=parallel())
+    check(lib.kb_sample_patches(ctypes.byref(view), address(places), len(places), ctypes.byref(options), workspace(),
+                                address(patches), None), None, "sample_patches")
+    del alive
+    return patches
+
+
+def detect_and_compute(image: Any, detector: Union[str, Detector] = "orb", model: Union[Model, str, None] = None,
+                       max_keypoints: int = 2000, mask: Optional[Any] = None) -> Features:
+    """Keypoints and descriptors of an image in one call.
+
+    >>> f = keybits.detect_and_compute(gray)
+    >>> f.keypoints["x"], f.descriptors.shape
+    """
+    from ._arrays import to_gray
+    gray = to_gray(image)
+    found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
+    used = model_of(model)
+    keypoints = found.detect(gray, mask)
+    rows = describe(gray, keypoints, used, found.scale)
+    return Features(keypoints, rows, used, (int(gray.shape[1]), int(gray.shape[0])))

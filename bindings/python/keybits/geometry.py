@@ -1,0 +1,180 @@
+"""The geometry between two images, and the pose of a camera, from matches of which many may be wrong."""
+import ctypes
+from typing import Any, NamedTuple, Optional, Tuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _abi
+from ._arrays import address, keypoint_array
+from ._library import KeybitsValueError, check, lib, new, text, workspace
+from .matching import match_array
+
+GEOMETRIES = {"homography": _abi.KB_HOMOGRAPHY, "fundamental": _abi.KB_FUNDAMENTAL,
+              "similarity": _abi.KB_SIMILARITY, "affine": _abi.KB_AFFINE, "essential": _abi.KB_ESSENTIAL,
+              "rotation": _abi.KB_ROTATION}
+
+Matrix = npt.NDArray[np.float64]
+
+
+class Camera(NamedTuple):
+    """A calibrated camera: focal lengths and principal point in px, and OpenCV's distortion."""
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    k1: float = 0
+    k2: float = 0
+    p1: float = 0
+    p2: float = 0
+    k3: float = 0
+
+    def _struct(self) -> Any:
+        return new(_abi.kb_camera, **self._asdict())
+
+
+class Fit(NamedTuple):
+    """What fit found. `model` is None, and `inliers` all False, when there is no geometry: `result` says why."""
+    model: Optional[Matrix]                  # 3 x 3
+    inliers: npt.NDArray[np.bool_]           # one per match
+    result: str                              # "found", "too few pairs", "degenerate", "not found"
+    rms: float                               # of the inliers, px
+    iterations: int
+    rotation: Optional[Matrix] = None        # 3 x 3, of calibrated geometries
+    translation: Optional[Matrix] = None     # 3
+
+    @property
+    def H(self) -> Optional[Matrix]:
+        """The homography, 3 x 3, or None."""
+        return self.model
+
+    @property
+    def F(self) -> Optional[Matrix]:
+        """The fundamental matrix, 3 x 3, or None."""
+        return self.model
+
+    @property
+    def E(self) -> Optional[Matrix]:
+        """The essential matrix, 3 x 3, or None."""
+        return self.model
+
+    @property
+    def found(self) -> bool:
+        """Whether a geometry was found."""
+        return self.result == "found"
+
+
+def match_points(keypoints_a: Any, keypoints_b: Any, matches: Any) -> Tuple[Matrix, Matrix]:
+    """The points of matches, n x 2 in each image."""
+    a, b, given = keypoint_array(keypoints_a), keypoint_array(keypoints_b), match_array(matches)
+    for name, points, index in (("a", a, given["a"]), ("b", b, given["b"])):
+        if len(index) and (index.min() < 0 or index.max() >= len(points)):
+            raise KeybitsValueError(f"a match names keypoint {int(index.max())} of {name}, which has {len(points)}")
+    first = np.stack([a["x"][given["a"]], a["y"][given["a"]]], axis=1).astype(np.float64)
+    second = np.stack([b["x"][given["b"]], b["y"][given["b"]]], axis=1).astype(np.float64)
+    return first, second
+
+
+def _points(points: Any, n: int, name: str) -> Matrix:
+    array = np.asarray(points, np.float64)
+    if array.ndim != 2 or array.shape[1] != n:
+        raise KeybitsValueError(f"{name} must be n x {n}, not {array.shape}")
+    return array
+
+
+def _options(geometry: int, threshold: float, confidence: float, max_iterations: int, seed: int, prosac: bool,
+             quality: Optional[Any], camera1: Optional[Camera], camera2: Optional[Camera],
+             n: int) -> Tuple[Any, Tuple[Any, ...]]:
+    order = None if quality is None else np.ascontiguousarray(quality, np.float32)
+    if order is not None and order.shape != (n,):
+        raise KeybitsValueError(f"quality must have one number per match, {n}, not the shape {order.shape}")
+    first = camera1._struct() if camera1 else None
+    second = camera2._struct() if camera2 else None
+    options = new(_abi.kb_fit_options, geometry=geometry, threshold=threshold, confidence=confidence,
+                  max_iterations=max_iterations, seed=seed, plain_ransac=0 if prosac else 1,
+                  quality=address(order) if order is not None else None,
+                  camera1=ctypes.addressof(first) if first else None,
+                  camera2=ctypes.addressof(second) if second else None)
+    return options, (order, first, second)
+
+
+def _result(report: Any, inliers: npt.NDArray[np.uint8], calibrated: bool) -> Fit:
+    result = text(lib.kb_fit_result_name(report.result))
+    found = report.result == _abi.KB_FIT_FOUND
+    return Fit(np.array(report.model).reshape(3, 3) if found else None, inliers.astype(bool), result,
+               float(report.rms), int(report.iterations),
+               np.array(report.rotation).reshape(3, 3) if found and calibrated else None,
+               np.array(report.translation) if found and calibrated else None)
+
+
+def fit(points_a: Any, points_b: Any, geometry: str = "homography", *, threshold: float = 0, quality: Any = None,
+        confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True,
+        camera: Optional[Camera] = None, camera_b: Optional[Camera] = None) -> Fit:
+    """Fits a geometry to n x 2 points of two images.
+
+    geometry: "homography", "fundamental", "similarity", "affine", and with a camera "essential" and "rotation".
+    threshold in px (0: 3). quality: one number per pair, lower is better (the match distance); PROSAC tries the best
+    first. Without it pairs are taken as given best first."""
+    if geometry not in GEOMETRIES:
+        raise KeybitsValueError(f"no geometry {geometry!r}; there are {', '.join(GEOMETRIES)}")
+    a, b = _points(points_a, 2, "points_a"), _points(points_b, 2, "points_b")
+    if len(a) != len(b):
+        raise KeybitsValueError(f"{len(a)} points of a and {len(b)} of b")
+    pairs = np.ascontiguousarray(np.concatenate([a, b], axis=1))
+    options, alive = _options(GEOMETRIES[geometry], threshold, confidence, max_iterations, seed, prosac, quality,
+                              camera, camera_b, len(a))
+    report = new(_abi.kb_fit_report)
+    inliers = np.zeros(len(a), np.uint8)
+    check(lib.kb_fit(address(pairs), len(pairs), ctypes.byref(options), workspace(), address(inliers),
+                     ctypes.byref(report)), None, f"fit {geometry}")
+    del alive
+    return _result(report, inliers, geometry in ("essential", "rotation"))
+
+
+def find_homography(keypoints_a: Any, keypoints_b: Any, matches: Any, threshold: float = 0, **options: Any) -> Fit:
+    """The homography from image a to image b: `H` (3 x 3 or None) and `inliers` (a bool per match)."""
+    return _fit_matches(keypoints_a, keypoints_b, matches, "homography", threshold, options)
+
+
+def find_fundamental(keypoints_a: Any, keypoints_b: Any, matches: Any, threshold: float = 1.5, **options: Any) -> Fit:
+    """The fundamental matrix between two images: `F` (3 x 3 or None) and `inliers`."""
+    return _fit_matches(keypoints_a, keypoints_b, matches, "fundamental", threshold, options)
+
+
+def find_essential(keypoints_a: Any, keypoints_b: Any, matches: Any, camera: Camera, threshold: float = 1.5,
+                   **options: Any) -> Fit:
+    """The essential matrix and the relative pose: `E`, `rotation`, `translation` (unit length) and `inliers`."""
+    return _fit_matches(keypoints_a, keypoints_b, matches, "essential", threshold, {**options, "camera": camera})
+
+
+def _fit_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, geometry: str, threshold: float,
+                 options: Any) -> Fit:
+    first, second = match_points(keypoints_a, keypoints_b, matches)
+    options.setdefault("quality", match_array(matches)["distance"])
+    return fit(first, second, geometry, threshold=threshold, **options)
+
+
+def fit_pose(scene_points: Any, image_points: Any, camera: Camera, *, threshold: float = 0, quality: Any = None,
+             confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True) -> Fit:
+    """The absolute pose of a camera from n x 3 scene points and n x 2 pixels: `rotation` and `translation`, so that a
+    scene point P is seen along rotation @ P + translation."""
+    scene, image = _points(scene_points, 3, "scene_points"), _points(image_points, 2, "image_points")
+    if len(scene) != len(image):
+        raise KeybitsValueError(f"{len(scene)} scene points and {len(image)} image points")
+    points = np.ascontiguousarray(np.concatenate([scene, image], axis=1))
+    options, alive = _options(0, threshold, confidence, max_iterations, seed, prosac, quality, camera, None, len(scene))
+    report = new(_abi.kb_fit_report)
+    inliers = np.zeros(len(points), np.uint8)
+    check(lib.kb_fit_pose(address(points), len(points), ctypes.byref(options), workspace(), address(inliers),
+                          ctypes.byref(report)), None, "fit_pose")
+    del alive
+    return _result(report, inliers, True)._replace(model=None)
+
+
+def project_homography(h: Any, points: Any) -> Matrix:
+    """n x 2 points under a homography; NaN where a point goes to infinity."""
+    matrix, places = np.asarray(h, np.float64).reshape(3, 3), _points(points, 2, "points")
+    moved = np.concatenate([places, np.ones((len(places), 1))], axis=1) @ matrix.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: Matrix = moved[:, :2] / moved[:, 2:]
+    return np.where(np.isfinite(result), result, np.nan)

@@ -1,0 +1,103 @@
+"""Putative matches between descriptors, and what filters them."""
+import ctypes
+from typing import Any, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _abi
+from ._arrays import Matches, address, keypoint_array, match_dtype, row_array, row_stride
+from ._library import KeybitsValueError, check, lib, new, parallel, workspace
+
+#: A guide of match_guided: where a query is expected.
+guide_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("radius", np.float32), ("angle", np.float32),
+                        ("min_level", np.int32), ("max_level", np.int32)])
+#: A match of match_stereo.
+stereo_dtype = np.dtype([("a", np.int32), ("b", np.int32), ("distance", np.float32), ("x", np.float32),
+                         ("disparity", np.float32)])
+
+
+def match(a: Any, b: Any, *, mutual: bool = True, max_ratio: float = 0, max_distance: float = 0,
+          out: Optional[Matches] = None) -> Matches:
+    """Matches the rows of a with the rows of b by Hamming distance (uint8), or by L2 (float32).
+
+    The result is a structured array with the fields a, b (row numbers), distance and second (the distance to the
+    second nearest row, infinity when there is none), in order of a. mutual keeps pairs that are each other's nearest.
+    max_ratio (0.8 is usual) keeps distance < max_ratio x second; 0 is off. All-zero rows never match."""
+    if np.asarray(a).dtype == np.float32:
+        return _match_float(a, b, mutual, max_ratio, max_distance)
+    first, second = row_array(a, "a"), row_array(b, "b")
+    if first.shape[1] != second.shape[1]:
+        raise KeybitsValueError(f"rows of a have {first.shape[1]} bytes, rows of b have {second.shape[1]}")
+    if out is not None and (out.dtype != match_dtype or out.shape != (len(first),) or not out.flags.c_contiguous):
+        raise KeybitsValueError(f"out must be a contiguous array of match_dtype and shape ({len(first)},)")
+    matches = np.empty(len(first), match_dtype) if out is None else out
+    count = ctypes.c_size_t()
+    options = new(_abi.kb_match_options, one_way=0 if mutual else 1, max_ratio=max_ratio, max_distance=max_distance,
+                  parallel=parallel(), stride_a=row_stride(first), stride_b=row_stride(second))
+    check(lib.kb_match_hamming(address(first), len(first), address(second), len(second), max(first.shape[1], 1),
+                               ctypes.byref(options), workspace(), address(matches), ctypes.byref(count)), None, "match")
+    return matches[:count.value]
+
+
+def _match_float(a: Any, b: Any, mutual: bool, max_ratio: float, max_distance: float) -> Matches:
+    first, second = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    if first.ndim != 2 or second.ndim != 2 or second.dtype != np.float32 or first.shape[1] != second.shape[1]:
+        raise KeybitsValueError(f"rows must be n x values of float32 of one length, not {first.shape} and "
+                                f"{second.shape} ({second.dtype})")
+    matches = np.empty(len(first), match_dtype)
+    count = ctypes.c_size_t()
+    options = new(_abi.kb_match_options, one_way=0 if mutual else 1, max_ratio=max_ratio, max_distance=max_distance,
+                  parallel=parallel())
+    check(lib.kb_match_float(address(first), len(first), address(second), len(second), first.shape[1],
+                             ctypes.byref(options), workspace(), address(matches), ctypes.byref(count)), None, "match")
+    return matches[:count.value]
+
+
+def match_array(matches: Any) -> Matches:
+    array = np.asarray(matches)
+    if array.dtype != match_dtype or array.ndim != 1:
+        raise KeybitsValueError(f"matches are an array of keybits.match_dtype, not {array.dtype} of {array.shape}")
+    return np.ascontiguousarray(array)
+
+
+def filter_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, *, tolerance: float = 0, max_angle: float = 0,
+                   max_scale: float = 0, min_support: int = 0) -> Matches:
+    """Drops matches that their neighbours do not agree with, by size and angle of the keypoints; zeros are the
+    defaults (docs/match.md). Pays before fitting wherever many matches are wrong."""
+    a, b, given = keypoint_array(keypoints_a), keypoint_array(keypoints_b), match_array(matches)
+    kept = np.empty_like(given)
+    count = ctypes.c_size_t()
+    options = new(_abi.kb_filter_options, tolerance=tolerance, max_angle=max_angle, max_scale=max_scale,
+                  min_support=min_support)
+    check(lib.kb_filter(address(a), len(a), address(b), len(b), address(given), len(given), ctypes.byref(options),
+                        workspace(), address(kept), ctypes.byref(count)), None, "filter_matches")
+    return kept[:count.value]
+
+
+def match_guided(a: Any, guides: Any, b: Any, keypoints_b: Any, *, max_ratio: float = 0, max_distance: float = 0,
+                 ratio_per_level: bool = False, check_angles: bool = True) -> Matches:
+    """Matches queries (rows a, one guide of guide_dtype each) with the keypoints of b near where they are expected."""
+    first, second, places = row_array(a, "a"), row_array(b, "b"), keypoint_array(keypoints_b)
+    first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
+    expected = np.ascontiguousarray(guides)
+    if expected.dtype != guide_dtype or expected.shape != (len(first),):
+        raise KeybitsValueError(f"guides are {len(first)} of keybits.guide_dtype, not {expected.dtype} of "
+                                f"{expected.shape}")
+    if len(places) != len(second) or first.shape[1] != second.shape[1]:
+        raise KeybitsValueError("b and keypoints_b must have one row per keypoint, and rows as long as those of a")
+    matches = np.empty(len(first), match_dtype)
+    count = ctypes.c_size_t()
+    options = new(_abi.kb_guided_options, max_ratio=max_ratio, max_distance=max_distance,
+                  ratio_per_level=int(ratio_per_level), any_angle=int(not check_angles), parallel=parallel())
+    check(lib.kb_match_guided(address(first), address(expected), len(first), address(second), address(places),
+                              len(second), first.shape[1], ctypes.byref(options), workspace(), address(matches),
+                              ctypes.byref(count)), None, "match_guided")
+    return matches[:count.value]
+
+
+def hamming(a: Any, b: Any) -> "npt.NDArray[np.int64]":
+    """The Hamming distances of rows: a[i] and b[i], or all pairs when one has an axis more, as numpy broadcasts."""
+    bits = np.unpackbits(np.bitwise_xor(np.asarray(a, np.uint8), np.asarray(b, np.uint8)), axis=-1)
+    distances: npt.NDArray[np.int64] = bits.sum(axis=-1, dtype=np.int64)
+    return distances
