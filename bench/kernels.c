@@ -1,4 +1,4 @@
-/* Nanoseconds of every kernel in every tier of this CPU: a keypoint, a pixel or a pair of rows, as said. Processor
+/* Nanoseconds of every kernel in every tier of this CPU, per keypoint, pixel or pair of rows, as said. Processor
  * time, the best of many short runs, so that other programs on the machine matter little.
  *
  *     build/bench/kernels [SLOT]        only slots whose name begins so */
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
                  {"all", UINT32_MAX}};
     kb_workspace *workspace = NULL;
     if (kb_workspace_create(&workspace) != KB_OK || !prepare(workspace)) return 1;
-    printf("%s\n%-20s %-10s", kb_cpu_features(), "ns", "a");
+    printf("%s\n%-20s %-10s", kb_cpu_features(), "ns", "per");
     for (size_t t = 0; t < KBI_COUNT(tiers); t++) printf(" %10s", tiers[t].name);
     printf("\n");
     for (size_t i = 0; i < KBI_COUNT(slots); i++) {

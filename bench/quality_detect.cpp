@@ -5,7 +5,7 @@
  *                  image k within 3 px of that place, whatever its size; mean over the pairs.
  *   precision      of the mutual nearest neighbours of the keypoints' descriptors, the share within 3 px; mean over
  *                  the pairs. The descriptor is OpenCV's own (ORB's, SIFT's) for both detectors.
- *   correct        such matches a pair, mean.
+ *   correct        such matches per pair, mean.
  *   ms             CPU time of detection in one image, mean over the images of the best of some runs; CPU time, since
  *                  it suffers less than the clock from whatever else the machine does.
  */

@@ -43,9 +43,25 @@ bool bench_count(const bench_count_job *job, const char *row, bool of_pairs, dou
     self[length > 0 ? length : 0] = 0;
     snprintf(number, sizeof number, "%d", (int)job->max_keypoints);
     arguments a = {{NULL}, 0};
-    const char *const fixed[] = {"valgrind", "--tool=callgrind", "--toggle-collect=ev_bench_counted",
-                                 "--callgrind-out-file=/dev/null", self, "bench", job->images[0], job->images[1],
-                                 "--rows", row, "-n", number, "--repeats", "1", "--seconds", "0", "--threads", "1", "--no-peers",
+    const char *const fixed[] = {"valgrind",
+                                 "--tool=callgrind",
+                                 "--toggle-collect=ev_bench_counted",
+                                 "--callgrind-out-file=/dev/null",
+                                 self,
+                                 "bench",
+                                 job->images[0],
+                                 job->images[1],
+                                 "--rows",
+                                 row,
+                                 "-n",
+                                 number,
+                                 "--repeats",
+                                 "1",
+                                 "--seconds",
+                                 "0",
+                                 "--threads",
+                                 "1",
+                                 "--no-peers",
                                  "--quiet"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) add(&a, fixed[i]);
     if (job->models) add(&a, "--model"), add(&a, job->models);

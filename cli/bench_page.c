@@ -54,7 +54,8 @@ static void write_plot(FILE *f, const ev_bench_plot *plot)
 
 static void write_rows(FILE *f, const ev_bench_row *rows, size_t count)
 {
-    io_html_table_begin(f, (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn;", NULL});
+    io_html_table_begin(f,
+                        (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn;", NULL});
     for (size_t i = 0; i < count; i++) {
         const ev_bench_row *r = &rows[i];
         io_html_row_begin(f, r->task->name);

@@ -149,8 +149,9 @@ static int bench_run(cli_common *common, void *job, int count, char **arguments)
 
 static const cli_option bench_options[] = {
     {"model", 'm', CLI_INPUTS(bench_job, models), "LIST",
-     .help = "descriptors, separated by commas: built-in models, .kbm files and peers such as cv:brisk, which get their "
-             "own detector's keypoints (default: bad, bag and hashsift of 256 and 512 bits)"},
+     .help =
+         "descriptors, separated by commas: built-in models, .kbm files and peers such as cv:brisk, which get their "
+         "own detector's keypoints (default: bad, bag and hashsift of 256 and 512 bits)"},
     {"max-keypoints", 'n', CLI_NUMBER(bench_job, max_keypoints, 1, 1000000), "N", "2000",
      .help = "keypoints per image"},
     {"rows", 0, CLI_TEXT(bench_job, rows), "LIST",

@@ -47,7 +47,7 @@ static void json_method(io_json *json, const char *model, size_t m, const ev_bro
     io_json_end(json);
 }
 
-static void print_json(const eval_methods *methods, const ev_brown_result *result)
+static void brown_print_json(const eval_methods *methods, const ev_brown_result *result)
 {
     io_json json;
     io_json_begin(&json, stdout);
@@ -56,7 +56,7 @@ static void print_json(const eval_methods *methods, const ev_brown_result *resul
     if (methods->count > 1) io_json_end(&json);
 }
 
-static void print_table(const eval_methods *methods, const ev_brown_result *result)
+static void brown_print_table(const eval_methods *methods, const ev_brown_result *result)
 {
     printf("%-28s %-16s %8s %8s %8s %12s %9s\n", "", "set", "FPR95", "best", "worst", "interpolated", "T");
     for (size_t m = 0; m < methods->count; m++)
@@ -67,7 +67,7 @@ static void print_table(const eval_methods *methods, const ev_brown_result *resu
         }
 }
 
-static int evaluate(const cli_common *common, const eval_options *own, const char *folder,
+static int brown_evaluate(const cli_common *common, const eval_options *own, const char *folder,
                     const ev_brown_options *options)
 {
     io_error error;
@@ -81,8 +81,8 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
     if (!eval_methods_open(&methods, own->models, own->support, &own->descriptors)) return CLI_FAILED;
     if (!ev_brown_run(folder, methods.items, methods.count, options, &result, &error))
         code = cli_error("%s", error.text);
-    else if (common->json) print_json(&methods, &result);
-    else print_table(&methods, &result);
+    else if (common->json) brown_print_json(&methods, &result);
+    else brown_print_table(&methods, &result);
     if (code == CLI_DONE) ev_brown_result_free(&result);
     eval_methods_free(&methods);
     return code;
@@ -96,7 +96,7 @@ static int brown_run(cli_common *common, void *context, int count, char **argume
     options->cache = job->eval.cache;
     options->parallel = common->parallel;
     options->quiet = common->quiet;
-    return evaluate(common, &job->eval, arguments[0], options);
+    return brown_evaluate(common, &job->eval, arguments[0], options);
 }
 
 static void brown_end(void *job) { eval_options_end(&((brown_job *)job)->eval); }
@@ -114,11 +114,12 @@ const cli_command eval_brown = {
     .name = "eval brown",
     .summary = "false positive rate at 95 % recall on Brown's patches",
     .usage = "DIR [-m LIST] [options]",
-    .about = "DIR is a patch set of Brown (patches0000.bmp .., info.txt, m50_100000_100000_0.txt) or a folder of such "
-             "sets. Prints the false positive rate at 95 % recall, in per cent: everything up to the smallest distance T "
-             "that reaches 95 % is accepted. Distances are whole numbers and tie, so the bounds are printed too: \"best\" "
-             "and \"worst\" take of the pairs at T only as many as are needed, right ones or wrong ones first; "
-             "\"interpolated\" lies between T - 1 and T.",
+    .about =
+        "DIR is a patch set of Brown (patches0000.bmp .., info.txt, m50_100000_100000_0.txt) or a folder of such "
+        "sets. Prints the false positive rate at 95 % recall, in per cent: everything up to the smallest distance T "
+        "that reaches 95 % is accepted. Distances are whole numbers and tie, so the bounds are printed too: \"best\" "
+        "and \"worst\" take of the pairs at T only as many as are needed, right ones or wrong ones first; "
+        "\"interpolated\" lies between T - 1 and T.",
     .options = brown_options,
     .least = 1,
     .most = 1,

@@ -92,7 +92,7 @@ static void json_result(io_json *json, const char *model, const ev_hpatches_opti
     io_json_end(json);
 }
 
-static const char *cell(char buffer[16], double value)
+static const char *hpatches_cell(char buffer[16], double value)
 {
     if (isfinite(value)) snprintf(buffer, 16, "%.6f", value);
     else strcpy(buffer, "-");
@@ -116,21 +116,21 @@ static void print_details(const ev_hpatches_options *options, const ev_hpatches_
     }
 }
 
-static void print_table(const eval_methods *methods, const ev_hpatches_options *options,
+static void hpatches_print_table(const eval_methods *methods, const ev_hpatches_options *options,
                         const ev_hpatches_result *results)
 {
     char cells[3][16];
     printf("%-28s %12s %12s %12s\n", "", "verification", "matching", "retrieval");
     for (size_t m = 0; m < methods->count; m++) {
         const ev_hpatches_result *r = &results[m];
-        printf("%-28s %12s %12s %12s\n", methods->items[m].name, cell(cells[0], r->verification),
-               cell(cells[1], r->matching), cell(cells[2], r->retrieval));
+        printf("%-28s %12s %12s %12s\n", methods->items[m].name, hpatches_cell(cells[0], r->verification),
+               hpatches_cell(cells[1], r->matching), hpatches_cell(cells[2], r->retrieval));
         if (methods->count == 1) print_details(options, r);
     }
 }
 
-static void print_json(const eval_methods *methods, const ev_hpatches_options *options, const ev_hpatches_facts *facts,
-                       const ev_hpatches_result *results)
+static void hpatches_print_json(const eval_methods *methods, const ev_hpatches_options *options,
+                                const ev_hpatches_facts *facts, const ev_hpatches_result *results)
 {
     io_json json;
     io_json_begin(&json, stdout);
@@ -154,7 +154,7 @@ static void say_facts(const cli_common *common, const ev_hpatches_options *optio
     if (facts->retrieval_drawn) cli_say(common, "the queries and distractors of retrieval were drawn again");
 }
 
-static int evaluate(const cli_common *common, const eval_options *own, const char *folder,
+static int hpatches_evaluate(const cli_common *common, const eval_options *own, const char *folder,
                     const ev_hpatches_options *options)
 {
     io_error error;
@@ -172,8 +172,8 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
         code = cli_error("%s", error.text);
     } else {
         say_facts(common, options, &facts);
-        if (common->json) print_json(&methods, options, &facts, results);
-        else print_table(&methods, options, results);
+        if (common->json) hpatches_print_json(&methods, options, &facts, results);
+        else hpatches_print_table(&methods, options, results);
     }
     free(results);
     eval_methods_free(&methods);
@@ -189,7 +189,7 @@ static int hpatches_run(cli_common *common, void *context, int count, char **arg
     options->cache = job->eval.cache;
     options->parallel = common->parallel;
     options->quiet = common->quiet;
-    return evaluate(common, &job->eval, arguments[0], options);
+    return hpatches_evaluate(common, &job->eval, arguments[0], options);
 }
 
 static void hpatches_begin(void *job)

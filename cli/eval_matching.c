@@ -68,7 +68,7 @@ static void print_line(const char *name, const ev_mma *mma)
     printf("\n");
 }
 
-static void print_table(const eval_methods *methods, const ev_matching_result *results)
+static void matching_print_table(const eval_methods *methods, const ev_matching_result *results)
 {
     printf("%-28s %6s %9s %8s", "MMA at px:", "pairs", "keypoints", "matches");
     for (int t = 1; t <= EV_MMA_PX; t++) printf(" %6d", t);
@@ -82,7 +82,8 @@ static void print_table(const eval_methods *methods, const ev_matching_result *r
 
 /* ---- the run ---- */
 
-static int evaluate(const cli_common *common, const matching_job *job, const char *folder, const ev_scenes *scenes)
+static int matching_evaluate(const cli_common *common, const matching_job *job, const char *folder,
+                             const ev_scenes *scenes)
 {
     io_error error;
     eval_methods methods;
@@ -96,7 +97,7 @@ static int evaluate(const cli_common *common, const matching_job *job, const cha
         matching_output output = {eval_set_name(folder), &methods, &job->options, scenes, results};
         eval_json_results(&methods, json_result, &output);
         free(output.set);
-    } else print_table(&methods, results);
+    } else matching_print_table(&methods, results);
     if (code == CLI_DONE && results[0].left_out > 0)
         cli_say(common, "%zu sequences of large images are left out, as papers do; --all-sequences takes them in",
                 results[0].left_out);
@@ -121,7 +122,7 @@ static int matching_run(cli_common *common, void *context, int count, char **arg
     options->scale = job->eval.scale;
     options->parallel = common->parallel;
     options->quiet = common->quiet;
-    int code = evaluate(common, job, arguments[0], &scenes);
+    int code = matching_evaluate(common, job, arguments[0], &scenes);
     ev_scenes_free(&scenes);
     return code;
 }
@@ -140,10 +141,11 @@ const cli_command eval_matching = {
     .name = "eval matching",
     .summary = "mean matching accuracy on image sequences, as papers on local features report it",
     .usage = "DIR [-m LIST] [options]",
-    .about = "DIR is a sequence in the layout of HPatches (1.png, H_1_2) or Oxford (img1.png, H1to2p), or a folder of "
-             "sequences. Image 1 is matched with every other image by mutual nearest neighbours. Prints the mean matching "
-             "accuracy (MMA): the share of matches that the homography confirms within 1, 2 ... 10 px, from 0 to 1, mean "
-             "over pairs; and the same for sequences with changes of light (i_...) and of viewpoint (v_...).",
+    .about =
+        "DIR is a sequence in the layout of HPatches (1.png, H_1_2) or Oxford (img1.png, H1to2p), or a folder of "
+        "sequences. Image 1 is matched with every other image by mutual nearest neighbours. Prints the mean matching "
+        "accuracy (MMA): the share of matches that the homography confirms within 1, 2 ... 10 px, from 0 to 1, mean "
+        "over pairs; and the same for sequences with changes of light (i_...) and of viewpoint (v_...).",
     .options = matching_options,
     .least = 1,
     .most = 1,

@@ -72,7 +72,7 @@ static void print_line(const char *name, const ev_oxford_score *score)
            eval_percent(cell[4], score->homography_3px), eval_percent(cell[5], score->homography_5px), score->matches);
 }
 
-static void print_table(const eval_methods *methods, const ev_scenes *scenes, const ev_oxford_result *results)
+static void oxford_print_table(const eval_methods *methods, const ev_scenes *scenes, const ev_oxford_result *results)
 {
     printf("%-28s %6s %7s %10s %8s %7s %7s %7s %8s\n", "", "pairs", "strict", "paper-like", "prec.3px", "H<1px",
            "H<3px", "H<5px", "matches");
@@ -98,8 +98,8 @@ static void tell_fixed_cameras(const cli_common *common, const ev_scenes *scenes
     }
 }
 
-static int evaluate(const cli_common *common, const eval_options *own, const char *folder, const ev_scenes *scenes,
-                    const ev_oxford_options *options, bool curves)
+static int oxford_evaluate(const cli_common *common, const eval_options *own, const char *folder,
+                           const ev_scenes *scenes, const ev_oxford_options *options, bool curves)
 {
     io_error error;
     eval_methods methods;
@@ -117,7 +117,7 @@ static int evaluate(const cli_common *common, const eval_options *own, const cha
         eval_json_results(&methods, json_result, &output);
         free(output.set);
     }
-    else print_table(&methods, scenes, results);
+    else oxford_print_table(&methods, scenes, results);
     if (code == CLI_DONE) tell_fixed_cameras(common, scenes);
     if (code == CLI_DONE && own->source.folder && options->paperlike)
         cli_say(common,
@@ -143,7 +143,7 @@ static int oxford_run(cli_common *common, void *context, int count, char **argum
     options->cache = job->eval.cache;
     options->parallel = common->parallel;
     options->quiet = common->quiet;
-    int code = evaluate(common, &job->eval, arguments[0], &scenes, options, job->curves);
+    int code = oxford_evaluate(common, &job->eval, arguments[0], &scenes, options, job->curves);
     ev_scenes_free(&scenes);
     return code;
 }
@@ -166,10 +166,11 @@ const cli_command eval_oxford = {
     .name = "eval oxford",
     .summary = "mAP, precision and homographies between images of a plane",
     .usage = "DIR [-m LIST] [options]",
-    .about = "DIR is a scene or a folder of scenes: Oxford's (img1.png, H1to2p or H1to2p.xml), HPatches sequences "
-             "(1.png, H_1_2), or images of a fixed camera (no homographies). Every image is compared with the first. "
-             "Prints mAP by the strict protocol, the share of mutual matches within 3 px, and the share of homographies "
-             "that are right within 1, 3 and 5 px.",
+    .about =
+        "DIR is a scene or a folder of scenes: Oxford's (img1.png, H1to2p or H1to2p.xml), HPatches sequences "
+        "(1.png, H_1_2), or images of a fixed camera (no homographies). Every image is compared with the first. "
+        "Prints mAP by the strict protocol, the share of mutual matches within 3 px, and the share of homographies "
+        "that are right within 1, 3 and 5 px.",
     .options = oxford_options,
     .least = 1,
     .most = 1,

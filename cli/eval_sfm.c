@@ -29,7 +29,7 @@ static void json_result(io_json *json, const char *model, const ev_sfm_options *
     io_json_end(json);
 }
 
-static void print_json(const eval_methods *methods, const ev_sfm_options *options, const ev_sfm_result *results)
+static void sfm_print_json(const eval_methods *methods, const ev_sfm_options *options, const ev_sfm_result *results)
 {
     io_json json;
     io_json_begin(&json, stdout);
@@ -38,7 +38,7 @@ static void print_json(const eval_methods *methods, const ev_sfm_options *option
     if (methods->count > 1) io_json_end(&json);
 }
 
-static void print_table(const eval_methods *methods, const ev_sfm_result *results)
+static void sfm_print_table(const eval_methods *methods, const ev_sfm_result *results)
 {
     printf("%-28s %10s %8s %12s %7s %9s %8s %9s\n", "", "registered", "points", "observations", "track", "repr.(px)",
            "pairs", "inliers");
@@ -52,7 +52,7 @@ static void print_table(const eval_methods *methods, const ev_sfm_result *result
 
 /* ---- the run ---- */
 
-static int evaluate(const cli_common *common, const eval_options *eval, const ev_sfm_options *options)
+static int sfm_evaluate(const cli_common *common, const eval_options *eval, const ev_sfm_options *options)
 {
     io_error error;
     io_names images = {NULL, 0};
@@ -67,8 +67,8 @@ static int evaluate(const cli_common *common, const eval_options *eval, const ev
     int code = CLI_DONE;
     for (size_t m = 0; m < methods.count && code == CLI_DONE; m++)
         if (!ev_sfm_run(&images, &methods.items[m], options, &results[m], &error)) code = cli_error("%s", error.text);
-    if (code == CLI_DONE && common->json) print_json(&methods, options, results);
-    else if (code == CLI_DONE) print_table(&methods, results);
+    if (code == CLI_DONE && common->json) sfm_print_json(&methods, options, results);
+    else if (code == CLI_DONE) sfm_print_table(&methods, results);
     free(results);
     eval_methods_free(&methods);
     io_names_free(&images);
@@ -97,7 +97,7 @@ static int sfm_run(cli_common *common, void *context, int count, char **argument
     options->folder = arguments[0];
     options->cache = job->eval.cache;
     options->threads = common->threads;
-    return evaluate(common, &job->eval, options);
+    return sfm_evaluate(common, &job->eval, options);
 }
 
 static void sfm_end(void *job) { eval_options_end(&((sfm_job *)job)->eval); }
@@ -118,9 +118,10 @@ const cli_command eval_sfm = {
     .name = "eval sfm",
     .summary = "reconstruction with COLMAP: points, observations, track length",
     .usage = "IMAGES [-m LIST] [options]",
-    .about = "Reconstructs the folder IMAGES with COLMAP from our keypoints and matches, for every descriptor, and prints "
-             "what the ETH benchmark counts: registered images, sparse points, observations, track length, reprojection "
-             "error. COLMAP 3.8 must be installed (Debian: apt-get install colmap); it runs without a display.",
+    .about =
+        "Reconstructs the folder IMAGES with COLMAP from our keypoints and matches, for every descriptor, and prints "
+        "what the ETH benchmark counts: registered images, sparse points, observations, track length, reprojection "
+        "error. COLMAP 3.8 must be installed (Debian: apt-get install colmap); it runs without a display.",
     .options = sfm_options,
     .least = 1,
     .most = 1,

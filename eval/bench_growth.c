@@ -81,7 +81,7 @@ typedef struct description {
     uint8_t *rows;
 } description;
 
-static kb_status describe(const growth *g, void *context)
+static kb_status growth_describe(const growth *g, void *context)
 {
     const description *d = context;
     kb_describe_options o;
@@ -96,7 +96,7 @@ typedef struct detection {
     kb_keypoint *keypoints;
 } detection;
 
-static kb_status detect(const growth *g, void *context)
+static kb_status growth_detect(const growth *g, void *context)
 {
     const detection *d = context;
     size_t n;
@@ -114,7 +114,7 @@ typedef struct matching {
     kb_match *matches;
 } matching;
 
-static kb_status match(const growth *g, void *context)
+static kb_status growth_match(const growth *g, void *context)
 {
     const matching *m = context;
     size_t count;
@@ -155,7 +155,7 @@ static bool grow_keypoints(growth *g, ev_bench_plot *plot, io_error *error)
         plot->curves[m].name = methods[m]->name;
         for (size_t i = 0; i < sizeof counts / sizeof *counts && good; i++) {
             description d = {image->view, keypoints, counts[i], methods[m], rows};
-            good = add_point(g, &plot->curves[m], (double)counts[i], describe, &d, error);
+            good = add_point(g, &plot->curves[m], (double)counts[i], growth_describe, &d, error);
         }
     }
     free(keypoints);
@@ -183,10 +183,10 @@ static bool grow_pixels(growth *g, ev_bench_plot *plot, io_error *error)
         detection orb = {{pixels, width, height, width, KB_GRAY8, 0}, KB_DETECTOR_ORB, keypoints};
         detection sift = {orb.image, KB_DETECTOR_SIFT, keypoints};
         description d = {orb.image, keypoints, n, methods[0], rows};
-        good = add_point(g, &plot->curves[0], megapixels, detect, &orb, error) &&
-               (megapixels > 7 || add_point(g, &plot->curves[1], megapixels, detect, &sift, error));
+        good = add_point(g, &plot->curves[0], megapixels, growth_detect, &orb, error) &&
+               (megapixels > 7 || add_point(g, &plot->curves[1], megapixels, growth_detect, &sift, error));
         random_keypoints(keypoints, n, width, height, &g->state);
-        if (good && found) good = add_point(g, &plot->curves[2], megapixels, describe, &d, error);
+        if (good && found) good = add_point(g, &plot->curves[2], megapixels, growth_describe, &d, error);
         free(pixels);
     }
     free(keypoints);
@@ -202,12 +202,13 @@ static bool grow_rows(growth *g, ev_bench_plot *plot, io_error *error)
     kb_match *matches = io_alloc(QUERIES, sizeof *matches);
     bool good = true;
     for (size_t i = 0; i < bytes; i++) rows[i] = (uint8_t)(256 * uniform(&g->state));
-    *plot = (ev_bench_plot){.title = "Mutual matching of 1000 rows: rows to match against", .x_name = "rows", .count = 2};
+    *plot =
+        (ev_bench_plot){.title = "Mutual matching of 1000 rows: rows to match against", .x_name = "rows", .count = 2};
     for (size_t c = 0; c < 2; c++) {
         plot->curves[c].name = c ? "512 bits" : "256 bits";
         for (size_t i = 0; i < sizeof counts / sizeof *counts && good; i++) {
             matching m = {rows + bytes / 2, rows, counts[i], c ? 64 : 32, matches};
-            good = add_point(g, &plot->curves[c], (double)counts[i], match, &m, error);
+            good = add_point(g, &plot->curves[c], (double)counts[i], growth_match, &m, error);
         }
     }
     free(rows);

@@ -13,7 +13,7 @@ __attribute__((noinline)) bool ev_bench_counted(ev_bench_set *set, ev_bench_side
     return side(set, item, task->step->variant, task->method, error);
 }
 
-static bool prepare(ev_bench_set *set, const ev_bench_task *task, size_t item, io_error *error)
+static bool task_prepare(ev_bench_set *set, const ev_bench_task *task, size_t item, io_error *error)
 {
     const ev_bench_step *step = task->step;
     return !step->prepare || step->prepare(set, item, step->variant, task->method, error);
@@ -39,13 +39,15 @@ size_t ev_bench_items(const ev_bench_set *set, const ev_bench_task *task)
 
 /* ----------------------------------------------------------------------------------------------------------- plan */
 
+enum { FEWEST_REPEATS = 3, FEWEST_PAIRS = 6 }; /* as long as time allows */
+
 /* Seconds of wall-clock time that both sides take on the first item, after a call to warm up. */
 static bool probe(ev_bench_set *set, const ev_bench_task *task, const ev_bench_plan *plan, double *seconds,
                   io_error *error)
 {
     ev_bench_side *const sides[2] = {task->step->ours, plan->peers ? task->step->theirs : NULL};
     *seconds = 0;
-    if (!prepare(set, task, 0, error)) return false;
+    if (!task_prepare(set, task, 0, error)) return false;
     for (int s = 0; s < 2; s++) {
         if (!sides[s]) continue;
         if (!ev_bench_counted(set, sides[s], 0, task, error)) return false;
@@ -75,6 +77,8 @@ bool ev_bench_plan_fit(ev_bench_set *set, const ev_bench_tasks *tasks, ev_bench_
     if (!good) return false;
     double left = fmax(0, plan->seconds - (io_clock_seconds() - start));
     double passes = left / fmax(pair_seconds, 1e-9); /* over one pair, by all tasks */
+    /* Images differ more than repeats do. */
+    while (plan->repeats > FEWEST_REPEATS && passes < (double)(FEWEST_PAIRS * (plan->repeats + 1))) plan->repeats--;
     if (passes < (double)plan->repeats + 1) {
         plan->repeats = passes < 2 ? 1 : (int32_t)passes - 1;
         return true;
@@ -124,7 +128,7 @@ static bool measure_item(ev_bench_set *set, const ev_bench_task *task, ev_bench_
                          io_error *error)
 {
     const kb_parallel *parallel = set->parallel;
-    if (!prepare(set, task, item, error)) return false;
+    if (!task_prepare(set, task, item, error)) return false;
     for (size_t r = 0; r <= repeats; r++) { /* the first one warms up */
         for (int s = 0; s < SIDES; s++) {
             ev_bench_reading reading;

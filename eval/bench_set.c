@@ -24,7 +24,7 @@ static void frame_free(ev_bench_frame *frame)
     free(frame->memory);
 }
 
-static bool settle(const char *what, kb_status status, io_error *error)
+static bool bench_settle(const char *what, kb_status status, io_error *error)
 {
     return status == KB_OK || io_fail(error, "%s: %s", what, kb_status_string(status));
 }
@@ -45,7 +45,7 @@ static kb_status detect_into(const ev_bench_set *set, const kb_image *image, kb_
 bool ev_bench_detect(ev_bench_set *set, const kb_image *image, kb_detector detector, ev_bench_frame *frame,
                      io_error *error)
 {
-    return settle("detecting", detect_into(set, image, detector, frame->keypoints, &frame->count), error);
+    return bench_settle("detecting", detect_into(set, image, detector, frame->keypoints, &frame->count), error);
 }
 
 bool ev_bench_describe(ev_bench_set *set, const kb_image *image, const ev_method *method, const kb_keypoint *keypoints,
@@ -63,7 +63,7 @@ bool ev_bench_describe(ev_bench_set *set, const kb_image *image, const ev_method
     kb_status status =
         floats ? kb_describe_float(method->model, image, keypoints, n, &o, set->workspace, frame->memory, NULL)
                : kb_describe(method->model, image, keypoints, n, &o, set->workspace, frame->memory, NULL);
-    return settle("describing", status, error);
+    return bench_settle("describing", status, error);
 }
 
 bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_t *count, io_error *error)
@@ -75,14 +75,14 @@ bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_
     kb_status status =
         a->bytes ? kb_match_hamming(a->bytes, a->count, b->bytes, b->count, a->width, &o, w, set->matches, count)
                  : kb_match_float(a->floats, a->count, b->floats, b->count, a->width, &o, w, set->matches, count);
-    return settle("matching", status, error);
+    return bench_settle("matching", status, error);
 }
 
 bool ev_bench_fit(ev_bench_set *set, const kb_point_pair *pairs, size_t n, io_error *error)
 {
     kb_fit_report report;
     KB_INIT(report);
-    return settle("fitting", kb_fit(pairs, n, NULL, set->workspace, NULL, &report), error);
+    return bench_settle("fitting", kb_fit(pairs, n, NULL, set->workspace, NULL, &report), error);
 }
 
 static int nearest_first(const void *a, const void *b)
@@ -147,7 +147,7 @@ static bool take_image(ev_bench_set *set, size_t name, io_error *error)
     set->count++; /* from here on ev_bench_close frees it */
     k->items = io_alloc((size_t)set->max_keypoints, sizeof *k->items);
     kb_status status = detect_into(set, &set->images[i].view, KB_DETECTOR_ORB, k->items, &k->count);
-    return settle(set->names->items[name], status, error);
+    return bench_settle(set->names->items[name], status, error);
 }
 
 bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *methods, size_t method_count,
@@ -169,7 +169,7 @@ bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *me
         frame_make(&set->frames[i], capacity);
         frame_make(&set->given[i], capacity);
     }
-    return settle("workspace", kb_workspace_create(&set->workspace), error) && take_image(set, 0, error) &&
+    return bench_settle("workspace", kb_workspace_create(&set->workspace), error) && take_image(set, 0, error) &&
            take_image(set, 1, error);
 }
 

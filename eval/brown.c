@@ -190,7 +190,7 @@ typedef struct describe_work {
     ev_method *methods;
     size_t method_count, wanted;
     const ev_brown_options *options;
-    io_rows *rows; /* one a method, for all wanted patches */
+    io_rows *rows; /* one per method, for all wanted patches */
 } describe_work;
 
 static bool describe_cached(ev_method *method, const uint8_t *patches, size_t n, const ev_brown_options *options,
@@ -244,7 +244,7 @@ static int by_distance(const void *a, const void *b)
 }
 
 /* Distinct distances become the bins of the histograms, whatever numbers they are. */
-static ev_brown_score score(const set *s, const io_rows *rows)
+static ev_brown_score brown_score(const set *s, const io_rows *rows)
 {
     size_t n = s->pair_count, bins = 0;
     answer *answers = io_alloc(n, sizeof *answers);
@@ -279,7 +279,7 @@ static bool run_set(const set *s, ev_method *methods, size_t method_count, const
     if (good) {
         out->name = io_copy_string(io_path_base(s->folder));
         out->scores = io_alloc(method_count, sizeof *out->scores);
-        for (size_t m = 0; m < method_count; m++) out->scores[m] = score(s, &work.rows[m]);
+        for (size_t m = 0; m < method_count; m++) out->scores[m] = brown_score(s, &work.rows[m]);
     }
     for (size_t m = 0; m < method_count; m++) io_rows_free(&work.rows[m]);
     free(work.rows);

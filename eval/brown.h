@@ -25,7 +25,7 @@ typedef struct ev_brown_score {
 typedef struct ev_brown_set {
     char *name; /* owned */
     size_t positives, negatives;
-    ev_brown_score *scores; /* owned; one a method */
+    ev_brown_score *scores; /* owned; one per method */
 } ev_brown_set;
 
 typedef struct ev_brown_result {

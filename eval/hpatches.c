@@ -32,7 +32,7 @@ typedef struct sequence {
     const char *name;
     size_t patches;
     uint8_t *textured;
-    io_rows (*rows)[TYPES]; /* one row of types a method */
+    io_rows (*rows)[TYPES]; /* one row of types per method */
 } sequence;
 
 typedef struct dataset {
@@ -204,7 +204,7 @@ static bool describe_sequence(sequence *s, ev_method *methods, size_t method_cou
     return good;
 }
 
-/* FOLDER/METHOD/SEQUENCE/TYPE.csv: a row a patch; bits as 0 and 1, first bit first. */
+/* FOLDER/METHOD/SEQUENCE/TYPE.csv: one row per patch; bits as 0 and 1, first bit first. */
 static bool export_rows(const io_rows *rows, const char *path, io_error *error)
 {
     io_writer *writer = io_writer_open(path, error);
@@ -485,8 +485,8 @@ static bool open_tasks(const dataset *data, const ev_hpatches_options *options, 
     return good;
 }
 
-static bool evaluate(const dataset *data, size_t method, const both_tasks *tasks, const ev_hpatches_options *options,
-                     ev_hpatches_result *result, io_error *error)
+static bool hpatches_evaluate(const dataset *data, size_t method, const both_tasks *tasks,
+                              const ev_hpatches_options *options, ev_hpatches_result *result, io_error *error)
 {
     memset(result, 0, sizeof *result);
     if (options->wanted & EV_VERIFICATION)
@@ -512,7 +512,7 @@ bool ev_hpatches_run(const char *folder, ev_method *methods, size_t method_count
     io_progress progress;
     io_progress_start(&progress, "evaluating", method_count, options->quiet || !good);
     for (size_t m = 0; m < method_count && good; m++) {
-        good = evaluate(&data, m, &tasks, options, &results[m], error);
+        good = hpatches_evaluate(&data, m, &tasks, options, &results[m], error);
         io_progress_update(&progress, m + 1);
     }
     io_progress_end(&progress);

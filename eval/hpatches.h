@@ -50,7 +50,7 @@ typedef struct ev_hpatches_facts {
     bool verification_drawn, retrieval_drawn;
 } ev_hpatches_facts;
 
-/* results has room for one a method. */
+/* results has room for one per method. */
 bool ev_hpatches_run(const char *folder, ev_method *methods, size_t method_count, const ev_hpatches_options *options,
                      ev_hpatches_facts *facts, ev_hpatches_result *results, io_error *error);
 

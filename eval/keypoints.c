@@ -22,7 +22,7 @@ char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, cons
     return path;
 }
 
-static bool detect(const ev_keypoint_source *source, const char *image_path, const kb_image *image,
+static bool keypoints_detect(const ev_keypoint_source *source, const char *image_path, const kb_image *image,
                    int32_t max_keypoints, io_keypoints *out, io_error *error)
 {
     kb_detect_options options;
@@ -43,7 +43,7 @@ static bool detect(const ev_keypoint_source *source, const char *image_path, con
 bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path,
                        const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error)
 {
-    if (!source->folder) return detect(source, image_path, image, max_keypoints, out, error);
+    if (!source->folder) return keypoints_detect(source, image_path, image, max_keypoints, out, error);
     char *path = ev_keypoint_path(source, scene, image_path);
     bool good = io_keypoints_read(path, out, error);
     free(path);

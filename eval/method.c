@@ -87,7 +87,7 @@ static void rows_of_model(const kb_model *model, size_t n, io_rows *out)
     else out->bytes = io_alloc(n * out->width + 1, 1);
 }
 
-static bool settle(kb_status status, const ev_method *method, io_rows *out, io_error *error)
+static bool method_settle(kb_status status, const ev_method *method, io_rows *out, io_error *error)
 {
     if (status == KB_OK) return true;
     io_rows_free(out);
@@ -105,7 +105,7 @@ bool ev_method_describe(const ev_method *method, const kb_image *image, const kb
     kb_status status = out->floats
                            ? kb_describe_float(method->model, image, keypoints, n, &options, NULL, out->floats, NULL)
                            : kb_describe(method->model, image, keypoints, n, &options, NULL, out->bytes, NULL);
-    return settle(status, method, out, error);
+    return method_settle(status, method, out, error);
 }
 
 bool ev_method_describe_patches(const ev_method *method, const uint8_t *patches, size_t n, int32_t side,
@@ -119,7 +119,7 @@ bool ev_method_describe_patches(const ev_method *method, const uint8_t *patches,
     kb_status status =
         out->floats ? kb_describe_patches_float(method->model, patches, n, side, &options, NULL, out->floats)
                     : kb_describe_patches(method->model, patches, n, side, &options, NULL, out->bytes);
-    return settle(status, method, out, error);
+    return method_settle(status, method, out, error);
 }
 
 bool ev_rows_match(const io_rows *a, const io_rows *b, bool mutual, float max_ratio, const kb_parallel *parallel,

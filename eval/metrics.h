@@ -25,7 +25,7 @@ typedef struct ev_curve {
  * counted over; 0 gives an area of 0. Sorts the answers. curve may be NULL. */
 double ev_average_precision(ev_answer *answers, size_t n, size_t positives, ev_curve *curve);
 
-/* Average precision of a ranked list, one point an answer, in the given order (so ties are settled by the caller's
+/* Average precision of a ranked list, one point per answer, in the given order (so ties are settled by the caller's
  * order): correct[i] belongs to rank i. The curve starts at precision 1 and recall 0, trapezoids again. */
 double ev_average_precision_ranked(const uint8_t *correct, size_t n, size_t positives);
 

@@ -47,7 +47,7 @@ typedef struct scene_work {
     io_rows *best_rows, *all_rows;
     pair_score *scores;
     const bool *wanted;
-    io_error *errors; /* one an image, empty when all went well */
+    io_error *errors; /* one per image, empty when all went well */
 } scene_work;
 
 /* ---------------------------------------------------------------------------------------------------- ground truth */
@@ -180,8 +180,8 @@ static bool score_homography(const scene_work *work, size_t k, const kb_match *m
     const kb_keypoint *a = work->views[0].best.items, *b = work->views[k].best.items;
     kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
     float *quality = io_alloc(count + 1, sizeof *quality);
-    kb_status status = kb_match_points(a, work->views[0].best.count, b, work->views[k].best.count, matches, count, pairs,
-                                       quality);
+    kb_status status =
+        kb_match_points(a, work->views[0].best.count, b, work->views[k].best.count, matches, count, pairs, quality);
     kb_fit_options options;
     KB_INIT(options);
     options.quality = quality;
@@ -227,7 +227,7 @@ static void score_pair(void *context, int32_t index)
 
 /* ------------------------------------------------------------------------------------------- one scene, one method */
 
-static void run(const kb_parallel *parallel, size_t count, void (*task)(void *, int32_t), void *context)
+static void oxford_for_each(const kb_parallel *parallel, size_t count, void (*task)(void *, int32_t), void *context)
 {
     if (parallel) parallel->run(parallel->self, (int32_t)count, task, context);
     else for (size_t i = 0; i < count; i++) task(context, (int32_t)i);
@@ -285,9 +285,9 @@ static void describe_view(void *context, int32_t index)
 static bool open_scene(scene_work *work, io_error *error)
 {
     size_t n = work->scene->images.count;
-    run(work->options->parallel, n, load_view, work);
+    oxford_for_each(work->options->parallel, n, load_view, work);
     if (!first_error(work, error)) return false;
-    run(work->options->parallel, n - 1, make_truth, work);
+    oxford_for_each(work->options->parallel, n - 1, make_truth, work);
     return true;
 }
 
@@ -319,11 +319,11 @@ static bool score_method(scene_work *work, ev_method *method, io_error *error)
     work->method = method;
     bool good = !ev_method_is_file(method) || take_file_rows(work, method, error);
     if (good) {
-        run(work->options->parallel, n, describe_view, work);
+        oxford_for_each(work->options->parallel, n, describe_view, work);
         good = first_error(work, error);
     }
     if (good) {
-        run(work->options->parallel, n - 1, score_pair, work);
+        oxford_for_each(work->options->parallel, n - 1, score_pair, work);
         good = first_error(work, error);
     }
     free_rows(work);
@@ -375,7 +375,7 @@ static void add_pair(ev_oxford_score *sum, const pair_score *pair)
     for (int i = 0; i < EV_CURVE_POINTS; i++) sum->curve.precision[i] += pair->curve.precision[i];
 }
 
-static void divide(ev_oxford_score *sum)
+static void score_divide(ev_oxford_score *sum)
 {
     double n = (double)sum->pairs;
     sum->strict_map /= n;
@@ -468,7 +468,7 @@ bool ev_oxford_run(const ev_scenes *scenes, ev_method *methods, size_t method_co
                 add_pair(&results[m].scenes[s], &work->scores[k]);
                 add_pair(&results[m].total, &work->scores[k]);
             }
-            if (good) divide(&results[m].scenes[s]);
+            if (good) score_divide(&results[m].scenes[s]);
             io_progress_update(&progress, done += n - 1);
         }
         free(hashes);
@@ -476,7 +476,7 @@ bool ev_oxford_run(const ev_scenes *scenes, ev_method *methods, size_t method_co
     }
     io_progress_end(&progress);
     for (size_t m = 0; m < method_count && good; m++) {
-        divide(&results[m].total);
+        score_divide(&results[m].total);
         good = ev_method_finish(&methods[m], error);
     }
     for (size_t m = 0; m < method_count && !good; m++) ev_oxford_result_free(&results[m]);

@@ -5,8 +5,8 @@
  *               is over the keypoints of image 1 that have any keypoint within 5 px.
  *   paper-like  All keypoints that the detector finds. Right within 2 px, and when sizes agree within sqrt(2) after the
  *               local scale of H. Queries are the keypoints that have such a partner, and recall is over them.
- * Reported are the means over pairs, the share of mutual matches that lie within 3 px, and how often a homography fitted
- * to the mutual matches is right. */
+ * Reported are the means over pairs, the share of mutual matches that lie within 3 px, and how often a homography
+ * fitted to the mutual matches is right. */
 #ifndef EVAL_OXFORD_H
 #define EVAL_OXFORD_H
 

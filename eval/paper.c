@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const ev_paper_row rows[] = {
-    /* name, key, Oxford, Notre Dame, Yosemite, HPatches matching, Fountain, ms, frames a second, CPU ms a frame */
+    /* name, key, Oxford, Notre Dame, Yosemite, HPatches matching, Fountain, ms, frames per second, CPU ms per frame */
     {"BRISK", "brisk", 32.25, 69.82, 68.40, NAN, NAN, 14.94, NAN, NAN},
     {"ORB", "orb", 51.72, 38.02, 40.58, 15.30, 15001, 12.07, 29.177, 73.8},
     {"LDB", NULL, 51.53, 52.24, 49.78, NAN, NAN, 17.48, NAN, NAN},

@@ -60,8 +60,10 @@ static void module_load(void)
         module_open(path);
         return;
     }
-    io_fail(&reason, "%s is not there: neither beside the program nor in %s%s; it is built and installed where OpenCV's "
-            "development files are found", MODULE_FILE, folder, KB_PEERS_FOLDER);
+    io_fail(&reason,
+            "%s is not there: neither beside the program nor in %s%s; it is built and installed where OpenCV's "
+            "development files are found",
+            MODULE_FILE, folder, KB_PEERS_FOLDER);
 }
 
 static const ev_peers_module *peers(void)

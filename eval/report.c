@@ -12,21 +12,21 @@
 
 /* ---------------------------------------------------------------------------------------------- what is there */
 
-static double number(const io_json_value *object, const char *key)
+static double json_number(const io_json_value *object, const char *key)
 {
     const io_json_value *value = io_json_get(object, key);
     return value && value->kind == IO_JSON_NUMBER ? value->number : NAN;
 }
 
-static const char *text(const io_json_value *object, const char *key)
+static const char *json_text(const io_json_value *object, const char *key)
 {
     const io_json_value *value = io_json_get(object, key);
     return value && value->kind == IO_JSON_STRING ? value->string : "";
 }
 
-static bool is(const io_json_value *item, const char *benchmark)
+static bool is_benchmark(const io_json_value *item, const char *benchmark)
 {
-    return strcmp(text(item, "benchmark"), benchmark) == 0;
+    return strcmp(json_text(item, "benchmark"), benchmark) == 0;
 }
 
 /* The table of an ablation is an array of rows that have the paper's number. */
@@ -36,7 +36,7 @@ static bool is_ablation(const io_json_value *value)
            io_json_get(value->first, "map");
 }
 
-static void take(ev_report *report, const io_json_value *item)
+static void report_take(ev_report *report, const io_json_value *item)
 {
     report->items = io_grow(report->items, report->count + 1, sizeof *report->items);
     report->items[report->count++] = item;
@@ -46,11 +46,11 @@ bool ev_report_add(ev_report *report, const char *name, const io_json_value *doc
 {
     static const char *const known[] = {"oxford", "matching", "hpatches", "brown", "sfm", "bench"};
     size_t before = report->count;
-    if (is_ablation(document)) take(report, document);
+    if (is_ablation(document)) report_take(report, document);
     const io_json_value *item = document->kind == IO_JSON_ARRAY ? document->first : document;
     for (; item; item = document->kind == IO_JSON_ARRAY ? item->next : NULL)
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            if (is(item, known[i])) take(report, item);
+            if (is_benchmark(item, known[i])) report_take(report, item);
     return report->count > before ||
            io_fail(error, "%s: holds no result of keybits eval, bench or train ablation", name);
 }
@@ -66,7 +66,7 @@ static bool same_run(const io_json_value *a, const io_json_value *b)
 {
     static const char *const words[] = {"benchmark", "set", "keypoints", "keypoints_kind", "split"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text(a, words[i]), text(b, words[i])) != 0) return false;
+        if (strcmp(json_text(a, words[i]), json_text(b, words[i])) != 0) return false;
     return true;
 }
 
@@ -91,7 +91,7 @@ static void each_group(FILE *out, const ev_report *report, const char *benchmark
                        void (*write)(FILE *out, const ev_report *report, const group *g))
 {
     for (size_t i = 0; i < report->count; i++) {
-        if (!is(report->items[i], benchmark)) continue;
+        if (!is_benchmark(report->items[i], benchmark)) continue;
         group g = group_at(report, i);
         if (g.count > 0) write(out, report, &g);
         free(g.items);
@@ -121,7 +121,7 @@ typedef struct column {
     int better; /* 1: more, -1: less, 0: neither */
 } column;
 
-static double cell_value(const io_json_value *item, const column *c) { return number(item, c->key) * c->factor; }
+static double cell_value(const io_json_value *item, const column *c) { return json_number(item, c->key) * c->factor; }
 
 static double best_of(const group *g, const column *c)
 {
@@ -174,19 +174,20 @@ static void put_paper_rows(FILE *out, size_t n, const paper_column *paper, const
     }
 }
 
-/* A row a descriptor. */
+/* One row per descriptor. */
 static void put_results(FILE *out, const group *g, const column *columns, size_t n, const paper_column *paper)
 {
     bool used[64] = {false};
     put_heads(out, columns, n, paper);
     for (size_t i = 0; i < g->count; i++) {
-        const ev_paper_row *row = paper->head ? ev_paper_find(text(g->items[i], "model")) : NULL;
+        const ev_paper_row *row = paper->head ? ev_paper_find(json_text(g->items[i], "model")) : NULL;
         if (row) used[row - ev_paper_at(0)] = true;
-        begin_row(out, text(g->items[i], "model"));
+        begin_row(out, json_text(g->items[i], "model"));
         for (size_t c = 0; c < n; c++) {
             double v = cell_value(g->items[i], &columns[c]);
             io_html_cell(out, v, columns[c].digits, v == best_of(g, &columns[c]) && g->count > 1 ? "best" : NULL);
-            if (paper->head && c == paper->beside) io_html_cell(out, row ? paper->value(row) : NAN, paper->digits, "paper");
+            if (paper->head && c == paper->beside)
+                io_html_cell(out, row ? paper->value(row) : NAN, paper->digits, "paper");
         }
         io_html_row_end(out);
     }
@@ -204,19 +205,20 @@ static double paper_fountain(const ev_paper_row *row) { return row->fountain_poi
 static double cost_of(const ev_report *report, const char *model)
 {
     for (size_t i = 0; i < report->count; i++) {
-        const io_json_value *rows = is(report->items[i], "bench") ? io_json_get(report->items[i], "rows") : NULL;
+        const io_json_value *rows =
+            is_benchmark(report->items[i], "bench") ? io_json_get(report->items[i], "rows") : NULL;
         for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next)
-            if (strcmp(text(row, "step"), "describe") == 0 && strcmp(text(row, "model"), model) == 0)
-                return number(row, "ms");
+            if (strcmp(json_text(row, "step"), "describe") == 0 && strcmp(json_text(row, "model"), model) == 0)
+                return json_number(row, "ms");
     }
     return NAN;
 }
 
 static void keypoint_words(const io_json_value *item, char *out, size_t size)
 {
-    bool csv = strcmp(text(item, "keypoints"), "csv") == 0;
-    snprintf(out, size, "%s, %s keypoints%s", *text(item, "set") ? text(item, "set") : "images",
-             *text(item, "keypoints_kind") ? text(item, "keypoints_kind") : text(item, "keypoints"),
+    bool csv = strcmp(json_text(item, "keypoints"), "csv") == 0;
+    snprintf(out, size, "%s, %s keypoints%s", *json_text(item, "set") ? json_text(item, "set") : "images",
+             *json_text(item, "keypoints_kind") ? json_text(item, "keypoints_kind") : json_text(item, "keypoints"),
              csv ? " from files" : "");
 }
 
@@ -227,8 +229,8 @@ static void plot_cost(FILE *out, const ev_report *report, const group *g)
     char title[200], words[160];
     size_t n = 0;
     for (size_t i = 0; i < g->count; i++) {
-        const char *model = text(g->items[i], "model");
-        double cost = cost_of(report, model), map = number(g->items[i], "strict_map");
+        const char *model = json_text(g->items[i], "model");
+        double cost = cost_of(report, model), map = json_number(g->items[i], "strict_map");
         if (!isfinite(cost) || !isfinite(map)) continue;
         x[n] = cost;
         y[n] = map;
@@ -238,7 +240,7 @@ static void plot_cost(FILE *out, const ev_report *report, const group *g)
     keypoint_words(g->items[0], words, sizeof words);
     snprintf(title, sizeof title, "Accuracy against cost: %s", words);
     if (n > 0)
-        io_plot_points(out, title, io_axis_of("ms to describe an image (logarithmic)", x, n, true),
+        io_plot_points(out, title, io_axis_of("ms of description per image (logarithmic)", x, n, true),
                        io_axis_of("strict mAP, %", y, n, false), points, n);
     for (size_t i = 0; i < n; i++) free((char *)points[i].label);
     free(points);
@@ -250,8 +252,8 @@ static void write_cost(FILE *out, const ev_report *report)
 {
     bool speed = false, oxford = false;
     for (size_t i = 0; i < report->count; i++) {
-        speed = speed || is(report->items[i], "bench");
-        oxford = oxford || is(report->items[i], "oxford");
+        speed = speed || is_benchmark(report->items[i], "bench");
+        oxford = oxford || is_benchmark(report->items[i], "oxford");
     }
     if (!speed || !oxford) return;
     fputs("<section><h2>Accuracy against cost</h2><p>Up and to the left is better. Full circles are ours, hollow ones "
@@ -277,7 +279,7 @@ static void plot_precision_recall(FILE *out, const group *g)
         count = 0;
         for (const io_json_value *v = list->first; v; v = v->next) values[n][count++] = v->number;
         curves[n] = (io_plot_curve){
-            .y = values[n], .n = count, .label = short_name(text(g->items[i], "model")), .colour = (int)n};
+            .y = values[n], .n = count, .label = short_name(json_text(g->items[i], "model")), .colour = (int)n};
         n++;
     }
     if (n > 0)
@@ -300,15 +302,15 @@ static void put_scenes(FILE *out, const group *g)
     fputs("<div class=\"scroll\"><table><thead><tr><th>descriptor</th>", out);
     for (const io_json_value *s = scenes->first; s; s = s->next) {
         fputs("<th>", out);
-        io_html_text(out, text(s, "scene"));
+        io_html_text(out, json_text(s, "scene"));
         fputs("</th>", out);
     }
     fputs("</tr></thead><tbody>\n", out);
     for (size_t i = 0; i < g->count; i++) {
         const io_json_value *own = io_json_get(g->items[i], "scenes");
-        begin_row(out, text(g->items[i], "model"));
+        begin_row(out, json_text(g->items[i], "model"));
         for (const io_json_value *s = own ? own->first : NULL; s; s = s->next)
-            io_html_cell(out, number(s, "strict_map"), 1, NULL);
+            io_html_cell(out, json_number(s, "strict_map"), 1, NULL);
         io_html_row_end(out);
     }
     io_html_table_end(out);
@@ -326,14 +328,14 @@ static void write_oxford(FILE *out, const ev_report *report, const group *g)
     char words[160];
     (void)report;
     /* The paper's column is for SIFT keypoints on the Oxford set. */
-    bool oxford = strstr(text(first, "set"), "oxford") && strcmp(text(first, "keypoints_kind"), "sift") == 0;
+    bool oxford = strstr(json_text(first, "set"), "oxford") && strcmp(json_text(first, "keypoints_kind"), "sift") == 0;
     paper_column paper = {oxford ? "*mAP in the paper" : NULL, 1, paper_oxford, 2};
     keypoint_words(first, words, sizeof words);
     fputs("<section><h2>Image matching: ", out);
     io_html_text(out, words);
     fprintf(out,
             "</h2><p>%.0f pairs. All in per cent: mAP by both protocols, the share of mutual matches within 3 px, ",
-            number(first, "pairs"));
+            json_number(first, "pairs"));
     fputs("the share of homographies whose corners are right within 1, 3 and 5 px.", out);
     if (oxford)
         fputs(" The paper does not state its protocol in full; the paper-like one is a stand-in for it, meant for all "
@@ -368,7 +370,7 @@ static void plot_mma(FILE *out, const group *g)
     io_plot_curve *curves = io_alloc(g->count, sizeof *curves);
     for (size_t i = 0; i < g->count; i++)
         curves[i] = (io_plot_curve){px, values[i], read_mma(g->items[i], "mma", values[i], ROOM),
-                                    short_name(text(g->items[i], "model")), (int)i, true};
+                                    short_name(json_text(g->items[i], "model")), (int)i, true};
     io_plot_curves(out, "Mean matching accuracy", (io_axis){"threshold, px", 0, 10.4, false},
                    (io_axis){"MMA", 0, 1, false}, curves, g->count);
     for (size_t i = 0; i < g->count; i++) free((char *)curves[i].label);
@@ -384,19 +386,20 @@ static void write_matching(FILE *out, const ev_report *report, const group *g)
     keypoint_words(g->items[0], words, sizeof words);
     fputs("<section><h2>Mean matching accuracy: ", out);
     io_html_text(out, words);
-    fprintf(out, "</h2><p>Share of mutual nearest neighbours that the homography confirms within 1, 3 and 5 px, mean of "
+    fprintf(out,
+            "</h2><p>Share of mutual nearest neighbours that the homography confirms within 1, 3 and 5 px, mean of "
             "%.0f pairs; of sequences with changes of light (i) and of viewpoint (v) too.</p>\n",
-            number(g->items[0], "pairs"));
-    io_html_table_begin(out, (const char *const[]){"descriptor", "1 px", "3 px", "5 px", "i, 1 px", "i, 3 px", "i, 5 px",
-                                                   "v, 1 px", "v, 3 px", "v, 5 px", "matches", NULL});
+            json_number(g->items[0], "pairs"));
+    io_html_table_begin(out, (const char *const[]){"descriptor", "1 px", "3 px", "5 px", "i, 1 px", "i, 3 px",
+                                                   "i, 5 px", "v, 1 px", "v, 3 px", "v, 5 px", "matches", NULL});
     for (size_t i = 0; i < g->count; i++) {
-        begin_row(out, text(g->items[i], "model"));
+        begin_row(out, json_text(g->items[i], "model"));
         for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
             double mma[5] = {NAN, NAN, NAN, NAN, NAN};
             read_mma(g->items[i], parts[k], mma, 5);
             for (int t = 0; t < 5; t += 2) io_html_cell(out, mma[t], 3, NULL);
         }
-        io_html_cell(out, number(g->items[i], "matches"), 0, NULL);
+        io_html_cell(out, json_number(g->items[i], "matches"), 0, NULL);
         io_html_row_end(out);
     }
     io_html_table_end(out);
@@ -411,10 +414,10 @@ static void write_hpatches(FILE *out, const ev_report *report, const group *g)
     static const column columns[] = {{"verification", "verification", 2, 100, 1},
                                      {"matching", "matching", 2, 100, 1},
                                      {"retrieval", "retrieval", 2, 100, 1}};
-    double sequences = number(g->items[0], "sequences");
+    double sequences = json_number(g->items[0], "sequences");
     (void)report;
     fputs("<section><h2>HPatches, split ", out);
-    io_html_text(out, text(g->items[0], "split"));
+    io_html_text(out, json_text(g->items[0], "split"));
     fprintf(out, "</h2><p>mAP in per cent, %.0f sequence%s.", sequences, sequences == 1 ? "" : "s");
     if (sequences < 116) fputs(" The paper's numbers are for all 116 sequences: not to be compared directly.", out);
     fputs("</p>\n", out);
@@ -436,19 +439,20 @@ static void write_brown(FILE *out, const ev_report *report, const group *g)
     fputs("<section><h2>Brown: false positives at 95 % recall</h2><p>Per cent, less is better. Distances tie: "
           "&ldquo;best&rdquo; and &ldquo;worst&rdquo; are the bounds.</p>\n",
           out);
-    io_html_table_begin(out, (const char *const[]){"descriptor", "set", "FPR95", "best", "worst", "*in the paper", NULL});
+    io_html_table_begin(out,
+                        (const char *const[]){"descriptor", "set", "FPR95", "best", "worst", "*in the paper", NULL});
     for (size_t i = 0; i < g->count; i++) {
         const io_json_value *sets = io_json_get(g->items[i], "sets");
-        const char *model = text(g->items[i], "model");
+        const char *model = json_text(g->items[i], "model");
         for (const io_json_value *s = sets ? sets->first : NULL; s; s = s->next) {
             begin_row(out, model);
             fputs("<td>", out);
-            io_html_text(out, text(s, "set"));
+            io_html_text(out, json_text(s, "set"));
             fputs("</td>", out);
-            io_html_cell(out, number(s, "fpr95"), 2, NULL);
-            io_html_cell(out, number(s, "fpr95_best"), 2, NULL);
-            io_html_cell(out, number(s, "fpr95_worst"), 2, NULL);
-            io_html_cell(out, paper_brown(model, text(s, "set")), 2, "paper");
+            io_html_cell(out, json_number(s, "fpr95"), 2, NULL);
+            io_html_cell(out, json_number(s, "fpr95_best"), 2, NULL);
+            io_html_cell(out, json_number(s, "fpr95_worst"), 2, NULL);
+            io_html_cell(out, paper_brown(model, json_text(s, "set")), 2, "paper");
             io_html_row_end(out);
         }
     }
@@ -466,12 +470,13 @@ static void write_sfm(FILE *out, const ev_report *report, const group *g)
         {"reprojection, px", "reprojection_px", 3, 1, -1},
         {"inlier matches", "verified_matches", 0, 1, 1},
     };
-    bool fountain = strstr(text(g->items[0], "set"), "fountain") != NULL;
+    bool fountain = strstr(json_text(g->items[0], "set"), "fountain") != NULL;
     (void)report;
     fputs("<section><h2>Reconstruction: ", out);
-    io_html_text(out, *text(g->items[0], "set") ? text(g->items[0], "set") : "images");
-    fprintf(out, "</h2><p>COLMAP on %.0f images, the same keypoints for all.", number(g->items[0], "images"));
-    if (fountain) fputs(" The paper has more keypoints an image, and with them about three times as many points.", out);
+    io_html_text(out, *json_text(g->items[0], "set") ? json_text(g->items[0], "set") : "images");
+    fprintf(out, "</h2><p>COLMAP on %.0f images, the same keypoints for all.", json_number(g->items[0], "images"));
+    if (fountain)
+        fputs(" The paper has more keypoints per image, and with them about three times as many points.", out);
     fputs("</p>\n", out);
     put_results(out, g, columns, 6, &(paper_column){fountain ? "*points in the paper" : NULL, 1, paper_fountain, 0});
     fputs("</section>\n", out);
@@ -492,23 +497,23 @@ static double paper_time(const char *step, const char *model)
 static void write_speed(FILE *out, const io_json_value *item)
 {
     const io_json_value *rows = io_json_get(item, "rows");
-    double threads = number(item, "threads");
+    double threads = json_number(item, "threads");
     fputs("<section><h2>Time of every step</h2><p>Milliseconds per image or pair of images: ", out);
-    fprintf(out, "median of %.0f repeats, mean of %.0f images, %.0f thread%s. ", number(item, "repeats"),
-            number(item, "images"), threads, threads == 1 ? "" : "s");
+    fprintf(out, "median of %.0f repeats, mean of %.0f images, %.0f thread%s. ", json_number(item, "repeats"),
+            json_number(item, "images"), threads, threads == 1 ? "" : "s");
     fputs("The ratio is to OpenCV in the same run. The paper&rsquo;s column is a Core i7 8750H with all its threads, "
           "OpenCV for steps other than description.</p>\n",
           out);
     io_html_table_begin(out, (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn;",
                                                    "*paper", NULL});
     for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) {
-        io_html_row_begin(out, text(row, "name"));
-        io_html_cell(out, number(row, "ms"), 3, NULL);
-        io_html_cell(out, number(row, "ratio"), 3, NULL);
-        io_html_cell(out, number(row, "peer_ms"), 3, NULL);
-        io_html_cell_text(out, text(row, "peer"));
-        io_html_cell(out, number(row, "spread"), 3, NULL);
-        io_html_cell(out, paper_time(text(row, "step"), text(row, "model")), 2, "paper");
+        io_html_row_begin(out, json_text(row, "name"));
+        io_html_cell(out, json_number(row, "ms"), 3, NULL);
+        io_html_cell(out, json_number(row, "ratio"), 3, NULL);
+        io_html_cell(out, json_number(row, "peer_ms"), 3, NULL);
+        io_html_cell_text(out, json_text(row, "peer"));
+        io_html_cell(out, json_number(row, "spread"), 3, NULL);
+        io_html_cell(out, paper_time(json_text(row, "step"), json_text(row, "model")), 2, "paper");
         io_html_row_end(out);
     }
     io_html_table_end(out);
@@ -522,16 +527,16 @@ static void write_energy(FILE *out, const io_json_value *item)
     fputs("<section><h2>Cost per frame</h2><p>Looking for the first image in the others: detection, description, "
           "matching, fit. Energy counters: ",
           out);
-    io_html_text(out, text(item, "counters"));
+    io_html_text(out, json_text(item, "counters"));
     fputs(". The paper&rsquo;s columns are a Snapdragon 855 with a camera of 30 frames per second.</p>\n", out);
     io_html_table_begin(out, (const char *const[]){"descriptor", "frames/s", "CPU ms", "mJ", "*paper: frames/s",
                                                    "*paper: CPU ms", NULL});
     for (const io_json_value *row = rows->first; row; row = row->next) {
-        const ev_paper_row *known = ev_paper_find(text(row, "name"));
-        begin_row(out, text(row, "name"));
-        io_html_cell(out, number(row, "fps"), 2, NULL);
-        io_html_cell(out, number(row, "cpu_ms"), 2, NULL);
-        io_html_cell(out, number(row, "millijoules"), 1, NULL);
+        const ev_paper_row *known = ev_paper_find(json_text(row, "name"));
+        begin_row(out, json_text(row, "name"));
+        io_html_cell(out, json_number(row, "fps"), 2, NULL);
+        io_html_cell(out, json_number(row, "cpu_ms"), 2, NULL);
+        io_html_cell(out, json_number(row, "millijoules"), 1, NULL);
         io_html_cell(out, known ? known->fps : NAN, 2, "paper");
         io_html_cell(out, known ? known->cpu_ms : NAN, 1, "paper");
         io_html_row_end(out);
@@ -549,9 +554,9 @@ static void write_ablation(FILE *out, const io_json_value *rows)
           out);
     io_html_table_begin(out, (const char *const[]){"", "mAP", "*in the paper", NULL});
     for (const io_json_value *row = rows->first; row; row = row->next) {
-        begin_row(out, text(row, "name"));
-        io_html_cell(out, number(row, "map"), 2, NULL);
-        io_html_cell(out, number(row, "paper"), 2, "paper");
+        begin_row(out, json_text(row, "name"));
+        io_html_cell(out, json_number(row, "map"), 2, NULL);
+        io_html_cell(out, json_number(row, "paper"), 2, "paper");
         io_html_row_end(out);
     }
     io_html_table_end(out);
@@ -567,10 +572,10 @@ static void write_machine(FILE *out, const ev_report *report)
         const io_json_value *machine = io_json_get(report->items[i], "machine");
         if (!machine) continue;
         fprintf(out, "<section><h2>The machine</h2><dl>\n<dt>Cores</dt><dd>%.0f</dd><dt>Memory</dt><dd>%.1f GiB</dd>\n",
-                number(machine, "cores"), number(machine, "memory_gib"));
+                json_number(machine, "cores"), json_number(machine, "memory_gib"));
         for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
             fprintf(out, "<dt>%s</dt><dd>", lines[k][1]);
-            io_html_text(out, text(machine, lines[k][0]));
+            io_html_text(out, json_text(machine, lines[k][0]));
             fputs("</dd>\n", out);
         }
         fputs("</dl></section>\n", out);
@@ -588,7 +593,7 @@ void ev_report_write(const ev_report *report, const char *title, FILE *out)
     each_group(out, report, "brown", write_brown);
     each_group(out, report, "sfm", write_sfm);
     for (size_t i = 0; i < report->count; i++) {
-        if (!is(report->items[i], "bench")) continue;
+        if (!is_benchmark(report->items[i], "bench")) continue;
         write_speed(out, report->items[i]);
         write_energy(out, report->items[i]);
     }

@@ -37,16 +37,19 @@ io_axis io_axis_of(const char *label, const double *values, size_t n, bool logar
 }
 
 /* From 0 to 1 along the axis. */
-static double place(const io_axis *axis, double value)
+static double axis_place(const io_axis *axis, double value)
 {
     if (axis->logarithmic) return log(value / axis->low) / log(axis->high / axis->low);
     return (value - axis->low) / (axis->high - axis->low);
 }
 
-static double place_x(const io_axis *axis, double value) { return LEFT + place(axis, value) * (WIDTH - LEFT - RIGHT); }
+static double place_x(const io_axis *axis, double value)
+{
+    return LEFT + axis_place(axis, value) * (WIDTH - LEFT - RIGHT);
+}
 static double place_y(const io_axis *axis, double value)
 {
-    return HEIGHT - BOTTOM - place(axis, value) * (HEIGHT - TOP - BOTTOM);
+    return HEIGHT - BOTTOM - axis_place(axis, value) * (HEIGHT - TOP - BOTTOM);
 }
 
 /* Ticks: 1, 2, 5, 10, ... on a logarithmic axis, powers of ten on a long one; multiples of 1, 2 or 5 times a power of
@@ -133,7 +136,7 @@ typedef struct label_room {
     const char *anchor;
 } label_room;
 
-static bool overlap(const box *a, const box *b)
+static bool boxes_overlap(const box *a, const box *b)
 {
     return a->x0 < b->x1 && b->x0 < a->x1 && a->y0 < b->y1 && b->y0 < a->y1;
 }
@@ -149,7 +152,7 @@ static label_room find_room(double x, double y, const char *label, const box *ta
             double dy = (side == 2 ? LINE : side == 3 ? -LINE : 0) + distance * LINE * (side % 2 ? -1 : 1) * 0.7;
             box b = {x + dx, y + dy - LINE / 2, x + dx + width, y + dy + LINE / 2};
             bool free_room = b.x0 > LEFT && b.x1 < WIDTH && b.y0 > 0 && b.y1 < HEIGHT - BOTTOM;
-            for (size_t i = 0; i < n && free_room; i++) free_room = !overlap(&b, &taken[i]);
+            for (size_t i = 0; i < n && free_room; i++) free_room = !boxes_overlap(&b, &taken[i]);
             if (free_room) return (label_room){b, x + (side == 0 ? 8 : side == 1 ? -8 : 0), anchors[side]};
         }
     return (label_room){{x + 8, y - LINE / 2, x + 8 + width, y + LINE / 2}, x + 8, "start"};
