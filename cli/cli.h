@@ -16,7 +16,7 @@
 
 /* Commands of parts that a build may leave out. */
 #ifdef KB_HAVE_EVAL
-#  define CLI_EVAL_COMMANDS(COMMAND) COMMAND(eval) COMMAND(export) COMMAND(bench)
+#  define CLI_EVAL_COMMANDS(COMMAND) COMMAND(eval) COMMAND(bench)
 #else
 #  define CLI_EVAL_COMMANDS(COMMAND)
 #endif
@@ -30,7 +30,7 @@
 /* In the order in which the usage shows them. */
 #define CLI_COMMANDS(COMMAND)                                                                                       \
     COMMAND(detect) COMMAND(describe) COMMAND(match) COMMAND(track)                                \
-    CLI_LEARN_COMMANDS(COMMAND) CLI_EVAL_COMMANDS(COMMAND) COMMAND(model) COMMAND(info)
+    CLI_LEARN_COMMANDS(COMMAND) COMMAND(export) CLI_EVAL_COMMANDS(COMMAND) COMMAND(model) COMMAND(info)
 
 /* Exit codes. */
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };

@@ -3,11 +3,15 @@
 #include <string.h>
 
 #include "export_colmap.h"
+#include "groups.h"
+#include "io/json.h"
 
 typedef struct export_job {
-    eval_options eval;
+    cli_pipeline pipeline;
     export_options export;
-    const char *output;
+    io_read_options reading;
+    const char *keypoints_folder, *output;
+    cli_common *common;
 } export_job;
 
 /* "x.db" -> "x.pairs.txt" */
@@ -20,7 +24,7 @@ static char *pair_list_path(const char *database)
     return path;
 }
 
-static void report(const cli_common *common, const char *database, const char *list, const ev_export_counts *counts)
+static void export_report(const cli_common *common, const char *database, const char *list, const colmap_export_counts *counts)
 {
     cli_say(common, "%s: %zu images, %zu keypoints, %zu pairs with %zu matches; pairs are listed in %s", database,
             counts->images, counts->keypoints, counts->pairs, counts->matches, list);
@@ -37,22 +41,42 @@ static void report(const cli_common *common, const char *database, const char *l
     io_json_end(&json);
 }
 
-static int export_database(const cli_common *common, const eval_options *eval, const export_options *own,
-                           const io_names *images, const char *database)
+/* Keypoints of a file or of the detector, and their descriptors. */
+static bool export_describe(void *context, const char *path, features *out, io_error *error)
+{
+    const export_job *job = context;
+    io_image image;
+    if (!io_image_read(path, &job->reading, &image, error)) return false;
+    bool given = job->keypoints_folder != NULL;
+    bool good = (!given || cli_keypoints_read(job->keypoints_folder, path, &out->keypoints, error)) &&
+                pipeline_describe_alone(&job->pipeline.pipeline, path, &image.view, given, out, error);
+    io_image_free(&image);
+    return good;
+}
+
+/* In order, so that warnings are. */
+static bool export_check(void *context, const char *path, features *f, io_error *error)
+{
+    const export_job *job = context;
+    (void)error;
+    features_fit fit = features_measure(f, job->pipeline.model, job->pipeline.pipeline.options.scale);
+    cli_warn_patches(job->common, path, &fit);
+    return true;
+}
+
+static int export_images(cli_common *common, export_job *job, const io_names *images, const char *list)
 {
     io_error error;
-    eval_methods methods;
-    ev_export_counts counts;
-    if (!eval_methods_open(&methods, eval->models, eval->support, &eval->descriptors)) return CLI_FAILED;
-    int code = CLI_DONE;
-    char *list = pair_list_path(database);
-    if (methods.count != 1) code = cli_usage_error(common, "a database is made with one descriptor");
-    else if (!ev_colmap_export(images, &methods.items[0], &own->options, database, list, &counts, &error))
-        code = cli_error("%s", error.text);
-    else report(common, database, list, &counts);
-    free(list);
-    eval_methods_free(&methods);
-    return code;
+    colmap_export_counts counts;
+    colmap_export_options options = job->export.options;
+    options.describe = export_describe;
+    options.complete = export_check;
+    options.context = job;
+    if (!cli_pipeline_open(common, &job->pipeline, &error) ||
+        !colmap_export(images, &options, job->output, list, &counts, &error))
+        return cli_error("%s", error.text);
+    export_report(common, job->output, list, &counts);
+    return CLI_DONE;
 }
 
 static int export_run(cli_common *common, void *context, int count, char **arguments)
@@ -60,26 +84,45 @@ static int export_run(cli_common *common, void *context, int count, char **argum
     export_job *job = context;
     io_names images = {NULL, 0};
     io_error error;
+    job->common = common;
     if (!job->output) return cli_usage_error(common, "the database needs a name: -o DATABASE.db");
-    if (job->eval.export_patches) return cli_usage_error(common, "--export-patches belongs to keybits eval");
-    if (!eval_options_settle(&job->eval, common)) return common->exit_code;
-    export_options_settle(&job->export, &job->eval, common,
+    if (job->keypoints_folder && job->pipeline.options.detect.detector)
+        return cli_usage_error(common, "keypoints are given: --detector has nothing to do");
+    if (!job->keypoints_folder && !job->pipeline.options.detect.detector)
+        job->pipeline.options.detect.detector = KB_DETECTOR_SIFT;
+    export_options_settle(&job->export, common,
                           count == 1 && io_path_is_folder(arguments[0]) ? arguments[0] : NULL);
     char *list = pair_list_path(job->output);
-    int code = cli_claim_images(common, count, arguments, &images, &error) && cli_claim_output(common, list, &error)
-                   ? export_database(common, &job->eval, &job->export, &images, job->output)
+    int code = cli_claim_images(common, count, arguments, &images, &error) &&
+                       cli_claim_keypoints(common, job->keypoints_folder, &images, &error) &&
+                       cli_claim_output(common, list, &error)
+                   ? export_images(common, job, &images, list)
                    : cli_error("%s", error.text);
     free(list);
     io_names_free(&images);
     return code;
 }
 
-static void export_end(void *job) { eval_options_end(&((export_job *)job)->eval); }
+static void export_begin(void *context)
+{
+    export_job *job = context;
+    cli_pipeline_begin(&job->pipeline);
+    reading_begin(&job->reading);
+}
+
+static void export_end(void *context) { cli_pipeline_close(&((export_job *)context)->pipeline); }
 
 static const cli_option export_options_table[] = {
     {"output", 'o', CLI_OUTPUT(export_job, output), "DATABASE.db", .help = "the database; required"},
-    CLI_GROUP(export_job, eval, eval_method_options),
-    CLI_GROUP(export_job, eval, eval_sfm_keypoint_options),
+    CLI_SECTION("Keypoints"),
+    {"keypoints-dir", 0, CLI_TEXT(export_job, keypoints_folder), "DIR",
+     .help = "DIR/NAME.csv for every image NAME.png, instead of a detector"},
+    CLI_GROUP(export_job, pipeline.options.detect, sfm_detector_options),
+    CLI_SECTION("Descriptors"),
+    CLI_GROUP(export_job, pipeline, model_option),
+    CLI_GROUP(export_job, pipeline.options, patch_options),
+    CLI_SECTION("Images"),
+    CLI_GROUP(export_job, reading, reading_options),
     CLI_GROUP(export_job, export, export_colmap_options),
     {0}};
 
@@ -101,6 +144,7 @@ static const cli_command export_colmap = {
     .wants = "say: export colmap IMAGES...",
     .reads_arguments = true,
     .job_size = sizeof(export_job),
+    .begin = export_begin,
     .run = export_run,
     .end = export_end};
 

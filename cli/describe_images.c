@@ -1,6 +1,5 @@
 /* keybits describe IMAGE...: for every image its keypoints, read or found, then their descriptors. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "describe.h"
 #include "io/json.h"
@@ -62,12 +61,7 @@ static bool read_keypoints(const describe_job *job, const char *image, io_keypoi
 {
     *given = job->keypoints || job->keypoints_folder;
     if (job->keypoints) return io_keypoints_read(job->keypoints, out, error);
-    if (!job->keypoints_folder) return true;
-    char *pattern = io_path_join(job->keypoints_folder, "{}.csv"), *path = io_path_pattern(pattern, image);
-    bool ok = io_keypoints_read(path, out, error);
-    free(path);
-    free(pattern);
-    return ok;
+    return !job->keypoints_folder || cli_keypoints_read(job->keypoints_folder, image, out, error);
 }
 
 static bool describe_one(describe_state *s, const char *path, const char *output, io_error *error)
@@ -126,20 +120,6 @@ static int describe_all(describe_state *s, const io_names *images, const io_name
     return failed ? CLI_FAILED : CLI_DONE;
 }
 
-/* Keypoints of a folder are inputs, too. */
-static bool claim_keypoints(cli_common *common, const char *folder, const io_names *images, io_error *error)
-{
-    bool ok = true;
-    char *pattern = folder ? io_path_join(folder, "{}.csv") : NULL;
-    for (size_t i = 0; folder && ok && i < images->count; i++) {
-        char *path = io_path_pattern(pattern, images->items[i]);
-        ok = cli_claim_input(common, path, error);
-        free(path);
-    }
-    free(pattern);
-    return ok;
-}
-
 int describe_images(cli_common *common, describe_job *job, int count, char **arguments)
 {
     io_error error;
@@ -147,7 +127,7 @@ int describe_images(cli_common *common, describe_job *job, int count, char **arg
     describe_state s = {.common = common, .job = job, .pipeline = &job->pipeline.pipeline};
     int code;
     if (!cli_claim_images(common, count, arguments, &images, &error) ||
-        !claim_keypoints(common, job->keypoints_folder, &images, &error) ||
+        !cli_claim_keypoints(common, job->keypoints_folder, &images, &error) ||
         !cli_claim_outputs(common, &images, job->output, describe_suffix(job), &outputs, &error))
         code = cli_error("%s", error.text);
     else if (job->keypoints && images.count != 1)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "eval/sfm.h"
+#include "eval_common.h"
 #include "export_colmap.h"
 
 /* ---- output ---- */
@@ -14,7 +15,7 @@ static void json_result(io_json *json, const char *model, const ev_sfm_options *
     io_json_string(json, "set", set);
     free(set);
     io_json_string(json, "model", model);
-    io_json_string(json, "keypoints", ev_keypoint_source_name(&options->export.keypoints));
+    io_json_string(json, "keypoints", ev_keypoint_source_name(&options->keypoints));
     io_json_number(json, "ratio", options->export.max_ratio);
     io_json_number(json, "images", r->images);
     io_json_number(json, "registered", r->registered);
@@ -92,8 +93,10 @@ static int sfm_run(cli_common *common, void *context, int count, char **argument
         return cli_usage_error(common, "--export-patches works with oxford, hpatches and brown");
     if (!eval_options_settle(&job->eval, common)) return common->exit_code;
     if (!ev_sfm_find_colmap(options->colmap, &error)) return cli_error("%s", error.text);
-    export_options_settle(&job->export, &job->eval, common, arguments[0]);
+    export_options_settle(&job->export, common, arguments[0]);
     options->export = job->export.options;
+    options->keypoints = job->eval.source;
+    options->scale = job->eval.scale;
     options->folder = arguments[0];
     options->cache = job->eval.cache;
     options->threads = common->threads;

@@ -23,15 +23,13 @@ const cli_option export_colmap_options[] = {
      .help = "the guess is one camera for all images"},
     {0}};
 
-void export_options_settle(export_options *own, const eval_options *eval, const cli_common *common, const char *folder)
+void export_options_settle(export_options *own, const cli_common *common, const char *folder)
 {
-    own->options.keypoints = eval->source;
-    own->options.scale = eval->scale;
     own->options.parallel = common->parallel;
     own->options.quiet = common->quiet;
     if (own->has_camera) own->options.camera = &own->camera;
     if (own->options.camera || own->options.one_camera || !folder) return;
-    if (ev_camera_from_folder(folder, &own->camera)) {
+    if (io_camera_from_folder(folder, &own->camera)) {
         own->options.camera = &own->camera;
         cli_say(common, "the camera is that of %s/K.txt: PINHOLE %.9g %.9g %.9g %.9g", folder,
                 own->camera.parameters[0], own->camera.parameters[1], own->camera.parameters[2],

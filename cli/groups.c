@@ -1,14 +1,11 @@
 /* Tables of options that several commands include. */
 #include "groups.h"
 
+#include <stdlib.h>
+
 static const char *const selections[] = {"best", "grid", "anms", "quadtree", NULL};
 
-const cli_option detector_options[] = {
-    {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
-     .help = "orb: FAST corners on a pyramid, quick (default); sift: differences of Gaussians, more precise in place and "
-             "scale, slower"},
-    {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "2000",
-     .help = "keypoints per image"},
+const cli_option selection_options[] = {
     {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = selections,
      .help = "best: the strongest (default); grid: the strongest of every cell of a grid; anms: strong and far from "
              "anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as ORB-SLAM"},
@@ -31,6 +28,23 @@ const cli_option detector_options[] = {
     {"sigma", 0, CLI_NUMBER(kb_detect_options, sigma, 0.5, 4), "X", "1.6", .help = "px, the blur of the first layer"},
     {"no-upsampling", 0, CLI_FLAG(kb_detect_options, no_upsampling),
      .help = "do not double the image first: four times faster, loses the small keypoints"},
+    {0}};
+
+const cli_option detector_options[] = {
+    {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
+     .help = "orb: FAST corners on a pyramid, quick (default); sift: differences of Gaussians, more precise in place and "
+             "scale, slower"},
+    {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "2000",
+     .help = "keypoints per image"},
+    CLI_GROUP(kb_detect_options, struct_size, selection_options),
+    {0}};
+
+const cli_option sfm_detector_options[] = {
+    {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
+     .help = "orb or sift (default sift)"},
+    {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "8192",
+     .help = "keypoints per image"},
+    CLI_GROUP(kb_detect_options, struct_size, selection_options),
     {0}};
 
 const cli_option reading_options[] = {
@@ -105,6 +119,32 @@ void cli_pipeline_close(cli_pipeline *p)
     pipeline_close(&p->pipeline);
     kb_model_free(p->model);
     p->model = NULL;
+}
+
+static char *keypoints_path(const char *folder, const char *image)
+{
+    char *pattern = io_path_join(folder, "{}.csv"), *path = io_path_pattern(pattern, image);
+    free(pattern);
+    return path;
+}
+
+bool cli_keypoints_read(const char *folder, const char *image, io_keypoints *out, io_error *error)
+{
+    char *path = keypoints_path(folder, image);
+    bool ok = io_keypoints_read(path, out, error);
+    free(path);
+    return ok;
+}
+
+bool cli_claim_keypoints(cli_common *common, const char *folder, const io_names *images, io_error *error)
+{
+    bool ok = true;
+    for (size_t i = 0; folder && ok && i < images->count; i++) {
+        char *path = keypoints_path(folder, images->items[i]);
+        ok = cli_claim_input(common, path, error);
+        free(path);
+    }
+    return ok;
 }
 
 void cli_warn_patches(const cli_common *common, const char *name, const features_fit *fit)

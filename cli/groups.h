@@ -9,6 +9,7 @@
 /* --detector, -n, --select and the thresholds of the detectors; the job is kb_detect_options. `detector` stays 0 unless
  * it is given. */
 extern const cli_option detector_options[];
+extern const cli_option sfm_detector_options[]; /* the same for reconstruction: SIFT, 8192 */
 /* --exif, --white and --max-pixels; the job is io_read_options. */
 extern const cli_option reading_options[];
 /* --preset, --scale and --orientation; --ratio and --max-distance; --threshold and --seed. The job is
@@ -31,6 +32,10 @@ extern const cli_option model_option[], pipeline_option_groups[];
 void cli_pipeline_begin(cli_pipeline *p);
 bool cli_pipeline_open(cli_common *common, cli_pipeline *p, io_error *error);
 void cli_pipeline_close(cli_pipeline *p);
+
+/* --keypoints-dir: FOLDER/NAME.csv of an image, and all of them claimed as inputs; folder NULL: nothing to claim. */
+bool cli_keypoints_read(const char *folder, const char *image, io_keypoints *out, io_error *error);
+bool cli_claim_keypoints(cli_common *common, const char *folder, const io_names *images, io_error *error);
 
 /* Warns when patches are too small or too large to say much, which a wrong preset makes them. */
 void cli_warn_patches(const cli_common *common, const char *name, const features_fit *fit);

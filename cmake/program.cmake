@@ -140,7 +140,7 @@ endif()
 # --------------------------------------------------------------------------------------------------- the program
 # The commands that belong to the benchmarks and the trainer come and go with them (KB_HAVE_EVAL, KB_HAVE_LEARN).
 if(NOT TARGET keybits-eval)
-    list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(eval|export|bench)[_.]")
+    list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(eval|bench)[_.]")
 endif()
 if(NOT TARGET keybits-learn)
     list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(train|patches)[_.]")

@@ -162,9 +162,10 @@ static bool reconstruct(const ev_sfm_options *options, const places *p, ev_sfm_r
 static uint64_t result_key(const io_names *images, const ev_method *method, const ev_sfm_options *options, bool *good,
                            io_error *error)
 {
-    const ev_export_options *e = &options->export;
-    double numbers[5] = {e->scale, e->max_ratio, e->one_camera, e->keypoints.folder ? 0 : e->keypoints.detector,
-                         e->keypoints.folder ? 0 : e->keypoints.max_keypoints};
+    const colmap_export_options *e = &options->export;
+    const ev_keypoint_source *k = &options->keypoints;
+    double numbers[5] = {options->scale, e->max_ratio, e->one_camera, k->folder ? 0 : k->detector,
+                         k->folder ? 0 : k->max_keypoints};
     uint64_t key = ev_hash_string(EV_HASH_START, "sfm 2 " KB_VERSION_STRING);
     key = ev_hash(ev_hash(key, &method->id, sizeof method->id), numbers, sizeof numbers);
     if (e->camera) {
@@ -174,11 +175,52 @@ static uint64_t result_key(const io_names *images, const ev_method *method, cons
     }
     if (e->pairs) *good = ev_hash_file(&key, e->pairs, error);
     for (size_t i = 0; i < images->count && *good; i++) {
-        char *csv = e->keypoints.folder ? ev_keypoint_path(&e->keypoints, NULL, images->items[i]) : NULL;
+        char *csv = k->folder ? ev_keypoint_path(k, NULL, images->items[i]) : NULL;
         *good = ev_hash_file(&key, images->items[i], error) && (!csv || ev_hash_file(&key, csv, error));
         free(csv);
     }
     return key;
+}
+
+/* ------------------------------------------------------------------------------------------- features of a method */
+
+typedef struct method_source {
+    ev_method *method;
+    const ev_sfm_options *options;
+} method_source;
+
+static bool method_describe(void *context, const char *path, features *out, io_error *error)
+{
+    const method_source *s = context;
+    io_image image;
+    if (!io_image_read(path, NULL, &image, error)) return false;
+    out->width = image.width;
+    out->height = image.height;
+    bool good = ev_keypoints_load(&s->options->keypoints, NULL, path, &image.view, 0, &out->keypoints, error) &&
+                (ev_method_is_file(s->method) ||
+                 ev_method_describe(s->method, &image.view, out->keypoints.items, out->keypoints.count,
+                                    s->options->scale, &out->rows, error));
+    io_image_free(&image);
+    return good;
+}
+
+/* Rows of a file are taken in the order of the images. */
+static bool method_complete(void *context, const char *path, features *out, io_error *error)
+{
+    (void)path;
+    const method_source *s = context;
+    return ev_method_take(s->method, out->keypoints.count, &out->rows, error);
+}
+
+static bool export_method(const io_names *images, ev_method *method, const ev_sfm_options *options, const places *p,
+                          colmap_export_counts *counts, io_error *error)
+{
+    method_source source = {method, options};
+    colmap_export_options export = options->export;
+    export.describe = method_describe;
+    export.complete = ev_method_is_file(method) ? method_complete : NULL;
+    export.context = &source;
+    return colmap_export(images, &export, p->database, p->pairs, counts, error) && ev_method_finish(method, error);
 }
 
 bool ev_sfm_run(const io_names *images, ev_method *method, const ev_sfm_options *options, ev_sfm_result *result,
@@ -192,9 +234,9 @@ bool ev_sfm_run(const io_names *images, ev_method *method, const ev_sfm_options 
     if (!ev_method_is_file(method) && ev_cache_get(options->cache, key, (double *)result, numbers)) return true;
     memset(result, 0, sizeof *result);
     result->images = (double)images->count;
-    ev_export_counts counts = {0, 0, 0, 0};
+    colmap_export_counts counts = {0, 0, 0, 0};
     good = places_make(&p, options->keep, method->name, error);
-    good = good && ev_colmap_export(images, method, &options->export, p.database, p.pairs, &counts, error);
+    good = good && export_method(images, method, options, &p, &counts, error);
     result->matches = (double)counts.matches;
     good = good && reconstruct(options, &p, result, error);
     if (!options->keep && p.folder) { /* after a failure COLMAP's log tells why */

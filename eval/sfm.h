@@ -4,10 +4,14 @@
 #ifndef EVAL_SFM_H
 #define EVAL_SFM_H
 
-#include "eval/colmap_export.h"
+#include "eval/keypoints.h"
+#include "eval/method.h"
+#include "pipeline/colmap_export.h"
 
 typedef struct ev_sfm_options {
-    ev_export_options export;
+    ev_keypoint_source keypoints;
+    float scale;
+    colmap_export_options export; /* how pairs are matched; where features come from is filled in */
     const char *colmap; /* the program; NULL: "colmap" on the path */
     const char *folder; /* of the images */
     const char *keep;   /* folder to work in, which stays; NULL: a temporary one */

@@ -45,6 +45,22 @@ bool io_camera_parse(const char *text, io_camera *camera, io_error *error)
                    text);
 }
 
+bool io_camera_from_folder(const char *folder, io_camera *camera)
+{
+    double k[9];
+    io_bytes bytes;
+    char *path = io_path_join(folder, "K.txt");
+    bool good = io_path_exists(path) && io_file_read(path, &bytes, NULL);
+    free(path);
+    if (!good) return false;
+    const char *at = (const char *)bytes.data;
+    for (int i = 0; i < 9 && good; i++) good = io_number_parse(at, &at, &k[i]) && isfinite(k[i]);
+    good = good && at[strspn(at, " \t\r\n")] == '\0' && k[0] > 0 && k[4] > 0 && k[8] == 1;
+    io_bytes_free(&bytes);
+    if (good) *camera = (io_camera){IO_PINHOLE, {k[0], k[4], k[2], k[5]}, true};
+    return good;
+}
+
 io_camera io_camera_guess(int32_t width, int32_t height)
 {
     double longer = width > height ? width : height;

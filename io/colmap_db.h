@@ -28,6 +28,10 @@ bool io_camera_parse(const char *text, io_camera *camera, io_error *error);
 /* COLMAP's guess for a camera nobody knows: SIMPLE_RADIAL with f = 1.2 x the longer side. */
 io_camera io_camera_guess(int32_t width, int32_t height);
 
+/* A 3x3 matrix K.txt in the folder, as the Strecha sets have it, becomes a PINHOLE camera. False when there is none or
+ * it is none. */
+bool io_camera_from_folder(const char *folder, io_camera *camera);
+
 /* Nothing is at `path` before the commit. After a function has given false, only abandon helps. */
 io_colmap_db *io_colmap_db_create(const char *path, io_error *error);
 bool io_colmap_db_add_camera(io_colmap_db *db, const io_camera *camera, int32_t width, int32_t height, int64_t *id,

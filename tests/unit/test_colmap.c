@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "eval/sfm.h"
+#include "io/colmap_db.h"
 #include "eval_files.h"
 
 static void cameras_are_parsed(void **state)
@@ -35,9 +36,9 @@ static void cameras_are_parsed(void **state)
 
     make_folder("with_k");
     write_text("with_k/K.txt", "2759.48 0 1520.69 \n0 2764.16 1006.81 \n0 0 1 \n");
-    assert_true(ev_camera_from_folder(in_scratch("with_k"), &camera));
+    assert_true(io_camera_from_folder(in_scratch("with_k"), &camera));
     assert_true(camera.parameters[1] == 2764.16 && camera.parameters[2] == 1520.69);
-    assert_false(ev_camera_from_folder(scratch, &camera));
+    assert_false(io_camera_from_folder(scratch, &camera));
 }
 
 /* One value of a query; blobs are copied into blob. */
