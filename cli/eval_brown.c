@@ -9,7 +9,7 @@ typedef struct brown_job {
     ev_brown_options options;
 } brown_job;
 
-static void json_score(io_json *json, const ev_fpr95 *fpr)
+static void json_score(io_json *json, const kbi_fpr95 *fpr)
 {
     io_json_number(json, "fpr95", 100 * fpr->rate);
     io_json_number(json, "fpr95_best", 100 * fpr->best);
@@ -19,10 +19,10 @@ static void json_score(io_json *json, const ev_fpr95 *fpr)
 
 static void json_method(io_json *json, const char *model, size_t m, const ev_brown_result *result)
 {
-    ev_fpr95 mean = {0, 0, 0, 0, 0};
+    kbi_fpr95 mean = {0, 0, 0, 0, 0};
     double n = (double)result->count;
     for (size_t i = 0; i < result->count; i++) {
-        const ev_fpr95 *fpr = &result->sets[i].scores[m].fpr;
+        const kbi_fpr95 *fpr = &result->sets[i].scores[m].fpr;
         mean.rate += fpr->rate / n;
         mean.best += fpr->best / n;
         mean.worst += fpr->worst / n;

@@ -25,7 +25,7 @@ static void json_score(io_json *json, const ev_oxford_score *score, bool curves)
     io_json_number(json, "matches", score->matches);
     if (!curves) return;
     io_json_array(json, "precision_at_recall");
-    for (int i = 0; i < EV_CURVE_POINTS; i++) io_json_number(json, NULL, score->curve.precision[i]);
+    for (int i = 0; i < KBI_CURVE_POINTS; i++) io_json_number(json, NULL, score->curve.precision[i]);
     io_json_end(json);
 }
 

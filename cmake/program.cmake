@@ -118,6 +118,9 @@ endif()
 
 # -------------------------------------------------------------------------------------------------------- eval/
 if(KEYBITS_BUILD_EVAL AND eval_sources AND TARGET keybits-io)
+    if(NOT TARGET keybits-learn) # which has the metrics
+        list(APPEND eval_sources learn/metrics.c)
+    endif()
     add_library(keybits-eval STATIC ${eval_sources})
     keybits_target(keybits-eval)
     target_include_directories(keybits-eval PUBLIC ${PROJECT_SOURCE_DIR})

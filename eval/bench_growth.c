@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "eval/bench.h"
-#include "eval/metrics.h"
+#include "learn/metrics.h"
 
 #define REPEATS 3
 #define QUERIES 1000
@@ -68,7 +68,7 @@ static bool add_point(growth *g, ev_bench_curve *curve, double x, work *what, vo
         if (r >= 0) ms[r] = ev_bench_clock_read(&g->clock).ms - before;
     }
     curve->x[curve->points] = x;
-    curve->ms[curve->points++] = ev_spread_of(ms, REPEATS).median;
+    curve->ms[curve->points++] = kbi_spread_of(ms, REPEATS).median;
     io_progress_update(&g->progress, ++g->done);
     return true;
 }

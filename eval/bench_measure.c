@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "eval/bench_steps.h"
-#include "eval/metrics.h"
+#include "learn/metrics.h"
 
 /* All that is measured happens in here; callgrind finds it by its name (cli/bench_count.c). */
 bool ev_bench_counted(ev_bench_set *set, ev_bench_side *side, size_t item, const ev_bench_task *task, io_error *error);
@@ -103,8 +103,8 @@ static void summarise(side_times *t, size_t items, size_t repeats, double *ms, d
         t->passes[r] = 0;
         for (size_t i = 0; i < items; i++) t->passes[r] += t->ms[i * repeats + r] / (double)items;
     }
-    for (size_t i = 0; i < items; i++) *ms += ev_spread_of(t->ms + i * repeats, repeats).median / (double)items;
-    ev_spread passes = ev_spread_of(t->passes, repeats);
+    for (size_t i = 0; i < items; i++) *ms += kbi_spread_of(t->ms + i * repeats, repeats).median / (double)items;
+    kbi_spread passes = kbi_spread_of(t->passes, repeats);
     *spread = 0.5 * (passes.high - passes.low);
 }
 

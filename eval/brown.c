@@ -257,7 +257,7 @@ static ev_brown_score brown_score(const set *s, const io_rows *rows)
         if (i == 0 || answers[i].distance != answers[i - 1].distance) distance[bins++] = answers[i].distance;
         ++*(answers[i].same ? &positive[bins - 1] : &negative[bins - 1]);
     }
-    ev_brown_score result = {ev_fpr_at_95((ev_histograms){positive, negative, bins}), 0};
+    ev_brown_score result = {kbi_fpr_at_95((kbi_histograms){positive, negative, bins}), 0};
     result.threshold = distance[result.fpr.threshold];
     free(answers);
     free(positive);

@@ -3,12 +3,12 @@
  * A set is a folder with patches0000.bmp and so on, each 16 x 16 patches of 64 x 64 pixels, row by row; info.txt, a
  * line for every patch that starts with the number of its 3D point; and a file of pairs, m50_100000_100000_0.txt, whose
  * lines are "patch1 point1 ? patch2 point2 ? ...": the same point or not. The number is the false positive rate at 95 %
- * recall. Whole distances tie, so the rule matters: see ev_fpr95. */
+ * recall. Whole distances tie, so the rule matters: see kbi_fpr95. */
 #ifndef EVAL_BROWN_H
 #define EVAL_BROWN_H
 
 #include "eval/method.h"
-#include "eval/metrics.h"
+#include "learn/metrics.h"
 
 typedef struct ev_brown_options {
     const char *pairs; /* name of the file of pairs in every set; NULL: the only file m50_*.txt */
@@ -18,7 +18,7 @@ typedef struct ev_brown_options {
 } ev_brown_options;
 
 typedef struct ev_brown_score {
-    ev_fpr95 fpr; /* 0 to 1 */
+    kbi_fpr95 fpr; /* 0 to 1 */
     double threshold; /* the distance at which 95 % are reached */
 } ev_brown_score;
 

@@ -8,7 +8,7 @@
 #include "eval/cache.h"
 #include "eval/hash.h"
 #include "eval/hpatches_splits.h"
-#include "eval/metrics.h"
+#include "learn/metrics.h"
 #include "eval/scenes.h"
 #include "io/image_io.h"
 #include "io/npy.h"
@@ -290,8 +290,8 @@ static void verify_noise(const dataset *data, size_t method, int noise, const ev
         size_t nn = negatives[kind]->count;
         float *negative = pair_distances(data, method, noise, negatives[kind]->items, nn);
         uint8_t *balanced = merge(all, np, negative, nn), *imbalanced = merge(fifth, some, negative, nn);
-        result->verification_auc[noise][kind] = ev_roc_area_ranked(balanced, np + nn);
-        result->verification_ap[noise][kind] = ev_average_precision_ranked(imbalanced, some + nn, some);
+        result->verification_auc[noise][kind] = kbi_roc_area_ranked(balanced, np + nn);
+        result->verification_ap[noise][kind] = kbi_average_precision_ranked(imbalanced, some + nn, some);
         result->verification += result->verification_ap[noise][kind] / (2 * EV_HPATCHES_NOISES);
         free(balanced);
         free(imbalanced);
@@ -330,7 +330,7 @@ static bool match_images(const io_rows *ref, const io_rows *other, const kb_para
     }
     qsort(ranked, count, sizeof *ranked, by_distance_then_index);
     for (size_t i = 0; i < count; i++) right[i] = ranked[i].right;
-    *ap = ev_average_precision_ranked(right, count, n);
+    *ap = kbi_average_precision_ranked(right, count, n);
     free(matches);
     free(ranked);
     free(right);

@@ -19,7 +19,7 @@
 /* What is remembered of a pair. */
 typedef struct pair_score {
     double strict, paperlike, precision, corner_error, matches;
-    ev_curve curve;
+    kbi_curve curve;
 } pair_score;
 #define PAIR_NUMBERS (sizeof(pair_score) / sizeof(double))
 
@@ -108,14 +108,14 @@ static void truth_free(truth *t)
 
 /* AP of one-way matches; query[m.a] is the keypoint of image 1 behind row m.a. */
 static double score_matches(const truth *t, const io_keypoints *a, const io_keypoints *b, right_rule right,
-                            const kb_match *matches, size_t count, const size_t *query, ev_curve *curve)
+                            const kb_match *matches, size_t count, const size_t *query, kbi_curve *curve)
 {
-    ev_answer *answers = io_alloc(count + 1, sizeof *answers);
+    kbi_answer *answers = io_alloc(count + 1, sizeof *answers);
     for (size_t i = 0; i < count; i++) {
         size_t from = query ? query[matches[i].a] : (size_t)matches[i].a;
-        answers[i] = (ev_answer){matches[i].distance, right(t, a, from, &b->items[matches[i].b])};
+        answers[i] = (kbi_answer){matches[i].distance, right(t, a, from, &b->items[matches[i].b])};
     }
-    double area = ev_average_precision(answers, count, t->partners, curve);
+    double area = kbi_average_precision(answers, count, t->partners, curve);
     free(answers);
     return area;
 }
@@ -372,7 +372,7 @@ static void add_pair(ev_oxford_score *sum, const pair_score *pair)
     sum->homography_3px += pair->corner_error < 3;
     sum->homography_5px += pair->corner_error < 5;
     sum->matches += pair->matches;
-    for (int i = 0; i < EV_CURVE_POINTS; i++) sum->curve.precision[i] += pair->curve.precision[i];
+    for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] += pair->curve.precision[i];
 }
 
 static void score_divide(ev_oxford_score *sum)
@@ -385,7 +385,7 @@ static void score_divide(ev_oxford_score *sum)
     sum->homography_3px /= n;
     sum->homography_5px /= n;
     sum->matches /= n;
-    for (int i = 0; i < EV_CURVE_POINTS; i++) sum->curve.precision[i] /= n;
+    for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] /= n;
 }
 
 /* Scores of one method on the scene, from the cache as far as they are there. The scene is opened when first needed. */

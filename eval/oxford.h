@@ -12,7 +12,7 @@
 
 #include "eval/keypoints.h"
 #include "eval/method.h"
-#include "eval/metrics.h"
+#include "learn/metrics.h"
 #include "eval/scenes.h"
 
 typedef struct ev_oxford_options {
@@ -31,7 +31,7 @@ typedef struct ev_oxford_score {
     double precision_3px;             /* pairs without a match count 0 */
     double homography_1px, homography_3px, homography_5px; /* share of pairs whose mean corner error is below */
     double matches;                   /* mutual ones, per pair */
-    ev_curve curve;                   /* strict */
+    kbi_curve curve;                   /* strict */
 } ev_oxford_score;
 
 typedef struct ev_oxford_result {

@@ -6,6 +6,7 @@
 
 #include "common/common.h"
 #include "learn/memory.h"
+#include "learn/metrics.h"
 #include "learn/random.h"
 
 #define GALLERY 2000
@@ -65,35 +66,14 @@ static void add_tally(tally *to, const tally *from)
     }
 }
 
-/* Area under precision against recall, one point per distance, starting at recall 0 with precision 1. */
 static double average_precision(const tally *t, size_t queries, double *rate)
 {
-    double right = 0, answered = 0, recall = 0, precision = 1, area = 0;
-    for (int d = 0; d <= MAX_DISTANCE; d++) {
-        if (t->answered[d] == 0) continue;
-        right += t->right[d];
-        answered += (double)t->answered[d];
-        double r = right / (double)queries, p = right / answered;
-        area += (r - recall) * (p + precision) / 2;
-        recall = r;
-        precision = p;
-    }
-    *rate = recall;
-    return area;
+    return kbi_average_precision_binned(t->right, t->answered, MAX_DISTANCE + 1, queries, rate);
 }
 
 static double false_positives_at_95(const tally *t)
 {
-    uint64_t positives = 0, negatives = 0, kept = 0, wrong = 0;
-    for (int d = 0; d <= MAX_DISTANCE; d++) {
-        positives += t->same[d];
-        negatives += t->different[d];
-    }
-    for (int d = 0; kept * 20 < positives * 19; d++) {
-        kept += t->same[d];
-        wrong += t->different[d];
-    }
-    return negatives ? (double)wrong / (double)negatives : 0;
+    return kbi_fpr_at_95((kbi_histograms){t->same, t->different, MAX_DISTANCE + 1}).rate;
 }
 
 /* ------------------------------------------------------------------------------------------------------- the bits */

@@ -3,33 +3,33 @@
  * With answers sorted by distance, tp(i) right ones among the first i:
  *     precision = tp(i) / i,   recall = tp(i) / positives,   AP = sum (r_i - r_(i-1)) (p_i + p_(i-1)) / 2
  * with p_0 = 1 and r_0 = 0. */
-#include "eval/metrics.h"
+#include "learn/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 static int by_distance(const void *a, const void *b)
 {
-    float x = ((const ev_answer *)a)->distance, y = ((const ev_answer *)b)->distance;
+    float x = ((const kbi_answer *)a)->distance, y = ((const kbi_answer *)b)->distance;
     return (x > y) - (x < y);
 }
 
 /* The segment of the curve from (r0, p0) to (r1, p1) fills the grid recalls in (r0, r1]. */
-static void draw_segment(ev_curve *curve, double r0, double p0, double r1, double p1)
+static void draw_segment(kbi_curve *curve, double r0, double p0, double r1, double p1)
 {
     if (!curve || r1 <= r0) return;
-    int last = (int)floor(r1 * (EV_CURVE_POINTS - 1) + 1e-9);
-    for (int i = (int)floor(r0 * (EV_CURVE_POINTS - 1) + 1e-9) + 1; i <= last && i < EV_CURVE_POINTS; i++) {
-        double t = ((double)i / (EV_CURVE_POINTS - 1) - r0) / (r1 - r0);
+    int last = (int)floor(r1 * (KBI_CURVE_POINTS - 1) + 1e-9);
+    for (int i = (int)floor(r0 * (KBI_CURVE_POINTS - 1) + 1e-9) + 1; i <= last && i < KBI_CURVE_POINTS; i++) {
+        double t = ((double)i / (KBI_CURVE_POINTS - 1) - r0) / (r1 - r0);
         curve->precision[i] = p0 + (p1 - p0) * fmin(1.0, t);
     }
 }
 
-double ev_average_precision(ev_answer *answers, size_t n, size_t positives, ev_curve *curve)
+double kbi_average_precision(kbi_answer *answers, size_t n, size_t positives, kbi_curve *curve)
 {
     double area = 0, recall = 0, precision = 1;
     if (curve) {
-        for (int i = 0; i < EV_CURVE_POINTS; i++) curve->precision[i] = 0;
+        for (int i = 0; i < KBI_CURVE_POINTS; i++) curve->precision[i] = 0;
         curve->precision[0] = 1;
     }
     if (n == 0 || positives == 0) return 0;
@@ -47,7 +47,24 @@ double ev_average_precision(ev_answer *answers, size_t n, size_t positives, ev_c
     return area;
 }
 
-double ev_average_precision_ranked(const uint8_t *correct, size_t n, size_t positives)
+double kbi_average_precision_binned(const double *right, const uint64_t *answered, size_t bins, size_t positives,
+                                    double *recall)
+{
+    double found = 0, given = 0, last_recall = 0, precision = 1, area = 0;
+    for (size_t d = 0; d < bins && positives > 0; d++) {
+        if (answered[d] == 0) continue;
+        found += right[d];
+        given += (double)answered[d];
+        double r = found / (double)positives, p = found / given;
+        area += (r - last_recall) * (p + precision) / 2;
+        last_recall = r;
+        precision = p;
+    }
+    if (recall) *recall = last_recall;
+    return area;
+}
+
+double kbi_average_precision_ranked(const uint8_t *correct, size_t n, size_t positives)
 {
     double area = 0, precision = 1;
     size_t right = 0;
@@ -61,7 +78,7 @@ double ev_average_precision_ranked(const uint8_t *correct, size_t n, size_t posi
     return area / (double)positives;
 }
 
-double ev_roc_area_ranked(const uint8_t *correct, size_t n)
+double kbi_roc_area_ranked(const uint8_t *correct, size_t n)
 {
     double ordered = 0;
     size_t right = 0;
@@ -79,10 +96,10 @@ static uint64_t sum(const uint64_t *values, size_t n)
     return total;
 }
 
-ev_fpr95 ev_fpr_at_95(ev_histograms h)
+kbi_fpr95 kbi_fpr_at_95(kbi_histograms h)
 {
     uint64_t positives = sum(h.positive, h.bins), negatives = sum(h.negative, h.bins);
-    ev_fpr95 result = {0, 0, 0, 0, 0};
+    kbi_fpr95 result = {0, 0, 0, 0, 0};
     if (positives == 0 || negatives == 0) return result;
     uint64_t needed = (positives * 19 + 19) / 20; /* the smallest whole number that is 95 % */
     uint64_t tp = 0, fp = 0;
@@ -114,9 +131,9 @@ static double quantile(const double *sorted, size_t n, double q)
     return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
 
-ev_spread ev_spread_of(double *values, size_t n)
+kbi_spread kbi_spread_of(double *values, size_t n)
 {
     qsort(values, n, sizeof *values, by_value);
-    return (ev_spread){quantile(values, n, 0.5), quantile(values, n, 0.25), quantile(values, n, 0.75), values[0],
+    return (kbi_spread){quantile(values, n, 0.5), quantile(values, n, 0.25), quantile(values, n, 0.75), values[0],
                        values[n - 1]};
 }
