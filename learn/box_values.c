@@ -141,9 +141,15 @@ KBI_INLINE uint16_t mean_at(const box_rows *b, size_t i)
 }
 
 KBI_CLONES
+static void subtract_means(const box_rows *one, const box_rows *two, size_t from, size_t to, int16_t *values)
+{
+    const box_rows first = *one, second = *two; /* which the values cannot overlap */
+    for (size_t i = from; i < to; i++) values[i - from] = (int16_t)(mean_at(&first, i) - mean_at(&second, i));
+}
+
 void kbi_box_store_values(const kbi_box_store *store, const kb_box_pair *pair, size_t from, size_t to, int16_t *values)
 {
     const box_rows one = rows_of(store, pair->channel1, pair->x1, pair->y1, pair->radius1);
     const box_rows two = rows_of(store, pair->channel2, pair->x2, pair->y2, pair->radius2);
-    for (size_t i = from; i < to; i++) values[i - from] = (int16_t)(mean_at(&one, i) - mean_at(&two, i));
+    subtract_means(&one, &two, from, to, values);
 }

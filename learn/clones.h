@@ -9,7 +9,8 @@
 #else
 #define KBI_CLONES
 #endif
-/* For what such a loop calls: it must be compiled with it. */
+/* Such a function is static: the choice at start is a symbol that hidden visibility does not hide.
+ * For what such a loop calls: it must be compiled with it. */
 #if defined(__GNUC__)
 #define KBI_INLINE static inline __attribute__((always_inline))
 #else

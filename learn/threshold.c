@@ -69,7 +69,7 @@ kbi_found_threshold kbi_find_threshold(const kbi_triple *triples, size_t n, cons
 }
 
 KBI_CLONES
-int64_t kbi_threshold_change(const kbi_triple *triples, size_t n, const int16_t *values, int32_t threshold)
+static int64_t sum_changes(const kbi_triple *triples, size_t n, const int16_t *values, int32_t threshold)
 {
     int64_t change = 0;
     for (size_t i = 0; i < n; i++) {
@@ -80,4 +80,9 @@ int64_t kbi_threshold_change(const kbi_triple *triples, size_t n, const int16_t 
                   (a == p && v != a ? t->alone[2] : 0);
     }
     return change;
+}
+
+int64_t kbi_threshold_change(const kbi_triple *triples, size_t n, const int16_t *values, int32_t threshold)
+{
+    return sum_changes(triples, n, values, threshold);
 }
