@@ -69,6 +69,12 @@ void kbi_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t t
  * writes the positions to x, ascending, and returns how many. Looks at 1..width - 2, so at most width / 2 of them. */
 int32_t kbi_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
 
+/* The same, and kbi_blend_rows, for cores without vectors (fast_scalar.c). */
+void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
+int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width,
+                             uint16_t *x);
+void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
+
 /* ---- corner measures (corner.c) ---- */
 #define KBI_HARRIS_BLOCK 7
 #define KBI_HARRIS_REACH 4 /* pixels read around the centre, and one more to the right */

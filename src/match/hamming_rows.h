@@ -28,10 +28,19 @@ ALWAYS_INLINE uint32_t count_bits(uint64_t v, bool instruction)
 #else
     (void)instruction;
 #endif
+#if UINTPTR_MAX <= UINT32_MAX /* registers of 32 bits: each half for itself, as far as that goes */
+    uint32_t a = (uint32_t)v, b = (uint32_t)(v >> 32);
+    a -= a >> 1 & 0x55555555u;
+    b -= b >> 1 & 0x55555555u;
+    a = (a & 0x33333333u) + (a >> 2 & 0x33333333u) + (b & 0x33333333u) + (b >> 2 & 0x33333333u);
+    a = (a & 0x0f0f0f0fu) + (a >> 4 & 0x0f0f0f0fu);
+    return a * 0x01010101u >> 24;
+#else
     v -= (v >> 1) & 0x5555555555555555u;
     v = (v & 0x3333333333333333u) + ((v >> 2) & 0x3333333333333333u);
     v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
     return (uint32_t)((v * 0x0101010101010101u) >> 56);
+#endif
 }
 
 ALWAYS_INLINE uint32_t hamming_distance(const uint8_t *a, const uint8_t *b, size_t row_bytes, bool instruction)

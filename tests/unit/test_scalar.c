@@ -1,0 +1,76 @@
+/* The variants for cores without vectors give what the others give. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "detect/detect.h"
+#include "render.h"
+
+#define WIDTH 200
+#define HEIGHT 40
+
+/* Pictures from plain noise to two values only, where differences meet the threshold exactly. */
+static void fill(uint8_t *pixels, int kind, uint64_t *seed)
+{
+    static const uint8_t levels[4][4] = {{0, 255, 0, 255}, {100, 120, 121, 80}, {0, 1, 2, 3}, {10, 10, 10, 60}};
+    uint8_t *soft = kind == 5 ? render_texture(WIDTH, HEIGHT, kbi_random_next(seed)) : NULL;
+    for (int i = 0; i < WIDTH * HEIGHT; i++) {
+        uint32_t r = (uint32_t)kbi_random_next(seed);
+        pixels[i] = kind == 5 ? soft[i] : kind == 4 ? (uint8_t)r : levels[kind][r & 3];
+    }
+    free(soft);
+}
+
+static void scores_and_peaks_agree(void **state)
+{
+    (void)state;
+    static uint8_t pixels[WIDTH * HEIGHT], score[HEIGHT][WIDTH], other[WIDTH];
+    uint64_t seed = 1;
+    int corners = 0, peaks = 0;
+    for (int round = 0; round < 120; round++) {
+        fill(pixels, round % 6, &seed);
+        int32_t threshold = round % 4 ? 20 : 1 + (int32_t)kbi_random_below(&seed, 255);
+        int32_t width = round % 3 ? WIDTH - 6 : 1 + (int32_t)kbi_random_below(&seed, 40);
+        for (int32_t y = 3; y < HEIGHT - 3; y++) {
+            const uint8_t *row = pixels + y * WIDTH + 3;
+            kbi_fast_row(row, WIDTH, width, threshold, score[y]);
+            kbi_fast_row_scalar(row, WIDTH, width, threshold, other);
+            assert_memory_equal(score[y], other, (size_t)width);
+            for (int32_t x = 0; x < width; x++) corners += other[x] > 0;
+        }
+        for (int32_t y = 4; y < HEIGHT - 4; y++) {
+            uint16_t a[WIDTH], b[WIDTH];
+            int32_t n = kbi_peaks_row(score[y - 1], score[y], score[y + 1], width, a);
+            assert_int_equal(kbi_peaks_row_scalar(score[y - 1], score[y], score[y + 1], width, b), n);
+            assert_memory_equal(a, b, (size_t)n * sizeof *a);
+            peaks += n;
+        }
+    }
+    assert_true(corners > 10000 && peaks > 1000);
+}
+
+static void blends_agree(void **state)
+{
+    (void)state;
+    uint64_t seed = 2;
+    for (int32_t weight = 0; weight <= KBI_RESIZE_ONE; weight++)
+        for (int32_t width = 0; width < 70; width++) {
+            uint8_t a[70], b[70], x[70] = {0}, y[70] = {0};
+            for (int i = 0; i < 70; i++) {
+                uint32_t r = (uint32_t)kbi_random_next(&seed);
+                a[i] = r & 1 ? 255 : (uint8_t)(r >> 8);
+                b[i] = r & 2 ? 255 : (uint8_t)(r >> 16);
+            }
+            kbi_blend_rows(a, b, width, weight, x);
+            kbi_blend_rows_scalar(a, b, width, weight, y);
+            assert_memory_equal(x, y, sizeof x);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scores_and_peaks_agree), cmocka_unit_test(blends_agree)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
