@@ -12,6 +12,7 @@ help:
 	@echo "make test     build and run the tests, the sanitizers too"
 	@echo "make test-all the same, and the slow ones: the same bits on more processors, by emulation"
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
+	@echo "make python   a wheel of the Python package in $(BUILD)/python"
 	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
 	@echo "make uninstall  remove what make install wrote"
@@ -41,6 +42,10 @@ bench:
 	@$(MAKE) --no-print-directory program
 	@scripts/bench $(BUILD) $(IMAGES)
 
+python: program
+	@scripts/setup python
+	@cmake --build $(BUILD) --target python
+
 models: program
 	@scripts/train-models $(BUILD) $(MODELS)
 
@@ -56,4 +61,4 @@ deb: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all bench models install uninstall deb clean
+.PHONY: all help program demo test test-all bench python models install uninstall deb clean

@@ -5,6 +5,8 @@
 The headers are the one place where the interface is defined; nothing is copied from them by hand. The parser knows the
 C that the headers use, and stops with a message at anything else.
 """
+from __future__ import annotations
+
 import re
 import sys
 from pathlib import Path

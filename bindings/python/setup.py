@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import setup
@@ -43,19 +44,29 @@ def library_name() -> str:
 
 
 def compile_library(target: Path, folder: Path) -> None:
-    """The library and, where it is part of the sources, the trainer in one shared object."""
+    """The library and the trainer in one shared object."""
     ready = os.environ.get("KEYBITS_LIBRARY_FILE")  # built by CMake
     if ready:
         shutil.copyfile(ready, target)
         return
+    folder.mkdir(parents=True, exist_ok=True)
     tables = folder / "builtin_tables.c"
     tables.write_text(model_tables())
-    sources = sorted(str(path) for path in ROOT.glob("src/*/*.c"))
-    compiler = os.environ.get("CC", sysconfig.get_config_var("CC") or "cc").split()[0]
-    command = [shutil.which(compiler) or "cc", "-O3", "-std=gnu11", "-ffp-contract=off", "-shared", "-fPIC",
-               "-fvisibility=hidden", "-DKB_HAVE_BUILTIN_TABLES", "-DKB_BUILDING", f"-I{ROOT / 'include'}",
-               f"-I{ROOT / 'src'}", *sources, str(tables), "-lm", "-lpthread", "-o", str(target)]
-    subprocess.run(command, check=True)
+    sources = [*sorted(ROOT.glob("src/*/*.c")), *sorted(ROOT.glob("learn/*.c")), tables]
+    compiler = os.environ.get("CC", sysconfig.get_config_var("CC") or "cc").split()
+    compiler = compiler if shutil.which(compiler[0]) else ["cc"]
+    flags = ["-O3", "-std=gnu11", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden", "-DKB_HAVE_BUILTIN_TABLES",
+             "-DKB_BUILDING", "-DKB_SHARED", f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}", f"-I{ROOT}"]
+
+    def compile_source(source: Path) -> str:
+        result = str(folder / f"{source.parent.name}_{source.stem}.o")
+        subprocess.run([*compiler, *flags, "-c", str(source), "-o", result], check=True)
+        return result
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        objects = list(pool.map(compile_source, sources))
+    system = [] if sys.platform == "win32" else ["-lm", "-lpthread", "-ldl"]
+    subprocess.run([*compiler, "-shared", *objects, *system, "-o", str(target)], check=True)
 
 
 class BuildLibrary(build_py):
@@ -67,8 +78,7 @@ class BuildLibrary(build_py):
         if not headers[0].exists():
             raise SystemExit(f"the sources of keybits are not in {ROOT}: set KEYBITS_SOURCE to their folder")
         (package / "_abi.py").write_text(generate(headers), encoding="utf-8")
-        compile_library(package / library_name(), package)
-        (package / "builtin_tables.c").unlink(missing_ok=True)
+        compile_library(package / library_name(), Path(self.build_lib).parent / "keybits_objects")
 
 
 class PlatformWheel(bdist_wheel):

@@ -19,8 +19,8 @@ Matches = npt.NDArray[np.void]
 Rows = npt.NDArray[np.uint8]
 Image = Union[npt.NDArray[np.uint8], npt.NDArray[np.uint16]]
 
-# ITU-R BT.601 in 1/65536, as the program's decoders and OpenCV: (19595 R + 38470 G + 7471 B + 32768) >> 16.
-_LUMA = np.array([19595, 38470, 7471], dtype=np.uint32)
+# ITU-R BT.601 in 1/32768, as the program's decoders and OpenCV's cvtColor (docs/formats.md).
+_LUMA = (9798, 19235, 3735)
 
 
 def to_gray(image: Any, order: str = "RGB") -> Image:
@@ -38,8 +38,13 @@ def to_gray(image: Any, order: str = "RGB") -> Image:
     if array.dtype not in (np.uint8, np.uint16):
         raise KeybitsValueError(f"an image is uint8 or uint16, not {array.dtype}")
     weights = _LUMA if order == "RGB" else _LUMA[::-1]
-    luma = array[:, :, 0] * weights[0] + array[:, :, 1] * weights[1] + array[:, :, 2] * weights[2]
-    gray: Image = ((luma + np.uint32(32768)) >> np.uint32(16)).astype(array.dtype)
+    luma = np.full(array.shape[:2], 16384, np.uint32)
+    term = np.empty_like(luma)
+    for channel, weight in enumerate(weights):
+        np.multiply(array[:, :, channel], np.uint32(weight), out=term, dtype=np.uint32)
+        luma += term
+    luma >>= 15
+    gray: Image = luma.astype(array.dtype)
     return gray
 
 
@@ -47,6 +52,8 @@ def image_view(image: Any, white: int = 0) -> Tuple[Any, Any]:
     """A kb_image over a numpy array of any row stride, without a copy where pixels of a row lie side by side; and the
     array that must stay alive during the call."""
     array = to_gray(image)
+    if array.dtype == np.dtype(np.uint16).newbyteorder():
+        array = array.astype(np.uint16)
     if array.dtype not in (np.uint8, np.uint16):
         raise KeybitsValueError(f"an image is uint8 or uint16, not {array.dtype}")
     if array.shape[0] == 0 or array.shape[1] == 0:
@@ -54,8 +61,6 @@ def image_view(image: Any, white: int = 0) -> Tuple[Any, Any]:
     row_bytes = array.shape[1] * array.itemsize
     if array.strides[1] != array.itemsize or array.strides[0] < row_bytes or not array.flags.aligned:
         array = np.ascontiguousarray(array)
-    if array.dtype.byteorder == ">" or (array.dtype.byteorder == "<" and not np.little_endian):
-        array = array.astype(array.dtype.newbyteorder("="))
     stride = array.strides[0] if array.shape[0] > 1 else row_bytes
     view = _abi.kb_image(array.ctypes.data, array.shape[1], array.shape[0], stride,
                          _abi.KB_GRAY8 if array.itemsize == 1 else _abi.KB_GRAY16, white)

@@ -8,17 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import (Keypoints, Rows, address, bytes_pointer, image_view, keypoint_array, keypoint_dtype, output)
+from ._arrays import (Keypoints, Rows, address, bytes_pointer, image_view, keypoint_array, keypoint_dtype, output,
+                      to_gray)
 from ._library import KeybitsValueError, check, lib, new, parallel, text, workspace
 
 _DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT}
+#: Flags of describe, combined: the region leaves the image, is narrower than 8 px, its centre is outside, or a number
+#: is not finite or the size not positive.
+KP_BORDER, KP_SMALL, KP_OUTSIDE, KP_INVALID = (_abi.KB_KP_BORDER, _abi.KB_KP_SMALL, _abi.KB_KP_OUTSIDE,
+                                               _abi.KB_KP_INVALID)
 _SELECTIONS = {"default": _abi.KB_SELECT_DEFAULT, "best": _abi.KB_SELECT_BEST, "grid": _abi.KB_SELECT_GRID,
                "anms": _abi.KB_SELECT_ANMS, "quadtree": _abi.KB_SELECT_QUADTREE}
 
 
 def builtin_models() -> List[str]:
     """The names of the models that this build holds."""
-    names, index = [], 0
+    names: List[str] = []
+    index = 0
     while True:
         available = ctypes.c_int32()
         name = lib.kb_model_builtin_name(index, ctypes.byref(available))
@@ -158,9 +164,9 @@ class Detector:
     def __init__(self, name: str = "orb", max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
                  fast_threshold: Optional[int] = None, fast_threshold_min: Optional[int] = None,
-                 layers: Optional[int] = None, contrast_threshold: Optional[float] = None,
-                 edge_threshold: Optional[float] = None, sigma: Optional[float] = None,
-                 upsampling: bool = True) -> None:
+                 cell_size: Optional[int] = None, low_memory: bool = False, layers: Optional[int] = None,
+                 contrast_threshold: Optional[float] = None, edge_threshold: Optional[float] = None,
+                 sigma: Optional[float] = None, upsampling: bool = True) -> None:
         if name not in _DETECTORS:
             raise KeybitsValueError(f"no detector {name!r}; there are {', '.join(_DETECTORS)}")
         if selection not in _SELECTIONS:
@@ -171,7 +177,8 @@ class Detector:
         self.max_keypoints = int(max_keypoints)
         self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=int(max_keypoints),
                             selection=_SELECTIONS[selection], levels=levels, level_factor=level_factor,
-                            fast_threshold=fast_threshold, fast_threshold_min=fast_threshold_min, layers=layers,
+                            fast_threshold=fast_threshold, fast_threshold_min=fast_threshold_min,
+                            cell_size=cell_size, low_memory=int(low_memory), layers=layers,
                             contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
                             no_upsampling=0 if upsampling else 1)
 
@@ -180,9 +187,10 @@ class Detector:
         """The factor from keypoint size to described width that belongs to this detector."""
         return float(lib.kb_detector_scale(_DETECTORS[self.name]))
 
-    def detect(self, image: Any, mask: Optional[Any] = None) -> Keypoints:
-        """Keypoints of an image, strongest first, where the mask (uint8, same size) is not zero."""
-        view, alive = image_view(image)
+    def detect(self, image: Any, mask: Optional[Any] = None, *, white: int = 0) -> Keypoints:
+        """Keypoints of an image, strongest first, where the mask (uint8, same size) is not zero. white is the value of
+        uint16 pixels that becomes 255; 0 means 65535."""
+        view, alive = image_view(image, white)
         options = _abi.kb_detect_options.from_buffer_copy(self._options)
         if mask is not None:
             mask_view, mask_alive = image_view(np.asarray(mask))
@@ -217,7 +225,8 @@ def preset_scale(name: str) -> float:
 
 def presets() -> List[str]:
     """The names that preset_scale knows."""
-    names, index = [], 0
+    names: List[str] = []
+    index = 0
     while True:
         preset = lib.kb_preset_at(index)
         if preset.name is None:
@@ -227,31 +236,47 @@ def presets() -> List[str]:
 
 
 def detect(image: Any, detector: Union[str, Detector] = "orb", max_keypoints: int = 2000,
-           mask: Optional[Any] = None) -> Keypoints:
+           mask: Optional[Any] = None, *, white: int = 0) -> Keypoints:
     """Keypoints of an image (uint8 or uint16, gray or RGB), strongest first."""
     found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
-    return found.detect(image, mask)
+    return found.detect(image, mask, white=white)
 
 
 def describe(image: Any, keypoints: Any, model: Union[Model, str, None] = None,
              scale: Union[float, str] = "orb", *, out: Optional[Rows] = None,
-             flags: Optional[npt.NDArray[np.uint8]] = None) -> Rows:
+             flags: Optional[npt.NDArray[np.uint8]] = None, white: int = 0) -> Rows:
     """Descriptors of keypoints: one row of model.row_bytes bytes per keypoint, in order.
 
-    scale is the detector's name (its preset) or a number. `flags` (uint8, one per keypoint) receives KB_KP_* bits;
-    rows of invalid keypoints are zero and never match."""
+    scale is the detector's name (its preset) or a number. `flags` (uint8, one per keypoint) receives KP_BORDER,
+    KP_SMALL, KP_OUTSIDE and KP_INVALID; rows of keypoints with the last two are zero and never match."""
     used = model_of(model)
-    view, alive = image_view(image)
     places = keypoint_array(keypoints)
-    rows = output(out, (len(places), used.row_bytes), np.uint8)
+    rows: Rows = output(out, (len(places), used.row_bytes), np.uint8)
+    _describe(lib.kb_describe, used, image, places, scale, rows, flags, white)
+    return rows
+
+
+def describe_float(image: Any, keypoints: Any, model: Union[Model, str] = "rootsift",
+                   scale: Union[float, str] = "orb", *, out: Optional[npt.NDArray[np.float32]] = None,
+                   flags: Optional[npt.NDArray[np.uint8]] = None, white: int = 0) -> npt.NDArray[np.float32]:
+    """SIFT and RootSIFT ("sift", "rootsift") as n x 128 floats of unit length; otherwise as describe."""
+    used = model_of(model)
+    places = keypoint_array(keypoints)
+    rows: npt.NDArray[np.float32] = output(out, (len(places), _abi.KB_SIFT_VALUES), np.float32)
+    _describe(lib.kb_describe_float, used, image, places, scale, rows, flags, white)
+    return rows
+
+
+def _describe(function: Any, model: Model, image: Any, places: Keypoints, scale: Union[float, str], rows: Any,
+              flags: Optional[npt.NDArray[np.uint8]], white: int) -> None:
+    view, alive = image_view(image, white)
     if flags is not None:
         output(flags, (len(places),), np.uint8, "flags")
     factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
     options = new(_abi.kb_describe_options, scale=factor, parallel=parallel())
-    check(lib.kb_describe(used._handle, ctypes.byref(view), address(places), len(places), ctypes.byref(options),
-                          workspace(), address(rows), address(flags) if flags is not None else None), None, "describe")
+    check(function(model._handle, ctypes.byref(view), address(places), len(places), ctypes.byref(options),
+                   workspace(), address(rows), address(flags) if flags is not None else None), None, "describe")
     del alive
-    return rows
 
 
 def describe_patches(patches: Any, model: Union[Model, str, None] = None, *, out: Optional[Rows] = None) -> Rows:
@@ -260,7 +285,7 @@ def describe_patches(patches: Any, model: Union[Model, str, None] = None, *, out
     array = np.ascontiguousarray(patches)
     if array.ndim != 3 or array.dtype != np.uint8 or array.shape[1] != array.shape[2]:
         raise KeybitsValueError(f"patches are n x side x side of uint8, not {array.dtype} of the shape {array.shape}")
-    rows = output(out, (len(array), used.row_bytes), np.uint8)
+    rows: Rows = output(out, (len(array), used.row_bytes), np.uint8)
     options = new(_abi.kb_describe_options, parallel=parallel())
     check(lib.kb_describe_patches(used._handle, address(array), len(array), array.shape[1], ctypes.byref(options),
                                   workspace(), address(rows)), None, "describe_patches")
@@ -281,16 +306,15 @@ def sample_patches(image: Any, keypoints: Any, scale: Union[float, str] = "orb")
 
 
 def detect_and_compute(image: Any, detector: Union[str, Detector] = "orb", model: Union[Model, str, None] = None,
-                       max_keypoints: int = 2000, mask: Optional[Any] = None) -> Features:
+                       max_keypoints: int = 2000, mask: Optional[Any] = None, *, white: int = 0) -> Features:
     """Keypoints and descriptors of an image in one call.
 
     >>> f = keybits.detect_and_compute(gray)
     >>> f.keypoints["x"], f.descriptors.shape
     """
-    from ._arrays import to_gray
     gray = to_gray(image)
     found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
     used = model_of(model)
-    keypoints = found.detect(gray, mask)
-    rows = describe(gray, keypoints, used, found.scale)
+    keypoints = found.detect(gray, mask, white=white)
+    rows = describe(gray, keypoints, used, found.scale, white=white)
     return Features(keypoints, rows, used, (int(gray.shape[1]), int(gray.shape[0])))

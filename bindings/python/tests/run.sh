@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# run.sh [LIBRARY]: makes the wheel, of a library that was built before or of the sources, installs it into a folder of
+# its own, and runs the tests and the type checker there. KEYBITS names the program to compare with.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+source "$root/scripts/python.inc"
+python=$(find_python numpy pip setuptools wheel pytest)
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+[ $# -eq 0 ] || export KEYBITS_LIBRARY_FILE=$1
+export PYTHON=$python KEYBITS_SOURCE=$root PYTHONDONTWRITEBYTECODE=1
+wheel=$("$root/scripts/python-wheel" "$scratch")
+case ${wheel##*/} in
+*-py3-none-*) ;;
+*) echo "not a wheel for every Python 3: $wheel" >&2; exit 1 ;;
+esac
+"$python" -m pip install -q --disable-pip-version-check --no-index --no-deps --target "$scratch/site" "$wheel" 2>&1 |
+    grep -v 'as the .root. user' || true
+export PYTHONPATH=$scratch/site
+cd "$scratch"
+tests=$here
+[ $# -gt 0 ] || tests="$here/test_features.py $here/test_abi.py" # the same package; only the library is another
+# shellcheck disable=SC2086
+"$python" -m pytest -q -p no:cacheprovider --rootdir "$scratch" $tests
+[ $# -gt 0 ] || exit 0
+if "$python" -c 'import mypy' 2>/dev/null; then
+    MYPYPATH=$scratch/site "$python" -m mypy --strict --cache-dir "$scratch/mypy" --python-version 3.11 -p keybits
+    "$python" -m mypy --strict --cache-dir "$scratch/mypy" "$root/bindings/python/generate_abi.py"
+else
+    echo "mypy is not there: types are not checked"
+fi

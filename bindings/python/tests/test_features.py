@@ -1,0 +1,196 @@
+"""Detecting and describing: the program's results, views without copies, wrong input."""
+import numpy as np
+import pytest
+from conftest import leaves, read_keypoints, write_pgm
+
+import keybits
+
+
+def test_rows_equal_the_programs(image, program, tmp_path):
+    write_pgm(tmp_path / "image.pgm", image)
+    for model in ("bad256", "bag256", "hashsift256"):
+        program("detect", tmp_path / "image.pgm", "-n", 300, "-o", tmp_path / "keypoints.csv")
+        program("describe", tmp_path / "image.pgm", "-m", model, "-n", 300, "-o", tmp_path / "rows.npy")
+        f = keybits.detect_and_compute(image, model=model, max_keypoints=300)
+        assert np.array_equal(f.descriptors, np.load(tmp_path / "rows.npy"))
+        assert np.array_equal(f.keypoints, read_keypoints(tmp_path / "keypoints.csv"))
+        assert len(f) == 300 and f.size == (320, 240) and f.model.name == model
+
+
+def test_sift_detector_equals_the_programs(image, program, tmp_path):
+    write_pgm(tmp_path / "image.pgm", image)
+    program("describe", tmp_path / "image.pgm", "-m", "bag512", "--detector", "sift", "-n", 200, "-o",
+            tmp_path / "rows.npy")
+    f = keybits.detect_and_compute(image, "sift", "bag512", 200)
+    assert np.array_equal(f.descriptors, np.load(tmp_path / "rows.npy"))
+
+
+def test_sixteen_bits(image):
+    deep = image.astype(np.uint16) * 257
+    f, g = keybits.detect_and_compute(image), keybits.detect_and_compute(deep)
+    assert np.array_equal(f.descriptors, g.descriptors)
+    twelve = image.astype(np.uint16) * 16
+    h = keybits.detect_and_compute(twelve, white=255 * 16)
+    assert np.array_equal(f.descriptors, h.descriptors)
+    swapped = deep.astype(">u2")
+    assert np.array_equal(keybits.detect_and_compute(swapped).descriptors, f.descriptors)
+
+
+def test_views_are_not_copied(image):
+    from keybits._arrays import image_view
+    wide = np.zeros((240, 500), np.uint8)
+    wide[:, 100:420] = image
+    part = wide[:, 100:420]
+    view, alive = image_view(part)
+    assert view.data == part.ctypes.data and view.stride == 500 and np.shares_memory(alive, wide)
+    expected = keybits.detect_and_compute(image)
+    assert np.array_equal(keybits.detect_and_compute(part).descriptors, expected.descriptors)
+    every_second_row = np.repeat(image, 2, axis=0)[::2]
+    assert image_view(every_second_row)[0].stride == 640
+    assert np.array_equal(keybits.detect_and_compute(every_second_row).descriptors, expected.descriptors)
+
+
+@pytest.mark.parametrize("change", [np.asfortranarray, lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+                                    lambda a: a[::-1][::-1].copy()[:, ::-1][:, ::-1], lambda a: a[::-1].copy()[::-1]])
+def test_other_layouts_give_the_same(image, change):
+    other = change(image)
+    assert np.array_equal(other, image)
+    assert np.array_equal(keybits.detect_and_compute(other).descriptors, keybits.detect_and_compute(image).descriptors)
+
+
+def test_colour_becomes_gray_by_the_documented_rule(image):
+    random = np.random.RandomState(3)
+    for dtype, top in ((np.uint8, 256), (np.uint16, 65536)):
+        rgb = random.randint(0, top, (40, 50, 3)).astype(dtype)
+        r, g, b = (rgb[:, :, i].astype(np.int64) for i in range(3))
+        expected = (9798 * r + 19235 * g + 3735 * b + 16384) >> 15
+        assert np.array_equal(keybits.to_gray(rgb), expected)
+        assert np.array_equal(keybits.to_gray(rgb[:, :, ::-1], "BGR"), expected)
+        assert np.array_equal(keybits.to_gray(np.dstack([rgb, rgb[:, :, :1]])), expected)
+    same = np.dstack([image] * 3)
+    assert np.array_equal(keybits.detect_and_compute(same).descriptors, keybits.detect_and_compute(image).descriptors)
+    cv2 = pytest.importorskip("cv2")
+    bgr = random.randint(0, 256, (64, 64, 3)).astype(np.uint8)
+    assert np.array_equal(keybits.to_gray(bgr, "BGR"), cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY))
+
+
+def test_out_and_flags(image, features):
+    rows = np.full((len(features), 32), 7, np.uint8)
+    flags = np.full(len(features), 99, np.uint8)
+    assert keybits.describe(image, features.keypoints, out=rows, flags=flags) is rows
+    assert np.array_equal(rows, features.descriptors) and set(flags) <= {0, 1}
+    broken = features.keypoints[:3].copy()
+    broken["x"] = [np.nan, -50, 10]
+    flags = np.zeros(3, np.uint8)
+    rows = keybits.describe(image, broken, flags=flags)
+    assert list(flags[:2]) == [8, 4] and not rows[:2].any()
+
+
+def test_mask(image):
+    mask = np.zeros_like(image)
+    mask[:, :160] = 255
+    found = keybits.detect(image, mask=mask)
+    assert len(found) > 50 and found["x"].max() < 160
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.detect(image, mask=mask[:100])
+
+
+def test_detector_options(image):
+    few = keybits.Detector("orb", 100)
+    assert len(few.detect(image)) == 100
+    assert len(keybits.Detector("orb", 2000, fast_threshold=80).detect(image)) < len(keybits.detect(image))
+    assert keybits.Detector("orb", levels=1).detect(image)["octave"].max() == 0
+    spread = keybits.Detector("orb", 100, "quadtree").detect(image)
+    assert not np.array_equal(spread, few.detect(image))
+    for options in ({"name": "surf"}, {"selection": "worst"}, {"max_keypoints": 0}):
+        with pytest.raises(keybits.KeybitsValueError):
+            keybits.Detector(**options)
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.Detector(levels=99).detect(image)
+
+
+@pytest.mark.parametrize("wrong, words", [
+    (np.zeros((10, 10), np.float32), "uint8 or uint16"), (np.zeros((10, 10), np.int32), "uint8 or uint16"),
+    (np.zeros((0, 10), np.uint8), "no pixels"), (np.zeros((4, 5, 6, 7), np.uint8), "shape"),
+    (np.zeros((4, 5, 2), np.uint8), "shape"), (np.zeros(9, np.uint8), "shape"), (None, "shape"), ("a.png", "shape")])
+def test_wrong_images(wrong, words):
+    for call in (keybits.detect, keybits.detect_and_compute):
+        with pytest.raises(keybits.KeybitsValueError, match=words):
+            call(wrong)
+
+
+def test_wrong_keypoints_and_outputs(image, features):
+    for wrong in (np.zeros((3, 3)), np.zeros(4), "keypoints", features.keypoints.reshape(-1, 1)):
+        with pytest.raises(keybits.KeybitsValueError, match="keypoint_dtype"):
+            keybits.describe(image, wrong)
+    n = len(features)
+    read_only = np.zeros((n, 32), np.uint8)
+    read_only.flags.writeable = False
+    for wrong in (np.zeros((n, 31), np.uint8), np.zeros((n, 32), np.int8), np.zeros((32, n), np.uint8).T, read_only):
+        with pytest.raises(keybits.KeybitsValueError, match="out must be"):
+            keybits.describe(image, features.keypoints, out=wrong)
+    with pytest.raises(keybits.KeybitsValueError, match="flags must be"):
+        keybits.describe(image, features.keypoints, flags=np.zeros(3, np.uint8))
+    with pytest.raises(keybits.KeybitsValueError, match="there are"):
+        keybits.describe(image, features.keypoints, scale="nothing")
+
+
+def test_places_and_nothing(image):
+    rows = keybits.describe(image, np.array([[100, 100], [50.5, 60.25]]))
+    assert rows.shape == (2, 32) and rows.any(axis=1).all()
+    assert keybits.describe(image, np.zeros(0, keybits.keypoint_dtype)).shape == (0, 32)
+    assert len(keybits.detect_and_compute(np.full((240, 320), 9, np.uint8))) == 0
+    assert len(keybits.detect(leaves(5, 5))) == 0
+
+
+def test_models(image, features, tmp_path):
+    model = keybits.Model("bad256")
+    assert (model.kind, model.bits, model.row_bytes) == ("bad", 256, 32) and "bad256" in repr(model)
+    model.save(tmp_path / "copy.kbm")
+    copy = keybits.Model(tmp_path / "copy.kbm")
+    assert copy.id == model.id and copy.to_bytes() == model.to_bytes()
+    assert np.array_equal(keybits.describe(image, features.keypoints, copy),
+                          keybits.describe(image, features.keypoints, "bad256"))
+    data = model.to_bytes()
+    with pytest.raises(keybits.KeybitsFileError):
+        keybits.Model.from_bytes(data[:-5])
+    with pytest.raises(keybits.KeybitsFileError):
+        keybits.Model.from_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
+    with pytest.raises(keybits.KeybitsFileError):
+        keybits.Model.from_bytes(b"")
+    with pytest.raises(keybits.KeybitsValueError, match="no such file"):
+        keybits.Model("bad255")
+    assert list(tmp_path.iterdir()) == [tmp_path / "copy.kbm"]
+
+
+def test_patches(image, features):
+    patches = keybits.sample_patches(image, features.keypoints[:20])
+    assert patches.shape == (20, 32, 32)
+    wide = features.keypoints[:20].copy()
+    wide["size"] *= keybits.Model("bag256").support
+    rows = keybits.describe_patches(keybits.sample_patches(image, wide))
+    assert np.array_equal(rows, features.descriptors[:20])
+    with pytest.raises(keybits.KeybitsValueError, match="side"):
+        keybits.describe_patches(np.zeros((2, 8, 9), np.uint8))
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.describe_patches(np.zeros((2, 8, 8), np.uint8))
+
+
+def test_float_rows(image, features):
+    rows = keybits.describe_float(image, features.keypoints[:50], "rootsift")
+    assert rows.shape == (50, 128) and rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.describe_float(image, features.keypoints, "bag256")
+
+
+def test_threads_option_changes_nothing(image, features):
+    try:
+        for threads in (2, 0):
+            keybits.set_threads(threads)
+            assert np.array_equal(keybits.detect_and_compute(image, max_keypoints=500).descriptors,
+                                  features.descriptors)
+    finally:
+        keybits.set_threads(1)
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.set_threads(-1)

@@ -1,0 +1,22 @@
+# The Python package (bindings/python): the library and the trainer as one shared object that ctypes loads, made of the
+# objects that are there anyway, and the target `python`, which makes a wheel of it in <build>/python.
+if(WIN32 OR KEYBITS_SANITIZE)
+    return() # a DLL needs its own objects; a sanitized library needs a sanitized Python
+endif()
+
+add_library(keybits-python SHARED $<TARGET_OBJECTS:keybits_objects>)
+if(TARGET keybits-learn-objects)
+    target_sources(keybits-python PRIVATE $<TARGET_OBJECTS:keybits-learn-objects>)
+    target_link_libraries(keybits-python PRIVATE ${CMAKE_DL_LIBS})
+endif()
+target_link_libraries(keybits-python PRIVATE m)
+if(KEYBITS_THREADS)
+    target_link_libraries(keybits-python PRIVATE Threads::Threads)
+endif()
+set_target_properties(keybits-python PROPERTIES OUTPUT_NAME keybits LINKER_LANGUAGE C
+                      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python)
+
+add_custom_target(python
+    COMMAND ${CMAKE_COMMAND} -E env KEYBITS_LIBRARY_FILE=$<TARGET_FILE:keybits-python>
+            bash ${PROJECT_SOURCE_DIR}/scripts/python-wheel ${PROJECT_BINARY_DIR}/python
+    DEPENDS keybits-python VERBATIM)
