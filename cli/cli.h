@@ -29,7 +29,8 @@
 
 /* In the order in which the usage shows them. */
 #define CLI_COMMANDS(COMMAND)                                                                                       \
-    COMMAND(detect) COMMAND(describe) COMMAND(match) COMMAND(track)                                \
+    COMMAND(detect) COMMAND(describe) COMMAND(match) COMMAND(track)                                                 \
+    COMMAND(vocab) COMMAND(index) COMMAND(search) COMMAND(loops)                                                    \
     CLI_LEARN_COMMANDS(COMMAND) COMMAND(export) CLI_EVAL_COMMANDS(COMMAND) COMMAND(model) COMMAND(info)
 
 /* Exit codes. */

@@ -149,7 +149,18 @@ if(NOT TARGET keybits-learn)
     list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(train|patches)[_.]")
 endif()
 if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
-    add_executable(keybits-cli ${cli_sources})
+    # The vocabularies in models/ are part of the program.
+    file(GLOB vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.kbv)
+    list(JOIN vocabularies "|" joined_vocabularies)
+    set(builtin_vocabularies ${PROJECT_BINARY_DIR}/generated/vocabularies.c)
+    add_custom_command(
+        OUTPUT ${builtin_vocabularies}
+        COMMAND ${CMAKE_COMMAND} "-DFILES=${joined_vocabularies}" "-DOUTPUT=${builtin_vocabularies}"
+                -P ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
+        DEPENDS ${vocabularies} ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
+        COMMENT "Turning vocabularies into tables"
+        VERBATIM)
+    add_executable(keybits-cli ${cli_sources} ${builtin_vocabularies})
     keybits_target(keybits-cli)
     set_target_properties(keybits-cli PROPERTIES OUTPUT_NAME keybits RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     target_include_directories(keybits-cli PRIVATE cli)

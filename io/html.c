@@ -1,7 +1,9 @@
 #include "io/html.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stdlib.h>
+
+#include "io/image_io.h"
 
 /* Colours of curves are --c0 to --c7 (io/plot.c), so that they change with the background too. */
 static const char style[] =
@@ -107,4 +109,38 @@ void io_html_cell_text(FILE *out, const char *text)
     fputs("<td>", out);
     io_html_text(out, text);
     fputs("</td>", out);
+}
+
+static void write_base64(FILE *out, const unsigned char *data, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < size; i += 3) {
+        unsigned long v = (unsigned long)data[i] << 16;
+        if (i + 1 < size) v |= (unsigned long)data[i + 1] << 8;
+        if (i + 2 < size) v |= data[i + 2];
+        fputc(digits[v >> 18], out);
+        fputc(digits[v >> 12 & 63], out);
+        fputc(i + 1 < size ? digits[v >> 6 & 63] : '=', out);
+        fputc(i + 2 < size ? digits[v & 63] : '=', out);
+    }
+}
+
+bool io_html_picture(FILE *out, const char *alt, int32_t width, int32_t height, const uint8_t *pixels)
+{
+    char *png = NULL;
+    size_t size = 0;
+    io_error error;
+    FILE *memory = open_memstream(&png, &size);
+    if (!memory) return false;
+    bool ok = io_png_encode(memory, alt, IO_GRAY8, width, height, pixels, &error);
+    ok = fclose(memory) == 0 && ok;
+    if (ok) {
+        fprintf(out, "<img width=\"%d\" height=\"%d\" alt=\"", (int)width, (int)height);
+        io_html_text(out, alt);
+        fputs("\" src=\"data:image/png;base64,", out);
+        write_base64(out, (unsigned char *)png, size);
+        fputs("\">", out);
+    }
+    free(png);
+    return ok;
 }

@@ -2,6 +2,8 @@
 #ifndef IO_HTML_H
 #define IO_HTML_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* From the doctype to the heading, and the end. */
@@ -10,6 +12,9 @@ void io_html_end(FILE *out);
 
 /* Text with <, >, & and quotes made harmless. */
 void io_html_text(FILE *out, const char *text);
+
+/* A gray picture inside the page, as PNG; alt is text. False when memory is out. */
+bool io_html_picture(FILE *out, const char *alt, int32_t width, int32_t height, const uint8_t *pixels);
 
 /* A table that scrolls sideways where it is too wide. heads is NULL-terminated and is markup, not text; a head that
  * starts with '*' belongs to a column of others' numbers. */

@@ -41,6 +41,8 @@ void io_image_free(io_image *image);
 int32_t io_layout_bytes(io_layout layout); /* of one pixel */
 
 /* PNG of 8 bits, IO_GRAY8 or IO_RGB8, rows without gaps. path NULL or "-": standard output. */
+bool io_png_encode(FILE *file, const char *name, io_layout layout, int32_t width, int32_t height,
+                   const uint8_t *pixels, io_error *error); /* name is for the messages */
 bool io_png_write(const char *path, io_layout layout, int32_t width, int32_t height, const uint8_t *pixels,
                   io_error *error);
 

@@ -144,29 +144,36 @@ static void write_all(png_structp png, png_infop info, io_layout layout, int32_t
     png_write_end(png, info);
 }
 
+bool io_png_encode(FILE *file, const char *name, io_layout layout, int32_t width, int32_t height,
+                   const uint8_t *pixels, io_error *error)
+{
+    if (layout == IO_GRAY16) return io_fail(error, "%s: PNG is written with 8 bits only", name);
+    png_state state = {NULL, 0, ""};
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    bool ok = false;
+    if (!info) {
+        io_fail(error, "%s: out of memory", name);
+    } else if (setjmp(png_jmpbuf(png))) {
+        io_fail(error, "%s: cannot be written: %s", name, state.text);
+    } else {
+        png_init_io(png, file);
+        write_all(png, info, layout, width, height, pixels);
+        ok = true;
+    }
+    png_destroy_write_struct(&png, &info);
+    return ok;
+}
+
 bool io_png_write(const char *path, io_layout layout, int32_t width, int32_t height, const uint8_t *pixels,
                   io_error *error)
 {
     if (layout == IO_GRAY16) return io_fail(error, "%s: PNG is written with 8 bits only", path ? path : "-");
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
-
-    png_state state = {NULL, 0, ""};
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
-    png_infop info = png ? png_create_info_struct(png) : NULL;
-    bool ok = false;
-    if (!info) {
-        io_fail(error, "%s: out of memory", path ? path : "-");
-    } else if (setjmp(png_jmpbuf(png))) {
-        io_fail(error, "%s: cannot be written: %s", path ? path : "-", state.text);
-        io_writer_check(writer, error); /* knows better than libpng why a disc takes nothing */
-    } else {
-        png_init_io(png, io_writer_file(writer));
-        write_all(png, info, layout, width, height, pixels);
-        ok = true;
-    }
-    png_destroy_write_struct(&png, &info);
-    if (ok) return io_writer_commit(writer, error);
+    if (io_png_encode(io_writer_file(writer), path ? path : "-", layout, width, height, pixels, error))
+        return io_writer_commit(writer, error);
+    io_writer_check(writer, error); /* knows better than libpng why a disc takes nothing */
     io_writer_abandon(writer);
     return false;
 }

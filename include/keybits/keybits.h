@@ -796,8 +796,9 @@ typedef struct kb_index_query_options {
     uint32_t struct_size;
     kb_scoring scoring;
     size_t first_images;  /* only the first so many images that were added take part; 0: all. For sequences. */
-    int32_t verify;       /* the best so many results are matched and fitted, and come first, most inliers first; 0:
-                             none. Needs kept features and keypoints in the query. */
+    int32_t verify;       /* the best so many results are matched and fitted, and come first, by the similarity of
+                             their matches, of which inliers count twice; 0: none. Needs kept features and keypoints in
+                             the query. */
     kb_geometry geometry; /* of the verification; 0: homography */
     double threshold;     /* of the verification, px; 0: that of kb_fit */
 } kb_index_query_options;
@@ -805,7 +806,7 @@ typedef struct kb_index_query_options {
 typedef struct kb_index_result {
     uint64_t id;
     size_t position;
-    double score;     /* 0 to 1, more is better; how much is much depends on scoring and vocabulary */
+    double score;     /* 0 to 1, more is better; how much is much depends on scoring, vocabulary and verification */
     int32_t inliers;  /* of the verification; -1: not verified */
     double model[9];  /* from the query to the image; zeros unless verified and found */
 } kb_index_result;
@@ -864,7 +865,7 @@ typedef struct kb_loop_options {
 typedef struct kb_loop {
     int32_t found;           /* 1: a loop */
     size_t query, reference; /* positions */
-    double score;            /* of the reference */
+    double score;            /* of the reference, before verification */
     int32_t inliers;
     double model[9];         /* from the query to the reference */
     size_t island_first, island_last; /* positions of the candidates around the reference */

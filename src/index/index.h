@@ -84,10 +84,10 @@ kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const 
 /* Appends the bag of the image at `position` and merges. */
 kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t position);
 
-/* Matches the query with a kept image and fits the geometry between them; result gets inliers and model. The scores
- * of the matches by `similarity` are added up in *sum, when it is not NULL. */
+/* Matches the query with a kept image and fits the geometry between them; result gets score, inliers and model. */
 kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size_t position,
                            const kb_index_query_options *o, kb_workspace *ws, kb_index_result *result);
+/* The score of the matches alone. */
 kb_status kbi_index_exact(const kb_index *index, const kb_features *query, size_t position,
                           const uint32_t *similarity, kb_workspace *ws, double *score);
 

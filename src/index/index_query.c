@@ -169,9 +169,9 @@ static kb_status verify_best(const query *q, const kb_features *f, kb_workspace 
         kb_status status = kbi_index_verify(q->index, f, results[i].position, q->o, ws, &results[i]);
         kbi_workspace_rewind(ws, mark);
         if (status != KB_OK) return status;
-        size_t to = i; /* insertion: more inliers first, equal ones stay in the order of scores */
+        size_t to = i; /* insertion; equal ones stay in the order of the scores before */
         kb_index_result moved = results[i];
-        for (; to > 0 && results[to - 1].inliers < moved.inliers; to--) results[to] = results[to - 1];
+        for (; to > 0 && results[to - 1].score < moved.score; to--) results[to] = results[to - 1];
         results[to] = moved;
     }
     return KB_OK;

@@ -3,12 +3,16 @@
  *
  * How high a score is depends on scene, vocabulary and number of keypoints. The measure is the sequence itself: the
  * median score of an image with the one before it. Places that look alike, such as the doors of a corridor, may well
- * fit geometrically; they rarely reach half of that score. */
+ * fit geometrically; but then they are alike to several places. So a loop must either have matches as similar as no two
+ * unrelated photographs of the training set had, or clearly more similar ones than the next island. */
 #include <stdlib.h>
 
 #include "index/index.h"
 
 #define CANDIDATES 64
+#define CERTAIN_SCORE 0.03    /* candidates need no more, however similar neighbours are, as in a slow video */
+#define CERTAIN_VERIFIED 0.04 /* the score after verification that is enough by itself */
+#define DISTINCT 1.5          /* or how many times the next island's it must be */
 
 struct kb_loop_detector {
     kb_index *index;
@@ -126,25 +130,32 @@ static kb_status check_islands(const kb_loop_detector *d, const kb_features *f, 
                                kb_index_result *results, kb_workspace *ws, kb_loop *loop)
 {
     kb_index_query_options o;
+    double best = 0, next = 0;
     KB_INIT(o);
     o.geometry = d->o.geometry;
     o.threshold = d->o.threshold;
     for (size_t i = 0; i < n && loop->checked < d->o.checks; i++) {
         kb_index_result *r = &results[islands[i].best];
+        double score = r->score;
         size_t mark = kbi_workspace_mark(ws);
         kb_status status = kbi_index_verify(d->index, f, r->position, &o, ws, r);
         kbi_workspace_rewind(ws, mark);
         if (status != KB_OK) return status;
         loop->checked++;
-        if (r->inliers <= loop->inliers) continue;
+        if (r->score <= best) {
+            next = r->score > next ? r->score : next;
+            continue;
+        }
+        next = best;
+        best = r->score;
         loop->inliers = r->inliers;
         loop->reference = r->position;
-        loop->score = r->score;
+        loop->score = score;
         loop->island_first = islands[i].first;
         loop->island_last = islands[i].last;
         memcpy(loop->model, r->model, sizeof loop->model);
     }
-    loop->found = loop->inliers >= d->o.min_inliers;
+    loop->found = loop->inliers >= d->o.min_inliers && (best >= CERTAIN_VERIFIED || best >= DISTINCT * next);
     return KB_OK;
 }
 
@@ -159,7 +170,8 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
     if (status == KB_OK) status = neighbour_note(d, results, count);
     if (status != KB_OK) return status;
     count = candidates_keep(d, results, count);
-    size_t n = islands_build(d, results, count, d->o.min_score * d->neighbours[d->count / 2], islands);
+    double least = d->o.min_score * d->neighbours[d->count / 2];
+    size_t n = islands_build(d, results, count, least < CERTAIN_SCORE ? least : CERTAIN_SCORE, islands);
     status = check_islands(d, f, islands, n, results, ws, loop);
     return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
 }

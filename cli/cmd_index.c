@@ -1,0 +1,398 @@
+/* keybits index: an index of images is built, extended, asked and shown. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/json.h"
+#include "io/progress.h"
+#include "places.h"
+
+/* Options that decide the descriptors. */
+#define DESCRIPTOR_OPTIONS(job)                                                                                     \
+    CLI_SECTION("Images"), CLI_GROUP(job, reading, reading_options), CLI_SECTION("Descriptors"),                    \
+        CLI_GROUP(job, pipeline, model_option), CLI_GROUP(job, pipeline.options.detect, detector_options),          \
+        CLI_GROUP(job, pipeline.options, patch_options)
+
+/* ------------------------------------------------------------------------------------------------- build and extend */
+
+typedef struct build_job {
+    cli_pipeline pipeline;
+    io_read_options reading;
+    const char *output, *vocabulary;
+    bool no_features, no_signatures;
+    cli_common *common;
+    io_names images;
+    io_vocabulary words;
+    places_index existing; /* of add */
+    kb_index *index;
+    kb_workspace *workspace;
+    uint64_t next_id;
+    size_t added, failed, keypoints;
+} build_job;
+
+static bool add_image(void *context, size_t i, features *f, const char *why)
+{
+    build_job *j = context;
+    kb_error error;
+    if (!f) {
+        cli_error("%s", why);
+        j->failed++;
+        return true;
+    }
+    kb_features view = places_features(f);
+    if (kb_index_add(j->index, &view, j->next_id, j->images.items[i], j->workspace, &error) != KB_OK) {
+        cli_error("%s: %s", j->images.items[i], error.text);
+        return false;
+    }
+    j->next_id++;
+    j->added++;
+    j->keypoints += f->keypoints.count;
+    return true;
+}
+
+static void build_report(const build_job *j, double seconds)
+{
+    kb_index_info info;
+    KB_INIT(info);
+    kb_index_get_info(j->index, &info);
+    cli_say(j->common, "%s: %zu images, %zu added with %zu keypoints, %zu failed; %llu bytes, %.1f s", j->output,
+            info.images, j->added, j->keypoints, j->failed, (unsigned long long)info.bytes, seconds);
+    if (!j->common->json) return;
+    io_json json;
+    io_json_begin(&json, stdout);
+    io_json_object(&json, NULL);
+    io_json_string(&json, "index", j->output);
+    io_json_integer(&json, "images", (int64_t)info.images);
+    io_json_integer(&json, "added", (int64_t)j->added);
+    io_json_integer(&json, "failed", (int64_t)j->failed);
+    io_json_integer(&json, "keypoints", (int64_t)j->keypoints);
+    io_json_integer(&json, "entries", (int64_t)info.entries);
+    io_json_integer(&json, "bytes", (int64_t)info.bytes);
+    io_json_number(&json, "seconds", seconds);
+    io_json_end(&json);
+}
+
+static int build_images(build_job *j, int count, char **arguments)
+{
+    io_error error;
+    double start = io_clock_seconds();
+    if (!cli_claim_images(j->common, count, arguments, &j->images, &error)) return cli_error("%s", error.text);
+    if (kb_workspace_create(&j->workspace) != KB_OK) return cli_error("out of memory");
+    if (!places_describe(j->common, &j->pipeline, &j->reading, &j->images, "describing", add_image, j, &error))
+        return cli_error("%s", error.text);
+    if (j->added == 0) return cli_error("none of %zu images could be described; nothing is written", j->images.count);
+    if (!places_index_write(j->output, j->index, &error)) return cli_error("%s", error.text);
+    build_report(j, io_clock_seconds() - start);
+    return CLI_DONE;
+}
+
+static int build_run(cli_common *common, void *job, int count, char **arguments)
+{
+    build_job *j = job;
+    io_error error;
+    kb_error why;
+    kb_index_options options;
+    j->common = common;
+    if (!j->output) return cli_usage_error(common, "-o with the index's file is needed");
+    if (!places_open(common, &j->pipeline, &error) ||
+        !places_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &j->words, &error))
+        return cli_error("%s", error.text);
+    KB_INIT(options);
+    options.keep_features = !j->no_features;
+    options.no_signatures = j->no_signatures;
+    if (kb_index_create(j->words.vocabulary, &options, &j->index, &why) != KB_OK) return cli_error("%s", why.text);
+    return build_images(j, count, arguments);
+}
+
+static void build_begin(void *job)
+{
+    build_job *j = job;
+    cli_pipeline_begin(&j->pipeline);
+    reading_begin(&j->reading);
+}
+
+static void build_end(void *job)
+{
+    build_job *j = job;
+    if (j->index != j->existing.index) kb_index_free(j->index);
+    places_index_close(&j->existing);
+    io_vocabulary_free(&j->words);
+    kb_workspace_free(j->workspace);
+    io_names_free(&j->images);
+    cli_pipeline_close(&j->pipeline);
+}
+
+static const cli_option build_options[] = {
+    {"output", 'o', CLI_OUTPUT(build_job, output), "FILE.kbi", .help = "the index"},
+    {"vocab", 0, CLI_INPUT(build_job, vocabulary), "NAME|FILE",
+     .help = "a built-in vocabulary or a file of any format (default: the built-in one of 10,000 words for the model); "
+             "keybits vocab list"},
+    {"no-features", 0, CLI_FLAG(build_job, no_features),
+     .help = "keep no keypoints and descriptors: a smaller file, but query --verify is not possible"},
+    {"no-signatures", 0, CLI_FLAG(build_job, no_signatures),
+     .help = "keep word counts only: the smallest file, for scores by tf-idf"},
+    DESCRIPTOR_OPTIONS(build_job),
+    {0}};
+
+static const cli_command index_build = {
+    .name = "index build",
+    .summary = "make an index of images",
+    .usage = "IMAGE... -o FILE.kbi [options]",
+    .about = "Describes the images and writes an index of them. The file holds its vocabulary and, unless told otherwise, "
+             "the features of the images. An image that cannot be read is named and left out.\n\n" CLI_IMAGES_HELP,
+    .options = build_options,
+    .least = 1,
+    .most = CLI_ANY,
+    .wants = "name at least one image",
+    .job_size = sizeof(build_job),
+    .begin = build_begin,
+    .run = build_run,
+    .end = build_end};
+
+static int add_run(cli_common *common, void *job, int count, char **arguments)
+{
+    build_job *j = job;
+    io_error error;
+    kb_index_info info;
+    kb_index_image image;
+    const char *path = arguments[0];
+    j->common = common;
+    if (!j->output) j->output = path;
+    if (!places_index_open(path, &j->existing, &error)) return cli_error("%s", error.text);
+    j->index = j->existing.index;
+    if (kb_index_check(j->index) != KB_OK) return cli_error("%s: the index is damaged: its checksum is wrong", path);
+    if (!places_open_for(common, &j->pipeline, j->index, &error)) return cli_error("%s: %s", path, error.text);
+    KB_INIT(info);
+    kb_index_get_info(j->index, &info);
+    for (size_t i = 0; i < info.positions; i++)
+        if (kb_index_get_image(j->index, i, &image) && image.id >= j->next_id) j->next_id = image.id + 1;
+    return build_images(j, count - 1, arguments + 1);
+}
+
+static const cli_option add_options[] = {
+    {"output", 'o', CLI_OUTPUT(build_job, output), "FILE.kbi",
+     .help = "the extended index (default: the index itself, replaced in one step)"},
+    DESCRIPTOR_OPTIONS(build_job),
+    {0}};
+
+static const cli_command index_add = {
+    .name = "index add",
+    .summary = "add images to an index",
+    .usage = "FILE.kbi IMAGE... [options]",
+    .about = "Adds images behind those that the index has. The result is the same as that of one build with all of them.",
+    .options = add_options,
+    .least = 2,
+    .most = CLI_ANY,
+    .wants = "name an index and at least one image",
+    .job_size = sizeof(build_job),
+    .begin = build_begin,
+    .run = add_run,
+    .end = build_end};
+
+/* ------------------------------------------------------------------------------------------------------------ query */
+
+static const char *const scorings[] = {"binary", "tf-idf", "exact", NULL};
+
+typedef struct query_job {
+    cli_pipeline pipeline;
+    io_read_options reading;
+    int32_t k;
+    bool verify;
+    kb_scoring scoring;
+    cli_common *common;
+    io_names images;
+    places_index index;
+    kb_workspace *workspace;
+    kb_index_result *results;
+    io_json json;
+    size_t failed;
+} query_job;
+
+static const char *image_name(const query_job *j, const kb_index_result *result)
+{
+    kb_index_image image;
+    return kb_index_get_image(j->index.index, result->position, &image) ? image.name : "";
+}
+
+static void query_json(query_job *j, const char *name, size_t count, double ms)
+{
+    io_json_object(&j->json, NULL);
+    io_json_string(&j->json, "query", name);
+    io_json_array(&j->json, "results");
+    for (size_t i = 0; i < count; i++) {
+        io_json_object(&j->json, NULL);
+        io_json_string(&j->json, "image", image_name(j, &j->results[i]));
+        io_json_number(&j->json, "score", j->results[i].score);
+        if (j->results[i].inliers >= 0) io_json_integer(&j->json, "inliers", j->results[i].inliers);
+        io_json_end(&j->json);
+    }
+    io_json_end(&j->json);
+    io_json_number(&j->json, "ms", ms);
+    io_json_end(&j->json);
+}
+
+static void query_text(query_job *j, const char *name, size_t count, double ms)
+{
+    printf("%s: %zu images, %.2f ms\n", name, count, ms);
+    for (size_t i = 0; i < count; i++) {
+        printf("  %.4f", j->results[i].score);
+        if (j->results[i].inliers >= 0) printf(" %5d inliers", j->results[i].inliers);
+        printf("  %s\n", image_name(j, &j->results[i]));
+    }
+}
+
+static bool query_image(void *context, size_t i, features *f, const char *why)
+{
+    query_job *j = context;
+    kb_error error;
+    kb_index_query_options o;
+    size_t count;
+    if (!f) {
+        cli_error("%s", why);
+        j->failed++;
+        return true;
+    }
+    KB_INIT(o);
+    o.scoring = j->scoring;
+    o.verify = j->verify ? j->k : 0;
+    kb_features view = places_features(f);
+    double start = io_clock_seconds();
+    if (kb_index_query(j->index.index, &view, &o, j->workspace, j->results, (size_t)j->k, &count, &error) != KB_OK) {
+        cli_error("%s: %s", j->images.items[i], error.text);
+        j->failed++;
+        return false;
+    }
+    double ms = 1000 * (io_clock_seconds() - start);
+    (j->common->json ? query_json : query_text)(j, j->images.items[i], count, ms);
+    return true;
+}
+
+static int query_run(cli_common *common, void *job, int count, char **arguments)
+{
+    query_job *j = job;
+    io_error error;
+    const char *path = arguments[0];
+    j->common = common;
+    if (!places_index_open(path, &j->index, &error)) return cli_error("%s", error.text);
+    if (!places_open_for(common, &j->pipeline, j->index.index, &error)) return cli_error("%s: %s", path, error.text);
+    kb_index_info info;
+    KB_INIT(info);
+    kb_index_get_info(j->index.index, &info);
+    if ((j->verify || j->scoring == KB_SCORE_EXACT) && !info.features)
+        return cli_error("%s: made with --no-features, so that %s is not possible", path,
+                         j->verify ? "--verify" : "exact search");
+    if (j->scoring == KB_SCORE_BINARY && !info.signatures) j->scoring = KB_SCORE_TF_IDF;
+    if (!cli_claim_images(common, count - 1, arguments + 1, &j->images, &error)) return cli_error("%s", error.text);
+    if (kb_workspace_create(&j->workspace) != KB_OK) return cli_error("out of memory");
+    j->results = io_alloc((size_t)j->k, sizeof *j->results);
+    if (common->json) {
+        io_json_begin(&j->json, stdout);
+        io_json_array(&j->json, NULL);
+    }
+    bool ok = places_describe(common, &j->pipeline, &j->reading, &j->images, "asking", query_image, j, &error);
+    if (common->json) io_json_end(&j->json);
+    return ok && j->failed == 0 ? CLI_DONE : CLI_FAILED;
+}
+
+static void query_begin(void *job)
+{
+    query_job *j = job;
+    cli_pipeline_begin(&j->pipeline);
+    reading_begin(&j->reading);
+}
+
+static void query_end(void *job)
+{
+    query_job *j = job;
+    places_index_close(&j->index);
+    kb_workspace_free(j->workspace);
+    io_names_free(&j->images);
+    free(j->results);
+    cli_pipeline_close(&j->pipeline);
+}
+
+static const cli_option query_options[] = {
+    {"results", 'k', CLI_NUMBER(query_job, k, 1, 1000000), "K", "10", .help = "images per query at most"},
+    {"verify", 0, CLI_FLAG(query_job, verify),
+     .help = "match each of them and fit a homography; by the similarity of the matches, inliers count twice"},
+    {"scoring", 0, CLI_CHOICE(query_job, scoring, KB_SCORE_BINARY), "WHICH", "binary", .words = scorings,
+     .help = "binary: descriptors are compared within words; tf-idf: L1, as DBoW2; exact: descriptors of all images are "
+             "matched, the slow reference"},
+    DESCRIPTOR_OPTIONS(query_job),
+    {0}};
+
+static const cli_command index_query = {
+    .name = "index query",
+    .summary = "the images of an index that are most similar",
+    .usage = "FILE.kbi IMAGE... [options]",
+    .about = "Prints, for each image, the most similar images of the index with their scores, 0 to 1. The time is that of "
+             "the search (and the verification), without reading and describing. The model is that of the index unless "
+             "named.\n\n" CLI_IMAGES_HELP,
+    .options = query_options,
+    .least = 2,
+    .most = CLI_ANY,
+    .wants = "name an index and at least one image",
+    .job_size = sizeof(query_job),
+    .begin = query_begin,
+    .run = query_run,
+    .end = query_end};
+
+/* ------------------------------------------------------------------------------------------------------------- info */
+
+static int info_run(cli_common *common, void *job, int count, char **arguments)
+{
+    places_index index;
+    io_error error;
+    kb_index_info info;
+    kb_vocabulary_info words;
+    (void)job, (void)count;
+    if (!places_index_open(arguments[0], &index, &error)) return cli_error("%s", error.text);
+    if (kb_index_check(index.index) != KB_OK) {
+        places_index_close(&index);
+        return cli_error("%s: the index is damaged: its checksum is wrong", arguments[0]);
+    }
+    KB_INIT(info);
+    KB_INIT(words);
+    kb_index_get_info(index.index, &info);
+    kb_vocabulary_get_info(kb_index_get_vocabulary(index.index), &words);
+    double per_image = info.images ? (double)info.bytes / (double)info.images : 0;
+    if (common->json) {
+        io_json json;
+        io_json_begin(&json, stdout);
+        io_json_object(&json, NULL);
+        io_json_integer(&json, "images", (int64_t)info.images);
+        io_json_integer(&json, "entries", (int64_t)info.entries);
+        io_json_bool(&json, "signatures", info.signatures);
+        io_json_bool(&json, "features", info.features);
+        io_json_integer(&json, "bytes", (int64_t)index.file.size);
+        io_json_number(&json, "bytes_per_image", per_image);
+        io_json_string(&json, "model", words.model_name[0] ? words.model_name : NULL);
+        io_json_integer(&json, "words", words.words);
+        io_json_end(&json);
+    } else {
+        printf("images      %zu\nentries     %llu\nkept        %s%s\nfile        %zu bytes\nper image   %.0f bytes\n"
+               "vocabulary  %u words, model %s\n",
+               info.images, (unsigned long long)info.entries, info.signatures ? "signatures" : "word counts",
+               info.features ? ", features" : "", index.file.size, per_image, words.words,
+               words.model_name[0] ? words.model_name : "unknown");
+    }
+    places_index_close(&index);
+    return CLI_DONE;
+}
+
+static const cli_command index_info = {.name = "index info",
+                                       .summary = "what is in an index",
+                                       .usage = "FILE.kbi [options]",
+                                       .about = "Reads the whole index, checks it, and prints what it holds.",
+                                       .least = 1,
+                                       .most = 1,
+                                       .wants = "name one index",
+                                       .reads_arguments = true,
+                                       .run = info_run};
+
+static const cli_command *const index_commands[] = {&index_build, &index_add, &index_query, &index_info, NULL};
+
+const cli_command command_index = {.name = "index",
+                                   .summary = "find the images that show the same place",
+                                   .usage = "build|add|query|info ...",
+                                   .about = "An index of images answers which of them are most similar to another one.",
+                                   .subcommands = index_commands};

@@ -1,0 +1,181 @@
+/* keybits search: which picture of an index this photograph shows, as a picture. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/draw.h"
+#include "io/json.h"
+#include "io/progress.h"
+#include "places.h"
+
+typedef struct search_job {
+    cli_pipeline pipeline;
+    io_read_options reading;
+    const char *draw;
+    int32_t k, min_inliers;
+    places_index index;
+    features features;
+    kb_index_result *results;
+    size_t count;
+    double ms;
+} search_job;
+
+static const char *result_name(const search_job *j, size_t i)
+{
+    kb_index_image image;
+    return kb_index_get_image(j->index.index, j->results[i].position, &image) ? image.name : "";
+}
+
+static bool found(const search_job *j) { return j->count > 0 && j->results[0].inliers >= j->min_inliers; }
+
+static bool search_query(search_job *j, io_error *error)
+{
+    kb_index_query_options o;
+    kb_error why;
+    KB_INIT(o);
+    o.verify = j->k;
+    j->results = io_alloc((size_t)j->k, sizeof *j->results);
+    kb_features view = places_features(&j->features);
+    double start = io_clock_seconds();
+    kb_status status =
+        kb_index_query(j->index.index, &view, &o, NULL, j->results, (size_t)j->k, &j->count, &why);
+    j->ms = 1000 * (io_clock_seconds() - start);
+    return status == KB_OK || io_fail(error, "%s", why.text);
+}
+
+/* The outline of the found picture in the photograph: the homography goes from the photograph to the picture, so the
+ * photograph's own frame is drawn into the picture. */
+static void draw_outline(io_canvas *canvas, const search_job *j, int32_t shift)
+{
+    const double w = j->features.width - 1, h = j->features.height - 1;
+    const double corner[4][2] = {{0, 0}, {w, 0}, {w, h}, {0, h}};
+    double at[4][2];
+    for (int i = 0; i < 4; i++) kb_homography_apply(j->results[0].model, corner[i][0], corner[i][1], &at[i][0], &at[i][1]);
+    for (int i = 0; i < 4; i++) {
+        const double *a = at[i], *b = at[(i + 1) % 4];
+        if (a[0] == a[0] && b[0] == b[0])
+            io_draw_line(canvas, a[0] + shift, a[1], b[0] + shift, b[1], 3, (io_colour){0, 220, 90});
+    }
+}
+
+static bool search_draw(const search_job *j, const char *photo, io_error *error)
+{
+    io_image query, best;
+    io_canvas canvas;
+    int32_t shift;
+    io_read_options colour = {.colour = true};
+    char line[128];
+    if (!io_image_read(photo, &colour, &query, error)) return false;
+    bool ok = io_image_read(found(j) ? result_name(j, 0) : photo, &colour, &best, error);
+    if (ok) {
+        ok = io_canvas_side_by_side(&canvas, &query, &best, &shift, error);
+        io_image_free(&best);
+    }
+    io_image_free(&query);
+    if (!ok) return false;
+    if (found(j)) {
+        draw_outline(&canvas, j, shift);
+        snprintf(line, sizeof line, "%d inliers, score %.3f, %.1f ms", j->results[0].inliers, j->results[0].score, j->ms);
+    } else {
+        io_draw_rectangle(&canvas, shift, 0, canvas.width - shift, canvas.height, (io_colour){40, 40, 40});
+        snprintf(line, sizeof line, "not in the index");
+    }
+    io_draw_rectangle(&canvas, 0, 0, io_text_width(2, line) + 8, io_text_height(2) + 8, (io_colour){0, 0, 0});
+    io_draw_text(&canvas, 4, 4, 2, (io_colour){255, 255, 255}, line);
+    ok = io_canvas_write(j->draw, &canvas, error);
+    io_canvas_free(&canvas);
+    return ok;
+}
+
+static void search_json(const search_job *j, const char *photo)
+{
+    io_json json;
+    io_json_begin(&json, stdout);
+    io_json_object(&json, NULL);
+    io_json_string(&json, "query", photo);
+    io_json_string(&json, "found", found(j) ? result_name(j, 0) : NULL);
+    io_json_array(&json, "results");
+    for (size_t i = 0; i < j->count; i++) {
+        io_json_object(&json, NULL);
+        io_json_string(&json, "image", result_name(j, i));
+        io_json_number(&json, "score", j->results[i].score);
+        io_json_integer(&json, "inliers", j->results[i].inliers);
+        io_json_end(&json);
+    }
+    io_json_end(&json);
+    if (found(j)) {
+        io_json_array(&json, "model");
+        for (int i = 0; i < 9; i++) io_json_number(&json, NULL, j->results[0].model[i]);
+        io_json_end(&json);
+    }
+    io_json_number(&json, "ms", j->ms);
+    io_json_end(&json);
+}
+
+static int search_run(cli_common *common, void *job, int count, char **arguments)
+{
+    search_job *j = job;
+    io_error error;
+    kb_index_info info;
+    (void)count;
+    if (!places_index_open(arguments[0], &j->index, &error)) return cli_error("%s", error.text);
+    KB_INIT(info);
+    kb_index_get_info(j->index.index, &info);
+    if (!info.features || !info.signatures)
+        return cli_error("%s: made without features or signatures, which search needs", arguments[0]);
+    if (!places_open_for(common, &j->pipeline, j->index.index, &error))
+        return cli_error("%s: %s", arguments[0], error.text);
+    if (!places_describe_one(&j->pipeline, &j->reading, arguments[1], &j->features, &error) ||
+        !search_query(j, &error) || (j->draw && !search_draw(j, arguments[1], &error)))
+        return cli_error("%s", error.text);
+    if (common->json) search_json(j, arguments[1]);
+    else if (found(j))
+        printf("%s  %d inliers, score %.4f, %.1f ms\n", result_name(j, 0), j->results[0].inliers, j->results[0].score,
+               j->ms);
+    else printf("not in the index (best: %d inliers), %.1f ms\n", j->count ? j->results[0].inliers : 0, j->ms);
+    return CLI_DONE;
+}
+
+static void search_begin(void *job)
+{
+    search_job *j = job;
+    cli_pipeline_begin(&j->pipeline);
+    reading_begin(&j->reading);
+}
+
+static void search_end(void *job)
+{
+    search_job *j = job;
+    places_index_close(&j->index);
+    features_free(&j->features);
+    free(j->results);
+    cli_pipeline_close(&j->pipeline);
+}
+
+static const cli_option search_options[] = {
+    {"draw", 0, CLI_OUTPUT(search_job, draw), "FILE.png",
+     .help = "the photograph beside the picture that it shows, with the photograph's frame in it"},
+    {"candidates", 'k', CLI_NUMBER(search_job, k, 1, 10000), "K", "10",
+     .help = "most similar images that are verified"},
+    {"min-inliers", 0, CLI_NUMBER(search_job, min_inliers, 1, 1000000), "N", "15", .help = "below them nothing is found"},
+    CLI_SECTION("Images"),
+    CLI_GROUP(search_job, reading, reading_options),
+    CLI_SECTION("Descriptors"),
+    CLI_GROUP(search_job, pipeline, model_option),
+    CLI_GROUP(search_job, pipeline.options.detect, detector_options),
+    CLI_GROUP(search_job, pipeline.options, patch_options),
+    {0}};
+
+const cli_command command_search = {
+    .name = "search",
+    .summary = "which picture of an index a photograph shows",
+    .usage = "FILE.kbi PHOTO [options]",
+    .about = "Finds the image of an index that the photograph shows, verified by a homography. Finding none is a result.",
+    .options = search_options,
+    .least = 2,
+    .most = 2,
+    .wants = "name an index and a photograph",
+    .reads_arguments = true,
+    .job_size = sizeof(search_job),
+    .begin = search_begin,
+    .run = search_run,
+    .end = search_end};
