@@ -23,9 +23,9 @@ below() {
 }
 
 build full
-below full 600000
+below full 700000
 build bad -DKEYBITS_BAD_ONLY=ON
-below bad 150000
+below bad 195000
 
 cat >"$scratch/describe.c" <<'C'
 #include <keybits/keybits.h>
