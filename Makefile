@@ -14,6 +14,7 @@ help:
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
 	@echo "make python   a wheel of the Python package in $(BUILD)/python"
 	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
+	@echo "make amalgamation  write the library as one file: $(BUILD)/amalgamation/keybits.c and keybits.h"
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
 	@echo "make uninstall  remove what make install wrote"
 	@echo "make deb      a Debian package in $(BUILD)/"
@@ -49,6 +50,11 @@ python: program
 models: program
 	@scripts/train-models $(BUILD) $(MODELS)
 
+amalgamation:
+	@scripts/setup amalgamation
+	@cmake -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	@cmake --build $(BUILD) --target amalgamation
+
 install: program
 	cmake --install $(BUILD)
 
@@ -61,4 +67,4 @@ deb: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all bench python models install uninstall deb clean
+.PHONY: all help program demo test test-all bench python amalgamation models install uninstall deb clean

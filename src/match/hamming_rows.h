@@ -8,7 +8,7 @@
 #include "match/hamming_block.h"
 
 #if defined(__GNUC__)
-#    define ALWAYS_INLINE static inline __attribute__((always_inline))
+#    define ALWAYS_INLINE static inline __attribute__((always_inline, unused))
 #else
 #    define ALWAYS_INLINE static inline
 #endif

@@ -27,16 +27,22 @@ void kbi_kernels_init(kbi_kernels *table, uint32_t cpu_flags);
 
 /* The tiers. */
 void kbi_kernels_c(kbi_kernels *table);
+#if defined(KBI_X86)
 void kbi_kernels_popcnt(kbi_kernels *table);
 void kbi_kernels_sse4(kbi_kernels *table);
 void kbi_kernels_sse4_popcnt(kbi_kernels *table);
 void kbi_kernels_avx2(kbi_kernels *table);
 void kbi_kernels_avx512(kbi_kernels *table);
+#elif defined(KBI_AARCH64)
 void kbi_kernels_neon(kbi_kernels *table);
+#elif defined(KBI_WASM_SIMD)
 void kbi_kernels_wasm(kbi_kernels *table);
+#endif
 
+#if defined(KBI_X86)
 /* The kernel `hamming` of the tier popcnt, which higher tiers use for few or long rows. */
 void kbi_hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                         uint32_t *second, uint32_t *best_b);
+#endif
 
 #endif

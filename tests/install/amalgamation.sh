@@ -1,0 +1,43 @@
+# The library as one file: made the same way every time, compiled by the README's line with the README's example, the
+# same bits, and no names for the linker but kb_*.
+source "$(dirname "$0")/common.inc"
+need python3
+need nm
+tables=$KEYBITS_BUILD/generated/builtin_tables.c
+cd "$scratch"
+for folder in . again; do "$KEYBITS_SOURCE/scripts/amalgamate" "$tables" $folder; done
+cmp keybits.c again/keybits.c
+cmp keybits.h "$KEYBITS_SOURCE/include/keybits/keybits.h"
+
+sed -n '/^```c$/,/^```$/p' "$KEYBITS_SOURCE/README.md" | sed -e '/^```/d' -e 's,<keybits/keybits.h>,"keybits.h",' >app.c
+cat >>app.c <<'C'
+
+int main(void)
+{
+    static const uint8_t gray[64 * 64];
+    return describe(gray, 64, 64);
+}
+C
+# The checks of the hash see the library from inside: both are one translation unit.
+{ echo '#include "keybits.c"'; grep -v '^#include "common/common.h"' "$KEYBITS_SOURCE/tests/hash/hash_everything.c"; } >hash.c
+
+for compiler in gcc clang; do
+    command -v $compiler >/dev/null || { echo "$compiler is not installed"; continue; }
+    $compiler -O2 -Wall -Wextra -Wshadow -Wconversion -Werror -c keybits.c -o keybits.o
+    $compiler -O2 app.c keybits.o -lm -lpthread -o app
+    found=$(./app)
+    [ "$found" = "0 rows" ] || { echo "$compiler: the example printed: $found"; exit 1; }
+    if nm -g --defined-only keybits.o | grep -v ' kb_'; then
+        echo "$compiler: these names are visible to the linker"
+        exit 1
+    fi
+    $compiler -O1 hash.c -lm -lpthread -o hash
+    diff <(./hash) <("$KEYBITS_HASH") || { echo "$compiler: other bits (<) than those of the library (>)"; exit 1; }
+done
+
+# The static library, which is many objects, has names of its own for what they share.
+archive=$(find "$KEYBITS_PREFIX" -name libkeybits.a)
+if [ -n "$archive" ] && nm -g --defined-only "$archive" 2>/dev/null | grep ' [A-Z] ' | grep -vE ' kbi?_'; then
+    echo "libkeybits.a: these names may clash with others"
+    exit 1
+fi
