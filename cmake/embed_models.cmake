@@ -1,11 +1,20 @@
-# cmake -DMODELS="a.kbm|b.kbm" -DOUTPUT=builtin_tables.c -P embed_models.cmake
+# cmake -DMODELS="a.kbm|b.kbm" -DOTHERS="c.kbm" -DOUTPUT=builtin_tables.c -P embed_models.cmake
 #
-# Writes the model files as C arrays and a list of them that ends with a NULL name; src/model/builtin.c reads it.
+# Writes the MODELS as C arrays and a list that ends with a NULL name, sorted by name; OTHERS are in it without data.
+# src/model/builtin.c reads it.
+cmake_minimum_required(VERSION 3.16)
 string(REPLACE "|" ";" models "${MODELS}")
+string(REPLACE "|" ";" others "${OTHERS}")
+set(all ${models} ${others})
+list(SORT all)
 set(arrays "")
 set(entries "")
-foreach(path IN LISTS models)
+foreach(path IN LISTS all)
     get_filename_component(name "${path}" NAME_WE)
+    if(NOT path IN_LIST models)
+        string(APPEND entries "    {\"${name}\", NULL, 0},\n")
+        continue()
+    endif()
     string(MAKE_C_IDENTIFIER "${name}" id)
     file(READ "${path}" hex HEX)
     string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")

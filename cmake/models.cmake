@@ -17,11 +17,17 @@ elseif(NOT KEYBITS_MODELS STREQUAL "none")
     endforeach()
 endif()
 list(JOIN chosen_models "|" joined_models)
+set(other_models ${model_files})
+if(chosen_models)
+    list(REMOVE_ITEM other_models ${chosen_models})
+endif()
+list(JOIN other_models "|" joined_others)
 
 set(builtin_tables ${PROJECT_BINARY_DIR}/generated/builtin_tables.c)
 add_custom_command(
     OUTPUT ${builtin_tables}
-    COMMAND ${CMAKE_COMMAND} "-DMODELS=${joined_models}" "-DOUTPUT=${builtin_tables}"
+    COMMAND ${CMAKE_COMMAND} "-DMODELS=${joined_models}" "-DOTHERS=${joined_others}"
+            "-DOUTPUT=${builtin_tables}"
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_models.cmake
     DEPENDS ${chosen_models} ${PROJECT_SOURCE_DIR}/cmake/embed_models.cmake
     COMMENT "Turning model files into tables"

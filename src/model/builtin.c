@@ -1,15 +1,17 @@
-/* Models by name. The learned ones are model files compiled in (KB_HAVE_BUILTIN_TABLES; the build makes a C file out of
- * models/); SIFT and RootSIFT need no table. */
+/* Models by name. The learned ones are model files compiled in (KB_HAVE_BUILTIN_TABLES): the build makes a C file out of
+ * models/, which names all of them, with data for those that were chosen. A new model is a new file there. SIFT and
+ * RootSIFT need no table. */
 #include "model/model.h"
 
 #ifdef KB_HAVE_BUILTIN_TABLES
 extern const kbi_builtin_table kbi_builtin_tables[];
+#  define UNKNOWN_NAME KB_E_UNKNOWN
 #else
 static const kbi_builtin_table kbi_builtin_tables[] = {{NULL, NULL, 0}};
+#  define UNKNOWN_NAME KB_E_NO_TABLE /* it may be one of models/, which this build has not seen */
 #endif
 
-static const char *const names[] = {"bad256",      "bad512",      "bag128", "bag256",  "bag512",
-                                    "hashsift256", "hashsift512", "sift",   "rootsift"};
+static const char *const tableless[] = {"sift", "rootsift"};
 
 static const kbi_builtin_table *find_table(const char *name)
 {
@@ -34,17 +36,22 @@ kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator,
         return kb_model_create_with(&spec, allocator, out, NULL);
     }
     const kbi_builtin_table *table = find_table(name);
-    if (table) return kb_model_load_with(table->data, table->size, allocator, out, NULL);
-    for (size_t i = 0; i < KBI_COUNT(names); i++)
-        if (strcmp(names[i], name) == 0) return KB_E_NO_TABLE;
-    return KB_E_UNKNOWN;
+    if (!table) return UNKNOWN_NAME;
+    return table->data ? kb_model_load_with(table->data, table->size, allocator, out, NULL) : KB_E_NO_TABLE;
 }
 
 kb_status kb_model_builtin(const char *name, kb_model **out) { return kb_model_builtin_with(name, NULL, out); }
 
 const char *kb_model_builtin_name(int32_t index, int32_t *available)
 {
-    if (index < 0 || index >= (int32_t)KBI_COUNT(names)) return NULL;
-    if (available) *available = tableless_kind(names[index]) || find_table(names[index]);
-    return names[index];
+    const kbi_builtin_table *t = kbi_builtin_tables;
+    if (index < 0) return NULL;
+    for (; t->name && index > 0; t++) index--;
+    if (t->name) {
+        if (available) *available = t->data != NULL;
+        return t->name;
+    }
+    if (index >= (int32_t)KBI_COUNT(tableless)) return NULL;
+    if (available) *available = tableless_kind(tableless[index]) != 0;
+    return tableless[index];
 }
