@@ -27,7 +27,7 @@ typedef struct cli_paths {
 static char *folder_of(const char *path)
 {
     size_t length = (size_t)(io_path_base(path) - path);
-    char *folder = io_alloc(length + 2, 1);
+    char *folder = io_alloc(length + 3, 1);
     if (length) memcpy(folder, path, length);
     else strcpy(folder, "./");
     return folder;
