@@ -166,6 +166,16 @@ static void run_disc(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i++) k->detect.disc_angle(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
 }
+static void run_gradient(const kbi_kernels *k)
+{
+    uint16_t cells[KBI_GRADIENT_ROOM] = {0};
+    float sums[KBI_GRADIENT_SUMS], histogram[KBI_GRADIENT_DIRECTIONS];
+    for (int i = 0; i < N; i++) {
+        k->detect.gradient_cells(pixels + (30 + i % 500) * WIDTH + 30 + i % 700, WIDTH, cells);
+        k->detect.gradient_sums(cells, sums);
+        k->detect.gradient_histogram(sums, histogram);
+    }
+}
 static void run_blur(const kbi_kernels *k)
 {
     const uint16_t *a[KBI_BLUR_MAX_TAPS], *b[KBI_BLUR_MAX_TAPS];
@@ -211,6 +221,7 @@ static const struct {
     {"peaks_row", "pixel", run_peaks, 62.0 * WIDTH},
     {"harris", "corner", run_harris, N},
     {"disc_angle", "corner", run_disc, N},
+    {"gradient_*", "corner", run_gradient, N},
     {"blur_pairs", "pixel", run_blur, 64.0 * WIDTH},
     {"difference_row", "pixel", run_difference, 64.0 * WIDTH},
     {"extrema_row", "pixel", run_extrema, 64.0 * WIDTH},

@@ -214,9 +214,15 @@ static void detect_end(void *job)
     io_image_free(&j->mask);
 }
 
+static const char *const orientations[] = {"gradient", "centroid", "none", NULL};
+
 static const cli_option detect_options[] = {
     CLI_SECTION("Which keypoints"),
     CLI_GROUP(detect_job, detect, detector_options),
+    CLI_SECTION("Angles of orb"),
+    {"orientation", 0, CLI_CHOICE(detect_job, detect.orientation, KB_ORIENTATION_GRADIENT), "RULE", .words = orientations,
+     .help = "gradient: the peak of the histogram of gradients (default); centroid: the intensity centroid, as OpenCV's "
+             "ORB; none: -1"},
     CLI_SECTION("Images"),
     CLI_GROUP(detect_job, reading, reading_options),
     {"mask", 0, CLI_INPUT(detect_job, mask_path), "FILE",

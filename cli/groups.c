@@ -16,6 +16,8 @@ const cli_option selection_options[] = {
      .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one; ORB-SLAM uses "
              "7 (default: they are not)"},
     {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N", "32", .help = "px of a level, of these cells"},
+    {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle),
+     .help = "keypoints with two directions that are nearly as strong are given twice"},
     {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, 16), "N", "8", .help = "levels of the pyramid"},
     {"level-factor", 0, CLI_NUMBER(kb_detect_options, level_factor, 1.05, 2), "X", "1.2",
      .help = ", from one level to the next"},
@@ -59,7 +61,7 @@ const cli_option reading_options[] = {
 
 void reading_begin(io_read_options *reading) { *reading = (io_read_options){.keep16 = true}; }
 
-static const char *const orientations[] = {"given", "compute", "none", NULL};
+static const char *const orientations[] = {"given", "gradient", "centroid", "none", NULL};
 
 const cli_option patch_options[] = {
     {"preset", 0, CLI_CALL(pipeline_options, scale), "NAME", .take = cli_take_preset,
@@ -67,7 +69,8 @@ const cli_option patch_options[] = {
              "(default: that of --detector; orb for keypoints from a file)"},
     {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .help = ": the same as a number"},
     {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = orientations,
-     .help = "given: the angles as they are, -1 is upright; compute: by the intensity centroid; none: all upright"},
+     .help = "given: the angles as they are detected or read, -1 is upright; computed anew: gradient, the peak of the "
+             "histogram of gradients; centroid, the intensity centroid as OpenCV's ORB; none: all upright"},
     {0}};
 
 const cli_option matching_options[] = {

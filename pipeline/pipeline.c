@@ -40,23 +40,26 @@ static double ms_since(double start) { return 1000 * (io_clock_seconds() - start
 
 static kb_status detect_keypoints(const pipeline *p, const kb_image *image, io_keypoints *out)
 {
-    size_t capacity = (size_t)p->options.detect.max_keypoints;
+    kb_detect_options o = p->options.detect;
+    size_t capacity = (size_t)o.max_keypoints;
+    if (p->options.angles != KB_ORIENTATION_DEFAULT) o.orientation = p->options.angles;
     out->items = io_alloc(capacity, sizeof *out->items);
-    kb_status status = kb_detect(image, &p->options.detect, p->workspace, out->items, capacity, &out->count);
+    kb_status status = kb_detect(image, &o, p->workspace, out->items, capacity, &out->count);
     if (status == KB_OK) out->items = io_grow(out->items, out->count, sizeof *out->items);
     return status;
 }
 
-static kb_status set_angles(const pipeline *p, const kb_image *image, io_keypoints *keypoints)
+/* The ORB detector has set them already. */
+static kb_status set_angles(const pipeline *p, const kb_image *image, bool given, io_keypoints *keypoints)
 {
     kb_orient_options o;
+    if (p->options.angles == KB_ORIENTATION_DEFAULT) return KB_OK;
+    if (!given && p->options.detect.detector != KB_DETECTOR_SIFT) return KB_OK;
     KB_INIT(o);
+    o.orientation = p->options.angles;
+    o.scale = p->options.scale;
     o.parallel = p->parallel;
-    if (p->options.angles == PIPELINE_ANGLES_COMPUTE)
-        return kb_orient(image, keypoints->items, keypoints->count, &o, p->workspace);
-    if (p->options.angles == PIPELINE_ANGLES_NONE)
-        for (size_t i = 0; i < keypoints->count; i++) keypoints->items[i].angle = -1;
-    return KB_OK;
+    return kb_orient(image, keypoints->items, keypoints->count, &o, p->workspace, NULL);
 }
 
 static kb_status compute_rows(const pipeline *p, const kb_image *image, features *f)
@@ -88,7 +91,7 @@ bool pipeline_describe(const pipeline *p, const char *name, const kb_image *imag
     out->height = image->height;
     if (!given) status = detect_keypoints(p, image, &out->keypoints);
     if (status != KB_OK) return io_fail(error, "%s: no keypoints could be found: %s", name, kb_status_string(status));
-    status = set_angles(p, image, &out->keypoints);
+    status = set_angles(p, image, given, &out->keypoints);
     if (status != KB_OK) return io_fail(error, "%s: no angles could be found: %s", name, kb_status_string(status));
     t->detect = ms_since(start);
     start = io_clock_seconds();

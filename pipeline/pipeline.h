@@ -5,16 +5,10 @@
 
 #include "pipeline/features.h"
 
-typedef enum pipeline_angles {
-    PIPELINE_ANGLES_GIVEN,   /* as detected or read; -1 is upright */
-    PIPELINE_ANGLES_COMPUTE, /* by the intensity centroid */
-    PIPELINE_ANGLES_NONE     /* all upright */
-} pipeline_angles;
-
 typedef struct pipeline_options {
     kb_detect_options detect; /* detector 0: ORB */
     float scale;              /* patch width / keypoint size; 0: that of the detector */
-    pipeline_angles angles;
+    kb_orientation angles;    /* computed anew; 0: as detected or read, -1 is upright */
     bool bytes; /* rows of bytes where the model gives floats too */
     float max_ratio, max_distance;
     bool no_fit; /* matches are all that is wanted */

@@ -358,7 +358,7 @@ KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *key
 /* ------------------------------------------------------------------------------------------------------- detecting */
 
 typedef enum kb_detector {
-    KB_DETECTOR_ORB = 1, /* FAST corners on a pyramid, Harris score, intensity-centroid angle. Fast; preset orb. */
+    KB_DETECTOR_ORB = 1, /* FAST corners on a pyramid, Harris score. Fast; preset orb. */
     KB_DETECTOR_SIFT = 2 /* extrema of differences of Gaussians. Slower, more scales, sub-pixel; preset sift. */
 } kb_detector;
 
@@ -371,6 +371,16 @@ typedef enum kb_selection {
 } kb_selection;
 /* "best", "grid", "anms", "quadtree", "default"; "?" for another value. */
 KB_API const char *kb_selection_name(kb_selection selection);
+
+/* How a keypoint gets its angle. */
+typedef enum kb_orientation {
+    KB_ORIENTATION_DEFAULT = 0,
+    KB_ORIENTATION_GRADIENT = 1, /* the peak of the smoothed histogram of gradient directions around it; the default */
+    KB_ORIENTATION_CENTROID = 2, /* towards the intensity centroid of its disc: OpenCV's ORB */
+    KB_ORIENTATION_NONE = 3      /* -1: upright. For cameras that do not roll. */
+} kb_orientation;
+/* "gradient", "centroid", "none", "default"; "?" for another value. */
+KB_API const char *kb_orientation_name(kb_orientation orientation);
 
 #define KB_PYRAMID_MAX_LEVELS 16
 
@@ -388,6 +398,9 @@ typedef struct kb_detect_options {
     int32_t fast_threshold_min; /* cells without a corner are searched again with this one; up to fast_threshold, which
                                  is the default (0): not searched again. ORB-SLAM uses 7. */
     int32_t cell_size;        /* 0: 32; 8 to 1024 px of a level */
+    kb_orientation orientation;
+    int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is given
+                                 twice, with either angle. max_keypoints counts both. */
     int32_t low_memory;       /* 1: one level at a time, on the calling thread: less than half the memory, the same
                                  keypoints, and levels are made twice (docs/memory.md) */
     /* SIFT */
@@ -417,13 +430,17 @@ KB_API kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, 
 
 typedef struct kb_orient_options {
     uint32_t struct_size;
+    kb_orientation orientation;
+    float scale; /* the preset of the keypoints' detector; 0 means 1 (ORB's). Up to 100. */
     const kb_parallel *parallel;
 } kb_orient_options;
 
-/* Gives keypoints an angle by the intensity centroid of the disc of their size, as ORB does; replaces angle. One that
- * is not finite, not positive in size, or outside gets -1. options and workspace may be NULL. */
+/* Gives keypoints of any detector an angle, which replaces theirs. One that is not finite, not positive in size, or
+ * outside gets -1. The gradient rule looks at a region of 2 x scale x size, the centroid at the disc of scale x size.
+ * confidence (n numbers, may be NULL) receives 1 - the height of the second peak / that of the first, 0 to 1; low ones are
+ * likely to be another angle in another view. It is 0 with the other rules. options and workspace may be NULL. */
 KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
-                           kb_workspace *workspace);
+                           kb_workspace *workspace, float *confidence);
 
 /* -------------------------------------------------------------------------------------------------------- matching */
 

@@ -42,6 +42,7 @@ static bool set_number(float *value, float standard, float low, float high)
 
 static bool options_complete(kb_detect_options *o)
 {
+    if (o->orientation == KB_ORIENTATION_DEFAULT) o->orientation = KB_ORIENTATION_GRADIENT;
     if (o->selection == KB_SELECT_DEFAULT) o->selection = KBI_SELECT_USUAL;
     if (o->fast_threshold_min == 0) o->fast_threshold_min = o->fast_threshold ? o->fast_threshold : 20;
     return set_integer(&o->max_keypoints, 2000, 1, 1000000) &&
@@ -52,7 +53,8 @@ static bool options_complete(kb_detect_options *o)
            set_integer(&o->cell_size, 32, 8, 1024) && set_integer(&o->layers, 3, 1, 8) &&
            set_number(&o->contrast_threshold, 0.04f, FLT_MIN, 1) && set_number(&o->edge_threshold, 10, 1, 1000) &&
            set_number(&o->sigma, 1.6f, 0.5f, 4) && (o->no_upsampling == 0 || o->no_upsampling == 1) &&
-           (o->low_memory == 0 || o->low_memory == 1);
+           o->orientation >= KB_ORIENTATION_GRADIENT && o->orientation <= KB_ORIENTATION_NONE &&
+           (o->second_angle == 0 || o->second_angle == 1) && (o->low_memory == 0 || o->low_memory == 1);
 }
 
 static bool mask_fits(const kb_image *mask, const kb_image *image)

@@ -90,4 +90,31 @@ float kbi_direction(double y, double x);
  * 16 to the right. */
 float kbi_disc_angle(const uint8_t *centre, ptrdiff_t stride);
 
+/* What kb_orient takes, on a workspace that measures. */
+kb_status kbi_orient_measure(const kb_image *image, kb_workspace *workspace);
+
+/* ---- direction by gradients (gradient.c) ---- */
+#define KBI_GRADIENT_CELLS 10  /* a side, of 4x4 px each */
+#define KBI_GRADIENT_SIDE 8    /* of the cells with a gradient: all but the outer ones */
+#define KBI_GRADIENT_STRIDE 12 /* of rows of cells: the border is repeated on both sides */
+#define KBI_GRADIENT_ROOM (KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE + 2) /* of cells; the last two are read, not used */
+#define KBI_GRADIENT_REACH 20  /* px up and left of the centre; one less down and right */
+#define KBI_GRADIENT_REGION (64.0f / 31.0f) /* width of 32 samples, in keypoint sizes, that are 2 px of the level apart */
+#define KBI_GRADIENT_SUMS 6
+#define KBI_GRADIENT_DIRECTIONS 32
+/* Sums of 4x4 px around a pixel: cell (i, j) is cells[i STRIDE + j + 1]. */
+void kbi_gradient_cells(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells);
+/* The same from an upright patch of 32x32 samples, two px of the level apart. */
+void kbi_gradient_patch_cells(const uint8_t *patch, uint16_t *cells);
+/* The first three circular harmonics of the directions of the gradients: x and y of each. */
+void kbi_gradient_sums(const uint16_t *cells, float *sums);
+/* Their smoothed histogram in 32 directions, from 0 degrees on, clockwise on screen. */
+void kbi_gradient_histogram(const float *sums, float *histogram);
+
+typedef struct kbi_gradient_direction {
+    float angle, second; /* degrees, 0 to below 360; second is that of the next peak, or the angle */
+    float confidence;    /* 0 to 1: how much higher the peak is than the second, as part of it; 0 where it is flat */
+} kbi_gradient_direction;
+void kbi_gradient_peaks(const float histogram[KBI_GRADIENT_DIRECTIONS], kbi_gradient_direction *out);
+
 #endif

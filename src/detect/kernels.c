@@ -15,6 +15,9 @@ void kbi_detect_kernels_c(kbi_detect_kernels *kernels)
                                     .peaks_row = kbi_peaks_row,
                                     .harris = kbi_harris,
                                     .disc_angle = kbi_disc_angle,
+                                    .gradient_cells = kbi_gradient_cells,
+                                    .gradient_sums = kbi_gradient_sums,
+                                    .gradient_histogram = kbi_gradient_histogram,
                                     .blur_pairs = kbi_blur_pairs,
                                     .difference_row = kbi_difference_row,
                                     .extrema_row = kbi_extrema_row};

@@ -12,6 +12,9 @@ typedef struct kbi_detect_kernels {
     int32_t (*peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
     int64_t (*harris)(const uint8_t *centre, ptrdiff_t stride);
     float (*disc_angle)(const uint8_t *centre, ptrdiff_t stride);
+    void (*gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells);
+    void (*gradient_sums)(const uint16_t *cells, float *sums);
+    void (*gradient_histogram)(const float *sums, float *histogram);
     void (*blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
                        uint16_t *out);
     void (*difference_row)(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
@@ -22,7 +25,9 @@ typedef struct kbi_detect_kernels {
 /* SLOT(module, slot) for every slot. */
 #define KBI_DETECT_KERNEL_SLOTS(SLOT)                                                                                  \
     SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, peaks_row)                   \
-    SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, blur_pairs) SLOT(detect, difference_row)                \
+    SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_cells)                                         \
+    SLOT(detect, gradient_sums) SLOT(detect, gradient_histogram) SLOT(detect, blur_pairs)                              \
+    SLOT(detect, difference_row)                                                                                       \
     SLOT(detect, extrema_row)
 
 /* Plain C. */

@@ -5,7 +5,8 @@
  *   3. Every level has its share of the keypoints, falling by the factor from level to level. Of twice the share,
  *      the best by FAST score, Harris's response picks the share itself. Rules other than `best` pick among all
  *      corners. Few keypoints (LEAST_SHARED) are picked again, from what the levels gave.
- *   4. The angle is that of the intensity centroid of the disc of radius 15 in the level.
+ *   4. The angle is the peak of the histogram of gradients around the corner in its level (gradient.c), or that of the
+ *      intensity centroid of the disc of radius 15.
  *
  * Pixel x of level n is centred at (x + 0.5) factor^n - 0.5 of the image. Nothing is found within 31 px of a level's
  * edge: there would be no room for a descriptor. Tasks work on rows of levels or runs of corners and meet only where
@@ -90,13 +91,53 @@ static kb_status select_level(kbi_orb *o, int32_t index)
 
 /* ---- all together ---- */
 
+/* A second direction that is nearly as strong is kept in class_id, in 1/1024 degrees, until all is selected. */
+#define SECOND_STRONG 0.8f
+#define SECOND_UNIT 1024.0f
+
+static void orient_by_gradient(const kbi_orb *o, const uint8_t *centre, ptrdiff_t stride, kb_keypoint *k)
+{
+    uint16_t cells[KBI_GRADIENT_ROOM] = {0};
+    float sums[KBI_GRADIENT_SUMS], histogram[KBI_GRADIENT_DIRECTIONS];
+    kbi_gradient_direction direction;
+    o->kernels.gradient_cells(centre, stride, cells);
+    o->kernels.gradient_sums(cells, sums);
+    o->kernels.gradient_histogram(sums, histogram);
+    kbi_gradient_peaks(histogram, &direction);
+    k->angle = direction.angle;
+    if (o->job->options.second_angle && direction.second != direction.angle &&
+        direction.confidence <= 1 - SECOND_STRONG)
+        k->class_id = (int32_t)(direction.second * SECOND_UNIT);
+}
+
 static void orient_keypoints(kbi_orb *o, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
         kb_keypoint *k = &o->keypoints[i];
         const kbi_orb_level *level = &o->level[k->octave];
         int32_t x = (int32_t)((k->x + 0.5) / level->factor), y = (int32_t)((k->y + 0.5) / level->factor);
-        k->angle = o->kernels.disc_angle(level->data + y * level->stride + x, level->stride);
+        const uint8_t *centre = level->data + y * level->stride + x;
+        if (o->job->options.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(o, centre, level->stride, k);
+        if (o->job->options.orientation == KB_ORIENTATION_CENTROID)
+            k->angle = o->kernels.disc_angle(centre, level->stride);
+    }
+}
+
+/* Gives keypoints with a second direction twice, as long as there is room for n, in their order. */
+static void spread_directions(kbi_orb *o, size_t n)
+{
+    size_t taken = 0, total = 0;
+    while (taken < o->count && total < n) total += o->keypoints[taken++].class_id >= 0 ? 2 : 1;
+    bool cut = total > n; /* the last one has no room for its second */
+    o->count = cut ? n : total;
+    for (size_t to = o->count; taken > 0;) { /* from the end, since they move that way */
+        kb_keypoint one = o->keypoints[--taken], two = one;
+        one.class_id = two.class_id = -1;
+        bool second = o->keypoints[taken].class_id >= 0 && !cut;
+        two.angle = (float)o->keypoints[taken].class_id / SECOND_UNIT;
+        cut = false;
+        if (second) o->keypoints[--to] = one.angle < two.angle ? two : one;
+        o->keypoints[--to] = second && two.angle < one.angle ? two : one;
     }
 }
 
@@ -187,6 +228,7 @@ kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t 
                        job->workspace, &o.count);
     if (status != KB_OK) return status;
     if (!o.single) kbi_parallel_run(job->options.parallel, o.threads, orient_task, &o);
+    if (job->options.second_angle) spread_directions(&o, n);
     *found = o.keypoints;
     *count = o.count;
     return KB_OK;

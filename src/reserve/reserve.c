@@ -36,10 +36,9 @@ static kb_status limits_read(kb_workspace_limits *l, const kb_workspace_limits *
 static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel *parallel, kb_workspace *workspace)
 {
     /* Some address; nothing is read. */
-    kb_image image = {workspace, l->width, l->height, 2 * (ptrdiff_t)l->width, l->format, 0}, gray;
+    kb_image image = {workspace, l->width, l->height, 2 * (ptrdiff_t)l->width, l->format, 0};
     size_t n = l->keypoints, most = 0;
-    kb_status status = kbi_gray8(&image, workspace, &gray); /* kb_orient needs no more */
-    kbi_workspace_rewind(workspace, 0);
+    kb_status status = kbi_orient_measure(&image, workspace);
     if (status == KB_OK && l->detect) status = kbi_detect_measure(&image, l->detect, parallel, workspace, &most);
     if (n == 0) n = most;
     if (status == KB_OK && l->model) status = kbi_describe_measure(l->model, &image, n, parallel, workspace);

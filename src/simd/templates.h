@@ -13,6 +13,7 @@
 #include "detect/corner_rows.h"
 #include "detect/dog_rows.h"
 #include "detect/fast_rows.h"
+#include "detect/gradient_rows.h"
 
 #include "simd/tmpl_boxes.h"
 #include "simd/tmpl_corner.h"

@@ -49,7 +49,7 @@ run "$KEYBITS" describe a.pgm -m m.kbm -k upright.csv -o upright.hex
 run "$KEYBITS" describe a.pgm -m m.kbm -k k.csv --orientation none -o none.hex
 same upright.hex none.hex
 differ upright.hex out.hex
-run "$KEYBITS" describe a.pgm -m m.kbm -k k.csv --orientation compute -o computed.hex
+run "$KEYBITS" describe a.pgm -m m.kbm -k k.csv --orientation centroid -o computed.hex
 differ computed.hex out.hex
 differ computed.hex none.hex
 

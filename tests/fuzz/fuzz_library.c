@@ -143,7 +143,7 @@ static void detect_and_describe(source *s, const kb_image *image)
     count += more;
 
     for (int i = 0; i < 3; i++) describe_any(s, image, keypoints, count);
-    fuzz_expect(kb_orient(image, keypoints, count, NULL, NULL) == KB_OK);
+    fuzz_expect(kb_orient(image, keypoints, count, NULL, NULL, NULL) == KB_OK);
     fuzz_expect(kb_select(keypoints, count, image->width, image->height, o.selection, count / 2, NULL, &count) ==
                 KB_OK);
 }

@@ -286,7 +286,7 @@ static void section_detect(hash *h, scene *s)
         }
     }
     memcpy(found, s->keypoints, sizeof found);
-    must(kb_orient(&s->image, found, KEYPOINTS, NULL, NULL), "orient");
+    must(kb_orient(&s->image, found, KEYPOINTS, NULL, NULL, NULL), "orient");
     add_keypoints(h, found, KEYPOINTS);
 }
 

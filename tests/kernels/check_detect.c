@@ -79,6 +79,34 @@ void check_corners(const kbi_kernels *c, const kbi_kernels *t)
     }
 }
 
+/* Sums of cells, of every pixel that is read and no other, and the harmonics of their gradients; flat ones too. */
+void check_gradient(const kbi_kernels *c, const kbi_kernels *t)
+{
+    for (uint32_t i = 0; i < 100; i++) {
+        const size_t side = 4 * KBI_GRADIENT_CELLS, count = KBI_GRADIENT_ROOM;
+        size_t stride = side + below(40), bytes = stride * (side - 1) + side;
+        uint8_t *pixels = guarded(bytes);
+        fill_bytes(pixels, bytes, stride, i);
+        const uint8_t *centre = pixels + KBI_GRADIENT_REACH * (stride + 1);
+        uint16_t *cells = (uint16_t *)(void *)guarded(count * sizeof *cells);
+        uint16_t *found_cells = (uint16_t *)(void *)guarded(count * sizeof *cells);
+        memset(cells, 0, count * sizeof *cells);
+        memset(found_cells, 0, count * sizeof *cells);
+        c->detect.gradient_cells(centre, (ptrdiff_t)stride, cells);
+        t->detect.gradient_cells(centre, (ptrdiff_t)stride, found_cells);
+        same("gradient_cells", cells, found_cells, count * sizeof *cells);
+        float sums[KBI_GRADIENT_SUMS], found_sums[KBI_GRADIENT_SUMS];
+        c->detect.gradient_sums(cells, sums);
+        t->detect.gradient_sums(cells, found_sums);
+        same("gradient_sums", sums, found_sums, sizeof sums);
+        float histogram[KBI_GRADIENT_DIRECTIONS], found_histogram[KBI_GRADIENT_DIRECTIONS];
+        c->detect.gradient_histogram(sums, histogram);
+        t->detect.gradient_histogram(sums, found_histogram);
+        same("gradient_histogram", histogram, found_histogram, sizeof histogram);
+        guard_reset();
+    }
+}
+
 /* 16-bit rows; the largest value is what two of them may add up to without leaving 16 bits. */
 static uint16_t *random_row(size_t n, uint32_t largest)
 {

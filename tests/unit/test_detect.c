@@ -352,7 +352,7 @@ static void test_sift_finds_blobs_between_pixels(void **state)
 
 /* Every keypoint of the picture must be in the turned picture, its angle a quarter further. Equal scores may fall to
  * another neighbour, so a few are let off. Of ORB's levels only the first turns without a change of its pixels. */
-static void check_turn(kb_detector detector, double tolerance, double share)
+static void check_turn(kb_detector detector, double tolerance, double turn, double share)
 {
     enum { W = 230, H = 200 };
     uint8_t *p = render_texture(W, H, 21), *q = turned(p, W, H);
@@ -364,7 +364,7 @@ static void check_turn(kb_detector detector, double tolerance, double share)
         for (size_t k = 0; k < b->n; k++) {
             const kb_keypoint *u = &a->k[i], *v = &b->k[k];
             if (fabs(v->x - (H - 1 - u->y)) > tolerance || fabs(v->y - u->x) > tolerance) continue;
-            if (fabs(v->size / u->size - 1) > 0.02 || angle_between(v->angle, u->angle + 90) > 2) continue;
+            if (fabs(v->size / u->size - 1) > 0.02 || angle_between(v->angle, u->angle + 90) > turn) continue;
             same++;
             break;
         }
@@ -380,8 +380,8 @@ static void check_turn(kb_detector detector, double tolerance, double share)
 static void test_a_turned_image_turns_the_angles(void **state)
 {
     (void)state;
-    check_turn(KB_DETECTOR_SIFT, 0.1, 0.93);
-    check_turn(KB_DETECTOR_ORB, 0.01, 0.9);
+    check_turn(KB_DETECTOR_SIFT, 0.1, 2, 0.93);
+    check_turn(KB_DETECTOR_ORB, 0.01, 8, 0.8); /* cells of 4 px: they lie half a pixel beside the corner */
 }
 
 static void test_shares_fall_with_the_levels(void **state)
@@ -486,8 +486,8 @@ static void test_stride_and_depth_change_nothing(void **state)
         free(a), free(b), free(c);
     }
     kb_keypoint k[2] = {{100.25f, 90.5f, 40, -1, 0, 0, -1}, {100.25f, 90.5f, 40, -1, 0, 0, -1}};
-    assert_int_equal(kb_orient(&strided, k, 1, NULL, NULL), KB_OK);
-    assert_int_equal(kb_orient(&sixteen, k + 1, 1, NULL, NULL), KB_OK);
+    assert_int_equal(kb_orient(&strided, k, 1, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(kb_orient(&sixteen, k + 1, 1, NULL, NULL, NULL), KB_OK);
     assert_true(k[0].angle == k[1].angle && k[0].angle >= 0);
     free(p), free(wide), free(deep);
 }
@@ -585,7 +585,15 @@ static void test_second_fast_threshold(void **state)
     free(strong), free(both), free(low), free(p);
 }
 
-static void test_orient(void **state)
+static kb_orient_options orient_by(kb_orientation rule)
+{
+    kb_orient_options o;
+    KB_INIT(o);
+    o.orientation = rule;
+    return o;
+}
+
+static void test_orient_by_centroid(void **state)
 {
     (void)state;
     uint8_t *p = render_rectangle(200, 200, 60, 60, 199, 199);
@@ -593,16 +601,119 @@ static void test_orient(void **state)
     kb_keypoint k[] = {{60, 60, 31, -1, 0, 0, -1},  {60, 120, 21.5f, 77, 0, 0, -1}, {0, 0, 31, 5, 0, 0, -1},
                        {NAN, 60, 31, 5, 0, 0, -1},  {60, 60, -3, 5, 0, 0, -1},      {500, 60, 31, 5, 0, 0, -1},
                        {100, 100, 9000, 5, 0, 0, -1}, {60.3f, 60, INFINITY, 5, 0, 0, -1}, {60, 60, 0.5f, 5, 0, 0, -1}};
-    assert_int_equal(kb_orient(&image, k, KBI_COUNT(k), NULL, NULL), KB_OK);
+    kb_orient_options o = orient_by(KB_ORIENTATION_CENTROID);
+    assert_int_equal(kb_orient(&image, k, KBI_COUNT(k), &o, NULL, NULL), KB_OK);
     assert_true(angle_between(k[0].angle, 45) < 2);
     assert_true(angle_between(k[1].angle, 0) < 2);
     assert_true(angle_between(k[2].angle, 45) < 2); /* only the part inside the image counts */
     for (int i = 3; i < 6; i++) assert_true(k[i].angle == -1);
     assert_true(k[6].angle >= 0 && k[7].angle == -1 && k[8].angle == 0);
-    assert_int_equal(kb_orient(&image, NULL, 0, NULL, NULL), KB_OK);
-    assert_int_equal(kb_orient(&image, NULL, 1, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_orient(NULL, k, 1, NULL, NULL), KB_E_ARGUMENT);
     free(p);
+}
+
+/* A ramp has one direction, whatever its angle. */
+static void test_orient_by_gradient(void **state)
+{
+    (void)state;
+    enum { SIDE = 160 };
+    static const kb_keypoint usual = {80, 80, 31, 5, 0, 0, -1};
+    kb_keypoint k[] = {usual, {80, 80, 90, 5, 0, 0, -1}, {80, 80, 16, 5, 0, 0, -1}, {3, 150, 31, 5, 0, 0, -1},
+                       {NAN, 60, 31, 5, 0, 0, -1}, {60, 60, -3, 5, 0, 0, -1}, {500, 60, 31, 5, 0, 0, -1}};
+    float confidence[KBI_COUNT(k)];
+    uint8_t *p = malloc(SIDE * SIDE);
+    kb_image image = view_of(p, SIDE, SIDE);
+    for (int angle = 0; angle < 360; angle += 7) {
+        double sine, cosine;
+        kbi_sincos_degrees(angle, &sine, &cosine);
+        for (int i = 0; i < SIDE * SIDE; i++)
+            p[i] = (uint8_t)(128 + 1.1 * (cosine * (i % SIDE - SIDE / 2) + sine * (i / SIDE - SIDE / 2)));
+        assert_int_equal(kb_orient(&image, k, KBI_COUNT(k), NULL, NULL, confidence), KB_OK);
+        for (int i = 0; i < 3; i++) assert_true(angle_between(k[i].angle, angle) < 3);
+        assert_true(k[3].angle >= 0); /* at the border, which is repeated */
+        for (int i = 4; i < 7; i++) assert_true(k[i].angle == -1 && confidence[i] == 0);
+        assert_true(confidence[0] > 0.9);
+    }
+    /* a bar has two opposite ones */
+    memset(p, 50, SIDE * SIDE);
+    for (int y = 0; y < SIDE; y++) memset(p + y * SIDE + 76, 200, 9);
+    k[0] = usual;
+    assert_int_equal(kb_orient(&image, k, 1, NULL, NULL, confidence), KB_OK);
+    assert_true(confidence[0] < 0.35);
+    memset(p, 50, SIDE * SIDE);
+    assert_int_equal(kb_orient(&image, k, 1, NULL, NULL, confidence), KB_OK);
+    assert_true(k[0].angle == 0 && confidence[0] == 0); /* flat */
+    free(p);
+}
+
+/* kb_orient finds nearly the angles of the detector, though in the sampler's pyramid. */
+static void test_orient_agrees_with_the_detector(void **state)
+{
+    (void)state;
+    uint8_t *p = render_texture(240, 240, 77);
+    kb_image image = view_of(p, 240, 240);
+    for (int rule = KB_ORIENTATION_GRADIENT; rule <= KB_ORIENTATION_CENTROID; rule++) {
+        kb_detect_options o = options_for(KB_DETECTOR_ORB);
+        o.orientation = (kb_orientation)rule;
+        found *a = detect_view(&image, &o), *again = malloc(sizeof *again);
+        kb_orient_options by = orient_by((kb_orientation)rule);
+        size_t near = 0;
+        memcpy(again, a, sizeof *a);
+        assert_true(a->n > 50);
+        assert_int_equal(kb_orient(&image, again->k, again->n, &by, NULL, NULL), KB_OK);
+        for (size_t i = 0; i < a->n; i++) near += angle_between(a->k[i].angle, again->k[i].angle) < 8;
+        assert_true(near > a->n * 8 / 10);
+        free(a), free(again);
+    }
+    free(p);
+}
+
+/* With second_angle there are more keypoints of the same places, in order, and no more than asked for. */
+static void test_second_angle(void **state)
+{
+    (void)state;
+    uint8_t *p = render_texture(240, 230, 8);
+    kb_image image = view_of(p, 240, 230);
+    kb_detect_options o = options_for(KB_DETECTOR_ORB);
+    found *single = detect_view(&image, &o);
+    o.second_angle = 1;
+    found *both = detect_view(&image, &o);
+    assert_true(both->n > single->n);
+    for (size_t i = 1; i < both->n; i++) assert_true(kbi_keypoint_before(&both->k[i - 1], &both->k[i]));
+    size_t twice = 0, known = 0;
+    for (size_t i = 0; i < both->n; i++) {
+        assert_int_equal(both->k[i].class_id, -1);
+        twice += i > 0 && both->k[i].x == both->k[i - 1].x && both->k[i].y == both->k[i - 1].y &&
+                 both->k[i].size == both->k[i - 1].size;
+        for (size_t j = 0; j < single->n; j++) known += memcmp(&both->k[i], &single->k[j], sizeof *both->k) == 0;
+    }
+    assert_int_equal(twice, both->n - single->n);
+    assert_int_equal(known, single->n);
+    for (int32_t n = 1; n < 40; n++) {
+        o.max_keypoints = n;
+        found *few = detect_view(&image, &o);
+        assert_int_equal(few->n, n);
+        for (int32_t i = 1; i < n; i++) assert_true(kbi_keypoint_before(&few->k[i - 1], &few->k[i]));
+        free(few);
+    }
+    free(single), free(both), free(p);
+}
+
+static void test_orient_wrong_arguments(void **state)
+{
+    (void)state;
+    static uint8_t p[100 * 100];
+    kb_image image = view_of(p, 100, 100);
+    kb_keypoint k = {50, 50, 31, 5, 0, 0, -1};
+    kb_orient_options o = orient_by((kb_orientation)4);
+    assert_int_equal(kb_orient(&image, &k, 1, &o, NULL, NULL), KB_E_ARGUMENT);
+    o = orient_by(KB_ORIENTATION_NONE);
+    assert_int_equal(kb_orient(&image, &k, 1, &o, NULL, NULL), KB_OK);
+    assert_true(k.angle == -1);
+    o.scale = NAN;
+    assert_int_equal(kb_orient(&image, &k, 1, &o, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_orient(&image, NULL, 0, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(kb_orient(&image, NULL, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_orient(NULL, &k, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
 }
 
 /* ------------------------------------------------------------------------------------------------------ wild input */
@@ -753,6 +864,8 @@ static void test_wrong_arguments(void **state)
     REFUSE(fast_threshold, 256, KB_E_ARGUMENT);
     REFUSE(fast_threshold_min, 21, KB_E_ARGUMENT);
     REFUSE(cell_size, 7, KB_E_ARGUMENT);
+    REFUSE(orientation, (kb_orientation)4, KB_E_ARGUMENT);
+    REFUSE(second_angle, 2, KB_E_ARGUMENT);
     REFUSE(layers, 9, KB_E_ARGUMENT);
     REFUSE(contrast_threshold, -1, KB_E_ARGUMENT);
     REFUSE(edge_threshold, 0.5f, KB_E_ARGUMENT);
@@ -794,7 +907,11 @@ int main(void)
         cmocka_unit_test(test_less_room_gives_the_strongest),
         cmocka_unit_test(test_room_and_few_keypoints),
         cmocka_unit_test(test_second_fast_threshold),
-        cmocka_unit_test(test_orient),
+        cmocka_unit_test(test_orient_by_centroid),
+        cmocka_unit_test(test_orient_by_gradient),
+        cmocka_unit_test(test_orient_agrees_with_the_detector),
+        cmocka_unit_test(test_second_angle),
+        cmocka_unit_test(test_orient_wrong_arguments),
         cmocka_unit_test(test_small_flat_and_harsh_images),
         cmocka_unit_test(test_a_very_wide_image),
         cmocka_unit_test(test_thresholds),

@@ -182,7 +182,7 @@ static kb_status run_frame(const kb_image *image, const kb_detect_options *detec
                            count);
     n = *count;
     if (number % 3 == 0 && n > 0) f->keypoints[0].x = -100; /* a row of zeros */
-    if (status == KB_OK) status = kb_orient(image, f->keypoints, n, NULL, ws);
+    if (status == KB_OK) status = kb_orient(image, f->keypoints, n, NULL, ws, NULL);
     if (status == KB_OK) status = kb_describe(model, image, f->keypoints, n, &describe, ws, f->rows[now], NULL);
     size_t bytes = (size_t)model->row_bytes;
     if (status == KB_OK)

@@ -1,0 +1,200 @@
+/* Angles for keypoints of any image, any size and any detector: kb_orient. */
+#include <math.h>
+
+#include "common/cpu.h"
+#include "detect/kernels.h"
+#include "image/kernels.h"
+
+const char *kb_orientation_name(kb_orientation orientation)
+{
+    switch (orientation) {
+    case KB_ORIENTATION_DEFAULT: return "default";
+    case KB_ORIENTATION_GRADIENT: return "gradient";
+    case KB_ORIENTATION_CENTROID: return "centroid";
+    case KB_ORIENTATION_NONE: return "none";
+    }
+    return "?";
+}
+
+/* ---- centroid ---- */
+
+#define SUBPIXEL 256 /* moments are measured from the keypoint in 1/256 px, so that they stay integers */
+
+/* Sums over the pixels inside both the disc and the image. */
+static float region_angle(const kb_image *gray, const kb_keypoint *keypoint)
+{
+    double radius = keypoint->size * 0.5;
+    int64_t cx = (int64_t)floor((double)keypoint->x * SUBPIXEL + 0.5);
+    int64_t cy = (int64_t)floor((double)keypoint->y * SUBPIXEL + 0.5);
+    int32_t top = kbi_clamp_i((int32_t)ceil(keypoint->y - radius), 0, gray->height);
+    int32_t bottom = kbi_clamp_i((int32_t)floor(keypoint->y + radius), -1, gray->height - 1);
+    int64_t x_moment = 0, y_moment = 0;
+    for (int32_t y = top; y <= bottom; y++) {
+        double dy = y - (double)keypoint->y, rest = radius * radius - dy * dy, half = rest > 0 ? sqrt(rest) : 0;
+        int32_t left = kbi_clamp_i((int32_t)ceil(keypoint->x - half), 0, gray->width);
+        int32_t right = kbi_clamp_i((int32_t)floor(keypoint->x + half), -1, gray->width - 1);
+        const uint8_t *row = (const uint8_t *)gray->data + y * gray->stride;
+        int64_t sum = 0, moment = 0;
+        for (int32_t x = left; x <= right; x++) {
+            sum += row[x];
+            moment += (int64_t)x * row[x];
+        }
+        x_moment += moment * SUBPIXEL - sum * cx;
+        y_moment += sum * (y * SUBPIXEL - cy);
+    }
+    return kbi_direction((double)y_moment, (double)x_moment);
+}
+
+static bool inside(const kb_image *gray, const kb_keypoint *k)
+{
+    return k->size > 0 && k->size <= 1048576.0f && k->x >= -0.5f && k->y >= -0.5f && k->x < (float)gray->width - 0.5f &&
+           k->y < (float)gray->height - 0.5f;
+}
+
+/* ---- gradients, on upright patches of the sampler, one level of its pyramid after the other ---- */
+
+typedef struct orient_job {
+    const kb_image *gray;
+    kb_keypoint *keypoints;
+    size_t n;
+    float *confidence; /* may be NULL */
+    kb_orientation rule;
+    float scale;
+    int32_t pieces;
+    /* gradients */
+    kbi_pyramid levels;
+    int32_t level; /* the one that is there */
+    kbi_detect_kernels kernels;
+    kbi_image_kernels image_kernels;
+} orient_job;
+
+/* Keypoint i with an angle of 0 and the size of its region, which is -1 where it has none. */
+static kb_keypoint upright(const orient_job *job, size_t i)
+{
+    kb_keypoint k = job->keypoints[i];
+    k.angle = 0;
+    k.size *= job->scale;
+    if (!inside(job->gray, &k)) k.size = -1;
+    return k;
+}
+
+/* Where the region of an upright keypoint is sampled; -1 for none. */
+static int32_t level_of(const orient_job *job, const kb_keypoint *k)
+{
+    double width = (double)KBI_GRADIENT_REGION * (double)k->size;
+    if (!(width > 0 && width <= KBI_WIDEST_REGION)) return -1;
+    return kbi_pyramid_level_for(width / KB_PATCH_SIDE, job->levels.count);
+}
+
+static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypoint *k)
+{
+    uint8_t patch[KB_PATCH_SIDE * KB_PATCH_SIDE];
+    uint16_t cells[KBI_GRADIENT_ROOM] = {0};
+    float sums[KBI_GRADIENT_SUMS], histogram[KBI_GRADIENT_DIRECTIONS];
+    kbi_gradient_direction direction;
+    kbi_sampling sampling;
+    kbi_sampling_plan(&sampling, k, (double)KBI_GRADIENT_REGION * (double)k->size, &job->levels);
+    job->image_kernels.sample(&sampling, 1, &job->levels, patch);
+    kbi_gradient_patch_cells(patch, cells);
+    job->kernels.gradient_sums(cells, sums);
+    job->kernels.gradient_histogram(sums, histogram);
+    kbi_gradient_peaks(histogram, &direction);
+    return direction;
+}
+
+static void set_angle(const orient_job *job, size_t i, float angle, float confidence)
+{
+    job->keypoints[i].angle = angle;
+    if (job->confidence) job->confidence[i] = confidence;
+}
+
+static void gradient_task(void *context, int32_t piece)
+{
+    const orient_job *job = context;
+    size_t end = kbi_piece(job->n, job->pieces, piece + 1);
+    for (size_t i = kbi_piece(job->n, job->pieces, piece); i < end; i++) {
+        kb_keypoint k = upright(job, i);
+        if (level_of(job, &k) != job->level) continue;
+        kbi_gradient_direction direction = direction_of(job, &k);
+        set_angle(job, i, direction.angle, direction.confidence);
+    }
+}
+
+/* Level 0, then 1, 3, 5 ..., then 2, 4, 6 ...: each is made in the place of the one it is made of. */
+static void orient_by_gradient(orient_job *job, const kb_parallel *parallel)
+{
+    uint32_t wanted = 0;
+    for (size_t i = 0; i < job->n; i++) {
+        kb_keypoint k = upright(job, i);
+        int32_t level = level_of(job, &k);
+        if (level >= 0) wanted |= (uint32_t)1 << level;
+        else set_angle(job, i, -1, 0);
+    }
+    for (int32_t odd = 1; odd >= 0; odd--)
+        for (job->level = odd; job->level < KBI_PYRAMID_LEVELS; job->level += 2) {
+            uint32_t rest = wanted >> job->level & (uint32_t)0x55555555; /* of this parity */
+            if (rest == 0) break;
+            if (job->level > 0) kbi_pyramid_advance(&job->levels, &job->image_kernels, job->level);
+            if (rest & 1) kbi_parallel_run(parallel, job->pieces, gradient_task, job);
+        }
+}
+
+/* ---- front door ---- */
+
+static void centroid_task(void *context, int32_t piece)
+{
+    const orient_job *job = context;
+    size_t end = kbi_piece(job->n, job->pieces, piece + 1);
+    for (size_t i = kbi_piece(job->n, job->pieces, piece); i < end; i++) {
+        kb_keypoint k = upright(job, i);
+        set_angle(job, i, k.size > 0 ? region_angle(job->gray, &k) : -1.0f, 0);
+    }
+}
+
+/* What kb_orient takes from the workspace. */
+static kb_status orient_get(orient_job *job, const kb_image *image, kb_image *gray, kb_workspace *workspace)
+{
+    kb_status status = kbi_gray8(image, workspace, gray);
+    if (status != KB_OK || job->rule != KB_ORIENTATION_GRADIENT) return status;
+    kbi_pyramid_plan(&job->levels, gray);
+    return kbi_pyramid_single(&job->levels, gray, workspace);
+}
+
+kb_status kbi_orient_measure(const kb_image *image, kb_workspace *workspace)
+{
+    orient_job job = {.rule = KB_ORIENTATION_GRADIENT};
+    kb_image gray;
+    size_t mark = kbi_workspace_mark(workspace);
+    kb_status status = orient_get(&job, image, &gray, workspace);
+    kbi_workspace_rewind(workspace, mark);
+    return status;
+}
+
+kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
+                    kb_workspace *workspace, float *confidence)
+{
+    kb_orient_options o;
+    kb_workspace local;
+    kb_image gray;
+    if (n > 0 && !keypoints) return KB_E_ARGUMENT;
+    kb_status status = KBI_STRUCT_READ(kb_orient_options, &o, options);
+    if (status != KB_OK) return status;
+    if (o.scale == 0) o.scale = 1;
+    if (!(o.scale > 0 && o.scale <= 100)) return KB_E_ARGUMENT;
+    if (o.orientation == KB_ORIENTATION_DEFAULT) o.orientation = KB_ORIENTATION_GRADIENT;
+    if (o.orientation < KB_ORIENTATION_GRADIENT || o.orientation > KB_ORIENTATION_NONE) return KB_E_ARGUMENT;
+    workspace = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(workspace);
+    orient_job job = {.gray = &gray, .keypoints = keypoints, .n = n, .confidence = confidence, .rule = o.orientation,
+                      .scale = o.scale, .pieces = kbi_parallel_threads(o.parallel)};
+    kbi_detect_kernels_init(&job.kernels, kbi_cpu_flags());
+    kbi_image_kernels_init(&job.image_kernels, kbi_cpu_flags());
+    status = orient_get(&job, image, &gray, workspace);
+    if (status == KB_OK && o.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(&job, o.parallel);
+    if (status == KB_OK && o.orientation == KB_ORIENTATION_CENTROID)
+        kbi_parallel_run(o.parallel, job.pieces, centroid_task, &job);
+    for (size_t i = 0; status == KB_OK && o.orientation == KB_ORIENTATION_NONE && i < n; i++) set_angle(&job, i, -1, 0);
+    kbi_workspace_rewind(workspace, mark);
+    kbi_workspace_release(&local);
+    return status;
+}
