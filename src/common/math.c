@@ -1,4 +1,4 @@
-/* Elementary functions out of additions, multiplications and divisions alone, so that every machine rounds alike. */
+/* Elementary functions from additions, multiplications and divisions alone: every machine rounds them alike. */
 #include "common/sincos.h"
 
 #include <math.h>

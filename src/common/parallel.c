@@ -124,8 +124,8 @@ static long processor_count(void) { return sysconf(_SC_NPROCESSORS_ONLN); }
  * One job at a time. The caller works too, so a pool of n has n - 1 workers. Workers take the next index under the
  * lock: jobs are a few large pieces, so the lock is never contended enough to matter.
  *
- * Waking a sleeping thread costs a good part of a short loop, and a call runs several parallel loops with little between
- * them. So an idle worker spins for about 50 microseconds before it sleeps; unless there are more threads than
+ * Waking a sleeping thread costs a good part of a short loop, and a call runs several parallel loops with little
+ * between them. So an idle worker spins for about 50 microseconds before it sleeps; unless there are more threads than
  * processors, where spinning would take time from threads that have work. */
 #define SPIN_LIMIT 2000
 struct kb_pool {
@@ -159,7 +159,8 @@ static void pool_spin(kb_pool *pool, atomic_int *value, int old)
 {
     if (pool->spin_limit == 0) return;
     mutex_unlock(&pool->lock);
-    for (int32_t i = 0; i < pool->spin_limit && atomic_load_explicit(value, memory_order_relaxed) == old; i++) spin_pause();
+    for (int32_t i = 0; i < pool->spin_limit && atomic_load_explicit(value, memory_order_relaxed) == old; i++)
+        spin_pause();
     mutex_lock(&pool->lock);
 }
 

@@ -1,4 +1,4 @@
-/* Sine and cosine in the open, so that loops over many angles can become vector code. Use kbi_sincos_degrees
+/* Sine and cosine as inline functions, so that loops over many angles can become vector code. Use kbi_sincos_degrees
  * elsewhere. */
 #ifndef KBI_SINCOS_H
 #define KBI_SINCOS_H
@@ -22,7 +22,7 @@ static inline double kbi_cosine_small(double x)
            q * (1.0 / 479001600.0 - q / 87178291200.0))))));
 }
 
-/* The angle that counts: 0 for none, NaN and the absurd. */
+/* The angle, or 0 for "none", NaN and values beyond any sense. */
 static inline double kbi_usable_degrees(double degrees) { return degrees >= 0 && degrees <= 1e9 ? degrees : 0; }
 
 /* For a usable angle. No branches: conditions are selections, signs are factors. */

@@ -1,4 +1,4 @@
-/* Sorting by counting: no order of the entries can slow it down, and no comparison must be foreseen. */
+/* Radix sort: its time does not depend on the order of the entries, and it has no branches to predict. */
 #include "common/common.h"
 
 #define DIGITS 256
@@ -22,7 +22,7 @@ void kbi_sort_upper(uint64_t *entries, uint64_t *spare, size_t n)
     for (size_t i = 0; i < n; i++)
         for (int round = 0; round < ROUNDS; round++) start[round][digit_of(entries[i], round)]++;
     for (int round = 0; round < ROUNDS; round++) {
-        if (n == 0 || start[round][digit_of(from[0], round)] == n) continue; /* all alike */
+        if (n == 0 || start[round][digit_of(from[0], round)] == n) continue; /* all equal */
         uint32_t sum = 0;
         for (int d = 0; d < DIGITS; d++) {
             uint32_t count = start[round][d];

@@ -1,4 +1,4 @@
-/* Images as the rooms behind see them: 8-bit gray, the pyramid of the patch sampler, the integral image. */
+/* Images as the other modules see them: 8-bit gray, the pyramid of the patch sampler, the integral image. */
 #ifndef KBI_IMAGE_H
 #define KBI_IMAGE_H
 
@@ -15,7 +15,7 @@ kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *ou
  * resolution it wants. Every level is made by exact area averaging, so nothing aliases (docs/sampling.md). */
 #define KBI_PYRAMID_LEVELS 32
 typedef struct kbi_pyramid {
-    const uint8_t *data[KBI_PYRAMID_LEVELS]; /* NULL: not built, since nobody needs it */
+    const uint8_t *data[KBI_PYRAMID_LEVELS]; /* NULL: not built, since no keypoint needs it */
     int32_t width[KBI_PYRAMID_LEVELS], height[KBI_PYRAMID_LEVELS];
     ptrdiff_t stride[KBI_PYRAMID_LEVELS];
     int32_t count; /* levels that exist for this image: the last has a side of 1 or is KBI_PYRAMID_LEVELS - 1 */
@@ -25,7 +25,7 @@ typedef struct kbi_pyramid {
     int32_t bands;
 } kbi_pyramid;
 
-/* The factor of a level: 1, 1.5, 2, 3, 4, 6 ... Put together as an IEEE number: 2^k or 1.5 * 2^k. */
+/* The factor of a level: 1, 1.5, 2, 3, 4, 6 ... Built from the bits of an IEEE number: 2^k or 1.5 * 2^k. */
 static inline double kbi_pyramid_factor(int32_t level)
 {
     uint64_t bits = (uint64_t)(1023 + level / 2) << 52 | (uint64_t)(level & 1) << 51;
@@ -33,7 +33,7 @@ static inline double kbi_pyramid_factor(int32_t level)
     memcpy(&factor, &bits, sizeof factor);
     return factor;
 }
-/* The level for regions that want `step` image pixels a sample: the one whose factor is nearest in ratio. The
+/* The level for regions that want `step` image pixels per sample: the one whose factor is nearest in ratio. The
  * geometric means between neighbouring factors are sqrt(1 * 1.5) and sqrt(1.5 * 2), times a power of two, which is
  * the exponent of step. */
 static inline int32_t kbi_pyramid_level_for(double step, int32_t count)
@@ -87,7 +87,7 @@ typedef struct kbi_sampling {
 /* Set-up for a region `width` px wide. Returns the keypoint's KB_KP_ flags; with OUTSIDE or INVALID only level is
  * set, to -1. */
 uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, const kbi_pyramid *levels);
-/* Cuts out one patch, 1024 bytes, by bilinear interpolation. */
+/* Samples one patch, 1024 bytes, by bilinear interpolation. */
 void kbi_sample_patch(const kbi_sampling *sampling, const kbi_pyramid *levels, uint8_t *patch);
 /* The same with means of two pixels, on positions rounded to 1/32 px. */
 void kbi_sample_patch_two_tap(const kbi_sampling *sampling, const kbi_pyramid *levels, uint8_t *patch);

@@ -2,8 +2,8 @@
  *
  * Pixel k of a level with factor f covers the image from f k to f (k + 1) along each axis (pixel edges, not centres),
  * so image position p (centres at whole numbers) is (p + 0.5) / f - 0.5 in the level. Level 1 is the mean over 1.5 x
- * 1.5 pixels: out of three pixels a b c come two, (2a + b) / 3 and (b + 2c) / 3, along both axes. Every later level
- * is the mean of 2 x 2 pixels of the level two before it. Sums are exact integers, rounded once a level. The last row
+ * 1.5 pixels: three pixels a b c become two, (2a + b) / 3 and (b + 2c) / 3, along both axes. Every later level
+ * is the mean of 2 x 2 pixels of the level two before it. Sums are exact integers, rounded once per level. The last row
  * and column repeat where a level does not divide evenly. */
 #include "common/cpu.h"
 #include "image/kernels.h"
@@ -40,8 +40,8 @@ static const uint8_t *row_of(const kbi_pyramid *l, int32_t level, int32_t y)
     return l->data[level] + kbi_min_i(y, l->height[level] - 1) * l->stride[level];
 }
 
-/* A row of level 1 of the image. An even output pixel leans on the first of its two sources, an odd one on the
- * second. */
+/* A row of level 1 of the image. An even output pixel has more weight on the first of its two sources, an odd one
+ * on the second. */
 static void shrink_two_thirds(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t y, uint8_t *out)
 {
     int32_t first = y / 2 * 3 + (y & 1), whole = l->width[0] / 3, last = l->width[0] - 1;
@@ -53,7 +53,7 @@ static void shrink_two_thirds(const kbi_pyramid *l, const kbi_image_kernels *ker
     }
 }
 
-/* A row of a level out of the one two before. */
+/* A row of a level from the level two before it. */
 static void shrink_half(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t level, int32_t y, uint8_t *out)
 {
     const uint8_t *upper = row_of(l, level - 2, 2 * y), *lower = row_of(l, level - 2, 2 * y + 1);

@@ -1,7 +1,7 @@
 /* The patch sampler: an oriented square region of the image becomes 32x32 samples (docs/sampling.md).
  *
- * The region's resolution chooses a level of the pyramid; there, samples stand on a rotated grid and are read by
- * bilinear interpolation with 1/64 pixel steps, or as means of two pixels. Only the set-up of a keypoint uses floating
+ * The region's resolution chooses a level of the pyramid; there, samples lie on a rotated grid and are read by
+ * bilinear interpolation with 1/64 pixel steps, or as means of two pixels. Only the set-up per keypoint uses floating
  * point (IEEE double, plain operations, so the same everywhere); the samples are integers. */
 #include <math.h>
 
@@ -18,7 +18,7 @@ static int32_t floor_to_int(double v)
 
 static int32_t round_to_int(double v) { return floor_to_int(v + 0.5); }
 
-/* Do the bilinear neighbours of all samples lie in the level? The grid is a parallelogram: its corners tell. */
+/* Whether the bilinear neighbours of all samples lie in the level: those of the corners of the grid do. */
 static bool grid_inside(const kbi_sampling *s, int32_t width, int32_t height)
 {
     for (int corner = 0; corner < 4; corner++) {
@@ -47,7 +47,7 @@ uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, d
     sampling->level = level;
     sampling->px = floor_to_int(x);
     sampling->py = floor_to_int(y);
-    /* Positions are cut to 1/64 px when they are read; half of that is added here so that the cut rounds. */
+    /* Positions are truncated to 1/64 px when they are read; half of that is added here, so that they are rounded. */
     sampling->x = round_to_int((x - sampling->px) * ONE) + 512;
     sampling->y = round_to_int((y - sampling->py) * ONE) + 512;
     sampling->a = round_to_int(scaled * cosine);
@@ -63,7 +63,7 @@ static uint8_t blend(uint32_t p00, uint32_t p01, uint32_t p10, uint32_t p11, uin
     return (uint8_t)((top * (64 - fy) + bottom * fy + 2048) >> 12);
 }
 
-static void cut_inside(const kbi_sampling *s, const uint8_t *data, ptrdiff_t stride, uint8_t *patch)
+static void sample_inside(const kbi_sampling *s, const uint8_t *data, ptrdiff_t stride, uint8_t *patch)
 {
     const uint8_t *base = data + s->py * stride + s->px;
     for (int32_t i = -16; i < 16; i++) {
@@ -75,7 +75,7 @@ static void cut_inside(const kbi_sampling *s, const uint8_t *data, ptrdiff_t str
     }
 }
 
-static void cut_clamped(const kbi_sampling *s, const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height,
+static void sample_clamped(const kbi_sampling *s, const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height,
                         uint8_t *patch)
 {
     for (int32_t i = -16; i < 16; i++) {
@@ -94,9 +94,9 @@ void kbi_sample_patch(const kbi_sampling *sampling, const kbi_pyramid *levels, u
 {
     int32_t l = sampling->level;
     if (sampling->inside)
-        cut_inside(sampling, levels->data[l], levels->stride[l], patch);
+        sample_inside(sampling, levels->data[l], levels->stride[l], patch);
     else
-        cut_clamped(sampling, levels->data[l], levels->stride[l], levels->width[l], levels->height[l], patch);
+        sample_clamped(sampling, levels->data[l], levels->stride[l], levels->width[l], levels->height[l], patch);
 }
 
 /* ---- means of two pixels ----
@@ -117,7 +117,7 @@ static int32_t pixel_at(const pixels *p, int32_t x, int32_t y, bool inside)
 }
 
 /* One tile of 4x4 samples, whose corner is at (x, y) / 32. */
-static void cut_pairs_tile(const pixels *p, kbi_tile_step step, int32_t x, int32_t y, bool inside, uint8_t *patch)
+static void sample_two_tap_tile(const pixels *p, kbi_tile_step step, int32_t x, int32_t y, bool inside, uint8_t *patch)
 {
     for (int32_t i = 0; i < 4; i++, patch += KB_PATCH_SIDE)
         for (int32_t j = 0; j < 4; j++) {
@@ -139,8 +139,8 @@ void kbi_sample_patch_two_tap(const kbi_sampling *s, const kbi_pyramid *levels, 
             int32_t x = 32 * s->px + ((s->x + j * s->a - i * s->b + 512) >> 11);
             int32_t y = 32 * s->py + ((s->y + j * s->b + i * s->a + 512) >> 11);
             uint8_t *to = patch + (i + 16) * KB_PATCH_SIDE + j + 16;
-            if (s->inside) cut_pairs_tile(&p, step, x, y, true, to);
-            else cut_pairs_tile(&p, step, x, y, false, to);
+            if (s->inside) sample_two_tap_tile(&p, step, x, y, true, to);
+            else sample_two_tap_tile(&p, step, x, y, false, to);
         }
 }
 

@@ -1,5 +1,5 @@
-/* The kernels for WebAssembly's 128-bit vectors. Rows of the detectors that compilers vectorise well are not among them:
- * plain C is compiled with the same instructions. */
+/* The kernels for WebAssembly's 128-bit vectors. Rows of the detectors that compilers vectorise well are not among
+ * them: plain C is compiled with the same instructions. */
 #include "simd/kernels.h"
 
 #ifdef KBI_WASM_SIMD

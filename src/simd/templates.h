@@ -1,4 +1,4 @@
-/* All kernels that are templates over kernels/vec.h, and the table's slots that they fill. */
+/* All kernels that are templates over simd/vec.h, and the table's slots that they fill. */
 #ifndef KBI_TMPL_H
 #define KBI_TMPL_H
 

@@ -1,9 +1,9 @@
-/* BAD and BAG with a keypoint in every lane: the arithmetic of src/describe/boxes.c for VEC_LANES patches at once.
+/* BAD and BAG with one keypoint per lane: the arithmetic of src/describe/boxes.c for VEC_LANES patches at once.
  *
- * The patches are turned around, so that the sample (x, y) of all of them is one vec. An integral image is then two
- * additions a sample, and a box four loads, wherever it lies and whatever the patches show. A box has at most 15
+ * The patches are transposed: sample (x, y) of all of them is one vec. An integral image then costs two additions per
+ * sample and a box four loads, whatever its position and the content of the patches. A box has at most 15
  * rows, so the last 16 rows of the integral image are enough, which stay in the first-level cache: boxes are sorted
- * by their last row and measured as soon as it is there. Template over kernels/vec.h. */
+ * by their last row and measured as soon as it is there. Template over simd/vec.h. */
 #ifndef KBI_TMPL_BOXES_H
 #define KBI_TMPL_BOXES_H
 
@@ -68,7 +68,8 @@ VEC_INLINE void sum_plane_row(const vec *plane, int y, const vec *above, vec *to
 VEC_INLINE vec *sums_row(boxes_scratch *s, int y) { return s->sums + (y & (KBI_SUMS_ROWS - 1)) * KBI_SUMS_WIDTH; }
 
 /* The boxes from `box` on whose last row is y; returns the first of the others. */
-VEC_INLINE const kbi_box *measure_boxes(const kbi_box *box, const kbi_box *end, int y, const boxes_scratch *s, vec *means)
+VEC_INLINE const kbi_box *measure_boxes(const kbi_box *box, const kbi_box *end, int y, const boxes_scratch *s,
+                                        vec *means)
 {
     for (; box < end && box->last == y; box++) {
         size_t r = box->radius, side = 2 * r + 1;
@@ -151,7 +152,7 @@ VEC_TARGET static void boxes_simd(const kb_model *model, const uint8_t *patches,
     for (int32_t i = 0; i < n; i += VEC_LANES) {
         const uint8_t *in[VEC_LANES];
         uint8_t *out[VEC_LANES], spare[KB_MAX_BITS / 8];
-        for (int32_t k = 0; k < VEC_LANES; k++) { /* lanes without a keypoint do the last one again */
+        for (int32_t k = 0; k < VEC_LANES; k++) { /* unused lanes repeat the last keypoint */
             in[k] = patches + (size_t)kbi_min_i(i + k, n - 1) * KBI_PATCH_BYTES;
             out[k] = i + k < n ? rows + (size_t)(i + k) * (size_t)model->row_bytes : spare;
         }

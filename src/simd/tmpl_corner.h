@@ -1,4 +1,4 @@
-/* Harris's response: kbi_harris (src/detect/corner_rows.h). Template over kernels/vec.h for vecs of 8 lanes; the block
+/* Harris's response: kbi_harris (src/detect/corner_rows.h). Template over simd/vec.h for vecs of 8 lanes; the block
  * has 7 columns, so wider ones would stay empty. */
 #ifndef KBI_TMPL_CORNER_H
 #define KBI_TMPL_CORNER_H

@@ -1,12 +1,12 @@
-/* FAST scores and their peaks, a pixel in every byte: kbi_fast_row and kbi_peaks_row (src/detect/fast_rows.h). Template
- * over kernels/vec.h. */
+/* FAST scores and their peaks, one pixel per byte: kbi_fast_row and kbi_peaks_row (src/detect/fast_rows.h). Template
+ * over simd/vec.h. */
 #ifndef KBI_TMPL_FAST_H
 #define KBI_TMPL_FAST_H
 
 #include "detect/fast_rows.h"
 #include "simd/vec.h"
 
-#define FAST_STEP (2 * VEC_LANES) /* pixels a vec */
+#define FAST_STEP (2 * VEC_LANES) /* pixels per vec */
 
 /* The larger difference from the centre, or 0 when it does not pass the threshold. */
 VEC_INLINE vec passing(vec bright, vec dark, vec centre, vec threshold)

@@ -1,12 +1,12 @@
-/* Hamming distances with a row of b in every lane: the results of kbi_hamming_block (src/match/hamming_block.h).
- * Template over kernels/vec.h.
+/* Hamming distances, one row of b per lane: the results of kbi_hamming_block (src/match/hamming_block.h).
+ * Template over simd/vec.h.
  *
- * A tile of b is taken apart into planes once, of which each has the same part of all rows, and every row of a runs
- * over it. What a plane is and how bits are counted: simd/tmpl_hamming_count.h where an instruction counts them,
- * simd/tmpl_hamming_lookup.h elsewhere.
+ * A tile of b is transposed into planes once. A plane holds the same part of all rows of the tile, and every row of a
+ * is compared with the planes. What a plane is and how bits are counted stands in simd/tmpl_hamming_count.h, for sets
+ * with an instruction that counts them, and in simd/tmpl_hamming_lookup.h for the others.
  *
  * Neighbours are kept as 16-bit keys as long as possible: distance x 64 + step, where the step is the vec of the tile
- * (on the side of a) or the query within 64 (on the side of b). The least key is the nearest, of equal ones the
+ * (on the side of a) or the query within 64 (on the side of b). The least key is the nearest; of equal ones it is the
  * first. */
 #ifndef KBI_TMPL_HAMMING_H
 #define KBI_TMPL_HAMMING_H
@@ -15,11 +15,11 @@
 #include "simd/vec.h"
 #include "match/hamming_rows.h"
 
-#define MOST_VECS    16     /* of a tile, a row of b in every lane */
+#define FULL_VECS    16     /* of a tile, one row of b per lane */
 #define HALF_VECS    8      /* of a tile for longer rows, or for fewer */
-#define PLANE_BYTES  32     /* of a row, with MOST_VECS; rows up to twice as long have HALF_VECS */
+#define PLANE_BYTES  32     /* of a row, with FULL_VECS; rows up to twice as long have HALF_VECS */
 #define STEPS        64     /* in a key */
-#define WORTH_PLANES 16     /* rows of a from which on taking b apart pays */
+#define TILE_MIN_ROWS 16     /* rows of a from which on the transposition pays */
 #define NO_KEY       0xffc0 /* that of a lane beyond the rows of b, and all above */
 
 #ifdef VEC_COUNTS_BITS
@@ -29,22 +29,22 @@
 #endif
 
 typedef struct hamming_tile {
-    vec planes[UNIT_PLANES * PLANE_BYTES / 2 * MOST_VECS];
-    vec steps[MOST_VECS]; /* of the keys on the side of a; -1 in lanes beyond the last row of b */
-    vec near[MOST_VECS];  /* keys on the side of b */
+    vec planes[UNIT_PLANES * PLANE_BYTES / 2 * FULL_VECS];
+    vec steps[FULL_VECS]; /* of the keys on the side of a; -1 in lanes beyond the last row of b */
+    vec near[FULL_VECS];  /* keys on the side of b */
     size_t rows, row_bytes;
 } hamming_tile;
 
 /* ---- the tile of b ---- */
 
 /* VEC_LANES rows of the tile; places beyond the last row repeat it. */
-VEC_INLINE void find_rows(const hamming_tile *t, const uint8_t *b, size_t first, const uint8_t *rows[VEC_LANES])
+VEC_INLINE void tile_rows_at(const hamming_tile *t, const uint8_t *b, size_t first, const uint8_t *rows[VEC_LANES])
 {
     for (size_t k = 0; k < VEC_LANES; k++)
         rows[k] = b + (first + k < t->rows ? first + k : t->rows - 1) * t->row_bytes;
 }
 
-/* 16 bytes from `offset` on of VEC_LANES rows, turned around; only bytes of rows are read. */
+/* 16 bytes from `offset` on of VEC_LANES rows, transposed; only bytes of rows are read. */
 VEC_INLINE void load_units(const uint8_t *const rows[VEC_LANES], size_t offset, size_t row_bytes, vec units[8])
 {
     if (offset + 16 <= row_bytes) {
@@ -67,10 +67,10 @@ VEC_INLINE void load_units(const uint8_t *const rows[VEC_LANES], size_t offset, 
 #    include "simd/tmpl_hamming_lookup.h"
 #endif
 
-VEC_TARGET static void start_tile(hamming_tile *t, const uint8_t *b, size_t rows, int vecs)
+VEC_TARGET static void tile_begin(hamming_tile *t, const uint8_t *b, size_t rows, int vecs)
 {
     t->rows = rows;
-    take_apart(t, b, vecs);
+    tile_transpose(t, b, vecs);
     for (size_t v = 0; v < (size_t)vecs; v++) {
         uint16_t lanes[VEC_LANES];
         for (size_t k = 0; k < VEC_LANES; k++) lanes[k] = (uint16_t)(v * VEC_LANES + k < rows ? v : 0xffff);
@@ -88,7 +88,7 @@ VEC_INLINE uint32_t widen_key(uint32_t key, int lane, size_t first)
 }
 
 /* Brings the least two keys of a row of a up to date. */
-VEC_INLINE void take_nearest(vec nearest, vec next, size_t first, uint32_t *best, uint32_t *second)
+VEC_INLINE void tile_take_nearest(vec nearest, vec next, size_t first, uint32_t *best, uint32_t *second)
 {
     int lane, lane2;
     uint32_t key = v_least(nearest, &lane);
@@ -101,10 +101,10 @@ VEC_INLINE void take_nearest(vec nearest, vec next, size_t first, uint32_t *best
     *second = loser < *second ? loser : *second;
 }
 
-VEC_INLINE void meet_tile(hamming_tile *t, const uint8_t *row, uint32_t query, size_t first, int vecs, bool mutual,
-                          uint32_t *best, uint32_t *second)
+VEC_INLINE void tile_compare_row(hamming_tile *t, const uint8_t *row, uint32_t query, size_t first, int vecs,
+                                 bool mutual, uint32_t *best, uint32_t *second)
 {
-    vec distance[MOST_VECS], nearest = v_set(-1), next = v_set(-1);
+    vec distance[FULL_VECS], nearest = v_set(-1), next = v_set(-1);
     distances(t, row, vecs, distance);
     UNROLL_KEYS
     for (int v = 0; v < vecs; v++) {
@@ -113,13 +113,13 @@ VEC_INLINE void meet_tile(hamming_tile *t, const uint8_t *row, uint32_t query, s
         next = v_min(next, v_max(key, nearest));
         nearest = v_min(nearest, key);
     }
-    take_nearest(nearest, next, first, best, second);
+    tile_take_nearest(nearest, next, first, best, second);
 }
 
 /* ---- all rows ---- */
 
 /* Moves the keys on the side of b, gathered over the queries from `query` on, to the result. */
-VEC_TARGET static void take_columns(const hamming_tile *t, size_t query, uint32_t *best_b)
+VEC_TARGET static void tile_take_columns(const hamming_tile *t, size_t query, uint32_t *best_b)
 {
     for (size_t j = 0; j < t->rows; j += VEC_LANES) {
         uint16_t keys[VEC_LANES];
@@ -131,28 +131,29 @@ VEC_TARGET static void take_columns(const hamming_tile *t, size_t query, uint32_
     }
 }
 
-VEC_INLINE void meet_all(hamming_tile *t, const uint8_t *a, size_t na, size_t first, int vecs, uint32_t *best,
-                         uint32_t *second, uint32_t *best_b)
+VEC_INLINE void tile_compare_rows(hamming_tile *t, const uint8_t *a, size_t na, size_t first, int vecs, uint32_t *best,
+                                  uint32_t *second, uint32_t *best_b)
 {
     for (size_t i = 0; i < na; i += STEPS) {
         size_t end = na - i < STEPS ? na : i + STEPS;
         for (int v = 0; v < vecs; v++) v_store(&t->near[v], v_set(-1));
         for (size_t k = i; k < end; k++)
-            meet_tile(t, a + k * t->row_bytes, (uint32_t)(k - i), first, vecs, best_b != NULL, best + k, second + k);
-        if (best_b) take_columns(t, i, best_b + first);
+            tile_compare_row(t, a + k * t->row_bytes, (uint32_t)(k - i), first, vecs, best_b != NULL, best + k,
+                             second + k);
+        if (best_b) tile_take_columns(t, i, best_b + first);
     }
 }
 
-VEC_TARGET static void meet_half(hamming_tile *t, const uint8_t *a, size_t na, size_t first, uint32_t *best,
-                                 uint32_t *second, uint32_t *best_b)
+VEC_TARGET static void tile_compare_half(hamming_tile *t, const uint8_t *a, size_t na, size_t first, uint32_t *best,
+                                         uint32_t *second, uint32_t *best_b)
 {
-    meet_all(t, a, na, first, HALF_VECS, best, second, best_b);
+    tile_compare_rows(t, a, na, first, HALF_VECS, best, second, best_b);
 }
 
-VEC_TARGET static void meet_most(hamming_tile *t, const uint8_t *a, size_t na, size_t first, uint32_t *best,
-                                 uint32_t *second, uint32_t *best_b)
+VEC_TARGET static void tile_compare_full(hamming_tile *t, const uint8_t *a, size_t na, size_t first, uint32_t *best,
+                                         uint32_t *second, uint32_t *best_b)
 {
-    meet_all(t, a, na, first, MOST_VECS, best, second, best_b);
+    tile_compare_rows(t, a, na, first, FULL_VECS, best, second, best_b);
 }
 
 /* Row by row, for few rows of a and for long ones. */
@@ -168,20 +169,20 @@ static void hamming_few(const uint8_t *a, size_t na, const uint8_t *b, size_t nb
 
 static bool hamming_worth_tiles(size_t na, size_t row_bytes)
 {
-    return na >= WORTH_PLANES && row_bytes <= 2 * PLANE_BYTES;
+    return na >= TILE_MIN_ROWS && row_bytes <= 2 * PLANE_BYTES;
 }
 
 VEC_TARGET static void hamming_tiles(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
                                      uint32_t *best, uint32_t *second, uint32_t *best_b)
 {
     hamming_tile t;
-    const size_t half = HALF_VECS * VEC_LANES, most = row_bytes > PLANE_BYTES ? half : MOST_VECS * VEC_LANES;
+    const size_t half = HALF_VECS * VEC_LANES, most = row_bytes > PLANE_BYTES ? half : FULL_VECS * VEC_LANES;
     t.row_bytes = row_bytes;
     for (size_t i = 0; i < na; i++) best[i] = second[i] = KBI_NO_NEIGHBOUR;
     for (size_t first = 0; first < nb; first += most) {
         size_t rows = nb - first < most ? nb - first : most;
-        start_tile(&t, b + first * row_bytes, rows, rows > half ? MOST_VECS : HALF_VECS);
-        (rows > half ? meet_most : meet_half)(&t, a, na, first, best, second, best_b);
+        tile_begin(&t, b + first * row_bytes, rows, rows > half ? FULL_VECS : HALF_VECS);
+        (rows > half ? tile_compare_full : tile_compare_half)(&t, a, na, first, best, second, best_b);
     }
 }
 

@@ -8,11 +8,11 @@
 
 #define UNROLL_KEYS VEC_UNROLL /* sums are in registers when they become keys, and stay there */
 
-VEC_TARGET static void take_apart(hamming_tile *t, const uint8_t *b, int vecs)
+VEC_TARGET static void tile_transpose(hamming_tile *t, const uint8_t *b, int vecs)
 {
     for (int v = 0; v < vecs; v++) {
         const uint8_t *rows[VEC_LANES];
-        find_rows(t, b, (size_t)v * VEC_LANES, rows);
+        tile_rows_at(t, b, (size_t)v * VEC_LANES, rows);
         for (size_t offset = 0; offset < t->row_bytes; offset += 16) {
             vec units[8];
             load_units(rows, offset, t->row_bytes, units);
@@ -34,7 +34,7 @@ VEC_INLINE vec spread_unit(const uint8_t *row, size_t bytes)
 VEC_INLINE void distances(const hamming_tile *t, const uint8_t *row, int vecs, vec *out)
 {
     const vec *plane = t->planes;
-    vec sum[MOST_VECS];
+    vec sum[FULL_VECS];
     VEC_UNROLL
     for (int v = 0; v < vecs; v++) sum[v] = v_zero();
     for (size_t i = 0; i < t->row_bytes; i += 2) {

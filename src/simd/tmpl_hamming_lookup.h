@@ -6,7 +6,7 @@
 #ifndef KBI_TMPL_HAMMING_LOOKUP_H
 #define KBI_TMPL_HAMMING_LOOKUP_H
 
-#define MOST_GROUPS (MOST_VECS / 2) /* a group is the rows of two vecs, a row in every byte */
+#define MOST_GROUPS (FULL_VECS / 2) /* a group is the rows of two vecs, a row in every byte */
 #define CHUNK       31              /* bytes of a row whose distance fits 8 bits */
 #define UNROLL_KEYS                 /* which are made of sums in memory */
 
@@ -29,13 +29,13 @@ VEC_INLINE void store_planes_of_byte(vec *to, int groups, vec bytes)
     v_store(to + groups, v_and(v_shr(bytes, 4), nibble));
 }
 
-VEC_TARGET static void take_apart(hamming_tile *t, const uint8_t *b, int vecs)
+VEC_TARGET static void tile_transpose(hamming_tile *t, const uint8_t *b, int vecs)
 {
     const vec low = v_set(255);
     int groups = vecs / 2;
     for (int g = 0; g < groups; g++) {
         const uint8_t *rows[2][VEC_LANES];
-        for (size_t half = 0; half < 2; half++) find_rows(t, b, (2 * (size_t)g + half) * VEC_LANES, rows[half]);
+        for (size_t half = 0; half < 2; half++) tile_rows_at(t, b, (2 * (size_t)g + half) * VEC_LANES, rows[half]);
         for (size_t offset = 0; offset < t->row_bytes; offset += 16) {
             vec first[8], second[8];
             load_units(rows[0], offset, t->row_bytes, first);

@@ -1,5 +1,5 @@
-/* The gradient planes of BAG with a keypoint in every lane: the arithmetic of src/describe/planes.c. Template over
- * kernels/vec.h.
+/* The gradient planes of BAG with one keypoint per lane: the arithmetic of src/describe/planes.c. Template over
+ * simd/vec.h.
  *
  * Of a gradient (gx, gy), scaled, let E, W, S, N be its parts towards +x, -x, +y, -y (one of each two is 0). An axis
  * plane is part - |other gradient|, not below 0. A diagonal plane is f(min of two parts) with f(m) = m +
@@ -12,7 +12,7 @@
 #include "simd/vec.h"
 
 #define PLANE_VECS                                                                                                     \
-    (KBI_PATCH_BYTES / 2 + 3) /* two samples a vec, by v_pack8; 3 more so that planes do not share cache sets */
+    (KBI_PATCH_BYTES / 2 + 3) /* two samples per vec, by v_pack8; 3 more so that planes do not share cache sets */
 
 typedef vec plane_vecs[PLANE_VECS];
 
@@ -120,7 +120,7 @@ VEC_INLINE void store_planes(const plane_sample *a, const plane_sample *b, plane
     v_store(&plane[7][at], v_min8(north, east));
 }
 
-/* All eight planes; smooth has room for KBI_PATCH_BYTES vecs. */
+/* All eight planes; smooth holds KBI_PATCH_BYTES vecs. */
 VEC_TARGET static void planes_of(const uint8_t *const patches[VEC_LANES], vec *smooth, plane_vecs plane[8])
 {
     uint32_t sums[VEC_LANES];

@@ -1,11 +1,11 @@
 /* The signs of a linear map of 128 bytes: the results of kbi_hashsift_project (src/describe/hashsift.c). Template over
- * kernels/vec.h.
+ * simd/vec.h.
  *
  * model->packed holds the weights of 8 bits together, 4 values at a time, the last bit first: a 32-bit lane belongs to
- * a bit, and 4 values, broadcast, meet 4 weights in it. Where no instruction does this at once (simd/tmpl_project_vnni.h),
- * byte products are summed in pairs of 16 bits, which holds for values up to 127 (2 x 127 x 128 < 2^15). Larger ones
- * are rare in SIFT: a row that has some goes through once more, with the highest bits of its values, which count
- * 128. */
+ * a bit, where 4 values, broadcast, are multiplied by 4 weights. These sets have no instruction for that (see
+ * simd/tmpl_project_vnni.h): byte products are summed in pairs of 16 bits, which holds for values up to 127
+ * (2 x 127 x 128 < 2^15). Larger ones are rare in SIFT: a row that has some is processed a second time, with the
+ * highest bits of its values, which count 128. */
 #ifndef KBI_TMPL_PROJECT_H
 #define KBI_TMPL_PROJECT_H
 
@@ -34,8 +34,8 @@ typedef struct project_values {
     uint8_t low[KB_SIFT_VALUES], high[KB_SIFT_VALUES], any_high;
 } project_values;
 
-/* Takes the highest bits of the values apart. */
-VEC_TARGET static void take_values(project_values *v, const uint8_t *values)
+/* Splits the values into their low 7 bits and their highest bit. */
+VEC_TARGET static void project_split_values(project_values *v, const uint8_t *values)
 {
     v->any_high = 0;
     for (int i = 0; i < KB_SIFT_VALUES; i++) {
@@ -45,7 +45,7 @@ VEC_TARGET static void take_values(project_values *v, const uint8_t *values)
     }
 }
 
-VEC_INLINE void start_sums(const project_values *v, const int8_t *weights, int count, vec_eight *sums)
+VEC_INLINE void project_start_sums(const project_values *v, const int8_t *weights, int count, vec_eight *sums)
 {
     for (int g = 0; g < count; g++) sums[g] = v_eight_zero();
     if (!v->any_high) return;
@@ -57,7 +57,7 @@ VEC_INLINE void project_groups(const kb_model *model, int32_t group, int count, 
 {
     const int8_t *weights = model->packed + (size_t)group * QUADS * 32;
     vec_eight sums[PROJECT_BLOCK];
-    start_sums(v, weights, count, sums);
+    project_start_sums(v, weights, count, sums);
     for (int g = 0; g < count; g++) v_eight_add(&sums[g], model->packed_bias + (size_t)(group + g) * 8);
     project_block(weights, v->low, count, sums);
     for (int g = 0; g < count; g++) row[group + g] = v_eight_signs(&sums[g]);
@@ -68,7 +68,7 @@ VEC_TARGET static void project_simd(const kb_model *model, const uint8_t *values
     int32_t groups = model->row_bytes, whole = groups / PROJECT_BLOCK * PROJECT_BLOCK;
     for (int32_t k = 0; k < n; k++, values += KB_SIFT_VALUES, rows += model->row_bytes) {
         project_values v;
-        take_values(&v, values);
+        project_split_values(&v, values);
         for (int32_t g = 0; g < whole; g += PROJECT_BLOCK) project_groups(model, g, PROJECT_BLOCK, &v, rows);
         for (int32_t g = whole; g < groups; g++) project_groups(model, g, 1, &v, rows);
     }

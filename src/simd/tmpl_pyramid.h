@@ -1,10 +1,10 @@
-/* Rows of the sampler's pyramid: the arithmetic of src/image/pyramid.c. Template over kernels/vec.h. */
+/* Rows of the sampler's pyramid: the arithmetic of src/image/pyramid.c. Template over simd/vec.h. */
 #ifndef KBI_TMPL_LEVELS_H
 #define KBI_TMPL_LEVELS_H
 
 #include "simd/vec.h"
 
-#define HALF_STEP   (2 * VEC_LANES)                 /* pixels that come out of one round */
+#define HALF_STEP   (2 * VEC_LANES)                 /* pixels that one round writes */
 #define THIRDS_READ (12 * (VEC_LANES / 8 - 1) + 16) /* bytes that one round reads for 12 x VEC_LANES / 8 of them */
 
 VEC_INLINE vec half_of(const uint8_t *upper, const uint8_t *lower)
@@ -24,7 +24,7 @@ VEC_TARGET static void shrink_half_simd(const uint8_t *upper, const uint8_t *low
     for (; x < n; x++) out[x] = (uint8_t)((upper[2 * x] + upper[2 * x + 1] + lower[2 * x] + lower[2 * x + 1] + 2) >> 2);
 }
 
-/* Twice the pixel that weighs more plus the other one: out of a b c come 2a + b and 2c + b. */
+/* Twice the pixel that weighs more plus the other one: a b c become 2a + b and 2c + b. */
 VEC_INLINE vec lean(const uint8_t *row)
 {
     static const uint8_t order[16] = {0, 1, 2, 1, 3, 4, 5, 4, 6, 7, 8, 7, 9, 10, 11, 10};
@@ -41,7 +41,7 @@ VEC_INLINE vec two_thirds_of(const uint8_t *heavy, const uint8_t *light)
 VEC_TARGET static void shrink_two_thirds_simd(const uint8_t *heavy, const uint8_t *light, int32_t triples,
                                                uint8_t *out)
 {
-    int32_t t = 0, step = VEC_LANES / 2; /* triples a vec */
+    int32_t t = 0, step = VEC_LANES / 2; /* triples per vec */
     for (; 3 * (triples - t - step) >= THIRDS_READ; t += 2 * step, out += 2 * VEC_LANES)
         v_storeu(out, v_join8(two_thirds_of(heavy + 3 * t, light + 3 * t),
                               two_thirds_of(heavy + 3 * (t + step), light + 3 * (t + step))));

@@ -1,5 +1,5 @@
 /* A row of a pyramid's next level: kbi_blend_rows and kbi_resize_row (src/detect/resize_rows.h). Template over
- * kernels/vec.h.
+ * simd/vec.h.
  *
  * Eight neighbours of the smaller row lie within 16 pixels of the larger: a load and a shuffle bring their pairs. */
 #ifndef KBI_TMPL_RESIZE_H
@@ -23,7 +23,8 @@ VEC_TARGET static void blend_rows_simd(const uint8_t *a, const uint8_t *b, int32
         vec first = blend(v_widen8(a + x), v_widen8(b + x), w);
         v_storeu(out + x, v_join8(first, blend(v_widen8(a + x + VEC_LANES), v_widen8(b + x + VEC_LANES), w)));
     }
-    for (; x < width; x++) out[x] = (uint8_t)(a[x] + (((b[x] - a[x]) * weight + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS));
+    for (; x < width; x++)
+        out[x] = (uint8_t)(a[x] + (((b[x] - a[x]) * weight + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS));
 }
 
 VEC_INLINE vec resize_group(const uint8_t *in, const kbi_resize_map *map, int32_t x)

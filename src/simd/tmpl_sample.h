@@ -1,35 +1,35 @@
-/* Cutting patches by bilinear interpolation: the arithmetic of kbi_sample_patch (src/image/sampler.c), in the tiles of
- * simd/tmpl_tiles.h. Template over kernels/vec.h.
+/* Sampling patches by bilinear interpolation: the arithmetic of kbi_sample_patch (src/image/sampler.c), in the tiles of
+ * simd/tmpl_tiles.h. Template over simd/vec.h.
  *
- * Scattered loads are dear, so none are made: the window of a tile, of which 7 rows are enough for most, goes into
- * registers, and shuffles look the pixels up.
+ * Scattered loads are slow, so the window of a tile is loaded into registers (7 rows are enough for most) and shuffles
+ * look the pixels up.
  *
  * Within a tile every sample is at a fixed offset from the window's corner, which is the least floor of its positions:
  * whole and fraction apart, the sum of two fractions is again 16 bits, and its carry moves the sample to the next
- * pixel. Fractions are kept with their highest bit turned over, so that signed compares tell the carry and
+ * pixel. Fractions are kept with their highest bit flipped, so that signed compares tell the carry and
  * s = floor(fraction / 1024) is fx - 32.
  *
  * Blending: with t and b the upper and lower pair, each weighted along x (times 64), and s = fy - 32 the sample is
  *     floor((t (64 - fy) + b fy + 2048) / 4096) = floor((t + b + floor((b - t) s / 32) + 64) / 128),
  * which stays in 16 bits. */
-#ifndef KBI_TMPL_CUT_H
-#define KBI_TMPL_CUT_H
+#ifndef KBI_TMPL_SAMPLE_H
+#define KBI_TMPL_SAMPLE_H
 
 #include "simd/tmpl_tiles.h"
 
-typedef struct cut_plan {
-    tile_plan tiles; /* x and y: the fraction, its highest bit turned over, in both halves */
+typedef struct sample_plan {
+    tile_plan tiles; /* x and y: the fraction, its highest bit flipped, in both halves */
     /* of each sample of a tile, against the window's corner */
     uint16_t fx[TILE_SAMPLES], fy[TILE_SAMPLES], carry_x[TILE_SAMPLES], carry_y[TILE_SAMPLES];
     uint16_t index[TILE_SAMPLES]; /* two bytes: the pixel in the window, and the one to its right */
     int32_t rows;                 /* of a window, 7 or 8 */
-} cut_plan;
+} sample_plan;
 
 /* ---- plan ---- */
 
 VEC_INLINE vec cut_fraction(vec position) { return v_xor(v_low_twice(position), v_set(0x8000)); }
 
-VEC_TARGET static void cut_plan_samples(const kbi_sampling *s, int32_t least_x, int32_t least_y, cut_plan *plan)
+VEC_TARGET static void cut_plan_samples(const kbi_sampling *s, int32_t least_x, int32_t least_y, sample_plan *plan)
 {
     for (int32_t k = 0; k < TILE_SAMPLES; k++) {
         int32_t i = k / TILE, j = k % TILE, x = j * s->a - i * s->b - least_x, y = j * s->b + i * s->a - least_y;
@@ -41,7 +41,7 @@ VEC_TARGET static void cut_plan_samples(const kbi_sampling *s, int32_t least_x, 
     }
 }
 
-VEC_TARGET static void plan_cut(const kbi_sampling *s, const kbi_pyramid *levels, cut_plan *plan)
+VEC_TARGET static void sample_plan_make(const kbi_sampling *s, const kbi_pyramid *levels, sample_plan *plan)
 {
     int32_t a = s->a, b = s->b, reach = TILE - 1, half = KB_PATCH_SIDE / 2;
     int32_t least_x = kbi_min_i(0, reach * a) + kbi_min_i(0, -reach * b);
@@ -61,7 +61,7 @@ typedef struct cut_places {
     vec index, weights, slope;
 } cut_places;
 
-VEC_INLINE cut_places find_places(const cut_plan *plan, int k, int tile)
+VEC_INLINE cut_places find_places(const sample_plan *plan, int k, int tile)
 {
     vec fx = v_add(v_set32(plan->tiles.x[tile]), v_loadu(plan->fx + k)),
         fy = v_add(v_set32(plan->tiles.y[tile]), v_loadu(plan->fy + k));
@@ -81,7 +81,7 @@ VEC_INLINE vec cut_samples(const cut_places *places, const vec_window *window, i
 }
 
 /* Places first, for four tiles: otherwise every lookup would wait for its own. */
-VEC_INLINE void cut_tiles(const cut_plan *plan, int rows, uint8_t *patch)
+VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
 {
     const tile_plan *tiles = &plan->tiles;
     for (int tile = 0; tile < TILES; tile += 4) {
@@ -103,15 +103,16 @@ VEC_INLINE void cut_tiles(const cut_plan *plan, int rows, uint8_t *patch)
 
 VEC_TARGET static void cut_patch(const kbi_sampling *s, const kbi_pyramid *levels, uint8_t *patch)
 {
-    cut_plan plan;
-    plan_cut(s, levels, &plan);
+    sample_plan plan;
+    sample_plan_make(s, levels, &plan);
     if (plan.rows == 7)
         cut_tiles(&plan, 7, patch);
     else
         cut_tiles(&plan, 8, patch);
 }
 
-VEC_TARGET static void sample_simd(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches)
+VEC_TARGET static void sample_simd(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels,
+                                   uint8_t *patches)
 {
     for (int32_t i = 0; i < n; i++) cut_patch(&samplings[i], levels, patches + (size_t)i * KBI_PATCH_BYTES);
 }

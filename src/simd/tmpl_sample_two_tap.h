@@ -1,24 +1,24 @@
-/* Cutting patches whose samples are means of two pixels: the arithmetic of kbi_sample_patch_two_tap
- * (src/image/sampler.c), in the tiles of simd/tmpl_tiles.h. Template over kernels/vec.h.
+/* Sampling patches whose samples are means of two pixels: the arithmetic of kbi_sample_patch_two_tap
+ * (src/image/sampler.c), in the tiles of simd/tmpl_tiles.h. Template over simd/vec.h.
  *
  * Positions are in 1/32 px, so that one within a window fits a byte. A sample's two pixels are at fixed offsets from
  * the tile: with f how far the tile begins into the window's first pixel (0 to 31) and r the offset, the pixel is
  *     (f + r) >> 5 = (r >> 5) + (f > 31 - (r & 31)),
  * along both axes: two compares make the index, and shuffles look the pixels up. */
-#ifndef KBI_TMPL_PAIRS_H
-#define KBI_TMPL_PAIRS_H
+#ifndef KBI_TMPL_SAMPLE_TWO_TAP_H
+#define KBI_TMPL_SAMPLE_TWO_TAP_H
 
 #include "simd/tmpl_tiles.h"
 
 #define PAIR_PIXELS (2 * TILE_SAMPLES)
 
-typedef struct pairs_plan {
+typedef struct two_tap_plan {
     tile_plan tiles; /* x and y: the fraction in all four bytes */
     /* of each pixel of a tile, the first ones of the 16 samples and the second ones, together by v_pack8 */
     uint8_t index[PAIR_PIXELS];                         /* in the window, if nothing is carried */
     uint8_t carry_x[PAIR_PIXELS], carry_y[PAIR_PIXELS]; /* carried for fractions above */
     int32_t rows;                                       /* of a window, 6 or 7 */
-} pairs_plan;
+} two_tap_plan;
 
 /* ---- plan ---- */
 
@@ -35,7 +35,7 @@ VEC_INLINE vec pairs_offsets(vec i, vec j, int32_t down, int32_t right)
 }
 
 /* index and carries; least_x and least_y: the least offsets, which belong to the corner of the window. */
-VEC_INLINE void pairs_plan_pixels(const kbi_tile_step *step, int32_t least_x, int32_t least_y, pairs_plan *plan)
+VEC_INLINE void pairs_plan_pixels(const kbi_tile_step *step, int32_t least_x, int32_t least_y, two_tap_plan *plan)
 {
     static const uint16_t rows[TILE_SAMPLES] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
     static const uint16_t columns[TILE_SAMPLES] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
@@ -59,7 +59,7 @@ VEC_INLINE void pairs_plan_pixels(const kbi_tile_step *step, int32_t least_x, in
     }
 }
 
-VEC_TARGET static void plan_pairs(const kbi_sampling *s, const kbi_pyramid *levels, pairs_plan *plan)
+VEC_TARGET static void plan_pairs(const kbi_sampling *s, const kbi_pyramid *levels, two_tap_plan *plan)
 {
     int32_t reach = TILE - 1, half = KB_PATCH_SIDE / 2;
     kbi_tile_step step = kbi_tile_step_of(s);
@@ -77,14 +77,14 @@ VEC_TARGET static void plan_pairs(const kbi_sampling *s, const kbi_pyramid *leve
 /* ---- sample ---- */
 
 /* The places of the pixels from k on of a tile in its window. */
-VEC_INLINE vec pairs_places(const pairs_plan *plan, int k, int tile)
+VEC_INLINE vec pairs_places(const two_tap_plan *plan, int k, int tile)
 {
     vec step_x = v_gt8(v_set32(plan->tiles.x[tile]), v_loadu(plan->carry_x + k));
     vec step_y = v_gt8(v_set32(plan->tiles.y[tile]), v_loadu(plan->carry_y + k));
     return v_add8(v_sub8(v_loadu(plan->index + k), step_x), v_and(step_y, v_set(WINDOW * 257)));
 }
 
-VEC_INLINE void pairs_tiles(const pairs_plan *plan, int rows, uint8_t *patch)
+VEC_INLINE void pairs_tiles(const two_tap_plan *plan, int rows, uint8_t *patch)
 {
     const tile_plan *tiles = &plan->tiles;
     for (int row = 0; row < TILES; row += TILES_SIDE, patch += TILE * KB_PATCH_SIDE)
@@ -104,7 +104,7 @@ VEC_INLINE void pairs_tiles(const pairs_plan *plan, int rows, uint8_t *patch)
 
 VEC_TARGET static void cut_pairs_patch(const kbi_sampling *s, const kbi_pyramid *levels, uint8_t *patch)
 {
-    pairs_plan plan;
+    two_tap_plan plan;
     plan_pairs(s, levels, &plan);
     if (plan.rows == 6)
         pairs_tiles(&plan, 6, patch);

@@ -1,7 +1,7 @@
-/* SIFT histograms with a keypoint in every lane: the arithmetic of src/describe/sift.c. Template over kernels/vec.h.
+/* SIFT histograms with one keypoint per lane: the arithmetic of src/describe/sift.c. Template over simd/vec.h.
  *
  * The blur's taps are products of (1 1) and (1 1 1), so every axis is a chain of sums of neighbours that runs along
- * it in registers: no multiplication, one load and one store a sample. Since filters and borders are symmetric,
+ * it in registers: no multiplication, one load and one store per sample. Since filters and borders are symmetric,
  * feeding the chain mirrored samples gives the mirrored results that the next filter of the chain wants. */
 #ifndef KBI_TMPL_SIFT_H
 #define KBI_TMPL_SIFT_H
@@ -203,7 +203,7 @@ VEC_TARGET static void sift_simd(const uint8_t *patches, int32_t n, uint32_t *hi
     for (int32_t i = 0; i < n; i += VEC_LANES) {
         const uint8_t *in[VEC_LANES];
         uint32_t *out[VEC_LANES], spare[KB_SIFT_VALUES];
-        for (int32_t k = 0; k < VEC_LANES; k++) { /* lanes without a keypoint do the last one again */
+        for (int32_t k = 0; k < VEC_LANES; k++) { /* unused lanes repeat the last keypoint */
             in[k] = patches + (size_t)kbi_min_i(i + k, n - 1) * KBI_PATCH_BYTES;
             out[k] = i + k < n ? histograms + (size_t)(i + k) * KB_SIFT_VALUES : spare;
         }

@@ -1,5 +1,5 @@
 /* The normalisation of SIFT histograms to bytes: the results of kbi_sift_bytes (src/describe/sift.c) by arithmetic
- * that compilers turn into vectors, namely doubles instead of 64-bit divisions. Template over kernels/vec.h.
+ * that compilers turn into vectors, namely doubles instead of 64-bit divisions. Template over simd/vec.h.
  *
  * Why the doubles are exact. A histogram value v is below 2^24 and a norm below 2^28.
  *

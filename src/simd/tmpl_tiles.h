@@ -1,8 +1,8 @@
-/* What both ways of cutting patches share: the patch is cut in tiles of 4x4 samples, and the pixels of a tile lie in a
- * window of at most 8x8, however it is turned, since samples are at most sqrt(1.5) px apart. Here is where these
- * windows lie. Template over kernels/vec.h.
+/* What both patch samplers share: a patch is sampled in tiles of 4x4 samples, and the pixels of a tile lie in a window
+ * of at most 8x8 at any rotation, since samples are at most sqrt(1.5) px apart. This file finds the windows. Template
+ * over simd/vec.h.
  *
- * A patch whose windows would leave the level is cut out of a copy that repeats the border. */
+ * A patch whose windows would leave the level is sampled from a copy that repeats the border. */
 #ifndef KBI_TMPL_TILES_H
 #define KBI_TMPL_TILES_H
 
@@ -29,7 +29,7 @@ typedef struct tile_plan {
     uint8_t copy[COPY_SIDE * (COPY_SIDE + 1)];
 } tile_plan;
 
-/* Those of the tiles in the corners of the patch tell. */
+/* The pixels that windows may touch: the tiles in the corners of the patch have the extremes. */
 static void plan_region(const kbi_sampling *s, tile_plan *plan)
 {
     int32_t far_x = (KB_PATCH_SIDE - TILE) * s->a, far_y = (KB_PATCH_SIDE - TILE) * s->b;
@@ -48,8 +48,8 @@ static void copy_bytes(uint8_t *to, const uint8_t *from, int32_t n)
 }
 
 /* The region that the windows touch, the border of the level repeated; rows are COPY_SIDE apart. Most regions leave
- * the level on one side only, and sizes that the compiler knows make it quick: what is filled in beyond the right end
- * is written over by the next row, and behind the last there is room for it. */
+ * the level on one side only. Copies of constant size are fast: what they write beyond the right end is overwritten by
+ * the next row, and the buffer has one more row for the last. */
 static void copy_region(const kbi_sampling *s, const kbi_pyramid *levels, tile_plan *plan)
 {
     const uint8_t *data = levels->data[s->level];
@@ -72,7 +72,8 @@ static bool region_inside(const tile_plan *plan, const kbi_pyramid *levels, int3
            plan->bottom <= levels->height[level] && levels->stride[level] <= MAX_STRIDE;
 }
 
-/* All tiles; first_x and first_y are set. `fraction` turns positions, a vec of 32-bit lanes, into what x and y keep. */
+/* All tiles; first_x and first_y are set. `fraction` converts positions, a vec of 32-bit lanes, to what x and y
+ * store. */
 VEC_INLINE void plan_tiles(const kbi_sampling *s, const kbi_pyramid *levels, vec (*fraction)(vec), tile_plan *plan)
 {
     int32_t x[TILES_SIDE], y[TILES_SIDE];

@@ -1,6 +1,6 @@
 /* One vector vocabulary for all instruction sets, so that a kernel is written once. A file kernels_<set>.c defines
- * KBI_VEC_AVX2, KBI_VEC_SSE4 or KBI_VEC_NEON, includes simd/templates.h, and has all kernels for that set. KBI_VEC_AVX512
- * has the words of the few kernels that kernels_avx512.c includes.
+ * KBI_VEC_AVX2, KBI_VEC_SSE4, KBI_VEC_NEON or KBI_VEC_WASM, includes simd/templates.h, and has all kernels for that
+ * set. KBI_VEC_AVX512 has the operations of the few kernels that kernels_avx512.c includes.
  *
  * A `vec` is a register of VEC_LANES lanes of 16 bits; where the name of an operation ends in 8 or 32 the register is
  * looked at as bytes or as 32-bit lanes. All arithmetic is modulo 2^16 (2^8, 2^32) unless it says otherwise.
@@ -18,7 +18,7 @@
  *   v_gt v_gt8            signed a > b ? -1 : 0;  v_zero8: bytes a == 0 ? -1 : 0
  *   v_mask8               a number with one of VEC_MASK_BITS bits set for each byte that is not 0
  *   v_pack8               the lanes of two vecs as bytes, signed to unsigned with saturation, in an order of its own,
- *                         which v_unpack8_first and v_unpack8_second take apart again;  v_join8: in order
+ *                         which v_unpack8_first and v_unpack8_second undo;  v_join8: in order
  *   v_widen8              VEC_LANES bytes in memory as lanes
  *   v_dot8                first byte x first weight + second byte x second weight of every lane; weights up to 64
  *   v_sum8                sums of bytes of two vecs as two vecs of lanes, in the order of v_unpack8
@@ -29,9 +29,9 @@
  *   v_least v_replace     the least lane, and a vec with one lane of another
  *   v_pair                brings two vecs together for v_madd: lane i of both becomes neighbours
  *   v_madd                adds first[i] w[0] + second[i] w[1] to the 32-bit sums of lane i; signed
- *   v_load_rows           16 bytes from each of VEC_LANES rows, as 8 vecs that v_transpose8 turns around: afterwards
+ *   v_load_rows           16 bytes from each of VEC_LANES rows, as 8 vecs for v_transpose8: afterwards
  *                         lane k of vec u is the u-th 16-bit unit of row k
- *   v_store_rows          the way back: after v_transpose8, 16 bytes to each row;  v_store_rows32: from 32-bit sums
+ *   v_store_rows          the inverse: after v_transpose8, 16 bytes to each row;  v_store_rows32: from 32-bit sums
  *
  * and what single kernels need, at the end of each vec_<set>.h. */
 #ifndef KBI_VEC_H

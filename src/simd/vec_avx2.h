@@ -1,4 +1,4 @@
-/* kernels/vec.h for AVX2: 16 lanes. Operations that cross 128 bits are avoided; where two halves matter, lanes 0-7
+/* simd/vec.h for AVX2: 16 lanes. Operations that cross 128 bits are avoided; where two halves matter, lanes 0-7
  * are in the lower and 8-15 in the upper one. */
 #ifndef KBI_VEC_AVX2_H
 #define KBI_VEC_AVX2_H
@@ -163,7 +163,7 @@ VEC_INLINE void v_store_rows32(const vec_pair in[4], uint32_t *const rows[VEC_LA
     }
 }
 
-/* ---- for cutting patches ---- */
+/* ---- for sampling patches ---- */
 
 /* Rows of 8 bytes, two in a table: `upper` has rows 0 1, 2 3, ... and `lower` rows 1 2, 3 4, ..., so that one index
  * finds a pixel and the one below it. */
@@ -187,7 +187,7 @@ VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
         row[i] = _mm256_set1_epi64x(eight);
     }
     VEC_UNROLL
-    for (int i = rows; i < 9; i++) row[i] = row[rows - 1]; /* nobody asks for what is beyond the last */
+    for (int i = rows; i < 9; i++) row[i] = row[rows - 1]; /* no index reaches beyond the last row */
     VEC_UNROLL
     for (int i = 0; i < 4; i++) {
         w.upper[i] = _mm256_blend_epi32(row[2 * i], row[2 * i + 1], 0xcc);
@@ -210,7 +210,7 @@ VEC_INLINE vec v_lookup_two(const vec tables[2], vec index, vec second)
 
 #define VEC_WINDOW_FIRST 96 /* the index of the first byte */
 /* The bytes at 8 row + column in three tables, or in four. A shuffle gives 0 where the index has its highest bit. It
- * has from row 4 on, so the first two tables answer above, and with that bit turned over the others answer below. */
+ * has from row 4 on, so the first two tables answer above, and with that bit flipped the others answer below. */
 VEC_INLINE vec v_lookup_tables(const vec tables[4], vec index, bool four)
 {
     vec below = v_xor(index, _mm256_set1_epi8(-128)), second = v_shl(index, 3); /* of two tables: bit 4 tells */
@@ -231,7 +231,7 @@ VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
 /* first byte x first weight + second byte x second weight; weights up to 64. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights) { return _mm256_maddubs_epi16(bytes, weights); }
 
-/* Four tiles of 4x4 samples side by side, a lane a sample, to rows of 32 bytes. */
+/* Four tiles of 4x4 samples side by side, one lane per sample, to rows of 32 bytes. */
 VEC_INLINE void v_store_tiles(const vec tile[4], uint8_t *to)
 {
     vec ab = _mm256_shuffle_epi32(_mm256_packus_epi16(tile[0], tile[1]), 0xd8);

@@ -1,4 +1,4 @@
-/* kernels/vec.h for NEON of aarch64: 8 lanes. A vec is a uint16x8_t; other views of it are casts. */
+/* simd/vec.h for NEON of aarch64: 8 lanes. A vec is a uint16x8_t; other views of it are casts. */
 #ifndef KBI_VEC_NEON_H
 #define KBI_VEC_NEON_H
 
@@ -29,7 +29,6 @@ VEC_INLINE void v_store(void *p, vec a) { v_storeu(p, a); }
 VEC_INLINE vec v_zero(void) { return vdupq_n_u16(0); }
 VEC_INLINE vec v_set32(uint32_t v) { return FROM_U32(vdupq_n_u32(v)); }
 VEC_INLINE vec v_set(int v) { return vdupq_n_u16((uint16_t)v); }
-/* The low half of a 32-bit number in memory. */
 VEC_INLINE vec v_ones(void) { return vdupq_n_u16(0xffff); }
 
 VEC_INLINE vec v_add(vec a, vec b) { return vaddq_u16(a, b); }
@@ -145,7 +144,7 @@ VEC_INLINE void v_store_rows(const vec in[8], uint8_t *const rows[VEC_LANES], si
     for (int k = 0; k < 8; k++) v_storeu(rows[k] + offset, in[k]);
 }
 
-/* 4x4 numbers of 32 bits, turned around. */
+/* Transposes 4x4 numbers of 32 bits. */
 VEC_INLINE void v_transpose4(uint32x4_t r[4])
 {
     uint64x2_t a = vreinterpretq_u64_u32(vtrn1q_u32(r[0], r[1])), b = vreinterpretq_u64_u32(vtrn2q_u32(r[0], r[1]));
@@ -188,7 +187,7 @@ VEC_INLINE void v_transpose8(vec r[8])
     }
 }
 
-/* ---- for cutting patches ---- */
+/* ---- for sampling patches ---- */
 
 /* Eight rows of 8 bytes: one look-up spans them all. */
 typedef struct vec_window {
@@ -199,7 +198,7 @@ typedef struct vec_window {
 VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
 {
     vec_window w;
-    for (int i = 0; i < 4; i++) { /* nobody asks for what is beyond the last */
+    for (int i = 0; i < 4; i++) { /* no index reaches beyond the last row */
         int first = 2 * i < rows ? 2 * i : 0, second = 2 * i + 1 < rows ? 2 * i + 1 : 0;
         w.rows.val[i] = vcombine_u8(vld1_u8(p + first * stride), vld1_u8(p + second * stride));
     }

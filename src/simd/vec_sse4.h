@@ -1,4 +1,4 @@
-/* kernels/vec.h for SSE4.1: 8 lanes. */
+/* simd/vec.h for SSE4.1: 8 lanes. */
 #ifndef KBI_VEC_SSE4_H
 #define KBI_VEC_SSE4_H
 
@@ -145,7 +145,7 @@ VEC_INLINE void v_store_rows32(const vec_pair in[4], uint32_t *const rows[VEC_LA
     }
 }
 
-/* ---- for cutting patches ---- */
+/* ---- for sampling patches ---- */
 
 /* Rows of 8 bytes, two in a table: `upper` has rows 0 1, 2 3, ... and `lower` rows 1 2, 3 4, ..., so that one index
  * finds a pixel and the one below it. */
@@ -161,7 +161,7 @@ VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
     VEC_UNROLL
     for (int i = 0; i < rows; i++) row[i] = _mm_loadl_epi64((const __m128i *)(const void *)(p + i * stride));
     VEC_UNROLL
-    for (int i = rows; i < 9; i++) row[i] = row[rows - 1]; /* nobody asks for what is beyond the last */
+    for (int i = rows; i < 9; i++) row[i] = row[rows - 1]; /* no index reaches beyond the last row */
     VEC_UNROLL
     for (int i = 0; i < 4; i++) {
         w.upper[i] = _mm_unpacklo_epi64(row[2 * i], row[2 * i + 1]);
@@ -177,7 +177,7 @@ VEC_INLINE vec v_lookup_two(const vec tables[2], vec index, vec second)
 
 #define VEC_WINDOW_FIRST 96 /* the index of the first byte */
 /* The bytes at 8 row + column in three tables, or in four. A shuffle gives 0 where the index has its highest bit. It
- * has from row 4 on, so the first two tables answer above, and with that bit turned over the others answer below. */
+ * has from row 4 on, so the first two tables answer above, and with that bit flipped the others answer below. */
 VEC_INLINE vec v_lookup_tables(const vec tables[4], vec index, bool four)
 {
     vec below = v_xor(index, _mm_set1_epi8(-128)), second = v_shl(index, 3); /* of two tables: bit 4 tells */
