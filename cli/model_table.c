@@ -1,4 +1,4 @@
-/* Models as text: one row a bit. The number of columns tells the kind:
+/* Models as text: one row per bit. The number of columns tells the kind:
  *       6  x1 y1 x2 y2 r th               BAD, both boxes of one radius
  *       9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0
  *     129  bias w1 ... w128               HashSIFT

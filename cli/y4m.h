@@ -16,7 +16,7 @@ typedef struct y4m_reader {
     bool alpha;
     bool full_range;            /* luma from 0 to 255, not from 16 to 235 */
     int64_t frames;             /* read so far */
-    uint8_t *luma, *cb, *cr;    /* 8 bits a sample; owned */
+    uint8_t *luma, *cb, *cr;    /* 8 bits per sample; owned */
     uint8_t *raw;               /* one plane as read, owned */
 } y4m_reader;
 

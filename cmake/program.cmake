@@ -172,7 +172,7 @@ if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
     endforeach()
 endif()
 
-# -------------------------------------------------------------------------------------- bench/: one program a file
+# -------------------------------------------------------------------------------------- bench/: one program per file
 if(KEYBITS_BUILD_BENCH)
     if(NOT have_peers)
         set(bench_peer_sources)

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     KB_INIT(info);
     check(kb_model_get_info(model, &info), "kb_model_get_info");
 
-    /* One row a keypoint, always, in the same order. The detector's scale turns a size into the width of a patch. */
+    /* One row per keypoint, always, in the same order. The detector's scale turns a size into the width of a patch. */
     uint8_t *rows = malloc(n * (size_t)info.row_bytes + 1), flags[MOST];
     kb_describe_options options;
     KB_INIT(options);

@@ -90,7 +90,7 @@ static bool check_kind(const io_source *source, const bmp_header *h, io_error *e
                      ? h->bits == 1 || h->bits == 4 || h->bits == 8 || h->bits == 24 || h->bits == 32
                      : h->bits == 32;
     if (known) return true;
-    return io_fail(error, "%s: BMP of %u bits a pixel is not read (1, 4, 8, 24 and 32 are)", source->name, h->bits);
+    return io_fail(error, "%s: BMP of %u bits per pixel is not read (1, 4, 8, 24 and 32 are)", source->name, h->bits);
 }
 
 static bool palette_row(const io_source *source, const bmp_header *h, const uint8_t *from, uint8_t *to, io_error *error)

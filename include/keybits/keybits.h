@@ -404,7 +404,7 @@ typedef struct kb_detect_options {
     int32_t low_memory;       /* 1: one level at a time, on the calling thread: less than half the memory, the same
                                  keypoints, and levels are made twice (docs/memory.md) */
     /* SIFT */
-    int32_t layers;           /* 0: 3; 1 to 8 layers an octave */
+    int32_t layers;           /* 0: 3; 1 to 8 layers per octave */
     float contrast_threshold; /* 0: 0.04 as in OpenCV, divided by layers. Lower finds more and weaker. Up to 1. */
     float edge_threshold;     /* 0: 10; 1 to 1000. Higher keeps more points on edges. */
     float sigma;              /* 0: 1.6; 0.5 to 4. The blur of the first layer, px of the doubled image. */

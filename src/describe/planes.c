@@ -42,7 +42,7 @@ static int16_t scaled(int32_t v, uint32_t gain)
 uint32_t kbi_plane_gain(uint32_t sum)
 {
     /* 65536 KBI_PLANE_MEAN / (sum / 1024). Gradients are never made larger than they are: below a mean of KBI_PLANE_MEAN
-     * (about 0.75 gray levels a sample) there is little but noise. */
+     * (about 0.75 gray levels per sample) there is little but noise. */
     uint64_t gain = sum ? ((uint64_t)KBI_PLANE_MEAN << 26) / sum : 0;
     return gain > 65535 ? 65535 : (uint32_t)gain;
 }

@@ -14,7 +14,7 @@ typedef struct kbi_orb_level {
     const uint8_t *data;
     int32_t width, height;
     ptrdiff_t stride;
-    double factor;   /* px of the image a pixel */
+    double factor;   /* px of the image per pixel */
     size_t corners;  /* found */
     size_t share;    /* keypoints wanted */
     size_t reach;    /* of so many corners none is left out, unless others have a higher score */

@@ -34,7 +34,7 @@ typedef struct kbi_octave {
     int32_t width, height;
     ptrdiff_t stride; /* in elements */
     uint16_t *layer[KBI_SIFT_MAX_LAYERS + 3];
-    double pixel; /* px of the image a pixel */
+    double pixel; /* px of the image per pixel */
     int32_t number; /* 0 is the image's own resolution, -1 twice that */
 } kbi_octave;
 

@@ -7,7 +7,7 @@ bad_table t.txt 256
 run "$KEYBITS" model import t.txt --sampler patch -o m.kbm
 keypoints k.csv 60 160 120
 
-# hexadecimal on standard output, one row a keypoint; words on standard error
+# hexadecimal on standard output, one row per keypoint; words on standard error
 run "$KEYBITS" describe a.pgm -m m.kbm -k k.csv >out.hex
 lines out.hex 60
 [ "$(head -1 out.hex | tr -d '\n' | wc -c)" = 64 ] || fail "a row of 256 bits has 64 digits"

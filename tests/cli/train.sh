@@ -5,7 +5,7 @@ for i in 1 2 3; do render "p$i.pgm" 320 240 "$i.7"; done
 run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o set.kbp --views 4 --max-per-image 80
 small="--bits 32 --triplets 200 --batch 50 --candidates 40 --local-search 2 --hold-back 0.3"
 
-# bad and bag: a model that can be used, with the settings in it, a log with a row a bit, a page
+# bad and bag: a model that can be used, with the settings in it, a log with one row per bit, a page
 for kind in bad bag; do
     run "$KEYBITS" train $kind set.kbp -o $kind.kbm $small --page $kind.html
     says "mAP"

@@ -110,7 +110,7 @@ static void a_ramp_is_sampled_exactly(void **state)
 static void nothing_aliases(void **state)
 {
     (void)state;
-    /* A one-pixel checkerboard is gray to a sampler that takes every area into account, from 1.5 px a sample on. */
+    /* A one-pixel checkerboard is gray to a sampler that takes every area into account, from 1.5 px per sample on. */
     enum { S = 400 };
     uint8_t *pixels = malloc(S * S), patch[PATCH];
     for (int i = 0; i < S * S; i++) pixels[i] = ((i / S) ^ i) & 1 ? 255 : 0;

@@ -20,7 +20,7 @@
 
 enum { POINTS = 120, ROW = 4 };
 
-/* A set without pixels: two patches a point, of views 0 and 1. */
+/* A set without pixels: two patches per point, of views 0 and 1. */
 static void bare_set(kbi_patch_set *set)
 {
     *set = (kbi_patch_set){.side = 32, .points = POINTS, .patches = 2 * POINTS};
