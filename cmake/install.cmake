@@ -39,7 +39,7 @@ endif()
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/keybits)
 install(EXPORT keybitsTargets NAMESPACE keybits:: DESTINATION ${package_folder})
 configure_package_config_file(cmake/keybitsConfig.cmake.in ${PROJECT_BINARY_DIR}/keybitsConfig.cmake
-                              INSTALL_DESTINATION ${package_folder})
+                              INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 # Below 1.0 a new minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/keybitsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/keybitsConfig.cmake ${PROJECT_BINARY_DIR}/keybitsConfigVersion.cmake
@@ -67,6 +67,16 @@ if(TARGET keybits-learn)
     configure_file(cmake/keybits-learn.pc.in ${PROJECT_BINARY_DIR}/keybits-learn.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/keybits-learn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
+
+# The headers for OpenCV programs; they need OpenCV when they are used, not to be installed.
+install(FILES bindings/opencv/keybits_opencv.hpp bindings/opencv/keybits_orbslam.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+set(pc_opencv opencv4)
+if(OpenCV_VERSION VERSION_GREATER_EQUAL 5)
+    set(pc_opencv opencv5)
+endif()
+configure_file(cmake/keybits-opencv.pc.in ${PROJECT_BINARY_DIR}/keybits-opencv.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/keybits-opencv.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # ------------------------------------------------------------------------------------------ documents and the licence
 install(FILES README.md NEWS.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -475,6 +475,19 @@ KB_API kb_status kb_match_float(const float *a, size_t na, const float *b, size_
                                 const kb_match_options *options, kb_workspace *workspace, kb_match *matches,
                                 size_t *count);
 
+/* A row near another: its index in b, -1 where there is none, and the Hamming distance. */
+typedef struct kb_neighbour {
+    int32_t index;
+    float distance;
+} kb_neighbour;
+
+/* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for na x k, and those
+ * of row i, nearest first, begin at i x k. Ties go to the lowest index. Rows are packed, 1 to 4096 bytes; all-zero rows
+ * have no neighbours and are none. parallel and workspace may be NULL. k = 2 costs what one neighbour costs; more costs
+ * more. */
+KB_API kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, int32_t k,
+                              const kb_parallel *parallel, kb_workspace *workspace, kb_neighbour *neighbours);
+
 /* The Hamming distance of two rows; -1 when one is NULL. */
 KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
 

@@ -470,6 +470,68 @@ static void test_floats_that_are_not_finite(void **state)
     assert_true(matches[0].a == 2 && matches[0].b == 0 && matches[0].distance == 5 && isinf(matches[0].second));
 }
 
+/* ---- the k nearest ---- */
+
+/* How many rows of b come before row j in the order of row i: by distance, then by index. */
+static int32_t rank_of(const uint8_t *a, const uint8_t *b, size_t nb, size_t bytes, size_t j)
+{
+    int32_t rank = 0, own = kb_hamming(a, b + j * bytes, bytes);
+    for (size_t other = 0; other < nb; other++) {
+        int32_t d = kb_hamming(a, b + other * bytes, bytes);
+        if (!all_zero(b + other * bytes, bytes) && (d < own || (d == own && other < j))) rank++;
+    }
+    return rank;
+}
+
+static void test_knn_is_brute_force(void **state)
+{
+    enum { ROWS_A = 300, ROWS_B = 2100 }; /* more than a task and than a tile */
+    const int32_t ks[] = {1, 2, 5};
+    uint64_t seed = 11;
+    (void)state;
+    for (size_t bytes = 8; bytes <= 32; bytes += 24) {
+        uint8_t *a = random_rows(&seed, ROWS_A, bytes, 0x33), *b = random_rows(&seed, ROWS_B, bytes, 0x33);
+        memset(a + 7 * bytes, 0, bytes);
+        memset(b + 9 * bytes, 0, bytes);
+        for (size_t c = 0; c < 3; c++) {
+            int32_t k = ks[c];
+            kb_neighbour *near = malloc(ROWS_A * (size_t)k * sizeof *near);
+            assert_int_equal(kb_match_knn(a, ROWS_A, b, ROWS_B, bytes, k, NULL, NULL, near), KB_OK);
+            for (size_t i = 0; i < ROWS_A; i += i < 10 ? 1 : 37) {
+                for (int32_t r = 0; r < k; r++) {
+                    const kb_neighbour *n = &near[i * (size_t)k + (size_t)r];
+                    if (i == 7) {
+                        assert_int_equal(n->index, -1);
+                        continue;
+                    }
+                    assert_in_range(n->index, 0, ROWS_B - 1);
+                    assert_int_not_equal(n->index, 9);
+                    assert_int_equal((int)n->distance, kb_hamming(a + i * bytes, b + (size_t)n->index * bytes, bytes));
+                    assert_int_equal(rank_of(a + i * bytes, b, ROWS_B, bytes, (size_t)n->index), r);
+                }
+            }
+            free(near);
+        }
+        free(a), free(b);
+    }
+}
+
+static void test_knn_of_few_rows_and_wrong_arguments(void **state)
+{
+    const uint8_t a[2] = {1, 3}, b[2] = {3, 7};
+    kb_neighbour near[6];
+    (void)state;
+    assert_int_equal(kb_match_knn(a, 2, b, 2, 1, 3, NULL, NULL, near), KB_OK);
+    assert_true(near[0].index == 0 && near[1].index == 1 && near[2].index == -1);
+    assert_true(near[3].index == 0 && near[3].distance == 0 && near[4].distance == 1 && near[5].index == -1);
+    assert_int_equal(kb_match_knn(a, 2, NULL, 0, 1, 3, NULL, NULL, near), KB_OK);
+    assert_int_equal(near[0].index, -1);
+    assert_int_equal(kb_match_knn(a, 2, b, 2, 1, 0, NULL, NULL, near), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_knn(a, 2, b, 2, 0, 1, NULL, NULL, near), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_knn(NULL, 2, b, 2, 1, 1, NULL, NULL, near), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_knn(a, 2, b, 2, 1, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +552,8 @@ int main(void)
         cmocka_unit_test(test_points_of_matches),
         cmocka_unit_test(test_float_is_brute_force),
         cmocka_unit_test(test_floats_that_are_not_finite),
+        cmocka_unit_test(test_knn_is_brute_force),
+        cmocka_unit_test(test_knn_of_few_rows_and_wrong_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

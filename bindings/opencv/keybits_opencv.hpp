@@ -1,0 +1,543 @@
+/* keybits in OpenCV programs: kb::Features is a cv::Feature2D, kb::Matcher a cv::DescriptorMatcher.
+ *
+ *     cv::Ptr<cv::Feature2D> features = kb::Features::create("bag256");       // was cv::ORB::create()
+ *     cv::Ptr<cv::DescriptorMatcher> matcher = kb::Matcher::create();         // was cv::BFMatcher::create(NORM_HAMMING)
+ *
+ * Header-only, C++11, OpenCV 4 and 5. Keypoints are not copied: a cv::KeyPoint is a kb_keypoint. Work is shared between
+ * the threads of cv::parallel_for_, so that cv::setNumThreads rules. Errors are cv::Exception with the library's
+ * sentence. An object serves one call at a time, as OpenCV's own do. */
+#ifndef KEYBITS_OPENCV_HPP
+#define KEYBITS_OPENCV_HPP
+
+#include <algorithm>
+#include <cfloat>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <opencv2/core.hpp>
+#include <opencv2/imgproc.hpp>
+#if defined(__has_include)
+#  if __has_include(<opencv2/features.hpp>)
+#    include <opencv2/features.hpp> /* OpenCV 5 */
+#  else
+#    include <opencv2/features2d.hpp>
+#  endif
+#else
+#  include <opencv2/features2d.hpp>
+#endif
+
+#include <keybits/keybits.h>
+
+namespace kb {
+
+static_assert(std::is_standard_layout<cv::KeyPoint>::value && sizeof(cv::KeyPoint) == sizeof(kb_keypoint) &&
+                  alignof(cv::KeyPoint) == alignof(kb_keypoint) &&
+                  offsetof(cv::KeyPoint, pt) == offsetof(kb_keypoint, x) &&
+                  offsetof(cv::KeyPoint, size) == offsetof(kb_keypoint, size) &&
+                  offsetof(cv::KeyPoint, angle) == offsetof(kb_keypoint, angle) &&
+                  offsetof(cv::KeyPoint, response) == offsetof(kb_keypoint, response) &&
+                  offsetof(cv::KeyPoint, octave) == offsetof(kb_keypoint, octave) &&
+                  offsetof(cv::KeyPoint, class_id) == offsetof(kb_keypoint, class_id) && sizeof(int) == 4,
+              "cv::KeyPoint has not the layout of kb_keypoint");
+
+/* ------------------------------------------------------------------------------------------------------ foundation */
+
+/* Throws cv::Exception unless all is well. */
+inline void check(kb_status status, const std::string &what)
+{
+    if (status == KB_OK) return;
+    int code = status == KB_E_MEMORY ? cv::Error::StsNoMem : status == KB_E_ARGUMENT ? cv::Error::StsBadArg
+                                                                                     : cv::Error::StsError;
+    CV_Error(code, "keybits: " + what + ": " + kb_status_string(status));
+}
+
+inline kb_keypoint *as_keypoints(std::vector<cv::KeyPoint> &keypoints)
+{
+    return reinterpret_cast<kb_keypoint *>(keypoints.data());
+}
+inline const kb_keypoint *as_keypoints(const std::vector<cv::KeyPoint> &keypoints)
+{
+    return reinterpret_cast<const kb_keypoint *>(keypoints.data());
+}
+
+namespace detail {
+
+class Tasks : public cv::ParallelLoopBody {
+public:
+    Tasks(void (*task)(void *, int32_t), void *context) : task_(task), context_(context) {}
+    void operator()(const cv::Range &range) const CV_OVERRIDE
+    {
+        for (int i = range.start; i < range.end; i++) task_(context_, i);
+    }
+
+private:
+    void (*task_)(void *, int32_t);
+    void *context_;
+};
+
+inline void run_tasks(void *, int32_t count, void (*task)(void *context, int32_t index), void *context)
+{
+    cv::parallel_for_(cv::Range(0, count), Tasks(task, context), count);
+}
+
+} // namespace detail
+
+/* cv::parallel_for_ for the library's options. */
+inline kb_parallel parallel()
+{
+    kb_parallel p = {detail::run_tasks, NULL, cv::getNumThreads()};
+    return p;
+}
+
+/* A built-in model by name, or a model file that ends in .kbm; shared by copies. */
+class Model {
+public:
+    explicit Model(const std::string &name)
+    {
+        kb_model *model = NULL;
+        if (name.size() > 4 && name.compare(name.size() - 4, 4, ".kbm") == 0) {
+            model = read(name);
+        } else {
+            check(kb_model_builtin(name.c_str(), &model), "model \"" + name + "\"");
+        }
+        adopt(model);
+    }
+    /* Takes a model over, and frees it. */
+    explicit Model(kb_model *model)
+    {
+        if (!model) CV_Error(cv::Error::StsNullPtr, "keybits: the model is NULL");
+        adopt(model);
+    }
+
+    const kb_model *get() const { return model_.get(); }
+    const kb_model_info &info() const { return info_; }
+    bool floats() const { return info_.row_floats > 0; }
+
+private:
+    static kb_model *read(const std::string &path)
+    {
+        std::vector<unsigned char> bytes;
+        std::FILE *file = std::fopen(path.c_str(), "rb");
+        if (!file) CV_Error(cv::Error::StsObjectNotFound, "keybits: cannot open " + path);
+        unsigned char part[4096];
+        for (std::size_t n; (n = std::fread(part, 1, sizeof part, file)) > 0;)
+            bytes.insert(bytes.end(), part, part + n);
+        std::fclose(file);
+        kb_model *model = NULL;
+        kb_error error;
+        if (kb_model_load(bytes.data(), bytes.size(), &model, &error) != KB_OK)
+            CV_Error(cv::Error::StsParseError, "keybits: " + path + ": " + error.text);
+        return model;
+    }
+    void adopt(kb_model *model)
+    {
+        model_ = std::shared_ptr<kb_model>(model, kb_model_free);
+        KB_INIT(info_);
+        check(kb_model_get_info(model, &info_), "kb_model_get_info");
+    }
+
+    std::shared_ptr<kb_model> model_;
+    kb_model_info info_;
+};
+
+/* Memory that the calls of one object keep for the next one. */
+class Workspace {
+public:
+    Workspace() : workspace_(NULL) { check(kb_workspace_create(&workspace_), "kb_workspace_create"); }
+    ~Workspace() { kb_workspace_free(workspace_); }
+    Workspace(const Workspace &) = delete;
+    Workspace &operator=(const Workspace &) = delete;
+    kb_workspace *get() const { return workspace_; }
+
+private:
+    kb_workspace *workspace_;
+};
+
+/* A gray image of 8 or 16 bits as OpenCV's own features see it: colour (BGR, BGRA) becomes gray by cvtColor. The view
+ * lives as long as the object. */
+class GrayImage {
+public:
+    explicit GrayImage(const cv::Mat &image)
+    {
+        int depth = image.depth(), channels = image.channels();
+        if (image.dims > 2 || (depth != CV_8U && depth != CV_16U) || (channels != 1 && channels != 3 && channels != 4))
+            CV_Error(cv::Error::StsUnsupportedFormat,
+                     "keybits: images have 8 or 16 bits and 1, 3 or 4 channels, not " + cv::typeToString(image.type()));
+        if (channels == 1) pixels_ = image;
+        else cv::cvtColor(image, pixels_, channels == 3 ? cv::COLOR_BGR2GRAY : cv::COLOR_BGRA2GRAY);
+        view_.data = pixels_.data;
+        view_.width = pixels_.cols;
+        view_.height = pixels_.rows;
+        view_.stride = static_cast<std::ptrdiff_t>(pixels_.step[0]);
+        view_.format = depth == CV_8U ? KB_GRAY8 : KB_GRAY16;
+        view_.white = 0;
+    }
+    const kb_image *view() const { return &view_; }
+    const cv::Mat &pixels() const { return pixels_; }
+
+private:
+    cv::Mat pixels_;
+    kb_image view_;
+};
+
+/* -------------------------------------------------------------------------------------------------------- features */
+
+/* Any detector with any model. Descriptors are CV_8U rows for NORM_HAMMING; those of "sift" and "rootsift" are CV_32F
+ * rows of unit length for NORM_L2. */
+class Features : public cv::Feature2D {
+public:
+    Features(const Model &model, const kb_detect_options &detect) : model_(model), detect_(detect), scale_(0) {}
+
+    static cv::Ptr<Features> create(const std::string &model = "bag256", int max_keypoints = 2000,
+                                    kb_detector detector = KB_DETECTOR_ORB)
+    {
+        kb_detect_options detect;
+        KB_INIT(detect);
+        detect.detector = detector;
+        detect.max_keypoints = max_keypoints;
+        return create(Model(model), detect);
+    }
+    /* With all options of kb_detect; their mask and parallel are set per call. */
+    static cv::Ptr<Features> create(const Model &model, const kb_detect_options &detect)
+    {
+        return cv::Ptr<Features>(new Features(model, detect));
+    }
+
+    /* From keypoint size to the width of the described region, for compute() on other detectors' keypoints:
+     * kb_preset_scale("fast"). 0, the default: what belongs to the detector of this object. */
+    void setScale(float scale) { scale_ = scale; }
+    float getScale() const { return scale_ > 0 ? scale_ : kb_detector_scale(detector()); }
+
+    kb_detect_options &options() { return detect_; }
+    const kb_detect_options &options() const { return detect_; }
+    const Model &model() const { return model_; }
+
+    int descriptorSize() const CV_OVERRIDE
+    {
+        return model_.floats() ? model_.info().row_floats : model_.info().row_bytes;
+    }
+    int descriptorType() const CV_OVERRIDE { return model_.floats() ? CV_32F : CV_8U; }
+    int defaultNorm() const CV_OVERRIDE { return model_.floats() ? cv::NORM_L2 : cv::NORM_HAMMING; }
+    bool empty() const CV_OVERRIDE { return false; }
+    cv::String getDefaultName() const CV_OVERRIDE { return "Feature2D.keybits"; }
+
+    using cv::Feature2D::detect;
+    using cv::Feature2D::compute;
+
+    /* Keypoints come strongest first. With useProvidedKeypoints those outside the image, or without a size, are removed,
+     * as cv::Feature2D::compute promises. */
+    void detectAndCompute(cv::InputArray image, cv::InputArray mask, std::vector<cv::KeyPoint> &keypoints,
+                          cv::OutputArray descriptors, bool useProvidedKeypoints = false) CV_OVERRIDE
+    {
+        if (image.empty()) {
+            if (!useProvidedKeypoints) keypoints.clear();
+            if (descriptors.needed()) descriptors.release();
+            return;
+        }
+        cv::Mat pixels = image.getMat(), allowed = mask.empty() ? cv::Mat() : mask.getMat();
+        GrayImage gray(pixels);
+        if (!useProvidedKeypoints) find(gray, allowed, keypoints);
+        if (descriptors.needed()) describe(gray, keypoints, descriptors, useProvidedKeypoints);
+    }
+
+protected:
+    kb_detector detector() const { return detect_.detector ? detect_.detector : KB_DETECTOR_ORB; }
+
+    void find(const GrayImage &gray, const cv::Mat &mask, std::vector<cv::KeyPoint> &keypoints)
+    {
+        kb_parallel threads = parallel();
+        kb_detect_options options = detect_;
+        kb_image mask_view = {mask.data, mask.cols, mask.rows, 0, KB_GRAY8, 0};
+        if (!mask.empty()) {
+            if (mask.type() != CV_8UC1 || mask.size() != gray.pixels().size())
+                CV_Error(cv::Error::StsBadMask, "keybits: a mask is CV_8UC1 and as large as its image");
+            mask_view.stride = static_cast<std::ptrdiff_t>(mask.step[0]);
+            options.mask = &mask_view;
+        }
+        options.parallel = &threads;
+        std::size_t capacity = options.max_keypoints > 0 ? static_cast<std::size_t>(options.max_keypoints) : 2000;
+        std::size_t count = 0;
+        keypoints.resize(capacity);
+        check(kb_detect(gray.view(), &options, workspace_.get(), as_keypoints(keypoints), capacity, &count),
+              "kb_detect");
+        keypoints.resize(count);
+    }
+
+    void describe(const GrayImage &gray, std::vector<cv::KeyPoint> &keypoints, cv::OutputArray descriptors, bool drop)
+    {
+        kb_parallel threads = parallel();
+        kb_describe_options options;
+        KB_INIT(options);
+        options.scale = getScale();
+        options.parallel = &threads;
+        std::vector<uint8_t> flags(keypoints.size());
+        cv::Mat rows(static_cast<int>(keypoints.size()), descriptorSize(), descriptorType());
+        const kb_keypoint *points = as_keypoints(keypoints);
+        if (model_.floats()) {
+            check(kb_describe_float(model_.get(), gray.view(), points, keypoints.size(), &options, workspace_.get(),
+                                    reinterpret_cast<float *>(rows.data), flags.data()),
+                  "kb_describe_float");
+        } else {
+            check(kb_describe(model_.get(), gray.view(), points, keypoints.size(), &options, workspace_.get(),
+                              rows.data, flags.data()),
+                  "kb_describe");
+        }
+        if (drop) remove_undescribed(flags, keypoints, rows);
+        /* A matrix of the caller with room of the right size and type is filled, another one replaced. */
+        if (descriptors.kind() == cv::_InputArray::MAT && !descriptors.fixedSize() && !descriptors.fixedType())
+            descriptors.assign(rows);
+        else rows.copyTo(descriptors);
+    }
+
+    static void remove_undescribed(const std::vector<uint8_t> &flags, std::vector<cv::KeyPoint> &keypoints,
+                                   cv::Mat &rows)
+    {
+        int kept = 0;
+        for (int i = 0; i < rows.rows; i++) {
+            if (flags[static_cast<std::size_t>(i)] & (KB_KP_OUTSIDE | KB_KP_INVALID)) continue;
+            if (kept < i) {
+                keypoints[static_cast<std::size_t>(kept)] = keypoints[static_cast<std::size_t>(i)];
+                rows.row(i).copyTo(rows.row(kept));
+            }
+            kept++;
+        }
+        keypoints.resize(static_cast<std::size_t>(kept));
+        rows = rows.rowRange(0, kept);
+    }
+
+    Model model_;
+    kb_detect_options detect_;
+    float scale_;
+    Workspace workspace_;
+};
+
+/* --------------------------------------------------------------------------------------------------------- matcher */
+
+/* Exact search: CV_8U rows by Hamming distance, CV_32F rows by L2. All-zero rows, which stand for "no descriptor", never
+ * match. With cross_check only pairs that are each other's nearest remain, and k must be 1, as for cv::BFMatcher.
+ * Without masks the library's kernels search; with masks, in radiusMatch, and for several neighbours of CV_32F rows the
+ * pairs are gone through one by one. */
+class Matcher : public cv::DescriptorMatcher {
+public:
+    explicit Matcher(bool cross_check = false) : cross_check_(cross_check) {}
+    static cv::Ptr<Matcher> create(bool cross_check = false) { return cv::Ptr<Matcher>(new Matcher(cross_check)); }
+
+    bool isMaskSupported() const CV_OVERRIDE { return true; }
+    cv::Ptr<cv::DescriptorMatcher> clone(bool emptyTrainData = false) const CV_OVERRIDE
+    {
+        cv::Ptr<Matcher> copy = create(cross_check_);
+        if (emptyTrainData) return copy;
+        for (std::size_t i = 0; i < trainDescCollection.size(); i++)
+            copy->trainDescCollection.push_back(trainDescCollection[i].clone());
+        for (std::size_t i = 0; i < utrainDescCollection.size(); i++)
+            copy->utrainDescCollection.push_back(utrainDescCollection[i].clone());
+        return copy;
+    }
+
+protected:
+    typedef std::vector<std::vector<cv::DMatch> > Lists;
+
+    static void collect_masks(cv::InputArrayOfArrays masks, std::vector<cv::Mat> &out)
+    {
+        if (!masks.empty()) masks.getMatVector(out);
+    }
+
+    /* Rows without gaps, checked. */
+    static cv::Mat packed(const cv::Mat &rows)
+    {
+        if (rows.type() != CV_8UC1 && rows.type() != CV_32FC1)
+            CV_Error(cv::Error::StsUnsupportedFormat,
+                     "keybits: descriptors are CV_8U or CV_32F rows, not " + cv::typeToString(rows.type()));
+        return rows.isContinuous() ? rows : rows.clone();
+    }
+
+    /* The train sets as they are searched: CPU matrices of the queries' type. */
+    std::vector<cv::Mat> train_sets(const cv::Mat &query) const
+    {
+        std::vector<cv::Mat> sets;
+        for (std::size_t i = 0; i < trainDescCollection.size(); i++)
+            sets.push_back(trainDescCollection[i].empty() ? cv::Mat() : packed(trainDescCollection[i]));
+        for (std::size_t i = 0; i < utrainDescCollection.size(); i++) {
+            cv::Mat set;
+            utrainDescCollection[i].copyTo(set);
+            if (i >= sets.size()) sets.push_back(set.empty() ? cv::Mat() : packed(set));
+        }
+        for (std::size_t i = 0; i < sets.size(); i++)
+            if (!sets[i].empty() && (sets[i].type() != query.type() || sets[i].cols != query.cols))
+                CV_Error(cv::Error::StsUnmatchedSizes, "keybits: queries and train descriptors have rows of "
+                                                       "different length or type");
+        return sets;
+    }
+
+    static bool is_zero_row(const cv::Mat &rows, int i)
+    {
+        const uint8_t *row = rows.ptr(i);
+        std::size_t bytes = static_cast<std::size_t>(rows.cols) * rows.elemSize();
+        return std::all_of(row, row + bytes, [](uint8_t byte) { return byte == 0; });
+    }
+
+    static float distance_of(const cv::Mat &a, int i, const cv::Mat &b, int j)
+    {
+        if (a.depth() == CV_8U)
+            return static_cast<float>(kb_hamming(a.ptr(i), b.ptr(j), static_cast<std::size_t>(a.cols)));
+        return static_cast<float>(cv::norm(a.row(i), b.row(j), cv::NORM_L2));
+    }
+
+    /* Nearest first; of equal ones the first. */
+    static bool before(const cv::DMatch &a, const cv::DMatch &b)
+    {
+        if (a.distance != b.distance) return a.distance < b.distance;
+        return a.imgIdx != b.imgIdx ? a.imgIdx < b.imgIdx : a.trainIdx < b.trainIdx;
+    }
+
+    /* Every allowed pair within a distance, one by one. */
+    static void search_pairs(const cv::Mat &query, const cv::Mat &train, const cv::Mat &mask, int image,
+                             float max_distance, Lists &lists)
+    {
+        std::vector<char> usable(static_cast<std::size_t>(train.rows));
+        for (int j = 0; j < train.rows; j++) usable[static_cast<std::size_t>(j)] = !is_zero_row(train, j);
+        struct Body : cv::ParallelLoopBody {
+            Body(const cv::Mat &q, const cv::Mat &t, const cv::Mat &m, const std::vector<char> &u, int image_index,
+                 float most, Lists &out)
+                : query(q), train(t), mask(m), usable(u), image(image_index), max_distance(most), lists(out)
+            {
+            }
+            void operator()(const cv::Range &range) const CV_OVERRIDE
+            {
+                for (int i = range.start; i < range.end; i++) {
+                    if (is_zero_row(query, i)) continue;
+                    for (int j = 0; j < train.rows; j++) {
+                        if (!usable[static_cast<std::size_t>(j)] || (!mask.empty() && !mask.at<uint8_t>(i, j)))
+                            continue;
+                        float distance = distance_of(query, i, train, j);
+                        if (distance <= max_distance)
+                            lists[static_cast<std::size_t>(i)].push_back(cv::DMatch(i, j, image, distance));
+                    }
+                }
+            }
+            const cv::Mat &query, &train, &mask;
+            const std::vector<char> &usable;
+            int image;
+            float max_distance;
+            Lists &lists;
+        };
+        cv::parallel_for_(cv::Range(0, query.rows), Body(query, train, mask, usable, image, max_distance, lists));
+    }
+
+    /* The nearest of every query by the library, mutual ones only where asked. */
+    void search_nearest(const cv::Mat &query, const cv::Mat &train, int image, Lists &lists) const
+    {
+        kb_parallel threads = parallel();
+        kb_match_options options;
+        KB_INIT(options);
+        options.one_way = !cross_check_;
+        options.parallel = &threads;
+        std::vector<kb_match> found(static_cast<std::size_t>(query.rows));
+        std::size_t nq = static_cast<std::size_t>(query.rows), nt = static_cast<std::size_t>(train.rows), count = 0;
+        std::size_t length = static_cast<std::size_t>(query.cols);
+        if (query.depth() == CV_8U)
+            check(kb_match_hamming(query.data, nq, train.data, nt, length, &options, NULL, found.data(), &count),
+                  "kb_match_hamming");
+        else
+            check(kb_match_float(query.ptr<float>(), nq, train.ptr<float>(), nt, length, &options, NULL, found.data(),
+                                 &count),
+                  "kb_match_float");
+        for (std::size_t m = 0; m < count; m++)
+            lists[static_cast<std::size_t>(found[m].a)].push_back(
+                cv::DMatch(found[m].a, found[m].b, image, found[m].distance));
+    }
+
+    static void search_several(const cv::Mat &query, const cv::Mat &train, int image, int k, Lists &lists)
+    {
+        kb_parallel threads = parallel();
+        std::vector<kb_neighbour> near(static_cast<std::size_t>(query.rows) * static_cast<std::size_t>(k));
+        check(kb_match_knn(query.data, static_cast<std::size_t>(query.rows), train.data,
+                           static_cast<std::size_t>(train.rows), static_cast<std::size_t>(query.cols), k, &threads,
+                           NULL, near.data()),
+              "kb_match_knn");
+        for (int i = 0; i < query.rows; i++)
+            for (int r = 0; r < k; r++) {
+                const kb_neighbour &n = near[static_cast<std::size_t>(i) * static_cast<std::size_t>(k) +
+                                             static_cast<std::size_t>(r)];
+                if (n.index >= 0)
+                    lists[static_cast<std::size_t>(i)].push_back(cv::DMatch(i, n.index, image, n.distance));
+            }
+    }
+
+    /* With cross_check and masks: keeps the nearest of each query that is also the nearest query of its row. */
+    static void keep_mutual(const std::vector<cv::Mat> &sets, Lists &lists)
+    {
+        std::vector<std::vector<cv::DMatch> > best(sets.size());
+        for (std::size_t s = 0; s < sets.size(); s++) best[s].resize(static_cast<std::size_t>(sets[s].rows));
+        for (std::size_t i = 0; i < lists.size(); i++)
+            for (std::size_t m = 0; m < lists[i].size(); m++) {
+                const cv::DMatch &match = lists[i][m];
+                cv::DMatch &b = best[static_cast<std::size_t>(match.imgIdx)][static_cast<std::size_t>(match.trainIdx)];
+                if (b.queryIdx < 0 || match.distance < b.distance) b = match;
+            }
+        for (std::size_t i = 0; i < lists.size(); i++) {
+            std::sort(lists[i].begin(), lists[i].end(), before);
+            if (lists[i].empty()) continue;
+            const cv::DMatch &m = lists[i][0];
+            const cv::DMatch &b = best[static_cast<std::size_t>(m.imgIdx)][static_cast<std::size_t>(m.trainIdx)];
+            lists[i].resize(b.queryIdx == m.queryIdx ? 1 : 0);
+        }
+    }
+
+    static void finish(Lists &lists, std::size_t most, bool compact)
+    {
+        for (std::size_t i = 0; i < lists.size(); i++) {
+            std::sort(lists[i].begin(), lists[i].end(), before);
+            if (lists[i].size() > most) lists[i].resize(most);
+        }
+        if (compact)
+            lists.erase(std::remove_if(lists.begin(), lists.end(),
+                                       [](const std::vector<cv::DMatch> &list) { return list.empty(); }),
+                        lists.end());
+    }
+
+    void knnMatchImpl(cv::InputArray queryDescriptors, Lists &matches, int k,
+                      cv::InputArrayOfArrays masks = cv::noArray(), bool compactResult = false) CV_OVERRIDE
+    {
+        if (cross_check_ && k != 1) CV_Error(cv::Error::StsBadArg, "keybits: cross_check finds one neighbour, k is not 1");
+        cv::Mat query = packed(queryDescriptors.getMat());
+        std::vector<cv::Mat> sets = train_sets(query), given;
+        collect_masks(masks, given);
+        matches.assign(static_cast<std::size_t>(query.rows), std::vector<cv::DMatch>());
+        for (std::size_t s = 0; s < sets.size(); s++) {
+            cv::Mat mask = s < given.size() ? given[s] : cv::Mat();
+            if (sets[s].empty()) continue;
+            bool pairs = !given.empty() || (k > 1 && query.depth() != CV_8U);
+            if (pairs) search_pairs(query, sets[s], mask, static_cast<int>(s), FLT_MAX, matches);
+            else if (k == 1) search_nearest(query, sets[s], static_cast<int>(s), matches);
+            else search_several(query, sets[s], static_cast<int>(s), k, matches);
+        }
+        if (cross_check_ && !given.empty()) keep_mutual(sets, matches);
+        finish(matches, static_cast<std::size_t>(k), compactResult);
+    }
+
+    void radiusMatchImpl(cv::InputArray queryDescriptors, Lists &matches, float maxDistance,
+                         cv::InputArrayOfArrays masks = cv::noArray(), bool compactResult = false) CV_OVERRIDE
+    {
+        if (cross_check_) CV_Error(cv::Error::StsBadArg, "keybits: cross_check finds one neighbour, not all within a radius");
+        cv::Mat query = packed(queryDescriptors.getMat());
+        std::vector<cv::Mat> sets = train_sets(query), given;
+        collect_masks(masks, given);
+        matches.assign(static_cast<std::size_t>(query.rows), std::vector<cv::DMatch>());
+        for (std::size_t s = 0; s < sets.size(); s++)
+            if (!sets[s].empty())
+                search_pairs(query, sets[s], s < given.size() ? given[s] : cv::Mat(), static_cast<int>(s), maxDistance,
+                             matches);
+        finish(matches, SIZE_MAX, compactResult);
+    }
+
+    bool cross_check_;
+};
+
+} // namespace kb
+#endif

@@ -1,0 +1,326 @@
+/* bindings/opencv: what kb::Features, kb::Matcher and kb::OrbSlamExtractor give is what the C API gives, and OpenCV's
+ * interfaces hold. Compiled as C++11. */
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <opencv2/core/ocl.hpp>
+
+#include <keybits_orbslam.hpp>
+
+#define CHECK(condition)                                                               \
+    do {                                                                               \
+        if (!(condition)) {                                                            \
+            std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            std::exit(1);                                                              \
+        }                                                                              \
+    } while (0)
+
+typedef std::vector<cv::KeyPoint> Keypoints;
+typedef std::vector<std::vector<cv::DMatch> > Lists;
+
+static cv::Mat scene(int width, int height, int seed)
+{
+    cv::RNG random(static_cast<uint64_t>(seed));
+    cv::Mat image(height, width, CV_8U, cv::Scalar(90));
+    for (int i = 0; i < width * height / 300; i++) {
+        cv::Rect box(random.uniform(0, width), random.uniform(0, height), random.uniform(4, 40), random.uniform(4, 40));
+        cv::rectangle(image, box, cv::Scalar(random.uniform(0, 256)), cv::FILLED);
+    }
+    return image;
+}
+
+static bool same_rows(const cv::Mat &a, const cv::Mat &b)
+{
+    return a.size() == b.size() && a.type() == b.type() && (a.empty() || cv::norm(a, b, cv::NORM_INF) == 0);
+}
+
+static bool same_keypoints(const Keypoints &a, const Keypoints &b)
+{
+    return a.size() == b.size() &&
+           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);
+}
+
+/* The sentence of the cv::Exception that `body` throws. */
+template <class Body> static std::string thrown(Body body)
+{
+    try {
+        body();
+    } catch (const cv::Exception &e) {
+        return e.err;
+    }
+    return "";
+}
+
+static bool has(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
+
+/* Rows and keypoints of the C API, on one thread. */
+static void by_c_api(const char *name, kb_detector detector, const cv::Mat &image, Keypoints &keypoints, cv::Mat &rows)
+{
+    kb_model *model;
+    kb_image view = {image.data, image.cols, image.rows, static_cast<std::ptrdiff_t>(image.step[0]), KB_GRAY8, 0};
+    kb_detect_options detect;
+    kb_describe_options describe;
+    kb_model_info info;
+    std::size_t n;
+    KB_INIT(detect);
+    KB_INIT(describe);
+    KB_INIT(info);
+    detect.detector = detector;
+    describe.scale = kb_detector_scale(detector);
+    keypoints.resize(500);
+    CHECK(kb_model_builtin(name, &model) == KB_OK);
+    CHECK(kb_model_get_info(model, &info) == KB_OK);
+    CHECK(kb_detect(&view, &detect, NULL, kb::as_keypoints(keypoints), 500, &n) == KB_OK);
+    keypoints.resize(n);
+    rows.create(static_cast<int>(n), info.row_floats ? info.row_floats : info.row_bytes, info.row_floats ? CV_32F : CV_8U);
+    const kb_keypoint *points = kb::as_keypoints(keypoints);
+    if (info.row_floats)
+        CHECK(kb_describe_float(model, &view, points, n, &describe, NULL, rows.ptr<float>(), NULL) == KB_OK);
+    else CHECK(kb_describe(model, &view, points, n, &describe, NULL, rows.data, NULL) == KB_OK);
+    kb_model_free(model);
+}
+
+static void test_rows_are_those_of_the_c_api()
+{
+    cv::Mat image = scene(320, 240, 1), inside = scene(400, 300, 1)(cv::Rect(40, 30, 320, 240));
+    const char *const names[] = {"bad256", "bag256", "hashsift256", "sift"};
+    for (int i = 0; i < 8; i++) {
+        kb_detector detector = i & 1 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB;
+        const cv::Mat &pixels = i & 2 ? inside : image; /* rows with gaps */
+        Keypoints want, got, alone;
+        cv::Mat want_rows, rows, again;
+        by_c_api(names[i / 2], detector, pixels, want, want_rows);
+        cv::Ptr<cv::Feature2D> features = kb::Features::create(names[i / 2], 500, detector);
+        features->detectAndCompute(pixels, cv::noArray(), got, rows);
+        CHECK(got.size() > 50 && same_keypoints(got, want) && same_rows(rows, want_rows));
+        CHECK(rows.cols == features->descriptorSize() && rows.type() == features->descriptorType());
+        CHECK(features->defaultNorm() == (i / 2 == 3 ? cv::NORM_L2 : cv::NORM_HAMMING));
+        features->detect(pixels, alone);
+        CHECK(same_keypoints(alone, want));
+        features->compute(pixels, alone, again);
+        CHECK(same_keypoints(alone, want) && same_rows(again, want_rows));
+    }
+}
+
+static void test_inputs_and_masks()
+{
+    cv::Mat image = scene(320, 240, 2), colour, rows, other, mask = cv::Mat::zeros(image.size(), CV_8U);
+    Keypoints keypoints, others;
+    cv::Ptr<kb::Features> features = kb::Features::create("bad256", 300);
+    features->detectAndCompute(image, cv::noArray(), keypoints, rows);
+
+    cv::merge(std::vector<cv::Mat>(3, image), colour);
+    features->detectAndCompute(colour, cv::noArray(), others, other);
+    CHECK(same_keypoints(keypoints, others) && same_rows(rows, other));
+    cv::UMat upixels, urows;
+    image.copyTo(upixels);
+    features->detectAndCompute(upixels, cv::noArray(), others, urows);
+    CHECK(same_keypoints(keypoints, others) && same_rows(rows, urows.getMat(cv::ACCESS_READ)));
+    image.convertTo(other, CV_16U, 257);
+    features->detectAndCompute(other, cv::noArray(), others, other);
+    CHECK(same_keypoints(keypoints, others) && same_rows(rows, other));
+
+    mask.colRange(0, 160).setTo(255);
+    features->detect(image, others, mask);
+    CHECK(others.size() > 20);
+    for (std::size_t i = 0; i < others.size(); i++) CHECK(others[i].pt.x < 160.5f);
+    features->detect(cv::Mat(), others);
+    CHECK(others.empty());
+    std::vector<cv::Mat> images(2, image), many_rows;
+    std::vector<Keypoints> many;
+    features->detect(images, many);
+    features->compute(images, many, many_rows);
+    CHECK(many.size() == 2 && same_keypoints(many[1], keypoints) && same_rows(many_rows[1], rows));
+
+    CHECK(has(thrown([&] { features->detect(image, others, mask.rowRange(0, 9)); }), "as large as its image"));
+    CHECK(has(thrown([&] { features->detect(cv::Mat(9, 9, CV_32F), others); }), "8 or 16 bits"));
+    CHECK(has(thrown([&] { kb::Features::create("nobody"); }), "model \"nobody\""));
+    CHECK(has(thrown([&] { kb::Features::create("nowhere.kbm"); }), "cannot open nowhere.kbm"));
+    features->options().levels = 99;
+    CHECK(has(thrown([&] { features->detect(image, others); }), "kb_detect"));
+}
+
+static void test_keypoints_without_a_region_are_removed()
+{
+    cv::Mat image = scene(200, 200, 3), rows, kept;
+    cv::Ptr<cv::Feature2D> features = kb::Features::create("bag256");
+    Keypoints keypoints, given;
+    features->detectAndCompute(image, cv::noArray(), keypoints, rows);
+    CHECK(keypoints.size() > 10);
+    given = keypoints;
+    given[2].pt.x = -50;
+    given[5].size = 0;
+    features->compute(image, given, kept);
+    CHECK(given.size() == keypoints.size() - 2 && kept.rows == rows.rows - 2);
+    CHECK(same_rows(kept.row(2), rows.row(3)) && same_rows(kept.row(4), rows.row(6)));
+    CHECK(given[2].pt == keypoints[3].pt);
+}
+
+static bool same_lists(const Lists &a, const Lists &b)
+{
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); i++) {
+        if (a[i].size() != b[i].size()) return false;
+        for (std::size_t m = 0; m < a[i].size(); m++)
+            if (a[i][m].trainIdx != b[i][m].trainIdx || a[i][m].imgIdx != b[i][m].imgIdx ||
+                a[i][m].queryIdx != b[i][m].queryIdx || std::fabs(a[i][m].distance - b[i][m].distance) > 1e-4f)
+                return false;
+    }
+    return true;
+}
+
+/* Against OpenCV's own exhaustive matcher. */
+static void test_matcher_is_opencvs_exhaustive_one(int type, int norm)
+{
+    cv::Mat query(150, 32, type), train(220, 32, type), more(130, 32, type), mask(150, 220, CV_8U);
+    cv::RNG random(7);
+    random.fill(query, cv::RNG::UNIFORM, 0, 256);
+    random.fill(train, cv::RNG::UNIFORM, 0, 256);
+    random.fill(more, cv::RNG::UNIFORM, 0, 256);
+    random.fill(mask, cv::RNG::UNIFORM, 0, 2);
+    cv::Ptr<cv::DescriptorMatcher> mine = kb::Matcher::create(), theirs = cv::BFMatcher::create(norm);
+    std::vector<cv::Mat> masks;
+    masks.push_back(mask);
+    masks.push_back(cv::Mat(150, 130, CV_8U, cv::Scalar(1)));
+    Lists a, b;
+    for (int k = 1; k <= 5; k += k == 2 ? 3 : 1) {
+        mine->knnMatch(query, train, a, k);
+        b.clear(); /* they append */
+        theirs->knnMatch(query, train, b, k);
+        CHECK(same_lists(a, b));
+        mine->knnMatch(query, train, a, k, mask);
+        b.clear();
+        theirs->knnMatch(query, train, b, k, mask);
+        CHECK(same_lists(a, b));
+    }
+    std::vector<cv::DMatch> single, other;
+    mine->match(query, train, single);
+    theirs->match(query, train, other);
+    CHECK(same_lists(Lists(1, single), Lists(1, other)));
+    float radius = other[other.size() / 2].distance + 0.001f;
+    mine->radiusMatch(query, train, a, radius);
+    b.clear();
+    theirs->radiusMatch(query, train, b, radius);
+    for (std::size_t i = 0; i < a.size(); i++) CHECK(a[i].size() == b[i].size());
+
+    std::vector<cv::Mat> sets;
+    sets.push_back(train);
+    sets.push_back(more);
+    mine->add(sets);
+    theirs->add(sets);
+    cv::Ptr<cv::DescriptorMatcher> copy = mine->clone();
+    copy->knnMatch(query, a, 2);
+    b.clear();
+    theirs->knnMatch(query, b, 2);
+    CHECK(same_lists(a, b));
+    mine->knnMatch(query, a, 2, masks);
+    b.clear();
+    theirs->knnMatch(query, b, 2, masks);
+    CHECK(same_lists(a, b));
+    CHECK(mine->clone(true)->empty() && !copy->empty());
+
+    mine = kb::Matcher::create(true);
+    theirs = cv::BFMatcher::create(norm, true);
+    mine->match(query, train, single);
+    theirs->match(query, train, other);
+    CHECK(!single.empty() && single.size() < 150 && same_lists(Lists(1, single), Lists(1, other)));
+    mine->match(query, train, other, cv::Mat(150, 220, CV_8U, cv::Scalar(1)));
+    CHECK(same_lists(Lists(1, single), Lists(1, other)));
+}
+
+static void test_matcher_edges()
+{
+    cv::Mat query(3, 32, CV_8U, cv::Scalar(3)), train(4, 32, CV_8U, cv::Scalar(5));
+    query.row(1).setTo(0);
+    train.row(0).setTo(0);
+    cv::Ptr<kb::Matcher> matcher = kb::Matcher::create();
+    Lists lists;
+    matcher->knnMatch(query, train, lists, 2);
+    CHECK(lists.size() == 3 && lists[1].empty() && lists[0].size() == 2 && lists[0][0].trainIdx == 1);
+    matcher->knnMatch(query, train, lists, 2, cv::noArray(), true);
+    CHECK(lists.size() == 2);
+    matcher->radiusMatch(query, train, lists, 1000);
+    CHECK(lists[0].size() == 3 && lists[1].empty());
+    CHECK(has(thrown([&] { matcher->knnMatch(query, train.colRange(0, 16), lists, 1); }), "different length"));
+    CHECK(has(thrown([&] { matcher->knnMatch(cv::Mat(2, 2, CV_64F), cv::Mat(2, 2, CV_64F), lists, 1); }), "CV_8U or"));
+    CHECK(has(thrown([&] { kb::Matcher::create(true)->knnMatch(query, train, lists, 2); }), "k is not 1"));
+}
+
+static void test_orb_slam_extractor()
+{
+    cv::Mat image = scene(640, 480, 4), rows, two;
+    Keypoints keypoints, others;
+    kb::OrbSlamExtractor extractor(700, 1.2f, 8, 20, 7);
+    std::vector<int> lapping(2);
+    CHECK(extractor.GetLevels() == 8 && extractor.GetScaleFactor() == 1.2f);
+    CHECK(std::fabs(extractor.GetScaleFactors()[3] - 1.728f) < 1e-5f);
+    CHECK(std::fabs(extractor.GetInverseScaleFactors()[2] * 1.44f - 1) < 1e-5f);
+    CHECK(std::fabs(extractor.GetScaleSigmaSquares()[2] - 1.44f * 1.44f) < 1e-5f);
+    CHECK(std::fabs(extractor.GetInverseScaleSigmaSquares()[1] * 1.44f - 1) < 1e-5f);
+
+    lapping[0] = 300;
+    lapping[1] = 500;
+    int mono = extractor(image, cv::noArray(), keypoints, rows, lapping);
+    CHECK(keypoints.size() == 700 && rows.rows == 700 && rows.cols == 32 && rows.type() == CV_8U);
+    CHECK(mono > 100 && mono < 600);
+    bool coarse = false;
+    for (int i = 0; i < 700; i++) {
+        const cv::KeyPoint &k = keypoints[static_cast<std::size_t>(i)];
+        bool laps = k.pt.x >= 300 && k.pt.x <= 500;
+        CHECK(laps == (i >= mono));
+        CHECK(k.octave >= 0 && k.octave < 8 && k.angle >= 0 && k.angle < 360.001f);
+        CHECK(std::fabs(k.size - 31 * extractor.GetScaleFactors()[static_cast<std::size_t>(k.octave)]) < 0.01f);
+        coarse = coarse || k.octave > 3;
+        /* their stereo code reads 11 pixels to each side in the level's image */
+        const cv::Mat &level = extractor.mvImagePyramid[static_cast<std::size_t>(k.octave)];
+        float inverse = extractor.GetInverseScaleFactors()[static_cast<std::size_t>(k.octave)];
+        CHECK(cv::Rect(11, 11, level.cols - 22, level.rows - 22).contains(cv::Point2f(k.pt.x * inverse, k.pt.y * inverse)));
+    }
+    CHECK(coarse);
+    CHECK(extractor.mvImagePyramid.size() == 8 && extractor.mvImagePyramid[0].size() == image.size());
+    CHECK(extractor.mvImagePyramid[7].cols == cvRound(640 / std::pow(1.2, 7)));
+
+    /* The rows belong to their keypoints. */
+    kb::Features::create("bag256")->compute(image, keypoints, two);
+    CHECK(same_rows(rows, two));
+    extractor(image, cv::noArray(), others, two);
+    CHECK(others.size() == 700);
+    CHECK(extractor(cv::Mat(), cv::noArray(), others, two, lapping) == -1);
+    CHECK(extractor(cv::Mat::zeros(480, 640, CV_8U), cv::noArray(), others, two, lapping) == 0 && others.empty());
+    CHECK(has(thrown([] { kb::OrbSlamExtractor(700, 1.2f, 8, 20, 7, "bag512"); }), "256 bits"));
+}
+
+/* A corner too weak for the first threshold is found by the second. */
+static void test_weak_corners_by_the_second_threshold()
+{
+    cv::Mat image(240, 320, CV_8U, cv::Scalar(100)), rows;
+    for (int y = 40; y < 200; y += 24)
+        for (int x = 40; x < 280; x += 24) cv::rectangle(image, cv::Rect(x, y, 10, 10), cv::Scalar(112), cv::FILLED);
+    Keypoints keypoints;
+    std::vector<int> lapping;
+    kb::OrbSlamExtractor strict(500, 1.2f, 8, 20, 20), lenient(500, 1.2f, 8, 20, 7);
+    strict(image, cv::noArray(), keypoints, rows, lapping);
+    CHECK(keypoints.empty());
+    lenient(image, cv::noArray(), keypoints, rows, lapping);
+    CHECK(keypoints.size() > 50);
+}
+
+int main()
+{
+    cv::ocl::setUseOpenCL(false);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        cv::setNumThreads(threads);
+        test_rows_are_those_of_the_c_api();
+        test_inputs_and_masks();
+        test_keypoints_without_a_region_are_removed();
+        test_matcher_is_opencvs_exhaustive_one(CV_8U, cv::NORM_HAMMING);
+        test_matcher_is_opencvs_exhaustive_one(CV_32F, cv::NORM_L2);
+        test_matcher_edges();
+        test_orb_slam_extractor();
+        test_weak_corners_by_the_second_threshold();
+    }
+    std::printf("all is well with OpenCV %s\n", CV_VERSION);
+    return 0;
+}
