@@ -53,7 +53,7 @@ const cli_option train_data_options[] = {
 void train_options_begin(train_options *o) { *o = (train_options){.amounts = kbi_augment_default}; }
 
 static const cli_command *const train_subcommands[] = {&train_bad,      &train_bag,     &train_hashsift,
-                                                       &train_ablation, &train_compare, NULL};
+                                                       &train_ablation, &train_compare, &train_thresholds, NULL};
 
 const cli_command command_train = {
     .name = "train",

@@ -9,7 +9,7 @@
 #include "io/patch_file.h"
 #include "keybits/learn.h"
 
-extern const cli_command train_bad, train_bag, train_hashsift, train_ablation, train_compare;
+extern const cli_command train_bad, train_bag, train_hashsift, train_ablation, train_compare, train_thresholds;
 
 /* ---- options that the subcommands share ---- */
 typedef struct train_options {

@@ -32,4 +32,4 @@ if cmake -S "$scratch" -B "$scratch/without" -DCMAKE_PREFIX_PATH="$KEYBITS_PREFI
     echo "find_package found the component opencv without OpenCV"
     exit 1
 fi
-grep -q opencv "$scratch/log"
+grep -q "needs OpenCV" "$scratch/log" || { cat "$scratch/log"; exit 1; }
