@@ -30,7 +30,7 @@
 /* In the order in which the usage shows them. */
 #define CLI_COMMANDS(COMMAND)                                                                                       \
     COMMAND(detect) COMMAND(describe) COMMAND(match) COMMAND(track)                                                 \
-    COMMAND(vocab) COMMAND(index) COMMAND(search) COMMAND(loops)                                                    \
+    COMMAND(vocab) COMMAND(index) COMMAND(search) COMMAND(loops) COMMAND(collection)                                \
     CLI_LEARN_COMMANDS(COMMAND) COMMAND(export) CLI_EVAL_COMMANDS(COMMAND) COMMAND(model) COMMAND(info)
 
 /* Exit codes. */

@@ -178,7 +178,6 @@ bool io_colmap_db_add_camera(io_colmap_db *db, const io_camera *camera, int32_t 
 bool io_colmap_db_add_image(io_colmap_db *db, const char *name, int64_t camera, int64_t *id, io_error *error)
 {
     const cell cells[] = {{TEXT, 0, name, 0}, {INTEGER, camera, NULL, 0}};
-    if (strchr(name, ' ')) return io_fail(error, "%s: COLMAP's lists of images cannot hold names with spaces", name);
     bool good = insert(db, "INSERT INTO images(name, camera_id) VALUES(?, ?);", cells, 2, error);
     *id = good ? sqlite3_last_insert_rowid(db->handle) : 0;
     return good;
@@ -202,17 +201,69 @@ bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoi
     return good;
 }
 
-bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error)
+static int64_t pair_id(int64_t a, int64_t b) { return a < b ? PAIR_FACTOR * a + b : PAIR_FACTOR * b + a; }
+
+/* Pairs of indices, those of the image with the lower id first; malloc'ed. */
+static uint32_t *match_data(int64_t a, int64_t b, const kb_match *matches, size_t n)
 {
-    int64_t pair = a < b ? PAIR_FACTOR * a + b : PAIR_FACTOR * b + a;
     uint32_t *data = io_alloc(n + 1, 2 * sizeof *data);
     for (size_t i = 0; i < n; i++) {
         data[2 * i] = (uint32_t)(a < b ? matches[i].a : matches[i].b);
         data[2 * i + 1] = (uint32_t)(a < b ? matches[i].b : matches[i].a);
     }
+    return data;
+}
+
+bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error)
+{
+    uint32_t *data = match_data(a, b, matches, n);
     const cell cells[] = {
-        {INTEGER, pair, NULL, 0}, {INTEGER, (int64_t)n, NULL, 0}, {BLOB, 0, data, n * 2 * sizeof *data}};
+        {INTEGER, pair_id(a, b), NULL, 0}, {INTEGER, (int64_t)n, NULL, 0}, {BLOB, 0, data, n * 2 * sizeof *data}};
     bool good = insert(db, "INSERT INTO matches(pair_id, rows, cols, data) VALUES(?, ?, 2, ?);", cells, 3, error);
+    free(data);
+    return good;
+}
+
+/* Left x m x right for the shift s by half a pixel: F' = S(-)^T F S(-), H' = S(+) H S(-), S(-) taking COLMAP's pixels to
+ * ours. */
+static void shift_model(const double m[9], kb_geometry geometry, double out[9])
+{
+    double half[9];
+    for (int r = 0; r < 3; r++) { /* m S(-) */
+        half[3 * r] = m[3 * r];
+        half[3 * r + 1] = m[3 * r + 1];
+        half[3 * r + 2] = m[3 * r + 2] - 0.5 * (m[3 * r] + m[3 * r + 1]);
+    }
+    for (int c = 0; c < 3; c++) {
+        bool h = geometry == KB_HOMOGRAPHY;
+        out[c] = half[c] + (h ? 0.5 * half[6 + c] : 0);
+        out[3 + c] = half[3 + c] + (h ? 0.5 * half[6 + c] : 0);
+        out[6 + c] = half[6 + c] - (h ? 0 : 0.5 * (half[c] + half[3 + c]));
+    }
+}
+
+bool io_colmap_db_add_geometry(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n,
+                               kb_geometry geometry, const double model[9], io_error *error)
+{
+    enum { UNCALIBRATED = 3, PLANAR_OR_PANORAMIC = 6 };
+    static const double zero[9], none[4] = {1, 0, 0, 0};
+    double shifted[9];
+    if (a > b) return io_fail(error, "the geometry of images %lld and %lld: the lower one must be first", (long long)a,
+                              (long long)b);
+    bool plane = geometry == KB_HOMOGRAPHY;
+    shift_model(model, geometry, shifted);
+    uint32_t *data = match_data(a, b, matches, n);
+    const cell cells[] = {{INTEGER, pair_id(a, b), NULL, 0},
+                          {INTEGER, (int64_t)n, NULL, 0},
+                          {BLOB, 0, data, n * 2 * sizeof *data},
+                          {INTEGER, plane ? PLANAR_OR_PANORAMIC : UNCALIBRATED, NULL, 0},
+                          {BLOB, 0, plane ? zero : shifted, sizeof shifted},
+                          {BLOB, 0, zero, sizeof zero},
+                          {BLOB, 0, plane ? shifted : zero, sizeof shifted},
+                          {BLOB, 0, none, sizeof none},
+                          {BLOB, 0, zero, 3 * sizeof *zero}};
+    bool good = insert(db, "INSERT INTO two_view_geometries(pair_id, rows, cols, data, config, F, E, H, qvec, tvec) "
+                           "VALUES(?, ?, 2, ?, ?, ?, ?, ?, ?, ?);", cells, 9, error);
     free(data);
     return good;
 }

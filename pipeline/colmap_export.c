@@ -111,6 +111,8 @@ static bool write_images(io_colmap_db *db, export_work *w, colmap_export_counts 
         const features *f = &d->features, *first = &w->items[0].features;
         io_camera guess = io_camera_guess(f->width, f->height);
         bool shared = o->camera || o->one_camera;
+        if (strchr(io_path_base(w->images->items[i]), ' '))
+            return io_fail(error, "%s: COLMAP's lists of images cannot hold names with spaces", w->images->items[i]);
         if (shared && (f->width != first->width || f->height != first->height))
             return io_fail(error, "%s: %d x %d pixels, but images of one camera must have one size (%d x %d)",
                            w->images->items[i], f->width, f->height, first->width, first->height);

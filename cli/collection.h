@@ -1,0 +1,75 @@
+/* keybits collection: the parts of the job, which lie as files in its work folder.
+ *
+ *   features/NNNNNN.kbf   features of image NNNNNN, or NNNNNN.err with the reason why there are none
+ *   pairs.txt             which images are matched
+ *   blocks/NNNNNN.kbp     the verified pairs among BLOCK pairs of that list
+ *
+ * Each file is a function of its inputs alone, carries a hash of them, and is written beside and renamed. So any process
+ * may make any of them, twice or at once, and one that was killed loses only the file that it was at. */
+#ifndef CLI_COLLECTION_H
+#define CLI_COLLECTION_H
+
+#include "io/colmap_db.h"
+#include "places.h"
+
+#define COLLECTION_BLOCK 128 /* pairs */
+
+typedef enum collection_pairs_by {
+    PAIRS_AUTO,
+    PAIRS_EXHAUSTIVE,
+    PAIRS_SEQUENTIAL,
+    PAIRS_RETRIEVAL,
+    PAIRS_LIST
+} collection_pairs_by;
+
+typedef struct collection_job {
+    cli_pipeline pipeline;
+    io_read_options reading;
+    const char *output, *work, *vocabulary, *list, *camera_text;
+    io_camera camera; /* of all images, with camera_text */
+    collection_pairs_by by;
+    int32_t neighbours, overlap, min_inliers;
+    bool one_camera;
+    int32_t step;          /* of collection_steps */
+    int32_t shard, shards; /* from 0 */
+    cli_common *common;
+    io_names images, names; /* paths, and how the database calls them */
+    char *folder;           /* the work folder */
+    uint64_t describe_hash; /* of what decides the features */
+    bool *good;             /* images that have features */
+    uint64_t *stamps;       /* of images: features of which file */
+    uint32_t (*pairs)[2];
+    size_t pair_count;
+    uint64_t pairs_hash;
+    size_t failed;
+} collection_job;
+
+/* ---- files of the work folder ---- */
+uint64_t collection_hash(uint64_t hash, const void *data, size_t size); /* FNV-1a */
+char *collection_path(const collection_job *j, const char *part, size_t number, const char *suffix);
+/* False without words when the file is not there, is not whole, or is of other inputs. */
+bool collection_features_read(const collection_job *j, size_t image, features *out);
+bool collection_features_check(const collection_job *j, size_t image);
+
+/* ---- steps ---- */
+bool collection_describe(collection_job *j, io_error *error);
+/* Reads or makes the list of pairs; needs features of all images. */
+bool collection_pairs(collection_job *j, io_error *error);
+bool collection_match(collection_job *j, io_error *error);
+
+/* A verified pair. */
+typedef struct collection_pair {
+    uint32_t a, b;
+    kb_geometry geometry;
+    double model[9];
+    kb_match *matches; /* inliers first */
+    uint32_t count, inliers;
+} collection_pair;
+/* Calls take for each verified pair of a block, in order. False when the block is not there or take says so. */
+bool collection_block_read(const collection_job *j, size_t block,
+                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
+                           io_error *error);
+bool collection_block_check(const collection_job *j, size_t block);
+size_t collection_blocks(const collection_job *j);
+
+#endif

@@ -1,0 +1,266 @@
+/* Matching and verifying the pairs of a collection, block by block. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collection.h"
+#include "io/progress.h"
+#include "src/common/bytes.h"
+
+#define HEAD 24
+#define PAIR_HEAD 96
+static const char magic[8] = "KBPAIR1";
+
+size_t collection_blocks(const collection_job *j)
+{
+    return (j->pair_count + COLLECTION_BLOCK - 1) / COLLECTION_BLOCK;
+}
+
+/* What decides the content of a block. */
+static uint64_t block_stamp(const collection_job *j, size_t block)
+{
+    const pipeline_options *o = &j->pipeline.options;
+    const double numbers[] = {(double)block, (double)o->max_ratio, (double)o->max_distance, o->threshold, (double)o->seed,
+                              (double)j->min_inliers, COLLECTION_BLOCK};
+    return collection_hash(j->pairs_hash, numbers, sizeof numbers);
+}
+
+/* ---- one pair ---- */
+
+typedef struct block_work {
+    collection_job *j;
+    size_t first, count;          /* pairs */
+    features *images;             /* those of the block, ascending */
+    uint32_t *numbers;            /* which images they are */
+    size_t image_count;
+    collection_pair results[COLLECTION_BLOCK];
+    kb_status status[COLLECTION_BLOCK];
+} block_work;
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static const features *block_image(const block_work *w, uint32_t number)
+{
+    const uint32_t *found = bsearch(&number, w->numbers, w->image_count, sizeof number, compare_numbers);
+    return &w->images[found - w->numbers];
+}
+
+/* A fundamental matrix; where there is none, as for a plane, a homography. */
+static kb_status fit_pair(const collection_job *j, const kb_point_pair *points, const float *quality, size_t n,
+                          kb_workspace *ws, uint8_t *inliers, collection_pair *out)
+{
+    static const kb_geometry tries[] = {KB_FUNDAMENTAL, KB_HOMOGRAPHY};
+    for (int i = 0; i < 2; i++) {
+        kb_fit_options o;
+        kb_fit_report report;
+        KB_INIT(o);
+        KB_INIT(report);
+        o.geometry = tries[i];
+        o.threshold = j->pipeline.options.threshold > 0 ? j->pipeline.options.threshold : i == 0 ? 1.5 : 3;
+        o.quality = quality;
+        o.seed = j->pipeline.options.seed;
+        kb_status status = kb_fit(points, n, &o, ws, inliers, &report);
+        if (status != KB_OK) return status;
+        if (report.result != KB_FIT_FOUND || report.inliers < j->min_inliers) continue;
+        out->geometry = tries[i];
+        out->inliers = (uint32_t)report.inliers;
+        memcpy(out->model, report.model, sizeof out->model);
+        return KB_OK;
+    }
+    return KB_OK;
+}
+
+/* Inliers to the front, in the order of matches. */
+static void inliers_first(kb_match *matches, size_t n, const uint8_t *inliers, collection_pair *out)
+{
+    size_t at = 0;
+    out->matches = io_alloc(n, sizeof *out->matches);
+    for (int pass = 1; pass >= 0; pass--)
+        for (size_t i = 0; i < n; i++)
+            if (inliers[i] == pass) out->matches[at++] = matches[i];
+    out->count = (uint32_t)n;
+}
+
+static kb_status match_pair(const collection_job *j, const features *a, const features *b, kb_workspace *ws,
+                            collection_pair *out)
+{
+    kb_match_options o;
+    size_t n = 0, room = a->rows.count + 1;
+    KB_INIT(o);
+    o.max_ratio = j->pipeline.options.max_ratio;
+    o.max_distance = j->pipeline.options.max_distance;
+    kb_match *matches = io_alloc(room, sizeof *matches);
+    kb_status status = kb_match_hamming(a->rows.bytes, a->rows.count, b->rows.bytes, b->rows.count, a->rows.width, &o, ws,
+                                        matches, &n);
+    kb_point_pair *points = io_alloc(n + 1, sizeof *points);
+    float *quality = io_alloc(n + 1, sizeof *quality);
+    uint8_t *inliers = io_alloc(n + 1, 1);
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint *p = &a->keypoints.items[matches[i].a], *q = &b->keypoints.items[matches[i].b];
+        points[i] = (kb_point_pair){p->x, p->y, q->x, q->y};
+        quality[i] = matches[i].distance;
+    }
+    if (status == KB_OK && n >= (size_t)j->min_inliers) status = fit_pair(j, points, quality, n, ws, inliers, out);
+    if (status == KB_OK && out->inliers > 0) inliers_first(matches, n, inliers, out);
+    free(matches);
+    free(points);
+    free(quality);
+    free(inliers);
+    return status;
+}
+
+static void block_task(void *context, int32_t i)
+{
+    block_work *w = context;
+    const uint32_t *pair = w->j->pairs[w->first + (size_t)i];
+    kb_workspace *ws = NULL;
+    w->results[i] = (collection_pair){.a = pair[0], .b = pair[1]};
+    w->status[i] = kb_workspace_create(&ws);
+    if (w->status[i] == KB_OK)
+        w->status[i] = match_pair(w->j, block_image(w, pair[0]), block_image(w, pair[1]), ws, &w->results[i]);
+    kb_workspace_free(ws);
+}
+
+/* ---- one block ---- */
+
+static bool block_load(block_work *w, io_error *error)
+{
+    w->numbers = io_alloc(2 * w->count, sizeof *w->numbers);
+    for (size_t i = 0; i < w->count; i++) memcpy(w->numbers + 2 * i, w->j->pairs[w->first + i], 2 * sizeof *w->numbers);
+    qsort(w->numbers, 2 * w->count, sizeof *w->numbers, compare_numbers);
+    for (size_t i = 0; i < 2 * w->count; i++)
+        if (i == 0 || w->numbers[i] != w->numbers[w->image_count - 1]) w->numbers[w->image_count++] = w->numbers[i];
+    w->images = io_alloc(w->image_count, sizeof *w->images);
+    for (size_t i = 0; i < w->image_count; i++)
+        if (!collection_features_read(w->j, w->numbers[i], &w->images[i]))
+            return io_fail(error, "%s: its features are gone", w->j->images.items[w->numbers[i]]);
+    return true;
+}
+
+static void block_free(block_work *w)
+{
+    for (size_t i = 0; w->images && i < w->image_count; i++) features_free(&w->images[i]);
+    for (size_t i = 0; i < w->count; i++) free(w->results[i].matches);
+    free(w->images);
+    free(w->numbers);
+    free(w);
+}
+
+static size_t pair_bytes(const collection_pair *p) { return PAIR_HEAD + (size_t)p->count * 8; }
+
+static void pair_pack(uint8_t *to, const collection_pair *p)
+{
+    const uint32_t numbers[] = {p->a, p->b, (uint32_t)p->geometry, p->count, p->inliers, 0};
+    for (int i = 0; i < 6; i++) kbi_put_u32(to + 4 * i, numbers[i]);
+    for (int i = 0; i < 9; i++) kbi_put_f64(to + 24 + 8 * i, p->model[i]);
+    for (size_t i = 0; i < p->count; i++) {
+        kbi_put_u32(to + PAIR_HEAD + 8 * i, (uint32_t)p->matches[i].a);
+        kbi_put_u32(to + PAIR_HEAD + 8 * i + 4, (uint32_t)p->matches[i].b);
+    }
+}
+
+static bool block_write(const block_work *w, size_t block, io_error *error)
+{
+    size_t size = HEAD, at = HEAD;
+    for (size_t i = 0; i < w->count; i++) size += w->results[i].inliers > 0 ? pair_bytes(&w->results[i]) : 0;
+    uint8_t *data = io_alloc(size + 8, 1);
+    memcpy(data, magic, 8);
+    kbi_put_u64(data + 8, block_stamp(w->j, block));
+    kbi_put_u64(data + 16, size);
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->results[i].inliers == 0) continue;
+        pair_pack(data + at, &w->results[i]);
+        at += pair_bytes(&w->results[i]);
+    }
+    kbi_put_u64(data + size, kbi_sum_words(KBI_SUM_START, data, size));
+    char *path = collection_path(w->j, "blocks", block, ".kbp");
+    bool ok = io_file_write(path, data, size + 8, error);
+    free(path);
+    free(data);
+    return ok;
+}
+
+static bool block_make(collection_job *j, size_t block, io_error *error)
+{
+    block_work *w = io_alloc(1, sizeof *w);
+    w->j = j;
+    w->first = block * COLLECTION_BLOCK;
+    w->count = j->pair_count - w->first < COLLECTION_BLOCK ? j->pair_count - w->first : COLLECTION_BLOCK;
+    bool ok = block_load(w, error);
+    if (ok && j->common->parallel && j->common->parallel->threads > 1)
+        j->common->parallel->run(j->common->parallel->self, (int32_t)w->count, block_task, w);
+    else for (size_t i = 0; ok && i < w->count; i++) block_task(w, (int32_t)i);
+    for (size_t i = 0; ok && i < w->count; i++)
+        if (w->status[i] != KB_OK)
+            ok = io_fail(error, "%s and %s: %s", j->names.items[w->results[i].a], j->names.items[w->results[i].b],
+                         kb_status_string(w->status[i]));
+    ok = ok && block_write(w, block, error);
+    block_free(w);
+    return ok;
+}
+
+bool collection_match(collection_job *j, io_error *error)
+{
+    io_progress progress;
+    size_t blocks = collection_blocks(j);
+    bool ok = true;
+    io_progress_start(&progress, "matching", blocks, j->common->quiet);
+    for (size_t block = (size_t)j->shard; ok && block < blocks; block += (size_t)j->shards) {
+        if (!collection_block_check(j, block)) ok = block_make(j, block, error);
+        io_progress_update(&progress, block + 1);
+    }
+    io_progress_end(&progress);
+    return ok;
+}
+
+/* ---- reading ---- */
+
+static bool block_open(const collection_job *j, size_t block, io_mapping *file)
+{
+    char *path = collection_path(j, "blocks", block, ".kbp");
+    bool ok = io_path_exists(path) && io_mapping_open(path, file, NULL);
+    free(path);
+    if (!ok) return false;
+    ok = file->size >= HEAD + 8 && file->size % 8 == 0 && memcmp(file->data, magic, 8) == 0 &&
+         kbi_get_u64(file->data + 8) == block_stamp(j, block) && kbi_get_u64(file->data + 16) == file->size - 8 &&
+         kbi_sum_words(KBI_SUM_START, file->data, file->size - 8) == kbi_get_u64(file->data + file->size - 8);
+    if (!ok) io_mapping_close(file);
+    return ok;
+}
+
+bool collection_block_check(const collection_job *j, size_t block)
+{
+    io_mapping file;
+    if (!block_open(j, block, &file)) return false;
+    io_mapping_close(&file);
+    return true;
+}
+
+bool collection_block_read(const collection_job *j, size_t block,
+                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
+                           io_error *error)
+{
+    io_mapping file;
+    if (!block_open(j, block, &file)) return io_fail(error, "block %zu is gone", block);
+    bool ok = true;
+    for (size_t at = HEAD; ok && at + PAIR_HEAD <= file.size - 8;) {
+        const uint8_t *from = file.data + at;
+        collection_pair p = {.a = kbi_get_u32(from), .b = kbi_get_u32(from + 4),
+                             .geometry = (kb_geometry)kbi_get_u32(from + 8), .count = kbi_get_u32(from + 12),
+                             .inliers = kbi_get_u32(from + 16)};
+        for (int i = 0; i < 9; i++) p.model[i] = kbi_get_f64(from + 24 + 8 * i);
+        p.matches = io_alloc((size_t)p.count + 1, sizeof *p.matches);
+        for (size_t i = 0; i < p.count; i++) {
+            p.matches[i].a = (int32_t)kbi_get_u32(from + PAIR_HEAD + 8 * i);
+            p.matches[i].b = (int32_t)kbi_get_u32(from + PAIR_HEAD + 8 * i + 4);
+        }
+        ok = take(context, &p, error);
+        free(p.matches);
+        at += pair_bytes(&p);
+    }
+    io_mapping_close(&file);
+    return ok;
+}

@@ -1,0 +1,250 @@
+/* Which pairs of a collection are matched: all, neighbours in a sequence, the most similar ones, or those of a list. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collection.h"
+#include "io/progress.h"
+
+#define EXHAUSTIVE_UP_TO 100 /* images, by default */
+
+static void add_pair(collection_job *j, size_t *room, size_t a, size_t b)
+{
+    if (a == b || !j->good[a] || !j->good[b]) return;
+    if (j->pair_count == *room) {
+        *room = *room ? 2 * *room : 1024;
+        j->pairs = io_grow(j->pairs, *room, sizeof *j->pairs);
+    }
+    j->pairs[j->pair_count][0] = (uint32_t)(a < b ? a : b);
+    j->pairs[j->pair_count++][1] = (uint32_t)(a < b ? b : a);
+}
+
+static int compare_pairs(const void *x, const void *y)
+{
+    const uint32_t *a = x, *b = y;
+    if (a[0] != b[0]) return a[0] < b[0] ? -1 : 1;
+    return a[1] < b[1] ? -1 : a[1] > b[1];
+}
+
+/* Sorted, each once. */
+static void pairs_settle(collection_job *j)
+{
+    size_t kept = 0;
+    if (j->pair_count > 1) qsort(j->pairs, j->pair_count, sizeof *j->pairs, compare_pairs);
+    for (size_t i = 0; i < j->pair_count; i++) {
+        if (kept > 0 && compare_pairs(j->pairs[kept - 1], j->pairs[i]) == 0) continue;
+        memcpy(j->pairs[kept++], j->pairs[i], sizeof *j->pairs);
+    }
+    j->pair_count = kept;
+}
+
+/* ---- retrieval ---- */
+
+static bool retrieval_index(collection_job *j, kb_index *index, kb_workspace *ws, io_error *error)
+{
+    kb_error why;
+    for (size_t i = 0; i < j->images.count; i++) {
+        features f;
+        if (!j->good[i]) continue;
+        if (!collection_features_read(j, i, &f)) return io_fail(error, "%s: its features are gone", j->images.items[i]);
+        kb_features view = places_features(&f);
+        bool ok = kb_index_add(index, &view, i, NULL, ws, &why) == KB_OK;
+        features_free(&f);
+        if (!ok) return io_fail(error, "%s: %s", j->images.items[i], why.text);
+    }
+    return true;
+}
+
+typedef struct retrieval {
+    collection_job *j;
+    kb_index *index;
+    kb_index_result *results; /* k per image */
+    size_t *counts, k;
+} retrieval;
+
+static void retrieval_query(void *context, int32_t i)
+{
+    retrieval *r = context;
+    features f;
+    kb_error why;
+    if (!r->j->good[i] || !collection_features_read(r->j, (size_t)i, &f)) return;
+    kb_features view = places_features(&f);
+    if (kb_index_query(r->index, &view, NULL, NULL, r->results + (size_t)i * r->k, r->k, &r->counts[i], &why) != KB_OK)
+        r->counts[i] = 0;
+    features_free(&f);
+}
+
+static bool pairs_retrieval(collection_job *j, size_t *room, io_error *error)
+{
+    io_vocabulary words;
+    kb_workspace *ws = NULL;
+    kb_error why;
+    retrieval r = {.j = j, .k = (size_t)j->neighbours + 1}; /* the image itself is one */
+    size_t n = j->images.count;
+    if (!places_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &words, error)) return false;
+    bool ok = (kb_index_create(words.vocabulary, NULL, &r.index, &why) == KB_OK && kb_workspace_create(&ws) == KB_OK) ||
+              io_fail(error, "out of memory");
+    ok = ok && retrieval_index(j, r.index, ws, error);
+    r.results = io_alloc(n * r.k, sizeof *r.results);
+    r.counts = io_alloc(n, sizeof *r.counts);
+    if (ok && j->common->parallel)
+        j->common->parallel->run(j->common->parallel->self, (int32_t)n, retrieval_query, &r);
+    else for (size_t i = 0; ok && i < n; i++) retrieval_query(&r, (int32_t)i);
+    for (size_t i = 0; ok && i < n; i++)
+        for (size_t k = 0; k < r.counts[i]; k++) add_pair(j, room, i, (size_t)r.results[i * r.k + k].id);
+    free(r.results);
+    free(r.counts);
+    kb_index_free(r.index);
+    kb_workspace_free(ws);
+    io_vocabulary_free(&words);
+    return ok;
+}
+
+/* ---- a list ---- */
+
+typedef struct named_image {
+    const char *name;
+    size_t image;
+} named_image;
+
+static int compare_named(const void *a, const void *b)
+{
+    return strcmp(((const named_image *)a)->name, ((const named_image *)b)->name);
+}
+
+/* Lines "name1 name2", names as in the database. */
+static bool list_read(collection_job *j, const named_image *sorted, char *rest, size_t *room, io_error *error)
+{
+    char *line;
+    for (size_t number = 1; (line = strsep(&rest, "\n")); number++) {
+        char *save;
+        named_image key = {strtok_r(line, " \t\r", &save), 0};
+        const named_image *found[2];
+        if (!key.name || key.name[0] == '#') continue;
+        for (int k = 0; k < 2; k++) {
+            found[k] = key.name ? bsearch(&key, sorted, j->names.count, sizeof *sorted, compare_named) : NULL;
+            if (!found[k]) return io_fail(error, "%s:%zu: not the names of two of the images", j->list, number);
+            key.name = strtok_r(NULL, " \t\r", &save);
+        }
+        add_pair(j, room, found[0]->image, found[1]->image);
+    }
+    return true;
+}
+
+static bool pairs_list(collection_job *j, size_t *room, io_error *error)
+{
+    io_bytes bytes;
+    if (!io_file_read(j->list, &bytes, error)) return false;
+    named_image *sorted = io_alloc(j->names.count + 1, sizeof *sorted);
+    for (size_t i = 0; i < j->names.count; i++) sorted[i] = (named_image){j->names.items[i], i};
+    qsort(sorted, j->names.count, sizeof *sorted, compare_named);
+    bool ok = list_read(j, sorted, (char *)bytes.data, room, error);
+    free(sorted);
+    io_bytes_free(&bytes);
+    return ok;
+}
+
+/* ---- all ---- */
+
+static bool pairs_choose(collection_job *j, io_error *error)
+{
+    size_t room = 0, n = j->images.count;
+    collection_pairs_by by = j->by;
+    if (by == PAIRS_AUTO) by = j->list ? PAIRS_LIST : n <= EXHAUSTIVE_UP_TO ? PAIRS_EXHAUSTIVE : PAIRS_RETRIEVAL;
+    j->pair_count = 0;
+    bool ok = true;
+    if (by == PAIRS_LIST) {
+        ok = j->list ? pairs_list(j, &room, error) : io_fail(error, "--pairs list needs --list");
+    } else if (by == PAIRS_RETRIEVAL) {
+        ok = pairs_retrieval(j, &room, error);
+    } else {
+        size_t reach = by == PAIRS_SEQUENTIAL ? (size_t)j->overlap : n;
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = a + 1, found = 0; b < n && found < reach && j->good[a]; b++) {
+                found += j->good[b];
+                add_pair(j, &room, a, b);
+            }
+    }
+    if (ok) pairs_settle(j);
+    return ok;
+}
+
+/* Everything that the list depends on. */
+static bool pairs_stamp(collection_job *j, io_error *error)
+{
+    uint64_t hash = j->describe_hash;
+    const int32_t numbers[] = {(int32_t)j->by, j->neighbours, j->overlap, (int32_t)j->images.count};
+    hash = collection_hash(hash, numbers, sizeof numbers);
+    for (size_t i = 0; i < j->images.count; i++) {
+        uint64_t one = j->good[i] ? j->stamps[i] : 0;
+        hash = collection_hash(hash, &one, sizeof one);
+    }
+    if (j->vocabulary) hash = collection_hash(hash, j->vocabulary, strlen(j->vocabulary));
+    if (j->list) {
+        io_bytes bytes;
+        if (!io_file_read(j->list, &bytes, error)) return false;
+        hash = collection_hash(hash, bytes.data, bytes.size);
+        io_bytes_free(&bytes);
+    }
+    j->pairs_hash = hash;
+    return true;
+}
+
+/* True when pairs.txt is there and of these inputs; else the pairs are to be chosen. */
+static bool pairs_read(collection_job *j, const char *path)
+{
+    io_bytes bytes;
+    unsigned long long hash = 0, count = 0;
+    int used = 0;
+    size_t room = 0;
+    if (!io_path_exists(path) || !io_file_read(path, &bytes, NULL)) return false;
+    char *at = (char *)bytes.data;
+    bool ok = sscanf(at, "# keybits pairs %llx %llu\n%n", &hash, &count, &used) == 2 && hash == j->pairs_hash;
+    at += used;
+    for (size_t i = 0; ok && i < count; i++) {
+        char *end;
+        unsigned long a = strtoul(at, &end, 10), b = strtoul(end, &at, 10);
+        ok = a < b && b < j->images.count && *at == '\n';
+        if (ok) add_pair(j, &room, a, b);
+        at++;
+    }
+    ok = ok && j->pair_count == count;
+    io_bytes_free(&bytes);
+    return ok;
+}
+
+static bool pairs_write(const collection_job *j, const char *path, io_error *error)
+{
+    io_writer *writer = io_writer_open(path, error);
+    if (!writer) return false;
+    FILE *out = io_writer_file(writer);
+    fprintf(out, "# keybits pairs %llx %zu\n", (unsigned long long)j->pairs_hash, j->pair_count);
+    for (size_t i = 0; i < j->pair_count; i++) fprintf(out, "%u %u\n", j->pairs[i][0], j->pairs[i][1]);
+    return io_writer_commit(writer, error);
+}
+
+/* Which images have features; those without must have said why. */
+static bool images_settle(collection_job *j, io_error *error)
+{
+    size_t missing = 0, first = 0;
+    j->failed = 0;
+    for (size_t i = 0; i < j->images.count; i++) {
+        char *path = collection_path(j, "features", i, ".err");
+        j->good[i] = collection_features_check(j, i);
+        if (!j->good[i] && io_path_exists(path)) j->failed++;
+        else if (!j->good[i] && missing++ == 0) first = i;
+        free(path);
+    }
+    if (missing == 0) return true;
+    return io_fail(error, "%zu of %zu images are not described yet, such as %s: run --step describe for all shards first",
+                   missing, j->images.count, j->images.items[first]);
+}
+
+bool collection_pairs(collection_job *j, io_error *error)
+{
+    if (!images_settle(j, error) || !pairs_stamp(j, error)) return false;
+    char *path = io_path_join(j->folder, "pairs.txt");
+    bool ok = pairs_read(j, path);
+    if (!ok) ok = pairs_choose(j, error) && pairs_write(j, path, error);
+    free(path);
+    return ok;
+}

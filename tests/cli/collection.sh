@@ -1,0 +1,102 @@
+# keybits collection: the database, shards, resuming after SIGKILL, unreadable photographs, lists of pairs.
+source "$(dirname "$0")/common.inc"
+mkdir -p photos/a photos/b
+for i in 1 2 3 4 5; do
+    render "photos/a/$i.pgm" 320 240 "$i"
+    render "photos/b/$((i + 8)).pgm" 300 230 "$i"
+done
+echo nothing >photos/b/11x.jpg
+job() { "$KEYBITS" collection photos/a photos/b -o "$1.db" -n 300 "${@:2}"; }
+
+run job whole --json >whole.json
+says 11x.jpg
+run job threads --threads 1 --quiet
+same whole.db threads.db
+python3 - <<'PY' || fail "the database or the JSON"
+import json, sqlite3, struct
+d = json.load(open("whole.json"))
+assert d["images"] == 10 and d["failed"] == 1 and d["pairs"] == 45 and d["seconds"] > 0, d
+db = sqlite3.connect("whole.db")
+names = dict(db.execute("SELECT image_id, name FROM images ORDER BY image_id"))
+assert list(names.values()) == ["a/%d.pgm" % i for i in range(1, 6)] + ["b/%d.pgm" % i for i in range(9, 14)], names
+keypoints = {i: n for i, n in db.execute("SELECT image_id, rows FROM keypoints")}
+assert sum(keypoints.values()) == d["keypoints"]
+matched, pairs = 0, {}
+for p, rows, cols, data, config, f, h in db.execute("SELECT pair_id, rows, cols, data, config, F, H FROM two_view_geometries"):
+    a, b = divmod(p, 2147483647)
+    m = struct.unpack("<%dI" % (2 * rows), data)
+    assert a < b and cols == 2 and rows >= 15 and config in (3, 6)
+    assert all(x < keypoints[a] for x in m[::2]) and all(x < keypoints[b] for x in m[1::2])
+    model = struct.unpack("<9d", f if config == 3 else h)
+    def at(image):
+        row = db.execute("SELECT data FROM keypoints WHERE image_id = ?", (image,)).fetchone()[0]
+        return [struct.unpack_from("<2f", row, 16 * k) for k in range(keypoints[image])]
+    ka, kb = at(a), at(b)
+    for x, y in list(zip(m[::2], m[1::2]))[:40]:  # the geometry holds in COLMAP's pixels
+        (x1, y1), (x2, y2) = ka[x], kb[y]
+        v = [model[3 * r] * x1 + model[3 * r + 1] * y1 + model[3 * r + 2] for r in range(3)]
+        if config == 6: assert abs(v[0] / v[2] - x2) < 4 and abs(v[1] / v[2] - y2) < 4
+        else: assert abs(x2 * v[0] + y2 * v[1] + v[2]) / (v[0] ** 2 + v[1] ** 2) ** 0.5 < 6
+    matched += rows
+    pairs[a, b] = rows
+assert len(pairs) == d["verified_pairs"] and matched == d["matches"], (len(pairs), d)
+assert all((i, i + 5) in pairs for i in range(1, 6)), pairs  # the same picture twice
+assert db.execute("SELECT count(*) FROM matches").fetchone()[0] == len(pairs)
+PY
+
+# Shards: any number, any order, again and at once.
+for n in 2 7; do
+    refuse 1 "not described yet" job "shards$n" --step match --shard "1/$n" --quiet
+    for step in describe match; do
+        for i in $(seq "$n" -1 1) 1; do job "shards$n" --step $step --shard "$i/$n" --quiet 2>/dev/null & done
+        for p in $(jobs -p); do wait "$p" || fail "a shard of $n"; done
+        [ $step = match ] || refuse 1 "not matched yet" job "shards$n" --step merge --quiet
+    done
+    run job "shards$n" --step merge --quiet
+    same whole.db "shards$n.db"
+done
+
+# Killed again and again, a run loses at most the file that it was at.
+for i in $(seq 1 25); do
+    job killed --threads 2 --quiet 2>/dev/null &
+    pid=$!
+    sleep "0.0$((RANDOM % 90 + 10))"
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+done
+run job killed --quiet
+same whole.db killed.db
+
+# A damaged file of the work folder is made again; a changed option makes others.
+printf 'x' | dd of=whole.db.work/features/000002.kbf bs=1 seek=200 conv=notrunc 2>/dev/null
+rm whole.db.work/blocks/000000.kbp
+run job whole --quiet
+same whole.db killed.db
+run job whole --min-inliers 40 --quiet
+differ whole.db killed.db
+
+# Which pairs.
+printf '# two\na/1.pgm b/9.pgm\nb/10.pgm a/2.pgm\n' >list.txt
+run job listed --list list.txt --json >listed.json
+holds listed.json '"pairs": 2'
+run job sequence --pairs sequential --overlap 2 --json >sequence.json
+holds sequence.json '"pairs": 17'
+run job similar --pairs retrieval -k 1 --json >similar.json
+python3 -c 'import json; d = json.load(open("similar.json")); assert 5 <= d["pairs"] <= 10 and d["verified_pairs"] >= 5, d' ||
+    fail "retrieval"
+
+# GNU parallel does the scheduling where it is.
+if command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q GNU; then
+    PATH=$(dirname "$KEYBITS"):$PATH run "$KEYBITS_SOURCE/scripts/collection-parallel" 3 gnu.db photos/a photos/b -- -n 300
+    same killed.db gnu.db
+fi
+
+# ---- wrong input
+refuse 2 "-o with" "$KEYBITS" collection photos/a
+refuse 2 "I/N" job x --step match --shard 3/2
+refuse 2 "I/N" job x --step match --shard 0/2
+refuse 2 "--shard is for" job x --shard 1/2
+refuse 1 "camera" job sequence --camera NONE,1 --quiet
+[ ! -e x.db ] || fail "a database in spite of failure"
+rm -rf killed.db.work # what was killed leaves temporary files there
+no_leftovers
