@@ -4,7 +4,7 @@
 
 #include "collection.h"
 #include "io/progress.h"
-#include "src/common/bytes.h"
+#include "io/bytes.h"
 
 #define HEAD 24
 #define PAIR_HEAD 96

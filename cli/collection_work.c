@@ -7,7 +7,7 @@
 
 #include "collection.h"
 #include "io/progress.h"
-#include "src/common/bytes.h"
+#include "io/bytes.h"
 
 #define HEAD 48
 static const char magic[8] = "KBFEAT1";

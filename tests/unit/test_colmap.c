@@ -107,8 +107,7 @@ static void wrong_names_are_refused_and_leave_nothing(void **state)
     (void)state;
     io_colmap_db *db = io_colmap_db_create(in_scratch("b.db"), &error);
     assert_true(io_colmap_db_add_camera(db, &camera, 10, 10, &id, &error));
-    assert_false(io_colmap_db_add_image(db, "with space.png", id, &id, &error));
-    assert_non_null(strstr(error.text, "with space.png"));
+    assert_true(io_colmap_db_add_image(db, "with space.png", id, &id, &error)); /* only lists of names cannot hold it */
     assert_true(io_colmap_db_add_image(db, "same.png", 1, &id, &error));
     assert_false(io_colmap_db_add_image(db, "same.png", 1, &id, &error));
     io_colmap_db_abandon(db);

@@ -1,0 +1,7 @@
+/* Little endian numbers in files, as the library reads and writes them: for the program's own files. */
+#ifndef IO_BYTES_H
+#define IO_BYTES_H
+
+#include "src/common/bytes.h"
+
+#endif
