@@ -49,9 +49,9 @@ if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL OR KEYBITS_BUILD_LEAR
     keybits_need(JANSSON_LIBRARY jansson libjansson-dev)
     add_library(keybits-io STATIC ${io_sources})
     keybits_target(keybits-io)
-    target_include_directories(keybits-io PUBLIC ${PROJECT_SOURCE_DIR})
+    target_include_directories(keybits-io PUBLIC ${PROJECT_SOURCE_DIR} src) # src: io/bytes.h shows common/bytes.h
     target_link_libraries(keybits-io PUBLIC keybits_inside PNG::PNG JPEG::JPEG SQLite::SQLite3 ${JANSSON_LIBRARY})
-    target_include_directories(keybits-io PRIVATE src ${JANSSON_INCLUDE_DIR})
+    target_include_directories(keybits-io PRIVATE ${JANSSON_INCLUDE_DIR})
 
     find_package(TIFF QUIET)
     if(TIFF_FOUND)

@@ -2,6 +2,6 @@
 #ifndef IO_BYTES_H
 #define IO_BYTES_H
 
-#include "src/common/bytes.h"
+#include "common/bytes.h"
 
 #endif
