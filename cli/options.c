@@ -11,7 +11,7 @@ const cli_option cli_common_options[] = {
     {"threads", 0, CLI_NUMBER(cli_common, threads, 0, 256), "N",
      .help = "threads; 0 is one per processor (default 0). Results do not depend on it."},
     {"cpu", 0, CLI_TEXT(cli_common, cpu), "FEATURES",
-     .help = "use only these instruction sets, such as \"sse2 ssse3\"; c for none (default: all that are found; the "
+     .help = "use only these instruction sets, such as avx2; c for none (default: all that are found; the "
              "environment variable KEYBITS_CPU says the same)"},
     {"quiet", 0, CLI_FLAG(cli_common, quiet), .help = "no progress and no messages but errors"},
     {"json", 0, CLI_FLAG(cli_common, json), .help = "print the summary as JSON on standard output"},

@@ -9,7 +9,7 @@
 
 #define SIDE KB_PATCH_SIDE
 
-static void smooth(const uint8_t *patch, uint16_t *out)
+static void plane_smooth(const uint8_t *patch, uint16_t *out)
 {
     uint16_t rows[KBI_PATCH_BYTES];
     for (int y = 0; y < SIDE; y++) {
@@ -33,7 +33,7 @@ static uint32_t octagonal_norm(int32_t gx, int32_t gy)
 }
 
 /* v * gain / 65536, towards zero. */
-static int16_t scaled(int32_t v, uint32_t gain)
+static int16_t gradient_scaled(int32_t v, uint32_t gain)
 {
     int32_t magnitude = (int32_t)((uint32_t)(v < 0 ? -v : v) * gain >> 16);
     return (int16_t)(v < 0 ? -magnitude : magnitude);
@@ -51,7 +51,7 @@ void kbi_gradients_of(const uint8_t *patch, kbi_gradients *g)
 {
     uint16_t s[KBI_PATCH_BYTES];
     uint32_t sum = 0;
-    smooth(patch, s);
+    plane_smooth(patch, s);
     for (int y = 0; y < SIDE; y++) {
         const uint16_t *above = s + (y ? y - 1 : 0) * SIDE, *below = s + (y < SIDE - 1 ? y + 1 : y) * SIDE;
         const uint16_t *here = s + y * SIDE;
@@ -64,8 +64,8 @@ void kbi_gradients_of(const uint8_t *patch, kbi_gradients *g)
     }
     uint32_t gain = kbi_plane_gain(sum);
     for (int i = 0; i < KBI_PATCH_BYTES; i++) {
-        g->x[i] = scaled(g->x[i], gain);
-        g->y[i] = scaled(g->y[i], gain);
+        g->x[i] = gradient_scaled(g->x[i], gain);
+        g->y[i] = gradient_scaled(g->y[i], gain);
     }
 }
 

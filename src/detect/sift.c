@@ -150,7 +150,7 @@ static void blur_task(void *context, int32_t piece)
                   (int32_t)kbi_piece((size_t)o->height, s->pieces, piece + 1), row);
 }
 
-static void run(sift *s, void (*task)(void *, int32_t), const uint16_t *from, uint16_t *to)
+static void sift_run_tasks(sift *s, void (*task)(void *, int32_t), const uint16_t *from, uint16_t *to)
 {
     s->from = from;
     s->to = to;
@@ -165,15 +165,15 @@ static void build_scale_space(sift *s)
         s->target_layer = 0;
         s->pieces = pieces_for(s, o);
         if (i == 0) { /* the raw image waits where layer 1 will be */
-            run(s, start_task, NULL, o->layer[1]);
-            run(s, blur_task, o->layer[1], o->layer[0]);
+            sift_run_tasks(s, start_task, NULL, o->layer[1]);
+            sift_run_tasks(s, blur_task, o->layer[1], o->layer[0]);
         } else {
             const kbi_octave *above = &s->octave[i - 1];
             for (int32_t y = 0; y < o->height; y++)
                 half_row(above->layer[s->layers] + 2 * y * above->stride, o->width, o->layer[0] + y * o->stride);
         }
         for (s->target_layer = 1; s->target_layer < s->layers + 3; s->target_layer++)
-            run(s, blur_task, o->layer[s->target_layer - 1], o->layer[s->target_layer]);
+            sift_run_tasks(s, blur_task, o->layer[s->target_layer - 1], o->layer[s->target_layer]);
     }
 }
 

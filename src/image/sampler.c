@@ -57,7 +57,7 @@ uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, d
 }
 
 /* Bilinear: weights (64 - fx, fx) x (64 - fy, fy), rounded once. */
-static uint8_t blend(uint32_t p00, uint32_t p01, uint32_t p10, uint32_t p11, uint32_t fx, uint32_t fy)
+static uint8_t blend_bilinear(uint32_t p00, uint32_t p01, uint32_t p10, uint32_t p11, uint32_t fx, uint32_t fy)
 {
     uint32_t top = p00 * (64 - fx) + p01 * fx, bottom = p10 * (64 - fx) + p11 * fx;
     return (uint8_t)((top * (64 - fy) + bottom * fy + 2048) >> 12);
@@ -70,7 +70,8 @@ static void sample_inside(const kbi_sampling *s, const uint8_t *data, ptrdiff_t 
         int32_t x = s->x - 16 * s->a - i * s->b, y = s->y - 16 * s->b + i * s->a;
         for (int32_t j = 0; j < 32; j++, x += s->a, y += s->b) {
             const uint8_t *p = base + (y >> 16) * stride + (x >> 16);
-            *patch++ = blend(p[0], p[1], p[stride], p[stride + 1], (uint32_t)(x >> 10) & 63, (uint32_t)(y >> 10) & 63);
+            *patch++ = blend_bilinear(p[0], p[1], p[stride], p[stride + 1],
+                                      (uint32_t)(x >> 10) & 63, (uint32_t)(y >> 10) & 63);
         }
     }
 }
@@ -85,7 +86,8 @@ static void sample_clamped(const kbi_sampling *s, const uint8_t *data, ptrdiff_t
             int32_t x0 = kbi_clamp_i(ix, 0, width - 1), x1 = kbi_clamp_i(ix + 1, 0, width - 1);
             const uint8_t *r0 = data + kbi_clamp_i(iy, 0, height - 1) * stride;
             const uint8_t *r1 = data + kbi_clamp_i(iy + 1, 0, height - 1) * stride;
-            *patch++ = blend(r0[x0], r0[x1], r1[x0], r1[x1], (uint32_t)(x >> 10) & 63, (uint32_t)(y >> 10) & 63);
+            *patch++ = blend_bilinear(r0[x0], r0[x1], r1[x0], r1[x1],
+                                      (uint32_t)(x >> 10) & 63, (uint32_t)(y >> 10) & 63);
         }
     }
 }

@@ -104,7 +104,7 @@ VEC_TARGET static void blur_column(vec *column)
 
 /* ---- orientation ---- */
 
-/* Shares a gradient between an axis and a diagonal, as split() of src/describe/sift.c does; other planes get 0. */
+/* Shares a gradient between an axis and a diagonal, as sift_split() of src/describe/sift.c does; other planes get 0. */
 VEC_INLINE void split_orientation(vec gx, vec gy, vec planes[SIFT_ORIENTATIONS][SIFT_INNER], int at)
 {
     vec ax = v_abs(gx), ay = v_abs(gy), major = v_max_s(ax, ay), minor = v_min_s(ax, ay), rest = v_sub(major, minor);
