@@ -25,7 +25,7 @@ below() {
 build full
 below full 700000
 build bad -DKEYBITS_BAD_ONLY=ON
-below bad 195000
+below bad 205000
 
 cat >"$scratch/describe.c" <<'C'
 #include <keybits/keybits.h>
