@@ -8,23 +8,36 @@
 
 Images are numpy arrays (uint8 or uint16, gray or RGB), keypoints and matches are structured arrays, descriptors are
 n x bytes of uint8. Calls release the GIL. Errors are exceptions (KeybitsError) with the library's sentence.
+
+keybits.cv2 (objects in place of cv2.ORB_create()), keybits.hloc (HDF5 files) and keybits.colmap (databases) are imported
+by their names.
 """
 from ._arrays import keypoint_dtype, match_dtype, to_gray
 from ._library import (KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError, cpu_features, set_threads,
                        version)
-from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Model, builtin_models, describe,
-                       describe_float, describe_patches, detect, detect_and_compute, preset_scale, presets,
-                       sample_patches)
+from .draw import draw_keypoints, draw_matches, draw_outline
+from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Model, box_dtype,
+                       builtin_models, describe, describe_float, describe_patches, detect, detect_and_compute,
+                       preset_scale, presets, sample_patches)
 from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homography, fit, fit_pose, match_points,
                        project_homography)
-from .matching import filter_matches, guide_dtype, hamming, match, match_guided
+from .index import Index, IndexImage, Loop, LoopDetector, Vocabulary, node_dtype, result_dtype
+from .learn import LearningStopped, Progress, learn_bad, learn_bag, learn_hashsift, shrink_patches
+from .matching import filter_matches, guide_dtype, hamming, match, match_guided, match_stereo, stereo_dtype
+from .patches import PatchSet, patch_set, read_patches, write_patches
+from .tracking import Track, Tracker, plausible_corners, track
 
 __version__ = version()
 
 __all__ = [
-    "KP_BORDER", "KP_INVALID", "KP_OUTSIDE", "KP_SMALL", "Camera", "Detector", "Features", "Fit", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError",
-    "KeybitsValueError", "Model", "builtin_models", "cpu_features", "describe", "describe_float", "describe_patches", "detect",
-    "detect_and_compute", "filter_matches", "find_essential", "find_fundamental", "find_homography", "fit", "fit_pose",
-    "guide_dtype", "hamming", "keypoint_dtype", "match", "match_dtype", "match_guided", "match_points",
-    "preset_scale", "presets", "project_homography", "sample_patches", "set_threads", "to_gray", "version",
+    "KP_BORDER", "KP_INVALID", "KP_OUTSIDE", "KP_SMALL", "Camera", "Detector", "Features", "Fit", "Index",
+    "IndexImage", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError", "KeybitsValueError", "LearningStopped",
+    "Loop", "LoopDetector", "Model", "PatchSet", "Progress", "Track", "Tracker", "Vocabulary", "box_dtype",
+    "builtin_models", "cpu_features", "describe", "describe_float", "describe_patches", "detect",
+    "detect_and_compute", "draw_keypoints", "draw_matches", "draw_outline", "filter_matches", "find_essential",
+    "find_fundamental", "find_homography", "fit", "fit_pose", "guide_dtype", "hamming", "keypoint_dtype",
+    "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype", "match_guided", "match_points",
+    "match_stereo", "node_dtype", "patch_set", "plausible_corners", "preset_scale", "presets", "project_homography",
+    "read_patches", "result_dtype", "sample_patches", "set_threads", "shrink_patches", "stereo_dtype", "to_gray",
+    "track", "version", "write_patches",
 ]

@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Dict, Optional, Type
+from typing import Any, Dict, List, Optional, Type
 
 from . import _abi
 
@@ -39,15 +39,13 @@ _EXCEPTIONS: Dict[int, Type[KeybitsError]] = {
 }
 
 
-def _library_names() -> Dict[str, str]:
-    if sys.platform == "win32":
-        return {"file": "keybits.dll"}
-    return {"file": "libkeybits.dylib" if sys.platform == "darwin" else "libkeybits.so"}
+def _library_name() -> str:
+    return {"win32": "keybits.dll", "darwin": "libkeybits.dylib"}.get(sys.platform, "libkeybits.so")
 
 
 def _load() -> Any:
     """KEYBITS_LIBRARY names another library; else it is the one that lies in the package."""
-    path = os.environ.get("KEYBITS_LIBRARY") or str(Path(__file__).with_name(_library_names()["file"]))
+    path = os.environ.get("KEYBITS_LIBRARY") or str(Path(__file__).with_name(_library_name()))
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
@@ -82,18 +80,18 @@ def check(status: int, error: Optional[_abi.kb_error] = None, what: str = "") ->
     raise kind(f"{what}: {sentence}" if what else sentence, status, field, row)
 
 
-def new(kind: Type[Any], **fields: Any) -> Any:
+def new(struct_type: Type[Any], /, **fields: Any) -> Any:
     """A struct with its size set, and the given fields; None leaves a field at its default, zero."""
-    struct = kind()
-    struct.struct_size = ctypes.sizeof(kind)
+    struct = struct_type()
+    struct.struct_size = ctypes.sizeof(struct_type)
     for name, value in fields.items():
         if value is not None:
             setattr(struct, name, value)
     return struct
 
 
-class _PerThread(threading.local):
-    """Workspaces and pools serve one call at a time, so every Python thread has its own."""
+class _Memory:
+    """A workspace and the pools of threads that calls of one Python thread use."""
 
     def __init__(self) -> None:
         self.workspace = ctypes.c_void_p()
@@ -108,12 +106,45 @@ class _PerThread(threading.local):
         self._free_workspace(self.workspace)
 
 
+class _PerThread(threading.local):
+    """Workspaces and pools serve one call at a time, so every Python thread has its own."""
+
+    def __init__(self) -> None:
+        self.memory = _Memory()
+
+
 _per_thread = _PerThread()
 _threads = 1
 
 
 def workspace() -> Any:
-    return _per_thread.workspace
+    return _per_thread.memory.workspace
+
+
+def long_call(function: Any, *arguments: Any, keep: Any = None) -> int:
+    """A call that may take seconds, which Ctrl-C ends at once.
+
+    Python handles signals between its own instructions, never inside a C function. So the main thread waits here while
+    another thread makes the call. After Ctrl-C that thread runs on by itself, with the workspace and everything in
+    `keep` and `arguments`, and its result is dropped."""
+    if threading.current_thread() is not threading.main_thread():
+        return int(function(*arguments))
+    memory = _per_thread.memory
+    done = threading.Event()
+    status: List[int] = []
+
+    def run(*alive: Any) -> None:
+        status.append(int(function(*arguments)))
+        done.set()
+
+    threading.Thread(target=run, args=(memory, keep), daemon=True).start()
+    try:
+        while not done.wait(0.1):
+            pass
+    except BaseException:
+        _per_thread.memory = _Memory()
+        raise
+    return status[0]
 
 
 def set_threads(threads: int) -> None:
@@ -129,11 +160,12 @@ def parallel() -> Any:
     """The kb_parallel of this Python thread, or None."""
     if _threads == 1:
         return None
-    pool = _per_thread.pools.get(_threads)
+    pools = _per_thread.memory.pools
+    pool = pools.get(_threads)
     if pool is None:
         pool = ctypes.c_void_p()
         check(lib.kb_pool_create(_threads, ctypes.byref(pool)))
-        _per_thread.pools[_threads] = pool
+        pools[_threads] = pool
     return lib.kb_pool_parallel(pool)
 
 

@@ -1,6 +1,5 @@
 """Models and detectors: from an image to keypoints and descriptors."""
 import ctypes
-import os
 from pathlib import Path
 from typing import Any, List, NamedTuple, Optional, Tuple, Union
 
@@ -10,6 +9,7 @@ import numpy.typing as npt
 from . import _abi
 from ._arrays import (Keypoints, Rows, address, bytes_pointer, image_view, keypoint_array, keypoint_dtype, output,
                       to_gray)
+from ._files import PathLike, write_file
 from ._library import KeybitsValueError, check, lib, new, parallel, text, workspace
 
 _DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT}
@@ -17,6 +17,13 @@ _DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT}
 #: is not finite or the size not positive.
 KP_BORDER, KP_SMALL, KP_OUTSIDE, KP_INVALID = (_abi.KB_KP_BORDER, _abi.KB_KP_SMALL, _abi.KB_KP_OUTSIDE,
                                                _abi.KB_KP_INVALID)
+_KINDS = {"bad": _abi.KB_BAD, "bag": _abi.KB_BAG, "hashsift": _abi.KB_HASHSIFT, "sift": _abi.KB_SIFT,
+          "rootsift": _abi.KB_ROOTSIFT}
+_SAMPLERS = {"patch": _abi.KB_SAMPLER_PATCH, "image": _abi.KB_SAMPLER_IMAGE, "two-tap": _abi.KB_SAMPLER_TWO_TAP}
+#: One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
+box_dtype = np.dtype([("channel1", np.uint8), ("x1", np.uint8), ("y1", np.uint8), ("radius1", np.uint8),
+                      ("channel2", np.uint8), ("x2", np.uint8), ("y2", np.uint8), ("radius2", np.uint8),
+                      ("threshold", np.float32)])
 _SELECTIONS = {"default": _abi.KB_SELECT_DEFAULT, "best": _abi.KB_SELECT_BEST, "grid": _abi.KB_SELECT_GRID,
                "anms": _abi.KB_SELECT_ANMS, "quadtree": _abi.KB_SELECT_QUADTREE}
 
@@ -40,7 +47,7 @@ class Model:
 
     Immutable; any number of threads may use one."""
 
-    def __init__(self, name: Union[str, "os.PathLike[str]"] = "bag256") -> None:
+    def __init__(self, name: PathLike = "bag256") -> None:
         self._handle = ctypes.c_void_p()
         if str(name) in builtin_models():
             check(lib.kb_model_builtin(str(name).encode(), ctypes.byref(self._handle)), None, str(name))
@@ -65,9 +72,32 @@ class Model:
         return model
 
     @classmethod
-    def _from_handle(cls, handle: Any) -> "Model":
-        model = cls.__new__(cls)
-        model._handle = handle
+    def from_tables(cls, kind: str, *, name: str, boxes: Any = None, weights: Any = None, bias: Any = None,
+                    root: bool = False, support: float = 1, sampler: str = "patch", text: str = "") -> "Model":
+        """A model out of its tables: "bad" and "bag" from boxes (box_dtype, one per bit), "hashsift" from weights (bits
+        x 128 of int8) and bias (int32). support is the width of the described region as a multiple of the detector's;
+        root takes RootSIFT. text tells how it was learned."""
+        if kind not in _KINDS or sampler not in _SAMPLERS:
+            raise KeybitsValueError(f"kind is one of {', '.join(_KINDS)} and sampler one of {', '.join(_SAMPLERS)}, "
+                                    f"not {kind!r} and {sampler!r}")
+        pairs = None if boxes is None else np.ascontiguousarray(boxes, box_dtype)
+        matrix = None if weights is None else np.ascontiguousarray(weights, np.int8)
+        offset = None if bias is None else np.ascontiguousarray(bias, np.int32)
+        if matrix is not None and matrix.shape[1:] != (_abi.KB_SIFT_VALUES,) or \
+                (kind == "hashsift") != (matrix is not None) or (matrix is None) != (offset is None) or \
+                (matrix is not None and offset is not None and offset.shape != matrix.shape[:1]):
+            raise KeybitsValueError("hashsift takes weights, bits x 128, and as many numbers of bias; others take none")
+        if (kind in ("bad", "bag")) != (pairs is not None):
+            raise KeybitsValueError("bad and bag take boxes, one per bit; others take none")
+        bits = len(pairs) if pairs is not None else len(matrix) if matrix is not None else 0
+        spec = new(_abi.kb_model_spec, kind=_KINDS[kind], sampler=_SAMPLERS[sampler], bits=bits, support=support,
+                   name=name.encode(), text=text.encode(), root=int(root),
+                   boxes=address(pairs) if pairs is not None else None,
+                   weights=address(matrix) if matrix is not None else None,
+                   bias=address(offset) if offset is not None else None)
+        model, error = cls.__new__(cls), _abi.kb_error()
+        model._handle = ctypes.c_void_p()
+        check(lib.kb_model_create(ctypes.byref(spec), ctypes.byref(model._handle), ctypes.byref(error)), error, name)
         return model
 
     def __del__(self) -> None:
@@ -113,6 +143,13 @@ class Model:
         return float(self._spec().support)
 
     @property
+    def boxes(self) -> npt.NDArray[np.void]:
+        """The boxes of BAD and BAG (box_dtype), one per bit; none for other kinds."""
+        spec = self._spec()
+        size = int(spec.bits) * box_dtype.itemsize if spec.boxes else 0
+        return np.frombuffer(ctypes.string_at(spec.boxes, size) if size else b"", box_dtype)
+
+    @property
     def text(self) -> str:
         """How the model was learned."""
         return text(self._spec().text)
@@ -125,15 +162,10 @@ class Model:
         check(lib.kb_model_save(self._handle, buffer, size.value, ctypes.byref(size)))
         return buffer.raw
 
-    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def save(self, path: PathLike) -> None:
         """Writes the .kbm file, beside the target first, so that it is never half there."""
-        target = Path(path)
-        part = target.with_name(f".part-{os.getpid()}-{target.name}")
-        try:
-            part.write_bytes(self.to_bytes())
-            os.replace(part, target)
-        finally:
-            part.unlink(missing_ok=True)
+        data = self.to_bytes()
+        write_file(path, lambda file: file.write(data))
 
     def __repr__(self) -> str:
         return f"<keybits.Model {self.name}: {self.row_bytes} bytes, id {self.id:016x}>"
@@ -142,7 +174,7 @@ class Model:
 _default_models: "dict[str, Model]" = {}
 
 
-def model_of(model: Union[Model, str, "os.PathLike[str]", None]) -> Model:
+def model_of(model: Union[Model, PathLike, None]) -> Model:
     """A Model, or the (cached) built-in model of a name; None is bag256."""
     if isinstance(model, Model):
         return model

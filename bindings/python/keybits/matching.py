@@ -1,13 +1,13 @@
 """Putative matches between descriptors, and what filters them."""
 import ctypes
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import Matches, address, keypoint_array, match_dtype, row_array, row_stride
-from ._library import KeybitsValueError, check, lib, new, parallel, workspace
+from ._arrays import Matches, address, image_view, keypoint_array, match_dtype, row_array, row_stride
+from ._library import KeybitsValueError, check, lib, long_call, new, parallel, workspace
 
 #: A guide of match_guided: where a query is expected.
 guide_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("radius", np.float32), ("angle", np.float32),
@@ -15,6 +15,9 @@ guide_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("radius", np.floa
 #: A match of match_stereo.
 stereo_dtype = np.dtype([("a", np.int32), ("b", np.int32), ("distance", np.float32), ("x", np.float32),
                          ("disparity", np.float32)])
+
+
+_LONG_MATCH = 10 ** 9  # pairs of rows: half a second and more
 
 
 def match(a: Any, b: Any, *, mutual: bool = True, max_ratio: float = 0, max_distance: float = 0,
@@ -35,8 +38,12 @@ def match(a: Any, b: Any, *, mutual: bool = True, max_ratio: float = 0, max_dist
     count = ctypes.c_size_t()
     options = new(_abi.kb_match_options, one_way=0 if mutual else 1, max_ratio=max_ratio, max_distance=max_distance,
                   parallel=parallel(), stride_a=row_stride(first), stride_b=row_stride(second))
-    check(lib.kb_match_hamming(address(first), len(first), address(second), len(second), max(first.shape[1], 1),
-                               ctypes.byref(options), workspace(), address(matches), ctypes.byref(count)), None, "match")
+    arguments = (address(first), len(first), address(second), len(second), max(first.shape[1], 1),
+                 ctypes.byref(options), workspace(), address(matches), ctypes.byref(count))
+    if len(first) * len(second) < _LONG_MATCH:
+        check(lib.kb_match_hamming(*arguments), None, "match")
+    else:
+        check(long_call(lib.kb_match_hamming, *arguments, keep=(first, second, matches)), None, "match")
     return matches[:count.value]
 
 
@@ -93,6 +100,33 @@ def match_guided(a: Any, guides: Any, b: Any, keypoints_b: Any, *, max_ratio: fl
     check(lib.kb_match_guided(address(first), address(expected), len(first), address(second), address(places),
                               len(second), first.shape[1], ctypes.byref(options), workspace(), address(matches),
                               ctypes.byref(count)), None, "match_guided")
+    return matches[:count.value]
+
+
+def match_stereo(a: Any, left: Any, b: Any, right: Any, *, images: Optional[Tuple[Any, Any]] = None,
+                 min_disparity: float = 0, max_disparity: float = 0, row_tolerance: float = 0, max_scale: float = 0,
+                 max_distance: float = 0, max_ratio: float = 0) -> Matches:
+    """Matches a rectified pair along rows: rows a and keypoints of the left image, rows b and keypoints of the right.
+
+    The result has the fields a, b, distance, x (in the right image) and disparity (stereo_dtype). images: the two
+    rectified images, for sub-pixel disparities and a check of the gray. Zeros are the defaults of kb_stereo_options:
+    max_disparity 10000 px, row_tolerance 0.065 of the keypoint's size, max_scale 1.3, the others off."""
+    first, second = np.ascontiguousarray(row_array(a, "a")), np.ascontiguousarray(row_array(b, "b"))
+    places, others = keypoint_array(left), keypoint_array(right)
+    if len(first) != len(places) or len(second) != len(others) or first.shape[1] != second.shape[1]:
+        raise KeybitsValueError("a and left, b and right must have one row per keypoint, and rows of one length")
+    views = [image_view(image) for image in images] if images is not None else []
+    if len(views) not in (0, 2):
+        raise KeybitsValueError(f"images are the left and the right one, not {len(views)}")
+    options = new(_abi.kb_stereo_options, min_disparity=min_disparity, max_disparity=max_disparity,
+                  row_tolerance=row_tolerance, max_scale=max_scale, max_distance=max_distance, max_ratio=max_ratio,
+                  left=ctypes.addressof(views[0][0]) if views else None,
+                  right=ctypes.addressof(views[1][0]) if views else None, parallel=parallel())
+    matches = np.empty(len(first), stereo_dtype)
+    count = ctypes.c_size_t()
+    check(lib.kb_match_stereo(address(first), address(places), len(first), address(second), address(others),
+                              len(second), max(first.shape[1], 1), ctypes.byref(options), workspace(),
+                              address(matches), ctypes.byref(count)), None, "match_stereo")
     return matches[:count.value]
 
 

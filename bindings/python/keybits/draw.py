@@ -1,0 +1,137 @@
+"""Pictures of keypoints and matches as RGB arrays, with numpy alone."""
+from typing import Any, Optional, Tuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import keypoint_array, to_gray
+from ._library import KeybitsValueError
+from .geometry import Matrix
+from .matching import match_array
+
+Canvas = npt.NDArray[np.uint8]
+Colour = Tuple[int, int, int]
+
+_OUTLIER = (150, 60, 60)
+_MARK = (64, 220, 90)
+
+
+def canvas(image: Any) -> Canvas:
+    """A copy of an image (gray or RGB, uint8 or uint16) as RGB of uint8, to draw on."""
+    array = np.asarray(image)
+    if array.dtype not in (np.uint8, np.uint16) or array.ndim not in (2, 3) or \
+            (array.ndim == 3 and array.shape[2] not in (1, 3, 4)):
+        raise KeybitsValueError(f"an image is uint8 or uint16, gray or RGB, not {array.dtype} of {array.shape}")
+    if array.dtype == np.uint16:
+        array = (array // 257).astype(np.uint8)
+    if array.ndim == 3 and array.shape[2] >= 3:
+        return np.array(array[:, :, :3])
+    return np.repeat(to_gray(array)[:, :, np.newaxis].astype(np.uint8), 3, axis=2)
+
+
+def _blend(target: Canvas, x: Any, y: Any, weight: Any, colour: Any) -> None:
+    """Mixes colours into pixels by weight, 0 to 1; those outside are left out."""
+    inside = (x >= 0) & (y >= 0) & (x < target.shape[1]) & (y < target.shape[0]) & (weight > 0)
+    x, y, weight, colour = x[inside], y[inside], weight[inside][:, np.newaxis], colour[inside]
+    target[y, x] = (target[y, x] * (1 - weight) + colour * weight + 0.5).astype(np.uint8)
+
+
+def draw_lines(target: Canvas, start: Any, end: Any, colours: Any, width: float = 1) -> None:
+    """Draws n anti-aliased lines between n x 2 points into an RGB canvas; colours is n x 3."""
+    a, b = np.asarray(start, np.float64).reshape(-1, 2), np.asarray(end, np.float64).reshape(-1, 2)
+    colour = np.broadcast_to(np.asarray(colours, np.float64), (len(a), 3))
+    good = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
+    a, b, colour = a[good], b[good], colour[good]
+    limit = 4.0 * (target.shape[0] + target.shape[1])  # what leaves the canvas this far is cut off
+    a, b = np.clip(a, -limit, limit), np.clip(b, -limit, limit)
+    # One step per pixel of the longer axis; across it, the pixels that the width covers, the outer ones in part.
+    steps = np.ceil(np.abs(b - a).max(axis=1)).astype(int) + 1
+    line = np.repeat(np.arange(len(a)), steps)
+    position = np.arange(len(line)) - np.repeat(np.cumsum(steps) - steps, steps)
+    share = position / np.maximum(steps - 1, 1)[line]
+    place = a[line] + (b - a)[line] * share[:, np.newaxis]
+    steep = (np.abs(b - a)[:, 1] > np.abs(b - a)[:, 0])[line]
+    along = np.where(steep, place[:, 1], place[:, 0])
+    across = np.where(steep, place[:, 0], place[:, 1])
+    column = np.rint(along).astype(int)
+    first = np.floor(across - width / 2).astype(int)
+    for offset in range(int(np.ceil(width)) + 2):
+        row = first + offset
+        weight = np.clip(width / 2 + 0.5 - np.abs(row - across), 0, 1)
+        _blend(target, np.where(steep, row, column), np.where(steep, column, row), weight, colour[line])
+
+
+def draw_circles(target: Canvas, centres: Any, radii: Any, colours: Any, width: float = 1) -> None:
+    """Draws n anti-aliased circles into an RGB canvas."""
+    centre = np.asarray(centres, np.float64).reshape(-1, 2)
+    radius = np.broadcast_to(np.asarray(radii, np.float64), len(centre))
+    colour = np.broadcast_to(np.asarray(colours, np.float64), (len(centre), 3))
+    good = np.isfinite(centre).all(axis=1) & (radius > 0) & (radius < 4 * max(target.shape))
+    centre, radius, colour = centre[good], radius[good], colour[good]
+    count = np.maximum(12, np.ceil(radius * 1.5)).astype(int)
+    circle = np.repeat(np.arange(len(centre)), count)
+    corner = np.arange(len(circle)) - np.repeat(np.cumsum(count) - count, count)
+
+    def point(number: Any) -> Any:
+        angle = 2 * np.pi * number / count[circle]
+        return centre[circle] + radius[circle, np.newaxis] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    draw_lines(target, point(corner), point(corner + 1), colour[circle], width)
+
+
+def draw_keypoints(image: Any, keypoints: Any, colour: Colour = _MARK) -> Canvas:
+    """The image in RGB with a circle of its size and a line along its angle for every keypoint."""
+    result, points = canvas(image), keypoint_array(keypoints)
+    centre = np.stack([points["x"], points["y"]], axis=1).astype(np.float64)
+    radius = points["size"].astype(np.float64) / 2
+    draw_circles(result, centre, radius, colour)
+    turned = points["angle"] >= 0
+    angle = np.deg2rad(points["angle"][turned].astype(np.float64))
+    tip = centre[turned] + radius[turned, np.newaxis] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    draw_lines(result, centre[turned], tip, colour)
+    return result
+
+
+def draw_outline(image: Any, corners: Optional[Matrix], colour: Colour = (255, 64, 64)) -> Canvas:
+    """The image in RGB with a closed polygon, such as Track.corners; None draws nothing."""
+    result = canvas(image)
+    if corners is not None:
+        draw_lines(result, corners, np.roll(np.asarray(corners), -1, axis=0), colour, 3)
+    return result
+
+
+def _hues(n: int) -> npt.NDArray[np.float64]:
+    """n bright colours around the wheel, neighbours far apart."""
+    hue = (np.arange(n) * 0.61803398875) % 1
+    wheel = np.abs((hue[:, np.newaxis] * 6 + np.array([0, 4, 2])) % 6 - 3) - 1
+    colours: npt.NDArray[np.float64] = 70 + 185 * np.clip(wheel, 0, 1)
+    return colours
+
+
+def draw_matches(image_a: Any, keypoints_a: Any, image_b: Any, keypoints_b: Any, matches: Any,
+                 inliers: Any = None, *, max_lines: int = 0) -> Canvas:
+    """Two images side by side with a line per match, as an RGB array.
+
+    inliers (a bool per match, such as Fit.inliers): these are bright and lie above the others, which are thin and dark
+    red. max_lines: only so many of the matches are drawn, those with the least distance; 0 is all."""
+    a, b, given = keypoint_array(keypoints_a), keypoint_array(keypoints_b), match_array(matches)
+    good = np.ones(len(given), bool) if inliers is None else np.asarray(inliers, bool)
+    if good.shape != (len(given),):
+        raise KeybitsValueError(f"inliers must have one value per match, {len(given)}, not the shape {good.shape}")
+    for name, points, index in (("a", a, given["a"]), ("b", b, given["b"])):
+        if len(index) and (index.min() < 0 or index.max() >= len(points)):
+            raise KeybitsValueError(f"a match names keypoint {int(index.max())} of {name}, which has {len(points)}")
+    if max_lines:
+        best = np.argsort(given["distance"], kind="stable")[:max_lines]
+        given, good = given[best], good[best]
+    left, right = canvas(image_a), canvas(image_b)
+    result = np.zeros((max(left.shape[0], right.shape[0]), left.shape[1] + right.shape[1], 3), np.uint8)
+    result[:left.shape[0], :left.shape[1]] = left
+    result[:right.shape[0], left.shape[1]:] = right
+    start = np.stack([a["x"][given["a"]], a["y"][given["a"]]], axis=1).astype(np.float64)
+    end = np.stack([b["x"][given["b"]] + left.shape[1], b["y"][given["b"]]], axis=1).astype(np.float64)
+    draw_lines(result, start[~good], end[~good], _OUTLIER, 0.7)
+    colours = _hues(int(good.sum()))
+    draw_lines(result, start[good], end[good], colours, 1)
+    for points in (start[good], end[good]):
+        draw_circles(result, points, 3, colours)
+    return result

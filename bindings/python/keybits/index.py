@@ -1,0 +1,417 @@
+"""From descriptors to images: vocabularies, an index of images, and loop closing (docs/index.md)."""
+import ctypes
+import threading
+from contextlib import contextmanager
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _abi
+from ._arrays import address, keypoint_array, row_array
+from ._files import PathLike, map_file, write_file
+from ._library import KeybitsValueError, check, lib, long_call, new, parallel, text, workspace
+from .features import Features, Model, model_of
+from .geometry import GEOMETRIES, Matrix
+
+#: A result of Index.query: the image's id and position, its score (0 to 1), the inliers of the verification (-1: not
+#: verified) and the geometry from the query to the image.
+result_dtype = np.dtype([("id", np.uint64), ("position", np.uint64), ("score", np.float64), ("inliers", np.int32),
+                         ("model", np.float64, (3, 3))], align=True)
+#: A node of a vocabulary without its row.
+node_dtype = np.dtype([("first_child", np.uint32), ("children", np.uint32), ("word", np.uint32),
+                       ("weight", np.float64)])
+
+_SCORINGS = {"binary": _abi.KB_SCORE_BINARY, "tf-idf": _abi.KB_SCORE_TF_IDF, "exact": _abi.KB_SCORE_EXACT}
+
+Words = npt.NDArray[np.uint32]
+
+
+def _features(features: Any, keypoints: Any = None, model_id: int = 0) -> Tuple[Any, Any]:
+    """A kb_features over Features or rows, and what must stay alive."""
+    if isinstance(features, Features):
+        features, keypoints, model_id = features.descriptors, features.keypoints, features.model.id
+    rows = np.ascontiguousarray(row_array(features))
+    places = None if keypoints is None else keypoint_array(keypoints)
+    if places is not None and len(places) != len(rows):
+        raise KeybitsValueError(f"{len(rows)} rows and {len(places)} keypoints")
+    view = new(_abi.kb_features, rows=address(rows), n=len(rows), row_bytes=max(rows.shape[1], 1), model_id=model_id,
+               keypoints=address(places) if places is not None else None)
+    return view, (rows, places)
+
+
+def _geometry(name: str) -> int:
+    if name not in GEOMETRIES:
+        raise KeybitsValueError(f"no geometry {name!r}; there are {', '.join(GEOMETRIES)}")
+    return GEOMETRIES[name]
+
+
+class Vocabulary:
+    """A tree over binary rows whose leaves are words. `Vocabulary(path)` maps a file; `Vocabulary.train` learns one.
+
+    Immutable; any number of threads may use one."""
+
+    def __init__(self, path: PathLike) -> None:
+        self._open(map_file(path), str(path))
+
+    def _open(self, data: npt.NDArray[np.uint8], what: str) -> None:
+        self._alive: Any = data  # borrowed by the handle
+        self._handle = ctypes.c_void_p()
+        self._owned = True
+        error = _abi.kb_error()
+        check(lib.kb_vocabulary_load(address(data), data.size, ctypes.byref(self._handle), ctypes.byref(error)), error,
+              what)
+
+    @classmethod
+    def _from_handle(cls, handle: Any, owner: Any = None) -> "Vocabulary":
+        """The handle belongs to the new object, or to its owner (an index), which it keeps alive."""
+        vocabulary = cls.__new__(cls)
+        vocabulary._handle, vocabulary._alive, vocabulary._owned = handle, owner, owner is None
+        return vocabulary
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Vocabulary":
+        """A vocabulary out of the content of its file."""
+        vocabulary = cls.__new__(cls)
+        vocabulary._open(np.frombuffer(data, np.uint8), "vocabulary")
+        return vocabulary
+
+    @classmethod
+    def train(cls, rows: Union[Any, Sequence[Any]], *, branching: int = 10, levels: int = 4, iterations: int = 10,
+              seed: int = 0, model: Union[Model, str, None] = None) -> "Vocabulary":
+        """Learns a vocabulary of up to branching ^ levels words by hierarchical k-majority clustering.
+
+        rows: n x bytes, or one such array (or Features) per image; then words get their weight ln(images / images with
+        the word). model: of the rows, whose id the vocabulary keeps; taken from Features by itself. The same rows and
+        seed give the same bytes on any number of threads. Ctrl-C ends it."""
+        parts, ends = [rows], None
+        if not isinstance(rows, (np.ndarray, Features)):
+            parts = list(rows)
+            ends = np.cumsum([len(part) for part in parts], dtype=np.uintp)
+        if model is None and parts and isinstance(parts[0], Features):
+            model = parts[0].model
+        arrays = [row_array(part.descriptors if isinstance(part, Features) else part, "rows") for part in parts]
+        if len({array.shape[1] for array in arrays}) != 1:
+            raise KeybitsValueError("rows of all images must have one length; "
+                                    f"these have {sorted({array.shape[1] for array in arrays})}")
+        together = np.ascontiguousarray(np.concatenate(arrays))
+        used = None if model is None else model_of(model)
+        options = new(_abi.kb_vocabulary_options, branching=branching, levels=levels, iterations=iterations, seed=seed,
+                      model=used._handle if used else None, parallel=parallel(),
+                      image_ends=address(ends) if ends is not None else None, images=0 if ends is None else len(ends))
+        handle, error = ctypes.c_void_p(), _abi.kb_error()
+        check(long_call(lib.kb_vocabulary_train, address(together), len(together), together.shape[1],
+                        ctypes.byref(options), ctypes.byref(handle), ctypes.byref(error),
+                        keep=(together, ends, used, options)), error, "Vocabulary.train")
+        return cls._from_handle(handle)
+
+    @classmethod
+    def from_tree(cls, parents: Any, rows: Any, weights: Any, *, branching: int, levels: int,
+                  model: Union[Model, str, None] = None) -> "Vocabulary":
+        """A vocabulary out of a tree from elsewhere: node 0 is the root, parents[i] < i, one row and weight per
+        node."""
+        above = np.ascontiguousarray(parents, np.uint32)
+        table, weight = np.ascontiguousarray(row_array(rows, "rows")), np.ascontiguousarray(weights, np.float64)
+        if not len(above) == len(table) == len(weight):
+            raise KeybitsValueError(f"{len(above)} parents, {len(table)} rows and {len(weight)} weights")
+        used = None if model is None else model_of(model)
+        spec = new(_abi.kb_vocabulary_spec, nodes=len(above), parents=address(above), rows=address(table),
+                   weights=address(weight), row_bytes=table.shape[1], branching=branching, levels=levels,
+                   model_id=used.id if used else 0, model_name=used.name.encode() if used else None)
+        handle, error = ctypes.c_void_p(), _abi.kb_error()
+        check(lib.kb_vocabulary_create(ctypes.byref(spec), ctypes.byref(handle), ctypes.byref(error)), error,
+              "Vocabulary.from_tree")
+        return cls._from_handle(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) and self._owned:
+            lib.kb_vocabulary_free(self._handle)
+
+    def _info(self) -> Any:
+        info = new(_abi.kb_vocabulary_info)
+        check(lib.kb_vocabulary_get_info(self._handle, ctypes.byref(info)))
+        return info
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return int(self._info().words)
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes, with the root."""
+        return int(self._info().nodes)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes per row."""
+        return int(self._info().row_bytes)
+
+    @property
+    def branching(self) -> int:
+        """Children per node, as it was trained."""
+        return int(self._info().branching)
+
+    @property
+    def levels(self) -> int:
+        """Levels of the tree, as it was trained."""
+        return int(self._info().levels)
+
+    @property
+    def model_id(self) -> int:
+        """The id of the model that made the rows; 0: unknown."""
+        return int(self._info().model_id)
+
+    @property
+    def model_name(self) -> str:
+        """The name of that model."""
+        return text(self._info().model_name)
+
+    def node(self, index: int) -> Tuple[Any, npt.NDArray[np.uint8]]:
+        """Node `index` (0 is the root): its fields (node_dtype) and its row."""
+        node = _abi.kb_vocabulary_node()
+        if not 0 <= index < self.nodes or not lib.kb_vocabulary_get_node(self._handle, index, ctypes.byref(node)):
+            raise KeybitsValueError(f"no node {index}; there are {self.nodes}")
+        fields = np.array((node.first_child, node.children, node.word, node.weight), node_dtype)
+        return fields[()], np.frombuffer(ctypes.string_at(node.row, self.row_bytes), np.uint8)
+
+    def words(self, features: Any) -> Words:
+        """The word of every row (n x bytes, or Features)."""
+        return self._words(features, 0, False)[0]
+
+    def words_and_nodes(self, features: Any, levels_up: int = 4) -> Tuple[Words, Words]:
+        """The word of every row, and the node that it passed levels_up above: ORB-SLAM's feature vector."""
+        words, nodes = self._words(features, levels_up, True)
+        assert nodes is not None
+        return words, nodes
+
+    def _words(self, features: Any, levels_up: int, want_nodes: bool) -> Tuple[Words, Optional[Words]]:
+        view, alive = _features(features)
+        words = np.empty(view.n, np.uint32)
+        nodes = np.empty(view.n, np.uint32) if want_nodes else None
+        error = _abi.kb_error()
+        check(lib.kb_vocabulary_words(self._handle, ctypes.byref(view), levels_up, parallel(), address(words),
+                                      address(nodes) if nodes is not None else None, ctypes.byref(error)), error,
+              "words")
+        del alive
+        return words, nodes
+
+    def _bytes(self) -> npt.NDArray[np.uint8]:
+        size = ctypes.c_size_t()
+        start = lib.kb_vocabulary_data(self._handle, ctypes.byref(size))
+        return np.ctypeslib.as_array((ctypes.c_uint8 * size.value).from_address(start))
+
+    def to_bytes(self) -> bytes:
+        """The content of the vocabulary's file."""
+        return self._bytes().tobytes()
+
+    def save(self, path: PathLike) -> None:
+        """Writes the file, which `Vocabulary(path)` maps."""
+        write_file(path, lambda file: file.write(self._bytes()))
+
+    def __repr__(self) -> str:
+        return f"<keybits.Vocabulary of {len(self)} words, {self.row_bytes} bytes per row>"
+
+
+class _Gate:
+    """Lets many readers or one writer in."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._readers = 0
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        with self._condition:
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._readers -= 1
+                self._condition.notify_all()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        with self._condition:
+            while self._readers:
+                self._condition.wait()
+            yield
+
+
+class IndexImage(NamedTuple):
+    """An image of an index."""
+    id: int
+    name: str
+    rows: int
+    words: int
+    removed: bool
+
+
+class Index:
+    """Finds the images that share words with a query.
+
+    keep_features: keep rows and keypoints, for verification and exact scoring. signatures: keep a row per word of an
+    image; without them only scoring "tf-idf" works, in less memory. Threads may query at the same time."""
+
+    def __init__(self, vocabulary: Vocabulary, *, keep_features: bool = False, signatures: bool = True) -> None:
+        self._handle = ctypes.c_void_p()
+        self._alive: Any = vocabulary
+        self._gate = _Gate()
+        options = new(_abi.kb_index_options, keep_features=int(keep_features), no_signatures=int(not signatures))
+        error = _abi.kb_error()
+        check(lib.kb_index_create(vocabulary._handle, ctypes.byref(options), ctypes.byref(self._handle),
+                                  ctypes.byref(error)), error, "Index")
+
+    @classmethod
+    def open(cls, path: PathLike, check_all: bool = False) -> "Index":
+        """Maps an index file, which holds its vocabulary too. Images can be added, in memory. check_all reads all of
+        the file and raises KeybitsFileError when it is damaged."""
+        index = cls.__new__(cls)
+        index._handle, index._gate = ctypes.c_void_p(), _Gate()
+        index._alive = map_file(path)
+        error = _abi.kb_error()
+        check(lib.kb_index_load(address(index._alive), index._alive.size, ctypes.byref(index._handle),
+                                ctypes.byref(error)), error, str(path))
+        if check_all:
+            check(lib.kb_index_check(index._handle), None, str(path))
+        return index
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            lib.kb_index_free(self._handle)
+
+    def _info(self) -> Any:
+        info = new(_abi.kb_index_info)
+        check(lib.kb_index_get_info(self._handle, ctypes.byref(info)))
+        return info
+
+    def __len__(self) -> int:
+        """Images that were added and not removed."""
+        return int(self._info().images)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of the index."""
+        if isinstance(self._alive, Vocabulary):
+            return self._alive
+        return Vocabulary._from_handle(ctypes.c_void_p(lib.kb_index_get_vocabulary(self._handle)), self)
+
+    def add(self, features: Any, id: Optional[int] = None, name: str = "", keypoints: Any = None) -> int:
+        """Adds an image (Features, or rows and keypoints) and returns its position. id is yours, the position by
+        default."""
+        view, alive = _features(features, keypoints)
+        error = _abi.kb_error()
+        with self._gate.writing():
+            position = int(self._info().positions)
+            check(lib.kb_index_add(self._handle, ctypes.byref(view), position if id is None else id,
+                                   name.encode() if name else None, workspace(), ctypes.byref(error)), error,
+                  "Index.add")
+        del alive
+        return position
+
+    def remove(self, id: int) -> int:
+        """Removes every image with this id; tells how many there were. Positions stay until the index is saved."""
+        count = ctypes.c_size_t()
+        with self._gate.writing():
+            check(lib.kb_index_remove(self._handle, id, ctypes.byref(count)), None, "Index.remove")
+        return count.value
+
+    def image(self, position: int) -> IndexImage:
+        """The image at a position."""
+        image = _abi.kb_index_image()
+        with self._gate.reading():
+            if position < 0 or not lib.kb_index_get_image(self._handle, position, ctypes.byref(image)):
+                raise KeybitsValueError(f"no image at position {position}; there are {self._info().positions}")
+            return IndexImage(int(image.id), text(image.name), int(image.rows), int(image.words), bool(image.removed))
+
+    def query(self, features: Any, count: int = 10, *, keypoints: Any = None, scoring: str = "binary", verify: int = 0,
+              geometry: str = "homography", threshold: float = 0, first_images: int = 0) -> npt.NDArray[np.void]:
+        """The `count` best images for Features or rows, best first: an array of result_dtype.
+
+        scoring: "binary" (rows are compared within each word), "tf-idf" (DBoW2's scores) or "exact" (all rows are
+        matched; slow). verify: so many of the best are matched and fitted, and come first, most inliers first.
+        first_images: only the first so many images take part; 0 is all."""
+        if scoring not in _SCORINGS:
+            raise KeybitsValueError(f"no scoring {scoring!r}; there are {', '.join(_SCORINGS)}")
+        if count < 0:
+            raise KeybitsValueError(f"count is {count}, but must not be negative")
+        view, alive = _features(features, keypoints)
+        options = new(_abi.kb_index_query_options, scoring=_SCORINGS[scoring], verify=verify,
+                      geometry=_geometry(geometry), threshold=threshold, first_images=first_images)
+        results = np.empty(count, result_dtype)
+        found, error = ctypes.c_size_t(), _abi.kb_error()
+        with self._gate.reading():
+            check(lib.kb_index_query(self._handle, ctypes.byref(view), ctypes.byref(options), workspace(),
+                                     address(results), count, ctypes.byref(found), ctypes.byref(error)), error,
+                  "Index.query")
+        del alive
+        return results[:found.value]
+
+    def save(self, path: PathLike) -> None:
+        """Writes the index with its vocabulary. Removed images are dropped, so that positions change in the file."""
+        failure: List[BaseException] = []
+
+        def write(file: Any) -> None:
+            def put(_: Any, data: int, size: int) -> int:
+                try:
+                    file.write((ctypes.c_uint8 * size).from_address(data) if size else b"")
+                    return int(_abi.KB_OK)
+                except BaseException as error:
+                    failure.append(error)
+                    return int(_abi.KB_E_SPACE)
+            with self._gate.writing():
+                status = lib.kb_index_save(self._handle, _abi.kb_write(put), None)
+            if failure:
+                raise failure[0]
+            check(status, None, str(path))
+        write_file(path, write)
+
+    def __repr__(self) -> str:
+        return f"<keybits.Index of {len(self)} images>"
+
+
+class Loop(NamedTuple):
+    """What LoopDetector.add found."""
+    found: bool
+    query: int               # positions, counted from 0
+    reference: int
+    score: float
+    inliers: int
+    model: Optional[Matrix]  # from the query to the reference, 3 x 3; None without a loop
+    island: Tuple[int, int]  # the candidates around the reference, first and last
+    checked: int             # pairs of images that were matched
+
+
+class LoopDetector:
+    """Loop closing: images come in order, and each is compared with the earlier ones but the last few (`window`).
+
+    Zeros are the defaults of kb_loop_options: 20 images of window, 2 checks, islands of 3, 15 inliers, a score of half
+    the median of neighbours."""
+
+    def __init__(self, vocabulary: Vocabulary, *, window: int = 0, checks: int = 0, island: int = 0,
+                 min_inliers: int = 0, min_score: float = 0, geometry: str = "homography",
+                 threshold: float = 0) -> None:
+        self._handle = ctypes.c_void_p()
+        self._vocabulary = vocabulary  # borrowed by the handle
+        self._lock = threading.Lock()
+        options = new(_abi.kb_loop_options, window=window, checks=checks, island=island, min_inliers=min_inliers,
+                      min_score=min_score, geometry=_geometry(geometry), threshold=threshold)
+        error = _abi.kb_error()
+        check(lib.kb_loop_detector_create(vocabulary._handle, ctypes.byref(options), ctypes.byref(self._handle),
+                                          ctypes.byref(error)), error, "LoopDetector")
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            lib.kb_loop_detector_free(self._handle)
+
+    def add(self, features: Any, keypoints: Any = None) -> Loop:
+        """Looks for a loop and adds the image."""
+        view, alive = _features(features, keypoints)
+        loop, error = _abi.kb_loop(), _abi.kb_error()
+        with self._lock:
+            check(lib.kb_loop_detector_add(self._handle, ctypes.byref(view), workspace(), ctypes.byref(loop),
+                                           ctypes.byref(error)), error, "LoopDetector.add")
+        del alive
+        return Loop(bool(loop.found), int(loop.query), int(loop.reference), float(loop.score), int(loop.inliers),
+                    np.array(loop.model).reshape(3, 3) if loop.found else None,
+                    (int(loop.island_first), int(loop.island_last)), int(loop.checked))

@@ -1,0 +1,192 @@
+"""Learning descriptors from patches (docs/learning.md)."""
+import ctypes
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _abi
+from ._arrays import address
+from ._library import KeybitsError, KeybitsValueError, check, lib, new, parallel
+from .features import Model, box_dtype
+from .patches import PatchSet, patch_set
+
+_LOSSES = {"triplet": _abi.KB_LEARN_TRIPLET, "binary": _abi.KB_LEARN_BINARY, "orb": _abi.KB_LEARN_ORB}
+
+
+class Progress(NamedTuple):
+    """What a progress callback gets."""
+    step: int            # bits chosen (BAD, BAG), or batches done (HashSIFT)
+    steps: int           # wanted
+    loss: float
+    active: float        # share of triplets or pairs that still have a loss
+    checkpoint: bytes    # HashSIFT: the state to resume from; else empty
+
+
+class LearningStopped(KeybitsError):
+    """The progress callback stopped the learning before there was a model."""
+
+
+#: Called after every bit, or about a hundred times (HashSIFT); False stops the learning, anything else goes on.
+Report = Callable[[Progress], Optional[bool]]
+#: Gets n x 32 x 32 patches and a seed, and returns as many changed ones.
+Augment = Callable[[npt.NDArray[np.uint8], int], npt.NDArray[np.uint8]]
+
+_Patch = ctypes.c_uint8 * (_abi.KB_PATCH_SIDE * _abi.KB_PATCH_SIDE)
+
+
+class _Callbacks:
+    """Python functions as C callbacks. What they raise, Ctrl-C too, stops the learning and is raised after it."""
+
+    def __init__(self, progress_kind: Any, report: Optional[Report], augment: Optional[Augment]) -> None:
+        self.failure: List[BaseException] = []
+        self._progress_kind, self._report, self._augment = progress_kind, report, augment
+        kind = _abi.kb_learn_report if progress_kind is _abi.kb_learn_progress else _abi.kb_learn_hash_report
+        self.report = kind(self._run_report)
+        self.augment = _abi.kb_learn_augment(self._run_augment) if augment else None
+
+    def _run_report(self, _: Any, where: int) -> int:
+        try:  # also where a pending Ctrl-C is seen
+            state = self._progress_kind.from_address(where)
+            if self.failure:
+                return 0
+            if self._report is None:
+                return 1
+            if self._progress_kind is _abi.kb_learn_progress:
+                told = Progress(state.bit, state.bits, state.loss, state.active, b"")
+            else:
+                told = Progress(state.step, state.steps, state.loss, state.active,
+                                ctypes.string_at(state.checkpoint, state.checkpoint_size))
+            return 0 if self._report(told) is False else 1
+        except BaseException as error:
+            self.failure.append(error)
+            return 0
+
+    def _run_augment(self, _: Any, patches: int, n: int, seed: int, __: Any, out: int) -> None:
+        given = np.ctypeslib.as_array((_Patch * n).from_address(patches)).reshape(n, 32, 32)
+        result = np.ctypeslib.as_array((_Patch * n).from_address(out)).reshape(n, 32, 32)
+        try:
+            assert self._augment is not None
+            changed = np.asarray(self._augment(given, seed))
+            if changed.shape != given.shape or changed.dtype != np.uint8:
+                raise KeybitsValueError(f"augment returned {changed.dtype} of the shape {changed.shape} instead of "
+                                        f"uint8 of {given.shape}")
+            result[:] = changed
+        except BaseException as error:
+            self.failure.append(error)
+            result[:] = given
+
+
+class _Input:
+    """Patches of 32 x 32 in the order of their labels, as kb_learn_patches takes them."""
+
+    def __init__(self, patches: PatchSet) -> None:
+        given = patch_set(*patches)
+        if given.patches.shape[1] != _abi.KB_PATCH_SIDE:
+            raise KeybitsValueError(f"descriptors are learned from patches of side 32, not {given.patches.shape[1]}; "
+                                    "see keybits.shrink_patches")
+        order = np.argsort(given.labels, kind="stable")
+        self.pixels = np.ascontiguousarray(given.patches[order])
+        self.labels = np.ascontiguousarray(given.labels[order])
+        self.support = given.support or 1.0
+        self.view = new(_abi.kb_learn_patches, pixels=address(self.pixels), labels=address(self.labels),
+                        count=len(given))
+
+
+def shrink_patches(patches: PatchSet) -> PatchSet:
+    """A set whose side is a multiple of 32, brought to 32 by area averaging as describing does."""
+    given = patch_set(*patches)
+    factor, rest = divmod(given.patches.shape[1], _abi.KB_PATCH_SIDE)
+    if rest or not factor:
+        raise KeybitsValueError(f"the side must be a multiple of 32, not {given.patches.shape[1]}")
+    blocks = given.patches.reshape(len(given), 32, factor, 32, factor)
+    sums = blocks.sum(axis=(2, 4), dtype=np.uint32)
+    small = ((2 * sums + factor * factor) // (2 * factor * factor)).astype(np.uint8)
+    return given._replace(patches=small)
+
+
+def _loss(loss: str, allowed: "tuple[str, ...]") -> int:
+    if loss not in allowed:
+        raise KeybitsValueError(f"no loss {loss!r}; there are {', '.join(allowed)}")
+    return int(_LOSSES[loss])
+
+
+def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], loss: str, seed: int,
+                 progress: Optional[Report], augment: Optional[Augment], start: Optional[Model],
+                 options: Dict[str, Any]) -> Model:
+    given = _Input(patches)
+    known = {field for field, _ in _abi.kb_learn_options._fields_}
+    for option in options:
+        if option not in known:
+            raise KeybitsValueError(f"no option {option!r} in kb_learn_options")
+    calls = _Callbacks(_abi.kb_learn_progress, progress, augment)
+    before = None if start is None else start.boxes
+    settings = new(_abi.kb_learn_options, kind=_abi.KB_BAD if kind == "bad" else _abi.KB_BAG, bits=bits, seed=seed,
+                   loss=_loss(loss, ("triplet", "binary", "orb")), report=calls.report, augment=calls.augment,
+                   start=address(before) if before is not None else None, started=0 if before is None else len(before),
+                   parallel=parallel(), **options)
+    boxes = np.zeros(max(bits, 1), box_dtype)
+    summary, error = new(_abi.kb_learn_summary), _abi.kb_error()
+    status = lib.kb_learn_boxes(ctypes.byref(given.view), ctypes.byref(settings), address(boxes),
+                                ctypes.byref(summary), ctypes.byref(error))
+    if calls.failure:
+        raise calls.failure[0]
+    check(status, error, f"learn_{kind}")
+    chosen = summary.bits // 8 * 8
+    if chosen == 0:
+        raise LearningStopped(f"the learning was stopped after {summary.bits} bits; a model has 8 at least")
+    text = (f"{kind}, {chosen} bits, loss {loss}, seed {seed}: {summary.points} points, {summary.patches} patches, "
+            f"{summary.triplets} triplets per bit")
+    return Model.from_tables(kind, name=name or f"{kind}{chosen}", boxes=boxes[:chosen], support=given.support,
+                             text=text)
+
+
+def learn_bad(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet", seed: int = 0,
+              progress: Optional[Report] = None, augment: Optional[Augment] = None, start: Optional[Model] = None,
+              **options: Any) -> Model:
+    """Learns a BAD model: boxes one bit after the other.
+
+    loss: "triplet" (the paper's), "binary" (as BEBLID) or "orb" (no labels). progress: called after every bit; when it
+    returns False the model has the bits so far, in whole bytes. start: a model with the first bits, to go on from.
+    options: triplets, batch, candidates, margin, min_radius, max_radius, local_search, two_radii and so on, as in
+    kb_learn_options. The same patches, options and seed give the same model everywhere. Ctrl-C stops at the next bit.
+    """
+    return _learn_boxes("bad", patches, bits, name, loss, seed, progress, augment, start, options)
+
+
+def learn_bag(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet", seed: int = 0,
+              progress: Optional[Report] = None, augment: Optional[Augment] = None, start: Optional[Model] = None,
+              **options: Any) -> Model:
+    """Learns a BAG model, boxes over channels of oriented gradient; otherwise as learn_bad."""
+    return _learn_boxes("bag", patches, bits, name, loss, seed, progress, augment, start, options)
+
+
+def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet",
+                   seed: int = 0, steps: int = 0, root: bool = False, progress: Optional[Report] = None,
+                   augment: Optional[Augment] = None, resume: bytes = b"", **options: Any) -> Model:
+    """Learns a HashSIFT model, a linear map of SIFT, by Adam. steps: 0 is 30000; 3000 give most of it.
+
+    progress: called about a hundred times; its checkpoint continues the learning as `resume`. When it returns False
+    the model is that of the last step. options: batch, margin, rate, versions and so on, as in kb_learn_hash_options.
+    Ctrl-C stops at the next report."""
+    given = _Input(patches)
+    known = {field for field, _ in _abi.kb_learn_hash_options._fields_}
+    for option in options:
+        if option not in known:
+            raise KeybitsValueError(f"no option {option!r} in kb_learn_hash_options")
+    calls = _Callbacks(_abi.kb_learn_hash_progress, progress, augment)
+    state = np.frombuffer(resume, np.uint8)
+    settings = new(_abi.kb_learn_hash_options, bits=bits, root=int(root), loss=_loss(loss, ("triplet", "binary")),
+                   seed=seed, steps=steps, report=calls.report, augment=calls.augment, checkpoint=address(state),
+                   checkpoint_size=len(state), parallel=parallel(), **options)
+    weights, bias = np.zeros((max(bits, 1), _abi.KB_SIFT_VALUES), np.int8), np.zeros(max(bits, 1), np.int32)
+    summary, error = new(_abi.kb_learn_hash_summary), _abi.kb_error()
+    status = lib.kb_learn_hashsift(ctypes.byref(given.view), ctypes.byref(settings), address(weights), address(bias),
+                                   ctypes.byref(summary), ctypes.byref(error))
+    if calls.failure:
+        raise calls.failure[0]
+    check(status, error, "learn_hashsift")
+    text = (f"hashsift, {bits} bits, loss {loss}, seed {seed}: {summary.points} points, {summary.patches} patches, "
+            f"{summary.steps} steps of {summary.batch} pairs")
+    return Model.from_tables("hashsift", name=name or f"hashsift{bits}", weights=weights, bias=bias, root=root,
+                             support=given.support, text=text)

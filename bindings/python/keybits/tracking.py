@@ -1,0 +1,67 @@
+"""Finding a flat template in images, as `keybits track` does."""
+from typing import Any, Iterable, Iterator, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+
+from ._library import KeybitsValueError
+from .features import Detector, Model, detect_and_compute
+from .geometry import Matrix, find_homography, project_homography
+from .matching import match
+
+_SMALLEST, _LARGEST = 8.0, 1e5  # px, of a side of the template in a frame
+
+
+class Track(NamedTuple):
+    """Where the template is in a frame; `corners`, `H` are None when it is lost."""
+    found: bool
+    corners: Optional[Matrix]  # 4 x 2: top left, top right, bottom right, bottom left of the template in the frame
+    H: Optional[Matrix]        # from the template to the frame
+    inliers: int
+    matches: int
+
+
+def plausible_corners(h: Any, size: Tuple[int, int]) -> Optional[Matrix]:
+    """The corners of a template of (width, height) under a homography, or None when a camera cannot see it so: a
+    corner behind the camera, not convex, turned over, or with sides below 8 px or above 1e5."""
+    width, height = size[0] - 1.0, size[1] - 1.0
+    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]])
+    matrix: Matrix = np.asarray(h, np.float64)
+    if not (corners @ matrix[2, :2] + matrix[2, 2] > 0).all():
+        return None
+    seen = project_homography(matrix, corners)
+    sides = np.roll(seen, -1, axis=0) - seen
+    following = np.roll(sides, -1, axis=0)
+    turns = sides[:, 0] * following[:, 1] - sides[:, 1] * following[:, 0]
+    lengths = np.hypot(sides[:, 0], sides[:, 1])
+    good = (turns > 0).all() and (lengths >= _SMALLEST).all() and (lengths <= _LARGEST).all()
+    return seen if good else None
+
+
+class Tracker:
+    """Finds one flat template in frames. Every frame stands for itself: losing the template and finding it again is
+    normal. Threads may share a tracker."""
+
+    def __init__(self, template: Any, *, detector: Union[str, Detector] = "orb", model: Union[Model, str, None] = None,
+                 max_keypoints: int = 2000, max_ratio: float = 0, threshold: float = 0, min_inliers: int = 10) -> None:
+        if min_inliers < 4:
+            raise KeybitsValueError(f"min_inliers is {min_inliers}, but a homography needs 4")
+        self._detector = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
+        self.template = detect_and_compute(template, self._detector, model)
+        self._max_ratio, self._threshold, self._min_inliers = max_ratio, threshold, min_inliers
+
+    def find(self, frame: Any) -> Track:
+        """Where the template is in a frame."""
+        seen = detect_and_compute(frame, self._detector, self.template.model)
+        matches = match(self.template.descriptors, seen.descriptors, max_ratio=self._max_ratio)
+        fitted = find_homography(self.template.keypoints, seen.keypoints, matches, self._threshold)
+        inliers = int(fitted.inliers.sum())
+        corners = None
+        if fitted.H is not None and inliers >= self._min_inliers:
+            corners = plausible_corners(fitted.H, self.template.size)
+        return Track(corners is not None, corners, fitted.H if corners is not None else None, inliers, len(matches))
+
+
+def track(template: Any, frames: Iterable[Any], **options: Any) -> Iterator[Track]:
+    """Where the template is in each of the frames; options as of Tracker."""
+    tracker = Tracker(template, **options)
+    return (tracker.find(frame) for frame in frames)
