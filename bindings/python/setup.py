@@ -30,11 +30,10 @@ except ImportError:  # newer setuptools have their own
 def model_tables() -> str:
     """models/*.kbm as C arrays, as cmake/embed_models.cmake makes them."""
     arrays, entries = [], []
-    for path in sorted((ROOT / "models").glob("*.kbm")):
-        name = path.stem
+    for number, path in enumerate(sorted((ROOT / "models").glob("*.kbm"))):
         values = ",".join(str(byte) for byte in path.read_bytes())
-        arrays.append(f"static const unsigned char table_{name}[] = {{{values}}};")
-        entries.append(f'{{"{name}", table_{name}, sizeof table_{name}}},')
+        arrays.append(f"static const unsigned char table_{number}[] = {{{values}}};")
+        entries.append(f'{{"{path.stem}", table_{number}, sizeof table_{number}}},')
     return "\n".join(['#include "model/model.h"', "extern const kbi_builtin_table kbi_builtin_tables[];", *arrays,
                       "const kbi_builtin_table kbi_builtin_tables[] = {", *entries, "{NULL, NULL, 0}};", ""])
 

@@ -18,7 +18,7 @@ from ._library import (KeybitsError, KeybitsFileError, KeybitsMemoryError, Keybi
 from .draw import draw_keypoints, draw_matches, draw_outline
 from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Model, box_dtype,
                        builtin_models, describe, describe_float, describe_patches, detect, detect_and_compute,
-                       preset_scale, presets, sample_patches)
+                       orient, preset_scale, presets, sample_patches, select)
 from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homography, fit, fit_pose, match_points,
                        project_homography)
 from .index import Index, IndexImage, Loop, LoopDetector, Vocabulary, node_dtype, result_dtype
@@ -37,7 +37,7 @@ __all__ = [
     "detect_and_compute", "draw_keypoints", "draw_matches", "draw_outline", "filter_matches", "find_essential",
     "find_fundamental", "find_homography", "fit", "fit_pose", "guide_dtype", "hamming", "keypoint_dtype",
     "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype", "match_guided", "match_points",
-    "match_stereo", "node_dtype", "patch_set", "plausible_corners", "preset_scale", "presets", "project_homography",
-    "read_patches", "result_dtype", "sample_patches", "set_threads", "shrink_patches", "stereo_dtype", "to_gray",
+    "match_stereo", "node_dtype", "orient", "patch_set", "plausible_corners", "preset_scale", "presets", "project_homography",
+    "read_patches", "result_dtype", "sample_patches", "select", "set_threads", "shrink_patches", "stereo_dtype", "to_gray",
     "track", "version", "write_patches",
 ]

@@ -1,10 +1,11 @@
 """The shared library: where it is, its prototypes, errors as exceptions, and a workspace per thread."""
 import ctypes
 import os
+import queue
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Type
+from typing import Any, Callable, Dict, List, Optional, Type
 
 from . import _abi
 
@@ -121,30 +122,38 @@ def workspace() -> Any:
     return _per_thread.memory.workspace
 
 
-def long_call(function: Any, *arguments: Any, keep: Any = None) -> int:
+Requests = Optional["queue.SimpleQueue[Optional[Callable[[], None]]]"]
+
+
+def long_call(function: Any, *arguments: Any, keep: Any = None, requests: Requests = None) -> int:
     """A call that may take seconds, which Ctrl-C ends at once.
 
-    Python handles signals between its own instructions, never inside a C function. So the main thread waits here while
-    another thread makes the call. After Ctrl-C that thread runs on by itself, with the workspace and everything in
-    `keep` and `arguments`, and its result is dropped."""
-    if threading.current_thread() is not threading.main_thread():
+    Python handles signals between its own instructions, never inside a C function, and what a callback of ctypes raises
+    is lost. So this thread waits here while another one makes the call. After Ctrl-C that other one runs on by itself,
+    with the workspace and everything in `keep` and `arguments`, and its result is dropped. `requests` are functions that
+    the call wants to be run by this thread."""
+    if requests is None and threading.current_thread() is not threading.main_thread():
         return int(function(*arguments))
-    memory = _per_thread.memory
-    done = threading.Event()
+    waiting: Any = queue.SimpleQueue() if requests is None else requests
     status: List[int] = []
 
     def run(*alive: Any) -> None:
         status.append(int(function(*arguments)))
-        done.set()
+        waiting.put(None)
 
-    threading.Thread(target=run, args=(memory, keep), daemon=True).start()
+    threading.Thread(target=run, args=(_per_thread.memory, keep), daemon=True).start()
     try:
-        while not done.wait(0.1):
-            pass
+        while True:
+            try:
+                request = waiting.get(timeout=0.1)
+            except queue.Empty:
+                continue
+            if request is None:
+                return status[0]
+            request()
     except BaseException:
         _per_thread.memory = _Memory()
         raise
-    return status[0]
 
 
 def set_threads(threads: int) -> None:

@@ -213,8 +213,8 @@ class Features2D:
         return f"Feature2D.keybits.{self._model.name}"
 
     def empty(self) -> bool:
-        """False, as of every Feature2D."""
-        return False
+        """True, as of cv2.ORB."""
+        return True
 
     def getMaxFeatures(self) -> int:
         """As cv2.ORB's."""

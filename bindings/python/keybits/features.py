@@ -1,7 +1,8 @@
 """Models and detectors: from an image to keypoints and descriptors."""
 import ctypes
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, List, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,8 @@ from ._files import PathLike, write_file
 from ._library import KeybitsValueError, check, lib, new, parallel, text, workspace
 
 _DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT}
+_ORIENTATIONS = {"default": _abi.KB_ORIENTATION_DEFAULT, "gradient": _abi.KB_ORIENTATION_GRADIENT,
+                 "centroid": _abi.KB_ORIENTATION_CENTROID, "none": _abi.KB_ORIENTATION_NONE}
 #: Flags of describe, combined: the region leaves the image, is narrower than 8 px, its centre is outside, or a number
 #: is not finite or the size not positive.
 KP_BORDER, KP_SMALL, KP_OUTSIDE, KP_INVALID = (_abi.KB_KP_BORDER, _abi.KB_KP_SMALL, _abi.KB_KP_OUTSIDE,
@@ -143,6 +146,11 @@ class Model:
         return float(self._spec().support)
 
     @property
+    def sampler(self) -> str:
+        """"patch", "image" or "two-tap"."""
+        return text(lib.kb_sampler_name(self._spec().sampler))
+
+    @property
     def boxes(self) -> npt.NDArray[np.void]:
         """The boxes of BAD and BAG (box_dtype), one per bit; none for other kinds."""
         spec = self._spec()
@@ -187,22 +195,29 @@ def model_of(model: Union[Model, PathLike, None]) -> Model:
     return _default_models[name]
 
 
+def _known(name: str, names: "dict[str, int]", what: str) -> None:
+    if name not in names:
+        raise KeybitsValueError(f"no {what} {name!r}; there are {', '.join(names)}")
+
+
 class Detector:
     """A detector and its options.
 
     name: "orb" (FAST corners on a pyramid) or "sift" (differences of Gaussians). selection: "default", "best",
-    "grid", "anms" or "quadtree". Everything else as in kb_detect_options; None means the default."""
+    "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
+    second_angle gives keypoints with two clear angles twice. Everything else as in kb_detect_options; None means the
+    default."""
 
     def __init__(self, name: str = "orb", max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
                  fast_threshold: Optional[int] = None, fast_threshold_min: Optional[int] = None,
-                 cell_size: Optional[int] = None, low_memory: bool = False, layers: Optional[int] = None,
+                 cell_size: Optional[int] = None, orientation: str = "default", second_angle: bool = False,
+                 low_memory: bool = False, layers: Optional[int] = None,
                  contrast_threshold: Optional[float] = None, edge_threshold: Optional[float] = None,
                  sigma: Optional[float] = None, upsampling: bool = True) -> None:
-        if name not in _DETECTORS:
-            raise KeybitsValueError(f"no detector {name!r}; there are {', '.join(_DETECTORS)}")
-        if selection not in _SELECTIONS:
-            raise KeybitsValueError(f"no selection {selection!r}; there are {', '.join(_SELECTIONS)}")
+        _known(name, _DETECTORS, "detector")
+        _known(selection, _SELECTIONS, "selection")
+        _known(orientation, _ORIENTATIONS, "orientation")
         if not 1 <= max_keypoints <= 1000000:
             raise KeybitsValueError(f"max_keypoints is {max_keypoints}, but must be 1 to 1000000")
         self.name = name
@@ -210,7 +225,8 @@ class Detector:
         self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=int(max_keypoints),
                             selection=_SELECTIONS[selection], levels=levels, level_factor=level_factor,
                             fast_threshold=fast_threshold, fast_threshold_min=fast_threshold_min,
-                            cell_size=cell_size, low_memory=int(low_memory), layers=layers,
+                            cell_size=cell_size, orientation=_ORIENTATIONS[orientation],
+                            second_angle=int(second_angle), low_memory=int(low_memory), layers=layers,
                             contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
                             no_upsampling=0 if upsampling else 1)
 
@@ -236,7 +252,8 @@ class Detector:
         return keypoints[:count.value].copy() if count.value < len(keypoints) // 2 else keypoints[:count.value]
 
 
-class Features(NamedTuple):
+@dataclass(frozen=True)
+class Features:
     """The features of one image."""
     keypoints: Keypoints
     descriptors: Rows
@@ -272,6 +289,35 @@ def detect(image: Any, detector: Union[str, Detector] = "orb", max_keypoints: in
     """Keypoints of an image (uint8 or uint16, gray or RGB), strongest first."""
     found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
     return found.detect(image, mask, white=white)
+
+
+def orient(image: Any, keypoints: Any, rule: str = "default", scale: Union[float, str] = "orb", *,
+           white: int = 0) -> Tuple[Keypoints, npt.NDArray[np.float32]]:
+    """A copy of keypoints with angles by a rule ("gradient", the default; "centroid"; "none"), and how sure each is, 0
+    to 1. scale is the detector's name or its preset."""
+    _known(rule, _ORIENTATIONS, "orientation")
+    view, alive = image_view(image, white)
+    turned = keypoint_array(keypoints).copy()
+    confidence = np.zeros(len(turned), np.float32)
+    factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
+    options = new(_abi.kb_orient_options, orientation=_ORIENTATIONS[rule], scale=factor, parallel=parallel())
+    check(lib.kb_orient(ctypes.byref(view), address(turned), len(turned), ctypes.byref(options), workspace(),
+                        address(confidence)), None, "orient")
+    del alive
+    return turned, confidence
+
+
+def select(keypoints: Any, size: Tuple[int, int], count: int, rule: str = "default") -> Keypoints:
+    """The best `count` of keypoints of an image of (width, height) by a rule ("best", "grid", "anms", "quadtree"),
+    strongest first."""
+    _known(rule, _SELECTIONS, "selection")
+    if count < 0:
+        raise KeybitsValueError(f"count is {count}, but must not be negative")
+    chosen = keypoint_array(keypoints).copy()
+    kept = ctypes.c_size_t()
+    check(lib.kb_select(address(chosen), len(chosen), size[0], size[1], _SELECTIONS[rule], count, workspace(),
+                        ctypes.byref(kept)), None, "select")
+    return chosen[:kept.value]
 
 
 def describe(image: Any, keypoints: Any, model: Union[Model, str, None] = None,

@@ -1,15 +1,18 @@
 """Learning descriptors from patches (docs/learning.md)."""
 import ctypes
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+import queue
+from dataclasses import replace
+from functools import partial
+from typing import Any, Callable, Dict, NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
 from ._arrays import address
-from ._library import KeybitsError, KeybitsValueError, check, lib, new, parallel
+from ._library import KeybitsError, KeybitsValueError, check, lib, long_call, new, parallel
 from .features import Model, box_dtype
-from .patches import PatchSet, patch_set
+from .patches import PatchSet, checked
 
 _LOSSES = {"triplet": _abi.KB_LEARN_TRIPLET, "binary": _abi.KB_LEARN_BINARY, "orb": _abi.KB_LEARN_ORB}
 
@@ -36,52 +39,67 @@ _Patch = ctypes.c_uint8 * (_abi.KB_PATCH_SIDE * _abi.KB_PATCH_SIDE)
 
 
 class _Callbacks:
-    """Python functions as C callbacks. What they raise, Ctrl-C too, stops the learning and is raised after it."""
+    """Python functions as C callbacks, which the thread that called the learning runs. When one raises, or Ctrl-C comes,
+    the learning stops at the next report."""
 
     def __init__(self, progress_kind: Any, report: Optional[Report], augment: Optional[Augment]) -> None:
-        self.failure: List[BaseException] = []
+        self.requests: "queue.SimpleQueue[Optional[Callable[[], None]]]" = queue.SimpleQueue()
+        self._stopped = False
         self._progress_kind, self._report, self._augment = progress_kind, report, augment
         kind = _abi.kb_learn_report if progress_kind is _abi.kb_learn_progress else _abi.kb_learn_hash_report
         self.report = kind(self._run_report)
         self.augment = _abi.kb_learn_augment(self._run_augment) if augment else None
 
+    def call(self, function: Any, *arguments: Any, keep: Any) -> int:
+        try:
+            return long_call(function, *arguments, keep=(self, keep), requests=self.requests)
+        finally:
+            self._stopped = True
+
+    def _ask(self, function: Callable[[], Any]) -> Any:
+        """What the function gives in the calling thread; None when that one waits no more."""
+        reply: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self.requests.put(lambda: reply.put(function()))
+        while not self._stopped:
+            try:
+                return reply.get(timeout=0.1)
+            except queue.Empty:
+                pass
+        return None
+
     def _run_report(self, _: Any, where: int) -> int:
-        try:  # also where a pending Ctrl-C is seen
-            state = self._progress_kind.from_address(where)
-            if self.failure:
-                return 0
-            if self._report is None:
-                return 1
-            if self._progress_kind is _abi.kb_learn_progress:
-                told = Progress(state.bit, state.bits, state.loss, state.active, b"")
-            else:
-                told = Progress(state.step, state.steps, state.loss, state.active,
-                                ctypes.string_at(state.checkpoint, state.checkpoint_size))
-            return 0 if self._report(told) is False else 1
-        except BaseException as error:
-            self.failure.append(error)
-            return 0
+        report = self._report
+        if report is None or self._stopped:
+            return int(not self._stopped)
+        state = self._progress_kind.from_address(where)
+        if self._progress_kind is _abi.kb_learn_progress:
+            told = Progress(state.bit, state.bits, state.loss, state.active, b"")
+        else:
+            told = Progress(state.step, state.steps, state.loss, state.active,
+                            ctypes.string_at(state.checkpoint, state.checkpoint_size))
+        return 0 if self._ask(partial(report, told)) is False or self._stopped else 1
 
     def _run_augment(self, _: Any, patches: int, n: int, seed: int, __: Any, out: int) -> None:
         given = np.ctypeslib.as_array((_Patch * n).from_address(patches)).reshape(n, 32, 32)
         result = np.ctypeslib.as_array((_Patch * n).from_address(out)).reshape(n, 32, 32)
-        try:
-            assert self._augment is not None
-            changed = np.asarray(self._augment(given, seed))
-            if changed.shape != given.shape or changed.dtype != np.uint8:
-                raise KeybitsValueError(f"augment returned {changed.dtype} of the shape {changed.shape} instead of "
-                                        f"uint8 of {given.shape}")
-            result[:] = changed
-        except BaseException as error:
-            self.failure.append(error)
-            result[:] = given
+        assert self._augment is not None
+        changed = self._ask(partial(_augmented, self._augment, given, seed))
+        result[:] = given if changed is None else changed
+
+
+def _augmented(augment: Augment, patches: npt.NDArray[np.uint8], seed: int) -> npt.NDArray[np.uint8]:
+    changed = np.asarray(augment(patches, seed))
+    if changed.shape != patches.shape or changed.dtype != np.uint8:
+        raise KeybitsValueError(f"augment returned {changed.dtype} of the shape {changed.shape} instead of uint8 of "
+                                f"{patches.shape}")
+    return changed
 
 
 class _Input:
     """Patches of 32 x 32 in the order of their labels, as kb_learn_patches takes them."""
 
     def __init__(self, patches: PatchSet) -> None:
-        given = patch_set(*patches)
+        given = checked(patches)
         if given.patches.shape[1] != _abi.KB_PATCH_SIDE:
             raise KeybitsValueError(f"descriptors are learned from patches of side 32, not {given.patches.shape[1]}; "
                                     "see keybits.shrink_patches")
@@ -95,14 +113,14 @@ class _Input:
 
 def shrink_patches(patches: PatchSet) -> PatchSet:
     """A set whose side is a multiple of 32, brought to 32 by area averaging as describing does."""
-    given = patch_set(*patches)
+    given = checked(patches)
     factor, rest = divmod(given.patches.shape[1], _abi.KB_PATCH_SIDE)
     if rest or not factor:
         raise KeybitsValueError(f"the side must be a multiple of 32, not {given.patches.shape[1]}")
     blocks = given.patches.reshape(len(given), 32, factor, 32, factor)
     sums = blocks.sum(axis=(2, 4), dtype=np.uint32)
     small = ((2 * sums + factor * factor) // (2 * factor * factor)).astype(np.uint8)
-    return given._replace(patches=small)
+    return replace(given, patches=small)
 
 
 def _loss(loss: str, allowed: "tuple[str, ...]") -> int:
@@ -127,10 +145,8 @@ def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], l
                    parallel=parallel(), **options)
     boxes = np.zeros(max(bits, 1), box_dtype)
     summary, error = new(_abi.kb_learn_summary), _abi.kb_error()
-    status = lib.kb_learn_boxes(ctypes.byref(given.view), ctypes.byref(settings), address(boxes),
-                                ctypes.byref(summary), ctypes.byref(error))
-    if calls.failure:
-        raise calls.failure[0]
+    status = calls.call(lib.kb_learn_boxes, ctypes.byref(given.view), ctypes.byref(settings), address(boxes),
+                        ctypes.byref(summary), ctypes.byref(error), keep=(given, boxes, before))
     check(status, error, f"learn_{kind}")
     chosen = summary.bits // 8 * 8
     if chosen == 0:
@@ -149,8 +165,7 @@ def learn_bad(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None,
     loss: "triplet" (the paper's), "binary" (as BEBLID) or "orb" (no labels). progress: called after every bit; when it
     returns False the model has the bits so far, in whole bytes. start: a model with the first bits, to go on from.
     options: triplets, batch, candidates, margin, min_radius, max_radius, local_search, two_radii and so on, as in
-    kb_learn_options. The same patches, options and seed give the same model everywhere. Ctrl-C stops at the next bit.
-    """
+    kb_learn_options. The same patches, options and seed give the same model everywhere. Ctrl-C ends it."""
     return _learn_boxes("bad", patches, bits, name, loss, seed, progress, augment, start, options)
 
 
@@ -168,7 +183,7 @@ def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = 
 
     progress: called about a hundred times; its checkpoint continues the learning as `resume`. When it returns False
     the model is that of the last step. options: batch, margin, rate, versions and so on, as in kb_learn_hash_options.
-    Ctrl-C stops at the next report."""
+    Ctrl-C ends it."""
     given = _Input(patches)
     known = {field for field, _ in _abi.kb_learn_hash_options._fields_}
     for option in options:
@@ -181,10 +196,8 @@ def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = 
                    checkpoint_size=len(state), parallel=parallel(), **options)
     weights, bias = np.zeros((max(bits, 1), _abi.KB_SIFT_VALUES), np.int8), np.zeros(max(bits, 1), np.int32)
     summary, error = new(_abi.kb_learn_hash_summary), _abi.kb_error()
-    status = lib.kb_learn_hashsift(ctypes.byref(given.view), ctypes.byref(settings), address(weights), address(bias),
-                                   ctypes.byref(summary), ctypes.byref(error))
-    if calls.failure:
-        raise calls.failure[0]
+    status = calls.call(lib.kb_learn_hashsift, ctypes.byref(given.view), ctypes.byref(settings), address(weights),
+                        address(bias), ctypes.byref(summary), ctypes.byref(error), keep=(given, state, weights, bias))
     check(status, error, "learn_hashsift")
     text = (f"hashsift, {bits} bits, loss {loss}, seed {seed}: {summary.points} points, {summary.patches} patches, "
             f"{summary.steps} steps of {summary.batch} pairs")

@@ -1,7 +1,8 @@
 """Patch sets: gray patches with the scene point that each shows, and their .kbp files (docs/patches.md)."""
 import struct
 import zlib
-from typing import Any, NamedTuple, Tuple
+from dataclasses import dataclass
+from typing import Any, Tuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,8 @@ _HEADER_BYTES = _HEADER.size + 4
 _MAX_SIDE = 1024
 
 
-class PatchSet(NamedTuple):
+@dataclass(frozen=True)
+class PatchSet:
     """Patches (n x side x side of uint8); patches with equal labels show the same point, in different views."""
     patches: npt.NDArray[np.uint8]
     labels: npt.NDArray[np.uint32]
@@ -50,13 +52,20 @@ def patch_set(patches: Any, labels: Any, views: Any = None, support: float = 0) 
     return PatchSet(pixels, numbers[0], numbers[1], float(support))
 
 
+def checked(patches: PatchSet) -> PatchSet:
+    """The same set, when its arrays belong together."""
+    if not isinstance(patches, PatchSet):
+        raise KeybitsValueError(f"patches are a keybits.PatchSet (keybits.patch_set makes one), not {type(patches)}")
+    return patch_set(patches.patches, patches.labels, patches.views, patches.support)
+
+
 def _record(side: int) -> Any:
     return np.dtype([("checksum", "<u4"), ("label", "<u4"), ("view", "<u4"), ("pixels", np.uint8, (side, side))])
 
 
 def write_patches(path: PathLike, patches: PatchSet) -> None:
     """Writes a .kbp file, whole or not at all."""
-    given = patch_set(*patches)
+    given = checked(patches)
     side = given.patches.shape[1]
     if not 1 <= side <= _MAX_SIDE:
         raise KeybitsValueError(f"patches of side {side} cannot be kept; 1 to {_MAX_SIDE} can")

@@ -109,6 +109,32 @@ def test_detector_options(image):
         keybits.Detector(levels=99).detect(image)
 
 
+def test_orientation(image):
+    upright = keybits.Detector("orb", 300, orientation="none").detect(image)
+    assert (upright["angle"] == -1).all()
+    turned = keybits.Detector("orb", 300).detect(image)
+    assert (turned["angle"] >= 0).all()
+    again, confidence = keybits.orient(image, upright)
+    assert (upright["angle"] == -1).all()  # a copy
+    assert confidence.shape == (300,) and 0 <= confidence.min() <= confidence.max() <= 1
+    other, _ = keybits.orient(image, upright, "centroid")
+    assert not np.array_equal(again["angle"], other["angle"])
+    assert (keybits.orient(image, turned, "none")[0]["angle"] == -1).all()
+    twice = keybits.Detector("orb", 300, second_angle=True).detect(image)
+    assert len(np.unique(twice[["x", "y", "size"]])) < len(np.unique(turned[["x", "y", "size"]]))
+    with pytest.raises(keybits.KeybitsValueError, match="no orientation"):
+        keybits.orient(image, turned, "north")
+
+
+def test_select(image):
+    found = keybits.detect(image)
+    best = keybits.select(found, (320, 240), 50, "best")
+    assert np.array_equal(best, found[:50])
+    assert len(keybits.select(found, (320, 240), 50, "grid")) == 50
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.select(found, (320, 240), 50, "worst")
+
+
 @pytest.mark.parametrize("wrong, words", [
     (np.zeros((10, 10), np.float32), "uint8 or uint16"), (np.zeros((10, 10), np.int32), "uint8 or uint16"),
     (np.zeros((0, 10), np.uint8), "no pixels"), (np.zeros((4, 5, 6, 7), np.uint8), "shape"),

@@ -1,0 +1,175 @@
+"""Matching and geometry: against plain numpy, against the truth, wrong input."""
+import numpy as np
+import pytest
+from conftest import HOMOGRAPHY
+
+import keybits
+
+
+def brute_force(a, b):
+    """Mutual nearest neighbours, ties to the lowest index."""
+    distances = keybits.hamming(a[:, None, :], b[None, :, :])
+    nearest, back = distances.argmin(axis=1), distances.argmin(axis=0)
+    rows = np.flatnonzero(back[nearest] == np.arange(len(a)))
+    return rows, nearest[rows], distances[rows, nearest[rows]], np.sort(distances, axis=1)[rows, 1]
+
+
+def test_mutual_matches_equal_brute_force(features, view_features):
+    a, b = features.descriptors, view_features.descriptors
+    m = keybits.match(a, b)
+    rows, nearest, distance, second = brute_force(a, b)
+    assert m["a"].tolist() == rows.tolist() and m["b"].tolist() == nearest.tolist()
+    assert m["distance"].tolist() == distance.tolist() and m["second"].tolist() == second.tolist()
+
+
+def test_options(features, view_features):
+    a, b = features.descriptors, view_features.descriptors
+    m = keybits.match(a, b)
+    assert len(keybits.match(a, b, mutual=False)) == len(a)
+    assert np.array_equal(keybits.match(a, b, max_distance=30), m[m["distance"] <= 30])
+    assert np.array_equal(keybits.match(a, b, max_ratio=0.8), m[m["distance"] < np.float32(0.8) * m["second"]])
+    out = np.empty(len(a), keybits.match_dtype)
+    assert keybits.match(a, b, out=out).base is out and np.array_equal(out[:len(m)], m)
+    assert len(keybits.match(a[:0], b)) == 0 and len(keybits.match(a, b[:0])) == 0
+
+
+def test_rows_with_gaps(features, view_features):
+    a, b = features.descriptors, view_features.descriptors
+    wide = np.full((len(a), 50), 255, np.uint8)
+    wide[:, 7:39] = a
+    assert np.array_equal(keybits.match(wide[:, 7:39], b), keybits.match(a, b))
+    assert np.array_equal(keybits.match(np.asfortranarray(a), b[::1]), keybits.match(a, b))
+    assert np.array_equal(keybits.match(np.repeat(a, 2, axis=0)[::2], b), keybits.match(a, b))
+
+
+def test_float_rows():
+    random = np.random.RandomState(2)
+    a, b = random.rand(40, 128).astype(np.float32), random.rand(50, 128).astype(np.float32)
+    m = keybits.match(a, b, mutual=False)
+    distance = np.linalg.norm(a[:, None] - b[None], axis=2)
+    assert np.array_equal(m["b"], distance.argmin(axis=1)) and np.allclose(m["distance"], distance.min(axis=1), 1e-4)
+
+
+@pytest.mark.parametrize("a, b", [
+    (np.zeros((3, 32), np.uint8), np.zeros((3, 16), np.uint8)), (np.zeros(32, np.uint8), np.zeros((3, 32), np.uint8)),
+    (np.zeros((3, 32), np.int32), np.zeros((3, 32), np.int32)), (None, None), ("ab", "cd"),
+    (np.zeros((3, 4), np.float32), np.zeros((3, 4))), (np.zeros((3, 4), np.float32), np.zeros((3, 5), np.float32)),
+    (np.zeros((2, 5000), np.uint8), np.zeros((2, 5000), np.uint8))])
+def test_wrong_rows(a, b):
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.match(a, b)
+
+
+def test_wrong_options(features):
+    rows = features.descriptors
+    for options in ({"max_ratio": 2}, {"max_ratio": float("nan")}, {"max_distance": -1},
+                    {"out": np.empty(3, keybits.match_dtype)}):
+        with pytest.raises(keybits.KeybitsValueError):
+            keybits.match(rows, rows, **options)
+
+
+def test_homography(features, view_features):
+    m = keybits.match(features.descriptors, view_features.descriptors)
+    r = keybits.find_homography(features.keypoints, view_features.keypoints, m)
+    assert r.found and r.inliers.dtype == bool and len(r.inliers) == len(m) and r.inliers.sum() > 100
+    corners = np.array([[0, 0], [319, 0], [319, 239], [0, 239]])
+    error = keybits.project_homography(r.H, corners) - keybits.project_homography(HOMOGRAPHY, corners)
+    assert np.abs(error).max() < 2
+    again = keybits.find_homography(features.keypoints, view_features.keypoints, m)
+    assert np.array_equal(r.H, again.H)
+
+
+def test_nothing_to_find(features):
+    nothing = np.zeros(0, keybits.match_dtype)
+    r = keybits.find_homography(features.keypoints, features.keypoints, nothing)
+    assert r.H is None and not r.found and r.result == "too few pairs" and len(r.inliers) == 0
+
+
+def test_filter_keeps_the_right_ones(features, view_features):
+    m = keybits.match(features.descriptors, view_features.descriptors, mutual=False)
+    kept = keybits.filter_matches(features.keypoints, view_features.keypoints, m)
+
+    def precision(matches):
+        a, b = keybits.match_points(features.keypoints, view_features.keypoints, matches)
+        return (np.linalg.norm(keybits.project_homography(HOMOGRAPHY, a) - b, axis=1) < 4).mean()
+    assert 50 < len(kept) < len(m) and precision(kept) > precision(m) + 0.05
+    assert np.isin(kept, m).all()
+
+
+def test_matches_out_of_range(features):
+    wrong = np.zeros(5, keybits.match_dtype)
+    wrong["b"] = 100000
+    for call in (keybits.find_homography, keybits.filter_matches, keybits.match_points):
+        with pytest.raises(keybits.KeybitsValueError):
+            call(features.keypoints, features.keypoints, wrong)
+    with pytest.raises(keybits.KeybitsValueError, match="match_dtype"):
+        keybits.find_homography(features.keypoints, features.keypoints, np.zeros((3, 2)))
+
+
+def test_fit_geometries():
+    random = np.random.RandomState(4)
+    a = random.rand(60, 2) * 300
+    turn = np.array([[0.8, -0.6], [0.6, 0.8]])
+    b = 1.5 * a @ turn.T + [10, 20]
+    b[::3] += random.rand(20, 2) * 100 + 30
+    for geometry in ("similarity", "affine", "homography"):
+        r = keybits.fit(a, b, geometry, prosac=False)
+        assert r.found and r.inliers.sum() == 40
+        assert np.allclose(keybits.project_homography(r.model, a[1::3]), b[1::3], atol=1e-3)
+    with pytest.raises(keybits.KeybitsValueError, match="no geometry"):
+        keybits.fit(a, b, "circle")
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.fit(a, b, "essential")
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.fit(a, b[:-1])
+    with pytest.raises(keybits.KeybitsValueError, match="quality"):
+        keybits.fit(a, b, quality=[1, 2])
+
+
+def rotation(axis, angle):
+    axis = np.asarray(axis, float) / np.linalg.norm(axis)
+    k = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
+
+
+def test_poses():
+    random = np.random.RandomState(5)
+    camera = keybits.Camera(500, 500, 320, 240)
+    points = random.rand(80, 3) * [4, 3, 3] + [-2, -1.5, 4]
+    r_true, t_true = rotation([1, 2, 0.5], 0.15), np.array([0.4, -0.1, 0.05])
+
+    def project(scene):
+        return scene[:, :2] / scene[:, 2:] * 500 + [320, 240]
+    moved = project(points @ r_true.T + t_true)
+    r = keybits.fit_pose(points, moved, camera)
+    assert r.found and np.allclose(r.rotation, r_true, atol=1e-4) and np.allclose(r.translation, t_true, atol=1e-3)
+    e = keybits.fit(project(points), moved, "essential", camera=camera, threshold=1)
+    assert np.allclose(e.rotation, r_true, atol=1e-3)
+    assert np.allclose(e.translation, t_true / np.linalg.norm(t_true), atol=1e-2)
+
+
+def test_guided(features):
+    k = features.keypoints
+    guides = np.zeros(len(k), keybits.guide_dtype)
+    guides["x"], guides["y"], guides["radius"], guides["angle"] = k["x"] + 3, k["y"], 8, k["angle"]
+    guides["max_level"] = 20
+    m = keybits.match_guided(features.descriptors, guides, features.descriptors, k)
+    assert len(m) > 0.9 * len(k) and (m["a"] == m["b"]).mean() > 0.95
+    with pytest.raises(keybits.KeybitsValueError, match="guides"):
+        keybits.match_guided(features.descriptors, guides[:3], features.descriptors, k)
+
+
+def test_stereo(image):
+    right = np.roll(image, -9, axis=1)
+    f, g = keybits.detect_and_compute(image), keybits.detect_and_compute(right)
+    for images in (None, (image, right)):
+        m = keybits.match_stereo(f.descriptors, f.keypoints, g.descriptors, g.keypoints, images=images)
+        assert m.dtype == keybits.stereo_dtype and len(m) > 100
+        assert abs(np.median(m["disparity"]) - 9) < 0.1 and (np.abs(m["disparity"] - 9) < 1).mean() > 0.8
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.match_stereo(f.descriptors, f.keypoints[:-1], g.descriptors, g.keypoints)
+
+
+def test_hamming():
+    a = np.array([[0b10110000, 0], [255, 255]], np.uint8)
+    assert keybits.hamming(a, np.zeros(2, np.uint8)).tolist() == [3, 16]
