@@ -107,10 +107,13 @@ except KeyboardInterrupt:
     print("interrupted", len(f))
 """
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "begin\n"
-    time.sleep(0.5)
-    child.send_signal(signal.SIGINT)
-    output, _ = child.communicate(timeout=120)
+    try:
+        assert child.stdout.readline() == "begin\n"
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        output, _ = child.communicate(timeout=120)
+    finally:
+        child.kill()
     assert output.startswith("interrupted 2000"), output
 
 
