@@ -106,6 +106,10 @@ static void show_json(const kb_model_info *info)
     }
     io_json_end(&json);
     io_json_integer(&json, "distinct_boxes", info->distinct_boxes);
+    if (info->threshold_high) {
+        io_json_integer(&json, "threshold_low", info->threshold_low);
+        io_json_integer(&json, "threshold_high", info->threshold_high);
+    }
     io_json_string(&json, "text", spec->text ? spec->text : "");
     io_json_end(&json);
 }
@@ -131,6 +135,8 @@ static void show_text(const kb_model_info *info)
         }
         printf("\nboxes     %d different in %d pairs\n", (int)info->distinct_boxes, (int)spec->bits);
     }
+    if (info->threshold_high)
+        printf("distance  %d low, %d high (as 50 and 100 of ORB)\n", (int)info->threshold_low, (int)info->threshold_high);
     if (spec->text && *spec->text) printf("text\n%s\n", spec->text);
 }
 

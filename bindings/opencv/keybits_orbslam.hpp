@@ -67,6 +67,9 @@ public:
     std::vector<float> GetInverseScaleSigmaSquares() const { return mvInvLevelSigma2; }
 
     const Model &model() const { return features_.model(); }
+    /* What ORBmatcher::TH_LOW and TH_HIGH are to be with this model; 0 for a model of one's own. */
+    int thresholdLow() const { return model().info().threshold_low; }
+    int thresholdHigh() const { return model().info().threshold_high; }
 
     std::vector<cv::Mat> mvImagePyramid; /* level 0 is a copy of the image */
 

@@ -286,6 +286,8 @@ typedef struct kb_model_info {
     int32_t row_floats;        /* 128 for SIFT and RootSIFT, otherwise 0 */
     uint32_t planes;           /* bit c is set when channel c is used */
     int32_t distinct_boxes;    /* different boxes among the 2 x bits boxes of the table */
+    int32_t threshold_low;     /* built-in binary models: the Hamming distances that accept as large a share of wrong */
+    int32_t threshold_high;    /* pairs as 50 and 100 do for ORB (docs/slam.md); else 0: not known */
 } kb_model_info;
 /* Fills info, which is initialised with KB_INIT. */
 KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);

@@ -1,54 +1,67 @@
-/* The keypoints of b are sorted into a grid. The candidates of a query are gathered into blocks of rows, and the Hamming
- * kernel finds the nearest and the second nearest of a block. */
+/* The keypoints of b and their rows are copied in the order of a grid, so that those of neighbouring cells follow each
+ * other. A query goes through the runs of its cells: the keypoints in its region are listed, and their distances
+ * counted. */
+#include <math.h>
+
 #include "match/candidates.h"
 
 #include "common/cpu.h"
 #include "match/row_set.h"
 
-#define KEYPOINTS_PER_CELL 4
-#define BLOCK_ROWS 256 /* candidates that go through the kernel together */
+#define KEYPOINTS_PER_CELL 3
+#define LIST_ROWS 256 /* candidates whose distances are counted together */
 
-static bool nearest_before(uint32_t distance, int32_t index, uint32_t than, int32_t than_index)
-{
-    return than_index < 0 || distance < than || (distance == than && index < than_index);
-}
+/* A neighbour as one number: distance, then the index in b, so that the smaller number is the better neighbour. */
+#define NO_CANDIDATE UINT64_MAX
 
-static void nearest_add(kbi_nearest *best, uint32_t distance, int32_t index)
+typedef struct candidate_list {
+    int32_t listed[LIST_ROWS]; /* places in the order of the grid */
+    size_t n;
+    uint64_t first, second;
+} candidate_list;
+
+static void list_flush(const kbi_candidate_search *s, const uint8_t *query, candidate_list *list)
 {
-    if (nearest_before(distance, index, best->distance, best->index)) {
-        *best = (kbi_nearest){index, best->index, distance, best->distance};
-    } else if (nearest_before(distance, index, best->second, best->second_index)) {
-        best->second = distance;
-        best->second_index = index;
+    uint32_t distances[LIST_ROWS];
+    uint64_t first = list->first, second = list->second;
+    s->kernels.hamming_listed(query, s->rows, list->listed, list->n, s->row_bytes, distances);
+    for (size_t i = 0; i < list->n; i++) {
+        uint64_t key = (uint64_t)distances[i] << 32 | (uint32_t)s->grid.order[list->listed[i]];
+        uint64_t loser = key > first ? key : first; /* the second best is the best of those that lost */
+        first = key < first ? key : first;
+        second = loser < second ? loser : second;
     }
+    list->first = first;
+    list->second = second;
+    list->n = 0;
 }
 
-/* The kernel breaks ties by the place in the block; here the lower index of b wins, so tied blocks are gone through
- * row by row. */
-static void search_block(const kbi_candidate_search *s, const uint8_t *query, const uint8_t *block,
-                         const int32_t *indices, size_t n, kbi_nearest *best)
+/* Without branches, since whether a keypoint is inside cannot be foreseen; listed has room for all. */
+static size_t list_circle(const kbi_candidate_search *s, const kbi_region *r, int32_t from, int32_t to, int32_t *listed)
 {
-    uint32_t first = KBI_NO_NEIGHBOUR, second = KBI_NO_NEIGHBOUR;
-    if (n == 0) return;
-    s->kernels.hamming(query, 1, block, n, s->row_bytes, &first, &second, NULL);
-    if (second != KBI_NO_NEIGHBOUR && second >> 16 == first >> 16) {
-        for (size_t i = 0; i < n; i++)
-            nearest_add(best, (uint32_t)kb_hamming(query, block + i * s->row_bytes, s->row_bytes), indices[i]);
-        return;
+    size_t n = 0;
+    for (int32_t k = from; k < to; k++) {
+        float dx = s->x[k] - r->x, dy = s->y[k] - r->y;
+        listed[n] = k;
+        n += (size_t)((dx * dx + dy * dy <= r->radius2) & (s->level[k] >= r->min_level) &
+                      (s->level[k] <= r->max_level));
     }
-    nearest_add(best, first >> 16, indices[first & 0xffff]);
-    if (second != KBI_NO_NEIGHBOUR) nearest_add(best, second >> 16, indices[second & 0xffff]);
+    return n;
 }
 
-static bool region_holds(const kbi_region *r, const kb_keypoint *k)
+static size_t list_box(const kbi_candidate_search *s, const kbi_region *r, int32_t from, int32_t to, int32_t *listed)
 {
-    float dx = k->x - r->x, dy = k->y - r->y;
-    return k->x >= r->x0 && k->x <= r->x1 && k->y >= r->y0 && k->y <= r->y1 && dx * dx + dy * dy <= r->radius2 &&
-           k->octave >= r->min_level && k->octave <= r->max_level && k->size >= r->min_size && k->size <= r->max_size;
+    size_t n = 0;
+    for (int32_t k = from; k < to; k++) {
+        listed[n] = k;
+        n += (size_t)((s->x[k] >= r->x0) & (s->x[k] <= r->x1) & (s->y[k] >= r->y0) & (s->y[k] <= r->y1) &
+                      (s->level[k] >= r->min_level) & (s->level[k] <= r->max_level) & (s->size[k] >= r->min_size) &
+                      (s->size[k] <= r->max_size));
+    }
+    return n;
 }
 
-static void search_region(const kbi_candidate_search *s, size_t q, const kbi_region *r, uint8_t *block,
-                          int32_t *indices)
+static void search_region(const kbi_candidate_search *s, size_t q, const kbi_region *r)
 {
     const kbi_grid *g = &s->grid;
     const uint8_t *query = s->a + q * s->row_bytes;
@@ -56,46 +69,72 @@ static void search_region(const kbi_candidate_search *s, size_t q, const kbi_reg
     int32_t right = kbi_grid_cell(r->x1, g->x0, g->inverse, g->columns);
     int32_t top = kbi_grid_cell(r->y0, g->y0, g->inverse, g->rows);
     int32_t bottom = kbi_grid_cell(r->y1, g->y0, g->inverse, g->rows);
-    size_t n = 0;
+    bool circle = r->radius2 < INFINITY;
+    candidate_list list;
+    list.n = 0;
+    list.first = list.second = NO_CANDIDATE;
     for (int32_t y = top; y <= bottom; y++) {
         const int32_t *row = g->start + y * g->columns;
-        for (int32_t k = row[left]; k < row[right + 1]; k++) {
-            int32_t index = g->order[k];
-            const uint8_t *candidate = s->b + (size_t)index * s->row_bytes;
-            if (!region_holds(r, &s->keypoints[index]) || kbi_row_bytes_are_zero(candidate, s->row_bytes)) continue;
-            memcpy(block + n * s->row_bytes, candidate, s->row_bytes);
-            indices[n++] = index;
-            if (n < BLOCK_ROWS) continue;
-            search_block(s, query, block, indices, n, &s->nearest[q]);
-            n = 0;
+        for (int32_t k = row[left], end = row[right + 1]; k < end;) {
+            int32_t part = kbi_min_i(end, k + (int32_t)(LIST_ROWS - list.n)), *room = list.listed + list.n;
+            list.n += circle ? list_circle(s, r, k, part, room) : list_box(s, r, k, part, room);
+            k = part;
+            if (list.n > LIST_ROWS / 2) list_flush(s, query, &list);
         }
     }
-    search_block(s, query, block, indices, n, &s->nearest[q]);
+    if (list.n > 0) list_flush(s, query, &list);
+    kbi_nearest *best = &s->nearest[q];
+    if (list.first != NO_CANDIDATE) {
+        best->distance = (uint32_t)(list.first >> 32);
+        best->index = (int32_t)(uint32_t)list.first;
+    }
+    if (list.second != NO_CANDIDATE) {
+        best->second = (uint32_t)(list.second >> 32);
+        best->second_index = (int32_t)(uint32_t)list.second;
+    }
 }
 
 static void candidates_task(void *context, int32_t piece)
 {
     const kbi_candidate_search *s = context;
-    uint8_t *block = s->blocks + (size_t)piece * BLOCK_ROWS * s->row_bytes;
-    int32_t *indices = s->indices + (size_t)piece * BLOCK_ROWS;
     size_t end = kbi_piece(s->na, s->pieces, piece + 1);
     for (size_t q = kbi_piece(s->na, s->pieces, piece); q < end; q++) {
         kbi_region region;
         s->nearest[q] = (kbi_nearest){-1, -1, 0, 0};
         if (kbi_row_bytes_are_zero(s->a + q * s->row_bytes, s->row_bytes)) continue;
-        if (s->region(s->context, q, &region)) search_region(s, q, &region, block, indices);
+        if (s->region(s->context, q, &region)) search_region(s, q, &region);
     }
+}
+
+static bool candidates_sort(kbi_candidate_search *s, kb_workspace *ws)
+{
+    s->x = kbi_workspace_get(ws, s->nb * sizeof *s->x);
+    s->y = kbi_workspace_get(ws, s->nb * sizeof *s->y);
+    s->size = kbi_workspace_get(ws, s->nb * sizeof *s->size);
+    s->level = kbi_workspace_get(ws, s->nb * sizeof *s->level);
+    s->rows = kbi_workspace_get(ws, s->nb * s->row_bytes);
+    if (!s->x || !s->y || !s->size || !s->level || !s->rows) return false;
+    for (size_t k = 0; k < s->nb; k++) {
+        size_t index = (size_t)s->grid.order[k];
+        const kb_keypoint *point = &s->keypoints[index];
+        const uint8_t *row = s->b + index * s->row_bytes;
+        memcpy(s->rows + k * s->row_bytes, row, s->row_bytes);
+        s->x[k] = kbi_row_bytes_are_zero(row, s->row_bytes) ? NAN : point->x;
+        s->y[k] = point->y;
+        s->size[k] = point->size;
+        s->level[k] = point->octave;
+    }
+    return true;
 }
 
 bool kbi_candidates_search(kbi_candidate_search *s, kb_workspace *ws)
 {
     s->pieces = kbi_min_i(kbi_parallel_threads(s->parallel), (int32_t)(s->na / 64 + 1));
     s->nearest = kbi_workspace_get(ws, s->na * sizeof *s->nearest);
-    s->blocks = kbi_workspace_get(ws, (size_t)s->pieces * BLOCK_ROWS * s->row_bytes);
-    s->indices = kbi_workspace_get(ws, (size_t)s->pieces * BLOCK_ROWS * sizeof *s->indices);
-    if (!s->nearest || !s->blocks || !s->indices) return false;
+    if (!s->nearest) return false;
     if (!kbi_grid_build(&s->grid, &s->keypoints->x, &s->keypoints->y, sizeof *s->keypoints, (int32_t)s->nb,
-                        KEYPOINTS_PER_CELL, ws))
+                        KEYPOINTS_PER_CELL, ws) ||
+        !candidates_sort(s, ws))
         return false;
     kbi_match_kernels_init(&s->kernels, kbi_cpu_flags());
     kbi_parallel_run(s->parallel, s->pieces, candidates_task, s);

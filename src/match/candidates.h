@@ -30,8 +30,9 @@ typedef struct kbi_candidate_search {
     kbi_nearest *nearest; /* of every query; ties go to the lower index */
     kbi_match_kernels kernels;
     kbi_grid grid;
-    uint8_t *blocks;
-    int32_t *indices, pieces;
+    float *x, *y, *size;  /* of b in the order of the grid; x is NaN where the row is zero */
+    int32_t *level, pieces;
+    uint8_t *rows;
 } kbi_candidate_search;
 
 /* False when memory is out. */

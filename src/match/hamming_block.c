@@ -15,10 +15,19 @@ void kbi_hamming_block(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
     hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, COUNTS);
 }
 
+static void hamming_listed(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n, size_t row_bytes,
+                           uint32_t *distances)
+{
+    hamming_listed_rows(query, rows, listed, n, row_bytes, distances, COUNTS);
+}
+
 int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 {
     if (row_bytes > 0 && (!a || !b)) return -1;
     return (int32_t)hamming_distance(a, b, row_bytes, COUNTS);
 }
 
-void kbi_match_kernels_c(kbi_match_kernels *kernels) { *kernels = (kbi_match_kernels){.hamming = kbi_hamming_block}; }
+void kbi_match_kernels_c(kbi_match_kernels *kernels)
+{
+    *kernels = (kbi_match_kernels){.hamming = kbi_hamming_block, .hamming_listed = hamming_listed};
+}

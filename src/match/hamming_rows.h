@@ -90,4 +90,16 @@ ALWAYS_INLINE void hamming_rows(const uint8_t *a, size_t na, const uint8_t *b, s
         hamming_rows_of(a, na, b, nb, row_bytes, best, second, best_b, instruction);
 }
 
+/* The contract of the kernel hamming_listed. */
+ALWAYS_INLINE void hamming_listed_rows(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n,
+                                       size_t row_bytes, uint32_t *distances, bool instruction)
+{
+    if (row_bytes == 32)
+        for (size_t i = 0; i < n; i++)
+            distances[i] = hamming_distance(query, rows + (size_t)listed[i] * 32, 32, instruction);
+    else
+        for (size_t i = 0; i < n; i++)
+            distances[i] = hamming_distance(query, rows + (size_t)listed[i] * row_bytes, row_bytes, instruction);
+}
+
 #endif

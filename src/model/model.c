@@ -283,6 +283,7 @@ kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
     full.row_floats = model->row_floats;
     full.planes = model->planes;
     full.distinct_boxes = model->box_count;
+    kbi_model_thresholds(model->id, &full.threshold_low, &full.threshold_high);
     KBI_STRUCT_WRITE(kb_model_info, info, &full);
     return KB_OK;
 }

@@ -1,4 +1,4 @@
-/* The kernel that gains by POPCNT alone. */
+/* The kernels that gain by POPCNT alone. */
 #include "simd/kernels.h"
 
 #ifdef KBI_X86
@@ -12,6 +12,17 @@ __attribute__((target("popcnt"))) void kbi_hamming_popcnt(const uint8_t *a, size
     hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, true);
 }
 
-void kbi_kernels_popcnt(kbi_kernels *table) { table->match.hamming = kbi_hamming_popcnt; }
+__attribute__((target("popcnt"))) static void hamming_listed_popcnt(const uint8_t *query, const uint8_t *rows,
+                                                                    const int32_t *listed, size_t n, size_t row_bytes,
+                                                                    uint32_t *distances)
+{
+    hamming_listed_rows(query, rows, listed, n, row_bytes, distances, true);
+}
+
+void kbi_kernels_popcnt(kbi_kernels *table)
+{
+    table->match.hamming = kbi_hamming_popcnt;
+    table->match.hamming_listed = hamming_listed_popcnt;
+}
 
 #endif

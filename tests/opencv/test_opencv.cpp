@@ -254,6 +254,7 @@ static void test_orb_slam_extractor()
     Keypoints keypoints, others;
     kb::OrbSlamExtractor extractor(700, 1.2f, 8, 20, 7);
     std::vector<int> lapping(2);
+    CHECK(extractor.thresholdLow() > 0 && extractor.thresholdLow() < extractor.thresholdHigh());
     CHECK(extractor.GetLevels() == 8 && extractor.GetScaleFactor() == 1.2f);
     CHECK(std::fabs(extractor.GetScaleFactors()[3] - 1.728f) < 1e-5f);
     CHECK(std::fabs(extractor.GetInverseScaleFactors()[2] * 1.44f - 1) < 1e-5f);

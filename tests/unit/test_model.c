@@ -275,6 +275,7 @@ static void boxes_are_counted_once(void **state)
     assert_int_equal(info.distinct_boxes, 3);
     assert_int_equal(info.planes, 3);
     assert_int_equal(info.row_bytes, 1);
+    assert_int_equal(info.threshold_low, 0); /* nobody has measured it */
     kb_model_free(model);
 }
 
@@ -294,6 +295,11 @@ static void names_of_built_in_models(void **state)
             KB_INIT(info);
             assert_int_equal(kb_model_get_info(model, &info), KB_OK);
             assert_string_equal(info.spec->name, kb_model_builtin_name(i, NULL));
+            /* a built-in binary model knows its thresholds */
+            bool binary = info.spec->bits > 0;
+            assert_int_equal(info.threshold_low > info.spec->bits / 8 && info.threshold_low < info.threshold_high, binary);
+            assert_int_equal(info.threshold_high < info.spec->bits / 2, binary);
+            if (!binary) assert_int_equal(info.threshold_high, 0);
             kb_model_free(model);
         }
     }
