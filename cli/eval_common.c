@@ -1,5 +1,7 @@
 #include "eval_common.h"
 
+#include "groups.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +105,14 @@ const cli_option eval_method_options[] = {
      .words = cli_detectors, .help = ": our detector, where no files are given"},                                 \
     {"max-keypoints", 'n', CLI_NUMBER(eval_options, source.max_keypoints, 1, 1000000), "N", count_default,        \
      .help = "keypoints per image, asked of the detector"},                                                       \
+    {"select", 0, CLI_CHOICE(eval_options, source.selection, KB_SELECT_BEST), "RULE", .words = cli_selections,    \
+     .help = "best, grid, anms or quadtree: which ones our detector keeps (default: its own)"},                   \
+    {"fast-threshold-min", 0, CLI_NUMBER(eval_options, source.fast_threshold_min, 1, 20), "N",                    \
+     .help = "gray levels: the second threshold of our orb (default: its own)"},                                  \
+    {"subpixel", 0, CLI_FLAG(eval_options, source.subpixel), .help = "places between pixels, of our orb"},        \
+    {"orientation", 0, CLI_CHOICE(eval_options, source.orientation, 0), "RULE", "given",                          \
+     .words = cli_orientations,                                                                                   \
+     .help = ": gradient, centroid or none compute the angles anew, of files and of our orb"},                    \
     {"preset", 0, CLI_TEXT(eval_options, preset), "NAME",                                                         \
      .help = "orb fast agast brisk akaze kaze surf sift: how size becomes the width of the patch (default: what " \
              "belongs to the keypoints)"}
@@ -110,7 +120,7 @@ const cli_option eval_method_options[] = {
 const cli_option eval_keypoint_options[] = {KEYPOINT_ROWS("orb", "2000"), {0}};
 const cli_option eval_sfm_keypoint_options[] = {KEYPOINT_ROWS("sift", "8192"), {0}};
 
-bool eval_options_settle(eval_options *options, cli_common *common)
+static bool scale_settle(eval_options *options, cli_common *common)
 {
     if (options->preset) return cli_take_preset(common, "--preset", options->preset, &options->scale);
     if (!options->source.folder) {
@@ -123,6 +133,13 @@ bool eval_options_settle(eval_options *options, cli_common *common)
     common->exit_code =
         cli_usage_error(common, "--keypoints %s is not the name of a preset: give --preset too", options->source.kind);
     return false;
+}
+
+bool eval_options_settle(eval_options *options, cli_common *common)
+{
+    bool good = scale_settle(options, common);
+    options->source.scale = options->scale;
+    return good;
 }
 
 void eval_options_end(eval_options *options) { io_names_free(&options->descriptors); }

@@ -3,19 +3,19 @@
 
 #include <stdlib.h>
 
-static const char *const selections[] = {"best", "grid", "anms", "quadtree", NULL};
+const char *const cli_selections[] = {"best", "grid", "anms", "quadtree", NULL};
 
 const cli_option selection_options[] = {
-    {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = selections,
-     .help = "best: the strongest (default); grid: the strongest of every cell of a grid; anms: strong and far from "
+    {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = cli_selections,
+     .help = "best: the strongest; grid: the strongest of every cell of a grid (default); anms: strong and far from "
              "anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
     {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", "20",
-     .help = "gray levels; lower it for dim or soft images that give too few"},
+     .help = "gray levels"},
     {"fast-threshold-min", 0, CLI_NUMBER(kb_detect_options, fast_threshold_min, 1, 255), "N",
-     .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one; ORB-SLAM uses "
-             "7 (default: they are not)"},
+     .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one (default 7)"},
     {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N", "32", .help = "px of a level, of these cells"},
+    {"subpixel", 0, CLI_FLAG(kb_detect_options, subpixel), .help = "places between pixels"},
     {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle),
      .help = "keypoints with two directions that are nearly as strong are given twice"},
     {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, 16), "N", "8", .help = "levels of the pyramid"},
@@ -61,14 +61,14 @@ const cli_option reading_options[] = {
 
 void reading_begin(io_read_options *reading) { *reading = (io_read_options){.keep16 = true}; }
 
-static const char *const orientations[] = {"given", "gradient", "centroid", "none", NULL};
+const char *const cli_orientations[] = {"given", "gradient", "centroid", "none", NULL};
 
 const cli_option patch_options[] = {
     {"preset", 0, CLI_CALL(pipeline_options, scale), "NAME", .take = cli_take_preset,
      .help = "patch width by detector: orb 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75 times the size "
              "(default: that of --detector; orb for keypoints from a file)"},
     {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .help = ": the same as a number"},
-    {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = orientations,
+    {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = cli_orientations,
      .help = "given: the angles as they are detected or read, -1 is upright; computed anew: gradient, the peak of the "
              "histogram of gradients; centroid, the intensity centroid as OpenCV's ORB; none: all upright"},
     {0}};

@@ -29,6 +29,10 @@ static bool keypoints_detect(const ev_keypoint_source *source, const char *image
     KB_INIT(options);
     options.detector = source->detector;
     options.max_keypoints = max_keypoints ? max_keypoints : source->max_keypoints;
+    options.selection = source->selection;
+    options.fast_threshold_min = source->fast_threshold_min;
+    options.orientation = source->orientation;
+    options.subpixel = source->subpixel;
     size_t capacity = (size_t)options.max_keypoints;
     out->items = io_alloc(capacity, sizeof *out->items);
     kb_status status = kb_detect(image, &options, NULL, out->items, capacity, &out->count);
@@ -40,6 +44,20 @@ static bool keypoints_detect(const ev_keypoint_source *source, const char *image
     return io_fail(error, "%s: detecting: %s", image_path, kb_status_string(status));
 }
 
+static bool keypoints_orient(const ev_keypoint_source *source, const char *image_path, const kb_image *image,
+                             io_keypoints *keypoints, io_error *error)
+{
+    kb_orient_options options;
+    if (source->orientation == KB_ORIENTATION_DEFAULT) return true;
+    KB_INIT(options);
+    options.orientation = source->orientation;
+    options.scale = source->scale;
+    kb_status status = kb_orient(image, keypoints->items, keypoints->count, &options, NULL, NULL);
+    if (status == KB_OK) return true;
+    io_keypoints_free(keypoints);
+    return io_fail(error, "%s: angles: %s", image_path, kb_status_string(status));
+}
+
 bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path,
                        const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error)
 {
@@ -47,5 +65,5 @@ bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, cons
     char *path = ev_keypoint_path(source, scene, image_path);
     bool good = io_keypoints_read(path, out, error);
     free(path);
-    return good;
+    return good && keypoints_orient(source, image_path, image, out, error);
 }

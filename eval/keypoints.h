@@ -10,6 +10,10 @@ typedef struct ev_keypoint_source {
     const char *kind;      /* "sift" in img1.sift.csv */
     kb_detector detector;
     int32_t max_keypoints; /* asked of the detector */
+    kb_selection selection;
+    int32_t fast_threshold_min, subpixel;
+    kb_orientation orientation; /* of the angles, computed anew for CSV files; 0: the detector's own */
+    float scale;                /* the preset of CSV files, for that */
 } ev_keypoint_source;
 
 #define EV_ALL_KEYPOINTS 1000000 /* as max_keypoints: whatever the detector finds */

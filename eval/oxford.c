@@ -350,9 +350,10 @@ static bool hash_views(const scene_work *work, uint64_t *hashes, io_error *error
 static uint64_t pair_key(const scene_work *work, const ev_method *method, const uint64_t *views, size_t k)
 {
     const ev_oxford_options *o = work->options;
-    double numbers[4] = {o->scale, !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
-                         o->keypoints.folder ? 0 : o->keypoints.max_keypoints};
-    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 1 " KB_VERSION_STRING);
+    double numbers[8] = {o->scale, !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
+                         o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
+                         o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.subpixel};
+    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 2 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
     key = ev_hash(key, numbers, sizeof numbers);
     key = ev_hash(key, &views[0], sizeof views[0]);

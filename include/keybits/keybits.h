@@ -367,7 +367,7 @@ typedef enum kb_detector {
 typedef enum kb_selection {
     KB_SELECT_DEFAULT = 0,
     KB_SELECT_BEST = 1,    /* the n strongest */
-    KB_SELECT_GRID = 2,    /* the strongest of every cell of a grid, then the second strongest, and so on */
+    KB_SELECT_GRID = 2,    /* the strongest of every cell of a grid, then the second strongest, and so on; the default */
     KB_SELECT_ANMS = 3,    /* adaptive non-maximal suppression: strong and far from anything stronger. The most even. */
     KB_SELECT_QUADTREE = 4 /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
 } kb_selection;
@@ -396,13 +396,14 @@ typedef struct kb_detect_options {
     /* ORB */
     int32_t levels;           /* 0: 8; 1 to 16. Levels smaller than 70 px are left out. */
     float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
-    int32_t fast_threshold;   /* 0: 20; 1 to 255, gray levels. Lower it (7) for dim or soft images that give too few. */
-    int32_t fast_threshold_min; /* cells without a corner are searched again with this one; up to fast_threshold, which
-                                 is the default (0): not searched again. ORB-SLAM uses 7. */
+    int32_t fast_threshold;   /* 0: 20; 1 to 255, gray levels */
+    int32_t fast_threshold_min; /* 0: 7, or fast_threshold if that is lower; 1 to fast_threshold. Cells without a corner
+                                 are searched again with this one, as in ORB-SLAM; fast_threshold: they are not. */
     int32_t cell_size;        /* 0: 32; 8 to 1024 px of a level */
     kb_orientation orientation;
     int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is given
                                  twice, with either angle. max_keypoints counts both. */
+    int32_t subpixel;         /* 1: places between pixels, from a parabola through the corner response; 0: pixels */
     int32_t low_memory;       /* 1: one level at a time, on the calling thread: less than half the memory, the same
                                  keypoints, and levels are made twice (docs/memory.md) */
     /* SIFT */

@@ -40,11 +40,14 @@ static bool set_number(float *value, float standard, float low, float high)
     return *value >= low && *value <= high; /* not when it is NaN */
 }
 
+#define LOW_THRESHOLD 7 /* of FAST, as in ORB-SLAM */
+
 static bool options_complete(kb_detect_options *o)
 {
     if (o->orientation == KB_ORIENTATION_DEFAULT) o->orientation = KB_ORIENTATION_GRADIENT;
     if (o->selection == KB_SELECT_DEFAULT) o->selection = KBI_SELECT_USUAL;
-    if (o->fast_threshold_min == 0) o->fast_threshold_min = o->fast_threshold ? o->fast_threshold : 20;
+    if (o->fast_threshold_min == 0)
+        o->fast_threshold_min = o->fast_threshold > 0 && o->fast_threshold < LOW_THRESHOLD ? o->fast_threshold : LOW_THRESHOLD;
     return set_integer(&o->max_keypoints, 2000, 1, 1000000) &&
            o->selection >= KB_SELECT_BEST && o->selection <= KB_SELECT_QUADTREE &&
            set_integer(&o->levels, 8, 1, 16) && set_number(&o->level_factor, 1.2f, 1.05f, 2) &&
@@ -54,7 +57,7 @@ static bool options_complete(kb_detect_options *o)
            set_number(&o->contrast_threshold, 0.04f, FLT_MIN, 1) && set_number(&o->edge_threshold, 10, 1, 1000) &&
            set_number(&o->sigma, 1.6f, 0.5f, 4) && (o->no_upsampling == 0 || o->no_upsampling == 1) &&
            o->orientation >= KB_ORIENTATION_GRADIENT && o->orientation <= KB_ORIENTATION_NONE &&
-           (o->second_angle == 0 || o->second_angle == 1) && (o->low_memory == 0 || o->low_memory == 1);
+           (o->second_angle == 0 || o->second_angle == 1) && (o->subpixel == 0 || o->subpixel == 1) && (o->low_memory == 0 || o->low_memory == 1);
 }
 
 static bool mask_fits(const kb_image *mask, const kb_image *image)

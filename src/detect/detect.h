@@ -7,7 +7,7 @@
 #include "common/common.h"
 
 /* What the defaults of the options stand for. */
-#define KBI_SELECT_USUAL KB_SELECT_BEST
+#define KBI_SELECT_USUAL KB_SELECT_GRID
 
 /* Options checked, every field set; max_keypoints is at most what the caller has room for. The image is 8-bit. */
 typedef struct kbi_detect_job {
@@ -110,6 +110,9 @@ void kbi_gradient_patch_cells(const uint8_t *patch, uint16_t *cells);
 void kbi_gradient_sums(const uint16_t *cells, float *sums);
 /* Their smoothed histogram in 32 directions, from 0 degrees on, clockwise on screen. */
 void kbi_gradient_histogram(const float *sums, float *histogram);
+
+/* The place of the highest peak, degrees, 0 to below 360; that of a flat histogram is 0. */
+float kbi_gradient_angle(const float histogram[KBI_GRADIENT_DIRECTIONS]);
 
 typedef struct kbi_gradient_direction {
     float angle, second; /* degrees, 0 to below 360; second is that of the next peak, or the angle */

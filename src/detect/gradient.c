@@ -25,6 +25,13 @@ static float peak_angle(const float h[DIRECTIONS], int32_t t)
     return angle < 360.0f ? angle : 0.0f;
 }
 
+float kbi_gradient_angle(const float h[KBI_GRADIENT_DIRECTIONS])
+{
+    int32_t first = 0;
+    for (int32_t t = 1; t < DIRECTIONS; t++) first = h[t] > h[first] ? t : first;
+    return peak_angle(h, first);
+}
+
 void kbi_gradient_peaks(const float h[KBI_GRADIENT_DIRECTIONS], kbi_gradient_direction *out)
 {
     int32_t first = 0, second = -1;

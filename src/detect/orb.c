@@ -103,11 +103,34 @@ static void orient_by_gradient(const kbi_orb *o, const uint8_t *centre, ptrdiff_
     o->kernels.gradient_cells(centre, stride, cells);
     o->kernels.gradient_sums(cells, sums);
     o->kernels.gradient_histogram(sums, histogram);
+    k->angle = kbi_gradient_angle(histogram);
+    if (!o->job->options.second_angle) return;
     kbi_gradient_peaks(histogram, &direction);
-    k->angle = direction.angle;
-    if (o->job->options.second_angle && direction.second != direction.angle &&
+    if (direction.second != direction.angle &&
         direction.confidence <= 1 - SECOND_STRONG)
         k->class_id = (int32_t)(direction.second * SECOND_UNIT);
+}
+
+/* The top of a parabola through the responses beside a corner, px; none where the middle is not the largest. */
+static double parabola_top(int64_t before, int64_t middle, int64_t after)
+{
+    double slope = (double)before - (double)after, curve = (double)before + (double)after - 2 * (double)middle;
+    if (!(curve < 0)) return 0;
+    double top = 0.5 * slope / curve;
+    return top < -0.5 ? -0.5 : top > 0.5 ? 0.5 : top;
+}
+
+/* Moves a keypoint from its pixel to the top of Harris's response. */
+static void refine_place(const kbi_orb *o, const kbi_orb_level *level, int32_t x, int32_t y, kb_keypoint *k)
+{
+    const uint8_t *centre = level->data + y * level->stride + x;
+    int64_t middle = o->kernels.harris(centre, level->stride);
+    double dx = parabola_top(o->kernels.harris(centre - 1, level->stride), middle,
+                             o->kernels.harris(centre + 1, level->stride));
+    double dy = parabola_top(o->kernels.harris(centre - level->stride, level->stride), middle,
+                             o->kernels.harris(centre + level->stride, level->stride));
+    k->x = (float)((x + dx + 0.5) * level->factor - 0.5);
+    k->y = (float)((y + dy + 0.5) * level->factor - 0.5);
 }
 
 static void orient_keypoints(kbi_orb *o, size_t from, size_t to)
@@ -120,6 +143,7 @@ static void orient_keypoints(kbi_orb *o, size_t from, size_t to)
         if (o->job->options.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(o, centre, level->stride, k);
         if (o->job->options.orientation == KB_ORIENTATION_CENTROID)
             k->angle = o->kernels.disc_angle(centre, level->stride);
+        if (o->job->options.subpixel) refine_place(o, level, x, y, k);
     }
 }
 
@@ -229,7 +253,10 @@ kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t 
     if (status != KB_OK) return status;
     if (!o.single) kbi_parallel_run(job->options.parallel, o.threads, orient_task, &o);
     if (job->options.second_angle) spread_directions(&o, n);
+    if (job->options.subpixel) /* of equal responses, places decide the order */
+        status = kb_select(o.keypoints, o.count, job->image.width, job->image.height, KB_SELECT_BEST, o.count,
+                           job->workspace, &o.count);
     *found = o.keypoints;
     *count = o.count;
-    return KB_OK;
+    return status;
 }

@@ -499,6 +499,7 @@ static void test_less_room_gives_the_strongest(void **state)
     kb_image image = view_of(p, 240, 230);
     for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
         kb_detect_options o = options_for((kb_detector)d);
+        o.selection = KB_SELECT_BEST;
         o.max_keypoints = 256;
         found *all = detect_view(&image, &o);
         kb_keypoint few[12];
@@ -566,8 +567,9 @@ static void test_second_fast_threshold(void **state)
     kb_image image = view_of(p, W, H);
     kb_detect_options o = options_for(KB_DETECTOR_ORB);
     o.levels = 1;
+    o.fast_threshold_min = 20;
     found *strong = detect_view(&image, &o);
-    o.fast_threshold_min = 7;
+    o.fast_threshold_min = 0;
     found *both = detect_view(&image, &o);
     o.fast_threshold = 7;
     found *low = detect_view(&image, &o);
@@ -665,6 +667,33 @@ static void test_orient_agrees_with_the_detector(void **state)
         free(a), free(again);
     }
     free(p);
+}
+
+/* Refined places lie within half a pixel of the level, and everything else stays. */
+static void test_subpixel(void **state)
+{
+    (void)state;
+    uint8_t *p = render_texture(300, 260, 9);
+    kb_image image = view_of(p, 300, 260);
+    kb_detect_options o = options_for(KB_DETECTOR_ORB);
+    found *whole = detect_view(&image, &o);
+    o.subpixel = 1;
+    found *fine = detect_view(&image, &o);
+    size_t moved = 0;
+    assert_int_equal(fine->n, whole->n);
+    for (size_t i = 0; i < fine->n; i++) {
+        double factor = fine->k[i].size / 31.0;
+        const kb_keypoint *near = nearest_to(whole, fine->k[i].x, fine->k[i].y, fine->k[i].size - 0.1,
+                                             fine->k[i].size + 0.1, 0.7072 * factor);
+        assert_non_null(near); /* at most half a pixel of the level along each axis */
+        moved += near->x != fine->k[i].x || near->y != fine->k[i].y;
+        if (i > 0) assert_true(kbi_keypoint_before(&fine->k[i - 1], &fine->k[i]));
+    }
+    assert_true(moved > fine->n * 9 / 10);
+    o.low_memory = 1;
+    found *small = detect_view(&image, &o);
+    assert_same(fine, small);
+    free(whole), free(fine), free(small), free(p);
 }
 
 /* With second_angle there are more keypoints of the same places, in order, and no more than asked for. */
@@ -790,7 +819,7 @@ static void test_thresholds(void **state)
     uint8_t *p = render_texture(200, 200, 77);
     kb_image image = view_of(p, 200, 200);
     kb_detect_options o = options_for(KB_DETECTOR_ORB);
-    o.fast_threshold = 255;
+    o.fast_threshold = o.fast_threshold_min = 255;
     found *f = detect_view(&image, &o);
     assert_int_equal(f->n, 0);
     free(f);
@@ -866,6 +895,7 @@ static void test_wrong_arguments(void **state)
     REFUSE(cell_size, 7, KB_E_ARGUMENT);
     REFUSE(orientation, (kb_orientation)4, KB_E_ARGUMENT);
     REFUSE(second_angle, 2, KB_E_ARGUMENT);
+    REFUSE(subpixel, -1, KB_E_ARGUMENT);
     REFUSE(layers, 9, KB_E_ARGUMENT);
     REFUSE(contrast_threshold, -1, KB_E_ARGUMENT);
     REFUSE(edge_threshold, 0.5f, KB_E_ARGUMENT);
@@ -910,6 +940,7 @@ int main(void)
         cmocka_unit_test(test_orient_by_centroid),
         cmocka_unit_test(test_orient_by_gradient),
         cmocka_unit_test(test_orient_agrees_with_the_detector),
+        cmocka_unit_test(test_subpixel),
         cmocka_unit_test(test_second_angle),
         cmocka_unit_test(test_orient_wrong_arguments),
         cmocka_unit_test(test_small_flat_and_harsh_images),
