@@ -10,10 +10,10 @@ const cli_option selection_options[] = {
      .help = "best: the strongest; grid: the strongest of every cell of a grid (default); anms: strong and far from "
              "anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
-    {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", "20",
-     .help = "gray levels"},
+    {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", .help = "gray levels (default 20)"},
     {"fast-threshold-min", 0, CLI_NUMBER(kb_detect_options, fast_threshold_min, 1, 255), "N",
-     .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one (default 7)"},
+     .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one (default "
+             "7; they are not where --fast-threshold is given)"},
     {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N", "32", .help = "px of a level, of these cells"},
     {"subpixel", 0, CLI_FLAG(kb_detect_options, subpixel), .help = "places between pixels"},
     {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle),

@@ -397,8 +397,8 @@ typedef struct kb_detect_options {
     int32_t levels;           /* 0: 8; 1 to 16. Levels smaller than 70 px are left out. */
     float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
     int32_t fast_threshold;   /* 0: 20; 1 to 255, gray levels */
-    int32_t fast_threshold_min; /* 0: 7, or fast_threshold if that is lower; 1 to fast_threshold. Cells without a corner
-                                 are searched again with this one, as in ORB-SLAM; fast_threshold: they are not. */
+    int32_t fast_threshold_min; /* 1 to fast_threshold: cells without a corner are searched again with this one, as in
+                                 ORB-SLAM. 0: 7 with the default of fast_threshold, else fast_threshold: they are not. */
     int32_t cell_size;        /* 0: 32; 8 to 1024 px of a level */
     kb_orientation orientation;
     int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is given

@@ -46,8 +46,7 @@ static bool options_complete(kb_detect_options *o)
 {
     if (o->orientation == KB_ORIENTATION_DEFAULT) o->orientation = KB_ORIENTATION_GRADIENT;
     if (o->selection == KB_SELECT_DEFAULT) o->selection = KBI_SELECT_USUAL;
-    if (o->fast_threshold_min == 0)
-        o->fast_threshold_min = o->fast_threshold > 0 && o->fast_threshold < LOW_THRESHOLD ? o->fast_threshold : LOW_THRESHOLD;
+    if (o->fast_threshold_min == 0) o->fast_threshold_min = o->fast_threshold ? o->fast_threshold : LOW_THRESHOLD;
     return set_integer(&o->max_keypoints, 2000, 1, 1000000) &&
            o->selection >= KB_SELECT_BEST && o->selection <= KB_SELECT_QUADTREE &&
            set_integer(&o->levels, 8, 1, 16) && set_number(&o->level_factor, 1.2f, 1.05f, 2) &&
