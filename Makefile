@@ -13,6 +13,7 @@ help:
 	@echo "make test-all the same, and the slow ones: the same bits on more processors, by emulation"
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
 	@echo "make python   a wheel of the Python package in $(BUILD)/python"
+	@echo "make web      the npm package and the pages, as a static folder $(BUILD)/web"
 	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
 	@echo "make amalgamation  write the library as one file: $(BUILD)/amalgamation/keybits.c and keybits.h"
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
@@ -47,6 +48,12 @@ python: program
 	@scripts/setup python
 	@cmake --build $(BUILD) --target python
 
+web:
+	@scripts/setup web
+	@scripts/web-build $(BUILD)/web
+	@echo "the pages:   python3 -m http.server --directory $(BUILD)/web 8000, then http://localhost:8000/"
+	@echo "the package: npm install $(BUILD)/web/package"
+
 models: program
 	@scripts/train-models $(BUILD) $(MODELS)
 
@@ -67,4 +74,4 @@ deb: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all bench python amalgamation models install uninstall deb clean
+.PHONY: all help program demo test test-all bench python web amalgamation models install uninstall deb clean

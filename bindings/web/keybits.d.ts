@@ -1,0 +1,205 @@
+/** keybits: learned binary local image descriptors. Points are pixels, (0,0) is the centre of the first one. */
+
+/** Loads the library; call once and wait before anything else. Without a source, keybits.wasm beside this module. */
+export function load(source?: BufferSource | Promise<BufferSource> | WebAssembly.Module): Promise<void>;
+/** The version of the library, such as "0.1.0". */
+export function version(): string;
+/** Bytes of memory that the library holds; it never shrinks. */
+export function memoryBytes(): number;
+
+/** What the library refuses; message is its sentence, code its status (see kb_status), or a word. */
+export class KeybitsError extends Error {
+  readonly code: number | string;
+}
+
+/** Gray (one byte per pixel) or RGBA (four); ImageData is one of these. */
+export interface Pixels {
+  readonly data: Uint8Array | Uint8ClampedArray;
+  readonly width: number;
+  readonly height: number;
+}
+/** Pixels, or anything that a canvas can draw: ImageBitmap, VideoFrame, video, image and canvas elements. */
+export type ImageSource = Pixels | CanvasImageSource;
+
+/** A model: "bad256", "bag256" (default) or the bytes of a model file. */
+export class Model {
+  constructor(source?: string | ArrayBuffer | ArrayBufferView);
+  readonly name: string;
+  /** "bad", "bag", "hashsift", "sift" or "rootsift". */
+  readonly kind: string;
+  readonly bits: number;
+  readonly rowBytes: number;
+  /** 16 hexadecimal digits; equal ids mean equal bits. */
+  readonly id: string;
+  /** Releases the memory now; otherwise that happens when nobody can reach the object any more. */
+  free(): void;
+}
+
+export interface FeatureOptions {
+  model?: string | Model;
+  detector?: "orb" | "sift";
+  /** At most so many; 2000 unless told. */
+  maxKeypoints?: number;
+  selection?: "default" | "best" | "grid" | "anms" | "quadtree";
+  levels?: number;
+  /** Contrast of corners in gray levels: 20 unless told, 7 to 10 for soft or dim images. */
+  fastThreshold?: number;
+  /** Threshold of a second search in cells without corners. */
+  fastThresholdMin?: number;
+  contrastThreshold?: number;
+  /** One byte per pixel; keypoints only where it is not zero. */
+  mask?: ArrayBuffer | ArrayBufferView;
+}
+
+/** Features as plain arrays, for postMessage and storage. */
+export interface SavedFeatures {
+  keypoints: Float32Array;
+  descriptors: Uint8Array;
+  width: number;
+  height: number;
+  model: { id: string; name: string; binary: boolean };
+}
+
+/** Keypoints and descriptors of one image. */
+export class Features {
+  constructor(image: ImageSource, options?: FeatureOptions);
+  static fromJSON(saved: SavedFeatures): Features;
+  toJSON(): SavedFeatures;
+  readonly width: number;
+  readonly height: number;
+  readonly count: number;
+  readonly rowBytes: number;
+  readonly model: { id: string; name: string; binary: boolean };
+  /** A copy: x, y, size, angle, response, octave of every keypoint, strongest first. */
+  readonly keypoints: Float32Array;
+  /** A copy: rowBytes bytes per keypoint. */
+  readonly descriptors: Uint8Array;
+  /** A copy: KB_KP_* of every keypoint, 0 for an ordinary one. */
+  readonly flags: Uint8Array;
+  /** Milliseconds of each step. */
+  readonly times: { gray: number; detect: number; describe: number };
+  free(): void;
+}
+
+export interface Matches {
+  count: number;
+  a: Int32Array;
+  b: Int32Array;
+  distance: Float32Array;
+  second: Float32Array;
+}
+export interface MatchOptions {
+  /** The nearest neighbour of every row of a, instead of mutual nearest neighbours only. */
+  oneWay?: boolean;
+  maxRatio?: number;
+  maxDistance?: number;
+  /** Drop matches that their neighbours do not agree with. */
+  filter?: boolean;
+}
+export function match(a: Features, b: Features, options?: MatchOptions): Matches;
+
+export type Geometry = "homography" | "fundamental" | "similarity" | "affine";
+export interface FitOptions {
+  geometry?: Geometry;
+  /** Largest error of an inlier, 3 px unless told. */
+  threshold?: number;
+  seed?: number;
+}
+export interface Fit {
+  found: boolean;
+  /** "found", or why not. */
+  result: string;
+  /** 3 x 3, row major, from the first image to the second; zeros when nothing was found. */
+  model: Float64Array;
+  /** One byte per match. */
+  inliers: Uint8Array;
+  inlierCount: number;
+  iterations: number;
+  rms: number;
+}
+export function findHomography(a: Features, b: Features, matches: Matches, options?: Omit<FitOptions, "geometry">): Fit;
+export function fit(a: Features, b: Features, matches: Matches, options?: FitOptions): Fit;
+/** pairs: x1 y1 x2 y2 of every pair, best first, or with a quality each, lower is better. */
+export function fitPoints(pairs: ArrayLike<number>, options?: FitOptions & { quality?: ArrayLike<number> }): Fit;
+/** Looks for a template near where h expects it in a frame, and fits again. */
+export function refind(template: Features, frame: Features, h: ArrayLike<number>,
+  options?: { radius?: number; threshold?: number }): Omit<Fit, "inliers">;
+export function applyHomography(h: ArrayLike<number>, x: number, y: number): [number, number];
+
+/** The bytes of a vocabulary of the package: "bag256-1k" or "bad256-1k". */
+export function readVocabulary(name?: string): Promise<Uint8Array>;
+
+export interface IndexResult {
+  id: number;
+  score: number;
+  /** -1: not verified. */
+  inliers: number;
+  /** From the query to the image; zeros unless verified and found. */
+  model: Float64Array;
+}
+/** Finds images that look like a query among many. */
+export class Index {
+  /** data: a vocabulary file for an empty index, or an index file. */
+  constructor(data: ArrayBuffer | ArrayBufferView, options?: { keepFeatures?: boolean });
+  static create(options?: { vocabulary?: string | Uint8Array; keepFeatures?: boolean }): Promise<Index>;
+  add(features: Features, id: number, name?: string): void;
+  /** How many images with this id were removed. */
+  remove(id: number): number;
+  query(features: Features, options?: {
+    count?: number;
+    scoring?: "binary" | "tf-idf" | "exact";
+    /** So many of the best are matched and fitted, and come first. */
+    verify?: number;
+    threshold?: number;
+  }): IndexResult[];
+  readonly count: number;
+  readonly bytes: number;
+  readonly keepsFeatures: boolean;
+  readonly images: { id: number; name: string }[];
+  /** The index file. */
+  serialise(): Uint8Array;
+  free(): void;
+}
+
+export interface Sighting {
+  id: number;
+  name: string;
+  /** Top left, top right, bottom right and bottom left corner in the frame, smoothed. */
+  corners: [number, number][];
+  /** From the target to the frame, as it was fitted. */
+  homography: number[];
+  inliers: number;
+  /** Frames since it was recognised. */
+  age: number;
+}
+export interface TrackerOptions {
+  model?: string;
+  vocabulary?: string | Uint8Array;
+  /** Of a frame, 800 unless told. */
+  keypoints?: number;
+  /** Of a target, 400 unless told. */
+  targetKeypoints?: number;
+  fastThreshold?: number;
+  minInliers?: number;
+  minRecognised?: number;
+  /** Frames between two recognitions while something is followed. */
+  every?: number;
+  candidates?: number;
+  patience?: number;
+  /** 0 to 1: the share of a new corner when nothing moves. */
+  still?: number;
+}
+/** Recognises targets in a stream of frames and follows them. */
+export class Tracker {
+  constructor(vocabulary: ArrayBuffer | ArrayBufferView, options?: TrackerOptions);
+  static create(options?: TrackerOptions): Promise<Tracker>;
+  readonly count: number;
+  /** Of the index. */
+  readonly bytes: number;
+  /** Milliseconds of the last update. */
+  readonly times?: { gray: number; detect: number; describe: number; track: number; total: number };
+  add(image: ImageSource | Features, name?: string): number;
+  remove(id: number): boolean;
+  update(image: ImageSource | Features): Sighting[];
+  free(): void;
+}

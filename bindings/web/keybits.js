@@ -1,0 +1,458 @@
+// keybits in JavaScript: the library as WebAssembly, for browsers, workers and node. keybits.d.ts is the manual.
+
+let wasm = null; // the exports, after load()
+let loading = null;
+
+export class KeybitsError extends Error {
+  constructor(message, code) {
+    super(message);
+    this.name = "KeybitsError";
+    this.code = code;
+  }
+}
+
+/** The bytes of a file of the package; node's fetch knows no file: addresses. */
+async function readFile(url) {
+  if (url.protocol === "file:") {
+    const fs = await import(/* webpackIgnore: true */ /* @vite-ignore */ "node:fs/promises");
+    return fs.readFile(url);
+  }
+  const answer = await fetch(url);
+  if (!answer.ok) throw new KeybitsError(`${url}: ${answer.status} ${answer.statusText}`, "fetch");
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+async function instantiate(source) {
+  if (source instanceof WebAssembly.Module) return WebAssembly.instantiate(source, {});
+  const bytes = await (source ?? readFile(new URL("./keybits.wasm", import.meta.url)));
+  return (await WebAssembly.instantiate(bytes, {})).instance;
+}
+
+export function load(source) {
+  loading ??= instantiate(source).then(
+    (instance) => { wasm = instance.exports; },
+    (error) => { loading = null; throw error; },
+  );
+  return loading;
+}
+
+export const version = () => text(library().web_version());
+export const memoryBytes = () => library().memory.buffer.byteLength;
+
+// ------------------------------------------------------------------------------------------------------------- memory
+
+function library() {
+  if (!wasm) throw new KeybitsError("keybits is not loaded: await load() first", "load");
+  return wasm;
+}
+
+const bytesAt = (at, n) => new Uint8Array(wasm.memory.buffer, at, n);
+const copyOf = (Type, at, n) => new Type(wasm.memory.buffer.slice(at, at + n * Type.BYTES_PER_ELEMENT));
+
+function text(at) {
+  const memory = new Uint8Array(wasm.memory.buffer);
+  return new TextDecoder().decode(memory.subarray(at, memory.indexOf(0, at)));
+}
+
+const failure = () => new KeybitsError(text(wasm.web_error()), wasm.web_error_code());
+
+/** A handle or a count that is not an error. */
+function checked(value) {
+  if (value < 0) throw failure();
+  return value;
+}
+
+function handle(value) {
+  if (!value) throw failure();
+  return value;
+}
+
+/** Runs use(allocate), where allocate(bytes or an array) gives memory that is released when it returns. */
+function withMemory(use) {
+  const { web_alloc, web_free } = library();
+  const taken = [];
+  const allocate = (content) => {
+    const size = typeof content === "number" ? content : content.byteLength;
+    const at = web_alloc(size) >>> 0;
+    if (!at) throw new KeybitsError(`out of memory: ${size} bytes`, -2);
+    taken.push(at);
+    if (typeof content !== "number") {
+      bytesAt(at, size).set(new Uint8Array(content.buffer, content.byteOffset, size));
+    }
+    return at;
+  };
+  try {
+    return use(allocate);
+  } finally {
+    for (const at of taken) web_free(at);
+  }
+}
+
+const cString = (s) => new TextEncoder().encode(`${s}\0`);
+
+function asBytes(data, what) {
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  throw new TypeError(`${what} must be an ArrayBuffer or a typed array`);
+}
+
+const registry = new FinalizationRegistry(({ at, release }) => wasm[release](at));
+
+/** An object of the library: released by free(), or when nobody can reach it any more. */
+class Handle {
+  #at;
+  #release;
+  constructor(at, release) {
+    this.#at = at;
+    this.#release = release;
+    registry.register(this, { at, release }, this);
+  }
+  free() {
+    if (!this.#at) return;
+    registry.unregister(this);
+    wasm[this.#release](this.#at);
+    this.#at = 0;
+  }
+  static at(object, Type) {
+    if (!(object instanceof Type)) throw new TypeError(`not a ${Type.name}`);
+    if (!object.#at) throw new KeybitsError(`this ${Type.name} was freed`, "freed");
+    return object.#at;
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------- model
+
+export class Model extends Handle {
+  constructor(source = "bag256") {
+    const at = typeof source === "string"
+      ? withMemory((allocate) => library().web_model_builtin(allocate(cString(source))))
+      : withMemory((allocate) => {
+        const bytes = asBytes(source, "a model");
+        return library().web_model_load(allocate(bytes), bytes.length);
+      });
+    super(handle(at), "web_model_free");
+  }
+  get name() { return text(wasm.web_model_name(Handle.at(this, Model))); }
+  get kind() { return text(wasm.web_model_kind(Handle.at(this, Model))); }
+  get bits() { return wasm.web_model_bits(Handle.at(this, Model)); }
+  get rowBytes() { return wasm.web_model_row_bytes(Handle.at(this, Model)); }
+  get id() {
+    return BigInt.asUintN(64, wasm.web_model_id(Handle.at(this, Model))).toString(16).padStart(16, "0");
+  }
+}
+
+const builtin = new Map();
+
+function modelOf(model) {
+  if (model instanceof Model) return model;
+  if (!builtin.has(model)) builtin.set(model, new Model(model));
+  return builtin.get(model);
+}
+
+// ------------------------------------------------------------------------------------------------------------- pixels
+
+let canvas = null;
+
+/** Pixels of whatever can be drawn: ImageBitmap, VideoFrame, video, image and canvas elements. */
+function drawn(source) {
+  const width = source.displayWidth ?? source.videoWidth ?? source.naturalWidth ?? source.width;
+  const height = source.displayHeight ?? source.videoHeight ?? source.naturalHeight ?? source.height;
+  if (!(width > 0 && height > 0)) throw new KeybitsError("the image has no pixels yet", -3);
+  canvas ??= typeof OffscreenCanvas === "function" ? new OffscreenCanvas(1, 1) : document.createElement("canvas");
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  context.drawImage(source, 0, 0, width, height);
+  return context.getImageData(0, 0, width, height);
+}
+
+const positive = (n) => Number.isInteger(n) && n >= 1 && n <= 65535;
+
+function pixelsOf(image) {
+  if (image === null || typeof image !== "object") throw new TypeError("an image must be an object");
+  const { data, width, height } = ArrayBuffer.isView(image.data) ? image : drawn(image);
+  if (!positive(width) || !positive(height)) {
+    throw new KeybitsError(`an image of ${width} x ${height} pixels: each side must be 1 to 65535`, -3);
+  }
+  const channels = data.length / (width * height);
+  if (data.BYTES_PER_ELEMENT !== 1 || (channels !== 1 && channels !== 4)) {
+    throw new KeybitsError(`${data.length} values for ${width} x ${height} pixels: gray needs one byte per pixel, `
+      + "RGBA four", -3);
+  }
+  return { data, width, height, gray: channels === 1 };
+}
+
+const BAND = 1 << 18; // pixels that become gray at once, so that colour takes little memory
+
+function grayInMemory({ data, width, height, gray }, allocate) {
+  if (gray) return allocate(data);
+  const pixels = width * height;
+  const out = allocate(pixels);
+  const band = allocate(4 * Math.min(BAND, pixels));
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.length);
+  for (let i = 0; i < pixels; i += BAND) {
+    const n = Math.min(BAND, pixels - i);
+    bytesAt(band, 4 * n).set(bytes.subarray(4 * i, 4 * (i + n)));
+    wasm.web_gray(band, out + i, n);
+  }
+  return out;
+}
+
+// ----------------------------------------------------------------------------------------------------------- features
+
+const DETECTORS = { orb: 1, sift: 2 };
+const SELECTIONS = { default: 0, best: 1, grid: 2, anms: 3, quadtree: 4 };
+const FIELDS = 6; // of a keypoint: x, y, size, angle, response, octave
+
+function choice(table, name, what) {
+  if (!Object.hasOwn(table, name)) {
+    throw new KeybitsError(`${what} "${name}": one of ${Object.keys(table).join(", ")}`, -4);
+  }
+  return table[name];
+}
+
+function number(value, least, most, what) {
+  const n = value ?? 0;
+  if (!(n >= least && n <= most)) throw new RangeError(`${what} ${value}: ${least} to ${most}`);
+  return n;
+}
+
+export class Features extends Handle {
+  constructor(image, options = {}) {
+    super(...Features.#make(image, options));
+    this.width = Features.#last.width;
+    this.height = Features.#last.height;
+    this.times = Features.#last.times;
+    this.model = Features.#last.model;
+  }
+
+  static #last = null; // what the constructor learns from #make beside the handle
+
+  static #make(image, options) {
+    library();
+    if (options.restore) return Features.#restore(options.restore);
+    const start = performance.now();
+    const model = modelOf(options.model ?? "bag256");
+    const pixels = pixelsOf(image);
+    const { width, height } = pixels;
+    return withMemory((allocate) => {
+      const gray = grayInMemory(pixels, allocate);
+      const mask = options.mask ? allocate(Features.#mask(options.mask, width, height)) : 0;
+      const afterGray = performance.now();
+      const at = handle(wasm.web_features_detect(gray, width, height,
+        choice(DETECTORS, options.detector ?? "orb", "detector"),
+        number(options.maxKeypoints, 0, 1e6, "maxKeypoints"),
+        choice(SELECTIONS, options.selection ?? "default", "selection"),
+        number(options.levels, 0, 16, "levels"), number(options.fastThreshold, 0, 255, "fastThreshold"),
+        number(options.fastThresholdMin, 0, 255, "fastThresholdMin"),
+        number(options.contrastThreshold, 0, 1, "contrastThreshold"), mask));
+      const afterDetect = performance.now();
+      if (wasm.web_features_describe(at, Handle.at(model, Model), gray) < 0) {
+        const error = failure();
+        wasm.web_features_free(at);
+        throw error;
+      }
+      const times = { gray: afterGray - start, detect: afterDetect - afterGray,
+        describe: performance.now() - afterDetect };
+      Features.#last = { width, height, times, model: { id: model.id, name: model.name, binary: model.bits > 0 } };
+      return [at, "web_features_free"];
+    });
+  }
+
+  static #mask(mask, width, height) {
+    const bytes = asBytes(mask, "a mask");
+    if (bytes.length !== width * height) throw new KeybitsError("a mask has one byte per pixel of the image", -3);
+    return bytes;
+  }
+
+  static #restore({ keypoints, descriptors, width, height, model }) {
+    const points = Float32Array.from(keypoints);
+    const rows = asBytes(descriptors, "descriptors");
+    const n = points.length / FIELDS;
+    const rowBytes = n ? rows.length / n : 0;
+    const whole = Number.isInteger(n) && Number.isInteger(rowBytes) && rowBytes <= 4096;
+    if (!whole || !positive(width) || !positive(height)) {
+      throw new KeybitsError("keypoints and descriptors do not belong together", -1);
+    }
+    const at = withMemory((allocate) => wasm.web_features_restore(allocate(points), allocate(rows), n, rowBytes,
+      BigInt(`0x${model.id}`), model.binary === false ? 0 : 1, width, height));
+    Features.#last = { width, height, times: { gray: 0, detect: 0, describe: 0 }, model: { ...model } };
+    return [handle(at), "web_features_free"];
+  }
+
+  static fromJSON(saved) { return new Features(null, { restore: saved }); }
+
+  /** Plain typed arrays: what fromJSON takes and what can be posted to a worker. */
+  toJSON() {
+    const { keypoints, descriptors, width, height, model } = this;
+    return { keypoints, descriptors, width, height, model };
+  }
+
+  get count() { return wasm.web_features_count(Handle.at(this, Features)); }
+  get rowBytes() { return wasm.web_features_row_bytes(Handle.at(this, Features)); }
+  get keypoints() {
+    const at = Handle.at(this, Features);
+    const n = this.count * FIELDS;
+    return withMemory((allocate) => {
+      const out = allocate(4 * n);
+      wasm.web_features_keypoints(at, out);
+      return copyOf(Float32Array, out, n);
+    });
+  }
+  get descriptors() {
+    const at = Handle.at(this, Features);
+    return copyOf(Uint8Array, wasm.web_features_rows(at), this.count * this.rowBytes);
+  }
+  get flags() { return copyOf(Uint8Array, wasm.web_features_flags(Handle.at(this, Features)), this.count); }
+}
+
+// ------------------------------------------------------------------------------------------------ matching, geometry
+
+const GEOMETRIES = { homography: 1, fundamental: 2, similarity: 3, affine: 4 };
+
+export function match(a, b, options = {}) {
+  const [left, right] = [Handle.at(a, Features), Handle.at(b, Features)];
+  const room = a.count;
+  return withMemory((allocate) => {
+    const rows = allocate(room * wasm.web_match_size());
+    let count = checked(wasm.web_match(left, right, options.oneWay ? 1 : 0,
+      number(options.maxRatio, 0, 1, "maxRatio"), number(options.maxDistance, 0, 1e9, "maxDistance"), rows));
+    if (options.filter) count = checked(wasm.web_filter(left, right, rows, count));
+    const columns = [0, 0, 0, 0].map(() => allocate(4 * count));
+    wasm.web_matches_read(rows, count, ...columns);
+    const [ia, ib] = columns.map((at) => copyOf(Int32Array, at, count));
+    const [, , distance, second] = columns.map((at) => copyOf(Float32Array, at, count));
+    return { count, a: ia, b: ib, distance, second };
+  });
+}
+
+/** What the shim's fits write: inliers, iterations, rms and the matrix. */
+function fitResult(result, numbers, inliers) {
+  return { found: result === 0, result: text(wasm.web_fit_result_name(result)), model: numbers.slice(3),
+    inliers, inlierCount: numbers[0], iterations: numbers[1], rms: numbers[2] };
+}
+
+export function fit(a, b, matches, options = {}) {
+  const [left, right] = [Handle.at(a, Features), Handle.at(b, Features)];
+  const n = matches.count;
+  return withMemory((allocate) => {
+    const rows = allocate(n * wasm.web_match_size());
+    wasm.web_matches_write(rows, n, allocate(Int32Array.from(matches.a)), allocate(Int32Array.from(matches.b)),
+      allocate(Float32Array.from(matches.distance)), allocate(Float32Array.from(matches.second)));
+    const inliers = allocate(n);
+    const numbers = allocate(12 * 8);
+    const result = checked(wasm.web_fit(left, right, rows, n,
+      choice(GEOMETRIES, options.geometry ?? "homography", "geometry"),
+      number(options.threshold, 0, 1e9, "threshold"), number(options.seed, 0, 2 ** 53, "seed"), inliers, numbers));
+    return fitResult(result, copyOf(Float64Array, numbers, 12), copyOf(Uint8Array, inliers, n));
+  });
+}
+
+export const findHomography = (a, b, matches, options = {}) =>
+  fit(a, b, matches, { ...options, geometry: "homography" });
+
+export function fitPoints(pairs, options = {}) {
+  const points = Float64Array.from(pairs);
+  const n = points.length / 4;
+  if (!Number.isInteger(n)) throw new KeybitsError("pairs of points are four numbers each: x1 y1 x2 y2", -1);
+  return withMemory((allocate) => {
+    const [at, inliers, numbers] = [allocate(points), allocate(n), allocate(12 * 8)];
+    const quality = options.quality ? Float32Array.from(options.quality) : null;
+    if (quality && quality.length !== n) throw new KeybitsError(`${quality.length} qualities for ${n} pairs`, -1);
+    const result = checked(wasm.web_fit_points(at, quality ? allocate(quality) : 0, n,
+      choice(GEOMETRIES, options.geometry ?? "homography", "geometry"), number(options.threshold, 0, 1e9, "threshold"),
+      number(options.seed, 0, 2 ** 53, "seed"), inliers, numbers));
+    return fitResult(result, copyOf(Float64Array, numbers, 12), copyOf(Uint8Array, inliers, n));
+  });
+}
+
+/** Looks for a template near where the matrix h expects it in a frame, and fits again. */
+export function refind(template, frame, h, { radius = 24, threshold = 0 } = {}) {
+  const [left, right] = [Handle.at(template, Features), Handle.at(frame, Features)];
+  return withMemory((allocate) => {
+    const numbers = allocate(12 * 8);
+    const result = checked(wasm.web_track(left, right, allocate(Float64Array.from(h)), radius, threshold, numbers));
+    return fitResult(result, copyOf(Float64Array, numbers, 12), null);
+  });
+}
+
+export function applyHomography(h, x, y) {
+  const w = h[6] * x + h[7] * y + h[8];
+  return [(h[0] * x + h[1] * y + h[2]) / w, (h[3] * x + h[4] * y + h[5]) / w];
+}
+
+// -------------------------------------------------------------------------------------------------------------- index
+
+const SCORINGS = { binary: 0, "tf-idf": 1, exact: 2 };
+
+/** A vocabulary of the package, such as "bag256-1k". */
+export const readVocabulary = (name = "bag256-1k") => {
+  if (name === "bag256-1k") return readFile(new URL("./bag256-1k.kbv", import.meta.url));
+  if (name === "bad256-1k") return readFile(new URL("./bad256-1k.kbv", import.meta.url));
+  return Promise.reject(new KeybitsError(`no vocabulary "${name}" in the package: bag256-1k, bad256-1k`, -4));
+};
+
+export class Index extends Handle {
+  /** data: the bytes of a vocabulary (an empty index) or of an index file. */
+  constructor(data, options = {}) {
+    const bytes = asBytes(data, "a vocabulary or an index");
+    const at = library().web_alloc(bytes.length) >>> 0;
+    if (!at) throw new KeybitsError(`out of memory: ${bytes.length} bytes`, -2);
+    bytesAt(at, bytes.length).set(bytes);
+    super(handle(wasm.web_index_open(at, bytes.length, Index.#isIndex(bytes) ? 1 : 0,
+      options.keepFeatures === false ? 0 : 1)), "web_index_free");
+  }
+  static #isIndex(bytes) { return bytes[0] === 0x8b && bytes[3] === 0x49; } // \x8bKBI; a vocabulary has KBV
+  static async create(options = {}) {
+    return new Index(options.vocabulary instanceof Uint8Array ? options.vocabulary
+      : await readVocabulary(options.vocabulary), options);
+  }
+  add(features, id, name = "") {
+    const [at, from] = [Handle.at(this, Index), Handle.at(features, Features)];
+    if (!Number.isSafeInteger(id) || id < 0) throw new RangeError(`id ${id}: a whole number from 0`);
+    withMemory((allocate) => checked(wasm.web_index_add(at, from, id, allocate(cString(name)))));
+  }
+  remove(id) {
+    if (!Number.isSafeInteger(id) || id < 0) return 0;
+    return checked(wasm.web_index_remove(Handle.at(this, Index), id));
+  }
+  query(features, options = {}) {
+    const [at, from] = [Handle.at(this, Index), Handle.at(features, Features)];
+    const most = number(options.count ?? 10, 1, 1e6, "count");
+    return withMemory((allocate) => {
+      const out = allocate(most * 12 * 8);
+      const n = checked(wasm.web_index_query(at, from, choice(SCORINGS, options.scoring ?? "binary", "scoring"),
+        number(options.verify, 0, 1e6, "verify"), number(options.threshold, 0, 1e9, "threshold"), most, out));
+      const numbers = copyOf(Float64Array, out, n * 12);
+      return Array.from({ length: n }, (_, i) => {
+        const row = numbers.subarray(12 * i, 12 * i + 12);
+        return { id: row[0], score: row[1], inliers: row[2], model: row.slice(3) };
+      });
+    });
+  }
+  get count() { return wasm.web_index_count(Handle.at(this, Index)); }
+  get bytes() { return wasm.web_index_bytes(Handle.at(this, Index)); }
+  get keepsFeatures() { return wasm.web_index_keeps_features(Handle.at(this, Index)) !== 0; }
+  get images() {
+    const at = Handle.at(this, Index);
+    const images = [];
+    for (let i = 0; i < wasm.web_index_positions(at); i++) {
+      const id = wasm.web_index_id_at(at, i);
+      if (id >= 0) images.push({ id, name: text(wasm.web_index_name_at(at, i)) });
+    }
+    return images;
+  }
+  /** The index file, which `keybits search` and new Index read. */
+  serialise() {
+    const at = Handle.at(this, Index);
+    return withMemory((allocate) => {
+      const size = allocate(4);
+      const file = handle(wasm.web_index_save(at, size)) >>> 0;
+      const bytes = copyOf(Uint8Array, file, copyOf(Uint32Array, size, 1)[0]);
+      wasm.web_free(file);
+      return bytes;
+    });
+  }
+}
+
+export { Tracker } from "./tracker.js";

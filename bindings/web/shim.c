@@ -1,0 +1,517 @@
+/* What keybits.js calls: the library behind plain numbers, so that no layout of a struct is known in JavaScript.
+ *
+ * A function that can fail returns 0 (handles) or a negative kb_status (counts), and the sentence is in web_error().
+ * There is one thread and one workspace per instance. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <keybits/keybits.h>
+
+#define EXPORT(name) __attribute__((export_name(#name), visibility("default"))) name
+
+static kb_error last;
+static kb_status last_status;
+static kb_workspace *workspace;
+
+const char *EXPORT(web_error)(void) { return last.text; }
+int32_t EXPORT(web_error_code)(void) { return last_status; }
+const char *EXPORT(web_version)(void) { return kb_version(); }
+void *EXPORT(web_alloc)(size_t bytes) { return malloc(bytes ? bytes : 1); }
+void EXPORT(web_free)(void *memory) { free(memory); }
+
+/* Keeps the sentence of a failure; without one, the phrase of the status. */
+static kb_status keep_status(kb_status status, const kb_error *error)
+{
+    last_status = status;
+    if (status == KB_OK) return status;
+    if (error && error->text[0]) last = *error;
+    else snprintf(last.text, sizeof last.text, "%s", kb_status_string(status));
+    return status;
+}
+
+static kb_status keep_sentence(kb_status status, const char *sentence)
+{
+    kb_error error = {.row = -1};
+    snprintf(error.text, sizeof error.text, "%s", sentence);
+    return keep_status(status, &error);
+}
+
+static kb_workspace *shared_workspace(void)
+{
+    if (!workspace) kb_workspace_create(&workspace);
+    return workspace;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ model */
+
+kb_model *EXPORT(web_model_builtin)(const char *name)
+{
+    kb_model *model = NULL;
+    kb_status status = kb_model_builtin(name, &model);
+    if (status != KB_OK) {
+        kb_error error = {.row = -1};
+        snprintf(error.text, sizeof error.text, "%.60s: %s", name, kb_status_string(status));
+        keep_status(status, &error);
+    }
+    return model;
+}
+
+kb_model *EXPORT(web_model_load)(const void *data, size_t size)
+{
+    kb_model *model = NULL;
+    kb_error error = {.row = -1};
+    keep_status(kb_model_load(data, size, &model, &error), &error);
+    return model;
+}
+
+void EXPORT(web_model_free)(kb_model *model) { kb_model_free(model); }
+
+static kb_model_info model_info(const kb_model *model)
+{
+    kb_model_info info;
+    KB_INIT(info);
+    kb_model_get_info(model, &info);
+    return info;
+}
+
+const char *EXPORT(web_model_name)(const kb_model *model) { return model_info(model).spec->name; }
+const char *EXPORT(web_model_kind)(const kb_model *model) { return kb_kind_name(model_info(model).spec->kind); }
+int32_t EXPORT(web_model_bits)(const kb_model *model) { return model_info(model).spec->bits; }
+int32_t EXPORT(web_model_row_bytes)(const kb_model *model) { return model_info(model).row_bytes; }
+uint64_t EXPORT(web_model_id)(const kb_model *model) { return model_info(model).id; }
+
+/* -------------------------------------------------------------------------------------------------------- features */
+
+/* The features of one image; rows are there after web_features_describe. */
+typedef struct web_features {
+    kb_keypoint *keypoints;
+    uint8_t *rows;
+    uint8_t *flags;
+    size_t n, row_bytes;
+    uint64_t model_id;
+    int32_t binary; /* rows are compared by Hamming distance */
+    int32_t width, height;
+    float scale; /* the detector's preset */
+} web_features;
+
+/* RGBA to gray as OpenCV's cvtColor does (docs/formats.md); alpha is ignored. */
+void EXPORT(web_gray)(const uint8_t *rgba, uint8_t *gray, size_t pixels)
+{
+    for (size_t i = 0; i < pixels; i++, rgba += 4)
+        gray[i] = (uint8_t)((rgba[0] * 9798u + rgba[1] * 19235u + rgba[2] * 3735u + 16384u) >> 15);
+}
+
+void EXPORT(web_features_free)(web_features *f)
+{
+    if (!f) return;
+    free(f->keypoints);
+    free(f->rows);
+    free(f->flags);
+    free(f);
+}
+
+static web_features *features_fail(web_features *f, kb_status status)
+{
+    keep_status(status, NULL);
+    web_features_free(f);
+    return NULL;
+}
+
+web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, int32_t height, int32_t detector,
+                                          int32_t max_keypoints, int32_t selection, int32_t levels,
+                                          int32_t fast_threshold, int32_t fast_threshold_min, float contrast_threshold,
+                                          const uint8_t *mask)
+{
+    kb_image image = {gray, width, height, width, KB_GRAY8, 0}, mask_image = {mask, width, height, width, KB_GRAY8, 0};
+    kb_detect_options o;
+    KB_INIT(o);
+    o.detector = detector ? (kb_detector)detector : KB_DETECTOR_ORB;
+    o.max_keypoints = max_keypoints;
+    o.selection = (kb_selection)selection;
+    o.levels = levels;
+    o.fast_threshold = fast_threshold;
+    o.fast_threshold_min = fast_threshold_min;
+    o.contrast_threshold = contrast_threshold;
+    o.mask = mask ? &mask_image : NULL;
+    web_features *f = calloc(1, sizeof *f);
+    if (!f) return features_fail(f, KB_E_MEMORY);
+    f->width = width;
+    f->height = height;
+    f->scale = kb_detector_scale(o.detector);
+    size_t capacity = max_keypoints > 0 ? (size_t)max_keypoints : 2000;
+    f->keypoints = malloc(capacity * sizeof *f->keypoints);
+    if (!f->keypoints) return features_fail(f, KB_E_MEMORY);
+    kb_status status = kb_detect(&image, &o, shared_workspace(), f->keypoints, capacity, &f->n);
+    if (status != KB_OK) return features_fail(f, status);
+    kb_keypoint *smaller = realloc(f->keypoints, (f->n ? f->n : 1) * sizeof *smaller);
+    if (smaller) f->keypoints = smaller;
+    return f;
+}
+
+/* Sets what the rows of a model are; memory for n of them. */
+static kb_status features_reserve_rows(web_features *f, size_t row_bytes, uint64_t model_id, int32_t binary)
+{
+    f->row_bytes = row_bytes;
+    f->model_id = model_id;
+    f->binary = binary;
+    f->rows = malloc(f->n * row_bytes + 1);
+    f->flags = calloc(f->n + 1, 1);
+    return f->rows && f->flags ? KB_OK : KB_E_MEMORY;
+}
+
+int32_t EXPORT(web_features_describe)(web_features *f, const kb_model *model, const uint8_t *gray)
+{
+    kb_image image = {gray, f->width, f->height, f->width, KB_GRAY8, 0};
+    kb_model_info info = model_info(model);
+    kb_describe_options o;
+    KB_INIT(o);
+    o.scale = f->scale;
+    /* SIFT rows are floats here too, so that matches equal those of the program. */
+    size_t row_bytes = info.row_floats ? (size_t)info.row_floats * sizeof(float) : (size_t)info.row_bytes;
+    kb_status status = features_reserve_rows(f, row_bytes, info.id, info.row_floats == 0);
+    if (status == KB_OK && info.row_floats)
+        status = kb_describe_float(model, &image, f->keypoints, f->n, &o, shared_workspace(), (float *)(void *)f->rows,
+                                   f->flags);
+    else if (status == KB_OK)
+        status = kb_describe(model, &image, f->keypoints, f->n, &o, shared_workspace(), f->rows, f->flags);
+    return keep_status(status, NULL);
+}
+
+/* keypoints: n x 6 floats as web_features_keypoints writes them. */
+web_features *EXPORT(web_features_restore)(const float *keypoints, const uint8_t *rows, size_t n, size_t row_bytes,
+                                           uint64_t model_id, int32_t binary, int32_t width, int32_t height)
+{
+    web_features *f = calloc(1, sizeof *f);
+    if (!f) return features_fail(f, KB_E_MEMORY);
+    f->n = n;
+    f->width = width;
+    f->height = height;
+    f->scale = 1;
+    f->keypoints = calloc(n + 1, sizeof *f->keypoints);
+    if (!f->keypoints || features_reserve_rows(f, row_bytes, model_id, binary) != KB_OK)
+        return features_fail(f, KB_E_MEMORY);
+    for (size_t i = 0; i < n; i++, keypoints += 6) {
+        float octave = keypoints[5] > -1e6f && keypoints[5] < 1e6f ? keypoints[5] : 0;
+        f->keypoints[i] = (kb_keypoint){keypoints[0], keypoints[1], keypoints[2], keypoints[3], keypoints[4],
+                                        (int32_t)octave, -1};
+    }
+    memcpy(f->rows, rows, n * row_bytes);
+    return f;
+}
+
+size_t EXPORT(web_features_count)(const web_features *f) { return f->n; }
+size_t EXPORT(web_features_row_bytes)(const web_features *f) { return f->row_bytes; }
+const uint8_t *EXPORT(web_features_rows)(const web_features *f) { return f->rows; }
+const uint8_t *EXPORT(web_features_flags)(const web_features *f) { return f->flags; }
+
+/* n x 6 floats: x, y, size, angle, response, octave. */
+void EXPORT(web_features_keypoints)(const web_features *f, float *out)
+{
+    for (size_t i = 0; i < f->n; i++, out += 6) {
+        const kb_keypoint *k = &f->keypoints[i];
+        const float row[6] = {k->x, k->y, k->size, k->angle, k->response, (float)k->octave};
+        memcpy(out, row, sizeof row);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------- matching and fitting */
+
+static kb_status check_pair(const web_features *a, const web_features *b)
+{
+    if (!a->rows || !b->rows) return keep_sentence(KB_E_ARGUMENT, "features without descriptors cannot be matched");
+    if (a->row_bytes != b->row_bytes || a->binary != b->binary || a->model_id != b->model_id)
+        return keep_sentence(KB_E_MODEL, "descriptors of two different models cannot be matched");
+    return KB_OK;
+}
+
+/* matches: room for as many as a has rows. Returns how many, or a negative status. */
+int32_t EXPORT(web_match)(const web_features *a, const web_features *b, int32_t one_way, float max_ratio,
+                          float max_distance, kb_match *matches)
+{
+    kb_match_options o;
+    size_t count = 0;
+    kb_status status = check_pair(a, b);
+    if (status != KB_OK) return status;
+    KB_INIT(o);
+    o.one_way = one_way;
+    o.max_ratio = max_ratio;
+    o.max_distance = max_distance;
+    if (a->binary)
+        status = kb_match_hamming(a->rows, a->n, b->rows, b->n, a->row_bytes, &o, shared_workspace(), matches, &count);
+    else
+        status = kb_match_float((const float *)(const void *)a->rows, a->n, (const float *)(const void *)b->rows, b->n,
+                                a->row_bytes / sizeof(float), &o, shared_workspace(), matches, &count);
+    return keep_status(status, NULL) == KB_OK ? (int32_t)count : status;
+}
+
+int32_t EXPORT(web_filter)(const web_features *a, const web_features *b, kb_match *matches, size_t n)
+{
+    size_t count = 0;
+    kb_status status = kb_filter(a->keypoints, a->n, b->keypoints, b->n, matches, n, NULL, shared_workspace(), matches,
+                                 &count);
+    return keep_status(status, NULL) == KB_OK ? (int32_t)count : status;
+}
+
+/* Matches between JavaScript's columns and the library's rows. */
+void EXPORT(web_matches_read)(const kb_match *matches, size_t n, int32_t *a, int32_t *b, float *distance, float *second)
+{
+    for (size_t i = 0; i < n; i++) {
+        a[i] = matches[i].a;
+        b[i] = matches[i].b;
+        distance[i] = matches[i].distance;
+        second[i] = matches[i].second;
+    }
+}
+
+void EXPORT(web_matches_write)(kb_match *matches, size_t n, const int32_t *a, const int32_t *b, const float *distance,
+                               const float *second)
+{
+    for (size_t i = 0; i < n; i++) matches[i] = (kb_match){a[i], b[i], distance[i], second[i]};
+}
+
+size_t EXPORT(web_match_size)(void) { return sizeof(kb_match); }
+
+/* numbers receives inliers, iterations and rms, then the nine entries of the matrix. Returns a kb_fit_result, or a
+ * negative status. */
+static int32_t fit_points(const kb_point_pair *pairs, const float *quality, size_t n, int32_t geometry,
+                          double threshold, double seed, uint8_t *inliers, double numbers[12])
+{
+    kb_fit_options o;
+    kb_fit_report report;
+    KB_INIT(o);
+    KB_INIT(report);
+    o.geometry = (kb_geometry)geometry;
+    o.threshold = threshold;
+    o.seed = (uint64_t)seed;
+    o.quality = quality;
+    kb_status status = keep_status(kb_fit(pairs, n, &o, shared_workspace(), inliers, &report), NULL);
+    if (status != KB_OK) return status;
+    numbers[0] = report.inliers;
+    numbers[1] = report.iterations;
+    numbers[2] = report.rms;
+    memcpy(numbers + 3, report.model, sizeof report.model);
+    return report.result;
+}
+
+/* pairs: n x 4 numbers x1 y1 x2 y2; quality may be 0. */
+int32_t EXPORT(web_fit_points)(const double *pairs, const float *quality, size_t n, int32_t geometry, double threshold,
+                               double seed, uint8_t *inliers, double *numbers)
+{
+    return fit_points((const kb_point_pair *)(const void *)pairs, quality, n, geometry, threshold, seed, inliers,
+                      numbers);
+}
+
+int32_t EXPORT(web_fit)(const web_features *a, const web_features *b, const kb_match *matches, size_t n,
+                        int32_t geometry, double threshold, double seed, uint8_t *inliers, double *numbers)
+{
+    kb_point_pair *pairs = malloc(n * sizeof *pairs + 1);
+    float *quality = malloc(n * sizeof *quality + 1);
+    kb_status status = pairs && quality ? KB_OK : KB_E_MEMORY;
+    int32_t result = 0;
+    if (status == KB_OK)
+        status = kb_match_points(a->keypoints, a->n, b->keypoints, b->n, matches, n, pairs, quality);
+    if (status == KB_E_ARGUMENT) keep_sentence(status, "a match names a keypoint that is not there");
+    else keep_status(status, NULL);
+    if (status == KB_OK) result = fit_points(pairs, quality, n, geometry, threshold, seed, inliers, numbers);
+    free(pairs);
+    free(quality);
+    return status == KB_OK ? result : status;
+}
+
+const char *EXPORT(web_fit_result_name)(int32_t result) { return kb_fit_result_name((kb_fit_result)result); }
+
+/* Where the keypoints of a template are expected under a homography. Angles are those of the template: matching votes
+ * for the turn that most of them share. */
+static void guides_fill(const web_features *a, const double h[9], float radius, kb_guide *guides)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        const kb_keypoint *k = &a->keypoints[i];
+        double x, y;
+        kb_homography_apply(h, k->x, k->y, &x, &y);
+        guides[i] = (kb_guide){(float)x, (float)y, radius, k->angle, INT32_MIN, INT32_MAX};
+    }
+}
+
+/* Tracks a template: matches its keypoints near where the homography h expects them in frame b, and fits again.
+ * Returns a kb_fit_result or a negative status; numbers as in fit_points. */
+int32_t EXPORT(web_track)(const web_features *a, const web_features *b, const double *h, float radius, double threshold,
+                          double *numbers)
+{
+    kb_status status = check_pair(a, b);
+    if (status != KB_OK) return status;
+    if (!a->binary) return keep_sentence(KB_E_KIND, "only binary descriptors can be tracked");
+    kb_guide *guides = malloc(a->n * sizeof *guides + 1);
+    kb_match *matches = malloc(a->n * sizeof *matches + 1);
+    size_t count = 0;
+    int32_t result = 0;
+    status = keep_status(guides && matches ? KB_OK : KB_E_MEMORY, NULL);
+    if (status == KB_OK) {
+        guides_fill(a, h, radius, guides);
+        status = keep_status(kb_match_guided(a->rows, guides, a->n, b->rows, b->keypoints, b->n, a->row_bytes, NULL,
+                                             shared_workspace(), matches, &count), NULL);
+    }
+    if (status == KB_OK) result = web_fit(a, b, matches, count, KB_HOMOGRAPHY, threshold, 0, NULL, numbers);
+    free(guides);
+    free(matches);
+    return status == KB_OK ? result : status;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- index */
+
+/* An index with the memory that it borrows. */
+typedef struct web_index {
+    kb_index *index;
+    kb_vocabulary *vocabulary; /* NULL: the one inside the index file */
+    void *data;                /* the file of the vocabulary or of the index */
+} web_index;
+
+void EXPORT(web_index_free)(web_index *x)
+{
+    if (!x) return;
+    kb_index_free(x->index);
+    kb_vocabulary_free(x->vocabulary);
+    free(x->data);
+    free(x);
+}
+
+/* data comes from web_alloc and belongs to the index afterwards, also when the call fails. From a vocabulary file an
+ * empty index is made, from an index file the index. */
+web_index *EXPORT(web_index_open)(void *data, size_t size, int32_t is_index, int32_t keep_features)
+{
+    web_index *x = calloc(1, sizeof *x);
+    kb_error error = {.row = -1};
+    kb_index_options o;
+    KB_INIT(o);
+    o.keep_features = keep_features;
+    if (!x) {
+        free(data);
+        keep_status(KB_E_MEMORY, NULL);
+        return NULL;
+    }
+    x->data = data;
+    kb_status status;
+    if (is_index) {
+        status = kb_index_load(data, size, &x->index, &error);
+        if (status == KB_OK) status = kb_index_check(x->index);
+    } else {
+        status = kb_vocabulary_load(data, size, &x->vocabulary, &error);
+        if (status == KB_OK) status = kb_index_create(x->vocabulary, &o, &x->index, &error);
+    }
+    if (keep_status(status, &error) == KB_OK) return x;
+    web_index_free(x);
+    return NULL;
+}
+
+static kb_features features_view(const web_features *f)
+{
+    kb_features view;
+    KB_INIT(view);
+    view.rows = f->rows;
+    view.n = f->n;
+    view.row_bytes = f->row_bytes;
+    view.keypoints = f->keypoints;
+    view.model_id = f->model_id;
+    return view;
+}
+
+int32_t EXPORT(web_index_add)(web_index *x, const web_features *f, double id, const char *name)
+{
+    kb_error error = {.row = -1};
+    kb_features view = features_view(f);
+    return keep_status(kb_index_add(x->index, &view, (uint64_t)id, name, shared_workspace(), &error), &error);
+}
+
+int32_t EXPORT(web_index_remove)(web_index *x, double id)
+{
+    size_t count = 0;
+    kb_status status = keep_status(kb_index_remove(x->index, (uint64_t)id, &count), NULL);
+    return status == KB_OK ? (int32_t)count : status;
+}
+
+/* numbers: 12 per result: id, score, inliers, the nine entries of the matrix from the query to the image. Returns how
+ * many, or a negative status. */
+int32_t EXPORT(web_index_query)(const web_index *x, const web_features *f, int32_t scoring, int32_t verify,
+                                double threshold, int32_t capacity, double *numbers)
+{
+    kb_index_query_options o;
+    kb_error error = {.row = -1};
+    kb_features view = features_view(f);
+    kb_index_result *results = calloc((size_t)capacity + 1, sizeof *results);
+    size_t count = 0;
+    KB_INIT(o);
+    o.scoring = (kb_scoring)scoring;
+    o.verify = verify;
+    o.threshold = threshold;
+    kb_status status = results ? kb_index_query(x->index, &view, &o, shared_workspace(), results, (size_t)capacity,
+                                                &count, &error)
+                               : KB_E_MEMORY;
+    for (size_t i = 0; status == KB_OK && i < count; i++, numbers += 12) {
+        numbers[0] = (double)results[i].id;
+        numbers[1] = results[i].score;
+        numbers[2] = results[i].inliers;
+        memcpy(numbers + 3, results[i].model, sizeof results[i].model);
+    }
+    free(results);
+    return keep_status(status, &error) == KB_OK ? (int32_t)count : status;
+}
+
+static kb_index_info index_info(const web_index *x)
+{
+    kb_index_info info;
+    KB_INIT(info);
+    kb_index_get_info(x->index, &info);
+    return info;
+}
+
+double EXPORT(web_index_count)(const web_index *x) { return (double)index_info(x).images; }
+double EXPORT(web_index_positions)(const web_index *x) { return (double)index_info(x).positions; }
+double EXPORT(web_index_bytes)(const web_index *x) { return (double)index_info(x).bytes; }
+int32_t EXPORT(web_index_keeps_features)(const web_index *x) { return index_info(x).features; }
+
+/* The image at a position: its id, -1 when it is removed or not there. */
+double EXPORT(web_index_id_at)(const web_index *x, double position)
+{
+    kb_index_image image;
+    if (!kb_index_get_image(x->index, (size_t)position, &image) || image.removed) return -1;
+    return (double)image.id;
+}
+
+const char *EXPORT(web_index_name_at)(const web_index *x, double position)
+{
+    kb_index_image image;
+    return kb_index_get_image(x->index, (size_t)position, &image) ? image.name : "";
+}
+
+typedef struct web_bytes {
+    uint8_t *data;
+    size_t size, capacity;
+} web_bytes;
+
+static kb_status bytes_append(void *self, const void *data, size_t size)
+{
+    web_bytes *b = self;
+    if (b->size + size > b->capacity) {
+        size_t capacity = (b->size + size) * 3 / 2 + 4096;
+        uint8_t *grown = realloc(b->data, capacity);
+        if (!grown) return KB_E_MEMORY;
+        b->data = grown;
+        b->capacity = capacity;
+    }
+    memcpy(b->data + b->size, data, size);
+    b->size += size;
+    return KB_OK;
+}
+
+/* The file in memory that web_free releases; *size receives its bytes. */
+uint8_t *EXPORT(web_index_save)(web_index *x, uint32_t *size)
+{
+    web_bytes bytes = {NULL, 0, 0};
+    kb_status status = keep_status(kb_index_save(x->index, bytes_append, &bytes), NULL);
+    if (status != KB_OK) {
+        free(bytes.data);
+        return NULL;
+    }
+    *size = (uint32_t)bytes.size;
+    return bytes.data;
+}

@@ -1,0 +1,212 @@
+// The installed package in node, beside the program: run by package.sh in a folder with node_modules/keybits.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { Features, Index, KeybitsError, Model, Tracker, applyHomography, findHomography, fit, fitPoints, load,
+  match, memoryBytes, readVocabulary, version } from "keybits";
+import { backFrom, place, poster, samplePair, toRGBA } from "./scene.js";
+
+const program = process.env.KEYBITS;
+const models = join(process.env.KEYBITS_SOURCE, "models");
+const native = (...args) => execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+
+function writePGM(name, { data, width, height }) {
+  writeFileSync(name, Buffer.concat([Buffer.from(`P5 ${width} ${height} 255\n`), data]));
+  return name;
+}
+
+test("nothing works before load, and the message says so", () => {
+  assert.throws(() => new Features(poster(100, 100, 1)), /await load\(\)/);
+});
+
+await load();
+const pair = samplePair();
+writePGM("poster.pgm", pair.poster);
+writePGM("room.pgm", pair.room);
+
+test("the version is the program's", () => assert.ok(native("info").includes(version())));
+
+for (const [detector, model] of [["orb", "bag256"], ["orb", "bad256"], ["sift", "bag256"], ["orb", "hashsift256"],
+  ["sift", "bag512"]]) {
+  test(`${detector} ${model}: rows, matches and inliers are the program's`, () => {
+    const builtin = model.endsWith("256") && model.startsWith("b");
+    const used = new Model(builtin ? model : readFileSync(join(models, `${model}.kbm`)));
+    const options = { detector, model: used, maxKeypoints: 700 };
+    const [a, b] = [new Features(pair.poster, options), new Features(toRGBA(pair.room), options)];
+    const rows = native("describe", "room.pgm", "--detector", detector, "-m", model, "-n", "700").trim().split("\n");
+    const hex = Buffer.from(b.descriptors).toString("hex");
+    assert.equal(b.count, rows.length);
+    rows.forEach((row, i) => assert.equal(hex.slice(2 * i * used.rowBytes, 2 * (i + 1) * used.rowBytes), row));
+    const args = ["match", "poster.pgm", "room.pgm", "--detector", detector, "-m", model, "-n", "700"];
+    const lines = native(...args, "-o", "-").trim().split("\n").slice(1).map((line) => line.split(","));
+    const matches = match(a, b);
+    const found = findHomography(a, b, matches);
+    assert.deepEqual([...matches.a], lines.map((l) => Number(l[0])));
+    assert.deepEqual([...matches.b], lines.map((l) => Number(l[1])));
+    assert.deepEqual([...matches.distance], lines.map((l) => Number(l[6])));
+    assert.deepEqual([...found.inliers], lines.map((l) => Number(l[8])));
+    assert.ok(found.found && found.inlierCount > 40, `${found.inlierCount} inliers`);
+    for (const f of [a, b, used]) f.free();
+  });
+}
+
+test("the homography is the one that rendered the room", () => {
+  const [a, b] = [new Features(pair.poster), new Features(pair.room)];
+  const { model } = findHomography(a, b, match(a, b, { filter: true }));
+  for (const [x, y] of [[0, 0], [399, 0], [399, 299], [0, 299]]) {
+    const [u, v] = applyHomography(pair.back, ...applyHomography(model, x, y));
+    assert.ok(Math.hypot(u - x, v - y) < 2, `(${x},${y}) comes back as (${u},${v})`);
+  }
+  a.free();
+  b.free();
+});
+
+test("features survive a message", () => {
+  const a = new Features(pair.poster, { maxKeypoints: 300 });
+  const saved = structuredClone(a.toJSON());
+  const b = Features.fromJSON(saved);
+  assert.deepEqual(b.keypoints, a.keypoints);
+  assert.deepEqual(b.descriptors, a.descriptors);
+  const matches = match(a, b);
+  assert.equal(matches.count, new Set(matches.a).size);
+  assert.ok(findHomography(a, b, matches).inlierCount > 250);
+  assert.throws(() => Features.fromJSON({ ...saved, keypoints: saved.keypoints.slice(1) }), KeybitsError);
+});
+
+test("points can be fitted by themselves", () => {
+  const pairs = [];
+  for (let i = 0; i < 40; i++) pairs.push(i * 7 % 50, i * 3 % 40, 10 + (i * 7 % 50) * 2, 5 + (i * 3 % 40) * 2);
+  const { found, model } = fitPoints(pairs, { geometry: "similarity" });
+  assert.ok(found && Math.abs(model[0] - 2) < 1e-6 && Math.abs(model[2] - 10) < 1e-6);
+  assert.equal(fitPoints([]).found, false);
+  assert.match(fitPoints([1, 2, 3, 4]).result, /few/);
+});
+
+test("wrong input is an exception with a sentence", () => {
+  const a = new Features(pair.poster, { maxKeypoints: 50 });
+  const b = new Features(pair.poster, { maxKeypoints: 50, model: "bad256" });
+  assert.throws(() => match(a, b), /different models/);
+  assert.throws(() => new Model("bag9"), (e) => e instanceof KeybitsError && e.code === -4 && /bag9/.test(e.message));
+  assert.throws(() => new Model("bag512"), (e) => e.code === -5);
+  assert.throws(() => new Model(new Uint8Array(100)), (e) => e.code === -6 && e.message.length > 10);
+  const file = readFileSync(join(models, "bag256.kbm"));
+  assert.throws(() => new Model(file.subarray(0, 1000)), (e) => e.code === -7);
+  const damaged = Uint8Array.from(file);
+  damaged[900] ^= 1;
+  assert.throws(() => new Model(damaged), (e) => e.code === -8);
+  assert.throws(() => new Features({ data: new Uint8Array(10), width: 5, height: 5 }), /10 values for 5 x 5/);
+  assert.throws(() => new Features({ data: new Uint8Array(0), width: 0, height: 5 }), /0 x 5/);
+  assert.throws(() => new Features(null), TypeError);
+  assert.throws(() => new Features(pair.poster, { detector: "surf" }), /orb, sift/);
+  assert.throws(() => new Features(pair.poster, { maxKeypoints: -1 }), RangeError);
+  assert.throws(() => new Features(pair.poster, { mask: new Uint8Array(3) }), /one byte per pixel/);
+  assert.throws(() => fit(a, a, { count: 1, a: [99], b: [0], distance: [0], second: [0] }), /not there/);
+  assert.throws(() => fit(a, a, match(a, a), { geometry: "essential" }), /homography, fundamental/);
+  assert.throws(() => new Index(new Uint8Array(20)), KeybitsError);
+  a.free();
+  a.free();
+  assert.throws(() => a.count, /freed/);
+  assert.throws(() => match(a, b), /freed/);
+});
+
+test("tiny and empty images give no keypoints", () => {
+  const one = new Features({ data: new Uint8Array(1), width: 1, height: 1 });
+  assert.equal(one.count, 0);
+  assert.equal(match(one, one).count, 0);
+  assert.equal(findHomography(one, one, match(one, one)).found, false);
+});
+
+test("a mask keeps keypoints out", () => {
+  const mask = new Uint8Array(400 * 300);
+  for (let y = 0; y < 300; y++) mask.fill(1, y * 400, y * 400 + 200);
+  const { keypoints, count } = new Features(pair.poster, { mask });
+  assert.ok(count > 50);
+  for (let i = 0; i < count; i++) assert.ok(keypoints[6 * i] < 201);
+});
+
+test("an index finds its images, also after a file; the program reads that file", async () => {
+  const index = await Index.create();
+  const posters = Array.from({ length: 30 }, (_, i) => poster(240, 180, i));
+  posters.forEach((p, i) => {
+    const features = new Features(p, { maxKeypoints: 300 });
+    index.add(features, i, `poster ${i}`);
+    features.free();
+  });
+  const seen = place(poster(320, 240, 99, 20), posters[17], backFrom(posters[17], { x: 160, y: 120, scale: 0.9,
+    c: 0.8, s: 0.6 }));
+  const query = new Features(seen, { maxKeypoints: 500 });
+  const results = index.query(query, { verify: 3, count: 5 });
+  assert.equal(results[0].id, 17);
+  assert.ok(results[0].inliers > 30);
+  const file = index.serialise();
+  const again = new Index(file);
+  assert.equal(again.count, 30);
+  assert.deepEqual(again.images[17], { id: 17, name: "poster 17" });
+  assert.deepEqual(again.query(query, { verify: 3, count: 5 }), results);
+  assert.deepEqual(again.serialise(), file);
+  assert.equal(again.remove(17), 1);
+  assert.notEqual(again.query(query, { verify: 3 })[0]?.id, 17);
+  file[file.length >> 1] ^= 1;
+  assert.throws(() => new Index(file), (e) => e instanceof KeybitsError && e.code === -8);
+  file[file.length >> 1] ^= 1;
+  writeFileSync("posters.kbi", file);
+  writePGM("seen.pgm", seen);
+  assert.match(native("search", "posters.kbi", "seen.pgm"), /poster 17/);
+  const other = new Features(seen, { model: "bad256" });
+  assert.throws(() => index.query(other), (e) => e.code === -12);
+});
+
+test("a tracker recognises, follows, loses and finds again; memory stays", async () => {
+  const tracker = await Tracker.create();
+  const cover = poster(240, 180, 5);
+  const another = poster(200, 200, 6);
+  tracker.add(cover, "cover");
+  tracker.add(another, "another");
+  const blank = { data: new Uint8Array(100 * 100), width: 100, height: 100 };
+  assert.throws(() => tracker.add(blank, "blank"), /blank has 0/);
+  const background = poster(320, 240, 77, 25);
+  const frame = (k) => {
+    const scene = { ...background, data: background.data.slice() };
+    const visible = !(k >= 12 && k < 18);
+    if (visible) place(scene, cover, backFrom(cover, { x: 100 + 3 * k, y: 110 + k, scale: 0.6, c: 0.96, s: 0.28 }));
+    if (k < 6) place(scene, another, backFrom(another, { x: 260, y: 60, scale: 0.5 }));
+    return scene;
+  };
+  let held = 0;
+  for (let round = 0; round < 3; round++) {
+    for (let k = 0; k < 30; k++) {
+      const seen = tracker.update(frame(k));
+      // Between two rounds the cover jumps, and is looked for again after a while.
+      const names = seen.map((s) => s.name).sort().join();
+      const expected = k < 6 ? "another,cover" : k >= 12 && k < 18 ? "" : "cover";
+      if (round === 0 || k >= 8) assert.equal(names, expected, `frame ${k}`);
+      const sighting = seen.find((s) => s.name === "cover");
+      if (!sighting) continue;
+      const centre = applyHomography(sighting.homography, 119.5, 89.5);
+      assert.ok(Math.hypot(centre[0] - 100 - 3 * k, centre[1] - 110 - k) < 2, `frame ${k}: centre ${centre}`);
+    }
+    if (round === 0) held = memoryBytes();
+  }
+  assert.equal(memoryBytes(), held);
+  tracker.free();
+});
+
+test("memory that nobody frees is found by the collector", { skip: !globalThis.gc }, async () => {
+  const small = poster(200, 150, 3);
+  const before = memoryBytes();
+  for (let i = 0; i < 200; i++) {
+    new Features(small, { maxKeypoints: 2000, fastThreshold: 1 });
+    if (i % 20 === 19) {
+      globalThis.gc();
+      await new Promise((resolve) => { setTimeout(resolve, 0); });
+    }
+  }
+  assert.ok(memoryBytes() - before < 8e6, `${memoryBytes() - before} bytes more`);
+});
+
+test("vocabularies of the package", async () => {
+  assert.equal((await readVocabulary("bad256-1k")).length, 48584);
+  await assert.rejects(readVocabulary("orb"), /bag256-1k/);
+});
