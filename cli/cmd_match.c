@@ -128,17 +128,18 @@ static bool geometry_found(const match_job *job)
 }
 
 /* The steps and their times, in order; a step that was not taken has a negative time. */
-enum { STEPS = 6 };
+enum { STEPS = 7 };
 static void match_times(const match_job *job, const char *names[STEPS], double ms[STEPS])
 {
-    const char *const all[STEPS] = {"read", "detect", "describe", "match", "fit", "draw"};
+    const char *const all[STEPS] = {"read", "detect", "describe", "match", "filter", "fit", "draw"};
     memcpy(names, all, sizeof all);
     ms[0] = job->ms_read;
     ms[1] = job->times[0].detect + job->times[1].detect;
     ms[2] = job->times[0].describe + job->times[1].describe;
     ms[3] = job->result.ms_match;
-    ms[4] = job->fit != FIT_NONE ? job->result.ms_fit : -1;
-    ms[5] = job->draw ? job->ms_draw : -1;
+    ms[4] = job->result.ms_filter > 0 ? job->result.ms_filter : -1;
+    ms[5] = job->fit != FIT_NONE ? job->result.ms_fit : -1;
+    ms[6] = job->draw ? job->ms_draw : -1;
 }
 
 static void match_json(const match_job *job)
@@ -156,6 +157,7 @@ static void match_json(const match_job *job)
     io_json_array(&json, "keypoints");
     for (int i = 0; i < 2; i++) io_json_integer(&json, NULL, (int64_t)job->features[i].keypoints.count);
     io_json_end(&json);
+    io_json_integer(&json, "putative", (int64_t)r->putative);
     io_json_integer(&json, "matches", (int64_t)r->count);
     io_json_integer(&json, "inliers", r->fit.inliers);
     io_json_string(&json, "fit", fits[job->fit]);
@@ -207,7 +209,8 @@ static void match_text(FILE *out, const match_job *job)
     double ms[STEPS], total = 0;
     fprintf(out, "keypoints   %zu %zu (%s)\n", job->features[0].keypoints.count, job->features[1].keypoints.count,
             job->keypoints[0] || job->keypoints[1] ? "given" : kb_detector_name(job->pipeline.pipeline.options.detect.detector));
-    fprintf(out, "matches     %zu (%s, mutual)\n", job->result.count, descriptor_name(job));
+    fprintf(out, "matches     %zu (%s, mutual)\n", job->result.putative, descriptor_name(job));
+    if (job->result.count != job->result.putative) fprintf(out, "filtered    %zu\n", job->result.count);
     if (job->fit != FIT_NONE) match_fit_text(out, job);
     match_times(job, names, ms);
     fprintf(out, "ms         ");

@@ -64,7 +64,7 @@ static bool find_template(track_job *job, const kb_image *view, track_result *re
     bool ok = pipeline_describe(p, job->frames.name, view, false, &seen, &times, error) &&
               pipeline_match(p, &job->features, &seen, &matched, error);
     if (ok) {
-        const double ms[4] = {times.detect, times.describe, matched.ms_match, matched.ms_fit};
+        const double ms[4] = {times.detect, times.describe, matched.ms_match + matched.ms_filter, matched.ms_fit};
         for (int i = 0; i < 4; i++) result->ms += ms[i], job->sum.ms[i] += ms[i];
         result->matches = matched.count;
         result->inliers = matched.fit.inliers;

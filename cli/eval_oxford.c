@@ -13,16 +13,26 @@ typedef struct oxford_job {
 
 /* ---- output ---- */
 
+static void json_matches(io_json *json, const ev_oxford_matches *m)
+{
+    io_json_number(json, "precision_1px", 100 * m->precision_1px);
+    io_json_number(json, "precision_3px", 100 * m->precision_3px);
+    io_json_number(json, "homography_1px", 100 * m->homography_1px);
+    io_json_number(json, "homography_3px", 100 * m->homography_3px);
+    io_json_number(json, "homography_5px", 100 * m->homography_5px);
+    io_json_number(json, "matches", m->matches);
+    io_json_number(json, "right", m->right);
+}
+
 static void json_score(io_json *json, const ev_oxford_score *score, bool curves)
 {
     io_json_integer(json, "pairs", (int64_t)score->pairs);
     io_json_number(json, "strict_map", 100 * score->strict_map);
     io_json_number(json, "paperlike_map", 100 * score->paperlike_map);
-    io_json_number(json, "precision_3px", 100 * score->precision_3px);
-    io_json_number(json, "homography_1px", 100 * score->homography_1px);
-    io_json_number(json, "homography_3px", 100 * score->homography_3px);
-    io_json_number(json, "homography_5px", 100 * score->homography_5px);
-    io_json_number(json, "matches", score->matches);
+    json_matches(json, &score->mutual);
+    io_json_object(json, "filtered");
+    json_matches(json, &score->filtered);
+    io_json_end(json);
     if (!curves) return;
     io_json_array(json, "precision_at_recall");
     for (int i = 0; i < KBI_CURVE_POINTS; i++) io_json_number(json, NULL, score->curve.precision[i]);
@@ -63,19 +73,28 @@ static void json_result(io_json *json, size_t index, const void *context)
     io_json_end(json);
 }
 
+static void print_matches(const ev_oxford_matches *m)
+{
+    char cell[5][16];
+    printf(" %8s %8s %7s %7s %7s %8.0f %8.0f\n", eval_percent(cell[0], m->precision_1px),
+           eval_percent(cell[1], m->precision_3px), eval_percent(cell[2], m->homography_1px),
+           eval_percent(cell[3], m->homography_3px), eval_percent(cell[4], m->homography_5px), m->matches, m->right);
+}
+
 static void print_line(const char *name, const ev_oxford_score *score)
 {
-    char cell[6][16];
-    printf("%-28s %6zu %7s %10s %8s %7s %7s %7s %8.0f\n", name, score->pairs,
-           eval_percent(cell[0], score->strict_map), eval_percent(cell[1], score->paperlike_map),
-           eval_percent(cell[2], score->precision_3px), eval_percent(cell[3], score->homography_1px),
-           eval_percent(cell[4], score->homography_3px), eval_percent(cell[5], score->homography_5px), score->matches);
+    char cell[2][16];
+    printf("%-28s %6zu %7s %10s", name, score->pairs, eval_percent(cell[0], score->strict_map),
+           eval_percent(cell[1], score->paperlike_map));
+    print_matches(&score->mutual);
+    printf("%-28s %6s %7s %10s", "    filtered", "", "", "");
+    print_matches(&score->filtered);
 }
 
 static void oxford_print_table(const eval_methods *methods, const ev_scenes *scenes, const ev_oxford_result *results)
 {
-    printf("%-28s %6s %7s %10s %8s %7s %7s %7s %8s\n", "", "pairs", "strict", "paper-like", "prec.3px", "H<1px",
-           "H<3px", "H<5px", "matches");
+    printf("%-28s %6s %7s %10s %8s %8s %7s %7s %7s %8s %8s\n", "", "pairs", "strict", "paper-like", "prec.1px",
+           "prec.3px", "H<1px", "H<3px", "H<5px", "matches", "right");
     for (size_t m = 0; m < methods->count; m++) {
         print_line(methods->items[m].name, &results[m].total);
         for (size_t s = 0; s < scenes->count && scenes->count > 1 && methods->count == 1; s++) {
@@ -169,8 +188,9 @@ const cli_command eval_oxford = {
     .about =
         "DIR is a scene or a folder of scenes: Oxford's (img1.png, H1to2p or H1to2p.xml), HPatches sequences "
         "(1.png, H_1_2), or images of a fixed camera (no homographies). Every image is compared with the first. "
-        "Prints mAP by the strict protocol, the share of mutual matches within 3 px, and the share of homographies "
-        "that are right within 1, 3 and 5 px.",
+        "Prints mAP by the strict protocol, the share of mutual matches within 1 and 3 px, the share of homographies "
+        "that are right within 1, 3 and 5 px, and how many matches there are and how many of them are right within "
+        "3 px; then all of it for the matches that the filter keeps (match --filter).",
     .options = oxford_options,
     .least = 1,
     .most = 1,

@@ -73,12 +73,19 @@ const cli_option patch_options[] = {
              "histogram of gradients; centroid, the intensity centroid as OpenCV's ORB; none: all upright"},
     {0}};
 
+const cli_option filter_option[] = {
+    {"filter", 0, CLI_TYPE_FLAG,
+     .help = "drop matches that their neighbours do not agree with in scale, angle and place; all of them are fitted "
+             "when no geometry is found in the rest"},
+    {0}};
+
 const cli_option matching_options[] = {
     {"ratio", 0, CLI_NUMBER(pipeline_options, max_ratio, 0.1, 1), "R",
      .help = ": keep a match only when its distance is less than R x that of the second nearest; 0.8 is usual (default: "
              "off; matches are always mutual)"},
     {"max-distance", 0, CLI_NUMBER(pipeline_options, max_distance, 0.001, 1e9), "D",
      .help = ": keep a match only up to this distance, bits or L2 (default: off)"},
+    CLI_GROUP(pipeline_options, filter, filter_option),
     {0}};
 
 const cli_option fit_options[] = {

@@ -14,9 +14,11 @@ extern const cli_option detector_options[];
 extern const cli_option sfm_detector_options[]; /* the same for reconstruction: SIFT, 8192 */
 /* --exif, --white and --max-pixels; the job is io_read_options. */
 extern const cli_option reading_options[];
-/* --preset, --scale and --orientation; --ratio and --max-distance; --threshold and --seed. The job is
+/* --preset, --scale and --orientation; --ratio, --max-distance and --filter; --threshold and --seed. The job is
  * pipeline_options. */
 extern const cli_option patch_options[], matching_options[], fit_options[];
+/* --filter alone; the job is a bool. */
+extern const cli_option filter_option[];
 
 void reading_begin(io_read_options *reading); /* 16-bit images stay as they are */
 

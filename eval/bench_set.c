@@ -78,6 +78,16 @@ bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_
     return bench_settle("matching", status, error);
 }
 
+bool ev_bench_filter(ev_bench_set *set, size_t pair, io_error *error)
+{
+    const io_keypoints *a = &set->keypoints[2 * pair], *b = &set->keypoints[2 * pair + 1];
+    size_t n;
+    return bench_settle("filtering",
+                        kb_filter(a->items, a->count, b->items, b->count, set->given_nearest, set->given_nearest_count,
+                                  NULL, set->workspace, set->matches, &n),
+                        error);
+}
+
 bool ev_bench_fit(ev_bench_set *set, const kb_point_pair *pairs, size_t n, io_error *error)
 {
     kb_fit_report report;
@@ -121,6 +131,9 @@ bool ev_bench_give_pair(ev_bench_set *set, size_t pair, const ev_method *method,
     if (!ev_bench_match(set, &set->given[0].rows, &set->given[1].rows, &n, error)) return false;
     set->given_count = ev_bench_pairs(set->matches, n, set->keypoints[first].items, set->keypoints[first + 1].items,
                                       set->given_pairs, FIT_MATCHES);
+    if (!ev_rows_match(&set->given[0].rows, &set->given[1].rows, false, 0, set->parallel, set->given_nearest,
+                       &set->given_nearest_count, error))
+        return false;
     set->given_pair = pair;
     set->given_method = method;
     return true;
@@ -165,6 +178,7 @@ bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *me
     set->matches = io_alloc(capacity, sizeof *set->matches);
     set->pairs = io_alloc(capacity, sizeof *set->pairs);
     set->given_pairs = io_alloc(FIT_MATCHES, sizeof *set->given_pairs);
+    set->given_nearest = io_alloc(capacity, sizeof *set->given_nearest);
     for (int i = 0; i < 2; i++) {
         frame_make(&set->frames[i], capacity);
         frame_make(&set->given[i], capacity);
@@ -199,5 +213,6 @@ void ev_bench_close(ev_bench_set *set)
     free(set->matches);
     free(set->pairs);
     free(set->given_pairs);
+    free(set->given_nearest);
     kb_workspace_free(set->workspace);
 }

@@ -77,6 +77,12 @@ static bool cv_match(ev_bench_set *set, size_t item, int variant, const ev_metho
     return ev_peer_match(&set->given[0].rows, &set->given[1].rows, set->matches, &n, error);
 }
 
+static bool our_filter(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
+{
+    (void)variant, (void)method;
+    return ev_bench_filter(set, item, error);
+}
+
 static bool our_fit(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
     (void)item, (void)variant, (void)method;
@@ -170,6 +176,7 @@ static const ev_bench_step steps[] = {
     {"describe", false, EV_BENCH_EACH_METHOD, 0, give_describe, our_describe, cv_describe, "cv::ORB compute"},
     {"match-256", true, EV_BENCH_METHOD_OF_BITS, 256, give_pair, our_match, cv_match, "cv::BFMatcher crossCheck"},
     {"match-512", true, EV_BENCH_METHOD_OF_BITS, 512, give_pair, our_match, cv_match, "cv::BFMatcher crossCheck"},
+    {"filter", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_filter, NULL, NULL},
     {"fit-homography", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_fit, cv_fit, "cv::findHomography USAC_PROSAC"},
     {"pipeline", true, EV_BENCH_FIRST_METHOD, 0, NULL, our_pipeline, cv_pipeline, "OpenCV with ORB"},
 };

@@ -16,9 +16,15 @@
 #define PAPERLIKE_SIZE 1.4142135623730951
 #define PRECISION_PX 3.0
 
-/* What is remembered of a pair. */
+/* What is remembered of the matches of a pair, */
+typedef struct matches_score {
+    double matches, right_1px, right_3px, corner_error;
+} matches_score;
+
+/* and of the pair. */
 typedef struct pair_score {
-    double strict, paperlike, precision, corner_error, matches;
+    double strict, paperlike;
+    matches_score mutual, filtered;
     kbi_curve curve;
 } pair_score;
 #define PAIR_NUMBERS (sizeof(pair_score) / sizeof(double))
@@ -174,8 +180,8 @@ static double corner_error(const double found[9], const double wanted[9], int32_
     return isfinite(sum) ? sum : INFINITY;
 }
 
-static bool score_homography(const scene_work *work, size_t k, const kb_match *matches, size_t count, pair_score *score,
-                             io_error *error)
+static bool score_homography(const scene_work *work, size_t k, const kb_match *matches, size_t count,
+                             matches_score *score, io_error *error)
 {
     const kb_keypoint *a = work->views[0].best.items, *b = work->views[k].best.items;
     kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
@@ -197,17 +203,33 @@ static bool score_homography(const scene_work *work, size_t k, const kb_match *m
     return status == KB_OK || io_fail(error, "fitting: %s", kb_status_string(status));
 }
 
-static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io_error *error)
+static bool score_two_way(const scene_work *work, size_t k, const kb_match *matches, size_t count, matches_score *score,
+                          io_error *error)
 {
     const truth *t = &work->strict[k];
-    kb_match *matches = io_alloc(work->views[0].best.count + 1, sizeof *matches);
-    size_t count = 0, right = 0;
-    bool good = ev_rows_match(&work->best_rows[0], &work->best_rows[k], true, 0, NULL, matches, &count, error);
-    for (size_t i = 0; good && i < count; i++)
-        right += near(t, (size_t)matches[i].a, &work->views[k].best.items[matches[i].b], PRECISION_PX);
+    const kb_keypoint *b = work->views[k].best.items;
     score->matches = (double)count;
-    score->precision = count ? (double)right / (double)count : 0;
-    good = good && score_homography(work, k, matches, count, score, error);
+    for (size_t i = 0; i < count; i++) {
+        score->right_1px += near(t, (size_t)matches[i].a, &b[matches[i].b], 1);
+        score->right_3px += near(t, (size_t)matches[i].a, &b[matches[i].b], PRECISION_PX);
+    }
+    return score_homography(work, k, matches, count, score, error);
+}
+
+/* As the pipeline does: all matches are fitted when the filter leaves too little to find a homography. */
+static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io_error *error)
+{
+    const io_keypoints *a = &work->views[0].best, *b = &work->views[k].best;
+    kb_match *matches = io_alloc(a->count + 1, sizeof *matches);
+    size_t count = 0, kept = 0;
+    bool good = ev_rows_match(&work->best_rows[0], &work->best_rows[k], true, 0, NULL, matches, &count, error) &&
+                score_two_way(work, k, matches, count, &score->mutual, error);
+    if (good) {
+        kb_status status = kb_filter(a->items, a->count, b->items, b->count, matches, count, NULL, NULL, matches, &kept);
+        good = status == KB_OK || io_fail(error, "filtering: %s", kb_status_string(status));
+    }
+    good = good && score_two_way(work, k, matches, kept, &score->filtered, error);
+    if (score->filtered.corner_error == INFINITY) score->filtered.corner_error = score->mutual.corner_error;
     free(matches);
     return good;
 }
@@ -353,7 +375,7 @@ static uint64_t pair_key(const scene_work *work, const ev_method *method, const 
     double numbers[8] = {o->scale, !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
                          o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
                          o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.subpixel};
-    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 2 " KB_VERSION_STRING);
+    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 3 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
     key = ev_hash(key, numbers, sizeof numbers);
     key = ev_hash(key, &views[0], sizeof views[0]);
@@ -363,16 +385,36 @@ static uint64_t pair_key(const scene_work *work, const ev_method *method, const 
 
 /* ------------------------------------------------------------------------------------------------------- all of it */
 
+static void matches_add(ev_oxford_matches *sum, const matches_score *pair)
+{
+    double n = pair->matches > 0 ? pair->matches : 1;
+    sum->matches += pair->matches;
+    sum->right += pair->right_3px;
+    sum->precision_1px += pair->right_1px / n;
+    sum->precision_3px += pair->right_3px / n;
+    sum->homography_1px += pair->corner_error < 1;
+    sum->homography_3px += pair->corner_error < 3;
+    sum->homography_5px += pair->corner_error < 5;
+}
+
+static void matches_divide(ev_oxford_matches *sum, double n)
+{
+    sum->matches /= n;
+    sum->right /= n;
+    sum->precision_1px /= n;
+    sum->precision_3px /= n;
+    sum->homography_1px /= n;
+    sum->homography_3px /= n;
+    sum->homography_5px /= n;
+}
+
 static void add_pair(ev_oxford_score *sum, const pair_score *pair)
 {
     sum->pairs++;
     sum->strict_map += pair->strict;
     sum->paperlike_map += pair->paperlike;
-    sum->precision_3px += pair->precision;
-    sum->homography_1px += pair->corner_error < 1;
-    sum->homography_3px += pair->corner_error < 3;
-    sum->homography_5px += pair->corner_error < 5;
-    sum->matches += pair->matches;
+    matches_add(&sum->mutual, &pair->mutual);
+    matches_add(&sum->filtered, &pair->filtered);
     for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] += pair->curve.precision[i];
 }
 
@@ -381,11 +423,8 @@ static void score_divide(ev_oxford_score *sum)
     double n = (double)sum->pairs;
     sum->strict_map /= n;
     sum->paperlike_map /= n;
-    sum->precision_3px /= n;
-    sum->homography_1px /= n;
-    sum->homography_3px /= n;
-    sum->homography_5px /= n;
-    sum->matches /= n;
+    matches_divide(&sum->mutual, n);
+    matches_divide(&sum->filtered, n);
     for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] /= n;
 }
 

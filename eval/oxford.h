@@ -6,7 +6,7 @@
  *   paper-like  All keypoints that the detector finds. Right within 2 px, and when sizes agree within sqrt(2) after the
  *               local scale of H. Queries are the keypoints that have such a partner, and recall is over them.
  * Reported are the means over pairs, the share of mutual matches that lie within 3 px, and how often a homography
- * fitted to the mutual matches is right. */
+ * fitted to the mutual matches is right; the latter also for the matches that kb_filter keeps. */
 #ifndef EVAL_OXFORD_H
 #define EVAL_OXFORD_H
 
@@ -24,13 +24,19 @@ typedef struct ev_oxford_options {
     bool quiet;
 } ev_oxford_options;
 
+/* Matches of both directions, and the homographies fitted to them: means over pairs. */
+typedef struct ev_oxford_matches {
+    double matches;                                        /* per pair */
+    double right;                                          /* of them, within 3 px */
+    double precision_1px, precision_3px;                   /* 0 to 1; pairs without a match count 0 */
+    double homography_1px, homography_3px, homography_5px; /* share of pairs whose mean corner error is below */
+} ev_oxford_matches;
+
 /* Means over pairs. */
 typedef struct ev_oxford_score {
     size_t pairs;
     double strict_map, paperlike_map; /* 0 to 1; paperlike_map is NaN unless it was wanted */
-    double precision_3px;             /* pairs without a match count 0 */
-    double homography_1px, homography_3px, homography_5px; /* share of pairs whose mean corner error is below */
-    double matches;                   /* mutual ones, per pair */
+    ev_oxford_matches mutual, filtered;
     kbi_curve curve;                   /* strict */
 } ev_oxford_score;
 

@@ -164,8 +164,8 @@ static uint64_t result_key(const io_names *images, const ev_method *method, cons
 {
     const colmap_export_options *e = &options->export;
     const ev_keypoint_source *k = &options->keypoints;
-    double numbers[8] = {options->scale, e->max_ratio, e->one_camera, k->folder ? 0 : k->detector,
-                         k->folder ? 0 : k->max_keypoints, k->orientation, k->selection, k->fast_threshold_min};
+    double numbers[9] = {options->scale, e->max_ratio, e->filter, e->one_camera,
+                         k->folder ? 0 : k->detector, k->folder ? 0 : k->max_keypoints, k->orientation, k->selection, k->fast_threshold_min};
     uint64_t key = ev_hash_string(EV_HASH_START, "sfm 3 " KB_VERSION_STRING);
     key = ev_hash(ev_hash(key, &method->id, sizeof method->id), numbers, sizeof numbers);
     if (e->camera) {

@@ -3,7 +3,7 @@
 #define PIPELINE_COLMAP_EXPORT_H
 
 #include "io/colmap_db.h"
-#include "pipeline/features.h"
+#include "pipeline/pipeline.h"
 
 typedef struct colmap_export_options {
     /* Fills the features of an image; called from several threads. */
@@ -12,6 +12,7 @@ typedef struct colmap_export_options {
     bool (*complete)(void *context, const char *path, features *out, io_error *error);
     void *context;
     float max_ratio, max_distance; /* 0: mutual nearest neighbours alone, as the paper did */
+    bool filter;                   /* kb_filter on the matches */
     const char *pairs;             /* file of pairs of image names to match; NULL: all pairs */
     const io_camera *camera;       /* shared by all images; NULL: a guess for each */
     bool one_camera;               /* the guess is shared by all images too */

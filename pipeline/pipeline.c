@@ -139,6 +139,39 @@ static kb_status fit_geometry(const pipeline *p, const float *quality, pipeline_
     return kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit);
 }
 
+/* Pairs of points of the matches, and the geometry between them if it is wanted. */
+static kb_status fit_matches(const pipeline *p, const features *a, const features *b, pipeline_result *result)
+{
+    float *quality = io_alloc(result->count, sizeof *quality);
+    kb_status status = kb_match_points(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count,
+                                       result->matches, result->count, result->pairs, quality);
+    if (status == KB_OK && !p->options.no_fit) status = fit_geometry(p, quality, result);
+    free(quality);
+    return status;
+}
+
+/* Fits the matches that the filter keeps. When these are too few or too one-sided to tell the geometry, all of them
+ * have a chance: the filter knows nothing of what it drops but that it stands alone. */
+static kb_status filter_and_fit(const pipeline *p, const features *a, const features *b, pipeline_result *result)
+{
+    kb_match *all = result->matches;
+    double start = io_clock_seconds();
+    result->matches = io_alloc(result->putative, sizeof *result->matches);
+    kb_status status = kb_filter(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count, all,
+                                 result->putative, NULL, p->workspace, result->matches, &result->count);
+    result->ms_filter = ms_since(start);
+    start = io_clock_seconds();
+    if (status == KB_OK) status = fit_matches(p, a, b, result);
+    if (status == KB_OK && !p->options.no_fit && result->fit.result != KB_FIT_FOUND) {
+        memcpy(result->matches, all, result->putative * sizeof *all);
+        result->count = result->putative;
+        status = fit_matches(p, a, b, result);
+    }
+    result->ms_fit = ms_since(start);
+    free(all);
+    return status;
+}
+
 bool pipeline_match(const pipeline *p, const features *a, const features *b, pipeline_result *result, io_error *error)
 {
     memset(result, 0, sizeof *result);
@@ -146,15 +179,16 @@ bool pipeline_match(const pipeline *p, const features *a, const features *b, pip
     kb_status status = match_rows(p, &a->rows, &b->rows, result);
     result->ms_match = ms_since(start);
     if (status != KB_OK) return io_fail(error, "matching failed: %s", kb_status_string(status));
-    start = io_clock_seconds();
-    float *quality = io_alloc(result->count, sizeof *quality);
+    result->putative = result->count;
     result->pairs = io_alloc(result->count, sizeof *result->pairs);
     result->inliers = io_alloc(result->count, 1);
-    status = kb_match_points(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count,
-                             result->matches, result->count, result->pairs, quality);
-    if (status == KB_OK && !p->options.no_fit) status = fit_geometry(p, quality, result);
-    free(quality);
-    result->ms_fit = ms_since(start);
+    if (p->options.filter) {
+        status = filter_and_fit(p, a, b, result);
+    } else {
+        start = io_clock_seconds();
+        status = fit_matches(p, a, b, result);
+        result->ms_fit = ms_since(start);
+    }
     return status == KB_OK || io_fail(error, "fitting failed: %s", kb_status_string(status));
 }
 

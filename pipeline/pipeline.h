@@ -11,6 +11,7 @@ typedef struct pipeline_options {
     kb_orientation angles;    /* computed anew; 0: as detected or read, -1 is upright */
     bool bytes; /* rows of bytes where the model gives floats too */
     float max_ratio, max_distance;
+    bool filter; /* kb_filter before fitting; all matches are fitted when no geometry is found in what it keeps */
     bool no_fit; /* matches are all that is wanted */
     kb_geometry geometry;
     double threshold; /* px; 0: 3, or 1.5 for a fundamental matrix */
@@ -34,8 +35,9 @@ typedef struct pipeline_result {
     kb_point_pair *pairs;    /* their points, owned */
     uint8_t *inliers;  /* one per match, owned */
     size_t count;
+    size_t putative; /* matches before the filter; count when it was not used */
     kb_fit_report fit;
-    double ms_match, ms_fit;
+    double ms_match, ms_filter, ms_fit;
 } pipeline_result;
 
 /* KB_INIT of what is inside, and a homography. */

@@ -94,17 +94,34 @@ static void search_parallax(const double *plane, const fit_pairs *pairs, const f
     kbi_fit_refine(&kbi_fit_fundamental, pairs, scratch, found);
 }
 
+/* The chance that a pair which is off the plane by an error of detection, and so in any direction, is an inlier. Its
+ * epipolar line passes through H x1, so of all directions those count that keep x2 within the threshold of that line:
+ * (2 / pi) asin(w / d) for the distance d from H x1. In image 2 the half width w is sqrt(2) times that of the Sampson
+ * distance, which both images share. The arc cosine is Abramowitz and Stegun's 4.4.45. */
+static double stray_chance(double distance2, double threshold2)
+{
+    double x2 = 2 * threshold2 / distance2;
+    if (!(x2 < 1)) return 1;
+    double x = sqrt(x2);
+    double acos_x = sqrt(1 - x) * (1.5707288 + x * (-0.2121144 + x * (0.0742610 - x * 0.0187293)));
+    return 1 - acos_x / 1.5707963267948966;
+}
+
 bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found)
 {
-    double plane[FIT_MODEL], limit2 = 4 * pairs->threshold2;
+    double plane[FIT_MODEL], limit2 = 4 * pairs->threshold2, chance = 0;
     int32_t *off = scratch->part.slot, n = 0, inliers = 0;
     if (!find_plane(pairs, limits, scratch, found, plane)) return true;
     kbi_fit_homography.errors(plane, pairs, 0, pairs->n, scratch->error2);
-    for (int32_t s = 0; s < pairs->n; s++)
-        if (!(scratch->error2[s] <= limit2)) off[n++] = s;
+    for (int32_t s = 0; s < pairs->n; s++) {
+        if (scratch->error2[s] <= limit2) continue;
+        chance += stray_chance(scratch->error2[s], pairs->threshold2);
+        off[n++] = s;
+    }
     if (n < 2) return false;
+    chance = chance / n > pairs->chance ? chance / n : pairs->chance;
     search_parallax(plane, pairs, limits, off, n, scratch, found);
     kbi_fit_score(&kbi_fit_fundamental, pairs, found->model, scratch);
     for (int32_t k = 0; k < n; k++) inliers += scratch->error2[off[k]] <= pairs->threshold2;
-    return kbi_fit_meaningful(n, inliers, 2, pairs->chance);
+    return kbi_fit_meaningful(n, inliers, 2, chance);
 }

@@ -95,19 +95,21 @@ static bool filter_agree(const filter_job *job, const filter_node *i, const filt
     return dx * dx + dy * dy <= limit * limit;
 }
 
-static void filter_count_between(const filter_job *job, int32_t i, int32_t from, int32_t to)
+static void filter_count_between(const filter_job *job, int32_t least, int32_t i, int32_t from, int32_t to)
 {
     const filter_node *node = &job->sorted[i];
     if (to - from > NEIGHBOURS) to = from + NEIGHBOURS;
     for (int32_t j = from; j < to; j++) {
+        if (!job->kept[j] || (job->support[i] >= least && job->support[j] >= least)) continue;
         if (!filter_agree(job, node, &job->sorted[j])) continue;
-        job->support[i] += job->kept[j];
-        job->support[j] += job->kept[i];
+        job->support[i]++;
+        job->support[j]++;
     }
 }
 
-/* Every pair of neighbours once: with what follows in the cell and the cell to the right, and with the row below. */
-static void filter_count_support(const filter_job *job)
+/* Counts support as far as `least`. Every pair of neighbours once: with what follows in the cell and the cell to the
+ * right, and with the row below. What was dropped takes no part: it would find no support among what was kept. */
+static void filter_count_support(const filter_job *job, int32_t least)
 {
     const int32_t *start = job->grid.start, columns = job->grid.columns, rows = job->grid.rows;
     memset(job->support, 0, (size_t)job->n * sizeof *job->support);
@@ -115,10 +117,11 @@ static void filter_count_support(const filter_job *job)
         for (int32_t x = 0; x < columns; x++) {
             int32_t c = y * columns + x, end = start[c + 1], last = x + 1 == columns;
             for (int32_t i = start[c]; i < end; i++) {
-                filter_count_between(job, i, i + 1, last ? end : start[c + 2]);
+                if (!job->kept[i]) continue;
+                filter_count_between(job, least, i, i + 1, last ? end : start[c + 2]);
                 if (y + 1 == rows) continue;
                 int32_t below = c + columns;
-                filter_count_between(job, i, start[below - (x > 0)], start[below + 2 - last]);
+                filter_count_between(job, least, i, start[below - (x > 0)], start[below + 2 - last]);
             }
         }
     }
@@ -130,7 +133,7 @@ static void filter_run(filter_job *job)
     memset(job->kept, 1, (size_t)job->n);
     for (int32_t round = 0; round < 2; round++) {
         int32_t least = round == 0 ? 1 : job->min_support;
-        filter_count_support(job);
+        filter_count_support(job, least);
         for (int32_t i = 0; i < job->n; i++) job->kept[i] = job->support[i] >= least;
     }
 }

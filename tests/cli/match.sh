@@ -61,6 +61,16 @@ run "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit none --draw none.png --quiet
 run "$KEYBITS" match a.pgm b.pgm -m sift --detector sift --json >sift.json
 holds sift.json '"result": "found"'
 
+# the filter drops matches and keeps inliers; where it leaves no geometry, all matches are fitted
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --filter --json >filtered.json
+field() { sed -n "s/^ *\"$2\": \([0-9.]*\),*$/\1/p" "$1" | head -1; }
+[ "$(field filtered.json putative)" = "$(number matches)" ] || fail "putative matches"
+[ "$(field filtered.json matches)" -lt "$(number matches)" ] || fail "--filter drops nothing"
+[ "$(field filtered.json inliers)" -gt $(($(number inliers) * 9 / 10)) ] || fail "--filter drops inliers"
+holds filtered.json '"filter": '
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --filter --fit none -o filtered.csv --quiet
+lines filtered.csv $(($(field filtered.json matches) + 1))
+
 # keypoints that are given
 run "$KEYBITS" detect a.pgm -o ka.csv
 run "$KEYBITS" detect b.pgm -o kb.csv

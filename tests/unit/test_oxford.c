@@ -139,9 +139,9 @@ static void a_pair_by_hand(void **state)
     assert_int_equal(result.total.pairs, 1);
     assert_near(result.total.strict_map, 0.5 * (1 + 0.5) / 2 + 0.5 * (0.5 + 2.0 / 3) / 2);
     assert_near(result.total.paperlike_map, 1);
-    assert_near(result.total.precision_3px, 2.0 / 3);
-    assert_near(result.total.homography_5px, 0);
-    assert_near(result.total.matches, 3);
+    assert_near(result.total.mutual.precision_3px, 2.0 / 3);
+    assert_near(result.total.mutual.homography_5px, 0);
+    assert_near(result.total.mutual.matches, 3);
     assert_near(result.scenes[0].strict_map, result.total.strict_map);
     ev_oxford_result_free(&result);
 }
