@@ -1,0 +1,399 @@
+/* The front end of a visual SLAM system with one calibrated camera: a map of points is started by an essential matrix,
+ * followed by guided matching and camera poses, and extended by triangulation; loops are found by visual words. There is
+ * no bundle adjustment, so the path drifts as odometry does.
+ *
+ *     slam_frontend [-o path.svg] [-v vocabulary.kbv] [-c fx,fy,cx,cy frame1.pgm frame2.pgm ... | -w folder]
+ *
+ * Without frames it renders a room and a path through it (-w keeps the frames), and tells how far off its own is. */
+#include "slam_geometry.h"
+
+enum { MOST = 1000, BYTES = 32, MOST_POINTS = 60000, MOST_FRAMES = 5000, KEY_STEP = 4, LEAST_INLIERS = 25 };
+
+typedef struct frame {
+    kb_keypoint keypoints[MOST];
+    uint8_t rows[MOST * BYTES];
+    int32_t point_of[MOST]; /* the map point that a keypoint shows; -1: none */
+    size_t n;
+    pose at;
+} frame;
+
+typedef struct map_point {
+    double place[3];
+    uint8_t row[BYTES]; /* as it was seen last */
+    float angle;
+    int32_t level, visible, found;
+} map_point;
+
+typedef struct slam {
+    kb_model *model;
+    kb_model_info info; /* with the distances that suit the model */
+    kb_workspace *workspace;
+    kb_camera camera;
+    int width, height;
+    map_point *points; /* `count` of them */
+    frame now, key;
+    pose before, path[MOST_FRAMES];
+    uint8_t known[MOST_FRAMES];
+    uint8_t *key_rows; /* of all keyframes, for the vocabulary and the loops */
+    kb_keypoint *key_points;
+    size_t key_ends[MOST_FRAMES], key_count;
+    int key_frame[MOST_FRAMES];
+    int32_t count;
+    bool started;
+} slam;
+
+/* ---- frames ---- */
+
+static void frame_describe(slam *s, const picture *p)
+{
+    kb_image image = picture_view(p);
+    kb_detect_options options;
+    KB_INIT(options);
+    options.max_keypoints = MOST;
+    options.selection = KB_SELECT_QUADTREE;
+    options.fast_threshold_min = 7;
+    check(kb_detect(&image, &options, s->workspace, s->now.keypoints, MOST, &s->now.n), "kb_detect");
+    check(kb_describe(s->model, &image, s->now.keypoints, s->now.n, NULL, s->workspace, s->now.rows, NULL), "kb_describe");
+    for (size_t i = 0; i < s->now.n; i++) s->now.point_of[i] = -1;
+}
+
+static void key_keep(slam *s, int index)
+{
+    size_t first = s->key_count ? s->key_ends[s->key_count - 1] : 0;
+    s->key = s->now;
+    s->key_rows = realloc(s->key_rows, (first + s->now.n) * BYTES + 1);
+    s->key_points = realloc(s->key_points, (first + s->now.n + 1) * sizeof *s->key_points);
+    if (!s->key_rows || !s->key_points) exit(1);
+    memcpy(s->key_rows + first * BYTES, s->now.rows, s->now.n * BYTES);
+    memcpy(s->key_points + first, s->now.keypoints, s->now.n * sizeof *s->key_points);
+    s->key_frame[s->key_count] = index;
+    s->key_ends[s->key_count++] = first + s->now.n;
+}
+
+/* ---- the map ---- */
+
+static void pixel_ray(const slam *s, const kb_keypoint *k, double ray[3])
+{
+    ray[2] = 1;
+    check(kb_camera_unproject(&s->camera, (double)k->x, (double)k->y, &ray[0], &ray[1]), "kb_camera_unproject");
+}
+
+static bool point_pixel(const slam *s, const pose *at, const double place[3], double *x, double *y)
+{
+    double seen[3];
+    pose_apply(at, place, seen);
+    return seen[2] > 0.05 && kb_camera_project(&s->camera, seen[0] / seen[2], seen[1] / seen[2], x, y) == KB_OK &&
+           *x >= 0 && *y >= 0 && *x < s->width && *y < s->height;
+}
+
+static bool point_fits(const slam *s, const pose *at, const double place[3], const kb_keypoint *k)
+{
+    double x, y, scale = (double)k->size / 31;
+    return point_pixel(s, at, place, &x, &y) && hypot(x - (double)k->x, y - (double)k->y) < 2 * scale;
+}
+
+static void point_look(map_point *p, const frame *f, size_t j)
+{
+    memcpy(p->row, f->rows + j * BYTES, BYTES);
+    p->angle = f->keypoints[j].angle;
+    p->level = f->keypoints[j].octave;
+}
+
+/* Keypoints i of the last keyframe and j of this frame become a point of the map, if they are seen from directions that
+ * differ enough and fit. */
+static bool point_add(slam *s, size_t i, size_t j, double least_angle)
+{
+    double ray1[3], ray2[3];
+    if (s->count == MOST_POINTS) return false;
+    map_point *p = &s->points[s->count];
+    pixel_ray(s, &s->key.keypoints[i], ray1);
+    pixel_ray(s, &s->now.keypoints[j], ray2);
+    double angle = triangulate(&s->key.at, ray1, &s->now.at, ray2, p->place);
+    if (angle < least_angle || !point_fits(s, &s->key.at, p->place, &s->key.keypoints[i]) ||
+        !point_fits(s, &s->now.at, p->place, &s->now.keypoints[j]))
+        return false;
+    point_look(p, &s->now, j);
+    p->visible = p->found = 1;
+    s->now.point_of[j] = s->key.point_of[i] = s->count++;
+    return true;
+}
+
+/* Matches the keyframe's keypoints that show no map point with this frame; where they are expected is told by the depth
+ * of those that do. */
+static size_t match_unknown(slam *s, float radius, double depth, kb_match *matches)
+{
+    static kb_guide guides[MOST];
+    kb_guided_options options;
+    size_t count;
+    pose to_world = pose_inverse(&s->key.at);
+    for (size_t i = 0; i < s->key.n; i++) {
+        const kb_keypoint *k = &s->key.keypoints[i];
+        double ray[3], place[3], x = -1e6, y = -1e6;
+        pixel_ray(s, k, ray);
+        for (int c = 0; c < 3; c++) ray[c] *= depth;
+        pose_apply(&to_world, ray, place);
+        if (s->key.point_of[i] < 0) point_pixel(s, &s->now.at, place, &x, &y);
+        guides[i] = (kb_guide){(float)x, (float)y, radius, k->angle, k->octave - 1, k->octave + 1};
+    }
+    KB_INIT(options);
+    options.max_ratio = 0.8f;
+    options.max_distance = (float)s->info.threshold_low;
+    check(kb_match_guided(s->key.rows, guides, s->key.n, s->now.rows, s->now.keypoints, s->now.n, BYTES, &options,
+                          s->workspace, matches, &count), "kb_match_guided");
+    return count;
+}
+
+static double median_depth(const slam *s)
+{
+    static double depths[MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < s->now.n; i++) {
+        double seen[3];
+        if (s->now.point_of[i] < 0) continue;
+        pose_apply(&s->now.at, s->points[s->now.point_of[i]].place, seen);
+        depths[n++] = seen[2];
+    }
+    return n ? median_of(depths, n) : 1;
+}
+
+static void map_extend(slam *s)
+{
+    static kb_match matches[MOST];
+    size_t count = match_unknown(s, 40, median_depth(s), matches);
+    for (size_t m = 0; m < count; m++)
+        if (s->now.point_of[matches[m].b] < 0) point_add(s, (size_t)matches[m].a, (size_t)matches[m].b, 1.5);
+}
+
+/* Two frames and the essential matrix between them. */
+static void map_start(slam *s, int index)
+{
+    static kb_match matches[MOST];
+    static kb_point_pair pairs[MOST];
+    static float quality[MOST];
+    static uint8_t inliers[MOST];
+    kb_fit_options options;
+    kb_fit_report report;
+    s->now.at = pose_identity();
+    size_t count = index ? match_unknown(s, 80, 1, matches) : 0;
+    check(kb_match_points(s->key.keypoints, s->key.n, s->now.keypoints, s->now.n, matches, count, pairs, quality),
+          "kb_match_points");
+    KB_INIT(options);
+    KB_INIT(report);
+    options.geometry = KB_ESSENTIAL;
+    options.threshold = 1;
+    options.quality = quality;
+    options.camera1 = &s->camera;
+    check(kb_fit(pairs, count, &options, s->workspace, inliers, &report), "kb_fit");
+    if (report.result != KB_FIT_FOUND || report.inliers < 80) { /* nothing in common: begin with this frame */
+        s->key_count = 0;
+        key_keep(s, index);
+        return;
+    }
+    s->now.at = pose_of(&report);
+    for (size_t m = 0; m < count; m++)
+        if (inliers[m]) point_add(s, (size_t)matches[m].a, (size_t)matches[m].b, 2.5);
+    s->started = s->count >= 120;
+    if (!s->started) { /* too little parallax: wait for a frame from further away */
+        s->count = 0;
+        for (size_t i = 0; i < s->key.n; i++) s->key.point_of[i] = -1;
+        return;
+    }
+    s->known[s->key_frame[0]] = s->known[index] = 1;
+    s->path[s->key_frame[0]] = s->key.at;
+    s->before = s->path[index] = s->now.at;
+    printf("frame %d: map of %d points\n", index, (int)s->count);
+    key_keep(s, index);
+}
+
+/* The map points that the expected pose sees: their guides and rows. Points that are seldom found are left out. */
+static size_t points_in_view(slam *s, float radius, kb_guide *guides, uint8_t *rows, int32_t *index)
+{
+    size_t n = 0;
+    for (int32_t i = 0; i < s->count && n < MOST_POINTS; i++) {
+        map_point *p = &s->points[i];
+        double x, y;
+        if ((p->visible > 8 && 4 * p->found < p->visible) || !point_pixel(s, &s->now.at, p->place, &x, &y)) continue;
+        p->visible++;
+        guides[n] = (kb_guide){(float)x, (float)y, radius, p->angle, p->level - 1, p->level + 1};
+        memcpy(rows + n * BYTES, p->row, BYTES);
+        index[n++] = i;
+    }
+    return n;
+}
+
+static bool pose_fit(slam *s, const kb_match *matches, size_t count, const int32_t *index)
+{
+    static kb_scene_point seen[MOST];
+    static float quality[MOST];
+    static uint8_t inliers[MOST];
+    kb_fit_options options;
+    kb_fit_report report;
+    if (count > MOST) count = MOST;
+    for (size_t m = 0; m < count; m++) {
+        const double *place = s->points[index[matches[m].a]].place;
+        const kb_keypoint *k = &s->now.keypoints[matches[m].b];
+        seen[m] = (kb_scene_point){place[0], place[1], place[2], (double)k->x, (double)k->y};
+        quality[m] = matches[m].distance;
+    }
+    KB_INIT(options);
+    KB_INIT(report);
+    options.threshold = 3;
+    options.quality = quality;
+    options.camera1 = &s->camera;
+    check(kb_fit_pose(seen, count, &options, s->workspace, inliers, &report), "kb_fit_pose");
+    if (report.result != KB_FIT_FOUND || report.inliers < LEAST_INLIERS) return false;
+    s->now.at = pose_of(&report);
+    for (size_t m = 0; m < count; m++) {
+        map_point *p = &s->points[index[matches[m].a]];
+        size_t j = (size_t)matches[m].b;
+        if (!inliers[m]) continue;
+        p->found++;
+        point_look(p, &s->now, j);
+        s->now.point_of[j] = index[matches[m].a];
+    }
+    return true;
+}
+
+/* The pose of a frame: guided from where it is expected; in a wider circle; or from nothing, after it was lost. */
+static bool frame_track(slam *s, const pose *expected)
+{
+    static kb_guide guides[MOST_POINTS];
+    static uint8_t rows[MOST_POINTS * BYTES];
+    static int32_t index[MOST_POINTS];
+    static kb_match matches[MOST_POINTS];
+    kb_guided_options options;
+    kb_match_options anywhere;
+    size_t n, count;
+    KB_INIT(options);
+    options.max_ratio = 0.9f;
+    options.max_distance = (float)s->info.threshold_high;
+    for (float radius = 15; radius < 100; radius *= 4) {
+        s->now.at = *expected;
+        n = points_in_view(s, radius, guides, rows, index);
+        check(kb_match_guided(rows, guides, n, s->now.rows, s->now.keypoints, s->now.n, BYTES, &options, s->workspace,
+                              matches, &count), "kb_match_guided");
+        if (pose_fit(s, matches, count, index)) return true;
+    }
+    KB_INIT(anywhere);
+    anywhere.max_distance = (float)s->info.threshold_low;
+    for (n = 0; n < (size_t)s->count; n++) {
+        memcpy(rows + n * BYTES, s->points[n].row, BYTES);
+        index[n] = (int32_t)n;
+    }
+    check(kb_match_hamming(rows, n, s->now.rows, s->now.n, BYTES, &anywhere, s->workspace, matches, &count),
+          "kb_match_hamming");
+    return pose_fit(s, matches, count, index);
+}
+
+static void frame_add(slam *s, const picture *p, int index)
+{
+    s->width = p->width, s->height = p->height;
+    frame_describe(s, p);
+    if (!s->started) {
+        map_start(s, index);
+        return;
+    }
+    const pose *last = &s->path[index - 1];
+    pose back = pose_inverse(&s->before), step = pose_compose(last, &back), expected = pose_compose(&step, last);
+    s->known[index] = frame_track(s, s->known[index - 1] ? &expected : last);
+    s->before = s->known[index - 1] ? *last : s->now.at;
+    s->path[index] = s->known[index] ? s->now.at : *last;
+    if (!s->known[index]) printf("frame %d: lost\n", index);
+    if (!s->known[index] || index - s->key_frame[s->key_count - 1] < KEY_STEP) return;
+    map_extend(s);
+    key_keep(s, index);
+}
+
+/* Visual words: of a file, or learned from the frames themselves. */
+static kb_vocabulary *vocabulary_open(const slam *s, const char *path)
+{
+    static uint8_t *bytes; /* lives as long as the vocabulary */
+    kb_vocabulary *vocabulary;
+    kb_error error;
+    size_t size;
+    if (!path) {
+        kb_vocabulary_options options;
+        KB_INIT(options);
+        options.levels = 3;
+        options.model = s->model;
+        options.image_ends = s->key_ends;
+        options.images = s->key_count;
+        check(kb_vocabulary_train(s->key_rows, s->key_ends[s->key_count - 1], BYTES, &options, &vocabulary, NULL),
+              "kb_vocabulary_train");
+        return vocabulary;
+    }
+    bytes = file_read(path, &size);
+    if (kb_vocabulary_load(bytes, size, &vocabulary, &error) == KB_OK) return vocabulary;
+    fprintf(stderr, "%s: %s\n", path, error.text);
+    exit(1);
+}
+
+static void loops_find(const slam *s, const kb_vocabulary *vocabulary)
+{
+    kb_loop_detector *detector;
+    kb_loop_options options;
+    KB_INIT(options);
+    options.window = 10;
+    options.min_inliers = 40;
+    options.geometry = KB_FUNDAMENTAL;
+    check(kb_loop_detector_create(vocabulary, &options, &detector, NULL), "kb_loop_detector_create");
+    for (size_t k = 0; k < s->key_count; k++) {
+        size_t first = k ? s->key_ends[k - 1] : 0;
+        kb_features features;
+        kb_loop loop;
+        KB_INIT(features);
+        features.rows = s->key_rows + first * BYTES;
+        features.keypoints = s->key_points + first;
+        features.n = s->key_ends[k] - first;
+        features.row_bytes = BYTES;
+        features.model_id = s->info.id;
+        check(kb_loop_detector_add(detector, &features, s->workspace, &loop, NULL), "kb_loop_detector_add");
+        if (loop.found)
+            printf("loop: frame %d shows the place of frame %d, %d inliers\n", s->key_frame[k],
+                   s->key_frame[loop.reference], (int)loop.inliers);
+    }
+    kb_loop_detector_free(detector);
+}
+
+int main(int argc, char **argv)
+{
+    static slam s;
+    static pose truth[MOST_FRAMES];
+    const char *svg = NULL, *vocabulary = NULL, *keep = NULL;
+    int first = 1, frames = 0;
+    KB_INIT(s.camera);
+    KB_INIT(s.info);
+    for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
+        const char **text = argv[first][1] == 'o' ? &svg : argv[first][1] == 'v' ? &vocabulary : &keep;
+        if (argv[first][1] != 'c') *text = argv[first + 1];
+        if (argv[first][1] == 'c' && sscanf(argv[first + 1], "%lf,%lf,%lf,%lf", &s.camera.fx, &s.camera.fy,
+                                            &s.camera.cx, &s.camera.cy) != 4)
+            first = argc + 1;
+    }
+    bool rendered = first == argc;
+    if (first > argc || (!rendered && s.camera.fx <= 0)) {
+        fprintf(stderr, "use: slam_frontend [-o path.svg] [-v vocabulary.kbv] [-c fx,fy,cx,cy frame1.pgm ...| -w folder]\n");
+        return 2;
+    }
+    if (rendered) room_camera(&s.camera);
+    s.points = calloc(MOST_POINTS, sizeof *s.points);
+    if (!s.points) return 1;
+    check(kb_model_builtin("bag256", &s.model), "bag256");
+    check(kb_model_get_info(s.model, &s.info), "kb_model_get_info");
+    check(kb_workspace_create(&s.workspace), "kb_workspace_create");
+    kb_vocabulary *words = vocabulary ? vocabulary_open(&s, vocabulary) : NULL;
+    for (int total = rendered ? ROOM_FRAMES : argc - first; frames < total && frames < MOST_FRAMES; frames++) {
+        picture p = rendered ? room_render(frames, &truth[frames]) : picture_read(argv[first + frames]);
+        if (rendered && keep) room_keep(&p, keep, frames);
+        frame_add(&s, &p, frames);
+        free(p.pixels);
+    }
+    path_report(s.path, s.known, rendered ? truth : NULL, frames);
+    if (s.started) loops_find(&s, words = words ? words : vocabulary_open(&s, NULL));
+    if (svg) path_draw(svg, s.path, s.known, rendered ? truth : NULL, frames);
+    kb_vocabulary_free(words);
+    kb_workspace_free(s.workspace);
+    kb_model_free(s.model);
+    free(s.key_rows), free(s.key_points), free(s.points);
+    return s.started ? 0 : 1;
+}
