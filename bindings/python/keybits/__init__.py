@@ -23,7 +23,8 @@ from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homog
                        project_homography)
 from .index import Index, IndexImage, Loop, LoopDetector, Vocabulary, node_dtype, result_dtype
 from .learn import LearningStopped, Progress, learn_bad, learn_bag, learn_hashsift, shrink_patches
-from .matching import filter_matches, guide_dtype, hamming, match, match_guided, match_stereo, stereo_dtype
+from .matching import (filter_matches, guide_dtype, hamming, match, match_guided, match_knn, match_stereo,
+                       stereo_dtype)
 from .patches import PatchSet, patch_set, read_patches, write_patches
 from .tracking import Track, Tracker, plausible_corners, track
 
@@ -36,7 +37,7 @@ __all__ = [
     "builtin_models", "cpu_features", "describe", "describe_float", "describe_patches", "detect",
     "detect_and_compute", "draw_keypoints", "draw_matches", "draw_outline", "filter_matches", "find_essential",
     "find_fundamental", "find_homography", "fit", "fit_pose", "guide_dtype", "hamming", "keypoint_dtype",
-    "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype", "match_guided", "match_points",
+    "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype", "match_guided", "match_knn", "match_points",
     "match_stereo", "node_dtype", "orient", "patch_set", "plausible_corners", "preset_scale", "presets", "project_homography",
     "read_patches", "result_dtype", "sample_patches", "select", "set_threads", "shrink_patches", "stereo_dtype", "to_gray",
     "track", "version", "write_patches",

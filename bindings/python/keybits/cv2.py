@@ -8,7 +8,7 @@ Colour images are BGR, as cv2.imread gives them. Lists of cv2.KeyPoint and cv2.D
 to_keypoints, from_keypoints, to_matches and from_matches.
 """
 import sys
-from itertools import starmap
+from itertools import repeat, starmap
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -44,21 +44,10 @@ class _Memory:
 
 def _object_words(objects: Sequence[Any], fields: int) -> Tuple[Any, Any]:
     """Memory, and where in it the `fields` words behind the header of every object are: n x fields."""
-    pointers = np.empty(len(objects), object)
-    pointers[:] = objects
-    addresses = np.array(_Pointers(pointers), copy=True)
+    addresses = np.fromiter(map(id, objects), np.intp, len(objects))
     start, last = int(addresses.min()), int(addresses.max())
     memory = np.asarray(_Memory(start, (last - start + _HEADER) // 4 + fields))
     return memory, ((addresses - start + _HEADER) // 4)[:, np.newaxis] + np.arange(fields)
-
-
-class _Pointers:
-    """The addresses in an array of objects."""
-
-    def __init__(self, objects: Any) -> None:
-        self.__array_interface__ = {"data": (int(objects.ctypes.data), True), "shape": (len(objects),),
-                                    "typestr": np.dtype(np.intp).str, "version": 3}
-        self.objects = objects
 
 
 def _read_blocks(objects: Sequence[Any], kind: Any, dtype: Any) -> Optional[Any]:
@@ -73,7 +62,7 @@ def _read_blocks(objects: Sequence[Any], kind: Any, dtype: Any) -> Optional[Any]
 
 def _write_blocks(values: Any, kind: Any) -> List[Any]:
     """As many new objects with these values."""
-    objects = [kind() for _ in range(len(values))]
+    objects = list(map(kind.__new__, repeat(kind, len(values))))  # all their values are set below
     if objects:
         memory, words = _object_words(objects, values.dtype.itemsize // 4)
         memory[words] = np.ascontiguousarray(values).view(np.int32).reshape(len(values), -1)
@@ -134,12 +123,15 @@ def to_matches(matches: Any) -> List[Any]:
 def from_matches(matches: Sequence[Any]) -> Matches:
     """An array of match_dtype out of a list of cv2.DMatch, or of the pairs that knnMatch(..., k=2) returns; `second`
     is infinity where there is none."""
-    pairs = [each if isinstance(each, (list, tuple)) else (each,) for each in matches]
-    pairs = [pair for pair in pairs if pair]
-    values = [_match_values([pair[0] for pair in pairs])]
-    result = np.empty(len(pairs), match_dtype)
-    result["a"], result["b"], result["distance"] = (values[0][name] for name in ("queryIdx", "trainIdx", "distance"))
-    result["second"] = [pair[1].distance if len(pair) > 1 else np.inf for pair in pairs]
+    nearest, second = matches, None
+    if matches and isinstance(matches[0], (list, tuple)):
+        pairs = [pair for pair in matches if pair]
+        nearest = [pair[0] for pair in pairs]
+        second = [pair[1].distance if len(pair) > 1 else np.inf for pair in pairs]
+    values = _match_values(nearest)
+    result = np.empty(len(values), match_dtype)
+    result["a"], result["b"], result["distance"] = (values[name] for name in ("queryIdx", "trainIdx", "distance"))
+    result["second"] = np.inf if second is None else second
     return result
 
 

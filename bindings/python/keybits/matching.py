@@ -47,6 +47,20 @@ def match(a: Any, b: Any, *, mutual: bool = True, max_ratio: float = 0, max_dist
     return matches[:count.value]
 
 
+def match_knn(a: Any, b: Any, k: int = 2) -> Tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """The k nearest rows of b for every row of a, nearest first: their indices (n x k, -1 where there is none) and
+    Hamming distances."""
+    first, second = np.ascontiguousarray(row_array(a, "a")), np.ascontiguousarray(row_array(b, "b"))
+    if first.shape[1] != second.shape[1]:
+        raise KeybitsValueError(f"rows of a have {first.shape[1]} bytes, rows of b have {second.shape[1]}")
+    if k < 1:
+        raise KeybitsValueError(f"k is {k}, but must be 1 at least")
+    neighbours = np.empty((len(first), k), [("index", np.int32), ("distance", np.float32)])
+    check(lib.kb_match_knn(address(first), len(first), address(second), len(second), max(first.shape[1], 1), k,
+                           parallel(), workspace(), address(neighbours)), None, "match_knn")
+    return neighbours["index"], neighbours["distance"]
+
+
 def _match_float(a: Any, b: Any, mutual: bool, max_ratio: float, max_distance: float) -> Matches:
     first, second = np.ascontiguousarray(a), np.ascontiguousarray(b)
     if first.ndim != 2 or second.ndim != 2 or second.dtype != np.float32 or first.shape[1] != second.shape[1]:

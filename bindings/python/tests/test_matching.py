@@ -22,6 +22,17 @@ def test_mutual_matches_equal_brute_force(features, view_features):
     assert m["distance"].tolist() == distance.tolist() and m["second"].tolist() == second.tolist()
 
 
+def test_nearest_rows(features, view_features):
+    a, b = features.descriptors[:60], view_features.descriptors
+    index, distance = keybits.match_knn(a, b, 3)
+    everything = keybits.hamming(a[:, None, :], b[None, :, :])
+    expected = np.argsort(everything, axis=1, kind="stable")[:, :3]
+    assert np.array_equal(index, expected) and np.array_equal(distance, np.take_along_axis(everything, expected, 1))
+    assert keybits.match_knn(a, b[:1], 2)[0][:, 1].tolist() == [-1] * 60
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.match_knn(a, b, 0)
+
+
 def test_options(features, view_features):
     a, b = features.descriptors, view_features.descriptors
     m = keybits.match(a, b)

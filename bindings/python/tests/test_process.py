@@ -154,6 +154,17 @@ def test_version_is_the_headers():
     assert f'"{keybits.__version__}"' in header.read_text(encoding="utf-8")
 
 
+def test_the_tour_runs(tmp_path):
+    pytest.importorskip("cv2")
+    tour = Path(os.environ.get("KEYBITS_SOURCE", "")) / "examples/python_tour.py"
+    if not tour.exists():
+        pytest.skip("KEYBITS_SOURCE does not name the sources")
+    done = subprocess.run([sys.executable, tour, tmp_path], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "template found: True" in done.stdout and "    scene 0: score" in done.stdout
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["keypoints.png", "matches.png", "mine.kbm", "template.png"]
+
+
 def snippets():
     """The Python code of the README and of the guide, one piece per file."""
     root = Path(os.environ.get("KEYBITS_SOURCE", ""))
