@@ -11,6 +11,7 @@ help:
 	@echo "make demo     build, then show the main job on real photographs"
 	@echo "make test     build and run the tests, the sanitizers too"
 	@echo "make test-all the same, and the slow ones: the same bits on more processors, by emulation"
+	@echo "make fuzz     search for inputs that break parsers and library (SECONDS=300 per target, NAMES=\"index ...\")"
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
 	@echo "make python   a wheel of the Python package in $(BUILD)/python"
 	@echo "make web      the npm package and the pages, as a static folder $(BUILD)/web"
@@ -38,6 +39,10 @@ test:
 test-all:
 	@scripts/setup build test test-all
 	@scripts/test --all $(BUILD) $(JOBS)
+
+fuzz:
+	@scripts/setup build test
+	@scripts/fuzz $(BUILD) $(JOBS) $(or $(SECONDS),300) $(NAMES)
 
 bench:
 	@scripts/setup build bench
@@ -74,4 +79,4 @@ deb: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all bench python web amalgamation models install uninstall deb clean
+.PHONY: all help program demo test test-all fuzz bench python web amalgamation models install uninstall deb clean

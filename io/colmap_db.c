@@ -280,7 +280,8 @@ bool io_colmap_db_verified(const char *path, int64_t *pairs, int64_t *matches, i
                 sqlite3_step(statement) == SQLITE_ROW;
     if (good) {
         *pairs = sqlite3_column_int64(statement, 0);
-        *matches = (int64_t)sqlite3_column_double(statement, 1);
+        double sum = sqlite3_column_double(statement, 1); /* of whatever stands there */
+        *matches = sum >= 0 && sum < 9e18 ? (int64_t)sum : 0;
     } else {
         io_fail(error, "%s: %s", path, sqlite3_errmsg(handle));
     }

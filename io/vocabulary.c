@@ -75,7 +75,7 @@ static bool format_find(const char *path, const io_mapping *file, io_vocabulary_
     else if (!looks_like_text(file))
         return io_fail(error, "%s: not a vocabulary that can be read (keybits, ORB-SLAM text, DBoW2 YAML, DBoW3, FBoW, "
                               "VINS)", path);
-    else *format = memcmp(file->data, "%YAML", 5) == 0 ? IO_VOCABULARY_DBOW2 : IO_VOCABULARY_ORBSLAM;
+    else *format = file->size >= 5 && memcmp(file->data, "%YAML", 5) == 0 ? IO_VOCABULARY_DBOW2 : IO_VOCABULARY_ORBSLAM;
     return true;
 }
 

@@ -72,8 +72,11 @@ static void read_head(reader *r, io_tree *tree)
 
 /* ---- DBoW3 ---- */
 
+#define DBOW3_NODE 28 /* bytes besides the row */
+
 static bool dbow3_node(const char *path, reader *r, uint32_t nodes, io_tree *tree, io_error *error)
 {
+    size_t left = r->left;
     uint32_t id = read_u32(r), parent = read_u32(r);
     double weight = read_f64(r);
     uint32_t columns = read_u32(r), rows = read_u32(r), type = read_u32(r);
@@ -83,6 +86,8 @@ static bool dbow3_node(const char *path, reader *r, uint32_t nodes, io_tree *tre
         return io_fail(error, "%s: node %u has a descriptor of %u x %u and type %u; bytes are expected", path, id, rows,
                        columns, type);
     if (id < 1 || id >= nodes) return io_fail(error, "%s: node %u of %u", path, id, nodes);
+    if (tree->row_bytes == 0 && nodes - 1 > left / (DBOW3_NODE + columns)) /* before memory for all of them is asked for */
+        return io_fail(error, "%s: %u nodes with rows of %u bytes, but the file is too short", path, nodes, columns);
     tree->row_bytes = columns;
     io_tree_reserve(tree, nodes - 1);
     tree->parents[id] = parent;
@@ -98,7 +103,7 @@ bool io_dbow3_read(const char *path, const uint8_t *data, size_t size, io_tree *
     if (read_bytes(&r, 1)[0])
         return io_fail(error, "%s: compressed; let DBoW3 save it with binary_compressed = false", path);
     uint32_t nodes = read_u32(&r);
-    if (nodes < 2 || nodes > size / 28) return io_fail(error, "%s: %u nodes in %zu bytes", path, nodes, size);
+    if (nodes < 2 || nodes > size / DBOW3_NODE) return io_fail(error, "%s: %u nodes in %zu bytes", path, nodes, size);
     read_head(&r, tree);
     for (uint32_t i = 1; i < nodes; i++)
         if (!dbow3_node(path, &r, nodes, tree, error)) return false;
@@ -227,7 +232,7 @@ static bool fbow_head(const char *path, const uint8_t *data, size_t size, fbow_l
         l->children_at < l->rows_at + l->k * l->row_room || l->children_at > (uint64_t)1 << 32 ||
         l->block_bytes < l->children_at + l->k * 8 || l->block_bytes > (uint64_t)1 << 33)
         return io_fail(error, "%s: not the head of an FBoW vocabulary", path);
-    if (l->total != l->block_bytes * l->blocks || l->total > size - 8 - FBOW_PARAMS)
+    if (l->blocks > (size - 8 - FBOW_PARAMS) / l->block_bytes || l->total != l->block_bytes * l->blocks)
         return io_fail(error, "%s: the file ends too early", path);
     return true;
 }

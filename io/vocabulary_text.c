@@ -206,7 +206,7 @@ static bool yaml_node(yaml *y, io_tree *tree)
     if (id == 0 || parent == UINT32_MAX || bytes == 0 || bytes != tree->row_bytes)
         return io_fail(y->error, "%s:%zu: a node needs nodeId, parentId and a descriptor of %zu bytes", y->path,
                        y->line, tree->row_bytes);
-    if (id > y->size / 16) /* a node takes more than that, so the file cannot hold all before it */
+    if (id > y->size / (16 + 2 * bytes)) /* a node takes more than that, so the file cannot hold all before it */
         return io_fail(y->error, "%s:%zu: node %u, but the file is too short for so many", y->path, y->line, id);
     io_tree_reserve(tree, id);
     tree->parents[id] = parent;

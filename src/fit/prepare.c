@@ -121,7 +121,7 @@ static fit_frame frame_of(const fit_input *input, const int32_t *order, int32_t 
     for (int32_t k = 0; k < n && !(size > 0); k++) /* most at one place: take the first that is not */
         size = taxicab(point_of(input, order[k], second), centre, dimensions);
     if (z) *z = centre[2];
-    return (fit_frame){centre[0], centre[1], size > 0 ? 1 / size : 0};
+    return (fit_frame){centre[0], centre[1], size > 0 && 1 / size <= DBL_MAX ? 1 / size : 0};
 }
 
 /* ---- degenerate input ---- */
@@ -140,7 +140,7 @@ static bool on_a_line(const fit_input *input, const int32_t *order, int32_t n, c
             distance += fabs(d[i]);
         }
         if (!(length > 0)) {
-            if (distance < 0.5) continue;
+            if (!(distance >= 0.5)) continue; /* too close, or not a number after an overflow */
             for (int32_t i = 0; i < 3; i++) axis[i] = d[i] / distance;
             length = distance;
             k = 0; /* from the start again */

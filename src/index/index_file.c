@@ -209,27 +209,35 @@ static kb_status read_header(const uint8_t *data, size_t size, layout *l, parts 
     return KB_OK;
 }
 
-static kb_status read_image(const uint8_t *data, const layout *l, const parts *p, uint64_t i, uint64_t *kept,
+/* Where the next name and the next kept row begin: names follow each other, so that reading all of them takes the time
+ * of reading the file once, whatever it says. */
+typedef struct cursor {
+    uint64_t name, kept;
+} cursor;
+
+static kb_status read_image(const uint8_t *data, const layout *l, const parts *p, uint64_t i, cursor *next,
                             kbi_indexed *image, kb_error *error)
 {
     const uint8_t *row = data + p->images + i * IMAGE;
     uint64_t name = kbi_get_u64(row + 32), first = kbi_get_u64(row + 40);
     *image = (kbi_indexed){.id = kbi_get_u64(row), .rows = kbi_get_u32(row + 8), .words = kbi_get_u32(row + 12),
                            .l1 = kbi_get_f64(row + 16), .self = kbi_get_u64(row + 24)};
-    if (name >= l->names || first != *kept || (l->features && image->rows > l->kept - *kept) ||
+    if (name != next->name || name >= l->names || first != next->kept ||
+        (l->features && image->rows > l->kept - next->kept) ||
         image->rows > INT32_MAX || !(image->l1 >= 0 && image->l1 <= 1e300))
         return kbi_fail(error, KB_E_TABLE, "index: image %llu is damaged", (unsigned long long)i);
     image->name = (const char *)data + p->names + name;
+    next->name += strlen(image->name) + 1; /* the last one ends inside the part */
     if (!l->features) return KB_OK;
     image->kept_points = data + p->points + first * KBI_POINT;
     image->kept_rows = data + p->rows + first * l->row_bytes;
-    *kept += image->rows;
+    next->kept += image->rows;
     return KB_OK;
 }
 
 static kb_status read_images(kb_index *index, const uint8_t *data, const layout *l, const parts *p, kb_error *error)
 {
-    uint64_t kept = 0;
+    cursor next = {0, 0};
     if (l->names > 0 && data[p->names + l->names - 1] != 0)
         return kbi_fail(error, KB_E_TABLE, "index: the last name has no end");
     index->room = (size_t)l->images;
@@ -237,11 +245,12 @@ static kb_status read_images(kb_index *index, const uint8_t *data, const layout 
     index->images = malloc((l->images ? (size_t)l->images : 1) * sizeof *index->images);
     if (!index->images) return kbi_fail(error, KB_E_MEMORY, "no memory for %llu images", (unsigned long long)l->images);
     for (uint64_t i = 0; i < l->images; i++) {
-        kb_status status = read_image(data, l, p, i, &kept, &index->images[i], error);
+        kb_status status = read_image(data, l, p, i, &next, &index->images[i], error);
         if (status != KB_OK) return status;
         index->count++;
     }
-    if (kept != l->kept) return kbi_fail(error, KB_E_TABLE, "index: kept features do not add up");
+    if (next.name != l->names || next.kept != l->kept)
+        return kbi_fail(error, KB_E_TABLE, "index: names or kept features do not add up");
     return KB_OK;
 }
 

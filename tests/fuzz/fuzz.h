@@ -1,8 +1,8 @@
 /* Fuzzing: a target is a file fuzz_<name>.c with the two functions below. Linked with mutate.c it is a test of some
  * seconds that does the same every time; linked with clang's libFuzzer it searches for as long as one likes:
  *
- *     cmake -S . -B FOLDER -DCMAKE_C_COMPILER=clang -DKEYBITS_SANITIZE=fuzzer-no-link,address,undefined
- *     cmake --build FOLDER --target fuzz_image && mkdir corpus && FOLDER/tests/fuzz_image corpus
+ *     make fuzz                                  all targets, 300 s each
+ *     make fuzz NAMES="image index" SECONDS=1200
  *
  * What a search finds goes to tests/fuzz/found/<target>-<what>: every such file is replayed first. */
 #ifndef TESTS_FUZZ_H

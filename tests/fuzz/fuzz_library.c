@@ -1,5 +1,5 @@
-/* The library with wild numbers: images of any shape, keypoints and pairs of any bits. Nothing may crash, read outside
- * or hang; results keep the promises of keybits.h that can be told from outside. */
+/* Detecting and describing with wild numbers: images of any shape, every option, keypoints of any bits. Nothing may
+ * crash, read outside or hang; results keep the promises of keybits.h that can be told from outside. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,29 +7,9 @@
 
 #include "fuzz.h"
 #include "keybits/keybits.h"
+#include "source.h"
 
 enum { MOST = 24 };
-
-/* The input as a source of numbers; zeros when it is used up. */
-typedef struct source {
-    const uint8_t *data;
-    size_t size, at;
-} source;
-
-static void take(source *s, void *to, size_t bytes)
-{
-    size_t left = s->size - s->at, count = left < bytes ? left : bytes;
-    memset(to, 0, bytes);
-    memcpy(to, s->data + s->at, count);
-    s->at += count;
-}
-
-static uint8_t take_byte(source *s)
-{
-    uint8_t byte;
-    take(s, &byte, 1);
-    return byte;
-}
 
 /* Pixels in a block of just the size the view claims. The last row ends with its last pixel. */
 static uint8_t *make_image(source *s, kb_image *image)
@@ -124,66 +104,99 @@ static void describe_any(source *s, const kb_image *image, const kb_keypoint *ke
     kb_model_free(model);
 }
 
-static void detect_and_describe(source *s, const kb_image *image)
+/* Every option within its range, most of them at their defaults. The mask needs not to be there. */
+static kb_detect_options take_detect_options(source *s, const kb_image *mask)
 {
-    kb_keypoint keypoints[MOST];
-    size_t count = 0;
     kb_detect_options o;
     KB_INIT(o);
     o.detector = take_byte(s) & 1 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB;
     o.selection = (kb_selection)(take_byte(s) % 5);
     o.max_keypoints = 1 + take_byte(s) % (2 * MOST);
+    uint8_t chosen = take_byte(s), more = take_byte(s);
+    if (chosen & 1) o.levels = 1 + take_byte(s) % KB_PYRAMID_MAX_LEVELS;
+    if (chosen & 2) o.level_factor = 1.05f + (float)take_byte(s) * (0.95f / 255);
+    if (chosen & 4) o.fast_threshold = 1 + take_byte(s) % 255;
+    if (chosen & 8) o.fast_threshold_min = 1 + take_byte(s) % (o.fast_threshold ? o.fast_threshold : 20);
+    if (chosen & 16) o.cell_size = 8 + take_byte(s) * 4 % 1017;
+    if (chosen & 32) o.orientation = (kb_orientation)(take_byte(s) % 4);
+    o.second_angle = chosen >> 6 & 1;
+    o.low_memory = chosen >> 7 & 1;
+    if (more & 1) o.layers = 1 + take_byte(s) % 8;
+    if (more & 2) o.contrast_threshold = (float)take_byte(s) / 255;
+    if (more & 4) o.edge_threshold = 1 + (float)take_byte(s) * (999.0f / 255);
+    if (more & 8) o.sigma = 0.5f + (float)take_byte(s) * (3.5f / 255);
+    o.no_upsampling = more >> 4 & 1;
+    if (more & 32) o.mask = mask;
+    return o;
+}
+
+/* Options of any bits: refused, or as good as any other. */
+static void detect_any(source *s, const kb_image *image)
+{
+    kb_keypoint keypoints[MOST];
+    size_t count = 0;
+    kb_detect_options o;
+    KB_INIT(o);
+    take(s, (uint8_t *)&o + sizeof o.struct_size, sizeof o - sizeof o.struct_size);
+    o.mask = NULL;
+    o.parallel = NULL;
+    kb_status status = kb_detect(image, &o, NULL, keypoints, MOST, &count);
+    fuzz_expect(status == KB_E_ARGUMENT || status == KB_E_UNKNOWN || (status == KB_OK && count <= MOST));
+}
+
+static void orient_and_select(source *s, const kb_image *image, kb_keypoint *keypoints, size_t count)
+{
+    float confidence[MOST];
+    uint8_t patches[MOST * KB_PATCH_SIDE * KB_PATCH_SIDE], flags[MOST];
+    kb_orient_options o;
+    kb_describe_options d;
+    KB_INIT(o);
+    KB_INIT(d);
+    o.orientation = (kb_orientation)(take_byte(s) % 4);
+    o.scale = d.scale = (float)(take_byte(s) % 101);
+    fuzz_expect(kb_sample_patches(image, keypoints, count, &d, NULL, patches, flags) == KB_OK);
+    fuzz_expect(kb_orient(image, keypoints, count, &o, NULL, confidence) == KB_OK);
+    for (size_t i = 0; i < count; i++) {
+        fuzz_expect(confidence[i] >= 0 && confidence[i] <= 1);
+        fuzz_expect(keypoints[i].angle == -1 || (keypoints[i].angle >= 0 && keypoints[i].angle <= 360));
+    }
+    fuzz_expect(kb_select(keypoints, count, image->width, image->height, (kb_selection)(take_byte(s) % 5), count / 2,
+                          NULL, &count) == KB_OK);
+}
+
+static void describe_patches(source *s)
+{
+    int32_t side = KB_PATCH_SIDE + take_byte(s) % 40;
+    size_t n = 1 + take_byte(s) % 3, bytes = n * (size_t)side * (size_t)side;
+    uint8_t *patches = malloc(bytes), rows[3 * KB_SIFT_VALUES];
+    for (size_t i = 0; i < bytes; i++) patches[i] = s->size ? s->data[i * 31 % s->size] : 0;
+    kb_model *model = make_model(s);
+    fuzz_expect(kb_describe_patches(model, patches, n, side, NULL, NULL, rows) == KB_OK);
+    kb_model_free(model);
+    free(patches);
+}
+
+static void detect_and_describe(source *s, const kb_image *image)
+{
+    kb_keypoint keypoints[MOST];
+    size_t count = 0;
+    uint8_t *mask_pixels = calloc((size_t)image->width, (size_t)image->height);
+    for (int32_t i = 0; i < image->width * image->height; i++) mask_pixels[i] = (uint8_t)(i / 16 % 3);
+    const kb_image mask = {mask_pixels, image->width, image->height, image->width, KB_GRAY8, 0};
+    kb_detect_options o = take_detect_options(s, &mask);
     fuzz_expect(kb_detect(image, &o, NULL, keypoints, MOST, &count) == KB_OK && count <= MOST);
+    free(mask_pixels);
     for (size_t i = 0; i < count; i++) {
         fuzz_expect(keypoints[i].x >= 0 && keypoints[i].x < (float)image->width && keypoints[i].y >= 0 &&
                     keypoints[i].y < (float)image->height && keypoints[i].size > 0);
     }
+    detect_any(s, image);
     size_t more = take_byte(s) % (MOST - count + 1);
     add_keypoints(s, image, keypoints + count, more);
     count += more;
-
     for (int i = 0; i < 3; i++) describe_any(s, image, keypoints, count);
-    fuzz_expect(kb_orient(image, keypoints, count, NULL, NULL, NULL) == KB_OK);
-    fuzz_expect(kb_select(keypoints, count, image->width, image->height, o.selection, count / 2, NULL, &count) ==
-                KB_OK);
-}
-
-static void match_and_fit(source *s)
-{
-    size_t na = take_byte(s) % MOST, nb = take_byte(s) % MOST, width = 1 + take_byte(s) % 70, count = 0;
-    uint8_t *rows = malloc((na + nb) * width + 1);
-    kb_match matches[MOST];
-    kb_match_options m;
-    KB_INIT(m);
-    m.one_way = take_byte(s) & 1;
-    take(s, rows, (na + nb) * width);
-    fuzz_expect(kb_match_hamming(rows, na, rows + na * width, nb, width, &m, NULL, matches, &count) == KB_OK);
-    for (size_t i = 0; i < count; i++) fuzz_expect(matches[i].a < (int32_t)na && matches[i].b < (int32_t)nb);
-    free(rows);
-
-    kb_point_pair pairs[MOST];
-    uint8_t inliers[MOST];
-    kb_fit_report report;
-    kb_fit_options f;
-    KB_INIT(f);
-    f.geometry = take_byte(s) & 1 ? KB_FUNDAMENTAL : KB_HOMOGRAPHY;
-    f.max_iterations = 50;
-    f.plain_ransac = take_byte(s) & 1;
-    f.keep_duplicates = take_byte(s) & 1;
-    size_t n = take_byte(s) % MOST, seen = 0;
-    bool whole = take_byte(s) & 1;
-    for (size_t i = 0; i < n; i++) { /* small whole numbers, which lie on lines and twice on points; or anything */
-        double *const fields[] = {&pairs[i].x1, &pairs[i].y1, &pairs[i].x2, &pairs[i].y2};
-        for (int k = 0; k < 4; k++) {
-            if (whole) *fields[k] = take_byte(s);
-            else take(s, fields[k], sizeof(double));
-        }
-    }
-    KB_INIT(report);
-    fuzz_expect(kb_fit(pairs, n, &f, NULL, inliers, &report) == KB_OK);
-    for (size_t i = 0; i < n; i++) seen += inliers[i];
-    fuzz_expect((size_t)report.inliers == seen && (report.result == KB_FIT_FOUND || seen == 0));
-    for (int i = 0; i < 9; i++) fuzz_expect(isfinite(report.model[i]));
+    orient_and_select(s, image, keypoints, count);
+    describe_patches(s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -193,7 +206,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *pixels = make_image(&s, &image);
     detect_and_describe(&s, &image);
     free(pixels);
-    match_and_fit(&s);
     return 0;
 }
 

@@ -1,0 +1,234 @@
+/* Files of other programs: vocabularies of every kind, EXIF, Brown's sets, COLMAP's database, task files of HPatches,
+ * and the log of a training. The first byte chooses. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "eval/hpatches_tasks.h"
+#include "fuzz.h"
+#include "io/brown.h"
+#include "io/codecs.h"
+#include "io/colmap_db.h"
+#include "io/train_log.h"
+#include "io/vocabulary.h"
+
+enum { VOCABULARY, EXIF, BROWN, DATABASE, TASKS, LOG, READERS };
+enum { ROW = 32, BITS = 4, SETTINGS = 7 };
+
+static char folder[64];
+static const char *const task_files[] = {"verif_pos_split-x.csv", "verif_neg_intra_split-x.csv",
+                                         "verif_neg_inter_split-x.csv", "retr_queries_split-x.csv",
+                                         "retr_distractors_split-x.csv"};
+enum { TASK_FILES = sizeof task_files / sizeof *task_files };
+
+static const char *file_in_folder(const char *name)
+{
+    static char path[192];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void remove_folder(void)
+{
+    for (int i = 0; i < TASK_FILES; i++) unlink(file_in_folder(task_files[i]));
+    unlink(file_in_folder("info.txt"));
+    unlink(file_in_folder("log.csv"));
+    unlink(file_in_folder("seed"));
+    rmdir(folder);
+}
+
+static const char *put_file(const char *name, const uint8_t *data, size_t size)
+{
+    if (!folder[0]) {
+        strcpy(folder, "/dev/shm/keybits-fuzz-XXXXXX");
+        if (!mkdtemp(folder)) fuzz_expect(mkdtemp(strcpy(folder, "/tmp/keybits-fuzz-XXXXXX")) != NULL);
+        atexit(remove_folder);
+    }
+    const char *path = file_in_folder(name);
+    FILE *file = fopen(path, "wb");
+    fuzz_expect(file != NULL && fwrite(data, 1, size, file) == size && fclose(file) == 0);
+    return path;
+}
+
+static size_t get_file(const char *path, uint8_t *buffer, size_t capacity)
+{
+    FILE *file = fopen(path, "rb");
+    fuzz_expect(file != NULL);
+    size_t size = fread(buffer, 1, capacity, file);
+    fclose(file);
+    return size;
+}
+
+/* A refusal has words. */
+static void refused(const io_error *error)
+{
+    fuzz_expect(error->text[0] != 0 && memchr(error->text, 0, sizeof error->text) != NULL);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ readers */
+
+static void read_vocabulary(const char *path, size_t size, io_error *error)
+{
+    io_vocabulary v;
+    kb_vocabulary_info info;
+    if (size == 0) return;
+    if (!io_vocabulary_read(path, &v, error)) {
+        refused(error);
+        return;
+    }
+    KB_INIT(info);
+    fuzz_expect(kb_vocabulary_get_info(v.vocabulary, &info) == KB_OK);
+    fuzz_expect(info.bytes <= 16 * size + 4096); /* as docs/reliability.md promises */
+    io_vocabulary_free(&v);
+}
+
+static void read_exif(const uint8_t *data, size_t size)
+{
+    uint8_t *exact = malloc(size ? size : 1);
+    memcpy(exact, data, size);
+    int32_t orientation = io_exif_orientation(exact, size);
+    fuzz_expect(orientation >= 1 && orientation <= 8);
+    free(exact);
+}
+
+static void read_brown(const uint8_t *data, size_t size, io_error *error)
+{
+    uint32_t *labels;
+    size_t count;
+    put_file("info.txt", data, size);
+    if (io_brown_labels(folder, &labels, &count, error)) fuzz_expect(count <= size && labels);
+    else refused(error);
+    free(labels);
+}
+
+static void read_database(const char *path, io_error *error)
+{
+    int64_t pairs = 0, matches = 0;
+    kb_keypoint *keypoints;
+    size_t count;
+    if (!io_colmap_db_verified(path, &pairs, &matches, error)) refused(error);
+    fuzz_expect(pairs >= 0 && matches >= 0);
+    if (!io_colmap_db_keypoints(path, 1, &keypoints, &count, error)) refused(error);
+    free(keypoints);
+}
+
+/* The same bytes as every one of the five files: four of them do not fit, which is refused, or the rows do. */
+static void read_tasks(const uint8_t *data, size_t size, io_error *error)
+{
+    static const uint8_t textured[8] = {1, 1, 1, 0, 1, 1, 1, 1};
+    static const ev_sequence_facts sequences[] = {{"v_one", 8, textured}, {"i_two", 8, textured}};
+    const ev_split_facts split = {"x", sequences, 2};
+    ev_verification_task verification;
+    ev_retrieval_task retrieval;
+    for (int i = 0; i < TASK_FILES; i++) put_file(task_files[i], data, size);
+    if (ev_verification_task_open(folder, &split, 10, &verification, error)) {
+        for (size_t i = 0; i < verification.positive.count; i++) {
+            fuzz_expect(verification.positive.items[i].a.sequence < 2 && verification.positive.items[i].a.index < 8);
+            fuzz_expect(verification.positive.items[i].b.image <= 5);
+        }
+        ev_verification_task_free(&verification);
+    } else {
+        refused(error);
+    }
+    if (ev_retrieval_task_open(folder, &split, &retrieval, error)) ev_retrieval_task_free(&retrieval);
+    else refused(error);
+}
+
+static void read_log(const uint8_t *data, size_t size, io_error *error)
+{
+    io_train_log log;
+    char *path = strdup(put_file("log.csv", data, size));
+    if (io_train_log_open(&log, path, SETTINGS, BITS, true, error)) {
+        fuzz_expect(log.count >= 0 && log.count <= BITS);
+        fuzz_expect(io_train_log_close(&log, error));
+    } else {
+        refused(error);
+    }
+    free(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    io_error error = {""};
+    if (size == 0) return 0;
+    int reader = data[0] % READERS;
+    data++, size--;
+    if (reader == VOCABULARY) read_vocabulary(fuzz_file(data, size), size, &error);
+    else if (reader == EXIF) read_exif(data, size);
+    else if (reader == BROWN) read_brown(data, size, &error);
+    else if (reader == DATABASE) read_database(fuzz_file(data, size), &error);
+    else if (reader == TASKS) read_tasks(data, size, &error);
+    else read_log(data, size, &error);
+    return 0;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- seeds */
+
+static size_t seed_vocabulary(io_vocabulary_format format, uint8_t *buffer, size_t capacity)
+{
+    uint8_t rows[20 * ROW];
+    kb_vocabulary *vocabulary = NULL;
+    kb_vocabulary_options o;
+    io_error error;
+    KB_INIT(o);
+    o.branching = 3;
+    o.levels = 2;
+    for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)(i * i / 3 + i * 7);
+    fuzz_expect(kb_vocabulary_train(rows, 20, ROW, &o, &vocabulary, NULL) == KB_OK);
+    put_file("seed", rows, 0);
+    fuzz_expect(io_vocabulary_write(file_in_folder("seed"), vocabulary, format, &error));
+    kb_vocabulary_free(vocabulary);
+    return get_file(file_in_folder("seed"), buffer, capacity);
+}
+
+static size_t seed_database(uint8_t *buffer, size_t capacity)
+{
+    const kb_keypoint keypoints[2] = {{1, 2, 3, 4, 5, 0, 0}, {5, 6, 7, 8, 9, 0, 0}};
+    const io_camera camera = io_camera_guess(64, 48);
+    int64_t camera_id, image;
+    io_error error;
+    put_file("seed", NULL, 0);
+    unlink(file_in_folder("seed"));
+    io_colmap_db *db = io_colmap_db_create(file_in_folder("seed"), &error);
+    fuzz_expect(db && io_colmap_db_add_camera(db, &camera, 64, 48, &camera_id, &error) &&
+                io_colmap_db_add_image(db, "a.png", camera_id, &image, &error) &&
+                io_colmap_db_add_keypoints(db, image, keypoints, 2, &error) && io_colmap_db_commit(db, &error));
+    return get_file(file_in_folder("seed"), buffer, capacity);
+}
+
+size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
+{
+    static const struct {
+        int reader;
+        const char *text;
+    } seeds[] = {
+        {BROWN, "0 0\n0 1\n1 0\n4294967295 7\n"},
+        {TASKS, "s1,t1,idx1,s2,t2,idx2\nv_one,0,1,i_two,1,1\ni_two,2,7,i_three,1,1\n"},
+        {TASKS, "s,idx\nv_one,1\ni_two,7\n"},
+        {LOG, "# settings 0000000000000007\nbit,loss,active,mean,seconds,channel1,x1,y1,radius1,channel2,x2,y2,radius2,"
+              "threshold\n0,0.5,0.25,0.5,1,0,9,9,2,0,17,20,2,-1.5\n1,0.4,0.25,0.5,2,0,9,9,2,0,17,20,2,"},
+    };
+    const int texts = (int)(sizeof seeds / sizeof *seeds);
+    if (index < texts) {
+        buffer[0] = (uint8_t)seeds[index].reader;
+        memcpy(buffer + 1, seeds[index].text, strlen(seeds[index].text));
+        return 1 + strlen(seeds[index].text);
+    }
+    index -= texts;
+    if (index <= IO_VOCABULARY_VINS) {
+        buffer[0] = VOCABULARY;
+        return 1 + seed_vocabulary((io_vocabulary_format)index, buffer + 1, capacity - 1);
+    }
+    if (index == IO_VOCABULARY_VINS + 1) {
+        static const char exif[] = "MM\0*\0\0\0\x08\0\x02\x01\x0f\0\x03\0\0\0\x01\0\x01\0\0\x01\x12\0\x03\0\0\0\x01\0\x06\0\0";
+        buffer[0] = EXIF;
+        memcpy(buffer + 1, exif, sizeof exif);
+        return 1 + sizeof exif;
+    }
+    if (index == IO_VOCABULARY_VINS + 2) {
+        buffer[0] = DATABASE;
+        return 1 + seed_database(buffer + 1, capacity - 1);
+    }
+    return 0;
+}
