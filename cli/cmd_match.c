@@ -6,6 +6,7 @@
 #include "io/number.h"
 #include "io/progress.h"
 #include "match.h"
+#include "pipeline/pose.h"
 
 typedef struct match_job {
     cli_pipeline pipeline;
@@ -21,8 +22,36 @@ typedef struct match_job {
     double ms_read, ms_draw;
 } match_job;
 
-enum { FIT_HOMOGRAPHY, FIT_FUNDAMENTAL, FIT_NONE };
-static const char *const fits[] = {"homography", "fundamental", "none", NULL};
+/* Words of a kb_geometry, from KB_HOMOGRAPHY on, and none. */
+enum { FIT_HOMOGRAPHY, FIT_FUNDAMENTAL, FIT_SIMILARITY, FIT_AFFINE, FIT_ESSENTIAL, FIT_ROTATION, FIT_NONE };
+static const char *const fits[] = {"homography", "fundamental", "similarity", "affine",
+                                   "essential",  "rotation",    "none",       NULL};
+
+static bool fit_calibrated(const match_job *job) { return job->fit == FIT_ESSENTIAL || job->fit == FIT_ROTATION; }
+
+static int match_check_cameras(const cli_common *common, const match_job *job)
+{
+    const kb_camera *cameras = job->pipeline.options.cameras;
+    if (fit_calibrated(job) && !cameras[0].struct_size)
+        return cli_usage_error(common, "--fit %s needs --camera fx,fy,cx,cy", fits[job->fit]);
+    if (!fit_calibrated(job) && (cameras[0].struct_size || cameras[1].struct_size))
+        return cli_usage_error(common, "--camera belongs to --fit essential and --fit rotation");
+    return CLI_DONE;
+}
+
+/* A camera of another image size is the usual mistake. */
+static void match_warn_cameras(const cli_common *common, const match_job *job)
+{
+    const kb_camera *cameras = job->pipeline.options.cameras;
+    for (int i = 0; i < 2; i++) {
+        const kb_camera *c = &cameras[i == 1 && cameras[1].struct_size ? 1 : 0];
+        const features *f = &job->features[i];
+        if (!c->struct_size || f->width == 0) continue;
+        if (c->cx >= 0 && c->cy >= 0 && c->cx < f->width && c->cy < f->height) continue;
+        cli_warn(common, "%s: the principal point %.6g,%.6g lies outside the image of %d x %d pixels: is the camera that of "
+                 "another size?", job->names[i], c->cx, c->cy, f->width, f->height);
+    }
+}
 
 static int match_check(const cli_common *common, const match_job *job)
 {
@@ -43,7 +72,7 @@ static int match_check(const cli_common *common, const match_job *job)
         return cli_usage_error(common, "the matches %s must end in .csv", job->output);
     if (common->json && job->output && strcmp(job->output, "-") == 0)
         return cli_usage_error(common, "--json and -o - both want standard output");
-    return CLI_DONE;
+    return match_check_cameras(common, job);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- work */
@@ -142,6 +171,23 @@ static void match_times(const match_job *job, const char *names[STEPS], double m
     ms[6] = job->draw ? job->ms_draw : -1;
 }
 
+static void match_pose_json(io_json *json, const match_job *job)
+{
+    const kb_fit_report *fit = &job->result.fit;
+    double axis[3], angle = pose_angle_axis(fit->rotation, axis);
+    io_json_array(json, "rotation");
+    for (int i = 0; i < 9; i++) io_json_number(json, NULL, fit->rotation[i]);
+    io_json_end(json);
+    io_json_number(json, "angle", angle);
+    io_json_array(json, "axis");
+    for (int i = 0; i < 3; i++) io_json_number(json, NULL, axis[i]);
+    io_json_end(json);
+    if (job->fit != FIT_ESSENTIAL) return;
+    io_json_array(json, "translation");
+    for (int i = 0; i < 3; i++) io_json_number(json, NULL, fit->translation[i]);
+    io_json_end(json);
+}
+
 static void match_json(const match_job *job)
 {
     const pipeline_result *r = &job->result;
@@ -170,6 +216,7 @@ static void match_json(const match_job *job)
         io_json_string(&json, "model", NULL);
     }
     if (geometry_found(job)) io_json_number(&json, "rms", r->fit.rms);
+    if (geometry_found(job) && fit_calibrated(job)) match_pose_json(&json, job);
     if (job->fit != FIT_NONE) io_json_integer(&json, "iterations", r->fit.iterations);
     match_times(job, names, ms);
     io_json_object(&json, "ms");
@@ -189,9 +236,10 @@ static void match_fit_text(FILE *out, const match_job *job)
     const char *name = fits[job->fit];
     if (!geometry_found(job)) {
         fprintf(out, "%-12s%s\n", name, kb_fit_result_name(fit->result));
-        if (fit->result == KB_FIT_DEGENERATE && job->fit == FIT_FUNDAMENTAL) {
+        if (fit->result == KB_FIT_DEGENERATE && job->fit == FIT_FUNDAMENTAL)
             fprintf(out, "            the pairs lie on one plane (or line): try --fit homography\n");
-        }
+        if (fit->result == KB_FIT_DEGENERATE && job->fit == FIT_ESSENTIAL)
+            fprintf(out, "            there is no parallax: try --fit rotation\n");
         return;
     }
     fprintf(out, "inliers     %d (%.0f %%), rms %.2f px, %d iterations\n", (int)fit->inliers,
@@ -203,6 +251,16 @@ static void match_fit_text(FILE *out, const match_job *job)
     }
 }
 
+static void match_pose_text(FILE *out, const match_job *job)
+{
+    const kb_fit_report *fit = &job->result.fit;
+    double axis[3], angle = pose_angle_axis(fit->rotation, axis);
+    fprintf(out, "turn        %.3f degrees about %.4f %.4f %.4f\n", angle, axis[0], axis[1], axis[2]);
+    if (job->fit != FIT_ESSENTIAL) return;
+    fprintf(out, "direction   %.4f %.4f %.4f (of the translation; its length is not known)\n", fit->translation[0],
+            fit->translation[1], fit->translation[2]);
+}
+
 static void match_text(FILE *out, const match_job *job)
 {
     const char *names[STEPS];
@@ -212,6 +270,7 @@ static void match_text(FILE *out, const match_job *job)
     fprintf(out, "matches     %zu (%s, mutual)\n", job->result.putative, descriptor_name(job));
     if (job->result.count != job->result.putative) fprintf(out, "filtered    %zu\n", job->result.count);
     if (job->fit != FIT_NONE) match_fit_text(out, job);
+    if (geometry_found(job) && fit_calibrated(job)) match_pose_text(out, job);
     match_times(job, names, ms);
     fprintf(out, "ms         ");
     for (int i = 0; i < STEPS; i++) {
@@ -238,12 +297,13 @@ static int match_run(cli_common *common, void *context, int count, char **argume
     job->names[0] = arguments[0];
     job->names[1] = arguments[1];
     job->pipeline.options.no_fit = job->fit == FIT_NONE;
-    job->pipeline.options.geometry = job->fit == FIT_FUNDAMENTAL ? KB_FUNDAMENTAL : KB_HOMOGRAPHY;
+    if (job->fit != FIT_NONE) job->pipeline.options.geometry = (kb_geometry)(KB_HOMOGRAPHY + job->fit);
     int code = match_check(common, job);
     if (code != CLI_DONE) return code;
     if (!match_images(common, job, &error) || (job->draw && !match_picture_write(job, &error)) ||
         (job->output && !match_table_write(job, &error)))
         return cli_error("%s", error.text);
+    match_warn_cameras(common, job);
     match_report(common, job);
     return CLI_DONE;
 }
@@ -268,7 +328,14 @@ static void match_end(void *context)
 
 static const cli_option match_options[] = {
     {"fit", 0, CLI_CHOICE(match_job, fit, 0), "WHICH", "homography", .words = fits,
-     .help = "homography: a plane, or a camera that only turns; fundamental: any rigid scene; none: matches only"},
+     .help = "homography: a plane, or a camera that only turns; fundamental: any rigid scene; similarity: a plane seen "
+             "from straight above; affine: a small or distant plane; essential: any rigid scene and calibrated cameras, "
+             "gives the relative pose; rotation: calibrated cameras at one place; none: matches only"},
+    {"camera", 0, CLI_CALL(match_job, pipeline.options.cameras[0]), "C", .take = cli_take_camera,
+     .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] in px, distortion as OpenCV has it: the camera of both images, for --fit "
+             "essential and rotation"},
+    {"camera-b", 0, CLI_CALL(match_job, pipeline.options.cameras[1]), "C", .take = cli_take_camera,
+     .help = ": that of B, if it is another"},
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
      .help = "CSV with x,y,size,angle,... for A instead of a detector, and"},
     {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "for B"},

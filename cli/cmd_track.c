@@ -21,6 +21,7 @@ typedef struct track_job {
     cli_pipeline pipeline;
     const char *output;
     int32_t min_inliers;
+    track_camera camera;
     track_pictures pictures;
     io_read_options reading;
     int32_t fps;
@@ -70,6 +71,10 @@ static bool find_template(track_job *job, const kb_image *view, track_result *re
         result->inliers = matched.fit.inliers;
         result->found = matched.fit.result == KB_FIT_FOUND && matched.fit.inliers >= job->min_inliers &&
                         track_plausible(matched.fit.model, job->image.width, job->image.height, result->corners);
+        double start = io_clock_seconds();
+        ok = track_pose(&job->camera, p, &matched, job->image.width, job->image.height, result, error);
+        double ms_pose = 1000 * (io_clock_seconds() - start);
+        result->ms += ms_pose, job->sum.ms[3] += ms_pose;
     }
     pipeline_result_free(&matched);
     features_free(&seen);
@@ -78,34 +83,52 @@ static bool find_template(track_job *job, const kb_image *view, track_result *re
 
 /* ------------------------------------------------------------------------------------------------------------- rows */
 
-static void row_csv(FILE *out, int64_t number, const track_result *r)
+static void row_csv(FILE *out, int64_t number, const track_result *r, bool pose)
 {
     fprintf(out, "%lld,%d,%d,%zu", (long long)number, (int)r->found, (int)r->inliers, r->matches);
     for (int i = 0; i < 8; i++) {
         if (r->found) fprintf(out, ",%.3f", r->corners[i / 2][i % 2]);
         else fputc(',', out);
     }
-    fprintf(out, ",%.3f\n", r->ms);
+    fprintf(out, ",%.3f", r->ms);
+    for (int i = 0; pose && i < 6; i++) {
+        if (r->posed) fprintf(out, ",%.9g", i < 3 ? r->turn[i] : r->place[i - 3]);
+        else fputc(',', out);
+    }
+    fputc('\n', out);
 }
 
 /* One object a line, which the shared writer does not do; there is no string in it that needs escaping. */
-static void row_json(FILE *out, int64_t number, const track_result *r)
+static void pose_json(FILE *out, const track_result *r)
+{
+    const double *t = r->turn, *p = r->place;
+    if (r->posed)
+        fprintf(out, ", \"rotation\": [%.9g, %.9g, %.9g], \"translation\": [%.9g, %.9g, %.9g]", t[0], t[1], t[2], p[0],
+                p[1], p[2]);
+    else fputs(", \"rotation\": null, \"translation\": null", out);
+}
+
+static void row_json(FILE *out, int64_t number, const track_result *r, bool pose)
 {
     fprintf(out, "{\"frame\": %lld, \"found\": %s, \"inliers\": %d, \"matches\": %zu, \"corners\": ", (long long)number,
             r->found ? "true" : "false", (int)r->inliers, r->matches);
     for (int i = 0; r->found && i < 4; i++) {
         fprintf(out, "%s[%.3f, %.3f]", i ? ", " : "[", r->corners[i][0], r->corners[i][1]);
     }
-    fprintf(out, "%s, \"ms\": %.3f}\n", r->found ? "]" : "null", r->ms);
+    fprintf(out, "%s, \"ms\": %.3f", r->found ? "]" : "null", r->ms);
+    if (pose) pose_json(out, r);
+    fputs("}\n", out);
 }
 
 static bool put_row(const track_job *job, int64_t number, const track_result *result, io_error *error)
 {
     if (!job->writer) return true;
     FILE *out = io_writer_file(job->writer);
-    if (!job->common->json && number == 0) fputs("frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n", out);
-    if (job->common->json) row_json(out, number, result);
-    else row_csv(out, number, result);
+    bool pose = job->camera.camera.struct_size != 0;
+    if (!job->common->json && number == 0)
+        fprintf(out, "frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms%s\n", pose ? ",rx,ry,rz,tx,ty,tz" : "");
+    if (job->common->json) row_json(out, number, result, pose);
+    else row_csv(out, number, result, pose);
     fflush(out); /* who watches a stream does not want to wait */
     return io_writer_check(job->writer, error);
 }
@@ -237,6 +260,8 @@ static int track_run(cli_common *common, void *context, int count, char **argume
     io_error error = {""};
     job->common = job->pictures.common = common;
     job->template_name = arguments[0];
+    if (job->camera.width > 0 && !job->camera.camera.struct_size)
+        return cli_usage_error(common, "--template-width needs --camera");
     snprintf(job->rate, sizeof job->rate, "%d:1", (int)job->fps);
     if (!cli_pipeline_open(common, &job->pipeline, &error) ||
         !track_frames_all(job, count - 1, arguments + 1, &error))
@@ -261,6 +286,11 @@ static const cli_option track_options[] = {
     {"output", 'o', CLI_OUTPUT(track_job, output), "FILE",
      .help = "the rows; - for standard output (default), unless that is the video's"},
     {"min-inliers", 0, CLI_NUMBER(track_job, min_inliers, 4, 1000000), "N", "10", .help = ": fewer inliers mean lost"},
+    {"camera", 0, CLI_CALL(track_job, camera.camera), "C", .take = cli_take_camera,
+     .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] of the frames in px, distortion as OpenCV has it: also gives the pose of the "
+             "template, and draws a cube on it"},
+    {"template-width", 0, CLI_NUMBER(track_job, camera.width, 1e-6, 1e6), "M",
+     .help = "metres, the width of the template: the pose is in metres (default: in pixels of the template)"},
     {"draw", 0, CLI_TEXT(track_job, pictures.folder), "DIR",
      .help = "frames with the outline as DIR/frame_000000.png and so on; DIR is made if need be"},
     {"y4m", 0, CLI_OUTPUT(track_job, pictures.video), "FILE|-",
@@ -283,7 +313,9 @@ const cli_command command_track = {
              "to standard output:\n"
              "    frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n"
              "with the corners of the template in the frame, clockwise from its top left, empty when it is lost; with "
-             "--json one object per line. At the end: frames per second, processor time and energy (powercap or "
+             "--json one object per line. With --camera six columns follow: rx,ry,rz, the rotation vector in radians, and "
+             "tx,ty,tz. A point of the template, from its centre with x to the right, y down and z away from the viewer, "
+             "is rotated and shifted by these into the camera's coordinates. At the end: frames per second, processor time and energy (powercap or "
              "battery) per frame.",
     .options = track_options,
     .least = 2,

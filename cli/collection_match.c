@@ -19,7 +19,7 @@ size_t collection_blocks(const collection_job *j)
 static uint64_t block_stamp(const collection_job *j, size_t block)
 {
     const pipeline_options *o = &j->pipeline.options;
-    const double numbers[] = {(double)block, (double)o->max_ratio, (double)o->max_distance, o->threshold, (double)o->seed,
+    const double numbers[] = {(double)block, (double)o->filter, (double)o->max_ratio, (double)o->max_distance, o->threshold, (double)o->seed,
                               (double)j->min_inliers, COLLECTION_BLOCK};
     return collection_hash(j->pairs_hash, numbers, sizeof numbers);
 }
@@ -95,6 +95,9 @@ static kb_status match_pair(const collection_job *j, const features *a, const fe
     kb_match *matches = io_alloc(room, sizeof *matches);
     kb_status status = kb_match_hamming(a->rows.bytes, a->rows.count, b->rows.bytes, b->rows.count, a->rows.width, &o, ws,
                                         matches, &n);
+    if (status == KB_OK && j->pipeline.options.filter)
+        status = kb_filter(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count, matches, n, NULL,
+                           ws, matches, &n);
     kb_point_pair *points = io_alloc(n + 1, sizeof *points);
     float *quality = io_alloc(n + 1, sizeof *quality);
     uint8_t *inliers = io_alloc(n + 1, 1);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "pipeline/pose.h"
+
 const char *const cli_selections[] = {"best", "grid", "anms", "quadtree", NULL};
 
 const cli_option selection_options[] = {
@@ -88,9 +90,17 @@ const cli_option matching_options[] = {
     CLI_GROUP(pipeline_options, filter, filter_option),
     {0}};
 
+bool cli_take_camera(cli_common *common, const char *option, const char *text, void *camera)
+{
+    io_error error;
+    if (pose_camera_parse(text, camera, &error)) return true;
+    common->exit_code = cli_usage_error(common, "%s: %s", option, error.text);
+    return false;
+}
+
 const cli_option fit_options[] = {
     {"threshold", 0, CLI_NUMBER(pipeline_options, threshold, 0.01, 1000), "PX",
-     .help = "px, the largest error of an inlier (default 3; fundamental: 1.5)"},
+     .help = "px, the largest error of an inlier (default 3; fundamental, essential: 1.5)"},
     {"seed", 0, CLI_NUMBER(pipeline_options, seed, 0, CLI_NO_LIMIT), "S", "0",
      .help = "0 to 2^63 - 1; the same seed gives the same result"},
     {0}};

@@ -185,7 +185,9 @@ static void draw_caption(sheet *s, const match_picture *p)
     if (p->pipeline->options.no_fit) {
         snprintf(text, sizeof text, "%zu matches   %s", r->count, p->pipeline->info.spec->name);
     } else {
-        const char *what = p->pipeline->options.geometry == KB_HOMOGRAPHY ? "homography" : "fundamental matrix";
+        static const char *const names[] = {"",       "homography",       "fundamental matrix", "similarity",
+                                            "affinity", "essential matrix", "rotation"};
+        const char *what = names[p->pipeline->options.geometry];
         snprintf(text, sizeof text, "%d inliers of %zu matches   %s %s   %s", (int)r->fit.inliers, r->count, what,
                  kb_fit_result_name(r->fit.result), p->pipeline->info.spec->name);
     }
@@ -208,7 +210,8 @@ bool match_draw(const match_picture *picture, io_error *error)
         draw_dots(&s, result, fitted, 2, green);
         if (epilines) draw_epilines(&s, picture);
         else draw_lines(&s, result, fitted, shown_lines(&s), 1.3, green);
-        if (found && picture->pipeline->options.geometry == KB_HOMOGRAPHY) draw_outline(&s, picture);
+        kb_geometry g = picture->pipeline->options.geometry;
+        if (found && (g == KB_HOMOGRAPHY || g == KB_SIMILARITY || g == KB_AFFINE)) draw_outline(&s, picture);
         draw_caption(&s, picture);
         ok = io_canvas_write(picture->path, &s.canvas, error);
     }

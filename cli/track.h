@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "io/draw.h"
 #include "io/image_io.h"
+#include "pipeline/pipeline.h"
 #include "y4m.h"
 
 /* ---- frames: images by name, or a Y4M stream ---- */
@@ -36,7 +37,21 @@ typedef struct track_result {
     int32_t inliers;
     double corners[4][2]; /* of the template in the frame: top left, top right, bottom right, bottom left */
     double ms;            /* detect, describe, match and fit */
+    bool posed;           /* there is a camera, and the pose was found: */
+    double turn[3];       /* rotation vector, radians, */
+    double place[3];      /* and the place of the template's centre in camera coordinates */
+    double cube[8][2];    /* corners of a cube on the template in the frame; the first four on it, the others above */
+    bool cube_seen;       /* all of them in front of the camera */
 } track_result;
+
+/* ---- the pose of the template (track_pose.c) ---- Its coordinates begin at its centre, x to the right, y down, z away
+ * from the viewer, in template pixels or metres. */
+typedef struct track_camera {
+    kb_camera camera; /* struct_size 0: no pose is wanted */
+    double width;     /* of the template in metres; 0: coordinates in template pixels */
+} track_camera;
+bool track_pose(const track_camera *camera, const pipeline *p, const pipeline_result *matched, int32_t width,
+                int32_t height, track_result *result, io_error *error);
 
 /* Whether H can be the sight of a template of this size: its corners in front of the camera, convex, not turned over,
  * and neither too small to be recognised nor absurdly large. */

@@ -3,7 +3,18 @@
 
 #include "track.h"
 
-static const io_colour yellow = {255, 210, 40}, green = {60, 230, 90}, red = {230, 60, 50}, black = {0, 0, 0};
+static const io_colour yellow = {255, 210, 40}, green = {60, 230, 90}, red = {230, 60, 50}, black = {0, 0, 0},
+                       blue = {70, 120, 255};
+
+static void draw_cube(io_canvas *canvas, const double c[8][2], double stroke)
+{
+    for (int i = 0; i < 4; i++) {
+        int next = (i + 1) % 4;
+        io_draw_line(canvas, c[i][0], c[i][1], c[next][0], c[next][1], stroke, red);
+        io_draw_line(canvas, c[i][0], c[i][1], c[i + 4][0], c[i + 4][1], stroke, blue);
+        io_draw_line(canvas, c[i + 4][0], c[i + 4][1], c[next + 4][0], c[next + 4][1], stroke, green);
+    }
+}
 
 static void draw_outline_and_text(io_canvas *canvas, const track_result *result)
 {
@@ -14,6 +25,7 @@ static void draw_outline_and_text(io_canvas *canvas, const track_result *result)
         const double *a = result->corners[i], *b = result->corners[(i + 1) % 4];
         io_draw_line(canvas, a[0], a[1], b[0], b[1], stroke, yellow);
     }
+    if (result->posed && result->cube_seen) draw_cube(canvas, result->cube, stroke);
     /* A dot at the first corner tells which way up the template is. */
     if (result->found) io_draw_circle(canvas, result->corners[0][0], result->corners[0][1], 2 * stroke, stroke, green);
     if (result->found) snprintf(text, sizeof text, "found  %d inliers  %.1f ms", (int)result->inliers, result->ms);

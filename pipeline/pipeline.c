@@ -20,7 +20,8 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     KB_INIT(p->info);
     if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
     if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
-    if (o->threshold == 0) o->threshold = o->geometry == KB_FUNDAMENTAL ? 1.5 : 3;
+    bool epipolar = o->geometry == KB_FUNDAMENTAL || o->geometry == KB_ESSENTIAL;
+    if (o->threshold == 0) o->threshold = epipolar ? 1.5 : 3;
     if (o->detect.detector == 0) o->detect.detector = KB_DETECTOR_ORB;
     if (o->scale == 0) o->scale = kb_detector_scale(o->detect.detector);
     if (o->detect.max_keypoints == 0) o->detect.max_keypoints = 2000;
@@ -136,6 +137,8 @@ static kb_status fit_geometry(const pipeline *p, const float *quality, pipeline_
     o.threshold = p->options.threshold;
     o.seed = p->options.seed;
     o.quality = quality;
+    if (p->options.cameras[0].struct_size) o.camera1 = &p->options.cameras[0];
+    if (p->options.cameras[1].struct_size) o.camera2 = &p->options.cameras[1];
     return kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit);
 }
 

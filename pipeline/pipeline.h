@@ -14,7 +14,8 @@ typedef struct pipeline_options {
     bool filter; /* kb_filter before fitting; all matches are fitted when no geometry is found in what it keeps */
     bool no_fit; /* matches are all that is wanted */
     kb_geometry geometry;
-    double threshold; /* px; 0: 3, or 1.5 for a fundamental matrix */
+    kb_camera cameras[2]; /* for essential and rotation; struct_size 0: not given, the second is the first */
+    double threshold; /* px; 0: 3, or 1.5 for a fundamental or essential matrix */
     uint64_t seed;
 } pipeline_options;
 

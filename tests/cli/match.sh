@@ -82,6 +82,37 @@ run "$KEYBITS" match a.pgm b.pgm -m m.kbm --select best --fast-threshold 20 --or
 holds fundamental.txt "degenerate"
 holds fundamental.txt "try --fit homography"
 
+# other geometries: a shift is a similarity and an affinity, and a camera that turns a little
+leaves shifted.pgm 260 200 7 "1 0 9 0 1 -6 0 0 1"
+for kind in similarity affine; do
+    run "$KEYBITS" match a.pgm shifted.pgm -m m.kbm --fit $kind --json >$kind.json
+    holds $kind.json '"result": "found"'
+    awk '/"model": \[/ { n = 0; inside = 1; next } inside && /\]/ { inside = 0 } inside { gsub(/[ ,]/, ""); h[++n] = $0 }
+        END { exit !((h[3] + 9) ^ 2 < 0.25 && (h[6] - 6) ^ 2 < 0.25 && (h[1] - 1) ^ 2 < 0.0001) }' $kind.json || fail "$kind"
+done
+# K R K^-1 with a turn of 4 degrees about the y axis, f = 300 and the centre at 130,100
+turned=$(awk 'BEGIN { f = 300; cx = 130; cy = 100; a = 4 * atan2(0, -1) / 180; c = cos(a); s = sin(a)
+    # rows of K R, then times K^-1
+    split(sprintf("%.12g 0 %.12g %.12g %.12g %.12g %.12g 0 %.12g", f * c - cx * s, f * s + cx * c, -cy * s, f, cy * c, -s, c),
+          m, " ")
+    for (i = 0; i < 3; i++) { p = m[3 * i + 1] / f; q = m[3 * i + 2] / f
+        printf "%.12g %.12g %.12g ", p, q, m[3 * i + 3] - p * cx - q * cy } }')
+leaves turned.pgm 260 200 7 "$turned"
+run "$KEYBITS" match a.pgm turned.pgm -m m.kbm --fit rotation --camera 300,300,130,100 --json --draw r.png >rotation.json
+holds rotation.json '"result": "found"'
+awk '/"angle": / { gsub(/[ ,]/, ""); split($0, v, ":"); exit !((v[2] - 4) ^ 2 < 0.01) }' rotation.json || fail "the angle"
+run "$KEYBITS" match a.pgm turned.pgm -m m.kbm --fit rotation --camera 300,300,130,100 >rotation.txt
+holds rotation.txt "degrees about"
+run "$KEYBITS" match a.pgm turned.pgm -m m.kbm --fit essential --camera 300,300,130,100 >essential.txt
+holds essential.txt "degenerate"
+holds essential.txt "try --fit rotation"
+run "$KEYBITS" match a.pgm turned.pgm -m m.kbm --fit rotation --camera 3000,3000,1300,1000 >/dev/null
+says "lies outside the image"
+refuse 2 "--fit essential needs --camera" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit essential
+refuse 2 "--camera belongs to" "$KEYBITS" match a.pgm b.pgm -m m.kbm --camera 300,300,1,1
+refuse 2 "is no camera" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit rotation --camera 300,x
+refuse 2 "must be positive" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit rotation --camera 0,300,1,1
+
 # nothing to match: black pictures, one pixel, a handful of keypoints, another scene. All of these are results.
 printf 'P2\n200 150\n255\n' >black.pgm
 awk 'BEGIN { for (i = 0; i < 30000; i++) print 0 }' >>black.pgm
@@ -100,7 +131,7 @@ holds few.txt "too few pairs"
 : >empty.png
 head -c 2000 p.png >cut.png
 refuse 2 "name two images, not 1" "$KEYBITS" match a.pgm
-refuse 2 "--fit is one of" "$KEYBITS" match a.pgm b.pgm --fit affine
+refuse 2 "--fit is one of" "$KEYBITS" match a.pgm b.pgm --fit projective
 refuse 2 "--ratio takes a number" "$KEYBITS" match a.pgm b.pgm --ratio 2
 refuse 2 "--epilines belongs to" "$KEYBITS" match a.pgm b.pgm --epilines --draw x.png
 refuse 2 "both want standard output" "$KEYBITS" match a.pgm b.pgm --json -o -

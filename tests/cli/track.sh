@@ -57,6 +57,22 @@ track frames --y4m - --quiet >pipe.y4m
 track frames --min-inliers 100000 >strict.csv
 [ "$(awk -F, 'NR > 1 { s += $2 } END { print s }' strict.csv)" = 0 ] || fail "--min-inliers"
 
+# the pose: the first frame shows the template unturned, its centre at (139.5, 109.5) and 1:1, so at distance f
+track frames --camera 300,300,159.5,119.5 --draw posed >pose.csv
+holds pose.csv "y4,ms,rx,ry,rz,tx,ty,tz"
+awk -F, 'NR == 2 { split("0 0 0 -20 -10 300", t, " "); split("0.02 0.02 0.01 1 1 3", e, " ")
+    for (i = 1; i <= 6; i++) if (($(13 + i) - t[i]) ^ 2 > e[i] ^ 2) { print "pose number " i " is " $(13 + i); exit 1 } }' pose.csv ||
+    fail "the pose: $(sed -n 2p pose.csv)"
+awk -F, 'NR == 4 && ($14 $19 != "" || NF != 19) { exit 1 }' pose.csv || fail "the pose of a lost template"
+! cmp -s posed/frame_000000.png out/frame_000000.png || fail "no cube"
+track frames --camera 300,300,159.5,119.5 --template-width 0.2 --json >pose.json
+sed -n 1p pose.json | awk -F'"translation": ' '{ split($2, t, /[][, ]+/); if ((t[4] - 0.3) ^ 2 > 0.000025) exit 1 }' ||
+    fail "metres: $(sed -n 1p pose.json)"
+holds pose.json '"rotation": null'
+refuse 2 "is no camera" "$KEYBITS" track poster.pgm frames -m m.kbm --camera 300,300
+refuse 2 "must be positive" "$KEYBITS" track poster.pgm frames -m m.kbm --camera=-300,300,1,1
+refuse 2 "needs --camera" "$KEYBITS" track poster.pgm frames -m m.kbm --template-width 1
+
 # a frame that cannot be read is told and counted; the others are tracked
 printf 'P5\n320 240\n255\nshort' >frames/f1b.pgm
 track frames >damaged.csv
