@@ -173,13 +173,14 @@ static bool measure_model(threshold_job *job, const cli_common *common, const ch
     return ok;
 }
 
-static bool load_threshold_sets(threshold_job *job, int count, char **paths, io_error *error)
+static bool load_threshold_sets(threshold_job *job, const cli_common *common, int count, char **paths, io_error *error)
 {
     job->sets = io_alloc((size_t)count, sizeof *job->sets);
     for (; job->set_count < count; job->set_count++) {
         kbi_patch_set *set = &job->sets[job->set_count];
         if (!io_patch_set_load(paths[job->set_count], 0, job->seed, set, error)) return false;
         kbi_patch_set_shrink(set);
+        cli_say(common, "%s: %zu patches of %zu points", paths[job->set_count], set->patches, set->points);
     }
     return true;
 }
@@ -208,7 +209,7 @@ static int thresholds_run(cli_common *common, void *context, int count, char **p
     io_error error;
     if ((job->rate_low > 0) != (job->rate_high > 0) || job->rate_low > job->rate_high)
         return cli_usage_error(common, "--rate-low and --rate-high go together, the lower first");
-    bool ok = load_threshold_sets(job, count, paths, &error) && thresholds_measure(job, common, &error);
+    bool ok = load_threshold_sets(job, common, count, paths, &error) && thresholds_measure(job, common, &error);
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }
 
