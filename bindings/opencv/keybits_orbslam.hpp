@@ -1,7 +1,9 @@
 /* The feature extractor of ORB-SLAM2, ORB-SLAM3 and their kin by keybits: the same constructor, calls and getters, and
  * the image pyramid that their stereo code reads. docs/slam.md tells what else to change.
  *
- *     namespace ORB_SLAM3 { typedef kb::OrbSlamExtractor ORBextractor; } // instead of their class */
+ *     namespace ORB_SLAM3 { // instead of their class
+ *     class ORBextractor : public kb::OrbSlamExtractor { public: using kb::OrbSlamExtractor::OrbSlamExtractor; };
+ *     } */
 #ifndef KEYBITS_ORBSLAM_HPP
 #define KEYBITS_ORBSLAM_HPP
 

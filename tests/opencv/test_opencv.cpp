@@ -248,11 +248,20 @@ static void test_matcher_edges()
     CHECK(has(thrown([&] { kb::Matcher::create(true)->knnMatch(query, train, lists, 2); }), "k is not 1"));
 }
 
+/* As docs/slam.md tells users of ORB-SLAM to do, whose headers also declare the class beforehand. */
+namespace ORB_SLAM3 {
+class ORBextractor;
+class ORBextractor : public kb::OrbSlamExtractor {
+public:
+    using kb::OrbSlamExtractor::OrbSlamExtractor;
+};
+} // namespace ORB_SLAM3
+
 static void test_orb_slam_extractor()
 {
     cv::Mat image = scene(640, 480, 4), rows, two;
     Keypoints keypoints, others;
-    kb::OrbSlamExtractor extractor(700, 1.2f, 8, 20, 7);
+    ORB_SLAM3::ORBextractor extractor(700, 1.2f, 8, 20, 7);
     std::vector<int> lapping(2);
     CHECK(extractor.thresholdLow() > 0 && extractor.thresholdLow() < extractor.thresholdHigh());
     CHECK(extractor.GetLevels() == 8 && extractor.GetScaleFactor() == 1.2f);
