@@ -7,6 +7,7 @@
 #include "io/progress.h"
 #include "match.h"
 #include "pipeline/pose.h"
+#include "pipeline/tilts.h"
 
 typedef struct match_job {
     cli_pipeline pipeline;
@@ -65,6 +66,8 @@ static int match_check(const cli_common *common, const match_job *job)
         if (rows[i] && !job->keypoints[i])
             return cli_usage_error(common, "%s holds descriptors: --keypoints-%c must name their keypoints",
                                    job->names[i], "ab"[i]);
+    if (job->pipeline.options.tilts && (rows[0] || rows[1] || job->keypoints[0] || job->keypoints[1]))
+        return cli_usage_error(common, "--tilts finds keypoints in simulated views: they cannot be given");
     if ((rows[0] || rows[1]) && job->draw) return cli_usage_error(common, "--draw needs images, not descriptors");
     if (io_path_is_plain(job->draw) && !io_path_has_suffix(job->draw, ".png"))
         return cli_usage_error(common, "the picture %s must end in .png", job->draw);
@@ -200,6 +203,7 @@ static void match_json(const match_job *job)
     for (int i = 0; i < 2; i++) io_json_string(&json, NULL, job->names[i]);
     io_json_end(&json);
     io_json_string(&json, "descriptor", descriptor_name(job));
+    io_json_integer(&json, "views", (int64_t)tilts_views(job->pipeline.options.tilts, NULL));
     io_json_array(&json, "keypoints");
     for (int i = 0; i < 2; i++) io_json_integer(&json, NULL, (int64_t)job->features[i].keypoints.count);
     io_json_end(&json);
@@ -267,6 +271,8 @@ static void match_text(FILE *out, const match_job *job)
     double ms[STEPS], total = 0;
     fprintf(out, "keypoints   %zu %zu (%s)\n", job->features[0].keypoints.count, job->features[1].keypoints.count,
             job->keypoints[0] || job->keypoints[1] ? "given" : kb_detector_name(job->pipeline.pipeline.options.detect.detector));
+    if (job->pipeline.options.tilts)
+        fprintf(out, "views       %zu per image\n", tilts_views(job->pipeline.options.tilts, NULL));
     fprintf(out, "matches     %zu (%s, mutual)\n", job->result.putative, descriptor_name(job));
     if (job->result.count != job->result.putative) fprintf(out, "filtered    %zu\n", job->result.count);
     if (job->fit != FIT_NONE) match_fit_text(out, job);
@@ -298,6 +304,8 @@ static int match_run(cli_common *common, void *context, int count, char **argume
     job->names[1] = arguments[1];
     job->pipeline.options.no_fit = job->fit == FIT_NONE;
     if (job->fit != FIT_NONE) job->pipeline.options.geometry = (kb_geometry)(KB_HOMOGRAPHY + job->fit);
+    job->pipeline.options.quiet = common->quiet;
+    if (job->pipeline.options.tilts) job->reading.keep16 = false; /* views have 8 bits */
     int code = match_check(common, job);
     if (code != CLI_DONE) return code;
     if (!match_images(common, job, &error) || (job->draw && !match_picture_write(job, &error)) ||
@@ -336,6 +344,10 @@ static const cli_option match_options[] = {
              "essential and rotation"},
     {"camera-b", 0, CLI_CALL(match_job, pipeline.options.cameras[1]), "C", .take = cli_take_camera,
      .help = ": that of B, if it is another"},
+    {"tilts", 0, CLI_NUMBER(match_job, pipeline.options.tilts, 0, TILTS_MOST), "N", "0",
+     .help = "steps: describe simulated views of both images too, each step foreshortened more by sqrt(2): 5, 10, 18 and "
+             "28 views per image. For viewpoints more than some 45 degrees apart; 3 is usual. Time grows with "
+             "the views, that of matching with their square"},
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
      .help = "CSV with x,y,size,angle,... for A instead of a detector, and"},
     {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "for B"},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/progress.h"
+#include "pipeline/tilts.h"
 
 void pipeline_options_init(pipeline_options *options)
 {
@@ -86,6 +87,7 @@ bool pipeline_describe(const pipeline *p, const char *name, const kb_image *imag
                        pipeline_times *times, io_error *error)
 {
     pipeline_times unused, *t = times ? times : &unused;
+    if (p->options.tilts > 0 && !given) return tilts_describe(p, name, image, out, t, error);
     double start = io_clock_seconds();
     kb_status status = KB_OK;
     out->width = image->width;
@@ -180,6 +182,7 @@ bool pipeline_match(const pipeline *p, const features *a, const features *b, pip
     memset(result, 0, sizeof *result);
     double start = io_clock_seconds();
     kb_status status = match_rows(p, &a->rows, &b->rows, result);
+    if (status == KB_OK && p->options.tilts > 0) result->count = tilts_merge(a, b, result->matches, result->count);
     result->ms_match = ms_since(start);
     if (status != KB_OK) return io_fail(error, "matching failed: %s", kb_status_string(status));
     result->putative = result->count;

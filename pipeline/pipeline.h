@@ -9,6 +9,8 @@ typedef struct pipeline_options {
     kb_detect_options detect; /* detector 0: ORB */
     float scale;              /* patch width / keypoint size; 0: that of the detector */
     kb_orientation angles;    /* computed anew; 0: as detected or read, -1 is upright */
+    int32_t tilts;            /* steps of simulated viewpoints (pipeline/tilts.h); 0: the image alone */
+    bool quiet;               /* without a progress bar for these */
     bool bytes; /* rows of bytes where the model gives floats too */
     float max_ratio, max_distance;
     bool filter; /* kb_filter before fitting; all matches are fitted when no geometry is found in what it keeps */

@@ -113,6 +113,22 @@ refuse 2 "--camera belongs to" "$KEYBITS" match a.pgm b.pgm -m m.kbm --camera 30
 refuse 2 "is no camera" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit rotation --camera 300,x
 refuse 2 "must be positive" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit rotation --camera 0,300,1,1
 
+# a plane seen at 75 degrees is narrowed to a quarter: it is found with simulated views only
+leaves wide.pgm 480 320 11
+leaves narrow.pgm 480 320 11 "3.8637 0 0 0 1 0 0 0 1" 124 320
+run "$KEYBITS" match wide.pgm narrow.pgm -m bag256 --tilts 3 -n 1000 -o tilts.csv --json >tilts.json
+holds tilts.json '"result": "found"'
+holds tilts.json '"views": 18'
+awk '/"model": \[/ { n = 0; inside = 1; next } inside && /\]/ { inside = 0 } inside { gsub(/[ ,]/, ""); h[++n] = $0 }
+    END { for (k = 0; k < 4; k++) { x = 479 * (k % 2); y = 319 * int(k / 2); w = h[7] * x + h[8] * y + h[9]
+        u = (h[1] * x + h[2] * y + h[3]) / w; v = (h[4] * x + h[5] * y + h[6]) / w
+        if ((u - x / 3.8637) ^ 2 + (v - y) ^ 2 > 25) { print "corner " x "," y " at " u "," v; exit 1 } } }' tilts.json || fail "--tilts"
+awk -F, 'NR > 1 { if (seen[$3 "," $4]++ || other[$5 "," $6]++) exit 1 }' tilts.csv || fail "--tilts: not one to one"
+run "$KEYBITS" match wide.pgm narrow.pgm -m bag256 --tilts 3 -n 1000 -o tilts1.csv --quiet --threads 1
+same tilts.csv tilts1.csv
+refuse 2 "cannot be given" "$KEYBITS" match a.pgm b.pgm -m m.kbm --tilts 1 --keypoints-a ka.csv
+refuse 2 "0 to 4" "$KEYBITS" match a.pgm b.pgm -m m.kbm --tilts 9
+
 # nothing to match: black pictures, one pixel, a handful of keypoints, another scene. All of these are results.
 printf 'P2\n200 150\n255\n' >black.pgm
 awk 'BEGIN { for (i = 0; i < 30000; i++) print 0 }' >>black.pgm
