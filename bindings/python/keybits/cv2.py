@@ -3,12 +3,13 @@
     orb = cv2.ORB_create(1000)                  # before
     orb = keybits.cv2.create(1000)              # after; the rest of the program stays as it is
     keypoints, descriptors = orb.detectAndCompute(image, None)
+    matcher = keybits.cv2.Matcher(crossCheck=True)  # was: cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True)
 
 Colour images are BGR, as cv2.imread gives them. Lists of cv2.KeyPoint and cv2.DMatch are converted from and to arrays by
 to_keypoints, from_keypoints, to_matches and from_matches.
 """
 import sys
-from itertools import repeat, starmap
+from itertools import islice, repeat, starmap
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -22,7 +23,7 @@ except ImportError as _error:
 from ._arrays import Keypoints, Matches, keypoint_array, keypoint_dtype, match_dtype, to_gray
 from ._library import KeybitsValueError
 from .features import Detector, Model, describe, model_of
-from .matching import match_array
+from .matching import match, match_array, match_knn
 
 # ------------------------------------------------------------------------------------------------------- conversion
 # cv2.KeyPoint and cv2.DMatch are C++ structs behind Python's object header, and their fields lie in the order of our
@@ -73,8 +74,8 @@ def _keypoint_fields(keypoint: Any) -> Tuple[Any, ...]:
     return (*keypoint.pt, keypoint.size, keypoint.angle, keypoint.response, keypoint.octave, keypoint.class_id)
 
 
-def _match_fields(match: Any) -> Tuple[Any, ...]:
-    return match.queryIdx, match.trainIdx, match.imgIdx, match.distance
+def _match_fields(each: Any) -> Tuple[Any, ...]:
+    return each.queryIdx, each.trainIdx, each.imgIdx, each.distance
 
 
 def _layout_is_known() -> bool:
@@ -220,3 +221,25 @@ def create(nfeatures: int = 500, model: Union[Model, str, None] = None, detector
     model: "bag256" (default), "bad256", a Model ...; detector: "orb", "sift" or a Detector; scale: the preset of
     keypoints that compute() is given from elsewhere, such as "akaze"; options: those of keybits.Detector."""
     return Features2D(nfeatures, model, detector, scale, **options)
+
+
+class Matcher:
+    """In place of cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck): the same matches, sooner."""
+
+    def __init__(self, crossCheck: bool = False) -> None:
+        self._mutual = bool(crossCheck)
+
+    def match(self, queryDescriptors: Any, trainDescriptors: Any) -> Tuple[Any, ...]:
+        """The nearest row of every query as a tuple of cv2.DMatch; with crossCheck only mutual ones."""
+        return tuple(to_matches(match(queryDescriptors, trainDescriptors, mutual=self._mutual)))
+
+    def knnMatch(self, queryDescriptors: Any, trainDescriptors: Any, k: int) -> Tuple[Any, ...]:
+        """The k nearest rows of every query, a tuple of cv2.DMatch each."""
+        if self._mutual:
+            raise KeybitsValueError("crossCheck and knnMatch exclude each other")
+        index, distance = match_knn(queryDescriptors, trainDescriptors, k)
+        values = np.zeros(index.shape, match_dtype)
+        values["a"], values["b"], values["distance"] = np.arange(len(index))[:, np.newaxis], index, distance
+        there = index >= 0
+        objects = iter(to_matches(values[there]))
+        return tuple(tuple(islice(objects, count)) for count in there.sum(axis=1).tolist())

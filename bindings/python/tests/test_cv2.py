@@ -67,6 +67,23 @@ def test_matching_is_that_of_opencv(features, view_features):
     assert np.array_equal(np.sort(kcv2.from_matches(theirs)[["a", "b", "distance"]]), ours[["a", "b", "distance"]])
 
 
+def test_matcher_in_place_of_opencvs(features, view_features):
+    a, b = features.descriptors, view_features.descriptors
+
+    def values(matches):
+        return [(m.queryIdx, m.trainIdx, m.distance) for m in matches]
+    for mutual in (False, True):
+        theirs = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=mutual).match(a, b)
+        ours = kcv2.Matcher(crossCheck=mutual).match(a, b)
+        assert type(ours) is type(theirs) and sorted(values(ours)) == sorted(values(theirs))
+    theirs, ours = cv2.BFMatcher(cv2.NORM_HAMMING).knnMatch(a, b, 3), kcv2.Matcher().knnMatch(a, b, 3)
+    assert type(ours[0]) is type(theirs[0]) and len(ours) == len(theirs)
+    assert [[m.distance for m in each] for each in ours] == [[m.distance for m in each] for each in theirs]
+    assert [len(each) for each in kcv2.Matcher().knnMatch(a[:2], b[:1], 3)] == [1, 1]
+    with pytest.raises(keybits.KeybitsValueError):
+        kcv2.Matcher(True).knnMatch(a, b, 2)
+
+
 def homography(orb, image, view):
     """A program that was written for cv2.ORB."""
     k1, d1 = orb.detectAndCompute(image, None)

@@ -122,6 +122,9 @@ def test_orientation(image):
     assert (keybits.orient(image, turned, "none")[0]["angle"] == -1).all()
     twice = keybits.Detector("orb", 300, second_angle=True).detect(image)
     assert len(np.unique(twice[["x", "y", "size"]])) < len(np.unique(turned[["x", "y", "size"]]))
+    between = keybits.Detector("orb", 300, subpixel=True, levels=1).detect(image)
+    assert (between["x"] != np.rint(between["x"])).mean() > 0.5
+    assert (keybits.Detector("orb", 300, levels=1).detect(image)["x"] % 1 == 0).all()
     with pytest.raises(keybits.KeybitsValueError, match="no orientation"):
         keybits.orient(image, turned, "north")
 
@@ -172,6 +175,8 @@ def test_places_and_nothing(image):
 def test_models(image, features, tmp_path):
     model = keybits.Model("bad256")
     assert (model.kind, model.bits, model.row_bytes) == ("bad", 256, 32) and "bad256" in repr(model)
+    low, high = model.thresholds
+    assert 0 < low < high < 256 and keybits.Model("sift").thresholds is None
     model.save(tmp_path / "copy.kbm")
     copy = keybits.Model(tmp_path / "copy.kbm")
     assert copy.id == model.id and copy.to_bytes() == model.to_bytes()
