@@ -38,10 +38,10 @@ bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance)
 
 static uint64_t cell_of(const fit_pairs *pairs, int32_t s, double cells)
 {
-    const double most = 2e9; /* points beyond share the outermost cells */
+    const double most = 2e9; /* points beyond share the outermost cells, and what overflowed to NaN is there, too */
     double x = floor(pairs->x2[s] * cells), y = floor(pairs->y2[s] * cells);
-    x = x > most ? most : x < -most ? -most : x;
-    y = y > most ? most : y < -most ? -most : y;
+    x = x < most ? (x > -most ? x : -most) : most;
+    y = y < most ? (y > -most ? y : -most) : most;
     return (uint64_t)(x + most + 1) << 32 | (uint64_t)(y + most); /* never 0, which is a free place */
 }
 

@@ -1,0 +1,226 @@
+/* What a file may ask for: the memory that readers allocate is bounded by the size of the file, whatever it says. The
+ * linker puts the functions below in the place of malloc and its kin (tests/CMakeLists.txt). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/common.h"
+#include "io/npy.h"
+#include "render.h"
+
+static size_t asked; /* bytes since it was set to 0, freed or not */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t bytes);
+void __real_free(void *block);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t bytes);
+void __wrap_free(void *block);
+
+void *__wrap_malloc(size_t bytes)
+{
+    asked += bytes;
+    return __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    asked += size && count > SIZE_MAX / 2 / size ? SIZE_MAX / 2 : count * size;
+    return __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *block, size_t bytes)
+{
+    asked += bytes;
+    return __real_realloc(block, bytes);
+}
+
+void __wrap_free(void *block) { __real_free(block); }
+
+enum { ROOM = 1 << 17, ROUNDS = 3000, ROW = 8 };
+
+static uint64_t seed = 1;
+
+/* Changes some bytes, mostly of the header, to small and to extreme values, and may cut the end off. */
+static size_t damage(const uint8_t *file, size_t size, size_t header, uint8_t *to)
+{
+    static const uint8_t values[] = {0, 1, 2, 0x7f, 0x80, 0xff};
+    memcpy(to, file, size);
+    for (uint64_t changes = kbi_random_below(&seed, 4); changes > 0; changes--) {
+        size_t at = kbi_random_below(&seed, 8) ? kbi_random_below(&seed, (uint32_t)header)
+                                               : kbi_random_below(&seed, (uint32_t)size);
+        to[at] = values[kbi_random_below(&seed, sizeof values)];
+    }
+    return kbi_random_below(&seed, 4) ? size : kbi_random_below(&seed, (uint32_t)size);
+}
+
+static uint64_t sum_words(uint64_t sum, const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i + 8 <= size; i += 8) {
+        uint64_t word = 0;
+        for (size_t k = 0; k < 8; k++) word |= (uint64_t)data[i + k] << 8 * k;
+        sum = (sum ^ word) * 0x100000001b3u;
+    }
+    return sum;
+}
+
+static void seal_vocabulary(uint8_t *data, size_t size)
+{
+    if (size < 144) return;
+    uint64_t sum = sum_words(sum_words(0xcbf29ce484222325u, data, 128), data + 136, size - 136);
+    for (int k = 0; k < 8; k++) data[128 + k] = (uint8_t)(sum >> 8 * k);
+}
+
+static void seal_model(uint8_t *data, size_t size)
+{
+    uint32_t crc = ~0u;
+    if (size < 4) return;
+    for (size_t i = 0; i + 4 < size; i++) {
+        crc ^= data[i];
+        for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    for (int k = 0; k < 4; k++) data[size - 4 + (size_t)k] = (uint8_t)(~crc >> 8 * k);
+}
+
+static void models_are_bounded(void **state)
+{
+    (void)state;
+    static uint8_t file[ROOM], changed[ROOM];
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 1),
+                          render_box_model(KB_BAG, KB_SAMPLER_PATCH, 256, true, 2), render_hash_model(64, 3)};
+    size_t accepted = 0;
+    for (size_t m = 0; m < KBI_COUNT(models); m++) {
+        size_t size;
+        assert_int_equal(kb_model_save(models[m], file, ROOM, &size), KB_OK);
+        for (int i = 0; i < ROUNDS; i++) {
+            kb_model *model = NULL;
+            size_t length = damage(file, size, 80, changed);
+            seal_model(changed, length);
+            asked = 0;
+            accepted += kb_model_load(changed, length, &model, NULL) == KB_OK;
+            assert_true(asked <= 32 * length + 65536);
+            kb_model_free(model);
+        }
+        kb_model_free(models[m]);
+    }
+    assert_true(accepted > 100);
+}
+
+typedef struct memory {
+    uint8_t *data;
+    size_t size;
+} memory;
+
+static kb_status keep(void *self, const void *data, size_t size)
+{
+    memory *m = self;
+    assert_true(size <= ROOM - m->size);
+    memcpy(m->data + m->size, data, size);
+    m->size += size;
+    return KB_OK;
+}
+
+static kb_vocabulary *make_vocabulary(uint8_t *rows, size_t n)
+{
+    kb_vocabulary *vocabulary = NULL;
+    kb_vocabulary_options o;
+    uint64_t noise = 4;
+    KB_INIT(o);
+    o.branching = 5;
+    o.levels = 2;
+    for (size_t i = 0; i < n * ROW; i++) rows[i] = (uint8_t)(kbi_random_next(&noise) >> 31);
+    assert_int_equal(kb_vocabulary_train(rows, n, ROW, &o, &vocabulary, NULL), KB_OK);
+    return vocabulary;
+}
+
+static void vocabularies_and_indexes_are_bounded(void **state)
+{
+    (void)state;
+    enum { EACH = 20, IMAGES = 10 };
+    static uint8_t rows[EACH * IMAGES * ROW], file[ROOM], changed[ROOM];
+    kb_vocabulary *vocabulary = make_vocabulary(rows, EACH * IMAGES), *loaded;
+    kb_index *index = NULL;
+    size_t size, accepted = 0;
+    memory whole = {file, 0};
+    const void *block = kb_vocabulary_data(vocabulary, &size);
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t length = damage(block, size, 144, changed);
+        seal_vocabulary(changed, length);
+        asked = 0;
+        loaded = NULL;
+        accepted += kb_vocabulary_load(changed, length, &loaded, NULL) == KB_OK;
+        assert_true(asked <= length + 4096);
+        kb_vocabulary_free(loaded);
+    }
+    assert_true(accepted > 100);
+    assert_int_equal(kb_index_create(vocabulary, NULL, &index, NULL), KB_OK);
+    for (uint64_t i = 0; i < IMAGES; i++) {
+        kb_features f;
+        KB_INIT(f);
+        f.rows = rows + i * EACH * ROW;
+        f.n = EACH;
+        f.row_bytes = ROW;
+        assert_int_equal(kb_index_add(index, &f, i, "name", NULL, NULL), KB_OK);
+    }
+    assert_int_equal(kb_index_save(index, keep, &whole), KB_OK);
+    kb_index_free(index);
+    accepted = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t length = damage(file, whole.size, 96, changed);
+        asked = 0;
+        index = NULL;
+        accepted += kb_index_load(changed, length, &index, NULL) == KB_OK;
+        assert_true(asked <= 3 * length + 4096);
+        kb_index_free(index);
+    }
+    assert_true(accepted > 100);
+    kb_vocabulary_free(vocabulary);
+}
+
+/* A header of any shape in front of a few numbers. */
+static void arrays_are_bounded(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {"(1000000000,)", "(4294967295, 4294967295)", "(65536, 65536, 65536, 65536)",
+                                         "(18446744073709551615,)", "(9223372036854775807, 2)", "(3,)"};
+    char path[] = "/tmp/keybits-limits-XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    for (size_t i = 0; i < KBI_COUNT(shapes); i++) {
+        char header[256] = "\x93NUMPY\1";
+        io_array array;
+        io_error error;
+        int length = snprintf(header + 10, sizeof header - 10,
+                              "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }\n", shapes[i]);
+        header[8] = (char)length;
+        memset(header + 10 + length, 0, 24);
+        size_t size = (size_t)length + 10 + 24;
+        assert_int_equal(ftruncate(descriptor, 0), 0);
+        assert_int_equal(pwrite(descriptor, header, size, 0), (int)size);
+        asked = 0;
+        bool good = io_npy_read(path, &array, &error);
+        assert_int_equal(good, i == KBI_COUNT(shapes) - 1);
+        assert_true(asked <= 2 * size + 4096);
+        if (good) io_array_free(&array);
+    }
+    close(descriptor);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_are_bounded),
+        cmocka_unit_test(vocabularies_and_indexes_are_bounded),
+        cmocka_unit_test(arrays_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
