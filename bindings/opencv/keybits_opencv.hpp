@@ -70,7 +70,7 @@ namespace detail {
 class Tasks : public cv::ParallelLoopBody {
 public:
     Tasks(void (*task)(void *, int32_t), void *context) : task_(task), context_(context) {}
-    void operator()(const cv::Range &range) const CV_OVERRIDE
+    void operator()(const cv::Range &range) const override
     {
         for (int i = range.start; i < range.end; i++) task_(context_, i);
     }
@@ -217,14 +217,14 @@ public:
     const kb_detect_options &options() const { return detect_; }
     const Model &model() const { return model_; }
 
-    int descriptorSize() const CV_OVERRIDE
+    int descriptorSize() const override
     {
         return model_.floats() ? model_.info().row_floats : model_.info().row_bytes;
     }
-    int descriptorType() const CV_OVERRIDE { return model_.floats() ? CV_32F : CV_8U; }
-    int defaultNorm() const CV_OVERRIDE { return model_.floats() ? cv::NORM_L2 : cv::NORM_HAMMING; }
-    bool empty() const CV_OVERRIDE { return false; }
-    cv::String getDefaultName() const CV_OVERRIDE { return "Feature2D.keybits"; }
+    int descriptorType() const override { return model_.floats() ? CV_32F : CV_8U; }
+    int defaultNorm() const override { return model_.floats() ? cv::NORM_L2 : cv::NORM_HAMMING; }
+    bool empty() const override { return false; }
+    cv::String getDefaultName() const override { return "Feature2D.keybits"; }
 
     using cv::Feature2D::detect;
     using cv::Feature2D::compute;
@@ -232,7 +232,7 @@ public:
     /* Keypoints come strongest first. With useProvidedKeypoints those outside the image, or without a size, are removed,
      * as cv::Feature2D::compute promises. */
     void detectAndCompute(cv::InputArray image, cv::InputArray mask, std::vector<cv::KeyPoint> &keypoints,
-                          cv::OutputArray descriptors, bool useProvidedKeypoints = false) CV_OVERRIDE
+                          cv::OutputArray descriptors, bool useProvidedKeypoints = false) override
     {
         if (image.empty()) {
             if (!useProvidedKeypoints) keypoints.clear();
@@ -327,8 +327,8 @@ public:
     explicit Matcher(bool cross_check = false) : cross_check_(cross_check) {}
     static cv::Ptr<Matcher> create(bool cross_check = false) { return cv::Ptr<Matcher>(new Matcher(cross_check)); }
 
-    bool isMaskSupported() const CV_OVERRIDE { return true; }
-    cv::Ptr<cv::DescriptorMatcher> clone(bool emptyTrainData = false) const CV_OVERRIDE
+    bool isMaskSupported() const override { return true; }
+    cv::Ptr<cv::DescriptorMatcher> clone(bool emptyTrainData = false) const override
     {
         cv::Ptr<Matcher> copy = create(cross_check_);
         if (emptyTrainData) return copy;
@@ -407,7 +407,7 @@ protected:
                 : query(q), train(t), mask(m), usable(u), image(image_index), max_distance(most), lists(out)
             {
             }
-            void operator()(const cv::Range &range) const CV_OVERRIDE
+            void operator()(const cv::Range &range) const override
             {
                 for (int i = range.start; i < range.end; i++) {
                     if (is_zero_row(query, i)) continue;
@@ -502,7 +502,7 @@ protected:
     }
 
     void knnMatchImpl(cv::InputArray queryDescriptors, Lists &matches, int k,
-                      cv::InputArrayOfArrays masks = cv::noArray(), bool compactResult = false) CV_OVERRIDE
+                      cv::InputArrayOfArrays masks = cv::noArray(), bool compactResult = false) override
     {
         if (cross_check_ && k != 1) CV_Error(cv::Error::StsBadArg, "keybits: cross_check finds one neighbour, k is not 1");
         cv::Mat query = packed(queryDescriptors.getMat());
@@ -522,7 +522,7 @@ protected:
     }
 
     void radiusMatchImpl(cv::InputArray queryDescriptors, Lists &matches, float maxDistance,
-                         cv::InputArrayOfArrays masks = cv::noArray(), bool compactResult = false) CV_OVERRIDE
+                         cv::InputArrayOfArrays masks = cv::noArray(), bool compactResult = false) override
     {
         if (cross_check_) CV_Error(cv::Error::StsBadArg, "keybits: cross_check finds one neighbour, not all within a radius");
         cv::Mat query = packed(queryDescriptors.getMat());
