@@ -1,0 +1,230 @@
+// The page that matches two pictures.
+import { Features, Model, applyHomography, findHomography, load, match } from "./package/keybits.js";
+import { byId, fromPixels, outlinePath, pixels, readPicture, save, say } from "./picture.js";
+import { samplePair, toRGBA } from "./scene.js";
+
+const slots = { a: null, b: null }; // { canvas, name }
+const form = byId("options");
+const ready = load();
+let fileModel = null;
+let result = null;
+
+function settings() {
+  const value = (name) => form.elements[name].value;
+  const ratio = Number(value("maxRatio"));
+  return { detector: value("detector"), model: fileModel ?? value("model"), maxKeypoints: Number(value("maxKeypoints")),
+    maxRatio: ratio < 1 ? ratio : 0, threshold: Number(value("threshold")), filter: form.elements.filter.checked };
+}
+
+function timed(work) {
+  const start = performance.now();
+  const value = work();
+  return [value, performance.now() - start];
+}
+
+function compute() {
+  const { threshold, maxRatio, filter, ...options } = settings();
+  const [a, b] = [slots.a, slots.b].map(({ canvas }) => new Features(pixels(canvas), options));
+  try {
+    const [matches, matchTime] = timed(() => match(a, b, { maxRatio, filter }));
+    const [fit, fitTime] = timed(() => findHomography(a, b, matches, { threshold }));
+    return { matches, fit, a: a.keypoints, b: b.keypoints, model: a.model.name, names: [slots.a.name, slots.b.name],
+      steps: [["keypoints", `${a.count} and ${b.count}`, a.times.detect + b.times.detect],
+        ["descriptors", a.model.name, a.times.describe + b.times.describe], ["matches", matches.count, matchTime],
+        ["inliers", fit.inlierCount, fitTime]] };
+  } finally {
+    a.free();
+    b.free();
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------- drawing
+
+/** Side by side where there is room, else one above the other; where b begins. */
+function layout() {
+  const [a, b] = [slots.a.canvas, slots.b.canvas];
+  const beside = innerWidth >= 700;
+  const view = byId("view");
+  view.width = beside ? a.width + b.width : Math.max(a.width, b.width);
+  view.height = beside ? Math.max(a.height, b.height) : a.height + b.height;
+  return beside ? [a.width, 0] : [0, a.height];
+}
+
+function drawMatches(context, { matches, fit, a, b }, [dx, dy], inlier) {
+  context.strokeStyle = inlier ? "#19c15c" : "#e5483d";
+  context.globalAlpha = inlier ? 0.55 : 0.35;
+  context.beginPath();
+  for (let i = 0; i < matches.count; i++) {
+    if (Boolean(fit.inliers[i]) !== inlier) continue;
+    const [p, q] = [6 * matches.a[i], 6 * matches.b[i]];
+    context.moveTo(a[p], a[p + 1]);
+    context.lineTo(b[q] + dx, b[q + 1] + dy);
+  }
+  context.stroke();
+  context.globalAlpha = 1;
+}
+
+function drawKeypoints(context, keypoints, dx, dy) {
+  context.strokeStyle = "#ffb300";
+  context.beginPath();
+  for (let i = 0; i < keypoints.length; i += 6) {
+    const [x, y, radius] = [keypoints[i] + dx, keypoints[i + 1] + dy, keypoints[i + 2] / 4];
+    context.moveTo(x + radius, y);
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+  }
+  context.stroke();
+}
+
+function draw() {
+  if (!slots.a || !slots.b) return;
+  const [dx, dy] = layout();
+  const context = byId("view").getContext("2d");
+  context.drawImage(slots.a.canvas, 0, 0);
+  context.drawImage(slots.b.canvas, dx, dy);
+  if (!result) return;
+  context.lineWidth = Math.max(1, byId("view").width / 900);
+  if (form.elements.keypoints.checked) {
+    drawKeypoints(context, result.a, 0, 0);
+    drawKeypoints(context, result.b, dx, dy);
+  }
+  if (form.elements.outliers.checked) drawMatches(context, result, [dx, dy], false);
+  drawMatches(context, result, [dx, dy], true);
+  if (!result.fit.found) return;
+  const { width, height } = slots.a.canvas;
+  const corners = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
+    .map(([x, y]) => applyHomography(result.fit.model, x, y)).map(([x, y]) => [x + dx, y + dy]);
+  context.strokeStyle = "#2f9bff";
+  context.lineWidth *= 4;
+  outlinePath(context, corners);
+  context.stroke();
+}
+
+function tell() {
+  const table = byId("numbers");
+  table.tBodies[0].replaceChildren(...result.steps.map(([name, found, ms]) => {
+    const row = document.createElement("tr");
+    const head = row.appendChild(document.createElement("th"));
+    head.scope = "row";
+    head.textContent = name;
+    for (const value of [found, ms.toFixed(1)]) row.insertCell().textContent = value;
+    return row;
+  }));
+  table.hidden = false;
+  const { fit, matches } = result;
+  byId("status").textContent = fit.found
+    ? `${fit.inlierCount} of ${matches.count} matches agree on one outline.`
+    : `${matches.count} matches, but no outline: ${fit.result}.`;
+  byId("status").dataset.inliers = fit.inlierCount;
+}
+
+async function update() {
+  say(null);
+  result = null;
+  if (!slots.a || !slots.b) return;
+  try {
+    await ready;
+    result = compute();
+    tell();
+  } catch (error) {
+    say(error);
+  }
+  for (const button of document.querySelectorAll("[data-save]")) button.disabled = !result;
+  draw();
+}
+
+// ----------------------------------------------------------------------------------------------------------- input
+
+function show(key, canvas, name) {
+  slots[key] = { canvas, name };
+  const slot = byId(`slot-${key}`);
+  const preview = slot.querySelector("canvas");
+  [preview.width, preview.height] = [canvas.width, canvas.height];
+  preview.getContext("2d").drawImage(canvas, 0, 0);
+  slot.querySelector("p").textContent = `${name}, ${canvas.width} x ${canvas.height}`;
+}
+
+async function take(key, file) {
+  if (!file) return;
+  try {
+    show(key, await readPicture(file), file.name);
+    await update();
+  } catch (error) {
+    say(error);
+  }
+}
+
+for (const key of ["a", "b"]) {
+  const slot = byId(`slot-${key}`);
+  byId(`file-${key}`).addEventListener("change", (event) => take(key, event.target.files[0]));
+  slot.addEventListener("dragover", (event) => { event.preventDefault(); slot.classList.add("over"); });
+  slot.addEventListener("dragleave", () => slot.classList.remove("over"));
+  slot.addEventListener("drop", (event) => {
+    event.preventDefault();
+    slot.classList.remove("over");
+    take(key, event.dataTransfer.files[0]);
+  });
+}
+
+byId("sample").addEventListener("click", () => {
+  const { poster, room } = samplePair();
+  show("a", fromPixels(toRGBA(poster)), "a poster");
+  show("b", fromPixels(toRGBA(room)), "the poster in a room");
+  update();
+});
+
+form.addEventListener("input", ({ target }) => {
+  const output = target.parentElement.querySelector("output");
+  if (output) output.textContent = target.name === "maxRatio" && Number(target.value) === 1 ? "off" : target.value;
+  if (target.name === "keypoints" || target.name === "outliers") draw();
+});
+form.addEventListener("change", async ({ target }) => {
+  if (target.name === "keypoints" || target.name === "outliers") return;
+  if (target.name === "model") {
+    fileModel = null;
+    form.elements.file.value = "";
+  }
+  if (target.name === "file" && target.files[0]) {
+    try {
+      await ready;
+      fileModel = new Model(await target.files[0].arrayBuffer());
+    } catch (error) {
+      say(new Error(`${target.files[0].name}: ${error.message}`));
+      target.value = "";
+      return;
+    }
+  }
+  update();
+});
+form.addEventListener("submit", (event) => event.preventDefault());
+addEventListener("resize", draw);
+
+// ---------------------------------------------------------------------------------------------------------- output
+
+function csv() {
+  const { matches: m, fit, a, b } = result;
+  const rows = ["a,b,x1,y1,x2,y2,distance,second,inlier"];
+  for (let i = 0; i < m.count; i++) {
+    const [p, q] = [6 * m.a[i], 6 * m.b[i]];
+    rows.push([m.a[i], m.b[i], a[p], a[p + 1], b[q], b[q + 1], m.distance[i], m.second[i], fit.inliers[i]].join());
+  }
+  return `${rows.join("\n")}\n`;
+}
+
+function json() {
+  const { fit, matches, model, names, steps } = result;
+  return JSON.stringify({ images: names, model, matches: matches.count, inliers: fit.inlierCount, result: fit.result,
+    homography: [...fit.model], rms: fit.rms, ms: Object.fromEntries(steps.map(([name, , ms]) => [name, ms])) }, null, 2);
+}
+
+for (const button of document.querySelectorAll("[data-save]")) {
+  button.addEventListener("click", () => {
+    const kind = button.dataset.save;
+    if (kind === "png") byId("view").toBlob((blob) => save("matches.png", blob));
+    else save(`matches.${kind}`, new Blob([kind === "csv" ? csv() : json()], { type: "text/plain" }));
+  });
+}
+
+ready.then(() => { if (!result) byId("status").textContent = "Ready."; }, (error) => {
+  byId("status").textContent = "";
+  say(new Error(`The library could not be loaded: ${error.message}`));
+});

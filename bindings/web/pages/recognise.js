@@ -1,0 +1,211 @@
+// The page that recognises pictures in a camera or a video.
+import { byId, drawn, fromPixels, outlinePath, readPicture, say } from "./picture.js";
+import { backFrom, place, poster, toRGBA } from "./scene.js";
+
+const FRAME_SIDE = 640; // frames are scaled to this before they are looked at
+const COLOURS = ["#2f9bff", "#19c15c", "#ffb300", "#e5483d", "#b46cff", "#00b8c4"];
+
+const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+const waiting = new Map();
+let tickets = 0;
+
+/** Sends a message to the worker and waits for its answer. */
+function ask(message) {
+  const ticket = tickets++;
+  worker.postMessage({ ...message, ticket }, message.bitmap ? [message.bitmap] : []);
+  return new Promise((resolve, reject) => { waiting.set(ticket, { resolve, reject }); });
+}
+
+worker.onmessage = ({ data }) => {
+  const { resolve, reject } = waiting.get(data.ticket);
+  waiting.delete(data.ticket);
+  if (data.error) reject(new Error(data.error));
+  else resolve(data);
+};
+worker.onerror = () => say("The recogniser could not be started.");
+
+// --------------------------------------------------------------------------------------------------------- targets
+
+const items = new Map(); // id -> list item
+
+async function addTarget(canvas, name) {
+  const scale = Math.min(1, FRAME_SIDE / Math.max(canvas.width, canvas.height));
+  const small = drawn(canvas, Math.round(canvas.width * scale), Math.round(canvas.height * scale));
+  const { id } = await ask({ kind: "add", name, bitmap: await createImageBitmap(small) });
+  const item = byId("targets").appendChild(document.createElement("li"));
+  small.setAttribute("aria-hidden", "true");
+  const remove = document.createElement("button");
+  remove.textContent = "Remove";
+  remove.setAttribute("aria-label", `Remove ${name}`);
+  remove.addEventListener("click", () => { ask({ kind: "remove", id }); item.remove(); items.delete(id); });
+  const label = document.createElement("span");
+  label.textContent = name;
+  item.append(small, label, remove);
+  items.set(id, item);
+}
+
+async function addFiles(files) {
+  say(null);
+  const problems = [];
+  for (const file of files) {
+    try {
+      await addTarget(await readPicture(file), file.name.replace(/\.[^.]*$/, ""));
+    } catch (error) {
+      problems.push(error.message);
+    }
+  }
+  if (problems.length) say(problems.join(" "));
+}
+
+const samples = [11, 12, 13].map((seed) => poster(280, 210, seed));
+
+byId("add-files").addEventListener("change", ({ target }) => addFiles([...target.files]));
+byId("add-samples").addEventListener("click", async () => {
+  byId("add-samples").disabled = true;
+  for (const [i, sample] of samples.entries()) await addTarget(fromPixels(toRGBA(sample)), `poster ${i + 1}`);
+});
+byId("snapshot").addEventListener("click", async () => {
+  try {
+    await addTarget(currentFrame(), `snapshot ${items.size + 1}`);
+  } catch (error) {
+    say(error);
+  }
+});
+
+// ---------------------------------------------------------------------------------------------------------- frames
+
+const video = byId("video");
+let source = null; // what gives frames: { next(): canvas or video, stop() }
+let running = 0; // counts up: an older loop ends itself
+
+const sizeOf = (from) => [from.videoWidth || from.width, from.videoHeight || from.height];
+
+function currentFrame() {
+  const from = source.frame();
+  return drawn(from, ...sizeOf(from));
+}
+
+/** Resolves when the source has a new frame. */
+function nextFrame() {
+  return new Promise((resolve) => {
+    if (source.frame() === video && video.requestVideoFrameCallback) video.requestVideoFrameCallback(resolve);
+    else requestAnimationFrame(resolve);
+  });
+}
+
+async function loop() {
+  const mine = ++running;
+  let shown = "";
+  while (mine === running && source) {
+    await Promise.race([nextFrame(), new Promise((resolve) => { setTimeout(resolve, 500); })]);
+    if (mine !== running || !source) break;
+    source.advance?.();
+    const [width, height] = sizeOf(source.frame());
+    if (!width) continue;
+    const scale = Math.min(1, FRAME_SIDE / Math.max(width, height));
+    const bitmap = await createImageBitmap(source.frame(), { resizeWidth: Math.round(width * scale),
+      resizeHeight: Math.round(height * scale) });
+    const answer = await ask({ kind: "frame", bitmap });
+    if (mine !== running) break;
+    draw(answer);
+    const names = answer.seen.map(({ name }) => name).join(", ");
+    if (names !== shown) byId("status").textContent = names ? `Seen: ${names}` : "Nothing known in view.";
+    shown = names;
+  }
+}
+
+function draw({ seen, times, width, height, memory }) {
+  const overlay = byId("overlay");
+  if (overlay.width !== width) overlay.width = width;
+  if (overlay.height !== height) overlay.height = height;
+  const context = overlay.getContext("2d");
+  context.clearRect(0, 0, width, height);
+  context.lineWidth = 4;
+  context.font = "600 18px system-ui, sans-serif";
+  for (const { id, name, corners } of seen) {
+    context.strokeStyle = COLOURS[id % COLOURS.length];
+    outlinePath(context, corners);
+    context.stroke();
+    const [x, y] = corners.reduce((best, corner) => (corner[1] < best[1] ? corner : best));
+    context.fillStyle = "#000c";
+    context.fillRect(x, y - 26, context.measureText(name).width + 12, 24);
+    context.fillStyle = "#fff";
+    context.fillText(name, x + 6, y - 8);
+  }
+  for (const [id, item] of items) item.classList.toggle("seen", seen.some((s) => s.id === id));
+  byId("timing").textContent = `${times.total.toFixed(1)} ms per frame in the worker; `
+    + `${(memory / 1e6).toFixed(1)} MB`;
+}
+
+function start(next, element) {
+  stop();
+  source = next;
+  video.hidden = element !== video;
+  byId("rendered").hidden = element === video;
+  byId("stop").disabled = byId("snapshot").disabled = false;
+  loop().catch(say);
+}
+
+function stop() {
+  running++;
+  source?.stop();
+  source = null;
+  byId("stop").disabled = byId("snapshot").disabled = true;
+}
+
+byId("stop").addEventListener("click", () => { stop(); byId("status").textContent = "Stopped."; });
+
+byId("camera").addEventListener("click", async () => {
+  say(null);
+  try {
+    if (!navigator.mediaDevices) throw new Error("Cameras need https or localhost.");
+    const stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment",
+      width: { ideal: 640 }, height: { ideal: 480 } } });
+    video.srcObject = stream;
+    await video.play();
+    start({ frame: () => video, stop: () => { for (const t of stream.getTracks()) t.stop(); } }, video);
+  } catch (error) {
+    say(`The camera could not be started: ${error.message}`);
+  }
+});
+
+byId("video-file").addEventListener("change", async ({ target }) => {
+  const file = target.files[0];
+  if (!file) return;
+  say(null);
+  const url = URL.createObjectURL(file);
+  try {
+    video.srcObject = null;
+    video.src = url;
+    video.loop = true;
+    await video.play();
+    start({ frame: () => video, stop: () => { video.pause(); video.removeAttribute("src"); } }, video);
+  } catch {
+    URL.revokeObjectURL(url);
+    say(`${file.name} is not a video that this browser can play.`);
+  }
+});
+
+byId("sample-video").addEventListener("click", () => {
+  const background = poster(480, 360, 500, 30);
+  const canvas = byId("rendered");
+  [canvas.width, canvas.height] = [480, 360];
+  let k = 0;
+  start({
+    frame: () => canvas,
+    advance() {
+      const [s, c] = [Math.sin(k / 40), Math.cos(k / 40)];
+      const scene = { ...background, data: background.data.slice() };
+      place(scene, samples[0], backFrom(samples[0], { x: 150 + 40 * s, y: 140, scale: 0.7, c: 1 - s * s / 8, s: s / 2 }));
+      place(scene, samples[1], backFrom(samples[1], { x: 350, y: 230 + 40 * c, scale: 0.65 }));
+      canvas.getContext("2d").putImageData(new ImageData(toRGBA(scene).data, 480, 360), 0, 0);
+      k++;
+    },
+    stop() {},
+  }, canvas);
+});
+
+ask({ kind: "ready" }).then(() => { byId("status").textContent = "Ready: add pictures first."; }, (error) => {
+  byId("status").textContent = "";
+  say(`The library could not be loaded: ${error.message}`);
+});

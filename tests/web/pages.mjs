@@ -1,0 +1,178 @@
+// The pages in Debian's chromium, at the width of a desktop and of a phone. Run by pages.sh in a scratch folder:
+// node pages.mjs SITE PICTURES. Screenshots go to PICTURES.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { extname, join, normalize } from "node:path";
+import { backFrom, place, poster, samplePair } from "./scene.js";
+import { writeHugePNG, writePNG, writeY4M } from "./files.mjs";
+
+const [, , site, pictures] = process.argv;
+const require = createRequire(join(process.env.KEYBITS_TOOLS, "x.js"));
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+mkdirSync(pictures, { recursive: true });
+
+// --------------------------------------------------------------------------------------------------------- fixtures
+
+const pair = samplePair();
+writePNG("poster.png", pair.poster);
+writePNG("room.png", pair.room);
+writeFileSync("text.png", "this is no picture\n");
+writeFileSync("empty.jpg", "");
+writeFileSync("cut.png", readFileSync("room.png").subarray(0, 5000));
+writeHugePNG("huge.png", 10000);
+
+const cover = poster(280, 210, 21);
+const other = poster(240, 240, 22);
+writePNG("cover.png", cover);
+writePNG("other.png", other);
+const background = poster(480, 360, 23, 25);
+const VISIBLE = 30; // frames, then as many without the cover
+writeY4M("camera.y4m", Array.from({ length: 2 * VISIBLE }, (_, k) => {
+  const scene = { ...background, data: background.data.slice() };
+  const x = 180 + Math.min(2 * k, 2 * VISIBLE);
+  if (k < VISIBLE) place(scene, cover, backFrom(cover, { x, y: 180, scale: 0.8, c: 0.96, s: 0.28 }));
+  return scene;
+}), 10);
+
+function nativeInliers(...options) {
+  const out = execFileSync(process.env.KEYBITS, ["match", "poster.png", "room.png", "-o", "-", ...options],
+    { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  return out.trim().split("\n").slice(1).filter((line) => line.endsWith(",1")).length;
+}
+
+// ----------------------------------------------------------------------------------------------- server and browser
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
+const server = createServer((request, response) => {
+  const path = normalize(decodeURIComponent(new URL(request.url, "http://x").pathname));
+  try {
+    const body = readFileSync(join(site, path === "/" ? "index.html" : path));
+    response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(body);
+  } catch {
+    response.writeHead(404).end();
+  }
+});
+await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+const address = `http://127.0.0.1:${server.address().port}`;
+
+const context = await chromium.launchPersistentContext("profile", {
+  executablePath: "/usr/bin/chromium",
+  headless: true,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+    "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
+    `--use-file-for-fake-video-capture=${process.cwd()}/camera.y4m`],
+});
+
+async function open(name, width) {
+  const page = await context.newPage();
+  const problems = [];
+  page.on("console", (message) => { if (message.type() === "error") problems.push(message.text()); });
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("request", (request) => {
+    if (!/^(blob:|data:)/.test(request.url()) && !request.url().startsWith(address)) problems.push(request.url());
+  });
+  await page.setViewportSize({ width, height: 844 });
+  await page.goto(`${address}/${name}`);
+  await page.waitForFunction(() => /^Ready/.test(document.getElementById("status").textContent));
+  return { page, problems };
+}
+
+async function finish({ page, problems }, name, width) {
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(overflow <= 0, `${name} at ${width}: ${overflow} px too wide`);
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes[0].html}`), []);
+  await page.screenshot({ path: join(pictures, `${name}-${width}.png`), fullPage: true });
+  assert.deepEqual(problems, [], `${name} at ${width}`);
+  await page.close();
+}
+
+const inliers = (page, expected) => page.waitForFunction((n) =>
+  document.getElementById("status").dataset.inliers === String(n), expected, { timeout: 20000 })
+  .catch(async () => assert.fail(`${await page.textContent("#status")}, ${expected} inliers were expected`));
+
+const alerted = (page, sentence) => page.waitForFunction((s) =>
+  new RegExp(s).test(document.getElementById("alert").textContent), sentence.source, { timeout: 10000 })
+  .catch(async () => assert.fail(`"${await page.textContent("#alert")}", expected ${sentence}`));
+
+// ------------------------------------------------------------------------------------------------------------ pages
+
+async function testMatch(width) {
+  const opened = await open("index.html", width);
+  const { page } = opened;
+  const expected = nativeInliers();
+  await page.click("#sample");
+  await inliers(page, expected);
+  await page.evaluate(() => { delete document.getElementById("status").dataset.inliers; });
+  await page.setInputFiles("#file-a", "poster.png");
+  await page.setInputFiles("#file-b", "room.png");
+  await inliers(page, expected);
+  await page.selectOption("[name=model]", "bad256");
+  await inliers(page, nativeInliers("-m", "bad256"));
+  for (const [file, sentence] of [["text.png", /text.png is not a picture/], ["empty.jpg", /empty.jpg is empty/],
+    ["huge.png", /huge.png has 100 megapixels/], ["cut.png", /cut.png is (damaged|not a picture)/]]) {
+    await page.setInputFiles("#file-b", file);
+    await alerted(page, sentence);
+  }
+  await page.setInputFiles("[name=file]", "text.png");
+  await alerted(page, /text.png: .*keybits model/);
+  await page.setInputFiles("#file-b", "room.png");
+  await page.selectOption("[name=model]", "bag256");
+  await inliers(page, expected);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-save=csv]")]);
+  const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
+  assert.equal(lines.filter((line) => line.endsWith(",1")).length, expected);
+  assert.equal(await page.textContent("#alert"), "");
+  await finish(opened, "match", width);
+}
+
+async function testRecognise(width) {
+  const opened = await open("recognise.html", width);
+  const { page } = opened;
+  const status = (text) => page.waitForFunction((t) => document.getElementById("status").textContent === t, text,
+    { timeout: 30000 }).catch(async () => assert.fail(`"${await page.textContent("#status")}", expected "${text}"`));
+  await page.setInputFiles("#add-files", ["cover.png", "other.png", "text.png"]);
+  await page.waitForFunction(() => document.querySelectorAll("#targets li").length === 2
+    && /text.png is not a picture/.test(document.getElementById("alert").textContent));
+  await page.click("#camera");
+  await status("Seen: cover");
+  const boxes = await page.evaluate(() => ["video", "overlay"].map((id) => {
+    const { x, y, width, height } = document.getElementById(id).getBoundingClientRect();
+    return [x, y, width, height].map(Math.round).join();
+  }));
+  assert.equal(boxes[1], boxes[0], "the overlay lies on the video");
+  await status("Nothing known in view.");
+  await status("Seen: cover");
+  await finish(opened, "recognise", width);
+}
+
+async function testCompare(width) {
+  const opened = await open("compare.html", width);
+  const { page } = opened;
+  await page.click("#start");
+  await page.waitForFunction(() => document.getElementById("status").textContent === "Done.", null, { timeout: 60000 });
+  const rows = await page.$$eval("#table tbody tr", (all) => all.map((row) => row.innerText.trim().split(/\s+/)));
+  assert.equal(rows.length, 2);
+  for (const row of rows) {
+    assert.ok(Number(row.at(-1)) > 200, row.join(" "));
+    console.log(`${row[0]}: detect ${row[1]}, describe ${row[2]}, match ${row[3]}, homography ${row[4]} ms`);
+  }
+  await finish(opened, "compare", width);
+}
+
+try {
+  for (const width of [1280, 390]) {
+    await testMatch(width);
+    await testRecognise(width);
+  }
+  await testCompare(390);
+} finally {
+  await context.close();
+  server.close();
+}
+console.log("pages: done");

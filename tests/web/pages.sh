@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The pages in a real browser. Screenshots are kept in <build>/web-pictures.
+set -euo pipefail
+source "$KEYBITS_SOURCE/tests/web/common.inc"
+need_web_build
+need_tool node
+need_tool npm
+need_tool chromium
+web_tools || { echo "skipped: playwright-core cannot be had, since the npm registry cannot be reached"; exit 77; }
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+cp "$KEYBITS_SOURCE"/tests/web/{pages,files}.mjs "$KEYBITS_SOURCE"/bindings/web/pages/scene.js .
+echo '{"type": "module", "private": true}' >package.json
+KEYBITS_TOOLS=$tools node pages.mjs "$KEYBITS_BUILD/web" "$KEYBITS_BUILD/web-pictures"
