@@ -38,30 +38,42 @@ async function measure(model) {
   return { model, medians, together: medians.reduce((sum, ms) => sum + ms, 0), inliers };
 }
 
-function addRow({ model, medians, together, inliers }) {
-  const row = byId("table").tBodies[0].insertRow();
-  for (const value of [model, ...[...medians, together].map((ms) => ms.toFixed(2)), inliers]) {
-    row.insertCell().textContent = value;
-  }
+/** One column per descriptor, one row per step: as narrow as a phone. */
+function showRows() {
+  const table = byId("table");
+  const cell = (name, scope, text) => {
+    const element = document.createElement(name);
+    if (scope) element.scope = scope;
+    element.textContent = text;
+    return element;
+  };
+  table.tHead.rows[0].replaceChildren(cell("th", "col", "step"), ...rows.map((r) => cell("th", "col", r.model)));
+  const lines = [...COLUMNS.map((name, i) => [name, ...rows.map((r) => r.medians[i].toFixed(2))]),
+    ["together", ...rows.map((r) => r.together.toFixed(2))], ["inliers", ...rows.map((r) => r.inliers)]];
+  table.tBodies[0].replaceChildren(...lines.map(([name, ...values]) => {
+    const row = document.createElement("tr");
+    row.append(cell("th", "row", name), ...values.map((v) => cell("td", "", v)));
+    return row;
+  }));
 }
 
 function asText() {
   const lines = rows.map(({ model, medians, together, inliers }) =>
     `| ${[model, ...[...medians, together].map((ms) => ms.toFixed(2)), inliers].join(" | ")} |`);
-  return [`keybits ${version()}, 640 x 480, 1000 keypoints, median ms per frame: ${navigator.userAgent}`, "",
-    `| descriptor | ${COLUMNS.join(" | ")} | together | inliers |`, "|---|---|---|---|---|---|---|", ...lines].join("\n");
+  const head = `keybits ${version()}, 640 x 480, 1000 keypoints, median ms per frame: ${navigator.userAgent}`;
+  return [head, "", `| descriptor | ${COLUMNS.join(" | ")} | together | inliers |`, "|---|---|---|---|---|---|---|",
+    ...lines].join("\n");
 }
 
 byId("start").addEventListener("click", async () => {
   byId("start").disabled = true;
-  byId("table").tBodies[0].replaceChildren();
   rows.length = 0;
   try {
     for (const model of ["bad256", "bag256"]) {
       byId("status").textContent = `Measuring ${model} …`;
       await pause();
       rows.push(await measure(model));
-      addRow(rows.at(-1));
+      showRows();
     }
     byId("status").textContent = "Done.";
     byId("copy").disabled = false;

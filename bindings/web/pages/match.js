@@ -213,7 +213,8 @@ function csv() {
 function json() {
   const { fit, matches, model, names, steps } = result;
   return JSON.stringify({ images: names, model, matches: matches.count, inliers: fit.inlierCount, result: fit.result,
-    homography: [...fit.model], rms: fit.rms, ms: Object.fromEntries(steps.map(([name, , ms]) => [name, ms])) }, null, 2);
+    homography: [...fit.model], rms: fit.rms,
+    ms: Object.fromEntries(steps.map(([name, , ms]) => [name, ms])) }, null, 2);
 }
 
 for (const button of document.querySelectorAll("[data-save]")) {

@@ -23,7 +23,8 @@ export async function readPicture(file) {
     });
     const megapixels = (image.naturalWidth * image.naturalHeight) / 1e6;
     if (megapixels > MOST_MEGAPIXELS) {
-      throw new Error(`${file.name} has ${Math.round(megapixels)} megapixels; up to ${MOST_MEGAPIXELS} are taken here.`);
+      throw new Error(`${file.name} has ${Math.round(megapixels)} megapixels; `
+        + `up to ${MOST_MEGAPIXELS} are taken here.`);
     }
     // An image element shows what it has of a damaged file; a bitmap is all or nothing.
     const bitmap = await createImageBitmap(file).catch(() => { throw new Error(`${file.name} is damaged.`); });

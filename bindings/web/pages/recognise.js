@@ -196,7 +196,8 @@ byId("sample-video").addEventListener("click", () => {
     advance() {
       const [s, c] = [Math.sin(k / 40), Math.cos(k / 40)];
       const scene = { ...background, data: background.data.slice() };
-      place(scene, samples[0], backFrom(samples[0], { x: 150 + 40 * s, y: 140, scale: 0.7, c: 1 - s * s / 8, s: s / 2 }));
+      place(scene, samples[0], backFrom(samples[0], { x: 150 + 40 * s, y: 140, scale: 0.7, c: 1 - s * s / 8,
+        s: s / 2 }));
       place(scene, samples[1], backFrom(samples[1], { x: 350, y: 230 + 40 * c, scale: 0.65 }));
       canvas.getContext("2d").putImageData(new ImageData(toRGBA(scene).data, 480, 360), 0, 0);
       k++;

@@ -1,4 +1,4 @@
-// Recognition away from the page, so that the page never stutters. Pictures come as ImageBitmaps, which are transferred.
+// Recognition away from the page, so that the page never stutters. Pictures come as transferred ImageBitmaps.
 import { Tracker, load, memoryBytes } from "./package/keybits.js";
 
 const ready = load().then(() => Tracker.create());
