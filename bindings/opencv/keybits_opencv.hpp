@@ -342,9 +342,11 @@ public:
 protected:
     typedef std::vector<std::vector<cv::DMatch> > Lists;
 
+    /* None when all are empty, which is how OpenCV passes on that there is no mask. */
     static void collect_masks(cv::InputArrayOfArrays masks, std::vector<cv::Mat> &out)
     {
         if (!masks.empty()) masks.getMatVector(out);
+        if (std::all_of(out.begin(), out.end(), [](const cv::Mat &mask) { return mask.empty(); })) out.clear();
     }
 
     /* Rows without gaps, checked. */
