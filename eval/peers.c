@@ -150,3 +150,17 @@ bool ev_peer_fit(const kb_point_pair *pairs, size_t n, io_error *error)
 {
     return peers_or_fail("a fit by a peer", error) && module->fit(pairs, n, error);
 }
+
+bool ev_peer_essential(const kb_point_pair *pairs, size_t n, const kb_camera *camera1, const kb_camera *camera2,
+                       double threshold, double rotation[9], double translation[3], bool *found, io_error *error)
+{
+    return peers_or_fail("an essential matrix by a peer", error) &&
+           module->essential(pairs, n, camera1, camera2, threshold, rotation, translation, found, error);
+}
+
+bool ev_peer_pose(const kb_scene_point *points, size_t n, const kb_camera *camera, double threshold, double rotation[9],
+                  double translation[3], bool *found, io_error *error)
+{
+    return peers_or_fail("a pose by a peer", error) &&
+           module->pose(points, n, camera, threshold, rotation, translation, found, error);
+}

@@ -13,7 +13,7 @@ extern "C" {
 #include "io/csv.h"
 #include "io/rows.h"
 
-#define EV_PEERS_ABI 1 /* counts up with every change of the struct */
+#define EV_PEERS_ABI 2 /* counts up with every change of the struct */
 
 typedef struct ev_peers_module {
     uint32_t abi;
@@ -32,6 +32,10 @@ typedef struct ev_peers_module {
                    io_error *error);
     bool (*match)(const io_rows *a, const io_rows *b, kb_match *matches, size_t *count, io_error *error);
     bool (*fit)(const kb_point_pair *pairs, size_t n, io_error *error);
+    bool (*essential)(const kb_point_pair *pairs, size_t n, const kb_camera *camera1, const kb_camera *camera2,
+                      double threshold, double rotation[9], double translation[3], bool *found, io_error *error);
+    bool (*pose)(const kb_scene_point *points, size_t n, const kb_camera *camera, double threshold, double rotation[9],
+                 double translation[3], bool *found, io_error *error);
 } ev_peers_module;
 
 /* The one symbol of the module. */

@@ -342,10 +342,68 @@ bool peer_fit(const kb_point_pair *pairs, size_t n, io_error *error)
     return true;
 }
 
+cv::Matx33d matrix_of(const kb_camera *c) { return cv::Matx33d(c->fx, 0, c->cx, 0, c->fy, c->cy, 0, 0, 1); }
+
+void give_pose(const cv::Mat &r, const cv::Mat &t, double rotation[9], double translation[3])
+{
+    cv::Mat(r.reshape(1, 9)).convertTo(cv::Mat(9, 1, CV_64F, rotation), CV_64F);
+    cv::Mat(t.reshape(1, 3)).convertTo(cv::Mat(3, 1, CV_64F, translation), CV_64F);
+}
+
+/* Two cameras: points of the second become those that the first would see along the same rays. */
+bool peer_essential(const kb_point_pair *pairs, size_t n, const kb_camera *a, const kb_camera *b, double threshold,
+                    double rotation[9], double translation[3], bool *found, io_error *error)
+{
+    *found = false;
+    try {
+        std::vector<cv::Point2d> from(n), to(n);
+        for (size_t i = 0; i < n; i++) {
+            from[i] = cv::Point2d(pairs[i].x1, pairs[i].y1);
+            to[i] = cv::Point2d((pairs[i].x2 - b->cx) / b->fx * a->fx + a->cx,
+                                (pairs[i].y2 - b->cy) / b->fy * a->fy + a->cy);
+        }
+        if (n < 6) return true;
+        cv::Mat mask, r, t, e = cv::findEssentialMat(from, to, matrix_of(a), cv::USAC_ACCURATE, 0.995, threshold, mask);
+        if (e.rows != 3 || e.cols != 3) return true;
+        if (cv::recoverPose(e, from, to, matrix_of(a), r, t, mask) < 5) return true;
+        give_pose(r, t, rotation, translation);
+        *found = true;
+    } catch (const std::exception &e) {
+        return failed("OpenCV's findEssentialMat", e, error);
+    }
+    return true;
+}
+
+bool peer_pose(const kb_scene_point *points, size_t n, const kb_camera *camera, double threshold, double rotation[9],
+               double translation[3], bool *found, io_error *error)
+{
+    *found = false;
+    try {
+        std::vector<cv::Point3d> object(n);
+        std::vector<cv::Point2d> seen(n);
+        for (size_t i = 0; i < n; i++) {
+            object[i] = cv::Point3d(points[i].X, points[i].Y, points[i].Z);
+            seen[i] = cv::Point2d(points[i].x, points[i].y);
+        }
+        if (n < 6) return true;
+        cv::UsacParams params;
+        params.threshold = threshold;
+        params.confidence = 0.995;
+        cv::Mat k(matrix_of(camera)), none, turn, t, r, inliers;
+        if (!cv::solvePnPRansac(object, seen, k, none, turn, t, inliers, params)) return true;
+        cv::Rodrigues(turn, r);
+        give_pose(r, t, rotation, translation);
+        *found = true;
+    } catch (const std::exception &e) {
+        return failed("OpenCV's solvePnPRansac", e, error);
+    }
+    return true;
+}
+
 const ev_peers_module the_module = {
     EV_PEERS_ABI,          "OpenCV " CV_VERSION,  name_at,     describes_on_image, peer_describe_image,
     peer_describe_patches, peer_keypoints,        set_threads, peer_detect,        peer_match,
-    peer_fit,
+    peer_fit,              peer_essential,        peer_pose,
 };
 
 } // namespace
