@@ -5,6 +5,7 @@
 #include "match/row_set.h"
 
 #define TILE_BYTES 32768 /* of rows of b */
+#define FEW_ROWS 64      /* of b in a tile for k > 2, since some tiles are gone through again */
 #define CLAIM_ROWS 256   /* rows of a per task */
 
 typedef struct knn_search {
@@ -82,7 +83,7 @@ kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
     if (status == KB_OK) status = kbi_row_set_prepare(&s.b, b, nb, row_bytes, row_bytes, false, ws);
     if (status == KB_OK && s.a.count > 0) {
         kbi_match_kernels_init(&s.kernels, kbi_cpu_flags());
-        s.tile = (size_t)kbi_clamp_i((int32_t)(TILE_BYTES / row_bytes), 16, 4096);
+        s.tile = k > 2 ? FEW_ROWS : (size_t)kbi_clamp_i((int32_t)(TILE_BYTES / row_bytes), 16, 4096);
         kbi_parallel_run(parallel, (int32_t)((s.a.count + CLAIM_ROWS - 1) / CLAIM_ROWS), knn_task, &s);
     }
     kbi_workspace_rewind(ws, mark);
