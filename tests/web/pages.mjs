@@ -85,9 +85,12 @@ async function finish({ page, problems }, name, width) {
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(overflow <= 0, `${name} at ${width}: ${overflow} px too wide`);
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
-  assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes[0].html}`), []);
-  await page.screenshot({ path: join(pictures, `${name}-${width}.png`), fullPage: true });
+  for (const colorScheme of ["dark", "light"]) {
+    await page.emulateMedia({ colorScheme });
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes[0].html}`), [], `${name}, ${colorScheme}`);
+    await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+  }
   assert.deepEqual(problems, [], `${name} at ${width}`);
   await page.close();
 }

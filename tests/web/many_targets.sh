@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# A thousand targets in one index, and 2,000 frames with 200 targets: what is found, and memory that does not grow.
+set -euo pipefail
+source "$KEYBITS_SOURCE/tests/web/common.inc"
+need_web_build
+need_tool node
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cp -r "$KEYBITS_BUILD/web/package" "$scratch/package"
+cp "$KEYBITS_SOURCE/tests/web/many_targets.mjs" "$KEYBITS_SOURCE/bindings/web/pages/scene.js" "$scratch/"
+cd "$scratch"
+node many_targets.mjs
