@@ -21,8 +21,8 @@
 #define GROWTH_SAMPLES 2e5 /* T_N */
 #define FEW_PAIRS 150      /* local optimisation uses no more of the inliers */
 #define LEAST_PREFIX 20    /* the stopping rule looks at no fewer of the best pairs; */
-#define LEAST_PREFIX_BAND 100 /* of epipolar geometry at no fewer than these: the best few often lie close together, and
-                                 then many wrong matrices pass through all of them */
+#define LEAST_PREFIX_ESSENTIAL 100 /* of an essential matrix at no fewer than these: the best few often lie close
+                                      together, and then many wrong matrices pass through all of them */
 
 /* ---- scores ---- */
 
@@ -189,7 +189,7 @@ static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fi
                           const fit_scratch *scratch, sampler *s)
 {
     int32_t inliers = 0, best_n = 0, best_inliers = 0,
-            least = kind->chance == kbi_fit_band_chance ? LEAST_PREFIX_BAND : LEAST_PREFIX,
+            least = kind == &kbi_fit_essential ? LEAST_PREFIX_ESSENTIAL : LEAST_PREFIX,
             first = limits->by_rank ? kbi_min_i(least, pairs->n) : pairs->n;
     for (int32_t n = 1; n <= pairs->n; n++) {
         inliers += scratch->error2[pairs->slot[n - 1]] <= pairs->threshold2;
