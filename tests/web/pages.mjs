@@ -154,6 +154,21 @@ async function testRecognise(width) {
   await finish(opened, "recognise", width);
 }
 
+async function testSampleVideo(width) {
+  const opened = await open("recognise.html", width);
+  const { page } = opened;
+  await page.click("#add-samples");
+  await page.waitForFunction(() => document.querySelectorAll("#targets li").length === 3);
+  await page.click("#sample-video");
+  await page.waitForFunction(() => document.getElementById("status").textContent === "Seen: poster 1, poster 2");
+  await page.click("#snapshot");
+  await page.waitForFunction(() => document.querySelectorAll("#targets li").length === 4);
+  await page.click("[aria-label='Remove poster 1']");
+  await page.waitForFunction(() => /^Seen: poster 2/.test(document.getElementById("status").textContent));
+  await page.click("#stop");
+  await finish(opened, "sample-video", width);
+}
+
 async function testCompare(width) {
   const opened = await open("compare.html", width);
   const { page } = opened;
@@ -171,6 +186,7 @@ try {
     await testMatch(width);
     await testRecognise(width);
   }
+  await testSampleVideo(1280);
   await testCompare(390);
 } finally {
   await context.close();
