@@ -3,13 +3,6 @@
 
 #include "fit/fit.h"
 
-/* KB_NO_CALIBRATED leaves out the geometries that need cameras, for size. */
-#ifdef KB_NO_CALIBRATED
-#  define IS_CALIBRATED_KIND(kind, which) false
-#else
-#  define IS_CALIBRATED_KIND(kind, which) ((kind) == &(which))
-#endif
-
 const fit_kind *kbi_fit_kind_of(kb_geometry geometry)
 {
     switch (geometry) {
@@ -112,12 +105,12 @@ static void pose_to_scene(const fit_pairs *pairs, const double *model, kb_fit_re
 static bool fill_model(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                        const fit_found *found, kb_fit_report *report)
 {
-    if (IS_CALIBRATED_KIND(kind, kbi_fit_pose)) {
+    if (KBI_IS_CALIBRATED(kind, kbi_fit_pose)) {
         pose_to_scene(pairs, found->model, report);
         return finite_numbers(report->rotation, 9) && finite_numbers(report->translation, 3);
     }
-    if (IS_CALIBRATED_KIND(kind, kbi_fit_rotation)) memcpy(report->rotation, found->model, sizeof report->rotation);
-    if (IS_CALIBRATED_KIND(kind, kbi_fit_essential) &&
+    if (KBI_IS_CALIBRATED(kind, kbi_fit_rotation)) memcpy(report->rotation, found->model, sizeof report->rotation);
+    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential) &&
         !kbi_fit_essential_pose(found->model, pairs, scratch->list.slot, found->score.count, report->rotation,
                                 report->translation))
         return false;
@@ -189,7 +182,7 @@ static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_l
     if (kind == &kbi_fit_homography || kind == &kbi_fit_affine)
         return kbi_fit_off_line(pairs, scratch->list.slot, found->score.count);
     if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(pairs, limits, scratch, found);
-    if (IS_CALIBRATED_KIND(kind, kbi_fit_essential))
+    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential))
         return kbi_fit_has_parallax(pairs, limits, scratch, found->score.count);
     return true;
 }

@@ -189,7 +189,7 @@ static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fi
                           const fit_scratch *scratch, sampler *s)
 {
     int32_t inliers = 0, best_n = 0, best_inliers = 0,
-            least = kind == &kbi_fit_essential ? LEAST_PREFIX_ESSENTIAL : LEAST_PREFIX,
+            least = KBI_IS_CALIBRATED(kind, kbi_fit_essential) ? LEAST_PREFIX_ESSENTIAL : LEAST_PREFIX,
             first = limits->by_rank ? kbi_min_i(least, pairs->n) : pairs->n;
     for (int32_t n = 1; n <= pairs->n; n++) {
         inliers += scratch->error2[pairs->slot[n - 1]] <= pairs->threshold2;

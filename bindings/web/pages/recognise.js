@@ -126,7 +126,8 @@ function draw({ seen, times, width, height, memory }) {
     context.strokeStyle = COLOURS[id % COLOURS.length];
     outlinePath(context, corners);
     context.stroke();
-    const [x, y] = corners.reduce((best, corner) => (corner[1] < best[1] ? corner : best));
+    const top = corners.reduce((best, corner) => (corner[1] < best[1] ? corner : best));
+    const [x, y] = [Math.max(0, top[0]), Math.max(26, top[1])]; // the name stays in view
     context.fillStyle = "#000c";
     context.fillRect(x, y - 26, context.measureText(name).width + 12, 24);
     context.fillStyle = "#fff";
@@ -150,6 +151,9 @@ function stop() {
   running++;
   source?.stop();
   source = null;
+  const overlay = byId("overlay");
+  overlay.getContext("2d").clearRect(0, 0, overlay.width, overlay.height);
+  for (const item of items.values()) item.classList.remove("seen");
   byId("stop").disabled = byId("snapshot").disabled = true;
 }
 
