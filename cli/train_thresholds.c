@@ -23,6 +23,7 @@ typedef struct threshold_job {
     int set_count;
     io_names names;
     io_json json;
+    bool begun; /* the head of the table is printed */
 } threshold_job;
 
 /* Distances of pairs that show the same point, and of pairs that do not. */
@@ -87,10 +88,24 @@ static const kbi_patch_set *set_of_support(const threshold_job *job, float suppo
 
 /* ---------------------------------------------------------------------------------------------------------- printing */
 
+/* The head comes with the first row, so that a run that fails at once prints nothing. */
+static void print_threshold_head(threshold_job *job, const cli_common *common)
+{
+    if (job->begun) return;
+    job->begun = true;
+    if (common->json) {
+        io_json_begin(&job->json, stdout);
+        io_json_array(&job->json, NULL);
+    } else {
+        printf("%-12s %5s %9s %7s %5s %9s %7s\n", "model", "low", "wrong %", "right %", "high", "wrong %", "right %");
+    }
+}
+
 static void print_threshold_row(threshold_job *job, const cli_common *common, const char *name, const pair_counts *c,
                                 int32_t low, int32_t high)
 {
     const int32_t at[2] = {low, high};
+    print_threshold_head(job, common);
     if (common->json) {
         io_json_object(&job->json, NULL);
         io_json_string(&job->json, "model", name);
@@ -190,12 +205,6 @@ static bool thresholds_measure(threshold_job *job, const cli_common *common, io_
     static const char builtin[] = "bad256,bad512,bag128,bag256,bag512,hashsift256,hashsift512";
     pair_counts counts;
     io_names_split(&job->names, job->list ? job->list : builtin);
-    if (common->json) {
-        io_json_begin(&job->json, stdout);
-        io_json_array(&job->json, NULL);
-    } else {
-        printf("%-12s %5s %9s %7s %5s %9s %7s\n", "model", "low", "wrong %", "right %", "high", "wrong %", "right %");
-    }
     bool ok = job->rate_low > 0 || measure_orb(job, common, &counts, error);
     for (size_t i = 0; ok && i < job->names.count; i++)
         ok = measure_model(job, common, job->names.items[i], &counts, error);

@@ -92,15 +92,25 @@ static uint32_t hash_of(const void *data, size_t bytes, uint32_t hash)
     return hash;
 }
 
+/* The choices that take the least memory and time. */
+static kb_detect_options detect_options(void)
+{
+    kb_detect_options options;
+    KB_INIT(options);
+    options.max_keypoints = MOST;
+    options.low_memory = 1;
+    options.selection = KB_SELECT_BEST;
+    options.orientation = KB_ORIENTATION_CENTROID;
+    options.fast_threshold = options.fast_threshold_min = 20;
+    return options;
+}
+
 /* Detects and describes what is in `frame`; *instructions receives what detection took. */
 static kb_status describe_frame(int which, int32_t width, int32_t height, const kb_model *model, kb_workspace *workspace,
                                 unsigned long *instructions)
 {
     kb_image image = {frame, width, height, width, KB_GRAY8, 0};
-    kb_detect_options options;
-    KB_INIT(options);
-    options.max_keypoints = MOST;
-    options.low_memory = 1;
+    kb_detect_options options = detect_options();
     unsigned long before = board_instructions();
     kb_status status = kb_detect(&image, &options, workspace, keypoints[which], MOST, &counts[which]);
     *instructions = board_instructions() - before;
@@ -122,12 +132,9 @@ static unsigned long agreeing(size_t n)
 
 static size_t workspace_needed(int32_t width, int32_t height, const kb_model *model)
 {
-    kb_detect_options detect;
+    kb_detect_options detect = detect_options();
     kb_workspace_limits limits;
     size_t bytes = 0;
-    KB_INIT(detect);
-    detect.max_keypoints = MOST;
-    detect.low_memory = 1;
     KB_INIT(limits);
     limits.width = width;
     limits.height = height;
