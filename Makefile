@@ -12,6 +12,8 @@ help:
 	@echo "make test     build and run the tests, the sanitizers too"
 	@echo "make test-all the same, and the slow ones: the same bits on more processors, by emulation"
 	@echo "make fuzz     search for inputs that break parsers and library (SECONDS=300 per target, NAMES=\"index ...\")"
+	@echo "make lint     cppcheck and clang-tidy over src/"
+	@echo "make coverage lines of src/ that the unit tests run, by gcov"
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
 	@echo "make python   a wheel of the Python package in $(BUILD)/python"
 	@echo "make web      the npm package and the pages, as a static folder $(BUILD)/web"
@@ -39,6 +41,14 @@ test:
 test-all:
 	@scripts/setup build test test-all
 	@scripts/test --all $(BUILD) $(JOBS)
+
+lint:
+	@scripts/setup build lint
+	@scripts/lint $(BUILD) $(JOBS)
+
+coverage:
+	@scripts/setup build test
+	@scripts/coverage $(BUILD) $(JOBS)
 
 fuzz:
 	@scripts/setup build test
@@ -79,4 +89,4 @@ deb: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all fuzz bench python web amalgamation models install uninstall deb clean
+.PHONY: all help program demo test test-all fuzz lint coverage bench python web amalgamation models install uninstall deb clean

@@ -274,8 +274,8 @@ static kb_status read_segment(kb_index *index, const uint8_t *data, const layout
 
 kb_status kb_index_load(const void *data, size_t size, kb_index **out, kb_error *error)
 {
-    layout l;
-    parts p;
+    layout l = {0};
+    parts p = {0};
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = read_header(data, size, &l, &p, error);
