@@ -93,8 +93,8 @@ awk 'NR == 2 { ok = $1 == "bag.kbm" && $2 < $5 && $3 <= 0.5 && $6 <= 10 && $4 < 
 run "$KEYBITS" train thresholds set.kbp -m bag.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 --json >thresholds.json
 grep -q '"low": *'"$(awk 'NR == 2 { print $2 }' thresholds.txt)," thresholds.json || fail "$(cat thresholds.json)"
 refuse 2 "go together" "$KEYBITS" train thresholds set.kbp -m bag.kbm --rate-low 0.5
-refuse 1 "support 1.6, which no set has" "$KEYBITS" train thresholds set.kbp -m bad256 --rate-low 1 --rate-high 10
-refuse 1 "floats" "$KEYBITS" train thresholds set.kbp -m sift --rate-low 1 --rate-high 10
+refuse 1 "support 1.6, which no set has" "$KEYBITS" train thresholds --quiet set.kbp -m bad256 --rate-low 1 --rate-high 10
+refuse 1 "floats" "$KEYBITS" train thresholds --quiet set.kbp -m sift --rate-low 1 --rate-high 10
 
 refuse 2 "--loss" "$KEYBITS" train bag set.kbp -o x.kbm --loss hinge
 refuse 2 "exclude" "$KEYBITS" train bag set.kbp -o x.kbm --validate set.kbp --hold-back 0.5
