@@ -267,7 +267,8 @@ KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capac
 
 /* A built-in model: "bad256", "bad512", "bag128", "bag256", "bag512", "hashsift256", "hashsift512", "sift",
  * "rootsift".
- * KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without. */
+ * KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without (a library without any
+ * tables gives it for every name). */
 KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
 KB_API kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator, kb_model **out);
 
