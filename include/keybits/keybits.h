@@ -422,6 +422,31 @@ typedef struct kb_detect_options {
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_keypoint *keypoints, size_t capacity, size_t *count);
 
+/* The image pyramid that the ORB detector searches. */
+typedef struct kb_pyramid {
+    uint32_t struct_size;
+    int32_t levels;                          /* 0 for an image that is too small */
+    kb_image level[KB_PYRAMID_MAX_LEVELS];   /* 8-bit views: level 0 of an 8-bit image is the image itself, the others
+                                                lie in the caller's buffer */
+    double factor[KB_PYRAMID_MAX_LEVELS];    /* px of the image per pixel of the level: 1, 1.2, 1.44, ...; pixel x of a
+                                                level is centred at (x + 0.5) factor - 0.5 of the image */
+} kb_pyramid;
+
+/* Builds that pyramid into buffer, for callers that read it (stereo SLAM). *size receives the bytes needed; buffer NULL
+ * only asks for them (pyramid may then be NULL); a capacity below them gives KB_E_SPACE. Of the options, levels,
+ * level_factor and parallel matter. options and workspace may be NULL. The views live as long as the buffer and the
+ * image; pyramid is initialised with KB_INIT. */
+KB_API kb_status kb_pyramid_build(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
+                                  void *buffer, size_t capacity, kb_pyramid *pyramid, size_t *size);
+
+/* kb_detect and kb_describe in one call; 16-bit pixels are converted once. `rows` has room for capacity rows, flags
+ * (capacity bytes) may be NULL. A scale of 0 in the describe options means that of the detector. Both options and the
+ * workspace may be NULL. */
+KB_API kb_status kb_detect_and_describe(const kb_model *model, const kb_image *image, const kb_detect_options *detect,
+                                        const kb_describe_options *describe, kb_workspace *workspace,
+                                        kb_keypoint *keypoints, size_t capacity, uint8_t *rows, uint8_t *flags,
+                                        size_t *count);
+
 /* The preset scale that belongs to a detector, and its name; 0 and "?" for another value. */
 KB_API float kb_detector_scale(kb_detector detector);
 KB_API const char *kb_detector_name(kb_detector detector);

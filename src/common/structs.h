@@ -17,6 +17,7 @@
     ROW(kb_model_info, distinct_boxes)           \
     ROW(kb_describe_options, parallel)           \
     ROW(kb_detect_options, no_upsampling)        \
+    ROW(kb_pyramid, factor)                      \
     ROW(kb_workspace_limits, pairs)              \
     ROW(kb_orient_options, parallel)             \
     ROW(kb_match_options, parallel)              \

@@ -76,7 +76,7 @@ static kb_status find_keypoints(const kbi_detect_job *job, kb_keypoint *keypoint
 }
 
 /* The options with every field set, or what is wrong with them. */
-static kb_status options_read(kb_detect_options *o, const kb_detect_options *given)
+kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given)
 {
     kb_status status = KBI_STRUCT_READ(kb_detect_options, o, given);
     if (status != KB_OK) return status;
@@ -91,7 +91,7 @@ kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *opt
     kbi_detect_job job = {.workspace = workspace};
     kb_keypoint *found;
     size_t mark = kbi_workspace_mark(workspace), count;
-    kb_status status = options_read(&job.options, options);
+    kb_status status = kbi_detect_options_read(&job.options, options);
     if (status != KB_OK) return status;
     job.options.mask = NULL;
     job.options.parallel = parallel;
@@ -110,7 +110,7 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     kbi_detect_job job;
     if (!count || (capacity > 0 && !keypoints)) return KB_E_ARGUMENT;
     kb_status status = kbi_image_check(image);
-    if (status == KB_OK) status = options_read(&job.options, options);
+    if (status == KB_OK) status = kbi_detect_options_read(&job.options, options);
     if (status != KB_OK) return status;
     if (job.options.mask && !mask_fits(job.options.mask, image)) return KB_E_ARGUMENT;
     *count = 0;

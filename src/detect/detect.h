@@ -16,6 +16,9 @@ typedef struct kbi_detect_job {
     kb_workspace *workspace;
 } kbi_detect_job;
 
+/* The caller's options, checked, with defaults filled in. */
+kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given);
+
 /* Both find at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
 kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
 kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count);

@@ -66,6 +66,8 @@ static inline float kbi_orb_to_image(double factor, int32_t place) { return (flo
 
 /* Sizes of the levels; none is built. */
 void kbi_orb_plan_levels(kbi_orb *o);
+/* Memory for what resizing needs besides the levels. */
+bool kbi_orb_maps_get(kbi_orb *o);
 /* Memory for the levels, or for one at a time. */
 bool kbi_orb_levels_get(kbi_orb *o);
 /* Builds a level out of the one before it. */

@@ -37,12 +37,19 @@ static bool map_get(kbi_resize_map *map, size_t side, kb_workspace *workspace)
     return map->index && map->weight && map->pair;
 }
 
+bool kbi_orb_maps_get(kbi_orb *o)
+{
+    kb_workspace *workspace = o->job->workspace;
+    size_t width = (size_t)o->job->image.width, height = (size_t)o->job->image.height;
+    o->blended = kbi_workspace_get(workspace, kbi_round_up(width) * (size_t)o->threads);
+    return map_get(&o->columns, width, workspace) && map_get(&o->rows, height, workspace) && o->blended;
+}
+
 /* A level may take the place of the one it is made of: row y is made of rows y and further down, and rows do not become
  * longer. So one at a time needs the memory of level 1. */
 bool kbi_orb_levels_get(kbi_orb *o)
 {
     kb_workspace *workspace = o->job->workspace;
-    size_t width = (size_t)o->job->image.width, height = (size_t)o->job->image.height;
     for (int32_t i = 1; i < o->levels; i++) {
         kbi_orb_level *level = &o->level[i];
         if (o->single) level->stride = level->width;
@@ -53,8 +60,7 @@ bool kbi_orb_levels_get(kbi_orb *o)
     }
     o->level[0].data = o->job->image.data;
     o->level[0].stride = o->job->image.stride;
-    o->blended = kbi_workspace_get(workspace, kbi_round_up(width) * (size_t)o->threads);
-    return map_get(&o->columns, width, workspace) && map_get(&o->rows, height, workspace) && o->blended;
+    return kbi_orb_maps_get(o);
 }
 
 void kbi_orb_build_level(kbi_orb *o, int32_t level)

@@ -14,6 +14,7 @@ describe: common image model
 match: common image model detect describe
 fit: common image model detect describe match
 index: common image model detect describe match
+features: common image model detect describe
 reserve: common image model detect describe match fit index
 simd: common image model detect describe match fit index
 learn: common image describe model

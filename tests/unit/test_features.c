@@ -1,0 +1,147 @@
+/* The pyramid for callers, and detection and description in one call. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "common/common.h"
+
+enum { WIDTH = 400, HEIGHT = 300, MOST = 600 };
+
+static uint8_t gray[WIDTH * HEIGHT];
+static uint16_t deep[WIDTH * HEIGHT];
+
+static int render(void **state)
+{
+    uint64_t seed = 3;
+    (void)state;
+    for (int k = 0; k < 900; k++) {
+        int x0 = (int)kbi_random_below(&seed, WIDTH), y0 = (int)kbi_random_below(&seed, HEIGHT);
+        int w = 4 + (int)kbi_random_below(&seed, 30), h = 4 + (int)kbi_random_below(&seed, 30);
+        uint8_t value = (uint8_t)kbi_random_below(&seed, 256);
+        for (int y = y0; y < y0 + h && y < HEIGHT; y++)
+            for (int x = x0; x < x0 + w && x < WIDTH; x++) gray[y * WIDTH + x] = value;
+    }
+    for (int i = 0; i < WIDTH * HEIGHT; i++) deep[i] = (uint16_t)(gray[i] * 257);
+    return 0;
+}
+
+static kb_image gray_view(void) { return (kb_image){gray, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0}; }
+static kb_image deep_view(void) { return (kb_image){deep, WIDTH, HEIGHT, 2 * WIDTH, KB_GRAY16, 0}; }
+
+static uint8_t *build(const kb_image *image, const kb_detect_options *options, kb_pyramid *pyramid, size_t *size)
+{
+    assert_int_equal(kb_pyramid_build(image, options, NULL, NULL, 0, NULL, size), KB_OK);
+    uint8_t *buffer = malloc(*size);
+    assert_non_null(buffer);
+    KB_INIT(*pyramid);
+    assert_int_equal(kb_pyramid_build(image, options, NULL, buffer, *size, pyramid, size), KB_OK);
+    return buffer;
+}
+
+static void assert_same_levels(const kb_pyramid *a, const kb_pyramid *b)
+{
+    assert_int_equal(a->levels, b->levels);
+    for (int32_t i = 0; i < a->levels; i++) {
+        const kb_image *p = &a->level[i], *q = &b->level[i];
+        assert_true(p->width == q->width && p->height == q->height && p->format == KB_GRAY8);
+        for (int32_t y = 0; y < p->height; y++)
+            assert_memory_equal((const uint8_t *)p->data + y * p->stride, (const uint8_t *)q->data + y * q->stride,
+                                (size_t)p->width);
+    }
+}
+
+static void test_pyramid_levels(void **state)
+{
+    (void)state;
+    kb_image image = gray_view(), wide = deep_view();
+    kb_pyramid one, many, from16;
+    kb_detect_options options;
+    kb_pool *pool;
+    size_t size;
+    uint8_t *a = build(&image, NULL, &one, &size);
+    assert_int_equal(one.levels, 8);
+    assert_ptr_equal(one.level[0].data, gray);
+    for (int32_t i = 1; i < one.levels; i++) {
+        assert_true(one.factor[i] > 1.19 * one.factor[i - 1] && one.factor[i] < 1.21 * one.factor[i - 1]);
+        assert_int_equal(one.level[i].width, (int32_t)(WIDTH / one.factor[i] + 0.5));
+        assert_true((const uint8_t *)one.level[i].data >= a && (const uint8_t *)one.level[i].data < a + size);
+    }
+    /* any number of threads, and 16 bits of the same picture, give the same levels */
+    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    KB_INIT(options);
+    options.parallel = kb_pool_parallel(pool);
+    uint8_t *b = build(&image, &options, &many, &size), *c = build(&wide, NULL, &from16, &size);
+    assert_same_levels(&one, &many);
+    assert_same_levels(&one, &from16);
+    assert_true((const uint8_t *)from16.level[0].data >= c && (const uint8_t *)from16.level[0].data < c + size);
+    kb_pool_free(pool);
+    free(a), free(b), free(c);
+}
+
+static void test_pyramid_of_wrong_input(void **state)
+{
+    (void)state;
+    kb_image image = gray_view(), tiny = {gray, 20, 20, WIDTH, KB_GRAY8, 0};
+    kb_pyramid pyramid;
+    size_t size;
+    uint8_t *buffer = build(&image, NULL, &pyramid, &size);
+    assert_int_equal(kb_pyramid_build(&image, NULL, NULL, buffer, size - 1, &pyramid, &size), KB_E_SPACE);
+    assert_int_equal(kb_pyramid_build(NULL, NULL, NULL, buffer, size, &pyramid, &size), KB_E_ARGUMENT);
+    assert_int_equal(kb_pyramid_build(&image, NULL, NULL, buffer, size, NULL, &size), KB_E_ARGUMENT);
+    assert_int_equal(kb_pyramid_build(&image, NULL, NULL, buffer, size, &pyramid, NULL), KB_E_ARGUMENT);
+    pyramid.struct_size = 3;
+    assert_int_equal(kb_pyramid_build(&image, NULL, NULL, buffer, size, &pyramid, &size), KB_E_STRUCT);
+    KB_INIT(pyramid);
+    assert_int_equal(kb_pyramid_build(&tiny, NULL, NULL, buffer, size, &pyramid, &size), KB_OK);
+    assert_int_equal(pyramid.levels, 0);
+    free(buffer);
+}
+
+static void test_one_call_is_two(void **state)
+{
+    static kb_keypoint expected[MOST], found[MOST];
+    static uint8_t rows[MOST * 32], again[MOST * 32], flags[MOST], flags_again[MOST];
+    kb_image images[2] = {gray_view(), deep_view()};
+    kb_model *model;
+    (void)state;
+    assert_int_equal(kb_model_builtin("bad256", &model), KB_OK);
+    for (int which = 0; which < 4; which++) {
+        const kb_image *image = &images[which & 1];
+        kb_detect_options detect;
+        kb_describe_options describe;
+        size_t n, count;
+        KB_INIT(detect);
+        KB_INIT(describe);
+        detect.detector = which & 2 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB;
+        describe.scale = kb_detector_scale(detect.detector);
+        assert_int_equal(kb_detect(image, &detect, NULL, expected, MOST, &n), KB_OK);
+        assert_int_equal(kb_describe(model, image, expected, n, &describe, NULL, rows, flags), KB_OK);
+        assert_int_equal(kb_detect_and_describe(model, image, &detect, NULL, NULL, found, MOST, again, flags_again,
+                                                &count), KB_OK);
+        assert_true(n > 50);
+        assert_int_equal(count, n);
+        assert_memory_equal(found, expected, n * sizeof *found);
+        assert_memory_equal(again, rows, n * 32);
+        assert_memory_equal(flags_again, flags, n);
+    }
+    size_t count = 7;
+    assert_int_equal(kb_detect_and_describe(NULL, &images[0], NULL, NULL, NULL, found, MOST, again, NULL, &count),
+                     KB_E_ARGUMENT);
+    assert_int_equal(kb_detect_and_describe(model, &images[0], NULL, NULL, NULL, found, MOST, NULL, NULL, &count),
+                     KB_E_ARGUMENT);
+    assert_int_equal(kb_detect_and_describe(model, &images[0], NULL, NULL, NULL, NULL, 0, NULL, NULL, &count), KB_OK);
+    assert_int_equal(count, 0);
+    kb_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pyramid_levels),
+        cmocka_unit_test(test_pyramid_of_wrong_input),
+        cmocka_unit_test(test_one_call_is_two),
+    };
+    return cmocka_run_group_tests_name("features", tests, render, NULL);
+}
