@@ -80,7 +80,7 @@ install(FILES ${PROJECT_BINARY_DIR}/keybits-opencv.pc DESTINATION ${CMAKE_INSTAL
 
 # ------------------------------------------------------------------------------------------ documents and the licence
 install(FILES README.md NEWS.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
 
 # `cmake --build BUILD --target uninstall` removes what the last installation wrote.
 if(top_level)

@@ -22,7 +22,6 @@ static const kbi_builtin_table *find_table(const char *name)
 
 static kb_kind tableless_kind(const char *name)
 {
-    if (!kbi_kind_built(KB_SIFT)) return (kb_kind)0;
     return strcmp(name, "sift") == 0 ? KB_SIFT : strcmp(name, "rootsift") == 0 ? KB_ROOTSIFT : (kb_kind)0;
 }
 
@@ -31,6 +30,7 @@ kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator,
     if (out) *out = NULL;
     if (!name || !out) return KB_E_ARGUMENT;
     kb_kind kind = tableless_kind(name);
+    if (kind && !kbi_kind_built(kind)) return KB_E_NO_TABLE;
     if (kind) {
         kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .name = name};
         return kb_model_create_with(&spec, allocator, out, NULL);
@@ -52,6 +52,6 @@ const char *kb_model_builtin_name(int32_t index, int32_t *available)
         return t->name;
     }
     if (index >= (int32_t)KBI_COUNT(tableless)) return NULL;
-    if (available) *available = tableless_kind(tableless[index]) != 0;
+    if (available) *available = kbi_kind_built(KB_SIFT);
     return tableless[index];
 }
