@@ -305,9 +305,8 @@ static void frame_add(slam *s, const picture *p, int index)
 }
 
 /* Visual words: of a file, or learned from the frames themselves. */
-static kb_vocabulary *vocabulary_open(const slam *s, const char *path)
+static kb_vocabulary *vocabulary_open(const slam *s, const char *path, uint8_t **bytes)
 {
-    static uint8_t *bytes; /* lives as long as the vocabulary */
     kb_vocabulary *vocabulary;
     kb_error error;
     size_t size;
@@ -322,8 +321,8 @@ static kb_vocabulary *vocabulary_open(const slam *s, const char *path)
               "kb_vocabulary_train");
         return vocabulary;
     }
-    bytes = file_read(path, &size);
-    if (kb_vocabulary_load(bytes, size, &vocabulary, &error) == KB_OK) return vocabulary;
+    *bytes = file_read(path, &size);
+    if (kb_vocabulary_load(*bytes, size, &vocabulary, &error) == KB_OK) return vocabulary;
     fprintf(stderr, "%s: %s\n", path, error.text);
     exit(1);
 }
@@ -381,7 +380,8 @@ int main(int argc, char **argv)
     check(kb_model_builtin("bag256", &s.model), "bag256");
     check(kb_model_get_info(s.model, &s.info), "kb_model_get_info");
     check(kb_workspace_create(&s.workspace), "kb_workspace_create");
-    kb_vocabulary *words = vocabulary ? vocabulary_open(&s, vocabulary) : NULL;
+    uint8_t *bytes = NULL; /* the vocabulary lies in them */
+    kb_vocabulary *words = vocabulary ? vocabulary_open(&s, vocabulary, &bytes) : NULL;
     for (int total = rendered ? ROOM_FRAMES : argc - first; frames < total && frames < MOST_FRAMES; frames++) {
         picture p = rendered ? room_render(frames, &truth[frames]) : picture_read(argv[first + frames]);
         if (rendered && keep) room_keep(&p, keep, frames);
@@ -389,11 +389,11 @@ int main(int argc, char **argv)
         free(p.pixels);
     }
     path_report(s.path, s.known, rendered ? truth : NULL, frames);
-    if (s.started) loops_find(&s, words = words ? words : vocabulary_open(&s, NULL));
+    if (s.started) loops_find(&s, words = words ? words : vocabulary_open(&s, NULL, &bytes));
     if (svg) path_draw(svg, s.path, s.known, rendered ? truth : NULL, frames);
     kb_vocabulary_free(words);
     kb_workspace_free(s.workspace);
     kb_model_free(s.model);
-    free(s.key_rows), free(s.key_points), free(s.points);
+    free(s.key_rows), free(s.key_points), free(s.points), free(bytes);
     return s.started ? 0 : 1;
 }
