@@ -7,8 +7,6 @@
 
 #include "fit/fit.h"
 
-#define HALF_ROOT 0.70710678118654752 /* 1 / sqrt(2) */
-
 static bool finite_entries(const double *m)
 {
     for (int32_t i = 0; i < 6; i++)
@@ -106,8 +104,8 @@ static int32_t similarity_gauge(const double *m, double directions[FIT_GAUGE][FI
 {
     (void)m;
     int32_t n = last_row_gauge(directions);
-    directions[n][0] = HALF_ROOT, directions[n][4] = -HALF_ROOT;
-    directions[n + 1][1] = HALF_ROOT, directions[n + 1][3] = HALF_ROOT;
+    directions[n][0] = FIT_HALF_ROOT, directions[n][4] = -FIT_HALF_ROOT;
+    directions[n + 1][1] = FIT_HALF_ROOT, directions[n + 1][3] = FIT_HALF_ROOT;
     return n + 2;
 }
 

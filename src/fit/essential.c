@@ -8,8 +8,6 @@
 
 #include "fit/fit.h"
 
-#define HALF_ROOT 0.70710678118654752 /* 1 / sqrt(2) */
-
 typedef struct svd3 {
     double u[3][3], v[3][3]; /* singular vectors as rows, the third for the least singular value; right-handed */
     double s[2];             /* the two larger singular values */
@@ -55,8 +53,8 @@ static int32_t essential_gauge(const double *e, double directions[FIT_GAUGE][FIT
     memset(directions, 0, FIT_GAUGE * sizeof directions[0]);
     if (!decompose(e, &d)) return 0;
     for (int32_t k = 0; k < 3; k++) add_outer(&d, k, k, 1, directions[k]);
-    add_outer(&d, 0, 1, HALF_ROOT, directions[3]);
-    add_outer(&d, 1, 0, HALF_ROOT, directions[3]);
+    add_outer(&d, 0, 1, FIT_HALF_ROOT, directions[3]);
+    add_outer(&d, 1, 0, FIT_HALF_ROOT, directions[3]);
     return 4;
 }
 
@@ -66,8 +64,8 @@ static bool essential_retract(double *e)
     svd3 d;
     if (!decompose(e, &d)) return false;
     memset(e, 0, 9 * sizeof *e);
-    add_outer(&d, 0, 0, HALF_ROOT, e);
-    add_outer(&d, 1, 1, HALF_ROOT, e);
+    add_outer(&d, 0, 0, FIT_HALF_ROOT, e);
+    add_outer(&d, 1, 1, FIT_HALF_ROOT, e);
     return true;
 }
 

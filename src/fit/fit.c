@@ -199,7 +199,9 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
     list_inliers(kind, pairs, scratch, found);
     if (!kbi_fit_significant(kind, pairs, scratch, found->score.count)) return KB_FIT_NOT_FOUND;
     if (!determined(kind, pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
-    list_inliers(kind, pairs, scratch, found);
+    /* The searches for a plane and for a rotation used the scratch, and the former may have changed the model. */
+    if (kind == &kbi_fit_fundamental || KBI_IS_CALIBRATED(kind, kbi_fit_essential))
+        list_inliers(kind, pairs, scratch, found);
     return KB_FIT_FOUND;
 }
 

@@ -18,6 +18,7 @@
 #define FIT_MAX_SAMPLE 7
 #define FIT_MAX_MODELS 10 /* the 5-point solver gives up to ten */
 #define FIT_MODEL 12      /* entries of the largest model: a 3x4 pose */
+#define FIT_HALF_ROOT 0.70710678118654752 /* 1 / sqrt(2) */
 #define FIT_GAUGE 6       /* directions in which a model must not move, at most */
 
 /* Tukey's biweight, with c^2 = CUTOFF2 x threshold^2: rho(e) = 1 - (1 - e^2 / c^2)^3 up to c, then 1; its weight in

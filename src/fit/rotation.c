@@ -8,8 +8,6 @@
 
 #include "fit/fit.h"
 
-#define HALF_ROOT 0.70710678118654752 /* 1 / sqrt(2) */
-
 int32_t kbi_fit_rotation_gauge(const double *r, double directions[FIT_GAUGE][FIT_MODEL])
 {
     static const uint8_t first[6] = {0, 1, 2, 0, 0, 1}, other[6] = {0, 1, 2, 1, 2, 2};
@@ -20,8 +18,8 @@ int32_t kbi_fit_rotation_gauge(const double *r, double directions[FIT_GAUGE][FIT
             if (p == q) {
                 directions[k][3 * i + p] = r[3 * i + p];
             } else {
-                directions[k][3 * i + p] = HALF_ROOT * r[3 * i + q];
-                directions[k][3 * i + q] = HALF_ROOT * r[3 * i + p];
+                directions[k][3 * i + p] = FIT_HALF_ROOT * r[3 * i + q];
+                directions[k][3 * i + q] = FIT_HALF_ROOT * r[3 * i + p];
             }
         }
     }
