@@ -1,5 +1,5 @@
-/* A canvas of RGB pixels to draw keypoints, matches and tracks on. Everything is anti-aliased and clipped; coordinates
- * follow the house rule: (0,0) is the centre of the first pixel. */
+/* A canvas of RGB pixels to draw keypoints, matches and tracks on. Everything is anti-aliased and clipped; (0,0)
+ * is the centre of the first pixel. */
 #ifndef IO_DRAW_H
 #define IO_DRAW_H
 

@@ -92,7 +92,5 @@ bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *out
                       io_error *error);
 /* Fails when writing one of the outputs would destroy one of the inputs, by whatever name. */
 bool io_names_spare(const io_names *outputs, const io_names *inputs, io_error *error);
-/* The same for one of each; either may be NULL or "-". */
-bool io_refuse_overwrite(const char *output, const char *input, io_error *error);
 
 #endif

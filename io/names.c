@@ -155,10 +155,3 @@ bool io_names_spare(const io_names *outputs, const io_names *inputs, io_error *e
     free(known);
     return ok;
 }
-
-bool io_refuse_overwrite(const char *output, const char *input, io_error *error)
-{
-    if (!output || !input) return true;
-    const io_names out = {(char *[]){(char *)output}, 1}, in = {(char *[]){(char *)input}, 1};
-    return io_names_spare(&out, &in, error);
-}
