@@ -208,8 +208,8 @@ bool cli_integer(cli_common *common, const char *option, const char *text, int64
 bool cli_number(cli_common *common, const char *option, const char *text, double low, double high, double *value);
 /* The index of text in a NULL-terminated list of words. */
 bool cli_choice(cli_common *common, const char *option, const char *text, const char *const *words, int *index);
-/* --preset NAME: the scale of a preset, a float. */
-bool cli_take_preset(cli_common *common, const char *option, const char *text, void *scale);
+/* --preset NAME: the name of a preset, a const char *. */
+bool cli_take_preset(cli_common *common, const char *option, const char *text, void *preset);
 extern const char *const cli_detectors[];    /* words of a kb_detector, from KB_DETECTOR_ORB on */
 /* "a, b, c" of a list that ends with NULL. */
 void cli_join_words(char *text, size_t capacity, const char *const *words, const char *separator);

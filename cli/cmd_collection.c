@@ -120,7 +120,7 @@ static void hash_options(collection_job *j)
     detect.mask = NULL;
     detect.parallel = NULL;
     uint64_t hash = collection_hash(0xcbf29ce484222325u, &detect, sizeof detect);
-    const double numbers[] = {(double)j->pipeline.options.scale, (double)j->pipeline.options.angles,
+    const double numbers[] = {(double)j->pipeline.pipeline.options.scale, (double)j->pipeline.options.angles,
                               (double)j->reading.exif, (double)j->reading.white, (double)j->reading.keep16};
     hash = collection_hash(hash, numbers, sizeof numbers);
     j->describe_hash = collection_hash(hash, &j->pipeline.pipeline.info.id, sizeof j->pipeline.pipeline.info.id);

@@ -54,6 +54,8 @@ static const cli_option import_options[] = {
              "which have no image sampler)"},
     {"support", 0, CLI_NUMBER(model_job, table.support, 0.1, 10), "S",
      .help = ": patch width = preset x keypoint size x support (default 1)"},
+    {"sift-support", 0, CLI_NUMBER(model_job, table.sift_support, 0.1, 10), "S",
+     .help = ", for keypoints of SIFT detectors (default: as the others)"},
     {"name", 0, CLI_TEXT(model_job, table.name), "NAME",
      .help = "the model's name, 1 to 63 bytes (default: the name of the file)"},
     {"root", 0, CLI_FLAG(model_job, table.root), .help = "HashSIFT: the weights are for RootSIFT"},
@@ -96,6 +98,7 @@ static void show_json(const kb_model_info *info)
     io_json_integer(&json, "bits", spec->bits);
     io_json_string(&json, "sampler", kb_sampler_name(spec->sampler));
     io_json_float(&json, "support", spec->support);
+    if (spec->sift_support > 0) io_json_float(&json, "sift_support", spec->sift_support);
     io_json_string(&json, "id", id);
     io_json_integer(&json, "row_bytes", info->row_bytes);
     io_json_integer(&json, "row_floats", info->row_floats);
@@ -121,7 +124,9 @@ static void show_text(const kb_model_info *info)
     id_text(id, info->id);
     printf("name      %s\nkind      %s\n", spec->name, kb_kind_name(spec->kind));
     if (spec->bits) printf("bits      %d\n", (int)spec->bits);
-    printf("sampler   %s\nsupport   %g\nid        %s\n", kb_sampler_name(spec->sampler), (double)spec->support, id);
+    printf("sampler   %s\nsupport   %g", kb_sampler_name(spec->sampler), (double)spec->support);
+    if (spec->sift_support > 0) printf(", of SIFT keypoints %g", (double)spec->sift_support);
+    printf("\nid        %s\n", id);
     printf("row       %d bytes", (int)info->row_bytes);
     if (info->row_floats) printf(", or %d floats", (int)info->row_floats);
     printf("\n");

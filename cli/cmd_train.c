@@ -26,7 +26,9 @@ const cli_option train_model_options[] = {
     {"output", 'o', CLI_OUTPUT(train_options, output), "FILE", .help = "the model file to write; required"},
     {"name", 0, CLI_TEXT(train_options, name), "NAME", .help = "of the model (default: the name of the file)"},
     {"support", 0, CLI_NUMBER(train_options, support, 0.1, 10), "S",
-     .help = ", written into the model (default: what the patches were sampled with)"},
+     .help = ", written into the model (default: what the patches were sampled with; needed for sets of different ones)"},
+    {"sift-support", 0, CLI_NUMBER(train_options, sift_support, 0.1, 10), "S",
+     .help = ", written into the model for keypoints of SIFT detectors (default: as the others)"},
     {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
      .help = "(docs/sampling.md), written into the model (default: two-tap for BAD, else patch)"},
     {"augment", 0, CLI_CHOICE(train_options, augment, 0), "on|off", "off", .words = off_on,
@@ -99,7 +101,8 @@ uint64_t train_hash(uint64_t hash, const void *data, size_t bytes)
 static bool load_sets(train_data *data, const train_options *o, int count, char **paths, io_error *error)
 {
     kbi_patch_set all;
-    if (!io_patch_set_load_files((const char *const *)paths, (size_t)count, (size_t)o->max_patches, o->seed, &all, error))
+    if (!io_patch_set_load_files((const char *const *)paths, (size_t)count, o->support > 0, (size_t)o->max_patches, o->seed,
+                                 &all, error))
         return false;
     kbi_patch_set_shrink(&all);
     if (o->hold_back > 0) {
@@ -181,6 +184,7 @@ bool train_model_write(kb_model_spec *spec, const train_options *options, const 
     if (!options->sampler || !model_sampler(options->sampler, &spec->sampler))
         spec->sampler = spec->kind == KB_BAD ? KB_SAMPLER_TWO_TAP : KB_SAMPLER_PATCH;
     spec->support = options->support > 0 ? (float)options->support : data->set.support > 0 ? data->set.support : 1;
+    spec->sift_support = (float)options->sift_support;
     kb_status status = kb_model_create(spec, out, &problem);
     free(stem);
     if (status != KB_OK) {

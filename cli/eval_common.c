@@ -19,6 +19,7 @@ static bool with_support(kb_model **model, double support, io_error *error)
     kb_model_get_info(*model, &info);
     kb_model_spec spec = *info.spec;
     spec.support = (float)support;
+    spec.sift_support = 0;
     if (kb_model_create(&spec, &changed, &why) != KB_OK) return io_fail(error, "--support: %s", why.text);
     kb_model_free(*model);
     *model = changed;
@@ -113,23 +114,19 @@ const cli_option eval_method_options[] = {
     {"orientation", 0, CLI_CHOICE(eval_options, source.orientation, 0), "RULE", "given",                          \
      .words = cli_orientations,                                                                                   \
      .help = ": gradient, centroid or none compute the angles anew, of files and of our orb"},                    \
-    {"preset", 0, CLI_TEXT(eval_options, preset), "NAME",                                                         \
+    {"preset", 0, CLI_CALL(eval_options, preset), "NAME", .take = cli_take_preset,                                \
      .help = "orb fast agast brisk akaze kaze surf sift: how size becomes the width of the patch (default: what " \
              "belongs to the keypoints)"}
 
 const cli_option eval_keypoint_options[] = {KEYPOINT_ROWS("orb", "2000"), {0}};
 const cli_option eval_sfm_keypoint_options[] = {KEYPOINT_ROWS("sift", "8192"), {0}};
 
-static bool scale_settle(eval_options *options, cli_common *common)
+static bool preset_settle(eval_options *options, cli_common *common)
 {
-    if (options->preset) return cli_take_preset(common, "--preset", options->preset, &options->scale);
-    if (!options->source.folder) {
-        options->scale = kb_detector_scale(options->source.detector);
-        return true;
-    }
     if (!options->source.kind) options->source.kind = "sift";
-    options->scale = kb_preset_scale(options->source.kind);
-    if (options->scale > 0) return true;
+    if (options->preset) return true;
+    options->preset = options->source.folder ? options->source.kind : kb_detector_name(options->source.detector);
+    if (kb_preset_scale(options->preset) > 0) return true;
     common->exit_code =
         cli_usage_error(common, "--keypoints %s is not the name of a preset: give --preset too", options->source.kind);
     return false;
@@ -137,8 +134,8 @@ static bool scale_settle(eval_options *options, cli_common *common)
 
 bool eval_options_settle(eval_options *options, cli_common *common)
 {
-    bool good = scale_settle(options, common);
-    options->source.scale = options->scale;
+    bool good = preset_settle(options, common);
+    options->source.scale = kb_preset_scale(options->preset);
     return good;
 }
 

@@ -26,7 +26,6 @@ typedef struct eval_options {
     const char *cache;
     ev_keypoint_source source;
     const char *preset;
-    float scale;
 } eval_options;
 
 /* Tables of them; the job is eval_options. */
@@ -34,7 +33,7 @@ extern const cli_option eval_method_options[];
 extern const cli_option eval_keypoint_options[]; /* ORB's, 2000 per image, unless asked otherwise */
 extern const cli_option eval_sfm_keypoint_options[]; /* for reconstruction: SIFT's, 8192 */
 
-/* Fills in what follows from the options: the kind, the scale. */
+/* Fills in what follows from the options: the kind, the preset. */
 bool eval_options_settle(eval_options *options, cli_common *common);
 void eval_options_end(eval_options *options);
 

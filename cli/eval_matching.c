@@ -119,7 +119,7 @@ static int matching_run(cli_common *common, void *context, int count, char **arg
     if (!eval_options_settle(&job->eval, common)) return common->exit_code;
     if (!ev_scenes_open(arguments[0], &scenes, &error)) return cli_error("%s", error.text);
     options->keypoints = job->eval.source;
-    options->scale = job->eval.scale;
+    options->preset = job->eval.preset;
     options->parallel = common->parallel;
     options->quiet = common->quiet;
     int code = matching_evaluate(common, job, arguments[0], &scenes);

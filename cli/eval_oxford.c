@@ -60,7 +60,7 @@ static void json_result(io_json *json, size_t index, const void *context)
     io_json_string(json, "keypoints", ev_keypoint_source_name(source));
     io_json_string(json, "keypoints_kind", source->folder ? source->kind : kb_detector_name(source->detector));
     io_json_string(json, "paperlike_keypoints", source->folder ? "csv" : "all");
-    io_json_number(json, "scale", o->options->scale);
+    io_json_string(json, "preset", o->options->preset);
     json_score(json, &result->total, o->curves);
     io_json_array(json, "scenes");
     for (size_t s = 0; s < o->scenes->count; s++) {
@@ -158,7 +158,7 @@ static int oxford_run(cli_common *common, void *context, int count, char **argum
     if (!eval_options_settle(&job->eval, common)) return common->exit_code;
     if (!ev_scenes_open(arguments[0], &scenes, &error)) return cli_error("%s", error.text);
     options->keypoints = job->eval.source;
-    options->scale = job->eval.scale;
+    options->preset = job->eval.preset;
     options->cache = job->eval.cache;
     options->parallel = common->parallel;
     options->quiet = common->quiet;

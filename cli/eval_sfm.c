@@ -96,7 +96,7 @@ static int sfm_run(cli_common *common, void *context, int count, char **argument
     export_options_settle(&job->export, common, arguments[0]);
     options->export = job->export.options;
     options->keypoints = job->eval.source;
-    options->scale = job->eval.scale;
+    options->preset = job->eval.preset;
     options->folder = arguments[0];
     options->cache = job->eval.cache;
     options->threads = common->threads;

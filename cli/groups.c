@@ -66,10 +66,10 @@ void reading_begin(io_read_options *reading) { *reading = (io_read_options){.kee
 const char *const cli_orientations[] = {"given", "gradient", "centroid", "none", NULL};
 
 const cli_option patch_options[] = {
-    {"preset", 0, CLI_CALL(pipeline_options, scale), "NAME", .take = cli_take_preset,
-     .help = "patch width by detector: orb 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75 times the size "
-             "(default: that of --detector; orb for keypoints from a file)"},
-    {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .help = ": the same as a number"},
+    {"preset", 0, CLI_CALL(pipeline_options, preset), "NAME", .take = cli_take_preset,
+     .help = "patch width by detector: orb 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75 times the size and "
+             "the model's support (default: that of --detector; orb for keypoints from a file)"},
+    {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .help = ": patch width / (keypoint size x the model's support), instead of a preset"},
     {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = cli_orientations,
      .help = "given: the angles as they are detected or read, -1 is upright; computed anew: gradient, the peak of the "
              "histogram of gradients; centroid, the intensity centroid as OpenCV's ORB; none: all upright"},

@@ -2,7 +2,8 @@
  *       6  x1 y1 x2 y2 r th               BAD, both boxes of one radius
  *       9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0
  *     129  bias w1 ... w128               HashSIFT
- * '#' starts a comment; a comment "#: key value" says something about the table (name, sampler, support, root, text).
+ * '#' starts a comment; a comment "#: key value" says something about the table (name, sampler, support,
+ * sift-support, root, text).
  *
  * Only the sign of a HashSIFT row counts, so a row of any numbers is brought to 8-bit weights by one factor for weights
  * and bias, 127 / max |w|, rounded half away from zero. A row of whole numbers that already fit is taken as it is,
@@ -27,7 +28,7 @@ typedef struct table {
     int32_t *bias;
     /* what the table says about itself */
     char name[64], sampler[16];
-    double support;
+    double support, sift_support;
     bool root;
     char *text; /* with line breaks; owned */
     io_error *error;
@@ -162,6 +163,9 @@ static bool read_directive(table *t, size_t number, const char *line)
     if (key == 7 && strncmp(line, "support", key) == 0) {
         return io_number_is(value, &t->support) || fail_at(t, number, "support is not a number");
     }
+    if (key == 12 && strncmp(line, "sift-support", key) == 0) {
+        return io_number_is(value, &t->sift_support) || fail_at(t, number, "sift-support is not a number");
+    }
     if (key == 4 && strncmp(line, "root", key) == 0) {
         t->root = strcmp(value, "1") == 0;
         return true;
@@ -217,6 +221,7 @@ static bool make_model(const table *t, const table_options *options, kb_model **
                                                 : "patch";
     if (!model_sampler(sampler, &spec.sampler)) return io_fail(t->error, "no sampler has the name %s", sampler);
     spec.support = options->support > 0 ? options->support : (float)t->support;
+    spec.sift_support = options->sift_support > 0 ? options->sift_support : (float)t->sift_support;
     spec.root = options->root || t->root;
     spec.text = t->text;
     spec.boxes = t->boxes;
@@ -260,6 +265,8 @@ static void write_head(FILE *file, const kb_model_info *info)
     char number[32];
     fprintf(file, "#: name %s\n#: sampler %s\n#: support %s\n", spec->name, kb_sampler_name(spec->sampler),
             io_number_shortest(number, (double)spec->support, true));
+    if (spec->sift_support > 0)
+        fprintf(file, "#: sift-support %s\n", io_number_shortest(number, (double)spec->sift_support, true));
     if (spec->root) fprintf(file, "#: root 1\n");
     for (const char *text = spec->text; text && *spec->text;) { /* a line end at the end makes an empty line */
         size_t length = strcspn(text, "\n");

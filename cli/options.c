@@ -61,10 +61,10 @@ bool cli_choice(cli_common *common, const char *option, const char *text, const 
     return false;
 }
 
-bool cli_take_preset(cli_common *common, const char *option, const char *text, void *scale)
+bool cli_take_preset(cli_common *common, const char *option, const char *text, void *preset)
 {
-    *(float *)scale = kb_preset_scale(text);
-    if (*(float *)scale > 0) return true;
+    *(const char **)preset = text;
+    if (kb_preset_scale(text) > 0) return true;
     const char *names[32] = {NULL};
     char list[256];
     for (int32_t i = 0; i < 31 && kb_preset_at(i).name; i++) names[i] = kb_preset_at(i).name;

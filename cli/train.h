@@ -17,6 +17,7 @@ typedef struct train_options {
     const char *validate;  /* a set that learning has not seen */
     double hold_back;      /* or the share of the points to keep for that; 0: none */
     double support;        /* 0: that of the patches */
+    double sift_support;   /* 0: as support */
     const char *sampler;   /* of the model; NULL: two-tap for BAD, patch for others */
     int64_t max_patches;   /* 0: all */
     uint64_t seed;

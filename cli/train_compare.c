@@ -66,7 +66,9 @@ static void warn_support(const cli_common *common, const char *path, const kbi_p
     kb_model_info info;
     KB_INIT(info);
     if (kb_model_get_info(model, &info) != KB_OK || set->support <= 0) return;
-    if (fabsf(set->support - info.spec->support) <= 1e-3f * set->support) return;
+    const float own[2] = {info.spec->support, info.spec->sift_support};
+    for (int i = 0; i < 2; i++)
+        if (fabsf(set->support - own[i]) <= 1e-3f * set->support) return;
     cli_warn(common, "%s: patches of support %g, but %s describes with %g (keybits patches ... --support)", path,
              (double)set->support, name, (double)info.spec->support);
 }

@@ -61,7 +61,7 @@ static void describe_view(void *context, int32_t index)
 {
     sequence_work *work = context;
     view *v = &work->views[index];
-    ev_method_describe(work->method, &v->image.view, v->keypoints.items, v->keypoints.count, work->options->scale,
+    ev_method_describe(work->method, &v->image.view, v->keypoints.items, v->keypoints.count, work->options->preset,
                        &v->rows, &work->errors[index]);
 }
 

@@ -23,7 +23,7 @@ typedef struct ev_mma {
 
 typedef struct ev_matching_options {
     ev_keypoint_source keypoints;
-    float scale;        /* the preset that belongs to the keypoints */
+    const char *preset; /* that belongs to the keypoints */
     bool all_sequences; /* the large ones too */
     const kb_parallel *parallel;
     bool quiet;

@@ -95,12 +95,12 @@ static bool method_settle(kb_status status, const ev_method *method, io_rows *ou
 }
 
 bool ev_method_describe(const ev_method *method, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                        float scale, io_rows *out, io_error *error)
+                        const char *preset, io_rows *out, io_error *error)
 {
-    if (method->peer) return ev_peer_describe(method->peer, image, keypoints, n, scale, out, error);
+    if (method->peer) return ev_peer_describe(method->peer, image, keypoints, n, kb_preset_scale(preset), out, error);
     kb_describe_options options;
     KB_INIT(options);
-    options.scale = scale;
+    options.scale = kb_model_scale(method->model, preset);
     rows_of_model(method->model, n, out);
     kb_status status = out->floats
                            ? kb_describe_float(method->model, image, keypoints, n, &options, NULL, out->floats, NULL)

@@ -292,15 +292,15 @@ static void describe_view(void *context, int32_t index)
 {
     scene_work *work = context;
     const view *v = &work->views[index];
-    float scale = work->options->scale;
+    const char *preset = work->options->preset;
     io_error *error = &work->errors[index];
     if (ev_method_is_file(work->method)) return;
-    if (!ev_method_describe(work->method, &v->image.view, v->best.items, v->best.count, scale, &work->best_rows[index],
+    if (!ev_method_describe(work->method, &v->image.view, v->best.items, v->best.count, preset, &work->best_rows[index],
                             error))
         return;
     if (v->shared) work->all_rows[index] = work->best_rows[index];
     else
-        ev_method_describe(work->method, &v->image.view, v->all.items, v->all.count, scale, &work->all_rows[index],
+        ev_method_describe(work->method, &v->image.view, v->all.items, v->all.count, preset, &work->all_rows[index],
                            error);
 }
 
@@ -372,7 +372,7 @@ static bool hash_views(const scene_work *work, uint64_t *hashes, io_error *error
 static uint64_t pair_key(const scene_work *work, const ev_method *method, const uint64_t *views, size_t k)
 {
     const ev_oxford_options *o = work->options;
-    double numbers[8] = {o->scale, !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
+    double numbers[8] = {kb_preset_scale(o->preset), !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
                          o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
                          o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.subpixel};
     uint64_t key = ev_hash_string(EV_HASH_START, "oxford 3 " KB_VERSION_STRING);
@@ -549,7 +549,7 @@ bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *
             patches = io_grow(patches, total + v.best.count + 1, side * side);
             kb_describe_options sampling;
             KB_INIT(sampling);
-            sampling.scale = options->scale;
+            sampling.scale = kb_preset_scale(options->preset);
             sampling.parallel = options->parallel;
             kb_status status = kb_sample_patches(&v.image.view, v.best.items, v.best.count, &sampling, NULL,
                                                  patches + total * side * side, NULL);

@@ -17,7 +17,7 @@
 
 typedef struct ev_oxford_options {
     ev_keypoint_source keypoints;
-    float scale;      /* the preset that belongs to the keypoints */
+    const char *preset; /* that belongs to the keypoints */
     bool paperlike;   /* the paper-like numbers are wanted too */
     const char *cache;
     const kb_parallel *parallel;

@@ -164,7 +164,7 @@ static uint64_t result_key(const io_names *images, const ev_method *method, cons
 {
     const colmap_export_options *e = &options->export;
     const ev_keypoint_source *k = &options->keypoints;
-    double numbers[9] = {options->scale, e->max_ratio, e->filter, e->one_camera,
+    double numbers[9] = {kb_preset_scale(options->preset), e->max_ratio, e->filter, e->one_camera,
                          k->folder ? 0 : k->detector, k->folder ? 0 : k->max_keypoints, k->orientation, k->selection, k->fast_threshold_min};
     uint64_t key = ev_hash_string(EV_HASH_START, "sfm 3 " KB_VERSION_STRING);
     key = ev_hash(ev_hash(key, &method->id, sizeof method->id), numbers, sizeof numbers);
@@ -199,7 +199,7 @@ static bool method_describe(void *context, const char *path, features *out, io_e
     bool good = ev_keypoints_load(&s->options->keypoints, NULL, path, &image.view, 0, &out->keypoints, error) &&
                 (ev_method_is_file(s->method) ||
                  ev_method_describe(s->method, &image.view, out->keypoints.items, out->keypoints.count,
-                                    s->options->scale, &out->rows, error));
+                                    s->options->preset, &out->rows, error));
     io_image_free(&image);
     return good;
 }

@@ -10,7 +10,7 @@
 
 typedef struct ev_sfm_options {
     ev_keypoint_source keypoints;
-    float scale;
+    const char *preset;
     colmap_export_options export; /* how pairs are matched; where features come from is filled in */
     const char *colmap; /* the program; NULL: "colmap" on the path */
     const char *folder; /* of the images */

@@ -38,8 +38,8 @@ void io_patch_reader_close(io_patch_reader *reader); /* takes NULL */
  * patch teach nothing; they are left out and counted. Fails when less than two points are left. */
 bool io_patch_set_load(const char *path, size_t max_patches, uint64_t seed, kbi_patch_set *out, io_error *error);
 /* The same for several files as one set: labels and views of different files are different. All must have the same side
- * and, where they tell it, the same support. */
-bool io_patch_set_load_files(const char *const *paths, size_t files, size_t max_patches, uint64_t seed,
-                             kbi_patch_set *out, io_error *error);
+ * and, where they tell it, the same support; with any_support the first tells that of the set. */
+bool io_patch_set_load_files(const char *const *paths, size_t files, bool any_support, size_t max_patches,
+                             uint64_t seed, kbi_patch_set *out, io_error *error);
 
 #endif

@@ -42,7 +42,7 @@ static int compare_groups(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static bool open_files(loader *l, kbi_patch_set *set, io_error *error)
+static bool open_files(loader *l, bool any_support, kbi_patch_set *set, io_error *error)
 {
     uint64_t total = 0;
     for (size_t f = 0; f < l->files; f++) {
@@ -53,10 +53,10 @@ static bool open_files(loader *l, kbi_patch_set *set, io_error *error)
             return io_fail(error, "%s: patches of side %d, but %s has side %d", l->paths[f], info.side, l->paths[0],
                            set->side);
         set->side = info.side;
-        if (set->support > 0 && info.support > 0 && info.support != set->support)
+        if (!any_support && set->support > 0 && info.support > 0 && info.support != set->support)
             return io_fail(error, "%s: cut with support %g, another set with %g", l->paths[f], info.support,
                            set->support);
-        if (info.support > 0) set->support = info.support;
+        if (set->support == 0) set->support = info.support;
         l->patches[f] = info.patches;
         total += info.patches;
     }
@@ -140,8 +140,8 @@ static bool read_points(loader *l, kbi_patch_set *set, io_error *error)
     return true;
 }
 
-bool io_patch_set_load_files(const char *const *paths, size_t files, size_t max_patches, uint64_t seed,
-                             kbi_patch_set *out, io_error *error)
+bool io_patch_set_load_files(const char *const *paths, size_t files, bool any_support, size_t max_patches,
+                             uint64_t seed, kbi_patch_set *out, io_error *error)
 {
     *out = (kbi_patch_set){0};
     if (files == 0) return io_fail(error, "no patch sets were given");
@@ -149,7 +149,7 @@ bool io_patch_set_load_files(const char *const *paths, size_t files, size_t max_
     l.reader = io_alloc(files, sizeof *l.reader);
     l.patches = io_alloc(files, sizeof *l.patches);
     l.view_offset = io_alloc(files, sizeof *l.view_offset);
-    bool ok = open_files(&l, out, error) && read_index(&l, error);
+    bool ok = open_files(&l, any_support, out, error) && read_index(&l, error);
     if (ok) {
         out->singletons = find_points(&l);
         if (max_patches) sample_points(&l, max_patches, seed);
@@ -168,5 +168,5 @@ bool io_patch_set_load_files(const char *const *paths, size_t files, size_t max_
 
 bool io_patch_set_load(const char *path, size_t max_patches, uint64_t seed, kbi_patch_set *out, io_error *error)
 {
-    return io_patch_set_load_files(&path, 1, max_patches, seed, out, error);
+    return io_patch_set_load_files(&path, 1, true, max_patches, seed, out, error);
 }

@@ -24,7 +24,9 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     bool epipolar = o->geometry == KB_FUNDAMENTAL || o->geometry == KB_ESSENTIAL;
     if (o->threshold == 0) o->threshold = epipolar ? 1.5 : 3;
     if (o->detect.detector == 0) o->detect.detector = KB_DETECTOR_ORB;
-    if (o->scale == 0) o->scale = kb_detector_scale(o->detect.detector);
+    if (!o->preset) o->preset = kb_detector_name(o->detect.detector);
+    p->orient_scale = o->scale == 0 ? kb_preset_scale(o->preset) : o->scale;
+    if (o->scale == 0) o->scale = model ? kb_model_scale(model, o->preset) : p->orient_scale;
     if (o->detect.max_keypoints == 0) o->detect.max_keypoints = 2000;
     o->detect.parallel = parallel;
     return true;
@@ -59,7 +61,7 @@ static kb_status set_angles(const pipeline *p, const kb_image *image, bool given
     if (!given && p->options.detect.detector != KB_DETECTOR_SIFT) return KB_OK;
     KB_INIT(o);
     o.orientation = p->options.angles;
-    o.scale = p->options.scale;
+    o.scale = p->orient_scale;
     o.parallel = p->parallel;
     return kb_orient(image, keypoints->items, keypoints->count, &o, p->workspace, NULL);
 }

@@ -7,7 +7,8 @@
 
 typedef struct pipeline_options {
     kb_detect_options detect; /* detector 0: ORB */
-    float scale;              /* patch width / keypoint size; 0: that of the detector */
+    const char *preset;       /* of the keypoints; NULL: that of the detector */
+    float scale;              /* of kb_describe; 0: that of the model for the preset */
     kb_orientation angles;    /* computed anew; 0: as detected or read, -1 is upright */
     int32_t tilts;            /* steps of simulated viewpoints (pipeline/tilts.h); 0: the image alone */
     bool quiet;               /* without a progress bar for these */
@@ -27,6 +28,7 @@ typedef struct pipeline {
     kb_model_info info;
     const kb_parallel *parallel;
     kb_workspace *workspace;
+    float orient_scale; /* of kb_orient */
 } pipeline;
 
 typedef struct pipeline_times {

@@ -209,9 +209,9 @@ public:
     }
 
     /* From keypoint size to the width of the described region, for compute() on other detectors' keypoints:
-     * kb_preset_scale("fast"). 0, the default: what belongs to the detector of this object. */
+     * kb_model_scale(model.get(), "fast"). 0, the default: what belongs to the detector of this object. */
     void setScale(float scale) { scale_ = scale; }
-    float getScale() const { return scale_ > 0 ? scale_ : kb_detector_scale(detector()); }
+    float getScale() const { return scale_ > 0 ? scale_ : kb_model_scale(model_.get(), kb_detector_name(detector())); }
 
     kb_detect_options &options() { return detect_; }
     const kb_detect_options &options() const { return detect_; }

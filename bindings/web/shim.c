@@ -92,7 +92,7 @@ typedef struct web_features {
     uint64_t model_id;
     int32_t binary; /* rows are compared by Hamming distance */
     int32_t width, height;
-    float scale; /* the detector's preset */
+    kb_detector detector;
 } web_features;
 
 /* RGBA to gray as OpenCV's cvtColor does (docs/formats.md); alpha is ignored. */
@@ -138,7 +138,7 @@ web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, in
     if (!f) return features_fail(f, KB_E_MEMORY);
     f->width = width;
     f->height = height;
-    f->scale = kb_detector_scale(o.detector);
+    f->detector = o.detector;
     size_t capacity = max_keypoints > 0 ? (size_t)max_keypoints : 2000;
     f->keypoints = malloc(capacity * sizeof *f->keypoints);
     if (!f->keypoints) return features_fail(f, KB_E_MEMORY);
@@ -166,7 +166,7 @@ int32_t EXPORT(web_features_describe)(web_features *f, const kb_model *model, co
     kb_model_info info = model_info(model);
     kb_describe_options o;
     KB_INIT(o);
-    o.scale = f->scale;
+    o.scale = kb_model_scale(model, kb_detector_name(f->detector));
     /* SIFT rows are floats here too, so that matches equal those of the program. */
     size_t row_bytes = info.row_floats ? (size_t)info.row_floats * sizeof(float) : (size_t)info.row_bytes;
     kb_status status = features_reserve_rows(f, row_bytes, info.id, info.row_floats == 0);
@@ -187,7 +187,7 @@ web_features *EXPORT(web_features_restore)(const float *keypoints, const uint8_t
     f->n = n;
     f->width = width;
     f->height = height;
-    f->scale = 1;
+    f->detector = KB_DETECTOR_ORB;
     f->keypoints = calloc(n + 1, sizeof *f->keypoints);
     if (!f->keypoints || features_reserve_rows(f, row_bytes, model_id, binary) != KB_OK)
         return features_fail(f, KB_E_MEMORY);

@@ -243,6 +243,8 @@ typedef struct kb_model_spec {
     const int8_t *weights;    /* HashSIFT: bits x 128, row major, over the 128 SIFT bytes */
     const int32_t *bias;      /* HashSIFT: `bits` of them, -2^30 to 2^30. Bit = (sum of weight x value) + bias > 0. */
     int32_t root;             /* HashSIFT: 1 takes RootSIFT bytes instead of SIFT bytes */
+    float sift_support;       /* the support for keypoints of SIFT detectors, whose sizes are small: kb_model_scale. 0.1
+                                 to 10; 0: support */
 } kb_model_spec;
 
 /* Immutable; any number of threads may share one. */
@@ -309,6 +311,10 @@ KB_API kb_preset kb_preset_at(int32_t index);
 /* The scale of a preset by name, in any case; 0 for an unknown name or NULL. */
 KB_API float kb_preset_scale(const char *name);
 
+/* The scale at which a model describes keypoints of a preset: that of the preset, and for "sift" the one that makes the
+ * region sift_support wide: scale x sift_support / support. 0 for an unknown name or when an argument is NULL. */
+KB_API float kb_model_scale(const kb_model *model, const char *preset);
+
 /* The width in pixels of the region that describes a keypoint: scale x size x the model's support.
  * NaN when an argument is NULL. Regions below KB_SMALL_PATCH have too few pixels for a distinctive descriptor. */
 #define KB_SMALL_PATCH 8.0f
@@ -316,7 +322,7 @@ KB_API float kb_patch_width(const kb_model *model, const kb_keypoint *keypoint, 
 
 typedef struct kb_describe_options {
     uint32_t struct_size;
-    float scale;                 /* the preset; 0 means 1 (ORB's). Up to 100. */
+    float scale;                 /* of kb_model_scale; 0 means 1 (ORB's). Up to 100. */
     const kb_parallel *parallel; /* NULL: the calling thread alone */
     size_t row_stride;           /* bytes from one output row to the next; 0: no gaps. Bytes between rows are not
                                     touched. Rows of floats: a multiple of 4. */

@@ -32,6 +32,13 @@ float kb_preset_scale(const char *name)
     return 0;
 }
 
+float kb_model_scale(const kb_model *model, const char *preset)
+{
+    float scale = model ? kb_preset_scale(preset) : 0;
+    if (scale == 0 || model->spec.sift_support == 0 || !same_word(preset, "sift")) return scale;
+    return scale * (model->spec.sift_support / model->spec.support);
+}
+
 float kb_patch_width(const kb_model *model, const kb_keypoint *keypoint, float scale)
 {
     if (!model || !keypoint) return NAN;

@@ -11,7 +11,7 @@ static kb_status describe_found(const kb_model *model, const kb_image *gray, kb_
     kb_status status = KBI_STRUCT_READ(kb_describe_options, &o, given);
     if (status != KB_OK) return status;
     o.struct_size = sizeof o;
-    if (o.scale == 0) o.scale = kb_detector_scale(detector);
+    if (o.scale == 0) o.scale = kb_model_scale(model, kb_detector_name(detector));
     return kb_describe(model, gray, keypoints, n, &o, workspace, rows, flags);
 }
 

@@ -112,7 +112,7 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
     put_u32(to + 32, (uint32_t)name);
     put_u32(to + 36, (uint32_t)text);
     put_u32(to + 40, (uint32_t)table);
-    put_u32(to + 44, 0);
+    put_f32(to + 44, spec->sift_support);
     memcpy(to + HEADER, spec->name, name);
     memcpy(to + HEADER + name, spec->text, text);
     uint8_t *row = to + HEADER + name + text;
@@ -156,7 +156,8 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     spec->support = get_f32(data + 24);
     if (spec->support == 0) /* which kb_model_create would take as "the default" */
         return kbi_fail_at(error, KB_E_TABLE, "support", -1, "support 0 is not between 0.1 and 10");
-    if (get_u32(data + 28) > 1 || get_u32(data + 44) != 0)
+    spec->sift_support = get_f32(data + 44);
+    if (get_u32(data + 28) > 1)
         return kbi_fail(error, KB_E_FORMAT, "the file uses flags that this library does not know");
     spec->root = (int32_t)get_u32(data + 28);
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)

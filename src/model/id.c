@@ -40,5 +40,9 @@ uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision)
         uint8_t row[KBI_TABLE_ROW_MAX];
         hash = hash_bytes(hash, row, kbi_table_row_write(spec, i, row));
     }
+    if (spec->sift_support != 0) { /* what belongs to keypoints of SIFT detectors; ids from before it stay */
+        memcpy(&support, &spec->sift_support, sizeof support);
+        hash = hash_word(hash, support);
+    }
     return revision ? hash_word(hash, revision) : hash; /* ids from before there were revisions stay */
 }

@@ -95,6 +95,9 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
     if (!(spec->support >= 0.1f && spec->support <= 10.0f))
         return kbi_fail_at(error, KB_E_TABLE, "support", -1, "support %g is not between 0.1 and 10",
                            (double)spec->support);
+    if (spec->sift_support != 0 && !(spec->sift_support >= 0.1f && spec->sift_support <= 10.0f))
+        return kbi_fail_at(error, KB_E_TABLE, "sift_support", -1, "SIFT support %g is not between 0.1 and 10",
+                           (double)spec->sift_support);
     bool binary = kbi_kind_is_binary(spec->kind);
     if (binary ? spec->bits < 8 || spec->bits > KB_MAX_BITS || spec->bits % 8 : spec->bits != 0)
         return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s", (int)spec->bits,

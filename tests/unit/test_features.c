@@ -115,7 +115,7 @@ static void test_one_call_is_two(void **state)
         KB_INIT(detect);
         KB_INIT(describe);
         detect.detector = which & 2 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB;
-        describe.scale = kb_detector_scale(detect.detector);
+        describe.scale = kb_model_scale(model, kb_detector_name(detect.detector));
         assert_int_equal(kb_detect(image, &detect, NULL, expected, MOST, &n), KB_OK);
         assert_int_equal(kb_describe(model, image, expected, n, &describe, NULL, rows, flags), KB_OK);
         assert_int_equal(kb_detect_and_describe(model, image, &detect, NULL, NULL, found, MOST, again, flags_again,

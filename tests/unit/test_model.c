@@ -154,6 +154,8 @@ static void impossible_tables_are_refused(void **state)
     s = spec, s.bits = 1032, refuses(s, KB_E_TABLE);
     s = spec, s.kind = (kb_kind)0, refuses(s, KB_E_TABLE);
     s = spec, s.support = -1, refuses(s, KB_E_TABLE);
+    s = spec, s.sift_support = 0.05f, refuses(s, KB_E_TABLE);
+    s = spec, s.sift_support = NAN, refuses(s, KB_E_TABLE);
     s = spec, s.name = "", refuses(s, KB_E_TABLE);
     s = spec, s.name = "a\nb", refuses(s, KB_E_TABLE);
     s = spec, s.name = NULL, refuses(s, KB_E_TABLE);
@@ -192,11 +194,12 @@ static void the_id_names_the_bits(void **state)
     for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
     kb_model_spec spec = {
         .struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "one", .text = "a", .boxes = boxes};
-    uint64_t id[4];
-    for (int i = 0; i < 4; i++) {
+    uint64_t id[5];
+    for (int i = 0; i < 5; i++) {
         if (i == 1) spec.name = "two", spec.text = "b";
         if (i == 2) spec.support = 1.25f;
         if (i == 3) spec.support = 0, boxes[3].x1 = 11;
+        if (i == 4) boxes[3].x1 = 10, spec.sift_support = 2;
         kb_model *model = NULL;
         kb_model_info info;
         KB_INIT(info);
@@ -206,6 +209,34 @@ static void the_id_names_the_bits(void **state)
         kb_model_free(model);
     }
     assert_true(id[0] == id[1] && id[0] != id[2] && id[0] != id[3] && id[2] != id[3]);
+    assert_true(id[4] != id[0] && id[4] != id[2] && id[4] != id[3]);
+}
+
+/* Keypoints of SIFT detectors have a region of their own, which the file keeps. */
+static void sift_keypoints_have_their_support(void **state)
+{
+    (void)state;
+    kb_box_pair boxes[8];
+    for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = boxes};
+    kb_model *plain = NULL, *wide = NULL, *loaded = NULL;
+    spec.support = 1.5f;
+    assert_int_equal(kb_model_create(&spec, &plain, NULL), KB_OK);
+    spec.sift_support = 3;
+    assert_int_equal(kb_model_create(&spec, &wide, NULL), KB_OK);
+    size_t size;
+    uint8_t *file = saved(wide, &size);
+    assert_int_equal(kb_model_load(file, size, &loaded, NULL), KB_OK);
+    free(file);
+    assert_true(kb_model_scale(plain, "sift") == 6.75f && kb_model_scale(plain, "orb") == 1);
+    assert_true(kb_model_scale(wide, "SIFT") == 13.5f && kb_model_scale(loaded, "sift") == 13.5f);
+    assert_true(kb_model_scale(wide, "orb") == 1 && kb_model_scale(wide, "akaze") == 5);
+    assert_true(kb_model_scale(wide, "none") == 0 && kb_model_scale(wide, NULL) == 0 && kb_model_scale(NULL, "orb") == 0);
+    kb_keypoint keypoint = {.size = 2};
+    assert_true(kb_patch_width(wide, &keypoint, kb_model_scale(wide, "sift")) == 6.75f * 2 * 3);
+    kb_model_free(plain);
+    kb_model_free(wide);
+    kb_model_free(loaded);
 }
 
 static uint64_t id_of(const kb_model *model)
@@ -315,7 +346,7 @@ int main(void)
         cmocka_unit_test(forged_files_never_crash), cmocka_unit_test(impossible_tables_are_refused),
         cmocka_unit_test(the_id_covers_the_revision_of_the_arithmetic),
         cmocka_unit_test(errors_name_field_and_row),
-        cmocka_unit_test(the_id_names_the_bits),   cmocka_unit_test(boxes_are_counted_once),
+        cmocka_unit_test(the_id_names_the_bits), cmocka_unit_test(sift_keypoints_have_their_support),   cmocka_unit_test(boxes_are_counted_once),
         cmocka_unit_test(names_of_built_in_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,7 +156,7 @@ class Features2D:
                  **options: Any) -> None:
         self._detector = detector if isinstance(detector, Detector) else Detector(detector, nfeatures, **options)
         self._model = model_of(model)
-        self._scale: Union[float, str] = self._detector.scale if scale is None else scale
+        self._scale: Union[float, str] = self._detector.name if scale is None else scale
 
     def _detect(self, image: Any, mask: Any) -> Keypoints:
         return self._detector.detect(image, mask)

@@ -76,10 +76,11 @@ class Model:
 
     @classmethod
     def from_tables(cls, kind: str, *, name: str, boxes: Any = None, weights: Any = None, bias: Any = None,
-                    root: bool = False, support: float = 1, sampler: str = "patch", text: str = "") -> "Model":
+                    root: bool = False, support: float = 1, sift_support: float = 0, sampler: str = "patch",
+                    text: str = "") -> "Model":
         """A model out of its tables: "bad" and "bag" from boxes (box_dtype, one per bit), "hashsift" from weights (bits
         x 128 of int8) and bias (int32). support is the width of the described region as a multiple of the detector's;
-        root takes RootSIFT. text tells how it was learned."""
+        sift_support the same for keypoints of SIFT detectors, 0: support; root takes RootSIFT. text tells how it was learned."""
         if kind not in _KINDS or sampler not in _SAMPLERS:
             raise KeybitsValueError(f"kind is one of {', '.join(_KINDS)} and sampler one of {', '.join(_SAMPLERS)}, "
                                     f"not {kind!r} and {sampler!r}")
@@ -93,7 +94,7 @@ class Model:
         if (kind in ("bad", "bag")) != (pairs is not None):
             raise KeybitsValueError("bad and bag take boxes, one per bit; others take none")
         bits = len(pairs) if pairs is not None else len(matrix) if matrix is not None else 0
-        spec = new(_abi.kb_model_spec, kind=_KINDS[kind], sampler=_SAMPLERS[sampler], bits=bits, support=support,
+        spec = new(_abi.kb_model_spec, kind=_KINDS[kind], sampler=_SAMPLERS[sampler], bits=bits, support=support, sift_support=sift_support,
                    name=name.encode(), text=text.encode(), root=int(root),
                    boxes=address(pairs) if pairs is not None else None,
                    weights=address(matrix) if matrix is not None else None,
@@ -151,6 +152,19 @@ class Model:
     def support(self) -> float:
         """The width of the described region, as a multiple of the detector's scale."""
         return float(self._spec().support)
+
+    @property
+    def sift_support(self) -> float:
+        """The same for keypoints of SIFT detectors."""
+        return float(self._spec().sift_support) or self.support
+
+    def scale(self, preset: str) -> float:
+        """The factor from keypoint size to described width, without the support, for keypoints of a detector: "orb",
+        "sift", "akaze", ..."""
+        factor = float(lib.kb_model_scale(self._handle, preset.encode()))
+        if factor == 0:
+            raise KeybitsValueError(f"no preset {preset!r}; there are {', '.join(presets())}")
+        return factor
 
     @property
     def sampler(self) -> str:
@@ -358,7 +372,7 @@ def _describe(function: Any, model: Model, image: Any, places: Keypoints, scale:
     view, alive = image_view(image, white)
     if flags is not None:
         output(flags, (len(places),), np.uint8, "flags")
-    factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
+    factor = model.scale(scale) if isinstance(scale, str) else float(scale)
     options = new(_abi.kb_describe_options, scale=factor, parallel=parallel())
     check(function(model._handle, ctypes.byref(view), address(places), len(places), ctypes.byref(options),
                    workspace(), address(rows), address(flags) if flags is not None else None), None, "describe")
@@ -402,5 +416,5 @@ def detect_and_compute(image: Any, detector: Union[str, Detector] = "orb", model
     found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
     used = model_of(model)
     keypoints = found.detect(gray, mask, white=white)
-    rows = describe(gray, keypoints, used, found.scale, white=white)
+    rows = describe(gray, keypoints, used, found.name, white=white)
     return Features(keypoints, rows, used, (int(gray.shape[1]), int(gray.shape[0])))
