@@ -9,8 +9,9 @@ const char *const cli_selections[] = {"best", "grid", "anms", "quadtree", NULL};
 
 const cli_option selection_options[] = {
     {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = cli_selections,
-     .help = "best: the strongest; grid: the strongest of every cell of a grid (default); anms: strong and far from "
-             "anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as ORB-SLAM"},
+     .help = "best: the strongest (default); grid: the strongest of every cell of a grid, for few keypoints; anms: strong "
+             "and far from anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as "
+             "ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
     {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", .help = "gray levels (default 20)"},
     {"fast-threshold-min", 0, CLI_NUMBER(kb_detect_options, fast_threshold_min, 1, 255), "N",

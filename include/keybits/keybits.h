@@ -373,8 +373,9 @@ typedef enum kb_detector {
 
 typedef enum kb_selection {
     KB_SELECT_DEFAULT = 0,
-    KB_SELECT_BEST = 1,    /* the n strongest */
-    KB_SELECT_GRID = 2,    /* the strongest of every cell of a grid, then the second strongest, and so on; the default */
+    KB_SELECT_BEST = 1,    /* the n strongest; the default */
+    KB_SELECT_GRID = 2,    /* the strongest of every cell of a grid, then the second strongest, and so on: for few
+                              keypoints (500) that leave no region empty */
     KB_SELECT_ANMS = 3,    /* adaptive non-maximal suppression: strong and far from anything stronger. The most even. */
     KB_SELECT_QUADTREE = 4 /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
 } kb_selection;

@@ -7,7 +7,7 @@
 #include "common/common.h"
 
 /* What the defaults of the options stand for. */
-#define KBI_SELECT_USUAL KB_SELECT_GRID
+#define KBI_SELECT_USUAL KB_SELECT_BEST
 
 /* Options checked, every field set; max_keypoints is at most what the caller has room for. The image is 8-bit. */
 typedef struct kbi_detect_job {
