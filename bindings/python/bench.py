@@ -86,6 +86,16 @@ def bench_pipeline(one: Any, two: Any) -> None:
         compare("the same by keybits.cv2 with its matcher", theirs, drop_in_both)
 
 
+def bench_calls() -> None:
+    """What a call costs besides its work: an image in which there is nothing to find, and one row to match."""
+    detector, model = keybits.Detector("orb", 1000), keybits.Model("bad256")
+    image, row = np.zeros((8, 8), np.uint8), np.ones((1, 32), np.uint8)
+    for name, call in (("detect_and_compute", lambda: keybits.detect_and_compute(image, detector, model)),
+                       ("match", lambda: keybits.match(row, row))):
+        least = min(cpu_seconds(lambda: [call() for _ in range(100)]) for _ in range(ROUNDS)) / 100
+        print(f"{name + ' without work, least of many':46} {'':12} {1e3 * least:9.3f} ms")
+
+
 def bench_conversion() -> None:
     """5000 keypoints and matches as lists of cv2 objects, against the loops that people write."""
     keypoints = np.zeros(5000, keybits.keypoint_dtype)
@@ -153,6 +163,7 @@ def main() -> None:
           f"{one.shape[1]} x {one.shape[0]}")
     print(f"{'':46} {'OpenCV':>12} {'keybits':>12} {'faster':>10}")
     bench_pipeline(one, two)
+    bench_calls()
     bench_conversion()
     bench_threads(one)
 

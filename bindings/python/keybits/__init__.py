@@ -16,29 +16,31 @@ from ._arrays import keypoint_dtype, match_dtype, to_gray
 from ._library import (KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError, cpu_features, set_threads,
                        version)
 from .draw import draw_keypoints, draw_matches, draw_outline
-from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Model, box_dtype,
-                       builtin_models, describe, describe_float, describe_patches, detect, detect_and_compute,
-                       orient, preset_scale, presets, sample_patches, select)
+from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Pyramid, build_pyramid,
+                       describe, describe_float, describe_patches, describe_patches_float, detect, detect_and_compute,
+                       orient, sample_patches, select)
 from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homography, fit, fit_pose, match_points,
-                       project_homography)
+                       pose_from_homography, project_homography)
 from .index import Index, IndexImage, Loop, LoopDetector, Vocabulary, node_dtype, result_dtype
 from .learn import LearningStopped, Progress, learn_bad, learn_bag, learn_hashsift, shrink_patches
 from .matching import (filter_matches, guide_dtype, hamming, match, match_guided, match_knn, match_stereo,
                        stereo_dtype)
+from .models import Model, box_dtype, builtin_models, preset_scale, presets
 from .patches import PatchSet, patch_set, read_patches, write_patches
 from .tracking import Track, Tracker, plausible_corners, track
 
 __version__ = version()
 
 __all__ = [
-    "KP_BORDER", "KP_INVALID", "KP_OUTSIDE", "KP_SMALL", "Camera", "Detector", "Features", "Fit", "Index",
-    "IndexImage", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError", "KeybitsValueError", "LearningStopped",
-    "Loop", "LoopDetector", "Model", "PatchSet", "Progress", "Track", "Tracker", "Vocabulary", "box_dtype",
-    "builtin_models", "cpu_features", "describe", "describe_float", "describe_patches", "detect",
-    "detect_and_compute", "draw_keypoints", "draw_matches", "draw_outline", "filter_matches", "find_essential",
-    "find_fundamental", "find_homography", "fit", "fit_pose", "guide_dtype", "hamming", "keypoint_dtype",
-    "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype", "match_guided", "match_knn", "match_points",
-    "match_stereo", "node_dtype", "orient", "patch_set", "plausible_corners", "preset_scale", "presets", "project_homography",
-    "read_patches", "result_dtype", "sample_patches", "select", "set_threads", "shrink_patches", "stereo_dtype", "to_gray",
-    "track", "version", "write_patches",
+    "Camera", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER", "KP_INVALID", "KP_OUTSIDE",
+    "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError", "KeybitsValueError", "LearningStopped",
+    "Loop", "LoopDetector", "Model", "PatchSet", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
+    "box_dtype", "build_pyramid", "builtin_models", "cpu_features", "describe", "describe_float",
+    "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "draw_keypoints", "draw_matches",
+    "draw_outline", "filter_matches", "find_essential", "find_fundamental", "find_homography", "fit", "fit_pose",
+    "guide_dtype", "hamming", "keypoint_dtype", "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype",
+    "match_guided", "match_knn", "match_points", "match_stereo", "node_dtype", "orient", "patch_set",
+    "plausible_corners", "pose_from_homography", "preset_scale", "presets", "project_homography", "read_patches",
+    "result_dtype", "sample_patches", "select", "set_threads", "shrink_patches", "stereo_dtype", "to_gray", "track",
+    "version", "write_patches",
 ]

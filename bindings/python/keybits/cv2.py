@@ -13,7 +13,6 @@ from itertools import islice, repeat, starmap
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
-import numpy.typing as npt
 
 try:
     import cv2  # type: ignore[import]
@@ -22,8 +21,9 @@ except ImportError as _error:
 
 from ._arrays import Keypoints, Matches, keypoint_array, keypoint_dtype, match_dtype, to_gray
 from ._library import KeybitsValueError
-from .features import Detector, Model, describe, model_of
+from .features import Detector, describe
 from .matching import match, match_array, match_knn
+from .models import Model, model_of
 
 # ------------------------------------------------------------------------------------------------------- conversion
 # cv2.KeyPoint and cv2.DMatch are C++ structs behind Python's object header, and their fields lie in the order of our
@@ -156,17 +156,15 @@ class Features2D:
                  **options: Any) -> None:
         self._detector = detector if isinstance(detector, Detector) else Detector(detector, nfeatures, **options)
         self._model = model_of(model)
-        self._scale: Union[float, str] = self._detector.name if scale is None else scale
-
-    def _detect(self, image: Any, mask: Any) -> Keypoints:
-        return self._detector.detect(image, mask)
+        preset = self._detector.name if scale is None else scale
+        self._scale = self._model.scale(preset) if isinstance(preset, str) else float(preset)
 
     def detect(self, image: Any, mask: Any = None) -> Any:
         """Keypoints of an image as a tuple of cv2.KeyPoint; of a list of images as a tuple of such tuples."""
         if isinstance(image, (list, tuple)):
             masks = mask if mask is not None else [None] * len(image)
             return tuple(self.detect(each, each_mask) for each, each_mask in zip(image, masks))
-        return tuple(to_keypoints(self._detect(to_gray(image, "BGR"), mask)))
+        return tuple(to_keypoints(self._detector.detect(to_gray(image, "BGR"), mask)))
 
     def compute(self, image: Any, keypoints: Any, descriptors: Any = None) -> Tuple[Any, Any]:
         """The keypoints as they were given, and their descriptors (n x bytes, None when there are no keypoints). Every
@@ -174,20 +172,18 @@ class Features2D:
         if isinstance(image, (list, tuple)):
             both = [self.compute(*pair) for pair in zip(image, keypoints)]
             return tuple(pair[0] for pair in both), tuple(pair[1] for pair in both)
-        rows = self._describe(to_gray(image, "BGR"), from_keypoints(keypoints))
+        if len(keypoints) == 0:
+            return (), None
+        rows = describe(to_gray(image, "BGR"), from_keypoints(keypoints), self._model, self._scale)
         return tuple(keypoints), rows
-
-    def _describe(self, gray: Any, keypoints: Keypoints) -> Optional[npt.NDArray[np.uint8]]:
-        return describe(gray, keypoints, self._model, self._scale) if len(keypoints) else None
 
     def detectAndCompute(self, image: Any, mask: Any = None, descriptors: Any = None,
                          useProvidedKeypoints: bool = False) -> Tuple[Any, Any]:
         """Keypoints (a tuple of cv2.KeyPoint) and their descriptors (n x bytes, or None without keypoints)."""
         if useProvidedKeypoints:
             raise KeybitsValueError("with keypoints of your own, call compute(image, keypoints)")
-        gray = to_gray(image, "BGR")
-        keypoints = self._detect(gray, mask)
-        return tuple(to_keypoints(keypoints)), self._describe(gray, keypoints)
+        keypoints, rows = self._detector._detect_and_describe(to_gray(image, "BGR"), self._model, mask, self._scale)
+        return tuple(to_keypoints(keypoints)), rows if len(rows) else None
 
     def descriptorSize(self) -> int:
         """Bytes per descriptor."""

@@ -1,17 +1,15 @@
-"""Models and detectors: from an image to keypoints and descriptors."""
+"""From an image to keypoints and descriptors."""
 import ctypes
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import (Keypoints, Rows, address, bytes_pointer, image_view, keypoint_array, keypoint_dtype, output,
-                      to_gray)
-from ._files import PathLike, write_file
-from ._library import KeybitsValueError, check, lib, new, parallel, text, workspace
+from ._arrays import Keypoints, Rows, address, image_view, keypoint_array, keypoint_dtype, output, to_gray
+from ._library import KeybitsValueError, check, lib, new, parallel, workspace
+from .models import Model, model_of, preset_scale
 
 _DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT}
 _ORIENTATIONS = {"default": _abi.KB_ORIENTATION_DEFAULT, "gradient": _abi.KB_ORIENTATION_GRADIENT,
@@ -20,203 +18,11 @@ _ORIENTATIONS = {"default": _abi.KB_ORIENTATION_DEFAULT, "gradient": _abi.KB_ORI
 #: is not finite or the size not positive.
 KP_BORDER, KP_SMALL, KP_OUTSIDE, KP_INVALID = (_abi.KB_KP_BORDER, _abi.KB_KP_SMALL, _abi.KB_KP_OUTSIDE,
                                                _abi.KB_KP_INVALID)
-_KINDS = {"bad": _abi.KB_BAD, "bag": _abi.KB_BAG, "hashsift": _abi.KB_HASHSIFT, "sift": _abi.KB_SIFT,
-          "rootsift": _abi.KB_ROOTSIFT}
-_SAMPLERS = {"patch": _abi.KB_SAMPLER_PATCH, "image": _abi.KB_SAMPLER_IMAGE, "two-tap": _abi.KB_SAMPLER_TWO_TAP}
-#: One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
-box_dtype = np.dtype([("channel1", np.uint8), ("x1", np.uint8), ("y1", np.uint8), ("radius1", np.uint8),
-                      ("channel2", np.uint8), ("x2", np.uint8), ("y2", np.uint8), ("radius2", np.uint8),
-                      ("threshold", np.float32)])
 _SELECTIONS = {"default": _abi.KB_SELECT_DEFAULT, "best": _abi.KB_SELECT_BEST, "grid": _abi.KB_SELECT_GRID,
                "anms": _abi.KB_SELECT_ANMS, "quadtree": _abi.KB_SELECT_QUADTREE}
 
 
-def builtin_models() -> List[str]:
-    """The names of the models that this build holds."""
-    names: List[str] = []
-    index = 0
-    while True:
-        available = ctypes.c_int32()
-        name = lib.kb_model_builtin_name(index, ctypes.byref(available))
-        if name is None:
-            return names
-        if available.value:
-            names.append(text(name))
-        index += 1
-
-
-class Model:
-    """A descriptor: the name of a built-in model ("bag256", "bad256", ...), or the path of a .kbm file.
-
-    Immutable; any number of threads may use one."""
-
-    def __init__(self, name: PathLike = "bag256") -> None:
-        self._handle = ctypes.c_void_p()
-        if str(name) in builtin_models():
-            check(lib.kb_model_builtin(str(name).encode(), ctypes.byref(self._handle)), None, str(name))
-        else:
-            path = Path(name)
-            if not path.exists():
-                known = ", ".join(builtin_models())
-                raise KeybitsValueError(f"{path}: no such file, and no built-in model (there are {known})")
-            self._read(path.read_bytes(), str(path))
-
-    def _read(self, data: bytes, what: str) -> None:
-        error = _abi.kb_error()
-        check(lib.kb_model_load(bytes_pointer(data), len(data), ctypes.byref(self._handle), ctypes.byref(error)),
-              error, what)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "Model":
-        """A model out of the content of a .kbm file."""
-        model = cls.__new__(cls)
-        model._handle = ctypes.c_void_p()
-        model._read(bytes(data), "model")
-        return model
-
-    @classmethod
-    def from_tables(cls, kind: str, *, name: str, boxes: Any = None, weights: Any = None, bias: Any = None,
-                    root: bool = False, support: float = 1, sift_support: float = 0, sampler: str = "patch",
-                    text: str = "") -> "Model":
-        """A model out of its tables: "bad" and "bag" from boxes (box_dtype, one per bit), "hashsift" from weights (bits
-        x 128 of int8) and bias (int32). support is the width of the described region as a multiple of the detector's;
-        sift_support the same for keypoints of SIFT detectors, 0: support; root takes RootSIFT. text tells how it was learned."""
-        if kind not in _KINDS or sampler not in _SAMPLERS:
-            raise KeybitsValueError(f"kind is one of {', '.join(_KINDS)} and sampler one of {', '.join(_SAMPLERS)}, "
-                                    f"not {kind!r} and {sampler!r}")
-        pairs = None if boxes is None else np.ascontiguousarray(boxes, box_dtype)
-        matrix = None if weights is None else np.ascontiguousarray(weights, np.int8)
-        offset = None if bias is None else np.ascontiguousarray(bias, np.int32)
-        if matrix is not None and matrix.shape[1:] != (_abi.KB_SIFT_VALUES,) or \
-                (kind == "hashsift") != (matrix is not None) or (matrix is None) != (offset is None) or \
-                (matrix is not None and offset is not None and offset.shape != matrix.shape[:1]):
-            raise KeybitsValueError("hashsift takes weights, bits x 128, and as many numbers of bias; others take none")
-        if (kind in ("bad", "bag")) != (pairs is not None):
-            raise KeybitsValueError("bad and bag take boxes, one per bit; others take none")
-        bits = len(pairs) if pairs is not None else len(matrix) if matrix is not None else 0
-        spec = new(_abi.kb_model_spec, kind=_KINDS[kind], sampler=_SAMPLERS[sampler], bits=bits, support=support, sift_support=sift_support,
-                   name=name.encode(), text=text.encode(), root=int(root),
-                   boxes=address(pairs) if pairs is not None else None,
-                   weights=address(matrix) if matrix is not None else None,
-                   bias=address(offset) if offset is not None else None)
-        model, error = cls.__new__(cls), _abi.kb_error()
-        model._handle = ctypes.c_void_p()
-        check(lib.kb_model_create(ctypes.byref(spec), ctypes.byref(model._handle), ctypes.byref(error)), error, name)
-        return model
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            lib.kb_model_free(self._handle)
-
-    def _info(self) -> Any:
-        info = new(_abi.kb_model_info)
-        check(lib.kb_model_get_info(self._handle, ctypes.byref(info)))
-        return info
-
-    def _spec(self) -> Any:
-        return ctypes.cast(self._info().spec, ctypes.POINTER(_abi.kb_model_spec)).contents
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return text(self._spec().name)
-
-    @property
-    def kind(self) -> str:
-        """"bad", "bag", "hashsift", "sift" or "rootsift"."""
-        return text(lib.kb_kind_name(self._spec().kind))
-
-    @property
-    def bits(self) -> int:
-        """Bits per descriptor; 0 for SIFT and RootSIFT."""
-        return int(self._spec().bits)
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes per descriptor."""
-        return int(self._info().row_bytes)
-
-    @property
-    def id(self) -> int:
-        """A hash of everything that decides the bits: equal ids mean equal descriptors everywhere."""
-        return int(self._info().id)
-
-    @property
-    def thresholds(self) -> Optional[Tuple[int, int]]:
-        """The Hamming distances that mean for this model what 50 and 100 mean for ORB (docs/slam.md); None when they
-        are not known."""
-        info = self._info()
-        return (int(info.threshold_low), int(info.threshold_high)) if info.threshold_high else None
-
-    @property
-    def support(self) -> float:
-        """The width of the described region, as a multiple of the detector's scale."""
-        return float(self._spec().support)
-
-    @property
-    def sift_support(self) -> float:
-        """The same for keypoints of SIFT detectors."""
-        return float(self._spec().sift_support) or self.support
-
-    def scale(self, preset: str) -> float:
-        """The factor from keypoint size to described width, without the support, for keypoints of a detector: "orb",
-        "sift", "akaze", ..."""
-        factor = float(lib.kb_model_scale(self._handle, preset.encode()))
-        if factor == 0:
-            raise KeybitsValueError(f"no preset {preset!r}; there are {', '.join(presets())}")
-        return factor
-
-    @property
-    def sampler(self) -> str:
-        """"patch", "image" or "two-tap"."""
-        return text(lib.kb_sampler_name(self._spec().sampler))
-
-    @property
-    def boxes(self) -> npt.NDArray[np.void]:
-        """The boxes of BAD and BAG (box_dtype), one per bit; none for other kinds."""
-        spec = self._spec()
-        size = int(spec.bits) * box_dtype.itemsize if spec.boxes else 0
-        return np.frombuffer(ctypes.string_at(spec.boxes, size) if size else b"", box_dtype)
-
-    @property
-    def text(self) -> str:
-        """How the model was learned."""
-        return text(self._spec().text)
-
-    def to_bytes(self) -> bytes:
-        """The content of the model's .kbm file."""
-        size = ctypes.c_size_t()
-        check(lib.kb_model_save(self._handle, None, 0, ctypes.byref(size)))
-        buffer = ctypes.create_string_buffer(size.value)
-        check(lib.kb_model_save(self._handle, buffer, size.value, ctypes.byref(size)))
-        return buffer.raw
-
-    def save(self, path: PathLike) -> None:
-        """Writes the .kbm file, beside the target first, so that it is never half there."""
-        data = self.to_bytes()
-        write_file(path, lambda file: file.write(data))
-
-    def __repr__(self) -> str:
-        return f"<keybits.Model {self.name}: {self.row_bytes} bytes, id {self.id:016x}>"
-
-
-_default_models: "dict[str, Model]" = {}
-
-
-def model_of(model: Union[Model, PathLike, None]) -> Model:
-    """A Model, or the (cached) built-in model of a name; None is bag256."""
-    if isinstance(model, Model):
-        return model
-    name = "bag256" if model is None else str(model)
-    if name not in _default_models:
-        loaded = Model(name)
-        if name not in builtin_models():
-            return loaded
-        _default_models[name] = loaded
-    return _default_models[name]
-
-
-def _known(name: str, names: "dict[str, int]", what: str) -> None:
+def _known(name: str, names: Dict[str, int], what: str) -> None:
     if name not in names:
         raise KeybitsValueError(f"no {what} {name!r}; there are {', '.join(names)}")
 
@@ -226,8 +32,8 @@ class Detector:
 
     name: "orb" (FAST corners on a pyramid) or "sift" (differences of Gaussians). selection: "default", "best",
     "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
-    second_angle gives keypoints with two clear angles twice; subpixel gives places between pixels. Everything else as in kb_detect_options; None means the
-    default."""
+    second_angle gives keypoints with two clear angles twice; subpixel gives places between pixels. Everything else as in
+    kb_detect_options; None means the default."""
 
     def __init__(self, name: str = "orb", max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
@@ -243,6 +49,8 @@ class Detector:
             raise KeybitsValueError(f"max_keypoints is {max_keypoints}, but must be 1 to 1000000")
         self.name = name
         self.max_keypoints = int(max_keypoints)
+        #: The factor from keypoint size to described width that belongs to this detector.
+        self.scale = float(lib.kb_detector_scale(_DETECTORS[name]))
         self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=int(max_keypoints),
                             selection=_SELECTIONS[selection], levels=levels, level_factor=level_factor,
                             fast_threshold=fast_threshold, fast_threshold_min=fast_threshold_min,
@@ -252,26 +60,47 @@ class Detector:
                             contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
                             no_upsampling=0 if upsampling else 1)
 
-    @property
-    def scale(self) -> float:
-        """The factor from keypoint size to described width that belongs to this detector."""
-        return float(lib.kb_detector_scale(_DETECTORS[self.name]))
+    def _call_options(self, mask: Optional[Any]) -> Tuple[Any, Any]:
+        """The options of one call, and what must stay alive."""
+        options = _abi.kb_detect_options.from_buffer_copy(self._options)
+        options.parallel = parallel()
+        if mask is None:
+            return options, None
+        view, alive = image_view(np.asarray(mask))
+        options.mask = ctypes.addressof(view)
+        return options, (view, alive)
 
     def detect(self, image: Any, mask: Optional[Any] = None, *, white: int = 0) -> Keypoints:
         """Keypoints of an image, strongest first, where the mask (uint8, same size) is not zero. white is the value of
         uint16 pixels that becomes 255; 0 means 65535."""
         view, alive = image_view(image, white)
-        options = _abi.kb_detect_options.from_buffer_copy(self._options)
-        if mask is not None:
-            mask_view, mask_alive = image_view(np.asarray(mask))
-            options.mask = ctypes.addressof(mask_view)
-        options.parallel = parallel()
+        options, mask_alive = self._call_options(mask)
         keypoints = np.empty(self.max_keypoints, keypoint_dtype)
         count = ctypes.c_size_t()
         check(lib.kb_detect(ctypes.byref(view), ctypes.byref(options), workspace(), address(keypoints),
                             len(keypoints), ctypes.byref(count)), None, "detect")
-        del alive
-        return keypoints[:count.value].copy() if count.value < len(keypoints) // 2 else keypoints[:count.value]
+        del alive, mask_alive
+        return _first(keypoints, count.value)  # type: ignore[no-any-return]
+
+    def _detect_and_describe(self, image: Any, model: Model, mask: Optional[Any], scale: float = 0,
+                             white: int = 0) -> Tuple[Keypoints, Rows]:
+        """scale 0: what the model has for this detector."""
+        view, alive = image_view(image, white)
+        options, mask_alive = self._call_options(mask)
+        describing = new(_abi.kb_describe_options, scale=scale, parallel=options.parallel)
+        keypoints = np.empty(self.max_keypoints, keypoint_dtype)
+        rows = np.empty((self.max_keypoints, model.row_bytes), np.uint8)
+        count = ctypes.c_size_t()
+        check(lib.kb_detect_and_describe(model._handle, ctypes.byref(view), ctypes.byref(options),
+                                         ctypes.byref(describing), workspace(), address(keypoints), len(keypoints),
+                                         address(rows), None, ctypes.byref(count)), None, "detect_and_compute")
+        del alive, mask_alive
+        return _first(keypoints, count.value), _first(rows, count.value)
+
+
+def _first(array: Any, count: int) -> Any:
+    """The first rows of an array; a copy when the rest would hold much memory."""
+    return array[:count].copy() if count < len(array) // 2 else array[:count]
 
 
 @dataclass(frozen=True)
@@ -284,26 +113,6 @@ class Features:
 
     def __len__(self) -> int:
         return len(self.keypoints)
-
-
-def preset_scale(name: str) -> float:
-    """The factor from keypoint size to described width for keypoints of a detector: "orb", "sift", "akaze", ..."""
-    scale = float(lib.kb_preset_scale(name.encode()))
-    if scale == 0:
-        raise KeybitsValueError(f"no preset {name!r}; there are {', '.join(presets())}")
-    return scale
-
-
-def presets() -> List[str]:
-    """The names that preset_scale knows."""
-    names: List[str] = []
-    index = 0
-    while True:
-        preset = lib.kb_preset_at(index)
-        if preset.name is None:
-            return names
-        names.append(text(preset.name))
-        index += 1
 
 
 def detect(image: Any, detector: Union[str, Detector] = "orb", max_keypoints: int = 2000,
@@ -381,20 +190,38 @@ def _describe(function: Any, model: Model, image: Any, places: Keypoints, scale:
 
 def describe_patches(patches: Any, model: Union[Model, str, None] = None, *, out: Optional[Rows] = None) -> Rows:
     """Descriptors of ready patches: n x side x side of uint8, side 32 to 1024."""
-    used = model_of(model)
-    array = np.ascontiguousarray(patches)
-    if array.ndim != 3 or array.dtype != np.uint8 or array.shape[1] != array.shape[2]:
-        raise KeybitsValueError(f"patches are n x side x side of uint8, not {array.dtype} of the shape {array.shape}")
+    used, array = model_of(model), _patch_array(patches)
     rows: Rows = output(out, (len(array), used.row_bytes), np.uint8)
-    options = new(_abi.kb_describe_options, parallel=parallel())
-    check(lib.kb_describe_patches(used._handle, address(array), len(array), array.shape[1], ctypes.byref(options),
-                                  workspace(), address(rows)), None, "describe_patches")
+    _describe_patches(lib.kb_describe_patches, used, array, rows)
     return rows
 
 
-def sample_patches(image: Any, keypoints: Any, scale: Union[float, str] = "orb") -> npt.NDArray[np.uint8]:
+def describe_patches_float(patches: Any, model: Union[Model, str] = "rootsift", *,
+                           out: Optional[npt.NDArray[np.float32]] = None) -> npt.NDArray[np.float32]:
+    """SIFT and RootSIFT of ready patches as n x 128 floats of unit length; otherwise as describe_patches."""
+    array = _patch_array(patches)
+    rows: npt.NDArray[np.float32] = output(out, (len(array), _abi.KB_SIFT_VALUES), np.float32)
+    _describe_patches(lib.kb_describe_patches_float, model_of(model), array, rows)
+    return rows
+
+
+def _patch_array(patches: Any) -> npt.NDArray[np.uint8]:
+    array = np.ascontiguousarray(patches)
+    if array.ndim != 3 or array.dtype != np.uint8 or array.shape[1] != array.shape[2]:
+        raise KeybitsValueError(f"patches are n x side x side of uint8, not {array.dtype} of the shape {array.shape}")
+    return array
+
+
+def _describe_patches(function: Any, model: Model, patches: npt.NDArray[np.uint8], rows: Any) -> None:
+    options = new(_abi.kb_describe_options, parallel=parallel())
+    check(function(model._handle, address(patches), len(patches), patches.shape[1], ctypes.byref(options), workspace(),
+                   address(rows)), None, "describe_patches")
+
+
+def sample_patches(image: Any, keypoints: Any, scale: Union[float, str] = "orb", *,
+                   white: int = 0) -> npt.NDArray[np.uint8]:
     """The 32 x 32 patches of keypoints, upright and scaled by their angle and size."""
-    view, alive = image_view(image)
+    view, alive = image_view(image, white)
     places = keypoint_array(keypoints)
     patches = np.empty((len(places), 32, 32), np.uint8)
     factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
@@ -415,6 +242,34 @@ def detect_and_compute(image: Any, detector: Union[str, Detector] = "orb", model
     gray = to_gray(image)
     found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
     used = model_of(model)
-    keypoints = found.detect(gray, mask, white=white)
-    rows = describe(gray, keypoints, used, found.name, white=white)
+    keypoints, rows = found._detect_and_describe(gray, used, mask, white=white)
     return Features(keypoints, rows, used, (int(gray.shape[1]), int(gray.shape[0])))
+
+
+class Pyramid(NamedTuple):
+    """The levels of an image, from fine to coarse."""
+    levels: List[npt.NDArray[np.uint8]]
+    factors: npt.NDArray[np.float64]  # px of the image per px of a level: 1, 1.2, 1.44, ...
+
+
+def build_pyramid(image: Any, levels: int = 8, level_factor: float = 1.2, *, white: int = 0) -> Pyramid:
+    """The pyramid that the ORB detector searches: level_factor from one level to the next, down to 70 px.
+
+    Pixel x of a level lies at (x + 0.5) * factor - 0.5 of the image. Level 0 of an 8-bit gray image is that image, not
+    a copy. An image below 70 px has no levels."""
+    view, alive = image_view(image, white)
+    options = new(_abi.kb_detect_options, levels=levels, level_factor=level_factor, parallel=parallel())
+    built, size = new(_abi.kb_pyramid), ctypes.c_size_t()
+    asked = ctypes.byref(view), ctypes.byref(options), workspace()
+    check(lib.kb_pyramid_build(*asked, None, 0, None, ctypes.byref(size)), None, "build_pyramid")
+    buffer = np.empty(max(size.value, 1), np.uint8)
+    check(lib.kb_pyramid_build(*asked, address(buffer), buffer.size, ctypes.byref(built), ctypes.byref(size)), None,
+          "build_pyramid")
+    images = [alive if level.data == view.data else _level_view(buffer, level) for level in built.level[:built.levels]]
+    return Pyramid(images, np.array(built.factor[:built.levels]))
+
+
+def _level_view(buffer: Any, level: Any) -> npt.NDArray[np.uint8]:
+    """A kb_image inside a buffer, which the array keeps alive."""
+    return np.ndarray((level.height, level.width), np.uint8, buffer, level.data - buffer.ctypes.data,
+                      (level.stride, 1))

@@ -32,6 +32,30 @@ class Camera(NamedTuple):
     def _struct(self) -> Any:
         return new(_abi.kb_camera, **self._asdict())
 
+    def project(self, points: Any) -> Matrix:
+        """The pixels (n x 2) where the camera sees points (n x 3) of its own coordinate system, or rays (n x 2: x and
+        y where z is 1); NaN behind the camera and where the distortion turns back."""
+        given = np.asarray(points, np.float64)
+        if given.ndim == 2 and given.shape[1] == 3:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                given = np.where(given[:, 2:] > 0, given[:, :2] / given[:, 2:], np.nan)
+        return self._map(lib.kb_camera_project, given, "points")
+
+    def unproject(self, pixels: Any) -> Matrix:
+        """The rays of pixels, n x 2: x and y where z is 1, without distortion; NaN for a pixel that no ray reaches."""
+        return self._map(lib.kb_camera_unproject, pixels, "pixels")
+
+    def _map(self, function: Any, points: Any, name: str) -> Matrix:
+        places = _points(points, 2, name)
+        result = np.empty((len(places), 2))
+        camera, out = self._struct(), result.ctypes.data
+        camera_pointer = ctypes.byref(camera)
+        check(function(camera_pointer, 0.0, 0.0, *(ctypes.byref(ctypes.c_double()),) * 2), None, f"{self}")
+        for x, y in places.tolist():
+            function(camera_pointer, x, y, out, out + 8)
+            out += 16
+        return result
+
 
 class Fit(NamedTuple):
     """What fit found. `model` is None, and `inliers` all False, when there is no geometry: `result` says why."""
@@ -66,13 +90,23 @@ class Fit(NamedTuple):
 
 def match_points(keypoints_a: Any, keypoints_b: Any, matches: Any) -> Tuple[Matrix, Matrix]:
     """The points of matches, n x 2 in each image."""
+    pairs, _ = _match_pairs(keypoints_a, keypoints_b, matches)
+    return pairs[:, :2], pairs[:, 2:]
+
+
+def _match_pairs(keypoints_a: Any, keypoints_b: Any, matches: Any) -> Tuple[Matrix, npt.NDArray[np.float32]]:
+    """The points of matches, n x 4, and their distances."""
     a, b, given = keypoint_array(keypoints_a), keypoint_array(keypoints_b), match_array(matches)
-    for name, points, index in (("a", a, given["a"]), ("b", b, given["b"])):
-        if len(index) and (index.min() < 0 or index.max() >= len(points)):
-            raise KeybitsValueError(f"a match names keypoint {int(index.max())} of {name}, which has {len(points)}")
-    first = np.stack([a["x"][given["a"]], a["y"][given["a"]]], axis=1).astype(np.float64)
-    second = np.stack([b["x"][given["b"]], b["y"][given["b"]]], axis=1).astype(np.float64)
-    return first, second
+    pairs, quality = np.empty((len(given), 4)), np.empty(len(given), np.float32)
+    status = lib.kb_match_points(address(a), len(a), address(b), len(b), address(given), len(given), address(pairs),
+                                 address(quality))
+    if status == _abi.KB_E_ARGUMENT:
+        for name, points, index in (("a", a, given["a"]), ("b", b, given["b"])):
+            wrong = index[(index < 0) | (index >= len(points))]
+            if len(wrong):
+                raise KeybitsValueError(f"a match names keypoint {wrong[0]} of {name}, which has {len(points)}", status)
+    check(status, None, "match_points")
+    return pairs, quality
 
 
 def _points(points: Any, n: int, name: str) -> Matrix:
@@ -101,7 +135,7 @@ def _options(geometry: int, threshold: float, confidence: float, max_iterations:
 def _result(report: Any, inliers: npt.NDArray[np.uint8], calibrated: bool) -> Fit:
     result = text(lib.kb_fit_result_name(report.result))
     found = report.result == _abi.KB_FIT_FOUND
-    return Fit(np.array(report.model).reshape(3, 3) if found else None, inliers.astype(bool), result,
+    return Fit(np.array(report.model).reshape(3, 3) if found else None, inliers.view(np.bool_), result,
                float(report.rms), int(report.iterations),
                np.array(report.rotation).reshape(3, 3) if found and calibrated else None,
                np.array(report.translation) if found and calibrated else None)
@@ -120,11 +154,17 @@ def fit(points_a: Any, points_b: Any, geometry: str = "homography", *, threshold
     a, b = _points(points_a, 2, "points_a"), _points(points_b, 2, "points_b")
     if len(a) != len(b):
         raise KeybitsValueError(f"{len(a)} points of a and {len(b)} of b")
-    pairs = np.ascontiguousarray(np.concatenate([a, b], axis=1))
+    return _fit_pairs(np.concatenate([a, b], axis=1), geometry, threshold, quality, confidence, max_iterations, seed,
+                      prosac, camera, camera_b)
+
+
+def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any = None, confidence: float = 0,
+               max_iterations: int = 0, seed: int = 0, prosac: bool = True, camera: Optional[Camera] = None,
+               camera_b: Optional[Camera] = None) -> Fit:
     options, alive = _options(GEOMETRIES[geometry], threshold, confidence, max_iterations, seed, prosac, quality,
-                              camera, camera_b, len(a))
+                              camera, camera_b, len(pairs))
     report = new(_abi.kb_fit_report)
-    inliers = np.zeros(len(a), np.uint8)
+    inliers = np.zeros(len(pairs), np.uint8)
     check(lib.kb_fit(address(pairs), len(pairs), ctypes.byref(options), workspace(), address(inliers),
                      ctypes.byref(report)), None, f"fit {geometry}")
     del alive
@@ -149,9 +189,9 @@ def find_essential(keypoints_a: Any, keypoints_b: Any, matches: Any, camera: Cam
 
 def _fit_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, geometry: str, threshold: float,
                  options: Any) -> Fit:
-    first, second = match_points(keypoints_a, keypoints_b, matches)
-    options.setdefault("quality", match_array(matches)["distance"])
-    return fit(first, second, geometry, threshold=threshold, **options)
+    pairs, distances = _match_pairs(keypoints_a, keypoints_b, matches)
+    options.setdefault("quality", distances)
+    return _fit_pairs(pairs, geometry, threshold, **options)
 
 
 def fit_pose(scene_points: Any, image_points: Any, camera: Camera, *, threshold: float = 0, quality: Any = None,
@@ -169,6 +209,19 @@ def fit_pose(scene_points: Any, image_points: Any, camera: Camera, *, threshold:
                           ctypes.byref(report)), None, "fit_pose")
     del alive
     return _result(report, inliers, True)._replace(model=None)
+
+
+def pose_from_homography(h: Any, camera: Camera) -> Tuple[Matrix, Matrix]:
+    """The pose of a plane: h takes plane coordinates (x, y), in any unit, to undistorted pixels of the camera. Returns
+    rotation (3 x 3) and translation, so that the camera sees (x, y, 0) along rotation @ (x, y, 0) + translation, in
+    front of it and in the unit of the plane."""
+    matrix = np.ascontiguousarray(h, np.float64)
+    if matrix.shape != (3, 3):
+        raise KeybitsValueError(f"h must be 3 x 3, not {matrix.shape}")
+    view, rotation, translation = camera._struct(), np.empty((3, 3)), np.empty(3)
+    check(lib.kb_pose_from_homography(address(matrix), ctypes.byref(view), address(rotation), address(translation)),
+          None, "pose_from_homography: h is not the image of a plane, or the camera is none")
+    return rotation, translation
 
 
 def project_homography(h: Any, points: Any) -> Matrix:

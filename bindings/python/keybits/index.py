@@ -11,8 +11,9 @@ from . import _abi
 from ._arrays import address, keypoint_array, row_array
 from ._files import PathLike, map_file, write_file
 from ._library import KeybitsValueError, check, lib, long_call, new, parallel, text, workspace
-from .features import Features, Model, model_of
+from .features import Features
 from .geometry import GEOMETRIES, Matrix
+from .models import Model, model_of
 
 #: A result of Index.query: the image's id and position, its score (0 to 1), the inliers of the verification (-1: not
 #: verified) and the geometry from the query to the image.

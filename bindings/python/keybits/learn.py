@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _abi
 from ._arrays import address
 from ._library import KeybitsError, KeybitsValueError, check, lib, long_call, new, parallel
-from .features import Model, box_dtype
+from .models import Model, box_dtype
 from .patches import PatchSet, checked
 
 _LOSSES = {"triplet": _abi.KB_LEARN_TRIPLET, "binary": _abi.KB_LEARN_BINARY, "orb": _abi.KB_LEARN_ORB}

@@ -4,9 +4,10 @@ from typing import Any, Iterable, Iterator, NamedTuple, Optional, Tuple, Union
 import numpy as np
 
 from ._library import KeybitsValueError
-from .features import Detector, Model, detect_and_compute
+from .features import Detector, detect_and_compute
 from .geometry import Matrix, find_homography, project_homography
 from .matching import match
+from .models import Model
 
 _SMALLEST, _LARGEST = 8.0, 1e5  # px, of a side of the template in a frame
 

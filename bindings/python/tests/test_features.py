@@ -207,6 +207,33 @@ def test_patches(image, features):
         keybits.describe_patches(np.zeros((2, 8, 8), np.uint8))
 
 
+def test_float_rows_of_patches(image, features):
+    patches = keybits.sample_patches(image, features.keypoints[:20])
+    rows = keybits.describe_patches_float(patches)
+    assert rows.shape == (20, 128) and np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    plain = features.keypoints[:20].copy()
+    plain["size"] /= keybits.Model("rootsift").support
+    assert np.array_equal(rows, keybits.describe_float(image, plain))
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.describe_patches_float(patches, "bag256")
+
+
+def test_pyramid(image):
+    pyramid = keybits.build_pyramid(image, 4, 1.5)
+    assert [level.shape for level in pyramid.levels] == [(240, 320), (160, 213), (107, 142), (71, 95)]
+    assert np.allclose(pyramid.factors, 1.5 ** np.arange(4)) and pyramid.levels[0] is image
+    assert abs(float(pyramid.levels[3].mean()) - float(image.mean())) < 2
+    deep = keybits.build_pyramid(image.astype(np.uint16) * 257, 4, 1.5)
+    assert all(np.array_equal(a, b) for a, b in zip(deep.levels, pyramid.levels))
+    wide = np.zeros((240, 500), np.uint8)
+    wide[:, 100:420] = image
+    part = keybits.build_pyramid(wide[:, 100:420], 4, 1.5)
+    assert all(np.array_equal(a, b) for a, b in zip(part.levels, pyramid.levels))
+    assert keybits.build_pyramid(image[:50, :50]).levels == []
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.build_pyramid(image, 17)
+
+
 def test_float_rows(image, features):
     rows = keybits.describe_float(image, features.keypoints[:50], "rootsift")
     assert rows.shape == (50, 128) and rows.dtype == np.float32

@@ -159,6 +159,40 @@ def test_poses():
     assert np.allclose(e.translation, t_true / np.linalg.norm(t_true), atol=1e-2)
 
 
+def test_cameras():
+    camera = keybits.Camera(500, 510, 320, 240, k1=-0.2, k2=0.05, p1=1e-3, p2=-5e-4)
+    rays = np.array([[0, 0], [0.3, -0.2], [-0.25, 0.1]])
+    pixels = camera.project(rays)
+    assert np.allclose(pixels[0], [320, 240]) and np.allclose(camera.unproject(pixels), rays, atol=1e-9)
+    points = np.concatenate([rays * 4, np.full((3, 1), 4.0)], axis=1)
+    assert np.allclose(camera.project(points), pixels)
+    assert np.isnan(camera.project(-points)).all() and camera.project(np.zeros((0, 2))).shape == (0, 2)
+    assert np.isnan(keybits.Camera(500, 500, 0, 0, k1=-0.5).unproject([[5000, 0]])).all()
+    cv2 = pytest.importorskip("cv2")
+    matrix = np.array([[500, 0, 320], [0, 510, 240], [0, 0, 1.0]])
+    theirs, _ = cv2.projectPoints(points, np.zeros(3), np.zeros(3), matrix, np.array([-0.2, 0.05, 1e-3, -5e-4, 0]))
+    assert np.allclose(pixels, theirs.reshape(-1, 2), atol=1e-9)
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.Camera(0, 500, 320, 240).project(rays)
+    with pytest.raises(keybits.KeybitsValueError, match="n x 2"):
+        camera.unproject(np.zeros((2, 4)))
+
+
+def test_pose_of_a_plane():
+    camera = keybits.Camera(500, 500, 320, 240)
+    turn = np.array([[0.8, 0, 0.6], [0, 1, 0], [-0.6, 0, 0.8]])
+    place = np.array([0.1, -0.2, 3.0])
+    k = np.array([[500, 0, 320], [0, 500, 240], [0, 0, 1.0]])
+    for sign in (1, -2.5):  # homographies have no scale
+        rotation, translation = keybits.pose_from_homography(
+            sign * k @ np.column_stack([turn[:, 0], turn[:, 1], place]), camera)
+        assert np.allclose(rotation, turn) and np.allclose(translation, place)
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.pose_from_homography(np.zeros((3, 3)), camera)
+    with pytest.raises(keybits.KeybitsValueError, match="3 x 3"):
+        keybits.pose_from_homography(np.zeros(9), camera)
+
+
 def test_guided(features):
     k = features.keypoints
     guides = np.zeros(len(k), keybits.guide_dtype)
