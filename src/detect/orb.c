@@ -186,7 +186,8 @@ static kb_status detect_at_once(kbi_orb *o)
 {
     const kb_parallel *parallel = o->job->options.parallel;
     for (int32_t i = 1; i < o->levels; i++) kbi_orb_build_level(o, i);
-    kbi_parallel_run(parallel, o->band_count, kbi_orb_search_task, o);
+    /* from the coarsest: what is known of the smaller ones saves work on the larger */
+    for (int32_t i = o->levels - 1; i >= 0; i--) kbi_orb_search_level(o, i, i + 1 < o->levels ? i + 1 : -1);
     kbi_orb_share_out(o);
     kb_status status = KB_OK;
     if (!o->candidates) kbi_parallel_run(parallel, o->levels, best_task, o);
@@ -202,7 +203,7 @@ static kb_status detect_level_by_level(kbi_orb *o)
     size_t before = 0;
     for (int32_t i = 0; i < o->levels; i++) {
         if (i > 0) kbi_orb_build_level(o, i);
-        kbi_orb_search_task(o, i);
+        kbi_orb_search_level(o, i, i - 1);
     }
     kbi_orb_share_out(o);
     for (int32_t i = 0; i < o->levels && status == KB_OK; i++) {

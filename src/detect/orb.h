@@ -15,7 +15,8 @@ typedef struct kbi_orb_level {
     int32_t width, height;
     ptrdiff_t stride;
     double factor;   /* px of the image per pixel */
-    size_t corners;  /* found */
+    size_t corners;  /* found; at least that many where they suffice */
+    size_t goal;     /* so many suffice: those below them cannot be selected. SIZE_MAX for rules that take any */
     size_t share;    /* keypoints wanted */
     size_t reach;    /* of so many corners none is left out, unless others have a higher score */
     int32_t limit;   /* the least score of a corner that goes on */
@@ -30,6 +31,8 @@ typedef struct kbi_orb_corner {
  * out has a score below `floor`, or just that and too weak a response (kbi_orb_bands_get). */
 typedef struct kbi_orb_band {
     int32_t level, top, bottom;
+    int32_t cells_across, cells_down;
+    uint8_t *cells; /* not 0 where one has a corner above fast_threshold */
     kbi_orb_corner *corners;
     float *responses; /* scratch for one of each */
     size_t count, room;
@@ -47,13 +50,14 @@ typedef struct kbi_orb {
     int32_t threads;
     bool single; /* one level in memory at a time */
     size_t wanted; /* keypoints of all levels together */
-    /* resize: the level being made */
-    int32_t target;
+    int32_t target; /* the level being made, or searched */
+    /* resize */
     kbi_resize_map columns, rows;
     uint8_t *blended; /* a row of the level above for each task */
     /* corners */
     kbi_orb_band *bands;
     int32_t band_count, pieces; /* of all levels, of a level */
+    int32_t threshold;          /* of the search */
     /* keypoints */
     int32_t measured;        /* the level whose corners are being measured */
     kb_keypoint *candidates; /* the corners of one level; NULL for KB_SELECT_BEST */
@@ -76,9 +80,17 @@ void kbi_orb_build_level(kbi_orb *o, int32_t level);
 bool kbi_orb_bands_get(kbi_orb *o);
 /* The most corners that go on of any level. */
 size_t kbi_orb_most_corners(const kbi_orb *o);
-/* Searches the rows of band `index`; a task for kbi_parallel_run. */
-void kbi_orb_search_task(void *context, int32_t index);
-/* When all bands are searched: the levels' shares of o->wanted keypoints and their limits. */
+/* Keeps a corner of a band, if it may go on. */
+void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner);
+/* How many corners of level `index` suffice, by those of the levels that were searched before it. */
+size_t kbi_orb_goal(kbi_orb *o, int32_t index);
+/* How many corners of a level have each score. */
+void kbi_orb_histogram(const kbi_orb *o, int32_t index, uint32_t histogram[256]);
+/* The least score such that at least `wanted` corners have it or more; 0 when there are not so many. */
+int32_t kbi_orb_score_limit(const uint32_t histogram[256], size_t wanted);
+/* Searches a level. `neighbour` is one beside it that has been searched, or -1. */
+void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour);
+/* When all levels are searched: the levels' shares of o->wanted keypoints and their limits. */
 void kbi_orb_share_out(kbi_orb *o);
 
 #endif

@@ -1,53 +1,12 @@
-/* FAST corners of all levels that are the strongest of their 3x3 neighbourhood.
+/* The lists of corners of the levels: how many a level needs, how many a list holds, and which go on.
  *
- * A level is cut into cells of cell_size px. Where a cell has no corner above fast_threshold, it is searched again with
- * fast_threshold_min, as ORB-SLAM does, so that soft and dim regions give corners too. What the first search finds
- * does not depend on the second: a corner above the higher threshold is stronger than anything below it.
- *
- * Each level then has a share of the keypoints that falls by the factor from level to level; a level with fewer corners
- * than its share leaves the rest to the others. */
+ * Each level has a share of the keypoints that falls by the factor from level to level; a level with fewer corners than
+ * its share leaves the rest to the others. */
 #include "detect/orb.h"
-
-/* Scores of `width` columns from `left` on of a row. */
-static void score_row(const kbi_orb *o, const kbi_orb_level *level, int32_t left, int32_t width, int32_t y,
-                      int32_t threshold, uint8_t *score)
-{
-    o->kernels.fast_row(level->data + y * level->stride + left, level->stride, width, threshold, score);
-}
-
-typedef struct score_rows {
-    uint8_t *above, *middle, *below;
-} score_rows;
-
-static void score_rows_roll(score_rows *rows)
-{
-    uint8_t *oldest = rows->above;
-    rows->above = rows->middle;
-    rows->middle = rows->below;
-    rows->below = oldest;
-}
-
-/* Where a band keeps its rows of scores and positions, and which cells of a strip have a corner. */
-typedef struct band_memory {
-    score_rows first, second;
-    uint16_t *peak;
-    uint8_t *found;
-} band_memory;
-
-#define SCRATCH_ROWS 9 /* 6 rows of scores, positions of 16 bits, cells */
-
-static band_memory band_memory_of(const kbi_orb *o, const kbi_orb_band *band)
-{
-    size_t row = kbi_round_up((size_t)o->job->image.width);
-    uint8_t *s = band->scratch;
-    return (band_memory){{s, s + row, s + 2 * row}, {s + 3 * row, s + 4 * row, s + 5 * row},
-                         (uint16_t *)(void *)(s + 6 * row), s + 8 * row};
-}
 
 /* ---- when there are more corners than there is room for ---- */
 
-/* The least score such that at least `wanted` corners have it or more; 0 when there are not so many. */
-static int32_t score_limit(const uint32_t histogram[256], size_t wanted)
+int32_t kbi_orb_score_limit(const uint32_t histogram[256], size_t wanted)
 {
     size_t sum = 0;
     for (int32_t score = 255; score > 0; score--) {
@@ -112,7 +71,7 @@ static void band_prune(const kbi_orb *o, kbi_orb_band *band)
     size_t reach = o->level[band->level].reach, kept = 0;
     uint32_t histogram[256] = {0};
     for (size_t i = 0; i < band->count; i++) histogram[band->corners[i].score]++;
-    int32_t limit = score_limit(histogram, reach);
+    int32_t limit = kbi_orb_score_limit(histogram, reach);
     if (limit > band->floor) band->dropped = 0;
     band->floor = kbi_max_i(limit, band->floor);
     size_t above = 0;
@@ -130,87 +89,12 @@ static void band_prune(const kbi_orb *o, kbi_orb_band *band)
     if (kept - above > reach) keep_strongest(o, band, above, reach);
 }
 
-static void add_corner(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner)
+void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner)
 {
     band->found++;
     if (corner.score < band->floor) return;
     if (band->count == band->room) band_prune(o, band);
     if (corner.score >= band->floor) band->corners[band->count++] = corner;
-}
-
-/* ---- search ---- */
-
-/* Takes n peaks of row y as corners; the scores begin at column `left`. found may be NULL. */
-static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t left, const uint8_t *score,
-                        const uint16_t *peak, int32_t n, uint8_t *found)
-{
-    const kb_detect_options *options = &o->job->options;
-    double factor = o->level[band->level].factor;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t x = peak[i] + left;
-        if (options->mask &&
-            !kbi_mask_allows(options->mask, kbi_orb_to_image(factor, x), kbi_orb_to_image(factor, y)))
-            continue;
-        add_corner(o, band, (kbi_orb_corner){(uint16_t)x, (uint16_t)y, score[peak[i]]});
-        if (found) found[(x - KBI_ORB_EDGE) / options->cell_size] = 1;
-    }
-}
-
-/* Columns left..right - 1 of rows top..bottom - 1 with the lower threshold. */
-static void search_again(const kbi_orb *o, kbi_orb_band *band, band_memory *m, int32_t left, int32_t right, int32_t top,
-                         int32_t bottom)
-{
-    const kbi_orb_level *level = &o->level[band->level];
-    int32_t threshold = o->job->options.fast_threshold_min, width = right - left + 2;
-    score_row(o, level, left - 1, width, top - 1, threshold, m->second.above);
-    score_row(o, level, left - 1, width, top, threshold, m->second.middle);
-    for (int32_t y = top; y < bottom; y++) {
-        score_row(o, level, left - 1, width, y + 1, threshold, m->second.below);
-        int32_t n = o->kernels.peaks_row(m->second.above, m->second.middle, m->second.below, width, m->peak);
-        add_corners(o, band, y, left - 1, m->second.middle, m->peak, n, NULL);
-        score_rows_roll(&m->second);
-    }
-}
-
-/* The empty cells of a strip, runs of neighbours at once. */
-static void search_empty_cells(const kbi_orb *o, kbi_orb_band *band, band_memory *m, int32_t top, int32_t bottom)
-{
-    int32_t cell = o->job->options.cell_size, right = o->level[band->level].width - KBI_ORB_EDGE;
-    int32_t cells = (right - KBI_ORB_EDGE + cell - 1) / cell;
-    for (int32_t i = 0, end; i < cells; i = end + 1) {
-        for (end = i; end < cells && !m->found[end];) end++;
-        if (end > i)
-            search_again(o, band, m, KBI_ORB_EDGE + i * cell, kbi_min_i(KBI_ORB_EDGE + end * cell, right), top, bottom);
-    }
-}
-
-/* Rows of a band, strip by strip: a strip is a row of cells. The outer columns of a row of scores only compete with
- * their neighbours. */
-void kbi_orb_search_task(void *context, int32_t index)
-{
-    const kbi_orb *o = context;
-    kbi_orb_band *band = &o->bands[index];
-    const kbi_orb_level *level = &o->level[band->level];
-    const kb_detect_options *options = &o->job->options;
-    int32_t width = level->width - 2 * KBI_ORB_EDGE + 2, left = KBI_ORB_EDGE - 1, strip = band->top;
-    bool twice = options->fast_threshold_min < options->fast_threshold;
-    band_memory m = band_memory_of(o, band);
-    band->count = band->found = band->dropped = 0;
-    band->floor = 0;
-    if (band->top == band->bottom) return;
-    memset(m.found, 0, (size_t)width);
-    score_row(o, level, left, width, band->top - 1, options->fast_threshold, m.first.above);
-    score_row(o, level, left, width, band->top, options->fast_threshold, m.first.middle);
-    for (int32_t y = band->top; y < band->bottom; y++) {
-        score_row(o, level, left, width, y + 1, options->fast_threshold, m.first.below);
-        int32_t n = o->kernels.peaks_row(m.first.above, m.first.middle, m.first.below, width, m.peak);
-        add_corners(o, band, y, left, m.first.middle, m.peak, n, m.found);
-        score_rows_roll(&m.first);
-        if (!twice || (y + 1 < band->bottom && y + 1 - strip < options->cell_size)) continue;
-        search_empty_cells(o, band, &m, strip, y + 1);
-        memset(m.found, 0, (size_t)width);
-        strip = y + 1;
-    }
 }
 
 /* ---- memory ---- */
@@ -238,8 +122,10 @@ static void band_plan(const kbi_orb *o, int32_t index, kbi_orb_band *band)
     int32_t cell = o->job->options.cell_size, rows = level->height - 2 * KBI_ORB_EDGE, piece = index % o->pieces;
     size_t strips = (size_t)((rows + cell - 1) / cell);
     *band = (kbi_orb_band){.level = index / o->pieces};
+    band->cells_across = (level->width - 2 * KBI_ORB_EDGE + cell - 1) / cell;
     band->top = KBI_ORB_EDGE + kbi_min_i((int32_t)kbi_piece(strips, o->pieces, piece) * cell, rows);
     band->bottom = KBI_ORB_EDGE + kbi_min_i((int32_t)kbi_piece(strips, o->pieces, piece + 1) * cell, rows);
+    band->cells_down = (band->bottom - band->top + cell - 1) / cell;
     band->room = band_room(level, band->bottom - band->top);
 }
 
@@ -254,6 +140,8 @@ size_t kbi_orb_most_corners(const kbi_orb *o)
     }
     return most;
 }
+
+#define SCRATCH_ROWS 5 /* 3 rows of scores, positions of 16 bits */
 
 /* Scratch of a band that is searched at the same time as others. */
 static bool band_scratch_get(const kbi_orb *o, kbi_orb_band *band, size_t room)
@@ -280,7 +168,8 @@ bool kbi_orb_bands_get(kbi_orb *o)
         band.responses = shared.responses;
         if (o->threads > 1 && !band_scratch_get(o, &band, band.room)) return false;
         band.corners = kbi_workspace_get(workspace, band.room * sizeof *band.corners);
-        if (!band.corners) return false;
+        band.cells = kbi_workspace_get(workspace, (size_t)band.cells_across * (size_t)band.cells_down);
+        if (!band.corners || !band.cells) return false;
         if (!workspace->measures) o->bands[i] = band;
     }
     return true;
@@ -317,19 +206,35 @@ static void share_levels(kbi_orb *o, size_t wanted)
     }
 }
 
+/* The share of a level is a little more at most than what it gets when the levels that are not searched yet have no
+ * corners. */
+size_t kbi_orb_goal(kbi_orb *o, int32_t index)
+{
+    if (o->job->options.selection != KB_SELECT_BEST) return SIZE_MAX;
+    o->level[index].corners = 2 * o->wanted;
+    share_levels(o, o->wanted);
+    size_t most = o->level[index].share + 2;
+    o->level[index].corners = 0;
+    return 2 * (most < o->wanted ? most : o->wanted);
+}
+
+void kbi_orb_histogram(const kbi_orb *o, int32_t index, uint32_t histogram[256])
+{
+    memset(histogram, 0, 256 * sizeof *histogram);
+    for (int32_t b = index * o->pieces; b < (index + 1) * o->pieces; b++) {
+        const kbi_orb_band *band = &o->bands[b];
+        for (size_t k = 0; k < band->count; k++) histogram[band->corners[k].score]++;
+        histogram[band->floor] += (uint32_t)band->dropped;
+    }
+}
+
 void kbi_orb_share_out(kbi_orb *o)
 {
-    for (int32_t i = 0; i < o->levels; i++) o->level[i].corners = 0;
-    for (int32_t b = 0; b < o->band_count; b++) o->level[o->bands[b].level].corners += o->bands[b].found;
     share_levels(o, o->wanted);
     if (o->job->options.selection != KB_SELECT_BEST) return;
     for (int32_t i = 0; i < o->levels; i++) {
-        uint32_t histogram[256] = {0};
-        for (int32_t b = i * o->pieces; b < (i + 1) * o->pieces; b++) {
-            const kbi_orb_band *band = &o->bands[b];
-            for (size_t k = 0; k < band->count; k++) histogram[band->corners[k].score]++;
-            histogram[band->floor] += (uint32_t)band->dropped;
-        }
-        o->level[i].limit = score_limit(histogram, 2 * o->level[i].share);
+        uint32_t histogram[256];
+        kbi_orb_histogram(o, i, histogram);
+        o->level[i].limit = kbi_orb_score_limit(histogram, 2 * o->level[i].share);
     }
 }

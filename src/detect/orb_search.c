@@ -1,0 +1,135 @@
+/* FAST corners of a level that are the strongest of their 3x3 neighbourhood.
+ *
+ * A level is cut into cells of cell_size px. Where a cell has no corner above fast_threshold, it is searched again with
+ * fast_threshold_min, as ORB-SLAM does, so that soft and dim regions give corners too. What a search finds above a
+ * higher threshold does not depend on how low its own is: such a corner is stronger than anything below it.
+ *
+ * So the rule `best`, which takes no corner below the best of its level, need not look for weaker ones. It knows
+ * beforehand how many corners of a level suffice (`goal`). With that many above fast_threshold no cell is searched again,
+ * and a level whose neighbour in the pyramid has many of them is first searched with a threshold that should leave just
+ * enough; when it leaves too few, the search is repeated. */
+#include "detect/orb.h"
+
+/* Scores of `width` columns from `left` on of a row. */
+static void score_row(const kbi_orb *o, const kbi_orb_level *level, int32_t left, int32_t width, int32_t y,
+                      int32_t threshold, uint8_t *score)
+{
+    o->kernels.fast_row(level->data + y * level->stride + left, level->stride, width, threshold, score);
+}
+
+/* Where a band keeps its rows of scores and positions. */
+typedef struct score_rows {
+    uint8_t *above, *middle, *below;
+    uint16_t *peak;
+} score_rows;
+
+static score_rows score_rows_of(const kbi_orb *o, const kbi_orb_band *band)
+{
+    size_t row = kbi_round_up((size_t)o->job->image.width);
+    uint8_t *s = band->scratch;
+    return (score_rows){s, s + row, s + 2 * row, (uint16_t *)(void *)(s + 3 * row)};
+}
+
+/* Takes n peaks of row y as corners; the scores begin at column `left`. found may be NULL. */
+static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t left, const score_rows *rows, int32_t n,
+                        uint8_t *found)
+{
+    const kb_detect_options *options = &o->job->options;
+    double factor = o->level[band->level].factor;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t x = rows->peak[i] + left;
+        if (options->mask &&
+            !kbi_mask_allows(options->mask, kbi_orb_to_image(factor, x), kbi_orb_to_image(factor, y)))
+            continue;
+        kbi_orb_corner_add(o, band, (kbi_orb_corner){(uint16_t)x, (uint16_t)y, rows->middle[rows->peak[i]]});
+        if (found) found[(x - KBI_ORB_EDGE) / options->cell_size] = 1;
+    }
+}
+
+/* Columns left..right - 1 of rows top..bottom - 1. The outer columns and rows of scores only compete with their
+ * neighbours. */
+static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int32_t right, int32_t top, int32_t bottom,
+                        int32_t threshold, uint8_t *found)
+{
+    const kbi_orb_level *level = &o->level[band->level];
+    int32_t width = right - left + 2;
+    score_rows rows = score_rows_of(o, band);
+    score_row(o, level, left - 1, width, top - 1, threshold, rows.above);
+    score_row(o, level, left - 1, width, top, threshold, rows.middle);
+    for (int32_t y = top; y < bottom; y++) {
+        score_row(o, level, left - 1, width, y + 1, threshold, rows.below);
+        int32_t n = o->kernels.peaks_row(rows.above, rows.middle, rows.below, width, rows.peak);
+        uint8_t *strip = found ? found + (y - band->top) / o->job->options.cell_size * band->cells_across : NULL;
+        add_corners(o, band, y, left - 1, &rows, n, strip);
+        uint8_t *oldest = rows.above;
+        rows.above = rows.middle;
+        rows.middle = rows.below;
+        rows.below = oldest;
+    }
+}
+
+/* All of a band with the threshold o->threshold. */
+static void search_task(void *context, int32_t piece)
+{
+    const kbi_orb *o = context;
+    kbi_orb_band *band = &o->bands[o->target * o->pieces + piece];
+    band->count = band->found = band->dropped = 0;
+    band->floor = 0;
+    if (band->top == band->bottom) return;
+    memset(band->cells, 0, (size_t)band->cells_across * (size_t)band->cells_down);
+    search_rows(o, band, KBI_ORB_EDGE, o->level[band->level].width - KBI_ORB_EDGE, band->top, band->bottom, o->threshold,
+                band->cells);
+}
+
+/* The empty cells of a band with the lower threshold, runs of neighbours at once. */
+static void search_again_task(void *context, int32_t piece)
+{
+    const kbi_orb *o = context;
+    kbi_orb_band *band = &o->bands[o->target * o->pieces + piece];
+    int32_t cell = o->job->options.cell_size, right = o->level[band->level].width - KBI_ORB_EDGE;
+    const uint8_t *found = band->cells;
+    for (int32_t top = band->top; top < band->bottom; top += cell, found += band->cells_across)
+        for (int32_t i = 0, end; i < band->cells_across; i = end + 1) {
+            for (end = i; end < band->cells_across && !found[end];) end++;
+            if (end > i)
+                search_rows(o, band, KBI_ORB_EDGE + i * cell, kbi_min_i(KBI_ORB_EDGE + end * cell, right), top,
+                            kbi_min_i(top + cell, band->bottom), o->job->options.fast_threshold_min, NULL);
+        }
+}
+
+/* A threshold that should leave the corners wanted of level `index`, by what is known of its neighbour: as many per
+ * pixel, and some more to be sure. */
+static int32_t likely_threshold(const kbi_orb *o, int32_t index, int32_t neighbour)
+{
+    const kbi_orb_level *level = &o->level[index], *other = &o->level[neighbour];
+    double ratio = ((double)other->width * other->height) / ((double)level->width * level->height);
+    uint32_t histogram[256];
+    kbi_orb_histogram(o, neighbour, histogram);
+    int32_t score = kbi_orb_score_limit(histogram, (size_t)((double)level->goal * ratio * 1.5));
+    return kbi_max_i(score - 1, o->job->options.fast_threshold);
+}
+
+static size_t search_level_with(kbi_orb *o, void (*task)(void *, int32_t), int32_t threshold)
+{
+    size_t sum = 0;
+    o->threshold = threshold;
+    kbi_parallel_run(o->job->options.parallel, o->pieces, task, o);
+    for (int32_t b = o->target * o->pieces; b < (o->target + 1) * o->pieces; b++) sum += o->bands[b].found;
+    return sum;
+}
+
+void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour)
+{
+    const kb_detect_options *options = &o->job->options;
+    kbi_orb_level *level = &o->level[index];
+    level->goal = kbi_orb_goal(o, index);
+    o->target = index;
+    int32_t likely = options->fast_threshold;
+    if (neighbour >= 0 && level->goal < SIZE_MAX) likely = likely_threshold(o, index, neighbour);
+    size_t found = search_level_with(o, search_task, likely);
+    if (likely > options->fast_threshold && found < level->goal)
+        found = search_level_with(o, search_task, options->fast_threshold);
+    if (options->fast_threshold_min < options->fast_threshold && found < level->goal)
+        found = search_level_with(o, search_again_task, options->fast_threshold_min);
+    level->corners = found;
+}
