@@ -5,6 +5,8 @@
  *     slam_frontend [-o path.svg] [-v vocabulary.kbv] [-c fx,fy,cx,cy frame1.pgm frame2.pgm ... | -w folder]
  *
  * Without frames it renders a room and a path through it (-w keeps the frames), and tells how far off its own is. */
+#include <keybits/index.h>
+
 #include "slam_geometry.h"
 
 enum { MOST = 1000, BYTES = 32, MOST_POINTS = 60000, MOST_FRAMES = 5000, KEY_STEP = 4, LEAST_INLIERS = 25 };

@@ -14,7 +14,7 @@
 #define IO_VOCABULARY_H
 
 #include "io/mapping.h"
-#include "keybits/keybits.h"
+#include "keybits/index.h"
 
 typedef enum io_vocabulary_format {
     IO_VOCABULARY_KEYBITS,

@@ -1,6 +1,6 @@
 """Turns the C headers into keybits/_abi.py: constants, ctypes structs and function prototypes.
 
-    python3 generate_abi.py include/keybits/keybits.h include/keybits/learn.h keybits/_abi.py
+    python3 generate_abi.py include/keybits/keybits.h include/keybits/index.h include/keybits/learn.h keybits/_abi.py
 
 The headers are the one place where the interface is defined; nothing is copied from them by hand. The parser knows the
 C that the headers use, and stops with a message at anything else.
@@ -55,7 +55,7 @@ class Header:
         for result, name, arguments in re.findall(r"typedef ([\w \*]+?)\(\*(\w+)\)\((.*?)\);", text, flags=re.S):
             self.callbacks[name] = ", ".join(
                 [self.type_name(result, True)] + [self.argument_type(a) for a in self.split(arguments)])
-        for name, body in re.findall(r"typedef struct (\w+)\s*\{(.*?)\}\s*\w+\s*;", text, flags=re.S):
+        for name, body in re.findall(r"struct (\w+)\s*\{(.*?)\}\s*\w*\s*;", text, flags=re.S):
             self.structs[name] = [] # known before its fields are read
             self.structs[name] = self.read_fields(body)
         for result, name, arguments in re.findall(r"KB_API ([\w \*]+?)(\w+)\s*\(([^;]*?)\)\s*;", text, flags=re.S):

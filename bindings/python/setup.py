@@ -73,7 +73,7 @@ class BuildLibrary(build_py):
         super().run()
         package = Path(self.build_lib) / "keybits"
         package.mkdir(parents=True, exist_ok=True)
-        headers = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "learn.h")]
+        headers = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "index.h", "learn.h")]
         if not headers[0].exists():
             raise SystemExit(f"the sources of keybits are not in {ROOT}: set KEYBITS_SOURCE to their folder")
         (package / "_abi.py").write_text(generate(headers), encoding="utf-8")

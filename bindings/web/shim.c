@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <keybits/keybits.h>
+#include <keybits/index.h>
 
 #define EXPORT(name) __attribute__((export_name(#name), visibility("default"))) name
 

@@ -2,7 +2,8 @@
  *
  *     image -> keypoints -> descriptors -> matches -> geometry     and     descriptors -> words -> images (retrieval)
  *
- * This header is the whole public API and its manual. It compiles as C99 and as C++11. The shortest program:
+ * This header is the public API of the pipeline and its manual, from simple to advanced; index.h adds retrieval, and
+ * learn.h learning. The rules below hold for all three. They compile as C99 and as C++11. The shortest program:
  *
  *     kb_model_builtin("bad256", &model);
  *     kb_detect(&image, NULL, NULL, keypoints, 2000, &n);
@@ -76,7 +77,7 @@
 extern "C" {
 #endif
 
-/* ------------------------------------------------------------------------------------------------ status, version */
+/* -------------------------------------------------------------------------------------------------- status, version */
 
 /* Numbers are pinned: a released code never changes its meaning; later versions may add codes. */
 typedef enum kb_status {
@@ -113,6 +114,10 @@ typedef struct kb_error {
     int32_t row;       /* the row of that field at fault, from 0; -1 when it is none */
 } kb_error;
 
+/* What most calls may be lent, see "memory" and "threads" below; NULL will do to begin with. */
+typedef struct kb_workspace kb_workspace;
+typedef struct kb_parallel kb_parallel;
+
 /* Sets all bytes of a struct to zero, and its struct_size: kb_describe_options o; KB_INIT(o); */
 #define KB_INIT(s)                                              \
     do {                                                        \
@@ -122,7 +127,7 @@ typedef struct kb_error {
         (s).struct_size = (uint32_t)sizeof(s);                  \
     } while (0)
 
-/* ------------------------------------------------------------------------------------------- images and keypoints */
+/* --------------------------------------------------------------------------------------------- images and keypoints */
 
 typedef enum kb_format {
     KB_GRAY8 = 0,
@@ -151,52 +156,7 @@ typedef struct kb_keypoint {
     int32_t class_id;
 } kb_keypoint;
 
-/* --------------------------------------------------------------------------------------- memory, threads, workspace */
-
-/* Where memory comes from. Every function that keeps memory has a variant that ends in _with and takes one; NULL means
- * malloc and free. The struct is copied, what self points to must outlive the object. allocate returns memory aligned
- * for any type, or NULL when there is none; it may be called by the thread that makes the call only. release gets what
- * allocate gave, never NULL. */
-typedef struct kb_allocator {
-    void *(*allocate)(void *self, size_t bytes);
-    void (*release)(void *self, void *memory);
-    void *self;
-} kb_allocator;
-
-/* How the library asks for parallel work: run(self, count, task, context) must call task(context, i) once for every i
- * from 0 to count - 1, in any order and on any threads, and return when all are done. The library never calls run from
- * inside a task. Results do not depend on how tasks are distributed. */
-typedef struct kb_parallel {
-    void (*run)(void *self, int32_t count, void (*task)(void *context, int32_t index), void *context);
-    void *self;
-    int32_t threads; /* how many tasks may run at once; the library makes about this many pieces of work. Below 2, or
-                        with run NULL, everything runs on the calling thread. */
-} kb_parallel;
-
-/* A small thread pool that implements kb_parallel. threads: 1 to 256, or 0 for one per processor. A pool serves one
- * call at a time and must not be freed while it does. A library built with KB_NO_THREADS starts no threads: everything
- * runs on the calling thread. */
-typedef struct kb_pool kb_pool;
-KB_API kb_status kb_pool_create(int32_t threads, kb_pool **out);
-KB_API kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out);
-KB_API void kb_pool_free(kb_pool *pool);
-/* What goes into options; lives as long as the pool. NULL gives NULL, which means "no threads". */
-KB_API const kb_parallel *kb_pool_parallel(kb_pool *pool);
-
-/* Memory that calls use and keep for the next call. Every function that takes one also takes NULL and then allocates
- * for itself. Nothing in it outlives a call, so that calls share it one after the other and it holds what the largest
- * one took. Never share one between calls that run at once. */
-typedef struct kb_workspace kb_workspace;
-KB_API kb_status kb_workspace_create(kb_workspace **out);
-KB_API kb_status kb_workspace_create_with(const kb_allocator *allocator, kb_workspace **out);
-/* A workspace inside the caller's buffer, at any address: it never allocates, and a call that needs more gives
- * KB_E_MEMORY. KB_E_SPACE when the buffer holds not even an empty one. The buffer must outlive the workspace. */
-KB_API kb_status kb_workspace_create_in(void *buffer, size_t size, kb_workspace **out);
-KB_API void kb_workspace_free(kb_workspace *workspace);
-/* Bytes held now, with what the workspace needs for itself. NULL gives 0. */
-KB_API size_t kb_workspace_bytes(const kb_workspace *workspace);
-
-/* ---------------------------------------------------------------------------------------------------------- models */
+/* ----------------------------------------------------------------------------------------------------------- models */
 
 typedef enum kb_kind {
     KB_BAD = 1,      /* per bit, the difference of the mean gray in two boxes against a threshold (docs/bad.md) */
@@ -206,85 +166,30 @@ typedef enum kb_kind {
     KB_ROOTSIFT = 5  /* its square root under the L1 norm: 128 bytes or 128 floats */
 } kb_kind;
 
-/* Where samples come from (docs/sampling.md). */
-typedef enum kb_sampler {
-    KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
-    KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for
-                             bit; BAD only */
-    KB_SAMPLER_TWO_TAP = 2 /* as PATCH, but a sample is the mean of two pixels: faster, about as accurate for boxes */
-} kb_sampler;
-
-#define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
-#define KB_MAX_BITS 1024
-#define KB_MAX_RADIUS 7   /* a box has (2 radius + 1)^2 samples */
-#define KB_PLANES 9       /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
-#define KB_SIFT_VALUES 128
-
-/* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold. Centres are patch coordinates, 0 to 31, and a
- * box must lie inside 0..31; radius 0 to KB_MAX_RADIUS. BAD uses channel 0 only; with the image sampler both radii of a
- * pair are equal. Thresholds are in gray levels (channel 0) or in units of a normalised plane (docs/bag.md), -256 to
- * 256. */
-typedef struct kb_box_pair {
-    uint8_t channel1, x1, y1, radius1;
-    uint8_t channel2, x2, y2, radius2;
-    float threshold;
-} kb_box_pair;
-
-/* The tables and parameters of a model: input of kb_model_create, output of kb_model_get_info. */
-typedef struct kb_model_spec {
-    uint32_t struct_size;
-    kb_kind kind;
-    kb_sampler sampler;
-    int32_t bits;             /* binary kinds: a multiple of 8, 8 to KB_MAX_BITS. Others: 0. */
-    float support;            /* patch width = preset scale x keypoint size x support; 0.1 to 10; 0 means 1 */
-    const char *name;         /* UTF-8 without control characters, 1 to 63 bytes */
-    const char *text;         /* how it was learned, free text, up to 65535 bytes; NULL: empty */
-    const kb_box_pair *boxes; /* BAD, BAG: `bits` of them */
-    const int8_t *weights;    /* HashSIFT: bits x 128, row major, over the 128 SIFT bytes */
-    const int32_t *bias;      /* HashSIFT: `bits` of them, -2^30 to 2^30. Bit = (sum of weight x value) + bias > 0. */
-    int32_t root;             /* HashSIFT: 1 takes RootSIFT bytes instead of SIFT bytes */
-    float sift_support;       /* the support for keypoints of SIFT detectors, whose sizes are small: kb_model_scale. 0.1
-                                 to 10; 0: support */
-} kb_model_spec;
-
 /* Immutable; any number of threads may share one. */
 typedef struct kb_model kb_model;
 
-/* Creates a model from tables, which are copied. KB_E_TABLE for a value out of its range; error (may be NULL) names the
- * field, and the bit as its row. Release with kb_model_free. */
-KB_API kb_status kb_model_create(const kb_model_spec *spec, kb_model **out, kb_error *error);
-KB_API kb_status kb_model_create_with(const kb_model_spec *spec, const kb_allocator *allocator, kb_model **out,
-                                      kb_error *error);
+/* A built-in model: "bad256", "bad512", "bag128", "bag256", "bag512", "hashsift256", "hashsift512", "sift",
+ * "rootsift". KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without (a library
+ * without any tables gives it for every name). */
+KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
+
+/* The names that kb_model_builtin knows, index from 0; NULL past the last. *available (may be NULL) receives 1 when
+ * this build holds its table. */
+KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
 
 /* Parses a model file (docs/model-format.md) in memory; data is not needed afterwards. Any bytes are safe: a file that
  * is not valid gives KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE, and details in error (may be NULL).
  * Release with kb_model_free. */
 KB_API kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error);
-KB_API kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *allocator, kb_model **out,
-                                    kb_error *error);
-
-/* Writes the model file into buffer. *size receives the bytes needed; buffer NULL only asks for them; a capacity below
- * them gives KB_E_SPACE. */
-KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, size_t *size);
-
-/* A built-in model: "bad256", "bad512", "bag128", "bag256", "bag512", "hashsift256", "hashsift512", "sift",
- * "rootsift".
- * KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without (a library without any
- * tables gives it for every name). */
-KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
-KB_API kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator, kb_model **out);
-
-/* The names that kb_model_builtin knows, index from 0; NULL past the last. *available (may be NULL) receives 1 when
- * this build holds its table. */
-KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
 
 KB_API void kb_model_free(kb_model *model);
 
 typedef struct kb_model_info {
     uint32_t struct_size;
     int32_t row_bytes;         /* per descriptor */
-    const kb_model_spec *spec; /* belongs to the model and lives as long as it, as do the pointers in it; it has
-                                  spec->struct_size bytes */
+    const struct kb_model_spec *spec; /* its parameters and tables ("models from tables"), spec->struct_size bytes. They
+                                         belong to the model and live as long as it */
     uint64_t id;               /* hash of everything that decides the bits, which name and text do not */
     int32_t row_floats;        /* 128 for SIFT and RootSIFT, otherwise 0 */
     uint32_t planes;           /* bit c is set when channel c is used */
@@ -295,11 +200,7 @@ typedef struct kb_model_info {
 /* Fills info, which is initialised with KB_INIT. */
 KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
 
-/* "bad", "bag", ... and "patch", "image", "two-tap"; "?" for another value. */
-KB_API const char *kb_kind_name(kb_kind kind);
-KB_API const char *kb_sampler_name(kb_sampler sampler);
-
-/* ------------------------------------------------------------------------------------------------------ describing */
+/* ------------------------------------------------------------------------------------------------------- describing */
 
 /* Detectors define size differently. A preset is the factor from keypoint size to the width of the described region:
  * orb 1, fast, agast, brisk and akaze 5, kaze and surf 6.25, sift 6.75. Index from 0; name NULL past the last. */
@@ -364,7 +265,7 @@ KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *key
                                    const kb_describe_options *options, kb_workspace *workspace, uint8_t *patches,
                                    uint8_t *flags);
 
-/* ------------------------------------------------------------------------------------------------------- detecting */
+/* -------------------------------------------------------------------------------------------------------- detecting */
 
 typedef enum kb_detector {
     KB_DETECTOR_ORB = 1, /* FAST corners on a pyramid, Harris score. Fast; preset orb. */
@@ -429,23 +330,6 @@ typedef struct kb_detect_options {
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_keypoint *keypoints, size_t capacity, size_t *count);
 
-/* The image pyramid that the ORB detector searches. */
-typedef struct kb_pyramid {
-    uint32_t struct_size;
-    int32_t levels;                          /* 0 for an image that is too small */
-    kb_image level[KB_PYRAMID_MAX_LEVELS];   /* 8-bit views: level 0 of an 8-bit image is the image itself, the others
-                                                lie in the caller's buffer */
-    double factor[KB_PYRAMID_MAX_LEVELS];    /* px of the image per pixel of the level: 1, 1.2, 1.44, ...; pixel x of a
-                                                level is centred at (x + 0.5) factor - 0.5 of the image */
-} kb_pyramid;
-
-/* Builds that pyramid into buffer, for callers that read it (stereo SLAM). *size receives the bytes needed; buffer NULL
- * only asks for them (pyramid may then be NULL); a capacity below them gives KB_E_SPACE. Of the options, levels,
- * level_factor and parallel matter. options and workspace may be NULL. The views live as long as the buffer and the
- * image; pyramid is initialised with KB_INIT. */
-KB_API kb_status kb_pyramid_build(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
-                                  void *buffer, size_t capacity, kb_pyramid *pyramid, size_t *size);
-
 /* kb_detect and kb_describe in one call; 16-bit pixels are converted once. `rows` has room for capacity rows, flags
  * (capacity bytes) may be NULL. A scale of 0 in the describe options means that of the detector. Both options and the
  * workspace may be NULL. */
@@ -473,12 +357,30 @@ typedef struct kb_orient_options {
 
 /* Gives keypoints of any detector an angle, which replaces theirs. One that is not finite, not positive in size, or
  * outside gets -1. The gradient rule looks at a region of 2 x scale x size, the centroid at the disc of scale x size.
- * confidence (n numbers, may be NULL) receives 1 - the height of the second peak / that of the first, 0 to 1; low ones are
- * likely to be another angle in another view. It is 0 with the other rules. options and workspace may be NULL. */
+ * confidence (n numbers, may be NULL) receives 1 - the height of the second peak / that of the first, 0 to 1; a low one
+ * means that the angle may be another in another view. It is 0 with the other rules. options and workspace may be
+ * NULL. */
 KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
                            kb_workspace *workspace, float *confidence);
 
-/* -------------------------------------------------------------------------------------------------------- matching */
+/* The image pyramid that the ORB detector searches. */
+typedef struct kb_pyramid {
+    uint32_t struct_size;
+    int32_t levels;                          /* 0 for an image that is too small */
+    kb_image level[KB_PYRAMID_MAX_LEVELS];   /* 8-bit views: level 0 of an 8-bit image is the image itself, the others
+                                                lie in the caller's buffer */
+    double factor[KB_PYRAMID_MAX_LEVELS];    /* px of the image per pixel of the level: 1, 1.2, 1.44, ...; pixel x of a
+                                                level is centred at (x + 0.5) factor - 0.5 of the image */
+} kb_pyramid;
+
+/* Builds that pyramid into buffer, for callers that read it (stereo SLAM). *size receives the bytes needed; buffer NULL
+ * only asks for them (pyramid may then be NULL); a capacity below them gives KB_E_SPACE. Of the options, levels,
+ * level_factor and parallel matter. options and workspace may be NULL. The views live as long as the buffer and the
+ * image; pyramid is initialised with KB_INIT. */
+KB_API kb_status kb_pyramid_build(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
+                                  void *buffer, size_t capacity, kb_pyramid *pyramid, size_t *size);
+
+/* --------------------------------------------------------------------------------------------------------- matching */
 
 /* A putative match of row a of the first set and row b of the second. distance is the Hamming distance, or the L2
  * distance of float rows; second is the distance from a to its second nearest row (infinity when there is none). */
@@ -510,6 +412,33 @@ KB_API kb_status kb_match_hamming(const uint8_t *a, size_t na, const uint8_t *b,
 KB_API kb_status kb_match_float(const float *a, size_t na, const float *b, size_t nb, size_t values,
                                 const kb_match_options *options, kb_workspace *workspace, kb_match *matches,
                                 size_t *count);
+
+typedef struct kb_filter_options {
+    uint32_t struct_size;
+    float tolerance;     /* 0: 0.3; up to 2. How far two neighbours may be off, as a share of their distance. More for
+                            strong perspective, less for flat scenes */
+    float max_angle;     /* 0: 37 degrees; up to 90. The largest difference between the turns of two neighbours */
+    float max_scale;     /* 0: 1.6; 1 to 100. The largest ratio of the scales of two neighbours */
+    int32_t min_support; /* 0: 2; 1 to 1000 neighbours must agree with a match */
+} kb_filter_options;
+
+/* Drops matches that their neighbours do not agree with, using the size and angle of the keypoints; linear time. It
+ * pays before fitting wherever many matches are wrong, and costs isolated right ones. Keeps the order. `out` has room
+ * for n and may be `matches`. Matches of keypoints with a number that is not finite, without a size or further than
+ * 1e6 px away are dropped; an index outside na or nb gives KB_E_ARGUMENT. options and workspace may be NULL. */
+KB_API kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb, const kb_match *matches,
+                           size_t n, const kb_filter_options *options, kb_workspace *workspace, kb_match *out,
+                           size_t *count);
+
+/* Two corresponding points, one per image, in pixels. */
+typedef struct kb_point_pair {
+    double x1, y1, x2, y2;
+} kb_point_pair;
+
+/* The points of n matches, for kb_fit: pair i belongs to match i. quality (n floats, may be NULL) receives the
+ * distances for kb_fit_options.quality. KB_E_ARGUMENT when a match has an index outside na or nb. */
+KB_API kb_status kb_match_points(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb,
+                                 const kb_match *matches, size_t n, kb_point_pair *pairs, float *quality);
 
 /* A row near another: its index in b, -1 where there is none, and the Hamming distance. */
 typedef struct kb_neighbour {
@@ -583,34 +512,7 @@ KB_API kb_status kb_match_stereo(const uint8_t *a, const kb_keypoint *left, size
                                  const kb_stereo_options *options, kb_workspace *workspace, kb_stereo_match *matches,
                                  size_t *count);
 
-typedef struct kb_filter_options {
-    uint32_t struct_size;
-    float tolerance;     /* 0: 0.3; up to 2. How far two neighbours may be off, as a share of their distance. More for
-                            strong perspective, less for flat scenes */
-    float max_angle;     /* 0: 37 degrees; up to 90. The largest difference between the turns of two neighbours */
-    float max_scale;     /* 0: 1.6; 1 to 100. The largest ratio of the scales of two neighbours */
-    int32_t min_support; /* 0: 2; 1 to 1000 neighbours must agree with a match */
-} kb_filter_options;
-
-/* Drops matches that their neighbours do not agree with, using the size and angle of the keypoints; linear time. It
- * pays before fitting wherever many matches are wrong, and costs isolated right ones. Keeps the order. `out` has room
- * for n and may be `matches`. Matches of keypoints with a number that is not finite, without a size or further than
- * 1e6 px away are dropped; an index outside na or nb gives KB_E_ARGUMENT. options and workspace may be NULL. */
-KB_API kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb, const kb_match *matches,
-                           size_t n, const kb_filter_options *options, kb_workspace *workspace, kb_match *out,
-                           size_t *count);
-
-/* Two corresponding points, one per image, in pixels. */
-typedef struct kb_point_pair {
-    double x1, y1, x2, y2;
-} kb_point_pair;
-
-/* The points of n matches, for kb_fit: pair i belongs to match i. quality (n floats, may be NULL) receives the
- * distances for kb_fit_options.quality. KB_E_ARGUMENT when a match has an index outside na or nb. */
-KB_API kb_status kb_match_points(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb,
-                                 const kb_match *matches, size_t n, kb_point_pair *pairs, float *quality);
-
-/* --------------------------------------------------------------------------------------------------------- fitting */
+/* ---------------------------------------------------------------------------------------------------------- fitting */
 
 typedef enum kb_geometry {
     KB_HOMOGRAPHY = 1,  /* (x2, y2, 1) ~ H (x1, y1, 1): planes, and cameras that only rotate. 4 pairs. */
@@ -699,7 +601,18 @@ KB_API kb_status kb_pose_from_homography(const double h[9], const kb_camera *cam
  * happens. */
 KB_API void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y);
 
-/* ----------------------------------------------------------------------------------------- memory known beforehand */
+/* ----------------------------------------------------------------------------------------------------------- memory */
+
+/* Memory that calls use and keep for the next call. Every function that takes one also takes NULL and then allocates
+ * for itself. Nothing in it outlives a call, so that calls share it one after the other and it holds what the largest
+ * one took. Never share one between calls that run at once. */
+KB_API kb_status kb_workspace_create(kb_workspace **out);
+/* A workspace inside the caller's buffer, at any address: it never allocates, and a call that needs more gives
+ * KB_E_MEMORY. KB_E_SPACE when the buffer holds not even an empty one. The buffer must outlive the workspace. */
+KB_API kb_status kb_workspace_create_in(void *buffer, size_t size, kb_workspace **out);
+KB_API void kb_workspace_free(kb_workspace *workspace);
+/* Bytes held now, with what the workspace needs for itself. NULL gives 0. */
+KB_API size_t kb_workspace_bytes(const kb_workspace *workspace);
 
 /* What the calls that use a workspace will be given at most. A field of 0 or NULL: no call of that kind. */
 typedef struct kb_workspace_limits {
@@ -725,229 +638,103 @@ KB_API kb_status kb_workspace_needed(const kb_workspace_limits *limits, size_t *
  * lives in a caller's buffer that is too small. For several models or options, reserve for one after the other. */
 KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limits *limits);
 
-/* ----------------------------------------------------------------------------------------------------------- index */
+/* ---------------------------------------------------------------------------------------------------------- threads */
 
-/* From descriptors to images: a vocabulary turns rows into words, an index finds the images that share words with a
- * query (docs/index.md). */
+/* How the library asks for parallel work: run(self, count, task, context) must call task(context, i) once for every i
+ * from 0 to count - 1, in any order and on any threads, and return when all are done. The library never calls run from
+ * inside a task. Results do not depend on how tasks are distributed. */
+struct kb_parallel {
+    void (*run)(void *self, int32_t count, void (*task)(void *context, int32_t index), void *context);
+    void *self;
+    int32_t threads; /* how many tasks may run at once; the library makes about this many pieces of work. Below 2, or
+                        with run NULL, everything runs on the calling thread. */
+};
 
-/* The features of one image as the functions below read them: a borrowed view. */
-typedef struct kb_features {
+/* A small thread pool that implements kb_parallel. threads: 1 to 256, or 0 for one per processor. A pool serves one
+ * call at a time and must not be freed while it does. A library built with KB_NO_THREADS starts no threads: everything
+ * runs on the calling thread. */
+typedef struct kb_pool kb_pool;
+KB_API kb_status kb_pool_create(int32_t threads, kb_pool **out);
+KB_API void kb_pool_free(kb_pool *pool);
+/* What goes into options; lives as long as the pool. NULL gives NULL, which means "no threads". */
+KB_API const kb_parallel *kb_pool_parallel(kb_pool *pool);
+
+/* ----------------------------------------------------------------------------------------------- models from tables */
+
+/* Where samples come from (docs/sampling.md). */
+typedef enum kb_sampler {
+    KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
+    KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for
+                             bit; BAD only */
+    KB_SAMPLER_TWO_TAP = 2 /* as PATCH, but a sample is the mean of two pixels: faster, about as accurate for boxes */
+} kb_sampler;
+
+#define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
+#define KB_MAX_BITS 1024
+#define KB_MAX_RADIUS 7   /* a box has (2 radius + 1)^2 samples */
+#define KB_PLANES 9       /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
+#define KB_SIFT_VALUES 128
+
+/* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold. Centres are patch coordinates, 0 to 31, and a
+ * box must lie inside 0..31; radius 0 to KB_MAX_RADIUS. BAD uses channel 0 only; with the image sampler both radii of a
+ * pair are equal. Thresholds are in gray levels (channel 0) or in units of a normalised plane (docs/bag.md), -256 to
+ * 256. */
+typedef struct kb_box_pair {
+    uint8_t channel1, x1, y1, radius1;
+    uint8_t channel2, x2, y2, radius2;
+    float threshold;
+} kb_box_pair;
+
+/* The tables and parameters of a model: input of kb_model_create, output of kb_model_get_info. */
+typedef struct kb_model_spec {
     uint32_t struct_size;
-    const uint8_t *rows;          /* n x row_bytes, no gaps */
-    size_t n;
-    size_t row_bytes;             /* 1 to 4096 */
-    const kb_keypoint *keypoints; /* n of them, or NULL: no geometric verification */
-    uint64_t model_id;            /* kb_model_info.id of the model that made the rows; 0: unknown, only the length of a
-                                     row is checked */
-} kb_features;
+    kb_kind kind;
+    kb_sampler sampler;
+    int32_t bits;             /* binary kinds: a multiple of 8, 8 to KB_MAX_BITS. Others: 0. */
+    float support;            /* patch width = preset scale x keypoint size x support; 0.1 to 10; 0 means 1 */
+    const char *name;         /* UTF-8 without control characters, 1 to 63 bytes */
+    const char *text;         /* how it was learned, free text, up to 65535 bytes; NULL: empty */
+    const kb_box_pair *boxes; /* BAD, BAG: `bits` of them */
+    const int8_t *weights;    /* HashSIFT: bits x 128, row major, over the 128 SIFT bytes */
+    const int32_t *bias;      /* HashSIFT: `bits` of them, -2^30 to 2^30. Bit = (sum of weight x value) + bias > 0. */
+    int32_t root;             /* HashSIFT: 1 takes RootSIFT bytes instead of SIFT bytes */
+    float sift_support;       /* the support for keypoints of SIFT detectors, whose sizes are small: kb_model_scale. 0.1
+                                 to 10; 0: support */
+} kb_model_spec;
 
-/* A vocabulary is a tree over binary rows: every node has a row, a row descends to the nearest child (ties: the
- * first), and the leaf that it reaches is its word. It is immutable: any number of threads may share one. It is one
- * block of memory, which is also its file (docs/index-format.md). */
-typedef struct kb_vocabulary kb_vocabulary;
+/* Creates a model from tables, which are copied. KB_E_TABLE for a value out of its range; error (may be NULL) names the
+ * field, and the bit as its row. Release with kb_model_free. */
+KB_API kb_status kb_model_create(const kb_model_spec *spec, kb_model **out, kb_error *error);
 
-#define KB_MAX_BRANCHING 256
-#define KB_MAX_LEVELS 10
+/* Writes the model file into buffer. *size receives the bytes needed; buffer NULL only asks for them; a capacity below
+ * them gives KB_E_SPACE. */
+KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, size_t *size);
 
-typedef struct kb_vocabulary_options {
-    uint32_t struct_size;
-    int32_t branching;        /* children per node, 2 to KB_MAX_BRANCHING; 0: 10 */
-    int32_t levels;           /* of the tree, 1 to KB_MAX_LEVELS; 0: 4. At most branching ^ levels words. */
-    int32_t iterations;       /* of k-majority clustering per node, 1 to 1000; 0: 10 */
-    uint64_t seed;            /* the same seed gives the same vocabulary; 0 is a seed like any other */
-    const kb_model *model;    /* the model of the rows, whose id and name the vocabulary keeps; NULL: unknown */
-    const size_t *image_ends; /* the rows of image i end before row image_ends[i], ascending, the last is n: gives
-                                 words their weight ln(images / images with the word). NULL: every word weighs 1. */
-    size_t images;
-    const kb_parallel *parallel;
-} kb_vocabulary_options;
+/* "bad", "bag", ... and "patch", "image", "two-tap"; "?" for another value. */
+KB_API const char *kb_kind_name(kb_kind kind);
+KB_API const char *kb_sampler_name(kb_sampler sampler);
 
-/* Learns a vocabulary from n rows (1 to 2^32 - 1) by hierarchical k-majority clustering. The same rows and options give
- * the same bytes on any number of threads. Memory besides the rows: about 12 bytes per row, and the result. error may
- * be NULL. */
-KB_API kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes,
-                                     const kb_vocabulary_options *options, kb_vocabulary **out, kb_error *error);
+/* ------------------------------------------------------------------------------------------------------- allocators */
 
-/* Opens a vocabulary file that lies in memory, such as a mapped file. data is borrowed: it must stay as it is until
- * kb_vocabulary_free. Any bytes are safe: KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE with a sentence in
- * error (may be NULL). */
-KB_API kb_status kb_vocabulary_load(const void *data, size_t size, kb_vocabulary **out, kb_error *error);
-/* The block of memory that is the file; lives as long as the vocabulary. NULL gives NULL and 0. */
-KB_API const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size);
-KB_API void kb_vocabulary_free(kb_vocabulary *vocabulary);
+/* Where memory comes from. Functions that make models, pools and workspaces have a variant that ends in _with and takes
+ * an allocator; NULL means malloc and free. The struct is copied, what self points to must outlive the object. allocate
+ * returns memory aligned for any type, or NULL when there is none; it may be called by the thread that makes the call
+ * only. release gets what allocate gave, never NULL. */
+typedef struct kb_allocator {
+    void *(*allocate)(void *self, size_t bytes);
+    void (*release)(void *self, void *memory);
+    void *self;
+} kb_allocator;
 
-/* How DBoW2 and its relatives number them; kept for conversion. */
-typedef enum kb_weighting { KB_TF_IDF = 0, KB_TF = 1, KB_IDF = 2, KB_BINARY = 3 } kb_weighting;
+KB_API kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator, kb_model **out);
+KB_API kb_status kb_model_create_with(const kb_model_spec *spec, const kb_allocator *allocator, kb_model **out,
+                                      kb_error *error);
+KB_API kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *allocator, kb_model **out,
+                                    kb_error *error);
+KB_API kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out);
+KB_API kb_status kb_workspace_create_with(const kb_allocator *allocator, kb_workspace **out);
 
-typedef struct kb_vocabulary_info {
-    uint32_t struct_size;
-    uint32_t nodes; /* with the root, node 0 */
-    uint32_t words;
-    int32_t row_bytes;
-    int32_t branching, levels; /* as it was trained; the tree may have fewer */
-    int32_t scoring;           /* 0 to 5 as DBoW2 numbers them; 0 is L1. Only noted. */
-    kb_weighting weighting;
-    uint64_t model_id;         /* 0: unknown */
-    const char *model_name;    /* "" when unknown; lives as long as the vocabulary */
-    size_t bytes;
-} kb_vocabulary_info;
-KB_API kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_info *info);
-
-/* One node. Children follow each other; a node's number is above its parent's. */
-typedef struct kb_vocabulary_node {
-    uint32_t first_child, children; /* children 0: a leaf */
-    uint32_t word;                  /* of a leaf: 0, 1, ... in the order of nodes; else UINT32_MAX */
-    double weight;                  /* of a leaf; else 0 */
-    const uint8_t *row;             /* row_bytes; that of the root is zero */
-} kb_vocabulary_node;
-/* False when there is no such node. */
-KB_API int32_t kb_vocabulary_get_node(const kb_vocabulary *vocabulary, uint32_t index, kb_vocabulary_node *node);
-
-/* Makes a vocabulary out of a tree that comes from elsewhere. Node 0 is the root; parents[i] < i. Nodes keep their
- * order when the children of each follow one another, otherwise they are put into breadth-first order. */
-typedef struct kb_vocabulary_spec {
-    uint32_t struct_size;
-    uint32_t nodes;            /* with the root, 2 to 2^31 - 1 */
-    const uint32_t *parents;   /* one per node; that of the root is not read */
-    const uint8_t *rows;       /* nodes x row_bytes; that of the root is not read */
-    const double *weights;     /* one per node, finite and not negative; only those of leaves matter */
-    int32_t row_bytes, branching, levels, scoring;
-    kb_weighting weighting;
-    uint64_t model_id;
-    const char *model_name;    /* NULL: unknown; at most 63 bytes */
-} kb_vocabulary_spec;
-KB_API kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabulary **out, kb_error *error);
-
-/* The word of every row. Rows of another model, or of another length, give KB_E_MODEL and a sentence in error (may be
- * NULL). nodes (may be NULL) receives the node that a row passed levels_up above its word, the root at most: what
- * ORB-SLAM calls the feature vector. */
-KB_API kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features, int32_t levels_up,
-                                     const kb_parallel *parallel, uint32_t *words, uint32_t *nodes, kb_error *error);
-
-/* An index finds the images that share words with a query. It is built incrementally and is one file, which holds its
- * vocabulary too. Queries may run on any number of threads at once, but not while an image is added or removed. */
-typedef struct kb_index kb_index;
-
-typedef struct kb_index_options {
-    uint32_t struct_size;
-    int32_t no_signatures; /* 1: keep word counts only, 8 bytes per word of an image: for KB_SCORE_TF_IDF. 0: a row per
-                              word of an image too. */
-    int32_t keep_features; /* 1: keep rows and keypoints of images, row_bytes + 16 bytes per keypoint, for verification
-                              and exact search */
-} kb_index_options;
-
-/* The vocabulary is borrowed: it must live as long as the index. options and error may be NULL. */
-KB_API kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options, kb_index **out,
-                                 kb_error *error);
-KB_API void kb_index_free(kb_index *index);
-
-/* Adds an image behind all others; its position counts up from 0. id is the caller's and is not looked at (several
- * images may share one); name (NULL: none, up to 4095 bytes) is kept for the caller. Amortised time grows with the
- * rows and with the logarithm of the images. workspace and error may be NULL. Rows of another model: KB_E_MODEL. When
- * keypoints are kept, features must have them. */
-KB_API kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id, const char *name,
-                              kb_workspace *workspace, kb_error *error);
-
-/* Removes every image with this id; *count (may be NULL) tells how many. Positions stay until kb_index_save. */
-KB_API kb_status kb_index_remove(kb_index *index, uint64_t id, size_t *count);
-
-typedef enum kb_scoring {
-    KB_SCORE_BINARY = 0, /* rows are compared within each word; docs/index.md. The better one. */
-    KB_SCORE_TF_IDF = 1, /* tf-idf under the L1 norm: the scores of DBoW2 with the same vocabulary */
-    KB_SCORE_EXACT = 2   /* no words: the rows are matched with those of every image. Slow, the reference for recall;
-                            needs kept features. */
-} kb_scoring;
-
-typedef struct kb_index_query_options {
-    uint32_t struct_size;
-    kb_scoring scoring;
-    size_t first_images;  /* only the first so many images that were added take part; 0: all. For sequences. */
-    int32_t verify;       /* the best so many results are matched and fitted, and come first, by the similarity of
-                             their matches, of which inliers count twice; 0: none. Needs kept features and keypoints in
-                             the query. */
-    kb_geometry geometry; /* of the verification; 0: homography */
-    double threshold;     /* of the verification, px; 0: that of kb_fit */
-} kb_index_query_options;
-
-typedef struct kb_index_result {
-    uint64_t id;
-    size_t position;
-    double score;     /* 0 to 1, more is better; how much is much depends on scoring, vocabulary and verification */
-    int32_t inliers;  /* of the verification; -1: not verified */
-    double model[9];  /* from the query to the image; zeros unless verified and found */
-} kb_index_result;
-
-/* Finds up to `capacity` images with a score above 0, best first (ties: the earlier image); *count are written.
- * options, workspace and error may be NULL. */
-KB_API kb_status kb_index_query(const kb_index *index, const kb_features *features,
-                                const kb_index_query_options *options, kb_workspace *workspace,
-                                kb_index_result *results, size_t capacity, size_t *count, kb_error *error);
-
-typedef struct kb_index_info {
-    uint32_t struct_size;
-    int32_t signatures, features; /* 1: kept */
-    size_t images;                /* added and not removed */
-    size_t positions;             /* with the removed ones */
-    uint64_t entries;             /* a word of an image each */
-    uint64_t bytes;               /* of memory, or of the file, without the vocabulary */
-} kb_index_info;
-KB_API kb_status kb_index_get_info(const kb_index *index, kb_index_info *info);
-KB_API const kb_vocabulary *kb_index_get_vocabulary(const kb_index *index);
-
-/* One image; pointers live until the index changes. */
-typedef struct kb_index_image {
-    uint64_t id;
-    const char *name;    /* "" when it has none */
-    uint32_t rows, words;
-    int32_t removed;
-} kb_index_image;
-/* False when there is no such position. */
-KB_API int32_t kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image);
-
-/* Writes the index as a file by calls of write(self, data, size), which returns KB_OK to go on. Removed images are
- * dropped, so that positions change. The same images in the same order give the same bytes, however they came in. */
-typedef kb_status (*kb_write)(void *self, const void *data, size_t size);
-KB_API kb_status kb_index_save(kb_index *index, kb_write write, void *self);
-
-/* Opens an index file in memory, such as a mapped file; data is borrowed and must stay until kb_index_free. Images can
- * be added to it, in memory. Any bytes are safe. Lists and rows are not read here: kb_index_check reads all of the file
- * and gives KB_E_CHECKSUM when it is damaged. error may be NULL. */
-KB_API kb_status kb_index_load(const void *data, size_t size, kb_index **out, kb_error *error);
-KB_API kb_status kb_index_check(const kb_index *index);
-
-/* Loop closing: images come in order, and each is compared with the earlier ones but the last few. */
-typedef struct kb_loop_options {
-    uint32_t struct_size;
-    int32_t window;        /* the last so many images are no loops; 0: 20; at least 1 */
-    int32_t checks;        /* images per query that are matched and fitted; 0: 2; up to 1000 */
-    int32_t island;        /* candidates up to so many images apart are one place; 0: 3 */
-    int32_t min_inliers;   /* a loop has so many; 0: 15 */
-    double min_score;      /* of a candidate, as a part of the median score of an image with the one before it; 0:
-                              0.5. Lower finds places that have changed more, and more that only look alike. */
-    kb_geometry geometry;  /* 0: homography */
-    double threshold;      /* px; 0: that of kb_fit */
-} kb_loop_options;
-
-typedef struct kb_loop {
-    int32_t found;           /* 1: a loop */
-    size_t query, reference; /* positions */
-    double score;            /* of the reference, before verification */
-    int32_t inliers;
-    double model[9];         /* from the query to the reference */
-    size_t island_first, island_last; /* positions of the candidates around the reference */
-    int32_t checked;         /* pairs of images that were matched */
-} kb_loop;
-
-typedef struct kb_loop_detector kb_loop_detector;
-/* The vocabulary is borrowed. options and error may be NULL. */
-KB_API kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
-                                         kb_loop_detector **out, kb_error *error);
-KB_API void kb_loop_detector_free(kb_loop_detector *detector);
-/* Looks for a loop and adds the image. "None found" is a result. Features need keypoints. */
-KB_API kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
-                                      kb_loop *loop, kb_error *error);
-
-/* --------------------------------------------------------------------------------------------- instruction sets */
+/* ------------------------------------------------------------------------------------------------- instruction sets */
 
 /* Kernels have variants per instruction set; all give the same results. kb_kernel_at lists which one runs, index
  * from 0; name NULL past the last. kb_cpu_features is a list such as "sse2 avx2 popcnt" of what was found and not

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "keybits/keybits.h"
+#include "keybits/index.h"
 #include "source.h"
 
 enum { INDEX_FILE, VOCABULARY_FILE, BUILT, WAYS };

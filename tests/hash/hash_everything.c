@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "common/common.h"
+#include "keybits/index.h"
 
 typedef struct hash {
     uint64_t value;

@@ -1,15 +1,16 @@
-# The header alone compiles as C99 and as C++11, without a warning; and the C++ program links.
+# Each header alone compiles as C99 and as C++11, without a warning; and the C++ program links.
 source "$(dirname "$0")/common.inc"
 need g++
 cd "$KEYBITS_SOURCE"
-echo '#include <keybits/keybits.h>' >"$scratch/only.c"
-cp "$scratch/only.c" "$scratch/only.cpp"
 warnings=(-Wall -Wextra -Wshadow -Wconversion -pedantic -Werror)
-for standard in c99 c11 c17; do
-    ${CC:-cc} -std=$standard "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/only.c"
-done
-for standard in c++11 c++20; do
-    g++ -std=$standard "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/only.cpp"
+for header in keybits index learn; do
+    echo "#include <keybits/$header.h>" >"$scratch/only.c"
+    for standard in c99 c11 c17; do
+        ${CC:-cc} -std=$standard "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/only.c"
+    done
+    for standard in c++11 c++20; do
+        g++ -std=$standard "${warnings[@]}" -Iinclude -x c++ -fsyntax-only "$scratch/only.c"
+    done
 done
 ${CC:-cc} -std=c99 "${warnings[@]}" -Iinclude -fsyntax-only "$consumer"
 cp "$consumer" "$scratch/consumer.cpp"

@@ -1,4 +1,4 @@
-# A shared library exports the names in the header, and no others.
+# A shared library exports the names in the headers, and no others.
 source "$(dirname "$0")/common.inc"
 need nm
 cmake -S "$KEYBITS_SOURCE" -B "$scratch/build" -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Debug \
@@ -9,7 +9,7 @@ cmake --install "$scratch/build" >>"$scratch/log"
 library=$(find "$scratch/prefix" -name libkeybits.so)
 
 nm -D --defined-only "$library" | sed 's/.* //' | sort >"$scratch/exported"
-${CC:-cc} -E -P "$KEYBITS_SOURCE/include/keybits/keybits.h" | tr '\n' ' ' | tr ';' '\n' |
+${CC:-cc} -E -P -I"$KEYBITS_SOURCE/include" "$KEYBITS_SOURCE/include/keybits/index.h" | tr '\n' ' ' | tr ';' '\n' |
     sed -n 's/.*visibility("default"))) [^(]*\b\(kb_[a-z0-9_]*\)(.*/\1/p' | sort >"$scratch/declared"
 if ! [ -s "$scratch/declared" ] || ! diff "$scratch/exported" "$scratch/declared"; then
     echo "exported (<) and declared (>) names differ"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/common.h"
+#include "keybits/index.h"
 #include "keybits/learn.h"
 
 static int asked, fail_at; /* allocations since the start; which of them fails, from 1; 0: none */

@@ -9,6 +9,7 @@
 
 #include "common/bytes.h"
 #include "common/common.h"
+#include "keybits/index.h"
 
 enum { BYTES = 32, IMAGES = 40, EACH = 150, PLACES = 20 };
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/common.h"
+#include "keybits/index.h"
 #include "io/npy.h"
 #include "render.h"
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "keybits/index.h"
 #include "render.h"
 
 enum { THREADS = 6, ROUNDS = 4, IMAGES = 5, MOST = 200, WIDTH = 200, HEIGHT = 160 };

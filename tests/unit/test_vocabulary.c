@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/common.h"
+#include "keybits/index.h"
 #include "index/k_majority.h"
 
 enum { ROWS = 6000, BYTES = 32, CENTRES = 300 };

@@ -26,7 +26,7 @@ def layout(tmp_path_factory):
     compiler = shutil.which("cc")
     if not (root / "include/keybits/keybits.h").exists() or not compiler:
         pytest.skip("no C compiler, or KEYBITS_SOURCE does not name the sources")
-    lines = ["#include <stdio.h>", "#include <keybits/learn.h>", "int main(void) {"]
+    lines = ["#include <stdio.h>", "#include <keybits/index.h>", "#include <keybits/learn.h>", "int main(void) {"]
     for name, kind in STRUCTS.items():
         lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
         lines += [f'printf("{name}.{field} %zu\\n", offsetof({name}, {field}));' for field, *_ in kind._fields_]

@@ -1,0 +1,248 @@
+/* keybits: retrieval. A vocabulary turns descriptors into words, an index finds the images that share words with a
+ * query, and a loop detector finds the places that a camera comes back to (docs/index.md).
+ *
+ *     kb_vocabulary_load(data, size, &vocabulary, NULL);
+ *     kb_index_create(vocabulary, NULL, &index, NULL);
+ *     kb_index_add(index, &features, id, "room.png", NULL, NULL);
+ *     kb_index_query(index, &features, NULL, NULL, results, 10, &count, NULL);
+ *
+ * Part of libkeybits; the rules at the head of keybits.h hold here too. A library built for BAD alone has none of it.
+ */
+#ifndef KEYBITS_INDEX_H
+#define KEYBITS_INDEX_H
+
+#include "keybits/keybits.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --------------------------------------------------------------------------------------------------------- features */
+
+/* The features of one image as the functions below read them: a borrowed view. */
+typedef struct kb_features {
+    uint32_t struct_size;
+    const uint8_t *rows;          /* n x row_bytes, no gaps */
+    size_t n;
+    size_t row_bytes;             /* 1 to 4096 */
+    const kb_keypoint *keypoints; /* n of them, or NULL: no geometric verification */
+    uint64_t model_id;            /* kb_model_info.id of the model that made the rows; 0: unknown, only the length of a
+                                     row is checked */
+} kb_features;
+
+/* ------------------------------------------------------------------------------------------------------- vocabulary */
+
+/* A vocabulary is a tree over binary rows: every node has a row, a row descends to the nearest child (ties: the
+ * first), and the leaf that it reaches is its word. It is immutable: any number of threads may share one. It is one
+ * block of memory, which is also its file (docs/index-format.md). */
+typedef struct kb_vocabulary kb_vocabulary;
+
+#define KB_MAX_BRANCHING 256
+#define KB_MAX_LEVELS 10
+
+typedef struct kb_vocabulary_options {
+    uint32_t struct_size;
+    int32_t branching;        /* children per node, 2 to KB_MAX_BRANCHING; 0: 10 */
+    int32_t levels;           /* of the tree, 1 to KB_MAX_LEVELS; 0: 4. At most branching ^ levels words. */
+    int32_t iterations;       /* of k-majority clustering per node, 1 to 1000; 0: 10 */
+    uint64_t seed;            /* the same seed gives the same vocabulary; 0 is a seed like any other */
+    const kb_model *model;    /* the model of the rows, whose id and name the vocabulary keeps; NULL: unknown */
+    const size_t *image_ends; /* the rows of image i end before row image_ends[i], ascending, the last is n: gives
+                                 words their weight ln(images / images with the word). NULL: every word weighs 1. */
+    size_t images;
+    const kb_parallel *parallel;
+} kb_vocabulary_options;
+
+/* Learns a vocabulary from n rows (1 to 2^32 - 1) by hierarchical k-majority clustering. The same rows and options give
+ * the same bytes on any number of threads. Memory besides the rows: about 12 bytes per row, and the result. error may
+ * be NULL. */
+KB_API kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes,
+                                     const kb_vocabulary_options *options, kb_vocabulary **out, kb_error *error);
+
+/* Opens a vocabulary file that lies in memory, such as a mapped file. data is borrowed: it must stay as it is until
+ * kb_vocabulary_free. Any bytes are safe: KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE with a sentence in
+ * error (may be NULL). */
+KB_API kb_status kb_vocabulary_load(const void *data, size_t size, kb_vocabulary **out, kb_error *error);
+/* The block of memory that is the file; lives as long as the vocabulary. NULL gives NULL and 0. */
+KB_API const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size);
+KB_API void kb_vocabulary_free(kb_vocabulary *vocabulary);
+
+/* How DBoW2 and its relatives number them; kept for conversion. */
+typedef enum kb_weighting { KB_TF_IDF = 0, KB_TF = 1, KB_IDF = 2, KB_BINARY = 3 } kb_weighting;
+
+typedef struct kb_vocabulary_info {
+    uint32_t struct_size;
+    uint32_t nodes; /* with the root, node 0 */
+    uint32_t words;
+    int32_t row_bytes;
+    int32_t branching, levels; /* as it was trained; the tree may have fewer */
+    int32_t scoring;           /* 0 to 5 as DBoW2 numbers them; 0 is L1. Only noted. */
+    kb_weighting weighting;
+    uint64_t model_id;         /* 0: unknown */
+    const char *model_name;    /* "" when unknown; lives as long as the vocabulary */
+    size_t bytes;
+} kb_vocabulary_info;
+KB_API kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_info *info);
+
+/* One node. Children follow each other; a node's number is above its parent's. */
+typedef struct kb_vocabulary_node {
+    uint32_t first_child, children; /* children 0: a leaf */
+    uint32_t word;                  /* of a leaf: 0, 1, ... in the order of nodes; else UINT32_MAX */
+    double weight;                  /* of a leaf; else 0 */
+    const uint8_t *row;             /* row_bytes; that of the root is zero */
+} kb_vocabulary_node;
+/* False when there is no such node. */
+KB_API int32_t kb_vocabulary_get_node(const kb_vocabulary *vocabulary, uint32_t index, kb_vocabulary_node *node);
+
+/* Makes a vocabulary out of a tree that comes from elsewhere. Node 0 is the root; parents[i] < i. Nodes keep their
+ * order when the children of each follow one another, otherwise they are put into breadth-first order. */
+typedef struct kb_vocabulary_spec {
+    uint32_t struct_size;
+    uint32_t nodes;            /* with the root, 2 to 2^31 - 1 */
+    const uint32_t *parents;   /* one per node; that of the root is not read */
+    const uint8_t *rows;       /* nodes x row_bytes; that of the root is not read */
+    const double *weights;     /* one per node, finite and not negative; only those of leaves matter */
+    int32_t row_bytes, branching, levels, scoring;
+    kb_weighting weighting;
+    uint64_t model_id;
+    const char *model_name;    /* NULL: unknown; at most 63 bytes */
+} kb_vocabulary_spec;
+KB_API kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabulary **out, kb_error *error);
+
+/* The word of every row. Rows of another model, or of another length, give KB_E_MODEL and a sentence in error (may be
+ * NULL). nodes (may be NULL) receives the node that a row passed levels_up above its word, the root at most: what
+ * ORB-SLAM calls the feature vector. */
+KB_API kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features, int32_t levels_up,
+                                     const kb_parallel *parallel, uint32_t *words, uint32_t *nodes, kb_error *error);
+
+/* ------------------------------------------------------------------------------------------------------------ index */
+
+/* An index finds the images that share words with a query. It is built incrementally and is one file, which holds its
+ * vocabulary too. Queries may run on any number of threads at once, but not while an image is added or removed. */
+typedef struct kb_index kb_index;
+
+typedef struct kb_index_options {
+    uint32_t struct_size;
+    int32_t no_signatures; /* 1: keep word counts only, 8 bytes per word of an image: for KB_SCORE_TF_IDF. 0: a row per
+                              word of an image too. */
+    int32_t keep_features; /* 1: keep rows and keypoints of images, row_bytes + 16 bytes per keypoint, for verification
+                              and exact search */
+} kb_index_options;
+
+/* The vocabulary is borrowed: it must live as long as the index. options and error may be NULL. */
+KB_API kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options, kb_index **out,
+                                 kb_error *error);
+KB_API void kb_index_free(kb_index *index);
+
+/* Adds an image behind all others; its position counts up from 0. id is the caller's and is not looked at (several
+ * images may share one); name (NULL: none, up to 4095 bytes) is kept for the caller. Amortised time grows with the
+ * rows and with the logarithm of the images. workspace and error may be NULL. Rows of another model: KB_E_MODEL. When
+ * keypoints are kept, features must have them. */
+KB_API kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id, const char *name,
+                              kb_workspace *workspace, kb_error *error);
+
+/* Removes every image with this id; *count (may be NULL) tells how many. Positions stay until kb_index_save. */
+KB_API kb_status kb_index_remove(kb_index *index, uint64_t id, size_t *count);
+
+typedef enum kb_scoring {
+    KB_SCORE_BINARY = 0, /* rows are compared within each word; docs/index.md. The better one. */
+    KB_SCORE_TF_IDF = 1, /* tf-idf under the L1 norm: the scores of DBoW2 with the same vocabulary */
+    KB_SCORE_EXACT = 2   /* no words: the rows are matched with those of every image. Slow, the reference for recall;
+                            needs kept features. */
+} kb_scoring;
+
+typedef struct kb_index_query_options {
+    uint32_t struct_size;
+    kb_scoring scoring;
+    size_t first_images;  /* only the first so many images that were added take part; 0: all. For sequences. */
+    int32_t verify;       /* the best so many results are matched and fitted, and come first, by the similarity of
+                             their matches, of which inliers count twice; 0: none. Needs kept features and keypoints in
+                             the query. */
+    kb_geometry geometry; /* of the verification; 0: homography */
+    double threshold;     /* of the verification, px; 0: that of kb_fit */
+} kb_index_query_options;
+
+typedef struct kb_index_result {
+    uint64_t id;
+    size_t position;
+    double score;     /* 0 to 1, more is better; how much is much depends on scoring, vocabulary and verification */
+    int32_t inliers;  /* of the verification; -1: not verified */
+    double model[9];  /* from the query to the image; zeros unless verified and found */
+} kb_index_result;
+
+/* Finds up to `capacity` images with a score above 0, best first (ties: the earlier image); *count are written.
+ * options, workspace and error may be NULL. */
+KB_API kb_status kb_index_query(const kb_index *index, const kb_features *features,
+                                const kb_index_query_options *options, kb_workspace *workspace,
+                                kb_index_result *results, size_t capacity, size_t *count, kb_error *error);
+
+typedef struct kb_index_info {
+    uint32_t struct_size;
+    int32_t signatures, features; /* 1: kept */
+    size_t images;                /* added and not removed */
+    size_t positions;             /* with the removed ones */
+    uint64_t entries;             /* a word of an image each */
+    uint64_t bytes;               /* of memory, or of the file, without the vocabulary */
+} kb_index_info;
+KB_API kb_status kb_index_get_info(const kb_index *index, kb_index_info *info);
+KB_API const kb_vocabulary *kb_index_get_vocabulary(const kb_index *index);
+
+/* One image; pointers live until the index changes. */
+typedef struct kb_index_image {
+    uint64_t id;
+    const char *name;    /* "" when it has none */
+    uint32_t rows, words;
+    int32_t removed;
+} kb_index_image;
+/* False when there is no such position. */
+KB_API int32_t kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image);
+
+/* Writes the index as a file by calls of write(self, data, size), which returns KB_OK to go on. Removed images are
+ * dropped, so that positions change. The same images in the same order give the same bytes, however they came in. */
+typedef kb_status (*kb_write)(void *self, const void *data, size_t size);
+KB_API kb_status kb_index_save(kb_index *index, kb_write write, void *self);
+
+/* Opens an index file in memory, such as a mapped file; data is borrowed and must stay until kb_index_free. Images can
+ * be added to it, in memory. Any bytes are safe. Lists and rows are not read here: kb_index_check reads all of the file
+ * and gives KB_E_CHECKSUM when it is damaged. error may be NULL. */
+KB_API kb_status kb_index_load(const void *data, size_t size, kb_index **out, kb_error *error);
+KB_API kb_status kb_index_check(const kb_index *index);
+
+/* ----------------------------------------------------------------------------------------------------- loop closing */
+
+/* Loop closing: images come in order, and each is compared with the earlier ones but the last few. */
+typedef struct kb_loop_options {
+    uint32_t struct_size;
+    int32_t window;        /* the last so many images are no loops; 0: 20; at least 1 */
+    int32_t checks;        /* images per query that are matched and fitted; 0: 2; up to 1000 */
+    int32_t island;        /* candidates up to so many images apart are one place; 0: 3 */
+    int32_t min_inliers;   /* a loop has so many; 0: 15 */
+    double min_score;      /* of a candidate, as a part of the median score of an image with the one before it; 0:
+                              0.5. Lower finds places that have changed more, and more that only look alike. */
+    kb_geometry geometry;  /* 0: homography */
+    double threshold;      /* px; 0: that of kb_fit */
+} kb_loop_options;
+
+typedef struct kb_loop {
+    int32_t found;           /* 1: a loop */
+    size_t query, reference; /* positions */
+    double score;            /* of the reference, before verification */
+    int32_t inliers;
+    double model[9];         /* from the query to the reference */
+    size_t island_first, island_last; /* positions of the candidates around the reference */
+    int32_t checked;         /* pairs of images that were matched */
+} kb_loop;
+
+typedef struct kb_loop_detector kb_loop_detector;
+/* The vocabulary is borrowed. options and error may be NULL. */
+KB_API kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
+                                         kb_loop_detector **out, kb_error *error);
+KB_API void kb_loop_detector_free(kb_loop_detector *detector);
+/* Looks for a loop and adds the image. "None found" is a result. Features need keypoints. */
+KB_API kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
+                                      kb_loop *loop, kb_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
