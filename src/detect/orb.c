@@ -185,10 +185,13 @@ static bool orb_get(kbi_orb *o)
 static kb_status detect_at_once(kbi_orb *o)
 {
     const kb_parallel *parallel = o->job->options.parallel;
+    kbi_orb_goals_start(o);
     for (int32_t i = 1; i < o->levels; i++) kbi_orb_build_level(o, i);
     /* from the coarsest: what is known of the smaller ones saves work on the larger */
-    for (int32_t i = o->levels - 1; i >= 0; i--) kbi_orb_search_level(o, i, i + 1 < o->levels ? i + 1 : -1);
-    kbi_orb_share_out(o);
+    do
+        for (int32_t i = o->levels - 1; i >= 0; i--) kbi_orb_search_level(o, i, i + 1);
+    while (!kbi_orb_goals_met(o));
+    kbi_orb_limits(o);
     kb_status status = KB_OK;
     if (!o->candidates) kbi_parallel_run(parallel, o->levels, best_task, o);
     for (int32_t i = 0; i < o->levels && o->candidates && status == KB_OK; i++) status = select_level(o, i);
@@ -201,11 +204,14 @@ static kb_status detect_level_by_level(kbi_orb *o)
 {
     kb_status status = KB_OK;
     size_t before = 0;
-    for (int32_t i = 0; i < o->levels; i++) {
-        if (i > 0) kbi_orb_build_level(o, i);
-        kbi_orb_search_level(o, i, i - 1);
-    }
-    kbi_orb_share_out(o);
+    kbi_orb_goals_start(o);
+    do
+        for (int32_t i = 0; i < o->levels; i++) {
+            if (i > 0) kbi_orb_build_level(o, i);
+            kbi_orb_search_level(o, i, i - 1);
+        }
+    while (!kbi_orb_goals_met(o));
+    kbi_orb_limits(o);
     for (int32_t i = 0; i < o->levels && status == KB_OK; i++) {
         if (i > 0) kbi_orb_build_level(o, i);
         if (o->candidates) status = select_level(o, i);

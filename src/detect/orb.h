@@ -15,8 +15,9 @@ typedef struct kbi_orb_level {
     int32_t width, height;
     ptrdiff_t stride;
     double factor;   /* px of the image per pixel */
-    size_t corners;  /* found; at least that many where they suffice */
-    size_t goal;     /* so many suffice: those below them cannot be selected. SIZE_MAX for rules that take any */
+    size_t corners;  /* found */
+    size_t goal;     /* so many suffice: weaker ones cannot be selected. SIZE_MAX for rules that take any */
+    bool complete;   /* all corners are found */
     size_t share;    /* keypoints wanted */
     size_t reach;    /* of so many corners none is left out, unless others have a higher score */
     int32_t limit;   /* the least score of a corner that goes on */
@@ -65,6 +66,11 @@ typedef struct kbi_orb {
     size_t count;
 } kbi_orb;
 
+static inline bool kbi_orb_level_waits(const kbi_orb_level *level)
+{
+    return !level->complete && level->corners < level->goal;
+}
+
 /* Pixel `place` of a level in the image. */
 static inline float kbi_orb_to_image(double factor, int32_t place) { return (float)((place + 0.5) * factor - 0.5); }
 
@@ -82,15 +88,18 @@ bool kbi_orb_bands_get(kbi_orb *o);
 size_t kbi_orb_most_corners(const kbi_orb *o);
 /* Keeps a corner of a band, if it may go on. */
 void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner);
-/* How many corners of level `index` suffice, by those of the levels that were searched before it. */
-size_t kbi_orb_goal(kbi_orb *o, int32_t index);
+/* The goals when every level has corners enough. */
+void kbi_orb_goals_start(kbi_orb *o);
+/* When levels are searched: the levels' shares of o->wanted keypoints, and their goals. Levels with few corners leave
+ * more to the others, so some of these may have to be searched again; false says so. */
+bool kbi_orb_goals_met(kbi_orb *o);
 /* How many corners of a level have each score. */
 void kbi_orb_histogram(const kbi_orb *o, int32_t index, uint32_t histogram[256]);
 /* The least score such that at least `wanted` corners have it or more; 0 when there are not so many. */
 int32_t kbi_orb_score_limit(const uint32_t histogram[256], size_t wanted);
-/* Searches a level. `neighbour` is one beside it that has been searched, or -1. */
+/* Searches a level if it waits for that. `neighbour` is one beside it that has been searched, or none. */
 void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour);
-/* When all levels are searched: the levels' shares of o->wanted keypoints and their limits. */
-void kbi_orb_share_out(kbi_orb *o);
+/* When goals are met: which corners go on. */
+void kbi_orb_limits(kbi_orb *o);
 
 #endif

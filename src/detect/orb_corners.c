@@ -206,16 +206,27 @@ static void share_levels(kbi_orb *o, size_t wanted)
     }
 }
 
-/* The share of a level is a little more at most than what it gets when the levels that are not searched yet have no
- * corners. */
-size_t kbi_orb_goal(kbi_orb *o, int32_t index)
+void kbi_orb_goals_start(kbi_orb *o)
 {
-    if (o->job->options.selection != KB_SELECT_BEST) return SIZE_MAX;
-    o->level[index].corners = 2 * o->wanted;
+    for (int32_t i = 0; i < o->levels; i++) o->level[i].corners = 2 * o->wanted;
     share_levels(o, o->wanted);
-    size_t most = o->level[index].share + 2;
-    o->level[index].corners = 0;
-    return 2 * (most < o->wanted ? most : o->wanted);
+    for (int32_t i = 0; i < o->levels; i++) {
+        kbi_orb_level *level = &o->level[i];
+        level->goal = o->job->options.selection == KB_SELECT_BEST ? 2 * level->share + 1 : SIZE_MAX;
+        level->corners = 0;
+    }
+}
+
+bool kbi_orb_goals_met(kbi_orb *o)
+{
+    bool met = true;
+    share_levels(o, o->wanted);
+    for (int32_t i = 0; i < o->levels; i++) {
+        kbi_orb_level *level = &o->level[i];
+        if (level->goal < SIZE_MAX) level->goal = 2 * level->share + 1;
+        met = met && !kbi_orb_level_waits(level);
+    }
+    return met;
 }
 
 void kbi_orb_histogram(const kbi_orb *o, int32_t index, uint32_t histogram[256])
@@ -228,9 +239,8 @@ void kbi_orb_histogram(const kbi_orb *o, int32_t index, uint32_t histogram[256])
     }
 }
 
-void kbi_orb_share_out(kbi_orb *o)
+void kbi_orb_limits(kbi_orb *o)
 {
-    share_levels(o, o->wanted);
     if (o->job->options.selection != KB_SELECT_BEST) return;
     for (int32_t i = 0; i < o->levels; i++) {
         uint32_t histogram[256];

@@ -4,10 +4,10 @@
  * fast_threshold_min, as ORB-SLAM does, so that soft and dim regions give corners too. What a search finds above a
  * higher threshold does not depend on how low its own is: such a corner is stronger than anything below it.
  *
- * So the rule `best`, which takes no corner below the best of its level, need not look for weaker ones. It knows
- * beforehand how many corners of a level suffice (`goal`). With that many above fast_threshold no cell is searched again,
- * and a level whose neighbour in the pyramid has many of them is first searched with a threshold that should leave just
- * enough; when it leaves too few, the search is repeated. */
+ * So the rule `best`, which takes the corners of a level by their score, need not look for more of them than it takes
+ * (`goal`). With that many above fast_threshold no cell is searched again, and a level whose neighbour in the pyramid has
+ * many is first searched with a threshold that should leave just enough; when it leaves too few, the search is
+ * repeated. */
 #include "detect/orb.h"
 
 /* Scores of `width` columns from `left` on of a row. */
@@ -122,14 +122,15 @@ void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour)
 {
     const kb_detect_options *options = &o->job->options;
     kbi_orb_level *level = &o->level[index];
-    level->goal = kbi_orb_goal(o, index);
+    if (!kbi_orb_level_waits(level)) return;
     o->target = index;
     int32_t likely = options->fast_threshold;
-    if (neighbour >= 0 && level->goal < SIZE_MAX) likely = likely_threshold(o, index, neighbour);
-    size_t found = search_level_with(o, search_task, likely);
-    if (likely > options->fast_threshold && found < level->goal)
-        found = search_level_with(o, search_task, options->fast_threshold);
-    if (options->fast_threshold_min < options->fast_threshold && found < level->goal)
-        found = search_level_with(o, search_again_task, options->fast_threshold_min);
-    level->corners = found;
+    if (level->corners == 0 && neighbour >= 0 && neighbour < o->levels && level->goal < SIZE_MAX)
+        likely = likely_threshold(o, index, neighbour);
+    level->corners = search_level_with(o, search_task, likely);
+    if (likely > options->fast_threshold && level->corners < level->goal)
+        level->corners = search_level_with(o, search_task, likely = options->fast_threshold);
+    if (options->fast_threshold_min < likely && level->corners < level->goal)
+        level->corners = search_level_with(o, search_again_task, options->fast_threshold_min);
+    level->complete = level->corners < level->goal;
 }

@@ -19,6 +19,7 @@
 #include "simd/tmpl_corner.h"
 #include "simd/tmpl_sample.h"
 #include "simd/tmpl_fast.h"
+#include "simd/tmpl_gradient.h"
 #include "simd/tmpl_hamming.h"
 #include "simd/tmpl_pyramid.h"
 #include "simd/tmpl_sample_two_tap.h"
@@ -49,6 +50,8 @@ static void use_simd(kbi_kernels *table)
     table->detect.resize_row = resize_row_simd;
     table->detect.fast_row = fast_row_simd;
     table->detect.peaks_row = peaks_row_simd;
+    table->detect.gradient_cells = gradient_cells_simd;
+    table->detect.gradient_sums = gradient_sums_simd;
 #if VEC_LANES == 8
     table->detect.harris = harris_simd;
 #endif

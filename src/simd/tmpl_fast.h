@@ -1,5 +1,9 @@
 /* FAST scores and their peaks, one pixel per byte: kbi_fast_row and kbi_peaks_row (src/detect/fast_rows.h). Template
- * over simd/vec.h. */
+ * over simd/vec.h.
+ *
+ * Whether a vec of pixels may hold a corner is as good as random in textured images, and a processor that has to guess
+ * loses the time of several vecs. So first all vecs of a stretch are asked, without a branch, whether they may hold a
+ * bright or a dark one; then those that may are taken one after the other, and only the sides that are needed. */
 #ifndef KBI_TMPL_FAST_H
 #define KBI_TMPL_FAST_H
 
@@ -7,65 +11,98 @@
 #include "simd/vec.h"
 
 #define FAST_STEP (2 * VEC_LANES) /* pixels per vec */
+#define FAST_STRETCH 64           /* vecs */
 
-/* The larger difference from the centre, or 0 when it does not pass the threshold. */
-VEC_INLINE vec passing(vec bright, vec dark, vec centre, vec threshold)
+typedef struct fast_job {
+    const uint8_t *circle[16], *row;
+    int32_t width;
+    vec threshold;
+    uint8_t *score;
+} fast_job;
+
+/* The difference where it passes the threshold, else 0. */
+VEC_INLINE vec passing(vec difference, vec threshold)
 {
-    vec best = v_max8(v_subs8(bright, centre), v_subs8(centre, dark));
-    return v_andnot(v_zero8(v_subs8(best, threshold)), best);
+    return v_andnot(v_zero8(v_subs8(difference, threshold)), difference);
 }
 
-/* Whether a pixel may be a corner: four pairs of opposite pixels tell. */
-VEC_INLINE bool promising(const uint8_t *const *p, ptrdiff_t at, vec centre, vec threshold)
+/* Whether a pixel may be a corner: four pairs of opposite pixels tell. No corner is beyond black or white. */
+VEC_INLINE void promises(const fast_job *f, int32_t at, bool *bright, bool *dark)
 {
-    vec bright = v_ones(), dark = v_zero();
+    vec centre = v_loadu(f->row + at), most = v_ones(), least = v_zero();
     VEC_UNROLL
     for (int i = 0; i < 8; i += 2) {
-        vec a = v_loadu(p[i] + at), b = v_loadu(p[i + 8] + at);
-        bright = v_min8(bright, v_max8(a, b));
-        dark = v_max8(dark, v_min8(a, b));
+        vec a = v_loadu(f->circle[i] + at), b = v_loadu(f->circle[i + 8] + at);
+        most = v_min8(most, v_max8(a, b));
+        least = v_max8(least, v_min8(a, b));
     }
-    return v_mask8(passing(bright, dark, centre, threshold)) != 0;
+    *bright = v_mask8(v_subs8(most, v_adds8(centre, f->threshold))) != 0;
+    *dark = v_mask8(v_subs8(v_subs8(centre, f->threshold), least)) != 0;
 }
 
-/* The arcs as src/detect/fast_rows.h has them. */
-VEC_INLINE vec fast_scores(const uint8_t *const *p, ptrdiff_t at, vec centre, vec threshold)
+/* The arcs as src/detect/fast_rows.h has them, those that are brighter or those that are darker: their scores. */
+VEC_INLINE vec bright_scores(const fast_job *f, int32_t at, const vec v[16])
 {
-    vec v[16], low2[8], high2[8], bright = v_zero(), dark = v_ones();
+    vec two[8], best = v_zero();
     VEC_UNROLL
-    for (int i = 0; i < 16; i++) v[i] = v_loadu(p[i] + at);
-    VEC_UNROLL
-    for (int i = 0; i < 8; i++) {
-        low2[i] = v_min8(v[2 * i + 1], v[(2 * i + 2) & 15]);
-        high2[i] = v_max8(v[2 * i + 1], v[(2 * i + 2) & 15]);
-    }
+    for (int i = 0; i < 8; i++) two[i] = v_min8(v[2 * i + 1], v[(2 * i + 2) & 15]);
     VEC_UNROLL
     for (int i = 0; i < 8; i++) {
-        vec first = v[2 * i], last = v[(2 * i + 9) & 15];
-        vec low = v_min8(v_min8(low2[i], low2[(i + 1) & 7]), v_min8(low2[(i + 2) & 7], low2[(i + 3) & 7]));
-        vec high = v_max8(v_max8(high2[i], high2[(i + 1) & 7]), v_max8(high2[(i + 2) & 7], high2[(i + 3) & 7]));
-        bright = v_max8(bright, v_min8(low, v_max8(first, last)));
-        dark = v_min8(dark, v_max8(high, v_min8(first, last)));
+        vec shared = v_min8(v_min8(two[i], two[(i + 1) & 7]), v_min8(two[(i + 2) & 7], two[(i + 3) & 7]));
+        best = v_max8(best, v_min8(shared, v_max8(v[2 * i], v[(2 * i + 9) & 15])));
     }
-    return passing(bright, dark, centre, threshold);
+    return passing(v_subs8(best, v_loadu(f->row + at)), f->threshold);
+}
+
+VEC_INLINE vec dark_scores(const fast_job *f, int32_t at, const vec v[16])
+{
+    vec two[8], best = v_ones();
+    VEC_UNROLL
+    for (int i = 0; i < 8; i++) two[i] = v_max8(v[2 * i + 1], v[(2 * i + 2) & 15]);
+    VEC_UNROLL
+    for (int i = 0; i < 8; i++) {
+        vec shared = v_max8(v_max8(two[i], two[(i + 1) & 7]), v_max8(two[(i + 2) & 7], two[(i + 3) & 7]));
+        best = v_min8(best, v_max8(shared, v_min8(v[2 * i], v[(2 * i + 9) & 15])));
+    }
+    return passing(v_subs8(v_loadu(f->row + at), best), f->threshold);
+}
+
+/* Scores of the vecs whose bits are set, the first one being at x. */
+VEC_INLINE void score_vecs(const fast_job *f, int32_t x, uint64_t vecs, bool bright, bool dark)
+{
+    for (; vecs; vecs &= vecs - 1) {
+        vec v[16], best = v_zero();
+        int32_t at = kbi_min_i(x + FAST_STEP * __builtin_ctzll(vecs), f->width - FAST_STEP);
+        VEC_UNROLL
+        for (int i = 0; i < 16; i++) v[i] = v_loadu(f->circle[i] + at);
+        if (bright) best = bright_scores(f, at, v);
+        if (dark) best = v_max8(best, dark_scores(f, at, v));
+        v_storeu(f->score + at, best);
+    }
 }
 
 VEC_TARGET static void fast_row_simd(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold,
                                       uint8_t *score)
 {
-    const uint8_t *const circle[16] = FAST_CIRCLE(row, stride);
-    const vec limit = v_set(threshold * 257);
+    const fast_job f = {FAST_CIRCLE(row, stride), row, width, v_set(threshold * 257), score};
     if (width < FAST_STEP) {
         fast_row(row, stride, width, threshold, score);
         return;
     }
-    for (int32_t x = 0; x < width; x += FAST_STEP) {
-        int32_t at = kbi_min_i(x, width - FAST_STEP); /* the last one overlaps the one before */
-        vec centre = v_loadu(row + at);
-        if (promising(circle, at, centre, limit))
-            v_storeu(score + at, fast_scores(circle, at, centre, limit));
-        else
+    for (int32_t x = 0; x < width; x += FAST_STRETCH * FAST_STEP) {
+        int32_t vecs = kbi_min_i((width - x + FAST_STEP - 1) / FAST_STEP, FAST_STRETCH);
+        uint64_t bright = 0, dark = 0;
+        for (int32_t i = 0; i < vecs; i++) {
+            bool b, d;
+            int32_t at = kbi_min_i(x + FAST_STEP * i, width - FAST_STEP); /* the last one overlaps the one before */
+            promises(&f, at, &b, &d);
+            bright |= (uint64_t)b << i;
+            dark |= (uint64_t)d << i;
             v_storeu(score + at, v_zero());
+        }
+        score_vecs(&f, x, bright & dark, true, true);
+        score_vecs(&f, x, bright & ~dark, true, false);
+        score_vecs(&f, x, dark & ~bright, false, true);
     }
 }
 
@@ -73,7 +110,6 @@ VEC_TARGET static void fast_row_simd(const uint8_t *row, ptrdiff_t stride, int32
 VEC_INLINE uint64_t peaks_at(const uint8_t *above, const uint8_t *middle, const uint8_t *below, ptrdiff_t at)
 {
     vec here = v_loadu(middle + at);
-    if (v_mask8(here) == 0) return 0;
     vec before = v_max8(v_max8(v_loadu(above + at - 1), v_loadu(above + at)),
                         v_max8(v_loadu(above + at + 1), v_loadu(middle + at - 1)));
     vec after = v_max8(v_max8(v_loadu(below + at - 1), v_loadu(below + at)),
@@ -81,18 +117,27 @@ VEC_INLINE uint64_t peaks_at(const uint8_t *above, const uint8_t *middle, const 
     return v_mask8(v_and(v_subs8(here, before), v_zero8(v_subs8(after, here))));
 }
 
+/* Of the vecs with a score most have no peak or one: that one is written without asking whether it is there. */
 VEC_TARGET static int32_t peaks_row_simd(const uint8_t *above, const uint8_t *middle, const uint8_t *below,
                                           int32_t width, uint16_t *x)
 {
     int32_t count = 0, end = width - 1;
     if (end < 1 + FAST_STEP) return peaks_row(above, middle, below, width, x);
-    for (int32_t at = 1; at < end; at += FAST_STEP) {
-        int32_t from = kbi_min_i(at, end - FAST_STEP);
-        uint64_t peaks =
-            peaks_at(above, middle, below, from) >> (VEC_MASK_BITS * (at - from)); /* those before were seen */
-        for (; peaks; peaks &= peaks - 1) {
-            int32_t bit = __builtin_ctzll(peaks);
-            x[count++] = (uint16_t)(at + bit / VEC_MASK_BITS);
+    for (int32_t start = 1; start < end; start += FAST_STRETCH * FAST_STEP) {
+        int32_t vecs = kbi_min_i((end - start + FAST_STEP - 1) / FAST_STEP, FAST_STRETCH);
+        uint64_t scored = 0;
+        for (int32_t i = 0; i < vecs; i++) {
+            int32_t at = kbi_min_i(start + FAST_STEP * i, end - FAST_STEP);
+            scored |= (uint64_t)(v_mask8(v_loadu(middle + at)) != 0) << i;
+        }
+        for (; scored; scored &= scored - 1) {
+            int32_t at = start + FAST_STEP * __builtin_ctzll(scored), from = kbi_min_i(at, end - FAST_STEP);
+            uint64_t peaks =
+                peaks_at(above, middle, below, from) >> (VEC_MASK_BITS * (at - from)); /* those before were seen */
+            x[count] = (uint16_t)(at + __builtin_ctzll(peaks | (uint64_t)1 << 63) / VEC_MASK_BITS);
+            count += peaks != 0;
+            for (peaks &= peaks - 1; peaks; peaks &= peaks - 1)
+                x[count++] = (uint16_t)(at + __builtin_ctzll(peaks) / VEC_MASK_BITS);
         }
     }
     return count;

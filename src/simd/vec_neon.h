@@ -55,6 +55,7 @@ VEC_INLINE vec v_max(vec a, vec b) { return vmaxq_u16(a, b); }
 VEC_INLINE vec v_min8(vec a, vec b) { return FROM_U8(vminq_u8(U8(a), U8(b))); }
 VEC_INLINE vec v_max8(vec a, vec b) { return FROM_U8(vmaxq_u8(U8(a), U8(b))); }
 VEC_INLINE vec v_subs8(vec a, vec b) { return FROM_U8(vqsubq_u8(U8(a), U8(b))); }
+VEC_INLINE vec v_adds8(vec a, vec b) { return FROM_U8(vqaddq_u8(U8(a), U8(b))); }
 VEC_INLINE vec v_max_s(vec a, vec b) { return FROM_S16(vmaxq_s16(S16(a), S16(b))); }
 VEC_INLINE vec v_min_s(vec a, vec b) { return FROM_S16(vminq_s16(S16(a), S16(b))); }
 VEC_INLINE vec v_abs(vec a) { return FROM_S16(vabsq_s16(S16(a))); }

@@ -42,6 +42,7 @@ VEC_INLINE vec v_max(vec a, vec b) { return _mm_max_epu16(a, b); }
 VEC_INLINE vec v_min8(vec a, vec b) { return _mm_min_epu8(a, b); }
 VEC_INLINE vec v_max8(vec a, vec b) { return _mm_max_epu8(a, b); }
 VEC_INLINE vec v_subs8(vec a, vec b) { return _mm_subs_epu8(a, b); }
+VEC_INLINE vec v_adds8(vec a, vec b) { return _mm_adds_epu8(a, b); }
 VEC_INLINE vec v_max_s(vec a, vec b) { return _mm_max_epi16(a, b); }
 VEC_INLINE vec v_min_s(vec a, vec b) { return _mm_min_epi16(a, b); }
 VEC_INLINE vec v_abs(vec a) { return _mm_abs_epi16(a); }

@@ -58,6 +58,7 @@ VEC_INLINE vec v_max(vec a, vec b) { return wasm_u16x8_max(a, b); }
 VEC_INLINE vec v_min8(vec a, vec b) { return wasm_u8x16_min(a, b); }
 VEC_INLINE vec v_max8(vec a, vec b) { return wasm_u8x16_max(a, b); }
 VEC_INLINE vec v_subs8(vec a, vec b) { return wasm_u8x16_sub_sat(a, b); }
+VEC_INLINE vec v_adds8(vec a, vec b) { return wasm_u8x16_add_sat(a, b); }
 VEC_INLINE vec v_max_s(vec a, vec b) { return wasm_i16x8_max(a, b); }
 VEC_INLINE vec v_min_s(vec a, vec b) { return wasm_i16x8_min(a, b); }
 VEC_INLINE vec v_abs(vec a) { return wasm_i16x8_abs(a); }

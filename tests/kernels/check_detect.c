@@ -32,12 +32,15 @@ void check_resize(const kbi_kernels *c, const kbi_kernels *t)
 
 void check_fast(const kbi_kernels *c, const kbi_kernels *t)
 {
-    for (int32_t width = 0; width <= 140; width++) {
+    enum { SHORT = 140, LONG = 6, LONGEST = 4300 }; /* long ones are searched in several stretches */
+    static uint16_t x[(LONGEST + 1) / 2], found_x[(LONGEST + 1) / 2];
+    for (int32_t i = 0; i <= SHORT + LONG; i++) {
+        int32_t width = i <= SHORT ? i : LONGEST - 620 * (i - SHORT - 1) - i % 3;
         size_t row = (size_t)width, stride = row + 2 * KBI_FAST_RADIUS, bytes = stride * (2 * KBI_FAST_RADIUS + 1);
         uint8_t *pixels = guarded(bytes), *expected = guarded(row), *found = guarded(row);
         fill_bytes(pixels, bytes, stride, (uint32_t)width);
-        for (size_t i = 0; width % 3 == 0 && i < bytes; i++)
-            pixels[i] = (uint8_t)(pixels[i] / 8 + 90); /* few corners */
+        for (size_t k = 0; width % 3 == 0 && k < bytes; k++)
+            pixels[k] = (uint8_t)(pixels[k] / 8 + 90); /* few corners */
         int32_t threshold = width & 1 ? 1 + (int32_t)below(255) : 1 + (int32_t)below(20);
         const uint8_t *centre = pixels + KBI_FAST_RADIUS * stride + KBI_FAST_RADIUS;
         c->detect.fast_row(centre, (ptrdiff_t)stride, width, threshold, expected);
@@ -45,10 +48,9 @@ void check_fast(const kbi_kernels *c, const kbi_kernels *t)
         same("fast_row", expected, found, row);
 
         uint8_t *score[3];
-        uint16_t x[141], found_x[141];
-        for (int i = 0; i < 3; i++) {
-            score[i] = guarded(row);
-            for (size_t k = 0; k < row; k++) score[i][k] = (uint8_t)(below(4) ? 0 : below(width & 2 ? 4 : 256));
+        for (int r = 0; r < 3; r++) {
+            score[r] = guarded(row);
+            for (size_t k = 0; k < row; k++) score[r][k] = (uint8_t)(below(4) ? 0 : below(width & 2 ? 4 : 256));
         }
         int32_t n = c->detect.peaks_row(score[0], score[1], score[2], width, x);
         int32_t m = t->detect.peaks_row(score[0], score[1], score[2], width, found_x);

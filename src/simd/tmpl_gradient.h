@@ -1,0 +1,168 @@
+/* Directions by gradients: kbi_gradient_cells and kbi_gradient_sums (src/detect/gradient_rows.h). Template over
+ * simd/vec.h; floats are the compiler's own vectors, as wide as a vec.
+ *
+ * Smoothing and differences of cells are sums of 16-bit numbers of either sign, as long as the differences along a row
+ * are added in two halves: a cell is at most 4080, a difference of rows smoothed by 1 2 1 at most 4 times, a half of its
+ * vertical sum 8 times that. Floats of such integers and of their sums are exact. */
+#ifndef KBI_TMPL_GRADIENT_H
+#define KBI_TMPL_GRADIENT_H
+
+#include "detect/gradient_rows.h"
+#include "simd/vec.h"
+
+#define GRADIENT_LANES (VEC_LANES / 2) /* 32-bit numbers per vec */
+
+typedef float gradient_floats __attribute__((vector_size(4 * GRADIENT_LANES)));
+typedef int32_t gradient_ints __attribute__((vector_size(4 * GRADIENT_LANES)));
+typedef int16_t gradient_shorts __attribute__((vector_size(2 * GRADIENT_LANES)));
+typedef uint16_t gradient_words __attribute__((vector_size(2 * GRADIENT_LANES)));
+typedef int16_t gradient_row __attribute__((vector_size(2 * KBI_GRADIENT_SIDE)));
+
+/* The sums of 4x4 px from p on, a vec's width of them. */
+VEC_INLINE void gradient_cells_at(const uint8_t *p, ptrdiff_t stride, uint16_t *cells)
+{
+    const vec ones = v_set(0x0101);
+    vec sum = v_add(v_add(v_dot8(v_loadu(p), ones), v_dot8(v_loadu(p + stride), ones)),
+                    v_add(v_dot8(v_loadu(p + 2 * stride), ones), v_dot8(v_loadu(p + 3 * stride), ones)));
+    sum = v_add32(v_and(sum, v_set32(0xffff)), v_shr32(sum, 16));
+    gradient_ints wide;
+    memcpy(&wide, &sum, sizeof wide);
+    gradient_words narrow = __builtin_convertvector(wide, gradient_words);
+    memcpy(cells, &narrow, sizeof narrow);
+}
+
+VEC_TARGET static void gradient_cells_simd(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells)
+{
+    const uint8_t *row = centre - KBI_GRADIENT_REACH * stride - KBI_GRADIENT_REACH;
+    for (int i = 0; i < KBI_GRADIENT_CELLS; i++, row += 4 * stride, cells += KBI_GRADIENT_STRIDE) {
+        VEC_UNROLL
+        for (int j = 0; j < KBI_GRADIENT_CELLS; j += GRADIENT_LANES) {
+            int at = j < KBI_GRADIENT_CELLS - GRADIENT_LANES ? j : KBI_GRADIENT_CELLS - GRADIENT_LANES;
+            gradient_cells_at(row + 4 * at, stride, cells + 1 + at);
+        }
+        cells[0] = cells[1];
+        cells[KBI_GRADIENT_CELLS + 1] = cells[KBI_GRADIENT_CELLS];
+    }
+}
+
+VEC_INLINE gradient_row gradient_load(const uint16_t *p)
+{
+    gradient_row row;
+    memcpy(&row, p, sizeof row);
+    return row;
+}
+
+VEC_INLINE gradient_floats gradient_signed(const int16_t *p)
+{
+    gradient_shorts row;
+    memcpy(&row, p, sizeof row);
+    return __builtin_convertvector(row, gradient_floats);
+}
+
+VEC_INLINE gradient_floats gradient_unsigned(const int16_t *p)
+{
+    gradient_words row;
+    memcpy(&row, p, sizeof row);
+    return __builtin_convertvector(__builtin_convertvector(row, gradient_ints), gradient_floats);
+}
+
+/* The differences along rows in two halves, and the smoothed cells, for every row. */
+typedef struct gradient_smoothed {
+    int16_t half[KBI_GRADIENT_CELLS - 1][KBI_GRADIENT_SIDE];
+    int16_t smooth[KBI_GRADIENT_CELLS][KBI_GRADIENT_SIDE];
+} gradient_smoothed;
+
+VEC_INLINE void gradient_smooth(const uint16_t *cells, gradient_smoothed *out)
+{
+    gradient_row slope[KBI_GRADIENT_CELLS], across[KBI_GRADIENT_CELLS];
+    VEC_UNROLL
+    for (int i = 0; i < KBI_GRADIENT_CELLS; i++, cells += KBI_GRADIENT_STRIDE) {
+        gradient_row one = gradient_load(cells + 1), two = gradient_load(cells + 2), three = gradient_load(cells + 3);
+        slope[i] = (three - one) + (three - one) + (gradient_load(cells + 4) - gradient_load(cells));
+        across[i] = (one + two) + (two + three);
+    }
+    VEC_UNROLL
+    for (int i = 0; i < KBI_GRADIENT_CELLS; i++) {
+        gradient_row above = across[i > 0 ? i - 1 : 0];
+        gradient_row below = across[i < KBI_GRADIENT_CELLS - 1 ? i + 1 : i];
+        gradient_row smooth = (above + across[i]) + (across[i] + below);
+        memcpy(out->smooth[i], &smooth, sizeof smooth);
+        if (i == KBI_GRADIENT_CELLS - 1) break;
+        gradient_row half = slope[i] + slope[i + 1];
+        memcpy(out->half[i], &half, sizeof half);
+    }
+}
+
+VEC_INLINE gradient_floats gradient_choose(gradient_ints mask, gradient_floats a, gradient_floats b)
+{
+    return (gradient_floats)((mask & (gradient_ints)a) | (~mask & (gradient_ints)b));
+}
+
+/* gradient_harmonics of GRADIENT_LANES gradients: signs are moved from the components to the unit vector. */
+VEC_INLINE void gradient_harmonics_at(gradient_floats gx, gradient_floats gy, gradient_floats w,
+                                      gradient_floats out[KBI_GRADIENT_SUMS])
+{
+    const gradient_ints sign = (gradient_ints){0} + INT32_MIN;
+    gradient_floats ax = (gradient_floats)((gradient_ints)gx & ~sign), ay = (gradient_floats)((gradient_ints)gy & ~sign);
+    gradient_ints flat = ax > ay;
+    gradient_floats large = gradient_choose(flat, ax, ay), small = gradient_choose(flat, ay, ax);
+    gradient_floats one = (gradient_floats){0} + 1.0f;
+    gradient_floats t = small / (large + (gradient_floats)((large == 0.0f) & (gradient_ints)one)), q = t * t;
+    gradient_floats cosine =
+        0.99991554f + q * (-0.49570115f + q * (0.33736243f + q * (-0.18411854f + q * 0.049693281f)));
+    gradient_floats sine = t * cosine;
+    gradient_floats ux = gradient_choose(flat, cosine, sine), uy = gradient_choose(flat, sine, cosine);
+    ux = (gradient_floats)((gradient_ints)ux ^ ((gradient_ints)gx & sign));
+    uy = (gradient_floats)((gradient_ints)uy ^ ((gradient_ints)gy & sign));
+    gradient_floats x = w * gx, y = w * gy, x2 = x * ux - y * uy, y2 = x * uy + y * ux;
+    out[0] = x;
+    out[1] = y;
+    out[2] = x2;
+    out[3] = y2;
+    out[4] = x2 * ux - y2 * uy;
+    out[5] = x2 * uy + y2 * ux;
+}
+
+/* Of row i, GRADIENT_LANES gradients from `at` on. */
+VEC_INLINE void gradient_row_at(const gradient_smoothed *s, int i, int at, gradient_floats out[KBI_GRADIENT_SUMS])
+{
+    gradient_floats across, gx = gradient_signed(s->half[i] + at) + gradient_signed(s->half[i + 1] + at);
+    gradient_floats gy = gradient_unsigned(s->smooth[i + 2] + at) - gradient_unsigned(s->smooth[i] + at);
+    memcpy(&across, gradient_window + at, sizeof across);
+    gradient_harmonics_at(gx, gy, gradient_window[i] * across, out);
+}
+
+/* Rows are added in pairs, pairs of these, and so on, as kbi_gradient_sums does. */
+VEC_INLINE void gradient_columns(const gradient_smoothed *s, int at, float sums[KBI_GRADIENT_SUMS][KBI_GRADIENT_SIDE])
+{
+    gradient_floats four[2][KBI_GRADIENT_SUMS];
+    for (int half = 0; half < 2; half++) {
+        gradient_floats row[4][KBI_GRADIENT_SUMS];
+        VEC_UNROLL
+        for (int i = 0; i < 4; i++) gradient_row_at(s, 4 * half + i, at, row[i]);
+        VEC_UNROLL
+        for (int k = 0; k < KBI_GRADIENT_SUMS; k++)
+            four[half][k] = (row[0][k] + row[1][k]) + (row[2][k] + row[3][k]);
+    }
+    VEC_UNROLL
+    for (int k = 0; k < KBI_GRADIENT_SUMS; k++) {
+        gradient_floats sum = four[0][k] + four[1][k];
+        memcpy(sums[k] + at, &sum, sizeof sum);
+    }
+}
+
+VEC_TARGET static void gradient_sums_simd(const uint16_t *cells, float *out)
+{
+    gradient_smoothed smoothed;
+    float sums[KBI_GRADIENT_SUMS][KBI_GRADIENT_SIDE];
+    gradient_smooth(cells, &smoothed);
+    VEC_UNROLL
+    for (int at = 0; at < KBI_GRADIENT_SIDE; at += GRADIENT_LANES) gradient_columns(&smoothed, at, sums);
+    VEC_UNROLL
+    for (int k = 0; k < KBI_GRADIENT_SUMS; k++) {
+        const float *a = sums[k];
+        out[k] = ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
+    }
+}
+
+#endif
