@@ -15,6 +15,7 @@ help:
 	@echo "make lint     cppcheck and clang-tidy over src/"
 	@echo "make coverage lines of src/ that the unit tests run, by gcov"
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
+	@echo "make bench-web  build the web package, then time a frame in chromium beside opencv.js's"
 	@echo "make python   a wheel of the Python package in $(BUILD)/python"
 	@echo "make web      the npm package and the pages, as a static folder $(BUILD)/web"
 	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
@@ -59,6 +60,11 @@ bench:
 	@$(MAKE) --no-print-directory program
 	@scripts/bench $(BUILD) $(IMAGES)
 
+bench-web:
+	@scripts/setup web bench-web
+	@scripts/web-build $(BUILD)/web
+	@scripts/bench-web $(BUILD)
+
 python: program
 	@scripts/setup python
 	@cmake --build $(BUILD) --target python
@@ -89,4 +95,4 @@ deb: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all fuzz lint coverage bench python web amalgamation models install uninstall deb clean
+.PHONY: all help program demo test test-all fuzz lint coverage bench bench-web python web amalgamation models install uninstall deb clean

@@ -3,16 +3,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { extname, join, normalize } from "node:path";
+import { join } from "node:path";
+import { launch, serve, tools } from "./browser.mjs";
 import { backFrom, place, poster, samplePair } from "./scene.js";
 import { writeHugePNG, writePNG, writeY4M } from "./files.mjs";
 
 const [, , site, pictures] = process.argv;
-const require = createRequire(join(process.env.KEYBITS_TOOLS, "x.js"));
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const axe = readFileSync(tools.resolve("axe-core/axe.min.js"), "utf8");
 mkdirSync(pictures, { recursive: true });
 
 // --------------------------------------------------------------------------------------------------------- fixtures
@@ -46,26 +43,10 @@ function nativeInliers(...options) {
 
 // ----------------------------------------------------------------------------------------------- server and browser
 
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
-const server = createServer((request, response) => {
-  const path = normalize(decodeURIComponent(new URL(request.url, "http://x").pathname));
-  try {
-    const body = readFileSync(join(site, path === "/" ? "index.html" : path));
-    response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(body);
-  } catch {
-    response.writeHead(404).end();
-  }
-});
-await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });
-const address = `http://127.0.0.1:${server.address().port}`;
-
-const context = await chromium.launchPersistentContext("profile", {
-  executablePath: "/usr/bin/chromium",
-  headless: true,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-    "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
-    `--use-file-for-fake-video-capture=${process.cwd()}/camera.y4m`],
-});
+const server = await serve([site]);
+const { address } = server;
+const context = await launch("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
+  `--use-file-for-fake-video-capture=${process.cwd()}/camera.y4m`);
 
 async function open(name, width) {
   const page = await context.newPage();

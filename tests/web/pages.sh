@@ -11,6 +11,6 @@ web_tools || { echo "skipped: playwright-core cannot be had, since the npm regis
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
-cp "$KEYBITS_SOURCE"/tests/web/{pages,files}.mjs "$KEYBITS_SOURCE"/bindings/web/pages/scene.js .
+cp "$KEYBITS_SOURCE"/tests/web/{pages,files,browser}.mjs "$KEYBITS_SOURCE"/bindings/web/pages/scene.js .
 echo '{"type": "module", "private": true}' >package.json
 KEYBITS_TOOLS=$tools node pages.mjs "$KEYBITS_BUILD/web" "$KEYBITS_BUILD/web-pictures"
