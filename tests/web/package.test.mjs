@@ -52,6 +52,21 @@ for (const [detector, model] of [["orb", "bag256"], ["orb", "bad256"], ["sift", 
   });
 }
 
+test("colour becomes gray by the rule of the docs, whatever the count of pixels", () => {
+  const [width, height] = [151, 133]; // not a multiple of eight
+  const data = new Uint8ClampedArray(4 * width * height).map((_, i) => {
+    const [x, y] = [Math.floor((i >> 2) % width / 7), Math.floor((i >> 2) / width / 7)];
+    return Math.imul(40 * y + x + 1000 * (i & 3), 2654435761) >>> 24;
+  });
+  const gray = new Uint8Array(width * height)
+    .map((_, i) => (data[4 * i] * 9798 + data[4 * i + 1] * 19235 + data[4 * i + 2] * 3735 + 16384) >> 15);
+  const options = { maxKeypoints: 1000, fastThreshold: 5 };
+  const [a, b] = [new Features({ data, width, height }, options), new Features({ data: gray, width, height }, options)];
+  assert.ok(a.count > 20);
+  assert.deepEqual(a.keypoints, b.keypoints);
+  assert.deepEqual(a.descriptors, b.descriptors);
+});
+
 test("the homography is the one that rendered the room", () => {
   const [a, b] = [new Features(pair.poster), new Features(pair.room)];
   const { model } = findHomography(a, b, match(a, b, { filter: true }));
