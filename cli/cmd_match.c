@@ -68,6 +68,8 @@ static int match_check(const cli_common *common, const match_job *job)
                                    job->names[i], "ab"[i]);
     if (job->pipeline.options.tilts && (rows[0] || rows[1] || job->keypoints[0] || job->keypoints[1]))
         return cli_usage_error(common, "--tilts finds keypoints in simulated views: they cannot be given");
+    if ((rows[0] || rows[1]) && job->pipeline.options.refine)
+        return cli_usage_error(common, "--refine needs images, not descriptors");
     if ((rows[0] || rows[1]) && job->draw) return cli_usage_error(common, "--draw needs images, not descriptors");
     if (io_path_is_plain(job->draw) && !io_path_has_suffix(job->draw, ".png"))
         return cli_usage_error(common, "the picture %s must end in .png", job->draw);
@@ -112,7 +114,8 @@ static bool match_images(cli_common *common, match_job *job, io_error *error)
         cli_warn_patches(common, job->names[i], &fit);
     }
     return features_comparable(&job->features[0], &job->features[1], job->names[0], job->names[1], error) &&
-           pipeline_match(&p->pipeline, &job->features[0], &job->features[1], &job->result, error);
+           pipeline_match_images(&p->pipeline, &job->features[0], &job->features[1], &job->images[0].view,
+                                 &job->images[1].view, &job->result, error);
 }
 
 static bool match_picture_write(match_job *job, io_error *error)
@@ -134,7 +137,7 @@ static bool match_table_write(const match_job *job, io_error *error)
     io_writer *writer = io_writer_open(job->output, error);
     if (!writer) return false;
     FILE *out = io_writer_file(writer);
-    fprintf(out, "a,b,x1,y1,x2,y2,distance,second,inlier\n");
+    fprintf(out, "a,b,x1,y1,x2,y2,distance,second,inlier%s\n", r->correlations ? ",correlation" : "");
     for (size_t i = 0; i < r->count; i++) {
         const kb_match *m = &r->matches[i];
         const double values[6] = {r->pairs[i].x1, r->pairs[i].y1, r->pairs[i].x2,
@@ -142,7 +145,9 @@ static bool match_table_write(const match_job *job, io_error *error)
         char text[32];
         fprintf(out, "%d,%d", (int)m->a, (int)m->b);
         for (int k = 0; k < 6; k++) fprintf(out, ",%s", io_number_shortest(text, values[k], true));
-        fprintf(out, ",%d\n", (int)r->inliers[i]);
+        fprintf(out, ",%d", (int)r->inliers[i]);
+        if (r->correlations) fprintf(out, ",%s", io_number_shortest(text, (double)r->correlations[i], true));
+        fprintf(out, "\n");
     }
     return io_writer_commit(writer, error);
 }
@@ -159,19 +164,27 @@ static bool geometry_found(const match_job *job)
     return job->fit != FIT_NONE && job->result.fit.result == KB_FIT_FOUND;
 }
 
+static size_t match_refined(const pipeline_result *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->count; i++) count += r->correlations[i] > 0;
+    return count;
+}
+
 /* The steps and their times, in order; a step that was not taken has a negative time. */
-enum { STEPS = 7 };
+enum { STEPS = 8 };
 static void match_times(const match_job *job, const char *names[STEPS], double ms[STEPS])
 {
-    const char *const all[STEPS] = {"read", "detect", "describe", "match", "filter", "fit", "draw"};
+    const char *const all[STEPS] = {"read", "detect", "describe", "match", "filter", "refine", "fit", "draw"};
     memcpy(names, all, sizeof all);
     ms[0] = job->ms_read;
     ms[1] = job->times[0].detect + job->times[1].detect;
     ms[2] = job->times[0].describe + job->times[1].describe;
     ms[3] = job->result.ms_match;
     ms[4] = job->result.ms_filter > 0 ? job->result.ms_filter : -1;
-    ms[5] = job->fit != FIT_NONE ? job->result.ms_fit : -1;
-    ms[6] = job->draw ? job->ms_draw : -1;
+    ms[5] = job->result.correlations ? job->result.ms_refine : -1;
+    ms[6] = job->fit != FIT_NONE ? job->result.ms_fit : -1;
+    ms[7] = job->draw ? job->ms_draw : -1;
 }
 
 static void match_pose_json(io_json *json, const match_job *job)
@@ -209,6 +222,7 @@ static void match_json(const match_job *job)
     io_json_end(&json);
     io_json_integer(&json, "putative", (int64_t)r->putative);
     io_json_integer(&json, "matches", (int64_t)r->count);
+    if (r->correlations) io_json_integer(&json, "refined", (int64_t)match_refined(r));
     io_json_integer(&json, "inliers", r->fit.inliers);
     io_json_string(&json, "fit", fits[job->fit]);
     io_json_string(&json, "result", job->fit != FIT_NONE ? kb_fit_result_name(r->fit.result) : NULL);
@@ -275,6 +289,7 @@ static void match_text(FILE *out, const match_job *job)
         fprintf(out, "views       %zu per image\n", tilts_views(job->pipeline.options.tilts, NULL));
     fprintf(out, "matches     %zu (%s, mutual)\n", job->result.putative, descriptor_name(job));
     if (job->result.count != job->result.putative) fprintf(out, "filtered    %zu\n", job->result.count);
+    if (job->result.correlations) fprintf(out, "refined     %zu\n", match_refined(&job->result));
     if (job->fit != FIT_NONE) match_fit_text(out, job);
     if (geometry_found(job) && fit_calibrated(job)) match_pose_text(out, job);
     match_times(job, names, ms);
@@ -348,11 +363,14 @@ static const cli_option match_options[] = {
      .help = "steps: describe simulated views of both images too, each step foreshortened more by sqrt(2): 5, 10, 18 and "
              "28 views per image. For viewpoints more than some 45 degrees apart; 3 is usual. Time grows with "
              "the views, that of matching with their square"},
+    {"refine", 0, CLI_FLAG(match_job, pipeline.options.refine),
+     .help = "move the points of B to a fraction of a pixel: the region around each keypoint of A is aligned with B. "
+             "Inliers lie within 1.5 px then, unless --threshold says otherwise"},
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
      .help = "CSV with x,y,size,angle,... for A instead of a detector, and"},
     {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "for B"},
     {"output", 'o', CLI_OUTPUT(match_job, output), "FILE.csv",
-     .help = "the matches: a,b,x1,y1,x2,y2,distance,second,inlier; - for standard output"},
+     .help = "the matches: a,b,x1,y1,x2,y2,distance,second,inlier, and with --refine correlation, 0 where a point was left as it was; - for standard output"},
     {"draw", 0, CLI_OUTPUT(match_job, draw), "FILE.png",
      .help = "both images with inliers in green, outliers in red, and the outline of A in B"},
     {"epilines", 0, CLI_FLAG(match_job, epilines),

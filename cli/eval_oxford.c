@@ -22,6 +22,7 @@ static void json_matches(io_json *json, const ev_oxford_matches *m)
     io_json_number(json, "homography_5px", 100 * m->homography_5px);
     io_json_number(json, "matches", m->matches);
     io_json_number(json, "right", m->right);
+    io_json_number(json, "exact", 100 * m->exact);
 }
 
 static void json_score(io_json *json, const ev_oxford_score *score, bool curves)
@@ -32,6 +33,9 @@ static void json_score(io_json *json, const ev_oxford_score *score, bool curves)
     json_matches(json, &score->mutual);
     io_json_object(json, "filtered");
     json_matches(json, &score->filtered);
+    io_json_end(json);
+    io_json_object(json, "refined");
+    json_matches(json, &score->refined);
     io_json_end(json);
     if (!curves) return;
     io_json_array(json, "precision_at_recall");
@@ -75,10 +79,11 @@ static void json_result(io_json *json, size_t index, const void *context)
 
 static void print_matches(const ev_oxford_matches *m)
 {
-    char cell[5][16];
-    printf(" %8s %8s %7s %7s %7s %8.0f %8.0f\n", eval_percent(cell[0], m->precision_1px),
+    char cell[6][16];
+    printf(" %8s %8s %7s %7s %7s %8.0f %8.0f %7s\n", eval_percent(cell[0], m->precision_1px),
            eval_percent(cell[1], m->precision_3px), eval_percent(cell[2], m->homography_1px),
-           eval_percent(cell[3], m->homography_3px), eval_percent(cell[4], m->homography_5px), m->matches, m->right);
+           eval_percent(cell[3], m->homography_3px), eval_percent(cell[4], m->homography_5px), m->matches, m->right,
+           eval_percent(cell[5], m->exact));
 }
 
 static void print_line(const char *name, const ev_oxford_score *score)
@@ -89,12 +94,14 @@ static void print_line(const char *name, const ev_oxford_score *score)
     print_matches(&score->mutual);
     printf("%-28s %6s %7s %10s", "    filtered", "", "", "");
     print_matches(&score->filtered);
+    printf("%-28s %6s %7s %10s", "    refined", "", "", "");
+    print_matches(&score->refined);
 }
 
 static void oxford_print_table(const eval_methods *methods, const ev_scenes *scenes, const ev_oxford_result *results)
 {
-    printf("%-28s %6s %7s %10s %8s %8s %7s %7s %7s %8s %8s\n", "", "pairs", "strict", "paper-like", "prec.1px",
-           "prec.3px", "H<1px", "H<3px", "H<5px", "matches", "right");
+    printf("%-28s %6s %7s %10s %8s %8s %7s %7s %7s %8s %8s %7s\n", "", "pairs", "strict", "paper-like", "prec.1px",
+           "prec.3px", "H<1px", "H<3px", "H<5px", "matches", "right", "exact");
     for (size_t m = 0; m < methods->count; m++) {
         print_line(methods->items[m].name, &results[m].total);
         for (size_t s = 0; s < scenes->count && scenes->count > 1 && methods->count == 1; s++) {
@@ -190,7 +197,8 @@ const cli_command eval_oxford = {
         "(1.png, H_1_2), or images of a fixed camera (no homographies). Every image is compared with the first. "
         "Prints mAP by the strict protocol, the share of mutual matches within 1 and 3 px, the share of homographies "
         "that are right within 1, 3 and 5 px, and how many matches there are and how many of them are right within "
-        "3 px; then all of it for the matches that the filter keeps (match --filter).",
+        "3 px; of the matches with keypoints within 5 px of the truth, the share within 1 px (exact); then all of it for "
+        "the matches that the filter keeps (match --filter), and for refined points (match --refine).",
     .options = oxford_options,
     .least = 1,
     .most = 1,

@@ -10,6 +10,7 @@
 #include "eval/hash.h"
 #include "io/npy.h"
 #include "io/progress.h"
+#include "pipeline/pipeline.h"
 
 #define STRICT_PX 5.0
 #define PAPERLIKE_PX 2.0
@@ -19,12 +20,13 @@
 /* What is remembered of the matches of a pair, */
 typedef struct matches_score {
     double matches, right_1px, right_3px, corner_error;
+    double right_5px, right_5px_to_1px; /* by their keypoints, and those of them whose points lie within 1 px */
 } matches_score;
 
 /* and of the pair. */
 typedef struct pair_score {
     double strict, paperlike;
-    matches_score mutual, filtered;
+    matches_score mutual, filtered, refined;
     kbi_curve curve;
 } pair_score;
 #define PAIR_NUMBERS (sizeof(pair_score) / sizeof(double))
@@ -58,11 +60,13 @@ typedef struct scene_work {
 
 /* ---------------------------------------------------------------------------------------------------- ground truth */
 
-static bool near(const truth *t, size_t a, const kb_keypoint *b, double px)
+static bool near_point(const truth *t, size_t a, double x, double y, double px)
 {
-    double dx = t->x[a] - b->x, dy = t->y[a] - b->y;
+    double dx = t->x[a] - x, dy = t->y[a] - y;
     return dx * dx + dy * dy <= px * px;
 }
+
+static bool near(const truth *t, size_t a, const kb_keypoint *b, double px) { return near_point(t, a, b->x, b->y, px); }
 
 static bool right_strict(const truth *t, const io_keypoints *a, size_t i, const kb_keypoint *b)
 {
@@ -180,40 +184,60 @@ static double corner_error(const double found[9], const double wanted[9], int32_
     return isfinite(sum) ? sum : INFINITY;
 }
 
-static bool score_homography(const scene_work *work, size_t k, const kb_match *matches, size_t count,
-                             matches_score *score, io_error *error)
+static bool score_homography(const scene_work *work, size_t k, const kb_point_pair *pairs, const float *quality,
+                             size_t count, double threshold, matches_score *score, io_error *error)
 {
-    const kb_keypoint *a = work->views[0].best.items, *b = work->views[k].best.items;
-    kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
-    float *quality = io_alloc(count + 1, sizeof *quality);
-    kb_status status =
-        kb_match_points(a, work->views[0].best.count, b, work->views[k].best.count, matches, count, pairs, quality);
     kb_fit_options options;
     KB_INIT(options);
     options.quality = quality;
+    options.threshold = threshold;
     kb_fit_report report;
     KB_INIT(report);
-    if (status == KB_OK) status = kb_fit(pairs, count, &options, NULL, NULL, &report);
+    kb_status status = kb_fit(pairs, count, &options, NULL, NULL, &report);
     score->corner_error = INFINITY;
     if (status == KB_OK && report.result == KB_FIT_FOUND)
         score->corner_error = corner_error(report.model, work->scene->h[k], work->views[0].image.width,
                                            work->views[0].image.height);
-    free(quality);
-    free(pairs);
     return status == KB_OK || io_fail(error, "fitting: %s", kb_status_string(status));
 }
 
-static bool score_two_way(const scene_work *work, size_t k, const kb_match *matches, size_t count, matches_score *score,
-                          io_error *error)
+/* The points of the matches: those of the keypoints, or refined ones. */
+static kb_status points_of(const scene_work *work, size_t k, const kb_match *matches, size_t count, bool refined,
+                           kb_point_pair *pairs, float *quality)
+{
+    const view *a = &work->views[0], *b = &work->views[k];
+    kb_refine_options options;
+    KB_INIT(options);
+    options.scale = work->options->scale;
+    kb_status status = kb_match_points(a->best.items, a->best.count, b->best.items, b->best.count, matches, count, pairs,
+                                       quality);
+    if (status != KB_OK || !refined) return status;
+    return kb_match_refine(&a->image.view, &b->image.view, a->best.items, a->best.count, b->best.items, b->best.count,
+                           matches, count, &options, NULL, pairs, NULL);
+}
+
+static bool score_two_way(const scene_work *work, size_t k, const kb_match *matches, size_t count, bool refined,
+                          matches_score *score, io_error *error)
 {
     const truth *t = &work->strict[k];
     const kb_keypoint *b = work->views[k].best.items;
+    kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
+    float *quality = io_alloc(count + 1, sizeof *quality);
+    kb_status status = points_of(work, k, matches, count, refined, pairs, quality);
     score->matches = (double)count;
-    for (size_t i = 0; i < count; i++) {
-        score->right_1px += near(t, (size_t)matches[i].a, &b[matches[i].b], 1);
-        score->right_3px += near(t, (size_t)matches[i].a, &b[matches[i].b], PRECISION_PX);
+    for (size_t i = 0; i < count && status == KB_OK; i++) {
+        size_t a = (size_t)matches[i].a;
+        bool right = near(t, a, &b[matches[i].b], STRICT_PX), exact = near_point(t, a, pairs[i].x2, pairs[i].y2, 1);
+        score->right_1px += exact;
+        score->right_3px += near_point(t, a, pairs[i].x2, pairs[i].y2, PRECISION_PX);
+        score->right_5px += right;
+        score->right_5px_to_1px += right && exact;
     }
-    return score_homography(work, k, matches, count, score, error);
+    bool good = status == KB_OK || io_fail(error, "points of matches: %s", kb_status_string(status));
+    good = good && score_homography(work, k, pairs, quality, count, refined ? PIPELINE_REFINED_PX : 0, score, error);
+    free(quality);
+    free(pairs);
+    return good;
 }
 
 /* As the pipeline does: all matches are fitted when the filter leaves too little to find a homography. */
@@ -223,12 +247,13 @@ static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io
     kb_match *matches = io_alloc(a->count + 1, sizeof *matches);
     size_t count = 0, kept = 0;
     bool good = ev_rows_match(&work->best_rows[0], &work->best_rows[k], true, 0, NULL, matches, &count, error) &&
-                score_two_way(work, k, matches, count, &score->mutual, error);
+                score_two_way(work, k, matches, count, false, &score->mutual, error) &&
+                score_two_way(work, k, matches, count, true, &score->refined, error);
     if (good) {
         kb_status status = kb_filter(a->items, a->count, b->items, b->count, matches, count, NULL, NULL, matches, &kept);
         good = status == KB_OK || io_fail(error, "filtering: %s", kb_status_string(status));
     }
-    good = good && score_two_way(work, k, matches, kept, &score->filtered, error);
+    good = good && score_two_way(work, k, matches, kept, false, &score->filtered, error);
     if (score->filtered.corner_error == INFINITY) score->filtered.corner_error = score->mutual.corner_error;
     free(matches);
     return good;
@@ -375,7 +400,7 @@ static uint64_t pair_key(const scene_work *work, const ev_method *method, const 
     double numbers[8] = {kb_preset_scale(o->preset), !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
                          o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
                          o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.subpixel};
-    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 3 " KB_VERSION_STRING);
+    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 4 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
     key = ev_hash(key, numbers, sizeof numbers);
     key = ev_hash(key, &views[0], sizeof views[0]);
@@ -392,6 +417,7 @@ static void matches_add(ev_oxford_matches *sum, const matches_score *pair)
     sum->right += pair->right_3px;
     sum->precision_1px += pair->right_1px / n;
     sum->precision_3px += pair->right_3px / n;
+    sum->exact += pair->right_5px > 0 ? pair->right_5px_to_1px / pair->right_5px : 0;
     sum->homography_1px += pair->corner_error < 1;
     sum->homography_3px += pair->corner_error < 3;
     sum->homography_5px += pair->corner_error < 5;
@@ -403,6 +429,7 @@ static void matches_divide(ev_oxford_matches *sum, double n)
     sum->right /= n;
     sum->precision_1px /= n;
     sum->precision_3px /= n;
+    sum->exact /= n;
     sum->homography_1px /= n;
     sum->homography_3px /= n;
     sum->homography_5px /= n;
@@ -415,6 +442,7 @@ static void add_pair(ev_oxford_score *sum, const pair_score *pair)
     sum->paperlike_map += pair->paperlike;
     matches_add(&sum->mutual, &pair->mutual);
     matches_add(&sum->filtered, &pair->filtered);
+    matches_add(&sum->refined, &pair->refined);
     for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] += pair->curve.precision[i];
 }
 
@@ -425,6 +453,7 @@ static void score_divide(ev_oxford_score *sum)
     sum->paperlike_map /= n;
     matches_divide(&sum->mutual, n);
     matches_divide(&sum->filtered, n);
+    matches_divide(&sum->refined, n);
     for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] /= n;
 }
 

@@ -6,7 +6,8 @@
  *   paper-like  All keypoints that the detector finds. Right within 2 px, and when sizes agree within sqrt(2) after the
  *               local scale of H. Queries are the keypoints that have such a partner, and recall is over them.
  * Reported are the means over pairs, the share of mutual matches that lie within 3 px, and how often a homography
- * fitted to the mutual matches is right; the latter also for the matches that kb_filter keeps. */
+ * fitted to the mutual matches is right; the latter also for the matches that kb_filter keeps, and for the points that
+ * kb_match_refine gives. */
 #ifndef EVAL_OXFORD_H
 #define EVAL_OXFORD_H
 
@@ -29,6 +30,8 @@ typedef struct ev_oxford_matches {
     double matches;                                        /* per pair */
     double right;                                          /* of them, within 3 px */
     double precision_1px, precision_3px;                   /* 0 to 1; pairs without a match count 0 */
+    double exact;                                          /* of the matches whose keypoints lie within 5 px of the
+                                                              truth, the share whose points lie within 1 px */
     double homography_1px, homography_3px, homography_5px; /* share of pairs whose mean corner error is below */
 } ev_oxford_matches;
 
@@ -36,7 +39,7 @@ typedef struct ev_oxford_matches {
 typedef struct ev_oxford_score {
     size_t pairs;
     double strict_map, paperlike_map; /* 0 to 1; paperlike_map is NaN unless it was wanted */
-    ev_oxford_matches mutual, filtered;
+    ev_oxford_matches mutual, filtered, refined;
     kbi_curve curve;                   /* strict */
 } ev_oxford_score;
 

@@ -22,7 +22,7 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
     if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
     bool epipolar = o->geometry == KB_FUNDAMENTAL || o->geometry == KB_ESSENTIAL;
-    if (o->threshold == 0) o->threshold = epipolar ? 1.5 : 3;
+    if (o->threshold == 0) o->threshold = epipolar ? 1.5 : o->refine ? PIPELINE_REFINED_PX : 3;
     if (o->detect.detector == 0) o->detect.detector = KB_DETECTOR_ORB;
     if (!o->preset) o->preset = kb_detector_name(o->detect.detector);
     p->orient_scale = o->scale == 0 ? kb_preset_scale(o->preset) : o->scale;
@@ -146,41 +146,71 @@ static kb_status fit_geometry(const pipeline *p, const float *quality, pipeline_
     return kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit);
 }
 
+/* The two sides of a match. */
+typedef struct pipeline_sides {
+    const features *a, *b;
+    const kb_image *image_a, *image_b; /* may be NULL */
+} pipeline_sides;
+
+static kb_status refine_points(const pipeline *p, const pipeline_sides *s, pipeline_result *result)
+{
+    kb_refine_options o;
+    double start = io_clock_seconds();
+    KB_INIT(o);
+    o.scale = p->options.scale;
+    o.parallel = p->parallel;
+    if (!result->correlations) result->correlations = io_alloc(result->putative, sizeof *result->correlations);
+    kb_status status = kb_match_refine(s->image_a, s->image_b, s->a->keypoints.items, s->a->keypoints.count,
+                                       s->b->keypoints.items, s->b->keypoints.count, result->matches, result->count, &o,
+                                       p->workspace, result->pairs, result->correlations);
+    result->ms_refine += ms_since(start);
+    return status;
+}
+
 /* Pairs of points of the matches, and the geometry between them if it is wanted. */
-static kb_status fit_matches(const pipeline *p, const features *a, const features *b, pipeline_result *result)
+static kb_status fit_matches(const pipeline *p, const pipeline_sides *s, pipeline_result *result)
 {
     float *quality = io_alloc(result->count, sizeof *quality);
-    kb_status status = kb_match_points(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count,
-                                       result->matches, result->count, result->pairs, quality);
+    kb_status status = kb_match_points(s->a->keypoints.items, s->a->keypoints.count, s->b->keypoints.items,
+                                       s->b->keypoints.count, result->matches, result->count, result->pairs, quality);
+    if (status == KB_OK && p->options.refine && s->image_a) status = refine_points(p, s, result);
+    double start = io_clock_seconds();
     if (status == KB_OK && !p->options.no_fit) status = fit_geometry(p, quality, result);
+    result->ms_fit += ms_since(start);
     free(quality);
     return status;
 }
 
 /* Fits the matches that the filter keeps. When these are too few or too one-sided to tell the geometry, all of them
  * have a chance: the filter knows nothing of what it drops but that it stands alone. */
-static kb_status filter_and_fit(const pipeline *p, const features *a, const features *b, pipeline_result *result)
+static kb_status filter_and_fit(const pipeline *p, const pipeline_sides *s, pipeline_result *result)
 {
+    const io_keypoints *a = &s->a->keypoints, *b = &s->b->keypoints;
     kb_match *all = result->matches;
     double start = io_clock_seconds();
     result->matches = io_alloc(result->putative, sizeof *result->matches);
-    kb_status status = kb_filter(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count, all,
-                                 result->putative, NULL, p->workspace, result->matches, &result->count);
+    kb_status status = kb_filter(a->items, a->count, b->items, b->count, all, result->putative, NULL, p->workspace,
+                                 result->matches, &result->count);
     result->ms_filter = ms_since(start);
-    start = io_clock_seconds();
-    if (status == KB_OK) status = fit_matches(p, a, b, result);
+    if (status == KB_OK) status = fit_matches(p, s, result);
     if (status == KB_OK && !p->options.no_fit && result->fit.result != KB_FIT_FOUND) {
         memcpy(result->matches, all, result->putative * sizeof *all);
         result->count = result->putative;
-        status = fit_matches(p, a, b, result);
+        status = fit_matches(p, s, result);
     }
-    result->ms_fit = ms_since(start);
     free(all);
     return status;
 }
 
 bool pipeline_match(const pipeline *p, const features *a, const features *b, pipeline_result *result, io_error *error)
 {
+    return pipeline_match_images(p, a, b, NULL, NULL, result, error);
+}
+
+bool pipeline_match_images(const pipeline *p, const features *a, const features *b, const kb_image *image_a,
+                           const kb_image *image_b, pipeline_result *result, io_error *error)
+{
+    const pipeline_sides sides = {a, b, image_a, image_b};
     memset(result, 0, sizeof *result);
     double start = io_clock_seconds();
     kb_status status = match_rows(p, &a->rows, &b->rows, result);
@@ -190,13 +220,7 @@ bool pipeline_match(const pipeline *p, const features *a, const features *b, pip
     result->putative = result->count;
     result->pairs = io_alloc(result->count, sizeof *result->pairs);
     result->inliers = io_alloc(result->count, 1);
-    if (p->options.filter) {
-        status = filter_and_fit(p, a, b, result);
-    } else {
-        start = io_clock_seconds();
-        status = fit_matches(p, a, b, result);
-        result->ms_fit = ms_since(start);
-    }
+    status = p->options.filter ? filter_and_fit(p, &sides, result) : fit_matches(p, &sides, result);
     return status == KB_OK || io_fail(error, "fitting failed: %s", kb_status_string(status));
 }
 
@@ -205,5 +229,6 @@ void pipeline_result_free(pipeline_result *result)
     free(result->matches);
     free(result->pairs);
     free(result->inliers);
+    free(result->correlations);
     memset(result, 0, sizeof *result);
 }

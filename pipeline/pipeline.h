@@ -15,12 +15,15 @@ typedef struct pipeline_options {
     bool bytes; /* rows of bytes where the model gives floats too */
     float max_ratio, max_distance;
     bool filter; /* kb_filter before fitting; all matches are fitted when no geometry is found in what it keeps */
+    bool refine; /* kb_match_refine, where images are at hand: pipeline_match_images */
     bool no_fit; /* matches are all that is wanted */
     kb_geometry geometry;
     kb_camera cameras[2]; /* for essential and rotation; struct_size 0: not given, the second is the first */
-    double threshold; /* px; 0: 3, or 1.5 for a fundamental or essential matrix */
+    double threshold; /* px; 0: 3, or 1.5 for a fundamental or essential matrix and for refined points */
     uint64_t seed;
 } pipeline_options;
+
+#define PIPELINE_REFINED_PX 1.5 /* the threshold for refined points */
 
 typedef struct pipeline {
     pipeline_options options;
@@ -39,10 +42,11 @@ typedef struct pipeline_result {
     kb_match *matches; /* owned */
     kb_point_pair *pairs;    /* their points, owned */
     uint8_t *inliers;  /* one per match, owned */
+    float *correlations; /* of refined points, 0: not refined; one per match, owned; NULL without pipeline_options.refine */
     size_t count;
     size_t putative; /* matches before the filter; count when it was not used */
     kb_fit_report fit;
-    double ms_match, ms_filter, ms_fit;
+    double ms_match, ms_filter, ms_refine, ms_fit;
 } pipeline_result;
 
 /* KB_INIT of what is inside, and a homography. */
@@ -62,6 +66,9 @@ bool pipeline_describe_alone(const pipeline *p, const char *name, const kb_image
 
 /* Matches and geometry; the result is to be freed. Finding no geometry is a result. */
 bool pipeline_match(const pipeline *p, const features *a, const features *b, pipeline_result *result, io_error *error);
+/* The same with the images that the features are of, for pipeline_options.refine; both or none may be NULL. */
+bool pipeline_match_images(const pipeline *p, const features *a, const features *b, const kb_image *image_a,
+                           const kb_image *image_b, pipeline_result *result, io_error *error);
 void pipeline_result_free(pipeline_result *result);
 
 #endif

@@ -512,6 +512,27 @@ KB_API kb_status kb_match_stereo(const uint8_t *a, const kb_keypoint *left, size
                                  const kb_stereo_options *options, kb_workspace *workspace, kb_stereo_match *matches,
                                  size_t *count);
 
+typedef struct kb_refine_options {
+    uint32_t struct_size;
+    float scale;           /* the preset of the keypoints' detector; 0 means 1 (ORB's). Up to 100. */
+    int32_t iterations;    /* steps per match at most; 0: 10; up to 1000. Most matches take four. */
+    float max_shift;       /* 0: 0.3; up to 1. How far a point may move, as a share of the region's width */
+    float min_correlation; /* 0: 0.5; above 0, up to 1. How well both regions must agree in the end */
+    const kb_parallel *parallel;
+} kb_refine_options;
+
+/* The points of n matches as kb_match_points gives them, with those of image b moved to where the surroundings of a's
+ * keypoint are seen: the region of 0.7 x scale x size is aligned by an affine map, whatever gain and offset the light
+ * has, beginning with position, size and angle of b's keypoint. correlations (n floats, may be NULL) receives how well
+ * the regions agree then, up to 1. It is 0 for a match that could not be refined, whose points stay those of the
+ * keypoints: the region has no structure, the point moved too far or out of the image, the correlation is too low, or a
+ * keypoint is not finite, has no size or lies outside its image. KB_E_ARGUMENT when a match has an index outside na or
+ * nb. options and workspace may be NULL. */
+KB_API kb_status kb_match_refine(const kb_image *image_a, const kb_image *image_b, const kb_keypoint *a, size_t na,
+                                 const kb_keypoint *b, size_t nb, const kb_match *matches, size_t n,
+                                 const kb_refine_options *options, kb_workspace *workspace, kb_point_pair *pairs,
+                                 float *correlations);
+
 /* ---------------------------------------------------------------------------------------------------------- fitting */
 
 typedef enum kb_geometry {
@@ -626,6 +647,7 @@ typedef struct kb_workspace_limits {
     size_t rows_a, rows_b;           /* kb_match_hamming, kb_match_float; kb_filter for rows_a matches */
     size_t row_bytes;                /* of these rows; 0: what the model gives, floats too, or KB_MAX_BITS / 8 */
     size_t pairs;                    /* kb_fit, kb_fit_pose */
+    int32_t refine;                  /* 1: kb_match_refine of two images */
 } kb_workspace_limits;
 
 /* Bytes of a workspace that serves all these calls without growing, whatever images and rows show: what

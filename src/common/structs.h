@@ -23,6 +23,7 @@
     ROW(kb_orient_options, parallel)             \
     ROW(kb_match_options, parallel)              \
     ROW(kb_filter_options, min_support)          \
+    ROW(kb_refine_options, parallel)             \
     ROW(kb_guided_options, parallel)             \
     ROW(kb_stereo_options, parallel)             \
     ROW(kb_camera, k3)                           \

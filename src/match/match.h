@@ -8,5 +8,7 @@
 kb_status kbi_match_measure(size_t na, size_t nb, size_t row_bytes, int32_t threads, kb_workspace *workspace);
 /* Of filtering n matches. */
 kb_status kbi_filter_measure(size_t n, kb_workspace *workspace);
+/* Of refining matches of two images of that size. */
+kb_status kbi_refine_measure(const kb_image *image, kb_workspace *workspace);
 
 #endif

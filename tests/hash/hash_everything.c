@@ -525,6 +525,39 @@ static void section_guided(hash *h, scene *s)
     for (size_t i = 0; i < count; i++) add_u64(h, (uint64_t)(uint32_t)stereo[i].a << 32 | (uint32_t)stereo[i].b);
 }
 
+/* The image and the same moved by two pixels and made darker; keypoints that are off in place, size and angle. */
+static void section_refine(hash *h, scene *s)
+{
+    static uint8_t moved[HEIGHT * STRIDE];
+    static kb_keypoint b[KEYPOINTS];
+    static kb_match matches[KEYPOINTS];
+    static kb_point_pair pairs[KEYPOINTS];
+    static float correlations[KEYPOINTS];
+    uint64_t seed = 71;
+    for (int32_t y = 0; y < HEIGHT; y++)
+        for (int32_t x = 0; x < WIDTH; x++)
+            moved[y * STRIDE + x] = (uint8_t)(s->gray[y * STRIDE + kbi_min_i(x + 2, WIDTH - 1)] / 2 + 20);
+    for (int32_t i = 0; i < KEYPOINTS; i++) {
+        b[i] = s->keypoints[i];
+        b[i].x += (float)kbi_random_below(&seed, 9) / 4 - 3;
+        b[i].y += (float)kbi_random_below(&seed, 9) / 4 - 1;
+        b[i].angle += (float)kbi_random_below(&seed, 20);
+        matches[i] = (kb_match){i, i, 0, 0};
+    }
+    const kb_image image = {moved, WIDTH, HEIGHT, STRIDE, KB_GRAY8, 0};
+    kb_refine_options o;
+    KB_INIT(o);
+    o.parallel = kb_pool_parallel(s->pool);
+    must(kb_match_refine(&s->image, &image, s->keypoints, KEYPOINTS, b, KEYPOINTS, matches, KEYPOINTS, &o, NULL, pairs,
+                         correlations), "refine");
+    for (int32_t i = 0; i < KEYPOINTS; i++) {
+        add_double(h, (double)correlations[i]);
+        if (!(correlations[i] > 0)) continue;
+        add_double(h, pairs[i].x2);
+        add_double(h, pairs[i].y2);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -540,6 +573,7 @@ int main(int argc, char **argv)
         {"matching", section_match},
         {"filter", section_filter},
         {"guided", section_guided},
+        {"refine", section_refine},
         {"fitting", section_fit},
         {"geometries", section_geometries},
         {"index", section_index},

@@ -1,0 +1,288 @@
+/* Alignment of two regions by inverse-compositional Gauss-Newton steps (Baker and Matthews, IJCV 2004).
+ *
+ * T is the region in image a, I(W) image b under the affine map W of sample places. A step looks for the small affine
+ * map d of the template that makes T(d) most like g I(W) + o, with gain g and offset o free, and replaces W by
+ * W d^-1. To first order T(d) = T + sum_k s_k p_k, where the s_k are the gradient of T times the place: gx, gy,
+ * gx x, gx y, gy x, gy y. Gain and offset drop out when the s_k are made orthogonal to the constant and to T: with these
+ * s'_k and H = sum s' s'^T the step is
+ *     p = g H^-1 sum s' I,     g = <T - mean, T - mean> / <I, T - mean>.
+ * H belongs to the template and is factorised once. Because the projection is linear, it is made on sums: of s_k, T and I
+ * only products are added up over the samples. These sums are exact integers (samples have 10 bits, s_k 11), so
+ * their order does not matter and compilers may vectorise them; what follows is double precision in a fixed order. */
+#include "match/align.h"
+
+#include <math.h>
+
+#define SIDE KBI_ALIGN_SIDE
+#define SAMPLES (SIDE * SIDE)
+#define AROUND (SIDE + 2) /* of the template, with a border for the gradient */
+#define PARAMETERS 6
+#define MOST_STEP 4.0     /* px of a level between samples */
+#define CONVERGED 0.02    /* px of a level */
+#define LEAST_VARIANCE 64 /* of the samples, sum of squares per sample: (2 gray levels)^2 */
+
+typedef struct align_template {
+    int16_t gray[SAMPLES];
+    int16_t slope[PARAMETERS][SAMPLES]; /* the s_k */
+    double sum, variance;               /* of gray: the sum, and the sum of squares without the mean */
+    double slope_sum[PARAMETERS];
+    double slope_gray[PARAMETERS];           /* <s_k, T - mean> / variance */
+    double factor[PARAMETERS][PARAMETERS];   /* Cholesky factor of H, lower */
+} align_template;
+
+/* ---- frames ---- */
+
+bool kbi_frame_of(kbi_frame *frame, const kb_keypoint *keypoint, double width, const kbi_pyramid *levels)
+{
+    kbi_sampling plan;
+    double sine, cosine;
+    if (kbi_sampling_plan(&plan, keypoint, width, levels) & (KB_KP_INVALID | KB_KP_OUTSIDE)) return false;
+    double step = width / SIDE;
+    frame->level = kbi_pyramid_level_for(step, levels->count);
+    double factor = kbi_pyramid_factor(frame->level);
+    kbi_sincos_degrees((double)keypoint->angle, &sine, &cosine);
+    step /= factor;
+    frame->x = ((double)keypoint->x + 0.5) / factor - 0.5;
+    frame->y = ((double)keypoint->y + 0.5) / factor - 0.5;
+    frame->a[0] = frame->a[3] = step * cosine;
+    frame->a[2] = step * sine;
+    frame->a[1] = -frame->a[2];
+    return step <= MOST_STEP && step >= 1.0 / 64;
+}
+
+void kbi_frame_point(const kbi_frame *frame, double *x, double *y)
+{
+    double factor = kbi_pyramid_factor(frame->level);
+    *x = (frame->x + 0.5) * factor - 0.5;
+    *y = (frame->y + 0.5) * factor - 0.5;
+}
+
+/* False for a frame that has left the image or has become too large: steps may lead anywhere, NaN too. */
+static bool frame_is_sane(const kbi_frame *f, const kbi_pyramid *levels)
+{
+    for (int i = 0; i < 4; i++)
+        if (!(fabs(f->a[i]) <= 2 * MOST_STEP)) return false;
+    return f->x >= -1 && f->y >= -1 && f->x <= levels->width[f->level] && f->y <= levels->height[f->level];
+}
+
+/* ---- samples ---- */
+
+/* Positions of samples in 1/65536 px from a whole pixel. */
+typedef struct lattice {
+    const uint8_t *data;
+    ptrdiff_t stride;
+    int32_t width, height;
+    int32_t px, py, x, y;     /* the first sample */
+    int32_t right[2], down[2]; /* from column to column and from row to row */
+} lattice;
+
+static int32_t to_fixed(double v) { return (int32_t)floor(v * 65536 + 0.5); }
+
+static void lattice_make(lattice *l, const kbi_frame *f, const kbi_pyramid *levels, int32_t side)
+{
+    double middle = 0.5 * (side - 1), px = floor(f->x), py = floor(f->y);
+    l->data = levels->data[f->level];
+    l->stride = levels->stride[f->level];
+    l->width = levels->width[f->level];
+    l->height = levels->height[f->level];
+    l->px = (int32_t)px;
+    l->py = (int32_t)py;
+    l->x = to_fixed(f->x - px - middle * (f->a[0] + f->a[1]));
+    l->y = to_fixed(f->y - py - middle * (f->a[2] + f->a[3]));
+    l->right[0] = to_fixed(f->a[0]);
+    l->right[1] = to_fixed(f->a[2]);
+    l->down[0] = to_fixed(f->a[1]);
+    l->down[1] = to_fixed(f->a[3]);
+}
+
+/* Whether the neighbours of all samples are pixels: those of the corners are. */
+static bool lattice_inside(const lattice *l, int32_t side)
+{
+    for (int corner = 0; corner < 4; corner++) {
+        int32_t j = corner & 1 ? side - 1 : 0, i = corner & 2 ? side - 1 : 0;
+        int32_t x = l->px + ((l->x + j * l->right[0] + i * l->down[0]) >> 16);
+        int32_t y = l->py + ((l->y + j * l->right[1] + i * l->down[1]) >> 16);
+        if (x < 0 || y < 0 || x + 1 >= l->width || y + 1 >= l->height) return false;
+    }
+    return true;
+}
+
+/* Bilinear with weights of 1/256 px; 0 to 1020, and half of that is taken off, so that sums stay small. */
+static int16_t blend(int32_t p00, int32_t p01, int32_t p10, int32_t p11, int32_t x, int32_t y)
+{
+    int32_t fx = x >> 8 & 255, fy = y >> 8 & 255;
+    int32_t top = (p00 << 8) + (p01 - p00) * fx, bottom = (p10 << 8) + (p11 - p10) * fx;
+    return (int16_t)((((top << 8) + (bottom - top) * fy + 8192) >> 14) - 510);
+}
+
+static void sample_row_inside(const lattice *l, int32_t x, int32_t y, int32_t side, int16_t *out)
+{
+    const uint8_t *base = l->data + l->py * l->stride + l->px;
+    for (int32_t j = 0; j < side; j++, x += l->right[0], y += l->right[1]) {
+        const uint8_t *p = base + (y >> 16) * l->stride + (x >> 16);
+        out[j] = blend(p[0], p[1], p[l->stride], p[l->stride + 1], x, y);
+    }
+}
+
+/* Beyond the image its border is repeated. */
+static void sample_row_clamped(const lattice *l, int32_t x, int32_t y, int32_t side, int16_t *out)
+{
+    for (int32_t j = 0; j < side; j++, x += l->right[0], y += l->right[1]) {
+        int32_t ix = l->px + (x >> 16), iy = l->py + (y >> 16);
+        int32_t x0 = kbi_clamp_i(ix, 0, l->width - 1), x1 = kbi_clamp_i(ix + 1, 0, l->width - 1);
+        const uint8_t *upper = l->data + kbi_clamp_i(iy, 0, l->height - 1) * l->stride;
+        const uint8_t *lower = l->data + kbi_clamp_i(iy + 1, 0, l->height - 1) * l->stride;
+        out[j] = blend(upper[x0], upper[x1], lower[x0], lower[x1], x, y);
+    }
+}
+
+static void frame_sample(const kbi_frame *f, const kbi_pyramid *levels, int32_t side, int16_t *out)
+{
+    lattice l;
+    lattice_make(&l, f, levels, side);
+    bool inside = lattice_inside(&l, side);
+    for (int32_t i = 0; i < side; i++) {
+        int32_t x = l.x + i * l.down[0], y = l.y + i * l.down[1];
+        if (inside) sample_row_inside(&l, x, y, side, out + i * side);
+        else sample_row_clamped(&l, x, y, side, out + i * side);
+    }
+}
+
+/* ---- sums: below 2^31 in magnitude, since samples are at most 510 and slopes at most 1020 ---- */
+
+static double sum_of(const int16_t *v)
+{
+    int32_t sum = 0;
+    for (int32_t k = 0; k < SAMPLES; k++) sum += v[k];
+    return sum;
+}
+
+static double dot(const int16_t *v, const int16_t *w)
+{
+    int32_t sum = 0;
+    for (int32_t k = 0; k < SAMPLES; k++) sum += v[k] * w[k];
+    return sum;
+}
+
+/* ---- template ---- */
+
+/* Gradients are differences over two samples; places are odd numbers, -15 to 15, of half samples. The slopes of places
+ * are divided by 16, to stay in the range of the others. */
+static void template_slopes(align_template *t, const int16_t *around)
+{
+    for (int32_t i = 0; i < SIDE; i++) {
+        int32_t v = 2 * i - (SIDE - 1);
+        for (int32_t j = 0; j < SIDE; j++) {
+            const int16_t *p = around + (i + 1) * AROUND + j + 1;
+            int32_t u = 2 * j - (SIDE - 1), gx = p[1] - p[-1], gy = p[AROUND] - p[-AROUND], k = i * SIDE + j;
+            t->gray[k] = *p;
+            t->slope[0][k] = (int16_t)gx;
+            t->slope[1][k] = (int16_t)gy;
+            t->slope[2][k] = (int16_t)((gx * u + 8) >> 4);
+            t->slope[3][k] = (int16_t)((gx * v + 8) >> 4);
+            t->slope[4][k] = (int16_t)((gy * u + 8) >> 4);
+            t->slope[5][k] = (int16_t)((gy * v + 8) >> 4);
+        }
+    }
+}
+
+/* Cholesky in place; false when the matrix is not positive definite by far: the region lacks structure in a direction. */
+static bool factorise(double h[PARAMETERS][PARAMETERS])
+{
+    for (int i = 0; i < PARAMETERS; i++)
+        for (int j = 0; j <= i; j++) {
+            double s = h[i][j];
+            for (int k = 0; k < j; k++) s -= h[i][k] * h[j][k];
+            if (i > j) h[i][j] = s / h[j][j];
+            else if (s > 1e-6 * h[i][i]) h[i][i] = sqrt(s);
+            else return false;
+        }
+    return true;
+}
+
+static void solve(const double l[PARAMETERS][PARAMETERS], double b[PARAMETERS])
+{
+    for (int i = 0; i < PARAMETERS; i++) {
+        for (int k = 0; k < i; k++) b[i] -= l[i][k] * b[k];
+        b[i] /= l[i][i];
+    }
+    for (int i = PARAMETERS - 1; i >= 0; i--) {
+        for (int k = i + 1; k < PARAMETERS; k++) b[i] -= l[k][i] * b[k];
+        b[i] /= l[i][i];
+    }
+}
+
+static bool template_make(align_template *t, const kbi_frame *frame, const kbi_pyramid *levels)
+{
+    int16_t around[AROUND * AROUND];
+    frame_sample(frame, levels, AROUND, around);
+    template_slopes(t, around);
+    t->sum = sum_of(t->gray);
+    t->variance = dot(t->gray, t->gray) - t->sum * t->sum / SAMPLES;
+    if (!(t->variance >= LEAST_VARIANCE * SAMPLES)) return false;
+    for (int k = 0; k < PARAMETERS; k++) {
+        t->slope_sum[k] = sum_of(t->slope[k]);
+        t->slope_gray[k] = (dot(t->slope[k], t->gray) - t->slope_sum[k] * t->sum / SAMPLES) / t->variance;
+        for (int j = 0; j <= k; j++)
+            t->factor[k][j] = dot(t->slope[k], t->slope[j]) - t->slope_sum[k] * t->slope_sum[j] / SAMPLES -
+                              t->slope_gray[k] * t->slope_gray[j] * t->variance;
+    }
+    return factorise(t->factor);
+}
+
+/* ---- steps ---- */
+
+/* The correlation of the template with samples of b, below -1 where these have no structure; and <b, T - mean>. */
+static double correlate(const align_template *t, const int16_t *gray, double *product)
+{
+    double sum = sum_of(gray), variance = dot(gray, gray) - sum * sum / SAMPLES;
+    *product = dot(gray, t->gray) - sum * t->sum / SAMPLES;
+    return variance >= LEAST_VARIANCE * SAMPLES ? *product / sqrt(variance * t->variance) : -2;
+}
+
+/* Replaces W by W d^-1; `moved` is the square of how far the point went, px of the level. */
+static bool frame_compose(kbi_frame *f, const double p[PARAMETERS], double *moved)
+{
+    double d[4] = {1 + 0.25 * p[2], 0.25 * p[3], 0.25 * p[4], 1 + 0.25 * p[5]}, dx = 2 * p[0], dy = 2 * p[1];
+    double det = d[0] * d[3] - d[1] * d[2];
+    if (!(det > 0.25 && det < 4)) return false;
+    const double inverse[4] = {d[3] / det, -d[1] / det, -d[2] / det, d[0] / det};
+    for (int row = 0; row < 4; row += 2) {
+        double a0 = f->a[row], a1 = f->a[row + 1];
+        f->a[row] = a0 * inverse[0] + a1 * inverse[2];
+        f->a[row + 1] = a0 * inverse[1] + a1 * inverse[3];
+    }
+    double x = f->a[0] * dx + f->a[1] * dy, y = f->a[2] * dx + f->a[3] * dy;
+    f->x -= x;
+    f->y -= y;
+    *moved = x * x + y * y;
+    return true;
+}
+
+static bool align_step(const align_template *t, const int16_t *gray, double product, kbi_frame *f, double *moved)
+{
+    double p[PARAMETERS], sum = sum_of(gray), gain = t->variance / product;
+    for (int k = 0; k < PARAMETERS; k++)
+        p[k] = gain * (dot(t->slope[k], gray) - t->slope_sum[k] * sum / SAMPLES - t->slope_gray[k] * product);
+    solve(t->factor, p);
+    return frame_compose(f, p, moved);
+}
+
+double kbi_align(const kbi_pyramid *image_a, const kbi_frame *a, const kbi_pyramid *image_b, kbi_frame *b,
+                 int32_t iterations)
+{
+    align_template t;
+    int16_t gray[SAMPLES];
+    kbi_frame frame = *b;
+    double best = -2, moved = 1, product;
+    if (!template_make(&t, a, image_a)) return -2;
+    for (int32_t i = 0; i <= iterations && frame_is_sane(&frame, image_b); i++) {
+        frame_sample(&frame, image_b, SIDE, gray);
+        double correlation = correlate(&t, gray, &product);
+        if (!(correlation > best)) break;
+        best = correlation;
+        *b = frame;
+        if (moved < CONVERGED * CONVERGED || correlation < 0.05 || !align_step(&t, gray, product, &frame, &moved)) break;
+    }
+    return best;
+}

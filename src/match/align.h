@@ -1,0 +1,28 @@
+/* The affine alignment of a small region of one image with another image. */
+#ifndef KBI_MATCH_ALIGN_H
+#define KBI_MATCH_ALIGN_H
+
+#include "image/image.h"
+
+#define KBI_ALIGN_SIDE 16 /* the region has 16 x 16 samples */
+
+/* Where the samples of a region lie in a level of a pyramid, in px of that level: sample (row i, column j), both from
+ * -7.5 to 7.5, is at (x + j a[0] + i a[1], y + j a[2] + i a[3]). */
+typedef struct kbi_frame {
+    int32_t level;
+    double x, y, a[4];
+} kbi_frame;
+
+/* The frame of a keypoint whose region is `width` px wide. False when it has a number that is not finite or lies outside the
+ * image, or when the region is too wide or narrow to be sampled. */
+bool kbi_frame_of(kbi_frame *frame, const kb_keypoint *keypoint, double width, const kbi_pyramid *levels);
+/* A point of a frame's level in the image. */
+void kbi_frame_point(const kbi_frame *frame, double *x, double *y);
+
+/* Moves and deforms frame b until what it shows in image b is what frame a shows in image a, up to gain and offset. At
+ * most `iterations` steps; b is the best frame that was seen. Returns the correlation there, -1 to 1; below -1 when one of
+ * the regions has no structure. */
+double kbi_align(const kbi_pyramid *image_a, const kbi_frame *a, const kbi_pyramid *image_b, kbi_frame *b,
+                 int32_t iterations);
+
+#endif

@@ -1,0 +1,165 @@
+/* Matched points to a fraction of a pixel: kb_match_refine. The region of a's keypoint is aligned with image b, beginning
+ * at b's keypoint (match/align.c). */
+#include <math.h>
+
+#include "common/cpu.h"
+#include "image/kernels.h"
+#include "match/align.h"
+#include "match/match.h"
+
+#define REGION 0.7 /* width, of scale x size */
+#define LEAST_AREA 0.25 /* the area of the region in b may change by so much, or by its inverse */
+
+typedef struct refine_job {
+    kb_refine_options o;
+    const kb_keypoint *a, *b;
+    const kb_match *matches;
+    size_t n;
+    kbi_pyramid levels[2];
+    kbi_image_kernels kernels;
+    kb_point_pair *pairs;
+    float *correlations;
+    int32_t pieces;
+} refine_job;
+
+static kb_status refine_read_options(const kb_refine_options *given, kb_refine_options *o)
+{
+    kb_status status = KBI_STRUCT_READ(kb_refine_options, o, given);
+    if (status != KB_OK) return status;
+    if (o->scale == 0) o->scale = 1;
+    if (o->iterations == 0) o->iterations = 10;
+    if (o->max_shift == 0) o->max_shift = 0.3f;
+    if (o->min_correlation == 0) o->min_correlation = 0.5f;
+    if (!(o->scale > 0 && o->scale <= 100) || o->iterations < 1 || o->iterations > 1000) return KB_E_ARGUMENT;
+    if (!(o->max_shift > 0 && o->max_shift <= 1)) return KB_E_ARGUMENT;
+    return o->min_correlation > 0 && o->min_correlation <= 1 ? KB_OK : KB_E_ARGUMENT;
+}
+
+/* ---- one match ---- */
+
+static double refine_width(const refine_job *job, const kb_keypoint *k)
+{
+    return REGION * (double)job->o.scale * (double)k->size;
+}
+
+static double frame_area(const kbi_frame *f) { return f->a[0] * f->a[3] - f->a[1] * f->a[2]; }
+
+/* Whether the frame is still the one of that keypoint: the steps of a wrong match lead anywhere. */
+static bool refine_accepts(const refine_job *job, const kbi_frame *from, const kbi_frame *to, double correlation)
+{
+    double dx = to->x - from->x, dy = to->y - from->y, area = frame_area(from);
+    double reach = (double)job->o.max_shift * KBI_ALIGN_SIDE * sqrt(area), changed = frame_area(to) / area;
+    return correlation >= (double)job->o.min_correlation && dx * dx + dy * dy <= reach * reach &&
+           changed >= LEAST_AREA && changed <= 1 / LEAST_AREA;
+}
+
+static void refine_match(const refine_job *job, size_t i)
+{
+    const kb_keypoint *a = &job->a[job->matches[i].a], *b = &job->b[job->matches[i].b];
+    kb_point_pair *pair = &job->pairs[i];
+    kbi_frame from, to, first;
+    float correlation = 0;
+    if (kbi_frame_of(&first, a, refine_width(job, a), &job->levels[0]) &&
+        kbi_frame_of(&from, b, refine_width(job, b), &job->levels[1])) {
+        to = from;
+        double reached = kbi_align(&job->levels[0], &first, &job->levels[1], &to, job->o.iterations);
+        if (refine_accepts(job, &from, &to, reached)) {
+            kbi_frame_point(&to, &pair->x2, &pair->y2);
+            correlation = (float)reached;
+        }
+    }
+    if (job->correlations) job->correlations[i] = correlation;
+}
+
+static void refine_piece(void *context, int32_t piece)
+{
+    const refine_job *job = context;
+    size_t end = kbi_piece(job->n, job->pieces, piece + 1);
+    for (size_t i = kbi_piece(job->n, job->pieces, piece); i < end; i++) refine_match(job, i);
+}
+
+/* Some per thread, since matches differ in the steps they take. */
+static int32_t refine_pieces(size_t n, int32_t threads)
+{
+    size_t most = threads > 1 ? 4 * (size_t)threads : 1, pieces = n / 64 + 1;
+    return (int32_t)(pieces < most ? pieces : most);
+}
+
+/* ---- pyramids ---- */
+
+/* The levels in which the regions of one side lie, as bits. */
+static uint32_t refine_levels(const refine_job *job, int side)
+{
+    uint32_t wanted = 0;
+    for (size_t i = 0; i < job->n; i++) {
+        const kb_keypoint *k = side == 0 ? &job->a[job->matches[i].a] : &job->b[job->matches[i].b];
+        kbi_frame frame;
+        if (kbi_frame_of(&frame, k, refine_width(job, k), &job->levels[side]))
+            wanted |= (uint32_t)1 << frame.level;
+    }
+    return wanted;
+}
+
+static void refine_band(void *context, int32_t band)
+{
+    const refine_job *job = context;
+    int32_t first = job->levels[0].bands, side = band >= first;
+    kbi_pyramid_band(&job->levels[side], &job->kernels, side ? band - first : band);
+}
+
+static kb_status refine_plan(refine_job *job, const kb_image *const images[2], kb_workspace *ws)
+{
+    for (int side = 0; side < 2; side++) {
+        kb_image gray;
+        kb_status status = kbi_gray8(images[side], ws, &gray);
+        if (status != KB_OK) return status;
+        kbi_pyramid_plan(&job->levels[side], &gray);
+        status = kbi_pyramid_start(&job->levels[side], &gray, refine_levels(job, side), ws);
+        if (status != KB_OK) return status;
+    }
+    return KB_OK;
+}
+
+static void refine_build(refine_job *job)
+{
+    kbi_image_kernels_init(&job->kernels, kbi_cpu_flags());
+    kbi_parallel_run(job->o.parallel, job->levels[0].bands + job->levels[1].bands, refine_band, job);
+    for (int side = 0; side < 2; side++) kbi_pyramid_finish(&job->levels[side], &job->kernels);
+}
+
+kb_status kbi_refine_measure(const kb_image *image, kb_workspace *workspace)
+{
+    refine_job job = {.n = 0};
+    const kb_image *const images[2] = {image, image};
+    size_t mark = kbi_workspace_mark(workspace);
+    kb_status status = refine_plan(&job, images, workspace);
+    kbi_workspace_rewind(workspace, mark);
+    return status;
+}
+
+/* ---- the public call ---- */
+
+kb_status kb_match_refine(const kb_image *image_a, const kb_image *image_b, const kb_keypoint *a, size_t na,
+                          const kb_keypoint *b, size_t nb, const kb_match *matches, size_t n,
+                          const kb_refine_options *options, kb_workspace *workspace, kb_point_pair *pairs,
+                          float *correlations)
+{
+    refine_job job = {.a = a, .b = b, .matches = matches, .n = n, .pairs = pairs, .correlations = correlations};
+    const kb_image *const images[2] = {image_a, image_b};
+    kb_status status = refine_read_options(options, &job.o);
+    if (status == KB_OK) status = kbi_image_check(image_a);
+    if (status == KB_OK) status = kbi_image_check(image_b);
+    if (status == KB_OK) status = kb_match_points(a, na, b, nb, matches, n, pairs, NULL);
+    if (status != KB_OK || n == 0) return status;
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    status = refine_plan(&job, images, ws);
+    if (status == KB_OK) {
+        refine_build(&job);
+        job.pieces = refine_pieces(n, kbi_parallel_threads(job.o.parallel));
+        kbi_parallel_run(job.o.parallel, job.pieces, refine_piece, &job);
+    }
+    kbi_workspace_rewind(ws, mark);
+    kbi_workspace_release(&local);
+    return status;
+}
