@@ -54,7 +54,7 @@ typedef struct ev_bench_set {
     /* Rows and matches of a pair, prepared before a step is timed. */
     ev_bench_frame given[2];
     kb_point_pair *given_pairs; /* best first */
-    kb_match *given_nearest;    /* of every keypoint its nearest, for the filter */
+    kb_match *given_nearest;    /* of every keypoint its nearest, for filter and refinement */
     size_t given_nearest_count;
     size_t given_count, given_pair;
     const ev_method *given_method;
@@ -80,6 +80,7 @@ bool ev_bench_describe(ev_bench_set *set, const kb_image *image, const ev_method
 bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_t *count, io_error *error);
 /* given_nearest of a pair, into set->matches. */
 bool ev_bench_filter(ev_bench_set *set, size_t pair, io_error *error);
+bool ev_bench_refine(ev_bench_set *set, size_t pair, io_error *error);
 bool ev_bench_fit(ev_bench_set *set, const kb_point_pair *pairs, size_t n, io_error *error);
 /* The points of the matches, nearest first, at most `room`; sorts the matches. Returns how many. */
 size_t ev_bench_pairs(kb_match *matches, size_t n, const kb_keypoint *a, const kb_keypoint *b, kb_point_pair *pairs,

@@ -88,6 +88,19 @@ bool ev_bench_filter(ev_bench_set *set, size_t pair, io_error *error)
                         error);
 }
 
+bool ev_bench_refine(ev_bench_set *set, size_t pair, io_error *error)
+{
+    const io_keypoints *a = &set->keypoints[2 * pair], *b = &set->keypoints[2 * pair + 1];
+    kb_refine_options o;
+    KB_INIT(o);
+    o.parallel = set->parallel;
+    return bench_settle("refining",
+                        kb_match_refine(&set->images[2 * pair].view, &set->images[2 * pair + 1].view, a->items, a->count,
+                                        b->items, b->count, set->given_nearest, set->given_nearest_count, &o,
+                                        set->workspace, set->pairs, NULL),
+                        error);
+}
+
 bool ev_bench_fit(ev_bench_set *set, const kb_point_pair *pairs, size_t n, io_error *error)
 {
     kb_fit_report report;

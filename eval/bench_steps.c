@@ -83,6 +83,12 @@ static bool our_filter(ev_bench_set *set, size_t item, int variant, const ev_met
     return ev_bench_filter(set, item, error);
 }
 
+static bool our_refine(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
+{
+    (void)variant, (void)method;
+    return ev_bench_refine(set, item, error);
+}
+
 static bool our_fit(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
     (void)item, (void)variant, (void)method;
@@ -177,6 +183,7 @@ static const ev_bench_step steps[] = {
     {"match-256", true, EV_BENCH_METHOD_OF_BITS, 256, give_pair, our_match, cv_match, "cv::BFMatcher crossCheck"},
     {"match-512", true, EV_BENCH_METHOD_OF_BITS, 512, give_pair, our_match, cv_match, "cv::BFMatcher crossCheck"},
     {"filter", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_filter, NULL, NULL},
+    {"refine", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_refine, NULL, NULL},
     {"fit-homography", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_fit, cv_fit, "cv::findHomography USAC_PROSAC"},
     {"pipeline", true, EV_BENCH_FIRST_METHOD, 0, NULL, our_pipeline, cv_pipeline, "OpenCV with ORB"},
 };

@@ -208,7 +208,7 @@ static kb_status points_of(const scene_work *work, size_t k, const kb_match *mat
     const view *a = &work->views[0], *b = &work->views[k];
     kb_refine_options options;
     KB_INIT(options);
-    options.scale = work->options->scale;
+    options.scale = kb_preset_scale(work->options->preset);
     kb_status status = kb_match_points(a->best.items, a->best.count, b->best.items, b->best.count, matches, count, pairs,
                                        quality);
     if (status != KB_OK || !refined) return status;

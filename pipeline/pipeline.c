@@ -157,7 +157,7 @@ static kb_status refine_points(const pipeline *p, const pipeline_sides *s, pipel
     kb_refine_options o;
     double start = io_clock_seconds();
     KB_INIT(o);
-    o.scale = p->options.scale;
+    o.scale = p->orient_scale;
     o.parallel = p->parallel;
     if (!result->correlations) result->correlations = io_alloc(result->putative, sizeof *result->correlations);
     kb_status status = kb_match_refine(s->image_a, s->image_b, s->a->keypoints.items, s->a->keypoints.count,

@@ -24,6 +24,8 @@ for detector in orb sift; do
     holds $detector.json '"scene": "still"'
     holds $detector.json '"precision_at_recall"'
     holds $detector.json '"filtered": {'
+    holds $detector.json '"refined": {'
+    between $detector.json exact 85 100
     run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 200 --paper-like --json --curves --cache cache \
         --threads 1 >again.json
     same $detector.json again.json
@@ -38,6 +40,7 @@ same one.json default.json
 run "$KEYBITS" eval oxford set -m sift >table.txt
 holds table.txt "strict"
 holds table.txt "  shift"
+holds table.txt "refined"
 
 # keypoints and descriptors from files
 mkdir csv

@@ -71,6 +71,19 @@ holds filtered.json '"filter": '
 run "$KEYBITS" match a.pgm b.pgm -m m.kbm --filter --fit none -o filtered.csv --quiet
 lines filtered.csv $(($(field filtered.json matches) + 1))
 
+# refined points agree better with the geometry; --threshold still holds
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --threshold 1.5 --json >plain.json
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --refine --json -o refined.csv >refined.json
+[ "$(field refined.json refined)" -gt $(($(number inliers) * 9 / 10)) ] || fail "--refine refines little"
+awk -v a="$(field plain.json rms)" -v b="$(field refined.json rms)" 'BEGIN { exit !(b < 0.7 * a) }' || fail "--refine: rms"
+holds refined.json '"refine": '
+[ "$(head -1 refined.csv)" = "a,b,x1,y1,x2,y2,distance,second,inlier,correlation" ] || fail "columns of --refine"
+awk -F, 'NR > 1 && !($10 >= 0 && $10 <= 1.001) { exit 1 }' refined.csv || fail "correlations"
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --refine --threads 1 -o again.csv --quiet
+same refined.csv again.csv
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --refine --filter --fit none --draw refined.png >refined.txt
+holds refined.txt "refined "
+
 # keypoints that are given
 run "$KEYBITS" detect a.pgm -o ka.csv
 run "$KEYBITS" detect b.pgm -o kb.csv

@@ -16,8 +16,8 @@ static double surface(double x, double y)
 {
     double sum = 0;
     for (int k = 1; k <= 24; k++) {
-        double turn = 2.4 * k, wave = 0.06 * k;
-        sum += sin(wave * (x * cos(turn) + y * sin(turn)) + 1.7 * k * k) * 20;
+        double turn = 2.4 * k, wave = 0.03 * k;
+        sum += sin(wave * (x * cos(turn) + y * sin(turn)) + 1.7 * k * k) * 12;
     }
     return 128 + sum;
 }
@@ -121,15 +121,13 @@ static void known_warps_are_found(void **state)
     };
     static matched m;
     for (size_t w = 0; w < KBI_COUNT(warps); w++) {
-        size_t refined = 0, exact = 0;
+        size_t exact = 0;
         match_make(&m, &warps[w], 3, 11 + w);
         assert_int_equal(run_refine(&m, NULL), KB_OK);
         for (size_t i = 0; i < m.n; i++) {
             assert_true(m.pairs[i].x1 == (double)m.a[i].x && m.pairs[i].y1 == (double)m.a[i].y);
-            refined += m.correlations[i] > 0;
             exact += m.correlations[i] > 0.95f && error_of(&m, i) < 0.15;
         }
-        assert_true(refined <= m.n);
         assert_true(exact > m.n * 95 / 100);
         match_free(&m);
     }
