@@ -35,9 +35,11 @@ writeY4M("camera.y4m", Array.from({ length: 2 * VISIBLE }, (_, k) => {
   return scene;
 }), 10);
 
+const program = (...args) => execFileSync(process.env.KEYBITS, args,
+  { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+
 function nativeInliers(...options) {
-  const out = execFileSync(process.env.KEYBITS, ["match", "poster.png", "room.png", "-o", "-", ...options],
-    { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const out = program("match", "poster.png", "room.png", "-o", "-", ...options);
   return out.trim().split("\n").slice(1).filter((line) => line.endsWith(",1")).length;
 }
 
@@ -86,18 +88,77 @@ const alerted = (page, sentence) => page.waitForFunction((s) =>
 
 // ------------------------------------------------------------------------------------------------------------ pages
 
-async function testMatch(width) {
-  const opened = await open("index.html", width);
-  const { page } = opened;
-  const expected = nativeInliers();
-  await page.click("#sample");
-  await inliers(page, expected);
-  await page.evaluate(() => { delete document.getElementById("status").dataset.inliers; });
-  await page.setInputFiles("#file-a", "poster.png");
-  await page.setInputFiles("#file-b", "room.png");
-  await inliers(page, expected);
+async function download(page, kind) {
+  const [event] = await Promise.all([page.waitForEvent("download"), page.click(`[data-save=${kind}]`)]);
+  assert.equal(event.suggestedFilename(), `matches.${kind}`);
+  return readFileSync(await event.path());
+}
+
+/** What the buttons save is what the program says of the same pictures. */
+async function testDownloads(page, expected) {
+  const lines = (await download(page, "csv")).toString().trim().split("\n");
+  const native = program("match", "poster.png", "room.png", "-o", "-").trim().split("\n");
+  assert.equal(lines.length, native.length);
+  assert.equal(lines.filter((line) => line.endsWith(",1")).length, expected);
+  assert.deepEqual(lines.slice(1).map((line) => line.split(",").slice(0, 2)),
+    native.slice(1).map((line) => line.split(",").slice(0, 2)));
+  const { images, model, inliers: saved, homography, ms } = JSON.parse(await download(page, "json"));
+  assert.deepEqual([images, model, saved, homography.length], [["poster.png", "room.png"], "bag256", expected, 9]);
+  assert.ok(Object.values(ms).every((n) => n >= 0));
+  const png = await download(page, "png");
+  const size = await page.evaluate(() => ["width", "height"].map((name) => document.getElementById("view")[name]));
+  assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], size);
+}
+
+/** Every switch and slider changes what is computed, as the same option of the program does. */
+async function testSettings(page) {
+  const slide = (name, value) => page.$eval(`[name=${name}]`, (input, v) => {
+    input.value = v;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  }, String(value));
+  await page.selectOption("[name=detector]", "sift");
+  await inliers(page, nativeInliers("--detector", "sift"));
+  await page.selectOption("[name=detector]", "orb");
+  await slide("maxKeypoints", 300);
+  await inliers(page, nativeInliers("-n", "300"));
+  for (const n of [400, 900, 600, 500]) await slide("maxKeypoints", n); // the last one counts
+  await inliers(page, nativeInliers("-n", "500"));
+  await slide("maxKeypoints", 2000);
+  await slide("maxRatio", 0.8);
+  await inliers(page, nativeInliers("--ratio", "0.8"));
+  assert.equal(await page.textContent("label:has([name=maxRatio]) output"), "0.8");
+  await slide("maxRatio", 1);
+  await slide("threshold", 1);
+  await inliers(page, nativeInliers("--threshold", "1"));
+  await slide("threshold", 3);
+  await page.check("[name=filter]");
+  await inliers(page, nativeInliers("--filter"));
+  await page.uncheck("[name=filter]");
+  await page.setInputFiles("[name=file]", join(process.env.KEYBITS_SOURCE, "models/hashsift256.kbm"));
+  await inliers(page, nativeInliers("-m", "hashsift256"));
   await page.selectOption("[name=model]", "bad256");
   await inliers(page, nativeInliers("-m", "bad256"));
+  await page.selectOption("[name=model]", "bag256");
+  const shown = () => page.evaluate(() => document.getElementById("view").toDataURL());
+  const plain = await shown();
+  await page.check("[name=keypoints]");
+  await page.check("[name=outliers]");
+  assert.notEqual(await shown(), plain);
+  await page.uncheck("[name=keypoints]");
+  await page.uncheck("[name=outliers]");
+}
+
+/** Drops a file as the mouse would. */
+async function drop(page, target, name) {
+  const transfer = await page.evaluateHandle(([bytes, file]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([Uint8Array.from(bytes)], file, { type: "image/png" }));
+    return data;
+  }, [[...readFileSync(name)], name]);
+  for (const kind of ["dragover", "drop"]) await page.dispatchEvent(target, kind, { dataTransfer: transfer });
+}
+
+async function testWrongFiles(page) {
   for (const [file, sentence] of [["text.png", /text.png is not a picture/], ["empty.jpg", /empty.jpg is empty/],
     ["huge.png", /huge.png has 100 megapixels/], ["cut.png", /cut.png is (damaged|not a picture)/]]) {
     await page.setInputFiles("#file-b", file);
@@ -105,13 +166,26 @@ async function testMatch(width) {
   }
   await page.setInputFiles("[name=file]", "text.png");
   await alerted(page, /text.png: .*keybits model/);
-  await page.setInputFiles("#file-b", "room.png");
-  await page.selectOption("[name=model]", "bag256");
+}
+
+async function testMatch(width) {
+  const opened = await open("index.html", width);
+  const { page } = opened;
+  const expected = nativeInliers();
+  await page.click("#sample");
   await inliers(page, expected);
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-save=csv]")]);
-  const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
-  assert.equal(lines.filter((line) => line.endsWith(",1")).length, expected);
-  assert.equal(await page.textContent("#alert"), "");
+  await page.evaluate(() => { delete document.getElementById("status").dataset.inliers; });
+  await drop(page, "#slot-a", "poster.png");
+  await page.setInputFiles("#file-b", "room.png");
+  await page.waitForFunction(() => /room.png/.test(document.getElementById("slot-b").textContent)
+    && /poster.png/.test(document.getElementById("slot-a").textContent));
+  await inliers(page, expected);
+  if (width > 1000) await testSettings(page);
+  await testWrongFiles(page);
+  await page.setInputFiles("#file-b", "room.png");
+  await inliers(page, expected);
+  await page.waitForFunction(() => document.getElementById("alert").textContent === "");
+  await testDownloads(page, expected);
   await finish(opened, "match", width);
 }
 
@@ -162,13 +236,14 @@ async function testCompare(width) {
   await finish(opened, "compare", width);
 }
 
+const TESTS = { match: [testMatch, 1280, 390], recognise: [testRecognise, 1280, 390], video: [testSampleVideo, 1280],
+  compare: [testCompare, 390] };
+const chosen = process.env.KEYBITS_PAGES?.split(",") ?? Object.keys(TESTS); // some alone, while working on them
 try {
-  for (const width of [1280, 390]) {
-    await testMatch(width);
-    await testRecognise(width);
+  for (const name of chosen) {
+    const [test, ...widths] = TESTS[name];
+    for (const width of widths) await test(width);
   }
-  await testSampleVideo(1280);
-  await testCompare(390);
 } finally {
   await context.close();
   server.close();

@@ -1,41 +1,21 @@
 // The page that matches two pictures.
-import { Features, Model, applyHomography, findHomography, load, match } from "./package/keybits.js";
-import { byId, fromPixels, outlinePath, pixels, readPicture, save, say } from "./picture.js";
+import { applyHomography } from "./package/keybits.js";
+import { byId, fromPixels, outlinePath, readPicture, save, say } from "./picture.js";
+import { connect } from "./remote.js";
 import { samplePair, toRGBA } from "./scene.js";
 
 const slots = { a: null, b: null }; // { canvas, name }
 const form = byId("options");
-const ready = load();
-let fileModel = null;
+const ask = connect("./match-worker.js", () => say("The library could not be started."));
+let fileModel = null; // the name of a model file that the worker has
 let result = null;
 
 function settings() {
   const value = (name) => form.elements[name].value;
   const ratio = Number(value("maxRatio"));
-  return { detector: value("detector"), model: fileModel ?? value("model"), maxKeypoints: Number(value("maxKeypoints")),
-    maxRatio: ratio < 1 ? ratio : 0, threshold: Number(value("threshold")), filter: form.elements.filter.checked };
-}
-
-function timed(work) {
-  const start = performance.now();
-  const value = work();
-  return [value, performance.now() - start];
-}
-
-function compute() {
-  const { threshold, maxRatio, filter, ...options } = settings();
-  const [a, b] = [slots.a, slots.b].map(({ canvas }) => new Features(pixels(canvas), options));
-  try {
-    const [matches, matchTime] = timed(() => match(a, b, { maxRatio, filter }));
-    const [fit, fitTime] = timed(() => findHomography(a, b, matches, { threshold }));
-    return { matches, fit, a: a.keypoints, b: b.keypoints, model: a.model.name, names: [slots.a.name, slots.b.name],
-      steps: [["keypoints", `${a.count} and ${b.count}`, a.times.detect + b.times.detect],
-        ["descriptors", a.model.name, a.times.describe + b.times.describe], ["matches", matches.count, matchTime],
-        ["inliers", fit.inlierCount, fitTime]] };
-  } finally {
-    a.free();
-    b.free();
-  }
+  return { detector: value("detector"), model: fileModel ? "file" : value("model"),
+    maxKeypoints: Number(value("maxKeypoints")), maxRatio: ratio < 1 ? ratio : 0,
+    threshold: Number(value("threshold")), filter: form.elements.filter.checked };
 }
 
 // --------------------------------------------------------------------------------------------------------- drawing
@@ -117,25 +97,43 @@ function tell() {
   byId("status").dataset.inliers = fit.inlierCount;
 }
 
-async function update() {
-  say(null);
-  result = null;
-  if (!slots.a || !slots.b) return;
-  try {
-    await ready;
-    result = compute();
-    tell();
-  } catch (error) {
-    say(error);
-  }
+/** The result of what is shown; null: none, or not yet. */
+function setResult(found) {
+  result = found;
   for (const button of document.querySelectorAll("[data-save]")) button.disabled = !result;
-  draw();
+}
+
+let busy = false;
+let changed = false; // while busy: what is being computed is out of date
+
+/** Matches again, as often as settings change, but never two at once. */
+async function update() {
+  changed = true;
+  if (busy || !slots.a || !slots.b) return;
+  busy = true;
+  while (changed) {
+    changed = false;
+    try {
+      const names = [slots.a.name, slots.b.name];
+      setResult({ ...await ask({ kind: "match", options: settings() }), names });
+      say(null);
+      tell();
+    } catch (error) {
+      setResult(null);
+      say(error);
+    }
+    draw();
+  }
+  busy = false;
 }
 
 // ----------------------------------------------------------------------------------------------------------- input
 
-function show(key, canvas, name) {
+async function show(key, canvas, name) {
+  const bitmap = await createImageBitmap(canvas);
+  await ask({ kind: "picture", key, bitmap }, [bitmap]);
   slots[key] = { canvas, name };
+  setResult(null);
   const slot = byId(`slot-${key}`);
   const preview = slot.querySelector("canvas");
   [preview.width, preview.height] = [canvas.width, canvas.height];
@@ -146,8 +144,9 @@ function show(key, canvas, name) {
 async function take(key, file) {
   if (!file) return;
   try {
-    show(key, await readPicture(file), file.name);
-    await update();
+    await show(key, await readPicture(file), file.name);
+    say(null);
+    update();
   } catch (error) {
     say(error);
   }
@@ -165,30 +164,34 @@ for (const key of ["a", "b"]) {
   });
 }
 
-byId("sample").addEventListener("click", () => {
+byId("sample").addEventListener("click", async () => {
   const { poster, room } = samplePair();
-  show("a", fromPixels(toRGBA(poster)), "a poster");
-  show("b", fromPixels(toRGBA(room)), "the poster in a room");
+  await show("a", fromPixels(toRGBA(poster)), "a poster");
+  await show("b", fromPixels(toRGBA(room)), "the poster in a room");
   update();
 });
+
+const DRAWING = ["keypoints", "outliers"]; // settings of the drawing alone
 
 form.addEventListener("input", ({ target }) => {
   const output = target.parentElement.querySelector("output");
   if (output) output.textContent = target.name === "maxRatio" && Number(target.value) === 1 ? "off" : target.value;
-  if (target.name === "keypoints" || target.name === "outliers") draw();
+  if (DRAWING.includes(target.name)) draw();
+  else if (target.type === "range") update();
 });
 form.addEventListener("change", async ({ target }) => {
-  if (target.name === "keypoints" || target.name === "outliers") return;
+  if (DRAWING.includes(target.name) || target.type === "range") return;
   if (target.name === "model") {
     fileModel = null;
     form.elements.file.value = "";
   }
   if (target.name === "file" && target.files[0]) {
+    const [{ name }] = target.files;
     try {
-      await ready;
-      fileModel = new Model(await target.files[0].arrayBuffer());
+      await ask({ kind: "model", bytes: await target.files[0].arrayBuffer() });
+      fileModel = name;
     } catch (error) {
-      say(new Error(`${target.files[0].name}: ${error.message}`));
+      say(`${name}: ${error.message}`);
       target.value = "";
       return;
     }
@@ -225,7 +228,7 @@ for (const button of document.querySelectorAll("[data-save]")) {
   });
 }
 
-ready.then(() => { if (!result) byId("status").textContent = "Ready."; }, (error) => {
+ask({ kind: "ready" }).then(() => { if (!result) byId("status").textContent = "Ready."; }, (error) => {
   byId("status").textContent = "";
-  say(new Error(`The library could not be loaded: ${error.message}`));
+  say(`The library could not be loaded: ${error.message}`);
 });

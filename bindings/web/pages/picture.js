@@ -54,8 +54,6 @@ export function fromPixels({ data, width, height }) {
   return canvas;
 }
 
-export const pixels = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-
 export function outlinePath(context, corners) {
   context.beginPath();
   corners.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));

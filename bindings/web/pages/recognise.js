@@ -1,28 +1,12 @@
 // The page that recognises pictures in a camera or a video.
+import { connect } from "./remote.js";
 import { byId, drawn, fromPixels, outlinePath, readPicture, say } from "./picture.js";
 import { backFrom, place, poster, toRGBA } from "./scene.js";
 
 const FRAME_SIDE = 640; // frames are scaled to this before they are looked at
 const COLOURS = ["#2f9bff", "#19c15c", "#ffb300", "#e5483d", "#b46cff", "#00b8c4"];
 
-const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-const waiting = new Map();
-let tickets = 0;
-
-/** Sends a message to the worker and waits for its answer. */
-function ask(message) {
-  const ticket = tickets++;
-  worker.postMessage({ ...message, ticket }, message.bitmap ? [message.bitmap] : []);
-  return new Promise((resolve, reject) => { waiting.set(ticket, { resolve, reject }); });
-}
-
-worker.onmessage = ({ data }) => {
-  const { resolve, reject } = waiting.get(data.ticket);
-  waiting.delete(data.ticket);
-  if (data.error) reject(new Error(data.error));
-  else resolve(data);
-};
-worker.onerror = () => say("The recogniser could not be started.");
+const ask = connect("./recognise-worker.js", () => say("The recogniser could not be started."));
 
 // --------------------------------------------------------------------------------------------------------- targets
 
@@ -31,7 +15,8 @@ const items = new Map(); // id -> list item
 async function addTarget(canvas, name) {
   const scale = Math.min(1, FRAME_SIDE / Math.max(canvas.width, canvas.height));
   const small = drawn(canvas, Math.round(canvas.width * scale), Math.round(canvas.height * scale));
-  const { id } = await ask({ kind: "add", name, bitmap: await createImageBitmap(small) });
+  const bitmap = await createImageBitmap(small);
+  const { id } = await ask({ kind: "add", name, bitmap }, [bitmap]);
   const item = byId("targets").appendChild(document.createElement("li"));
   small.setAttribute("aria-hidden", "true");
   const remove = document.createElement("button");
@@ -105,7 +90,7 @@ async function loop() {
     const scale = Math.min(1, FRAME_SIDE / Math.max(width, height));
     const bitmap = await createImageBitmap(source.frame(), { resizeWidth: Math.round(width * scale),
       resizeHeight: Math.round(height * scale) });
-    const answer = await ask({ kind: "frame", bitmap });
+    const answer = await ask({ kind: "frame", bitmap }, [bitmap]);
     if (mine !== running) break;
     draw(answer);
     const names = answer.seen.map(({ name }) => name).join(", ");
