@@ -46,33 +46,31 @@ void kbi_blur_plan(kbi_blur *blur, double sigma)
     blur->taps = radius + 1;
 }
 
-/* The place that a place outside 0..n - 1 mirrors, with the border pixel itself as the mirror. */
-static int32_t mirrored(int32_t i, int32_t n)
+void kbi_blur_row(const kbi_detect_kernels *kernels, const uint16_t **a, const uint16_t **b, const kbi_blur *blur,
+                  int32_t width, uint16_t *row, uint16_t *out)
 {
-    if (n == 1) return 0;
-    while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
-    return i;
+    uint16_t *middle = row + KBI_BLUR_MAX_TAPS;
+    kernels->blur_pairs(a, b, blur, width, middle);
+    for (int32_t k = 1; k < blur->taps; k++) {
+        middle[-k] = middle[kbi_mirrored(-k, width)];
+        middle[width - 1 + k] = middle[kbi_mirrored(width - 1 + k, width)];
+    }
+    for (int32_t k = 0; k < blur->taps; k++) {
+        a[k] = middle - k;
+        b[k] = middle + k;
+    }
+    kernels->blur_pairs(a, b, blur, width, out);
 }
 
 void kbi_blur_image(const kbi_detect_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
-                   ptrdiff_t stride, const kbi_blur *blur, int32_t top, int32_t bottom, uint16_t *row)
+                    ptrdiff_t stride, const kbi_blur *blur, uint16_t *row)
 {
     const uint16_t *a[KBI_BLUR_MAX_TAPS], *b[KBI_BLUR_MAX_TAPS];
-    uint16_t *middle = row + KBI_BLUR_MAX_TAPS;
-    for (int32_t y = top; y < bottom; y++) {
+    for (int32_t y = 0; y < height; y++) {
         for (int32_t k = 0; k < blur->taps; k++) {
-            a[k] = in + mirrored(y - k, height) * stride;
-            b[k] = in + mirrored(y + k, height) * stride;
+            a[k] = in + kbi_mirrored(y - k, height) * stride;
+            b[k] = in + kbi_mirrored(y + k, height) * stride;
         }
-        kernels->blur_pairs(a, b, blur, width, middle);
-        for (int32_t k = 1; k < blur->taps; k++) {
-            middle[-k] = middle[mirrored(-k, width)];
-            middle[width - 1 + k] = middle[mirrored(width - 1 + k, width)];
-        }
-        for (int32_t k = 0; k < blur->taps; k++) {
-            a[k] = middle - k;
-            b[k] = middle + k;
-        }
-        kernels->blur_pairs(a, b, blur, width, out + y * stride);
+        kbi_blur_row(kernels, a, b, blur, width, row, out + y * stride);
     }
 }

@@ -4,10 +4,10 @@ bool kbi_candidates_get(kbi_candidates *c, size_t keep, kb_workspace *workspace)
 {
     *c = (kbi_candidates){.keep = keep, .room = keep + keep / 4 + 64};
     c->keypoints = kbi_workspace_get(workspace, c->room * sizeof *c->keypoints);
-    c->points = kbi_workspace_get(workspace, c->room * sizeof *c->points);
+    c->angles = kbi_workspace_get(workspace, c->room * sizeof *c->angles);
     c->entries = kbi_workspace_get(workspace, c->room * sizeof *c->entries);
     c->spare = kbi_workspace_get(workspace, c->room * sizeof *c->spare);
-    return c->keypoints && c->points && c->entries && c->spare;
+    return c->keypoints && c->angles && c->entries && c->spare;
 }
 
 static bool same_place(const kb_keypoint *a, const kb_keypoint *b)
@@ -30,6 +30,10 @@ static void mark_kept(kbi_candidates *c)
         c->spare[index] = 1;
         kept++;
     }
+    if (kept == c->keep) {
+        c->full = true;
+        c->weakest = *last;
+    }
 }
 
 void kbi_candidates_prune(kbi_candidates *c)
@@ -39,14 +43,19 @@ void kbi_candidates_prune(kbi_candidates *c)
     for (size_t i = 0; i < c->count; i++) {
         if (!c->spare[i]) continue;
         c->keypoints[kept] = c->keypoints[i];
-        c->points[kept++] = c->points[i];
+        c->angles[kept++] = c->angles[i];
     }
     c->count = kept;
 }
 
-void kbi_candidates_add(kbi_candidates *c, const kb_keypoint *keypoint, const kbi_candidate_point *point)
+bool kbi_candidates_wants(const kbi_candidates *c, const kb_keypoint *keypoint)
+{
+    return !c->full || kbi_keypoint_before(keypoint, &c->weakest);
+}
+
+void kbi_candidates_add(kbi_candidates *c, const kb_keypoint *keypoint, const kbi_candidate_angles *angles)
 {
     if (c->count == c->room) kbi_candidates_prune(c);
     c->keypoints[c->count] = *keypoint;
-    c->points[c->count++] = *point;
+    c->angles[c->count++] = *angles;
 }

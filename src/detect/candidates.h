@@ -3,26 +3,29 @@
 #ifndef KBI_DETECT_CANDIDATES_H
 #define KBI_DETECT_CANDIDATES_H
 
-#include "detect/detect.h"
+#include "detect/sift.h"
 
-/* Where a keypoint was found. */
-typedef struct kbi_candidate_point {
-    int32_t x, y; /* px of its octave */
-    float sigma;
-    uint8_t octave, layer;
-} kbi_candidate_point;
+/* The directions of a keypoint. */
+typedef struct kbi_candidate_angles {
+    int32_t count;
+    float angle[KBI_SIFT_MAX_ANGLES];
+} kbi_candidate_angles;
 
 typedef struct kbi_candidates {
     size_t keep, room, count;
     kb_keypoint *keypoints;
-    kbi_candidate_point *points; /* one for each keypoint */
-    uint64_t *entries, *spare;   /* for sorting */
+    kbi_candidate_angles *angles; /* of each keypoint */
+    uint64_t *entries, *spare;    /* for sorting */
+    bool full;                    /* there were `keep` of them: what is not stronger than `weakest` need not be added */
+    kb_keypoint weakest;
 } kbi_candidates;
 
 /* Memory for a list that keeps the `keep` strongest; false when it is out. */
 bool kbi_candidates_get(kbi_candidates *c, size_t keep, kb_workspace *workspace);
+/* False when a keypoint would not be kept. */
+bool kbi_candidates_wants(const kbi_candidates *c, const kb_keypoint *keypoint);
 /* Makes room when there is none: adding needs no memory and cannot fail. */
-void kbi_candidates_add(kbi_candidates *c, const kb_keypoint *keypoint, const kbi_candidate_point *point);
+void kbi_candidates_add(kbi_candidates *c, const kb_keypoint *keypoint, const kbi_candidate_angles *angles);
 /* Drops doubles, and what is beyond the `keep` strongest; the rest keeps its order. */
 void kbi_candidates_prune(kbi_candidates *c);
 

@@ -6,7 +6,6 @@
 
 #include "detect/dog_rows.h"
 
-#define STEPS 5  /* of refinement */
 /* No step when the extremum is this close. A little more than half, or many would go to and fro until they are given
  * up, because the parabolas of two neighbouring samples each point to the other. */
 #define NEAR 0.6
@@ -29,32 +28,33 @@ bool kbi_extremum_in_scale(int16_t *const finer[3], int16_t *const coarser[3], i
     return !beaten(finer, x, value, sign) && !beaten(coarser, x, value, sign);
 }
 
-static inline int32_t difference(const kbi_octave *o, int32_t layer, ptrdiff_t place)
-{
-    return o->layer[layer + 1][place] - o->layer[layer][place];
-}
-
 /* Gradient and Hessian of the differences at a sample, by differences again; in units of 1/KBI_SIFT_ONE gray levels. */
 typedef struct derivatives {
     double value, x, y, s, xx, yy, ss, xy, xs, ys;
 } derivatives;
 
-static derivatives derive(const kbi_octave *o, int32_t layer, ptrdiff_t p)
+static derivatives derive(const kbi_octave *o, int32_t layer, int32_t y, int32_t x)
 {
-    ptrdiff_t r = o->stride;
-#define AT(l, place) difference(o, layer + (l), p + (place))
-    int32_t value = AT(0, 0);
+    int32_t v[3][3][3]; /* differences: layer, row, column */
+    for (int32_t l = 0; l < 3; l++)
+        for (int32_t r = 0; r < 3; r++) {
+            const uint16_t *smaller = kbi_octave_row(o, layer + l - 1, y + r - 1) + x - 1;
+            const uint16_t *larger = kbi_octave_row(o, layer + l, y + r - 1) + x - 1;
+            for (int32_t c = 0; c < 3; c++) v[l][r][c] = larger[c] - smaller[c];
+        }
+#define AT(l, r, c) v[1 + (l)][1 + (r)][1 + (c)]
+    int32_t value = AT(0, 0, 0);
     derivatives d = {
         .value = value,
-        .x = 0.5 * (AT(0, 1) - AT(0, -1)),
-        .y = 0.5 * (AT(0, r) - AT(0, -r)),
-        .s = 0.5 * (AT(1, 0) - AT(-1, 0)),
-        .xx = AT(0, 1) + AT(0, -1) - 2 * value,
-        .yy = AT(0, r) + AT(0, -r) - 2 * value,
-        .ss = AT(1, 0) + AT(-1, 0) - 2 * value,
-        .xy = 0.25 * (AT(0, r + 1) - AT(0, r - 1) - AT(0, -r + 1) + AT(0, -r - 1)),
-        .xs = 0.25 * (AT(1, 1) - AT(1, -1) - AT(-1, 1) + AT(-1, -1)),
-        .ys = 0.25 * (AT(1, r) - AT(1, -r) - AT(-1, r) + AT(-1, -r)),
+        .x = 0.5 * (AT(0, 0, 1) - AT(0, 0, -1)),
+        .y = 0.5 * (AT(0, 1, 0) - AT(0, -1, 0)),
+        .s = 0.5 * (AT(1, 0, 0) - AT(-1, 0, 0)),
+        .xx = AT(0, 0, 1) + AT(0, 0, -1) - 2 * value,
+        .yy = AT(0, 1, 0) + AT(0, -1, 0) - 2 * value,
+        .ss = AT(1, 0, 0) + AT(-1, 0, 0) - 2 * value,
+        .xy = 0.25 * (AT(0, 1, 1) - AT(0, 1, -1) - AT(0, -1, 1) + AT(0, -1, -1)),
+        .xs = 0.25 * (AT(1, 0, 1) - AT(1, 0, -1) - AT(-1, 0, 1) + AT(-1, 0, -1)),
+        .ys = 0.25 * (AT(1, 1, 0) - AT(1, -1, 0) - AT(-1, 1, 0) + AT(-1, -1, 0)),
     };
 #undef AT
     return d;
@@ -82,25 +82,17 @@ static bool passes(const derivatives *d, const kbi_extremum_limits *limits, kbi_
 
 static int32_t nearest(double v) { return (int32_t)floor(v + 0.5); }
 
-bool kbi_extremum_refine(const kbi_octave *o, int32_t layer, int32_t y, int32_t x, const kbi_extremum_limits *limits,
-                        kbi_extremum *e)
+kbi_refinement kbi_extremum_refine(const kbi_octave *o, const kbi_extremum_limits *limits, kbi_extremum *e)
 {
-    for (int32_t step = 0; step < STEPS; step++) {
-        derivatives d = derive(o, layer, y * o->stride + x);
-        if (!solve(&d, &e->dx, &e->dy, &e->dlayer)) return false;
-        if (fabs(e->dx) < NEAR && fabs(e->dy) < NEAR && fabs(e->dlayer) < NEAR) {
-            e->x = x;
-            e->y = y;
-            e->layer = layer;
-            return passes(&d, limits, e);
-        }
-        if (!(fabs(e->dx) < 65536 && fabs(e->dy) < 65536 && fabs(e->dlayer) < 65536)) return false;
-        x += nearest(e->dx);
-        y += nearest(e->dy);
-        layer += nearest(e->dlayer);
-        if (layer < 1 || layer > limits->layers || x < KBI_SIFT_BORDER || x >= o->width - KBI_SIFT_BORDER ||
-            y < KBI_SIFT_BORDER || y >= o->height - KBI_SIFT_BORDER)
-            return false;
-    }
-    return false;
+    derivatives d = derive(o, e->layer, e->y, e->x);
+    if (!solve(&d, &e->dx, &e->dy, &e->dlayer)) return KBI_GIVEN_UP;
+    if (fabs(e->dx) < NEAR && fabs(e->dy) < NEAR && fabs(e->dlayer) < NEAR)
+        return passes(&d, limits, e) ? KBI_REFINED : KBI_GIVEN_UP;
+    if (!(fabs(e->dx) < 65536 && fabs(e->dy) < 65536 && fabs(e->dlayer) < 65536)) return KBI_GIVEN_UP;
+    e->x += nearest(e->dx);
+    e->y += nearest(e->dy);
+    e->layer += nearest(e->dlayer);
+    bool outside = e->layer < 1 || e->layer > limits->layers || e->x < KBI_SIFT_BORDER ||
+                   e->x >= o->width - KBI_SIFT_BORDER || e->y < KBI_SIFT_BORDER || e->y >= o->height - KBI_SIFT_BORDER;
+    return outside ? KBI_GIVEN_UP : KBI_MOVED;
 }

@@ -69,10 +69,13 @@ static void add_row(float histogram[TURNS][BINS], const int32_t *bin, const floa
 #define MAX_RADIUS 55
 #define MAX_WIDTH (2 * MAX_RADIUS + 1)
 
-static void fill(float histogram[TURNS][BINS], const kbi_octave *o, const uint16_t *layer, int32_t y, int32_t x,
-                 double sigma)
+static int32_t radius_of(double sigma) { return kbi_min_i((int32_t)(REACH * WIDTH * sigma + 0.5), MAX_RADIUS); }
+
+int32_t kbi_directions_reach(double sigma) { return radius_of(sigma) + 1; }
+
+static void fill(float histogram[TURNS][BINS], const kbi_octave *o, int32_t layer, int32_t y, int32_t x, double sigma)
 {
-    int32_t radius = kbi_min_i((int32_t)(REACH * WIDTH * sigma + 0.5), MAX_RADIUS);
+    int32_t radius = radius_of(sigma);
     int32_t left = kbi_max_i(x - radius, 1), n = kbi_min_i(x + radius, o->width - 2) - left + 1;
     int32_t top = kbi_max_i(y - radius, 1), bottom = kbi_min_i(y + radius, o->height - 2);
     float gauss[MAX_RADIUS + 1], across[MAX_WIDTH], weight[MAX_WIDTH], value[MAX_WIDTH];
@@ -80,10 +83,10 @@ static void fill(float histogram[TURNS][BINS], const kbi_octave *o, const uint16
     gaussian(gauss, radius, WIDTH * sigma);
     for (int32_t i = 0; i < n; i++) across[i] = gauss[left + i < x ? x - left - i : left + i - x];
     for (int32_t row = top; row <= bottom; row++) {
-        const uint16_t *p = layer + row * o->stride + left;
-        float down = gauss[row < y ? y - row : row - y];
-        for (int32_t i = 0; i < n; i++) weight[i] = down * across[i];
-        gradients(p - o->stride, p, p + o->stride, n, weight, bin, value);
+        const uint16_t *up = kbi_octave_row(o, layer, row - 1), *down = kbi_octave_row(o, layer, row + 1);
+        float along = gauss[row < y ? y - row : row - y];
+        for (int32_t i = 0; i < n; i++) weight[i] = along * across[i];
+        gradients(up + left, kbi_octave_row(o, layer, row) + left, down + left, n, weight, bin, value);
         add_row(histogram, bin, value, n);
     }
 }
@@ -105,7 +108,7 @@ int32_t kbi_directions(const kbi_octave *octave, int32_t layer, int32_t y, int32
 {
     float turns[TURNS][BINS] = {{0}}, h[BINS], highest = 0;
     int32_t count = 0;
-    fill(turns, octave, octave->layer[layer], y, x, sigma);
+    fill(turns, octave, layer, y, x, sigma);
     smooth(turns, h);
     for (int32_t i = 0; i < BINS; i++) highest = h[i] > highest ? h[i] : highest;
     /* downwards, since clockwise angles fall as the bins rise */

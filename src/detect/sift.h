@@ -24,19 +24,41 @@ void kbi_blur_plan(kbi_blur *blur, double sigma);
  * up for what the shifts cut off. a[k] and b[k] are rows k above and below, or one row shifted by k left and right. */
 void kbi_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
                    uint16_t *out);
-/* Blurs rows top..bottom - 1 of an image; the border is mirrored. row is scratch of width + 2 KBI_BLUR_MAX_TAPS. */
+/* The place that a place outside 0..n - 1 mirrors, with the border pixel itself as the mirror. */
+static inline int32_t kbi_mirrored(int32_t i, int32_t n)
+{
+    if (n == 1) return 0;
+    while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
+    return i;
+}
+
 struct kbi_detect_kernels;
-void kbi_blur_image(const struct kbi_detect_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width, int32_t height,
-                   ptrdiff_t stride, const kbi_blur *blur, int32_t top, int32_t bottom, uint16_t *row);
+/* Blurs rows by columns, then the result along the row; the border is mirrored. a and b, the rows above and below, are
+ * overwritten. row is scratch of width + 2 KBI_BLUR_MAX_TAPS. */
+void kbi_blur_row(const struct kbi_detect_kernels *kernels, const uint16_t **a, const uint16_t **b, const kbi_blur *blur,
+                  int32_t width, uint16_t *row, uint16_t *out);
+/* An image, all of it. */
+void kbi_blur_image(const struct kbi_detect_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width,
+                    int32_t height, ptrdiff_t stride, const kbi_blur *blur, uint16_t *row);
 
 /* ---- differences of Gaussians (dog.c) ---- */
+/* The layers of an octave, or that part of them which is in memory. */
 typedef struct kbi_octave {
     int32_t width, height;
     ptrdiff_t stride; /* in elements */
     uint16_t *layer[KBI_SIFT_MAX_LAYERS + 3];
+    int32_t ring[KBI_SIFT_MAX_LAYERS + 3]; /* row y takes the place of row y - ring; 0: there are all rows */
+    int32_t left, top;                     /* the first pixel in memory */
     double pixel; /* px of the image per pixel */
     int32_t number; /* 0 is the image's own resolution, -1 twice that */
 } kbi_octave;
+
+/* Row y of a layer: its pixel x is [x]. */
+static inline uint16_t *kbi_octave_row(const kbi_octave *o, int32_t layer, int32_t y)
+{
+    int32_t place = o->ring[layer] ? y % o->ring[layer] : y - o->top;
+    return o->layer[layer] + place * o->stride - o->left;
+}
 
 /* out[i] = larger[i] - smaller[i] */
 void kbi_difference_row(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
@@ -60,11 +82,15 @@ typedef struct kbi_extremum_limits {
 
 /* True when a value is not beaten by any of the 3x3 around x in the rows of differences of the scales beside it. */
 bool kbi_extremum_in_scale(int16_t *const finer[3], int16_t *const coarser[3], int32_t x, int32_t value);
-/* Moves from a sample to the extremum near it; false when there is none, or it is too weak or lies on an edge. */
-bool kbi_extremum_refine(const kbi_octave *octave, int32_t layer, int32_t y, int32_t x, const kbi_extremum_limits *limits,
-                        kbi_extremum *out);
+typedef enum kbi_refinement { KBI_REFINED, KBI_MOVED, KBI_GIVEN_UP } kbi_refinement;
+/* A step from the sample e->x, y, layer to the extremum near it: KBI_REFINED when that belongs to the sample, KBI_MOVED
+ * when it belongs to another one, which is then e's, KBI_GIVEN_UP when there is none, or it is too weak or lies on an
+ * edge. The octave holds the rows beside the sample. */
+kbi_refinement kbi_extremum_refine(const kbi_octave *octave, const kbi_extremum_limits *limits, kbi_extremum *e);
 
 /* ---- orientation (histogram.c) ---- */
+/* How far from the pixel its directions read. */
+int32_t kbi_directions_reach(double sigma);
 /* The main directions around pixel (x, y) of an octave's layer, `sigma` px wide: degrees, ascending, clockwise on
  * screen. Returns how many, up to KBI_SIFT_MAX_ANGLES; 0 where the layer is flat. */
 int32_t kbi_directions(const kbi_octave *octave, int32_t layer, int32_t y, int32_t x, double sigma, float *degrees);

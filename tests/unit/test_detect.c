@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "detect/sift.h"
+#include "common/cpu.h"
+#include "detect/sift_space.h"
 #include "detect/kernels.h"
 #include "image/image.h"
 #include "render.h"
@@ -247,10 +248,10 @@ static void test_blur_is_gaussian(void **state)
         assert_int_equal(sum, 32768);
         /* a flat image stays; a point becomes a bell of the right width */
         for (int i = 0; i < H * W; i++) in[i] = 255 * KBI_SIFT_ONE;
-        kbi_blur_image(&kernels, in, out, W, H, W, &blur, 0, H, row);
+        kbi_blur_image(&kernels, in, out, W, H, W, &blur, row);
         for (int i = 0; i < H * W; i++) assert_in_range(out[i], 255 * KBI_SIFT_ONE - 16, 255 * KBI_SIFT_ONE + 16);
         for (int i = 0; i < H * W; i++) in[i] = i == 30 * W + 32 ? 32640 : 0;
-        kbi_blur_image(&kernels, in, out, W, H, W, &blur, 0, H, row);
+        kbi_blur_image(&kernels, in, out, W, H, W, &blur, row);
         double mass = 0, spread = 0;
         for (int x = -15; x <= 15; x++) {
             double v = out[30 * W + 32 + x] - out[0]; /* without what makes up for the shifts */
@@ -259,6 +260,60 @@ static void test_blur_is_gaussian(void **state)
         }
         assert_true(fabs(sqrt(spread / mass) / sigma - 1) < 0.03);
     }
+}
+
+/* The layers of (x, y) +-reach of octave `number`: those of a window that is there, or far from there, whose rows they
+ * are not. */
+static void copy_layers(kbi_scale_space *space, kbi_scale_window *w, int32_t number, int32_t middle, int32_t y, int32_t x,
+                        int32_t reach, bool expect_patch, uint16_t *out)
+{
+    const kbi_octave *whole = &space->octave[number];
+    kbi_scale_window_start(w, space, number, KBI_SIFT_BORDER, 0, whole->height);
+    for (int32_t m = KBI_SIFT_BORDER; m <= middle; m++) kbi_scale_window_move(w, m);
+    const kbi_octave *o = kbi_scale_window_around(w, y, x, reach);
+    assert_int_equal(o != &w->here, expect_patch);
+    for (int32_t layer = 0; layer < space->layers + 3; layer++)
+        for (int32_t r = kbi_max_i(y - reach, 0); r <= kbi_min_i(y + reach, whole->height - 1); r++)
+            for (int32_t c = kbi_max_i(x - reach, 0); c <= kbi_min_i(x + reach, whole->width - 1); c++)
+                *out++ = kbi_octave_row(o, layer, r)[c];
+}
+
+/* Pixels outside of the window are what they are when it comes there, in the middle and at every border. */
+static void test_scale_space_patches_are_exact(void **state)
+{
+    (void)state;
+    enum { W = 150, H = 170, REACH = 12, ROOM = 11 * (2 * REACH + 1) * (2 * REACH + 1) };
+    static uint16_t expected[ROOM], found[ROOM];
+    uint8_t *pixels = render_texture(W, H, 5);
+    for (int c = 0; c < 4; c++) {
+        kbi_detect_job job = {.image = {pixels, W, H, W, KB_GRAY8, 0}};
+        kbi_detect_kernels kernels;
+        kbi_scale_space space;
+        kbi_scale_window window;
+        assert_int_equal(kbi_detect_options_read(&job.options, NULL), KB_OK);
+        job.options.no_upsampling = c & 1;
+        if (c & 2) job.options.layers = 5;
+        kbi_detect_kernels_init(&kernels, kbi_cpu_flags());
+        kbi_scale_space_plan(&space, &job, &kernels);
+        assert_int_equal(kb_workspace_create(&job.workspace), KB_OK);
+        assert_true(kbi_scale_space_get(&space, job.workspace));
+        assert_true(kbi_scale_window_get(&window, &space, job.workspace));
+        for (int32_t number = 0; number < 2; number++) {
+            int32_t height = space.octave[number].height, width = space.octave[number].width;
+            int32_t last = height - KBI_SIFT_BORDER - 1, places[][2] = {{last, 5}, {last, width - 6}, {last - 30, width / 2}};
+            for (size_t i = 0; i < KBI_COUNT(places); i++) {
+                int32_t y = places[i][0], x = places[i][1];
+                copy_layers(&space, &window, number, y, y, x, REACH, false, expected);
+                copy_layers(&space, &window, number, KBI_SIFT_BORDER, y, x, REACH, true, found);
+                assert_memory_equal(expected, found, sizeof expected);
+                copy_layers(&space, &window, number, last, height - 1 - y, x, REACH, height - 1 - y < height / 2, found);
+                copy_layers(&space, &window, number, height - 1 - y, height - 1 - y, x, REACH, false, expected);
+                assert_memory_equal(expected, found, sizeof expected);
+            }
+        }
+        kb_workspace_free(job.workspace);
+    }
+    free(pixels);
 }
 
 /* The direction of a ramp, clockwise on screen. */
@@ -926,6 +981,7 @@ int main(void)
         cmocka_unit_test(test_disc_angle_points_to_the_light),
         cmocka_unit_test(test_resize_keeps_a_ramp),
         cmocka_unit_test(test_blur_is_gaussian),
+        cmocka_unit_test(test_scale_space_patches_are_exact),
         cmocka_unit_test(test_directions_of_a_ramp),
         cmocka_unit_test(test_orb_finds_the_corners_of_a_square),
         cmocka_unit_test(test_sift_finds_blobs_between_pixels),
