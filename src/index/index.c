@@ -128,7 +128,9 @@ kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
     for (size_t i = 0; i < index->segment_count; i++) {
         const kbi_segment *s = &index->segments[i];
         full.entries += s->entries;
-        full.bytes += s->words * KBI_DIRECTORY_ROW + s->entries * (KBI_ENTRY + (index->signatures ? row_bytes : 0));
+        full.bytes += s->words * KBI_DIRECTORY_ROW;
+        for (int c = 0; c < KBI_COLUMNS; c++)
+            full.bytes += s->entries * kbi_column_bytes(c, row_bytes, index->signatures);
     }
     for (size_t i = 0; i < index->count; i++) {
         full.bytes += sizeof *index->images + strlen(index->images[i].name) + 1;

@@ -27,17 +27,36 @@ void kbi_similarity_table(size_t row_bytes, uint32_t *table);
 
 /* ---- segments ----
  * A segment has the lists of a run of images, as it lies in the file: a directory of its words, ascending; entries by
- * word and image; their signatures. New images are segments of one; neighbours of equal size are merged, so that there
+ * word and image. What an entry has lies in columns, since most queries read two of them only: the image, and the first
+ * 8 bytes of the signature, its head. New images are segments of one; neighbours of equal size are merged, so that there
  * are about log2(images) of them and an entry is moved that often. */
 #define KBI_DIRECTORY_ROW 16 /* u32 word, u32 0, u64 end of its entries */
-#define KBI_ENTRY 8          /* u32 image, u32 count */
+#define KBI_HEAD 8           /* bytes; a shorter signature is filled up with zeros */
+enum { KBI_COLUMN_IMAGE, KBI_COLUMN_COUNT, KBI_COLUMN_HEAD, KBI_COLUMN_TAIL, KBI_COLUMNS };
 typedef struct kbi_segment {
     size_t images; /* its weight in merging */
     size_t words;
     uint64_t entries;
-    const uint8_t *directory, *entry, *signature; /* signature: NULL when the index keeps none */
+    const uint8_t *directory;
+    const uint8_t *column[KBI_COLUMNS]; /* heads and tails: NULL when the index keeps no signatures */
     void *owned;
 } kbi_segment;
+
+/* Bytes per entry of a column; 0: there is none. */
+static inline size_t kbi_column_bytes(int column, size_t row_bytes, bool signatures)
+{
+    if (column < KBI_COLUMN_HEAD) return 4;
+    if (!signatures) return 0;
+    return column == KBI_COLUMN_HEAD ? KBI_HEAD : row_bytes > KBI_HEAD ? row_bytes - KBI_HEAD : 0;
+}
+static inline uint32_t kbi_entry_image(const kbi_segment *s, uint64_t entry)
+{
+    return kbi_get_u32(s->column[KBI_COLUMN_IMAGE] + entry * 4);
+}
+static inline uint32_t kbi_entry_count(const kbi_segment *s, uint64_t entry)
+{
+    return kbi_get_u32(s->column[KBI_COLUMN_COUNT] + entry * 4);
+}
 
 static inline uint32_t kbi_directory_word(const kbi_segment *s, size_t i)
 {

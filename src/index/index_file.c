@@ -3,7 +3,7 @@
 
 #include "index/index.h"
 
-#define VERSION 1
+#define VERSION 2
 #define HEADER 96
 #define IMAGE 48
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'I', '\r', '\n', 0x1a, '\n'};
@@ -16,7 +16,7 @@ typedef struct layout {
 } layout;
 
 typedef struct parts {
-    uint64_t vocabulary, images, names, directory, entries, signatures, points, rows, sum, size; /* offsets */
+    uint64_t vocabulary, images, names, directory, column[KBI_COLUMNS], points, rows, sum, size; /* offsets */
 } parts;
 
 static uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }
@@ -32,9 +32,12 @@ static bool parts_of(const layout *l, parts *p)
     p->images = p->vocabulary + round8(l->vocabulary);
     p->names = p->images + l->images * IMAGE;
     p->directory = p->names + round8(l->names);
-    p->entries = p->directory + l->words * KBI_DIRECTORY_ROW;
-    p->signatures = p->entries + l->entries * KBI_ENTRY;
-    p->points = p->signatures + (l->signatures ? round8(l->entries * l->row_bytes) : 0);
+    uint64_t at = p->directory + l->words * KBI_DIRECTORY_ROW;
+    for (int c = 0; c < KBI_COLUMNS; c++) {
+        p->column[c] = at;
+        at += round8(l->entries * kbi_column_bytes(c, (size_t)l->row_bytes, l->signatures));
+    }
+    p->points = at;
     p->rows = p->points + (l->features ? l->kept * KBI_POINT : 0);
     p->sum = p->rows + (l->features ? round8(l->kept * l->row_bytes) : 0);
     p->size = p->sum + 8;
@@ -136,10 +139,11 @@ static void output_images(output *out, const kb_index *index)
 static void output_lists(output *out, const kbi_segment *s, const layout *l)
 {
     output_bytes(out, s->directory, s->words * KBI_DIRECTORY_ROW);
-    output_bytes(out, s->entry, (size_t)s->entries * KBI_ENTRY);
-    if (!l->signatures) return;
-    output_bytes(out, s->signature, (size_t)(s->entries * l->row_bytes));
-    output_pad(out, s->entries * l->row_bytes);
+    for (int c = 0; c < KBI_COLUMNS; c++) {
+        uint64_t bytes = s->entries * kbi_column_bytes(c, (size_t)l->row_bytes, l->signatures);
+        if (bytes > 0) output_bytes(out, s->column[c], (size_t)bytes);
+        output_pad(out, bytes);
+    }
 }
 
 static void output_features(output *out, const kb_index *index, const layout *l)
@@ -257,8 +261,9 @@ static kb_status read_images(kb_index *index, const uint8_t *data, const layout 
 static kb_status read_segment(kb_index *index, const uint8_t *data, const layout *l, const parts *p, kb_error *error)
 {
     kbi_segment s = {.images = (size_t)l->images, .words = (size_t)l->words, .entries = l->entries,
-                     .directory = data + p->directory, .entry = data + p->entries,
-                     .signature = l->signatures ? data + p->signatures : NULL};
+                     .directory = data + p->directory};
+    for (int c = 0; c < KBI_COLUMNS; c++)
+        if (kbi_column_bytes(c, (size_t)l->row_bytes, l->signatures) > 0) s.column[c] = data + p->column[c];
     uint64_t before = 0;
     for (size_t i = 0; i < s.words; i++) {
         uint64_t end = kbi_get_u64(s.directory + i * KBI_DIRECTORY_ROW + 8);

@@ -52,7 +52,7 @@ void kbi_bit_counter_majority(kbi_bit_counter *c, size_t row_bytes, uint8_t *row
 bool kbi_k_majority_create(kbi_k_majority *m, size_t row_bytes, size_t capacity, uint32_t k, int32_t iterations)
 {
     *m = (kbi_k_majority){.row_bytes = row_bytes, .capacity = capacity, .k = k, .iterations = iterations,
-                          .hamming = kbi_hamming_kernel()};
+                          .kernels = kbi_index_kernels()};
     m->rows = malloc(capacity * row_bytes);
     m->keys = malloc(capacity * sizeof *m->keys);
     m->labels = malloc(capacity * sizeof *m->labels);
@@ -85,7 +85,7 @@ static void meet_centres(kbi_k_majority *m, size_t n, const uint8_t *centres, ui
 {
     for (size_t from = 0; from < n; from += KBI_HAMMING_BLOCK_ROWS) {
         size_t rows = n - from < KBI_HAMMING_BLOCK_ROWS ? n - from : KBI_HAMMING_BLOCK_ROWS;
-        m->hamming(centres, count, m->rows + from * m->row_bytes, rows, m->row_bytes, m->best, m->second,
+        m->kernels.hamming(centres, count, m->rows + from * m->row_bytes, rows, m->row_bytes, m->best, m->second,
                    m->keys + from);
     }
 }

@@ -6,35 +6,39 @@
 /* A segment that is being filled. */
 typedef struct segment_writer {
     kbi_segment *s;
-    uint8_t *directory, *entry, *signature;
-    size_t row_bytes;
+    uint8_t *directory, *column[KBI_COLUMNS];
+    size_t bytes[KBI_COLUMNS]; /* per entry */
 } segment_writer;
 
 static bool writer_create(segment_writer *w, kbi_segment *s, size_t words, uint64_t entries, size_t row_bytes,
                           bool signatures)
 {
-    size_t per_entry = KBI_ENTRY + (signatures ? row_bytes : 0);
+    size_t per_entry = 0;
+    *w = (segment_writer){.s = s};
+    for (int c = 0; c < KBI_COLUMNS; c++) per_entry += w->bytes[c] = kbi_column_bytes(c, row_bytes, signatures);
     if (entries > (SIZE_MAX / 2) / per_entry || words > SIZE_MAX / 2 / KBI_DIRECTORY_ROW) return false;
     size_t bytes = words * KBI_DIRECTORY_ROW + (size_t)entries * per_entry;
     uint8_t *block = malloc(bytes ? bytes : 1);
     if (!block) return false;
-    *s = (kbi_segment){.owned = block, .directory = block, .entry = block + words * KBI_DIRECTORY_ROW};
-    if (signatures) s->signature = s->entry + (size_t)entries * KBI_ENTRY;
-    *w = (segment_writer){s, block, block + words * KBI_DIRECTORY_ROW, NULL, row_bytes};
-    if (signatures) w->signature = w->entry + (size_t)entries * KBI_ENTRY;
+    *s = (kbi_segment){.owned = block, .directory = block};
+    w->directory = block;
+    block += words * KBI_DIRECTORY_ROW;
+    for (int c = 0; c < KBI_COLUMNS; c++) {
+        if (w->bytes[c] > 0) s->column[c] = w->column[c] = block;
+        block += (size_t)entries * w->bytes[c];
+    }
     return true;
 }
 
-static void writer_entry(segment_writer *w, uint32_t image, uint32_t count, const uint8_t *signature)
+/* Appends `count` entries of columns; an image number is changed later. */
+static void writer_entries(segment_writer *w, const uint8_t *const from[KBI_COLUMNS], size_t count)
 {
-    kbi_put_u32(w->entry, image);
-    kbi_put_u32(w->entry + 4, count);
-    w->entry += KBI_ENTRY;
-    if (w->signature) {
-        memcpy(w->signature, signature, w->row_bytes);
-        w->signature += w->row_bytes;
+    for (int c = 0; c < KBI_COLUMNS; c++) {
+        if (w->bytes[c] == 0) continue;
+        memcpy(w->column[c], from[c], count * w->bytes[c]);
+        w->column[c] += count * w->bytes[c];
     }
-    w->s->entries++;
+    w->s->entries += count;
 }
 
 /* Ends the list of a word; a list without entries leaves no trace. */
@@ -65,13 +69,15 @@ static uint64_t least_word(const kbi_segment *segments, size_t count, const size
 static void copy_list(const kb_index *index, const kbi_segment *s, size_t row, const uint32_t *map, segment_writer *w)
 {
     uint64_t begin, end;
+    const uint8_t *from[KBI_COLUMNS];
     kbi_directory_range(s, row, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
-        const uint8_t *entry = s->entry + i * KBI_ENTRY;
-        uint32_t image = kbi_get_u32(entry);
+        uint32_t image = kbi_entry_image(s, i);
         if (image >= index->count || index->images[image].removed) continue;
-        writer_entry(w, map ? map[image] : image, kbi_get_u32(entry + 4),
-                     s->signature ? s->signature + i * index->vocabulary->row_bytes : NULL);
+        uint8_t *to = w->column[KBI_COLUMN_IMAGE];
+        for (int c = 0; c < KBI_COLUMNS; c++) from[c] = s->column[c] ? s->column[c] + i * w->bytes[c] : NULL;
+        writer_entries(w, from, 1);
+        if (map) kbi_put_u32(to, map[image]);
     }
 }
 
@@ -105,14 +111,25 @@ kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const 
     return KB_OK;
 }
 
+static void bag_entry(const kb_index *index, const kbi_bag *bag, size_t i, uint32_t position, segment_writer *w)
+{
+    size_t row_bytes = index->vocabulary->row_bytes;
+    uint8_t image[4], count[4], head[KBI_HEAD] = {0};
+    const uint8_t *signature = bag->signature ? bag->signature + i * row_bytes : NULL;
+    kbi_put_u32(image, position);
+    kbi_put_u32(count, bag->count[i]);
+    if (signature) memcpy(head, signature, row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD);
+    const uint8_t *const from[KBI_COLUMNS] = {image, count, head, w->bytes[KBI_COLUMN_TAIL] ? signature + KBI_HEAD : NULL};
+    writer_entries(w, from, 1);
+}
+
 kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t position)
 {
     kbi_segment s;
     segment_writer w;
     if (!writer_create(&w, &s, bag->n, bag->n, index->vocabulary->row_bytes, index->signatures)) return KB_E_MEMORY;
     for (size_t i = 0; i < bag->n; i++) {
-        writer_entry(&w, position, bag->count[i],
-                     bag->signature ? bag->signature + i * index->vocabulary->row_bytes : NULL);
+        bag_entry(index, bag, i, position, &w);
         writer_word(&w, bag->word[i], s.entries - 1);
     }
     s.images = 1;

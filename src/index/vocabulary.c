@@ -5,17 +5,16 @@
 #include <stdlib.h>
 
 #include "common/cpu.h"
-#include "match/kernels.h"
 
 #define VERSION 1
 #define AT_SUM 128 /* the checksum in the header */
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'V', '\r', '\n', 0x1a, '\n'};
 
-kbi_hamming kbi_hamming_kernel(void)
+kbi_match_kernels kbi_index_kernels(void)
 {
     kbi_match_kernels kernels;
     kbi_match_kernels_init(&kernels, kbi_cpu_flags());
-    return kernels.hamming;
+    return kernels;
 }
 
 static uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }

@@ -5,7 +5,7 @@
 #include "common/bytes.h"
 #include "common/common.h"
 #include "keybits/index.h"
-#include "match/hamming_block.h"
+#include "match/kernels.h"
 
 /* The structs of index.h, as in common/structs.h. */
 #define KBI_INDEX_STRUCT_TABLE(ROW)        \
@@ -71,9 +71,7 @@ kb_status kbi_vocabulary_pack(const kbi_tree *tree, kb_vocabulary **out, kb_erro
 kb_status kbi_features_check(const kb_features *features, kb_features *read, size_t row_bytes, uint64_t model_id,
                              const char *model_name, kb_error *error);
 
-/* The kernel that compares blocks of rows (match/hamming_block.h). */
-typedef void (*kbi_hamming)(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                            uint32_t *second, uint32_t *best_b);
-kbi_hamming kbi_hamming_kernel(void);
+/* The kernels of this CPU. */
+kbi_match_kernels kbi_index_kernels(void);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct assignment {
     const uint8_t *rows;
     size_t n;
     int32_t levels_up;
-    kbi_hamming hamming;
+    kbi_match_kernels kernels;
     uint32_t *words, *nodes;
 } assignment;
 
@@ -38,12 +38,11 @@ static uint32_t descend(const assignment *a, const uint8_t *row, uint32_t node, 
 {
     uint32_t children;
     while ((children = kbi_node_children(a->v, node)) > 0) {
-        uint32_t first = kbi_node_first(a->v, node), best, second, nearest = KBI_NO_NEIGHBOUR, chosen = 0;
+        uint32_t first = kbi_node_first(a->v, node), nearest = KBI_NO_NEIGHBOUR, chosen = 0;
         for (uint32_t from = 0; from < children; from += KBI_HAMMING_BLOCK_ROWS) {
-            uint32_t left = children - from;
-            a->hamming(row, 1, kbi_node_row(a->v, first + from),
-                       left < KBI_HAMMING_BLOCK_ROWS ? left : KBI_HAMMING_BLOCK_ROWS, a->v->row_bytes, &best, &second,
-                       NULL);
+            uint32_t left = children - from, most = KBI_HAMMING_BLOCK_ROWS;
+            uint32_t best = a->kernels.hamming_nearest(row, kbi_node_row(a->v, first + from), left < most ? left : most,
+                                                       a->v->row_bytes);
             if (best >> 16 >= nearest) continue;
             nearest = best >> 16;
             chosen = from + (best & 0xffff);
@@ -75,7 +74,7 @@ static void assign_piece(void *context, int32_t piece)
     if (block) {
         uint32_t best[KBI_MAX_BLOCK_CHILDREN], second[KBI_MAX_BLOCK_CHILDREN];
         for (size_t i = 0; i < count; i++) start[i] = KBI_NO_NEIGHBOUR;
-        a->hamming(kbi_node_row(a->v, first), children, a->rows + begin * a->v->row_bytes, count, a->v->row_bytes,
+        a->kernels.hamming(kbi_node_row(a->v, first), children, a->rows + begin * a->v->row_bytes, count, a->v->row_bytes,
                    best, second, start);
     }
     for (size_t i = 0; i < count; i++) assign_row(a, begin + i, block ? first + (start[i] & 0xffff) : 0);
@@ -90,7 +89,7 @@ kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features
                                           vocabulary->model_name, error);
     if (status != KB_OK) return status;
     if (levels_up < 0 || (f.n > 0 && !words)) return kbi_fail(error, KB_E_ARGUMENT, "levels_up %d", levels_up);
-    assignment a = {vocabulary, f.rows, f.n, levels_up, kbi_hamming_kernel(), words, nodes};
+    assignment a = {vocabulary, f.rows, f.n, levels_up, kbi_index_kernels(), words, nodes};
     kbi_parallel_run(parallel, (int32_t)((f.n + PIECE_ROWS - 1) / PIECE_ROWS), assign_piece, &a);
     return KB_OK;
 }

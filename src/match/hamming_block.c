@@ -21,6 +21,16 @@ static void hamming_listed(const uint8_t *query, const uint8_t *rows, const int3
     hamming_listed_rows(query, rows, listed, n, row_bytes, distances, COUNTS);
 }
 
+static uint32_t hamming_nearest(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes)
+{
+    return hamming_nearest_row(query, rows, n, row_bytes, COUNTS);
+}
+
+static size_t hamming_near(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found)
+{
+    return hamming_near_words(query, words, n, most, found, COUNTS);
+}
+
 int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 {
     if (row_bytes > 0 && (!a || !b)) return -1;
@@ -29,5 +39,8 @@ int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 
 void kbi_match_kernels_c(kbi_match_kernels *kernels)
 {
-    *kernels = (kbi_match_kernels){.hamming = kbi_hamming_block, .hamming_listed = hamming_listed};
+    *kernels = (kbi_match_kernels){.hamming = kbi_hamming_block,
+                                   .hamming_listed = hamming_listed,
+                                   .hamming_nearest = hamming_nearest,
+                                   .hamming_near = hamming_near};
 }

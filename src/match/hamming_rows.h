@@ -102,4 +102,36 @@ ALWAYS_INLINE void hamming_listed_rows(const uint8_t *query, const uint8_t *rows
             distances[i] = hamming_distance(query, rows + (size_t)listed[i] * row_bytes, row_bytes, instruction);
 }
 
+ALWAYS_INLINE uint32_t hamming_nearest_of(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes,
+                                          bool instruction)
+{
+    uint32_t least = KBI_NO_NEIGHBOUR;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t key = hamming_distance(query, rows + i * row_bytes, row_bytes, instruction) << 16 | (uint32_t)i;
+        least = key < least ? key : least;
+    }
+    return least;
+}
+
+/* The contract of the kernel hamming_nearest. */
+ALWAYS_INLINE uint32_t hamming_nearest_row(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes,
+                                           bool instruction)
+{
+    if (row_bytes == 32) return hamming_nearest_of(query, rows, n, 32, instruction);
+    return hamming_nearest_of(query, rows, n, row_bytes, instruction);
+}
+
+/* The contract of the kernel hamming_near. */
+ALWAYS_INLINE size_t hamming_near_words(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most,
+                                        int32_t *found, bool instruction)
+{
+    const uint64_t word = load64(query);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) { /* no branch: which ones are near cannot be predicted */
+        found[count] = (int32_t)i;
+        count += count_bits(word ^ load64(words + 8 * i), instruction) <= most;
+    }
+    return count;
+}
+
 #endif

@@ -11,10 +11,16 @@ typedef struct kbi_match_kernels {
     /* distances[i] receives the distance from the query to row listed[i] of rows, for i below n. */
     void (*hamming_listed)(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n,
                            size_t row_bytes, uint32_t *distances);
+    /* The least (distance << 16 | i) over the rows i below n, 1 to KBI_HAMMING_BLOCK_ROWS. */
+    uint32_t (*hamming_nearest)(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes);
+    /* Lists the words of 8 bytes whose distance from the query, another one, is at most `most`, ascending; found has
+     * room for n. The result is how many there are. */
+    size_t (*hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found);
 } kbi_match_kernels;
 
 /* SLOT(module, slot) for every slot. */
-#define KBI_MATCH_KERNEL_SLOTS(SLOT) SLOT(match, hamming) SLOT(match, hamming_listed)
+#define KBI_MATCH_KERNEL_SLOTS(SLOT)                                                                                   \
+    SLOT(match, hamming) SLOT(match, hamming_listed) SLOT(match, hamming_nearest) SLOT(match, hamming_near)
 
 /* Plain C. */
 void kbi_match_kernels_c(kbi_match_kernels *kernels);

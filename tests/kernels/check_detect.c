@@ -218,3 +218,33 @@ void check_hamming_listed(const kbi_kernels *c, const kbi_kernels *t)
         guard_reset();
     }
 }
+
+void check_hamming_nearest(const kbi_kernels *c, const kbi_kernels *t)
+{
+    for (uint32_t i = 0; i < 120; i++) {
+        size_t row_bytes = i & 1 ? 32 : 1 + below(70), n = 1 + below(40);
+        const uint8_t *query = random_rows(1, row_bytes, NULL, 0), *rows = random_rows(n, row_bytes, query, 1);
+        uint32_t expected = c->match.hamming_nearest(query, rows, n, row_bytes);
+        uint32_t found = t->match.hamming_nearest(query, rows, n, row_bytes);
+        same("nearest row", &expected, &found, sizeof found);
+        guard_reset();
+    }
+}
+
+void check_hamming_near(const kbi_kernels *c, const kbi_kernels *t)
+{
+    for (uint32_t i = 0; i < 120; i++) {
+        size_t n = i < 40 ? i : below(600), count[2];
+        uint32_t most = below(66);
+        const uint8_t *query = random_rows(1, 8, NULL, 0), *words = random_rows(n, 8, query, 1);
+        int32_t *found[2];
+        for (int k = 0; k < 2; k++) {
+            found[k] = (int32_t *)(void *)guarded(n * sizeof **found);
+            const kbi_kernels *table = k ? t : c;
+            count[k] = table->match.hamming_near(query, words, n, most, found[k]);
+        }
+        same("how many are near", &count[0], &count[1], sizeof *count);
+        same("which are near", found[0], found[1], count[0] * sizeof **found);
+        guard_reset();
+    }
+}

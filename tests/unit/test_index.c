@@ -163,7 +163,7 @@ static double binary_by_hand(world *w, size_t a, size_t b)
     }
     kb_vocabulary_node node;
     for (uint32_t n = 1; kb_vocabulary_get_node(w->vocabulary, n, &node); n++) {
-        int ones[2][8 * BYTES] = {{0}}, rows[2] = {0, 0}, distance = 0;
+        int ones[2][8 * BYTES] = {{0}}, rows[2] = {0, 0}, distance = 0, head = 0;
         if (node.children > 0) continue;
         for (int k = 0; k < 2; k++)
             for (size_t i = 0; i < EACH; i++)
@@ -177,10 +177,11 @@ static double binary_by_hand(world *w, size_t a, size_t b)
             for (int k = 0; k < 2; k++)
                 value[k] = 2 * ones[k][bit] > rows[k] ? 1 : 2 * ones[k][bit] < rows[k] ? 0 : centre;
             distance += value[0] != value[1];
+            head += bit < 64 && value[0] != value[1];
         }
         double u = 1 - distance / (4.0 * BYTES), weight = node.weight * node.weight;
         for (int k = 0; k < 2; k++) self[k] += rows[k] ? weight : 0;
-        if (rows[0] && rows[1] && u >= 0.35) sum += weight * u * u * u;
+        if (rows[0] && rows[1] && u >= 0.35 && head <= 16) sum += weight * u * u * u;
     }
     return sum / sqrt(self[0] * self[1]);
 }
