@@ -8,7 +8,7 @@
 
 enum { STEP_ALL, STEP_DESCRIBE, STEP_PAIRS, STEP_MATCH, STEP_MERGE };
 static const char *const collection_steps[] = {"all", "describe", "pairs", "match", "merge", NULL};
-static const char *const collection_choices[] = {"auto", "exhaustive", "sequential", "retrieval", "list", NULL};
+static const char *const collection_choices[] = {"auto", "exhaustive", "sequential", "retrieval", "gps", "list", NULL};
 
 typedef struct merge_work {
     collection_job *j;
@@ -29,9 +29,9 @@ static bool merge_images(merge_work *w, io_error *error)
         features f;
         if (!j->good[i]) continue;
         if (!collection_features_read(j, i, &f)) return io_fail(error, "%s: its features are gone", j->images.items[i]);
-        io_camera guess = io_camera_guess(f.width, f.height);
+        io_camera camera_of = collection_camera(j, &f);
         bool other = !shared || camera == 0 || f.width != width || f.height != height;
-        bool ok = (!other || io_colmap_db_add_camera(w->db, known ? &j->camera : &guess, f.width, f.height, &camera, error)) &&
+        bool ok = (!other || io_colmap_db_add_camera(w->db, &camera_of, f.width, f.height, &camera, error)) &&
                   io_colmap_db_add_image(w->db, j->names.items[i], camera, &w->ids[i], error) &&
                   io_colmap_db_add_keypoints(w->db, w->ids[i], f.keypoints.items, f.keypoints.count, error);
         width = f.width;
@@ -61,9 +61,7 @@ static bool merge_blocks(merge_work *w, io_error *error)
     if (missing > 0)
         return io_fail(error, "%zu of %zu blocks of pairs are not matched yet, such as block %zu: run --step match for all "
                               "shards first", missing, blocks, first);
-    for (size_t i = 0; i < blocks; i++)
-        if (!collection_block_read(w->j, i, merge_pair, w, error)) return false;
-    return true;
+    return collection_pairs_read(w->j, merge_pair, w, error);
 }
 
 static bool collection_merge(merge_work *w, io_error *error)
@@ -75,6 +73,12 @@ static bool collection_merge(merge_work *w, io_error *error)
     else io_colmap_db_abandon(w->db);
     free(w->ids);
     return ok;
+}
+
+static bool write_outputs(const collection_job *j, double start, io_error *error)
+{
+    return (!j->openmvg || collection_openmvg_write(j, error)) && (!j->matches || collection_matches_write(j, error)) &&
+           (!j->page || collection_page_write(j, io_clock_seconds() - start, error));
 }
 
 static void merge_report(const merge_work *w, double seconds)
@@ -159,6 +163,8 @@ static int collection_run(cli_common *common, void *job, int count, char **argum
     double start = io_clock_seconds();
     j->common = common;
     if (!j->output) return cli_usage_error(common, "-o with the database is needed");
+    if (j->matches && !io_path_has_suffix(j->matches, ".txt") && !io_path_has_suffix(j->matches, ".npz"))
+        return cli_usage_error(common, "--matches takes a file .txt or .npz");
     if (j->shards > 1 && j->step != STEP_DESCRIBE && j->step != STEP_MATCH)
         return cli_usage_error(common, "--shard is for --step describe and --step match");
     if (!collection_open(j, count, arguments, &error) || !collection_describe(j, &error))
@@ -169,7 +175,7 @@ static int collection_run(cli_common *common, void *job, int count, char **argum
     if (j->step == STEP_PAIRS) return CLI_DONE;
     if (j->step != STEP_MERGE && !collection_match(j, &error)) return cli_error("%s", error.text);
     if (j->step == STEP_MATCH) return CLI_DONE;
-    if (!collection_merge(&w, &error)) return cli_error("%s", error.text);
+    if (!collection_merge(&w, &error) || !write_outputs(j, start, &error)) return cli_error("%s", error.text);
     merge_report(&w, io_clock_seconds() - start);
     return CLI_DONE;
 }
@@ -212,12 +218,19 @@ static const cli_option collection_options[] = {
     {"output", 'o', CLI_OUTPUT(collection_job, output), "FILE.db", .help = "COLMAP's database"},
     {"work", 0, CLI_TEXT(collection_job, work), "FOLDER",
      .help = "features and matches as they come about, for resuming and for other machines (default: FILE.db.work)"},
+    {"openmvg", 0, CLI_TEXT(collection_job, openmvg), "FOLDER",
+     .help = "the same for OpenMVG: sfm_data.json, features, matches.f.txt"},
+    {"matches", 0, CLI_OUTPUT(collection_job, matches), "FILE.txt|FILE.npz",
+     .help = "the verified matches: names and indices as COLMAP's matches_importer reads them, or arrays"},
+    {"page", 0, CLI_OUTPUT(collection_job, page), "FILE.html", .help = "a summary: which images hang together, and how well"},
     CLI_SECTION("Pairs"),
     {"pairs", 0, CLI_CHOICE(collection_job, by, PAIRS_AUTO), "WHICH", "auto", .words = collection_choices,
      .help = "exhaustive: all; sequential: neighbours in the natural order of names; retrieval: the most similar by words; "
-             "list: those of --list; auto: those of --list if it is given, all for up to 100 images, else retrieval"},
+             "gps: the nearest by the positions in their EXIF data; list: those of --list; auto: those of --list if it is given, all for up to 100 images, else retrieval"},
     {"neighbours", 'k', CLI_NUMBER(collection_job, neighbours, 1, 10000), "K", "30",
-     .help = "similar images per image, for retrieval"},
+     .help = "similar or near images per image, for retrieval and gps"},
+    {"reach", 0, CLI_NUMBER(collection_job, reach, 0, CLI_NO_LIMIT), "METRES", "100",
+     .help = "how far apart a pair may be, for gps"},
     {"overlap", 0, CLI_NUMBER(collection_job, overlap, 1, 1000000), "N", "10", .help = "following images, for sequential"},
     {"list", 0, CLI_INPUT(collection_job, list), "FILE.txt",
      .help = "two names per line, as the database has them"},

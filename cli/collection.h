@@ -19,6 +19,7 @@ typedef enum collection_pairs_by {
     PAIRS_EXHAUSTIVE,
     PAIRS_SEQUENTIAL,
     PAIRS_RETRIEVAL,
+    PAIRS_GPS,
     PAIRS_LIST
 } collection_pairs_by;
 
@@ -26,9 +27,11 @@ typedef struct collection_job {
     cli_pipeline pipeline;
     io_read_options reading;
     const char *output, *work, *vocabulary, *list, *camera_text;
+    const char *openmvg, *matches, *page; /* further outputs; NULL: none */
     io_camera camera; /* of all images, with camera_text */
     collection_pairs_by by;
     int32_t neighbours, overlap, min_inliers;
+    double reach; /* metres, for PAIRS_GPS */
     bool one_camera;
     int32_t step;          /* of collection_steps */
     int32_t shard, shards; /* from 0 */
@@ -57,6 +60,11 @@ bool collection_describe(collection_job *j, io_error *error);
 bool collection_pairs(collection_job *j, io_error *error);
 bool collection_match(collection_job *j, io_error *error);
 
+/* Calls add(context, a, b) for pairs of images that were taken near to each other, as their EXIF data tell: for each
+ * the `neighbours` nearest within `reach` metres. */
+bool collection_gps(const collection_job *j, void (*add)(void *context, size_t a, size_t b), void *context,
+                    io_error *error);
+
 /* A verified pair. */
 typedef struct collection_pair {
     uint32_t a, b;
@@ -71,5 +79,17 @@ bool collection_block_read(const collection_job *j, size_t block,
                            io_error *error);
 bool collection_block_check(const collection_job *j, size_t block);
 size_t collection_blocks(const collection_job *j);
+/* The same for all blocks in order. */
+bool collection_pairs_read(const collection_job *j,
+                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
+                           io_error *error);
+
+/* ---- outputs, after the match step ---- */
+/* The camera of an image: that of --camera, else a guess. */
+io_camera collection_camera(const collection_job *j, const features *f);
+bool collection_openmvg_write(const collection_job *j, io_error *error);
+/* COLMAP's text of matches (.txt) or arrays (.npz). */
+bool collection_matches_write(const collection_job *j, io_error *error);
+bool collection_page_write(const collection_job *j, double seconds, io_error *error);
 
 #endif

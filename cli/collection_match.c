@@ -242,6 +242,15 @@ bool collection_block_check(const collection_job *j, size_t block)
     return true;
 }
 
+bool collection_pairs_read(const collection_job *j,
+                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
+                           io_error *error)
+{
+    for (size_t i = 0; i < collection_blocks(j); i++)
+        if (!collection_block_read(j, i, take, context, error)) return false;
+    return true;
+}
+
 bool collection_block_read(const collection_job *j, size_t block,
                            bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
                            io_error *error)

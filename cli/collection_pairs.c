@@ -1,4 +1,5 @@
-/* Which pairs of a collection are matched: all, neighbours in a sequence, the most similar ones, or those of a list. */
+/* Which pairs of a collection are matched: all, neighbours in a sequence or in space, the most similar
+ * ones, or those of a list. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,19 @@ static bool pairs_retrieval(collection_job *j, size_t *room, io_error *error)
     return ok;
 }
 
+/* ---- positions ---- */
+
+typedef struct pair_sink {
+    collection_job *j;
+    size_t *room;
+} pair_sink;
+
+static void gps_add(void *context, size_t a, size_t b)
+{
+    pair_sink *sink = context;
+    add_pair(sink->j, sink->room, a, b);
+}
+
 /* ---- a list ---- */
 
 typedef struct named_image {
@@ -156,6 +170,9 @@ static bool pairs_choose(collection_job *j, io_error *error)
         ok = j->list ? pairs_list(j, &room, error) : io_fail(error, "--pairs list needs --list");
     } else if (by == PAIRS_RETRIEVAL) {
         ok = pairs_retrieval(j, &room, error);
+    } else if (by == PAIRS_GPS) {
+        pair_sink sink = {j, &room};
+        ok = collection_gps(j, gps_add, &sink, error);
     } else {
         size_t reach = by == PAIRS_SEQUENTIAL ? (size_t)j->overlap : n;
         for (size_t a = 0; a < n; a++)
@@ -174,6 +191,7 @@ static bool pairs_stamp(collection_job *j, io_error *error)
     uint64_t hash = j->describe_hash;
     const int32_t numbers[] = {(int32_t)j->by, j->neighbours, j->overlap, (int32_t)j->images.count};
     hash = collection_hash(hash, numbers, sizeof numbers);
+    if (j->by == PAIRS_GPS) hash = collection_hash(hash, &j->reach, sizeof j->reach);
     for (size_t i = 0; i < j->images.count; i++) {
         uint64_t one = j->good[i] ? j->stamps[i] : 0;
         hash = collection_hash(hash, &one, sizeof one);

@@ -67,10 +67,10 @@ static bool write_matrix(FILE *out, const float *scores, size_t n, size_t stride
         }
     }
     fputs("<h2>Similarity</h2>\n<p>Row and column are images in their order; bright is similar. Lines beside the "
-          "diagonal are loops.</p>\n<div style=\"max-width:640px\" class=\"matrix\">", out);
+          "diagonal are loops.</p>\n<div class=\"matrix\">", out);
     bool ok = io_html_picture(out, "similarity of all pairs", (int32_t)side, (int32_t)side, pixels) ||
               io_fail(error, "out of memory");
-    fputs("</div>\n<style>.matrix img{width:100%;height:auto;image-rendering:pixelated}"
+    fputs("</div>\n<style>"
           ".loop{display:flex;flex-wrap:wrap;gap:1rem;margin:1rem 0}</style>\n", out);
     free(pixels);
     return ok;

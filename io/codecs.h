@@ -51,5 +51,7 @@ bool io_source_has(const io_source *source, size_t offset, const char *magic, si
 
 /* The orientation that an EXIF block ("II*..." or "MM.*...") tells, 1 when it tells none. Never reads outside. */
 int32_t io_exif_orientation(const uint8_t *data, size_t size);
+/* Where the camera was, from such a block. Never reads outside. */
+bool io_exif_position(const uint8_t *data, size_t size, io_position *out);
 
 #endif

@@ -36,6 +36,8 @@ static const char style[] =
     "svg.plot .axis{fill:var(--soft)}\n"
     "svg.plot .grid{stroke:var(--line)}\n"
     ".picture{max-width:56rem;overflow-x:auto;background:#fff;color:#000}\n"
+    ".matrix{max-width:640px}\n"
+    ".matrix img{width:100%;height:auto;image-rendering:pixelated}\n"
     "figcaption{color:var(--soft);font-size:.88rem;text-align:center}\n"
     ".key{display:flex;flex-wrap:wrap;gap:.1rem .9rem;justify-content:center;font-size:.88rem;margin:.2rem 0 0}\n"
     ".key span::before{content:\"\";display:inline-block;width:1.3em;border-top:3px solid var(--c);"

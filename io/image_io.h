@@ -40,6 +40,12 @@ bool io_image_decode(const char *name, const uint8_t *data, size_t size, const i
 void io_image_free(io_image *image);
 int32_t io_layout_bytes(io_layout layout); /* of one pixel */
 
+/* Where the camera was, degrees, as the EXIF data of a JPEG or TIFF tells; false when it tells nothing. */
+typedef struct io_position {
+    double latitude, longitude;
+} io_position;
+bool io_image_position(const char *path, io_position *out);
+
 /* PNG of 8 bits, IO_GRAY8 or IO_RGB8, rows without gaps. path NULL or "-": standard output. */
 bool io_png_encode(FILE *file, const char *name, io_layout layout, int32_t width, int32_t height,
                    const uint8_t *pixels, io_error *error); /* name is for the messages */

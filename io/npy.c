@@ -36,7 +36,7 @@ static size_t product(int32_t dimensions, const size_t *shape)
     return count;
 }
 
-static void write_header(FILE *file, io_dtype type, int32_t dimensions, const size_t *shape)
+size_t io_npy_header(char header[IO_NPY_HEADER], io_dtype type, int32_t dimensions, const size_t *shape)
 {
     char text[256];
     int length = snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
@@ -48,11 +48,14 @@ static void write_header(FILE *file, io_dtype type, int32_t dimensions, const si
     length += snprintf(text + length, sizeof text - (size_t)length, "), }");
     /* 10 bytes come before the dictionary, and a line break ends it. */
     int total = (10 + length + 1 + 63) / 64 * 64;
-    int header = total - 10;
-    fwrite(magic, 1, sizeof magic, file);
-    const uint8_t rest[4] = {1, 0, (uint8_t)(header & 255), (uint8_t)(header >> 8)};
-    fwrite(rest, 1, sizeof rest, file);
-    fprintf(file, "%-*s\n", header - 1, text);
+    int dictionary = total - 10;
+    const uint8_t rest[4] = {1, 0, (uint8_t)(dictionary & 255), (uint8_t)(dictionary >> 8)};
+    memcpy(header, magic, sizeof magic);
+    memcpy(header + sizeof magic, rest, sizeof rest);
+    memset(header + 10, ' ', (size_t)dictionary);
+    memcpy(header + 10, text, (size_t)length);
+    header[total - 1] = '\n';
+    return (size_t)total;
 }
 
 bool io_npy_write(const char *path, io_dtype type, int32_t dimensions, const size_t *shape, const void *data,
@@ -61,7 +64,8 @@ bool io_npy_write(const char *path, io_dtype type, int32_t dimensions, const siz
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     FILE *file = io_writer_file(writer);
-    write_header(file, type, dimensions, shape);
+    char header[IO_NPY_HEADER];
+    fwrite(header, 1, io_npy_header(header, type, dimensions, shape), file);
     size_t count = product(dimensions, shape);
     if (count) fwrite(data, types[type].size, count, file);
     return io_writer_commit(writer, error);

@@ -21,6 +21,9 @@ const char *io_dtype_name(io_dtype type); /* "u8", "f32", ... */
 /* path NULL or "-": standard output. */
 bool io_npy_write(const char *path, io_dtype type, int32_t dimensions, const size_t *shape, const void *data,
                   io_error *error);
+/* What stands before the numbers; the result is its length. */
+#define IO_NPY_HEADER 320
+size_t io_npy_header(char header[IO_NPY_HEADER], io_dtype type, int32_t dimensions, const size_t *shape);
 /* Checks the header, the type and that the file holds exactly the numbers that the shape promises. */
 bool io_npy_read(const char *path, io_array *out, io_error *error);
 void io_array_free(io_array *array);

@@ -25,7 +25,7 @@ static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_
     size_t row_bytes = q->index->vocabulary->row_bytes, tail = kbi_column_bytes(KBI_COLUMN_TAIL, row_bytes, true);
     uint64_t selectivity = kbi_word_selectivity(q->index->vocabulary, q->bag.word[k]);
     uint32_t most = (uint32_t)(row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD) * 2, distances[LIST_PART];
-    int32_t found[LIST_PART];
+    int32_t found[LIST_PART + 8];
     uint8_t head[KBI_HEAD] = {0};
     const uint8_t *signature = q->bag.signature + k * row_bytes;
     memcpy(head, signature, tail ? KBI_HEAD : row_bytes);

@@ -34,7 +34,6 @@ struct kb_vocabulary {
 
 #define KBI_VOCABULARY_HEADER 144
 #define KBI_VOCABULARY_NODE 8
-#define KBI_MAX_BLOCK_CHILDREN 256 /* up to here rows meet the children of a node as one block */
 
 static inline uint32_t kbi_node_first(const kb_vocabulary *v, uint32_t node)
 {

@@ -1,7 +1,4 @@
-/* Rows to words: every row goes from the root to a leaf, at each node to the nearest child.
- *
- * All rows meet the children of the root, so that the first level is one block for the kernel; below it rows part, and
- * each descends alone. */
+/* Rows to words: every row goes from the root to a leaf, at each node to the nearest child. */
 #include "index/vocabulary.h"
 
 #define PIECE_ROWS 256
@@ -32,52 +29,40 @@ kb_status kbi_features_check(const kb_features *features, kb_features *read, siz
     return KB_OK;
 }
 
-/* The leaf below `node` for one row; the nodes on the way go into path, of which *depth are there. */
-#define PATH 64
-static uint32_t descend(const assignment *a, const uint8_t *row, uint32_t node, uint32_t *path, uint32_t *depth)
+static uint32_t nearest_child(const assignment *a, const uint8_t *row, uint32_t first, uint32_t children)
 {
-    uint32_t children;
-    while ((children = kbi_node_children(a->v, node)) > 0) {
-        uint32_t first = kbi_node_first(a->v, node), nearest = KBI_NO_NEIGHBOUR, chosen = 0;
-        for (uint32_t from = 0; from < children; from += KBI_HAMMING_BLOCK_ROWS) {
-            uint32_t left = children - from, most = KBI_HAMMING_BLOCK_ROWS;
-            uint32_t best = a->kernels.hamming_nearest(row, kbi_node_row(a->v, first + from), left < most ? left : most,
-                                                       a->v->row_bytes);
-            if (best >> 16 >= nearest) continue;
-            nearest = best >> 16;
-            chosen = from + (best & 0xffff);
-        }
-        node = first + chosen;
-        path[*depth % PATH] = node;
-        ++*depth;
+    const uint32_t most = KBI_HAMMING_BLOCK_ROWS;
+    uint32_t nearest = KBI_NO_NEIGHBOUR, chosen = 0;
+    for (uint32_t from = 0; from < children; from += most) {
+        uint32_t left = children - from;
+        uint32_t best = a->kernels.hamming_nearest(row, kbi_node_row(a->v, first + from), left < most ? left : most,
+                                                   a->v->row_bytes);
+        if (best >> 16 >= nearest) continue;
+        nearest = best >> 16;
+        chosen = from + (best & 0xffff);
     }
-    return node;
+    return first + chosen;
 }
 
-static void assign_row(const assignment *a, size_t i, uint32_t start)
+/* The nodes on the way are kept in a ring, of which the last PATH are there. */
+#define PATH 64
+static void assign_row(const assignment *a, size_t i)
 {
-    uint32_t path[PATH] = {0}, depth = 0;
-    if (start != 0) path[depth++] = start;
-    uint32_t leaf = descend(a, a->rows + i * a->v->row_bytes, start, path, &depth);
-    a->words[i] = kbi_node_first(a->v, leaf);
-    if (!a->nodes) return;
+    uint32_t path[PATH], depth = 0, node = 0, children;
+    while ((children = kbi_node_children(a->v, node)) > 0) {
+        node = nearest_child(a, a->rows + i * a->v->row_bytes, kbi_node_first(a->v, node), children);
+        path[depth++ % PATH] = node;
+    }
+    a->words[i] = kbi_node_first(a->v, node);
     uint32_t up = (uint32_t)a->levels_up;
-    a->nodes[i] = up >= depth || up >= PATH ? 0 : path[(depth - 1 - up) % PATH];
+    if (a->nodes) a->nodes[i] = up >= depth || up >= PATH ? 0 : path[(depth - 1 - up) % PATH];
 }
 
 static void assign_piece(void *context, int32_t piece)
 {
     const assignment *a = context;
-    size_t begin = (size_t)piece * PIECE_ROWS, count = a->n - begin < PIECE_ROWS ? a->n - begin : PIECE_ROWS;
-    uint32_t first = kbi_node_first(a->v, 0), children = kbi_node_children(a->v, 0), start[PIECE_ROWS];
-    bool block = children <= KBI_MAX_BLOCK_CHILDREN;
-    if (block) {
-        uint32_t best[KBI_MAX_BLOCK_CHILDREN], second[KBI_MAX_BLOCK_CHILDREN];
-        for (size_t i = 0; i < count; i++) start[i] = KBI_NO_NEIGHBOUR;
-        a->kernels.hamming(kbi_node_row(a->v, first), children, a->rows + begin * a->v->row_bytes, count, a->v->row_bytes,
-                   best, second, start);
-    }
-    for (size_t i = 0; i < count; i++) assign_row(a, begin + i, block ? first + (start[i] & 0xffff) : 0);
+    size_t begin = (size_t)piece * PIECE_ROWS, end = a->n - begin < PIECE_ROWS ? a->n : begin + PIECE_ROWS;
+    for (size_t i = begin; i < end; i++) assign_row(a, i);
 }
 
 kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features, int32_t levels_up,

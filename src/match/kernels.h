@@ -13,8 +13,8 @@ typedef struct kbi_match_kernels {
                            size_t row_bytes, uint32_t *distances);
     /* The least (distance << 16 | i) over the rows i below n, 1 to KBI_HAMMING_BLOCK_ROWS. */
     uint32_t (*hamming_nearest)(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes);
-    /* Lists the words of 8 bytes whose distance from the query, another one, is at most `most`, ascending; found has
-     * room for n. The result is how many there are. */
+    /* Lists the words of 8 bytes whose distance from the query, another one, is at most `most`, ascending. The
+     * result is how many there are; found has room for 8 more than n, which may be written too. */
     size_t (*hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found);
 } kbi_match_kernels;
 

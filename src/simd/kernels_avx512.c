@@ -6,11 +6,14 @@
 
 #    define KBI_VEC_AVX512
 #    include "simd/tmpl_hamming.h"
+#    include "simd/tmpl_hamming_words.h"
 #    include "simd/tmpl_project_vnni.h"
 
 void kbi_kernels_avx512(kbi_kernels *table)
 {
     table->match.hamming = hamming_simd;
+    table->match.hamming_nearest = hamming_nearest_simd;
+    table->match.hamming_near = hamming_near_simd;
     if (KB_BAD_ONLY) return;
     table->describe.project = project_simd;
 }

@@ -1,0 +1,66 @@
+/* The kernels of words and lists with AVX-512 (match/kernels.h): bits are counted byte by byte and summed per 8 bytes.
+ * Rows of another length than 32 bytes are left to POPCNT. */
+#ifndef KBI_TMPL_HAMMING_WORDS_H
+#define KBI_TMPL_HAMMING_WORDS_H
+
+#include "match/hamming_rows.h"
+#include "simd/kernels.h"
+#include "simd/vec.h"
+
+VEC_INLINE vec count_words(vec bits) { return _mm512_sad_epu8(_mm512_popcnt_epi8(bits), v_zero()); }
+
+/* Distances of 8 rows in the order 0 2 1 3 4 6 5 7; `mask` has a bit for each 8 bytes that may be read. */
+VEC_INLINE vec distances_of_8(vec query, const uint8_t *rows, uint32_t mask)
+{
+    vec part[4], sum[2];
+    for (int i = 0; i < 4; i++)
+        part[i] = count_words(
+            v_xor(query, _mm512_maskz_loadu_epi64((__mmask8)(mask >> 8 * i), (const void *)(rows + 64 * i))));
+    for (int i = 0; i < 2; i++)
+        sum[i] = _mm512_add_epi64(_mm512_unpacklo_epi64(part[2 * i], part[2 * i + 1]),
+                                  _mm512_unpackhi_epi64(part[2 * i], part[2 * i + 1]));
+    return _mm512_add_epi64(_mm512_shuffle_i64x2(sum[0], sum[1], 0x88), _mm512_shuffle_i64x2(sum[0], sum[1], 0xdd));
+}
+
+VEC_TARGET static uint32_t hamming_nearest_32(const uint8_t *query, const uint8_t *rows, size_t n)
+{
+    const vec four = _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)query));
+    vec index = _mm512_set_epi64(7, 5, 6, 4, 3, 1, 2, 0), least = _mm512_set1_epi64(-1);
+    for (size_t i = 0; i < n; i += 8, rows += 256) {
+        size_t left = n - i;
+        vec distance = distances_of_8(four, rows, left < 8 ? (1u << 4 * left) - 1 : 0xffffffffu);
+        vec key = _mm512_or_si512(_mm512_slli_epi64(distance, 16), index);
+        __mmask8 inside = _mm512_cmplt_epu64_mask(index, _mm512_set1_epi64((long long)n));
+        least = _mm512_mask_min_epu64(least, inside, least, key);
+        index = _mm512_add_epi64(index, _mm512_set1_epi64(8));
+    }
+    __m256i half = _mm256_min_epu64(_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64(least, 1));
+    __m128i two = _mm_min_epu64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    uint64_t key[2];
+    _mm_storeu_si128((void *)key, two);
+    return (uint32_t)(key[0] < key[1] ? key[0] : key[1]);
+}
+
+VEC_TARGET static uint32_t hamming_nearest_simd(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes)
+{
+    return row_bytes == 32 ? hamming_nearest_32(query, rows, n) : hamming_nearest_row(query, rows, n, row_bytes, true);
+}
+
+VEC_TARGET static size_t hamming_near_simd(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most,
+                                           int32_t *found)
+{
+    const vec word = _mm512_set1_epi64((long long)load64(query)), limit = _mm512_set1_epi64(most);
+    __m256i index = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += 8) {
+        __mmask8 there = n - i < 8 ? (__mmask8)((1u << (n - i)) - 1) : (__mmask8)0xff;
+        vec distance = count_words(v_xor(word, _mm512_maskz_loadu_epi64(there, (const void *)(words + 8 * i))));
+        __mmask8 near = _mm512_mask_cmple_epu64_mask(there, distance, limit);
+        _mm256_storeu_si256((void *)(found + count), _mm256_maskz_compress_epi32(near, index));
+        count += count_bits(near, true);
+        index = _mm256_add_epi32(index, _mm256_set1_epi32(8));
+    }
+    return count;
+}
+
+#endif
