@@ -69,7 +69,8 @@ static void write_numbers(FILE *out, const summary *s, double seconds)
     const collection_job *j = s->j;
     size_t keypoints = 0;
     for (size_t i = 0; i < j->images.count; i++) keypoints += s->keypoints[i];
-    fprintf(out, "<dl>\n<dt>Images</dt><dd>%zu, and %zu that could not be read</dd>\n", j->images.count - j->failed, j->failed);
+    fprintf(out, "<dl>\n<dt>Images</dt><dd>%zu</dd>\n", j->images.count - j->failed);
+    if (j->failed > 0) fprintf(out, "<dt>Left out</dt><dd>%zu</dd>\n", j->failed);
     fprintf(out, "<dt>Keypoints</dt><dd>%zu</dd>\n<dt>Pairs matched</dt><dd>%zu</dd>\n", keypoints, j->pair_count);
     fprintf(out, "<dt>Pairs verified</dt><dd>%zu, %zu of them by a homography</dd>\n", s->verified, s->homographies);
     fprintf(out, "<dt>Matches</dt><dd>%zu</dd>\n<dt>Seconds</dt><dd>%.1f</dd>\n</dl>\n", s->inliers, seconds);

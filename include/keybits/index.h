@@ -58,11 +58,16 @@ typedef struct kb_vocabulary_options {
  * be NULL. */
 KB_API kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes,
                                      const kb_vocabulary_options *options, kb_vocabulary **out, kb_error *error);
+KB_API kb_status kb_vocabulary_train_with(const uint8_t *rows, size_t n, size_t row_bytes,
+                                          const kb_vocabulary_options *options, const kb_allocator *allocator,
+                                          kb_vocabulary **out, kb_error *error);
 
 /* Opens a vocabulary file that lies in memory, such as a mapped file. data is borrowed: it must stay as it is until
  * kb_vocabulary_free. Any bytes are safe: KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE with a sentence in
  * error (may be NULL). */
 KB_API kb_status kb_vocabulary_load(const void *data, size_t size, kb_vocabulary **out, kb_error *error);
+KB_API kb_status kb_vocabulary_load_with(const void *data, size_t size, const kb_allocator *allocator,
+                                         kb_vocabulary **out, kb_error *error);
 /* The block of memory that is the file; lives as long as the vocabulary. NULL gives NULL and 0. */
 KB_API const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size);
 KB_API void kb_vocabulary_free(kb_vocabulary *vocabulary);
@@ -108,6 +113,8 @@ typedef struct kb_vocabulary_spec {
     const char *model_name;    /* NULL: unknown; at most 63 bytes */
 } kb_vocabulary_spec;
 KB_API kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabulary **out, kb_error *error);
+KB_API kb_status kb_vocabulary_create_with(const kb_vocabulary_spec *spec, const kb_allocator *allocator,
+                                           kb_vocabulary **out, kb_error *error);
 
 /* The word of every row. Rows of another model, or of another length, give KB_E_MODEL and a sentence in error (may be
  * NULL). nodes (may be NULL) receives the node that a row passed levels_up above its word, the root at most: what
@@ -132,6 +139,8 @@ typedef struct kb_index_options {
 /* The vocabulary is borrowed: it must live as long as the index. options and error may be NULL. */
 KB_API kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options, kb_index **out,
                                  kb_error *error);
+KB_API kb_status kb_index_create_with(const kb_vocabulary *vocabulary, const kb_index_options *options,
+                                      const kb_allocator *allocator, kb_index **out, kb_error *error);
 KB_API void kb_index_free(kb_index *index);
 
 /* Adds an image behind all others; its position counts up from 0. id is the caller's and is not looked at (several
@@ -197,6 +206,12 @@ typedef struct kb_index_image {
 /* False when there is no such position. */
 KB_API int32_t kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image);
 
+/* The kept features of an image, to draw or match them: kb_index_image.rows keypoints are written to keypoints (may be
+ * NULL), with what is kept of them: x, y, size and angle; *rows points to their descriptors, which live until the index
+ * changes; *count is how many there are (both may be NULL). KB_E_KIND when the index keeps no features. */
+KB_API kb_status kb_index_get_features(const kb_index *index, size_t position, kb_keypoint *keypoints,
+                                       const uint8_t **rows, size_t *count);
+
 /* Writes the index as a file by calls of write(self, data, size), which returns KB_OK to go on. Removed images are
  * dropped, so that positions change. The same images in the same order give the same bytes, however they came in. */
 typedef kb_status (*kb_write)(void *self, const void *data, size_t size);
@@ -206,6 +221,8 @@ KB_API kb_status kb_index_save(kb_index *index, kb_write write, void *self);
  * be added to it, in memory. Any bytes are safe. Lists and rows are not read here: kb_index_check reads all of the file
  * and gives KB_E_CHECKSUM when it is damaged. error may be NULL. */
 KB_API kb_status kb_index_load(const void *data, size_t size, kb_index **out, kb_error *error);
+KB_API kb_status kb_index_load_with(const void *data, size_t size, const kb_allocator *allocator, kb_index **out,
+                                    kb_error *error);
 KB_API kb_status kb_index_check(const kb_index *index);
 
 /* ----------------------------------------------------------------------------------------------------- loop closing */
@@ -237,6 +254,8 @@ typedef struct kb_loop_detector kb_loop_detector;
 /* The vocabulary is borrowed. options and error may be NULL. */
 KB_API kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
                                          kb_loop_detector **out, kb_error *error);
+KB_API kb_status kb_loop_detector_create_with(const kb_vocabulary *vocabulary, const kb_loop_options *options,
+                                              const kb_allocator *allocator, kb_loop_detector **out, kb_error *error);
 KB_API void kb_loop_detector_free(kb_loop_detector *detector);
 /* Looks for a loop and adds the image. "None found" is a result. Features need keypoints. */
 KB_API kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,

@@ -26,6 +26,20 @@ void *kbi_allocate(const kb_allocator *allocator, size_t bytes)
     return allocator->allocate(allocator->self, bytes ? bytes : 1);
 }
 
+void *kbi_allocate_array(const kb_allocator *allocator, size_t count, size_t size)
+{
+    return size > 0 && count > SIZE_MAX / size ? NULL : kbi_allocate(allocator, count * size);
+}
+
+void *kbi_reallocate(const kb_allocator *allocator, void *block, size_t used, size_t count, size_t size)
+{
+    void *moved = kbi_allocate_array(allocator, count, size);
+    if (!moved) return NULL;
+    if (used > 0) memcpy(moved, block, used);
+    kbi_deallocate(allocator, block);
+    return moved;
+}
+
 void *kbi_allocate_zeros(const kb_allocator *allocator, size_t bytes)
 {
     void *memory = kbi_allocate(allocator, bytes);

@@ -70,7 +70,11 @@ void kbi_error_clear(kb_error *error);
 /* The caller's allocator, or malloc and free for NULL; false when a function is missing. */
 bool kbi_allocator_read(kb_allocator *destination, const kb_allocator *source);
 void *kbi_allocate(const kb_allocator *allocator, size_t bytes);
-/* The same, cleared. */
+/* count x size bytes; NULL when that is too much too. */
+void *kbi_allocate_array(const kb_allocator *allocator, size_t count, size_t size);
+/* A larger block with the first `used` bytes of the old one, which is released; without memory the old one stays. */
+void *kbi_reallocate(const kb_allocator *allocator, void *block, size_t used, size_t count, size_t size);
+/* As kbi_allocate, cleared. */
 void *kbi_allocate_zeros(const kb_allocator *allocator, size_t bytes);
 /* memory may be NULL. */
 void kbi_deallocate(const kb_allocator *allocator, const void *memory);

@@ -1,17 +1,25 @@
 /* The index: images come and go. */
 #include "index/index.h"
 
-#include <stdlib.h>
-
 kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options, kb_index **out,
                           kb_error *error)
 {
+    return kb_index_create_with(vocabulary, options, NULL, out, error);
+}
+
+kb_status kb_index_create_with(const kb_vocabulary *vocabulary, const kb_index_options *options,
+                               const kb_allocator *given, kb_index **out, kb_error *error)
+{
     kb_index_options o;
+    kb_allocator allocator;
     if (out) *out = NULL;
     if (!vocabulary || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     if (KBI_STRUCT_READ(kb_index_options, &o, options) != KB_OK) return kbi_fail_struct(error);
-    kb_index *index = calloc(1, sizeof *index);
+    kb_status status = kbi_index_allocator(&allocator, given, error);
+    if (status != KB_OK) return status;
+    kb_index *index = kbi_allocate_zeros(&allocator, sizeof *index);
     if (!index) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    index->allocator = allocator;
     index->vocabulary = vocabulary;
     index->signatures = !o.no_signatures;
     index->features = o.keep_features != 0;
@@ -22,11 +30,12 @@ kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_option
 void kb_index_free(kb_index *index)
 {
     if (!index) return;
-    for (size_t i = 0; i < index->count; i++) free(index->images[i].owned);
-    for (size_t i = 0; i < index->segment_count; i++) free(index->segments[i].owned);
-    free(index->images);
+    kb_allocator allocator = index->allocator;
+    for (size_t i = 0; i < index->count; i++) kbi_deallocate(&allocator, index->images[i].owned);
+    for (size_t i = 0; i < index->segment_count; i++) kbi_deallocate(&allocator, index->segments[i].owned);
+    kbi_deallocate(&allocator, index->images);
     kb_vocabulary_free(index->owned_vocabulary);
-    free(index);
+    kbi_deallocate(&allocator, index);
 }
 
 /* ---- adding ---- */
@@ -35,8 +44,9 @@ static bool index_reserve(kb_index *index)
 {
     if (index->count < index->room) return true;
     size_t room = index->room < 16 ? 16 : index->room * 2;
-    if (room > INT32_MAX || room > SIZE_MAX / sizeof *index->images) return false;
-    kbi_indexed *images = realloc(index->images, room * sizeof *images);
+    if (room > INT32_MAX) return false;
+    kbi_indexed *images =
+        kbi_reallocate(&index->allocator, index->images, index->count * sizeof *images, room, sizeof *images);
     if (!images) return false;
     index->images = images;
     index->room = room;
@@ -47,7 +57,7 @@ static bool index_reserve(kb_index *index)
 static bool keep_image(const kb_index *index, const kb_features *f, const char *name, kbi_indexed *image)
 {
     size_t kept = index->features ? f->n : 0, rows = kept * f->row_bytes, points = kept * KBI_POINT;
-    uint8_t *block = malloc(rows + points + strlen(name) + 1);
+    uint8_t *block = kbi_allocate(&index->allocator, rows + points + strlen(name) + 1);
     if (!block) return false;
     if (rows > 0) memcpy(block, f->rows, rows);
     for (size_t i = 0; i < kept; i++) {
@@ -70,7 +80,7 @@ static kb_status add_bag(kb_index *index, const kb_features *f, uint64_t id, con
     if (!index_reserve(index) || !keep_image(index, f, name, &image)) return KB_E_MEMORY;
     index->images[index->count++] = image;
     kb_status status = kbi_segments_add(index, bag, (uint32_t)(index->count - 1));
-    if (status != KB_OK) free(index->images[--index->count].owned);
+    if (status != KB_OK) kbi_deallocate(&index->allocator, index->images[--index->count].owned);
     return status;
 }
 
@@ -137,6 +147,24 @@ kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
         if (index->features) full.bytes += index->images[i].rows * (uint64_t)(row_bytes + KBI_POINT);
     }
     KBI_STRUCT_WRITE(kb_index_info, info, &full);
+    return KB_OK;
+}
+
+kb_status kb_index_get_features(const kb_index *index, size_t position, kb_keypoint *keypoints, const uint8_t **rows,
+                                size_t *count)
+{
+    if (count) *count = 0;
+    if (rows) *rows = NULL;
+    if (!index || position >= index->count) return KB_E_ARGUMENT;
+    if (!index->features) return KB_E_KIND;
+    const kbi_indexed *image = &index->images[position];
+    if (count) *count = image->rows;
+    if (rows) *rows = image->kept_rows;
+    for (size_t i = 0; keypoints && i < image->rows; i++) {
+        const uint8_t *at = image->kept_points + i * KBI_POINT;
+        keypoints[i] = (kb_keypoint){.x = kbi_get_f32(at), .y = kbi_get_f32(at + 4), .size = kbi_get_f32(at + 8),
+                                     .angle = kbi_get_f32(at + 12), .class_id = -1};
+    }
     return KB_OK;
 }
 

@@ -84,6 +84,7 @@ typedef struct kbi_indexed {
 
 #define KBI_MAX_SEGMENTS 64
 struct kb_index {
+    kb_allocator allocator;
     const kb_vocabulary *vocabulary;
     kb_vocabulary *owned_vocabulary; /* of a loaded index */
     bool signatures, features;

@@ -1,6 +1,4 @@
 /* The index file (docs/index-format.md): header, vocabulary, images, names, one segment, kept features, checksum. */
-#include <stdlib.h>
-
 #include "index/index.h"
 
 #define VERSION 2
@@ -50,15 +48,15 @@ static bool parts_of(const layout *l, parts *p)
 static kb_status index_compact(kb_index *index)
 {
     if (index->segment_count == 0 || (index->segment_count == 1 && index->removed == 0)) return KB_OK;
-    uint32_t *map = malloc((index->count ? index->count : 1) * sizeof *map), next = 0;
+    uint32_t *map = kbi_allocate_array(&index->allocator, index->count, sizeof *map), next = 0;
     if (!map) return KB_E_MEMORY;
     for (size_t i = 0; i < index->count; i++) map[i] = index->images[i].removed ? UINT32_MAX : next++;
     kb_status status = kbi_segments_merge(index, 0, index->segment_count, map);
-    free(map);
+    kbi_deallocate(&index->allocator, map);
     if (status != KB_OK) return status;
     size_t kept = 0;
     for (size_t i = 0; i < index->count; i++) {
-        if (index->images[i].removed) free(index->images[i].owned);
+        if (index->images[i].removed) kbi_deallocate(&index->allocator, index->images[i].owned);
         else index->images[kept++] = index->images[i];
     }
     index->count = kept;
@@ -245,8 +243,7 @@ static kb_status read_images(kb_index *index, const uint8_t *data, const layout 
     if (l->names > 0 && data[p->names + l->names - 1] != 0)
         return kbi_fail(error, KB_E_TABLE, "index: the last name has no end");
     index->room = (size_t)l->images;
-    if (l->images > SIZE_MAX / sizeof *index->images) return kbi_fail(error, KB_E_MEMORY, "out of memory");
-    index->images = malloc((l->images ? (size_t)l->images : 1) * sizeof *index->images);
+    index->images = kbi_allocate_array(&index->allocator, (size_t)l->images, sizeof *index->images);
     if (!index->images) return kbi_fail(error, KB_E_MEMORY, "no memory for %llu images", (unsigned long long)l->images);
     for (uint64_t i = 0; i < l->images; i++) {
         kb_status status = read_image(data, l, p, i, &next, &index->images[i], error);
@@ -279,19 +276,28 @@ static kb_status read_segment(kb_index *index, const uint8_t *data, const layout
 
 kb_status kb_index_load(const void *data, size_t size, kb_index **out, kb_error *error)
 {
+    return kb_index_load_with(data, size, NULL, out, error);
+}
+
+kb_status kb_index_load_with(const void *data, size_t size, const kb_allocator *given, kb_index **out, kb_error *error)
+{
+    kb_allocator allocator;
     layout l = {0};
     parts p = {0};
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    kb_status status = read_header(data, size, &l, &p, error);
+    kb_status status = kbi_index_allocator(&allocator, given, error);
+    if (status == KB_OK) status = read_header(data, size, &l, &p, error);
     if (status != KB_OK) return status;
-    kb_index *index = calloc(1, sizeof *index);
+    kb_index *index = kbi_allocate_zeros(&allocator, sizeof *index);
     if (!index) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    index->allocator = allocator;
     index->file = data;
     index->file_size = size;
     index->signatures = l.signatures;
     index->features = l.features;
-    status = kb_vocabulary_load(index->file + p.vocabulary, (size_t)l.vocabulary, &index->owned_vocabulary, error);
+    status = kb_vocabulary_load_with(index->file + p.vocabulary, (size_t)l.vocabulary, &allocator,
+                                     &index->owned_vocabulary, error);
     index->vocabulary = index->owned_vocabulary;
     if (status == KB_OK && index->vocabulary->row_bytes != l.row_bytes)
         status = kbi_fail(error, KB_E_TABLE, "index: rows of another length than the vocabulary's");

@@ -2,8 +2,6 @@
  * probability that grows with its squared distance from the nearest centre so far. All sums are of integers. */
 #include "index/k_majority.h"
 
-#include <stdlib.h>
-
 /* The bits of a byte spread over the bytes of a word, bit 7 first. */
 static uint64_t spread_byte(uint8_t byte)
 {
@@ -49,18 +47,19 @@ void kbi_bit_counter_majority(kbi_bit_counter *c, size_t row_bytes, uint8_t *row
     }
 }
 
-bool kbi_k_majority_create(kbi_k_majority *m, size_t row_bytes, size_t capacity, uint32_t k, int32_t iterations)
+bool kbi_k_majority_create(kbi_k_majority *m, const kb_allocator *allocator, size_t row_bytes, size_t capacity,
+                           uint32_t k, int32_t iterations)
 {
-    *m = (kbi_k_majority){.row_bytes = row_bytes, .capacity = capacity, .k = k, .iterations = iterations,
+    *m = (kbi_k_majority){.allocator = *allocator, .row_bytes = row_bytes, .capacity = capacity, .k = k, .iterations = iterations,
                           .kernels = kbi_index_kernels()};
-    m->rows = malloc(capacity * row_bytes);
-    m->keys = malloc(capacity * sizeof *m->keys);
-    m->labels = malloc(capacity * sizeof *m->labels);
-    m->best = malloc(k * sizeof *m->best);
-    m->second = malloc(k * sizeof *m->second);
-    m->counters = malloc(k * sizeof *m->counters);
-    m->narrow = malloc(k * row_bytes * sizeof *m->narrow);
-    m->wide = malloc(k * row_bytes * 8 * sizeof *m->wide);
+    m->rows = kbi_allocate_array(allocator, capacity, row_bytes);
+    m->keys = kbi_allocate_array(allocator, capacity, sizeof *m->keys);
+    m->labels = kbi_allocate_array(allocator, capacity, sizeof *m->labels);
+    m->best = kbi_allocate_array(allocator, k, sizeof *m->best);
+    m->second = kbi_allocate_array(allocator, k, sizeof *m->second);
+    m->counters = kbi_allocate_array(allocator, k, sizeof *m->counters);
+    m->narrow = kbi_allocate_array(allocator, k, row_bytes * sizeof *m->narrow);
+    m->wide = kbi_allocate_array(allocator, k, row_bytes * 8 * sizeof *m->wide);
     if (!m->rows || !m->keys || !m->labels || !m->best || !m->second || !m->counters || !m->narrow || !m->wide)
         return false;
     for (size_t i = 0; i < k; i++)
@@ -70,14 +69,8 @@ bool kbi_k_majority_create(kbi_k_majority *m, size_t row_bytes, size_t capacity,
 
 void kbi_k_majority_free(kbi_k_majority *m)
 {
-    free(m->rows);
-    free(m->keys);
-    free(m->labels);
-    free(m->best);
-    free(m->second);
-    free(m->counters);
-    free(m->narrow);
-    free(m->wide);
+    void *const blocks[] = {m->rows, m->keys, m->labels, m->best, m->second, m->counters, m->narrow, m->wide};
+    for (size_t i = 0; i < KBI_COUNT(blocks); i++) kbi_deallocate(&m->allocator, blocks[i]);
 }
 
 /* keys[i] becomes the least of itself and (distance << 16 | centre) over the given centres. */

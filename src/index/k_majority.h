@@ -17,6 +17,7 @@ void kbi_bit_counter_majority(kbi_bit_counter *c, size_t row_bytes, uint8_t *row
 
 /* What one clustering at a time needs; of rows at most `capacity`. */
 typedef struct kbi_k_majority {
+    kb_allocator allocator;
     size_t row_bytes, capacity;
     uint32_t k; /* 2 to KB_MAX_BRANCHING */
     int32_t iterations;
@@ -29,7 +30,8 @@ typedef struct kbi_k_majority {
     uint64_t *narrow;
     uint32_t *wide;
 } kbi_k_majority;
-bool kbi_k_majority_create(kbi_k_majority *m, size_t row_bytes, size_t capacity, uint32_t k, int32_t iterations);
+bool kbi_k_majority_create(kbi_k_majority *m, const kb_allocator *allocator, size_t row_bytes, size_t capacity,
+                           uint32_t k, int32_t iterations);
 void kbi_k_majority_free(kbi_k_majority *m);
 /* Clusters the first n rows; centres has room for k rows. The result is how many there are: fewer when the rows have
  * fewer different values. */

@@ -5,8 +5,6 @@
  * median score of an image with the one before it. Places that look alike, such as the doors of a corridor, may well
  * fit geometrically; but then they are alike to several places. So a loop must either have matches as similar as no two
  * unrelated photographs of the training set had, or clearly more similar ones than the next island. */
-#include <stdlib.h>
-
 #include "index/index.h"
 
 #define CANDIDATES 64
@@ -45,30 +43,39 @@ static kb_status options_check(kb_loop_options *o, kb_error *error)
 kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
                                   kb_loop_detector **out, kb_error *error)
 {
+    return kb_loop_detector_create_with(vocabulary, options, NULL, out, error);
+}
+
+kb_status kb_loop_detector_create_with(const kb_vocabulary *vocabulary, const kb_loop_options *options,
+                                       const kb_allocator *given, kb_loop_detector **out, kb_error *error)
+{
+    kb_allocator allocator;
     kb_loop_options o;
     if (out) *out = NULL;
     if (!out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     if (KBI_STRUCT_READ(kb_loop_options, &o, options) != KB_OK) return kbi_fail_struct(error);
     kb_status status = options_check(&o, error);
+    if (status == KB_OK) status = kbi_index_allocator(&allocator, given, error);
     if (status != KB_OK) return status;
-    kb_loop_detector *d = calloc(1, sizeof *d);
+    kb_loop_detector *d = kbi_allocate_zeros(&allocator, sizeof *d);
     if (!d) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_index_options keep;
     KB_INIT(keep);
     keep.keep_features = 1;
     d->o = o;
-    status = kb_index_create(vocabulary, &keep, &d->index, error);
+    status = kb_index_create_with(vocabulary, &keep, &allocator, &d->index, error);
     if (status == KB_OK) *out = d;
-    else free(d);
+    else kbi_deallocate(&allocator, d);
     return status;
 }
 
 void kb_loop_detector_free(kb_loop_detector *detector)
 {
     if (!detector) return;
+    kb_allocator allocator = detector->index->allocator;
     kb_index_free(detector->index);
-    free(detector->neighbours);
-    free(detector);
+    kbi_deallocate(&allocator, detector->neighbours);
+    kbi_deallocate(&allocator, detector);
 }
 
 /* Notes the score with the image just before, which is among the results unless it is nothing. */
@@ -79,7 +86,8 @@ static kb_status neighbour_note(kb_loop_detector *d, const kb_index_result *resu
         if (results[i].position == d->index->count - 1) score = results[i].score;
     if (d->count == d->room) {
         size_t room = d->room ? 2 * d->room : 64;
-        double *grown = realloc(d->neighbours, room * sizeof *grown);
+        double *grown =
+            kbi_reallocate(&d->index->allocator, d->neighbours, d->count * sizeof *grown, room, sizeof *grown);
         if (!grown) return KB_E_MEMORY;
         d->neighbours = grown;
         d->room = room;

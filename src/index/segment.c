@@ -1,6 +1,4 @@
 /* Segments of inverted lists: making one out of an image, and merging. */
-#include <stdlib.h>
-
 #include "index/index.h"
 
 /* A segment that is being filled. */
@@ -10,15 +8,15 @@ typedef struct segment_writer {
     size_t bytes[KBI_COLUMNS]; /* per entry */
 } segment_writer;
 
-static bool writer_create(segment_writer *w, kbi_segment *s, size_t words, uint64_t entries, size_t row_bytes,
-                          bool signatures)
+static bool writer_create(segment_writer *w, kbi_segment *s, const kb_index *index, size_t words, uint64_t entries)
 {
     size_t per_entry = 0;
     *w = (segment_writer){.s = s};
-    for (int c = 0; c < KBI_COLUMNS; c++) per_entry += w->bytes[c] = kbi_column_bytes(c, row_bytes, signatures);
+    for (int c = 0; c < KBI_COLUMNS; c++)
+        per_entry += w->bytes[c] = kbi_column_bytes(c, index->vocabulary->row_bytes, index->signatures);
     if (entries > (SIZE_MAX / 2) / per_entry || words > SIZE_MAX / 2 / KBI_DIRECTORY_ROW) return false;
     size_t bytes = words * KBI_DIRECTORY_ROW + (size_t)entries * per_entry;
-    uint8_t *block = malloc(bytes ? bytes : 1);
+    uint8_t *block = kbi_allocate(&index->allocator, bytes);
     if (!block) return false;
     *s = (kbi_segment){.owned = block, .directory = block};
     w->directory = block;
@@ -30,7 +28,7 @@ static bool writer_create(segment_writer *w, kbi_segment *s, size_t words, uint6
     return true;
 }
 
-/* Appends `count` entries of columns; an image number is changed later. */
+/* Appends `count` entries of columns. */
 static void writer_entries(segment_writer *w, const uint8_t *const from[KBI_COLUMNS], size_t count)
 {
     for (int c = 0; c < KBI_COLUMNS; c++) {
@@ -93,8 +91,7 @@ kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const 
     }
     if (words > index->vocabulary->words) words = index->vocabulary->words;
     segment_writer w;
-    if (!writer_create(&w, &merged, words, entries, index->vocabulary->row_bytes, index->signatures))
-        return KB_E_MEMORY;
+    if (!writer_create(&w, &merged, index, words, entries)) return KB_E_MEMORY;
     while ((word = least_word(segments, count, cursor)) != UINT64_MAX && merged.words < words) {
         uint64_t before = merged.entries;
         for (size_t i = 0; i < count; i++) {
@@ -104,7 +101,7 @@ kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const 
         writer_word(&w, (uint32_t)word, before);
     }
     merged.images = images;
-    for (size_t i = 0; i < count; i++) free(segments[i].owned);
+    for (size_t i = 0; i < count; i++) kbi_deallocate(&index->allocator, segments[i].owned);
     segments[0] = merged;
     memmove(segments + 1, segments + count, (index->segment_count - first - count) * sizeof *segments);
     index->segment_count -= count - 1;
@@ -127,7 +124,7 @@ kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t positio
 {
     kbi_segment s;
     segment_writer w;
-    if (!writer_create(&w, &s, bag->n, bag->n, index->vocabulary->row_bytes, index->signatures)) return KB_E_MEMORY;
+    if (!writer_create(&w, &s, index, bag->n, bag->n)) return KB_E_MEMORY;
     for (size_t i = 0; i < bag->n; i++) {
         bag_entry(index, bag, i, position, &w);
         writer_word(&w, bag->word[i], s.entries - 1);
@@ -140,7 +137,7 @@ kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t positio
         kb_status status = kbi_segments_merge(index, last - 1, 2, NULL);
         if (status == KB_OK) continue;
         if (index->segment_count < KBI_MAX_SEGMENTS) break; /* unmerged is as good, only slower */
-        free(index->segments[last].owned);
+        kbi_deallocate(&index->allocator, index->segments[last].owned);
         index->segment_count--;
         return status;
     }

@@ -2,8 +2,6 @@
  * the weights of its words. Loading checks it and keeps a pointer. */
 #include "index/vocabulary.h"
 
-#include <stdlib.h>
-
 #include "common/cpu.h"
 
 #define VERSION 1
@@ -15,6 +13,12 @@ kbi_match_kernels kbi_index_kernels(void)
     kbi_match_kernels kernels;
     kbi_match_kernels_init(&kernels, kbi_cpu_flags());
     return kernels;
+}
+
+kb_status kbi_index_allocator(kb_allocator *allocator, const kb_allocator *given, kb_error *error)
+{
+    if (kbi_allocator_read(allocator, given)) return KB_OK;
+    return kbi_fail(error, KB_E_ARGUMENT, "allocator: a function is NULL");
 }
 
 static uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }
@@ -54,11 +58,11 @@ static void pack_header(const kbi_tree *tree, size_t weight_bytes, uint64_t size
     if (tree->model_name) memcpy(to + 64, tree->model_name, strlen(tree->model_name));
 }
 
-kb_status kbi_vocabulary_pack(const kbi_tree *tree, kb_vocabulary **out, kb_error *error)
+kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocator, kb_vocabulary **out, kb_error *error)
 {
     size_t weight_bytes = weight_size(tree);
     uint64_t size = block_bytes(tree->nodes, tree->words, tree->row_bytes, weight_bytes);
-    uint8_t *block = size <= SIZE_MAX ? calloc(1, (size_t)size) : NULL;
+    uint8_t *block = size <= SIZE_MAX ? kbi_allocate_zeros(allocator, (size_t)size) : NULL;
     if (!block) return kbi_fail(error, KB_E_MEMORY, "no memory for a vocabulary of %u words", tree->words);
     pack_header(tree, weight_bytes, size, block);
     uint8_t *to = block + KBI_VOCABULARY_HEADER;
@@ -73,9 +77,9 @@ kb_status kbi_vocabulary_pack(const kbi_tree *tree, kb_vocabulary **out, kb_erro
         else kbi_put_f64(to, tree->weights[i]);
     }
     kbi_put_u64(block + AT_SUM, block_sum(block, (size_t)size));
-    kb_status status = kb_vocabulary_load(block, (size_t)size, out, error);
+    kb_status status = kb_vocabulary_load_with(block, (size_t)size, allocator, out, error);
     if (status == KB_OK) (*out)->owned = block;
-    else free(block);
+    else kbi_deallocate(allocator, block);
     return status;
 }
 
@@ -155,10 +159,10 @@ static kb_status check_nodes(const kb_vocabulary *v, uint8_t *claimed, kb_error 
 
 static kb_status check_tree(const kb_vocabulary *v, kb_error *error)
 {
-    uint8_t *claimed = calloc(v->nodes / 8 + 1, 1);
+    uint8_t *claimed = kbi_allocate_zeros(&v->allocator, v->nodes / 8 + 1);
     if (!claimed) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_status status = check_nodes(v, claimed, error);
-    free(claimed);
+    kbi_deallocate(&v->allocator, claimed);
     for (uint32_t i = 0; status == KB_OK && i < v->words; i++) {
         double weight = kbi_word_weight(v, i);
         if (!(weight >= 0 && weight <= 1e30))
@@ -184,19 +188,28 @@ static void view_block(kb_vocabulary *v, const uint8_t *block, size_t size)
 
 kb_status kb_vocabulary_load(const void *data, size_t size, kb_vocabulary **out, kb_error *error)
 {
+    return kb_vocabulary_load_with(data, size, NULL, out, error);
+}
+
+kb_status kb_vocabulary_load_with(const void *data, size_t size, const kb_allocator *given, kb_vocabulary **out,
+                                  kb_error *error)
+{
+    kb_allocator allocator;
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    kb_status status = check_header(data, size, error);
+    kb_status status = kbi_index_allocator(&allocator, given, error);
+    if (status == KB_OK) status = check_header(data, size, error);
     if (status == KB_OK) status = check_numbers(data, size, error);
     if (status != KB_OK) return status;
     if (block_sum(data, size) != kbi_get_u64((const uint8_t *)data + AT_SUM))
         return kbi_fail(error, KB_E_CHECKSUM, "the vocabulary is damaged: its checksum is wrong");
-    kb_vocabulary *v = calloc(1, sizeof *v);
+    kb_vocabulary *v = kbi_allocate_zeros(&allocator, sizeof *v);
     if (!v) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    v->allocator = allocator;
     view_block(v, data, size);
     status = check_tree(v, error);
     if (status == KB_OK) *out = v;
-    else free(v);
+    else kbi_deallocate(&allocator, v);
     return status;
 }
 
@@ -209,8 +222,9 @@ const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size)
 void kb_vocabulary_free(kb_vocabulary *vocabulary)
 {
     if (!vocabulary) return;
-    free(vocabulary->owned);
-    free(vocabulary);
+    kb_allocator allocator = vocabulary->allocator;
+    kbi_deallocate(&allocator, vocabulary->owned);
+    kbi_deallocate(&allocator, vocabulary);
 }
 
 kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_info *info)

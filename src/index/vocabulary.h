@@ -20,6 +20,7 @@
 enum { KBI_INDEX_STRUCT_TABLE(KBI_FIRST_SIZE_ROW) KBI_INDEX_FIRST_SIZE_END };
 
 struct kb_vocabulary {
+    kb_allocator allocator;
     const uint8_t *block; /* the file */
     size_t size;
     void *owned;          /* the same block when it is to be freed */
@@ -64,7 +65,10 @@ typedef struct kbi_tree {
     uint64_t model_id;
     const char *model_name;
 } kbi_tree;
-kb_status kbi_vocabulary_pack(const kbi_tree *tree, kb_vocabulary **out, kb_error *error);
+kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocator, kb_vocabulary **out, kb_error *error);
+
+/* The caller's allocator, or malloc and free; KB_E_ARGUMENT when a function is missing. */
+kb_status kbi_index_allocator(kb_allocator *allocator, const kb_allocator *given, kb_error *error);
 
 /* KB_OK when features can be compared with rows of this length and model; else KB_E_MODEL or KB_E_ARGUMENT. */
 kb_status kbi_features_check(const kb_features *features, kb_features *read, size_t row_bytes, uint64_t model_id,

@@ -1,9 +1,8 @@
 /* A vocabulary out of a tree that comes from elsewhere: parents become lists of children. */
-#include <stdlib.h>
-
 #include "index/vocabulary.h"
 
 typedef struct creation {
+    kb_allocator allocator;
     const kb_vocabulary_spec *spec;
     uint32_t *place;           /* of every node of the spec in the new order */
     uint32_t *first, *children; /* in the new order */
@@ -93,39 +92,53 @@ static kb_status creation_run(creation *c, kb_vocabulary **out, kb_error *error)
     if (children_adjacent(c)) {
         for (uint32_t i = 0; i < s->nodes; i++) c->place[i] = i;
     } else {
-        uint32_t *queue = malloc(s->nodes * sizeof *queue);
+        uint32_t *queue = kbi_allocate_array(&c->allocator, s->nodes, sizeof *queue);
         if (!queue) return kbi_fail(error, KB_E_MEMORY, "out of memory");
         order_breadth_first(c, c->children, queue);
-        free(queue);
+        kbi_deallocate(&c->allocator, queue);
     }
     creation_fill(c);
     kbi_tree tree = {s->nodes,     c->words,  c->first,   c->children,       c->rows,     c->weights,   (size_t)s->row_bytes,
                      s->branching, s->levels, s->scoring, (int32_t)s->weighting, s->model_id, s->model_name};
-    return kbi_vocabulary_pack(&tree, out, error);
+    return kbi_vocabulary_pack(&tree, &c->allocator, out, error);
 }
 
 kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabulary **out, kb_error *error)
 {
+    return kb_vocabulary_create_with(spec, NULL, out, error);
+}
+
+static void creation_free(creation *c)
+{
+    void *const blocks[] = {c->place, c->first, c->children, c->rows, c->weights};
+    for (size_t i = 0; i < KBI_COUNT(blocks); i++) kbi_deallocate(&c->allocator, blocks[i]);
+}
+
+kb_status kb_vocabulary_create_with(const kb_vocabulary_spec *spec, const kb_allocator *allocator, kb_vocabulary **out,
+                                    kb_error *error)
+{
     kb_vocabulary_spec s;
+    creation c = {.spec = &s};
     if (out) *out = NULL;
     if (!spec || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = KBI_STRUCT_READ(kb_vocabulary_spec, &s, spec);
     if (status != KB_OK) return kbi_fail_struct(error);
     status = spec_check(&s, error);
+    if (status == KB_OK) status = kbi_index_allocator(&c.allocator, allocator, error);
     if (status != KB_OK) return status;
     size_t n = s.nodes;
-    creation c = {.spec = &s};
-    c.place = malloc(n * sizeof *c.place);
-    c.first = calloc(n, sizeof *c.first);
-    c.children = malloc(n * sizeof *c.children);
-    c.rows = calloc(n, (size_t)s.row_bytes);
-    c.weights = malloc(n * sizeof *c.weights);
-    if (c.place && c.first && c.children && c.rows && c.weights) status = creation_run(&c, out, error);
-    else status = kbi_fail(error, KB_E_MEMORY, "no memory for %zu nodes", n);
-    free(c.place);
-    free(c.first);
-    free(c.children);
-    free(c.rows);
-    free(c.weights);
+    c.place = kbi_allocate_array(&c.allocator, n, sizeof *c.place);
+    c.first = kbi_allocate_array(&c.allocator, n, sizeof *c.first);
+    c.children = kbi_allocate_array(&c.allocator, n, sizeof *c.children);
+    c.rows = kbi_allocate_array(&c.allocator, n, (size_t)s.row_bytes);
+    c.weights = kbi_allocate_array(&c.allocator, n, sizeof *c.weights);
+    if (c.place && c.first && c.children && c.rows && c.weights) {
+        memset(c.first, 0, n * sizeof *c.first);
+        memset(c.rows, 0, n * (size_t)s.row_bytes);
+        status = creation_run(&c, out, error);
+    } else {
+        status = kbi_fail(error, KB_E_MEMORY, "no memory for %zu nodes", n);
+    }
+    creation_free(&c);
     return status;
 }

@@ -4,7 +4,6 @@
  * found from at most SAMPLE rows per child, evenly spaced; then every row goes to its nearest centre, and the lists of
  * the nodes are parted. Each step is a parallel loop whose result does not depend on who does what. */
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "index/k_majority.h"
 
@@ -18,6 +17,7 @@ typedef struct train_node {
 } train_node;
 
 typedef struct trainer {
+    kb_allocator allocator;
     const uint8_t *rows;
     size_t n, row_bytes;
     kb_vocabulary_options o;
@@ -35,11 +35,6 @@ typedef struct trainer {
     atomic_uint next; /* node that nobody has taken */
 } trainer;
 
-static void *grow(void *block, size_t count, size_t size)
-{
-    return count > 0 && size > SIZE_MAX / count ? NULL : realloc(block, count * size);
-}
-
 static uint8_t *centres_of(const trainer *t, uint32_t node)
 {
     return t->centres + (size_t)(node - t->level_begin) * (size_t)t->o.branching * t->row_bytes;
@@ -49,9 +44,9 @@ static bool trainer_reserve(trainer *t, uint32_t nodes)
 {
     if (nodes <= t->room) return true;
     uint32_t room = nodes > INT32_MAX / 2 ? INT32_MAX : nodes + nodes / 2;
-    train_node *moved = grow(t->nodes, room, sizeof *moved);
+    train_node *moved = kbi_reallocate(&t->allocator, t->nodes, t->count * sizeof *moved, room, sizeof *moved);
     if (moved) t->nodes = moved;
-    uint8_t *rows = grow(t->node_rows, room, t->row_bytes);
+    uint8_t *rows = kbi_reallocate(&t->allocator, t->node_rows, t->count * t->row_bytes, room, t->row_bytes);
     if (rows) t->node_rows = rows;
     if (!moved || !rows) return false;
     t->room = room;
@@ -180,9 +175,9 @@ static bool append_children(trainer *t)
 static bool split_level(trainer *t)
 {
     size_t nodes = t->level_end - t->level_begin;
-    uint8_t *centres = grow(t->centres, nodes, (size_t)t->o.branching * t->row_bytes);
+    uint8_t *centres = kbi_reallocate(&t->allocator, t->centres, 0, nodes, (size_t)t->o.branching * t->row_bytes);
     if (centres) t->centres = centres;
-    uint32_t *found = grow(t->found, nodes, sizeof *found);
+    uint32_t *found = kbi_reallocate(&t->allocator, t->found, 0, nodes, sizeof *found);
     if (found) t->found = found;
     if (!centres || !found) return false;
     atomic_store(&t->next, t->level_begin);
@@ -200,13 +195,14 @@ static bool trainer_create(trainer *t)
     size_t sample = (size_t)t->o.branching * SAMPLE, capacity = t->n < sample ? t->n : sample;
     t->pieces = kbi_parallel_threads(t->o.parallel);
     t->kernels = kbi_index_kernels();
-    t->order = grow(NULL, t->n, sizeof *t->order);
-    t->spare = grow(NULL, t->n, sizeof *t->spare);
-    t->label = malloc(t->n);
-    t->clusters = calloc((size_t)t->pieces, sizeof *t->clusters);
+    t->order = kbi_allocate_array(&t->allocator, t->n, sizeof *t->order);
+    t->spare = kbi_allocate_array(&t->allocator, t->n, sizeof *t->spare);
+    t->label = kbi_allocate(&t->allocator, t->n);
+    t->clusters = kbi_allocate_zeros(&t->allocator, (size_t)t->pieces * sizeof *t->clusters);
     if (!t->order || !t->spare || !t->label || !t->clusters || !trainer_reserve(t, 1)) return false;
     for (int32_t i = 0; i < t->pieces; i++)
-        if (!kbi_k_majority_create(&t->clusters[i], t->row_bytes, capacity, (uint32_t)t->o.branching, t->o.iterations))
+        if (!kbi_k_majority_create(&t->clusters[i], &t->allocator, t->row_bytes, capacity, (uint32_t)t->o.branching,
+                                   t->o.iterations))
             return false;
     for (size_t i = 0; i < t->n; i++) t->order[i] = (uint32_t)i;
     t->nodes[0] = (train_node){0, (uint32_t)t->n, 0, 0};
@@ -217,14 +213,8 @@ static bool trainer_create(trainer *t)
 static void trainer_free(trainer *t)
 {
     for (int32_t i = 0; t->clusters && i < t->pieces; i++) kbi_k_majority_free(&t->clusters[i]);
-    free(t->clusters);
-    free(t->order);
-    free(t->spare);
-    free(t->label);
-    free(t->nodes);
-    free(t->node_rows);
-    free(t->centres);
-    free(t->found);
+    void *const blocks[] = {t->clusters, t->order, t->spare, t->label, t->nodes, t->node_rows, t->centres, t->found};
+    for (size_t i = 0; i < KBI_COUNT(blocks); i++) kbi_deallocate(&t->allocator, blocks[i]);
 }
 
 /* ln(images / images that have the word). Rows of a leaf are ascending, so images that share one follow each other. */
@@ -239,8 +229,9 @@ static double leaf_weight(const trainer *t, const train_node *leaf, const uint32
 
 static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
 {
-    uint32_t *first = grow(NULL, t->count, sizeof *first), *children = grow(NULL, t->count, sizeof *children);
-    double *weights = grow(NULL, t->count, sizeof *weights);
+    uint32_t *first = kbi_allocate_array(&t->allocator, t->count, sizeof *first);
+    uint32_t *children = kbi_allocate_array(&t->allocator, t->count, sizeof *children);
+    double *weights = kbi_allocate_array(&t->allocator, t->count, sizeof *weights);
     uint32_t words = 0;
     kb_status status = kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_model_info info;
@@ -259,11 +250,11 @@ static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
         }
         kbi_tree tree = {t->count, words, first, children, t->node_rows, weights, t->row_bytes, t->o.branching,
                          t->o.levels, 0, t->o.image_ends ? KB_TF_IDF : KB_TF, info.id, info.spec ? info.spec->name : NULL};
-        status = kbi_vocabulary_pack(&tree, out, error);
+        status = kbi_vocabulary_pack(&tree, &t->allocator, out, error);
     }
-    free(first);
-    free(children);
-    free(weights);
+    kbi_deallocate(&t->allocator, first);
+    kbi_deallocate(&t->allocator, children);
+    kbi_deallocate(&t->allocator, weights);
     return status;
 }
 
@@ -329,13 +320,22 @@ static kb_status check_train(kb_vocabulary_options *o, const uint8_t *rows, size
 kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes, const kb_vocabulary_options *options,
                               kb_vocabulary **out, kb_error *error)
 {
+    return kb_vocabulary_train_with(rows, n, row_bytes, options, NULL, out, error);
+}
+
+kb_status kb_vocabulary_train_with(const uint8_t *rows, size_t n, size_t row_bytes,
+                                   const kb_vocabulary_options *options, const kb_allocator *allocator,
+                                   kb_vocabulary **out, kb_error *error)
+{
     trainer t = {.rows = rows, .n = n, .row_bytes = row_bytes};
     if (out) *out = NULL;
     if (!out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = KBI_STRUCT_READ(kb_vocabulary_options, &t.o, options);
     if (status != KB_OK) return kbi_fail_struct(error);
-    status = check_train(&t.o, rows, n, row_bytes, error);
-    if (status == KB_OK) status = trainer_run(&t, out, error);
+    status = kbi_index_allocator(&t.allocator, allocator, error);
+    if (status == KB_OK) status = check_train(&t.o, rows, n, row_bytes, error);
+    if (status != KB_OK) return status;
+    status = trainer_run(&t, out, error);
     trainer_free(&t);
     return status;
 }

@@ -44,25 +44,44 @@ static uint32_t nearest_child(const assignment *a, const uint8_t *row, uint32_t 
     return first + chosen;
 }
 
-/* The nodes on the way are kept in a ring, of which the last PATH are there. */
-#define PATH 64
-static void assign_row(const assignment *a, size_t i)
+/* Rows of a batch descend together, a level at a time: what one has to wait for, the next does not. */
+#define BATCH 32
+#define PATH 64 /* nodes on the way that are kept, the last ones */
+typedef struct batch {
+    uint32_t node[BATCH], depth[BATCH], path[BATCH][PATH];
+} batch;
+
+static bool batch_step(const assignment *a, const uint8_t *rows, size_t count, batch *b)
 {
-    uint32_t path[PATH], depth = 0, node = 0, children;
-    while ((children = kbi_node_children(a->v, node)) > 0) {
-        node = nearest_child(a, a->rows + i * a->v->row_bytes, kbi_node_first(a->v, node), children);
-        path[depth++ % PATH] = node;
+    bool moved = false;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t children = kbi_node_children(a->v, b->node[i]);
+        if (children == 0) continue;
+        b->node[i] = nearest_child(a, rows + i * a->v->row_bytes, kbi_node_first(a->v, b->node[i]), children);
+        b->path[i][b->depth[i]++ % PATH] = b->node[i];
+        moved = true;
     }
-    a->words[i] = kbi_node_first(a->v, node);
+    return moved;
+}
+
+static void assign_batch(const assignment *a, size_t begin, size_t count)
+{
+    batch b; /* paths are written before they are read */
+    memset(b.node, 0, sizeof b.node);
+    memset(b.depth, 0, sizeof b.depth);
+    while (batch_step(a, a->rows + begin * a->v->row_bytes, count, &b)) continue;
     uint32_t up = (uint32_t)a->levels_up;
-    if (a->nodes) a->nodes[i] = up >= depth || up >= PATH ? 0 : path[(depth - 1 - up) % PATH];
+    for (size_t i = 0; i < count; i++) {
+        a->words[begin + i] = kbi_node_first(a->v, b.node[i]);
+        if (a->nodes) a->nodes[begin + i] = up >= b.depth[i] || up >= PATH ? 0 : b.path[i][(b.depth[i] - 1 - up) % PATH];
+    }
 }
 
 static void assign_piece(void *context, int32_t piece)
 {
     const assignment *a = context;
     size_t begin = (size_t)piece * PIECE_ROWS, end = a->n - begin < PIECE_ROWS ? a->n : begin + PIECE_ROWS;
-    for (size_t i = begin; i < end; i++) assign_row(a, i);
+    for (; begin < end; begin += BATCH) assign_batch(a, begin, end - begin < BATCH ? end - begin : BATCH);
 }
 
 kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features, int32_t levels_up,
