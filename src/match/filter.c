@@ -11,7 +11,10 @@
  *
  * Neighbours are found in a grid over image a with MATCHES_PER_CELL matches per cell on average, and a match is
  * compared with at most NEIGHBOURS others in either direction: time and memory grow linearly with the number of
- * matches wherever they lie. All of it is single IEEE operations in a fixed order. */
+ * matches wherever they lie. All of it is single IEEE operations in a fixed order.
+ *
+ * Comparisons are most of the time, and nearly all of them fail, so they are made without branches, BLOCK at a time, on
+ * columns that compilers turn into vectors. The square root is left to the pairs that pass a bound without one. */
 #include <math.h>
 
 #include "match/grid.h"
@@ -21,22 +24,28 @@
 #define NEIGHBOURS 24
 #define SLACK 0.25f
 #define FAR 1e6f /* px: keypoints beyond never match */
+#define BLOCK 8 /* pairs that are compared at once */
+
+/* What a match says, as columns. */
+enum { AX, AY, BX, BY, /* points */
+       MX, MY,         /* the similarity, as a complex number; 0 in a match that takes no part any more */
+       NORM2,          /* |m|^2 */
+       SLACK_B,        /* half of SLACK x size, px of image b */
+       COLUMNS };
 
 typedef struct filter_node {
-    float ax, ay, bx, by; /* points */
-    float mx, my;         /* the similarity, as a complex number */
-    float norm2;          /* |m|^2 */
-    float slack;          /* half of SLACK x size, px of image b */
-    int32_t match;        /* index in the caller's list */
+    float value[COLUMNS];
+    int32_t match; /* index in the caller's list */
 } filter_node;
 
 typedef struct filter_job {
     float tolerance, cosine2, ratio2;
+    float bound2; /* twice the square of the tolerance, and a little for rounding */
     int32_t min_support;
     int32_t n;
     filter_node *nodes;
-    filter_node *sorted; /* by cell */
-    int32_t *support;
+    float *column[COLUMNS]; /* the nodes by cell; BLOCK zeros more than n */
+    int32_t *support;       /* also BLOCK more */
     uint8_t *kept;
     kbi_grid grid; /* over image a */
 } filter_job;
@@ -55,6 +64,7 @@ static kb_status filter_read_options(const kb_filter_options *given, filter_job 
     if (!(o.max_scale >= 1 && o.max_scale <= 100) || o.min_support < 1 || o.min_support > 1000) return KB_E_ARGUMENT;
     kbi_sincos_degrees((double)o.max_angle, &sine, &cosine);
     job->tolerance = o.tolerance;
+    job->bound2 = 2.0001f * o.tolerance * o.tolerance;
     job->cosine2 = (float)(cosine * cosine);
     job->ratio2 = o.max_scale * o.max_scale;
     job->min_support = o.min_support;
@@ -75,35 +85,67 @@ static bool filter_node_of(const kb_keypoint *a, const kb_keypoint *b, int32_t m
     kbi_sincos_degrees(angle, &sine, &cosine);
     float scale = b->size / a->size;
     if (!(scale > 1e-6f && scale < FAR)) return false;
-    *out = (filter_node){a->x, a->y, b->x, b->y, scale * (float)cosine, scale * (float)sine, scale * scale,
-                         0.5f * SLACK * b->size, match};
+    *out = (filter_node){{a->x, a->y, b->x, b->y, scale * (float)cosine, scale * (float)sine, scale * scale,
+                          0.5f * SLACK * b->size}, match};
     return true;
 }
 
 /* ---- support ---- */
 
-static bool filter_agree(const filter_job *job, const filter_node *i, const filter_node *j)
+/* The mean similarity of nodes i and j takes their offset in a to p; the offset in b is d off. Squares of both. */
+typedef struct filter_error {
+    float p2, d2;
+} filter_error;
+
+static inline filter_error filter_compare(float *const c[COLUMNS], int32_t i, int32_t j)
 {
-    float dot = i->mx * j->mx + i->my * j->my;
-    if (!(dot > 0) || dot * dot < job->cosine2 * i->norm2 * j->norm2) return false;
-    if (i->norm2 > job->ratio2 * j->norm2 || j->norm2 > job->ratio2 * i->norm2) return false;
-    float mx = 0.5f * (i->mx + j->mx), my = 0.5f * (i->my + j->my);
-    float ax = j->ax - i->ax, ay = j->ay - i->ay;
+    float mx = 0.5f * (c[MX][i] + c[MX][j]), my = 0.5f * (c[MY][i] + c[MY][j]);
+    float ax = c[AX][j] - c[AX][i], ay = c[AY][j] - c[AY][i];
     float px = mx * ax - my * ay, py = mx * ay + my * ax;
-    float dx = j->bx - i->bx - px, dy = j->by - i->by - py;
-    float limit = job->tolerance * sqrtf(px * px + py * py) + i->slack + j->slack;
-    return dx * dx + dy * dy <= limit * limit;
+    float dx = c[BX][j] - c[BX][i] - px, dy = c[BY][j] - c[BY][i] - py;
+    return (filter_error){px * px + py * py, dx * dx + dy * dy};
+}
+
+/* Whether j may support i, for `count` nodes from j on, BLOCK at most: one of both needs support, and all conditions
+ * hold but the last, of which (s + t)^2 <= 2 s^2 + 2 t^2 is used. Zero when there is none. */
+static inline int32_t filter_block(const filter_job *job, int32_t i, int32_t j, int32_t count, int32_t least,
+                                   int32_t may[BLOCK])
+{
+    float *const *c = job->column;
+    const float mx = c[MX][i], my = c[MY][i], norm2 = c[NORM2][i], slack = c[SLACK_B][i];
+    const float cosine2 = job->cosine2 * norm2, ratio2 = job->ratio2, most2 = ratio2 * norm2, bound2 = job->bound2;
+    const int32_t wants = job->support[i] < least;
+    int32_t any = 0;
+    for (int32_t l = 0; l < BLOCK; l++) {
+        int32_t k = j + l;
+        float dot = mx * c[MX][k] + my * c[MY][k], other2 = c[NORM2][k], reach = slack + c[SLACK_B][k];
+        filter_error e = filter_compare(c, i, k);
+        may[l] = (l < count) & ((job->support[k] < least) | wants) & (dot > 0) & (dot * dot >= cosine2 * other2) &
+                 (norm2 <= ratio2 * other2) & (other2 <= most2) & (e.d2 <= bound2 * e.p2 + 2.0001f * reach * reach);
+        any |= may[l];
+    }
+    return any;
+}
+
+static bool filter_agree(const filter_job *job, int32_t i, int32_t j)
+{
+    filter_error e = filter_compare(job->column, i, j);
+    float limit = job->tolerance * sqrtf(e.p2) + job->column[SLACK_B][i] + job->column[SLACK_B][j];
+    return e.d2 <= limit * limit;
 }
 
 static void filter_count_between(const filter_job *job, int32_t least, int32_t i, int32_t from, int32_t to)
 {
-    const filter_node *node = &job->sorted[i];
+    int32_t may[BLOCK], *support = job->support;
     if (to - from > NEIGHBOURS) to = from + NEIGHBOURS;
-    for (int32_t j = from; j < to; j++) {
-        if (!job->kept[j] || (job->support[i] >= least && job->support[j] >= least)) continue;
-        if (!filter_agree(job, node, &job->sorted[j])) continue;
-        job->support[i]++;
-        job->support[j]++;
+    for (int32_t j = from; j < to; j += BLOCK) {
+        if (!filter_block(job, i, j, to - j, least, may)) continue;
+        for (int32_t l = 0; l < BLOCK; l++) {
+            if (!may[l] || (support[i] >= least && support[j + l] >= least)) continue;
+            if (!filter_agree(job, i, j + l)) continue;
+            support[i]++;
+            support[j + l]++;
+        }
     }
 }
 
@@ -112,7 +154,7 @@ static void filter_count_between(const filter_job *job, int32_t least, int32_t i
 static void filter_count_support(const filter_job *job, int32_t least)
 {
     const int32_t *start = job->grid.start, columns = job->grid.columns, rows = job->grid.rows;
-    memset(job->support, 0, (size_t)job->n * sizeof *job->support);
+    for (int32_t i = 0; i < job->n; i++) job->support[i] = job->kept[i] ? 0 : least; /* these want no more */
     for (int32_t y = 0; y < rows; y++) {
         for (int32_t x = 0; x < columns; x++) {
             int32_t c = y * columns + x, end = start[c + 1], last = x + 1 == columns;
@@ -127,14 +169,27 @@ static void filter_count_support(const filter_job *job, int32_t least)
     }
 }
 
+static void filter_sort(const filter_job *job)
+{
+    for (int column = 0; column < COLUMNS; column++) {
+        float *to = job->column[column];
+        for (int32_t i = 0; i < job->n; i++) to[i] = job->nodes[job->grid.order[i]].value[column];
+        memset(to + job->n, 0, BLOCK * sizeof *to);
+    }
+}
+
 static void filter_run(filter_job *job)
 {
-    for (int32_t i = 0; i < job->n; i++) job->sorted[i] = job->nodes[job->grid.order[i]];
+    filter_sort(job);
     memset(job->kept, 1, (size_t)job->n);
+    memset(job->support + job->n, 0, BLOCK * sizeof *job->support);
     for (int32_t round = 0; round < 2; round++) {
         int32_t least = round == 0 ? 1 : job->min_support;
         filter_count_support(job, least);
-        for (int32_t i = 0; i < job->n; i++) job->kept[i] = job->support[i] >= least;
+        for (int32_t i = 0; i < job->n; i++) {
+            job->kept[i] = job->kept[i] && job->support[i] >= least;
+            if (!job->kept[i]) job->column[MX][i] = job->column[MY][i] = 0;
+        }
     }
 }
 
@@ -142,11 +197,15 @@ static void filter_run(filter_job *job)
 
 static bool filter_allocate(kb_workspace *ws, size_t n, filter_job *job)
 {
+    bool all = true;
+    for (int column = 0; column < COLUMNS; column++) {
+        job->column[column] = kbi_workspace_get(ws, (n + BLOCK) * sizeof *job->column[column]);
+        all = all && job->column[column];
+    }
     job->nodes = kbi_workspace_get(ws, n * sizeof *job->nodes);
-    job->sorted = kbi_workspace_get(ws, n * sizeof *job->sorted);
-    job->support = kbi_workspace_get(ws, n * sizeof *job->support);
+    job->support = kbi_workspace_get(ws, (n + BLOCK) * sizeof *job->support);
     job->kept = kbi_workspace_get(ws, n);
-    return job->nodes && job->sorted && job->support && job->kept;
+    return all && job->nodes && job->support && job->kept;
 }
 
 kb_status kbi_filter_measure(size_t n, kb_workspace *workspace)
@@ -169,10 +228,10 @@ static bool matches_are_inside(const kb_match *matches, size_t n, size_t na, siz
 
 static size_t filter_write(const filter_job *job, const kb_match *matches, size_t n, kb_match *out)
 {
-    uint8_t *wanted = (uint8_t *)job->nodes; /* not needed any more */
+    uint8_t *wanted = (uint8_t *)job->support; /* not needed any more */
     size_t count = 0;
     memset(wanted, 0, n);
-    for (int32_t i = 0; i < job->n; i++) wanted[job->sorted[i].match] = job->kept[i];
+    for (int32_t i = 0; i < job->n; i++) wanted[job->nodes[job->grid.order[i]].match] = job->kept[i];
     for (size_t i = 0; i < n; i++)
         if (wanted[i]) out[count++] = matches[i];
     return count;
@@ -195,7 +254,7 @@ kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_
     if (status == KB_OK) {
         for (size_t i = 0; i < n; i++)
             job.n += filter_node_of(&a[matches[i].a], &b[matches[i].b], (int32_t)i, &job.nodes[job.n]);
-        if (!kbi_grid_build(&job.grid, &job.nodes->ax, &job.nodes->ay, sizeof *job.nodes, job.n, MATCHES_PER_CELL, ws))
+        if (!kbi_grid_build(&job.grid, &job.nodes->value[AX], &job.nodes->value[AY], sizeof *job.nodes, job.n, MATCHES_PER_CELL, ws))
             status = KB_E_MEMORY;
     }
     if (status == KB_OK) {
