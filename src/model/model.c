@@ -120,24 +120,40 @@ static int compare_boxes(const void *a, const void *b)
 {
     const kbi_box *p = a, *q = b;
     if (p->channel != q->channel) return p->channel < q->channel ? -1 : 1;
-    if (p->last != q->last) return p->last < q->last ? -1 : 1;
     if (p->radius != q->radius) return p->radius < q->radius ? -1 : 1;
+    if (p->y != q->y) return p->y < q->y ? -1 : 1;
     return p->x < q->x ? -1 : p->x > q->x;
 }
 
-static kbi_box make_box(uint8_t channel, uint8_t x, uint8_t y, uint8_t radius)
-{
-    int left = x - radius, top = (y - radius) % KBI_SUMS_ROWS, bottom = (y + radius + 1) % KBI_SUMS_ROWS;
-    return (kbi_box){channel, x, y, radius, (uint8_t)(y + radius), (uint16_t)(top * KBI_SUMS_WIDTH + left),
-                    (uint16_t)(bottom * KBI_SUMS_WIDTH + left)};
-}
-static kbi_box first_box(const kb_box_pair *p) { return make_box(p->channel1, p->x1, p->y1, p->radius1); }
-static kbi_box second_box(const kb_box_pair *p) { return make_box(p->channel2, p->x2, p->y2, p->radius2); }
+static kbi_box first_box(const kb_box_pair *p) { return (kbi_box){p->channel1, p->x1, p->y1, p->radius1}; }
+static kbi_box second_box(const kb_box_pair *p) { return (kbi_box){p->channel2, p->x2, p->y2, p->radius2}; }
 
 static uint16_t box_index(const kb_model *model, kbi_box box)
 {
     const kbi_box *found = bsearch(&box, model->boxes, (size_t)model->box_count, sizeof box, compare_boxes);
     return (uint16_t)(found - model->boxes);
+}
+
+/* The edges of boxes `from` to `to` - 1 by rows; returns what follows them. */
+static kbi_box_edge *list_edges(const kb_model *model, int32_t from, int32_t to, bool bottom, kbi_box_edge *edge)
+{
+    for (int32_t row = 0; row < KB_PATCH_SIDE; row++)
+        for (int32_t i = from; i < to; i++) {
+            kbi_box b = model->boxes[i];
+            if (bottom ? b.y + b.radius != row : b.y - b.radius != row) continue;
+            int32_t x = (b.channel ? b.channel - 1 : 0) * KBI_SUMS_WIDTH + b.x;
+            *edge++ = (kbi_box_edge){(uint16_t)(x - b.radius), (uint16_t)(x + b.radius + 1), (uint16_t)i, b.radius,
+                                     (uint8_t)row};
+        }
+    *edge++ = (kbi_box_edge){0, 0, 0, 0, KBI_NO_ROW};
+    return edge;
+}
+
+static void prepare_edges(kb_model *model)
+{
+    int32_t gray = model->channel_start[1];
+    model->bottoms = list_edges(model, gray, model->box_count, false, list_edges(model, 0, gray, false, model->tops));
+    list_edges(model, gray, model->box_count, true, list_edges(model, 0, gray, true, model->bottoms));
 }
 
 static void prepare_boxes(kb_model *model)
@@ -159,6 +175,7 @@ static void prepare_boxes(kb_model *model)
         model->channel_start[model->boxes[i].channel + 1]++;
     }
     for (int c = 0; c < KB_PLANES; c++) model->channel_start[c + 1] += model->channel_start[c];
+    prepare_edges(model);
     for (int32_t i = 0; i < spec->bits; i++) {
         const kb_box_pair *p = &spec->boxes[i];
         double threshold = floor((double)p->threshold * 128.0);
@@ -201,7 +218,8 @@ static bool copy_tables(kb_model *model, const kb_model_spec *given)
         spec->boxes = copy_of(from, given->boxes, bits * sizeof *given->boxes);
         model->boxes = kbi_allocate(from, 2 * bits * sizeof *model->boxes);
         model->bits = kbi_allocate(from, bits * sizeof *model->bits);
-        return spec->boxes && model->boxes && model->bits;
+        model->tops = kbi_allocate(from, 2 * (2 * bits + 2) * sizeof *model->tops);
+        return spec->boxes && model->boxes && model->bits && model->tops;
     }
     if (spec->kind == KB_HASHSIFT) {
         spec->weights = copy_of(from, given->weights, bits * KB_SIFT_VALUES);
@@ -268,6 +286,7 @@ void kb_model_free(kb_model *model)
     kbi_deallocate(&from, model->spec.bias);
     kbi_deallocate(&from, model->boxes);
     kbi_deallocate(&from, model->bits);
+    kbi_deallocate(&from, model->tops);
     kbi_deallocate(&from, model->packed);
     kbi_deallocate(&from, model->packed_bias);
     kbi_deallocate(&from, model);

@@ -7,12 +7,17 @@
 /* One box to be measured, and one bit made of two of them. Boxes that occur several times are measured once. */
 typedef struct kbi_box {
     uint8_t channel, x, y, radius;
-    uint8_t last;         /* row: y + radius */
-    uint16_t top,
-        bottom; /* its left corners in an integral image that keeps KBI_SUMS_ROWS rows, row y at y mod KBI_SUMS_ROWS */
 } kbi_box;
-#define KBI_SUMS_ROWS 16 /* enough for the tallest box */
+/* Where a box begins or ends, for kernels that make the integral image of gray, or those of all gradient planes, row by
+ * row. */
+typedef struct kbi_box_edge {
+    uint16_t left, right; /* its corners in rows of KBI_SUMS_WIDTH sums; gray and the first gradient plane have row 0 */
+    uint16_t box;
+    uint8_t radius;
+    uint8_t row; /* the first or the last one of the box; KBI_NO_ROW after the last edge */
+} kbi_box_edge;
 #define KBI_SUMS_WIDTH (KB_PATCH_SIDE + 1)
+#define KBI_NO_ROW 255
 typedef struct kbi_box_bit {
     uint16_t box1, box2; /* indices of boxes */
     int16_t threshold;   /* 1/128 gray level, floor of the model's */
@@ -25,9 +30,11 @@ struct kb_model {
     uint64_t id;
     int32_t row_bytes, row_floats;
     uint32_t planes;   /* bit c: channel c is used */
-    kbi_box *boxes;     /* distinct ones, sorted by channel, then last row, radius, x */
+    kbi_box *boxes;     /* distinct ones, sorted by channel */
     int32_t box_count;
     int32_t channel_start[KB_PLANES + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
+    /* Edges in the order of rows: those of gray, a KBI_NO_ROW, those of the gradient planes, a KBI_NO_ROW. */
+    kbi_box_edge *tops, *bottoms; /* the second in the memory of the first */
     kbi_box_bit *bits;
     /* The projection of HashSIFT in the layout of the kernels: groups of 8 bits, of each 32 times 4 weights for every bit, the
      * last bit of the group first; and the bias in the same order. */

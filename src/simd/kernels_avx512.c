@@ -8,13 +8,17 @@
 #    include "simd/tmpl_hamming.h"
 #    include "simd/tmpl_hamming_words.h"
 #    include "simd/tmpl_project_vnni.h"
+#    include "simd/tmpl_scratch.h"
 
 void kbi_kernels_avx512(kbi_kernels *table)
 {
     table->match.hamming = hamming_simd;
     table->match.hamming_nearest = hamming_nearest_simd;
     table->match.hamming_near = hamming_near_simd;
+    table->describe.boxes = boxes_simd;
+    table->describe.scratch_bytes = scratch_bytes_simd;
     if (KB_BAD_ONLY) return;
+    table->describe.sift = sift_simd;
     table->describe.project = project_simd;
 }
 

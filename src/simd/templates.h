@@ -15,7 +15,6 @@
 #include "detect/fast_rows.h"
 #include "detect/gradient_rows.h"
 
-#include "simd/tmpl_boxes.h"
 #include "simd/tmpl_corner.h"
 #include "simd/tmpl_sample.h"
 #include "simd/tmpl_fast.h"
@@ -23,19 +22,11 @@
 #include "simd/tmpl_hamming.h"
 #include "simd/tmpl_pyramid.h"
 #include "simd/tmpl_sample_two_tap.h"
+#include "simd/tmpl_scratch.h"
 #include "simd/tmpl_plan.h"
 #include "simd/tmpl_project.h"
 #include "simd/tmpl_resize.h"
-#include "simd/tmpl_sift.h"
 #include "simd/tmpl_sift_bytes.h"
-
-_Static_assert(sizeof(boxes_scratch) + (2 * KB_MAX_BITS + 8 * PLANE_VECS + KBI_PATCH_BYTES) * sizeof(vec) <=
-                       KBI_KERNEL_SCRATCH && sizeof(sift_scratch) <= KBI_KERNEL_SCRATCH, "scratch");
-
-static size_t scratch_bytes_simd(const kb_model *model)
-{
-    return KB_BAD_ONLY || kbi_kind_has_boxes(model->spec.kind) ? boxes_scratch_bytes(model) : sizeof(sift_scratch);
-}
 
 static void use_simd(kbi_kernels *table)
 {

@@ -1,27 +1,31 @@
 /* BAD and BAG with one keypoint per lane: the arithmetic of src/describe/boxes.c for VEC_LANES patches at once.
  *
  * The patches are transposed: sample (x, y) of all of them is one vec. An integral image then costs two additions per
- * sample and a box four loads, whatever its position and the content of the patches. A box has at most 15
- * rows, so the last 16 rows of the integral image are enough, which stay in the first-level cache: boxes are sorted
- * by their last row and measured as soon as it is there. Template over simd/vec.h. */
+ * sample and a box four loads, whatever its position and the content of the patches. Of every integral image only the
+ * current row is kept, so that those of all planes fit the first-level cache: where a box begins, the sum above it is
+ * put aside, and where it ends, it is subtracted. Template over simd/vec.h. */
 #ifndef KBI_TMPL_BOXES_H
 #define KBI_TMPL_BOXES_H
 
 #include "simd/tmpl_planes.h"
 
+typedef struct mean_vecs {
+    vec shift, factor;
+} mean_vecs;
+
 typedef struct boxes_scratch {
-    vec sums[KBI_SUMS_ROWS * KBI_SUMS_WIDTH]; /* row y of the integral image of one plane is row y mod KBI_SUMS_ROWS */
-    vec shift[KB_MAX_RADIUS + 1], factor[KB_MAX_RADIUS + 1]; /* kbi_mean_rules */
+    sums_row sums[KB_BAD_ONLY ? 1 : KB_PLANES - 1]; /* of the gradient planes; the first one also of gray */
+    mean_vecs rules[KB_MAX_RADIUS + 1]; /* kbi_mean_rules */
+    spare_patches spare;
     /* What follows in memory, as much as the model needs. */
-    vec *means;        /* of the distinct boxes */
-    plane_vecs *plane; /* of BAG: 8 */
-    vec *smooth;       /* of BAG: KBI_PATCH_BYTES */
+    vec *means;  /* of the distinct boxes; until a box ends, the sum above it */
+    vec *smooth; /* of BAG: SMOOTH_VECS */
 } boxes_scratch;
 
 static size_t boxes_scratch_bytes(const kb_model *model)
 {
     size_t vecs = (size_t)model->box_count;
-    if (!KB_BAD_ONLY && model->planes >> 1) vecs += 8 * PLANE_VECS + KBI_PATCH_BYTES;
+    if (!KB_BAD_ONLY && model->planes >> 1) vecs += SMOOTH_VECS;
     return sizeof(boxes_scratch) + vecs * sizeof(vec);
 }
 
@@ -29,74 +33,88 @@ static boxes_scratch *boxes_scratch_in(const kb_model *model, void *memory)
 {
     boxes_scratch *s = memory;
     s->means = (vec *)(void *)(s + 1);
-    s->plane = (plane_vecs *)(void *)(s->means + model->box_count);
-    s->smooth = s->plane[8];
+    s->smooth = s->means + model->box_count;
     return s;
 }
 
-VEC_INLINE void sum_two(vec *to, const vec *above, vec *run, vec first, vec second)
+/* ---- boxes ---- */
+
+/* The sum of all rows so far, between the columns of a box. */
+VEC_INLINE vec sum_so_far(const kbi_box_edge *edge, const vec *sums)
 {
-    *run = v_add(*run, first);
-    v_store(to, v_add(*run, v_load(above)));
-    *run = v_add(*run, second);
-    v_store(to + 1, v_add(*run, v_load(above + 1)));
+    return v_sub(v_load(sums + edge->right), v_load(sums + edge->left));
 }
 
-VEC_INLINE void sum_gray_row(const uint8_t *const patches[VEC_LANES], int y, const vec *above, vec *to)
+/* The boxes that begin with row y; returns the first edge of a later row. */
+VEC_INLINE const kbi_box_edge *begin_boxes(const kbi_box_edge *edge, int y, const vec *sums, vec *means)
+{
+    for (; edge->row == y; edge++) v_store(means + edge->box, sum_so_far(edge, sums));
+    return edge;
+}
+
+/* The boxes whose last row is y. */
+VEC_INLINE const kbi_box_edge *end_boxes(const kbi_box_edge *edge, int y, const mean_vecs *rules, const vec *sums,
+                                         vec *means)
+{
+    for (; edge->row == y; edge++) {
+        const mean_vecs *rule = &rules[edge->radius];
+        vec sum = v_sub(sum_so_far(edge, sums), v_load(means + edge->box));
+        v_store(means + edge->box, v_high(v_mul(sum, v_load(&rule->shift)), v_load(&rule->factor)));
+    }
+    return edge;
+}
+
+/* ---- channels ---- */
+
+VEC_INLINE void clear_sums(boxes_scratch *s, int planes)
+{
+    for (int x = 0; x < planes * KBI_SUMS_WIDTH; x++) v_store(s->sums[0] + x, v_zero());
+}
+
+VEC_INLINE void sum_next(vec *sum, vec *run, vec sample)
+{
+    *run = v_add(*run, sample);
+    v_store(sum, v_add(v_load(sum), *run));
+}
+
+VEC_INLINE void sum_gray_row(const uint8_t *patches, int y, vec *sums)
 {
     vec run = v_zero(), units[8];
     for (int x = 0; x < KB_PATCH_SIDE; x += 16) {
-        v_load_rows(patches, (size_t)(y * KB_PATCH_SIDE + x), units);
-        v_transpose8(units);
+        load_samples(patches, x, y, units);
+        VEC_UNROLL
         for (int u = 0; u < 8; u++) {
-            int at = x + 2 * u + 1;
-            sum_two(to + at, above + at, &run, v_and(units[u], v_set(255)), v_shr(units[u], 8));
+            sum_next(sums + x + 2 * u + 1, &run, first_sample(units[u]));
+            sum_next(sums + x + 2 * u + 2, &run, second_sample(units[u]));
         }
     }
 }
 
-VEC_INLINE void sum_plane_row(const vec *plane, int y, const vec *above, vec *to)
+VEC_TARGET static void measure_gray(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
 {
-    vec run = v_zero();
-    plane += y * (KB_PATCH_SIDE / 2);
-    for (int x = 1; x <= KB_PATCH_SIDE; x += 2) {
-        vec two = v_load(plane++);
-        sum_two(to + x, above + x, &run, v_unpack8_first(two), v_unpack8_second(two));
+    const kbi_box_edge *top = model->tops, *bottom = model->bottoms;
+    clear_sums(s, 1);
+    for (int y = 0; y < KB_PATCH_SIDE; y++) {
+        top = begin_boxes(top, y, s->sums[0], s->means);
+        sum_gray_row(patches, y, s->sums[0]);
+        bottom = end_boxes(bottom, y, s->rules, s->sums[0], s->means);
     }
 }
 
-VEC_INLINE vec *sums_row(boxes_scratch *s, int y) { return s->sums + (y & (KBI_SUMS_ROWS - 1)) * KBI_SUMS_WIDTH; }
-
-/* The boxes from `box` on whose last row is y; returns the first of the others. */
-VEC_INLINE const kbi_box *measure_boxes(const kbi_box *box, const kbi_box *end, int y, const boxes_scratch *s,
-                                        vec *means)
+VEC_TARGET static void measure_planes(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
 {
-    for (; box < end && box->last == y; box++) {
-        size_t r = box->radius, side = 2 * r + 1;
-        const vec *top = s->sums + box->top, *bottom = s->sums + box->bottom;
-        vec sum = v_sub(v_add(v_load(bottom + side), v_load(top)), v_add(v_load(bottom), v_load(top + side)));
-        v_store(means++, v_high(v_mul(sum, v_load(&s->shift[r])), v_load(&s->factor[r])));
-    }
-    return box;
-}
-
-/* All boxes of one channel. */
-VEC_TARGET static void measure_channel(const kb_model *model, int32_t channel, const uint8_t *const patches[VEC_LANES],
-                                       boxes_scratch *s)
-{
-    const kbi_box *box = model->boxes + model->channel_start[channel],
-                 *end = model->boxes + model->channel_start[channel + 1];
-    for (int x = 0; x < KBI_SUMS_WIDTH; x++) v_store(s->sums + x, v_zero());
-    for (int y = 0; y < KB_PATCH_SIDE && box < end; y++) {
-        vec *to = sums_row(s, y + 1);
-        v_store(to, v_zero());
-        if (KB_BAD_ONLY || channel == 0)
-            sum_gray_row(patches, y, sums_row(s, y), to);
-        else
-            sum_plane_row(s->plane[channel - 1], y, sums_row(s, y), to);
-        box = measure_boxes(box, end, y, s, s->means + (box - model->boxes));
+    const kbi_box_edge *top = model->tops + model->channel_start[1] + 1;
+    const kbi_box_edge *bottom = model->bottoms + model->channel_start[1] + 1;
+    vec gain = smooth_patches(patches, s->smooth);
+    clear_sums(s, KB_PLANES - 1);
+    for (int y = 0; y < KB_PATCH_SIDE; y++) {
+        top = begin_boxes(top, y, s->sums[0], s->means);
+        sum_planes_row(s->smooth, y, gain, s->sums);
+        bottom = end_boxes(bottom, y, s->rules, s->sums[0], s->means);
     }
 }
+
+/* ---- bits ---- */
 
 /* Eight bits of every lane, the first one highest. */
 VEC_INLINE vec eight_bits(const kbi_box_bit *bit, const vec *means)
@@ -132,12 +150,11 @@ VEC_TARGET static void collect_bits(const kb_model *model, const vec *means, uin
     }
 }
 
-VEC_TARGET static void boxes_group(const kb_model *model, const uint8_t *const patches[VEC_LANES],
+VEC_TARGET static void boxes_group(const kb_model *model, const uint8_t *patches,
                                    uint8_t *const rows[VEC_LANES], boxes_scratch *s)
 {
-    if (!KB_BAD_ONLY && model->planes >> 1) planes_of(patches, s->smooth, s->plane);
-    for (int32_t c = 0; c < KB_PLANES; c++)
-        if (model->planes >> c & 1) measure_channel(model, c, patches, s);
+    if (model->planes & 1) measure_gray(model, patches, s);
+    if (!KB_BAD_ONLY && model->planes >> 1) measure_planes(model, patches, s);
     collect_bits(model, s->means, rows);
 }
 
@@ -146,17 +163,14 @@ VEC_TARGET static void boxes_simd(const kb_model *model, const uint8_t *patches,
 {
     boxes_scratch *s = boxes_scratch_in(model, scratch);
     for (int r = 0; r <= KB_MAX_RADIUS; r++) {
-        v_store(&s->shift[r], v_set(1 << kbi_mean_rules[r].shift));
-        v_store(&s->factor[r], v_set(kbi_mean_rules[r].factor));
+        v_store(&s->rules[r].shift, v_set(1 << kbi_mean_rules[r].shift));
+        v_store(&s->rules[r].factor, v_set(kbi_mean_rules[r].factor));
     }
-    for (int32_t i = 0; i < n; i += VEC_LANES) {
-        const uint8_t *in[VEC_LANES];
+    for (int32_t i = 0; i < n; i += VEC_LANES, patches += VEC_LANES * KBI_PATCH_BYTES) {
         uint8_t *out[VEC_LANES], spare[KB_MAX_BITS / 8];
-        for (int32_t k = 0; k < VEC_LANES; k++) { /* unused lanes repeat the last keypoint */
-            in[k] = patches + (size_t)kbi_min_i(i + k, n - 1) * KBI_PATCH_BYTES;
+        for (int32_t k = 0; k < VEC_LANES; k++)
             out[k] = i + k < n ? rows + (size_t)(i + k) * (size_t)model->row_bytes : spare;
-        }
-        boxes_group(model, in, out, s);
+        boxes_group(model, whole_group(patches, n - i, s->spare), out, s);
     }
 }
 

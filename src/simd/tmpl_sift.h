@@ -6,8 +6,7 @@
 #ifndef KBI_TMPL_SIFT_H
 #define KBI_TMPL_SIFT_H
 
-#include "describe/describe.h"
-#include "simd/vec.h"
+#include "simd/tmpl_patches.h"
 
 #define SIFT_STRIDE       (KB_PATCH_SIDE + 1) /* odd, so that the samples of a column do not share cache sets */
 #define SIFT_REACH        4
@@ -20,6 +19,7 @@ typedef struct sift_scratch {
     vec planes[SIFT_ORIENTATIONS][SIFT_INNER];   /* of one row */
     vec rows[2][SIFT_CELLS * SIFT_ORIENTATIONS]; /* two rows, pooled along x */
     vec_pair histogram[KB_SIFT_VALUES];
+    spare_patches spare;
 } sift_scratch;
 
 /* ---- blur ---- */
@@ -58,16 +58,15 @@ VEC_INLINE vec chain_triples(sift_chain *c, vec v)
 }
 
 /* Row y of the patches, blurred along x: the sum of the taps is 144, a ninth of it is 16 times the gray level. */
-VEC_TARGET static void blur_row(const uint8_t *const patches[VEC_LANES], int y, vec *out)
+VEC_TARGET static void blur_row(const uint8_t *patches, int y, vec *out)
 {
     vec units[8], line[KB_PATCH_SIDE + 2 * SIFT_REACH], *row = line + SIFT_REACH;
-    const vec low = v_set(255), ninth = v_set(7282);
+    const vec ninth = v_set(7282);
     for (int x = 0; x < KB_PATCH_SIDE; x += 16) {
-        v_load_rows(patches, (size_t)(y * KB_PATCH_SIDE + x), units);
-        v_transpose8(units);
+        load_samples(patches, x, y, units);
         for (int u = 0; u < 8; u++) {
-            row[x + 2 * u] = v_and(units[u], low);
-            row[x + 2 * u + 1] = v_shr(units[u], 8);
+            row[x + 2 * u] = first_sample(units[u]);
+            row[x + 2 * u + 1] = second_sample(units[u]);
         }
     }
     for (int k = 1; k <= SIFT_REACH; k++) {
@@ -76,7 +75,7 @@ VEC_TARGET static void blur_row(const uint8_t *const patches[VEC_LANES], int y, 
     }
     sift_chain c = chain_start();
     for (int i = 0; i < 2 * SIFT_REACH; i++) chain_triples(&c, chain_pairs(&c, line[i]));
-    VEC_UNROLL
+    VEC_UNROLL_4
     for (int x = 0; x < KB_PATCH_SIDE; x++)
         v_store(out + x, v_high(chain_triples(&c, chain_pairs(&c, row[x + SIFT_REACH])), ninth));
 }
@@ -95,7 +94,7 @@ VEC_TARGET static void blur_column(vec *column)
     sift_chain c = chain_start();
     for (int y = SIFT_REACH; y > 0; y--) chain_column(&c, v_load(column + y * SIFT_STRIDE));
     for (int y = 0; y < SIFT_REACH; y++) chain_column(&c, v_load(column + y * SIFT_STRIDE));
-    VEC_UNROLL
+    VEC_UNROLL_4
     for (int y = SIFT_REACH; y < KB_PATCH_SIDE; y++)
         v_store(column + (y - SIFT_REACH) * SIFT_STRIDE, chain_column(&c, v_load(column + y * SIFT_STRIDE)));
     for (int k = 0; k < SIFT_REACH; k++)
@@ -180,7 +179,7 @@ VEC_TARGET static void pool_column(vec rows[2][SIFT_CELLS * SIFT_ORIENTATIONS], 
     }
 }
 
-VEC_TARGET static void sift_group(const uint8_t *const patches[VEC_LANES], uint32_t *const out[VEC_LANES],
+VEC_TARGET static void sift_group(const uint8_t *patches, uint32_t *const out[VEC_LANES],
                                   const sift_weights *w, sift_scratch *s)
 {
     for (int y = 0; y < KB_PATCH_SIDE; y++) blur_row(patches, y, s->blurred + y * SIFT_STRIDE);
@@ -198,16 +197,14 @@ VEC_TARGET static void sift_group(const uint8_t *const patches[VEC_LANES], uint3
 
 VEC_TARGET static void sift_simd(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch)
 {
+    sift_scratch *s = scratch;
     sift_weights weights;
     fill_weights(&weights);
-    for (int32_t i = 0; i < n; i += VEC_LANES) {
-        const uint8_t *in[VEC_LANES];
+    for (int32_t i = 0; i < n; i += VEC_LANES, patches += VEC_LANES * KBI_PATCH_BYTES) {
         uint32_t *out[VEC_LANES], spare[KB_SIFT_VALUES];
-        for (int32_t k = 0; k < VEC_LANES; k++) { /* unused lanes repeat the last keypoint */
-            in[k] = patches + (size_t)kbi_min_i(i + k, n - 1) * KBI_PATCH_BYTES;
+        for (int32_t k = 0; k < VEC_LANES; k++)
             out[k] = i + k < n ? histograms + (size_t)(i + k) * KB_SIFT_VALUES : spare;
-        }
-        sift_group(in, out, &weights, scratch);
+        sift_group(whole_group(patches, n - i, s->spare), out, &weights, s);
     }
 }
 

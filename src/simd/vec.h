@@ -17,6 +17,8 @@
  *   v_low_twice           both halves of every 32-bit lane are its low half
  *   v_gt v_gt8            signed a > b ? -1 : 0;  v_zero8: bytes a == 0 ? -1 : 0
  *   v_mask8               a number with one of VEC_MASK_BITS bits set for each byte that is not 0
+ *   v_negative            a vec_mask of the lanes below 0;  v_where(mask, a): a there, else 0;  v_add_where(sum, mask,
+ *                         a), v_add_unless: adds a there, or elsewhere
  *   v_pack8               the lanes of two vecs as bytes, signed to unsigned with saturation, in an order of its own,
  *                         which v_unpack8_first and v_unpack8_second undo;  v_join8: in order
  *   v_widen8              VEC_LANES bytes in memory as lanes
@@ -40,11 +42,14 @@
 #include "common/common.h"
 
 /* In front of a loop whose number of rounds is a constant once its function is part of another. clang would unroll with
- * "unroll" alone before that is known, by 2, and then leave what the loop sums in memory. */
+ * "unroll" alone before that is known, by 2, and then leave what the loop sums in memory. VEC_UNROLL_4: only four rounds,
+ * where more make the code larger and not faster. */
 #if defined(__clang__)
 #    define VEC_UNROLL _Pragma("clang loop unroll(full)")
+#    define VEC_UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #else
 #    define VEC_UNROLL _Pragma("GCC unroll 32")
+#    define VEC_UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
 #if defined(KBI_VEC_AVX512)
@@ -57,6 +62,14 @@
 #    include "simd/vec_neon.h"
 #elif defined(KBI_VEC_WASM)
 #    include "simd/vec_wasm.h"
+#endif
+
+#ifndef VEC_HAS_MASKS
+typedef vec vec_mask;
+VEC_INLINE vec_mask v_negative(vec a) { return v_sar(a, 15); }
+VEC_INLINE vec v_where(vec_mask mask, vec a) { return v_and(mask, a); }
+VEC_INLINE vec v_add_where(vec sum, vec_mask mask, vec a) { return v_add(sum, v_and(mask, a)); }
+VEC_INLINE vec v_add_unless(vec sum, vec_mask mask, vec a) { return v_add(sum, v_andnot(mask, a)); }
 #endif
 
 #endif
