@@ -114,7 +114,7 @@ static void test_several_files(void **state)
     write_set(third, 8, 1.25f);
     const char *paths[] = {first, second, third};
     assert_true(io_patch_set_load(first, 0, 0, &a, &error));
-    assert_true(io_patch_set_load_files(paths, 2, 0, 0, &set, &error));
+    assert_true(io_patch_set_load_files(paths, 2, false, 0, 0, &set, &error));
     check_set(&set);
     assert_int_equal(set.points, 6 + 9);
     assert_int_equal(set.singletons, 2 + 3);
@@ -124,9 +124,13 @@ static void test_several_files(void **state)
         assert_true(i < a.patches ? set.view[i] < 4 : set.view[i] >= 4 && set.view[i] < 8);
     kbi_patch_set_free(&set);
     kbi_patch_set_free(&a);
-    assert_false(io_patch_set_load_files(paths, 3, 0, 0, &set, &error));
+    assert_false(io_patch_set_load_files(paths, 3, false, 0, 0, &set, &error));
     assert_non_null(strstr(error.text, "support"));
-    assert_false(io_patch_set_load_files(paths, 0, 0, 0, &set, &error));
+    assert_true(io_patch_set_load_files(paths, 3, true, 0, 0, &set, &error)); /* the first one's */
+    assert_int_equal(set.points, 6 + 9 + 6);
+    assert_true(set.support == 1.5f);
+    kbi_patch_set_free(&set);
+    assert_false(io_patch_set_load_files(paths, 0, false, 0, 0, &set, &error));
 }
 
 /* The file with one byte changed or cut off at a length. */
