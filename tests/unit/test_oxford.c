@@ -115,7 +115,7 @@ static void write_pair(void)
 
 static ev_oxford_result run_pair(const char *cache)
 {
-    ev_oxford_options options = {.paperlike = true, .scale = 6.75f, .cache = cache, .quiet = true,
+    ev_oxford_options options = {.paperlike = true, .preset = "sift", .cache = cache, .quiet = true,
                                  .keypoints = {.folder = in_scratch("keypoints"), .kind = "sift"}};
     ev_scenes scenes;
     ev_method method;
@@ -176,7 +176,7 @@ static void sizes_follow_the_homography(void **state)
 static void wrong_rows_are_refused(void **state)
 {
     ev_oxford_options options = {.paperlike = true,
-        .scale = 1, .quiet = true, .keypoints = {.folder = in_scratch("keypoints"), .kind = "sift"}};
+        .preset = "orb", .quiet = true, .keypoints = {.folder = in_scratch("keypoints"), .kind = "sift"}};
     ev_scenes scenes;
     ev_method method;
     ev_oxford_result result;
