@@ -235,7 +235,7 @@ static const cli_option collection_options[] = {
     {"list", 0, CLI_INPUT(collection_job, list), "FILE.txt",
      .help = "two names per line, as the database has them"},
     {"vocab", 0, CLI_INPUT(collection_job, vocabulary), "NAME|FILE",
-     .help = "for retrieval (default: the built-in one of 10,000 words for the model)"},
+     .help = "for retrieval (default: that of 10,000 words for the model)"},
     {"min-inliers", 0, CLI_NUMBER(collection_job, min_inliers, 8, 1000000), "N", "15", .help = "of a verified pair"},
     CLI_SECTION("Cameras"),
     {"camera", 0, CLI_TEXT(collection_job, camera_text), "MODEL,F,...",

@@ -124,7 +124,7 @@ static void build_end(void *job)
 static const cli_option build_options[] = {
     {"output", 'o', CLI_OUTPUT(build_job, output), "FILE.kbi", .help = "the index"},
     {"vocab", 0, CLI_INPUT(build_job, vocabulary), "NAME|FILE",
-     .help = "a built-in vocabulary or a file of any format (default: the built-in one of 10,000 words for the model); "
+     .help = "a built-in vocabulary or a file of any format (default: that of 10,000 words for the model); "
              "keybits vocab list"},
     {"no-features", 0, CLI_FLAG(build_job, no_features),
      .help = "keep no keypoints and descriptors: a smaller file, but query --verify is not possible"},

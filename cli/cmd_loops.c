@@ -197,7 +197,7 @@ static const cli_option loops_options[] = {
      .help = "of a loop, as a part of the median score of neighbouring images; lower finds places that have changed more, "
              "and more that only look alike"},
     {"vocab", 0, CLI_INPUT(loops_job, vocabulary), "NAME|FILE",
-     .help = "a built-in vocabulary or a file of any format (default: the built-in one of 10,000 words for the model)"},
+     .help = "a built-in vocabulary or a file of any format (default: that of 10,000 words for the model)"},
     CLI_SECTION("Images"),
     CLI_GROUP(loops_job, reading, reading_options),
     CLI_SECTION("Descriptors"),

@@ -284,24 +284,31 @@ static const cli_command vocab_show = {.name = "vocab show",
 
 /* ------------------------------------------------------------------------------------------------------------- list */
 
+static void list_one(const cli_common *common, io_json *json, const char *name, size_t size, bool built_in)
+{
+    if (!common->json) {
+        printf("%-16s %zu bytes, %s\n", name, size, built_in ? "built in" : "installed");
+        return;
+    }
+    io_json_object(json, NULL);
+    io_json_string(json, "name", name);
+    io_json_integer(json, "bytes", (int64_t)size);
+    io_json_bool(json, "built_in", built_in);
+    io_json_end(json);
+}
+
 static int list_run(cli_common *common, void *job, int count, char **arguments)
 {
+    static const char *const installed[] = {"bad256-10k", "bag256-10k"};
     io_json json;
     const char *name;
     size_t size;
     (void)job, (void)count, (void)arguments;
     io_json_begin(&json, stdout);
     if (common->json) io_json_array(&json, NULL);
-    for (size_t i = 0; (name = places_vocabulary_name(i, &size)); i++) {
-        if (!common->json) {
-            printf("%-16s %zu bytes\n", name, size);
-            continue;
-        }
-        io_json_object(&json, NULL);
-        io_json_string(&json, "name", name);
-        io_json_integer(&json, "bytes", (int64_t)size);
-        io_json_end(&json);
-    }
+    for (size_t i = 0; (name = places_vocabulary_name(i, &size)); i++) list_one(common, &json, name, size, true);
+    for (size_t i = 0; i < sizeof installed / sizeof *installed; i++)
+        if (places_vocabulary_installed(installed[i], &size)) list_one(common, &json, installed[i], size, false);
     if (common->json) io_json_end(&json);
     return CLI_DONE;
 }

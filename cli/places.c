@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/progress.h"
 
@@ -165,6 +166,45 @@ static bool open_builtin(const char *name, io_vocabulary *out)
     return false;
 }
 
+/* NAME.kbv in the folder of data: share/keybits beside the program (where it was built) or beside its folder (where it
+ * is installed). NULL when it is not there; else to be freed. */
+static char *installed_path(const char *name)
+{
+    static const char *const folders[] = {"share/keybits", "../share/keybits"};
+    char program[2048], path[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0 || strchr(name, '/')) return NULL;
+    program[length] = 0;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        int folder = (int)(io_path_base(program) - program);
+        snprintf(path, sizeof path, "%.*s%s/%s.kbv", folder, program, folders[i], name);
+        if (io_path_exists(path)) return io_copy_string(path);
+    }
+    return NULL;
+}
+
+/* False with a sentence when there is such a file and it cannot be read; *found says whether there is one. */
+static bool open_installed(const char *name, io_vocabulary *out, bool *found, io_error *error)
+{
+    char *path = installed_path(name);
+    *found = path != NULL;
+    bool ok = path && io_vocabulary_read(path, out, error);
+    free(path);
+    return ok;
+}
+
+bool places_vocabulary_installed(const char *name, size_t *size)
+{
+    io_mapping file;
+    char *path = installed_path(name);
+    bool ok = path && io_mapping_open(path, &file, NULL);
+    free(path);
+    if (!ok) return false;
+    *size = file.size;
+    io_mapping_close(&file);
+    return true;
+}
+
 /* Whether rows of the model can become words; the message is for the user who named both. */
 static bool vocabulary_fits(const char *name, const io_vocabulary *v, const kb_model_info *model, io_error *error)
 {
@@ -185,10 +225,13 @@ bool places_vocabulary_open(const char *name_or_path, const kb_model_info *model
     char standard[96];
     snprintf(standard, sizeof standard, "%s-10k", model ? model->spec->name : "");
     const char *name = name_or_path ? name_or_path : standard;
-    if (!open_builtin(name, out)) {
+    bool found = false;
+    if (!open_builtin(name, out) && !open_installed(name, out, &found, error)) {
+        if (found) return false;
         if (!name_or_path)
-            return io_fail(error, "there is no built-in vocabulary for the model %s: make one with keybits vocab train, "
-                                  "and name it with --vocab", model->spec->name);
+            return io_fail(error, "there is no %s.kbv in share/keybits beside the program or its folder: name a "
+                                  "vocabulary with --vocab (built in: bag256-1k, bad256-1k), or make one with keybits "
+                                  "vocab train", name);
         if (!io_vocabulary_read(name, out, error)) return false;
     }
     if (!model || vocabulary_fits(name, out, model, error)) return true;

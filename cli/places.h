@@ -31,10 +31,13 @@ int places_compare(const char *a, const char *b);
 
 /* ---- vocabularies ---- */
 
-/* A built-in vocabulary by name (bag256-10k), or a file. NULL: the built-in one for the model. */
+/* A built-in vocabulary by name (bag256-1k), one that is installed (bag256-10k), or a file. NULL: that of 10,000 words
+ * for the model. */
 bool places_vocabulary_open(const char *name_or_path, const kb_model_info *model, io_vocabulary *out, io_error *error);
 /* Names of the built-in vocabularies; NULL past the last. *size (may be NULL) receives its bytes. */
 const char *places_vocabulary_name(size_t index, size_t *size);
+/* False when no vocabulary of that name is installed. */
+bool places_vocabulary_installed(const char *name, size_t *size);
 
 /* ---- indexes ---- */
 typedef struct places_index {

@@ -20,6 +20,7 @@ if(TARGET keybits-learn)
 endif()
 if(TARGET keybits-cli)
     install(TARGETS keybits-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES ${large_vocabularies} DESTINATION ${CMAKE_INSTALL_DATADIR}/keybits)
     # The program prints its man page and completion from its tables of options.
     if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
         set(man_page ${PROJECT_BINARY_DIR}/keybits.1)

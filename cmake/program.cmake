@@ -149,8 +149,15 @@ if(NOT TARGET keybits-learn)
     list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(train|patches)[_.]")
 endif()
 if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
-    # The vocabularies in models/ are part of the program.
-    file(GLOB vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.kbv)
+    # The small vocabularies in models/ are part of the program. The others are files, which it finds in share/keybits
+    # beside itself or beside its folder.
+    file(GLOB vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*-1k.kbv)
+    file(GLOB large_vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.kbv)
+    list(REMOVE_ITEM large_vocabularies ${vocabularies})
+    foreach(file IN LISTS large_vocabularies)
+        get_filename_component(name ${file} NAME)
+        configure_file(${file} ${PROJECT_BINARY_DIR}/share/keybits/${name} COPYONLY)
+    endforeach()
     list(JOIN vocabularies "|" joined_vocabularies)
     set(builtin_vocabularies ${PROJECT_BINARY_DIR}/generated/vocabularies.c)
     add_custom_command(

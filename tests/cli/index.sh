@@ -60,7 +60,7 @@ refuse 2 "-o with" "$KEYBITS" index build 1.pgm
 refuse 1 "not a keybits index" "$KEYBITS" index query 1.pgm 2.pgm
 refuse 1 "made with the model bag256" "$KEYBITS" index query all.kbi 1.pgm -m bad256
 refuse 1 "made for the model bag256" "$KEYBITS" index build 1.pgm -m bad256 --vocab bag256-1k -o x.kbi
-refuse 1 "no built-in vocabulary" "$KEYBITS" index build 1.pgm -m bag512 -o x.kbi
+refuse 1 "bag512-10k.kbv" "$KEYBITS" index build 1.pgm -m bag512 -o x.kbi
 head -c 20000 all.kbi >cut.kbi
 refuse 1 "ends after 20000" "$KEYBITS" index query cut.kbi 1.pgm
 size=$(stat -c %s all.kbi)

@@ -181,7 +181,7 @@ static double binary_by_hand(world *w, size_t a, size_t b)
         }
         double u = 1 - distance / (4.0 * BYTES), weight = node.weight * node.weight;
         for (int k = 0; k < 2; k++) self[k] += rows[k] ? weight : 0;
-        if (rows[0] && rows[1] && u >= 0.35 && head <= 16) sum += weight * u * u * u;
+        if (rows[0] && rows[1] && u >= 0.35 && head <= 14) sum += weight * u * u * u;
     }
     return sum / sqrt(self[0] * self[1]);
 }

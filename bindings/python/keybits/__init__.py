@@ -9,8 +9,8 @@
 Images are numpy arrays (uint8 or uint16, gray or RGB), keypoints and matches are structured arrays, descriptors are
 n x bytes of uint8. Calls release the GIL. Errors are exceptions (KeybitsError) with the library's sentence.
 
-keybits.cv2 (objects in place of cv2.ORB_create()), keybits.hloc (HDF5 files) and keybits.colmap (databases) are imported
-by their names.
+keybits.cv2 (objects in place of cv2.ORB_create()), keybits.hloc (HDF5 files), keybits.colmap (databases) and
+keybits.dask (collections on a cluster) are imported by their names.
 """
 from ._arrays import keypoint_dtype, match_dtype, to_gray
 from ._library import (KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError, cpu_features, set_threads,
