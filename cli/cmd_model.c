@@ -103,9 +103,9 @@ static void show_json(const kb_model_info *info)
     io_json_integer(&json, "row_bytes", info->row_bytes);
     io_json_integer(&json, "row_floats", info->row_floats);
     io_json_bool(&json, "root", spec->root);
-    io_json_array(&json, "planes");
-    for (int c = 0; c < KB_PLANES; c++) {
-        if (info->planes >> c & 1) io_json_integer(&json, NULL, c);
+    io_json_array(&json, "channels");
+    for (int c = 0; c < KB_CHANNELS; c++) {
+        if (info->channels >> c & 1) io_json_integer(&json, NULL, c);
     }
     io_json_end(&json);
     io_json_integer(&json, "distinct_boxes", info->distinct_boxes);
@@ -132,9 +132,9 @@ static void show_text(const kb_model_info *info)
     printf("\n");
     if (spec->kind == KB_HASHSIFT) printf("over      %s\n", spec->root ? "RootSIFT" : "SIFT");
     if (has_boxes(info)) {
-        printf("planes   ");
-        for (int c = 0; c < KB_PLANES; c++) {
-            if (!(info->planes >> c & 1)) continue;
+        printf("channels ");
+        for (int c = 0; c < KB_CHANNELS; c++) {
+            if (!(info->channels >> c & 1)) continue;
             if (c == 0) printf(" gray");
             else printf(" %d\xc2\xb0", 45 * (c - 1));
         }

@@ -14,7 +14,7 @@
 
 static const struct {
     const char *name, *colour;
-} planes[KB_PLANES] = {
+} channels[KB_CHANNELS] = {
     {"gray", "#555555"},          {"gradient 0\xc2\xb0", "#d62728"},   {"gradient 45\xc2\xb0", "#ff7f0e"},
     {"gradient 90\xc2\xb0", "#b8a000"},  {"gradient 135\xc2\xb0", "#2ca02c"}, {"gradient 180\xc2\xb0", "#00a0a0"},
     {"gradient 225\xc2\xb0", "#1f77b4"}, {"gradient 270\xc2\xb0", "#6a3fb0"}, {"gradient 315\xc2\xb0", "#d0449c"},
@@ -34,7 +34,7 @@ static void write_escaped(FILE *file, const char *text)
 static void write_box(FILE *file, int channel, int x, int y, int radius, bool filled)
 {
     fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" %s=\"%s\"%s/>", x - radius, y - radius,
-            2 * radius + 1, 2 * radius + 1, filled ? "fill" : "stroke", planes[channel].colour,
+            2 * radius + 1, 2 * radius + 1, filled ? "fill" : "stroke", channels[channel].colour,
             filled ? " fill-opacity=\"0.75\"" : " fill=\"none\"");
 }
 
@@ -52,7 +52,7 @@ static void write_pair(FILE *file, const kb_box_pair *p)
 
 static void write_place(FILE *file, const kb_box_pair *p)
 {
-    const char *colour = planes[p->channel1].colour;
+    const char *colour = channels[p->channel1].colour;
     fprintf(file, "<circle cx=\"%d.5\" cy=\"%d.5\" r=\"0.25\" fill=\"%s\"/>", p->x1, p->y1, colour);
     write_line(file, p, colour);
     fputc('\n', file);
@@ -62,7 +62,7 @@ static void write_tooltip(FILE *file, int32_t bit, const kb_box_pair *p)
 {
     char threshold[32];
     fprintf(file, "<title>bit %d: %s (%d, %d) radius %d - %s (%d, %d) radius %d &lt;= %s</title>", (int)bit,
-            planes[p->channel1].name, p->x1, p->y1, p->radius1, planes[p->channel2].name, p->x2, p->y2, p->radius2,
+            channels[p->channel1].name, p->x1, p->y1, p->radius1, channels[p->channel2].name, p->x2, p->y2, p->radius2,
             io_number_format(threshold, (double)p->threshold, 6));
 }
 
@@ -80,10 +80,10 @@ static void write_head(FILE *file, const kb_model_info *info, int width, int hei
     fprintf(file, "<text x=\"%d\" y=\"%d\">bit = 1 when mean(filled) - mean(open) &lt;= threshold</text>\n",
             2 * MARGIN + LARGE, HEAD + MARGIN);
     int x = MARGIN;
-    for (int c = 0; c < KB_PLANES; c++) {
-        if (!(info->planes >> c & 1)) continue;
+    for (int c = 0; c < KB_CHANNELS; c++) {
+        if (!(info->channels >> c & 1)) continue;
         fprintf(file, "<rect x=\"%d\" y=\"36\" width=\"11\" height=\"11\" fill=\"%s\"/><text x=\"%d\" y=\"46\" "
-                "font-size=\"11\">%s</text>\n", x, planes[c].colour, x + 15, planes[c].name);
+                "font-size=\"11\">%s</text>\n", x, channels[c].colour, x + 15, channels[c].name);
         x += c == 0 ? GRAY_LEGEND : GRADIENT_LEGEND;
     }
 }
@@ -93,7 +93,7 @@ void model_svg_print(FILE *file, const kb_model_info *info)
     const kb_model_spec *spec = info->spec;
     int rows = (spec->bits + COLUMNS - 1) / COLUMNS, cells = HEAD + LARGE + MARGIN;
     int grid_width = COLUMNS * CELL;
-    int legend_width = GRAY_LEGEND + (KB_PLANES - 1) * GRADIENT_LEGEND;
+    int legend_width = GRAY_LEGEND + (KB_CHANNELS - 1) * GRADIENT_LEGEND;
     write_head(file, info, 2 * MARGIN + (grid_width > legend_width ? grid_width : legend_width),
                cells + rows * CELL + MARGIN);
 

@@ -24,20 +24,20 @@ static bool read_range(cli_common *common, const char *name, const char *text, i
 }
 
 /* "1-8" or "0,1,3": a bit for every channel. */
-static bool take_planes(cli_common *common, const char *option, const char *text, void *target)
+static bool take_channels(cli_common *common, const char *option, const char *text, void *target)
 {
-    uint32_t *planes = target;
+    uint32_t *channels = target;
     io_names list = {NULL, 0};
     bool ok = true;
     io_names_split(&list, text);
-    *planes = 0;
+    *channels = 0;
     for (size_t i = 0; i < list.count && ok; i++) {
         int64_t from, to;
-        ok = read_range(common, option, list.items[i], 0, KB_PLANES - 1, &from, &to);
-        for (int64_t c = from; ok && c <= to; c++) *planes |= 1u << c;
+        ok = read_range(common, option, list.items[i], 0, KB_CHANNELS - 1, &from, &to);
+        for (int64_t c = from; ok && c <= to; c++) *channels |= 1u << c;
     }
     io_names_free(&list);
-    if (ok && *planes == 0) ok = cli_integer(common, option, text, 0, KB_PLANES - 1, &(int64_t){0});
+    if (ok && *channels == 0) ok = cli_integer(common, option, text, 0, KB_CHANNELS - 1, &(int64_t){0});
     return ok;
 }
 
@@ -97,7 +97,7 @@ static char *settings_text(const box_job *job)
                  "local search %d, margin %s, keep %d, planes %#x, radius %d-%d%s%s, boxes %d, augment %s\n",
                  kb_kind_name(o->kind), o->bits, losses[o->loss], (unsigned long long)o->seed, o->triplets, o->batch,
                  o->neighbours, o->candidates, o->local_search, io_number_format(margin, o->margin, 9), o->keep,
-                 (unsigned)o->planes, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
+                 (unsigned)o->channels, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
                  o->fixed_threshold ? ", fixed threshold" : "", o->distinct_boxes, job->shared.augment ? "on" : "off");
     if (n < 0) n = 0; /* printf, too, may run out of memory */
     snprintf(text + n, SETTINGS - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches,
@@ -168,8 +168,8 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     box_job *job = context;
     job->common = common;
     if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
-    if (job->o.kind == KB_BAD && job->o.planes && job->o.planes != 1)
-        return cli_usage_error(common, "--planes is for bag; bad has gray only");
+    if (job->o.kind == KB_BAD && job->o.channels && job->o.channels != 1)
+        return cli_usage_error(common, "--channels is for bag; bad has gray only");
     char *log = train_claim_path(common, &job->shared, job->shared.log, ".csv");
     if (!log) return common->exit_code;
     if (!train_data_load(&job->data, &job->shared, common, count, arguments)) {
@@ -227,7 +227,7 @@ static const cli_option box_options[] = {
     {"fixed-threshold", 0, CLI_FLAG(box_job, o.fixed_threshold), .help = "all thresholds are 0"},
     {"boxes", 0, CLI_NUMBER(box_job, o.distinct_boxes, 2, 2 * KB_MAX_BITS), "N",
      .help = ": from so many different boxes on, use only these (default: no limit)"},
-    {"planes", 0, CLI_CALL(box_job, o.planes), "LIST", .take = take_planes,
+    {"channels", 0, CLI_CALL(box_job, o.channels), "LIST", .take = take_channels,
      .help = "bag: channels, such as 1-8 or 0,1,3,5,7: 0 is gray, 1 to 8 gradients towards 0, 45, ... 315 degrees (default "
              "1-8)"},
     {0}};
@@ -252,7 +252,7 @@ const cli_command train_bad = {.name = "train bad",
                                .end = box_end};
 
 const cli_command train_bag = {.name = "train bag",
-                               .summary = "BAG: the same on planes of gradients, more accurate",
+                               .summary = "BAG: the same on channels of oriented gradient, more accurate",
                                .usage = BOX_USAGE,
                                .about = BOX_ABOUT,
                                .options = box_options,

@@ -86,11 +86,7 @@ bool io_names_folder(io_names *names, const char *folder, const char *const *suf
 bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error);
 /* Where the result of each input goes. `output` is a pattern in which {} stands for an input's name without folder and
  * suffix, or a folder (one that exists, or a name that ends with a slash and is made), which means FOLDER/{}SUFFIX, or,
- * for one input only, a file. Two inputs that would write the same file are an error, and so is an output that is an
- * input. */
+ * for one input only, a file. The caller sees to it that nothing is overwritten. */
 bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix,
                       io_error *error);
-/* Fails when writing one of the outputs would destroy one of the inputs, by whatever name. */
-bool io_names_spare(const io_names *outputs, const io_names *inputs, io_error *error);
-
 #endif

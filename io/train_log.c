@@ -37,7 +37,7 @@ static bool parse_numbers(const char *line, int32_t bit, double v[COLUMNS + 1])
 /* v: channel, x, y, radius. */
 static bool is_box(const double v[4])
 {
-    const double above[4] = {KB_PLANES, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_MAX_RADIUS + 1};
+    const double above[4] = {KB_CHANNELS, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_MAX_RADIUS + 1};
     for (int i = 0; i < 4; i++)
         if (!(v[i] >= 0 && v[i] < above[i] && v[i] == floor(v[i]))) return false;
     return v[1] >= v[3] && v[2] >= v[3] && v[1] + v[3] < KB_PATCH_SIDE && v[2] + v[3] < KB_PATCH_SIDE;

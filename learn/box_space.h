@@ -10,7 +10,7 @@ typedef struct kbi_box_place {
 } kbi_box_place;
 
 typedef struct kbi_box_space {
-    int32_t channels[KB_PLANES]; /* allowed, ascending */
+    int32_t channels[KB_CHANNELS]; /* allowed, ascending */
     int32_t channel_count;
     int32_t min_radius, max_radius;
     bool two_radii;
@@ -18,8 +18,8 @@ typedef struct kbi_box_space {
     int32_t box_count;         /* 2 or more */
 } kbi_box_space;
 
-/* Any radius is as likely as any other, any centre where the box fits too. Gray is compared with gray. Gradient planes
- * form three kinds of pairs, equally often: one plane in two places, two planes in two places, two planes in one place.
+/* Any radius is as likely as any other, any centre where the box fits too. Gray is compared with gray. Channels of
+ * gradient form three kinds of pairs, equally often: one channel in two places, two in two places, two in one place.
  * The two boxes always differ; the threshold is 0. */
 kb_box_pair kbi_box_draw(const kbi_box_space *space, uint64_t *state);
 

@@ -1,5 +1,5 @@
 /* Greedy selection of boxes (the paper's algorithm 1), and around it what the paper does not have: a local search from
- * the best candidates, boxes of two sizes, a limited number of different boxes, planes of gradients. */
+ * the best candidates, boxes of two sizes, a limited number of different boxes, channels of gradient. */
 #include "learn/box_train.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ void kb_learn_defaults(kb_learn_options *o)
     if (!o->neighbours) o->neighbours = 1;
     if (!o->candidates) o->candidates = 1000;
     if (!(o->margin != 0)) o->margin = 0.2;
-    if (!o->planes) o->planes = o->kind == KB_BAG ? 0x1fe : 1;
+    if (!o->channels) o->channels = o->kind == KB_BAG ? 0x1fe : 1;
     if (!o->min_radius) o->min_radius = 1;
     if (!o->max_radius) o->max_radius = KB_MAX_RADIUS;
     if (!o->keep) o->keep = 4;
@@ -61,8 +61,8 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            in_range(error, "neighbours", o->neighbours, 1, 8192) &&
            in_range(error, "candidates", o->candidates, 1, 1000000) &&
            must(error, o->margin > 0 && o->margin <= 2, "margin must be above 0 and up to 2") &&
-           must(error, o->planes >> KB_PLANES == 0, "planes names a channel that does not exist") &&
-           must(error, o->kind == KB_BAG || o->planes == 1, "BAD has the gray plane only") &&
+           must(error, o->channels >> KB_CHANNELS == 0, "channels names a channel that does not exist") &&
+           must(error, o->kind == KB_BAG || o->channels == 1, "BAD has the gray channel only") &&
            in_range(error, "min_radius", o->min_radius, 1, KB_MAX_RADIUS) &&
            in_range(error, "max_radius", o->max_radius, o->min_radius, KB_MAX_RADIUS) &&
            in_range(error, "local_search", o->local_search, 0, 100) &&
@@ -73,7 +73,7 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
 
 static bool check_start_box(int32_t bit, int channel, int x, int y, int radius, kb_error *error)
 {
-    if (channel >= KB_PLANES) {
+    if (channel >= KB_CHANNELS) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: there is no channel %d", (int)bit, channel);
     } else if (radius > KB_MAX_RADIUS) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: radius %d is above %d", (int)bit, radius, KB_MAX_RADIUS);
@@ -95,8 +95,8 @@ static bool check_start(const kb_learn_options *o, kb_error *error)
         if (!check_start_box(i, p->channel1, p->x1, p->y1, p->radius1, error) ||
             !check_start_box(i, p->channel2, p->x2, p->y2, p->radius2, error))
             return false;
-        if (!(o->planes >> p->channel1 & o->planes >> p->channel2 & 1)) {
-            kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: it uses a channel that planes leaves out", (int)i);
+        if (!(o->channels >> p->channel1 & o->channels >> p->channel2 & 1)) {
+            kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: it uses a channel that channels leaves out", (int)i);
             return false;
         }
         if (!(p->threshold >= -256 && p->threshold <= 256)) {
@@ -120,8 +120,8 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
         return kbi_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
 
     t->space = (kbi_box_space){.min_radius = o->min_radius, .max_radius = o->max_radius, .two_radii = o->two_radii != 0};
-    for (int32_t c = 0; c < KB_PLANES; c++)
-        if (o->planes >> c & 1) t->space.channels[t->space.channel_count++] = c;
+    for (int32_t c = 0; c < KB_CHANNELS; c++)
+        if (o->channels >> c & 1) t->space.channels[t->space.channel_count++] = c;
     t->boxes = boxes;
     for (; t->chosen < o->started; t->chosen++) boxes[t->chosen] = o->start[t->chosen];
     return KB_OK;

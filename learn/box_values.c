@@ -18,15 +18,15 @@ struct kbi_fill_scratch {
     uint8_t rows[LANES * KBI_PATCH_BYTES], interleaved[LANES * KBI_PATCH_BYTES];
 };
 
-bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t planes)
+bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels)
 {
     memset(store, 0, sizeof *store);
     store->patches = (n + LANES - 1) / LANES * LANES;
-    store->planes = planes;
+    store->channels = channels;
     if (store->patches > SIZE_MAX / (CORNERS * sizeof(uint16_t))) return false;
     bool ok = (store->scratch = malloc(PIECES * sizeof *store->scratch)) != NULL;
-    for (int32_t c = 0; ok && c < KB_PLANES; c++) {
-        if (!(planes >> c & 1)) continue;
+    for (int32_t c = 0; ok && c < KB_CHANNELS; c++) {
+        if (!(channels >> c & 1)) continue;
         store->sums[c] = malloc(CORNERS * store->patches * sizeof(uint16_t));
         ok = store->sums[c] != NULL;
     }
@@ -36,7 +36,7 @@ bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t planes)
 
 void kbi_box_store_free(kbi_box_store *store)
 {
-    for (int32_t c = 0; c < KB_PLANES; c++) free(store->sums[c]);
+    for (int32_t c = 0; c < KB_CHANNELS; c++) free(store->sums[c]);
     free(store->scratch);
     memset(store, 0, sizeof *store);
 }
@@ -89,10 +89,10 @@ static void fill_group(const fill_job *job, size_t start, struct kbi_fill_scratc
     size_t used = job->n - start < LANES ? job->n - start : LANES;
     const uint8_t *patches = job->patches + start * KBI_PATCH_BYTES;
     memset(scratch->rows, 0, sizeof scratch->rows);
-    if (store->planes >> 1) {
+    if (store->channels >> 1) {
         for (size_t k = 0; k < used; k++) kbi_gradients_of(patches + k * KBI_PATCH_BYTES, &scratch->gradients[k]);
     }
-    for (int32_t c = 0; c < KB_PLANES; c++) {
+    for (int32_t c = 0; c < KB_CHANNELS; c++) {
         if (!store->sums[c]) continue;
         for (size_t k = 0; k < used; k++) {
             uint8_t *row = scratch->rows + k * KBI_PATCH_BYTES;

@@ -12,13 +12,13 @@
 
 typedef struct kbi_box_store {
     size_t patches;            /* room, a multiple of KBI_STORE_LANES */
-    uint32_t planes;           /* bit c: channel c is kept */
-    uint16_t *sums[KB_PLANES]; /* (33 x 33) x patches, modulo 2^16 */
+    uint32_t channels;         /* bit c: channel c is kept */
+    uint16_t *sums[KB_CHANNELS]; /* (33 x 33) x patches, modulo 2^16 */
     struct kbi_fill_scratch *scratch; /* of every piece of work of a fill */
 } kbi_box_store;
 
 /* Room for at least n patches. False when memory is out. */
-bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t planes);
+bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels);
 void kbi_box_store_free(kbi_box_store *store);
 /* Puts n patches (1024 bytes each) at places first to first + n - 1. first is a multiple of KBI_STORE_LANES; up to the
  * next multiple the places after the last are filled with zeros. */

@@ -457,9 +457,12 @@ protected:
     static void search_several(const cv::Mat &query, const cv::Mat &train, int image, int k, Lists &lists)
     {
         kb_parallel threads = parallel();
+        kb_match_options options;
+        KB_INIT(options);
+        options.parallel = &threads;
         std::vector<kb_neighbour> near(static_cast<std::size_t>(query.rows) * static_cast<std::size_t>(k));
         check(kb_match_knn(query.data, static_cast<std::size_t>(query.rows), train.data,
-                           static_cast<std::size_t>(train.rows), static_cast<std::size_t>(query.cols), k, &threads,
+                           static_cast<std::size_t>(train.rows), static_cast<std::size_t>(query.cols), k, &options,
                            NULL, near.data()),
               "kb_match_knn");
         for (int i = 0; i < query.rows; i++)

@@ -116,11 +116,18 @@ KB_API kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabul
 KB_API kb_status kb_vocabulary_create_with(const kb_vocabulary_spec *spec, const kb_allocator *allocator,
                                            kb_vocabulary **out, kb_error *error);
 
+typedef struct kb_words_options {
+    uint32_t struct_size;
+    int32_t levels_up; /* how far above its word the node of a row is, the root at most. ORB-SLAM uses 4 of 6 levels. */
+    const kb_parallel *parallel;
+} kb_words_options;
+
 /* The word of every row. Rows of another model, or of another length, give KB_E_MODEL and a sentence in error (may be
- * NULL). nodes (may be NULL) receives the node that a row passed levels_up above its word, the root at most: what
- * ORB-SLAM calls the feature vector. */
-KB_API kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features, int32_t levels_up,
-                                     const kb_parallel *parallel, uint32_t *words, uint32_t *nodes, kb_error *error);
+ * NULL). nodes (may be NULL) receives the node that a row passed levels_up above its word: what ORB-SLAM calls the
+ * feature vector. options may be NULL. */
+KB_API kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features,
+                                     const kb_words_options *options, uint32_t *words, uint32_t *nodes,
+                                     kb_error *error);
 
 /* ------------------------------------------------------------------------------------------------------------ index */
 

@@ -192,7 +192,7 @@ typedef struct kb_model_info {
                                          belong to the model and live as long as it */
     uint64_t id;               /* hash of everything that decides the bits, which name and text do not */
     int32_t row_floats;        /* 128 for SIFT and RootSIFT, otherwise 0 */
-    uint32_t planes;           /* bit c is set when channel c is used */
+    uint32_t channels;         /* bit c is set when channel c is used */
     int32_t distinct_boxes;    /* different boxes among the 2 x bits boxes of the table */
     int32_t threshold_low;     /* built-in binary models: the Hamming distances that accept as large a share of wrong */
     int32_t threshold_high;    /* pairs as 50 and 100 do for ORB (docs/slam.md); else 0: not known */
@@ -447,11 +447,11 @@ typedef struct kb_neighbour {
 } kb_neighbour;
 
 /* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for na x k, and those
- * of row i, nearest first, begin at i x k. Ties go to the lowest index. Rows are packed, 1 to 4096 bytes; all-zero rows
- * have no neighbours and are none. parallel and workspace may be NULL. k = 2 costs what one neighbour costs; more costs
- * more. */
+ * of row i, nearest first, begin at i x k. Ties go to the lowest index. Rows have 1 to 4096 bytes; all-zero rows have no
+ * neighbours and are none. Of the options, parallel and the strides matter. options and workspace may be NULL. k = 2
+ * costs what one neighbour costs; more costs more. */
 KB_API kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, int32_t k,
-                              const kb_parallel *parallel, kb_workspace *workspace, kb_neighbour *neighbours);
+                              const kb_match_options *options, kb_workspace *workspace, kb_neighbour *neighbours);
 
 /* The Hamming distance of two rows; -1 when one is NULL. */
 KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
@@ -694,12 +694,12 @@ typedef enum kb_sampler {
 #define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
 #define KB_MAX_BITS 1024
 #define KB_MAX_RADIUS 7   /* a box has (2 radius + 1)^2 samples */
-#define KB_PLANES 9       /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
+#define KB_CHANNELS 9     /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
 #define KB_SIFT_VALUES 128
 
 /* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold. Centres are patch coordinates, 0 to 31, and a
  * box must lie inside 0..31; radius 0 to KB_MAX_RADIUS. BAD uses channel 0 only; with the image sampler both radii of a
- * pair are equal. Thresholds are in gray levels (channel 0) or in units of a normalised plane (docs/bag.md), -256 to
+ * pair are equal. Thresholds are in gray levels (channel 0) or in units of a normalised channel (docs/bag.md), -256 to
  * 256. */
 typedef struct kb_box_pair {
     uint8_t channel1, x1, y1, radius1;

@@ -1,4 +1,4 @@
-/* BAD and BAG on a patch: one engine over planes (docs/bad.md, docs/bag.md).
+/* BAD and BAG on a patch: one engine over channels (docs/bad.md, docs/bag.md).
  *
  * A plane at a time: its integral image, then all boxes on it; at the end every bit is a difference of two box means
  * against a threshold. Sums are kept modulo 2^16: a box of at most 15 x 15 bytes sums to at most 57375, so it comes out
@@ -47,13 +47,13 @@ static void measure_boxes(const kb_model *model, int32_t channel, const uint8_t 
 void kbi_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row)
 {
     uint16_t means[2 * KB_MAX_BITS];
-    if (model->planes & 1) measure_boxes(model, 0, patch, means);
-    if (!KB_BAD_ONLY && model->planes >> 1) {
+    if (model->channels & 1) measure_boxes(model, 0, patch, means);
+    if (!KB_BAD_ONLY && model->channels >> 1) {
         kbi_gradients gradients;
         uint8_t plane[KBI_PATCH_BYTES];
         kbi_gradients_of(patch, &gradients);
-        for (int32_t c = 1; c < KB_PLANES; c++) {
-            if (!(model->planes >> c & 1)) continue;
+        for (int32_t c = 1; c < KB_CHANNELS; c++) {
+            if (!(model->channels >> c & 1)) continue;
             kbi_plane_of(&gradients, c, plane);
             measure_boxes(model, c, plane, means);
         }

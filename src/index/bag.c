@@ -79,7 +79,7 @@ kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bo
     *bag = (kbi_bag){0};
     if (!buffers_get(&b, features, signatures, workspace, bag))
         return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
-    kb_status status = kb_vocabulary_words(v, features, 0, NULL, b.words, b.leaves, error);
+    kb_status status = kb_vocabulary_words(v, features, NULL, b.words, b.leaves, error);
     if (status != KB_OK) return status;
     for (size_t i = 0; i < features->n; i++) b.order[i] = (uint64_t)b.words[i] << 32 | i;
     kbi_sort_upper(b.order, b.spare, features->n);

@@ -13,6 +13,7 @@
     ROW(kb_vocabulary_options, parallel)   \
     ROW(kb_vocabulary_info, bytes)         \
     ROW(kb_vocabulary_spec, model_name)    \
+    ROW(kb_words_options, parallel)        \
     ROW(kb_index_options, keep_features)   \
     ROW(kb_index_query_options, threshold) \
     ROW(kb_index_info, bytes)              \

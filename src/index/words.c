@@ -84,16 +84,19 @@ static void assign_piece(void *context, int32_t piece)
     for (; begin < end; begin += BATCH) assign_batch(a, begin, end - begin < BATCH ? end - begin : BATCH);
 }
 
-kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features, int32_t levels_up,
-                              const kb_parallel *parallel, uint32_t *words, uint32_t *nodes, kb_error *error)
+kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features,
+                              const kb_words_options *options, uint32_t *words, uint32_t *nodes, kb_error *error)
 {
     kb_features f;
+    kb_words_options o;
     if (!vocabulary) return kbi_fail(error, KB_E_ARGUMENT, "vocabulary is NULL");
     kb_status status = kbi_features_check(features, &f, vocabulary->row_bytes, vocabulary->model_id,
                                           vocabulary->model_name, error);
     if (status != KB_OK) return status;
-    if (levels_up < 0 || (f.n > 0 && !words)) return kbi_fail(error, KB_E_ARGUMENT, "levels_up %d", levels_up);
-    assignment a = {vocabulary, f.rows, f.n, levels_up, kbi_index_kernels(), words, nodes};
-    kbi_parallel_run(parallel, (int32_t)((f.n + PIECE_ROWS - 1) / PIECE_ROWS), assign_piece, &a);
+    if (KBI_STRUCT_READ(kb_words_options, &o, options) != KB_OK) return kbi_fail_struct(error);
+    if (o.levels_up < 0) return kbi_fail(error, KB_E_ARGUMENT, "levels_up %d", o.levels_up);
+    if (f.n > 0 && !words) return kbi_fail(error, KB_E_ARGUMENT, "words is NULL");
+    assignment a = {vocabulary, f.rows, f.n, o.levels_up, kbi_index_kernels(), words, nodes};
+    kbi_parallel_run(o.parallel, (int32_t)((f.n + PIECE_ROWS - 1) / PIECE_ROWS), assign_piece, &a);
     return KB_OK;
 }

@@ -69,22 +69,27 @@ static void knn_task(void *context, int32_t task)
 }
 
 kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, int32_t k,
-                       const kb_parallel *parallel, kb_workspace *workspace, kb_neighbour *neighbours)
+                       const kb_match_options *options, kb_workspace *workspace, kb_neighbour *neighbours)
 {
+    kb_match_options o;
+    kb_status status = KBI_STRUCT_READ(kb_match_options, &o, options);
+    if (status != KB_OK) return status;
     if (row_bytes < 1 || row_bytes > 4096 || k < 1 || na > INT32_MAX || nb > INT32_MAX) return KB_E_ARGUMENT;
     if ((na && (!a || !neighbours)) || (nb && !b) || na > SIZE_MAX / sizeof *neighbours / (size_t)k)
+        return KB_E_ARGUMENT;
+    if (!kbi_row_stride_read(&o.stride_a, row_bytes, false, na) || !kbi_row_stride_read(&o.stride_b, row_bytes, false, nb))
         return KB_E_ARGUMENT;
     for (size_t i = 0; i < na * (size_t)k; i++) neighbours[i] = (kb_neighbour){-1, 0};
     if (na == 0 || nb == 0) return KB_OK;
     knn_search s = {.row_bytes = row_bytes, .k = k, .neighbours = neighbours};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    kb_status status = kbi_row_set_prepare(&s.a, a, na, row_bytes, row_bytes, false, ws);
-    if (status == KB_OK) status = kbi_row_set_prepare(&s.b, b, nb, row_bytes, row_bytes, false, ws);
+    status = kbi_row_set_prepare(&s.a, a, na, o.stride_a, row_bytes, false, ws);
+    if (status == KB_OK) status = kbi_row_set_prepare(&s.b, b, nb, o.stride_b, row_bytes, false, ws);
     if (status == KB_OK && s.a.count > 0) {
         kbi_match_kernels_init(&s.kernels, kbi_cpu_flags());
         s.tile = k > 2 ? FEW_ROWS : (size_t)kbi_clamp_i((int32_t)(TILE_BYTES / row_bytes), 16, 4096);
-        kbi_parallel_run(parallel, (int32_t)((s.a.count + CLAIM_ROWS - 1) / CLAIM_ROWS), knn_task, &s);
+        kbi_parallel_run(o.parallel, (int32_t)((s.a.count + CLAIM_ROWS - 1) / CLAIM_ROWS), knn_task, &s);
     }
     kbi_workspace_rewind(ws, mark);
     kbi_workspace_release(&local);

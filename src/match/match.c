@@ -220,14 +220,6 @@ typedef struct given_rows {
     size_t n;
 } given_rows;
 
-/* Reads the stride of a set: 0 is the length of a row. */
-static bool stride_read(size_t *stride, const search *s, size_t n)
-{
-    if (*stride == 0) *stride = s->row_bytes;
-    return *stride >= s->row_bytes && (!s->squared || *stride % sizeof(float) == 0) &&
-           (n == 0 || *stride <= PTRDIFF_MAX / n);
-}
-
 static kb_status match_rows(search *s, given_rows a, given_rows b, const kb_match_options *options,
                             kb_workspace *workspace, kb_match *matches, size_t *count)
 {
@@ -238,7 +230,9 @@ static kb_status match_rows(search *s, given_rows a, given_rows b, const kb_matc
     if (status != KB_OK) return status;
     if ((a.n && (!a.rows || !matches)) || (b.n && !b.rows) || a.n > INT32_MAX || b.n > INT32_MAX) return KB_E_ARGUMENT;
     if (!(o.max_ratio >= 0 && o.max_ratio <= 1) || !(o.max_distance >= 0)) return KB_E_ARGUMENT;
-    if (!stride_read(&o.stride_a, s, a.n) || !stride_read(&o.stride_b, s, b.n)) return KB_E_ARGUMENT;
+    if (!kbi_row_stride_read(&o.stride_a, s->row_bytes, s->squared, a.n) ||
+        !kbi_row_stride_read(&o.stride_b, s->row_bytes, s->squared, b.n))
+        return KB_E_ARGUMENT;
 
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);

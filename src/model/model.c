@@ -44,7 +44,7 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     const kb_box_pair *p = &spec->boxes[bit];
     int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
     int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
-    if (channel >= KB_PLANES || (spec->kind == KB_BAD && channel != 0))
+    if (channel >= KB_CHANNELS || (spec->kind == KB_BAD && channel != 0))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which,
                            channel);
     if (radius > KB_MAX_RADIUS)
@@ -171,10 +171,10 @@ static void prepare_boxes(kb_model *model)
         if (i == 0 || compare_boxes(&model->boxes[i], &model->boxes[kept - 1])) model->boxes[kept++] = model->boxes[i];
     model->box_count = (int32_t)kept;
     for (size_t i = 0; i < kept; i++) {
-        model->planes |= 1u << model->boxes[i].channel;
+        model->channels |= 1u << model->boxes[i].channel;
         model->channel_start[model->boxes[i].channel + 1]++;
     }
-    for (int c = 0; c < KB_PLANES; c++) model->channel_start[c + 1] += model->channel_start[c];
+    for (int c = 0; c < KB_CHANNELS; c++) model->channel_start[c + 1] += model->channel_start[c];
     prepare_edges(model);
     for (int32_t i = 0; i < spec->bits; i++) {
         const kb_box_pair *p = &spec->boxes[i];
@@ -303,7 +303,7 @@ kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
     full.id = model->id;
     full.row_bytes = model->row_bytes;
     full.row_floats = model->row_floats;
-    full.planes = model->planes;
+    full.channels = model->channels;
     full.distinct_boxes = model->box_count;
     kbi_model_thresholds(model->id, &full.threshold_low, &full.threshold_high);
     KBI_STRUCT_WRITE(kb_model_info, info, &full);

@@ -29,10 +29,10 @@ struct kb_model {
     char name[64];
     uint64_t id;
     int32_t row_bytes, row_floats;
-    uint32_t planes;   /* bit c: channel c is used */
+    uint32_t channels; /* bit c: channel c is used */
     kbi_box *boxes;     /* distinct ones, sorted by channel */
     int32_t box_count;
-    int32_t channel_start[KB_PLANES + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
+    int32_t channel_start[KB_CHANNELS + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
     /* Edges in the order of rows: those of gray, a KBI_NO_ROW, those of the gradient planes, a KBI_NO_ROW. */
     kbi_box_edge *tops, *bottoms; /* the second in the memory of the first */
     kbi_box_bit *bits;

@@ -14,7 +14,7 @@ typedef struct mean_vecs {
 } mean_vecs;
 
 typedef struct boxes_scratch {
-    sums_row sums[KB_BAD_ONLY ? 1 : KB_PLANES - 1]; /* of the gradient planes; the first one also of gray */
+    sums_row sums[KB_BAD_ONLY ? 1 : KB_CHANNELS - 1]; /* of the gradient planes; the first one also of gray */
     mean_vecs rules[KB_MAX_RADIUS + 1]; /* kbi_mean_rules */
     spare_patches spare;
     /* What follows in memory, as much as the model needs. */
@@ -25,7 +25,7 @@ typedef struct boxes_scratch {
 static size_t boxes_scratch_bytes(const kb_model *model)
 {
     size_t vecs = (size_t)model->box_count;
-    if (!KB_BAD_ONLY && model->planes >> 1) vecs += SMOOTH_VECS;
+    if (!KB_BAD_ONLY && model->channels >> 1) vecs += SMOOTH_VECS;
     return sizeof(boxes_scratch) + vecs * sizeof(vec);
 }
 
@@ -106,7 +106,7 @@ VEC_TARGET static void measure_planes(const kb_model *model, const uint8_t *patc
     const kbi_box_edge *top = model->tops + model->channel_start[1] + 1;
     const kbi_box_edge *bottom = model->bottoms + model->channel_start[1] + 1;
     vec gain = smooth_patches(patches, s->smooth);
-    clear_sums(s, KB_PLANES - 1);
+    clear_sums(s, KB_CHANNELS - 1);
     for (int y = 0; y < KB_PATCH_SIDE; y++) {
         top = begin_boxes(top, y, s->sums[0], s->means);
         sum_planes_row(s->smooth, y, gain, s->sums);
@@ -153,8 +153,8 @@ VEC_TARGET static void collect_bits(const kb_model *model, const vec *means, uin
 VEC_TARGET static void boxes_group(const kb_model *model, const uint8_t *patches,
                                    uint8_t *const rows[VEC_LANES], boxes_scratch *s)
 {
-    if (model->planes & 1) measure_gray(model, patches, s);
-    if (!KB_BAD_ONLY && model->planes >> 1) measure_planes(model, patches, s);
+    if (model->channels & 1) measure_gray(model, patches, s);
+    if (!KB_BAD_ONLY && model->channels >> 1) measure_planes(model, patches, s);
     collect_bits(model, s->means, rows);
 }
 

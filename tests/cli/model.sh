@@ -26,7 +26,7 @@ same bad.kbm piped.kbm
 
 # what show says
 run "$KEYBITS" model show bad.kbm >show.txt
-for words in "name      bad" "kind      bad" "bits      64" "sampler   image" "support   1" "planes    gray"; do holds show.txt "$words"; done
+for words in "name      bad" "kind      bad" "bits      64" "sampler   image" "support   1" "channels  gray"; do holds show.txt "$words"; done
 run "$KEYBITS" model show bag.kbm --json >show.json
 for words in '"name": "bag"' '"kind": "bag"' '"bits": 32' '"sampler": "patch"' '"support": 1' '"row_bytes": 4'; do holds show.json "$words"; done
 run "$KEYBITS" model show hash.kbm --json >show.json

@@ -40,7 +40,7 @@ head -c 900 whole.csv >killed.csv
 run "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
 same killed.kbm whole.kbm
 
-# settings of the ablation, planes, limited boxes
+# settings of the ablation, channels, limited boxes
 # the sampler: two-tap for BAD unless another is asked for
 sampler() { "$KEYBITS" model show x.kbm | grep -qx "sampler   $1" || fail "the sampler is not $1"; }
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2
@@ -48,7 +48,7 @@ sampler two-tap
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2 --sampler patch
 sampler patch
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss binary --fixed-threshold --radius 2
-run "$KEYBITS" train bag set.kbp -o x.kbm $small --planes 0,1-4 --two-radii --boxes 20 --augment on --support 1.5
+run "$KEYBITS" train bag set.kbp -o x.kbm $small --channels 0,1-4 --two-radii --boxes 20 --augment on --support 1.5
 sampler patch
 "$KEYBITS" model show x.kbm >shown.txt
 holds shown.txt "1.5"
@@ -84,8 +84,8 @@ refuse 2 "patch, two-tap" "$KEYBITS" train bad set.kbp -o x.kbm --sampler image
 refuse 2 "needs a set" "$KEYBITS" train bad -o x.kbm
 refuse 2 "multiple of 8" "$KEYBITS" train bad set.kbp -o x.kbm --bits 20
 refuse 2 "--radius" "$KEYBITS" train bad set.kbp -o x.kbm --radius 9
-refuse 2 "--planes" "$KEYBITS" train bad set.kbp -o x.kbm --planes 1-8
-refuse 2 "--planes" "$KEYBITS" train bag set.kbp -o x.kbm --planes 1-9
+refuse 2 "--channels" "$KEYBITS" train bad set.kbp -o x.kbm --channels 1-8
+refuse 2 "--channels" "$KEYBITS" train bag set.kbp -o x.kbm --channels 1-9
 # thresholds: the larger rate has the larger distance, and accepts no more than it may
 run "$KEYBITS" train thresholds set.kbp -m bag.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 >thresholds.txt
 awk 'NR == 2 { ok = $1 == "bag.kbm" && $2 < $5 && $3 <= 0.5 && $6 <= 10 && $4 < $7 } END { exit !ok }' thresholds.txt ||

@@ -88,7 +88,10 @@ static void use_vocabulary(const kb_vocabulary *vocabulary)
     KB_INIT(info);
     fuzz_expect(kb_vocabulary_get_info(vocabulary, &info) == KB_OK);
     uint8_t *rows = make_features(&s, (size_t)info.row_bytes, keypoints, &f);
-    fuzz_expect(kb_vocabulary_words(vocabulary, &f, 2, NULL, words, nodes, &error) == KB_OK);
+    kb_words_options options;
+    KB_INIT(options);
+    options.levels_up = 2;
+    fuzz_expect(kb_vocabulary_words(vocabulary, &f, &options, words, nodes, &error) == KB_OK);
     for (size_t i = 0; i < f.n; i++) fuzz_expect(words[i] < info.words && nodes[i] < info.nodes);
     free(rows);
 }

@@ -51,8 +51,8 @@ static kb_model *make_model(source *s)
         p->y1 = (uint8_t)(p->radius1 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius1));
         p->x2 = (uint8_t)(p->radius2 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius2));
         p->y2 = (uint8_t)(p->radius2 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius2));
-        p->channel1 = spec.kind == KB_BAG ? take_byte(s) % KB_PLANES : 0;
-        p->channel2 = spec.kind == KB_BAG ? take_byte(s) % KB_PLANES : 0;
+        p->channel1 = spec.kind == KB_BAG ? take_byte(s) % KB_CHANNELS : 0;
+        p->channel2 = spec.kind == KB_BAG ? take_byte(s) % KB_CHANNELS : 0;
         p->threshold = (float)take_byte(s) - 128;
     }
     if (spec.kind == KB_HASHSIFT) {

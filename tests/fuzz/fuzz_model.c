@@ -63,7 +63,7 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
     if (index >= (int)(sizeof kinds / sizeof *kinds)) return 0;
     kb_kind kind = kinds[index];
     for (int i = 0; i < 16; i++) {
-        uint8_t channel = (uint8_t)(kind == KB_BAG ? i % KB_PLANES : 0);
+        uint8_t channel = (uint8_t)(kind == KB_BAG ? i % KB_CHANNELS : 0);
         boxes[i] = (kb_box_pair){channel, (uint8_t)(5 + i), 9, 3, channel, 12, (uint8_t)(8 + i), 3, (float)i - 7.5f};
         bias[i] = 1000 * i - 7000;
     }

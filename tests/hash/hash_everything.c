@@ -187,7 +187,7 @@ static void add_model(hash *h, scene *s, const kb_model *model)
 static void random_box(uint64_t *seed, kb_kind kind, uint32_t radius, uint8_t box[4])
 {
     uint32_t span = KB_PATCH_SIDE - 2 * radius;
-    box[0] = (uint8_t)(kind == KB_BAG ? kbi_random_below(seed, KB_PLANES) : 0);
+    box[0] = (uint8_t)(kind == KB_BAG ? kbi_random_below(seed, KB_CHANNELS) : 0);
     box[1] = (uint8_t)(radius + kbi_random_below(seed, span));
     box[2] = (uint8_t)(radius + kbi_random_below(seed, span));
     box[3] = (uint8_t)radius;
@@ -425,7 +425,11 @@ static void section_index(hash *h, scene *s)
     features.rows = rows;
     features.n = N;
     features.row_bytes = BYTES;
-    must(kb_vocabulary_words(vocabulary, &features, 1, options.parallel, words, nodes, NULL), "words");
+    kb_words_options word_options;
+    KB_INIT(word_options);
+    word_options.levels_up = 1;
+    word_options.parallel = options.parallel;
+    must(kb_vocabulary_words(vocabulary, &features, &word_options, words, nodes, NULL), "words");
     for (size_t i = 0; i < N; i++) add_u64(h, (uint64_t)words[i] << 32 | nodes[i]);
     add_index(h, vocabulary, features);
     kb_vocabulary_free(vocabulary);

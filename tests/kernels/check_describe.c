@@ -119,7 +119,7 @@ static uint8_t centre(uint32_t radius) { return (uint8_t)(radius + below(KB_PATC
 static kb_model *random_boxes(kb_kind kind, int32_t bits)
 {
     kb_box_pair pairs[KB_MAX_BITS];
-    uint32_t channels = kind == KB_BAG ? KB_PLANES : 1;
+    uint32_t channels = kind == KB_BAG ? KB_CHANNELS : 1;
     for (int32_t i = 0; i < bits; i++) {
         uint32_t r1 = below(KB_MAX_RADIUS + 1), r2 = below(KB_MAX_RADIUS + 1);
         float threshold = i % 10 ? (float)below(6400) / 100 - 32 : (float)below(51200) / 100 - 256;

@@ -62,7 +62,7 @@ static inline kb_model *render_box_model(kb_kind kind, kb_sampler sampler, int32
         uint8_t v[8];
         for (int box = 0; box < 2; box++) {
             uint32_t r = box && !two_radii ? v[3] : kbi_random_below(&seed, KB_MAX_RADIUS + 1);
-            v[4 * box] = kind == KB_BAG ? (uint8_t)kbi_random_below(&seed, KB_PLANES) : 0;
+            v[4 * box] = kind == KB_BAG ? (uint8_t)kbi_random_below(&seed, KB_CHANNELS) : 0;
             v[4 * box + 1] = (uint8_t)(r + kbi_random_below(&seed, 32 - 2 * r));
             v[4 * box + 2] = (uint8_t)(r + kbi_random_below(&seed, 32 - 2 * r));
             v[4 * box + 3] = (uint8_t)r;

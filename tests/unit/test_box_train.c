@@ -273,8 +273,8 @@ static void wrong_options_are_told(void **state)
     REFUSED(candidates, -1, "candidates");
     REFUSED(margin, -0.5, "margin");
     REFUSED(margin, 3, "margin");
-    REFUSED(planes, 3, "gray");
-    REFUSED(planes, 1024, "planes");
+    REFUSED(channels, 3, "gray");
+    REFUSED(channels, 1024, "channels");
     REFUSED(max_radius, 8, "max_radius");
     REFUSED(min_radius, 8, "min_radius");
     REFUSED(started, 5, "start");
@@ -304,7 +304,7 @@ static void wrong_starts_are_told(void **state)
         {{16, 9, 9, 1, 1, 9, 9, 1, 0}, "no channel 16"},      {{1, 9, 9, 1, 16, 9, 9, 1, 0}, "no channel 16"},
         {{1, 9, 9, 1, 2, 15, 15, 30, 0}, "radius 30"},        {{1, 31, 9, 1, 2, 9, 9, 1, 0}, "leaves the patch"},
         {{1, 9, 9, 1, 2, 9, 3, 4, 0}, "leaves the patch"},    {{1, 9, 9, 1, 2, 200, 9, 1, 0}, "leaves the patch"},
-        {{0, 9, 9, 1, 1, 9, 9, 1, 0}, "planes"},              {{1, 9, 9, 1, 2, 9, 9, 1, NAN}, "threshold nan"},
+        {{0, 9, 9, 1, 1, 9, 9, 1, 0}, "channels"},              {{1, 9, 9, 1, 2, 9, 9, 1, NAN}, "threshold nan"},
         {{1, 9, 9, 1, 2, 9, 9, 1, INFINITY}, "threshold inf"}, {{1, 9, 9, 1, 2, 9, 9, 1, 1e20f}, "threshold 1e+20"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -29,11 +29,11 @@ static void box_bits_compare_means(void **state)
     (void)state;
     kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1),
                           render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 2)};
-    uint8_t *patch = render_texture(32, 32, 9), planes[KB_PLANES][KBI_PATCH_BYTES], row[128];
+    uint8_t *patch = render_texture(32, 32, 9), planes[KB_CHANNELS][KBI_PATCH_BYTES], row[128];
     kbi_gradients gradients;
     memcpy(planes[0], patch, KBI_PATCH_BYTES);
     kbi_gradients_of(patch, &gradients);
-    for (int c = 1; c < KB_PLANES; c++) kbi_plane_of(&gradients, c, planes[c]);
+    for (int c = 1; c < KB_CHANNELS; c++) kbi_plane_of(&gradients, c, planes[c]);
     for (int m = 0; m < 2; m++) {
         kb_model_info info;
         KB_INIT(info);
@@ -83,7 +83,7 @@ static void planes_cancel_contrast_and_offset(void **state)
     for (int i = 0; i < KBI_PATCH_BYTES; i++) weak[i] = (uint8_t)(60 + patch[i] / 3);
     kbi_gradients_of(patch, &strong);
     kbi_gradients_of(weak, &soft);
-    for (int c = 1; c < KB_PLANES; c++) {
+    for (int c = 1; c < KB_CHANNELS; c++) {
         double difference = 0, sum = 0;
         kbi_plane_of(&strong, c, a);
         kbi_plane_of(&soft, c, b);
@@ -93,7 +93,7 @@ static void planes_cancel_contrast_and_offset(void **state)
     uint8_t flat[KBI_PATCH_BYTES];
     memset(flat, 77, sizeof flat);
     kbi_gradients_of(flat, &soft);
-    for (int c = 1; c < KB_PLANES; c++) {
+    for (int c = 1; c < KB_CHANNELS; c++) {
         kbi_plane_of(&soft, c, a);
         for (int i = 0; i < KBI_PATCH_BYTES; i++) assert_int_equal(a[i], 0);
     }

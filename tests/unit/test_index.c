@@ -108,7 +108,7 @@ static void tf_idf_by_hand(world *w, size_t image, double *vector, uint32_t word
     uint32_t word[EACH];
     kb_features f = features_of(w, image);
     double norm = 0;
-    assert_int_equal(kb_vocabulary_words(w->vocabulary, &f, 0, NULL, word, NULL, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_words(w->vocabulary, &f, NULL, word, NULL, NULL), KB_OK);
     for (uint32_t i = 0; i < words; i++) vector[i] = 0;
     kb_vocabulary_node node;
     for (uint32_t n = 1; kb_vocabulary_get_node(w->vocabulary, n, &node); n++)
@@ -159,7 +159,7 @@ static double binary_by_hand(world *w, size_t a, size_t b)
     double sum = 0, self[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
         kb_features f = features_of(w, image[k]);
-        assert_int_equal(kb_vocabulary_words(w->vocabulary, &f, 0, NULL, word[k], NULL, NULL), KB_OK);
+        assert_int_equal(kb_vocabulary_words(w->vocabulary, &f, NULL, word[k], NULL, NULL), KB_OK);
     }
     kb_vocabulary_node node;
     for (uint32_t n = 1; kb_vocabulary_get_node(w->vocabulary, n, &node); n++) {

@@ -526,6 +526,16 @@ static void test_knn_of_few_rows_and_wrong_arguments(void **state)
     assert_true(near[3].index == 0 && near[3].distance == 0 && near[4].distance == 1 && near[5].index == -1);
     assert_int_equal(kb_match_knn(a, 2, NULL, 0, 1, 3, NULL, NULL, near), KB_OK);
     assert_int_equal(near[0].index, -1);
+    kb_match_options options;
+    KB_INIT(options);
+    options.stride_b = 2;
+    assert_int_equal(kb_match_knn(a, 2, (const uint8_t[]){7, 3, 3}, 2, 1, 1, &options, NULL, near), KB_OK);
+    assert_true(near[0].index == 1 && near[1].index == 1 && near[1].distance == 0);
+    assert_int_equal(kb_match_knn(a, 1, b, 1, 2, 1, &options, NULL, near), KB_OK);
+    options.stride_b = 1;
+    assert_int_equal(kb_match_knn(a, 1, b, 1, 2, 1, &options, NULL, near), KB_E_ARGUMENT);
+    options.struct_size = 0;
+    assert_int_equal(kb_match_knn(a, 1, b, 1, 2, 1, &options, NULL, near), KB_E_STRUCT);
     assert_int_equal(kb_match_knn(a, 2, b, 2, 1, 0, NULL, NULL, near), KB_E_ARGUMENT);
     assert_int_equal(kb_match_knn(a, 2, b, 2, 0, 1, NULL, NULL, near), KB_E_ARGUMENT);
     assert_int_equal(kb_match_knn(NULL, 2, b, 2, 1, 1, NULL, NULL, near), KB_E_ARGUMENT);

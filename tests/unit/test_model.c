@@ -35,7 +35,7 @@ static void expect_round_trip(kb_model *model)
     KB_INIT(b);
     assert_int_equal(kb_model_get_info(model, &a), KB_OK);
     assert_int_equal(kb_model_get_info(again, &b), KB_OK);
-    assert_true(a.id == b.id && a.row_bytes == b.row_bytes && a.planes == b.planes &&
+    assert_true(a.id == b.id && a.row_bytes == b.row_bytes && a.channels == b.channels &&
                 a.distinct_boxes == b.distinct_boxes);
     assert_string_equal(a.spec->name, b.spec->name);
     assert_string_equal(a.spec->text, b.spec->text);
@@ -304,7 +304,7 @@ static void boxes_are_counted_once(void **state)
     assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
     assert_int_equal(kb_model_get_info(model, &info), KB_OK);
     assert_int_equal(info.distinct_boxes, 3);
-    assert_int_equal(info.planes, 3);
+    assert_int_equal(info.channels, 3);
     assert_int_equal(info.row_bytes, 1);
     assert_int_equal(info.threshold_low, 0); /* nobody has measured it */
     kb_model_free(model);

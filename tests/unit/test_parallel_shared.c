@@ -53,7 +53,7 @@ static kb_status ask(const common *c, const view *v, kb_workspace *workspace, an
     q.verify = 2;
     kb_image image = view_of(v->pixels, WIDTH, HEIGHT);
     kb_status status = kb_describe(c->model, &image, v->keypoints, v->n, NULL, workspace, out->rows, NULL);
-    if (status == KB_OK) status = kb_vocabulary_words(c->vocabulary, &f, 0, NULL, out->words, NULL, NULL);
+    if (status == KB_OK) status = kb_vocabulary_words(c->vocabulary, &f, NULL, out->words, NULL, NULL);
     if (status == KB_OK)
         status = kb_index_query(c->index, &f, &q, workspace, out->results, IMAGES, &out->count, NULL);
     return status;

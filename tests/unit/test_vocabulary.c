@@ -92,8 +92,11 @@ static void test_words_follow_the_tree(void **state)
         kb_vocabulary *v = train(rows, 2000, bytes, branching, 3, NULL);
         uint32_t *words = malloc(2000 * 4), *nodes = malloc(2000 * 4), path[64];
         kb_features f = features_of(rows, 2000, bytes);
+        kb_words_options options;
+        KB_INIT(options);
         for (int32_t up = 0; up < 4; up++) {
-            assert_int_equal(kb_vocabulary_words(v, &f, up, NULL, words, nodes, NULL), KB_OK);
+            options.levels_up = up;
+            assert_int_equal(kb_vocabulary_words(v, &f, &options, words, nodes, NULL), KB_OK);
             for (size_t i = 0; i < 2000; i++) {
                 int depth;
                 assert_int_equal(words[i], word_by_hand(v, rows + i * bytes, bytes, path, &depth));
@@ -115,7 +118,7 @@ static void test_clusters_become_words(void **state)
     kb_vocabulary *v = train(rows, ROWS, BYTES, 10, 3, NULL);
     uint32_t words[ROWS];
     kb_features f = features_of(rows, ROWS, BYTES);
-    assert_int_equal(kb_vocabulary_words(v, &f, 0, NULL, words, NULL, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_words(v, &f, NULL, words, NULL, NULL), KB_OK);
     int same = 0, other = 0;
     for (int i = 0; i + CENTRES + 1 < ROWS; i++) {
         same += words[i] == words[i + CENTRES];
@@ -166,7 +169,7 @@ static void test_weights(void **state)
     assert_int_equal(kb_vocabulary_train(rows, IMAGES * EACH, BYTES, &o, &v, NULL), KB_OK);
     static uint32_t words[IMAGES * EACH];
     kb_features f = features_of(rows, IMAGES * EACH, BYTES);
-    assert_int_equal(kb_vocabulary_words(v, &f, 0, NULL, words, NULL, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_words(v, &f, NULL, words, NULL, NULL), KB_OK);
     for (uint32_t n = 0, word = 0; n < info_of(v).nodes; n++) {
         kb_vocabulary_node node;
         kb_vocabulary_get_node(v, n, &node);
@@ -203,7 +206,7 @@ static void test_few_rows(void **state)
     assert_int_equal(info_of(v).words, 1);
     uint32_t word = 9;
     kb_features f = features_of(rows, 1, BYTES);
-    assert_int_equal(kb_vocabulary_words(v, &f, 0, NULL, &word, NULL, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_words(v, &f, NULL, &word, NULL, NULL), KB_OK);
     assert_int_equal(word, 0);
     kb_vocabulary_free(v);
     v = train(rows, 1, BYTES, 2, 1, NULL);
@@ -374,14 +377,14 @@ static void test_other_models_are_refused(void **state)
     kb_vocabulary_info info = info_of(v);
     assert_string_equal(info.model_name, "bad256");
     kb_features f = features_of(rows, 2, BYTES);
-    assert_int_equal(kb_vocabulary_words(v, &f, 0, NULL, words, NULL, &error), KB_OK);
+    assert_int_equal(kb_vocabulary_words(v, &f, NULL, words, NULL, &error), KB_OK);
     f.model_id = info.model_id;
-    assert_int_equal(kb_vocabulary_words(v, &f, 0, NULL, words, NULL, &error), KB_OK);
+    assert_int_equal(kb_vocabulary_words(v, &f, NULL, words, NULL, &error), KB_OK);
     f.model_id++;
-    assert_int_equal(kb_vocabulary_words(v, &f, 0, NULL, words, NULL, &error), KB_E_MODEL);
+    assert_int_equal(kb_vocabulary_words(v, &f, NULL, words, NULL, &error), KB_E_MODEL);
     assert_non_null(strstr(error.text, "bad256"));
     f = features_of(rows, 2, 16);
-    assert_int_equal(kb_vocabulary_words(v, &f, 0, NULL, words, NULL, &error), KB_E_MODEL);
+    assert_int_equal(kb_vocabulary_words(v, &f, NULL, words, NULL, &error), KB_E_MODEL);
     assert_non_null(strstr(error.text, "16 bytes"));
     kb_vocabulary_free(v);
     kb_model_free(model);

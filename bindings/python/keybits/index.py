@@ -190,7 +190,8 @@ class Vocabulary:
         words = np.empty(view.n, np.uint32)
         nodes = np.empty(view.n, np.uint32) if want_nodes else None
         error = _abi.kb_error()
-        check(lib.kb_vocabulary_words(self._handle, ctypes.byref(view), levels_up, parallel(), address(words),
+        options = new(_abi.kb_words_options, levels_up=levels_up, parallel=parallel())
+        check(lib.kb_vocabulary_words(self._handle, ctypes.byref(view), ctypes.byref(options), address(words),
                                       address(nodes) if nodes is not None else None, ctypes.byref(error)), error,
               "words")
         del alive

@@ -56,8 +56,9 @@ def match_knn(a: Any, b: Any, k: int = 2) -> Tuple[npt.NDArray[np.int32], npt.ND
     if k < 1:
         raise KeybitsValueError(f"k is {k}, but must be 1 at least")
     neighbours = np.empty((len(first), k), [("index", np.int32), ("distance", np.float32)])
+    options = new(_abi.kb_match_options, parallel=parallel())
     check(lib.kb_match_knn(address(first), len(first), address(second), len(second), max(first.shape[1], 1), k,
-                           parallel(), workspace(), address(neighbours)), None, "match_knn")
+                           ctypes.byref(options), workspace(), address(neighbours)), None, "match_knn")
     return neighbours["index"], neighbours["distance"]
 
 
