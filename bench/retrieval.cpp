@@ -255,7 +255,7 @@ void bench_words(const Bench &b, const PlainTree &plain)
         for (size_t i = 0; i < 10; i++) {
             kb_features f = view_of(b.queries[i], b.world.row_bytes);
             double start = now();
-            kb_vocabulary_words(b.vocabulary, &f, 0, nullptr, words.data(), nullptr, nullptr);
+            kb_vocabulary_words(b.vocabulary, &f, nullptr, words.data(), nullptr, nullptr);
             double middle = now();
             uint32_t sum = 0;
             for (size_t k = 0; k < ROWS; k++) {
@@ -338,7 +338,7 @@ void bench_faiss(const Bench &b, double wanted)
     size_t n = b.all.size() / b.world.row_bytes;
     std::vector<uint32_t> found(n);
     kb_features f = view_of(b.all, b.world.row_bytes);
-    kb_vocabulary_words(b.vocabulary, &f, 0, nullptr, found.data(), nullptr, nullptr);
+    kb_vocabulary_words(b.vocabulary, &f, nullptr, found.data(), nullptr, nullptr);
     std::vector<idx_t> lists(found.begin(), found.end());
     index.add_core((idx_t)n, b.all.data(), nullptr, lists.data());
     const size_t k = 4;
