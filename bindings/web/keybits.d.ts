@@ -156,6 +156,10 @@ export class Index {
   readonly bytes: number;
   readonly keepsFeatures: boolean;
   readonly images: { id: number; name: string }[];
+  /** Model.id of the features that it takes. */
+  readonly modelId: string;
+  /** The kept features of an image, a copy. Their width and height are the least that hold all keypoints. */
+  features(id: number): Features;
   /** The index file. */
   serialise(): Uint8Array;
   free(): void;
@@ -199,7 +203,11 @@ export class Tracker {
   /** Milliseconds of the last update. */
   readonly times?: { gray: number; detect: number; describe: number; track: number; total: number };
   add(image: ImageSource | Features, name?: string): number;
+  /** Adds all images of an index file, such as `keybits index build -m bag256` writes, and returns them. */
+  addIndex(file: ArrayBuffer | ArrayBufferView): { id: number; name: string }[];
   remove(id: number): boolean;
+  /** All targets as an index file, for addIndex. */
+  serialise(): Uint8Array;
   update(image: ImageSource | Features): Sighting[];
   free(): void;
 }

@@ -122,6 +122,8 @@ class Handle {
 
 // -------------------------------------------------------------------------------------------------------------- model
 
+const hexId = (id) => BigInt.asUintN(64, id).toString(16).padStart(16, "0");
+
 export class Model extends Handle {
   constructor(source = "bag256") {
     const at = typeof source === "string"
@@ -136,9 +138,7 @@ export class Model extends Handle {
   get kind() { return text(wasm.web_model_kind(Handle.at(this, Model))); }
   get bits() { return wasm.web_model_bits(Handle.at(this, Model)); }
   get rowBytes() { return wasm.web_model_row_bytes(Handle.at(this, Model)); }
-  get id() {
-    return BigInt.asUintN(64, wasm.web_model_id(Handle.at(this, Model))).toString(16).padStart(16, "0");
-  }
+  get id() { return hexId(wasm.web_model_id(Handle.at(this, Model))); }
 }
 
 const builtin = new Map();
@@ -231,6 +231,7 @@ export class Features extends Handle {
   static #make(image, options) {
     library();
     if (options.restore) return Features.#restore(options.restore);
+    if (options.kept) return Features.#kept(options.kept);
     const start = performance.now();
     const model = modelOf(options.model ?? "bag256");
     const pixels = pixelsOf(image);
@@ -280,6 +281,24 @@ export class Features extends Handle {
     return [handle(at), "web_features_free"];
   }
 
+  /** Of an index, which does not know the size of its images: the least that holds all keypoints. */
+  static #kept({ at, model }) {
+    const points = Features.#points(at);
+    const most = (field) => points.reduce((best, v, i) => (i % FIELDS === field && v > best ? v : best), 0);
+    Features.#last = { width: Math.ceil(most(0)) + 1, height: Math.ceil(most(1)) + 1,
+      times: { gray: 0, detect: 0, describe: 0 }, model };
+    return [at, "web_features_free"];
+  }
+
+  static #points(at) {
+    const n = wasm.web_features_count(at) * FIELDS;
+    return withMemory((allocate) => {
+      const out = allocate(4 * n);
+      wasm.web_features_keypoints(at, out);
+      return copyOf(Float32Array, out, n);
+    });
+  }
+
   static fromJSON(saved) { return new Features(null, { restore: saved }); }
 
   /** Plain typed arrays: what fromJSON takes and what can be posted to a worker. */
@@ -290,15 +309,7 @@ export class Features extends Handle {
 
   get count() { return wasm.web_features_count(Handle.at(this, Features)); }
   get rowBytes() { return wasm.web_features_row_bytes(Handle.at(this, Features)); }
-  get keypoints() {
-    const at = Handle.at(this, Features);
-    const n = this.count * FIELDS;
-    return withMemory((allocate) => {
-      const out = allocate(4 * n);
-      wasm.web_features_keypoints(at, out);
-      return copyOf(Float32Array, out, n);
-    });
-  }
+  get keypoints() { return Features.#points(Handle.at(this, Features)); }
   get descriptors() {
     const at = Handle.at(this, Features);
     return copyOf(Uint8Array, wasm.web_features_rows(at), this.count * this.rowBytes);
@@ -435,12 +446,21 @@ export class Index extends Handle {
   get keepsFeatures() { return wasm.web_index_keeps_features(Handle.at(this, Index)) !== 0; }
   get images() {
     const at = Handle.at(this, Index);
-    const images = [];
-    for (let i = 0; i < wasm.web_index_positions(at); i++) {
-      const id = wasm.web_index_id_at(at, i);
-      if (id >= 0) images.push({ id, name: text(wasm.web_index_name_at(at, i)) });
-    }
-    return images;
+    return this.#positions().map(([id, i]) => ({ id, name: text(wasm.web_index_name_at(at, i)) }));
+  }
+  get modelId() { return hexId(wasm.web_index_model_id(Handle.at(this, Index))); }
+  /** Id and position of every image. */
+  #positions() {
+    const at = Handle.at(this, Index);
+    const all = [];
+    for (let i = 0; i < wasm.web_index_positions(at); i++) all.push([wasm.web_index_id_at(at, i), i]);
+    return all.filter(([id]) => id >= 0);
+  }
+  features(id) {
+    const found = this.#positions().find(([one]) => one === id);
+    if (!found) throw new RangeError(`no image ${id} in the index`);
+    const at = handle(wasm.web_index_features(Handle.at(this, Index), found[1]));
+    return new Features(null, { kept: { at, model: { id: this.modelId, name: "", binary: true } } });
   }
   /** The index file, which `keybits search` and new Index read. */
   serialise() {

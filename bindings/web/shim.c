@@ -500,6 +500,37 @@ const char *EXPORT(web_index_name_at)(const web_index *x, double position)
     return kb_index_get_image(x->index, (size_t)position, &image) ? image.name : "";
 }
 
+/* The id of the model whose rows the index takes. */
+uint64_t EXPORT(web_index_model_id)(const web_index *x)
+{
+    kb_vocabulary_info info;
+    KB_INIT(info);
+    kb_vocabulary_get_info(kb_index_get_vocabulary(x->index), &info);
+    return info.model_id;
+}
+
+/* The kept features of the image at a position, a copy. */
+web_features *EXPORT(web_index_features)(const web_index *x, double position)
+{
+    const uint8_t *rows;
+    size_t n;
+    kb_vocabulary_info info;
+    KB_INIT(info);
+    kb_vocabulary_get_info(kb_index_get_vocabulary(x->index), &info);
+    web_features *f = calloc(1, sizeof *f);
+    if (!f) return features_fail(f, KB_E_MEMORY);
+    kb_status status = kb_index_get_features(x->index, (size_t)position, NULL, &rows, &n);
+    if (status == KB_OK) {
+        f->n = n;
+        f->keypoints = calloc(n + 1, sizeof *f->keypoints);
+        status = f->keypoints ? features_reserve_rows(f, (size_t)info.row_bytes, info.model_id, 1) : KB_E_MEMORY;
+    }
+    if (status == KB_OK) status = kb_index_get_features(x->index, (size_t)position, f->keypoints, NULL, NULL);
+    if (status != KB_OK) return features_fail(f, status);
+    memcpy(f->rows, rows, n * f->row_bytes);
+    return f;
+}
+
 typedef struct web_bytes {
     uint8_t *data;
     size_t size, capacity;

@@ -3,7 +3,7 @@
 // A target that is seen is looked for near where it was (refind), which is fast and steady. Every few frames, and when
 // nothing is seen, the index says which other targets may be there. Corners are smoothed by a low-pass filter that
 // opens with speed: still targets do not tremble, moving ones do not lag.
-import { Features, Index, applyHomography, readVocabulary, refind } from "./keybits.js";
+import { Features, Index, Model, applyHomography, readVocabulary, refind } from "./keybits.js";
 
 const DEFAULTS = {
   model: "bag256",
@@ -18,9 +18,9 @@ const DEFAULTS = {
   still: 0.25, // the share of a new corner when nothing moves; 1: no smoothing
 };
 
-/** The corners of a width x height template under h, or null when they cannot be those of a picture. */
-export function outline(h, width, height) {
-  const at = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]];
+/** The corners of a template under h, or null when they cannot be those of a picture. */
+function outline(h, [left, top, right, bottom]) {
+  const at = [[left, top], [right, top], [right, bottom], [left, bottom]];
   if (at.some(([x, y]) => !(h[6] * x + h[7] * y + h[8] > 0))) return null;
   const corners = at.map(([x, y]) => applyHomography(h, x, y));
   for (let i = 0; i < 4; i++) {
@@ -32,17 +32,31 @@ export function outline(h, width, height) {
   return corners;
 }
 
-export function inverse(h) {
+function inverse(h) {
   const [a, b, c, d, e, f, g, i, j] = h;
   const m = [e * j - f * i, c * i - b * j, b * f - c * e, f * g - d * j, a * j - c * g, c * d - a * f,
     d * i - e * g, b * g - a * i, a * e - b * d];
   return m.map((x) => x / m[8]);
 }
 
+/** The least rectangle that holds all keypoints: what an index file knows of the size of its images. */
+function extentOf(keypoints) {
+  const extent = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < keypoints.length; i += 6) {
+    for (const k of [0, 1]) {
+      extent[k] = Math.min(extent[k], keypoints[i + k]);
+      extent[k + 2] = Math.max(extent[k + 2], keypoints[i + k]);
+    }
+  }
+  return extent;
+}
+
 export class Tracker {
   #options;
   #index;
-  #targets = new Map(); // id -> { name, features, sighting }
+  // id -> { name, extent, sighting, features }: an index file does not tell the extent (left, top, right, bottom), and
+  // features are there while the target is seen; otherwise the index has them.
+  #targets = new Map();
   #frame = 0;
   #nextId = 0;
 
@@ -73,18 +87,66 @@ export class Tracker {
       if (features !== image) features.free();
       throw new RangeError(`${name || "the target"} has ${count} keypoints, too few to recognise it by`);
     }
+    const { width, height } = features;
     const id = this.#nextId++;
     this.#index.add(features, id, name);
-    this.#targets.set(id, { name, features, owned: features !== image, sighting: null });
+    if (features !== image) features.free();
+    this.#targets.set(id, { name, extent: [0, 0, width - 1, height - 1], sighting: null, features: null });
     return id;
   }
+
+  /** Adds the images of an index file; the file's index is used as it is when there are no targets yet. */
+  addIndex(file) {
+    const index = new Index(file);
+    const { images } = index;
+    try {
+      this.#checkIndex(index, images);
+    } catch (error) {
+      index.free();
+      throw error;
+    }
+    const adopted = this.#targets.size === 0;
+    if (adopted) {
+      this.#index.free();
+      this.#index = index;
+      this.#nextId = images.reduce((next, { id }) => Math.max(next, id + 1), this.#nextId);
+    }
+    for (const image of images) {
+      if (!adopted) {
+        const features = index.features(image.id);
+        image.id = this.#nextId++;
+        this.#index.add(features, image.id, image.name);
+        features.free();
+      }
+      this.#targets.set(image.id, { name: image.name, extent: null, sighting: null, features: null });
+    }
+    if (!adopted) index.free();
+    return images;
+  }
+
+  #checkIndex(index, images) {
+    const model = new Model(this.#options.model);
+    const [wanted, { name }] = [model.id, model];
+    model.free();
+    if (!index.keepsFeatures) throw new RangeError("the index keeps no features, which recognition needs");
+    if (index.modelId !== wanted) throw new RangeError(`the index is not of the model ${name}`);
+    if (new Set(images.map(({ id }) => id)).size < images.length) throw new RangeError("two images have the same id");
+  }
+
+  /** All targets as an index file. */
+  serialise() { return this.#index.serialise(); }
 
   remove(id) {
     const target = this.#targets.get(id);
     if (!target) return false;
     this.#index.remove(id);
-    if (target.owned) target.features.free();
+    this.#lose(target);
     return this.#targets.delete(id);
+  }
+
+  #lose(target) {
+    target.features?.free();
+    target.features = target.sighting = null;
   }
 
   /** What is seen in the next frame: an array of { id, name, corners, homography, inliers, age }. */
@@ -121,9 +183,9 @@ export class Tracker {
     const size = Math.max(frame.width, frame.height);
     const found = refind(features, frame, sighting.homography, { radius: 0.05 * size * (1 + sighting.missing) });
     const corners = found.found && found.inlierCount >= this.#options.minInliers
-      ? outline(found.model, features.width, features.height) : null;
+      ? outline(found.model, target.extent) : null;
     if (!corners) {
-      if (++sighting.missing > this.#options.patience) target.sighting = null;
+      if (++sighting.missing > this.#options.patience) this.#lose(target);
       return;
     }
     sighting.homography = found.model;
@@ -149,13 +211,16 @@ export class Tracker {
       const target = this.#targets.get(result.id);
       if (!target || target.sighting || result.inliers < this.#options.minRecognised) continue;
       const homography = inverse(result.model);
-      const corners = outline(homography, target.features.width, target.features.height);
+      target.features = this.#index.features(result.id);
+      target.extent ??= extentOf(target.features.keypoints);
+      const corners = outline(homography, target.extent);
       if (corners) target.sighting = { homography, corners, inliers: result.inliers, missing: 0, age: 0 };
+      else this.#lose(target);
     }
   }
 
   free() {
-    for (const { features, owned } of this.#targets.values()) if (owned) features.free();
+    for (const target of this.#targets.values()) this.#lose(target);
     this.#targets.clear();
     this.#index.free();
   }

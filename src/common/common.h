@@ -37,6 +37,13 @@
 #endif
 
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A plain kernel that simd/templates.h replaces. A build for one instruction set leaves it out by KB_SIMD_ONLY. */
+#ifdef KB_SIMD_ONLY
+#    define KBI_REPLACED(kernel) (1 ? NULL : (kernel))
+#else
+#    define KBI_REPLACED(kernel) (kernel)
+#endif
 #define KBI_ALIGN 64 /* of every workspace buffer: a cache line, and the widest vector */
 static inline size_t kbi_round_up(size_t bytes) { return (bytes + KBI_ALIGN - 1) / KBI_ALIGN * KBI_ALIGN; }
 

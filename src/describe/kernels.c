@@ -37,9 +37,11 @@ static void project_c(const kb_model *model, const uint8_t *values, int32_t n, u
 
 void kbi_describe_kernels_c(kbi_describe_kernels *kernels)
 {
-    *kernels = (kbi_describe_kernels){.batch = BATCH, .scratch_bytes = scratch_bytes_c, .boxes = boxes_c};
+    *kernels = (kbi_describe_kernels){.batch = BATCH,
+                                      .scratch_bytes = KBI_REPLACED(scratch_bytes_c),
+                                      .boxes = KBI_REPLACED(boxes_c)};
     if (KB_BAD_ONLY) return;
-    kernels->sift = sift_c;
-    kernels->sift_bytes = sift_bytes_c;
-    kernels->project = project_c;
+    kernels->sift = KBI_REPLACED(sift_c);
+    kernels->sift_bytes = KBI_REPLACED(sift_bytes_c);
+    kernels->project = KBI_REPLACED(project_c);
 }

@@ -9,14 +9,14 @@
 
 void kbi_detect_kernels_c(kbi_detect_kernels *kernels)
 {
-    *kernels = (kbi_detect_kernels){.blend_rows = kbi_blend_rows,
-                                    .resize_row = kbi_resize_row,
-                                    .fast_row = kbi_fast_row,
-                                    .peaks_row = kbi_peaks_row,
-                                    .harris = kbi_harris,
+    *kernels = (kbi_detect_kernels){.blend_rows = KBI_REPLACED(kbi_blend_rows),
+                                    .resize_row = KBI_REPLACED(kbi_resize_row),
+                                    .fast_row = KBI_REPLACED(kbi_fast_row),
+                                    .peaks_row = KBI_REPLACED(kbi_peaks_row),
+                                    .harris = KBI_REPLACED(kbi_harris),
                                     .disc_angle = kbi_disc_angle,
-                                    .gradient_cells = kbi_gradient_cells,
-                                    .gradient_sums = kbi_gradient_sums,
+                                    .gradient_cells = KBI_REPLACED(kbi_gradient_cells),
+                                    .gradient_sums = KBI_REPLACED(kbi_gradient_sums),
                                     .gradient_histogram = kbi_gradient_histogram,
                                     .blur_pairs = kbi_blur_pairs,
                                     .difference_row = kbi_difference_row,

@@ -35,9 +35,9 @@ static void sample_two_tap_c(const kbi_sampling *samplings, int32_t n, const kbi
 
 void kbi_image_kernels_c(kbi_image_kernels *kernels)
 {
-    *kernels = (kbi_image_kernels){.shrink_half = shrink_half_c,
-                                   .shrink_two_thirds = shrink_two_thirds_c,
-                                   .plan = plan_c,
-                                   .sample = sample_c,
-                                   .sample_two_tap = sample_two_tap_c};
+    *kernels = (kbi_image_kernels){.shrink_half = KBI_REPLACED(shrink_half_c),
+                                   .shrink_two_thirds = KBI_REPLACED(shrink_two_thirds_c),
+                                   .plan = KBI_REPLACED(plan_c),
+                                   .sample = KBI_REPLACED(sample_c),
+                                   .sample_two_tap = KBI_REPLACED(sample_two_tap_c)};
 }

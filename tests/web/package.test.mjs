@@ -208,6 +208,45 @@ test("a tracker recognises, follows, loses and finds again; memory stays", async
   tracker.free();
 });
 
+test("a tracker takes index files, its own and the program's", async () => {
+  const covers = Array.from({ length: 12 }, (_, i) => poster(240, 180, 40 + i));
+  covers.forEach((cover, i) => writePGM(`cover-${i}.pgm`, cover));
+  const names = covers.map((_, i) => `cover-${i}.pgm`);
+  native("index", "build", ...names, "-o", "covers.kbi");
+  const scene = place(poster(320, 240, 78, 25), covers[7], backFrom(covers[7], { x: 150, y: 120, scale: 0.8 }));
+  const saw = (tracker) => tracker.update(scene).map(({ name, corners }) => [name, corners.flat().map(Math.round)]);
+  const tracker = await Tracker.create();
+  assert.equal(tracker.addIndex(readFileSync("covers.kbi")).length, 12);
+  const [[name, corners]] = saw(tracker);
+  assert.equal(name, "cover-7.pgm");
+  // Corners are those of the keypoints, inside the picture's own.
+  [[55, 49], [245, 49], [245, 191], [55, 191]].flat().forEach((v, i) => assert.ok(Math.abs(corners[i] - v) < 40));
+  const { images } = new Index(tracker.serialise());
+  assert.deepEqual(images.map((image) => image.name).sort(), names.sort());
+  // Beside other targets, with new ids.
+  const mixed = await Tracker.create();
+  const first = mixed.add(poster(240, 180, 5), "another");
+  const added = mixed.addIndex(tracker.serialise());
+  assert.equal(new Set([first, ...added.map(({ id }) => id)]).size, 13);
+  assert.equal(saw(mixed)[0][0], "cover-7.pgm");
+  assert.ok(mixed.remove(added[7].id));
+  assert.deepEqual(saw(mixed), []);
+  native("index", "build", "cover-0.pgm", "-o", "other.kbi", "-m", "bad256");
+  assert.throws(() => mixed.addIndex(readFileSync("other.kbi")), /not of the model bag256/);
+  native("index", "build", "cover-0.pgm", "-o", "bare.kbi", "--no-features");
+  assert.throws(() => mixed.addIndex(readFileSync("bare.kbi")), /keeps no features/);
+  assert.throws(() => mixed.addIndex(new Uint8Array(100)), KeybitsError);
+  assert.equal(mixed.count, 12);
+  const kept = new Index(readFileSync("covers.kbi"));
+  const features = kept.features(kept.images[3].id);
+  const own = new Features(covers[3]);
+  assert.equal(kept.modelId, own.model.id);
+  assert.deepEqual(features.descriptors, own.descriptors);
+  assert.equal(match(features, own).count, own.count);
+  assert.throws(() => kept.features(999), RangeError);
+  for (const object of [tracker, mixed, kept, features, own]) object.free();
+});
+
 test("memory that nobody frees is found by the collector", { skip: !globalThis.gc }, async () => {
   const small = poster(200, 150, 3);
   const before = memoryBytes();

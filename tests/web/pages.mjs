@@ -26,6 +26,11 @@ const cover = poster(280, 210, 21);
 const other = poster(240, 240, 22);
 writePNG("cover.png", cover);
 writePNG("other.png", other);
+for (let i = 0; i < 100; i++) writePNG(`many-${i}.png`, poster(320, 240, 300 + i, 90));
+mkdirSync("covers");
+for (let i = 0; i < 39; i++) writePNG(`covers/page-${i}.png`, poster(280, 210, 600 + i));
+writePNG("covers/cover.png", cover);
+writeFileSync("text.kbi", "this is no index\n");
 const background = poster(480, 360, 23, 25);
 const VISIBLE = 30; // frames, then as many without the cover
 writeY4M("camera.y4m", Array.from({ length: 2 * VISIBLE }, (_, k) => {
@@ -37,6 +42,10 @@ writeY4M("camera.y4m", Array.from({ length: 2 * VISIBLE }, (_, k) => {
 
 const program = (...args) => execFileSync(process.env.KEYBITS, args,
   { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+
+program("index", "build", "covers", "-o", "covers.kbi");
+program("index", "build", "covers/cover.png", "-o", "bad.kbi", "-m", "bad256");
+program("index", "build", "covers/cover.png", "-o", "bare.kbi", "--no-features");
 
 function nativeInliers(...options) {
   const out = program("match", "poster.png", "room.png", "-o", "-", ...options);
@@ -209,6 +218,36 @@ async function testRecognise(width) {
   await finish(opened, "recognise", width);
 }
 
+/** A hundred pictures at once, an index that the program wrote, and one that the page wrote. */
+async function testManyTargets(width) {
+  const opened = await open("recognise.html", width);
+  const { page } = opened;
+  const counted = (text) => page.waitForFunction((t) => document.getElementById("count").textContent === t, text,
+    { timeout: 60000 }).catch(async () => assert.fail(`"${await page.textContent("#count")}", expected "${text}"`));
+  await page.setInputFiles("#add-index", "covers.kbi");
+  await counted("40 pictures");
+  await page.click("#camera");
+  await page.waitForFunction(() => /cover/.test(document.getElementById("status").textContent), null,
+    { timeout: 30000 });
+  await page.waitForFunction(() => document.querySelector("#targets li.seen"));
+  await page.click("#stop");
+  const start = Date.now();
+  await page.setInputFiles("#add-files", Array.from({ length: 100 }, (_, i) => `many-${i}.png`));
+  await counted("140 pictures");
+  console.log(`100 pictures of 320 x 240 added in ${Date.now() - start} ms, with reading the files`);
+  const [event] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  await event.saveAs("saved.kbi");
+  assert.match(program("index", "info", "saved.kbi"), /140/);
+  await page.click("[aria-label^='Remove covers.kbi']");
+  await counted("100 pictures");
+  await page.setInputFiles("#add-index", ["text.kbi", "bad.kbi", "bare.kbi", "saved.kbi"]);
+  await counted("240 pictures");
+  for (const sentence of [/text.kbi: /, /bad.kbi: the index is not of the model bag256/, /bare.kbi: .*keeps no features/]) {
+    await alerted(page, sentence);
+  }
+  await finish(opened, "many", width);
+}
+
 async function testSampleVideo(width) {
   const opened = await open("recognise.html", width);
   const { page } = opened;
@@ -236,8 +275,8 @@ async function testCompare(width) {
   await finish(opened, "compare", width);
 }
 
-const TESTS = { match: [testMatch, 1280, 390], recognise: [testRecognise, 1280, 390], video: [testSampleVideo, 1280],
-  compare: [testCompare, 390] };
+const TESTS = { match: [testMatch, 1280, 390], recognise: [testRecognise, 1280, 390], many: [testManyTargets, 1280],
+  video: [testSampleVideo, 1280],  compare: [testCompare, 390] };
 const chosen = process.env.KEYBITS_PAGES?.split(",") ?? Object.keys(TESTS); // some alone, while working on them
 try {
   for (const name of chosen) {

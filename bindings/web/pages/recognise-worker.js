@@ -4,11 +4,13 @@ import { serve } from "./remote.js";
 
 const ready = load().then(() => Tracker.create());
 
-serve(async ({ kind, bitmap, name, id }) => {
+serve(async ({ kind, bitmap, bytes, name, ids }) => {
   const tracker = await ready;
   try {
     if (kind === "add") return { id: tracker.add(bitmap, name) };
-    if (kind === "remove") return { removed: tracker.remove(id) };
+    if (kind === "index") return { images: tracker.addIndex(bytes) };
+    if (kind === "remove") return { removed: ids.filter((id) => tracker.remove(id)).length };
+    if (kind === "save") return { bytes: tracker.serialise() };
     if (kind === "frame") {
       const { width, height } = bitmap;
       return { seen: tracker.update(bitmap), times: tracker.times, width, height, memory: memoryBytes() };

@@ -1,6 +1,6 @@
 // The page that recognises pictures in a camera or a video.
 import { connect } from "./remote.js";
-import { byId, drawn, fromPixels, outlinePath, readPicture, say } from "./picture.js";
+import { byId, drawn, fromPixels, outlinePath, readPicture, save, say } from "./picture.js";
 import { backFrom, place, poster, toRGBA } from "./scene.js";
 
 const FRAME_SIDE = 640; // frames are scaled to this before they are looked at
@@ -10,41 +10,93 @@ const ask = connect("./recognise-worker.js", () => say("The recogniser could not
 
 // --------------------------------------------------------------------------------------------------------- targets
 
-const items = new Map(); // id -> list item
+let source = null; // what gives frames: { frame(): canvas or video, advance(), stop() }
+const items = new Map(); // id -> list item; the targets of an index file share one
+
+/** Lists targets: a picture (or null), a name and the ids behind it. */
+function listTarget(picture, name, ids) {
+  const item = byId("targets").appendChild(document.createElement("li"));
+  const remove = document.createElement("button");
+  remove.textContent = "Remove";
+  remove.setAttribute("aria-label", `Remove ${name}`);
+  remove.addEventListener("click", () => {
+    ask({ kind: "remove", ids });
+    item.remove();
+    for (const id of ids) items.delete(id);
+    countTargets();
+  });
+  const label = document.createElement("span");
+  label.textContent = name;
+  if (picture) {
+    picture.setAttribute("aria-hidden", "true");
+    item.append(picture);
+  }
+  item.append(label, remove);
+  for (const id of ids) items.set(id, item);
+  countTargets();
+}
+
+function countTargets() {
+  byId("count").textContent = items.size === 1 ? "1 picture" : `${items.size.toLocaleString("en")} pictures`;
+  byId("save").disabled = items.size === 0;
+  if (!source) byId("status").textContent = items.size ? "Ready." : "Ready: add pictures first.";
+}
 
 async function addTarget(canvas, name) {
   const scale = Math.min(1, FRAME_SIDE / Math.max(canvas.width, canvas.height));
   const small = drawn(canvas, Math.round(canvas.width * scale), Math.round(canvas.height * scale));
   const bitmap = await createImageBitmap(small);
   const { id } = await ask({ kind: "add", name, bitmap }, [bitmap]);
-  const item = byId("targets").appendChild(document.createElement("li"));
-  small.setAttribute("aria-hidden", "true");
-  const remove = document.createElement("button");
-  remove.textContent = "Remove";
-  remove.setAttribute("aria-label", `Remove ${name}`);
-  remove.addEventListener("click", () => { ask({ kind: "remove", id }); item.remove(); items.delete(id); });
-  const label = document.createElement("span");
-  label.textContent = name;
-  item.append(small, label, remove);
-  items.set(id, item);
+  const thumbnail = 160 / Math.max(small.width, small.height);
+  listTarget(drawn(small, Math.ceil(small.width * thumbnail), Math.ceil(small.height * thumbnail)), name, [id]);
 }
 
+async function addIndex(file) {
+  const bytes = await file.arrayBuffer();
+  const { images } = await ask({ kind: "index", bytes }, [bytes])
+    .catch((error) => { throw new Error(`${file.name}: ${error.message}`); });
+  listTarget(null, `${file.name}: ${images.length.toLocaleString("en")} pictures`, images.map(({ id }) => id));
+}
+
+/** Adds files; the next one is read while the worker describes the last. Those that cannot be added are named. */
 async function addFiles(files) {
   say(null);
   const problems = [];
+  const noted = (promise) => promise.catch((error) => problems.push(error.message));
+  const added = [];
   for (const file of files) {
-    try {
-      await addTarget(await readPicture(file), file.name.replace(/\.[^.]*$/, ""));
-    } catch (error) {
-      problems.push(error.message);
+    if (/\.kbi$/i.test(file.name)) {
+      await noted(addIndex(file));
+      continue;
     }
+    await noted(readPicture(file).then((canvas) => {
+      added.push(noted(addTarget(canvas, file.name.replace(/\.[^.]*$/, ""))));
+    }));
   }
+  await Promise.all(added);
   if (problems.length) say(problems.join(" "));
 }
 
 const samples = [11, 12, 13].map((seed) => poster(280, 210, seed));
 
-byId("add-files").addEventListener("change", ({ target }) => addFiles([...target.files]));
+for (const input of ["add-files", "add-index"]) {
+  byId(input).addEventListener("change", async ({ target }) => {
+    await addFiles([...target.files]);
+    target.value = ""; // the same file may come again
+  });
+}
+const dropZone = byId("targets-section");
+dropZone.addEventListener("dragover", (event) => { event.preventDefault(); dropZone.classList.add("over"); });
+dropZone.addEventListener("dragleave", () => dropZone.classList.remove("over"));
+dropZone.addEventListener("drop", (event) => {
+  event.preventDefault();
+  dropZone.classList.remove("over");
+  addFiles([...event.dataTransfer.files]);
+});
+byId("save").addEventListener("click", async () => {
+  const { bytes } = await ask({ kind: "save" });
+  save("targets.kbi", new Blob([bytes]));
+});
 byId("add-samples").addEventListener("click", async () => {
   byId("add-samples").disabled = true;
   for (const [i, sample] of samples.entries()) await addTarget(fromPixels(toRGBA(sample)), `poster ${i + 1}`);
@@ -60,7 +112,6 @@ byId("snapshot").addEventListener("click", async () => {
 // ---------------------------------------------------------------------------------------------------------- frames
 
 const video = byId("video");
-let source = null; // what gives frames: { next(): canvas or video, stop() }
 let running = 0; // counts up: an older loop ends itself
 
 const sizeOf = (from) => [from.videoWidth || from.width, from.videoHeight || from.height];
@@ -118,7 +169,8 @@ function draw({ seen, times, width, height, memory }) {
     context.fillStyle = "#fff";
     context.fillText(name, x + 6, y - 8);
   }
-  for (const [id, item] of items) item.classList.toggle("seen", seen.some((s) => s.id === id));
+  const seenItems = new Set(seen.map(({ id }) => items.get(id)));
+  for (const item of new Set(items.values())) item.classList.toggle("seen", seenItems.has(item));
   byId("timing").textContent = `${times.total.toFixed(1)} ms per frame in the worker; `
     + `${(memory / 1e6).toFixed(1)} MB`;
 }
@@ -195,7 +247,7 @@ byId("sample-video").addEventListener("click", () => {
   }, canvas);
 });
 
-ask({ kind: "ready" }).then(() => { byId("status").textContent = "Ready: add pictures first."; }, (error) => {
+ask({ kind: "ready" }).then(countTargets, (error) => {
   byId("status").textContent = "";
   say(`The library could not be loaded: ${error.message}`);
 });
