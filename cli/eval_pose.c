@@ -62,6 +62,7 @@ static int pose_run(cli_common *common, void *context, int count, char **argumen
     if (!job->no_peers && !o->peers) cli_warn(common, "without OpenCV: %s", error.text);
     if (o->peers) ev_peers_threads(1);
     job->pipeline.options.no_fit = true;
+    job->pipeline.options.geometry = KB_ESSENTIAL; /* what the keypoints are for */
     if (count == 0 ? !ev_pose_rendered(o, &result, &error)
                    : !cli_pipeline_open(common, &job->pipeline, &error) ||
                          !ev_pose_folder(&job->pipeline.pipeline, arguments[0], o, &result, &error))

@@ -9,7 +9,8 @@ const char *const cli_selections[] = {"best", "grid", "anms", "quadtree", NULL};
 
 const cli_option selection_options[] = {
     {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = cli_selections,
-     .help = "best: the strongest (default); grid: the strongest of every cell of a grid, for few keypoints; anms: strong "
+     .help = "best: the strongest (default); grid: the strongest of every cell of a grid, for few keypoints and for poses "
+             "(default where a fundamental or essential matrix is fitted); anms: strong "
              "and far from anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as "
              "ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
