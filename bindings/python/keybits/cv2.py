@@ -31,42 +31,53 @@ from .models import Model, model_of
 # it is not (another Python, another OpenCV), the fields are copied one by one.
 
 _HEADER = object.__basicsize__ if sys.implementation.name == "cpython" else 0
+_POINTER = np.dtype(np.intp).itemsize
 _dmatch_dtype = np.dtype([("queryIdx", np.int32), ("trainIdx", np.int32), ("imgIdx", np.int32),
                           ("distance", np.float32)])
 
 
 class _Memory:
-    """All of the address space from one address on, as numpy sees it."""
+    """Memory as numpy sees it: blocks of `size` bytes, one at every so many bytes from an address on."""
 
-    def __init__(self, start: int, words: int) -> None:
-        self.__array_interface__ = {"data": (start, False), "shape": (words,), "typestr": np.dtype(np.int32).str,
-                                    "version": 3}
+    def __init__(self, start: int, count: int, size: int, step: int) -> None:
+        self.__array_interface__ = {"data": (start, False), "shape": (count,), "strides": (step,),
+                                    "typestr": f"|V{size}", "version": 3}
 
 
-def _object_words(objects: Sequence[Any], fields: int) -> Tuple[Any, Any]:
-    """Memory, and where in it the `fields` words behind the header of every object are: n x fields."""
-    addresses = np.fromiter(map(id, objects), np.intp, len(objects))
-    start, last = int(addresses.min()), int(addresses.max())
-    memory = np.asarray(_Memory(start, (last - start + _HEADER) // 4 + fields))
-    return memory, ((addresses - start + _HEADER) // 4)[:, np.newaxis] + np.arange(fields)
+def _addresses(objects: Sequence[Any]) -> Any:
+    """id() of every object: an array of objects is an array of their addresses."""
+    try:
+        pointers = np.fromiter(objects, object, len(objects))
+    except ValueError:  # numpy before 1.23 makes no arrays of objects this way
+        return np.fromiter(map(id, objects), np.intp, len(objects))
+    return np.array(_Memory(pointers.ctypes.data, len(objects), _POINTER, _POINTER)).view(np.intp)
+
+
+def _blocks(objects: Sequence[Any], start: int, size: int) -> Tuple[Any, Any]:
+    """Memory, and where in it the blocks are that lie `start` bytes behind the beginning of every object."""
+    addresses = _addresses(objects)
+    first = int(addresses.min())
+    places = (addresses - first) // _POINTER  # objects are aligned
+    return np.asarray(_Memory(first + start, int(places.max()) + 1, size, _POINTER)), places
 
 
 def _read_blocks(objects: Sequence[Any], kind: Any, dtype: Any) -> Optional[Any]:
-    """The values of objects of exactly this type; None when there is another among them."""
+    """The values of objects of exactly this type; None when there is another among them. The address of its type ends
+    the header of an object."""
     if not objects:
         return np.zeros(0, dtype)
-    if set(map(type, objects)) != {kind}:
-        return None
-    memory, words = _object_words(objects, dtype.itemsize // 4)
-    return np.ascontiguousarray(memory[words]).view(dtype).reshape(len(objects))
+    typed = np.dtype([("type", np.intp), ("value", f"V{dtype.itemsize}")])
+    memory, places = _blocks(objects, _HEADER - _POINTER, typed.itemsize)
+    found = memory[places].view(typed)
+    return found["value"].copy().view(dtype) if (found["type"] == id(kind)).all() else None
 
 
 def _write_blocks(values: Any, kind: Any) -> List[Any]:
     """As many new objects with these values."""
     objects = list(map(kind.__new__, repeat(kind, len(values))))  # all their values are set below
     if objects:
-        memory, words = _object_words(objects, values.dtype.itemsize // 4)
-        memory[words] = np.ascontiguousarray(values).view(np.int32).reshape(len(values), -1)
+        memory, places = _blocks(objects, _HEADER, values.dtype.itemsize)
+        memory[places] = np.ascontiguousarray(values).view(memory.dtype)
     return objects
 
 
