@@ -15,7 +15,7 @@
 #define NO_CANDIDATE UINT64_MAX
 
 typedef struct candidate_list {
-    int32_t listed[LIST_ROWS]; /* places in the order of the grid */
+    int32_t listed[LIST_ROWS + KBI_LIST_SLACK]; /* places in the order of the grid */
     size_t n;
     uint64_t first, second;
 } candidate_list;
@@ -37,26 +37,13 @@ static void list_flush(const kbi_candidate_search *s, const uint8_t *query, cand
 }
 
 /* Without branches, since whether a keypoint is inside cannot be foreseen; listed has room for all. */
-static size_t list_circle(const kbi_candidate_search *s, const kbi_region *r, int32_t from, int32_t to, int32_t *listed)
-{
-    size_t n = 0;
-    for (int32_t k = from; k < to; k++) {
-        float dx = s->x[k] - r->x, dy = s->y[k] - r->y;
-        listed[n] = k;
-        n += (size_t)((dx * dx + dy * dy <= r->radius2) & (s->level[k] >= r->min_level) &
-                      (s->level[k] <= r->max_level));
-    }
-    return n;
-}
-
 static size_t list_box(const kbi_candidate_search *s, const kbi_region *r, int32_t from, int32_t to, int32_t *listed)
 {
     size_t n = 0;
     for (int32_t k = from; k < to; k++) {
         listed[n] = k;
         n += (size_t)((s->x[k] >= r->x0) & (s->x[k] <= r->x1) & (s->y[k] >= r->y0) & (s->y[k] <= r->y1) &
-                      (s->level[k] >= r->min_level) & (s->level[k] <= r->max_level) & (s->size[k] >= r->min_size) &
-                      (s->size[k] <= r->max_size));
+                      (s->size[k] >= r->min_size) & (s->size[k] <= r->max_size));
     }
     return n;
 }
@@ -69,7 +56,7 @@ static void search_region(const kbi_candidate_search *s, size_t q, const kbi_reg
     int32_t right = kbi_grid_cell(r->x1, g->x0, g->inverse, g->columns);
     int32_t top = kbi_grid_cell(r->y0, g->y0, g->inverse, g->rows);
     int32_t bottom = kbi_grid_cell(r->y1, g->y0, g->inverse, g->rows);
-    bool circle = r->radius2 < INFINITY;
+    bool circle = r->circle.radius2 < INFINITY;
     candidate_list list;
     list.n = 0;
     list.first = list.second = NO_CANDIDATE;
@@ -77,7 +64,8 @@ static void search_region(const kbi_candidate_search *s, size_t q, const kbi_reg
         const int32_t *row = g->start + y * g->columns;
         for (int32_t k = row[left], end = row[right + 1]; k < end;) {
             int32_t part = kbi_min_i(end, k + (int32_t)(LIST_ROWS - list.n)), *room = list.listed + list.n;
-            list.n += circle ? list_circle(s, r, k, part, room) : list_box(s, r, k, part, room);
+            list.n += circle ? s->kernels.list_circle(s->x, s->y, s->level, k, part, &r->circle, room)
+                             : list_box(s, r, k, part, room);
             k = part;
             if (list.n > LIST_ROWS / 2) list_flush(s, query, &list);
         }
@@ -108,10 +96,11 @@ static void candidates_task(void *context, int32_t piece)
 
 static bool candidates_sort(kbi_candidate_search *s, kb_workspace *ws)
 {
-    s->x = kbi_workspace_get(ws, s->nb * sizeof *s->x);
-    s->y = kbi_workspace_get(ws, s->nb * sizeof *s->y);
+    size_t room = s->nb + KBI_LIST_SLACK;
+    s->x = kbi_workspace_get(ws, room * sizeof *s->x);
+    s->y = kbi_workspace_get(ws, room * sizeof *s->y);
     s->size = kbi_workspace_get(ws, s->nb * sizeof *s->size);
-    s->level = kbi_workspace_get(ws, s->nb * sizeof *s->level);
+    s->level = kbi_workspace_get(ws, room * sizeof *s->level);
     s->rows = kbi_workspace_get(ws, s->nb * s->row_bytes);
     if (!s->x || !s->y || !s->size || !s->level || !s->rows) return false;
     for (size_t k = 0; k < s->nb; k++) {
@@ -124,6 +113,7 @@ static bool candidates_sort(kbi_candidate_search *s, kb_workspace *ws)
         s->size[k] = point->size;
         s->level[k] = point->octave;
     }
+    for (size_t k = s->nb; k < room; k++) s->x[k] = s->y[k] = 0, s->level[k] = 0; /* read, and left out */
     return true;
 }
 

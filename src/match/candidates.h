@@ -5,11 +5,11 @@
 #include "match/grid.h"
 #include "match/kernels.h"
 
-/* Candidates are the keypoints in a box, within a radius of its centre, and with a level and size in a range. */
+/* Candidates are the keypoints in a circle, with a level in its range; or, where its radius is INFINITY, those in a box
+ * with a size in a range. The box is always the one to be searched. */
 typedef struct kbi_region {
     float x0, x1, y0, y1;
-    float x, y, radius2; /* INFINITY: the box alone counts */
-    int32_t min_level, max_level;
+    kbi_circle circle;
     float min_size, max_size;
 } kbi_region;
 

@@ -12,9 +12,7 @@ static bool guide_region(const void *context, size_t q, kbi_region *r)
     const kb_guide *g = (const kb_guide *)context + q;
     if (!(fabsf(g->x) < 1e9f && fabsf(g->y) < 1e9f && g->radius >= 0 && g->radius < 1e9f)) return false;
     *r = (kbi_region){.x0 = g->x - g->radius, .x1 = g->x + g->radius, .y0 = g->y - g->radius, .y1 = g->y + g->radius,
-                      .x = g->x, .y = g->y, .radius2 = g->radius * g->radius,
-                      .min_level = g->min_level, .max_level = g->max_level,
-                      .min_size = -INFINITY, .max_size = INFINITY};
+                      .circle = {g->x, g->y, g->radius * g->radius, g->min_level, g->max_level}};
     return true;
 }
 
@@ -51,19 +49,20 @@ static void fullest_bins(const size_t bins[TURN_BINS], bool good[TURN_BINS])
     }
 }
 
-static size_t guided_check_turns(const kb_guide *guides, const kb_keypoint *keypoints, kb_match *matches, size_t count)
+/* Keeps the matches with a turn in a good bin, and those without one; turns has room for one per match. */
+static size_t guided_check_turns(const kb_guide *guides, const kb_keypoint *keypoints, int8_t *turns, kb_match *matches,
+                                 size_t count)
 {
-    size_t bins[TURN_BINS] = {0}, kept = 0;
+    size_t bins[TURN_BINS + 1] = {0}, kept = 0;
     bool good[TURN_BINS];
     for (size_t i = 0; i < count; i++) {
         int32_t bin = guided_turn(guides[matches[i].a].angle, keypoints[matches[i].b].angle);
-        if (bin >= 0) bins[bin]++;
+        turns[i] = (int8_t)bin;
+        bins[bin + 1]++;
     }
-    fullest_bins(bins, good);
-    for (size_t i = 0; i < count; i++) {
-        int32_t bin = guided_turn(guides[matches[i].a].angle, keypoints[matches[i].b].angle);
-        if (bin < 0 || good[bin]) matches[kept++] = matches[i];
-    }
+    fullest_bins(bins + 1, good);
+    for (size_t i = 0; i < count; i++)
+        if (turns[i] < 0 || good[turns[i]]) matches[kept++] = matches[i];
     return kept;
 }
 
@@ -101,9 +100,10 @@ kb_status kb_match_guided(const uint8_t *a, const kb_guide *guides, size_t na, c
     bool enough = kbi_candidates_search(&s, ws);
     for (size_t q = 0; enough && q < na; q++)
         if (s.nearest[q].index >= 0 && !guided_accepts(&o, keypoints, &s.nearest[q])) s.nearest[q].index = -1;
-    enough = enough && kbi_candidates_one_to_one(&s, ws);
+    int8_t *turns = kbi_workspace_get(ws, na);
+    enough = enough && turns && kbi_candidates_one_to_one(&s, ws);
     if (enough) *count = guided_collect(&s, matches);
-    if (enough && !o.any_angle) *count = guided_check_turns(guides, keypoints, matches, *count);
+    if (enough && !o.any_angle) *count = guided_check_turns(guides, keypoints, turns, matches, *count);
     kbi_workspace_rewind(ws, mark);
     kbi_workspace_release(&local);
     return enough ? KB_OK : KB_E_MEMORY;

@@ -1,4 +1,4 @@
-/* Hamming distances in plain C. */
+/* The kernels of this module in plain C. */
 #include "match/hamming_rows.h"
 #include "match/kernels.h"
 
@@ -31,6 +31,20 @@ static size_t hamming_near(const uint8_t *query, const uint8_t *words, size_t n,
     return hamming_near_words(query, words, n, most, found, COUNTS);
 }
 
+/* Without branches, since whether a point is inside cannot be foreseen. */
+static size_t list_circle(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
+                          const kbi_circle *circle, int32_t *listed)
+{
+    size_t n = 0;
+    for (int32_t k = from; k < to; k++) {
+        float dx = x[k] - circle->x, dy = y[k] - circle->y;
+        listed[n] = k;
+        n += (size_t)((dx * dx + dy * dy <= circle->radius2) & (level[k] >= circle->min_level) &
+                      (level[k] <= circle->max_level));
+    }
+    return n;
+}
+
 int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 {
     if (row_bytes > 0 && (!a || !b)) return -1;
@@ -42,5 +56,6 @@ void kbi_match_kernels_c(kbi_match_kernels *kernels)
     *kernels = (kbi_match_kernels){.hamming = KBI_REPLACED(kbi_hamming_block),
                                    .hamming_listed = hamming_listed,
                                    .hamming_nearest = hamming_nearest,
-                                   .hamming_near = hamming_near};
+                                   .hamming_near = hamming_near,
+                                   .list_circle = list_circle};
 }

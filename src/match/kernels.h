@@ -4,6 +4,13 @@
 
 #include "match/hamming_block.h"
 
+/* A circle in an image, and the levels that count in it. */
+typedef struct kbi_circle {
+    float x, y, radius2;
+    int32_t min_level, max_level;
+} kbi_circle;
+#define KBI_LIST_SLACK 7 /* elements beyond the last that list_circle may read and write */
+
 typedef struct kbi_match_kernels {
     /* kbi_hamming_block. */
     void (*hamming)(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
@@ -16,11 +23,16 @@ typedef struct kbi_match_kernels {
     /* Lists the words of 8 bytes whose distance from the query, another one, is at most `most`, ascending. The
      * result is how many there are; found has room for 8 more than n, which may be written too. */
     size_t (*hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found);
+    /* Lists the k from `from` to `to` - 1 whose point (x[k], y[k]) and level[k] lie in the circle; returns how many. The
+     * arrays, and `listed`, which has room for all, reach KBI_LIST_SLACK elements further. */
+    size_t (*list_circle)(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
+                          const kbi_circle *circle, int32_t *listed);
 } kbi_match_kernels;
 
 /* SLOT(module, slot) for every slot. */
 #define KBI_MATCH_KERNEL_SLOTS(SLOT)                                                                                   \
-    SLOT(match, hamming) SLOT(match, hamming_listed) SLOT(match, hamming_nearest) SLOT(match, hamming_near)
+    SLOT(match, hamming) SLOT(match, hamming_listed) SLOT(match, hamming_nearest) SLOT(match, hamming_near)  \
+    SLOT(match, list_circle)
 
 /* Plain C. */
 void kbi_match_kernels_c(kbi_match_kernels *kernels);

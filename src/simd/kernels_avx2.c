@@ -5,10 +5,12 @@
 
 #    define KBI_VEC_AVX2
 #    include "simd/templates.h"
+#    include "simd/tmpl_circle.h"
 
 void kbi_kernels_avx2(kbi_kernels *table)
 {
     use_simd(table);
+    table->match.list_circle = list_circle_simd;
     /* Harris's response stays that of SSE4.1: 7 columns gain nothing by wider vectors. */
     table->detect.disc_angle = disc_angle;
     table->detect.gradient_histogram = gradient_histogram;

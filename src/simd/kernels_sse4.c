@@ -5,6 +5,7 @@
 
 #    define KBI_VEC_SSE4
 #    include "simd/templates.h"
+#    include "simd/tmpl_circle.h"
 
 static void hamming_sse4(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                          uint32_t *second, uint32_t *best_b)
@@ -17,6 +18,7 @@ void kbi_kernels_sse4(kbi_kernels *table)
 {
     use_simd(table);
     table->match.hamming = hamming_sse4;
+    table->match.list_circle = list_circle_simd;
 }
 
 /* The first CPUs with SSE4.1 have no POPCNT. */

@@ -5,6 +5,8 @@
 
 #include <immintrin.h>
 
+#include "match/kernels.h"
+
 #define VEC_LANES  16
 #define VEC_TARGET __attribute__((target("avx2,popcnt")))
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
@@ -289,6 +291,27 @@ VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
 VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
 {
     return (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(*sums, v_zero())));
+}
+
+/* Of VEC_FLOATS points with a level those in a circle, as bits. */
+#define VEC_FLOATS 8
+VEC_INLINE unsigned v_circle(const float *x, const float *y, const int32_t *level, const kbi_circle *circle)
+{
+    __m256 dx = _mm256_sub_ps(_mm256_loadu_ps(x), _mm256_set1_ps(circle->x));
+    __m256 dy = _mm256_sub_ps(_mm256_loadu_ps(y), _mm256_set1_ps(circle->y));
+    __m256 near = _mm256_cmp_ps(_mm256_add_ps(_mm256_mul_ps(dx, dx), _mm256_mul_ps(dy, dy)),
+                                _mm256_set1_ps(circle->radius2), _CMP_LE_OQ);
+    __m256i at = v_loadu(level);
+    __m256i other = _mm256_or_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(circle->min_level), at),
+                                    _mm256_cmpgt_epi32(at, _mm256_set1_epi32(circle->max_level)));
+    return (unsigned)_mm256_movemask_ps(_mm256_andnot_ps(_mm256_castsi256_ps(other), near));
+}
+
+/* k to k + 3 in the order of `bytes`. */
+VEC_INLINE void v_store_lanes4(int32_t *to, int32_t k, const uint8_t bytes[16])
+{
+    __m128i numbers = _mm_add_epi32(_mm_set1_epi32(k), _mm_setr_epi32(0, 1, 2, 3));
+    _mm_storeu_si128((__m128i *)to, _mm_shuffle_epi8(numbers, _mm_loadu_si128((const __m128i *)bytes)));
 }
 
 #endif

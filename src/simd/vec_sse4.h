@@ -4,6 +4,8 @@
 
 #include <smmintrin.h>
 
+#include "match/kernels.h"
+
 #define VEC_LANES  8
 #define VEC_TARGET __attribute__((target("sse4.1")))
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
@@ -277,6 +279,26 @@ VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
     int low = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpgt_epi32(sums->low, v_zero())));
     int high = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpgt_epi32(sums->high, v_zero())));
     return (uint8_t)(high << 4 | low);
+}
+
+/* Of VEC_FLOATS points with a level those in a circle, as bits. */
+#define VEC_FLOATS 4
+VEC_INLINE unsigned v_circle(const float *x, const float *y, const int32_t *level, const kbi_circle *circle)
+{
+    __m128 dx = _mm_sub_ps(_mm_loadu_ps(x), _mm_set1_ps(circle->x));
+    __m128 dy = _mm_sub_ps(_mm_loadu_ps(y), _mm_set1_ps(circle->y));
+    __m128 near = _mm_cmple_ps(_mm_add_ps(_mm_mul_ps(dx, dx), _mm_mul_ps(dy, dy)), _mm_set1_ps(circle->radius2));
+    __m128i at = v_loadu(level);
+    __m128i other = _mm_or_si128(_mm_cmplt_epi32(at, _mm_set1_epi32(circle->min_level)),
+                                 _mm_cmpgt_epi32(at, _mm_set1_epi32(circle->max_level)));
+    return (unsigned)_mm_movemask_ps(_mm_andnot_ps(_mm_castsi128_ps(other), near));
+}
+
+/* k to k + 3 in the order of `bytes`. */
+VEC_INLINE void v_store_lanes4(int32_t *to, int32_t k, const uint8_t bytes[16])
+{
+    __m128i numbers = _mm_add_epi32(_mm_set1_epi32(k), _mm_setr_epi32(0, 1, 2, 3));
+    v_storeu(to, _mm_shuffle_epi8(numbers, v_loadu(bytes)));
 }
 
 #endif

@@ -1,4 +1,5 @@
 /* The kernels of detecting and matching. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -245,6 +246,30 @@ void check_hamming_near(const kbi_kernels *c, const kbi_kernels *t)
         }
         same("how many are near", &count[0], &count[1], sizeof *count);
         same("which are near", found[0], found[1], count[0] * sizeof **found);
+        guard_reset();
+    }
+}
+
+void check_list_circle(const kbi_kernels *c, const kbi_kernels *t)
+{
+    for (uint32_t i = 0; i < 300; i++) {
+        int32_t n = (int32_t)below(40), from = (int32_t)below((uint32_t)n + 1);
+        int32_t to = from + (int32_t)below((uint32_t)(n - from) + 1);
+        size_t room = (size_t)n + KBI_LIST_SLACK, counts[2];
+        float *x = (float *)(void *)guarded(room * sizeof *x), *y = (float *)(void *)guarded(room * sizeof *y);
+        int32_t *level = (int32_t *)(void *)guarded(room * sizeof *level), *listed[2];
+        for (size_t k = 0; k < room; k++) {
+            x[k] = below(20) ? (float)below(100) / 4 : below(2) ? NAN : INFINITY;
+            y[k] = (float)below(100) / 4;
+            level[k] = below(20) ? (int32_t)below(8) : INT32_MIN;
+        }
+        kbi_circle circle = {12, 13, (float)below(400), (int32_t)below(4), (int32_t)below(9)};
+        for (int k = 0; k < 2; k++)
+            listed[k] = (int32_t *)(void *)guarded(((size_t)(to - from) + KBI_LIST_SLACK) * sizeof **listed);
+        counts[0] = c->match.list_circle(x, y, level, from, to, &circle, listed[0]);
+        counts[1] = t->match.list_circle(x, y, level, from, to, &circle, listed[1]);
+        same("how many", &counts[0], &counts[1], sizeof *counts);
+        same("listed", listed[0], listed[1], counts[0] * sizeof **listed);
         guard_reset();
     }
 }

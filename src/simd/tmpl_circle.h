@@ -1,0 +1,32 @@
+/* The points of a circle, whose numbers are stored four at a time: those that are inside moved to the front, and the next
+ * four overwrite the rest. */
+#ifndef KBI_TMPL_CIRCLE_H
+#define KBI_TMPL_CIRCLE_H
+
+#define FRONT(a, b, c, d) {4 * a, 4 * a + 1, 4 * a + 2, 4 * a + 3, 4 * b, 4 * b + 1, 4 * b + 2, 4 * b + 3, \
+                           4 * c, 4 * c + 1, 4 * c + 2, 4 * c + 3, 4 * d, 4 * d + 1, 4 * d + 2, 4 * d + 3}
+/* Which lanes come first, for every set of lanes; the others follow. */
+static const uint8_t lanes_first[16][16] = {
+    FRONT(0, 1, 2, 3), FRONT(0, 1, 2, 3), FRONT(1, 0, 2, 3), FRONT(0, 1, 2, 3), FRONT(2, 0, 1, 3), FRONT(0, 2, 1, 3),
+    FRONT(1, 2, 0, 3), FRONT(0, 1, 2, 3), FRONT(3, 0, 1, 2), FRONT(0, 3, 1, 2), FRONT(1, 3, 0, 2), FRONT(0, 1, 3, 2),
+    FRONT(2, 3, 0, 1), FRONT(0, 2, 3, 1), FRONT(1, 2, 3, 0), FRONT(0, 1, 2, 3)};
+#undef FRONT
+
+VEC_TARGET static size_t list_circle_simd(const float *x, const float *y, const int32_t *level, int32_t from,
+                                          int32_t to, const kbi_circle *circle, int32_t *listed)
+{
+    static const uint8_t lanes_in[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+    size_t n = 0;
+    for (int32_t k = from; k < to; k += VEC_FLOATS) {
+        int32_t rest = to - k < VEC_FLOATS ? to - k : VEC_FLOATS;
+        unsigned inside = v_circle(x + k, y + k, level + k, circle) & ((1u << rest) - 1);
+        VEC_UNROLL
+        for (int32_t i = 0; i < VEC_FLOATS; i += 4, inside >>= 4) {
+            v_store_lanes4(listed + n, k + i, lanes_first[inside & 15]);
+            n += lanes_in[inside & 15];
+        }
+    }
+    return n;
+}
+
+#endif
