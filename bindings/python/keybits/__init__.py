@@ -24,7 +24,7 @@ from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homog
 from .index import Index, IndexImage, Loop, LoopDetector, Vocabulary, node_dtype, result_dtype
 from .learn import LearningStopped, Progress, learn_bad, learn_bag, learn_hashsift, shrink_patches
 from .matching import (filter_matches, guide_dtype, hamming, match, match_guided, match_knn, match_stereo,
-                       stereo_dtype)
+                       refine_matches, stereo_dtype)
 from .models import Model, box_dtype, builtin_models, preset_scale, presets
 from .patches import PatchSet, patch_set, read_patches, write_patches
 from .tracking import Track, Tracker, plausible_corners, track

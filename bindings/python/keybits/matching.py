@@ -1,6 +1,6 @@
 """Putative matches between descriptors, and what filters them."""
 import ctypes
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +8,7 @@ import numpy.typing as npt
 from . import _abi
 from ._arrays import Matches, address, image_view, keypoint_array, match_dtype, row_array, row_stride
 from ._library import KeybitsValueError, check, lib, long_call, new, parallel, workspace
+from .models import preset_scale
 
 #: A guide of match_guided: where a query is expected.
 guide_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("radius", np.float32), ("angle", np.float32),
@@ -16,6 +17,7 @@ guide_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("radius", np.floa
 stereo_dtype = np.dtype([("a", np.int32), ("b", np.int32), ("distance", np.float32), ("x", np.float32),
                          ("disparity", np.float32)])
 
+Points = npt.NDArray[np.float64]
 
 _LONG_MATCH = 10 ** 9  # pairs of rows: half a second and more
 
@@ -143,6 +145,28 @@ def match_stereo(a: Any, left: Any, b: Any, right: Any, *, images: Optional[Tupl
                               len(second), max(first.shape[1], 1), ctypes.byref(options), workspace(),
                               address(matches), ctypes.byref(count)), None, "match_stereo")
     return matches[:count.value]
+
+
+def refine_matches(image_a: Any, image_b: Any, keypoints_a: Any, keypoints_b: Any, matches: Any, *,
+                   scale: Union[float, str] = "orb", iterations: int = 0, max_shift: float = 0,
+                   min_correlation: float = 0, white: int = 0
+                   ) -> Tuple[Points, Points, npt.NDArray[np.float32]]:
+    """The points of matches, n x 2 in each image, those of b moved to where the surroundings of a's keypoints are seen,
+    to a fraction of a pixel; and the correlation of both, 0 where a match could not be refined and kept its points.
+
+    scale is the detector's name or its preset; the other zeros are the defaults of kb_refine_options. The points go
+    into keybits.fit."""
+    a, b, given = keypoint_array(keypoints_a), keypoint_array(keypoints_b), match_array(matches)
+    (view_a, alive_a), (view_b, alive_b) = image_view(image_a, white), image_view(image_b, white)
+    factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
+    options = new(_abi.kb_refine_options, scale=factor, iterations=iterations, max_shift=max_shift,
+                  min_correlation=min_correlation, parallel=parallel())
+    pairs, correlations = np.empty((len(given), 4)), np.empty(len(given), np.float32)
+    check(lib.kb_match_refine(ctypes.byref(view_a), ctypes.byref(view_b), address(a), len(a), address(b), len(b),
+                              address(given), len(given), ctypes.byref(options), workspace(), address(pairs),
+                              address(correlations)), None, "refine_matches")
+    del alive_a, alive_b
+    return pairs[:, :2], pairs[:, 2:], correlations
 
 
 def hamming(a: Any, b: Any) -> "npt.NDArray[np.int64]":

@@ -107,6 +107,21 @@ def test_filter_keeps_the_right_ones(features, view_features):
     assert np.isin(kept, m).all()
 
 
+def test_refinement(image, view, features, view_features):
+    m = keybits.match(features.descriptors, view_features.descriptors)
+    a, b, correlation = keybits.refine_matches(image, view, features.keypoints, view_features.keypoints, m)
+    assert a.shape == b.shape == (len(m), 2) and correlation.shape == (len(m),)
+    raw_a, raw_b = keybits.match_points(features.keypoints, view_features.keypoints, m)
+    assert np.array_equal(a, raw_a) and np.array_equal(b[correlation == 0], raw_b[correlation == 0])
+    seen = keybits.project_homography(HOMOGRAPHY, a)
+    good = (correlation > 0) & (np.hypot(*(raw_b - seen).T) < 3)
+    assert good.sum() > 50
+    before, after = (np.median(np.hypot(*(points - seen)[good].T)) for points in (raw_b, b))
+    assert after < before / 2
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.refine_matches(image, view, features.keypoints[:1], view_features.keypoints, m)
+
+
 def test_matches_out_of_range(features):
     wrong = np.zeros(5, keybits.match_dtype)
     wrong["b"] = 100000
