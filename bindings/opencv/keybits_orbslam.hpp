@@ -44,7 +44,7 @@ public:
         cv::Mat rows;
         GrayImage gray(image.getMat());
         features_.detectAndCompute(gray.pixels(), mask, found, rows, false);
-        make_pyramid(gray.pixels());
+        make_pyramid(gray);
         if (found.empty()) {
             keypoints.clear();
             descriptors.release();
@@ -73,7 +73,9 @@ public:
     int thresholdLow() const { return model().info().threshold_low; }
     int thresholdHigh() const { return model().info().threshold_high; }
 
-    std::vector<cv::Mat> mvImagePyramid; /* level 0 is a copy of the image */
+    /* The pyramid of kb_pyramid_build; level 0 is a copy of the image. Levels below 70 px, which have no keypoints, are
+     * empty. */
+    std::vector<cv::Mat> mvImagePyramid;
 
 protected:
     static kb_detect_options detect_options(int nfeatures, float scaleFactor, int nlevels, int iniThFAST, int minThFAST)
@@ -89,17 +91,31 @@ protected:
         return options;
     }
 
-    /* Levels as large as theirs: width / factor, rounded. */
-    void make_pyramid(const cv::Mat &image)
+    /* The pyramid that the keypoints were found in, in memory of its own, so that what a frame holds of it stays. */
+    void make_pyramid(const GrayImage &gray)
     {
-        image.convertTo(mvImagePyramid[0], CV_8U, image.depth() == CV_16U ? 255.0 / 65535 : 1.0);
-        for (std::size_t level = 1; level < mvImagePyramid.size(); level++) {
-            cv::Size size(cvRound(static_cast<float>(image.cols) * mvInvScaleFactor[level]),
-                          cvRound(static_cast<float>(image.rows) * mvInvScaleFactor[level]));
-            size.width = std::max(size.width, 1);
-            size.height = std::max(size.height, 1);
-            cv::resize(mvImagePyramid[level - 1], mvImagePyramid[level], size, 0, 0, cv::INTER_LINEAR);
-        }
+        kb_detect_options options = features_.options();
+        kb_parallel threads = parallel();
+        kb_pyramid pyramid;
+        std::size_t size = 0;
+        options.parallel = &threads;
+        KB_INIT(pyramid);
+        check(kb_pyramid_build(gray.view(), &options, workspace_.get(), NULL, 0, NULL, &size), "kb_pyramid_build");
+        /* The view of a level takes whole rows, so that behind the last one there must be something. */
+        cv::Mat memory(1, static_cast<int>(size) + gray.pixels().cols + 64, CV_8U);
+        check(kb_pyramid_build(gray.view(), &options, workspace_.get(), memory.data, size, &pyramid, &size),
+              "kb_pyramid_build");
+        mvImagePyramid.assign(mvImagePyramid.size(), cv::Mat());
+        if (gray.view()->format == KB_GRAY8) mvImagePyramid[0] = gray.pixels().clone();
+        for (std::size_t i = 0; i < mvImagePyramid.size() && i < static_cast<std::size_t>(pyramid.levels); i++)
+            if (pyramid.level[i].data != gray.view()->data) mvImagePyramid[i] = level_view(memory, pyramid.level[i]);
+    }
+
+    static cv::Mat level_view(const cv::Mat &memory, const kb_image &level)
+    {
+        int from = static_cast<int>(static_cast<const uchar *>(level.data) - memory.data);
+        int stride = static_cast<int>(level.stride);
+        return memory.colRange(from, from + stride * level.height).reshape(1, level.height).colRange(0, level.width);
     }
 
     static int order(const std::vector<cv::KeyPoint> &found, const cv::Mat &rows, std::vector<cv::KeyPoint> &keypoints,
@@ -121,6 +137,7 @@ protected:
     }
 
     Features features_;
+    Workspace workspace_;
     std::vector<float> mvScaleFactor, mvInvScaleFactor, mvLevelSigma2, mvInvLevelSigma2;
 };
 

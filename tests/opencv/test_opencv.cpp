@@ -302,6 +302,42 @@ static void test_orb_slam_extractor()
     CHECK(has(thrown([] { kb::OrbSlamExtractor(700, 1.2f, 8, 20, 7, "bag512"); }), "256 bits"));
 }
 
+/* The levels are those that the library searches, and stay when the next frame comes. */
+static void test_pyramid_of_the_extractor()
+{
+    cv::Mat image = scene(640, 480, 5), other = scene(640, 480, 6), deep, rows;
+    Keypoints keypoints;
+    kb::OrbSlamExtractor extractor(500, 1.2f, 8, 20, 7);
+    extractor(image, cv::noArray(), keypoints, rows);
+    std::vector<cv::Mat> kept = extractor.mvImagePyramid;
+
+    kb_image view = {image.data, 640, 480, static_cast<std::ptrdiff_t>(image.step[0]), KB_GRAY8, 0};
+    kb_detect_options options;
+    kb_pyramid pyramid;
+    std::size_t size = 0;
+    KB_INIT(options);
+    KB_INIT(pyramid);
+    options.levels = 8;
+    options.level_factor = 1.2f;
+    kb_pyramid_build(&view, &options, NULL, NULL, 0, NULL, &size);
+    std::vector<uchar> memory(size);
+    CHECK(kb_pyramid_build(&view, &options, NULL, memory.data(), size, &pyramid, &size) == KB_OK && pyramid.levels == 8);
+    image.convertTo(deep, CV_16U, 257);
+    extractor(deep, cv::noArray(), keypoints, rows);
+    std::vector<cv::Mat> sixteen = extractor.mvImagePyramid;
+    extractor(other, cv::noArray(), keypoints, rows);
+    for (std::size_t i = 0; i < 8; i++) {
+        const kb_image &level = pyramid.level[i];
+        cv::Mat expected(level.height, level.width, CV_8U, const_cast<void *>(level.data),
+                         static_cast<std::size_t>(level.stride));
+        CHECK(same_rows(kept[i], expected) && same_rows(sixteen[i], expected));
+        CHECK(!same_rows(kept[i], extractor.mvImagePyramid[i]));
+    }
+    extractor(image(cv::Rect(0, 0, 100, 80)), cv::noArray(), keypoints, rows);
+    CHECK(extractor.mvImagePyramid[0].cols == 100 && extractor.mvImagePyramid[0].data != image.data);
+    CHECK(extractor.mvImagePyramid[1].empty() && extractor.mvImagePyramid.size() == 8);
+}
+
 /* A corner too weak for the first threshold is found by the second. */
 static void test_weak_corners_by_the_second_threshold()
 {
@@ -329,6 +365,7 @@ int main()
         test_matcher_is_opencvs_exhaustive_one(CV_32F, cv::NORM_L2);
         test_matcher_edges();
         test_orb_slam_extractor();
+        test_pyramid_of_the_extractor();
         test_weak_corners_by_the_second_threshold();
     }
     std::printf("all is well with OpenCV %s\n", CV_VERSION);
