@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import address, keypoint_array, row_array
+from ._arrays import Keypoints, Rows, address, keypoint_array, keypoint_dtype, row_array
 from ._files import PathLike, map_file, write_file
 from ._library import KeybitsValueError, check, lib, long_call, new, parallel, text, workspace
 from .features import Features
@@ -325,6 +325,18 @@ class Index:
             if position < 0 or not lib.kb_index_get_image(self._handle, position, ctypes.byref(image)):
                 raise KeybitsValueError(f"no image at position {position}; there are {self._info().positions}")
             return IndexImage(int(image.id), text(image.name), int(image.rows), int(image.words), bool(image.removed))
+
+    def features(self, position: int) -> Tuple[Keypoints, Rows]:
+        """Keypoints (x, y, size and angle) and rows of the image at a position, of an index that keeps features."""
+        keypoints = np.zeros(self.image(position).rows, keypoint_dtype)
+        rows = np.empty((len(keypoints), self.vocabulary.row_bytes), np.uint8)
+        where = ctypes.c_void_p()
+        with self._gate.reading():
+            check(lib.kb_index_get_features(self._handle, position, address(keypoints), ctypes.byref(where), None),
+                  None, "Index.features")
+            if len(rows):
+                ctypes.memmove(rows.ctypes.data, where, rows.size)
+        return keypoints, rows
 
     def query(self, features: Any, count: int = 10, *, keypoints: Any = None, scoring: str = "binary", verify: int = 0,
               geometry: str = "homography", threshold: float = 0, first_images: int = 0) -> npt.NDArray[np.void]:

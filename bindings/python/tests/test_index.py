@@ -80,6 +80,9 @@ def test_index(vocabulary, described, scenes, tmp_path):
     for number, features in enumerate(described):
         assert index.add(features, id=100 + number, name=f"image {number}") == number
     assert len(index) == 8 and index.image(3).name == "image 3" and index.image(3).rows == 300
+    keypoints, rows = index.features(3)
+    assert np.array_equal(rows, described[3].descriptors)
+    assert all(np.array_equal(keypoints[name], described[3].keypoints[name]) for name in ("x", "y", "size", "angle"))
     query = keybits.detect_and_compute(warp(scenes[5], HOMOGRAPHY, 256, 200), max_keypoints=300)
     for scoring in ("binary", "tf-idf", "exact"):
         results = index.query(query, 3, scoring=scoring)
@@ -108,6 +111,12 @@ def test_index(vocabulary, described, scenes, tmp_path):
 
 
 def test_wrong_index(vocabulary, described, tmp_path):
+    bare = keybits.Index(vocabulary)
+    bare.add(described[0])
+    with pytest.raises(keybits.KeybitsValueError):
+        bare.features(0)
+    with pytest.raises(keybits.KeybitsValueError, match="no image at position 1"):
+        bare.features(1)
     index = keybits.Index(vocabulary)
     index.add(described[0])
     for options in ({"scoring": "best"}, {"count": -1}, {"verify": 2}, {"geometry": "circle"}):
