@@ -7,13 +7,13 @@ static const struct threshold_row {
     uint64_t id;
     int32_t low, high;
 } threshold_table[] = {
-    {0x107f937fad7a96b3u, 57, 98},   /* bad256 */
-    {0xc6bb4f827c6b3e0bu, 119, 194}, /* bad512 */
-    {0x4a53eaba6677db0cu, 34, 54},   /* bag128 */
-    {0xc81df372223d666bu, 75, 111},  /* bag256 */
-    {0x87b2646cef2f4492u, 157, 225}, /* bag512 */
-    {0x7c72dde12e8fa8fcu, 76, 111},  /* hashsift256 */
-    {0xdd7f4bcd01df82fau, 157, 226}, /* hashsift512 */
+    {0xc1b9aedb1273e848u, 55, 96},   /* bad256 */
+    {0xbbafad610ba730c5u, 114, 192}, /* bad512 */
+    {0xf6239f1841faee69u, 32, 53},   /* bag128 */
+    {0xeabd38320273c772u, 71, 110},  /* bag256 */
+    {0x315b93417edad46du, 150, 223}, /* bag512 */
+    {0xbef8b0a74cdae2a7u, 71, 110},  /* hashsift256 */
+    {0xb77169b45e9643a0u, 147, 224}, /* hashsift512 */
 };
 
 void kbi_model_thresholds(uint64_t id, int32_t *low, int32_t *high)
