@@ -33,7 +33,7 @@ static bool cpu_has_avx512(void)
 #    elif defined(KBI_X86_512)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bitalg") &&
-           __builtin_cpu_supports("avx512vnni");
+           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi");
 #    else
     return false;
 #    endif

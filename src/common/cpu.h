@@ -15,8 +15,8 @@
 #    define KBI_WASM_SIMD
 #endif
 
-/* KBI_CPU_AVX512 stands for AVX512F, BW, VL, BITALG and VNNI together. A CPU that has the last two has all of them: Ice
- * Lake, Zen 4 and later, which unlike the first CPUs with AVX-512 do not lower their clock for wide vectors. */
+/* KBI_CPU_AVX512 stands for AVX512F, BW, VL, VBMI, BITALG and VNNI together. A CPU that has the last two has all of them:
+ * Ice Lake, Zen 4 and later, which unlike the first CPUs with AVX-512 do not lower their clock for wide vectors. */
 enum {
     KBI_CPU_SSE2 = 1,
     KBI_CPU_SSSE3 = 2,

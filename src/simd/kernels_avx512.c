@@ -1,5 +1,5 @@
-/* The kernels that gain by what AVX-512 adds to wider vectors: counts of bits, and products of bytes that are summed as
- * 32-bit numbers. */
+/* The kernels that gain by AVX-512: wider vectors, masks, counts of bits, lookups in 64 bytes, and products of bytes that
+ * are summed as 32-bit numbers. */
 #include "simd/kernels.h"
 
 #ifdef KBI_X86_512
@@ -8,6 +8,8 @@
 #    include "simd/tmpl_hamming.h"
 #    include "simd/tmpl_hamming_words.h"
 #    include "simd/tmpl_project_vnni.h"
+#    include "simd/tmpl_sample.h"
+#    include "simd/tmpl_sample_two_tap.h"
 #    include "simd/tmpl_scratch.h"
 
 void kbi_kernels_avx512(kbi_kernels *table)
@@ -15,9 +17,11 @@ void kbi_kernels_avx512(kbi_kernels *table)
     table->match.hamming = hamming_simd;
     table->match.hamming_nearest = hamming_nearest_simd;
     table->match.hamming_near = hamming_near_simd;
+    table->image.sample_two_tap = sample_two_tap_simd;
     table->describe.boxes = boxes_simd;
     table->describe.scratch_bytes = scratch_bytes_simd;
     if (KB_BAD_ONLY) return;
+    table->image.sample = sample_simd;
     table->describe.sift = sift_simd;
     table->describe.project = project_simd;
 }

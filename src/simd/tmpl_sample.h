@@ -56,6 +56,10 @@ VEC_TARGET static void sample_plan_make(const kbi_sampling *s, const kbi_pyramid
 
 /* ---- sample ---- */
 
+#ifdef VEC_TABLE_64
+#    include "simd/tmpl_sample_vbmi.h"
+#else
+
 /* Where samples lie in the window of their tile, and the weights of their pixels. */
 typedef struct cut_places {
     vec index, weights, slope;
@@ -100,6 +104,8 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
         v_store_tiles(samples, patch + tile / TILES_SIDE * TILE * KB_PATCH_SIDE + tile % TILES_SIDE * TILE);
     }
 }
+
+#endif
 
 VEC_TARGET static void cut_patch(const kbi_sampling *s, const kbi_pyramid *levels, uint8_t *patch)
 {

@@ -20,6 +20,10 @@ typedef struct two_tap_plan {
     int32_t rows;                                       /* of a window, 6 or 7 */
 } two_tap_plan;
 
+#ifdef VEC_TABLE_64
+#    include "simd/tmpl_sample_two_tap_vbmi.h"
+#else
+
 /* ---- plan ---- */
 
 VEC_INLINE vec pairs_fraction(vec position)
@@ -59,23 +63,6 @@ VEC_INLINE void pairs_plan_pixels(const kbi_tile_step *step, int32_t least_x, in
     }
 }
 
-VEC_TARGET static void plan_pairs(const kbi_sampling *s, const kbi_pyramid *levels, two_tap_plan *plan)
-{
-    int32_t reach = TILE - 1, half = KB_PATCH_SIDE / 2;
-    kbi_tile_step step = kbi_tile_step_of(s);
-    /* Rounding keeps the order, so the corners of the tile have the extremes. */
-    int32_t least_x = kbi_tile_offset(step.b > 0 ? reach : 0, step.a < 0 ? reach : 0, -step.b, step.a);
-    int32_t least_y = kbi_tile_offset(step.a < 0 ? reach : 0, step.b < 0 ? reach : 0, step.a, step.b);
-    int32_t most_y = kbi_tile_offset(step.a > 0 ? reach : 0, step.b > 0 ? reach : 0, step.a, step.b);
-    pairs_plan_pixels(&step, least_x, least_y, plan);
-    plan->rows = (31 + most_y - least_y + 16) / 32 < 6 ? 6 : 7;
-    plan->tiles.first_x = s->x + 512 - half * s->a + half * s->b + 2048 * (least_x + 8);
-    plan->tiles.first_y = s->y + 512 - half * s->b - half * s->a + 2048 * (least_y + 8);
-    plan_tiles(s, levels, pairs_fraction, &plan->tiles);
-}
-
-/* ---- sample ---- */
-
 /* The places of the pixels from k on of a tile in its window. */
 VEC_INLINE vec pairs_places(const two_tap_plan *plan, int k, int tile)
 {
@@ -100,6 +87,23 @@ VEC_INLINE void pairs_tiles(const two_tap_plan *plan, int rows, uint8_t *patch)
             }
             v_store_pairs(pixels, patch + (tile - row) * TILE);
         }
+}
+
+#endif
+
+VEC_TARGET static void plan_pairs(const kbi_sampling *s, const kbi_pyramid *levels, two_tap_plan *plan)
+{
+    int32_t reach = TILE - 1, half = KB_PATCH_SIDE / 2;
+    kbi_tile_step step = kbi_tile_step_of(s);
+    /* Rounding keeps the order, so the corners of the tile have the extremes. */
+    int32_t least_x = kbi_tile_offset(step.b > 0 ? reach : 0, step.a < 0 ? reach : 0, -step.b, step.a);
+    int32_t least_y = kbi_tile_offset(step.a < 0 ? reach : 0, step.b < 0 ? reach : 0, step.a, step.b);
+    int32_t most_y = kbi_tile_offset(step.a > 0 ? reach : 0, step.b > 0 ? reach : 0, step.a, step.b);
+    pairs_plan_pixels(&step, least_x, least_y, plan);
+    plan->rows = (31 + most_y - least_y + 16) / 32 < 6 ? 6 : 7;
+    plan->tiles.first_x = s->x + 512 - half * s->a + half * s->b + 2048 * (least_x + 8);
+    plan->tiles.first_y = s->y + 512 - half * s->b - half * s->a + 2048 * (least_y + 8);
+    plan_tiles(s, levels, pairs_fraction, &plan->tiles);
 }
 
 VEC_TARGET static void cut_pairs_patch(const kbi_sampling *s, const kbi_pyramid *levels, uint8_t *patch)

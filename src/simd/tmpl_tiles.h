@@ -14,6 +14,7 @@
 #define TILES_SIDE   (KB_PATCH_SIDE / TILE)
 #define TILES        (TILES_SIDE * TILES_SIDE)
 #define TILE_VECS    (TILE_SAMPLES / VEC_LANES)
+#define TILES_ABREAST (VEC_LANES / 2 > TILES_SIDE ? VEC_LANES / 2 : TILES_SIDE) /* tiles that are planned together */
 #define WINDOW       8
 #define COPY_SIDE    64        /* 28 samples of at most sqrt(3) px, and a window: 57.5 */
 #define MAX_STRIDE   (1 << 24) /* offsets within a region have 32 bits */
@@ -76,7 +77,7 @@ static bool region_inside(const tile_plan *plan, const kbi_pyramid *levels, int3
  * store. */
 VEC_INLINE void plan_tiles(const kbi_sampling *s, const kbi_pyramid *levels, vec (*fraction)(vec), tile_plan *plan)
 {
-    int32_t x[TILES_SIDE], y[TILES_SIDE];
+    int32_t x[TILES_ABREAST], y[TILES_ABREAST];
     plan_region(s, plan);
     if (region_inside(plan, levels, s->level)) {
         plan->stride = levels->stride[s->level];
@@ -84,16 +85,18 @@ VEC_INLINE void plan_tiles(const kbi_sampling *s, const kbi_pyramid *levels, vec
     } else {
         copy_region(s, levels, plan);
     }
-    for (int32_t j = 0; j < TILES_SIDE; j++) {
-        x[j] = plan->first_x + j * TILE * s->a;
-        y[j] = plan->first_y + j * TILE * s->b;
+    for (int32_t j = 0; j < TILES_ABREAST; j++) {
+        int32_t column = TILE * (j % TILES_SIDE), row = TILE * (j / TILES_SIDE);
+        x[j] = plan->first_x + column * s->a - row * s->b;
+        y[j] = plan->first_y + column * s->b + row * s->a;
     }
     const vec left = v_set32((uint32_t)(plan->left - s->px)), top = v_set32((uint32_t)(plan->top - s->py));
     const vec rows = v_set32((uint32_t)plan->stride);
-    const vec step_x = v_set32((uint32_t)(-TILE * s->b)), step_y = v_set32((uint32_t)(TILE * s->a));
-    for (int32_t j = 0; j < TILES_SIDE; j += VEC_LANES / 2) {
+    const int32_t down = TILE * TILES_ABREAST / TILES_SIDE;
+    const vec step_x = v_set32((uint32_t)(-down * s->b)), step_y = v_set32((uint32_t)(down * s->a));
+    for (int32_t j = 0; j < TILES_ABREAST; j += VEC_LANES / 2) {
         vec tile_x = v_loadu(x + j), tile_y = v_loadu(y + j);
-        for (int32_t k = j; k < TILES; k += TILES_SIDE) {
+        for (int32_t k = j; k < TILES; k += TILES_ABREAST) {
             v_storeu(plan->x + k, fraction(tile_x));
             v_storeu(plan->y + k, fraction(tile_y));
             vec column = v_sub32(v_sar32(tile_x, 16), left), row = v_sub32(v_sar32(tile_y, 16), top);

@@ -7,12 +7,11 @@
 #define KBI_VEC_AVX512_H
 
 #ifdef KB_EMULATE_AVX512
-#    define SIMDE_ENABLE_NATIVE_ALIASES
-#    include <simde/x86/avx512.h>
+#    include "simd/vec_avx512_emulated.h"
 #    define VEC_TARGET
 #else
 #    include <immintrin.h>
-#    define VEC_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512bitalg,avx512vnni,popcnt")))
+#    define VEC_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512bitalg,avx512vnni,avx512vbmi,popcnt")))
 #endif
 
 #define VEC_LANES  32
@@ -39,8 +38,11 @@ VEC_INLINE vec v_add(vec a, vec b) { return _mm512_add_epi16(a, b); }
 VEC_INLINE vec v_sub(vec a, vec b) { return _mm512_sub_epi16(a, b); }
 VEC_INLINE vec v_mul(vec a, vec b) { return _mm512_mullo_epi16(a, b); }
 VEC_INLINE vec v_add32(vec a, vec b) { return _mm512_add_epi32(a, b); }
+VEC_INLINE vec v_sub32(vec a, vec b) { return _mm512_sub_epi32(a, b); }
+VEC_INLINE vec v_mul32(vec a, vec b) { return _mm512_mullo_epi32(a, b); }
 VEC_INLINE vec v_subs(vec a, vec b) { return _mm512_subs_epu16(a, b); }
 VEC_INLINE vec v_high(vec a, vec b) { return _mm512_mulhi_epu16(a, b); }
+VEC_INLINE vec v_high_s(vec a, vec b) { return _mm512_mulhi_epi16(a, b); }
 VEC_INLINE vec v_mul_q15(vec a, vec b) { return _mm512_mulhrs_epi16(a, b); }
 VEC_INLINE vec v_min(vec a, vec b) { return _mm512_min_epu16(a, b); }
 VEC_INLINE vec v_max(vec a, vec b) { return _mm512_max_epu16(a, b); }
@@ -55,6 +57,7 @@ VEC_INLINE vec v_gt(vec a, vec b) { return _mm512_movm_epi16(_mm512_cmpgt_epi16_
 #define v_shl(a, n)   _mm512_slli_epi16(a, n)
 #define v_shr(a, n)   _mm512_srli_epi16(a, n)
 #define v_sar(a, n)   _mm512_srai_epi16(a, n)
+#define v_sar32(a, n) _mm512_srai_epi32(a, n)
 #define v_shr32(a, n) _mm512_srli_epi32(a, n)
 
 #define VEC_HAS_MASKS
@@ -138,6 +141,16 @@ VEC_INLINE void v_store_rows32(const vec_pair in[4], uint32_t *const rows[VEC_LA
             _mm_storeu_si128((__m128i *)(void *)(to[24] + offset), _mm512_extracti32x4_epi32(four, 3));
         }
     }
+}
+
+/* ---- for sampling patches ---- */
+
+#define VEC_TABLE_64       /* a window is one table: simd/tmpl_window_64.h */
+#define VEC_WINDOW_FIRST 0 /* the index of the first byte */
+/* Both halves of a 32-bit lane become its low half. */
+VEC_INLINE vec v_low_twice(vec a)
+{
+    return _mm512_or_si512(_mm512_slli_epi32(a, 16), v_and(a, v_set32(0xffff)));
 }
 
 #endif

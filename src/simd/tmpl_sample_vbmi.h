@@ -1,0 +1,44 @@
+/* cut_tiles of tmpl_sample.h, which includes this, with the windows of tmpl_window_64.h: a row of eight tiles fills 128
+ * bytes of the patch, two vecs. */
+#include "simd/tmpl_window_64.h"
+
+typedef struct two_tiles {
+    vec index, carry_x, carry_y, fx, fy; /* of sample_plan, for two tiles */
+} two_tiles;
+
+/* Tiles `tile` and the next one; a lane for each of their samples. */
+VEC_INLINE vec cut_two_tiles(const sample_plan *plan, const two_tiles *c, int tile, int rows)
+{
+    const tile_plan *tiles = &plan->tiles;
+    const vec below = _mm512_inserti64x4(v_zero(), _mm256_set1_epi16(WINDOW * 257), 1); /* upper half: the row below */
+    vec fx = v_add(v_set_halves(tiles->x + tile), c->fx), fy = v_add(v_set_halves(tiles->y + tile), c->fy);
+    vec index = _mm512_mask_add_epi16(c->index, _mm512_cmpgt_epi16_mask(c->carry_x, fx), c->index, v_set(257));
+    index = _mm512_mask_add_epi16(index, _mm512_cmpgt_epi16_mask(c->carry_y, fy), index, v_set(WINDOW * 257));
+    vec weights = v_add(v_high_s(v_and(fx, v_set(0xfc00)), v_set(255 * 64)), v_set(32 * 257));
+    vec first = _mm512_permutexvar_epi8(v_add(_mm512_shuffle_i64x2(index, index, 0x44), below),
+                                        v_window_64(tiles->data + tiles->offset[tile], tiles->stride, rows));
+    vec second = _mm512_permutexvar_epi8(v_add(_mm512_shuffle_i64x2(index, index, 0xee), below),
+                                         v_window_64(tiles->data + tiles->offset[tile + 1], tiles->stride, rows));
+    vec t = _mm512_maddubs_epi16(_mm512_shuffle_i64x2(first, second, 0x44), weights);
+    vec b = _mm512_maddubs_epi16(_mm512_shuffle_i64x2(first, second, 0xee), weights), difference = v_sub(b, t);
+    vec slope = v_high_s(v_add(difference, difference), v_and(fy, v_set(0xfc00)));
+    return v_mul_q15(v_add(v_add(t, b), slope), v_set(256));
+}
+
+VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
+{
+    /* Packing leaves the rows of the tiles, 4 bytes each, in this order: rows 0 1 of tiles 0 and 2, rows 2 3 of them,
+     * rows 0 1 of tiles 1 and 3, ... */
+    const vec upper = _mm512_setr_epi32(0, 8, 2, 10, 16, 24, 18, 26, 1, 9, 3, 11, 17, 25, 19, 27);
+    const vec lower = v_add32(upper, _mm512_set1_epi32(4));
+    const two_tiles c = {v_each32(plan->index), v_each32(plan->carry_x), v_each32(plan->carry_y), v_each32(plan->fx),
+                         v_each32(plan->fy)};
+    for (int tile = 0; tile < TILES; tile += TILES_SIDE, patch += TILE * KB_PATCH_SIDE) {
+        vec two[TILES_SIDE / 2];
+        VEC_UNROLL
+        for (int k = 0; k < TILES_SIDE / 2; k++) two[k] = cut_two_tiles(plan, &c, tile + 2 * k, rows);
+        vec left = _mm512_packus_epi16(two[0], two[1]), right = _mm512_packus_epi16(two[2], two[3]);
+        v_storeu(patch, _mm512_permutex2var_epi32(left, upper, right));
+        v_storeu(patch + sizeof(vec), _mm512_permutex2var_epi32(left, lower, right));
+    }
+}

@@ -1,0 +1,91 @@
+/* The intrinsics of AVX-512 that vec_avx512.h uses, as functions in plain C: SIMDe's, and those that its release 0.7.4
+ * lacks. For tests only (KB_EMULATE_AVX512). */
+#ifndef KBI_VEC_AVX512_EMULATED_H
+#define KBI_VEC_AVX512_EMULATED_H
+
+#include <string.h>
+
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+
+typedef simde__mmask8 __mmask8;
+typedef simde__mmask16 __mmask16;
+typedef simde__mmask32 __mmask32;
+typedef simde__mmask64 __mmask64;
+
+#define LACKING_BINARY(name, type, expression)                                                                         \
+    static inline __m512i name(__m512i first, __m512i second)                                                          \
+    {                                                                                                                  \
+        type a[64 / sizeof(type)], b[64 / sizeof(type)];                                                               \
+        memcpy(a, &first, sizeof a);                                                                                   \
+        memcpy(b, &second, sizeof b);                                                                                  \
+        for (size_t i = 0; i < 64 / sizeof(type); i++) a[i] = (type)(expression);                                      \
+        memcpy(&first, a, sizeof a);                                                                                   \
+        return first;                                                                                                  \
+    }
+
+#define _mm512_mulhi_epu16 lacking_mulhi_epu16
+LACKING_BINARY(lacking_mulhi_epu16, uint16_t, (uint32_t)a[i] * b[i] >> 16)
+
+static inline __mmask32 lacking_cmpgt_epi16_mask(__m512i first, __m512i second)
+{
+    int16_t a[32], b[32];
+    __mmask32 mask = 0;
+    memcpy(a, &first, sizeof a);
+    memcpy(b, &second, sizeof b);
+    for (int i = 0; i < 32; i++) mask |= (__mmask32)(a[i] > b[i]) << i;
+    return mask;
+}
+#define _mm512_cmpgt_epi16_mask lacking_cmpgt_epi16_mask
+
+static inline __m512i lacking_srai_epi32(__m512i first, int n)
+{
+    int32_t a[16];
+    memcpy(a, &first, sizeof a);
+    for (int i = 0; i < 16; i++) a[i] >>= n;
+    memcpy(&first, a, sizeof a);
+    return first;
+}
+#define _mm512_srai_epi32 lacking_srai_epi32
+
+#define _mm512_shuffle_i64x2 simde_mm512_shuffle_i64x2
+
+static inline __m512i lacking_maskz_loadu_epi64(__mmask8 mask, const void *p)
+{
+    uint64_t a[8] = {0};
+    __m512i found;
+    for (int i = 0; i < 8; i++)
+        if (mask >> i & 1) memcpy(&a[i], (const char *)p + 8 * i, 8);
+    memcpy(&found, a, sizeof a);
+    return found;
+}
+#define _mm512_maskz_loadu_epi64 lacking_maskz_loadu_epi64
+
+/* Whether a < b, or a <= b, of unsigned lanes of 64 bits. */
+static inline __mmask8 lacking_compare_epu64(__m512i first, __m512i second, uint64_t equal)
+{
+    uint64_t a[8], b[8];
+    __mmask8 mask = 0;
+    memcpy(a, &first, sizeof a);
+    memcpy(b, &second, sizeof b);
+    for (int i = 0; i < 8; i++) mask = (__mmask8)(mask | (a[i] < b[i] || (equal && a[i] == b[i])) << i);
+    return mask;
+}
+#define _mm512_cmplt_epu64_mask(a, b) lacking_compare_epu64(a, b, 0)
+#undef _mm512_mask_cmple_epu64_mask
+#define _mm512_mask_cmple_epu64_mask(k, a, b) (__mmask8)((k) & lacking_compare_epu64(a, b, 1))
+
+static inline __m256i lacking_256_min_epu64(__m256i first, __m256i second)
+{
+    uint64_t a[4], b[4];
+    memcpy(a, &first, sizeof a);
+    memcpy(b, &second, sizeof b);
+    for (int i = 0; i < 4; i++) a[i] = a[i] < b[i] ? a[i] : b[i];
+    memcpy(&first, a, sizeof a);
+    return first;
+}
+#define _mm256_min_epu64 lacking_256_min_epu64
+#define _mm_min_epu64(a, b)                                                                                            \
+    _mm256_castsi256_si128(lacking_256_min_epu64(_mm256_castsi128_si256(a), _mm256_castsi128_si256(b)))
+
+#endif
