@@ -18,6 +18,7 @@ help:
 	@echo "make bench-web  build the web package, then time a frame in chromium beside opencv.js's"
 	@echo "make python   a wheel of the Python package in $(BUILD)/python"
 	@echo "make web      the npm package and the pages, as a static folder $(BUILD)/web"
+	@echo "make web-report  the same, with accuracy and cost of the descriptors measured for the page Compare (FOLDER=scenes)"
 	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
 	@echo "make amalgamation  write the library as one file: $(BUILD)/amalgamation/keybits.c and keybits.h"
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
@@ -75,6 +76,9 @@ web:
 	@echo "the pages:   python3 -m http.server --directory $(BUILD)/web 8000, then http://localhost:8000/"
 	@echo "the package: npm install $(BUILD)/web/package"
 
+web-report: program web
+	@scripts/web-report $(BUILD) $(FOLDER)
+
 models: program
 	@scripts/train-models $(BUILD) $(MODELS)
 
@@ -95,4 +99,4 @@ deb: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all fuzz lint coverage bench bench-web python web amalgamation models install uninstall deb clean
+.PHONY: all help program demo test test-all fuzz lint coverage bench bench-web python web web-report amalgamation models install uninstall deb clean

@@ -43,6 +43,21 @@ writeY4M("camera.y4m", Array.from({ length: 2 * VISIBLE }, (_, k) => {
 const program = (...args) => execFileSync(process.env.KEYBITS, args,
   { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 
+/** Of a 3 x 3 matrix, up to its scale. */
+function inverse([a, b, c, d, e, f, g, h, i]) {
+  return [e * i - f * h, c * h - b * i, b * f - c * e, f * g - d * i, a * i - c * g, c * d - a * f, d * h - e * g,
+    b * g - a * h, a * e - b * d];
+}
+
+mkdirSync("scenes/posters", { recursive: true });
+writePNG("scenes/posters/1.png", pair.poster);
+for (let i = 2; i <= 4; i++) {
+  const back = backFrom(pair.poster, { x: 200 + i, y: 150, scale: 0.8 + 0.1 * i, c: 0.96, s: 0.28 });
+  writePNG(`scenes/posters/${i}.png`, place(poster(400, 300, 70 + i, 40), pair.poster, back));
+  writeFileSync(`scenes/posters/H_1_${i}`, `${inverse(back).join(" ")}\n`);
+}
+execFileSync("bash", [join(process.env.KEYBITS_SOURCE, "scripts/web-report"), process.env.KEYBITS_BUILD, "scenes", "made"],
+  { stdio: "ignore" });
 program("index", "build", "covers", "-o", "covers.kbi");
 program("index", "build", "covers/cover.png", "-o", "bad.kbi", "-m", "bad256");
 program("index", "build", "covers/cover.png", "-o", "bare.kbi", "--no-features");
@@ -54,7 +69,7 @@ function nativeInliers(...options) {
 
 // ----------------------------------------------------------------------------------------------- server and browser
 
-const server = await serve([site]);
+const server = await serve(["made", site]);
 const { address } = server;
 const context = await launch("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
   `--use-file-for-fake-video-capture=${process.cwd()}/camera.y4m`);
@@ -263,20 +278,57 @@ async function testSampleVideo(width) {
   await finish(opened, "sample-video", width);
 }
 
+const cells = (page, table) => page.$$eval(`#${table} tr`, (all) => all.map((row) =>
+  [...row.cells].map((cell) => cell.textContent)));
+
 async function testCompare(width) {
   const opened = await open("compare.html", width);
   const { page } = opened;
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.click("#start");
-  await page.waitForFunction(() => document.getElementById("status").textContent === "Done.", null, { timeout: 60000 });
-  const rows = await page.$$eval("#table tbody tr", (all) => all.map((row) => row.innerText.trim().split(/\s+/)));
-  assert.equal(rows.length, 6);
-  for (const row of rows) console.log(`bad256 and bag256, ${row.join(" ")}`);
-  assert.ok(rows[5].slice(1).every((n) => Number(n) > 200), rows[5].join(" "));
+  await page.waitForFunction(() => document.getElementById("status").textContent === "Done.", null, { timeout: 90000 });
+  const rows = await cells(page, "table");
+  assert.deepEqual(rows.map(([name]) => name),
+    ["step", "detect", "describe", "match", "homography", "together", "inliers"]);
+  for (const row of rows) console.log(row.join(" "));
+  assert.ok(rows[6].slice(1).every((n) => Number(n) > 200), rows[6].join(" "));
+  await page.click("#copy");
+  await page.waitForFunction(() => /table is on the clipboard/.test(document.getElementById("status").textContent));
+  const text = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(text, /^keybits [\d.]+, 640 x 480/);
+  assert.ok(text.includes(`| bag256 | ${rows.slice(1).map((row) => row[2]).join(" | ")} |`), text);
+  await page.click("#link");
+  await page.waitForFunction(() => /link is on the clipboard/.test(document.getElementById("status").textContent));
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  await page.goto(link);
+  await page.reload();
+  await page.waitForSelector("#shared:not([hidden])");
+  assert.deepEqual((await cells(page, "shared-table")).filter(([name]) => name !== "together"),
+    rows.filter(([name]) => name !== "together"));
+  for (const wrong of ["#result=1", "#result=[1,2,[[1,2]]]", "#x"]) {
+    await page.goto(`${address}/compare.html${wrong}`);
+    await page.waitForSelector("#shared", { state: "hidden" });
+  }
+  await page.goto(link);
+  await testReport(page);
   await finish(opened, "compare", width);
 }
 
+/** The report of rendered scenes, as scripts/web-report made it. */
+async function testReport(page) {
+  await page.waitForSelector("#report:not([hidden])");
+  const [head, ...rows] = await cells(page, "report-table");
+  assert.deepEqual(head, ["descriptor", "mAP, %", "right, %", "homographies, %", "ms"]);
+  const { oxford } = JSON.parse(readFileSync("made/report.json", "utf8"));
+  assert.equal(rows.length, oxford.length);
+  const bag = oxford.find(({ model }) => model === "bag256");
+  assert.equal(rows.find(([name]) => name === "bag256")[1], bag.strict_map.toFixed(1));
+  assert.equal(await page.$$eval("#report-plot circle", (all) => all.length), rows.length);
+  assert.ok((await (await fetch(`${address}/report.html`)).text()).includes("bag256"));
+}
+
 const TESTS = { match: [testMatch, 1280, 390], recognise: [testRecognise, 1280, 390], many: [testManyTargets, 1280],
-  video: [testSampleVideo, 1280],  compare: [testCompare, 390] };
+  video: [testSampleVideo, 1280], compare: [testCompare, 1280, 390] };
 const chosen = process.env.KEYBITS_PAGES?.split(",") ?? Object.keys(TESTS); // some alone, while working on them
 try {
   for (const name of chosen) {

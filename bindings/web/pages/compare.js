@@ -1,98 +1,96 @@
-// The page that measures this device.
-import { Features, findHomography, load, match, version } from "./package/keybits.js";
+// The page that measures this device, and shows what the descriptors are worth.
 import { byId, say } from "./picture.js";
-import { backFrom, place, poster } from "./scene.js";
+import { connect } from "./remote.js";
+import { showReport, tableOf } from "./report.js";
 
-const ROUNDS = 30;
-const COLUMNS = ["detect", "describe", "match", "homography"];
-const rows = [];
+const STEPS = ["detect", "describe", "match", "homography"];
+const ask = connect("./compare-worker.js", () => say("The benchmark could not be started."));
+let result = null; // { version, device, rows: [{ model, medians, inliers }] }
 
-function scenes() {
-  const first = poster(640, 480, 9, 400);
-  const back = backFrom(first, { x: 320, y: 240, scale: 0.9, c: 0.98, s: 0.198 });
-  return [first, place(poster(640, 480, 10, 100), first, back)];
-}
-
-const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-const pause = () => new Promise((resolve) => { setTimeout(resolve, 0); });
-
-async function measure(model) {
-  const options = { model, maxKeypoints: 1000 };
-  const [first, second] = scenes();
-  const a = new Features(first, options);
-  const times = COLUMNS.map(() => []);
-  let inliers = 0;
-  for (let i = 0; i < ROUNDS + 3; i++) {
-    const b = new Features(second, options);
-    const begin = performance.now();
-    const matches = match(a, b);
-    const matched = performance.now();
-    inliers = findHomography(a, b, matches).inlierCount;
-    const all = [b.times.detect, b.times.describe, matched - begin, performance.now() - matched];
-    if (i >= 3) all.forEach((ms, k) => times[k].push(ms)); // the first ones warm up
-    b.free();
-    if (i % 5 === 0) await pause();
-  }
-  a.free();
-  const medians = times.map(median);
-  return { model, medians, together: medians.reduce((sum, ms) => sum + ms, 0), inliers };
-}
+const together = ({ medians }) => medians.reduce((sum, ms) => sum + ms, 0);
 
 /** One column per descriptor, one row per step: as narrow as a phone. */
-function showRows() {
-  const table = byId("table");
-  const cell = (name, scope, text) => {
-    const element = document.createElement(name);
-    if (scope) element.scope = scope;
-    element.textContent = text;
-    return element;
-  };
-  table.tHead.rows[0].replaceChildren(cell("th", "col", "step"), ...rows.map((r) => cell("th", "col", r.model)));
-  const lines = [...COLUMNS.map((name, i) => [name, ...rows.map((r) => r.medians[i].toFixed(2))]),
-    ["together", ...rows.map((r) => r.together.toFixed(2))], ["inliers", ...rows.map((r) => r.inliers)]];
-  table.tBodies[0].replaceChildren(...lines.map(([name, ...values]) => {
-    const row = document.createElement("tr");
-    row.append(cell("th", "row", name), ...values.map((v) => cell("td", "", v)));
-    return row;
-  }));
+function showResult(table, { rows }) {
+  tableOf(table, ["step", ...rows.map(({ model }) => model)],
+    [...STEPS.map((name, i) => [name, ...rows.map(({ medians }) => medians[i].toFixed(2))]),
+      ["together", ...rows.map((row) => together(row).toFixed(2))], ["inliers", ...rows.map((row) => row.inliers)]]);
 }
 
-function asText() {
-  const lines = rows.map(({ model, medians, together, inliers }) =>
-    `| ${[model, ...[...medians, together].map((ms) => ms.toFixed(2)), inliers].join(" | ")} |`);
-  const head = `keybits ${version()}, 640 x 480, 1000 keypoints, median ms per frame: ${navigator.userAgent}`;
-  return [head, "", `| descriptor | ${COLUMNS.join(" | ")} | together | inliers |`, "|---|---|---|---|---|---|---|",
-    ...lines].join("\n");
-}
+// ------------------------------------------------------------------------------------------------------- measuring
 
-byId("start").addEventListener("click", async () => {
+async function measure() {
   byId("start").disabled = true;
-  rows.length = 0;
+  say(null);
+  const { version } = await ask({ kind: "version" });
+  result = { version, device: navigator.userAgent, rows: [] };
+  for (const model of ["bad256", "bag256"]) {
+    byId("status").textContent = `Measuring ${model} …`;
+    result.rows.push(await ask({ kind: "measure", model }));
+    showResult(byId("table"), result);
+  }
+  byId("result").hidden = false;
+  byId("status").textContent = "Done.";
+}
+
+byId("start").addEventListener("click", () => measure().catch(say).finally(() => { byId("start").disabled = false; }));
+
+// --------------------------------------------------------------------------------------------------------- sharing
+
+function asText({ version, device, rows }) {
+  const lines = rows.map((row) => [row.model, ...[...row.medians, together(row)].map((ms) => ms.toFixed(2)),
+    row.inliers]);
+  return [`keybits ${version}, 640 x 480, 1000 keypoints, median ms per frame: ${device}`, "",
+    ...[["descriptor", ...STEPS, "together", "inliers"], ["---", "---", "---", "---", "---", "---", "---"], ...lines]
+      .map((line) => `| ${line.join(" | ")} |`)].join("\n");
+}
+
+/** The result in an address: nothing is sent to anyone but those who get the link. */
+function asLink({ version, device, rows }) {
+  const url = new URL(location.href);
+  const numbers = rows.map(({ model, medians, inliers }) => [model, ...medians.map((ms) => +ms.toFixed(2)), inliers]);
+  url.hash = new URLSearchParams({ result: JSON.stringify([version, device, numbers]) });
+  return url.href;
+}
+
+/** The result in this page's address, or null. Anything may stand there. */
+function fromLink() {
   try {
-    for (const model of ["bad256", "bag256"]) {
-      byId("status").textContent = `Measuring ${model} …`;
-      await pause();
-      rows.push(await measure(model));
-      showRows();
+    const [version, device, numbers] = JSON.parse(new URLSearchParams(location.hash.slice(1)).get("result"));
+    const rows = numbers.slice(0, 8).map(([model, ...rest]) => {
+      if (rest.length !== STEPS.length + 1 || !rest.every(Number.isFinite)) throw new TypeError();
+      return { model: String(model), medians: rest.slice(0, -1), inliers: rest.at(-1) };
+    });
+    return { version: String(version), device: String(device), rows };
+  } catch {
+    return null;
+  }
+}
+
+function showShared() {
+  const shared = fromLink();
+  byId("shared").hidden = !shared;
+  if (!shared) return;
+  byId("shared-device").textContent = `keybits ${shared.version}, ${shared.device}`;
+  showResult(byId("shared-table"), shared);
+}
+
+for (const [id, text, done] of [["copy", asText, "The table is on the clipboard."],
+  ["link", asLink, "The link is on the clipboard."]]) {
+  byId(id).addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text(result));
+      byId("status").textContent = done;
+    } catch (error) {
+      say(`It could not be copied: ${error.message}`);
     }
-    byId("status").textContent = "Done.";
-    byId("copy").disabled = false;
-  } catch (error) {
-    say(error);
-  }
-  byId("start").disabled = false;
-});
+  });
+}
 
-byId("copy").addEventListener("click", async () => {
-  try {
-    await navigator.clipboard.writeText(asText());
-    byId("status").textContent = "The table is on the clipboard.";
-  } catch (error) {
-    say(`It could not be copied: ${error.message}`);
-  }
-});
+addEventListener("hashchange", showShared);
+showShared();
+showReport().catch(say);
 
-load().then(() => {
+ask({ kind: "version" }).then(() => {
   byId("start").disabled = false;
   byId("status").textContent = "Ready.";
 }, (error) => {
