@@ -8,7 +8,7 @@
 
 /* ----------------------------------------------------------------------------------------------------------- messages */
 
-static void print_line(const char *prefix, const char *format, va_list arguments)
+static void message_print(const char *prefix, const char *format, va_list arguments)
 {
     char text[1024], printable[1024]; /* names of files may hold anything */
     vsnprintf(text, sizeof text, format, arguments);
@@ -20,7 +20,7 @@ void cli_say(const cli_common *common, const char *format, ...)
     if (common->quiet) return;
     va_list arguments;
     va_start(arguments, format);
-    print_line("", format, arguments);
+    message_print("", format, arguments);
     va_end(arguments);
 }
 
@@ -29,7 +29,7 @@ void cli_warn(const cli_common *common, const char *format, ...)
     if (common->quiet) return;
     va_list arguments;
     va_start(arguments, format);
-    print_line("keybits: warning: ", format, arguments);
+    message_print("keybits: warning: ", format, arguments);
     va_end(arguments);
 }
 
@@ -37,7 +37,7 @@ int cli_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_line("keybits: ", format, arguments);
+    message_print("keybits: ", format, arguments);
     va_end(arguments);
     return CLI_FAILED;
 }

@@ -9,7 +9,7 @@ typedef struct brown_job {
     ev_brown_options options;
 } brown_job;
 
-static void json_score(io_json *json, const kbi_fpr95 *fpr)
+static void fpr95_json(io_json *json, const kbi_fpr95 *fpr)
 {
     io_json_number(json, "fpr95", 100 * fpr->rate);
     io_json_number(json, "fpr95_best", 100 * fpr->best);
@@ -31,7 +31,7 @@ static void json_method(io_json *json, const char *model, size_t m, const ev_bro
     io_json_object(json, NULL);
     io_json_string(json, "benchmark", "brown");
     io_json_string(json, "model", model);
-    json_score(json, &mean);
+    fpr95_json(json, &mean);
     io_json_array(json, "sets");
     for (size_t i = 0; i < result->count; i++) {
         const ev_brown_set *set = &result->sets[i];
@@ -39,7 +39,7 @@ static void json_method(io_json *json, const char *model, size_t m, const ev_bro
         io_json_string(json, "set", set->name);
         io_json_integer(json, "positives", (int64_t)set->positives);
         io_json_integer(json, "negatives", (int64_t)set->negatives);
-        json_score(json, &set->scores[m].fpr);
+        fpr95_json(json, &set->scores[m].fpr);
         io_json_number(json, "threshold", set->scores[m].threshold);
         io_json_end(json);
     }
@@ -88,7 +88,7 @@ static int brown_evaluate(const cli_common *common, const eval_options *own, con
     return code;
 }
 
-static int brown_run(cli_common *common, void *context, int count, char **arguments)
+static int eval_brown_run(cli_common *common, void *context, int count, char **arguments)
 {
     brown_job *job = context;
     ev_brown_options *options = &job->options;
@@ -125,5 +125,5 @@ const cli_command eval_brown = {
     .most = 1,
     .wants = "it takes one folder",
     .job_size = sizeof(brown_job),
-    .run = brown_run,
+    .run = eval_brown_run,
     .end = brown_end};

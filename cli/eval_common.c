@@ -111,6 +111,8 @@ const cli_option eval_method_options[] = {
     {"fast-threshold-min", 0, CLI_NUMBER(eval_options, source.fast_threshold_min, 1, 20), "N",                    \
      .help = "gray levels: the second threshold of our orb (default: its own)"},                                  \
     {"subpixel", 0, CLI_FLAG(eval_options, source.subpixel), .help = "places between pixels, of our orb"},        \
+    {"max-pixels", 0, CLI_NUMBER(eval_options, source.max_pixels, 1, 4294836225), "N",                            \
+     .help = ": larger images are refused before memory is reserved for them (default 2^28)"},                    \
     {"orientation", 0, CLI_CHOICE(eval_options, source.orientation, 0), "RULE", "given",                          \
      .words = cli_orientations,                                                                                   \
      .help = ": gradient, centroid or none compute the angles anew, of files and of our orb"},                    \

@@ -66,7 +66,7 @@ static void json_retrieval(io_json *json, const ev_hpatches_result *result)
     io_json_end(json);
 }
 
-static void json_result(io_json *json, const char *model, const ev_hpatches_options *options,
+static void hpatches_json(io_json *json, const char *model, const ev_hpatches_options *options,
                         const ev_hpatches_facts *facts, const ev_hpatches_result *result)
 {
     io_json_object(json, NULL);
@@ -135,7 +135,7 @@ static void hpatches_print_json(const eval_methods *methods, const ev_hpatches_o
     io_json json;
     io_json_begin(&json, stdout);
     if (methods->count > 1) io_json_array(&json, NULL);
-    for (size_t m = 0; m < methods->count; m++) json_result(&json, methods->items[m].name, options, facts, &results[m]);
+    for (size_t m = 0; m < methods->count; m++) hpatches_json(&json, methods->items[m].name, options, facts, &results[m]);
     if (methods->count > 1) io_json_end(&json);
 }
 

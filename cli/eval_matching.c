@@ -28,7 +28,7 @@ typedef struct matching_output {
     const ev_matching_result *results;
 } matching_output;
 
-static void json_result(io_json *json, size_t index, const void *context)
+static void matching_json(io_json *json, size_t index, const void *context)
 {
     const matching_output *o = context;
     const ev_keypoint_source *source = &o->options->keypoints;
@@ -60,7 +60,7 @@ static void json_result(io_json *json, size_t index, const void *context)
     io_json_end(json);
 }
 
-static void print_line(const char *name, const ev_mma *mma)
+static void matching_print(const char *name, const ev_mma *mma)
 {
     if (mma->pairs == 0) return;
     printf("%-28s %6zu %9.0f %8.0f", name, mma->pairs, mma->keypoints, mma->matches);
@@ -74,9 +74,9 @@ static void matching_print_table(const eval_methods *methods, const ev_matching_
     for (int t = 1; t <= EV_MMA_PX; t++) printf(" %6d", t);
     printf("\n");
     for (size_t m = 0; m < methods->count; m++) {
-        print_line(methods->items[m].name, &results[m].all);
-        print_line("  illumination", &results[m].illumination);
-        print_line("  viewpoint", &results[m].viewpoint);
+        matching_print(methods->items[m].name, &results[m].all);
+        matching_print("  illumination", &results[m].illumination);
+        matching_print("  viewpoint", &results[m].viewpoint);
     }
 }
 
@@ -95,7 +95,7 @@ static int matching_evaluate(const cli_common *common, const matching_job *job, 
         code = cli_error("%s", error.text);
     else if (common->json) {
         matching_output output = {eval_set_name(folder), &methods, &job->options, scenes, results};
-        eval_json_results(&methods, json_result, &output);
+        eval_json_results(&methods, matching_json, &output);
         free(output.set);
     } else matching_print_table(&methods, results);
     if (code == CLI_DONE && results[0].left_out > 0)

@@ -25,7 +25,7 @@ static void json_matches(io_json *json, const ev_oxford_matches *m)
     io_json_number(json, "exact", 100 * m->exact);
 }
 
-static void json_score(io_json *json, const ev_oxford_score *score, bool curves)
+static void oxford_score_json(io_json *json, const ev_oxford_score *score, bool curves)
 {
     io_json_integer(json, "pairs", (int64_t)score->pairs);
     io_json_number(json, "strict_map", 100 * score->strict_map);
@@ -52,7 +52,7 @@ typedef struct oxford_output {
     bool curves;
 } oxford_output;
 
-static void json_result(io_json *json, size_t index, const void *context)
+static void oxford_json(io_json *json, size_t index, const void *context)
 {
     const oxford_output *o = context;
     const ev_keypoint_source *source = &o->options->keypoints;
@@ -65,12 +65,12 @@ static void json_result(io_json *json, size_t index, const void *context)
     io_json_string(json, "keypoints_kind", source->folder ? source->kind : kb_detector_name(source->detector));
     io_json_string(json, "paperlike_keypoints", source->folder ? "csv" : "all");
     io_json_string(json, "preset", o->options->preset);
-    json_score(json, &result->total, o->curves);
+    oxford_score_json(json, &result->total, o->curves);
     io_json_array(json, "scenes");
     for (size_t s = 0; s < o->scenes->count; s++) {
         io_json_object(json, NULL);
         io_json_string(json, "scene", o->scenes->items[s].name);
-        json_score(json, &result->scenes[s], false);
+        oxford_score_json(json, &result->scenes[s], false);
         io_json_end(json);
     }
     io_json_end(json);
@@ -86,7 +86,7 @@ static void print_matches(const ev_oxford_matches *m)
            eval_percent(cell[5], m->exact));
 }
 
-static void print_line(const char *name, const ev_oxford_score *score)
+static void oxford_print(const char *name, const ev_oxford_score *score)
 {
     char cell[2][16];
     printf("%-28s %6zu %7s %10s", name, score->pairs, eval_percent(cell[0], score->strict_map),
@@ -103,11 +103,11 @@ static void oxford_print_table(const eval_methods *methods, const ev_scenes *sce
     printf("%-28s %6s %7s %10s %8s %8s %7s %7s %7s %8s %8s %7s\n", "", "pairs", "strict", "paper-like", "prec.1px",
            "prec.3px", "H<1px", "H<3px", "H<5px", "matches", "right", "exact");
     for (size_t m = 0; m < methods->count; m++) {
-        print_line(methods->items[m].name, &results[m].total);
+        oxford_print(methods->items[m].name, &results[m].total);
         for (size_t s = 0; s < scenes->count && scenes->count > 1 && methods->count == 1; s++) {
             char name[64];
             snprintf(name, sizeof name, "  %s", scenes->items[s].name);
-            print_line(name, &results[m].scenes[s]);
+            oxford_print(name, &results[m].scenes[s]);
         }
     }
 }
@@ -140,7 +140,7 @@ static int oxford_evaluate(const cli_common *common, const eval_options *own, co
         code = cli_error("%s", error.text);
     else if (common->json) {
         oxford_output output = {eval_set_name(folder), &methods, options, scenes, results, curves};
-        eval_json_results(&methods, json_result, &output);
+        eval_json_results(&methods, oxford_json, &output);
         free(output.set);
     }
     else oxford_print_table(&methods, scenes, results);

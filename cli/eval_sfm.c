@@ -7,7 +7,7 @@
 
 /* ---- output ---- */
 
-static void json_result(io_json *json, const char *model, const ev_sfm_options *options, const ev_sfm_result *r)
+static void sfm_json(io_json *json, const char *model, const ev_sfm_options *options, const ev_sfm_result *r)
 {
     io_json_object(json, NULL);
     io_json_string(json, "benchmark", "sfm");
@@ -35,7 +35,7 @@ static void sfm_print_json(const eval_methods *methods, const ev_sfm_options *op
     io_json json;
     io_json_begin(&json, stdout);
     if (methods->count > 1) io_json_array(&json, NULL);
-    for (size_t m = 0; m < methods->count; m++) json_result(&json, methods->items[m].name, options, &results[m]);
+    for (size_t m = 0; m < methods->count; m++) sfm_json(&json, methods->items[m].name, options, &results[m]);
     if (methods->count > 1) io_json_end(&json);
 }
 

@@ -66,7 +66,7 @@ static void write_tooltip(FILE *file, int32_t bit, const kb_box_pair *p)
             io_number_format(threshold, (double)p->threshold, 6));
 }
 
-static void write_head(FILE *file, const kb_model_info *info, int width, int height)
+static void svg_write_head(FILE *file, const kb_model_info *info, int width, int height)
 {
     const kb_model_spec *spec = info->spec;
     fprintf(file,
@@ -94,7 +94,7 @@ void model_svg_print(FILE *file, const kb_model_info *info)
     int rows = (spec->bits + COLUMNS - 1) / COLUMNS, cells = HEAD + LARGE + MARGIN;
     int grid_width = COLUMNS * CELL;
     int legend_width = GRAY_LEGEND + (KB_CHANNELS - 1) * GRADIENT_LEGEND;
-    write_head(file, info, 2 * MARGIN + (grid_width > legend_width ? grid_width : legend_width),
+    svg_write_head(file, info, 2 * MARGIN + (grid_width > legend_width ? grid_width : legend_width),
                cells + rows * CELL + MARGIN);
 
     fprintf(file,

@@ -173,7 +173,7 @@ static bool read_directive(table *t, size_t number, const char *line)
     return io_fail(t->error, "%s:%zu: nothing is known about \"%.*s\" after #:", t->path, number, (int)key, line);
 }
 
-static bool read_line(table *t, size_t number, const char *line)
+static bool table_read_line(table *t, size_t number, const char *line)
 {
     double values[HASH_COLUMNS];
     if (strncmp(line, "#:", 2) == 0) return read_directive(t, number, line + 2);
@@ -190,7 +190,7 @@ static bool read_lines(table *t, char *text)
         if (!end) end = line + strlen(line);
         if (end > line && end[-1] == '\r') end--;
         *end = 0;
-        if (!read_line(t, number, line)) return false;
+        if (!table_read_line(t, number, line)) return false;
     }
     if (t->rows > 0) return true;
     return io_fail(t->error, "%s: no rows of numbers", t->path);
@@ -259,7 +259,7 @@ bool model_table_read(const char *path, const table_options *options, kb_model *
 
 /* --------------------------------------------------------------------------------------------------------- writing */
 
-static void write_head(FILE *file, const kb_model_info *info)
+static void table_write_head(FILE *file, const kb_model_info *info)
 {
     const kb_model_spec *spec = info->spec;
     char number[32];
@@ -312,7 +312,7 @@ bool model_table_write(const char *path, const kb_model_info *info, io_error *er
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     FILE *file = io_writer_file(writer);
-    write_head(file, info);
+    table_write_head(file, info);
     bool narrow = boxes && all_narrow(spec);
     fprintf(file, "# %s\n",
             !boxes   ? "bias, then 128 weights"

@@ -22,7 +22,7 @@ static bool claim_brown_folder(cli_common *common, const char *folder, io_error 
     return ok;
 }
 
-static int brown_run(cli_common *common, void *context, int count, char **arguments)
+static int patches_brown_run(cli_common *common, void *context, int count, char **arguments)
 {
     brown_job *job = context;
     int32_t side = job->side ? 32 : IO_BROWN_SIDE;
@@ -57,4 +57,4 @@ const cli_command patches_brown = {
     .wants = "takes one folder",
     .reads_arguments = true,
     .job_size = sizeof(brown_job),
-    .run = brown_run};
+    .run = patches_brown_run};

@@ -86,7 +86,7 @@ static int32_t report_bit(void *context, const kb_learn_progress *p)
 #define SETTINGS 1024 /* bytes */
 
 /* How the model is learned, in words; with the hash of the patches this decides the result. */
-static char *settings_text(const box_job *job)
+static char *box_settings(const box_job *job)
 {
     const kb_learn_options *o = &job->o;
     const train_data *d = &job->data;
@@ -179,7 +179,7 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
     kb_learn_defaults(&job->o);
-    char *text = settings_text(job);
+    char *text = box_settings(job);
     int code = CLI_FAILED;
     if (!io_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits,
                            job->shared.resume, &job->error)) {
@@ -237,30 +237,11 @@ static const cli_option box_options[] = {
     "Selects boxes one bit after the other: each is the best of many candidates for the triplets that the bits so " \
     "far leave wrong."
 
-const cli_command train_bad = {.name = "train bad",
-                               .summary = "BAD: differences of mean gray, the fastest",
-                               .usage = BOX_USAGE,
-                               .about = BOX_ABOUT,
-                               .options = box_options,
-                               .least = 1,
-                               .most = CLI_ANY,
-                               .wants = "needs a set of patches (.kbp)",
-                               .reads_arguments = true,
-                               .job_size = sizeof(box_job),
-                               .begin = bad_begin,
-                               .run = box_run,
-                               .end = box_end};
-
-const cli_command train_bag = {.name = "train bag",
-                               .summary = "BAG: the same on channels of oriented gradient, more accurate",
-                               .usage = BOX_USAGE,
-                               .about = BOX_ABOUT,
-                               .options = box_options,
-                               .least = 1,
-                               .most = CLI_ANY,
-                               .wants = "needs a set of patches (.kbp)",
-                               .reads_arguments = true,
-                               .job_size = sizeof(box_job),
-                               .begin = bag_begin,
-                               .run = box_run,
-                               .end = box_end};
+#define BOX_COMMAND(kind, what)                                                                             \
+    const cli_command train_##kind = {.name = "train " #kind, .summary = what, .usage = BOX_USAGE,          \
+                                      .about = BOX_ABOUT, .options = box_options, .least = 1,               \
+                                      .most = CLI_ANY, .wants = "needs a set of patches (.kbp)",            \
+                                      .reads_arguments = true, .job_size = sizeof(box_job),                 \
+                                      .begin = kind##_begin, .run = box_run, .end = box_end}
+BOX_COMMAND(bad, "BAD: differences of mean gray, the fastest");
+BOX_COMMAND(bag, "BAG: the same on channels of oriented gradient, more accurate");

@@ -87,7 +87,7 @@ static int32_t report_step(void *context, const kb_learn_hash_progress *p)
     return !job->failed;
 }
 
-static char *settings_text(const hash_job *job)
+static char *hash_settings(const hash_job *job)
 {
     const kb_learn_hash_options *o = &job->o;
     char *text = io_alloc(1024, 1), n[2][32];
@@ -121,7 +121,7 @@ static bool hashsift_page_write(hash_job *job, const kb_model *model)
 
 static int hashsift_finish(hash_job *job, const int8_t *weights, const int32_t *bias)
 {
-    char *text = settings_text(job);
+    char *text = hash_settings(job);
     kb_model *model = NULL;
     kb_model_spec spec;
     KB_INIT(spec);

@@ -10,7 +10,7 @@
 /* ----------------------------------------------------------------------------------------------------------- header */
 
 /* A line without its end. False at the end of the file, and for a line that does not fit. */
-static bool read_line(FILE *in, char *line)
+static bool y4m_read_line(FILE *in, char *line)
 {
     size_t length = 0;
     for (int c; (c = getc(in)) != '\n';) {
@@ -101,7 +101,7 @@ bool y4m_open(y4m_reader *reader, const char *path, io_error *error)
     reader->name = standard ? "standard input" : path;
     reader->in = standard ? stdin : fopen(path, "rb");
     if (!reader->in) return io_fail(error, "%s: %s", path, strerror(errno));
-    if (!read_line(reader->in, line) || strncmp(line, "YUV4MPEG2", 9) != 0) {
+    if (!y4m_read_line(reader->in, line) || strncmp(line, "YUV4MPEG2", 9) != 0) {
         io_fail(error,
                 "%s: not a Y4M stream, which begins with YUV4MPEG2 (ffmpeg -i clip.mp4 -f yuv4mpegpipe - makes one)",
                 reader->name);
@@ -149,7 +149,7 @@ y4m_status y4m_next(y4m_reader *r, io_error *error)
     if (first == EOF) return Y4M_END;
     ungetc(first, r->in);
     size_t luma = (size_t)r->width * (size_t)r->height, chroma = chroma_width(r) * chroma_height(r);
-    if (!read_line(r->in, line) || strncmp(line, "FRAME", 5) != 0) {
+    if (!y4m_read_line(r->in, line) || strncmp(line, "FRAME", 5) != 0) {
         io_fail(error, "%s: frame %lld does not begin with FRAME: the stream is damaged", r->name,
                 (long long)r->frames);
         return Y4M_BROKEN;

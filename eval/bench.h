@@ -10,9 +10,9 @@
 
 #include "io/energy.h"
 #include "eval/method.h"
-#include "io/csv.h"
 #include "io/image_io.h"
 #include "io/progress.h"
+#include "pipeline/features.h"
 
 /* ---- clock (bench_clock.c) ---- With one thread it is the thread's processor time, which other programs on the
  * machine do not lengthen; with more it is wall-clock time. Instructions are counted where Linux lets us
@@ -30,12 +30,10 @@ void ev_bench_clock_close(ev_bench_clock *clock);
 ev_bench_reading ev_bench_clock_read(const ev_bench_clock *clock);
 
 /* ---- what is measured on (bench_set.c) ---- */
-/* Keypoints and rows of an image, in memory that is kept. */
+/* The features of an image, in memory that is kept. */
 typedef struct ev_bench_frame {
-    kb_keypoint *keypoints;
-    size_t count;
-    io_rows rows; /* points into `memory` */
-    void *memory;
+    features f;
+    void *memory; /* of f.rows */
 } ev_bench_frame;
 
 typedef struct ev_bench_set {
@@ -82,8 +80,8 @@ bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_
 bool ev_bench_filter(ev_bench_set *set, size_t pair, io_error *error);
 bool ev_bench_refine(ev_bench_set *set, size_t pair, io_error *error);
 bool ev_bench_fit(ev_bench_set *set, const kb_point_pair *pairs, size_t n, io_error *error);
-/* The points of the matches, nearest first, at most `room`; sorts the matches. Returns how many. */
-size_t ev_bench_pairs(kb_match *matches, size_t n, const kb_keypoint *a, const kb_keypoint *b, kb_point_pair *pairs,
+/* The points of the nearest matches, at most `room`, best first; sorts the matches. Returns how many. */
+size_t ev_bench_pairs(kb_match *matches, size_t n, const io_keypoints *a, const io_keypoints *b, kb_point_pair *pairs,
                       size_t room);
 /* Fills `given` for pair i and a method of ours, unless it is there already. */
 bool ev_bench_give_pair(ev_bench_set *set, size_t pair, const ev_method *method, io_error *error);

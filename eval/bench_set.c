@@ -14,13 +14,13 @@
 
 static void frame_make(ev_bench_frame *frame, size_t capacity)
 {
-    frame->keypoints = io_alloc(capacity, sizeof *frame->keypoints);
+    frame->f.keypoints.items = io_alloc(capacity, sizeof *frame->f.keypoints.items);
     frame->memory = io_alloc(capacity, ROW_BYTES);
 }
 
 static void frame_free(ev_bench_frame *frame)
 {
-    free(frame->keypoints);
+    io_keypoints_free(&frame->f.keypoints);
     free(frame->memory);
 }
 
@@ -45,7 +45,8 @@ static kb_status detect_into(const ev_bench_set *set, const kb_image *image, kb_
 bool ev_bench_detect(ev_bench_set *set, const kb_image *image, kb_detector detector, ev_bench_frame *frame,
                      io_error *error)
 {
-    return bench_settle("detecting", detect_into(set, image, detector, frame->keypoints, &frame->count), error);
+    io_keypoints *k = &frame->f.keypoints;
+    return bench_settle("detecting", detect_into(set, image, detector, k->items, &k->count), error);
 }
 
 bool ev_bench_describe(ev_bench_set *set, const kb_image *image, const ev_method *method, const kb_keypoint *keypoints,
@@ -58,8 +59,8 @@ bool ev_bench_describe(ev_bench_set *set, const kb_image *image, const ev_method
     o.parallel = set->parallel;
     kb_model_get_info(method->model, &info);
     bool floats = info.row_floats > 0;
-    frame->rows = (io_rows){floats ? NULL : frame->memory, floats ? frame->memory : NULL, n,
-                            (size_t)(floats ? info.row_floats : info.row_bytes)};
+    frame->f.rows = (io_rows){floats ? NULL : frame->memory, floats ? frame->memory : NULL, n,
+                              (size_t)(floats ? info.row_floats : info.row_bytes)};
     kb_status status =
         floats ? kb_describe_float(method->model, image, keypoints, n, &o, set->workspace, frame->memory, NULL)
                : kb_describe(method->model, image, keypoints, n, &o, set->workspace, frame->memory, NULL);
@@ -115,16 +116,12 @@ static int nearest_first(const void *a, const void *b)
     return p->a - q->a;
 }
 
-size_t ev_bench_pairs(kb_match *matches, size_t n, const kb_keypoint *a, const kb_keypoint *b, kb_point_pair *pairs,
+size_t ev_bench_pairs(kb_match *matches, size_t n, const io_keypoints *a, const io_keypoints *b, kb_point_pair *pairs,
                       size_t room)
 {
     if (n > 0) qsort(matches, n, sizeof *matches, nearest_first);
     if (n > room) n = room;
-    for (size_t i = 0; i < n; i++) {
-        const kb_keypoint *p = &a[matches[i].a], *q = &b[matches[i].b];
-        pairs[i] = (kb_point_pair){p->x, p->y, q->x, q->y};
-    }
-    return n;
+    return kb_match_points(a->items, a->count, b->items, b->count, matches, n, pairs, NULL) == KB_OK ? n : 0;
 }
 
 /* ---------------------------------------------------------------------------------------------------- preparing */
@@ -141,10 +138,11 @@ bool ev_bench_give_pair(ev_bench_set *set, size_t pair, const ev_method *method,
                                error))
             return false;
     }
-    if (!ev_bench_match(set, &set->given[0].rows, &set->given[1].rows, &n, error)) return false;
-    set->given_count = ev_bench_pairs(set->matches, n, set->keypoints[first].items, set->keypoints[first + 1].items,
+    const io_rows *a = &set->given[0].f.rows, *b = &set->given[1].f.rows;
+    if (!ev_bench_match(set, a, b, &n, error)) return false;
+    set->given_count = ev_bench_pairs(set->matches, n, &set->keypoints[first], &set->keypoints[first + 1],
                                       set->given_pairs, FIT_MATCHES);
-    if (!ev_rows_match(&set->given[0].rows, &set->given[1].rows, false, 0, set->parallel, set->given_nearest,
+    if (!ev_rows_match(a, b, false, 0, set->parallel, set->given_nearest,
                        &set->given_nearest_count, error))
         return false;
     set->given_pair = pair;

@@ -67,14 +67,14 @@ static bool our_match(ev_bench_set *set, size_t item, int variant, const ev_meth
 {
     (void)item, (void)variant, (void)method;
     size_t n;
-    return ev_bench_match(set, &set->given[0].rows, &set->given[1].rows, &n, error);
+    return ev_bench_match(set, &set->given[0].f.rows, &set->given[1].f.rows, &n, error);
 }
 
 static bool cv_match(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
     (void)item, (void)variant, (void)method;
     size_t n;
-    return ev_peer_match(&set->given[0].rows, &set->given[1].rows, set->matches, &n, error);
+    return ev_peer_match(&set->given[0].f.rows, &set->given[1].f.rows, set->matches, &n, error);
 }
 
 static bool our_filter(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
@@ -107,16 +107,16 @@ static bool our_frame(ev_bench_set *set, size_t image, const ev_method *method, 
 {
     const kb_image *view = &set->images[image].view;
     return ev_bench_detect(set, view, KB_DETECTOR_ORB, frame, error) &&
-           ev_bench_describe(set, view, method, frame->keypoints, frame->count, frame, error);
+           ev_bench_describe(set, view, method, frame->f.keypoints.items, frame->f.keypoints.count, frame, error);
 }
 
 /* Matches the two frames and fits a homography. */
 static bool our_rest(ev_bench_set *set, io_error *error)
 {
     size_t n = 0;
-    ev_bench_frame *f = set->frames;
-    if (!ev_bench_match(set, &f[0].rows, &f[1].rows, &n, error)) return false;
-    n = ev_bench_pairs(set->matches, n, f[0].keypoints, f[1].keypoints, set->pairs, n);
+    const features *a = &set->frames[0].f, *b = &set->frames[1].f;
+    if (!ev_bench_match(set, &a->rows, &b->rows, &n, error)) return false;
+    n = ev_bench_pairs(set->matches, n, &a->keypoints, &b->keypoints, set->pairs, n);
     return ev_bench_fit(set, set->pairs, n, error);
 }
 
@@ -127,19 +127,7 @@ static bool our_pipeline(ev_bench_set *set, size_t item, int variant, const ev_m
            our_frame(set, 2 * item + 1, method, &set->frames[1], error) && our_rest(set, error);
 }
 
-typedef struct peer_frame {
-    io_keypoints keypoints;
-    io_rows rows;
-} peer_frame;
-
-static void peer_frame_free(peer_frame *frame)
-{
-    io_keypoints_free(&frame->keypoints);
-    io_rows_free(&frame->rows);
-    memset(frame, 0, sizeof *frame);
-}
-
-static bool peer_frame_make(ev_bench_set *set, size_t image, const char *peer, peer_frame *frame, io_error *error)
+static bool peer_features(ev_bench_set *set, size_t image, const char *peer, features *frame, io_error *error)
 {
     const kb_image *view = &set->images[image].view;
     float scale;
@@ -148,14 +136,14 @@ static bool peer_frame_make(ev_bench_set *set, size_t image, const char *peer, p
            ev_peer_describe(peer, view, frame->keypoints.items, frame->keypoints.count, scale, &frame->rows, error);
 }
 
-static bool peer_rest(const peer_frame *a, const peer_frame *b, io_error *error)
+static bool peer_rest(const features *a, const features *b, io_error *error)
 {
     size_t n = 0, room = a->keypoints.count;
     kb_match *matches = io_alloc(room + 1, sizeof *matches);
     kb_point_pair *pairs = io_alloc(room + 1, sizeof *pairs);
     bool good = ev_peer_match(&a->rows, &b->rows, matches, &n, error);
     if (good) {
-        n = ev_bench_pairs(matches, n, a->keypoints.items, b->keypoints.items, pairs, n);
+        n = ev_bench_pairs(matches, n, &a->keypoints, &b->keypoints, pairs, n);
         good = ev_peer_fit(pairs, n, error);
     }
     free(matches);
@@ -166,11 +154,11 @@ static bool peer_rest(const peer_frame *a, const peer_frame *b, io_error *error)
 static bool cv_pipeline(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
     (void)variant, (void)method;
-    peer_frame f[2] = {{{NULL, 0}, {NULL, NULL, 0, 0}}, {{NULL, 0}, {NULL, NULL, 0, 0}}};
-    bool good = peer_frame_make(set, 2 * item, "cv:orb", &f[0], error) &&
-                peer_frame_make(set, 2 * item + 1, "cv:orb", &f[1], error) && peer_rest(&f[0], &f[1], error);
-    peer_frame_free(&f[0]);
-    peer_frame_free(&f[1]);
+    features f[2] = {{0}, {0}};
+    bool good = peer_features(set, 2 * item, "cv:orb", &f[0], error) &&
+                peer_features(set, 2 * item + 1, "cv:orb", &f[1], error) && peer_rest(&f[0], &f[1], error);
+    features_free(&f[0]);
+    features_free(&f[1]);
     return good;
 }
 
@@ -281,21 +269,21 @@ void ev_bench_tasks_free(ev_bench_tasks *tasks)
 /* --------------------------------------------------------------------------------------------------------- energy */
 
 /* One frame of the application: image `i` against the first, which frames[0] or `first` holds. */
-static bool one_frame(ev_bench_set *set, const ev_method *method, size_t i, const peer_frame *first, io_error *error)
+static bool one_frame(ev_bench_set *set, const ev_method *method, size_t i, const features *first, io_error *error)
 {
     if (!method->peer) return our_frame(set, i, method, &set->frames[1], error) && our_rest(set, error);
-    peer_frame frame;
-    bool good = peer_frame_make(set, i, method->peer, &frame, error) && peer_rest(first, &frame, error);
-    peer_frame_free(&frame);
+    features frame;
+    bool good = peer_features(set, i, method->peer, &frame, error) && peer_rest(first, &frame, error);
+    features_free(&frame);
     return good;
 }
 
 bool ev_bench_frames(ev_bench_set *set, const ev_method *method, double seconds, ev_bench_energy *out, io_error *error)
 {
-    peer_frame first = {{NULL, 0}, {NULL, NULL, 0, 0}};
+    features first = {0};
     energy_meter meter;
     out->frames = 0;
-    bool good = method->peer ? peer_frame_make(set, 0, method->peer, &first, error)
+    bool good = method->peer ? peer_features(set, 0, method->peer, &first, error)
                              : our_frame(set, 0, method, &set->frames[0], error);
     good = good && one_frame(set, method, 1, &first, error); /* warms up */
     double start = io_clock_seconds();
@@ -306,6 +294,6 @@ bool ev_bench_frames(ev_bench_set *set, const ev_method *method, double seconds,
         out->frames++;
     }
     energy_stop(&meter, &out->cost);
-    peer_frame_free(&first);
+    features_free(&first);
     return good;
 }

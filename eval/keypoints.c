@@ -8,6 +8,12 @@ const char *ev_keypoint_source_name(const ev_keypoint_source *source)
     return source->folder ? "csv" : kb_detector_name(source->detector);
 }
 
+bool ev_image_load(const ev_keypoint_source *source, const char *path, io_image *out, io_error *error)
+{
+    io_read_options reading = {.max_pixels = source->max_pixels};
+    return io_image_read(path, &reading, out, error);
+}
+
 char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path)
 {
     char *stem = io_path_stem(image_path);

@@ -14,12 +14,15 @@ typedef struct ev_keypoint_source {
     int32_t fast_threshold_min, subpixel;
     kb_orientation orientation; /* of the angles, computed anew for CSV files; 0: the detector's own */
     float scale;                /* the preset of CSV files, for that */
+    int64_t max_pixels;         /* larger images are refused; 0: IO_MAX_PIXELS */
 } ev_keypoint_source;
 
 #define EV_ALL_KEYPOINTS 1000000 /* as max_keypoints: whatever the detector finds */
 
 /* "csv", or the detector's name: what results say about their keypoints. */
 const char *ev_keypoint_source_name(const ev_keypoint_source *source);
+/* The image, as long as it is not too large. */
+bool ev_image_load(const ev_keypoint_source *source, const char *path, io_image *out, io_error *error);
 /* The CSV file of an image, malloc'ed; scene may be NULL. */
 char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path);
 /* max_keypoints overrides the source's unless it is 0; CSV files are taken whole. */

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "io/progress.h"
+#include "pipeline/features.h"
 
 typedef struct view {
     io_image image;
-    io_keypoints keypoints;
-    io_rows rows;
+    features f;
 } view;
 
 typedef struct sequence_work {
@@ -53,16 +53,17 @@ static void load_view(void *context, int32_t index)
     view *v = &work->views[index];
     const char *path = work->scene->images.items[index];
     io_error *error = &work->errors[index];
-    if (io_image_read(path, NULL, &v->image, error))
-        ev_keypoints_load(&work->options->keypoints, work->scene->name, path, &v->image.view, 0, &v->keypoints, error);
+    const ev_keypoint_source *source = &work->options->keypoints;
+    if (ev_image_load(source, path, &v->image, error))
+        ev_keypoints_load(source, work->scene->name, path, &v->image.view, 0, &v->f.keypoints, error);
 }
 
-static void describe_view(void *context, int32_t index)
+static void matching_describe_view(void *context, int32_t index)
 {
     sequence_work *work = context;
     view *v = &work->views[index];
-    ev_method_describe(work->method, &v->image.view, v->keypoints.items, v->keypoints.count, work->options->preset,
-                       &v->rows, &work->errors[index]);
+    ev_method_describe(work->method, &v->image.view, v->f.keypoints.items, v->f.keypoints.count, work->options->preset,
+                       &v->f.rows, &work->errors[index]);
 }
 
 /* Distance in image k from where H sends a to b; infinite when H sends it nowhere. */
@@ -80,18 +81,18 @@ static void match_pair(void *context, int32_t index)
     size_t k = (size_t)index + 1, count = 0;
     const view *a = &work->views[0], *b = &work->views[k];
     ev_mma *pair = &work->pairs[k];
-    kb_match *matches = io_alloc(a->keypoints.count + 1, sizeof *matches);
+    kb_match *matches = io_alloc(a->f.keypoints.count + 1, sizeof *matches);
     memset(pair, 0, sizeof *pair);
-    if (ev_rows_match(&a->rows, &b->rows, true, 0, NULL, matches, &count, &work->errors[k])) {
+    if (ev_rows_match(&a->f.rows, &b->f.rows, true, 0, NULL, matches, &count, &work->errors[k])) {
         for (size_t i = 0; i < count; i++) {
-            double error = transfer_error(work->scene->h[k], &a->keypoints.items[matches[i].a],
-                                          &b->keypoints.items[matches[i].b]);
+            double error = transfer_error(work->scene->h[k], &a->f.keypoints.items[matches[i].a],
+                                          &b->f.keypoints.items[matches[i].b]);
             for (int t = 0; t < EV_MMA_PX; t++) pair->accuracy[t] += error <= t + 1;
         }
         for (int t = 0; t < EV_MMA_PX && count > 0; t++) pair->accuracy[t] /= (double)count;
         pair->pairs = 1;
         pair->matches = (double)count;
-        pair->keypoints = (double)(a->keypoints.count + b->keypoints.count) / 2;
+        pair->keypoints = (double)(a->f.keypoints.count + b->f.keypoints.count) / 2;
     }
     free(matches);
 }
@@ -99,7 +100,7 @@ static void match_pair(void *context, int32_t index)
 static bool take_file_rows(sequence_work *work, ev_method *method, io_error *error)
 {
     for (size_t i = 0; i < work->scene->images.count; i++)
-        if (!ev_method_take(method, work->views[i].keypoints.count, &work->views[i].rows, error)) return false;
+        if (!ev_method_take(method, work->views[i].f.keypoints.count, &work->views[i].f.rows, error)) return false;
     return true;
 }
 
@@ -110,12 +111,12 @@ static bool score_method(sequence_work *work, ev_method *method, io_error *error
     bool good = true;
     work->method = method;
     if (ev_method_is_file(method)) good = take_file_rows(work, method, error);
-    else for_each(work, n, describe_view);
+    else for_each(work, n, matching_describe_view);
     if (good && (good = first_error(work, error))) for_each(work, n - 1, match_pair);
     good = good && first_error(work, error);
     for (size_t i = 0; i < n; i++) {
-        io_rows_free(&work->views[i].rows);
-        memset(&work->views[i].rows, 0, sizeof work->views[i].rows);
+        io_rows_free(&work->views[i].f.rows);
+        memset(&work->views[i].f.rows, 0, sizeof work->views[i].f.rows);
     }
     return good;
 }
@@ -151,7 +152,7 @@ static void result_add(ev_matching_result *result, const ev_scene *scene, size_t
 static void work_free(sequence_work *work)
 {
     for (size_t i = 0; i < work->scene->images.count; i++) {
-        io_keypoints_free(&work->views[i].keypoints);
+        features_free(&work->views[i].f);
         io_image_free(&work->views[i].image);
     }
     free(work->views);

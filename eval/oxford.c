@@ -31,10 +31,11 @@ typedef struct pair_score {
 } pair_score;
 #define PAIR_NUMBERS (sizeof(pair_score) / sizeof(double))
 
-/* The keypoints of an image: `best` for the strict protocol, `all` for the paper-like one. CSV files have one list. */
+/* The features of an image: `best` for the strict protocol, `all` for the paper-like one. CSV files have one list. The
+ * rows are those of one method. */
 typedef struct view {
     io_image image;
-    io_keypoints best, all;
+    features best, all;
     bool shared; /* all is best */
 } view;
 
@@ -52,7 +53,6 @@ typedef struct scene_work {
     truth *strict, *paperlike; /* one per image; the first is empty */
     /* for one method */
     const ev_method *method;
-    io_rows *best_rows, *all_rows;
     pair_score *scores;
     const bool *wanted;
     io_error *errors; /* one per image, empty when all went well */
@@ -132,10 +132,11 @@ static double score_matches(const truth *t, const io_keypoints *a, const io_keyp
 
 static bool score_strict(const scene_work *work, size_t k, pair_score *score, io_error *error)
 {
-    const io_keypoints *a = &work->views[0].best, *b = &work->views[k].best;
+    const io_keypoints *a = &work->views[0].best.keypoints, *b = &work->views[k].best.keypoints;
     kb_match *matches = io_alloc(a->count + 1, sizeof *matches);
     size_t count = 0;
-    bool good = ev_rows_match(&work->best_rows[0], &work->best_rows[k], false, 0, NULL, matches, &count, error);
+    bool good = ev_rows_match(&work->views[0].best.rows, &work->views[k].best.rows, false, 0, NULL, matches, &count,
+                              error);
     if (good) score->strict = score_matches(&work->strict[k], a, b, right_strict, matches, count, NULL, &score->curve);
     free(matches);
     return good;
@@ -158,12 +159,12 @@ static void take_queries(const truth *t, const io_rows *rows, io_rows *some, siz
 static bool score_paperlike(const scene_work *work, size_t k, pair_score *score, io_error *error)
 {
     const truth *t = &work->paperlike[k];
-    const io_keypoints *a = &work->views[0].all, *b = &work->views[k].all;
+    const io_keypoints *a = &work->views[0].all.keypoints, *b = &work->views[k].all.keypoints;
     size_t *query = io_alloc(t->partners + 1, sizeof *query), count = 0;
     kb_match *matches = io_alloc(t->partners + 1, sizeof *matches);
     io_rows some;
-    take_queries(t, &work->all_rows[0], &some, query);
-    bool good = ev_rows_match(&some, &work->all_rows[k], false, 0, NULL, matches, &count, error);
+    take_queries(t, &work->views[0].all.rows, &some, query);
+    bool good = ev_rows_match(&some, &work->views[k].all.rows, false, 0, NULL, matches, &count, error);
     if (good) score->paperlike = score_matches(t, a, b, right_paperlike, matches, count, query, NULL);
     io_rows_free(&some);
     free(matches);
@@ -205,22 +206,22 @@ static bool score_homography(const scene_work *work, size_t k, const kb_point_pa
 static kb_status points_of(const scene_work *work, size_t k, const kb_match *matches, size_t count, bool refined,
                            kb_point_pair *pairs, float *quality)
 {
-    const view *a = &work->views[0], *b = &work->views[k];
+    const view *u = &work->views[0], *v = &work->views[k];
+    const io_keypoints *a = &u->best.keypoints, *b = &v->best.keypoints;
     kb_refine_options options;
     KB_INIT(options);
     options.scale = kb_preset_scale(work->options->preset);
-    kb_status status = kb_match_points(a->best.items, a->best.count, b->best.items, b->best.count, matches, count, pairs,
-                                       quality);
+    kb_status status = kb_match_points(a->items, a->count, b->items, b->count, matches, count, pairs, quality);
     if (status != KB_OK || !refined) return status;
-    return kb_match_refine(&a->image.view, &b->image.view, a->best.items, a->best.count, b->best.items, b->best.count,
-                           matches, count, &options, NULL, pairs, NULL);
+    return kb_match_refine(&u->image.view, &v->image.view, a->items, a->count, b->items, b->count, matches, count,
+                           &options, NULL, pairs, NULL);
 }
 
 static bool score_two_way(const scene_work *work, size_t k, const kb_match *matches, size_t count, bool refined,
                           matches_score *score, io_error *error)
 {
     const truth *t = &work->strict[k];
-    const kb_keypoint *b = work->views[k].best.items;
+    const kb_keypoint *b = work->views[k].best.keypoints.items;
     kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
     float *quality = io_alloc(count + 1, sizeof *quality);
     kb_status status = points_of(work, k, matches, count, refined, pairs, quality);
@@ -243,10 +244,11 @@ static bool score_two_way(const scene_work *work, size_t k, const kb_match *matc
 /* As the pipeline does: all matches are fitted when the filter leaves too little to find a homography. */
 static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io_error *error)
 {
-    const io_keypoints *a = &work->views[0].best, *b = &work->views[k].best;
+    const io_keypoints *a = &work->views[0].best.keypoints, *b = &work->views[k].best.keypoints;
     kb_match *matches = io_alloc(a->count + 1, sizeof *matches);
     size_t count = 0, kept = 0;
-    bool good = ev_rows_match(&work->best_rows[0], &work->best_rows[k], true, 0, NULL, matches, &count, error) &&
+    bool good = ev_rows_match(&work->views[0].best.rows, &work->views[k].best.rows, true, 0, NULL, matches, &count,
+                              error) &&
                 score_two_way(work, k, matches, count, false, &score->mutual, error) &&
                 score_two_way(work, k, matches, count, true, &score->refined, error);
     if (good) {
@@ -295,12 +297,13 @@ static void load_view(void *context, int32_t index)
     const char *path = work->scene->images.items[index];
     io_error *error = &work->errors[index];
     v->shared = !options->paperlike || options->keypoints.folder;
-    if (!io_image_read(path, NULL, &v->image, error)) return;
-    if (!ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, 0, &v->best, error)) return;
-    if (v->shared) v->all = v->best;
+    if (!ev_image_load(&options->keypoints, path, &v->image, error)) return;
+    if (!ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, 0, &v->best.keypoints, error))
+        return;
+    if (v->shared) v->all.keypoints = v->best.keypoints;
     else
-        ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, EV_ALL_KEYPOINTS, &v->all,
-                          error);
+        ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, EV_ALL_KEYPOINTS,
+                          &v->all.keypoints, error);
 }
 
 static void make_truth(void *context, int32_t index)
@@ -308,25 +311,26 @@ static void make_truth(void *context, int32_t index)
     scene_work *work = context;
     size_t k = (size_t)index + 1;
     const double *h = work->scene->h[k];
-    truth_make(&work->strict[k], h, &work->views[0].best, &work->views[k].best, right_strict);
+    truth_make(&work->strict[k], h, &work->views[0].best.keypoints, &work->views[k].best.keypoints, right_strict);
     if (work->options->paperlike)
-        truth_make(&work->paperlike[k], h, &work->views[0].all, &work->views[k].all, right_paperlike);
+        truth_make(&work->paperlike[k], h, &work->views[0].all.keypoints, &work->views[k].all.keypoints,
+                   right_paperlike);
 }
 
-static void describe_view(void *context, int32_t index)
+static bool describe_features(const scene_work *work, const kb_image *image, features *f, io_error *error)
+{
+    return ev_method_describe(work->method, image, f->keypoints.items, f->keypoints.count, work->options->preset,
+                              &f->rows, error);
+}
+
+static void oxford_describe_view(void *context, int32_t index)
 {
     scene_work *work = context;
-    const view *v = &work->views[index];
-    const char *preset = work->options->preset;
+    view *v = &work->views[index];
     io_error *error = &work->errors[index];
-    if (ev_method_is_file(work->method)) return;
-    if (!ev_method_describe(work->method, &v->image.view, v->best.items, v->best.count, preset, &work->best_rows[index],
-                            error))
-        return;
-    if (v->shared) work->all_rows[index] = work->best_rows[index];
-    else
-        ev_method_describe(work->method, &v->image.view, v->all.items, v->all.count, preset, &work->all_rows[index],
-                           error);
+    if (ev_method_is_file(work->method) || !describe_features(work, &v->image.view, &v->best, error)) return;
+    if (v->shared) v->all.rows = v->best.rows;
+    else describe_features(work, &v->image.view, &v->all, error);
 }
 
 static bool open_scene(scene_work *work, io_error *error)
@@ -341,10 +345,10 @@ static bool open_scene(scene_work *work, io_error *error)
 static void free_rows(scene_work *work)
 {
     for (size_t i = 0; i < work->scene->images.count; i++) {
-        if (!work->views[i].shared) io_rows_free(&work->all_rows[i]);
-        io_rows_free(&work->best_rows[i]);
-        memset(&work->all_rows[i], 0, sizeof work->all_rows[i]);
-        memset(&work->best_rows[i], 0, sizeof work->best_rows[i]);
+        view *v = &work->views[i];
+        if (!v->shared) io_rows_free(&v->all.rows);
+        io_rows_free(&v->best.rows);
+        v->all.rows = v->best.rows = (io_rows){0};
     }
 }
 
@@ -354,8 +358,9 @@ static bool take_file_rows(scene_work *work, ev_method *method, io_error *error)
         if (!work->views[i].shared)
             return io_fail(error, "%s: rows from a file need keypoints from files, or the strict protocol alone",
                            method->name);
-        if (!ev_method_take(method, work->views[i].best.count, &work->best_rows[i], error)) return false;
-        work->all_rows[i] = work->best_rows[i];
+        features *best = &work->views[i].best;
+        if (!ev_method_take(method, best->keypoints.count, &best->rows, error)) return false;
+        work->views[i].all.rows = best->rows;
     }
     return true;
 }
@@ -366,7 +371,7 @@ static bool score_method(scene_work *work, ev_method *method, io_error *error)
     work->method = method;
     bool good = !ev_method_is_file(method) || take_file_rows(work, method, error);
     if (good) {
-        oxford_for_each(work->options->parallel, n, describe_view, work);
+        oxford_for_each(work->options->parallel, n, oxford_describe_view, work);
         good = first_error(work, error);
     }
     if (good) {
@@ -487,8 +492,6 @@ static scene_work *work_create(const ev_scene *scene, const ev_oxford_options *o
     work->views = io_alloc(n, sizeof *work->views);
     work->strict = io_alloc(n, sizeof *work->strict);
     work->paperlike = io_alloc(n, sizeof *work->paperlike);
-    work->best_rows = io_alloc(n, sizeof *work->best_rows);
-    work->all_rows = io_alloc(n, sizeof *work->all_rows);
     work->scores = io_alloc(n, sizeof *work->scores);
     work->errors = io_alloc(n, sizeof *work->errors);
     return work;
@@ -497,8 +500,8 @@ static scene_work *work_create(const ev_scene *scene, const ev_oxford_options *o
 static void work_free(scene_work *work)
 {
     for (size_t i = 0; i < work->scene->images.count; i++) {
-        if (!work->views[i].shared) io_keypoints_free(&work->views[i].all);
-        io_keypoints_free(&work->views[i].best);
+        if (!work->views[i].shared) features_free(&work->views[i].all);
+        features_free(&work->views[i].best);
         io_image_free(&work->views[i].image);
         truth_free(&work->strict[i]);
         truth_free(&work->paperlike[i]);
@@ -506,8 +509,6 @@ static void work_free(scene_work *work)
     free(work->views);
     free(work->strict);
     free(work->paperlike);
-    free(work->best_rows);
-    free(work->all_rows);
     free(work->scores);
     free(work->errors);
     free(work);
@@ -569,23 +570,26 @@ bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *
     for (size_t s = 0; s < scenes->count && good; s++) {
         const ev_scene *scene = &scenes->items[s];
         for (size_t i = 0; i < scene->images.count && good; i++) {
-            view v;
-            memset(&v, 0, sizeof v);
-            good = io_image_read(scene->images.items[i], NULL, &v.image, error) &&
-                   ev_keypoints_load(&options->keypoints, scene->name, scene->images.items[i], &v.image.view, 0,
-                                     &v.best, error);
-            if (!good) break;
-            patches = io_grow(patches, total + v.best.count + 1, side * side);
+            const char *path_of_image = scene->images.items[i];
+            io_image image = {0};
+            io_keypoints k = {0};
+            good = ev_image_load(&options->keypoints, path_of_image, &image, error) &&
+                   ev_keypoints_load(&options->keypoints, scene->name, path_of_image, &image.view, 0, &k, error);
+            if (!good) {
+                io_image_free(&image);
+                break;
+            }
+            patches = io_grow(patches, total + k.count + 1, side * side);
             kb_describe_options sampling;
             KB_INIT(sampling);
             sampling.scale = kb_preset_scale(options->preset);
             sampling.parallel = options->parallel;
-            kb_status status = kb_sample_patches(&v.image.view, v.best.items, v.best.count, &sampling, NULL,
+            kb_status status = kb_sample_patches(&image.view, k.items, k.count, &sampling, NULL,
                                                  patches + total * side * side, NULL);
-            if (status != KB_OK) good = io_fail(error, "%s: %s", scene->images.items[i], kb_status_string(status));
-            total += v.best.count;
-            io_keypoints_free(&v.best);
-            io_image_free(&v.image);
+            if (status != KB_OK) good = io_fail(error, "%s: %s", path_of_image, kb_status_string(status));
+            total += k.count;
+            io_keypoints_free(&k);
+            io_image_free(&image);
         }
     }
     size_t shape[3] = {total, side, side};

@@ -193,7 +193,7 @@ static bool method_describe(void *context, const char *path, features *out, io_e
 {
     const method_source *s = context;
     io_image image;
-    if (!io_image_read(path, NULL, &image, error)) return false;
+    if (!ev_image_load(&s->options->keypoints, path, &image, error)) return false;
     out->width = image.width;
     out->height = image.height;
     bool good = ev_keypoints_load(&s->options->keypoints, NULL, path, &image.view, 0, &out->keypoints, error) &&

@@ -17,7 +17,7 @@ static const char *sysfs(void)
 }
 
 /* The first line of folder/name. False with errno set when it cannot be read. */
-static bool read_line(const char *folder, const char *name, char *text, size_t capacity)
+static bool energy_read_line(const char *folder, const char *name, char *text, size_t capacity)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -32,7 +32,7 @@ static bool read_line(const char *folder, const char *name, char *text, size_t c
 static bool read_number(const char *folder, const char *name, uint64_t *value)
 {
     char text[64], *end;
-    if (!read_line(folder, name, text, sizeof text)) return false;
+    if (!energy_read_line(folder, name, text, sizeof text)) return false;
     *value = strtoull(text, &end, 10);
     return end != text;
 }
@@ -51,7 +51,7 @@ static double cpu_seconds(void)
 static bool zone_counts(const char *folder)
 {
     char name[64];
-    return read_line(folder, "name", name, sizeof name) &&
+    return energy_read_line(folder, "name", name, sizeof name) &&
            (strncmp(name, "package", 7) == 0 || strcmp(name, "dram") == 0);
 }
 
@@ -90,8 +90,8 @@ static double watts_of(const char *folder)
 {
     char text[64];
     uint64_t microwatts, microamperes, microvolts;
-    if (!read_line(folder, "type", text, sizeof text) || strcmp(text, "Battery") != 0) return -1;
-    if (!read_line(folder, "status", text, sizeof text) || strcmp(text, "Discharging") != 0) return -1;
+    if (!energy_read_line(folder, "type", text, sizeof text) || strcmp(text, "Battery") != 0) return -1;
+    if (!energy_read_line(folder, "status", text, sizeof text) || strcmp(text, "Discharging") != 0) return -1;
     if (read_number(folder, "power_now", &microwatts)) return 1e-6 * (double)microwatts;
     if (!read_number(folder, "current_now", &microamperes) || !read_number(folder, "voltage_now", &microvolts))
         return -1;

@@ -54,7 +54,7 @@ static kb_vocabulary_info info_of(const kb_vocabulary *vocabulary)
     return info;
 }
 
-static void write_head(FILE *file, const kb_vocabulary_info *info)
+static void vocabulary_write_head(FILE *file, const kb_vocabulary_info *info)
 {
     write_u32(file, (uint32_t)info->branching);
     write_u32(file, (uint32_t)info->levels);
@@ -119,7 +119,7 @@ void io_dbow3_write(FILE *file, const kb_vocabulary *vocabulary, const uint32_t 
     write_u64(file, IO_DBOW3_MARK);
     fputc(0, file); /* not compressed */
     write_u32(file, info.nodes);
-    write_head(file, &info);
+    vocabulary_write_head(file, &info);
     for (uint32_t i = 1; kb_vocabulary_get_node(vocabulary, i, &node); i++) {
         write_u32(file, i);
         write_u32(file, parents[i]);
@@ -175,7 +175,7 @@ void io_vins_write(FILE *file, const kb_vocabulary *vocabulary, const uint32_t *
 {
     kb_vocabulary_info info = info_of(vocabulary);
     kb_vocabulary_node node;
-    write_head(file, &info);
+    vocabulary_write_head(file, &info);
     write_u32(file, info.nodes - 1);
     write_u32(file, info.words);
     for (uint32_t i = 1; kb_vocabulary_get_node(vocabulary, i, &node); i++) {

@@ -78,14 +78,14 @@ static void refine_point(const sift *s, sift_task *task, int32_t layer, int32_t 
 }
 
 /* Three rows of each difference of layers, y - 1 to y + 1. */
-typedef struct window {
+typedef struct difference_window {
     int16_t *row[KBI_SIFT_MAX_LAYERS + 2][3];
     int32_t *x; /* where a row's extrema are */
-} window;
+} difference_window;
 
-static window window_over(const sift *s, const sift_task *task)
+static difference_window differences_over(const sift *s, const sift_task *task)
 {
-    window w;
+    difference_window w;
     ptrdiff_t stride = s->space.octave[s->octave].stride;
     int16_t *next = task->scratch;
     for (int32_t i = 0; i < s->space.layers + 2; i++)
@@ -95,7 +95,7 @@ static window window_over(const sift *s, const sift_task *task)
 }
 
 /* One row further: row y comes in. */
-static void window_move(window *w, const sift *s, const kbi_octave *o, int32_t y)
+static void differences_move(difference_window *w, const sift *s, const kbi_octave *o, int32_t y)
 {
     for (int32_t i = 0; i < s->space.layers + 2; i++) {
         int16_t *oldest = w->row[i][0];
@@ -106,7 +106,7 @@ static void window_move(window *w, const sift *s, const kbi_octave *o, int32_t y
     }
 }
 
-static void search_row(const sift *s, sift_task *task, const window *w, int32_t layer, int32_t y)
+static void search_row(const sift *s, sift_task *task, const difference_window *w, int32_t layer, int32_t y)
 {
     int16_t *const *row = w->row[layer], *const *finer = w->row[layer - 1], *const *coarser = w->row[layer + 1];
     int32_t n = s->kernels.extrema_row(row[0], row[1], row[2], task->window.here.width, sample_limit(s), w->x);
@@ -127,10 +127,10 @@ static void search_task(void *context, int32_t piece)
     int32_t bottom = KBI_SIFT_BORDER + (int32_t)kbi_piece(rows, s->pieces, piece + 1);
     kbi_scale_window_start(&task->window, &s->space, s->octave, top, piece == 0 ? 0 : top,
                            piece + 1 == s->pieces ? height : bottom);
-    window w = window_over(s, task);
+    difference_window w = differences_over(s, task);
     for (int32_t y = top; y < bottom; y++) {
         kbi_scale_window_move(&task->window, y);
-        for (int32_t r = y == top ? y - 1 : y + 1; r <= y + 1; r++) window_move(&w, s, &task->window.here, r);
+        for (int32_t r = y == top ? y - 1 : y + 1; r <= y + 1; r++) differences_move(&w, s, &task->window.here, r);
         for (int32_t layer = 1; layer <= s->space.layers; layer++) search_row(s, task, &w, layer, y);
     }
 }
