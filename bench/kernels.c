@@ -67,7 +67,7 @@ static kb_model *hash_model(void)
 static bool prepare(kb_workspace *workspace)
 {
     static int32_t index[WIDTH];
-    static uint8_t weight[WIDTH], pair[2 * WIDTH];
+    static uint8_t weight[WIDTH], pair[2 * WIDTH], mix[2 * WIDTH];
     for (int i = 0; i < WIDTH * HEIGHT; i++)
         pixels[i] = (uint8_t)(100 + 60 * ((i % WIDTH / 13 + i / WIDTH / 17) & 1) + kbi_random_below(&state, 12));
     for (int i = 0; i < N; i++) {
@@ -86,7 +86,7 @@ static bool prepare(kb_workspace *workspace)
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < WIDTH; i++) signed_rows[k][i] = (int16_t)((int)kbi_random_below(&state, 200) - 100);
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
-    map = (kbi_resize_map){index, weight, pair};
+    map = (kbi_resize_map){index, weight, pair, mix};
     kbi_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
     kbi_blur_plan(&blur, 1.6);
     kbi_pyramid_plan(&levels, &image);
@@ -188,7 +188,18 @@ static void run_difference(const kbi_kernels *k)
 }
 static void run_extrema(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->detect.extrema_row(signed_rows[0], signed_rows[1], signed_rows[2], WIDTH, 80, x32);
+    for (int y = 0; y < 64; y++) 
+        k->detect.extrema_row(signed_rows[0], signed_rows[1], signed_rows[2], signed_rows[0], signed_rows[2], WIDTH, 80,
+                              x32);
+}
+static void run_direction(const kbi_kernels *k)
+{
+    static float across[31], value[31];
+    static int32_t bin[31];
+    for (int i = 0; i < 31; i++) across[i] = 1;
+    for (int i = 0; i < N; i++)
+        k->detect.direction_row(deep + i % 700 + 1, deep + WIDTH + i % 700 + 1, deep + 2 * WIDTH + i % 700 + 1, 31, across,
+                                0.5f, bin, value);
 }
 static void run_256(const kbi_kernels *k)
 {
@@ -225,6 +236,7 @@ static const struct {
     {"blur_pairs", "pixel", run_blur, 64.0 * WIDTH},
     {"difference_row", "pixel", run_difference, 64.0 * WIDTH},
     {"extrema_row", "pixel", run_extrema, 64.0 * WIDTH},
+    {"direction_row", "pixel", run_direction, 31.0 * N},
     {"hamming, 256", "pair", run_256, (double)ROWS *ROWS},
     {"hamming, 512", "pair", run_512, (double)ROWS *ROWS},
 };

@@ -53,7 +53,9 @@ void kbi_sort_keypoints(uint64_t *entries, uint64_t *spare, size_t n, const kb_k
 typedef struct kbi_resize_map {
     int32_t *index;
     uint8_t *weight;
-    uint8_t *pair; /* two numbers per pixel: how far its two places are from the index of the first of its group of 8 */
+    /* For vectors, or NULL. Two numbers per pixel: how far its two places are from the index of the first of its group of
+     * 8, and their weights, both below 128: a pixel that lies on another one is half of that twice. */
+    uint8_t *pair, *mix;
 } kbi_resize_map;
 /* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
  * 0..larger - 1. */

@@ -6,41 +6,14 @@
  * sums are in a fixed order. */
 #include <math.h>
 
-#include "detect/sift.h"
+#include "detect/histogram_rows.h"
+#include "detect/kernels.h"
 
-#define BINS 36
+#define BINS KBI_DIRECTION_BINS
 #define TURNS 4
 #define WIDTH 1.5  /* of the weight, in sigmas of the keypoint */
 #define REACH 3.0  /* of the region, in sigmas of the weight */
 #define STRONG 0.8f
-
-/* -v where mask is -1, v where it is 0. */
-static inline int32_t negated(int32_t v, int32_t mask) { return (v ^ mask) - mask; }
-
-/* bin[i] and weight[i] x length of n gradients of a row; up and down are the rows beside it. With t = small / large
- * of the two components, the angle is that of a polynomial in t (error below 0.005 degrees) and the length large x
- * sqrt(1 + t^2), also by a polynomial (error below 0.01 %). Which octant it is, is decided on integers by masks, 0
- * or -1, the angle being in 1/65536 of a bin: no branch and no function, so that compilers make vectors of it. */
-static void gradients(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n,
-                      const float *restrict weight, int32_t *restrict bin, float *restrict value)
-{
-    const int32_t one = 65536;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t dx = row[i + 1] - row[i - 1], dy = up[i] - down[i]; /* counter-clockwise: dy points up */
-        int32_t left = -(dx < 0), below = -(dy < 0);
-        int32_t ax = negated(dx, left), ay = negated(dy, below), steep = -(ax < ay);
-        int32_t large = ax + ((ay - ax) & steep), small = ay + ((ax - ay) & steep);
-        float t = (float)small / (float)(large + (large == 0)), q = t * t;
-        int32_t a = (int32_t)(65536.0f * t * (5.7250734f + q * (-1.8401970f + q * (0.83803365f + q * -0.22337627f))));
-        a = negated(a, steep) + (9 * one & steep);
-        a = negated(a, left) + (18 * one & left);
-        a = negated(a, below) + (36 * one & below);
-        int32_t nearest = (a + one / 2) >> 16;
-        bin[i] = nearest & -(nearest < BINS);
-        float length = (float)large * (1.0000821f + q * (0.49699507f + q * (-0.10725842f + q * 0.024476909f)));
-        value[i] = weight[i] * length;
-    }
-}
 
 /* weight[k] = exp(-k^2 / 2 sigma^2) for k = 0..n, from two factors: the ratio of neighbours is q, q^3, q^5 ... */
 static void gaussian(float *weight, int32_t n, double sigma)
@@ -73,20 +46,21 @@ static int32_t radius_of(double sigma) { return kbi_min_i((int32_t)(REACH * WIDT
 
 int32_t kbi_directions_reach(double sigma) { return radius_of(sigma) + 1; }
 
-static void fill(float histogram[TURNS][BINS], const kbi_octave *o, int32_t layer, int32_t y, int32_t x, double sigma)
+static void fill(const kbi_detect_kernels *kernels, float histogram[TURNS][BINS], const kbi_octave *o, int32_t layer,
+                 int32_t y, int32_t x, double sigma)
 {
     int32_t radius = radius_of(sigma);
     int32_t left = kbi_max_i(x - radius, 1), n = kbi_min_i(x + radius, o->width - 2) - left + 1;
     int32_t top = kbi_max_i(y - radius, 1), bottom = kbi_min_i(y + radius, o->height - 2);
-    float gauss[MAX_RADIUS + 1], across[MAX_WIDTH], weight[MAX_WIDTH], value[MAX_WIDTH];
+    float gauss[MAX_RADIUS + 1], across[MAX_WIDTH], value[MAX_WIDTH];
     int32_t bin[MAX_WIDTH];
     gaussian(gauss, radius, WIDTH * sigma);
     for (int32_t i = 0; i < n; i++) across[i] = gauss[left + i < x ? x - left - i : left + i - x];
     for (int32_t row = top; row <= bottom; row++) {
         const uint16_t *up = kbi_octave_row(o, layer, row - 1), *down = kbi_octave_row(o, layer, row + 1);
         float along = gauss[row < y ? y - row : row - y];
-        for (int32_t i = 0; i < n; i++) weight[i] = along * across[i];
-        gradients(up + left, kbi_octave_row(o, layer, row) + left, down + left, n, weight, bin, value);
+        kernels->direction_row(up + left, kbi_octave_row(o, layer, row) + left, down + left, n, across, along, bin,
+                               value);
         add_row(histogram, bin, value, n);
     }
 }
@@ -104,11 +78,12 @@ static void smooth(float histogram[TURNS][BINS], float *out)
         out[i] = (sum[i] + sum[i + 4] + 4 * (sum[i + 1] + sum[i + 3]) + 6 * sum[i + 2]) * (1.0f / 16);
 }
 
-int32_t kbi_directions(const kbi_octave *octave, int32_t layer, int32_t y, int32_t x, double sigma, float *degrees)
+int32_t kbi_directions(const kbi_detect_kernels *kernels, const kbi_octave *octave, int32_t layer, int32_t y, int32_t x,
+                       double sigma, float *degrees)
 {
     float turns[TURNS][BINS] = {{0}}, h[BINS], highest = 0;
     int32_t count = 0;
-    fill(turns, octave, layer, y, x, sigma);
+    fill(kernels, turns, octave, layer, y, x, sigma);
     smooth(turns, h);
     for (int32_t i = 0; i < BINS; i++) highest = h[i] > highest ? h[i] : highest;
     /* downwards, since clockwise angles fall as the bins rise */

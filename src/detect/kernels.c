@@ -20,7 +20,8 @@ void kbi_detect_kernels_c(kbi_detect_kernels *kernels)
                                     .gradient_histogram = kbi_gradient_histogram,
                                     .blur_pairs = kbi_blur_pairs,
                                     .difference_row = kbi_difference_row,
-                                    .extrema_row = kbi_extrema_row};
+                                    .extrema_row = kbi_extrema_row,
+                                    .direction_row = kbi_direction_row};
 #ifdef KBI_SCALAR_CORE
     kernels->blend_rows = kbi_blend_rows_scalar;
     kernels->fast_row = kbi_fast_row_scalar;

@@ -18,8 +18,10 @@ typedef struct kbi_detect_kernels {
     void (*blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
                        uint16_t *out);
     void (*difference_row)(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
-    int32_t (*extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width,
-                           int32_t limit, int32_t *x);
+    int32_t (*extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below, const int16_t *finer,
+                           const int16_t *coarser, int32_t width, int32_t limit, int32_t *x);
+    void (*direction_row)(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n, const float *across,
+                          float along, int32_t *bin, float *value);
 } kbi_detect_kernels;
 
 /* SLOT(module, slot) for every slot. */
@@ -27,8 +29,7 @@ typedef struct kbi_detect_kernels {
     SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, peaks_row)                   \
     SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_cells)                                         \
     SLOT(detect, gradient_sums) SLOT(detect, gradient_histogram) SLOT(detect, blur_pairs)                              \
-    SLOT(detect, difference_row)                                                                                       \
-    SLOT(detect, extrema_row)
+    SLOT(detect, difference_row) SLOT(detect, extrema_row) SLOT(detect, direction_row)
 
 /* Plain C. */
 void kbi_detect_kernels_c(kbi_detect_kernels *kernels);

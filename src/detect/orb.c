@@ -16,16 +16,57 @@
 #define PATCH 31.0
 #define LEAST_SHARED 256 /* of fewer keypoints than this the levels get no shares: the rule picks them from all levels */
 
-static kb_keypoint keypoint_of(const kbi_orb *o, int32_t index, const kbi_orb_corner *c)
+static float response_of(const kbi_orb *o, int32_t index, const kbi_orb_corner *c)
 {
     const kbi_orb_level *level = &o->level[index];
-    int64_t harris = o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride);
-    return (kb_keypoint){kbi_orb_to_image(level->factor, c->x), kbi_orb_to_image(level->factor, c->y),
-                         (float)(PATCH * level->factor), -1, kbi_harris_response(harris), index, -1};
+    return kbi_harris_response(o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride));
 }
 
-/* ---- best: the strongest of each level, by a heap with the weakest on top ---- */
+static kb_keypoint keypoint_of(const kbi_orb *o, int32_t index, const kbi_orb_corner *c, float response)
+{
+    double factor = o->level[index].factor;
+    return (kb_keypoint){kbi_orb_to_image(factor, c->x), kbi_orb_to_image(factor, c->y), (float)(PATCH * factor), -1,
+                         response, index, -1};
+}
 
+/* ---- best: the strongest of each level ---- */
+
+/* The bands of a level keep only what reaches its limit, with responses. */
+static void measure_best(kbi_orb *o, int32_t index)
+{
+    for (int32_t b = index * o->pieces; b < (index + 1) * o->pieces; b++) {
+        kbi_orb_band *band = &o->bands[b];
+        size_t kept = 0;
+        for (size_t i = 0; i < band->count; i++) {
+            if (band->corners[i].score < o->level[index].limit) continue;
+            band->corners[kept] = band->corners[i];
+            band->responses[kept] = response_of(o, index, &band->corners[kept]);
+            kept++;
+        }
+        band->count = kept;
+    }
+}
+
+/* The order (kbi_float_order) of the n-th strongest response, found digit by digit, and how many of the n have it. */
+static uint32_t nth_strongest(const kbi_orb *o, int32_t index, size_t n, size_t *equal)
+{
+    uint32_t found = 0, known = 0;
+    for (int32_t shift = 24; shift >= 0; shift -= 8) {
+        uint32_t histogram[256] = {0}, digit = 255;
+        for (int32_t b = index * o->pieces; b < (index + 1) * o->pieces; b++)
+            for (size_t i = 0; i < o->bands[b].count; i++) {
+                uint32_t order = kbi_float_order(o->bands[b].responses[i]);
+                if ((order & known) == found) histogram[order >> shift & 255]++;
+            }
+        for (; digit > 0 && n > histogram[digit]; digit--) n -= histogram[digit];
+        found |= digit << shift;
+        known |= (uint32_t)255 << shift;
+    }
+    *equal = n;
+    return found;
+}
+
+/* A heap with the last in the order on top: keypoint i goes down to its place. */
 static void heap_sink(kb_keypoint *heap, size_t n, size_t i)
 {
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
@@ -37,26 +78,37 @@ static void heap_sink(kb_keypoint *heap, size_t n, size_t i)
     }
 }
 
-/* The share of one level, into its place among the keypoints. */
+/* Adds to a heap that holds up to `most` keypoints. */
+static void heap_add(kb_keypoint *heap, size_t *n, size_t most, const kb_keypoint *k)
+{
+    if (*n < most) {
+        heap[(*n)++] = *k;
+        for (size_t h = *n < most ? 0 : *n / 2; h-- > 0;) heap_sink(heap, *n, h);
+    } else if (kbi_keypoint_before(k, &heap[0])) {
+        heap[0] = *k;
+        heap_sink(heap, *n, 0);
+    }
+}
+
+/* The share of one level, into its place among the keypoints: what is stronger than its last one, then by places as many
+ * as there is room for of those that are as strong. */
 static void best_task(void *context, int32_t index)
 {
     kbi_orb *o = context;
-    const kbi_orb_level *level = &o->level[index];
-    size_t before = 0, n = 0;
-    for (int32_t i = 0; i < index; i++) before += o->level[i].share;
-    kb_keypoint *heap = o->keypoints + before;
+    size_t share = o->level[index].share, equal, ties = 0;
+    kb_keypoint *to = o->keypoints;
+    for (int32_t i = 0; i < index; i++) to += o->level[i].share;
+    if (share == 0) return;
+    measure_best(o, index);
+    uint32_t last = nth_strongest(o, index, share, &equal);
+    kb_keypoint *tied = to + share - equal;
     for (int32_t b = index * o->pieces; b < (index + 1) * o->pieces; b++)
         for (size_t i = 0; i < o->bands[b].count; i++) {
-            const kbi_orb_corner *corner = &o->bands[b].corners[i];
-            if (corner->score < level->limit || level->share == 0) continue;
-            kb_keypoint k = keypoint_of(o, index, corner);
-            if (n < level->share) {
-                heap[n++] = k;
-                for (size_t h = n < level->share ? 0 : n / 2; h-- > 0;) heap_sink(heap, n, h);
-            } else if (kbi_keypoint_before(&k, &heap[0])) {
-                heap[0] = k;
-                heap_sink(heap, n, 0);
-            }
+            uint32_t order = kbi_float_order(o->bands[b].responses[i]);
+            if (order < last) continue;
+            kb_keypoint k = keypoint_of(o, index, &o->bands[b].corners[i], o->bands[b].responses[i]);
+            if (order > last) *to++ = k;
+            else heap_add(tied, &ties, equal, &k);
         }
 }
 
@@ -70,7 +122,8 @@ static void measure_task(void *context, int32_t piece)
         const kbi_orb_band *band = &o->bands[b];
         size_t end = kbi_piece(band->count, o->threads, piece + 1);
         for (size_t i = kbi_piece(band->count, o->threads, piece); i < end; i++)
-            o->candidates[at + i] = keypoint_of(o, o->measured, &band->corners[i]);
+            o->candidates[at + i] =
+                keypoint_of(o, o->measured, &band->corners[i], response_of(o, o->measured, &band->corners[i]));
         at += band->count;
     }
 }

@@ -24,8 +24,9 @@ static void resize_task(void *context, int32_t piece)
     int32_t end = (int32_t)kbi_piece((size_t)to->height, o->threads, piece + 1);
     for (int32_t y = (int32_t)kbi_piece((size_t)to->height, o->threads, piece); y < end; y++) {
         const uint8_t *a = from->data + o->rows.index[y] * from->stride;
-        o->kernels.blend_rows(a, a + from->stride, from->width, o->rows.weight[y], blended);
-        o->kernels.resize_row(blended, from->width, o->columns, to->width, to->made + y * to->stride);
+        bool as_it_is = o->rows.weight[y] == 0 && !o->single; /* a level in its own place needs a copy of the row */
+        if (!as_it_is) o->kernels.blend_rows(a, a + from->stride, from->width, o->rows.weight[y], blended);
+        o->kernels.resize_row(as_it_is ? a : blended, from->width, o->columns, to->width, to->made + y * to->stride);
     }
 }
 
@@ -33,8 +34,7 @@ static bool map_get(kbi_resize_map *map, size_t side, kb_workspace *workspace)
 {
     map->index = kbi_workspace_get(workspace, side * sizeof *map->index);
     map->weight = kbi_workspace_get(workspace, side);
-    map->pair = kbi_workspace_get(workspace, 2 * side);
-    return map->index && map->weight && map->pair;
+    return map->index && map->weight;
 }
 
 bool kbi_orb_maps_get(kbi_orb *o)
@@ -42,7 +42,10 @@ bool kbi_orb_maps_get(kbi_orb *o)
     kb_workspace *workspace = o->job->workspace;
     size_t width = (size_t)o->job->image.width, height = (size_t)o->job->image.height;
     o->blended = kbi_workspace_get(workspace, kbi_round_up(width) * (size_t)o->threads);
-    return map_get(&o->columns, width, workspace) && map_get(&o->rows, height, workspace) && o->blended;
+    if (!map_get(&o->columns, width, workspace) || !map_get(&o->rows, height, workspace)) return false;
+    o->columns.pair = kbi_workspace_get(workspace, 2 * width);
+    o->columns.mix = kbi_workspace_get(workspace, 2 * width);
+    return o->columns.pair && o->columns.mix && o->blended;
 }
 
 /* A level may take the place of the one it is made of: row y is made of rows y and further down, and rows do not become

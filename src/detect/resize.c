@@ -12,7 +12,12 @@ void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t large
         int32_t index = kbi_min_i(fixed / KBI_RESIZE_ONE, kbi_max_i(larger - 2, 0));
         map.index[i] = index;
         map.weight[i] = (uint8_t)(fixed - index * KBI_RESIZE_ONE);
-        map.pair[2 * i] = (uint8_t)(index - map.index[i - i % 8]); /* factors up to 2: at most 14 */
-        map.pair[2 * i + 1] = (uint8_t)(map.pair[2 * i] + 1);
+        if (!map.pair) continue;
+        int32_t offset = index - map.index[i - i % 8], weight = map.weight[i]; /* factors up to 2: offset at most 14 */
+        bool between = weight > 0 && weight < KBI_RESIZE_ONE;
+        map.pair[2 * i] = (uint8_t)(offset + (weight == KBI_RESIZE_ONE));
+        map.pair[2 * i + 1] = (uint8_t)(offset + (weight > 0));
+        map.mix[2 * i] = (uint8_t)(between ? KBI_RESIZE_ONE - weight : KBI_RESIZE_ONE / 2);
+        map.mix[2 * i + 1] = (uint8_t)(between ? weight : KBI_RESIZE_ONE / 2);
     }
 }

@@ -62,7 +62,7 @@ static void add_point(const sift *s, sift_task *task, const kbi_extremum *e)
     if (!kbi_candidates_wants(&task->found, &k)) return;
     kbi_candidate_angles angles;
     const kbi_octave *around = kbi_scale_window_around(&task->window, e->y, e->x, kbi_directions_reach((float)sigma));
-    angles.count = kbi_directions(around, e->layer, e->y, e->x, (float)sigma, angles.angle);
+    angles.count = kbi_directions(&s->kernels, around, e->layer, e->y, e->x, (float)sigma, angles.angle);
     kbi_candidates_add(&task->found, &k, &angles);
 }
 
@@ -109,7 +109,8 @@ static void differences_move(difference_window *w, const sift *s, const kbi_octa
 static void search_row(const sift *s, sift_task *task, const difference_window *w, int32_t layer, int32_t y)
 {
     int16_t *const *row = w->row[layer], *const *finer = w->row[layer - 1], *const *coarser = w->row[layer + 1];
-    int32_t n = s->kernels.extrema_row(row[0], row[1], row[2], task->window.here.width, sample_limit(s), w->x);
+    int32_t n = s->kernels.extrema_row(row[0], row[1], row[2], finer[1], coarser[1], task->window.here.width,
+                                       sample_limit(s), w->x);
     for (int32_t i = 0; i < n; i++) {
         int32_t x = w->x[i];
         if (kbi_extremum_in_scale(finer, coarser, x, row[1][x])) refine_point(s, task, layer, y, x);

@@ -62,10 +62,11 @@ static inline uint16_t *kbi_octave_row(const kbi_octave *o, int32_t layer, int32
 
 /* out[i] = larger[i] - smaller[i] */
 void kbi_difference_row(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
-/* Where a value of the middle row is beyond +-limit and not less, or not more, than the eight around it: writes the
- * positions to x, ascending, and returns how many. Looks at KBI_SIFT_BORDER..width - KBI_SIFT_BORDER - 1. */
-int32_t kbi_extrema_row(const int16_t *above, const int16_t *middle, const int16_t *below, int32_t width, int32_t limit,
-                       int32_t *x);
+/* Where a value of the middle row is beyond +-limit and not less, or not more, than the eight around it and the ones at
+ * the same place of the scales beside it: writes the positions to x, ascending, and returns how many. Looks at
+ * KBI_SIFT_BORDER..width - KBI_SIFT_BORDER - 1. */
+int32_t kbi_extrema_row(const int16_t *above, const int16_t *middle, const int16_t *below, const int16_t *finer,
+                       const int16_t *coarser, int32_t width, int32_t limit, int32_t *x);
 
 /* An extremum in an octave, as refinement leaves it. */
 typedef struct kbi_extremum {
@@ -89,10 +90,16 @@ typedef enum kbi_refinement { KBI_REFINED, KBI_MOVED, KBI_GIVEN_UP } kbi_refinem
 kbi_refinement kbi_extremum_refine(const kbi_octave *octave, const kbi_extremum_limits *limits, kbi_extremum *e);
 
 /* ---- orientation (histogram.c) ---- */
+#define KBI_DIRECTION_BINS 36
+/* Of n gradients of a row, up and down being the rows beside it: bin[i] is that of the direction, value[i] the length x
+ * along x across[i]. Reads a pixel on both sides too. */
+void kbi_direction_row(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n, const float *across,
+                       float along, int32_t *bin, float *value);
 /* How far from the pixel its directions read. */
 int32_t kbi_directions_reach(double sigma);
 /* The main directions around pixel (x, y) of an octave's layer, `sigma` px wide: degrees, ascending, clockwise on
  * screen. Returns how many, up to KBI_SIFT_MAX_ANGLES; 0 where the layer is flat. */
-int32_t kbi_directions(const kbi_octave *octave, int32_t layer, int32_t y, int32_t x, double sigma, float *degrees);
+int32_t kbi_directions(const struct kbi_detect_kernels *kernels, const kbi_octave *octave, int32_t layer, int32_t y,
+                       int32_t x, double sigma, float *degrees);
 
 #endif

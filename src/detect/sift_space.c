@@ -15,6 +15,7 @@
 #define LN2 0.69314718055994530942
 #define FARTHEST_LAYER 0.6 /* of an extremum from its layer */
 #define ROOM_TO_MOVE 4     /* rows that an extremum may move with its directions' region still inside of the window */
+#define BATCH 8            /* rows of a layer that are made at once: they share most of the rows that they are made of */
 
 /* ---- plan ---- */
 
@@ -59,12 +60,12 @@ static int32_t ring_rows(const kbi_scale_space *space, const kbi_octave *octave,
 {
     int32_t rows = 2 * space->margin + 3 + space->after[layer];
     if (layer < space->layers + 2) rows = kbi_max_i(rows, 2 * (space->blur[layer + 1].taps - 1));
-    return kbi_min_i(rows + 2, octave->height);
+    return kbi_min_i(rows + BATCH + 1, octave->height);
 }
 
 static int32_t image_ring_rows(const kbi_scale_space *space)
 {
-    return kbi_min_i(2 * space->blur[0].taps, space->octave[0].height);
+    return kbi_min_i(2 * space->blur[0].taps + BATCH, space->octave[0].height);
 }
 
 bool kbi_scale_space_get(kbi_scale_space *space, kb_workspace *workspace)
@@ -145,23 +146,28 @@ static void start_next_octave(const kbi_scale_window *w, int32_t y)
     for (int32_t x = 0; x < w->next->width; x++) out[x] = in[2 * x];
 }
 
-/* Makes the rows of a layer before row `end`, and those of the layers before that it needs. */
-static void make_rows(kbi_scale_window *w, int32_t layer, int32_t end)
+static void make_row(kbi_scale_window *w, int32_t layer, int32_t y)
 {
     const kbi_blur *blur = &w->space->blur[layer];
     const uint16_t *above[KBI_BLUR_MAX_TAPS], *below[KBI_BLUR_MAX_TAPS];
-    int32_t height = w->here.height;
-    for (; w->made[layer] < end; w->made[layer]++) {
-        int32_t y = w->made[layer], needed = kbi_min_i(y + blur->taps, height);
+    for (int32_t k = 0; k < blur->taps; k++) {
+        above[k] = source_row(w, layer - 1, kbi_mirrored(y - k, w->here.height));
+        below[k] = source_row(w, layer - 1, kbi_mirrored(y + k, w->here.height));
+    }
+    kbi_blur_row(w->space->kernels, above, below, blur, w->here.width, w->row, kbi_octave_row(&w->here, layer, y));
+    if (layer == w->space->layers) start_next_octave(w, y);
+}
+
+/* Makes the rows of a layer before row `end`, a batch at a time, and before each those of the layers that it needs. */
+static void make_rows(kbi_scale_window *w, int32_t layer, int32_t end)
+{
+    while (w->made[layer] < end) {
+        int32_t batch = kbi_min_i(w->made[layer] + BATCH, end);
+        int32_t needed = kbi_min_i(batch - 1 + w->space->blur[layer].taps, w->here.height);
         if (layer > 0) make_rows(w, layer - 1, needed);
         else for (; w->image_made < needed; w->image_made++)
             image_row(w->space, w->image_made, image_ring_row(w, w->image_made));
-        for (int32_t k = 0; k < blur->taps; k++) {
-            above[k] = source_row(w, layer - 1, kbi_mirrored(y - k, height));
-            below[k] = source_row(w, layer - 1, kbi_mirrored(y + k, height));
-        }
-        kbi_blur_row(w->space->kernels, above, below, blur, w->here.width, w->row, kbi_octave_row(&w->here, layer, y));
-        if (layer == w->space->layers) start_next_octave(w, y);
+        for (; w->made[layer] < batch; w->made[layer]++) make_row(w, layer, w->made[layer]);
     }
 }
 
@@ -187,12 +193,15 @@ void kbi_scale_window_start(kbi_scale_window *w, kbi_scale_space *space, int32_t
     w->image = memory;
     w->image_ring = image_ring_rows(space);
     w->image_made = kbi_max_i(0, top - space->halo);
+    w->bottom = w->made[space->layers + 2];
 }
 
 void kbi_scale_window_move(kbi_scale_window *w, int32_t middle)
 {
     w->top = kbi_max_i(0, middle - w->space->margin - 1);
-    w->bottom = kbi_min_i(w->here.height, middle + w->space->margin + 2);
+    int32_t needed = kbi_min_i(w->here.height, middle + w->space->margin + 2);
+    if (w->bottom >= needed) return;
+    w->bottom = kbi_min_i(w->here.height, needed + BATCH - 1);
     make_rows(w, w->space->layers + 2, w->bottom);
 }
 

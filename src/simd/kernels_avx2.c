@@ -14,9 +14,7 @@ void kbi_kernels_avx2(kbi_kernels *table)
     /* Harris's response stays that of SSE4.1: 7 columns gain nothing by wider vectors. */
     table->detect.disc_angle = disc_angle;
     table->detect.gradient_histogram = gradient_histogram;
-    table->detect.blur_pairs = blur_pairs;
     table->detect.difference_row = difference_row;
-    table->detect.extrema_row = extrema_row;
 }
 
 #endif

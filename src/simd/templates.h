@@ -14,6 +14,7 @@
 #include "detect/dog_rows.h"
 #include "detect/fast_rows.h"
 #include "detect/gradient_rows.h"
+#include "detect/histogram_rows.h"
 
 #include "simd/tmpl_corner.h"
 #include "simd/tmpl_sample.h"
@@ -27,6 +28,7 @@
 #include "simd/tmpl_project.h"
 #include "simd/tmpl_resize.h"
 #include "simd/tmpl_sift_bytes.h"
+#include "simd/tmpl_sift_rows.h"
 
 static void use_simd(kbi_kernels *table)
 {
@@ -43,6 +45,9 @@ static void use_simd(kbi_kernels *table)
     table->detect.peaks_row = peaks_row_simd;
     table->detect.gradient_cells = gradient_cells_simd;
     table->detect.gradient_sums = gradient_sums_simd;
+    table->detect.blur_pairs = blur_pairs_simd;
+    table->detect.extrema_row = extrema_row_simd;
+    table->detect.direction_row = direction_row_simd;
 #if VEC_LANES == 8
     table->detect.harris = harris_simd;
 #endif

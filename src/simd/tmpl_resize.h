@@ -8,20 +8,20 @@
 #include "simd/kernels.h"
 #include "simd/vec.h"
 
-/* a + ((b - a) weight + half) / one, rounded down, which is what both functions say. */
-VEC_INLINE vec blend(vec a, vec b, vec weight)
-{
-    vec product = v_mul(v_sub(b, a), weight);
-    return v_add(a, v_sar(v_add(product, v_set(KBI_RESIZE_ONE / 2)), KBI_RESIZE_BITS));
-}
+/* Sums of two products of bytes with weights that are KBI_RESIZE_ONE together, to pixels. */
+VEC_INLINE vec mixed(vec sums) { return v_shr(v_add(sums, v_set(KBI_RESIZE_ONE / 2)), KBI_RESIZE_BITS); }
 
 VEC_TARGET static void blend_rows_simd(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out)
 {
-    const vec w = v_set(weight);
     int32_t x = 0;
+    if (weight == 0 || weight == KBI_RESIZE_ONE) {
+        memcpy(out, weight ? b : a, (size_t)width);
+        return;
+    }
     for (; x + 2 * VEC_LANES <= width; x += 2 * VEC_LANES) {
-        vec first = blend(v_widen8(a + x), v_widen8(b + x), w);
-        v_storeu(out + x, v_join8(first, blend(v_widen8(a + x + VEC_LANES), v_widen8(b + x + VEC_LANES), w)));
+        vec first, second;
+        v_mix8(v_loadu(a + x), v_loadu(b + x), KBI_RESIZE_ONE - weight, weight, &first, &second);
+        v_storeu(out + x, v_pack8(mixed(first), mixed(second)));
     }
     for (; x < width; x++)
         out[x] = (uint8_t)(a[x] + (((b[x] - a[x]) * weight + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS));
@@ -31,7 +31,7 @@ VEC_INLINE vec resize_group(const uint8_t *in, const kbi_resize_map *map, int32_
 {
     int32_t first = map->index[x], step = map->index[x + VEC_LANES - 8] - first;
     vec pairs = v_lookup16(v_load2(in + first, step), v_loadu(map->pair + 2 * x));
-    return blend(v_and(pairs, v_set(255)), v_shr(pairs, 8), v_widen8(map->weight + x));
+    return mixed(v_dot8(pairs, v_loadu(map->mix + 2 * x)));
 }
 
 VEC_TARGET static void resize_row_simd(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width,

@@ -22,7 +22,8 @@
  *   v_pack8               the lanes of two vecs as bytes, signed to unsigned with saturation, in an order of its own,
  *                         which v_unpack8_first and v_unpack8_second undo;  v_join8: in order
  *   v_widen8              VEC_LANES bytes in memory as lanes
- *   v_dot8                first byte x first weight + second byte x second weight of every lane; weights up to 64
+ *   v_dot8                first byte x first weight + second byte x second weight of every lane; weights up to 127,
+ *                         together up to 128;  v_mix8: the same for the bytes of two vecs and two weights
  *   v_sum8                sums of bytes of two vecs as two vecs of lanes, in the order of v_unpack8
  *   v_load2               16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
  *   v_each16              the same 16 bytes for each 8 lanes

@@ -231,8 +231,15 @@ VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
     return v_lookup_tables(w->upper, index, rows > 6);
 }
 
-/* first byte x first weight + second byte x second weight; weights up to 64. */
+/* first byte x first weight + second byte x second weight; weights up to 127, together up to 128. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights) { return _mm256_maddubs_epi16(bytes, weights); }
+/* a x first + b x second as two vecs, in the order of v_unpack8; weights up to 127. */
+VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
+{
+    const vec weights = v_set(first | second << 8);
+    *low = _mm256_maddubs_epi16(_mm256_unpacklo_epi8(a, b), weights);
+    *high = _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), weights);
+}
 
 /* Four tiles of 4x4 samples side by side, one lane per sample, to rows of 32 bytes. */
 VEC_INLINE void v_store_tiles(const vec tile[4], uint8_t *to)

@@ -221,11 +221,19 @@ VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
     return FROM_U8(vqtbl4q_u8(w->rows, U8(index)));
 }
 
-/* first byte x first weight + second byte x second weight; weights up to 64. */
+/* first byte x first weight + second byte x second weight; weights up to 127, together up to 128. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights)
 {
     return vpaddq_u16(vmull_u8(vget_low_u8(U8(bytes)), vget_low_u8(U8(weights))),
                       vmull_high_u8(U8(bytes), U8(weights)));
+}
+
+/* a x first + b x second as two vecs, in the order of v_unpack8. */
+VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
+{
+    const uint8x16_t w = vdupq_n_u8((uint8_t)first), v = vdupq_n_u8((uint8_t)second);
+    *low = vmlal_u8(vmull_u8(vget_low_u8(U8(a)), vget_low_u8(w)), vget_low_u8(U8(b)), vget_low_u8(v));
+    *high = vmlal_high_u8(vmull_high_u8(U8(a), w), U8(b), v);
 }
 
 /* Four tiles of 4x4 bytes side by side, each row after row, to rows of 32 bytes. */

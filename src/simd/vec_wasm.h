@@ -198,11 +198,19 @@ VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper
     *lower = v_window_one(w, v_add8(index, wasm_i8x16_const_splat(8)), rows);
 }
 
-/* first byte x first weight + second byte x second weight; weights up to 64. */
+/* first byte x first weight + second byte x second weight; weights up to 127, together up to 128. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights)
 {
     const vec low = wasm_i16x8_const_splat(255);
     return v_add(v_mul(v_and(bytes, low), v_and(weights, low)), v_mul(v_shr(bytes, 8), v_shr(weights, 8)));
+}
+
+/* a x first + b x second as two vecs, in the order of v_unpack8. */
+VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
+{
+    const vec w = wasm_i8x16_splat((int8_t)first), v = wasm_i8x16_splat((int8_t)second);
+    *low = v_add(wasm_u16x8_extmul_low_u8x16(a, w), wasm_u16x8_extmul_low_u8x16(b, v));
+    *high = v_add(wasm_u16x8_extmul_high_u8x16(a, w), wasm_u16x8_extmul_high_u8x16(b, v));
 }
 
 /* Four tiles of 4x4 bytes side by side, each row after row, to rows of 32 bytes. */

@@ -20,7 +20,8 @@ void check_resize(const kbi_kernels *c, const kbi_kernels *t)
         double factor = 1.05 + below(96) * 0.01;
         int32_t n = (int32_t)(width / factor);
         size_t less = (size_t)n;
-        kbi_resize_map map = {(int32_t *)(void *)guarded(less * sizeof(int32_t)), guarded(less), guarded(2 * less)};
+        kbi_resize_map map = {(int32_t *)(void *)guarded(less * sizeof(int32_t)), guarded(less), guarded(2 * less),
+                              guarded(2 * less)};
         expected = guarded(less);
         found = guarded(less);
         kbi_resize_plan(map, n, factor, width);
@@ -142,8 +143,8 @@ void check_extrema(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t width = 2 * KBI_SIFT_BORDER; width <= 150; width++) {
         size_t n = (size_t)width;
-        int16_t *rows[3], *found = (int16_t *)(void *)guarded(n * sizeof *found);
-        for (int i = 0; i < 3; i++) {
+        int16_t *rows[5], *found = (int16_t *)(void *)guarded(n * sizeof *found);
+        for (int i = 0; i < 5; i++) {
             const uint16_t *smaller = random_row(n, width & 1 ? 32640 : 6),
                            *larger = random_row(n, width & 1 ? 32640 : 6);
             rows[i] = (int16_t *)(void *)guarded(n * sizeof *rows[i]);
@@ -152,10 +153,30 @@ void check_extrema(const kbi_kernels *c, const kbi_kernels *t)
             same("difference_row", rows[i], found, n * sizeof *found);
         }
         int32_t x[151], found_x[151], limit = 1 + (int32_t)below(width & 1 ? 30000 : 5);
-        int32_t count = c->detect.extrema_row(rows[0], rows[1], rows[2], width, limit, x);
-        int32_t found_count = t->detect.extrema_row(rows[0], rows[1], rows[2], width, limit, found_x);
+        int32_t count = c->detect.extrema_row(rows[0], rows[1], rows[2], rows[3], rows[4], width, limit, x);
+        int32_t found_count = t->detect.extrema_row(rows[0], rows[1], rows[2], rows[3], rows[4], width, limit, found_x);
         same("number of extrema", &count, &found_count, sizeof count);
         if (count == found_count) same("extrema_row", x, found_x, (size_t)count * sizeof *x);
+        guard_reset();
+    }
+}
+
+void check_directions(const kbi_kernels *c, const kbi_kernels *t)
+{
+    for (int32_t n = 1; n <= 111; n++) {
+        enum { MOST = 111 };
+        size_t width = (size_t)n + 2;
+        uint32_t largest = n % 3 == 0 ? 3 : n % 3 == 1 ? 400 : 32640; /* flat ones and equal components too */
+        const uint16_t *up = random_row((size_t)n, largest), *row = random_row(width, largest) + 1;
+        const uint16_t *down = random_row((size_t)n, largest);
+        float *across = (float *)(void *)guarded((size_t)n * sizeof *across), along = (float)below(1000) / 1000;
+        int32_t bin[MOST], found_bin[MOST];
+        float value[MOST], found_value[MOST];
+        for (int32_t i = 0; i < n; i++) across[i] = (float)below(1000) / 1000;
+        c->detect.direction_row(up, row, down, n, across, along, bin, value);
+        t->detect.direction_row(up, row, down, n, across, along, found_bin, found_value);
+        same("bins of direction_row", bin, found_bin, (size_t)n * sizeof *bin);
+        same("direction_row", value, found_value, (size_t)n * sizeof *value);
         guard_reset();
     }
 }

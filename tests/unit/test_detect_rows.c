@@ -110,10 +110,10 @@ static void test_resize_keeps_a_ramp(void **state)
 {
     (void)state;
     enum { W = 200 };
-    uint8_t in[W], weight[W], pair[2 * W], out[W];
+    uint8_t in[W], weight[W], pair[2 * W], mix[2 * W], out[W];
     int32_t index[W];
     for (int i = 0; i < W; i++) in[i] = (uint8_t)i;
-    kbi_resize_map map = {index, weight, pair};
+    kbi_resize_map map = {index, weight, pair, mix};
     int32_t n = (int32_t)(W / 1.2);
     kbi_resize_plan(map, n, 1.2, W);
     kbi_resize_row(in, W, map, n, out);
@@ -216,18 +216,20 @@ static void test_directions_of_a_ramp(void **state)
     (void)state;
     enum { W = 80 };
     static uint16_t layer[W * W];
+    kbi_detect_kernels kernels;
+    kbi_detect_kernels_c(&kernels);
     kbi_octave o = {.width = W, .height = W, .stride = W, .layer = {layer}, .pixel = 1};
     for (int degrees = 0; degrees < 360; degrees += 3) {
         double s = sin(degrees * M_PI / 180), c = cos(degrees * M_PI / 180);
         float angle[KBI_SIFT_MAX_ANGLES];
         for (int i = 0; i < W * W; i++) layer[i] = (uint16_t)(16000 + 100 * ((i % W - 40) * c + (i / W - 40) * s));
-        assert_int_equal(kbi_directions(&o, 0, 40, 40, 2.5, angle), 1);
+        assert_int_equal(kbi_directions(&kernels, &o, 0, 40, 40, 2.5, angle), 1);
         assert_true(angle[0] >= 0 && angle[0] < 360);
         assert_true(angle_between(angle[0], degrees) < 5.1); /* one bin takes all; half its width */
     }
     memset(layer, 0, sizeof layer);
     float none[KBI_SIFT_MAX_ANGLES];
-    assert_int_equal(kbi_directions(&o, 0, 40, 40, 2.5, none), 0);
+    assert_int_equal(kbi_directions(&kernels, &o, 0, 40, 40, 2.5, none), 0);
 }
 
 int main(void)

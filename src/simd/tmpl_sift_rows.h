@@ -1,0 +1,138 @@
+/* The rows of the SIFT detector: kbi_blur_pairs, kbi_extrema_row and kbi_direction_row (src/detect/blur_rows.h,
+ * dog_rows.h, histogram_rows.h). Template over simd/vec.h; floats are the compiler's own vectors (tmpl_gradient.h). */
+#ifndef KBI_TMPL_SIFT_ROWS_H
+#define KBI_TMPL_SIFT_ROWS_H
+
+#include "detect/histogram_rows.h"
+#include "simd/tmpl_gradient.h"
+#include "simd/vec.h"
+
+/* ---- blur ---- */
+
+/* `vecs` vecs from `at` on, all taps while the sums are in registers. */
+VEC_INLINE void blur_at(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t at, int vecs,
+                        uint16_t *out)
+{
+    vec sum[4];
+    VEC_UNROLL
+    for (int i = 0; i < vecs; i++) sum[i] = v_set(blur->taps / 2);
+    for (int32_t k = 0; k < blur->taps; k++) {
+        const uint16_t *p = a[k] + at, *q = b[k] + at;
+        vec weight = v_set(blur->weight[k]);
+        VEC_UNROLL
+        for (int i = 0; i < vecs; i++) {
+            vec both = v_add(v_loadu(p + i * VEC_LANES), v_loadu(q + i * VEC_LANES));
+            sum[i] = v_add(sum[i], v_high(both, weight));
+        }
+    }
+    VEC_UNROLL
+    for (int i = 0; i < vecs; i++) v_storeu(out + at + i * VEC_LANES, sum[i]);
+}
+
+VEC_TARGET static void blur_pairs_simd(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur,
+                                        int32_t width, uint16_t *out)
+{
+    int32_t x = 0;
+    if (width < VEC_LANES) {
+        kbi_blur_pairs(a, b, blur, width, out);
+        return;
+    }
+    for (; x + 4 * VEC_LANES <= width; x += 4 * VEC_LANES) blur_at(a, b, blur, x, 4, out);
+    for (; x < width; x += VEC_LANES) blur_at(a, b, blur, kbi_min_i(x, width - VEC_LANES), 1, out);
+}
+
+/* ---- extrema ---- */
+
+#define EXTREMA_BITS (2 * VEC_MASK_BITS)               /* of a mask, per lane */
+#define EXTREMA_VECS (64 / (EXTREMA_BITS * VEC_LANES)) /* per mask */
+
+/* The bits of the lanes that are extrema, two of each. */
+VEC_INLINE uint64_t extrema_at(const int16_t *above, const int16_t *middle, const int16_t *below, const int16_t *finer,
+                               const int16_t *coarser, int32_t at, vec limit, vec minus_limit)
+{
+    vec here = v_loadu(middle + at), one = v_loadu(finer + at), two = v_loadu(coarser + at);
+    vec high = v_max_s(limit, v_max_s(one, two)), low = v_min_s(minus_limit, v_min_s(one, two));
+    const int16_t *rows[3] = {above + at, middle + at, below + at};
+    VEC_UNROLL
+    for (int i = 0; i < 9; i++) {
+        if (i == 4) continue;
+        vec other = v_loadu(rows[i / 3] + i % 3 - 1);
+        high = v_max_s(high, other);
+        low = v_min_s(low, other);
+    }
+    vec no_extremum = v_and(v_gt(high, here), v_gt(here, low));
+    return v_mask8(v_xor(no_extremum, v_ones()));
+}
+
+VEC_TARGET static int32_t extrema_row_simd(const int16_t *above, const int16_t *middle, const int16_t *below,
+                                            const int16_t *finer, const int16_t *coarser, int32_t width, int32_t limit,
+                                            int32_t *x)
+{
+    const vec most = v_set(limit), least = v_set(-limit);
+    int32_t count = 0, end = width - KBI_SIFT_BORDER;
+    if (end - KBI_SIFT_BORDER < VEC_LANES) return kbi_extrema_row(above, middle, below, finer, coarser, width, limit, x);
+    for (int32_t start = KBI_SIFT_BORDER; start < end; start += EXTREMA_VECS * VEC_LANES) {
+        uint64_t found = 0;
+        VEC_UNROLL
+        for (int i = 0; i < EXTREMA_VECS; i++) {
+            int32_t at = start + i * VEC_LANES, from = kbi_min_i(at, end - VEC_LANES), seen = at - from;
+            if (seen >= VEC_LANES) break;
+            uint64_t bits = extrema_at(above, middle, below, finer, coarser, from, most, least) >> EXTREMA_BITS * seen;
+            found |= bits << EXTREMA_BITS * VEC_LANES * i % 64;
+        }
+        for (; found; found &= found - 1) {
+            x[count++] = start + __builtin_ctzll(found) / EXTREMA_BITS;
+            found &= found - 1;
+        }
+    }
+    return count;
+}
+
+/* ---- directions ---- */
+
+VEC_INLINE gradient_ints direction_load(const uint16_t *p)
+{
+    gradient_words row;
+    memcpy(&row, p, sizeof row);
+    return __builtin_convertvector(row, gradient_ints);
+}
+
+VEC_INLINE gradient_ints direction_negated(gradient_ints v, gradient_ints mask) { return (v ^ mask) - mask; }
+
+VEC_INLINE void direction_at(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t i,
+                             const float *across, float along, int32_t *bin, float *value)
+{
+    const int32_t one = HISTOGRAM_ONE;
+    gradient_ints dx = direction_load(row + i + 1) - direction_load(row + i - 1);
+    gradient_ints dy = direction_load(up + i) - direction_load(down + i), left = dx < 0, below = dy < 0;
+    gradient_ints ax = direction_negated(dx, left), ay = direction_negated(dy, below), steep = ax < ay;
+    gradient_ints large = ax + ((ay - ax) & steep), small = ay + ((ax - ay) & steep);
+    gradient_floats size = __builtin_convertvector(large, gradient_floats), weight;
+    gradient_floats t = __builtin_convertvector(small, gradient_floats) /
+                        __builtin_convertvector(large - (gradient_ints)(large == 0), gradient_floats);
+    gradient_floats q = t * t;
+    gradient_floats angle = 65536.0f * t * (5.7250734f + q * (-1.8401970f + q * (0.83803365f + q * -0.22337627f)));
+    gradient_ints a = __builtin_convertvector(angle, gradient_ints);
+    a = direction_negated(a, steep) + (9 * one & steep);
+    a = direction_negated(a, left) + (18 * one & left);
+    a = direction_negated(a, below) + (36 * one & below);
+    gradient_ints nearest = (a + one / 2) >> 16;
+    nearest &= (gradient_ints)(nearest < KBI_DIRECTION_BINS);
+    memcpy(bin + i, &nearest, sizeof nearest);
+    memcpy(&weight, across + i, sizeof weight);
+    weight = along * weight * (size * (1.0000821f + q * (0.49699507f + q * (-0.10725842f + q * 0.024476909f))));
+    memcpy(value + i, &weight, sizeof weight);
+}
+
+VEC_TARGET static void direction_row_simd(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n,
+                                           const float *across, float along, int32_t *bin, float *value)
+{
+    if (n < GRADIENT_LANES) {
+        kbi_direction_row(up, row, down, n, across, along, bin, value);
+        return;
+    }
+    for (int32_t i = 0; i < n; i += GRADIENT_LANES)
+        direction_at(up, row, down, kbi_min_i(i, n - GRADIENT_LANES), across, along, bin, value);
+}
+
+#endif
