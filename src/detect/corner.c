@@ -9,6 +9,8 @@
 #include "detect/corner_rows.h"
 #include "image/image.h"
 
+const uint8_t kbi_disc_half_width[KBI_DISC_RADIUS + 1] = {15, 15, 15, 15, 14, 14, 14, 13, 13, 12, 11, 10, 9, 8, 6, 3};
+
 float kbi_harris_response(int64_t harris)
 {
     /* OpenCV divides the gradients by 4 (the mask), 255 and the side of the block. */

@@ -38,10 +38,6 @@ KBI_ROWS int64_t KBI_ROWS_NAME(harris)(const uint8_t *centre, ptrdiff_t stride)
     return harris_of(a, b, c);
 }
 
-/* Half the width of the disc at each distance from its middle row: the circle's, rounded, and made the same after a
- * quarter turn. These are the rows of OpenCV's disc too. */
-static const uint8_t disc_half_width[KBI_DISC_RADIUS + 1] = {15, 15, 15, 15, 14, 14, 14, 13, 13, 12, 11, 10, 9, 8, 6, 3};
-
 #define DISC_COLUMNS 32 /* 31, and one for the vectors */
 static const uint8_t disc_column[DISC_COLUMNS] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6,  5,  4,  3,  2,  1,  0,
                                                   1,  2,  3,  4,  5,  6,  7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -52,7 +48,7 @@ KBI_ROWS float KBI_ROWS_NAME(disc_angle)(const uint8_t *centre, ptrdiff_t stride
     int16_t columns[DISC_COLUMNS], moment[DISC_COLUMNS] = {0};
     for (int32_t i = 0; i < DISC_COLUMNS; i++) columns[i] = centre[i - KBI_DISC_RADIUS];
     for (int32_t y = 1; y <= KBI_DISC_RADIUS; y++) {
-        uint8_t half = disc_half_width[y];
+        uint8_t half = kbi_disc_half_width[y];
         const uint8_t *below = centre + y * stride - KBI_DISC_RADIUS, *above = centre - y * stride - KBI_DISC_RADIUS;
         for (int32_t i = 0; i < DISC_COLUMNS; i++) {
             uint8_t keep = disc_column[i] <= half ? 255 : 0;

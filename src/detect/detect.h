@@ -75,11 +75,13 @@ void kbi_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t t
  * room for (width + 1) / 2. */
 int32_t kbi_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
 
-/* The same, and kbi_blend_rows, for cores without vectors (fast_scalar.c). */
+/* The same, kbi_blend_rows, kbi_resize_row and kbi_disc_angle for cores without vectors (fast_scalar.c). */
 void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
 int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width,
                              uint16_t *x);
 void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
+void kbi_resize_row_scalar(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
+float kbi_disc_angle_scalar(const uint8_t *centre, ptrdiff_t stride);
 
 /* ---- corner measures (corner.c) ---- */
 #define KBI_HARRIS_BLOCK 7
@@ -92,6 +94,9 @@ float kbi_harris_response(int64_t harris);
 /* The direction of (x, y) in degrees as a float below 360. */
 float kbi_direction(double y, double x);
 #define KBI_DISC_RADIUS 15
+/* Half the width of the disc at each distance from its middle row: the circle's, rounded, and made the same after a
+ * quarter turn. These are the rows of OpenCV's disc too. */
+extern const uint8_t kbi_disc_half_width[KBI_DISC_RADIUS + 1];
 /* Direction in degrees of the centre of mass of the disc of radius 15 around a pixel. Reads 15 px up, down and left,
  * 16 to the right. */
 float kbi_disc_angle(const uint8_t *centre, ptrdiff_t stride);

@@ -3,6 +3,10 @@
  * early. Results are those of fast_rows.h. */
 #include "detect/detect.h"
 
+#ifdef __ARM_FEATURE_SIMD32
+#    include <arm_acle.h>
+#endif
+
 #define RING 16
 #define ARC 9
 
@@ -14,22 +18,8 @@ static void ring_of(ptrdiff_t stride, ptrdiff_t ring[RING])
     for (int32_t i = 0; i < RING; i++) ring[i] = y[i] * stride + x[i];
 }
 
-/* The largest least value of the arcs of `value`; differences may have either sign. */
-static int32_t best_arc(const int16_t value[RING])
-{
-    int32_t best = INT16_MIN;
-    for (int32_t i = 0; i < RING; i += 2) { /* arcs that begin at i and at i + 1 share the 8 between */
-        int32_t shared = value[i + 1];
-        for (int32_t k = i + 2; k <= i + 8 && shared > best; k++) shared = kbi_min_i(shared, value[k & (RING - 1)]);
-        if (shared <= best) continue;
-        int32_t end = kbi_max_i(value[i], value[(i + ARC) & (RING - 1)]);
-        best = kbi_max_i(best, kbi_min_i(shared, end));
-    }
-    return best;
-}
-
-/* Whether 9 bits in a row of the 16, which go round, are set. */
-static bool has_arc(uint32_t bits)
+/* Bit i is set where the arc of 9 that begins at pixel i, of a circle that goes round, has all its bits set. */
+static uint32_t arcs_of(uint32_t bits)
 {
     bits |= bits << RING;
     uint32_t run = bits & bits >> 1;
@@ -38,29 +28,59 @@ static bool has_arc(uint32_t bits)
     return run & bits >> 8 & 0xffff;
 }
 
-/* The score if there is an arc, else 0. sign +1: brighter than the centre; -1: darker. */
-static uint8_t score_of(const uint8_t *p, const ptrdiff_t ring[RING], int32_t sign, int32_t threshold)
+/* The score if there is an arc of pixels that are above limit x sign, all being multiplied by sign; else 0. Sign 1 looks
+ * for bright ones, -1 for dark ones. */
+static uint8_t score_of(const uint8_t *p, const ptrdiff_t ring[RING], int32_t sign, int32_t limit)
 {
-    int16_t value[RING];
     uint32_t bits = 0;
-    for (int32_t i = 0; i < RING; i++) {
-        int32_t v = sign * (p[ring[i]] - p[0]);
-        value[i] = (int16_t)v;
-        bits |= (uint32_t)(v > threshold) << i;
+    int32_t best = 0;
+    for (int32_t i = RING; i-- > 0;) bits = bits << 1 | (uint32_t)((limit - p[ring[i]]) * sign) >> 31;
+    uint32_t arcs = arcs_of(bits);
+    for (int32_t i = 0; arcs; i++, arcs >>= 1) {
+        if (!(arcs & 1)) continue;
+        int32_t least = 255;
+        for (int32_t k = i; k < i + ARC; k++) least = kbi_min_i(least, (p[ring[k & (RING - 1)]] - p[0]) * sign);
+        best = kbi_max_i(best, least);
     }
-    return has_arc(bits) ? (uint8_t)best_arc(value) : 0;
+    return (uint8_t)best;
 }
+
+/* Four pixels at a time that are no corners, where a core has instructions for that: of those above and below, or of
+ * those left and right, none is bright enough, and none dark enough. */
+#ifdef __ARM_FEATURE_SIMD32
+static uint32_t four_bytes(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static bool four_without_corners(const uint8_t *p, const ptrdiff_t ring[RING], uint32_t threshold)
+{
+    uint32_t centre = four_bytes(p), high = __uqadd8(centre, threshold), low = __uqsub8(centre, threshold);
+    uint32_t a = four_bytes(p + ring[0]), b = four_bytes(p + ring[8]);
+    bool bright = __uqsub8(a, high) | __uqsub8(b, high), dark = __uqsub8(low, a) | __uqsub8(low, b);
+    if (!bright && !dark) return true;
+    a = four_bytes(p + ring[4]);
+    b = four_bytes(p + ring[12]);
+    return !(bright && (__uqsub8(a, high) | __uqsub8(b, high))) && !(dark && (__uqsub8(low, a) | __uqsub8(low, b)));
+}
+#endif
 
 void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score)
 {
     ptrdiff_t ring[RING];
     ring_of(stride, ring);
     const ptrdiff_t below = ring[0], left = ring[4], above = ring[8], right = ring[12];
+    memset(score, 0, (size_t)width);
     for (int32_t x = 0; x < width; x++) {
+#ifdef __ARM_FEATURE_SIMD32
+        while (x + 4 <= width && x % 4 == 0 && four_without_corners(row + x, ring, (uint32_t)threshold * 0x01010101u)) x += 4;
+        if (x == width) break;
+#endif
         const uint8_t *p = row + x;
         int32_t high = p[0] + threshold, low = p[0] - threshold;
         int32_t a = p[above], b = p[below];
-        score[x] = 0;
         bool bright = a > high || b > high, dark = a < low || b < low;
         if (!bright && !dark) continue;
         int32_t c = p[left], d = p[right];
@@ -72,8 +92,8 @@ void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, in
             bright = bright && (v > high || w > high);
             dark = dark && (v < low || w < low);
         }
-        if (bright) score[x] = score_of(p, ring, 1, threshold);
-        if (dark && score[x] == 0) score[x] = score_of(p, ring, -1, threshold);
+        if (bright) score[x] = score_of(p, ring, 1, high);
+        if (dark && score[x] == 0) score[x] = score_of(p, ring, -1, low);
     }
 }
 
@@ -109,4 +129,46 @@ void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, in
     }
     for (; i < width; i++)
         out[i] = (uint8_t)((a[i] * wa + b[i] * wb + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS);
+}
+
+/* Four pixels at a time. */
+void kbi_resize_row_scalar(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out)
+{
+    const int32_t *index = map.index;
+    const uint8_t *weight = map.weight, *next = in + 1;
+    (void)in_width;
+#define RESIZE_PIXEL(k)                                                                                                \
+    {                                                                                                                  \
+        int32_t at = index[k], a = in[at];                                                                             \
+        out[k] = (uint8_t)(a + (((next[at] - a) * weight[k] + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS));                \
+    }
+    for (; width >= 4; width -= 4, index += 4, weight += 4, out += 4) {
+        RESIZE_PIXEL(0)
+        RESIZE_PIXEL(1)
+        RESIZE_PIXEL(2)
+        RESIZE_PIXEL(3)
+    }
+    for (int32_t i = 0; i < width; i++) RESIZE_PIXEL(i)
+#undef RESIZE_PIXEL
+}
+
+/* Only the pixels inside of the disc, those on both sides of its axes together. */
+float kbi_disc_angle_scalar(const uint8_t *centre, ptrdiff_t stride)
+{
+    int32_t x_moment = 0, y_moment = 0;
+    for (int32_t x = 1; x <= KBI_DISC_RADIUS; x++) {
+        x_moment += x * (centre[x] - centre[-x]);
+        y_moment += x * (centre[x * stride] - centre[-x * stride]);
+    }
+    for (int32_t y = 1; y <= KBI_DISC_RADIUS; y++) {
+        const uint8_t *below = centre + y * stride, *above = centre - y * stride;
+        int32_t half = kbi_disc_half_width[y], rows = 0;
+        for (int32_t x = 1; x <= half; x++) {
+            int32_t a = below[x], b = below[-x], c = above[x], d = above[-x];
+            x_moment += x * (a + c - b - d);
+            rows += a + b - c - d;
+        }
+        y_moment += y * rows;
+    }
+    return kbi_direction(y_moment, x_moment);
 }

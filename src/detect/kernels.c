@@ -24,6 +24,8 @@ void kbi_detect_kernels_c(kbi_detect_kernels *kernels)
                                     .direction_row = kbi_direction_row};
 #ifdef KBI_SCALAR_CORE
     kernels->blend_rows = kbi_blend_rows_scalar;
+    kernels->resize_row = kbi_resize_row_scalar;
+    kernels->disc_angle = kbi_disc_angle_scalar;
     kernels->fast_row = kbi_fast_row_scalar;
     kernels->peaks_row = kbi_peaks_row_scalar;
 #endif

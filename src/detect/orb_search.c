@@ -10,6 +10,8 @@
  * repeated. */
 #include "detect/orb.h"
 
+#define RISE_ROWS 16 /* after which the threshold is set anew */
+
 /* Scores of `width` columns from `left` on of a row. */
 static void score_row(const kbi_orb *o, const kbi_orb_level *level, int32_t left, int32_t width, int32_t y,
                       int32_t threshold, uint8_t *score)
@@ -46,6 +48,17 @@ static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t
     }
 }
 
+/* The more corners a band has, the stronger others must be to be selected. Twice as many as suffice, so that levels with
+ * few corners do not make it search again. */
+static int32_t risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32_t threshold)
+{
+    size_t goal = o->level[band->level].goal;
+    uint32_t histogram[256] = {0};
+    if (goal == SIZE_MAX || band->count < 2 * goal) return threshold;
+    for (size_t i = 0; i < band->count; i++) histogram[band->corners[i].score]++;
+    return kbi_max_i(threshold, kbi_orb_score_limit(histogram, 2 * goal) - 1);
+}
+
 /* Columns left..right - 1 of rows top..bottom - 1. The outer columns and rows of scores only compete with their
  * neighbours. */
 static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int32_t right, int32_t top, int32_t bottom,
@@ -60,6 +73,7 @@ static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int3
         score_row(o, level, left - 1, width, y + 1, threshold, rows.below);
         int32_t n = o->kernels.peaks_row(rows.above, rows.middle, rows.below, width, rows.peak);
         uint8_t *strip = found ? found + (y - band->top) / o->job->options.cell_size * band->cells_across : NULL;
+        if (found && (y - band->top) % RISE_ROWS == RISE_ROWS - 1) threshold = risen_threshold(o, band, threshold);
         add_corners(o, band, y, left - 1, &rows, n, strip);
         uint8_t *oldest = rows.above;
         rows.above = rows.middle;

@@ -28,7 +28,9 @@
 #include "simd/tmpl_project.h"
 #include "simd/tmpl_resize.h"
 #include "simd/tmpl_sift_bytes.h"
-#include "simd/tmpl_sift_rows.h"
+#ifndef KBI_VEC_WASM /* a small file matters more there */
+#    include "simd/tmpl_sift_rows.h"
+#endif
 
 static void use_simd(kbi_kernels *table)
 {
@@ -45,9 +47,11 @@ static void use_simd(kbi_kernels *table)
     table->detect.peaks_row = peaks_row_simd;
     table->detect.gradient_cells = gradient_cells_simd;
     table->detect.gradient_sums = gradient_sums_simd;
+#ifndef KBI_VEC_WASM
     table->detect.blur_pairs = blur_pairs_simd;
     table->detect.extrema_row = extrema_row_simd;
     table->detect.direction_row = direction_row_simd;
+#endif
 #if VEC_LANES == 8
     table->detect.harris = harris_simd;
 #endif

@@ -86,7 +86,7 @@ VEC_TARGET static void fast_row_simd(const uint8_t *row, ptrdiff_t stride, int32
 {
     const fast_job f = {FAST_CIRCLE(row, stride), row, width, v_set(threshold * 257), score};
     if (width < FAST_STEP) {
-        kbi_fast_row(row, stride, width, threshold, score);
+        kbi_fast_row_scalar(row, stride, width, threshold, score);
         return;
     }
     for (int32_t x = 0; x < width; x += FAST_STRETCH * FAST_STEP) {
@@ -122,7 +122,7 @@ VEC_TARGET static int32_t peaks_row_simd(const uint8_t *above, const uint8_t *mi
                                           int32_t width, uint16_t *x)
 {
     int32_t count = 0, end = width - 1;
-    if (end < 1 + FAST_STEP) return kbi_peaks_row(above, middle, below, width, x);
+    if (end < 1 + FAST_STEP) return kbi_peaks_row_scalar(above, middle, below, width, x);
     for (int32_t start = 1; start < end; start += FAST_STRETCH * FAST_STEP) {
         int32_t vecs = kbi_min_i((end - start + FAST_STEP - 1) / FAST_STEP, FAST_STRETCH);
         uint64_t scored = 0;

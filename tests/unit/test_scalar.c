@@ -69,8 +69,30 @@ static void blends_agree(void **state)
         }
 }
 
+static void resized_rows_and_discs_agree(void **state)
+{
+    (void)state;
+    static uint8_t pixels[WIDTH * HEIGHT];
+    uint64_t seed = 3;
+    for (int round = 0; round < 60; round++) {
+        int32_t index[WIDTH], width = 1 + (int32_t)kbi_random_below(&seed, WIDTH / 2);
+        uint8_t weight[WIDTH], x[WIDTH] = {0}, y[WIDTH] = {0};
+        kbi_resize_map map = {index, weight, NULL, NULL};
+        fill(pixels, round % 6, &seed);
+        kbi_resize_plan(map, width, 1.05 + 0.015 * round, WIDTH);
+        kbi_resize_row(pixels, WIDTH, map, width, x);
+        kbi_resize_row_scalar(pixels, WIDTH, map, width, y);
+        assert_memory_equal(x, y, sizeof x);
+        for (int i = KBI_DISC_RADIUS; i < WIDTH - KBI_DISC_RADIUS - 1; i++) {
+            float a = kbi_disc_angle(pixels + HEIGHT / 2 * WIDTH + i, WIDTH);
+            assert_true(a == kbi_disc_angle_scalar(pixels + HEIGHT / 2 * WIDTH + i, WIDTH));
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scores_and_peaks_agree), cmocka_unit_test(blends_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scores_and_peaks_agree), cmocka_unit_test(blends_agree),
+                                       cmocka_unit_test(resized_rows_and_discs_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
