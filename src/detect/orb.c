@@ -164,24 +164,24 @@ static void orient_by_gradient(const kbi_orb *o, const uint8_t *centre, ptrdiff_
         k->class_id = (int32_t)(direction.second * SECOND_UNIT);
 }
 
-/* The top of a parabola through the responses beside a corner, px; none where the middle is not the largest. */
-static double parabola_top(int64_t before, int64_t middle, int64_t after)
+/* The top of a parabola through the scores beside a corner, px; none where the middle is not the largest. */
+static double parabola_top(int32_t before, int32_t middle, int32_t after)
 {
-    double slope = (double)before - (double)after, curve = (double)before + (double)after - 2 * (double)middle;
-    if (!(curve < 0)) return 0;
+    int32_t slope = before - after, curve = before + after - 2 * middle;
+    if (curve >= 0) return 0;
     double top = 0.5 * slope / curve;
     return top < -0.5 ? -0.5 : top > 0.5 ? 0.5 : top;
 }
 
-/* Moves a keypoint from its pixel to the top of Harris's response. */
+/* Moves a keypoint from its pixel to the top of FAST's score, by which the pixel was chosen. (Harris's response has its
+ * top somewhere else, so that a parabola through it leads away.) */
 static void refine_place(const kbi_orb *o, const kbi_orb_level *level, int32_t x, int32_t y, kb_keypoint *k)
 {
-    const uint8_t *centre = level->data + y * level->stride + x;
-    int64_t middle = o->kernels.harris(centre, level->stride);
-    double dx = parabola_top(o->kernels.harris(centre - 1, level->stride), middle,
-                             o->kernels.harris(centre + 1, level->stride));
-    double dy = parabola_top(o->kernels.harris(centre - level->stride, level->stride), middle,
-                             o->kernels.harris(centre + level->stride, level->stride));
+    uint8_t score[3][3];
+    for (int32_t i = 0; i < 3; i++)
+        o->kernels.fast_row(level->data + (y + i - 1) * level->stride + x - 1, level->stride, 3, 1, score[i]);
+    double dx = parabola_top(score[1][0], score[1][1], score[1][2]);
+    double dy = parabola_top(score[0][1], score[1][1], score[2][1]);
     k->x = (float)((x + dx + 0.5) * level->factor - 0.5);
     k->y = (float)((y + dy + 0.5) * level->factor - 0.5);
 }

@@ -111,6 +111,57 @@ static void test_subpixel(void **state)
     free(whole), free(fine), free(small), free(p);
 }
 
+/* Half the size of a texture by means over 4x4 pixels, from column and row `from` on. */
+static uint8_t *halve_texture(const uint8_t *p, int32_t width, int32_t side, int32_t from)
+{
+    uint8_t *half = malloc((size_t)side * (size_t)side);
+    assert_non_null(half);
+    for (int32_t y = 0; y < side; y++)
+        for (int32_t x = 0; x < side; x++) {
+            int32_t sum = 8;
+            for (int32_t i = 0; i < 16; i++) sum += p[(2 * y + from + i / 4) * width + 2 * x + from + i % 4];
+            half[y * side + x] = (uint8_t)(sum >> 4);
+        }
+    return half;
+}
+
+/* The mean square error of level 0 when the picture moves by half a pixel. */
+static double half_pixel_error(kb_image images[2], int32_t subpixel)
+{
+    kb_detect_options o = options_for(KB_DETECTOR_ORB);
+    o.subpixel = subpixel;
+    o.levels = 1;
+    found *a = detect_view(&images[0], &o), *b = detect_view(&images[1], &o);
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        const kb_keypoint *k = nearest_to(b, a->k[i].x - 0.5f, a->k[i].y - 0.5f, 30, 32, 1.5);
+        if (!k) continue;
+        double dx = (double)(k->x - a->k[i].x) + 0.5, dy = (double)(k->y - a->k[i].y) + 0.5;
+        sum += dx * dx + dy * dy;
+        count++;
+    }
+    assert_true(count > 100 && count > a->n / 2);
+    free(a), free(b);
+    return sum / (double)count;
+}
+
+static void test_subpixel_follows_shifts(void **state)
+{
+    (void)state;
+    const int32_t side = 300;
+    uint8_t *p = render_texture(2 * side + 3, 2 * side + 3, 17), *half[2];
+    kb_image images[2];
+    for (int i = 0; i < 2; i++) {
+        half[i] = halve_texture(p, 2 * side + 3, side, i);
+        images[i] = view_of(half[i], side, side);
+    }
+    double whole = half_pixel_error(images, 0), fine = half_pixel_error(images, 1);
+    assert_true(whole > 0.4); /* at best half a pixel in both directions */
+    assert_true(fine < 0.6 * whole);
+    free(half[0]), free(half[1]), free(p);
+}
+
 /* With second_angle there are more keypoints of the same places, in order, and no more than asked for. */
 static void test_second_angle(void **state)
 {
@@ -167,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_orient_by_gradient),
         cmocka_unit_test(test_orient_agrees_with_the_detector),
         cmocka_unit_test(test_subpixel),
+        cmocka_unit_test(test_subpixel_follows_shifts),
         cmocka_unit_test(test_second_angle),
         cmocka_unit_test(test_orient_wrong_arguments),
     };
