@@ -1,5 +1,5 @@
 // keybits and opencv.js in one page: the same RGBA frames, at most 1000 keypoints, in turns.
-import { Features, findHomography, load, match } from "./package/keybits.js";
+import { Features, Index, findHomography, load, match, memoryBytes } from "./package/keybits.js";
 import { backFrom, place, poster, toRGBA } from "./scene.js";
 
 const KEYPOINTS = 1000;
@@ -109,4 +109,36 @@ globalThis.measure = async (rounds) => {
   const together = (times) => [...times, sum(times)];
   return methods.map(({ name }, m) => ({ name, keypoints: last[m].keypoints, inliers: last[m].inliers,
     least: together(samples[m].map((all) => Math.min(...all))), median: together(samples[m].map(median)) }));
+};
+
+/** 1,000 targets: what they take, and how long a query with the features of a frame takes. */
+globalThis.measureTargets = async (count) => {
+  await load();
+  const index = await Index.create();
+  const target = (seed) => poster(320, 240, seed, 90);
+  const [adding, querying] = [[], []];
+  let right = 0;
+  for (let i = 0; i < count; i++) {
+    const picture = toRGBA(target(i));
+    const lap = stopwatch();
+    const features = new Features(picture, { maxKeypoints: 250, fastThreshold: 10, selection: "quadtree" });
+    index.add(features, i, `target ${i}`);
+    adding.push(lap());
+    features.free();
+  }
+  for (let i = 0; i < count; i += Math.ceil(count / 50)) {
+    const picture = target(i);
+    const back = backFrom(picture, { x: 320, y: 240, scale: 1.1, c: 0.96, s: 0.28 });
+    const frame = new Features(place(poster(640, 480, 5000 + i, 40), picture, back), { maxKeypoints: 800 });
+    const lap = stopwatch();
+    const [best] = index.query(frame, { verify: 4, count: 4 });
+    querying.push(lap());
+    right += best?.id === i ? 1 : 0;
+    frame.free();
+  }
+  const { bytes } = index;
+  const queries = querying.length;
+  index.free();
+  return { bytes, memory: memoryBytes(), add: [Math.min(...adding), median(adding)],
+    query: [Math.min(...querying), median(querying)], right, queries };
 };

@@ -139,8 +139,8 @@ export interface IndexResult {
 }
 /** Finds images that look like a query among many. */
 export class Index {
-  /** data: a vocabulary file for an empty index, or an index file. */
-  constructor(data: ArrayBuffer | ArrayBufferView, options?: { keepFeatures?: boolean });
+  /** data: a vocabulary file for an empty index, or an index file; with `file`, nothing but an index file. */
+  constructor(data: ArrayBuffer | ArrayBufferView, options?: { keepFeatures?: boolean; file?: boolean });
   static create(options?: { vocabulary?: string | Uint8Array; keepFeatures?: boolean }): Promise<Index>;
   add(features: Features, id: number, name?: string): void;
   /** How many images with this id were removed. */
@@ -181,7 +181,7 @@ export interface TrackerOptions {
   vocabulary?: string | Uint8Array;
   /** Of a frame, 800 unless told. */
   keypoints?: number;
-  /** Of a target, 400 unless told. */
+  /** Of a target, 250 unless told: a thousand targets then take less than 20 MB. */
   targetKeypoints?: number;
   fastThreshold?: number;
   minInliers?: number;

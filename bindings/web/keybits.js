@@ -410,7 +410,7 @@ export class Index extends Handle {
     const at = library().web_alloc(bytes.length) >>> 0;
     if (!at) throw new KeybitsError(`out of memory: ${bytes.length} bytes`, -2);
     bytesAt(at, bytes.length).set(bytes);
-    super(handle(wasm.web_index_open(at, bytes.length, Index.#isIndex(bytes) ? 1 : 0,
+    super(handle(wasm.web_index_open(at, bytes.length, options.file || Index.#isIndex(bytes) ? 1 : 0,
       options.keepFeatures === false ? 0 : 1)), "web_index_free");
   }
   static #isIndex(bytes) { return bytes[0] === 0x8b && bytes[3] === 0x49; } // \x8bKBI; a vocabulary has KBV

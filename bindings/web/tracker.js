@@ -8,7 +8,7 @@ import { Features, Index, Model, applyHomography, readVocabulary, refind } from 
 const DEFAULTS = {
   model: "bag256",
   keypoints: 800, // of a frame
-  targetKeypoints: 400,
+  targetKeypoints: 250, // a thousand targets stay below 20 MB
   fastThreshold: 10, // video is softer than photographs
   minInliers: 12, // to follow a target
   minRecognised: 18, // to recognise one
@@ -97,7 +97,7 @@ export class Tracker {
 
   /** Adds the images of an index file; the file's index is used as it is when there are no targets yet. */
   addIndex(file) {
-    const index = new Index(file);
+    const index = new Index(file, { file: true });
     const { images } = index;
     try {
       this.#checkIndex(index, images);

@@ -257,7 +257,7 @@ async function testManyTargets(width) {
   await counted("100 pictures");
   await page.setInputFiles("#add-index", ["text.kbi", "bad.kbi", "bare.kbi", "saved.kbi"]);
   await counted("240 pictures");
-  for (const sentence of [/text.kbi: /, /bad.kbi: the index is not of the model bag256/, /bare.kbi: .*keeps no features/]) {
+  for (const sentence of [/text.kbi: .*keybits index/, /bad.kbi: the index is not of the model bag256/, /bare.kbi: .*keeps no features/]) {
     await alerted(page, sentence);
   }
   await finish(opened, "many", width);
@@ -276,6 +276,46 @@ async function testSampleVideo(width) {
   await page.waitForFunction(() => /^Seen: poster 2/.test(document.getElementById("status").textContent));
   await page.click("#stop");
   await finish(opened, "sample-video", width);
+}
+
+/** Every kind of image that a browser has gives the keypoints of its pixels. */
+async function testInputs(width) {
+  const opened = await open("index.html", width);
+  const { page } = opened;
+  const counts = await page.evaluate(async () => {
+    const { Features, load } = await import("./package/keybits.js");
+    const { samplePair, toRGBA } = await import("./scene.js");
+    await load();
+    const { data, width: w, height: h } = toRGBA(samplePair().poster);
+    const pixels = new ImageData(data, w, h);
+    const canvas = Object.assign(document.createElement("canvas"), { width: w, height: h });
+    canvas.getContext("2d").putImageData(pixels, 0, 0);
+    const offscreen = new OffscreenCanvas(w, h);
+    offscreen.getContext("2d").putImageData(pixels, 0, 0);
+    const image = new Image();
+    image.src = canvas.toDataURL();
+    await image.decode();
+    const frame = new VideoFrame(canvas, { timestamp: 0 });
+    const inputs = { pixels, gray: samplePair().poster, canvas, offscreen, image, frame,
+      bitmap: await createImageBitmap(canvas) };
+    const rows = Object.entries(inputs).map(([name, input]) => {
+      const features = new Features(input);
+      const sum = features.descriptors.reduce((total, byte, i) => (total + byte * (i + 1)) % 1000003, 0);
+      return [name, features.width, features.height, features.count, sum];
+    });
+    frame.close();
+    let empty = "";
+    try {
+      new Features(document.createElement("video"));
+    } catch (error) {
+      empty = error.message;
+    }
+    return { rows, empty };
+  });
+  for (const [name, ...found] of counts.rows) assert.deepEqual(found, counts.rows[0].slice(1), name);
+  assert.ok(counts.rows[0][3] > 300);
+  assert.match(counts.empty, /no pixels yet/);
+  await finish(opened, "inputs", width);
 }
 
 const cells = (page, table) => page.$$eval(`#${table} tr`, (all) => all.map((row) =>
@@ -318,7 +358,7 @@ async function testCompare(width) {
 async function testReport(page) {
   await page.waitForSelector("#report:not([hidden])");
   const [head, ...rows] = await cells(page, "report-table");
-  assert.deepEqual(head, ["descriptor", "mAP, %", "right, %", "homographies, %", "ms"]);
+  assert.deepEqual(head, ["descriptor", "mAP, %", "right matches, %", "right homographies, %", "ms"]);
   const { oxford } = JSON.parse(readFileSync("made/report.json", "utf8"));
   assert.equal(rows.length, oxford.length);
   const bag = oxford.find(({ model }) => model === "bag256");
@@ -327,7 +367,7 @@ async function testReport(page) {
   assert.ok((await (await fetch(`${address}/report.html`)).text()).includes("bag256"));
 }
 
-const TESTS = { match: [testMatch, 1280, 390], recognise: [testRecognise, 1280, 390], many: [testManyTargets, 1280],
+const TESTS = { inputs: [testInputs, 1280], match: [testMatch, 1280, 390], recognise: [testRecognise, 1280, 390], many: [testManyTargets, 1280],
   video: [testSampleVideo, 1280], compare: [testCompare, 1280, 390] };
 const chosen = process.env.KEYBITS_PAGES?.split(",") ?? Object.keys(TESTS); // some alone, while working on them
 try {

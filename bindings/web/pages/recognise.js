@@ -180,7 +180,7 @@ function start(next, element) {
   source = next;
   video.hidden = element !== video;
   byId("rendered").hidden = element === video;
-  byId("stop").disabled = byId("snapshot").disabled = false;
+  byId("stage").hidden = byId("stop").disabled = byId("snapshot").disabled = false;
   loop().catch(say);
 }
 
@@ -191,7 +191,7 @@ function stop() {
   const overlay = byId("overlay");
   overlay.getContext("2d").clearRect(0, 0, overlay.width, overlay.height);
   for (const item of items.values()) item.classList.remove("seen");
-  byId("stop").disabled = byId("snapshot").disabled = true;
+  byId("stage").hidden = byId("stop").disabled = byId("snapshot").disabled = true;
 }
 
 byId("stop").addEventListener("click", () => { stop(); byId("status").textContent = "Stopped."; });

@@ -56,7 +56,7 @@ function plot(svg, rows) {
     shape(svg, "text", { x: x(ms), y: height - bottom + 16, "text-anchor": "middle" }, +ms.toFixed(3));
   }
   shape(svg, "text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, "ms per image to describe");
-  shape(svg, "text", { x: left + 6, y: 16 }, "mAP, %");
+  shape(svg, "text", { x: left + 6, y: 26 }, "mAP, %");
   for (const { name, map, ms } of rows) {
     const end = x(ms) > width - 110;
     shape(svg, "circle", { cx: x(ms), cy: y(map), r: 5, class: name.startsWith("OpenCV") ? "peer" : "ours" });
@@ -74,7 +74,7 @@ export async function showReport() {
   byId("report").hidden = false;
   byId("report-about").textContent = `${report.oxford[0].pairs} pairs of images, at most ${keypoints} keypoints per `
     + `image. Times are those of the program on ${machine.processor}, one thread, over ${images} images.`;
-  tableOf(byId("report-table"), ["descriptor", "mAP, %", "right, %", "homographies, %", "ms"],
+  tableOf(byId("report-table"), ["descriptor", "mAP, %", "right matches, %", "right homographies, %", "ms"],
     rows.map(({ name, map, precision, homographies, ms }) => [name, number(map, 1), number(precision, 1),
       number(homographies, 1), number(ms, 2)]));
   plot(byId("report-plot"), rows.filter(({ ms }) => ms !== null));
