@@ -1,6 +1,8 @@
 /* The index: images come and go. */
 #include "index/index.h"
 
+#include <math.h>
+
 kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options, kb_index **out,
                           kb_error *error)
 {
@@ -34,6 +36,7 @@ void kb_index_free(kb_index *index)
     for (size_t i = 0; i < index->count; i++) kbi_deallocate(&allocator, index->images[i].owned);
     for (size_t i = 0; i < index->segment_count; i++) kbi_deallocate(&allocator, index->segments[i].owned);
     kbi_deallocate(&allocator, index->images);
+    kbi_deallocate(&allocator, index->norms);
     kb_vocabulary_free(index->owned_vocabulary);
     kbi_deallocate(&allocator, index);
 }
@@ -47,8 +50,11 @@ static bool index_reserve(kb_index *index)
     if (room > INT32_MAX) return false;
     kbi_indexed *images =
         kbi_reallocate(&index->allocator, index->images, index->count * sizeof *images, room, sizeof *images);
-    if (!images) return false;
-    index->images = images;
+    if (images) index->images = images;
+    double *norms =
+        kbi_reallocate(&index->allocator, index->norms, index->count * sizeof *norms, room, sizeof *norms);
+    if (norms) index->norms = norms;
+    if (!images || !norms) return false;
     index->room = room;
     return true;
 }
@@ -78,6 +84,7 @@ static kb_status add_bag(kb_index *index, const kb_features *f, uint64_t id, con
     kbi_indexed image = {.id = id, .rows = (uint32_t)f->n, .words = (uint32_t)bag->n, .l1 = bag->l1,
                          .self = bag->self};
     if (!index_reserve(index) || !keep_image(index, f, name, &image)) return KB_E_MEMORY;
+    index->norms[index->count] = sqrt((double)image.self);
     index->images[index->count++] = image;
     kb_status status = kbi_segments_add(index, bag, (uint32_t)(index->count - 1));
     if (status != KB_OK) kbi_deallocate(&index->allocator, index->images[--index->count].owned);
@@ -143,7 +150,7 @@ kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
             full.bytes += s->entries * kbi_column_bytes(c, row_bytes, index->signatures);
     }
     for (size_t i = 0; i < index->count; i++) {
-        full.bytes += sizeof *index->images + strlen(index->images[i].name) + 1;
+        full.bytes += sizeof *index->images + sizeof *index->norms + strlen(index->images[i].name) + 1;
         if (index->features) full.bytes += index->images[i].rows * (uint64_t)(row_bytes + KBI_POINT);
     }
     KBI_STRUCT_WRITE(kb_index_info, info, &full);

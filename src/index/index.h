@@ -89,6 +89,7 @@ struct kb_index {
     kb_vocabulary *owned_vocabulary; /* of a loaded index */
     bool signatures, features;
     kbi_indexed *images;
+    double *norms; /* of images: the square root of `self`, which every query reads */
     size_t count, room, removed;
     kbi_segment segments[KBI_MAX_SEGMENTS];
     size_t segment_count;

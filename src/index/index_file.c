@@ -1,6 +1,8 @@
 /* The index file (docs/index-format.md): header, vocabulary, images, names, one segment, kept features, checksum. */
 #include "index/index.h"
 
+#include <math.h>
+
 #define VERSION 2
 #define HEADER 96
 #define IMAGE 48
@@ -56,8 +58,12 @@ static kb_status index_compact(kb_index *index)
     if (status != KB_OK) return status;
     size_t kept = 0;
     for (size_t i = 0; i < index->count; i++) {
-        if (index->images[i].removed) kbi_deallocate(&index->allocator, index->images[i].owned);
-        else index->images[kept++] = index->images[i];
+        if (index->images[i].removed) {
+            kbi_deallocate(&index->allocator, index->images[i].owned);
+            continue;
+        }
+        index->norms[kept] = index->norms[i];
+        index->images[kept++] = index->images[i];
     }
     index->count = kept;
     index->removed = 0;
@@ -244,10 +250,12 @@ static kb_status read_images(kb_index *index, const uint8_t *data, const layout 
         return kbi_fail(error, KB_E_TABLE, "index: the last name has no end");
     index->room = (size_t)l->images;
     index->images = kbi_allocate_array(&index->allocator, (size_t)l->images, sizeof *index->images);
-    if (!index->images) return kbi_fail(error, KB_E_MEMORY, "no memory for %llu images", (unsigned long long)l->images);
+    index->norms = kbi_allocate_array(&index->allocator, (size_t)l->images, sizeof *index->norms);
+    if (!index->images || !index->norms) return kbi_fail(error, KB_E_MEMORY, "no memory for %llu images", (unsigned long long)l->images);
     for (uint64_t i = 0; i < l->images; i++) {
         kb_status status = read_image(data, l, p, i, &next, &index->images[i], error);
         if (status != KB_OK) return status;
+        index->norms[i] = sqrt((double)index->images[i].self);
         index->count++;
     }
     if (next.name != l->names || next.kept != l->kept)

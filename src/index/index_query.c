@@ -6,11 +6,17 @@
 #define HEAD_NEAR 14 /* of the 64 bits of two heads may differ */
 #define LIST_PART 2048 /* entries whose heads are compared with the query's together */
 
+typedef struct word_list {
+    uint64_t begin, end; /* entries */
+    size_t k;            /* the word of the bag */
+} word_list;
+
 typedef struct query {
     const kb_index *index;
     const kb_index_query_options *o;
     size_t images;        /* that take part */
     kbi_bag bag;
+    word_list *lists;     /* as many as the bag has words */
     kbi_match_kernels kernels;
     uint32_t *similarity; /* by distance */
     uint64_t *sums;       /* KB_SCORE_BINARY, one per image */
@@ -78,16 +84,43 @@ static size_t directory_find(const kbi_segment *s, size_t from, uint32_t word)
     return low;
 }
 
-static void score_segment(query *q, const kbi_segment *s)
+/* Where the lists of the query's words are; the result is how many there are. */
+static size_t segment_lists(const query *q, const kbi_segment *s, word_list *lists)
 {
+    size_t n = 0;
     for (size_t k = 0, row = 0; k < q->bag.n; k++) {
         row = directory_find(s, row, q->bag.word[k]);
-        if (row == s->words) return;
+        if (row == s->words) break;
         if (kbi_directory_word(s, row) != q->bag.word[k]) continue;
-        uint64_t begin, end;
-        kbi_directory_range(s, row, &begin, &end);
-        if (q->o->scoring == KB_SCORE_TF_IDF) score_tf_idf(q, s, begin, end, k);
-        else score_binary(q, s, begin, end, k);
+        lists[n].k = k;
+        kbi_directory_range(s, row, &lists[n].begin, &lists[n].end);
+        n++;
+    }
+    return n;
+}
+
+/* Asks for the heads of a list before they are needed: lists are short, and each begins where no one has read. */
+static void list_prefetch(const kbi_segment *s, const word_list *list)
+{
+#if defined(__GNUC__)
+    const uint8_t *heads = s->column[KBI_COLUMN_HEAD];
+    for (uint64_t i = list->begin; i < list->end; i += 64 / KBI_HEAD) __builtin_prefetch(heads + i * KBI_HEAD);
+#else
+    (void)s, (void)list;
+#endif
+}
+
+static void score_segment(query *q, const kbi_segment *s)
+{
+    size_t n = segment_lists(q, s, q->lists);
+    for (size_t i = 0; i < n; i++) {
+        const word_list *list = &q->lists[i];
+        if (q->o->scoring == KB_SCORE_TF_IDF) {
+            score_tf_idf(q, s, list->begin, list->end, list->k);
+            continue;
+        }
+        if (i + 1 < n) list_prefetch(s, list + 1);
+        score_binary(q, s, list->begin, list->end, list->k);
     }
 }
 
@@ -99,6 +132,8 @@ static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, k
     bool binary = q->o->scoring == KB_SCORE_BINARY;
     kb_status status = kbi_bag_create(index->vocabulary, f, binary, ws, &q->bag, error);
     if (status != KB_OK) return status;
+    q->lists = kbi_workspace_get(ws, q->bag.n * sizeof *q->lists);
+    if (!q->lists) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     if (binary) {
         q->sums = kbi_workspace_get(ws, q->images * sizeof *q->sums);
         if (!q->sums) return kbi_fail(error, KB_E_MEMORY, "out of memory");
@@ -108,7 +143,7 @@ static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, k
     double root = sqrt((double)q->bag.self);
     for (size_t i = 0; binary && i < q->images; i++) {
         if (q->sums[i] == 0) continue;
-        double norm = root * sqrt((double)index->images[i].self);
+        double norm = root * index->norms[i];
         q->scores[i] = norm > 0 ? (double)q->sums[i] / (norm * KBI_SIMILARITY_ONE) : 0;
     }
     return KB_OK;
@@ -150,7 +185,8 @@ static size_t take_best(const query *q, kb_index_result *results, size_t capacit
 {
     size_t n = 0;
     for (size_t i = 0; i < q->images && capacity > 0; i++) {
-        if (q->index->images[i].removed || !(q->scores[i] > 0)) continue;
+        if (!(q->scores[i] > 0) || (n == capacity && q->scores[i] < results[0].score)) continue;
+        if (q->index->images[i].removed) continue;
         kb_index_result r = {.id = q->index->images[i].id, .position = i, .score = q->scores[i], .inliers = -1};
         if (n < capacity) {
             results[n++] = r;

@@ -508,6 +508,113 @@ static void test_wrong_use(void **state)
     world_free(w);
 }
 
+/* ---- kept features, and memory ---- */
+
+static void test_kept_features(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, 5, 1), *without = index_of(w, 2, 0);
+    kb_keypoint keypoints[EACH];
+    const uint8_t *rows;
+    size_t count;
+    assert_int_equal(kb_index_get_features(index, 3, keypoints, &rows, &count), KB_OK);
+    assert_int_equal(count, EACH);
+    assert_memory_equal(rows, w->rows[3], EACH * BYTES);
+    for (size_t i = 0; i < EACH; i++) {
+        assert_true(keypoints[i].x == w->keypoints[3][i].x && keypoints[i].y == w->keypoints[3][i].y);
+        assert_true(keypoints[i].size == 7 && keypoints[i].angle == 0 && keypoints[i].class_id == -1);
+    }
+    assert_int_equal(kb_index_get_features(index, 3, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(kb_index_get_features(index, 5, NULL, &rows, &count), KB_E_ARGUMENT);
+    assert_true(rows == NULL && count == 0);
+    assert_int_equal(kb_index_get_features(NULL, 0, NULL, &rows, &count), KB_E_ARGUMENT);
+    assert_int_equal(kb_index_get_features(without, 0, keypoints, &rows, &count), KB_E_KIND);
+    kb_index_free(index);
+    kb_index_free(without);
+    world_free(w);
+}
+
+typedef struct memory_count {
+    size_t live, calls, fail_at; /* the call that fails; 0: none */
+} memory_count;
+
+static void *count_allocate(void *self, size_t bytes)
+{
+    memory_count *c = self;
+    if (++c->calls == c->fail_at) return NULL;
+    c->live++;
+    return malloc(bytes);
+}
+
+static void count_release(void *self, void *memory)
+{
+    ((memory_count *)self)->live--;
+    free(memory);
+}
+
+static kb_status write_nothing(void *self, const void *data, size_t size)
+{
+    (void)self, (void)data, (void)size;
+    return KB_OK;
+}
+
+/* Everything that keeps memory, by one allocator; the first status that is not KB_OK. */
+static kb_status run_with(world *w, const kb_allocator *allocator)
+{
+    kb_vocabulary_options o;
+    kb_index_options keep;
+    kb_vocabulary *vocabulary = NULL, *view = NULL;
+    kb_index *index = NULL;
+    kb_loop_detector *detector = NULL;
+    kb_loop loop;
+    size_t size;
+    KB_INIT(o);
+    KB_INIT(keep);
+    o.levels = 2;
+    keep.keep_features = 1;
+    kb_status status = kb_vocabulary_train_with(w->rows[0], 4 * EACH, BYTES, &o, allocator, &vocabulary, NULL);
+    const void *file = kb_vocabulary_data(vocabulary, &size);
+    if (status == KB_OK) status = kb_vocabulary_load_with(file, size, allocator, &view, NULL);
+    if (status == KB_OK) status = kb_index_create_with(view, &keep, allocator, &index, NULL);
+    if (status == KB_OK) status = kb_loop_detector_create_with(view, NULL, allocator, &detector, NULL);
+    for (size_t i = 0; status == KB_OK && i < 5; i++) {
+        kb_features f = features_of(w, i);
+        status = kb_index_add(index, &f, i, NULL, NULL, NULL);
+        if (status == KB_OK) status = kb_loop_detector_add(detector, &f, NULL, &loop, NULL);
+    }
+    if (status == KB_OK) status = kb_index_remove(index, 2, NULL);
+    if (status == KB_OK) status = kb_index_save(index, write_nothing, NULL);
+    kb_loop_detector_free(detector);
+    kb_index_free(index);
+    kb_vocabulary_free(view);
+    kb_vocabulary_free(vocabulary);
+    return status;
+}
+
+static void test_memory_of_the_caller(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    memory_count c = {0};
+    const kb_allocator allocator = {count_allocate, count_release, &c}, half = {count_allocate, NULL, &c};
+    kb_vocabulary *none;
+    assert_int_equal(kb_vocabulary_load_with(w, 100, &half, &none, NULL), KB_E_ARGUMENT);
+    assert_int_equal(run_with(w, &allocator), KB_OK);
+    assert_int_equal(c.live, 0);
+    size_t calls = c.calls, failed = 0;
+    assert_true(calls > 30);
+    for (size_t fail = 1; fail <= calls; fail++) { /* without any one of them: a status, and nothing is lost */
+        c = (memory_count){.fail_at = fail};
+        kb_status status = run_with(w, &allocator);
+        assert_true(status == KB_OK || status == KB_E_MEMORY); /* lists that cannot be merged stay as they are */
+        failed += status == KB_E_MEMORY;
+        assert_int_equal(c.live, 0);
+    }
+    assert_true(failed > calls / 2);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,6 +622,7 @@ int main(void)
         cmocka_unit_test(test_first_images_and_capacity), cmocka_unit_test(test_remove_leaves_no_trace),
         cmocka_unit_test(test_removed_all), cmocka_unit_test(test_file), cmocka_unit_test(test_wrong_files),
         cmocka_unit_test(test_verification), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_kept_features), cmocka_unit_test(test_memory_of_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
