@@ -198,6 +198,7 @@ typedef struct query_job {
     int32_t k;
     bool verify;
     kb_scoring scoring;
+    int32_t probes;
     cli_common *common;
     io_names images;
     places_index index;
@@ -254,6 +255,7 @@ static bool query_image(void *context, size_t i, features *f, const char *why)
     KB_INIT(o);
     o.scoring = j->scoring;
     o.verify = j->verify ? j->k : 0;
+    o.probes = j->probes;
     kb_features view = places_features(f);
     double start = io_clock_seconds();
     if (kb_index_query(j->index.index, &view, &o, j->workspace, j->results, (size_t)j->k, &count, &error) != KB_OK) {
@@ -317,6 +319,9 @@ static const cli_option query_options[] = {
     {"scoring", 0, CLI_CHOICE(query_job, scoring, KB_SCORE_BINARY), "WHICH", "binary", .words = scorings,
      .help = "binary: descriptors are compared within words; tf-idf: L1, as DBoW2; exact: descriptors of all images are "
              "matched, the slow reference"},
+    {"probes", 0, CLI_NUMBER(query_job, probes, 0, KB_MAX_PROBES), "N", "0",
+     .help = "words in which each descriptor is looked for, for binary: more find more, in more time; 0: 8 for up to 1024 "
+             "images, fewer for more, 1 from 8192 on"},
     DESCRIPTOR_OPTIONS(query_job),
     {0}};
 

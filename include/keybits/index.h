@@ -176,7 +176,11 @@ typedef struct kb_index_query_options {
                              the query. */
     kb_geometry geometry; /* of the verification; 0: homography */
     double threshold;     /* of the verification, px; 0: that of kb_fit */
+    int32_t probes;       /* KB_SCORE_BINARY: each row is looked for in so many words, the nearest ones, up to
+                             KB_MAX_PROBES: more find more, in time that grows with them. 0: 8 for up to 1024 images,
+                             fewer for more, 1 from 8192 on. */
 } kb_index_query_options;
+#define KB_MAX_PROBES 64
 
 typedef struct kb_index_result {
     uint64_t id;

@@ -35,41 +35,64 @@ void kbi_similarity_table(size_t row_bytes, uint32_t *table)
     }
 }
 
-/* The majority of the rows of one word; `order` lists them in its lower halves. */
-static void aggregate(const kb_features *f, const uint64_t *order, size_t n, const uint8_t *centre,
-                      kbi_bit_counter *counter, uint8_t *signature)
-{
-    if (n == 1) {
-        memcpy(signature, f->rows + (size_t)(uint32_t)order[0] * f->row_bytes, f->row_bytes);
-        return;
-    }
-    kbi_bit_counter_clear(counter, f->row_bytes);
-    for (size_t i = 0; i < n; i++)
-        kbi_bit_counter_add(counter, f->rows + (size_t)(uint32_t)order[i] * f->row_bytes, f->row_bytes);
-    memcpy(signature, centre, f->row_bytes);
-    kbi_bit_counter_majority(counter, f->row_bytes, signature);
-}
-
 typedef struct bag_buffers {
-    uint32_t *words, *leaves;
-    uint64_t *order, *spare;
+    uint32_t *leaves;         /* of each place: a row, or a row and one of the words it is near to */
+    size_t places, per_row;
+    uint64_t *order, *spare;  /* word << 32 | place */
     kbi_bit_counter counter;
 } bag_buffers;
 
-static bool buffers_get(bag_buffers *b, const kb_features *f, bool signatures, kb_workspace *ws, kbi_bag *bag)
+static const uint8_t *row_of(const bag_buffers *b, const kb_features *f, uint64_t key)
 {
-    size_t n = f->n;
+    return f->rows + (size_t)(uint32_t)key / b->per_row * f->row_bytes;
+}
+
+/* The majority of the rows of one word; `order` lists their places. */
+static void aggregate(bag_buffers *b, const kb_features *f, const uint64_t *order, size_t n, const uint8_t *centre,
+                      uint8_t *signature)
+{
+    if (n == 1) {
+        memcpy(signature, row_of(b, f, order[0]), f->row_bytes);
+        return;
+    }
+    kbi_bit_counter_clear(&b->counter, f->row_bytes);
+    for (size_t i = 0; i < n; i++) kbi_bit_counter_add(&b->counter, row_of(b, f, order[i]), f->row_bytes);
+    memcpy(signature, centre, f->row_bytes);
+    kbi_bit_counter_majority(&b->counter, f->row_bytes, signature);
+}
+
+static bool buffers_get(bag_buffers *b, const kb_features *f, size_t per_row, bool signatures, kb_workspace *ws,
+                        kbi_bag *bag)
+{
+    size_t n = f->n * per_row;
+    *b = (bag_buffers){.per_row = per_row};
+    if (n > UINT32_MAX) return false;
     bag->word = kbi_workspace_get(ws, n * sizeof *bag->word);
     bag->count = kbi_workspace_get(ws, n * sizeof *bag->count);
     if (signatures) bag->signature = kbi_workspace_get(ws, n * f->row_bytes);
-    b->words = kbi_workspace_get(ws, n * sizeof *b->words);
     b->leaves = kbi_workspace_get(ws, n * sizeof *b->leaves);
     b->order = kbi_workspace_get(ws, n * sizeof *b->order);
     b->spare = kbi_workspace_get(ws, n * sizeof *b->spare);
     b->counter.narrow = kbi_workspace_get(ws, f->row_bytes * sizeof *b->counter.narrow);
     b->counter.wide = kbi_workspace_get(ws, 8 * f->row_bytes * sizeof *b->counter.wide);
-    return bag->word && bag->count && (bag->signature || !signatures) && b->words && b->leaves && b->order &&
-           b->spare && b->counter.narrow && b->counter.wide;
+    return bag->word && bag->count && (bag->signature || !signatures) && b->leaves && b->order && b->spare &&
+           b->counter.narrow && b->counter.wide;
+}
+
+/* Sorts the places by word and makes an entry of each word. */
+static void bag_fill(const kb_vocabulary *v, const kb_features *f, bag_buffers *b, kbi_bag *bag)
+{
+    kbi_sort_upper(b->order, b->spare, b->places);
+    for (size_t from = 0, to; from < b->places; from = to) {
+        uint32_t word = (uint32_t)(b->order[from] >> 32);
+        for (to = from + 1; to < b->places && b->order[to] >> 32 == word;) to++;
+        size_t k = bag->n++;
+        bag->word[k] = word;
+        bag->count[k] = (uint32_t)(to - from);
+        if (bag->signature)
+            aggregate(b, f, b->order + from, to - from, kbi_node_row(v, b->leaves[(uint32_t)b->order[from]]),
+                      bag->signature + k * f->row_bytes);
+    }
 }
 
 kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures, kb_workspace *workspace,
@@ -77,23 +100,42 @@ kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bo
 {
     bag_buffers b;
     *bag = (kbi_bag){0};
-    if (!buffers_get(&b, features, signatures, workspace, bag))
+    uint32_t *words = kbi_workspace_get(workspace, features->n * sizeof *words);
+    if (!words || !buffers_get(&b, features, 1, signatures, workspace, bag))
         return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
-    kb_status status = kb_vocabulary_words(v, features, NULL, b.words, b.leaves, error);
+    kb_status status = kb_vocabulary_words(v, features, NULL, words, b.leaves, error);
     if (status != KB_OK) return status;
-    for (size_t i = 0; i < features->n; i++) b.order[i] = (uint64_t)b.words[i] << 32 | i;
-    kbi_sort_upper(b.order, b.spare, features->n);
-    for (size_t from = 0, to; from < features->n; from = to) {
-        uint32_t word = (uint32_t)(b.order[from] >> 32);
-        for (to = from + 1; to < features->n && b.order[to] >> 32 == word;) to++;
-        size_t k = bag->n++;
-        bag->word[k] = word;
-        bag->count[k] = (uint32_t)(to - from);
-        if (signatures)
-            aggregate(features, b.order + from, to - from, kbi_node_row(v, b.leaves[(uint32_t)b.order[from]]),
-                      &b.counter, bag->signature + k * features->row_bytes);
-        bag->l1 += kbi_word_value(v, word, bag->count[k]);
-        bag->self += kbi_word_selectivity(v, word);
+    for (size_t i = 0; i < features->n; i++) b.order[b.places++] = (uint64_t)words[i] << 32 | i;
+    bag_fill(v, features, &b, bag);
+    for (size_t k = 0; k < bag->n; k++) {
+        bag->l1 += kbi_word_value(v, bag->word[k], bag->count[k]);
+        bag->self += kbi_word_selectivity(v, bag->word[k]);
     }
     return KB_OK;
+}
+
+kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uint32_t probes, kb_workspace *workspace,
+                        kbi_bag *bag, kb_error *error)
+{
+    bag_buffers b;
+    const kbi_match_kernels kernels = kbi_index_kernels();
+    *bag = (kbi_bag){0};
+    uint32_t *words = kbi_workspace_get(workspace, features->n * sizeof *words);
+    if (!words || !buffers_get(&b, features, probes, true, workspace, bag))
+        return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
+    kb_status status = kb_vocabulary_words(v, features, NULL, words, NULL, error);
+    for (size_t i = 0; status == KB_OK && i < features->n; i++) {
+        uint32_t leaves[KB_MAX_PROBES], kept = 0;
+        uint32_t found = kbi_nearest_leaves(v, &kernels, features->rows + i * features->row_bytes, probes, leaves);
+        for (uint32_t p = 0; p < found && kept < probes - 1; p++) {
+            uint32_t word = kbi_node_first(v, leaves[p]);
+            size_t place = i * probes + kept;
+            if (word == words[i]) continue;
+            b.leaves[place] = leaves[p];
+            b.order[b.places++] = (uint64_t)word << 32 | place;
+            kept++;
+        }
+    }
+    if (status == KB_OK) bag_fill(v, features, &b, bag);
+    return status;
 }

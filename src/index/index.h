@@ -17,6 +17,13 @@ typedef struct kbi_bag {
 kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures,
                          kb_workspace *workspace, kbi_bag *bag, kb_error *error);
 
+/* The same for the words that rows are near to besides their own: each row is in `probes` - 1 of them. The norms stay 0. */
+kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uint32_t probes, kb_workspace *workspace,
+                        kbi_bag *bag, kb_error *error);
+/* The leaves that a beam search for the `most` (1 to KB_MAX_PROBES) nearest finds, nearest first; the result is how many. */
+uint32_t kbi_nearest_leaves(const kb_vocabulary *v, const kbi_match_kernels *kernels, const uint8_t *row, uint32_t most,
+                            uint32_t *leaves);
+
 /* tf-idf of a word of which an image has `count` rows, before normalisation. */
 double kbi_word_value(const kb_vocabulary *v, uint32_t word, uint32_t count);
 /* The weight of a word squared, as a fixed-point number: what two equal rows add to KB_SCORE_BINARY. */

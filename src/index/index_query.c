@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#define PROBED_IMAGES 8192 /* images x words per row, by default */
 #define HEAD_NEAR 14 /* of the 64 bits of two heads may differ */
 #define LIST_PART 2048 /* entries whose heads are compared with the query's together */
 
@@ -126,6 +127,23 @@ static void score_segment(query *q, const kbi_segment *s)
 
 /* ---- scores ---- */
 
+/* The other words that rows are near to: many true matches are there, on small or blurred images most. */
+static kb_status query_probes(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
+{
+    size_t probes = (size_t)q->o->probes;
+    if (probes == 0) probes = q->images == 0 ? 1 : PROBED_IMAGES / q->images;
+    if (probes > 8 && q->o->probes == 0) probes = 8;
+    if (probes <= 1) return KB_OK;
+    uint64_t self = q->bag.self;
+    kb_status status = kbi_bag_probe(q->index->vocabulary, f, (uint32_t)probes, ws, &q->bag, error);
+    q->bag.self = self;
+    if (status != KB_OK) return status;
+    q->lists = kbi_workspace_get(ws, q->bag.n * sizeof *q->lists);
+    if (!q->lists) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    for (size_t i = 0; i < q->index->segment_count; i++) score_segment(q, &q->index->segments[i]);
+    return KB_OK;
+}
+
 static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
 {
     const kb_index *index = q->index;
@@ -140,13 +158,15 @@ static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, k
         memset(q->sums, 0, q->images * sizeof *q->sums);
     }
     for (size_t i = 0; i < index->segment_count; i++) score_segment(q, &index->segments[i]);
+    if (binary) status = query_probes(q, f, ws, error);
     double root = sqrt((double)q->bag.self);
     for (size_t i = 0; binary && i < q->images; i++) {
         if (q->sums[i] == 0) continue;
         double norm = root * index->norms[i];
-        q->scores[i] = norm > 0 ? (double)q->sums[i] / (norm * KBI_SIMILARITY_ONE) : 0;
+        double score = norm > 0 ? (double)q->sums[i] / (norm * KBI_SIMILARITY_ONE) : 0;
+        q->scores[i] = score < 1 ? score : 1;
     }
-    return KB_OK;
+    return status;
 }
 
 static kb_status query_exact(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
@@ -249,6 +269,8 @@ static kb_status query_check(const kb_index *index, const kb_features *f, const 
 {
     if ((int)o->scoring < 0 || o->scoring > KB_SCORE_EXACT || o->verify < 0)
         return kbi_fail(error, KB_E_ARGUMENT, "scoring %d, verify %d", (int)o->scoring, o->verify);
+    if (o->probes < 0 || o->probes > KB_MAX_PROBES)
+        return kbi_fail(error, KB_E_ARGUMENT, "probes %d, not 0 to %d", o->probes, KB_MAX_PROBES);
     if ((o->scoring == KB_SCORE_EXACT || o->verify > 0) && !index->features)
         return kbi_fail(error, KB_E_KIND, "this index keeps no features, which exact search and verification need");
     if (o->scoring == KB_SCORE_BINARY && !index->signatures)

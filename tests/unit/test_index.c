@@ -192,8 +192,11 @@ static void test_binary_score(void **state)
     world *w = world_create();
     kb_index *index = index_of(w, IMAGES, 0);
     kb_index_result results[IMAGES];
+    kb_index_query_options o;
+    KB_INIT(o);
+    o.probes = 1;
     for (size_t q = 0; q < IMAGES; q += 3) {
-        size_t count = query(index, w, q, NULL, results, IMAGES);
+        size_t count = query(index, w, q, &o, results, IMAGES);
         assert_int_equal(results[0].position, q);
         assert_int_equal(results[1].position, (q + PLACES) % IMAGES); /* the same place */
         assert_true(results[1].score > 2 * results[2].score);
@@ -508,6 +511,45 @@ static void test_wrong_use(void **state)
     world_free(w);
 }
 
+/* Rows are looked for in more words: what was found stays, and more is. */
+static void test_probes(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, IMAGES, 0);
+    kb_index_query_options o;
+    kb_index_result few[IMAGES], more[IMAGES], standard[IMAGES];
+    double sum[2] = {0, 0};
+    KB_INIT(o);
+    for (size_t q = 0; q < IMAGES; q++) {
+        o.probes = 1;
+        query(index, w, q, &o, few, IMAGES);
+        o.probes = 8;
+        size_t count = query(index, w, q, &o, more, IMAGES);
+        assert_int_equal(query(index, w, q, NULL, standard, IMAGES), count); /* 8 is the default here */
+        for (size_t r = 0; r < count; r++)
+            assert_true(standard[r].position == more[r].position && standard[r].score == more[r].score);
+        assert_int_equal(more[0].position, q);
+        assert_true(fabs(more[0].score - 1) < 1e-9);
+        assert_int_equal(more[1].position, (q + PLACES) % IMAGES);
+        assert_true(more[1].score >= few[1].score);
+        sum[0] += few[1].score;
+        sum[1] += more[1].score;
+    }
+    assert_true(sum[1] > 1.02 * sum[0]);
+    kb_features f = features_of(w, 0);
+    size_t count;
+    o.probes = KB_MAX_PROBES;
+    assert_int_equal(kb_index_query(index, &f, &o, NULL, more, 1, &count, NULL), KB_OK);
+    assert_int_equal(more[0].position, 0);
+    for (int32_t wrong = -1; wrong <= KB_MAX_PROBES + 1; wrong += KB_MAX_PROBES + 2) {
+        o.probes = wrong;
+        assert_int_equal(kb_index_query(index, &f, &o, NULL, more, 1, &count, NULL), KB_E_ARGUMENT);
+    }
+    kb_index_free(index);
+    world_free(w);
+}
+
 /* ---- kept features, and memory ---- */
 
 static void test_kept_features(void **state)
@@ -622,7 +664,7 @@ int main(void)
         cmocka_unit_test(test_first_images_and_capacity), cmocka_unit_test(test_remove_leaves_no_trace),
         cmocka_unit_test(test_removed_all), cmocka_unit_test(test_file), cmocka_unit_test(test_wrong_files),
         cmocka_unit_test(test_verification), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
-        cmocka_unit_test(test_kept_features), cmocka_unit_test(test_memory_of_the_caller),
+        cmocka_unit_test(test_probes), cmocka_unit_test(test_kept_features), cmocka_unit_test(test_memory_of_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
