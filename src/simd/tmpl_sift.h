@@ -157,8 +157,8 @@ VEC_TARGET static void pool_row(const vec plane[SIFT_INNER], const sift_weights 
         vec_pair entering = {v_zero(), v_zero()};
         for (int p = sift_segment[segment]; p < sift_segment[segment + 1]; p++) {
             vec_pair two = v_pair(v_load(&plane[2 * p]), v_load(&plane[2 * p + 1]));
-            v_madd(&leaving, two, w->of[segment][p]);
-            v_madd(&entering, two, w->of[segment + 1][p]);
+            if (segment > 0) v_madd(&leaving, two, w->of[segment][p]); /* cells -1 and 4 are none */
+            if (segment < SIFT_CELLS) v_madd(&entering, two, w->of[segment + 1][p]);
         }
         if (segment > 0) v_store(out + (segment - 1) * SIFT_ORIENTATIONS, v_narrow_shr6(leaving));
         leaving = entering;
