@@ -3,7 +3,7 @@
  *       9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0
  *     129  bias w1 ... w128               HashSIFT
  * '#' starts a comment; a comment "#: key value" says something about the table (name, sampler, support,
- * sift-support, root, text).
+ * sift-support, thresholds, root, text).
  *
  * Only the sign of a HashSIFT row counts, so a row of any numbers is brought to 8-bit weights by one factor for weights
  * and bias, 127 / max |w|, rounded half away from zero. A row of whole numbers that already fit is taken as it is,
@@ -29,6 +29,7 @@ typedef struct table {
     /* what the table says about itself */
     char name[64], sampler[16];
     double support, sift_support;
+    int32_t threshold_low, threshold_high;
     bool root;
     char *text; /* with line breaks; owned */
     io_error *error;
@@ -135,6 +136,18 @@ bool model_sampler(const char *name, kb_sampler *sampler)
     return false;
 }
 
+/* "LOW HIGH"; whether they go with the model is for kb_model_create to say. */
+static bool read_thresholds(table *t, size_t number, const char *text)
+{
+    double values[HASH_COLUMNS];
+    if (read_numbers(t, number, text, values) != 2 || !(values[0] >= 0 && values[0] <= KB_MAX_BITS) ||
+        !(values[1] >= 0 && values[1] <= KB_MAX_BITS))
+        return fail_at(t, number, "thresholds are two distances");
+    t->threshold_low = (int32_t)values[0];
+    t->threshold_high = (int32_t)values[1];
+    return true;
+}
+
 /* "key value" after "#:". */
 static bool read_directive(table *t, size_t number, const char *line)
 {
@@ -166,6 +179,7 @@ static bool read_directive(table *t, size_t number, const char *line)
     if (key == 12 && strncmp(line, "sift-support", key) == 0) {
         return io_number_is(value, &t->sift_support) || fail_at(t, number, "sift-support is not a number");
     }
+    if (key == 10 && strncmp(line, "thresholds", key) == 0) return read_thresholds(t, number, value);
     if (key == 4 && strncmp(line, "root", key) == 0) {
         t->root = strcmp(value, "1") == 0;
         return true;
@@ -222,6 +236,10 @@ static bool make_model(const table *t, const table_options *options, kb_model **
     if (!model_sampler(sampler, &spec.sampler)) return io_fail(t->error, "no sampler has the name %s", sampler);
     spec.support = options->support > 0 ? options->support : (float)t->support;
     spec.sift_support = options->sift_support > 0 ? options->sift_support : (float)t->sift_support;
+    if (options->support == 0 && !options->sampler) { /* they belong to the bits that they were measured with */
+        spec.threshold_low = t->threshold_low;
+        spec.threshold_high = t->threshold_high;
+    }
     spec.root = options->root || t->root;
     spec.text = t->text;
     spec.boxes = t->boxes;
@@ -267,6 +285,8 @@ static void table_write_head(FILE *file, const kb_model_info *info)
             io_number_shortest(number, (double)spec->support, true));
     if (spec->sift_support > 0)
         fprintf(file, "#: sift-support %s\n", io_number_shortest(number, (double)spec->sift_support, true));
+    if (spec->threshold_high > 0)
+        fprintf(file, "#: thresholds %d %d\n", (int)spec->threshold_low, (int)spec->threshold_high);
     if (spec->root) fprintf(file, "#: root 1\n");
     for (const char *text = spec->text; text && *spec->text;) { /* a line end at the end makes an empty line */
         size_t length = strcspn(text, "\n");

@@ -23,6 +23,7 @@ typedef struct threshold_job {
     int set_count;
     io_names names;
     io_json json;
+    bool store; /* into the model files */
     bool begun; /* the head of the table is printed */
 } threshold_job;
 
@@ -71,11 +72,11 @@ static double share_within(const uint64_t *counts, uint64_t total, int32_t dista
     return total ? (double)sum / (double)total : 0;
 }
 
-/* The largest distance that accepts no more than this share of the wrong pairs. */
-static int32_t distance_at(const pair_counts *c, double rate)
+/* The largest distance, up to `most`, that accepts no more than this share of the wrong pairs. */
+static int32_t distance_at(const pair_counts *c, double rate, int32_t most)
 {
     int32_t distance = 0;
-    while (distance < MOST_DISTANCE && share_within(c->wrong, c->wrong_total, distance + 1) <= rate) distance++;
+    while (distance < most && share_within(c->wrong, c->wrong_total, distance + 1) <= rate) distance++;
     return distance;
 }
 
@@ -154,6 +155,19 @@ static bool measure_orb(threshold_job *job, const cli_common *common, pair_count
 
 /* ------------------------------------------------------------------------------------------------------------- models */
 
+static bool store_thresholds(const char *path, const kb_model_spec *spec, int32_t low, int32_t high, io_error *error)
+{
+    kb_model_spec changed = *spec;
+    kb_model *model;
+    kb_error why;
+    changed.threshold_low = low;
+    changed.threshold_high = high;
+    if (kb_model_create(&changed, &model, &why) != KB_OK) return io_fail(error, "%s: %s", path, why.text);
+    bool ok = train_model_save(model, path, error);
+    kb_model_free(model);
+    return ok;
+}
+
 static bool measure_opened(threshold_job *job, const cli_common *common, const char *name, const kb_model *model,
                            pair_counts *c, io_error *error)
 {
@@ -174,8 +188,10 @@ static bool measure_opened(threshold_job *job, const cli_common *common, const c
     if (status == KB_OK) count_pairs(job, set, rows, bytes, c);
     free(rows);
     if (status != KB_OK) return io_fail(error, "%s: %s", name, kb_status_string(status));
-    print_threshold_row(job, common, name, c, distance_at(c, job->rate_low / 100), distance_at(c, job->rate_high / 100));
-    return true;
+    int32_t low = distance_at(c, job->rate_low / 100, info.spec->bits);
+    int32_t high = distance_at(c, job->rate_high / 100, info.spec->bits);
+    print_threshold_row(job, common, name, c, low, high);
+    return !job->store || store_thresholds(name, info.spec, low, high, error);
 }
 
 static bool measure_model(threshold_job *job, const cli_common *common, const char *name, pair_counts *c,
@@ -200,11 +216,22 @@ static bool load_threshold_sets(threshold_job *job, const cli_common *common, in
     return true;
 }
 
+static bool is_built_in(const char *name)
+{
+    const char *known;
+    for (int32_t i = 0; (known = kb_model_builtin_name(i, NULL)); i++)
+        if (strcmp(known, name) == 0) return true;
+    return false;
+}
+
 static bool thresholds_measure(threshold_job *job, const cli_common *common, io_error *error)
 {
     static const char builtin[] = "bad256,bad512,bag128,bag256,bag512,hashsift256,hashsift512";
     pair_counts counts;
     io_names_split(&job->names, job->list ? job->list : builtin);
+    for (size_t i = 0; job->store && i < job->names.count; i++)
+        if (is_built_in(job->names.items[i]))
+            return io_fail(error, "--store writes into model files, and %s is built in", job->names.items[i]);
     bool ok = job->rate_low > 0 || measure_orb(job, common, &counts, error);
     for (size_t i = 0; ok && i < job->names.count; i++)
         ok = measure_model(job, common, job->names.items[i], &counts, error);
@@ -237,6 +264,8 @@ static const cli_option thresholds_options[] = {
      .help = ": per cent of the wrong pairs that the low threshold may accept (default: what 50 of ORB accepts)"},
     {"rate-high", 0, CLI_NUMBER(threshold_job, rate_high, 0, 100), "P",
      .help = ": the same for the high threshold (default: what 100 of ORB accepts)"},
+    {"store", 0, CLI_FLAG(threshold_job, store),
+     .help = "write the distances into the model files, which then give them as built-in models do"},
     {"pairs", 0, CLI_NUMBER(threshold_job, pairs, 1000, 1e9), "N", "4000000", .help = ": wrong pairs that are drawn"},
     {"seed", 0, CLI_NUMBER(threshold_job, seed, 0, CLI_NO_LIMIT), "N", "1", .help = "decides which"},
     {0}};
@@ -251,7 +280,9 @@ const cli_command train_thresholds = {
              "support, ORB (OpenCV's, where the program was built with it) on that of support 1:\n"
              "    keybits patches synth held-back/ -o 'held-{}.kbp' --support 1,1.3,1.6\n"
              "    keybits train thresholds held-1.kbp held-1.3.kbp held-1.6.kbp\n"
-             "kb_model_info has the numbers of the built-in models (docs/slam.md).",
+             "    keybits train thresholds held-1.kbp held-1.6.kbp -m mine.kbm --store\n"
+             "kb_model_info has the numbers of the built-in models, and those that --store wrote into a file "
+             "(docs/slam.md).",
     .options = thresholds_options,
     .least = 1,
     .most = CLI_ANY,

@@ -60,6 +60,11 @@ r = keybits.find_homography(f.keypoints, g.keypoints, m)
 print(f"{len(m)} mutual matches, {r.inliers.sum()} inliers of a homography, rms {r.rms:.2f} px")
 save("matches.png", keybits.draw_matches(one, f.keypoints, two, g.keypoints, m, r.inliers))
 
+# %% Points to a fraction of a pixel
+a, b, correlation = keybits.refine_matches(one, two, f.keypoints, g.keypoints, m)
+better = keybits.fit(a, b, quality=m["distance"])
+print(f"{(correlation > 0).sum()} of {len(m)} matches refined, rms {better.rms:.2f} px")
+
 # %% Fewer wrong ones before fitting
 kept = keybits.filter_matches(f.keypoints, g.keypoints, m)
 print(f"{len(kept)} of {len(m)} matches agree with their neighbours")
@@ -78,8 +83,8 @@ index = keybits.Index(vocabulary, keep_features=True)
 for number, features in enumerate(described):
     index.add(features, name=f"scene {number}")
 for result in index.query(g, 3, verify=2):
-    print(f"    {index.image(int(result['position'])).name}: score {result['score']:.3f}, "
-          f"{result['inliers']} inliers")
+    checked = "not verified" if result["inliers"] < 0 else f"{result['inliers']} inliers"
+    print(f"    {index.image(int(result['position'])).name}: score {result['score']:.3f}, {checked}")
 
 # %% In place of cv2.ORB
 orb = keybits.cv2.create(500)

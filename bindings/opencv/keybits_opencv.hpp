@@ -51,8 +51,9 @@ static_assert(std::is_standard_layout<cv::KeyPoint>::value && sizeof(cv::KeyPoin
 inline void check(kb_status status, const std::string &what)
 {
     if (status == KB_OK) return;
-    int code = status == KB_E_MEMORY ? cv::Error::StsNoMem : status == KB_E_ARGUMENT ? cv::Error::StsBadArg
-                                                                                     : cv::Error::StsError;
+    cv::Error::Code code = cv::Error::StsError; /* of OpenCV 5, which takes no int */
+    if (status == KB_E_MEMORY) code = cv::Error::StsNoMem;
+    if (status == KB_E_ARGUMENT) code = cv::Error::StsBadArg;
     CV_Error(code, "keybits: " + what + ": " + kb_status_string(status));
 }
 

@@ -69,7 +69,8 @@ public:
     std::vector<float> GetInverseScaleSigmaSquares() const { return mvInvLevelSigma2; }
 
     const Model &model() const { return features_.model(); }
-    /* What ORBmatcher::TH_LOW and TH_HIGH are to be with this model; 0 for a model of one's own. */
+    /* What ORBmatcher::TH_LOW and TH_HIGH are to be with this model; 0 for a model that nobody
+     * has measured. */
     int thresholdLow() const { return model().info().threshold_low; }
     int thresholdHigh() const { return model().info().threshold_high; }
 

@@ -194,8 +194,8 @@ typedef struct kb_model_info {
     int32_t row_floats;        /* 128 for SIFT and RootSIFT, otherwise 0 */
     uint32_t channels;         /* bit c is set when channel c is used */
     int32_t distinct_boxes;    /* different boxes among the 2 x bits boxes of the table */
-    int32_t threshold_low;     /* built-in binary models: the Hamming distances that accept as large a share of wrong */
-    int32_t threshold_high;    /* pairs as 50 and 100 do for ORB (docs/slam.md); else 0: not known */
+    int32_t threshold_low;     /* the Hamming distances that accept as large a share of wrong pairs as 50 and 100 do for */
+    int32_t threshold_high;    /* ORB (docs/slam.md). Built-in binary models have them, others may; 0: not known */
 } kb_model_info;
 /* Fills info, which is initialised with KB_INIT. */
 KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
@@ -722,6 +722,8 @@ typedef struct kb_model_spec {
     int32_t root;             /* HashSIFT: 1 takes RootSIFT bytes instead of SIFT bytes */
     float sift_support;       /* the support for keypoints of SIFT detectors, whose sizes are small: kb_model_scale. 0.1
                                  to 10; 0: support */
+    int32_t threshold_low, threshold_high; /* of kb_model_info, 0 to bits, the lower one first; 0 and 0: not known. They
+                                 are no part of the id. */
 } kb_model_spec;
 
 /* Creates a model from tables, which are copied. KB_E_TABLE for a value out of its range; error (may be NULL) names the

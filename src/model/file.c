@@ -108,7 +108,7 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
     put_u32(to + 16, (uint32_t)spec->sampler);
     put_u32(to + 20, (uint32_t)spec->bits);
     put_f32(to + 24, spec->support);
-    put_u32(to + 28, spec->root ? 1 : 0);
+    put_u32(to + 28, (uint32_t)spec->root | (uint32_t)spec->threshold_low << 8 | (uint32_t)spec->threshold_high << 20);
     put_u32(to + 32, (uint32_t)name);
     put_u32(to + 36, (uint32_t)text);
     put_u32(to + 40, (uint32_t)table);
@@ -157,9 +157,10 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     if (spec->support == 0) /* which kb_model_create would take as "the default" */
         return kbi_fail_at(error, KB_E_TABLE, "support", -1, "support 0 is not between 0.1 and 10");
     spec->sift_support = get_f32(data + 44);
-    if (get_u32(data + 28) > 1)
-        return kbi_fail(error, KB_E_FORMAT, "the file uses flags that this library does not know");
-    spec->root = (int32_t)get_u32(data + 28);
+    if (data[28] > 1) return kbi_fail(error, KB_E_FORMAT, "the file uses flags that this library does not know");
+    spec->root = data[28];
+    spec->threshold_low = (int32_t)(get_u32(data + 28) >> 8 & 0xfff);
+    spec->threshold_high = (int32_t)(get_u32(data + 28) >> 20);
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "kind %d with %d bits is not possible", (int)spec->kind,
                            (int)spec->bits);

@@ -106,6 +106,9 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
     if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_HASHSIFT))
         return kbi_fail_at(error, KB_E_TABLE, "root", -1, "root %d does not go with %s", (int)spec->root,
                            kb_kind_name(spec->kind));
+    if (spec->threshold_low < 0 || spec->threshold_high < spec->threshold_low || spec->threshold_high > spec->bits)
+        return kbi_fail_at(error, KB_E_TABLE, "threshold_low", -1, "thresholds %d and %d are not distances of %d bits",
+                           (int)spec->threshold_low, (int)spec->threshold_high, (int)spec->bits);
     kb_status status = check_name(spec->name, error);
     if (status == KB_OK && spec->text && strlen(spec->text) > 65535)
         status = kbi_fail_at(error, KB_E_TABLE, "text", -1, "the text is longer than 65535 bytes");
@@ -305,7 +308,9 @@ kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
     full.row_floats = model->row_floats;
     full.channels = model->channels;
     full.distinct_boxes = model->box_count;
-    kbi_model_thresholds(model->id, &full.threshold_low, &full.threshold_high);
+    full.threshold_low = model->spec.threshold_low;
+    full.threshold_high = model->spec.threshold_high;
+    if (full.threshold_high == 0) kbi_model_thresholds(model->id, &full.threshold_low, &full.threshold_high);
     KBI_STRUCT_WRITE(kb_model_info, info, &full);
     return KB_OK;
 }

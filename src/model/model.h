@@ -64,7 +64,8 @@ uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler);
 uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision);
 
 /* ---- thresholds.c ---- */
-/* kb_model_info.threshold_low and threshold_high of the model with this id; zeros when they are not known. */
+/* kb_model_info.threshold_low and threshold_high of the built-in model with this id, whose file has none; zeros when
+ * they are not known. */
 void kbi_model_thresholds(uint64_t id, int32_t *low, int32_t *high);
 
 /* Built-in model files, compiled in. Ends with a NULL name. */

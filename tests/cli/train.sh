@@ -92,6 +92,17 @@ awk 'NR == 2 { ok = $1 == "bag.kbm" && $2 < $5 && $3 <= 0.5 && $6 <= 10 && $4 < 
     fail "$(cat thresholds.txt)"
 run "$KEYBITS" train thresholds set.kbp -m bag.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 --json >thresholds.json
 grep -q '"low": *'"$(awk 'NR == 2 { print $2 }' thresholds.txt)," thresholds.json || fail "$(cat thresholds.json)"
+cp bag.kbm stored.kbm
+run "$KEYBITS" model show stored.kbm >bare.txt
+! grep -q "as 50 and 100" bare.txt || fail "a model that nobody has measured has distances"
+run "$KEYBITS" train thresholds set.kbp -m stored.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 --store >stored.txt
+run "$KEYBITS" model show stored.kbm >shown.txt
+holds shown.txt "$(awk 'NR == 2 { print $2 " low, " $5 " high" }' stored.txt)"
+[ "$(grep -w id bare.txt)" = "$(grep -w id shown.txt)" ] || fail "thresholds have changed the id"
+run "$KEYBITS" model export stored.kbm -o table.txt
+run "$KEYBITS" model import table.txt -o again.kbm
+same stored.kbm again.kbm
+refuse 1 "is built in" "$KEYBITS" train thresholds --quiet set.kbp -m bag256 --rate-low 0.5 --rate-high 10 --store
 refuse 2 "go together" "$KEYBITS" train thresholds set.kbp -m bag.kbm --rate-low 0.5
 refuse 1 "support 1.6, which no set has" "$KEYBITS" train thresholds --quiet set.kbp -m bad256 --rate-low 1 --rate-high 10
 refuse 1 "floats" "$KEYBITS" train thresholds --quiet set.kbp -m sift --rate-low 1 --rate-high 10

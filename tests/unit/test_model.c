@@ -154,6 +154,9 @@ static void impossible_tables_are_refused(void **state)
     s = spec, s.bits = 1032, refuses(s, KB_E_TABLE);
     s = spec, s.kind = (kb_kind)0, refuses(s, KB_E_TABLE);
     s = spec, s.support = -1, refuses(s, KB_E_TABLE);
+    s = spec, s.threshold_low = -1, s.threshold_high = 3, refuses(s, KB_E_TABLE);
+    s = spec, s.threshold_low = 5, s.threshold_high = 3, refuses(s, KB_E_TABLE);
+    s = spec, s.threshold_high = s.bits + 1, refuses(s, KB_E_TABLE);
     s = spec, s.sift_support = 0.05f, refuses(s, KB_E_TABLE);
     s = spec, s.sift_support = NAN, refuses(s, KB_E_TABLE);
     s = spec, s.name = "", refuses(s, KB_E_TABLE);
@@ -307,6 +310,20 @@ static void boxes_are_counted_once(void **state)
     assert_int_equal(info.channels, 3);
     assert_int_equal(info.row_bytes, 1);
     assert_int_equal(info.threshold_low, 0); /* nobody has measured it */
+    uint64_t id = info.id;
+    kb_model_free(model);
+
+    spec.threshold_low = 2, spec.threshold_high = 5; /* the file keeps them; they are no part of the id */
+    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    uint8_t file[512];
+    size_t size;
+    assert_int_equal(kb_model_save(model, file, sizeof file, &size), KB_OK);
+    kb_model_free(model);
+    assert_int_equal(kb_model_load(file, size, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_get_info(model, &info), KB_OK);
+    assert_int_equal(info.threshold_low, 2);
+    assert_int_equal(info.threshold_high, 5);
+    assert_true(info.id == id);
     kb_model_free(model);
 }
 

@@ -87,11 +87,11 @@ class Model:
     @classmethod
     def from_tables(cls, kind: str, *, name: str, boxes: Any = None, weights: Any = None, bias: Any = None,
                     root: bool = False, support: float = 1, sift_support: float = 0, sampler: str = "patch",
-                    text: str = "") -> "Model":
+                    text: str = "", thresholds: Tuple[int, int] = (0, 0)) -> "Model":
         """A model out of its tables: "bad" and "bag" from boxes (box_dtype, one per bit), "hashsift" from weights (bits
         x 128 of int8) and bias (int32). support is the width of the described region as a multiple of the detector's;
         sift_support the same for keypoints of SIFT detectors, 0: support; root takes RootSIFT. text tells how it was
-        learned."""
+        learned; thresholds are those of the property."""
         if kind not in _KINDS or sampler not in _SAMPLERS:
             raise KeybitsValueError(f"kind is one of {', '.join(_KINDS)} and sampler one of {', '.join(_SAMPLERS)}, "
                                     f"not {kind!r} and {sampler!r}")
@@ -106,7 +106,7 @@ class Model:
             raise KeybitsValueError("bad and bag take boxes, one per bit; others take none")
         bits = len(pairs) if pairs is not None else len(matrix) if matrix is not None else 0
         spec = new(_abi.kb_model_spec, kind=_KINDS[kind], sampler=_SAMPLERS[sampler], bits=bits, support=support,
-                   sift_support=sift_support, name=name.encode(), text=text.encode(), root=int(root),
+                   sift_support=sift_support, threshold_low=thresholds[0], threshold_high=thresholds[1], name=name.encode(), text=text.encode(), root=int(root),
                    boxes=address(pairs) if pairs is not None else None,
                    weights=address(matrix) if matrix is not None else None,
                    bias=address(offset) if offset is not None else None)
