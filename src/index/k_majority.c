@@ -92,6 +92,7 @@ static uint64_t squared_distance(uint32_t key)
 /* k-means++. The result is how many centres could be chosen. */
 static uint32_t seed_centres(kbi_k_majority *m, size_t n, uint64_t *random, uint8_t *centres)
 {
+    if (n == 0) return 0;
     for (size_t i = 0; i < n; i++) m->keys[i] = KBI_NO_NEIGHBOUR;
     size_t chosen = (size_t)(kbi_random_next(random) % n);
     for (uint32_t c = 0;;) {

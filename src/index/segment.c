@@ -32,7 +32,7 @@ static bool writer_create(segment_writer *w, kbi_segment *s, const kb_index *ind
 static void writer_entries(segment_writer *w, const uint8_t *const from[KBI_COLUMNS], size_t count)
 {
     for (int c = 0; c < KBI_COLUMNS; c++) {
-        if (w->bytes[c] == 0) continue;
+        if (w->bytes[c] == 0 || !from[c]) continue; /* a column that is not kept */
         memcpy(w->column[c], from[c], count * w->bytes[c]);
         w->column[c] += count * w->bytes[c];
     }

@@ -78,7 +78,7 @@ kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocato
     }
     kbi_put_u64(block + AT_SUM, block_sum(block, (size_t)size));
     kb_status status = kb_vocabulary_load_with(block, (size_t)size, allocator, out, error);
-    if (status == KB_OK) (*out)->owned = block;
+    if (*out) (*out)->owned = block;
     else kbi_deallocate(allocator, block);
     return status;
 }

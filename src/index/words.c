@@ -87,7 +87,7 @@ static void assign_piece(void *context, int32_t piece)
 kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features *features,
                               const kb_words_options *options, uint32_t *words, uint32_t *nodes, kb_error *error)
 {
-    kb_features f;
+    kb_features f = {0};
     kb_words_options o;
     if (!vocabulary) return kbi_fail(error, KB_E_ARGUMENT, "vocabulary is NULL");
     kb_status status = kbi_features_check(features, &f, vocabulary->row_bytes, vocabulary->model_id,

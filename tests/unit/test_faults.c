@@ -1,4 +1,4 @@
-/* Every allocation of retrieval and of the trainer made to fail in turn: an error, nothing leaked, and what was there
+/* Every allocation of retrieval and of the trainers made to fail in turn: an error, nothing leaked, and what was there
  * before is as it was. The linker puts the functions below in the place of malloc and its kin (tests/CMakeLists.txt). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -239,18 +239,43 @@ static kb_status learn_boxes(void *context)
     return kb_learn_boxes(&patches, &o, boxes, NULL, NULL);
 }
 
-static void trainer_survives(void **state)
+static int32_t go_on(void *context, const kb_learn_hash_progress *progress)
+{
+    *(size_t *)context = progress->checkpoint_size;
+    return 1;
+}
+
+static kb_status learn_hashsift(void *context)
+{
+    kb_learn_hash_options o;
+    int8_t weights[BITS * KB_SIFT_VALUES];
+    int32_t bias[BITS];
+    size_t checkpoint = 0;
+    kb_learn_patches patches = *(const kb_learn_patches *)context;
+    KB_INIT(o);
+    o.bits = BITS;
+    o.steps = 3;
+    o.batch = 16;
+    o.report = go_on;
+    o.report_context = &checkpoint;
+    kb_status status = kb_learn_hashsift(&patches, &o, weights, bias, NULL, NULL);
+    assert_true(status != KB_OK || checkpoint > 0);
+    return status;
+}
+
+static void trainers_survive(void **state)
 {
     (void)state;
     kb_learn_patches patches = make_patches();
     fail_in_turn(learn_boxes, &patches, 5);
+    fail_in_turn(learn_hashsift, &patches, 10);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(retrieval_survives),
-        cmocka_unit_test(trainer_survives),
+        cmocka_unit_test(trainers_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
