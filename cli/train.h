@@ -1,5 +1,5 @@
 /* The subcommands of `keybits train`, and what they share: where patches come from, where the model, the log and the
- * page go, and how a result is judged. */
+ * page go, and how a result is evaluated. */
 #ifndef TRAIN_H
 #define TRAIN_H
 

@@ -78,7 +78,7 @@ endif()
 
 # ------------------------------------------------------------------------------------------------------- learn/
 # A library of its own, which needs nothing but the library: OpenBLAS is loaded when learning needs it (learn/matrix.c).
-# The tests look behind its front door, so with shared libraries there is a static one for them and for the program.
+# The tests use its internal functions, so with shared libraries there is a static one for them and for the program.
 if(KEYBITS_BUILD_LEARN AND learn_sources)
     add_library(keybits-learn-objects OBJECT ${learn_sources})
     keybits_target(keybits-learn-objects STRICT)

@@ -1,4 +1,4 @@
-/* Keypoints and descriptors of one image, one line a keypoint: x y size angle bits.
+/* Keypoints and descriptors of one image, one line per keypoint: x y size angle bits.
  *
  *     describe [image.pgm]
  */

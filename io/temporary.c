@@ -2,8 +2,8 @@
  *
  * The handler walks the table with nothing but calls that a handler may make: unlink(), kill(), waitpid(), and for a
  * folder fork() and execve() of rm. It may run on any thread, so it must not find a file that is made and not yet
- * noted. A lock that is an atomic flag guards both; whoever holds it or waits for it has signals blocked, so the handler
- * can wait for it too. The handler never gives it back: from then on no file is made until the program is gone. */
+ * noted. A lock that is an atomic flag guards both. A thread that holds it or waits for it has signals blocked, so the
+ * handler can wait for it too. The handler never releases it: no file is made until the program has ended. */
 #define _GNU_SOURCE /* nftw */
 #include "io/temporary.h"
 

@@ -1,4 +1,4 @@
-/* Other views of a photograph, as if it hung on a wall: random homographies, and the image as seen through one. */
+/* Views of a photograph as a plane: random homographies, and the image warped by one. */
 #ifndef KBI_WARP_H
 #define KBI_WARP_H
 
@@ -7,13 +7,13 @@
 
 #include "keybits/keybits.h"
 
-/* How far the camera goes. */
+/* The range of the camera. */
 typedef struct kbi_view_range {
     double rotation;  /* degrees; half of the views turn evenly within +-rotation, the others only a little */
-    double tilt;      /* degrees between wall and film, up to 75; evenly from 0 */
+    double tilt;      /* degrees between the plane and the image plane, up to 75; evenly from 0 */
     double zoom_out;  /* natural logarithms: the scale is between exp(-zoom_out) and exp(zoom_in), evenly in between */
     double zoom_in;
-    double perspective; /* how much nearer one end of the wall is at most: half diagonal over distance, below 0.9 */
+    double perspective; /* how much nearer one end of the plane is at most: half diagonal over distance, below 0.9 */
 } kbi_view_range;
 extern const kbi_view_range kbi_view_range_default;
 

@@ -1,5 +1,5 @@
-/* Describing: from keypoints or ready patches to rows. The patches go through the kernels in batches, and every
- * thread takes the next batch that nobody has taken. A keypoint's row depends on nothing but the model, the image and
+/* Describing: from keypoints or ready patches to rows. The patches go through the kernels in batches, and each
+ * thread takes the next free batch. A keypoint's row depends on nothing but the model, the image and
  * the keypoint, so neither threads nor the order of work can be seen in the result. */
 #include <math.h>
 #include <stdatomic.h>

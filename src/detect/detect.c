@@ -1,4 +1,4 @@
-/* The front door of the detectors: options, mask, the 8-bit image, and what belongs to a detector's name. */
+/* The public calls of the detectors: options, mask, the 8-bit image, and what belongs to a detector's name. */
 #include "detect/detect.h"
 #include "image/image.h"
 

@@ -9,8 +9,8 @@
  *      intensity centroid of the disc of radius 15.
  *
  * Pixel x of level n is centred at (x + 0.5) factor^n - 0.5 of the image. Nothing is found within 31 px of a level's
- * edge: there would be no room for a descriptor. Tasks work on rows of levels or runs of corners and meet only where
- * lists are put together in order, so the number of threads changes nothing. */
+ * edge: there would be no room for a descriptor. Tasks work on rows of levels or runs of corners, and their lists
+ * are joined in order, so the number of threads changes nothing. */
 #include "detect/orb.h"
 
 #define PATCH 31.0

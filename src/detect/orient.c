@@ -139,7 +139,7 @@ static void orient_by_gradient(orient_job *job, const kb_parallel *parallel)
         }
 }
 
-/* ---- front door ---- */
+/* ---- public call ---- */
 
 static void centroid_task(void *context, int32_t piece)
 {

@@ -91,7 +91,7 @@ void kbi_select_grid(kbi_selection *s, size_t n)
     }
 }
 
-/* ---- front door ---- */
+/* ---- public call ---- */
 
 const char *kb_selection_name(kb_selection rule)
 {

@@ -185,7 +185,7 @@ static int32_t even_step(int32_t n)
     }
 }
 
-/* A pixel that no ray reaches goes far away, where it is nobody's inlier. */
+/* A pixel that no ray reaches goes far away, where it is an outlier of every model. */
 static void to_ray(const kb_camera *camera, const double *pixel, double *x, double *y)
 {
     if (kb_camera_unproject(camera, pixel[0], pixel[1], x, y) == KB_OK && fabs(*x) < FAR && fabs(*y) < FAR) return;
@@ -229,7 +229,7 @@ static double pixels_per_unit(const kb_fit_options *options, const fit_kind *kin
 
 /* ---- all together ---- */
 
-/* What preparing needs and nobody afterwards. Sorting comes before the search for duplicates, so they share memory. */
+/* Memory that only preparing needs. Sorting comes before the search for duplicates, so they share memory. */
 typedef struct prepare_buffers {
     int32_t *order;
     uint64_t *entries; /* of the sort, twice n */

@@ -74,7 +74,7 @@ void kbi_k_majority_free(kbi_k_majority *m)
 }
 
 /* keys[i] becomes the least of itself and (distance << 16 | centre) over the given centres. */
-static void meet_centres(kbi_k_majority *m, size_t n, const uint8_t *centres, uint32_t count)
+static void compare_centres(kbi_k_majority *m, size_t n, const uint8_t *centres, uint32_t count)
 {
     for (size_t from = 0; from < n; from += KBI_HAMMING_BLOCK_ROWS) {
         size_t rows = n - from < KBI_HAMMING_BLOCK_ROWS ? n - from : KBI_HAMMING_BLOCK_ROWS;
@@ -98,7 +98,7 @@ static uint32_t seed_centres(kbi_k_majority *m, size_t n, uint64_t *random, uint
     for (uint32_t c = 0;;) {
         uint8_t *centre = centres + c * m->row_bytes;
         memcpy(centre, m->rows + chosen * m->row_bytes, m->row_bytes);
-        meet_centres(m, n, centre, 1);
+        compare_centres(m, n, centre, 1);
         if (++c == m->k) return c;
         uint64_t total = 0;
         for (size_t i = 0; i < n; i++) total += squared_distance(m->keys[i]);
@@ -114,7 +114,7 @@ static size_t label_rows(kbi_k_majority *m, size_t n, const uint8_t *centres, ui
 {
     size_t changed = 0;
     for (size_t i = 0; i < n; i++) m->keys[i] = KBI_NO_NEIGHBOUR;
-    meet_centres(m, n, centres, count);
+    compare_centres(m, n, centres, count);
     for (size_t i = 0; i < n; i++) {
         changed += m->labels[i] != (m->keys[i] & 0xffff);
         m->labels[i] = m->keys[i] & 0xffff;

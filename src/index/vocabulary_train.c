@@ -9,7 +9,7 @@
 
 #define SAMPLE 2000  /* rows per child that decide the centres */
 #define CHUNK 65536  /* rows that one task assigns */
-#define BATCH 256    /* rows that meet the centres together */
+#define BATCH 256    /* rows compared with the centres at once */
 
 typedef struct train_node {
     uint32_t begin, end; /* its rows in `order` */
@@ -32,7 +32,7 @@ typedef struct trainer {
     kbi_k_majority *clusters;        /* one per piece */
     kbi_match_kernels kernels;
     int32_t pieces;
-    atomic_uint next; /* node that nobody has taken */
+    atomic_uint next; /* the next free node */
 } trainer;
 
 static uint8_t *centres_of(const trainer *t, uint32_t node)

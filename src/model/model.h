@@ -42,8 +42,8 @@ struct kb_model {
     int32_t *packed_bias;
 };
 
-/* A build for BAD alone (CMake's KEYBITS_BAD_ONLY) makes no models of other kinds. What only they need stands behind
- * this constant, is called by nobody, and falls out of the library. */
+/* A build for BAD alone (CMake's KEYBITS_BAD_ONLY) makes no models of other kinds. What only they need is
+ * guarded by this constant, so that the linker drops it. */
 #ifndef KB_BAD_ONLY
 #    define KB_BAD_ONLY 0
 #endif

@@ -37,3 +37,8 @@ every_fault a.kbm "$KEYBITS" train bad set.kbp -o a.kbm --name a --bits 8 --trip
 every_fault a.db "$KEYBITS" export colmap p1.pgm p2.pgm -o a.db --quiet
 every_fault a.kbi "$KEYBITS" index build p1.pgm p2.pgm -o a.kbi --quiet
 every_fault a.npy "$KEYBITS" describe p1.pgm --detector orb -o a.npy --quiet
+
+# The check itself can fail: a program that writes its target in place loses what was there.
+if (every_fault plain.txt bash -c 'echo one >plain.txt; echo two >>plain.txt') >/dev/null 2>&1; then
+    fail "a program that writes in place was not noticed"
+fi

@@ -1,5 +1,6 @@
 /* Every allocation of retrieval and of the trainers made to fail in turn: an error, nothing leaked, and what was there
- * before is as it was. The linker puts the functions below in the place of malloc and its kin (tests/CMakeLists.txt). */
+ * before is as it was. The linker puts the functions below in the place of malloc, calloc, realloc and free
+ * (tests/CMakeLists.txt). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
