@@ -30,15 +30,29 @@ function layout() {
   return beside ? [a.width, 0] : [0, a.height];
 }
 
+const MOST_LINES = 120; // more of them hide the pictures
+
+/** Lines between matched keypoints, an even choice of at most MOST_LINES; dots on all of them. */
 function drawMatches(context, { matches, fit, a, b }, [dx, dy], inlier) {
-  context.strokeStyle = inlier ? "#19c15c" : "#e5483d";
-  context.globalAlpha = inlier ? 0.55 : 0.35;
+  const chosen = [...matches.a.keys()].filter((i) => Boolean(fit.inliers[i]) === inlier);
+  const ends = (i) => [a[6 * matches.a[i]], a[6 * matches.a[i] + 1], b[6 * matches.b[i]] + dx,
+    b[6 * matches.b[i] + 1] + dy];
+  const every = Math.ceil(chosen.length / MOST_LINES);
+  const radius = 1.5 * context.lineWidth;
+  context.strokeStyle = context.fillStyle = inlier ? "#19c15c" : "#e5483d";
   context.beginPath();
-  for (let i = 0; i < matches.count; i++) {
-    if (Boolean(fit.inliers[i]) !== inlier) continue;
-    const [p, q] = [6 * matches.a[i], 6 * matches.b[i]];
-    context.moveTo(a[p], a[p + 1]);
-    context.lineTo(b[q] + dx, b[q + 1] + dy);
+  for (const i of chosen) {
+    const [x1, y1, x2, y2] = ends(i);
+    for (const [x, y] of [[x1, y1], [x2, y2]]) context.rect(x - radius, y - radius, 2 * radius, 2 * radius);
+  }
+  context.fill();
+  context.globalAlpha = 0.6;
+  context.beginPath();
+  for (const [k, i] of chosen.entries()) {
+    if (k % every) continue;
+    const [x1, y1, x2, y2] = ends(i);
+    context.moveTo(x1, y1);
+    context.lineTo(x2, y2);
   }
   context.stroke();
   context.globalAlpha = 1;

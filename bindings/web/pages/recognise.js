@@ -58,20 +58,24 @@ async function addIndex(file) {
   listTarget(null, `${file.name}: ${images.length.toLocaleString("en")} pictures`, images.map(({ id }) => id));
 }
 
-/** Adds files; the next one is read while the worker describes the last. Those that cannot be added are named. */
+const AHEAD = 4; // files that are read while the worker describes one
+
+/** Adds files in their order; those that cannot be added are named. */
 async function addFiles(files) {
   say(null);
   const problems = [];
-  const noted = (promise) => promise.catch((error) => problems.push(error.message));
+  const noted = (promise) => promise.catch((error) => { problems.push(error.message); return null; });
+  const isIndex = ({ name }) => /\.kbi$/i.test(name);
+  const reading = [];
   const added = [];
-  for (const file of files) {
-    if (/\.kbi$/i.test(file.name)) {
+  for (const [i, file] of files.entries()) {
+    for (const next of files.slice(reading.length, i + AHEAD)) reading.push(isIndex(next) ? null : noted(readPicture(next)));
+    if (isIndex(file)) {
       await noted(addIndex(file));
-      continue;
+    } else {
+      const canvas = await reading[i];
+      if (canvas) added.push(noted(addTarget(canvas, file.name.replace(/\.[^.]*$/, ""))));
     }
-    await noted(readPicture(file).then((canvas) => {
-      added.push(noted(addTarget(canvas, file.name.replace(/\.[^.]*$/, ""))));
-    }));
   }
   await Promise.all(added);
   if (problems.length) say(problems.join(" "));
