@@ -95,10 +95,63 @@ void kbi_fit_transfer_errors(const double *h, const fit_pairs *pairs, int32_t fr
     }
 }
 
-/* Adds w x the six different products of p = (x, y, 1). */
-static inline void add_moments(double sum[6], double w, const double moments[6])
+/* What pairs add to the normal equations, computed for NORMAL_BLOCK of them at a time: these are loops that compilers
+ * turn into vectors, and the sums that follow stay in registers, each in the order of the list. */
+#define NORMAL_BLOCK 32
+typedef struct normal_block {
+    double x[NORMAL_BLOCK], y[NORMAL_BLOCK], x2[NORMAL_BLOCK], y2[NORMAL_BLOCK], weight[NORMAL_BLOCK];
+    double one[NORMAL_BLOCK], u[NORMAL_BLOCK], v[NORMAL_BLOCK], uv[NORMAL_BLOCK]; /* weights of p p^T */
+    double ru[NORMAL_BLOCK], rv[NORMAL_BLOCK], rw[NORMAL_BLOCK];                  /* and of p in the gradient */
+} normal_block;
+
+static void block_fill(const double *h, const fit_pairs *pairs, const fit_list *list, int32_t from, int32_t n,
+                       normal_block *restrict b)
 {
-    for (int32_t k = 0; k < 6; k++) sum[k] += w * moments[k];
+    const double h0 = h[0], h1 = h[1], h2 = h[2], h3 = h[3], h4 = h[4], h5 = h[5], h6 = h[6], h7 = h[7], h8 = h[8];
+    for (int32_t k = 0; k < n; k++) {
+        int32_t s = list->slot[from + k];
+        b->x[k] = pairs->x1[s], b->y[k] = pairs->y1[s];
+        b->x2[k] = pairs->x2[s], b->y2[k] = pairs->y2[s];
+        b->weight[k] = list->weight[from + k];
+    }
+    for (int32_t k = 0; k < n; k++) {
+        double x = b->x[k], y = b->y[k], q = 1 / (h6 * x + h7 * y + h8);
+        double u = (h0 * x + h1 * y + h2) * q, v = (h3 * x + h4 * y + h5) * q;
+        double ru = u - b->x2[k], rv = v - b->y2[k], rw = -(u * ru + v * rv);
+        double wq = b->weight[k] * q, q2 = wq * q;
+        b->one[k] = q2, b->u[k] = q2 * u, b->v[k] = q2 * v, b->uv[k] = q2 * (u * u + v * v);
+        b->ru[k] = ru * wq, b->rv[k] = rv * wq, b->rw[k] = rw * wq;
+    }
+}
+
+/* Adds first x and second x the six different products of p = (x, y, 1) to two sums. */
+static void block_moments(const normal_block *b, int32_t n, const double *first, const double *second, double sum1[6],
+                          double sum2[6])
+{
+    double a[6], c[6];
+    memcpy(a, sum1, sizeof a);
+    memcpy(c, sum2, sizeof c);
+    for (int32_t k = 0; k < n; k++) {
+        double x = b->x[k], y = b->y[k];
+        const double moments[6] = {x * x, x * y, x, y * y, y, 1};
+        for (int32_t i = 0; i < 6; i++) a[i] += first[k] * moments[i];
+        for (int32_t i = 0; i < 6; i++) c[i] += second[k] * moments[i];
+    }
+    memcpy(sum1, a, sizeof a);
+    memcpy(sum2, c, sizeof c);
+}
+
+static void block_gradient(const normal_block *b, int32_t n, double gradient[9])
+{
+    double g[9];
+    memcpy(g, gradient, sizeof g);
+    for (int32_t k = 0; k < n; k++) {
+        double x = b->x[k], y = b->y[k], ru = b->ru[k], rv = b->rv[k], rw = b->rw[k];
+        g[0] += ru * x, g[1] += ru * y, g[2] += ru;
+        g[3] += rv * x, g[4] += rv * y, g[5] += rv;
+        g[6] += rw * x, g[7] += rw * y, g[8] += rw;
+    }
+    memcpy(gradient, g, sizeof g);
 }
 
 static void put_block(double *matrix, int32_t row, int32_t column, const double sum[6], double sign)
@@ -111,24 +164,14 @@ static void put_block(double *matrix, int32_t row, int32_t column, const double 
 void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
 {
     double one[6] = {0}, u_sum[6] = {0}, v_sum[6] = {0}, uv_sum[6] = {0};
+    normal_block b;
     memset(out, 0, sizeof *out);
-    double *g = out->gradient;
-    for (int32_t k = 0; k < list->n; k++) {
-        int32_t s = list->slot[k];
-        double x = pairs->x1[s], y = pairs->y1[s];
-        double q = 1 / (h[6] * x + h[7] * y + h[8]);
-        double u = (h[0] * x + h[1] * y + h[2]) * q, v = (h[3] * x + h[4] * y + h[5]) * q;
-        double ru = u - pairs->x2[s], rv = v - pairs->y2[s], rw = -(u * ru + v * rv);
-        double wq = list->weight[k] * q, q2 = wq * q;
-        const double moments[6] = {x * x, x * y, x, y * y, y, 1};
-        add_moments(one, q2, moments);
-        add_moments(u_sum, q2 * u, moments);
-        add_moments(v_sum, q2 * v, moments);
-        add_moments(uv_sum, q2 * (u * u + v * v), moments);
-        ru *= wq, rv *= wq, rw *= wq;
-        g[0] += ru * x, g[1] += ru * y, g[2] += ru;
-        g[3] += rv * x, g[4] += rv * y, g[5] += rv;
-        g[6] += rw * x, g[7] += rw * y, g[8] += rw;
+    for (int32_t from = 0; from < list->n; from += NORMAL_BLOCK) {
+        int32_t n = kbi_min_i(NORMAL_BLOCK, list->n - from);
+        block_fill(h, pairs, list, from, n, &b);
+        block_moments(&b, n, b.one, b.u, one, u_sum);
+        block_moments(&b, n, b.v, b.uv, v_sum, uv_sum);
+        block_gradient(&b, n, out->gradient);
     }
     put_block(out->matrix, 0, 0, one, 1);
     put_block(out->matrix, 3, 3, one, 1);
