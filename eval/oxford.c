@@ -422,7 +422,8 @@ static void matches_add(ev_oxford_matches *sum, const matches_score *pair)
     sum->right += pair->right_3px;
     sum->precision_1px += pair->right_1px / n;
     sum->precision_3px += pair->right_3px / n;
-    sum->exact += pair->right_5px > 0 ? pair->right_5px_to_1px / pair->right_5px : 0;
+    sum->near += pair->right_5px;
+    sum->exact += pair->right_5px_to_1px;
     sum->homography_1px += pair->corner_error < 1;
     sum->homography_3px += pair->corner_error < 3;
     sum->homography_5px += pair->corner_error < 5;
@@ -434,7 +435,8 @@ static void matches_divide(ev_oxford_matches *sum, double n)
     sum->right /= n;
     sum->precision_1px /= n;
     sum->precision_3px /= n;
-    sum->exact /= n;
+    sum->exact = sum->near > 0 ? sum->exact / sum->near : 0;
+    sum->near /= n;
     sum->homography_1px /= n;
     sum->homography_3px /= n;
     sum->homography_5px /= n;

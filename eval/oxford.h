@@ -30,8 +30,9 @@ typedef struct ev_oxford_matches {
     double matches;                                        /* per pair */
     double right;                                          /* of them, within 3 px */
     double precision_1px, precision_3px;                   /* 0 to 1; pairs without a match count 0 */
-    double exact;                                          /* of the matches whose keypoints lie within 5 px of the
-                                                              truth, the share whose points lie within 1 px */
+    double near;                                           /* per pair, matches with keypoints within 5 px of the truth */
+    double exact;                                          /* the share of these whose points lie within 1 px; of the
+                                                              matches of all pairs together */
     double homography_1px, homography_3px, homography_5px; /* share of pairs whose mean corner error is below */
 } ev_oxford_matches;
 
