@@ -164,6 +164,25 @@ static void orient_and_select(source *s, const kb_image *image, kb_keypoint *key
                           NULL, &count) == KB_OK);
 }
 
+/* Every keypoint against another one of the same image. */
+static void refine_any(source *s, const kb_image *image, const kb_keypoint *keypoints, size_t count)
+{
+    kb_match matches[MOST];
+    kb_point_pair pairs[MOST];
+    float correlations[MOST];
+    kb_refine_options o;
+    KB_INIT(o);
+    o.scale = (float)(take_byte(s) % 101);
+    o.max_shift = (float)take_byte(s) / 255;
+    for (size_t i = 0; i < count; i++) matches[i] = (kb_match){(int32_t)i, (int32_t)(count - 1 - i), 0, 0};
+    fuzz_expect(kb_match_refine(image, image, keypoints, count, keypoints, count, matches, count, &o, NULL, pairs,
+                                correlations) == KB_OK);
+    for (size_t i = 0; i < count; i++) {
+        fuzz_expect(correlations[i] >= 0 && correlations[i] <= 1.001f);
+        fuzz_expect(correlations[i] == 0 || (isfinite(pairs[i].x2) && isfinite(pairs[i].y2)));
+    }
+}
+
 static void describe_patches(source *s)
 {
     int32_t side = KB_PATCH_SIDE + take_byte(s) % 40;
@@ -195,6 +214,7 @@ static void detect_and_describe(source *s, const kb_image *image)
     add_keypoints(s, image, keypoints + count, more);
     count += more;
     for (int i = 0; i < 3; i++) describe_any(s, image, keypoints, count);
+    refine_any(s, image, keypoints, count);
     orient_and_select(s, image, keypoints, count);
     describe_patches(s);
 }
