@@ -26,6 +26,8 @@ _LUMA = (9798, 19235, 3735)
 def to_gray(image: Any, order: str = "RGB") -> Image:
     """Colour (height x width x 3 or 4) to gray by BT.601 luma; gray is returned as it is. `order` is "RGB" or "BGR"
     (OpenCV's); a fourth channel is ignored."""
+    if image is None:
+        raise KeybitsValueError("the image is None, which cv2.imread gives for a file that it cannot read")
     array = np.asarray(image)
     if array.ndim == 2:
         return array

@@ -60,6 +60,9 @@ class Detector:
                             contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
                             no_upsampling=0 if upsampling else 1)
 
+    def __repr__(self) -> str:
+        return f"<keybits.Detector {self.name}: up to {self.max_keypoints} keypoints>"
+
     def _call_options(self, mask: Optional[Any]) -> Tuple[Any, Any]:
         """The options of one call, and what must stay alive."""
         options = _abi.kb_detect_options.from_buffer_copy(self._options)
@@ -103,7 +106,7 @@ def _first(array: Any, count: int) -> Any:
     return array[:count].copy() if count < len(array) // 2 else array[:count]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Features:
     """The features of one image."""
     keypoints: Keypoints
@@ -113,6 +116,9 @@ class Features:
 
     def __len__(self) -> int:
         return len(self.keypoints)
+
+    def __repr__(self) -> str:
+        return f"<keybits.Features: {len(self)} of {self.model.name}, image of {self.size[0]} x {self.size[1]}>"
 
 
 def detect(image: Any, detector: Union[str, Detector] = "orb", max_keypoints: int = 2000,

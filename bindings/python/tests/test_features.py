@@ -74,6 +74,11 @@ def test_colour_becomes_gray_by_the_documented_rule(image):
     assert np.array_equal(keybits.to_gray(bgr, "BGR"), cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY))
 
 
+def test_features_as_an_object(image, features):
+    assert repr(features) == "<keybits.Features: 500 of bag256, image of 320 x 240>"
+    assert features == features and features != keybits.detect_and_compute(image) and len({features}) == 1
+
+
 def test_out_and_flags(image, features):
     rows = np.full((len(features), 32), 7, np.uint8)
     flags = np.full(len(features), 99, np.uint8)
@@ -141,7 +146,7 @@ def test_select(image):
 @pytest.mark.parametrize("wrong, words", [
     (np.zeros((10, 10), np.float32), "uint8 or uint16"), (np.zeros((10, 10), np.int32), "uint8 or uint16"),
     (np.zeros((0, 10), np.uint8), "no pixels"), (np.zeros((4, 5, 6, 7), np.uint8), "shape"),
-    (np.zeros((4, 5, 2), np.uint8), "shape"), (np.zeros(9, np.uint8), "shape"), (None, "shape"), ("a.png", "shape")])
+    (np.zeros((4, 5, 2), np.uint8), "shape"), (np.zeros(9, np.uint8), "shape"), (None, "cannot read"), ("a.png", "shape")])
 def test_wrong_images(wrong, words):
     for call in (keybits.detect, keybits.detect_and_compute):
         with pytest.raises(keybits.KeybitsValueError, match=words):
