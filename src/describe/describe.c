@@ -34,7 +34,8 @@ float kb_preset_scale(const char *name)
 
 float kb_model_scale(const kb_model *model, const char *preset)
 {
-    float scale = model ? kb_preset_scale(preset) : 0;
+    if (!model) return 0;
+    float scale = kb_preset_scale(preset);
     if (scale == 0 || model->spec.sift_support == 0 || !same_word(preset, "sift")) return scale;
     return scale * (model->spec.sift_support / model->spec.support);
 }

@@ -30,7 +30,7 @@ static void mark_kept(kbi_candidates *c)
         c->spare[index] = 1;
         kept++;
     }
-    if (kept == c->keep) {
+    if (last && kept == c->keep) {
         c->full = true;
         c->weakest = *last;
     }

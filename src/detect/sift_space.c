@@ -218,6 +218,7 @@ static const kbi_octave *patch_make(kbi_scale_window *w, int32_t y, int32_t x, i
     for (int32_t k = 0; k < space->layers + 3; k++) w->patch.layer[k] = image + (k + 1) * size;
     for (int32_t r = 0; r < height; r++) {
         if (w->first_octave) image_row(space, top + r, w->row);
+        /* there is a layer 0: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
         memcpy(w->first_octave ? image + r * width : w->patch.layer[0] + r * width,
                (w->first_octave ? w->row : kbi_octave_row(o, 0, top + r)) + left, (size_t)width * sizeof *image);
     }
