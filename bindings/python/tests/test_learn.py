@@ -142,7 +142,8 @@ def test_wrong_training(patch_set):
 
 def test_models_from_tables():
     given = keybits.Model("bad256")
-    copy = keybits.Model.from_tables("bad", name="copy", boxes=given.boxes, support=given.support,
+    sift = given.sift_support if given.sift_support != given.support else 0
+    copy = keybits.Model.from_tables("bad", name="copy", boxes=given.boxes, support=given.support, sift_support=sift,
                                      sampler=given.sampler)
     assert copy.id == given.id
     wrong = given.boxes.copy()
