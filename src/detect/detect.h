@@ -71,8 +71,8 @@ void kbi_resize_row(const uint8_t *in, int32_t in_width, kbi_resize_map map, int
  * pixels around it is, or 0 when that is not above threshold. Reads KBI_FAST_RADIUS pixels around every one. */
 void kbi_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
 /* Where a score of the middle row is the largest of its 3x3 neighbourhood (of equal ones the first in reading order):
- * writes the positions to x, ascending, and returns how many. Looks at 1..width - 2, so at most width / 2 of them; x has
- * room for (width + 1) / 2. */
+ * writes the positions to x, ascending, and returns how many. Looks at 1..width - 2, so at most width / 2 of them; x
+ * has room for (width + 1) / 2. */
 int32_t kbi_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
 
 /* The same, kbi_blend_rows, kbi_resize_row and kbi_disc_angle for cores without vectors (fast_scalar.c). */

@@ -28,8 +28,8 @@ static uint32_t arcs_of(uint32_t bits)
     return run & bits >> 8 & 0xffff;
 }
 
-/* The score if there is an arc of pixels that are above limit x sign, all being multiplied by sign; else 0. Sign 1 looks
- * for bright ones, -1 for dark ones. */
+/* The score if there is an arc of pixels above the limit, all being multiplied by sign; else 0. Sign 1 looks for bright
+ * ones, -1 for dark ones. */
 static uint8_t score_of(const uint8_t *p, const ptrdiff_t ring[RING], int32_t sign, int32_t limit)
 {
     uint32_t bits = 0;
@@ -75,7 +75,8 @@ void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, in
     memset(score, 0, (size_t)width);
     for (int32_t x = 0; x < width; x++) {
 #ifdef __ARM_FEATURE_SIMD32
-        while (x + 4 <= width && x % 4 == 0 && four_without_corners(row + x, ring, (uint32_t)threshold * 0x01010101u)) x += 4;
+        const uint32_t four = (uint32_t)threshold * 0x01010101u;
+        while (x % 4 == 0 && x + 4 <= width && four_without_corners(row + x, ring, four)) x += 4;
         if (x == width) break;
 #endif
         const uint8_t *p = row + x;

@@ -5,8 +5,8 @@
  * higher threshold does not depend on how low its own is: such a corner is stronger than anything below it.
  *
  * So the rule `best`, which takes the corners of a level by their score, need not look for more of them than it takes
- * (`goal`). With that many above fast_threshold no cell is searched again, and a level whose neighbour in the pyramid has
- * many is first searched with a threshold that should leave just enough; when it leaves too few, the search is
+ * (`goal`). With that many above fast_threshold no cell is searched again, and a level whose neighbour in the pyramid
+ * has many is first searched with a threshold that should leave just enough; when it leaves too few, the search is
  * repeated. */
 #include "detect/orb.h"
 
@@ -33,8 +33,8 @@ static score_rows score_rows_of(const kbi_orb *o, const kbi_orb_band *band)
 }
 
 /* Takes n peaks of row y as corners; the scores begin at column `left`. found may be NULL. */
-static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t left, const score_rows *rows, int32_t n,
-                        uint8_t *found)
+static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t left, const score_rows *rows,
+                        int32_t n, uint8_t *found)
 {
     const kb_detect_options *options = &o->job->options;
     double factor = o->level[band->level].factor;
@@ -48,8 +48,8 @@ static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t
     }
 }
 
-/* The more corners a band has, the stronger others must be to be selected. Twice as many as suffice, so that levels with
- * few corners do not make it search again. */
+/* The more corners a band has, the stronger others must be to be selected. Twice as many as suffice, so that levels
+ * with few corners do not make it search again. */
 static int32_t risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32_t threshold)
 {
     size_t goal = o->level[band->level].goal;
@@ -91,8 +91,8 @@ static void search_task(void *context, int32_t piece)
     band->floor = 0;
     if (band->top == band->bottom) return;
     memset(band->cells, 0, (size_t)band->cells_across * (size_t)band->cells_down);
-    search_rows(o, band, KBI_ORB_EDGE, o->level[band->level].width - KBI_ORB_EDGE, band->top, band->bottom, o->threshold,
-                band->cells);
+    search_rows(o, band, KBI_ORB_EDGE, o->level[band->level].width - KBI_ORB_EDGE, band->top, band->bottom,
+                o->threshold, band->cells);
 }
 
 /* The empty cells of a band with the lower threshold, runs of neighbours at once. */
@@ -119,7 +119,7 @@ static int32_t likely_threshold(const kbi_orb *o, int32_t index, int32_t neighbo
     double ratio = ((double)other->width * other->height) / ((double)level->width * level->height);
     uint32_t histogram[256];
     kbi_orb_histogram(o, neighbour, histogram);
-    int32_t score = kbi_orb_score_limit(histogram, (size_t)((double)level->goal * ratio * 1.5));
+    int32_t score = kbi_orb_score_limit(histogram, (size_t)((double)level->goal * ratio * 1.3));
     return kbi_max_i(score - 1, o->job->options.fast_threshold);
 }
 

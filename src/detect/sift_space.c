@@ -5,8 +5,8 @@
  *
  * A row of a layer needs rows of the layer before it, as far up and down as its blur reaches. So when the last layer is
  * made row by row, those before it run ahead, each by a fixed number of rows, and rows that no one needs any more give
- * their place to new ones: the memory of an octave grows with its width alone. Where single pixels outside of the window
- * are asked for, which is rare, a patch of the layers around them is made from the image. */
+ * their place to new ones: the memory of an octave grows with its width alone. Where single pixels outside of the
+ * window are asked for, which is rare, a patch of the layers around them is made from the image. */
 #include <math.h>
 
 #include "detect/sift_space.h"
@@ -15,7 +15,7 @@
 #define LN2 0.69314718055994530942
 #define FARTHEST_LAYER 0.6 /* of an extremum from its layer */
 #define ROOM_TO_MOVE 4     /* rows that an extremum may move with its directions' region still inside of the window */
-#define BATCH 8            /* rows of a layer that are made at once: they share most of the rows that they are made of */
+#define BATCH 8            /* rows of a layer that are made at once: they share most of the rows they are made of */
 
 /* ---- plan ---- */
 
@@ -25,7 +25,8 @@ static void plan_blurs(kbi_scale_space *space, double sigma)
     int32_t all = space->layers + 3;
     kbi_blur_plan(&space->blur[0], sqrt(start > 0.01 ? start : 0.01));
     for (int32_t i = 1; i < all; i++) {
-        double before = sigma * kbi_exp(LN2 * (i - 1) / space->layers), after = sigma * kbi_exp(LN2 * i / space->layers);
+        double before = sigma * kbi_exp(LN2 * (i - 1) / space->layers);
+        double after = sigma * kbi_exp(LN2 * i / space->layers);
         kbi_blur_plan(&space->blur[i], sqrt(after * after - before * before));
     }
     space->after[all - 1] = 0;
@@ -39,12 +40,14 @@ void kbi_scale_space_plan(kbi_scale_space *space, const kbi_detect_job *job, con
 {
     *space = (kbi_scale_space){.image = &job->image, .kernels = kernels, .doubled = !job->options.no_upsampling,
                                .layers = job->options.layers};
-    int32_t number = space->doubled ? -1 : 0, width = job->image.width << -number, height = job->image.height << -number;
+    int32_t number = space->doubled ? -1 : 0;
+    int32_t width = job->image.width << -number, height = job->image.height << -number;
     double pixel = space->doubled ? 0.5 : 1;
     /* as long as there is a pixel inside the border */
     while (kbi_min_i(width, height) > 2 * KBI_SIFT_BORDER && space->octaves < KBI_SIFT_MAX_OCTAVES) {
-        space->octave[space->octaves++] = (kbi_octave){.width = width, .height = height, .pixel = pixel, .number = number,
-                                                       .stride = (ptrdiff_t)kbi_round_up((size_t)width)};
+        space->octave[space->octaves++] = (kbi_octave){.width = width, .height = height, .pixel = pixel,
+                                                       .stride = (ptrdiff_t)kbi_round_up((size_t)width),
+                                                       .number = number};
         width /= 2;
         height /= 2;
         pixel *= 2;

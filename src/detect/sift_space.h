@@ -14,7 +14,7 @@ typedef struct kbi_scale_space {
     const kbi_detect_kernels *kernels;
     bool doubled;
     int32_t layers, octaves;
-    /* Sizes; of all but the first also layer 0: every second pixel of a layer of the octave before, made along with it. */
+    /* Sizes; of all but the first also layer 0: every second pixel of a layer of the octave before, made with it. */
     kbi_octave octave[KBI_SIFT_MAX_OCTAVES];
     kbi_blur blur[KBI_SIFT_ALL_LAYERS]; /* [0]: from the image to the first layer; [i]: from layer i - 1 to i */
     int32_t after[KBI_SIFT_ALL_LAYERS]; /* how far the layers after this one reach down into it, px */
@@ -48,8 +48,8 @@ void kbi_scale_window_start(kbi_scale_window *window, kbi_scale_space *space, in
                             int32_t first_own, int32_t last_own);
 /* Moves down so that row `middle` is in the middle. */
 void kbi_scale_window_move(kbi_scale_window *window, int32_t middle);
-/* Layers that hold the pixels up to `reach`, at most margin, away from (x, y): those of the window, or if they do not, a
- * patch that is made for it. */
+/* Layers that hold the pixels up to `reach`, at most margin, away from (x, y): those of the window, or if they do not,
+ * a patch that is made for it. */
 const kbi_octave *kbi_scale_window_around(kbi_scale_window *window, int32_t y, int32_t x, int32_t reach);
 
 #endif

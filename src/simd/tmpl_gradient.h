@@ -2,8 +2,8 @@
  * simd/vec.h; floats are the compiler's own vectors, as wide as a vec.
  *
  * Smoothing and differences of cells are sums of 16-bit numbers of either sign, as long as the differences along a row
- * are added in two halves: a cell is at most 4080, a difference of rows smoothed by 1 2 1 at most 4 times, a half of its
- * vertical sum 8 times that. Floats of such integers and of their sums are exact. */
+ * are added in two halves: a cell is at most 4080, a difference of rows smoothed by 1 2 1 at most 4 times, a half of
+ * its vertical sum 8 times that. Floats of such integers and of their sums are exact. */
 #ifndef KBI_TMPL_GRADIENT_H
 #define KBI_TMPL_GRADIENT_H
 
@@ -103,7 +103,8 @@ VEC_INLINE void gradient_harmonics_at(gradient_floats gx, gradient_floats gy, gr
                                       gradient_floats out[KBI_GRADIENT_SUMS])
 {
     const gradient_ints sign = (gradient_ints){0} + INT32_MIN;
-    gradient_floats ax = (gradient_floats)((gradient_ints)gx & ~sign), ay = (gradient_floats)((gradient_ints)gy & ~sign);
+    gradient_floats ax = (gradient_floats)((gradient_ints)gx & ~sign);
+    gradient_floats ay = (gradient_floats)((gradient_ints)gy & ~sign);
     gradient_ints flat = ax > ay;
     gradient_floats large = gradient_choose(flat, ax, ay), small = gradient_choose(flat, ay, ax);
     gradient_floats one = (gradient_floats){0} + 1.0f;

@@ -70,7 +70,8 @@ VEC_TARGET static int32_t extrema_row_simd(const int16_t *above, const int16_t *
 {
     const vec most = v_set(limit), least = v_set(-limit);
     int32_t count = 0, end = width - KBI_SIFT_BORDER;
-    if (end - KBI_SIFT_BORDER < VEC_LANES) return kbi_extrema_row(above, middle, below, finer, coarser, width, limit, x);
+    if (end - KBI_SIFT_BORDER < VEC_LANES)
+        return kbi_extrema_row(above, middle, below, finer, coarser, width, limit, x);
     for (int32_t start = KBI_SIFT_BORDER; start < end; start += EXTREMA_VECS * VEC_LANES) {
         uint64_t found = 0;
         VEC_UNROLL
