@@ -8,6 +8,7 @@
 
 #define HEAD 24
 #define PAIR_HEAD 96
+#define MOST_SAMPLES 1000 /* of a fit */
 static const char magic[8] = "KBPAIR1";
 
 size_t collection_blocks(const collection_job *j)
@@ -19,7 +20,7 @@ size_t collection_blocks(const collection_job *j)
 static uint64_t block_stamp(const collection_job *j, size_t block)
 {
     const pipeline_options *o = &j->pipeline.options;
-    const double numbers[] = {(double)block, (double)o->filter, (double)o->max_ratio, (double)o->max_distance, o->threshold, (double)o->seed,
+    const double numbers[] = {(double)block, MOST_SAMPLES, (double)o->max_ratio, (double)o->max_distance, o->threshold, (double)o->seed,
                               (double)j->min_inliers, COLLECTION_BLOCK};
     return collection_hash(j->pairs_hash, numbers, sizeof numbers);
 }
@@ -62,6 +63,7 @@ static kb_status fit_pair(const collection_job *j, const kb_point_pair *points, 
         o.threshold = j->pipeline.options.threshold > 0 ? j->pipeline.options.threshold : i == 0 ? 1.5 : 3;
         o.quality = quality;
         o.seed = j->pipeline.options.seed;
+        o.max_iterations = MOST_SAMPLES; /* what the filter has left is right for the most part, or hopeless */
         kb_status status = kb_fit(points, n, &o, ws, inliers, &report);
         if (status != KB_OK) return status;
         if (report.result != KB_FIT_FOUND || report.inliers < j->min_inliers) continue;
@@ -95,7 +97,7 @@ static kb_status match_pair(const collection_job *j, const features *a, const fe
     kb_match *matches = io_alloc(room, sizeof *matches);
     kb_status status = kb_match_hamming(a->rows.bytes, a->rows.count, b->rows.bytes, b->rows.count, a->rows.width, &o, ws,
                                         matches, &n);
-    if (status == KB_OK && j->pipeline.options.filter)
+    if (status == KB_OK)
         status = kb_filter(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count, matches, n, NULL,
                            ws, matches, &n);
     kb_point_pair *points = io_alloc(n + 1, sizeof *points);

@@ -174,7 +174,10 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
     if (d->index->count == 0) return KB_OK;
     kb_index_result *results = kbi_workspace_get(ws, room * sizeof *results);
     if (!results) return kbi_fail(error, KB_E_MEMORY, "out of memory");
-    kb_status status = kb_index_query(d->index, f, NULL, ws, results, room, &count, error);
+    kb_index_query_options o;
+    KB_INIT(o);
+    o.probes = 1; /* CERTAIN_SCORE was found so */
+    kb_status status = kb_index_query(d->index, f, &o, ws, results, room, &count, error);
     if (status == KB_OK) status = neighbour_note(d, results, count);
     if (status != KB_OK) return status;
     count = candidates_keep(d, results, count);
