@@ -12,8 +12,11 @@
 
 #include "common/common.h"
 #include "keybits/index.h"
+#include "io/image_io.h"
 #include "io/npy.h"
+#include "io/patch_file.h"
 #include "render.h"
+#include "scratch.h"
 
 static size_t asked; /* bytes since it was set to 0, freed or not */
 
@@ -216,12 +219,75 @@ static void arrays_are_bounded(void **state)
     unlink(path);
 }
 
+static void write_file(const char *path, const void *data, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Pictures that are refused by their size, whatever the file holds: no memory is reserved for them. */
+static void refused_images_are_bounded(void **state)
+{
+    (void)state;
+    static const char *const headers[] = {"P5\n65535 65535\n255\n", "P6\n30000 30000\n255\n", "P5\n99999999 3\n255\n",
+                                          "P5\n400 300\n255\n"};
+    const char *path = in_scratch("large.pgm");
+    for (size_t i = 0; i < KBI_COUNT(headers); i++) {
+        io_read_options reading = {.max_pixels = i == 3 ? 400 * 300 - 1 : 0};
+        io_image image;
+        io_error error;
+        write_file(path, headers[i], strlen(headers[i]));
+        asked = 0;
+        assert_false(io_image_read(path, &reading, &image, &error));
+        assert_true(asked <= 1 << 17);
+    }
+}
+
+/* Any header in front of a few patches: memory is bounded by what the file can hold. */
+static void patch_sets_are_bounded(void **state)
+{
+    (void)state;
+    enum { PATCHES = 12, AREA = KB_PATCH_SIDE * KB_PATCH_SIDE };
+    static uint8_t changed[1 << 16];
+    const char *path = in_scratch("set.kbp"), *other = in_scratch("changed.kbp");
+    uint8_t pixels[AREA];
+    io_error error;
+    io_bytes file;
+    size_t accepted = 0;
+    io_patch_writer *writer = io_patch_writer_open(path, KB_PATCH_SIDE, 1, &error);
+    assert_non_null(writer);
+    for (uint32_t i = 0; i < PATCHES; i++) {
+        memset(pixels, (int)(20 * i), sizeof pixels);
+        io_patch_writer_add(writer, i / 2, i, pixels);
+    }
+    assert_true(io_patch_writer_close(writer, &error));
+    assert_true(io_file_read(path, &file, &error));
+    assert_true(file.size <= sizeof changed);
+    for (int round = 0; round < 300; round++) {
+        kbi_patch_set set;
+        size_t size = round ? damage(file.data, file.size, 48, changed) : file.size;
+        write_file(other, round ? changed : file.data, size);
+        asked = 0;
+        if (io_patch_set_load(other, SIZE_MAX, 1, &set, &error)) {
+            accepted++;
+            kbi_patch_set_free(&set);
+        }
+        assert_true(asked <= 4 * file.size + (1 << 17));
+    }
+    assert_true(accepted > 0 && accepted < 300);
+    io_bytes_free(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_bounded),
         cmocka_unit_test(vocabularies_and_indexes_are_bounded),
         cmocka_unit_test(arrays_are_bounded),
+        cmocka_unit_test(refused_images_are_bounded),
+        cmocka_unit_test(patch_sets_are_bounded),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }
