@@ -17,10 +17,10 @@ void kbi_kernels_avx512(kbi_kernels *table)
     table->match.hamming = hamming_simd;
     table->match.hamming_nearest = hamming_nearest_simd;
     table->match.hamming_near = hamming_near_simd;
+    if (KB_BAD_ONLY) return; /* a small library describes by AVX2 */
     table->image.sample_two_tap = sample_two_tap_simd;
     table->describe.boxes = boxes_simd;
     table->describe.scratch_bytes = scratch_bytes_simd;
-    if (KB_BAD_ONLY) return;
     table->image.sample = sample_simd;
     table->describe.sift = sift_simd;
     table->describe.project = project_simd;

@@ -23,9 +23,9 @@ below() {
 }
 
 build full
-below full 700000
+below full 750000
 build bad -DKEYBITS_BAD_ONLY=ON
-below bad 205000
+below bad 230000
 
 cat >"$scratch/describe.c" <<'C'
 #include <keybits/keybits.h>
