@@ -307,7 +307,7 @@ typedef struct kb_detect_options {
     float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
     int32_t fast_threshold;   /* 0: 20; 1 to 255, gray levels */
     int32_t fast_threshold_min; /* 1 to fast_threshold: cells without a corner are searched again with this one, as in
-                                 ORB-SLAM. 0: 7 with the default of fast_threshold, else fast_threshold: they are not. */
+                                 ORB-SLAM. 0: 7 with the default of fast_threshold, else fast_threshold: they are not */
     int32_t cell_size;        /* 0: 32; 8 to 1024 px of a level */
     kb_orientation orientation;
     int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is given
@@ -447,8 +447,8 @@ typedef struct kb_neighbour {
 } kb_neighbour;
 
 /* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for na x k, and those
- * of row i, nearest first, begin at i x k. Ties go to the lowest index. Rows have 1 to 4096 bytes; all-zero rows have no
- * neighbours and are none. Of the options, parallel and the strides matter. options and workspace may be NULL. k = 2
+ * of row i, nearest first, begin at i x k. Ties go to the lowest index. Rows have 1 to 4096 bytes; all-zero rows have
+ * no neighbours and are none. Of the options, parallel and the strides matter. options and workspace may be NULL. k = 2
  * costs what one neighbour costs; more costs more. */
 KB_API kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, int32_t k,
                               const kb_match_options *options, kb_workspace *workspace, kb_neighbour *neighbours);
@@ -641,7 +641,7 @@ typedef struct kb_workspace_limits {
     int32_t threads;                 /* of the kb_parallel in the options, up to 256; 0: 1 */
     int32_t width, height;           /* of images */
     kb_format format;                /* KB_GRAY16: images of both formats */
-    const kb_detect_options *detect; /* kb_detect with these options, or fewer keypoints; mask and parallel do not count */
+    const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask and parallel do not count */
     const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_patches */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
     size_t rows_a, rows_b;           /* kb_match_hamming, kb_match_float; kb_filter for rows_a matches */
