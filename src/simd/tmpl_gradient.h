@@ -16,7 +16,7 @@ typedef float gradient_floats __attribute__((vector_size(4 * GRADIENT_LANES)));
 typedef int32_t gradient_ints __attribute__((vector_size(4 * GRADIENT_LANES)));
 typedef int16_t gradient_shorts __attribute__((vector_size(2 * GRADIENT_LANES)));
 typedef uint16_t gradient_words __attribute__((vector_size(2 * GRADIENT_LANES)));
-typedef int16_t gradient_row __attribute__((vector_size(2 * KBI_GRADIENT_SIDE)));
+typedef uint16_t gradient_row __attribute__((vector_size(2 * KBI_GRADIENT_SIDE))); /* modulo 2^16, of either sign */
 
 /* The sums of 4x4 px from p on, a vec's width of them. */
 VEC_INLINE void gradient_cells_at(const uint8_t *p, ptrdiff_t stride, uint16_t *cells)
