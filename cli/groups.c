@@ -19,7 +19,8 @@ const cli_option selection_options[] = {
      .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one (default "
              "7; they are not where --fast-threshold is given)"},
     {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N", "32", .help = "px of a level, of these cells"},
-    {"subpixel", 0, CLI_FLAG(kb_detect_options, subpixel), .help = "places between pixels"},
+    {"whole-pixels", 0, CLI_FLAG(kb_detect_options, whole_pixels),
+     .help = "places on pixels, as OpenCV's orb (default: between them)"},
     {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle),
      .help = "keypoints with two directions that are nearly as strong are given twice"},
     {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, 16), "N", "8", .help = "levels of the pyramid"},

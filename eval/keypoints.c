@@ -38,7 +38,7 @@ static bool keypoints_detect(const ev_keypoint_source *source, const char *image
     options.selection = source->selection;
     options.fast_threshold_min = source->fast_threshold_min;
     options.orientation = source->orientation;
-    options.subpixel = source->subpixel;
+    options.whole_pixels = source->whole_pixels;
     size_t capacity = (size_t)options.max_keypoints;
     out->items = io_alloc(capacity, sizeof *out->items);
     kb_status status = kb_detect(image, &options, NULL, out->items, capacity, &out->count);

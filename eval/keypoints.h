@@ -11,7 +11,7 @@ typedef struct ev_keypoint_source {
     kb_detector detector;
     int32_t max_keypoints; /* asked of the detector */
     kb_selection selection;
-    int32_t fast_threshold_min, subpixel;
+    int32_t fast_threshold_min, whole_pixels;
     kb_orientation orientation; /* of the angles, computed anew for CSV files; 0: the detector's own */
     float scale;                /* the preset of CSV files, for that */
     int64_t max_pixels;         /* larger images are refused; 0: IO_MAX_PIXELS */

@@ -404,7 +404,7 @@ static uint64_t pair_key(const scene_work *work, const ev_method *method, const 
     const ev_oxford_options *o = work->options;
     double numbers[8] = {kb_preset_scale(o->preset), !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
                          o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
-                         o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.subpixel};
+                         o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.whole_pixels};
     uint64_t key = ev_hash_string(EV_HASH_START, "oxford 4 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
     key = ev_hash(key, numbers, sizeof numbers);

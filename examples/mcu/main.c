@@ -102,6 +102,7 @@ static kb_detect_options detect_options(void)
     options.selection = KB_SELECT_BEST;
     options.orientation = KB_ORIENTATION_CENTROID;
     options.fast_threshold = options.fast_threshold_min = 20;
+    options.whole_pixels = 1;
     return options;
 }
 

@@ -312,7 +312,7 @@ typedef struct kb_detect_options {
     kb_orientation orientation;
     int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is given
                                  twice, with either angle. max_keypoints counts both. */
-    int32_t subpixel;         /* 1: places between pixels, from a parabola through the FAST score; 0: pixels */
+    int32_t whole_pixels;     /* 1: places on pixels, as OpenCV's; 0: between them, by a parabola through the FAST score */
     int32_t low_memory;       /* 1: one level at a time, on the calling thread: less than half the memory, the same
                                  keypoints, and levels are made twice (docs/memory.md) */
     /* SIFT */

@@ -56,7 +56,7 @@ static bool options_complete(kb_detect_options *o)
            set_number(&o->contrast_threshold, 0.04f, FLT_MIN, 1) && set_number(&o->edge_threshold, 10, 1, 1000) &&
            set_number(&o->sigma, 1.6f, 0.5f, 4) && (o->no_upsampling == 0 || o->no_upsampling == 1) &&
            o->orientation >= KB_ORIENTATION_GRADIENT && o->orientation <= KB_ORIENTATION_NONE &&
-           (o->second_angle == 0 || o->second_angle == 1) && (o->subpixel == 0 || o->subpixel == 1) && (o->low_memory == 0 || o->low_memory == 1);
+           (o->second_angle == 0 || o->second_angle == 1) && (o->whole_pixels == 0 || o->whole_pixels == 1) && (o->low_memory == 0 || o->low_memory == 1);
 }
 
 static bool mask_fits(const kb_image *mask, const kb_image *image)

@@ -164,13 +164,15 @@ static void orient_by_gradient(const kbi_orb *o, const uint8_t *centre, ptrdiff_
         k->class_id = (int32_t)(direction.second * SECOND_UNIT);
 }
 
+#define NEAR_HALF 0.49 /* the place of a keypoint still tells its pixel */
+
 /* The top of a parabola through the scores beside a corner, px; none where the middle is not the largest. */
 static double parabola_top(int32_t before, int32_t middle, int32_t after)
 {
     int32_t slope = before - after, curve = before + after - 2 * middle;
     if (curve >= 0) return 0;
     double top = 0.5 * slope / curve;
-    return top < -0.5 ? -0.5 : top > 0.5 ? 0.5 : top;
+    return top < -NEAR_HALF ? -NEAR_HALF : top > NEAR_HALF ? NEAR_HALF : top;
 }
 
 /* Moves a keypoint from its pixel to the top of FAST's score, by which the pixel was chosen. (Harris's response has its
@@ -186,17 +188,34 @@ static void refine_place(const kbi_orb *o, const kbi_orb_level *level, int32_t x
     k->y = (float)((y + dy + 0.5) * level->factor - 0.5);
 }
 
+static int32_t level_pixel(float place, const kbi_orb_level *level) { return (int32_t)((place + 0.5) / level->factor); }
+
+/* Before the last selection, which looks at places: it must not see whether levels came one at a time. */
+static void refine_keypoints(kbi_orb *o, size_t from, size_t to)
+{
+    for (size_t i = from; i < to && !o->job->options.whole_pixels; i++) {
+        kb_keypoint *k = &o->keypoints[i];
+        const kbi_orb_level *level = &o->level[k->octave];
+        refine_place(o, level, level_pixel(k->x, level), level_pixel(k->y, level), k);
+    }
+}
+
+static void refine_task(void *context, int32_t piece)
+{
+    kbi_orb *o = context;
+    refine_keypoints(o, kbi_piece(o->count, o->threads, piece), kbi_piece(o->count, o->threads, piece + 1));
+}
+
 static void orient_keypoints(kbi_orb *o, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
         kb_keypoint *k = &o->keypoints[i];
         const kbi_orb_level *level = &o->level[k->octave];
-        int32_t x = (int32_t)((k->x + 0.5) / level->factor), y = (int32_t)((k->y + 0.5) / level->factor);
+        int32_t x = level_pixel(k->x, level), y = level_pixel(k->y, level);
         const uint8_t *centre = level->data + y * level->stride + x;
         if (o->job->options.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(o, centre, level->stride, k);
         if (o->job->options.orientation == KB_ORIENTATION_CENTROID)
             k->angle = o->kernels.disc_angle(centre, level->stride);
-        if (o->job->options.subpixel) refine_place(o, level, x, y, k);
     }
 }
 
@@ -269,6 +288,7 @@ static kb_status detect_level_by_level(kbi_orb *o)
         if (i > 0) kbi_orb_build_level(o, i);
         if (o->candidates) status = select_level(o, i);
         else best_task(o, i);
+        refine_keypoints(o, before, before + o->level[i].share);
         orient_keypoints(o, before, before + o->level[i].share);
         before += o->level[i].share;
     }
@@ -308,14 +328,12 @@ kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t 
     if (o.single) kbi_workspace_rewind(job->workspace, mark); /* the levels are not needed any more */
     o.count = 0;
     for (int32_t i = 0; i < o.levels; i++) o.count += o.level[i].share;
+    if (!o.single) kbi_parallel_run(job->options.parallel, o.threads, refine_task, &o);
     status = kb_select(o.keypoints, o.count, job->image.width, job->image.height, job->options.selection, n,
                        job->workspace, &o.count);
     if (status != KB_OK) return status;
     if (!o.single) kbi_parallel_run(job->options.parallel, o.threads, orient_task, &o);
     if (job->options.second_angle) spread_directions(&o, n);
-    if (job->options.subpixel) /* of equal responses, places decide the order */
-        status = kb_select(o.keypoints, o.count, job->image.width, job->image.height, KB_SELECT_BEST, o.count,
-                           job->workspace, &o.count);
     *found = o.keypoints;
     *count = o.count;
     return status;

@@ -71,6 +71,7 @@ static void test_orient_agrees_with_the_detector(void **state)
     for (int rule = KB_ORIENTATION_GRADIENT; rule <= KB_ORIENTATION_CENTROID; rule++) {
         kb_detect_options o = options_for(KB_DETECTOR_ORB);
         o.orientation = (kb_orientation)rule;
+        o.whole_pixels = 1; /* where the detector's angle belongs */
         found *a = detect_view(&image, &o), *again = malloc(sizeof *again);
         kb_orient_options by = orient_by((kb_orientation)rule);
         size_t near = 0;
@@ -91,8 +92,9 @@ static void test_subpixel(void **state)
     uint8_t *p = render_texture(300, 260, 9);
     kb_image image = view_of(p, 300, 260);
     kb_detect_options o = options_for(KB_DETECTOR_ORB);
+    o.whole_pixels = 1;
     found *whole = detect_view(&image, &o);
-    o.subpixel = 1;
+    o.whole_pixels = 0;
     found *fine = detect_view(&image, &o);
     size_t moved = 0;
     assert_int_equal(fine->n, whole->n);
@@ -126,10 +128,10 @@ static uint8_t *halve_texture(const uint8_t *p, int32_t width, int32_t side, int
 }
 
 /* The mean square error of level 0 when the picture moves by half a pixel. */
-static double half_pixel_error(kb_image images[2], int32_t subpixel)
+static double half_pixel_error(kb_image images[2], int32_t whole_pixels)
 {
     kb_detect_options o = options_for(KB_DETECTOR_ORB);
-    o.subpixel = subpixel;
+    o.whole_pixels = whole_pixels;
     o.levels = 1;
     found *a = detect_view(&images[0], &o), *b = detect_view(&images[1], &o);
     double sum = 0;
@@ -156,7 +158,7 @@ static void test_subpixel_follows_shifts(void **state)
         half[i] = halve_texture(p, 2 * side + 3, side, i);
         images[i] = view_of(half[i], side, side);
     }
-    double whole = half_pixel_error(images, 0), fine = half_pixel_error(images, 1);
+    double whole = half_pixel_error(images, 1), fine = half_pixel_error(images, 0);
     assert_true(whole > 0.4); /* at best half a pixel in both directions */
     assert_true(fine < 0.6 * whole);
     free(half[0]), free(half[1]), free(p);

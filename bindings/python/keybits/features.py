@@ -32,14 +32,14 @@ class Detector:
 
     name: "orb" (FAST corners on a pyramid) or "sift" (differences of Gaussians). selection: "default", "best",
     "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
-    second_angle gives keypoints with two clear angles twice; subpixel gives places between pixels. Everything else as in
+    second_angle gives keypoints with two clear angles twice; subpixel=False gives places on pixels, as OpenCV's ORB. Everything else as in
     kb_detect_options; None means the default."""
 
     def __init__(self, name: str = "orb", max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
                  fast_threshold: Optional[int] = None, fast_threshold_min: Optional[int] = None,
                  cell_size: Optional[int] = None, orientation: str = "default", second_angle: bool = False,
-                 subpixel: bool = False, low_memory: bool = False, layers: Optional[int] = None,
+                 subpixel: bool = True, low_memory: bool = False, layers: Optional[int] = None,
                  contrast_threshold: Optional[float] = None, edge_threshold: Optional[float] = None,
                  sigma: Optional[float] = None, upsampling: bool = True) -> None:
         _known(name, _DETECTORS, "detector")
@@ -55,7 +55,7 @@ class Detector:
                             selection=_SELECTIONS[selection], levels=levels, level_factor=level_factor,
                             fast_threshold=fast_threshold, fast_threshold_min=fast_threshold_min,
                             cell_size=cell_size, orientation=_ORIENTATIONS[orientation],
-                            second_angle=int(second_angle), subpixel=int(subpixel), low_memory=int(low_memory),
+                            second_angle=int(second_angle), whole_pixels=int(not subpixel), low_memory=int(low_memory),
                             layers=layers,
                             contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
                             no_upsampling=0 if upsampling else 1)
