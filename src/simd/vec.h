@@ -19,12 +19,12 @@
  *   v_mask8               a number with one of VEC_MASK_BITS bits set for each byte that is not 0
  *   v_negative            a vec_mask of the lanes below 0;  v_where(mask, a): a there, else 0;  v_add_where(sum, mask,
  *                         a), v_add_unless: adds a there, or elsewhere
- *   v_pack8               the lanes of two vecs as bytes, signed to unsigned with saturation, in an order of its own,
- *                         which v_unpack8_first and v_unpack8_second undo;  v_join8: in order
- *   v_widen8              VEC_LANES bytes in memory as lanes
+ *   v_pack8               the lanes of two vecs as bytes, signed to unsigned with saturation, in an order of its own;
+ *                         v_join8: in order
+ *   v_widen8              VEC_LANES bytes in memory as lanes (where there are 8)
  *   v_dot8                first byte x first weight + second byte x second weight of every lane; weights up to 127,
  *                         together up to 128;  v_mix8: the same for the bytes of two vecs and two weights
- *   v_sum8                sums of bytes of two vecs as two vecs of lanes, in the order of v_unpack8
+ *   v_sum8                sums of bytes of two vecs as two vecs of lanes, in the order of v_pack8
  *   v_load2               16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
  *   v_each16              the same 16 bytes for each 8 lanes
  *   v_lookup16            of each 16 bytes of the first those that the second names, 0 to 15

@@ -91,7 +91,7 @@ VEC_INLINE vec v_low_twice(vec a) { return vtrn1q_u16(a, a); }
 VEC_INLINE vec v_widen8(const uint8_t *p) { return vmovl_u8(vld1_u8(p)); }
 VEC_INLINE vec v_each16(const uint8_t p[16]) { return v_loadu(p); }
 VEC_INLINE vec v_lookup16(vec tables, vec index) { return FROM_U8(vqtbl1q_u8(U8(tables), U8(index))); }
-/* Sums of bytes as two vecs, in the order of v_unpack8. */
+/* Sums of bytes as two vecs, in the order of v_pack8. */
 VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
 {
     *first = vaddl_u8(vget_low_u8(U8(a)), vget_low_u8(U8(b)));
@@ -105,8 +105,6 @@ VEC_INLINE vec v_keep(vec a)
 }
 VEC_INLINE vec v_join8(vec a, vec b) { return FROM_U8(vcombine_u8(vqmovun_s16(S16(a)), vqmovun_s16(S16(b)))); }
 VEC_INLINE vec v_pack8(vec a, vec b) { return v_join8(a, b); }
-VEC_INLINE vec v_unpack8_first(vec a) { return vmovl_u8(vget_low_u8(U8(a))); }
-VEC_INLINE vec v_unpack8_second(vec a) { return vmovl_high_u8(U8(a)); }
 
 /* The least lane as an unsigned number, and which it is: of equal ones the first. */
 VEC_INLINE uint32_t v_least(vec a, int *lane)
@@ -228,7 +226,7 @@ VEC_INLINE vec v_dot8(vec bytes, vec weights)
                       vmull_high_u8(U8(bytes), U8(weights)));
 }
 
-/* a x first + b x second as two vecs, in the order of v_unpack8. */
+/* a x first + b x second as two vecs, in the order of v_pack8. */
 VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
 {
     const uint8x16_t w = vdupq_n_u8((uint8_t)first), v = vdupq_n_u8((uint8_t)second);

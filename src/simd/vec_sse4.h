@@ -79,7 +79,7 @@ VEC_INLINE vec v_widen8(const uint8_t *p)
 }
 VEC_INLINE vec v_each16(const uint8_t p[16]) { return v_loadu(p); }
 VEC_INLINE vec v_lookup16(vec tables, vec index) { return _mm_shuffle_epi8(tables, index); }
-/* Sums of bytes as two vecs, in the order of v_unpack8. */
+/* Sums of bytes as two vecs, in the order of v_pack8. */
 VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
 {
     *first = _mm_maddubs_epi16(_mm_unpacklo_epi8(a, b), _mm_set1_epi8(1));
@@ -93,8 +93,6 @@ VEC_INLINE vec v_keep(vec a)
 }
 VEC_INLINE vec v_join8(vec a, vec b) { return _mm_packus_epi16(a, b); }
 VEC_INLINE vec v_pack8(vec a, vec b) { return _mm_packus_epi16(a, b); }
-VEC_INLINE vec v_unpack8_first(vec a) { return _mm_unpacklo_epi8(a, _mm_setzero_si128()); }
-VEC_INLINE vec v_unpack8_second(vec a) { return _mm_unpackhi_epi8(a, _mm_setzero_si128()); }
 
 /* The least lane as an unsigned number, and which it is: of equal ones the first. */
 VEC_INLINE uint32_t v_least(vec a, int *lane)
@@ -200,7 +198,7 @@ VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
 
 /* first byte x first weight + second byte x second weight; weights up to 127, together up to 128. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights) { return _mm_maddubs_epi16(bytes, weights); }
-/* a x first + b x second as two vecs, in the order of v_unpack8; weights up to 127. */
+/* a x first + b x second as two vecs, in the order of v_pack8; weights up to 127. */
 VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
 {
     const vec weights = v_set(first | second << 8);

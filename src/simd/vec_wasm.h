@@ -93,13 +93,11 @@ VEC_INLINE vec v_lookup16(vec tables, vec index) { return wasm_i8x16_swizzle(tab
 VEC_INLINE vec v_keep(vec a) { return a; }
 VEC_INLINE vec v_join8(vec a, vec b) { return wasm_u8x16_narrow_i16x8(a, b); }
 VEC_INLINE vec v_pack8(vec a, vec b) { return wasm_u8x16_narrow_i16x8(a, b); }
-VEC_INLINE vec v_unpack8_first(vec a) { return wasm_u16x8_extend_low_u8x16(a); }
-VEC_INLINE vec v_unpack8_second(vec a) { return wasm_u16x8_extend_high_u8x16(a); }
-/* Sums of bytes as two vecs, in the order of v_unpack8. */
+/* Sums of bytes as two vecs, the first and the second half. */
 VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
 {
-    *first = v_add(v_unpack8_first(a), v_unpack8_first(b));
-    *second = v_add(v_unpack8_second(a), v_unpack8_second(b));
+    *first = v_add(wasm_u16x8_extend_low_u8x16(a), wasm_u16x8_extend_low_u8x16(b));
+    *second = v_add(wasm_u16x8_extend_high_u8x16(a), wasm_u16x8_extend_high_u8x16(b));
 }
 
 /* The least lane as an unsigned number, and which it is: of equal ones the first. */
@@ -205,7 +203,7 @@ VEC_INLINE vec v_dot8(vec bytes, vec weights)
     return v_add(v_mul(v_and(bytes, low), v_and(weights, low)), v_mul(v_shr(bytes, 8), v_shr(weights, 8)));
 }
 
-/* a x first + b x second as two vecs, in the order of v_unpack8. */
+/* a x first + b x second as two vecs, in the order of v_pack8. */
 VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
 {
     const vec w = wasm_i8x16_splat((int8_t)first), v = wasm_i8x16_splat((int8_t)second);
