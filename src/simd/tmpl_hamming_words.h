@@ -53,7 +53,7 @@ VEC_TARGET static size_t hamming_near_simd(const uint8_t *query, const uint8_t *
     __m256i index = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
     size_t count = 0;
     for (size_t i = 0; i < n; i += 8) {
-        __mmask8 there = n - i < 8 ? (__mmask8)((1u << (n - i)) - 1) : (__mmask8)0xff;
+        __mmask8 there = (__mmask8)(n - i < 8 ? (1u << (n - i)) - 1 : 0xffu);
         vec distance = count_words(v_xor(word, _mm512_maskz_loadu_epi64(there, (const void *)(words + 8 * i))));
         __mmask8 near = _mm512_mask_cmple_epu64_mask(there, distance, limit);
         _mm256_storeu_si256((void *)(found + count), _mm256_maskz_compress_epi32(near, index));
