@@ -37,9 +37,10 @@ static uint32_t crc_add(uint32_t crc, const uint8_t *data, size_t size)
     return ~crc;
 }
 
+/* Little endian; bytes beyond the value are 0. */
 static void put(io_npz *z, uint64_t value, int bytes)
 {
-    for (int i = 0; i < bytes; i++) fputc((int)(value >> 8 * i & 255), z->file);
+    for (int i = 0; i < bytes; i++, value >>= 8) fputc((int)(value & 255), z->file);
     z->at += (uint64_t)bytes;
 }
 
