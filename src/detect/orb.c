@@ -176,14 +176,21 @@ static double parabola_top(int32_t before, int32_t middle, int32_t after)
 }
 
 /* Moves a keypoint from its pixel to the top of FAST's score, by which the pixel was chosen. (Harris's response has its
- * top somewhere else, so that a parabola through it leads away.) */
+ * top somewhere else, so that a parabola through it leads away.) The circles of the pixel and its four neighbours are
+ * put side by side, so that one vector has all five scores. */
 static void refine_place(const kbi_orb *o, const kbi_orb_level *level, int32_t x, int32_t y, kb_keypoint *k)
 {
-    uint8_t score[3][3];
-    for (int32_t i = 0; i < 3; i++)
-        o->kernels.fast_row(level->data + (y + i - 1) * level->stride + x - 1, level->stride, 3, 1, score[i]);
-    double dx = parabola_top(score[1][0], score[1][1], score[1][2]);
-    double dy = parabola_top(score[0][1], score[1][1], score[2][1]);
+    enum { ABOVE, LEFT, MIDDLE, RIGHT, BELOW, PIXELS, SIDE = 7, STRIDE = 48, WIDTH = 32 };
+    static const int8_t beside[PIXELS] = {0, -1, 0, 1, 0}, under[PIXELS] = {-1, 0, 0, 0, 1};
+    uint8_t circles[SIDE * STRIDE] = {0}, score[WIDTH];
+    for (int32_t p = 0; p < PIXELS; p++) {
+        const uint8_t *from = level->data + (y + under[p] - SIDE / 2) * level->stride + x + beside[p] - SIDE / 2;
+        for (int32_t row = 0; row < SIDE; row++) /* the eighth byte is overwritten or not looked at */
+            memcpy(circles + row * STRIDE + p * SIDE, from + row * level->stride, SIDE + 1);
+    }
+    o->kernels.fast_row(circles + SIDE / 2 * STRIDE + SIDE / 2, STRIDE, WIDTH, 1, score);
+    double dx = parabola_top(score[LEFT * SIDE], score[MIDDLE * SIDE], score[RIGHT * SIDE]);
+    double dy = parabola_top(score[ABOVE * SIDE], score[MIDDLE * SIDE], score[BELOW * SIDE]);
     k->x = (float)((x + dx + 0.5) * level->factor - 0.5);
     k->y = (float)((y + dy + 0.5) * level->factor - 0.5);
 }
