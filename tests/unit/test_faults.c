@@ -13,18 +13,10 @@
 #include "common/common.h"
 #include "keybits/index.h"
 #include "keybits/learn.h"
+#include "wrap_malloc.h"
 
 static int asked, fail_at; /* allocations since the start; which of them fails, from 1; 0: none */
 static long held;
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *block, size_t bytes);
-void __real_free(void *block);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *block, size_t bytes);
-void __wrap_free(void *block);
 
 static int is_denied(void) { return ++asked == fail_at; }
 

@@ -17,17 +17,10 @@
 #include "io/patch_file.h"
 #include "render.h"
 #include "scratch.h"
+#include "seal.h"
+#include "wrap_malloc.h"
 
 static size_t asked; /* bytes since it was set to 0, freed or not */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *block, size_t bytes);
-void __real_free(void *block);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *block, size_t bytes);
-void __wrap_free(void *block);
 
 void *__wrap_malloc(size_t bytes)
 {
@@ -64,23 +57,6 @@ static size_t damage(const uint8_t *file, size_t size, size_t header, uint8_t *t
         to[at] = values[kbi_random_below(&seed, sizeof values)];
     }
     return kbi_random_below(&seed, 4) ? size : kbi_random_below(&seed, (uint32_t)size);
-}
-
-static uint64_t sum_words(uint64_t sum, const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        uint64_t word = 0;
-        for (size_t k = 0; k < 8; k++) word |= (uint64_t)data[i + k] << 8 * k;
-        sum = (sum ^ word) * 0x100000001b3u;
-    }
-    return sum;
-}
-
-static void seal_vocabulary(uint8_t *data, size_t size)
-{
-    if (size < 144) return;
-    uint64_t sum = sum_words(sum_words(0xcbf29ce484222325u, data, 128), data + 136, size - 136);
-    for (int k = 0; k < 8; k++) data[128 + k] = (uint8_t)(sum >> 8 * k);
 }
 
 static void seal_model(uint8_t *data, size_t size)
