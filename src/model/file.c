@@ -1,5 +1,6 @@
 /* The model file (docs/model-format.md): little endian, a header of 48 bytes, name, text, table, and a CRC-32 at the
  * end. */
+#include "common/bytes.h"
 #include "model/model.h"
 
 #define HEADER 48
@@ -7,30 +8,6 @@
 #define BOX_ROW 12
 #define HASH_ROW KBI_TABLE_ROW_MAX
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'M', '\r', '\n', 0x1a, '\n'};
-
-/* ---- bytes ---- */
-
-static void put_u32(uint8_t *to, uint32_t v)
-{
-    for (int i = 0; i < 4; i++) to[i] = (uint8_t)(v >> (8 * i));
-}
-static uint32_t get_u32(const uint8_t *from)
-{
-    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-}
-static void put_f32(uint8_t *to, float v)
-{
-    uint32_t u;
-    memcpy(&u, &v, 4);
-    put_u32(to, u);
-}
-static float get_f32(const uint8_t *from)
-{
-    uint32_t u = get_u32(from);
-    float v;
-    memcpy(&v, &u, 4);
-    return v;
-}
 
 /* The CRC-32 of zlib and PNG, bit by bit: model files are small. */
 static uint32_t crc32_of(const uint8_t *data, size_t size)
@@ -54,14 +31,14 @@ static size_t table_bytes(kb_kind kind, int32_t bits)
 size_t kbi_table_row_write(const kb_model_spec *spec, int32_t bit, uint8_t *to)
 {
     if (!kbi_kind_has_boxes(spec->kind)) {
-        put_u32(to, (uint32_t)spec->bias[bit]);
+        kbi_put_u32(to, (uint32_t)spec->bias[bit]);
         memcpy(to + 4, spec->weights + (size_t)bit * KB_SIFT_VALUES, KB_SIFT_VALUES);
         return HASH_ROW;
     }
     const kb_box_pair *p = &spec->boxes[bit];
     const uint8_t row[8] = {p->channel1, p->x1, p->y1, p->radius1, p->channel2, p->x2, p->y2, p->radius2};
     memcpy(to, row, 8);
-    put_f32(to + 8, p->threshold);
+    kbi_put_f32(to + 8, p->threshold);
     return BOX_ROW;
 }
 
@@ -75,7 +52,7 @@ static bool read_table(kb_model_spec *spec, const uint8_t *from, const kb_alloca
         if (!boxes) return false;
         for (size_t i = 0; i < bits; i++, from += BOX_ROW)
             boxes[i] = (kb_box_pair){from[0], from[1], from[2], from[3],          from[4],
-                                     from[5], from[6], from[7], get_f32(from + 8)};
+                                     from[5], from[6], from[7], kbi_get_f32(from + 8)};
     } else if (spec->kind == KB_HASHSIFT) {
         int8_t *weights = kbi_allocate(allocator, bits * KB_SIFT_VALUES);
         int32_t *bias = kbi_allocate(allocator, bits * sizeof *bias);
@@ -83,7 +60,7 @@ static bool read_table(kb_model_spec *spec, const uint8_t *from, const kb_alloca
         spec->bias = bias;
         if (!weights || !bias) return false;
         for (size_t i = 0; i < bits; i++, from += HASH_ROW) {
-            bias[i] = (int32_t)get_u32(from);
+            bias[i] = (int32_t)kbi_get_u32(from);
             memcpy(weights + i * KB_SIFT_VALUES, from + 4, KB_SIFT_VALUES);
         }
     }
@@ -103,21 +80,21 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
 
     uint8_t *to = buffer;
     memcpy(to, magic, 8);
-    put_u32(to + 8, VERSION);
-    put_u32(to + 12, (uint32_t)spec->kind);
-    put_u32(to + 16, (uint32_t)spec->sampler);
-    put_u32(to + 20, (uint32_t)spec->bits);
-    put_f32(to + 24, spec->support);
-    put_u32(to + 28, (uint32_t)spec->root | (uint32_t)spec->threshold_low << 8 | (uint32_t)spec->threshold_high << 20);
-    put_u32(to + 32, (uint32_t)name);
-    put_u32(to + 36, (uint32_t)text);
-    put_u32(to + 40, (uint32_t)table);
-    put_f32(to + 44, spec->sift_support);
+    kbi_put_u32(to + 8, VERSION);
+    kbi_put_u32(to + 12, (uint32_t)spec->kind);
+    kbi_put_u32(to + 16, (uint32_t)spec->sampler);
+    kbi_put_u32(to + 20, (uint32_t)spec->bits);
+    kbi_put_f32(to + 24, spec->support);
+    kbi_put_u32(to + 28, (uint32_t)spec->root | (uint32_t)spec->threshold_low << 8 | (uint32_t)spec->threshold_high << 20);
+    kbi_put_u32(to + 32, (uint32_t)name);
+    kbi_put_u32(to + 36, (uint32_t)text);
+    kbi_put_u32(to + 40, (uint32_t)table);
+    kbi_put_f32(to + 44, spec->sift_support);
     memcpy(to + HEADER, spec->name, name);
     memcpy(to + HEADER + name, spec->text, text);
     uint8_t *row = to + HEADER + name + text;
     for (int32_t i = 0; i < spec->bits; i++) row += kbi_table_row_write(spec, i, row);
-    put_u32(to + *size - 4, crc32_of(to, *size - 4));
+    kbi_put_u32(to + *size - 4, crc32_of(to, *size - 4));
     return KB_OK;
 }
 
@@ -128,18 +105,18 @@ static kb_status check_header(const uint8_t *data, size_t size, kb_error *error)
         return kbi_fail(error, KB_E_FORMAT, "this is not a keybits model file");
     if (size < HEADER + 4)
         return kbi_fail(error, KB_E_TRUNCATED, "the file ends inside its header, after %zu bytes", size);
-    uint32_t version = get_u32(data + 8);
+    uint32_t version = kbi_get_u32(data + 8);
     if (version != VERSION)
         return kbi_fail(error, KB_E_FORMAT, "format version %u is not one that this library reads (%d)", version,
                        VERSION);
-    uint64_t wanted = (uint64_t)HEADER + get_u32(data + 32) + get_u32(data + 36) + get_u32(data + 40) + 4;
+    uint64_t wanted = (uint64_t)HEADER + kbi_get_u32(data + 32) + kbi_get_u32(data + 36) + kbi_get_u32(data + 40) + 4;
     if (size < wanted)
         return kbi_fail(error, KB_E_TRUNCATED, "the file has %zu bytes, its header promises %llu", size,
                        (unsigned long long)wanted);
     if (size > wanted)
         return kbi_fail(error, KB_E_FORMAT, "%llu bytes too many follow the model",
                         (unsigned long long)(size - wanted));
-    if (get_u32(data + size - 4) != crc32_of(data, size - 4))
+    if (kbi_get_u32(data + size - 4) != crc32_of(data, size - 4))
         return kbi_fail(error, KB_E_CHECKSUM, "the checksum does not agree: the file is damaged");
     return KB_OK;
 }
@@ -147,20 +124,20 @@ static kb_status check_header(const uint8_t *data, size_t size, kb_error *error)
 /* The fields of a file whose checksum is right; name and text are copied into `strings`. */
 static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *strings, kb_error *error)
 {
-    uint32_t name = get_u32(data + 32), text = get_u32(data + 36), table = get_u32(data + 40);
+    uint32_t name = kbi_get_u32(data + 32), text = kbi_get_u32(data + 36), table = kbi_get_u32(data + 40);
     memset(spec, 0, sizeof *spec);
     spec->struct_size = sizeof *spec;
-    spec->kind = (kb_kind)get_u32(data + 12);
-    spec->sampler = (kb_sampler)get_u32(data + 16);
-    spec->bits = (int32_t)get_u32(data + 20);
-    spec->support = get_f32(data + 24);
+    spec->kind = (kb_kind)kbi_get_u32(data + 12);
+    spec->sampler = (kb_sampler)kbi_get_u32(data + 16);
+    spec->bits = (int32_t)kbi_get_u32(data + 20);
+    spec->support = kbi_get_f32(data + 24);
     if (spec->support == 0) /* which kb_model_create would take as "the default" */
         return kbi_fail_at(error, KB_E_TABLE, "support", -1, "support 0 is not between 0.1 and 10");
-    spec->sift_support = get_f32(data + 44);
+    spec->sift_support = kbi_get_f32(data + 44);
     if (data[28] > 1) return kbi_fail(error, KB_E_FORMAT, "the file uses flags that this library does not know");
     spec->root = data[28];
-    spec->threshold_low = (int32_t)(get_u32(data + 28) >> 8 & 0xfff);
-    spec->threshold_high = (int32_t)(get_u32(data + 28) >> 20);
+    spec->threshold_low = (int32_t)(kbi_get_u32(data + 28) >> 8 & 0xfff);
+    spec->threshold_high = (int32_t)(kbi_get_u32(data + 28) >> 20);
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "kind %d with %d bits is not possible", (int)spec->kind,
                            (int)spec->bits);
@@ -190,7 +167,7 @@ kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *
     if (status != KB_OK) return status;
 
     const uint8_t *bytes = data;
-    size_t before_table = HEADER + (size_t)get_u32(bytes + 32) + get_u32(bytes + 36);
+    size_t before_table = HEADER + (size_t)kbi_get_u32(bytes + 32) + kbi_get_u32(bytes + 36);
     char *strings = kbi_allocate(&from, before_table);
     if (!strings) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_model_spec spec;
