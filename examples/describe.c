@@ -23,11 +23,11 @@ int main(int argc, char **argv)
     KB_INIT(info);
     check(kb_model_get_info(model, &info), "kb_model_get_info");
 
-    /* One row per keypoint, always, in the same order. The detector's scale turns a size into the width of a patch. */
+    /* One row per keypoint, always, in the same order. The scale of the preset turns a size into the width of a patch. */
     uint8_t *rows = malloc(n * (size_t)info.row_bytes + 1), flags[MOST];
     kb_describe_options options;
     KB_INIT(options);
-    options.scale = kb_detector_scale(KB_DETECTOR_ORB);
+    options.scale = kb_model_scale(model, "orb");
     if (!rows) return 1;
     check(kb_describe(model, &image, keypoints, n, &options, NULL, rows, flags), "kb_describe");
 
