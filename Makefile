@@ -79,7 +79,9 @@ web:
 web-report: program web
 	@scripts/web-report $(BUILD) $(FOLDER)
 
-models: program
+models:
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory program
 	@scripts/train-models $(BUILD) $(MODELS)
 
 amalgamation:

@@ -265,7 +265,7 @@ static const cli_option thresholds_options[] = {
     {"rate-high", 0, CLI_NUMBER(threshold_job, rate_high, 0, 100), "P",
      .help = ": the same for the high threshold (default: what 100 of ORB accepts)"},
     {"store", 0, CLI_FLAG(threshold_job, store),
-     .help = "write the distances into the model files, which then give them as built-in models do"},
+     .help = "write the distances into the model files"},
     {"pairs", 0, CLI_NUMBER(threshold_job, pairs, 1000, 1e9), "N", "4000000", .help = ": wrong pairs that are drawn"},
     {"seed", 0, CLI_NUMBER(threshold_job, seed, 0, CLI_NO_LIMIT), "N", "1", .help = "decides which"},
     {0}};
@@ -281,8 +281,8 @@ const cli_command train_thresholds = {
              "    keybits patches synth held-back/ -o 'held-{}.kbp' --support 1,1.3,1.6\n"
              "    keybits train thresholds held-1.kbp held-1.3.kbp held-1.6.kbp\n"
              "    keybits train thresholds held-1.kbp held-1.6.kbp -m mine.kbm --store\n"
-             "kb_model_info has the numbers of the built-in models, and those that --store wrote into a file "
-             "(docs/slam.md).",
+             "Model files hold the numbers that --store wrote, the files of the built-in models too; kb_model_info and "
+             "`keybits model show` give them (docs/slam.md).",
     .options = thresholds_options,
     .least = 1,
     .most = CLI_ANY,

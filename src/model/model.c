@@ -310,7 +310,6 @@ kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
     full.distinct_boxes = model->box_count;
     full.threshold_low = model->spec.threshold_low;
     full.threshold_high = model->spec.threshold_high;
-    if (full.threshold_high == 0) kbi_model_thresholds(model->id, &full.threshold_low, &full.threshold_high);
     KBI_STRUCT_WRITE(kb_model_info, info, &full);
     return KB_OK;
 }

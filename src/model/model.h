@@ -63,11 +63,6 @@ uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler);
 /* The id of a checked spec under a revision; 0 is the first. */
 uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision);
 
-/* ---- thresholds.c ---- */
-/* kb_model_info.threshold_low and threshold_high of the built-in model with this id, whose file has none; zeros when
- * they are not known. */
-void kbi_model_thresholds(uint64_t id, int32_t *low, int32_t *high);
-
 /* Built-in model files, compiled in. Ends with a NULL name. */
 typedef struct kbi_builtin_table {
     const char *name;
