@@ -37,6 +37,8 @@ static kb_status options_check(kb_loop_options *o, kb_error *error)
         !(o->min_score > 0))
         return kbi_fail(error, KB_E_ARGUMENT, "window %d, checks %d, island %d, min_inliers %d, min_score %g",
                         o->window, o->checks, o->island, o->min_inliers, o->min_score);
+    if ((int)o->geometry < 0 || o->geometry > KB_AFFINE || !(o->threshold >= 0 && o->threshold <= 1e9))
+        return kbi_fail(error, KB_E_ARGUMENT, "geometry %d (1 to 4), threshold %g", (int)o->geometry, o->threshold);
     return KB_OK;
 }
 
@@ -172,6 +174,7 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
     island islands[CANDIDATES];
     size_t count, room = CANDIDATES + (size_t)d->o.window;
     if (d->index->count == 0) return KB_OK;
+    if (room > d->index->count) room = d->index->count;
     kb_index_result *results = kbi_workspace_get(ws, room * sizeof *results);
     if (!results) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_index_query_options o;

@@ -1,19 +1,22 @@
 /* Files of other programs: vocabularies of every kind, EXIF, Brown's sets, COLMAP's database, task files of HPatches,
- * and the log of a training. The first byte chooses. */
+ * homographies; and rows of hexadecimal digits and the log of a training. The first byte chooses. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "eval/hpatches_tasks.h"
+#include "eval/scenes.h"
 #include "fuzz.h"
 #include "io/brown.h"
 #include "io/codecs.h"
 #include "io/colmap_db.h"
+#include "io/rows.h"
 #include "io/train_log.h"
 #include "io/vocabulary.h"
 
-enum { VOCABULARY, EXIF, BROWN, DATABASE, TASKS, LOG, READERS };
+enum { VOCABULARY, EXIF, BROWN, DATABASE, TASKS, LOG, HOMOGRAPHY, ROWS, READERS };
 enum { ROW = 32, BITS = 4, SETTINGS = 7 };
 
 static char folder[64];
@@ -34,6 +37,7 @@ static void remove_folder(void)
     for (int i = 0; i < TASK_FILES; i++) unlink(file_in_folder(task_files[i]));
     unlink(file_in_folder("info.txt"));
     unlink(file_in_folder("log.csv"));
+    unlink(file_in_folder("rows.hex"));
     unlink(file_in_folder("seed"));
     rmdir(folder);
 }
@@ -83,12 +87,18 @@ static void read_vocabulary(const char *path, size_t size, io_error *error)
     io_vocabulary_free(&v);
 }
 
+/* The block alone, then as a file, in which a JPEG's block is looked for. */
 static void read_exif(const uint8_t *data, size_t size)
 {
+    io_position position;
     uint8_t *exact = malloc(size ? size : 1);
     memcpy(exact, data, size);
     int32_t orientation = io_exif_orientation(exact, size);
     fuzz_expect(orientation >= 1 && orientation <= 8);
+    for (int file = 0; file < 2; file++) {
+        bool found = file ? io_image_position(fuzz_file(data, size), &position) : io_exif_position(exact, size, &position);
+        fuzz_expect(!found || (isfinite(position.latitude) && isfinite(position.longitude)));
+    }
     free(exact);
 }
 
@@ -148,6 +158,27 @@ static void read_log(const uint8_t *data, size_t size, io_error *error)
     free(path);
 }
 
+static void read_homography(const char *path, io_error *error)
+{
+    double h[9];
+    if (!ev_homography_read(path, h, error)) {
+        refused(error);
+        return;
+    }
+    for (int i = 0; i < 9; i++) fuzz_expect(isfinite(h[i]));
+}
+
+static void read_rows(const char *path, size_t size, io_error *error)
+{
+    io_rows rows;
+    if (!io_rows_read(path, &rows, error)) {
+        refused(error);
+        return;
+    }
+    fuzz_expect(2 * rows.count * rows.width <= size);
+    io_rows_free(&rows);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     io_error error = {""};
@@ -159,7 +190,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else if (reader == BROWN) read_brown(data, size, &error);
     else if (reader == DATABASE) read_database(fuzz_file(data, size), &error);
     else if (reader == TASKS) read_tasks(data, size, &error);
-    else read_log(data, size, &error);
+    else if (reader == LOG) read_log(data, size, &error);
+    else if (reader == HOMOGRAPHY) read_homography(fuzz_file(data, size), &error);
+    else read_rows(put_file("rows.hex", data, size), size, &error);
     return 0;
 }
 
@@ -206,6 +239,9 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
         {BROWN, "0 0\n0 1\n1 0\n4294967295 7\n"},
         {TASKS, "s1,t1,idx1,s2,t2,idx2\nv_one,0,1,i_two,1,1\ni_two,2,7,i_three,1,1\n"},
         {TASKS, "s,idx\nv_one,1\ni_two,7\n"},
+        {HOMOGRAPHY, "1 0.5 -3e1\n0 1 2\n1e-4 0 1\n"},
+        {HOMOGRAPHY, "<opencv_storage><H13 type_id=\"opencv-matrix\"><data>1 0 3 0 1 2 0 0 1</data></H13>"},
+        {ROWS, "00ff10\nabcdef\r\n\n123456\n"},
         {LOG, "# settings 0000000000000007\nbit,loss,active,mean,seconds,channel1,x1,y1,radius1,channel2,x2,y2,radius2,"
               "threshold\n0,0.5,0.25,0.5,1,0,9,9,2,0,17,20,2,-1.5\n1,0.4,0.25,0.5,2,0,9,9,2,0,17,20,2,"},
     };

@@ -101,6 +101,26 @@ static void match_any(source *s, const features *a, const features *b)
     expect_matches(status, matches, count, a, b);
 }
 
+/* The k nearest, in order; and points of any match. */
+static void match_neighbours(source *s, const features *a, const features *b)
+{
+    kb_neighbour neighbours[MOST * 5];
+    int32_t k = 1 + take_byte(s) % 5;
+    fuzz_expect(kb_match_knn(a->rows, a->n, b->rows, b->n, a->row_bytes, k, NULL, NULL, neighbours) == KB_OK);
+    for (size_t i = 0; i < a->n * (size_t)k; i++) {
+        const kb_neighbour *n = &neighbours[i];
+        fuzz_expect(n->index >= -1 && n->index < (int32_t)b->n);
+        fuzz_expect(i % (size_t)k == 0 || n->index < 0 || (n[-1].index >= 0 && n[-1].distance <= n->distance));
+    }
+    kb_match wild;
+    kb_point_pair pair;
+    float quality;
+    take(s, &wild, sizeof wild);
+    bool inside = wild.a >= 0 && wild.a < (int32_t)a->n && wild.b >= 0 && wild.b < (int32_t)b->n;
+    kb_status status = kb_match_points(a->keypoints, a->n, b->keypoints, b->n, &wild, 1, &pair, &quality);
+    fuzz_expect(status == (inside ? KB_OK : KB_E_ARGUMENT));
+}
+
 static void match_guided(source *s, const features *a, const features *b)
 {
     kb_match matches[MOST];
@@ -246,6 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     match_any(&s, &a, &b);
     match_guided(&s, &a, &b);
     match_stereo(&s, &a, &b);
+    match_neighbours(&s, &a, &b);
     free(a.rows);
     free(b.rows);
     return 0;

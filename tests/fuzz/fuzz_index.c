@@ -50,6 +50,7 @@ static uint8_t *make_features(source *s, size_t row_bytes, kb_keypoint keypoints
     take(s, rows, f->n * row_bytes < 64 ? f->n * row_bytes : 64);
     for (size_t i = 0; i < f->n; i++)
         keypoints[i] = (kb_keypoint){.x = take_byte(s), .y = take_byte(s), .size = 10, .angle = take_byte(s)};
+    if (take_byte(s) % 4 == 1) take(s, keypoints, f->n * sizeof *keypoints); /* of any bits */
     f->rows = rows;
     f->keypoints = keypoints;
     return rows;
@@ -72,6 +73,25 @@ static void use_vocabulary(const kb_vocabulary *vocabulary)
     fuzz_expect(kb_vocabulary_words(vocabulary, &f, &options, words, nodes, &error) == KB_OK);
     for (size_t i = 0; i < f.n; i++) fuzz_expect(words[i] < info.words && nodes[i] < info.nodes);
     free(rows);
+}
+
+/* Options of any numbers: refused, or as good as any other. */
+static void query_any(const kb_index *index, const kb_features *f, source *s)
+{
+    kb_index_result results[MOST];
+    kb_index_query_options o;
+    size_t count = 0;
+    kb_error error;
+    KB_INIT(o);
+    o.scoring = (kb_scoring)(take_byte(s) % 4);
+    o.first_images = take_byte(s) % 5;
+    o.verify = take_byte(s) % 4;
+    o.geometry = (kb_geometry)(take_byte(s) % 8);
+    o.probes = take_byte(s) % 66;
+    if (take_byte(s) & 1) take(s, &o.threshold, sizeof o.threshold), take(s, &o.verify, sizeof o.verify);
+    kb_status status = kb_index_query(index, f, &o, NULL, results, MOST, &count, &error);
+    fuzz_expect(status == KB_OK || status == KB_E_KIND || status == KB_E_ARGUMENT);
+    for (size_t i = 0; status == KB_OK && i < count; i++) fuzz_expect(results[i].score >= 0);
 }
 
 static void query_index(const kb_index *index, const kb_features *f)
@@ -146,6 +166,7 @@ static void add_and_remove(kb_index *index, source *s)
     uint64_t id = take_byte(s) % 4;
     fuzz_expect(kb_index_add(index, &f, id, id & 1 ? "name" : NULL, NULL, &error) == KB_OK);
     query_index(index, &f);
+    query_any(index, &f, s);
     if (take_byte(s) & 1) fuzz_expect(kb_index_remove(index, take_byte(s) % 4, &removed) == KB_OK);
     free(rows);
 }
@@ -230,6 +251,32 @@ static kb_vocabulary *train_any(source *s)
     return vocabulary;
 }
 
+static void close_loops(const kb_vocabulary *vocabulary, source *s)
+{
+    kb_loop_detector *detector = NULL;
+    kb_loop_options o;
+    kb_error error;
+    KB_INIT(o);
+    o.window = 1 + take_byte(s) % 3;
+    o.checks = take_byte(s) % 4;
+    o.island = take_byte(s) % 4;
+    o.min_inliers = take_byte(s) % 8;
+    o.geometry = (kb_geometry)(take_byte(s) % 7);
+    if (take_byte(s) & 1) take(s, &o.min_score, sizeof o.min_score), take(s, &o.threshold, sizeof o.threshold);
+    kb_status status = kb_loop_detector_create(vocabulary, &o, &detector, &error);
+    fuzz_expect(status == KB_OK || (status == KB_E_ARGUMENT && !detector && error.text[0] != 0));
+    for (size_t i = 0; detector && i < 6; i++) {
+        kb_features f;
+        kb_keypoint keypoints[MOST];
+        kb_loop loop;
+        uint8_t *rows = make_features(s, row_bytes_of(vocabulary), keypoints, &f);
+        fuzz_expect(kb_loop_detector_add(detector, &f, NULL, &loop, &error) == KB_OK && loop.query == i);
+        fuzz_expect(!loop.found || loop.reference < i);
+        free(rows);
+    }
+    kb_loop_detector_free(detector);
+}
+
 static void build_any(source *s)
 {
     kb_vocabulary *vocabulary = take_byte(s) & 1 ? take_tree(s) : train_any(s);
@@ -245,6 +292,7 @@ static void build_any(source *s)
     for (int rounds = take_byte(s) % 12; rounds > 0; rounds--) add_and_remove(index, s);
     save_and_load(index);
     kb_index_free(index);
+    close_loops(vocabulary, s);
     kb_vocabulary_free(vocabulary);
 }
 

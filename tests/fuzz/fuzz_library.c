@@ -127,6 +127,7 @@ static kb_detect_options take_detect_options(source *s, const kb_image *mask)
     if (more & 8) o.sigma = 0.5f + (float)take_byte(s) * (3.5f / 255);
     o.no_upsampling = more >> 4 & 1;
     if (more & 32) o.mask = mask;
+    o.whole_pixels = more >> 6 & 1;
     return o;
 }
 
@@ -188,9 +189,12 @@ static void describe_patches(source *s)
     int32_t side = KB_PATCH_SIDE + take_byte(s) % 40;
     size_t n = 1 + take_byte(s) % 3, bytes = n * (size_t)side * (size_t)side;
     uint8_t *patches = malloc(bytes), rows[3 * KB_SIFT_VALUES];
+    float floats[3 * KB_SIFT_VALUES];
     for (size_t i = 0; i < bytes; i++) patches[i] = s->size ? s->data[i * 31 % s->size] : 0;
     kb_model *model = make_model(s);
     fuzz_expect(kb_describe_patches(model, patches, n, side, NULL, NULL, rows) == KB_OK);
+    kb_status status = kb_describe_patches_float(model, patches, n, side, NULL, NULL, floats);
+    fuzz_expect(status == KB_OK || status == KB_E_KIND);
     kb_model_free(model);
     free(patches);
 }
