@@ -1,13 +1,13 @@
-/* hash_everything [FEATURES]
+/* hash_everything [FEATURES [THREADS]]
  *
  * Prints 64-bit FNV-1a hashes over what the library computes on input that is rendered here: one line for each room,
  * and one of everything last. Every build on every machine must print the same lines, also when only the instruction
- * sets in FEATURES may be used ("c" for none); scripts/same-bits.sh compares them. What they were when they were last
+ * sets in FEATURES may be used ("c" for none, "all" for all), and with any number of THREADS (3);
+ * scripts/same-bits.sh compares them. What they were when they were last
  * meant to change stands in expected.txt, without the built-in models, which may be learned anew; pinned.sh compares
  * that.
  *
  * To take in another function, write a section that feeds its results to the hash, and add it to the table below. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -291,6 +291,44 @@ static void section_detect(hash *h, scene *s)
     add_keypoints(h, found, KEYPOINTS);
 }
 
+/* Whatever else changes what a detector finds: each rule of orientation and selection, with the options that go with
+ * it, on both images. */
+static void section_rules(hash *h, scene *s)
+{
+    static const kb_detect_options rules[] = {
+        {.detector = KB_DETECTOR_ORB, .orientation = KB_ORIENTATION_CENTROID, .whole_pixels = 1},
+        {.detector = KB_DETECTOR_ORB, .orientation = KB_ORIENTATION_NONE, .selection = KB_SELECT_QUADTREE},
+        {.detector = KB_DETECTOR_ORB, .second_angle = 1, .fast_threshold = 30, .level_factor = 1.4f, .levels = 4},
+        {.detector = KB_DETECTOR_ORB, .low_memory = 1, .cell_size = 50},
+        {.detector = KB_DETECTOR_SIFT, .orientation = KB_ORIENTATION_CENTROID, .selection = KB_SELECT_QUADTREE},
+        {.detector = KB_DETECTOR_SIFT, .orientation = KB_ORIENTATION_NONE, .no_upsampling = 1},
+        {.detector = KB_DETECTOR_SIFT, .second_angle = 1, .layers = 5, .sigma = 1.2f, .contrast_threshold = 0.02f},
+    };
+    static kb_keypoint found[KEYPOINTS];
+    static float confidence[KEYPOINTS];
+    const kb_image *images[] = {&s->image, &s->deep_image};
+    for (size_t i = 0; i < 2 * KBI_COUNT(rules); i++) {
+        kb_detect_options options = rules[i / 2];
+        size_t count;
+        options.struct_size = sizeof options;
+        options.parallel = kb_pool_parallel(s->pool);
+        must(kb_detect(images[i % 2], &options, NULL, found, KEYPOINTS, &count), "detect by a rule");
+        add_u64(h, count);
+        add_keypoints(h, found, count);
+    }
+    for (int rule = KB_ORIENTATION_GRADIENT; rule <= KB_ORIENTATION_NONE; rule++) {
+        kb_orient_options options;
+        KB_INIT(options);
+        options.orientation = (kb_orientation)rule;
+        options.scale = 1.5f;
+        options.parallel = kb_pool_parallel(s->pool);
+        memcpy(found, s->keypoints, sizeof found);
+        must(kb_orient(&s->deep_image, found, KEYPOINTS, &options, NULL, confidence), "orient by a rule");
+        add_keypoints(h, found, KEYPOINTS);
+        add_floats(h, confidence, KEYPOINTS);
+    }
+}
+
 static void add_matches(hash *h, const kb_match *matches, size_t count)
 {
     add_u64(h, count);
@@ -360,6 +398,30 @@ static void section_fit(hash *h, scene *s)
             add_bytes(h, s->flags, KEYPOINTS);
         }
     }
+}
+
+/* The nearest rows, and the points of the nearest. */
+static void section_neighbours(hash *h, scene *s)
+{
+    enum { BYTES = 32, HALF = KEYPOINTS / 2, K = 5 };
+    static kb_neighbour neighbours[HALF * K];
+    static kb_match matches[HALF];
+    static kb_point_pair pairs[HALF];
+    uint64_t seed = 31;
+    kb_match_options options;
+    KB_INIT(options);
+    options.parallel = kb_pool_parallel(s->pool);
+    for (size_t i = 0; i < KEYPOINTS * BYTES; i++) s->rows[i] = (uint8_t)(0x80 | kbi_random_next(&seed) >> 60);
+    for (int32_t k = 1; k <= K; k += 2) {
+        must(kb_match_knn(s->rows, HALF, s->rows + HALF * BYTES, HALF, BYTES, k, &options, NULL, neighbours), "knn");
+        for (size_t i = 0; i < HALF * (size_t)k; i++) {
+            add_u64(h, (uint32_t)neighbours[i].index);
+            add_floats(h, &neighbours[i].distance, 1);
+        }
+    }
+    for (int32_t i = 0; i < HALF; i++) matches[i] = (kb_match){i, neighbours[i * K].index, neighbours[i * K].distance, 0};
+    must(kb_match_points(s->keypoints, HALF, s->keypoints, HALF, matches, HALF, pairs, NULL), "points");
+    for (size_t i = 0; i < HALF; i++) add_double(h, pairs[i].x1), add_double(h, pairs[i].y2);
 }
 
 static kb_status add_written(void *h, const void *data, size_t size)
@@ -432,6 +494,82 @@ static void section_index(hash *h, scene *s)
     must(kb_vocabulary_words(vocabulary, &features, &word_options, words, nodes, NULL), "words");
     for (size_t i = 0; i < N; i++) add_u64(h, (uint64_t)words[i] << 32 | nodes[i]);
     add_index(h, vocabulary, features);
+    kb_vocabulary_free(vocabulary);
+}
+
+static void add_loop(hash *h, const kb_loop *loop)
+{
+    add_u64(h, (uint64_t)loop->found);
+    add_u64(h, loop->reference);
+    add_u64(h, (uint64_t)loop->inliers);
+    add_double(h, loop->score);
+    for (int i = 0; i < 9; i++) add_double(h, loop->model[i]);
+}
+
+static void add_search(hash *h, const kb_index *index, const kb_features *f, kb_geometry geometry)
+{
+    for (int scoring = KB_SCORE_BINARY; scoring <= KB_SCORE_EXACT; scoring++) {
+        kb_index_query_options o;
+        kb_index_result results[4];
+        size_t count;
+        KB_INIT(o);
+        o.scoring = (kb_scoring)scoring;
+        o.verify = 2;
+        o.geometry = geometry;
+        must(kb_index_query(index, f, &o, NULL, results, 4, &count, NULL), "search");
+        for (size_t k = 0; k < count; k++) {
+            add_u64(h, results[k].position);
+            add_u64(h, (uint64_t)results[k].inliers);
+            add_double(h, results[k].score);
+            for (int m = 0; m < 9; m++) add_double(h, results[k].model[m]);
+        }
+    }
+}
+
+enum { PLACES = 20, PLACE_ROWS = 100, PLACE_BYTES = 16 };
+
+/* Loop closing, and verified search in an index of the first time, from which some were removed. */
+static void add_places(hash *h, const kb_vocabulary *vocabulary, const uint8_t *rows,
+                       kb_keypoint keypoints[2][PLACE_ROWS])
+{
+    kb_index *index;
+    kb_index_options keep = {.struct_size = sizeof keep, .keep_features = 1};
+    kb_loop_detector *detector;
+    kb_loop_options close = {.struct_size = sizeof close, .window = 3};
+    must(kb_index_create(vocabulary, &keep, &index, NULL), "index of places");
+    must(kb_loop_detector_create(vocabulary, &close, &detector, NULL), "loops");
+    for (size_t i = 0; i < 2 * PLACES; i++) {
+        kb_loop loop;
+        kb_features f = {.struct_size = sizeof f, .rows = rows + i % PLACES * PLACE_ROWS * PLACE_BYTES, .n = PLACE_ROWS,
+                         .row_bytes = PLACE_BYTES, .keypoints = keypoints[i / PLACES]};
+        must(kb_loop_detector_add(detector, &f, NULL, &loop, NULL), "loop");
+        add_loop(h, &loop);
+        if (i < PLACES) must(kb_index_add(index, &f, i / 2, "", NULL, NULL), "add a place");
+        if (i == PLACES) must(kb_index_remove(index, 3, NULL), "remove");
+        if (i >= PLACES) add_search(h, index, &f, i % 2 ? KB_SIMILARITY : KB_HOMOGRAPHY);
+    }
+    must(kb_index_save(index, add_written, h), "save places");
+    kb_loop_detector_free(detector);
+    kb_index_free(index);
+}
+
+/* Places that are seen twice, their keypoints moved the second time. */
+static void section_places(hash *h, scene *s)
+{
+    static uint8_t rows[PLACES * PLACE_ROWS * PLACE_BYTES];
+    static kb_keypoint keypoints[2][PLACE_ROWS];
+    uint64_t seed = 51;
+    kb_vocabulary *vocabulary;
+    kb_vocabulary_options options = {.struct_size = sizeof options, .branching = 8, .levels = 2};
+    options.parallel = kb_pool_parallel(s->pool);
+    for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)kbi_random_next(&seed);
+    for (int i = 0; i < PLACE_ROWS; i++) {
+        float x = (float)kbi_random_below(&seed, WIDTH), y = (float)kbi_random_below(&seed, HEIGHT);
+        keypoints[0][i] = (kb_keypoint){x, y, 31, 0, 1, 0, -1};
+        keypoints[1][i] = (kb_keypoint){x + 7, y - 3, 31, 0, 1, 0, -1};
+    }
+    must(kb_vocabulary_train(rows, PLACES * PLACE_ROWS, PLACE_BYTES, &options, &vocabulary, NULL), "words of places");
+    add_places(h, vocabulary, rows, keypoints);
     kb_vocabulary_free(vocabulary);
 }
 
@@ -562,6 +700,12 @@ static void section_refine(hash *h, scene *s)
     }
 }
 
+/* In two halves, since not every C library has a word for 64 bits. */
+static void print_hash(const hash *h, const char *name)
+{
+    printf("%08lx%08lx %s\n", (unsigned long)(h->value >> 32), (unsigned long)(h->value & 0xffffffffu), name);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -574,29 +718,32 @@ int main(int argc, char **argv)
         {"hashsift", section_hashsift},
         {"sift", section_sift},
         {"detecting", section_detect},
+        {"rules", section_rules},
         {"matching", section_match},
+        {"neighbours", section_neighbours},
         {"filter", section_filter},
         {"guided", section_guided},
         {"refine", section_refine},
         {"fitting", section_fit},
         {"geometries", section_geometries},
         {"index", section_index},
+        {"places", section_places},
         {"built-in models", section_builtin},
     };
     static const hash start = {0xcbf29ce484222325u};
     static scene s;
-    must(kb_cpu_limit(argc > 1 ? argv[1] : NULL), "features");
+    must(kb_cpu_limit(argc > 1 && strcmp(argv[1], "all") != 0 ? argv[1] : NULL), "features");
     render(&s);
     scatter(&s);
-    must(kb_pool_create(3, &s.pool), "pool");
+    must(kb_pool_create(argc > 2 ? atoi(argv[2]) : 3, &s.pool), "pool");
     hash everything = start;
     for (size_t i = 0; i < KBI_COUNT(sections); i++) {
         hash h = start;
         sections[i].run(&h, &s);
-        printf("%016" PRIx64 " %s\n", h.value, sections[i].name);
+        print_hash(&h, sections[i].name);
         add_u64(&everything, h.value);
     }
-    printf("%016" PRIx64 " everything\n", everything.value);
+    print_hash(&everything, "everything");
     kb_pool_free(s.pool);
     return 0;
 }

@@ -458,6 +458,12 @@ static void test_loops(void **state)
     kb_loop_detector_free(d);
     o.window = -1;
     assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
+    o.window = 5;
+    o.geometry = KB_ESSENTIAL; /* needs cameras */
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
+    o.geometry = KB_SIMILARITY;
+    o.threshold = NAN;
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
     world_free(w);
 }
 
