@@ -289,7 +289,7 @@ static void build_any(source *s)
     o.no_signatures = take_byte(s) & 1;
     o.keep_features = take_byte(s) & 1;
     fuzz_expect(kb_index_create(vocabulary, &o, &index, &error) == KB_OK);
-    for (int rounds = take_byte(s) % 12; rounds > 0; rounds--) add_and_remove(index, s);
+    for (int rounds = take_byte(s) % 6; rounds > 0; rounds--) add_and_remove(index, s);
     save_and_load(index);
     kb_index_free(index);
     close_loops(vocabulary, s);
