@@ -1,42 +1,90 @@
-# Every write, rename and file opened for writing made to fail in turn: exit code 1 and words, or the whole result. The
-# target is what it was before or what it should be, and nothing is left beside it.
+# Every write, rename and synchronisation made to fail in turn: exit code 1 and words, or the whole result. The target is
+# what it was before or what it should be, nothing is left beside it, and what was kept to go on with is whole.
 source "$(dirname "$0")/common.inc"
 export ASAN_OPTIONS=detect_leaks=0 # it traces, too
 strace -o /dev/null -e trace=write true 2>/dev/null || { echo "skipped: strace cannot trace here"; exit 77; }
 for i in 1 2; do render "p$i.pgm" 120 90 "$i"; done
 run "$KEYBITS" patches synth p1.pgm p2.pgm -o set.kbp --views 3 --max-per-image 20
 
-# every_fault TARGET COMMAND...: the command writes TARGET, which is there with other content before.
-every_fault() {
-    local target=$1 call count at step runs=0
-    shift
-    rm -f "$target"
-    run "$@"
-    mv "$target" whole
-    for call in write pwrite64 rename; do
-        strace -f -o calls -e trace=$call "$@" >/dev/null 2>&1
-        count=$(grep -c "$call(" calls)
+calls=(write writev pwrite64 rename fsync fdatasync ftruncate)
+
+# faults COMMAND...: each of its calls that write fails in turn, in some of its runs when they are many: calls "check
+# CALL NUMBER CODE" after each. "prepare" makes the folder ready for the next run.
+faults() {
+    local call count at step runs=0
+    for call in "${calls[@]}"; do
+        prepare
+        strace -f -o traced -e trace=$call "$@" >/dev/null 2>&1
+        count=$(grep -c "$call(" traced)
         step=$((count / 12 + 1))
         for ((at = 1; at <= count; at += step)); do
-            echo before >"$target"
+            prepare
             strace -f -o /dev/null -e trace=$call -e inject=$call:error=ENOSPC:when=$at "$@" >.out 2>.err
             local code=$?
-            [ $code -le 1 ] || fail "exit code $code when $call $at fails: $*"
-            [ $code = 1 ] || cmp -s "$target" whole || fail "no error, but another file when $call $at fails: $*"
-            [ $code = 0 ] || cmp -s "$target" <(echo before) || cmp -s "$target" whole ||
-                fail "half a file when $call $at fails: $*"
+            [ $code -le 1 ] || fail "exit code $code when $call $at fails: $* ($(cat .err))"
+            check "$call $at fails: $*" $code
             no_leftovers
             runs=$((runs + 1))
         done
     done
     [ $runs -gt 0 ] || fail "nothing was made to fail: $*"
-    echo "$target: $runs faults"
-    rm -f "$target"
+    echo "${*:2:2}: $runs faults"
+}
+
+# every_fault TARGET COMMAND...: the command writes TARGET, which is there with other content before.
+every_fault() {
+    local target=$1
+    shift
+    rm -rf "$target"*
+    run "$@"
+    mv "$target" whole
+    prepare() { rm -rf "$target"*; echo before >"$target"; }
+    check() { # WHEN CODE
+        [ "$2" = 1 ] || cmp -s "$target" whole || fail "no error, but another file when $1"
+        [ "$2" = 0 ] || [ -s .err ] || fail "no words when $1"
+        [ "$2" = 0 ] || cmp -s "$target" <(echo before) || cmp -s "$target" whole || fail "half a file when $1"
+    }
+    faults "$@"
+    rm -rf "$target"*
 }
 every_fault a.kbm "$KEYBITS" train bad set.kbp -o a.kbm --name a --bits 8 --triplets 64 --batch 16 --candidates 10 --quiet
+every_fault b.kbm "$KEYBITS" train hashsift set.kbp -o b.kbm --name b --bits 8 --steps 20 --quiet
 every_fault a.db "$KEYBITS" export colmap p1.pgm p2.pgm -o a.db --quiet
+every_fault b.db "$KEYBITS" collection p1.pgm p2.pgm -o b.db -n 200 --quiet
 every_fault a.kbi "$KEYBITS" index build p1.pgm p2.pgm -o a.kbi --quiet
+every_fault a.kbv "$KEYBITS" vocab train p1.pgm p2.pgm -o a.kbv --branching 4 --levels 2 --quiet
+every_fault a.kbp "$KEYBITS" patches synth p1.pgm -o a.kbp --views 2 --max-per-image 10 --quiet
 every_fault a.npy "$KEYBITS" describe p1.pgm --detector orb -o a.npy --quiet
+every_fault a.png "$KEYBITS" detect p1.pgm --draw a.png --quiet
+
+# An index that is added to in place is the old one or the new one.
+run "$KEYBITS" index build p1.pgm -o one.kbi --quiet
+run "$KEYBITS" index add one.kbi p2.pgm -o two.kbi --quiet
+prepare() { cp one.kbi own.kbi; }
+check() { # WHEN CODE
+    if [ "$2" = 0 ]; then cmp -s own.kbi two.kbi || fail "no error, but another index when $1"; return; fi
+    cmp -s own.kbi one.kbi || cmp -s own.kbi two.kbi || fail "half an index when $1"
+}
+faults "$KEYBITS" index add own.kbi p2.pgm --quiet
+
+# A collection or an evaluation that failed goes on where it was: what it had kept is whole.
+mkdir -p set/still
+for i in 1 2; do cp p1.pgm set/still/img$i.pgm; done
+measure() { "$KEYBITS" eval oxford set -m sift -n 100 --json "$@"; }
+run measure >whole.json
+prepare() { rm -rf cache; }
+check() { # WHEN CODE
+    run measure --cache cache >again.json
+    cmp -s again.json whole.json || fail "another result with what was kept when $1"
+}
+faults "$KEYBITS" eval oxford set -m sift -n 100 --json --cache cache
+run "$KEYBITS" collection p1.pgm p2.pgm -o whole.db -n 200 --quiet
+prepare() { rm -rf kept.db*; }
+check() { # WHEN CODE
+    run "$KEYBITS" collection p1.pgm p2.pgm -o kept.db -n 200 --quiet
+    cmp -s kept.db whole.db || fail "another database with what was kept when $1"
+}
+faults "$KEYBITS" collection p1.pgm p2.pgm -o kept.db -n 200 --quiet
 
 # The check itself can fail: a program that writes its target in place loses what was there.
 if (every_fault plain.txt bash -c 'echo one >plain.txt; echo two >>plain.txt') >/dev/null 2>&1; then
