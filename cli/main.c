@@ -1,4 +1,5 @@
 /* The program: finds the command and lets it work. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,8 +96,11 @@ static int print_topic(int count, char **topics)
     return CLI_DONE;
 }
 
+/* Only the first of several threads may end the program; temporary files are removed by exit(). */
 static void stop_without_memory(void)
 {
+    static atomic_flag ending = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&ending)) pause();
     fputs("keybits: out of memory\n", stderr);
     exit(CLI_FAILED);
 }

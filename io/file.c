@@ -29,11 +29,16 @@ bool io_fail(io_error *error, const char *format, ...)
 
 /* ---------------------------------------------------------------------------------------------------------- memory */
 
-static void *or_stop(void *block)
+void io_out_of_memory(void)
 {
-    if (block) return block;
     if (io_get_host()->out_of_memory) io_get_host()->out_of_memory();
     abort();
+}
+
+static void *or_stop(void *block)
+{
+    if (!block) io_out_of_memory();
+    return block;
 }
 
 void *io_alloc(size_t count, size_t size) { return or_stop(calloc(count ? count : 1, size ? size : 1)); }
@@ -76,6 +81,7 @@ bool io_file_read(const char *path, io_bytes *out, io_error *error)
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
     FILE *file = standard ? stdin : fopen(path, "rb");
+    if (!file && errno == ENOMEM) io_out_of_memory(); /* fopen allocates, too */
     if (!file) return io_fail(error, "%s: cannot be opened: %s", name, strerror(errno));
 
     struct stat status;

@@ -66,6 +66,8 @@ bool io_folder_make(const char *path, io_error *error);
 void *io_alloc(size_t count, size_t size); /* zeroed; checks count x size */
 void *io_grow(void *block, size_t count, size_t size);
 char *io_copy_string(const char *text);
+/* For those whose allocations fail elsewhere, so that they do not take it for a fault of the file at hand. */
+__attribute__((noreturn)) void io_out_of_memory(void);
 
 /* ---- lists of names ---- */
 typedef struct io_names {

@@ -19,6 +19,7 @@ typedef struct jpeg_failure {
 static void on_error(j_common_ptr info)
 {
     jpeg_failure *failure = (jpeg_failure *)(void *)info->err;
+    if (info->err->msg_code == JERR_OUT_OF_MEMORY) io_out_of_memory();
     info->err->format_message(info, failure->text);
     longjmp(failure->back, 1);
 }

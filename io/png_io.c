@@ -97,10 +97,7 @@ bool io_decode_png(const io_source *source, bool colour, io_raster *raster, io_e
     png_infop info = png ? png_create_info_struct(png) : NULL;
     png_bytep *volatile rows = NULL;
     bool ok;
-    if (!info) {
-        png_destroy_read_struct(&png, NULL, NULL);
-        return io_fail(error, "%s: out of memory", source->name);
-    }
+    if (!info) io_out_of_memory();
     if (setjmp(png_jmpbuf(png))) {
         ok = io_fail(error, "%s: damaged or truncated PNG: %s", source->name, state.text);
     } else {

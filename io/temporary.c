@@ -72,6 +72,13 @@ static void remove_all(void)
     }
 }
 
+/* Other threads may still work: the lock keeps them from making files that nobody would remove. */
+static void remove_at_exit(void)
+{
+    wait_for_table();
+    remove_all();
+}
+
 static void on_signal(int number)
 {
     wait_for_table();
@@ -84,7 +91,7 @@ static void install_handlers(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU};
     struct sigaction before;
-    atexit(remove_all);
+    atexit(remove_at_exit);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_DFL) continue; /* nohup, a debugger */
         struct sigaction action = {.sa_handler = on_signal};

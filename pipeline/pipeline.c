@@ -87,6 +87,13 @@ static kb_status compute_rows(const pipeline *p, const kb_image *image, features
     return kb_describe(p->model, image, f->keypoints.items, n, &o, p->workspace, f->rows.bytes, f->flags);
 }
 
+/* Memory that is out is not the image's fault: it must not be left out for that. */
+static bool image_failed(kb_status status, const char *name, const char *what, io_error *error)
+{
+    if (status == KB_E_MEMORY) io_out_of_memory();
+    return io_fail(error, "%s: %s: %s", name, what, kb_status_string(status));
+}
+
 bool pipeline_describe(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
                        pipeline_times *times, io_error *error)
 {
@@ -97,15 +104,14 @@ bool pipeline_describe(const pipeline *p, const char *name, const kb_image *imag
     out->width = image->width;
     out->height = image->height;
     if (!given) status = detect_keypoints(p, image, &out->keypoints);
-    if (status != KB_OK) return io_fail(error, "%s: no keypoints could be found: %s", name, kb_status_string(status));
+    if (status != KB_OK) return image_failed(status, name, "no keypoints could be found", error);
     status = set_angles(p, image, given, &out->keypoints);
-    if (status != KB_OK) return io_fail(error, "%s: no angles could be found: %s", name, kb_status_string(status));
+    if (status != KB_OK) return image_failed(status, name, "no angles could be found", error);
     t->detect = ms_since(start);
     start = io_clock_seconds();
     status = compute_rows(p, image, out);
     t->describe = ms_since(start);
-    return status == KB_OK ||
-           io_fail(error, "%s: keypoints could not be described: %s", name, kb_status_string(status));
+    return status == KB_OK || image_failed(status, name, "keypoints could not be described", error);
 }
 
 bool pipeline_describe_alone(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,

@@ -1,0 +1,2 @@
+# The same as memory.sh with every allocation.
+EVERY=1 exec bash "$(dirname "$0")/memory.sh"
