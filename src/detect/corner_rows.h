@@ -4,7 +4,11 @@
 
 #include "detect/rows.h"
 
-#define HARRIS_LANES 8 /* the columns of the block, and one to fill the vector */
+#ifdef KBI_SCALAR_CORE
+#    define HARRIS_LANES KBI_HARRIS_BLOCK
+#else
+#    define HARRIS_LANES 8 /* the columns of the block, and one to fill the vector */
+#endif
 
 /* Of the sums of Ix^2, Iy^2 and Ix Iy, which are at most 49 x 1020^2 < 2^26. */
 static inline int64_t harris_of(int32_t a, int32_t b, int32_t c)
@@ -15,14 +19,14 @@ static inline int64_t harris_of(int32_t a, int32_t b, int32_t c)
 
 KBI_ROWS int64_t KBI_ROWS_NAME(harris)(const uint8_t *centre, ptrdiff_t stride)
 {
-    static const int16_t keep[HARRIS_LANES] = {-1, -1, -1, -1, -1, -1, -1, 0};
     /* of the rows: [-1 0 1] and [1 2 1] */
     int16_t slope[KBI_HARRIS_BLOCK + 2][HARRIS_LANES], smooth[KBI_HARRIS_BLOCK + 2][HARRIS_LANES];
     for (int32_t y = 0; y < KBI_HARRIS_BLOCK + 2; y++) {
         const uint8_t *row = centre + (y - KBI_HARRIS_REACH) * stride - KBI_HARRIS_REACH;
         for (int32_t i = 0; i < HARRIS_LANES; i++) {
-            slope[y][i] = (int16_t)(row[i + 2] - row[i]) & keep[i];
-            smooth[y][i] = (int16_t)(row[i] + 2 * row[i + 1] + row[i + 2]) & keep[i];
+            int16_t keep = i < KBI_HARRIS_BLOCK ? -1 : 0;
+            slope[y][i] = (int16_t)(row[i + 2] - row[i]) & keep;
+            smooth[y][i] = (int16_t)(row[i] + 2 * row[i + 1] + row[i + 2]) & keep;
         }
     }
     int32_t a = 0, b = 0, c = 0;

@@ -67,16 +67,30 @@ void kbi_resize_row(const uint8_t *in, int32_t in_width, kbi_resize_map map, int
 
 /* ---- FAST corners (fast.c) ---- */
 #define KBI_FAST_RADIUS 3
+#define KBI_FAST_CIRCLE 16
+/* The circle around p, clockwise on the screen from below; s is the stride. */
+/* clang-format off */
+#define KBI_FAST_AROUND(p, s)                                                                                       \
+    {(p) + 3 * (s), (p) + 3 * (s) - 1, (p) + 2 * (s) - 2, (p) + (s) - 3, (p) - 3, (p) - (s) - 3, (p) - 2 * (s) - 2, \
+     (p) - 3 * (s) - 1, (p) - 3 * (s), (p) - 3 * (s) + 1, (p) - 2 * (s) + 2, (p) - (s) + 3, (p) + 3, (p) + (s) + 3, \
+     (p) + 2 * (s) + 2, (p) + 3 * (s) + 1}
+/* clang-format on */
 /* score[i] of the pixel row[i], for width of them: how much brighter or darker than it the best arc of 9 of the 16
  * pixels around it is, or 0 when that is not above threshold. Reads KBI_FAST_RADIUS pixels around every one. */
 void kbi_fast_row(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
+/* Pixels from anywhere side by side: row k has the k-th pixel of the circle of each, the last row the pixels. */
+#define KBI_FAST_BATCH 64
+typedef uint8_t kbi_fast_circles[KBI_FAST_CIRCLE + 1][KBI_FAST_BATCH];
+/* The scores of n <= KBI_FAST_BATCH of them with threshold 1. score has room for KBI_FAST_BATCH. */
+void kbi_fast_scores(const kbi_fast_circles circles, int32_t n, uint8_t *score);
 /* Where a score of the middle row is the largest of its 3x3 neighbourhood (of equal ones the first in reading order):
  * writes the positions to x, ascending, and returns how many. Looks at 1..width - 2, so at most width / 2 of them; x
  * has room for (width + 1) / 2. */
 int32_t kbi_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
 
-/* The same, kbi_blend_rows, kbi_resize_row and kbi_disc_angle for cores without vectors (fast_scalar.c). */
+/* These, kbi_blend_rows, kbi_resize_row and kbi_disc_angle for cores without vectors (fast_scalar.c). */
 void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
+void kbi_fast_scores_scalar(const kbi_fast_circles circles, int32_t n, uint8_t *score);
 int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width,
                              uint16_t *x);
 void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
@@ -119,16 +133,17 @@ void kbi_gradient_cells(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells
 void kbi_gradient_patch_cells(const uint8_t *patch, uint16_t *cells);
 /* The first three circular harmonics of the directions of the gradients: x and y of each. */
 void kbi_gradient_sums(const uint16_t *cells, float *sums);
-/* Their smoothed histogram in 32 directions, from 0 degrees on, clockwise on screen. */
-void kbi_gradient_histogram(const float *sums, float *histogram);
+/* Their smoothed histogram in 32 directions, from 0 degrees on, clockwise on screen. Returns which is the highest, of
+ * equal ones the first. */
+int32_t kbi_gradient_histogram(const float *sums, float *histogram);
 
-/* The place of the highest peak, degrees, 0 to below 360; that of a flat histogram is 0. */
-float kbi_gradient_angle(const float histogram[KBI_GRADIENT_DIRECTIONS]);
+/* The place of the peak at `highest`, degrees, 0 to below 360; that of a flat histogram is 0. */
+float kbi_gradient_angle(const float histogram[KBI_GRADIENT_DIRECTIONS], int32_t highest);
 
 typedef struct kbi_gradient_direction {
     float angle, second; /* degrees, 0 to below 360; second is that of the next peak, or the angle */
     float confidence;    /* 0 to 1: how much higher the peak is than the second, as part of it; 0 where it is flat */
 } kbi_gradient_direction;
-void kbi_gradient_peaks(const float histogram[KBI_GRADIENT_DIRECTIONS], kbi_gradient_direction *out);
+void kbi_gradient_peaks(const float histogram[KBI_GRADIENT_DIRECTIONS], int32_t highest, kbi_gradient_direction *out);
 
 #endif

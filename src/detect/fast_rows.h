@@ -18,14 +18,6 @@
 static inline uint8_t least8(uint8_t a, uint8_t b) { return a < b ? a : b; }
 static inline uint8_t most8(uint8_t a, uint8_t b) { return a > b ? a : b; }
 
-/* The circle, clockwise on the screen from below the centre. */
-/* clang-format off */
-#define FAST_CIRCLE(p, s)                                                                                           \
-    {(p) + 3 * (s), (p) + 3 * (s) - 1, (p) + 2 * (s) - 2, (p) + (s) - 3, (p) - 3, (p) - (s) - 3, (p) - 2 * (s) - 2, \
-     (p) - 3 * (s) - 1, (p) - 3 * (s), (p) - 3 * (s) + 1, (p) - 2 * (s) + 2, (p) - (s) + 3, (p) + 3, (p) + (s) + 3, \
-     (p) + 2 * (s) + 2, (p) + 3 * (s) + 1}
-/* clang-format on */
-
 /* The larger of the two differences, or 0 when it does not pass the threshold. */
 static inline uint8_t fast_difference(uint8_t bright, uint8_t dark, uint8_t centre, uint8_t threshold)
 {
@@ -86,7 +78,7 @@ static inline uint64_t eight_bytes(const uint8_t *p)
 KBI_ROWS void KBI_ROWS_NAME(fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold,
                                     uint8_t *score)
 {
-    const uint8_t *const circle[16] = FAST_CIRCLE(row, stride);
+    const uint8_t *const circle[KBI_FAST_CIRCLE] = KBI_FAST_AROUND(row, stride);
     uint8_t limit = (uint8_t)threshold;
     if (width < FAST_BLOCK) {
         score_block(circle, row, 0, width, limit, score);
@@ -98,6 +90,14 @@ KBI_ROWS void KBI_ROWS_NAME(fast_row)(const uint8_t *row, ptrdiff_t stride, int3
         if (eight_bytes(score + at) | eight_bytes(score + at + 8))
             score_block(circle, row, at, FAST_BLOCK, limit, score);
     }
+}
+
+KBI_ROWS void KBI_ROWS_NAME(fast_scores)(const kbi_fast_circles circles, int32_t n, uint8_t *score)
+{
+    const uint8_t *circle[KBI_FAST_CIRCLE];
+    for (int32_t i = 0; i < KBI_FAST_CIRCLE; i++) circle[i] = circles[i];
+    for (int32_t at = 0; at < n; at += FAST_BLOCK)
+        score_block(circle, circles[KBI_FAST_CIRCLE], at, FAST_BLOCK, 1, score);
 }
 
 /* peak[i] is not 0 where the middle row's score beats those before it in reading order and matches those after it. */

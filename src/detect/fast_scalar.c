@@ -7,16 +7,8 @@
 #    include <arm_acle.h>
 #endif
 
-#define RING 16
+#define RING KBI_FAST_CIRCLE
 #define ARC 9
-
-/* The circle, clockwise on the screen from below the centre. */
-static void ring_of(ptrdiff_t stride, ptrdiff_t ring[RING])
-{
-    static const int8_t x[RING] = {0, -1, -2, -3, -3, -3, -2, -1, 0, 1, 2, 3, 3, 3, 2, 1};
-    static const int8_t y[RING] = {3, 3, 2, 1, 0, -1, -2, -3, -3, -3, -2, -1, 0, 1, 2, 3};
-    for (int32_t i = 0; i < RING; i++) ring[i] = y[i] * stride + x[i];
-}
 
 /* Bit i is set where the arc of 9 that begins at pixel i, of a circle that goes round, has all its bits set. */
 static uint32_t arcs_of(uint32_t bits)
@@ -69,8 +61,7 @@ static bool four_without_corners(const uint8_t *p, const ptrdiff_t ring[RING], u
 
 void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score)
 {
-    ptrdiff_t ring[RING];
-    ring_of(stride, ring);
+    const ptrdiff_t ring[RING] = KBI_FAST_AROUND(0, stride);
     const ptrdiff_t below = ring[0], left = ring[4], above = ring[8], right = ring[12];
     memset(score, 0, (size_t)width);
     for (int32_t x = 0; x < width; x++) {
@@ -98,6 +89,17 @@ void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, in
     }
 }
 
+void kbi_fast_scores_scalar(const kbi_fast_circles circles, int32_t n, uint8_t *score)
+{
+    ptrdiff_t ring[RING];
+    for (int32_t i = 0; i < RING; i++) ring[i] = (i - RING) * KBI_FAST_BATCH;
+    for (int32_t i = 0; i < n; i++) {
+        const uint8_t *p = circles[RING] + i;
+        score[i] = score_of(p, ring, 1, *p + 1);
+        if (score[i] == 0) score[i] = score_of(p, ring, -1, *p - 1);
+    }
+}
+
 int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width,
                              uint16_t *x)
 {
@@ -114,42 +116,60 @@ int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const 
     return count;
 }
 
+/* Keeps a number in a register, so that Arm masks and shifts, or multiplies and adds, by one instruction. The loops
+ * of four test at their ends, which takes fewer instructions where compilers aim at size. */
+static inline uint32_t in_register(uint32_t number)
+{
+#ifdef __GNUC__
+    __asm__("" : "+r"(number));
+#endif
+    return number;
+}
+
 /* Four bytes at a time, two in each half of a word. */
 void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out)
 {
-    const uint32_t wb = (uint32_t)weight, wa = KBI_RESIZE_ONE - wb, mask = 0x00ff00ff, half = 0x00400040;
-    int32_t i = 0;
-    for (; i + 4 <= width; i += 4) {
-        uint32_t p, q;
-        memcpy(&p, a + i, 4);
-        memcpy(&q, b + i, 4);
-        uint32_t even = ((p & mask) * wa + (q & mask) * wb + half) >> KBI_RESIZE_BITS & mask;
-        uint32_t odd = ((p >> 8 & mask) * wa + (q >> 8 & mask) * wb + half) >> KBI_RESIZE_BITS & mask;
-        p = even | odd << 8;
-        memcpy(out + i, &p, 4);
-    }
-    for (; i < width; i++)
-        out[i] = (uint8_t)((a[i] * wa + b[i] * wb + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS);
+    const uint32_t wb = (uint32_t)weight, wa = KBI_RESIZE_ONE - wb;
+    const uint32_t mask = in_register(0x00ff00ff), half = in_register(0x00400040);
+    const uint8_t *last = out + width;
+    if (width >= 4) do {
+            uint32_t p, q;
+            memcpy(&p, a, 4);
+            memcpy(&q, b, 4);
+            uint32_t even = in_register((mask & q) * wb + half) + (mask & p) * wa;
+            uint32_t odd = in_register((mask & q >> 8) * wb + half) + (mask & p >> 8) * wa;
+            p = (mask & even >> KBI_RESIZE_BITS) | (mask & odd >> KBI_RESIZE_BITS) << 8;
+            memcpy(out, &p, 4);
+            a += 4;
+            b += 4;
+            out += 4;
+        } while (last - out >= 4);
+    for (; out < last; a++, b++, out++)
+        *out = (uint8_t)((*a * wa + *b * wb + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS);
 }
 
 /* Four pixels at a time. */
 void kbi_resize_row_scalar(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out)
 {
-    const int32_t *index = map.index;
+    const int32_t *index = map.index, half = (int32_t)in_register(KBI_RESIZE_ONE / 2);
     const uint8_t *weight = map.weight, *next = in + 1;
     (void)in_width;
 #define RESIZE_PIXEL(k)                                                                                                \
     {                                                                                                                  \
         int32_t at = index[k], a = in[at];                                                                             \
-        out[k] = (uint8_t)(a + (((next[at] - a) * weight[k] + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS));                \
+        out[k] = (uint8_t)(a + (((next[at] - a) * weight[k] + half) >> KBI_RESIZE_BITS));                              \
     }
-    for (; width >= 4; width -= 4, index += 4, weight += 4, out += 4) {
-        RESIZE_PIXEL(0)
-        RESIZE_PIXEL(1)
-        RESIZE_PIXEL(2)
-        RESIZE_PIXEL(3)
-    }
-    for (int32_t i = 0; i < width; i++) RESIZE_PIXEL(i)
+    const uint8_t *last = out + width;
+    if (width >= 4) do {
+            RESIZE_PIXEL(0)
+            RESIZE_PIXEL(1)
+            RESIZE_PIXEL(2)
+            RESIZE_PIXEL(3)
+            index += 4;
+            weight += 4;
+            out += 4;
+        } while (last - out >= 4);
+    for (; out < last; index++, weight++, out++) RESIZE_PIXEL(0)
 #undef RESIZE_PIXEL
 }
 

@@ -15,8 +15,7 @@
 #define DIRECTIONS KBI_GRADIENT_DIRECTIONS
 #define STEP (360.0f / DIRECTIONS)
 
-/* The place of the peak at t between its neighbours, degrees. */
-static float peak_angle(const float h[DIRECTIONS], int32_t t)
+float kbi_gradient_angle(const float h[DIRECTIONS], int32_t t)
 {
     float before = h[(t + DIRECTIONS - 1) & (DIRECTIONS - 1)], after = h[(t + 1) & (DIRECTIONS - 1)];
     float curve = before - 2 * h[t] + after, shift = curve < 0 ? 0.5f * (before - after) / curve : 0;
@@ -25,34 +24,17 @@ static float peak_angle(const float h[DIRECTIONS], int32_t t)
     return angle < 360.0f ? angle : 0.0f;
 }
 
-/* The first of the highest; the height first, since compilers make vectors of that. */
-static int32_t highest_direction(const float h[DIRECTIONS])
+void kbi_gradient_peaks(const float h[DIRECTIONS], int32_t first, kbi_gradient_direction *out)
 {
-    enum { WIDE = 8 };
-    float most[WIDE];
-    int32_t t = 0;
-    memcpy(most, h, sizeof most);
-    for (int32_t i = WIDE; i < DIRECTIONS; i += WIDE)
-        for (int32_t k = 0; k < WIDE; k++) most[k] = h[i + k] > most[k] ? h[i + k] : most[k];
-    for (int32_t half = WIDE / 2; half > 0; half /= 2)
-        for (int32_t k = 0; k < half; k++) most[k] = most[k + half] > most[k] ? most[k + half] : most[k];
-    while (t < DIRECTIONS - 1 && h[t] != most[0]) t++;
-    return t;
-}
-
-float kbi_gradient_angle(const float h[KBI_GRADIENT_DIRECTIONS]) { return peak_angle(h, highest_direction(h)); }
-
-void kbi_gradient_peaks(const float h[KBI_GRADIENT_DIRECTIONS], kbi_gradient_direction *out)
-{
-    int32_t first = highest_direction(h), second = -1;
+    int32_t second = -1;
     for (int32_t t = 0; t < DIRECTIONS; t++) {
         bool peak = h[t] > h[(t + DIRECTIONS - 1) & (DIRECTIONS - 1)] && h[t] >= h[(t + 1) & (DIRECTIONS - 1)];
         if (peak && t != first && (second < 0 || h[t] > h[second])) second = t;
     }
-    *out = (kbi_gradient_direction){.angle = peak_angle(h, first)};
+    *out = (kbi_gradient_direction){.angle = kbi_gradient_angle(h, first)};
     if (!(h[first] > 0)) return; /* flat */
     float ratio = second >= 0 && h[second] > 0 ? h[second] / h[first] : 0;
-    out->second = second >= 0 ? peak_angle(h, second) : out->angle;
+    out->second = second >= 0 ? kbi_gradient_angle(h, second) : out->angle;
     out->confidence = 1 - ratio;
 }
 

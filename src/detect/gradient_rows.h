@@ -114,12 +114,15 @@ static const float gradient_direction[KBI_GRADIENT_SUMS][KBI_GRADIENT_DIRECTIONS
      0.18652248f, 0.15508777f, 0.071379062f, -0.03638873f, -0.13189131f, -0.1829385f, -0.1723243f, -0.10362634f},
 };
 
-KBI_ROWS void KBI_ROWS_NAME(gradient_histogram)(const float *restrict sums, float *restrict h)
+KBI_ROWS int32_t KBI_ROWS_NAME(gradient_histogram)(const float *restrict sums, float *restrict h)
 {
+    int32_t highest = 0;
     for (int32_t t = 0; t < KBI_GRADIENT_DIRECTIONS; t++)
         h[t] = ((sums[0] * gradient_direction[0][t] + sums[1] * gradient_direction[1][t]) +
                 (sums[2] * gradient_direction[2][t] + sums[3] * gradient_direction[3][t])) +
                (sums[4] * gradient_direction[4][t] + sums[5] * gradient_direction[5][t]);
+    for (int32_t t = 1; t < KBI_GRADIENT_DIRECTIONS; t++) highest = h[t] > h[highest] ? t : highest;
+    return highest;
 }
 
 #endif

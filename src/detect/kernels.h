@@ -9,12 +9,13 @@ typedef struct kbi_detect_kernels {
     void (*blend_rows)(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
     void (*resize_row)(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
     void (*fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
+    void (*fast_scores)(const kbi_fast_circles circles, int32_t n, uint8_t *score);
     int32_t (*peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
     int64_t (*harris)(const uint8_t *centre, ptrdiff_t stride);
     float (*disc_angle)(const uint8_t *centre, ptrdiff_t stride);
     void (*gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells);
     void (*gradient_sums)(const uint16_t *cells, float *sums);
-    void (*gradient_histogram)(const float *sums, float *histogram);
+    int32_t (*gradient_histogram)(const float *sums, float *histogram);
     void (*blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
                        uint16_t *out);
     void (*difference_row)(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
@@ -26,8 +27,8 @@ typedef struct kbi_detect_kernels {
 
 /* SLOT(module, slot) for every slot. */
 #define KBI_DETECT_KERNEL_SLOTS(SLOT)                                                                                  \
-    SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, peaks_row)                   \
-    SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_cells)                                         \
+    SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, fast_scores)                 \
+    SLOT(detect, peaks_row) SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_cells)                  \
     SLOT(detect, gradient_sums) SLOT(detect, gradient_histogram) SLOT(detect, blur_pairs)                              \
     SLOT(detect, difference_row) SLOT(detect, extrema_row) SLOT(detect, direction_row)
 

@@ -155,10 +155,10 @@ static void orient_by_gradient(const kbi_orb *o, const uint8_t *centre, ptrdiff_
     kbi_gradient_direction direction;
     o->kernels.gradient_cells(centre, stride, cells);
     o->kernels.gradient_sums(cells, sums);
-    o->kernels.gradient_histogram(sums, histogram);
-    k->angle = kbi_gradient_angle(histogram);
+    int32_t highest = o->kernels.gradient_histogram(sums, histogram);
+    k->angle = kbi_gradient_angle(histogram, highest);
     if (!o->job->options.second_angle) return;
-    kbi_gradient_peaks(histogram, &direction);
+    kbi_gradient_peaks(histogram, highest, &direction);
     if (direction.second != direction.angle &&
         direction.confidence <= 1 - SECOND_STRONG)
         k->class_id = (int32_t)(direction.second * SECOND_UNIT);
@@ -175,35 +175,49 @@ static double parabola_top(int32_t before, int32_t middle, int32_t after)
     return top < -NEAR_HALF ? -NEAR_HALF : top > NEAR_HALF ? NEAR_HALF : top;
 }
 
-/* Moves a keypoint from its pixel to the top of FAST's score, by which the pixel was chosen. (Harris's response has its
- * top somewhere else, so that a parabola through it leads away.) The circles of the pixel and its four neighbours are
- * put side by side, so that one vector has all five scores. */
-static void refine_place(const kbi_orb *o, const kbi_orb_level *level, int32_t x, int32_t y, kb_keypoint *k)
+static int32_t level_pixel(float place, const kbi_orb_level *level) { return (int32_t)((place + 0.5) / level->factor); }
+
+/* The pixel of a keypoint and its neighbours, side by side. */
+enum { CROSS_LEFT, CROSS_MIDDLE, CROSS_RIGHT, CROSS_ABOVE, CROSS_BELOW, CROSS };
+
+/* The circles of the cross around a keypoint's pixel, from place `at` on; there is room for CROSS. */
+static void cross_circles(const kbi_orb *o, const kb_keypoint *k, kbi_fast_circles circles, size_t at)
 {
-    enum { ABOVE, LEFT, MIDDLE, RIGHT, BELOW, PIXELS, SIDE = 7, STRIDE = 48, WIDTH = 32 };
-    static const int8_t beside[PIXELS] = {0, -1, 0, 1, 0}, under[PIXELS] = {-1, 0, 0, 0, 1};
-    uint8_t circles[SIDE * STRIDE] = {0}, score[WIDTH];
-    for (int32_t p = 0; p < PIXELS; p++) {
-        const uint8_t *from = level->data + (y + under[p] - SIDE / 2) * level->stride + x + beside[p] - SIDE / 2;
-        for (int32_t row = 0; row < SIDE; row++) /* the eighth byte is overwritten or not looked at */
-            memcpy(circles + row * STRIDE + p * SIDE, from + row * level->stride, SIDE + 1);
+    const kbi_orb_level *level = &o->level[k->octave];
+    ptrdiff_t stride = level->stride;
+    const uint8_t *p = level->data + level_pixel(k->y, level) * stride + level_pixel(k->x, level);
+    const uint8_t *const circle[KBI_FAST_CIRCLE] = KBI_FAST_AROUND(p, stride);
+    for (int32_t i = 0; i <= KBI_FAST_CIRCLE; i++) {
+        const uint8_t *from = i < KBI_FAST_CIRCLE ? circle[i] : p;
+        memcpy(&circles[i][at + CROSS_LEFT], from - 1, 4); /* of which three count */
+        circles[i][at + CROSS_ABOVE] = from[-stride];
+        circles[i][at + CROSS_BELOW] = from[stride];
     }
-    o->kernels.fast_row(circles + SIDE / 2 * STRIDE + SIDE / 2, STRIDE, WIDTH, 1, score);
-    double dx = parabola_top(score[LEFT * SIDE], score[MIDDLE * SIDE], score[RIGHT * SIDE]);
-    double dy = parabola_top(score[ABOVE * SIDE], score[MIDDLE * SIDE], score[BELOW * SIDE]);
-    k->x = (float)((x + dx + 0.5) * level->factor - 0.5);
-    k->y = (float)((y + dy + 0.5) * level->factor - 0.5);
 }
 
-static int32_t level_pixel(float place, const kbi_orb_level *level) { return (int32_t)((place + 0.5) / level->factor); }
+/* Moves a keypoint from its pixel to the top of FAST's score, by which the pixel was chosen. (Harris's response has its
+ * top somewhere else, so that a parabola through it leads away.) */
+static void move_to_top(const kbi_orb *o, const uint8_t score[CROSS], kb_keypoint *k)
+{
+    const kbi_orb_level *level = &o->level[k->octave];
+    double dx = parabola_top(score[CROSS_LEFT], score[CROSS_MIDDLE], score[CROSS_RIGHT]);
+    double dy = parabola_top(score[CROSS_ABOVE], score[CROSS_MIDDLE], score[CROSS_BELOW]);
+    k->x = (float)((level_pixel(k->x, level) + dx + 0.5) * level->factor - 0.5);
+    k->y = (float)((level_pixel(k->y, level) + dy + 0.5) * level->factor - 0.5);
+}
 
 /* Before the last selection, which looks at places: it must not see whether levels came one at a time. */
 static void refine_keypoints(kbi_orb *o, size_t from, size_t to)
 {
-    for (size_t i = from; i < to && !o->job->options.whole_pixels; i++) {
-        kb_keypoint *k = &o->keypoints[i];
-        const kbi_orb_level *level = &o->level[k->octave];
-        refine_place(o, level, level_pixel(k->x, level), level_pixel(k->y, level), k);
+    enum { BATCH = KBI_FAST_BATCH / CROSS };
+    kbi_fast_circles circles = {{0}};
+    uint8_t score[KBI_FAST_BATCH];
+    for (size_t i = from; i < to && !o->job->options.whole_pixels; i += BATCH) {
+        kb_keypoint *batch = &o->keypoints[i];
+        size_t n = to - i < BATCH ? to - i : BATCH;
+        for (size_t k = 0; k < n; k++) cross_circles(o, &batch[k], circles, CROSS * k);
+        o->kernels.fast_scores((const uint8_t(*)[KBI_FAST_BATCH])circles, (int32_t)(CROSS * n), score);
+        for (size_t k = 0; k < n; k++) move_to_top(o, score + CROSS * k, &batch[k]);
     }
 }
 

@@ -97,8 +97,7 @@ static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypo
     job->image_kernels.sample(&sampling, 1, &job->levels, patch);
     kbi_gradient_patch_cells(patch, cells);
     job->kernels.gradient_sums(cells, sums);
-    job->kernels.gradient_histogram(sums, histogram);
-    kbi_gradient_peaks(histogram, &direction);
+    kbi_gradient_peaks(histogram, job->kernels.gradient_histogram(sums, histogram), &direction);
     return direction;
 }
 

@@ -6,6 +6,11 @@
 
 #include "detect/sift.h"
 
+#if !defined(__SSE2__) && !defined(_M_X64) && !defined(__ARM_NEON) && !defined(__wasm_simd128__) && \
+    !defined(__ALTIVEC__) && !defined(__VX__) && !defined(__riscv_vector)
+#    define KBI_SCALAR_CORE /* no vectors */
+#endif
+
 #ifndef KBI_ROWS
 #  define KBI_ROWS
 #  define KBI_ROWS_NAME(name) kbi_##name

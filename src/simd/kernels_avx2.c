@@ -13,7 +13,6 @@ void kbi_kernels_avx2(kbi_kernels *table)
     table->match.list_circle = list_circle_simd;
     /* Harris's response stays that of SSE4.1: 7 columns gain nothing by wider vectors. */
     table->detect.disc_angle = disc_angle;
-    table->detect.gradient_histogram = gradient_histogram;
     table->detect.difference_row = difference_row;
 }
 

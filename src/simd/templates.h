@@ -44,9 +44,11 @@ static void use_simd(kbi_kernels *table)
     table->detect.blend_rows = blend_rows_simd;
     table->detect.resize_row = resize_row_simd;
     table->detect.fast_row = fast_row_simd;
+    table->detect.fast_scores = fast_scores_simd;
     table->detect.peaks_row = peaks_row_simd;
     table->detect.gradient_cells = gradient_cells_simd;
     table->detect.gradient_sums = gradient_sums_simd;
+    table->detect.gradient_histogram = gradient_histogram_simd;
 #ifndef KBI_VEC_WASM
     table->detect.blur_pairs = blur_pairs_simd;
     table->detect.extrema_row = extrema_row_simd;

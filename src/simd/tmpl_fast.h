@@ -14,7 +14,7 @@
 #define FAST_STRETCH 64           /* vecs */
 
 typedef struct fast_job {
-    const uint8_t *circle[16], *row;
+    const uint8_t *circle[KBI_FAST_CIRCLE], *row;
     int32_t width;
     vec threshold;
     uint8_t *score;
@@ -41,7 +41,7 @@ VEC_INLINE void promises(const fast_job *f, int32_t at, bool *bright, bool *dark
 }
 
 /* The arcs as src/detect/fast_rows.h has them, those that are brighter or those that are darker: their scores. */
-VEC_INLINE vec bright_scores(const fast_job *f, int32_t at, const vec v[16])
+VEC_INLINE vec bright_scores(const vec v[KBI_FAST_CIRCLE], vec centre, vec threshold)
 {
     vec two[8], best = v_zero();
     VEC_UNROLL
@@ -51,10 +51,10 @@ VEC_INLINE vec bright_scores(const fast_job *f, int32_t at, const vec v[16])
         vec shared = v_min8(v_min8(two[i], two[(i + 1) & 7]), v_min8(two[(i + 2) & 7], two[(i + 3) & 7]));
         best = v_max8(best, v_min8(shared, v_max8(v[2 * i], v[(2 * i + 9) & 15])));
     }
-    return passing(v_subs8(best, v_loadu(f->row + at)), f->threshold);
+    return passing(v_subs8(best, centre), threshold);
 }
 
-VEC_INLINE vec dark_scores(const fast_job *f, int32_t at, const vec v[16])
+VEC_INLINE vec dark_scores(const vec v[KBI_FAST_CIRCLE], vec centre, vec threshold)
 {
     vec two[8], best = v_ones();
     VEC_UNROLL
@@ -64,27 +64,39 @@ VEC_INLINE vec dark_scores(const fast_job *f, int32_t at, const vec v[16])
         vec shared = v_max8(v_max8(two[i], two[(i + 1) & 7]), v_max8(two[(i + 2) & 7], two[(i + 3) & 7]));
         best = v_min8(best, v_max8(shared, v_min8(v[2 * i], v[(2 * i + 9) & 15])));
     }
-    return passing(v_subs8(v_loadu(f->row + at), best), f->threshold);
+    return passing(v_subs8(centre, best), threshold);
 }
 
 /* Scores of the vecs whose bits are set, the first one being at x. */
 VEC_INLINE void score_vecs(const fast_job *f, int32_t x, uint64_t vecs, bool bright, bool dark)
 {
     for (; vecs; vecs &= vecs - 1) {
-        vec v[16], best = v_zero();
+        vec v[KBI_FAST_CIRCLE], best = v_zero();
         int32_t at = kbi_min_i(x + FAST_STEP * __builtin_ctzll(vecs), f->width - FAST_STEP);
         VEC_UNROLL
-        for (int i = 0; i < 16; i++) v[i] = v_loadu(f->circle[i] + at);
-        if (bright) best = bright_scores(f, at, v);
-        if (dark) best = v_max8(best, dark_scores(f, at, v));
+        for (int i = 0; i < KBI_FAST_CIRCLE; i++) v[i] = v_loadu(f->circle[i] + at);
+        vec centre = v_loadu(f->row + at);
+        if (bright) best = bright_scores(v, centre, f->threshold);
+        if (dark) best = v_max8(best, dark_scores(v, centre, f->threshold));
         v_storeu(f->score + at, best);
+    }
+}
+
+VEC_TARGET static void fast_scores_simd(const kbi_fast_circles circles, int32_t n, uint8_t *score)
+{
+    const vec threshold = v_set(0x0101);
+    for (int32_t at = 0; at < n; at += FAST_STEP) {
+        vec v[KBI_FAST_CIRCLE], centre = v_loadu(circles[KBI_FAST_CIRCLE] + at);
+        VEC_UNROLL
+        for (int i = 0; i < KBI_FAST_CIRCLE; i++) v[i] = v_loadu(circles[i] + at);
+        v_storeu(score + at, v_max8(bright_scores(v, centre, threshold), dark_scores(v, centre, threshold)));
     }
 }
 
 VEC_TARGET static void fast_row_simd(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold,
                                       uint8_t *score)
 {
-    const fast_job f = {FAST_CIRCLE(row, stride), row, width, v_set(threshold * 257), score};
+    const fast_job f = {KBI_FAST_AROUND(row, stride), row, width, v_set(threshold * 257), score};
     if (width < FAST_STEP) {
         kbi_fast_row_scalar(row, stride, width, threshold, score);
         return;

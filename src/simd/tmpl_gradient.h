@@ -12,7 +12,6 @@
 
 #define GRADIENT_LANES (VEC_LANES / 2) /* 32-bit numbers per vec */
 
-typedef float gradient_floats __attribute__((vector_size(4 * GRADIENT_LANES)));
 typedef int32_t gradient_ints __attribute__((vector_size(4 * GRADIENT_LANES)));
 typedef int16_t gradient_shorts __attribute__((vector_size(2 * GRADIENT_LANES)));
 typedef uint16_t gradient_words __attribute__((vector_size(2 * GRADIENT_LANES)));
@@ -21,10 +20,9 @@ typedef uint16_t gradient_row __attribute__((vector_size(2 * KBI_GRADIENT_SIDE))
 /* The sums of 4x4 px from p on, a vec's width of them. */
 VEC_INLINE void gradient_cells_at(const uint8_t *p, ptrdiff_t stride, uint16_t *cells)
 {
-    const vec ones = v_set(0x0101);
-    vec sum = v_add(v_add(v_dot8(v_loadu(p), ones), v_dot8(v_loadu(p + stride), ones)),
-                    v_add(v_dot8(v_loadu(p + 2 * stride), ones), v_dot8(v_loadu(p + 3 * stride), ones)));
-    sum = v_add32(v_and(sum, v_set32(0xffff)), v_shr32(sum, 16));
+    vec upper = v_add(v_sum_pairs8(v_loadu(p)), v_sum_pairs8(v_loadu(p + stride)));
+    vec lower = v_add(v_sum_pairs8(v_loadu(p + 2 * stride)), v_sum_pairs8(v_loadu(p + 3 * stride)));
+    vec sum = v_sum_pairs(v_add(upper, lower));
     gradient_ints wide;
     memcpy(&wide, &sum, sizeof wide);
     gradient_words narrow = __builtin_convertvector(wide, gradient_words);
@@ -52,18 +50,18 @@ VEC_INLINE gradient_row gradient_load(const uint16_t *p)
     return row;
 }
 
-VEC_INLINE gradient_floats gradient_signed(const int16_t *p)
+VEC_INLINE vec_floats gradient_signed(const int16_t *p)
 {
     gradient_shorts row;
     memcpy(&row, p, sizeof row);
-    return __builtin_convertvector(row, gradient_floats);
+    return __builtin_convertvector(row, vec_floats);
 }
 
-VEC_INLINE gradient_floats gradient_unsigned(const int16_t *p)
+VEC_INLINE vec_floats gradient_unsigned(const int16_t *p)
 {
     gradient_words row;
     memcpy(&row, p, sizeof row);
-    return __builtin_convertvector(__builtin_convertvector(row, gradient_ints), gradient_floats);
+    return __builtin_convertvector(__builtin_convertvector(row, gradient_ints), vec_floats);
 }
 
 /* The differences along rows in two halves, and the smoothed cells, for every row. */
@@ -93,29 +91,28 @@ VEC_INLINE void gradient_smooth(const uint16_t *cells, gradient_smoothed *out)
     }
 }
 
-VEC_INLINE gradient_floats gradient_choose(gradient_ints mask, gradient_floats a, gradient_floats b)
+VEC_INLINE vec_floats gradient_choose(gradient_ints mask, vec_floats a, vec_floats b)
 {
-    return (gradient_floats)((mask & (gradient_ints)a) | (~mask & (gradient_ints)b));
+    return (vec_floats)((mask & (gradient_ints)a) | (~mask & (gradient_ints)b));
 }
 
 /* gradient_harmonics of GRADIENT_LANES gradients: signs are moved from the components to the unit vector. */
-VEC_INLINE void gradient_harmonics_at(gradient_floats gx, gradient_floats gy, gradient_floats w,
-                                      gradient_floats out[KBI_GRADIENT_SUMS])
+VEC_INLINE void gradient_harmonics_at(vec_floats gx, vec_floats gy, vec_floats w,
+                                      vec_floats out[KBI_GRADIENT_SUMS])
 {
     const gradient_ints sign = (gradient_ints){0} + INT32_MIN;
-    gradient_floats ax = (gradient_floats)((gradient_ints)gx & ~sign);
-    gradient_floats ay = (gradient_floats)((gradient_ints)gy & ~sign);
+    vec_floats ax = (vec_floats)((gradient_ints)gx & ~sign);
+    vec_floats ay = (vec_floats)((gradient_ints)gy & ~sign);
     gradient_ints flat = ax > ay;
-    gradient_floats large = gradient_choose(flat, ax, ay), small = gradient_choose(flat, ay, ax);
-    gradient_floats one = (gradient_floats){0} + 1.0f;
-    gradient_floats t = small / (large + (gradient_floats)((large == 0.0f) & (gradient_ints)one)), q = t * t;
-    gradient_floats cosine =
+    vec_floats one = (vec_floats){0} + 1.0f, large = v_max_floats(v_max_floats(ax, ay), one); /* they are integers */
+    vec_floats t = v_min_floats(ax, ay) / large, q = t * t;
+    vec_floats cosine =
         0.99991554f + q * (-0.49570115f + q * (0.33736243f + q * (-0.18411854f + q * 0.049693281f)));
-    gradient_floats sine = t * cosine;
-    gradient_floats ux = gradient_choose(flat, cosine, sine), uy = gradient_choose(flat, sine, cosine);
-    ux = (gradient_floats)((gradient_ints)ux ^ ((gradient_ints)gx & sign));
-    uy = (gradient_floats)((gradient_ints)uy ^ ((gradient_ints)gy & sign));
-    gradient_floats x = w * gx, y = w * gy, x2 = x * ux - y * uy, y2 = x * uy + y * ux;
+    vec_floats sine = t * cosine;
+    vec_floats ux = gradient_choose(flat, cosine, sine), uy = gradient_choose(flat, sine, cosine);
+    ux = (vec_floats)((gradient_ints)ux ^ ((gradient_ints)gx & sign));
+    uy = (vec_floats)((gradient_ints)uy ^ ((gradient_ints)gy & sign));
+    vec_floats x = w * gx, y = w * gy, x2 = x * ux - y * uy, y2 = x * uy + y * ux;
     out[0] = x;
     out[1] = y;
     out[2] = x2;
@@ -125,10 +122,10 @@ VEC_INLINE void gradient_harmonics_at(gradient_floats gx, gradient_floats gy, gr
 }
 
 /* Of row i, GRADIENT_LANES gradients from `at` on. */
-VEC_INLINE void gradient_row_at(const gradient_smoothed *s, int i, int at, gradient_floats out[KBI_GRADIENT_SUMS])
+VEC_INLINE void gradient_row_at(const gradient_smoothed *s, int i, int at, vec_floats out[KBI_GRADIENT_SUMS])
 {
-    gradient_floats across, gx = gradient_signed(s->half[i] + at) + gradient_signed(s->half[i + 1] + at);
-    gradient_floats gy = gradient_unsigned(s->smooth[i + 2] + at) - gradient_unsigned(s->smooth[i] + at);
+    vec_floats across, gx = gradient_signed(s->half[i] + at) + gradient_signed(s->half[i + 1] + at);
+    vec_floats gy = gradient_unsigned(s->smooth[i + 2] + at) - gradient_unsigned(s->smooth[i] + at);
     memcpy(&across, gradient_window + at, sizeof across);
     gradient_harmonics_at(gx, gy, gradient_window[i] * across, out);
 }
@@ -136,9 +133,9 @@ VEC_INLINE void gradient_row_at(const gradient_smoothed *s, int i, int at, gradi
 /* Rows are added in pairs, pairs of these, and so on, as kbi_gradient_sums does. */
 VEC_INLINE void gradient_columns(const gradient_smoothed *s, int at, float sums[KBI_GRADIENT_SUMS][KBI_GRADIENT_SIDE])
 {
-    gradient_floats four[2][KBI_GRADIENT_SUMS];
+    vec_floats four[2][KBI_GRADIENT_SUMS];
     for (int half = 0; half < 2; half++) {
-        gradient_floats row[4][KBI_GRADIENT_SUMS];
+        vec_floats row[4][KBI_GRADIENT_SUMS];
         VEC_UNROLL
         for (int i = 0; i < 4; i++) gradient_row_at(s, 4 * half + i, at, row[i]);
         VEC_UNROLL
@@ -147,7 +144,7 @@ VEC_INLINE void gradient_columns(const gradient_smoothed *s, int at, float sums[
     }
     VEC_UNROLL
     for (int k = 0; k < KBI_GRADIENT_SUMS; k++) {
-        gradient_floats sum = four[0][k] + four[1][k];
+        vec_floats sum = four[0][k] + four[1][k];
         memcpy(sums[k] + at, &sum, sizeof sum);
     }
 }
@@ -164,6 +161,44 @@ VEC_TARGET static void gradient_sums_simd(const uint16_t *cells, float *out)
         const float *a = sums[k];
         out[k] = ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
     }
+}
+
+/* Of the directions in which h is at its top, the first: the others become numbers that are larger than all. */
+VEC_INLINE int32_t gradient_highest(const vec_floats h[KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES])
+{
+    static const uint16_t step[2 * 16] = {0, 0, 1, 1, 2,  2,  3,  3,  4,  4,  5,  5,  6,  6,  7,  7,
+                                          8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
+    vec_floats most = h[0];
+    vec least = v_ones();
+    int lane;
+    VEC_UNROLL
+    for (int i = 1; i < KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES; i++) most = v_max_floats(most, h[i]);
+    most = (vec_floats){0} + v_top_float(most);
+    VEC_UNROLL
+    for (int i = 0; i < KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES; i++) {
+        gradient_ints below = h[i] != most;
+        vec other;
+        memcpy(&other, &below, sizeof other);
+        least = v_min(least, v_or(other, v_add(v_loadu(step), v_set(GRADIENT_LANES * i))));
+    }
+    return (int32_t)v_least(least, &lane);
+}
+
+VEC_TARGET static int32_t gradient_histogram_simd(const float *sums, float *histogram)
+{
+    vec_floats h[KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES];
+    VEC_UNROLL
+    for (int i = 0; i < KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES; i++) {
+        vec_floats part[KBI_GRADIENT_SUMS];
+        VEC_UNROLL
+        for (int k = 0; k < KBI_GRADIENT_SUMS; k++) {
+            memcpy(&part[k], gradient_direction[k] + GRADIENT_LANES * i, sizeof part[k]);
+            part[k] *= sums[k];
+        }
+        h[i] = ((part[0] + part[1]) + (part[2] + part[3])) + (part[4] + part[5]);
+        memcpy(histogram + GRADIENT_LANES * i, &h[i], sizeof h[i]);
+    }
+    return gradient_highest(h);
 }
 
 #endif

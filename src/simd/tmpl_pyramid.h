@@ -9,8 +9,7 @@
 
 VEC_INLINE vec half_of(const uint8_t *upper, const uint8_t *lower)
 {
-    const vec ones = v_set(0x0101);
-    vec sum = v_add(v_dot8(v_loadu(upper), ones), v_dot8(v_loadu(lower), ones));
+    vec sum = v_add(v_sum_pairs8(v_loadu(upper)), v_sum_pairs8(v_loadu(lower)));
     return v_shr(v_add(sum, v_set(2)), 2);
 }
 

@@ -108,11 +108,11 @@ VEC_INLINE void direction_at(const uint16_t *up, const uint16_t *row, const uint
     gradient_ints dy = direction_load(up + i) - direction_load(down + i), left = dx < 0, below = dy < 0;
     gradient_ints ax = direction_negated(dx, left), ay = direction_negated(dy, below), steep = ax < ay;
     gradient_ints large = ax + ((ay - ax) & steep), small = ay + ((ax - ay) & steep);
-    gradient_floats size = __builtin_convertvector(large, gradient_floats), weight;
-    gradient_floats t = __builtin_convertvector(small, gradient_floats) /
-                        __builtin_convertvector(large - (gradient_ints)(large == 0), gradient_floats);
-    gradient_floats q = t * t;
-    gradient_floats angle = 65536.0f * t * (5.7250734f + q * (-1.8401970f + q * (0.83803365f + q * -0.22337627f)));
+    vec_floats size = __builtin_convertvector(large, vec_floats), weight;
+    vec_floats t = __builtin_convertvector(small, vec_floats) /
+                        __builtin_convertvector(large - (gradient_ints)(large == 0), vec_floats);
+    vec_floats q = t * t;
+    vec_floats angle = 65536.0f * t * (5.7250734f + q * (-1.8401970f + q * (0.83803365f + q * -0.22337627f)));
     gradient_ints a = __builtin_convertvector(angle, gradient_ints);
     a = direction_negated(a, steep) + (9 * one & steep);
     a = direction_negated(a, left) + (18 * one & left);

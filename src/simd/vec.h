@@ -24,9 +24,12 @@
  *   v_widen8              VEC_LANES bytes in memory as lanes (where there are 8)
  *   v_dot8                first byte x first weight + second byte x second weight of every lane; weights up to 127,
  *                         together up to 128;  v_mix8: the same for the bytes of two vecs and two weights
+ *   v_sum_pairs8          sums of two neighbouring bytes as lanes;  v_sum_pairs: of two neighbouring lanes below 2^15 as
+ *                         32-bit lanes
  *   v_sum8                sums of bytes of two vecs as two vecs of lanes, in the order of v_pack8
  *   v_load2               16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
  *   v_each16              the same 16 bytes for each 8 lanes
+ *   v_max_floats          of a vec_floats, 32-bit lanes none of which is NaN;  v_min_floats;  v_top_float: the largest
  *   v_lookup16            of each 16 bytes of the first those that the second names, 0 to 15
  *   v_count               the number of bits of every lane that are set; where VEC_COUNTS_BITS is defined
  *   v_least v_replace     the least lane, and a vec with one lane of another
@@ -64,6 +67,9 @@
 #elif defined(KBI_VEC_WASM)
 #    include "simd/vec_wasm.h"
 #endif
+
+/* As wide as a vec; the compiler's own operators serve for most. */
+typedef float vec_floats __attribute__((vector_size(2 * VEC_LANES)));
 
 #ifndef VEC_HAS_MASKS
 typedef vec vec_mask;

@@ -80,6 +80,8 @@ VEC_INLINE vec v_each16(const uint8_t p[16])
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
 VEC_INLINE vec v_lookup16(vec tables, vec index) { return _mm256_shuffle_epi8(tables, index); }
+VEC_INLINE vec v_sum_pairs8(vec a) { return _mm256_maddubs_epi16(a, _mm256_set1_epi8(1)); }
+VEC_INLINE vec v_sum_pairs(vec a) { return _mm256_madd_epi16(a, v_set(1)); }
 /* Sums of bytes as two vecs, in the order of v_pack8. */
 VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
 {
@@ -263,6 +265,17 @@ VEC_INLINE void v_store_pairs(const vec tile[4], uint8_t *to)
     _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm256_castsi256_si128(odd));
     _mm_storeu_si128((__m128i *)(void *)(to + 64), _mm256_extracti128_si256(even, 1));
     _mm_storeu_si128((__m128i *)(void *)(to + 96), _mm256_extracti128_si256(odd, 1));
+}
+
+/* ---- for directions by gradients ---- */
+
+#define v_max_floats(a, b) ((vec_floats)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define v_min_floats(a, b) ((vec_floats)_mm256_min_ps((__m256)(a), (__m256)(b)))
+VEC_INLINE float v_top_float(__m256 a)
+{
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
 /* ---- for RootSIFT ---- */

@@ -91,6 +91,8 @@ VEC_INLINE vec v_low_twice(vec a) { return vtrn1q_u16(a, a); }
 VEC_INLINE vec v_widen8(const uint8_t *p) { return vmovl_u8(vld1_u8(p)); }
 VEC_INLINE vec v_each16(const uint8_t p[16]) { return v_loadu(p); }
 VEC_INLINE vec v_lookup16(vec tables, vec index) { return FROM_U8(vqtbl1q_u8(U8(tables), U8(index))); }
+VEC_INLINE vec v_sum_pairs8(vec a) { return vpaddlq_u8(U8(a)); }
+VEC_INLINE vec v_sum_pairs(vec a) { return FROM_U32(vpaddlq_u16(a)); }
 /* Sums of bytes as two vecs, in the order of v_pack8. */
 VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
 {
@@ -264,6 +266,12 @@ VEC_INLINE vec v_add_products(vec sums, vec a, vec b)
     return FROM_S32(vmlal_high_s16(low, S16(a), S16(b)));
 }
 VEC_INLINE int32_t v_sum32(vec sums) { return vaddvq_s32(S32(sums)); }
+
+/* ---- for directions by gradients ---- */
+
+#define v_max_floats(a, b) ((vec_floats)vmaxq_f32((float32x4_t)(a), (float32x4_t)(b)))
+#define v_min_floats(a, b) ((vec_floats)vminq_f32((float32x4_t)(a), (float32x4_t)(b)))
+#define v_top_float(a)     vmaxvq_f32((float32x4_t)(a))
 
 /* ---- for RootSIFT ---- */
 

@@ -79,6 +79,8 @@ VEC_INLINE vec v_widen8(const uint8_t *p)
 }
 VEC_INLINE vec v_each16(const uint8_t p[16]) { return v_loadu(p); }
 VEC_INLINE vec v_lookup16(vec tables, vec index) { return _mm_shuffle_epi8(tables, index); }
+VEC_INLINE vec v_sum_pairs8(vec a) { return _mm_maddubs_epi16(a, _mm_set1_epi8(1)); }
+VEC_INLINE vec v_sum_pairs(vec a) { return _mm_madd_epi16(a, v_set(1)); }
 /* Sums of bytes as two vecs, in the order of v_pack8. */
 VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
 {
@@ -242,6 +244,16 @@ VEC_INLINE int32_t v_sum32(vec sums)
 {
     vec two = v_add32(sums, _mm_shuffle_epi32(sums, 0x4e));
     return _mm_cvtsi128_si32(v_add32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+
+/* ---- for directions by gradients ---- */
+
+#define v_max_floats(a, b) ((vec_floats)_mm_max_ps((__m128)(a), (__m128)(b)))
+#define v_min_floats(a, b) ((vec_floats)_mm_min_ps((__m128)(a), (__m128)(b)))
+VEC_INLINE float v_top_float(__m128 a)
+{
+    __m128 two = _mm_max_ps(a, _mm_movehl_ps(a, a));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
 /* ---- for RootSIFT ---- */

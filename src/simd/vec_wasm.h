@@ -93,6 +93,8 @@ VEC_INLINE vec v_lookup16(vec tables, vec index) { return wasm_i8x16_swizzle(tab
 VEC_INLINE vec v_keep(vec a) { return a; }
 VEC_INLINE vec v_join8(vec a, vec b) { return wasm_u8x16_narrow_i16x8(a, b); }
 VEC_INLINE vec v_pack8(vec a, vec b) { return wasm_u8x16_narrow_i16x8(a, b); }
+VEC_INLINE vec v_sum_pairs8(vec a) { return wasm_u16x8_extadd_pairwise_u8x16(a); }
+VEC_INLINE vec v_sum_pairs(vec a) { return wasm_u32x4_extadd_pairwise_u16x8(a); }
 /* Sums of bytes as two vecs, the first and the second half. */
 VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
 {
@@ -240,6 +242,17 @@ VEC_INLINE int32_t v_sum32(vec sums)
 {
     vec two = v_add32(sums, wasm_i64x2_shuffle(sums, sums, 1, 0));
     return wasm_i32x4_extract_lane(v_add32(two, wasm_i32x4_shuffle(two, two, 1, 0, 3, 2)), 0);
+}
+
+/* ---- for directions by gradients ---- */
+
+#define v_max_floats(a, b) ((vec_floats)wasm_f32x4_pmax((v128_t)(a), (v128_t)(b)))
+#define v_min_floats(a, b) ((vec_floats)wasm_f32x4_pmin((v128_t)(a), (v128_t)(b)))
+#define v_top_float(a)     v_top_of_four((v128_t)(a))
+VEC_INLINE float v_top_of_four(v128_t a)
+{
+    v128_t two = wasm_f32x4_pmax(a, wasm_i64x2_shuffle(a, a, 1, 0));
+    return wasm_f32x4_extract_lane(wasm_f32x4_pmax(two, wasm_i32x4_shuffle(two, two, 1, 0, 3, 2)), 0);
 }
 
 /* ---- for RootSIFT ---- */

@@ -32,6 +32,23 @@ void check_resize(const kbi_kernels *c, const kbi_kernels *t)
     }
 }
 
+/* Few and many pixels, of which those beyond the last need not be scored. */
+void check_fast_scores(const kbi_kernels *c, const kbi_kernels *t)
+{
+    for (uint32_t i = 0; i < 200; i++) {
+        uint8_t *pixels = guarded(sizeof(kbi_fast_circles)), *expected = guarded(KBI_FAST_BATCH);
+        uint8_t *found = guarded(KBI_FAST_BATCH);
+        const uint8_t(*circles)[KBI_FAST_BATCH] = (const uint8_t(*)[KBI_FAST_BATCH])pixels;
+        int32_t n = 1 + (int32_t)(i % KBI_FAST_BATCH);
+        fill_bytes(pixels, sizeof(kbi_fast_circles), KBI_FAST_BATCH, i);
+        for (size_t k = 0; i % 3 == 0 && k < sizeof(kbi_fast_circles); k++) pixels[k] = (uint8_t)(pixels[k] / 64 + 90);
+        c->detect.fast_scores(circles, n, expected);
+        t->detect.fast_scores(circles, n, found);
+        same("fast_scores", expected, found, (size_t)n);
+        guard_reset();
+    }
+}
+
 void check_fast(const kbi_kernels *c, const kbi_kernels *t)
 {
     enum { SHORT = 140, LONG = 6, LONGEST = 4300 }; /* long ones are searched in several stretches */
@@ -104,8 +121,9 @@ void check_gradient(const kbi_kernels *c, const kbi_kernels *t)
         t->detect.gradient_sums(cells, found_sums);
         same("gradient_sums", sums, found_sums, sizeof sums);
         float histogram[KBI_GRADIENT_DIRECTIONS], found_histogram[KBI_GRADIENT_DIRECTIONS];
-        c->detect.gradient_histogram(sums, histogram);
-        t->detect.gradient_histogram(sums, found_histogram);
+        int32_t highest = c->detect.gradient_histogram(sums, histogram);
+        int32_t found_highest = t->detect.gradient_histogram(sums, found_histogram);
+        same("gradient_histogram, highest", &highest, &found_highest, sizeof highest);
         same("gradient_histogram", histogram, found_histogram, sizeof histogram);
         guard_reset();
     }

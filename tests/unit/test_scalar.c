@@ -51,6 +51,24 @@ static void scores_and_peaks_agree(void **state)
     assert_true(corners > 10000 && peaks > 1000);
 }
 
+static void scores_of_circles_agree(void **state)
+{
+    (void)state;
+    static uint8_t pixels[WIDTH * HEIGHT];
+    uint64_t seed = 3;
+    int corners = 0;
+    for (int round = 0; round < 120; round++) {
+        uint8_t score[KBI_FAST_BATCH], other[KBI_FAST_BATCH];
+        fill(pixels, round % 6, &seed);
+        const uint8_t(*circles)[KBI_FAST_BATCH] = (const uint8_t(*)[KBI_FAST_BATCH])pixels;
+        kbi_fast_scores(circles, KBI_FAST_BATCH, score);
+        kbi_fast_scores_scalar(circles, KBI_FAST_BATCH, other);
+        assert_memory_equal(score, other, sizeof score);
+        for (int32_t x = 0; x < KBI_FAST_BATCH; x++) corners += other[x] > 0;
+    }
+    assert_true(corners > 100);
+}
+
 static void blends_agree(void **state)
 {
     (void)state;
@@ -92,7 +110,8 @@ static void resized_rows_and_discs_agree(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scores_and_peaks_agree), cmocka_unit_test(blends_agree),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scores_and_peaks_agree), cmocka_unit_test(scores_of_circles_agree),
+                                       cmocka_unit_test(blends_agree),
                                        cmocka_unit_test(resized_rows_and_discs_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
