@@ -40,6 +40,7 @@ typedef struct slam {
     kb_keypoint *key_points;
     size_t key_ends[MOST_FRAMES], key_count;
     int key_frame[MOST_FRAMES];
+    int loops[MOST_FRAMES][2], loop_count; /* pairs of frames */
     int32_t count;
     bool started;
 } slam;
@@ -179,8 +180,7 @@ static void map_start(slam *s, int index)
     size_t count = index ? match_unknown(s, 80, 1, matches) : 0;
     check(kb_match_points(s->key.keypoints, s->key.n, s->now.keypoints, s->now.n, matches, count, pairs, quality),
           "kb_match_points");
-    KB_INIT(options);
-    KB_INIT(report);
+    KB_INIT(options); KB_INIT(report);
     options.geometry = KB_ESSENTIAL;
     options.threshold = 1;
     options.quality = quality;
@@ -237,8 +237,7 @@ static bool pose_fit(slam *s, const kb_match *matches, size_t count, const int32
         seen[m] = (kb_scene_point){place[0], place[1], place[2], (double)k->x, (double)k->y};
         quality[m] = matches[m].distance;
     }
-    KB_INIT(options);
-    KB_INIT(report);
+    KB_INIT(options); KB_INIT(report);
     options.threshold = 3;
     options.quality = quality;
     options.camera1 = &s->camera;
@@ -266,7 +265,7 @@ static bool frame_track(slam *s, const pose *expected)
     kb_guided_options options;
     kb_match_options anywhere;
     size_t n, count;
-    KB_INIT(options);
+    KB_INIT(options); KB_INIT(anywhere);
     options.max_ratio = 0.9f;
     options.max_distance = (float)s->info.threshold_high;
     for (float radius = 15; radius < 100; radius *= 4) {
@@ -276,7 +275,6 @@ static bool frame_track(slam *s, const pose *expected)
                               matches, &count), "kb_match_guided");
         if (pose_fit(s, matches, count, index)) return true;
     }
-    KB_INIT(anywhere);
     anywhere.max_distance = (float)s->info.threshold_low;
     for (n = 0; n < (size_t)s->count; n++) {
         memcpy(rows + n * BYTES, s->points[n].row, BYTES);
@@ -329,7 +327,7 @@ static kb_vocabulary *vocabulary_open(const slam *s, const char *path, uint8_t *
     exit(1);
 }
 
-static void loops_find(const slam *s, const kb_vocabulary *vocabulary)
+static void loops_find(slam *s, const kb_vocabulary *vocabulary)
 {
     kb_loop_detector *detector;
     kb_loop_options options;
@@ -349,9 +347,10 @@ static void loops_find(const slam *s, const kb_vocabulary *vocabulary)
         features.row_bytes = BYTES;
         features.model_id = s->info.id;
         check(kb_loop_detector_add(detector, &features, s->workspace, &loop, NULL), "kb_loop_detector_add");
-        if (loop.found)
-            printf("loop: frame %d shows the place of frame %d, %d inliers\n", s->key_frame[k],
-                   s->key_frame[loop.reference], (int)loop.inliers);
+        if (!loop.found) continue;
+        int *pair = s->loops[s->loop_count++];
+        pair[0] = s->key_frame[k], pair[1] = s->key_frame[loop.reference];
+        printf("loop: frame %d shows the place of frame %d, %d inliers\n", pair[0], pair[1], (int)loop.inliers);
     }
     kb_loop_detector_free(detector);
 }
@@ -362,8 +361,7 @@ int main(int argc, char **argv)
     static pose truth[MOST_FRAMES];
     const char *svg = NULL, *vocabulary = NULL, *keep = NULL;
     int first = 1, frames = 0;
-    KB_INIT(s.camera);
-    KB_INIT(s.info);
+    KB_INIT(s.camera); KB_INIT(s.info);
     for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
         const char **text = argv[first][1] == 'o' ? &svg : argv[first][1] == 'v' ? &vocabulary : &keep;
         if (argv[first][1] != 'c') *text = argv[first + 1];
@@ -392,7 +390,7 @@ int main(int argc, char **argv)
     }
     path_report(s.path, s.known, rendered ? truth : NULL, frames);
     if (s.started) loops_find(&s, words = words ? words : vocabulary_open(&s, NULL, &bytes));
-    if (svg) path_draw(svg, s.path, s.known, rendered ? truth : NULL, frames);
+    if (svg) path_draw(svg, s.path, s.known, rendered ? truth : NULL, frames, s.loops, s.loop_count);
     kb_vocabulary_free(words);
     kb_workspace_free(s.workspace);
     kb_model_free(s.model);

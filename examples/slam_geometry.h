@@ -237,42 +237,101 @@ static inline void path_report(const pose *path, const uint8_t *known, const pos
     if (truth && n) printf("error of the path: %.2f %% of its length\n", 100 * sqrt(sum / n) / length);
 }
 
-static inline void path_line(FILE *file, const pose *path, const uint8_t *known, int frames, double scale,
-                             const double box[3], const char *colour)
+/* Where the SVG shows the world, from above: x to the right, z upwards, in the middle of a square. */
+enum { DRAW_SIDE = 480, DRAW_MARGIN = 40 };
+typedef struct drawing {
+    FILE *file;
+    double scale;              /* of the path, to the truth's */
+    double middle[2], factor; /* px per unit */
+} drawing;
+
+static inline void draw_place(const drawing *d, const pose *p, double scale, double at[2])
 {
-    fprintf(file, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"", colour);
-    for (int i = 0; i < frames; i++) {
-        pose c = pose_inverse(&path[i]);
-        if (!known || known[i])
-            fprintf(file, "%.2f,%.2f ", 20 + (scale * c.t[0] - box[0]) * box[2], 380 - (scale * c.t[2] - box[1]) * box[2]);
-    }
-    fprintf(file, "\"/>\n");
+    pose c = pose_inverse(p);
+    at[0] = DRAW_SIDE / 2.0 + (scale * c.t[0] - d->middle[0]) * d->factor;
+    at[1] = DRAW_SIDE / 2.0 - (scale * c.t[2] - d->middle[1]) * d->factor;
 }
 
-/* The path from above as an SVG, in blue; the truth below it in gray. */
-static inline void path_draw(const char *name, const pose *path, const uint8_t *known, const pose *truth, int frames)
+static inline void draw_frame_path(const drawing *d, const pose *path, const uint8_t *known, int frames, double scale,
+                                   const char *style)
 {
-    double scale = path_scale(path, known, truth, frames), low[2] = {1e9, 1e9}, high[2] = {-1e9, -1e9};
+    fprintf(d->file, "<polyline fill=\"none\" stroke-linejoin=\"round\" %s points=\"", style);
+    for (int i = 0; i < frames; i++) {
+        double at[2];
+        draw_place(d, &path[i], scale, at);
+        if (!known || known[i]) fprintf(d->file, "%.1f,%.1f ", at[0], at[1]);
+    }
+    fprintf(d->file, "\"/>\n");
+}
+
+static inline void draw_fit(drawing *d, const pose *path, const uint8_t *known, int frames)
+{
+    double low[2] = {1e9, 1e9}, high[2] = {-1e9, -1e9};
     for (int i = 0; i < frames; i++) {
         pose c = pose_inverse(&path[i]);
         for (int k = 0; k < 2 && known[i]; k++) {
-            double at = scale * c.t[2 * k];
-            low[k] = at < low[k] ? at : low[k];
-            high[k] = at > high[k] ? at : high[k];
+            low[k] = fmin(low[k], d->scale * c.t[2 * k]);
+            high[k] = fmax(high[k], d->scale * c.t[2 * k]);
         }
     }
-    double side = fmax(fmax(high[0] - low[0], high[1] - low[1]), 1e-9), box[3] = {low[0], low[1], 360 / side};
-    FILE *file = fopen(name, "w");
-    if (!file) {
+    for (int k = 0; k < 2; k++) d->middle[k] = (low[k] + high[k]) / 2;
+    d->factor = (DRAW_SIDE - 2 * DRAW_MARGIN) / fmax(fmax(high[0] - low[0], high[1] - low[1]), 1e-9);
+}
+
+#define DRAW_PATH "stroke=\"#0a58ca\" stroke-width=\"2.5\""
+#define DRAW_TRUTH "stroke=\"#999\" stroke-width=\"6\" stroke-opacity=\"0.5\""
+#define DRAW_LOOP "stroke=\"#d9480f\" stroke-width=\"1\" stroke-opacity=\"0.6\""
+
+/* A line of each kind beside its name, and a bar whose length in units is a power of ten. */
+static inline void draw_legend(const drawing *d, bool truth, bool loops)
+{
+    const struct { const char *name, *style; bool there; } kinds[] = {
+        {"path", DRAW_PATH, true}, {"truth", DRAW_TRUTH, truth}, {"loop", DRAW_LOOP, loops}};
+    int x = DRAW_MARGIN;
+    for (int i = 0; i < 3; i++) {
+        if (!kinds[i].there) continue;
+        fprintf(d->file, "<path %s d=\"M%d 20h24\"/><text x=\"%d\" y=\"24\">%s</text>\n", kinds[i].style, x, x + 30,
+                kinds[i].name);
+        x += 84;
+    }
+    fprintf(d->file, "<circle cx=\"%d\" cy=\"20\" r=\"5\" fill=\"#0a58ca\"/><text x=\"%d\" y=\"24\">start</text>\n", x + 5,
+            x + 16);
+    double unit = pow(10, floor(log10(200 / d->factor)));
+    fprintf(d->file, "<path stroke=\"#333\" d=\"M%d %dv6h%.1fv-6\" fill=\"none\"/><text x=\"%d\" y=\"%d\">%g</text>\n",
+            DRAW_MARGIN, DRAW_SIDE - 24, unit * d->factor, DRAW_MARGIN + 4, DRAW_SIDE - 24, unit);
+}
+
+/* The path from above as an SVG, over the truth where it is known, with a line for every loop (`loops` pairs of
+ * frames). */
+static inline void path_draw(const char *name, const pose *path, const uint8_t *known, const pose *truth, int frames,
+                             const int (*pairs)[2], int loops)
+{
+    drawing d = {fopen(name, "w"), path_scale(path, known, truth, frames), {0, 0}, 1};
+    double at[2], to[2];
+    int first = 0;
+    if (!d.file) {
         fprintf(stderr, "%s: cannot be written\n", name);
         exit(1);
     }
-    fprintf(file, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"400\" height=\"400\">\n"
-                  "<rect width=\"400\" height=\"400\" fill=\"white\"/>\n");
-    if (truth) path_line(file, truth, NULL, frames, 1, box, "#bbb");
-    path_line(file, path, known, frames, scale, box, "#06c");
-    fprintf(file, "</svg>\n");
-    fclose(file);
+    draw_fit(&d, path, known, frames);
+    fprintf(d.file, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" font-family=\"sans-serif\" "
+            "font-size=\"13\">\n<title>The path of the camera from above</title>\n<rect width=\"100%%\" height=\"100%%\" "
+            "fill=\"white\"/>\n", DRAW_SIDE, DRAW_SIDE, DRAW_SIDE);
+    if (truth) draw_frame_path(&d, truth, NULL, frames, 1, DRAW_TRUTH);
+    for (int i = 0; i < loops; i++) {
+        draw_place(&d, &path[pairs[i][0]], d.scale, at);
+        draw_place(&d, &path[pairs[i][1]], d.scale, to);
+        fprintf(d.file, "<path " DRAW_LOOP " d=\"M%.1f %.1fL%.1f %.1f\"/>\n", at[0], at[1], to[0], to[1]);
+    }
+    draw_frame_path(&d, path, known, frames, d.scale, DRAW_PATH);
+    while (first + 1 < frames && !known[first]) first++;
+    draw_place(&d, &path[first], d.scale, at);
+    fprintf(d.file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"#0a58ca\"/>\n", at[0], at[1]);
+    draw_legend(&d, truth != NULL, loops > 0);
+    fprintf(d.file, "</svg>\n");
+    if (fclose(d.file) == 0) return;
+    fprintf(stderr, "%s: cannot be written\n", name);
+    exit(1);
 }
 
 #endif
