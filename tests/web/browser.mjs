@@ -28,9 +28,17 @@ export async function serve(folders, headers = {}) {
   return { address: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
+const PATIENCE = 300000; // ms that a page may take for anything: a busy machine is no failure
+
 /** A browser with a profile of its own below the current folder. */
-export const launch = (...args) => tools("playwright-core").chromium.launchPersistentContext("profile", {
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  headless: true,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", ...args],
-});
+export async function launch(...args) {
+  const context = await tools("playwright-core").chromium.launchPersistentContext("profile", {
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    timeout: PATIENCE,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+      "--no-first-run", ...args],
+  });
+  context.setDefaultTimeout(PATIENCE);
+  return context;
+}

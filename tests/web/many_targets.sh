@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A thousand targets in one index, and 2,000 frames with 200 targets: what is found, and memory that does not grow.
+# A thousand targets in one index, and 2,000 frames with 200 targets, in node and in the page: what is found, and memory that
+# does not grow.
 set -euo pipefail
 source "$KEYBITS_SOURCE/tests/web/common.inc"
 need_web_build
@@ -10,3 +11,4 @@ cp -r "$KEYBITS_BUILD/web/package" "$scratch/package"
 cp "$KEYBITS_SOURCE/tests/web/many_targets.mjs" "$KEYBITS_SOURCE/bindings/web/pages/scene.js" "$scratch/"
 cd "$scratch"
 node many_targets.mjs
+KEYBITS_PAGES=steady bash "$KEYBITS_SOURCE/tests/web/pages.sh"

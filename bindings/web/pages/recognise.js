@@ -78,7 +78,7 @@ async function addFiles(files) {
     }
   }
   await Promise.all(added);
-  if (problems.length) say(problems.join(" "));
+  if (problems.length) say(problems.join("\n"));
 }
 
 const samples = [11, 12, 13].map((seed) => poster(280, 210, seed));
@@ -167,9 +167,10 @@ function draw({ seen, times, width, height, memory }) {
     outlinePath(context, corners);
     context.stroke();
     const top = corners.reduce((best, corner) => (corner[1] < best[1] ? corner : best));
-    const [x, y] = [Math.max(0, top[0]), Math.max(26, top[1])]; // the name stays in view
+    const long = context.measureText(name).width + 12;
+    const [x, y] = [Math.max(0, Math.min(top[0], width - long)), Math.max(26, top[1])]; // the name stays in view
     context.fillStyle = "#000c";
-    context.fillRect(x, y - 26, context.measureText(name).width + 12, 24);
+    context.fillRect(x, y - 26, long, 24);
     context.fillStyle = "#fff";
     context.fillText(name, x + 6, y - 8);
   }
@@ -184,8 +185,16 @@ function start(next, element) {
   source = next;
   video.hidden = element !== video;
   byId("rendered").hidden = element === video;
-  byId("stage").hidden = byId("stop").disabled = byId("snapshot").disabled = false;
+  showRunning(true);
+  byId("running").scrollIntoView({ block: "start" }); // on a phone the view would lie below the screen
+  byId("stop").focus({ preventScroll: true });
   loop().catch(say);
+}
+
+/** The buttons that start give way to the live view and its buttons. */
+function showRunning(on) {
+  byId("stage").hidden = byId("running").hidden = !on;
+  byId("starters").hidden = on;
 }
 
 function stop() {
@@ -195,10 +204,15 @@ function stop() {
   const overlay = byId("overlay");
   overlay.getContext("2d").clearRect(0, 0, overlay.width, overlay.height);
   for (const item of items.values()) item.classList.remove("seen");
-  byId("stage").hidden = byId("stop").disabled = byId("snapshot").disabled = true;
+  byId("timing").textContent = "";
+  showRunning(false);
 }
 
-byId("stop").addEventListener("click", () => { stop(); byId("status").textContent = "Stopped."; });
+byId("stop").addEventListener("click", () => {
+  stop();
+  byId("status").textContent = "Stopped.";
+  byId("camera").focus();
+});
 
 byId("camera").addEventListener("click", async () => {
   say(null);

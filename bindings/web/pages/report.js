@@ -39,7 +39,7 @@ function shape(parent, name, attributes, text) {
 
 /** mAP against milliseconds: up and to the left is better. */
 function plot(svg, rows) {
-  const [width, height, left, bottom] = [480, 300, 46, 40];
+  const [width, height, left, bottom] = [innerWidth < 600 ? 330 : 520, 300, 30, 40]; // text as large as the page's
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.replaceChildren();
   const most = 1.15 * Math.max(...rows.map(({ ms }) => ms));
@@ -58,7 +58,7 @@ function plot(svg, rows) {
   shape(svg, "text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, "ms per image to describe");
   shape(svg, "text", { x: left + 6, y: 26 }, "mAP, %");
   for (const { name, map, ms } of rows) {
-    const end = x(ms) > width - 110;
+    const end = x(ms) > width - 90;
     shape(svg, "circle", { cx: x(ms), cy: y(map), r: 5, class: name.startsWith("OpenCV") ? "peer" : "ours" });
     shape(svg, "text", { x: x(ms) + (end ? -9 : 9), y: y(map) + 4, "text-anchor": end ? "end" : "start" }, name);
   }
@@ -74,8 +74,8 @@ export async function showReport() {
   byId("report").hidden = false;
   byId("report-about").textContent = `${report.oxford[0].pairs} pairs of images, at most ${keypoints} keypoints per `
     + `image. Times are those of the program on ${machine.processor}, one thread, over ${images} images.`;
-  tableOf(byId("report-table"), ["descriptor", "mAP, %", "right matches, %", "right homographies, %", "ms"],
-    rows.map(({ name, map, precision, homographies, ms }) => [name, number(map, 1), number(precision, 1),
-      number(homographies, 1), number(ms, 2)]));
+  tableOf(byId("report-table"), ["descriptor", "mAP, %", "ms", "matches, %", "homog\u00adraphies, %"],
+    rows.map(({ name, map, precision, homographies, ms }) => [name, number(map, 1), number(ms, 2),
+      number(precision, 1), number(homographies, 1)]));
   plot(byId("report-plot"), rows.filter(({ ms }) => ms !== null));
 }
