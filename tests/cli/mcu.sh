@@ -11,7 +11,7 @@ mcu=$KEYBITS_SOURCE/examples/mcu
 bash "$mcu/build.sh" host "$work/host"
 bash "$mcu/build.sh" arm "$work/mcu.elf" 2>"$work/words" || { cat "$work/words" >&2; exit 1; }
 "$work/host" >"$work/host.txt"
-timeout 300 qemu-system-arm -M mps2-an500 -nographic -semihosting-config enable=on,target=native -icount shift=0 \
+timeout 3000 qemu-system-arm -M mps2-an500 -nographic -semihosting-config enable=on,target=native -icount shift=0 \
     -kernel "$work/mcu.elf" </dev/null >"$work/mcu.txt" 2>&1 || { cat "$work/mcu.txt" >&2; exit 1; }
 tr -d '\r' <"$work/mcu.txt" | sed 's/^/mcu: /'
 arm-none-eabi-size "$work/mcu.elf"

@@ -14,7 +14,7 @@ if command -v ldd >/dev/null && ! grep -qE '__(a|t)san_init' "$KEYBITS"; then
     known+='|libzstd|liblzma|libLerc|libjbig|libdeflate|libstdc\+\+|libgcc_s' # what libtiff needs
     others=$(grep -vE "^\s*(/\S*/)?($known)[-.0-9a-z_]*\.so" libraries.txt)
     [ -z "$others" ] || fail "the program is linked with $others"
-    (ulimit -v 100000 && timeout 20 "$KEYBITS" info >info.txt 2>&1) || fail "info in 100 MB of address space: $(cat info.txt)"
+    (ulimit -v 100000 && timeout 600 "$KEYBITS" info >info.txt 2>&1) || fail "info in 100 MB of address space: $(cat info.txt)"
 fi
 
 # where the module is not there: a clear word, and everything else works

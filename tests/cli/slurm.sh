@@ -47,20 +47,20 @@ CONF
 export SLURM_CONF=$scratch/slurm.conf
 slurmctld 2>slurmctld.err || skip "slurmctld does not start here" slurmctld.err
 slurmd 2>slurmd.err || skip "slurmd does not start here" slurmd.err
-for _ in $(seq 30); do sinfo -h 2>/dev/null | grep -q idle && break; sleep 1; done
+for _ in $(seq 120); do sinfo -h 2>/dev/null | grep -q idle && break; sleep 1; done
 sinfo -h 2>/dev/null | grep -q idle || skip "the node of the cluster does not come up" slurmd.log
 
 mkdir photos
 for i in 1 2 3 4 5 6; do render "photos/$i.pgm" 240 180 $((i / 2)); done
 run "$KEYBITS" collection photos -o alone.db -n 200 --quiet
 PATH=$(dirname "$KEYBITS"):$PATH run "$KEYBITS_SOURCE/scripts/collection-slurm" 3 "$scratch/slurm.db" "$scratch/photos" -- -n 200 >job
-for _ in $(seq 240); do squeue -h | grep -q . || break; sleep 1; done
+for _ in $(seq 3000); do squeue -h | grep -q . || break; sleep 1; done
 [ -e slurm.db ] || fail "no database: $(cat slurm.db.work/*.log | tail -n 3)"
 same alone.db slurm.db
 [ "$(ls slurm.db.work/slurm-keybits-match-*.log | wc -l)" = 3 ] || fail "the match step was no array of 3"
 
 # A step that fails ends those that wait for it.
 PATH=$(dirname "$KEYBITS"):$PATH run "$KEYBITS_SOURCE/scripts/collection-slurm" 2 "$scratch/none.db" "$scratch/photos" -- --camera NONE,1 >job
-for _ in $(seq 120); do squeue -h | grep -q . || break; sleep 1; done
+for _ in $(seq 3000); do squeue -h | grep -q . || break; sleep 1; done
 ! squeue -h | grep -q . || fail "jobs wait forever: $(squeue -h)"
 [ ! -e none.db ] || fail "a database in spite of failure"

@@ -8,14 +8,14 @@ if ldd "$KEYBITS" | grep -q opencv; then echo "skipped: this program is linked w
 render a.pgm 200 160
 for limit in 60000 100000 150000 200000; do
     for command in info "model list" "detect a.pgm -n 50" "match a.pgm a.pgm"; do
-        (ulimit -v $limit && exec timeout 60 "$KEYBITS" $command) >.out 2>.err ||
+        (ulimit -v $limit && exec timeout 600 "$KEYBITS" $command) >.out 2>.err ||
             fail "exit code $? of $command with $limit kB of memory: $(cat .err)"
     done
 done
 # Learning says what is missing, and ends.
 render b.pgm 320 240 3
 run "$KEYBITS" patches synth b.pgm -o set.kbp --views 4
-(ulimit -v 100000 && exec timeout 60 "$KEYBITS" train hashsift set.kbp -o h.kbm --steps 3 --bits 8) >.out 2>.err
+(ulimit -v 100000 && exec timeout 600 "$KEYBITS" train hashsift set.kbp -o h.kbm --steps 3 --bits 8) >.out 2>.err
 code=$?
 [ $code = 0 ] || [ $code = 1 ] || fail "exit code $code of train with little memory"
 exit 0

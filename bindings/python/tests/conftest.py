@@ -69,7 +69,7 @@ def program():
         pytest.skip("KEYBITS does not name the program")
 
     def run(*arguments):
-        done = subprocess.run([path, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([path, *map(str, arguments)], capture_output=True, text=True, timeout=1800)
         assert done.returncode == 0, done.stderr
         return done.stdout
     return run

@@ -11,6 +11,7 @@ from conftest import leaves, write_pgm
 import keybits
 import keybits.dask
 
+dask = pytest.importorskip("dask", reason="python3-dask is not there")
 distributed = pytest.importorskip("distributed", reason="python3-distributed is not there")
 
 
@@ -25,6 +26,7 @@ def photos(tmp_path, program):
 
 @pytest.fixture(scope="module")
 def client():
+    dask.config.set({"distributed.comm.timeouts.connect": "600s"})  # a busy machine is no failure
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, \
             distributed.Client(cluster) as connected:
         yield connected
