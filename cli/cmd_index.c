@@ -319,9 +319,7 @@ static const cli_option query_options[] = {
     {"scoring", 0, CLI_CHOICE(query_job, scoring, KB_SCORE_BINARY), "WHICH", "binary", .words = scorings,
      .help = "binary: descriptors are compared within words; tf-idf: L1, as DBoW2; exact: descriptors of all images are "
              "matched, the slow reference"},
-    {"probes", 0, CLI_NUMBER(query_job, probes, 0, KB_MAX_PROBES), "N", "0",
-     .help = "words in which each descriptor is looked for, for binary: more find more, in more time; 0: 8 for up to 1024 "
-             "images, fewer for more, 1 from 8192 on"},
+    PROBES_OPTION(query_job),
     DESCRIPTOR_OPTIONS(query_job),
     {0}};
 

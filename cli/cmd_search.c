@@ -1,4 +1,5 @@
 /* keybits search: which picture of an index this photograph shows, as a picture. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,14 @@ typedef struct search_job {
     cli_pipeline pipeline;
     io_read_options reading;
     const char *draw;
-    int32_t k, min_inliers;
+    int32_t k, min_inliers, probes;
     places_index index;
     features features;
     kb_index_result *results;
     size_t count;
     double ms;
+    bool outlined;
+    double outline[4][2]; /* the found picture's corners in the photograph */
 } search_job;
 
 static const char *result_name(const search_job *j, size_t i)
@@ -33,6 +36,7 @@ static bool search_query(search_job *j, io_error *error)
     kb_error why;
     KB_INIT(o);
     o.verify = j->k;
+    o.probes = j->probes;
     j->results = io_alloc((size_t)j->k, sizeof *j->results);
     kb_features view = places_features(&j->features);
     double start = io_clock_seconds();
@@ -42,22 +46,46 @@ static bool search_query(search_job *j, io_error *error)
     return status == KB_OK || io_fail(error, "%s", why.text);
 }
 
-/* The outline of the found picture in the photograph: the homography goes from the photograph to the picture, so the
- * photograph's own frame is drawn into the picture. */
-static void draw_outline(io_canvas *canvas, const search_job *j, int32_t shift)
+/* The corners of an image of that size under a homography. */
+static void map_corners(const double h[9], int32_t width, int32_t height, double at[4][2])
 {
-    const double w = j->features.width - 1, h = j->features.height - 1;
-    const double corner[4][2] = {{0, 0}, {w, 0}, {w, h}, {0, h}};
-    double at[4][2];
-    for (int i = 0; i < 4; i++) kb_homography_apply(j->results[0].model, corner[i][0], corner[i][1], &at[i][0], &at[i][1]);
+    const double right = width - 1, bottom = height - 1;
+    const double corner[4][2] = {{0, 0}, {right, 0}, {right, bottom}, {0, bottom}};
+    for (int i = 0; i < 4; i++) kb_homography_apply(h, corner[i][0], corner[i][1], &at[i][0], &at[i][1]);
+}
+
+/* Up to a factor, which a homography may have. */
+static void invert(const double m[9], double to[9])
+{
+    for (int i = 0; i < 9; i++) {
+        int r = i % 3, c = i / 3, r1 = (r + 1) % 3, r2 = (r + 2) % 3, c1 = (c + 1) % 3, c2 = (c + 2) % 3;
+        to[i] = m[3 * r1 + c1] * m[3 * r2 + c2] - m[3 * r1 + c2] * m[3 * r2 + c1];
+    }
+}
+
+/* The homography goes from the photograph to the picture, whose size the index may know. */
+static void outline_find(search_job *j)
+{
+    int32_t width, height;
+    double back[9];
+    if (!found(j) || kb_index_get_size(j->index.index, j->results[0].position, &width, &height) != KB_OK) return;
+    if (width == 0 || height == 0) return;
+    invert(j->results[0].model, back);
+    map_corners(back, width, height, j->outline);
+    j->outlined = true;
+    for (int i = 0; i < 8; i++) j->outlined = j->outlined && isfinite(j->outline[i / 2][i % 2]);
+}
+
+static void draw_outline(io_canvas *canvas, double at[4][2], int32_t shift)
+{
     for (int i = 0; i < 4; i++) {
         const double *a = at[i], *b = at[(i + 1) % 4];
-        if (a[0] == a[0] && b[0] == b[0])
+        if (isfinite(a[0]) && isfinite(b[0]))
             io_draw_line(canvas, a[0] + shift, a[1], b[0] + shift, b[1], 3, (io_colour){0, 220, 90});
     }
 }
 
-static bool search_draw(const search_job *j, const char *photo, io_error *error)
+static bool search_draw(search_job *j, const char *photo, io_error *error)
 {
     io_image query, best;
     io_canvas canvas;
@@ -73,7 +101,10 @@ static bool search_draw(const search_job *j, const char *photo, io_error *error)
     io_image_free(&query);
     if (!ok) return false;
     if (found(j)) {
-        draw_outline(&canvas, j, shift);
+        double frame[4][2];
+        map_corners(j->results[0].model, j->features.width, j->features.height, frame);
+        draw_outline(&canvas, frame, shift);
+        if (j->outlined) draw_outline(&canvas, j->outline, 0);
         snprintf(line, sizeof line, "%d inliers, score %.3f, %.1f ms", j->results[0].inliers, j->results[0].score, j->ms);
     } else {
         io_draw_rectangle(&canvas, shift, 0, canvas.width - shift, canvas.height, (io_colour){40, 40, 40});
@@ -107,6 +138,11 @@ static void search_json(const search_job *j, const char *photo)
         for (int i = 0; i < 9; i++) io_json_number(&json, NULL, j->results[0].model[i]);
         io_json_end(&json);
     }
+    if (j->outlined) {
+        io_json_array(&json, "outline");
+        for (int i = 0; i < 8; i++) io_json_number(&json, NULL, j->outline[i / 2][i % 2]);
+        io_json_end(&json);
+    }
     io_json_number(&json, "ms", j->ms);
     io_json_end(&json);
 }
@@ -125,8 +161,10 @@ static int search_run(cli_common *common, void *job, int count, char **arguments
     if (!places_open_for(common, &j->pipeline, j->index.index, &error))
         return cli_error("%s: %s", arguments[0], error.text);
     if (!places_describe_one(&j->pipeline, &j->reading, arguments[1], &j->features, &error) ||
-        !search_query(j, &error) || (j->draw && !search_draw(j, arguments[1], &error)))
+        !search_query(j, &error))
         return cli_error("%s", error.text);
+    outline_find(j);
+    if (j->draw && !search_draw(j, arguments[1], &error)) return cli_error("%s", error.text);
     if (common->json) search_json(j, arguments[1]);
     else if (found(j))
         printf("%s  %d inliers, score %.4f, %.1f ms\n", result_name(j, 0), j->results[0].inliers, j->results[0].score,
@@ -153,9 +191,10 @@ static void search_end(void *job)
 
 static const cli_option search_options[] = {
     {"draw", 0, CLI_OUTPUT(search_job, draw), "FILE.png",
-     .help = "the photograph beside the picture that it shows, with the photograph's frame in it"},
+     .help = "the photograph beside the picture that it shows, each with the outline of the other"},
     {"candidates", 'k', CLI_NUMBER(search_job, k, 1, 10000), "K", "10",
      .help = "most similar images that are verified"},
+    PROBES_OPTION(search_job),
     {"min-inliers", 0, CLI_NUMBER(search_job, min_inliers, 1, 1000000), "N", "15", .help = "below them nothing is found"},
     CLI_SECTION("Images"),
     CLI_GROUP(search_job, reading, reading_options),

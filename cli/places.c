@@ -96,6 +96,8 @@ kb_features places_features(const features *f)
     view.row_bytes = f->rows.width;
     view.keypoints = f->keypoints.items;
     view.model_id = f->model_id;
+    view.width = f->width;
+    view.height = f->height;
     return view;
 }
 

@@ -40,6 +40,12 @@ const char *places_vocabulary_name(size_t index, size_t *size);
 bool places_vocabulary_installed(const char *name, size_t *size);
 
 /* ---- indexes ---- */
+
+/* The option of commands that ask an index. */
+#define PROBES_OPTION(job)                                                                                          \
+    {"probes", 0, CLI_NUMBER(job, probes, 0, KB_MAX_PROBES), "N", "0",                                              \
+     .help = "words in which each descriptor is looked for, by binary scoring: more find more, in more time; 0: 8 for " \
+             "up to 1024 images, fewer for more, 1 from 8192 on"}
 typedef struct places_index {
     io_mapping file;
     kb_index *index;

@@ -158,7 +158,8 @@ export class Index {
   readonly images: { id: number; name: string }[];
   /** Model.id of the features that it takes. */
   readonly modelId: string;
-  /** The kept features of an image, a copy. Their width and height are the least that hold all keypoints. */
+  /** The kept features of an image, a copy. Where the file does not tell its width and height, they are the least
+   * that hold all keypoints. */
   features(id: number): Features;
   /** The index file. */
   serialise(): Uint8Array;

@@ -285,7 +285,8 @@ export class Features extends Handle {
   static #kept({ at, model }) {
     const points = Features.#points(at);
     const most = (field) => points.reduce((best, v, i) => (i % FIELDS === field && v > best ? v : best), 0);
-    Features.#last = { width: Math.ceil(most(0)) + 1, height: Math.ceil(most(1)) + 1,
+    Features.#last = { width: wasm.web_features_width(at) || Math.ceil(most(0)) + 1,
+      height: wasm.web_features_height(at) || Math.ceil(most(1)) + 1,
       times: { gray: 0, detect: 0, describe: 0 }, model };
     return [at, "web_features_free"];
   }

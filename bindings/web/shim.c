@@ -218,6 +218,8 @@ web_features *EXPORT(web_features_restore)(const float *keypoints, const uint8_t
 }
 
 size_t EXPORT(web_features_count)(const web_features *f) { return f->n; }
+int32_t EXPORT(web_features_width)(const web_features *f) { return f->width; }
+int32_t EXPORT(web_features_height)(const web_features *f) { return f->height; }
 size_t EXPORT(web_features_row_bytes)(const web_features *f) { return f->row_bytes; }
 const uint8_t *EXPORT(web_features_rows)(const web_features *f) { return f->rows; }
 const uint8_t *EXPORT(web_features_flags)(const web_features *f) { return f->flags; }
@@ -429,6 +431,8 @@ static kb_features features_view(const web_features *f)
     view.row_bytes = f->row_bytes;
     view.keypoints = f->keypoints;
     view.model_id = f->model_id;
+    view.width = f->width;
+    view.height = f->height;
     return view;
 }
 
@@ -526,6 +530,7 @@ web_features *EXPORT(web_index_features)(const web_index *x, double position)
         status = f->keypoints ? features_reserve_rows(f, (size_t)info.row_bytes, info.model_id, 1) : KB_E_MEMORY;
     }
     if (status == KB_OK) status = kb_index_get_features(x->index, (size_t)position, f->keypoints, NULL, NULL);
+    if (status == KB_OK) status = kb_index_get_size(x->index, (size_t)position, &f->width, &f->height);
     if (status != KB_OK) return features_fail(f, status);
     memcpy(f->rows, rows, n * f->row_bytes);
     return f;

@@ -19,8 +19,9 @@ const DEFAULTS = {
 };
 
 /** The corners of a template under h, or null when they cannot be those of a picture. */
-function outline(h, [left, top, right, bottom]) {
-  const at = [[left, top], [right, top], [right, bottom], [left, bottom]];
+function outline(h, { width, height }) {
+  const [right, bottom] = [width - 1, height - 1];
+  const at = [[0, 0], [right, 0], [right, bottom], [0, bottom]];
   if (at.some(([x, y]) => !(h[6] * x + h[7] * y + h[8] > 0))) return null;
   const corners = at.map(([x, y]) => applyHomography(h, x, y));
   for (let i = 0; i < 4; i++) {
@@ -39,23 +40,10 @@ function inverse(h) {
   return m.map((x) => x / m[8]);
 }
 
-/** The least rectangle that holds all keypoints: what an index file knows of the size of its images. */
-function extentOf(keypoints) {
-  const extent = [Infinity, Infinity, -Infinity, -Infinity];
-  for (let i = 0; i < keypoints.length; i += 6) {
-    for (const k of [0, 1]) {
-      extent[k] = Math.min(extent[k], keypoints[i + k]);
-      extent[k + 2] = Math.max(extent[k + 2], keypoints[i + k]);
-    }
-  }
-  return extent;
-}
-
 export class Tracker {
   #options;
   #index;
-  // id -> { name, extent, sighting, features }: an index file does not tell the extent (left, top, right, bottom), and
-  // features are there while the target is seen; otherwise the index has them.
+  // id -> { name, sighting, features }: features are there while the target is seen; otherwise the index has them.
   #targets = new Map();
   #frame = 0;
   #nextId = 0;
@@ -87,11 +75,10 @@ export class Tracker {
       if (features !== image) features.free();
       throw new RangeError(`${name || "the target"} has ${count} keypoints, too few to recognise it by`);
     }
-    const { width, height } = features;
     const id = this.#nextId++;
     this.#index.add(features, id, name);
     if (features !== image) features.free();
-    this.#targets.set(id, { name, extent: [0, 0, width - 1, height - 1], sighting: null, features: null });
+    this.#targets.set(id, { name, sighting: null, features: null });
     return id;
   }
 
@@ -118,7 +105,7 @@ export class Tracker {
         this.#index.add(features, image.id, image.name);
         features.free();
       }
-      this.#targets.set(image.id, { name: image.name, extent: null, sighting: null, features: null });
+      this.#targets.set(image.id, { name: image.name, sighting: null, features: null });
     }
     if (!adopted) index.free();
     return images;
@@ -183,7 +170,7 @@ export class Tracker {
     const size = Math.max(frame.width, frame.height);
     const found = refind(features, frame, sighting.homography, { radius: 0.05 * size * (1 + sighting.missing) });
     const corners = found.found && found.inlierCount >= this.#options.minInliers
-      ? outline(found.model, target.extent) : null;
+      ? outline(found.model, features) : null;
     if (!corners) {
       if (++sighting.missing > this.#options.patience) this.#lose(target);
       return;
@@ -212,8 +199,7 @@ export class Tracker {
       if (!target || target.sighting || result.inliers < this.#options.minRecognised) continue;
       const homography = inverse(result.model);
       target.features = this.#index.features(result.id);
-      target.extent ??= extentOf(target.features.keypoints);
-      const corners = outline(homography, target.extent);
+      const corners = outline(homography, target.features);
       if (corners) target.sighting = { homography, corners, inliers: result.inliers, missing: 0, age: 0 };
       else this.#lose(target);
     }

@@ -28,6 +28,7 @@ typedef struct kb_features {
     const kb_keypoint *keypoints; /* n of them, or NULL: no geometric verification */
     uint64_t model_id;            /* kb_model_info.id of the model that made the rows; 0: unknown, only the length of a
                                      row is checked */
+    int32_t width, height;        /* of the image, which an index keeps for kb_index_get_size; 0: unknown */
 } kb_features;
 
 /* ------------------------------------------------------------------------------------------------------- vocabulary */
@@ -216,6 +217,9 @@ typedef struct kb_index_image {
 } kb_index_image;
 /* False when there is no such position. */
 KB_API int32_t kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image);
+
+/* The width and height of an image, to draw its outline; 0 where kb_features did not tell. */
+KB_API kb_status kb_index_get_size(const kb_index *index, size_t position, int32_t *width, int32_t *height);
 
 /* The kept features of an image, to draw or match them: kb_index_image.rows keypoints are written to keypoints (may be
  * NULL), with what is kept of them: x, y, size and angle; *rows points to their descriptors, which live until the index

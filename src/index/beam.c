@@ -25,7 +25,8 @@ static void beam_children(const kb_vocabulary *v, const kbi_match_kernels *kerne
     for (uint32_t from = 0; from < children; from += PART) {
         uint32_t count = children - from < PART ? children - from : PART;
         for (uint32_t i = 0; i < count; i++) listed[i] = (int32_t)i;
-        kernels->hamming_listed(row, kbi_node_row(v, first + from), listed, count, v->row_bytes, distances);
+        kernels->hamming_listed(row, kbi_node_row(v, first + from), listed, count, v->row_bytes, v->row_bytes,
+                                distances);
         for (uint32_t i = 0; i < count; i++) beam_insert(next, distances[i], first + from + i);
     }
 }

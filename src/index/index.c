@@ -82,7 +82,7 @@ static bool keep_image(const kb_index *index, const kb_features *f, const char *
 static kb_status add_bag(kb_index *index, const kb_features *f, uint64_t id, const char *name, const kbi_bag *bag)
 {
     kbi_indexed image = {.id = id, .rows = (uint32_t)f->n, .words = (uint32_t)bag->n, .l1 = bag->l1,
-                         .self = bag->self};
+                         .self = bag->self, .width = (uint32_t)f->width, .height = (uint32_t)f->height};
     if (!index_reserve(index) || !keep_image(index, f, name, &image)) return KB_E_MEMORY;
     index->norms[index->count] = sqrt((double)image.self);
     index->images[index->count++] = image;
@@ -172,6 +172,14 @@ kb_status kb_index_get_features(const kb_index *index, size_t position, kb_keypo
         keypoints[i] = (kb_keypoint){.x = kbi_get_f32(at), .y = kbi_get_f32(at + 4), .size = kbi_get_f32(at + 8),
                                      .angle = kbi_get_f32(at + 12), .class_id = -1};
     }
+    return KB_OK;
+}
+
+kb_status kb_index_get_size(const kb_index *index, size_t position, int32_t *width, int32_t *height)
+{
+    if (!index || position >= index->count || !width || !height) return KB_E_ARGUMENT;
+    *width = (int32_t)index->images[position].width;
+    *height = (int32_t)index->images[position].height;
     return KB_OK;
 }
 

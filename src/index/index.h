@@ -34,35 +34,41 @@ void kbi_similarity_table(size_t row_bytes, uint32_t *table);
 
 /* ---- segments ----
  * A segment has the lists of a run of images, as it lies in the file: a directory of its words, ascending; entries by
- * word and image. What an entry has lies in columns, since most queries read two of them only: the image, and the first
- * 8 bytes of the signature, its head. New images are segments of one; neighbours of equal size are merged, so that there
- * are about log2(images) of them and an entry is moved that often. */
+ * word and image. A query reads the first 8 bytes of all signatures in its lists, their heads, and the rest of a few
+ * entries: heads are a column of their own, and the rest lies together, for 256 bits in half a cache line. New images
+ * are segments of one; neighbours of equal size are merged, so that there are about log2(images) of them and an entry is
+ * moved that often. */
 #define KBI_DIRECTORY_ROW 16 /* u32 word, u32 0, u64 end of its entries */
 #define KBI_HEAD 8           /* bytes; a shorter signature is filled up with zeros */
-enum { KBI_COLUMN_IMAGE, KBI_COLUMN_COUNT, KBI_COLUMN_HEAD, KBI_COLUMN_TAIL, KBI_COLUMNS };
+#define KBI_ENTRY 8          /* bytes: u32 image, u32 rows with the word; then the signature without its head */
+#define KBI_LINE 64          /* columns begin at multiples of so many bytes */
+enum { KBI_COLUMN_HEAD, KBI_COLUMN_ENTRY, KBI_COLUMNS };
 typedef struct kbi_segment {
     size_t images; /* its weight in merging */
     size_t words;
     uint64_t entries;
     const uint8_t *directory;
-    const uint8_t *column[KBI_COLUMNS]; /* heads and tails: NULL when the index keeps no signatures */
+    const uint8_t *column[KBI_COLUMNS]; /* heads: NULL when the index keeps no signatures */
+    size_t entry_bytes;
     void *owned;
 } kbi_segment;
 
+/* Bytes of a signature behind its head. */
+static inline size_t kbi_tail_bytes(size_t row_bytes) { return row_bytes > KBI_HEAD ? row_bytes - KBI_HEAD : 0; }
 /* Bytes per entry of a column; 0: there is none. */
 static inline size_t kbi_column_bytes(int column, size_t row_bytes, bool signatures)
 {
-    if (column < KBI_COLUMN_HEAD) return 4;
-    if (!signatures) return 0;
-    return column == KBI_COLUMN_HEAD ? KBI_HEAD : row_bytes > KBI_HEAD ? row_bytes - KBI_HEAD : 0;
+    if (column == KBI_COLUMN_HEAD) return signatures ? KBI_HEAD : 0;
+    return KBI_ENTRY + (signatures ? kbi_tail_bytes(row_bytes) : 0);
 }
-static inline uint32_t kbi_entry_image(const kbi_segment *s, uint64_t entry)
+static inline const uint8_t *kbi_entry(const kbi_segment *s, uint64_t entry)
 {
-    return kbi_get_u32(s->column[KBI_COLUMN_IMAGE] + entry * 4);
+    return s->column[KBI_COLUMN_ENTRY] + entry * s->entry_bytes;
 }
+static inline uint32_t kbi_entry_image(const kbi_segment *s, uint64_t entry) { return kbi_get_u32(kbi_entry(s, entry)); }
 static inline uint32_t kbi_entry_count(const kbi_segment *s, uint64_t entry)
 {
-    return kbi_get_u32(s->column[KBI_COLUMN_COUNT] + entry * 4);
+    return kbi_get_u32(kbi_entry(s, entry) + 4);
 }
 
 static inline uint32_t kbi_directory_word(const kbi_segment *s, size_t i)
@@ -80,7 +86,7 @@ static inline void kbi_directory_range(const kbi_segment *s, size_t i, uint64_t 
 /* ---- the index ---- */
 typedef struct kbi_indexed {
     uint64_t id;
-    uint32_t rows, words;
+    uint32_t rows, words, width, height;
     double l1;
     uint64_t self;
     const char *name;

@@ -3,12 +3,12 @@
 
 #include <math.h>
 
-#define VERSION 2
-#define HEADER 96
-#define IMAGE 48
+#define VERSION 3
+#define HEADER 128
+#define IMAGE 56
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'I', '\r', '\n', 0x1a, '\n'};
 
-/* How long each part is; all parts are padded to 8 bytes. */
+/* How long each part is. */
 typedef struct layout {
     uint64_t vocabulary, images, names, words, entries, kept; /* numbers: bytes of vocabulary and names; else counts */
     uint64_t row_bytes;
@@ -19,7 +19,15 @@ typedef struct parts {
     uint64_t vocabulary, images, names, directory, column[KBI_COLUMNS], points, rows, sum, size; /* offsets */
 } parts;
 
-static uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }
+/* Parts are padded to whole cache lines. */
+static uint64_t padded(uint64_t bytes) { return (bytes + KBI_LINE - 1) / KBI_LINE * KBI_LINE; }
+
+static uint64_t part_place(uint64_t *at, uint64_t bytes)
+{
+    uint64_t place = *at;
+    *at += padded(bytes);
+    return place;
+}
 
 /* False when the sizes cannot be those of a file in memory. */
 static bool parts_of(const layout *l, parts *p)
@@ -28,18 +36,16 @@ static bool parts_of(const layout *l, parts *p)
     if (l->vocabulary > most || l->images > INT32_MAX || l->names > most || l->words > INT32_MAX ||
         l->entries > most || l->kept > most)
         return false;
-    p->vocabulary = HEADER;
-    p->images = p->vocabulary + round8(l->vocabulary);
-    p->names = p->images + l->images * IMAGE;
-    p->directory = p->names + round8(l->names);
-    uint64_t at = p->directory + l->words * KBI_DIRECTORY_ROW;
-    for (int c = 0; c < KBI_COLUMNS; c++) {
-        p->column[c] = at;
-        at += round8(l->entries * kbi_column_bytes(c, (size_t)l->row_bytes, l->signatures));
-    }
-    p->points = at;
-    p->rows = p->points + (l->features ? l->kept * KBI_POINT : 0);
-    p->sum = p->rows + (l->features ? round8(l->kept * l->row_bytes) : 0);
+    uint64_t at = HEADER;
+    p->vocabulary = part_place(&at, l->vocabulary);
+    p->images = part_place(&at, l->images * IMAGE);
+    p->names = part_place(&at, l->names);
+    p->directory = part_place(&at, l->words * KBI_DIRECTORY_ROW);
+    for (int c = 0; c < KBI_COLUMNS; c++)
+        p->column[c] = part_place(&at, l->entries * kbi_column_bytes(c, (size_t)l->row_bytes, l->signatures));
+    p->points = part_place(&at, l->features ? l->kept * KBI_POINT : 0);
+    p->rows = part_place(&at, l->features ? l->kept * l->row_bytes : 0);
+    p->sum = at;
     p->size = p->sum + 8;
     return true;
 }
@@ -103,8 +109,8 @@ static void output_bytes(output *out, const void *data, size_t size)
 
 static void output_pad(output *out, uint64_t written)
 {
-    static const uint8_t zeros[8];
-    output_bytes(out, zeros, (size_t)(round8(written) - written));
+    static const uint8_t zeros[KBI_LINE];
+    output_bytes(out, zeros, (size_t)(padded(written) - written));
 }
 
 static void output_header(output *out, const layout *l, const parts *p)
@@ -132,10 +138,13 @@ static void output_images(output *out, const kb_index *index)
         kbi_put_u64(row + 24, image->self);
         kbi_put_u64(row + 32, name);
         kbi_put_u64(row + 40, kept);
+        kbi_put_u32(row + 48, image->width);
+        kbi_put_u32(row + 52, image->height);
         output_bytes(out, row, sizeof row);
         name += strlen(image->name) + 1;
         kept += index->features ? image->rows : 0;
     }
+    output_pad(out, index->count * IMAGE);
     for (size_t i = 0; i < index->count; i++) output_bytes(out, index->images[i].name, strlen(index->images[i].name) + 1);
     output_pad(out, name);
 }
@@ -143,6 +152,7 @@ static void output_images(output *out, const kb_index *index)
 static void output_lists(output *out, const kbi_segment *s, const layout *l)
 {
     output_bytes(out, s->directory, s->words * KBI_DIRECTORY_ROW);
+    output_pad(out, s->words * KBI_DIRECTORY_ROW);
     for (int c = 0; c < KBI_COLUMNS; c++) {
         uint64_t bytes = s->entries * kbi_column_bytes(c, (size_t)l->row_bytes, l->signatures);
         if (bytes > 0) output_bytes(out, s->column[c], (size_t)bytes);
@@ -154,6 +164,7 @@ static void output_features(output *out, const kb_index *index, const layout *l)
 {
     for (size_t i = 0; i < index->count; i++)
         output_bytes(out, index->images[i].kept_points, (size_t)index->images[i].rows * KBI_POINT);
+    output_pad(out, l->kept * KBI_POINT);
     for (size_t i = 0; i < index->count; i++)
         output_bytes(out, index->images[i].kept_rows, (size_t)(index->images[i].rows * l->row_bytes));
     output_pad(out, l->kept * l->row_bytes);
@@ -229,10 +240,11 @@ static kb_status read_image(const uint8_t *data, const layout *l, const parts *p
     const uint8_t *row = data + p->images + i * IMAGE;
     uint64_t name = kbi_get_u64(row + 32), first = kbi_get_u64(row + 40);
     *image = (kbi_indexed){.id = kbi_get_u64(row), .rows = kbi_get_u32(row + 8), .words = kbi_get_u32(row + 12),
-                           .l1 = kbi_get_f64(row + 16), .self = kbi_get_u64(row + 24)};
+                           .l1 = kbi_get_f64(row + 16), .self = kbi_get_u64(row + 24),
+                           .width = kbi_get_u32(row + 48), .height = kbi_get_u32(row + 52)};
     if (name != next->name || name >= l->names || first != next->kept ||
         (l->features && image->rows > l->kept - next->kept) ||
-        image->rows > INT32_MAX || !(image->l1 >= 0 && image->l1 <= 1e300))
+        image->rows > INT32_MAX || image->width > INT32_MAX || image->height > INT32_MAX || !(image->l1 >= 0 && image->l1 <= 1e300))
         return kbi_fail(error, KB_E_TABLE, "index: image %llu is damaged", (unsigned long long)i);
     image->name = (const char *)data + p->names + name;
     next->name += strlen(image->name) + 1; /* the last one ends inside the part */
@@ -266,7 +278,8 @@ static kb_status read_images(kb_index *index, const uint8_t *data, const layout 
 static kb_status read_segment(kb_index *index, const uint8_t *data, const layout *l, const parts *p, kb_error *error)
 {
     kbi_segment s = {.images = (size_t)l->images, .words = (size_t)l->words, .entries = l->entries,
-                     .directory = data + p->directory};
+                     .directory = data + p->directory,
+                     .entry_bytes = kbi_column_bytes(KBI_COLUMN_ENTRY, (size_t)l->row_bytes, l->signatures)};
     for (int c = 0; c < KBI_COLUMNS; c++)
         if (kbi_column_bytes(c, (size_t)l->row_bytes, l->signatures) > 0) s.column[c] = data + p->column[c];
     uint64_t before = 0;

@@ -7,17 +7,11 @@
 #define HEAD_NEAR 14 /* of the 64 bits of two heads may differ */
 #define LIST_PART 2048 /* entries whose heads are compared with the query's together */
 
-typedef struct word_list {
-    uint64_t begin, end; /* entries */
-    size_t k;            /* the word of the bag */
-} word_list;
-
 typedef struct query {
     const kb_index *index;
     const kb_index_query_options *o;
     size_t images;        /* that take part */
     kbi_bag bag;
-    word_list *lists;     /* as many as the bag has words */
     kbi_match_kernels kernels;
     uint32_t *similarity; /* by distance */
     uint64_t *sums;       /* KB_SCORE_BINARY, one per image */
@@ -30,7 +24,7 @@ typedef struct query {
  * 3 % of others in the same word (measured on training photographs), the rest of the signatures too. */
 static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_t end, size_t k)
 {
-    size_t row_bytes = q->index->vocabulary->row_bytes, tail = kbi_column_bytes(KBI_COLUMN_TAIL, row_bytes, true);
+    size_t row_bytes = q->index->vocabulary->row_bytes, tail = kbi_tail_bytes(row_bytes);
     uint64_t selectivity = kbi_word_selectivity(q->index->vocabulary, q->bag.word[k]);
     uint32_t most = (uint32_t)(row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD) * HEAD_NEAR / KBI_HEAD;
     uint32_t heads_apart[LIST_PART], tails_apart[LIST_PART];
@@ -42,10 +36,10 @@ static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_
         size_t count = (size_t)(end - from < LIST_PART ? end - from : LIST_PART);
         const uint8_t *heads = s->column[KBI_COLUMN_HEAD] + from * KBI_HEAD;
         size_t near = q->kernels.hamming_near(head, heads, count, most, found);
-        q->kernels.hamming_listed(head, heads, found, near, KBI_HEAD, heads_apart);
+        q->kernels.hamming_listed(head, heads, found, near, KBI_HEAD, KBI_HEAD, heads_apart);
         if (tail)
-            q->kernels.hamming_listed(signature + KBI_HEAD, s->column[KBI_COLUMN_TAIL] + from * tail, found, near, tail,
-                                      tails_apart);
+            q->kernels.hamming_listed(signature + KBI_HEAD, kbi_entry(s, from) + KBI_ENTRY, found, near, tail,
+                                      s->entry_bytes, tails_apart);
         for (size_t i = 0; i < near; i++) {
             uint32_t image = kbi_entry_image(s, from + (uint64_t)found[i]);
             uint32_t distance = heads_apart[i] + (tail ? tails_apart[i] : 0);
@@ -85,63 +79,48 @@ static size_t directory_find(const kbi_segment *s, size_t from, uint32_t word)
     return low;
 }
 
-/* Where the lists of the query's words are; the result is how many there are. */
-static size_t segment_lists(const query *q, const kbi_segment *s, word_list *lists)
+static void score_segment(query *q, const kbi_segment *s)
 {
-    size_t n = 0;
     for (size_t k = 0, row = 0; k < q->bag.n; k++) {
+        uint64_t begin, end;
         row = directory_find(s, row, q->bag.word[k]);
         if (row == s->words) break;
         if (kbi_directory_word(s, row) != q->bag.word[k]) continue;
-        lists[n].k = k;
-        kbi_directory_range(s, row, &lists[n].begin, &lists[n].end);
-        n++;
+        kbi_directory_range(s, row, &begin, &end);
+        (q->o->scoring == KB_SCORE_TF_IDF ? score_tf_idf : score_binary)(q, s, begin, end, k);
     }
-    return n;
 }
 
-/* Asks for the heads of a list before they are needed: lists are short, and each begins where no one has read. */
-static void list_prefetch(const kbi_segment *s, const word_list *list)
+static void score_segments(query *q)
 {
-#if defined(__GNUC__)
-    const uint8_t *heads = s->column[KBI_COLUMN_HEAD];
-    for (uint64_t i = list->begin; i < list->end; i += 64 / KBI_HEAD) __builtin_prefetch(heads + i * KBI_HEAD);
-#else
-    (void)s, (void)list;
-#endif
-}
-
-static void score_segment(query *q, const kbi_segment *s)
-{
-    size_t n = segment_lists(q, s, q->lists);
-    for (size_t i = 0; i < n; i++) {
-        const word_list *list = &q->lists[i];
-        if (q->o->scoring == KB_SCORE_TF_IDF) {
-            score_tf_idf(q, s, list->begin, list->end, list->k);
-            continue;
-        }
-        if (i + 1 < n) list_prefetch(s, list + 1);
-        score_binary(q, s, list->begin, list->end, list->k);
-    }
+    for (size_t i = 0; i < q->index->segment_count; i++) score_segment(q, &q->index->segments[i]);
 }
 
 /* ---- scores ---- */
 
 /* The other words that rows are near to: many true matches are there, on small or blurred images most. */
-static kb_status query_probes(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
+static kb_status query_probe(query *q, const kb_features *f, size_t probes, kb_workspace *ws, kb_error *error)
 {
-    size_t probes = (size_t)q->o->probes;
-    if (probes == 0) probes = q->images == 0 ? 1 : PROBED_IMAGES / q->images;
-    if (probes > 8 && q->o->probes == 0) probes = 8;
-    if (probes <= 1) return KB_OK;
     uint64_t self = q->bag.self;
     kb_status status = kbi_bag_probe(q->index->vocabulary, f, (uint32_t)probes, ws, &q->bag, error);
     q->bag.self = self;
-    if (status != KB_OK) return status;
-    q->lists = kbi_workspace_get(ws, q->bag.n * sizeof *q->lists);
-    if (!q->lists) return kbi_fail(error, KB_E_MEMORY, "out of memory");
-    for (size_t i = 0; i < q->index->segment_count; i++) score_segment(q, &q->index->segments[i]);
-    return KB_OK;
+    if (status == KB_OK) score_segments(q);
+    return status;
+}
+
+/* Adds up q->sums. In how many words rows are looked for depends on how many images there are. */
+static kb_status query_binary(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
+{
+    size_t probes = (size_t)q->o->probes;
+    q->sums = kbi_workspace_get(ws, q->images * sizeof *q->sums);
+    if (!q->sums) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    memset(q->sums, 0, q->images * sizeof *q->sums);
+    if (probes == 0) {
+        probes = q->images == 0 ? 1 : PROBED_IMAGES / q->images;
+        if (probes > 8) probes = 8;
+    }
+    score_segments(q);
+    return probes > 1 ? query_probe(q, f, probes, ws, error) : KB_OK;
 }
 
 static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
@@ -150,17 +129,13 @@ static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, k
     bool binary = q->o->scoring == KB_SCORE_BINARY;
     kb_status status = kbi_bag_create(index->vocabulary, f, binary, ws, &q->bag, error);
     if (status != KB_OK) return status;
-    q->lists = kbi_workspace_get(ws, q->bag.n * sizeof *q->lists);
-    if (!q->lists) return kbi_fail(error, KB_E_MEMORY, "out of memory");
-    if (binary) {
-        q->sums = kbi_workspace_get(ws, q->images * sizeof *q->sums);
-        if (!q->sums) return kbi_fail(error, KB_E_MEMORY, "out of memory");
-        memset(q->sums, 0, q->images * sizeof *q->sums);
+    if (!binary) {
+        score_segments(q);
+        return KB_OK;
     }
-    for (size_t i = 0; i < index->segment_count; i++) score_segment(q, &index->segments[i]);
-    if (binary) status = query_probes(q, f, ws, error);
+    status = query_binary(q, f, ws, error);
     double root = sqrt((double)q->bag.self);
-    for (size_t i = 0; binary && i < q->images; i++) {
+    for (size_t i = 0; status == KB_OK && i < q->images; i++) {
         if (q->sums[i] == 0) continue;
         double norm = root * index->norms[i];
         double score = norm > 0 ? (double)q->sums[i] / (norm * KBI_SIMILARITY_ONE) : 0;

@@ -15,27 +15,25 @@ static bool writer_create(segment_writer *w, kbi_segment *s, const kb_index *ind
     for (int c = 0; c < KBI_COLUMNS; c++)
         per_entry += w->bytes[c] = kbi_column_bytes(c, index->vocabulary->row_bytes, index->signatures);
     if (entries > (SIZE_MAX / 2) / per_entry || words > SIZE_MAX / 2 / KBI_DIRECTORY_ROW) return false;
-    size_t bytes = words * KBI_DIRECTORY_ROW + (size_t)entries * per_entry;
+    size_t bytes = words * KBI_DIRECTORY_ROW + (size_t)entries * per_entry + KBI_COLUMNS * KBI_LINE;
     uint8_t *block = kbi_allocate(&index->allocator, bytes);
     if (!block) return false;
-    *s = (kbi_segment){.owned = block, .directory = block};
+    *s = (kbi_segment){.owned = block, .directory = block, .entry_bytes = w->bytes[KBI_COLUMN_ENTRY]};
     w->directory = block;
     block += words * KBI_DIRECTORY_ROW;
     for (int c = 0; c < KBI_COLUMNS; c++) {
+        block += (KBI_LINE - (uintptr_t)block % KBI_LINE) % KBI_LINE;
         if (w->bytes[c] > 0) s->column[c] = w->column[c] = block;
         block += (size_t)entries * w->bytes[c];
     }
     return true;
 }
 
-/* Appends `count` entries of columns. */
-static void writer_entries(segment_writer *w, const uint8_t *const from[KBI_COLUMNS], size_t count)
+/* The entries at the writer's place are written. */
+static void writer_advance(segment_writer *w, size_t count)
 {
-    for (int c = 0; c < KBI_COLUMNS; c++) {
-        if (w->bytes[c] == 0 || !from[c]) continue; /* a column that is not kept */
-        memcpy(w->column[c], from[c], count * w->bytes[c]);
-        w->column[c] += count * w->bytes[c];
-    }
+    for (int c = 0; c < KBI_COLUMNS; c++)
+        if (w->bytes[c] > 0) w->column[c] += count * w->bytes[c];
     w->s->entries += count;
 }
 
@@ -64,18 +62,30 @@ static uint64_t least_word(const kbi_segment *segments, size_t count, const size
     return least;
 }
 
+static bool entry_stays(const kb_index *index, const kbi_segment *s, uint64_t entry)
+{
+    uint32_t image = kbi_entry_image(s, entry);
+    return image < index->count && !index->images[image].removed;
+}
+
+/* Entries [from, to), all of which stay. */
+static void copy_entries(const kbi_segment *s, uint64_t from, uint64_t to, const uint32_t *map, segment_writer *w)
+{
+    size_t count = (size_t)(to - from);
+    for (int c = 0; c < KBI_COLUMNS; c++)
+        if (w->bytes[c] > 0) memcpy(w->column[c], s->column[c] + from * w->bytes[c], count * w->bytes[c]);
+    uint8_t *entry = w->column[KBI_COLUMN_ENTRY];
+    for (size_t i = 0; map && i < count; i++, entry += s->entry_bytes) kbi_put_u32(entry, map[kbi_get_u32(entry)]);
+    writer_advance(w, count);
+}
+
 static void copy_list(const kb_index *index, const kbi_segment *s, size_t row, const uint32_t *map, segment_writer *w)
 {
-    uint64_t begin, end;
-    const uint8_t *from[KBI_COLUMNS];
-    kbi_directory_range(s, row, &begin, &end);
-    for (uint64_t i = begin; i < end; i++) {
-        uint32_t image = kbi_entry_image(s, i);
-        if (image >= index->count || index->images[image].removed) continue;
-        uint8_t *to = w->column[KBI_COLUMN_IMAGE];
-        for (int c = 0; c < KBI_COLUMNS; c++) from[c] = s->column[c] ? s->column[c] + i * w->bytes[c] : NULL;
-        writer_entries(w, from, 1);
-        if (map) kbi_put_u32(to, map[image]);
+    uint64_t from, to, end;
+    kbi_directory_range(s, row, &from, &end);
+    for (; from < end; from = to + 1) {
+        for (to = from; to < end && entry_stays(index, s, to);) to++;
+        if (to > from) copy_entries(s, from, to, map, w);
     }
 }
 
@@ -111,13 +121,16 @@ kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const 
 static void bag_entry(const kb_index *index, const kbi_bag *bag, size_t i, uint32_t position, segment_writer *w)
 {
     size_t row_bytes = index->vocabulary->row_bytes;
-    uint8_t image[4], count[4], head[KBI_HEAD] = {0};
-    const uint8_t *signature = bag->signature ? bag->signature + i * row_bytes : NULL;
-    kbi_put_u32(image, position);
-    kbi_put_u32(count, bag->count[i]);
-    if (signature) memcpy(head, signature, row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD);
-    const uint8_t *const from[KBI_COLUMNS] = {image, count, head, w->bytes[KBI_COLUMN_TAIL] ? signature + KBI_HEAD : NULL};
-    writer_entries(w, from, 1);
+    uint8_t *entry = w->column[KBI_COLUMN_ENTRY];
+    kbi_put_u32(entry, position);
+    kbi_put_u32(entry + 4, bag->count[i]);
+    if (bag->signature) {
+        const uint8_t *signature = bag->signature + i * row_bytes;
+        memset(w->column[KBI_COLUMN_HEAD], 0, KBI_HEAD);
+        memcpy(w->column[KBI_COLUMN_HEAD], signature, row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD);
+        memcpy(entry + KBI_ENTRY, signature + (row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD), kbi_tail_bytes(row_bytes));
+    }
+    writer_advance(w, 1);
 }
 
 kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t position)

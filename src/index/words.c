@@ -19,6 +19,8 @@ kb_status kbi_features_check(const kb_features *features, kb_features *read, siz
     if (KBI_STRUCT_READ(kb_features, read, features) != KB_OK) return kbi_fail_struct(error);
     if (read->n > 0 && !read->rows) return kbi_fail(error, KB_E_ARGUMENT, "features: rows is NULL");
     if (read->n > INT32_MAX) return kbi_fail(error, KB_E_ARGUMENT, "features: more than 2^31 - 1 rows");
+    if (read->width < 0 || read->height < 0)
+        return kbi_fail(error, KB_E_ARGUMENT, "features: an image of %d x %d", read->width, read->height);
     if (read->row_bytes != row_bytes)
         return kbi_fail(error, KB_E_MODEL, "rows of %zu bytes, but the vocabulary is for %zu bytes (model %s)",
                         read->row_bytes, row_bytes, model_name[0] ? model_name : "unknown");

@@ -24,7 +24,7 @@ static void list_flush(const kbi_candidate_search *s, const uint8_t *query, cand
 {
     uint32_t distances[LIST_ROWS];
     uint64_t first = list->first, second = list->second;
-    s->kernels.hamming_listed(query, s->rows, list->listed, list->n, s->row_bytes, distances);
+    s->kernels.hamming_listed(query, s->rows, list->listed, list->n, s->row_bytes, s->row_bytes, distances);
     for (size_t i = 0; i < list->n; i++) {
         uint64_t key = (uint64_t)distances[i] << 32 | (uint32_t)s->grid.order[list->listed[i]];
         uint64_t loser = key > first ? key : first; /* the second best is the best of those that lost */

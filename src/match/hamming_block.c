@@ -16,9 +16,9 @@ void kbi_hamming_block(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
 }
 
 static void hamming_listed(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n, size_t row_bytes,
-                           uint32_t *distances)
+                           size_t stride, uint32_t *distances)
 {
-    hamming_listed_rows(query, rows, listed, n, row_bytes, distances, COUNTS);
+    hamming_listed_rows(query, rows, listed, n, row_bytes, stride, distances, COUNTS);
 }
 
 static uint32_t hamming_nearest(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes)

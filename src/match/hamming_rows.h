@@ -92,14 +92,17 @@ ALWAYS_INLINE void hamming_rows(const uint8_t *a, size_t na, const uint8_t *b, s
 
 /* The contract of the kernel hamming_listed. */
 ALWAYS_INLINE void hamming_listed_rows(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n,
-                                       size_t row_bytes, uint32_t *distances, bool instruction)
+                                       size_t row_bytes, size_t stride, uint32_t *distances, bool instruction)
 {
     if (row_bytes == 32)
         for (size_t i = 0; i < n; i++)
-            distances[i] = hamming_distance(query, rows + (size_t)listed[i] * 32, 32, instruction);
+            distances[i] = hamming_distance(query, rows + (size_t)listed[i] * stride, 32, instruction);
+    else if (row_bytes == 24) /* of 32 without a head of 8 bytes */
+        for (size_t i = 0; i < n; i++)
+            distances[i] = hamming_distance(query, rows + (size_t)listed[i] * stride, 24, instruction);
     else
         for (size_t i = 0; i < n; i++)
-            distances[i] = hamming_distance(query, rows + (size_t)listed[i] * row_bytes, row_bytes, instruction);
+            distances[i] = hamming_distance(query, rows + (size_t)listed[i] * stride, row_bytes, instruction);
 }
 
 ALWAYS_INLINE uint32_t hamming_nearest_of(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes,

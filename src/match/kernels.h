@@ -15,9 +15,10 @@ typedef struct kbi_match_kernels {
     /* kbi_hamming_block. */
     void (*hamming)(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                     uint32_t *second, uint32_t *best_b);
-    /* distances[i] receives the distance from the query to row listed[i] of rows, for i below n. */
+    /* distances[i] receives the distance from the query to row listed[i], for i below n; rows begin every `stride`
+     * bytes. */
     void (*hamming_listed)(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n,
-                           size_t row_bytes, uint32_t *distances);
+                           size_t row_bytes, size_t stride, uint32_t *distances);
     /* The least (distance << 16 | i) over the rows i below n, 1 to KBI_HAMMING_BLOCK_ROWS. */
     uint32_t (*hamming_nearest)(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes);
     /* Lists the words of 8 bytes whose distance from the query, another one, is at most `most`, ascending. The

@@ -14,9 +14,9 @@ __attribute__((target("popcnt"))) void kbi_hamming_popcnt(const uint8_t *a, size
 
 __attribute__((target("popcnt"))) static void hamming_listed_popcnt(const uint8_t *query, const uint8_t *rows,
                                                                     const int32_t *listed, size_t n, size_t row_bytes,
-                                                                    uint32_t *distances)
+                                                                    size_t stride, uint32_t *distances)
 {
-    hamming_listed_rows(query, rows, listed, n, row_bytes, distances, true);
+    hamming_listed_rows(query, rows, listed, n, row_bytes, stride, distances, true);
 }
 
 __attribute__((target("popcnt"))) static uint32_t hamming_nearest_popcnt(const uint8_t *query, const uint8_t *rows,

@@ -44,11 +44,14 @@ says "1 failed"
 same all.kbi with.kbi
 
 # ---- search
-run "$KEYBITS" search all.kbi again4.pgm --draw found.png --json >search.json
+run "$KEYBITS" search all.kbi again4.pgm --draw found.png --probes 20 --json >search.json
 python3 - <<'PY' || fail "the JSON of search"
 import json
 d = json.load(open("search.json"))
 assert d["found"] == "4.pgm" and d["results"][0]["inliers"] > 50 and len(d["model"]) == 9, d
+# The picture has 320x240 pixels and lies where the photograph, cut at the right and below, shows it.
+expected = [0, 0, 319, 0, 319, 239, 0, 239]
+assert len(d["outline"]) == 8 and all(abs(a - b) < 2 for a, b in zip(d["outline"], expected)), d["outline"]
 assert open("found.png", "rb").read(4) == b"\x89PNG"
 PY
 awk 'BEGIN { print "P2\n200 200\n255"; for (i = 0; i < 40000; i++) print 128 }' >flat.pgm
@@ -68,6 +71,7 @@ size=$(stat -c %s all.kbi)
 refuse 1 "damaged" "$KEYBITS" index info damaged.kbi
 refuse 1 "damaged" "$KEYBITS" index add damaged.kbi 1.pgm
 refuse 2 "at least one image" "$KEYBITS" index query all.kbi
+refuse 2 "probes" "$KEYBITS" search all.kbi 1.pgm --probes 65
 "$KEYBITS" index build broken.jpg -o x.kbi 2>/dev/null && fail "an index without images"
 [ ! -e x.kbi ] || fail "a file in spite of failure"
 no_leftovers

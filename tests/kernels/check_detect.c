@@ -247,13 +247,14 @@ void check_hamming_listed(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (uint32_t i = 0; i < 120; i++) {
         size_t row_bytes = i & 1 ? 32 : 1 + below(70), n = below(40), rows = 1 + below(50);
-        const uint8_t *query = random_rows(1, row_bytes, NULL, 0), *b = random_rows(rows, row_bytes, query, 1);
+        size_t stride = row_bytes + (i % 3 == 0 ? 8 : 0);
+        const uint8_t *query = random_rows(1, stride, NULL, 0), *b = random_rows(rows, stride, query, 1);
         int32_t *listed = (int32_t *)(void *)guarded(n * sizeof *listed);
         uint32_t *distances[2];
         for (size_t k = 0; k < n; k++) listed[k] = (int32_t)below((uint32_t)rows);
         for (int k = 0; k < 2; k++) distances[k] = (uint32_t *)(void *)guarded(n * sizeof **distances);
-        c->match.hamming_listed(query, b, listed, n, row_bytes, distances[0]);
-        t->match.hamming_listed(query, b, listed, n, row_bytes, distances[1]);
+        c->match.hamming_listed(query, b, listed, n, row_bytes, stride, distances[0]);
+        t->match.hamming_listed(query, b, listed, n, row_bytes, stride, distances[1]);
         same("distances", distances[0], distances[1], n * sizeof **distances);
         guard_reset();
     }

@@ -73,6 +73,8 @@ static kb_features features_of(world *w, size_t image)
     f.n = EACH;
     f.row_bytes = BYTES;
     f.keypoints = w->keypoints[image];
+    f.width = 640 + (int32_t)image;
+    f.height = 480;
     return f;
 }
 
@@ -340,6 +342,12 @@ static void test_file(void **state)
         assert_int_equal(image.id, 103);
         assert_int_equal(image.rows, EACH);
         assert_false(kb_index_get_image(again, 25, &image));
+        int32_t width, height;
+        assert_int_equal(kb_index_get_size(again, 3, &width, &height), KB_OK);
+        assert_int_equal(width, 643);
+        assert_int_equal(height, 480);
+        assert_int_equal(kb_index_get_size(again, 25, &width, &height), KB_E_ARGUMENT);
+        assert_int_equal(kb_index_get_size(again, 3, NULL, &height), KB_E_ARGUMENT);
         for (size_t i = 25; i < IMAGES; i++) { /* both grow on */
             kb_features f = features_of(w, i);
             assert_int_equal(kb_index_add(index, &f, 100 + i, NULL, NULL, NULL), KB_OK);

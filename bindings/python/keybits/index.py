@@ -28,16 +28,18 @@ _SCORINGS = {"binary": _abi.KB_SCORE_BINARY, "tf-idf": _abi.KB_SCORE_TF_IDF, "ex
 Words = npt.NDArray[np.uint32]
 
 
-def _features(features: Any, keypoints: Any = None, model_id: int = 0) -> Tuple[Any, Any]:
+def _features(features: Any, keypoints: Any = None, size: Tuple[int, int] = (0, 0),
+              model_id: int = 0) -> Tuple[Any, Any]:
     """A kb_features over Features or rows, and what must stay alive."""
     if isinstance(features, Features):
+        size = features.size
         features, keypoints, model_id = features.descriptors, features.keypoints, features.model.id
     rows = np.ascontiguousarray(row_array(features))
     places = None if keypoints is None else keypoint_array(keypoints)
     if places is not None and len(places) != len(rows):
         raise KeybitsValueError(f"{len(rows)} rows and {len(places)} keypoints")
     view = new(_abi.kb_features, rows=address(rows), n=len(rows), row_bytes=max(rows.shape[1], 1), model_id=model_id,
-               keypoints=address(places) if places is not None else None)
+               keypoints=address(places) if places is not None else None, width=size[0], height=size[1])
     return view, (rows, places)
 
 
@@ -247,6 +249,7 @@ class IndexImage(NamedTuple):
     rows: int
     words: int
     removed: bool
+    size: Tuple[int, int]  # width and height; (0, 0): not known
 
 
 class Index:
@@ -298,10 +301,11 @@ class Index:
             return self._alive
         return Vocabulary._from_handle(ctypes.c_void_p(lib.kb_index_get_vocabulary(self._handle)), self)
 
-    def add(self, features: Any, id: Optional[int] = None, name: str = "", keypoints: Any = None) -> int:
-        """Adds an image (Features, or rows and keypoints) and returns its position. id is yours, the position by
-        default."""
-        view, alive = _features(features, keypoints)
+    def add(self, features: Any, id: Optional[int] = None, name: str = "", keypoints: Any = None,
+            size: Tuple[int, int] = (0, 0)) -> int:
+        """Adds an image (Features, or rows, keypoints and the image's width and height) and returns its position. id
+        is yours, the position by default."""
+        view, alive = _features(features, keypoints, size)
         error = _abi.kb_error()
         with self._gate.writing():
             position = int(self._info().positions)
@@ -324,7 +328,10 @@ class Index:
         with self._gate.reading():
             if position < 0 or not lib.kb_index_get_image(self._handle, position, ctypes.byref(image)):
                 raise KeybitsValueError(f"no image at position {position}; there are {self._info().positions}")
-            return IndexImage(int(image.id), text(image.name), int(image.rows), int(image.words), bool(image.removed))
+            width, height = ctypes.c_int32(), ctypes.c_int32()
+            check(lib.kb_index_get_size(self._handle, position, ctypes.byref(width), ctypes.byref(height)))
+            return IndexImage(int(image.id), text(image.name), int(image.rows), int(image.words), bool(image.removed),
+                              (width.value, height.value))
 
     def features(self, position: int) -> Tuple[Keypoints, Rows]:
         """Keypoints (x, y, size and angle) and rows of the image at a position, of an index that keeps features."""
@@ -339,19 +346,22 @@ class Index:
         return keypoints, rows
 
     def query(self, features: Any, count: int = 10, *, keypoints: Any = None, scoring: str = "binary", verify: int = 0,
-              geometry: str = "homography", threshold: float = 0, first_images: int = 0) -> npt.NDArray[np.void]:
+              geometry: str = "homography", threshold: float = 0, first_images: int = 0,
+              probes: int = 0) -> npt.NDArray[np.void]:
         """The `count` best images for Features or rows, best first: an array of result_dtype.
 
         scoring: "binary" (rows are compared within each word), "tf-idf" (DBoW2's scores) or "exact" (all rows are
-        matched; slow). verify: so many of the best are matched and fitted, and come first, most inliers first.
-        first_images: only the first so many images take part; 0 is all."""
+        matched; slow). verify: so many of the best are matched and fitted, and come first, by the similarity of their
+        matches, of which inliers count twice. first_images: only the first so many images take part; 0 is all. probes:
+        words in which "binary" looks for each row; more find more, in more time; 0 decides by the number of images."""
         if scoring not in _SCORINGS:
             raise KeybitsValueError(f"no scoring {scoring!r}; there are {', '.join(_SCORINGS)}")
         if count < 0:
             raise KeybitsValueError(f"count is {count}, but must not be negative")
         view, alive = _features(features, keypoints)
         options = new(_abi.kb_index_query_options, scoring=_SCORINGS[scoring], verify=verify,
-                      geometry=_geometry(geometry), threshold=threshold, first_images=first_images)
+                      geometry=_geometry(geometry), threshold=threshold, first_images=first_images,
+                      probes=probes)
         results = np.empty(count, result_dtype)
         found, error = ctypes.c_size_t(), _abi.kb_error()
         with self._gate.reading():

@@ -80,6 +80,7 @@ def test_index(vocabulary, described, scenes, tmp_path):
     for number, features in enumerate(described):
         assert index.add(features, id=100 + number, name=f"image {number}") == number
     assert len(index) == 8 and index.image(3).name == "image 3" and index.image(3).rows == 300
+    assert index.image(3).size == (256, 200)
     keypoints, rows = index.features(3)
     assert np.array_equal(rows, described[3].descriptors)
     assert all(np.array_equal(keypoints[name], described[3].keypoints[name]) for name in ("x", "y", "size", "angle"))
@@ -88,6 +89,8 @@ def test_index(vocabulary, described, scenes, tmp_path):
         results = index.query(query, 3, scoring=scoring)
         assert results["id"][0] == 105 and results["position"][0] == 5 and (results["inliers"] == -1).all()
         assert (np.diff(results["score"]) <= 0).all()
+    few, many = (index.query(query, 1, probes=probes)["score"][0] for probes in (1, 64))
+    assert few < many
     verified = index.query(query, 3, verify=2)
     assert verified["id"][0] == 105 and verified["inliers"][0] > 30
     inverse = np.linalg.inv(HOMOGRAPHY)
@@ -104,8 +107,11 @@ def test_index(vocabulary, described, scenes, tmp_path):
     expected = index.query(described[2], 4)
     assert np.array_equal(opened.query(described[2], 4)["score"], expected["score"])
     words = opened.vocabulary  # lives longer than what it came from
+    assert opened.image(6).size == (256, 200)
+    bare = opened.add(described[6].descriptors, keypoints=described[6].keypoints, size=(7, 5))
+    assert opened.image(bare).size == (7, 5) and opened.remove(bare) == 1
     opened.add(described[5])
-    assert opened.query(described[5], 1)["position"][0] == 7
+    assert opened.query(described[5], 1)["position"][0] == 8
     del opened
     assert len(words) == len(vocabulary)
 
@@ -119,7 +125,7 @@ def test_wrong_index(vocabulary, described, tmp_path):
         bare.features(1)
     index = keybits.Index(vocabulary)
     index.add(described[0])
-    for options in ({"scoring": "best"}, {"count": -1}, {"verify": 2}, {"geometry": "circle"}):
+    for options in ({"scoring": "best"}, {"count": -1}, {"verify": 2}, {"geometry": "circle"}, {"probes": 65}):
         with pytest.raises(keybits.KeybitsValueError):
             index.query(described[0], **options)
     with pytest.raises(keybits.KeybitsValueError, match="position 7"):
