@@ -23,6 +23,7 @@ static const struct kernel_tier {
     {"avx2", KBI_CPU_AVX2, kbi_kernels_avx2},
 #    ifdef KBI_X86_512
     {"avx512", KBI_CPU_AVX512, kbi_kernels_avx512},
+    {"avx512", KBI_CPU_AVX512, kbi_kernels_avx512_rows},
 #    endif
 #elif defined(KBI_AARCH64)
     {"neon", KBI_CPU_NEON, kbi_kernels_neon},

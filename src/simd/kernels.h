@@ -33,6 +33,7 @@ void kbi_kernels_sse4(kbi_kernels *table);
 void kbi_kernels_sse4_popcnt(kbi_kernels *table);
 void kbi_kernels_avx2(kbi_kernels *table);
 void kbi_kernels_avx512(kbi_kernels *table);
+void kbi_kernels_avx512_rows(kbi_kernels *table);
 #elif defined(KBI_AARCH64)
 void kbi_kernels_neon(kbi_kernels *table);
 #elif defined(KBI_WASM_SIMD)

@@ -2,13 +2,8 @@
 #ifndef KBI_TMPL_H
 #define KBI_TMPL_H
 
-#include "simd/vec.h"
+#include "simd/tmpl_rows.h"
 
-/* The row functions of the detectors, of which compilers make vector code by themselves; for these tiers' narrow
- * rests and, where wider vectors help, instead of the plain ones. */
-#define KBI_ROWS            __attribute__((unused)) VEC_TARGET static
-#define KBI_ROWS_HELPER     VEC_TARGET static
-#define KBI_ROWS_NAME(name) name
 #include "detect/blur_rows.h"
 #include "detect/corner_rows.h"
 #include "detect/dog_rows.h"

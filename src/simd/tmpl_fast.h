@@ -40,6 +40,56 @@ VEC_INLINE void promises(const fast_job *f, int32_t at, bool *bright, bool *dark
     *dark = v_mask8(v_subs8(v_subs8(centre, f->threshold), least)) != 0;
 }
 
+/* Bits of the vecs from x on, first to last - 1, that may hold a bright or a dark corner; their scores become 0. */
+VEC_INLINE void ask_vecs(const fast_job *f, int32_t x, int32_t first, int32_t last, uint64_t *bright, uint64_t *dark)
+{
+    for (int32_t i = first; i < last; i++) {
+        bool b, d;
+        int32_t at = kbi_min_i(x + FAST_STEP * i, f->width - FAST_STEP); /* the last one overlaps the one before */
+        promises(f, at, &b, &d);
+        *bright |= (uint64_t)b << i;
+        *dark |= (uint64_t)d << i;
+        v_storeu(f->score + at, v_zero());
+    }
+}
+
+#ifdef VEC_WITH_AVX512
+/* As promises, for two vecs at once: masks of pixels. A minimum and a compare run on different ports, and the masks are
+ * joined for nothing. */
+VEC_INLINE void promises_of_two(const fast_job *f, int32_t at, __m512i threshold, uint64_t *bright, uint64_t *dark)
+{
+    __m512i centre = _mm512_loadu_si512(f->row + at);
+    __m512i high = _mm512_adds_epu8(centre, threshold), low = _mm512_subs_epu8(centre, threshold);
+    __mmask64 b = ~(__mmask64)0, d = b;
+    VEC_UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        __m512i one = _mm512_loadu_si512(f->circle[i] + at), other = _mm512_loadu_si512(f->circle[i + 8] + at);
+        b = _mm512_mask_cmpgt_epu8_mask(b, _mm512_max_epu8(one, other), high);
+        d = _mm512_mask_cmplt_epu8_mask(d, _mm512_min_epu8(one, other), low);
+    }
+    *bright = b;
+    *dark = d;
+}
+
+/* Bit 0 for the lower and bit 1 for the upper half. */
+VEC_INLINE uint64_t halves_of(uint64_t pixels) { return (uint64_t)((uint32_t)pixels != 0) | (uint64_t)(pixels >> 32 != 0) << 1; }
+
+/* As ask_vecs, as far as two vecs fit in; returns how many were asked. */
+VEC_INLINE int32_t ask_pairs(const fast_job *f, int32_t x, int32_t last, uint64_t *bright, uint64_t *dark)
+{
+    const __m512i threshold = _mm512_broadcast_i64x4(f->threshold);
+    int32_t i = 0;
+    for (; i + 2 <= last && x + FAST_STEP * (i + 2) <= f->width; i += 2) {
+        uint64_t b, d;
+        promises_of_two(f, x + FAST_STEP * i, threshold, &b, &d);
+        *bright |= halves_of(b) << i;
+        *dark |= halves_of(d) << i;
+        _mm512_storeu_si512(f->score + x + FAST_STEP * i, _mm512_setzero_si512());
+    }
+    return i;
+}
+#endif
+
 /* The arcs as src/detect/fast_rows.h has them, those that are brighter or those that are darker: their scores. */
 VEC_INLINE vec bright_scores(const vec v[KBI_FAST_CIRCLE], vec centre, vec threshold)
 {
@@ -104,14 +154,11 @@ VEC_TARGET static void fast_row_simd(const uint8_t *row, ptrdiff_t stride, int32
     for (int32_t x = 0; x < width; x += FAST_STRETCH * FAST_STEP) {
         int32_t vecs = kbi_min_i((width - x + FAST_STEP - 1) / FAST_STEP, FAST_STRETCH);
         uint64_t bright = 0, dark = 0;
-        for (int32_t i = 0; i < vecs; i++) {
-            bool b, d;
-            int32_t at = kbi_min_i(x + FAST_STEP * i, width - FAST_STEP); /* the last one overlaps the one before */
-            promises(&f, at, &b, &d);
-            bright |= (uint64_t)b << i;
-            dark |= (uint64_t)d << i;
-            v_storeu(score + at, v_zero());
-        }
+#ifdef VEC_WITH_AVX512
+        ask_vecs(&f, x, ask_pairs(&f, x, vecs, &bright, &dark), vecs, &bright, &dark);
+#else
+        ask_vecs(&f, x, 0, vecs, &bright, &dark);
+#endif
         score_vecs(&f, x, bright & dark, true, true);
         score_vecs(&f, x, bright & ~dark, true, false);
         score_vecs(&f, x, dark & ~bright, false, true);

@@ -54,7 +54,7 @@ VEC_INLINE vec_floats gradient_signed(const int16_t *p)
 {
     gradient_shorts row;
     memcpy(&row, p, sizeof row);
-    return __builtin_convertvector(row, vec_floats);
+    return __builtin_convertvector(__builtin_convertvector(row, gradient_ints), vec_floats);
 }
 
 VEC_INLINE vec_floats gradient_unsigned(const int16_t *p)

@@ -8,6 +8,8 @@
 #include "simd/kernels.h"
 #include "simd/vec.h"
 
+#define RESIZE_STEP (2 * VEC_LANES) /* pixels that one round writes */
+
 /* Sums of two products of bytes with weights that are KBI_RESIZE_ONE together, to pixels. */
 VEC_INLINE vec mixed(vec sums) { return v_shr(v_add(sums, v_set(KBI_RESIZE_ONE / 2)), KBI_RESIZE_BITS); }
 
@@ -18,8 +20,9 @@ VEC_TARGET static void blend_rows_simd(const uint8_t *a, const uint8_t *b, int32
         memcpy(out, weight ? b : a, (size_t)width);
         return;
     }
-    for (; x + 2 * VEC_LANES <= width; x += 2 * VEC_LANES) {
+    for (; width >= RESIZE_STEP && x < width; x += RESIZE_STEP) {
         vec first, second;
+        x = kbi_min_i(x, width - RESIZE_STEP); /* the last one overlaps the one before */
         v_mix8(v_loadu(a + x), v_loadu(b + x), KBI_RESIZE_ONE - weight, weight, &first, &second);
         v_storeu(out + x, v_pack8(mixed(first), mixed(second)));
     }
@@ -34,12 +37,28 @@ VEC_INLINE vec resize_group(const uint8_t *in, const kbi_resize_map *map, int32_
     return mixed(v_dot8(pairs, v_loadu(map->mix + 2 * x)));
 }
 
+/* The same near the end of the row: where 16 pixels would go beyond it, the last 16 are loaded. */
+VEC_INLINE vec resize_last(const uint8_t *in, int32_t in_width, const kbi_resize_map *map, int32_t x)
+{
+    int32_t first = map->index[x], second = map->index[x + VEC_LANES - 8], last = in_width - 16;
+    int32_t at = kbi_min_i(first, last), step = kbi_min_i(second, last) - at;
+    vec late = v_set8_two(first - at, second - at - step);
+    vec pairs = v_lookup16(v_load2(in + at, step), v_add8(v_loadu(map->pair + 2 * x), late));
+    return mixed(v_dot8(pairs, v_loadu(map->mix + 2 * x)));
+}
+
 VEC_TARGET static void resize_row_simd(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width,
                                         uint8_t *out)
 {
     int32_t x = 0;
-    for (; x + 2 * VEC_LANES <= width && map.index[x + 2 * VEC_LANES - 8] + 16 <= in_width; x += 2 * VEC_LANES)
+    for (; x + RESIZE_STEP <= width && map.index[x + RESIZE_STEP - 8] + 16 <= in_width; x += RESIZE_STEP)
         v_storeu(out + x, v_join8(resize_group(in, &map, x), resize_group(in, &map, x + VEC_LANES)));
+    int32_t last = (width - RESIZE_STEP) & ~7; /* groups begin at multiples of 8 */
+    while (in_width >= 16 && last >= 0 && x < last + RESIZE_STEP) {
+        x = kbi_min_i(x, last);
+        v_storeu(out + x, v_join8(resize_last(in, in_width, &map, x), resize_last(in, in_width, &map, x + VEC_LANES)));
+        x += RESIZE_STEP;
+    }
     for (; x < width; x++) {
         int32_t a = in[map.index[x]], b = in[map.index[x] + 1];
         out[x] = (uint8_t)(a + (((b - a) * map.weight[x] + KBI_RESIZE_ONE / 2) >> KBI_RESIZE_BITS));

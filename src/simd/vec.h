@@ -27,6 +27,7 @@
  *   v_sum_pairs8          sums of two neighbouring bytes as lanes;  v_sum_pairs: of two neighbouring lanes below 2^15 as
  *                         32-bit lanes
  *   v_sum8                sums of bytes of two vecs as two vecs of lanes, in the order of v_pack8
+ *   v_set8_two            bytes alike: in the first 8 lanes, and in further ones
  *   v_load2               16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
  *   v_each16              the same 16 bytes for each 8 lanes
  *   v_max_floats          of a vec_floats, 32-bit lanes none of which is NaN;  v_min_floats;  v_top_float: the largest

@@ -1,15 +1,19 @@
-/* simd/vec.h for AVX2: 16 lanes. Operations that cross 128 bits are avoided; where two halves matter, lanes 0-7
+/* simd/vec.h for AVX2: 16 lanes; with VEC_WITH_AVX512 the same width for processors that have more. Operations that cross 128 bits are avoided; where two halves matter, lanes 0-7
  * are in the lower and 8-15 in the upper one. */
 #ifndef KBI_VEC_AVX2_H
 #define KBI_VEC_AVX2_H
 
-#include <immintrin.h>
+#ifdef VEC_WITH_AVX512
+#    include "simd/vec_avx512_target.h"
+#else
+#    include <immintrin.h>
+#    define VEC_TARGET __attribute__((target("avx2,popcnt")))
+#endif
 
 #include "match/kernels.h"
 
 #define VEC_LANES  16
-#define VEC_TARGET __attribute__((target("avx2,popcnt")))
-#define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
+#define VEC_INLINE VEC_TARGET __attribute__((always_inline, unused)) static inline
 
 typedef __m256i vec;
 #define VEC_OP(name) _mm256_##name
@@ -65,13 +69,21 @@ VEC_INLINE vec v_gt8(vec a, vec b) { return _mm256_cmpgt_epi8(a, b); }
 VEC_INLINE vec v_zero8(vec a) { return _mm256_cmpeq_epi8(a, v_zero()); }
 /* A bit for each byte, 1 when it is not 0. */
 #define VEC_MASK_BITS 1
+#ifdef VEC_WITH_AVX512
+VEC_INLINE uint64_t v_mask8(vec a) { return _mm256_test_epi8_mask(a, a); }
+#else
 VEC_INLINE uint64_t v_mask8(vec a) { return (uint32_t)_mm256_movemask_epi8(v_zero8(a)) ^ 0xffffffffu; }
+#endif
 
 VEC_INLINE vec v_load2(const uint8_t *p, int step)
 {
     __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p);
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low),
                                    _mm_loadu_si128((const __m128i *)(const void *)(p + step)), 1);
+}
+VEC_INLINE vec v_set8_two(int first, int second)
+{
+    return _mm256_set_m128i(_mm_set1_epi8((char)second), _mm_set1_epi8((char)first));
 }
 /* Both halves of a 32-bit lane become its low half. */
 VEC_INLINE vec v_low_twice(vec a) { return _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(a, 0xa0), 0xa0); }

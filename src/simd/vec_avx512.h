@@ -1,18 +1,8 @@
-/* simd/vec.h for AVX-512: 32 lanes, with what tmpl_hamming.h and tmpl_project_vnni.h use. Needs all that KBI_CPU_AVX512
- * stands for (common/cpu.h).
- *
- * With KB_EMULATE_AVX512 the intrinsics are functions of SIMDe in plain C. So the tests run these kernels on any
- * processor (scripts/same-bits.sh); the library never is built so. */
+/* simd/vec.h for AVX-512: 32 lanes, with what the kernels of kernels_avx512.c use. */
 #ifndef KBI_VEC_AVX512_H
 #define KBI_VEC_AVX512_H
 
-#ifdef KB_EMULATE_AVX512
-#    include "simd/vec_avx512_emulated.h"
-#    define VEC_TARGET
-#else
-#    include <immintrin.h>
-#    define VEC_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512bitalg,avx512vnni,avx512vbmi,popcnt")))
-#endif
+#include "simd/vec_avx512_target.h"
 
 #define VEC_LANES  32
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline

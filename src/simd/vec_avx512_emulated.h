@@ -75,6 +75,32 @@ static inline __mmask8 lacking_compare_epu64(__m512i first, __m512i second, uint
 #undef _mm512_mask_cmple_epu64_mask
 #define _mm512_mask_cmple_epu64_mask(k, a, b) (__mmask8)((k) & lacking_compare_epu64(a, b, 1))
 
+/* Bits of the bytes of a that are above those of b, or below. */
+static inline __mmask64 lacking_above_epu8(__m512i first, __m512i second)
+{
+    uint8_t a[64], b[64];
+    __mmask64 mask = 0;
+    memcpy(a, &first, sizeof a);
+    memcpy(b, &second, sizeof b);
+    for (int i = 0; i < 64; i++) mask |= (__mmask64)(a[i] > b[i]) << i;
+    return mask;
+}
+#undef _mm512_mask_cmpgt_epu8_mask
+#undef _mm512_mask_cmplt_epu8_mask
+#define _mm512_mask_cmpgt_epu8_mask(k, a, b) ((k) & lacking_above_epu8(a, b))
+#define _mm512_mask_cmplt_epu8_mask(k, a, b) ((k) & lacking_above_epu8(b, a))
+
+static inline __mmask32 lacking_256_test_epi8_mask(__m256i first, __m256i second)
+{
+    uint8_t a[32], b[32];
+    __mmask32 mask = 0;
+    memcpy(a, &first, sizeof a);
+    memcpy(b, &second, sizeof b);
+    for (int i = 0; i < 32; i++) mask |= (__mmask32)((a[i] & b[i]) != 0) << i;
+    return mask;
+}
+#define _mm256_test_epi8_mask lacking_256_test_epi8_mask
+
 static inline __m256i lacking_256_min_epu64(__m256i first, __m256i second)
 {
     uint64_t a[4], b[4];

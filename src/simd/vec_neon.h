@@ -86,6 +86,11 @@ VEC_INLINE vec v_load2(const uint8_t *p, int step)
     (void)step;
     return v_loadu(p);
 }
+VEC_INLINE vec v_set8_two(int first, int second)
+{
+    (void)second;
+    return v_set(first * 257);
+}
 /* Both halves of a 32-bit lane become its low half. */
 VEC_INLINE vec v_low_twice(vec a) { return vtrn1q_u16(a, a); }
 VEC_INLINE vec v_widen8(const uint8_t *p) { return vmovl_u8(vld1_u8(p)); }

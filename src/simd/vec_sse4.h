@@ -71,6 +71,11 @@ VEC_INLINE vec v_load2(const uint8_t *p, int step)
     (void)step;
     return v_loadu(p);
 }
+VEC_INLINE vec v_set8_two(int first, int second)
+{
+    (void)second;
+    return v_set(first * 257);
+}
 /* Both halves of a 32-bit lane become its low half. */
 VEC_INLINE vec v_low_twice(vec a) { return _mm_shufflehi_epi16(_mm_shufflelo_epi16(a, 0xa0), 0xa0); }
 VEC_INLINE vec v_widen8(const uint8_t *p)

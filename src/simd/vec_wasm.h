@@ -85,6 +85,11 @@ VEC_INLINE vec v_load2(const uint8_t *p, int step)
     (void)step;
     return v_loadu(p);
 }
+VEC_INLINE vec v_set8_two(int first, int second)
+{
+    (void)second;
+    return v_set(first * 257);
+}
 /* Both halves of a 32-bit lane become its low half. */
 VEC_INLINE vec v_low_twice(vec a) { return wasm_i16x8_shuffle(a, a, 0, 0, 2, 2, 4, 4, 6, 6); }
 VEC_INLINE vec v_widen8(const uint8_t *p) { return wasm_u16x8_load8x8(p); }
