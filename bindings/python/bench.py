@@ -50,9 +50,9 @@ def seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def compare(name: str, theirs: Callable[[], Any], ours: Callable[[], Any]) -> None:
+def compare(name: str, theirs: Callable[[], Any], ours: Callable[[], Any], rounds: int = ROUNDS) -> None:
     theirs(), ours()
-    pairs: List[Tuple[float, float]] = [(cpu_seconds(theirs), cpu_seconds(ours)) for _ in range(ROUNDS)]
+    pairs: List[Tuple[float, float]] = [(cpu_seconds(theirs), cpu_seconds(ours)) for _ in range(rounds)]
     left, right = (1000 * statistics.median(side) for side in zip(*pairs))
     ratio = statistics.median(a / b for a, b in pairs)
     print(f"{name:46} {left:9.3f} ms {right:9.3f} ms {ratio:8.1f} x")
@@ -60,7 +60,8 @@ def compare(name: str, theirs: Callable[[], Any], ours: Callable[[], Any]) -> No
 
 def bench_pipeline(one: Any, two: Any) -> None:
     """Detecting, describing and mutual matching of two images, arrays in and out."""
-    for count in (500, 1000):
+    for count in (500, 1000, 2000, 5000):
+        rounds = ROUNDS if count < 5000 else 7
         orb, matcher = cv2.ORB_create(count), cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True)
 
         def theirs() -> Any:
@@ -72,18 +73,18 @@ def bench_pipeline(one: Any, two: Any) -> None:
             def ours() -> Any:
                 return keybits.match(*(keybits.detect_and_compute(each, detector, loaded).descriptors
                                        for each in (one, two)))
-            compare(f"two images, {count} keypoints, {model}", theirs, ours)
+            compare(f"two images, {count} keypoints, {model}", theirs, ours, rounds)
 
         features = keybits.cv2.create(count)
 
         def drop_in() -> Any:
             return matcher.match(*(features.detectAndCompute(each, None)[1] for each in (one, two)))
-        compare("the same by keybits.cv2 and OpenCV's matcher", theirs, drop_in)
+        compare("the same by keybits.cv2 and OpenCV's matcher", theirs, drop_in, rounds)
         quick = keybits.cv2.Matcher(crossCheck=True)
 
         def drop_in_both() -> Any:
             return quick.match(*(features.detectAndCompute(each, None)[1] for each in (one, two)))
-        compare("the same by keybits.cv2 with its matcher", theirs, drop_in_both)
+        compare("the same by keybits.cv2 with its matcher", theirs, drop_in_both, rounds)
 
 
 def bench_calls() -> None:

@@ -1,5 +1,6 @@
 """numpy arrays at the boundary: dtypes of the C structs, views of images, checked conversions."""
 import ctypes
+import os
 from typing import Any, Optional, Tuple, Union
 
 import numpy as np
@@ -28,6 +29,8 @@ def to_gray(image: Any, order: str = "RGB") -> Image:
     (OpenCV's); a fourth channel is ignored."""
     if image is None:
         raise KeybitsValueError("the image is None, which cv2.imread gives for a file that it cannot read")
+    if isinstance(image, (str, bytes, os.PathLike)):
+        raise KeybitsValueError(f"an image is an array, not the name of a file: {os.fspath(image)!r}")
     array = np.asarray(image)
     if array.ndim == 2:
         return array
@@ -60,6 +63,8 @@ def image_view(image: Any, white: int = 0) -> Tuple[Any, Any]:
         raise KeybitsValueError(f"an image is uint8 or uint16, not {array.dtype}")
     if array.shape[0] == 0 or array.shape[1] == 0:
         raise KeybitsValueError("the image has no pixels")
+    if not 0 <= white <= 65535:
+        raise KeybitsValueError(f"white is {white}, but must be 0 to 65535")
     row_bytes = array.shape[1] * array.itemsize
     if array.strides[1] != array.itemsize or array.strides[0] < row_bytes or not array.flags.aligned:
         array = np.ascontiguousarray(array)
@@ -86,7 +91,7 @@ def keypoint_array(keypoints: Any) -> Keypoints:
 def row_array(rows: Any, name: str = "descriptors") -> Rows:
     array = np.asarray(rows)
     if array.ndim != 2 or array.dtype != np.uint8:
-        raise KeybitsValueError(f"{name} are n x bytes of uint8, not {array.dtype} of the shape {array.shape}")
+        raise KeybitsValueError(f"{name}: rows are n x bytes of uint8, not {array.dtype} of the shape {array.shape}")
     if array.size and (array.strides[1] != 1 or array.strides[0] < array.shape[1]):
         array = np.ascontiguousarray(array)
     return array

@@ -32,8 +32,8 @@ class Detector:
 
     name: "orb" (FAST corners on a pyramid) or "sift" (differences of Gaussians). selection: "default", "best",
     "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
-    second_angle gives keypoints with two clear angles twice; subpixel=False gives places on pixels, as OpenCV's ORB. Everything else as in
-    kb_detect_options; None means the default."""
+    second_angle gives keypoints with two clear angles twice; subpixel=False gives places on pixels, as OpenCV's ORB.
+    Everything else as in kb_detect_options; None means the default."""
 
     def __init__(self, name: str = "orb", max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
@@ -55,29 +55,38 @@ class Detector:
                             selection=_SELECTIONS[selection], levels=levels, level_factor=level_factor,
                             fast_threshold=fast_threshold, fast_threshold_min=fast_threshold_min,
                             cell_size=cell_size, orientation=_ORIENTATIONS[orientation],
-                            second_angle=int(second_angle), whole_pixels=int(not subpixel), low_memory=int(low_memory),
-                            layers=layers,
-                            contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
+                            second_angle=int(second_angle), whole_pixels=int(not subpixel),
+                            low_memory=int(low_memory), layers=layers, contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
                             no_upsampling=0 if upsampling else 1)
 
     def __repr__(self) -> str:
         return f"<keybits.Detector {self.name}: up to {self.max_keypoints} keypoints>"
 
-    def _call_options(self, mask: Optional[Any]) -> Tuple[Any, Any]:
-        """The options of one call, and what must stay alive."""
+    def __getstate__(self) -> Tuple[str, int, float, bytes]:
+        return self.name, self.max_keypoints, self.scale, bytes(self._options)  # nothing in there points anywhere
+
+    def __setstate__(self, state: Tuple[str, int, float, bytes]) -> None:
+        self.name, self.max_keypoints, self.scale, options = state
+        self._options = _abi.kb_detect_options.from_buffer_copy(options)
+
+    def _call_options(self, mask: Optional[Any], image: Any) -> Tuple[Any, Any]:
+        """The options of one call on a kb_image, and what must stay alive."""
         options = _abi.kb_detect_options.from_buffer_copy(self._options)
         options.parallel = parallel()
         if mask is None:
             return options, None
-        view, alive = image_view(np.asarray(mask))
+        array = np.asarray(mask)
+        view, alive = image_view(array.view(np.uint8) if array.dtype == np.bool_ else array)
+        if (view.width, view.height) != (image.width, image.height):
+            raise KeybitsValueError(f"the mask is {view.width} x {view.height}, the image {image.width} x {image.height}")
         options.mask = ctypes.addressof(view)
         return options, (view, alive)
 
     def detect(self, image: Any, mask: Optional[Any] = None, *, white: int = 0) -> Keypoints:
-        """Keypoints of an image, strongest first, where the mask (uint8, same size) is not zero. white is the value of
+        """Keypoints of an image, strongest first, where the mask (uint8 or bool, same size) is not zero. white is the value of
         uint16 pixels that becomes 255; 0 means 65535."""
         view, alive = image_view(image, white)
-        options, mask_alive = self._call_options(mask)
+        options, mask_alive = self._call_options(mask, view)
         keypoints = np.empty(self.max_keypoints, keypoint_dtype)
         count = ctypes.c_size_t()
         check(lib.kb_detect(ctypes.byref(view), ctypes.byref(options), workspace(), address(keypoints),
@@ -89,7 +98,7 @@ class Detector:
                              white: int = 0) -> Tuple[Keypoints, Rows]:
         """scale 0: what the model has for this detector."""
         view, alive = image_view(image, white)
-        options, mask_alive = self._call_options(mask)
+        options, mask_alive = self._call_options(mask, view)
         describing = new(_abi.kb_describe_options, scale=scale, parallel=options.parallel)
         keypoints = np.empty(self.max_keypoints, keypoint_dtype)
         rows = np.empty((self.max_keypoints, model.row_bytes), np.uint8)

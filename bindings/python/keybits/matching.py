@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import Matches, address, image_view, keypoint_array, match_dtype, row_array, row_stride
+from ._arrays import Matches, address, image_view, keypoint_array, match_dtype, output, row_array, row_stride
 from ._library import KeybitsValueError, check, lib, long_call, new, parallel, workspace
 from .models import preset_scale
 
@@ -34,10 +34,9 @@ def match(a: Any, b: Any, *, mutual: bool = True, max_ratio: float = 0, max_dist
     first, second = row_array(a, "a"), row_array(b, "b")
     if first.shape[1] != second.shape[1]:
         raise KeybitsValueError(f"rows of a have {first.shape[1]} bytes, rows of b have {second.shape[1]}")
-    if out is not None and (out.dtype != match_dtype or out.shape != (len(first),) or not out.flags.c_contiguous):
-        raise KeybitsValueError(f"out must be a contiguous array of match_dtype and shape ({len(first)},)")
-    matches = np.empty(len(first), match_dtype) if out is None else out
+    matches: Matches = output(out, (len(first),), match_dtype)
     count = ctypes.c_size_t()
+    _check_limits(max_ratio, max_distance)
     options = new(_abi.kb_match_options, one_way=0 if mutual else 1, max_ratio=max_ratio, max_distance=max_distance,
                   parallel=parallel(), stride_a=row_stride(first), stride_b=row_stride(second))
     arguments = (address(first), len(first), address(second), len(second), max(first.shape[1], 1),
@@ -47,6 +46,13 @@ def match(a: Any, b: Any, *, mutual: bool = True, max_ratio: float = 0, max_dist
     else:
         check(long_call(lib.kb_match_hamming, *arguments, keep=(first, second, matches)), None, "match")
     return matches[:count.value]
+
+
+def _check_limits(max_ratio: float, max_distance: float) -> None:
+    if not 0 <= max_ratio <= 1:
+        raise KeybitsValueError(f"max_ratio is {max_ratio}, but must be 0 to 1")
+    if not max_distance >= 0:
+        raise KeybitsValueError(f"max_distance is {max_distance}, but must not be negative")
 
 
 def match_knn(a: Any, b: Any, k: int = 2) -> Tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
@@ -71,6 +77,7 @@ def _match_float(a: Any, b: Any, mutual: bool, max_ratio: float, max_distance: f
                                 f"{second.shape} ({second.dtype})")
     matches = np.empty(len(first), match_dtype)
     count = ctypes.c_size_t()
+    _check_limits(max_ratio, max_distance)
     options = new(_abi.kb_match_options, one_way=0 if mutual else 1, max_ratio=max_ratio, max_distance=max_distance,
                   parallel=parallel())
     check(lib.kb_match_float(address(first), len(first), address(second), len(second), first.shape[1],
@@ -112,6 +119,7 @@ def match_guided(a: Any, guides: Any, b: Any, keypoints_b: Any, *, max_ratio: fl
         raise KeybitsValueError("b and keypoints_b must have one row per keypoint, and rows as long as those of a")
     matches = np.empty(len(first), match_dtype)
     count = ctypes.c_size_t()
+    _check_limits(max_ratio, max_distance)
     options = new(_abi.kb_guided_options, max_ratio=max_ratio, max_distance=max_distance,
                   ratio_per_level=int(ratio_per_level), any_angle=int(not check_angles), parallel=parallel())
     check(lib.kb_match_guided(address(first), address(expected), len(first), address(second), address(places),
@@ -135,6 +143,7 @@ def match_stereo(a: Any, left: Any, b: Any, right: Any, *, images: Optional[Tupl
     views = [image_view(image) for image in images] if images is not None else []
     if len(views) not in (0, 2):
         raise KeybitsValueError(f"images are the left and the right one, not {len(views)}")
+    _check_limits(max_ratio, max_distance)
     options = new(_abi.kb_stereo_options, min_disparity=min_disparity, max_disparity=max_disparity,
                   row_tolerance=row_tolerance, max_scale=max_scale, max_distance=max_distance, max_ratio=max_ratio,
                   left=ctypes.addressof(views[0][0]) if views else None,

@@ -106,7 +106,8 @@ class Model:
             raise KeybitsValueError("bad and bag take boxes, one per bit; others take none")
         bits = len(pairs) if pairs is not None else len(matrix) if matrix is not None else 0
         spec = new(_abi.kb_model_spec, kind=_KINDS[kind], sampler=_SAMPLERS[sampler], bits=bits, support=support,
-                   sift_support=sift_support, threshold_low=thresholds[0], threshold_high=thresholds[1], name=name.encode(), text=text.encode(), root=int(root),
+                   sift_support=sift_support, threshold_low=thresholds[0], threshold_high=thresholds[1],
+                   name=name.encode(), text=text.encode(), root=int(root),
                    boxes=address(pairs) if pairs is not None else None,
                    weights=address(matrix) if matrix is not None else None,
                    bias=address(offset) if offset is not None else None)
@@ -114,6 +115,9 @@ class Model:
         model._handle = ctypes.c_void_p()
         check(lib.kb_model_create(ctypes.byref(spec), ctypes.byref(model._handle), ctypes.byref(error)), error, name)
         return model
+
+    def __reduce__(self) -> Tuple[Any, Tuple[bytes]]:  # so that features pass between processes
+        return Model.from_bytes, (self.to_bytes(),)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

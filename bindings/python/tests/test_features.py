@@ -1,4 +1,6 @@
 """Detecting and describing: the program's results, views without copies, wrong input."""
+from pathlib import Path
+
 import numpy as np
 import pytest
 from conftest import leaves, read_keypoints, write_pgm
@@ -96,7 +98,8 @@ def test_mask(image):
     mask[:, :160] = 255
     found = keybits.detect(image, mask=mask)
     assert len(found) > 50 and found["x"].max() < 160
-    with pytest.raises(keybits.KeybitsValueError):
+    assert np.array_equal(keybits.detect(image, mask=mask > 0), found)
+    with pytest.raises(keybits.KeybitsValueError, match="the mask is 320 x 100, the image 320 x 240"):
         keybits.detect(image, mask=mask[:100])
 
 
@@ -146,7 +149,8 @@ def test_select(image):
 @pytest.mark.parametrize("wrong, words", [
     (np.zeros((10, 10), np.float32), "uint8 or uint16"), (np.zeros((10, 10), np.int32), "uint8 or uint16"),
     (np.zeros((0, 10), np.uint8), "no pixels"), (np.zeros((4, 5, 6, 7), np.uint8), "shape"),
-    (np.zeros((4, 5, 2), np.uint8), "shape"), (np.zeros(9, np.uint8), "shape"), (None, "cannot read"), ("a.png", "shape")])
+    (np.zeros((4, 5, 2), np.uint8), "shape"), (np.zeros(9, np.uint8), "shape"), (None, "cannot read"),
+    ("a.png", "not the name of a file: 'a.png'"), (Path("a.png"), "not the name of a file")])
 def test_wrong_images(wrong, words):
     for call in (keybits.detect, keybits.detect_and_compute):
         with pytest.raises(keybits.KeybitsValueError, match=words):

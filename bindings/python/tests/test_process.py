@@ -2,6 +2,7 @@
 import ast
 import inspect
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -30,6 +31,17 @@ def test_eight_threads_give_equal_results():
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda i: pipeline(images[i % 4]), range(64)))
     assert results == expected * 16
+
+
+def test_objects_pass_between_processes(image, features):
+    for name in ("bag256", "hashsift256"):
+        model = pickle.loads(pickle.dumps(keybits.Model(name)))
+        assert model.id == keybits.Model(name).id and model.thresholds == keybits.Model(name).thresholds
+    again = pickle.loads(pickle.dumps(features))
+    assert np.array_equal(again.descriptors, features.descriptors) and again.size == features.size
+    detector = pickle.loads(pickle.dumps(keybits.Detector("orb", 77, "quadtree", fast_threshold=30)))
+    assert np.array_equal(keybits.detect(image, detector),
+                          keybits.detect(image, keybits.Detector("orb", 77, "quadtree", fast_threshold=30)))
 
 
 def test_queries_while_images_are_added():
