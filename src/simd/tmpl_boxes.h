@@ -14,7 +14,7 @@ typedef struct mean_vecs {
 } mean_vecs;
 
 typedef struct boxes_scratch {
-    sums_row sums[KB_BAD_ONLY ? 1 : KB_CHANNELS - 1]; /* of the gradient planes; the first one also of gray */
+    vec sums[(KB_BAD_ONLY ? 1 : KB_CHANNELS - 1) * KBI_SUMS_WIDTH]; /* of the gradient planes; the first also of gray */
     mean_vecs rules[KB_MAX_RADIUS + 1]; /* kbi_mean_rules */
     spare_patches spare;
     /* What follows in memory, as much as the model needs. */
@@ -68,7 +68,7 @@ VEC_INLINE const kbi_box_edge *end_boxes(const kbi_box_edge *edge, int y, const 
 
 VEC_INLINE void clear_sums(boxes_scratch *s, int planes)
 {
-    for (int x = 0; x < planes * KBI_SUMS_WIDTH; x++) v_store(s->sums[0] + x, v_zero());
+    for (int x = 0; x < planes * KBI_SUMS_WIDTH; x++) v_store(s->sums + x, v_zero());
 }
 
 VEC_INLINE void sum_next(vec *sum, vec *run, vec sample)
@@ -95,9 +95,9 @@ VEC_TARGET static void measure_gray(const kb_model *model, const uint8_t *patche
     const kbi_box_edge *top = model->tops, *bottom = model->bottoms;
     clear_sums(s, 1);
     for (int y = 0; y < KB_PATCH_SIDE; y++) {
-        top = begin_boxes(top, y, s->sums[0], s->means);
-        sum_gray_row(patches, y, s->sums[0]);
-        bottom = end_boxes(bottom, y, s->rules, s->sums[0], s->means);
+        top = begin_boxes(top, y, s->sums, s->means);
+        sum_gray_row(patches, y, s->sums);
+        bottom = end_boxes(bottom, y, s->rules, s->sums, s->means);
     }
 }
 
@@ -108,9 +108,9 @@ VEC_TARGET static void measure_planes(const kb_model *model, const uint8_t *patc
     vec gain = smooth_patches(patches, s->smooth);
     clear_sums(s, KB_CHANNELS - 1);
     for (int y = 0; y < KB_PATCH_SIDE; y++) {
-        top = begin_boxes(top, y, s->sums[0], s->means);
+        top = begin_boxes(top, y, s->sums, s->means);
         sum_planes_row(s->smooth, y, gain, s->sums);
-        bottom = end_boxes(bottom, y, s->rules, s->sums[0], s->means);
+        bottom = end_boxes(bottom, y, s->rules, s->sums, s->means);
     }
 }
 

@@ -17,8 +17,6 @@
 
 #define SMOOTH_VECS  (KB_PATCH_SIDE * SMOOTH_WIDTH)
 
-typedef vec sums_row[KBI_SUMS_WIDTH]; /* of an integral image, the first one 0 */
-
 /* ---- smoothing and norms ---- */
 
 /* 1-2-1 is two sums of neighbours, along both axes. */
@@ -136,7 +134,7 @@ VEC_INLINE void add_gradient(vec gx, vec gy, vec gain, vec run[8])
 }
 
 /* Row y of all eight planes onto their integral images. */
-VEC_TARGET static void sum_planes_row(const vec *smooth, int y, vec gain, sums_row sums[8])
+VEC_TARGET static void sum_planes_row(const vec *smooth, int y, vec gain, vec *sums)
 {
     const vec *row = smooth + y * SMOOTH_WIDTH, *up = y ? row - SMOOTH_WIDTH : row;
     const vec *down = y < KB_PATCH_SIDE - 1 ? row + SMOOTH_WIDTH : row;
@@ -146,7 +144,10 @@ VEC_TARGET static void sum_planes_row(const vec *smooth, int y, vec gain, sums_r
         vec next = v_load(row + x + 1);
         add_gradient(v_sub(next, before), v_sub(v_load(down + x), v_load(up + x)), gain, run);
         VEC_UNROLL
-        for (int c = 0; c < 8; c++) v_store(&sums[c][x + 1], v_add(v_load(&sums[c][x + 1]), run[c]));
+        for (int c = 0; c < 8; c++) {
+            vec *sum = sums + c * KBI_SUMS_WIDTH + x + 1;
+            v_store(sum, v_add(v_load(sum), run[c]));
+        }
         before = here;
         here = next;
     }
