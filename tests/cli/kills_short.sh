@@ -1,0 +1,2 @@
+# The same as kills.sh with fewer kills, for every run of the tests.
+KILLS=1 exec bash "$(dirname "$0")/kills.sh"
