@@ -462,6 +462,30 @@ static void test_version(void **state)
     snprintf(expected, sizeof expected, "%d.%d.%d", KB_VERSION_MAJOR, KB_VERSION_MINOR, KB_VERSION_PATCH);
     assert_string_equal(kb_version(), expected);
     assert_string_equal(KB_VERSION_STRING, expected);
+    assert_int_equal(kb_version_number(), KB_VERSION);
+}
+
+/* Every value has a name of its own, and a value that is none has "?". */
+#define CHECK_NAMES(name, type, last)                                                                                  \
+    do {                                                                                                               \
+        for (int i_ = 1; i_ <= (int)(last); i_++) {                                                                    \
+            assert_string_not_equal(name((type)i_), "?");                                                              \
+            for (int j_ = 1; j_ < i_; j_++) assert_string_not_equal(name((type)i_), name((type)j_));                   \
+        }                                                                                                              \
+        assert_string_equal(name((type)((int)(last) + 1)), "?");                                                       \
+    } while (0)
+
+static void test_names(void **state)
+{
+    (void)state;
+    CHECK_NAMES(kb_kind_name, kb_kind, KB_ROOTSIFT);
+    CHECK_NAMES(kb_sampler_name, kb_sampler, KB_SAMPLER_TWO_TAP);
+    CHECK_NAMES(kb_detector_name, kb_detector, KB_DETECTOR_SIFT);
+    CHECK_NAMES(kb_selection_name, kb_selection, KB_SELECT_QUADTREE);
+    CHECK_NAMES(kb_orientation_name, kb_orientation, KB_ORIENTATION_NONE);
+    CHECK_NAMES(kb_fit_result_name, kb_fit_result, KB_FIT_NOT_FOUND);
+    assert_string_equal(kb_selection_name(KB_SELECT_DEFAULT), "default");
+    assert_string_equal(kb_orientation_name(KB_ORIENTATION_DEFAULT), "default");
 }
 
 /* --------------------------------------------------------------------------------------------------- parallel loops */
@@ -614,6 +638,7 @@ int main(void)
         cmocka_unit_test(test_status_strings),
         cmocka_unit_test(test_fail),
         cmocka_unit_test(test_version),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_pieces_cover_everything_once),
         cmocka_unit_test(test_pool_runs_every_task_once),
         cmocka_unit_test(test_pool_serves_many_short_jobs),

@@ -463,6 +463,11 @@ static void test_loops(void **state)
         assert_in_range(loop.reference, loop.island_first, loop.island_last);
     }
     assert_true(checked <= 2 * IMAGES);
+    kb_features bare = features_of(w, 0);
+    kb_loop none;
+    bare.keypoints = NULL;
+    assert_int_equal(kb_loop_detector_add(d, &bare, NULL, &none, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, NULL), KB_E_ARGUMENT);
     kb_loop_detector_free(d);
     o.window = -1;
     assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
@@ -505,6 +510,9 @@ static void test_wrong_use(void **state)
     f = features_of(w, 0);
     f.keypoints = NULL;
     assert_int_equal(kb_index_add(keeps, &f, 1, NULL, NULL, &error), KB_E_ARGUMENT);
+    KB_INIT(o);
+    o.verify = 1;
+    assert_int_equal(kb_index_query(keeps, &f, &o, NULL, r, 2, &count, &error), KB_E_ARGUMENT);
     kb_index_options no;
     KB_INIT(no);
     no.no_signatures = 1;
