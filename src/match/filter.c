@@ -13,39 +13,32 @@
  * compared with at most NEIGHBOURS others in either direction: time and memory grow linearly with the number of
  * matches wherever they lie. All of it is single IEEE operations in a fixed order.
  *
- * Comparisons are most of the time, and nearly all of them fail, so they are made without branches, BLOCK at a time, on
- * columns that compilers turn into vectors. The square root is left to the pairs that pass a bound without one. */
+ * Comparisons are most of the time, and nearly all of them fail, so they are made without branches, a block at a time, on
+ * columns (filter_block.h). The square root is left to the pairs that pass a bound without one. */
 #include <math.h>
 
+#include "common/cpu.h"
+#include "match/filter_block.h"
 #include "match/grid.h"
+#include "match/kernels.h"
 #include "match/match.h"
 
 #define MATCHES_PER_CELL 2
 #define NEIGHBOURS 24
 #define SLACK 0.25f
 #define FAR 1e6f /* px: keypoints beyond never match */
-#define BLOCK 8 /* pairs that are compared at once */
-
-/* What a match says, as columns. */
-enum { AX, AY, BX, BY, /* points */
-       MX, MY,         /* the similarity, as a complex number; 0 in a match that takes no part any more */
-       NORM2,          /* |m|^2 */
-       SLACK_B,        /* half of SLACK x size, px of image b */
-       COLUMNS };
-
 typedef struct filter_node {
-    float value[COLUMNS];
+    float value[KBI_FILTER_COLUMNS];
     int32_t match; /* index in the caller's list */
 } filter_node;
 
 typedef struct filter_job {
-    float tolerance, cosine2, ratio2;
-    float bound2; /* twice the square of the tolerance, and a little for rounding */
+    kbi_filter_nodes sorted; /* by cell */
+    kbi_match_kernels kernels;
+    float tolerance;
     int32_t min_support;
     int32_t n;
     filter_node *nodes;
-    float *column[COLUMNS]; /* the nodes by cell; BLOCK zeros more than n */
-    int32_t *support;       /* also BLOCK more */
     uint8_t *kept;
     kbi_grid grid; /* over image a */
 } filter_job;
@@ -64,9 +57,9 @@ static kb_status filter_read_options(const kb_filter_options *given, filter_job 
     if (!(o.max_scale >= 1 && o.max_scale <= 100) || o.min_support < 1 || o.min_support > 1000) return KB_E_ARGUMENT;
     kbi_sincos_degrees((double)o.max_angle, &sine, &cosine);
     job->tolerance = o.tolerance;
-    job->bound2 = 2.0001f * o.tolerance * o.tolerance;
-    job->cosine2 = (float)(cosine * cosine);
-    job->ratio2 = o.max_scale * o.max_scale;
+    job->sorted.bound2 = 2.0001f * o.tolerance * o.tolerance;
+    job->sorted.cosine2 = (float)(cosine * cosine);
+    job->sorted.ratio2 = o.max_scale * o.max_scale;
     job->min_support = o.min_support;
     return KB_OK;
 }
@@ -92,59 +85,25 @@ static bool filter_node_of(const kb_keypoint *a, const kb_keypoint *b, int32_t m
 
 /* ---- support ---- */
 
-/* The mean similarity of nodes i and j takes their offset in a to p; the offset in b is d off. Squares of both. */
-typedef struct filter_error {
-    float p2, d2;
-} filter_error;
-
-static inline filter_error filter_compare(float *const c[COLUMNS], int32_t i, int32_t j)
-{
-    float mx = 0.5f * (c[MX][i] + c[MX][j]), my = 0.5f * (c[MY][i] + c[MY][j]);
-    float ax = c[AX][j] - c[AX][i], ay = c[AY][j] - c[AY][i];
-    float px = mx * ax - my * ay, py = mx * ay + my * ax;
-    float dx = c[BX][j] - c[BX][i] - px, dy = c[BY][j] - c[BY][i] - py;
-    return (filter_error){px * px + py * py, dx * dx + dy * dy};
-}
-
-/* Whether j may support i, for `count` nodes from j on, BLOCK at most: one of both needs support, and all conditions
- * hold but the last, of which (s + t)^2 <= 2 s^2 + 2 t^2 is used. Zero when there is none. */
-static inline int32_t filter_block(const filter_job *job, int32_t i, int32_t j, int32_t count, int32_t least,
-                                   int32_t may[BLOCK])
-{
-    float *const *c = job->column;
-    const float mx = c[MX][i], my = c[MY][i], norm2 = c[NORM2][i], slack = c[SLACK_B][i];
-    const float cosine2 = job->cosine2 * norm2, ratio2 = job->ratio2, most2 = ratio2 * norm2, bound2 = job->bound2;
-    const int32_t wants = job->support[i] < least;
-    int32_t any = 0;
-    for (int32_t l = 0; l < BLOCK; l++) {
-        int32_t k = j + l;
-        float dot = mx * c[MX][k] + my * c[MY][k], other2 = c[NORM2][k], reach = slack + c[SLACK_B][k];
-        filter_error e = filter_compare(c, i, k);
-        may[l] = (l < count) & ((job->support[k] < least) | wants) & (dot > 0) & (dot * dot >= cosine2 * other2) &
-                 (norm2 <= ratio2 * other2) & (other2 <= most2) & (e.d2 <= bound2 * e.p2 + 2.0001f * reach * reach);
-        any |= may[l];
-    }
-    return any;
-}
-
 static bool filter_agree(const filter_job *job, int32_t i, int32_t j)
 {
-    filter_error e = filter_compare(job->column, i, j);
-    float limit = job->tolerance * sqrtf(e.p2) + job->column[SLACK_B][i] + job->column[SLACK_B][j];
+    kbi_filter_error e = kbi_filter_compare(job->sorted.column, i, j);
+    float limit = job->tolerance * sqrtf(e.p2) + job->sorted.column[KBI_FILTER_SLACK][i] + job->sorted.column[KBI_FILTER_SLACK][j];
     return e.d2 <= limit * limit;
 }
 
 static void filter_count_between(const filter_job *job, int32_t least, int32_t i, int32_t from, int32_t to)
 {
-    int32_t may[BLOCK], *support = job->support;
+    int32_t *support = job->sorted.support;
     if (to - from > NEIGHBOURS) to = from + NEIGHBOURS;
-    for (int32_t j = from; j < to; j += BLOCK) {
-        if (!filter_block(job, i, j, to - j, least, may)) continue;
-        for (int32_t l = 0; l < BLOCK; l++) {
-            if (!may[l] || (support[i] >= least && support[j + l] >= least)) continue;
-            if (!filter_agree(job, i, j + l)) continue;
+    for (int32_t j = from; j < to; j += KBI_FILTER_BLOCK) {
+        uint32_t may = job->kernels.filter_block(&job->sorted, i, j, least);
+        if (to - j < KBI_FILTER_BLOCK) may &= ((uint32_t)1 << (to - j)) - 1;
+        for (int32_t k = j; may; k++, may >>= 1) {
+            if (!(may & 1) || (support[i] >= least && support[k] >= least)) continue;
+            if (!filter_agree(job, i, k)) continue;
             support[i]++;
-            support[j + l]++;
+            support[k]++;
         }
     }
 }
@@ -154,7 +113,7 @@ static void filter_count_between(const filter_job *job, int32_t least, int32_t i
 static void filter_count_support(const filter_job *job, int32_t least)
 {
     const int32_t *start = job->grid.start, columns = job->grid.columns, rows = job->grid.rows;
-    for (int32_t i = 0; i < job->n; i++) job->support[i] = job->kept[i] ? 0 : least; /* these want no more */
+    for (int32_t i = 0; i < job->n; i++) job->sorted.support[i] = job->kept[i] ? 0 : least; /* these want no more */
     for (int32_t y = 0; y < rows; y++) {
         for (int32_t x = 0; x < columns; x++) {
             int32_t c = y * columns + x, end = start[c + 1], last = x + 1 == columns;
@@ -171,24 +130,25 @@ static void filter_count_support(const filter_job *job, int32_t least)
 
 static void filter_sort(const filter_job *job)
 {
-    for (int column = 0; column < COLUMNS; column++) {
-        float *to = job->column[column];
-        for (int32_t i = 0; i < job->n; i++) to[i] = job->nodes[job->grid.order[i]].value[column];
-        memset(to + job->n, 0, BLOCK * sizeof *to);
+    for (int32_t i = 0; i < job->n; i++) {
+        const filter_node *node = &job->nodes[job->grid.order[i]];
+        for (int column = 0; column < KBI_FILTER_COLUMNS; column++) job->sorted.column[column][i] = node->value[column];
     }
+    for (int column = 0; column < KBI_FILTER_COLUMNS; column++)
+        memset(job->sorted.column[column] + job->n, 0, KBI_FILTER_BLOCK * sizeof(float));
 }
 
 static void filter_run(filter_job *job)
 {
     filter_sort(job);
     memset(job->kept, 1, (size_t)job->n);
-    memset(job->support + job->n, 0, BLOCK * sizeof *job->support);
+    memset(job->sorted.support + job->n, 0, KBI_FILTER_BLOCK * sizeof *job->sorted.support);
     for (int32_t round = 0; round < 2; round++) {
         int32_t least = round == 0 ? 1 : job->min_support;
         filter_count_support(job, least);
         for (int32_t i = 0; i < job->n; i++) {
-            job->kept[i] = job->kept[i] && job->support[i] >= least;
-            if (!job->kept[i]) job->column[MX][i] = job->column[MY][i] = 0;
+            job->kept[i] = job->kept[i] && job->sorted.support[i] >= least;
+            if (!job->kept[i]) job->sorted.column[KBI_FILTER_MX][i] = job->sorted.column[KBI_FILTER_MY][i] = 0;
         }
     }
 }
@@ -198,14 +158,14 @@ static void filter_run(filter_job *job)
 static bool filter_allocate(kb_workspace *ws, size_t n, filter_job *job)
 {
     bool all = true;
-    for (int column = 0; column < COLUMNS; column++) {
-        job->column[column] = kbi_workspace_get(ws, (n + BLOCK) * sizeof *job->column[column]);
-        all = all && job->column[column];
+    for (int column = 0; column < KBI_FILTER_COLUMNS; column++) {
+        job->sorted.column[column] = kbi_workspace_get(ws, (n + KBI_FILTER_BLOCK) * sizeof *job->sorted.column[column]);
+        all = all && job->sorted.column[column];
     }
     job->nodes = kbi_workspace_get(ws, n * sizeof *job->nodes);
-    job->support = kbi_workspace_get(ws, (n + BLOCK) * sizeof *job->support);
+    job->sorted.support = kbi_workspace_get(ws, (n + KBI_FILTER_BLOCK) * sizeof *job->sorted.support);
     job->kept = kbi_workspace_get(ws, n);
-    return all && job->nodes && job->support && job->kept;
+    return all && job->nodes && job->sorted.support && job->kept;
 }
 
 kb_status kbi_filter_measure(size_t n, kb_workspace *workspace)
@@ -228,7 +188,7 @@ static bool matches_are_inside(const kb_match *matches, size_t n, size_t na, siz
 
 static size_t filter_write(const filter_job *job, const kb_match *matches, size_t n, kb_match *out)
 {
-    uint8_t *wanted = (uint8_t *)job->support; /* not needed any more */
+    uint8_t *wanted = (uint8_t *)job->sorted.support; /* not needed any more */
     size_t count = 0;
     memset(wanted, 0, n);
     for (int32_t i = 0; i < job->n; i++) wanted[job->nodes[job->grid.order[i]].match] = job->kept[i];
@@ -241,6 +201,7 @@ kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_
                     const kb_filter_options *options, kb_workspace *workspace, kb_match *out, size_t *count)
 {
     filter_job job = {.n = 0};
+    kbi_match_kernels_init(&job.kernels, kbi_cpu_flags());
     if (!count) return KB_E_ARGUMENT;
     kb_status status = filter_read_options(options, &job);
     if (status != KB_OK) return status;
@@ -254,7 +215,7 @@ kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_
     if (status == KB_OK) {
         for (size_t i = 0; i < n; i++)
             job.n += filter_node_of(&a[matches[i].a], &b[matches[i].b], (int32_t)i, &job.nodes[job.n]);
-        if (!kbi_grid_build(&job.grid, &job.nodes->value[AX], &job.nodes->value[AY], sizeof *job.nodes, job.n, MATCHES_PER_CELL, ws))
+        if (!kbi_grid_build(&job.grid, &job.nodes->value[KBI_FILTER_AX], &job.nodes->value[KBI_FILTER_AY], sizeof *job.nodes, job.n, MATCHES_PER_CELL, ws))
             status = KB_E_MEMORY;
     }
     if (status == KB_OK) {

@@ -57,5 +57,6 @@ void kbi_match_kernels_c(kbi_match_kernels *kernels)
                                    .hamming_listed = hamming_listed,
                                    .hamming_nearest = hamming_nearest,
                                    .hamming_near = hamming_near,
-                                   .list_circle = list_circle};
+                                   .list_circle = list_circle,
+                                   .filter_block = kbi_filter_block};
 }

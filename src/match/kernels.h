@@ -2,6 +2,7 @@
 #ifndef KBI_MATCH_KERNELS_H
 #define KBI_MATCH_KERNELS_H
 
+#include "match/filter_block.h"
 #include "match/hamming_block.h"
 
 /* A circle in an image, and the levels that count in it. */
@@ -28,12 +29,14 @@ typedef struct kbi_match_kernels {
      * arrays, and `listed`, which has room for all, reach KBI_LIST_SLACK elements further. */
     size_t (*list_circle)(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
                           const kbi_circle *circle, int32_t *listed);
+    /* kbi_filter_block. */
+    uint32_t (*filter_block)(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t least);
 } kbi_match_kernels;
 
 /* SLOT(module, slot) for every slot. */
 #define KBI_MATCH_KERNEL_SLOTS(SLOT)                                                                                   \
     SLOT(match, hamming) SLOT(match, hamming_listed) SLOT(match, hamming_nearest) SLOT(match, hamming_near)  \
-    SLOT(match, list_circle)
+    SLOT(match, list_circle) SLOT(match, filter_block)
 
 /* Plain C. */
 void kbi_match_kernels_c(kbi_match_kernels *kernels);

@@ -6,6 +6,7 @@
 #    define KBI_VEC_SSE4
 #    include "simd/templates.h"
 #    include "simd/tmpl_circle.h"
+#    include "simd/tmpl_filter.h"
 
 static void hamming_sse4(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                          uint32_t *second, uint32_t *best_b)
@@ -19,6 +20,7 @@ void kbi_kernels_sse4(kbi_kernels *table)
     use_simd(table);
     table->match.hamming = hamming_sse4;
     table->match.list_circle = list_circle_simd;
+    table->match.filter_block = filter_block_simd;
 }
 
 /* The first CPUs with SSE4.1 have no POPCNT. */

@@ -12,7 +12,6 @@
 
 #define GRADIENT_LANES (VEC_LANES / 2) /* 32-bit numbers per vec */
 
-typedef int32_t gradient_ints __attribute__((vector_size(4 * GRADIENT_LANES)));
 typedef int16_t gradient_shorts __attribute__((vector_size(2 * GRADIENT_LANES)));
 typedef uint16_t gradient_words __attribute__((vector_size(2 * GRADIENT_LANES)));
 typedef uint16_t gradient_row __attribute__((vector_size(2 * KBI_GRADIENT_SIDE))); /* modulo 2^16, of either sign */
@@ -23,7 +22,7 @@ VEC_INLINE void gradient_cells_at(const uint8_t *p, ptrdiff_t stride, uint16_t *
     vec upper = v_add(v_sum_pairs8(v_loadu(p)), v_sum_pairs8(v_loadu(p + stride)));
     vec lower = v_add(v_sum_pairs8(v_loadu(p + 2 * stride)), v_sum_pairs8(v_loadu(p + 3 * stride)));
     vec sum = v_sum_pairs(v_add(upper, lower));
-    gradient_ints wide;
+    vec_ints wide;
     memcpy(&wide, &sum, sizeof wide);
     gradient_words narrow = __builtin_convertvector(wide, gradient_words);
     memcpy(cells, &narrow, sizeof narrow);
@@ -54,14 +53,14 @@ VEC_INLINE vec_floats gradient_signed(const int16_t *p)
 {
     gradient_shorts row;
     memcpy(&row, p, sizeof row);
-    return __builtin_convertvector(__builtin_convertvector(row, gradient_ints), vec_floats);
+    return __builtin_convertvector(__builtin_convertvector(row, vec_ints), vec_floats);
 }
 
 VEC_INLINE vec_floats gradient_unsigned(const int16_t *p)
 {
     gradient_words row;
     memcpy(&row, p, sizeof row);
-    return __builtin_convertvector(__builtin_convertvector(row, gradient_ints), vec_floats);
+    return __builtin_convertvector(__builtin_convertvector(row, vec_ints), vec_floats);
 }
 
 /* The differences along rows in two halves, and the smoothed cells, for every row. */
@@ -91,27 +90,27 @@ VEC_INLINE void gradient_smooth(const uint16_t *cells, gradient_smoothed *out)
     }
 }
 
-VEC_INLINE vec_floats gradient_choose(gradient_ints mask, vec_floats a, vec_floats b)
+VEC_INLINE vec_floats gradient_choose(vec_ints mask, vec_floats a, vec_floats b)
 {
-    return (vec_floats)((mask & (gradient_ints)a) | (~mask & (gradient_ints)b));
+    return (vec_floats)((mask & (vec_ints)a) | (~mask & (vec_ints)b));
 }
 
 /* gradient_harmonics of GRADIENT_LANES gradients: signs are moved from the components to the unit vector. */
 VEC_INLINE void gradient_harmonics_at(vec_floats gx, vec_floats gy, vec_floats w,
                                       vec_floats out[KBI_GRADIENT_SUMS])
 {
-    const gradient_ints sign = (gradient_ints){0} + INT32_MIN;
-    vec_floats ax = (vec_floats)((gradient_ints)gx & ~sign);
-    vec_floats ay = (vec_floats)((gradient_ints)gy & ~sign);
-    gradient_ints flat = ax > ay;
+    const vec_ints sign = (vec_ints){0} + INT32_MIN;
+    vec_floats ax = (vec_floats)((vec_ints)gx & ~sign);
+    vec_floats ay = (vec_floats)((vec_ints)gy & ~sign);
+    vec_ints flat = ax > ay;
     vec_floats one = (vec_floats){0} + 1.0f, large = v_max_floats(v_max_floats(ax, ay), one); /* they are integers */
     vec_floats t = v_min_floats(ax, ay) / large, q = t * t;
     vec_floats cosine =
         0.99991554f + q * (-0.49570115f + q * (0.33736243f + q * (-0.18411854f + q * 0.049693281f)));
     vec_floats sine = t * cosine;
     vec_floats ux = gradient_choose(flat, cosine, sine), uy = gradient_choose(flat, sine, cosine);
-    ux = (vec_floats)((gradient_ints)ux ^ ((gradient_ints)gx & sign));
-    uy = (vec_floats)((gradient_ints)uy ^ ((gradient_ints)gy & sign));
+    ux = (vec_floats)((vec_ints)ux ^ ((vec_ints)gx & sign));
+    uy = (vec_floats)((vec_ints)uy ^ ((vec_ints)gy & sign));
     vec_floats x = w * gx, y = w * gy, x2 = x * ux - y * uy, y2 = x * uy + y * ux;
     out[0] = x;
     out[1] = y;
@@ -176,7 +175,7 @@ VEC_INLINE int32_t gradient_highest(const vec_floats h[KBI_GRADIENT_DIRECTIONS /
     most = (vec_floats){0} + v_top_float(most);
     VEC_UNROLL
     for (int i = 0; i < KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES; i++) {
-        gradient_ints below = h[i] != most;
+        vec_ints below = h[i] != most;
         vec other;
         memcpy(&other, &below, sizeof other);
         least = v_min(least, v_or(other, v_add(v_loadu(step), v_set(GRADIENT_LANES * i))));

@@ -91,34 +91,34 @@ VEC_TARGET static int32_t extrema_row_simd(const int16_t *above, const int16_t *
 
 /* ---- directions ---- */
 
-VEC_INLINE gradient_ints direction_load(const uint16_t *p)
+VEC_INLINE vec_ints direction_load(const uint16_t *p)
 {
     gradient_words row;
     memcpy(&row, p, sizeof row);
-    return __builtin_convertvector(row, gradient_ints);
+    return __builtin_convertvector(row, vec_ints);
 }
 
-VEC_INLINE gradient_ints direction_negated(gradient_ints v, gradient_ints mask) { return (v ^ mask) - mask; }
+VEC_INLINE vec_ints direction_negated(vec_ints v, vec_ints mask) { return (v ^ mask) - mask; }
 
 VEC_INLINE void direction_at(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t i,
                              const float *across, float along, int32_t *bin, float *value)
 {
     const int32_t one = HISTOGRAM_ONE;
-    gradient_ints dx = direction_load(row + i + 1) - direction_load(row + i - 1);
-    gradient_ints dy = direction_load(up + i) - direction_load(down + i), left = dx < 0, below = dy < 0;
-    gradient_ints ax = direction_negated(dx, left), ay = direction_negated(dy, below), steep = ax < ay;
-    gradient_ints large = ax + ((ay - ax) & steep), small = ay + ((ax - ay) & steep);
+    vec_ints dx = direction_load(row + i + 1) - direction_load(row + i - 1);
+    vec_ints dy = direction_load(up + i) - direction_load(down + i), left = dx < 0, below = dy < 0;
+    vec_ints ax = direction_negated(dx, left), ay = direction_negated(dy, below), steep = ax < ay;
+    vec_ints large = ax + ((ay - ax) & steep), small = ay + ((ax - ay) & steep);
     vec_floats size = __builtin_convertvector(large, vec_floats), weight;
     vec_floats t = __builtin_convertvector(small, vec_floats) /
-                        __builtin_convertvector(large - (gradient_ints)(large == 0), vec_floats);
+                        __builtin_convertvector(large - (vec_ints)(large == 0), vec_floats);
     vec_floats q = t * t;
     vec_floats angle = 65536.0f * t * (5.7250734f + q * (-1.8401970f + q * (0.83803365f + q * -0.22337627f)));
-    gradient_ints a = __builtin_convertvector(angle, gradient_ints);
+    vec_ints a = __builtin_convertvector(angle, vec_ints);
     a = direction_negated(a, steep) + (9 * one & steep);
     a = direction_negated(a, left) + (18 * one & left);
     a = direction_negated(a, below) + (36 * one & below);
-    gradient_ints nearest = (a + one / 2) >> 16;
-    nearest &= (gradient_ints)(nearest < KBI_DIRECTION_BINS);
+    vec_ints nearest = (a + one / 2) >> 16;
+    nearest &= (vec_ints)(nearest < KBI_DIRECTION_BINS);
     memcpy(bin + i, &nearest, sizeof nearest);
     memcpy(&weight, across + i, sizeof weight);
     weight = along * weight * (size * (1.0000821f + q * (0.49699507f + q * (-0.10725842f + q * 0.024476909f))));

@@ -71,6 +71,7 @@
 
 /* As wide as a vec; the compiler's own operators serve for most. */
 typedef float vec_floats __attribute__((vector_size(2 * VEC_LANES)));
+typedef int32_t vec_ints __attribute__((vector_size(2 * VEC_LANES)));
 
 #ifndef VEC_HAS_MASKS
 typedef vec vec_mask;

@@ -333,6 +333,9 @@ VEC_INLINE unsigned v_circle(const float *x, const float *y, const int32_t *leve
     return (unsigned)_mm256_movemask_ps(_mm256_andnot_ps(_mm256_castsi256_ps(other), near));
 }
 
+/* A bit for each 32-bit lane, set where it is below 0. */
+#define v_bits_floats(a) ((uint32_t)_mm256_movemask_ps((__m256)(a)))
+
 /* k to k + 3 in the order of `bytes`. */
 VEC_INLINE void v_store_lanes4(int32_t *to, int32_t k, const uint8_t bytes[16])
 {

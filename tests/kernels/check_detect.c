@@ -313,3 +313,30 @@ void check_list_circle(const kbi_kernels *c, const kbi_kernels *t)
         guard_reset();
     }
 }
+
+/* Matches of which some nearly agree with each other, some take no part, and some meet a limit exactly. */
+void check_filter_block(const kbi_kernels *c, const kbi_kernels *t)
+{
+    uint32_t agreed = 0;
+    for (uint32_t i = 0; i < 400; i++) {
+        const size_t n = 20, room = n + KBI_FILTER_BLOCK;
+        kbi_filter_nodes nodes = {.cosine2 = 0.5f, .ratio2 = 2.56f, .bound2 = 0.18f};
+        for (int k = 0; k < KBI_FILTER_COLUMNS; k++) {
+            nodes.column[k] = (float *)(void *)guarded(room * sizeof(float));
+            for (size_t r = 0; r < room; r++) nodes.column[k][r] = r < n ? (float)below(i % 2 ? 8 : 1000) / 4 : 0;
+        }
+        nodes.support = (int32_t *)(void *)guarded(room * sizeof(int32_t));
+        for (size_t r = 0; r < room; r++) {
+            nodes.support[r] = (int32_t)below(3);
+            if (below(4) == 0) nodes.column[KBI_FILTER_MX][r] = nodes.column[KBI_FILTER_MY][r] = 0;
+        }
+        int32_t from = (int32_t)below((uint32_t)n), least = 1 + (int32_t)below(2), j = (int32_t)below((uint32_t)n);
+        uint32_t expected = c->match.filter_block(&nodes, from, j, least);
+        uint32_t found = t->match.filter_block(&nodes, from, j, least);
+        same("filter_block", &expected, &found, sizeof found);
+        agreed |= expected;
+        guard_reset();
+    }
+    const uint32_t all = ((uint32_t)1 << KBI_FILTER_BLOCK) - 1;
+    same("places that agreed", &all, &agreed, sizeof all);
+}
