@@ -117,8 +117,15 @@ VEC_INLINE vec dark_scores(const vec v[KBI_FAST_CIRCLE], vec centre, vec thresho
     return passing(v_subs8(centre, best), threshold);
 }
 
+/* A copy of the scores for every use of them, but where a small file matters more. */
+#ifdef KBI_VEC_WASM
+#    define FAST_INLINE __attribute__((noinline))
+#else
+#    define FAST_INLINE __attribute__((always_inline)) inline
+#endif
+
 /* Scores of the vecs whose bits are set, the first one being at x. */
-VEC_INLINE void score_vecs(const fast_job *f, int32_t x, uint64_t vecs, bool bright, bool dark)
+VEC_TARGET static FAST_INLINE void score_vecs(const fast_job *f, int32_t x, uint64_t vecs, bool bright, bool dark)
 {
     for (; vecs; vecs &= vecs - 1) {
         vec v[KBI_FAST_CIRCLE], best = v_zero();
@@ -134,13 +141,10 @@ VEC_INLINE void score_vecs(const fast_job *f, int32_t x, uint64_t vecs, bool bri
 
 VEC_TARGET static void fast_scores_simd(const kbi_fast_circles circles, int32_t n, uint8_t *score)
 {
-    const vec threshold = v_set(0x0101);
-    for (int32_t at = 0; at < n; at += FAST_STEP) {
-        vec v[KBI_FAST_CIRCLE], centre = v_loadu(circles[KBI_FAST_CIRCLE] + at);
-        VEC_UNROLL
-        for (int i = 0; i < KBI_FAST_CIRCLE; i++) v[i] = v_loadu(circles[i] + at);
-        v_storeu(score + at, v_max8(bright_scores(v, centre, threshold), dark_scores(v, centre, threshold)));
-    }
+    fast_job f = {.row = circles[KBI_FAST_CIRCLE], .width = KBI_FAST_BATCH, .threshold = v_set(0x0101), .score = score};
+    VEC_UNROLL
+    for (int32_t i = 0; i < KBI_FAST_CIRCLE; i++) f.circle[i] = circles[i];
+    score_vecs(&f, 0, ((uint64_t)1 << (n + FAST_STEP - 1) / FAST_STEP) - 1, true, true);
 }
 
 VEC_TARGET static void fast_row_simd(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold,
