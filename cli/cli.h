@@ -168,8 +168,8 @@ struct cli_option {
 #define CLI_ANY INT32_MAX
 /* For the `about` of commands that take IMAGE arguments. */
 #define CLI_IMAGES_HELP                                                                                             \
-    "IMAGE may be a folder (its image files, sorted by name), @list.txt (names, one per line), @- (such a list on "  \
-    "standard input) or - (an image on standard input)."
+    "IMAGE may be a folder (its image files, sorted by name, or those of its folders when it has none), @list.txt "  \
+    "(names, one per line), @- (such a list on standard input) or - (an image on standard input)."
 
 typedef struct cli_command cli_command;
 struct cli_command {

@@ -192,7 +192,7 @@ static const cli_option loops_options[] = {
      .help = "the last N images are no loops"},
     {"checks", 0, CLI_NUMBER(loops_job, options.checks, 1, 1000), "N", "2",
      .help = "pairs that are matched per image, at most"},
-    {"min-inliers", 0, CLI_NUMBER(loops_job, options.min_inliers, 1, 1000000), "N", "15", .help = "of a loop"},
+    {"min-inliers", 0, CLI_NUMBER(loops_job, options.min_inliers, 1, 1000000), "N", "30", .help = "of a loop"},
     {"min-score", 0, CLI_NUMBER(loops_job, options.min_score, 0.001, 100), "X", "0.5",
      .help = "of a loop, as a part of the median score of neighbouring images; lower finds places that have changed more, "
              "and more that only look alike"},

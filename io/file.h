@@ -79,7 +79,7 @@ void io_names_add(io_names *names, const char *name); /* copies */
 void io_names_split(io_names *names, const char *list); /* adds what stands between commas; nothing for nothing */
 void io_names_free(io_names *names);
 /* The files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
- * by name byte by byte. */
+ * by name byte by byte. NULL suffixes: the folders in it. */
 bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);
 /* What the user named: a folder means its image files (it must hold at least one), "@list.txt" the names in a list, one
  * per line ('#' starts a comment line, blank lines are skipped), "@-" a list on standard input; anything else is itself,

@@ -47,14 +47,29 @@ bool io_names_folder(io_names *names, const char *folder, const char *const *suf
     if (!directory) return io_fail(error, "%s: the folder cannot be read: %s", folder, strerror(errno));
     size_t first = names->count;
     for (struct dirent *entry; (entry = readdir(directory));) {
-        if (entry->d_name[0] == '.' || !has_one_of(entry->d_name, suffixes)) continue;
+        if (entry->d_name[0] == '.' || (suffixes && !has_one_of(entry->d_name, suffixes))) continue;
         char *path = io_path_join(folder, entry->d_name);
-        if (!io_path_is_folder(path)) io_names_add(names, path);
+        if (io_path_is_folder(path) == !suffixes) io_names_add(names, path);
         free(path);
     }
     closedir(directory);
     if (names->count > first) qsort(names->items + first, names->count - first, sizeof *names->items, compare_names);
     return true;
+}
+
+/* The images of a folder, or of its folders when it has none itself. */
+static bool add_folder(io_names *names, const char *folder, io_error *error)
+{
+    io_names folders = {NULL, 0};
+    size_t before = names->count;
+    bool ok = io_names_folder(names, folder, io_image_suffixes, error);
+    if (ok && names->count == before) {
+        ok = io_names_folder(&folders, folder, NULL, error);
+        for (size_t i = 0; ok && i < folders.count; i++)
+            ok = io_names_folder(names, folders.items[i], io_image_suffixes, error);
+        io_names_free(&folders);
+    }
+    return ok && (names->count > before || io_fail(error, "%s: the folder holds no image files", folder));
 }
 
 static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error);
@@ -85,10 +100,7 @@ static bool add_images(io_names *names, const char *argument, bool lists_allowed
         io_names_add(names, argument);
         return true;
     }
-    size_t before = names->count;
-    if (!io_names_folder(names, argument, io_image_suffixes, error)) return false;
-    if (names->count == before) return io_fail(error, "%s: the folder holds no image files", argument);
-    return true;
+    return add_folder(names, argument, error);
 }
 
 bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error)

@@ -248,7 +248,7 @@ typedef struct kb_loop_options {
     int32_t window;        /* the last so many images are no loops; 0: 20; at least 1 */
     int32_t checks;        /* images per query that are matched and fitted; 0: 2; up to 1000 */
     int32_t island;        /* candidates up to so many images apart are one place; 0: 3 */
-    int32_t min_inliers;   /* a loop has so many; 0: 15 */
+    int32_t min_inliers;   /* a loop has so many; 0: 30 */
     double min_score;      /* of a candidate, as a part of the median score of an image with the one before it; 0:
                               0.5. Lower finds places that have changed more, and more that only look alike. */
     kb_geometry geometry;  /* 0: homography */

@@ -3,8 +3,13 @@
  *
  * How high a score is depends on scene, vocabulary and number of keypoints. The measure is the sequence itself: the
  * median score of an image with the one before it. Places that look alike, such as the doors of a corridor, may well
- * fit geometrically; but then they are alike to several places. So a loop must either have matches as similar as no two
- * unrelated photographs of the training set had, or clearly more similar ones than the next island. */
+ * fit geometrically; but then they are alike to several places. So a loop must either have matches far more similar
+ * than those of unrelated photographs, or clearly more similar ones than the next island.
+ *
+ * The numbers are of the training photographs (bag256, 2000 keypoints): of 14,149 pairs of different scenes that share
+ * words the score was at most 0.026, and of the 5,639 that were matched and verified at most 0.0104. Their inliers were
+ * 20, 17, 14, 14, 13, 13, 12, 12 and fewer, a tail that halves every 3: one pair in some 60,000 would reach 30. Places
+ * of one building are more alike than unrelated photographs, which is why CERTAIN_VERIFIED is four times as much. */
 #include "index/index.h"
 
 #define CANDIDATES 64
@@ -31,7 +36,7 @@ static kb_status options_check(kb_loop_options *o, kb_error *error)
     if (o->window == 0) o->window = 20;
     if (o->checks == 0) o->checks = 2;
     if (o->island == 0) o->island = 3;
-    if (o->min_inliers == 0) o->min_inliers = 15;
+    if (o->min_inliers == 0) o->min_inliers = 30;
     if (o->min_score == 0) o->min_score = 0.5;
     if (o->window < 1 || o->checks < 1 || o->checks > 1000 || o->island < 1 || o->min_inliers < 1 ||
         !(o->min_score > 0))

@@ -12,6 +12,8 @@ run job whole --json >whole.json
 says 11x.jpg
 run job threads --threads 1 --quiet
 same whole.db threads.db
+run "$KEYBITS" collection photos -o folders.db -n 300 --quiet # a folder of folders
+same whole.db folders.db
 python3 - <<'PY' || fail "the database or the JSON"
 import json, sqlite3, struct
 d = json.load(open("whole.json"))
