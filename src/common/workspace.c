@@ -137,7 +137,6 @@ void *kbi_workspace_get(kb_workspace *workspace, size_t bytes)
 
 void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
 {
-    bool overflow = workspace->chunks;
     while (workspace->chunks && workspace->chunks->start >= mark) {
         kbi_chunk *chunk = workspace->chunks;
         workspace->chunks = chunk->before;
@@ -146,5 +145,6 @@ void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
     }
     workspace->used = mark;
     /* So that the next call of this size allocates nothing. Without memory for it the workspace stays as it is. */
-    if (overflow && mark == 0 && !workspace->temporary) (void)kbi_workspace_grow(workspace, workspace->peak);
+    bool keeps = !workspace->temporary && !workspace->fixed && !workspace->measures;
+    if (keeps && mark == 0) (void)kbi_workspace_grow(workspace, workspace->peak);
 }

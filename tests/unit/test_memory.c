@@ -265,6 +265,32 @@ static void a_thousand_frames_allocate_nothing(void **state)
 }
 
 /* What is told is not only enough, it is what is taken: with a little less detection does not fit. */
+/* Without a reservation the first frame makes the workspace large enough for the second, also where a call gives
+ * memory back before its end, as with one level at a time. */
+static void a_second_frame_allocates_nothing(void **state)
+{
+    (void)state;
+    uint8_t *pixels = render_frame(1, SMALL_WIDTH, SMALL_HEIGHT);
+    kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
+    for (int32_t low_memory = 0; low_memory < 2; low_memory++) {
+        counter c = {0, 0, 0};
+        kb_allocator allocator = {counter_allocate, counter_release, &c};
+        kb_keypoint keypoints[SMALL_MOST];
+        kb_workspace *ws;
+        kb_detect_options options;
+        size_t count;
+        small_options(&options, KB_DETECTOR_ORB, NULL);
+        options.low_memory = low_memory;
+        assert_int_equal(kb_workspace_create_with(&allocator, &ws), KB_OK);
+        assert_int_equal(kb_detect(&image, &options, ws, keypoints, SMALL_MOST, &count), KB_OK);
+        int before = c.allocations;
+        assert_int_equal(kb_detect(&image, &options, ws, keypoints, SMALL_MOST, &count), KB_OK);
+        assert_int_equal(c.allocations, before);
+        kb_workspace_free(ws);
+    }
+    free(pixels);
+}
+
 static void needs_are_exact(void **state)
 {
     (void)state;
@@ -404,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(orb_fits_4_mb), cmocka_unit_test(sift_fits_5_mb),
                                        cmocka_unit_test(full_lists_change_nothing),
                                        cmocka_unit_test(a_thousand_frames_allocate_nothing),
+                                       cmocka_unit_test(a_second_frame_allocates_nothing),
                                        cmocka_unit_test(needs_are_exact),
                                        cmocka_unit_test(wrong_limits),
                                        cmocka_unit_test(every_allocation_may_fail)};
