@@ -55,14 +55,11 @@ VEC_INLINE vec pairs_means(vec a, vec b)
 VEC_INLINE void pairs_tiles(const two_tap_plan *plan, int rows, uint8_t *patch)
 {
     const vec upper = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
-    const vec lower = v_add32(upper, _mm512_set1_epi32(2));
     const two_pairs c = {v_each32(plan->index), v_each32(plan->carry_x), v_each32(plan->carry_y)};
     for (int tile = 0; tile < TILES; tile += TILES_SIDE, patch += TILE * KB_PATCH_SIDE) {
         vec two[TILES_SIDE / 2];
         VEC_UNROLL
         for (int k = 0; k < TILES_SIDE / 2; k++) two[k] = pairs_two_tiles(plan, &c, tile + 2 * k, rows);
-        vec left = pairs_means(two[0], two[1]), right = pairs_means(two[2], two[3]);
-        v_storeu(patch, _mm512_permutex2var_epi32(left, upper, right));
-        v_storeu(patch + sizeof(vec), _mm512_permutex2var_epi32(left, lower, right));
+        v_store_eight_tiles(pairs_means(two[0], two[1]), pairs_means(two[2], two[3]), upper, 2, patch);
     }
 }

@@ -30,15 +30,12 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
     /* Packing leaves the rows of the tiles, 4 bytes each, in this order: rows 0 1 of tiles 0 and 2, rows 2 3 of them,
      * rows 0 1 of tiles 1 and 3, ... */
     const vec upper = _mm512_setr_epi32(0, 8, 2, 10, 16, 24, 18, 26, 1, 9, 3, 11, 17, 25, 19, 27);
-    const vec lower = v_add32(upper, _mm512_set1_epi32(4));
     const two_tiles c = {v_each32(plan->index), v_each32(plan->carry_x), v_each32(plan->carry_y), v_each32(plan->fx),
                          v_each32(plan->fy)};
     for (int tile = 0; tile < TILES; tile += TILES_SIDE, patch += TILE * KB_PATCH_SIDE) {
         vec two[TILES_SIDE / 2];
         VEC_UNROLL
         for (int k = 0; k < TILES_SIDE / 2; k++) two[k] = cut_two_tiles(plan, &c, tile + 2 * k, rows);
-        vec left = _mm512_packus_epi16(two[0], two[1]), right = _mm512_packus_epi16(two[2], two[3]);
-        v_storeu(patch, _mm512_permutex2var_epi32(left, upper, right));
-        v_storeu(patch + sizeof(vec), _mm512_permutex2var_epi32(left, lower, right));
+        v_store_eight_tiles(_mm512_packus_epi16(two[0], two[1]), _mm512_packus_epi16(two[2], two[3]), upper, 4, patch);
     }
 }

@@ -26,6 +26,14 @@ VEC_INLINE vec v_set_halves(const uint32_t two[2])
     return _mm512_mask_set1_epi32(_mm512_set1_epi32((int)two[0]), UPPER_HALF_32, (int)two[1]);
 }
 
+/* Rows of eight tiles, 128 bytes of the patch. `left` has the first four tiles and `right` the others, 4 bytes per row of
+ * a tile; `upper` is where those of the upper rows are, and the lower ones follow `next` further. */
+VEC_INLINE void v_store_eight_tiles(vec left, vec right, vec upper, int next, uint8_t *patch)
+{
+    v_storeu(patch, _mm512_permutex2var_epi32(left, upper, right));
+    v_storeu(patch + sizeof(vec), _mm512_permutex2var_epi32(left, v_add32(upper, _mm512_set1_epi32(next)), right));
+}
+
 /* 32 bytes for both halves. */
 VEC_INLINE vec v_each32(const void *p)
 {
