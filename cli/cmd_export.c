@@ -19,8 +19,7 @@ static char *pair_list_path(const char *database)
 {
     size_t stem = strlen(database) - strlen(io_path_suffix(database));
     char *path = io_alloc(stem + sizeof ".pairs.txt", 1);
-    memcpy(path, database, stem);
-    strcpy(path + stem, ".pairs.txt");
+    sprintf(path, "%.*s.pairs.txt", (int)stem, database);
     return path;
 }
 

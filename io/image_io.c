@@ -194,7 +194,8 @@ static io_decoder *recognise(const io_source *source)
 {
     if (io_source_has(source, 0, "\xff\xd8\xff", 3)) return io_decode_jpeg;
     if (io_source_has(source, 0, "\x89PNG\r\n\x1a\n", 8)) return io_decode_png;
-    if (source->size > 2 && source->data[0] == 'P' && memchr("2356", source->data[1], 4)) return io_decode_pnm;
+    if (source->size > 2 && source->data[0] == 'P' && source->data[1] && strchr("2356", source->data[1]))
+        return io_decode_pnm;
     if (io_source_has(source, 0, "BM", 2)) return io_decode_bmp;
 #ifdef KB_HAVE_WEBP
     if (io_source_has(source, 0, "RIFF", 4) && io_source_has(source, 8, "WEBP", 4)) return io_decode_webp;

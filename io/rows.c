@@ -57,14 +57,18 @@ static void write_hex(FILE *file, const uint8_t *rows, size_t count, size_t widt
     free(line);
 }
 
-static void write_csv(FILE *file, const uint8_t *bytes, const float *floats, size_t count, size_t width)
+static const char *csv_end(size_t i, size_t width) { return (i + 1) % width ? "," : "\n"; }
+
+static void write_csv_bytes(FILE *file, const uint8_t *rows, size_t count, size_t width)
+{
+    for (size_t i = 0; i < count * width; i++) fprintf(file, "%d%s", rows[i], csv_end(i, width));
+}
+
+static void write_csv_floats(FILE *file, const float *rows, size_t count, size_t width)
 {
     char text[32];
-    for (size_t i = 0; i < count * width; i++) {
-        const char *end = (i + 1) % width ? "," : "\n";
-        if (bytes) fprintf(file, "%d%s", bytes[i], end);
-        else fprintf(file, "%s%s", io_number_format(text, (double)floats[i], 9), end);
-    }
+    for (size_t i = 0; i < count * width; i++)
+        fprintf(file, "%s%s", io_number_format(text, (double)rows[i], 9), csv_end(i, width));
 }
 
 bool io_rows_write_bytes(const char *path, const uint8_t *rows, size_t count, size_t width, io_error *error)
@@ -73,7 +77,7 @@ bool io_rows_write_bytes(const char *path, const uint8_t *rows, size_t count, si
     if (path && io_path_has_suffix(path, ".npy")) return io_npy_write(path, IO_U8, 2, shape, rows, error);
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
-    if (path && io_path_has_suffix(path, ".csv")) write_csv(io_writer_file(writer), rows, NULL, count, width);
+    if (path && io_path_has_suffix(path, ".csv")) write_csv_bytes(io_writer_file(writer), rows, count, width);
     else write_hex(io_writer_file(writer), rows, count, width);
     return io_writer_commit(writer, error);
 }
@@ -84,7 +88,7 @@ bool io_rows_write_floats(const char *path, const float *rows, size_t count, siz
     if (path && io_path_has_suffix(path, ".npy")) return io_npy_write(path, IO_F32, 2, shape, rows, error);
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
-    write_csv(io_writer_file(writer), NULL, rows, count, width);
+    write_csv_floats(io_writer_file(writer), rows, count, width);
     return io_writer_commit(writer, error);
 }
 

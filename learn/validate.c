@@ -33,7 +33,7 @@ typedef struct gallery_job {
 static void match_query(const gallery_job *job, size_t i, tally *t)
 {
     const uint8_t *row = job->queries + i * job->row_bytes;
-    int32_t nearest = INT32_MAX, own = kb_hamming(row, job->answers + i * job->row_bytes, job->row_bytes);
+    int32_t own = kb_hamming(row, job->answers + i * job->row_bytes, job->row_bytes), nearest = own;
     size_t ties = 0;
     for (size_t k = 0; k < job->n; k++) {
         int32_t d = kb_hamming(row, job->answers + k * job->row_bytes, job->row_bytes);

@@ -12,9 +12,12 @@
 
 #include "common/common.h"
 #include "keybits/index.h"
+#include "io/colmap_model.h"
+#include "io/csv.h"
 #include "io/image_io.h"
 #include "io/npy.h"
 #include "io/patch_file.h"
+#include "io/rows.h"
 #include "render.h"
 #include "scratch.h"
 #include "seal.h"
@@ -256,6 +259,54 @@ static void patch_sets_are_bounded(void **state)
     io_bytes_free(&file);
 }
 
+/* Text of the shortest lines, which hold the most numbers. */
+static void tables_are_bounded(void **state)
+{
+    (void)state;
+    enum { LINES = 20000 };
+    static char text[LINES * 8 + 64];
+    const char *table = in_scratch("table.csv"), *digits = in_scratch("rows.hex");
+    io_keypoints keypoints;
+    io_rows rows;
+    io_error error;
+    size_t size = (size_t)sprintf(text, "x,y,size\n");
+    for (int i = 0; i < LINES; i++) size += (size_t)sprintf(text + size, "1,2,3\n");
+    write_file(table, text, size);
+    asked = 0;
+    assert_true(io_keypoints_read(table, &keypoints, &error));
+    assert_true(asked <= 16 * size + (1 << 17));
+    io_keypoints_free(&keypoints);
+    for (size_t i = 0; i < size; i++) text[i] = i % 3 == 2 ? '\n' : 'f';
+    write_file(digits, text, size);
+    asked = 0;
+    assert_true(io_rows_read(digits, &rows, &error));
+    assert_true(asked <= 16 * size + (1 << 17));
+    io_rows_free(&rows);
+}
+
+/* COLMAP's binary models whose counts promise more than the file holds. */
+static void scenes_are_bounded(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"cameras.bin", "images.bin", "points3D.bin"};
+    static const uint64_t counts[] = {0, 1, 1000, 1 << 20, (uint64_t)1 << 40, UINT64_MAX};
+    uint8_t file[128];
+    for (size_t which = 0; which < 3; which++) {
+        for (size_t i = 0; i < KBI_COUNT(counts); i++) {
+            kbi_scene scene;
+            io_error error;
+            for (size_t k = 0; k < 3; k++) {
+                memset(file, 0, sizeof file);
+                kbi_put_u64(file, k == which ? counts[i] : 0);
+                write_file(in_scratch(names[k]), file, k == which ? sizeof file : 8);
+            }
+            asked = 0;
+            if (io_colmap_model_read(in_scratch("."), &scene, &error)) kbi_scene_free(&scene);
+            assert_true(asked <= 16 * sizeof file + (1 << 17));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +315,8 @@ int main(void)
         cmocka_unit_test(arrays_are_bounded),
         cmocka_unit_test(refused_images_are_bounded),
         cmocka_unit_test(patch_sets_are_bounded),
+        cmocka_unit_test(tables_are_bounded),
+        cmocka_unit_test(scenes_are_bounded),
     };
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }
