@@ -182,7 +182,7 @@ function pixelsOf(image) {
   return { data, width, height, gray: channels === 1 };
 }
 
-const BAND = 1 << 18; // pixels that become gray at once, so that colour takes little memory
+const BAND = 1 << 14; // pixels that become gray at once: colour takes little memory and stays in the cache
 
 function grayInMemory({ data, width, height, gray }, allocate) {
   if (gray) return allocate(data);
@@ -453,8 +453,9 @@ export class Index extends Handle {
   /** Id and position of every image. */
   #positions() {
     const at = Handle.at(this, Index);
+    const count = wasm.web_index_positions(at);
     const all = [];
-    for (let i = 0; i < wasm.web_index_positions(at); i++) all.push([wasm.web_index_id_at(at, i), i]);
+    for (let i = 0; i < count; i++) all.push([wasm.web_index_id_at(at, i), i]);
     return all.filter(([id]) => id >= 0);
   }
   features(id) {
