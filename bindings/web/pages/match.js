@@ -120,8 +120,10 @@ function setResult(found) {
 let busy = false;
 let changed = false; // while busy: what is being computed is out of date
 
-/** Matches again, as often as settings change, but never two at once. */
+/** Matches again, as often as settings change, but never two at once. What was wrong before is wiped off now, not when
+ * the result comes: another file may be wrong by then. */
 async function update() {
+  say(null);
   changed = true;
   if (busy || !slots.a || !slots.b) return;
   busy = true;
@@ -130,7 +132,6 @@ async function update() {
     try {
       const names = [slots.a.name, slots.b.name];
       setResult({ ...await ask({ kind: "match", options: settings() }), names });
-      say(null);
       tell();
     } catch (error) {
       setResult(null);
@@ -159,7 +160,6 @@ async function take(key, file) {
   if (!file) return;
   try {
     await show(key, await readPicture(file), file.name);
-    say(null);
     update();
   } catch (error) {
     say(error);
