@@ -14,15 +14,6 @@ typedef struct export_job {
     cli_common *common;
 } export_job;
 
-/* "x.db" -> "x.pairs.txt" */
-static char *pair_list_path(const char *database)
-{
-    size_t stem = strlen(database) - strlen(io_path_suffix(database));
-    char *path = io_alloc(stem + sizeof ".pairs.txt", 1);
-    sprintf(path, "%.*s.pairs.txt", (int)stem, database);
-    return path;
-}
-
 static void export_report(const cli_common *common, const char *database, const char *list, const colmap_export_counts *counts)
 {
     cli_say(common, "%s: %zu images, %zu keypoints, %zu pairs with %zu matches; pairs are listed in %s", database,
@@ -91,7 +82,7 @@ static int export_run(cli_common *common, void *context, int count, char **argum
         job->pipeline.options.detect.detector = KB_DETECTOR_SIFT;
     export_options_settle(&job->export, common,
                           count == 1 && io_path_is_folder(arguments[0]) ? arguments[0] : NULL);
-    char *list = pair_list_path(job->output);
+    char *list = io_path_with_suffix(job->output, ".pairs.txt");
     int code = cli_claim_images(common, count, arguments, &images, &error) &&
                        cli_claim_keypoints(common, job->keypoints_folder, &images, &error) &&
                        cli_claim_output(common, list, &error)

@@ -66,11 +66,7 @@ const cli_command command_train = {
 
 char *train_path(const train_options *options, const char *suffix)
 {
-    size_t stem = strlen(options->output) - strlen(io_path_suffix(options->output));
-    char *path = io_alloc(stem + strlen(suffix) + 1, 1);
-    memcpy(path, options->output, stem);
-    strcpy(path + stem, suffix);
-    return path;
+    return io_path_with_suffix(options->output, suffix);
 }
 
 char *train_claim_path(cli_common *common, const train_options *options, const char *given, const char *suffix)

@@ -161,6 +161,14 @@ char *io_path_join(const char *folder, const char *name)
     return path;
 }
 
+char *io_path_with_suffix(const char *path, const char *suffix)
+{
+    size_t length = strlen(path) - strlen(io_path_suffix(path));
+    char *result = io_alloc(length + strlen(suffix) + 1, 1);
+    sprintf(result, "%.*s%s", (int)length, path, suffix);
+    return result;
+}
+
 char *io_path_pattern(const char *pattern, const char *path)
 {
     char *stem = io_path_stem(path);

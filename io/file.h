@@ -56,6 +56,7 @@ bool io_path_is_plain(const char *path);
 /* The result is malloc'ed; memory out ends the program. */
 char *io_path_stem(const char *path); /* the last part without its suffix */
 char *io_path_join(const char *folder, const char *name);
+char *io_path_with_suffix(const char *path, const char *suffix); /* instead of its own */
 /* `pattern` with every {} replaced by the stem of path. */
 char *io_path_pattern(const char *pattern, const char *path);
 /* Makes the folder if it is not there; its parent must be. */

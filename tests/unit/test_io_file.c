@@ -252,6 +252,8 @@ static void parts_of_paths(void **state)
     expect_and_free(io_path_stem("a/b.tar.gz"), "b.tar");
     expect_and_free(io_path_stem("a/b"), "b");
     expect_and_free(io_path_join("a", "b"), "a/b");
+    expect_and_free(io_path_with_suffix("a.b/c.db", ".pairs.txt"), "a.b/c.pairs.txt");
+    expect_and_free(io_path_with_suffix("a.b/c", ".csv"), "a.b/c.csv");
     expect_and_free(io_path_join("a/", "b"), "a/b");
     expect_and_free(io_path_join("", "b"), "b");
     expect_and_free(io_path_pattern("out/{}-{}.npy", "in/img1.png"), "out/img1-img1.npy");
