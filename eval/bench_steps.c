@@ -207,7 +207,7 @@ static void add_task(ev_bench_tasks *tasks, const ev_bench_step *step, const ev_
 {
     ev_bench_task task = {step, method, ""};
     char *stem = method && io_path_has_suffix(method->name, ".kbm") ? io_path_stem(method->name) : NULL;
-    if (step->methods == EV_BENCH_EACH_METHOD)
+    if (method && step->methods == EV_BENCH_EACH_METHOD)
         snprintf(task.name, sizeof task.name, "%s-%s", step->name, stem ? stem : method->name);
     else snprintf(task.name, sizeof task.name, "%s", step->name);
     free(stem);

@@ -162,6 +162,9 @@ static void impossible_tables_are_refused(void **state)
     s = spec, s.name = "", refuses(s, KB_E_TABLE);
     s = spec, s.name = "a\nb", refuses(s, KB_E_TABLE);
     s = spec, s.name = NULL, refuses(s, KB_E_TABLE);
+    static char long_text[65537];
+    memset(long_text, 'a', sizeof long_text - 1);
+    s = spec, s.text = long_text, refuses(s, KB_E_TABLE);
     s = spec, s.boxes = NULL, refuses(s, KB_E_ARGUMENT);
     s = spec, s.kind = KB_HASHSIFT, refuses(s, KB_E_ARGUMENT);
     s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);

@@ -356,6 +356,9 @@ static void test_create(void **state)
     s.weights = negative;
     assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_E_TABLE);
     s.weights = weights;
+    s.model_name = "a name of a model that is longer than the sixty-three bytes it may have";
+    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_E_TABLE);
+    s.model_name = "strange";
     s.row_bytes = 0;
     assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_E_TABLE);
 }
