@@ -307,7 +307,7 @@ static kb_status check_checkpoint(const kbi_hash_trainer *t, const uint8_t *data
 
 kb_status kbi_hash_trainer_restore(kbi_hash_trainer *t, const void *data, size_t size, kb_error *error)
 {
-    checkpoint_head head;
+    checkpoint_head head = {0};
     const uint8_t *bytes = data;
     size_t array = t->count * sizeof *t->map;
     kb_status status = check_checkpoint(t, bytes, size, &head, error);

@@ -279,6 +279,7 @@ static int compare_observations(const void *left, const void *right)
     if (a->point != b->point) return a->point < b->point ? -1 : 1;
     if (a->detector != b->detector) return a->detector < b->detector ? -1 : 1;
     if (a->view != b->view) return a->view < b->view ? -1 : 1;
+    /* any order will do, if it is one: NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     return memcmp(&a->keypoint, &b->keypoint, sizeof a->keypoint);
 }
 

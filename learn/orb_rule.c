@@ -66,7 +66,7 @@ static void make_column(const kbi_box_sample *s, const kb_box_pair *pair, column
 bool kbi_orb_rule_choose(const kbi_box_sample *s, int32_t chosen, const kbi_scored *features, size_t n, kbi_scored *best)
 {
     size_t bits = bits_total(s), words = (bits + 63) / 64;
-    column *columns = malloc(((size_t)chosen + 1) * sizeof *columns), *own = columns ? &columns[chosen] : NULL;
+    column *columns = calloc((size_t)chosen + 1, sizeof *columns), *own = columns ? &columns[chosen] : NULL;
     uint64_t *memory = malloc(((size_t)chosen + 1) * words * sizeof *memory);
     bool done = columns && memory;
     int64_t best_score = INT64_MAX;

@@ -41,7 +41,7 @@ static int32_t gaussian_taps(double sigma, int32_t taps[2 * MAX_RADIUS + 1])
 {
     int32_t radius = (int32_t)ceil(3 * sigma), rest = 65536;
     if (radius > MAX_RADIUS) radius = MAX_RADIUS;
-    double weight[2 * MAX_RADIUS + 1], sum = 0;
+    double weight[2 * MAX_RADIUS + 1] = {0}, sum = 0;
     for (int32_t i = -radius; i <= radius; i++) sum += weight[i + radius] = kbi_exp(-0.5 * i * i / (sigma * sigma));
     for (int32_t i = 0; i <= 2 * radius; i++) rest -= taps[i] = (int32_t)(65536 * weight[i] / sum + 0.5);
     taps[radius] += rest;
