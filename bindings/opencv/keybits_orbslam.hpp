@@ -22,6 +22,7 @@ public:
     {
         if (features_.descriptorSize() != 32 || features_.descriptorType() != CV_8U)
             CV_Error(cv::Error::StsBadArg, "keybits: ORB-SLAM has descriptors of 256 bits, which " + model + " has not");
+        if (nlevels < 1) CV_Error(cv::Error::StsBadArg, "keybits: a pyramid has one level at least");
         float scale = 1;
         for (int level = 0; level < nlevels; level++, scale *= scaleFactor) {
             mvScaleFactor.push_back(scale);
@@ -69,8 +70,7 @@ public:
     std::vector<float> GetInverseScaleSigmaSquares() const { return mvInvLevelSigma2; }
 
     const Model &model() const { return features_.model(); }
-    /* What ORBmatcher::TH_LOW and TH_HIGH are to be with this model; 0 for a model that nobody
-     * has measured. */
+    /* What ORBmatcher::TH_LOW and TH_HIGH are to be with this model; 0 for a model that nobody has measured. */
     int thresholdLow() const { return model().info().threshold_low; }
     int thresholdHigh() const { return model().info().threshold_high; }
 

@@ -281,7 +281,7 @@ export class Features extends Handle {
     return [handle(at), "web_features_free"];
   }
 
-  /** Of an index, which does not know the size of its images: the least that holds all keypoints. */
+  /** Of an index; where it does not know the size of the image, the least that holds all keypoints. */
   static #kept({ at, model }) {
     const points = Features.#points(at);
     const most = (field) => points.reduce((best, v, i) => (i % FIELDS === field && v > best ? v : best), 0);

@@ -300,6 +300,7 @@ static void test_orb_slam_extractor()
     CHECK(extractor(cv::Mat(), cv::noArray(), others, two, lapping) == -1);
     CHECK(extractor(cv::Mat::zeros(480, 640, CV_8U), cv::noArray(), others, two, lapping) == 0 && others.empty());
     CHECK(has(thrown([] { kb::OrbSlamExtractor(700, 1.2f, 8, 20, 7, "bag512"); }), "256 bits"));
+    CHECK(has(thrown([] { kb::OrbSlamExtractor(700, 1.2f, 0, 20, 7); }), "one level"));
 }
 
 /* The levels are those that the library searches, and stay when the next frame comes. */
