@@ -294,8 +294,8 @@ static inline void draw_legend(const drawing *d, bool truth, bool loops)
                 kinds[i].name);
         x += 84;
     }
-    fprintf(d->file, "<circle cx=\"%d\" cy=\"20\" r=\"5\" fill=\"#0a58ca\"/><text x=\"%d\" y=\"24\">start</text>\n", x + 5,
-            x + 16);
+    fprintf(d->file, "<circle cx=\"%d\" cy=\"20\" r=\"5\" fill=\"#0a58ca\"/><text x=\"%d\" y=\"24\">start</text>\n",
+            x + 5, x + 16);
     double unit = pow(10, floor(log10(200 / d->factor)));
     fprintf(d->file, "<path stroke=\"#333\" d=\"M%d %dv6h%.1fv-6\" fill=\"none\"/><text x=\"%d\" y=\"%d\">%g</text>\n",
             DRAW_MARGIN, DRAW_SIDE - 24, unit * d->factor, DRAW_MARGIN + 4, DRAW_SIDE - 24, unit);

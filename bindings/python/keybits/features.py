@@ -56,7 +56,8 @@ class Detector:
                             fast_threshold=fast_threshold, fast_threshold_min=fast_threshold_min,
                             cell_size=cell_size, orientation=_ORIENTATIONS[orientation],
                             second_angle=int(second_angle), whole_pixels=int(not subpixel),
-                            low_memory=int(low_memory), layers=layers, contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
+                            low_memory=int(low_memory), layers=layers, contrast_threshold=contrast_threshold,
+                            edge_threshold=edge_threshold, sigma=sigma,
                             no_upsampling=0 if upsampling else 1)
 
     def __repr__(self) -> str:
@@ -78,13 +79,14 @@ class Detector:
         array = np.asarray(mask)
         view, alive = image_view(array.view(np.uint8) if array.dtype == np.bool_ else array)
         if (view.width, view.height) != (image.width, image.height):
-            raise KeybitsValueError(f"the mask is {view.width} x {view.height}, the image {image.width} x {image.height}")
+            raise KeybitsValueError(f"the mask is {view.width} x {view.height}, "
+                                    f"the image {image.width} x {image.height}")
         options.mask = ctypes.addressof(view)
         return options, (view, alive)
 
     def detect(self, image: Any, mask: Optional[Any] = None, *, white: int = 0) -> Keypoints:
-        """Keypoints of an image, strongest first, where the mask (uint8 or bool, same size) is not zero. white is the value of
-        uint16 pixels that becomes 255; 0 means 65535."""
+        """Keypoints of an image, strongest first, where the mask (uint8 or bool, same size) is not zero. white is the
+        value of uint16 pixels that becomes 255; 0 means 65535."""
         view, alive = image_view(image, white)
         options, mask_alive = self._call_options(mask, view)
         keypoints = np.empty(self.max_keypoints, keypoint_dtype)

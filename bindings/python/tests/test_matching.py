@@ -77,7 +77,8 @@ def test_wrong_options(features):
     read_only.flags.writeable = False
     for options, words in (({"max_ratio": 2}, "max_ratio is 2"), ({"max_ratio": float("nan")}, "max_ratio is nan"),
                            ({"max_distance": -1}, "max_distance is -1"),
-                           ({"out": np.empty(3, keybits.match_dtype)}, "out must be"), ({"out": read_only}, "out must be")):
+                           ({"out": np.empty(3, keybits.match_dtype)}, "out must be"),
+                           ({"out": read_only}, "out must be")):
         with pytest.raises(keybits.KeybitsValueError, match=words):
             keybits.match(rows, rows, **options)
 
