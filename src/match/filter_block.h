@@ -28,7 +28,8 @@ typedef struct kbi_filter_error {
 
 static inline kbi_filter_error kbi_filter_compare(float *const c[KBI_FILTER_COLUMNS], int32_t i, int32_t j)
 {
-    float mx = 0.5f * (c[KBI_FILTER_MX][i] + c[KBI_FILTER_MX][j]), my = 0.5f * (c[KBI_FILTER_MY][i] + c[KBI_FILTER_MY][j]);
+    float mx = 0.5f * (c[KBI_FILTER_MX][i] + c[KBI_FILTER_MX][j]);
+    float my = 0.5f * (c[KBI_FILTER_MY][i] + c[KBI_FILTER_MY][j]);
     float ax = c[KBI_FILTER_AX][j] - c[KBI_FILTER_AX][i], ay = c[KBI_FILTER_AY][j] - c[KBI_FILTER_AY][i];
     float px = mx * ax - my * ay, py = mx * ay + my * ax;
     float dx = c[KBI_FILTER_BX][j] - c[KBI_FILTER_BX][i] - px, dy = c[KBI_FILTER_BY][j] - c[KBI_FILTER_BY][i] - py;

@@ -12,7 +12,7 @@ void kbi_kernels_avx2(kbi_kernels *table)
 {
     use_simd(table);
     table->match.list_circle = list_circle_simd;
-    table->match.filter_block = filter_block_simd;
+    if (!KB_BAD_ONLY) table->match.filter_block = filter_block_simd;
     /* Harris's response stays that of SSE4.1: 7 columns gain nothing by wider vectors. */
     table->detect.disc_angle = disc_angle;
     table->detect.difference_row = difference_row;

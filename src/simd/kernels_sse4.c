@@ -20,7 +20,7 @@ void kbi_kernels_sse4(kbi_kernels *table)
     use_simd(table);
     table->match.hamming = hamming_sse4;
     table->match.list_circle = list_circle_simd;
-    table->match.filter_block = filter_block_simd;
+    if (!KB_BAD_ONLY) table->match.filter_block = filter_block_simd;
 }
 
 /* The first CPUs with SSE4.1 have no POPCNT. */

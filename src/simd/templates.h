@@ -43,7 +43,6 @@ static void use_simd(kbi_kernels *table)
     table->detect.peaks_row = peaks_row_simd;
     table->detect.gradient_cells = gradient_cells_simd;
     table->detect.gradient_sums = gradient_sums_simd;
-    table->detect.gradient_histogram = gradient_histogram_simd;
 #ifndef KBI_VEC_WASM
     table->detect.blur_pairs = blur_pairs_simd;
     table->detect.extrema_row = extrema_row_simd;
@@ -53,7 +52,8 @@ static void use_simd(kbi_kernels *table)
     table->detect.harris = harris_simd;
 #endif
     table->match.hamming = hamming_simd;
-    if (KB_BAD_ONLY) return; /* its models take pairs */
+    if (KB_BAD_ONLY) return; /* its models take pairs; and it is small */
+    table->detect.gradient_histogram = gradient_histogram_simd;
     table->image.sample = sample_simd;
     table->describe.sift = sift_simd;
     table->describe.sift_bytes = sift_bytes_simd;

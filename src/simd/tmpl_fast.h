@@ -72,7 +72,10 @@ VEC_INLINE void promises_of_two(const fast_job *f, int32_t at, __m512i threshold
 }
 
 /* Bit 0 for the lower and bit 1 for the upper half. */
-VEC_INLINE uint64_t halves_of(uint64_t pixels) { return (uint64_t)((uint32_t)pixels != 0) | (uint64_t)(pixels >> 32 != 0) << 1; }
+VEC_INLINE uint64_t halves_of(uint64_t pixels)
+{
+    return (uint64_t)((uint32_t)pixels != 0) | (uint64_t)(pixels >> 32 != 0) << 1;
+}
 
 /* As ask_vecs, as far as two vecs fit in; returns how many were asked. */
 VEC_INLINE int32_t ask_pairs(const fast_job *f, int32_t x, int32_t last, uint64_t *bright, uint64_t *dark)
