@@ -28,7 +28,7 @@ static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_
     uint64_t selectivity = kbi_word_selectivity(q->index->vocabulary, q->bag.word[k]);
     uint32_t most = (uint32_t)(row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD) * HEAD_NEAR / KBI_HEAD;
     uint32_t heads_apart[LIST_PART], tails_apart[LIST_PART];
-    int32_t found[LIST_PART + 8];
+    int32_t found[LIST_PART + KBI_NEAR_SLACK];
     uint8_t head[KBI_HEAD] = {0};
     const uint8_t *signature = q->bag.signature + k * row_bytes;
     memcpy(head, signature, tail ? KBI_HEAD : row_bytes);
@@ -62,9 +62,11 @@ static void score_tf_idf(query *q, const kbi_segment *s, uint64_t begin, uint64_
     }
 }
 
-/* The first row of the directory from `from` on with a word not below `word`: steps that double, then halves. */
-static size_t directory_find(const kbi_segment *s, size_t from, uint32_t word)
+/* The first row of the directory from `from` on with a word not below `word`: steps that double, then halves. `missing`
+ * words of the vocabulary have no row, so that the row is at most so many before the word's number. */
+static size_t directory_find(const kbi_segment *s, size_t from, uint32_t word, size_t missing)
 {
+    if (word > from + missing && word - missing < s->words) from = word - missing;
     size_t step = 1, low = from, high;
     while (low + step < s->words && kbi_directory_word(s, low + step) < word) {
         low += step;
@@ -81,9 +83,10 @@ static size_t directory_find(const kbi_segment *s, size_t from, uint32_t word)
 
 static void score_segment(query *q, const kbi_segment *s)
 {
+    size_t missing = q->index->vocabulary->words - s->words;
     for (size_t k = 0, row = 0; k < q->bag.n; k++) {
         uint64_t begin, end;
-        row = directory_find(s, row, q->bag.word[k]);
+        row = directory_find(s, row, q->bag.word[k], missing);
         if (row == s->words) break;
         if (kbi_directory_word(s, row) != q->bag.word[k]) continue;
         kbi_directory_range(s, row, &begin, &end);

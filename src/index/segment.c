@@ -143,16 +143,14 @@ kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t positio
         writer_word(&w, bag->word[i], s.entries - 1);
     }
     s.images = 1;
-    index->segments[index->segment_count++] = s;
-    while (index->segment_count > 1) {
-        size_t last = index->segment_count - 1;
-        if (index->segments[last].images < index->segments[last - 1].images) break;
-        kb_status status = kbi_segments_merge(index, last - 1, 2, NULL);
-        if (status == KB_OK) continue;
-        if (index->segment_count < KBI_MAX_SEGMENTS) break; /* unmerged is as good, only slower */
-        kbi_deallocate(&index->allocator, index->segments[last].owned);
-        index->segment_count--;
-        return status;
-    }
-    return KB_OK;
+    size_t last = index->segment_count++, first = last, images = 1;
+    index->segments[last] = s;
+    while (first > 0 && images * KBI_MERGE_RATIO >= index->segments[first - 1].images)
+        images += index->segments[--first].images;
+    if (first == last) return KB_OK;
+    kb_status status = kbi_segments_merge(index, first, last - first + 1, NULL);
+    if (status == KB_OK || index->segment_count < KBI_MAX_SEGMENTS) return KB_OK; /* unmerged is as good, only slower */
+    kbi_deallocate(&index->allocator, index->segments[last].owned);
+    index->segment_count--;
+    return status;
 }

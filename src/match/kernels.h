@@ -10,6 +10,7 @@ typedef struct kbi_circle {
     float x, y, radius2;
     int32_t min_level, max_level;
 } kbi_circle;
+#define KBI_NEAR_SLACK 16 /* elements beyond the last that hamming_near may write */
 #define KBI_LIST_SLACK 7 /* elements beyond the last that list_circle may read and write */
 
 typedef struct kbi_match_kernels {
@@ -23,7 +24,7 @@ typedef struct kbi_match_kernels {
     /* The least (distance << 16 | i) over the rows i below n, 1 to KBI_HAMMING_BLOCK_ROWS. */
     uint32_t (*hamming_nearest)(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes);
     /* Lists the words of 8 bytes whose distance from the query, another one, is at most `most`, ascending. The
-     * result is how many there are; found has room for 8 more than n, which may be written too. */
+     * result is how many there are; found has room for KBI_NEAR_SLACK more than n, which may be written too. */
     size_t (*hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found);
     /* Lists the k from `from` to `to` - 1 whose point (x[k], y[k]) and level[k] lie in the circle; returns how many. The
      * arrays, and `listed`, which has room for all, reach KBI_LIST_SLACK elements further. */

@@ -46,19 +46,29 @@ VEC_TARGET static uint32_t hamming_nearest_simd(const uint8_t *query, const uint
     return row_bytes == 32 ? hamming_nearest_32(query, rows, n) : hamming_nearest_row(query, rows, n, row_bytes, true);
 }
 
+/* Distances of 8 words to the query; `there` has a bit for each that may be read. */
+VEC_INLINE vec distances_to_words(vec query, const uint8_t *words, uint32_t there)
+{
+    return count_words(v_xor(query, _mm512_maskz_loadu_epi64((__mmask8)there, (const void *)words)));
+}
+
+/* 16 words at a time: their distances fit into one vector, and are compared and listed together. */
 VEC_TARGET static size_t hamming_near_simd(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most,
                                            int32_t *found)
 {
-    const vec word = _mm512_set1_epi64((long long)load64(query)), limit = _mm512_set1_epi64(most);
-    __m256i index = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    const vec word = _mm512_set1_epi64((long long)load64(query)), limit = _mm512_set1_epi32((int)most);
+    const vec step = _mm512_set1_epi32(16);
+    const vec even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    vec index = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     size_t count = 0;
-    for (size_t i = 0; i < n; i += 8) {
-        __mmask8 there = (__mmask8)(n - i < 8 ? (1u << (n - i)) - 1 : 0xffu);
-        vec distance = count_words(v_xor(word, _mm512_maskz_loadu_epi64(there, (const void *)(words + 8 * i))));
-        __mmask8 near = _mm512_mask_cmple_epu64_mask(there, distance, limit);
-        _mm256_storeu_si256((void *)(found + count), _mm256_maskz_compress_epi32(near, index));
+    for (size_t i = 0; i < n; i += 16, words += 128) {
+        uint32_t there = n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu;
+        vec distance = _mm512_permutex2var_epi32(distances_to_words(word, words, there), even,
+                                                 distances_to_words(word, words + 64, there >> 8));
+        __mmask16 near = _mm512_mask_cmple_epu32_mask((__mmask16)there, distance, limit);
+        _mm512_storeu_si512((void *)(found + count), _mm512_maskz_compress_epi32(near, index));
         count += count_bits(near, true);
-        index = _mm256_add_epi32(index, _mm256_set1_epi32(8));
+        index = _mm512_add_epi32(index, step);
     }
     return count;
 }

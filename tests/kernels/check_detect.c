@@ -280,7 +280,7 @@ void check_hamming_near(const kbi_kernels *c, const kbi_kernels *t)
         const uint8_t *query = random_rows(1, 8, NULL, 0), *words = random_rows(n, 8, query, 1);
         int32_t *found[2];
         for (int k = 0; k < 2; k++) {
-            found[k] = (int32_t *)(void *)guarded((n + 8) * sizeof **found);
+            found[k] = (int32_t *)(void *)guarded((n + KBI_NEAR_SLACK) * sizeof **found);
             const kbi_kernels *table = k ? t : c;
             count[k] = table->match.hamming_near(query, words, n, most, found[k]);
         }
