@@ -66,20 +66,23 @@ static void make_column(const kbi_box_sample *s, const kb_box_pair *pair, column
 bool kbi_orb_rule_choose(const kbi_box_sample *s, int32_t chosen, const kbi_scored *features, size_t n, kbi_scored *best)
 {
     size_t bits = bits_total(s), words = (bits + 63) / 64;
-    column *columns = calloc((size_t)chosen + 1, sizeof *columns), *own = columns ? &columns[chosen] : NULL;
+    column *columns = malloc(((size_t)chosen + 1) * sizeof *columns);
     uint64_t *memory = malloc(((size_t)chosen + 1) * words * sizeof *memory);
     bool done = columns && memory;
     int64_t best_score = INT64_MAX;
-    for (int32_t k = 0; done && k <= chosen; k++) columns[k] = (column){memory + (size_t)k * words, 0};
-    for (int32_t k = 0; done && k < chosen; k++) read_column(s, k, &columns[k]);
+    column own = {memory, 0};
+    for (int32_t k = 0; done && k < chosen; k++) {
+        columns[k] = (column){memory + ((size_t)k + 1) * words, 0};
+        read_column(s, k, &columns[k]);
+    }
     for (size_t i = 0; done && i < n; i++) {
-        make_column(s, &features[i].pair, own);
-        int64_t worst = own->ones % bits ? 0 : 1000000;
+        make_column(s, &features[i].pair, &own);
+        int64_t worst = own.ones % bits ? 0 : 1000000;
         for (int32_t k = 0; k < chosen; k++) {
-            int64_t c = correlation(own, &columns[k], words, bits);
+            int64_t c = correlation(&own, &columns[k], words, bits);
             worst = c > worst ? c : worst;
         }
-        int64_t uneven = llabs((long long)(2 * own->ones) - (long long)bits);
+        int64_t uneven = llabs((long long)(2 * own.ones) - (long long)bits);
         int64_t score = worst <= LIMIT ? uneven : (int64_t)bits + 1 + worst;
         if (score >= best_score) continue;
         best_score = score;
