@@ -65,7 +65,7 @@ VEC_TARGET static size_t hamming_near_simd(const uint8_t *query, const uint8_t *
         uint32_t there = n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu;
         vec distance = _mm512_permutex2var_epi32(distances_to_words(word, words, there), even,
                                                  distances_to_words(word, words + 64, there >> 8));
-        __mmask16 near = _mm512_mask_cmple_epu32_mask((__mmask16)there, distance, limit);
+        __mmask16 near = (__mmask16)(_mm512_cmple_epu32_mask(distance, limit) & there);
         _mm512_storeu_si512((void *)(found + count), _mm512_maskz_compress_epi32(near, index));
         count += count_bits(near, true);
         index = _mm512_add_epi32(index, step);
