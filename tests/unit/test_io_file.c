@@ -119,6 +119,28 @@ static void an_interrupt_leaves_nothing(void **state)
     unsetenv("TMPDIR");
 }
 
+/* Handlers of exit() run last to first: this one is there before that of the temporary files, so it runs after it. */
+static bool interrupt_at_exit;
+static void interrupt_late(void)
+{
+    if (interrupt_at_exit) raise(SIGINT);
+}
+
+static void an_interrupt_at_the_end_does_not_hang(void **state)
+{
+    (void)state;
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        interrupt_at_exit = true;
+        exit(0);
+    }
+    for (int i = 0; i < 6000 && waitpid(child, &status, WNOHANG) == 0; i++) usleep(10000);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_int_equal(status, 0);
+}
+
 /* A limit of the size of files is a failed write with a reason, not the end of the program. */
 static void a_file_too_large_is_a_failure(void **state)
 {
@@ -396,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_target_is_old_or_new_never_half),
         cmocka_unit_test(an_interrupt_leaves_nothing),
+        cmocka_unit_test(an_interrupt_at_the_end_does_not_hang),
         cmocka_unit_test(a_file_too_large_is_a_failure),
         cmocka_unit_test(no_memory_for_a_stream_is_told),
         cmocka_unit_test(modes_and_links_are_kept),
@@ -409,5 +432,6 @@ int main(void)
         cmocka_unit_test(text_has_its_size),
         cmocka_unit_test(pictures_stand_side_by_side),
     };
+    atexit(interrupt_late);
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
