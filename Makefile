@@ -11,7 +11,7 @@ help:
 	@echo "make demo     build, then show the main job on real photographs"
 	@echo "make test     build and run the tests, the sanitizers too"
 	@echo "make test-all the same, and the slow ones: the same bits on more processors, by emulation"
-	@echo "make fuzz     search for inputs that break parsers and library (SECONDS=300 per target, NAMES=\"index ...\")"
+	@echo "make fuzz     search for inputs that break parsers and library (SECONDS=300 of the processor per target, NAMES=\"index ...\")"
 	@echo "make lint     cppcheck and clang-tidy over the C of the project"
 	@echo "make coverage lines of src/ that the unit tests run, by gcov"
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
