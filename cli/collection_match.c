@@ -223,6 +223,28 @@ bool collection_match(collection_job *j, io_error *error)
 
 /* ---- reading ---- */
 
+static collection_pair pair_head(const uint8_t *from)
+{
+    collection_pair p = {.a = kbi_get_u32(from), .b = kbi_get_u32(from + 4), .geometry = (kb_geometry)kbi_get_u32(from + 8),
+                         .count = kbi_get_u32(from + 12), .inliers = kbi_get_u32(from + 16)};
+    for (int i = 0; i < 9; i++) p.model[i] = kbi_get_f64(from + 24 + 8 * i);
+    return p;
+}
+
+/* Whether all pairs lie within the file and are of images that are there: a checksum does not tell who made the file. */
+static bool block_sound(const collection_job *j, const io_mapping *file)
+{
+    size_t end = file->size - 8, at = HEAD;
+    while (end - at >= PAIR_HEAD) {
+        collection_pair p = pair_head(file->data + at);
+        if (p.a >= p.b || p.b >= j->images.count || !j->good[p.a] || !j->good[p.b] || p.inliers > p.count ||
+            p.count > (end - at - PAIR_HEAD) / 8)
+            return false;
+        at += pair_bytes(&p);
+    }
+    return at == end;
+}
+
 static bool block_open(const collection_job *j, size_t block, io_mapping *file)
 {
     char *path = collection_path(j, "blocks", block, ".kbp");
@@ -231,7 +253,8 @@ static bool block_open(const collection_job *j, size_t block, io_mapping *file)
     if (!ok) return false;
     ok = file->size >= HEAD + 8 && file->size % 8 == 0 && memcmp(file->data, magic, 8) == 0 &&
          kbi_get_u64(file->data + 8) == block_stamp(j, block) && kbi_get_u64(file->data + 16) == file->size - 8 &&
-         kbi_sum_words(KBI_SUM_START, file->data, file->size - 8) == kbi_get_u64(file->data + file->size - 8);
+         kbi_sum_words(KBI_SUM_START, file->data, file->size - 8) == kbi_get_u64(file->data + file->size - 8) &&
+         block_sound(j, file);
     if (!ok) io_mapping_close(file);
     return ok;
 }
@@ -260,12 +283,9 @@ bool collection_block_read(const collection_job *j, size_t block,
     io_mapping file;
     if (!block_open(j, block, &file)) return io_fail(error, "block %zu is gone", block);
     bool ok = true;
-    for (size_t at = HEAD; ok && at + PAIR_HEAD <= file.size - 8;) {
+    for (size_t at = HEAD; ok && at < file.size - 8;) {
         const uint8_t *from = file.data + at;
-        collection_pair p = {.a = kbi_get_u32(from), .b = kbi_get_u32(from + 4),
-                             .geometry = (kb_geometry)kbi_get_u32(from + 8), .count = kbi_get_u32(from + 12),
-                             .inliers = kbi_get_u32(from + 16)};
-        for (int i = 0; i < 9; i++) p.model[i] = kbi_get_f64(from + 24 + 8 * i);
+        collection_pair p = pair_head(from);
         p.matches = io_alloc((size_t)p.count + 1, sizeof *p.matches);
         for (size_t i = 0; i < p.count; i++) {
             p.matches[i].a = (int32_t)kbi_get_u32(from + PAIR_HEAD + 8 * i);

@@ -40,7 +40,7 @@ static bool features_open(const collection_job *j, size_t image, io_mapping *fil
          kbi_get_u64(file->data + 8) == j->stamps[image];
     uint64_t n = ok ? kbi_get_u32(file->data + 24) : 0, row = ok ? kbi_get_u32(file->data + 28) : 0;
     uint64_t body = HEAD + n * sizeof(kb_keypoint) + n * row, padded = (body + 7) & ~(uint64_t)7;
-    ok = ok && row <= 4096 && file->size == padded + 8 &&
+    ok = ok && row == (uint64_t)j->pipeline.pipeline.info.row_bytes && file->size == padded + 8 &&
          kbi_sum_words(KBI_SUM_START, file->data, padded) == kbi_get_u64(file->data + padded);
     if (!ok) io_mapping_close(file);
     return ok;

@@ -74,6 +74,23 @@ printf 'x' | dd of=whole.db.work/features/000002.kbf bs=1 seek=200 conv=notrunc 
 rm whole.db.work/blocks/000000.kbp
 run job whole --quiet
 same whole.db killed.db
+# Forged ones, whose checksum is right: numbers of images, matches and inliers that lead nowhere, rows that are too long.
+for forgery in "blocks/000000.kbp 28 4294967295" "blocks/000000.kbp 36 4294967295" "blocks/000000.kbp 40 4294967295" \
+    "features/000002.kbf 28 4096"; do
+    python3 - $forgery <<'PY' || fail "the forgery"
+import struct, sys
+name, at, value = "whole.db.work/" + sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+data = bytearray(open(name, "rb").read())
+struct.pack_into("<I", data, at, value)
+total = 0xcbf29ce484222325
+for word in struct.unpack("<%dQ" % (len(data) // 8 - 1), data[:-8]):
+    total = (total ^ word) * 0x100000001b3 % 2 ** 64
+struct.pack_into("<Q", data, len(data) - 8, total)
+open(name, "wb").write(data)
+PY
+    run job whole --quiet
+    same whole.db killed.db
+done
 run job whole --min-inliers 40 --quiet
 differ whole.db killed.db
 
