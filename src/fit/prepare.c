@@ -18,9 +18,9 @@ static int32_t dimensions_of(const fit_input *input, bool second) { return secon
 static bool finite_row(const fit_input *input, int32_t i)
 {
     const double *row = point_of(input, i, false);
-    for (int32_t k = 0; k < input->stride; k++)
-        if (!(fabs(row[k]) <= DBL_MAX)) return false;
-    return true;
+    double zero = 0 * row[0] + 0 * row[1] + 0 * row[2] + 0 * row[3]; /* or not a number */
+    if (input->stride == 5) zero += 0 * row[4];
+    return zero == 0;
 }
 
 /* ---- order of quality ---- */
@@ -33,23 +33,54 @@ static void sort_by_quality(const float *quality, int32_t *order, int32_t n, uin
     for (int32_t i = 0; i < n; i++) order[i] = (int32_t)(uint32_t)entries[i];
 }
 
-/* ---- duplicates ---- */
+/* ---- duplicates ----
+ * Most points are there once. So a first pass asks only which points may be there twice: bits of two bitmaps, chosen by
+ * a hash of the point, say whether any point, and whether a second one, was seen there. Of two points that are equal
+ * both have their bit in the second bitmap; of the others 1 in 20 or fewer have. Only these go through a hash table. */
 
 typedef struct point_set {
     const fit_input *input;
-    int32_t *table; /* index + 1 of a pair that holds the point; 0: free */
+    uint32_t *hash;         /* of the points of all pairs */
+    uint64_t *once, *twice; /* bitmaps */
+    int32_t *table;         /* index + 1 of a pair that holds the point; 0: free */
     size_t mask;
     bool second; /* the points are those of image 2 */
 } point_set;
 
-static size_t hash_point(const double *point)
+/* The upper bits of the hash are good ones. */
+static uint64_t hash_point(const double *point)
 {
     uint64_t a, b;
     double x = point[0] + 0.0, y = point[1] + 0.0; /* -0 is 0 */
     memcpy(&a, &x, sizeof a);
     memcpy(&b, &y, sizeof b);
-    a = (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15u;
-    return (size_t)((a ^ a >> 29) * 0xbf58476d1ce4e5b9u >> 24);
+    return a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u;
+}
+
+/* 64 bits per pair, rounded down to a power of two. */
+static int32_t bitmap_log2(int32_t n)
+{
+    int32_t log2 = 6;
+    for (; n > 1; n /= 2) log2++;
+    return log2;
+}
+
+static void mark_points(const point_set *set, const int32_t *order, int32_t n)
+{
+    int32_t log2 = bitmap_log2(n);
+    for (int32_t k = 0; k < n; k++) {
+        uint32_t at = (uint32_t)(hash_point(point_of(set->input, order[k], set->second)) >> (64 - log2));
+        uint64_t bit = (uint64_t)1 << (at & 63);
+        set->hash[k] = at;
+        set->twice[at >> 6] |= set->once[at >> 6] & bit;
+        set->once[at >> 6] |= bit;
+    }
+}
+
+/* Whether the point of the k-th pair may be that of another one, too. */
+static bool may_repeat(const point_set *set, int32_t k)
+{
+    return set->twice[set->hash[k] >> 6] >> (set->hash[k] & 63) & 1;
 }
 
 static bool same_point(const double *a, const double *b, int32_t dimensions)
@@ -64,22 +95,35 @@ static int32_t *find_point(const point_set *set, int32_t i)
 {
     const double *point = point_of(set->input, i, set->second);
     int32_t dimensions = dimensions_of(set->input, set->second);
-    for (size_t k = hash_point(point) & set->mask;; k = (k + 1) & set->mask) {
+    for (size_t k = (size_t)(hash_point(point) >> 20) & set->mask;; k = (k + 1) & set->mask) {
         if (!set->table[k]) return &set->table[k];
         if (same_point(point_of(set->input, set->table[k] - 1, set->second), point, dimensions)) return &set->table[k];
     }
 }
 
-/* Keeps of the pairs in order[], best first, those that share no point with a better one. Table has 2 x size places. */
-static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n, int32_t *table, size_t size)
+/* Keeps of the pairs in order[], best first, those that share no point with a better one. The table has 2 x size
+ * places; `room` has 5 n doubles for the bitmaps and hashes, of which each bitmap takes at most n. */
+static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n, int32_t *table, size_t size,
+                               double *room)
 {
-    point_set first = {input, table, size - 1, false}, second = {input, table + size, size - 1, true};
-    int32_t kept = 0;
+    uint64_t *bits = (uint64_t *)(void *)room;
+    uint32_t *hashes = (uint32_t *)(void *)(room + 4 * (size_t)n);
+    point_set first = {input, hashes, bits, bits + n, table, size - 1, false};
+    point_set second = {input, hashes + n, bits + 2 * (size_t)n, bits + 3 * (size_t)n, table + size, size - 1, true};
+    int32_t kept = 0, unused = 0;
+    memset(bits, 0, 4 * (size_t)n * sizeof *bits);
     memset(table, 0, 2 * size * sizeof *table);
+    mark_points(&first, order, n);
+    mark_points(&second, order, n);
     for (int32_t k = 0; k < n; k++) {
-        int32_t i = order[k], *place1 = find_point(&first, i), *place2 = find_point(&second, i);
-        if (*place1 || *place2) continue;
-        *place1 = *place2 = i + 1;
+        int32_t i = order[k];
+        bool ask1 = may_repeat(&first, k), ask2 = may_repeat(&second, k);
+        if (ask1 || ask2) {
+            int32_t *place1 = ask1 ? find_point(&first, i) : &unused, *place2 = ask2 ? find_point(&second, i) : &unused;
+            if (*place1 || *place2) continue;
+            *place1 = *place2 = i + 1;
+            unused = 0;
+        }
         order[kept++] = i;
     }
     return kept;
@@ -87,13 +131,17 @@ static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n
 
 /* ---- normalisation ---- */
 
+/* Odd-even transposition sort: for so few values the fastest, since it has no branches. */
 static double median(const double *values, int32_t n)
 {
     double v[FEW] = {0};
-    for (int32_t i = 0; i < n; i++) {
-        int32_t j = i;
-        for (; j > 0 && v[j - 1] > values[i]; j--) v[j] = v[j - 1];
-        v[j] = values[i];
+    for (int32_t k = 0; k < n; k++) v[k] = values[k];
+    for (int32_t round = 0; round < n; round++) {
+        for (int32_t k = round & 1; k + 1 < n; k += 2) {
+            double a = v[k], b = v[k + 1];
+            v[k] = b < a ? b : a;
+            v[k + 1] = a < b ? b : a;
+        }
     }
     return v[n / 2];
 }
@@ -272,8 +320,10 @@ kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options,
     *result = KB_FIT_TOO_FEW;
     if (input->n < kind->sample) return KB_OK;
     if (!allocate(workspace, input, &r, out)) return KB_E_MEMORY;
-    for (int32_t i = 0; i < input->n; i++)
-        if (finite_row(input, i)) r.order[kept++] = i;
+    for (int32_t i = 0; i < input->n; i++) {
+        r.order[kept] = i;
+        kept += finite_row(input, i);
+    }
     if (kept < kind->sample) return KB_OK;
     if (options->quality) sort_by_quality(options->quality, r.order, kept, r.entries, r.entries + kept);
     out->frame1 = frame_of(input, r.order, kept, false, &out->z);
@@ -281,7 +331,7 @@ kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options,
     *result = KB_FIT_DEGENERATE;
     if (degenerate(input, r.order, kept, kind, out)) return KB_OK;
     if (!options->keep_duplicates) {
-        kept = drop_duplicates(input, r.order, kept, r.table, r.table_size);
+        kept = drop_duplicates(input, r.order, kept, r.table, r.table_size, out->x1);
         *result = kept < kind->sample ? KB_FIT_TOO_FEW : KB_FIT_DEGENERATE;
         if (kept < kind->sample || degenerate(input, r.order, kept, kind, out)) return KB_OK;
     }

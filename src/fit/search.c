@@ -177,11 +177,13 @@ static double all_inliers(int32_t inliers, int32_t n, int32_t size)
     return share;
 }
 
-/* More inliers than 95 % of wrong models have among n pairs. */
-static double least_inliers(const fit_kind *kind, int32_t n)
+/* Whether so many are more inliers than 95 % of wrong models have among n pairs. No root is larger than (x + 1) / 2,
+ * which saves most of them. */
+static bool enough_among(const fit_kind *kind, int32_t inliers, int32_t n)
 {
-    double mean = kind->beta * (n - kind->sample);
-    return kind->sample + mean + 1.645 * sqrt(mean * (1 - kind->beta));
+    double mean = kind->beta * (n - kind->sample), variance = mean * (1 - kind->beta);
+    double more = inliers - kind->sample - mean;
+    return more >= 1.645 * 0.5001 * (variance + 1) || more >= 1.645 * sqrt(variance);
 }
 
 /* After which sample to stop, given the errors of the best model in scratch->error2. */
@@ -193,7 +195,7 @@ static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fi
             first = limits->by_rank ? kbi_min_i(least, pairs->n) : pairs->n;
     for (int32_t n = 1; n <= pairs->n; n++) {
         inliers += scratch->error2[pairs->slot[n - 1]] <= pairs->threshold2;
-        if (n < first || (double)inliers * best_n < (double)best_inliers * n || inliers < least_inliers(kind, n))
+        if (n < first || (double)inliers * best_n < (double)best_inliers * n || !enough_among(kind, inliers, n))
             continue;
         best_n = n;
         best_inliers = inliers;

@@ -45,15 +45,16 @@ static uint64_t cell_of(const fit_pairs *pairs, int32_t s, double cells)
     return (uint64_t)(x + most + 1) << 32 | (uint64_t)(y + most); /* never 0, which is a free place */
 }
 
-/* How many cells hold the n slots listed, or the first n when the list is NULL. The table has room for 4 n entries. */
-static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t n, uint64_t *table)
+/* How many cells hold the n slots listed, or the first n when the list is NULL; it stops at `enough` cells. The table
+ * has room for 4 n entries. */
+static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t n, int32_t enough, uint64_t *table)
 {
     double cells = 1 / (CELL * sqrt(pairs->threshold2));
     size_t size = 8;
     int32_t count = 0;
-    while (size < 2 * (size_t)n) size *= 2;
+    while (size < 2 * (size_t)kbi_min_i(n, enough)) size *= 2;
     memset(table, 0, size * sizeof *table);
-    for (int32_t k = 0; k < n; k++) {
+    for (int32_t k = 0; k < n && count < enough; k++) {
         uint64_t cell = cell_of(pairs, list ? list[k] : k, cells);
         size_t place = (size_t)((cell * 0x9e3779b97f4a7c15u) >> 32) & (size - 1);
         while (table[place] && table[place] != cell) place = (place + 1) & (size - 1);
@@ -63,12 +64,23 @@ static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t 
     return count;
 }
 
+/* A number of inliers from which on every number is more than chance explains, or INT32_MAX. One inlier more changes
+ * what is expected by (n - k) / (k + 1 - m) x chance, which falls with k: once it is below 1, it stays there. */
+static int32_t enough_inliers(int32_t n, int32_t m, double chance)
+{
+    for (int32_t k = 2 * m; k < n; k *= 2)
+        if ((n - k) * chance < k + 1 - m && kbi_fit_meaningful(n, k, m, chance)) return k;
+    return INT32_MAX;
+}
+
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count)
 {
     uint64_t *table = (uint64_t *)(void *)scratch->part.x1; /* four arrays of n, not in use now */
-    int32_t inliers = count_cells(pairs, scratch->list.slot, count, table);
-    if (kbi_fit_meaningful(pairs->n, inliers, kind->sample, pairs->chance)) return true;
-    return kbi_fit_meaningful(count_cells(pairs, NULL, pairs->n, table), inliers, kind->sample, pairs->chance);
+    int32_t enough = enough_inliers(pairs->n, kind->sample, pairs->chance);
+    int32_t inliers = count_cells(pairs, scratch->list.slot, count, enough, table);
+    if (inliers >= enough || kbi_fit_meaningful(pairs->n, inliers, kind->sample, pairs->chance)) return true;
+    int32_t all = count_cells(pairs, NULL, pairs->n, INT32_MAX, table);
+    return kbi_fit_meaningful(all, inliers, kind->sample, pairs->chance);
 }
 
 /* ---- lines ---- */

@@ -576,6 +576,52 @@ static void test_of_equal_pairs_the_best_counts(void **state)
     for (size_t i = 0; i < 200; i++) assert_int_equal(inliers[i], 1);
 }
 
+static bool share_a_point(const kb_point_pair *a, const kb_point_pair *b)
+{
+    return (a->x1 == b->x1 && a->y1 == b->y1) || (a->x2 == b->x2 && a->y2 == b->y2);
+}
+
+/* The pairs that stay are those of the definition, however many points are equal, by accident or as 0 and -0. */
+static void test_duplicates_of_all_kinds(void **state)
+{
+    static scene s;
+    static size_t kept[MOST];
+    static uint8_t stays[MOST];
+    kb_workspace *workspace;
+    (void)state;
+    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t random = seed;
+        double places = (double)(2 + (seed % 10) * (seed % 10) * 5); /* per coordinate: from nearly all equal on */
+        size_t n = 10 + (size_t)(seed * 37 % (MOST - 10)), count = 0;
+        for (size_t i = 0; i < n; i++) {
+            double v[4];
+            for (int k = 0; k < 4; k++) v[k] = floor(uniform(&random, -places, places));
+            if (v[0] == 0 && i & 1) v[0] = -0.0;
+            s.pairs[i] = (kb_point_pair){v[0], v[1] / 3, v[2], v[3]};
+            s.quality[i] = (float)floor(uniform(&random, 0, 20));
+        }
+        memset(stays, 0, sizeof stays);
+        for (int quality = 0; quality < 20; quality++)
+            for (size_t i = 0; i < n; i++) {
+                if (s.quality[i] != (float)quality) continue;
+                size_t k = 0;
+                while (k < count && !share_a_point(&s.pairs[i], &s.pairs[kept[k]])) k++;
+                if (k == count) kept[count++] = i, stays[i] = 1;
+            }
+        s.n = n;
+        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        fit_pairs prepared;
+        kb_fit_result result;
+        const fit_input input = {&s.pairs[0].x1, 4, (int32_t)n};
+        assert_int_equal(kbi_fit_prepare(&input, &o, &kbi_fit_homography, workspace, &prepared, &result), KB_OK);
+        if (result != KB_FIT_FOUND) continue;
+        assert_int_equal(prepared.n, count);
+        for (size_t i = 0; i < count; i++) assert_true(stays[prepared.origin[i]]);
+    }
+    kb_workspace_free(workspace);
+}
+
 /* ----------------------------------------------------------------------------------------------- search and options */
 
 static void test_order_helps_prosac(void **state)
@@ -745,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_qualities_that_are_not_numbers),
         cmocka_unit_test(test_many_to_one),
         cmocka_unit_test(test_of_equal_pairs_the_best_counts),
+        cmocka_unit_test(test_duplicates_of_all_kinds),
         cmocka_unit_test(test_order_helps_prosac),
         cmocka_unit_test(test_misleading_order),
         cmocka_unit_test(test_given_order_is_the_quality),
