@@ -46,18 +46,16 @@ void kbi_blur_plan(kbi_blur *blur, double sigma)
     blur->taps = radius + 1;
 }
 
-void kbi_blur_row(const kbi_detect_kernels *kernels, const uint16_t **a, const uint16_t **b, const kbi_blur *blur,
-                  int32_t width, uint16_t *row, uint16_t *out)
+void kbi_blur_across(const kbi_detect_kernels *kernels, const kbi_blur *blur, int32_t width, uint16_t *row, uint16_t *out)
 {
-    uint16_t *middle = row + KBI_BLUR_MAX_TAPS;
-    kernels->blur_pairs(a, b, blur, width, middle);
+    const uint16_t *a[KBI_BLUR_MAX_TAPS], *b[KBI_BLUR_MAX_TAPS];
     for (int32_t k = 1; k < blur->taps; k++) {
-        middle[-k] = middle[kbi_mirrored(-k, width)];
-        middle[width - 1 + k] = middle[kbi_mirrored(width - 1 + k, width)];
+        row[-k] = row[kbi_mirrored(-k, width)];
+        row[width - 1 + k] = row[kbi_mirrored(width - 1 + k, width)];
     }
     for (int32_t k = 0; k < blur->taps; k++) {
-        a[k] = middle - k;
-        b[k] = middle + k;
+        a[k] = row - k;
+        b[k] = row + k;
     }
     kernels->blur_pairs(a, b, blur, width, out);
 }
@@ -71,6 +69,7 @@ void kbi_blur_image(const kbi_detect_kernels *kernels, const uint16_t *in, uint1
             a[k] = in + kbi_mirrored(y - k, height) * stride;
             b[k] = in + kbi_mirrored(y + k, height) * stride;
         }
-        kbi_blur_row(kernels, a, b, blur, width, row, out + y * stride);
+        kernels->blur_pairs(a, b, blur, width, row + KBI_BLUR_MAX_TAPS);
+        kbi_blur_across(kernels, blur, width, row + KBI_BLUR_MAX_TAPS, out + y * stride);
     }
 }

@@ -33,11 +33,10 @@ static inline int32_t kbi_mirrored(int32_t i, int32_t n)
 }
 
 struct kbi_detect_kernels;
-/* Blurs rows by columns, then the result along the row; the border is mirrored. a and b, the rows above and below, are
- * overwritten. row is scratch of width + 2 KBI_BLUR_MAX_TAPS. */
-void kbi_blur_row(const struct kbi_detect_kernels *kernels, const uint16_t **a, const uint16_t **b,
-                  const kbi_blur *blur, int32_t width, uint16_t *row, uint16_t *out);
-/* An image, all of it. */
+/* Blurs a row along itself; the border is mirrored, in the KBI_BLUR_MAX_TAPS places on both sides of the row. */
+void kbi_blur_across(const struct kbi_detect_kernels *kernels, const kbi_blur *blur, int32_t width, uint16_t *row,
+                     uint16_t *out);
+/* An image, all of it: by columns, then along the rows. row is scratch of width + 2 KBI_BLUR_MAX_TAPS. */
 void kbi_blur_image(const struct kbi_detect_kernels *kernels, const uint16_t *in, uint16_t *out, int32_t width,
                     int32_t height, ptrdiff_t stride, const kbi_blur *blur, uint16_t *row);
 

@@ -16,6 +16,7 @@
 #define FARTHEST_LAYER 0.6 /* of an extremum from its layer */
 #define ROOM_TO_MOVE 4     /* rows that an extremum may move with its directions' region still inside of the window */
 #define BATCH 8            /* rows of a layer that are made at once: they share most of the rows they are made of */
+#define STRIP 384          /* columns of them */
 
 /* ---- plan ---- */
 
@@ -95,7 +96,7 @@ bool kbi_scale_window_get(kbi_scale_window *window, const kbi_scale_space *space
     for (int32_t k = 0; k < space->layers + 3; k++) rows += (size_t)ring_rows(space, first, k);
     *window = (kbi_scale_window){.space = space};
     window->memory = kbi_workspace_get(workspace, rows * width * sizeof *window->memory);
-    window->row = kbi_workspace_get(workspace, (width + 2 * KBI_BLUR_MAX_TAPS) * sizeof *window->row);
+    window->row = kbi_workspace_get(workspace, BATCH * (width + 2 * KBI_BLUR_MAX_TAPS) * sizeof *window->row);
     window->patch_memory =
         kbi_workspace_get(workspace, ((size_t)space->layers + 4) * patch * sizeof *window->patch_memory);
     return window->memory && window->row && window->patch_memory;
@@ -140,6 +141,12 @@ static const uint16_t *source_row(const kbi_scale_window *w, int32_t layer, int3
     return layer < 0 ? image_ring_row(w, y) : kbi_octave_row(&w->here, layer, y);
 }
 
+/* Row i of a batch when its columns are blurred, with room for the mirrored border. */
+static uint16_t *blurred_row(const kbi_scale_window *w, int32_t i)
+{
+    return w->row + i * (w->here.stride + 2 * KBI_BLUR_MAX_TAPS) + KBI_BLUR_MAX_TAPS;
+}
+
 /* Every second pixel of every second row of the layer with twice the blur. */
 static void start_next_octave(const kbi_scale_window *w, int32_t y)
 {
@@ -149,16 +156,33 @@ static void start_next_octave(const kbi_scale_window *w, int32_t y)
     for (int32_t x = 0; x < w->next->width; x++) out[x] = in[2 * x];
 }
 
-static void make_row(kbi_scale_window *w, int32_t layer, int32_t y)
+/* Blurs columns of n rows from `first` on of layer - 1. The rows that they are made of share most of theirs, so that a
+ * strip of them stays in the first-level cache. */
+static void blur_down(const kbi_scale_window *w, int32_t layer, int32_t first, int32_t n)
 {
     const kbi_blur *blur = &w->space->blur[layer];
-    const uint16_t *above[KBI_BLUR_MAX_TAPS], *below[KBI_BLUR_MAX_TAPS];
-    for (int32_t k = 0; k < blur->taps; k++) {
-        above[k] = source_row(w, layer - 1, kbi_mirrored(y - k, w->here.height));
-        below[k] = source_row(w, layer - 1, kbi_mirrored(y + k, w->here.height));
+    const uint16_t *row[2 * KBI_BLUR_MAX_TAPS + BATCH], *above[KBI_BLUR_MAX_TAPS], *below[KBI_BLUR_MAX_TAPS];
+    int32_t reach = blur->taps - 1, rows = n + 2 * reach;
+    for (int32_t i = 0; i < rows; i++) row[i] = source_row(w, layer - 1, kbi_mirrored(first + i - reach, w->here.height));
+    for (int32_t x = 0; x < w->here.width; x += STRIP)
+        for (int32_t i = 0; i < n; i++) {
+            for (int32_t k = 0; k <= reach; k++) {
+                above[k] = row[i + reach - k] + x;
+                below[k] = row[i + reach + k] + x;
+            }
+            w->space->kernels->blur_pairs(above, below, blur, kbi_min_i(STRIP, w->here.width - x),
+                                          blurred_row(w, i) + x);
+        }
+}
+
+static void make_batch(kbi_scale_window *w, int32_t layer, int32_t first, int32_t n)
+{
+    blur_down(w, layer, first, n);
+    for (int32_t i = 0; i < n; i++) {
+        kbi_blur_across(w->space->kernels, &w->space->blur[layer], w->here.width, blurred_row(w, i),
+                        kbi_octave_row(&w->here, layer, first + i));
+        if (layer == w->space->layers) start_next_octave(w, first + i);
     }
-    kbi_blur_row(w->space->kernels, above, below, blur, w->here.width, w->row, kbi_octave_row(&w->here, layer, y));
-    if (layer == w->space->layers) start_next_octave(w, y);
 }
 
 /* Makes the rows of a layer before row `end`, a batch at a time, and before each those of the layers that it needs. */
@@ -170,7 +194,8 @@ static void make_rows(kbi_scale_window *w, int32_t layer, int32_t end)
         if (layer > 0) make_rows(w, layer - 1, needed);
         else for (; w->image_made < needed; w->image_made++)
             image_row(w->space, w->image_made, image_ring_row(w, w->image_made));
-        for (; w->made[layer] < batch; w->made[layer]++) make_row(w, layer, w->made[layer]);
+        make_batch(w, layer, w->made[layer], batch - w->made[layer]);
+        w->made[layer] = batch;
     }
 }
 

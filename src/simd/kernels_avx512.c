@@ -5,6 +5,7 @@
 #ifdef KBI_X86_512
 
 #    define KBI_VEC_AVX512
+#    include "simd/tmpl_blur.h"
 #    include "simd/tmpl_hamming.h"
 #    include "simd/tmpl_hamming_words.h"
 #    include "simd/tmpl_project_vnni.h"
@@ -21,6 +22,7 @@ void kbi_kernels_avx512(kbi_kernels *table)
     table->image.sample_two_tap = sample_two_tap_simd;
     table->describe.boxes = boxes_simd;
     table->describe.scratch_bytes = scratch_bytes_simd;
+    table->detect.blur_pairs = blur_pairs_simd;
     table->image.sample = sample_simd;
     table->describe.sift = sift_simd;
     table->describe.project = project_simd;

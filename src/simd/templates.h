@@ -24,6 +24,7 @@
 #include "simd/tmpl_resize.h"
 #include "simd/tmpl_sift_bytes.h"
 #ifndef KBI_VEC_WASM /* a small file matters more there */
+#    include "simd/tmpl_blur.h"
 #    include "simd/tmpl_sift_rows.h"
 #endif
 

@@ -1,45 +1,11 @@
-/* The rows of the SIFT detector: kbi_blur_pairs, kbi_extrema_row and kbi_direction_row (src/detect/blur_rows.h,
- * dog_rows.h, histogram_rows.h). Template over simd/vec.h; floats are the compiler's own vectors (tmpl_gradient.h). */
+/* The rows of the SIFT detector: kbi_extrema_row and kbi_direction_row (src/detect/dog_rows.h, histogram_rows.h).
+ * Template over simd/vec.h; floats are the compiler's own vectors (tmpl_gradient.h). */
 #ifndef KBI_TMPL_SIFT_ROWS_H
 #define KBI_TMPL_SIFT_ROWS_H
 
 #include "detect/histogram_rows.h"
 #include "simd/tmpl_gradient.h"
 #include "simd/vec.h"
-
-/* ---- blur ---- */
-
-/* `vecs` vecs from `at` on, all taps while the sums are in registers. */
-VEC_INLINE void blur_at(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t at, int vecs,
-                        uint16_t *out)
-{
-    vec sum[4];
-    VEC_UNROLL
-    for (int i = 0; i < vecs; i++) sum[i] = v_set(blur->taps / 2);
-    for (int32_t k = 0; k < blur->taps; k++) {
-        const uint16_t *p = a[k] + at, *q = b[k] + at;
-        vec weight = v_set(blur->weight[k]);
-        VEC_UNROLL
-        for (int i = 0; i < vecs; i++) {
-            vec both = v_add(v_loadu(p + i * VEC_LANES), v_loadu(q + i * VEC_LANES));
-            sum[i] = v_add(sum[i], v_high(both, weight));
-        }
-    }
-    VEC_UNROLL
-    for (int i = 0; i < vecs; i++) v_storeu(out + at + i * VEC_LANES, sum[i]);
-}
-
-VEC_TARGET static void blur_pairs_simd(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur,
-                                        int32_t width, uint16_t *out)
-{
-    int32_t x = 0;
-    if (width < VEC_LANES) {
-        kbi_blur_pairs(a, b, blur, width, out);
-        return;
-    }
-    for (; x + 4 * VEC_LANES <= width; x += 4 * VEC_LANES) blur_at(a, b, blur, x, 4, out);
-    for (; x < width; x += VEC_LANES) blur_at(a, b, blur, kbi_min_i(x, width - VEC_LANES), 1, out);
-}
 
 /* ---- extrema ---- */
 
