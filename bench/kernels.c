@@ -1,16 +1,21 @@
-/* Nanoseconds of every kernel in every tier of this CPU, per keypoint, pixel or pair of rows, as said. Processor
- * time, the best of many short runs, so that other programs on the machine matter little.
+/* Nanoseconds of every kernel, and of the steps that use them, in every tier of this CPU, per keypoint, pixel or pair of
+ * rows, as said. Processor time, the best of many short runs, so that other programs on the machine matter little.
  *
- *     build/bench/kernels [SLOT]        only slots whose name begins so */
+ *     build/bench/kernels [SLOT]        only slots whose name begins so
+ *     build/bench/kernels --instructions [SLOT]
+ *
+ * The second one is for a processor that qemu emulates (scripts/bench-instructions): every slot runs once, between marks
+ * for the plugin bench/qemu/count_instructions.c, which writes the numbers. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "describe/describe.h"
 #include "simd/kernels.h"
 
-enum { N = 2048, WIDTH = 800, HEIGHT = 640, ROWS = 1024, REPEATS = 40 };
+enum { N = 2048, WIDTH = 800, HEIGHT = 640, ROWS = 1024, CHILDREN = 10, LOOP = 1000000, REPEATS = 40 };
 
 static uint8_t pixels[WIDTH * HEIGHT], patches[KBI_BATCH * KBI_PATCH_BYTES], rows[N * KB_MAX_BITS / 8],
     values[N * KB_SIFT_VALUES];
@@ -23,7 +28,13 @@ static kbi_sampling samplings[N];
 static uint32_t histograms[KBI_BATCH * KB_SIFT_VALUES], keys[3][ROWS];
 static _Alignas(KBI_ALIGN) uint8_t scratch[KBI_KERNEL_SCRATCH];
 static kbi_pyramid levels;
-static kb_model *bad, *bag, *hash;
+static kb_model *bad, *bag, *hash, *builtin[3];
+static kb_workspace *workspace;
+static float points[2][ROWS + KBI_LIST_SLACK], columns[KBI_FILTER_COLUMNS][ROWS + KBI_FILTER_BLOCK];
+static int32_t point_levels[ROWS + KBI_LIST_SLACK], support[ROWS + KBI_FILTER_BLOCK], listed[ROWS + KBI_NEAR_SLACK];
+static kb_keypoint found_keypoints[N];
+static kb_match matches[ROWS];
+static uint8_t words[8 * (ROWS + 1)];
 static kbi_resize_map map;
 static kbi_blur blur;
 static uint64_t state = 1;
@@ -63,8 +74,20 @@ static kb_model *hash_model(void)
     return model;
 }
 
+/* Points of which some lie in a circle; matches of which few agree. */
+static void prepare_matching(void)
+{
+    for (size_t i = 0; i < sizeof words; i++) words[i] = (uint8_t)kbi_random_below(&state, 256);
+    for (int i = 0; i < ROWS; i++) {
+        listed[i] = (int32_t)kbi_random_below(&state, ROWS);
+        for (int k = 0; k < 2; k++) points[k][i] = (float)kbi_random_below(&state, 100);
+        point_levels[i] = (int32_t)kbi_random_below(&state, 8);
+        for (int k = 0; k < KBI_FILTER_COLUMNS; k++) columns[k][i] = (float)kbi_random_below(&state, 1000) / 4;
+    }
+}
+
 /* Keypoints like ORB's, none near the edge, on a picture of blocks and noise. */
-static bool prepare(kb_workspace *workspace)
+static bool prepare(void)
 {
     static int32_t index[WIDTH];
     static uint8_t weight[WIDTH], pair[2 * WIDTH], mix[2 * WIDTH];
@@ -92,10 +115,14 @@ static bool prepare(kb_workspace *workspace)
     kbi_pyramid_plan(&levels, &image);
     for (int i = 0; i < N; i++) kbi_sampling_plan(&samplings[i], &keypoints[i], keypoints[i].size, &levels);
     kb_status status = kbi_pyramid_build(&levels, &image, 0xff, workspace);
+    prepare_matching();
     bad = box_model(KB_BAD);
     bag = box_model(KB_BAG);
     hash = hash_model();
-    return status == KB_OK && bad && bag && hash;
+    kb_model_builtin("bad256", &builtin[0]);
+    kb_model_builtin("bag256", &builtin[1]);
+    kb_model_builtin("hashsift256", &builtin[2]);
+    return status == KB_OK && bad && bag && hash && builtin[0] && builtin[1] && builtin[2];
 }
 
 /* ---- what is timed: each does `count` of its unit ---- */
@@ -210,6 +237,70 @@ static void run_512(const kbi_kernels *k)
     k->match.hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 64, keys[0], keys[1], keys[2]);
 }
 
+static void run_listed(const kbi_kernels *k)
+{
+    k->match.hamming_listed(pixels, pixels + 32, listed, ROWS, 32, 32, keys[0]);
+}
+static void run_nearest(const kbi_kernels *k)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        keys[0][i] = k->match.hamming_nearest(pixels + 32 * i, pixels + 32 * (ROWS + CHILDREN * i), CHILDREN, 32);
+}
+/* Of words at random 3 % are so near, which is what an index has within its own threshold. */
+static void run_near(const kbi_kernels *k)
+{
+    static int32_t near[ROWS + KBI_NEAR_SLACK];
+    k->match.hamming_near(words, words + 8, ROWS, 24, near);
+}
+static void run_circle(const kbi_kernels *k)
+{
+    const kbi_circle circle = {50, 50, 400, 2, 4};
+    static int32_t inside[ROWS + KBI_LIST_SLACK];
+    k->match.list_circle(points[0], points[1], point_levels, 0, ROWS, &circle, inside);
+}
+static void run_filter(const kbi_kernels *k)
+{
+    kbi_filter_nodes nodes = {.cosine2 = 0.5f, .ratio2 = 2.56f, .bound2 = 0.18f, .support = support};
+    for (int c = 0; c < KBI_FILTER_COLUMNS; c++) nodes.column[c] = columns[c];
+    for (int32_t j = 0; j < ROWS; j += KBI_FILTER_BLOCK) keys[0][j] = k->match.filter_block(&nodes, 0, j, 1);
+}
+
+/* Steps: kb_cpu_limit says which kernels they use. */
+static void run_detect(const kbi_kernels *k)
+{
+    kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
+    size_t count;
+    (void)k;
+    kb_detect(&image, NULL, workspace, found_keypoints, N, &count);
+}
+static void describe_with(const kb_model *model)
+{
+    kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
+    kb_describe(model, &image, keypoints, N, NULL, workspace, rows, flags);
+}
+static void run_bad256(const kbi_kernels *k) { (void)k, describe_with(builtin[0]); }
+static void run_bag256(const kbi_kernels *k) { (void)k, describe_with(builtin[1]); }
+static void run_hashsift256(const kbi_kernels *k) { (void)k, describe_with(builtin[2]); }
+static void run_match(const kbi_kernels *k)
+{
+    size_t count;
+    (void)k;
+    kb_match_hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 32, NULL, workspace, matches, &count);
+}
+
+/* Two instructions LOOP times, by which counts are checked. */
+static void run_loop(const kbi_kernels *k)
+{
+    (void)k;
+#if defined(__x86_64__)
+    int32_t left = LOOP;
+    __asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(left) : : "cc");
+#elif defined(__aarch64__)
+    int64_t left = LOOP;
+    __asm__ volatile("1: subs %0, %0, 1\n\tb.ne 1b" : "+r"(left) : : "cc");
+#endif
+}
+
 static const struct {
     const char *name, *unit;
     void (*run)(const kbi_kernels *);
@@ -239,9 +330,35 @@ static const struct {
     {"direction_row", "pixel", run_direction, 31.0 * N},
     {"hamming, 256", "pair", run_256, (double)ROWS *ROWS},
     {"hamming, 512", "pair", run_512, (double)ROWS *ROWS},
+    {"hamming_listed", "row", run_listed, ROWS},
+    {"hamming_nearest", "row", run_nearest, (double)ROWS *CHILDREN},
+    {"hamming_near", "word", run_near, ROWS},
+    {"list_circle", "point", run_circle, ROWS},
+    {"filter_block", "match", run_filter, ROWS},
+    {"detect-orb", "pixel", run_detect, (double)WIDTH *HEIGHT},
+    {"describe-bad256", "keypoint", run_bad256, N},
+    {"describe-bag256", "keypoint", run_bag256, N},
+    {"describe-hashsift256", "keypoint", run_hashsift256, N},
+    {"match-256", "pair", run_match, (double)ROWS *ROWS},
+    {"loop of known length", "instruction", run_loop, 2 * LOOP},
 };
 
 /* ---- the table ---- */
+
+static const struct {
+    const char *name; /* for kb_cpu_limit */
+    uint32_t flags;
+} tiers[] = {{"c", 0},
+             {"sse4.1,popcnt", KBI_CPU_SSE41 | KBI_CPU_POPCNT},
+             {"avx2", KBI_CPU_AVX2},
+             {"avx512", KBI_CPU_AVX512},
+             {"neon", KBI_CPU_NEON}};
+
+static bool tier_there(size_t tier)
+{
+    kb_cpu_limit(NULL);
+    return (kbi_cpu_flags() & tiers[tier].flags) == tiers[tier].flags;
+}
 
 static double now(void)
 {
@@ -250,44 +367,58 @@ static double now(void)
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-static double best_of_many(void (*run)(const kbi_kernels *), const kbi_kernels *kernels)
+/* The best of many. */
+static void print_time(size_t slot, const kbi_kernels *kernels)
 {
     double best = 1e300;
     for (int i = 0; i < REPEATS; i++) {
         double start = now();
-        run(kernels);
+        slots[slot].run(kernels);
         double time = now() - start;
         best = time < best ? time : best;
     }
-    return best;
+    printf("\t%10.3f", best / slots[slot].count);
+}
+
+/* The plugin of qemu sees the marks and writes the number. */
+static void print_instructions(size_t slot, const kbi_kernels *kernels)
+{
+    const int mark = -27490;
+    slots[slot].run(kernels); /* takes memory */
+    fflush(stdout);
+    lseek(mark, 0, SEEK_SET);
+    slots[slot].run(kernels);
+    lseek(mark, (off_t)slots[slot].count, SEEK_SET);
+}
+
+/* A row of the table; steps use the kernels that kb_cpu_limit leaves. */
+static void print_row(size_t slot, void (*print)(size_t, const kbi_kernels *))
+{
+    printf("%-20s\t%-11s", slots[slot].name, slots[slot].unit);
+    for (size_t t = 0; t < KBI_COUNT(tiers); t++) {
+        kbi_kernels kernels;
+        if (!tier_there(t)) continue;
+        kb_cpu_limit(tiers[t].name);
+        kbi_kernels_init(&kernels, kbi_cpu_flags());
+        print(slot, &kernels);
+        fflush(stdout);
+    }
+    printf("\n");
 }
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        uint32_t flags;
-    } tiers[] = {{"c", 0},
-                 {"popcnt", KBI_CPU_POPCNT},
-                 {"sse4.1", KBI_CPU_SSE41 | KBI_CPU_POPCNT},
-                 {"avx2", KBI_CPU_AVX2},
-                 {"all", UINT32_MAX}};
-    kb_workspace *workspace = NULL;
-    if (kb_workspace_create(&workspace) != KB_OK || !prepare(workspace)) return 1;
-    printf("%s\n%-20s %-10s", kb_cpu_features(), "ns", "per");
-    for (size_t t = 0; t < KBI_COUNT(tiers); t++) printf(" %10s", tiers[t].name);
+    bool instructions = argc > 1 && strcmp(argv[1], "--instructions") == 0;
+    const char *only = argc > 1 + instructions ? argv[1 + instructions] : "";
+    if (kb_workspace_create(&workspace) != KB_OK || !prepare()) return 1;
+    printf("%-20s\t%-11s", instructions ? "instructions" : "ns", "per");
+    for (size_t t = 0; t < KBI_COUNT(tiers); t++)
+        if (tier_there(t)) printf("\t%10.*s", (int)strcspn(tiers[t].name, ","), tiers[t].name);
     printf("\n");
-    for (size_t i = 0; i < KBI_COUNT(slots); i++) {
-        if (argc > 1 && strncmp(slots[i].name, argv[1], strlen(argv[1])) != 0) continue;
-        printf("%-20s %-10s", slots[i].name, slots[i].unit);
-        for (size_t t = 0; t < KBI_COUNT(tiers); t++) {
-            kbi_kernels kernels;
-            kbi_kernels_init(&kernels, kbi_cpu_flags() & kbi_cpu_closure(tiers[t].flags));
-            printf(" %10.3f", best_of_many(slots[i].run, &kernels) / slots[i].count);
-            fflush(stdout);
-        }
-        printf("\n");
-    }
+    for (size_t i = 0; i < KBI_COUNT(slots); i++)
+        if (strncmp(slots[i].name, only, strlen(only)) == 0 || (instructions && slots[i].run == run_loop))
+            print_row(i, instructions ? print_instructions : print_time);
+    for (int i = 0; i < 3; i++) kb_model_free(builtin[i]);
     kb_model_free(bad);
     kb_model_free(bag);
     kb_model_free(hash);

@@ -47,6 +47,9 @@ ALWAYS_INLINE uint32_t hamming_distance(const uint8_t *a, const uint8_t *b, size
 {
     uint32_t sum = 0;
     size_t i = 0;
+#ifdef KBI_HAMMING_32 /* of the including tier: the distance of 32 bytes */
+    for (; i + 32 <= row_bytes; i += 32) sum += KBI_HAMMING_32(a + i, b + i);
+#endif
     for (; i + 8 <= row_bytes; i += 8) sum += count_bits(load64(a + i) ^ load64(b + i), instruction);
     if (i < row_bytes) {
         uint64_t rest = 0;

@@ -40,7 +40,7 @@ VEC_INLINE void distances(const hamming_tile *t, const uint8_t *row, int vecs, v
     for (size_t i = 0; i < t->row_bytes; i += 2) {
         vec unit = spread_unit(row + i, t->row_bytes - i);
         VEC_UNROLL
-        for (int v = 0; v < vecs; v++) sum[v] = v_add(sum[v], v_count(v_xor(unit, v_load(plane++))));
+        for (int v = 0; v < vecs; v++) sum[v] = v_add_count(sum[v], v_xor(unit, v_load(plane++)));
     }
     VEC_UNROLL
     for (int v = 0; v < vecs; v++) out[v] = sum[v];

@@ -32,7 +32,7 @@
  *   v_each16              the same 16 bytes for each 8 lanes
  *   v_max_floats          of a vec_floats, 32-bit lanes none of which is NaN;  v_min_floats;  v_top_float: the largest
  *   v_lookup16            of each 16 bytes of the first those that the second names, 0 to 15
- *   v_count               the number of bits of every lane that are set; where VEC_COUNTS_BITS is defined
+ *   v_add_count           adds the number of bits of every lane that are set; where VEC_COUNTS_BITS is defined
  *   v_least v_replace     the least lane, and a vec with one lane of another
  *   v_pair                brings two vecs together for v_madd: lane i of both becomes neighbours
  *   v_madd                adds first[i] w[0] + second[i] w[1] to the 32-bit sums of lane i; signed

@@ -63,7 +63,7 @@ VEC_INLINE vec v_add_where(vec sum, vec_mask mask, vec a) { return _mm512_mask_a
 VEC_INLINE vec v_add_unless(vec sum, vec_mask mask, vec a) { return _mm512_mask_add_epi16(sum, mask.no, sum, a); }
 
 #define VEC_COUNTS_BITS
-VEC_INLINE vec v_count(vec a) { return _mm512_popcnt_epi16(a); }
+VEC_INLINE vec v_add_count(vec sum, vec bits) { return v_add(sum, _mm512_popcnt_epi16(bits)); }
 
 /* The least lane as an unsigned number, and which it is: of equal ones the first. */
 VEC_INLINE uint32_t v_least(vec a, int *lane)

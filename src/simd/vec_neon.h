@@ -4,6 +4,8 @@
 
 #include <arm_neon.h>
 
+#include "match/kernels.h"
+
 #define VEC_LANES 8
 #define VEC_TARGET
 #define VEC_INLINE __attribute__((always_inline)) static inline
@@ -325,6 +327,56 @@ VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
     uint32x4_t low = vandq_u32(vcgtzq_s32(sums->low), vld1q_u32(bits));
     uint32x4_t high = vandq_u32(vcgtzq_s32(sums->high), vld1q_u32(bits + 4));
     return (uint8_t)vaddvq_u32(vaddq_u32(low, high));
+}
+
+/* ---- for matching ---- */
+
+#define VEC_COUNTS_BITS
+VEC_INLINE vec v_add_count(vec sum, vec bits) { return vpadalq_u8(sum, vcntq_u8(U8(bits))); }
+
+#define KBI_HAMMING_32 v_hamming_32
+VEC_INLINE uint32_t v_hamming_32(const uint8_t *a, const uint8_t *b)
+{
+    uint8x16_t first = vcntq_u8(veorq_u8(vld1q_u8(a), vld1q_u8(b)));
+    return vaddlvq_u8(vaddq_u8(first, vcntq_u8(veorq_u8(vld1q_u8(a + 16), vld1q_u8(b + 16)))));
+}
+
+/* Bits of 16 words of 8 bytes that differ from `word`, a byte for each. */
+VEC_INLINE vec v_hamming_words(uint64_t word, const uint8_t *words)
+{
+    uint8x16_t count[8];
+    for (int i = 0; i < 8; i++)
+        count[i] = vcntq_u8(veorq_u8(vld1q_u8(words + 16 * i), vreinterpretq_u8_u64(vdupq_n_u64(word))));
+    for (int n = 4; n > 0; n /= 2)
+        for (int i = 0; i < n; i++) count[i] = vpaddq_u8(count[2 * i], count[2 * i + 1]);
+    return FROM_U8(count[0]);
+}
+
+/* Of VEC_FLOATS points with a level those in a circle, as bits. */
+#define VEC_FLOATS 4
+#define v_bits_floats(a) v_bits_of((uint32x4_t)(a))
+VEC_INLINE uint32_t v_bits_of(uint32x4_t mask)
+{
+    static const uint32_t bits[4] = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(mask, vld1q_u32(bits)));
+}
+VEC_INLINE unsigned v_circle(const float *x, const float *y, const int32_t *level, const kbi_circle *circle)
+{
+    float32x4_t dx = vsubq_f32(vld1q_f32(x), vdupq_n_f32(circle->x));
+    float32x4_t dy = vsubq_f32(vld1q_f32(y), vdupq_n_f32(circle->y));
+    float32x4_t far2 = vaddq_f32(vmulq_f32(dx, dx), vmulq_f32(dy, dy));
+    int32x4_t at = vld1q_s32(level);
+    uint32x4_t at_level = vandq_u32(vcgeq_s32(at, vdupq_n_s32(circle->min_level)),
+                                    vcleq_s32(at, vdupq_n_s32(circle->max_level)));
+    return v_bits_of(vandq_u32(vcleq_f32(far2, vdupq_n_f32(circle->radius2)), at_level));
+}
+
+/* k to k + 3 in the order of `bytes`. */
+VEC_INLINE void v_store_lanes4(int32_t *to, int32_t k, const uint8_t bytes[16])
+{
+    static const int32_t four[4] = {0, 1, 2, 3};
+    int32x4_t numbers = vaddq_s32(vdupq_n_s32(k), vld1q_s32(four));
+    vst1q_s32(to, vreinterpretq_s32_u8(vqtbl1q_u8(vreinterpretq_u8_s32(numbers), vld1q_u8(bytes))));
 }
 
 #endif
