@@ -106,6 +106,7 @@ typedef enum cli_type {
     CLI_TYPE_LAST, /* ends a table */
     CLI_TYPE_SECTION,
     CLI_TYPE_GROUP,
+    CLI_TYPE_CHECK,
     CLI_TYPE_FLAG,   /* bool */
     CLI_TYPE_FLAG32, /* int32_t */
     CLI_TYPE_TEXT,   /* const char * */
@@ -134,7 +135,8 @@ struct cli_option {
     const char *help;    /* flows; a line that begins with a space stays as it is */
     const char *const *words;
     /* Reads the value into the target; false after common->exit_code = cli_usage_error(...). `option` is what the user
-     * wrote: -n or --max-keypoints. May be called again. */
+     * wrote: -n or --max-keypoints. May be called again. Of a CHECK it is called once, after all options are read, without
+     * an option and a text; the target is the job of the table. */
     bool (*take)(cli_common *common, const char *option, const char *text, void *target);
     const cli_option *group;
 };
@@ -159,9 +161,10 @@ struct cli_option {
     _Generic(CLI_MEMBER(job, member), const char *: CLI_TYPE_WORD, default: CLI_TYPE_CHOICE), offsetof(job, member), \
         first, 0
 #define CLI_CALL(job, member) CLI_TYPE_CALL, offsetof(job, member), 0, 0
-/* Rows that are no options: a line of the help above the options that follow, and the rows of another table, whose
- * targets lie in a member of the job. */
+/* Rows that are no options: a line of the help above the options that follow; what must hold for several options
+ * together; and the rows of another table, whose targets lie in a member of the job. */
 #define CLI_SECTION(title) {.name = title, .type = CLI_TYPE_SECTION}
+#define CLI_CHECK(function) {.type = CLI_TYPE_CHECK, .take = function}
 #define CLI_GROUP(job, member, table)                                                                               \
     {.type = CLI_TYPE_GROUP, .offset = offsetof(job, member), .group = table}
 

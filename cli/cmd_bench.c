@@ -141,7 +141,7 @@ static int bench_run(cli_common *common, void *job, int count, char **arguments)
     io_error error;
     int code;
     if (!cli_claim_images(common, count, arguments, &names, &error)) code = cli_error("%s", error.text);
-    else if (names.count < 2) code = cli_error("bench: at least two images are needed, to match them");
+    else if (names.count < 2) code = cli_error("%s: one image; at least two images are needed, to match them", names.items[0]);
     else code = bench_images(common, job, &names);
     io_names_free(&names);
     return code;
@@ -157,8 +157,8 @@ static const cli_option bench_options[] = {
     {"rows", 0, CLI_TEXT(bench_job, rows), "LIST",
      .help = "only these rows, separated by commas; describe means all that begin so (default: all)"},
     {"seconds", 0, CLI_NUMBER(bench_job, seconds, 0, 86400), "S", "25",
-     .help = "for all rows together: as many images take part as fit in; 0 takes all"},
-    {"repeats", 0, CLI_NUMBER(bench_job, repeats, 1, 1000), "N", "5", .help = "after one to warm up"},
+     .help = "seconds for all rows together: as many images are used as fit in; 0 uses all"},
+    {"repeats", 0, CLI_NUMBER(bench_job, repeats, 1, 1000), "N", "5", .help = "repeats, after one to warm up"},
     {"no-peers", 0, CLI_FLAG(bench_job, no_peers), .help = "ours alone"},
     {"instructions", 0, CLI_FLAG(bench_job, instructions),
      .help = "where the system counts no instructions, let valgrind's callgrind count them, on the first two images; "

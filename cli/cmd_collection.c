@@ -145,8 +145,7 @@ static bool make_folders(collection_job *j, io_error *error)
 
 static bool collection_open(collection_job *j, int count, char **arguments, io_error *error)
 {
-    if ((j->camera_text && !io_camera_parse(j->camera_text, &j->camera, error)) ||
-        !places_open(j->common, &j->pipeline, error) ||
+    if (!places_open(j->common, &j->pipeline, error) ||
         !cli_claim_images(j->common, count, arguments, &j->images, error) || !make_folders(j, error))
         return false;
     places_sort(&j->images);
@@ -214,6 +213,16 @@ static bool take_shard(cli_common *common, const char *option, const char *text,
     return false;
 }
 
+static bool check_camera(cli_common *common, const char *option, const char *text, void *job)
+{
+    collection_job *j = job;
+    io_error error;
+    (void)option, (void)text;
+    if (!j->camera_text || io_camera_parse(j->camera_text, &j->camera, &error)) return true;
+    common->exit_code = cli_usage_error(common, "--camera: %s", error.text);
+    return false;
+}
+
 static const cli_option collection_options[] = {
     {"output", 'o', CLI_OUTPUT(collection_job, output), "FILE.db", .help = "COLMAP's database"},
     {"work", 0, CLI_TEXT(collection_job, work), "FOLDER",
@@ -222,11 +231,13 @@ static const cli_option collection_options[] = {
      .help = "the same for OpenMVG: sfm_data.json, features, matches.f.txt"},
     {"matches", 0, CLI_OUTPUT(collection_job, matches), "FILE.txt|FILE.npz",
      .help = "the verified matches: names and indices as COLMAP's matches_importer reads them, or arrays"},
-    {"page", 0, CLI_OUTPUT(collection_job, page), "FILE.html", .help = "a summary: which images hang together, and how well"},
+    {"page", 0, CLI_OUTPUT(collection_job, page), "FILE.html",
+     .help = "a summary: groups of images that verified pairs connect, and how well"},
     CLI_SECTION("Pairs"),
     {"pairs", 0, CLI_CHOICE(collection_job, by, PAIRS_AUTO), "WHICH", "auto", .words = collection_choices,
-     .help = "exhaustive: all; sequential: neighbours in the natural order of names; retrieval: the most similar by words; "
-             "gps: the nearest by the positions in their EXIF data; list: those of --list; auto: those of --list if it is given, all for up to 100 images, else retrieval"},
+     .help = "exhaustive: all; sequential: neighbours in the natural order of names; retrieval: the most similar by "
+             "words; gps: the nearest by the positions in their EXIF data; list: those of --list; auto: those of --list "
+             "if it is given, all for up to 100 images, else retrieval"},
     {"neighbours", 'k', CLI_NUMBER(collection_job, neighbours, 1, 10000), "K", "30",
      .help = "similar or near images per image, for retrieval and gps"},
     {"reach", 0, CLI_NUMBER(collection_job, reach, 0, CLI_NO_LIMIT), "METRES", "100",
@@ -236,8 +247,10 @@ static const cli_option collection_options[] = {
      .help = "two names per line, as the database has them"},
     {"vocab", 0, CLI_INPUT(collection_job, vocabulary), "NAME|FILE",
      .help = "for retrieval (default: that of 10,000 words for the model)"},
-    {"min-inliers", 0, CLI_NUMBER(collection_job, min_inliers, 8, 1000000), "N", "15", .help = "of a verified pair"},
+    {"min-inliers", 0, CLI_NUMBER(collection_job, min_inliers, 8, 1000000), "N", "15",
+     .help = "inliers of a verified pair"},
     CLI_SECTION("Cameras"),
+    CLI_CHECK(check_camera),
     {"camera", 0, CLI_TEXT(collection_job, camera_text), "MODEL,F,...",
      .help = "the camera of all images, such as PINHOLE,2759,2764,1520,1006 (default: a guess per image, as COLMAP's)"},
     {"one-camera", 0, CLI_FLAG(collection_job, one_camera), .help = "images of one size share the guessed camera"},
@@ -258,7 +271,8 @@ const cli_command command_collection = {
     .about = "Describes the images, chooses pairs, matches and verifies them, and writes COLMAP's database with two-view "
              "geometries, so that its mapper can start. Everything that is done is kept in the work folder: a run that was "
              "interrupted goes on, and shards may run anywhere, in any order, again and at once. The database is the same "
-             "bytes for any number of shards and threads. Matches are always filtered (--filter). Images that cannot be read are named and left out.\n\n"
+             "bytes for any number of shards and threads. Matches are always filtered (--filter). Images that cannot be read "
+             "are named and left out.\n\n"
              CLI_IMAGES_HELP,
     .options = collection_options,
     .least = 1,

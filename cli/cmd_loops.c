@@ -189,13 +189,13 @@ static const cli_option loops_options[] = {
     {"page", 0, CLI_OUTPUT(loops_job, page), "FILE.html",
      .help = "a page with the similarity of all pairs and both pictures of each loop"},
     {"window", 0, CLI_NUMBER(loops_job, options.window, 1, 1000000), "N", "20",
-     .help = "the last N images are no loops"},
+     .help = ": the last N images are not searched"},
     {"checks", 0, CLI_NUMBER(loops_job, options.checks, 1, 1000), "N", "2",
      .help = "pairs that are matched per image, at most"},
-    {"min-inliers", 0, CLI_NUMBER(loops_job, options.min_inliers, 1, 1000000), "N", "30", .help = "of a loop"},
+    {"min-inliers", 0, CLI_NUMBER(loops_job, options.min_inliers, 1, 1000000), "N", "30", .help = "inliers of a loop"},
     {"min-score", 0, CLI_NUMBER(loops_job, options.min_score, 0.001, 100), "X", "0.5",
-     .help = "of a loop, as a part of the median score of neighbouring images; lower finds places that have changed more, "
-             "and more that only look alike"},
+     .help = ": the least score of a loop, relative to the median score of neighbouring images; lower finds "
+             "places that have changed more, and more that only look alike"},
     {"vocab", 0, CLI_INPUT(loops_job, vocabulary), "NAME|FILE",
      .help = "a built-in vocabulary or a file of any format (default: that of 10,000 words for the model)"},
     CLI_SECTION("Images"),

@@ -358,7 +358,7 @@ static const cli_option match_options[] = {
      .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] in px, distortion as OpenCV has it: the camera of both images, for --fit "
              "essential and rotation"},
     {"camera-b", 0, CLI_CALL(match_job, pipeline.options.cameras[1]), "C", .take = cli_take_camera,
-     .help = ": that of B, if it is another"},
+     .help = "the camera of B, when it is not that of A"},
     {"tilts", 0, CLI_NUMBER(match_job, pipeline.options.tilts, 0, TILTS_MOST), "N", "0",
      .help = "steps: describe simulated views of both images too, each step foreshortened more by sqrt(2): 5, 10, 18 and "
              "28 views per image. For viewpoints more than some 45 degrees apart; 3 is usual. Time grows with "
@@ -367,14 +367,15 @@ static const cli_option match_options[] = {
      .help = "move the points of B to a fraction of a pixel: the region around each keypoint of A is aligned with B. "
              "Inliers lie within 1.5 px then, unless --threshold says otherwise"},
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
-     .help = "CSV with x,y,size,angle,... for A instead of a detector, and"},
-    {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "for B"},
+     .help = "keypoints of A instead of a detector: CSV with x,y,size,angle,..."},
+    {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "the same for B"},
     {"output", 'o', CLI_OUTPUT(match_job, output), "FILE.csv",
-     .help = "the matches: a,b,x1,y1,x2,y2,distance,second,inlier, and with --refine correlation, 0 where a point was left as it was; - for standard output"},
+     .help = "the matches: a,b,x1,y1,x2,y2,distance,second,inlier, and with --refine correlation, 0 where a point "
+             "was left as it was; - for standard output"},
     {"draw", 0, CLI_OUTPUT(match_job, draw), "FILE.png",
      .help = "both images with inliers in green, outliers in red, and the outline of A in B"},
     {"epilines", 0, CLI_FLAG(match_job, epilines),
-     .help = "with --fit fundamental: epipolar lines of some inliers instead of their lines"},
+     .help = "with --fit fundamental: draw epipolar lines of some inliers instead of lines between matches"},
     CLI_SECTION("Images"),
     CLI_GROUP(match_job, reading, reading_options),
     CLI_GROUP(match_job, pipeline, pipeline_option_groups),

@@ -153,6 +153,8 @@ static int search_run(cli_common *common, void *job, int count, char **arguments
     io_error error;
     kb_index_info info;
     (void)count;
+    if (io_path_is_plain(j->draw) && !io_path_has_suffix(j->draw, ".png"))
+        return cli_usage_error(common, "the picture %s must end in .png", j->draw);
     if (!places_index_open(arguments[0], &j->index, &error)) return cli_error("%s", error.text);
     KB_INIT(info);
     kb_index_get_info(j->index.index, &info);
@@ -195,7 +197,8 @@ static const cli_option search_options[] = {
     {"candidates", 'k', CLI_NUMBER(search_job, k, 1, 10000), "K", "10",
      .help = "most similar images that are verified"},
     PROBES_OPTION(search_job),
-    {"min-inliers", 0, CLI_NUMBER(search_job, min_inliers, 1, 1000000), "N", "15", .help = "below them nothing is found"},
+    {"min-inliers", 0, CLI_NUMBER(search_job, min_inliers, 1, 1000000), "N", "15",
+     .help = ": with fewer inliers the photograph is not in the index"},
     CLI_SECTION("Images"),
     CLI_GROUP(search_job, reading, reading_options),
     CLI_SECTION("Descriptors"),

@@ -292,7 +292,7 @@ static const cli_option track_options[] = {
     {"template-width", 0, CLI_NUMBER(track_job, camera.width, 1e-6, 1e6), "M",
      .help = "metres, the width of the template: the pose is in metres (default: in pixels of the template)"},
     {"draw", 0, CLI_TEXT(track_job, pictures.folder), "DIR",
-     .help = "frames with the outline as DIR/frame_000000.png and so on; DIR is made if need be"},
+     .help = "frames with the outline as DIR/frame_000000.png and so on; DIR is made when it is missing"},
     {"y4m", 0, CLI_OUTPUT(track_job, pictures.video), "FILE|-",
      .help = "frames with the outline as a Y4M stream (| ffplay - shows it)"},
     {"fps", 0, CLI_NUMBER(track_job, fps, 1, 1000), "N", "25",

@@ -24,7 +24,7 @@ static const char *const samplers[] = {"patch", "two-tap", NULL};
 
 const cli_option train_model_options[] = {
     {"output", 'o', CLI_OUTPUT(train_options, output), "FILE", .help = "the model file to write; required"},
-    {"name", 0, CLI_TEXT(train_options, name), "NAME", .help = "of the model (default: the name of the file)"},
+    {"name", 0, CLI_TEXT(train_options, name), "NAME", .help = "the name of the model (default: the name of the file)"},
     {"support", 0, CLI_NUMBER(train_options, support, 0.1, 10), "S",
      .help = ", written into the model (default: what the patches were sampled with; needed for sets of different ones)"},
     {"sift-support", 0, CLI_NUMBER(train_options, sift_support, 0.1, 10), "S",

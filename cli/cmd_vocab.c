@@ -190,8 +190,9 @@ static const cli_option train_options[] = {
      .help = "children per node (default: what the words need with 10 or fewer)"},
     {"levels", 'L', CLI_NUMBER(train_job, levels, 1, KB_MAX_LEVELS), "L",
      .help = "levels of the tree (default: what the words need)"},
-    {"iterations", 0, CLI_NUMBER(train_job, iterations, 1, 1000), "N", "10", .help = "of clustering per node"},
-    {"train-seed", 0, CLI_NUMBER(train_job, seed, 0, CLI_NO_LIMIT), "S", "0",
+    {"iterations", 0, CLI_NUMBER(train_job, iterations, 1, 1000), "N", "10",
+     .help = "iterations of clustering per node"},
+    {"seed", 0, CLI_NUMBER(train_job, seed, 0, CLI_NO_LIMIT), "S", "0",
      .help = "the same seed gives the same vocabulary"},
     CLI_SECTION("Images"),
     CLI_GROUP(train_job, reading, reading_options),
@@ -212,6 +213,7 @@ static const cli_command vocab_train = {
     .least = 1,
     .most = CLI_ANY,
     .wants = "name images or files of descriptors",
+    .reads_arguments = true,
     .job_size = sizeof(train_job),
     .begin = train_begin,
     .run = train_run,
@@ -416,6 +418,7 @@ static const cli_command vocab_convert = {
     .least = 1,
     .most = 1,
     .wants = "name one vocabulary",
+    .reads_arguments = true,
     .job_size = sizeof(convert_job),
     .run = convert_run};
 

@@ -1,4 +1,4 @@
-/* The page of keybits collection: how the images hang together, and which ones do not. */
+/* The page of keybits collection: which images verified pairs connect, and which ones not. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static void write_groups(FILE *out, summary *s)
     qsort(groups, n, sizeof *groups, compare_groups);
     while (count < n && groups[count].images > 1) count++;
     for (size_t i = count; i < n; i++) alone += groups[i].images;
-    fputs("<h2>Groups</h2>\n<p>Images that hang together by verified pairs; a reconstruction holds one group at most. "
+    fputs("<h2>Groups</h2>\n<p>Images that are connected by verified pairs; a reconstruction holds one group at most. "
           "Images of no pair: ", out);
     fprintf(out, "%zu.</p>\n", alone);
     io_html_table_begin(out, heads);

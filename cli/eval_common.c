@@ -85,7 +85,18 @@ static bool take_descriptors(cli_common *common, const char *option, const char 
     return true;
 }
 
+/* No input has this suffix, so that none is overwritten: those of a folder are not known here. */
+static bool check_patch_file(cli_common *common, const char *option, const char *text, void *job)
+{
+    const char *path = ((const eval_options *)job)->export_patches;
+    (void)option, (void)text;
+    if (!io_path_is_plain(path) || io_path_has_suffix(path, ".npy")) return true;
+    common->exit_code = cli_usage_error(common, "--export-patches: %s must end in .npy", path);
+    return false;
+}
+
 const cli_option eval_method_options[] = {
+    CLI_CHECK(check_patch_file),
     CLI_SECTION("Descriptors"),
     {"model", 'm', CLI_INPUTS(eval_options, models), "LIST",
      .help = "built-in models, .kbm files and peers (cv:orb, cv:brisk, cv:akaze, cv:sift, cv:rootsift where "

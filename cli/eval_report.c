@@ -44,7 +44,7 @@ static int report_run(cli_common *common, void *job, int count, char **arguments
 
 static const cli_option report_options[] = {
     {"output", 'o', CLI_OUTPUT(report_job, output), "FILE", .help = "the page"},
-    {"title", 0, CLI_TEXT(report_job, title), "TEXT", "keybits: evaluation", .help = "of the page"},
+    {"title", 0, CLI_TEXT(report_job, title), "TEXT", "keybits: evaluation", .help = "the title of the page"},
     {0}};
 
 const cli_command eval_report = {

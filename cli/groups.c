@@ -7,7 +7,19 @@
 
 const char *const cli_selections[] = {"best", "grid", "anms", "quadtree", NULL};
 
+static bool check_fast_thresholds(cli_common *common, const char *option, const char *text, void *job)
+{
+    const kb_detect_options *o = job;
+    int32_t high = o->fast_threshold ? o->fast_threshold : 20; /* the default of keybits.h */
+    (void)option, (void)text;
+    if (o->fast_threshold_min <= high) return true;
+    common->exit_code = cli_usage_error(common, "--fast-threshold-min is %d, above --fast-threshold, which is %d",
+                                        o->fast_threshold_min, high);
+    return false;
+}
+
 const cli_option selection_options[] = {
+    CLI_CHECK(check_fast_thresholds),
     {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = cli_selections,
      .help = "best: the strongest (default); grid: the strongest of every cell of a grid, for few keypoints and for poses "
              "(default where a fundamental or essential matrix is fitted); anms: strong "
@@ -68,11 +80,22 @@ void reading_begin(io_read_options *reading) { *reading = (io_read_options){.kee
 
 const char *const cli_orientations[] = {"given", "gradient", "centroid", "none", NULL};
 
+static bool check_preset(cli_common *common, const char *option, const char *text, void *job)
+{
+    const pipeline_options *o = job;
+    (void)option, (void)text;
+    if (!o->preset || o->scale == 0) return true;
+    common->exit_code = cli_usage_error(common, "--preset and --scale exclude each other");
+    return false;
+}
+
 const cli_option patch_options[] = {
+    CLI_CHECK(check_preset),
     {"preset", 0, CLI_CALL(pipeline_options, preset), "NAME", .take = cli_take_preset,
      .help = "patch width by detector: orb 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75 times the size and "
              "the model's support (default: that of --detector; orb for keypoints from a file)"},
-    {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .help = ": patch width / (keypoint size x the model's support), instead of a preset"},
+    {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X",
+     .help = ": patch width / (keypoint size x the model's support), instead of a preset"},
     {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = cli_orientations,
      .help = "given: the angles as they are detected or read, -1 is upright; computed anew: gradient, the peak of the "
              "histogram of gradients; centroid, the intensity centroid as OpenCV's ORB; none: all upright"},

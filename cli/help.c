@@ -13,6 +13,8 @@ static void append(char *text, size_t capacity, const char *more)
     strncat(text, more, capacity - strlen(text) - 1);
 }
 
+static bool is_option(const cli_option *row) { return row->type >= CLI_TYPE_FLAG; }
+
 static bool is_number(const cli_option *row) { return row->type >= CLI_TYPE_INT32 && row->type <= CLI_TYPE_DOUBLE; }
 
 /* What stands in front of the help: the range of a number, or the words when the help does not tell them itself. */
@@ -88,7 +90,7 @@ static int name_column(const cli_option *rows, int column)
     for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
         char name[96];
         if (row->type == CLI_TYPE_GROUP) column = name_column(row->group, column);
-        if (row->type == CLI_TYPE_GROUP || row->type == CLI_TYPE_SECTION) continue;
+        if (!is_option(row)) continue;
         row_name(name, sizeof name, row);
         int wanted = (int)strlen(name) + 4;
         if (wanted > column && wanted <= 27) column = wanted;
@@ -104,10 +106,8 @@ static void print_rows(FILE *out, const cli_option *rows, int column)
             print_rows(out, row->group, column);
             continue;
         }
-        if (row->type == CLI_TYPE_SECTION) {
-            fprintf(out, "\n%s\n", row->name);
-            continue;
-        }
+        if (row->type == CLI_TYPE_SECTION) fprintf(out, "\n%s\n", row->name);
+        if (!is_option(row)) continue;
         row_name(name, sizeof name, row);
         row_text(text, sizeof text, row);
         if ((int)strlen(name) + 4 > column) fprintf(out, "  %s\n%*s", name, column, "");
@@ -194,7 +194,7 @@ static void roff_rows(FILE *out, const cli_option *rows)
             fputs(".PP\n", out);
             roff_text(out, row->name);
             fputc('\n', out);
-        } else {
+        } else if (is_option(row)) {
             row_name(name, sizeof name, row);
             row_text(text, sizeof text, row);
             fputs(".TP\n.B ", out);
@@ -252,7 +252,7 @@ static void completion_names(FILE *out, const cli_option *rows)
 {
     for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
         if (row->type == CLI_TYPE_GROUP) completion_names(out, row->group);
-        else if (row->type != CLI_TYPE_SECTION) fprintf(out, " --%s", row->name);
+        else if (is_option(row)) fprintf(out, " --%s", row->name);
     }
 }
 

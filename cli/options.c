@@ -34,8 +34,12 @@ bool cli_number(cli_common *common, const char *option, const char *text, double
 {
     if (io_number_is(text, value) && *value >= low && *value <= high) return true;
     char from[32], to[32];
-    common->exit_code = cli_usage_error(common, "%s takes a number from %s to %s, not \"%s\"", option,
-                                        io_number_format(from, low, 6), io_number_format(to, high, 6), text);
+    io_number_format(from, low, 6);
+    if (high >= CLI_NO_LIMIT)
+        common->exit_code = cli_usage_error(common, "%s takes a number of %s or more, not \"%s\"", option, from, text);
+    else
+        common->exit_code = cli_usage_error(common, "%s takes a number from %s to %s, not \"%s\"", option, from,
+                                            io_number_format(to, high, 6), text);
     return false;
 }
 
@@ -93,6 +97,15 @@ static bool take_real(cli_common *common, const cli_option *row, const char *opt
     return true;
 }
 
+/* An empty value, as a script gives with a variable that is not set, would make messages that name nothing. */
+static bool take_text(cli_common *common, const char *option, const char *text, const char **target)
+{
+    *target = text;
+    if (*text) return true;
+    common->exit_code = cli_usage_error(common, "the value of %s is empty", option);
+    return false;
+}
+
 static bool take_choice(cli_common *common, const cli_option *row, const char *option, const char *text, void *target)
 {
     int index;
@@ -110,7 +123,7 @@ static bool take_value(cli_common *common, const cli_option *row, const char *op
     case CLI_TYPE_TEXT:
     case CLI_TYPE_INPUT:
     case CLI_TYPE_INPUTS:
-    case CLI_TYPE_OUTPUT: return (*(const char **)target = text) != NULL;
+    case CLI_TYPE_OUTPUT: return take_text(common, option, text, target);
     case CLI_TYPE_INT32:
     case CLI_TYPE_INT64:
     case CLI_TYPE_UINT64: return take_integer(common, row, option, text, target);
@@ -125,6 +138,7 @@ static bool take_value(cli_common *common, const cli_option *row, const char *op
 /* ----------------------------------------------------------------------------------------------- tables, made flat */
 
 #define MAX_OPTIONS 96
+#define MAX_CHECKS 8
 #define FIRST_VALUE 0x100 /* what getopt_long gives for row 0; below are letters */
 
 typedef struct flat_row {
@@ -137,6 +151,8 @@ typedef struct flat_table {
     struct option longs[MAX_OPTIONS + 1];
     char letters[2 * MAX_OPTIONS + 2];
     int count;
+    flat_row checks[MAX_CHECKS];
+    int check_count;
 } flat_table;
 
 static bool takes_value(const cli_option *row) { return row->type != CLI_TYPE_FLAG && row->type != CLI_TYPE_FLAG32; }
@@ -149,7 +165,12 @@ static void flatten(flat_table *flat, const cli_option *rows, void *job)
             flatten(flat, row->group, (char *)job + row->offset);
             continue;
         }
-        if (flat->count == MAX_OPTIONS) abort(); /* a table of ours is too long: every call would show it */
+        /* a table of ours is too long: every call would show it */
+        if (flat->count == MAX_OPTIONS || flat->check_count == MAX_CHECKS) abort();
+        if (row->type == CLI_TYPE_CHECK) {
+            flat->checks[flat->check_count++] = (flat_row){row, job};
+            continue;
+        }
         flat->longs[flat->count] = (struct option){row->name, takes_value(row) ? required_argument : no_argument, NULL,
                                                    FIRST_VALUE + flat->count};
         if (row->letter) {
@@ -217,6 +238,13 @@ static bool read_command_line(cli_common *common, const flat_table *flat, int ar
     }
 }
 
+static bool options_agree(cli_common *common, const flat_table *flat)
+{
+    for (int i = 0; i < flat->check_count; i++)
+        if (!flat->checks[i].row->take(common, NULL, NULL, flat->checks[i].job)) return false;
+    return true;
+}
+
 /* --------------------------------------------------------------------------------------------- files that are named */
 
 static bool claim_list(cli_common *common, const char *list, io_error *error)
@@ -241,8 +269,11 @@ static bool claim_files(cli_common *common, const flat_table *flat, int count, c
         ok = cli_claim_input(common, path_of(&flat->rows[i], CLI_TYPE_INPUT), &error) &&
              (!list || claim_list(common, list, &error));
     }
-    for (int i = 0; i < flat->count && ok; i++)
-        ok = cli_claim_output(common, path_of(&flat->rows[i], CLI_TYPE_OUTPUT), &error);
+    for (int i = 0; i < flat->count && ok; i++) {
+        const char *path = path_of(&flat->rows[i], CLI_TYPE_OUTPUT);
+        ok = cli_claim_output(common, path, &error) &&
+             (!path || !io_path_is_folder(path) || io_fail(&error, "%s: cannot be written: it is a folder", path));
+    }
     if (!ok) common->exit_code = cli_error("%s", error.text);
     return ok;
 }
@@ -263,11 +294,15 @@ static bool output_is_free(cli_common *common, const flat_table *flat)
     return true;
 }
 
-static bool count_fits(cli_common *common, int count)
+/* As many arguments as the command takes, none of them empty. */
+static bool arguments_fit(cli_common *common, int count, char **arguments)
 {
     const cli_command *command = common->command;
-    if (count >= command->least && count <= command->most) return true;
-    if (!command->wants) common->exit_code = cli_usage_error(common, "takes no arguments");
+    int empty = 0;
+    while (empty < count && *arguments[empty]) empty++;
+    if (count >= command->least && count <= command->most && empty == count) return true;
+    if (empty < count) common->exit_code = cli_usage_error(common, "argument %d is empty", empty + 1);
+    else if (!command->wants) common->exit_code = cli_usage_error(common, "takes no arguments");
     else if (command->least < command->most) common->exit_code = cli_usage_error(common, "%s", command->wants);
     else common->exit_code = cli_usage_error(common, "%s, not %d", command->wants, count);
     return false;
@@ -302,7 +337,8 @@ static int run_with_options(cli_common *common, const flat_table *flat, void *jo
     }
     int count = argc - optind;
     char **arguments = argv + optind;
-    if (!count_fits(common, count) || !output_is_free(common, flat) || !claim_files(common, flat, count, arguments) || !start_threads(common))
+    if (!arguments_fit(common, count, arguments) || !options_agree(common, flat) || !output_is_free(common, flat) ||
+        !claim_files(common, flat, count, arguments) || !start_threads(common))
         return common->exit_code;
     return common->command->run(common, job, count, arguments);
 }

@@ -167,11 +167,11 @@ bool cli_claim_images(cli_common *common, int count, char *const *arguments, io_
     return true;
 }
 
-/* The folder of out/{}.hex is made, since nobody says it with a slash at the end. */
-static bool make_folder_of_pattern(const char *output, io_error *error)
+/* Of out/ and out/{}.hex the folder is made. */
+static bool make_output_folder(const char *output, io_error *error)
 {
     const char *place = strstr(output, "{}"), *base = io_path_base(output);
-    if (!place || place < base || base == output) return true;
+    if (*base && (!place || place < base || base == output)) return true;
     char *folder = folder_of(output);
     bool ok = io_folder_make(folder, error);
     free(folder);
@@ -185,5 +185,5 @@ bool cli_claim_outputs(cli_common *common, const io_names *inputs, const char *o
     if (!io_names_outputs(outputs, inputs, output, suffix, error)) return false;
     for (size_t i = 0; i < outputs->count; i++)
         if (!cli_claim_output(common, outputs->items[i], error)) return false;
-    return make_folder_of_pattern(output, error);
+    return make_output_folder(output, error);
 }

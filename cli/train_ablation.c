@@ -96,7 +96,7 @@ static const cli_option ablation_options[] = {
     {"triplets", 0, CLI_NUMBER(ablation_job, o.triplets, 64, 262144), "N", "8192", .help = "per bit"},
     {"candidates", 0, CLI_NUMBER(ablation_job, o.candidates, 1, 1000000), "N", "1000", .help = "per bit"},
     {"steps", 0, CLI_NUMBER(ablation_job, o.steps, 0, 100000000), "N", "30000",
-     .help = "of HashSIFT; 0: without HashSIFT"},
+     .help = "steps of HashSIFT; 0: without HashSIFT"},
     {"models", 0, CLI_TEXT(ablation_job, models), "FOLDER",
      .help = "also write the models there, to be measured by keybits eval"},
     {0}};

@@ -83,13 +83,13 @@ void io_names_free(io_names *names);
  * by name byte by byte. NULL suffixes: the folders in it. */
 bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);
 /* What the user named: a folder means its image files (it must hold at least one), "@list.txt" the names in a list, one
- * per line ('#' starts a comment line, blank lines are skipped), "@-" a list on standard input; anything else is itself,
- * "-" too, which is an image on standard input. Names in a list are taken as if they had been given on the command
- * line. */
+ * per line and at least one ('#' starts a comment line, blank lines are skipped), "@-" a list on standard input;
+ * anything else is itself, "-" too, which is an image on standard input. Names in a list are taken as if they had been
+ * given on the command line. */
 bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error);
 /* Where the result of each input goes. `output` is a pattern in which {} stands for an input's name without folder and
- * suffix, or a folder (one that exists, or a name that ends with a slash and is made), which means FOLDER/{}SUFFIX, or,
- * for one input only, a file. The caller sees to it that nothing is overwritten. */
+ * suffix, or a folder (one that exists, or a name that ends with a slash), which means FOLDER/{}SUFFIX, or, for one
+ * input only, a file. The caller makes folders, and sees to it that nothing is overwritten. */
 bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *output, const char *suffix,
                       io_error *error);
 #endif

@@ -13,7 +13,7 @@ bool io_mapping_open(const char *path, io_mapping *out, io_error *error)
     struct stat status;
     *out = (io_mapping){0};
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return io_fail(error, "%s: %s", path, strerror(errno));
+    if (file < 0) return io_fail(error, "%s: cannot be opened: %s", path, strerror(errno));
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
         void *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
         if (data != MAP_FAILED) *out = (io_mapping){data, (size_t)status.st_size, true};

@@ -79,6 +79,7 @@ static bool add_list(io_names *names, const char *path, io_error *error)
     io_bytes text;
     if (!io_file_read(path, &text, error)) return false;
     bool ok = true;
+    size_t before = names->count;
     char *line = (char *)text.data;
     while (ok && line) {
         char *end = strchr(line, '\n');
@@ -90,7 +91,7 @@ static bool add_list(io_names *names, const char *path, io_error *error)
         line = end ? end + 1 : NULL;
     }
     io_bytes_free(&text);
-    return ok;
+    return ok && (names->count > before || io_fail(error, "%s: the list names no images", path));
 }
 
 static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error)
@@ -116,7 +117,6 @@ bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *out
 {
     size_t length = strlen(output);
     bool slash = length > 0 && output[length - 1] == '/';
-    if (slash && !io_folder_make(output, error)) return false;
     bool folder = slash || io_path_is_folder(output);
     if (!folder && !strstr(output, "{}") && inputs->count != 1) {
         return io_fail(error, "%s: for %zu images the output is a folder, or a pattern with {} for the name", output,

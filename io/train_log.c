@@ -123,7 +123,7 @@ bool io_train_log_open(io_train_log *log, const char *path, uint64_t settings, i
     bool ok = (!go_on || !io_path_exists(path) || read_log(log, settings, error)) && write_log(log, settings, error);
     if (ok) {
         log->file = fopen(path, "a");
-        if (!log->file) ok = io_fail(error, "%s: %s", path, strerror(errno));
+        if (!log->file) ok = io_fail(error, "%s: cannot be opened: %s", path, strerror(errno));
     }
     if (!ok) io_train_log_close(log, NULL);
     return ok;

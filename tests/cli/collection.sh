@@ -115,7 +115,7 @@ refuse 2 "-o with" "$KEYBITS" collection photos/a
 refuse 2 "I/N" job x --step match --shard 3/2
 refuse 2 "I/N" job x --step match --shard 0/2
 refuse 2 "--shard is for" job x --shard 1/2
-refuse 1 "camera" job sequence --camera NONE,1 --quiet
+refuse 2 "camera" job sequence --camera NONE,1 --quiet
 [ ! -e x.db ] || fail "a database in spite of failure"
 rm -rf killed.db.work # what was killed leaves temporary files there
 no_leftovers

@@ -44,6 +44,7 @@ says "1 failed"
 same all.kbi with.kbi
 
 # ---- search
+refuse 2 "the picture found.jpg must end in .png" "$KEYBITS" search all.kbi again4.pgm --draw found.jpg
 run "$KEYBITS" search all.kbi again4.pgm --draw found.png --probes 20 --json >search.json
 python3 - <<'PY' || fail "the JSON of search"
 import json

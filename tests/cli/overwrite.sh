@@ -54,6 +54,9 @@ keeps folder/b.pgm .y4m track a.pgm folder -m m.kbm --y4m OUT
 keeps t.txt .kbm model import t.txt -o OUT
 keeps m.kbm .txt model export m.kbm -o OUT
 keeps m.kbm .svg model show m.kbm --svg OUT
+run keybits vocab train rows.npy -m m.kbm -w 4 -o v.kbv
+keeps rows.npy .kbv vocab train rows.npy -m m.kbm -w 4 -o OUT
+keeps v.kbv .kbv vocab convert v.kbv -o OUT
 if has train; then
     keeps p.kbp .kbm train bad p.kbp -o OUT --bits 8 --triplets 64 --candidates 4
     keeps p.kbp .csv train bag p.kbp -o new.kbm --log OUT --bits 8
@@ -73,6 +76,7 @@ if has train; then
 fi
 if has eval; then
     keeps r.json .html eval report r.json -o OUT
+    refuse 2 "--export-patches: folder/a.pgm must end in .npy" keybits eval oxford folder --export-patches folder/a.pgm
     keeps a.pgm .html bench a.pgm b.pgm --no-peers -m m.kbm --rows detect --plots OUT
 fi
 if has export; then

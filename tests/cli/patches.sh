@@ -86,6 +86,7 @@ refuse 1 "info.txt" "$KEYBITS" patches brown photos -o x.kbp
 refuse 1 "not a patch set" "$KEYBITS" patches info photos/1.pgm
 head -c 9000 one.kbp >cut.kbp
 refuse 1 "truncated" "$KEYBITS" patches info cut.kbp
+refuse 2 "the picture sheet.jpg must end in .png" "$KEYBITS" patches show one.kbp -o sheet.jpg
 refuse 1 "truncated" "$KEYBITS" patches show cut.kbp -o sheet2.png
 python3 -c 'b = bytearray(open("one.kbp", "rb").read()); b[7000] ^= 1; open("bad.kbp", "wb").write(b)'
 refuse 1 "is damaged" "$KEYBITS" patches info bad.kbp

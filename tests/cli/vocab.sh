@@ -5,7 +5,7 @@ for i in 1 2 3 4; do render "$i.pgm" 240 180 "$i"; done
 run "$KEYBITS" vocab train 1.pgm 2.pgm 3.pgm -m bad256 -w 100 -o one.kbv --threads 1
 run "$KEYBITS" vocab train 1.pgm 2.pgm 3.pgm -m bad256 -w 100 -o two.kbv --threads 3
 same one.kbv two.kbv
-run "$KEYBITS" vocab train 1.pgm 2.pgm 3.pgm -m bad256 -w 100 -o other.kbv --train-seed 1
+run "$KEYBITS" vocab train 1.pgm 2.pgm 3.pgm -m bad256 -w 100 -o other.kbv --seed 1
 differ one.kbv other.kbv
 # Descriptors from files give the same words as the images they came from.
 run "$KEYBITS" describe 1.pgm 2.pgm 3.pgm -m bad256 -o '{}.npy'

@@ -31,6 +31,9 @@ same file.npy list.npy
 mkdir hollow
 refuse 1 "hollow: the folder holds no image files" describe hollow $good -o o.npy
 refuse 1 "none.txt: cannot be opened" describe @none.txt $good -o o.npy
+printf '# nothing\n\n' >nothing.txt
+refuse 1 "nothing.txt: the list names no images" describe @nothing.txt $good -o o.npy
+refuse 1 "nothing.txt: the list names no images" "$KEYBITS" detect @nothing.txt
 # a 16x16 picture of ours as PNG and as JPEG; whole they are read, cut they are refused
 base64 -d >p.png <<'PNG'
 iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAAAAAA6mKC9AAABG0lEQVR42gEQAe/+AAANGic0QU5baHWCj5yptsMAAxkvRVtxh150
@@ -73,6 +76,10 @@ refuse 1 "--float needs sift or rootsift" describe a.pgm $good --float -o o.npy
 # outputs
 refuse 1 "no/where/o.npy: cannot be written" describe a.pgm $good -o no/where/o.npy
 refuse 1 "a.csv would be written twice" describe a.pgm ./a.pgm -m m.kbm -o 'x/{}.csv'
+refuse 1 "a.csv would be written twice" "$KEYBITS" detect a.pgm ./a.pgm -o new/
+[ ! -e x ] && [ ! -e new ] || fail "a folder was made for nothing"
+refuse 1 "hollow: cannot be written: it is a folder" "$KEYBITS" collection a.pgm -o hollow
+[ ! -e hollow.work ] || fail "a work folder was made for nothing"
 refuse 1 "output is a folder, or a pattern" describe a.pgm a.pgm -m m.kbm -o o.npy
 refuse 2 "must end in .npy" describe a.pgm $good -o o.png
 refuse 2 "must end in .npy" describe a.pgm -m sift -k k.csv --float -o o.hex
@@ -92,6 +99,15 @@ refuse 1 "nothing.png" describe nothing.png $good -o kept.npy
 
 # usage
 refuse 2 "name at least one image" describe
+refuse 2 "argument 2 is empty" describe a.pgm "" $good -o o.npy
+refuse 2 "the value of -o is empty" describe a.pgm $good -o ""
+refuse 2 "the value of --model is empty" describe a.pgm --model "" -k k.csv
+refuse 2 "--fast-threshold-min is 20, above --fast-threshold, which is 10" \
+    describe a.pgm --fast-threshold 10 --fast-threshold-min 20
+refuse 2 "--fast-threshold-min is 21, above" "$KEYBITS" detect a.pgm --fast-threshold-min 21
+refuse 2 "--preset and --scale exclude each other" describe a.pgm $good --preset sift --scale 2
+refuse 2 "--reach takes a number of 0 or more" "$KEYBITS" collection a.pgm -o c.db --reach -1
+refuse 2 "--camera: " "$KEYBITS" collection a.pgm -o c.db --camera PINHOLE,1
 refuse 2 "unknown or unclear option --colour" describe a.pgm --colour
 refuse 2 "unknown or unclear option -z" describe a.pgm -z
 refuse 2 "no value for -o" describe a.pgm -o

@@ -309,6 +309,10 @@ static void folders_and_lists_expand(void **state)
     char *missing[] = {"@none.txt"};
     assert_false(io_names_images(&names, 1, missing, &error));
     assert_non_null(strstr(error.text, "none.txt"));
+    write_text("list.txt", "# nothing\n\n");
+    char *hollow[] = {"@list.txt"};
+    assert_false(io_names_images(&names, 1, hollow, &error));
+    assert_non_null(strstr(error.text, "list.txt: the list names no images"));
     char *empty[] = {"pics/c.png"};
     assert_false(io_names_images(&names, 1, empty, &error));
     io_names_free(&names);
@@ -328,11 +332,10 @@ static void outputs_follow_inputs(void **state)
     assert_true(io_names_outputs(&out, &in, "{}.hex", ".npy", &error));
     expect_names(&out, 2, (const char *const[]){"a.hex", "b.hex"});
     assert_true(io_names_outputs(&out, &in, "new/", ".csv", &error));
-    assert_true(io_path_is_folder("new"));
+    assert_false(io_path_is_folder("new"));
     expect_names(&out, 2, (const char *const[]){"new/a.csv", "new/b.csv"});
     io_names_free(&in);
     io_names_free(&out);
-    rmdir("new");
 }
 
 /* ---------------------------------------------------------------------------------------------------------- drawing */
