@@ -99,6 +99,7 @@ static char *box_settings(const box_job *job)
                  o->neighbours, o->candidates, o->local_search, io_number_format(margin, o->margin, 9), o->keep,
                  (unsigned)o->channels, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
                  o->fixed_threshold ? ", fixed threshold" : "", o->distinct_boxes, job->shared.augment ? "on" : "off");
+    if (n > 0 && o->screen) n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", screen %d\n", (int)o->screen) - 1;
     if (n < 0) n = 0; /* printf, too, may run out of memory */
     snprintf(text + n, SETTINGS - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches,
              d->set.points, (unsigned long long)d->hash);
@@ -217,6 +218,8 @@ static const cli_option box_options[] = {
     {"candidates", 0, CLI_NUMBER(box_job, o.candidates, 1, 1000000), "N", "1000", .help = "per bit"},
     {"local-search", 0, CLI_NUMBER(box_job, o.local_search, 0, 100), "N", "0",
      .help = "steps of improving the best candidates"},
+    {"screen", 0, CLI_NUMBER(box_job, o.screen, 0, 262144), "N", "0",
+     .help = "triplets by which all candidates are judged first; only the best are then judged by all"},
     {"margin", 0, CLI_NUMBER(box_job, o.margin, 0.001, 2), "M", "0.2", .help = ", share of the bits"},
     {"keep", 0, CLI_NUMBER(box_job, o.keep, 1, KB_MAX_BITS), "N", "4", .help = ": bits for which a batch stays"},
     {"loss", 0, CLI_CHOICE(box_job, o.loss, 0), "NAME", "triplet", .words = losses,

@@ -7,7 +7,8 @@
 #include "learn/arguments.h"
 #include "learn/random.h"
 
-#define BEAM 8 /* candidates that the local search starts from */
+#define BEAM 8      /* candidates that the local search starts from */
+#define SCREENED 64 /* candidates, and moves of the beam, that are judged by all triplets after a screening */
 
 typedef struct trainer {
     kb_learn_options o;
@@ -66,7 +67,8 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            in_range(error, "min_radius", o->min_radius, 1, KB_MAX_RADIUS) &&
            in_range(error, "max_radius", o->max_radius, o->min_radius, KB_MAX_RADIUS) &&
            in_range(error, "local_search", o->local_search, 0, 100) &&
-           in_range(error, "keep", o->keep, 1, KB_MAX_BITS) && in_range(error, "started", o->started, 0, o->bits) &&
+           in_range(error, "keep", o->keep, 1, KB_MAX_BITS) && in_range(error, "screen", o->screen, 0, 262144) &&
+           in_range(error, "started", o->started, 0, o->bits) &&
            must(error, o->start || o->started == 0, "start is NULL, but bits are said to be there") &&
            (o->distinct_boxes == 0 || in_range(error, "distinct_boxes", o->distinct_boxes, 2, 2 * KB_MAX_BITS));
 }
@@ -198,7 +200,7 @@ static void beam_search(trainer *t, kbi_scored beam[BEAM], int32_t *count)
         if (n == 0) return;
         seen_count = *count;
         memcpy(seen, beam, (size_t)seen_count * sizeof *seen);
-        kbi_scorer_score_all(&t->scorer, moves, (size_t)n);
+        n = (int32_t)kbi_scorer_score_best(&t->scorer, moves, (size_t)n, SCREENED);
         for (int32_t i = 0; i < n; i++) beam_insert(beam, count, &moves[i]);
     }
 }
@@ -211,8 +213,8 @@ static bool choose_bit(trainer *t, kbi_scored *best)
     draw_candidates(t);
     if (t->o.loss == KB_LEARN_ORB)
         return kbi_orb_rule_choose(&t->sample, t->chosen, t->features, (size_t)t->o.candidates, best);
-    kbi_scorer_score_all(&t->scorer, t->features, (size_t)t->o.candidates);
-    for (int32_t i = 0; i < t->o.candidates; i++) beam_insert(beam, &count, &t->features[i]);
+    int32_t n = (int32_t)kbi_scorer_score_best(&t->scorer, t->features, (size_t)t->o.candidates, SCREENED);
+    for (int32_t i = 0; i < n; i++) beam_insert(beam, &count, &t->features[i]);
     beam_search(t, beam, &count);
     *best = beam[0];
     return true;

@@ -51,6 +51,7 @@ typedef struct kbi_scorer {
     kbi_box_sample *sample;
     kbi_triple *triples;
     size_t triple_count;
+    size_t screen_count, screen_patches; /* triples of the first batches, for a first look, and the places they use */
     int64_t base; /* the loss before the bit */
     int32_t pieces;
     int16_t *values;     /* of every piece: store.patches */
@@ -63,8 +64,10 @@ kb_status kbi_scorer_create(kbi_scorer *scorer, kbi_box_sample *sample);
 void kbi_scorer_free(kbi_scorer *scorer);
 /* Makes the triples for bit number `chosen`. */
 void kbi_scorer_prepare(kbi_scorer *scorer, int32_t chosen);
-/* Finds threshold and change of each. */
-void kbi_scorer_score_all(kbi_scorer *scorer, kbi_scored *features, size_t n);
+/* Finds threshold and change of the `most` best of n features, which come to the front; returns how many there are. Of
+ * more than `most`, all are judged by a part of the triples first (kb_learn_options.screen; without, all of them by all
+ * triples). */
+size_t kbi_scorer_score_best(kbi_scorer *scorer, kbi_scored *features, size_t n, size_t most);
 /* The loss of kb_learn_progress, when the chosen bit changes it by `change`. */
 double kbi_scorer_loss(const kbi_scorer *scorer, int64_t change);
 

@@ -89,6 +89,16 @@ static void weigh_triplets(kbi_scorer *j)
     j->triple_count = kept;
 }
 
+/* How many triples lie in the first batches, as many as options.screen asks for. */
+static void find_screen(kbi_scorer *j)
+{
+    const kbi_box_sample *s = j->sample;
+    size_t batches = ((size_t)s->options.screen + s->batch - 1) / s->batch;
+    j->screen_patches = (batches < s->batches ? batches : s->batches) * s->span;
+    for (j->screen_count = 0; j->screen_count < j->triple_count; j->screen_count++)
+        if (j->triples[j->screen_count].place[0] >= j->screen_patches) break;
+}
+
 /* ---- pairs ---- */
 
 /* Weights of pairs by Hamming distance, as integers that sum up to BOOST_TOTAL at most. */
@@ -149,12 +159,14 @@ void kbi_scorer_prepare(kbi_scorer *j, int32_t chosen)
         j->triple_count = j->sample->batches * j->sample->batch;
         weigh_triplets(j);
     }
+    find_screen(j);
 }
 
 typedef struct score_job {
     kbi_scorer *scorer;
     kbi_scored *features;
     size_t n;
+    size_t triples, patches; /* to judge by: the first of them */
 } score_job;
 
 static void score_piece(void *context, int32_t index)
@@ -169,19 +181,41 @@ static void score_piece(void *context, int32_t index)
         kbi_scored *f = &job->features[i];
         int32_t shift = f->pair.channel1 || f->pair.channel2 ? KBI_PLANE_SHIFT : KBI_GRAY_SHIFT;
         kbi_found_threshold found = {0, 0};
-        kbi_box_store_values(store, &f->pair, 0, store->patches, values);
+        kbi_box_store_values(store, &f->pair, 0, job->patches, values);
         if (j->sample->options.fixed_threshold)
-            found.change = kbi_threshold_change(j->triples, j->triple_count, values, 0);
-        else found = kbi_find_threshold(j->triples, j->triple_count, values, shift, histogram);
+            found.change = kbi_threshold_change(j->triples, job->triples, values, 0);
+        else found = kbi_find_threshold(j->triples, job->triples, values, shift, histogram);
         f->change = found.change;
         f->pair.threshold = (float)found.threshold / 128;
     }
 }
 
-void kbi_scorer_score_all(kbi_scorer *j, kbi_scored *features, size_t n)
+/* By the first `triples` triples, which use the first `patches` places. */
+static void score_by(kbi_scorer *j, kbi_scored *features, size_t n, size_t triples, size_t patches)
 {
-    score_job job = {j, features, n};
+    score_job job = {j, features, n, triples, patches};
     kbi_parallel_run(j->sample->options.parallel, j->pieces, score_piece, &job);
+}
+
+/* Brings the `most` best to the front, in the order they had. */
+static void keep_best(kbi_scored *features, size_t n, size_t most)
+{
+    for (size_t kept = n; kept > most;) { /* from the last: of equally good ones the first stay */
+        size_t worst = 0;
+        for (size_t i = 1; i < kept; i++) worst = features[i].change >= features[worst].change ? i : worst;
+        memmove(&features[worst], &features[worst + 1], (--kept - worst) * sizeof *features);
+    }
+}
+
+size_t kbi_scorer_score_best(kbi_scorer *j, kbi_scored *features, size_t n, size_t most)
+{
+    if (n > most && j->screen_count < j->triple_count && j->screen_count > 0) {
+        score_by(j, features, n, j->screen_count, j->screen_patches);
+        keep_best(features, n, most);
+        n = most;
+    }
+    score_by(j, features, n, j->triple_count, j->sample->store.patches);
+    return n;
 }
 
 double kbi_scorer_loss(const kbi_scorer *j, int64_t change)

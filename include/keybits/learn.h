@@ -78,6 +78,8 @@ typedef struct kb_learn_options {
     int32_t distinct_boxes;   /* 0: no limit; else, from this many different boxes on, new bits use only boxes that
                                  are there. Fewer boxes are a faster descriptor. 2 to 2048. */
     int32_t keep;             /* bits for which a batch of patches stays; 0: 4; 1 draws anew for every bit: slower */
+    int32_t screen;           /* triplets by which all candidates are judged first; the best 64 of them then are by all
+                                 triplets. 0: all candidates are. An eighth of the triplets is as good. */
     kb_learn_augment augment; /* NULL: patches as they are */
     void *augment_context;
     const kb_box_pair *start; /* bits chosen before, to go on from: `started` of them. NULL: from the first */

@@ -183,6 +183,34 @@ static void threads_change_nothing(void **state)
     test_free(r);
 }
 
+/* With all triplets it is no screening; with fewer it chooses others, nearly as good, on any number of threads. */
+static void screening_is_nearly_as_good(void **state)
+{
+    (void)state;
+    rendered *r = render_set(5);
+    kb_box_pair all[48], same[48], screened[48];
+    kb_learn_summary full, part;
+    kb_pool *pool;
+    KB_INIT(full);
+    KB_INIT(part);
+    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    kb_learn_options o = small_options(KB_BAD);
+    o.candidates = 300;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, all, &full, NULL), KB_OK);
+    o.screen = o.triplets;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, same, NULL, NULL), KB_OK);
+    assert_memory_equal(all, same, sizeof all);
+    o.screen = 100;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, screened, &part, NULL), KB_OK);
+    assert_memory_not_equal(all, screened, sizeof all);
+    assert_true(part.loss < 1.1 * full.loss + 0.01);
+    o.parallel = kb_pool_parallel(pool);
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, same, NULL, NULL), KB_OK);
+    assert_memory_equal(screened, same, sizeof same);
+    kb_pool_free(pool);
+    test_free(r);
+}
+
 static int32_t stop_at_21(void *context, const kb_learn_progress *progress)
 {
     (void)context;
@@ -277,6 +305,7 @@ static void wrong_options_are_told(void **state)
     REFUSED(channels, 1024, "channels");
     REFUSED(max_radius, 8, "max_radius");
     REFUSED(min_radius, 8, "min_radius");
+    REFUSED(screen, -1, "screen");
     REFUSED(started, 5, "start");
     REFUSED(distinct_boxes, 1, "distinct_boxes");
 #undef REFUSED
@@ -324,7 +353,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_describing), cmocka_unit_test(drawn_boxes_are_valid),
-        cmocka_unit_test(threads_change_nothing),         cmocka_unit_test(a_break_changes_nothing),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(screening_is_nearly_as_good),
+        cmocka_unit_test(a_break_changes_nothing),
         cmocka_unit_test(learned_bits_beat_random_ones),  cmocka_unit_test(wrong_options_are_told),
         cmocka_unit_test(wrong_starts_are_told),
     };
