@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._library import KeybitsValueError
+from ._library import KeybitsValueError, whole
 
 #: The seven fields of cv::KeyPoint, 28 bytes.
 keypoint_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("size", np.float32), ("angle", np.float32),
@@ -63,14 +63,13 @@ def image_view(image: Any, white: int = 0) -> Tuple[Any, Any]:
         raise KeybitsValueError(f"an image is uint8 or uint16, not {array.dtype}")
     if array.shape[0] == 0 or array.shape[1] == 0:
         raise KeybitsValueError("the image has no pixels")
-    if not 0 <= white <= 65535:
-        raise KeybitsValueError(f"white is {white}, but must be 0 to 65535")
     row_bytes = array.shape[1] * array.itemsize
     if array.strides[1] != array.itemsize or array.strides[0] < row_bytes or not array.flags.aligned:
         array = np.ascontiguousarray(array)
     stride = array.strides[0] if array.shape[0] > 1 else row_bytes
     view = _abi.kb_image(array.ctypes.data, array.shape[1], array.shape[0], stride,
-                         _abi.KB_GRAY8 if array.itemsize == 1 else _abi.KB_GRAY16, white)
+                         _abi.KB_GRAY8 if array.itemsize == 1 else _abi.KB_GRAY16,
+                         whole("white", white, 0, 65535))
     return view, array
 
 
@@ -90,6 +89,9 @@ def keypoint_array(keypoints: Any) -> Keypoints:
 
 def row_array(rows: Any, name: str = "descriptors") -> Rows:
     array = np.asarray(rows)
+    if array.dtype == np.object_:
+        raise KeybitsValueError(f"{name}: rows are n x bytes of uint8, such as Features.descriptors, "
+                                f"not {type(rows).__name__}")
     if array.ndim != 2 or array.dtype != np.uint8:
         raise KeybitsValueError(f"{name}: rows are n x bytes of uint8, not {array.dtype} of the shape {array.shape}")
     if array.size and (array.strides[1] != 1 or array.strides[0] < array.shape[1]):

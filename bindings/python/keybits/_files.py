@@ -1,4 +1,5 @@
 """Files: written whole or not at all, and mapped into memory."""
+import errno
 import mmap
 import os
 from pathlib import Path
@@ -15,6 +16,9 @@ PathLike = Union[str, "os.PathLike[str]"]
 def write_file(path: PathLike, write: Callable[[Any], Any]) -> None:
     """Lets `write` fill a file beside the target, which then takes its place."""
     target = Path(path)
+    if target.is_dir() or not target.parent.is_dir():  # the message names the target, not the file beside it
+        number = errno.EISDIR if target.is_dir() else errno.ENOENT
+        raise OSError(number, os.strerror(number), str(target))
     part = target.with_name(f".part-{os.getpid()}-{target.name}")
     try:
         with open(part, "wb") as file:

@@ -1,5 +1,6 @@
 """The shared library: where it is, its prototypes, errors as exceptions, and a workspace per thread."""
 import ctypes
+import operator
 import os
 import queue
 import sys
@@ -91,6 +92,30 @@ def new(struct_type: Type[Any], /, **fields: Any) -> Any:
     return struct
 
 
+def number(name: str, value: Any, low: float, high: Optional[float] = None) -> float:
+    """The value of an option; one that is no number or out of its range (high None: no limit) raises."""
+    limits = f"{low} or more" if high is None else f"{low} to {high}"
+    try:
+        given = float(value)
+        good = given >= low and (high is None or given <= high)
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise KeybitsValueError(f"{name} is {value!r}, but must be {limits}")
+    return given
+
+
+def whole(name: str, value: Any, low: int, high: Optional[int] = None) -> int:
+    """The same for whole numbers."""
+    try:
+        given = operator.index(value)
+    except TypeError:
+        raise KeybitsValueError(f"{name} is {value!r}, but must be a whole number") from None
+    if given < low or (high is not None and given > high):
+        raise KeybitsValueError(f"{name} is {given}, but must be {low} " + ("or more" if high is None else f"to {high}"))
+    return given
+
+
 class _Memory:
     """A workspace and the pools of threads that calls of one Python thread use."""
 
@@ -160,9 +185,7 @@ def set_threads(threads: int) -> None:
     """How many threads a call may use; 0 is one per processor. The default is 1: Python threads that call at the same
     time then run side by side. Results do not depend on it."""
     global _threads
-    if not 0 <= threads <= 256:
-        raise KeybitsValueError(f"threads is {threads}, but must be 0 to 256")
-    _threads = threads
+    _threads = whole("threads", threads, 0, 256)
 
 
 def parallel() -> Any:

@@ -67,7 +67,10 @@ class Database:
         self._is_new = not self._path.exists()
         if not self._path.parent.is_dir():
             raise KeybitsValueError(f"{self._path.parent}: no such folder")
-        self._file = sqlite3.connect(os.fspath(self._path), isolation_level=None)
+        try:
+            self._file = sqlite3.connect(os.fspath(self._path), isolation_level=None)
+        except sqlite3.Error as error:
+            raise KeybitsValueError(f"{path}: cannot be opened: {error}") from None
         try:
             self._file.execute("BEGIN")
             if self._is_new:

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import Keypoints, Rows, address, image_view, keypoint_array, keypoint_dtype, output, to_gray
-from ._library import KeybitsValueError, check, lib, new, parallel, workspace
-from .models import Model, model_of, preset_scale
+from ._library import KeybitsValueError, check, lib, new, number, parallel, whole, workspace
+from .models import Model, model_of, scale_of
 
 _DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT}
 _ORIENTATIONS = {"default": _abi.KB_ORIENTATION_DEFAULT, "gradient": _abi.KB_ORIENTATION_GRADIENT,
@@ -20,6 +20,10 @@ KP_BORDER, KP_SMALL, KP_OUTSIDE, KP_INVALID = (_abi.KB_KP_BORDER, _abi.KB_KP_SMA
                                                _abi.KB_KP_INVALID)
 _SELECTIONS = {"default": _abi.KB_SELECT_DEFAULT, "best": _abi.KB_SELECT_BEST, "grid": _abi.KB_SELECT_GRID,
                "anms": _abi.KB_SELECT_ANMS, "quadtree": _abi.KB_SELECT_QUADTREE}
+# Options of a detector, their ranges as in keybits.h; 0 and None are the defaults.
+_WHOLE = {"levels": (1, 16), "fast_threshold": (1, 255), "fast_threshold_min": (1, 255), "cell_size": (8, 1024),
+          "layers": (1, 8)}
+_NUMBERS = {"level_factor": (1.05, 2), "contrast_threshold": (0, 1), "edge_threshold": (1, 1000), "sigma": (0.5, 4)}
 
 
 def _known(name: str, names: Dict[str, int], what: str) -> None:
@@ -27,38 +31,50 @@ def _known(name: str, names: Dict[str, int], what: str) -> None:
         raise KeybitsValueError(f"no {what} {name!r}; there are {', '.join(names)}")
 
 
+def _checked(**options: Any) -> Dict[str, Any]:
+    """Options of a detector that are not left at their defaults."""
+    given = {name: value for name, value in options.items() if value is not None and not value == 0}
+    for name, value in given.items():
+        if name in _WHOLE:
+            whole(name, value, *_WHOLE[name])
+        else:
+            number(name, value, *_NUMBERS[name])
+    high = given.get("fast_threshold", 20)
+    if given.get("fast_threshold_min", 1) > high:
+        raise KeybitsValueError(f"fast_threshold_min is {given['fast_threshold_min']}, above fast_threshold, {high}")
+    return given
+
+
 class Detector:
     """A detector and its options.
 
     name: "orb" (FAST corners on a pyramid) or "sift" (differences of Gaussians). selection: "default", "best",
     "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
-    second_angle gives keypoints with two clear angles twice; subpixel=False gives places on pixels, as OpenCV's ORB.
+    second_angle gives keypoints with two clear angles twice; whole_pixels keeps positions on pixels, as OpenCV's ORB.
     Everything else as in kb_detect_options; None means the default."""
 
     def __init__(self, name: str = "orb", max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
                  fast_threshold: Optional[int] = None, fast_threshold_min: Optional[int] = None,
                  cell_size: Optional[int] = None, orientation: str = "default", second_angle: bool = False,
-                 subpixel: bool = True, low_memory: bool = False, layers: Optional[int] = None,
+                 whole_pixels: bool = False, low_memory: bool = False, layers: Optional[int] = None,
                  contrast_threshold: Optional[float] = None, edge_threshold: Optional[float] = None,
                  sigma: Optional[float] = None, upsampling: bool = True) -> None:
         _known(name, _DETECTORS, "detector")
         _known(selection, _SELECTIONS, "selection")
         _known(orientation, _ORIENTATIONS, "orientation")
-        if not 1 <= max_keypoints <= 1000000:
-            raise KeybitsValueError(f"max_keypoints is {max_keypoints}, but must be 1 to 1000000")
         self.name = name
-        self.max_keypoints = int(max_keypoints)
+        self.max_keypoints = whole("max_keypoints", max_keypoints, 1, 1000000)
         #: The factor from keypoint size to described width that belongs to this detector.
         self.scale = float(lib.kb_detector_scale(_DETECTORS[name]))
-        self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=int(max_keypoints),
-                            selection=_SELECTIONS[selection], levels=levels, level_factor=level_factor,
-                            fast_threshold=fast_threshold, fast_threshold_min=fast_threshold_min,
-                            cell_size=cell_size, orientation=_ORIENTATIONS[orientation],
-                            second_angle=int(second_angle), whole_pixels=int(not subpixel),
-                            low_memory=int(low_memory), layers=layers, contrast_threshold=contrast_threshold,
-                            edge_threshold=edge_threshold, sigma=sigma,
-                            no_upsampling=0 if upsampling else 1)
+        self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=self.max_keypoints,
+                            selection=_SELECTIONS[selection], orientation=_ORIENTATIONS[orientation],
+                            second_angle=int(second_angle), whole_pixels=int(whole_pixels),
+                            low_memory=int(low_memory), no_upsampling=0 if upsampling else 1,
+                            **_checked(levels=levels, level_factor=level_factor, fast_threshold=fast_threshold,
+                                       fast_threshold_min=fast_threshold_min, cell_size=cell_size, layers=layers,
+                                       contrast_threshold=contrast_threshold, edge_threshold=edge_threshold,
+                                       sigma=sigma))
 
     def __repr__(self) -> str:
         return f"<keybits.Detector {self.name}: up to {self.max_keypoints} keypoints>"
@@ -76,8 +92,9 @@ class Detector:
         options.parallel = parallel()
         if mask is None:
             return options, None
-        array = np.asarray(mask)
-        view, alive = image_view(array.view(np.uint8) if array.dtype == np.bool_ else array)
+        if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
+            mask = mask.view(np.uint8)
+        view, alive = image_view(mask)
         if (view.width, view.height) != (image.width, image.height):
             raise KeybitsValueError(f"the mask is {view.width} x {view.height}, "
                                     f"the image {image.width} x {image.height}")
@@ -147,8 +164,7 @@ def orient(image: Any, keypoints: Any, rule: str = "default", scale: Union[float
     view, alive = image_view(image, white)
     turned = keypoint_array(keypoints).copy()
     confidence = np.zeros(len(turned), np.float32)
-    factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
-    options = new(_abi.kb_orient_options, orientation=_ORIENTATIONS[rule], scale=factor, parallel=parallel())
+    options = new(_abi.kb_orient_options, orientation=_ORIENTATIONS[rule], scale=scale_of(scale), parallel=parallel())
     check(lib.kb_orient(ctypes.byref(view), address(turned), len(turned), ctypes.byref(options), workspace(),
                         address(confidence)), None, "orient")
     del alive
@@ -159,8 +175,7 @@ def select(keypoints: Any, size: Tuple[int, int], count: int, rule: str = "defau
     """The best `count` of keypoints of an image of (width, height) by a rule ("best", "grid", "anms", "quadtree"),
     strongest first."""
     _known(rule, _SELECTIONS, "selection")
-    if count < 0:
-        raise KeybitsValueError(f"count is {count}, but must not be negative")
+    count = whole("count", count, 0)
     chosen = keypoint_array(keypoints).copy()
     kept = ctypes.c_size_t()
     check(lib.kb_select(address(chosen), len(chosen), size[0], size[1], _SELECTIONS[rule], count, workspace(),
@@ -186,11 +201,18 @@ def describe_float(image: Any, keypoints: Any, model: Union[Model, str] = "roots
                    scale: Union[float, str] = "orb", *, out: Optional[npt.NDArray[np.float32]] = None,
                    flags: Optional[npt.NDArray[np.uint8]] = None, white: int = 0) -> npt.NDArray[np.float32]:
     """SIFT and RootSIFT ("sift", "rootsift") as n x 128 floats of unit length; otherwise as describe."""
-    used = model_of(model)
+    used = _float_model(model)
     places = keypoint_array(keypoints)
     rows: npt.NDArray[np.float32] = output(out, (len(places), _abi.KB_SIFT_VALUES), np.float32)
     _describe(lib.kb_describe_float, used, image, places, scale, rows, flags, white)
     return rows
+
+
+def _float_model(model: Union[Model, str]) -> Model:
+    used = model_of(model)
+    if not used._info.row_floats:
+        raise KeybitsValueError(f"{used.name} has no rows of floats; sift and rootsift have", _abi.KB_E_KIND)
+    return used
 
 
 def _describe(function: Any, model: Model, image: Any, places: Keypoints, scale: Union[float, str], rows: Any,
@@ -198,8 +220,7 @@ def _describe(function: Any, model: Model, image: Any, places: Keypoints, scale:
     view, alive = image_view(image, white)
     if flags is not None:
         output(flags, (len(places),), np.uint8, "flags")
-    factor = model.scale(scale) if isinstance(scale, str) else float(scale)
-    options = new(_abi.kb_describe_options, scale=factor, parallel=parallel())
+    options = new(_abi.kb_describe_options, scale=scale_of(scale, model), parallel=parallel())
     check(function(model._handle, ctypes.byref(view), address(places), len(places), ctypes.byref(options),
                    workspace(), address(rows), address(flags) if flags is not None else None), None, "describe")
     del alive
@@ -218,7 +239,7 @@ def describe_patches_float(patches: Any, model: Union[Model, str] = "rootsift", 
     """SIFT and RootSIFT of ready patches as n x 128 floats of unit length; otherwise as describe_patches."""
     array = _patch_array(patches)
     rows: npt.NDArray[np.float32] = output(out, (len(array), _abi.KB_SIFT_VALUES), np.float32)
-    _describe_patches(lib.kb_describe_patches_float, model_of(model), array, rows)
+    _describe_patches(lib.kb_describe_patches_float, _float_model(model), array, rows)
     return rows
 
 
@@ -226,6 +247,7 @@ def _patch_array(patches: Any) -> npt.NDArray[np.uint8]:
     array = np.ascontiguousarray(patches)
     if array.ndim != 3 or array.dtype != np.uint8 or array.shape[1] != array.shape[2]:
         raise KeybitsValueError(f"patches are n x side x side of uint8, not {array.dtype} of the shape {array.shape}")
+    whole("the side of patches", array.shape[1], 32, 1024)
     return array
 
 
@@ -241,8 +263,7 @@ def sample_patches(image: Any, keypoints: Any, scale: Union[float, str] = "orb",
     view, alive = image_view(image, white)
     places = keypoint_array(keypoints)
     patches = np.empty((len(places), 32, 32), np.uint8)
-    factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
-    options = new(_abi.kb_describe_options, scale=factor, parallel=parallel())
+    options = new(_abi.kb_describe_options, scale=scale_of(scale), parallel=parallel())
     check(lib.kb_sample_patches(ctypes.byref(view), address(places), len(places), ctypes.byref(options), workspace(),
                                 address(patches), None), None, "sample_patches")
     del alive

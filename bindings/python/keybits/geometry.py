@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import address, keypoint_array
-from ._library import KeybitsValueError, check, lib, new, text, workspace
+from ._library import KeybitsValueError, check, lib, new, number, text, whole, workspace
 from .matching import match_array
 
 GEOMETRIES = {"homography": _abi.KB_HOMOGRAPHY, "fundamental": _abi.KB_FUNDAMENTAL,
@@ -30,6 +30,8 @@ class Camera(NamedTuple):
     k3: float = 0
 
     def _struct(self) -> Any:
+        if not (np.isfinite(self).all() and self.fx > 0 and self.fy > 0):
+            raise KeybitsValueError(f"{self}: focal lengths must be positive, and all numbers finite")
         return new(_abi.kb_camera, **self._asdict())
 
     def project(self, points: Any) -> Matrix:
@@ -122,10 +124,13 @@ def _options(geometry: int, threshold: float, confidence: float, max_iterations:
     order = None if quality is None else np.ascontiguousarray(quality, np.float32)
     if order is not None and order.shape != (n,):
         raise KeybitsValueError(f"quality must have one number per match, {n}, not the shape {order.shape}")
+    number("threshold", threshold, 0, 10 ** 9)
+    number("confidence", confidence, 0, 1 - 2 ** -53)
     first = camera1._struct() if camera1 else None
     second = camera2._struct() if camera2 else None
     options = new(_abi.kb_fit_options, geometry=geometry, threshold=threshold, confidence=confidence,
-                  max_iterations=max_iterations, seed=seed, plain_ransac=0 if prosac else 1,
+                  max_iterations=whole("max_iterations", max_iterations, 0, 2 ** 31 - 1),
+                  seed=whole("seed", seed, 0, 2 ** 64 - 1), plain_ransac=0 if prosac else 1,
                   quality=address(order) if order is not None else None,
                   camera1=ctypes.addressof(first) if first else None,
                   camera2=ctypes.addressof(second) if second else None)
@@ -161,6 +166,9 @@ def fit(points_a: Any, points_b: Any, geometry: str = "homography", *, threshold
 def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any = None, confidence: float = 0,
                max_iterations: int = 0, seed: int = 0, prosac: bool = True, camera: Optional[Camera] = None,
                camera_b: Optional[Camera] = None) -> Fit:
+    calibrated = geometry in ("essential", "rotation")
+    if calibrated and camera is None:
+        raise KeybitsValueError(f"{geometry} needs a camera")
     options, alive = _options(GEOMETRIES[geometry], threshold, confidence, max_iterations, seed, prosac, quality,
                               camera, camera_b, len(pairs))
     report = new(_abi.kb_fit_report)
@@ -168,7 +176,7 @@ def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any 
     check(lib.kb_fit(address(pairs), len(pairs), ctypes.byref(options), workspace(), address(inliers),
                      ctypes.byref(report)), None, f"fit {geometry}")
     del alive
-    return _result(report, inliers, geometry in ("essential", "rotation"))
+    return _result(report, inliers, calibrated)
 
 
 def find_homography(keypoints_a: Any, keypoints_b: Any, matches: Any, threshold: float = 0, **options: Any) -> Fit:
@@ -211,13 +219,18 @@ def fit_pose(scene_points: Any, image_points: Any, camera: Camera, *, threshold:
     return _result(report, inliers, True)._replace(model=None)
 
 
+def _matrix(h: Any) -> Matrix:
+    matrix: Matrix = np.ascontiguousarray(h, np.float64)
+    if matrix.shape != (3, 3):
+        raise KeybitsValueError(f"h must be 3 x 3, not {matrix.shape}")
+    return matrix
+
+
 def pose_from_homography(h: Any, camera: Camera) -> Tuple[Matrix, Matrix]:
     """The pose of a plane: h takes plane coordinates (x, y), in any unit, to undistorted pixels of the camera. Returns
     rotation (3 x 3) and translation, so that the camera sees (x, y, 0) along rotation @ (x, y, 0) + translation, in
     front of it and in the unit of the plane."""
-    matrix = np.ascontiguousarray(h, np.float64)
-    if matrix.shape != (3, 3):
-        raise KeybitsValueError(f"h must be 3 x 3, not {matrix.shape}")
+    matrix = _matrix(h)
     view, rotation, translation = camera._struct(), np.empty((3, 3)), np.empty(3)
     check(lib.kb_pose_from_homography(address(matrix), ctypes.byref(view), address(rotation), address(translation)),
           None, "pose_from_homography: h is not the image of a plane, or the camera is none")
@@ -226,7 +239,7 @@ def pose_from_homography(h: Any, camera: Camera) -> Tuple[Matrix, Matrix]:
 
 def project_homography(h: Any, points: Any) -> Matrix:
     """n x 2 points under a homography; NaN where a point goes to infinity."""
-    matrix, places = np.asarray(h, np.float64).reshape(3, 3), _points(points, 2, "points")
+    matrix, places = _matrix(h), _points(points, 2, "points")
     moved = np.concatenate([places, np.ones((len(places), 1))], axis=1) @ matrix.T
     with np.errstate(divide="ignore", invalid="ignore"):
         result: Matrix = moved[:, :2] / moved[:, 2:]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from . import _abi
 from ._arrays import Keypoints, Rows, address, keypoint_array, keypoint_dtype, row_array
 from ._files import PathLike, map_file, write_file
-from ._library import KeybitsValueError, check, lib, long_call, new, parallel, text, workspace
+from ._library import KeybitsValueError, check, lib, long_call, new, parallel, text, whole, workspace
 from .features import Features
 from .geometry import GEOMETRIES, Matrix
 from .models import Model, model_of
@@ -93,6 +93,8 @@ class Vocabulary:
             ends = np.cumsum([len(part) for part in parts], dtype=np.uintp)
         if model is None and parts and isinstance(parts[0], Features):
             model = parts[0].model
+        if not parts:
+            raise KeybitsValueError("there are no images to learn from")
         arrays = [row_array(part.descriptors if isinstance(part, Features) else part, "rows") for part in parts]
         if len({array.shape[1] for array in arrays}) != 1:
             raise KeybitsValueError("rows of all images must have one length; "
@@ -307,11 +309,13 @@ class Index:
         is yours, the position by default."""
         view, alive = _features(features, keypoints, size)
         error = _abi.kb_error()
+        if "\0" in name:
+            raise KeybitsValueError(f"a name has no zero byte, but this one: {name!r}")
         with self._gate.writing():
             position = int(self._info().positions)
-            check(lib.kb_index_add(self._handle, ctypes.byref(view), position if id is None else id,
-                                   name.encode() if name else None, workspace(), ctypes.byref(error)), error,
-                  "Index.add")
+            number = position if id is None else whole("id", id, 0, 2 ** 64 - 1)
+            check(lib.kb_index_add(self._handle, ctypes.byref(view), number, name.encode() if name else None,
+                                   workspace(), ctypes.byref(error)), error, "Index.add")
         del alive
         return position
 
@@ -319,7 +323,7 @@ class Index:
         """Removes every image with this id; tells how many there were. Positions stay until the index is saved."""
         count = ctypes.c_size_t()
         with self._gate.writing():
-            check(lib.kb_index_remove(self._handle, id, ctypes.byref(count)), None, "Index.remove")
+            check(lib.kb_index_remove(self._handle, whole("id", id, 0, 2 ** 64 - 1), ctypes.byref(count)), None, "Index.remove")
         return count.value
 
     def image(self, position: int) -> IndexImage:
@@ -356,11 +360,10 @@ class Index:
         words in which "binary" looks for each row; more find more, in more time; 0 decides by the number of images."""
         if scoring not in _SCORINGS:
             raise KeybitsValueError(f"no scoring {scoring!r}; there are {', '.join(_SCORINGS)}")
-        if count < 0:
-            raise KeybitsValueError(f"count is {count}, but must not be negative")
+        count = whole("count", count, 0)
         view, alive = _features(features, keypoints)
         options = new(_abi.kb_index_query_options, scoring=_SCORINGS[scoring], verify=verify,
-                      geometry=_geometry(geometry), threshold=threshold, first_images=first_images,
+                      geometry=_geometry(geometry), threshold=threshold, first_images=whole("first_images", first_images, 0),
                       probes=probes)
         results = np.empty(count, result_dtype)
         found, error = ctypes.c_size_t(), _abi.kb_error()
@@ -409,7 +412,7 @@ class Loop(NamedTuple):
 class LoopDetector:
     """Loop closing: images come in order, and each is compared with the earlier ones but the last few (`window`).
 
-    Zeros are the defaults of kb_loop_options: 20 images of window, 2 checks, islands of 3, 15 inliers, a score of half
+    Zeros are the defaults of kb_loop_options: 20 images of window, 2 checks, islands of 3, 30 inliers, a score of half
     the median of neighbours."""
 
     def __init__(self, vocabulary: Vocabulary, *, window: int = 0, checks: int = 0, island: int = 0,

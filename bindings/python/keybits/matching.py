@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import Matches, address, image_view, keypoint_array, match_dtype, output, row_array, row_stride
-from ._library import KeybitsValueError, check, lib, long_call, new, parallel, workspace
-from .models import preset_scale
+from ._library import KeybitsValueError, check, lib, long_call, new, number, parallel, whole, workspace
+from .models import scale_of
 
 #: A guide of match_guided: where a query is expected.
 guide_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("radius", np.float32), ("angle", np.float32),
@@ -49,10 +49,8 @@ def match(a: Any, b: Any, *, mutual: bool = True, max_ratio: float = 0, max_dist
 
 
 def _check_limits(max_ratio: float, max_distance: float) -> None:
-    if not 0 <= max_ratio <= 1:
-        raise KeybitsValueError(f"max_ratio is {max_ratio}, but must be 0 to 1")
-    if not max_distance >= 0:
-        raise KeybitsValueError(f"max_distance is {max_distance}, but must not be negative")
+    number("max_ratio", max_ratio, 0, 1)
+    number("max_distance", max_distance, 0)
 
 
 def match_knn(a: Any, b: Any, k: int = 2) -> Tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
@@ -61,8 +59,7 @@ def match_knn(a: Any, b: Any, k: int = 2) -> Tuple[npt.NDArray[np.int32], npt.ND
     first, second = np.ascontiguousarray(row_array(a, "a")), np.ascontiguousarray(row_array(b, "b"))
     if first.shape[1] != second.shape[1]:
         raise KeybitsValueError(f"rows of a have {first.shape[1]} bytes, rows of b have {second.shape[1]}")
-    if k < 1:
-        raise KeybitsValueError(f"k is {k}, but must be 1 at least")
+    k = whole("k", k, 1)
     neighbours = np.empty((len(first), k), [("index", np.int32), ("distance", np.float32)])
     options = new(_abi.kb_match_options, parallel=parallel())
     check(lib.kb_match_knn(address(first), len(first), address(second), len(second), max(first.shape[1], 1), k,
@@ -167,8 +164,7 @@ def refine_matches(image_a: Any, image_b: Any, keypoints_a: Any, keypoints_b: An
     into keybits.fit."""
     a, b, given = keypoint_array(keypoints_a), keypoint_array(keypoints_b), match_array(matches)
     (view_a, alive_a), (view_b, alive_b) = image_view(image_a, white), image_view(image_b, white)
-    factor = preset_scale(scale) if isinstance(scale, str) else float(scale)
-    options = new(_abi.kb_refine_options, scale=factor, iterations=iterations, max_shift=max_shift,
+    options = new(_abi.kb_refine_options, scale=scale_of(scale), iterations=iterations, max_shift=max_shift,
                   min_correlation=min_correlation, parallel=parallel())
     pairs, correlations = np.empty((len(given), 4)), np.empty(len(given), np.float32)
     check(lib.kb_match_refine(ctypes.byref(view_a), ctypes.byref(view_b), address(a), len(a), address(b), len(b),

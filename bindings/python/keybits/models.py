@@ -10,7 +10,7 @@ import numpy.typing as npt
 from . import _abi
 from ._arrays import address, bytes_pointer
 from ._files import PathLike, write_file
-from ._library import KeybitsValueError, check, lib, new, text
+from ._library import KeybitsValueError, check, lib, new, number, text
 
 _KINDS = {"bad": _abi.KB_BAD, "bag": _abi.KB_BAG, "hashsift": _abi.KB_HASHSIFT, "sift": _abi.KB_SIFT,
           "rootsift": _abi.KB_ROOTSIFT}
@@ -215,6 +215,13 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<keybits.Model {self.name}: {self.row_bytes} bytes, id {self.id:016x}>"
+
+
+def scale_of(scale: Union[float, str], model: Optional[Model] = None) -> float:
+    """A scale that is given as a number, or by the name of a preset: that of the model, if there is one."""
+    if not isinstance(scale, str):
+        return number("scale", scale, 0, 100)
+    return preset_scale(scale) if model is None else model.scale(scale)
 
 
 _default_models: Dict[str, Model] = {}

@@ -48,6 +48,9 @@ class Tracker:
             raise KeybitsValueError(f"min_inliers is {min_inliers}, but a homography needs 4")
         self._detector = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
         self.template = detect_and_compute(template, self._detector, model)
+        if len(self.template) < 4:
+            raise KeybitsValueError(f"{len(self.template)} keypoints in the template; at least 4 are needed: it is too "
+                                    "small or too plain")
         self._max_ratio, self._threshold, self._min_inliers = max_ratio, threshold, min_inliers
 
     def find(self, frame: Any) -> Track:

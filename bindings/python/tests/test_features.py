@@ -132,7 +132,7 @@ def test_orientation(image):
     assert len(np.unique(twice[["x", "y", "size"]])) < len(np.unique(turned[["x", "y", "size"]]))
     between = keybits.Detector("orb", 300, levels=1).detect(image)
     assert (between["x"] != np.rint(between["x"])).mean() > 0.5
-    assert (keybits.Detector("orb", 300, subpixel=False, levels=1).detect(image)["x"] % 1 == 0).all()
+    assert (keybits.Detector("orb", 300, whole_pixels=True, levels=1).detect(image)["x"] % 1 == 0).all()
     with pytest.raises(keybits.KeybitsValueError, match="no orientation"):
         keybits.orient(image, turned, "north")
 
@@ -144,6 +144,33 @@ def test_select(image):
     assert len(keybits.select(found, (320, 240), 50, "grid")) == 50
     with pytest.raises(keybits.KeybitsValueError):
         keybits.select(found, (320, 240), 50, "worst")
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"max_keypoints": 10.5}, "max_keypoints is 10.5, but must be a whole number"),
+    ({"max_keypoints": "many"}, "max_keypoints is 'many'"), ({"levels": 99}, "levels is 99, but must be 1 to 16"),
+    ({"level_factor": 3}, "level_factor is 3, but must be 1.05 to 2"), ({"sigma": float("nan")}, "sigma is nan"),
+    ({"fast_threshold": 10, "fast_threshold_min": 20}, "fast_threshold_min is 20, above fast_threshold, 10"),
+    ({"fast_threshold_min": 21}, "above fast_threshold, 20")])
+def test_wrong_detector_options(options, words):
+    with pytest.raises(keybits.KeybitsValueError, match=words):
+        keybits.Detector("orb", **options)
+
+
+def test_wrong_scales_models_and_sides(image, features):
+    for scale in (-1, float("nan"), 101, None):
+        with pytest.raises(keybits.KeybitsValueError, match="scale is"):
+            keybits.describe(image, features.keypoints, scale=scale)
+    with pytest.raises(keybits.KeybitsValueError, match="bag256 has no rows of floats"):
+        keybits.describe_float(image, features.keypoints, "bag256")
+    with pytest.raises(keybits.KeybitsValueError, match="the side of patches is 31"):
+        keybits.describe_patches(np.zeros((2, 31, 31), np.uint8))
+    with pytest.raises(keybits.KeybitsValueError, match="not the name of a file"):
+        keybits.detect(image, mask="mask.png")
+    with pytest.raises(keybits.KeybitsValueError, match="threads is 'x'"):
+        keybits.set_threads("x")
+    with pytest.raises(keybits.KeybitsValueError, match="0 keypoints in the template"):
+        keybits.Tracker(np.zeros((50, 50), np.uint8))
 
 
 @pytest.mark.parametrize("wrong, words", [

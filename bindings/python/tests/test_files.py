@@ -77,6 +77,8 @@ def test_nothing_half_written(features, tmp_path):
         colmap.Database(tmp_path / "text.db")
     with pytest.raises(keybits.KeybitsValueError, match="no such folder"):
         colmap.Database(tmp_path / "nowhere" / "x.db")
+    with pytest.raises(keybits.KeybitsValueError, match="cannot be opened"):
+        colmap.Database(tmp_path)
 
 
 def test_hloc(features, view_features, tmp_path):

@@ -73,6 +73,8 @@ def test_wrong_vocabularies(vocabulary, described, tmp_path):
             keybits.Vocabulary.train(described, **options)
     with pytest.raises(keybits.KeybitsValueError, match="one length"):
         keybits.Vocabulary.train([np.zeros((3, 16), np.uint8), np.zeros((3, 32), np.uint8)])
+    with pytest.raises(keybits.KeybitsValueError, match="no images to learn from"):
+        keybits.Vocabulary.train([])
 
 
 def test_index(vocabulary, described, scenes, tmp_path):
@@ -128,6 +130,17 @@ def test_wrong_index(vocabulary, described, tmp_path):
     for options in ({"scoring": "best"}, {"count": -1}, {"verify": 2}, {"geometry": "circle"}, {"probes": 65}):
         with pytest.raises(keybits.KeybitsValueError):
             index.query(described[0], **options)
+    for wrong in (-1, 2 ** 64, 1.5):
+        for call in (lambda: index.add(described[0], id=wrong), lambda: index.remove(wrong)):
+            with pytest.raises(keybits.KeybitsValueError, match="id is"):
+                call()
+    with pytest.raises(keybits.KeybitsValueError, match="zero byte"):
+        index.add(described[0], name="a\0b")
+    assert len(index) == 1
+    for path in (tmp_path, tmp_path / "nowhere" / "x.kbi"):
+        with pytest.raises(OSError) as failure:
+            index.save(path)
+        assert failure.value.filename == str(path)
     with pytest.raises(keybits.KeybitsValueError, match="position 7"):
         index.image(7)
     with pytest.raises(keybits.KeybitsValueError, match="keypoints"):

@@ -71,6 +71,20 @@ def test_wrong_rows(a, b):
         keybits.match(a, b)
 
 
+def test_wrong_fits(features):
+    points = np.random.default_rng(1).uniform(0, 100, (20, 2))
+    for options, words in (({"threshold": -1}, "threshold is -1"), ({"threshold": float("nan")}, "threshold is nan"),
+                           ({"confidence": 1}, "confidence is 1"), ({"max_iterations": -1}, "max_iterations is -1"),
+                           ({"seed": -1}, "seed is -1"), ({"geometry": "essential"}, "essential needs a camera"),
+                           ({"geometry": "rotation", "camera": keybits.Camera(0, 1, 2, 3)}, "Camera.*positive")):
+        with pytest.raises(keybits.KeybitsValueError, match=words):
+            keybits.fit(points, points, **options)
+    with pytest.raises(keybits.KeybitsValueError, match="3 x 3"):
+        keybits.project_homography(np.eye(4), points)
+    with pytest.raises(keybits.KeybitsValueError, match="Features.descriptors, not Features"):
+        keybits.match(features, features)
+
+
 def test_wrong_options(features):
     rows = features.descriptors
     read_only = np.empty(len(rows), keybits.match_dtype)
