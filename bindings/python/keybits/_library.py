@@ -112,7 +112,8 @@ def whole(name: str, value: Any, low: int, high: Optional[int] = None) -> int:
     except TypeError:
         raise KeybitsValueError(f"{name} is {value!r}, but must be a whole number") from None
     if given < low or (high is not None and given > high):
-        raise KeybitsValueError(f"{name} is {given}, but must be {low} " + ("or more" if high is None else f"to {high}"))
+        limits = f"{low} or more" if high is None else f"{low} to {high}"
+        raise KeybitsValueError(f"{name} is {given}, but must be {limits}")
     return given
 
 
