@@ -12,8 +12,6 @@
 
 #define GRADIENT_LANES (VEC_LANES / 2) /* 32-bit numbers per vec */
 
-typedef int16_t gradient_shorts __attribute__((vector_size(2 * GRADIENT_LANES)));
-typedef uint16_t gradient_words __attribute__((vector_size(2 * GRADIENT_LANES)));
 typedef uint16_t gradient_row __attribute__((vector_size(2 * KBI_GRADIENT_SIDE))); /* modulo 2^16, of either sign */
 
 /* The sums of 4x4 px from p on, a vec's width of them. */
@@ -21,11 +19,7 @@ VEC_INLINE void gradient_cells_at(const uint8_t *p, ptrdiff_t stride, uint16_t *
 {
     vec upper = v_add(v_sum_pairs8(v_loadu(p)), v_sum_pairs8(v_loadu(p + stride)));
     vec lower = v_add(v_sum_pairs8(v_loadu(p + 2 * stride)), v_sum_pairs8(v_loadu(p + 3 * stride)));
-    vec sum = v_sum_pairs(v_add(upper, lower));
-    vec_ints wide;
-    memcpy(&wide, &sum, sizeof wide);
-    gradient_words narrow = __builtin_convertvector(wide, gradient_words);
-    memcpy(cells, &narrow, sizeof narrow);
+    v_store16(cells, (vec_ints)v_sum_pairs(v_add(upper, lower)));
 }
 
 VEC_TARGET static void gradient_cells_simd(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells)
@@ -49,19 +43,7 @@ VEC_INLINE gradient_row gradient_load(const uint16_t *p)
     return row;
 }
 
-VEC_INLINE vec_floats gradient_signed(const int16_t *p)
-{
-    gradient_shorts row;
-    memcpy(&row, p, sizeof row);
-    return __builtin_convertvector(__builtin_convertvector(row, vec_ints), vec_floats);
-}
-
-VEC_INLINE vec_floats gradient_unsigned(const int16_t *p)
-{
-    gradient_words row;
-    memcpy(&row, p, sizeof row);
-    return __builtin_convertvector(__builtin_convertvector(row, vec_ints), vec_floats);
-}
+VEC_INLINE vec_floats gradient_floats(vec_ints v) { return __builtin_convertvector(v, vec_floats); }
 
 /* The differences along rows in two halves, and the smoothed cells, for every row. */
 typedef struct gradient_smoothed {
@@ -123,8 +105,9 @@ VEC_INLINE void gradient_harmonics_at(vec_floats gx, vec_floats gy, vec_floats w
 /* Of row i, GRADIENT_LANES gradients from `at` on. */
 VEC_INLINE void gradient_row_at(const gradient_smoothed *s, int i, int at, vec_floats out[KBI_GRADIENT_SUMS])
 {
-    vec_floats across, gx = gradient_signed(s->half[i] + at) + gradient_signed(s->half[i + 1] + at);
-    vec_floats gy = gradient_unsigned(s->smooth[i + 2] + at) - gradient_unsigned(s->smooth[i] + at);
+    vec_floats across;
+    vec_floats gx = gradient_floats(v_widen16_s(s->half[i] + at)) + gradient_floats(v_widen16_s(s->half[i + 1] + at));
+    vec_floats gy = gradient_floats(v_widen16(s->smooth[i + 2] + at)) - gradient_floats(v_widen16(s->smooth[i] + at));
     memcpy(&across, gradient_window + at, sizeof across);
     gradient_harmonics_at(gx, gy, gradient_window[i] * across, out);
 }

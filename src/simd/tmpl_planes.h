@@ -67,14 +67,14 @@ typedef struct norm_sums {
 /* Adds the octagonal norms of a row of gradients. A norm is below 4080 sqrt(2), so eight fit 16 bits. */
 VEC_TARGET static void add_norms(const vec *up, const vec *row, const vec *down, norm_sums *sums)
 {
-    const vec root = v_set(KBI_ROOT_TWO_MINUS_1), low = v_shr32(v_ones(), 16);
+    const vec low = v_shr32(v_ones(), 16);
     vec before = v_load(row), here = before;
     for (int x = 0; x < KB_PATCH_SIDE; x += 8) {
         vec part = v_zero();
         for (int k = x; k < x + 8; k++) {
             vec next = v_load(row + k + 1);
             vec ax = v_abs(v_sub(next, before)), ay = v_abs(v_sub(v_load(down + k), v_load(up + k)));
-            part = v_add(part, v_add(v_max(ax, ay), v_high(v_min(ax, ay), root)));
+            part = v_add(part, v_add(v_max(ax, ay), v_high_by(v_min(ax, ay), KBI_ROOT_TWO_MINUS_1)));
             before = here;
             here = next;
         }
@@ -117,10 +117,10 @@ VEC_TARGET static vec smooth_patches(const uint8_t *patches, vec *smooth)
 /* Adds the planes of the gradient (gx, gy) to the sums of their row: E, SE, S, SW, W, NW, N, NE. */
 VEC_INLINE void add_gradient(vec gx, vec gy, vec gain, vec run[8])
 {
-    const vec root = v_set(KBI_ROOT_TWO_MINUS_1), most = v_set(255);
+    const vec most = v_set(255);
     vec ax = v_high(v_abs(gx), gain), ay = v_high(v_abs(gy), gain), minor = v_min(ax, ay);
     vec along_x = v_min(v_subs(ax, ay), most), along_y = v_min(v_subs(ay, ax), most);
-    vec diagonal = v_min(v_add(minor, v_high(minor, root)), most);
+    vec diagonal = v_min(v_add(minor, v_high_by(minor, KBI_ROOT_TWO_MINUS_1)), most);
     vec_mask left = v_negative(gx), up = v_negative(gy);
     vec west = v_where(left, diagonal), east = v_sub(diagonal, west);
     run[0] = v_add_unless(run[0], left, along_x);

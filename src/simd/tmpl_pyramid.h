@@ -34,7 +34,7 @@ VEC_INLINE vec lean(const uint8_t *row)
 VEC_INLINE vec two_thirds_of(const uint8_t *heavy, const uint8_t *light)
 {
     vec h = lean(heavy);
-    return v_high(v_add(v_add(v_add(h, h), lean(light)), v_set(4)), v_set(7282));
+    return v_high_by(v_add(v_add(v_add(h, h), lean(light)), v_set(4)), 7282);
 }
 
 VEC_TARGET static void shrink_two_thirds_simd(const uint8_t *heavy, const uint8_t *light, int32_t triples,

@@ -80,26 +80,34 @@ VEC_INLINE vec cut_samples(const cut_places *places, const vec_window *window, i
     vec upper, lower;
     v_window_at(window, places->index, rows, &upper, &lower);
     vec t = v_dot8(upper, places->weights), b = v_dot8(lower, places->weights), difference = v_sub(b, t);
-    vec slope = v_high_s(v_add(difference, difference), places->slope);
+    vec slope = v_high_twice(difference, places->slope);
     return v_mul_q15(v_add(v_add(t, b), slope), v_set(256));
 }
 
-/* Places first, for four tiles: otherwise every lookup would wait for its own. */
+/* Tiles whose places are found before any lookup, which would wait for its own otherwise. */
+#ifndef VEC_TILES_AHEAD
+#    define VEC_TILES_AHEAD 4
+#endif
+
 VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
 {
     const tile_plan *tiles = &plan->tiles;
     for (int tile = 0; tile < TILES; tile += 4) {
-        cut_places places[4 * TILE_VECS];
+        cut_places places[VEC_TILES_AHEAD * TILE_VECS];
         vec samples[4 * TILE_VECS];
         VEC_UNROLL
-        for (int k = 0; k < 4 * TILE_VECS; k++)
-            places[k] = find_places(plan, k % TILE_VECS * VEC_LANES, tile + k / TILE_VECS);
-        VEC_UNROLL
-        for (int k = 0; k < 4; k++) {
-            vec_window window = v_window(tiles->data + tiles->offset[tile + k], tiles->stride, rows);
+        for (int first = 0; first < 4; first += VEC_TILES_AHEAD) {
             VEC_UNROLL
-            for (int v = k * TILE_VECS; v < (k + 1) * TILE_VECS; v++)
-                samples[v] = cut_samples(&places[v], &window, rows);
+            for (int v = 0; v < VEC_TILES_AHEAD * TILE_VECS; v++)
+                places[v] = find_places(plan, v % TILE_VECS * VEC_LANES, tile + first + v / TILE_VECS);
+            VEC_UNROLL
+            for (int k = 0; k < VEC_TILES_AHEAD; k++) {
+                int at = tile + first + k;
+                vec_window window = v_window(tiles->data + tiles->offset[at], tiles->stride, rows);
+                VEC_UNROLL
+                for (int v = k * TILE_VECS; v < (k + 1) * TILE_VECS; v++)
+                    samples[first * TILE_VECS + v] = cut_samples(&places[v], &window, rows);
+            }
         }
         v_store_tiles(samples, patch + tile / TILES_SIDE * TILE * KB_PATCH_SIDE + tile % TILES_SIDE * TILE);
     }

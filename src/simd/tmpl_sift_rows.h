@@ -57,21 +57,14 @@ VEC_TARGET static int32_t extrema_row_simd(const int16_t *above, const int16_t *
 
 /* ---- directions ---- */
 
-VEC_INLINE vec_ints direction_load(const uint16_t *p)
-{
-    gradient_words row;
-    memcpy(&row, p, sizeof row);
-    return __builtin_convertvector(row, vec_ints);
-}
-
 VEC_INLINE vec_ints direction_negated(vec_ints v, vec_ints mask) { return (v ^ mask) - mask; }
 
 VEC_INLINE void direction_at(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t i,
                              const float *across, float along, int32_t *bin, float *value)
 {
     const int32_t one = HISTOGRAM_ONE;
-    vec_ints dx = direction_load(row + i + 1) - direction_load(row + i - 1);
-    vec_ints dy = direction_load(up + i) - direction_load(down + i), left = dx < 0, below = dy < 0;
+    vec_ints dx = v_widen16(row + i + 1) - v_widen16(row + i - 1);
+    vec_ints dy = v_widen16(up + i) - v_widen16(down + i), left = dx < 0, below = dy < 0;
     vec_ints ax = direction_negated(dx, left), ay = direction_negated(dy, below), steep = ax < ay;
     vec_ints large = ax + ((ay - ax) & steep), small = ay + ((ax - ay) & steep);
     vec_floats size = __builtin_convertvector(large, vec_floats), weight;

@@ -10,6 +10,7 @@
  *   v_add v_sub v_mul     and v_add8 v_sub8, v_add32 v_sub32 v_mul32
  *   v_subs v_subs8        unsigned, not below 0;  v_adds8: not above 255
  *   v_high                high 16 bits of the unsigned product;  v_high_s: of the signed one
+ *   v_high_twice          the same of twice the product;  v_high_by: unsigned, of numbers below 2^15 and a constant
  *   v_mul_q15             (a b + 2^14) >> 15, signed
  *   v_min v_max           unsigned;  v_min_s v_max_s: signed;  v_min8 v_max8: unsigned bytes;  v_abs
  *   v_and v_or v_xor      bits;  v_andnot(a, b) = ~a & b
@@ -36,6 +37,8 @@
  *   v_least v_replace     the least lane, and a vec with one lane of another
  *   v_pair                brings two vecs together for v_madd: lane i of both becomes neighbours
  *   v_madd                adds first[i] w[0] + second[i] w[1] to the 32-bit sums of lane i; signed
+ *   v_widen16             VEC_LANES / 2 16-bit numbers in memory as a vec_ints;  v_widen16_s: signed ones
+ *   v_store16             the low 16 bits of every 32-bit lane to memory
  *   v_load_rows           16 bytes from each of VEC_LANES rows, as 8 vecs for v_transpose8: afterwards
  *                         lane k of vec u is the u-th 16-bit unit of row k
  *   v_store_rows          the inverse: after v_transpose8, 16 bytes to each row;  v_store_rows32: from 32-bit sums
@@ -72,6 +75,33 @@
 /* As wide as a vec; the compiler's own operators serve for most. */
 typedef float vec_floats __attribute__((vector_size(2 * VEC_LANES)));
 typedef int32_t vec_ints __attribute__((vector_size(2 * VEC_LANES)));
+
+#if !defined(VEC_WIDENS) && !defined(KBI_VEC_AVX512) /* whose kernels do not need it */
+typedef int16_t vec_shorts __attribute__((vector_size(VEC_LANES)));
+typedef uint16_t vec_words __attribute__((vector_size(VEC_LANES)));
+VEC_INLINE vec_ints v_widen16(const void *p)
+{
+    vec_words half;
+    memcpy(&half, p, sizeof half);
+    return __builtin_convertvector(half, vec_ints);
+}
+VEC_INLINE vec_ints v_widen16_s(const void *p)
+{
+    vec_shorts half;
+    memcpy(&half, p, sizeof half);
+    return __builtin_convertvector(half, vec_ints);
+}
+VEC_INLINE void v_store16(void *p, vec_ints a)
+{
+    vec_words half = __builtin_convertvector(a, vec_words);
+    memcpy(p, &half, sizeof half);
+}
+#endif
+
+#ifndef VEC_DOUBLES_PRODUCTS
+#    define v_high_twice(a, b)     v_high_s(v_add(a, a), b)
+#    define v_high_by(a, constant) v_high(a, v_set(constant))
+#endif
 
 #ifndef VEC_HAS_MASKS
 typedef vec vec_mask;

@@ -46,10 +46,14 @@ VEC_INLINE vec v_high(vec a, vec b)
 {
     return vuzp2q_u16(FROM_U32(vmull_u16(vget_low_u16(a), vget_low_u16(b))), FROM_U32(vmull_high_u16(a, b)));
 }
-VEC_INLINE vec v_high_s(vec a, vec b)
+/* An instruction doubles the signed product before it takes the high half. It saturates where both are -2^15, which no
+ * kernel has. */
+#define VEC_DOUBLES_PRODUCTS
+VEC_INLINE vec v_high_twice(vec a, vec b) { return FROM_S16(vqdmulhq_s16(S16(a), S16(b))); }
+VEC_INLINE vec v_high_s(vec a, vec b) { return FROM_S16(vshrq_n_s16(vqdmulhq_s16(S16(a), S16(b)), 1)); }
+VEC_INLINE vec v_high_by(vec a, int constant)
 {
-    return vuzp2q_u16(FROM_S32(vmull_s16(vget_low_s16(S16(a)), vget_low_s16(S16(b)))),
-                      FROM_S32(vmull_high_s16(S16(a), S16(b))));
+    return constant % 2 ? v_high_s(a, v_set(constant)) : v_high_twice(a, v_set(constant / 2));
 }
 VEC_INLINE vec v_mul_q15(vec a, vec b) { return FROM_S16(vqrdmulhq_s16(S16(a), S16(b))); }
 VEC_INLINE vec v_min(vec a, vec b) { return vminq_u16(a, b); }
@@ -197,6 +201,8 @@ VEC_INLINE void v_transpose8(vec r[8])
 
 /* ---- for sampling patches ---- */
 
+#define VEC_TILES_AHEAD 1 /* a window takes four registers, places three more per vec */
+
 /* Eight rows of 8 bytes: one look-up spans them all. */
 typedef struct vec_window {
     uint8x16x4_t rows;
@@ -275,6 +281,12 @@ VEC_INLINE vec v_add_products(vec sums, vec a, vec b)
 VEC_INLINE int32_t v_sum32(vec sums) { return vaddvq_s32(S32(sums)); }
 
 /* ---- for directions by gradients ---- */
+
+/* gcc 12 would take the vectors of __builtin_convertvector apart. */
+#define VEC_WIDENS
+#define v_widen16(p)    ((vec_ints)vmovl_u16(vld1_u16((const void *)(p))))
+#define v_widen16_s(p)  ((vec_ints)vmovl_s16(vld1_s16((const void *)(p))))
+#define v_store16(p, a) vst1_u16(p, vmovn_u32((uint32x4_t)(a)))
 
 #define v_max_floats(a, b) ((vec_floats)vmaxq_f32((float32x4_t)(a), (float32x4_t)(b)))
 #define v_min_floats(a, b) ((vec_floats)vminq_f32((float32x4_t)(a), (float32x4_t)(b)))
