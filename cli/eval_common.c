@@ -122,7 +122,7 @@ const cli_option eval_method_options[] = {
      .help = "best, grid, anms or quadtree: which ones our detector keeps (default: its own)"},                   \
     {"fast-threshold-min", 0, CLI_NUMBER(eval_options, source.fast_threshold_min, 1, 20), "N",                    \
      .help = "gray levels: the second threshold of our orb (default: its own)"},                                  \
-    {"whole-pixels", 0, CLI_FLAG(eval_options, source.whole_pixels), .help = "places on pixels, of our orb"},     \
+    {"whole-pixels", 0, CLI_FLAG(eval_options, source.whole_pixels), .help = "positions on whole pixels, of our orb"},     \
     {"max-pixels", 0, CLI_NUMBER(eval_options, source.max_pixels, 1, 4294836225), "N",                            \
      .help = ": larger images are refused before memory is reserved for them (default 2^28)"},                    \
     {"orientation", 0, CLI_CHOICE(eval_options, source.orientation, 0), "RULE", "given",                          \

@@ -73,7 +73,7 @@ KB_API kb_status kb_vocabulary_load_with(const void *data, size_t size, const kb
 KB_API const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size);
 KB_API void kb_vocabulary_free(kb_vocabulary *vocabulary);
 
-/* How DBoW2 and its relatives number them; kept for conversion. */
+/* DBoW2's numbers; kept for conversion. */
 typedef enum kb_weighting { KB_TF_IDF = 0, KB_TF = 1, KB_IDF = 2, KB_BINARY = 3 } kb_weighting;
 
 typedef struct kb_vocabulary_info {
@@ -100,8 +100,8 @@ typedef struct kb_vocabulary_node {
 /* False when there is no such node. */
 KB_API int32_t kb_vocabulary_get_node(const kb_vocabulary *vocabulary, uint32_t index, kb_vocabulary_node *node);
 
-/* Makes a vocabulary out of a tree that comes from elsewhere. Node 0 is the root; parents[i] < i. Nodes keep their
- * order when the children of each follow one another, otherwise they are put into breadth-first order. */
+/* Makes a vocabulary from a given tree. Node 0 is the root; parents[i] < i. Nodes keep their order when the children of
+ * each are consecutive, otherwise they are put into breadth-first order. */
 typedef struct kb_vocabulary_spec {
     uint32_t struct_size;
     uint32_t nodes;            /* with the root, 2 to 2^31 - 1 */
@@ -162,7 +162,7 @@ KB_API kb_status kb_index_add(kb_index *index, const kb_features *features, uint
 KB_API kb_status kb_index_remove(kb_index *index, uint64_t id, size_t *count);
 
 typedef enum kb_scoring {
-    KB_SCORE_BINARY = 0, /* rows are compared within each word; docs/index.md. The better one. */
+    KB_SCORE_BINARY = 0, /* rows are compared within each word (docs/index.md); the most accurate with words */
     KB_SCORE_TF_IDF = 1, /* tf-idf under the L1 norm: the scores of DBoW2 with the same vocabulary */
     KB_SCORE_EXACT = 2   /* no words: the rows are matched with those of every image. Slow, the reference for recall;
                             needs kept features. */
@@ -171,22 +171,22 @@ typedef enum kb_scoring {
 typedef struct kb_index_query_options {
     uint32_t struct_size;
     kb_scoring scoring;
-    size_t first_images;  /* only the first so many images that were added take part; 0: all. For sequences. */
-    int32_t verify;       /* the best so many results are matched and fitted, and come first, by the similarity of
-                             their matches, of which inliers count twice; 0: none. Needs kept features and keypoints in
-                             the query. */
+    size_t first_images;  /* search only the first first_images images that were added; 0: all. For sequences. */
+    int32_t verify;       /* this many of the best results are verified by matching and fitting, and come first,
+                             ranked by the similarity of their matches, where inliers count twice; 0: none. Needs kept
+                             features, and keypoints in the query. */
     kb_geometry geometry; /* of the verification; 0: homography */
     double threshold;     /* of the verification, px; 0: that of kb_fit */
-    int32_t probes;       /* KB_SCORE_BINARY: each row is looked for in so many words, the nearest ones, up to
-                             KB_MAX_PROBES: more find more, in time that grows with them. 0: 8 for up to 1024 images,
-                             fewer for more, 1 from 8192 on. */
+    int32_t probes;       /* KB_SCORE_BINARY: the number of nearest words in which each row is searched, up to
+                             KB_MAX_PROBES: more give higher recall, and time grows with them. 0: 8 for up to 1024
+                             images, fewer for more, 1 from 8192 on. */
 } kb_index_query_options;
 #define KB_MAX_PROBES 64
 
 typedef struct kb_index_result {
     uint64_t id;
     size_t position;
-    double score;     /* 0 to 1, more is better; how much is much depends on scoring, vocabulary and verification */
+    double score;     /* 0 to 1, more is better; typical values depend on scoring, vocabulary and verification */
     int32_t inliers;  /* of the verification; -1: not verified */
     double model[9];  /* from the query to the image; zeros unless verified and found */
 } kb_index_result;
@@ -242,15 +242,15 @@ KB_API kb_status kb_index_check(const kb_index *index);
 
 /* ----------------------------------------------------------------------------------------------------- loop closing */
 
-/* Loop closing: images come in order, and each is compared with the earlier ones but the last few. */
+/* Loop closing: images come in order, and each is compared with all earlier ones except the last few. */
 typedef struct kb_loop_options {
     uint32_t struct_size;
-    int32_t window;        /* the last so many images are no loops; 0: 20; at least 1 */
+    int32_t window;        /* the last `window` images are not searched; 0: 20; at least 1 */
     int32_t checks;        /* images per query that are matched and fitted; 0: 2; up to 1000 */
-    int32_t island;        /* candidates up to so many images apart are one place; 0: 3 */
-    int32_t min_inliers;   /* a loop has so many; 0: 30 */
-    double min_score;      /* of a candidate, as a part of the median score of an image with the one before it; 0:
-                              0.5. Lower finds places that have changed more, and more that only look alike. */
+    int32_t island;        /* candidates up to this many images apart form one island; 0: 3 */
+    int32_t min_inliers;   /* the fewest inliers of a loop; 0: 30 */
+    double min_score;      /* of a candidate, relative to the median score of an image with the one before it; 0: 0.5.
+                              Lower finds places that have changed more, and more false candidates. */
     kb_geometry geometry;  /* 0: homography */
     double threshold;      /* px; 0: that of kb_fit */
 } kb_loop_options;

@@ -10,7 +10,7 @@
  *     kb_describe(model, &image, keypoints, n, NULL, NULL, rows, NULL);
  *     kb_match_hamming(rows_a, na, rows_b, nb, 32, NULL, NULL, matches, &count);
  *
- * Every NULL above is an option, a workspace or an output that may be left out; come back for them later.
+ * Every NULL above is an option, a workspace or an output that may be left out.
  *
  * Rules for every function
  *   Parameters  The order is: object, inputs with their counts, options, workspace, outputs, error.
@@ -25,9 +25,9 @@
  *               result, not an error.
  *   NULL        A pointer may be NULL only where the comment says so; elsewhere NULL gives KB_E_ARGUMENT. A pointer to
  *               zero elements may always be NULL.
- *   Bad input   A value out of its range gives KB_E_ARGUMENT, a view that is no image KB_E_IMAGE, and any call may give
- *               KB_E_MEMORY. Numbers in data (keypoints, point pairs, float rows) may be anything, NaN too: the
- *               comments say what happens to them.
+ *   Bad input   A value out of its range gives KB_E_ARGUMENT, a view that is not a valid image KB_E_IMAGE, and any call
+ *               may give KB_E_MEMORY. Numbers in data (keypoints, point pairs, float rows) may have any value, NaN
+ *               included: the comments say how they are treated.
  *   Structs     A struct that may grow in a later version starts with struct_size; set it with KB_INIT, for outputs
  *               too. Zero in an option means its default. A program that was compiled against an older header gets the
  *               defaults for newer options. One that was compiled against a newer header works as long as the fields
@@ -39,11 +39,11 @@
  *
  * Conventions
  *   Pixels      (0,0) is the centre of the first pixel, as in OpenCV; x goes right, y goes down. COLMAP puts that
- *               centre at (0.5,0.5): add 0.5 to both coordinates of what goes to COLMAP, subtract it from what comes.
+ *               centre at (0.5,0.5): add 0.5 to both coordinates for COLMAP, subtract 0.5 from COLMAP's.
  *   Size        The diameter of the keypoint in pixels.
  *   Angle       In degrees, clockwise on the screen; negative (usually -1) means "none" and counts as 0.
  *   Bits        The first bit of a descriptor is bit 7, the most significant, of byte 0.
- *   Zero rows   A descriptor row that is all zero stands for "no descriptor" and never matches.
+ *   Zero rows   A descriptor row that is all zero means "no descriptor" and never matches.
  *
  * Not promised
  *   Speed, memory used, the order of tasks and the wording of sentences may change in any version. Keypoints and fitted
@@ -91,11 +91,11 @@ typedef enum kb_status {
     KB_E_TRUNCATED = -7,   /* model file: it ends too early */
     KB_E_CHECKSUM = -8,    /* model file: damaged */
     KB_E_TABLE = -9,       /* model tables: a value is out of its range */
-    KB_E_KIND = -10,       /* the model cannot do that, such as float rows from a binary model; or a build for BAD
-                              alone was asked for another kind */
+    KB_E_KIND = -10,       /* the model does not support the call, such as float rows of a binary model; or another
+                              kind than BAD in a build for BAD only */
     KB_E_SPACE = -11,      /* the output buffer is too small */
-    KB_E_MODEL = -12,      /* rows of another model than those of the vocabulary or index */
-    KB_E_STRUCT = -13      /* a struct_size is not set, or a field is not zero that this version does not know */
+    KB_E_MODEL = -12,      /* the rows come from another model than the vocabulary or index */
+    KB_E_STRUCT = -13      /* a struct_size is not set, or a field that this version does not know is not zero */
 } kb_status;
 
 /* An English phrase in static storage, never NULL, for any number. */
@@ -114,7 +114,7 @@ typedef struct kb_error {
     int32_t row;       /* the row of that field at fault, from 0; -1 when it is none */
 } kb_error;
 
-/* What most calls may be lent, see "memory" and "threads" below; NULL will do to begin with. */
+/* Memory and threads that most calls accept ("memory" and "threads" below); both may be NULL. */
 typedef struct kb_workspace kb_workspace;
 typedef struct kb_parallel kb_parallel;
 
@@ -175,7 +175,7 @@ typedef struct kb_model kb_model;
 KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
 
 /* The names that kb_model_builtin knows, index from 0; NULL past the last. *available (may be NULL) receives 1 when
- * this build holds its table. */
+ * this build contains its table. */
 KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
 
 /* Parses a model file (docs/model-format.md) in memory; data is not needed afterwards. Any bytes are safe: a file that
@@ -275,8 +275,8 @@ typedef enum kb_detector {
 typedef enum kb_selection {
     KB_SELECT_DEFAULT = 0,
     KB_SELECT_BEST = 1,    /* the n strongest; the default */
-    KB_SELECT_GRID = 2,    /* the strongest of every cell of a grid, then the second strongest, and so on: for few
-                              keypoints (500) that leave no region empty */
+    KB_SELECT_GRID = 2,    /* the strongest of every cell of a grid, then the second strongest, and so on: covers
+                              the whole image even with few keypoints (500) */
     KB_SELECT_ANMS = 3,    /* adaptive non-maximal suppression: strong and far from anything stronger. The most even. */
     KB_SELECT_QUADTREE = 4 /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
 } kb_selection;
@@ -287,7 +287,7 @@ KB_API const char *kb_selection_name(kb_selection selection);
 typedef enum kb_orientation {
     KB_ORIENTATION_DEFAULT = 0,
     KB_ORIENTATION_GRADIENT = 1, /* the peak of the smoothed histogram of gradient directions around it; the default */
-    KB_ORIENTATION_CENTROID = 2, /* towards the intensity centroid of its disc: OpenCV's ORB */
+    KB_ORIENTATION_CENTROID = 2, /* the direction of the intensity centroid of its disc: OpenCV's ORB */
     KB_ORIENTATION_NONE = 3      /* -1: upright. For cameras that do not roll. */
 } kb_orientation;
 /* "gradient", "centroid", "none", "default"; "?" for another value. */
@@ -306,33 +306,34 @@ typedef struct kb_detect_options {
     int32_t levels;           /* 0: 8; 1 to 16. Levels smaller than 70 px are left out. */
     float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
     int32_t fast_threshold;   /* 0: 20; 1 to 255, gray levels */
-    int32_t fast_threshold_min; /* 1 to fast_threshold: cells without a corner are searched again with this one, as in
-                                 ORB-SLAM. 0: 7 with the default of fast_threshold, else fast_threshold: they are not */
+    int32_t fast_threshold_min; /* 1 to fast_threshold: cells without a corner are searched again with this threshold,
+                                 as in ORB-SLAM. 0: 7 when fast_threshold is 0, else no second search */
     int32_t cell_size;        /* 0: 32; 8 to 1024 px of a level */
     kb_orientation orientation;
-    int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is given
-                                 twice, with either angle. max_keypoints counts both. */
-    int32_t whole_pixels;     /* 1: places on pixels, as OpenCV's; 0: between them, by a parabola through the FAST score */
-    int32_t low_memory;       /* 1: one level at a time, on the calling thread: less than half the memory, the same
-                                 keypoints, and levels are made twice (docs/memory.md) */
+    int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is
+                                 returned twice, once per angle. max_keypoints counts both. */
+    int32_t whole_pixels;     /* 0: sub-pixel positions, by a parabola through the FAST scores. 1: whole pixels of the
+                                 level, as OpenCV's ORB */
+    int32_t low_memory;       /* 1: one level in memory at a time, on the calling thread: less than half the memory, the
+                                 same keypoints; levels are computed twice (docs/memory.md) */
     /* SIFT */
     int32_t layers;           /* 0: 3; 1 to 8 layers per octave */
-    float contrast_threshold; /* 0: 0.04 as in OpenCV, divided by layers. Lower finds more and weaker. Up to 1. */
+    float contrast_threshold; /* 0: 0.04; divided by layers, as in OpenCV. Lower finds more, weaker ones. Up to 1. */
     float edge_threshold;     /* 0: 10; 1 to 1000. Higher keeps more points on edges. */
-    float sigma;              /* 0: 1.6; 0.5 to 4. The blur of the first layer, px of the doubled image. */
-    int32_t no_upsampling;    /* 1: do not double the image first: four times faster, loses the small keypoints */
+    float sigma;              /* 0: 1.6; 0.5 to 4. The blur of the first layer, in px of the doubled image. */
+    int32_t no_upsampling;    /* 1: do not double the image first: four times faster, without the smallest keypoints */
 } kb_detect_options;
 
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
- * the same n on every machine. capacity is the room in `keypoints`: max_keypoints above it means capacity. *count tells
- * how many were found. options and workspace may be NULL. An image too small for the detector gives zero
- * keypoints. Conventions of size, angle and octave are those of OpenCV's detectors of the same names. */
+ * the same n on every machine. `keypoints` has room for capacity keypoints, which also limits max_keypoints. *count
+ * receives how many were found. options and workspace may be NULL. An image too small for the detector gives zero
+ * keypoints. Size, angle and octave follow OpenCV's detectors of the same names. */
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_keypoint *keypoints, size_t capacity, size_t *count);
 
 /* kb_detect and kb_describe in one call; 16-bit pixels are converted once. `rows` has room for capacity rows, flags
- * (capacity bytes) may be NULL. A scale of 0 in the describe options means that of the detector. Both options and the
- * workspace may be NULL. */
+ * (capacity bytes) may be NULL. A scale of 0 in the describe options means that of the detector (kb_model_scale). Both
+ * options and the workspace may be NULL. */
 KB_API kb_status kb_detect_and_describe(const kb_model *model, const kb_image *image, const kb_detect_options *detect,
                                         const kb_describe_options *describe, kb_workspace *workspace,
                                         kb_keypoint *keypoints, size_t capacity, uint8_t *rows, uint8_t *flags,
@@ -342,7 +343,7 @@ KB_API kb_status kb_detect_and_describe(const kb_model *model, const kb_image *i
 KB_API float kb_detector_scale(kb_detector detector);
 KB_API const char *kb_detector_name(kb_detector detector);
 
-/* Keeps the best n of keypoints by a selection rule, in place, strongest first; any detector's keypoints will do.
+/* Keeps the best n of keypoints, of any detector, by a selection rule, in place, strongest first.
  * Keypoints with a number that is not finite go last. width and height are those of the image. *count receives min(n,
  * total). */
 KB_API kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection selection,
@@ -355,11 +356,11 @@ typedef struct kb_orient_options {
     const kb_parallel *parallel;
 } kb_orient_options;
 
-/* Gives keypoints of any detector an angle, which replaces theirs. One that is not finite, not positive in size, or
- * outside gets -1. The gradient rule looks at a region of 2 x scale x size, the centroid at the disc of scale x size.
- * confidence (n numbers, may be NULL) receives 1 - the height of the second peak / that of the first, 0 to 1; a low one
- * means that the angle may be another in another view. It is 0 with the other rules. options and workspace may be
- * NULL. */
+/* Computes the angles of keypoints of any detector, replacing those they have. A keypoint that is not finite, not
+ * positive in size, or outside the image gets -1. The gradient rule uses a region of 2 x scale x size, the centroid
+ * rule the disc of scale x size. confidence (n numbers, may be NULL) receives 1 - (height of the second peak / height
+ * of the first), 0 to 1; a low value means that another view may give another angle. It is 0 with the other rules.
+ * options and workspace may be NULL. */
 KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
                            kb_workspace *workspace, float *confidence);
 
@@ -415,17 +416,18 @@ KB_API kb_status kb_match_float(const float *a, size_t na, const float *b, size_
 
 typedef struct kb_filter_options {
     uint32_t struct_size;
-    float tolerance;     /* 0: 0.3; up to 2. How far two neighbours may be off, as a share of their distance. More for
+    float tolerance;     /* 0: 0.3; up to 2. How far two neighbours may deviate, relative to their distance. More for
                             strong perspective, less for flat scenes */
-    float max_angle;     /* 0: 37 degrees; up to 90. The largest difference between the turns of two neighbours */
+    float max_angle;     /* 0: 37 degrees; up to 90. The largest difference between the rotations of two neighbours */
     float max_scale;     /* 0: 1.6; 1 to 100. The largest ratio of the scales of two neighbours */
     int32_t min_support; /* 0: 2; 1 to 1000 neighbours must agree with a match */
 } kb_filter_options;
 
-/* Drops matches that their neighbours do not agree with, using the size and angle of the keypoints; linear time. It
- * pays before fitting wherever many matches are wrong, and costs isolated right ones. Keeps the order. `out` has room
- * for n and may be `matches`. Matches of keypoints with a number that is not finite, without a size or further than
- * 1e6 px away are dropped; an index outside na or nb gives KB_E_ARGUMENT. options and workspace may be NULL. */
+/* Drops matches that are inconsistent with their neighbours, using the size and angle of the keypoints; linear time.
+ * Useful before fitting when many matches are wrong; isolated right matches are lost. Keeps the order. `out` has room
+ * for n and may be `matches`. Matches of keypoints with a number that is not finite, a size that is not positive or a
+ * coordinate beyond 1e6 px are dropped; an index outside na or nb gives KB_E_ARGUMENT. options and workspace may be
+ * NULL. */
 KB_API kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb, const kb_match *matches,
                            size_t n, const kb_filter_options *options, kb_workspace *workspace, kb_match *out,
                            size_t *count);
@@ -456,8 +458,8 @@ KB_API kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, siz
 /* The Hamming distance of two rows; -1 when one is NULL. */
 KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
 
-/* Where a query is expected in image b, for kb_match_guided: a map point's projection, or a keypoint's place under a
- * motion model. A guide with a number that is not finite finds nothing. */
+/* Where a query is expected in image b, for kb_match_guided: a map point's projection, or a keypoint's position
+ * predicted by a motion model. A guide with a number that is not finite finds nothing. */
 typedef struct kb_guide {
     float x, y;
     float radius;                 /* px; candidates lie within it */
@@ -468,17 +470,17 @@ typedef struct kb_guide {
 typedef struct kb_guided_options {
     uint32_t struct_size;
     float max_ratio;         /* 0: off. Else keep distance < max_ratio x second, the second among the candidates */
-    float max_distance;      /* 0: off. Else keep distance <= max_distance; kb_model_info knows what suits a model */
+    float max_distance;      /* 0: off. Else keep distance <= max_distance; kb_model_info has thresholds per model */
     int32_t ratio_per_level; /* 1: the ratio test is made only when both candidates have the same octave */
-    int32_t any_angle;       /* 0: drop matches whose turn (angle in b minus the guide's) is not among the three most
+    int32_t any_angle;       /* 0: drop matches whose rotation (angle in b minus the guide's) is not in the three most
                                 frequent of 30 bins. 1: keep them */
     const kb_parallel *parallel;
 } kb_guided_options;
 
-/* Matches na queries (rows a, one guide each) with those keypoints of b that lie near where the guide expects them.
- * One to one: of several queries that choose one keypoint the nearest keeps it, of equal ones the first. Ties between
- * candidates go to the lowest index. `matches` has room for na; *count are written, in order of a. Rows are packed,
- * 1 to 4096 bytes. options and workspace may be NULL. */
+/* Matches na queries (rows a, one guide each) with those keypoints of b that lie near where the guide expects them. One
+ * to one: of several queries with the same nearest keypoint the nearest query keeps it, of equal ones the first. Ties
+ * between candidates go to the lowest index. `matches` has room for na; *count are written, in order of a. Rows are
+ * packed, 1 to 4096 bytes. options and workspace may be NULL. */
 KB_API kb_status kb_match_guided(const uint8_t *a, const kb_guide *guides, size_t na, const uint8_t *b,
                                  const kb_keypoint *keypoints, size_t nb, size_t row_bytes,
                                  const kb_guided_options *options, kb_workspace *workspace, kb_match *matches,
@@ -500,13 +502,13 @@ typedef struct kb_stereo_options {
     float max_scale;      /* 0: 1.3. The largest ratio of the two keypoints' sizes */
     float max_distance;   /* 0: off */
     float max_ratio;      /* 0: off */
-    const kb_image *left, *right; /* rectified, for sub-pixel disparities and a check of the gray; NULL: neither */
+    const kb_image *left, *right; /* rectified, for sub-pixel disparities and a check of gray levels; NULL: neither */
     const kb_parallel *parallel;
 } kb_stereo_options;
 
-/* Matches the keypoints of a rectified pair along rows. With images, the right place is refined by the sum of absolute
- * differences of a window around it, and matches whose difference is far above the median are dropped. `matches` has
- * room for na; *count are written, in order of a; each b occurs at most once. */
+/* Matches the keypoints of a rectified pair along rows. With images, the position in the right image is refined by the
+ * sum of absolute differences of a window around it, and matches whose sum is far above the median are dropped.
+ * `matches` has room for na; *count are written, in order of a; each b occurs at most once. */
 KB_API kb_status kb_match_stereo(const uint8_t *a, const kb_keypoint *left, size_t na, const uint8_t *b,
                                  const kb_keypoint *right, size_t nb, size_t row_bytes,
                                  const kb_stereo_options *options, kb_workspace *workspace, kb_stereo_match *matches,
@@ -516,18 +518,18 @@ typedef struct kb_refine_options {
     uint32_t struct_size;
     float scale;           /* the preset of the keypoints' detector; 0 means 1 (ORB's). Up to 100. */
     int32_t iterations;    /* steps per match at most; 0: 10; up to 1000. Most matches take four. */
-    float max_shift;       /* 0: 0.3; up to 1. How far a point may move, as a share of the region's width */
-    float min_correlation; /* 0: 0.5; above 0, up to 1. How well both regions must agree in the end */
+    float max_shift;       /* 0: 0.3; up to 1. How far a point may move, relative to the region's width */
+    float min_correlation; /* 0: 0.5; above 0, up to 1. The least correlation of the two aligned regions */
     const kb_parallel *parallel;
 } kb_refine_options;
 
-/* The points of n matches as kb_match_points gives them, with those of image b moved to where the surroundings of a's
- * keypoint are seen: the region of 0.7 x scale x size is aligned by an affine map, whatever gain and offset the light
- * has, beginning with position, size and angle of b's keypoint. correlations (n floats, may be NULL) receives how well
- * the regions agree then, up to 1. It is 0 for a match that could not be refined, whose points stay those of the
- * keypoints: the region has no structure, the point moved too far or out of the image, the correlation is too low, or a
- * keypoint is not finite, has no size or lies outside its image. KB_E_ARGUMENT when a match has an index outside na or
- * nb. options and workspace may be NULL. */
+/* The points of n matches as kb_match_points gives them, with those of image b refined to sub-pixel accuracy: the
+ * region of 0.7 x scale x size around a's keypoint is aligned with image b by an affine map, invariant to gain and
+ * offset of the light, starting from position, size and angle of b's keypoint. correlations (n floats, may be NULL)
+ * receives the correlation of the aligned regions, up to 1. It is 0 for a match that could not be refined and keeps the
+ * points of its keypoints: the region has no structure, the point moved too far or out of the image, the correlation is
+ * too low, or a keypoint is not finite, has no positive size or lies outside its image. KB_E_ARGUMENT when a match has
+ * an index outside na or nb. options and workspace may be NULL. */
 KB_API kb_status kb_match_refine(const kb_image *image_a, const kb_image *image_b, const kb_keypoint *a, size_t na,
                                  const kb_keypoint *b, size_t nb, const kb_match *matches, size_t n,
                                  const kb_refine_options *options, kb_workspace *workspace, kb_point_pair *pairs,
@@ -541,7 +543,7 @@ typedef enum kb_geometry {
     KB_SIMILARITY = 3,  /* rotation, scale and translation: a flat scene seen from straight above. 2 pairs. */
     KB_AFFINE = 4,      /* linear map and translation: a small or distant plane. 3 pairs. */
     KB_ESSENTIAL = 5,   /* as fundamental, between calibrated cameras; gives the relative pose. 5 pairs. */
-    KB_ROTATION = 6     /* calibrated cameras at one place: panoramas, a gyroscope's check. 2 pairs. */
+    KB_ROTATION = 6     /* calibrated cameras with one centre: panoramas, checking a gyroscope. 2 pairs. */
 } kb_geometry;
 
 /* A calibrated camera: focal lengths and principal point in px, and the distortion of OpenCV (k1 k2 p1 p2 k3), zeros
@@ -562,14 +564,14 @@ typedef struct kb_fit_options {
     uint32_t struct_size;
     kb_geometry geometry;     /* 0: homography */
     double threshold;         /* 0: 3 px. The largest error of an inlier: transfer error in image 2 (homography),
-                                 Sampson distance (fundamental; 1 to 1.5 px serves better). 2 for sharp small images,
-                                 5 for large. */
+                                 Sampson distance (fundamental; 1 to 1.5 px is better). 2 for sharp small images, 5 for
+                                 large ones. */
     double confidence;        /* 0: 0.995; below 1. The search stops when a better model is this unlikely. */
     int32_t max_iterations;   /* 0: 2000 for a homography by PROSAC, 10000 otherwise */
     uint64_t seed;            /* the same seed gives the same result; 0 is a seed like any other */
-    int32_t plain_ransac;     /* 0: PROSAC, which trusts the order of the pairs. 1: RANSAC, which does not */
+    int32_t plain_ransac;     /* 0: PROSAC, which samples the best pairs first. 1: RANSAC, which ignores the order */
     const float *quality;     /* n numbers, lower is better (match distance). NULL: pairs are given best first */
-    int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best takes part, others are outliers */
+    int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best is used, others are outliers */
     const kb_camera *camera1; /* essential, rotation, pose: needed there, unused elsewhere */
     const kb_camera *camera2; /* of image 2; NULL: the same as camera1. Pose: unused */
 } kb_fit_options;
@@ -606,36 +608,35 @@ typedef struct kb_scene_point {
 } kb_scene_point;
 
 /* Absolute pose of a calibrated camera (options->camera1) from n scene points and their pixels: P3P in PROSAC, then
- * non-linear refinement. The same options, results and rules as kb_fit; options->geometry plays no part, the threshold
- * is the reprojection error in px. The pose is in report->rotation and report->translation: a scene point P is seen
+ * non-linear refinement. The same options, results and rules as kb_fit; options->geometry is ignored, the threshold is
+ * the reprojection error in px. The pose is in report->rotation and report->translation: a scene point P is seen
  * along rotation P + translation. */
 KB_API kb_status kb_fit_pose(const kb_scene_point *points, size_t n, const kb_fit_options *options,
                              kb_workspace *workspace, uint8_t *inliers, kb_fit_report *report);
 
-/* The pose of a plane from its homography: h takes plane coordinates (x, y, 0) in any unit to (undistorted) pixels of
- * the camera; the pose takes (x, y, 0) to the camera's coordinates in the same unit, in front of it. KB_E_ARGUMENT when
- * h is not the image of a plane. */
+/* The pose of a plane from its homography: h maps plane coordinates (x, y, 0) in any unit to (undistorted) pixels of
+ * the camera; the pose maps (x, y, 0) to camera coordinates in the same unit, in front of the camera. KB_E_ARGUMENT
+ * when h is not the image of a plane. */
 KB_API kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, double rotation[9],
                                          double translation[3]);
 
-/* Applies a homography; out_x and out_y become NaN for a point that goes to infinity. With NULL anywhere nothing
- * happens. */
+/* Applies a homography; out_x and out_y become NaN for a point at infinity. Does nothing when a pointer is NULL. */
 KB_API void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y);
 
 /* ----------------------------------------------------------------------------------------------------------- memory */
 
-/* Memory that calls use and keep for the next call. Every function that takes one also takes NULL and then allocates
- * for itself. Nothing in it outlives a call, so that calls share it one after the other and it holds what the largest
- * one took. Never share one between calls that run at once. */
+/* Temporary memory that is kept from call to call. Every function that takes a workspace also takes NULL and then
+ * allocates for itself. Its content does not outlive a call: calls reuse it one after the other, and it is as large as
+ * the largest one needed. Never use one in two calls at the same time. */
 KB_API kb_status kb_workspace_create(kb_workspace **out);
 /* A workspace inside the caller's buffer, at any address: it never allocates, and a call that needs more gives
- * KB_E_MEMORY. KB_E_SPACE when the buffer holds not even an empty one. The buffer must outlive the workspace. */
+ * KB_E_MEMORY. KB_E_SPACE when the buffer is too small even for an empty one. The buffer must outlive the workspace. */
 KB_API kb_status kb_workspace_create_in(void *buffer, size_t size, kb_workspace **out);
 KB_API void kb_workspace_free(kb_workspace *workspace);
-/* Bytes held now, with what the workspace needs for itself. NULL gives 0. */
+/* Bytes held now, including the workspace itself. NULL gives 0. */
 KB_API size_t kb_workspace_bytes(const kb_workspace *workspace);
 
-/* What the calls that use a workspace will be given at most. A field of 0 or NULL: no call of that kind. */
+/* The largest inputs of the calls that will use a workspace. A field of 0 or NULL: no call of that kind. */
 typedef struct kb_workspace_limits {
     uint32_t struct_size;
     int32_t threads;                 /* of the kb_parallel in the options, up to 256; 0: 1 */
@@ -650,14 +651,14 @@ typedef struct kb_workspace_limits {
     int32_t refine;                  /* 1: kb_match_refine of two images */
 } kb_workspace_limits;
 
-/* Bytes of a workspace that serves all these calls without growing, whatever images and rows show: what
- * kb_workspace_bytes says after kb_workspace_reserve, and the size of a buffer for kb_workspace_create_in. The number
- * depends on the CPU (kb_kernel_at), since wider vectors work on more at once. KB_E_ARGUMENT for a limit out of its
- * range, KB_E_MEMORY when the bytes do not fit into size_t. */
+/* Bytes of a workspace that serves all these calls without growing, whatever the content of images and rows: the value
+ * of kb_workspace_bytes after kb_workspace_reserve, and the size of a buffer for kb_workspace_create_in. The number
+ * depends on the CPU (kb_kernel_at), since wider vectors process more data at once. KB_E_ARGUMENT for a limit out of
+ * its range, KB_E_MEMORY when the bytes do not fit into size_t. */
 KB_API kb_status kb_workspace_needed(const kb_workspace_limits *limits, size_t *bytes);
 
-/* Makes the workspace that large, unless it is. After that no call within the limits allocates. KB_E_SPACE when it
- * lives in a caller's buffer that is too small. For several models or options, reserve for one after the other. */
+/* Grows the workspace to that size, unless it is as large. After that no call within the limits allocates. KB_E_SPACE
+ * when it lives in a caller's buffer that is too small. For several models or options, call it once for each. */
 KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limits *limits);
 
 /* ---------------------------------------------------------------------------------------------------------- threads */
@@ -668,8 +669,8 @@ KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspac
 struct kb_parallel {
     void (*run)(void *self, int32_t count, void (*task)(void *context, int32_t index), void *context);
     void *self;
-    int32_t threads; /* how many tasks may run at once; the library makes about this many pieces of work. Below 2, or
-                        with run NULL, everything runs on the calling thread. */
+    int32_t threads; /* how many tasks may run at once; the library splits its work into about as many tasks. Below 2,
+                        or with run NULL, everything runs on the calling thread. */
 };
 
 /* A small thread pool that implements kb_parallel. threads: 1 to 256, or 0 for one per processor. A pool serves one
@@ -678,7 +679,7 @@ struct kb_parallel {
 typedef struct kb_pool kb_pool;
 KB_API kb_status kb_pool_create(int32_t threads, kb_pool **out);
 KB_API void kb_pool_free(kb_pool *pool);
-/* What goes into options; lives as long as the pool. NULL gives NULL, which means "no threads". */
+/* The value for `parallel` in options; lives as long as the pool. NULL gives NULL, which means "no threads". */
 KB_API const kb_parallel *kb_pool_parallel(kb_pool *pool);
 
 /* ----------------------------------------------------------------------------------------------- models from tables */
@@ -688,7 +689,7 @@ typedef enum kb_sampler {
     KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
     KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for
                              bit; BAD only */
-    KB_SAMPLER_TWO_TAP = 2 /* as PATCH, but a sample is the mean of two pixels: faster, about as accurate for boxes */
+    KB_SAMPLER_TWO_TAP = 2 /* as PATCH, but a sample is the mean of two pixels: faster, for boxes about as accurate */
 } kb_sampler;
 
 #define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
@@ -741,9 +742,9 @@ KB_API const char *kb_sampler_name(kb_sampler sampler);
 /* ------------------------------------------------------------------------------------------------------- allocators */
 
 /* Where memory comes from. Functions that make models, pools and workspaces have a variant that ends in _with and takes
- * an allocator; NULL means malloc and free. The struct is copied, what self points to must outlive the object. allocate
- * returns memory aligned for any type, or NULL when there is none; it may be called by the thread that makes the call
- * only. release gets what allocate gave, never NULL. */
+ * an allocator; NULL means malloc and free. The struct is copied; what self points to must outlive the object. allocate
+ * returns memory aligned for any type, or NULL when there is none; it is called only by the thread that calls the
+ * library. release receives what allocate returned, never NULL. */
 typedef struct kb_allocator {
     void *(*allocate)(void *self, size_t bytes);
     void (*release)(void *self, void *memory);
@@ -761,8 +762,8 @@ KB_API kb_status kb_workspace_create_with(const kb_allocator *allocator, kb_work
 /* ------------------------------------------------------------------------------------------------- instruction sets */
 
 /* Kernels have variants per instruction set; all give the same results. kb_kernel_at lists which one runs, index
- * from 0; name NULL past the last. kb_cpu_features is a list such as "sse2 avx2 popcnt" of what was found and not
- * taken away; it lives for ever. */
+ * from 0; name NULL past the last. kb_cpu_features is a list such as "sse2 avx2 popcnt" of the features found and not
+ * disabled, in static storage. */
 typedef struct kb_kernel {
     const char *name;    /* what it does, such as "hamming" */
     const char *variant; /* "c", "avx2", ... */
@@ -770,9 +771,9 @@ typedef struct kb_kernel {
 KB_API kb_kernel kb_kernel_at(int32_t index);
 KB_API const char *kb_cpu_features(void);
 
-/* Takes instruction sets away, for testing and measuring: a list of the features that may stay, such as "avx2" or
- * "sse4.1 popcnt", "c" for none, NULL for all. A feature keeps those it builds on: "avx2" also allows SSE4.1 and
- * POPCNT. KB_E_UNKNOWN when a word is not a feature's name; then nothing changes. Not to be called while other calls
+/* Disables instruction sets, for testing and measuring: a list of the features that may be used, such as "avx2" or
+ * "sse4.1 popcnt", "c" for none, NULL for all. A feature includes those it builds on: "avx2" also allows SSE4.1 and
+ * POPCNT. KB_E_UNKNOWN when a word is not a feature's name; then nothing changes. Must not be called while other calls
  * run. */
 KB_API kb_status kb_cpu_limit(const char *features);
 
