@@ -135,8 +135,8 @@ struct cli_option {
     const char *help;    /* flows; a line that begins with a space stays as it is */
     const char *const *words;
     /* Reads the value into the target; false after common->exit_code = cli_usage_error(...). `option` is what the user
-     * wrote: -n or --max-keypoints. May be called again. Of a CHECK it is called once, after all options are read, without
-     * an option and a text; the target is the job of the table. */
+     * wrote: -n or --max-keypoints. May be called again. A CHECK is called once, after all options are read, with NULL for
+     * option and text; the target is the job of the table. */
     bool (*take)(cli_common *common, const char *option, const char *text, void *target);
     const cli_option *group;
 };
@@ -171,7 +171,7 @@ struct cli_option {
 #define CLI_ANY INT32_MAX
 /* For the `about` of commands that take IMAGE arguments. */
 #define CLI_IMAGES_HELP                                                                                             \
-    "IMAGE may be a folder (its image files, sorted by name, or those of its folders when it has none), @list.txt "  \
+    "IMAGE may be a folder (its image files, sorted by name; if it has none, those of its subfolders), @list.txt "  \
     "(names, one per line), @- (such a list on standard input) or - (an image on standard input)."
 
 typedef struct cli_command cli_command;

@@ -141,7 +141,8 @@ static int bench_run(cli_common *common, void *job, int count, char **arguments)
     io_error error;
     int code;
     if (!cli_claim_images(common, count, arguments, &names, &error)) code = cli_error("%s", error.text);
-    else if (names.count < 2) code = cli_error("%s: one image; at least two images are needed, to match them", names.items[0]);
+    else if (names.count < 2)
+        code = cli_error("%s: one image; at least two images are needed, to match them", names.items[0]);
     else code = bench_images(common, job, &names);
     io_names_free(&names);
     return code;

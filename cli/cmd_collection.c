@@ -236,8 +236,8 @@ static const cli_option collection_options[] = {
     CLI_SECTION("Pairs"),
     {"pairs", 0, CLI_CHOICE(collection_job, by, PAIRS_AUTO), "WHICH", "auto", .words = collection_choices,
      .help = "exhaustive: all; sequential: neighbours in the natural order of names; retrieval: the most similar by "
-             "words; gps: the nearest by the positions in their EXIF data; list: those of --list; auto: those of --list "
-             "if it is given, all for up to 100 images, else retrieval"},
+             "words; gps: the nearest by the positions in their EXIF data; list: those of --list; auto: those of "
+             "--list if it is given, all for up to 100 images, else retrieval"},
     {"neighbours", 'k', CLI_NUMBER(collection_job, neighbours, 1, 10000), "K", "30",
      .help = "similar or near images per image, for retrieval and gps"},
     {"reach", 0, CLI_NUMBER(collection_job, reach, 0, CLI_NO_LIMIT), "METRES", "100",
@@ -271,8 +271,8 @@ const cli_command command_collection = {
     .about = "Describes the images, chooses pairs, matches and verifies them, and writes COLMAP's database with two-view "
              "geometries, so that its mapper can start. Everything that is done is kept in the work folder: a run that was "
              "interrupted goes on, and shards may run anywhere, in any order, again and at once. The database is the same "
-             "bytes for any number of shards and threads. Matches are always filtered (--filter). Images that cannot be read "
-             "are named and left out.\n\n"
+             "bytes for any number of shards and threads. Matches are always filtered (--filter). Images that cannot be "
+             "read are named and left out.\n\n"
              CLI_IMAGES_HELP,
     .options = collection_options,
     .least = 1,

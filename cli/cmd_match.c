@@ -273,9 +273,9 @@ static void match_pose_text(FILE *out, const match_job *job)
 {
     const kb_fit_report *fit = &job->result.fit;
     double axis[3], angle = pose_angle_axis(fit->rotation, axis);
-    fprintf(out, "turn        %.3f degrees about %.4f %.4f %.4f\n", angle, axis[0], axis[1], axis[2]);
+    fprintf(out, "angle       %.3f degrees, axis %.4f %.4f %.4f\n", angle, axis[0], axis[1], axis[2]);
     if (job->fit != FIT_ESSENTIAL) return;
-    fprintf(out, "direction   %.4f %.4f %.4f (of the translation; its length is not known)\n", fit->translation[0],
+    fprintf(out, "translation %.4f %.4f %.4f (of unit length; the true one is not known)\n", fit->translation[0],
             fit->translation[1], fit->translation[2]);
 }
 

@@ -306,10 +306,10 @@ const cli_command command_track = {
     .name = "track",
     .summary = "find a flat template in every frame of a folder or a video",
     .usage = "TEMPLATE FRAMES [options]",
-    .about = "Finds the flat thing that TEMPLATE shows in every frame. FRAMES is a folder of images, images, @list.txt, a "
+    .about = "Finds a flat template in every frame. FRAMES is a folder of images, images, @list.txt, a "
              "file clip.y4m, or - for a Y4M stream on standard input:\n"
              "    ffmpeg -i clip.mp4 -f yuv4mpegpipe - | keybits track poster.jpg -\n"
-             "Every frame stands for itself: losing the template and finding it again is normal. One row per frame goes "
+             "Every frame is processed independently: the template may be lost and found again. One row per frame goes "
              "to standard output:\n"
              "    frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n"
              "with the corners of the template in the frame, clockwise from its top left, empty when it is lost; with "

@@ -30,7 +30,7 @@ const cli_option selection_options[] = {
     {"fast-threshold-min", 0, CLI_NUMBER(kb_detect_options, fast_threshold_min, 1, 255), "N",
      .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one (default "
              "7; no second search where --fast-threshold is given)"},
-    {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N", "32", .help = "px of a level, of these cells"},
+    {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N", "32", .help = "px of a level: the size of these cells"},
     {"whole-pixels", 0, CLI_FLAG(kb_detect_options, whole_pixels),
      .help = "positions on whole pixels, as OpenCV's ORB (default: sub-pixel positions)"},
     {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle),
@@ -51,8 +51,8 @@ const cli_option selection_options[] = {
 
 const cli_option detector_options[] = {
     {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
-     .help = "orb: FAST corners on a pyramid, quick (default); sift: differences of Gaussians, more precise in place and "
-             "scale, slower"},
+     .help = "orb: FAST corners on a pyramid, quick (default); sift: differences of Gaussians, more accurate in position "
+             "and scale, slower"},
     {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "2000",
      .help = "keypoints per image"},
     CLI_GROUP(kb_detect_options, struct_size, selection_options),
@@ -68,7 +68,7 @@ const cli_option sfm_detector_options[] = {
 
 const cli_option reading_options[] = {
     {"exif", 0, CLI_FLAG(io_read_options, exif),
-     .help = "turn images as their EXIF orientation says (default: pixels as stored, as OpenCV's detectors with "
+     .help = "rotate images as their EXIF orientation says (default: pixels as stored, as OpenCV's detectors with "
              "IMREAD_IGNORE_ORIENTATION see them)"},
     {"white", 0, CLI_NUMBER(io_read_options, white, 1, 65535), "N",
      .help = ", the value that is white in 16-bit images (default: the file's, else 65535)"},
@@ -97,14 +97,14 @@ const cli_option patch_options[] = {
     {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X",
      .help = ": patch width / (keypoint size x the model's support), instead of a preset"},
     {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = cli_orientations,
-     .help = "given: the angles as they are detected or read, -1 is upright; computed anew: gradient, the peak of the "
-             "histogram of gradients; centroid, the intensity centroid as OpenCV's ORB; none: all upright"},
+     .help = "given: the angles as detected or read, -1 is upright; gradient, centroid: computed again as the peak of "
+             "the gradient histogram or from the intensity centroid, as OpenCV's ORB; none: all upright"},
     {0}};
 
 const cli_option filter_option[] = {
     {"filter", 0, CLI_TYPE_FLAG,
-     .help = "drop matches that their neighbours do not agree with in scale, angle and place; all of them are fitted "
-             "when no geometry is found in the rest"},
+     .help = "drop matches that are inconsistent with their neighbours in scale, angle and position; if no geometry "
+             "is found in the rest, all matches are fitted"},
     {0}};
 
 const cli_option matching_options[] = {

@@ -6,7 +6,7 @@
 
 #define WIDTH 100 /* columns of --help */
 
-/* --------------------------------------------------------------------------------------------------- text of one row */
+/* -------------------------------------------------------------------------------------------------- text of one row */
 
 static void append(char *text, size_t capacity, const char *more)
 {
@@ -55,10 +55,10 @@ static void row_name(char *text, size_t capacity, const cli_option *row)
              row->value ? row->value : "");
 }
 
-/* -------------------------------------------------------------------------------------------------------------- help */
+/* ------------------------------------------------------------------------------------------------------------- help */
 
-/* Words flow between the columns `left` and WIDTH; a line that is empty or begins with a space stays as it is. The cursor
- * is at column `left`. */
+/* Words flow between the columns `left` and WIDTH; a line that is empty or begins with a space stays as it is. The
+ * cursor is at column `left`. */
 static void print_flowing(FILE *out, const char *text, int left)
 {
     int at = left;
@@ -149,7 +149,7 @@ void cli_print_help(FILE *out, const cli_command *command)
     }
 }
 
-/* ---------------------------------------------------------------------------------------------------------- man page */
+/* --------------------------------------------------------------------------------------------------------- man page */
 
 /* Text for roff: backslashes and leading dots are escaped, hyphens stay hyphens of options. */
 static void roff_text(FILE *out, const char *text)
@@ -246,7 +246,7 @@ void cli_print_man(FILE *out)
           out);
 }
 
-/* --------------------------------------------------------------------------------------------------- bash completion */
+/* -------------------------------------------------------------------------------------------------- bash completion */
 
 static void completion_names(FILE *out, const cli_option *rows)
 {

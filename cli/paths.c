@@ -22,7 +22,7 @@ typedef struct cli_paths {
     bool standard_input, standard_output;
 } cli_paths;
 
-/* ---------------------------------------------------------------------------------------------------- what file it is */
+/* -------------------------------------------------------------------------------------------------- what file it is */
 
 static char *folder_of(const char *path)
 {
@@ -77,7 +77,7 @@ static bool same_file(const claim *a, const claim *b)
     return !a->name || strcmp(a->name, b->name) == 0;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ claims */
+/* ----------------------------------------------------------------------------------------------------------- claims */
 
 static size_t hash_of(const claim *c)
 {
@@ -157,7 +157,7 @@ void cli_paths_free(cli_paths *paths)
     free(paths);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- lists */
+/* ------------------------------------------------------------------------------------------------------------ lists */
 
 bool cli_claim_images(cli_common *common, int count, char *const *arguments, io_names *images, io_error *error)
 {

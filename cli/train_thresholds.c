@@ -87,7 +87,7 @@ static const kbi_patch_set *set_of_support(const threshold_job *job, float suppo
     return NULL;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- printing */
+/* --------------------------------------------------------------------------------------------------------- printing */
 
 /* The head comes with the first row, so that a run that fails at once prints nothing. */
 static void print_threshold_head(threshold_job *job, const cli_common *common)
@@ -128,7 +128,7 @@ static void print_threshold_row(threshold_job *job, const cli_common *common, co
     else printf("\n");
 }
 
-/* --------------------------------------------------------------------------------------------------------------- ORB */
+/* -------------------------------------------------------------------------------------------------------------- ORB */
 
 #ifdef KB_HAVE_EVAL
 static bool measure_orb(threshold_job *job, const cli_common *common, pair_counts *c, io_error *error)
@@ -153,7 +153,7 @@ static bool measure_orb(threshold_job *job, const cli_common *common, pair_count
 }
 #endif
 
-/* ------------------------------------------------------------------------------------------------------------- models */
+/* ----------------------------------------------------------------------------------------------------------- models */
 
 static bool store_thresholds(const char *path, const kb_model_spec *spec, int32_t low, int32_t high, io_error *error)
 {

@@ -28,7 +28,8 @@ bool ev_method_take(ev_method *method, size_t n, io_rows *out, io_error *error);
 /* All rows of the file must have been used in the end. */
 bool ev_method_finish(const ev_method *method, io_error *error);
 
-/* n rows for n keypoints of an image, which are those of the preset's detector. Not for files. Safe to call from several threads. */
+/* n rows for n keypoints of an image, which are those of the preset's detector. Not for files. Safe to call from
+ * several threads. */
 bool ev_method_describe(const ev_method *method, const kb_image *image, const kb_keypoint *keypoints, size_t n,
                         const char *preset, io_rows *out, io_error *error);
 /* n rows for n patches of side x side pixels. Not for files. */

@@ -38,8 +38,8 @@ bool ev_peer_detect(kb_detector detector, const kb_image *image, int32_t max_key
 bool ev_peer_match(const io_rows *a, const io_rows *b, kb_match *matches, size_t *count, io_error *error);
 /* findHomography with USAC_PROSAC, 3 px; pairs best first. */
 bool ev_peer_fit(const kb_point_pair *pairs, size_t n, io_error *error);
-/* findEssentialMat with USAC_ACCURATE, then recoverPose; solvePnPRansac with the defaults of USAC. Pairs and points best
- * first, cameras without distortion, threshold in px; the pose as kb_fit_report has it. */
+/* findEssentialMat with USAC_ACCURATE, then recoverPose; solvePnPRansac with the defaults of USAC. Pairs and points
+ * best first, cameras without distortion, threshold in px; the pose as kb_fit_report has it. */
 bool ev_peer_essential(const kb_point_pair *pairs, size_t n, const kb_camera *camera1, const kb_camera *camera2,
                        double threshold, double rotation[9], double translation[3], bool *found, io_error *error);
 bool ev_peer_pose(const kb_scene_point *points, size_t n, const kb_camera *camera, double threshold, double rotation[9],

@@ -42,8 +42,8 @@ typedef struct ev_pose_options {
     bool quiet;
 } ev_pose_options;
 
-/* Rendered scenes: 500 points in space, two cameras that look at them from random places; noise of 0.7 px, and 20 to 70 %
- * of the correspondences wrong. */
+/* Rendered scenes: 500 points in space, two cameras that look at them from random places; noise of 0.7 px, and 20 to 70
+ * % of the correspondences wrong. */
 bool ev_pose_rendered(const ev_pose_options *options, ev_pose_result *result, io_error *error);
 
 /* The layout of Strecha's sets: DIR/images and DIR/gt_dense_cameras/NAME.camera with K, three zeros, the rotation from

@@ -224,8 +224,8 @@ bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_m
     return good;
 }
 
-/* Left x m x right for the shift s by half a pixel: F' = S(-)^T F S(-), H' = S(+) H S(-), S(-) taking COLMAP's pixels to
- * ours. */
+/* Left x m x right for the shift s by half a pixel: F' = S(-)^T F S(-), H' = S(+) H S(-), S(-) taking COLMAP's pixels
+ * to ours. */
 static void shift_model(const double m[9], kb_geometry geometry, double out[9])
 {
     double half[9];
@@ -290,8 +290,8 @@ bool io_colmap_db_verified(const char *path, int64_t *pairs, int64_t *matches, i
     return good;
 }
 
-/* Rows of 4 floats (x, y, scale, angle in radians) or 6 (x, y and the affine shape a11 a12 a21 a22, whose first column is
- * scale x (cos, sin)). */
+/* Rows of 4 floats (x, y, scale, angle in radians) or 6 (x, y and the affine shape a11 a12 a21 a22, whose first column
+ * is scale x (cos, sin)). */
 static kb_keypoint keypoint_of(const float *row, int cols)
 {
     kb_keypoint k = {row[0] - 0.5f, row[1] - 0.5f, 0, 0, 0, 0, -1};

@@ -40,8 +40,8 @@ bool io_colmap_db_add_image(io_colmap_db *db, const char *name, int64_t camera, 
 bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error);
 /* Matches of image a's keypoints with image b's; a != b. */
 bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error);
-/* The same for verified matches, with the geometry that they fit, in our pixels: the fundamental matrix, or the homography
- * of a plane or a camera that only turns. COLMAP's mapper takes them without matching anything itself. */
+/* The same for verified matches, with the geometry that they fit, in our pixels: the fundamental matrix, or the
+ * homography of a plane or a camera that only turns. COLMAP's mapper takes them without matching anything itself. */
 bool io_colmap_db_add_geometry(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n,
                                kb_geometry geometry, const double model[9], io_error *error);
 bool io_colmap_db_commit(io_colmap_db *db, io_error *error); /* frees db */

@@ -1,5 +1,5 @@
-/* JSON: a writer that cannot produce a wrong file as long as calls are balanced, and a strict reader (jansson's). Text is
- * UTF-8 always: the writer puts U+FFFD for bytes that are not. */
+/* JSON: a writer that cannot produce a wrong file as long as calls are balanced, and a strict reader (jansson's). Text
+ * is UTF-8 always: the writer puts U+FFFD for bytes that are not. */
 #ifndef IO_JSON_H
 #define IO_JSON_H
 
@@ -56,7 +56,8 @@ struct io_json_value {
     io_json_value *next;
 };
 
-/* One tree of one document; nesting up to IO_JSON_READ_DEPTH; a key may not occur twice in an object. NULL when it failed; name is for the message, which gives the line. */
+/* One tree of one document; nesting up to IO_JSON_READ_DEPTH; a key may not occur twice in an object. NULL when it
+ * failed; name is for the message, which gives the line. */
 io_json_value *io_json_parse(const char *name, const char *text, size_t size, io_error *error);
 io_json_value *io_json_read(const char *path, io_error *error);
 void io_json_free(io_json_value *root);

@@ -72,8 +72,8 @@ static void remove_all(void)
     }
 }
 
-/* Other threads may still work: the lock keeps them from making files that nobody would remove. A signal that comes from
- * here on is not handled by this thread, whose handler would wait for the lock that it holds. */
+/* Other threads may still work: the lock keeps them from making files that nobody would remove. A signal that comes
+ * from here on is not handled by this thread, whose handler would wait for the lock that it holds. */
 static void remove_at_exit(void)
 {
     sigset_t all;

@@ -319,8 +319,8 @@ protected:
 
 /* --------------------------------------------------------------------------------------------------------- matcher */
 
-/* Exact search: CV_8U rows by Hamming distance, CV_32F rows by L2. All-zero rows, which stand for "no descriptor", never
- * match. With cross_check only pairs that are each other's nearest remain, and k must be 1, as for cv::BFMatcher.
+/* Exact search: CV_8U rows by Hamming distance, CV_32F rows by L2. All-zero rows, which stand for "no descriptor",
+ * never match. With cross_check only pairs that are each other's nearest remain, and k must be 1, as for cv::BFMatcher.
  * Without masks the library's kernels search; with masks, in radiusMatch, and for several neighbours of CV_32F rows the
  * pairs are gone through one by one. */
 class Matcher : public cv::DescriptorMatcher {

@@ -103,11 +103,11 @@ typedef struct kb_learn_summary {
     double loss;       /* of the last bit */
 } kb_learn_summary;
 
-/* Chooses boxes one bit after the other. boxes has room for options->bits. Memory: about 4.4 KB x channels x triplets. The
- * same patches, options and seed give the same boxes on every machine and any number of threads.
- * KB_E_ARGUMENT for an option out of its range, for descending labels and for less than two points with two patches;
- * KB_E_TABLE for a bit of `start` that no model could hold; error (may be NULL) says which. summary may be NULL, else it
- * is set with KB_INIT first. */
+/* Chooses boxes one bit after the other. boxes has room for options->bits. Memory: about 4.4 KB x channels x triplets.
+ * The same patches, options and seed give the same boxes on every machine and any number of threads. KB_E_ARGUMENT for
+ * an option out of its range, for descending labels and for less than two points with two patches; KB_E_TABLE for a bit
+ * of `start` that no model could hold; error (may be NULL) says which. summary may be NULL, else it is set with KB_INIT
+ * first. */
 KB_API kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options *options, kb_box_pair *boxes,
                                 kb_learn_summary *summary, kb_error *error);
 
@@ -160,13 +160,12 @@ typedef struct kb_learn_hash_summary {
 } kb_learn_hash_summary;
 
 /* Learns the map of HashSIFT: weights (bits x 128) and bias (bits) as kb_model_spec takes them, by Adam on a relaxation
- * of the loss. When the report stops it, the tables are those of the last step.
- * The same patches, options and seed give the same tables on any number of threads, on one machine: matrix products go
- * through OpenBLAS where the machine has it (loaded at the first call, and told to use one thread), whose sums differ in
- * the last digits from one processor to another.
- * KB_E_ARGUMENT for an option out of its range, descending labels or less than 8 points with two patches; KB_E_FORMAT,
- * KB_E_TRUNCATED and KB_E_CHECKSUM for a checkpoint that is none, is cut off, or is damaged or was made with other
- * patches or options. summary may be NULL, else it is set with KB_INIT first. */
+ * of the loss. When the report stops it, the tables are those of the last step. The same patches, options and seed give
+ * the same tables on any number of threads, on one machine: matrix products go through OpenBLAS where the machine has
+ * it (loaded at the first call, and told to use one thread), whose sums differ in the last digits from one processor to
+ * another. KB_E_ARGUMENT for an option out of its range, descending labels or less than 8 points with two patches;
+ * KB_E_FORMAT, KB_E_TRUNCATED and KB_E_CHECKSUM for a checkpoint that is none, is cut off, or is damaged or was made
+ * with other patches or options. summary may be NULL, else it is set with KB_INIT first. */
 KB_API kb_status kb_learn_hashsift(const kb_learn_patches *patches, const kb_learn_hash_options *options,
                                    int8_t *weights, int32_t *bias, kb_learn_hash_summary *summary, kb_error *error);
 

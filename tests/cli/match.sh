@@ -115,7 +115,7 @@ run "$KEYBITS" match a.pgm turned.pgm -m m.kbm --fit rotation --camera 300,300,1
 holds rotation.json '"result": "found"'
 awk '/"angle": / { gsub(/[ ,]/, ""); split($0, v, ":"); exit !((v[2] - 4) ^ 2 < 0.01) }' rotation.json || fail "the angle"
 run "$KEYBITS" match a.pgm turned.pgm -m m.kbm --fit rotation --camera 300,300,130,100 >rotation.txt
-holds rotation.txt "degrees about"
+holds rotation.txt "degrees, axis"
 run "$KEYBITS" match a.pgm turned.pgm -m m.kbm --fit essential --camera 300,300,130,100 >essential.txt
 holds essential.txt "degenerate"
 holds essential.txt "try --fit rotation"

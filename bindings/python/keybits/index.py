@@ -323,7 +323,8 @@ class Index:
         """Removes every image with this id; tells how many there were. Positions stay until the index is saved."""
         count = ctypes.c_size_t()
         with self._gate.writing():
-            check(lib.kb_index_remove(self._handle, whole("id", id, 0, 2 ** 64 - 1), ctypes.byref(count)), None, "Index.remove")
+            check(lib.kb_index_remove(self._handle, whole("id", id, 0, 2 ** 64 - 1), ctypes.byref(count)), None,
+                  "Index.remove")
         return count.value
 
     def image(self, position: int) -> IndexImage:
@@ -363,8 +364,8 @@ class Index:
         count = whole("count", count, 0)
         view, alive = _features(features, keypoints)
         options = new(_abi.kb_index_query_options, scoring=_SCORINGS[scoring], verify=verify,
-                      geometry=_geometry(geometry), threshold=threshold, first_images=whole("first_images", first_images, 0),
-                      probes=probes)
+                      geometry=_geometry(geometry), threshold=threshold,
+                      first_images=whole("first_images", first_images, 0), probes=probes)
         results = np.empty(count, result_dtype)
         found, error = ctypes.c_size_t(), _abi.kb_error()
         with self._gate.reading():

@@ -39,8 +39,8 @@ def plausible_corners(h: Any, size: Tuple[int, int]) -> Optional[Matrix]:
 
 
 class Tracker:
-    """Finds one flat template in frames. Every frame stands for itself: losing the template and finding it again is
-    normal. Threads may share a tracker."""
+    """Finds one flat template in frames. Every frame is processed independently: the template may be lost and found
+    again. Threads may share a tracker."""
 
     def __init__(self, template: Any, *, detector: Union[str, Detector] = "orb", model: Union[Model, str, None] = None,
                  max_keypoints: int = 2000, max_ratio: float = 0, threshold: float = 0, min_inliers: int = 10) -> None:
