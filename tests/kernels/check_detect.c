@@ -304,6 +304,8 @@ void check_list_circle(const kbi_kernels *c, const kbi_kernels *t)
             level[k] = below(20) ? (int32_t)below(8) : INT32_MIN;
         }
         kbi_circle circle = {12, 13, (float)below(400), (int32_t)below(4), (int32_t)below(9)};
+        float dx = x[from] - circle.x, dy = y[from] - circle.y;
+        if (i & 1 && isfinite(dx)) circle.radius2 = dx * dx + dy * dy; /* a point on the circle */
         for (int k = 0; k < 2; k++)
             listed[k] = (int32_t *)(void *)guarded(((size_t)(to - from) + KBI_LIST_SLACK) * sizeof **listed);
         counts[0] = c->match.list_circle(x, y, level, from, to, &circle, listed[0]);
