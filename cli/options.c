@@ -205,7 +205,9 @@ static bool report_wrong_option(cli_common *common, int problem, char **argv)
 {
     const char *given = argv[optind - 1];
     const char *what = problem == ':' ? "no value for" : "unknown or unclear option";
-    if (strncmp(given, "--", 2) == 0)
+    if (problem == '?' && optopt >= FIRST_VALUE) /* a long option that is known */
+        common->exit_code = cli_usage_error(common, "%.*s takes no value", (int)strcspn(given, "="), given);
+    else if (strncmp(given, "--", 2) == 0)
         common->exit_code = cli_usage_error(common, "%s %.*s", what, (int)strcspn(given, "="), given);
     else
         common->exit_code = cli_usage_error(common, "%s -%c", what, optopt);

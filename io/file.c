@@ -75,11 +75,13 @@ static bool read_stream(FILE *file, const char *path, io_bytes *out, io_error *e
     return true;
 }
 
+const char *io_path_shown(const char *path) { return strcmp(path, "-") == 0 ? "standard input" : path; }
+
 bool io_file_read(const char *path, io_bytes *out, io_error *error)
 {
     *out = (io_bytes){NULL, 0};
     bool standard = strcmp(path, "-") == 0;
-    const char *name = standard ? "standard input" : path;
+    const char *name = io_path_shown(path);
     FILE *file = standard ? stdin : fopen(path, "rb");
     if (!file && errno == ENOMEM) io_out_of_memory(); /* fopen allocates, too */
     if (!file) return io_fail(error, "%s: cannot be opened: %s", name, strerror(errno));

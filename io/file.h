@@ -53,6 +53,7 @@ bool io_path_is_folder(const char *path);
 bool io_path_exists(const char *path);
 /* True for a path that says by its suffix what goes into it: not standard output, a device, a folder or NULL. */
 bool io_path_is_plain(const char *path);
+const char *io_path_shown(const char *path); /* of an input, in messages: "standard input" for "-" */
 /* The result is malloc'ed; memory out ends the program. */
 char *io_path_stem(const char *path); /* the last part without its suffix */
 char *io_path_join(const char *folder, const char *name);

@@ -230,7 +230,7 @@ bool io_image_read(const char *path, const io_read_options *options, io_image *o
     io_bytes bytes;
     memset(out, 0, sizeof *out);
     if (!io_file_read(path, &bytes, error)) return false;
-    bool ok = io_image_decode(path, bytes.data, bytes.size, options, out, error);
+    bool ok = io_image_decode(io_path_shown(path), bytes.data, bytes.size, options, out, error);
     io_bytes_free(&bytes);
     return ok;
 }

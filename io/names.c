@@ -77,6 +77,7 @@ static bool add_images(io_names *names, const char *argument, bool lists_allowed
 static bool add_list(io_names *names, const char *path, io_error *error)
 {
     io_bytes text;
+    if (!*path) return io_fail(error, "@ stands alone; the name of a list follows it: @list.txt");
     if (!io_file_read(path, &text, error)) return false;
     bool ok = true;
     size_t before = names->count;
@@ -91,7 +92,7 @@ static bool add_list(io_names *names, const char *path, io_error *error)
         line = end ? end + 1 : NULL;
     }
     io_bytes_free(&text);
-    return ok && (names->count > before || io_fail(error, "%s: the list names no images", path));
+    return ok && (names->count > before || io_fail(error, "%s: the list names no images", io_path_shown(path)));
 }
 
 static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error)

@@ -34,6 +34,9 @@ refuse 1 "none.txt: cannot be opened" describe @none.txt $good -o o.npy
 printf '# nothing\n\n' >nothing.txt
 refuse 1 "nothing.txt: the list names no images" describe @nothing.txt $good -o o.npy
 refuse 1 "nothing.txt: the list names no images" "$KEYBITS" detect @nothing.txt
+refuse 1 "@ stands alone" "$KEYBITS" detect @
+refuse 1 "standard input: the list names no images" "$KEYBITS" detect @- <nothing.txt
+refuse 1 "standard input: the file is empty" "$KEYBITS" detect - <empty.png
 # a 16x16 picture of ours as PNG and as JPEG; whole they are read, cut they are refused
 base64 -d >p.png <<'PNG'
 iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAAAAAA6mKC9AAABG0lEQVR42gEQAe/+AAANGic0QU5baHWCj5yptsMAAxkvRVtxh150
@@ -111,6 +114,7 @@ refuse 2 "--camera: " "$KEYBITS" collection a.pgm -o c.db --camera PINHOLE,1
 refuse 2 "unknown or unclear option --colour" describe a.pgm --colour
 refuse 2 "unknown or unclear option -z" describe a.pgm -z
 refuse 2 "no value for -o" describe a.pgm -o
+refuse 2 "--quiet takes no value" describe a.pgm --quiet=1
 refuse 2 "no value for --model" describe a.pgm --model
 refuse 2 "-n takes a whole number from 1 to 1000000" describe a.pgm -n 0
 refuse 2 "-n takes a whole number" describe a.pgm -n 3.5
