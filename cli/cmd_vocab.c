@@ -188,7 +188,7 @@ static const cli_option train_options[] = {
     {"words", 'w', CLI_NUMBER(train_job, words, 2, 100000000), "N", "10000", .help = "words at most"},
     {"branching", 'k', CLI_NUMBER(train_job, branching, 2, KB_MAX_BRANCHING), "K",
      .help = "children per node (default: what the words need with 10 or fewer)"},
-    {"levels", 'L', CLI_NUMBER(train_job, levels, 1, KB_MAX_LEVELS), "L",
+    {"tree-levels", 'L', CLI_NUMBER(train_job, levels, 1, KB_MAX_LEVELS), "L",
      .help = "levels of the tree (default: what the words need)"},
     {"iterations", 0, CLI_NUMBER(train_job, iterations, 1, 1000), "N", "10",
      .help = "iterations of clustering per node"},

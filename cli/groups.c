@@ -18,6 +18,50 @@ static bool check_fast_thresholds(cli_common *common, const char *option, const 
     return false;
 }
 
+/* Options of one detector stay 0 unless they are given, and say nothing about the other one. */
+static bool check_detector(cli_common *common, const kb_detect_options *o, kb_detector standard)
+{
+    const struct {
+        const char *name;
+        kb_detector detector;
+        bool given;
+    } options[] = {
+        {"fast-threshold", KB_DETECTOR_ORB, o->fast_threshold != 0},
+        {"fast-threshold-min", KB_DETECTOR_ORB, o->fast_threshold_min != 0},
+        {"cell-size", KB_DETECTOR_ORB, o->cell_size != 0},
+        {"whole-pixels", KB_DETECTOR_ORB, o->whole_pixels != 0},
+        {"second-angle", KB_DETECTOR_ORB, o->second_angle != 0},
+        {"levels", KB_DETECTOR_ORB, o->levels != 0},
+        {"level-factor", KB_DETECTOR_ORB, o->level_factor != 0},
+        {"contrast", KB_DETECTOR_SIFT, o->contrast_threshold != 0},
+        {"edge", KB_DETECTOR_SIFT, o->edge_threshold != 0},
+        {"layers", KB_DETECTOR_SIFT, o->layers != 0},
+        {"sigma", KB_DETECTOR_SIFT, o->sigma != 0},
+        {"no-upsampling", KB_DETECTOR_SIFT, o->no_upsampling != 0},
+    };
+    kb_detector used = o->detector ? o->detector : standard;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (!options[i].given || options[i].detector == used) continue;
+        common->exit_code = cli_usage_error(common, "--%s belongs to --detector %s, but the detector is %s",
+                                            options[i].name, kb_detector_name(options[i].detector),
+                                            kb_detector_name(used));
+        return false;
+    }
+    return true;
+}
+
+static bool check_detector_orb(cli_common *common, const char *option, const char *text, void *job)
+{
+    (void)option, (void)text;
+    return check_detector(common, job, KB_DETECTOR_ORB);
+}
+
+static bool check_detector_sift(cli_common *common, const char *option, const char *text, void *job)
+{
+    (void)option, (void)text;
+    return check_detector(common, job, KB_DETECTOR_SIFT);
+}
+
 const cli_option selection_options[] = {
     CLI_CHECK(check_fast_thresholds),
     {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = cli_selections,
@@ -30,26 +74,29 @@ const cli_option selection_options[] = {
     {"fast-threshold-min", 0, CLI_NUMBER(kb_detect_options, fast_threshold_min, 1, 255), "N",
      .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one (default "
              "7; no second search where --fast-threshold is given)"},
-    {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N", "32", .help = "px of a level: the size of these cells"},
+    {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N",
+     .help = "px of a level: the size of these cells (default 32)"},
     {"whole-pixels", 0, CLI_FLAG(kb_detect_options, whole_pixels),
      .help = "positions on whole pixels, as OpenCV's ORB (default: sub-pixel positions)"},
     {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle),
      .help = "keypoints with two nearly equal directions are returned twice, once per angle"},
-    {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, 16), "N", "8", .help = "levels of the pyramid"},
-    {"level-factor", 0, CLI_NUMBER(kb_detect_options, level_factor, 1.05, 2), "X", "1.2",
-     .help = ", from one level to the next"},
+    {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, 16), "N", .help = "levels of the pyramid (default 8)"},
+    {"level-factor", 0, CLI_NUMBER(kb_detect_options, level_factor, 1.05, 2), "X",
+     .help = ", from one level to the next (default 1.2)"},
     CLI_SECTION("Thresholds of sift"),
-    {"contrast", 0, CLI_NUMBER(kb_detect_options, contrast_threshold, 1e-6, 1), "X", "0.04",
-     .help = "; lower finds more and weaker keypoints"},
-    {"edge", 0, CLI_NUMBER(kb_detect_options, edge_threshold, 1, 1000), "X", "10",
-     .help = "; higher keeps more keypoints on edges"},
-    {"layers", 0, CLI_NUMBER(kb_detect_options, layers, 1, 8), "N", "3", .help = "layers per octave"},
-    {"sigma", 0, CLI_NUMBER(kb_detect_options, sigma, 0.5, 4), "X", "1.6", .help = "px, the blur of the first layer"},
+    {"contrast", 0, CLI_NUMBER(kb_detect_options, contrast_threshold, 1e-6, 1), "X",
+     .help = "; lower finds more and weaker keypoints (default 0.04)"},
+    {"edge", 0, CLI_NUMBER(kb_detect_options, edge_threshold, 1, 1000), "X",
+     .help = "; higher keeps more keypoints on edges (default 10)"},
+    {"layers", 0, CLI_NUMBER(kb_detect_options, layers, 1, 8), "N", .help = "layers per octave (default 3)"},
+    {"sigma", 0, CLI_NUMBER(kb_detect_options, sigma, 0.5, 4), "X",
+     .help = "px, the blur of the first layer (default 1.6)"},
     {"no-upsampling", 0, CLI_FLAG(kb_detect_options, no_upsampling),
      .help = "do not double the image first: four times faster, loses the small keypoints"},
     {0}};
 
 const cli_option detector_options[] = {
+    CLI_CHECK(check_detector_orb),
     {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
      .help = "orb: FAST corners on a pyramid, quick (default); sift: differences of Gaussians, more accurate in position "
              "and scale, slower"},
@@ -59,6 +106,7 @@ const cli_option detector_options[] = {
     {0}};
 
 const cli_option sfm_detector_options[] = {
+    CLI_CHECK(check_detector_sift),
     {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
      .help = "orb or sift (default sift)"},
     {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "8192",

@@ -157,6 +157,15 @@ typedef struct flat_table {
 
 static bool takes_value(const cli_option *row) { return row->type != CLI_TYPE_FLAG && row->type != CLI_TYPE_FLAG32; }
 
+static bool has_option(const flat_table *flat, const cli_option *row)
+{
+    for (int i = 0; i < flat->count && row->name; i++) {
+        const cli_option *other = flat->rows[i].row;
+        if (strcmp(other->name, row->name) == 0 || (row->letter && other->letter == row->letter)) return true;
+    }
+    return false;
+}
+
 static void flatten(flat_table *flat, const cli_option *rows, void *job)
 {
     for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
@@ -165,8 +174,8 @@ static void flatten(flat_table *flat, const cli_option *rows, void *job)
             flatten(flat, row->group, (char *)job + row->offset);
             continue;
         }
-        /* a table of ours is too long: every call would show it */
-        if (flat->count == MAX_OPTIONS || flat->check_count == MAX_CHECKS) abort();
+        /* a table of ours is too long or names an option twice: every call would show it */
+        if (flat->count == MAX_OPTIONS || flat->check_count == MAX_CHECKS || has_option(flat, row)) abort();
         if (row->type == CLI_TYPE_CHECK) {
             flat->checks[flat->check_count++] = (flat_row){row, job};
             continue;

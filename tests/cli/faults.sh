@@ -52,7 +52,7 @@ every_fault b.kbm "$KEYBITS" train hashsift set.kbp -o b.kbm --name b --bits 8 -
 every_fault a.db "$KEYBITS" export colmap p1.pgm p2.pgm -o a.db --quiet
 every_fault b.db "$KEYBITS" collection p1.pgm p2.pgm -o b.db -n 200 --quiet
 every_fault a.kbi "$KEYBITS" index build p1.pgm p2.pgm -o a.kbi --quiet
-every_fault a.kbv "$KEYBITS" vocab train p1.pgm p2.pgm -o a.kbv --branching 4 --levels 2 --quiet
+every_fault a.kbv "$KEYBITS" vocab train p1.pgm p2.pgm -o a.kbv --branching 4 --tree-levels 2 --quiet
 every_fault a.kbp "$KEYBITS" patches synth p1.pgm -o a.kbp --views 2 --max-per-image 10 --quiet
 every_fault a.npy "$KEYBITS" describe p1.pgm --detector orb -o a.npy --quiet
 every_fault a.png "$KEYBITS" detect p1.pgm --draw a.png --quiet

@@ -56,7 +56,7 @@ killed hash.kbm "$KEYBITS" train hashsift set.kbp -o hash.kbm --name job --bits 
 killed - "$KEYBITS" eval oxford set -m sift,bad256,bag256 --json --quiet --cache kept
 killed job.db "$KEYBITS" export colmap p1.pgm p2.pgm p3.pgm -o job.db --quiet
 killed photos.db "$KEYBITS" collection p1.pgm p2.pgm p3.pgm -o photos.db --quiet
-killed words.kbv "$KEYBITS" vocab train p1.pgm p2.pgm p3.pgm -o words.kbv --levels 3 --quiet
+killed words.kbv "$KEYBITS" vocab train p1.pgm p2.pgm p3.pgm -o words.kbv --tree-levels 3 --quiet
 run "$KEYBITS" index build p1.pgm p2.pgm -o places.kbi --quiet
 killed places.kbi "$KEYBITS" index add places.kbi p3.pgm --quiet
 echo "$total kills"

@@ -108,6 +108,10 @@ refuse 2 "the value of --model is empty" describe a.pgm --model "" -k k.csv
 refuse 2 "--fast-threshold-min is 20, above --fast-threshold, which is 10" \
     describe a.pgm --fast-threshold 10 --fast-threshold-min 20
 refuse 2 "--fast-threshold-min is 21, above" "$KEYBITS" detect a.pgm --fast-threshold-min 21
+refuse 2 "--contrast belongs to --detector sift, but the detector is orb" "$KEYBITS" detect a.pgm --contrast 0.02
+refuse 2 "--levels belongs to --detector orb" describe a.pgm --detector sift --levels 3
+refuse 2 "--whole-pixels belongs to --detector orb, but the detector is sift" \
+    "$KEYBITS" export colmap a.pgm -o e.db --whole-pixels
 refuse 2 "--preset and --scale exclude each other" describe a.pgm $good --preset sift --scale 2
 refuse 2 "--reach takes a number of 0 or more" "$KEYBITS" collection a.pgm -o c.db --reach -1
 refuse 2 "--camera: " "$KEYBITS" collection a.pgm -o c.db --camera PINHOLE,1
