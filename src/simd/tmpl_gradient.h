@@ -17,8 +17,8 @@ typedef uint16_t gradient_row __attribute__((vector_size(2 * KBI_GRADIENT_SIDE))
 /* The sums of 4x4 px from p on, a vec's width of them. */
 VEC_INLINE void gradient_cells_at(const uint8_t *p, ptrdiff_t stride, uint16_t *cells)
 {
-    vec upper = v_add(v_sum_pairs8(v_loadu(p)), v_sum_pairs8(v_loadu(p + stride)));
-    vec lower = v_add(v_sum_pairs8(v_loadu(p + 2 * stride)), v_sum_pairs8(v_loadu(p + 3 * stride)));
+    vec upper = v_add_pairs8(v_sum_pairs8(v_loadu(p)), v_loadu(p + stride));
+    vec lower = v_add_pairs8(v_sum_pairs8(v_loadu(p + 2 * stride)), v_loadu(p + 3 * stride));
     v_store16(cells, (vec_ints)v_sum_pairs(v_add(upper, lower)));
 }
 

@@ -9,8 +9,7 @@
 
 VEC_INLINE vec half_of(const uint8_t *upper, const uint8_t *lower)
 {
-    vec sum = v_add(v_sum_pairs8(v_loadu(upper)), v_sum_pairs8(v_loadu(lower)));
-    return v_shr(v_add(sum, v_set(2)), 2);
+    return v_shr_round(v_add_pairs8(v_sum_pairs8(v_loadu(upper)), v_loadu(lower)), 2);
 }
 
 VEC_TARGET static void shrink_half_simd(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out)

@@ -11,7 +11,7 @@
 #define RESIZE_STEP (2 * VEC_LANES) /* pixels that one round writes */
 
 /* Sums of two products of bytes with weights that are KBI_RESIZE_ONE together, to pixels. */
-VEC_INLINE vec mixed(vec sums) { return v_shr(v_add(sums, v_set(KBI_RESIZE_ONE / 2)), KBI_RESIZE_BITS); }
+VEC_INLINE vec mixed(vec sums) { return v_shr_round(sums, KBI_RESIZE_BITS); }
 
 VEC_TARGET static void blend_rows_simd(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out)
 {

@@ -82,7 +82,7 @@ VEC_TARGET static void blur_row(const uint8_t *patches, int y, vec *out)
 
 VEC_INLINE vec chain_column(sift_chain *c, vec v)
 {
-    v = v_shr(v_add(chain_pairs(c, v), v_set(8)), 4);
+    v = v_shr_round(chain_pairs(c, v), 4);
     return v_high(chain_triples(c, v), v_set(3641)); /* / 18 */
 }
 

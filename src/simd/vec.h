@@ -14,7 +14,7 @@
  *   v_mul_q15             (a b + 2^14) >> 15, signed
  *   v_min v_max           unsigned;  v_min_s v_max_s: signed;  v_min8 v_max8: unsigned bytes;  v_abs
  *   v_and v_or v_xor      bits;  v_andnot(a, b) = ~a & b
- *   v_shl v_shr v_sar     by a constant;  v_shr32 v_sar32
+ *   v_shl v_shr v_sar     by a constant;  v_shr32 v_sar32;  v_shr_round: (a + 2^(n - 1)) >> n, for sums below 2^16
  *   v_low_twice           both halves of every 32-bit lane are its low half
  *   v_gt v_gt8            signed a > b ? -1 : 0;  v_zero8: bytes a == 0 ? -1 : 0
  *   v_mask8               a number with one of VEC_MASK_BITS bits set for each byte that is not 0
@@ -25,8 +25,8 @@
  *   v_widen8              VEC_LANES bytes in memory as lanes (where there are 8)
  *   v_dot8                first byte x first weight + second byte x second weight of every lane; weights up to 127,
  *                         together up to 128;  v_mix8: the same for the bytes of two vecs and two weights
- *   v_sum_pairs8          sums of two neighbouring bytes as lanes;  v_sum_pairs: of two neighbouring lanes below 2^15 as
- *                         32-bit lanes
+ *   v_sum_pairs8          sums of two neighbouring bytes as lanes;  v_add_pairs8: added to those of the first
+ *   v_sum_pairs           of two neighbouring lanes below 2^15 as 32-bit lanes
  *   v_sum8                sums of bytes of two vecs as two vecs of lanes, in the order of v_pack8
  *   v_set8_two            bytes alike: in the first 8 lanes, and in further ones
  *   v_load2               16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
@@ -96,6 +96,11 @@ VEC_INLINE void v_store16(void *p, vec_ints a)
     vec_words half = __builtin_convertvector(a, vec_words);
     memcpy(p, &half, sizeof half);
 }
+#endif
+
+#ifndef VEC_ADDS_ALONG /* with what comes before or after */
+#    define v_add_pairs8(sum, a) v_add(sum, v_sum_pairs8(a))
+#    define v_shr_round(a, n)    v_shr(v_add(a, v_set(1 << ((n) - 1))), n)
 #endif
 
 #ifndef VEC_DOUBLES_PRODUCTS

@@ -38,6 +38,13 @@ VEC_INLINE vec v_sub(vec a, vec b) { return vsubq_u16(a, b); }
 VEC_INLINE vec v_mul(vec a, vec b) { return vmulq_u16(a, b); }
 VEC_INLINE vec v_add8(vec a, vec b) { return FROM_U8(vaddq_u8(U8(a), U8(b))); }
 VEC_INLINE vec v_sub8(vec a, vec b) { return FROM_U8(vsubq_u8(U8(a), U8(b))); }
+/* A mask is -1 where it is set, so that adding under it is subtracting a product. */
+#define VEC_HAS_MASKS
+typedef vec vec_mask;
+VEC_INLINE vec_mask v_negative(vec a) { return vcltzq_s16(S16(a)); }
+VEC_INLINE vec v_where(vec_mask mask, vec a) { return vandq_u16(mask, a); }
+VEC_INLINE vec v_add_where(vec sum, vec_mask mask, vec a) { return vmlsq_u16(sum, mask, a); }
+VEC_INLINE vec v_add_unless(vec sum, vec_mask mask, vec a) { return vaddq_u16(sum, vbicq_u16(a, mask)); }
 VEC_INLINE vec v_add32(vec a, vec b) { return FROM_U32(vaddq_u32(U32(a), U32(b))); }
 VEC_INLINE vec v_sub32(vec a, vec b) { return FROM_U32(vsubq_u32(U32(a), U32(b))); }
 VEC_INLINE vec v_mul32(vec a, vec b) { return FROM_U32(vmulq_u32(U32(a), U32(b))); }
@@ -103,6 +110,9 @@ VEC_INLINE vec v_widen8(const uint8_t *p) { return vmovl_u8(vld1_u8(p)); }
 VEC_INLINE vec v_each16(const uint8_t p[16]) { return v_loadu(p); }
 VEC_INLINE vec v_lookup16(vec tables, vec index) { return FROM_U8(vqtbl1q_u8(U8(tables), U8(index))); }
 VEC_INLINE vec v_sum_pairs8(vec a) { return vpaddlq_u8(U8(a)); }
+#define VEC_ADDS_ALONG
+VEC_INLINE vec v_add_pairs8(vec sum, vec a) { return vpadalq_u8(sum, U8(a)); }
+#define v_shr_round(a, n) vrshrq_n_u16(a, n)
 VEC_INLINE vec v_sum_pairs(vec a) { return FROM_U32(vpaddlq_u16(a)); }
 /* Sums of bytes as two vecs, in the order of v_pack8. */
 VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
