@@ -353,7 +353,7 @@ static const cli_option match_options[] = {
     {"fit", 0, CLI_CHOICE(match_job, fit, 0), "WHICH", "homography", .words = fits,
      .help = "homography: a plane, or a camera that only turns; fundamental: any rigid scene; similarity: a plane seen "
              "from straight above; affine: a small or distant plane; essential: any rigid scene and calibrated cameras, "
-             "gives the relative pose; rotation: calibrated cameras at one place; none: matches only"},
+             "gives the relative pose; rotation: calibrated cameras with one centre; none: matches only"},
     {"camera", 0, CLI_CALL(match_job, pipeline.options.cameras[0]), "C", .take = cli_take_camera,
      .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] in px, distortion as OpenCV has it: the camera of both images, for --fit "
              "essential and rotation"},
