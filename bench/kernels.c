@@ -109,8 +109,7 @@ static bool prepare(void)
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < WIDTH; i++) signed_rows[k][i] = (int16_t)((int)kbi_random_below(&state, 200) - 100);
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
-    map = (kbi_resize_map){index, weight, pair, mix};
-    kbi_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
+    map = (kbi_resize_map){index, weight, pair, mix, 0};
     kbi_blur_plan(&blur, 1.6);
     kbi_pyramid_plan(&levels, &image);
     for (int i = 0; i < N; i++) kbi_sampling_plan(&samplings[i], &keypoints[i], keypoints[i].size, &levels);
@@ -174,6 +173,8 @@ static void run_blend(const kbi_kernels *k)
 }
 static void run_resize(const kbi_kernels *k)
 {
+    map.group = k->detect.resize_group;
+    kbi_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
     for (int y = 0; y < 64; y++) k->detect.resize_row(pixels + y * WIDTH, WIDTH, map, WIDTH * 5 / 6, bytes);
 }
 static void run_fast(const kbi_kernels *k)

@@ -155,7 +155,14 @@ uint32_t kbi_isqrt(uint64_t v);
 
 /* ---- sorting ---- */
 /* Unsigned numbers in the order of the floats: -0 is 0, NaN comes last. */
-uint32_t kbi_float_order(float value);
+static inline uint32_t kbi_float_order(float value)
+{
+    uint32_t bits;
+    value += 0.0f; /* -0 is 0 */
+    memcpy(&bits, &value, sizeof bits);
+    if (value != value) return UINT32_MAX;
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
 /* Sorts n entries, fewer than 2^32, by their upper 32 bits, ascending and stable; spare holds n more. */
 void kbi_sort_upper(uint64_t *entries, uint64_t *spare, size_t n);
 

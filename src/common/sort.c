@@ -4,15 +4,6 @@
 #define DIGITS 256
 #define ROUNDS 4
 
-uint32_t kbi_float_order(float value)
-{
-    uint32_t bits;
-    value += 0.0f; /* -0 is 0 */
-    memcpy(&bits, &value, sizeof bits);
-    if (value != value) return UINT32_MAX;
-    return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-
 static uint32_t digit_of(uint64_t entry, int round) { return entry >> (32 + 8 * round) & (DIGITS - 1); }
 
 void kbi_sort_upper(uint64_t *entries, uint64_t *spare, size_t n)

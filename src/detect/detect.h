@@ -53,9 +53,10 @@ void kbi_sort_keypoints(uint64_t *entries, uint64_t *spare, size_t n, const kb_k
 typedef struct kbi_resize_map {
     int32_t *index;
     uint8_t *weight;
-    /* For vectors, or NULL. Two numbers per pixel: how far its two places are from the index of the first of its group of
-     * 8, and their weights, both below 128: a pixel that lies on another one is half of that twice. */
+    /* For vectors, or NULL. Two numbers per pixel: how far its two places are from the index of the first of its group,
+     * and their weights, both below 128: a pixel that lies on another one is half of that twice. */
     uint8_t *pair, *mix;
+    int32_t group; /* pixels, as many as the kernel resize_row wants: resize_group of kernels.h */
 } kbi_resize_map;
 /* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
  * 0..larger - 1. */
@@ -122,15 +123,14 @@ kb_status kbi_orient_measure(const kb_image *image, kb_workspace *workspace);
 #define KBI_GRADIENT_CELLS 10  /* a side, of 4x4 px each */
 #define KBI_GRADIENT_SIDE 8    /* of the cells with a gradient: all but the outer ones */
 #define KBI_GRADIENT_STRIDE 12 /* of rows of cells: the border is repeated on both sides */
-#define KBI_GRADIENT_ROOM (KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE + 2) /* of cells; the last two are read, not used */
+#define KBI_GRADIENT_AFTER 4   /* cells after the last row, that are read or written and not used */
+#define KBI_GRADIENT_ROOM (KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE + KBI_GRADIENT_AFTER)
 #define KBI_GRADIENT_REACH 20  /* px up and left of the centre; one less down and right */
 #define KBI_GRADIENT_REGION (64.0f / 31.0f) /* width of 32 samples, in keypoint sizes, that are 2 px of the level apart */
 #define KBI_GRADIENT_SUMS 6
 #define KBI_GRADIENT_DIRECTIONS 32
 /* Sums of 4x4 px around a pixel: cell (i, j) is cells[i STRIDE + j + 1]. */
 void kbi_gradient_cells(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells);
-/* The same from an upright patch of 32x32 samples, two px of the level apart. */
-void kbi_gradient_patch_cells(const uint8_t *patch, uint16_t *cells);
 /* The first three circular harmonics of the directions of the gradients: x and y of each. */
 void kbi_gradient_sums(const uint16_t *cells, float *sums);
 /* Their smoothed histogram in 32 directions, from 0 degrees on, clockwise on screen. Returns which is the highest, of

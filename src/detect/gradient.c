@@ -37,16 +37,3 @@ void kbi_gradient_peaks(const float h[DIRECTIONS], int32_t first, kbi_gradient_d
     out->second = second >= 0 ? kbi_gradient_angle(h, second) : out->angle;
     out->confidence = 1 - ratio;
 }
-
-void kbi_gradient_patch_cells(const uint8_t *patch, uint16_t *cells)
-{
-    const uint8_t *row = patch + (KB_PATCH_SIDE / 2 - KBI_GRADIENT_CELLS) * (KB_PATCH_SIDE + 1);
-    for (int32_t i = 0; i < KBI_GRADIENT_CELLS; i++, row += 2 * KB_PATCH_SIDE, cells += KBI_GRADIENT_STRIDE) {
-        for (int32_t j = 0; j < KBI_GRADIENT_CELLS; j++) {
-            const uint8_t *p = row + 2 * j;
-            cells[j + 1] = (uint16_t)(4 * (p[0] + p[1] + p[KB_PATCH_SIDE] + p[KB_PATCH_SIDE + 1]));
-        }
-        cells[0] = cells[1];
-        cells[KBI_GRADIENT_CELLS + 1] = cells[KBI_GRADIENT_CELLS];
-    }
-}

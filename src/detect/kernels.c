@@ -12,6 +12,7 @@
 void kbi_detect_kernels_c(kbi_detect_kernels *kernels)
 {
     *kernels = (kbi_detect_kernels){.blend_rows = KBI_REPLACED(PLAIN_ROW(blend_rows)),
+                                    .resize_group = 8,
                                     .resize_row = KBI_REPLACED(PLAIN_ROW(resize_row)),
                                     .fast_row = KBI_REPLACED(PLAIN_ROW(fast_row)),
                                     .fast_scores = KBI_REPLACED(PLAIN_ROW(fast_scores)),

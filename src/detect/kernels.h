@@ -7,6 +7,7 @@
 
 typedef struct kbi_detect_kernels {
     void (*blend_rows)(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
+    int32_t resize_group; /* pixels of a group of the map of resize_row */
     void (*resize_row)(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
     void (*fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
     void (*fast_scores)(const kbi_fast_circles circles, int32_t n, uint8_t *score);

@@ -148,20 +148,37 @@ static kb_status select_level(kbi_orb *o, int32_t index)
 #define SECOND_STRONG 0.8f
 #define SECOND_UNIT 1024.0f
 
-static void orient_by_gradient(const kbi_orb *o, const uint8_t *centre, ptrdiff_t stride, kb_keypoint *k)
+static int32_t level_pixel(float place, const kbi_orb_level *level) { return (int32_t)((place + 0.5) / level->factor); }
+
+/* Where the pixel of a keypoint is in its level. */
+static const uint8_t *keypoint_pixel(const kbi_orb *o, const kb_keypoint *k)
 {
-    uint16_t cells[KBI_GRADIENT_ROOM] = {0};
-    float sums[KBI_GRADIENT_SUMS], histogram[KBI_GRADIENT_DIRECTIONS];
-    kbi_gradient_direction direction;
-    o->kernels.gradient_cells(centre, stride, cells);
-    o->kernels.gradient_sums(cells, sums);
-    int32_t highest = o->kernels.gradient_histogram(sums, histogram);
-    k->angle = kbi_gradient_angle(histogram, highest);
-    if (!o->job->options.second_angle) return;
-    kbi_gradient_peaks(histogram, highest, &direction);
-    if (direction.second != direction.angle &&
-        direction.confidence <= 1 - SECOND_STRONG)
-        k->class_id = (int32_t)(direction.second * SECOND_UNIT);
+    const kbi_orb_level *level = &o->level[k->octave];
+    return level->data + level_pixel(k->y, level) * level->stride + level_pixel(k->x, level);
+}
+
+#define ORIENT_BATCH 8
+
+/* Step by step for several keypoints: what a step computes for one does not wait for what it computes for another. */
+static void orient_by_gradient(const kbi_orb *o, kb_keypoint *keypoints, size_t n)
+{
+    uint16_t cells[ORIENT_BATCH][KBI_GRADIENT_ROOM];
+    float sums[ORIENT_BATCH][KBI_GRADIENT_SUMS], histogram[ORIENT_BATCH][KBI_GRADIENT_DIRECTIONS];
+    int32_t highest[ORIENT_BATCH];
+    for (size_t i = 0; i < n; i++) {
+        memset(cells[i] + KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE, 0, KBI_GRADIENT_AFTER * sizeof cells[i][0]);
+        o->kernels.gradient_cells(keypoint_pixel(o, &keypoints[i]), o->level[keypoints[i].octave].stride, cells[i]);
+    }
+    for (size_t i = 0; i < n; i++) o->kernels.gradient_sums(cells[i], sums[i]);
+    for (size_t i = 0; i < n; i++) highest[i] = o->kernels.gradient_histogram(sums[i], histogram[i]);
+    for (size_t i = 0; i < n; i++) {
+        kbi_gradient_direction direction;
+        keypoints[i].angle = kbi_gradient_angle(histogram[i], highest[i]);
+        if (!o->job->options.second_angle) continue;
+        kbi_gradient_peaks(histogram[i], highest[i], &direction);
+        if (direction.second != direction.angle && direction.confidence <= 1 - SECOND_STRONG)
+            keypoints[i].class_id = (int32_t)(direction.second * SECOND_UNIT);
+    }
 }
 
 #define NEAR_HALF 0.49 /* the place of a keypoint still tells its pixel */
@@ -175,17 +192,14 @@ static double parabola_top(int32_t before, int32_t middle, int32_t after)
     return top < -NEAR_HALF ? -NEAR_HALF : top > NEAR_HALF ? NEAR_HALF : top;
 }
 
-static int32_t level_pixel(float place, const kbi_orb_level *level) { return (int32_t)((place + 0.5) / level->factor); }
-
 /* The pixel of a keypoint and its neighbours, side by side. */
 enum { CROSS_LEFT, CROSS_MIDDLE, CROSS_RIGHT, CROSS_ABOVE, CROSS_BELOW, CROSS };
 
 /* The circles of the cross around a keypoint's pixel, from place `at` on; there is room for CROSS. */
 static void cross_circles(const kbi_orb *o, const kb_keypoint *k, kbi_fast_circles circles, size_t at)
 {
-    const kbi_orb_level *level = &o->level[k->octave];
-    ptrdiff_t stride = level->stride;
-    const uint8_t *p = level->data + level_pixel(k->y, level) * stride + level_pixel(k->x, level);
+    ptrdiff_t stride = o->level[k->octave].stride;
+    const uint8_t *p = keypoint_pixel(o, k);
     const uint8_t *const circle[KBI_FAST_CIRCLE] = KBI_FAST_AROUND(p, stride);
     for (int32_t i = 0; i <= KBI_FAST_CIRCLE; i++) {
         const uint8_t *from = i < KBI_FAST_CIRCLE ? circle[i] : p;
@@ -229,15 +243,13 @@ static void refine_task(void *context, int32_t piece)
 
 static void orient_keypoints(kbi_orb *o, size_t from, size_t to)
 {
-    for (size_t i = from; i < to; i++) {
-        kb_keypoint *k = &o->keypoints[i];
-        const kbi_orb_level *level = &o->level[k->octave];
-        int32_t x = level_pixel(k->x, level), y = level_pixel(k->y, level);
-        const uint8_t *centre = level->data + y * level->stride + x;
-        if (o->job->options.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(o, centre, level->stride, k);
-        if (o->job->options.orientation == KB_ORIENTATION_CENTROID)
-            k->angle = o->kernels.disc_angle(centre, level->stride);
-    }
+    if (o->job->options.orientation == KB_ORIENTATION_GRADIENT)
+        for (size_t i = from; i < to; i += ORIENT_BATCH)
+            orient_by_gradient(o, &o->keypoints[i], to - i < ORIENT_BATCH ? to - i : ORIENT_BATCH);
+    if (o->job->options.orientation == KB_ORIENTATION_CENTROID)
+        for (size_t i = from; i < to; i++)
+            o->keypoints[i].angle =
+                o->kernels.disc_angle(keypoint_pixel(o, &o->keypoints[i]), o->level[o->keypoints[i].octave].stride);
 }
 
 /* Gives keypoints with a second direction twice, as long as there is room for n, in their order. */

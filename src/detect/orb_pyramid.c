@@ -43,6 +43,7 @@ bool kbi_orb_maps_get(kbi_orb *o)
     size_t width = (size_t)o->job->image.width, height = (size_t)o->job->image.height;
     o->blended = kbi_workspace_get(workspace, kbi_round_up(width) * (size_t)o->threads);
     if (!map_get(&o->columns, width, workspace) || !map_get(&o->rows, height, workspace)) return false;
+    o->columns.group = o->kernels.resize_group;
     o->columns.pair = kbi_workspace_get(workspace, 2 * width);
     o->columns.mix = kbi_workspace_get(workspace, 2 * width);
     return o->columns.pair && o->columns.mix && o->blended;

@@ -86,6 +86,20 @@ static int32_t level_of(const orient_job *job, const kb_keypoint *k)
     return kbi_pyramid_level_for(width / KB_PATCH_SIDE, job->levels.count);
 }
 
+/* As kbi_gradient_cells, from an upright patch of 32x32 samples, two px of the level apart. */
+static void gradient_patch_cells(const uint8_t *patch, uint16_t *cells)
+{
+    const uint8_t *row = patch + (KB_PATCH_SIDE / 2 - KBI_GRADIENT_CELLS) * (KB_PATCH_SIDE + 1);
+    for (int32_t i = 0; i < KBI_GRADIENT_CELLS; i++, row += 2 * KB_PATCH_SIDE, cells += KBI_GRADIENT_STRIDE) {
+        for (int32_t j = 0; j < KBI_GRADIENT_CELLS; j++) {
+            const uint8_t *p = row + 2 * j;
+            cells[j + 1] = (uint16_t)(4 * (p[0] + p[1] + p[KB_PATCH_SIDE] + p[KB_PATCH_SIDE + 1]));
+        }
+        cells[0] = cells[1];
+        cells[KBI_GRADIENT_CELLS + 1] = cells[KBI_GRADIENT_CELLS];
+    }
+}
+
 static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypoint *k)
 {
     uint8_t patch[KB_PATCH_SIDE * KB_PATCH_SIDE];
@@ -95,7 +109,7 @@ static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypo
     kbi_sampling sampling;
     kbi_sampling_plan(&sampling, k, (double)KBI_GRADIENT_REGION * (double)k->size, &job->levels);
     job->image_kernels.sample(&sampling, 1, &job->levels, patch);
-    kbi_gradient_patch_cells(patch, cells);
+    gradient_patch_cells(patch, cells);
     job->kernels.gradient_sums(cells, sums);
     kbi_gradient_peaks(histogram, job->kernels.gradient_histogram(sums, histogram), &direction);
     return direction;

@@ -13,7 +13,7 @@ void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t large
         map.index[i] = index;
         map.weight[i] = (uint8_t)(fixed - index * KBI_RESIZE_ONE);
         if (!map.pair) continue;
-        int32_t offset = index - map.index[i - i % 8], weight = map.weight[i]; /* factors up to 2: offset at most 14 */
+        int32_t offset = index - map.index[i - i % map.group], weight = map.weight[i]; /* below twice a group */
         bool between = weight > 0 && weight < KBI_RESIZE_ONE;
         map.pair[2 * i] = (uint8_t)(offset + (weight == KBI_RESIZE_ONE));
         map.pair[2 * i + 1] = (uint8_t)(offset + (weight > 0));

@@ -9,6 +9,7 @@
 #    include "simd/tmpl_hamming.h"
 #    include "simd/tmpl_hamming_words.h"
 #    include "simd/tmpl_project_vnni.h"
+#    include "simd/tmpl_resize_vbmi.h"
 #    include "simd/tmpl_sample.h"
 #    include "simd/tmpl_sample_two_tap.h"
 #    include "simd/tmpl_scratch.h"
@@ -22,6 +23,8 @@ void kbi_kernels_avx512(kbi_kernels *table)
     table->image.sample_two_tap = sample_two_tap_simd;
     table->describe.boxes = boxes_simd;
     table->describe.scratch_bytes = scratch_bytes_simd;
+    table->detect.resize_group = RESIZE_GROUP;
+    table->detect.resize_row = resize_row_simd;
     table->detect.blur_pairs = blur_pairs_simd;
     table->image.sample = sample_simd;
     table->describe.sift = sift_simd;

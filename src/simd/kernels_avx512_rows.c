@@ -6,11 +6,13 @@
 #    define KBI_VEC_AVX2
 #    define VEC_WITH_AVX512
 #    include "simd/tmpl_rows.h"
+#    include "simd/tmpl_cells_vnni.h"
 #    include "simd/tmpl_fast.h"
 
 void kbi_kernels_avx512_rows(kbi_kernels *table)
 {
     if (KB_BAD_ONLY) return;
+    table->detect.gradient_cells = gradient_cells_simd;
     table->detect.fast_row = fast_row_simd;
     table->detect.fast_scores = fast_scores_simd;
     table->detect.peaks_row = peaks_row_simd;

@@ -38,6 +38,7 @@ static void use_simd(kbi_kernels *table)
     table->describe.scratch_bytes = scratch_bytes_simd;
     table->describe.boxes = boxes_simd;
     table->detect.blend_rows = blend_rows_simd;
+    table->detect.resize_group = 8;
     table->detect.resize_row = resize_row_simd;
     table->detect.fast_row = fast_row_simd;
     table->detect.fast_scores = fast_scores_simd;

@@ -183,6 +183,24 @@ VEC_INLINE uint64_t peaks_at(const uint8_t *above, const uint8_t *middle, const 
     return v_mask8(v_and(v_subs8(here, before), v_zero8(v_subs8(after, here))));
 }
 
+/* Bits of the vecs from `start` on that have a score. */
+VEC_INLINE uint64_t scored_vecs(const uint8_t *score, int32_t start, int32_t end, int32_t vecs)
+{
+    uint64_t scored = 0;
+    int32_t i = 0;
+#ifdef VEC_WITH_AVX512
+    for (; i + 2 <= vecs && start + FAST_STEP * (i + 2) <= end; i += 2) {
+        __m512i two = _mm512_loadu_si512(score + start + FAST_STEP * i);
+        scored |= halves_of(_mm512_test_epi8_mask(two, two)) << i;
+    }
+#endif
+    for (; i < vecs; i++) {
+        int32_t at = kbi_min_i(start + FAST_STEP * i, end - FAST_STEP);
+        scored |= (uint64_t)(v_mask8(v_loadu(score + at)) != 0) << i;
+    }
+    return scored;
+}
+
 /* Of the vecs with a score most have no peak or one: that one is written without asking whether it is there. */
 VEC_TARGET static int32_t peaks_row_simd(const uint8_t *above, const uint8_t *middle, const uint8_t *below,
                                           int32_t width, uint16_t *x)
@@ -191,12 +209,7 @@ VEC_TARGET static int32_t peaks_row_simd(const uint8_t *above, const uint8_t *mi
     if (end < 1 + FAST_STEP) return kbi_peaks_row_scalar(above, middle, below, width, x);
     for (int32_t start = 1; start < end; start += FAST_STRETCH * FAST_STEP) {
         int32_t vecs = kbi_min_i((end - start + FAST_STEP - 1) / FAST_STEP, FAST_STRETCH);
-        uint64_t scored = 0;
-        for (int32_t i = 0; i < vecs; i++) {
-            int32_t at = kbi_min_i(start + FAST_STEP * i, end - FAST_STEP);
-            scored |= (uint64_t)(v_mask8(v_loadu(middle + at)) != 0) << i;
-        }
-        for (; scored; scored &= scored - 1) {
+        for (uint64_t scored = scored_vecs(middle, start, end, vecs); scored; scored &= scored - 1) {
             int32_t at = start + FAST_STEP * __builtin_ctzll(scored), from = kbi_min_i(at, end - FAST_STEP);
             uint64_t peaks =
                 peaks_at(above, middle, below, from) >> (VEC_MASK_BITS * (at - from)); /* those before were seen */

@@ -61,6 +61,26 @@ static inline __m512i lacking_maskz_loadu_epi64(__mmask8 mask, const void *p)
 }
 #define _mm512_maskz_loadu_epi64 lacking_maskz_loadu_epi64
 
+static inline __m512i lacking_maskz_loadu_epi8(__mmask64 mask, const void *p)
+{
+    uint8_t a[64] = {0};
+    __m512i found;
+    for (int i = 0; i < 64; i++)
+        if (mask >> i & 1) a[i] = ((const uint8_t *)p)[i];
+    memcpy(&found, a, sizeof a);
+    return found;
+}
+#define _mm512_maskz_loadu_epi8 lacking_maskz_loadu_epi8
+
+static inline void lacking_mask_cvtepi16_storeu_epi8(void *p, __mmask32 mask, __m512i words)
+{
+    uint16_t a[32];
+    memcpy(a, &words, sizeof a);
+    for (int i = 0; i < 32; i++)
+        if (mask >> i & 1) ((uint8_t *)p)[i] = (uint8_t)a[i];
+}
+#define _mm512_mask_cvtepi16_storeu_epi8 lacking_mask_cvtepi16_storeu_epi8
+
 /* Whether a < b, or a <= b, of unsigned lanes of 64 bits. */
 static inline __mmask8 lacking_compare_epu64(__m512i first, __m512i second, uint64_t equal)
 {

@@ -21,7 +21,7 @@ void check_resize(const kbi_kernels *c, const kbi_kernels *t)
         int32_t n = (int32_t)(width / factor);
         size_t less = (size_t)n;
         kbi_resize_map map = {(int32_t *)(void *)guarded(less * sizeof(int32_t)), guarded(less), guarded(2 * less),
-                              guarded(2 * less)};
+                              guarded(2 * less), t->detect.resize_group};
         expected = guarded(less);
         found = guarded(less);
         kbi_resize_plan(map, n, factor, width);

@@ -113,7 +113,7 @@ static void test_resize_keeps_a_ramp(void **state)
     uint8_t in[W], weight[W], pair[2 * W], mix[2 * W], out[W];
     int32_t index[W];
     for (int i = 0; i < W; i++) in[i] = (uint8_t)i;
-    kbi_resize_map map = {index, weight, pair, mix};
+    kbi_resize_map map = {index, weight, pair, mix, 8};
     int32_t n = (int32_t)(W / 1.2);
     kbi_resize_plan(map, n, 1.2, W);
     kbi_resize_row(in, W, map, n, out);

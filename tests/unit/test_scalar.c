@@ -95,7 +95,7 @@ static void resized_rows_and_discs_agree(void **state)
     for (int round = 0; round < 60; round++) {
         int32_t index[WIDTH], width = 1 + (int32_t)kbi_random_below(&seed, WIDTH / 2);
         uint8_t weight[WIDTH], x[WIDTH] = {0}, y[WIDTH] = {0};
-        kbi_resize_map map = {index, weight, NULL, NULL};
+        kbi_resize_map map = {index, weight, NULL, NULL, 0};
         fill(pixels, round % 6, &seed);
         kbi_resize_plan(map, width, 1.05 + 0.015 * round, WIDTH);
         kbi_resize_row(pixels, WIDTH, map, width, x);
