@@ -235,12 +235,6 @@ static void refine_keypoints(kbi_orb *o, size_t from, size_t to)
     }
 }
 
-static void refine_task(void *context, int32_t piece)
-{
-    kbi_orb *o = context;
-    refine_keypoints(o, kbi_piece(o->count, o->threads, piece), kbi_piece(o->count, o->threads, piece + 1));
-}
-
 static void orient_keypoints(kbi_orb *o, size_t from, size_t to)
 {
     if (o->job->options.orientation == KB_ORIENTATION_GRADIENT)
@@ -274,6 +268,13 @@ static void orient_task(void *context, int32_t piece)
 {
     kbi_orb *o = context;
     orient_keypoints(o, kbi_piece(o->count, o->threads, piece), kbi_piece(o->count, o->threads, piece + 1));
+}
+
+static void refine_task(void *context, int32_t piece)
+{
+    kbi_orb *o = context;
+    refine_keypoints(o, kbi_piece(o->count, o->threads, piece), kbi_piece(o->count, o->threads, piece + 1));
+    if (o->all_stay) orient_task(o, piece);
 }
 
 /* Memory for all steps but the selections. */
@@ -361,11 +362,12 @@ kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t 
     if (o.single) kbi_workspace_rewind(job->workspace, mark); /* the levels are not needed any more */
     o.count = 0;
     for (int32_t i = 0; i < o.levels; i++) o.count += o.level[i].share;
+    o.all_stay = o.count <= n;
     if (!o.single) kbi_parallel_run(job->options.parallel, o.threads, refine_task, &o);
     status = kb_select(o.keypoints, o.count, job->image.width, job->image.height, job->options.selection, n,
                        job->workspace, &o.count);
     if (status != KB_OK) return status;
-    if (!o.single) kbi_parallel_run(job->options.parallel, o.threads, orient_task, &o);
+    if (!o.single && !o.all_stay) kbi_parallel_run(job->options.parallel, o.threads, orient_task, &o);
     if (job->options.second_angle) spread_directions(&o, n);
     *found = o.keypoints;
     *count = o.count;

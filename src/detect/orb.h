@@ -64,6 +64,7 @@ typedef struct kbi_orb {
     kb_keypoint *candidates; /* the corners of one level; NULL for KB_SELECT_BEST */
     kb_keypoint *keypoints;
     size_t count;
+    bool all_stay; /* the last selection only sorts: they get angles before, while neighbours stand side by side */
 } kbi_orb;
 
 static inline bool kbi_orb_level_waits(const kbi_orb_level *level)
