@@ -123,8 +123,7 @@ kb_status kbi_orient_measure(const kb_image *image, kb_workspace *workspace);
 #define KBI_GRADIENT_CELLS 10  /* a side, of 4x4 px each */
 #define KBI_GRADIENT_SIDE 8    /* of the cells with a gradient: all but the outer ones */
 #define KBI_GRADIENT_STRIDE 12 /* of rows of cells: the border is repeated on both sides */
-#define KBI_GRADIENT_AFTER 4   /* cells after the last row, that are read or written and not used */
-#define KBI_GRADIENT_ROOM (KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE + KBI_GRADIENT_AFTER)
+#define KBI_GRADIENT_ROOM (KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE + 4) /* of cells; the last four are not used */
 #define KBI_GRADIENT_REACH 20  /* px up and left of the centre; one less down and right */
 #define KBI_GRADIENT_REGION (64.0f / 31.0f) /* width of 32 samples, in keypoint sizes, that are 2 px of the level apart */
 #define KBI_GRADIENT_SUMS 6

@@ -12,21 +12,24 @@
  * edge: there would be no room for a descriptor. Tasks work on rows of levels or runs of corners, and their lists
  * are joined in order, so the number of threads changes nothing. */
 #include "detect/orb.h"
+#include "detect/rows.h"
 
 #define PATCH 31.0
 #define LEAST_SHARED 256 /* of fewer keypoints than this the levels get no shares: the rule picks them from all levels */
-
-static float response_of(const kbi_orb *o, int32_t index, const kbi_orb_corner *c)
-{
-    const kbi_orb_level *level = &o->level[index];
-    return kbi_harris_response(o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride));
-}
 
 static kb_keypoint keypoint_of(const kbi_orb *o, int32_t index, const kbi_orb_corner *c, float response)
 {
     double factor = o->level[index].factor;
     return (kb_keypoint){kbi_orb_to_image(factor, c->x), kbi_orb_to_image(factor, c->y), (float)(PATCH * factor), -1,
                          response, index, -1};
+}
+
+/* The first place of a level among the keypoints. */
+static kb_keypoint *level_keypoints(const kbi_orb *o, int32_t index)
+{
+    kb_keypoint *first = o->keypoints;
+    for (int32_t i = 0; i < index; i++) first += o->level[i].share;
+    return first;
 }
 
 /* ---- best: the strongest of each level ---- */
@@ -40,7 +43,7 @@ static void measure_best(kbi_orb *o, int32_t index)
         for (size_t i = 0; i < band->count; i++) {
             if (band->corners[i].score < o->level[index].limit) continue;
             band->corners[kept] = band->corners[i];
-            band->responses[kept] = response_of(o, index, &band->corners[kept]);
+            band->responses[kept] = kbi_orb_response(o, index, &band->corners[kept]);
             kept++;
         }
         band->count = kept;
@@ -96,8 +99,7 @@ static void best_task(void *context, int32_t index)
 {
     kbi_orb *o = context;
     size_t share = o->level[index].share, equal, ties = 0;
-    kb_keypoint *to = o->keypoints;
-    for (int32_t i = 0; i < index; i++) to += o->level[i].share;
+    kb_keypoint *to = level_keypoints(o, index);
     if (share == 0) return;
     measure_best(o, index);
     uint32_t last = nth_strongest(o, index, share, &equal);
@@ -123,7 +125,7 @@ static void measure_task(void *context, int32_t piece)
         size_t end = kbi_piece(band->count, o->threads, piece + 1);
         for (size_t i = kbi_piece(band->count, o->threads, piece); i < end; i++)
             o->candidates[at + i] =
-                keypoint_of(o, o->measured, &band->corners[i], response_of(o, o->measured, &band->corners[i]));
+                keypoint_of(o, o->measured, &band->corners[i], kbi_orb_response(o, o->measured, &band->corners[i]));
         at += band->count;
     }
 }
@@ -131,14 +133,13 @@ static void measure_task(void *context, int32_t piece)
 static kb_status select_level(kbi_orb *o, int32_t index)
 {
     const kbi_detect_job *job = o->job;
-    size_t total = 0, kept = 0, before = 0;
-    for (int32_t i = 0; i < index; i++) before += o->level[i].share;
+    size_t total = 0, kept = 0;
     for (int32_t b = index * o->pieces; b < (index + 1) * o->pieces; b++) total += o->bands[b].count;
     o->measured = index;
     kbi_parallel_run(job->options.parallel, o->threads, measure_task, o);
     kb_status status = kb_select(o->candidates, total, job->image.width, job->image.height, job->options.selection,
                                  o->level[index].share, job->workspace, &kept);
-    if (kept > 0) memcpy(o->keypoints + before, o->candidates, kept * sizeof *o->keypoints);
+    if (kept > 0) memcpy(level_keypoints(o, index), o->candidates, kept * sizeof *o->keypoints);
     return status;
 }
 
@@ -157,27 +158,36 @@ static const uint8_t *keypoint_pixel(const kbi_orb *o, const kb_keypoint *k)
     return level->data + level_pixel(k->y, level) * level->stride + level_pixel(k->x, level);
 }
 
-#define ORIENT_BATCH 8
+#ifdef KBI_SCALAR_CORE
+#    define ORIENT_BATCH 1 /* it would wait all the same, and its stack is small */
+#else
+#    define ORIENT_BATCH 8
+#endif
+
+static void set_angle(const kbi_orb *o, const float *histogram, int32_t highest, kb_keypoint *k)
+{
+    kbi_gradient_direction direction;
+    k->angle = kbi_gradient_angle(histogram, highest);
+    if (!o->job->options.second_angle) return;
+    kbi_gradient_peaks(histogram, highest, &direction);
+    if (direction.second != direction.angle && direction.confidence <= 1 - SECOND_STRONG)
+        k->class_id = (int32_t)(direction.second * SECOND_UNIT);
+}
 
 /* Step by step for several keypoints: what a step computes for one does not wait for what it computes for another. */
 static void orient_by_gradient(const kbi_orb *o, kb_keypoint *keypoints, size_t n)
 {
-    uint16_t cells[ORIENT_BATCH][KBI_GRADIENT_ROOM];
+    uint16_t cells[ORIENT_BATCH][KBI_GRADIENT_ROOM] = {{0}};
     float sums[ORIENT_BATCH][KBI_GRADIENT_SUMS], histogram[ORIENT_BATCH][KBI_GRADIENT_DIRECTIONS];
     int32_t highest[ORIENT_BATCH];
-    for (size_t i = 0; i < n; i++) {
-        memset(cells[i] + KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE, 0, KBI_GRADIENT_AFTER * sizeof cells[i][0]);
-        o->kernels.gradient_cells(keypoint_pixel(o, &keypoints[i]), o->level[keypoints[i].octave].stride, cells[i]);
-    }
-    for (size_t i = 0; i < n; i++) o->kernels.gradient_sums(cells[i], sums[i]);
-    for (size_t i = 0; i < n; i++) highest[i] = o->kernels.gradient_histogram(sums[i], histogram[i]);
-    for (size_t i = 0; i < n; i++) {
-        kbi_gradient_direction direction;
-        keypoints[i].angle = kbi_gradient_angle(histogram[i], highest[i]);
-        if (!o->job->options.second_angle) continue;
-        kbi_gradient_peaks(histogram[i], highest[i], &direction);
-        if (direction.second != direction.angle && direction.confidence <= 1 - SECOND_STRONG)
-            keypoints[i].class_id = (int32_t)(direction.second * SECOND_UNIT);
+    for (size_t from = 0; from < n; from += ORIENT_BATCH) {
+        kb_keypoint *k = keypoints + from;
+        size_t batch = n - from < ORIENT_BATCH ? n - from : ORIENT_BATCH;
+        for (size_t i = 0; i < batch; i++)
+            o->kernels.gradient_cells(keypoint_pixel(o, &k[i]), o->level[k[i].octave].stride, cells[i]);
+        for (size_t i = 0; i < batch; i++) o->kernels.gradient_sums(cells[i], sums[i]);
+        for (size_t i = 0; i < batch; i++) highest[i] = o->kernels.gradient_histogram(sums[i], histogram[i]);
+        for (size_t i = 0; i < batch; i++) set_angle(o, histogram[i], highest[i], &k[i]);
     }
 }
 
@@ -238,8 +248,7 @@ static void refine_keypoints(kbi_orb *o, size_t from, size_t to)
 static void orient_keypoints(kbi_orb *o, size_t from, size_t to)
 {
     if (o->job->options.orientation == KB_ORIENTATION_GRADIENT)
-        for (size_t i = from; i < to; i += ORIENT_BATCH)
-            orient_by_gradient(o, &o->keypoints[i], to - i < ORIENT_BATCH ? to - i : ORIENT_BATCH);
+        orient_by_gradient(o, o->keypoints + from, to - from);
     if (o->job->options.orientation == KB_ORIENTATION_CENTROID)
         for (size_t i = from; i < to; i++)
             o->keypoints[i].angle =
@@ -360,8 +369,7 @@ kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t 
     kb_status status = o.single ? detect_level_by_level(&o) : detect_at_once(&o);
     if (status != KB_OK) return status;
     if (o.single) kbi_workspace_rewind(job->workspace, mark); /* the levels are not needed any more */
-    o.count = 0;
-    for (int32_t i = 0; i < o.levels; i++) o.count += o.level[i].share;
+    o.count = (size_t)(level_keypoints(&o, o.levels) - o.keypoints);
     o.all_stay = o.count <= n;
     if (!o.single) kbi_parallel_run(job->options.parallel, o.threads, refine_task, &o);
     status = kb_select(o.keypoints, o.count, job->image.width, job->image.height, job->options.selection, n,

@@ -87,6 +87,8 @@ void kbi_orb_build_level(kbi_orb *o, int32_t level);
 bool kbi_orb_bands_get(kbi_orb *o);
 /* The most corners that go on of any level. */
 size_t kbi_orb_most_corners(const kbi_orb *o);
+/* Harris's response of a corner of a level. */
+float kbi_orb_response(const kbi_orb *o, int32_t index, const kbi_orb_corner *corner);
 /* Keeps a corner of a band, if it may go on. */
 void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner);
 /* The goals when every level has corners enough. */

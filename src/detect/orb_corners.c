@@ -44,15 +44,17 @@ static void heap_sink(kbi_orb_band *band, size_t first, size_t n, size_t i)
     }
 }
 
+float kbi_orb_response(const kbi_orb *o, int32_t index, const kbi_orb_corner *c)
+{
+    const kbi_orb_level *level = &o->level[index];
+    return kbi_harris_response(o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride));
+}
+
 /* Keeps the n strongest of the corners from `first` on. */
 static void keep_strongest(const kbi_orb *o, kbi_orb_band *band, size_t first, size_t n)
 {
-    const kbi_orb_level *level = &o->level[band->level];
-    for (size_t i = first; i < band->count; i++) {
-        const kbi_orb_corner *c = &band->corners[i];
-        int64_t harris = o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride);
-        band->responses[i] = kbi_harris_response(harris);
-    }
+    for (size_t i = first; i < band->count; i++)
+        band->responses[i] = kbi_orb_response(o, band->level, &band->corners[i]);
     for (size_t i = n / 2; i-- > 0;) heap_sink(band, first, n, i);
     for (size_t i = first + n; i < band->count; i++) {
         if (!corner_before(band, i, first)) continue;

@@ -17,12 +17,13 @@ static bool is_finite_keypoint(const kb_keypoint *k)
 
 static void put_in_order(kbi_selection *s)
 {
+    size_t others = 0;
     s->finite = 0;
-    for (size_t i = 0; i < s->total; i++)
+    for (size_t i = 0; i < s->total; i++) {
         if (is_finite_keypoint(&s->keypoints[i])) s->entries[s->finite++] = kbi_keypoint_entry(s->keypoints, i);
-    size_t last = s->finite;
-    for (size_t i = 0; i < s->total; i++)
-        if (!is_finite_keypoint(&s->keypoints[i])) s->entries[last++] = i;
+        else s->spare[others++] = i;
+    }
+    if (others > 0) memcpy(s->entries + s->finite, s->spare, others * sizeof *s->entries);
     kbi_sort_keypoints(s->entries, s->spare, s->finite, s->keypoints);
 }
 
