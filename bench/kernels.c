@@ -173,8 +173,10 @@ static void run_blend(const kbi_kernels *k)
 }
 static void run_resize(const kbi_kernels *k)
 {
-    map.group = k->detect.resize_group;
-    kbi_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
+    if (map.group != k->detect.resize_group) { /* once per tier */
+        map.group = k->detect.resize_group;
+        kbi_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
+    }
     for (int y = 0; y < 64; y++) k->detect.resize_row(pixels + y * WIDTH, WIDTH, map, WIDTH * 5 / 6, bytes);
 }
 static void run_fast(const kbi_kernels *k)
