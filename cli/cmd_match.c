@@ -105,11 +105,15 @@ static bool match_images(cli_common *common, match_job *job, io_error *error)
     if (images ? !cli_pipeline_open(common, p, error)
                : !pipeline_open(&p->pipeline, &p->options, NULL, common->parallel, error))
         return false;
+    const kb_image *views[2];
+    bool given[2];
     for (int i = 0; i < 2; i++) {
-        if (!job->images[i].pixels) continue;
-        if (!pipeline_describe(&p->pipeline, job->names[i], &job->images[i].view, job->keypoints[i] != NULL,
-                               &job->features[i], &job->times[i], error))
-            return false;
+        views[i] = job->images[i].pixels ? &job->images[i].view : NULL;
+        given[i] = job->keypoints[i] != NULL;
+    }
+    if (!pipeline_describe_two(&p->pipeline, job->names, views, given, job->features, job->times, error)) return false;
+    for (int i = 0; i < 2; i++) {
+        if (!views[i]) continue;
         features_fit fit = features_measure(&job->features[i], p->model, p->pipeline.options.scale);
         cli_warn_patches(common, job->names[i], &fit);
     }

@@ -45,7 +45,7 @@ typedef struct ev_bench_set {
     io_image *images;            /* those that take part, pair after pair */
     io_keypoints *keypoints;     /* our ORB detector's, of each */
     size_t count;
-    kb_workspace *workspace;
+    kb_workspace *workspace, *second; /* the second for a thread that has an image of its own */
     kb_match *matches;
     kb_point_pair *pairs;
     ev_bench_frame frames[2]; /* what a step computes */

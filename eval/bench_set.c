@@ -194,7 +194,8 @@ bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *me
         frame_make(&set->frames[i], capacity);
         frame_make(&set->given[i], capacity);
     }
-    return bench_settle("workspace", kb_workspace_create(&set->workspace), error) && take_image(set, 0, error) &&
+    return bench_settle("workspace", kb_workspace_create(&set->workspace), error) &&
+           bench_settle("workspace", kb_workspace_create(&set->second), error) && take_image(set, 0, error) &&
            take_image(set, 1, error);
 }
 
@@ -226,4 +227,5 @@ void ev_bench_close(ev_bench_set *set)
     free(set->given_pairs);
     free(set->given_nearest);
     kb_workspace_free(set->workspace);
+    kb_workspace_free(set->second);
 }

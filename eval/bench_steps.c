@@ -120,9 +120,34 @@ static bool our_rest(ev_bench_set *set, io_error *error)
     return ev_bench_fit(set, set->pairs, n, error);
 }
 
+typedef struct two_frames {
+    ev_bench_set *set;
+    size_t item;
+    const ev_method *method;
+    io_error errors[2];
+    bool good[2];
+} two_frames;
+
+static void one_of_two_frames(void *context, int32_t i)
+{
+    two_frames *two = context;
+    ev_bench_set alone = *two->set;
+    alone.parallel = NULL;
+    if (i == 1) alone.workspace = two->set->second;
+    two->good[i] = our_frame(&alone, 2 * two->item + (size_t)i, two->method, &two->set->frames[i], &two->errors[i]);
+}
+
+/* With two threads each has an image, as in the program (pipeline_describe_two). */
 static bool our_pipeline(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
     (void)variant;
+    if (set->parallel && set->parallel->threads == 2) {
+        two_frames two = {.set = set, .item = item, .method = method};
+        set->parallel->run(set->parallel->self, 2, one_of_two_frames, &two);
+        if (two.good[0] && two.good[1]) return our_rest(set, error);
+        *error = two.errors[two.good[0] ? 1 : 0];
+        return false;
+    }
     return our_frame(set, 2 * item, method, &set->frames[0], error) &&
            our_frame(set, 2 * item + 1, method, &set->frames[1], error) && our_rest(set, error);
 }

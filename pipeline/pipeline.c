@@ -114,13 +114,66 @@ bool pipeline_describe(const pipeline *p, const char *name, const kb_image *imag
     return status == KB_OK || image_failed(status, name, "keypoints could not be described", error);
 }
 
-bool pipeline_describe_alone(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
-                             io_error *error)
+static pipeline pipeline_alone(const pipeline *p)
 {
     pipeline alone = *p;
     alone.workspace = NULL;
     alone.parallel = alone.options.detect.parallel = NULL;
+    return alone;
+}
+
+bool pipeline_describe_alone(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
+                             io_error *error)
+{
+    pipeline alone = pipeline_alone(p);
     return pipeline_describe(&alone, name, image, given, out, NULL, error);
+}
+
+typedef struct two_images {
+    pipeline alone;
+    const char *const *names;
+    const kb_image *const *images;
+    const bool *given;
+    features *out;
+    pipeline_times *times;
+    io_error errors[2];
+    bool good[2];
+} two_images;
+
+static void describe_one_of_two(void *context, int32_t i)
+{
+    two_images *two = context;
+    two->good[i] = pipeline_describe(&two->alone, two->names[i], two->images[i], two->given[i], &two->out[i],
+                                     &two->times[i], &two->errors[i]);
+}
+
+/* What ran side by side becomes shares of the time that passed. */
+static void share_time(pipeline_times times[2], double passed)
+{
+    double sum = times[0].detect + times[0].describe + times[1].detect + times[1].describe;
+    for (int i = 0; i < 2 && sum > 0; i++) {
+        times[i].detect *= passed / sum;
+        times[i].describe *= passed / sum;
+    }
+}
+
+bool pipeline_describe_two(const pipeline *p, const char *const names[2], const kb_image *const images[2],
+                           const bool given[2], features out[2], pipeline_times times[2], io_error *error)
+{
+    if (!p->parallel || p->parallel->threads != 2 || !images[0] || !images[1]) {
+        for (int i = 0; i < 2; i++)
+            if (images[i] && !pipeline_describe(p, names[i], images[i], given[i], &out[i], &times[i], error))
+                return false;
+        return true;
+    }
+    two_images two = {.alone = pipeline_alone(p), .names = names, .images = images, .given = given, .out = out,
+                      .times = times};
+    double start = io_clock_seconds();
+    p->parallel->run(p->parallel->self, 2, describe_one_of_two, &two);
+    share_time(times, ms_since(start));
+    if (two.good[0] && two.good[1]) return true;
+    *error = two.errors[two.good[0] ? 1 : 0];
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------------------- two images */

@@ -64,6 +64,11 @@ bool pipeline_describe(const pipeline *p, const char *name, const kb_image *imag
 bool pipeline_describe_alone(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
                              io_error *error);
 
+/* pipeline_describe for two images, of which NULL is left out: with two threads each takes one, which saves them from
+ * waiting for each other; else all threads work on one after the other. times must not be NULL. */
+bool pipeline_describe_two(const pipeline *p, const char *const names[2], const kb_image *const images[2],
+                           const bool given[2], features out[2], pipeline_times times[2], io_error *error);
+
 /* Matches and geometry; the result is to be freed. Finding no geometry is a result. */
 bool pipeline_match(const pipeline *p, const features *a, const features *b, pipeline_result *result, io_error *error);
 /* The same with the images that the features are of, for pipeline_options.refine; both or none may be NULL. */
