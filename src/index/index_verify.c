@@ -22,7 +22,8 @@ static double matches_score(const kb_index *index, const kb_features *query, siz
         uint32_t one = similarity[(size_t)matches[i].distance];
         sum += inliers && inliers[i] ? 2 * (uint64_t)one : one;
     }
-    double norm = sqrt((double)query->n) * sqrt((double)index->images[position].rows) * (inliers ? 2 : 1);
+    /* The root of a product is not below the lesser factor, even rounded; so the score is never above 1. */
+    double norm = sqrt((double)query->n * (double)index->images[position].rows) * (inliers ? 2 : 1);
     return norm > 0 ? (double)sum / (norm * KBI_SIMILARITY_ONE) : 0;
 }
 

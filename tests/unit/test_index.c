@@ -439,6 +439,32 @@ static void test_verification(void **state)
     world_free(w);
 }
 
+/* An image is at most as similar to itself as can be, whatever the roots of its number of rows are rounded to. */
+static void test_scores_end_at_one(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index_query_options o;
+    KB_INIT(o);
+    o.scoring = KB_SCORE_EXACT;
+    for (size_t n = 1; n <= EACH; n++) {
+        kb_features f = features_of(w, 0);
+        kb_index *index = index_of(w, 0, 1);
+        kb_index_result result;
+        size_t count;
+        f.n = n;
+        assert_int_equal(kb_index_add(index, &f, 1, NULL, NULL, NULL), KB_OK);
+        for (o.verify = 0; o.verify < 2; o.verify++) {
+            assert_int_equal(kb_index_query(index, &f, &o, NULL, &result, 1, &count, NULL), KB_OK);
+            assert_int_equal(count, 1);
+            assert_true(result.score <= 1);
+            if (o.verify == 0) assert_true(result.score > 0.9);
+        }
+        kb_index_free(index);
+    }
+    world_free(w);
+}
+
 static void test_loops(void **state)
 {
     (void)state;
@@ -685,7 +711,8 @@ int main(void)
         cmocka_unit_test(test_tf_idf_is_that_of_dbow2), cmocka_unit_test(test_binary_score),
         cmocka_unit_test(test_first_images_and_capacity), cmocka_unit_test(test_remove_leaves_no_trace),
         cmocka_unit_test(test_removed_all), cmocka_unit_test(test_file), cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_verification), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_verification),
+        cmocka_unit_test(test_scores_end_at_one), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
         cmocka_unit_test(test_probes), cmocka_unit_test(test_kept_features), cmocka_unit_test(test_memory_of_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
