@@ -292,13 +292,13 @@ VEC_INLINE float v_top_float(__m256 a)
 
 /* ---- for RootSIFT ---- */
 
-/* floor(sqrt(in[i] * scale)) of VEC_DOUBLES integers. */
-#define VEC_DOUBLES 4
-VEC_INLINE void v_roots(const int32_t *in, double scale, int32_t *out)
+/* floor((sqrt(in[i]) + 1) / 2) of VEC_ROOTS integers, 0 to 2^20. */
+#define VEC_ROOTS 8
+VEC_INLINE void v_roots(const int32_t *in, int32_t *out)
 {
-    __m256d v = _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)in));
-    v = _mm256_sqrt_pd(_mm256_mul_pd(v, _mm256_set1_pd(scale)));
-    _mm_storeu_si128((__m128i *)(void *)out, _mm256_cvttpd_epi32(v));
+    __m256 v = _mm256_sqrt_ps(_mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)(const void *)in)));
+    v = _mm256_add_ps(_mm256_mul_ps(v, _mm256_set1_ps(0.5f)), _mm256_set1_ps(0.5f));
+    _mm256_storeu_si256((__m256i *)(void *)out, _mm256_cvttps_epi32(v));
 }
 
 /* ---- for the projection ---- */

@@ -304,13 +304,12 @@ VEC_INLINE int32_t v_sum32(vec sums) { return vaddvq_s32(S32(sums)); }
 
 /* ---- for RootSIFT ---- */
 
-/* floor(sqrt(in[i] * scale)) of VEC_DOUBLES integers. */
-#define VEC_DOUBLES 2
-VEC_INLINE void v_roots(const int32_t *in, double scale, int32_t *out)
+/* floor((sqrt(in[i]) + 1) / 2) of VEC_ROOTS integers, 0 to 2^20. */
+#define VEC_ROOTS 4
+VEC_INLINE void v_roots(const int32_t *in, int32_t *out)
 {
-    float64x2_t v = vcvtq_f64_s64(vmovl_s32(vld1_s32(in)));
-    v = vsqrtq_f64(vmulq_n_f64(v, scale));
-    vst1_s32(out, vmovn_s64(vcvtq_s64_f64(v)));
+    float32x4_t v = vsqrtq_f32(vcvtq_f32_s32(vld1q_s32(in)));
+    vst1q_s32(out, vcvtq_s32_f32(vaddq_f32(vmulq_n_f32(v, 0.5f), vdupq_n_f32(0.5f))));
 }
 
 /* ---- for the projection ---- */

@@ -263,13 +263,13 @@ VEC_INLINE float v_top_float(__m128 a)
 
 /* ---- for RootSIFT ---- */
 
-/* floor(sqrt(in[i] * scale)) of VEC_DOUBLES integers. */
-#define VEC_DOUBLES 2
-VEC_INLINE void v_roots(const int32_t *in, double scale, int32_t *out)
+/* floor((sqrt(in[i]) + 1) / 2) of VEC_ROOTS integers, 0 to 2^20. */
+#define VEC_ROOTS 4
+VEC_INLINE void v_roots(const int32_t *in, int32_t *out)
 {
-    __m128d v = _mm_cvtepi32_pd(_mm_loadl_epi64((const __m128i *)(const void *)in));
-    v = _mm_sqrt_pd(_mm_mul_pd(v, _mm_set1_pd(scale)));
-    _mm_storel_epi64((__m128i *)(void *)out, _mm_cvttpd_epi32(v));
+    __m128 v = _mm_sqrt_ps(_mm_cvtepi32_ps(_mm_loadu_si128((const __m128i *)(const void *)in)));
+    v = _mm_add_ps(_mm_mul_ps(v, _mm_set1_ps(0.5f)), _mm_set1_ps(0.5f));
+    _mm_storeu_si128((__m128i *)(void *)out, _mm_cvttps_epi32(v));
 }
 
 /* ---- for the projection ---- */

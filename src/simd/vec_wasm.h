@@ -262,13 +262,13 @@ VEC_INLINE float v_top_of_four(v128_t a)
 
 /* ---- for RootSIFT ---- */
 
-/* floor(sqrt(in[i] * scale)) of VEC_DOUBLES integers. */
-#define VEC_DOUBLES 2
-VEC_INLINE void v_roots(const int32_t *in, double scale, int32_t *out)
+/* floor((sqrt(in[i]) + 1) / 2) of VEC_ROOTS integers, 0 to 2^20. */
+#define VEC_ROOTS 4
+VEC_INLINE void v_roots(const int32_t *in, int32_t *out)
 {
-    vec v = wasm_f64x2_convert_low_i32x4(wasm_v128_load64_zero(in));
-    v = wasm_f64x2_sqrt(wasm_f64x2_mul(v, wasm_f64x2_splat(scale)));
-    wasm_v128_store64_lane(out, wasm_i32x4_trunc_sat_f64x2_zero(v), 0);
+    vec v = wasm_f32x4_sqrt(wasm_f32x4_convert_i32x4(wasm_v128_load(in)));
+    v = wasm_f32x4_add(wasm_f32x4_mul(v, wasm_f32x4_splat(0.5f)), wasm_f32x4_splat(0.5f));
+    wasm_v128_store(out, wasm_i32x4_trunc_sat_f32x4(v));
 }
 
 /* ---- for the projection ---- */

@@ -190,8 +190,33 @@ static uint32_t random_histogram_value(uint32_t sort)
     }
 }
 
+/* RootSIFT for every quotient 2^20 v / sum of which a root is taken, up to those that end at 255. Of two values the
+ * larger is clipped to a fifth of the norm, so that the quotient of the smaller takes steps of less than 1. */
+static void check_all_roots(const kbi_kernels *c, const kbi_kernels *t)
+{
+    enum { BATCH = 64 };
+    static uint32_t histograms[BATCH][KB_SIFT_VALUES];
+    static uint8_t expected[BATCH][KB_SIFT_VALUES], found[BATCH][KB_SIFT_VALUES];
+    const uint64_t large = 6000000;
+    uint64_t quotient = 0;
+    for (uint32_t v = 0; quotient < 512 * 512; v += BATCH) {
+        for (uint32_t k = 0; k < BATCH; k++) {
+            uint64_t limit = kbi_isqrt(large * large + (uint64_t)(v + k) * (v + k)) / 5;
+            uint64_t next = ((uint64_t)(v + k) << 20) / (limit + v + k);
+            if (next > quotient + 1) same("RootSIFT: quotients are left out", &quotient, &next, sizeof next);
+            quotient = next;
+            histograms[k][k] = v + k;
+            histograms[k][KB_SIFT_VALUES - 1] = (uint32_t)large;
+        }
+        c->describe.sift_bytes(histograms[0], BATCH, true, expected[0]);
+        t->describe.sift_bytes(histograms[0], BATCH, true, found[0]);
+        same("RootSIFT, all roots", expected[0], found[0], sizeof expected);
+    }
+}
+
 void check_sift_bytes(const kbi_kernels *c, const kbi_kernels *t)
 {
+    check_all_roots(c, t);
     for (int32_t n = 0; n <= 70; n++) {
         size_t values = (size_t)n * KB_SIFT_VALUES;
         uint32_t *histograms = (uint32_t *)(void *)guarded(values * sizeof *histograms);
