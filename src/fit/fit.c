@@ -30,7 +30,7 @@ typedef struct fit_settings {
 
 static kb_status read_cameras(fit_settings *s)
 {
-    if (!s->o.camera1) return s->kind->calibrated ? KB_E_ARGUMENT : KB_OK;
+    if (!s->o.camera1) return KBI_CALIBRATED(s->kind) ? KB_E_ARGUMENT : KB_OK;
     kb_status status = kbi_camera_read(s->o.camera1, &s->camera1);
     s->camera2 = s->camera1;
     if (status == KB_OK && s->o.camera2) status = kbi_camera_read(s->o.camera2, &s->camera2);
@@ -77,7 +77,7 @@ static bool to_pixels(const fit_kind *kind, const fit_pairs *pairs, const double
     const double back[9] = {1 / b->scale, 0, b->x, 0, 1 / b->scale, b->y, 0, 0, 1};
     const double transposed[9] = {b->scale, 0, 0, 0, b->scale, 0, -b->scale * b->x, -b->scale * b->y, 1};
     double right[9], norm = 0;
-    if (kind->calibrated) {
+    if (KBI_CALIBRATED(kind)) {
         memcpy(out, model, 9 * sizeof *out);
         return true;
     }
@@ -135,7 +135,7 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
     }
     report->result = KB_FIT_FOUND;
     report->inliers = found->score.count;
-    report->rms = kind->calibrated ? sqrt(sum / found->score.count) * pairs->pixel
+    report->rms = KBI_CALIBRATED(kind) ? sqrt(sum / found->score.count) * pairs->pixel
                                    : sqrt(sum / found->score.count) / pairs->frame2.scale;
 }
 
@@ -168,7 +168,7 @@ static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
 static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     int32_t n = 0;
-    found->score = kbi_fit_score(kind, pairs, found->model, scratch);
+    if (!found->measured) found->score = kbi_fit_score(kind, pairs, found->model, scratch);
     for (int32_t s = 0; s < pairs->n; s++) {
         scratch->list.slot[n] = s;
         n += scratch->error2[s] <= pairs->threshold2;
@@ -200,8 +200,10 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
     if (!kbi_fit_significant(kind, pairs, scratch, found->score.count)) return KB_FIT_NOT_FOUND;
     if (!determined(kind, pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
     /* The searches for a plane and for a rotation used the scratch, and the former may have changed the model. */
-    if (kind == &kbi_fit_fundamental || KBI_IS_CALIBRATED(kind, kbi_fit_essential))
+    if (kind == &kbi_fit_fundamental || KBI_IS_CALIBRATED(kind, kbi_fit_essential)) {
+        found->measured = false;
         list_inliers(kind, pairs, scratch, found);
+    }
     return KB_FIT_FOUND;
 }
 

@@ -39,6 +39,7 @@ typedef struct fit_pairs {
     int32_t n;
     double *x1, *y1, *x2, *y2;
     double *z1; /* pose only: the points are those of the scene; else NULL */
+    float *rough; /* x1, y1, x2, y2 again, n of each, for kind->count_near; NULL: not there */
     int32_t *origin; /* index in the caller's array */
     int32_t *slot;
     fit_frame frame1, frame2;
@@ -78,6 +79,8 @@ typedef struct fit_kind {
     int32_t (*solve)(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL]);
     /* Squared errors of slots from..to-1 into error2[0..]; huge where the model cannot have made the pair. */
     void (*errors)(const double *model, const fit_pairs *pairs, int32_t from, int32_t to, double *error2);
+    /* How many pairs are within the cutoff, but for rounding, by pairs->rough. NULL where there is no faster way. */
+    int32_t (*count_near)(const double *model, const fit_pairs *pairs);
     /* One weighted least-squares step over the listed slots, from a rough model. False when it cannot. */
     bool (*relax)(double *model, const fit_pairs *pairs, const fit_list *list);
     void (*normal)(const double *model, const fit_pairs *pairs, const fit_list *list, fit_normal *out);
@@ -94,8 +97,10 @@ const fit_kind *kbi_fit_kind_of(kb_geometry geometry);
 /* KB_NO_CALIBRATED leaves out the geometries that need cameras, for size; what is compared with them by
  * this is left out too. */
 #ifdef KB_NO_CALIBRATED
+#  define KBI_CALIBRATED(kind) ((void)(kind), false)
 #  define KBI_IS_CALIBRATED(kind, which) false
 #else
+#  define KBI_CALIBRATED(kind) ((kind)->calibrated)
 #  define KBI_IS_CALIBRATED(kind, which) ((kind) == &(which))
 #endif
 
@@ -103,6 +108,7 @@ const fit_kind *kbi_fit_kind_of(kb_geometry geometry);
 
 /* homography.c: transfer error in image 2 and its derivatives; the probability of an accidental inlier in a disc. */
 void kbi_fit_transfer_errors(const double *h, const fit_pairs *pairs, int32_t from, int32_t to, double *error2);
+int32_t kbi_fit_transfer_near(const double *h, const fit_pairs *pairs);
 void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out);
 double kbi_fit_disc_chance(double threshold);
 /* fundamental.c: Sampson's error and its derivatives; in a band of twice the threshold across about three units. */
@@ -168,6 +174,7 @@ typedef struct fit_found {
     double model[FIT_MODEL];
     fit_score score;
     int32_t iterations;
+    bool measured; /* the model is retracted, and its errors are in scratch->error2 */
 } fit_found;
 
 /* Room for n pairs that every function of the search may use. */

@@ -95,6 +95,25 @@ void kbi_fit_transfer_errors(const double *h, const fit_pairs *pairs, int32_t fr
     }
 }
 
+/* Without a division, |H p - (x2, y2)|^2 < cutoff^2 is |(X, Y) - W (x2, y2)|^2 < cutoff^2 W^2. The cutoff is a little
+ * wider, for rounding; at the cutoff a pair counts for nothing anyway. */
+int32_t kbi_fit_transfer_near(const double *h, const fit_pairs *pairs)
+{
+    float m[9];
+    for (int32_t i = 0; i < 9; i++) m[i] = (float)h[i];
+    const float half_cutoff2 = (float)(0.5 * 1.001 * FIT_CUTOFF2 * pairs->threshold2);
+    const size_t n = (size_t)pairs->n;
+    const float *x1 = pairs->rough, *y1 = x1 + n, *x2 = y1 + n, *y2 = x2 + n;
+    int32_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        float w = m[6] * x1[i] + m[7] * y1[i] + m[8];
+        float dx = m[0] * x1[i] + m[1] * y1[i] + m[2] - w * x2[i], dy = m[3] * x1[i] + m[4] * y1[i] + m[5] - w * y2[i];
+        /* 0 behind the camera, without a branch */
+        count += dx * dx + dy * dy < half_cutoff2 * w * (w + fabsf(w));
+    }
+    return count;
+}
+
 /* What pairs add to the normal equations, computed for NORMAL_BLOCK of them at a time: these are loops that compilers
  * turn into vectors, and the sums that follow stay in registers, each in the order of the list. */
 #define NORMAL_BLOCK 32
@@ -218,6 +237,7 @@ const fit_kind kbi_fit_homography = {
     .chance = kbi_fit_disc_chance,
     .solve = solve,
     .errors = kbi_fit_transfer_errors,
+    .count_near = kbi_fit_transfer_near,
     .relax = relax,
     .normal = kbi_fit_transfer_normal,
     .gauge = gauge,

@@ -106,24 +106,26 @@ static int32_t *find_point(const point_set *set, int32_t i)
 static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n, int32_t *table, size_t size,
                                double *room)
 {
-    uint64_t *bits = (uint64_t *)(void *)room;
-    uint32_t *hashes = (uint32_t *)(void *)(room + 4 * (size_t)n);
-    point_set first = {input, hashes, bits, bits + n, table, size - 1, false};
-    point_set second = {input, hashes + n, bits + 2 * (size_t)n, bits + 3 * (size_t)n, table + size, size - 1, true};
-    int32_t kept = 0, unused = 0;
-    memset(bits, 0, 4 * (size_t)n * sizeof *bits);
+    point_set sets[2];
+    int32_t kept = 0;
+    memset(room, 0, 4 * (size_t)n * sizeof *room);
     memset(table, 0, 2 * size * sizeof *table);
-    mark_points(&first, order, n);
-    mark_points(&second, order, n);
-    for (int32_t k = 0; k < n; k++) {
-        int32_t i = order[k];
-        bool ask1 = may_repeat(&first, k), ask2 = may_repeat(&second, k);
-        if (ask1 || ask2) {
-            int32_t *place1 = ask1 ? find_point(&first, i) : &unused, *place2 = ask2 ? find_point(&second, i) : &unused;
-            if (*place1 || *place2) continue;
-            *place1 = *place2 = i + 1;
-            unused = 0;
+    for (size_t k = 0; k < 2; k++) {
+        uint64_t *bits = (uint64_t *)(void *)room + 2 * k * (size_t)n;
+        uint32_t *hashes = (uint32_t *)(void *)(room + 4 * (size_t)n) + k * (size_t)n;
+        sets[k] = (point_set){input, hashes, bits, bits + n, table + k * size, size - 1, k == 1};
+        mark_points(&sets[k], order, n);
+    }
+    for (int32_t at = 0; at < n; at++) {
+        int32_t *places[2], i = order[at];
+        bool taken = false;
+        for (int32_t k = 0; k < 2; k++) {
+            places[k] = may_repeat(&sets[k], at) ? find_point(&sets[k], i) : NULL;
+            taken |= places[k] && *places[k];
         }
+        if (taken) continue;
+        for (int32_t k = 0; k < 2; k++)
+            if (places[k]) *places[k] = i + 1;
         order[kept++] = i;
     }
     return kept;
@@ -247,14 +249,14 @@ static void fill(const fit_input *input, const int32_t *order, const kb_fit_opti
     int32_t n = out->n, step = even_step(n), rank = 0;
     for (int32_t s = 0; s < n; s++) {
         const double *a = point_of(input, order[rank], false), *b = point_of(input, order[rank], true);
-        if (kind->calibrated && !out->z1) {
+        if (KBI_CALIBRATED(kind) && !out->z1) {
             to_ray(options->camera1, a, &out->x1[s], &out->y1[s]);
         } else {
             out->x1[s] = (a[0] - f1->x) * f1->scale;
             out->y1[s] = (a[1] - f1->y) * f1->scale;
         }
         if (out->z1) out->z1[s] = (a[2] - out->z) * f1->scale;
-        if (kind->calibrated) {
+        if (KBI_CALIBRATED(kind)) {
             to_ray(options->camera2, b, &out->x2[s], &out->y2[s]);
         } else {
             out->x2[s] = (b[0] - f2->x) * f2->scale;
@@ -266,10 +268,17 @@ static void fill(const fit_input *input, const int32_t *order, const kb_fit_opti
     }
 }
 
+static void fill_rough(const fit_pairs *out)
+{
+    const double *from[4] = {out->x1, out->y1, out->x2, out->y2};
+    for (int32_t k = 0; k < 4; k++)
+        for (int32_t s = 0; s < out->n; s++) out->rough[(size_t)k * (size_t)out->n + (size_t)s] = (float)from[k][s];
+}
+
 /* Pixels per unit of the coordinates that fill() makes: the focal length for rays. */
 static double pixels_per_unit(const kb_fit_options *options, const fit_kind *kind, const fit_pairs *out)
 {
-    if (!kind->calibrated) return 1 / out->frame2.scale;
+    if (!KBI_CALIBRATED(kind)) return 1 / out->frame2.scale;
     const kb_camera *a = options->camera1, *b = options->camera2;
     double focal2 = 0.5 * (b->fx + b->fy);
     return out->z1 ? focal2 : 0.5 * (focal2 + 0.5 * (a->fx + a->fy));
@@ -294,7 +303,7 @@ static size_t table_size(size_t n)
 
 size_t kbi_fit_prepare_bytes(size_t n)
 {
-    return n * (5 * sizeof(double) + 3 * sizeof(int32_t)) + 2 * table_size(n) * sizeof(int32_t);
+    return n * (5 * sizeof(double) + 3 * sizeof(int32_t) + 4 * sizeof(float)) + 2 * table_size(n) * sizeof(int32_t);
 }
 
 static bool allocate(kb_workspace *workspace, const fit_input *input, prepare_buffers *r, fit_pairs *out)
@@ -309,6 +318,7 @@ static bool allocate(kb_workspace *workspace, const fit_input *input, prepare_bu
     r->table = (int32_t *)r->entries;
     r->order = r->table + 2 * r->table_size;
     out->origin = r->order + count, out->slot = r->order + 2 * count;
+    out->rough = (float *)(r->order + 3 * count);
     return true;
 }
 
@@ -339,10 +349,11 @@ kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options,
     if (kind->one_scale) common_scale(&out->frame1, &out->frame2);
     double spread = options->threshold * out->frame2.scale; /* the threshold against the extent of the points */
     out->pixel = pixels_per_unit(options, kind, out);
-    double threshold = kind->calibrated ? options->threshold / out->pixel : spread;
+    double threshold = KBI_CALIBRATED(kind) ? options->threshold / out->pixel : spread;
     out->threshold2 = threshold * threshold;
     out->chance = kind->chance(spread) < 0.5 ? kind->chance(spread) : 0.5;
     fill(input, r.order, options, kind, out);
+    if (kind->count_near) fill_rough(out);
     *result = KB_FIT_FOUND;
     return KB_OK;
 }

@@ -8,6 +8,10 @@
 
 #include "fit/fit.h"
 
+/* What is left to gain, as a share of the cost, when refinement ends. The error that noise leaves in a model of 8 freedoms
+ * through n pairs costs about 8 / n. */
+#define ENOUGH 1e-6
+
 static void project_vector(double *v, const double *direction, int32_t n)
 {
     double along = 0;
@@ -50,14 +54,18 @@ bool kbi_fit_step(const fit_kind *kind, const fit_normal *around, double damping
 }
 
 /* Reweighted least squares: every step solves for the weights of the model before it, and is accepted when the cost
- * falls; one that makes things worse is taken again, shorter. */
+ * falls; one that makes things worse is taken again, shorter. Near the optimum every gain is the same share of the one
+ * before, so that two of them tell what all that follow would add up to. */
 void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     fit_normal here;
-    double damping = 0;
+    double damping = 0, before = 0;
     bool moved = true;
-    if (!kind->retract(found->model)) return;
-    found->score = kbi_fit_score(kind, pairs, found->model, scratch);
+    if (!found->measured) {
+        if (!kind->retract(found->model)) return;
+        found->score = kbi_fit_score(kind, pairs, found->model, scratch);
+        found->measured = true;
+    }
     for (int32_t i = 0; i < 30 && damping < 1; i++) {
         double next[FIT_MODEL];
         if (moved) { /* error2 is that of the model */
@@ -71,11 +79,14 @@ void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scra
         if (kbi_fit_step(kind, &here, damping, next)) score = kbi_fit_score(kind, pairs, next, scratch);
         double gain = found->score.cost - score.cost;
         moved = gain > 0;
+        found->measured = false;
         damping = moved ? damping / 10 : damping > 0 ? 10 * damping : 1e-4;
         if (fabs(gain) <= 1e-12 * found->score.cost) return;
         if (!moved) continue;
         memcpy(found->model, next, sizeof next);
         found->score = score;
-        if (gain <= 1e-6 * score.cost) return;
+        found->measured = true;
+        if (gain <= ENOUGH * score.cost || gain * gain <= ENOUGH * score.cost * (before - gain)) return;
+        before = gain;
     }
 }

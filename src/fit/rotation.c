@@ -104,6 +104,7 @@ const fit_kind kbi_fit_rotation = {
     .chance = kbi_fit_disc_chance,
     .solve = rotation_solve,
     .errors = kbi_fit_transfer_errors,
+    .count_near = kbi_fit_transfer_near,
     .relax = rotation_relax,
     .normal = kbi_fit_transfer_normal,
     .gauge = kbi_fit_rotation_gauge,

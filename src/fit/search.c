@@ -26,23 +26,35 @@
 
 /* ---- scores ---- */
 
-static fit_score score_block(const double *error2, int32_t n, double threshold2)
+/* The sum of a multiple of four values, in four sums of every fourth. */
+static double sum_by_four(const double *values, int32_t n)
 {
-    double cost = 0, inverse = 1 / (FIT_CUTOFF2 * threshold2);
-    int32_t count = 0;
+    double a = 0, b = 0, c = 0, d = 0;
+    for (int32_t i = 0; i < n; i += 4) a += values[i], b += values[i + 1], c += values[i + 2], d += values[i + 3];
+    return (a + b) + (c + d);
+}
+
+/* Adds the score of up to BLOCK pairs: loops that compilers turn into vectors, which count in doubles for the same reason. */
+static void score_add(fit_score *sum, const double *error2, int32_t n, double threshold2)
+{
+    double cost[BLOCK + 3], count[BLOCK + 3], cutoff2 = FIT_CUTOFF2 * threshold2, inverse = 1 / cutoff2;
     for (int32_t i = 0; i < n; i++) {
-        double left = 1 - error2[i] * inverse;
-        left = left > 0 ? left : 0; /* also for NaN */
-        cost += 1 - left * left * left;
-        count += error2[i] <= threshold2;
+        double e = error2[i] < cutoff2 ? error2[i] : cutoff2, left = 1 - e * inverse; /* NaN is beyond the cutoff */
+        cost[i] = 1 - left * left * left;
+        count[i] = error2[i] <= threshold2 ? 1 : 0;
     }
-    return (fit_score){cost, count};
+    for (int32_t i = n; i < n + 3; i++) cost[i] = count[i] = 0;
+    sum->cost += sum_by_four(cost, n);
+    sum->count += (int32_t)sum_by_four(count, n);
 }
 
 fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch)
 {
+    fit_score sum = {0, 0};
     kind->errors(model, pairs, 0, pairs->n, scratch->error2);
-    return score_block(scratch->error2, pairs->n, pairs->threshold2);
+    for (int32_t from = 0; from < pairs->n; from += BLOCK)
+        score_add(&sum, scratch->error2 + from, kbi_min_i(BLOCK, pairs->n - from), pairs->threshold2);
+    return sum;
 }
 
 void kbi_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list)
@@ -83,17 +95,24 @@ static sprt sprt_for(double wrong, double good)
     return (sprt){outlier / (outlier + inlier), log_bound / (outlier + inlier)};
 }
 
+/* Whether a model costs as much as `worst_cost` or more, since too few pairs are within the cutoff; beyond it each costs
+ * 1. While no model is right, this leaves few to score. */
+static bool costs_too_much(const fit_kind *kind, const fit_pairs *pairs, const double *model, double worst_cost)
+{
+    return kind->count_near && pairs->rough && worst_cost < pairs->n &&
+           kind->count_near(model, pairs) <= pairs->n - worst_cost;
+}
+
 /* The score of a model, or false as soon as it is known not to be worth having. */
 static bool score_early(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                         sprt line, double worst_cost, fit_score *out)
 {
     fit_score sum = {0, 0};
+    if (costs_too_much(kind, pairs, model, worst_cost)) return false;
     for (int32_t from = 0; from < pairs->n; from += BLOCK) {
         int32_t to = kbi_min_i(from + BLOCK, pairs->n);
         kind->errors(model, pairs, from, to, scratch->error2 + from);
-        fit_score part = score_block(scratch->error2 + from, to - from, pairs->threshold2);
-        sum.cost += part.cost;
-        sum.count += part.count;
+        score_add(&sum, scratch->error2 + from, to - from, pairs->threshold2);
         if (sum.cost >= worst_cost || sum.count < line.slope * to - line.start) return false;
     }
     *out = sum;
@@ -227,6 +246,7 @@ void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double
     static const double cutoffs2[] = {20, 10, 5, FIT_CUTOFF2}; /* of the squared threshold */
     double moved[FIT_MODEL];
     memcpy(moved, model, sizeof moved);
+    found->measured = false;
     for (size_t i = 0; i < KBI_COUNT(cutoffs2); i++) {
         fit_list list = list_few(kind, pairs, moved, cutoffs2[i] * pairs->threshold2, scratch);
         if (!kind->relax(moved, pairs, &list)) return;
@@ -234,6 +254,7 @@ void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double
     fit_score score = kbi_fit_score(kind, pairs, moved, scratch);
     if (score.cost >= found->score.cost) return;
     found->score = score;
+    found->measured = true;
     memcpy(found->model, moved, sizeof moved);
 }
 
@@ -254,6 +275,7 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
         int32_t count = kind->solve(pairs, sample, models);
         for (int32_t m = 0; m < count; m++) {
             fit_score score;
+            found->measured = false;
             if (!score_early(kind, pairs, models[m], scratch, line, record, &score)) continue;
             record = score.cost;
             line = sprt_for(kind->beta, (double)score.count / pairs->n);
@@ -264,7 +286,7 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
             }
             kbi_fit_optimise(kind, pairs, models[m], scratch, found);
             if (found->score.cost >= before) continue;
-            kind->errors(found->model, pairs, 0, pairs->n, scratch->error2);
+            if (!found->measured) kind->errors(found->model, pairs, 0, pairs->n, scratch->error2);
             stop = stop_after(kind, pairs, limits, scratch, &s);
         }
     }
