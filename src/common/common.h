@@ -132,7 +132,15 @@ void kbi_workspace_release(kb_workspace *workspace);
 
 /* ---- parallel loops ---- */
 /* How many tasks may run at once: 1 without a kb_parallel. */
+#if defined(__wasm__) && !defined(__wasm_atomics__)
+static inline int32_t kbi_parallel_threads(const kb_parallel *parallel)
+{
+    (void)parallel;
+    return 1;
+}
+#else
 int32_t kbi_parallel_threads(const kb_parallel *parallel);
+#endif
 /* task(context, 0..count-1), on the calling thread when parallel is NULL or count is 1. */
 void kbi_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(void *, int32_t), void *context);
 /* The usual split of n items into `pieces` runs: piece i is [kbi_piece(n, pieces, i), kbi_piece(n, pieces, i + 1)). */

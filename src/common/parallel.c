@@ -1,10 +1,12 @@
 /* Parallel loops, and the optional thread pool behind them. */
 #include "common/common.h"
 
+#if !defined(__wasm__) || defined(__wasm_atomics__)
 int32_t kbi_parallel_threads(const kb_parallel *parallel)
 {
     return parallel && parallel->run && parallel->threads > 1 ? kbi_min_i(parallel->threads, 256) : 1;
 }
+#endif
 
 void kbi_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(void *, int32_t), void *context)
 {
