@@ -41,8 +41,9 @@ static uint64_t state = 1;
 
 /* ---- data ---- */
 
-static uint8_t place(uint32_t radius)
+static uint8_t place(kb_kind kind, uint32_t radius)
 {
+    if (kind == KB_BAG) return (uint8_t)(radius + 2 * kbi_random_below(&state, KBI_CELLS_SIDE + 1 - radius));
     return (uint8_t)(radius + kbi_random_below(&state, KB_PATCH_SIDE - 2 * radius));
 }
 
@@ -50,11 +51,11 @@ static kb_model *box_model(kb_kind kind)
 {
     kb_box_pair pairs[256];
     for (int i = 0; i < 256; i++) {
-        uint32_t r = 1 + kbi_random_below(&state, KB_MAX_RADIUS),
-                 first = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
+        uint32_t r = 1 + kbi_random_below(&state, (uint32_t)kbi_most_radius(kind));
+        uint32_t first = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
         uint32_t second = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
-        pairs[i] = (kb_box_pair){(uint8_t)first, place(r), place(r),   (uint8_t)r, (uint8_t)second,
-                                 place(r),       place(r), (uint8_t)r, 1};
+        pairs[i] = (kb_box_pair){(uint8_t)first,  place(kind, r), place(kind, r), (uint8_t)r,
+                                 (uint8_t)second, place(kind, r), place(kind, r), (uint8_t)r, 1};
     }
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .bits = 256, .name = "boxes", .boxes = pairs};
     kb_model *model = NULL;

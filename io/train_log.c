@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io/number.h"
+#include "model/model.h"
 
 #define COLUMNS 13
 static const char header[] = "bit,loss,active,mean,seconds,channel1,x1,y1,radius1,channel2,x2,y2,radius2,threshold\n";
@@ -37,10 +38,12 @@ static bool parse_numbers(const char *line, int32_t bit, double v[COLUMNS + 1])
 /* v: channel, x, y, radius. */
 static bool is_box(const double v[4])
 {
-    const double above[4] = {KB_CHANNELS, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_MAX_RADIUS + 1};
+    const double above[4] = {KB_CHANNELS, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_PATCH_SIDE};
     for (int i = 0; i < 4; i++)
         if (!(v[i] >= 0 && v[i] < above[i] && v[i] == floor(v[i]))) return false;
-    return v[1] >= v[3] && v[2] >= v[3] && v[1] + v[3] < KB_PATCH_SIDE && v[2] + v[3] < KB_PATCH_SIDE;
+    kb_kind kind = v[0] > 0 ? KB_BAG : KB_BAD;
+    return v[3] >= kbi_least_radius(kind) && v[3] <= kbi_most_radius(kind) &&
+           kbi_box_fits((kbi_box){(uint8_t)v[0], (uint8_t)v[1], (uint8_t)v[2], (uint8_t)v[3]});
 }
 
 /* The row of bit number log->count. */

@@ -56,7 +56,10 @@ void kbi_box_sample_free(kbi_box_sample *s)
     memset(s, 0, sizeof *s);
 }
 
-int32_t kbi_box_threshold(const kb_box_pair *pair) { return (int32_t)floor((double)pair->threshold * 128); }
+int32_t kbi_box_threshold(const kb_box_pair *pair)
+{
+    return (int32_t)floor((double)pair->threshold * kbi_threshold_units(pair->channel1 ? KB_BAG : KB_BAD));
+}
 
 /* Bit `index` of the codes of the places [from, to) of a batch. Returns the number of ones. */
 static size_t set_bits(kbi_box_sample *s, size_t b, size_t from, size_t to, const kb_box_pair *pair, int32_t index)

@@ -1,15 +1,13 @@
 /* Drawing features and moving them. */
 #include "learn/box_space.h"
 
-#define LAST (KB_PATCH_SIDE - 1)
-
-static kbi_box_place first_box(const kb_box_pair *p) { return (kbi_box_place){p->channel1, p->x1, p->y1, p->radius1}; }
-static kbi_box_place second_box(const kb_box_pair *p) { return (kbi_box_place){p->channel2, p->x2, p->y2, p->radius2}; }
-static kb_box_pair pair_of(kbi_box_place a, kbi_box_place b)
+static kbi_box first_box(const kb_box_pair *p) { return (kbi_box){p->channel1, p->x1, p->y1, p->radius1}; }
+static kbi_box second_box(const kb_box_pair *p) { return (kbi_box){p->channel2, p->x2, p->y2, p->radius2}; }
+static kb_box_pair pair_of(kbi_box a, kbi_box b)
 {
     return (kb_box_pair){a.channel, a.x, a.y, a.radius, b.channel, b.x, b.y, b.radius, 0};
 }
-static bool same_box(kbi_box_place a, kbi_box_place b)
+static bool same_box(kbi_box a, kbi_box b)
 {
     return a.channel == b.channel && a.x == b.x && a.y == b.y && a.radius == b.radius;
 }
@@ -21,31 +19,35 @@ static int32_t draw_between(uint64_t *state, int32_t low, int32_t high)
     return low + (int32_t)kbi_random_below(state, (uint32_t)(high - low + 1));
 }
 
-static kbi_box_place draw_box(int32_t channel, int32_t radius, uint64_t *state)
+/* Along one axis, anywhere where the box fits. */
+static uint8_t draw_centre(int32_t channel, int32_t radius, uint64_t *state)
 {
-    int32_t x = draw_between(state, radius, LAST - radius), y = draw_between(state, radius, LAST - radius);
-    return (kbi_box_place){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius};
+    if (channel == 0) return (uint8_t)draw_between(state, radius, KB_PATCH_SIDE - 1 - radius);
+    return (uint8_t)(radius + 2 * draw_between(state, 0, KBI_CELLS_SIDE - radius));
 }
 
-/* A channel of those that are gradients. */
-static int32_t draw_gradient(const kbi_box_space *space, uint64_t *state)
+static kbi_box draw_box(int32_t channel, int32_t radius, uint64_t *state)
 {
-    int32_t gray = space->channels[0] == 0;
-    return space->channels[gray + (int32_t)kbi_random_below(state, (uint32_t)(space->channel_count - gray))];
+    uint8_t x = draw_centre(channel, radius, state), y = draw_centre(channel, radius, state);
+    return (kbi_box){(uint8_t)channel, x, y, (uint8_t)radius};
+}
+
+static int32_t draw_channel(const kbi_box_space *space, uint64_t *state)
+{
+    return space->channels[kbi_random_below(state, (uint32_t)space->channel_count)];
 }
 
 static kb_box_pair draw_free(const kbi_box_space *space, uint64_t *state)
 {
     int32_t radius = draw_between(state, space->min_radius, space->max_radius);
     int32_t other = space->two_radii ? draw_between(state, space->min_radius, space->max_radius) : radius;
-    int32_t channel = space->channels[kbi_random_below(state, (uint32_t)space->channel_count)];
+    int32_t channel = draw_channel(space, state);
     uint32_t kind = channel == 0 ? 0 : kbi_random_below(state, 3);
-    kbi_box_place one = draw_box(channel, radius, state);
-    kbi_box_place two = draw_box(kind == 0 ? channel : draw_gradient(space, state), other, state);
-    if (kind == 2 && one.x >= two.radius && one.x <= LAST - two.radius && one.y >= two.radius &&
-        one.y <= LAST - two.radius) {
-        two.x = one.x;
-        two.y = one.y;
+    kbi_box one = draw_box(channel, radius, state);
+    kbi_box two = draw_box(kind == 0 ? channel : draw_channel(space, state), other, state);
+    if (kind == 2) { /* at one place, if it fits there; of BAG boxes with an odd difference of radii do not */
+        kbi_box moved = {two.channel, one.x, one.y, two.radius};
+        if (kbi_box_fits(moved)) two = moved;
     }
     return pair_of(one, two);
 }
@@ -55,8 +57,8 @@ kb_box_pair kbi_box_draw(const kbi_box_space *space, uint64_t *state)
     for (;;) {
         kb_box_pair pair;
         if (space->boxes) {
-            kbi_box_place one = space->boxes[kbi_random_below(state, (uint32_t)space->box_count)];
-            kbi_box_place two = space->boxes[kbi_random_below(state, (uint32_t)space->box_count)];
+            kbi_box one = space->boxes[kbi_random_below(state, (uint32_t)space->box_count)];
+            kbi_box two = space->boxes[kbi_random_below(state, (uint32_t)space->box_count)];
             pair = pair_of(one, two);
         } else {
             pair = draw_free(space, state);
@@ -93,16 +95,25 @@ static bool allowed_channel(const kbi_box_space *space, int32_t channel)
     return false;
 }
 
-static bool take_step(const kbi_box_space *space, kbi_box_place from, step s, kbi_box_place *to)
+/* Where the centre of a box of BAG moves along one axis when its radius changes by one: its edges stay on cells. */
+static int32_t towards_middle(int32_t x) { return x < KB_PATCH_SIDE / 2 ? 1 : -1; }
+
+static bool take_step(const kbi_box_space *space, kbi_box from, step s, kbi_box *to)
 {
-    int32_t x = from.x + s.x, y = from.y + s.y, r = from.radius + s.radius, channel = from.channel;
+    bool cells = from.channel != 0;
+    int32_t x = from.x + (cells ? 2 : 1) * s.x, y = from.y + (cells ? 2 : 1) * s.y, r = from.radius + s.radius;
+    int32_t channel = from.channel;
+    if (cells && s.radius) {
+        x += towards_middle(from.x);
+        y += towards_middle(from.y);
+    }
     if (s.turn) {
         if (channel == 0) return false;
         channel = (channel - 1 + s.turn + 8) % 8 + 1;
     }
-    *to = (kbi_box_place){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)r};
-    return r >= space->min_radius && r <= space->max_radius && x >= r && x <= LAST - r && y >= r && y <= LAST - r &&
-           allowed_channel(space, channel);
+    if (r < space->min_radius || r > space->max_radius || x < 0 || y < 0) return false;
+    *to = (kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)r};
+    return kbi_box_fits(*to) && allowed_channel(space, channel);
 }
 
 int32_t kbi_box_moves(const kbi_box_space *space, const kb_box_pair *pair, kb_box_pair moves[KBI_BOX_MOVES])
@@ -110,7 +121,7 @@ int32_t kbi_box_moves(const kbi_box_space *space, const kb_box_pair *pair, kb_bo
     int32_t n = 0;
     if (space->boxes) return 0;
     for (int32_t i = 0; i < KBI_BOX_MOVES; i++) {
-        kbi_box_place one, two;
+        kbi_box one, two;
         if (!take_step(space, first_box(pair), all_moves[i].one, &one)) continue;
         if (!take_step(space, second_box(pair), all_moves[i].two, &two)) continue;
         if (!space->two_radii && one.radius != two.radius) continue;
@@ -127,11 +138,11 @@ bool kbi_box_pair_same(const kb_box_pair *a, const kb_box_pair *b)
            (same_box(first_box(a), second_box(b)) && same_box(second_box(a), first_box(b)));
 }
 
-int32_t kbi_box_distinct(const kb_box_pair *pairs, int32_t n, kbi_box_place *boxes)
+int32_t kbi_box_distinct(const kb_box_pair *pairs, int32_t n, kbi_box *boxes)
 {
     int32_t count = 0;
     for (int32_t i = 0; i < 2 * n; i++) {
-        kbi_box_place box = i % 2 ? second_box(&pairs[i / 2]) : first_box(&pairs[i / 2]);
+        kbi_box box = i % 2 ? second_box(&pairs[i / 2]) : first_box(&pairs[i / 2]);
         int32_t k = 0;
         while (k < count && !same_box(boxes[k], box)) k++;
         if (k == count) boxes[count++] = box;

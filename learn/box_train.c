@@ -6,6 +6,7 @@
 
 #include "learn/arguments.h"
 #include "learn/random.h"
+#include "model/model.h"
 
 #define BEAM 8      /* candidates that the local search starts from */
 #define SCREENED 64 /* candidates, and moves of the beam, that are judged by all triplets after a screening */
@@ -15,7 +16,7 @@ typedef struct trainer {
     kbi_box_sample sample;
     kbi_scorer scorer;
     kbi_box_space space;
-    kbi_box_place *distinct; /* room for 2 x bits */
+    kbi_box *distinct; /* room for 2 x bits */
     kbi_scored *features;    /* candidates, and room for the moves of the beam */
     kb_box_pair *boxes;
     int32_t chosen;
@@ -48,7 +49,7 @@ void kb_learn_defaults(kb_learn_options *o)
     if (!(o->margin != 0)) o->margin = 0.2;
     if (!o->channels) o->channels = o->kind == KB_BAG ? 0x1fe : 1;
     if (!o->min_radius) o->min_radius = 1;
-    if (!o->max_radius) o->max_radius = KB_MAX_RADIUS;
+    if (!o->max_radius) o->max_radius = kbi_most_radius(o->kind);
     if (!o->keep) o->keep = 4;
     if (o->loss == KB_LEARN_ORB) o->fixed_threshold = 1;
 }
@@ -64,8 +65,9 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            must(error, o->margin > 0 && o->margin <= 2, "margin must be above 0 and up to 2") &&
            must(error, o->channels >> KB_CHANNELS == 0, "channels names a channel that does not exist") &&
            must(error, o->kind == KB_BAG || o->channels == 1, "BAD has the gray channel only") &&
-           in_range(error, "min_radius", o->min_radius, 1, KB_MAX_RADIUS) &&
-           in_range(error, "max_radius", o->max_radius, o->min_radius, KB_MAX_RADIUS) &&
+           must(error, o->kind == KB_BAD || !(o->channels & 1), "BAG has gradient channels only") &&
+           in_range(error, "min_radius", o->min_radius, 1, kbi_most_radius(o->kind)) &&
+           in_range(error, "max_radius", o->max_radius, o->min_radius, kbi_most_radius(o->kind)) &&
            in_range(error, "local_search", o->local_search, 0, 100) &&
            in_range(error, "keep", o->keep, 1, KB_MAX_BITS) && in_range(error, "screen", o->screen, 0, 262144) &&
            in_range(error, "started", o->started, 0, o->bits) &&
@@ -73,13 +75,15 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            (o->distinct_boxes == 0 || in_range(error, "distinct_boxes", o->distinct_boxes, 2, 2 * KB_MAX_BITS));
 }
 
-static bool check_start_box(int32_t bit, int channel, int x, int y, int radius, kb_error *error)
+static bool check_start_box(kb_kind kind, int32_t bit, int channel, int x, int y, int radius, kb_error *error)
 {
+    int least = kbi_least_radius(kind), most = kbi_most_radius(kind);
     if (channel >= KB_CHANNELS) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: there is no channel %d", (int)bit, channel);
-    } else if (radius > KB_MAX_RADIUS) {
-        kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: radius %d is above %d", (int)bit, radius, KB_MAX_RADIUS);
-    } else if (x < radius || y < radius || x + radius >= KB_PATCH_SIDE || y + radius >= KB_PATCH_SIDE) {
+    } else if (radius < least || radius > most) {
+        kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: radius %d is not %d to %d", (int)bit, radius, least,
+                    most);
+    } else if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius})) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: centre (%d, %d) with radius %d leaves the patch", (int)bit, x, y,
                 radius);
     } else {
@@ -94,8 +98,8 @@ static bool check_start(const kb_learn_options *o, kb_error *error)
 {
     for (int32_t i = 0; i < o->started; i++) {
         const kb_box_pair *p = &o->start[i];
-        if (!check_start_box(i, p->channel1, p->x1, p->y1, p->radius1, error) ||
-            !check_start_box(i, p->channel2, p->x2, p->y2, p->radius2, error))
+        if (!check_start_box(o->kind, i, p->channel1, p->x1, p->y1, p->radius1, error) ||
+            !check_start_box(o->kind, i, p->channel2, p->x2, p->y2, p->radius2, error))
             return false;
         if (!(o->channels >> p->channel1 & o->channels >> p->channel2 & 1)) {
             kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: it uses a channel that channels leaves out", (int)i);
@@ -121,7 +125,8 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
     if (status != KB_OK || !t->distinct || !t->features)
         return kbi_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
 
-    t->space = (kbi_box_space){.min_radius = o->min_radius, .max_radius = o->max_radius, .two_radii = o->two_radii != 0};
+    t->space = (kbi_box_space){.min_radius = o->min_radius,
+                               .max_radius = o->max_radius, .two_radii = o->two_radii != 0};
     for (int32_t c = 0; c < KB_CHANNELS; c++)
         if (o->channels >> c & 1) t->space.channels[t->space.channel_count++] = c;
     t->boxes = boxes;

@@ -1,33 +1,37 @@
 /* Integral images side by side, and the values of features read from them. */
 #include "learn/box_values.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "describe/describe.h"
 #include "learn/clones.h"
+#include "learn/threshold.h"
 
-#define SIDE KB_PATCH_SIDE
-#define CORNERS ((SIDE + 1) * (SIDE + 1))
 #define LANES KBI_STORE_LANES
 
 #define PIECES 8
 
 /* What one piece of filling works in; too large for the stack of a thread. */
 struct kbi_fill_scratch {
-    kbi_gradients gradients[LANES];
-    uint8_t rows[LANES * KBI_PATCH_BYTES], interleaved[LANES * KBI_PATCH_BYTES];
+    kbi_channels channels[LANES];
+    uint16_t interleaved[LANES * KBI_PATCH_BYTES];
 };
+
+static int32_t side_of(int32_t channel) { return channel ? KBI_CELLS_SIDE : KB_PATCH_SIDE; }
+static size_t corners_of(int32_t channel) { return (size_t)(side_of(channel) + 1) * (size_t)(side_of(channel) + 1); }
 
 bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels)
 {
     memset(store, 0, sizeof *store);
     store->patches = (n + LANES - 1) / LANES * LANES;
     store->channels = channels;
-    if (store->patches > SIZE_MAX / (CORNERS * sizeof(uint16_t))) return false;
-    bool ok = (store->scratch = malloc(PIECES * sizeof *store->scratch)) != NULL;
+    if (store->patches > SIZE_MAX / (corners_of(0) * sizeof(uint16_t))) return false;
+    bool ok = (store->scratch = malloc(PIECES * sizeof *store->scratch)) != NULL &&
+              (store->inverse = calloc(store->patches, sizeof *store->inverse)) != NULL;
     for (int32_t c = 0; ok && c < KB_CHANNELS; c++) {
         if (!(channels >> c & 1)) continue;
-        store->sums[c] = malloc(CORNERS * store->patches * sizeof(uint16_t));
+        store->sums[c] = malloc(corners_of(c) * store->patches * sizeof(uint16_t));
         ok = store->sums[c] != NULL;
     }
     if (!ok) kbi_box_store_free(store);
@@ -37,41 +41,28 @@ bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels)
 void kbi_box_store_free(kbi_box_store *store)
 {
     for (int32_t c = 0; c < KB_CHANNELS; c++) free(store->sums[c]);
+    free(store->inverse);
     free(store->scratch);
     memset(store, 0, sizeof *store);
 }
 
-/* Planes of LANES patches, pixel by pixel side by side, to integral images at `to`, whose corners lie `stride` apart.
- */
+/* A channel of LANES patches, number by number side by side, to integral images at `to`, whose corners lie `stride`
+ * apart. */
 KBI_CLONES
-static void integrate(const uint8_t *planes, size_t stride, uint16_t *to)
+static void integrate(const uint16_t *numbers, int32_t side, size_t stride, uint16_t *to)
 {
-    for (int x = 0; x <= SIDE; x++) memset(to + (size_t)x * stride, 0, LANES * sizeof *to);
-    for (int y = 0; y < SIDE; y++) {
-        const uint16_t *above = to + (size_t)(y * (SIDE + 1)) * stride;
-        uint16_t *here = to + (size_t)((y + 1) * (SIDE + 1)) * stride, run[LANES] = {0};
+    for (int x = 0; x <= side; x++) memset(to + (size_t)x * stride, 0, LANES * sizeof *to);
+    for (int y = 0; y < side; y++) {
+        const uint16_t *above = to + (size_t)(y * (side + 1)) * stride;
+        uint16_t *here = to + (size_t)((y + 1) * (side + 1)) * stride, run[LANES] = {0};
         memset(here, 0, sizeof run);
-        for (int x = 0; x < SIDE; x++) {
-            const uint8_t *pixels = planes + (y * SIDE + x) * LANES;
+        for (int x = 0; x < side; x++, numbers += LANES) {
             above += stride;
             here += stride;
             for (int i = 0; i < LANES; i++) {
-                run[i] = (uint16_t)(run[i] + pixels[i]);
+                run[i] = (uint16_t)(run[i] + numbers[i]);
                 here[i] = (uint16_t)(above[i] + run[i]);
             }
-        }
-    }
-}
-
-/* rows: LANES planes one after the other. */
-static void interleave(const uint8_t *rows, uint8_t *out)
-{
-    for (int lane = 0; lane < LANES; lane += 8) {
-        const uint8_t *r = rows + lane * KBI_PATCH_BYTES;
-        for (int i = 0; i < KBI_PATCH_BYTES; i++) {
-            uint8_t eight[8];
-            for (int k = 0; k < 8; k++) eight[k] = r[k * KBI_PATCH_BYTES + i];
-            memcpy(out + i * LANES + lane, eight, sizeof eight);
         }
     }
 }
@@ -82,25 +73,34 @@ typedef struct fill_job {
     size_t first, n;
 } fill_job;
 
+/* The numbers of a channel of up to LANES patches side by side, zeros for the rest. */
+static void interleave(const fill_job *job, size_t start, size_t used, int32_t channel, struct kbi_fill_scratch *scratch)
+{
+    const uint8_t *patches = job->patches + start * KBI_PATCH_BYTES;
+    size_t numbers = (size_t)side_of(channel) * (size_t)side_of(channel);
+    for (size_t i = 0; i < numbers; i++) {
+        uint16_t *to = scratch->interleaved + i * LANES;
+        for (size_t k = 0; k < used; k++)
+            to[k] = channel ? scratch->channels[k].cells[channel - 1][i] : patches[k * KBI_PATCH_BYTES + i];
+        for (size_t k = used; k < LANES; k++) to[k] = 0;
+    }
+}
+
 /* LANES patches from number `start` of the job on; fewer at its end. */
 static void fill_group(const fill_job *job, size_t start, struct kbi_fill_scratch *scratch)
 {
     kbi_box_store *store = job->store;
     size_t used = job->n - start < LANES ? job->n - start : LANES;
-    const uint8_t *patches = job->patches + start * KBI_PATCH_BYTES;
-    memset(scratch->rows, 0, sizeof scratch->rows);
     if (store->channels >> 1) {
-        for (size_t k = 0; k < used; k++) kbi_gradients_of(patches + k * KBI_PATCH_BYTES, &scratch->gradients[k]);
+        for (size_t k = 0; k < used; k++) {
+            kbi_channels_of(job->patches + (start + k) * KBI_PATCH_BYTES, &scratch->channels[k]);
+            store->inverse[job->first + start + k] = 1.0 / scratch->channels[k].contrast;
+        }
     }
     for (int32_t c = 0; c < KB_CHANNELS; c++) {
         if (!store->sums[c]) continue;
-        for (size_t k = 0; k < used; k++) {
-            uint8_t *row = scratch->rows + k * KBI_PATCH_BYTES;
-            if (c == 0) memcpy(row, patches + k * KBI_PATCH_BYTES, KBI_PATCH_BYTES);
-            else kbi_plane_of(&scratch->gradients[k], c, row);
-        }
-        interleave(scratch->rows, scratch->interleaved);
-        integrate(scratch->interleaved, store->patches, store->sums[c] + job->first + start);
+        interleave(job, start, used, c, scratch);
+        integrate(scratch->interleaved, side_of(c), store->patches, store->sums[c] + job->first + start);
     }
 }
 
@@ -125,13 +125,16 @@ typedef struct box_rows {
     uint16_t factor;
 } box_rows;
 
-static box_rows rows_of(const kbi_box_store *store, int32_t channel, int32_t x, int32_t y, int32_t r)
+static box_rows rows_of(const kbi_box_store *store, kbi_box box)
 {
-    const uint16_t *sums = store->sums[channel];
-    size_t top = (size_t)((y - r) * (SIDE + 1)), bottom = (size_t)((y + r + 1) * (SIDE + 1));
-    size_t left = (size_t)(x - r), right = (size_t)(x + r + 1), n = store->patches;
+    const uint16_t *sums = store->sums[box.channel];
+    const kbi_mean_rule *rule = &kbi_mean_rules[kbi_mean_rule_of(box)];
+    kbi_box_span span = kbi_box_span_of(box);
+    int32_t width = side_of(box.channel) + 1;
+    size_t top = (size_t)(span.top * width), bottom = (size_t)(span.bottom * width);
+    size_t left = (size_t)span.left, right = (size_t)span.right, n = store->patches;
     return (box_rows){sums + (top + left) * n,     sums + (top + right) * n, sums + (bottom + left) * n,
-                      sums + (bottom + right) * n, kbi_mean_rules[r].shift,   kbi_mean_rules[r].factor};
+                      sums + (bottom + right) * n, rule->shift,              rule->factor};
 }
 
 KBI_INLINE uint16_t mean_at(const box_rows *b, size_t i)
@@ -147,9 +150,23 @@ static void subtract_means(const box_rows *one, const box_rows *two, size_t from
     for (size_t i = from; i < to; i++) values[i - from] = (int16_t)(mean_at(&first, i) - mean_at(&second, i));
 }
 
+/* From a difference d of means to the least threshold t with d <= kbi_threshold_at(t, contrast): that is
+ * t >= (2^15 d - 2^14) / contrast. A quotient that is no integer is at least 2^-15 from the next one, and that of
+ * doubles is less than 2^-20 off, so that ceil after subtracting it is exact. */
+KBI_CLONES
+static void divide_by_contrast(const double *inverse, size_t n, int16_t *values)
+{
+    for (size_t i = 0; i < n; i++) {
+        double least = ceil((32768.0 * values[i] - 16384.0) * inverse[i] - 0x1p-20);
+        least = least < -KBI_VALUE_LIMIT ? -KBI_VALUE_LIMIT : least;
+        values[i] = (int16_t)(least > KBI_VALUE_LIMIT ? KBI_VALUE_LIMIT : least);
+    }
+}
+
 void kbi_box_store_values(const kbi_box_store *store, const kb_box_pair *pair, size_t from, size_t to, int16_t *values)
 {
-    const box_rows one = rows_of(store, pair->channel1, pair->x1, pair->y1, pair->radius1);
-    const box_rows two = rows_of(store, pair->channel2, pair->x2, pair->y2, pair->radius2);
+    const box_rows one = rows_of(store, (kbi_box){pair->channel1, pair->x1, pair->y1, pair->radius1});
+    const box_rows two = rows_of(store, (kbi_box){pair->channel2, pair->x2, pair->y2, pair->radius2});
     subtract_means(&one, &two, from, to, values);
+    if (pair->channel1) divide_by_contrast(store->inverse + from, to - from, values);
 }

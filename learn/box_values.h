@@ -1,7 +1,7 @@
 /* The values of box pairs on many patches at once, by exactly the arithmetic that describing uses.
  *
- * Integral images of the patches stand side by side: for every channel and every corner (33 x 33) the sums of all
- * patches in a row. The value of a feature on all patches is then eight such rows read from front to back, a loop that
+ * Integral images of the patches stand side by side: for every channel and every corner (33 x 33 of gray, 17 x 17 of a
+ * gradient channel) the sums of all patches in a row. The value of a feature on all patches is then eight such rows read from front to back, a loop that
  * compilers turn into vector instructions. */
 #ifndef KBI_BOX_VALUES_H
 #define KBI_BOX_VALUES_H
@@ -13,7 +13,8 @@
 typedef struct kbi_box_store {
     size_t patches;            /* room, a multiple of KBI_STORE_LANES */
     uint32_t channels;         /* bit c: channel c is kept */
-    uint16_t *sums[KB_CHANNELS]; /* (33 x 33) x patches, modulo 2^16 */
+    uint16_t *sums[KB_CHANNELS]; /* corners x patches, modulo 2^16 */
+    double *inverse;             /* 1 / contrast of the patches, where there are gradient channels */
     struct kbi_fill_scratch *scratch; /* of every piece of work of a fill */
 } kbi_box_store;
 
@@ -24,7 +25,8 @@ void kbi_box_store_free(kbi_box_store *store);
  * next multiple the places after the last are filled with zeros. */
 void kbi_box_store_fill(kbi_box_store *store, size_t first, const uint8_t *patches, size_t n,
                        const kb_parallel *parallel);
-/* mean(box 1) - mean(box 2) of the patches [from, to) in 1/128 gray level, at values[0 ...]. */
+/* Of the patches [from, to), at values[0 ...]: the least threshold for which the bit is 1, in the units of describing and
+ * within +-KBI_VALUE_LIMIT. On gray it is mean(box 1) - mean(box 2). */
 void kbi_box_store_values(const kbi_box_store *store, const kb_box_pair *pair, size_t from, size_t to, int16_t *values);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "learn/box_train.h"
+#include "model/model.h"
 
 #define BOOST_REACH 8.0         /* rate x bits: how far apart the weights of pairs come to be at the end */
 #define BOOST_TOTAL 536870912.0 /* sum of the weights as integers, 2^29 */
@@ -177,16 +178,16 @@ static void score_piece(void *context, int32_t index)
     int16_t *values = j->values + (size_t)index * store->patches;
     int32_t *histogram = j->histograms + (size_t)index * KBI_BINS;
     size_t end = kbi_piece(job->n, j->pieces, index + 1);
+    double units = kbi_threshold_units(j->sample->options.kind);
     for (size_t i = kbi_piece(job->n, j->pieces, index); i < end; i++) {
         kbi_scored *f = &job->features[i];
-        int32_t shift = f->pair.channel1 || f->pair.channel2 ? KBI_PLANE_SHIFT : KBI_GRAY_SHIFT;
         kbi_found_threshold found = {0, 0};
         kbi_box_store_values(store, &f->pair, 0, job->patches, values);
         if (j->sample->options.fixed_threshold)
             found.change = kbi_threshold_change(j->triples, job->triples, values, 0);
-        else found = kbi_find_threshold(j->triples, job->triples, values, shift, histogram);
+        else found = kbi_find_threshold(j->triples, job->triples, values, histogram);
         f->change = found.change;
-        f->pair.threshold = (float)found.threshold / 128;
+        f->pair.threshold = (float)(found.threshold / units);
     }
 }
 

@@ -3,8 +3,11 @@
 
 #include "learn/clones.h"
 
-/* Bin b holds the values above (b - 1) 2^shift and up to b 2^shift, so that "value <= b 2^shift" is "bin <= b". */
-KBI_INLINE int32_t bin_of(int32_t value, int32_t shift) { return (value + KBI_VALUE_LIMIT + (1 << shift) - 1) >> shift; }
+/* Bin b holds the values above (b - 1) and up to b bins, so that "value <= b" is "bin <= b". */
+KBI_INLINE int32_t bin_of(int32_t value)
+{
+    return (value + KBI_VALUE_LIMIT + (1 << KBI_BIN_SHIFT) - 1) >> KBI_BIN_SHIFT;
+}
 
 /* Some triples by field, so that the arithmetic in the middle is vector arithmetic. */
 #define BLOCK 64
@@ -14,11 +17,11 @@ typedef struct block {
     int32_t below[BLOCK], above[BLOCK];               /* what it adds when the first, the last is alone */
 } block;
 
-KBI_INLINE void load_block(const kbi_triple *triples, size_t n, const int16_t *values, int32_t shift, block *b)
+KBI_INLINE void load_block(const kbi_triple *triples, size_t n, const int16_t *values, block *b)
 {
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) {
-            b->bin[k][i] = bin_of(values[triples[i].place[k]], shift);
+            b->bin[k][i] = bin_of(values[triples[i].place[k]]);
             b->alone[k][i] = triples[i].alone[k];
         }
     }
@@ -39,12 +42,12 @@ KBI_INLINE void order_block(block *b)
 
 /* Adds the changes of all triples. */
 KBI_CLONES
-static void gather_changes(const kbi_triple *triples, size_t n, const int16_t *values, int32_t shift, int32_t *histogram)
+static void gather_changes(const kbi_triple *triples, size_t n, const int16_t *values, int32_t *histogram)
 {
     block b = {0};
     for (size_t start = 0; start < n; start += BLOCK) {
         size_t count = n - start < BLOCK ? n - start : BLOCK;
-        load_block(triples + start, count, values, shift, &b);
+        load_block(triples + start, count, values, &b);
         order_block(&b);
         for (size_t i = 0; i < count; i++) {
             histogram[b.first[i]] += b.below[i];
@@ -54,18 +57,18 @@ static void gather_changes(const kbi_triple *triples, size_t n, const int16_t *v
     }
 }
 
-kbi_found_threshold kbi_find_threshold(const kbi_triple *triples, size_t n, const int16_t *values, int32_t shift,
+kbi_found_threshold kbi_find_threshold(const kbi_triple *triples, size_t n, const int16_t *values,
                                      int32_t *histogram)
 {
-    int32_t bins = 2 * (KBI_VALUE_LIMIT >> shift) + 1, best_bin = 0, sum = 0, best = 0;
-    gather_changes(triples, n, values, shift, histogram);
-    for (int32_t bin = 0; bin < bins; bin++) {
+    int32_t best_bin = 0, sum = 0, best = 0;
+    gather_changes(triples, n, values, histogram);
+    for (int32_t bin = 0; bin < KBI_BINS; bin++) {
         sum += histogram[bin];
         best_bin = sum < best ? bin : best_bin;
         best = sum < best ? sum : best;
     }
-    memset(histogram, 0, (size_t)bins * sizeof *histogram);
-    return (kbi_found_threshold){best, (best_bin << shift) - KBI_VALUE_LIMIT};
+    memset(histogram, 0, KBI_BINS * sizeof *histogram);
+    return (kbi_found_threshold){best, (best_bin << KBI_BIN_SHIFT) - KBI_VALUE_LIMIT};
 }
 
 KBI_CLONES

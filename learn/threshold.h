@@ -16,20 +16,19 @@ typedef struct kbi_triple {
     int32_t alone[3];
 } kbi_triple;
 
-/* Thresholds are whole bins of 2^shift / 128 gray levels. */
-#define KBI_GRAY_SHIFT 4  /* 1/8 gray level */
-#define KBI_PLANE_SHIFT 2 /* 1/32: the planes of BAG have smaller values */
+/* Thresholds are whole bins: 1/8 gray level for BAD, 1/1024 of the mean gradient for BAG. */
+#define KBI_BIN_SHIFT 4
 #define KBI_VALUE_LIMIT 32640
-#define KBI_BINS (2 * (KBI_VALUE_LIMIT >> KBI_PLANE_SHIFT) + 1)
+#define KBI_BINS (2 * (KBI_VALUE_LIMIT >> KBI_BIN_SHIFT) + 1)
 
 typedef struct kbi_found_threshold {
     int64_t change;    /* of the loss against a bit that is the same everywhere; never above 0 */
-    int32_t threshold; /* in 1/128 gray level: the bit is value <= threshold */
+    int32_t threshold; /* the bit is value <= threshold */
 } kbi_found_threshold;
 
 /* values: within +-KBI_VALUE_LIMIT. histogram: KBI_BINS zeros, which it is again afterwards. The amounts of all triples
  * together must stay below 2^30. The lowest of equally good thresholds is taken. */
-kbi_found_threshold kbi_find_threshold(const kbi_triple *triples, size_t n, const int16_t *values, int32_t shift,
+kbi_found_threshold kbi_find_threshold(const kbi_triple *triples, size_t n, const int16_t *values,
                                      int32_t *histogram);
 /* The same change for a threshold that is given. */
 int64_t kbi_threshold_change(const kbi_triple *triples, size_t n, const int16_t *values, int32_t threshold);

@@ -694,14 +694,17 @@ typedef enum kb_sampler {
 
 #define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
 #define KB_MAX_BITS 1024
-#define KB_MAX_RADIUS 7   /* a box has (2 radius + 1)^2 samples */
 #define KB_CHANNELS 9     /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
+#define KB_MAX_RADIUS 7   /* of a box of BAD, which has (2 radius + 1)^2 samples around one */
+#define KB_MAX_BAG_RADIUS 8 /* of a box of BAG, which has (2 radius)^2 samples around a corner of four */
 #define KB_SIFT_VALUES 128
 
-/* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold. Centres are patch coordinates, 0 to 31, and a
- * box must lie inside 0..31; radius 0 to KB_MAX_RADIUS. BAD uses channel 0 only; with the image sampler both radii of a
- * pair are equal. Thresholds are in gray levels (channel 0) or in units of a normalised channel (docs/bag.md), -256 to
- * 256. */
+/* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
+ * BAD has channel 0. A box covers the samples x - radius to x + radius, radius 0 to KB_MAX_RADIUS, inside 0 to 31;
+ * thresholds are in gray levels, -256 to 256. With the image sampler both radii of a pair are equal.
+ * BAG has channels 1 to 8. A box covers the samples x - radius to x + radius - 1, radius 1 to KB_MAX_BAG_RADIUS, inside 0
+ * to 31; x - radius and y - radius are even. Thresholds are in units of the patch's mean gradient (docs/bag.md), -2 to
+ * 2. */
 typedef struct kb_box_pair {
     uint8_t channel1, x1, y1, radius1;
     uint8_t channel2, x2, y2, radius2;

@@ -6,27 +6,28 @@
 #include "image/image.h"
 #include "model/model.h"
 
-/* ---- planes.c: the gradient planes of BAG ---- */
-#define KBI_PLANE_MEAN 24              /* the mean gradient of a patch after scaling */
-#define KBI_ROOT_TWO_MINUS_1 27146u    /* (sqrt(2) - 1) * 65536 */
-/* What all planes of a patch share: gradients already brought to the patch's own contrast. */
-typedef struct kbi_gradients {
-    int16_t x[KBI_PATCH_BYTES], y[KBI_PATCH_BYTES];
-} kbi_gradients;
-void kbi_gradients_of(const uint8_t *patch, kbi_gradients *gradients);
-/* The gain in 1/65536 that brings a patch, whose octagonal gradient norms add up to sum, to KBI_PLANE_MEAN. */
-uint32_t kbi_plane_gain(uint32_t sum);
-/* Plane of channel 1 to 8, 1024 bytes. */
-void kbi_plane_of(const kbi_gradients *gradients, int32_t channel, uint8_t *plane);
+/* ---- channels.c: the gradient channels of BAG ---- */
+#define KBI_CELLS (KBI_CELLS_SIDE * KBI_CELLS_SIDE)
+typedef struct kbi_channels {
+    uint16_t cells[KB_CHANNELS - 1][KBI_CELLS]; /* of channels 1 to 8: the sum of four samples, up to 1020 */
+    int16_t contrast;                           /* the mean gradient, in 1/128 gray level */
+} kbi_channels;
+void kbi_channels_of(const uint8_t *patch, kbi_channels *channels);
+/* The mean gradient of a patch whose gradients sum up to `sum`, at least 2 gray levels: below that there is little but
+ * noise. */
+static inline int16_t kbi_contrast(uint32_t sum)
+{
+    const uint32_t least = 2 * KBI_PATCH_BYTES;
+    return (int16_t)((sum > least ? sum : least) * 128 / KBI_PATCH_BYTES);
+}
+/* The threshold of a bit, in 1/16384 of the mean gradient, for differences of means of a patch: in 1/64 gray
+ * level. As v_mul_q15 of simd/vec.h. */
+static inline int32_t kbi_threshold_at(int32_t threshold, int32_t contrast)
+{
+    return (threshold * contrast + 16384) >> 15;
+}
 
 /* ---- boxes.c: BAD and BAG ---- */
-/* The mean of a box in 1/128 gray level, out of its sum: (sum << shift) * factor >> 16 by the rule of its radius. */
-typedef struct kbi_mean_rule {
-    uint8_t shift;
-    uint16_t factor;
-} kbi_mean_rule;
-extern const kbi_mean_rule kbi_mean_rules[KB_MAX_RADIUS + 1];
-uint32_t kbi_box_mean(uint32_t sum, int32_t radius);
 /* The bits of one patch, model->row_bytes bytes. */
 void kbi_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row);
 

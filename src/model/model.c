@@ -44,15 +44,16 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     const kb_box_pair *p = &spec->boxes[bit];
     int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
     int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
-    if (channel >= KB_CHANNELS || (spec->kind == KB_BAD && channel != 0))
+    int least = kbi_least_radius(spec->kind), most = kbi_most_radius(spec->kind);
+    if (channel >= KB_CHANNELS || (spec->kind == KB_BAD) != (channel == 0))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which,
                            channel);
-    if (radius > KB_MAX_RADIUS)
-        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: radius %d is above %d", bit, which,
-                           radius, KB_MAX_RADIUS);
-    if (x - radius < 0 || y - radius < 0 || x + radius >= KB_PATCH_SIDE || y + radius >= KB_PATCH_SIDE)
-        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit,
-                           "bit %d, box %d: centre (%d, %d) with radius %d leaves the patch", bit, which, x, y, radius);
+    if (radius < least || radius > most)
+        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: radius %d is not %d to %d", bit, which,
+                           radius, least, most);
+    if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}))
+        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: centre (%d, %d) with radius %d leaves the %s",
+                           bit, which, x, y, radius, spec->kind == KB_BAG ? "patch or its cells" : "patch");
     return KB_OK;
 }
 
@@ -64,9 +65,10 @@ static kb_status check_boxes(const kb_model_spec *spec, kb_error *error)
         if (status == KB_OK) status = check_box(spec, i, 2, error);
         if (status != KB_OK) return status;
         float threshold = spec->boxes[i].threshold;
-        if (!(threshold >= -256 && threshold <= 256))
-            return kbi_fail_at(error, KB_E_TABLE, "boxes", i, "bit %d: threshold %g is not between -256 and 256", i,
-                               (double)threshold);
+        double most = kbi_threshold_most(spec->kind);
+        if (!((double)threshold >= -most && (double)threshold <= most))
+            return kbi_fail_at(error, KB_E_TABLE, "boxes", i, "bit %d: threshold %g is not between -%g and %g", i,
+                               (double)threshold, most, most);
         if (spec->sampler == KB_SAMPLER_IMAGE && spec->boxes[i].radius1 != spec->boxes[i].radius2)
             return kbi_fail_at(error, KB_E_TABLE, "boxes", i, "bit %d: the image sampler needs equal radii", i);
     }
@@ -137,26 +139,20 @@ static uint16_t box_index(const kb_model *model, kbi_box box)
     return (uint16_t)(found - model->boxes);
 }
 
-/* The edges of boxes `from` to `to` - 1 by rows; returns what follows them. */
-static kbi_box_edge *list_edges(const kb_model *model, int32_t from, int32_t to, bool bottom, kbi_box_edge *edge)
+/* The edges of all boxes by rows; returns what follows them. */
+static kbi_box_edge *list_edges(const kb_model *model, bool bottom, kbi_box_edge *edge)
 {
     for (int32_t row = 0; row < KB_PATCH_SIDE; row++)
-        for (int32_t i = from; i < to; i++) {
+        for (int32_t i = 0; i < model->box_count; i++) {
             kbi_box b = model->boxes[i];
-            if (bottom ? b.y + b.radius != row : b.y - b.radius != row) continue;
-            int32_t x = (b.channel ? b.channel - 1 : 0) * KBI_SUMS_WIDTH + b.x;
-            *edge++ = (kbi_box_edge){(uint16_t)(x - b.radius), (uint16_t)(x + b.radius + 1), (uint16_t)i, b.radius,
-                                     (uint8_t)row};
+            kbi_box_span span = kbi_box_span_of(b);
+            if ((bottom ? span.bottom - 1 : span.top) != row) continue;
+            int32_t first = (b.channel ? b.channel - 1 : 0) * KBI_CELL_SUMS_WIDTH;
+            *edge++ = (kbi_box_edge){(uint16_t)(first + span.left), (uint16_t)(first + span.right), (uint16_t)i,
+                                     (uint8_t)kbi_mean_rule_of(b), (uint8_t)row};
         }
     *edge++ = (kbi_box_edge){0, 0, 0, 0, KBI_NO_ROW};
     return edge;
-}
-
-static void prepare_edges(kb_model *model)
-{
-    int32_t gray = model->channel_start[1];
-    model->bottoms = list_edges(model, gray, model->box_count, false, list_edges(model, 0, gray, false, model->tops));
-    list_edges(model, gray, model->box_count, true, list_edges(model, 0, gray, true, model->bottoms));
 }
 
 static void prepare_boxes(kb_model *model)
@@ -178,10 +174,11 @@ static void prepare_boxes(kb_model *model)
         model->channel_start[model->boxes[i].channel + 1]++;
     }
     for (int c = 0; c < KB_CHANNELS; c++) model->channel_start[c + 1] += model->channel_start[c];
-    prepare_edges(model);
+    model->bottoms = list_edges(model, false, model->tops);
+    list_edges(model, true, model->bottoms);
     for (int32_t i = 0; i < spec->bits; i++) {
         const kb_box_pair *p = &spec->boxes[i];
-        double threshold = floor((double)p->threshold * 128.0);
+        double threshold = floor((double)p->threshold * kbi_threshold_units(spec->kind));
         model->bits[i] = (kbi_box_bit){box_index(model, first_box(p)), box_index(model, second_box(p)),
                                       (int16_t)(threshold > 32767 ? 32767 : threshold)};
     }
@@ -221,7 +218,7 @@ static bool copy_tables(kb_model *model, const kb_model_spec *given)
         spec->boxes = copy_of(from, given->boxes, bits * sizeof *given->boxes);
         model->boxes = kbi_allocate(from, 2 * bits * sizeof *model->boxes);
         model->bits = kbi_allocate(from, bits * sizeof *model->bits);
-        model->tops = kbi_allocate(from, 2 * (2 * bits + 2) * sizeof *model->tops);
+        model->tops = kbi_allocate(from, 2 * (2 * bits + 1) * sizeof *model->tops);
         return spec->boxes && model->boxes && model->bits && model->tops;
     }
     if (spec->kind == KB_HASHSIFT) {

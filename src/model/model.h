@@ -8,20 +8,60 @@
 typedef struct kbi_box {
     uint8_t channel, x, y, radius;
 } kbi_box;
-/* Where a box begins or ends, for kernels that make the integral image of gray, or those of all gradient planes, row by
- * row. */
+/* Where a box begins or ends, for kernels that make integral images row by row. */
 typedef struct kbi_box_edge {
-    uint16_t left, right; /* its corners in rows of KBI_SUMS_WIDTH sums; gray and the first gradient plane have row 0 */
+    uint16_t left, right; /* its corners in the rows of sums: of BAG one per channel, KBI_CELL_SUMS_WIDTH apart */
     uint16_t box;
-    uint8_t radius;
+    uint8_t rule; /* of kbi_mean_rules */
     uint8_t row; /* the first or the last one of the box; KBI_NO_ROW after the last edge */
 } kbi_box_edge;
-#define KBI_SUMS_WIDTH (KB_PATCH_SIDE + 1)
 #define KBI_NO_ROW 255
 typedef struct kbi_box_bit {
     uint16_t box1, box2; /* indices of boxes */
-    int16_t threshold;   /* 1/128 gray level, floor of the model's */
+    int16_t threshold;   /* the model's in 1/128 gray level, of BAG in 1/16384 of the mean gradient; rounded down */
 } kbi_box_bit;
+
+/* Thresholds of a kind as integers: units in 1, and the largest in the model's unit. */
+static inline double kbi_threshold_units(kb_kind kind) { return kind == KB_BAG ? 16384 : 128; }
+static inline double kbi_threshold_most(kb_kind kind) { return 32768 / kbi_threshold_units(kind); }
+
+/* The integral image of a channel has a sum per corner: of samples on gray, of cells of 2x2 samples on gradients. */
+#define KBI_CELLS_SIDE (KB_PATCH_SIDE / 2)
+#define KBI_SUMS_WIDTH (KB_PATCH_SIDE + 1)
+#define KBI_CELL_SUMS_WIDTH (KBI_CELLS_SIDE + 1)
+
+/* A box by these corners: columns left to right - 1, rows top to bottom - 1. */
+typedef struct kbi_box_span {
+    int32_t left, right, top, bottom;
+} kbi_box_span;
+static inline kbi_box_span kbi_box_span_of(kbi_box b)
+{
+    if (b.channel == 0)
+        return (kbi_box_span){b.x - b.radius, b.x + b.radius + 1, b.y - b.radius, b.y + b.radius + 1};
+    return (kbi_box_span){(b.x - b.radius) / 2, (b.x + b.radius) / 2, (b.y - b.radius) / 2, (b.y + b.radius) / 2};
+}
+/* Whether a box lies inside the patch, and of BAG on cells. */
+static inline bool kbi_box_fits(kbi_box b)
+{
+    int32_t beyond = b.channel ? KB_PATCH_SIDE : KB_PATCH_SIDE - 1;
+    return b.x >= b.radius && b.y >= b.radius && b.x + b.radius <= beyond && b.y + b.radius <= beyond &&
+           (b.channel == 0 || !((b.x - b.radius) % 2 || (b.y - b.radius) % 2));
+}
+static inline int32_t kbi_least_radius(kb_kind kind) { return kind == KB_BAG ? 1 : 0; }
+static inline int32_t kbi_most_radius(kb_kind kind) { return kind == KB_BAG ? KB_MAX_BAG_RADIUS : KB_MAX_RADIUS; }
+
+/* How the sum of a box becomes its mean: (sum << shift) * factor >> 16, where both fit 16 bits. By radius: first the
+ * rules of gray, then those of channels along an axis, then those of diagonal ones. */
+typedef struct kbi_mean_rule {
+    uint8_t shift;
+    uint16_t factor;
+} kbi_mean_rule;
+#define KBI_MEAN_RULES (KB_MAX_RADIUS + 1 + 2 * KB_MAX_BAG_RADIUS)
+extern const kbi_mean_rule kbi_mean_rules[KBI_MEAN_RULES];
+static inline int32_t kbi_mean_rule_of(kbi_box b)
+{
+    return b.channel ? KB_MAX_RADIUS + (b.channel % 2 ? 0 : KB_MAX_BAG_RADIUS) + b.radius : b.radius;
+}
 
 struct kb_model {
     kb_allocator allocator;
@@ -33,8 +73,7 @@ struct kb_model {
     kbi_box *boxes;     /* distinct ones, sorted by channel */
     int32_t box_count;
     int32_t channel_start[KB_CHANNELS + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
-    /* Edges in the order of rows: those of gray, a KBI_NO_ROW, those of the gradient planes, a KBI_NO_ROW. */
-    kbi_box_edge *tops, *bottoms; /* the second in the memory of the first */
+    kbi_box_edge *tops, *bottoms; /* edges in the order of rows, then a KBI_NO_ROW; the second in the memory of the first */
     kbi_box_bit *bits;
     /* The projection of HashSIFT in the layout of the kernels: groups of 8 bits, of each 32 times 4 weights for every bit, the
      * last bit of the group first; and the bias in the same order. */

@@ -2,39 +2,27 @@
  *
  * The patches are transposed: sample (x, y) of all of them is one vec. An integral image then costs two additions per
  * sample and a box four loads, whatever its position and the content of the patches. Of every integral image only the
- * current row is kept, so that those of all planes fit the first-level cache: where a box begins, the sum above it is
+ * current row is kept, so that those of all channels fit the first-level cache: where a box begins, the sum above it is
  * put aside, and where it ends, it is subtracted. Template over simd/vec.h. */
 #ifndef KBI_TMPL_BOXES_H
 #define KBI_TMPL_BOXES_H
 
-#include "simd/tmpl_planes.h"
+#include "simd/tmpl_channels.h"
 
 typedef struct mean_vecs {
     vec shift, factor;
 } mean_vecs;
 
 typedef struct boxes_scratch {
-    vec sums[(KB_BAD_ONLY ? 1 : KB_CHANNELS - 1) * KBI_SUMS_WIDTH]; /* of the gradient planes; the first also of gray */
-    mean_vecs rules[KB_MAX_RADIUS + 1]; /* kbi_mean_rules */
+    vec sums[KB_BAD_ONLY ? KBI_SUMS_WIDTH : (KB_CHANNELS - 1) * KBI_CELL_SUMS_WIDTH]; /* of gray or all channels */
+    mean_vecs rules[KBI_MEAN_RULES]; /* kbi_mean_rules */
     spare_patches spare;
-    /* What follows in memory, as much as the model needs. */
-    vec *means;  /* of the distinct boxes; until a box ends, the sum above it */
-    vec *smooth; /* of BAG: SMOOTH_VECS */
+    vec *means; /* of the distinct boxes, behind this struct; until a box ends, the sum above it */
 } boxes_scratch;
 
 static size_t boxes_scratch_bytes(const kb_model *model)
 {
-    size_t vecs = (size_t)model->box_count;
-    if (!KB_BAD_ONLY && model->channels >> 1) vecs += SMOOTH_VECS;
-    return sizeof(boxes_scratch) + vecs * sizeof(vec);
-}
-
-static boxes_scratch *boxes_scratch_in(const kb_model *model, void *memory)
-{
-    boxes_scratch *s = memory;
-    s->means = (vec *)(void *)(s + 1);
-    s->smooth = s->means + model->box_count;
-    return s;
+    return sizeof(boxes_scratch) + (size_t)model->box_count * sizeof(vec);
 }
 
 /* ---- boxes ---- */
@@ -57,7 +45,7 @@ VEC_INLINE const kbi_box_edge *end_boxes(const kbi_box_edge *edge, int y, const 
                                          vec *means)
 {
     for (; edge->row == y; edge++) {
-        const mean_vecs *rule = &rules[edge->radius];
+        const mean_vecs *rule = &rules[edge->rule];
         vec sum = v_sub(sum_so_far(edge, sums), v_load(means + edge->box));
         v_store(means + edge->box, v_high(v_mul(sum, v_load(&rule->shift)), v_load(&rule->factor)));
     }
@@ -66,9 +54,9 @@ VEC_INLINE const kbi_box_edge *end_boxes(const kbi_box_edge *edge, int y, const 
 
 /* ---- channels ---- */
 
-VEC_INLINE void clear_sums(boxes_scratch *s, int planes)
+VEC_INLINE void clear_sums(boxes_scratch *s, int n)
 {
-    for (int x = 0; x < planes * KBI_SUMS_WIDTH; x++) v_store(s->sums + x, v_zero());
+    for (int x = 0; x < n; x++) v_store(s->sums + x, v_zero());
 }
 
 VEC_INLINE void sum_next(vec *sum, vec *run, vec sample)
@@ -93,7 +81,7 @@ VEC_INLINE void sum_gray_row(const uint8_t *patches, int y, vec *sums)
 VEC_TARGET static void measure_gray(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
 {
     const kbi_box_edge *top = model->tops, *bottom = model->bottoms;
-    clear_sums(s, 1);
+    clear_sums(s, KBI_SUMS_WIDTH);
     for (int y = 0; y < KB_PATCH_SIDE; y++) {
         top = begin_boxes(top, y, s->sums, s->means);
         sum_gray_row(patches, y, s->sums);
@@ -101,41 +89,52 @@ VEC_TARGET static void measure_gray(const kb_model *model, const uint8_t *patche
     }
 }
 
-VEC_TARGET static void measure_planes(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
+/* Returns the contrast of every patch. */
+VEC_TARGET static vec measure_gradients(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
 {
-    const kbi_box_edge *top = model->tops + model->channel_start[1] + 1;
-    const kbi_box_edge *bottom = model->bottoms + model->channel_start[1] + 1;
-    vec gain = smooth_patches(patches, s->smooth);
-    clear_sums(s, KB_CHANNELS - 1);
-    for (int y = 0; y < KB_PATCH_SIDE; y++) {
-        top = begin_boxes(top, y, s->sums, s->means);
-        sum_planes_row(s->smooth, y, gain, s->sums);
-        bottom = end_boxes(bottom, y, s->rules, s->sums, s->means);
+    const kbi_box_edge *top = model->tops, *bottom = model->bottoms;
+    norm_sums norms = {v_zero(), v_zero()};
+    sample_row rows[SAMPLE_ROWS];
+    clear_sums(s, (KB_CHANNELS - 1) * KBI_CELL_SUMS_WIDTH);
+    load_sample_row(patches, 0, rows[0]);
+    for (int cell = 0; cell < KBI_CELLS_SIDE; cell++) {
+        int y = 2 * cell;
+        const vec *a = rows[y % SAMPLE_ROWS], *up = y ? rows[(y - 1) % SAMPLE_ROWS] : a;
+        vec *b = rows[(y + 1) % SAMPLE_ROWS], *down = rows[(y + 2) % SAMPLE_ROWS];
+        load_sample_row(patches, y + 1, b);
+        if (y + 2 < KB_PATCH_SIDE) load_sample_row(patches, y + 2, down);
+        else down = b;
+        top = begin_boxes(top, cell, s->sums, s->means);
+        sum_cells_row(up, a, b, down, s->sums, &norms);
+        bottom = end_boxes(bottom, cell, s->rules, s->sums, s->means);
     }
+    return contrast_of(&norms);
 }
 
 /* ---- bits ---- */
 
-/* Eight bits of every lane, the first one highest. */
-VEC_INLINE vec eight_bits(const kbi_box_bit *bit, const vec *means)
+/* Eight bits of every lane, the first one highest; contrast: of BAG, NULL for BAD. */
+VEC_INLINE vec eight_bits(const kbi_box_bit *bit, const vec *means, const vec *contrast)
 {
     vec above = v_zero(); /* collects the opposite: difference > threshold, which is -1 where true */
     for (int k = 0; k < 8; k++, bit++) {
         vec difference = v_sub(v_load(means + bit->box1), v_load(means + bit->box2));
-        above = v_sub(v_add(above, above), v_gt(difference, v_set(bit->threshold)));
+        vec threshold = v_set(bit->threshold);
+        if (contrast) threshold = v_mul_q15(threshold, *contrast);
+        above = v_sub(v_add(above, above), v_gt(difference, threshold));
     }
     return v_sub(v_set(255), above);
 }
 
-VEC_TARGET static void collect_bits(const kb_model *model, const vec *means, uint8_t *const rows[VEC_LANES])
+VEC_INLINE void collect_bits(const kb_model *model, const vec *means, const vec *contrast, uint8_t *const rows[VEC_LANES])
 {
     for (int32_t byte = 0; byte < model->row_bytes; byte += 16) {
         int32_t have = kbi_min_i(16, model->row_bytes - byte);
         vec units[8];
         for (int32_t u = 0; u < 8; u++) {
             const kbi_box_bit *bit = model->bits + 8 * (byte + 2 * u);
-            vec first = 2 * u < have ? eight_bits(bit, means) : v_zero();
-            vec second = 2 * u + 1 < have ? eight_bits(bit + 8, means) : v_zero();
+            vec first = 2 * u < have ? eight_bits(bit, means, contrast) : v_zero();
+            vec second = 2 * u + 1 < have ? eight_bits(bit + 8, means, contrast) : v_zero();
             units[u] = v_or(first, v_shl(second, 8));
         }
         v_transpose8(units);
@@ -153,16 +152,21 @@ VEC_TARGET static void collect_bits(const kb_model *model, const vec *means, uin
 VEC_TARGET static void boxes_group(const kb_model *model, const uint8_t *patches,
                                    uint8_t *const rows[VEC_LANES], boxes_scratch *s)
 {
-    if (model->channels & 1) measure_gray(model, patches, s);
-    if (!KB_BAD_ONLY && model->channels >> 1) measure_planes(model, patches, s);
-    collect_bits(model, s->means, rows);
+    if (KB_BAD_ONLY || model->spec.kind == KB_BAD) {
+        measure_gray(model, patches, s);
+        collect_bits(model, s->means, NULL, rows);
+    } else {
+        const vec contrast = measure_gradients(model, patches, s);
+        collect_bits(model, s->means, &contrast, rows);
+    }
 }
 
 VEC_TARGET static void boxes_simd(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows,
                                    void *scratch)
 {
-    boxes_scratch *s = boxes_scratch_in(model, scratch);
-    for (int r = 0; r <= KB_MAX_RADIUS; r++) {
+    boxes_scratch *s = scratch;
+    s->means = (vec *)(void *)(s + 1);
+    for (int r = 0; r < KBI_MEAN_RULES; r++) {
         v_store(&s->rules[r].shift, v_set(1 << kbi_mean_rules[r].shift));
         v_store(&s->rules[r].factor, v_set(kbi_mean_rules[r].factor));
     }

@@ -5,7 +5,7 @@
 #include "simd/tmpl_boxes.h"
 #include "simd/tmpl_sift.h"
 
-_Static_assert(sizeof(boxes_scratch) + (2 * KB_MAX_BITS + SMOOTH_VECS) * sizeof(vec) <= KBI_KERNEL_SCRATCH &&
+_Static_assert(sizeof(boxes_scratch) + 2 * KB_MAX_BITS * sizeof(vec) <= KBI_KERNEL_SCRATCH &&
                    sizeof(sift_scratch) <= KBI_KERNEL_SCRATCH,
                "scratch");
 

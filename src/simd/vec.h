@@ -18,8 +18,6 @@
  *   v_low_twice           both halves of every 32-bit lane are its low half
  *   v_gt v_gt8            signed a > b ? -1 : 0;  v_zero8: bytes a == 0 ? -1 : 0
  *   v_mask8               a number with one of VEC_MASK_BITS bits set for each byte that is not 0
- *   v_negative            a vec_mask of the lanes below 0;  v_where(mask, a): a there, else 0;  v_add_where(sum, mask,
- *                         a), v_add_unless: adds a there, or elsewhere
  *   v_pack8               the lanes of two vecs as bytes, signed to unsigned with saturation, in an order of its own;
  *                         v_join8: in order
  *   v_widen8              VEC_LANES bytes in memory as lanes (where there are 8)
@@ -106,14 +104,6 @@ VEC_INLINE void v_store16(void *p, vec_ints a)
 #ifndef VEC_DOUBLES_PRODUCTS
 #    define v_high_twice(a, b)     v_high_s(v_add(a, a), b)
 #    define v_high_by(a, constant) v_high(a, v_set(constant))
-#endif
-
-#ifndef VEC_HAS_MASKS
-typedef vec vec_mask;
-VEC_INLINE vec_mask v_negative(vec a) { return v_sar(a, 15); }
-VEC_INLINE vec v_where(vec_mask mask, vec a) { return v_and(mask, a); }
-VEC_INLINE vec v_add_where(vec sum, vec_mask mask, vec a) { return v_add(sum, v_and(mask, a)); }
-VEC_INLINE vec v_add_unless(vec sum, vec_mask mask, vec a) { return v_add(sum, v_andnot(mask, a)); }
 #endif
 
 #endif

@@ -38,6 +38,9 @@ VEC_INLINE vec v_min(vec a, vec b) { return _mm512_min_epu16(a, b); }
 VEC_INLINE vec v_max(vec a, vec b) { return _mm512_max_epu16(a, b); }
 VEC_INLINE vec v_min_s(vec a, vec b) { return _mm512_min_epi16(a, b); }
 VEC_INLINE vec v_max_s(vec a, vec b) { return _mm512_max_epi16(a, b); }
+VEC_INLINE vec v_subs8(vec a, vec b) { return _mm512_subs_epu8(a, b); }
+VEC_INLINE vec v_min8(vec a, vec b) { return _mm512_min_epu8(a, b); }
+VEC_INLINE vec v_sum_pairs8(vec a) { return _mm512_maddubs_epi16(a, _mm512_set1_epi8(1)); }
 VEC_INLINE vec v_abs(vec a) { return _mm512_abs_epi16(a); }
 VEC_INLINE vec v_and(vec a, vec b) { return _mm512_and_si512(a, b); }
 VEC_INLINE vec v_or(vec a, vec b) { return _mm512_or_si512(a, b); }
@@ -49,18 +52,6 @@ VEC_INLINE vec v_gt(vec a, vec b) { return _mm512_movm_epi16(_mm512_cmpgt_epi16_
 #define v_sar(a, n)   _mm512_srai_epi16(a, n)
 #define v_sar32(a, n) _mm512_srai_epi32(a, n)
 #define v_shr32(a, n) _mm512_srli_epi32(a, n)
-
-#define VEC_HAS_MASKS
-typedef struct vec_mask {
-    __mmask32 yes, no;
-} vec_mask;
-VEC_INLINE vec_mask v_negative(vec a)
-{
-    return (vec_mask){_mm512_cmpgt_epi16_mask(v_zero(), a), _mm512_cmpgt_epi16_mask(a, v_ones())};
-}
-VEC_INLINE vec v_where(vec_mask mask, vec a) { return _mm512_maskz_mov_epi16(mask.yes, a); }
-VEC_INLINE vec v_add_where(vec sum, vec_mask mask, vec a) { return _mm512_mask_add_epi16(sum, mask.yes, sum, a); }
-VEC_INLINE vec v_add_unless(vec sum, vec_mask mask, vec a) { return _mm512_mask_add_epi16(sum, mask.no, sum, a); }
 
 #define VEC_COUNTS_BITS
 VEC_INLINE vec v_add_count(vec sum, vec bits) { return v_add(sum, _mm512_popcnt_epi16(bits)); }

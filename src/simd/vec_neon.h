@@ -38,13 +38,6 @@ VEC_INLINE vec v_sub(vec a, vec b) { return vsubq_u16(a, b); }
 VEC_INLINE vec v_mul(vec a, vec b) { return vmulq_u16(a, b); }
 VEC_INLINE vec v_add8(vec a, vec b) { return FROM_U8(vaddq_u8(U8(a), U8(b))); }
 VEC_INLINE vec v_sub8(vec a, vec b) { return FROM_U8(vsubq_u8(U8(a), U8(b))); }
-/* A mask is -1 where it is set, so that adding under it is subtracting a product. */
-#define VEC_HAS_MASKS
-typedef vec vec_mask;
-VEC_INLINE vec_mask v_negative(vec a) { return vcltzq_s16(S16(a)); }
-VEC_INLINE vec v_where(vec_mask mask, vec a) { return vandq_u16(mask, a); }
-VEC_INLINE vec v_add_where(vec sum, vec_mask mask, vec a) { return vmlsq_u16(sum, mask, a); }
-VEC_INLINE vec v_add_unless(vec sum, vec_mask mask, vec a) { return vaddq_u16(sum, vbicq_u16(a, mask)); }
 VEC_INLINE vec v_add32(vec a, vec b) { return FROM_U32(vaddq_u32(U32(a), U32(b))); }
 VEC_INLINE vec v_sub32(vec a, vec b) { return FROM_U32(vsubq_u32(U32(a), U32(b))); }
 VEC_INLINE vec v_mul32(vec a, vec b) { return FROM_U32(vmulq_u32(U32(a), U32(b))); }

@@ -114,24 +114,24 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
 
 /* ---- boxes ---- */
 
-static uint8_t centre(uint32_t radius) { return (uint8_t)(radius + below(KB_PATCH_SIDE - 2 * radius)); }
+static uint8_t centre(kb_kind kind, uint32_t radius)
+{
+    if (kind == KB_BAG) return (uint8_t)(radius + 2 * below(KBI_CELLS_SIDE + 1 - radius));
+    return (uint8_t)(radius + below(KB_PATCH_SIDE - 2 * radius));
+}
+
+static uint8_t channel(kb_kind kind) { return kind == KB_BAG ? (uint8_t)(1 + below(KB_CHANNELS - 1)) : 0; }
 
 static kb_model *random_boxes(kb_kind kind, int32_t bits)
 {
     kb_box_pair pairs[KB_MAX_BITS];
-    uint32_t channels = kind == KB_BAG ? KB_CHANNELS : 1;
+    uint32_t least = (uint32_t)kbi_least_radius(kind), radii = (uint32_t)kbi_most_radius(kind) + 1 - least;
     for (int32_t i = 0; i < bits; i++) {
-        uint32_t r1 = below(KB_MAX_RADIUS + 1), r2 = below(KB_MAX_RADIUS + 1);
+        uint32_t r1 = least + below(radii), r2 = least + below(radii);
         float threshold = i % 10 ? (float)below(6400) / 100 - 32 : (float)below(51200) / 100 - 256;
-        pairs[i] = (kb_box_pair){(uint8_t)below(channels),
-                                 centre(r1),
-                                 centre(r1),
-                                 (uint8_t)r1,
-                                 (uint8_t)below(channels),
-                                 centre(r2),
-                                 centre(r2),
-                                 (uint8_t)r2,
-                                 threshold};
+        if (kind == KB_BAG) threshold /= 128;
+        pairs[i] = (kb_box_pair){channel(kind), centre(kind, r1), centre(kind, r1), (uint8_t)r1,
+                                 channel(kind), centre(kind, r2), centre(kind, r2), (uint8_t)r2, threshold};
     }
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .bits = bits, .name = "boxes", .boxes = pairs};
     kb_model *model;

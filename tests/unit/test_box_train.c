@@ -229,7 +229,7 @@ static void a_break_changes_nothing(void **state)
     assert_int_equal(kb_learn_boxes(&r->patches, &o, whole, &summary, NULL), KB_OK);
     assert_int_equal(summary.bits, 48);
     assert_int_equal(summary.points, POINTS);
-    kbi_box_place boxes[96];
+    kbi_box boxes[96];
     assert_true(kbi_box_distinct(whole, 48, boxes) <= 41);
 
     o.report = stop_at_21;
