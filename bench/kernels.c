@@ -110,7 +110,7 @@ static bool prepare(void)
         for (int i = 0; i < WIDTH; i++) signed_rows[k][i] = (int16_t)((int)kbi_random_below(&state, 200) - 100);
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
     map = (kbi_resize_map){index, weight, pair, mix, 0};
-    kbi_blur_plan(&blur, 1.6);
+    kbi_blur_plan(&blur, 1.6, 0.5);
     kbi_pyramid_plan(&levels, &image);
     for (int i = 0; i < N; i++) kbi_sampling_plan(&samplings[i], &keypoints[i], keypoints[i].size, &levels);
     kb_status status = kbi_pyramid_build(&levels, &image, 0xff, workspace);

@@ -12,16 +12,19 @@
 /* ---- blur (blur.c) ---- */
 #define KBI_BLUR_MAX_TAPS 128
 
-/* Half of a symmetric kernel: weight[0] is half the centre's, weight[k] that of both places k px away; in 1/65536.
+/* Half of a symmetric kernel: weight[0] is half the centre's, weight[k] that of both places k step px away; in 1/65536.
  * All together they are 32768, so that a pair sum of up to 65535 never leaves 16 bits. */
 typedef struct kbi_blur {
-    int32_t taps;
+    int32_t taps, step;
+    int32_t reach; /* (taps - 1) step, below KBI_BLUR_MAX_TAPS */
     uint16_t weight[KBI_BLUR_MAX_TAPS];
 } kbi_blur;
 
-void kbi_blur_plan(kbi_blur *blur, double sigma);
+/* A blur by sigma of an image that is blurred by `before` already. */
+void kbi_blur_plan(kbi_blur *blur, double sigma, double before);
 /* out[i] = taps / 2 + sum over k of ((a[k][i] + b[k][i]) weight[k] >> 16): all sums are of 16 bits; taps / 2 makes
- * up for what the shifts cut off. a[k] and b[k] are rows k above and below, or one row shifted by k left and right. */
+ * up for what the shifts cut off. a[k] and b[k] are rows k steps above and below, or one row shifted by so much left
+ * and right; a[0] is b[0]. */
 void kbi_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
                    uint16_t *out);
 /* The place that a place outside 0..n - 1 mirrors, with the border pixel itself as the mirror. */
