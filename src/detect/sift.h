@@ -93,10 +93,19 @@ kbi_refinement kbi_extremum_refine(const kbi_octave *octave, const kbi_extremum_
 
 /* ---- orientation (histogram.c) ---- */
 #define KBI_DIRECTION_BINS 36
-/* Of n gradients of a row, up and down being the rows beside it: bin[i] is that of the direction, value[i] the length x
- * along x across[i]. Reads a pixel on both sides too. */
-void kbi_direction_row(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n, const float *across,
-                       float along, int32_t *bin, float *value);
+#define KBI_DIRECTION_TURNS 4 /* histograms that take turns, so that neighbours, which share bins, do not wait */
+#define KBI_DIRECTION_MOST 83 /* pixels of a row of a region */
+/* The pixels of a region whose gradients are added up: n of each of `count` rows, `step`, 1 or 2, apart in both
+ * directions. Row i is rows[i step + 1], with the rows above and below it before and behind it in the list; a pixel on
+ * both sides of each row may be read too. */
+typedef struct kbi_direction_region {
+    const uint16_t *const *rows;
+    int32_t step, count, n;
+    const float *across, *along; /* weights of columns and of rows */
+} kbi_direction_region;
+/* Adds the gradients' lengths x along x across to the bins of their directions: pixel i of a row to
+ * histogram[i % KBI_DIRECTION_TURNS], in order. */
+void kbi_direction_rows(const kbi_direction_region *region, float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS]);
 /* How far from the pixel its directions read. */
 int32_t kbi_directions_reach(double sigma);
 /* The main directions around pixel (x, y) of an octave's layer, `sigma` px wide: degrees, ascending, clockwise on
