@@ -54,7 +54,7 @@ static void fill(const kbi_detect_kernels *kernels, float histogram[TURNS][BINS]
     top += (y - top) % step;
     int32_t n = weights_along(gauss, left, kbi_min_i(x + radius, o->width - 2), x, step, across);
     int32_t count = weights_along(gauss, top, kbi_min_i(y + radius, o->height - 2), y, step, along);
-    for (int32_t i = 0; i < (count - 1) * step + 3; i++) rows[i] = kbi_octave_row(o, layer, top - 1 + i) + left;
+    kbi_octave_rows(o, layer, top - 1, left, (count - 1) * step + 3, rows);
     kernels->direction_rows(&(kbi_direction_region){rows, step, count, n, across, along}, histogram);
 }
 

@@ -62,6 +62,17 @@ static inline uint16_t *kbi_octave_row(const kbi_octave *o, int32_t layer, int32
     return o->layer[layer] + place * o->stride - o->left;
 }
 
+/* n rows from y on, from pixel x on. */
+static inline void kbi_octave_rows(const kbi_octave *o, int32_t layer, int32_t y, int32_t x, int32_t n,
+                                   const uint16_t **rows)
+{
+    int32_t ring = o->ring[layer], place = ring ? y % ring : y - o->top;
+    for (int32_t i = 0; i < n; i++) {
+        rows[i] = o->layer[layer] + place * o->stride - o->left + x;
+        if (++place == ring) place = 0;
+    }
+}
+
 /* out[i] = larger[i] - smaller[i] */
 void kbi_difference_row(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
 /* Where a value of the middle row is beyond +-limit and not less, or not more, than the eight around it and the ones at
