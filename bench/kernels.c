@@ -111,7 +111,7 @@ static bool prepare(void)
         for (int i = 0; i < WIDTH; i++) signed_rows[k][i] = (int16_t)((int)kbi_random_below(&state, 200) - 100);
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
     map = (kbi_resize_map){index, weight, pair, mix, 0};
-    kbi_blur_plan(&blur, 1.6);
+    kbi_blur_plan(&blur, 1.6, 0.5);
     kbi_pyramid_plan(&levels, &image);
     for (int i = 0; i < N; i++) kbi_sampling_plan(&samplings[i], &keypoints[i], keypoints[i].size, &levels);
     kb_status status = kbi_pyramid_build(&levels, &image, 0xff, workspace);
@@ -225,12 +225,14 @@ static void run_extrema(const kbi_kernels *k)
 }
 static void run_direction(const kbi_kernels *k)
 {
-    static float across[31], value[31];
-    static int32_t bin[31];
-    for (int i = 0; i < 31; i++) across[i] = 1;
-    for (int i = 0; i < N; i++)
-        k->detect.direction_row(deep + i % 700 + 1, deep + WIDTH + i % 700 + 1, deep + 2 * WIDTH + i % 700 + 1, 31, across,
-                                0.5f, bin, value);
+    enum { SIDE = 17 };
+    static float across[SIDE], histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS];
+    const uint16_t *list[SIDE + 2];
+    for (int i = 0; i < SIDE; i++) across[i] = 1;
+    for (int i = 0; i < N; i++) {
+        for (int y = 0; y < SIDE + 2; y++) list[y] = deep + y * WIDTH + i % 700 + 1;
+        k->detect.direction_rows(&(kbi_direction_region){list, 1, SIDE, SIDE, across, across}, histogram);
+    }
 }
 static void run_256(const kbi_kernels *k)
 {
@@ -331,7 +333,7 @@ static const struct {
     {"blur_pairs", "pixel", run_blur, 64.0 * WIDTH},
     {"difference_row", "pixel", run_difference, 64.0 * WIDTH},
     {"extrema_row", "pixel", run_extrema, 64.0 * WIDTH},
-    {"direction_row", "pixel", run_direction, 31.0 * N},
+    {"direction_rows", "pixel", run_direction, 17.0 * 17 * N},
     {"hamming, 256", "pair", run_256, (double)ROWS *ROWS},
     {"hamming, 512", "pair", run_512, (double)ROWS *ROWS},
     {"hamming_listed", "row", run_listed, ROWS},

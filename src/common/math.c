@@ -46,6 +46,7 @@ double kbi_exp(double x)
     double r = (x - n * ln2_high) - n * ln2_low, term = 1, sum = 1;
     for (int i = 1; i <= 14; i++) {
         term = term * r / i;
+        if (sum + term == sum) break; /* and so will all that follow */
         sum += term;
     }
     double two = n < 0 ? 0.5 : 2.0;

@@ -1,8 +1,8 @@
 #include "detect/candidates.h"
 
-bool kbi_candidates_get(kbi_candidates *c, size_t keep, kb_workspace *workspace)
+bool kbi_candidates_get(kbi_candidates *c, size_t keep, size_t enough, kb_workspace *workspace)
 {
-    *c = (kbi_candidates){.keep = keep, .room = keep + keep / 4 + 64};
+    *c = (kbi_candidates){.keep = keep, .enough = enough ? enough : SIZE_MAX / 2, .room = keep + keep / 4 + 64};
     c->keypoints = kbi_workspace_get(workspace, c->room * sizeof *c->keypoints);
     c->angles = kbi_workspace_get(workspace, c->room * sizeof *c->angles);
     c->entries = kbi_workspace_get(workspace, c->room * sizeof *c->entries);
@@ -20,17 +20,19 @@ static void mark_kept(kbi_candidates *c)
 {
     size_t kept = 0;
     const kb_keypoint *last = NULL;
+    c->directions = 0;
     for (size_t i = 0; i < c->count; i++) c->entries[i] = kbi_keypoint_entry(c->keypoints, i);
     kbi_sort_keypoints(c->entries, c->spare, c->count, c->keypoints);
     memset(c->spare, 0, c->count * sizeof *c->spare);
-    for (size_t i = 0; i < c->count && kept < c->keep; i++) {
+    for (size_t i = 0; i < c->count && kept < c->keep && c->directions < c->enough; i++) {
         size_t index = (uint32_t)c->entries[i];
         if (last && same_place(&c->keypoints[index], last)) continue;
         last = &c->keypoints[index];
         c->spare[index] = 1;
+        c->directions += (size_t)c->angles[index].count;
         kept++;
     }
-    if (last && kept == c->keep) {
+    if (last && (kept == c->keep || c->directions >= c->enough)) {
         c->full = true;
         c->weakest = *last;
     }
@@ -55,7 +57,8 @@ bool kbi_candidates_wants(const kbi_candidates *c, const kb_keypoint *keypoint)
 
 void kbi_candidates_add(kbi_candidates *c, const kb_keypoint *keypoint, const kbi_candidate_angles *angles)
 {
-    if (c->count == c->room) kbi_candidates_prune(c);
+    if (c->count == c->room || c->directions > c->enough + c->enough / 8) kbi_candidates_prune(c);
     c->keypoints[c->count] = *keypoint;
     c->angles[c->count++] = *angles;
+    c->directions += (size_t)angles->count;
 }

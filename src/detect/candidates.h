@@ -13,20 +13,22 @@ typedef struct kbi_candidate_angles {
 
 typedef struct kbi_candidates {
     size_t keep, room, count;
+    size_t enough, directions;    /* of all that are kept together, 0 for any number; and of those in the list */
     kb_keypoint *keypoints;
     kbi_candidate_angles *angles; /* of each keypoint */
     uint64_t *entries, *spare;    /* for sorting */
-    bool full;                    /* there were `keep` of them: what is not stronger than `weakest` need not be added */
+    bool full;                    /* there were so many: what is not stronger than `weakest` need not be added */
     kb_keypoint weakest;
 } kbi_candidates;
 
-/* Memory for a list that keeps the `keep` strongest; false when it is out. */
-bool kbi_candidates_get(kbi_candidates *c, size_t keep, kb_workspace *workspace);
+/* Memory for a list that keeps the `keep` strongest, or as many of them as have `enough` directions where that is not 0;
+ * false when it is out. */
+bool kbi_candidates_get(kbi_candidates *c, size_t keep, size_t enough, kb_workspace *workspace);
 /* False when a keypoint would not be kept. */
 bool kbi_candidates_wants(const kbi_candidates *c, const kb_keypoint *keypoint);
 /* Makes room when there is none: adding needs no memory and cannot fail. */
 void kbi_candidates_add(kbi_candidates *c, const kb_keypoint *keypoint, const kbi_candidate_angles *angles);
-/* Drops doubles, and what is beyond the `keep` strongest; the rest keeps its order. */
+/* Drops doubles, and what is weaker than those that are kept; the rest keeps its order. */
 void kbi_candidates_prune(kbi_candidates *c);
 
 #endif

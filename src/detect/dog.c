@@ -36,12 +36,11 @@ typedef struct derivatives {
 static derivatives derive(const kbi_octave *o, int32_t layer, int32_t y, int32_t x)
 {
     int32_t v[3][3][3]; /* differences: layer, row, column */
+    const uint16_t *rows[4][3];
+    for (int32_t l = 0; l < 4; l++) kbi_octave_rows(o, layer + l - 1, y - 1, x - 1, 3, rows[l]);
     for (int32_t l = 0; l < 3; l++)
-        for (int32_t r = 0; r < 3; r++) {
-            const uint16_t *smaller = kbi_octave_row(o, layer + l - 1, y + r - 1) + x - 1;
-            const uint16_t *larger = kbi_octave_row(o, layer + l, y + r - 1) + x - 1;
-            for (int32_t c = 0; c < 3; c++) v[l][r][c] = larger[c] - smaller[c];
-        }
+        for (int32_t r = 0; r < 3; r++)
+            for (int32_t c = 0; c < 3; c++) v[l][r][c] = rows[l + 1][r][c] - rows[l][r][c];
 #define AT(l, r, c) v[1 + (l)][1 + (r)][1 + (c)]
     int32_t value = AT(0, 0, 0);
     derivatives d = {

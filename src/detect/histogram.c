@@ -2,17 +2,18 @@
  * and a Gaussian 1.5 times as wide as the keypoint, smoothed by [1 4 6 4 1] / 16. Every peak of at least 0.8 of the
  * highest is a direction; a parabola through it and its neighbours gives the place between the bins.
  *
- * Four histograms take turns, so that neighbouring pixels, which tend to share a bin, do not wait for each other;
- * sums are in a fixed order. */
+ * The region ends where the weight of a row or column is 0.08. Where the layer is blurred much, every second pixel of
+ * every second row tells as much as all of them. Sums are in a fixed order. */
 #include <math.h>
 
 #include "detect/histogram_rows.h"
 #include "detect/kernels.h"
 
 #define BINS KBI_DIRECTION_BINS
-#define TURNS 4
-#define WIDTH 1.5  /* of the weight, in sigmas of the keypoint */
-#define REACH 3.0  /* of the region, in sigmas of the weight */
+#define TURNS KBI_DIRECTION_TURNS
+#define WIDTH 1.5        /* of the weight, in sigmas of the keypoint */
+#define REACH 2.25       /* of the region, in sigmas of the weight */
+#define EVERY_SECOND 2.5 /* px; from this sigma on every second pixel */
 #define STRONG 0.8f
 
 /* weight[k] = exp(-k^2 / 2 sigma^2) for k = 0..n, from two factors: the ratio of neighbours is q, q^3, q^5 ... */
@@ -26,43 +27,35 @@ static void gaussian(float *weight, int32_t n, double sigma)
     }
 }
 
-static void add_row(float histogram[TURNS][BINS], const int32_t *bin, const float *value, int32_t n)
-{
-    int32_t i = 0;
-    for (; i + TURNS <= n; i += TURNS) {
-        histogram[0][bin[i]] += value[i];
-        histogram[1][bin[i + 1]] += value[i + 1];
-        histogram[2][bin[i + 2]] += value[i + 2];
-        histogram[3][bin[i + 3]] += value[i + 3];
-    }
-    for (; i < n; i++) histogram[i % TURNS][bin[i]] += value[i];
-}
-
-/* A radius is at most 4.5 x 4 x 2^1.6 = 54.6: sigma 4, one layer an octave. */
-#define MAX_RADIUS 55
-#define MAX_WIDTH (2 * MAX_RADIUS + 1)
+/* A radius is at most 2.25 x 1.5 x 4 x 2^1.6 = 40.9: sigma 4, one layer an octave. */
+#define MAX_RADIUS 41
 
 static int32_t radius_of(double sigma) { return kbi_min_i((int32_t)(REACH * WIDTH * sigma + 0.5), MAX_RADIUS); }
 
 int32_t kbi_directions_reach(double sigma) { return radius_of(sigma) + 1; }
 
+/* The weights of every `step`-th place from `from` to `to` around `middle`; returns how many. */
+static int32_t weights_along(const float *gauss, int32_t from, int32_t to, int32_t middle, int32_t step, float *weight)
+{
+    int32_t count = 0;
+    for (int32_t i = from; i <= to; i += step) weight[count++] = gauss[i < middle ? middle - i : i - middle];
+    return count;
+}
+
 static void fill(const kbi_detect_kernels *kernels, float histogram[TURNS][BINS], const kbi_octave *o, int32_t layer,
                  int32_t y, int32_t x, double sigma)
 {
-    int32_t radius = radius_of(sigma);
-    int32_t left = kbi_max_i(x - radius, 1), n = kbi_min_i(x + radius, o->width - 2) - left + 1;
-    int32_t top = kbi_max_i(y - radius, 1), bottom = kbi_min_i(y + radius, o->height - 2);
-    float gauss[MAX_RADIUS + 1], across[MAX_WIDTH], value[MAX_WIDTH];
-    int32_t bin[MAX_WIDTH];
+    int32_t radius = radius_of(sigma), step = sigma > EVERY_SECOND ? 2 : 1;
+    int32_t left = kbi_max_i(x - radius, 1), top = kbi_max_i(y - radius, 1);
+    float gauss[MAX_RADIUS + 1], across[KBI_DIRECTION_MOST], along[KBI_DIRECTION_MOST];
+    const uint16_t *rows[KBI_DIRECTION_MOST + 2];
     gaussian(gauss, radius, WIDTH * sigma);
-    for (int32_t i = 0; i < n; i++) across[i] = gauss[left + i < x ? x - left - i : left + i - x];
-    for (int32_t row = top; row <= bottom; row++) {
-        const uint16_t *up = kbi_octave_row(o, layer, row - 1), *down = kbi_octave_row(o, layer, row + 1);
-        float along = gauss[row < y ? y - row : row - y];
-        kernels->direction_row(up + left, kbi_octave_row(o, layer, row) + left, down + left, n, across, along, bin,
-                               value);
-        add_row(histogram, bin, value, n);
-    }
+    left += (x - left) % step; /* the pixel itself is one of them */
+    top += (y - top) % step;
+    int32_t n = weights_along(gauss, left, kbi_min_i(x + radius, o->width - 2), x, step, across);
+    int32_t count = weights_along(gauss, top, kbi_min_i(y + radius, o->height - 2), y, step, along);
+    kbi_octave_rows(o, layer, top - 1, left, (count - 1) * step + 3, rows);
+    kernels->direction_rows(&(kbi_direction_region){rows, step, count, n, across, along}, histogram);
 }
 
 static void smooth(float histogram[TURNS][BINS], float *out)

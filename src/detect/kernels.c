@@ -25,5 +25,5 @@ void kbi_detect_kernels_c(kbi_detect_kernels *kernels)
                                     .blur_pairs = kbi_blur_pairs,
                                     .difference_row = kbi_difference_row,
                                     .extrema_row = kbi_extrema_row,
-                                    .direction_row = kbi_direction_row};
+                                    .direction_rows = kbi_direction_rows};
 }

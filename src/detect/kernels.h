@@ -22,8 +22,8 @@ typedef struct kbi_detect_kernels {
     void (*difference_row)(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
     int32_t (*extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below, const int16_t *finer,
                            const int16_t *coarser, int32_t width, int32_t limit, int32_t *x);
-    void (*direction_row)(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n, const float *across,
-                          float along, int32_t *bin, float *value);
+    void (*direction_rows)(const kbi_direction_region *region,
+                           float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS]);
 } kbi_detect_kernels;
 
 /* SLOT(module, slot) for every slot. */
@@ -31,7 +31,7 @@ typedef struct kbi_detect_kernels {
     SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, fast_scores)                 \
     SLOT(detect, peaks_row) SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_cells)                  \
     SLOT(detect, gradient_sums) SLOT(detect, gradient_histogram) SLOT(detect, blur_pairs)                              \
-    SLOT(detect, difference_row) SLOT(detect, extrema_row) SLOT(detect, direction_row)
+    SLOT(detect, difference_row) SLOT(detect, extrema_row) SLOT(detect, direction_rows)
 
 /* Plain C. */
 void kbi_detect_kernels_c(kbi_detect_kernels *kernels);

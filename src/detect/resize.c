@@ -5,7 +5,7 @@
 
 void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t larger)
 {
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = 0, first = 0; i < n; i++) {
         double place = (i + 0.5) * factor - 0.5;
         int32_t fixed = (int32_t)(place * KBI_RESIZE_ONE + 0.5);
         fixed = kbi_clamp_i(fixed, 0, (larger - 1) * KBI_RESIZE_ONE);
@@ -13,7 +13,8 @@ void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t large
         map.index[i] = index;
         map.weight[i] = (uint8_t)(fixed - index * KBI_RESIZE_ONE);
         if (!map.pair) continue;
-        int32_t offset = index - map.index[i - i % map.group], weight = map.weight[i]; /* below twice a group */
+        if (i == first + map.group) first = i;
+        int32_t offset = index - map.index[first], weight = map.weight[i]; /* below twice a group */
         bool between = weight > 0 && weight < KBI_RESIZE_ONE;
         map.pair[2 * i] = (uint8_t)(offset + (weight == KBI_RESIZE_ONE));
         map.pair[2 * i + 1] = (uint8_t)(offset + (weight > 0));

@@ -53,6 +53,7 @@ static int32_t sample_limit(const sift *s)
 static void add_point(const sift *s, sift_task *task, const kbi_extremum *e)
 {
     const kbi_octave *o = &s->space.octave[s->octave];
+    if (task->found.full && (float)fabs(e->contrast) < task->found.weakest.response) return; /* as most do */
     double sigma = s->job->options.sigma * kbi_exp(LN2 * (e->layer + e->dlayer) / s->job->options.layers);
     int32_t sub_layer = kbi_clamp_i((int32_t)((e->dlayer + 0.5) * 255 + 0.5), 0, 255);
     kb_keypoint k = {.x = (float)((e->x + e->dx) * o->pixel), .y = (float)((e->y + e->dy) * o->pixel),
@@ -157,6 +158,12 @@ static size_t candidate_limit(const sift *s)
     return many > 4 * wanted ? many : 4 * wanted;
 }
 
+/* Of the strongest alone it is known when no more are wanted. */
+static size_t enough_directions(const sift *s)
+{
+    return s->job->options.selection == KB_SELECT_BEST ? (size_t)s->job->options.max_keypoints : 0;
+}
+
 static bool search_get(sift *s, kb_workspace *workspace)
 {
     /* a window of differences */
@@ -168,7 +175,7 @@ static bool search_get(sift *s, kb_workspace *workspace)
         sift_task task;
         task.scratch = kbi_workspace_get(workspace, rows * sizeof *task.scratch);
         if (!task.scratch || !kbi_scale_window_get(&task.window, &s->space, workspace) ||
-            !kbi_candidates_get(&task.found, candidate_limit(s), workspace))
+            !kbi_candidates_get(&task.found, candidate_limit(s), enough_directions(s), workspace))
             return false;
         if (!workspace->measures) s->tasks[i] = task;
     }

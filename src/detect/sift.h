@@ -12,16 +12,19 @@
 /* ---- blur (blur.c) ---- */
 #define KBI_BLUR_MAX_TAPS 128
 
-/* Half of a symmetric kernel: weight[0] is half the centre's, weight[k] that of both places k px away; in 1/65536.
+/* Half of a symmetric kernel: weight[0] is half the centre's, weight[k] that of both places k step px away; in 1/65536.
  * All together they are 32768, so that a pair sum of up to 65535 never leaves 16 bits. */
 typedef struct kbi_blur {
-    int32_t taps;
+    int32_t taps, step;
+    int32_t reach; /* (taps - 1) step, below KBI_BLUR_MAX_TAPS */
     uint16_t weight[KBI_BLUR_MAX_TAPS];
 } kbi_blur;
 
-void kbi_blur_plan(kbi_blur *blur, double sigma);
+/* A blur by sigma of an image that is blurred by `before` already. */
+void kbi_blur_plan(kbi_blur *blur, double sigma, double before);
 /* out[i] = taps / 2 + sum over k of ((a[k][i] + b[k][i]) weight[k] >> 16): all sums are of 16 bits; taps / 2 makes
- * up for what the shifts cut off. a[k] and b[k] are rows k above and below, or one row shifted by k left and right. */
+ * up for what the shifts cut off. a[k] and b[k] are rows k steps above and below, or one row shifted by so much left
+ * and right; a[0] is b[0]. */
 void kbi_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
                    uint16_t *out);
 /* The place that a place outside 0..n - 1 mirrors, with the border pixel itself as the mirror. */
@@ -59,6 +62,17 @@ static inline uint16_t *kbi_octave_row(const kbi_octave *o, int32_t layer, int32
     return o->layer[layer] + place * o->stride - o->left;
 }
 
+/* n rows from y on, from pixel x on. */
+static inline void kbi_octave_rows(const kbi_octave *o, int32_t layer, int32_t y, int32_t x, int32_t n,
+                                   const uint16_t **rows)
+{
+    int32_t ring = o->ring[layer], place = ring ? y % ring : y - o->top;
+    for (int32_t i = 0; i < n; i++) {
+        rows[i] = o->layer[layer] + place * o->stride - o->left + x;
+        if (++place == ring) place = 0;
+    }
+}
+
 /* out[i] = larger[i] - smaller[i] */
 void kbi_difference_row(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out);
 /* Where a value of the middle row is beyond +-limit and not less, or not more, than the eight around it and the ones at
@@ -90,10 +104,19 @@ kbi_refinement kbi_extremum_refine(const kbi_octave *octave, const kbi_extremum_
 
 /* ---- orientation (histogram.c) ---- */
 #define KBI_DIRECTION_BINS 36
-/* Of n gradients of a row, up and down being the rows beside it: bin[i] is that of the direction, value[i] the length x
- * along x across[i]. Reads a pixel on both sides too. */
-void kbi_direction_row(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n, const float *across,
-                       float along, int32_t *bin, float *value);
+#define KBI_DIRECTION_TURNS 4 /* histograms that take turns, so that neighbours, which share bins, do not wait */
+#define KBI_DIRECTION_MOST 83 /* pixels of a row of a region */
+/* The pixels of a region whose gradients are added up: n of each of `count` rows, `step`, 1 or 2, apart in both
+ * directions. Row i is rows[i step + 1], with the rows above and below it before and behind it in the list; a pixel on
+ * both sides of each row may be read too. */
+typedef struct kbi_direction_region {
+    const uint16_t *const *rows;
+    int32_t step, count, n;
+    const float *across, *along; /* weights of columns and of rows */
+} kbi_direction_region;
+/* Adds the gradients' lengths x along x across to the bins of their directions: pixel i of a row to
+ * histogram[i % KBI_DIRECTION_TURNS], in order. */
+void kbi_direction_rows(const kbi_direction_region *region, float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS]);
 /* How far from the pixel its directions read. */
 int32_t kbi_directions_reach(double sigma);
 /* The main directions around pixel (x, y) of an octave's layer, `sigma` px wide: degrees, ascending, clockwise on

@@ -24,15 +24,15 @@ static void plan_blurs(kbi_scale_space *space, double sigma)
 {
     double camera = space->doubled ? 2 * CAMERA_BLUR : CAMERA_BLUR, start = sigma * sigma - camera * camera;
     int32_t all = space->layers + 3;
-    kbi_blur_plan(&space->blur[0], sqrt(start > 0.01 ? start : 0.01));
+    kbi_blur_plan(&space->blur[0], sqrt(start > 0.01 ? start : 0.01), camera);
     for (int32_t i = 1; i < all; i++) {
         double before = sigma * kbi_exp(LN2 * (i - 1) / space->layers);
         double after = sigma * kbi_exp(LN2 * i / space->layers);
-        kbi_blur_plan(&space->blur[i], sqrt(after * after - before * before));
+        kbi_blur_plan(&space->blur[i], sqrt(after * after - before * before), before);
     }
     space->after[all - 1] = 0;
-    for (int32_t i = all - 1; i > 0; i--) space->after[i - 1] = space->after[i] + space->blur[i].taps - 1;
-    space->halo = space->after[0] + space->blur[0].taps - 1;
+    for (int32_t i = all - 1; i > 0; i--) space->after[i - 1] = space->after[i] + space->blur[i].reach;
+    space->halo = space->after[0] + space->blur[0].reach;
     double widest = sigma * kbi_exp(LN2 * (space->layers + FARTHEST_LAYER) / space->layers);
     space->margin = kbi_directions_reach(widest) + ROOM_TO_MOVE;
 }
@@ -63,13 +63,13 @@ void kbi_scale_space_plan(kbi_scale_space *space, const kbi_detect_job *job, con
 static int32_t ring_rows(const kbi_scale_space *space, const kbi_octave *octave, int32_t layer)
 {
     int32_t rows = 2 * space->margin + 3 + space->after[layer];
-    if (layer < space->layers + 2) rows = kbi_max_i(rows, 2 * (space->blur[layer + 1].taps - 1));
+    if (layer < space->layers + 2) rows = kbi_max_i(rows, 2 * space->blur[layer + 1].reach);
     return kbi_min_i(rows + BATCH + 1, octave->height);
 }
 
 static int32_t image_ring_rows(const kbi_scale_space *space)
 {
-    return kbi_min_i(2 * space->blur[0].taps + BATCH, space->octave[0].height);
+    return kbi_min_i(2 * space->blur[0].reach + 2 + BATCH, space->octave[0].height);
 }
 
 bool kbi_scale_space_get(kbi_scale_space *space, kb_workspace *workspace)
@@ -162,13 +162,13 @@ static void blur_down(const kbi_scale_window *w, int32_t layer, int32_t first, i
 {
     const kbi_blur *blur = &w->space->blur[layer];
     const uint16_t *row[2 * KBI_BLUR_MAX_TAPS + BATCH], *above[KBI_BLUR_MAX_TAPS], *below[KBI_BLUR_MAX_TAPS];
-    int32_t reach = blur->taps - 1, rows = n + 2 * reach;
+    int32_t reach = blur->reach, rows = n + 2 * reach;
     for (int32_t i = 0; i < rows; i++) row[i] = source_row(w, layer - 1, kbi_mirrored(first + i - reach, w->here.height));
     for (int32_t x = 0; x < w->here.width; x += STRIP)
         for (int32_t i = 0; i < n; i++) {
-            for (int32_t k = 0; k <= reach; k++) {
-                above[k] = row[i + reach - k] + x;
-                below[k] = row[i + reach + k] + x;
+            for (int32_t k = 0; k < blur->taps; k++) {
+                above[k] = row[i + reach - k * blur->step] + x;
+                below[k] = row[i + reach + k * blur->step] + x;
             }
             w->space->kernels->blur_pairs(above, below, blur, kbi_min_i(STRIP, w->here.width - x),
                                           blurred_row(w, i) + x);
@@ -190,7 +190,7 @@ static void make_rows(kbi_scale_window *w, int32_t layer, int32_t end)
 {
     while (w->made[layer] < end) {
         int32_t batch = kbi_min_i(w->made[layer] + BATCH, end);
-        int32_t needed = kbi_min_i(batch - 1 + w->space->blur[layer].taps, w->here.height);
+        int32_t needed = kbi_min_i(batch + w->space->blur[layer].reach, w->here.height);
         if (layer > 0) make_rows(w, layer - 1, needed);
         else for (; w->image_made < needed; w->image_made++)
             image_row(w->space, w->image_made, image_ring_row(w, w->image_made));

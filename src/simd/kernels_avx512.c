@@ -5,7 +5,9 @@
 #ifdef KBI_X86_512
 
 #    define KBI_VEC_AVX512
+#    include "simd/tmpl_rows.h"
 #    include "simd/tmpl_blur.h"
+#    include "simd/tmpl_extrema_masks.h"
 #    include "simd/tmpl_hamming.h"
 #    include "simd/tmpl_hamming_words.h"
 #    include "simd/tmpl_project_vnni.h"
@@ -26,6 +28,7 @@ void kbi_kernels_avx512(kbi_kernels *table)
     table->detect.resize_group = RESIZE_GROUP;
     table->detect.resize_row = resize_row_simd;
     table->detect.blur_pairs = blur_pairs_simd;
+    table->detect.extrema_row = extrema_row_masks;
     table->image.sample = sample_simd;
     table->describe.sift = sift_simd;
     table->describe.project = project_simd;

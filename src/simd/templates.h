@@ -48,7 +48,7 @@ static void use_simd(kbi_kernels *table)
 #ifndef KBI_VEC_WASM
     table->detect.blur_pairs = blur_pairs_simd;
     table->detect.extrema_row = extrema_row_simd;
-    table->detect.direction_row = direction_row_simd;
+    table->detect.direction_rows = direction_rows_simd;
 #endif
 #if VEC_LANES == 8
     table->detect.harris = harris_simd;

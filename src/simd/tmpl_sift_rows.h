@@ -1,4 +1,4 @@
-/* The rows of the SIFT detector: kbi_extrema_row and kbi_direction_row (src/detect/dog_rows.h, histogram_rows.h).
+/* The rows of the SIFT detector: kbi_extrema_row and kbi_direction_rows (src/detect/dog_rows.h, histogram_rows.h).
  * Template over simd/vec.h; floats are the compiler's own vectors (tmpl_gradient.h). */
 #ifndef KBI_TMPL_SIFT_ROWS_H
 #define KBI_TMPL_SIFT_ROWS_H
@@ -59,12 +59,22 @@ VEC_TARGET static int32_t extrema_row_simd(const int16_t *above, const int16_t *
 
 VEC_INLINE vec_ints direction_negated(vec_ints v, vec_ints mask) { return (v ^ mask) - mask; }
 
-VEC_INLINE void direction_at(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t i,
-                             const float *across, float along, int32_t *bin, float *value)
+/* The pixels p[0], p[step] ...; and p[1], p[1 + step] ..., with step 2 from the same load. */
+VEC_INLINE vec_ints direction_pixels(const uint16_t *p, int step)
 {
-    const int32_t one = HISTOGRAM_ONE;
-    vec_ints dx = v_widen16(row + i + 1) - v_widen16(row + i - 1);
-    vec_ints dy = v_widen16(up + i) - v_widen16(down + i), left = dx < 0, below = dy < 0;
+    return step == 1 ? v_widen16(p) : (vec_ints)v_loadu(p) & 0xffff;
+}
+VEC_INLINE vec_ints direction_next(const uint16_t *p, int step)
+{
+    return step == 1 ? v_widen16(p + 1) : (vec_ints)v_shr32(v_loadu(p), 16);
+}
+
+VEC_INLINE void direction_at(const uint16_t *const row[3], int step, int32_t i, const float *across, float along,
+                             int32_t *bin, float *value)
+{
+    const int32_t one = HISTOGRAM_ONE, x = i * step;
+    vec_ints dx = direction_next(row[1] + x, step) - direction_pixels(row[1] + x - 1, step), left = dx < 0;
+    vec_ints dy = direction_pixels(row[0] + x, step) - direction_pixels(row[2] + x, step), below = dy < 0;
     vec_ints ax = direction_negated(dx, left), ay = direction_negated(dy, below), steep = ax < ay;
     vec_ints large = ax + ((ay - ax) & steep), small = ay + ((ax - ay) & steep);
     vec_floats size = __builtin_convertvector(large, vec_floats), weight;
@@ -84,15 +94,25 @@ VEC_INLINE void direction_at(const uint16_t *up, const uint16_t *row, const uint
     memcpy(value + i, &weight, sizeof weight);
 }
 
-VEC_TARGET static void direction_row_simd(const uint16_t *up, const uint16_t *row, const uint16_t *down, int32_t n,
-                                           const float *across, float along, int32_t *bin, float *value)
+VEC_INLINE void direction_rows_by(const kbi_direction_region *region, int step,
+                                  float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS])
 {
-    if (n < GRADIENT_LANES) {
-        kbi_direction_row(up, row, down, n, across, along, bin, value);
-        return;
+    int32_t bin[KBI_DIRECTION_MOST], n = region->n;
+    float value[KBI_DIRECTION_MOST];
+    for (int32_t i = 0; i < region->count; i++) {
+        for (int32_t k = 0; k < n; k += GRADIENT_LANES)
+            direction_at(region->rows + i * step, step, kbi_min_i(k, n - GRADIENT_LANES), region->across,
+                         region->along[i], bin, value);
+        direction_add(histogram, bin, value, n);
     }
-    for (int32_t i = 0; i < n; i += GRADIENT_LANES)
-        direction_at(up, row, down, kbi_min_i(i, n - GRADIENT_LANES), across, along, bin, value);
+}
+
+VEC_TARGET static void direction_rows_simd(const kbi_direction_region *region,
+                                           float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS])
+{
+    if (region->n < GRADIENT_LANES) kbi_direction_rows(region, histogram);
+    else if (region->step == 1) direction_rows_by(region, 1, histogram);
+    else direction_rows_by(region, 2, histogram);
 }
 
 #endif

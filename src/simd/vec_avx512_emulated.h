@@ -38,6 +38,16 @@ static inline __mmask32 lacking_cmpgt_epi16_mask(__m512i first, __m512i second)
 }
 #define _mm512_cmpgt_epi16_mask lacking_cmpgt_epi16_mask
 
+/* Whether not (a < b). */
+static inline __mmask32 lacking_not_below_epi16(__m512i first, __m512i second)
+{
+    return ~lacking_cmpgt_epi16_mask(second, first);
+}
+#undef _mm512_mask_cmpge_epi16_mask
+#undef _mm512_mask_cmple_epi16_mask
+#define _mm512_mask_cmpge_epi16_mask(k, a, b) ((k) & lacking_not_below_epi16(a, b))
+#define _mm512_mask_cmple_epi16_mask(k, a, b) ((k) & lacking_not_below_epi16(b, a))
+
 static inline __m512i lacking_srai_epi32(__m512i first, int n)
 {
     int32_t a[16];

@@ -141,13 +141,13 @@ void check_blur(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t width = 0; width <= 90; width++) {
         const uint16_t *a[24], *b[24];
-        kbi_blur blur = {.taps = 1 + (int32_t)below(24)};
+        kbi_blur blur = {.taps = 1 + (int32_t)below(width & 1 ? 24 : 6)};
         uint32_t rest = 32768;
         for (int32_t k = 0; k < blur.taps; k++) {
             blur.weight[k] = (uint16_t)(k + 1 < blur.taps ? below(rest + 1) : rest);
             rest -= blur.weight[k];
             a[k] = random_row((size_t)width, 32640);
-            b[k] = random_row((size_t)width, 32640);
+            b[k] = k == 0 ? a[0] : random_row((size_t)width, 32640);
         }
         uint16_t *expected = random_row((size_t)width, 0), *found = random_row((size_t)width, 0);
         c->detect.blur_pairs(a, b, &blur, width, expected);
@@ -181,20 +181,22 @@ void check_extrema(const kbi_kernels *c, const kbi_kernels *t)
 
 void check_directions(const kbi_kernels *c, const kbi_kernels *t)
 {
-    for (int32_t n = 1; n <= 111; n++) {
-        enum { MOST = 111 };
-        size_t width = (size_t)n + 2;
+    for (int32_t n = 1; n <= KBI_DIRECTION_MOST; n++) {
+        enum { COUNT = 5, STEP = 2 };
+        int32_t step = 1 + (int32_t)below(STEP);
+        size_t width = (size_t)((n - 1) * step) + 3;
         uint32_t largest = n % 3 == 0 ? 3 : n % 3 == 1 ? 400 : 32640; /* flat ones and equal components too */
-        const uint16_t *up = random_row((size_t)n, largest), *row = random_row(width, largest) + 1;
-        const uint16_t *down = random_row((size_t)n, largest);
-        float *across = (float *)(void *)guarded((size_t)n * sizeof *across), along = (float)below(1000) / 1000;
-        int32_t bin[MOST], found_bin[MOST];
-        float value[MOST], found_value[MOST];
+        const uint16_t *rows[STEP * COUNT + 2];
+        float *across = (float *)(void *)guarded((size_t)n * sizeof *across), along[COUNT];
+        float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS] = {{0}};
+        float found[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS] = {{0}};
+        for (size_t i = 0; i < KBI_COUNT(rows); i++) rows[i] = random_row(width, largest) + 1;
         for (int32_t i = 0; i < n; i++) across[i] = (float)below(1000) / 1000;
-        c->detect.direction_row(up, row, down, n, across, along, bin, value);
-        t->detect.direction_row(up, row, down, n, across, along, found_bin, found_value);
-        same("bins of direction_row", bin, found_bin, (size_t)n * sizeof *bin);
-        same("direction_row", value, found_value, (size_t)n * sizeof *value);
+        for (int32_t i = 0; i < COUNT; i++) along[i] = (float)below(1000) / 1000;
+        kbi_direction_region region = {rows, step, COUNT, n, across, along};
+        c->detect.direction_rows(&region, histogram);
+        t->detect.direction_rows(&region, found);
+        same("direction_rows", histogram, found, sizeof histogram);
         guard_reset();
     }
 }

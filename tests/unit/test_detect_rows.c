@@ -127,6 +127,34 @@ static void test_resize_keeps_a_ramp(void **state)
     for (int i = 0; i < W; i++) assert_true(fabs(out[i] - (0.75 * in[i] + 0.25 * other[i])) <= 0.51);
 }
 
+/* What a blur lets through of the frequency w, per pixel. */
+static double response_of(const kbi_blur *blur, double w)
+{
+    double sum = 0;
+    for (int32_t k = 0; k < blur->taps; k++) sum += blur->weight[k] / 32768.0 * cos(w * k * blur->step);
+    return sum;
+}
+
+/* Blurs of images that are blurred already have few taps, and are as good as a Gaussian. */
+static void test_blurs_with_few_taps(void **state)
+{
+    (void)state;
+    int32_t taps = 0;
+    for (int layer = 1; layer <= 5; layer++) {
+        double before = 1.6 * pow(2, (layer - 1) / 3.0), after = 1.6 * pow(2, layer / 3.0);
+        double sigma = sqrt(after * after - before * before);
+        kbi_blur blur;
+        kbi_blur_plan(&blur, sigma, before);
+        assert_int_equal(blur.reach, (blur.taps - 1) * blur.step);
+        taps += blur.taps;
+        for (double w = 0; w < M_PI; w += 0.01) {
+            double left = exp(-0.5 * w * w * before * before); /* of the frequency */
+            assert_true(left * fabs(response_of(&blur, w) - exp(-0.5 * w * w * sigma * sigma)) < 0.0015);
+        }
+    }
+    assert_in_range(taps, 15, 18);
+}
+
 static void test_blur_is_gaussian(void **state)
 {
     (void)state;
@@ -136,7 +164,7 @@ static void test_blur_is_gaussian(void **state)
     static uint16_t in[H * W], out[H * W], row[W + 2 * KBI_BLUR_MAX_TAPS];
     for (double sigma = 0.7; sigma < 4; sigma += 0.6) {
         kbi_blur blur;
-        kbi_blur_plan(&blur, sigma);
+        kbi_blur_plan(&blur, sigma, 0.5);
         int32_t sum = 0;
         for (int32_t k = 0; k < blur.taps; k++) sum += blur.weight[k];
         assert_int_equal(sum, 32768);
@@ -241,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_disc_angle_points_to_the_light),
         cmocka_unit_test(test_resize_keeps_a_ramp),
         cmocka_unit_test(test_blur_is_gaussian),
+        cmocka_unit_test(test_blurs_with_few_taps),
         cmocka_unit_test(test_scale_space_patches_are_exact),
         cmocka_unit_test(test_directions_of_a_ramp),
     };
