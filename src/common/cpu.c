@@ -1,12 +1,9 @@
-#define _DEFAULT_SOURCE /* syscall */
 #include "common/cpu.h"
 
 #include <stdatomic.h>
 
 #if defined(KBI_X86_AMX) && !defined(KB_EMULATE_AVX512)
 #    include <cpuid.h>
-#    include <sys/syscall.h>
-#    include <unistd.h>
 #endif
 
 /* Every feature with the ones it builds on, in an order where those come first. No CPU has a feature without them. */
@@ -51,7 +48,8 @@ static bool cpu_has_avx512(void)
 /* ---- AMX ---- */
 
 #if defined(KBI_X86_AMX) && !defined(KB_EMULATE_AVX512)
-#    define XCOMP_GET_PERMISSION 0x1022 /* of arch_prctl */
+#    define ARCH_PRCTL 158 /* the system call, and two of its functions */
+#    define XCOMP_GET_PERMISSION 0x1022
 #    define XCOMP_REQUEST_PERMISSION 0x1023
 #    define XCOMP_TILES 18 /* the registers, as a component of the state of a thread */
 
@@ -67,16 +65,24 @@ static bool cpu_has_tiles(void)
 #    endif
 }
 
+/* Without the C library, which has no function for it, and whose syscall() is not in every mode of its headers. */
+static bool arch_prctl_done(long function, uintptr_t argument)
+{
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"((long)ARCH_PRCTL), "D"(function), "S"(argument)
+                     : "rcx", "r11", "memory");
+    return result == 0;
+}
+
 static bool process_has_tiles(void)
 {
     uint64_t components = 0;
-    return syscall(SYS_arch_prctl, XCOMP_GET_PERMISSION, &components) == 0 && components >> XCOMP_TILES & 1;
+    return arch_prctl_done(XCOMP_GET_PERMISSION, (uintptr_t)&components) && components >> XCOMP_TILES & 1;
 }
 
-static bool process_request_tiles(void)
-{
-    return syscall(SYS_arch_prctl, XCOMP_REQUEST_PERMISSION, XCOMP_TILES) == 0;
-}
+static bool process_request_tiles(void) { return arch_prctl_done(XCOMP_REQUEST_PERMISSION, XCOMP_TILES); }
 #else
 static bool cpu_has_tiles(void)
 {

@@ -42,6 +42,7 @@ typedef struct amx_block {
     vec nearest[2], next[2];                 /* keys on the side of a, per tile of the group */
     uint32_t steps_of[KEY_PAIRS * TILE_SIDE]; /* of keys on the side of a, twice in 32 bits */
     size_t row_bytes, steps, pairs, count;   /* of the rows of b */
+    bool mutual;                             /* keys on the side of b are wanted */
 } amx_block;
 
 /* A pair whose sums are there, and not yet its keys. */
@@ -136,7 +137,7 @@ VEC_TARGET static void group_expand(amx_block *t, const uint8_t *a, size_t count
 /* ---- sums become keys ---- */
 
 /* Four rows of both tiles of a pair. */
-VEC_INLINE void take_rows(amx_block *t, const amx_pair *pair, size_t from, bool mutual)
+VEC_INLINE void take_rows(amx_block *t, const amx_pair *pair, size_t from)
 {
     vec nearest[2], next[2], tile[2];
     for (int i = 0; i < 2; i++) {
@@ -153,11 +154,11 @@ VEC_INLINE void take_rows(amx_block *t, const amx_pair *pair, size_t from, bool 
             vec sum = _mm512_packs_epi32(v_load(pair->sums[2 * i] + TILE_SIDE * r),
                                          v_load(pair->sums[2 * i + 1] + TILE_SIDE * r));
             vec key = v_or(sum, step);
-            if (mutual) near = v_min_s(near, v_or(sum, tile[i]));
+            if (t->mutual) near = v_min_s(near, v_or(sum, tile[i]));
             next[i] = v_min_s(next[i], v_max_s(key, nearest[i]));
             nearest[i] = v_min_s(nearest[i], key);
         }
-        if (mutual) v_store(&pair->near[r], near);
+        if (t->mutual) v_store(&pair->near[r], near);
     }
     for (int i = 0; i < 2; i++) {
         t->nearest[i] = nearest[i];
@@ -232,7 +233,7 @@ VEC_TARGET static void pass_take_columns(const amx_block *t, size_t first, uint3
 /* ---- products ---- */
 
 /* The sums of a pair with both tiles of the group; meanwhile the pair before gets its keys. */
-VEC_INLINE void pair_sums(amx_block *t, size_t pair, int32_t (*sums)[SUMS], const amx_pair *before, bool mutual)
+VEC_INLINE void pair_sums(amx_block *t, size_t pair, int32_t (*sums)[SUMS], const amx_pair *before)
 {
     const int8_t *b = t->rows + 2 * pair * t->steps * TILE_SIZE, *b2 = b + t->steps * TILE_SIZE;
     size_t taken = 0;
@@ -250,23 +251,23 @@ VEC_INLINE void pair_sums(amx_block *t, size_t pair, int32_t (*sums)[SUMS], cons
         tile_dot(2, 4, 7);
         tile_dot(3, 5, 7);
         for (; taken < TILE_SIDE && taken * t->steps < TILE_SIDE * (k + 1); taken += 4)
-            take_rows(t, before, taken, mutual);
+            take_rows(t, before, taken);
     }
     tile_store(0, sums[0]);
     tile_store(1, sums[1]);
     tile_store(2, sums[2]);
     tile_store(3, sums[3]);
-    for (size_t j = t->count - pair * PAIR_ROWS; j < PAIR_ROWS; j++) /* beyond the last row */
-        for (size_t i = 0; i < TILE_SIDE; i++)
-            sums[j / TILE_SIDE][j % TILE_SIDE * TILE_SIDE + i] =
-                sums[j / TILE_SIDE + 2][j % TILE_SIDE * TILE_SIDE + i] = NO_SUM;
+    for (size_t j = t->count - pair * PAIR_ROWS; j < PAIR_ROWS; j++) { /* beyond the last row */
+        v_store(&sums[j / TILE_SIDE][j % TILE_SIDE * TILE_SIDE], v_set32(NO_SUM));
+        v_store(&sums[j / TILE_SIDE + 2][j % TILE_SIDE * TILE_SIDE], v_set32(NO_SUM));
+    }
 }
 
 /* What the first pair of a pass finds before it: one without neighbours. */
 VEC_INLINE amx_pair pass_begin(amx_block *t)
 {
     for (size_t j = 0; j < KBI_COUNT(t->near); j++) v_store(&t->near[j], v_set(NO_SUM));
-    for (size_t i = 0; i < 4 * SUMS; i++) t->sums[1][i / SUMS][i % SUMS] = NO_SUM;
+    for (size_t i = 0; i < 4 * SUMS; i += TILE_SIDE) v_store(&t->sums[1][i / SUMS][i % SUMS], v_set32(NO_SUM));
     for (int i = 0; i < 2; i++) t->nearest[i] = t->next[i] = v_set(NO_SUM);
     return (amx_pair){t->sums[1], t->near + MOST_PAIRS * TILE_SIDE, t->steps_of, 0, 0, false};
 }
@@ -281,15 +282,15 @@ VEC_INLINE void pair_end(amx_block *t, const amx_pair *pair, size_t na, size_t f
 }
 
 /* Rows of a, at most PASS_ROWS, with a block of rows of b; its first one is `first`. */
-VEC_INLINE void pass_compare(amx_block *t, const uint8_t *a, size_t na, size_t first, uint32_t *best, uint32_t *second,
-                             bool mutual)
+VEC_TARGET static void pass_compare(amx_block *t, const uint8_t *a, size_t na, size_t first, uint32_t *best,
+                                    uint32_t *second)
 {
     amx_pair before = pass_begin(t);
     size_t turn = 0;
     for (size_t i = 0; i < na; i += GROUP_ROWS) {
         group_expand(t, a + i * t->row_bytes, na - i);
         for (size_t p = 0; p < t->pairs; p++, turn ^= 1) {
-            pair_sums(t, p, t->sums[turn], &before, mutual);
+            pair_sums(t, p, t->sums[turn], &before);
             pair_end(t, &before, na, first, best, second);
             before = (amx_pair){t->sums[turn],
                                 t->near + p * TILE_SIDE,
@@ -299,31 +300,21 @@ VEC_INLINE void pass_compare(amx_block *t, const uint8_t *a, size_t na, size_t f
                                 p % KEY_PAIRS == KEY_PAIRS - 1 || p + 1 == t->pairs};
         }
     }
-    for (size_t r = 0; r < TILE_SIDE; r += 4) take_rows(t, &before, r, mutual);
+    for (size_t r = 0; r < TILE_SIDE; r += 4) take_rows(t, &before, r);
     pair_end(t, &before, na, first, best, second);
-}
-
-VEC_TARGET static void pass_mutual(amx_block *t, const uint8_t *a, size_t na, size_t first, uint32_t *best,
-                                   uint32_t *second)
-{
-    pass_compare(t, a, na, first, best, second, true);
-}
-
-VEC_TARGET static void pass_one_way(amx_block *t, const uint8_t *a, size_t na, size_t first, uint32_t *best,
-                                    uint32_t *second)
-{
-    pass_compare(t, a, na, first, best, second, false);
 }
 
 VEC_TARGET static void hamming_blocks(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
                                       uint32_t *best, uint32_t *second, uint32_t *best_b)
 {
     amx_block t;
+    t.mutual = best_b != NULL;
     t.row_bytes = row_bytes;
     t.steps = (row_bytes + 7) / 8;
     const size_t fit = BLOCK_TILES / 2 / t.steps, most = PAIR_ROWS * (fit < MOST_PAIRS ? fit : MOST_PAIRS);
     for (uint32_t i = 0; i < KBI_COUNT(t.steps_of); i++) t.steps_of[i] = i << 16 | i;
-    for (size_t i = 0; i < na; i++) best[i] = second[i] = KBI_NO_NEIGHBOUR;
+    memset(best, 255, na * sizeof *best); /* KBI_NO_NEIGHBOUR */
+    memset(second, 255, na * sizeof *second);
     tiles_begin();
     for (size_t first = 0; first < nb; first += most) {
         t.count = nb - first < most ? nb - first : most;
@@ -331,7 +322,7 @@ VEC_TARGET static void hamming_blocks(const uint8_t *a, size_t na, const uint8_t
         block_expand(&t, b + first * row_bytes);
         for (size_t i = 0; i < na; i += PASS_ROWS) {
             size_t rows = na - i < PASS_ROWS ? na - i : PASS_ROWS;
-            (best_b ? pass_mutual : pass_one_way)(&t, a + i * row_bytes, rows, first, best + i, second + i);
+            pass_compare(&t, a + i * row_bytes, rows, first, best + i, second + i);
             if (best_b) pass_take_columns(&t, i, best_b + first);
         }
     }

@@ -218,4 +218,4 @@ def request_amx() -> bool:
     It stays so until the process ends, and makes the signal frames of threads that match larger by 8 KB; so the package
     does not ask by itself. False on other processors and systems.
     """
-    return lib.kb_cpu_request_amx() == 0
+    return bool(lib.kb_cpu_request_amx() == 0)
