@@ -778,14 +778,14 @@ KB_API const char *kb_cpu_features(void);
 KB_API kb_status kb_cpu_limit(const char *features);
 
 /* Asks Linux for AMX, the matrix instructions of Intel's Sapphire Rapids and later, which kb_match_hamming and
- * kb_match_knn then use for many rows; matches are the same, in about half the time. Linux keeps their 8 KB of registers
- * from a process that has not asked, and the library never asks by itself, since this changes the process: it stays so
- * until the process ends, also in children that fork makes; every thread may use the instructions; signal frames of a
- * thread that has used them are larger by 8 KB, so an alternate signal stack (sigaltstack) must have the size that
- * getauxval(AT_MINSIGSTKSZ) tells, or MINSIGSTKSZ of sysconf. Matching then takes 100 KB of the stack of each thread that
- * works. KB_OK when the process has it, also by an earlier call or other code; KB_E_UNKNOWN where it cannot: another
- * processor, another system than Linux 5.16 or later on x86-64, a library built without it, or a thread with too small an
- * alternate signal stack. kb_cpu_features then lists "amx". May be called at any time, by any thread. */
+ * kb_match_knn then use for many rows: the same matches in 0.6 of the time. Linux gives their 8 KB of registers only to
+ * a process that asks, and the library never asks by itself, since this changes the process until it ends, and the
+ * children that fork makes: every thread may use the instructions, and the signal frames of one that has used them are
+ * larger by 8 KB, so that an alternate signal stack (sigaltstack) must be as large as getauxval(AT_MINSIGSTKSZ) says.
+ * Matching then takes 100 KB of the stack of every thread that works. kb_cpu_features lists "amx". KB_OK when the
+ * process has it, also by an earlier call or by other code. KB_E_UNKNOWN where it cannot have it, and nothing changes:
+ * another processor; another system than Linux 5.16 or later on x86-64; a library built without it; an alternate signal
+ * stack that is too small. May be called at any time, by any thread. */
 KB_API kb_status kb_cpu_request_amx(void);
 
 #ifdef __cplusplus

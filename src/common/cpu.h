@@ -25,8 +25,7 @@
 /* KBI_CPU_AVX512 stands for AVX512F, BW, VL, VBMI, BITALG and VNNI together. A CPU that has the last two has all of them:
  * Ice Lake, Zen 4 and later, which unlike the first CPUs with AVX-512 do not lower their clock for wide vectors.
  *
- * KBI_CPU_AMX stands for AMX-TILE and AMX-INT8 in a process that has asked Linux for it (kb_cpu_request_amx), or got it by
- * other code. */
+ * KBI_CPU_AMX stands for AMX-TILE and AMX-INT8 in a process that has asked Linux for it: kb_cpu_request_amx. */
 enum {
     KBI_CPU_SSE2 = 1,
     KBI_CPU_SSSE3 = 2,
@@ -41,8 +40,8 @@ enum {
 
 /* The features of this CPU that kb_cpu_limit left, but for AMX. */
 uint32_t kbi_cpu_flags(void);
-/* The same with AMX, for kernels of matching. On a CPU that has it this is a system call, since the process may have got
- * it a moment ago and nothing is kept. */
+/* The same with AMX, for the kernels of matching. On a CPU that has it this is a system call each time, since the
+ * process may ask for it at any time. */
 uint32_t kbi_cpu_flags_matching(void);
 /* The flags with those of all features that they build on: AVX2, for instance, comes with SSE4.1 and POPCNT. */
 uint32_t kbi_cpu_closure(uint32_t flags);

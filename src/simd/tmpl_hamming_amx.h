@@ -5,15 +5,15 @@
  * are taken in steps of 64 bits; the last one is filled up with zeros. 16 rows of b are a tile, one below the other; 16
  * rows of a are a tile in which they stand side by side.
  *
- * A block of rows of b is expanded once, and rows of a pass by in groups of two tiles. Two tiles of b, a pair, times two
- * of a are four tiles of sums, so that every tile that is loaded serves two products. Sums of the two tiles of a pair
- * are packed into lanes of 16 bits: those of 4 rows of a in the first tile, those of the same rows in the second one,
- * those of the next 4 rows, and so on. A key on the side of a has the row within its tile and the pair as its step; a key
- * on the side of b has the tile of rows of a. While the products of a pair are made, the sums of the pair before become
- * keys: the unit that multiplies tiles and those of vectors work side by side.
+ * A block of rows of b is expanded once, and rows of a pass by in groups of two tiles. Two tiles of b, a pair, times
+ * two of a are four tiles of sums, so that every tile that is loaded serves two products. Sums of the two tiles of a
+ * pair are packed into lanes of 16 bits: those of 4 rows of a in the first tile, those of the same rows in the second
+ * one, those of the next 4 rows, and so on. A key on the side of a has the row within its tile and the pair as its
+ * step; a key on the side of b has the tile of rows of a. While the products of a pair are made, the sums of the pair before
+ * become keys: the unit that multiplies tiles and those of vectors work side by side.
  *
- * The order of the bits of a step does not matter, as long as it is the same on both sides: byte 4 r + k of 32 is bit r of
- * byte k of 4. */
+ * The order of the bits of a step does not matter, as long as it is the same on both sides: byte 4 r + k of 32 is bit r
+ * of byte k of 4. */
 #ifndef KBI_TMPL_HAMMING_AMX_H
 #define KBI_TMPL_HAMMING_AMX_H
 
@@ -109,7 +109,8 @@ VEC_INLINE void expand_part(int8_t *to, vec part)
     for (int r = 0; r < 8; r++) {
         const int one = 1 << r % 4;
         if (r == 4) bits = v_shr32(part, 3);
-        v_store(to + 64 * r, _mm512_sub_epi8(v_and(bits, _mm512_set1_epi8((char)(2 * one))), _mm512_set1_epi8((char)one)));
+        vec value = v_and(bits, _mm512_set1_epi8((char)(2 * one)));
+        v_store(to + 64 * r, _mm512_sub_epi8(value, _mm512_set1_epi8((char)one)));
     }
 }
 

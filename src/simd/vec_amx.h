@@ -2,10 +2,11 @@
  *
  *   tiles_begin tiles_end   all tiles get their full size;  the thread leaves no state behind
  *   tile_zero tile_load tile_store
- *   tile_dot(c, a, b)       adds a product of matrices to c, 16 x 16 numbers of 32 bits: a is 16 x 64 signed bytes, and
- *                           b 64 x 16 of them, row k of it in the bytes 4 n + k % 4 of row k / 4 of the tile, n its column
+ *   tile_dot(c, a, b)       adds a product of matrices to c, 16 x 16 numbers of 32 bits: a is 16 x 64 signed bytes,
+ *                           b is 64 x 16 of them, of which row k and column n is byte 4 n + k % 4 of row k / 4 of its
+ *                           tile
  *
- * The numbers of tiles are literals. With KB_EMULATE_AVX512 they are functions in plain C (simd/vec_avx512_target.h). */
+ * The numbers of tiles are literals. With KB_EMULATE_AVX512 all this is plain C (simd/vec_avx512_target.h). */
 #ifndef KBI_VEC_AMX_H
 #define KBI_VEC_AMX_H
 
