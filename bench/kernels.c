@@ -358,12 +358,13 @@ static const struct {
              {"sse4.1,popcnt", KBI_CPU_SSE41 | KBI_CPU_POPCNT},
              {"avx2", KBI_CPU_AVX2},
              {"avx512", KBI_CPU_AVX512},
+             {"amx", KBI_CPU_AMX},
              {"neon", KBI_CPU_NEON}};
 
 static bool tier_there(size_t tier)
 {
     kb_cpu_limit(NULL);
-    return (kbi_cpu_flags() & tiers[tier].flags) == tiers[tier].flags;
+    return (kbi_cpu_flags_matching() & tiers[tier].flags) == tiers[tier].flags;
 }
 
 static double now(void)
@@ -405,7 +406,7 @@ static void print_row(size_t slot, void (*print)(size_t, const kbi_kernels *))
         kbi_kernels kernels;
         if (!tier_there(t)) continue;
         kb_cpu_limit(tiers[t].name);
-        kbi_kernels_init(&kernels, kbi_cpu_flags());
+        kbi_kernels_init(&kernels, kbi_cpu_flags_matching());
         print(slot, &kernels);
         fflush(stdout);
     }
@@ -415,6 +416,7 @@ static void print_row(size_t slot, void (*print)(size_t, const kbi_kernels *))
 int main(int argc, char **argv)
 {
     bool instructions = argc > 1 && strcmp(argv[1], "--instructions") == 0;
+    kb_cpu_request_amx();
     const char *only = argc > 1 + instructions ? argv[1 + instructions] : "";
     if (kb_workspace_create(&workspace) != KB_OK || !prepare()) return 1;
     printf("%-20s\t%-11s", instructions ? "instructions" : "ns", "per");

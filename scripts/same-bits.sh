@@ -40,8 +40,8 @@ windows) # in wine
     compiler=x86_64-w64-mingw32-gcc link=(-static) emulator=(wine)
     export WINEDEBUG=-all WINEPREFIX=$KEYBITS_BUILD/same-bits/wine
     ;;
-avx512-emulated) # the kernels for AVX-512 with SIMDe's functions in place of the instructions
-    compiler=gcc flags+=(-Wno-psabi -DKB_EMULATE_AVX512) header=simde/x86/avx512.h tier=avx512
+avx512-emulated) # the kernels for AVX-512 and AMX with functions, most of them SIMDe's, in place of the instructions
+    compiler=gcc flags+=(-Wno-psabi -DKB_EMULATE_AVX512) header=simde/x86/avx512.h tier=amx ways+=("avx512 1")
     ;;
 *) echo "same-bits: no such variant: $variant" >&2; exit 2 ;;
 esac

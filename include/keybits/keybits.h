@@ -85,7 +85,7 @@ typedef enum kb_status {
     KB_E_ARGUMENT = -1,    /* NULL where it is not allowed, or a value out of its range */
     KB_E_MEMORY = -2,      /* an allocation failed */
     KB_E_IMAGE = -3,       /* not a usable image view: no pixels, zero or negative side, stride too small, too large */
-    KB_E_UNKNOWN = -4,     /* no built-in model, preset or detector of that name */
+    KB_E_UNKNOWN = -4,     /* no built-in model, preset, detector or instruction set of that name */
     KB_E_NO_TABLE = -5,    /* a built-in model that this build was made without */
     KB_E_FORMAT = -6,      /* model file: not a keybits model, or one from a newer version */
     KB_E_TRUNCATED = -7,   /* model file: it ends too early */
@@ -779,6 +779,17 @@ KB_API const char *kb_cpu_features(void);
  * POPCNT. KB_E_UNKNOWN when a word is not a feature's name; then nothing changes. Must not be called while other calls
  * run. */
 KB_API kb_status kb_cpu_limit(const char *features);
+
+/* Asks Linux for AMX, the matrix instructions of Intel's Sapphire Rapids and later, which kb_match_hamming and
+ * kb_match_knn then use for many rows: the same matches in 0.6 of the time. Linux gives their 8 KB of registers only to
+ * a process that asks, and the library never asks by itself, since this changes the process until it ends, and the
+ * children that fork makes: every thread may use the instructions, and the signal frames of one that has used them are
+ * larger by 8 KB, so that an alternate signal stack (sigaltstack) must be as large as getauxval(AT_MINSIGSTKSZ) says.
+ * Matching then takes 100 KB of the stack of every thread that works. kb_cpu_features lists "amx". KB_OK when the
+ * process has it, also by an earlier call or by other code. KB_E_UNKNOWN where it cannot have it, and nothing changes:
+ * another processor; another system than Linux 5.16 or later on x86-64; a library built without it; an alternate signal
+ * stack that is too small. May be called at any time, by any thread. */
+KB_API kb_status kb_cpu_request_amx(void);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,10 @@
 
 #include <stdatomic.h>
 
+#if defined(KBI_X86_AMX) && !defined(KB_EMULATE_AVX512)
+#    include <cpuid.h>
+#endif
+
 /* Every feature with the ones it builds on, in an order where those come first. No CPU has a feature without them. */
 static const struct cpu_feature {
     const char *name;
@@ -12,6 +16,7 @@ static const struct cpu_feature {
                     {"popcnt", KBI_CPU_POPCNT, KBI_CPU_SSE2},
                     {"avx2", KBI_CPU_AVX2, KBI_CPU_SSE41 | KBI_CPU_POPCNT},
                     {"avx512", KBI_CPU_AVX512, KBI_CPU_AVX2},
+                    {"amx", KBI_CPU_AMX, KBI_CPU_AVX512},
                     {"neon", KBI_CPU_NEON, 0},
                     {"simd128", KBI_CPU_SIMD128, 0}};
 
@@ -40,6 +45,64 @@ static bool cpu_has_avx512(void)
 }
 #endif
 
+/* ---- AMX ---- */
+
+#if defined(KBI_X86_AMX) && !defined(KB_EMULATE_AVX512)
+#    define ARCH_PRCTL 158 /* the system call, and two of its functions */
+#    define XCOMP_GET_PERMISSION 0x1022
+#    define XCOMP_REQUEST_PERMISSION 0x1023
+#    define XCOMP_TILES 18 /* the registers, as a component of the state of a thread */
+
+/* Not before this is true is Linux asked: what only looks like a CPU, such as valgrind, need not know the calls. */
+static bool cpu_has_tiles(void)
+{
+#    if defined(__clang__) /* whose __builtin_cpu_supports does not know these names */
+    uint32_t eax, ebx, ecx, edx;
+    if (!__builtin_cpu_supports("avx512vnni") || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+    return (edx >> 24 & 3) == 3;
+#    else
+    return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8");
+#    endif
+}
+
+/* Without the C library, which has no function for it, and whose syscall() is not in every mode of its headers. */
+static bool arch_prctl_done(long function, uintptr_t argument)
+{
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"((long)ARCH_PRCTL), "D"(function), "S"(argument)
+                     : "rcx", "r11", "memory");
+    return result == 0;
+}
+
+static bool process_has_tiles(void)
+{
+    uint64_t components = 0;
+    return arch_prctl_done(XCOMP_GET_PERMISSION, (uintptr_t)&components) && components >> XCOMP_TILES & 1;
+}
+
+static bool process_request_tiles(void) { return arch_prctl_done(XCOMP_REQUEST_PERMISSION, XCOMP_TILES); }
+#else
+static bool cpu_has_tiles(void)
+{
+#    if defined(KBI_X86_AMX) /* emulated */
+    return true;
+#    else
+    return false;
+#    endif
+}
+static bool process_has_tiles(void) { return cpu_has_tiles(); }
+static bool process_request_tiles(void) { return cpu_has_tiles(); }
+#endif
+
+kb_status kb_cpu_request_amx(void)
+{
+    return cpu_has_tiles() && (process_has_tiles() || process_request_tiles()) ? KB_OK : KB_E_UNKNOWN;
+}
+
+/* ---- all features ---- */
+
 static uint32_t cpu_detect(void)
 {
 #if defined(KBI_X86)
@@ -63,6 +126,13 @@ uint32_t kbi_cpu_flags(void)
     return cpu_detect() & (uint32_t)atomic_load_explicit(&cpu_allowed, memory_order_relaxed);
 }
 
+uint32_t kbi_cpu_flags_matching(void)
+{
+    uint32_t flags = kbi_cpu_flags(), allowed = (uint32_t)atomic_load_explicit(&cpu_allowed, memory_order_relaxed);
+    bool amx = flags & KBI_CPU_AVX512 && allowed & KBI_CPU_AMX && cpu_has_tiles() && process_has_tiles();
+    return flags | (amx ? KBI_CPU_AMX : 0u);
+}
+
 /* All lists that kb_cpu_features can return, in static storage: NAMES_n(begin) is every subset of the last n features
  * behind `begin`, ordered by their flags read as a binary number, the first feature highest. The last feature is the
  * widest vectors of this architecture. */
@@ -84,7 +154,8 @@ const char *kb_cpu_features(void)
     static const uint32_t order[] = {KBI_CPU_SSE2,   KBI_CPU_SSSE3, KBI_CPU_SSE41,
                                      KBI_CPU_POPCNT, KBI_CPU_AVX2,  KBI_CPU_AVX512 | KBI_CPU_NEON | KBI_CPU_SIMD128};
     static const char lists[1 << KBI_COUNT(order)][sizeof " sse2 ssse3 sse4.1 popcnt avx2 simd128"] = {NAMES_6("")};
-    uint32_t flags = kbi_cpu_flags(), index = 0;
+    uint32_t flags = kbi_cpu_flags_matching(), index = 0;
+    if (flags & KBI_CPU_AMX) return "sse2 ssse3 sse4.1 popcnt avx2 avx512 amx"; /* it builds on all others */
     for (size_t i = 0; i < KBI_COUNT(order); i++) index = index << 1 | ((flags & order[i]) != 0);
     return lists[index] + (index != 0); /* without the leading blank */
 }

@@ -87,7 +87,7 @@ kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
     status = kbi_row_set_prepare(&s.a, a, na, o.stride_a, row_bytes, false, ws);
     if (status == KB_OK) status = kbi_row_set_prepare(&s.b, b, nb, o.stride_b, row_bytes, false, ws);
     if (status == KB_OK && s.a.count > 0) {
-        kbi_match_kernels_init(&s.kernels, kbi_cpu_flags());
+        kbi_match_kernels_init(&s.kernels, kbi_cpu_flags_matching());
         s.tile = k > 2 ? FEW_ROWS : (size_t)kbi_clamp_i((int32_t)(TILE_BYTES / row_bytes), 16, 4096);
         kbi_parallel_run(o.parallel, (int32_t)((s.a.count + CLAIM_ROWS - 1) / CLAIM_ROWS), knn_task, &s);
     }

@@ -201,7 +201,7 @@ static kb_status search_run(search *s, const kb_match_options *o, kb_workspace *
                             size_t *count)
 {
     if (s->a.count == 0 || s->b.count == 0) return KB_OK;
-    kbi_match_kernels_init(&s->kernels, kbi_cpu_flags());
+    kbi_match_kernels_init(&s->kernels, kbi_cpu_flags_matching());
     s->mutual = !o->one_way;
     s->workers = (int32_t)min_size((size_t)kbi_parallel_threads(o->parallel), s->a.count);
     atomic_init(&s->next, 0);

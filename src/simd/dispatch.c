@@ -25,6 +25,9 @@ static const struct kernel_tier {
     {"avx512", KBI_CPU_AVX512, kbi_kernels_avx512},
     {"avx512", KBI_CPU_AVX512, kbi_kernels_avx512_rows},
 #    endif
+#    ifdef KBI_X86_AMX
+    {"amx", KBI_CPU_AMX, kbi_kernels_amx},
+#    endif
 #elif defined(KBI_AARCH64)
     {"neon", KBI_CPU_NEON, kbi_kernels_neon},
 #elif defined(KBI_WASM_SIMD)
@@ -64,7 +67,7 @@ kb_kernel kb_kernel_at(int32_t index)
     if (index < 0 || index >= (int32_t)KBI_COUNT(names)) return (kb_kernel){NULL, NULL};
     kb_kernel kernel = {names[index], "c"};
     kbi_kernels before, after;
-    uint32_t flags = kbi_cpu_flags();
+    uint32_t flags = kbi_cpu_flags_matching();
     kbi_kernels_c(&before);
     after = before;
     for (size_t i = 1; i < KBI_COUNT(kernel_tiers); i++) {

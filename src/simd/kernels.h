@@ -34,6 +34,7 @@ void kbi_kernels_sse4_popcnt(kbi_kernels *table);
 void kbi_kernels_avx2(kbi_kernels *table);
 void kbi_kernels_avx512(kbi_kernels *table);
 void kbi_kernels_avx512_rows(kbi_kernels *table);
+void kbi_kernels_amx(kbi_kernels *table);
 #elif defined(KBI_AARCH64)
 void kbi_kernels_neon(kbi_kernels *table);
 #elif defined(KBI_WASM_SIMD)
@@ -43,6 +44,9 @@ void kbi_kernels_wasm(kbi_kernels *table);
 #if defined(KBI_X86)
 /* The kernel `hamming` of the tier popcnt, which higher tiers use for few or long rows. */
 void kbi_hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
+                        uint32_t *second, uint32_t *best_b);
+/* That of the tier avx512, which the tier amx uses for few or long rows. */
+void kbi_hamming_avx512(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                         uint32_t *second, uint32_t *best_b);
 #endif
 

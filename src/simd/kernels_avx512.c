@@ -16,9 +16,15 @@
 #    include "simd/tmpl_sample_two_tap.h"
 #    include "simd/tmpl_scratch.h"
 
+void kbi_hamming_avx512(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
+                        uint32_t *second, uint32_t *best_b)
+{
+    hamming_simd(a, na, b, nb, row_bytes, best, second, best_b);
+}
+
 void kbi_kernels_avx512(kbi_kernels *table)
 {
-    table->match.hamming = hamming_simd;
+    table->match.hamming = kbi_hamming_avx512;
     table->match.hamming_nearest = hamming_nearest_simd;
     table->match.hamming_near = hamming_near_simd;
     if (KB_BAD_ONLY) return; /* a small library describes by AVX2 */

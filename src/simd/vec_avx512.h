@@ -5,7 +5,7 @@
 #include "simd/vec_avx512_target.h"
 
 #define VEC_LANES  32
-#define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
+#define VEC_INLINE VEC_TARGET __attribute__((always_inline, unused)) static inline
 
 typedef __m512i vec;
 typedef struct vec_pair {

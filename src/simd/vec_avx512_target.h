@@ -1,8 +1,9 @@
 /* What code for AVX-512 begins with: its instructions, and the attribute of functions that use them. Needs all that
  * KBI_CPU_AVX512 stands for (common/cpu.h). Integers only: gcc would fuse multiplications and additions of floats.
  *
- * With KB_EMULATE_AVX512 the intrinsics are functions of SIMDe in plain C. So the tests run these kernels on any
- * processor (scripts/same-bits.sh); the library never is built so. */
+ * With KB_EMULATE_AVX512 the intrinsics are functions of SIMDe in plain C, and so are the tiles of AMX
+ * (simd/vec_amx.h). So the tests run these kernels on any processor (scripts/same-bits.sh); the library never is built
+ * so. */
 #ifndef KBI_VEC_AVX512_TARGET_H
 #define KBI_VEC_AVX512_TARGET_H
 
@@ -11,7 +12,12 @@
 #    define VEC_TARGET
 #else
 #    include <immintrin.h>
-#    define VEC_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512bitalg,avx512vnni,avx512vbmi,popcnt")))
+#    define VEC_FEATURES "avx512f,avx512bw,avx512vl,avx512bitalg,avx512vnni,avx512vbmi,popcnt"
+#    ifdef VEC_WITH_AMX
+#        define VEC_TARGET __attribute__((target(VEC_FEATURES ",amx-tile,amx-int8")))
+#    else
+#        define VEC_TARGET __attribute__((target(VEC_FEATURES)))
+#    endif
 #endif
 
 #endif

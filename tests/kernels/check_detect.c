@@ -219,29 +219,53 @@ static uint8_t *random_rows(size_t n, size_t row_bytes, const uint8_t *like, siz
     return rows;
 }
 
+static void compare_hamming(const kbi_kernels *c, const kbi_kernels *t, const uint8_t *a, size_t na, const uint8_t *b,
+                            size_t nb, size_t row_bytes, bool mutual)
+{
+    const size_t keys = sizeof(uint32_t);
+    uint32_t *best[2], *second[2], *columns[2];
+    for (int k = 0; k < 2; k++) {
+        best[k] = (uint32_t *)(void *)guarded(na * keys);
+        second[k] = (uint32_t *)(void *)guarded(na * keys);
+        columns[k] = (uint32_t *)(void *)guarded(nb * keys);
+    }
+    for (size_t j = 0; j < nb; j++)
+        columns[0][j] = columns[1][j] =
+            below(3) ? KBI_NO_NEIGHBOUR : below((uint32_t)row_bytes * 8) << 16 | below(500);
+    c->match.hamming(a, na, b, nb, row_bytes, best[0], second[0], mutual ? columns[0] : NULL);
+    t->match.hamming(a, na, b, nb, row_bytes, best[1], second[1], mutual ? columns[1] : NULL);
+    same("nearest", best[0], best[1], na * keys);
+    same("second", second[0], second[1], na * keys);
+    same("columns", columns[0], columns[1], nb * keys);
+    guard_reset();
+}
+
 void check_hamming(const kbi_kernels *c, const kbi_kernels *t)
 {
     static const size_t lengths[] = {32, 64, 16, 1, 31, 33, 62, 63, 65, 128, 7, 48};
     for (uint32_t i = 0; i < 240; i++) {
         size_t row_bytes = i % 3 ? lengths[i % KBI_COUNT(lengths)] : 1 + below(70);
-        size_t na = i < 71 ? i : below(300), nb = i & 1 ? below(71) : below(700), keys = sizeof(uint32_t);
+        size_t na = i < 71 ? i : below(300), nb = i & 1 ? below(71) : below(700);
         const uint8_t *a = random_rows(na, row_bytes, NULL, 0), *b = random_rows(nb, row_bytes, a, na);
-        uint32_t *best[2], *second[2], *columns[2];
-        for (int k = 0; k < 2; k++) {
-            best[k] = (uint32_t *)(void *)guarded(na * keys);
-            second[k] = (uint32_t *)(void *)guarded(na * keys);
-            columns[k] = (uint32_t *)(void *)guarded(nb * keys);
+        compare_hamming(c, t, a, na, b, nb, row_bytes, i % 5 != 0);
+    }
+}
+
+/* So many rows that steps of keys begin again on both sides; and rows that are equal, or differ in all bits. */
+void check_hamming_many(const kbi_kernels *c, const kbi_kernels *t)
+{
+    static const size_t lengths[] = {32, 64, 9, 40};
+    for (uint32_t i = 0; i < 12; i++) {
+        size_t row_bytes = lengths[i % KBI_COUNT(lengths)], na = 128 + below(2200), nb = 64 + below(300);
+        if (i < 8) {
+            const uint8_t *a = random_rows(na, row_bytes, NULL, 0), *b = random_rows(nb, row_bytes, a, na);
+            compare_hamming(c, t, a, na, b, nb, row_bytes, i % 5 != 0);
+        } else {
+            uint8_t *a = guarded(na * row_bytes), *b = guarded(nb * row_bytes);
+            memset(a, i & 1 ? 255 : 0, na * row_bytes);
+            for (size_t k = 0; k < nb * row_bytes; k++) b[k] = (k / row_bytes) % 7 == i % 4 ? 0 : 255;
+            compare_hamming(c, t, a, na, b, nb, row_bytes, true);
         }
-        for (size_t j = 0; j < nb; j++)
-            columns[0][j] = columns[1][j] =
-                below(3) ? KBI_NO_NEIGHBOUR : below((uint32_t)row_bytes * 8) << 16 | below(500);
-        bool mutual = i % 5 != 0;
-        c->match.hamming(a, na, b, nb, row_bytes, best[0], second[0], mutual ? columns[0] : NULL);
-        t->match.hamming(a, na, b, nb, row_bytes, best[1], second[1], mutual ? columns[1] : NULL);
-        same("nearest", best[0], best[1], na * keys);
-        same("second", second[0], second[1], na * keys);
-        same("columns", columns[0], columns[1], nb * keys);
-        guard_reset();
     }
 }
 

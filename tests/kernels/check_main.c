@@ -131,6 +131,7 @@ int main(void)
                 {"sse4.1", KBI_CPU_SSE41 | KBI_CPU_POPCNT},
                 {"avx2", KBI_CPU_AVX2},
                 {"avx512", KBI_CPU_AVX512},
+                {"amx", KBI_CPU_AMX},
                 {"widest", UINT32_MAX}};
     static const struct {
         const char *name;
@@ -139,11 +140,12 @@ int main(void)
 #define CHECK_ROW(name) {#name, check_##name},
         CHECKS(CHECK_ROW)};
     kbi_kernels c, before, tier;
+    bool amx = kb_cpu_request_amx() == KB_OK;
     kbi_kernels_c(&c);
     before = c;
     printf("cpu: %s\n", kb_cpu_features());
     for (size_t i = 1; i < KBI_COUNT(sets); i++) {
-        kbi_kernels_init(&tier, kbi_cpu_flags() & kbi_cpu_closure(sets[i].flags));
+        kbi_kernels_init(&tier, kbi_cpu_flags_matching() & kbi_cpu_closure(sets[i].flags));
         if (memcmp(&tier, &before, sizeof tier) == 0) continue;
         before = tier;
         tier_name = sets[i].name;
@@ -155,6 +157,7 @@ int main(void)
         }
         printf("%s: %d cases so far\n", tier_name, cases);
     }
+    if (!amx) puts("amx: skipped, this processor or system does not have it");
     printf("%d cases, %d failures\n", cases, failures);
     return failures != 0;
 }

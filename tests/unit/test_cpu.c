@@ -17,6 +17,7 @@ static void test_feature_implies_what_it_builds_on(void **state)
     assert_int_equal(kbi_cpu_closure(KBI_CPU_SSE41), sse4);
     assert_int_equal(kbi_cpu_closure(KBI_CPU_AVX2), avx2);
     assert_int_equal(kbi_cpu_closure(KBI_CPU_AVX512), avx2 | KBI_CPU_AVX512);
+    assert_int_equal(kbi_cpu_closure(KBI_CPU_AMX), avx2 | KBI_CPU_AVX512 | KBI_CPU_AMX);
     assert_int_equal(kbi_cpu_closure(KBI_CPU_NEON), KBI_CPU_NEON);
 }
 
@@ -31,7 +32,7 @@ static bool any_kernel_runs(const char *variant)
 static void test_limit_selects_tier(void **state)
 {
     (void)state;
-    static const char *const words[] = {"popcnt", "sse4.1", "avx2", "avx512", "neon"};
+    static const char *const words[] = {"popcnt", "sse4.1", "avx2", "avx512", "amx", "neon"};
     assert_int_equal(kb_cpu_limit(NULL), KB_OK);
     char *found = strdup(kb_cpu_features());
     for (size_t i = 0; i < KBI_COUNT(words); i++) {
@@ -57,6 +58,24 @@ static void test_unknown_word_changes_nothing(void **state)
     assert_ptr_equal(kb_cpu_features(), before);
 }
 
+/* A process that has asked for AMX has it until it ends, and a limit excludes it as any other feature. */
+static void test_amx_is_there_when_asked_for(void **state)
+{
+    (void)state;
+    assert_int_equal(kb_cpu_limit(NULL), KB_OK);
+    bool there = kb_cpu_request_amx() == KB_OK;
+    assert_int_equal(kb_cpu_request_amx() == KB_OK, there);
+    assert_int_equal(strstr(kb_cpu_features(), "avx512 amx") != NULL, there);
+    assert_int_equal((kbi_cpu_flags_matching() & KBI_CPU_AMX) != 0, there);
+    assert_int_equal(kbi_cpu_flags_matching() & ~(uint32_t)KBI_CPU_AMX, kbi_cpu_flags());
+    assert_int_equal(any_kernel_runs("amx"), there);
+    assert_int_equal(kb_cpu_limit("avx512"), KB_OK);
+    assert_null(strstr(kb_cpu_features(), "amx"));
+    assert_false(any_kernel_runs("amx"));
+    assert_int_equal(kb_cpu_limit(NULL), KB_OK);
+    if (!there) print_message("no AMX here: that it is found was not tested\n");
+}
+
 /* Every slot of every module is listed once, and every slot has a kernel. */
 static void test_all_slots_are_listed(void **state)
 {
@@ -72,9 +91,9 @@ static void test_all_slots_are_listed(void **state)
     kbi_kernels all;
     kbi_image_kernels image;
     kbi_match_kernels match;
-    kbi_kernels_init(&all, kbi_cpu_flags());
-    kbi_image_kernels_init(&image, kbi_cpu_flags());
-    kbi_match_kernels_init(&match, kbi_cpu_flags());
+    kbi_kernels_init(&all, kbi_cpu_flags_matching());
+    kbi_image_kernels_init(&image, kbi_cpu_flags_matching());
+    kbi_match_kernels_init(&match, kbi_cpu_flags_matching());
     assert_memory_equal(&image, &all.image, sizeof image);
     assert_memory_equal(&match, &all.match, sizeof match);
 #define SLOT_IS_SET(module, slot) assert_true(all.module.slot != NULL);
@@ -87,6 +106,7 @@ int main(void)
         cmocka_unit_test(test_feature_implies_what_it_builds_on),
         cmocka_unit_test(test_limit_selects_tier),
         cmocka_unit_test(test_unknown_word_changes_nothing),
+        cmocka_unit_test(test_amx_is_there_when_asked_for),
         cmocka_unit_test(test_all_slots_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

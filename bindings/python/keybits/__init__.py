@@ -13,8 +13,8 @@ keybits.cv2 (objects in place of cv2.ORB_create()), keybits.hloc (HDF5 files), k
 keybits.dask (collections on a cluster) are imported by their names.
 """
 from ._arrays import keypoint_dtype, match_dtype, to_gray
-from ._library import (KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError, cpu_features, set_threads,
-                       version)
+from ._library import (KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError, cpu_features, request_amx,
+                       set_threads, version)
 from .draw import draw_keypoints, draw_matches, draw_outline
 from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Pyramid, build_pyramid,
                        describe, describe_float, describe_patches, describe_patches_float, detect, detect_and_compute,
@@ -41,6 +41,6 @@ __all__ = [
     "guide_dtype", "hamming", "keypoint_dtype", "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype",
     "match_guided", "match_knn", "match_points", "match_stereo", "node_dtype", "orient", "patch_set",
     "plausible_corners", "pose_from_homography", "preset_scale", "presets", "project_homography", "read_patches",
-    "result_dtype", "sample_patches", "select", "set_threads", "shrink_patches", "stereo_dtype", "to_gray", "track",
-    "version", "write_patches",
+    "request_amx", "result_dtype", "sample_patches", "select", "set_threads", "shrink_patches", "stereo_dtype",
+    "to_gray", "track", "version", "write_patches",
 ]
