@@ -1,5 +1,5 @@
-/* The files of the work folder of keybits collection: features of an image, the list of pairs, blocks of verified pairs.
- * Whoever made a file, its readers get numbers that lead somewhere: a checksum tells damage, not who wrote. */
+/* The files of the work folder of keybits collection: features of an image, the list of pairs, blocks of verified
+ * pairs. Whoever made a file, its readers get numbers that lead somewhere: a checksum tells damage, not who wrote. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +164,9 @@ static uint64_t block_stamp(const collection_job *j, size_t block)
     const pipeline_options *o = &j->pipeline.options;
     const double numbers[] = {(double)block, COLLECTION_SAMPLES, (double)o->max_ratio, (double)o->max_distance,
                               o->threshold, (double)o->seed, (double)j->min_inliers, COLLECTION_BLOCK};
-    return collection_hash(j->pairs_hash, numbers, sizeof numbers);
+    uint8_t bytes[sizeof numbers];
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) kbi_put_f64(bytes + 8 * i, numbers[i]);
+    return collection_hash(j->pairs_hash, bytes, sizeof bytes);
 }
 
 static size_t pair_bytes(const collection_pair *p) { return PAIR_HEAD + (size_t)p->count * 8; }
@@ -225,7 +227,8 @@ static bool pair_sound(const collection_job *j, const collection_pair *p, const 
     for (int i = 0; i < 9; i++)
         if (!isfinite(p->model[i])) return false;
     for (size_t i = 0; i < p->count; i++)
-        if (kbi_get_u32(matches + 8 * i) >= j->keypoints[p->a] || kbi_get_u32(matches + 8 * i + 4) >= j->keypoints[p->b])
+        if (kbi_get_u32(matches + 8 * i) >= j->keypoints[p->a] ||
+            kbi_get_u32(matches + 8 * i + 4) >= j->keypoints[p->b])
             return false;
     return true;
 }

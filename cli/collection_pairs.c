@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collection.h"
-#include "io/progress.h"
+#include "io/pair_list.h"
 
 #define EXHAUSTIVE_UP_TO 100 /* images, by default */
 
@@ -123,46 +123,14 @@ static void gps_add(void *context, size_t a, size_t b)
 
 /* ---- a list ---- */
 
-typedef struct named_image {
-    const char *name;
-    size_t image;
-} named_image;
-
-static int compare_named(const void *a, const void *b)
-{
-    return strcmp(((const named_image *)a)->name, ((const named_image *)b)->name);
-}
-
-/* Lines "name1 name2", names as in the database. */
-static bool list_read(collection_job *j, const named_image *sorted, char *rest, size_t *room, io_error *error)
-{
-    char *line;
-    for (size_t number = 1; (line = strsep(&rest, "\n")); number++) {
-        char *save;
-        named_image key = {strtok_r(line, " \t\r", &save), 0};
-        const named_image *found[2];
-        if (!key.name || key.name[0] == '#') continue;
-        for (int k = 0; k < 2; k++) {
-            found[k] = key.name ? bsearch(&key, sorted, j->names.count, sizeof *sorted, compare_named) : NULL;
-            if (!found[k]) return io_fail(error, "%s:%zu: not the names of two of the images", j->list, number);
-            key.name = strtok_r(NULL, " \t\r", &save);
-        }
-        add_pair(j, room, found[0]->image, found[1]->image);
-    }
-    return true;
-}
-
+/* Names as in the database. */
 static bool pairs_list(collection_job *j, size_t *room, io_error *error)
 {
-    io_bytes bytes;
-    if (!io_file_read(j->list, &bytes, error)) return false;
-    named_image *sorted = io_alloc(j->names.count + 1, sizeof *sorted);
-    for (size_t i = 0; i < j->names.count; i++) sorted[i] = (named_image){j->names.items[i], i};
-    qsort(sorted, j->names.count, sizeof *sorted, compare_named);
-    bool ok = list_read(j, sorted, (char *)bytes.data, room, error);
-    free(sorted);
-    io_bytes_free(&bytes);
-    return ok;
+    io_pairs pairs;
+    if (!io_pairs_read(j->list, &j->names, &pairs, error)) return false;
+    for (size_t i = 0; i < pairs.count; i++) add_pair(j, room, pairs.items[i][0], pairs.items[i][1]);
+    io_pairs_free(&pairs);
+    return true;
 }
 
 /* ---- all ---- */

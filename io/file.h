@@ -24,6 +24,8 @@ typedef struct io_bytes {
 
 /* The whole file; "-" is standard input. Fails for folders, and above 4 GiB. */
 bool io_file_read(const char *path, io_bytes *out, io_error *error);
+/* The same for text; fails when a zero byte is in it, at which the text would end. */
+bool io_text_read(const char *path, io_bytes *out, io_error *error);
 void io_bytes_free(io_bytes *bytes);
 
 /* ---- writing ----
