@@ -194,6 +194,7 @@ static void collection_end(void *job)
     io_names_free(&j->names);
     free(j->folder);
     free(j->good);
+    free(j->keypoints);
     free(j->stamps);
     free(j->pairs);
     cli_pipeline_close(&j->pipeline);

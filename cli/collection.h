@@ -13,6 +13,7 @@
 #include "places.h"
 
 #define COLLECTION_BLOCK 128 /* pairs */
+#define COLLECTION_SAMPLES 1000 /* at most, of a fit */
 
 typedef enum collection_pairs_by {
     PAIRS_AUTO,
@@ -40,6 +41,7 @@ typedef struct collection_job {
     char *folder;           /* the work folder */
     uint64_t describe_hash; /* of what decides the features */
     bool *good;             /* images that have features */
+    uint32_t *keypoints;    /* how many of them each good image has */
     uint64_t *stamps;       /* of images: features of which file */
     uint32_t (*pairs)[2];
     size_t pair_count;
@@ -47,12 +49,40 @@ typedef struct collection_job {
     size_t failed;
 } collection_job;
 
-/* ---- files of the work folder ---- */
+/* ---- files of the work folder ----
+ * Readers return false without words when a file is not there, is not whole, is of other inputs, or has numbers that
+ * lead nowhere, such as matches of keypoints that the images do not have. */
 uint64_t collection_hash(uint64_t hash, const void *data, size_t size); /* FNV-1a */
 char *collection_path(const collection_job *j, const char *part, size_t number, const char *suffix);
-/* False without words when the file is not there, is not whole, or is of other inputs. */
 bool collection_features_read(const collection_job *j, size_t image, features *out);
-bool collection_features_check(const collection_job *j, size_t image);
+bool collection_features_check(const collection_job *j, size_t image, uint32_t *keypoints);
+bool collection_features_write(const collection_job *j, size_t image, const features *f, io_error *error);
+
+/* The list of pairs, each once and ascending. */
+bool collection_pairs_load(collection_job *j, const char *path);
+bool collection_pairs_write(const collection_job *j, const char *path, io_error *error);
+
+/* A verified pair. */
+typedef struct collection_pair {
+    uint32_t a, b;
+    kb_geometry geometry;
+    double model[9];
+    kb_match *matches; /* inliers first */
+    uint32_t count, inliers;
+} collection_pair;
+size_t collection_blocks(const collection_job *j);
+size_t collection_block_pairs(const collection_job *j, size_t block); /* how many, verified or not */
+bool collection_block_check(const collection_job *j, size_t block);
+/* results: of all pairs of the block; those without inliers are left out. */
+bool collection_block_write(const collection_job *j, size_t block, const collection_pair *results, io_error *error);
+/* Calls take for each verified pair of a block, in order. False when the block is not there or take says so. */
+bool collection_block_read(const collection_job *j, size_t block,
+                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
+                           io_error *error);
+/* The same for all blocks in order. */
+bool collection_pairs_read(const collection_job *j,
+                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
+                           io_error *error);
 
 /* ---- steps ---- */
 bool collection_describe(collection_job *j, io_error *error);
@@ -64,25 +94,6 @@ bool collection_match(collection_job *j, io_error *error);
  * the `neighbours` nearest within `reach` metres. */
 bool collection_gps(const collection_job *j, void (*add)(void *context, size_t a, size_t b), void *context,
                     io_error *error);
-
-/* A verified pair. */
-typedef struct collection_pair {
-    uint32_t a, b;
-    kb_geometry geometry;
-    double model[9];
-    kb_match *matches; /* inliers first */
-    uint32_t count, inliers;
-} collection_pair;
-/* Calls take for each verified pair of a block, in order. False when the block is not there or take says so. */
-bool collection_block_read(const collection_job *j, size_t block,
-                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
-                           io_error *error);
-bool collection_block_check(const collection_job *j, size_t block);
-size_t collection_blocks(const collection_job *j);
-/* The same for all blocks in order. */
-bool collection_pairs_read(const collection_job *j,
-                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
-                           io_error *error);
 
 /* ---- outputs, after the match step ---- */
 /* The camera of an image: that of --camera, else a guess. */

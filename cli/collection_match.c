@@ -4,26 +4,6 @@
 
 #include "collection.h"
 #include "io/progress.h"
-#include "io/bytes.h"
-
-#define HEAD 24
-#define PAIR_HEAD 96
-#define MOST_SAMPLES 1000 /* of a fit */
-static const char magic[8] = "KBPAIR1";
-
-size_t collection_blocks(const collection_job *j)
-{
-    return (j->pair_count + COLLECTION_BLOCK - 1) / COLLECTION_BLOCK;
-}
-
-/* What decides the content of a block. */
-static uint64_t block_stamp(const collection_job *j, size_t block)
-{
-    const pipeline_options *o = &j->pipeline.options;
-    const double numbers[] = {(double)block, MOST_SAMPLES, (double)o->max_ratio, (double)o->max_distance, o->threshold, (double)o->seed,
-                              (double)j->min_inliers, COLLECTION_BLOCK};
-    return collection_hash(j->pairs_hash, numbers, sizeof numbers);
-}
 
 /* ---- one pair ---- */
 
@@ -63,7 +43,7 @@ static kb_status fit_pair(const collection_job *j, const kb_point_pair *points, 
         o.threshold = j->pipeline.options.threshold > 0 ? j->pipeline.options.threshold : i == 0 ? 1.5 : 3;
         o.quality = quality;
         o.seed = j->pipeline.options.seed;
-        o.max_iterations = MOST_SAMPLES; /* what the filter has left is right for the most part, or hopeless */
+        o.max_iterations = COLLECTION_SAMPLES; /* what the filter has left is right for the most part, or hopeless */
         kb_status status = kb_fit(points, n, &o, ws, inliers, &report);
         if (status != KB_OK) return status;
         if (report.result != KB_FIT_FOUND || report.inliers < j->min_inliers) continue;
@@ -154,46 +134,12 @@ static void block_free(block_work *w)
     free(w);
 }
 
-static size_t pair_bytes(const collection_pair *p) { return PAIR_HEAD + (size_t)p->count * 8; }
-
-static void pair_pack(uint8_t *to, const collection_pair *p)
-{
-    const uint32_t numbers[] = {p->a, p->b, (uint32_t)p->geometry, p->count, p->inliers, 0};
-    for (int i = 0; i < 6; i++) kbi_put_u32(to + 4 * i, numbers[i]);
-    for (int i = 0; i < 9; i++) kbi_put_f64(to + 24 + 8 * i, p->model[i]);
-    for (size_t i = 0; i < p->count; i++) {
-        kbi_put_u32(to + PAIR_HEAD + 8 * i, (uint32_t)p->matches[i].a);
-        kbi_put_u32(to + PAIR_HEAD + 8 * i + 4, (uint32_t)p->matches[i].b);
-    }
-}
-
-static bool block_write(const block_work *w, size_t block, io_error *error)
-{
-    size_t size = HEAD, at = HEAD;
-    for (size_t i = 0; i < w->count; i++) size += w->results[i].inliers > 0 ? pair_bytes(&w->results[i]) : 0;
-    uint8_t *data = io_alloc(size + 8, 1);
-    memcpy(data, magic, 8);
-    kbi_put_u64(data + 8, block_stamp(w->j, block));
-    kbi_put_u64(data + 16, size);
-    for (size_t i = 0; i < w->count; i++) {
-        if (w->results[i].inliers == 0) continue;
-        pair_pack(data + at, &w->results[i]);
-        at += pair_bytes(&w->results[i]);
-    }
-    kbi_put_u64(data + size, kbi_sum_words(KBI_SUM_START, data, size));
-    char *path = collection_path(w->j, "blocks", block, ".kbp");
-    bool ok = io_file_write(path, data, size + 8, error);
-    free(path);
-    free(data);
-    return ok;
-}
-
 static bool block_make(collection_job *j, size_t block, io_error *error)
 {
     block_work *w = io_alloc(1, sizeof *w);
     w->j = j;
     w->first = block * COLLECTION_BLOCK;
-    w->count = j->pair_count - w->first < COLLECTION_BLOCK ? j->pair_count - w->first : COLLECTION_BLOCK;
+    w->count = collection_block_pairs(j, block);
     bool ok = block_load(w, error);
     if (ok && j->common->parallel && j->common->parallel->threads > 1)
         j->common->parallel->run(j->common->parallel->self, (int32_t)w->count, block_task, w);
@@ -202,7 +148,7 @@ static bool block_make(collection_job *j, size_t block, io_error *error)
         if (w->status[i] != KB_OK)
             ok = io_fail(error, "%s and %s: %s", j->names.items[w->results[i].a], j->names.items[w->results[i].b],
                          kb_status_string(w->status[i]));
-    ok = ok && block_write(w, block, error);
+    ok = ok && collection_block_write(j, block, w->results, error);
     block_free(w);
     return ok;
 }
@@ -218,83 +164,5 @@ bool collection_match(collection_job *j, io_error *error)
         io_progress_update(&progress, block + 1);
     }
     io_progress_end(&progress);
-    return ok;
-}
-
-/* ---- reading ---- */
-
-static collection_pair pair_head(const uint8_t *from)
-{
-    collection_pair p = {.a = kbi_get_u32(from), .b = kbi_get_u32(from + 4), .geometry = (kb_geometry)kbi_get_u32(from + 8),
-                         .count = kbi_get_u32(from + 12), .inliers = kbi_get_u32(from + 16)};
-    for (int i = 0; i < 9; i++) p.model[i] = kbi_get_f64(from + 24 + 8 * i);
-    return p;
-}
-
-/* Whether all pairs lie within the file and are of images that are there: a checksum does not tell who made the file. */
-static bool block_sound(const collection_job *j, const io_mapping *file)
-{
-    size_t end = file->size - 8, at = HEAD;
-    while (end - at >= PAIR_HEAD) {
-        collection_pair p = pair_head(file->data + at);
-        if (p.a >= p.b || p.b >= j->images.count || !j->good[p.a] || !j->good[p.b] || p.inliers > p.count ||
-            p.count > (end - at - PAIR_HEAD) / 8)
-            return false;
-        at += pair_bytes(&p);
-    }
-    return at == end;
-}
-
-static bool block_open(const collection_job *j, size_t block, io_mapping *file)
-{
-    char *path = collection_path(j, "blocks", block, ".kbp");
-    bool ok = io_path_exists(path) && io_mapping_open(path, file, NULL);
-    free(path);
-    if (!ok) return false;
-    ok = file->size >= HEAD + 8 && file->size % 8 == 0 && memcmp(file->data, magic, 8) == 0 &&
-         kbi_get_u64(file->data + 8) == block_stamp(j, block) && kbi_get_u64(file->data + 16) == file->size - 8 &&
-         kbi_sum_words(KBI_SUM_START, file->data, file->size - 8) == kbi_get_u64(file->data + file->size - 8) &&
-         block_sound(j, file);
-    if (!ok) io_mapping_close(file);
-    return ok;
-}
-
-bool collection_block_check(const collection_job *j, size_t block)
-{
-    io_mapping file;
-    if (!block_open(j, block, &file)) return false;
-    io_mapping_close(&file);
-    return true;
-}
-
-bool collection_pairs_read(const collection_job *j,
-                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
-                           io_error *error)
-{
-    for (size_t i = 0; i < collection_blocks(j); i++)
-        if (!collection_block_read(j, i, take, context, error)) return false;
-    return true;
-}
-
-bool collection_block_read(const collection_job *j, size_t block,
-                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
-                           io_error *error)
-{
-    io_mapping file;
-    if (!block_open(j, block, &file)) return io_fail(error, "block %zu is gone", block);
-    bool ok = true;
-    for (size_t at = HEAD; ok && at < file.size - 8;) {
-        const uint8_t *from = file.data + at;
-        collection_pair p = pair_head(from);
-        p.matches = io_alloc((size_t)p.count + 1, sizeof *p.matches);
-        for (size_t i = 0; i < p.count; i++) {
-            p.matches[i].a = (int32_t)kbi_get_u32(from + PAIR_HEAD + 8 * i);
-            p.matches[i].b = (int32_t)kbi_get_u32(from + PAIR_HEAD + 8 * i + 4);
-        }
-        ok = take(context, &p, error);
-        free(p.matches);
-        at += pair_bytes(&p);
-    }
-    io_mapping_close(&file);
     return ok;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collection.h"
-#include "io/progress.h"
+#include "io/pair_list.h"
 
 #define EXHAUSTIVE_UP_TO 100 /* images, by default */
 
@@ -60,6 +60,7 @@ typedef struct retrieval {
     kb_index *index;
     kb_index_result *results; /* k per image */
     size_t *counts, k;
+    const char **failure; /* per image; NULL: none */
 } retrieval;
 
 static void retrieval_query(void *context, int32_t i)
@@ -67,10 +68,13 @@ static void retrieval_query(void *context, int32_t i)
     retrieval *r = context;
     features f;
     kb_error why;
-    if (!r->j->good[i] || !collection_features_read(r->j, (size_t)i, &f)) return;
+    if (!r->j->good[i]) return;
+    r->failure[i] = "its features are gone";
+    if (!collection_features_read(r->j, (size_t)i, &f)) return;
     kb_features view = places_features(&f);
-    if (kb_index_query(r->index, &view, NULL, NULL, r->results + (size_t)i * r->k, r->k, &r->counts[i], &why) != KB_OK)
-        r->counts[i] = 0;
+    kb_status status =
+        kb_index_query(r->index, &view, NULL, NULL, r->results + (size_t)i * r->k, r->k, &r->counts[i], &why);
+    r->failure[i] = status == KB_OK ? NULL : kb_status_string(status);
     features_free(&f);
 }
 
@@ -87,13 +91,17 @@ static bool pairs_retrieval(collection_job *j, size_t *room, io_error *error)
     ok = ok && retrieval_index(j, r.index, ws, error);
     r.results = io_alloc(n * r.k, sizeof *r.results);
     r.counts = io_alloc(n, sizeof *r.counts);
+    r.failure = io_alloc(n, sizeof *r.failure);
     if (ok && j->common->parallel)
         j->common->parallel->run(j->common->parallel->self, (int32_t)n, retrieval_query, &r);
     else for (size_t i = 0; ok && i < n; i++) retrieval_query(&r, (int32_t)i);
-    for (size_t i = 0; ok && i < n; i++)
-        for (size_t k = 0; k < r.counts[i]; k++) add_pair(j, room, i, (size_t)r.results[i * r.k + k].id);
+    for (size_t i = 0; ok && i < n; i++) {
+        if (r.failure[i]) ok = io_fail(error, "%s: %s", j->images.items[i], r.failure[i]);
+        for (size_t k = 0; ok && k < r.counts[i]; k++) add_pair(j, room, i, (size_t)r.results[i * r.k + k].id);
+    }
     free(r.results);
     free(r.counts);
+    free(r.failure);
     kb_index_free(r.index);
     kb_workspace_free(ws);
     io_vocabulary_free(&words);
@@ -115,46 +123,14 @@ static void gps_add(void *context, size_t a, size_t b)
 
 /* ---- a list ---- */
 
-typedef struct named_image {
-    const char *name;
-    size_t image;
-} named_image;
-
-static int compare_named(const void *a, const void *b)
-{
-    return strcmp(((const named_image *)a)->name, ((const named_image *)b)->name);
-}
-
-/* Lines "name1 name2", names as in the database. */
-static bool list_read(collection_job *j, const named_image *sorted, char *rest, size_t *room, io_error *error)
-{
-    char *line;
-    for (size_t number = 1; (line = strsep(&rest, "\n")); number++) {
-        char *save;
-        named_image key = {strtok_r(line, " \t\r", &save), 0};
-        const named_image *found[2];
-        if (!key.name || key.name[0] == '#') continue;
-        for (int k = 0; k < 2; k++) {
-            found[k] = key.name ? bsearch(&key, sorted, j->names.count, sizeof *sorted, compare_named) : NULL;
-            if (!found[k]) return io_fail(error, "%s:%zu: not the names of two of the images", j->list, number);
-            key.name = strtok_r(NULL, " \t\r", &save);
-        }
-        add_pair(j, room, found[0]->image, found[1]->image);
-    }
-    return true;
-}
-
+/* Names as in the database. */
 static bool pairs_list(collection_job *j, size_t *room, io_error *error)
 {
-    io_bytes bytes;
-    if (!io_file_read(j->list, &bytes, error)) return false;
-    named_image *sorted = io_alloc(j->names.count + 1, sizeof *sorted);
-    for (size_t i = 0; i < j->names.count; i++) sorted[i] = (named_image){j->names.items[i], i};
-    qsort(sorted, j->names.count, sizeof *sorted, compare_named);
-    bool ok = list_read(j, sorted, (char *)bytes.data, room, error);
-    free(sorted);
-    io_bytes_free(&bytes);
-    return ok;
+    io_pairs pairs;
+    if (!io_pairs_read(j->list, &j->names, &pairs, error)) return false;
+    for (size_t i = 0; i < pairs.count; i++) add_pair(j, room, pairs.items[i][0], pairs.items[i][1]);
+    io_pairs_free(&pairs);
+    return true;
 }
 
 /* ---- all ---- */
@@ -207,39 +183,6 @@ static bool pairs_stamp(collection_job *j, io_error *error)
     return true;
 }
 
-/* True when pairs.txt is there and of these inputs; else the pairs are to be chosen. */
-static bool pairs_read(collection_job *j, const char *path)
-{
-    io_bytes bytes;
-    unsigned long long hash = 0, count = 0;
-    int used = 0;
-    size_t room = 0;
-    if (!io_path_exists(path) || !io_file_read(path, &bytes, NULL)) return false;
-    char *at = (char *)bytes.data;
-    bool ok = sscanf(at, "# keybits pairs %llx %llu\n%n", &hash, &count, &used) == 2 && hash == j->pairs_hash;
-    at += used;
-    for (size_t i = 0; ok && i < count; i++) {
-        char *end;
-        unsigned long a = strtoul(at, &end, 10), b = strtoul(end, &at, 10);
-        ok = a < b && b < j->images.count && *at == '\n';
-        if (ok) add_pair(j, &room, a, b);
-        at++;
-    }
-    ok = ok && j->pair_count == count;
-    io_bytes_free(&bytes);
-    return ok;
-}
-
-static bool pairs_write(const collection_job *j, const char *path, io_error *error)
-{
-    io_writer *writer = io_writer_open(path, error);
-    if (!writer) return false;
-    FILE *out = io_writer_file(writer);
-    fprintf(out, "# keybits pairs %llx %zu\n", (unsigned long long)j->pairs_hash, j->pair_count);
-    for (size_t i = 0; i < j->pair_count; i++) fprintf(out, "%u %u\n", j->pairs[i][0], j->pairs[i][1]);
-    return io_writer_commit(writer, error);
-}
-
 /* Which images have features; those without must have said why. */
 static bool images_settle(collection_job *j, io_error *error)
 {
@@ -247,7 +190,7 @@ static bool images_settle(collection_job *j, io_error *error)
     j->failed = 0;
     for (size_t i = 0; i < j->images.count; i++) {
         char *path = collection_path(j, "features", i, ".err");
-        j->good[i] = collection_features_check(j, i);
+        j->good[i] = collection_features_check(j, i, &j->keypoints[i]);
         if (!j->good[i] && io_path_exists(path)) j->failed++;
         else if (!j->good[i] && missing++ == 0) first = i;
         free(path);
@@ -261,8 +204,8 @@ bool collection_pairs(collection_job *j, io_error *error)
 {
     if (!images_settle(j, error) || !pairs_stamp(j, error)) return false;
     char *path = io_path_join(j->folder, "pairs.txt");
-    bool ok = pairs_read(j, path);
-    if (!ok) ok = pairs_choose(j, error) && pairs_write(j, path, error);
+    bool ok = collection_pairs_load(j, path);
+    if (!ok) ok = pairs_choose(j, error) && collection_pairs_write(j, path, error);
     free(path);
     return ok;
 }

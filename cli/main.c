@@ -1,4 +1,5 @@
 /* The program: finds the command and lets it work. */
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,10 +108,17 @@ static void stop_without_memory(void)
 
 static void show_progress(const char *line) { fprintf(stderr, "\r\033[K%s", line ? line : ""); }
 
-int main(int argc, char **argv)
+/* A file must not be opened in the place of a standard stream that is closed: what is printed would go into it. So the
+ * places are taken, by /dev/null opened the wrong way round: reading and writing fail as they did. */
+static void hold_standard_streams(void)
 {
-    const io_host host = {stop_without_memory, isatty(STDERR_FILENO) ? show_progress : NULL};
-    io_set_host(&host);
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int i = 0; i < 3; i++)
+        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", modes[i]) != i) exit(CLI_FAILED);
+}
+
+static int run(int argc, char **argv)
+{
     if (argc < 2) {
         print_usage(stderr);
         return CLI_USAGE;
@@ -124,7 +132,15 @@ int main(int argc, char **argv)
     }
     const cli_command *found = command_find(first);
     if (!found) return command_unknown(first);
-    int code = cli_run(found, argc - 1, argv + 1);
+    return cli_run(found, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_streams();
+    const io_host host = {stop_without_memory, isatty(STDERR_FILENO) ? show_progress : NULL};
+    io_set_host(&host);
+    int code = run(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_DONE) /* a full disc: what was printed is not there */
         code = cli_error("standard output: cannot be written");
     return code;

@@ -79,8 +79,11 @@ static bool parse_header(y4m_reader *r, char *line, io_error *error)
         else if (strcmp(word, "XCOLORRANGE=FULL") == 0) r->full_range = true;
         if (!ok) return false;
     }
-    if (r->width && r->height) return true;
-    return io_fail(error, "%s: the Y4M header tells no %s", r->name, r->width ? "height (H)" : "width (W)");
+    if (!r->width || !r->height)
+        return io_fail(error, "%s: the Y4M header tells no %s", r->name, r->width ? "height (H)" : "width (W)");
+    if ((int64_t)r->width * r->height <= IO_MAX_PIXELS) return true;
+    return io_fail(error, "%s: frames of %d x %d pixels are more than the limit of %lld", r->name, r->width, r->height,
+                   (long long)IO_MAX_PIXELS);
 }
 
 static size_t chroma_width(const y4m_reader *r)

@@ -51,6 +51,8 @@ bool ev_report_add(ev_report *report, const char *name, const io_json_value *doc
     for (; item; item = document->kind == IO_JSON_ARRAY ? item->next : NULL)
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (is_benchmark(item, known[i])) report_take(report, item);
+    if (report->count > EV_REPORT_MOST)
+        return io_fail(error, "%s: a page holds up to %d results", name, EV_REPORT_MOST);
     return report->count > before ||
            io_fail(error, "%s: holds no result of keybits eval, bench or train ablation", name);
 }

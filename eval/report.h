@@ -6,6 +6,8 @@
 
 #include "io/json.h"
 
+#define EV_REPORT_MOST 500 /* results; every one is compared with all others */
+
 typedef struct ev_report {
     const io_json_value **items; /* results of one benchmark and one descriptor each, or of speed, energy, ablation */
     size_t count;

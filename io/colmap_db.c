@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/common.h"
 #include "io/number.h"
@@ -130,7 +131,7 @@ bool io_colmap_db_commit(io_colmap_db *db, io_error *error)
         return false;
     }
     sqlite3_close(db->handle);
-    good = io_writer_commit(db->writer, error);
+    good = io_writer_commit_to_disc(db->writer, error);
     free(db);
     return good;
 }
@@ -270,11 +271,44 @@ bool io_colmap_db_add_geometry(io_colmap_db *db, int64_t a, int64_t b, const kb_
 
 /* ------------------------------------------------------------------------------------------------------- reading */
 
+/* A database is a program as well: views, computed columns. What reads one reads its tables and nothing else. */
+static int allow_tables_only(void *context, int action, const char *first, const char *second, const char *database,
+                             const char *view)
+{
+    (void)context, (void)first, (void)database;
+    bool sum = action == SQLITE_FUNCTION && (strcmp(second, "count") == 0 || strcmp(second, "total") == 0);
+    return !view && (action == SQLITE_SELECT || action == SQLITE_READ || sum) ? SQLITE_OK : SQLITE_DENY;
+}
+
+static int stop(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+static int cut_to_int(int64_t value) { return value < INT32_MAX ? (int)value : INT32_MAX; }
+
+/* Bounded by the size of the file: no value is larger, and no question takes more steps than all rows would; pages that
+ * lead to each other in circles do. Functions of computed columns cannot be denied, but made to have nothing to do. */
+static bool open_to_read(const char *path, sqlite3 **handle, io_error *error)
+{
+    struct stat status;
+    int64_t size = stat(path, &status) == 0 ? status.st_size : 0;
+    if (sqlite3_open_v2(path, handle, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        return io_fail(error, "%s: %s", path, *handle ? sqlite3_errmsg(*handle) : "out of memory");
+    sqlite3_set_authorizer(*handle, allow_tables_only, NULL);
+    sqlite3_limit(*handle, SQLITE_LIMIT_LENGTH, cut_to_int(size + 4096));
+    sqlite3_limit(*handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 0);
+    sqlite3_progress_handler(*handle, cut_to_int(1000000 + 16 * size), stop, NULL);
+    return true;
+}
+
 bool io_colmap_db_verified(const char *path, int64_t *pairs, int64_t *matches, io_error *error)
 {
     sqlite3 *handle = NULL;
     sqlite3_stmt *statement = NULL;
-    bool good = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+    bool open = open_to_read(path, &handle, error);
+    bool good = open &&
                 sqlite3_prepare_v2(handle, "SELECT count(*), total(rows) FROM two_view_geometries WHERE rows > 0;", -1,
                                    &statement, NULL) == SQLITE_OK &&
                 sqlite3_step(statement) == SQLITE_ROW;
@@ -282,7 +316,7 @@ bool io_colmap_db_verified(const char *path, int64_t *pairs, int64_t *matches, i
         *pairs = sqlite3_column_int64(statement, 0);
         double sum = sqlite3_column_double(statement, 1); /* of whatever stands there */
         *matches = sum >= 0 && sum < 9e18 ? (int64_t)sum : 0;
-    } else {
+    } else if (open) {
         io_fail(error, "%s: %s", path, sqlite3_errmsg(handle));
     }
     sqlite3_finalize(statement);
@@ -333,13 +367,14 @@ bool io_colmap_db_keypoints(const char *database, uint32_t image_id, kb_keypoint
     sqlite3_stmt *row = NULL;
     *keypoints = NULL;
     *count = 0;
-    bool ok = sqlite3_open_v2(database, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+    bool open = open_to_read(database, &db, error);
+    bool ok = open &&
               sqlite3_prepare_v2(db, "SELECT rows, cols, data FROM keypoints WHERE image_id = ?", -1, &row, NULL) ==
                   SQLITE_OK &&
               sqlite3_bind_int64(row, 1, image_id) == SQLITE_OK;
     int step = ok ? sqlite3_step(row) : SQLITE_ERROR;
     if (step == SQLITE_ROW) ok = decode_keypoints(database, row, keypoints, count, error);
-    else if (step != SQLITE_DONE) ok = io_fail(error, "%s: %s", database, db ? sqlite3_errmsg(db) : "out of memory");
+    else if (open && step != SQLITE_DONE) ok = io_fail(error, "%s: %s", database, sqlite3_errmsg(db));
     sqlite3_finalize(row);
     sqlite3_close(db);
     return ok;

@@ -125,9 +125,8 @@ bool io_keypoints_read(const char *path, io_keypoints *out, io_error *error)
 {
     io_bytes text;
     *out = (io_keypoints){NULL, 0};
-    if (!io_file_read(path, &text, error)) return false;
-    bool ok = memchr(text.data, 0, text.size) ? io_fail(error, "%s: not a text file", path)
-                                              : parse(path, (char *)text.data, out, error);
+    if (!io_text_read(path, &text, error)) return false;
+    bool ok = parse(path, (char *)text.data, out, error);
     io_bytes_free(&text);
     if (!ok) io_keypoints_free(out);
     return ok;

@@ -104,6 +104,14 @@ bool io_file_read(const char *path, io_bytes *out, io_error *error)
     return ok;
 }
 
+bool io_text_read(const char *path, io_bytes *out, io_error *error)
+{
+    if (!io_file_read(path, out, error)) return false;
+    if (!memchr(out->data, 0, out->size)) return true;
+    io_bytes_free(out);
+    return io_fail(error, "%s: not a text file", io_path_shown(path));
+}
+
 void io_bytes_free(io_bytes *bytes)
 {
     free(bytes->data);

@@ -24,6 +24,8 @@ typedef struct io_bytes {
 
 /* The whole file; "-" is standard input. Fails for folders, and above 4 GiB. */
 bool io_file_read(const char *path, io_bytes *out, io_error *error);
+/* The same for text; fails when a zero byte is in it, at which the text would end. */
+bool io_text_read(const char *path, io_bytes *out, io_error *error);
 void io_bytes_free(io_bytes *bytes);
 
 /* ---- writing ----
@@ -39,11 +41,17 @@ FILE *io_writer_file(io_writer *writer);
 const char *io_writer_temporary(const io_writer *writer);
 /* Whether all that was written so far got out, for those who write for long; to be asked straight after writing. */
 bool io_writer_check(const io_writer *writer, io_error *error);
-/* Both free the writer. Commit fails when anything written to the FILE failed, such as a full disc. */
+/* All free the writer. Commit fails when anything written to the FILE failed, such as a full disc. To the disc, for what
+ * took long to compute: once it has succeeded, the file survives a power failure, for which it waits some
+ * milliseconds. */
 bool io_writer_commit(io_writer *writer, io_error *error);
+bool io_writer_commit_to_disc(io_writer *writer, io_error *error);
 void io_writer_abandon(io_writer *writer);
 /* A buffer as a file, in one go. */
 bool io_file_write(const char *path, const void *data, size_t size, io_error *error);
+bool io_file_write_to_disc(const char *path, const void *data, size_t size, io_error *error);
+/* What was written so far is on the disc, for a file that grows; else errno says why not. */
+bool io_stream_sync(FILE *file);
 
 /* ---- names ---- */
 const char *io_path_base(const char *path);   /* what follows the last slash */

@@ -24,6 +24,18 @@ static void on_error(j_common_ptr info)
     longjmp(failure->back, 1);
 }
 
+/* A scan of a progressive file works on the whole picture and takes as little as ten bytes, so that a small file could
+ * keep a decoder busy for hours. Files that are meant have some ten scans. */
+#define MAX_SCANS 100
+
+static void on_progress(j_common_ptr info)
+{
+    jpeg_failure *failure = (jpeg_failure *)(void *)info->err;
+    if (((j_decompress_ptr)info)->input_scan_number <= MAX_SCANS) return;
+    snprintf(failure->text, sizeof failure->text, "more than %d scans", MAX_SCANS);
+    longjmp(failure->back, 1);
+}
+
 /* Warnings after which part of the picture is made up; the others are about harmless oddities. */
 static bool is_damage(int code)
 {
@@ -83,6 +95,7 @@ bool io_decode_jpeg(const io_source *source, bool colour, io_raster *raster, io_
 {
     struct jpeg_decompress_struct info;
     jpeg_failure failure;
+    struct jpeg_progress_mgr progress = {.progress_monitor = on_progress};
     uint8_t *volatile cmyk_row = NULL;
 
     info.err = jpeg_std_error(&failure.manager);
@@ -94,6 +107,7 @@ bool io_decode_jpeg(const io_source *source, bool colour, io_raster *raster, io_
         return io_fail(error, "%s: damaged or truncated JPEG: %s", source->name, failure.text);
     }
     jpeg_create_decompress(&info);
+    info.progress = &progress;
     jpeg_mem_src(&info, source->data, (unsigned long)source->size);
     jpeg_save_markers(&info, JPEG_APP0 + 1, 0xffff);
     jpeg_read_header(&info, TRUE);

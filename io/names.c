@@ -78,7 +78,7 @@ static bool add_list(io_names *names, const char *path, io_error *error)
 {
     io_bytes text;
     if (!*path) return io_fail(error, "@ stands alone; the name of a list follows it: @list.txt");
-    if (!io_file_read(path, &text, error)) return false;
+    if (!io_text_read(path, &text, error)) return false;
     bool ok = true;
     size_t before = names->count;
     char *line = (char *)text.data;

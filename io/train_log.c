@@ -116,7 +116,7 @@ static bool write_log(const io_train_log *log, uint64_t settings, io_error *erro
     FILE *file = io_writer_file(writer);
     fprintf(file, "# settings %016llx\n%s", (unsigned long long)settings, header);
     for (int32_t i = 0; i < log->count; i++) print_row(file, i, &log->rows[i]);
-    return io_writer_commit(writer, error);
+    return io_writer_commit_to_disc(writer, error);
 }
 
 bool io_train_log_open(io_train_log *log, const char *path, uint64_t settings, int32_t bits, bool go_on,
@@ -136,7 +136,7 @@ bool io_train_log_add(io_train_log *log, const io_train_row *row, io_error *erro
 {
     print_row(log->file, log->count, row);
     log->rows[log->count++] = *row;
-    return fflush(log->file) == 0 || io_fail(error, "%s: cannot write", log->path);
+    return io_stream_sync(log->file) || io_fail(error, "%s: cannot be written: %s", log->path, strerror(errno));
 }
 
 bool io_train_log_close(io_train_log *log, io_error *error)
@@ -144,5 +144,5 @@ bool io_train_log_close(io_train_log *log, io_error *error)
     bool written = !log->file || fclose(log->file) == 0;
     free(log->rows);
     *log = (io_train_log){.path = log->path};
-    return written || io_fail(error, "%s: cannot write", log->path);
+    return written || io_fail(error, "%s: cannot be written: %s", log->path, strerror(errno));
 }

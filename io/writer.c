@@ -1,5 +1,7 @@
-/* Writing so that nobody ever sees half a file: a temporary file beside the target, then one rename. */
+/* Writing so that nobody ever sees half a file: a temporary file beside the target, then one rename. What must survive
+ * a power failure is on the disc before the rename, and so is the rename before the caller hears of it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,12 +128,39 @@ static bool close_file(io_writer *writer)
     return closed && ok;
 }
 
-bool io_writer_commit(io_writer *writer, io_error *error)
+/* fsync; file systems that have none say so, which is no failure. */
+static bool sync_descriptor(int descriptor)
 {
-    bool ok = close_file(writer);
+    return fsync(descriptor) == 0 || errno == EINVAL || errno == ENOSYS || errno == ENOTSUP;
+}
+
+bool io_stream_sync(FILE *file) { return fflush(file) == 0 && sync_descriptor(fileno(file)); }
+
+/* The name of a file is in its folder. A folder that cannot be opened, since it may be written only, is left alone. */
+static bool sync_folder(const char *target)
+{
+    const char *base = io_path_base(target);
+    char *folder = io_copy_string(base == target ? "." : target);
+    if (base != target) folder[base - target] = 0;
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    if (descriptor < 0) return true;
+    bool ok = sync_descriptor(descriptor);
     int reason = errno;
+    close(descriptor);
+    errno = reason;
+    return ok;
+}
+
+static bool commit(io_writer *writer, bool to_disc, io_error *error)
+{
+    bool waits = to_disc && writer->temporary;
+    bool synced = !waits || io_stream_sync(writer->file);
+    int reason = errno;
+    bool ok = close_file(writer) && synced;
+    if (synced) reason = errno;
     if (writer->temporary && ok) {
-        ok = io_temporary_rename(writer->entry, writer->target);
+        ok = io_temporary_rename(writer->entry, writer->target) && (!waits || sync_folder(writer->target));
         reason = errno;
     } else if (writer->temporary) {
         io_temporary_remove(writer->entry);
@@ -141,6 +170,10 @@ bool io_writer_commit(io_writer *writer, io_error *error)
     return ok;
 }
 
+bool io_writer_commit(io_writer *writer, io_error *error) { return commit(writer, false, error); }
+
+bool io_writer_commit_to_disc(io_writer *writer, io_error *error) { return commit(writer, true, error); }
+
 void io_writer_abandon(io_writer *writer)
 {
     if (!writer) return;
@@ -149,10 +182,20 @@ void io_writer_abandon(io_writer *writer)
     free_writer(writer);
 }
 
-bool io_file_write(const char *path, const void *data, size_t size, io_error *error)
+static bool write_buffer(const char *path, const void *data, size_t size, bool to_disc, io_error *error)
 {
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     if (size) fwrite(data, 1, size, writer->file);
-    return io_writer_commit(writer, error);
+    return commit(writer, to_disc, error);
+}
+
+bool io_file_write(const char *path, const void *data, size_t size, io_error *error)
+{
+    return write_buffer(path, data, size, false, error);
+}
+
+bool io_file_write_to_disc(const char *path, const void *data, size_t size, io_error *error)
+{
+    return write_buffer(path, data, size, true, error);
 }

@@ -134,13 +134,14 @@ static double triplet_loss(const kbi_hash_batch *b, int32_t *active)
     double loss = 0, margin = (double)b->margin * b->bits;
     for (int32_t i = 0; i < b->n; i++) {
         const kbi_hash_negative *negative = &b->negatives[i];
+        if (negative->pair < 0) continue; /* of a map that grew until no similarity is a number */
         int32_t j = negative->pair, anchor = negative->anchor_right ? b->n + i : i,
                 positive = negative->anchor_right ? i : b->n + i;
         int32_t other = negative->anchor_right ? j : b->n + j;
         size_t row = (size_t)(negative->anchor_right ? j : i), column = (size_t)(negative->anchor_right ? i : j);
         double l =
             margin - b->similarity[(size_t)i * (size_t)b->n + (size_t)i] + b->similarity[row * (size_t)b->n + column];
-        if (l <= 0) continue;
+        if (!(l > 0)) continue;
         loss += l;
         ++*active;
         add_row(b, anchor, 1, other);

@@ -300,9 +300,14 @@ static kb_status check_checkpoint(const kbi_hash_trainer *t, const uint8_t *data
         return kbi_fail(error, KB_E_CHECKSUM, "the checkpoint was made with other patches or options");
     if (size != checkpoint_bytes(t)) return kbi_fail(error, KB_E_TRUNCATED, "the checkpoint is truncated");
     memcpy(&hash, data + size - sizeof hash, sizeof hash);
-    if (hash != hash_bytes(t->identity, data, size - sizeof hash) || head->step < 0 || head->step > t->options.steps)
-        return kbi_fail(error, KB_E_CHECKSUM, "the checkpoint is damaged");
-    return KB_OK;
+    bool good = hash == hash_bytes(t->identity, data, size - sizeof hash) && head->step >= 0 &&
+                head->step <= t->options.steps && head->since >= 0 && head->since <= head->step;
+    for (size_t i = 0; good && i < 3 * t->count; i++) {
+        float value;
+        memcpy(&value, data + sizeof *head + i * sizeof value, sizeof value);
+        good = isfinite(value);
+    }
+    return good ? KB_OK : kbi_fail(error, KB_E_CHECKSUM, "the checkpoint is damaged");
 }
 
 kb_status kbi_hash_trainer_restore(kbi_hash_trainer *t, const void *data, size_t size, kb_error *error)
@@ -333,7 +338,7 @@ static int32_t round_row(const kbi_hash_trainer *t, const float *row, int8_t *we
         bias -= row[i] * t->inputs.mean[i];
     }
     double unit = most > 0 ? 127 / most : 0;
-    for (int i = 0; i < N; i++) weights[i] = (int8_t)floor(unit * row[i] + 0.5);
+    for (int i = 0; i < N; i++) weights[i] = (int8_t)floor(fmin(fmax(unit * row[i], -127), 127) + 0.5);
     return (int32_t)floor(fmin(fmax(unit * bias, -1e9), 1e9) + 0.5);
 }
 

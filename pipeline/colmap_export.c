@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/pair_list.h"
 #include "io/progress.h"
 #include "pipeline/pipeline.h"
 
@@ -55,48 +56,24 @@ static bool describe_batches(export_work *w, io_error *error)
 
 /* ---- which pairs ---- */
 
-typedef struct index_pair {
-    size_t a, b;
-} index_pair;
-
-static bool find_image(const io_names *images, const char *name, size_t *index)
+static void all_pairs(size_t n, io_pairs *out)
 {
-    for (*index = 0; *index < images->count; ++*index)
-        if (strcmp(io_path_base(images->items[*index]), name) == 0) return true;
-    return false;
-}
-
-static index_pair *all_pairs(size_t n, size_t *count)
-{
-    index_pair *pairs = io_alloc(n * n / 2 + 1, sizeof *pairs);
-    *count = 0;
+    *out = (io_pairs){io_alloc(n * n / 2 + 1, sizeof *out->items), 0};
     for (size_t a = 0; a < n; a++)
-        for (size_t b = a + 1; b < n; b++) pairs[(*count)++] = (index_pair){a, b};
-    return pairs;
+        for (size_t b = a + 1; b < n; b++) {
+            out->items[out->count][0] = a;
+            out->items[out->count++][1] = b;
+        }
 }
 
-/* Lines "name1 name2"; NULL when something is wrong. */
-static index_pair *read_pairs(const char *path, const io_names *images, size_t *count, io_error *error)
+/* Images are named without their folders. */
+static bool listed_pairs(const char *path, const io_names *images, io_pairs *out, io_error *error)
 {
-    io_bytes bytes;
-    if (!io_file_read(path, &bytes, error)) return NULL;
-    index_pair *pairs = io_alloc(1, sizeof *pairs);
-    char *rest = (char *)bytes.data, *line;
-    bool good = true;
-    *count = 0;
-    for (size_t number = 1; good && (line = strsep(&rest, "\n")) != NULL; number++) {
-        char *save, *a = strtok_r(line, " \t\r", &save), *b = a ? strtok_r(NULL, " \t\r", &save) : NULL;
-        index_pair pair;
-        if (!a || *a == '#') continue;
-        good = b && find_image(images, a, &pair.a) && find_image(images, b, &pair.b) && pair.a != pair.b;
-        if (!good) io_fail(error, "%s:%zu: not the names of two of the images", path, number);
-        pairs = io_grow(pairs, *count + 1, sizeof *pairs);
-        if (good) pairs[(*count)++] = pair;
-    }
-    io_bytes_free(&bytes);
-    if (good) return pairs;
-    free(pairs);
-    return NULL;
+    io_names names = {NULL, 0};
+    for (size_t i = 0; i < images->count; i++) io_names_add(&names, io_path_base(images->items[i]));
+    bool ok = io_pairs_read(path, &names, out, error);
+    io_names_free(&names);
+    return ok;
 }
 
 /* ---- writing ---- */
@@ -125,15 +102,16 @@ static bool write_images(io_colmap_db *db, export_work *w, colmap_export_counts 
     return good;
 }
 
-static bool write_matches(io_colmap_db *db, const export_work *w, const index_pair *pairs, size_t pair_count, FILE *list,
+static bool write_matches(io_colmap_db *db, const export_work *w, const io_pairs *pairs, FILE *list,
                           colmap_export_counts *counts, io_error *error)
 {
     io_progress progress;
     bool good = true;
-    io_progress_start(&progress, "matching pairs", pair_count, w->options->quiet);
-    for (size_t i = 0; i < pair_count && good; i++) {
-        const exported_image *a = &w->items[pairs[i].a], *b = &w->items[pairs[i].b];
-        const char *names[2] = {w->images->items[pairs[i].a], w->images->items[pairs[i].b]};
+    io_progress_start(&progress, "matching pairs", pairs->count, w->options->quiet);
+    for (size_t i = 0; i < pairs->count && good; i++) {
+        const size_t *pair = pairs->items[i];
+        const exported_image *a = &w->items[pair[0]], *b = &w->items[pair[1]];
+        const char *names[2] = {w->images->items[pair[0]], w->images->items[pair[1]]};
         pipeline_result result = {0};
         good = features_comparable(&a->features, &b->features, names[0], names[1], error) &&
                pipeline_match(&w->matcher, &a->features, &b->features, &result, error) &&
@@ -143,19 +121,19 @@ static bool write_matches(io_colmap_db *db, const export_work *w, const index_pa
         pipeline_result_free(&result);
         io_progress_update(&progress, i + 1);
     }
-    counts->pairs = pair_count;
+    counts->pairs = pairs->count;
     io_progress_end(&progress);
     return good;
 }
 
-static bool write_database(export_work *w, const index_pair *pairs, size_t pair_count, const char *database,
+static bool write_database(export_work *w, const io_pairs *pairs, const char *database,
                            const char *pair_list, colmap_export_counts *counts, io_error *error)
 {
     io_writer *list = io_writer_open(pair_list, error);
     if (!list) return false;
     io_colmap_db *db = io_colmap_db_create(database, error);
     bool good = db && write_images(db, w, counts, error) &&
-                write_matches(db, w, pairs, pair_count, io_writer_file(list), counts, error);
+                write_matches(db, w, pairs, io_writer_file(list), counts, error);
     if (good) good = io_colmap_db_commit(db, error);
     else io_colmap_db_abandon(db);
     if (good) return io_writer_commit(list, error);
@@ -168,11 +146,10 @@ bool colmap_export(const io_names *images, const colmap_export_options *options,
 {
     colmap_export_counts own, *c = counts ? counts : &own;
     pipeline_options matching;
-    size_t pair_count = 0;
+    io_pairs pairs;
     *c = (colmap_export_counts){.images = images->count};
-    index_pair *pairs =
-        options->pairs ? read_pairs(options->pairs, images, &pair_count, error) : all_pairs(images->count, &pair_count);
-    if (!pairs) return false;
+    if (!options->pairs) all_pairs(images->count, &pairs);
+    else if (!listed_pairs(options->pairs, images, &pairs, error)) return false;
     pipeline_options_init(&matching);
     matching.max_ratio = options->max_ratio;
     matching.max_distance = options->max_distance;
@@ -180,10 +157,10 @@ bool colmap_export(const io_names *images, const colmap_export_options *options,
     matching.no_fit = true;
     export_work w = {.images = images, .options = options, .items = io_alloc(images->count, sizeof *w.items)};
     bool good = pipeline_open(&w.matcher, &matching, NULL, options->parallel, error) && describe_batches(&w, error) &&
-                write_database(&w, pairs, pair_count, database, pair_list, c, error);
+                write_database(&w, &pairs, database, pair_list, c, error);
     for (size_t i = 0; i < images->count; i++) features_free(&w.items[i].features);
     pipeline_close(&w.matcher);
     free(w.items);
-    free(pairs);
+    io_pairs_free(&pairs);
     return good;
 }

@@ -167,6 +167,7 @@ static void blur_down(const kbi_scale_window *w, int32_t layer, int32_t first, i
     for (int32_t x = 0; x < w->here.width; x += STRIP)
         for (int32_t i = 0; i < n; i++) {
             for (int32_t k = 0; k < blur->taps; k++) {
+                /* all of row[] is set: NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
                 above[k] = row[i + reach - k * blur->step] + x;
                 below[k] = row[i + reach + k * blur->step] + x;
             }

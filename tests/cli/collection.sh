@@ -76,7 +76,9 @@ run job whole --quiet
 same whole.db killed.db
 # Forged ones, whose checksum is right: numbers of images, matches and inliers that lead nowhere, rows that are too long.
 for forgery in "blocks/000000.kbp 28 4294967295" "blocks/000000.kbp 36 4294967295" "blocks/000000.kbp 40 4294967295" \
-    "features/000002.kbf 28 4096"; do
+    "features/000002.kbf 28 4096" "features/000002.kbf 16 0" "features/000002.kbf 20 65536" "features/000002.kbf 32 1" \
+    "blocks/000000.kbp 24 1" "blocks/000000.kbp 32 5" "blocks/000000.kbp 40 0" "blocks/000000.kbp 52 2146959360" \
+    "blocks/000000.kbp 120 100000" "blocks/000000.kbp 124 2147483648"; do
     python3 - $forgery <<'PY' || fail "the forgery"
 import struct, sys
 name, at, value = "whole.db.work/" + sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -90,6 +92,15 @@ open(name, "wb").write(data)
 PY
     run job whole --quiet
     same whole.db killed.db
+done
+# Lists of pairs that are forged: a pair twice, pairs that are not in order, one too few, one of an image without features.
+cp whole.db.work/pairs.txt pairs.txt
+for forgery in '3s/.*/0 1/' '2s/.*/0 2/;3s/.*/0 1/' '$d' '2s/.*/0 7/' '2s/.*/1 1/' '1s/ 45/ 99999999999999999999/'; do
+    sed "$forgery" pairs.txt >whole.db.work/pairs.txt
+    differ pairs.txt whole.db.work/pairs.txt
+    run job whole --quiet
+    same whole.db killed.db
+    same pairs.txt whole.db.work/pairs.txt
 done
 run job whole --min-inliers 40 --quiet
 differ whole.db killed.db

@@ -30,5 +30,7 @@ echo '{"some": "thing"}' >other.json
 refuse 1 "other.json: holds no result" "$KEYBITS" eval report oxford.json other.json -o x.html
 echo '{"benchmark": ' >broken.json
 refuse 1 "broken.json" "$KEYBITS" eval report broken.json -o x.html
+awk 'BEGIN { printf "["; for (i = 0; i < 501; i++) printf "%s{\"benchmark\": \"sfm\", \"set\": \"%d\"}", i ? "," : "", i; print "]" }' >many.json
+refuse 1 "many.json: a page holds up to 500 results" "$KEYBITS" eval report many.json -o x.html
 [ ! -e x.html ] || fail "a page in spite of failure"
 no_leftovers

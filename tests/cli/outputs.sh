@@ -50,10 +50,29 @@ run keybits track a.pgm none.png a.pgm >rows.csv
 says "warning: none.png: cannot be opened"
 lines rows.csv 3
 
+# a standard stream that is closed: what is printed does not go into a file that is written
+keybits track a.pgm a.pgm b.pgm --y4m whole.y4m >/dev/null 2>&1
+keybits track a.pgm a.pgm b.pgm --y4m closed.y4m >&- 2>.err
+[ $? = 1 ] || fail "closed standard output is not exit code 1"
+says "standard output: cannot be written"
+[ ! -e closed.y4m ] || same whole.y4m closed.y4m
+run keybits patches synth a.pgm b.pgm -o set.kbp --views 3 --max-per-image 20
+for name in whole closed; do
+    [ $name = whole ] || exec 3>&2 2>&-
+    keybits train bad set.kbp -o $name.kbm --name a --bits 8 --triplets 64 --batch 16 --candidates 10
+    code=$?
+    [ $name = whole ] || exec 2>&3 3>&-
+    [ $code = 0 ] || fail "exit code $code of a training, $name"
+done
+same whole.kbm closed.kbm
+lines closed.csv "$(wc -l <whole.csv)"
+! keybits detect - <&- >/dev/null 2>&1 || fail "closed standard input was read"
+
 # a full disc, wherever the output goes
 if [ -w /dev/full ]; then
     for command in "detect a.pgm" "describe a.pgm -k k.csv" "match a.pgm b.pgm" "match a.pgm b.pgm --json" \
-        "track a.pgm b.pgm" "model show m.kbm" "model export m.kbm" "model list --json" info; do
+        "track a.pgm b.pgm" "model show m.kbm" "model export m.kbm" "model list --json" info \
+        help "help detect" "help --man" --version; do
         keybits $command >/dev/full 2>.err
         [ $? = 1 ] || fail "a full disc is not exit code 1 of $command"
         says "standard output: cannot be written"

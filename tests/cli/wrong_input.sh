@@ -18,6 +18,23 @@ printf 'P5 70000 70000 255\n' >huge.pgm
 refuse 1 "huge.pgm" describe huge.pgm $good -o o.npy
 printf 'P5 20000 20000 255\n' >large.pgm
 refuse 1 "large.pgm: 20000 x 20000 pixels are more than the limit of" describe large.pgm $good -o o.npy
+printf 'YUV4MPEG2 W65535 H65535 F25:1 C444\n' >large.y4m
+render template.pgm 160 120
+refuse 1 "large.y4m: frames of 65535 x 65535 pixels are more than the limit of" "$KEYBITS" track template.pgm large.y4m
+printf 'a.pgm\n\0\nnothing.png\n' >binary.txt
+refuse 1 "binary.txt: not a text file" describe @binary.txt $good -o '{}.npy'
+cp a.pgm b.pgm
+printf 'a.pgm b.pgm\n# the same again\nb.pgm a.pgm\n' >twice.txt
+for command in "export colmap" collection; do
+    run "$KEYBITS" $command a.pgm b.pgm -o twice.db $([ "$command" = collection ] && echo --list || echo --pairs) twice.txt --quiet
+    rm -rf twice.db*
+done
+for line in 'a.pgm a.pgm' 'a.pgm' 'a.pgm c.pgm'; do
+    printf 'a.pgm b.pgm\n%s\n' "$line" >wrong.txt
+    refuse 1 "wrong.txt:2: not the names of two of the images" "$KEYBITS" export colmap a.pgm b.pgm -o x.db --pairs wrong.txt
+    refuse 1 "wrong.txt:2: not the names of two of the images" "$KEYBITS" collection a.pgm b.pgm -o x.db --list wrong.txt --quiet
+    rm -rf x.db.work
+done
 printf 'GIF89a' >moving.png
 refuse 1 "moving.png: a GIF" describe moving.png $good -o o.npy
 escape=$(printf 'a\033[31m\377.png')

@@ -1,5 +1,5 @@
-/* What learning reads: sets of patches, and COLMAP's models in both forms. The first byte chooses; a model's three
- * files follow one another, with the lengths of the first two before them. */
+/* What learning reads: sets of patches, COLMAP's models in both forms, and checkpoints with the right hash. The first
+ * byte chooses; a model's three files follow one another, with the lengths of the first two before them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,10 @@
 #include "fuzz.h"
 #include "io/colmap_model.h"
 #include "io/patch_file.h"
+#include "learn/hash_train.h"
+#include "unit/seal.h"
 
-enum { PATCHES, TEXT, BINARY, READERS };
+enum { PATCHES, TEXT, BINARY, CHECKPOINT, READERS };
 
 static const char *const names[] = {"cameras", "images", "points3D"};
 static char folders[READERS][64];
@@ -22,7 +24,7 @@ static void file_of(int reader, int which, char path[128])
 
 static void remove_folders(void)
 {
-    for (int reader = TEXT; reader < READERS; reader++) {
+    for (int reader = TEXT; reader <= BINARY; reader++) {
         char path[128];
         for (int i = 0; i < 3; i++) {
             file_of(reader, i, path);
@@ -35,7 +37,7 @@ static void remove_folders(void)
 static void make_folders(void)
 {
     if (folders[TEXT][0]) return;
-    for (int reader = TEXT; reader < READERS; reader++) {
+    for (int reader = TEXT; reader <= BINARY; reader++) {
         strcpy(folders[reader], "/dev/shm/keybits-fuzz-XXXXXX");
         if (mkdtemp(folders[reader])) continue;
         fuzz_expect(mkdtemp(strcpy(folders[reader], "/tmp/keybits-fuzz-XXXXXX")) != NULL);
@@ -74,12 +76,56 @@ static void read_model(int reader, const uint8_t *data, size_t size, io_error *e
     kbi_scene_free(&model);
 }
 
+/* ---- checkpoints ---- */
+
+static kbi_hash_trainer *make_trainer(kb_learn_loss loss)
+{
+    enum { POINTS = 8, SIDE = KB_PATCH_SIDE };
+    static uint8_t pixels[2 * POINTS * SIDE * SIDE];
+    static uint32_t labels[2 * POINTS];
+    kb_learn_patches patches;
+    kb_learn_hash_options o;
+    kbi_hash_trainer *t = NULL;
+    for (size_t i = 0; i < sizeof pixels; i++)
+        pixels[i] = (uint8_t)(i % SIDE * (1 + i / SIDE / SIDE / 2) + i / SIDE % SIDE * 5 + i / SIDE / SIDE % 2);
+    for (size_t i = 0; i < 2 * POINTS; i++) labels[i] = (uint32_t)(i / 2);
+    KB_INIT(patches);
+    KB_INIT(o);
+    patches.pixels = pixels, patches.labels = labels, patches.count = 2 * POINTS;
+    o.bits = 8, o.steps = 2, o.batch = 8, o.versions = 1, o.loss = loss;
+    fuzz_expect(kbi_hash_trainer_create(&t, &patches, &o, NULL) == KB_OK);
+    return t;
+}
+
+/* One that is taken leads to a result, whatever its numbers are. */
+static void read_checkpoint(const uint8_t *data, size_t size)
+{
+    static kbi_hash_trainer *trainers[2];
+    int8_t weights[8 * KB_SIFT_VALUES];
+    int32_t bias[8];
+    kb_error error = {.text = ""};
+    if (size == 0) return;
+    kb_learn_loss loss = data[0] % 2 ? KB_LEARN_BINARY : KB_LEARN_TRIPLET;
+    if (!trainers[loss]) trainers[loss] = make_trainer(loss);
+    uint8_t *sealed = malloc(size);
+    memcpy(sealed, data + 1, --size);
+    seal_checkpoint(sealed, size);
+    if (kbi_hash_trainer_restore(trainers[loss], sealed, size, &error) == KB_OK) {
+        fuzz_expect(kbi_hash_trainer_run(trainers[loss], INT64_MAX));
+        kbi_hash_trainer_result(trainers[loss], weights, bias);
+    } else {
+        fuzz_expect(error.text[0] != 0);
+    }
+    free(sealed);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     io_error error = {""};
     if (size == 0) return 0;
     int reader = data[0] % READERS;
     if (reader == PATCHES) read_patches(data + 1, size - 1, &error);
+    else if (reader == CHECKPOINT) read_checkpoint(data + 1, size - 1);
     else read_model(reader, data + 1, size - 1, &error);
     fuzz_expect(memchr(error.text, 0, sizeof error.text) != NULL);
     return 0;
@@ -161,12 +207,27 @@ static size_t patches_seed(uint8_t *buffer, size_t capacity)
     return 1 + size;
 }
 
+static size_t checkpoint_seed(kb_learn_loss loss, uint8_t *buffer, size_t capacity)
+{
+    size_t size;
+    kbi_hash_trainer *t = make_trainer(loss);
+    const void *saved = kbi_hash_trainer_save(t, &size);
+    fuzz_expect(size + 2 <= capacity);
+    buffer[0] = CHECKPOINT;
+    buffer[1] = (uint8_t)loss;
+    memcpy(buffer + 2, saved, size);
+    kbi_hash_trainer_free(t);
+    return size + 2;
+}
+
 size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
 {
     switch (index) {
     case 0: return patches_seed(buffer, capacity);
     case 1: return text_seed(buffer);
     case 2: return binary_seed(buffer);
+    case 3: return checkpoint_seed(KB_LEARN_TRIPLET, buffer, capacity);
+    case 4: return checkpoint_seed(KB_LEARN_BINARY, buffer, capacity);
     default: return 0;
     }
 }

@@ -115,6 +115,107 @@ static void wrong_names_are_refused_and_leave_nothing(void **state)
     assert_null(io_colmap_db_create(in_scratch("no/such/folder/c.db"), &error));
 }
 
+static void make_database(const char *name, const char *sql)
+{
+    sqlite3 *db;
+    unlink(in_scratch(name));
+    assert_int_equal(sqlite3_open(in_scratch(name), &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+/* Both questions that are asked of a database; false when both are refused. The memory is bounded by the file. */
+static bool answers(const char *name, size_t size)
+{
+    int64_t pairs, matches;
+    kb_keypoint *keypoints;
+    size_t count;
+    io_error error;
+    sqlite3_memory_highwater(1);
+    alarm(60); /* what never ends fails */
+    bool verified = io_colmap_db_verified(in_scratch(name), &pairs, &matches, &error);
+    if (!verified) assert_non_null(strstr(error.text, name));
+    bool read = io_colmap_db_keypoints(in_scratch(name), 1, &keypoints, &count, &error);
+    if (!read) assert_non_null(strstr(error.text, name));
+    alarm(0);
+    free(keypoints);
+    assert_true(sqlite3_memory_highwater(0) <= (int64_t)(4 * size) + (4 << 20));
+    return verified || read;
+}
+
+/* Views and computed columns are programs: they could take any time and memory. */
+static void a_database_runs_nothing(void **state)
+{
+    static const char *const hostile[] = {
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT 1, 1, 4, x FROM c WHERE x < 0",
+        "SELECT 1, 60000000, 4, zeroblob(960000000)",
+        "SELECT 1, count(*), 4, NULL FROM t a, t b, t c, t d, t e, t f, t g, t h",
+        "SELECT 1, a.x, 4, NULL FROM (VALUES (1), (2)) b, t a"};
+    char sql[2000];
+    (void)state;
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        snprintf(sql, sizeof sql,
+                 "CREATE TABLE t(x INT); WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 200)"
+                 " INSERT INTO t SELECT x FROM c; CREATE VIEW keypoints(image_id, rows, cols, data) AS %s;"
+                 " CREATE VIEW two_view_geometries(image_id, rows, cols, data) AS %s;", hostile[i], hostile[i]);
+        make_database("view.db", sql);
+        assert_false(answers("view.db", 8192));
+    }
+    static const char *const computed[] = {"zeroblob(960000000)", "hex(zeroblob(400000000))",
+                                           "replace(hex(zeroblob(2000)), '0', hex(zeroblob(200000)))",
+                                           "hex(zeroblob(2000)) LIKE '%0%0%0%0%0%0%0%0%0%0%1'"};
+    for (size_t i = 0; i < sizeof computed / sizeof *computed; i++) {
+        snprintf(sql, sizeof sql,
+                 "CREATE TABLE keypoints(image_id INTEGER PRIMARY KEY, rows INT, cols INT);"
+                 "INSERT INTO keypoints VALUES(1, 60000000, 4); ALTER TABLE keypoints ADD COLUMN data AS (%s);"
+                 "CREATE TABLE two_view_geometries(x INT); INSERT INTO two_view_geometries VALUES(1);"
+                 "ALTER TABLE two_view_geometries ADD COLUMN rows AS (%s);",
+                 computed[i], computed[i]);
+        make_database("computed.db", sql);
+        assert_false(answers("computed.db", 16384));
+    }
+}
+
+/* Pages of a table that all lead to the same next page: 60^10 rows in 13 pages. */
+static void a_database_ends(void **state)
+{
+    enum { PAGE = 512, LEVELS = 10, CELLS = 60 };
+    io_bytes bytes;
+    io_error error;
+    (void)state;
+    make_database("deep.db", "PRAGMA page_size = 512; CREATE TABLE keypoints(image_id INT, rows INT, cols INT, data BLOB);"
+                             "CREATE TABLE two_view_geometries(rows INT); INSERT INTO keypoints VALUES(9, 1, 4, x'00');");
+    assert_true(io_file_read(in_scratch("deep.db"), &bytes, &error));
+    assert_int_equal(bytes.size, 3 * PAGE);
+    uint8_t *file = calloc(3 + LEVELS, PAGE);
+    memcpy(file, bytes.data, bytes.size);
+    memcpy(file + (2 + LEVELS) * PAGE, bytes.data + PAGE, PAGE); /* the leaf goes to the end */
+    for (int level = 0; level < LEVELS; level++) {
+        uint8_t *page = file + (level == 0 ? 1 : 2 + level) * PAGE, child = (uint8_t)(4 + level);
+        memset(page, 0, PAGE);
+        page[0] = 5; /* a table's inner page */
+        page[4] = CELLS;
+        page[5] = (PAGE - 5 * CELLS) >> 8, page[6] = (PAGE - 5 * CELLS) & 255;
+        page[11] = child;
+        for (int i = 0; i < CELLS; i++) {
+            int at = PAGE - 5 * (CELLS - i);
+            page[12 + 2 * i] = (uint8_t)(at >> 8), page[13 + 2 * i] = (uint8_t)at;
+            page[at + 3] = child;
+            page[at + 4] = (uint8_t)(i + 1);
+        }
+    }
+    file[31] = 3 + LEVELS; /* pages */
+    assert_true(io_file_write(in_scratch("deep.db"), file, (3 + LEVELS) * PAGE, &error));
+    kb_keypoint *keypoints;
+    size_t count;
+    alarm(60);
+    assert_false(io_colmap_db_keypoints(in_scratch("deep.db"), 1, &keypoints, &count, &error));
+    alarm(0);
+    assert_non_null(strstr(error.text, "deep.db: interrupted"));
+    free(file);
+    io_bytes_free(&bytes);
+}
+
 static void the_analysis_is_read(void **state)
 {
     static const char text[] = "Cameras: 1\nImages: 11\nRegistered images: 11\nPoints: 5656\nObservations: 25506\n"
@@ -134,6 +235,8 @@ int main(void)
         cmocka_unit_test(cameras_are_parsed),
         cmocka_unit_test(the_database_holds_what_was_given),
         cmocka_unit_test(wrong_names_are_refused_and_leave_nothing),
+        cmocka_unit_test(a_database_runs_nothing),
+        cmocka_unit_test(a_database_ends),
         cmocka_unit_test(the_analysis_is_read),
     };
     return cmocka_run_group_tests_name("colmap", tests, make_scratch, remove_scratch);

@@ -16,6 +16,7 @@
 #include "learn/random.h"
 #include "learn/validate.h"
 #include "render.h"
+#include "seal.h"
 
 /* ------------------------------------------------------------------------------------------------------- matrices */
 
@@ -413,6 +414,52 @@ static void test_wrong_checkpoint(void **state)
     kbi_patch_set_free(&set);
 }
 
+/* Checkpoints that someone forged, with the right hash: numbers that are none are refused, and a map that is too large
+ * to be computed with does no harm. */
+static void test_forged_checkpoint(void **state)
+{
+    (void)state;
+    kbi_patch_set set;
+    kb_error error = {.text = ""};
+    enum { HEAD = 56, SINCE = 24 };
+    static const float numbers[] = {NAN, INFINITY, -INFINITY};
+    int8_t weights[SMALL_BITS * 128];
+    int32_t bias[SMALL_BITS];
+    size_t size;
+    make_set(&set, 40, 2, 4);
+    for (int loss = 0; loss < 2; loss++) {
+        kb_learn_hash_options o = small_options();
+        o.loss = loss ? KB_LEARN_BINARY : KB_LEARN_TRIPLET;
+        kbi_hash_trainer *t = make_trainer(&set, &o, &error);
+        const void *saved = kbi_hash_trainer_save(t, &size);
+        size_t array = (size - HEAD - 8) / 3;
+        uint8_t *bytes = malloc(size);
+        for (int k = 0; k < 9; k++) { /* in map, mean and mean square */
+            memcpy(bytes, saved, size);
+            memcpy(bytes + HEAD + array * (size_t)(k / 3) + 8, &numbers[k % 3], sizeof *numbers);
+            seal_checkpoint(bytes, size);
+            assert_int_equal(kbi_hash_trainer_restore(t, bytes, size, &error), KB_E_CHECKSUM);
+        }
+        static const int64_t since[] = {-1, 1, INT64_MAX};
+        for (int k = 0; k < 3; k++) {
+            memcpy(bytes, saved, size);
+            memcpy(bytes + SINCE, &since[k], 8); /* of 0 steps */
+            seal_checkpoint(bytes, size);
+            assert_int_equal(kbi_hash_trainer_restore(t, bytes, size, &error), KB_E_CHECKSUM);
+        }
+        memcpy(bytes, saved, size);
+        const float large = 3e38f;
+        for (size_t i = 0; i < array; i += sizeof large) memcpy(bytes + HEAD + i, &large, sizeof large);
+        seal_checkpoint(bytes, size);
+        assert_int_equal(kbi_hash_trainer_restore(t, bytes, size, &error), KB_OK);
+        assert_true(kbi_hash_trainer_run(t, 2));
+        kbi_hash_trainer_result(t, weights, bias);
+        free(bytes);
+        kbi_hash_trainer_free(t);
+    }
+    kbi_patch_set_free(&set);
+}
+
 static void test_wrong_options(void **state)
 {
     (void)state;
@@ -454,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_gradient_of_pairs), cmocka_unit_test(test_hard_negatives),
         cmocka_unit_test(test_training_helps),   cmocka_unit_test(test_same_result),
         cmocka_unit_test(test_report_stops),     cmocka_unit_test(test_wrong_checkpoint),
+        cmocka_unit_test(test_forged_checkpoint),
         cmocka_unit_test(test_wrong_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

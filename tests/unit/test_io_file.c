@@ -141,6 +141,75 @@ static void an_interrupt_at_the_end_does_not_hang(void **state)
     assert_int_equal(status, 0);
 }
 
+/* The order in which files (f) and folders (d) are synchronised and renamed (r); the fail_at-th letter fails. */
+static char order[16];
+static size_t fail_at;
+static int fail_with;
+static bool noted(char what)
+{
+    size_t n = strlen(order);
+    order[n] = what;
+    order[n + 1] = 0;
+    errno = fail_with;
+    return n + 1 == fail_at;
+}
+
+int fsync(int descriptor)
+{
+    struct stat status;
+    static int (*real)(int);
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "fsync");
+    assert_int_equal(fstat(descriptor, &status), 0);
+    return noted(S_ISDIR(status.st_mode) ? 'd' : 'f') ? -1 : real(descriptor);
+}
+
+int rename(const char *from, const char *to)
+{
+    static int (*real)(const char *, const char *);
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "rename");
+    return noted('r') ? -1 : real(from, to);
+}
+
+static bool write_failing_at(const char *path, size_t at, int with, io_error *error)
+{
+    order[0] = 0;
+    fail_at = at;
+    fail_with = with;
+    bool ok = io_file_write_to_disc(path, "new", 3, error);
+    fail_at = 0;
+    return ok;
+}
+
+/* On the disc before it takes the place of another, and its name before anyone is told. */
+static void what_took_long_survives_a_power_failure(void **state)
+{
+    (void)state;
+    io_error error;
+    static const char *const orders[] = {"frd", "f", "fr", "frd"};
+    assert_int_equal(mkdir("deep", 0777), 0);
+    static const char *const targets[] = {"target", "deep/target"};
+    for (size_t t = 0; t < 2; t++) {
+        for (size_t at = 0; at <= 3; at++) {
+            write_text(targets[t], "old");
+            assert_int_equal(write_failing_at(targets[t], at, EIO, &error), at == 0);
+            assert_string_equal(order, orders[at]);
+            if (at > 0) assert_non_null(strstr(error.text, "target: cannot be written: Input/output error"));
+            expect_text(targets[t], at == 1 || at == 2 ? "old" : "new");
+            unlink(targets[t]);
+        }
+        /* A file system that cannot synchronise is no failure. */
+        assert_true(write_failing_at(targets[t], 1, EINVAL, &error));
+        assert_true(write_failing_at(targets[t], 3, ENOTSUP, &error));
+        unlink(targets[t]);
+    }
+    assert_int_equal(rmdir("deep"), 0);
+    order[0] = 0;
+    write_text("target", "quick");
+    assert_string_equal(order, "r");
+    unlink("target");
+    assert_int_equal(files_here(), 0);
+}
+
 /* A limit of the size of files is a failed write with a reason, not the end of the program. */
 static void a_file_too_large_is_a_failure(void **state)
 {
@@ -420,6 +489,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_target_is_old_or_new_never_half),
+        cmocka_unit_test(what_took_long_survives_a_power_failure),
         cmocka_unit_test(an_interrupt_leaves_nothing),
         cmocka_unit_test(an_interrupt_at_the_end_does_not_hang),
         cmocka_unit_test(a_file_too_large_is_a_failure),

@@ -419,6 +419,39 @@ static void jpeg_damaged(void **state)
 static const uint8_t exif_little[] = "Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0";
 static const uint8_t exif_big[] = "Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0";
 
+/* A progressive file of 64 x 64 pixels; a scan of its 64 blocks says that all of them end at once. */
+static bytes jpeg_of_scans(int scans)
+{
+    static const uint8_t frame[] = {0xff, 0xc2, 0, 11, 8, 0, 64, 0, 64, 1, 1, 0x11, 0};
+    static const uint8_t codes[] = {0xff, 0xc4, 0, 20, 0x10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x60};
+    static const uint8_t scan[] = {0xff, 0xda, 0, 8, 1, 1, 0, 1, 63, 0, 0};
+    uint8_t table[69] = {0xff, 0xdb, 0, 67, 0};
+    bytes file = bytes_of("\xff\xd8", 2);
+    memset(table + 5, 1, 64);
+    append(&file, table, sizeof table);
+    append(&file, frame, sizeof frame);
+    append(&file, codes, sizeof codes);
+    for (int i = 0; i < scans; i++) append(&file, scan, sizeof scan);
+    append(&file, "\xff\xd9", 2);
+    return file;
+}
+
+/* Ten bytes of a file that make the decoder look at the whole picture again. */
+static void jpeg_of_many_scans(void **state)
+{
+    (void)state;
+    for (int scans = 100; scans <= 101; scans++) {
+        bytes file = jpeg_of_scans(scans);
+        io_image image;
+        io_error error = {""};
+        bool ok = io_image_decode("scans.jpg", file.data, file.size, NULL, &image, &error);
+        if (ok != (scans == 100)) fail_msg("%d scans: %s", scans, error.text);
+        if (ok) io_image_free(&image);
+        else assert_non_null(strstr(error.text, "scans.jpg: damaged or truncated JPEG: more than 100 scans"));
+        free(file.data);
+    }
+}
+
 static void exif_turns_only_when_asked(void **state)
 {
     (void)state;
@@ -717,6 +750,7 @@ int main(void)
         cmocka_unit_test(png_written_is_read),
         cmocka_unit_test(jpeg_of_all_colour_spaces),
         cmocka_unit_test(jpeg_damaged),
+        cmocka_unit_test(jpeg_of_many_scans),
         cmocka_unit_test(exif_turns_only_when_asked),
         cmocka_unit_test(exif_never_reads_outside),
         cmocka_unit_test(orientations_are_eight),

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "common/common.h"
 #include "keybits/index.h"
 #include "io/colmap_model.h"
 #include "io/csv.h"
 #include "io/image_io.h"
+#include "io/json.h"
 #include "io/npy.h"
 #include "io/patch_file.h"
 #include "io/rows.h"
@@ -307,6 +309,28 @@ static void scenes_are_bounded(void **state)
     }
 }
 
+/* The shortest text of every kind of value, some of which become much larger than their two letters. */
+static void json_is_bounded(void **state)
+{
+    (void)state;
+    enum { VALUES = 20000 };
+    static const char *const kinds[] = {"0", "[]", "{}", "\"\"", "{\"\":0}", "[[[]]]", "true"};
+    static char text[VALUES * 10];
+    json_set_alloc_funcs(__wrap_malloc, __wrap_free);
+    for (size_t k = 0; k < KBI_COUNT(kinds); k++) {
+        io_error error;
+        size_t size = (size_t)sprintf(text, "[0");
+        for (int i = 0; i < VALUES; i++) size += (size_t)sprintf(text + size, ",%s", kinds[k]);
+        size += (size_t)sprintf(text + size, "]");
+        asked = 0;
+        io_json_value *value = io_json_parse("text", text, size, &error);
+        assert_non_null(value);
+        assert_true(asked <= 256 * size + (1 << 17));
+        io_json_free(value);
+    }
+    json_set_alloc_funcs(malloc, free);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +341,7 @@ int main(void)
         cmocka_unit_test(patch_sets_are_bounded),
         cmocka_unit_test(tables_are_bounded),
         cmocka_unit_test(scenes_are_bounded),
+        cmocka_unit_test(json_is_bounded),
     };
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

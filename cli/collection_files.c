@@ -1,0 +1,298 @@
+/* The files of the work folder of keybits collection: features of an image, the list of pairs, blocks of verified
+ * pairs. Whoever made a file, its readers get numbers that lead somewhere: a checksum tells damage, not who wrote. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collection.h"
+#include "io/bytes.h"
+
+#define FEATURES_HEAD 48
+#define BLOCK_HEAD 24
+#define PAIR_HEAD 96
+static const char features_magic[8] = "KBFEAT1", block_magic[8] = "KBPAIR1";
+
+uint64_t collection_hash(uint64_t hash, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ p[i]) * 0x100000001b3u;
+    return hash;
+}
+
+char *collection_path(const collection_job *j, const char *part, size_t number, const char *suffix)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s/%06zu%s", part, number, suffix);
+    return io_path_join(j->folder, name);
+}
+
+/* A file of the work folder that is there, has this head, and ends with the checksum of what comes before. */
+static bool file_open(const collection_job *j, const char *part, size_t number, const char *suffix, const char magic[8],
+                      uint64_t stamp, size_t least, io_mapping *file)
+{
+    char *path = collection_path(j, part, number, suffix);
+    bool ok = io_path_exists(path) && io_mapping_open(path, file, NULL);
+    free(path);
+    if (!ok) return false;
+    ok = file->size >= least + 8 && file->size % 8 == 0 && memcmp(file->data, magic, 8) == 0 &&
+         kbi_get_u64(file->data + 8) == stamp &&
+         kbi_sum_words(KBI_SUM_START, file->data, file->size - 8) == kbi_get_u64(file->data + file->size - 8);
+    if (!ok) io_mapping_close(file);
+    return ok;
+}
+
+/* ---- features ---- */
+
+static bool features_open(const collection_job *j, size_t image, io_mapping *file)
+{
+    if (!file_open(j, "features", image, ".kbf", features_magic, j->stamps[image], FEATURES_HEAD, file)) return false;
+    const kb_model_info *model = &j->pipeline.pipeline.info;
+    const uint8_t *head = file->data;
+    uint64_t width = kbi_get_u32(head + 16), height = kbi_get_u32(head + 20), n = kbi_get_u32(head + 24),
+             row = kbi_get_u32(head + 28), body = FEATURES_HEAD + n * (sizeof(kb_keypoint) + row);
+    bool ok = width >= 1 && width <= IO_MAX_SIDE && height >= 1 && height <= IO_MAX_SIDE &&
+              row == (uint64_t)model->row_bytes && kbi_get_u64(head + 32) == model->id &&
+              file->size == ((body + 7) & ~(uint64_t)7) + 8;
+    if (!ok) io_mapping_close(file);
+    return ok;
+}
+
+bool collection_features_check(const collection_job *j, size_t image, uint32_t *count)
+{
+    io_mapping file;
+    if (!features_open(j, image, &file)) return false;
+    *count = kbi_get_u32(file.data + 24);
+    io_mapping_close(&file);
+    return true;
+}
+
+bool collection_features_read(const collection_job *j, size_t image, features *out)
+{
+    io_mapping file;
+    memset(out, 0, sizeof *out);
+    if (!features_open(j, image, &file)) return false;
+    const uint8_t *head = file.data, *points = head + FEATURES_HEAD;
+    size_t n = kbi_get_u32(head + 24), row = kbi_get_u32(head + 28);
+    out->width = (int32_t)kbi_get_u32(head + 16);
+    out->height = (int32_t)kbi_get_u32(head + 20);
+    out->model_id = kbi_get_u64(head + 32);
+    out->keypoints.items = io_alloc(n + 1, sizeof *out->keypoints.items);
+    out->rows.bytes = io_alloc(n * row + 1, 1);
+    out->keypoints.count = out->rows.count = n;
+    out->rows.width = row;
+    memcpy(out->keypoints.items, points, n * sizeof(kb_keypoint));
+    memcpy(out->rows.bytes, points + n * sizeof(kb_keypoint), n * row);
+    io_mapping_close(&file);
+    return true;
+}
+
+bool collection_features_write(const collection_job *j, size_t image, const features *f, io_error *error)
+{
+    size_t n = f->keypoints.count, row = f->rows.width, points = n * sizeof(kb_keypoint);
+    size_t body = (FEATURES_HEAD + points + n * row + 7) & ~(size_t)7;
+    uint8_t *data = io_alloc(body + 8, 1);
+    memcpy(data, features_magic, 8);
+    kbi_put_u64(data + 8, j->stamps[image]);
+    kbi_put_u32(data + 16, (uint32_t)f->width);
+    kbi_put_u32(data + 20, (uint32_t)f->height);
+    kbi_put_u32(data + 24, (uint32_t)n);
+    kbi_put_u32(data + 28, (uint32_t)row);
+    kbi_put_u64(data + 32, f->model_id);
+    if (n > 0) memcpy(data + FEATURES_HEAD, f->keypoints.items, points);
+    if (n > 0) memcpy(data + FEATURES_HEAD + points, f->rows.bytes, n * row);
+    kbi_put_u64(data + body, kbi_sum_words(KBI_SUM_START, data, body));
+    char *path = collection_path(j, "features", image, ".kbf");
+    bool ok = io_file_write(path, data, body + 8, error);
+    free(path);
+    free(data);
+    return ok;
+}
+
+/* ---- the list of pairs ---- */
+
+bool collection_pairs_load(collection_job *j, const char *path)
+{
+    io_bytes bytes;
+    unsigned long long hash = 0, count = 0;
+    int used = 0;
+    if (!io_path_exists(path) || !io_file_read(path, &bytes, NULL)) return false;
+    char *at = (char *)bytes.data;
+    bool ok = sscanf(at, "# keybits pairs %llx %llu\n%n", &hash, &count, &used) == 2 && used > 0 &&
+              hash == j->pairs_hash && count <= bytes.size;
+    free(j->pairs);
+    j->pairs = ok ? io_alloc((size_t)count + 1, sizeof *j->pairs) : NULL;
+    at += used;
+    for (j->pair_count = 0; ok && j->pair_count < count; j->pair_count += ok) {
+        char *end;
+        unsigned long a = strtoul(at, &end, 10), b = strtoul(end, &at, 10);
+        uint32_t *pair = j->pairs[j->pair_count];
+        ok = *at++ == '\n' && a < b && b < j->images.count && j->good[a] && j->good[b] &&
+             (j->pair_count == 0 || pair[-2] < a || (pair[-2] == a && pair[-1] < b));
+        pair[0] = (uint32_t)a;
+        pair[1] = (uint32_t)b;
+    }
+    io_bytes_free(&bytes);
+    return ok;
+}
+
+bool collection_pairs_write(const collection_job *j, const char *path, io_error *error)
+{
+    io_writer *writer = io_writer_open(path, error);
+    if (!writer) return false;
+    FILE *out = io_writer_file(writer);
+    fprintf(out, "# keybits pairs %llx %zu\n", (unsigned long long)j->pairs_hash, j->pair_count);
+    for (size_t i = 0; i < j->pair_count; i++) fprintf(out, "%u %u\n", j->pairs[i][0], j->pairs[i][1]);
+    return io_writer_commit(writer, error);
+}
+
+/* ---- blocks ---- */
+
+size_t collection_blocks(const collection_job *j)
+{
+    return (j->pair_count + COLLECTION_BLOCK - 1) / COLLECTION_BLOCK;
+}
+
+size_t collection_block_pairs(const collection_job *j, size_t block)
+{
+    size_t left = j->pair_count - block * COLLECTION_BLOCK;
+    return left < COLLECTION_BLOCK ? left : COLLECTION_BLOCK;
+}
+
+/* What decides the content of a block. */
+static uint64_t block_stamp(const collection_job *j, size_t block)
+{
+    const pipeline_options *o = &j->pipeline.options;
+    const double numbers[] = {(double)block, COLLECTION_SAMPLES, (double)o->max_ratio, (double)o->max_distance,
+                              o->threshold, (double)o->seed, (double)j->min_inliers, COLLECTION_BLOCK};
+    uint8_t bytes[sizeof numbers];
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) kbi_put_f64(bytes + 8 * i, numbers[i]);
+    return collection_hash(j->pairs_hash, bytes, sizeof bytes);
+}
+
+static size_t pair_bytes(const collection_pair *p) { return PAIR_HEAD + (size_t)p->count * 8; }
+
+static void pair_pack(uint8_t *to, const collection_pair *p)
+{
+    const uint32_t numbers[] = {p->a, p->b, (uint32_t)p->geometry, p->count, p->inliers, 0};
+    for (int i = 0; i < 6; i++) kbi_put_u32(to + 4 * i, numbers[i]);
+    for (int i = 0; i < 9; i++) kbi_put_f64(to + 24 + 8 * i, p->model[i]);
+    for (size_t i = 0; i < p->count; i++) {
+        kbi_put_u32(to + PAIR_HEAD + 8 * i, (uint32_t)p->matches[i].a);
+        kbi_put_u32(to + PAIR_HEAD + 8 * i + 4, (uint32_t)p->matches[i].b);
+    }
+}
+
+bool collection_block_write(const collection_job *j, size_t block, const collection_pair *results, io_error *error)
+{
+    size_t size = BLOCK_HEAD, at = BLOCK_HEAD, count = collection_block_pairs(j, block);
+    for (size_t i = 0; i < count; i++) size += results[i].inliers > 0 ? pair_bytes(&results[i]) : 0;
+    uint8_t *data = io_alloc(size + 8, 1);
+    memcpy(data, block_magic, 8);
+    kbi_put_u64(data + 8, block_stamp(j, block));
+    kbi_put_u64(data + 16, size);
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].inliers == 0) continue;
+        pair_pack(data + at, &results[i]);
+        at += pair_bytes(&results[i]);
+    }
+    kbi_put_u64(data + size, kbi_sum_words(KBI_SUM_START, data, size));
+    char *path = collection_path(j, "blocks", block, ".kbp");
+    bool ok = io_file_write(path, data, size + 8, error);
+    free(path);
+    free(data);
+    return ok;
+}
+
+static collection_pair pair_head(const uint8_t *from)
+{
+    collection_pair p = {.a = kbi_get_u32(from), .b = kbi_get_u32(from + 4), .geometry = (kb_geometry)kbi_get_u32(from + 8),
+                         .count = kbi_get_u32(from + 12), .inliers = kbi_get_u32(from + 16)};
+    for (int i = 0; i < 9; i++) p.model[i] = kbi_get_f64(from + 24 + 8 * i);
+    return p;
+}
+
+/* The place of a verified pair among those of the block, from `next` on; the number of pairs when it is not there. */
+static size_t pair_place(const collection_job *j, size_t block, size_t next, const collection_pair *p)
+{
+    size_t count = collection_block_pairs(j, block);
+    const uint32_t(*pairs)[2] = (const uint32_t(*)[2])(j->pairs + block * COLLECTION_BLOCK);
+    while (next < count && (pairs[next][0] != p->a || pairs[next][1] != p->b)) next++;
+    return next;
+}
+
+static bool pair_sound(const collection_job *j, const collection_pair *p, const uint8_t *matches)
+{
+    if ((p->geometry != KB_FUNDAMENTAL && p->geometry != KB_HOMOGRAPHY) || p->inliers == 0 || p->inliers > p->count)
+        return false;
+    for (int i = 0; i < 9; i++)
+        if (!isfinite(p->model[i])) return false;
+    for (size_t i = 0; i < p->count; i++)
+        if (kbi_get_u32(matches + 8 * i) >= j->keypoints[p->a] ||
+            kbi_get_u32(matches + 8 * i + 4) >= j->keypoints[p->b])
+            return false;
+    return true;
+}
+
+/* Whether all pairs lie within the file, are pairs of the block in their order, and match keypoints that are there. */
+static bool block_sound(const collection_job *j, size_t block, const io_mapping *file)
+{
+    size_t end = file->size - 8, at = BLOCK_HEAD, next = 0;
+    while (end - at >= PAIR_HEAD) {
+        collection_pair p = pair_head(file->data + at);
+        size_t place = pair_place(j, block, next, &p);
+        if (place == collection_block_pairs(j, block) || p.count > (end - at - PAIR_HEAD) / 8 ||
+            !pair_sound(j, &p, file->data + at + PAIR_HEAD))
+            return false;
+        next = place + 1;
+        at += pair_bytes(&p);
+    }
+    return at == end;
+}
+
+static bool block_open(const collection_job *j, size_t block, io_mapping *file)
+{
+    if (!file_open(j, "blocks", block, ".kbp", block_magic, block_stamp(j, block), BLOCK_HEAD, file)) return false;
+    if (kbi_get_u64(file->data + 16) == file->size - 8 && block_sound(j, block, file)) return true;
+    io_mapping_close(file);
+    return false;
+}
+
+bool collection_block_check(const collection_job *j, size_t block)
+{
+    io_mapping file;
+    if (!block_open(j, block, &file)) return false;
+    io_mapping_close(&file);
+    return true;
+}
+
+bool collection_pairs_read(const collection_job *j,
+                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
+                           io_error *error)
+{
+    for (size_t i = 0; i < collection_blocks(j); i++)
+        if (!collection_block_read(j, i, take, context, error)) return false;
+    return true;
+}
+
+bool collection_block_read(const collection_job *j, size_t block,
+                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
+                           io_error *error)
+{
+    io_mapping file;
+    if (!block_open(j, block, &file)) return io_fail(error, "block %zu is gone", block);
+    bool ok = true;
+    for (size_t at = BLOCK_HEAD; ok && at < file.size - 8;) {
+        const uint8_t *from = file.data + at;
+        collection_pair p = pair_head(from);
+        p.matches = io_alloc((size_t)p.count + 1, sizeof *p.matches);
+        for (size_t i = 0; i < p.count; i++) {
+            p.matches[i].a = (int32_t)kbi_get_u32(from + PAIR_HEAD + 8 * i);
+            p.matches[i].b = (int32_t)kbi_get_u32(from + PAIR_HEAD + 8 * i + 4);
+        }
+        ok = take(context, &p, error);
+        free(p.matches);
+        at += pair_bytes(&p);
+    }
+    io_mapping_close(&file);
+    return ok;
+}

@@ -1,0 +1,190 @@
+/* Files of the work folder of keybits collection, as they are or with the right head and checksum, as one who forges
+ * them would do. The first byte chooses. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collection.h"
+#include "fuzz.h"
+#include "io/bytes.h"
+
+enum { FEATURES, BLOCK, PAIRS, READERS };
+enum { IMAGES = 6, BAD_IMAGE = 3, KEYPOINTS = 4, ROW = 8, SEALED = 128 };
+
+static const char *const parts[READERS] = {"features/000000.kbf", "blocks/000000.kbp", "pairs.txt"};
+static char *image_names[IMAGES];
+static bool good[IMAGES];
+static uint32_t counts[IMAGES];
+static uint64_t stamps[IMAGES];
+static collection_job job;
+
+static char *path_of(int reader) { return io_path_join(job.folder, parts[reader]); }
+
+static void remove_folder(void)
+{
+    for (int i = 0; i < READERS; i++) {
+        char *path = path_of(i);
+        unlink(path);
+        free(path);
+    }
+    for (int i = 0; i < 2; i++) {
+        char *folder = io_path_join(job.folder, i ? "blocks" : "features");
+        rmdir(folder);
+        free(folder);
+    }
+    rmdir(job.folder);
+    free(job.pairs);
+}
+
+/* All pairs of the images that have features. */
+static void list_pairs(void)
+{
+    free(job.pairs);
+    job.pairs = io_alloc(IMAGES * IMAGES, sizeof *job.pairs);
+    job.pair_count = 0;
+    for (uint32_t a = 0; a < IMAGES; a++)
+        for (uint32_t b = a + 1; b < IMAGES; b++) {
+            if (!good[a] || !good[b]) continue;
+            job.pairs[job.pair_count][0] = a;
+            job.pairs[job.pair_count++][1] = b;
+        }
+}
+
+static void make_job(void)
+{
+    static char folder[64] = "/dev/shm/keybits-fuzz-XXXXXX";
+    if (job.folder) return;
+    if (!mkdtemp(folder)) fuzz_expect(mkdtemp(strcpy(folder, "/tmp/keybits-fuzz-XXXXXX")) != NULL);
+    job.folder = folder;
+    job.images = (io_names){image_names, IMAGES};
+    job.pipeline.pipeline.info.row_bytes = ROW;
+    job.pipeline.pipeline.info.id = 77;
+    job.good = good;
+    job.keypoints = counts;
+    job.stamps = stamps;
+    job.pairs_hash = 0xabc;
+    for (int i = 0; i < IMAGES; i++) {
+        good[i] = i != BAD_IMAGE;
+        counts[i] = KEYPOINTS;
+        stamps[i] = 1000u + (uint64_t)i;
+    }
+    for (int i = 0; i < 2; i++) {
+        char *path = io_path_join(folder, i ? "blocks" : "features");
+        fuzz_expect(mkdir(path, 0777) == 0);
+        free(path);
+    }
+    list_pairs();
+    atexit(remove_folder);
+}
+
+/* What the program writes: where seeds and the heads of forged files come from. */
+static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
+{
+    kb_keypoint keypoints[KEYPOINTS] = {{1, 2, 31, 90, 5, 0, 0}, {5, 6, 7, 8, 9, 0, 0}};
+    uint8_t rows[KEYPOINTS * ROW] = {1, 2, 3};
+    kb_match matches[3] = {{0, 1, 2, 0}, {1, 0, 2, 0}, {3, 2, 2, 0}};
+    collection_pair results[IMAGES * IMAGES] = {{0}};
+    const features f = {64, 48, {keypoints, KEYPOINTS}, {.bytes = rows, .count = KEYPOINTS, .width = ROW}, NULL, 77};
+    io_error error;
+    make_job();
+    list_pairs();
+    for (size_t i = 0; i < job.pair_count; i++)
+        results[i] = (collection_pair){job.pairs[i][0], job.pairs[i][1], i % 2 ? KB_HOMOGRAPHY : KB_FUNDAMENTAL,
+                                       {1, 0, 3, 0, 1, 2, 0, 0, 1}, matches, 3, i % 3 ? 2 : 0};
+    char *path = path_of(reader);
+    fuzz_expect(reader == FEATURES ? collection_features_write(&job, 0, &f, &error)
+                : reader == BLOCK  ? collection_block_write(&job, 0, results, &error)
+                                   : collection_pairs_write(&job, path, &error));
+    io_bytes bytes;
+    fuzz_expect(io_file_read(path, &bytes, &error) && bytes.size <= capacity);
+    size_t size = bytes.size;
+    memcpy(buffer, bytes.data, size);
+    io_bytes_free(&bytes);
+    free(path);
+    return size;
+}
+
+/* Magic, stamp and checksum as they should be. */
+static void seal(int reader, uint8_t *data, size_t size)
+{
+    static uint8_t heads[READERS][4096];
+    if (heads[reader][0] == 0) genuine(reader, heads[reader], sizeof heads[reader]);
+    if (reader == PAIRS) { /* "# keybits pairs abc " */
+        memcpy(data, heads[reader], size < 20 ? size : 20);
+        return;
+    }
+    if (size < 24 || size % 8 != 0) return;
+    memcpy(data, heads[reader], 16);
+    if (reader == BLOCK) kbi_put_u64(data + 16, size - 8);
+    kbi_put_u64(data + size - 8, kbi_sum_words(KBI_SUM_START, data, size - 8));
+}
+
+static void check_features(size_t size)
+{
+    features f;
+    uint32_t count = 0;
+    bool sound = collection_features_check(&job, 0, &count);
+    fuzz_expect(sound == collection_features_read(&job, 0, &f));
+    if (!sound) return;
+    fuzz_expect(f.keypoints.count == count && f.rows.count == count && count * (sizeof(kb_keypoint) + ROW) <= size);
+    fuzz_expect(f.width >= 1 && f.width <= IO_MAX_SIDE && f.height >= 1 && f.height <= IO_MAX_SIDE);
+    features_free(&f);
+}
+
+static bool check_pair(void *context, const collection_pair *p, io_error *error)
+{
+    uint32_t *last = context, now = p->a * IMAGES + p->b;
+    (void)error;
+    fuzz_expect(p->a < p->b && p->b < IMAGES && good[p->a] && good[p->b] && now >= *last);
+    fuzz_expect(p->inliers >= 1 && p->inliers <= p->count);
+    for (size_t i = 0; i < p->count; i++)
+        fuzz_expect(p->matches[i].a >= 0 && p->matches[i].a < KEYPOINTS && p->matches[i].b >= 0 &&
+                    p->matches[i].b < KEYPOINTS);
+    for (int i = 0; i < 9; i++) fuzz_expect(isfinite(p->model[i]));
+    *last = now + 1;
+    return true;
+}
+
+static void check_pairs(void)
+{
+    char *path = path_of(PAIRS);
+    if (collection_pairs_load(&job, path))
+        for (size_t i = 0; i < job.pair_count; i++) {
+            const uint32_t *pair = job.pairs[i];
+            fuzz_expect(pair[0] < pair[1] && pair[1] < IMAGES && good[pair[0]] && good[pair[1]]);
+            fuzz_expect(i == 0 || pair[0] > job.pairs[i - 1][0] || pair[1] > job.pairs[i - 1][1]);
+        }
+    free(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    io_error error = {""};
+    uint32_t last = 0;
+    if (size == 0) return 0;
+    make_job();
+    int reader = data[0] % SEALED % READERS;
+    uint8_t *copy = malloc(size);
+    memcpy(copy, data + 1, --size);
+    if (data[0] & SEALED) seal(reader, copy, size);
+    char *path = path_of(reader);
+    FILE *file = fopen(path, "wb");
+    fuzz_expect(file != NULL && fwrite(copy, 1, size, file) == size && fclose(file) == 0);
+    free(path);
+    free(copy);
+    list_pairs();
+    if (reader == FEATURES) check_features(size);
+    else if (reader == PAIRS) check_pairs();
+    else fuzz_expect(collection_block_read(&job, 0, check_pair, &last, &error) == collection_block_check(&job, 0));
+    return 0;
+}
+
+size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
+{
+    if (index >= 2 * READERS) return 0;
+    buffer[0] = (uint8_t)(index % READERS + (index < READERS ? SEALED : 0));
+    return 1 + genuine(index % READERS, buffer + 1, capacity - 1);
+}
