@@ -30,17 +30,19 @@ static void write_escaped(FILE *file, const char *text)
     }
 }
 
-/* A box covers whole samples: from x - r - 1/2 to x + r + 1/2; the patch is drawn from -1/2 to 31.5. */
+/* A box covers whole samples: x - r to x + r, of BAG x - r to x + r - 1; sample x is drawn from x to x + 1. */
 static void write_box(FILE *file, int channel, int x, int y, int radius, bool filled)
 {
     fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" %s=\"%s\"%s/>", x - radius, y - radius,
-            2 * radius + 1, 2 * radius + 1, filled ? "fill" : "stroke", channels[channel].colour,
+            2 * radius + !channel, 2 * radius + !channel, filled ? "fill" : "stroke", channels[channel].colour,
             filled ? " fill-opacity=\"0.75\"" : " fill=\"none\"");
 }
 
 static void write_line(FILE *file, const kb_box_pair *p, const char *colour)
 {
-    fprintf(file, "<path d=\"M%d.5 %d.5L%d.5 %d.5\" stroke=\"%s\"/>", p->x1, p->y1, p->x2, p->y2, colour);
+    const char *half = p->channel1 ? "" : ".5"; /* the centre of a box of BAG is a corner of samples */
+    fprintf(file, "<path d=\"M%d%s %d%sL%d%s %d%s\" stroke=\"%s\"/>", p->x1, half, p->y1, half, p->x2, half, p->y2, half,
+            colour);
 }
 
 static void write_pair(FILE *file, const kb_box_pair *p)
@@ -53,7 +55,8 @@ static void write_pair(FILE *file, const kb_box_pair *p)
 static void write_place(FILE *file, const kb_box_pair *p)
 {
     const char *colour = channels[p->channel1].colour;
-    fprintf(file, "<circle cx=\"%d.5\" cy=\"%d.5\" r=\"0.25\" fill=\"%s\"/>", p->x1, p->y1, colour);
+    const char *half = p->channel1 ? "" : ".5";
+    fprintf(file, "<circle cx=\"%d%s\" cy=\"%d%s\" r=\"0.25\" fill=\"%s\"/>", p->x1, half, p->y1, half, colour);
     write_line(file, p, colour);
     fputc('\n', file);
 }

@@ -46,7 +46,7 @@ static bool take_radius(cli_common *common, const char *option, const char *text
 {
     kb_learn_options *o = target;
     int64_t from, to;
-    if (!read_range(common, option, text, 1, KB_MAX_RADIUS, &from, &to)) return false;
+    if (!read_range(common, option, text, 1, o->kind == KB_BAG ? KB_MAX_BAG_RADIUS : KB_MAX_RADIUS, &from, &to)) return false;
     o->min_radius = (int32_t)from;
     o->max_radius = (int32_t)to;
     return true;
@@ -225,14 +225,13 @@ static const cli_option box_options[] = {
     {"loss", 0, CLI_CHOICE(box_job, o.loss, 0), "NAME", "triplet", .words = losses,
      .help = "triplet; binary: boosted pairs as BEBLID; orb: ORB's rule"},
     CLI_SECTION("Boxes"),
-    {"radius", 0, CLI_CALL(box_job, o), "A-B", .take = take_radius, .help = "1 to 7; one number: all alike (default 1-7)"},
+    {"radius", 0, CLI_CALL(box_job, o), "A-B", .take = take_radius, .help = "1 to 7, bag: 1 to 8; one number: all alike (default: all)"},
     {"two-radii", 0, CLI_FLAG(box_job, o.two_radii), .help = "the boxes of a pair may differ in size"},
     {"fixed-threshold", 0, CLI_FLAG(box_job, o.fixed_threshold), .help = "all thresholds are 0"},
     {"boxes", 0, CLI_NUMBER(box_job, o.distinct_boxes, 2, 2 * KB_MAX_BITS), "N",
      .help = ": from so many different boxes on, use only these (default: no limit)"},
     {"channels", 0, CLI_CALL(box_job, o.channels), "LIST", .take = take_channels,
-     .help = "bag: channels, such as 1-8 or 0,1,3,5,7: 0 is gray, 1 to 8 gradients towards 0, 45, ... 315 degrees (default "
-             "1-8)"},
+     .help = "bag: channels, such as 1-8 or 1,3,5,7: gradients towards 0, 45, ... 315 degrees (default 1-8)"},
     {0}};
 
 #define BOX_USAGE "SET.kbp... -o MODEL.kbm [options]"

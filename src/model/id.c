@@ -6,7 +6,7 @@
 static const uint32_t revisions[][KB_SAMPLER_TWO_TAP + 1] = {
     /*                patch, image, two-tap */
     [KB_BAD] =      { 0,     0,     0 },
-    [KB_BAG] =      { 0,     0,     0 },
+    [KB_BAG] =      { 1,     1,     1 },
     [KB_HASHSIFT] = { 0,     0,     0 },
     [KB_SIFT] =     { 0,     0,     0 },
     [KB_ROOTSIFT] = { 0,     0,     0 },

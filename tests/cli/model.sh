@@ -4,9 +4,9 @@ bad_table bad.txt 64
 sed -i '1i # a comment\n' bad.txt
 sed 's/$/ # why not/' bad.txt >commented.txt
 awk 'BEGIN { srand(3); for (i = 0; i < 32; i++) {
-    r = 1 + int(rand() * 5); q = 1 + int(rand() * 5)
-    print int(rand() * 9), r + int(rand() * (32 - 2 * r)), r + int(rand() * (32 - 2 * r)), r, \
-          int(rand() * 9), q + int(rand() * (32 - 2 * q)), q + int(rand() * (32 - 2 * q)), q, rand() * 2 - 1
+    r = 1 + int(rand() * 8); q = 1 + int(rand() * 8)
+    print 1 + int(rand() * 8), r + 2 * int(rand() * (17 - r)), r + 2 * int(rand() * (17 - r)), r, \
+          1 + int(rand() * 8), q + 2 * int(rand() * (17 - q)), q + 2 * int(rand() * (17 - q)), q, rand() * 2 - 1
 } }' >bag.txt
 awk 'BEGIN { srand(4); for (i = 0; i < 16; i++) { for (j = 0; j < 129; j++) printf "%s%.6f", j ? " " : "", (rand() - 0.5) * (i + 1); print "" } }' >hash.txt
 

@@ -52,7 +52,7 @@ sampler two-tap
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2 --sampler patch
 sampler patch
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss binary --fixed-threshold --radius 2
-run "$KEYBITS" train bag set.kbp -o x.kbm $small --channels 0,1-4 --two-radii --boxes 20 --augment on --support 1.5
+run "$KEYBITS" train bag set.kbp -o x.kbm $small --channels 1-4,7 --two-radii --boxes 20 --augment on --support 1.5
 sampler patch
 "$KEYBITS" model show x.kbm >shown.txt
 holds shown.txt "1.5"

@@ -28,6 +28,17 @@ static uint8_t *make_image(source *s, kb_image *image)
     return pixels;
 }
 
+static uint8_t take_radius(source *s, kb_kind kind)
+{
+    return (uint8_t)(kind == KB_BAG ? 1 + take_byte(s) % KB_MAX_BAG_RADIUS : take_byte(s) % (KB_MAX_RADIUS + 1));
+}
+
+static uint8_t take_centre(source *s, kb_kind kind, int radius)
+{
+    if (kind == KB_BAG) return (uint8_t)(radius + 2 * (take_byte(s) % (KB_PATCH_SIDE / 2 - radius + 1)));
+    return (uint8_t)(radius + take_byte(s) % (KB_PATCH_SIDE - 2 * radius));
+}
+
 /* A model of any kind, sampler and support with tables that the input decides. */
 static kb_model *make_model(source *s)
 {
@@ -45,15 +56,15 @@ static kb_model *make_model(source *s)
     if (spec.kind <= KB_HASHSIFT) spec.bits = BITS;
     for (int i = 0; i < BITS && spec.kind <= KB_BAG; i++) {
         kb_box_pair *p = &boxes[i];
-        p->radius1 = take_byte(s) % (KB_MAX_RADIUS + 1);
-        p->radius2 = spec.sampler == KB_SAMPLER_IMAGE ? p->radius1 : take_byte(s) % (KB_MAX_RADIUS + 1);
-        p->x1 = (uint8_t)(p->radius1 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius1));
-        p->y1 = (uint8_t)(p->radius1 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius1));
-        p->x2 = (uint8_t)(p->radius2 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius2));
-        p->y2 = (uint8_t)(p->radius2 + take_byte(s) % (KB_PATCH_SIDE - 2 * p->radius2));
-        p->channel1 = spec.kind == KB_BAG ? take_byte(s) % KB_CHANNELS : 0;
-        p->channel2 = spec.kind == KB_BAG ? take_byte(s) % KB_CHANNELS : 0;
-        p->threshold = (float)take_byte(s) - 128;
+        p->radius1 = take_radius(s, spec.kind);
+        p->radius2 = spec.sampler == KB_SAMPLER_IMAGE ? p->radius1 : take_radius(s, spec.kind);
+        p->x1 = take_centre(s, spec.kind, p->radius1);
+        p->y1 = take_centre(s, spec.kind, p->radius1);
+        p->x2 = take_centre(s, spec.kind, p->radius2);
+        p->y2 = take_centre(s, spec.kind, p->radius2);
+        p->channel1 = spec.kind == KB_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
+        p->channel2 = spec.kind == KB_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
+        p->threshold = ((float)take_byte(s) - 128) / (spec.kind == KB_BAG ? 64 : 1);
     }
     if (spec.kind == KB_HASHSIFT) {
         take(s, weights, sizeof weights);

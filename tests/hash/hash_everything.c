@@ -186,22 +186,29 @@ static void add_model(hash *h, scene *s, const kb_model *model)
 /* A box anywhere in the patch that keeps inside it: channel, x, y, radius. */
 static void random_box(uint64_t *seed, kb_kind kind, uint32_t radius, uint8_t box[4])
 {
-    uint32_t span = KB_PATCH_SIDE - 2 * radius;
-    box[0] = (uint8_t)(kind == KB_BAG ? kbi_random_below(seed, KB_CHANNELS) : 0);
-    box[1] = (uint8_t)(radius + kbi_random_below(seed, span));
-    box[2] = (uint8_t)(radius + kbi_random_below(seed, span));
+    bool bag = kind == KB_BAG;
+    uint32_t places = bag ? KB_PATCH_SIDE / 2 - radius + 1 : KB_PATCH_SIDE - 2 * radius, step = bag ? 2 : 1;
+    box[0] = (uint8_t)(bag ? 1 + kbi_random_below(seed, KB_CHANNELS - 1) : 0);
+    box[1] = (uint8_t)(radius + step * kbi_random_below(seed, places));
+    box[2] = (uint8_t)(radius + step * kbi_random_below(seed, places));
     box[3] = (uint8_t)radius;
+}
+
+static uint32_t random_radius(uint64_t *seed, kb_kind kind)
+{
+    return kind == KB_BAG ? 1 + kbi_random_below(seed, KB_MAX_BAG_RADIUS) : kbi_random_below(seed, KB_MAX_RADIUS + 1);
 }
 
 /* The image sampler wants both radii equal. */
 static kb_box_pair random_pair(uint64_t *seed, kb_kind kind, kb_sampler sampler)
 {
     uint8_t a[4], b[4];
-    uint32_t radius = kbi_random_below(seed, KB_MAX_RADIUS + 1);
+    uint32_t radius = random_radius(seed, kind);
     random_box(seed, kind, radius, a);
-    if (sampler != KB_SAMPLER_IMAGE) radius = kbi_random_below(seed, KB_MAX_RADIUS + 1);
+    if (sampler != KB_SAMPLER_IMAGE) radius = random_radius(seed, kind);
     random_box(seed, kind, radius, b);
     float threshold = (float)kbi_random_below(seed, 1280) / 64.0f - 10.0f;
+    if (kind == KB_BAG) threshold /= 16;
     return (kb_box_pair){a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], threshold};
 }
 

@@ -61,14 +61,18 @@ static inline kb_model *render_box_model(kb_kind kind, kb_sampler sampler, int32
     for (int32_t i = 0; i < bits; i++) {
         uint8_t v[8];
         for (int box = 0; box < 2; box++) {
-            uint32_t r = box && !two_radii ? v[3] : kbi_random_below(&seed, KB_MAX_RADIUS + 1);
-            v[4 * box] = kind == KB_BAG ? (uint8_t)kbi_random_below(&seed, KB_CHANNELS) : 0;
-            v[4 * box + 1] = (uint8_t)(r + kbi_random_below(&seed, 32 - 2 * r));
-            v[4 * box + 2] = (uint8_t)(r + kbi_random_below(&seed, 32 - 2 * r));
+            uint32_t r = box && !two_radii ? v[3]
+                         : kind == KB_BAG  ? 1 + kbi_random_below(&seed, KB_MAX_BAG_RADIUS)
+                                           : kbi_random_below(&seed, KB_MAX_RADIUS + 1);
+            v[4 * box] = kind == KB_BAG ? (uint8_t)(1 + kbi_random_below(&seed, KB_CHANNELS - 1)) : 0;
+            for (int k = 1; k <= 2; k++)
+                v[4 * box + k] = (uint8_t)(r + (kind == KB_BAG ? 2 * kbi_random_below(&seed, 17 - r)
+                                                               : kbi_random_below(&seed, 32 - 2 * r)));
             v[4 * box + 3] = (uint8_t)r;
         }
-        pairs[i] =
-            (kb_box_pair){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], (float)kbi_random_below(&seed, 400) / 10 - 20};
+        float threshold = (float)kbi_random_below(&seed, 400) / 10 - 20;
+        if (kind == KB_BAG) threshold /= 40;
+        pairs[i] = (kb_box_pair){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], threshold};
     }
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = bits, .name = "random",
                           .text = "rendered", .boxes = pairs};

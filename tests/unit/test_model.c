@@ -182,6 +182,20 @@ static void impossible_tables_are_refused(void **state)
         bad[5] = wrong[i];
         refuses(s, KB_E_TABLE);
     }
+    kb_box_pair bag[8]; /* BAG: gradient channels, edges on cells, thresholds up to 2 */
+    kb_model_spec b = spec;
+    b.kind = KB_BAG, b.boxes = bag;
+    for (int i = 0; i < 8; i++) bag[i] = (kb_box_pair){1, 9, 9, 3, 8, 24, 24, 8, 1.5f};
+    assert_int_equal(kb_model_create(&b, &model, NULL), KB_OK);
+    kb_model_free(model);
+    static const kb_box_pair not_bag[] = {{0, 9, 9, 3, 8, 24, 24, 8, 0},  {1, 10, 9, 3, 8, 24, 24, 8, 0},
+                                          {1, 9, 9, 3, 8, 24, 25, 8, 0},  {1, 9, 9, 0, 8, 24, 24, 8, 0},
+                                          {1, 9, 9, 3, 8, 16, 16, 9, 0},  {1, 9, 9, 3, 8, 26, 24, 8, 0},
+                                          {1, 9, 9, 3, 8, 24, 24, 8, 2.5f}};
+    for (size_t i = 0; i < KBI_COUNT(not_bag); i++) {
+        bag[5] = not_bag[i];
+        refuses(b, KB_E_TABLE);
+    }
     memcpy(bad, good, sizeof bad);
     bad[7].radius2 = 2;
     s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
@@ -302,7 +316,7 @@ static void boxes_are_counted_once(void **state)
 {
     (void)state;
     kb_box_pair boxes[8];
-    for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, (uint8_t)(i & 1), 20, 20, 3, 1.5f};
+    for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){1, 9, 9, 3, (uint8_t)(1 + (i & 1)), 21, 21, 3, 1.5f};
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAG, .bits = 8, .name = "x", .boxes = boxes};
     kb_model *model = NULL;
     kb_model_info info;
@@ -310,7 +324,7 @@ static void boxes_are_counted_once(void **state)
     assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
     assert_int_equal(kb_model_get_info(model, &info), KB_OK);
     assert_int_equal(info.distinct_boxes, 3);
-    assert_int_equal(info.channels, 3);
+    assert_int_equal(info.channels, 6);
     assert_int_equal(info.row_bytes, 1);
     assert_int_equal(info.threshold_low, 0); /* nobody has measured it */
     uint64_t id = info.id;

@@ -50,10 +50,10 @@ static int64_t loss_with(const fixture *f, int32_t threshold)
     return sum;
 }
 
-static void check_against_all(const fixture *f, int32_t shift)
+static void check_against_all(const fixture *f)
 {
     int32_t *histogram = calloc(KBI_BINS, sizeof *histogram);
-    int32_t step = 1 << shift, best_threshold = -KBI_VALUE_LIMIT;
+    int32_t step = 1 << KBI_BIN_SHIFT, best_threshold = -KBI_VALUE_LIMIT;
     int64_t nothing = loss_with(f, -KBI_VALUE_LIMIT - 1), best = nothing;
     for (int32_t t = -KBI_VALUE_LIMIT; t <= KBI_VALUE_LIMIT; t += step) {
         int64_t loss = loss_with(f, t);
@@ -62,7 +62,7 @@ static void check_against_all(const fixture *f, int32_t shift)
         best = loss;
         best_threshold = t;
     }
-    kbi_found_threshold found = kbi_find_threshold(f->triples, TRIPLES, f->values, shift, histogram);
+    kbi_found_threshold found = kbi_find_threshold(f->triples, TRIPLES, f->values, histogram);
     assert_int_equal(nothing + found.change, best);
     assert_int_equal(found.threshold, best_threshold);
     for (int32_t b = 0; b < KBI_BINS; b++) assert_int_equal(histogram[b], 0);
@@ -76,7 +76,7 @@ static void sweep_equals_trying_all(void **state)
     for (uint64_t seed = 0; seed < 12; seed++) {
         fixture f;
         make(&f, seed, spreads[seed % KBI_COUNT(spreads)]);
-        check_against_all(&f, seed % 2 ? KBI_GRAY_SHIFT : KBI_PLANE_SHIFT);
+        check_against_all(&f);
     }
 }
 
@@ -86,12 +86,10 @@ static void extremes_have_their_bins(void **state)
     int32_t *histogram = calloc(KBI_BINS, sizeof *histogram);
     const int16_t values[3] = {-KBI_VALUE_LIMIT, -KBI_VALUE_LIMIT, KBI_VALUE_LIMIT};
     const kbi_triple one = {{0, 1, 2}, {0, 2, -2}};
-    for (int32_t shift = KBI_PLANE_SHIFT; shift <= KBI_GRAY_SHIFT; shift += KBI_GRAY_SHIFT - KBI_PLANE_SHIFT) {
-        kbi_found_threshold found = kbi_find_threshold(&one, 1, values, shift, histogram);
-        assert_int_equal(found.change, -2);
-        assert_int_equal(found.threshold, -KBI_VALUE_LIMIT);
-    }
-    kbi_found_threshold none = kbi_find_threshold(NULL, 0, values, KBI_GRAY_SHIFT, histogram);
+    kbi_found_threshold found = kbi_find_threshold(&one, 1, values, histogram);
+    assert_int_equal(found.change, -2);
+    assert_int_equal(found.threshold, -KBI_VALUE_LIMIT);
+    kbi_found_threshold none = kbi_find_threshold(NULL, 0, values, histogram);
     assert_int_equal(none.change, 0);
     free(histogram);
 }
@@ -111,11 +109,11 @@ static void three_weights_count(void **state)
             triples[i].alone[k] = draw(&random, -1000, 1000);
         }
     int64_t best = 0;
-    for (int32_t t = -320; t <= 320; t += 4) {
+    for (int32_t t = -320; t <= 320; t += 16) {
         int64_t change = kbi_threshold_change(triples, 40, values, t);
         best = change < best ? change : best;
     }
-    assert_int_equal(kbi_find_threshold(triples, 40, values, 2, histogram).change, best);
+    assert_int_equal(kbi_find_threshold(triples, 40, values, histogram).change, best);
     free(histogram);
 }
 
