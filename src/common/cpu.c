@@ -53,7 +53,7 @@ static bool cpu_has_avx512(void)
 #    define XCOMP_REQUEST_PERMISSION 0x1023
 #    define XCOMP_TILES 18 /* the registers, as a component of the state of a thread */
 
-/* Not before this is true is Linux asked: what only looks like a CPU, such as valgrind, need not know the calls. */
+/* With clang 12 microseconds in a virtual machine, which stops at every CPUID; so it is the last question of a call. */
 static bool cpu_has_tiles(void)
 {
 #    if defined(__clang__) /* whose __builtin_cpu_supports does not know these names */
@@ -129,7 +129,8 @@ uint32_t kbi_cpu_flags(void)
 uint32_t kbi_cpu_flags_matching(void)
 {
     uint32_t flags = kbi_cpu_flags(), allowed = (uint32_t)atomic_load_explicit(&cpu_allowed, memory_order_relaxed);
-    bool amx = flags & KBI_CPU_AVX512 && allowed & KBI_CPU_AMX && cpu_has_tiles() && process_has_tiles();
+    /* valgrind, which does not know the system call, has no AVX-512 either */
+    bool amx = flags & KBI_CPU_AVX512 && allowed & KBI_CPU_AMX && process_has_tiles() && cpu_has_tiles();
     return flags | (amx ? KBI_CPU_AMX : 0u);
 }
 

@@ -40,7 +40,7 @@ enum {
 
 /* The features of this CPU that kb_cpu_limit left, but for AMX. */
 uint32_t kbi_cpu_flags(void);
-/* The same with AMX, for the kernels of matching. On a CPU that has it this is a system call each time, since the
+/* The same with AMX, for the kernels of matching. With AVX-512 this is a system call each time, since the
  * process may ask for it at any time. */
 uint32_t kbi_cpu_flags_matching(void);
 /* The flags with those of all features that they build on: AVX2, for instance, comes with SSE4.1 and POPCNT. */
