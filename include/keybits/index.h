@@ -158,7 +158,8 @@ KB_API void kb_index_free(kb_index *index);
 KB_API kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id, const char *name,
                               kb_workspace *workspace, kb_error *error);
 
-/* Removes every image with this id; *count (may be NULL) tells how many. Positions stay until kb_index_save. */
+/* Removes every image with this id; *count (may be NULL) tells how many. Positions stay until kb_index_save. It looks at
+ * every position, as a query does, and takes a tenth of a query's time: some milliseconds among a million images. */
 KB_API kb_status kb_index_remove(kb_index *index, uint64_t id, size_t *count);
 
 typedef enum kb_scoring {

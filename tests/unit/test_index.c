@@ -524,6 +524,10 @@ static void test_wrong_use(void **state)
     assert_int_equal(kb_index_query(index, &f, &o, NULL, r, 2, &count, &error), KB_E_KIND);
     o.scoring = (kb_scoring)9;
     assert_int_equal(kb_index_query(index, &f, &o, NULL, r, 2, &count, &error), KB_E_ARGUMENT);
+    f.width = -1;
+    assert_int_equal(kb_index_add(index, &f, 1, NULL, NULL, &error), KB_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "an image of -1 x"));
+    f.width = 0;
     f.row_bytes = 16;
     assert_int_equal(kb_index_query(index, &f, NULL, NULL, r, 2, &count, &error), KB_E_MODEL);
     assert_int_equal(kb_index_add(index, &f, 1, NULL, NULL, &error), KB_E_MODEL);
