@@ -23,7 +23,7 @@ below() {
 }
 
 build full
-below full 750000
+below full 770000
 build bad -DKEYBITS_BAD_ONLY=ON
 below bad 230000
 
