@@ -126,7 +126,7 @@ VEC_INLINE vec eight_bits(const kbi_box_bit *bit, const vec *means, const vec *c
     return v_sub(v_set(255), above);
 }
 
-VEC_INLINE void collect_bits(const kb_model *model, const vec *means, const vec *contrast, uint8_t *const rows[VEC_LANES])
+VEC_TARGET static void collect_bits(const kb_model *model, const vec *means, const vec *contrast, uint8_t *const rows[VEC_LANES])
 {
     for (int32_t byte = 0; byte < model->row_bytes; byte += 16) {
         int32_t have = kbi_min_i(16, model->row_bytes - byte);

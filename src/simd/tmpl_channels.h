@@ -23,10 +23,9 @@ typedef struct norm_sums {
     vec even, odd; /* lanes of 32 bits */
 } norm_sums;
 
-VEC_INLINE void load_sample_row(const uint8_t *patches, int y, vec *row)
+VEC_TARGET static void load_sample_row(const uint8_t *patches, int y, vec *row)
 {
-    load_samples(patches, 0, y, row);
-    load_samples(patches, 16, y, row + 8);
+    for (int x = 0; x < KB_PATCH_SIDE; x += 16) load_samples(patches, x, y, row + x / 2);
     v_store(row + ROW_UNITS, second_sample(v_load(row + ROW_UNITS - 1)));
 }
 
