@@ -23,6 +23,7 @@ typedef struct sample_plan {
     uint16_t fx[TILE_SAMPLES], fy[TILE_SAMPLES], carry_x[TILE_SAMPLES], carry_y[TILE_SAMPLES];
     uint16_t index[TILE_SAMPLES]; /* two bytes: the pixel in the window, and the one to its right */
     int32_t rows;                 /* of a window, 7 or 8 */
+    int32_t a, b;                 /* steps from sample to sample, as in kbi_sampling */
 } sample_plan;
 
 /* ---- plan ---- */
@@ -48,6 +49,8 @@ VEC_TARGET static void sample_plan_make(const kbi_sampling *s, const kbi_pyramid
     int32_t least_y = kbi_min_i(0, reach * b) + kbi_min_i(0, reach * a);
     int32_t spread = reach * ((a < 0 ? -a : a) + (b < 0 ? -b : b)) + 65535;
     plan->rows = spread >> 16 <= 5 ? 7 : 8;
+    plan->a = a;
+    plan->b = b;
     plan->tiles.first_x = s->x - half * a + half * b + least_x;
     plan->tiles.first_y = s->y - half * b - half * a + least_y;
     cut_plan_samples(s, least_x, least_y, plan);

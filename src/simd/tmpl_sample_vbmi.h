@@ -6,12 +6,10 @@ typedef struct two_tiles {
     vec index, carry_x, carry_y, fx, fy; /* of sample_plan, for two tiles */
 } two_tiles;
 
-/* Tiles `tile` and the next one; a lane for each of their samples. */
-VEC_INLINE vec cut_two_tiles(const sample_plan *plan, const two_tiles *c, int tile, int rows)
+/* Tiles `tile` and the next one; a lane for each of their samples, whose fractions are fx and fy. */
+VEC_INLINE vec cut_two_tiles(const tile_plan *tiles, const two_tiles *c, vec fx, vec fy, int tile, int rows)
 {
-    const tile_plan *tiles = &plan->tiles;
     const vec below = _mm512_inserti64x4(v_zero(), _mm256_set1_epi16(WINDOW * 257), 1); /* upper half: the row below */
-    vec fx = v_add(v_set_halves(tiles->x + tile), c->fx), fy = v_add(v_set_halves(tiles->y + tile), c->fy);
     vec index = _mm512_mask_add_epi16(c->index, _mm512_cmpgt_epi16_mask(c->carry_x, fx), c->index, v_set(257));
     index = _mm512_mask_add_epi16(index, _mm512_cmpgt_epi16_mask(c->carry_y, fy), index, v_set(WINDOW * 257));
     vec weights = v_add(v_high_s(v_and(fx, v_set(0xfc00)), v_set(255 * 64)), v_set(32 * 257));
@@ -32,10 +30,16 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
     const vec upper = _mm512_setr_epi32(0, 8, 2, 10, 16, 24, 18, 26, 1, 9, 3, 11, 17, 25, 19, 27);
     const two_tiles c = {v_each32(plan->index), v_each32(plan->carry_x), v_each32(plan->carry_y), v_each32(plan->fx),
                          v_each32(plan->fy)};
+    const vec step_x = v_set(2 * TILE * plan->a), step_y = v_set(2 * TILE * plan->b); /* modulo 1 px */
     for (int tile = 0; tile < TILES; tile += TILES_SIDE, patch += TILE * KB_PATCH_SIDE) {
         vec two[TILES_SIDE / 2];
+        vec fx = v_add(v_set_halves(plan->tiles.x + tile), c.fx), fy = v_add(v_set_halves(plan->tiles.y + tile), c.fy);
         VEC_UNROLL
-        for (int k = 0; k < TILES_SIDE / 2; k++) two[k] = cut_two_tiles(plan, &c, tile + 2 * k, rows);
+        for (int k = 0; k < TILES_SIDE / 2; k++) {
+            two[k] = cut_two_tiles(&plan->tiles, &c, fx, fy, tile + 2 * k, rows);
+            fx = v_add(fx, step_x);
+            fy = v_add(fy, step_y);
+        }
         v_store_eight_tiles(_mm512_packus_epi16(two[0], two[1]), _mm512_packus_epi16(two[2], two[3]), upper, 4, patch);
     }
 }
