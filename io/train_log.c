@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "io/number.h"
-#include "model/model.h"
 
 #define COLUMNS 13
 static const char header[] = "bit,loss,active,mean,seconds,channel1,x1,y1,radius1,channel2,x2,y2,radius2,threshold\n";
@@ -35,15 +34,17 @@ static bool parse_numbers(const char *line, int32_t bit, double v[COLUMNS + 1])
     return v[0] == bit;
 }
 
-/* v: channel, x, y, radius. */
+/* v: channel, x, y, radius, as kb_box_pair says. */
 static bool is_box(const double v[4])
 {
-    const double above[4] = {KB_CHANNELS, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_PATCH_SIDE};
+    const double above[4] = {KB_CHANNELS, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_MAX_BAG_RADIUS + 1};
     for (int i = 0; i < 4; i++)
         if (!(v[i] >= 0 && v[i] < above[i] && v[i] == floor(v[i]))) return false;
-    kb_kind kind = v[0] > 0 ? KB_BAG : KB_BAD;
-    return v[3] >= kbi_least_radius(kind) && v[3] <= kbi_most_radius(kind) &&
-           kbi_box_fits((kbi_box){(uint8_t)v[0], (uint8_t)v[1], (uint8_t)v[2], (uint8_t)v[3]});
+    bool bag = v[0] > 0;
+    double last = bag ? KB_PATCH_SIDE : KB_PATCH_SIDE - 1; /* of x + radius */
+    for (int i = 1; i <= 2; i++)
+        if (v[i] < v[3] || v[i] + v[3] > last || (bag && fmod(v[i] - v[3], 2) > 0)) return false;
+    return bag ? v[3] > 0 : v[3] <= KB_MAX_RADIUS;
 }
 
 /* The row of bit number log->count. */

@@ -63,8 +63,9 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
     if (index >= (int)(sizeof kinds / sizeof *kinds)) return 0;
     kb_kind kind = kinds[index];
     for (int i = 0; i < 16; i++) {
-        uint8_t channel = (uint8_t)(kind == KB_BAG ? i % KB_CHANNELS : 0);
-        boxes[i] = (kb_box_pair){channel, (uint8_t)(5 + i), 9, 3, channel, 12, (uint8_t)(8 + i), 3, (float)i - 7.5f};
+        boxes[i] = (kb_box_pair){0, (uint8_t)(5 + i), 9, 3, 0, 12, (uint8_t)(8 + i), 3, (float)i - 7.5f};
+        uint8_t channel = (uint8_t)(1 + i % (KB_CHANNELS - 1)), at = (uint8_t)(3 + 2 * (i % 13));
+        if (kind == KB_BAG) boxes[i] = (kb_box_pair){channel, at, 9, 3, channel, 12, 24, 8, (float)i / 8 - 1};
         bias[i] = 1000 * i - 7000;
     }
     for (int i = 0; i < 16 * KB_SIFT_VALUES; i++) weights[i] = (int8_t)(i * 37 % 255 - 127);
