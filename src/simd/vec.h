@@ -8,7 +8,7 @@
  *   v_load v_store        aligned;  v_loadu v_storeu: any address
  *   v_set v_zero v_ones   all lanes alike;  v_set32
  *   v_add v_sub v_mul     and v_add8 v_sub8, v_add32 v_sub32 v_mul32
- *   v_subs v_subs8        unsigned, not below 0;  v_adds8: not above 255
+ *   v_subs8               unsigned, not below 0;  v_adds8: not above 255
  *   v_high                high 16 bits of the unsigned product;  v_high_s: of the signed one
  *   v_high_twice          the same of twice the product;  v_high_by: unsigned, of numbers below 2^15 and a constant
  *   v_mul_q15             (a b + 2^14) >> 15, signed

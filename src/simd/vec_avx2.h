@@ -40,7 +40,6 @@ VEC_INLINE vec v_sub8(vec a, vec b) { return _mm256_sub_epi8(a, b); }
 VEC_INLINE vec v_add32(vec a, vec b) { return _mm256_add_epi32(a, b); }
 VEC_INLINE vec v_sub32(vec a, vec b) { return _mm256_sub_epi32(a, b); }
 VEC_INLINE vec v_mul32(vec a, vec b) { return _mm256_mullo_epi32(a, b); }
-VEC_INLINE vec v_subs(vec a, vec b) { return _mm256_subs_epu16(a, b); }
 VEC_INLINE vec v_high(vec a, vec b) { return _mm256_mulhi_epu16(a, b); }
 VEC_INLINE vec v_high_s(vec a, vec b) { return _mm256_mulhi_epi16(a, b); }
 VEC_INLINE vec v_mul_q15(vec a, vec b) { return _mm256_mulhrs_epi16(a, b); }

@@ -30,7 +30,6 @@ VEC_INLINE vec v_mul(vec a, vec b) { return _mm512_mullo_epi16(a, b); }
 VEC_INLINE vec v_add32(vec a, vec b) { return _mm512_add_epi32(a, b); }
 VEC_INLINE vec v_sub32(vec a, vec b) { return _mm512_sub_epi32(a, b); }
 VEC_INLINE vec v_mul32(vec a, vec b) { return _mm512_mullo_epi32(a, b); }
-VEC_INLINE vec v_subs(vec a, vec b) { return _mm512_subs_epu16(a, b); }
 VEC_INLINE vec v_high(vec a, vec b) { return _mm512_mulhi_epu16(a, b); }
 VEC_INLINE vec v_high_s(vec a, vec b) { return _mm512_mulhi_epi16(a, b); }
 VEC_INLINE vec v_mul_q15(vec a, vec b) { return _mm512_mulhrs_epi16(a, b); }

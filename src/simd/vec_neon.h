@@ -41,7 +41,6 @@ VEC_INLINE vec v_sub8(vec a, vec b) { return FROM_U8(vsubq_u8(U8(a), U8(b))); }
 VEC_INLINE vec v_add32(vec a, vec b) { return FROM_U32(vaddq_u32(U32(a), U32(b))); }
 VEC_INLINE vec v_sub32(vec a, vec b) { return FROM_U32(vsubq_u32(U32(a), U32(b))); }
 VEC_INLINE vec v_mul32(vec a, vec b) { return FROM_U32(vmulq_u32(U32(a), U32(b))); }
-VEC_INLINE vec v_subs(vec a, vec b) { return vqsubq_u16(a, b); }
 VEC_INLINE vec v_high(vec a, vec b)
 {
     return vuzp2q_u16(FROM_U32(vmull_u16(vget_low_u16(a), vget_low_u16(b))), FROM_U32(vmull_high_u16(a, b)));

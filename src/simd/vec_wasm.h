@@ -41,7 +41,6 @@ VEC_INLINE vec v_sub8(vec a, vec b) { return wasm_i8x16_sub(a, b); }
 VEC_INLINE vec v_add32(vec a, vec b) { return wasm_i32x4_add(a, b); }
 VEC_INLINE vec v_sub32(vec a, vec b) { return wasm_i32x4_sub(a, b); }
 VEC_INLINE vec v_mul32(vec a, vec b) { return wasm_i32x4_mul(a, b); }
-VEC_INLINE vec v_subs(vec a, vec b) { return wasm_u16x8_sub_sat(a, b); }
 /* The odd 16-bit lanes of two vecs. */
 VEC_INLINE vec w_odd_lanes(vec a, vec b) { return wasm_i16x8_shuffle(a, b, 1, 3, 5, 7, 9, 11, 13, 15); }
 VEC_INLINE vec v_high(vec a, vec b)
