@@ -53,7 +53,8 @@ int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 
 void kbi_match_kernels_c(kbi_match_kernels *kernels)
 {
-    *kernels = (kbi_match_kernels){.hamming = KBI_REPLACED(kbi_hamming_block),
+    *kernels = (kbi_match_kernels){.least_rows = 96,
+                                   .hamming = KBI_REPLACED(kbi_hamming_block),
                                    .hamming_listed = hamming_listed,
                                    .hamming_nearest = hamming_nearest,
                                    .hamming_near = hamming_near,

@@ -14,6 +14,7 @@ typedef struct kbi_circle {
 #define KBI_LIST_SLACK 7 /* elements beyond the last that list_circle may read and write */
 
 typedef struct kbi_match_kernels {
+    size_t least_rows; /* of a, from which on a call of hamming pays for preparing the rows of b */
     /* kbi_hamming_block. */
     void (*hamming)(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
                     uint32_t *second, uint32_t *best_b);

@@ -105,16 +105,16 @@ static void search_tile(const search *s, int32_t worker, size_t a0, size_t na, s
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Claims the next rows of a: *first is the first of them; returns how many, 0 when none is left. Claims shrink towards
- * the end, so that workers of unequal speed end together; but the kernel transposes the rows of b for each claim, so
- * none is very small. */
-#define LEAST_CLAIM 96
+ * the end, so that workers of unequal speed end together; but the kernel prepares the rows of b for each claim, so none
+ * is smaller than it wants, or than an equal share. */
 static size_t claim_rows(search *s, size_t *first)
 {
-    size_t rows;
+    size_t rows, workers = (size_t)s->workers;
+    size_t least = min_size(s->kernels.least_rows, (s->a.count + workers - 1) / workers);
     *first = atomic_load_explicit(&s->next, memory_order_relaxed);
     do {
-        size_t left = s->a.count - *first, share = s->workers == 1 ? left : left / (size_t)s->workers / 2;
-        rows = min_size(left, min_size(share < LEAST_CLAIM ? LEAST_CLAIM : share, TILE_ROWS));
+        size_t left = s->a.count - *first, share = workers == 1 ? left : left / workers / 2;
+        rows = min_size(left, min_size(share < least ? least : share, TILE_ROWS));
     } while (!atomic_compare_exchange_weak_explicit(&s->next, first, *first + rows, memory_order_relaxed,
                                                     memory_order_relaxed));
     return rows;

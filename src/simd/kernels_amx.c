@@ -7,6 +7,10 @@
 #    define VEC_WITH_AMX
 #    include "simd/tmpl_hamming_amx.h"
 
-void kbi_kernels_amx(kbi_kernels *table) { table->match.hamming = hamming_amx; }
+void kbi_kernels_amx(kbi_kernels *table)
+{
+    table->match.least_rows = 1024;
+    table->match.hamming = hamming_amx;
+}
 
 #endif
