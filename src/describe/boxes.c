@@ -14,7 +14,7 @@ const kbi_mean_rule kbi_mean_rules[KBI_MEAN_RULES] = {
     {6, 23171}, {4, 23171}, {2, 41192}, {2, 23171}, {1, 29659}, {0, 41192}, {0, 30264}, {0, 23171}};
 
 /* Mean of a box on an integral image whose rows have `width` sums. */
-static uint16_t box_mean(const uint16_t *sums, int32_t width, kbi_box box)
+static inline uint16_t box_mean(const uint16_t *sums, int32_t width, kbi_box box)
 {
     kbi_box_span span = kbi_box_span_of(box);
     const uint16_t *top = sums + span.top * width, *bottom = sums + span.bottom * width;
@@ -26,27 +26,35 @@ static uint16_t box_mean(const uint16_t *sums, int32_t width, kbi_box box)
 static void measure_gray(const kb_model *model, const uint8_t *patch, uint16_t *means)
 {
     enum { SIDE = KB_PATCH_SIDE, WIDTH = KBI_SUMS_WIDTH };
-    uint16_t sums[WIDTH * WIDTH] = {0};
+    uint16_t sums[WIDTH * WIDTH];
+    memset(sums, 0, (WIDTH + 1) * sizeof *sums);
     for (int y = 0; y < SIDE; y++) {
         uint16_t *to = sums + (y + 1) * WIDTH + 1, run = 0;
         for (int x = 0; x < SIDE; x++) {
             run = (uint16_t)(run + *patch++);
             to[x] = (uint16_t)(to[x - WIDTH] + run);
         }
+        to[-1] = 0;
     }
-    for (int32_t i = 0; i < model->box_count; i++) means[i] = box_mean(sums, WIDTH, model->boxes[i]);
+    for (int32_t i = 0; i < model->box_count; i++) {
+        kbi_box box = model->boxes[i];
+        box.channel = 0; /* as it is, which the compiler may know */
+        means[i] = box_mean(sums, WIDTH, box);
+    }
 }
 
 static void measure_channel(const kb_model *model, int32_t channel, const uint16_t *cells, uint16_t *means)
 {
     enum { SIDE = KBI_CELLS_SIDE, WIDTH = KBI_CELL_SUMS_WIDTH };
-    uint16_t sums[WIDTH * WIDTH] = {0};
+    uint16_t sums[WIDTH * WIDTH];
+    memset(sums, 0, (WIDTH + 1) * sizeof *sums);
     for (int y = 0; y < SIDE; y++) {
         uint16_t *to = sums + (y + 1) * WIDTH + 1, run = 0;
         for (int x = 0; x < SIDE; x++) {
             run = (uint16_t)(run + *cells++);
             to[x] = (uint16_t)(to[x - WIDTH] + run);
         }
+        to[-1] = 0;
     }
     for (int32_t i = model->channel_start[channel]; i < model->channel_start[channel + 1]; i++)
         means[i] = box_mean(sums, WIDTH, model->boxes[i]);
