@@ -105,9 +105,10 @@ static bool check_start(const kb_learn_options *o, kb_error *error)
             kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: it uses a channel that channels leaves out", (int)i);
             return false;
         }
-        if (!(p->threshold >= -256 && p->threshold <= 256)) {
-            kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: threshold %g is not between -256 and 256", (int)i,
-                        (double)p->threshold);
+        double most = kbi_threshold_most(o->kind);
+        if (!((double)p->threshold >= -most && (double)p->threshold <= most)) {
+            kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: threshold %g is not between -%g and %g", (int)i,
+                        (double)p->threshold, most, most);
             return false;
         }
     }
