@@ -86,12 +86,6 @@ struct kb_model {
 #ifndef KB_BAD_ONLY
 #    define KB_BAD_ONLY 0
 #endif
-/* Where a small library counts for more than speed, kernels have no variants for common cases. */
-#if KB_BAD_ONLY || defined(KB_SIMD_ONLY)
-#    define KBI_FEW_VARIANTS 1
-#else
-#    define KBI_FEW_VARIANTS 0
-#endif
 static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_BAD; }
 
 static inline bool kbi_kind_has_boxes(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG; }

@@ -55,7 +55,7 @@ VEC_TARGET static void blur_pairs_simd(const uint16_t *const *a, const uint16_t 
         kbi_blur_pairs(a, b, blur, width, out);
         return;
     }
-    switch (KBI_FEW_VARIANTS ? 0 : blur->taps) { /* of the layers of an octave with default options */
+    switch (KB_BAD_ONLY ? 0 : blur->taps) { /* of the layers of an octave with default options */
     case 3: blur_few(a, b, blur, width, 3, out); return;
     case 4: blur_few(a, b, blur, width, 4, out); return;
     case 5: blur_few(a, b, blur, width, 5, out); return;

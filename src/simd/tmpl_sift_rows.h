@@ -110,7 +110,7 @@ VEC_INLINE void direction_rows_by(const kbi_direction_region *region, int step,
 VEC_TARGET static void direction_rows_simd(const kbi_direction_region *region,
                                            float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS])
 {
-    if (region->n < GRADIENT_LANES || (KBI_FEW_VARIANTS && region->step != 1)) kbi_direction_rows(region, histogram);
+    if (region->n < GRADIENT_LANES || (KB_BAD_ONLY && region->step != 1)) kbi_direction_rows(region, histogram);
     else if (region->step == 1) direction_rows_by(region, 1, histogram);
     else direction_rows_by(region, 2, histogram);
 }
