@@ -1,18 +1,17 @@
 /* Directions by gradients: kbi_gradient_cells and kbi_gradient_sums (src/detect/gradient_rows.h). Template over
- * simd/vec.h; floats are the compiler's own vectors, as wide as a vec.
- *
- * Smoothing and differences of cells are sums of 16-bit numbers of either sign, as long as the differences along a row
- * are added in two halves: a cell is at most 4080, a difference of rows smoothed by 1 2 1 at most 4 times, a half of
- * its vertical sum 8 times that. Floats of such integers and of their sums are exact. */
+ * simd/vec.h; floats are the compiler's own vectors, as wide as a vec. */
 #ifndef KBI_TMPL_GRADIENT_H
 #define KBI_TMPL_GRADIENT_H
 
-#include "detect/gradient_rows.h"
 #include "simd/vec.h"
 
-#define GRADIENT_LANES (VEC_LANES / 2) /* 32-bit numbers per vec */
+#define GRADIENT_FLOATS vec_floats
+#define GRADIENT_INTS   vec_ints
+#define GRADIENT_MAX    v_max_floats
+#define GRADIENT_MIN    v_min_floats
+#include "simd/tmpl_gradient_parts.h"
 
-typedef uint16_t gradient_row __attribute__((vector_size(2 * KBI_GRADIENT_SIDE))); /* modulo 2^16, of either sign */
+#define GRADIENT_LANES (VEC_LANES / 2) /* 32-bit numbers per vec */
 
 /* The sums of 4x4 px from p on, a vec's width of them. */
 VEC_INLINE void gradient_cells_at(const uint8_t *p, ptrdiff_t stride, uint16_t *cells)
@@ -36,71 +35,7 @@ VEC_TARGET static void gradient_cells_simd(const uint8_t *centre, ptrdiff_t stri
     }
 }
 
-VEC_INLINE gradient_row gradient_load(const uint16_t *p)
-{
-    gradient_row row;
-    memcpy(&row, p, sizeof row);
-    return row;
-}
-
 VEC_INLINE vec_floats gradient_floats(vec_ints v) { return __builtin_convertvector(v, vec_floats); }
-
-/* The differences along rows in two halves, and the smoothed cells, for every row. */
-typedef struct gradient_smoothed {
-    int16_t half[KBI_GRADIENT_CELLS - 1][KBI_GRADIENT_SIDE];
-    int16_t smooth[KBI_GRADIENT_CELLS][KBI_GRADIENT_SIDE];
-} gradient_smoothed;
-
-VEC_INLINE void gradient_smooth(const uint16_t *cells, gradient_smoothed *out)
-{
-    gradient_row slope[KBI_GRADIENT_CELLS], across[KBI_GRADIENT_CELLS];
-    VEC_UNROLL
-    for (int i = 0; i < KBI_GRADIENT_CELLS; i++, cells += KBI_GRADIENT_STRIDE) {
-        gradient_row one = gradient_load(cells + 1), two = gradient_load(cells + 2), three = gradient_load(cells + 3);
-        slope[i] = (three - one) + (three - one) + (gradient_load(cells + 4) - gradient_load(cells));
-        across[i] = (one + two) + (two + three);
-    }
-    VEC_UNROLL
-    for (int i = 0; i < KBI_GRADIENT_CELLS; i++) {
-        gradient_row above = across[i > 0 ? i - 1 : 0];
-        gradient_row below = across[i < KBI_GRADIENT_CELLS - 1 ? i + 1 : i];
-        gradient_row smooth = (above + across[i]) + (across[i] + below);
-        memcpy(out->smooth[i], &smooth, sizeof smooth);
-        if (i == KBI_GRADIENT_CELLS - 1) break;
-        gradient_row half = slope[i] + slope[i + 1];
-        memcpy(out->half[i], &half, sizeof half);
-    }
-}
-
-VEC_INLINE vec_floats gradient_choose(vec_ints mask, vec_floats a, vec_floats b)
-{
-    return (vec_floats)((mask & (vec_ints)a) | (~mask & (vec_ints)b));
-}
-
-/* gradient_harmonics of GRADIENT_LANES gradients: signs are moved from the components to the unit vector. */
-VEC_INLINE void gradient_harmonics_at(vec_floats gx, vec_floats gy, vec_floats w,
-                                      vec_floats out[KBI_GRADIENT_SUMS])
-{
-    const vec_ints sign = (vec_ints){0} + INT32_MIN;
-    vec_floats ax = (vec_floats)((vec_ints)gx & ~sign);
-    vec_floats ay = (vec_floats)((vec_ints)gy & ~sign);
-    vec_ints flat = ax > ay;
-    vec_floats one = (vec_floats){0} + 1.0f, large = v_max_floats(v_max_floats(ax, ay), one); /* they are integers */
-    vec_floats t = v_min_floats(ax, ay) / large, q = t * t;
-    vec_floats cosine =
-        0.99991554f + q * (-0.49570115f + q * (0.33736243f + q * (-0.18411854f + q * 0.049693281f)));
-    vec_floats sine = t * cosine;
-    vec_floats ux = gradient_choose(flat, cosine, sine), uy = gradient_choose(flat, sine, cosine);
-    ux = (vec_floats)((vec_ints)ux ^ ((vec_ints)gx & sign));
-    uy = (vec_floats)((vec_ints)uy ^ ((vec_ints)gy & sign));
-    vec_floats x = w * gx, y = w * gy, x2 = x * ux - y * uy, y2 = x * uy + y * ux;
-    out[0] = x;
-    out[1] = y;
-    out[2] = x2;
-    out[3] = y2;
-    out[4] = x2 * ux - y2 * uy;
-    out[5] = x2 * uy + y2 * ux;
-}
 
 /* Of row i, GRADIENT_LANES gradients from `at` on. */
 VEC_INLINE void gradient_row_at(const gradient_smoothed *s, int i, int at, vec_floats out[KBI_GRADIENT_SUMS])

@@ -82,6 +82,22 @@ static inline __m512i lacking_maskz_loadu_epi8(__mmask64 mask, const void *p)
 }
 #define _mm512_maskz_loadu_epi8 lacking_maskz_loadu_epi8
 
+#define LACKING_WIDEN(name, type)                                                                                      \
+    static inline __m512i name(__m256i words)                                                                          \
+    {                                                                                                                  \
+        type a[16];                                                                                                    \
+        int32_t b[16];                                                                                                 \
+        __m512i found;                                                                                                 \
+        memcpy(a, &words, sizeof a);                                                                                   \
+        for (int i = 0; i < 16; i++) b[i] = a[i];                                                                      \
+        memcpy(&found, b, sizeof b);                                                                                   \
+        return found;                                                                                                  \
+    }
+LACKING_WIDEN(lacking_cvtepi16_epi32, int16_t)
+LACKING_WIDEN(lacking_cvtepu16_epi32, uint16_t)
+#define _mm512_cvtepi16_epi32 lacking_cvtepi16_epi32
+#define _mm512_cvtepu16_epi32 lacking_cvtepu16_epi32
+
 static inline void lacking_mask_cvtepi16_storeu_epi8(void *p, __mmask32 mask, __m512i words)
 {
     uint16_t a[32];
