@@ -271,6 +271,20 @@ static void run_filter(const kbi_kernels *k)
     for (int32_t j = 0; j < ROWS; j += KBI_FILTER_BLOCK) keys[0][j] = k->match.filter_block(&nodes, 0, j, 1);
 }
 
+static void run_transfer(const kbi_kernels *k)
+{
+    static double values[4][ROWS], weights[ROWS];
+    static const double h[9] = {1, 0.1, 0.2, -0.1, 1, 0.3, 0.01, 0.02, 1};
+    for (int i = 0; i < ROWS && weights[ROWS - 1] == 0; i++) { /* once */
+        for (int c = 0; c < 4; c++) values[c][i] = points[c & 1][i] / 50 - 1;
+        weights[i] = 0.5;
+    }
+    const fit_pairs pairs = {.n = ROWS, .x1 = values[0], .y1 = values[1], .x2 = values[2], .y2 = values[3]};
+    const fit_list all = {ROWS, listed, weights};
+    kbi_transfer_sums sums;
+    k->fit.transfer_sums(h, &pairs, &all, &sums);
+}
+
 /* Steps: kb_cpu_limit says which kernels they use. */
 static void run_detect(const kbi_kernels *k)
 {
@@ -341,6 +355,7 @@ static const struct {
     {"hamming_near", "word", run_near, ROWS},
     {"list_circle", "point", run_circle, ROWS},
     {"filter_block", "match", run_filter, ROWS},
+    {"transfer_sums", "match", run_transfer, ROWS},
     {"detect-orb", "pixel", run_detect, (double)WIDTH *HEIGHT},
     {"describe-bad256", "keypoint", run_bad256, N},
     {"describe-bag256", "keypoint", run_bag256, N},

@@ -13,7 +13,8 @@
  * sums of p p^T: weighted 1, u, v and u^2 + v^2, each over W^2. */
 #include <math.h>
 
-#include "fit/fit.h"
+#include "common/cpu.h"
+#include "fit/kernels.h"
 
 typedef struct vec3 {
     double x, y, z;
@@ -180,25 +181,36 @@ static void put_block(double *matrix, int32_t row, int32_t column, const double 
         for (int32_t j = 0; j < 3; j++) matrix[(row + i) * 9 + column + j] = sign * sum[place[3 * i + j]];
 }
 
-void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
+static void transfer_sums(const double *h, const fit_pairs *pairs, const fit_list *list, kbi_transfer_sums *out)
 {
-    double one[6] = {0}, u_sum[6] = {0}, v_sum[6] = {0}, uv_sum[6] = {0};
     normal_block b;
     memset(out, 0, sizeof *out);
     for (int32_t from = 0; from < list->n; from += NORMAL_BLOCK) {
         int32_t n = kbi_min_i(NORMAL_BLOCK, list->n - from);
         block_fill(h, pairs, list, from, n, &b);
-        block_moments(&b, n, b.one, b.u, one, u_sum);
-        block_moments(&b, n, b.v, b.uv, v_sum, uv_sum);
+        block_moments(&b, n, b.one, b.u, out->one, out->u);
+        block_moments(&b, n, b.v, b.uv, out->v, out->uv);
         block_gradient(&b, n, out->gradient);
     }
-    put_block(out->matrix, 0, 0, one, 1);
-    put_block(out->matrix, 3, 3, one, 1);
-    put_block(out->matrix, 6, 6, uv_sum, 1);
-    put_block(out->matrix, 0, 6, u_sum, -1);
-    put_block(out->matrix, 6, 0, u_sum, -1);
-    put_block(out->matrix, 3, 6, v_sum, -1);
-    put_block(out->matrix, 6, 3, v_sum, -1);
+}
+
+void kbi_fit_kernels_c(kbi_fit_kernels *kernels) { kernels->transfer_sums = transfer_sums; }
+
+void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
+{
+    kbi_fit_kernels kernels;
+    kbi_transfer_sums sums;
+    kbi_fit_kernels_init(&kernels, kbi_cpu_flags());
+    kernels.transfer_sums(h, pairs, list, &sums);
+    memset(out, 0, sizeof *out);
+    memcpy(out->gradient, sums.gradient, sizeof sums.gradient);
+    put_block(out->matrix, 0, 0, sums.one, 1);
+    put_block(out->matrix, 3, 3, sums.one, 1);
+    put_block(out->matrix, 6, 6, sums.uv, 1);
+    put_block(out->matrix, 0, 6, sums.u, -1);
+    put_block(out->matrix, 6, 0, sums.u, -1);
+    put_block(out->matrix, 3, 6, sums.v, -1);
+    put_block(out->matrix, 6, 3, sums.v, -1);
 }
 
 static bool retract(double *h)

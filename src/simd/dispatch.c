@@ -7,6 +7,7 @@ void kbi_kernels_c(kbi_kernels *table)
     kbi_detect_kernels_c(&table->detect);
     kbi_describe_kernels_c(&table->describe);
     kbi_match_kernels_c(&table->match);
+    kbi_fit_kernels_c(&table->fit);
 }
 
 /* Tiers from the lowest to the highest. A tier needs its feature and, with it, all that the feature builds on. */
@@ -58,6 +59,7 @@ INIT_MODULE(image)
 INIT_MODULE(detect)
 INIT_MODULE(describe)
 INIT_MODULE(match)
+INIT_MODULE(fit)
 
 /* The variant of a slot is the last tier that changes it: applies the tiers one by one and compares. */
 kb_kernel kb_kernel_at(int32_t index)

@@ -7,6 +7,7 @@
 #include "common/cpu.h"
 #include "describe/kernels.h"
 #include "detect/kernels.h"
+#include "fit/kernels.h"
 #include "image/kernels.h"
 #include "match/kernels.h"
 
@@ -15,12 +16,13 @@ typedef struct kbi_kernels {
     kbi_detect_kernels detect;
     kbi_describe_kernels describe;
     kbi_match_kernels match;
+    kbi_fit_kernels fit;
 } kbi_kernels;
 
 /* SLOT(module, slot) for every slot. */
 #define KBI_KERNEL_SLOTS(SLOT)                                                                                         \
     KBI_IMAGE_KERNEL_SLOTS(SLOT) KBI_DETECT_KERNEL_SLOTS(SLOT) KBI_DESCRIBE_KERNEL_SLOTS(SLOT)                         \
-    KBI_MATCH_KERNEL_SLOTS(SLOT)
+    KBI_MATCH_KERNEL_SLOTS(SLOT) KBI_FIT_KERNEL_SLOTS(SLOT)
 
 /* Plain C, then every tier that the flags allow. */
 void kbi_kernels_init(kbi_kernels *table, uint32_t cpu_flags);

@@ -1,0 +1,25 @@
+/* The kernels of this module; image/kernels.h states the contract. */
+#ifndef KBI_FIT_KERNELS_H
+#define KBI_FIT_KERNELS_H
+
+#include "fit/fit.h"
+
+/* Sums over the listed pairs of p p^T, as the six different products of p = (x, y, 1) each, weighted 1, u, v and
+ * u^2 + v^2 (homography.c), and of p in the gradient by the rows of H. Every one is added up in the order of the list. */
+typedef struct kbi_transfer_sums {
+    double one[6], u[6], v[6], uv[6], gradient[9];
+} kbi_transfer_sums;
+
+typedef struct kbi_fit_kernels {
+    void (*transfer_sums)(const double *h, const fit_pairs *pairs, const fit_list *list, kbi_transfer_sums *out);
+} kbi_fit_kernels;
+
+/* SLOT(module, slot) for every slot. */
+#define KBI_FIT_KERNEL_SLOTS(SLOT) SLOT(fit, transfer_sums)
+
+/* Plain C. */
+void kbi_fit_kernels_c(kbi_fit_kernels *kernels);
+/* The best variants for the given CPU features (common/cpu.h); implemented in src/simd. */
+void kbi_fit_kernels_init(kbi_fit_kernels *kernels, uint32_t cpu_flags);
+
+#endif
