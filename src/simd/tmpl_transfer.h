@@ -19,8 +19,8 @@ VEC_INLINE __m256d four_listed(const double *values, const int32_t *slot)
 
 VEC_INLINE __m256d row_times(const double *row, __m256d x, __m256d y)
 {
-    return _mm256_add_pd(_mm256_add_pd(_mm256_mul_pd(_mm256_set1_pd(row[0]), x), _mm256_mul_pd(_mm256_set1_pd(row[1]), y)),
-                         _mm256_set1_pd(row[2]));
+    __m256d a = _mm256_mul_pd(_mm256_set1_pd(row[0]), x), b = _mm256_mul_pd(_mm256_set1_pd(row[1]), y);
+    return _mm256_add_pd(_mm256_add_pd(a, b), _mm256_set1_pd(row[2]));
 }
 
 VEC_INLINE transfer_block transfer_fill(const double *h, const fit_pairs *pairs, const int32_t *slot, __m256d weight)

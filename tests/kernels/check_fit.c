@@ -1,7 +1,10 @@
 /* The kernels of src/fit against plain C. */
 #include "check.h"
 
-static double random_between(double from, double to) { return from + (to - from) * (below(1u << 30) / (double)(1u << 30)); }
+static double random_between(double from, double to)
+{
+    return from + (to - from) * (below(1u << 30) / (double)(1u << 30));
+}
 
 static double *random_doubles(size_t n, double from, double to)
 {
