@@ -61,6 +61,8 @@ typedef struct kbi_resize_map {
 /* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
  * 0..larger - 1. */
 void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t larger);
+/* One pixel of it: the index; *weight receives the weight. */
+int32_t kbi_resize_place(int32_t i, double factor, int32_t larger, uint8_t *weight);
 /* out[i] = (a[i] (128 - weight) + b[i] weight + 64) / 128 */
 void kbi_blend_rows(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
 /* out[i] = the same blend of in[index[i]] and in[index[i] + 1] by weight[i]; in has in_width pixels */
