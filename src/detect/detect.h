@@ -118,8 +118,8 @@ extern const uint8_t kbi_disc_half_width[KBI_DISC_RADIUS + 1];
  * 16 to the right. */
 float kbi_disc_angle(const uint8_t *centre, ptrdiff_t stride);
 
-/* What kb_orient takes, on a workspace that measures. */
-kb_status kbi_orient_measure(const kb_image *image, kb_workspace *workspace);
+/* What kb_orient takes for n keypoints, on a workspace that measures. */
+kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel *parallel, kb_workspace *workspace);
 
 /* ---- direction by gradients (gradient.c) ---- */
 #define KBI_GRADIENT_CELLS 10  /* a side, of 4x4 px each */

@@ -1,5 +1,6 @@
-/* Large images in bands: with low_memory the levels pass by, and the keypoints are the same, bit for bit, in a workspace
- * that grows with the width of the image alone. */
+/* Large images in bands: detection with low_memory, and describing and orienting on one thread. The results are the same
+ * as with whole levels, bit for bit, in a workspace that grows with the width of the image alone. */
+#include "describe/describe.h"
 #include "detect/detect.h"
 #include "detected.h"
 
@@ -163,11 +164,179 @@ static void test_smaller_images_fit(void **state)
         }
 }
 
+/* ---- describing and orienting ---- */
+
+#define REGIONS 1500
+
+static size_t bytes_of_describing(const kb_model *model, int32_t width, int32_t height, size_t n)
+{
+    kb_workspace counting;
+    kb_image image = {&counting, width, height, width, KB_GRAY8, 0};
+    kbi_workspace_measure(&counting);
+    assert_int_equal(kbi_describe_measure(model, &image, n, NULL, &counting), KB_OK);
+    return kbi_workspace_total(counting.peak);
+}
+
+static size_t bytes_of_orienting(int32_t width, int32_t height, size_t n)
+{
+    kb_workspace counting;
+    kb_image image = {&counting, width, height, width, KB_GRAY8, 0};
+    kbi_workspace_measure(&counting);
+    assert_int_equal(kbi_orient_measure(&image, n, NULL, &counting), KB_OK);
+    return kbi_workspace_total(counting.peak);
+}
+
+/* Regions of all sizes, in the middle, in the corners, outside, and some that are none. */
+static void render_regions_of(kb_keypoint *k, int32_t width, int32_t height, uint64_t seed)
+{
+    float w = (float)width, h = (float)height;
+    render_keypoints(k, REGIONS, width, height, 5, 60, seed);
+    for (size_t i = 0; i < REGIONS; i++) {
+        if (i % 7 == 0) k[i].size *= 8;
+        if (i % 31 == 0) k[i].size = (float)(1 << i / 31 % 20);
+        if (i % 11 == 0) k[i].y = i % 2 ? -0.5f : h - 1;
+        if (i % 13 == 0) k[i].x = i % 2 ? -0.4f : w - 0.6f;
+        if (i % 97 == 0) k[i].y = i % 2 ? h + 3 : -8;
+        if (i % 101 == 0) k[i].size = i % 2 ? 0 : NAN;
+    }
+}
+
+/* A workspace of just these bytes, so that the sanitizer sees its end. */
+static kb_workspace *tight_workspace(size_t bytes, uint8_t **buffer)
+{
+    kb_workspace *ws;
+    *buffer = malloc(bytes);
+    assert_non_null(*buffer);
+    assert_int_equal(kb_workspace_create_in(*buffer, bytes, &ws), KB_OK);
+    return ws;
+}
+
+typedef struct described {
+    uint8_t rows[REGIONS * 1024], flags[REGIONS]; /* rows of bytes, or floats, or patches */
+} described;
+
+static kb_status describe_as(int output, const kb_model *model, const kb_image *image, const kb_keypoint *k, size_t n,
+                             const kb_describe_options *o, kb_workspace *ws, described *to)
+{
+    memset(to, 0x5a, sizeof *to);
+    if (output == 0) return kb_describe(model, image, k, n, o, ws, to->rows, to->flags);
+    if (output == 1) return kb_sample_patches(image, k, n, o, ws, to->rows, to->flags);
+    return kb_describe_float(model, image, k, n, o, ws, (float *)(void *)to->rows, to->flags);
+}
+
+static void check_describing(const kb_model *model, const kb_image *image, const kb_keypoint *k, size_t n,
+                             const kb_parallel *threads)
+{
+    static described a, b;
+    kb_describe_options o;
+    KB_INIT(o);
+    o.scale = 1.3f;
+    for (int output = 0; output < (model->row_floats ? 3 : 2); output++) {
+        uint8_t *buffer;
+        kb_workspace *ws = tight_workspace(bytes_of_describing(model, image->width, image->height, n), &buffer);
+        o.parallel = threads;
+        assert_int_equal(describe_as(output, model, image, k, n, &o, NULL, &a), KB_OK);
+        o.parallel = NULL;
+        assert_int_equal(describe_as(output, model, image, k, n, &o, ws, &b), KB_OK);
+        assert_memory_equal(&a, &b, sizeof a);
+        kb_workspace_free(ws);
+        free(buffer);
+    }
+}
+
+static void check_orienting(const kb_image *image, const kb_keypoint *k, size_t n, const kb_parallel *threads)
+{
+    static kb_keypoint a[REGIONS], b[REGIONS];
+    static float confidence[2][REGIONS];
+    uint8_t *buffer;
+    kb_orient_options o;
+    kb_workspace *ws = tight_workspace(bytes_of_orienting(image->width, image->height, n), &buffer);
+    KB_INIT(o);
+    memcpy(a, k, n * sizeof *a);
+    memcpy(b, k, n * sizeof *b);
+    o.parallel = threads;
+    assert_int_equal(kb_orient(image, a, n, &o, NULL, confidence[0]), KB_OK);
+    o.parallel = NULL;
+    assert_int_equal(kb_orient(image, b, n, &o, ws, confidence[1]), KB_OK);
+    assert_memory_equal(a, b, n * sizeof *a);
+    assert_memory_equal(confidence[0], confidence[1], n * sizeof **confidence);
+    kb_workspace_free(ws);
+    free(buffer);
+}
+
+static void test_regions(void **state)
+{
+    (void)state;
+    static const int32_t sizes[][2] = {{701, 1403}, {97, 5003}, {3001, 1100}, {200, 3001}, {1500, 1024}};
+    static const size_t counts[] = {1, 300, REGIONS};
+    static kb_keypoint k[REGIONS];
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 256, true, 1),
+                          render_box_model(KB_BAG, KB_SAMPLER_PATCH, 128, true, 2), builtin_model("rootsift")};
+    kb_pool *pool;
+    assert_int_equal(kb_pool_create(2, &pool), KB_OK);
+    for (size_t s = 0; s < KBI_COUNT(sizes); s++) {
+        int32_t width = sizes[s][0], height = sizes[s][1];
+        uint8_t *pixels = render_texture(width, height, 17 + s);
+        kb_image image = view_of(pixels, width, height);
+        render_regions_of(k, width, height, s);
+        /* in bands, not with all of level 1 */
+        assert_true(bytes_of_orienting(width, height, REGIONS) < (size_t)(width * 2 / 3) * (size_t)(height * 2 / 3));
+        for (size_t m = 0; m < KBI_COUNT(models); m++)
+            for (size_t c = 0; c < KBI_COUNT(counts); c++)
+                check_describing(models[m], &image, k, counts[c], kb_pool_parallel(pool));
+        check_orienting(&image, k, REGIONS, kb_pool_parallel(pool));
+        free(pixels);
+    }
+    kb_pool_free(pool);
+    for (size_t m = 0; m < KBI_COUNT(models); m++) kb_model_free(models[m]);
+}
+
+static void test_describing_grows_with_width(void **state)
+{
+    (void)state;
+    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_PATCH, 256, true, 2);
+    size_t low = bytes_of_describing(model, 6000, 4000, 2000), high = bytes_of_describing(model, 6000, 8000, 2000);
+    assert_true(high < low + low / 20); /* the coarsest levels are lower than a ring, and become higher */
+    assert_true(bytes_of_describing(model, 12000, 8334, 2000) < 6000000);
+    for (int32_t height = 1; height < 2000; height += 13)
+        for (int32_t width = 1; width < 2000; width += 111) {
+            size_t bytes = bytes_of_describing(model, width, height, 200);
+            assert_true(bytes <= bytes_of_describing(model, width, height + 5, 200));
+            assert_true(bytes <= bytes_of_describing(model, width + 9, height, 200));
+            assert_true(bytes <= bytes_of_describing(model, width, height, 208));
+            bytes = bytes_of_orienting(width, height, 200);
+            assert_true(bytes <= bytes_of_orienting(width, height + 5, 200));
+            assert_true(bytes <= bytes_of_orienting(width + 9, height, 200));
+        }
+    kb_model_free(model);
+}
+
+/* All calls together. */
+static void test_all_grow_with_width(void **state)
+{
+    (void)state;
+    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_PATCH, 256, true, 2);
+    kb_detect_options o = bands_options(2000);
+    kb_workspace_limits limits;
+    size_t bytes;
+    KB_INIT(limits);
+    limits.width = 12000;
+    limits.height = 8334;
+    limits.detect = &o;
+    limits.model = model;
+    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_OK);
+    assert_true(bytes < 7000000);
+    kb_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes), cmocka_unit_test(test_options),
                                        cmocka_unit_test(test_formats),
                                        cmocka_unit_test(test_detection_grows_with_width),
-                                       cmocka_unit_test(test_smaller_images_fit)};
+                                       cmocka_unit_test(test_smaller_images_fit),
+                                       cmocka_unit_test(test_regions),
+                                       cmocka_unit_test(test_describing_grows_with_width),
+                                       cmocka_unit_test(test_all_grow_with_width)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
