@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # examples/mcu/build.sh arm|host OUT: the example for the board or for this machine, as the program OUT.
-# CC chooses another compiler. The library is compiled from its sources, for BAD alone and without threads.
+# CC chooses another compiler. The library is compiled from its sources, for BAD alone, without threads and bands.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -8,7 +8,7 @@ target=$1 out=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-flags=(-std=c11 -Os -ffp-contract=off -ffunction-sections -fdata-sections -DKB_BAD_ONLY=1 -DKB_NO_THREADS
+flags=(-std=c11 -Os -ffp-contract=off -ffunction-sections -fdata-sections -DKB_BAD_ONLY=1 -DKB_NO_THREADS -DKB_NO_BANDS
        -I "$root/include" -I "$root/src" -I "$here")
 case $target in
 arm)

@@ -63,6 +63,7 @@ typedef struct scratch {
     uint8_t *values;
     uint8_t *rows;
     kbi_sampling *samplings;
+    int32_t filled, sampled; /* of the batch, where levels come one at a time or in bands */
 } scratch;
 
 typedef struct job {
@@ -85,6 +86,9 @@ typedef struct job {
     kbi_sampling *samplings;
     uint32_t *order; /* keypoints with a region, in the order of work */
     size_t regions;  /* how many these are */
+    size_t done;     /* and for how many of them there is a place in a batch */
+    bool in_bands;   /* the levels pass by in bands */
+    uint64_t *entries; /* then, the regions in the order of strips; and as many to sort them */
     uint32_t wanted; /* levels that they are sampled from, and those that these are made of */
     size_t cells, first_cell[KBI_PYRAMID_LEVELS]; /* of the sort that makes the order */
     double width_scale; /* region width a unit of keypoint size */
@@ -174,27 +178,60 @@ static void task_patch_sampler(void *context, int32_t piece)
     }
 }
 
-/* The same with one level in memory at a time; a batch may span several. */
+/* ---- parts of the pyramid at a time, on one thread; a batch may span several ---- */
+
+/* Samples what has come into the batch, while its pixels are there. */
+static void batch_sample(job *j, scratch *s)
+{
+    if (s->sampled < s->filled) sample_batch(j, s, s->sampled, s->filled);
+    s->sampled = s->filled;
+}
+
+static void batch_finish(job *j, scratch *s)
+{
+    if (s->filled > 0) finish_batch(j, s, j->done - (size_t)s->filled, s->filled);
+    s->filled = s->sampled = 0;
+}
+
+/* The next region in the order of work; its level begins with row `first`. */
+static void batch_add(job *j, scratch *s, uint32_t index, int32_t first)
+{
+    s->samplings[s->filled] = j->samplings[index];
+    s->samplings[s->filled++].py -= first;
+    j->order[j->done++] = index;
+    if (s->filled < j->kernels.batch) return;
+    batch_sample(j, s);
+    batch_finish(j, s);
+}
+
 static void describe_level_by_level(job *j)
 {
     scratch *s = &j->scratches[0];
-    int32_t n = 0, sampled = 0;
-    size_t next = 0;
-    for (int32_t place = 0; place < KBI_PYRAMID_LEVELS && next < j->regions; place++) {
+    for (int32_t place = 0; place < KBI_PYRAMID_LEVELS && j->done < j->regions; place++) {
         int32_t level = level_at(place);
         if (!(j->wanted >> level & 1)) continue;
         if (level > 0) kbi_pyramid_advance(&j->levels, &j->image_kernels, level);
-        while (next < j->regions && j->samplings[j->order[next]].level == level) {
-            s->samplings[n++] = j->samplings[j->order[next++]];
-            if (n < j->kernels.batch) continue;
-            sample_batch(j, s, sampled, n);
-            finish_batch(j, s, next - (size_t)n, n);
-            n = sampled = 0;
-        }
-        if (sampled < n) sample_batch(j, s, sampled, n);
-        sampled = n;
+        while (j->done < j->regions && j->samplings[j->order[j->done]].level == level)
+            batch_add(j, s, j->order[j->done], 0);
+        batch_sample(j, s);
     }
-    if (n > 0) finish_batch(j, s, next - (size_t)n, n);
+    batch_finish(j, s);
+}
+
+static void describe_strip(void *context, const uint64_t *entries, size_t n, int32_t first)
+{
+    job *j = context;
+    for (size_t i = 0; i < n; i++) batch_add(j, &j->scratches[0], kbi_band_index(entries[i]), first);
+    batch_sample(j, &j->scratches[0]);
+}
+
+static void describe_in_bands(job *j)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (j->samplings[i].level >= 0) j->entries[j->regions++] = kbi_band_entry(&j->samplings[i], i);
+    kbi_sort_upper(j->entries, j->entries + j->n, j->regions);
+    kbi_pyramid_sweep(&j->levels, &j->image_kernels, j->entries, j->regions, describe_strip, j);
+    batch_finish(j, &j->scratches[0]);
 }
 
 static void task_ready_patches(void *context, int32_t piece)
@@ -238,7 +275,7 @@ static kb_status scratches_get(job *j, kb_workspace *workspace)
     j->scratches = kbi_workspace_get(workspace, (size_t)j->pieces * sizeof *j->scratches);
     if (!j->scratches) return KB_E_MEMORY;
     for (int32_t i = 0; i < j->pieces; i++) {
-        scratch s;
+        scratch s = {.filled = 0};
         if (!scratch_get(j, &s, workspace)) return KB_E_MEMORY;
         if (!workspace->measures) j->scratches[i] = s;
     }
@@ -312,15 +349,28 @@ static void task_order_and_levels(void *context, int32_t index)
     else kbi_pyramid_band(&j->levels, &j->image_kernels, index - 1);
 }
 
+/* Of two sizes that grow with the image and the keypoints, the smaller one does so too: what is reserved for a large
+ * image is enough for a small one. */
+static bool bands_take_less(const job *j)
+{
+    size_t level = kbi_round_up((size_t)j->levels.stride[1] * (size_t)j->levels.height[1]);
+    size_t cells = kbi_round_up((j->n + j->cells + 1) * sizeof *j->order);
+    return kbi_pyramid_rings_bytes(&j->levels) + kbi_round_up((j->n + 1) * sizeof *j->order) +
+               kbi_round_up(2 * j->n * sizeof *j->entries) < level + cells;
+}
+
 /* Memory for the regions of j->n keypoints. It depends on the image's size and on n, not on what they are. */
 static kb_status regions_get(job *j, const kb_image *gray, kb_workspace *workspace)
 {
     kbi_pyramid_plan(&j->levels, gray);
     j->single = j->pieces == 1;
     j->cells = number_cells(&j->levels, j->first_cell);
+    j->in_bands = KBI_BANDS && j->single && bands_take_less(j);
+    if (j->in_bands) j->cells = 0;
     j->samplings = kbi_workspace_get(workspace, j->n * sizeof *j->samplings);
     j->order = kbi_workspace_get(workspace, (j->n + j->cells + 1) * sizeof *j->order);
-    if (!j->samplings || !j->order) return KB_E_MEMORY;
+    j->entries = j->in_bands ? kbi_workspace_get(workspace, 2 * j->n * sizeof *j->entries) : NULL;
+    if (!j->samplings || !j->order || (j->in_bands && !j->entries)) return KB_E_MEMORY;
     return scratches_get(j, workspace);
 }
 
@@ -337,10 +387,15 @@ static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *wo
 {
     kb_status status = regions_get(j, gray, workspace);
     if (status != KB_OK) return status;
-    if (j->single) status = kbi_pyramid_single(&j->levels, gray, workspace);
+    if (j->in_bands) status = kbi_pyramid_rings(&j->levels, gray, workspace);
+    else if (j->single) status = kbi_pyramid_single(&j->levels, gray, workspace);
     else if (workspace->measures) status = kbi_pyramid_start(&j->levels, gray, 0, workspace);
     if (status != KB_OK || workspace->measures) return status;
     kbi_parallel_run(j->parallel, j->pieces, task_plan, j);
+    if (KBI_BANDS && j->in_bands) {
+        describe_in_bands(j);
+        return KB_OK;
+    }
     find_wanted_levels(j);
     if (j->single) {
         fill_order(j);

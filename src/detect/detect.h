@@ -61,6 +61,8 @@ typedef struct kbi_resize_map {
 /* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
  * 0..larger - 1. */
 void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t larger);
+/* One pixel of it: the index; *weight receives the weight. */
+int32_t kbi_resize_place(int32_t i, double factor, int32_t larger, uint8_t *weight);
 /* out[i] = (a[i] (128 - weight) + b[i] weight + 64) / 128 */
 void kbi_blend_rows(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
 /* out[i] = the same blend of in[index[i]] and in[index[i] + 1] by weight[i]; in has in_width pixels */
@@ -116,8 +118,8 @@ extern const uint8_t kbi_disc_half_width[KBI_DISC_RADIUS + 1];
  * 16 to the right. */
 float kbi_disc_angle(const uint8_t *centre, ptrdiff_t stride);
 
-/* What kb_orient takes, on a workspace that measures. */
-kb_status kbi_orient_measure(const kb_image *image, kb_workspace *workspace);
+/* What kb_orient takes for n keypoints, on a workspace that measures. */
+kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel *parallel, kb_workspace *workspace);
 
 /* ---- direction by gradients (gradient.c) ---- */
 #define KBI_GRADIENT_CELLS 10  /* a side, of 4x4 px each */

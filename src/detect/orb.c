@@ -34,6 +34,12 @@ static kb_keypoint *level_keypoints(const kbi_orb *o, int32_t index)
 
 /* ---- best: the strongest of each level ---- */
 
+/* The response of corner i of a band. */
+static float corner_response(const kbi_orb *o, const kbi_orb_band *band, size_t i)
+{
+    return kbi_orb_streams(o) ? band->responses[i] : kbi_orb_response(o, band->level, &band->corners[i]);
+}
+
 /* The bands of a level keep only what reaches its limit, with responses. */
 static void measure_best(kbi_orb *o, int32_t index)
 {
@@ -42,9 +48,8 @@ static void measure_best(kbi_orb *o, int32_t index)
         size_t kept = 0;
         for (size_t i = 0; i < band->count; i++) {
             if (band->corners[i].score < o->level[index].limit) continue;
-            band->corners[kept] = band->corners[i];
-            band->responses[kept] = kbi_orb_response(o, index, &band->corners[kept]);
-            kept++;
+            band->responses[kept] = corner_response(o, band, i);
+            band->corners[kept++] = band->corners[i];
         }
         band->count = kept;
     }
@@ -69,15 +74,22 @@ static uint32_t nth_strongest(const kbi_orb *o, int32_t index, size_t n, size_t 
     return found;
 }
 
+static void keypoint_swap(kb_keypoint *a, kb_keypoint *b)
+{
+    kb_keypoint moved = *a;
+    *a = *b;
+    *b = moved;
+}
+
+typedef bool keypoint_order(const kb_keypoint *a, const kb_keypoint *b);
+
 /* A heap with the last in the order on top: keypoint i goes down to its place. */
-static void heap_sink(kb_keypoint *heap, size_t n, size_t i)
+static void heap_sink(kb_keypoint *heap, size_t n, size_t i, keypoint_order *before)
 {
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && kbi_keypoint_before(&heap[child], &heap[child + 1])) child++;
-        if (!kbi_keypoint_before(&heap[i], &heap[child])) return;
-        kb_keypoint moved = heap[i];
-        heap[i] = heap[child];
-        heap[child] = moved;
+        if (child + 1 < n && before(&heap[child], &heap[child + 1])) child++;
+        if (!before(&heap[i], &heap[child])) return;
+        keypoint_swap(&heap[i], &heap[child]);
     }
 }
 
@@ -86,10 +98,10 @@ static void heap_add(kb_keypoint *heap, size_t *n, size_t most, const kb_keypoin
 {
     if (*n < most) {
         heap[(*n)++] = *k;
-        for (size_t h = *n < most ? 0 : *n / 2; h-- > 0;) heap_sink(heap, *n, h);
+        for (size_t h = *n < most ? 0 : *n / 2; h-- > 0;) heap_sink(heap, *n, h, kbi_keypoint_before);
     } else if (kbi_keypoint_before(k, &heap[0])) {
         heap[0] = *k;
-        heap_sink(heap, *n, 0);
+        heap_sink(heap, *n, 0, kbi_keypoint_before);
     }
 }
 
@@ -124,8 +136,7 @@ static void measure_task(void *context, int32_t piece)
         const kbi_orb_band *band = &o->bands[b];
         size_t end = kbi_piece(band->count, o->threads, piece + 1);
         for (size_t i = kbi_piece(band->count, o->threads, piece); i < end; i++)
-            o->candidates[at + i] =
-                keypoint_of(o, o->measured, &band->corners[i], kbi_orb_response(o, o->measured, &band->corners[i]));
+            o->candidates[at + i] = keypoint_of(o, o->measured, &band->corners[i], corner_response(o, band, i));
         at += band->count;
     }
 }
@@ -155,7 +166,7 @@ static int32_t level_pixel(float place, const kbi_orb_level *level) { return (in
 static const uint8_t *keypoint_pixel(const kbi_orb *o, const kb_keypoint *k)
 {
     const kbi_orb_level *level = &o->level[k->octave];
-    return level->data + level_pixel(k->y, level) * level->stride + level_pixel(k->x, level);
+    return kbi_orb_pixel(level, level_pixel(k->x, level), level_pixel(k->y, level));
 }
 
 #ifdef KBI_SCALAR_CORE
@@ -296,6 +307,26 @@ static bool orb_get(kbi_orb *o)
     return o->candidates;
 }
 
+#ifdef KB_NO_BANDS
+static void choose_bands(kbi_orb *o) { (void)o; }
+#else
+/* What orb_get takes with or without bands. */
+static size_t bytes_taken(const kbi_orb *o, bool streams)
+{
+    kb_workspace counting;
+    kbi_detect_job job = *o->job;
+    kbi_orb tried = *o;
+    kbi_workspace_measure(&counting);
+    job.workspace = &counting;
+    tried.job = &job;
+    tried.streams = streams;
+    return orb_get(&tried) ? counting.peak : SIZE_MAX;
+}
+
+/* Bands where they take less. Of two sizes that grow with the image and the keypoints, the smaller one does so too. */
+static void choose_bands(kbi_orb *o) { o->streams = o->single && bytes_taken(o, true) < bytes_taken(o, false); }
+#endif
+
 /* All levels, then all corners, then all keypoints. */
 static kb_status detect_at_once(kbi_orb *o)
 {
@@ -313,29 +344,67 @@ static kb_status detect_at_once(kbi_orb *o)
     return status;
 }
 
-/* With one level in memory at a time, on this thread: they are built once for the corners, and once more when it is known which of them
- * go on. The angles come here too, since the levels are not there afterwards. */
-static kb_status detect_level_by_level(kbi_orb *o)
+/* ---- with low_memory, on this thread ----
+ * The levels are made once for the corners, and once more when it is known which of them go on. With a whole level in
+ * memory responses wait for that; with bands they are known already. The angles come here too, since the levels are
+ * not there afterwards. */
+
+static bool row_before(const kb_keypoint *a, const kb_keypoint *b) { return a->y < b->y; }
+
+static void sort_by_rows(kb_keypoint *keypoints, size_t n)
 {
-    kb_status status = KB_OK;
-    size_t before = 0;
+    for (size_t i = n / 2; i-- > 0;) heap_sink(keypoints, n, i, row_before);
+    for (size_t i = n; i-- > 1;) {
+        keypoint_swap(&keypoints[0], &keypoints[i]);
+        heap_sink(keypoints, i, 0, row_before);
+    }
+}
+
+static kb_status choose_keypoints(kbi_orb *o, int32_t index)
+{
+    if (o->candidates) return select_level(o, index);
+    best_task(o, index);
+    return KB_OK;
+}
+
+static void visit_search(kbi_orb *o, int32_t index, int32_t from, int32_t to)
+{
+    if (kbi_orb_streams(o)) kbi_orb_search_strip(o, index, from, to);
+    else kbi_orb_search_level(o, index, index - 1);
+}
+
+static void visit_finish(kbi_orb *o, int32_t index, int32_t from, int32_t to)
+{
+    (void)from;
+    size_t first = (size_t)(level_keypoints(o, index) - o->keypoints), end = first + o->level[index].share;
+    if (kbi_orb_streams(o)) {
+        first = o->rings[index].next;
+        for (size_t i = first; i < end; i++)
+            if (level_pixel(o->keypoints[i].y, &o->level[index]) >= to) end = i;
+        o->rings[index].next = end;
+    } else if (o->status == KB_OK) {
+        o->status = choose_keypoints(o, index);
+    }
+    if (o->status != KB_OK) return;
+    refine_keypoints(o, first, end);
+    orient_keypoints(o, first, end);
+}
+
+static kb_status detect_in_sweeps(kbi_orb *o)
+{
+    const kbi_orb_visitor search = {visit_search, o->job->options.cell_size, KBI_ORB_SEARCH_REACH};
+    const kbi_orb_visitor finish = {visit_finish, KBI_ORB_FINISH_ROWS, KBI_ORB_FINISH_REACH};
     kbi_orb_goals_start(o);
-    do
-        for (int32_t i = 0; i < o->levels; i++) {
-            if (i > 0) kbi_orb_build_level(o, i);
-            kbi_orb_search_level(o, i, i - 1);
-        }
+    do kbi_orb_sweep(o, &search);
     while (!kbi_orb_goals_met(o));
     kbi_orb_limits(o);
-    for (int32_t i = 0; i < o->levels && status == KB_OK; i++) {
-        if (i > 0) kbi_orb_build_level(o, i);
-        if (o->candidates) status = select_level(o, i);
-        else best_task(o, i);
-        refine_keypoints(o, before, before + o->level[i].share);
-        orient_keypoints(o, before, before + o->level[i].share);
-        before += o->level[i].share;
+    for (int32_t i = 0; i < o->levels && kbi_orb_streams(o) && o->status == KB_OK; i++) {
+        o->status = choose_keypoints(o, i);
+        o->rings[i].next = (size_t)(level_keypoints(o, i) - o->keypoints);
+        sort_by_rows(level_keypoints(o, i), o->level[i].share);
     }
-    return status;
+    if (o->status == KB_OK) kbi_orb_sweep(o, &finish);
+    return o->status;
 }
 
 static kb_status orb_measure(kbi_orb *o, size_t mark)
@@ -362,11 +431,12 @@ kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t 
     o.wanted = n < LEAST_SHARED ? LEAST_SHARED : n;
     kbi_orb_plan_levels(&o);
     if (o.levels == 0) return KB_OK;
+    choose_bands(&o);
     o.keypoints = kbi_workspace_get(job->workspace, o.wanted * sizeof *o.keypoints);
     size_t mark = kbi_workspace_mark(job->workspace);
     if (!o.keypoints || !orb_get(&o)) return KB_E_MEMORY;
     if (job->workspace->measures) return orb_measure(&o, mark);
-    kb_status status = o.single ? detect_level_by_level(&o) : detect_at_once(&o);
+    kb_status status = o.single ? detect_in_sweeps(&o) : detect_at_once(&o);
     if (status != KB_OK) return status;
     if (o.single) kbi_workspace_rewind(job->workspace, mark); /* the levels are not needed any more */
     o.count = (size_t)(level_keypoints(&o, o.levels) - o.keypoints);

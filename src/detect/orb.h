@@ -9,9 +9,18 @@
 #define KBI_ORB_EDGE 31 /* px of a level without keypoints: there is no room for a region */
 #define KBI_ORB_SMALLEST_LEVEL 70
 
+/* Rows above and below that a search takes, of FAST around the neighbours of a corner and of Harris's response; and those
+ * that refinement and orientation take. One more, so that kernels that read a row too far stay in memory. */
+#define KBI_ORB_SEARCH_REACH (KBI_FAST_RADIUS + 2)
+#define KBI_ORB_FINISH_REACH (KBI_GRADIENT_REACH + 1)
+#define KBI_ORB_FINISH_ROWS 16
+
+typedef struct kbi_orb kbi_orb;
+
 typedef struct kbi_orb_level {
     uint8_t *made; /* where it is built */
-    const uint8_t *data;
+    const uint8_t *data; /* its row `first` */
+    int32_t first;       /* 0 but where levels pass by in bands */
     int32_t width, height;
     ptrdiff_t stride;
     double factor;   /* px of the image per pixel */
@@ -35,21 +44,32 @@ typedef struct kbi_orb_band {
     int32_t cells_across, cells_down;
     uint8_t *cells; /* not 0 where one has a corner above fast_threshold */
     kbi_orb_corner *corners;
-    float *responses; /* scratch for one of each */
+    float *responses; /* scratch for one of each; with bands they are measured when a corner is found */
     size_t count, room;
     size_t found;   /* with those that were left out */
     size_t dropped; /* of those left out, how many have the score `floor` */
     int32_t floor;
+    int32_t threshold; /* of the search in bands, where it has come to */
     uint8_t *scratch;
 } kbi_orb_band;
 
-typedef struct kbi_orb {
+/* A level that passes by: the last rows that have been made of it, with those still needed. */
+typedef struct kbi_orb_ring {
+    kbi_resize_map columns; /* from the level before */
+    int32_t ready;          /* rows that have been made */
+    int32_t visited;        /* the rows before this one have been */
+    size_t next;            /* the first keypoint of the level without an angle */
+} kbi_orb_ring;
+
+struct kbi_orb {
     const kbi_detect_job *job;
     kbi_detect_kernels kernels;
     kbi_orb_level level[KB_PYRAMID_MAX_LEVELS];
     int32_t levels;
     int32_t threads;
-    bool single; /* one level in memory at a time */
+    bool single; /* low_memory: one level in memory at a time, or bands of all of them */
+    bool streams; /* bands */
+    kbi_orb_ring *rings; /* of every level; NULL without bands */
     size_t wanted; /* keypoints of all levels together */
     int32_t target; /* the level being made, or searched */
     /* resize */
@@ -64,8 +84,33 @@ typedef struct kbi_orb {
     kb_keypoint *candidates; /* the corners of one level; NULL for KB_SELECT_BEST */
     kb_keypoint *keypoints;
     size_t count;
+    kb_status status; /* of a sweep */
     bool all_stay; /* the last selection only sorts: they get angles before, while neighbours stand side by side */
-} kbi_orb;
+};
+
+/* Whether levels pass by in bands. A build without that (KB_NO_BANDS) is smaller. */
+static inline bool kbi_orb_streams(const kbi_orb *o)
+{
+#ifdef KB_NO_BANDS
+    (void)o;
+    return false;
+#else
+    return o->streams;
+#endif
+}
+
+/* What is done with rows of a level while they are in memory, those from..to - 1. They are `rows` high but the last ones,
+ * and `reach` rows above and below are in memory too. */
+typedef struct kbi_orb_visitor {
+    void (*visit)(kbi_orb *o, int32_t level, int32_t from, int32_t to);
+    int32_t rows, reach;
+} kbi_orb_visitor;
+
+/* Where a pixel of a level is. */
+static inline const uint8_t *kbi_orb_pixel(const kbi_orb_level *level, int32_t x, int32_t y)
+{
+    return level->data + (y - level->first) * level->stride + x;
+}
 
 static inline bool kbi_orb_level_waits(const kbi_orb_level *level)
 {
@@ -81,6 +126,13 @@ void kbi_orb_plan_levels(kbi_orb *o);
 bool kbi_orb_maps_get(kbi_orb *o);
 /* Memory for the levels, or for one at a time. */
 bool kbi_orb_levels_get(kbi_orb *o);
+/* Memory for the map of a row of `width` pixels from the level before. */
+bool kbi_orb_columns_get(const kbi_orb *o, kbi_resize_map *columns, size_t width);
+/* Memory for bands of the levels. */
+bool kbi_orb_rings_get(kbi_orb *o);
+/* Calls the visitor for all rows of all levels that may have keypoints, from above, with low_memory: the whole of one
+ * level after the other, or bands of all of them in turn. */
+void kbi_orb_sweep(kbi_orb *o, const kbi_orb_visitor *visitor);
 /* Builds a level out of the one before it. */
 void kbi_orb_build_level(kbi_orb *o, int32_t level);
 /* Memory for the corners of the levels. */
@@ -102,6 +154,8 @@ void kbi_orb_histogram(const kbi_orb *o, int32_t index, uint32_t histogram[256])
 int32_t kbi_orb_score_limit(const uint32_t histogram[256], size_t wanted);
 /* Searches a level if it waits for that. `neighbour` is one beside it that has been searched, or none. */
 void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour);
+/* Searches rows of a level if it waits for that, strip after strip from above. */
+void kbi_orb_search_strip(kbi_orb *o, int32_t index, int32_t top, int32_t bottom);
 /* When goals are met: which corners go on. */
 void kbi_orb_limits(kbi_orb *o);
 

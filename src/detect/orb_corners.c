@@ -47,13 +47,13 @@ static void heap_sink(kbi_orb_band *band, size_t first, size_t n, size_t i)
 float kbi_orb_response(const kbi_orb *o, int32_t index, const kbi_orb_corner *c)
 {
     const kbi_orb_level *level = &o->level[index];
-    return kbi_harris_response(o->kernels.harris(level->data + c->y * level->stride + c->x, level->stride));
+    return kbi_harris_response(o->kernels.harris(kbi_orb_pixel(level, c->x, c->y), level->stride));
 }
 
 /* Keeps the n strongest of the corners from `first` on. */
 static void keep_strongest(const kbi_orb *o, kbi_orb_band *band, size_t first, size_t n)
 {
-    for (size_t i = first; i < band->count; i++)
+    for (size_t i = first; i < band->count && !kbi_orb_streams(o); i++)
         band->responses[i] = kbi_orb_response(o, band->level, &band->corners[i]);
     for (size_t i = n / 2; i-- > 0;) heap_sink(band, first, n, i);
     for (size_t i = first + n; i < band->count; i++) {
@@ -78,13 +78,10 @@ static void band_prune(const kbi_orb *o, kbi_orb_band *band)
     band->floor = kbi_max_i(limit, band->floor);
     size_t above = 0;
     for (size_t i = 0; i < band->count; i++) { /* those above the limit come first */
-        kbi_orb_corner corner = band->corners[i];
-        if (corner.score < band->floor) continue;
-        band->corners[kept] = corner;
-        if (corner.score > band->floor) {
-            band->corners[kept] = band->corners[above];
-            band->corners[above++] = corner;
-        }
+        int32_t score = band->corners[i].score;
+        if (score < band->floor) continue;
+        corner_swap(band, i, kept);
+        if (score > band->floor) corner_swap(band, kept, above++);
         kept++;
     }
     band->count = kept;
@@ -96,7 +93,9 @@ void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner cor
     band->found++;
     if (corner.score < band->floor) return;
     if (band->count == band->room) band_prune(o, band);
-    if (corner.score >= band->floor) band->corners[band->count++] = corner;
+    if (corner.score < band->floor) return;
+    if (kbi_orb_streams(o)) band->responses[band->count] = kbi_orb_response(o, band->level, &corner);
+    band->corners[band->count++] = corner;
 }
 
 /* ---- memory ---- */
@@ -127,7 +126,7 @@ static void band_plan(const kbi_orb *o, int32_t index, kbi_orb_band *band)
     band->cells_across = (level->width - 2 * KBI_ORB_EDGE + cell - 1) / cell;
     band->top = KBI_ORB_EDGE + kbi_min_i((int32_t)kbi_piece(strips, o->pieces, piece) * cell, rows);
     band->bottom = KBI_ORB_EDGE + kbi_min_i((int32_t)kbi_piece(strips, o->pieces, piece + 1) * cell, rows);
-    band->cells_down = (band->bottom - band->top + cell - 1) / cell;
+    band->cells_down = kbi_orb_streams(o) ? 1 : (band->bottom - band->top + cell - 1) / cell;
     band->room = band_room(level, band->bottom - band->top);
 }
 
@@ -145,30 +144,39 @@ size_t kbi_orb_most_corners(const kbi_orb *o)
 
 #define SCRATCH_ROWS 5 /* 3 rows of scores, positions of 16 bits */
 
-/* Scratch of a band that is searched at the same time as others. */
-static bool band_scratch_get(const kbi_orb *o, kbi_orb_band *band, size_t room)
+static bool band_scratch_get(const kbi_orb *o, kbi_orb_band *band)
 {
     band->scratch = kbi_workspace_get(o->job->workspace, SCRATCH_ROWS * kbi_round_up((size_t)o->job->image.width));
+    return band->scratch;
+}
+
+static bool band_responses_get(const kbi_orb *o, kbi_orb_band *band, size_t room)
+{
     band->responses = kbi_workspace_get(o->job->workspace, room * sizeof *band->responses);
-    return band->scratch && band->responses;
+    return band->responses;
 }
 
 /* Cuts the levels into bands of whole strips: a level for one thread, else a few for each thread. */
 bool kbi_orb_bands_get(kbi_orb *o)
 {
     kb_workspace *workspace = o->job->workspace;
-    kbi_orb_band shared;
+    kbi_orb_band shared = {0};
+    bool own_scratch = o->threads > 1; /* searched at the same time as others */
+    bool own_responses = own_scratch || kbi_orb_streams(o); /* or in turns with them */
     o->pieces = o->threads > 1 ? 2 * o->threads : 1;
     o->band_count = o->pieces * o->levels;
     for (int32_t i = 0; i < o->levels; i++) o->level[i].reach = level_reach(o, &o->level[i]);
     o->bands = kbi_workspace_get(workspace, (size_t)o->band_count * sizeof *o->bands);
-    if (!o->bands || !band_scratch_get(o, &shared, o->threads > 1 ? 0 : kbi_orb_most_corners(o))) return false;
+    if (!o->bands || (!own_scratch && !band_scratch_get(o, &shared)) ||
+        (!own_responses && !band_responses_get(o, &shared, kbi_orb_most_corners(o))))
+        return false;
     for (int32_t i = 0; i < o->band_count; i++) {
         kbi_orb_band band;
         band_plan(o, i, &band);
         band.scratch = shared.scratch;
         band.responses = shared.responses;
-        if (o->threads > 1 && !band_scratch_get(o, &band, band.room)) return false;
+        if (own_scratch && !band_scratch_get(o, &band)) return false;
+        if (own_responses && !band_responses_get(o, &band, band.room)) return false;
         band.corners = kbi_workspace_get(workspace, band.room * sizeof *band.corners);
         band.cells = kbi_workspace_get(workspace, (size_t)band.cells_across * (size_t)band.cells_down);
         if (!band.corners || !band.cells) return false;

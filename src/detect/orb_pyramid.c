@@ -37,16 +37,21 @@ static bool map_get(kbi_resize_map *map, size_t side, kb_workspace *workspace)
     return map->index && map->weight;
 }
 
+bool kbi_orb_columns_get(const kbi_orb *o, kbi_resize_map *columns, size_t width)
+{
+    kb_workspace *workspace = o->job->workspace;
+    columns->group = o->kernels.resize_group;
+    columns->pair = kbi_workspace_get(workspace, 2 * width);
+    columns->mix = kbi_workspace_get(workspace, 2 * width);
+    return map_get(columns, width, workspace) && columns->pair && columns->mix;
+}
+
 bool kbi_orb_maps_get(kbi_orb *o)
 {
     kb_workspace *workspace = o->job->workspace;
     size_t width = (size_t)o->job->image.width, height = (size_t)o->job->image.height;
     o->blended = kbi_workspace_get(workspace, kbi_round_up(width) * (size_t)o->threads);
-    if (!map_get(&o->columns, width, workspace) || !map_get(&o->rows, height, workspace)) return false;
-    o->columns.group = o->kernels.resize_group;
-    o->columns.pair = kbi_workspace_get(workspace, 2 * width);
-    o->columns.mix = kbi_workspace_get(workspace, 2 * width);
-    return o->columns.pair && o->columns.mix && o->blended;
+    return o->blended && kbi_orb_columns_get(o, &o->columns, width) && map_get(&o->rows, height, workspace);
 }
 
 /* A level may take the place of the one it is made of: row y is made of rows y and further down, and rows do not become
@@ -54,6 +59,9 @@ bool kbi_orb_maps_get(kbi_orb *o)
 bool kbi_orb_levels_get(kbi_orb *o)
 {
     kb_workspace *workspace = o->job->workspace;
+    o->level[0].data = o->job->image.data;
+    o->level[0].stride = o->job->image.stride;
+    if (kbi_orb_streams(o)) return kbi_orb_rings_get(o);
     for (int32_t i = 1; i < o->levels; i++) {
         kbi_orb_level *level = &o->level[i];
         if (o->single) level->stride = level->width;
@@ -62,8 +70,6 @@ bool kbi_orb_levels_get(kbi_orb *o)
         if (!level->made) return false;
         level->data = level->made;
     }
-    o->level[0].data = o->job->image.data;
-    o->level[0].stride = o->job->image.stride;
     return kbi_orb_maps_get(o);
 }
 

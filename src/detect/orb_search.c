@@ -16,7 +16,7 @@
 static void score_row(const kbi_orb *o, const kbi_orb_level *level, int32_t left, int32_t width, int32_t y,
                       int32_t threshold, uint8_t *score)
 {
-    o->kernels.fast_row(level->data + y * level->stride + left, level->stride, width, threshold, score);
+    o->kernels.fast_row(kbi_orb_pixel(level, left, y), level->stride, width, threshold, score);
 }
 
 /* Where a band keeps its rows of scores and positions. */
@@ -60,8 +60,8 @@ static int32_t risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32
 }
 
 /* Columns left..right - 1 of rows top..bottom - 1. The outer columns and rows of scores only compete with their
- * neighbours. */
-static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int32_t right, int32_t top, int32_t bottom,
+ * neighbours. Returns the threshold that the next rows take. */
+static int32_t search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int32_t right, int32_t top, int32_t bottom,
                         int32_t threshold, uint8_t *found)
 {
     const kbi_orb_level *level = &o->level[band->level];
@@ -72,7 +72,7 @@ static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int3
     for (int32_t y = top; y < bottom; y++) {
         score_row(o, level, left - 1, width, y + 1, threshold, rows.below);
         int32_t n = o->kernels.peaks_row(rows.above, rows.middle, rows.below, width, rows.peak);
-        uint8_t *strip = found ? found + (y - band->top) / o->job->options.cell_size * band->cells_across : NULL;
+        uint8_t *strip = found ? found + (y - top) / o->job->options.cell_size * band->cells_across : NULL;
         if (found && (y - band->top) % RISE_ROWS == RISE_ROWS - 1) threshold = risen_threshold(o, band, threshold);
         add_corners(o, band, y, left - 1, &rows, n, strip);
         uint8_t *oldest = rows.above;
@@ -80,6 +80,14 @@ static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int3
         rows.middle = rows.below;
         rows.below = oldest;
     }
+    return threshold;
+}
+
+static void band_clear(kbi_orb_band *band, int32_t threshold)
+{
+    band->count = band->found = band->dropped = 0;
+    band->floor = 0;
+    band->threshold = threshold;
 }
 
 /* All of a band with the threshold o->threshold. */
@@ -87,28 +95,32 @@ static void search_task(void *context, int32_t piece)
 {
     const kbi_orb *o = context;
     kbi_orb_band *band = &o->bands[o->target * o->pieces + piece];
-    band->count = band->found = band->dropped = 0;
-    band->floor = 0;
+    band_clear(band, o->threshold);
     if (band->top == band->bottom) return;
     memset(band->cells, 0, (size_t)band->cells_across * (size_t)band->cells_down);
     search_rows(o, band, KBI_ORB_EDGE, o->level[band->level].width - KBI_ORB_EDGE, band->top, band->bottom,
                 o->threshold, band->cells);
 }
 
-/* The empty cells of a band with the lower threshold, runs of neighbours at once. */
+/* The empty cells of a strip with the lower threshold, runs of neighbours at once. */
+static void search_empty_cells(const kbi_orb *o, kbi_orb_band *band, int32_t top, const uint8_t *found)
+{
+    int32_t cell = o->job->options.cell_size, right = o->level[band->level].width - KBI_ORB_EDGE;
+    for (int32_t i = 0, end; i < band->cells_across; i = end + 1) {
+        for (end = i; end < band->cells_across && !found[end];) end++;
+        if (end > i)
+            search_rows(o, band, KBI_ORB_EDGE + i * cell, kbi_min_i(KBI_ORB_EDGE + end * cell, right), top,
+                        kbi_min_i(top + cell, band->bottom), o->job->options.fast_threshold_min, NULL);
+    }
+}
+
 static void search_again_task(void *context, int32_t piece)
 {
     const kbi_orb *o = context;
     kbi_orb_band *band = &o->bands[o->target * o->pieces + piece];
-    int32_t cell = o->job->options.cell_size, right = o->level[band->level].width - KBI_ORB_EDGE;
     const uint8_t *found = band->cells;
-    for (int32_t top = band->top; top < band->bottom; top += cell, found += band->cells_across)
-        for (int32_t i = 0, end; i < band->cells_across; i = end + 1) {
-            for (end = i; end < band->cells_across && !found[end];) end++;
-            if (end > i)
-                search_rows(o, band, KBI_ORB_EDGE + i * cell, kbi_min_i(KBI_ORB_EDGE + end * cell, right), top,
-                            kbi_min_i(top + cell, band->bottom), o->job->options.fast_threshold_min, NULL);
-        }
+    for (int32_t top = band->top; top < band->bottom; top += o->job->options.cell_size, found += band->cells_across)
+        search_empty_cells(o, band, top, found);
 }
 
 /* A threshold that should leave the corners wanted of level `index`, by what is known of its neighbour: as many per
@@ -146,5 +158,24 @@ void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour)
         level->corners = search_level_with(o, search_task, likely = options->fast_threshold);
     if (options->fast_threshold_min < likely && level->corners < level->goal)
         level->corners = search_level_with(o, search_again_task, options->fast_threshold_min);
+    level->complete = level->corners < level->goal;
+}
+
+/* Whether a level will have corners enough is not known before its last strip, so empty cells are searched again at
+ * once, as long as the threshold has not risen: then there are enough, all stronger than what such a cell has. */
+void kbi_orb_search_strip(kbi_orb *o, int32_t index, int32_t top, int32_t bottom)
+{
+    const kb_detect_options *options = &o->job->options;
+    kbi_orb_level *level = &o->level[index];
+    kbi_orb_band *band = &o->bands[index];
+    if (!kbi_orb_level_waits(level)) return;
+    if (top == band->top) band_clear(band, options->fast_threshold);
+    memset(band->cells, 0, (size_t)band->cells_across);
+    band->threshold = search_rows(o, band, KBI_ORB_EDGE, level->width - KBI_ORB_EDGE, top, bottom, band->threshold,
+                                  band->cells);
+    if (options->fast_threshold_min < options->fast_threshold && band->threshold == options->fast_threshold)
+        search_empty_cells(o, band, top, band->cells);
+    if (bottom < band->bottom) return;
+    level->corners = band->found;
     level->complete = level->corners < level->goal;
 }

@@ -39,10 +39,11 @@ static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel 
     /* Some address; nothing is read. */
     kb_image image = {workspace, l->width, l->height, 2 * (ptrdiff_t)l->width, l->format, 0};
     size_t n = l->keypoints, most = 0;
-    kb_status status = kbi_orient_measure(&image, workspace);
-    if (status == KB_OK && l->detect) status = kbi_detect_measure(&image, l->detect, parallel, workspace, &most);
+    kb_status status = KB_OK;
+    if (l->detect) status = kbi_detect_measure(&image, l->detect, parallel, workspace, &most);
     if (status == KB_OK && l->refine) status = kbi_refine_measure(&image, workspace);
     if (n == 0) n = most;
+    if (status == KB_OK) status = kbi_orient_measure(&image, n, parallel, workspace);
     if (status == KB_OK && l->model) status = kbi_describe_measure(l->model, &image, n, parallel, workspace);
     for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_QUADTREE && status == KB_OK; rule++)
         status = kbi_select_measure(n, n, l->width, l->height, (kb_selection)rule, workspace);
