@@ -70,6 +70,8 @@ static int match_check(const cli_common *common, const match_job *job)
         return cli_usage_error(common, "--tilts finds keypoints in simulated views: they cannot be given");
     if ((rows[0] || rows[1]) && job->pipeline.options.refine)
         return cli_usage_error(common, "--refine needs images, not descriptors");
+    if (job->pipeline.options.no_align && job->fit != FIT_HOMOGRAPHY)
+        return cli_usage_error(common, "--no-align belongs to --fit homography");
     if ((rows[0] || rows[1]) && job->draw) return cli_usage_error(common, "--draw needs images, not descriptors");
     if (io_path_is_plain(job->draw) && !io_path_has_suffix(job->draw, ".png"))
         return cli_usage_error(common, "the picture %s must end in .png", job->draw);
@@ -176,10 +178,11 @@ static size_t match_refined(const pipeline_result *r)
 }
 
 /* The steps and their times, in order; a step that was not taken has a negative time. */
-enum { STEPS = 8 };
+enum { STEPS = 9 };
 static void match_times(const match_job *job, const char *names[STEPS], double ms[STEPS])
 {
-    const char *const all[STEPS] = {"read", "detect", "describe", "match", "filter", "refine", "fit", "draw"};
+    const char *const all[STEPS] = {"read", "detect", "describe", "match", "filter", "refine", "fit", "align",
+                                    "draw"};
     memcpy(names, all, sizeof all);
     ms[0] = job->ms_read;
     ms[1] = job->times[0].detect + job->times[1].detect;
@@ -188,7 +191,8 @@ static void match_times(const match_job *job, const char *names[STEPS], double m
     ms[4] = job->result.ms_filter > 0 ? job->result.ms_filter : -1;
     ms[5] = job->result.correlations ? job->result.ms_refine : -1;
     ms[6] = job->fit != FIT_NONE ? job->result.ms_fit : -1;
-    ms[7] = job->draw ? job->ms_draw : -1;
+    ms[7] = job->result.ms_align > 0 ? job->result.ms_align : -1;
+    ms[8] = job->draw ? job->ms_draw : -1;
 }
 
 static void match_pose_json(io_json *json, const match_job *job)
@@ -228,6 +232,7 @@ static void match_json(const match_job *job)
     io_json_integer(&json, "matches", (int64_t)r->count);
     if (r->correlations) io_json_integer(&json, "refined", (int64_t)match_refined(r));
     io_json_integer(&json, "inliers", r->fit.inliers);
+    if (r->aligned) io_json_integer(&json, "aligned", (int64_t)r->aligned);
     io_json_string(&json, "fit", fits[job->fit]);
     io_json_string(&json, "result", job->fit != FIT_NONE ? kb_fit_result_name(r->fit.result) : NULL);
     if (geometry_found(job)) {
@@ -266,6 +271,7 @@ static void match_fit_text(FILE *out, const match_job *job)
     }
     fprintf(out, "inliers     %d (%.0f %%), rms %.2f px, %d iterations\n", (int)fit->inliers,
             100.0 * fit->inliers / (double)job->result.count, fit->rms, (int)fit->iterations);
+    if (job->result.aligned) fprintf(out, "aligned     %zu\n", job->result.aligned);
     for (int i = 0; i < 3; i++) {
         fprintf(out, "%-12s", i == 0 ? name : "");
         for (int k = 0; k < 3; k++) fprintf(out, " %16.9g", fit->model[3 * i + k]);
@@ -370,6 +376,9 @@ static const cli_option match_options[] = {
     {"refine", 0, CLI_FLAG(match_job, pipeline.options.refine),
      .help = "move the points of B to a fraction of a pixel: the region around each keypoint of A is aligned with B. "
              "Inliers lie within 1.5 px then, unless --threshold says otherwise"},
+    {"no-align", 0, CLI_FLAG(match_job, pipeline.options.no_align),
+     .help = "leave a homography as it was fitted to the keypoints (default: it is fitted once more, to regions of up to "
+             "64 inliers that are aligned with B)"},
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
      .help = "keypoints of A instead of a detector: CSV with x,y,size,angle,..."},
     {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "the same for B"},

@@ -37,6 +37,9 @@ static void oxford_score_json(io_json *json, const ev_oxford_score *score, bool 
     io_json_object(json, "refined");
     json_matches(json, &score->refined);
     io_json_end(json);
+    io_json_object(json, "aligned");
+    json_matches(json, &score->aligned);
+    io_json_end(json);
     if (!curves) return;
     io_json_array(json, "precision_at_recall");
     for (int i = 0; i < KBI_CURVE_POINTS; i++) io_json_number(json, NULL, score->curve.precision[i]);
@@ -96,6 +99,8 @@ static void oxford_print(const char *name, const ev_oxford_score *score)
     print_matches(&score->filtered);
     printf("%-28s %6s %7s %10s", "    refined", "", "", "");
     print_matches(&score->refined);
+    printf("%-28s %6s %7s %10s", "    aligned", "", "", "");
+    print_matches(&score->aligned);
 }
 
 static void oxford_print_table(const eval_methods *methods, const ev_scenes *scenes, const ev_oxford_result *results)
@@ -198,7 +203,8 @@ const cli_command eval_oxford = {
         "Prints mAP by the strict protocol, the share of mutual matches within 1 and 3 px, the share of homographies "
         "that are right within 1, 3 and 5 px, and how many matches there are and how many of them are right within "
         "3 px; of the matches with keypoints within 5 px of the truth, the share within 1 px (exact); then all of it for "
-        "the matches that the filter keeps (match --filter), and for refined points (match --refine).",
+        "the matches that the filter keeps (match --filter), for refined points (match --refine), and for the aligned "
+        "points that match fits a homography to again.",
     .options = oxford_options,
     .least = 1,
     .most = 1,

@@ -10,12 +10,13 @@
 #include "eval/hash.h"
 #include "io/npy.h"
 #include "io/progress.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/align.h"
 
 #define STRICT_PX 5.0
 #define PAPERLIKE_PX 2.0
 #define PAPERLIKE_SIZE 1.4142135623730951
 #define PRECISION_PX 3.0
+#define FIT_PX 3.0 /* the default of kb_fit and of the pipeline */
 
 /* What is remembered of the matches of a pair, */
 typedef struct matches_score {
@@ -26,7 +27,7 @@ typedef struct matches_score {
 /* and of the pair. */
 typedef struct pair_score {
     double strict, paperlike;
-    matches_score mutual, filtered, refined;
+    matches_score mutual, filtered, refined, aligned;
     kbi_curve curve;
 } pair_score;
 #define PAIR_NUMBERS (sizeof(pair_score) / sizeof(double))
@@ -185,21 +186,23 @@ static double corner_error(const double found[9], const double wanted[9], int32_
     return isfinite(sum) ? sum : INFINITY;
 }
 
-static bool score_homography(const scene_work *work, size_t k, const kb_point_pair *pairs, const float *quality,
-                             size_t count, double threshold, matches_score *score, io_error *error)
+/* The corner error of a homography; infinite when none was found. */
+static double fit_error(const scene_work *work, size_t k, const kb_fit_report *fit)
+{
+    const io_image *image = &work->views[0].image;
+    return fit->result == KB_FIT_FOUND ? corner_error(fit->model, work->scene->h[k], image->width, image->height)
+                                       : INFINITY;
+}
+
+static kb_status fit_homography(const kb_point_pair *pairs, const float *quality, size_t count, double threshold,
+                                uint8_t *inliers, kb_fit_report *report)
 {
     kb_fit_options options;
     KB_INIT(options);
+    KB_INIT(*report);
     options.quality = quality;
     options.threshold = threshold;
-    kb_fit_report report;
-    KB_INIT(report);
-    kb_status status = kb_fit(pairs, count, &options, NULL, NULL, &report);
-    score->corner_error = INFINITY;
-    if (status == KB_OK && report.result == KB_FIT_FOUND)
-        score->corner_error = corner_error(report.model, work->scene->h[k], work->views[0].image.width,
-                                           work->views[0].image.height);
-    return status == KB_OK || io_fail(error, "fitting: %s", kb_status_string(status));
+    return kb_fit(pairs, count, &options, NULL, inliers, report);
 }
 
 /* The points of the matches: those of the keypoints, or refined ones. */
@@ -217,6 +220,16 @@ static kb_status points_of(const scene_work *work, size_t k, const kb_match *mat
                            &options, NULL, pairs, NULL);
 }
 
+/* Counts a pair of points whose keypoint of image 1 is `a`; near_5px: the match was right before its points moved. */
+static void count_pair(const truth *t, size_t a, const kb_point_pair *pair, bool near_5px, matches_score *score)
+{
+    bool exact = near_point(t, a, pair->x2, pair->y2, 1);
+    score->right_1px += exact;
+    score->right_3px += near_point(t, a, pair->x2, pair->y2, PRECISION_PX);
+    score->right_5px += near_5px;
+    score->right_5px_to_1px += near_5px && exact;
+}
+
 static bool score_two_way(const scene_work *work, size_t k, const kb_match *matches, size_t count, bool refined,
                           matches_score *score, io_error *error)
 {
@@ -224,21 +237,51 @@ static bool score_two_way(const scene_work *work, size_t k, const kb_match *matc
     const kb_keypoint *b = work->views[k].best.keypoints.items;
     kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
     float *quality = io_alloc(count + 1, sizeof *quality);
+    kb_fit_report fit;
     kb_status status = points_of(work, k, matches, count, refined, pairs, quality);
     score->matches = (double)count;
     for (size_t i = 0; i < count && status == KB_OK; i++) {
         size_t a = (size_t)matches[i].a;
-        bool right = near(t, a, &b[matches[i].b], STRICT_PX), exact = near_point(t, a, pairs[i].x2, pairs[i].y2, 1);
-        score->right_1px += exact;
-        score->right_3px += near_point(t, a, pairs[i].x2, pairs[i].y2, PRECISION_PX);
-        score->right_5px += right;
-        score->right_5px_to_1px += right && exact;
+        count_pair(t, a, &pairs[i], near(t, a, &b[matches[i].b], STRICT_PX), score);
     }
     bool good = status == KB_OK || io_fail(error, "points of matches: %s", kb_status_string(status));
-    good = good && score_homography(work, k, pairs, quality, count, refined ? PIPELINE_REFINED_PX : 0, score, error);
+    if (good) {
+        status = fit_homography(pairs, quality, count, refined ? PIPELINE_REFINED_PX : 0, NULL, &fit);
+        good = status == KB_OK || io_fail(error, "fitting: %s", kb_status_string(status));
+    }
+    if (good) score->corner_error = fit_error(work, k, &fit);
     free(quality);
     free(pairs);
     return good;
+}
+
+/* The homography of all matches, fitted again to aligned points: these are what is counted. */
+static bool score_aligned(const scene_work *work, size_t k, const kb_match *matches, size_t count, matches_score *score,
+                          io_error *error)
+{
+    const view *u = &work->views[0], *v = &work->views[k];
+    kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
+    float *quality = io_alloc(count + 1, sizeof *quality);
+    uint8_t *inliers = io_alloc(count + 1, 1);
+    align_result aligned = {.count = 0};
+    kb_fit_report fit;
+    const align_input input = {.image_a = &u->image.view, .image_b = &v->image.view, .a = &u->best.keypoints,
+                               .matches = matches, .pairs = pairs, .count = count,
+                               .scale = kb_preset_scale(work->options->preset), .threshold = FIT_PX};
+    kb_status status = points_of(work, k, matches, count, false, pairs, quality);
+    if (status == KB_OK) status = fit_homography(pairs, quality, count, FIT_PX, inliers, &fit);
+    if (status == KB_OK && fit.result == KB_FIT_FOUND) status = align_homography(&input, inliers, &fit, &aligned);
+    if (status == KB_OK) score->corner_error = fit_error(work, k, &fit);
+    score->matches = (double)aligned.count;
+    for (size_t i = 0; i < aligned.count; i++) {
+        size_t a = (size_t)aligned.a[i];
+        const kb_point_pair *pair = &aligned.pairs[i];
+        count_pair(&work->strict[k], a, pair, near_point(&work->strict[k], a, pair->x2, pair->y2, STRICT_PX), score);
+    }
+    free(inliers);
+    free(quality);
+    free(pairs);
+    return status == KB_OK || io_fail(error, "aligning: %s", kb_status_string(status));
 }
 
 /* As the pipeline does: all matches are fitted when the filter leaves too little to find a homography. */
@@ -250,7 +293,8 @@ static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io
     bool good = ev_rows_match(&work->views[0].best.rows, &work->views[k].best.rows, true, 0, NULL, matches, &count,
                               error) &&
                 score_two_way(work, k, matches, count, false, &score->mutual, error) &&
-                score_two_way(work, k, matches, count, true, &score->refined, error);
+                score_two_way(work, k, matches, count, true, &score->refined, error) &&
+                score_aligned(work, k, matches, count, &score->aligned, error);
     if (good) {
         kb_status status = kb_filter(a->items, a->count, b->items, b->count, matches, count, NULL, NULL, matches, &kept);
         good = status == KB_OK || io_fail(error, "filtering: %s", kb_status_string(status));
@@ -405,7 +449,7 @@ static uint64_t pair_key(const scene_work *work, const ev_method *method, const 
     double numbers[8] = {kb_preset_scale(o->preset), !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
                          o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
                          o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.whole_pixels};
-    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 4 " KB_VERSION_STRING);
+    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 5 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
     key = ev_hash(key, numbers, sizeof numbers);
     key = ev_hash(key, &views[0], sizeof views[0]);
@@ -450,6 +494,7 @@ static void add_pair(ev_oxford_score *sum, const pair_score *pair)
     matches_add(&sum->mutual, &pair->mutual);
     matches_add(&sum->filtered, &pair->filtered);
     matches_add(&sum->refined, &pair->refined);
+    matches_add(&sum->aligned, &pair->aligned);
     for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] += pair->curve.precision[i];
 }
 
@@ -461,6 +506,7 @@ static void score_divide(ev_oxford_score *sum)
     matches_divide(&sum->mutual, n);
     matches_divide(&sum->filtered, n);
     matches_divide(&sum->refined, n);
+    matches_divide(&sum->aligned, n);
     for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] /= n;
 }
 

@@ -6,8 +6,8 @@
  *   paper-like  All keypoints that the detector finds. Right within 2 px, and when sizes agree within sqrt(2) after the
  *               local scale of H. Queries are the keypoints that have such a partner, and recall is over them.
  * Reported are the means over pairs, the share of mutual matches that lie within 3 px, and how often a homography
- * fitted to the mutual matches is right; the latter also for the matches that kb_filter keeps, and for the points that
- * kb_match_refine gives. */
+ * fitted to the mutual matches is right; the latter also for the matches that kb_filter keeps, for the points that
+ * kb_match_refine gives, and for the points that the homography is fitted to again (pipeline/align.h). */
 #ifndef EVAL_OXFORD_H
 #define EVAL_OXFORD_H
 
@@ -40,7 +40,7 @@ typedef struct ev_oxford_matches {
 typedef struct ev_oxford_score {
     size_t pairs;
     double strict_map, paperlike_map; /* 0 to 1; paperlike_map is NaN unless it was wanted */
-    ev_oxford_matches mutual, filtered, refined;
+    ev_oxford_matches mutual, filtered, refined, aligned;
     kbi_curve curve;                   /* strict */
 } ev_oxford_score;
 

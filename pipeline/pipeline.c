@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/progress.h"
+#include "pipeline/align.h"
 #include "pipeline/tilts.h"
 
 void pipeline_options_init(pipeline_options *options)
@@ -228,6 +229,26 @@ static kb_status refine_points(const pipeline *p, const pipeline_sides *s, pipel
     return status;
 }
 
+static kb_status align_fit(const pipeline *p, const pipeline_sides *s, pipeline_result *result)
+{
+    align_result aligned;
+    const align_input input = {.image_a = s->image_a, .image_b = s->image_b, .a = &s->a->keypoints,
+                               .matches = result->matches, .pairs = result->pairs, .count = result->count,
+                               .scale = p->orient_scale, .threshold = p->options.threshold, .seed = p->options.seed,
+                               .parallel = p->parallel, .workspace = p->workspace};
+    double start = io_clock_seconds();
+    kb_status status = align_homography(&input, result->inliers, &result->fit, &aligned);
+    result->aligned = aligned.taken ? aligned.count : 0;
+    result->ms_align += ms_since(start);
+    return status;
+}
+
+static bool can_align(const pipeline *p, const pipeline_sides *s, const pipeline_result *result)
+{
+    return !p->options.no_align && !p->options.no_fit && !p->options.refine && p->options.geometry == KB_HOMOGRAPHY &&
+           s->image_a && s->image_a->data && s->image_b->data && result->fit.result == KB_FIT_FOUND;
+}
+
 /* Pairs of points of the matches, and the geometry between them if it is wanted. */
 static kb_status fit_matches(const pipeline *p, const pipeline_sides *s, pipeline_result *result)
 {
@@ -238,6 +259,7 @@ static kb_status fit_matches(const pipeline *p, const pipeline_sides *s, pipelin
     double start = io_clock_seconds();
     if (status == KB_OK && !p->options.no_fit) status = fit_geometry(p, quality, result);
     result->ms_fit += ms_since(start);
+    if (status == KB_OK && can_align(p, s, result)) status = align_fit(p, s, result);
     free(quality);
     return status;
 }

@@ -16,6 +16,8 @@ typedef struct pipeline_options {
     float max_ratio, max_distance;
     bool filter; /* kb_filter before fitting; all matches are fitted when no geometry is found in what it keeps */
     bool refine; /* kb_match_refine, where images are at hand: pipeline_match_images */
+    bool no_align; /* keep a homography as it was fitted to keypoints; else pipeline_match_images fits it again to aligned
+                      points (pipeline/align.h), unless all points are refined */
     bool no_fit; /* matches are all that is wanted */
     kb_geometry geometry;
     kb_camera cameras[2]; /* for essential and rotation; struct_size 0: not given, the second is the first */
@@ -46,7 +48,8 @@ typedef struct pipeline_result {
     size_t count;
     size_t putative; /* matches before the filter; count when it was not used */
     kb_fit_report fit;
-    double ms_match, ms_filter, ms_refine, ms_fit;
+    size_t aligned; /* points that a homography was fitted to again; 0: it was not */
+    double ms_match, ms_filter, ms_refine, ms_fit, ms_align;
 } pipeline_result;
 
 /* KB_INIT of what is inside, and a homography. */

@@ -19,7 +19,7 @@ reserve: common image model detect describe match fit index
 simd: common image model detect describe match fit index
 learn: common image describe model
 io: common image learn
-pipeline: io
+pipeline: common io
 eval: io learn pipeline
 cli: io learn pipeline eval
 '

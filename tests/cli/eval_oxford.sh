@@ -25,6 +25,7 @@ for detector in orb sift; do
     holds $detector.json '"precision_at_recall"'
     holds $detector.json '"filtered": {'
     holds $detector.json '"refined": {'
+    holds $detector.json '"aligned": {'
     between $detector.json exact 85 100
     run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 200 --paper-like --json --curves --cache cache \
         --threads 1 >again.json
@@ -41,6 +42,7 @@ run "$KEYBITS" eval oxford set -m sift >table.txt
 holds table.txt "strict"
 holds table.txt "  shift"
 holds table.txt "refined"
+holds table.txt "aligned"
 
 # keypoints and descriptors from files
 mkdir csv

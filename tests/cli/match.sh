@@ -84,6 +84,18 @@ same refined.csv again.csv
 run "$KEYBITS" match a.pgm b.pgm -m m.kbm --refine --filter --fit none --draw refined.png >refined.txt
 holds refined.txt "refined "
 
+# a homography is fitted again to aligned regions, which --no-align leaves out; refined points need it no more
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --json >aligned.json
+[ "$(field aligned.json aligned)" -ge 10 ] || fail "aligned regions"
+holds aligned.json '"align": '
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm >aligned.txt
+holds aligned.txt "aligned "
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --no-align --json >unaligned.json
+if grep -q align unaligned.json refined.json; then fail "something was aligned"; fi
+[ "$(field aligned.json matches)" = "$(field unaligned.json matches)" ] || fail "--no-align changes the matches"
+[ "$(field aligned.json rms)" != "$(field unaligned.json rms)" ] || fail "--no-align changes nothing"
+refuse 2 "--no-align belongs to --fit homography" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit fundamental --no-align
+
 # keypoints that are given
 run "$KEYBITS" detect a.pgm -o ka.csv
 run "$KEYBITS" detect b.pgm -o kb.csv
