@@ -17,18 +17,18 @@
 
 enum { N = 2048, WIDTH = 800, HEIGHT = 640, ROWS = 1024, CHILDREN = 10, LOOP = 1000000, REPEATS = 40 };
 
-static uint8_t pixels[WIDTH * HEIGHT], patches[KBI_BATCH * KBI_PATCH_BYTES], rows[N * KB_MAX_BITS / 8],
-    values[N * KB_SIFT_VALUES];
+static uint8_t pixels[WIDTH * HEIGHT], patches[KBI_BATCH * KBI_PATCH_BYTES], cells[KBI_BATCH * KBI_CELLS],
+    rows[N * KB_MAX_BITS / 8], values[N * KB_SIFT_VALUES];
 static uint8_t bytes[WIDTH * HEIGHT], flags[N];
 static uint16_t deep[WIDTH * 32], x16[WIDTH];
 static int16_t signed_rows[3][WIDTH];
 static int32_t x32[WIDTH];
 static kb_keypoint keypoints[N];
-static kbi_sampling samplings[N];
+static kbi_sampling samplings[N], cell_samplings[N];
 static uint32_t histograms[KBI_BATCH * KB_SIFT_VALUES], keys[3][ROWS];
 static _Alignas(KBI_ALIGN) uint8_t scratch[KBI_KERNEL_SCRATCH];
 static kbi_pyramid levels;
-static kb_model *bad, *bag, *hash, *builtin[3];
+static kb_model *bad, *bad_cells, *bag, *hash, *builtin[3];
 static kb_workspace *workspace;
 static float points[2][ROWS + KBI_LIST_SLACK], columns[KBI_FILTER_COLUMNS][ROWS + KBI_FILTER_BLOCK];
 static int32_t point_levels[ROWS + KBI_LIST_SLACK], support[ROWS + KBI_FILTER_BLOCK], listed[ROWS + KBI_NEAR_SLACK];
@@ -41,23 +41,25 @@ static uint64_t state = 1;
 
 /* ---- data ---- */
 
-static uint8_t place(kb_kind kind, uint32_t radius)
+static uint8_t place(bool cells, uint32_t radius)
 {
-    if (kind == KB_BAG) return (uint8_t)(radius + 2 * kbi_random_below(&state, KBI_CELLS_SIDE + 1 - radius));
+    if (cells) return (uint8_t)(radius + 2 * kbi_random_below(&state, KBI_CELLS_SIDE + 1 - radius));
     return (uint8_t)(radius + kbi_random_below(&state, KB_PATCH_SIDE - 2 * radius));
 }
 
-static kb_model *box_model(kb_kind kind)
+static kb_model *box_model(kb_kind kind, kb_sampler sampler)
 {
+    bool cells = kbi_on_cells(kind, sampler);
     kb_box_pair pairs[256];
     for (int i = 0; i < 256; i++) {
-        uint32_t r = 1 + kbi_random_below(&state, (uint32_t)kbi_most_radius(kind));
+        uint32_t r = 1 + kbi_random_below(&state, (uint32_t)kbi_most_radius(cells));
         uint32_t first = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
         uint32_t second = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
-        pairs[i] = (kb_box_pair){(uint8_t)first,  place(kind, r), place(kind, r), (uint8_t)r,
-                                 (uint8_t)second, place(kind, r), place(kind, r), (uint8_t)r, 1};
+        pairs[i] = (kb_box_pair){(uint8_t)first,  place(cells, r), place(cells, r), (uint8_t)r,
+                                 (uint8_t)second, place(cells, r), place(cells, r), (uint8_t)r, 1};
     }
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .bits = 256, .name = "boxes", .boxes = pairs};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = 256, .name = "boxes",
+                          .boxes = pairs};
     kb_model *model = NULL;
     kb_model_create(&spec, &model, NULL);
     return model;
@@ -113,16 +115,16 @@ static bool prepare(void)
     map = (kbi_resize_map){index, weight, pair, mix, 0};
     kbi_blur_plan(&blur, 1.6, 0.5);
     kbi_pyramid_plan(&levels, &image);
-    for (int i = 0; i < N; i++) kbi_sampling_plan(&samplings[i], &keypoints[i], keypoints[i].size, &levels);
     kb_status status = kbi_pyramid_build(&levels, &image, 0xff, workspace);
     prepare_matching();
-    bad = box_model(KB_BAD);
-    bag = box_model(KB_BAG);
+    bad = box_model(KB_BAD, KB_SAMPLER_PATCH);
+    bad_cells = box_model(KB_BAD, KB_SAMPLER_CELLS);
+    bag = box_model(KB_BAG, KB_SAMPLER_PATCH);
     hash = hash_model();
     kb_model_builtin("bad256", &builtin[0]);
     kb_model_builtin("bag256", &builtin[1]);
     kb_model_builtin("hashsift256", &builtin[2]);
-    return status == KB_OK && bad && bag && hash && builtin[0] && builtin[1] && builtin[2];
+    return status == KB_OK && bad && bad_cells && bag && hash && builtin[0] && builtin[1] && builtin[2];
 }
 
 /* ---- what is timed: each does `count` of its unit ---- */
@@ -135,14 +137,26 @@ static void run_thirds(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) k->image.shrink_two_thirds(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH / 3, bytes);
 }
-static void run_plan(const kbi_kernels *k) { k->image.plan(keypoints, N, 1, &levels, samplings, flags); }
-static void run_pairs(const kbi_kernels *k)
+static void run_plan(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->image.sample_two_tap(samplings + i, KBI_BATCH, &levels, patches);
+    k->image.plan(keypoints, N, 1, KB_PATCH_SIDE, &levels, samplings, flags);
+}
+static void run_plan_cells(const kbi_kernels *k)
+{
+    k->image.plan(keypoints, N, 1, KBI_CELLS_SIDE, &levels, cell_samplings, flags);
+}
+static void run_sample_cells(const kbi_kernels *k)
+{
+    for (int i = 0; i < N; i += KBI_BATCH)
+        k->image.sample(cell_samplings + i, KBI_BATCH, KBI_CELLS_SIDE, &levels, cells);
 }
 static void run_sample(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->image.sample(samplings + i, KBI_BATCH, &levels, patches);
+    for (int i = 0; i < N; i += KBI_BATCH) k->image.sample(samplings + i, KBI_BATCH, KB_PATCH_SIDE, &levels, patches);
+}
+static void run_bad_cells(const kbi_kernels *k)
+{
+    for (int i = 0; i < N; i += KBI_BATCH) k->describe.boxes(bad_cells, cells, KBI_BATCH, rows, scratch);
 }
 static void run_bad(const kbi_kernels *k)
 {
@@ -330,8 +344,10 @@ static const struct {
     {"shrink_two_thirds", "pixel out", run_thirds, 64.0 * WIDTH * 2 / 3},
     {"plan", "keypoint", run_plan, N},
     {"sample", "keypoint", run_sample, N},
-    {"sample_two_tap", "keypoint", run_pairs, N},
+    {"plan, cells", "keypoint", run_plan_cells, N},
+    {"sample, cells", "keypoint", run_sample_cells, N},
     {"boxes, BAD-256", "keypoint", run_bad, N},
+    {"boxes, BAD-256, cells", "keypoint", run_bad_cells, N},
     {"boxes, BAG-256", "keypoint", run_bag, N},
     {"sift", "keypoint", run_sift, N},
     {"sift_bytes", "keypoint", run_bytes, N},

@@ -20,7 +20,7 @@ static bool take_bits(cli_common *common, const char *option, const char *text, 
 }
 
 static const char *const off_on[] = {"off", "on", NULL};
-static const char *const samplers[] = {"patch", "two-tap", NULL};
+static const char *const samplers[] = {"patch", "cells", NULL};
 
 const cli_option train_model_options[] = {
     {"output", 'o', CLI_OUTPUT(train_options, output), "FILE", .help = "the model file to write; required"},
@@ -30,7 +30,7 @@ const cli_option train_model_options[] = {
     {"sift-support", 0, CLI_NUMBER(train_options, sift_support, 0.1, 10), "S",
      .help = ", written into the model for keypoints of SIFT detectors (default: as the others)"},
     {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
-     .help = "(docs/sampling.md), written into the model (default: two-tap for BAD, else patch)"},
+     .help = "(docs/sampling.md), written into the model; BAD is learned for it (default: cells for BAD, else patch)"},
     {"augment", 0, CLI_CHOICE(train_options, augment, 0), "on|off", "off", .words = off_on,
      .help = "small random rotation, scale, light, blur and noise"},
     {"log", 0, CLI_OUTPUT(train_options, log), "FILE.csv", .help = "the log (default: the model's name with .csv)"},
@@ -171,14 +171,20 @@ bool train_model_save(const kb_model *model, const char *path, io_error *error)
     return written;
 }
 
+kb_sampler train_sampler(const train_options *options, kb_kind kind)
+{
+    kb_sampler sampler;
+    if (options->sampler && model_sampler(options->sampler, &sampler)) return sampler;
+    return kind == KB_BAD ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH;
+}
+
 bool train_model_write(kb_model_spec *spec, const train_options *options, const train_data *data, kb_model **out)
 {
     char *stem = io_path_stem(options->output);
     kb_error problem;
     io_error error;
     spec->name = options->name ? options->name : stem;
-    if (!options->sampler || !model_sampler(options->sampler, &spec->sampler))
-        spec->sampler = spec->kind == KB_BAD ? KB_SAMPLER_TWO_TAP : KB_SAMPLER_PATCH;
+    spec->sampler = train_sampler(options, spec->kind);
     spec->support = options->support > 0 ? (float)options->support : data->set.support > 0 ? data->set.support : 1;
     spec->sift_support = (float)options->sift_support;
     kb_status status = kb_model_create(spec, out, &problem);

@@ -128,7 +128,7 @@ static bool add_row(table *t, size_t line, const double *values, int count)
 
 bool model_sampler(const char *name, kb_sampler *sampler)
 {
-    static const kb_sampler all[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_TWO_TAP};
+    static const kb_sampler all[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_CELLS};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         *sampler = all[i];
         if (strcmp(name, kb_sampler_name(all[i])) == 0) return true;
@@ -169,7 +169,7 @@ static bool read_directive(table *t, size_t number, const char *line)
     }
     if (key == 7 && strncmp(line, "sampler", key) == 0) {
         kb_sampler sampler;
-        if (!model_sampler(value, &sampler)) return fail_at(t, number, "sampler is image, patch or two-tap");
+        if (!model_sampler(value, &sampler)) return fail_at(t, number, "sampler is image, patch or cells");
         strcpy(t->sampler, value);
         return true;
     }

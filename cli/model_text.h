@@ -8,7 +8,7 @@
 /* What the command line says about a table; it wins over what the table says about itself. */
 typedef struct table_options {
     const char *name;    /* NULL: the table's, else the file's name */
-    const char *sampler; /* "image", "patch", "two-tap"; NULL: the table's, else image for BAD and patch for others */
+    const char *sampler; /* "image", "patch", "cells"; NULL: the table's, else image for BAD and patch for others */
     float support;       /* 0: the table's, else 1 */
     float sift_support;  /* 0: the table's, else that */
     bool root;           /* HashSIFT over RootSIFT */

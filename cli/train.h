@@ -18,7 +18,7 @@ typedef struct train_options {
     double hold_back;      /* or the share of the points to keep for that; 0: none */
     double support;        /* 0: that of the patches */
     double sift_support;   /* 0: as support */
-    const char *sampler;   /* of the model; NULL: two-tap for BAD, patch for others */
+    const char *sampler;   /* of the model; NULL: cells for BAD, patch for others */
     int64_t max_patches;   /* 0: all */
     uint64_t seed;
     int32_t bits;
@@ -50,6 +50,8 @@ void train_augment(void *context, const uint8_t *patches, size_t n, uint64_t see
 uint64_t train_hash(uint64_t hash, const void *data, size_t bytes);
 
 /* ---- results ---- */
+/* What the options say, or the default of the kind. */
+kb_sampler train_sampler(const train_options *options, kb_kind kind);
 /* Names the model, gives it its support and writes it. False with a message. */
 bool train_model_write(kb_model_spec *spec, const train_options *options, const train_data *data, kb_model **out);
 bool train_model_save(const kb_model *model, const char *path, io_error *error);

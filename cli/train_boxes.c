@@ -46,7 +46,7 @@ static bool take_radius(cli_common *common, const char *option, const char *text
 {
     kb_learn_options *o = target;
     int64_t from, to;
-    if (!read_range(common, option, text, 1, o->kind == KB_BAG ? KB_MAX_BAG_RADIUS : KB_MAX_RADIUS, &from, &to)) return false;
+    if (!read_range(common, option, text, 1, KB_MAX_CELL_RADIUS, &from, &to)) return false;
     o->min_radius = (int32_t)from;
     o->max_radius = (int32_t)to;
     return true;
@@ -100,6 +100,7 @@ static char *box_settings(const box_job *job)
                  (unsigned)o->channels, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
                  o->fixed_threshold ? ", fixed threshold" : "", o->distinct_boxes, job->shared.augment ? "on" : "off");
     if (n > 0 && o->screen) n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", screen %d\n", (int)o->screen) - 1;
+    if (n > 0 && o->sampler == KB_SAMPLER_CELLS) n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", on cells\n") - 1;
     if (n < 0) n = 0; /* printf, too, may run out of memory */
     snprintf(text + n, SETTINGS - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches,
              d->set.points, (unsigned long long)d->hash);
@@ -179,6 +180,7 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     }
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
+    job->o.sampler = train_sampler(&job->shared, job->o.kind);
     kb_learn_defaults(&job->o);
     char *text = box_settings(job);
     int code = CLI_FAILED;
@@ -225,7 +227,7 @@ static const cli_option box_options[] = {
     {"loss", 0, CLI_CHOICE(box_job, o.loss, 0), "NAME", "triplet", .words = losses,
      .help = "triplet; binary: boosted pairs as BEBLID; orb: ORB's rule"},
     CLI_SECTION("Boxes"),
-    {"radius", 0, CLI_CALL(box_job, o), "A-B", .take = take_radius, .help = "1 to 7, bag: 1 to 8; one number: all alike (default: all)"},
+    {"radius", 0, CLI_CALL(box_job, o), "A-B", .take = take_radius, .help = "1 to 8, on samples 1 to 7; one number: all alike (default: all)"},
     {"two-radii", 0, CLI_FLAG(box_job, o.two_radii), .help = "the boxes of a pair may differ in size"},
     {"fixed-threshold", 0, CLI_FLAG(box_job, o.fixed_threshold), .help = "all thresholds are 0"},
     {"boxes", 0, CLI_NUMBER(box_job, o.distinct_boxes, 2, 2 * KB_MAX_BITS), "N",

@@ -37,14 +37,16 @@ static bool parse_numbers(const char *line, int32_t bit, double v[COLUMNS + 1])
 /* v: channel, x, y, radius, as kb_box_pair says. */
 static bool is_box(const double v[4])
 {
-    const double above[4] = {KB_CHANNELS, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_MAX_BAG_RADIUS + 1};
+    const double above[4] = {KB_CHANNELS, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_MAX_CELL_RADIUS + 1};
     for (int i = 0; i < 4; i++)
         if (!(v[i] >= 0 && v[i] < above[i] && v[i] == floor(v[i]))) return false;
-    bool bag = v[0] > 0;
-    double last = bag ? KB_PATCH_SIDE : KB_PATCH_SIDE - 1; /* of x + radius */
-    for (int i = 1; i <= 2; i++)
-        if (v[i] < v[3] || v[i] + v[3] > last || (bag && fmod(v[i] - v[3], 2) > 0)) return false;
-    return bag ? v[3] > 0 : v[3] <= KB_MAX_RADIUS;
+    bool samples = v[0] == 0 && v[3] <= KB_MAX_RADIUS, cells = v[3] > 0; /* BAD may be on either */
+    for (int i = 1; i <= 2; i++) {
+        if (v[i] < v[3] || v[i] + v[3] > KB_PATCH_SIDE) return false;
+        samples = samples && v[i] + v[3] < KB_PATCH_SIDE;
+        cells = cells && !(fmod(v[i] - v[3], 2) > 0);
+    }
+    return samples || cells;
 }
 
 /* The row of bit number log->count. */

@@ -18,7 +18,8 @@ static bool allocate(kbi_box_sample *s)
     s->right = malloc(s->batch * sizeof *s->right);
     s->values = malloc(s->batches * s->span * sizeof *s->values);
     return s->codes && s->drawn && s->pixels && s->augmented && s->taken && s->left && s->right && s->values &&
-           kbi_box_store_create(&s->store, s->batches * s->span, s->options.channels);
+           kbi_box_store_create(&s->store, s->batches * s->span, s->options.channels,
+                                kbi_on_cells(s->options.kind, s->options.sampler));
 }
 
 kb_status kbi_box_sample_create(kbi_box_sample *s, const kb_learn_patches *patches, const kb_learn_options *options,

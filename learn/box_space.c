@@ -20,15 +20,15 @@ static int32_t draw_between(uint64_t *state, int32_t low, int32_t high)
 }
 
 /* Along one axis, anywhere where the box fits. */
-static uint8_t draw_centre(int32_t channel, int32_t radius, uint64_t *state)
+static uint8_t draw_centre(bool cells, int32_t radius, uint64_t *state)
 {
-    if (channel == 0) return (uint8_t)draw_between(state, radius, KB_PATCH_SIDE - 1 - radius);
+    if (!cells) return (uint8_t)draw_between(state, radius, KB_PATCH_SIDE - 1 - radius);
     return (uint8_t)(radius + 2 * draw_between(state, 0, KBI_CELLS_SIDE - radius));
 }
 
-static kbi_box draw_box(int32_t channel, int32_t radius, uint64_t *state)
+static kbi_box draw_box(bool cells, int32_t channel, int32_t radius, uint64_t *state)
 {
-    uint8_t x = draw_centre(channel, radius, state), y = draw_centre(channel, radius, state);
+    uint8_t x = draw_centre(cells, radius, state), y = draw_centre(cells, radius, state);
     return (kbi_box){(uint8_t)channel, x, y, (uint8_t)radius};
 }
 
@@ -43,11 +43,11 @@ static kb_box_pair draw_free(const kbi_box_space *space, uint64_t *state)
     int32_t other = space->two_radii ? draw_between(state, space->min_radius, space->max_radius) : radius;
     int32_t channel = draw_channel(space, state);
     uint32_t kind = channel == 0 ? 0 : kbi_random_below(state, 3);
-    kbi_box one = draw_box(channel, radius, state);
-    kbi_box two = draw_box(kind == 0 ? channel : draw_channel(space, state), other, state);
-    if (kind == 2) { /* at one place, if it fits there; of BAG boxes with an odd difference of radii do not */
+    kbi_box one = draw_box(space->cells, channel, radius, state);
+    kbi_box two = draw_box(space->cells, kind == 0 ? channel : draw_channel(space, state), other, state);
+    if (kind == 2) { /* at one place, if it fits there; on cells, boxes with an odd difference of radii do not */
         kbi_box moved = {two.channel, one.x, one.y, two.radius};
-        if (kbi_box_fits(moved)) two = moved;
+        if (kbi_box_fits(moved, space->cells)) two = moved;
     }
     return pair_of(one, two);
 }
@@ -95,12 +95,12 @@ static bool allowed_channel(const kbi_box_space *space, int32_t channel)
     return false;
 }
 
-/* Where the centre of a box of BAG moves along one axis when its radius changes by one: its edges stay on cells. */
+/* Where the centre of a box on cells moves along one axis when its radius changes by one: its edges stay on cells. */
 static int32_t towards_middle(int32_t x) { return x < KB_PATCH_SIDE / 2 ? 1 : -1; }
 
 static bool take_step(const kbi_box_space *space, kbi_box from, step s, kbi_box *to)
 {
-    bool cells = from.channel != 0;
+    bool cells = space->cells;
     int32_t x = from.x + (cells ? 2 : 1) * s.x, y = from.y + (cells ? 2 : 1) * s.y, r = from.radius + s.radius;
     int32_t channel = from.channel;
     if (cells && s.radius) {
@@ -113,7 +113,7 @@ static bool take_step(const kbi_box_space *space, kbi_box from, step s, kbi_box 
     }
     if (r < space->min_radius || r > space->max_radius || x < 0 || y < 0) return false;
     *to = (kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)r};
-    return kbi_box_fits(*to) && allowed_channel(space, channel);
+    return kbi_box_fits(*to, cells) && allowed_channel(space, channel);
 }
 
 int32_t kbi_box_moves(const kbi_box_space *space, const kb_box_pair *pair, kb_box_pair moves[KBI_BOX_MOVES])

@@ -9,6 +9,7 @@ typedef struct kbi_box_space {
     int32_t channel_count;
     int32_t min_radius, max_radius;
     bool two_radii;
+    bool cells; /* boxes are on cells of 2x2 samples: kbi_on_cells */
     const kbi_box *boxes; /* NULL, or the only boxes allowed */
     int32_t box_count;         /* 2 or more */
 } kbi_box_space;
@@ -18,8 +19,8 @@ typedef struct kbi_box_space {
  * The two boxes always differ; the threshold is 0. */
 kb_box_pair kbi_box_draw(const kbi_box_space *space, uint64_t *state);
 
-/* What one small step makes of a pair: a box or both moved by one sample or cell, a radius changed by one (of BAG
- * together with the centre), a gradient turned to the next direction. Writes those that are in the space and returns how
+/* What one small step makes of a pair: a box or both moved by one sample or cell, a radius changed by one (on
+ * cells together with the centre), a gradient turned to the next direction. Writes those that are in the space and returns how
  * many. None where boxes are given. */
 #define KBI_BOX_MOVES 24
 int32_t kbi_box_moves(const kbi_box_space *space, const kb_box_pair *pair, kb_box_pair moves[KBI_BOX_MOVES]);

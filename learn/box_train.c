@@ -49,13 +49,20 @@ void kb_learn_defaults(kb_learn_options *o)
     if (!(o->margin != 0)) o->margin = 0.2;
     if (!o->channels) o->channels = o->kind == KB_BAG ? 0x1fe : 1;
     if (!o->min_radius) o->min_radius = 1;
-    if (!o->max_radius) o->max_radius = kbi_most_radius(o->kind);
+    if (!o->max_radius) o->max_radius = kbi_most_radius(kbi_on_cells(o->kind, o->sampler));
     if (!o->keep) o->keep = 4;
     if (o->loss == KB_LEARN_ORB) o->fixed_threshold = 1;
 }
 
+static bool sampler_known(const kb_learn_options *o)
+{
+    return o->sampler == KB_SAMPLER_PATCH ||
+           (o->kind == KB_BAD && (o->sampler == KB_SAMPLER_IMAGE || o->sampler == KB_SAMPLER_CELLS));
+}
+
 static bool check_options(const kb_learn_options *o, kb_error *error)
 {
+    int32_t most_radius = kbi_most_radius(kbi_on_cells(o->kind, o->sampler));
     return in_range(error, "kind", o->kind, KB_BAD, KB_BAG) && in_range(error, "bits", o->bits, 8, KB_MAX_BITS) &&
            must(error, o->bits % 8 == 0, "bits must be a multiple of 8") &&
            in_range(error, "loss", (int64_t)o->loss, 0, KB_LEARN_ORB) &&
@@ -66,24 +73,25 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            must(error, o->channels >> KB_CHANNELS == 0, "channels names a channel that does not exist") &&
            must(error, o->kind == KB_BAG || o->channels == 1, "BAD has the gray channel only") &&
            must(error, o->kind == KB_BAD || !(o->channels & 1), "BAG has gradient channels only") &&
-           in_range(error, "min_radius", o->min_radius, 1, kbi_most_radius(o->kind)) &&
-           in_range(error, "max_radius", o->max_radius, o->min_radius, kbi_most_radius(o->kind)) &&
+           in_range(error, "min_radius", o->min_radius, 1, most_radius) &&
+           in_range(error, "max_radius", o->max_radius, o->min_radius, most_radius) &&
            in_range(error, "local_search", o->local_search, 0, 100) &&
            in_range(error, "keep", o->keep, 1, KB_MAX_BITS) && in_range(error, "screen", o->screen, 0, 262144) &&
+           must(error, sampler_known(o), "there is no such sampler, or not for BAG") &&
            in_range(error, "started", o->started, 0, o->bits) &&
            must(error, o->start || o->started == 0, "start is NULL, but bits are said to be there") &&
            (o->distinct_boxes == 0 || in_range(error, "distinct_boxes", o->distinct_boxes, 2, 2 * KB_MAX_BITS));
 }
 
-static bool check_start_box(kb_kind kind, int32_t bit, int channel, int x, int y, int radius, kb_error *error)
+static bool check_start_box(bool cells, int32_t bit, int channel, int x, int y, int radius, kb_error *error)
 {
-    int least = kbi_least_radius(kind), most = kbi_most_radius(kind);
+    int least = kbi_least_radius(cells), most = kbi_most_radius(cells);
     if (channel >= KB_CHANNELS) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: there is no channel %d", (int)bit, channel);
     } else if (radius < least || radius > most) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: radius %d is not %d to %d", (int)bit, radius, least,
                     most);
-    } else if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius})) {
+    } else if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, cells)) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: centre (%d, %d) with radius %d leaves the patch", (int)bit, x, y,
                 radius);
     } else {
@@ -96,10 +104,11 @@ static bool check_start_box(kb_kind kind, int32_t bit, int channel, int x, int y
  * there. */
 static bool check_start(const kb_learn_options *o, kb_error *error)
 {
+    bool cells = kbi_on_cells(o->kind, o->sampler);
     for (int32_t i = 0; i < o->started; i++) {
         const kb_box_pair *p = &o->start[i];
-        if (!check_start_box(o->kind, i, p->channel1, p->x1, p->y1, p->radius1, error) ||
-            !check_start_box(o->kind, i, p->channel2, p->x2, p->y2, p->radius2, error))
+        if (!check_start_box(cells, i, p->channel1, p->x1, p->y1, p->radius1, error) ||
+            !check_start_box(cells, i, p->channel2, p->x2, p->y2, p->radius2, error))
             return false;
         if (!(o->channels >> p->channel1 & o->channels >> p->channel2 & 1)) {
             kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: it uses a channel that channels leaves out", (int)i);
@@ -127,7 +136,8 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
         return kbi_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
 
     t->space = (kbi_box_space){.min_radius = o->min_radius,
-                               .max_radius = o->max_radius, .two_radii = o->two_radii != 0};
+                               .max_radius = o->max_radius, .two_radii = o->two_radii != 0,
+                               .cells = kbi_on_cells(o->kind, o->sampler)};
     for (int32_t c = 0; c < KB_CHANNELS; c++)
         if (o->channels >> c & 1) t->space.channels[t->space.channel_count++] = c;
     t->boxes = boxes;

@@ -15,23 +15,25 @@
 /* What one piece of filling works in; too large for the stack of a thread. */
 struct kbi_fill_scratch {
     kbi_channels channels[LANES];
+    uint8_t gray[LANES][KBI_CELLS];
     uint16_t interleaved[LANES * KBI_PATCH_BYTES];
 };
 
-static int32_t side_of(int32_t channel) { return channel ? KBI_CELLS_SIDE : KB_PATCH_SIDE; }
-static size_t corners_of(int32_t channel) { return (size_t)(side_of(channel) + 1) * (size_t)(side_of(channel) + 1); }
+static int32_t side_of(bool cells) { return cells ? KBI_CELLS_SIDE : KB_PATCH_SIDE; }
+static size_t corners_of(bool cells) { return (size_t)(side_of(cells) + 1) * (size_t)(side_of(cells) + 1); }
 
-bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels)
+bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels, bool cells)
 {
     memset(store, 0, sizeof *store);
     store->patches = (n + LANES - 1) / LANES * LANES;
     store->channels = channels;
-    if (store->patches > SIZE_MAX / (corners_of(0) * sizeof(uint16_t))) return false;
+    store->cells = cells;
+    if (store->patches > SIZE_MAX / (corners_of(cells) * sizeof(uint16_t))) return false;
     bool ok = (store->scratch = malloc(PIECES * sizeof *store->scratch)) != NULL &&
               (store->inverse = calloc(store->patches, sizeof *store->inverse)) != NULL;
     for (int32_t c = 0; ok && c < KB_CHANNELS; c++) {
         if (!(channels >> c & 1)) continue;
-        store->sums[c] = malloc(corners_of(c) * store->patches * sizeof(uint16_t));
+        store->sums[c] = malloc(corners_of(cells) * store->patches * sizeof(uint16_t));
         ok = store->sums[c] != NULL;
     }
     if (!ok) kbi_box_store_free(store);
@@ -77,11 +79,13 @@ typedef struct fill_job {
 static void interleave(const fill_job *job, size_t start, size_t used, int32_t channel, struct kbi_fill_scratch *scratch)
 {
     const uint8_t *patches = job->patches + start * KBI_PATCH_BYTES;
-    size_t numbers = (size_t)side_of(channel) * (size_t)side_of(channel);
+    size_t numbers = job->store->cells ? KBI_CELLS : KBI_PATCH_BYTES;
     for (size_t i = 0; i < numbers; i++) {
         uint16_t *to = scratch->interleaved + i * LANES;
         for (size_t k = 0; k < used; k++)
-            to[k] = channel ? scratch->channels[k].cells[channel - 1][i] : patches[k * KBI_PATCH_BYTES + i];
+            to[k] = channel             ? scratch->channels[k].cells[channel - 1][i]
+                    : job->store->cells ? scratch->gray[k][i]
+                                        : patches[k * KBI_PATCH_BYTES + i];
         for (size_t k = used; k < LANES; k++) to[k] = 0;
     }
 }
@@ -97,10 +101,13 @@ static void fill_group(const fill_job *job, size_t start, struct kbi_fill_scratc
             store->inverse[job->first + start + k] = 1.0 / scratch->channels[k].contrast;
         }
     }
+    if (store->cells && store->sums[0])
+        for (size_t k = 0; k < used; k++)
+            kbi_patch_cells(job->patches + (start + k) * KBI_PATCH_BYTES, scratch->gray[k]);
     for (int32_t c = 0; c < KB_CHANNELS; c++) {
         if (!store->sums[c]) continue;
         interleave(job, start, used, c, scratch);
-        integrate(scratch->interleaved, side_of(c), store->patches, store->sums[c] + job->first + start);
+        integrate(scratch->interleaved, side_of(store->cells), store->patches, store->sums[c] + job->first + start);
     }
 }
 
@@ -128,9 +135,9 @@ typedef struct box_rows {
 static box_rows rows_of(const kbi_box_store *store, kbi_box box)
 {
     const uint16_t *sums = store->sums[box.channel];
-    const kbi_mean_rule *rule = &kbi_mean_rules[kbi_mean_rule_of(box)];
-    kbi_box_span span = kbi_box_span_of(box);
-    int32_t width = side_of(box.channel) + 1;
+    const kbi_mean_rule *rule = &kbi_mean_rules[kbi_mean_rule_of(box, store->cells)];
+    kbi_box_span span = kbi_box_span_of(box, store->cells);
+    int32_t width = side_of(store->cells) + 1;
     size_t top = (size_t)(span.top * width), bottom = (size_t)(span.bottom * width);
     size_t left = (size_t)span.left, right = (size_t)span.right, n = store->patches;
     return (box_rows){sums + (top + left) * n,     sums + (top + right) * n, sums + (bottom + left) * n,

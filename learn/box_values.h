@@ -1,7 +1,7 @@
 /* The values of box pairs on many patches at once, by exactly the arithmetic that describing uses.
  *
- * Integral images of the patches stand side by side: for every channel and every corner (33 x 33 of gray, 17 x 17 of a
- * gradient channel) the sums of all patches in a row. The value of a feature on all patches is then eight such rows read from front to back, a loop that
+ * Integral images of the patches stand side by side: for every channel and every corner (33 x 33 of samples, 17 x 17 of
+ * cells) the sums of all patches in a row. The value of a feature on all patches is then eight such rows read from front to back, a loop that
  * compilers turn into vector instructions. */
 #ifndef KBI_BOX_VALUES_H
 #define KBI_BOX_VALUES_H
@@ -13,13 +13,14 @@
 typedef struct kbi_box_store {
     size_t patches;            /* room, a multiple of KBI_STORE_LANES */
     uint32_t channels;         /* bit c: channel c is kept */
+    bool cells;                /* boxes are on cells of 2x2 samples: kbi_on_cells */
     uint16_t *sums[KB_CHANNELS]; /* corners x patches, modulo 2^16 */
     double *inverse;             /* 1 / contrast of the patches, where there are gradient channels */
     struct kbi_fill_scratch *scratch; /* of every piece of work of a fill */
 } kbi_box_store;
 
 /* Room for at least n patches. False when memory is out. */
-bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels);
+bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels, bool cells);
 void kbi_box_store_free(kbi_box_store *store);
 /* Puts n patches (1024 bytes each) at places first to first + n - 1. first is a multiple of KBI_STORE_LANES; up to the
  * next multiple the places after the last are filled with zeros. */

@@ -689,20 +689,21 @@ typedef enum kb_sampler {
     KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
     KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for
                              bit; BAD only */
-    KB_SAMPLER_TWO_TAP = 2 /* as PATCH, but a sample is the mean of two pixels: faster, for boxes about as accurate */
+    KB_SAMPLER_CELLS = 3  /* as PATCH, but to 16x16 cells, each in the place of 2x2 samples: faster; BAD only */
 } kb_sampler;
 
 #define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
 #define KB_MAX_BITS 1024
 #define KB_CHANNELS 9     /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
-#define KB_MAX_RADIUS 7   /* of a box of BAD, which has (2 radius + 1)^2 samples around one */
-#define KB_MAX_BAG_RADIUS 8 /* of a box of BAG, which has (2 radius)^2 samples around a corner of four */
+#define KB_MAX_RADIUS 7   /* of a box on samples, which has (2 radius + 1)^2 of them around one */
+#define KB_MAX_CELL_RADIUS 8 /* of a box on cells of 2x2 samples, which has radius^2 of them */
 #define KB_SIFT_VALUES 128
 
 /* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
  * BAD has channel 0. A box covers the samples x - radius to x + radius, radius 0 to KB_MAX_RADIUS, inside 0 to 31;
- * thresholds are in gray levels, -256 to 256. With the image sampler both radii of a pair are equal.
- * BAG has channels 1 to 8. A box covers the samples x - radius to x + radius - 1, radius 1 to KB_MAX_BAG_RADIUS, inside 0
+ * with the sampler CELLS it is on cells, as of BAG. Thresholds are in gray levels, -256 to 256. With the image sampler
+ * both radii of a pair are equal.
+ * BAG has channels 1 to 8. A box covers the samples x - radius to x + radius - 1, radius 1 to KB_MAX_CELL_RADIUS, inside 0
  * to 31; x - radius and y - radius are even. Thresholds are in units of the patch's mean gradient (docs/bag.md), -2 to
  * 2. */
 typedef struct kb_box_pair {
@@ -738,7 +739,7 @@ KB_API kb_status kb_model_create(const kb_model_spec *spec, kb_model **out, kb_e
  * them gives KB_E_SPACE. */
 KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, size_t *size);
 
-/* "bad", "bag", ... and "patch", "image", "two-tap"; "?" for another value. */
+/* "bad", "bag", ... and "patch", "image", "cells"; "?" for another value. */
 KB_API const char *kb_kind_name(kb_kind kind);
 KB_API const char *kb_sampler_name(kb_sampler sampler);
 

@@ -71,7 +71,7 @@ typedef struct kb_learn_options {
     double margin;            /* share of bits; 0: 0.2; up to 2. 0.1 to 0.3 are alike. */
     uint32_t channels;        /* bit c: channel c may be used; 0: gray for BAD, all eight gradients for BAG */
     int32_t min_radius;       /* 0: 1; up to max_radius */
-    int32_t max_radius;       /* 0: KB_MAX_RADIUS, for BAG KB_MAX_BAG_RADIUS. Equal to min_radius: the size is not
+    int32_t max_radius;       /* 0: KB_MAX_RADIUS, on cells KB_MAX_CELL_RADIUS. Equal to min_radius: the size is not
                                  learned. */
     int32_t fixed_threshold;  /* 1: all thresholds are 0 */
     int32_t two_radii;        /* 1: the boxes of a pair may differ in size */
@@ -88,6 +88,8 @@ typedef struct kb_learn_options {
     kb_learn_report report;   /* NULL: none */
     void *report_context;
     const kb_parallel *parallel;
+    kb_sampler sampler;       /* of the model that is made of the boxes: with KB_SAMPLER_CELLS, for BAD, they are on cells.
+                                 KB_SAMPLER_IMAGE is learned as PATCH. */
 } kb_learn_options;
 
 /* Puts the defaults where zeros are. kb_learn_boxes does so by itself; this is for showing and recording them. */
@@ -104,8 +106,8 @@ typedef struct kb_learn_summary {
     double loss;       /* of the last bit */
 } kb_learn_summary;
 
-/* Chooses boxes one bit after the other. boxes has room for options->bits. Memory: about 4.4 KB x triplets for BAD, 1.2 KB x
- * channels x triplets for BAG.
+/* Chooses boxes one bit after the other. boxes has room for options->bits. Memory: about 4.4 KB x triplets for BAD on samples, 1.2 KB x
+ * channels x triplets on cells.
  * The same patches, options and seed give the same boxes on every machine and any number of threads. KB_E_ARGUMENT for
  * an option out of its range, for descending labels and for less than two points with two patches; KB_E_TABLE for a bit
  * of `start` that no model could hold; error (may be NULL) says which. summary may be NULL, else it is set with KB_INIT

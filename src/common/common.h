@@ -36,6 +36,10 @@
 #    pragma fp_contract(off)
 #endif
 
+/* Cells of 2x2 samples of a patch. */
+#define KBI_CELLS_SIDE (KB_PATCH_SIDE / 2)
+#define KBI_CELLS (KBI_CELLS_SIDE * KBI_CELLS_SIDE)
+
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A plain kernel that simd/templates.h replaces. A build for one instruction set leaves it out by KB_SIMD_ONLY. */

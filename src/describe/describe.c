@@ -71,6 +71,7 @@ typedef struct job {
     kbi_image_kernels image_kernels;
     kbi_describe_kernels kernels;
     product output;
+    int32_t grid;    /* side of what is sampled: kbi_grid_side */
     size_t row_size; /* bytes of a row of output */
     size_t stride;   /* bytes from one row of output to the next */
     uint8_t *rows;
@@ -152,9 +153,8 @@ static int32_t take_batch(job *j, size_t total, size_t *first)
 /* Samples the patches `from` to n - 1 of a batch. */
 static void sample_batch(const job *j, scratch *s, int32_t from, int32_t n)
 {
-    bool two_tap = j->model && j->model->spec.sampler == KB_SAMPLER_TWO_TAP;
-    (two_tap ? j->image_kernels.sample_two_tap : j->image_kernels.sample)(
-        s->samplings + from, n - from, &j->levels, s->patches + (size_t)from * KBI_PATCH_BYTES);
+    j->image_kernels.sample(s->samplings + from, n - from, j->grid, &j->levels,
+                            s->patches + from * kbi_grid_bytes(j->model));
 }
 
 /* The rows of a batch of n sampled patches go where their keypoints are; `first` is the batch's place in the order. */
@@ -234,6 +234,20 @@ static void describe_in_bands(job *j)
     batch_finish(j, &j->scratches[0]);
 }
 
+/* A ready patch as the model takes it. */
+static void prepare_patch(const job *j, const uint8_t *patch, uint8_t *out)
+{
+    uint8_t whole[KBI_PATCH_BYTES];
+    if (j->grid == KB_PATCH_SIDE) {
+        kbi_patch_shrink(patch, j->side, out);
+    } else if (j->side == KB_PATCH_SIDE) {
+        kbi_patch_cells(patch, out);
+    } else {
+        kbi_patch_shrink(patch, j->side, whole);
+        kbi_patch_cells(whole, out);
+    }
+}
+
 static void task_ready_patches(void *context, int32_t piece)
 {
     job *j = context;
@@ -241,9 +255,9 @@ static void task_ready_patches(void *context, int32_t piece)
     size_t first, bytes = (size_t)j->side * (size_t)j->side;
     for (int32_t n; (n = take_batch(j, j->n, &first)) > 0;) {
         const uint8_t *patches = j->patches + first * bytes;
-        if (j->side != KB_PATCH_SIDE) {
+        if (j->side != j->grid) {
             for (size_t i = 0; i < (size_t)n; i++)
-                kbi_patch_shrink(patches + i * bytes, j->side, s->patches + i * KBI_PATCH_BYTES);
+                prepare_patch(j, patches + i * bytes, s->patches + i * (size_t)kbi_grid_bytes(j->model));
             patches = s->patches;
         }
         if (j->stride == j->row_size) {
@@ -261,7 +275,7 @@ static bool scratch_get(const job *j, scratch *s, kb_workspace *workspace)
     size_t batch = (size_t)j->kernels.batch;
     bool sift = j->model && !kbi_kind_has_boxes(j->model->spec.kind);
     s->kernel = kbi_workspace_get(workspace, j->model ? j->kernels.scratch_bytes(j->model) : 0);
-    s->patches = kbi_workspace_get(workspace, batch * KBI_PATCH_BYTES);
+    s->patches = kbi_workspace_get(workspace, batch * (size_t)kbi_grid_bytes(j->model));
     s->histograms = kbi_workspace_get(workspace, sift ? batch * KB_SIFT_VALUES * sizeof *s->histograms : 0);
     s->values = kbi_workspace_get(workspace, sift ? batch * KB_SIFT_VALUES : 0);
     s->rows = kbi_workspace_get(workspace, j->output == OUT_PATCHES ? 0 : batch * j->row_size);
@@ -293,7 +307,8 @@ static void task_plan(void *context, int32_t piece)
     size_t end = kbi_piece(j->n, j->pieces, piece + 1);
     for (size_t i = kbi_piece(j->n, j->pieces, piece); i < end; i += KBI_BATCH) {
         size_t n = end - i < KBI_BATCH ? end - i : KBI_BATCH;
-        j->image_kernels.plan(j->keypoints + i, (int32_t)n, j->width_scale, &j->levels, j->samplings + i, flags);
+        j->image_kernels.plan(j->keypoints + i, (int32_t)n, j->width_scale, j->grid, &j->levels,
+                              j->samplings + i, flags);
         if (j->flags) memcpy(j->flags + i, flags, n);
         for (size_t k = i; k < i + n; k++)
             if (!usable(&j->samplings[k])) memset(j->rows + k * j->stride, 0, j->row_size);
@@ -452,6 +467,7 @@ static kb_status start(job *j, const kb_model *model, product output, size_t n, 
     memset(j, 0, sizeof *j);
     j->model = model;
     j->output = output;
+    j->grid = kbi_grid_side(model);
     j->row_size = output == OUT_PATCHES  ? KBI_PATCH_BYTES
                   : output == OUT_FLOATS ? KB_SIFT_VALUES * sizeof(float)
                                          : (size_t)model->row_bytes;

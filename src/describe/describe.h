@@ -7,7 +7,6 @@
 #include "model/model.h"
 
 /* ---- channels.c: the gradient channels of BAG ---- */
-#define KBI_CELLS (KBI_CELLS_SIDE * KBI_CELLS_SIDE)
 typedef struct kbi_channels {
     uint16_t cells[KB_CHANNELS - 1][KBI_CELLS]; /* of channels 1 to 8: the sum of four samples, up to 1020 */
     int16_t contrast;                           /* the mean gradient, in 1/128 gray level */
@@ -28,7 +27,13 @@ static inline int32_t kbi_threshold_at(int32_t threshold, int32_t contrast)
 }
 
 /* ---- boxes.c: BAD and BAG ---- */
-/* The bits of one patch, model->row_bytes bytes. */
+/* Side of what a model takes: a patch of 32x32 samples, or 16x16 cells. model may be NULL: a patch. */
+static inline int32_t kbi_grid_side(const kb_model *model)
+{
+    return model && model->spec.sampler == KB_SAMPLER_CELLS ? KBI_CELLS_SIDE : KB_PATCH_SIDE;
+}
+static inline int32_t kbi_grid_bytes(const kb_model *model) { return kbi_grid_side(model) * kbi_grid_side(model); }
+/* The bits of one patch, model->row_bytes bytes; `patch` has kbi_grid_bytes. */
 void kbi_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row);
 
 /* ---- boxes_image.c: BAD in the image, OpenCV's TEBLID bit for bit ---- */

@@ -12,7 +12,7 @@ static size_t scratch_bytes_c(const kb_model *model)
 static void boxes_c(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch)
 {
     (void)scratch;
-    for (int32_t i = 0; i < n; i++, patches += KBI_PATCH_BYTES, rows += model->row_bytes)
+    for (int32_t i = 0; i < n; i++, patches += kbi_grid_bytes(model), rows += model->row_bytes)
         kbi_boxes_describe(model, patches, rows);
 }
 

@@ -1,4 +1,5 @@
-/* The kernels of this module; image/kernels.h states the contract. Patches are 32x32 bytes, one after the other. */
+/* The kernels of this module; image/kernels.h states the contract. Patches are 32x32 bytes, one after the other;
+ * those of `boxes` have as many as kbi_grid_bytes says. */
 #ifndef KBI_DESCRIBE_KERNELS_H
 #define KBI_DESCRIBE_KERNELS_H
 

@@ -76,12 +76,14 @@ typedef struct kbi_integral {
 kb_status kbi_integral_build(kbi_integral *integral, const kb_image *gray, kb_workspace *workspace);
 
 /* ---- patch sampler ---- */
-/* Where the 32x32 samples of one keypoint lie in a level, in 1/65536 of its pixels: sample (row i, column j), both from
- * -16 to 15, is at (x + j a - i b, y + j b + i a) with the integer part of (x, y) in (px, py). */
+/* A grid of samples over the region of a keypoint: KB_PATCH_SIDE of them along a side, or KBI_CELLS_SIDE, where each is in
+ * the place of 2x2 of the others. */
+/* Where the samples of one keypoint lie in a level, in 1/65536 of its pixels: sample (row i, column j), both from
+ * -side / 2 to side / 2 - 1, is at (x + j a - i b, y + j b + i a) with the whole pixels of (x, y) in (px, py). */
 typedef struct kbi_sampling {
     int32_t level;
     int32_t px, py; /* whole pixels */
-    int32_t x, y;   /* the rest, 0..65535 */
+    int32_t x, y;   /* the rest: that of the keypoint, and from it to the grid's sample (0, 0) */
     int32_t a, b;   /* step: cosine and sine part */
     int32_t inside; /* 1: no sample touches the border */
 } kbi_sampling;
@@ -115,27 +117,19 @@ void kbi_pyramid_sweep(kbi_pyramid *levels, const struct kbi_image_kernels *kern
                        kbi_band_visit *visit, void *context);
 
 #define KBI_WIDEST_REGION 1048576.0 /* px; a wider region is refused */
-/* Set-up for a region `width` px wide. Returns the keypoint's KB_KP_ flags; with OUTSIDE or INVALID only level is
- * set, to -1. */
-uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, const kbi_pyramid *levels);
-/* Samples one patch, 1024 bytes, by bilinear interpolation. */
-void kbi_sample_patch(const kbi_sampling *sampling, const kbi_pyramid *levels, uint8_t *patch);
-/* The same with means of two pixels, on positions rounded to 1/32 px. */
-void kbi_sample_patch_two_tap(const kbi_sampling *sampling, const kbi_pyramid *levels, uint8_t *patch);
-/* There, sample (i, j) of a tile of 4x4 is at an offset from the tile's corner that is made of steps in 1/1024 px and
- * comes out in 1/32 px, to the nearest: all of it in 16 bits. */
-typedef struct kbi_tile_step {
-    int32_t a, b;
-} kbi_tile_step;
-static inline kbi_tile_step kbi_tile_step_of(const kbi_sampling *s)
-{
-    return (kbi_tile_step){(s->a + 32) >> 6, (s->b + 32) >> 6};
-}
-static inline int32_t kbi_tile_offset(int32_t i, int32_t j, int32_t down, int32_t right)
-{
-    return (i * down + j * right + 16) >> 5;
-}
+/* Set-up for a region `width` px wide and a grid of side x side. Returns the keypoint's KB_KP_ flags; with OUTSIDE or
+ * INVALID only level is set, to -1. */
+uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, int32_t side,
+                          const kbi_pyramid *levels);
+/* From the keypoint, where the middle of 32x32 samples is, to that of cells: half a sample along both axes, a quarter of
+ * a cell, whose steps a and b are. */
+static inline int32_t kbi_cells_offset_x(int32_t a, int32_t b) { return (a - b) >> 2; }
+static inline int32_t kbi_cells_offset_y(int32_t a, int32_t b) { return (a + b) >> 2; }
+/* Samples one patch, side x side bytes, by bilinear interpolation. */
+void kbi_sample_patch(const kbi_sampling *sampling, int32_t side, const kbi_pyramid *levels, uint8_t *patch);
 
+/* The cells of a patch of 32x32: the rounded mean of 2x2. */
+void kbi_patch_cells(const uint8_t *patch, uint8_t *cells);
 /* Brings a side x side patch (32 <= side <= 1024) to 32x32 by exact area averaging. */
 void kbi_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch);
 

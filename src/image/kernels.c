@@ -15,22 +15,17 @@ static void shrink_two_thirds_c(const uint8_t *heavy, const uint8_t *light, int3
     }
 }
 
-static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, const kbi_pyramid *levels,
-                   kbi_sampling *samplings, uint8_t *flags)
+static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, int32_t side,
+                   const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
     for (int32_t i = 0; i < n; i++)
-        flags[i] = kbi_sampling_plan(&samplings[i], &keypoints[i], width_scale * (double)keypoints[i].size, levels);
+        flags[i] = kbi_sampling_plan(&samplings[i], &keypoints[i], width_scale * (double)keypoints[i].size, side, levels);
 }
 
-static void sample_c(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches)
+static void sample_c(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels,
+                     uint8_t *patches)
 {
-    for (int32_t i = 0; i < n; i++, patches += KBI_PATCH_BYTES) kbi_sample_patch(&samplings[i], levels, patches);
-}
-
-static void sample_two_tap_c(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches)
-{
-    for (int32_t i = 0; i < n; i++, patches += KBI_PATCH_BYTES)
-        kbi_sample_patch_two_tap(&samplings[i], levels, patches);
+    for (int32_t i = 0; i < n; i++, patches += side * side) kbi_sample_patch(&samplings[i], side, levels, patches);
 }
 
 void kbi_image_kernels_c(kbi_image_kernels *kernels)
@@ -38,6 +33,5 @@ void kbi_image_kernels_c(kbi_image_kernels *kernels)
     *kernels = (kbi_image_kernels){.shrink_half = KBI_REPLACED(shrink_half_c),
                                    .shrink_two_thirds = KBI_REPLACED(shrink_two_thirds_c),
                                    .plan = KBI_REPLACED(plan_c),
-                                   .sample = KBI_REPLACED(sample_c),
-                                   .sample_two_tap = KBI_REPLACED(sample_two_tap_c)};
+                                   .sample = KBI_REPLACED(sample_c)};
 }

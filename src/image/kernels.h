@@ -13,18 +13,17 @@ typedef struct kbi_image_kernels {
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
     /* 2n pixels from 3n: the mean over 1.5 x 1.5, where the heavy row has twice the weight of the light one. */
     void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);
-    /* kbi_sampling_plan for n keypoints, whose regions are width_scale x size wide; flags is not NULL. */
-    void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, const kbi_pyramid *levels,
+    /* kbi_sampling_plan for n keypoints, whose regions are width_scale x size wide; side: KB_PATCH_SIDE or
+     * KBI_CELLS_SIDE; flags is not NULL. */
+    void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, int32_t side, const kbi_pyramid *levels,
                  kbi_sampling *samplings, uint8_t *flags);
-    /* Samples n patches from the pyramid: kbi_sample_patch and kbi_sample_patch_two_tap. */
-    void (*sample)(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches);
-    void (*sample_two_tap)(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels, uint8_t *patches);
+    /* Samples n patches of the same side from the pyramid: kbi_sample_patch. */
+    void (*sample)(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels, uint8_t *patches);
 } kbi_image_kernels;
 
 /* SLOT(module, slot) for every slot. */
 #define KBI_IMAGE_KERNEL_SLOTS(SLOT)                                                                                   \
-    SLOT(image, shrink_half) SLOT(image, shrink_two_thirds) SLOT(image, plan) SLOT(image, sample)                      \
-    SLOT(image, sample_two_tap)
+    SLOT(image, shrink_half) SLOT(image, shrink_two_thirds) SLOT(image, plan) SLOT(image, sample)
 
 /* Plain C. */
 void kbi_image_kernels_c(kbi_image_kernels *kernels);

@@ -1,7 +1,7 @@
-/* The patch sampler: an oriented square region of the image becomes 32x32 samples (docs/sampling.md).
+/* The patch sampler: an oriented square region of the image becomes 32x32 samples or 16x16 cells (docs/sampling.md).
  *
  * The region's resolution chooses a level of the pyramid; there, samples lie on a rotated grid and are read by
- * bilinear interpolation with 1/64 pixel steps, or as means of two pixels. Only the set-up per keypoint uses floating
+ * bilinear interpolation with 1/64 pixel steps. Only the set-up per keypoint uses floating
  * point (IEEE double, plain operations, so the same everywhere); the samples are integers. */
 #include <math.h>
 
@@ -19,17 +19,18 @@ static int32_t floor_to_int(double v)
 static int32_t round_to_int(double v) { return floor_to_int(v + 0.5); }
 
 /* Whether the bilinear neighbours of all samples lie in the level: those of the corners of the grid do. */
-static bool grid_inside(const kbi_sampling *s, int32_t width, int32_t height)
+static bool grid_inside(const kbi_sampling *s, int32_t side, int32_t width, int32_t height)
 {
     for (int corner = 0; corner < 4; corner++) {
-        int32_t j = corner & 1 ? 15 : -16, i = corner & 2 ? 15 : -16;
+        int32_t j = corner & 1 ? side / 2 - 1 : -side / 2, i = corner & 2 ? side / 2 - 1 : -side / 2;
         int32_t x = s->px + ((s->x + j * s->a - i * s->b) >> 16), y = s->py + ((s->y + j * s->b + i * s->a) >> 16);
         if (x < 0 || y < 0 || x + 1 >= width || y + 1 >= height) return false;
     }
     return true;
 }
 
-uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, const kbi_pyramid *levels)
+uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, int32_t side,
+                          const kbi_pyramid *levels)
 {
     sampling->level = -1;
     if (!isfinite(keypoint->x) || !isfinite(keypoint->y) || !isfinite(keypoint->angle) || !isfinite(keypoint->size) ||
@@ -39,7 +40,7 @@ uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, d
         keypoint->y >= (float)levels->height[0] - 0.5f)
         return KB_KP_OUTSIDE;
 
-    double step = width / KB_PATCH_SIDE, sine, cosine;
+    double step = width / side, sine, cosine;
     kbi_sincos_degrees(keypoint->angle, &sine, &cosine);
     int32_t level = kbi_pyramid_level_for(step, levels->count);
     double factor = kbi_pyramid_factor(level), scaled = ONE * step / factor;
@@ -52,7 +53,11 @@ uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, d
     sampling->y = round_to_int((y - sampling->py) * ONE) + 512;
     sampling->a = round_to_int(scaled * cosine);
     sampling->b = round_to_int(scaled * sine);
-    sampling->inside = grid_inside(sampling, levels->width[level], levels->height[level]);
+    if (side == KBI_CELLS_SIDE) {
+        sampling->x += kbi_cells_offset_x(sampling->a, sampling->b);
+        sampling->y += kbi_cells_offset_y(sampling->a, sampling->b);
+    }
+    sampling->inside = grid_inside(sampling, side, levels->width[level], levels->height[level]);
     return (uint8_t)((sampling->inside ? 0 : KB_KP_BORDER) | (width < KB_SMALL_PATCH ? KB_KP_SMALL : 0));
 }
 
@@ -63,12 +68,13 @@ static uint8_t blend_bilinear(uint32_t p00, uint32_t p01, uint32_t p10, uint32_t
     return (uint8_t)((top * (64 - fy) + bottom * fy + 2048) >> 12);
 }
 
-static void sample_inside(const kbi_sampling *s, const uint8_t *data, ptrdiff_t stride, uint8_t *patch)
+static void sample_inside(const kbi_sampling *s, int32_t side, const uint8_t *data, ptrdiff_t stride, uint8_t *patch)
 {
     const uint8_t *base = data + s->py * stride + s->px;
-    for (int32_t i = -16; i < 16; i++) {
-        int32_t x = s->x - 16 * s->a - i * s->b, y = s->y - 16 * s->b + i * s->a;
-        for (int32_t j = 0; j < 32; j++, x += s->a, y += s->b) {
+    int32_t half = side / 2;
+    for (int32_t i = -half; i < half; i++) {
+        int32_t x = s->x - half * s->a - i * s->b, y = s->y - half * s->b + i * s->a;
+        for (int32_t j = 0; j < side; j++, x += s->a, y += s->b) {
             const uint8_t *p = base + (y >> 16) * stride + (x >> 16);
             *patch++ = blend_bilinear(p[0], p[1], p[stride], p[stride + 1],
                                       (uint32_t)(x >> 10) & 63, (uint32_t)(y >> 10) & 63);
@@ -76,12 +82,13 @@ static void sample_inside(const kbi_sampling *s, const uint8_t *data, ptrdiff_t 
     }
 }
 
-static void sample_clamped(const kbi_sampling *s, const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height,
-                        uint8_t *patch)
+static void sample_clamped(const kbi_sampling *s, int32_t side, const uint8_t *data, ptrdiff_t stride, int32_t width,
+                           int32_t height, uint8_t *patch)
 {
-    for (int32_t i = -16; i < 16; i++) {
-        int32_t x = s->x - 16 * s->a - i * s->b, y = s->y - 16 * s->b + i * s->a;
-        for (int32_t j = 0; j < 32; j++, x += s->a, y += s->b) {
+    int32_t half = side / 2;
+    for (int32_t i = -half; i < half; i++) {
+        int32_t x = s->x - half * s->a - i * s->b, y = s->y - half * s->b + i * s->a;
+        for (int32_t j = 0; j < side; j++, x += s->a, y += s->b) {
             int32_t ix = s->px + (x >> 16), iy = s->py + (y >> 16);
             int32_t x0 = kbi_clamp_i(ix, 0, width - 1), x1 = kbi_clamp_i(ix + 1, 0, width - 1);
             const uint8_t *r0 = data + kbi_clamp_i(iy, 0, height - 1) * stride;
@@ -92,57 +99,21 @@ static void sample_clamped(const kbi_sampling *s, const uint8_t *data, ptrdiff_t
     }
 }
 
-void kbi_sample_patch(const kbi_sampling *sampling, const kbi_pyramid *levels, uint8_t *patch)
+void kbi_sample_patch(const kbi_sampling *sampling, int32_t side, const kbi_pyramid *levels, uint8_t *patch)
 {
     int32_t l = sampling->level;
     if (sampling->inside)
-        sample_inside(sampling, levels->data[l], levels->stride[l], patch);
+        sample_inside(sampling, side, levels->data[l], levels->stride[l], patch);
     else
-        sample_clamped(sampling, levels->data[l], levels->stride[l], levels->width[l], levels->height[l], patch);
+        sample_clamped(sampling, side, levels->data[l], levels->stride[l], levels->width[l], levels->height[l], patch);
 }
 
-/* ---- means of two pixels ----
- * The pixels nearest to two points a quarter of a pixel away from the sample on both sides of it: on one diagonal for
- * even samples and on the other for odd ones, so that boxes, which take the mean of many samples, see no diagonal.
- * Where the sample is within 1/4 px of a pixel, both are that pixel; halfway between two, they are these two. */
-
-typedef struct pixels {
-    const uint8_t *data;
-    ptrdiff_t stride;
-    int32_t right, bottom; /* the last ones */
-} pixels;
-
-static int32_t pixel_at(const pixels *p, int32_t x, int32_t y, bool inside)
+void kbi_patch_cells(const uint8_t *patch, uint8_t *cells)
 {
-    return inside ? p->data[y * p->stride + x]
-                  : p->data[kbi_clamp_i(y, 0, p->bottom) * p->stride + kbi_clamp_i(x, 0, p->right)];
-}
-
-/* One tile of 4x4 samples, whose corner is at (x, y) / 32. */
-static void sample_two_tap_tile(const pixels *p, kbi_tile_step step, int32_t x, int32_t y, bool inside, uint8_t *patch)
-{
-    for (int32_t i = 0; i < 4; i++, patch += KB_PATCH_SIDE)
-        for (int32_t j = 0; j < 4; j++) {
-            int32_t sx = x + kbi_tile_offset(i, j, -step.b, step.a), sy = y + kbi_tile_offset(i, j, step.a, step.b);
-            int32_t up = 8 + 16 * ((i ^ j) & 1); /* 8 or 24: the points are 1/4 px away, and half a pixel rounds */
-            int32_t first = pixel_at(p, (sx + 8) >> 5, (sy + up) >> 5, inside);
-            int32_t second = pixel_at(p, (sx + 24) >> 5, (sy + 32 - up) >> 5, inside);
-            patch[j] = (uint8_t)((first + second + 1) >> 1);
-        }
-}
-
-void kbi_sample_patch_two_tap(const kbi_sampling *s, const kbi_pyramid *levels, uint8_t *patch)
-{
-    pixels p = {levels->data[s->level], levels->stride[s->level], levels->width[s->level] - 1,
-                levels->height[s->level] - 1};
-    kbi_tile_step step = kbi_tile_step_of(s);
-    for (int32_t i = -16; i < 16; i += 4)
-        for (int32_t j = -16; j < 16; j += 4) {
-            int32_t x = 32 * s->px + ((s->x + j * s->a - i * s->b + 512) >> 11);
-            int32_t y = 32 * s->py + ((s->y + j * s->b + i * s->a + 512) >> 11);
-            uint8_t *to = patch + (i + 16) * KB_PATCH_SIDE + j + 16;
-            if (s->inside) sample_two_tap_tile(&p, step, x, y, true, to);
-            else sample_two_tap_tile(&p, step, x, y, false, to);
+    for (int32_t i = 0; i < KBI_CELLS_SIDE; i++, patch += 2 * KB_PATCH_SIDE)
+        for (int32_t j = 0; j < KBI_CELLS_SIDE; j++) {
+            const uint8_t *p = patch + 2 * j;
+            *cells++ = (uint8_t)((p[0] + p[1] + p[KB_PATCH_SIDE] + p[KB_PATCH_SIDE + 1] + 2) >> 2);
         }
 }
 

@@ -4,6 +4,8 @@
 
 #include "model/model.h"
 
+#define FORMER_SAMPLER 2 /* two-tap, which cells replaced */
+
 const char *kb_kind_name(kb_kind kind)
 {
     switch (kind) {
@@ -21,7 +23,7 @@ const char *kb_sampler_name(kb_sampler sampler)
     switch (sampler) {
     case KB_SAMPLER_PATCH: return "patch";
     case KB_SAMPLER_IMAGE: return "image";
-    case KB_SAMPLER_TWO_TAP: return "two-tap";
+    case KB_SAMPLER_CELLS: return "cells";
     }
     return "?";
 }
@@ -44,16 +46,17 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     const kb_box_pair *p = &spec->boxes[bit];
     int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
     int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
-    int least = kbi_least_radius(spec->kind), most = kbi_most_radius(spec->kind);
+    bool cells = kbi_on_cells(spec->kind, spec->sampler);
+    int least = kbi_least_radius(cells), most = kbi_most_radius(cells);
     if (channel >= KB_CHANNELS || (spec->kind == KB_BAD) != (channel == 0))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which,
                            channel);
     if (radius < least || radius > most)
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: radius %d is not %d to %d", bit, which,
                            radius, least, most);
-    if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}))
+    if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, cells))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: centre (%d, %d) with radius %d leaves the %s",
-                           bit, which, x, y, radius, spec->kind == KB_BAG ? "patch or its cells" : "patch");
+                           bit, which, x, y, radius, cells ? "patch or its cells" : "patch");
     return KB_OK;
 }
 
@@ -85,15 +88,29 @@ static kb_status check_projection(const kb_model_spec *spec, kb_error *error)
     return KB_OK;
 }
 
+static kb_status check_sampler(const kb_model_spec *spec, kb_error *error)
+{
+    switch (spec->sampler) {
+    case KB_SAMPLER_PATCH: return KB_OK;
+    case KB_SAMPLER_IMAGE:
+    case KB_SAMPLER_CELLS:
+        if (spec->kind == KB_BAD) return KB_OK;
+    }
+    if ((int)spec->sampler == FORMER_SAMPLER)
+        return kbi_fail_at(error, KB_E_TABLE, "sampler", -1,
+                           "sampler %d, two-tap, is of an earlier library: learn the model again", FORMER_SAMPLER);
+    return kbi_fail_at(error, KB_E_TABLE, "sampler", -1, "sampler %d does not go with %s", (int)spec->sampler,
+                       kb_kind_name(spec->kind));
+}
+
 static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
 {
     if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT)
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "no kind of model has the number %d", (int)spec->kind);
     if (!kbi_kind_built(spec->kind))
         return kbi_fail_at(error, KB_E_KIND, "kind", -1, "this build has BAD alone, not %s", kb_kind_name(spec->kind));
-    if ((uint32_t)spec->sampler > KB_SAMPLER_TWO_TAP || (spec->sampler == KB_SAMPLER_IMAGE && spec->kind != KB_BAD))
-        return kbi_fail_at(error, KB_E_TABLE, "sampler", -1, "sampler %d does not go with %s", (int)spec->sampler,
-                           kb_kind_name(spec->kind));
+    kb_status status = check_sampler(spec, error);
+    if (status != KB_OK) return status;
     if (!(spec->support >= 0.1f && spec->support <= 10.0f))
         return kbi_fail_at(error, KB_E_TABLE, "support", -1, "support %g is not between 0.1 and 10",
                            (double)spec->support);
@@ -111,7 +128,7 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
     if (spec->threshold_low < 0 || spec->threshold_high < spec->threshold_low || spec->threshold_high > spec->bits)
         return kbi_fail_at(error, KB_E_TABLE, "threshold_low", -1, "thresholds %d and %d are not distances of %d bits",
                            (int)spec->threshold_low, (int)spec->threshold_high, (int)spec->bits);
-    kb_status status = check_name(spec->name, error);
+    status = check_name(spec->name, error);
     if (status == KB_OK && spec->text && strlen(spec->text) > 65535)
         status = kbi_fail_at(error, KB_E_TABLE, "text", -1, "the text is longer than 65535 bytes");
     if (status == KB_OK && kbi_kind_has_boxes(spec->kind)) status = check_boxes(spec, error);
@@ -145,11 +162,11 @@ static kbi_box_edge *list_edges(const kb_model *model, bool bottom, kbi_box_edge
     for (int32_t row = 0; row < KB_PATCH_SIDE; row++)
         for (int32_t i = 0; i < model->box_count; i++) {
             kbi_box b = model->boxes[i];
-            kbi_box_span span = kbi_box_span_of(b);
+            kbi_box_span span = kbi_box_span_of(b, model->cells);
             if ((bottom ? span.bottom - 1 : span.top) != row) continue;
             int32_t first = (b.channel ? b.channel - 1 : 0) * KBI_CELL_SUMS_WIDTH;
             *edge++ = (kbi_box_edge){(uint16_t)(first + span.left), (uint16_t)(first + span.right), (uint16_t)i,
-                                     (uint8_t)kbi_mean_rule_of(b), (uint8_t)row};
+                                     (uint8_t)kbi_mean_rule_of(b, model->cells), (uint8_t)row};
         }
     *edge++ = (kbi_box_edge){0, 0, 0, 0, KBI_NO_ROW};
     return edge;
@@ -251,6 +268,7 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
     model->allocator = from;
     model->spec = spec;
     model->spec.struct_size = sizeof spec;
+    model->cells = kbi_on_cells(spec.kind, spec.sampler);
     model->spec.text = NULL;
     model->spec.boxes = NULL;
     model->spec.weights = NULL;

@@ -25,8 +25,13 @@ typedef struct kbi_box_bit {
 static inline double kbi_threshold_units(kb_kind kind) { return kind == KB_BAG ? 16384 : 128; }
 static inline double kbi_threshold_most(kb_kind kind) { return 32768 / kbi_threshold_units(kind); }
 
-/* The integral image of a channel has a sum per corner: of samples on gray, of cells of 2x2 samples on gradients. */
-#define KBI_CELLS_SIDE (KB_PATCH_SIDE / 2)
+/* Boxes are on cells of 2x2 samples for BAG and where cells are what is sampled, else on samples. */
+static inline bool kbi_on_cells(kb_kind kind, kb_sampler sampler)
+{
+    return kind == KB_BAG || sampler == KB_SAMPLER_CELLS;
+}
+
+/* The integral image of a channel has a sum per corner of samples or cells. */
 #define KBI_SUMS_WIDTH (KB_PATCH_SIDE + 1)
 #define KBI_CELL_SUMS_WIDTH (KBI_CELLS_SIDE + 1)
 
@@ -34,38 +39,40 @@ static inline double kbi_threshold_most(kb_kind kind) { return 32768 / kbi_thres
 typedef struct kbi_box_span {
     int32_t left, right, top, bottom;
 } kbi_box_span;
-static inline kbi_box_span kbi_box_span_of(kbi_box b)
+static inline kbi_box_span kbi_box_span_of(kbi_box b, bool cells)
 {
-    if (b.channel == 0)
+    if (!cells)
         return (kbi_box_span){b.x - b.radius, b.x + b.radius + 1, b.y - b.radius, b.y + b.radius + 1};
     return (kbi_box_span){(b.x - b.radius) / 2, (b.x + b.radius) / 2, (b.y - b.radius) / 2, (b.y + b.radius) / 2};
 }
-/* Whether a box lies inside the patch, and of BAG on cells. */
-static inline bool kbi_box_fits(kbi_box b)
+/* Whether a box lies inside the patch and, where boxes are on cells, on whole ones. */
+static inline bool kbi_box_fits(kbi_box b, bool cells)
 {
-    int32_t beyond = b.channel ? KB_PATCH_SIDE : KB_PATCH_SIDE - 1;
+    int32_t beyond = cells ? KB_PATCH_SIDE : KB_PATCH_SIDE - 1;
     return b.x >= b.radius && b.y >= b.radius && b.x + b.radius <= beyond && b.y + b.radius <= beyond &&
-           (b.channel == 0 || !((b.x - b.radius) % 2 || (b.y - b.radius) % 2));
+           !(cells && ((b.x - b.radius) % 2 || (b.y - b.radius) % 2));
 }
-static inline int32_t kbi_least_radius(kb_kind kind) { return kind == KB_BAG ? 1 : 0; }
-static inline int32_t kbi_most_radius(kb_kind kind) { return kind == KB_BAG ? KB_MAX_BAG_RADIUS : KB_MAX_RADIUS; }
+static inline int32_t kbi_least_radius(bool cells) { return cells ? 1 : 0; }
+static inline int32_t kbi_most_radius(bool cells) { return cells ? KB_MAX_CELL_RADIUS : KB_MAX_RADIUS; }
 
 /* How the sum of a box becomes its mean: (sum << shift) * factor >> 16, where both fit 16 bits. By radius: first the
- * rules of gray, then those of channels along an axis, then those of diagonal ones. */
+ * rules of samples, then those of cells of gray, of channels along an axis, and of diagonal ones. */
 typedef struct kbi_mean_rule {
     uint8_t shift;
     uint16_t factor;
 } kbi_mean_rule;
-#define KBI_MEAN_RULES (KB_MAX_RADIUS + 1 + 2 * KB_MAX_BAG_RADIUS)
+#define KBI_MEAN_RULES (KB_MAX_RADIUS + 1 + 3 * KB_MAX_CELL_RADIUS)
 extern const kbi_mean_rule kbi_mean_rules[KBI_MEAN_RULES];
-static inline int32_t kbi_mean_rule_of(kbi_box b)
+static inline int32_t kbi_mean_rule_of(kbi_box b, bool cells)
 {
-    return b.channel ? KB_MAX_RADIUS + (b.channel % 2 ? 0 : KB_MAX_BAG_RADIUS) + b.radius : b.radius;
+    int32_t group = b.channel == 0 ? 0 : b.channel % 2 ? 1 : 2;
+    return cells ? KB_MAX_RADIUS + group * KB_MAX_CELL_RADIUS + b.radius : b.radius;
 }
 
 struct kb_model {
     kb_allocator allocator;
     kb_model_spec spec; /* its pointers own their memory */
+    bool cells;         /* kbi_on_cells */
     char name[64];
     uint64_t id;
     int32_t row_bytes, row_floats;

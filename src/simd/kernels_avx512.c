@@ -13,7 +13,6 @@
 #    include "simd/tmpl_project_vnni.h"
 #    include "simd/tmpl_resize_vbmi.h"
 #    include "simd/tmpl_sample.h"
-#    include "simd/tmpl_sample_two_tap.h"
 #    include "simd/tmpl_scratch.h"
 
 void kbi_hamming_avx512(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
@@ -28,7 +27,6 @@ void kbi_kernels_avx512(kbi_kernels *table)
     table->match.hamming_nearest = hamming_nearest_simd;
     table->match.hamming_near = hamming_near_simd;
     if (KB_BAD_ONLY) return; /* a small library describes by AVX2 */
-    table->image.sample_two_tap = sample_two_tap_simd;
     table->describe.boxes = boxes_simd;
     table->describe.scratch_bytes = scratch_bytes_simd;
     table->detect.resize_group = RESIZE_GROUP;

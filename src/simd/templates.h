@@ -17,7 +17,6 @@
 #include "simd/tmpl_gradient.h"
 #include "simd/tmpl_hamming.h"
 #include "simd/tmpl_pyramid.h"
-#include "simd/tmpl_sample_two_tap.h"
 #include "simd/tmpl_scratch.h"
 #include "simd/tmpl_plan.h"
 #include "simd/tmpl_project.h"
@@ -33,7 +32,7 @@ static void use_simd(kbi_kernels *table)
     table->image.shrink_half = shrink_half_simd;
     table->image.shrink_two_thirds = shrink_two_thirds_simd;
     table->image.plan = plan_simd;
-    table->image.sample_two_tap = sample_two_tap_simd;
+    table->image.sample = sample_simd;
     table->describe.batch = KBI_BATCH;
     table->describe.scratch_bytes = scratch_bytes_simd;
     table->describe.boxes = boxes_simd;
@@ -54,9 +53,8 @@ static void use_simd(kbi_kernels *table)
     table->detect.harris = harris_simd;
 #endif
     table->match.hamming = hamming_simd;
-    if (KB_BAD_ONLY) return; /* its models take pairs; and it is small */
+    if (KB_BAD_ONLY) return;
     table->detect.gradient_histogram = gradient_histogram_simd;
-    table->image.sample = sample_simd;
     table->describe.sift = sift_simd;
     table->describe.sift_bytes = sift_bytes_simd;
     table->describe.project = project_simd;

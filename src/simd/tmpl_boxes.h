@@ -65,11 +65,11 @@ VEC_INLINE void sum_next(vec *sum, vec *run, vec sample)
     v_store(sum, v_add(v_load(sum), *run));
 }
 
-VEC_INLINE void sum_gray_row(const uint8_t *patches, int y, vec *sums)
+VEC_INLINE void sum_gray_row(const uint8_t *patches, int side, int y, vec *sums)
 {
     vec run = v_zero(), units[8];
-    for (int x = 0; x < KB_PATCH_SIDE; x += 16) {
-        load_samples(patches, x, y, units);
+    for (int x = 0; x < side; x += 16) {
+        load_samples(patches, side, x, y, units);
         VEC_UNROLL
         for (int u = 0; u < 8; u++) {
             sum_next(sums + x + 2 * u + 1, &run, first_sample(units[u]));
@@ -78,15 +78,20 @@ VEC_INLINE void sum_gray_row(const uint8_t *patches, int y, vec *sums)
     }
 }
 
-VEC_TARGET static void measure_gray(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
+VEC_INLINE void measure_grid(const kb_model *model, const uint8_t *patches, int side, boxes_scratch *s)
 {
     const kbi_box_edge *top = model->tops, *bottom = model->bottoms;
-    clear_sums(s, KBI_SUMS_WIDTH);
-    for (int y = 0; y < KB_PATCH_SIDE; y++) {
+    clear_sums(s, side + 1);
+    for (int y = 0; y < side; y++) {
         top = begin_boxes(top, y, s->sums, s->means);
-        sum_gray_row(patches, y, s->sums);
+        sum_gray_row(patches, side, y, s->sums);
         bottom = end_boxes(bottom, y, s->rules, s->sums, s->means);
     }
+}
+VEC_TARGET static void measure_gray(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
+{
+    if (model->cells) measure_grid(model, patches, KBI_CELLS_SIDE, s);
+    else measure_grid(model, patches, KB_PATCH_SIDE, s);
 }
 
 /* Returns the contrast of every patch. */
@@ -165,16 +170,17 @@ VEC_TARGET static void boxes_simd(const kb_model *model, const uint8_t *patches,
                                    void *scratch)
 {
     boxes_scratch *s = scratch;
+    const int32_t bytes = kbi_grid_bytes(model);
     s->means = (vec *)(void *)(s + 1);
     for (int r = 0; r < KBI_MEAN_RULES; r++) {
         v_store(&s->rules[r].shift, v_set(1 << kbi_mean_rules[r].shift));
         v_store(&s->rules[r].factor, v_set(kbi_mean_rules[r].factor));
     }
-    for (int32_t i = 0; i < n; i += VEC_LANES, patches += VEC_LANES * KBI_PATCH_BYTES) {
+    for (int32_t i = 0; i < n; i += VEC_LANES, patches += VEC_LANES * bytes) {
         uint8_t *out[VEC_LANES], spare[KB_MAX_BITS / 8];
         for (int32_t k = 0; k < VEC_LANES; k++)
             out[k] = i + k < n ? rows + (size_t)(i + k) * (size_t)model->row_bytes : spare;
-        boxes_group(model, whole_group(patches, n - i, s->spare), out, s);
+        boxes_group(model, whole_group(patches, bytes, n - i, s->spare), out, s);
     }
 }
 

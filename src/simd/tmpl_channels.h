@@ -25,7 +25,7 @@ typedef struct norm_sums {
 
 VEC_TARGET static void load_sample_row(const uint8_t *patches, int y, vec *row)
 {
-    for (int x = 0; x < KB_PATCH_SIDE; x += 16) load_samples(patches, x, y, row + x / 2);
+    for (int x = 0; x < KB_PATCH_SIDE; x += 16) load_samples(patches, KB_PATCH_SIDE, x, y, row + x / 2);
     v_store(row + ROW_UNITS, second_sample(v_load(row + ROW_UNITS - 1)));
 }
 

@@ -8,22 +8,23 @@
 
 typedef uint8_t spare_patches[VEC_LANES * KBI_PATCH_BYTES];
 
-/* The first VEC_LANES patches; when there are only n, a copy of them, in which the last one fills the other lanes. */
-static const uint8_t *whole_group(const uint8_t *patches, int32_t n, spare_patches spare)
+/* The first VEC_LANES patches, of `bytes` each; when there are only n, a copy of them, in which the last one fills the
+ * other lanes. */
+static const uint8_t *whole_group(const uint8_t *patches, int32_t bytes, int32_t n, spare_patches spare)
 {
     if (n >= VEC_LANES) return patches;
     for (int32_t k = 0; k < VEC_LANES; k++)
-        memcpy(spare + k * KBI_PATCH_BYTES, patches + kbi_min_i(k, n - 1) * KBI_PATCH_BYTES, KBI_PATCH_BYTES);
+        memcpy(spare + k * bytes, patches + kbi_min_i(k, n - 1) * bytes, (size_t)bytes);
     return spare;
 }
 
-/* 16 samples from (x, y) on of the patches as 8 vecs, two in a lane: the first one in its low byte. */
-VEC_INLINE void load_samples(const uint8_t *patches, int x, int y, vec units[8])
+/* 16 samples from (x, y) on of patches of side x side, as 8 vecs, two in a lane: the first one in its low byte. */
+VEC_INLINE void load_samples(const uint8_t *patches, int side, int x, int y, vec units[8])
 {
     const uint8_t *rows[VEC_LANES];
     VEC_UNROLL
-    for (int k = 0; k < VEC_LANES; k++) rows[k] = patches + k * KBI_PATCH_BYTES;
-    v_load_rows(rows, (size_t)(y * KB_PATCH_SIDE + x), units);
+    for (int k = 0; k < VEC_LANES; k++) rows[k] = patches + k * side * side;
+    v_load_rows(rows, (size_t)(y * side + x), units);
     v_transpose8(units);
 }
 VEC_INLINE vec first_sample(vec unit) { return v_and(unit, v_set(255)); }

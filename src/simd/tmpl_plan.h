@@ -46,18 +46,18 @@ VEC_TARGET static void plan_directions(plan_group *restrict g)
     for (int i = 0; i < PLAN_GROUP; i++) kbi_sincos_inline(g->angle[i], &g->sine[i], &g->cosine[i]);
 }
 
-VEC_TARGET static void plan_levels(plan_group *restrict g, const kbi_pyramid *levels)
+VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, const kbi_pyramid *levels)
 {
     for (int i = 0; i < PLAN_GROUP; i++) {
-        g->level[i] = kbi_pyramid_level_for(g->width[i] / KB_PATCH_SIDE, levels->count);
+        g->level[i] = kbi_pyramid_level_for(g->width[i] * per_side, levels->count);
         g->factor[i] = kbi_pyramid_factor(g->level[i]);
     }
 }
 
-VEC_TARGET static void plan_positions(plan_group *restrict g)
+VEC_TARGET static void plan_positions(plan_group *restrict g, double per_side)
 {
     for (int i = 0; i < PLAN_GROUP; i++) {
-        double scaled = 65536.0 * (g->width[i] / KB_PATCH_SIDE) / g->factor[i];
+        double scaled = 65536.0 * (g->width[i] * per_side) / g->factor[i];
         double x = (g->x[i] + 0.5) / g->factor[i] - 0.5, y = (g->y[i] + 0.5) / g->factor[i] - 0.5;
         int32_t px = plan_floor(x), py = plan_floor(y);
         g->px[i] = px;
@@ -69,14 +69,23 @@ VEC_TARGET static void plan_positions(plan_group *restrict g)
     }
 }
 
-/* The corners of the grid of samples, from -16 to 15 along both axes. */
-VEC_TARGET static void plan_corners(plan_group *restrict g)
+VEC_TARGET static void plan_cells(plan_group *restrict g)
 {
     for (int i = 0; i < PLAN_GROUP; i++) {
+        g->fx[i] += kbi_cells_offset_x(g->a[i], g->b[i]);
+        g->fy[i] += kbi_cells_offset_y(g->a[i], g->b[i]);
+    }
+}
+
+/* The corners of the grid of samples, from -half to half - 1 along both axes. */
+VEC_TARGET static void plan_corners(plan_group *restrict g, int32_t half)
+{
+    const int32_t first = -half, last = half - 1;
+    for (int i = 0; i < PLAN_GROUP; i++) {
         int32_t a = g->a[i], b = g->b[i];
-        int32_t least_a = kbi_min_i(-16 * a, 15 * a), most_a = kbi_max_i(-16 * a, 15 * a);
-        int32_t least_b = kbi_min_i(-16 * b, 15 * b), most_b = kbi_max_i(-16 * b, 15 * b);
-        int32_t least_minus_b = kbi_min_i(16 * b, -15 * b), most_minus_b = kbi_max_i(16 * b, -15 * b);
+        int32_t least_a = kbi_min_i(first * a, last * a), most_a = kbi_max_i(first * a, last * a);
+        int32_t least_b = kbi_min_i(first * b, last * b), most_b = kbi_max_i(first * b, last * b);
+        int32_t least_minus_b = -most_b, most_minus_b = -least_b;
         g->left[i] = g->px[i] + ((g->fx[i] + least_a + least_minus_b) >> 16);
         g->right[i] = g->px[i] + ((g->fx[i] + most_a + most_minus_b) >> 16) + 1;
         g->top[i] = g->py[i] + ((g->fy[i] + least_a + least_b) >> 16);
@@ -93,9 +102,10 @@ VEC_INLINE uint8_t plan_give(const plan_group *g, int i, const kbi_pyramid *leve
     return (uint8_t)((inside ? 0 : KB_KP_BORDER) | (g->width[i] < KB_SMALL_PATCH ? KB_KP_SMALL : 0));
 }
 
-VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double width_scale, const kbi_pyramid *levels,
-                                  kbi_sampling *samplings, uint8_t *flags)
+VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double width_scale, int32_t side,
+                                 const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
+    const double per_side = 1.0 / side; /* a power of two, so that products are quotients */
     for (int32_t first = 0; first < n; first += PLAN_GROUP) {
         plan_group g;
         int32_t count = kbi_min_i(PLAN_GROUP, n - first);
@@ -104,9 +114,10 @@ VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double
             flags[k] = plan_take(&g, i, &keypoints[k], width_scale, levels);
         }
         plan_directions(&g);
-        plan_levels(&g, levels);
-        plan_positions(&g);
-        plan_corners(&g);
+        plan_levels(&g, per_side, levels);
+        plan_positions(&g, per_side);
+        if (side == KBI_CELLS_SIDE) plan_cells(&g);
+        plan_corners(&g, side / 2);
         for (int32_t i = 0; i < count; i++) {
             int32_t k = first + i;
             if (flags[k])

@@ -42,15 +42,17 @@ VEC_TARGET static void cut_plan_samples(const kbi_sampling *s, int32_t least_x, 
     }
 }
 
-VEC_TARGET static void sample_plan_make(const kbi_sampling *s, const kbi_pyramid *levels, sample_plan *plan)
+VEC_TARGET static void sample_plan_make(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels,
+                                        sample_plan *plan)
 {
-    int32_t a = s->a, b = s->b, reach = TILE - 1, half = KB_PATCH_SIDE / 2;
+    int32_t a = s->a, b = s->b, reach = TILE - 1, half = side / 2;
     int32_t least_x = kbi_min_i(0, reach * a) + kbi_min_i(0, -reach * b);
     int32_t least_y = kbi_min_i(0, reach * b) + kbi_min_i(0, reach * a);
     int32_t spread = reach * ((a < 0 ? -a : a) + (b < 0 ? -b : b)) + 65535;
     plan->rows = spread >> 16 <= 5 ? 7 : 8;
     plan->a = a;
     plan->b = b;
+    plan->tiles.side = side;
     plan->tiles.first_x = s->x - half * a + half * b + least_x;
     plan->tiles.first_y = s->y - half * b - half * a + least_y;
     cut_plan_samples(s, least_x, least_y, plan);
@@ -95,7 +97,8 @@ VEC_INLINE vec cut_samples(const cut_places *places, const vec_window *window, i
 VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
 {
     const tile_plan *tiles = &plan->tiles;
-    for (int tile = 0; tile < TILES; tile += 4) {
+    const int across = tiles->side / TILE;
+    for (int tile = 0, column = 0; tile < across * across; tile += 4) {
         cut_places places[VEC_TILES_AHEAD * TILE_VECS];
         vec samples[4 * TILE_VECS];
         VEC_UNROLL
@@ -112,26 +115,30 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
                     samples[first * TILE_VECS + v] = cut_samples(&places[v], &window, rows);
             }
         }
-        v_store_tiles(samples, patch + tile / TILES_SIDE * TILE * KB_PATCH_SIDE + tile % TILES_SIDE * TILE);
+        v_store_tiles(samples, patch + column, tiles->side);
+        column += 4 * TILE;
+        if (column < tiles->side) continue;
+        column = 0;
+        patch += TILE * tiles->side;
     }
 }
 
 #endif
 
-VEC_TARGET static void cut_patch(const kbi_sampling *s, const kbi_pyramid *levels, uint8_t *patch)
+VEC_TARGET static void cut_patch(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels, uint8_t *patch)
 {
     sample_plan plan;
-    sample_plan_make(s, levels, &plan);
+    sample_plan_make(s, side, levels, &plan);
     if (plan.rows == 7)
         cut_tiles(&plan, 7, patch);
     else
         cut_tiles(&plan, 8, patch);
 }
 
-VEC_TARGET static void sample_simd(const kbi_sampling *samplings, int32_t n, const kbi_pyramid *levels,
+VEC_TARGET static void sample_simd(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels,
                                    uint8_t *patches)
 {
-    for (int32_t i = 0; i < n; i++) cut_patch(&samplings[i], levels, patches + (size_t)i * KBI_PATCH_BYTES);
+    for (int32_t i = 0; i < n; i++, patches += side * side) cut_patch(&samplings[i], side, levels, patches);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* cut_tiles of tmpl_sample.h, which includes this, with the windows of tmpl_window_64.h: a row of eight tiles fills 128
- * bytes of the patch, two vecs. */
+/* cut_tiles of tmpl_sample.h, which includes this, with the windows of tmpl_window_64.h: a row of tiles fills 128 bytes
+ * of a patch, two vecs, or 64 bytes of cells. */
 #include "simd/tmpl_window_64.h"
 
 typedef struct two_tiles {
@@ -23,23 +23,36 @@ VEC_INLINE vec cut_two_tiles(const tile_plan *tiles, const two_tiles *c, vec fx,
     return v_mul_q15(v_add(v_add(t, b), slope), v_set(256));
 }
 
+/* Four tiles from `tile` on, 4 bytes per row of a tile: rows 0 1 of tiles 0 and 2, rows 2 3 of them, rows 0 1 of tiles 1
+ * and 3, ... fx and fy are those of the first two, and then of what follows. */
+VEC_INLINE vec cut_four_tiles(const sample_plan *plan, const two_tiles *c, vec *fx, vec *fy, int tile, int rows)
+{
+    const vec step_x = v_set(2 * TILE * plan->a), step_y = v_set(2 * TILE * plan->b); /* modulo 1 px */
+    vec two[2];
+    VEC_UNROLL
+    for (int k = 0; k < 2; k++) {
+        two[k] = cut_two_tiles(&plan->tiles, c, *fx, *fy, tile + 2 * k, rows);
+        *fx = v_add(*fx, step_x);
+        *fy = v_add(*fy, step_y);
+    }
+    return _mm512_packus_epi16(two[0], two[1]);
+}
+
 VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
 {
-    /* Packing leaves the rows of the tiles, 4 bytes each, in this order: rows 0 1 of tiles 0 and 2, rows 2 3 of them,
-     * rows 0 1 of tiles 1 and 3, ... */
+    const vec cells = _mm512_setr_epi32(0, 8, 2, 10, 1, 9, 3, 11, 4, 12, 6, 14, 5, 13, 7, 15);
     const vec upper = _mm512_setr_epi32(0, 8, 2, 10, 16, 24, 18, 26, 1, 9, 3, 11, 17, 25, 19, 27);
     const two_tiles c = {v_each32(plan->index), v_each32(plan->carry_x), v_each32(plan->carry_y), v_each32(plan->fx),
                          v_each32(plan->fy)};
-    const vec step_x = v_set(2 * TILE * plan->a), step_y = v_set(2 * TILE * plan->b); /* modulo 1 px */
-    for (int tile = 0; tile < TILES; tile += TILES_SIDE, patch += TILE * KB_PATCH_SIDE) {
-        vec two[TILES_SIDE / 2];
-        vec fx = v_add(v_set_halves(plan->tiles.x + tile), c.fx), fy = v_add(v_set_halves(plan->tiles.y + tile), c.fy);
-        VEC_UNROLL
-        for (int k = 0; k < TILES_SIDE / 2; k++) {
-            two[k] = cut_two_tiles(&plan->tiles, &c, fx, fy, tile + 2 * k, rows);
-            fx = v_add(fx, step_x);
-            fy = v_add(fy, step_y);
+    const tile_plan *tiles = &plan->tiles;
+    const int across = tiles->side / TILE;
+    for (int tile = 0; tile < across * across; tile += across, patch += TILE * tiles->side) {
+        vec fx = v_add(v_set_halves(tiles->x + tile), c.fx), fy = v_add(v_set_halves(tiles->y + tile), c.fy);
+        vec left = cut_four_tiles(plan, &c, &fx, &fy, tile, rows);
+        if (across == 4) {
+            v_storeu(patch, _mm512_permutexvar_epi32(cells, left));
+        } else {
+            v_store_eight_tiles(left, cut_four_tiles(plan, &c, &fx, &fy, tile + 4, rows), upper, 4, patch);
         }
-        v_store_eight_tiles(_mm512_packus_epi16(two[0], two[1]), _mm512_packus_epi16(two[2], two[3]), upper, 4, patch);
     }
 }

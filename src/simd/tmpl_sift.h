@@ -63,7 +63,7 @@ VEC_TARGET static void blur_row(const uint8_t *patches, int y, vec *out)
     vec units[8], line[KB_PATCH_SIDE + 2 * SIFT_REACH], *row = line + SIFT_REACH;
     const vec ninth = v_set(7282);
     for (int x = 0; x < KB_PATCH_SIDE; x += 16) {
-        load_samples(patches, x, y, units);
+        load_samples(patches, KB_PATCH_SIDE, x, y, units);
         for (int u = 0; u < 8; u++) {
             row[x + 2 * u] = first_sample(units[u]);
             row[x + 2 * u + 1] = second_sample(units[u]);
@@ -204,7 +204,7 @@ VEC_TARGET static void sift_simd(const uint8_t *patches, int32_t n, uint32_t *hi
         uint32_t *out[VEC_LANES], spare[KB_SIFT_VALUES];
         for (int32_t k = 0; k < VEC_LANES; k++)
             out[k] = i + k < n ? histograms + (size_t)(i + k) * KB_SIFT_VALUES : spare;
-        sift_group(whole_group(patches, n - i, s->spare), out, &weights, s);
+        sift_group(whole_group(patches, KBI_PATCH_BYTES, n - i, s->spare), out, &weights, s);
     }
 }
 

@@ -1,6 +1,5 @@
-/* What both patch samplers share: a patch is sampled in tiles of 4x4 samples, and the pixels of a tile lie in a window
- * of at most 8x8 at any rotation, since samples are at most sqrt(1.5) px apart. This file finds the windows. Template
- * over simd/vec.h.
+/* A patch is sampled in tiles of 4x4 samples, and the pixels of a tile lie in a window of at most 8x8 at any rotation,
+ * since samples are at most sqrt(1.5) px apart. This file finds the windows. Template over simd/vec.h.
  *
  * A patch whose windows would leave the level is sampled from a copy that repeats the border. */
 #ifndef KBI_TMPL_TILES_H
@@ -11,16 +10,16 @@
 
 #define TILE         4
 #define TILE_SAMPLES (TILE * TILE)
-#define TILES_SIDE   (KB_PATCH_SIDE / TILE)
-#define TILES        (TILES_SIDE * TILES_SIDE)
+#define TILES        (KBI_PATCH_BYTES / TILE_SAMPLES) /* of a patch of 32x32 samples; of cells a quarter */
 #define TILE_VECS    (TILE_SAMPLES / VEC_LANES)
-#define TILES_ABREAST (VEC_LANES / 2 > TILES_SIDE ? VEC_LANES / 2 : TILES_SIDE) /* tiles that are planned together */
+#define TILES_ABREAST 16 /* tiles that are planned together, at most */
 #define WINDOW       8
 #define COPY_SIDE    64        /* 28 samples of at most sqrt(3) px, and a window: 57.5 */
 #define MAX_STRIDE   (1 << 24) /* offsets within a region have 32 bits */
 
 /* Positions have 16 fractional bits. */
 typedef struct tile_plan {
+    int32_t side;                     /* samples along a side of the patch: KB_PATCH_SIDE or KBI_CELLS_SIDE */
     int32_t first_x, first_y;         /* what decides the window of tile 0; each further tile is 4 samples on */
     int32_t left, top, right, bottom; /* pixels of the level that windows may touch; right and bottom are beyond */
     const uint8_t *data;              /* the pixel at (left, top), in the level or in a copy of the region */
@@ -33,7 +32,7 @@ typedef struct tile_plan {
 /* The pixels that windows may touch: the tiles in the corners of the patch have the extremes. */
 static void plan_region(const kbi_sampling *s, tile_plan *plan)
 {
-    int32_t far_x = (KB_PATCH_SIDE - TILE) * s->a, far_y = (KB_PATCH_SIDE - TILE) * s->b;
+    int32_t far_x = (plan->side - TILE) * s->a, far_y = (plan->side - TILE) * s->b;
     plan->left = s->px + ((plan->first_x + kbi_min_i(0, far_x) + kbi_min_i(0, -far_y)) >> 16);
     plan->right = s->px + ((plan->first_x + kbi_max_i(0, far_x) + kbi_max_i(0, -far_y)) >> 16) + WINDOW;
     plan->top = s->py + ((plan->first_y + kbi_min_i(0, far_x) + kbi_min_i(0, far_y)) >> 16);
@@ -73,11 +72,15 @@ static bool region_inside(const tile_plan *plan, const kbi_pyramid *levels, int3
            plan->bottom <= levels->height[level] && levels->stride[level] <= MAX_STRIDE;
 }
 
-/* All tiles; first_x and first_y are set. `fraction` converts positions, a vec of 32-bit lanes, to what x and y
+/* All tiles; side, first_x and first_y are set. `fraction` converts positions, a vec of 32-bit lanes, to what x and y
  * store. */
 VEC_INLINE void plan_tiles(const kbi_sampling *s, const kbi_pyramid *levels, vec (*fraction)(vec), tile_plan *plan)
 {
-    int32_t x[TILES_ABREAST], y[TILES_ABREAST];
+    /* Samples from tile 0 to the tiles that are planned together, of rows of 8 tiles and of 4. */
+    static const int32_t columns[2][TILES_ABREAST] = {{0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28},
+                                                      {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12}};
+    static const int32_t rows[2][TILES_ABREAST] = {{0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4},
+                                                   {0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12}};
     plan_region(s, plan);
     if (region_inside(plan, levels, s->level)) {
         plan->stride = levels->stride[s->level];
@@ -85,22 +88,21 @@ VEC_INLINE void plan_tiles(const kbi_sampling *s, const kbi_pyramid *levels, vec
     } else {
         copy_region(s, levels, plan);
     }
-    for (int32_t j = 0; j < TILES_ABREAST; j++) {
-        int32_t column = TILE * (j % TILES_SIDE), row = TILE * (j / TILES_SIDE);
-        x[j] = plan->first_x + column * s->a - row * s->b;
-        y[j] = plan->first_y + column * s->b + row * s->a;
-    }
+    const int few = plan->side == KBI_CELLS_SIDE;
+    const int32_t across = plan->side / TILE, tiles = across * across;
+    const int32_t abreast = VEC_LANES / 2 > across ? VEC_LANES / 2 : across, down = TILE * abreast / across;
     const vec left = v_set32((uint32_t)(plan->left - s->px)), top = v_set32((uint32_t)(plan->top - s->py));
-    const vec rows = v_set32((uint32_t)plan->stride);
-    const int32_t down = TILE * TILES_ABREAST / TILES_SIDE;
+    const vec stride = v_set32((uint32_t)plan->stride), a = v_set32((uint32_t)s->a), b = v_set32((uint32_t)s->b);
     const vec step_x = v_set32((uint32_t)(-down * s->b)), step_y = v_set32((uint32_t)(down * s->a));
-    for (int32_t j = 0; j < TILES_ABREAST; j += VEC_LANES / 2) {
-        vec tile_x = v_loadu(x + j), tile_y = v_loadu(y + j);
-        for (int32_t k = j; k < TILES; k += TILES_ABREAST) {
+    for (int32_t j = 0; j < abreast; j += VEC_LANES / 2) {
+        vec right = v_loadu(columns[few] + j), below = v_loadu(rows[few] + j);
+        vec tile_x = v_add32(v_set32((uint32_t)plan->first_x), v_sub32(v_mul32(right, a), v_mul32(below, b)));
+        vec tile_y = v_add32(v_set32((uint32_t)plan->first_y), v_add32(v_mul32(right, b), v_mul32(below, a)));
+        for (int32_t k = j; k < tiles; k += abreast) {
             v_storeu(plan->x + k, fraction(tile_x));
             v_storeu(plan->y + k, fraction(tile_y));
             vec column = v_sub32(v_sar32(tile_x, 16), left), row = v_sub32(v_sar32(tile_y, 16), top);
-            v_storeu(plan->offset + k, v_add32(v_mul32(row, rows), column));
+            v_storeu(plan->offset + k, v_add32(v_mul32(row, stride), column));
             tile_x = v_add32(tile_x, step_x);
             tile_y = v_add32(tile_y, step_y);
         }

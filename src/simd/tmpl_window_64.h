@@ -6,7 +6,6 @@
 #include "simd/vec.h"
 
 #define UPPER_HALF_32 0xff00 /* of 16 lanes */
-#define UPPER_HALF_8  0xffffffff00000000u
 
 /* The first `rows` of 8 rows of 8 bytes. One merged load after the other needs no shuffles. */
 VEC_INLINE vec v_window_64(const uint8_t *p, ptrdiff_t stride, int rows)

@@ -16,7 +16,7 @@
  *   v_and v_or v_xor      bits;  v_andnot(a, b) = ~a & b
  *   v_shl v_shr v_sar     by a constant;  v_shr32 v_sar32;  v_shr_round: (a + 2^(n - 1)) >> n, for sums below 2^16
  *   v_low_twice           both halves of every 32-bit lane are its low half
- *   v_gt v_gt8            signed a > b ? -1 : 0;  v_zero8: bytes a == 0 ? -1 : 0
+ *   v_gt                  signed a > b ? -1 : 0;  v_zero8: bytes a == 0 ? -1 : 0
  *   v_mask8               a number with one of VEC_MASK_BITS bits set for each byte that is not 0
  *   v_pack8               the lanes of two vecs as bytes, signed to unsigned with saturation, in an order of its own;
  *                         v_join8: in order

@@ -57,7 +57,6 @@ VEC_INLINE vec v_or(vec a, vec b) { return _mm256_or_si256(a, b); }
 VEC_INLINE vec v_xor(vec a, vec b) { return _mm256_xor_si256(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return _mm256_andnot_si256(a, b); }
 VEC_INLINE vec v_gt(vec a, vec b) { return _mm256_cmpgt_epi16(a, b); }
-VEC_INLINE vec v_gt8(vec a, vec b) { return _mm256_cmpgt_epi8(a, b); }
 #define v_shl(a, n)   _mm256_slli_epi16(a, n)
 #define v_shr(a, n)   _mm256_srli_epi16(a, n)
 #define v_sar(a, n)   _mm256_srai_epi16(a, n)
@@ -233,10 +232,6 @@ VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper
     *upper = v_lookup_tables(w->upper, index, rows == 8);
     *lower = v_lookup_tables(w->lower, index, rows == 8);
 }
-VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
-{
-    return v_lookup_tables(w->upper, index, rows > 6);
-}
 
 /* first byte x first weight + second byte x second weight; weights up to 127, together up to 128. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights) { return _mm256_maddubs_epi16(bytes, weights); }
@@ -248,34 +243,16 @@ VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
     *high = _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), weights);
 }
 
-/* Four tiles of 4x4 samples side by side, one lane per sample, to rows of 32 bytes. */
-VEC_INLINE void v_store_tiles(const vec tile[4], uint8_t *to)
+/* Four tiles of 4x4 samples side by side, a lane for each, to rows of bytes that are `stride` apart. */
+VEC_INLINE void v_store_tiles(const vec tile[4], uint8_t *to, int32_t stride)
 {
     vec ab = _mm256_shuffle_epi32(_mm256_packus_epi16(tile[0], tile[1]), 0xd8);
     vec cd = _mm256_shuffle_epi32(_mm256_packus_epi16(tile[2], tile[3]), 0xd8);
     vec even = _mm256_unpacklo_epi64(ab, cd), odd = _mm256_unpackhi_epi64(ab, cd);
     _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(even));
-    _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm256_castsi256_si128(odd));
-    _mm_storeu_si128((__m128i *)(void *)(to + 64), _mm256_extracti128_si256(even, 1));
-    _mm_storeu_si128((__m128i *)(void *)(to + 96), _mm256_extracti128_si256(odd, 1));
-}
-
-/* Four tiles, of each the first pixels of the 16 samples and the second ones, together by v_pack8: their means, rounded
- * up. */
-VEC_INLINE vec v_mean_pairs(vec a, vec b)
-{
-    return _mm256_avg_epu8(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
-}
-VEC_INLINE void v_store_pairs(const vec tile[4], uint8_t *to)
-{
-    __m256 ab = _mm256_castsi256_ps(v_mean_pairs(tile[0], tile[1]));
-    __m256 cd = _mm256_castsi256_ps(v_mean_pairs(tile[2], tile[3]));
-    vec even = _mm256_castps_si256(_mm256_shuffle_ps(ab, cd, 0x88));
-    vec odd = _mm256_castps_si256(_mm256_shuffle_ps(ab, cd, 0xdd));
-    _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(even));
-    _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm256_castsi256_si128(odd));
-    _mm_storeu_si128((__m128i *)(void *)(to + 64), _mm256_extracti128_si256(even, 1));
-    _mm_storeu_si128((__m128i *)(void *)(to + 96), _mm256_extracti128_si256(odd, 1));
+    _mm_storeu_si128((__m128i *)(void *)(to + stride), _mm256_castsi256_si128(odd));
+    _mm_storeu_si128((__m128i *)(void *)(to + 2 * stride), _mm256_extracti128_si256(even, 1));
+    _mm_storeu_si128((__m128i *)(void *)(to + 3 * stride), _mm256_extracti128_si256(odd, 1));
 }
 
 /* ---- for directions by gradients ---- */

@@ -69,7 +69,6 @@ VEC_INLINE vec v_or(vec a, vec b) { return vorrq_u16(a, b); }
 VEC_INLINE vec v_xor(vec a, vec b) { return veorq_u16(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return vbicq_u16(b, a); }
 VEC_INLINE vec v_gt(vec a, vec b) { return vcgtq_s16(S16(a), S16(b)); }
-VEC_INLINE vec v_gt8(vec a, vec b) { return FROM_U8(vcgtq_s8(vreinterpretq_s8_u16(a), vreinterpretq_s8_u16(b))); }
 #define v_shl(a, n)   vshlq_n_u16(a, n)
 #define v_shr(a, n)   vshrq_n_u16(a, n)
 #define v_sar(a, n)   FROM_S16(vshrq_n_s16(S16(a), n))
@@ -230,12 +229,6 @@ VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper
     *lower = FROM_U8(vqtbl4q_u8(w->rows, vaddq_u8(U8(index), vdupq_n_u8(8))));
 }
 
-VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
-{
-    (void)rows;
-    return FROM_U8(vqtbl4q_u8(w->rows, U8(index)));
-}
-
 /* first byte x first weight + second byte x second weight; weights up to 127, together up to 128. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights)
 {
@@ -251,25 +244,13 @@ VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
     *high = vmlal_high_u8(vmull_high_u8(U8(a), w), U8(b), v);
 }
 
-/* Four tiles of 4x4 bytes side by side, each row after row, to rows of 32 bytes. */
-VEC_INLINE void v_store_four(uint32x4_t r[4], uint8_t *to)
-{
-    v_transpose4(r);
-    for (int i = 0; i < 4; i++) vst1q_u8(to + 32 * i, vreinterpretq_u8_u32(r[i]));
-}
-/* Four tiles of which every lane is a sample. */
-VEC_INLINE void v_store_tiles(const vec tile[8], uint8_t *to)
+/* Four tiles of 4x4 samples side by side, a lane for each, to rows of bytes that are `stride` apart. */
+VEC_INLINE void v_store_tiles(const vec tile[8], uint8_t *to, int32_t stride)
 {
     uint32x4_t r[4];
     for (int i = 0; i < 4; i++) r[i] = U32(v_join8(tile[2 * i], tile[2 * i + 1]));
-    v_store_four(r, to);
-}
-/* Four tiles, of each the first pixels of the 16 samples and the second ones: their means, rounded up. */
-VEC_INLINE void v_store_pairs(const vec tile[8], uint8_t *to)
-{
-    uint32x4_t r[4];
-    for (int i = 0; i < 4; i++) r[i] = vreinterpretq_u32_u8(vrhaddq_u8(U8(tile[2 * i]), U8(tile[2 * i + 1])));
-    v_store_four(r, to);
+    v_transpose4(r);
+    for (int i = 0; i < 4; i++) vst1q_u8(to + i * stride, vreinterpretq_u8_u32(r[i]));
 }
 
 /* ---- for Harris's response ---- */

@@ -52,7 +52,6 @@ VEC_INLINE vec v_or(vec a, vec b) { return _mm_or_si128(a, b); }
 VEC_INLINE vec v_xor(vec a, vec b) { return _mm_xor_si128(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return _mm_andnot_si128(a, b); }
 VEC_INLINE vec v_gt(vec a, vec b) { return _mm_cmpgt_epi16(a, b); }
-VEC_INLINE vec v_gt8(vec a, vec b) { return _mm_cmpgt_epi8(a, b); }
 #define v_shl(a, n)   _mm_slli_epi16(a, n)
 #define v_shr(a, n)   _mm_srli_epi16(a, n)
 #define v_sar(a, n)   _mm_srai_epi16(a, n)
@@ -197,10 +196,6 @@ VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper
     *upper = v_lookup_tables(w->upper, index, rows == 8);
     *lower = v_lookup_tables(w->lower, index, rows == 8);
 }
-VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
-{
-    return v_lookup_tables(w->upper, index, rows > 6);
-}
 
 /* first byte x first weight + second byte x second weight; weights up to 127, together up to 128. */
 VEC_INLINE vec v_dot8(vec bytes, vec weights) { return _mm_maddubs_epi16(bytes, weights); }
@@ -212,32 +207,19 @@ VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
     *high = _mm_maddubs_epi16(_mm_unpackhi_epi8(a, b), weights);
 }
 
-/* Four tiles of 4x4 bytes side by side, each row after row, to rows of 32 bytes. */
-VEC_INLINE void v_store_four(const vec r[4], uint8_t *to)
+/* Four tiles of 4x4 samples side by side, a lane for each, to rows of bytes that are `stride` apart. */
+VEC_INLINE void v_store_tiles(const vec tile[8], uint8_t *to, int32_t stride)
 {
-    vec a[4];
+    vec r[4], a[4];
+    for (int i = 0; i < 4; i++) r[i] = _mm_packus_epi16(tile[2 * i], tile[2 * i + 1]);
     for (int i = 0; i < 2; i++) {
         a[i] = _mm_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
         a[i + 2] = _mm_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
     }
     v_storeu(to, _mm_unpacklo_epi64(a[0], a[1]));
-    v_storeu(to + 32, _mm_unpackhi_epi64(a[0], a[1]));
-    v_storeu(to + 64, _mm_unpacklo_epi64(a[2], a[3]));
-    v_storeu(to + 96, _mm_unpackhi_epi64(a[2], a[3]));
-}
-/* Four tiles of which every lane is a sample. */
-VEC_INLINE void v_store_tiles(const vec tile[8], uint8_t *to)
-{
-    vec r[4];
-    for (int i = 0; i < 4; i++) r[i] = _mm_packus_epi16(tile[2 * i], tile[2 * i + 1]);
-    v_store_four(r, to);
-}
-/* Four tiles, of each the first pixels of the 16 samples and the second ones: their means, rounded up. */
-VEC_INLINE void v_store_pairs(const vec tile[8], uint8_t *to)
-{
-    vec r[4];
-    for (int i = 0; i < 4; i++) r[i] = _mm_avg_epu8(tile[2 * i], tile[2 * i + 1]);
-    v_store_four(r, to);
+    v_storeu(to + stride, _mm_unpackhi_epi64(a[0], a[1]));
+    v_storeu(to + 2 * stride, _mm_unpacklo_epi64(a[2], a[3]));
+    v_storeu(to + 3 * stride, _mm_unpackhi_epi64(a[2], a[3]));
 }
 
 /* ---- for Harris's response ---- */

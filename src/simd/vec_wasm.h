@@ -66,7 +66,6 @@ VEC_INLINE vec v_or(vec a, vec b) { return wasm_v128_or(a, b); }
 VEC_INLINE vec v_xor(vec a, vec b) { return wasm_v128_xor(a, b); }
 VEC_INLINE vec v_andnot(vec a, vec b) { return wasm_v128_andnot(b, a); }
 VEC_INLINE vec v_gt(vec a, vec b) { return wasm_i16x8_gt(a, b); }
-VEC_INLINE vec v_gt8(vec a, vec b) { return wasm_i8x16_gt(a, b); }
 #define v_shl(a, n)   wasm_i16x8_shl(a, n)
 #define v_shr(a, n)   wasm_u16x8_shr(a, n)
 #define v_sar(a, n)   wasm_i16x8_shr(a, n)
@@ -185,11 +184,11 @@ VEC_INLINE vec_window v_window(const uint8_t *p, ptrdiff_t stride, int rows)
 
 #define VEC_WINDOW_FIRST 0 /* the index of the first byte */
 /* The bytes at 8 row + column. A swizzle gives 0 for an index of 16 and more, so each table answers for its own. */
-VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
+VEC_INLINE vec v_window_bytes(const vec_window *w, vec index)
 {
     const vec table = wasm_i8x16_const_splat(16);
     vec found = wasm_i8x16_swizzle(w->rows[0], index);
-    for (int i = 1; i < (rows > 6 ? 4 : 3); i++) {
+    for (int i = 1; i < 4; i++) {
         index = v_sub8(index, table);
         found = v_or(found, wasm_i8x16_swizzle(w->rows[i], index));
     }
@@ -198,8 +197,9 @@ VEC_INLINE vec v_window_one(const vec_window *w, vec index, int rows)
 /* The bytes at an index, and those a row below. */
 VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper, vec *lower)
 {
-    *upper = v_window_one(w, index, rows);
-    *lower = v_window_one(w, v_add8(index, wasm_i8x16_const_splat(8)), rows);
+    (void)rows;
+    *upper = v_window_bytes(w, index);
+    *lower = v_window_bytes(w, v_add8(index, wasm_i8x16_const_splat(8)));
 }
 
 /* first byte x first weight + second byte x second weight; weights up to 127, together up to 128. */
@@ -217,25 +217,13 @@ VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
     *high = v_add(wasm_u16x8_extmul_high_u8x16(a, w), wasm_u16x8_extmul_high_u8x16(b, v));
 }
 
-/* Four tiles of 4x4 bytes side by side, each row after row, to rows of 32 bytes. */
-VEC_INLINE void v_store_four(vec r[4], uint8_t *to)
-{
-    v_transpose4(r);
-    for (int i = 0; i < 4; i++) v_storeu(to + 32 * i, r[i]);
-}
-/* Four tiles of which every lane is a sample. */
-VEC_INLINE void v_store_tiles(const vec tile[8], uint8_t *to)
+/* Four tiles of 4x4 samples side by side, a lane for each, to rows of bytes that are `stride` apart. */
+VEC_INLINE void v_store_tiles(const vec tile[8], uint8_t *to, int32_t stride)
 {
     vec r[4];
     for (int i = 0; i < 4; i++) r[i] = v_join8(tile[2 * i], tile[2 * i + 1]);
-    v_store_four(r, to);
-}
-/* Four tiles, of each the first pixels of the 16 samples and the second ones: their means, rounded up. */
-VEC_INLINE void v_store_pairs(const vec tile[8], uint8_t *to)
-{
-    vec r[4];
-    for (int i = 0; i < 4; i++) r[i] = wasm_u8x16_avgr(tile[2 * i], tile[2 * i + 1]);
-    v_store_four(r, to);
+    v_transpose4(r);
+    for (int i = 0; i < 4; i++) v_storeu(to + i * stride, r[i]);
 }
 
 /* ---- for Harris's response ---- */

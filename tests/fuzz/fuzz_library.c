@@ -28,14 +28,14 @@ static uint8_t *make_image(source *s, kb_image *image)
     return pixels;
 }
 
-static uint8_t take_radius(source *s, kb_kind kind)
+static uint8_t take_radius(source *s, bool cells)
 {
-    return (uint8_t)(kind == KB_BAG ? 1 + take_byte(s) % KB_MAX_BAG_RADIUS : take_byte(s) % (KB_MAX_RADIUS + 1));
+    return (uint8_t)(cells ? 1 + take_byte(s) % KB_MAX_CELL_RADIUS : take_byte(s) % (KB_MAX_RADIUS + 1));
 }
 
-static uint8_t take_centre(source *s, kb_kind kind, int radius)
+static uint8_t take_centre(source *s, bool cells, int radius)
 {
-    if (kind == KB_BAG) return (uint8_t)(radius + 2 * (take_byte(s) % (KB_PATCH_SIDE / 2 - radius + 1)));
+    if (cells) return (uint8_t)(radius + 2 * (take_byte(s) % (KB_PATCH_SIDE / 2 - radius + 1)));
     return (uint8_t)(radius + take_byte(s) % (KB_PATCH_SIDE - 2 * radius));
 }
 
@@ -49,19 +49,21 @@ static kb_model *make_model(source *s)
     kb_model_spec spec;
     KB_INIT(spec);
     spec.kind = (kb_kind)(KB_BAD + take_byte(s) % 5);
-    spec.sampler = (kb_sampler)(take_byte(s) % 3);
-    if (spec.kind > KB_BAG || (spec.kind == KB_BAG && spec.sampler == KB_SAMPLER_IMAGE)) spec.sampler = KB_SAMPLER_PATCH;
+    static const kb_sampler samplers[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_CELLS};
+    spec.sampler = samplers[take_byte(s) % 3];
+    if (spec.kind != KB_BAD) spec.sampler = KB_SAMPLER_PATCH;
+    bool cells = spec.kind == KB_BAG || spec.sampler == KB_SAMPLER_CELLS;
     spec.support = 0.1f + (float)take_byte(s) * (9.9f / 255);
     spec.name = "fuzzed";
     if (spec.kind <= KB_HASHSIFT) spec.bits = BITS;
     for (int i = 0; i < BITS && spec.kind <= KB_BAG; i++) {
         kb_box_pair *p = &boxes[i];
-        p->radius1 = take_radius(s, spec.kind);
-        p->radius2 = spec.sampler == KB_SAMPLER_IMAGE ? p->radius1 : take_radius(s, spec.kind);
-        p->x1 = take_centre(s, spec.kind, p->radius1);
-        p->y1 = take_centre(s, spec.kind, p->radius1);
-        p->x2 = take_centre(s, spec.kind, p->radius2);
-        p->y2 = take_centre(s, spec.kind, p->radius2);
+        p->radius1 = take_radius(s, cells);
+        p->radius2 = spec.sampler == KB_SAMPLER_IMAGE ? p->radius1 : take_radius(s, cells);
+        p->x1 = take_centre(s, cells, p->radius1);
+        p->y1 = take_centre(s, cells, p->radius1);
+        p->x2 = take_centre(s, cells, p->radius2);
+        p->y2 = take_centre(s, cells, p->radius2);
         p->channel1 = spec.kind == KB_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
         p->channel2 = spec.kind == KB_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
         p->threshold = ((float)take_byte(s) - 128) / (spec.kind == KB_BAG ? 64 : 1);

@@ -184,29 +184,29 @@ static void add_model(hash *h, scene *s, const kb_model *model)
 }
 
 /* A box anywhere in the patch that keeps inside it: channel, x, y, radius. */
-static void random_box(uint64_t *seed, kb_kind kind, uint32_t radius, uint8_t box[4])
+static void random_box(uint64_t *seed, kb_kind kind, bool cells, uint32_t radius, uint8_t box[4])
 {
-    bool bag = kind == KB_BAG;
-    uint32_t places = bag ? KB_PATCH_SIDE / 2 - radius + 1 : KB_PATCH_SIDE - 2 * radius, step = bag ? 2 : 1;
-    box[0] = (uint8_t)(bag ? 1 + kbi_random_below(seed, KB_CHANNELS - 1) : 0);
+    uint32_t places = cells ? KB_PATCH_SIDE / 2 - radius + 1 : KB_PATCH_SIDE - 2 * radius, step = cells ? 2 : 1;
+    box[0] = (uint8_t)(kind == KB_BAG ? 1 + kbi_random_below(seed, KB_CHANNELS - 1) : 0);
     box[1] = (uint8_t)(radius + step * kbi_random_below(seed, places));
     box[2] = (uint8_t)(radius + step * kbi_random_below(seed, places));
     box[3] = (uint8_t)radius;
 }
 
-static uint32_t random_radius(uint64_t *seed, kb_kind kind)
+static uint32_t random_radius(uint64_t *seed, bool cells)
 {
-    return kind == KB_BAG ? 1 + kbi_random_below(seed, KB_MAX_BAG_RADIUS) : kbi_random_below(seed, KB_MAX_RADIUS + 1);
+    return cells ? 1 + kbi_random_below(seed, KB_MAX_CELL_RADIUS) : kbi_random_below(seed, KB_MAX_RADIUS + 1);
 }
 
 /* The image sampler wants both radii equal. */
 static kb_box_pair random_pair(uint64_t *seed, kb_kind kind, kb_sampler sampler)
 {
     uint8_t a[4], b[4];
-    uint32_t radius = random_radius(seed, kind);
-    random_box(seed, kind, radius, a);
-    if (sampler != KB_SAMPLER_IMAGE) radius = random_radius(seed, kind);
-    random_box(seed, kind, radius, b);
+    bool cells = kind == KB_BAG || sampler == KB_SAMPLER_CELLS;
+    uint32_t radius = random_radius(seed, cells);
+    random_box(seed, kind, cells, radius, a);
+    if (sampler != KB_SAMPLER_IMAGE) radius = random_radius(seed, cells);
+    random_box(seed, kind, cells, radius, b);
     float threshold = (float)kbi_random_below(seed, 1280) / 64.0f - 10.0f;
     if (kind == KB_BAG) threshold /= 16;
     return (kb_box_pair){a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], threshold};
@@ -220,7 +220,7 @@ static void section_boxes(hash *h, scene *s)
     } kinds[] = {{KB_BAD, KB_SAMPLER_PATCH},
                  {KB_BAD, KB_SAMPLER_IMAGE},
                  {KB_BAG, KB_SAMPLER_PATCH},
-                 {KB_BAD, KB_SAMPLER_TWO_TAP}};
+                 {KB_BAD, KB_SAMPLER_CELLS}};
     for (size_t m = 0; m < KBI_COUNT(kinds); m++) {
         uint64_t seed = 7 + m;
         kb_box_pair boxes[BITS];

@@ -69,10 +69,12 @@ void check_plan(const kbi_kernels *c, const kbi_kernels *t)
         uint8_t *flags = guarded(count), *found_flags = guarded(count);
         random_keypoints(k, n, image.width, image.height, n & 1);
         double scale = 0.1 + below(100) * 0.07;
-        c->image.plan(k, n, scale, &levels, expected, flags);
-        t->image.plan(k, n, scale, &levels, found, found_flags);
-        same("flags", flags, found_flags, count);
-        same_samplings(expected, found, n);
+        for (int32_t side = KB_PATCH_SIDE; side >= KBI_CELLS_SIDE; side /= 2) {
+            c->image.plan(k, n, scale, side, &levels, expected, flags);
+            t->image.plan(k, n, scale, side, &levels, found, found_flags);
+            same("flags", flags, found_flags, count);
+            same_samplings(expected, found, n);
+        }
         guard_reset();
     }
 }
@@ -94,18 +96,18 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
         kb_keypoint k[70];
         kbi_sampling s[70];
         uint8_t flags[70], *expected = guarded(count * KBI_PATCH_BYTES), *found = guarded(count * KBI_PATCH_BYTES);
-        random_keypoints(k, n, width, height, false);
-        for (int32_t i = 0; i < n; i++) { /* the regions of level 0 are those at the forbidden page */
-            if (i & 1) k[i].size = (float)(8 + below(30));
-            do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
-            while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
-        }
-        for (int pairs = 0; pairs < 2; pairs++) {
-            (pairs ? c->image.sample_two_tap : c->image.sample)(s, n, &levels, expected);
-            (pairs ? t->image.sample_two_tap : t->image.sample)(s, n, &levels, found);
+        for (int32_t side = KB_PATCH_SIDE; side >= KBI_CELLS_SIDE; side /= 2) {
+            size_t patch = (size_t)(side * side);
+            random_keypoints(k, n, width, height, false);
+            for (int32_t i = 0; i < n; i++) { /* the regions of level 0 are those at the forbidden page */
+                if (i & 1) k[i].size = (float)(side / 4 + (int32_t)below((uint32_t)side));
+                do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, side, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
+                while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
+            }
+            c->image.sample(s, n, side, &levels, expected);
+            t->image.sample(s, n, side, &levels, found);
             for (size_t i = 0; i < count; i++)
-                same(pairs ? "patch of pairs" : "patch", expected + i * KBI_PATCH_BYTES, found + i * KBI_PATCH_BYTES,
-                     KBI_PATCH_BYTES);
+                same(side == KB_PATCH_SIDE ? "patch" : "cells", expected + i * patch, found + i * patch, patch);
         }
         guard_reset();
     }
@@ -114,47 +116,50 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
 
 /* ---- boxes ---- */
 
-static uint8_t centre(kb_kind kind, uint32_t radius)
+static uint8_t centre(bool cells, uint32_t radius)
 {
-    if (kind == KB_BAG) return (uint8_t)(radius + 2 * below(KBI_CELLS_SIDE + 1 - radius));
+    if (cells) return (uint8_t)(radius + 2 * below(KBI_CELLS_SIDE + 1 - radius));
     return (uint8_t)(radius + below(KB_PATCH_SIDE - 2 * radius));
 }
 
 static uint8_t channel(kb_kind kind) { return kind == KB_BAG ? (uint8_t)(1 + below(KB_CHANNELS - 1)) : 0; }
 
-static kb_model *random_boxes(kb_kind kind, int32_t bits)
+static kb_model *random_boxes(kb_kind kind, kb_sampler sampler, int32_t bits)
 {
     kb_box_pair pairs[KB_MAX_BITS];
-    uint32_t least = (uint32_t)kbi_least_radius(kind), radii = (uint32_t)kbi_most_radius(kind) + 1 - least;
+    bool cells = kbi_on_cells(kind, sampler);
+    uint32_t least = (uint32_t)kbi_least_radius(cells), radii = (uint32_t)kbi_most_radius(cells) + 1 - least;
     for (int32_t i = 0; i < bits; i++) {
         uint32_t r1 = least + below(radii), r2 = least + below(radii);
         float threshold = i % 10 ? (float)below(6400) / 100 - 32 : (float)below(51200) / 100 - 256;
         if (kind == KB_BAG) threshold /= 128;
-        pairs[i] = (kb_box_pair){channel(kind), centre(kind, r1), centre(kind, r1), (uint8_t)r1,
-                                 channel(kind), centre(kind, r2), centre(kind, r2), (uint8_t)r2, threshold};
+        pairs[i] = (kb_box_pair){channel(kind), centre(cells, r1), centre(cells, r1), (uint8_t)r1,
+                                 channel(kind), centre(cells, r2), centre(cells, r2), (uint8_t)r2, threshold};
     }
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .bits = bits, .name = "boxes", .boxes = pairs};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = bits, .name = "boxes",
+                          .boxes = pairs};
     kb_model *model;
     if (kb_model_create(&spec, &model, NULL) != KB_OK) exit(2);
     return model;
 }
 
 /* Patches of all sorts. */
-static uint8_t *random_patches(size_t n)
+static uint8_t *random_grids(size_t n, size_t side)
 {
-    uint8_t *patches = guarded(n * KBI_PATCH_BYTES);
-    for (size_t i = 0; i < n; i++)
-        fill_bytes(patches + i * KBI_PATCH_BYTES, KBI_PATCH_BYTES, KB_PATCH_SIDE, (uint32_t)(i + n));
+    uint8_t *patches = guarded(n * side * side);
+    for (size_t i = 0; i < n; i++) fill_bytes(patches + i * side * side, side * side, side, (uint32_t)(i + n));
     return patches;
 }
+static uint8_t *random_patches(size_t n) { return random_grids(n, KB_PATCH_SIDE); }
 
 void check_boxes(const kbi_kernels *c, const kbi_kernels *t)
 {
     static const int32_t sizes[] = {256, 8, 512, 24, 128, 1024, 136};
-    for (int32_t n = 0; n <= 70; n++) {
-        kb_model *model = random_boxes(n & 1 ? KB_BAG : KB_BAD, sizes[n / 2 % (int32_t)KBI_COUNT(sizes)]);
+    for (int32_t n = 0; n <= 105; n++) {
+        kb_model *model = random_boxes(n % 3 == 1 ? KB_BAG : KB_BAD, n % 3 == 2 ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH,
+                                       sizes[n / 3 % (int32_t)KBI_COUNT(sizes)]);
         size_t bytes = (size_t)n * (size_t)model->row_bytes;
-        const uint8_t *patches = random_patches((size_t)n);
+        const uint8_t *patches = random_grids((size_t)n, (size_t)kbi_grid_side(model));
         uint8_t *expected = guarded(bytes), *found = guarded(bytes);
         c->describe.boxes(model, patches, n, expected, scratch);
         t->describe.boxes(model, patches, n, found, scratch);

@@ -58,16 +58,17 @@ static inline void render_keypoints(kb_keypoint *k, size_t n, int32_t width, int
 static inline kb_model *render_box_model(kb_kind kind, kb_sampler sampler, int32_t bits, bool two_radii, uint64_t seed)
 {
     kb_box_pair pairs[KB_MAX_BITS];
+    bool cells = kind == KB_BAG || sampler == KB_SAMPLER_CELLS;
     for (int32_t i = 0; i < bits; i++) {
         uint8_t v[8];
         for (int box = 0; box < 2; box++) {
             uint32_t r = box && !two_radii ? v[3]
-                         : kind == KB_BAG  ? 1 + kbi_random_below(&seed, KB_MAX_BAG_RADIUS)
+                         : cells           ? 1 + kbi_random_below(&seed, KB_MAX_CELL_RADIUS)
                                            : kbi_random_below(&seed, KB_MAX_RADIUS + 1);
             v[4 * box] = kind == KB_BAG ? (uint8_t)(1 + kbi_random_below(&seed, KB_CHANNELS - 1)) : 0;
             for (int k = 1; k <= 2; k++)
-                v[4 * box + k] = (uint8_t)(r + (kind == KB_BAG ? 2 * kbi_random_below(&seed, 17 - r)
-                                                               : kbi_random_below(&seed, 32 - 2 * r)));
+                v[4 * box + k] = (uint8_t)(r + (cells ? 2 * kbi_random_below(&seed, 17 - r)
+                                                      : kbi_random_below(&seed, 32 - 2 * r)));
             v[4 * box + 3] = (uint8_t)r;
         }
         float threshold = (float)kbi_random_below(&seed, 400) / 10 - 20;

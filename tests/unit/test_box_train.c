@@ -97,12 +97,13 @@ static kb_learn_options small_options(kb_kind kind)
     return o;
 }
 
-static kb_model *model_of(kb_kind kind, const kb_box_pair *boxes, int32_t bits)
+static kb_model *model_of(kb_kind kind, kb_sampler sampler, const kb_box_pair *boxes, int32_t bits)
 {
     kb_model_spec spec;
     kb_model *model;
     KB_INIT(spec);
     spec.kind = kind;
+    spec.sampler = sampler;
     spec.bits = bits;
     spec.name = "test";
     spec.boxes = boxes;
@@ -117,22 +118,26 @@ static void values_are_those_of_describing(void **state)
     (void)state;
     enum { N = 70, BITS = 400 };
     rendered *r = render_set(3);
-    const kbi_box_space spaces[2] = {
+    const kbi_box_space spaces[3] = {
         {.channels = {0}, .channel_count = 1, .min_radius = 1, .max_radius = 7, .two_radii = true},
-        {.channels = {1, 2, 3, 4, 5, 6, 7, 8}, .channel_count = 8, .min_radius = 1, .max_radius = 8, .two_radii = true}};
+        {.channels = {1, 2, 3, 4, 5, 6, 7, 8}, .channel_count = 8, .min_radius = 1, .max_radius = 8, .two_radii = true,
+         .cells = true},
+        {.channels = {0}, .channel_count = 1, .min_radius = 1, .max_radius = 8, .two_radii = true, .cells = true}};
     kb_box_pair pairs[BITS];
     uint64_t random = 8;
     uint8_t *rows = test_malloc(N * BITS / 8);
     int16_t values[N];
-    kbi_box_store store;
-    assert_true(kbi_box_store_create(&store, N + KBI_STORE_LANES, 0x1ff));
-    kbi_box_store_fill(&store, KBI_STORE_LANES, r->pixels, N, NULL);
-    for (int bag = 0; bag < 2; bag++) {
+    for (int form = 0; form < 3; form++) {
+        const kbi_box_space *space = &spaces[form];
+        bool bag = form == 1;
+        kbi_box_store store;
+        assert_true(kbi_box_store_create(&store, N + KBI_STORE_LANES, bag ? 0x1fe : 1, space->cells));
+        kbi_box_store_fill(&store, KBI_STORE_LANES, r->pixels, N, NULL);
         for (int i = 0; i < BITS; i++) {
-            pairs[i] = kbi_box_draw(&spaces[bag], &random);
+            pairs[i] = kbi_box_draw(space, &random);
             pairs[i].threshold = jitter(&random, bag ? 0.2f : 10);
         }
-        kb_model *model = model_of(bag ? KB_BAG : KB_BAD, pairs, BITS);
+        kb_model *model = model_of(bag ? KB_BAG : KB_BAD, form == 2 ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH, pairs, BITS);
         assert_int_equal(kb_describe_patches(model, r->pixels, N, SIDE, NULL, NULL, rows), KB_OK);
         for (int i = 0; i < BITS; i++) {
             kbi_box_store_values(&store, &pairs[i], KBI_STORE_LANES, KBI_STORE_LANES + N, values);
@@ -140,8 +145,8 @@ static void values_are_those_of_describing(void **state)
                 assert_int_equal(values[p] <= kbi_box_threshold(&pairs[i]), rows[p * BITS / 8 + i / 8] >> (7 - i % 8) & 1);
         }
         kb_model_free(model);
+        kbi_box_store_free(&store);
     }
-    kbi_box_store_free(&store);
     test_free(rows);
     test_free(r);
 }
@@ -149,16 +154,16 @@ static void values_are_those_of_describing(void **state)
 static void drawn_boxes_are_valid(void **state)
 {
     (void)state;
-    kbi_box_space space = {.channels = {2, 3, 5}, .channel_count = 3, .min_radius = 2, .max_radius = 6};
+    kbi_box_space space = {.channels = {2, 3, 5}, .channel_count = 3, .min_radius = 2, .max_radius = 6, .cells = true};
     kb_box_pair pairs[1000], moves[KBI_BOX_MOVES];
     uint64_t random = 1;
     for (int i = 0; i < 1000; i++) pairs[i] = kbi_box_draw(&space, &random);
-    kb_model_free(model_of(KB_BAG, pairs, 1000));
+    kb_model_free(model_of(KB_BAG, KB_SAMPLER_PATCH, pairs, 1000));
     for (int i = 0; i < 1000; i++) {
         int32_t n = kbi_box_moves(&space, &pairs[i], moves);
         assert_true(pairs[i].radius1 == pairs[i].radius2 && pairs[i].radius1 >= 2 && pairs[i].radius1 <= 6);
         assert_true(n >= 4);
-        if (n >= 8) kb_model_free(model_of(KB_BAG, moves, n / 8 * 8));
+        if (n >= 8) kb_model_free(model_of(KB_BAG, KB_SAMPLER_PATCH, moves, n / 8 * 8));
         for (int k = 0; k < n; k++) assert_false(kbi_box_pair_same(&moves[k], &pairs[i]));
     }
 }
@@ -250,7 +255,7 @@ static void a_break_changes_nothing(void **state)
 static double map_of(const rendered *r, kb_kind kind, const kb_box_pair *boxes, int32_t bits)
 {
     kbi_validation v;
-    kb_model *model = model_of(kind, boxes, bits);
+    kb_model *model = model_of(kind, KB_SAMPLER_PATCH, boxes, bits);
     assert_true(kbi_validate_model(&r->set, model, POINTS, 1, NULL, &v));
     kb_model_free(model);
     return v.map;

@@ -479,11 +479,14 @@ static void test_names(void **state)
 {
     (void)state;
     CHECK_NAMES(kb_kind_name, kb_kind, KB_ROOTSIFT);
-    CHECK_NAMES(kb_sampler_name, kb_sampler, KB_SAMPLER_TWO_TAP);
     CHECK_NAMES(kb_detector_name, kb_detector, KB_DETECTOR_SIFT);
     CHECK_NAMES(kb_selection_name, kb_selection, KB_SELECT_QUADTREE);
     CHECK_NAMES(kb_orientation_name, kb_orientation, KB_ORIENTATION_NONE);
     CHECK_NAMES(kb_fit_result_name, kb_fit_result, KB_FIT_NOT_FOUND);
+    assert_string_equal(kb_sampler_name(KB_SAMPLER_PATCH), "patch");
+    assert_string_equal(kb_sampler_name(KB_SAMPLER_IMAGE), "image");
+    assert_string_equal(kb_sampler_name(KB_SAMPLER_CELLS), "cells");
+    assert_string_equal(kb_sampler_name((kb_sampler)2), "?");
     assert_string_equal(kb_selection_name(KB_SELECT_DEFAULT), "default");
     assert_string_equal(kb_orientation_name(KB_ORIENTATION_DEFAULT), "default");
 }

@@ -219,7 +219,7 @@ static void small_options(kb_detect_options *options, kb_detector detector, kb_p
 static void check_frames(kb_detector detector, int32_t threads, int first, int frames)
 {
     static frame_buffers f;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 256, true, 1),
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1),
                           render_box_model(KB_BAG, KB_SAMPLER_PATCH, 512, true, 2), render_hash_model(256, 3),
                           render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 512, false, 4), builtin_model("rootsift")};
     counter c = {0, 0, 0};
@@ -296,7 +296,7 @@ static void needs_are_exact(void **state)
     (void)state;
     static frame_buffers f;
     static uint8_t buffer[4 << 20];
-    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 256, true, 1);
+    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1);
     for (int c = 0; c < 2 * 4 * 2; c++) {
         kb_detect_options options;
         kb_workspace *ws;
@@ -417,7 +417,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     uint8_t *pixels = render_texture(SMALL_WIDTH, SMALL_HEIGHT, 8);
     kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
-    check_failures(render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 256, true, 1), KB_DETECTOR_ORB, &image);
+    check_failures(render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1), KB_DETECTOR_ORB, &image);
     check_failures(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 64, false, 2), KB_DETECTOR_SIFT, &image);
     check_failures(render_box_model(KB_BAG, KB_SAMPLER_PATCH, 128, true, 3), KB_DETECTOR_ORB, &image);
     check_failures(render_hash_model(128, 4), KB_DETECTOR_SIFT, &image);

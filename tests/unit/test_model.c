@@ -50,7 +50,7 @@ static void files_come_back(void **state)
     (void)state;
     expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 256, false, 1));
     expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 2));
-    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 16, true, 5));
+    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_CELLS, 16, true, 5));
     expect_round_trip(render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 3));
     expect_round_trip(render_hash_model(512, 4));
     expect_round_trip(builtin_model("sift"));
@@ -168,7 +168,10 @@ static void impossible_tables_are_refused(void **state)
     s = spec, s.boxes = NULL, refuses(s, KB_E_ARGUMENT);
     s = spec, s.kind = KB_HASHSIFT, refuses(s, KB_E_ARGUMENT);
     s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
-    s = spec, s.sampler = (kb_sampler)3, refuses(s, KB_E_TABLE);
+    s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_CELLS, refuses(s, KB_E_TABLE);
+    s = spec, s.sampler = (kb_sampler)4, refuses(s, KB_E_TABLE);
+    s = spec, s.sampler = (kb_sampler)2, refuses(s, KB_E_TABLE); /* two-tap, of earlier files */
+    s = spec, s.sampler = KB_SAMPLER_CELLS, refuses(s, KB_E_TABLE); /* its boxes are on samples */
 
     kb_box_pair bad[8];
     s = spec, s.boxes = bad;
@@ -195,6 +198,18 @@ static void impossible_tables_are_refused(void **state)
     for (size_t i = 0; i < KBI_COUNT(not_bag); i++) {
         bag[5] = not_bag[i];
         refuses(b, KB_E_TABLE);
+    }
+    kb_box_pair gray[8]; /* BAD on cells: the same boxes, on gray, with thresholds in gray levels */
+    kb_model_spec g = spec;
+    g.sampler = KB_SAMPLER_CELLS, g.boxes = gray;
+    for (int i = 0; i < 8; i++) gray[i] = (kb_box_pair){0, 9, 9, 3, 0, 24, 24, 8, 100};
+    assert_int_equal(kb_model_create(&g, &model, NULL), KB_OK);
+    kb_model_free(model);
+    for (size_t i = 1; i < KBI_COUNT(not_bag); i++) {
+        gray[5] = not_bag[i];
+        gray[5].channel1 = gray[5].channel2 = 0;
+        if (i == KBI_COUNT(not_bag) - 1) gray[5].threshold = 257;
+        refuses(g, KB_E_TABLE);
     }
     memcpy(bad, good, sizeof bad);
     bad[7].radius2 = 2;
@@ -271,7 +286,7 @@ static uint64_t id_of(const kb_model *model)
 static void the_id_covers_the_revision_of_the_arithmetic(void **state)
 {
     (void)state;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 64, false, 1), render_hash_model(64, 2), NULL,
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 64, false, 1), render_hash_model(64, 2), NULL,
                           NULL};
     assert_int_equal(kb_model_builtin("sift", &models[2]), KB_OK);
     assert_int_equal(kb_model_builtin("rootsift", &models[3]), KB_OK);

@@ -20,60 +20,52 @@ static void sample(const kb_image *image, kb_keypoint k, float width_scale, uint
     assert_int_equal(kb_sample_patches(image, &k, 1, &options, NULL, patch, NULL), KB_OK);
 }
 
-/* The same by KB_SAMPLER_TWO_TAP. */
-static void sample_pairs(const kb_image *image, kb_keypoint k, float width_scale, uint8_t patch[PATCH])
+/* Cells of a region, as KB_SAMPLER_CELLS samples them. */
+static void sample_cells(const kb_image *image, kb_keypoint k, uint8_t cells[KBI_CELLS])
 {
     kb_workspace *workspace = NULL;
     kbi_pyramid levels;
     kbi_sampling sampling;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
     kbi_pyramid_plan(&levels, image);
-    kbi_sampling_plan(&sampling, &k, (double)width_scale * (double)k.size, &levels);
+    kbi_sampling_plan(&sampling, &k, (double)k.size, KBI_CELLS_SIDE, &levels);
     assert_int_equal(kbi_pyramid_build(&levels, image, (uint32_t)1 << sampling.level, workspace), KB_OK);
-    kbi_sample_patch_two_tap(&sampling, &levels, patch);
+    kbi_sample_patch(&sampling, KBI_CELLS_SIDE, &levels, cells);
     kb_workspace_free(workspace);
 }
-
-typedef void (*sampler)(const kb_image *, kb_keypoint, float, uint8_t[PATCH]);
-static const sampler samplers[] = {sample, sample_pairs};
 
 static void a_region_of_32_pixels_is_copied(void **state)
 {
     (void)state;
     uint8_t *pixels = render_texture(100, 90, 1), patch[PATCH];
     kb_image image = view_of(pixels, 100, 90);
-    for (size_t i = 0; i < KBI_COUNT(samplers); i++) {
-        samplers[i](&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = -1}, 1, patch);
-        for (int y = 0; y < 32; y++) assert_memory_equal(patch + 32 * y, pixels + (40 - 16 + y) * 100 + 50 - 16, 32);
+    sample(&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = -1}, 1, patch);
+    for (int y = 0; y < 32; y++) assert_memory_equal(patch + 32 * y, pixels + (40 - 16 + y) * 100 + 50 - 16, 32);
 
-        /* A quarter turn clockwise: the patch's x axis points down in the image. */
-        uint8_t turned[PATCH];
-        samplers[i](&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = 90}, 1, turned);
-        for (int y = -16; y < 16; y++)
-            for (int x = -16; x < 16; x++)
-                assert_int_equal(turned[(y + 16) * 32 + x + 16], pixels[(40 + x) * 100 + 50 - y]);
-    }
+    /* A quarter turn clockwise: the patch's x axis points down in the image. */
+    uint8_t turned[PATCH];
+    sample(&image, (kb_keypoint){.x = 50, .y = 40, .size = 32, .angle = 90}, 1, turned);
+    for (int y = -16; y < 16; y++)
+        for (int x = -16; x < 16; x++)
+            assert_int_equal(turned[(y + 16) * 32 + x + 16], pixels[(40 + x) * 100 + 50 - y]);
     free(pixels);
 }
 
-static void a_pair_is_the_mean_of_two_pixels(void **state)
+/* A region of 32 px has cells of 2x2 px, and so has level 2 of the pyramid: where both grids agree, cells are its pixels,
+ * which is what the cells of the patch are, too. */
+static void cells_are_means_of_four_samples(void **state)
 {
     (void)state;
-    uint8_t *pixels = render_texture(100, 90, 2), patch[PATCH];
+    uint8_t *pixels = render_texture(100, 90, 2), patch[PATCH], cells[KBI_CELLS], of_patch[KBI_CELLS];
     kb_image image = view_of(pixels, 100, 90);
-    /* Halfway between pixels along x, both lie in one row; along both axes, on a diagonal that changes from sample to
-     * sample; a fifth of a pixel away from one, it is taken twice. */
-    static const float places[][2] = {{50.5f, 40}, {50.5f, 40.5f}, {50.2f, 39.8f}};
-    for (size_t i = 0; i < KBI_COUNT(places); i++) {
-        sample_pairs(&image, (kb_keypoint){.x = places[i][0], .y = places[i][1], .size = 32, .angle = 0}, 1, patch);
-        for (int r = 0; r < 32; r++)
-            for (int c = 0; c < 32; c++) {
-                const uint8_t *p = pixels + (40 - 16 + r) * 100 + 50 - 16 + c;
-                const uint8_t *first = p, *second = i == 2 ? p : p + 1;
-                if (i == 1 && (r ^ c) & 1) first += 100;
-                if (i == 1 && !((r ^ c) & 1)) second += 100;
-                assert_int_equal(patch[r * 32 + c], (*first + *second + 1) / 2);
-            }
+    for (int turn = 0; turn < 4; turn++) { /* sample (16, 16) is the keypoint: the grid of pixels has its corner there */
+        static const float x[4] = {50, 51, 51, 50}, y[4] = {40, 40, 41, 41};
+        kb_keypoint k = {.x = x[turn], .y = y[turn], .size = 32, .angle = 90.0f * (float)turn};
+        sample(&image, k, 1, patch);
+        sample_cells(&image, k, cells);
+        kbi_patch_cells(patch, of_patch);
+        assert_memory_equal(cells, of_patch, KBI_CELLS);
+        assert_int_equal(cells[0], (patch[0] + patch[1] + patch[32] + patch[33] + 2) / 4);
     }
     free(pixels);
 }
@@ -83,7 +75,7 @@ static void a_ramp_is_sampled_exactly(void **state)
     (void)state;
     /* gray = 10 + x + 2 y / 3 is followed by interpolation up to rounding, at any place, size, angle and level. */
     enum { W = 120, H = 100 };
-    uint8_t pixels[W * H], patch[PATCH];
+    uint8_t pixels[W * H], patch[PATCH], cells[KBI_CELLS];
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++) pixels[y * W + x] = (uint8_t)floor(10 + x + 2 * y / 3.0 + 0.5);
     kb_image image = view_of(pixels, W, H);
@@ -92,18 +84,18 @@ static void a_ramp_is_sampled_exactly(void **state)
                          .y = 51.8f - 0.021f * (float)i,
                          .size = 4 + 0.25f * (float)i,
                          .angle = 1.8f * (float)i};
-        bool pairs = i & 1;
-        samplers[pairs](&image, k, 1, patch);
+        sample(&image, k, 1, patch);
+        sample_cells(&image, k, cells);
         double t = (double)k.angle * 3.14159265358979 / 180, s = (double)k.size / 32;
-        for (int r = 0; r < 32; r++)
-            for (int c = 0; c < 32; c++) {
-                double u = s * (c - 16), v = s * (r - 16), x = (double)k.x + cos(t) * u - sin(t) * v,
-                       y = (double)k.y + sin(t) * u + cos(t) * v;
-                if (x < 4 || y < 4 || x > W - 5 || y > H - 5) continue;
-                /* A pair is at most 1/4 px off along both axes, in pixels of the level. */
-                double off = pairs ? fmax(s, 1) * 0.5 : 0;
-                assert_true(fabs(patch[r * 32 + c] - (10 + x + 2 * y / 3)) < 1.6 + off);
-            }
+        for (int n = 0; n < PATCH + KBI_CELLS; n++) {
+            /* samples, and cells in the middle between 2x2 of them */
+            int cell = n - PATCH;
+            double c = n < PATCH ? n % 32 : 2 * (cell % 16) + 0.5, r = n < PATCH ? n / 32 : 2 * (cell / 16) + 0.5;
+            double u = s * (c - 16), v = s * (r - 16), x = (double)k.x + cos(t) * u - sin(t) * v,
+                   y = (double)k.y + sin(t) * u + cos(t) * v;
+            if (x < 6 || y < 6 || x > W - 7 || y > H - 7) continue;
+            assert_true(fabs((n < PATCH ? patch[n] : cells[cell]) - (10 + x + 2 * y / 3)) < 1.6);
+        }
     }
 }
 
@@ -139,11 +131,13 @@ static void the_border_is_repeated(void **state)
             kb_keypoint k = {.x = places[i][0], .y = places[i][1], .size = 36, .angle = angle}, far_in = k;
             far_in.x += PAD;
             far_in.y += PAD;
-            for (size_t m = 0; m < KBI_COUNT(samplers); m++) {
-                samplers[m](&image, k, 1, a);
-                samplers[m](&padded, far_in, 1, b);
-                assert_memory_equal(a, b, PATCH);
-            }
+            sample(&image, k, 1, a);
+            sample(&padded, far_in, 1, b);
+            assert_memory_equal(a, b, PATCH);
+            k.size = far_in.size = 18; /* in the image itself, as the patches */
+            sample_cells(&image, k, a);
+            sample_cells(&padded, far_in, b);
+            assert_memory_equal(a, b, KBI_CELLS);
         }
     free(pixels);
     free(wide);
@@ -247,7 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_region_of_32_pixels_is_copied),
-        cmocka_unit_test(a_pair_is_the_mean_of_two_pixels), cmocka_unit_test(a_ramp_is_sampled_exactly),
+        cmocka_unit_test(cells_are_means_of_four_samples), cmocka_unit_test(a_ramp_is_sampled_exactly),
         cmocka_unit_test(nothing_aliases),                 cmocka_unit_test(the_border_is_repeated),
         cmocka_unit_test(levels_follow_the_step),          cmocka_unit_test(levels_are_area_means),
         cmocka_unit_test(patches_shrink_by_area),          cmocka_unit_test(arguments_are_checked),
