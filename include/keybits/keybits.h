@@ -314,8 +314,9 @@ typedef struct kb_detect_options {
                                  returned twice, once per angle. max_keypoints counts both. */
     int32_t whole_pixels;     /* 0: sub-pixel positions, by a parabola through the FAST scores. 1: whole pixels of the
                                  level, as OpenCV's ORB */
-    int32_t low_memory;       /* 1: one level in memory at a time, on the calling thread: less than half the memory, the
-                                 same keypoints; levels are computed twice (docs/memory.md) */
+    int32_t low_memory;       /* 1: one level in memory at a time, or bands of a large image, on the calling thread: the
+                                 same keypoints, less than half the memory, which grows with the width of a large
+                                 image; levels are computed twice (docs/memory.md) */
     /* SIFT */
     int32_t layers;           /* 0: 3; 1 to 8 layers per octave */
     float contrast_threshold; /* 0: 0.04; divided by layers, as in OpenCV. Lower finds more, weaker ones. Up to 1. */

@@ -42,6 +42,14 @@
 
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* KB_NO_BANDS leaves out what large images take less memory with, for size; what is compared with this is dropped by
+ * the compiler. */
+#ifdef KB_NO_BANDS
+#    define KBI_BANDS 0
+#else
+#    define KBI_BANDS 1
+#endif
+
 /* A plain kernel that simd/templates.h replaces. A build for one instruction set leaves it out by KB_SIMD_ONLY. */
 #ifdef KB_SIMD_ONLY
 #    define KBI_REPLACED(kernel) (1 ? NULL : (kernel))

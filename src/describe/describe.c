@@ -88,8 +88,7 @@ typedef struct job {
     uint32_t *order; /* keypoints with a region, in the order of work */
     size_t regions;  /* how many these are */
     size_t done;     /* and for how many of them there is a place in a batch */
-    bool in_bands;   /* the levels pass by in bands */
-    uint64_t *entries; /* then, the regions in the order of strips; and as many to sort them */
+    uint64_t *entries; /* the regions in the order of strips, and as many to sort them; NULL without bands */
     uint32_t wanted; /* levels that they are sampled from, and those that these are made of */
     size_t cells, first_cell[KBI_PYRAMID_LEVELS]; /* of the sort that makes the order */
     double width_scale; /* region width a unit of keypoint size */
@@ -194,11 +193,10 @@ static void batch_finish(job *j, scratch *s)
 }
 
 /* The next region in the order of work; its level begins with row `first`. */
-static void batch_add(job *j, scratch *s, uint32_t index, int32_t first)
+static void batch_add(job *j, scratch *s, int32_t first)
 {
-    s->samplings[s->filled] = j->samplings[index];
+    s->samplings[s->filled] = j->samplings[j->order[j->done++]];
     s->samplings[s->filled++].py -= first;
-    j->order[j->done++] = index;
     if (s->filled < j->kernels.batch) return;
     batch_sample(j, s);
     batch_finish(j, s);
@@ -212,7 +210,7 @@ static void describe_level_by_level(job *j)
         if (!(j->wanted >> level & 1)) continue;
         if (level > 0) kbi_pyramid_advance(&j->levels, &j->image_kernels, level);
         while (j->done < j->regions && j->samplings[j->order[j->done]].level == level)
-            batch_add(j, s, j->order[j->done], 0);
+            batch_add(j, s, 0);
         batch_sample(j, s);
     }
     batch_finish(j, s);
@@ -221,7 +219,10 @@ static void describe_level_by_level(job *j)
 static void describe_strip(void *context, const uint64_t *entries, size_t n, int32_t first)
 {
     job *j = context;
-    for (size_t i = 0; i < n; i++) batch_add(j, &j->scratches[0], kbi_band_index(entries[i]), first);
+    for (size_t i = 0; i < n; i++) {
+        j->order[j->done] = kbi_band_index(entries[i]);
+        batch_add(j, &j->scratches[0], first);
+    }
     batch_sample(j, &j->scratches[0]);
 }
 
@@ -380,12 +381,12 @@ static kb_status regions_get(job *j, const kb_image *gray, kb_workspace *workspa
     kbi_pyramid_plan(&j->levels, gray);
     j->single = j->pieces == 1;
     j->cells = number_cells(&j->levels, j->first_cell);
-    j->in_bands = KBI_BANDS && j->single && bands_take_less(j);
-    if (j->in_bands) j->cells = 0;
+    bool in_bands = KBI_BANDS && j->single && bands_take_less(j);
+    if (in_bands) j->cells = 0;
     j->samplings = kbi_workspace_get(workspace, j->n * sizeof *j->samplings);
     j->order = kbi_workspace_get(workspace, (j->n + j->cells + 1) * sizeof *j->order);
-    j->entries = j->in_bands ? kbi_workspace_get(workspace, 2 * j->n * sizeof *j->entries) : NULL;
-    if (!j->samplings || !j->order || (j->in_bands && !j->entries)) return KB_E_MEMORY;
+    if (in_bands) j->entries = kbi_workspace_get(workspace, 2 * j->n * sizeof *j->entries);
+    if (!j->samplings || !j->order || (in_bands && !j->entries)) return KB_E_MEMORY;
     return scratches_get(j, workspace);
 }
 
@@ -402,12 +403,12 @@ static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *wo
 {
     kb_status status = regions_get(j, gray, workspace);
     if (status != KB_OK) return status;
-    if (j->in_bands) status = kbi_pyramid_rings(&j->levels, gray, workspace);
+    if (KBI_BANDS && j->entries) status = kbi_pyramid_rings(&j->levels, gray, workspace);
     else if (j->single) status = kbi_pyramid_single(&j->levels, gray, workspace);
     else if (workspace->measures) status = kbi_pyramid_start(&j->levels, gray, 0, workspace);
     if (status != KB_OK || workspace->measures) return status;
     kbi_parallel_run(j->parallel, j->pieces, task_plan, j);
-    if (KBI_BANDS && j->in_bands) {
+    if (KBI_BANDS && j->entries) {
         describe_in_bands(j);
         return KB_OK;
     }

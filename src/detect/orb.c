@@ -307,9 +307,6 @@ static bool orb_get(kbi_orb *o)
     return o->candidates;
 }
 
-#ifdef KB_NO_BANDS
-static void choose_bands(kbi_orb *o) { (void)o; }
-#else
 /* What orb_get takes with or without bands. */
 static size_t bytes_taken(const kbi_orb *o, bool streams)
 {
@@ -324,8 +321,10 @@ static size_t bytes_taken(const kbi_orb *o, bool streams)
 }
 
 /* Bands where they take less. Of two sizes that grow with the image and the keypoints, the smaller one does so too. */
-static void choose_bands(kbi_orb *o) { o->streams = o->single && bytes_taken(o, true) < bytes_taken(o, false); }
-#endif
+static bool takes_bands(const kbi_orb *o)
+{
+    return KBI_BANDS && o->single && bytes_taken(o, true) < bytes_taken(o, false);
+}
 
 /* All levels, then all corners, then all keypoints. */
 static kb_status detect_at_once(kbi_orb *o)
@@ -376,18 +375,33 @@ static void visit_search(kbi_orb *o, int32_t index, int32_t from, int32_t to)
 static void visit_finish(kbi_orb *o, int32_t index, int32_t from, int32_t to)
 {
     (void)from;
-    size_t first = (size_t)(level_keypoints(o, index) - o->keypoints), end = first + o->level[index].share;
+    size_t first = o->count, end = first + o->level[index].share;
     if (kbi_orb_streams(o)) {
         first = o->rings[index].next;
+        end = o->rings[index].end;
         for (size_t i = first; i < end; i++)
             if (level_pixel(o->keypoints[i].y, &o->level[index]) >= to) end = i;
         o->rings[index].next = end;
     } else if (o->status == KB_OK) {
         o->status = choose_keypoints(o, index);
+        o->count = end;
     }
     if (o->status != KB_OK) return;
     refine_keypoints(o, first, end);
     orient_keypoints(o, first, end);
+}
+
+/* The whole of one level after the other, or bands of all of them in turn. */
+static void sweep(kbi_orb *o, const kbi_orb_visitor *visitor)
+{
+    if (kbi_orb_streams(o)) {
+        kbi_orb_sweep(o, visitor);
+        return;
+    }
+    for (int32_t i = 0; i < o->levels; i++) {
+        if (i > 0) kbi_orb_build_level(o, i);
+        visitor->visit(o, i, KBI_ORB_EDGE, o->level[i].height - KBI_ORB_EDGE);
+    }
 }
 
 static kb_status detect_in_sweeps(kbi_orb *o)
@@ -395,15 +409,16 @@ static kb_status detect_in_sweeps(kbi_orb *o)
     const kbi_orb_visitor search = {visit_search, o->job->options.cell_size, KBI_ORB_SEARCH_REACH};
     const kbi_orb_visitor finish = {visit_finish, KBI_ORB_FINISH_ROWS, KBI_ORB_FINISH_REACH};
     kbi_orb_goals_start(o);
-    do kbi_orb_sweep(o, &search);
+    do sweep(o, &search);
     while (!kbi_orb_goals_met(o));
     kbi_orb_limits(o);
     for (int32_t i = 0; i < o->levels && kbi_orb_streams(o) && o->status == KB_OK; i++) {
         o->status = choose_keypoints(o, i);
-        o->rings[i].next = (size_t)(level_keypoints(o, i) - o->keypoints);
         sort_by_rows(level_keypoints(o, i), o->level[i].share);
+        o->rings[i].next = o->count;
+        o->rings[i].end = o->count += o->level[i].share;
     }
-    if (o->status == KB_OK) kbi_orb_sweep(o, &finish);
+    if (o->status == KB_OK) sweep(o, &finish);
     return o->status;
 }
 
@@ -431,7 +446,7 @@ kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t 
     o.wanted = n < LEAST_SHARED ? LEAST_SHARED : n;
     kbi_orb_plan_levels(&o);
     if (o.levels == 0) return KB_OK;
-    choose_bands(&o);
+    o.streams = takes_bands(&o);
     o.keypoints = kbi_workspace_get(job->workspace, o.wanted * sizeof *o.keypoints);
     size_t mark = kbi_workspace_mark(job->workspace);
     if (!o.keypoints || !orb_get(&o)) return KB_E_MEMORY;

@@ -58,7 +58,7 @@ typedef struct kbi_orb_ring {
     kbi_resize_map columns; /* from the level before */
     int32_t ready;          /* rows that have been made */
     int32_t visited;        /* the rows before this one have been */
-    size_t next;            /* the first keypoint of the level without an angle */
+    size_t next, end;       /* keypoints of the level without an angle */
 } kbi_orb_ring;
 
 struct kbi_orb {
@@ -88,16 +88,8 @@ struct kbi_orb {
     bool all_stay; /* the last selection only sorts: they get angles before, while neighbours stand side by side */
 };
 
-/* Whether levels pass by in bands. A build without that (KB_NO_BANDS) is smaller. */
-static inline bool kbi_orb_streams(const kbi_orb *o)
-{
-#ifdef KB_NO_BANDS
-    (void)o;
-    return false;
-#else
-    return o->streams;
-#endif
-}
+/* Whether levels pass by in bands. */
+static inline bool kbi_orb_streams(const kbi_orb *o) { return KBI_BANDS && o->streams; }
 
 /* What is done with rows of a level while they are in memory, those from..to - 1. They are `rows` high but the last ones,
  * and `reach` rows above and below are in memory too. */
@@ -109,7 +101,7 @@ typedef struct kbi_orb_visitor {
 /* Where a pixel of a level is. */
 static inline const uint8_t *kbi_orb_pixel(const kbi_orb_level *level, int32_t x, int32_t y)
 {
-    return level->data + (y - level->first) * level->stride + x;
+    return level->data + (KBI_BANDS ? y - level->first : y) * level->stride + x;
 }
 
 static inline bool kbi_orb_level_waits(const kbi_orb_level *level)
@@ -130,8 +122,7 @@ bool kbi_orb_levels_get(kbi_orb *o);
 bool kbi_orb_columns_get(const kbi_orb *o, kbi_resize_map *columns, size_t width);
 /* Memory for bands of the levels. */
 bool kbi_orb_rings_get(kbi_orb *o);
-/* Calls the visitor for all rows of all levels that may have keypoints, from above, with low_memory: the whole of one
- * level after the other, or bands of all of them in turn. */
+/* Calls the visitor for all rows of all levels that may have keypoints, from above: bands of all levels in turn. */
 void kbi_orb_sweep(kbi_orb *o, const kbi_orb_visitor *visitor);
 /* Builds a level out of the one before it. */
 void kbi_orb_build_level(kbi_orb *o, int32_t level);

@@ -73,7 +73,7 @@ static void visit_ready(kbi_orb *o, int32_t index, const kbi_orb_visitor *visito
     ring->visited = to;
 }
 
-static void sweep_in_bands(kbi_orb *o, const kbi_orb_visitor *visitor)
+void kbi_orb_sweep(kbi_orb *o, const kbi_orb_visitor *visitor)
 {
     for (int32_t i = 0; i < o->levels; i++) {
         o->rings[i].ready = o->level[i].first = 0;
@@ -84,17 +84,5 @@ static void sweep_in_bands(kbi_orb *o, const kbi_orb_visitor *visitor)
         visit_ready(o, 0, visitor);
         for (int32_t i = 1; i < o->levels; i++)
             while (ring_add_row(o, i, visitor->reach)) visit_ready(o, i, visitor);
-    }
-}
-
-void kbi_orb_sweep(kbi_orb *o, const kbi_orb_visitor *visitor)
-{
-    if (kbi_orb_streams(o)) {
-        sweep_in_bands(o, visitor);
-        return;
-    }
-    for (int32_t i = 0; i < o->levels; i++) {
-        if (i > 0) kbi_orb_build_level(o, i);
-        visitor->visit(o, i, KBI_ORB_EDGE, o->level[i].height - KBI_ORB_EDGE);
     }
 }

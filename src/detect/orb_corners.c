@@ -144,42 +144,36 @@ size_t kbi_orb_most_corners(const kbi_orb *o)
 
 #define SCRATCH_ROWS 5 /* 3 rows of scores, positions of 16 bits */
 
-static bool band_scratch_get(const kbi_orb *o, kbi_orb_band *band)
+/* Scratch of a band that is searched at the same time as others. */
+static bool band_scratch_get(const kbi_orb *o, kbi_orb_band *band, size_t room)
 {
     band->scratch = kbi_workspace_get(o->job->workspace, SCRATCH_ROWS * kbi_round_up((size_t)o->job->image.width));
-    return band->scratch;
-}
-
-static bool band_responses_get(const kbi_orb *o, kbi_orb_band *band, size_t room)
-{
     band->responses = kbi_workspace_get(o->job->workspace, room * sizeof *band->responses);
-    return band->responses;
+    return band->scratch && band->responses;
 }
 
 /* Cuts the levels into bands of whole strips: a level for one thread, else a few for each thread. */
 bool kbi_orb_bands_get(kbi_orb *o)
 {
     kb_workspace *workspace = o->job->workspace;
-    kbi_orb_band shared = {0};
-    bool own_scratch = o->threads > 1; /* searched at the same time as others */
-    bool own_responses = own_scratch || kbi_orb_streams(o); /* or in turns with them */
+    kbi_orb_band shared;
+    bool streams = kbi_orb_streams(o); /* levels are searched in turns: they share the rows of scores only */
     o->pieces = o->threads > 1 ? 2 * o->threads : 1;
     o->band_count = o->pieces * o->levels;
     for (int32_t i = 0; i < o->levels; i++) o->level[i].reach = level_reach(o, &o->level[i]);
     o->bands = kbi_workspace_get(workspace, (size_t)o->band_count * sizeof *o->bands);
-    if (!o->bands || (!own_scratch && !band_scratch_get(o, &shared)) ||
-        (!own_responses && !band_responses_get(o, &shared, kbi_orb_most_corners(o))))
-        return false;
+    size_t most = streams || o->threads > 1 ? 0 : kbi_orb_most_corners(o);
+    if (!o->bands || !band_scratch_get(o, &shared, most)) return false;
     for (int32_t i = 0; i < o->band_count; i++) {
         kbi_orb_band band;
         band_plan(o, i, &band);
         band.scratch = shared.scratch;
         band.responses = shared.responses;
-        if (own_scratch && !band_scratch_get(o, &band)) return false;
-        if (own_responses && !band_responses_get(o, &band, band.room)) return false;
+        if (o->threads > 1 && !band_scratch_get(o, &band, band.room)) return false;
+        if (streams) band.responses = kbi_workspace_get(workspace, band.room * sizeof *band.responses);
         band.corners = kbi_workspace_get(workspace, band.room * sizeof *band.corners);
         band.cells = kbi_workspace_get(workspace, (size_t)band.cells_across * (size_t)band.cells_down);
-        if (!band.corners || !band.cells) return false;
+        if (!band.corners || !band.cells || !band.responses) return false;
         if (!workspace->measures) o->bands[i] = band;
     }
     return true;

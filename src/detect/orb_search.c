@@ -60,8 +60,8 @@ static int32_t risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32
 }
 
 /* Columns left..right - 1 of rows top..bottom - 1. The outer columns and rows of scores only compete with their
- * neighbours. Returns the threshold that the next rows take. */
-static int32_t search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int32_t right, int32_t top, int32_t bottom,
+ * neighbours. */
+static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int32_t right, int32_t top, int32_t bottom,
                         int32_t threshold, uint8_t *found)
 {
     const kbi_orb_level *level = &o->level[band->level];
@@ -80,14 +80,13 @@ static int32_t search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, i
         rows.middle = rows.below;
         rows.below = oldest;
     }
-    return threshold;
+    if (KBI_BANDS && found) band->threshold = threshold;
 }
 
-static void band_clear(kbi_orb_band *band, int32_t threshold)
+static void band_clear(kbi_orb_band *band)
 {
     band->count = band->found = band->dropped = 0;
     band->floor = 0;
-    band->threshold = threshold;
 }
 
 /* All of a band with the threshold o->threshold. */
@@ -95,7 +94,7 @@ static void search_task(void *context, int32_t piece)
 {
     const kbi_orb *o = context;
     kbi_orb_band *band = &o->bands[o->target * o->pieces + piece];
-    band_clear(band, o->threshold);
+    band_clear(band);
     if (band->top == band->bottom) return;
     memset(band->cells, 0, (size_t)band->cells_across * (size_t)band->cells_down);
     search_rows(o, band, KBI_ORB_EDGE, o->level[band->level].width - KBI_ORB_EDGE, band->top, band->bottom,
@@ -161,6 +160,7 @@ void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour)
     level->complete = level->corners < level->goal;
 }
 
+#if KBI_BANDS
 /* Whether a level will have corners enough is not known before its last strip, so empty cells are searched again at
  * once, as long as the threshold has not risen: then there are enough, all stronger than what such a cell has. */
 void kbi_orb_search_strip(kbi_orb *o, int32_t index, int32_t top, int32_t bottom)
@@ -169,13 +169,16 @@ void kbi_orb_search_strip(kbi_orb *o, int32_t index, int32_t top, int32_t bottom
     kbi_orb_level *level = &o->level[index];
     kbi_orb_band *band = &o->bands[index];
     if (!kbi_orb_level_waits(level)) return;
-    if (top == band->top) band_clear(band, options->fast_threshold);
+    if (top == band->top) {
+        band_clear(band);
+        band->threshold = options->fast_threshold;
+    }
     memset(band->cells, 0, (size_t)band->cells_across);
-    band->threshold = search_rows(o, band, KBI_ORB_EDGE, level->width - KBI_ORB_EDGE, top, bottom, band->threshold,
-                                  band->cells);
+    search_rows(o, band, KBI_ORB_EDGE, level->width - KBI_ORB_EDGE, top, bottom, band->threshold, band->cells);
     if (options->fast_threshold_min < options->fast_threshold && band->threshold == options->fast_threshold)
         search_empty_cells(o, band, top, band->cells);
     if (bottom < band->bottom) return;
     level->corners = band->found;
     level->complete = level->corners < level->goal;
 }
+#endif

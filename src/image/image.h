@@ -91,11 +91,6 @@ typedef struct kbi_sampling {
 /* ---- the pyramid in bands (pyramid_bands.c) ----
  * Regions in the order in which a sweep over the image comes to them within a level: by strips of it, then from the
  * left. The lower half of an entry is the index of the region. */
-#ifdef KB_NO_BANDS /* for a smaller build */
-#    define KBI_BANDS 0
-#else
-#    define KBI_BANDS 1
-#endif
 #define KBI_STRIP_ROWS 32
 static inline uint64_t kbi_band_entry(const kbi_sampling *s, size_t index)
 {
