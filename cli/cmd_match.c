@@ -378,7 +378,7 @@ static const cli_option match_options[] = {
              "Inliers lie within 1.5 px then, unless --threshold says otherwise"},
     {"no-align", 0, CLI_FLAG(match_job, pipeline.options.no_align),
      .help = "leave a homography as it was fitted to the keypoints (default: it is fitted once more, to regions of up to "
-             "64 inliers that are aligned with B)"},
+             "48 inliers that are aligned with B)"},
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
      .help = "keypoints of A instead of a detector: CSV with x,y,size,angle,..."},
     {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "the same for B"},

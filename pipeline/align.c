@@ -59,14 +59,15 @@ static void pick_spread(const align_input *in, const uint8_t *inliers, picked *o
 
 /* ---- where they are ---- */
 
-/* The keypoint as the homography sends it to image b: its place, and size and angle by the similarity that is nearest to
- * the derivative there. */
+/* The keypoint as the homography sends it to image b: its place, and size and angle by the similarity that is
+ * nearest to the derivative there. */
 static kb_keypoint predict(const double h[9], const kb_keypoint *k)
 {
     kb_keypoint out = *k;
     double x = (double)k->x, y = (double)k->y, w = h[6] * x + h[7] * y + h[8], u, v;
     kb_homography_apply(h, x, y, &u, &v);
-    double ux = (h[0] - u * h[6]) / w, uy = (h[1] - u * h[7]) / w, vx = (h[3] - v * h[6]) / w, vy = (h[4] - v * h[7]) / w;
+    double ux = (h[0] - u * h[6]) / w, uy = (h[1] - u * h[7]) / w;
+    double vx = (h[3] - v * h[6]) / w, vy = (h[4] - v * h[7]) / w;
     double angle = (k->angle > 0 ? (double)k->angle : 0) + kbi_atan2_degrees(vx - uy, ux + vy);
     out.x = (float)u;
     out.y = (float)v;
@@ -106,8 +107,8 @@ static kb_status align_points(const align_input *in, const uint8_t *inliers, con
         matches[i] = (kb_match){r->a[i], (int32_t)i, 0, 0};
         predicted[i] = predict(model, &in->a->items[r->a[i]]);
     }
-    kb_status status = kb_match_refine(in->image_a, in->image_b, in->a->items, in->a->count, predicted, r->tried, matches,
-                                       r->tried, &o, in->workspace, r->pairs, correlations);
+    kb_status status = kb_match_refine(in->image_a, in->image_b, in->a->items, in->a->count, predicted, r->tried,
+                                       matches, r->tried, &o, in->workspace, r->pairs, correlations);
     if (status == KB_OK) keep_aligned(r, correlations, quality);
     return status;
 }

@@ -7,7 +7,7 @@
 
 #include "pipeline/pipeline.h"
 
-#define ALIGN_POINTS 64 /* at most */
+#define ALIGN_POINTS 48 /* at most */
 #define ALIGN_LEAST 10  /* with fewer inliers the homography stays as it was */
 
 typedef struct align_input {
