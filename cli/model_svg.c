@@ -30,34 +30,34 @@ static void write_escaped(FILE *file, const char *text)
     }
 }
 
-/* A box covers whole samples: x - r to x + r, of BAG x - r to x + r - 1; sample x is drawn from x to x + 1. */
-static void write_box(FILE *file, int channel, int x, int y, int radius, bool filled)
+/* A box covers whole samples: x - r to x + r, on cells x - r to x + r - 1; sample x is drawn from x to x + 1. */
+static void write_box(FILE *file, bool cells, int channel, int x, int y, int radius, bool filled)
 {
     fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" %s=\"%s\"%s/>", x - radius, y - radius,
-            2 * radius + !channel, 2 * radius + !channel, filled ? "fill" : "stroke", channels[channel].colour,
+            2 * radius + !cells, 2 * radius + !cells, filled ? "fill" : "stroke", channels[channel].colour,
             filled ? " fill-opacity=\"0.75\"" : " fill=\"none\"");
 }
 
-static void write_line(FILE *file, const kb_box_pair *p, const char *colour)
+static void write_line(FILE *file, bool cells, const kb_box_pair *p, const char *colour)
 {
-    const char *half = p->channel1 ? "" : ".5"; /* the centre of a box of BAG is a corner of samples */
+    const char *half = cells ? "" : ".5"; /* the centre of a box on cells is a corner of samples */
     fprintf(file, "<path d=\"M%d%s %d%sL%d%s %d%s\" stroke=\"%s\"/>", p->x1, half, p->y1, half, p->x2, half, p->y2, half,
             colour);
 }
 
-static void write_pair(FILE *file, const kb_box_pair *p)
+static void write_pair(FILE *file, bool cells, const kb_box_pair *p)
 {
-    write_box(file, p->channel1, p->x1, p->y1, p->radius1, true);
-    write_box(file, p->channel2, p->x2, p->y2, p->radius2, false);
-    write_line(file, p, "#000");
+    write_box(file, cells, p->channel1, p->x1, p->y1, p->radius1, true);
+    write_box(file, cells, p->channel2, p->x2, p->y2, p->radius2, false);
+    write_line(file, cells, p, "#000");
 }
 
-static void write_place(FILE *file, const kb_box_pair *p)
+static void write_place(FILE *file, bool cells, const kb_box_pair *p)
 {
     const char *colour = channels[p->channel1].colour;
-    const char *half = p->channel1 ? "" : ".5";
+    const char *half = cells ? "" : ".5";
     fprintf(file, "<circle cx=\"%d%s\" cy=\"%d%s\" r=\"0.25\" fill=\"%s\"/>", p->x1, half, p->y1, half, colour);
-    write_line(file, p, colour);
+    write_line(file, cells, p, colour);
     fputc('\n', file);
 }
 
@@ -94,24 +94,25 @@ static void svg_write_head(FILE *file, const kb_model_info *info, int width, int
 void model_svg_print(FILE *file, const kb_model_info *info)
 {
     const kb_model_spec *spec = info->spec;
-    int rows = (spec->bits + COLUMNS - 1) / COLUMNS, cells = HEAD + LARGE + MARGIN;
+    bool cells = spec->kind == KB_BAG || spec->sampler == KB_SAMPLER_CELLS;
+    int rows = (spec->bits + COLUMNS - 1) / COLUMNS, below = HEAD + LARGE + MARGIN;
     int grid_width = COLUMNS * CELL;
     int legend_width = GRAY_LEGEND + (KB_CHANNELS - 1) * GRADIENT_LEGEND;
     svg_write_head(file, info, 2 * MARGIN + (grid_width > legend_width ? grid_width : legend_width),
-               cells + rows * CELL + MARGIN);
+               below + rows * CELL + MARGIN);
 
     fprintf(file,
             "<g transform=\"translate(%d %d) scale(10)\" stroke-width=\"0.1\">"
             "<rect width=\"32\" height=\"32\" fill=\"#fafafa\" stroke=\"#999\"/><g stroke-opacity=\"0.7\">\n",
             MARGIN, HEAD);
-    for (int32_t i = 0; i < spec->bits; i++) write_place(file, &spec->boxes[i]);
+    for (int32_t i = 0; i < spec->bits; i++) write_place(file, cells, &spec->boxes[i]);
     fprintf(file, "</g></g>\n");
     for (int32_t i = 0; i < spec->bits; i++) {
         fprintf(file, "<g transform=\"translate(%d %d) scale(1.5)\" stroke-width=\"1\">"
                 "<rect width=\"32\" height=\"32\" fill=\"#f4f4f4\" stroke=\"#ccc\"/>",
-                MARGIN + i % COLUMNS * CELL, cells + i / COLUMNS * CELL);
+                MARGIN + i % COLUMNS * CELL, below + i / COLUMNS * CELL);
         write_tooltip(file, i, &spec->boxes[i]);
-        write_pair(file, &spec->boxes[i]);
+        write_pair(file, cells, &spec->boxes[i]);
         fprintf(file, "</g>\n");
     }
     fprintf(file, "</svg>\n");

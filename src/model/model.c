@@ -55,8 +55,10 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: radius %d is not %d to %d", bit, which,
                            radius, least, most);
     if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, cells))
-        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: centre (%d, %d) with radius %d leaves the %s",
-                           bit, which, x, y, radius, cells ? "patch or its cells" : "patch");
+        return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: centre (%d, %d) with radius %d %s", bit,
+                           which, x, y, radius,
+                           cells ? "is not on the cells of a patch: x - radius and y - radius must be even"
+                                 : "leaves the patch");
     return KB_OK;
 }
 

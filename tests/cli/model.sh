@@ -40,12 +40,17 @@ run "$KEYBITS" model show o.kbm --json >show.json
 for words in '"name": "other"' '"sampler": "patch"' '"support": 1.3'; do holds show.json "$words"; done
 id() { "$KEYBITS" model show "$1" --json | grep '"id"'; }
 [ "$(id o.kbm)" != "$(id bad.kbm)" ] || fail "another sampler has another id"
-run "$KEYBITS" model import bad.again.txt --sampler two-tap -o pairs.kbm
-run "$KEYBITS" model export pairs.kbm -o pairs.txt
-run "$KEYBITS" model import pairs.txt -o pairs.again.kbm
-run "$KEYBITS" model show pairs.again.kbm --json >show.json
-holds show.json '"sampler": "two-tap"'
-[ "$(id pairs.kbm)" = "$(id pairs.again.kbm)" ] || fail "a table keeps its sampler"
+refuse 1 "on the cells of a patch" "$KEYBITS" model import bad.again.txt --sampler cells -o x
+seq 8 | awk '{ print 0, 2 * $1 + 1, 9, 1 + 2 * ($1 % 2), 0, 24, 24, 8, 7 - $1 }' >cells.txt
+run "$KEYBITS" model import cells.txt --sampler cells -o cells.kbm
+run "$KEYBITS" model export cells.kbm -o cells.again.txt
+run "$KEYBITS" model import cells.again.txt -o cells.again.kbm
+run "$KEYBITS" model show cells.again.kbm --json >show.json
+holds show.json '"sampler": "cells"'
+[ "$(id cells.kbm)" = "$(id cells.again.kbm)" ] || fail "a table keeps its sampler"
+run "$KEYBITS" model show cells.kbm --svg cells.svg
+holds cells.svg '<rect x="2" y="8" width="2" height="2"'
+refuse 1 "radius 8 is not 0 to 7" "$KEYBITS" model import cells.txt --sampler patch -o x
 run "$KEYBITS" model export o.kbm -o o.txt
 run "$KEYBITS" model import o.txt -o o.again.kbm
 same o.kbm o.again.kbm
@@ -121,5 +126,5 @@ refuse 2 "keybits model import: needs -o" "$KEYBITS" model import bad.txt
 refuse 2 "takes one model" "$KEYBITS" model show
 refuse 2 "takes one table" "$KEYBITS" model import a b -o x
 refuse 2 "0.1 to 10" "$KEYBITS" model import bad.txt --support 11 -o x
-refuse 2 "image, patch, two-tap" "$KEYBITS" model import bad.txt --sampler x -o x
+refuse 2 "image, patch, cells" "$KEYBITS" model import bad.txt --sampler x -o x
 no_leftovers

@@ -45,10 +45,10 @@ run "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 40
 same killed.kbm whole.kbm
 
 # settings of the ablation, channels, limited boxes
-# the sampler: two-tap for BAD unless another is asked for
+# the sampler: cells for BAD unless another is asked for
 sampler() { "$KEYBITS" model show x.kbm | grep -qx "sampler   $1" || fail "the sampler is not $1"; }
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2
-sampler two-tap
+sampler cells
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2 --sampler patch
 sampler patch
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss binary --fixed-threshold --radius 2
@@ -84,10 +84,11 @@ refuse 1 "absent.kbm" "$KEYBITS" train compare set.kbp -m absent.kbm
 
 # wrong usage and wrong input
 refuse 2 "needs -o" "$KEYBITS" train bad set.kbp
-refuse 2 "patch, two-tap" "$KEYBITS" train bad set.kbp -o x.kbm --sampler image
+refuse 2 "patch, cells" "$KEYBITS" train bad set.kbp -o x.kbm --sampler image
 refuse 2 "needs a set" "$KEYBITS" train bad -o x.kbm
 refuse 2 "multiple of 8" "$KEYBITS" train bad set.kbp -o x.kbm --bits 20
 refuse 2 "--radius" "$KEYBITS" train bad set.kbp -o x.kbm --radius 9
+refuse 1 "max_radius is 8" "$KEYBITS" train bad set.kbp -o x.kbm --radius 8 --sampler patch
 refuse 2 "--channels" "$KEYBITS" train bad set.kbp -o x.kbm --channels 1-8
 refuse 2 "--channels" "$KEYBITS" train bag set.kbp -o x.kbm --channels 1-9
 # thresholds: the larger rate has the larger distance, and accepts no more than it may

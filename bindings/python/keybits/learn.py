@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _abi
 from ._arrays import address
 from ._library import KeybitsError, KeybitsValueError, check, lib, long_call, new, parallel
-from .models import Model, box_dtype
+from .models import SAMPLERS, Model, box_dtype
 from .patches import PatchSet, checked
 
 _LOSSES = {"triplet": _abi.KB_LEARN_TRIPLET, "binary": _abi.KB_LEARN_BINARY, "orb": _abi.KB_LEARN_ORB}
@@ -131,7 +131,7 @@ def _loss(loss: str, allowed: "tuple[str, ...]") -> int:
 
 def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], loss: str, seed: int,
                  progress: Optional[Report], augment: Optional[Augment], start: Optional[Model],
-                 options: Dict[str, Any]) -> Model:
+                 sampler: str, options: Dict[str, Any]) -> Model:
     given = _Input(patches)
     known = {field for field, _ in _abi.kb_learn_options._fields_}
     for option in options:
@@ -142,7 +142,7 @@ def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], l
     settings = new(_abi.kb_learn_options, kind=_abi.KB_BAD if kind == "bad" else _abi.KB_BAG, bits=bits, seed=seed,
                    loss=_loss(loss, ("triplet", "binary", "orb")), report=calls.report, augment=calls.augment,
                    start=address(before) if before is not None else None, started=0 if before is None else len(before),
-                   parallel=parallel(), **options)
+                   parallel=parallel(), sampler=SAMPLERS[sampler], **options)
     boxes = np.zeros(max(bits, 1), box_dtype)
     summary, error = new(_abi.kb_learn_summary), _abi.kb_error()
     status = calls.call(lib.kb_learn_boxes, ctypes.byref(given.view), ctypes.byref(settings), address(boxes),
@@ -154,26 +154,31 @@ def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], l
     text = (f"{kind}, {chosen} bits, loss {loss}, seed {seed}: {summary.points} points, {summary.patches} patches, "
             f"{summary.triplets} triplets per bit")
     return Model.from_tables(kind, name=name or f"{kind}{chosen}", boxes=boxes[:chosen], support=given.support,
-                             text=text)
+                             sampler=sampler, text=text)
 
 
 def learn_bad(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet", seed: int = 0,
               progress: Optional[Report] = None, augment: Optional[Augment] = None, start: Optional[Model] = None,
-              **options: Any) -> Model:
+              sampler: Optional[str] = None, **options: Any) -> Model:
     """Learns a BAD model: boxes one bit after the other.
 
     loss: "triplet" (the paper's), "binary" (as BEBLID) or "orb" (no labels). progress: called after every bit; when it
     returns False the model has the bits so far, in whole bytes. start: a model with the first bits, to go on from.
+    sampler: of the model, "cells" (the faster one), "patch" or "image"; by default that of start, else "cells".
     options: triplets, batch, candidates, margin, min_radius, max_radius, local_search, two_radii and so on, as in
     kb_learn_options. The same patches, options and seed give the same model everywhere. Ctrl-C ends it."""
-    return _learn_boxes("bad", patches, bits, name, loss, seed, progress, augment, start, options)
+    if sampler is None:
+        sampler = "cells" if start is None else start.sampler
+    if sampler not in SAMPLERS:
+        raise KeybitsValueError(f"no sampler {sampler!r}; there are {', '.join(SAMPLERS)}")
+    return _learn_boxes("bad", patches, bits, name, loss, seed, progress, augment, start, sampler, options)
 
 
 def learn_bag(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet", seed: int = 0,
               progress: Optional[Report] = None, augment: Optional[Augment] = None, start: Optional[Model] = None,
               **options: Any) -> Model:
     """Learns a BAG model, boxes over channels of oriented gradient; otherwise as learn_bad."""
-    return _learn_boxes("bag", patches, bits, name, loss, seed, progress, augment, start, options)
+    return _learn_boxes("bag", patches, bits, name, loss, seed, progress, augment, start, "patch", options)
 
 
 def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet",

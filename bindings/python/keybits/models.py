@@ -14,7 +14,7 @@ from ._library import KeybitsValueError, check, lib, new, number, text
 
 _KINDS = {"bad": _abi.KB_BAD, "bag": _abi.KB_BAG, "hashsift": _abi.KB_HASHSIFT, "sift": _abi.KB_SIFT,
           "rootsift": _abi.KB_ROOTSIFT}
-_SAMPLERS = {"patch": _abi.KB_SAMPLER_PATCH, "image": _abi.KB_SAMPLER_IMAGE, "two-tap": _abi.KB_SAMPLER_TWO_TAP}
+SAMPLERS = {"patch": _abi.KB_SAMPLER_PATCH, "image": _abi.KB_SAMPLER_IMAGE, "cells": _abi.KB_SAMPLER_CELLS}
 #: One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
 box_dtype = np.dtype([("channel1", np.uint8), ("x1", np.uint8), ("y1", np.uint8), ("radius1", np.uint8),
                       ("channel2", np.uint8), ("x2", np.uint8), ("y2", np.uint8), ("radius2", np.uint8),
@@ -92,8 +92,8 @@ class Model:
         x 128 of int8) and bias (int32). support is the width of the described region as a multiple of the detector's;
         sift_support the same for keypoints of SIFT detectors, 0: support; root takes RootSIFT. text tells how it was
         learned; thresholds are those of the property."""
-        if kind not in _KINDS or sampler not in _SAMPLERS:
-            raise KeybitsValueError(f"kind is one of {', '.join(_KINDS)} and sampler one of {', '.join(_SAMPLERS)}, "
+        if kind not in _KINDS or sampler not in SAMPLERS:
+            raise KeybitsValueError(f"kind is one of {', '.join(_KINDS)} and sampler one of {', '.join(SAMPLERS)}, "
                                     f"not {kind!r} and {sampler!r}")
         pairs = None if boxes is None else np.ascontiguousarray(boxes, box_dtype)
         matrix = None if weights is None else np.ascontiguousarray(weights, np.int8)
@@ -105,7 +105,7 @@ class Model:
         if (kind in ("bad", "bag")) != (pairs is not None):
             raise KeybitsValueError("bad and bag take boxes, one per bit; others take none")
         bits = len(pairs) if pairs is not None else len(matrix) if matrix is not None else 0
-        spec = new(_abi.kb_model_spec, kind=_KINDS[kind], sampler=_SAMPLERS[sampler], bits=bits, support=support,
+        spec = new(_abi.kb_model_spec, kind=_KINDS[kind], sampler=SAMPLERS[sampler], bits=bits, support=support,
                    sift_support=sift_support, threshold_low=thresholds[0], threshold_high=thresholds[1],
                    name=name.encode(), text=text.encode(), root=int(root),
                    boxes=address(pairs) if pairs is not None else None,
@@ -185,7 +185,7 @@ class Model:
 
     @property
     def sampler(self) -> str:
-        """"patch", "image" or "two-tap"."""
+        """"patch", "image" or "cells"."""
         return text(lib.kb_sampler_name(self._spec.sampler))
 
     @property
