@@ -270,7 +270,7 @@ static void test_regions(void **state)
     static const int32_t sizes[][2] = {{701, 1403}, {97, 5003}, {3001, 1100}, {200, 3001}, {1500, 1024}};
     static const size_t counts[] = {1, 300, REGIONS};
     static kb_keypoint k[REGIONS];
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_TWO_TAP, 256, true, 1),
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1),
                           render_box_model(KB_BAG, KB_SAMPLER_PATCH, 128, true, 2), builtin_model("rootsift")};
     kb_pool *pool;
     assert_int_equal(kb_pool_create(2, &pool), KB_OK);
