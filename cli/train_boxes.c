@@ -172,6 +172,9 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
     if (job->o.kind == KB_BAD && job->o.channels && job->o.channels != 1)
         return cli_usage_error(common, "--channels is for bag; bad has gray only");
+    job->o.sampler = train_sampler(&job->shared, job->o.kind);
+    if (job->o.kind == KB_BAD && job->o.sampler == KB_SAMPLER_PATCH && job->o.max_radius > KB_MAX_RADIUS)
+        return cli_usage_error(common, "--radius is 1 to 7 with --sampler patch");
     char *log = train_claim_path(common, &job->shared, job->shared.log, ".csv");
     if (!log) return common->exit_code;
     if (!train_data_load(&job->data, &job->shared, common, count, arguments)) {
@@ -180,7 +183,6 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     }
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
-    job->o.sampler = train_sampler(&job->shared, job->o.kind);
     kb_learn_defaults(&job->o);
     char *text = box_settings(job);
     int code = CLI_FAILED;

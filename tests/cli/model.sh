@@ -49,7 +49,7 @@ run "$KEYBITS" model show cells.again.kbm --json >show.json
 holds show.json '"sampler": "cells"'
 [ "$(id cells.kbm)" = "$(id cells.again.kbm)" ] || fail "a table keeps its sampler"
 run "$KEYBITS" model show cells.kbm --svg cells.svg
-holds cells.svg '<rect x="2" y="8" width="2" height="2"'
+holds cells.svg '<rect x="4" y="8" width="2" height="2"'
 refuse 1 "radius 8 is not 0 to 7" "$KEYBITS" model import cells.txt --sampler patch -o x
 run "$KEYBITS" model export o.kbm -o o.txt
 run "$KEYBITS" model import o.txt -o o.again.kbm

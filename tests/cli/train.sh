@@ -88,7 +88,7 @@ refuse 2 "patch, cells" "$KEYBITS" train bad set.kbp -o x.kbm --sampler image
 refuse 2 "needs a set" "$KEYBITS" train bad -o x.kbm
 refuse 2 "multiple of 8" "$KEYBITS" train bad set.kbp -o x.kbm --bits 20
 refuse 2 "--radius" "$KEYBITS" train bad set.kbp -o x.kbm --radius 9
-refuse 1 "max_radius is 8" "$KEYBITS" train bad set.kbp -o x.kbm --radius 8 --sampler patch
+refuse 2 "1 to 7" "$KEYBITS" train bad set.kbp -o x.kbm --radius 8 --sampler patch
 refuse 2 "--channels" "$KEYBITS" train bad set.kbp -o x.kbm --channels 1-8
 refuse 2 "--channels" "$KEYBITS" train bag set.kbp -o x.kbm --channels 1-9
 # thresholds: the larger rate has the larger distance, and accepts no more than it may
