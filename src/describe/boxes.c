@@ -24,11 +24,10 @@ static inline uint16_t box_mean(const uint16_t *sums, int32_t width, kbi_box box
     return (uint16_t)(((uint32_t)sum << rule->shift) * rule->factor >> 16);
 }
 
-/* Of a patch of side x side samples or cells; the compiler may know the last two arguments. */
-static inline void measure_gray(const kb_model *model, const uint8_t *patch, uint16_t *means, int side, bool cells)
+static void measure_gray(const kb_model *model, const uint8_t *patch, uint16_t *means)
 {
     uint16_t sums[KBI_SUMS_WIDTH * KBI_SUMS_WIDTH];
-    int width = side + 1;
+    int side = kbi_grid_side(model), width = side + 1;
     memset(sums, 0, (size_t)(width + 1) * sizeof *sums);
     for (int y = 0; y < side; y++) {
         uint16_t *to = sums + (y + 1) * width + 1, run = 0;
@@ -41,7 +40,7 @@ static inline void measure_gray(const kb_model *model, const uint8_t *patch, uin
     for (int32_t i = 0; i < model->box_count; i++) {
         kbi_box box = model->boxes[i];
         box.channel = 0; /* as it is, which the compiler may know */
-        means[i] = box_mean(sums, width, box, cells);
+        means[i] = box_mean(sums, width, box, model->cells);
     }
 }
 
@@ -66,8 +65,7 @@ static void measure_channel(const kb_model *model, int32_t channel, const uint16
 static int32_t measure_boxes(const kb_model *model, const uint8_t *patch, uint16_t *means)
 {
     if (KB_BAD_ONLY || model->spec.kind == KB_BAD) {
-        if (model->cells) measure_gray(model, patch, means, KBI_CELLS_SIDE, true);
-        else measure_gray(model, patch, means, KB_PATCH_SIDE, false);
+        measure_gray(model, patch, means);
         return 0;
     }
     kbi_channels channels;

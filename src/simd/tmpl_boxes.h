@@ -90,7 +90,7 @@ VEC_INLINE void measure_grid(const kb_model *model, const uint8_t *patches, int 
 }
 VEC_TARGET static void measure_gray(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
 {
-    if (model->cells) measure_grid(model, patches, KBI_CELLS_SIDE, s);
+    if (KB_BAD_ONLY || model->cells) measure_grid(model, patches, KBI_CELLS_SIDE, s);
     else measure_grid(model, patches, KB_PATCH_SIDE, s);
 }
 
@@ -171,6 +171,10 @@ VEC_TARGET static void boxes_simd(const kb_model *model, const uint8_t *patches,
 {
     boxes_scratch *s = scratch;
     const int32_t bytes = kbi_grid_bytes(model);
+    if (KB_BAD_ONLY && !model->cells) { /* tables of others, on samples: a small library takes the plain C */
+        for (int32_t i = 0; i < n; i++) kbi_boxes_describe(model, patches + i * bytes, rows + i * model->row_bytes);
+        return;
+    }
     s->means = (vec *)(void *)(s + 1);
     for (int r = 0; r < KBI_MEAN_RULES; r++) {
         v_store(&s->rules[r].shift, v_set(1 << kbi_mean_rules[r].shift));
