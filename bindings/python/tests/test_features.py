@@ -213,9 +213,10 @@ def test_models(image, features, tmp_path):
     assert (model.kind, model.bits, model.row_bytes) == ("bad", 256, 32) and "bad256" in repr(model)
     low, high = model.thresholds
     assert 0 < low < high < 256 and keybits.Model("sift").thresholds is None
-    own = keybits.Model.from_tables("bad", name="own", boxes=model.boxes[:16], thresholds=(3, 7))
+    own = keybits.Model.from_tables("bad", name="own", boxes=model.boxes[:16], sampler=model.sampler,
+                                    thresholds=(3, 7))
     assert keybits.Model.from_bytes(own.to_bytes()).thresholds == (3, 7)
-    assert keybits.Model.from_tables("bad", name="own", boxes=model.boxes[:16]).thresholds is None
+    assert keybits.Model.from_tables("bad", name="own", boxes=model.boxes[:16], sampler=model.sampler).thresholds is None
     model.save(tmp_path / "copy.kbm")
     copy = keybits.Model(tmp_path / "copy.kbm")
     assert copy.id == model.id and copy.to_bytes() == model.to_bytes()

@@ -149,7 +149,7 @@ def test_models_from_tables():
     wrong = given.boxes.copy()
     wrong["x1"][5] = 99
     with pytest.raises(keybits.KeybitsValueError) as caught:
-        keybits.Model.from_tables("bad", name="wrong", boxes=wrong)
+        keybits.Model.from_tables("bad", name="wrong", boxes=wrong, sampler=given.sampler)
     assert caught.value.field == "boxes" and caught.value.row == 5
     for options in ({"kind": "bad"}, {"kind": "orb"}, {"kind": "hashsift", "weights": np.zeros((8, 128), np.int8)},
                     {"kind": "sift", "boxes": given.boxes}):
