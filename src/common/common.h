@@ -42,6 +42,12 @@
 
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* A build for BAD alone (CMake's KEYBITS_BAD_ONLY) makes no models of other kinds. What only they need is
+ * guarded by this constant, so that the linker drops it. */
+#ifndef KB_BAD_ONLY
+#    define KB_BAD_ONLY 0
+#endif
+
 /* KB_NO_BANDS leaves out what large images take less memory with, for size; what is compared with this is dropped by
  * the compiler. */
 #ifdef KB_NO_BANDS

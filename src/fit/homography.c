@@ -200,7 +200,8 @@ void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_
 {
     kbi_fit_kernels kernels;
     kbi_transfer_sums sums;
-    kbi_fit_kernels_init(&kernels, kbi_cpu_flags());
+    if (KB_BAD_ONLY) kbi_fit_kernels_c(&kernels);
+    else kbi_fit_kernels_init(&kernels, kbi_cpu_flags());
     kernels.transfer_sums(h, pairs, list, &sums);
     memset(out, 0, sizeof *out);
     memcpy(out->gradient, sums.gradient, sizeof sums.gradient);

@@ -48,6 +48,13 @@ static inline int32_t kbi_pyramid_level_for(double step, int32_t count)
     int32_t level = 2 * ((int32_t)(bits >> 52) - 1023) + above;
     return step < 1 ? 0 : kbi_min_i(level, count - 1);
 }
+/* The level of a grid of side x side samples, `step` px of the image apart. Cells are to be as sharp as means of 2x2
+ * samples, so theirs is finer: interpolating in a level of their own width would blur them. They are at most 1.4 of its
+ * pixels apart, so that a tile of 4x4 cells still lies in a window of 8x8. */
+static inline int32_t kbi_grid_level_for(double step, int32_t side, int32_t count)
+{
+    return kbi_pyramid_level_for(side == KBI_CELLS_SIDE ? 0.875 * step : step, count);
+}
 /* Sizes of all levels; builds none. */
 void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray);
 /* Builds the levels whose bit is set in `wanted`, and those they are made of; gray is 8-bit. In steps, so that others

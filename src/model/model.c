@@ -4,8 +4,6 @@
 
 #include "model/model.h"
 
-#define FORMER_SAMPLER 2 /* two-tap, which cells replaced */
-
 const char *kb_kind_name(kb_kind kind)
 {
     switch (kind) {
@@ -98,9 +96,6 @@ static kb_status check_sampler(const kb_model_spec *spec, kb_error *error)
     case KB_SAMPLER_CELLS:
         if (spec->kind == KB_BAD) return KB_OK;
     }
-    if ((int)spec->sampler == FORMER_SAMPLER)
-        return kbi_fail_at(error, KB_E_TABLE, "sampler", -1,
-                           "sampler %d, two-tap, is of an earlier library: learn the model again", FORMER_SAMPLER);
     return kbi_fail_at(error, KB_E_TABLE, "sampler", -1, "sampler %d does not go with %s", (int)spec->sampler,
                        kb_kind_name(spec->kind));
 }

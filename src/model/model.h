@@ -88,11 +88,7 @@ struct kb_model {
     int32_t *packed_bias;
 };
 
-/* A build for BAD alone (CMake's KEYBITS_BAD_ONLY) makes no models of other kinds. What only they need is
- * guarded by this constant, so that the linker drops it. */
-#ifndef KB_BAD_ONLY
-#    define KB_BAD_ONLY 0
-#endif
+/* Whether this build has models of a kind. */
 static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_BAD; }
 
 static inline bool kbi_kind_has_boxes(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG; }

@@ -7,7 +7,7 @@ void kbi_kernels_c(kbi_kernels *table)
     kbi_detect_kernels_c(&table->detect);
     kbi_describe_kernels_c(&table->describe);
     kbi_match_kernels_c(&table->match);
-    kbi_fit_kernels_c(&table->fit);
+    if (!KB_BAD_ONLY) kbi_fit_kernels_c(&table->fit); /* which else stays out where nothing is fitted */
 }
 
 /* Tiers from the lowest to the highest. A tier needs its feature and, with it, all that the feature builds on. */

@@ -46,10 +46,10 @@ VEC_TARGET static void plan_directions(plan_group *restrict g)
     for (int i = 0; i < PLAN_GROUP; i++) kbi_sincos_inline(g->angle[i], &g->sine[i], &g->cosine[i]);
 }
 
-VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, const kbi_pyramid *levels)
+VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, int32_t side, const kbi_pyramid *levels)
 {
     for (int i = 0; i < PLAN_GROUP; i++) {
-        g->level[i] = kbi_pyramid_level_for(g->width[i] * per_side, levels->count);
+        g->level[i] = kbi_grid_level_for(g->width[i] * per_side, side, levels->count);
         g->factor[i] = kbi_pyramid_factor(g->level[i]);
     }
 }
@@ -114,7 +114,7 @@ VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double
             flags[k] = plan_take(&g, i, &keypoints[k], width_scale, levels);
         }
         plan_directions(&g);
-        plan_levels(&g, per_side, levels);
+        plan_levels(&g, per_side, side, levels);
         plan_positions(&g, per_side);
         if (side == KBI_CELLS_SIDE) plan_cells(&g);
         plan_corners(&g, side / 2);

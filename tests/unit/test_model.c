@@ -170,7 +170,7 @@ static void impossible_tables_are_refused(void **state)
     s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
     s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_CELLS, refuses(s, KB_E_TABLE);
     s = spec, s.sampler = (kb_sampler)4, refuses(s, KB_E_TABLE);
-    s = spec, s.sampler = (kb_sampler)2, refuses(s, KB_E_TABLE); /* two-tap, of earlier files */
+    s = spec, s.sampler = (kb_sampler)2, refuses(s, KB_E_TABLE);
     s = spec, s.sampler = KB_SAMPLER_CELLS, refuses(s, KB_E_TABLE); /* its boxes are on samples */
 
     kb_box_pair bad[8];
