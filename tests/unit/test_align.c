@@ -17,11 +17,13 @@ static const double truth[9] = {0.92, -0.21, 61, 0.24, 0.97, -22, 2.0e-4, -1.1e-
 /* A smooth surface without repetition. */
 static double surface(double x, double y)
 {
+    static double across[25], down[25];
     double sum = 0;
-    for (int k = 1; k <= 24; k++) {
-        double turn = 2.4 * k, wave = 0.03 * k;
-        sum += sin(wave * (x * cos(turn) + y * sin(turn)) + 1.7 * k * k) * 12;
+    for (int k = 1; k <= 24 && across[24] == 0; k++) {
+        across[k] = 0.03 * k * cos(2.4 * k);
+        down[k] = 0.03 * k * sin(2.4 * k);
     }
+    for (int k = 1; k <= 24; k++) sum += sin(x * across[k] + y * down[k] + 1.7 * k * k) * 12;
     return 128 + sum;
 }
 
