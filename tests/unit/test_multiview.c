@@ -204,7 +204,9 @@ static void test_text_and_binary_agree(void **state)
     assert_int_equal(binary.image_count, CAMERAS);
     assert_int_equal(text.point_count, POINTS);
     assert_memory_equal(text.points, binary.points, POINTS * sizeof *text.points);
-    assert_memory_equal(text.cameras, binary.cameras, sizeof *text.cameras);
+    const kbi_scene_camera *c = text.cameras, *d = binary.cameras; /* which have padding */
+    assert_true(c->id == d->id && c->width == d->width && c->height == d->height);
+    assert_true(c->focal == d->focal && c->cx == d->cx && c->cy == d->cy);
     for (int i = 0; i < CAMERAS; i++) {
         const kbi_scene_image *a = &text.images[i], *b = &binary.images[i];
         assert_string_equal(a->name, b->name);
