@@ -25,7 +25,8 @@ static int32_t cell_of(const align_input *in, const kb_keypoint *k)
 /* Whether match i comes after match j in its cell: by distance, then by index. */
 static bool comes_after(const kb_match *matches, size_t i, size_t j)
 {
-    return matches[i].distance > matches[j].distance || (matches[i].distance == matches[j].distance && i > j);
+    if (matches[i].distance != matches[j].distance) return matches[i].distance > matches[j].distance;
+    return i > j;
 }
 
 /* Of every cell the best inlier that comes after last[cell]; SIZE_MAX for none. */
