@@ -36,6 +36,8 @@ static void invert(const double m[9], double out[9])
     memcpy(out, inverse, sizeof inverse);
 }
 
+static uint8_t gray_of(double value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value + 0.5); }
+
 /* The surface through the homography. */
 static uint8_t *render_plane(const double h[9])
 {
@@ -47,8 +49,7 @@ static uint8_t *render_plane(const double h[9])
         for (int32_t u = 0; u < WIDTH; u++) {
             double x, y;
             kb_homography_apply(back, u, v, &x, &y);
-            double gray = surface(x, y);
-            pixels[v * WIDTH + u] = (uint8_t)(gray < 0 ? 0 : gray > 255 ? 255 : gray + 0.5);
+            pixels[v * WIDTH + u] = gray_of(surface(x, y));
         }
     return pixels;
 }
@@ -160,7 +161,7 @@ static void what_cannot_be_aligned_stays(void **state)
     for (int other = 0; other < 2; other++) {
         align_result r;
         for (int32_t i = 0; i < WIDTH * HEIGHT; i++)
-            s->pixels[1][i] = other ? (uint8_t)(surface(3 * (i % WIDTH) + 900, i / WIDTH) / 2) : 77;
+            s->pixels[1][i] = other ? gray_of(surface(3 * (i % WIDTH) + 900, i / WIDTH) / 2) : 77;
         assert_int_equal(align_homography(&s->input, s->inliers, &s->fit, &r), KB_OK);
         assert_false(r.taken);
         assert_memory_equal(&fit, &s->fit, sizeof fit);
