@@ -1,5 +1,5 @@
 /* A patch is sampled in tiles of 4x4 samples, and the pixels of a tile lie in a window of at most 8x8 at any rotation,
- * since samples are at most sqrt(1.5) px apart. This file finds the windows. Template over simd/vec.h.
+ * since samples are at most 1.4 px apart. This file finds the windows. Template over simd/vec.h.
  *
  * A patch whose windows would leave the level is sampled from a copy that repeats the border. */
 #ifndef KBI_TMPL_TILES_H
