@@ -20,7 +20,7 @@ typedef struct kbi_orb kbi_orb;
 typedef struct kbi_orb_level {
     uint8_t *made; /* where it is built */
     const uint8_t *data; /* its row `first` */
-    int32_t first;       /* 0 but where levels pass by in bands */
+    int32_t first;       /* 0 but where levels are streamed in bands */
     int32_t width, height;
     ptrdiff_t stride;
     double factor;   /* px of the image per pixel */
@@ -53,7 +53,7 @@ typedef struct kbi_orb_band {
     uint8_t *scratch;
 } kbi_orb_band;
 
-/* A level that passes by: the last rows that have been made of it, with those still needed. */
+/* A streamed level: the last rows that have been made of it, with those still needed. */
 typedef struct kbi_orb_ring {
     kbi_resize_map columns; /* from the level before */
     int32_t ready;          /* rows that have been made */
@@ -88,7 +88,7 @@ struct kbi_orb {
     bool all_stay; /* the last selection only sorts: they get angles before, while neighbours stand side by side */
 };
 
-/* Whether levels pass by in bands. */
+/* Whether levels are streamed in bands. */
 static inline bool kbi_orb_streams(const kbi_orb *o) { return KBI_BANDS && o->streams; }
 
 /* What is done with rows of a level while they are in memory, those from..to - 1. They are `rows` high but the last ones,

@@ -1,4 +1,4 @@
-/* How low_memory passes the levels of the ORB detector by.
+/* How low_memory goes through the levels of the ORB detector.
  *
  * One level after the other, each in the place of the one before, takes the memory of level 1. Large images take less in
  * bands: of every level but the image a ring of rows is kept, and a row of the image that is reached makes those rows of

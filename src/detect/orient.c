@@ -160,7 +160,7 @@ static void orient_by_gradient(orient_job *job, const kb_parallel *parallel)
 
 typedef struct orient_sweep {
     const orient_job *job;
-    kbi_pyramid levels; /* those that pass by */
+    kbi_pyramid levels; /* those that are streamed */
 } orient_sweep;
 
 static void orient_strip(void *context, const uint64_t *entries, size_t n, int32_t first)

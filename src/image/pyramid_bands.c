@@ -1,5 +1,5 @@
-/* The sampler's pyramid in bands, for large images: a sweep over the image in which all levels pass by. Of each a ring of
- * rows is kept, so that memory grows with the width of the image alone. A row of the image that is reached makes those
+/* The sampler's pyramid in bands, for large images: one sweep over the image streams all levels. Of each a ring of rows
+ * is kept, so that memory grows with the width of the image alone. A row of the image that is reached makes those
  * rows of the other levels that need no later one. The regions of a strip of a level are visited as soon as the rows that
  * they reach into are there. A ring lies in one piece: when it is full, the rows that are still needed move to its start.
  *

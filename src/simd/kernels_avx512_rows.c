@@ -1,4 +1,4 @@
-/* The kernels that gain by AVX-512 without its width: twice as many registers, and masks. */
+/* The kernels of AVX2 that gain by AVX-512: twice as many registers, masks, and wider vectors where these pay. */
 #include "simd/kernels.h"
 
 #ifdef KBI_X86_512

@@ -5,7 +5,7 @@
 
 #include "simd/vec.h"
 
-/* gcc would fuse multiplications and additions: AVX-512 cannot be had without such instructions. */
+/* gcc would fuse multiplications and additions: AVX-512 has instructions for that. */
 #if defined(__GNUC__) && !defined(__clang__)
 #    define GRADIENT_EXACT __attribute__((optimize("fp-contract=off")))
 #else

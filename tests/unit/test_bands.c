@@ -34,7 +34,7 @@ static void check_detection(const kb_image *image, kb_detect_options options)
     free(buffer);
 }
 
-/* True when this image passes by in bands: taller ones take no more memory. */
+/* True when this image is streamed in bands: taller ones take no more memory. */
 static bool in_bands(int32_t width, int32_t height, const kb_detect_options *options)
 {
     return bytes_of_detection(width, 2 * height, options) < bytes_of_detection(width, height, options) * 21 / 20;
