@@ -18,13 +18,13 @@
 enum { N = 2048, WIDTH = 800, HEIGHT = 640, ROWS = 1024, CHILDREN = 10, LOOP = 1000000, REPEATS = 40 };
 
 static uint8_t pixels[WIDTH * HEIGHT], patches[KBI_BATCH * KBI_PATCH_BYTES], cells[KBI_BATCH * KBI_CELLS],
-    rows[N * KB_MAX_BITS / 8], values[N * KB_SIFT_VALUES];
+    octaves[KB_OCTAVES][KBI_BATCH * KBI_OCTAVE_BYTES], rows[N * KB_MAX_BITS / 8], values[N * KB_SIFT_VALUES];
 static uint8_t bytes[WIDTH * HEIGHT], flags[N];
 static uint16_t deep[WIDTH * 32], x16[WIDTH];
 static int16_t signed_rows[3][WIDTH];
 static int32_t x32[WIDTH];
 static kb_keypoint keypoints[N];
-static kbi_sampling samplings[N], cell_samplings[N];
+static kbi_sampling samplings[N], cell_samplings[N], all_octaves[N * KB_OCTAVES], octave_samplings[KB_OCTAVES][N];
 static uint32_t histograms[KBI_BATCH * KB_SIFT_VALUES], keys[3][ROWS];
 static _Alignas(KBI_ALIGN) uint8_t scratch[KBI_KERNEL_SCRATCH];
 static kbi_pyramid levels;
@@ -41,22 +41,22 @@ static uint64_t state = 1;
 
 /* ---- data ---- */
 
-static uint8_t place(bool cells, uint32_t radius)
+static uint8_t place(kb_sampler sampler, uint32_t radius)
 {
-    if (cells) return (uint8_t)(radius + 2 * kbi_random_below(&state, KBI_CELLS_SIDE + 1 - radius));
+    uint32_t across = sampler == KB_SAMPLER_OCTAVES ? KBI_OCTAVE_CELLS_SIDE : KBI_CELLS_SIDE;
+    if (kbi_on_cells(sampler)) return (uint8_t)(radius + 2 * kbi_random_below(&state, across + 1 - radius));
     return (uint8_t)(radius + kbi_random_below(&state, KB_PATCH_SIDE - 2 * radius));
 }
 
 static kb_model *box_model(kb_kind kind, kb_sampler sampler)
 {
-    bool cells = kbi_on_cells(kind, sampler);
     kb_box_pair pairs[256];
     for (int i = 0; i < 256; i++) {
-        uint32_t r = 1 + kbi_random_below(&state, (uint32_t)kbi_most_radius(cells));
+        uint32_t r = 1 + kbi_random_below(&state, (uint32_t)kbi_most_radius(kbi_on_cells(sampler)));
         uint32_t first = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
         uint32_t second = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
-        pairs[i] = (kb_box_pair){(uint8_t)first,  place(cells, r), place(cells, r), (uint8_t)r,
-                                 (uint8_t)second, place(cells, r), place(cells, r), (uint8_t)r, 1};
+        pairs[i] = (kb_box_pair){(uint8_t)first,  place(sampler, r), place(sampler, r), (uint8_t)r,
+                                 (uint8_t)second, place(sampler, r), place(sampler, r), (uint8_t)r, 1};
     }
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = 256, .name = "boxes",
                           .boxes = pairs};
@@ -89,6 +89,17 @@ static void prepare_matching(void)
     }
 }
 
+/* The regions that are sampled, whichever slots run: batches are of one octave. Octave 2 is as wide as the others. */
+static void prepare_regions(void)
+{
+    kbi_kernels k;
+    kbi_kernels_init(&k, kbi_cpu_flags());
+    k.image.plan(keypoints, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
+    k.image.plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
+    k.image.plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
+    for (int i = 0; i < N * KB_OCTAVES; i++) octave_samplings[i % KB_OCTAVES][i / KB_OCTAVES] = all_octaves[i];
+}
+
 /* Keypoints like ORB's, none near the edge, on a picture of blocks and noise. */
 static bool prepare(void)
 {
@@ -115,11 +126,12 @@ static bool prepare(void)
     map = (kbi_resize_map){index, weight, pair, mix, 0};
     kbi_blur_plan(&blur, 1.6, 0.5);
     kbi_pyramid_plan(&levels, &image);
-    kb_status status = kbi_pyramid_build(&levels, &image, 0xff, workspace);
+    kb_status status = kbi_pyramid_build(&levels, &image, 0xffff, workspace);
+    prepare_regions();
     prepare_matching();
     bad = box_model(KB_BAD, KB_SAMPLER_PATCH);
     bad_cells = box_model(KB_BAD, KB_SAMPLER_CELLS);
-    bag = box_model(KB_BAG, KB_SAMPLER_PATCH);
+    bag = box_model(KB_BAG, KB_SAMPLER_OCTAVES);
     hash = hash_model();
     kb_model_builtin("bad256", &builtin[0]);
     kb_model_builtin("bag256", &builtin[1]);
@@ -139,16 +151,26 @@ static void run_thirds(const kbi_kernels *k)
 }
 static void run_plan(const kbi_kernels *k)
 {
-    k->image.plan(keypoints, N, 1, KB_PATCH_SIDE, &levels, samplings, flags);
+    k->image.plan(keypoints, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
 }
 static void run_plan_cells(const kbi_kernels *k)
 {
-    k->image.plan(keypoints, N, 1, KBI_CELLS_SIDE, &levels, cell_samplings, flags);
+    k->image.plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
+}
+static void run_plan_octaves(const kbi_kernels *k)
+{
+    k->image.plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
 }
 static void run_sample_cells(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i += KBI_BATCH)
         k->image.sample(cell_samplings + i, KBI_BATCH, KBI_CELLS_SIDE, &levels, cells);
+}
+static void run_sample_octaves(const kbi_kernels *k)
+{
+    for (int octave = 0; octave < KB_OCTAVES; octave++)
+        for (int i = 0; i < N; i += KBI_BATCH)
+            k->image.sample(octave_samplings[octave] + i, KBI_BATCH, KB_OCTAVE_SIDE, &levels, octaves[octave]);
 }
 static void run_sample(const kbi_kernels *k)
 {
@@ -156,15 +178,19 @@ static void run_sample(const kbi_kernels *k)
 }
 static void run_bad_cells(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->describe.boxes(bad_cells, cells, KBI_BATCH, rows, scratch);
+    for (int i = 0; i < N; i += KBI_BATCH)
+        k->describe.boxes(&bad_cells->tables[0], cells, KBI_BATCH, rows, scratch);
 }
 static void run_bad(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->describe.boxes(bad, patches, KBI_BATCH, rows, scratch);
+    for (int i = 0; i < N; i += KBI_BATCH)
+        k->describe.boxes(&bad->tables[0], patches, KBI_BATCH, rows, scratch);
 }
 static void run_bag(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->describe.boxes(bag, patches, KBI_BATCH, rows, scratch);
+    for (int octave = 0; octave < KB_OCTAVES; octave++)
+        for (int i = 0; i < N; i += KBI_BATCH)
+            k->describe.boxes(&bag->tables[octave], octaves[octave], KBI_BATCH, rows, scratch);
 }
 static void run_sift(const kbi_kernels *k)
 {
@@ -346,6 +372,8 @@ static const struct {
     {"sample", "keypoint", run_sample, N},
     {"plan, cells", "keypoint", run_plan_cells, N},
     {"sample, cells", "keypoint", run_sample_cells, N},
+    {"plan, octaves", "keypoint", run_plan_octaves, N},
+    {"sample, octaves", "keypoint", run_sample_octaves, N},
     {"boxes, BAD-256", "keypoint", run_bad, N},
     {"boxes, BAD-256, cells", "keypoint", run_bad_cells, N},
     {"boxes, BAG-256", "keypoint", run_bag, N},
@@ -459,6 +487,7 @@ int main(int argc, char **argv)
             print_row(i, instructions ? print_instructions : print_time);
     for (int i = 0; i < 3; i++) kb_model_free(builtin[i]);
     kb_model_free(bad);
+    kb_model_free(bad_cells);
     kb_model_free(bag);
     kb_model_free(hash);
     kb_workspace_free(workspace);

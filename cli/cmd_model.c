@@ -45,13 +45,13 @@ static int model_import_run(cli_common *common, void *context, int count, char *
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }
 
-static const char *const samplers[] = {"image", "patch", "cells", NULL};
+static const char *const samplers[] = {"image", "patch", "octaves", "cells", NULL};
 
 static const cli_option import_options[] = {
     {"sampler", 0, CLI_CHOICE(model_job, table.sampler, 0), "NAME", .words = samplers,
      .help = "image: boxes in the image, as OpenCV's TEBLID; patch: in the resampled 32x32 patch; cells: in 16x16 cells, "
-             "for tables whose boxes are on cells (default: image for BAD, patch for the others, which have no other "
-             "sampler)"},
+             "for tables whose boxes are on cells; octaves: of BAG, which has no other (default: image for BAD, octaves "
+             "for BAG, patch for the others)"},
     {"support", 0, CLI_NUMBER(model_job, table.support, 0.1, 10), "S",
      .help = ": patch width = preset x keypoint size x support (default 1)"},
     {"sift-support", 0, CLI_NUMBER(model_job, table.sift_support, 0.1, 10), "S",

@@ -30,7 +30,7 @@ const cli_option train_model_options[] = {
     {"sift-support", 0, CLI_NUMBER(train_options, sift_support, 0.1, 10), "S",
      .help = ", written into the model for keypoints of SIFT detectors (default: as the others)"},
     {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
-     .help = "(docs/sampling.md), written into the model; BAD is learned for it (default: cells for BAD, else patch)"},
+     .help = "(docs/sampling.md), written into the model: of BAD, which is learned for it (default: cells; BAG always has octaves)"},
     {"augment", 0, CLI_CHOICE(train_options, augment, 0), "on|off", "off", .words = off_on,
      .help = "small random rotation, scale, light, blur and noise"},
     {"log", 0, CLI_OUTPUT(train_options, log), "FILE.csv", .help = "the log (default: the model's name with .csv)"},
@@ -114,7 +114,17 @@ static bool load_sets(train_data *data, const train_options *o, int count, char 
     return true;
 }
 
-bool train_data_load(train_data *data, const train_options *o, cli_common *common, int count, char **paths)
+/* What learning takes, octaves or patches of 32x32, must be what the sets hold. */
+static bool check_form(const kbi_patch_set *set, bool octaves, io_error *error)
+{
+    if (set->patches == 0 || set->side == (octaves ? KB_OCTAVE_SIDE : KB_PATCH_SIDE)) return true;
+    if (octaves)
+        return io_fail(error, "BAG is learned from octaves, but the sets hold patches (keybits patches ... --octaves)");
+    if (set->side == KB_OCTAVE_SIDE) return io_fail(error, "the sets hold octaves, which only BAG is learned from");
+    return io_fail(error, "the sets hold patches of side %d, but 32 is the least", (int)set->side);
+}
+
+bool train_data_load(train_data *data, const train_options *o, bool octaves, cli_common *common, int count, char **paths)
 {
     io_error error;
     memset(data, 0, sizeof *data);
@@ -123,14 +133,15 @@ bool train_data_load(train_data *data, const train_options *o, cli_common *commo
         common->exit_code = cli_usage_error(common, "--validate and --hold-back exclude each other");
         return false;
     }
-    if (!load_sets(data, o, count, paths, &error)) {
+    if (!load_sets(data, o, count, paths, &error) || !check_form(&data->set, octaves, &error) ||
+        !check_form(&data->held, octaves, &error)) {
         common->exit_code = cli_error("%s", error.text);
         train_data_free(data);
         return false;
     }
     const kbi_patch_set *set = &data->set;
     data->hash = train_hash(TRAIN_HASH_START, set->label, set->patches * sizeof *set->label);
-    data->hash = train_hash(data->hash, set->pixels, set->patches * KB_PATCH_SIDE * KB_PATCH_SIDE);
+    data->hash = train_hash(data->hash, set->pixels, set->patches * kbi_patch_bytes(set->side));
     cli_say(common, "%zu patches of %zu points", set->patches, set->points);
     if (set->singletons) cli_say(common, "%zu patches left out, since no other shows their point", set->singletons);
     return true;
@@ -175,7 +186,7 @@ kb_sampler train_sampler(const train_options *options, kb_kind kind)
 {
     kb_sampler sampler;
     if (options->sampler && model_sampler(options->sampler, &sampler)) return sampler;
-    return kind == KB_BAD ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH;
+    return kind == KB_BAD ? KB_SAMPLER_CELLS : kind == KB_BAG ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH;
 }
 
 bool train_model_write(kb_model_spec *spec, const train_options *options, const train_data *data, kb_model **out)

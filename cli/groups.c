@@ -246,8 +246,8 @@ void cli_warn_patches(const cli_common *common, const char *name, const features
     const char *ask = "is another --preset or --scale meant?";
     if (fit->small > 0)
         cli_warn(common, "%s: %zu of %zu patches are narrower than %g px, too small to describe; %s", name, fit->small,
-                 fit->keypoints, (double)KB_SMALL_PATCH, ask);
+                 fit->keypoints, fit->least_width, ask);
     if (4 * fit->large > fit->keypoints)
-        cli_warn(common, "%s: %zu of %zu patches are wider than half of the image; %s", name, fit->large,
-                 fit->keypoints, ask);
+        cli_warn(common, "%s: %zu of %zu patches are wider than %g px, which is %s the image; %s", name, fit->large,
+                 fit->keypoints, fit->most_width, fit->least_width > (double)KB_SMALL_PATCH ? "twice" : "half of", ask);
 }

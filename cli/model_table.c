@@ -128,7 +128,7 @@ static bool add_row(table *t, size_t line, const double *values, int count)
 
 bool model_sampler(const char *name, kb_sampler *sampler)
 {
-    static const kb_sampler all[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_CELLS};
+    static const kb_sampler all[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_OCTAVES, KB_SAMPLER_CELLS};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         *sampler = all[i];
         if (strcmp(name, kb_sampler_name(all[i])) == 0) return true;
@@ -169,7 +169,7 @@ static bool read_directive(table *t, size_t number, const char *line)
     }
     if (key == 7 && strncmp(line, "sampler", key) == 0) {
         kb_sampler sampler;
-        if (!model_sampler(value, &sampler)) return fail_at(t, number, "sampler is image, patch or cells");
+        if (!model_sampler(value, &sampler)) return fail_at(t, number, "sampler is image, patch, octaves or cells");
         strcpy(t->sampler, value);
         return true;
     }
@@ -232,6 +232,7 @@ static bool make_model(const table *t, const table_options *options, kb_model **
     const char *sampler = options->sampler      ? options->sampler
                           : t->sampler[0]       ? t->sampler
                           : spec.kind == KB_BAD ? "image"
+                          : spec.kind == KB_BAG ? "octaves"
                                                 : "patch";
     if (!model_sampler(sampler, &spec.sampler)) return io_fail(t->error, "no sampler has the name %s", sampler);
     spec.support = options->support > 0 ? options->support : (float)t->support;

@@ -25,7 +25,7 @@ static int colmap_convert(cli_common *common, const kbi_scene *model, colmap_job
     listener l = {0};
     kbi_multiview_report report;
     io_error error;
-    if (!patches_output_open(common, &a->output, KB_PATCH_SIDE)) return common->exit_code;
+    if (!patches_output_open(common, &a->output, patches_output_side(&a->output))) return common->exit_code;
     io_progress_start(&l.progress, "images", 2 * model->image_count, common->quiet);
     bool ok = io_colmap_patches(model, &a->options, a->output.supports, a->output.support, a->output.writer,
                                 colmap_skip, colmap_tick, &l, &report, &error);
@@ -66,6 +66,7 @@ static int colmap_run(cli_common *common, void *context, int count, char **argum
     (void)count;
     if (!io_colmap_model_read(arguments[0], &model, &error)) return cli_error("%s", error.text);
     job->options.images = arguments[1];
+    job->options.multiview.octaves = job->output.octaves;
     job->options.multiview.parallel = common->parallel;
     job->options.multiview.max_points = (size_t)job->max_points;
     int result = claim_colmap(common, arguments[0], &model, arguments[1], &error)
@@ -84,6 +85,7 @@ static void colmap_begin(void *context)
 
 static const cli_option colmap_options[] = {
     CLI_GROUP(colmap_job, output, patches_output_options),
+    {"octaves", 0, CLI_FLAG(colmap_job, output.octaves), .help = PATCHES_OCTAVES_HELP},
     {"database", 0, CLI_INPUT(colmap_job, options.database), "FILE",
      .help = "take keypoints from COLMAP's database instead of detecting"},
     {"detectors", 0, CLI_CALL(colmap_job, options.multiview.detectors), "LIST", "orb,sift", .take = patches_take_detectors,

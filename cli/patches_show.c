@@ -25,6 +25,21 @@ static void draw_patch(io_canvas *canvas, const uint8_t *pixels, int32_t side, i
     free(grown);
 }
 
+/* Octaves are drawn in two rows, the whole region first, this many px apart. */
+#define OCTAVE_GAP 1
+/* Width in px of a patch as it is drawn, with some room between octaves of one and of the next. */
+static int32_t drawn_width(const kbi_patch_set *set, int32_t magnify)
+{
+    return set->side == KB_OCTAVE_SIDE ? 2 * KB_OCTAVE_SIDE * magnify + 5 * OCTAVE_GAP : set->side * magnify;
+}
+
+static void draw_octaves(io_canvas *canvas, const uint8_t *pixels, int32_t magnify, int32_t x, int32_t y)
+{
+    int32_t step = KB_OCTAVE_SIDE * magnify + OCTAVE_GAP;
+    for (int32_t k = 0; k < KB_OCTAVES; k++, pixels += KB_OCTAVE_SIDE * KB_OCTAVE_SIDE)
+        draw_patch(canvas, pixels, KB_OCTAVE_SIDE, magnify, x + k % 2 * step, y + k / 2 * step);
+}
+
 static void draw_point(io_canvas *canvas, const kbi_patch_set *set, size_t point, const sheet_job *s, int32_t x, int32_t y)
 {
     int32_t magnify = (int32_t)s->magnify;
@@ -33,15 +48,17 @@ static void draw_point(io_canvas *canvas, const kbi_patch_set *set, size_t point
     snprintf(words, sizeof words, "%zu: %zu", point, count);
     io_draw_text(canvas, x, y, 1, (io_colour){200, 200, 120}, words);
     for (size_t k = 0; k < count && (int64_t)k < s->patches; k++) {
-        draw_patch(canvas, set->pixels + (start + k) * (size_t)set->side * (size_t)set->side, set->side, magnify,
-                   x + (int32_t)k * (set->side * magnify + 2), y + 9);
+        const uint8_t *pixels = set->pixels + (start + k) * kbi_patch_bytes(set->side);
+        int32_t left = x + (int32_t)k * (drawn_width(set, magnify) + 2);
+        if (set->side == KB_OCTAVE_SIDE) draw_octaves(canvas, pixels, magnify, left, y + 9);
+        else draw_patch(canvas, pixels, set->side, magnify, left, y + 9);
     }
 }
 
 static bool draw_sheet(const char *path, const kbi_patch_set *set, const sheet_job *s, io_error *error)
 {
-    int32_t strip = (int32_t)s->patches * (set->side * (int32_t)s->magnify + 2) + 12;
-    int32_t line = set->side * (int32_t)s->magnify + 13, columns = (int32_t)s->columns;
+    int32_t wide = drawn_width(set, (int32_t)s->magnify), strip = (int32_t)s->patches * (wide + 2) + 12;
+    int32_t line = wide + 13, columns = (int32_t)s->columns;
     int64_t points = s->points < (int64_t)set->points ? s->points : (int64_t)set->points;
     int32_t rows = ((int32_t)points + columns - 1) / columns;
     io_canvas canvas;
@@ -78,7 +95,7 @@ static const cli_option show_options[] = {
     {"points", 0, CLI_NUMBER(sheet_job, points, 1, 2000), "N", "90", .help = "points, chosen by the seed"},
     {"columns", 0, CLI_NUMBER(sheet_job, columns, 1, 10), "N", "3", .help = "strips side by side"},
     {"patches", 0, CLI_NUMBER(sheet_job, patches, 2, 32), "N", "6", .help = "patches per point at most"},
-    {"magnify", 0, CLI_NUMBER(sheet_job, magnify, 1, 8), "N", .help = "(default 2 for patches of 32x32, else 1)"},
+    {"magnify", 0, CLI_NUMBER(sheet_job, magnify, 1, 8), "N", .help = "(default 2 for octaves and patches of 32x32, else 1)"},
     {"seed", 0, CLI_NUMBER(sheet_job, seed, 0, CLI_NO_LIMIT), "N", "1", .help = "decides which points are shown"},
     {0}};
 
@@ -134,7 +151,7 @@ static bool summarise(const char *path, summary *out, io_error *error)
     io_patch_reader *reader = io_patch_reader_open(path, &out->info, error);
     if (!reader) return false;
     size_t n = (size_t)out->info.patches;
-    uint8_t *pixels = io_alloc((size_t)out->info.side * (size_t)out->info.side, 1);
+    uint8_t *pixels = io_alloc(kbi_patch_bytes(out->info.side), 1);
     uint32_t *labels = io_alloc(n, sizeof *labels), *views = io_alloc(n, sizeof *views);
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) ok = io_patch_reader_at(reader, i, &labels[i], &views[i], pixels, error);
@@ -172,10 +189,11 @@ static void patches_info_json(const summary *summaries, char **paths, int sets)
 static void patches_info_text(const summary *summaries, char **paths, int sets)
 {
     for (const summary *s = summaries; s < summaries + sets; s++) {
-        printf("%s: %llu patches of side %d, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu "
+        printf("%s: %llu patches of side %d%s, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu "
                "views\n",
-               paths[s - summaries], (unsigned long long)s->info.patches, (int)s->info.side, (double)s->info.support,
-               s->points, s->singletons, s->most, s->views);
+               paths[s - summaries], (unsigned long long)s->info.patches, (int)s->info.side,
+               s->info.side == KB_OCTAVE_SIDE ? " in four octaves" : "", (double)s->info.support, s->points,
+               s->singletons, s->most, s->views);
     }
 }
 

@@ -120,7 +120,7 @@ static bool synth_all(const cli_common *common, const io_names *images, synth_jo
 static int synth_write(cli_common *common, const io_names *images, synth_job *job)
 {
     synth_totals totals = {0};
-    if (!patches_output_open(common, &job->output, KB_PATCH_SIDE)) return common->exit_code;
+    if (!patches_output_open(common, &job->output, patches_output_side(&job->output))) return common->exit_code;
     bool ok = synth_all(common, images, job, &totals);
     if (ok && totals.points == 0) {
         cli_error("no image gave a point that two views share");
@@ -142,6 +142,7 @@ static int synth_run(cli_common *common, void *context, int count, char **argume
     io_names images = {0};
     io_error error;
     scale_light(&job->options.light, job->light);
+    job->options.octaves = job->output.octaves;
     job->options.supports = job->output.supports;
     memcpy(job->options.support, job->output.support, sizeof job->output.support);
     int result = cli_claim_images(common, count, arguments, &images, &error) ? synth_write(common, &images, job)
@@ -160,6 +161,7 @@ static void synth_begin(void *context)
 
 static const cli_option synth_options[] = {
     CLI_GROUP(synth_job, output, patches_output_options),
+    {"octaves", 0, CLI_FLAG(synth_job, output.octaves), .help = PATCHES_OCTAVES_HELP},
     {"views", 0, CLI_NUMBER(synth_job, options.views, 2, KBI_SYNTH_MAX_VIEWS), "N", "5",
      .help = "; the first is the photograph as it is"},
     {"detectors", 0, CLI_CALL(synth_job, options.detectors), "LIST", "orb,sift", .take = patches_take_detectors,

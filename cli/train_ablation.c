@@ -68,7 +68,7 @@ static int ablation_run(cli_common *common, void *context, int count, char **arg
     kbi_ablation_row rows[KBI_ABLATION_ROWS];
     io_error error;
     if (!job->shared.validate && job->shared.hold_back <= 0) job->shared.hold_back = 0.2;
-    if (!train_data_load(&data, &job->shared, common, count, arguments)) return common->exit_code;
+    if (!train_data_load(&data, &job->shared, false, common, count, arguments)) return common->exit_code;
     job->o.rows = job->o.steps ? 0 : KBI_ABLATION_BAD;
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;

@@ -100,7 +100,8 @@ static char *box_settings(const box_job *job)
                  (unsigned)o->channels, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
                  o->fixed_threshold ? ", fixed threshold" : "", o->distinct_boxes, job->shared.augment ? "on" : "off");
     if (n > 0 && o->screen) n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", screen %d\n", (int)o->screen) - 1;
-    if (n > 0 && o->sampler == KB_SAMPLER_CELLS) n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", on cells\n") - 1;
+    if (n > 0 && o->sampler != KB_SAMPLER_PATCH)
+        n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", on %s\n", kb_sampler_name(o->sampler)) - 1;
     if (n < 0) n = 0; /* printf, too, may run out of memory */
     snprintf(text + n, SETTINGS - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches,
              d->set.points, (unsigned long long)d->hash);
@@ -172,12 +173,18 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
     if (job->o.kind == KB_BAD && job->o.channels && job->o.channels != 1)
         return cli_usage_error(common, "--channels is for bag; bad has gray only");
+    if (job->o.kind == KB_BAG && job->shared.sampler)
+        return cli_usage_error(common, "--sampler is for bad; bag always has octaves");
+    if (job->o.kind == KB_BAG && job->shared.bits % 32)
+        return cli_usage_error(common, "--bits of bag must be a multiple of 32, not %d", (int)job->shared.bits);
+    if (job->o.kind == KB_BAG && job->shared.augment)
+        return cli_usage_error(common, "--augment is not for bag: octaves cannot be augmented");
     job->o.sampler = train_sampler(&job->shared, job->o.kind);
     if (job->o.kind == KB_BAD && job->o.sampler == KB_SAMPLER_PATCH && job->o.max_radius > KB_MAX_RADIUS)
         return cli_usage_error(common, "--radius is 1 to 7 with --sampler patch");
     char *log = train_claim_path(common, &job->shared, job->shared.log, ".csv");
     if (!log) return common->exit_code;
-    if (!train_data_load(&job->data, &job->shared, common, count, arguments)) {
+    if (!train_data_load(&job->data, &job->shared, job->o.kind == KB_BAG, common, count, arguments)) {
         free(log);
         return common->exit_code;
     }

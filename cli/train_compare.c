@@ -66,11 +66,33 @@ static void warn_support(const cli_common *common, const char *path, const kbi_p
     kb_model_info info;
     KB_INIT(info);
     if (kb_model_get_info(model, &info) != KB_OK || set->support <= 0) return;
-    const float own[2] = {info.spec->support, info.spec->sift_support};
+    /* a patch is the middle half of octaves */
+    float share = info.spec->sampler == KB_SAMPLER_OCTAVES && set->side != KB_OCTAVE_SIDE ? 0.5f : 1;
+    const float own[2] = {share * info.spec->support, share * info.spec->sift_support};
     for (int i = 0; i < 2; i++)
         if (fabsf(set->support - own[i]) <= 1e-3f * set->support) return;
     cli_warn(common, "%s: patches of support %g, but %s describes with %g (keybits patches ... --support)", path,
-             (double)set->support, name, (double)info.spec->support);
+             (double)set->support, name, (double)own[0]);
+}
+
+static bool takes_octaves(const kb_model *model)
+{
+    kb_model_info info;
+    KB_INIT(info);
+    return kb_model_get_info(model, &info) == KB_OK && info.spec->sampler == KB_SAMPLER_OCTAVES;
+}
+
+/* Octaves are for models that describe them. */
+static bool check_octaves(const comparison *c, const char *path, io_error *error)
+{
+    io_patch_info info;
+    io_patch_reader *reader = io_patch_reader_open(path, &info, error);
+    if (!reader) return false;
+    io_patch_reader_close(reader);
+    for (size_t i = 0; info.side == KB_OCTAVE_SIDE && i < c->names.count; i++)
+        if (!takes_octaves(c->models[i]))
+            return io_fail(error, "%s holds octaves, but %s describes patches", path, c->names.items[i]);
+    return true;
 }
 
 static bool compare_on(comparison *c, const cli_common *common, const char *path, io_error *error)
@@ -110,6 +132,7 @@ static int compare_run(cli_common *common, void *context, int count, char **path
     bool ok = open_models(c, &error);
     c->set_width = longest((size_t)count, paths);
     c->model_width = longest(c->names.count, c->names.items);
+    for (int i = 0; ok && i < count; i++) ok = check_octaves(c, paths[i], &error);
     if (ok) print_head(c, common);
     for (int i = 0; ok && i < count; i++) ok = compare_on(c, common, paths[i], &error);
     if (ok && common->json) io_json_end(&c->json);

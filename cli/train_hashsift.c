@@ -187,7 +187,7 @@ static int hashsift_run(cli_common *common, void *context, int count, char **arg
     if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
     job->log_path = train_claim_path(common, &job->shared, job->shared.log, ".csv");
     job->checkpoint = job->log_path ? train_claim_path(common, &job->shared, NULL, ".checkpoint") : NULL;
-    if (!job->checkpoint || !train_data_load(&job->data, &job->shared, common, count, arguments))
+    if (!job->checkpoint || !train_data_load(&job->data, &job->shared, false, common, count, arguments))
         return common->exit_code;
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;

@@ -58,7 +58,7 @@ static bool count_bits(const train_page *page, const kb_model_info *info, const 
     KB_INIT(options);
     options.parallel = parallel;
     *counts = (bit_counts){info->spec->bits, n, io_alloc(bits, sizeof(double)), io_alloc(bits * bits, sizeof(double))};
-    bool done = kb_describe_patches(page->model, page->set->pixels, n, KB_PATCH_SIDE, &options, NULL, rows) == KB_OK;
+    bool done = kb_describe_patches(page->model, page->set->pixels, n, page->set->side, &options, NULL, rows) == KB_OK;
     for (size_t i = 0; done && i < n; i++) {
         const uint8_t *row = rows + i * row_bytes;
         size_t set = 0;

@@ -80,10 +80,12 @@ static int32_t distance_at(const pair_counts *c, double rate, int32_t most)
     return distance;
 }
 
-static const kbi_patch_set *set_of_support(const threshold_job *job, float support)
+static const kbi_patch_set *set_of_support(const threshold_job *job, float support, bool octaves)
 {
     for (int i = 0; i < job->set_count; i++)
-        if (fabsf(job->sets[i].support - support) <= 1e-3f * support) return &job->sets[i];
+        if ((job->sets[i].side == KB_OCTAVE_SIDE) == octaves &&
+            fabsf(job->sets[i].support - support) <= 1e-3f * support)
+            return &job->sets[i];
     return NULL;
 }
 
@@ -133,11 +135,11 @@ static void print_threshold_row(threshold_job *job, const cli_common *common, co
 #ifdef KB_HAVE_EVAL
 static bool measure_orb(threshold_job *job, const cli_common *common, pair_counts *c, io_error *error)
 {
-    const kbi_patch_set *set = set_of_support(job, 1);
+    const kbi_patch_set *set = set_of_support(job, 1, false);
     io_rows rows = {0};
     if (!set) return io_fail(error, "none of the sets has support 1, at which ORB describes");
     if (!ev_peers_available(error)) return io_fail(error, "no ORB to compare with: give --rate-low and --rate-high");
-    if (!ev_peer_describe_patches("cv:orb", set->pixels, set->patches, KB_PATCH_SIDE, &rows, error)) return false;
+    if (!ev_peer_describe_patches("cv:orb", set->pixels, set->patches, set->side, &rows, error)) return false;
     count_pairs(job, set, rows.bytes, rows.width, c);
     io_rows_free(&rows);
     job->rate_low = 100 * share_within(c->wrong, c->wrong_total, ORB_LOW);
@@ -178,13 +180,14 @@ static bool measure_opened(threshold_job *job, const cli_common *common, const c
     options.parallel = common->parallel;
     kb_model_get_info(model, &info);
     if (info.row_floats > 0) return io_fail(error, "%s gives floats, which have no Hamming distance", name);
-    const kbi_patch_set *set = set_of_support(job, info.spec->support);
+    bool octaves = info.spec->sampler == KB_SAMPLER_OCTAVES;
+    const kbi_patch_set *set = set_of_support(job, info.spec->support, octaves);
     if (!set)
-        return io_fail(error, "%s describes with support %g, which no set has (keybits patches ... --support)", name,
-                       (double)info.spec->support);
+        return io_fail(error, "%s describes %s with support %g, which no set has (keybits patches ... --support%s)", name,
+                       octaves ? "octaves" : "patches", (double)info.spec->support, octaves ? " --octaves" : "");
     size_t bytes = (size_t)info.row_bytes;
     uint8_t *rows = io_alloc(set->patches, bytes);
-    kb_status status = kb_describe_patches(model, set->pixels, set->patches, KB_PATCH_SIDE, &options, NULL, rows);
+    kb_status status = kb_describe_patches(model, set->pixels, set->patches, set->side, &options, NULL, rows);
     if (status == KB_OK) count_pairs(job, set, rows, bytes, c);
     free(rows);
     if (status != KB_OK) return io_fail(error, "%s: %s", name, kb_status_string(status));
@@ -279,6 +282,7 @@ const cli_command train_thresholds = {
              "pairs and of right pairs that they accept, in per cent. Every model is measured on the set of its own "
              "support, ORB (OpenCV's, where the program was built with it) on that of support 1:\n"
              "    keybits patches synth held-back/ -o 'held-{}.kbp' --support 1,1.3,1.6\n"
+             "    keybits patches synth held-back/ -o held-octaves.kbp --support 4 --octaves    (for BAG)\n"
              "    keybits train thresholds held-1.kbp held-1.3.kbp held-1.6.kbp\n"
              "    keybits train thresholds held-1.kbp held-1.6.kbp -m mine.kbm --store\n"
              "Model files hold the numbers that --store wrote, the files of the built-in models too; kb_model_info and "

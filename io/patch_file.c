@@ -26,7 +26,7 @@ static uint64_t get(const uint8_t *from, int bytes)
 }
 
 static uint32_t checksum(const uint8_t *data, size_t size) { return (uint32_t)crc32(0, data, (uInt)size); }
-static size_t record_bytes(int32_t side) { return RECORD_HEAD + (size_t)side * (size_t)side; }
+static size_t record_bytes(int32_t side) { return RECORD_HEAD + kbi_patch_bytes(side); }
 
 /* -------------------------------------------------------------------------------------------------------- writing */
 

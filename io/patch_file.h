@@ -10,7 +10,7 @@
 
 /* What the header of a file tells. */
 typedef struct io_patch_info {
-    int32_t side;
+    int32_t side; /* KB_OCTAVE_SIDE: octaves */
     float support; /* 0: not known */
     uint64_t patches;
 } io_patch_info;
@@ -27,7 +27,7 @@ void io_patch_writer_abandon(io_patch_writer *writer); /* takes NULL */
 /* Any patch, in any order. */
 typedef struct io_patch_reader io_patch_reader;
 io_patch_reader *io_patch_reader_open(const char *path, io_patch_info *info, io_error *error);
-/* Patch `index`; pixels: room for side x side, or NULL. Damage is seen only where pixels are read. */
+/* Patch `index`; pixels: room for kbi_patch_bytes(side), or NULL. Damage is seen only where pixels are read. */
 bool io_patch_reader_at(io_patch_reader *reader, uint64_t index, uint32_t *label, uint32_t *view, uint8_t *pixels,
                         io_error *error);
 void io_patch_reader_close(io_patch_reader *reader); /* takes NULL */

@@ -121,7 +121,7 @@ static void sample_points(loader *l, size_t max_patches, uint64_t seed)
 
 static bool read_points(loader *l, kbi_patch_set *set, io_error *error)
 {
-    size_t patches = 0, area = (size_t)set->side * (size_t)set->side, at = 0;
+    size_t patches = 0, area = kbi_patch_bytes(set->side), at = 0;
     for (size_t g = 0; g < l->group_count; g++) patches += l->groups[g].count;
     if (kbi_patch_set_create(set, patches, l->group_count) != KB_OK)
         return io_fail(error, "%s: no memory for %zu patches", l->paths[0], patches);

@@ -34,15 +34,15 @@ static bool parse_numbers(const char *line, int32_t bit, double v[COLUMNS + 1])
     return v[0] == bit;
 }
 
-/* v: channel, x, y, radius, as kb_box_pair says. */
+/* v: channel, x, y, radius, as kb_box_pair says: of BAG on the cells of an octave, of BAD on samples or cells. */
 static bool is_box(const double v[4])
 {
     const double above[4] = {KB_CHANNELS, KB_PATCH_SIDE, KB_PATCH_SIDE, KB_MAX_CELL_RADIUS + 1};
     for (int i = 0; i < 4; i++)
         if (!(v[i] >= 0 && v[i] < above[i] && v[i] == floor(v[i]))) return false;
-    bool samples = v[0] == 0 && v[3] <= KB_MAX_RADIUS, cells = v[3] > 0; /* BAD may be on either */
+    bool samples = v[0] == 0 && v[3] <= KB_MAX_RADIUS, cells = v[3] > 0;
     for (int i = 1; i <= 2; i++) {
-        if (v[i] < v[3] || v[i] + v[3] > KB_PATCH_SIDE) return false;
+        if (v[i] < v[3] || v[i] + v[3] > (v[0] > 0 ? KB_OCTAVE_SIDE : KB_PATCH_SIDE)) return false;
         samples = samples && v[i] + v[3] < KB_PATCH_SIDE;
         cells = cells && !(fmod(v[i] - v[3], 2) > 0);
     }

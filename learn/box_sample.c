@@ -18,8 +18,7 @@ static bool allocate(kbi_box_sample *s)
     s->right = malloc(s->batch * sizeof *s->right);
     s->values = malloc(s->batches * s->span * sizeof *s->values);
     return s->codes && s->drawn && s->pixels && s->augmented && s->taken && s->left && s->right && s->values &&
-           kbi_box_store_create(&s->store, s->batches * s->span, s->options.channels,
-                                kbi_on_cells(s->options.kind, s->options.sampler));
+           kbi_box_store_create(&s->store, s->batches * s->span, s->options.channels, s->options.sampler);
 }
 
 kb_status kbi_box_sample_create(kbi_box_sample *s, const kb_learn_patches *patches, const kb_learn_options *options,
@@ -69,7 +68,8 @@ static size_t set_bits(kbi_box_sample *s, size_t b, size_t from, size_t to, cons
     uint64_t *codes = kbi_box_sample_codes(s, b) + (size_t)index / 64;
     int32_t threshold = kbi_box_threshold(pair);
     size_t ones = 0;
-    kbi_box_store_values(&s->store, pair, b * s->span + from, b * s->span + to, values + from);
+    kbi_box_store_values(&s->store, kbi_turn_octave(&s->store, index), pair, b * s->span + from, b * s->span + to,
+                         values + from);
     for (size_t i = from; i < to; i++) {
         uint64_t bit = values[i] <= threshold, *word = &codes[i * s->words];
         *word = (*word & ~((uint64_t)1 << index % 64)) | bit << index % 64;

@@ -20,15 +20,15 @@ static int32_t draw_between(uint64_t *state, int32_t low, int32_t high)
 }
 
 /* Along one axis, anywhere where the box fits. */
-static uint8_t draw_centre(bool cells, int32_t radius, uint64_t *state)
+static uint8_t draw_centre(bool cells, int32_t channel, int32_t radius, uint64_t *state)
 {
     if (!cells) return (uint8_t)draw_between(state, radius, KB_PATCH_SIDE - 1 - radius);
-    return (uint8_t)(radius + 2 * draw_between(state, 0, KBI_CELLS_SIDE - radius));
+    return (uint8_t)(radius + 2 * draw_between(state, 0, (channel ? KBI_OCTAVE_CELLS_SIDE : KBI_CELLS_SIDE) - radius));
 }
 
 static kbi_box draw_box(bool cells, int32_t channel, int32_t radius, uint64_t *state)
 {
-    uint8_t x = draw_centre(cells, radius, state), y = draw_centre(cells, radius, state);
+    uint8_t x = draw_centre(cells, channel, radius, state), y = draw_centre(cells, channel, radius, state);
     return (kbi_box){(uint8_t)channel, x, y, (uint8_t)radius};
 }
 
@@ -96,7 +96,10 @@ static bool allowed_channel(const kbi_box_space *space, int32_t channel)
 }
 
 /* Where the centre of a box on cells moves along one axis when its radius changes by one: its edges stay on cells. */
-static int32_t towards_middle(int32_t x) { return x < KB_PATCH_SIDE / 2 ? 1 : -1; }
+static int32_t towards_middle(kbi_box from, int32_t x)
+{
+    return x < (from.channel ? KB_OCTAVE_SIDE : KB_PATCH_SIDE) / 2 ? 1 : -1;
+}
 
 static bool take_step(const kbi_box_space *space, kbi_box from, step s, kbi_box *to)
 {
@@ -104,8 +107,8 @@ static bool take_step(const kbi_box_space *space, kbi_box from, step s, kbi_box 
     int32_t x = from.x + (cells ? 2 : 1) * s.x, y = from.y + (cells ? 2 : 1) * s.y, r = from.radius + s.radius;
     int32_t channel = from.channel;
     if (cells && s.radius) {
-        x += towards_middle(from.x);
-        y += towards_middle(from.y);
+        x += towards_middle(from, from.x);
+        y += towards_middle(from, from.y);
     }
     if (s.turn) {
         if (channel == 0) return false;

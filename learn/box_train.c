@@ -49,22 +49,25 @@ void kb_learn_defaults(kb_learn_options *o)
     if (!(o->margin != 0)) o->margin = 0.2;
     if (!o->channels) o->channels = o->kind == KB_BAG ? 0x1fe : 1;
     if (!o->min_radius) o->min_radius = 1;
-    if (!o->max_radius) o->max_radius = kbi_most_radius(kbi_on_cells(o->kind, o->sampler));
+    if (o->kind == KB_BAG && o->sampler == KB_SAMPLER_PATCH) o->sampler = KB_SAMPLER_OCTAVES;
+    if (!o->max_radius) o->max_radius = kbi_most_radius(kbi_on_cells(o->sampler));
     if (!o->keep) o->keep = 4;
     if (o->loss == KB_LEARN_ORB) o->fixed_threshold = 1;
 }
 
 static bool sampler_known(const kb_learn_options *o)
 {
-    return o->sampler == KB_SAMPLER_PATCH ||
-           (o->kind == KB_BAD && (o->sampler == KB_SAMPLER_IMAGE || o->sampler == KB_SAMPLER_CELLS));
+    if (o->kind == KB_BAG) return o->sampler == KB_SAMPLER_OCTAVES;
+    return o->sampler == KB_SAMPLER_PATCH || o->sampler == KB_SAMPLER_IMAGE || o->sampler == KB_SAMPLER_CELLS;
 }
 
 static bool check_options(const kb_learn_options *o, kb_error *error)
 {
-    int32_t most_radius = kbi_most_radius(kbi_on_cells(o->kind, o->sampler));
+    int32_t most_radius = kbi_most_radius(kbi_on_cells(o->sampler));
     return in_range(error, "kind", o->kind, KB_BAD, KB_BAG) && in_range(error, "bits", o->bits, 8, KB_MAX_BITS) &&
            must(error, o->bits % 8 == 0, "bits must be a multiple of 8") &&
+           must(error, o->kind == KB_BAD || o->bits % 32 == 0, "bits of BAG must be a multiple of 32") &&
+           must(error, o->kind == KB_BAD || !o->augment, "octaves, which BAG is learned from, cannot be augmented") &&
            in_range(error, "loss", (int64_t)o->loss, 0, KB_LEARN_ORB) &&
            in_range(error, "triplets", o->triplets, 64, 262144) && in_range(error, "batch", o->batch, 16, 8192) &&
            in_range(error, "neighbours", o->neighbours, 1, 8192) &&
@@ -77,7 +80,7 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            in_range(error, "max_radius", o->max_radius, o->min_radius, most_radius) &&
            in_range(error, "local_search", o->local_search, 0, 100) &&
            in_range(error, "keep", o->keep, 1, KB_MAX_BITS) && in_range(error, "screen", o->screen, 0, 262144) &&
-           must(error, sampler_known(o), "there is no such sampler, or not for BAG") &&
+           must(error, sampler_known(o), "there is no such sampler, or not for this kind") &&
            in_range(error, "started", o->started, 0, o->bits) &&
            must(error, o->start || o->started == 0, "start is NULL, but bits are said to be there") &&
            (o->distinct_boxes == 0 || in_range(error, "distinct_boxes", o->distinct_boxes, 2, 2 * KB_MAX_BITS));
@@ -104,7 +107,7 @@ static bool check_start_box(bool cells, int32_t bit, int channel, int x, int y, 
  * there. */
 static bool check_start(const kb_learn_options *o, kb_error *error)
 {
-    bool cells = kbi_on_cells(o->kind, o->sampler);
+    bool cells = kbi_on_cells(o->sampler);
     for (int32_t i = 0; i < o->started; i++) {
         const kb_box_pair *p = &o->start[i];
         if (!check_start_box(cells, i, p->channel1, p->x1, p->y1, p->radius1, error) ||
@@ -137,7 +140,7 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
 
     t->space = (kbi_box_space){.min_radius = o->min_radius,
                                .max_radius = o->max_radius, .two_radii = o->two_radii != 0,
-                               .cells = kbi_on_cells(o->kind, o->sampler)};
+                               .cells = kbi_on_cells(o->sampler)};
     for (int32_t c = 0; c < KB_CHANNELS; c++)
         if (o->channels >> c & 1) t->space.channels[t->space.channel_count++] = c;
     t->boxes = boxes;
@@ -155,9 +158,10 @@ static void tear_down(trainer *t)
 
 /* ---- choosing one bit ---- */
 
+/* On this octave. */
 static bool chosen_already(const trainer *t, const kb_box_pair *pair)
 {
-    for (int32_t k = 0; k < t->chosen; k++)
+    for (int32_t octaves = t->sample.store.octaves, k = t->chosen % octaves; k < t->chosen; k += octaves)
         if (kbi_box_pair_same(pair, &t->boxes[k])) return true;
     return false;
 }
@@ -270,6 +274,19 @@ static kb_status learn_bits(trainer *t, double *loss)
     return KB_OK;
 }
 
+/* From the order of choice, in which octaves take turns bit by bit, to that of the model, in which they do so byte by
+ * byte. */
+static void order_by_bytes(trainer *t)
+{
+    kb_box_pair chosen[8 * KB_OCTAVES];
+    int32_t octaves = t->sample.store.octaves;
+    for (int32_t first = 0; first < t->chosen; first += 8 * octaves) {
+        memcpy(chosen, t->boxes + first, (size_t)(8 * octaves) * sizeof *chosen);
+        for (int32_t i = 0; i < 8 * octaves; i++)
+            t->boxes[first + kbi_octave_bit(octaves, i % octaves, i / octaves)] = chosen[i];
+    }
+}
+
 static void write_summary(const trainer *t, double loss, kb_learn_summary *summary)
 {
     kb_learn_summary s;
@@ -311,6 +328,7 @@ kb_status kb_learn_boxes(const kb_learn_patches *patches, const kb_learn_options
     if (!check_start(&t.o, error)) return KB_E_TABLE;
     status = set_up(&t, &p, boxes, error);
     if (status == KB_OK) status = learn_bits(&t, &loss);
+    if (status == KB_OK && t.chosen == t.o.bits) order_by_bytes(&t);
     if (status == KB_OK && summary) write_summary(&t, loss, summary);
     tear_down(&t);
     return status;

@@ -38,6 +38,9 @@ static inline uint64_t *kbi_box_sample_codes(const kbi_box_sample *sample, size_
 {
     return sample->codes + batch * 2 * sample->batch * sample->words;
 }
+/* Octaves take turns: that of bit number `chosen`. Each gets as many bits, and each bit is chosen for what those of all
+ * octaves leave wrong. */
+static inline int32_t kbi_turn_octave(const kbi_box_store *store, int32_t chosen) { return chosen % store->octaves; }
 /* A threshold of a pair in 1/128 gray level, as describing sees it. */
 int32_t kbi_box_threshold(const kb_box_pair *pair);
 
@@ -53,6 +56,7 @@ typedef struct kbi_scorer {
     size_t triple_count;
     size_t screen_count, screen_patches; /* triples of the first batches, for a first look, and the places they use */
     int64_t base; /* the loss before the bit */
+    int32_t octave; /* that features are on */
     int32_t pieces;
     int16_t *values;     /* of every piece: store.patches */
     int32_t *histograms; /* of every piece: KBI_BINS */

@@ -19,22 +19,28 @@ struct kbi_fill_scratch {
     uint16_t interleaved[LANES * KBI_PATCH_BYTES];
 };
 
-static int32_t side_of(bool cells) { return cells ? KBI_CELLS_SIDE : KB_PATCH_SIDE; }
-static size_t corners_of(bool cells) { return (size_t)(side_of(cells) + 1) * (size_t)(side_of(cells) + 1); }
+/* Side of the numbers that are summed. */
+static int32_t side_of(const kbi_box_store *store)
+{
+    return store->sampler == KB_SAMPLER_OCTAVES ? KBI_OCTAVE_CELLS_SIDE
+           : store->sampler == KB_SAMPLER_CELLS ? KBI_CELLS_SIDE
+                                                : KB_PATCH_SIDE;
+}
 
-bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels, bool cells)
+bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels, kb_sampler sampler)
 {
     memset(store, 0, sizeof *store);
     store->patches = (n + LANES - 1) / LANES * LANES;
     store->channels = channels;
-    store->cells = cells;
-    if (store->patches > SIZE_MAX / (corners_of(cells) * sizeof(uint16_t))) return false;
-    bool ok = (store->scratch = malloc(PIECES * sizeof *store->scratch)) != NULL &&
-              (store->inverse = calloc(store->patches, sizeof *store->inverse)) != NULL;
-    for (int32_t c = 0; ok && c < KB_CHANNELS; c++) {
-        if (!(channels >> c & 1)) continue;
-        store->sums[c] = malloc(corners_of(cells) * store->patches * sizeof(uint16_t));
-        ok = store->sums[c] != NULL;
+    store->sampler = sampler;
+    store->octaves = kbi_octaves(sampler);
+    size_t corners = (size_t)(side_of(store) + 1) * (size_t)(side_of(store) + 1);
+    if (store->patches > SIZE_MAX / (corners * sizeof(uint16_t))) return false;
+    bool ok = (store->scratch = malloc(PIECES * sizeof *store->scratch)) != NULL;
+    for (int32_t k = 0; ok && k < store->octaves; k++) {
+        ok = (store->inverse[k] = calloc(store->patches, sizeof *store->inverse[k])) != NULL;
+        for (int32_t c = 0; ok && c < KB_CHANNELS; c++)
+            if (channels >> c & 1) ok = (store->sums[k][c] = malloc(corners * store->patches * sizeof(uint16_t))) != NULL;
     }
     if (!ok) kbi_box_store_free(store);
     return ok;
@@ -42,8 +48,10 @@ bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels, boo
 
 void kbi_box_store_free(kbi_box_store *store)
 {
-    for (int32_t c = 0; c < KB_CHANNELS; c++) free(store->sums[c]);
-    free(store->inverse);
+    for (int32_t k = 0; k < KB_OCTAVES; k++) {
+        for (int32_t c = 0; c < KB_CHANNELS; c++) free(store->sums[k][c]);
+        free(store->inverse[k]);
+    }
     free(store->scratch);
     memset(store, 0, sizeof *store);
 }
@@ -79,35 +87,34 @@ typedef struct fill_job {
 static void interleave(const fill_job *job, size_t start, size_t used, int32_t channel, struct kbi_fill_scratch *scratch)
 {
     const uint8_t *patches = job->patches + start * KBI_PATCH_BYTES;
-    size_t numbers = job->store->cells ? KBI_CELLS : KBI_PATCH_BYTES;
-    for (size_t i = 0; i < numbers; i++) {
+    size_t side = (size_t)side_of(job->store);
+    bool cells = job->store->sampler == KB_SAMPLER_CELLS;
+    for (size_t i = 0; i < side * side; i++) {
         uint16_t *to = scratch->interleaved + i * LANES;
         for (size_t k = 0; k < used; k++)
-            to[k] = channel             ? scratch->channels[k].cells[channel - 1][i]
-                    : job->store->cells ? scratch->gray[k][i]
-                                        : patches[k * KBI_PATCH_BYTES + i];
+            to[k] = channel ? scratch->channels[k].cells[channel - 1][i]
+                    : cells ? scratch->gray[k][i]
+                            : patches[k * KBI_PATCH_BYTES + i];
         for (size_t k = used; k < LANES; k++) to[k] = 0;
     }
 }
 
-/* LANES patches from number `start` of the job on; fewer at its end. */
-static void fill_group(const fill_job *job, size_t start, struct kbi_fill_scratch *scratch)
+/* An octave of LANES patches from number `start` of the job on; fewer at its end. */
+static void fill_octave(const fill_job *job, int32_t octave, size_t start, struct kbi_fill_scratch *scratch)
 {
     kbi_box_store *store = job->store;
     size_t used = job->n - start < LANES ? job->n - start : LANES;
-    if (store->channels >> 1) {
-        for (size_t k = 0; k < used; k++) {
-            kbi_channels_of(job->patches + (start + k) * KBI_PATCH_BYTES, &scratch->channels[k]);
-            store->inverse[job->first + start + k] = 1.0 / scratch->channels[k].contrast;
-        }
+    for (size_t k = 0; k < used; k++) {
+        const uint8_t *patch = job->patches + (start + k) * KBI_PATCH_BYTES;
+        if (store->sampler == KB_SAMPLER_CELLS) kbi_patch_cells(patch, scratch->gray[k]);
+        if (store->sampler != KB_SAMPLER_OCTAVES) continue;
+        kbi_channels_of(patch + octave * KBI_OCTAVE_BYTES, &scratch->channels[k]);
+        store->inverse[octave][job->first + start + k] = 1.0 / scratch->channels[k].contrast;
     }
-    if (store->cells && store->sums[0])
-        for (size_t k = 0; k < used; k++)
-            kbi_patch_cells(job->patches + (start + k) * KBI_PATCH_BYTES, scratch->gray[k]);
     for (int32_t c = 0; c < KB_CHANNELS; c++) {
-        if (!store->sums[c]) continue;
+        if (!store->sums[octave][c]) continue;
         interleave(job, start, used, c, scratch);
-        integrate(scratch->interleaved, side_of(store->cells), store->patches, store->sums[c] + job->first + start);
+        integrate(scratch->interleaved, side_of(store), store->patches, store->sums[octave][c] + job->first + start);
     }
 }
 
@@ -116,7 +123,7 @@ static void fill_piece(void *context, int32_t index)
     const fill_job *job = context;
     size_t groups = (job->n + LANES - 1) / LANES, end = kbi_piece(groups, PIECES, index + 1);
     for (size_t g = kbi_piece(groups, PIECES, index); g < end; g++)
-        fill_group(job, g * LANES, &job->store->scratch[index]);
+        for (int32_t k = 0; k < job->store->octaves; k++) fill_octave(job, k, g * LANES, &job->store->scratch[index]);
 }
 
 void kbi_box_store_fill(kbi_box_store *store, size_t first, const uint8_t *patches, size_t n, const kb_parallel *parallel)
@@ -132,12 +139,13 @@ typedef struct box_rows {
     uint16_t factor;
 } box_rows;
 
-static box_rows rows_of(const kbi_box_store *store, kbi_box box)
+static box_rows rows_of(const kbi_box_store *store, int32_t octave, kbi_box box)
 {
-    const uint16_t *sums = store->sums[box.channel];
-    const kbi_mean_rule *rule = &kbi_mean_rules[kbi_mean_rule_of(box, store->cells)];
-    kbi_box_span span = kbi_box_span_of(box, store->cells);
-    int32_t width = side_of(store->cells) + 1;
+    bool cells = kbi_on_cells(store->sampler);
+    const uint16_t *sums = store->sums[octave][box.channel];
+    const kbi_mean_rule *rule = &kbi_mean_rules[kbi_mean_rule_of(box, cells)];
+    kbi_box_span span = kbi_box_span_of(box, cells);
+    int32_t width = side_of(store) + 1;
     size_t top = (size_t)(span.top * width), bottom = (size_t)(span.bottom * width);
     size_t left = (size_t)span.left, right = (size_t)span.right, n = store->patches;
     return (box_rows){sums + (top + left) * n,     sums + (top + right) * n, sums + (bottom + left) * n,
@@ -170,10 +178,11 @@ static void divide_by_contrast(const double *inverse, size_t n, int16_t *values)
     }
 }
 
-void kbi_box_store_values(const kbi_box_store *store, const kb_box_pair *pair, size_t from, size_t to, int16_t *values)
+void kbi_box_store_values(const kbi_box_store *store, int32_t octave, const kb_box_pair *pair, size_t from, size_t to,
+                         int16_t *values)
 {
-    const box_rows one = rows_of(store, (kbi_box){pair->channel1, pair->x1, pair->y1, pair->radius1});
-    const box_rows two = rows_of(store, (kbi_box){pair->channel2, pair->x2, pair->y2, pair->radius2});
+    const box_rows one = rows_of(store, octave, (kbi_box){pair->channel1, pair->x1, pair->y1, pair->radius1});
+    const box_rows two = rows_of(store, octave, (kbi_box){pair->channel2, pair->x2, pair->y2, pair->radius2});
     subtract_means(&one, &two, from, to, values);
-    if (pair->channel1) divide_by_contrast(store->inverse + from, to - from, values);
+    if (pair->channel1) divide_by_contrast(store->inverse[octave] + from, to - from, values);
 }

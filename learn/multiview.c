@@ -411,7 +411,7 @@ static kb_status select_tracks(converter *c, size_t *labels)
 
 static kb_status sample_view(converter *c, size_t view, uint32_t detector, const kb_image *image)
 {
-    const size_t area = KB_PATCH_SIDE * KB_PATCH_SIDE;
+    const size_t area = KB_PATCH_SIDE * KB_PATCH_SIDE; /* octaves take as many bytes */
     const kbi_multiview_options *options = c->options;
     kb_keypoint *keypoints = kbi_zeros(c->seen_count, sizeof *keypoints);
     uint32_t *labels = kbi_zeros(c->seen_count, sizeof *labels);
@@ -430,7 +430,8 @@ static kb_status sample_view(converter *c, size_t view, uint32_t detector, const
         KB_INIT(describe);
         describe.scale = kb_detector_scale(detectors[detector]) * options->support[k];
         describe.parallel = options->parallel;
-        status = kb_sample_patches(image, keypoints, n, &describe, c->workspace, patches, NULL);
+        status = (options->octaves ? kb_sample_octaves : kb_sample_patches)(image, keypoints, n, &describe,
+                                                                            c->workspace, patches, NULL);
         for (size_t i = 0; i < n && status == KB_OK; i++)
             options->write_patch(options->context, k, labels[i], (uint32_t)view, patches + i * area);
     }

@@ -15,7 +15,7 @@ typedef struct kbi_multiview_options {
     /* NULL: keypoints are detected. Else those of an image, one for each of its features, in their order, which stay
      * valid until the next call; any other status than KB_OK ends the run, with the caller's sentence in error. */
     kb_status (*read_keypoints)(void *context, size_t image, const kb_keypoint **keypoints, kb_error *error);
-    /* A 32x32 patch sampled at support number `support`. */
+    /* A 32x32 patch, or octaves, sampled at support number `support`. */
     void (*write_patch)(void *context, int32_t support, uint32_t label, uint32_t view, const uint8_t *pixels);
     /* May be NULL: how many of the 2 x images steps are done. */
     void (*report)(void *context, size_t done);
@@ -29,6 +29,7 @@ typedef struct kbi_multiview_options {
     const kb_parallel *parallel;
     int32_t supports;
     const float *support;
+    bool octaves; /* kb_sample_octaves instead of 32x32 patches */
 } kbi_multiview_options;
 /* Detecting orb and sift, 8000 keypoints, all points, 2 px. */
 void kbi_multiview_defaults(kbi_multiview_options *options);

@@ -46,12 +46,12 @@ static void read_column(const kbi_box_sample *s, int32_t index, column *c)
     }
 }
 
-static void make_column(const kbi_box_sample *s, const kb_box_pair *pair, column *c)
+static void make_column(const kbi_box_sample *s, int32_t octave, const kb_box_pair *pair, column *c)
 {
     size_t i = 0;
     memset(c->words, 0, (bits_total(s) + 63) / 64 * sizeof *c->words);
     c->ones = 0;
-    kbi_box_store_values(&s->store, pair, 0, s->store.patches, s->values);
+    kbi_box_store_values(&s->store, octave, pair, 0, s->store.patches, s->values);
     for (size_t b = 0; b < s->batches; b++) {
         const int16_t *values = s->values + b * s->span;
         for (size_t k = 0; k < 2 * s->batch; k++, i++) {
@@ -76,7 +76,7 @@ bool kbi_orb_rule_choose(const kbi_box_sample *s, int32_t chosen, const kbi_scor
         read_column(s, k, &columns[k]);
     }
     for (size_t i = 0; done && i < n; i++) {
-        make_column(s, &features[i].pair, &own);
+        make_column(s, kbi_turn_octave(&s->store, chosen), &features[i].pair, &own);
         int64_t worst = own.ones % bits ? 0 : 1000000;
         for (int32_t k = 0; k < chosen; k++) {
             int64_t c = correlation(&own, &columns[k], words, bits);

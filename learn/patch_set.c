@@ -12,7 +12,7 @@ kb_status kbi_patch_set_create(kbi_patch_set *set, size_t patches, size_t points
 {
     set->patches = patches;
     set->points = points;
-    set->pixels = kbi_zeros(patches, (size_t)set->side * (size_t)set->side);
+    set->pixels = kbi_zeros(patches, kbi_patch_bytes(set->side));
     set->label = kbi_zeros(patches, sizeof *set->label);
     set->view = kbi_zeros(patches, sizeof *set->view);
     set->first = kbi_zeros(points + 1, sizeof *set->first);
@@ -33,7 +33,7 @@ void kbi_patch_set_free(kbi_patch_set *set)
 
 void kbi_patch_set_shrink(kbi_patch_set *set)
 {
-    size_t from = (size_t)set->side * (size_t)set->side, to = (size_t)KB_PATCH_SIDE * KB_PATCH_SIDE;
+    size_t from = kbi_patch_bytes(set->side), to = (size_t)KB_PATCH_SIDE * KB_PATCH_SIDE;
     if (set->side <= KB_PATCH_SIDE) return;
     uint8_t small[KB_PATCH_SIDE * KB_PATCH_SIDE];
     for (size_t i = 0; i < set->patches; i++) {
@@ -55,7 +55,7 @@ static bool is_held(uint64_t seed, size_t point, double fraction)
 
 static kb_status copy_points(const kbi_patch_set *set, const bool *held, bool wanted, kbi_patch_set *out)
 {
-    size_t patches = 0, points = 0, area = (size_t)set->side * (size_t)set->side, at = 0, label = 0;
+    size_t patches = 0, points = 0, area = kbi_patch_bytes(set->side), at = 0, label = 0;
     for (size_t p = 0; p < set->points; p++) {
         if (held[p] != wanted) continue;
         points++;

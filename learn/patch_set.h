@@ -9,19 +9,23 @@
 
 #include "keybits/keybits.h"
 
-/* Patches of one side (32 or 64), in memory. Patches with the same label show the same point; they stand next to each
+/* Patches of one side (32 or 64; KB_OCTAVE_SIDE: the octaves of kb_sample_octaves), in memory. Patches with the same label show the same point; they stand next to each
  * other, labels ascending from 0 without gaps, so that point p has the patches [first[p], first[p + 1]). */
 typedef struct kbi_patch_set {
     int32_t side;
     float support;    /* the support that the patches were cut with (kb_model_spec); 0: not known */
     size_t patches, points;
-    uint8_t *pixels;  /* patches x side x side */
+    uint8_t *pixels;  /* patches x kbi_patch_bytes(side) */
     uint32_t *label;  /* of every patch */
     uint32_t *view;   /* which source view it was cut from; two patches of a point may share one */
     size_t *first;    /* points + 1 */
     size_t singletons;    /* patches in the files that were left out, since no other patch shows their point */
 } kbi_patch_set;
 
+static inline size_t kbi_patch_bytes(int32_t side)
+{
+    return (size_t)side * (size_t)side * (side == KB_OCTAVE_SIDE ? KB_OCTAVES : 1);
+}
 /* Room for patches and points; side and support are set by the caller before. KB_E_MEMORY leaves an empty set. */
 kb_status kbi_patch_set_create(kbi_patch_set *set, size_t patches, size_t points);
 /* Takes NULL and what was freed already. */

@@ -153,6 +153,7 @@ static void make_pairs(kbi_scorer *j, int32_t chosen)
 void kbi_scorer_prepare(kbi_scorer *j, int32_t chosen)
 {
     const kb_learn_options *o = &j->sample->options;
+    j->octave = kbi_turn_octave(&j->sample->store, chosen);
     if (o->loss == KB_LEARN_BINARY) {
         make_pairs(j, chosen);
     } else if (o->loss == KB_LEARN_TRIPLET) {
@@ -182,7 +183,7 @@ static void score_piece(void *context, int32_t index)
     for (size_t i = kbi_piece(job->n, j->pieces, index); i < end; i++) {
         kbi_scored *f = &job->features[i];
         kbi_found_threshold found = {0, 0};
-        kbi_box_store_values(store, &f->pair, 0, job->patches, values);
+        kbi_box_store_values(store, j->octave, &f->pair, 0, job->patches, values);
         if (j->sample->options.fixed_threshold)
             found.change = kbi_threshold_change(j->triples, job->triples, values, 0);
         else found = kbi_find_threshold(j->triples, job->triples, values, histogram);

@@ -266,7 +266,7 @@ static kb_status keep_selected(scene *s, uint64_t seed, size_t *count)
 /* Samples what one detector found in one view, at every support, and puts it where it belongs. */
 static kb_status sample_view(const scene *s, int32_t view, uint32_t detector, kbi_synth_patches *out)
 {
-    const size_t area = KB_PATCH_SIDE * KB_PATCH_SIDE;
+    const size_t area = KB_PATCH_SIDE * KB_PATCH_SIDE; /* octaves take as many bytes */
     kb_image image = image_of(s, view, s->pixels[view]);
     kb_keypoint *keypoints = kbi_zeros(s->seen_count, sizeof *keypoints);
     size_t *where = kbi_zeros(s->seen_count, sizeof *where), n = 0;
@@ -282,7 +282,8 @@ static kb_status sample_view(const scene *s, int32_t view, uint32_t detector, kb
         kb_describe_options options;
         KB_INIT(options);
         options.scale = kb_detector_scale(detectors[detector]) * s->options->support[k];
-        status = kb_sample_patches(&image, keypoints, n, &options, s->workspace, patches, NULL);
+        status = (s->options->octaves ? kb_sample_octaves : kb_sample_patches)(&image, keypoints, n, &options,
+                                                                               s->workspace, patches, NULL);
         for (size_t i = 0; i < n; i++) memcpy(out->pixels[k] + where[i] * area, patches + i * area, area);
     }
     free(keypoints);

@@ -38,6 +38,7 @@ typedef struct kbi_synth_options {
     int32_t max_points;       /* of an image, shared evenly by the detectors */
     int32_t supports;
     float support[KBI_SYNTH_MAX_SUPPORTS]; /* the same patches are cut at each */
+    bool octaves; /* kb_sample_octaves instead of 32x32 patches */
     kbi_view_range geometry;
     kbi_light_range light;
     kbi_association association;
@@ -45,7 +46,7 @@ typedef struct kbi_synth_options {
 /* 5 views, orb and sift, 2000 keypoints, 400 points, support 1, all ranges at their defaults. */
 void kbi_synth_defaults(kbi_synth_options *options);
 
-/* The 32x32 patches of one image, ordered by point, then view. */
+/* The 32x32 patches, or octaves, which take as many bytes, of one image, ordered by point, then view. */
 typedef struct kbi_synth_patches {
     size_t patches, points;
     uint32_t *point, *view;

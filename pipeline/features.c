@@ -50,8 +50,13 @@ static int compare_floats(const void *a, const void *b)
 features_fit features_measure(const features *f, const kb_model *model, float scale)
 {
     size_t n = f->keypoints.count, described = 0;
-    features_fit fit = {.keypoints = n, .median_width = NAN};
-    float *widths = io_alloc(n, sizeof *widths), half = 0.5f * (float)(f->width < f->height ? f->width : f->height);
+    kb_model_info info;
+    KB_INIT(info);
+    bool octaves = kb_model_get_info(model, &info) == KB_OK && info.spec->sampler == KB_SAMPLER_OCTAVES;
+    double times = octaves ? 4 : 1, half = 0.5 * (f->width < f->height ? f->width : f->height);
+    features_fit fit = {.keypoints = n, .median_width = NAN, .least_width = times * (double)KB_SMALL_PATCH,
+                        .most_width = half > 0 ? times * half : (double)INFINITY};
+    float *widths = io_alloc(n, sizeof *widths);
     for (size_t i = 0; i < n; i++) {
         uint8_t flags = f->flags ? f->flags[i] : 0;
         fit.border += (flags & KB_KP_BORDER) != 0;
@@ -60,7 +65,7 @@ features_fit features_measure(const features *f, const kb_model *model, float sc
         fit.invalid += (flags & KB_KP_INVALID) != 0;
         if (flags & KB_KP_INVALID) continue;
         float width = kb_patch_width(model, &f->keypoints.items[i], scale);
-        fit.large += half > 0 && width > half;
+        fit.large += (double)width > fit.most_width;
         widths[described++] = width;
     }
     qsort(widths, described, sizeof *widths, compare_floats);

@@ -25,10 +25,13 @@ bool features_comparable(const features *a, const features *b, const char *name_
                          io_error *error);
 
 /* How well the patches fit the image. Patches below KB_SMALL_PATCH px say little, and so do patches wider than half of
- * the shorter side of the image: both mean that the scale does not belong to the detector of the keypoints. */
+ * the shorter side of the image: both mean that the scale does not belong to the detector of the keypoints. Of octaves
+ * both are asked of octave 2, the middle quarter of the region, as KB_KP_SMALL is: limits are four times as wide. */
 typedef struct features_fit {
     size_t keypoints, border, small, large, outside, invalid;
     double median_width; /* px, of the patches that can be described; NaN when there is none */
+    double least_width;  /* px: narrower ones are small */
+    double most_width;   /* px: wider ones are large; infinite when the size of the image is not known */
 } features_fit;
 features_fit features_measure(const features *f, const kb_model *model, float scale);
 

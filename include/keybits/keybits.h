@@ -232,7 +232,7 @@ typedef struct kb_describe_options {
 /* Flags per keypoint, combined; 0: an ordinary row. */
 enum {
     KB_KP_BORDER = 1,  /* the region leaves the image: border pixels are repeated (patch) or boxes cut off (image) */
-    KB_KP_SMALL = 2,   /* the region is narrower than KB_SMALL_PATCH pixels */
+    KB_KP_SMALL = 2,   /* the region is narrower than KB_SMALL_PATCH pixels; of BAG, its octave 2 is */
     KB_KP_OUTSIDE = 4, /* the centre is not in the image: a row of zeros */
     KB_KP_INVALID = 8  /* a number is not finite, the size not positive, or the region wider than 2^20 px: zeros */
 };
@@ -251,8 +251,10 @@ KB_API kb_status kb_describe_float(const kb_model *model, const kb_image *image,
                                    uint8_t *flags);
 
 /* Describes n patches of side x side bytes, one after the other. side is 32 to 1024; larger patches are resized to
- * 32x32 by exact area averaging. The model's support and the scale are not used; a model with the image sampler is
- * evaluated on the patch (as KB_SAMPLER_PATCH). options and workspace may be NULL. */
+ * 32x32 by exact area averaging. For BAG a patch is the middle half of the region, octave 1, beyond which its border is
+ * repeated; and side may be KB_OCTAVE_SIDE: then n times the octaves that kb_sample_octaves gives. The model's support
+ * and the scale are not used; a model with the image sampler is evaluated on the patch (as KB_SAMPLER_PATCH). options
+ * and workspace may be NULL. */
 KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
                                      const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows);
 KB_API kb_status kb_describe_patches_float(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
@@ -263,6 +265,11 @@ KB_API kb_status kb_describe_patches_float(const kb_model *model, const uint8_t 
  * KB_KP_OUTSIDE or KB_KP_INVALID give zeros. options, workspace and flags may be NULL. */
 KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n,
                                    const kb_describe_options *options, kb_workspace *workspace, uint8_t *patches,
+                                   uint8_t *flags);
+/* The same for the samples of KB_SAMPLER_OCTAVES: n rows of 4 x 16x16 bytes, the whole region first. KB_E_KIND in a
+ * library that has BAD alone. */
+KB_API kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                                   const kb_describe_options *options, kb_workspace *workspace, uint8_t *octaves,
                                    uint8_t *flags);
 
 /* -------------------------------------------------------------------------------------------------------- detecting */
@@ -644,7 +651,8 @@ typedef struct kb_workspace_limits {
     int32_t width, height;           /* of images */
     kb_format format;                /* KB_GRAY16: images of both formats */
     const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count */
-    const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_patches */
+    const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_patches,
+                                        kb_sample_octaves */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
     size_t rows_a, rows_b;           /* kb_match_hamming, kb_match_float; kb_filter for rows_a matches */
     size_t row_bytes;                /* of these rows; 0: what the model gives, floats too, or KB_MAX_BITS / 8 */
@@ -690,10 +698,14 @@ typedef enum kb_sampler {
     KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
     KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for
                              bit; BAD only */
+    KB_SAMPLER_OCTAVES = 2, /* four grids of 16x16 samples: of the region, and of its middle half, quarter and eighth;
+                             BAG, and BAG alone */
     KB_SAMPLER_CELLS = 3  /* as PATCH, but to 16x16 cells, each in the place of 2x2 samples: faster; BAD only */
 } kb_sampler;
 
 #define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
+#define KB_OCTAVES 4      /* or on this many grids */
+#define KB_OCTAVE_SIDE 16 /* of 16x16 samples */
 #define KB_MAX_BITS 1024
 #define KB_CHANNELS 9     /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
 #define KB_MAX_RADIUS 7   /* of a box on samples, which has (2 radius + 1)^2 of them around one */
@@ -704,9 +716,10 @@ typedef enum kb_sampler {
  * BAD has channel 0. A box covers the samples x - radius to x + radius, radius 0 to KB_MAX_RADIUS, inside 0 to 31;
  * with the sampler CELLS it is on cells, as of BAG. Thresholds are in gray levels, -256 to 256. With the image sampler
  * both radii of a pair are equal.
- * BAG has channels 1 to 8. A box covers the samples x - radius to x + radius - 1, radius 1 to KB_MAX_CELL_RADIUS, inside 0
- * to 31; x - radius and y - radius are even. Thresholds are in units of the patch's mean gradient (docs/bag.md), -2 to
- * 2. */
+ * BAG has channels 1 to 8. A box covers the samples x - radius to x + radius - 1, radius 1 to KB_MAX_CELL_RADIUS, inside
+ * 0 to 15; x - radius and y - radius are even. Bits 0 to 7 are on octave 0, the whole region, 8 to 15 on octave 1, its
+ * middle half, and so on: bit i on octave i / 8 % 4. Thresholds are in units of the octave's mean gradient
+ * (docs/bag.md), -2 to 2. */
 typedef struct kb_box_pair {
     uint8_t channel1, x1, y1, radius1;
     uint8_t channel2, x2, y2, radius2;
@@ -718,7 +731,7 @@ typedef struct kb_model_spec {
     uint32_t struct_size;
     kb_kind kind;
     kb_sampler sampler;
-    int32_t bits;             /* binary kinds: a multiple of 8, 8 to KB_MAX_BITS. Others: 0. */
+    int32_t bits;             /* binary kinds: a multiple of 8, of BAG of 32, up to KB_MAX_BITS. Others: 0. */
     float support;            /* patch width = preset scale x keypoint size x support; 0.1 to 10; 0 means 1 */
     const char *name;         /* UTF-8 without control characters, 1 to 63 bytes */
     const char *text;         /* how it was learned, free text, up to 65535 bytes; NULL: empty */
@@ -740,7 +753,7 @@ KB_API kb_status kb_model_create(const kb_model_spec *spec, kb_model **out, kb_e
  * them gives KB_E_SPACE. */
 KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, size_t *size);
 
-/* "bad", "bag", ... and "patch", "image", "cells"; "?" for another value. */
+/* "bad", "bag", ... and "patch", "image", "octaves", "cells"; "?" for another value. */
 KB_API const char *kb_kind_name(kb_kind kind);
 KB_API const char *kb_sampler_name(kb_sampler sampler);
 

@@ -23,8 +23,8 @@
 extern "C" {
 #endif
 
-/* Patches to learn from, a borrowed view: count patches of 32x32 bytes one after the other, and for each the label of
- * the scene point that it shows. Patches of a point stand next to each other: labels never descend. A point with one
+/* Patches to learn from, a borrowed view: count patches of 32x32 bytes one after the other, for BAG what
+ * kb_sample_octaves gives, 4 x 16x16 bytes; and for each the label of the scene point that it shows. Patches of a point stand next to each other: labels never descend. A point with one
  * patch teaches nothing and is left out. */
 typedef struct kb_learn_patches {
     uint32_t struct_size;
@@ -47,7 +47,8 @@ typedef struct kb_learn_progress {
                           pairs still on the wrong side, by weight (binary); the largest correlation (ORB) */
     double active;     /* triplet: share of triplets that still had a loss before the bit */
     double mean;       /* share of ones of the new bit among the patches it was chosen on */
-    const kb_box_pair *boxes; /* all chosen so far, bit 0 first; a checkpoint is these and the options */
+    const kb_box_pair *boxes; /* all chosen so far, the first one first; a checkpoint is these and the options. Octaves
+                                 of BAG take turns. */
 } kb_learn_progress;
 
 /* After every bit; 0 stops the learning. */
@@ -60,7 +61,7 @@ typedef void (*kb_learn_augment)(void *context, const uint8_t *patches, size_t n
 typedef struct kb_learn_options {
     uint32_t struct_size;
     kb_kind kind;             /* 0: KB_BAD; or KB_BAG */
-    int32_t bits;             /* a multiple of 8, 8 to KB_MAX_BITS; 0: 256 */
+    int32_t bits;             /* a multiple of 8, of BAG of 32, up to KB_MAX_BITS; 0: 256 */
     kb_learn_loss loss;
     uint64_t seed;
     int32_t triplets;         /* per bit; 0: 8192; 64 to 262144, brought up to whole batches. More is steadier, slower. */
@@ -81,7 +82,7 @@ typedef struct kb_learn_options {
     int32_t keep;             /* bits for which a batch of patches stays; 0: 4; 1 draws anew for every bit: slower */
     int32_t screen;           /* triplets by which all candidates are judged first; the best 64 of them then are by all
                                  triplets. 0: all candidates are. An eighth of the triplets is as good. */
-    kb_learn_augment augment; /* NULL: patches as they are */
+    kb_learn_augment augment; /* NULL: patches as they are. Not for BAG. */
     void *augment_context;
     const kb_box_pair *start; /* bits chosen before, to go on from: `started` of them. NULL: from the first */
     int32_t started;
@@ -89,7 +90,7 @@ typedef struct kb_learn_options {
     void *report_context;
     const kb_parallel *parallel;
     kb_sampler sampler;       /* of the model that is made of the boxes: with KB_SAMPLER_CELLS, for BAD, they are on cells.
-                                 KB_SAMPLER_IMAGE is learned as PATCH. */
+                                 KB_SAMPLER_IMAGE is learned as PATCH. For BAG 0 is KB_SAMPLER_OCTAVES. */
 } kb_learn_options;
 
 /* Puts the defaults where zeros are. kb_learn_boxes does so by itself; this is for showing and recording them. */
@@ -106,8 +107,9 @@ typedef struct kb_learn_summary {
     double loss;       /* of the last bit */
 } kb_learn_summary;
 
-/* Chooses boxes one bit after the other. boxes has room for options->bits. Memory: about 4.4 KB x triplets for BAD on samples, 1.2 KB x
- * channels x triplets on cells.
+/* Chooses boxes one bit after the other. boxes has room for options->bits; they come in the order of the model, or,
+ * when the report stopped the learning, in that of choice. Memory: about 4.4 KB x triplets for BAD on samples, 1.2 KB x
+ * triplets on cells, 1.3 KB x channels x triplets for BAG.
  * The same patches, options and seed give the same boxes on every machine and any number of threads. KB_E_ARGUMENT for
  * an option out of its range, for descending labels and for less than two points with two patches; KB_E_TABLE for a bit
  * of `start` that no model could hold; error (may be NULL) says which. summary may be NULL, else it is set with KB_INIT

@@ -39,6 +39,10 @@
 /* Cells of 2x2 samples of a patch. */
 #define KBI_CELLS_SIDE (KB_PATCH_SIDE / 2)
 #define KBI_CELLS (KBI_CELLS_SIDE * KBI_CELLS_SIDE)
+/* Samples of an octave, which are as many as cells of a patch; and cells of 2x2 of them. */
+#define KBI_OCTAVE_BYTES (KB_OCTAVE_SIDE * KB_OCTAVE_SIDE)
+#define KBI_OCTAVE_CELLS_SIDE (KB_OCTAVE_SIDE / 2)
+#define KBI_OCTAVE_CELLS (KBI_OCTAVE_CELLS_SIDE * KBI_OCTAVE_CELLS_SIDE)
 
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -47,6 +51,17 @@
 #ifndef KB_BAD_ONLY
 #    define KB_BAD_ONLY 0
 #endif
+
+/* What regions are sampled to. A build for BAD alone has no octaves. */
+typedef enum kbi_sample_grid { KBI_GRID_PATCH, KBI_GRID_CELLS, KBI_GRID_OCTAVES } kbi_sample_grid;
+static inline int32_t kbi_grid_side(kbi_sample_grid grid)
+{
+    return grid == KBI_GRID_PATCH ? KB_PATCH_SIDE : KBI_CELLS_SIDE;
+}
+static inline int32_t kbi_grid_octaves(kbi_sample_grid grid)
+{
+    return !KB_BAD_ONLY && grid == KBI_GRID_OCTAVES ? KB_OCTAVES : 1;
+}
 
 /* KB_NO_BANDS leaves out what large images take less memory with, for size; what is compared with this is dropped by
  * the compiler. */
@@ -151,12 +166,14 @@ void kbi_workspace_release(kb_workspace *workspace);
 /* ---- parallel loops ---- */
 /* How many tasks may run at once: 1 without a kb_parallel. */
 #if defined(__wasm__) && !defined(__wasm_atomics__)
+#    define KBI_ONE_THREAD 1
 static inline int32_t kbi_parallel_threads(const kb_parallel *parallel)
 {
     (void)parallel;
     return 1;
 }
 #else
+#    define KBI_ONE_THREAD 0
 int32_t kbi_parallel_threads(const kb_parallel *parallel);
 #endif
 /* task(context, 0..count-1), on the calling thread when parallel is NULL or count is 1. */

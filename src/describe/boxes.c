@@ -1,4 +1,4 @@
-/* BAD and BAG on a patch: one engine over channels (docs/bad.md, docs/bag.md).
+/* BAD and BAG on a grid of samples: one engine over channels (docs/bad.md, docs/bag.md).
  *
  * A channel at a time: its integral image, then all boxes on it; at the end every bit is a difference of two box means
  * against a threshold. Sums are kept modulo 2^16: a box of at most 15 x 15 bytes sums to at most 57375, one of 8 x 8
@@ -24,29 +24,29 @@ static inline uint16_t box_mean(const uint16_t *sums, int32_t width, kbi_box box
     return (uint16_t)(((uint32_t)sum << rule->shift) * rule->factor >> 16);
 }
 
-static void measure_gray(const kb_model *model, const uint8_t *patch, uint16_t *means)
+static void measure_gray(const kbi_box_table *table, const uint8_t *grid, uint16_t *means)
 {
     uint16_t sums[KBI_SUMS_WIDTH * KBI_SUMS_WIDTH];
-    int side = kbi_grid_side(model), width = side + 1;
+    int side = table->side, width = side + 1;
     memset(sums, 0, (size_t)(width + 1) * sizeof *sums);
     for (int y = 0; y < side; y++) {
         uint16_t *to = sums + (y + 1) * width + 1, run = 0;
         for (int x = 0; x < side; x++) {
-            run = (uint16_t)(run + *patch++);
+            run = (uint16_t)(run + *grid++);
             to[x] = (uint16_t)(to[x - width] + run);
         }
         to[-1] = 0;
     }
-    for (int32_t i = 0; i < model->box_count; i++) {
-        kbi_box box = model->boxes[i];
+    for (int32_t i = 0; i < table->box_count; i++) {
+        kbi_box box = table->boxes[i];
         box.channel = 0; /* as it is, which the compiler may know */
-        means[i] = box_mean(sums, width, box, model->cells);
+        means[i] = box_mean(sums, width, box, table->cells);
     }
 }
 
-static void measure_channel(const kb_model *model, int32_t channel, const uint16_t *cells, uint16_t *means)
+static void measure_channel(const kbi_box_table *table, int32_t channel, const uint16_t *cells, uint16_t *means)
 {
-    enum { SIDE = KBI_CELLS_SIDE, WIDTH = KBI_CELL_SUMS_WIDTH };
+    enum { SIDE = KBI_OCTAVE_CELLS_SIDE, WIDTH = KBI_OCTAVE_SUMS_WIDTH };
     uint16_t sums[WIDTH * WIDTH];
     memset(sums, 0, (WIDTH + 1) * sizeof *sums);
     for (int y = 0; y < SIDE; y++) {
@@ -57,31 +57,31 @@ static void measure_channel(const kb_model *model, int32_t channel, const uint16
         }
         to[-1] = 0;
     }
-    for (int32_t i = model->channel_start[channel]; i < model->channel_start[channel + 1]; i++)
-        means[i] = box_mean(sums, WIDTH, model->boxes[i], true);
+    for (int32_t i = table->channel_start[channel]; i < table->channel_start[channel + 1]; i++)
+        means[i] = box_mean(sums, WIDTH, table->boxes[i], true);
 }
 
 /* Means of all boxes; returns the contrast that thresholds are multiples of, 0 for BAD, whose are not. */
-static int32_t measure_boxes(const kb_model *model, const uint8_t *patch, uint16_t *means)
+static int32_t measure_boxes(const kbi_box_table *table, const uint8_t *grid, uint16_t *means)
 {
-    if (KB_BAD_ONLY || model->spec.kind == KB_BAD) {
-        measure_gray(model, patch, means);
+    if (KB_BAD_ONLY || !table->gradient) {
+        measure_gray(table, grid, means);
         return 0;
     }
     kbi_channels channels;
-    kbi_channels_of(patch, &channels);
-    for (int32_t c = 1; c < KB_CHANNELS; c++) measure_channel(model, c, channels.cells[c - 1], means);
+    kbi_channels_of(grid, &channels);
+    for (int32_t c = 1; c < KB_CHANNELS; c++) measure_channel(table, c, channels.cells[c - 1], means);
     return channels.contrast;
 }
 
-void kbi_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row)
+void kbi_boxes_describe(const kbi_box_table *table, const uint8_t *grid, uint8_t *row)
 {
     uint16_t means[2 * KB_MAX_BITS];
-    int32_t contrast = measure_boxes(model, patch, means);
-    for (int32_t i = 0; i < model->spec.bits; i += 8) {
+    int32_t contrast = measure_boxes(table, grid, means);
+    for (int32_t i = 0; i < table->bit_count; i += 8) {
         uint32_t byte = 0;
         for (int32_t k = 0; k < 8; k++) {
-            const kbi_box_bit *bit = &model->bits[i + k];
+            const kbi_box_bit *bit = &table->bits[i + k];
             int32_t threshold = contrast ? kbi_threshold_at(bit->threshold, contrast) : bit->threshold;
             byte = byte << 1 | (means[bit->box1] - means[bit->box2] <= threshold);
         }

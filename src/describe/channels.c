@@ -1,14 +1,14 @@
-/* The gradient channels of BAG (docs/bag.md).
+/* The gradient channels of BAG on one octave (docs/bag.md).
  *
  * Central differences (gx, gy) of the samples. Every gradient is split on the two of eight directions that bound it: with
  * major = max(|gx|, |gy|) and minor = min(|gx|, |gy|) the direction along an axis gets major - minor, the diagonal one
  * sqrt(2) minor; as vectors the two add up to the gradient. The root is left to the rule of the mean (boxes.c), so that
  * all of it is differences and minima of bytes. Four samples, 2x2, are a cell.
  *
- * Contrast cancels, since thresholds are multiples of the patch's mean gradient, which here is the mean of major. */
+ * Contrast cancels, since thresholds are multiples of the octave's mean gradient, which here is the mean of major. */
 #include "describe/describe.h"
 
-#define SIDE KB_PATCH_SIDE
+#define SIDE KB_OCTAVE_SIDE
 
 /* What a sample adds to the eight channels: E, SE, S, SW, W, NW, N, NE, clockwise on screen. */
 static void split_gradient(int32_t gx, int32_t gy, uint16_t *cell)
@@ -18,19 +18,21 @@ static void split_gradient(int32_t gx, int32_t gy, uint16_t *cell)
     const int32_t parts[KB_CHANNELS - 1] = {kbi_max_i(east - ay, 0),  kbi_min_i(east, south), kbi_max_i(south - ax, 0),
                                             kbi_min_i(west, south),   kbi_max_i(west - ay, 0), kbi_min_i(west, north),
                                             kbi_max_i(north - ax, 0), kbi_min_i(east, north)};
-    for (int c = 0; c < KB_CHANNELS - 1; c++) cell[c * KBI_CELLS] = (uint16_t)(cell[c * KBI_CELLS] + parts[c]);
+    for (int c = 0; c < KB_CHANNELS - 1; c++)
+        cell[c * KBI_OCTAVE_CELLS] = (uint16_t)(cell[c * KBI_OCTAVE_CELLS] + parts[c]);
 }
 
-void kbi_channels_of(const uint8_t *patch, kbi_channels *g)
+void kbi_channels_of(const uint8_t *samples, kbi_channels *g)
 {
     uint32_t sum = 0;
     memset(g, 0, sizeof *g);
     for (int y = 0; y < SIDE; y++) {
-        const uint8_t *here = patch + y * SIDE, *up = y ? here - SIDE : here, *down = y < SIDE - 1 ? here + SIDE : here;
+        const uint8_t *here = samples + y * SIDE, *up = y ? here - SIDE : here,
+                      *down = y < SIDE - 1 ? here + SIDE : here;
         for (int x = 0; x < SIDE; x++) {
             int32_t gx = here[x < SIDE - 1 ? x + 1 : x] - here[x ? x - 1 : 0], gy = down[x] - up[x];
             sum += (uint32_t)kbi_max_i(gx < 0 ? -gx : gx, gy < 0 ? -gy : gy);
-            split_gradient(gx, gy, &g->cells[0][y / 2 * KBI_CELLS_SIDE + x / 2]);
+            split_gradient(gx, gy, &g->cells[0][y / 2 * KBI_OCTAVE_CELLS_SIDE + x / 2]);
         }
     }
     g->contrast = kbi_contrast(sum);

@@ -52,42 +52,53 @@ float kb_patch_width(const kb_model *model, const kb_keypoint *keypoint, float s
 typedef enum product {
     OUT_ROWS,   /* descriptor bytes */
     OUT_FLOATS, /* SIFT or RootSIFT as floats */
-    OUT_PATCHES /* the patches themselves */
+    OUT_PATCHES, /* the patches themselves */
+    OUT_OCTAVES  /* or the octaves */
 } product;
+static bool of_samples(product output) { return output >= OUT_PATCHES; }
 
-/* Scratch of one task: a batch, and what its model needs. */
+/* Regions of one octave that go through the kernels together. */
+typedef struct batch {
+    uint8_t *grids;
+    kbi_sampling *samplings;
+    uint32_t *regions;
+    int32_t filled, sampled;
+} batch;
+
+/* Scratch of one task: batches, and what its model needs. */
 typedef struct scratch {
     void *kernel;
-    uint8_t *patches;
     uint32_t *histograms;
     uint8_t *values;
     uint8_t *rows;
-    kbi_sampling *samplings;
-    int32_t filled, sampled; /* of the batch, where levels come one at a time or in bands */
+    batch batches[KB_OCTAVES];
 } scratch;
 
 typedef struct job {
-    const kb_model *model; /* NULL for OUT_PATCHES */
+    const kb_model *model; /* NULL for OUT_PATCHES and OUT_OCTAVES */
     kbi_image_kernels image_kernels;
     kbi_describe_kernels kernels;
     product output;
-    int32_t grid;    /* side of what is sampled: kbi_grid_side */
+    kbi_sample_grid grid;   /* what regions are sampled to */
+    int32_t side;    /* of a grid */
+    int32_t octave_count; /* octaves_of */
     size_t row_size; /* bytes of a row of output */
+    size_t part;     /* and of an octave's part of it */
     size_t stride;   /* bytes from one row of output to the next */
     uint8_t *rows;
     size_t n;
     const kb_parallel *parallel;
     int32_t pieces; /* tasks: as many as threads */
-    atomic_size_t next; /* the first item of the next batch */
+    atomic_size_t next; /* the first item of the next batch, or the next batch */
     scratch *scratches;
     /* from an image */
     const kb_keypoint *keypoints;
     bool single; /* one level of the pyramid at a time */
     kbi_pyramid levels;
+    size_t planned; /* regions, n x octaves: those of a keypoint are neighbours, the whole one first */
     kbi_sampling *samplings;
-    uint32_t *order; /* keypoints with a region, in the order of work */
-    size_t regions;  /* how many these are */
-    size_t done;     /* and for how many of them there is a place in a batch */
+    uint32_t *order;   /* regions that can be described, in the order of work */
+    size_t first[KB_OCTAVES + 1]; /* where those of an octave begin in it, of the first one all if `single` */
     uint64_t *entries; /* the regions in the order of strips, and as many to sort them; NULL without bands */
     uint32_t wanted; /* levels that they are sampled from, and those that these are made of */
     size_t cells, first_cell[KBI_PYRAMID_LEVELS]; /* of the sort that makes the order */
@@ -97,15 +108,18 @@ typedef struct job {
     uint8_t *flags;
     /* from ready patches */
     const uint8_t *patches;
-    int32_t side;
+    int32_t patch_side;
 } job;
+/* Of a keypoint: regions, grids, and parts of its row; a constant in a build for BAD alone. */
+static int32_t octaves_of(const job *j) { return KB_BAD_ONLY ? 1 : j->octave_count; }
+static bool is_single(const job *j) { return KBI_ONE_THREAD || j->single; }
 
-/* n patches to n rows. */
-static void describe_batch(const job *j, scratch *s, const uint8_t *patches, int32_t n, uint8_t *rows)
+/* n grids of an octave to their parts of n rows, which have no gaps. */
+static void describe_grids(const job *j, scratch *s, int32_t octave, const uint8_t *patches, int32_t n, uint8_t *rows)
 {
     const kb_model *model = j->model;
     if (KB_BAD_ONLY || kbi_kind_has_boxes(model->spec.kind)) {
-        j->kernels.boxes(model, patches, n, rows, s->kernel);
+        j->kernels.boxes(&model->tables[octave], patches, n, rows, s->kernel);
         return;
     }
     bool root = model->spec.kind == KB_ROOTSIFT || model->spec.root;
@@ -141,28 +155,67 @@ static void task_image_sampler(void *context, int32_t piece)
     }
 }
 
-/* Takes the next batch of `total` items: *first is its first item, the result how many they are; 0: none is left. */
-static int32_t take_batch(job *j, size_t total, size_t *first)
+/* Takes the next items of `total`: *first is the first of them, the result how many they are; 0: none is left. */
+static int32_t take_items(job *j, size_t total, size_t *first)
 {
-    size_t batch = (size_t)j->kernels.batch;
-    *first = atomic_fetch_add_explicit(&j->next, batch, memory_order_relaxed);
-    return *first >= total ? 0 : (int32_t)(total - *first < batch ? total - *first : batch);
+    size_t most = (size_t)j->kernels.batch;
+    *first = atomic_fetch_add_explicit(&j->next, most, memory_order_relaxed);
+    return *first >= total ? 0 : (int32_t)(total - *first < most ? total - *first : most);
 }
 
-/* Samples the patches `from` to n - 1 of a batch. */
-static void sample_batch(const job *j, scratch *s, int32_t from, int32_t n)
+/* Takes the next regions of one octave, as above. */
+static int32_t take_regions(job *j, int32_t *octave, size_t *first)
 {
-    j->image_kernels.sample(s->samplings + from, n - from, j->grid, &j->levels,
-                            s->patches + from * kbi_grid_bytes(j->model));
+    size_t most = (size_t)j->kernels.batch, index = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
+    for (*octave = 0; *octave < octaves_of(j); ++*octave) {
+        size_t n = j->first[*octave + 1] - j->first[*octave], batches = (n + most - 1) / most;
+        if (index < batches) {
+            *first = j->first[*octave] + index * most;
+            return (int32_t)(n - index * most < most ? n - index * most : most);
+        }
+        index -= batches;
+    }
+    return 0;
 }
 
-/* The rows of a batch of n sampled patches go where their keypoints are; `first` is the batch's place in the order. */
-static void finish_batch(const job *j, scratch *s, size_t first, int32_t n)
+/* The octave of a region. How many there are is a power of two. */
+static int32_t octave_of(const job *j, size_t region) { return (int32_t)(region & (size_t)(octaves_of(j) - 1)); }
+
+/* An octave's part of the row of item `index`: octaves take turns in its bytes; samples stand octave by octave. */
+static void write_part(const job *j, size_t index, int32_t octave, const uint8_t *part)
 {
-    const uint8_t *row = j->output == OUT_PATCHES ? s->patches : s->rows;
-    if (j->output != OUT_PATCHES) describe_batch(j, s, s->patches, n, s->rows);
-    for (int32_t i = 0; i < n; i++, row += j->row_size)
-        memcpy(j->rows + j->order[first + (size_t)i] * j->stride, row, j->row_size);
+    uint8_t *row = j->rows + index * j->stride;
+    if (octaves_of(j) == 1 || of_samples(j->output)) {
+        memcpy(row + (size_t)octave * j->part, part, j->part);
+        return;
+    }
+    for (size_t i = 0; i < j->part; i++) row[i * KB_OCTAVES + (size_t)octave] = part[i];
+}
+
+static void batch_add(const job *j, batch *b, uint32_t region)
+{
+    b->regions[b->filled] = region;
+    b->samplings[b->filled++] = j->samplings[region];
+}
+
+/* Samples what has come into the batch. */
+static void batch_sample(const job *j, batch *b)
+{
+    if (b->sampled < b->filled)
+        j->image_kernels.sample(b->samplings + b->sampled, b->filled - b->sampled, j->side, &j->levels,
+                                b->grids + b->sampled * kbi_grid_bytes(j->side));
+    b->sampled = b->filled;
+}
+
+/* Describes the sampled grids; rows go where their keypoints are. */
+static void batch_finish(const job *j, scratch *s, int32_t octave)
+{
+    batch *b = &s->batches[octave];
+    const uint8_t *part = of_samples(j->output) ? b->grids : s->rows;
+    if (b->filled > 0 && !of_samples(j->output)) describe_grids(j, s, octave, b->grids, b->filled, s->rows);
+    for (int32_t i = 0; i < b->filled; i++, part += j->part)
+        write_part(j, octaves_of(j) == 1 ? b->regions[i] : b->regions[i] / KB_OCTAVES, octave, part);
+    b->filled = b->sampled = 0;
 }
 
 static void task_patch_sampler(void *context, int32_t piece)
@@ -170,82 +223,85 @@ static void task_patch_sampler(void *context, int32_t piece)
     job *j = context;
     scratch *s = &j->scratches[piece];
     size_t first;
-    for (int32_t n; (n = take_batch(j, j->regions, &first)) > 0;) {
-        for (int32_t i = 0; i < n; i++) s->samplings[i] = j->samplings[j->order[first + (size_t)i]];
-        sample_batch(j, s, 0, n);
-        finish_batch(j, s, first, n);
+    int32_t octave;
+    for (int32_t n; (n = take_regions(j, &octave, &first)) > 0;) {
+        for (int32_t i = 0; i < n; i++) batch_add(j, &s->batches[octave], j->order[first + (size_t)i]);
+        batch_sample(j, &s->batches[octave]);
+        batch_finish(j, s, octave);
     }
 }
 
 /* ---- parts of the pyramid at a time, on one thread; a batch may span several ---- */
 
-/* Samples what has come into the batch, while its pixels are there. */
-static void batch_sample(job *j, scratch *s)
-{
-    if (s->sampled < s->filled) sample_batch(j, s, s->sampled, s->filled);
-    s->sampled = s->filled;
-}
-
-static void batch_finish(job *j, scratch *s)
-{
-    if (s->filled > 0) finish_batch(j, s, j->done - (size_t)s->filled, s->filled);
-    s->filled = s->sampled = 0;
-}
-
 /* The next region in the order of work; its level begins with row `first`. */
-static void batch_add(job *j, scratch *s, int32_t first)
+static void take_region(job *j, uint32_t region, int32_t first)
 {
-    s->samplings[s->filled] = j->samplings[j->order[j->done++]];
-    s->samplings[s->filled++].py -= first;
-    if (s->filled < j->kernels.batch) return;
-    batch_sample(j, s);
-    batch_finish(j, s);
+    scratch *s = &j->scratches[0];
+    int32_t octave = octave_of(j, region);
+    batch *b = &s->batches[octave];
+    batch_add(j, b, region);
+    b->samplings[b->filled - 1].py -= first;
+    if (b->filled < j->kernels.batch) return;
+    batch_sample(j, b);
+    batch_finish(j, s, octave);
+}
+
+/* Samples what has come into the batches, while its pixels are there. */
+static void sample_batches(job *j)
+{
+    for (int32_t k = 0; k < octaves_of(j); k++) batch_sample(j, &j->scratches[0].batches[k]);
+}
+
+static void finish_batches(job *j)
+{
+    for (int32_t k = 0; k < octaves_of(j); k++) batch_finish(j, &j->scratches[0], k);
 }
 
 static void describe_level_by_level(job *j)
 {
-    scratch *s = &j->scratches[0];
-    for (int32_t place = 0; place < KBI_PYRAMID_LEVELS && j->done < j->regions; place++) {
+    size_t done = 0, regions = j->first[1];
+    for (int32_t place = 0; place < KBI_PYRAMID_LEVELS && done < regions; place++) {
         int32_t level = level_at(place);
         if (!(j->wanted >> level & 1)) continue;
         if (level > 0) kbi_pyramid_advance(&j->levels, &j->image_kernels, level);
-        while (j->done < j->regions && j->samplings[j->order[j->done]].level == level)
-            batch_add(j, s, 0);
-        batch_sample(j, s);
+        for (; done < regions && j->samplings[j->order[done]].level == level; done++) take_region(j, j->order[done], 0);
+        sample_batches(j);
     }
-    batch_finish(j, s);
+    finish_batches(j);
 }
 
 static void describe_strip(void *context, const uint64_t *entries, size_t n, int32_t first)
 {
     job *j = context;
-    for (size_t i = 0; i < n; i++) {
-        j->order[j->done] = kbi_band_index(entries[i]);
-        batch_add(j, &j->scratches[0], first);
-    }
-    batch_sample(j, &j->scratches[0]);
+    for (size_t i = 0; i < n; i++) take_region(j, kbi_band_index(entries[i]), first);
+    sample_batches(j);
 }
 
 static void describe_in_bands(job *j)
 {
-    for (size_t i = 0; i < j->n; i++)
-        if (j->samplings[i].level >= 0) j->entries[j->regions++] = kbi_band_entry(&j->samplings[i], i);
-    kbi_sort_upper(j->entries, j->entries + j->n, j->regions);
-    kbi_pyramid_sweep(&j->levels, &j->image_kernels, j->entries, j->regions, describe_strip, j);
-    batch_finish(j, &j->scratches[0]);
+    size_t regions = 0;
+    for (size_t i = 0; i < j->planned; i++)
+        if (j->samplings[i].level >= 0) j->entries[regions++] = kbi_band_entry(&j->samplings[i], i);
+    kbi_sort_upper(j->entries, j->entries + j->planned, regions);
+    kbi_pyramid_sweep(&j->levels, &j->image_kernels, j->entries, regions, describe_strip, j);
+    finish_batches(j);
 }
 
-/* A ready patch as the model takes it. */
-static void prepare_patch(const job *j, const uint8_t *patch, uint8_t *out)
+/* A ready patch as the model takes it, number i of the batches. */
+static void prepare_patch(const job *j, const uint8_t *patch, scratch *s, size_t i)
 {
-    uint8_t whole[KBI_PATCH_BYTES];
-    if (j->grid == KB_PATCH_SIDE) {
-        kbi_patch_shrink(patch, j->side, out);
+    uint8_t all[KBI_PATCH_BYTES], *grid = s->batches[0].grids + i * (size_t)kbi_grid_bytes(j->side);
+    if (octaves_of(j) > 1) {
+        if (j->patch_side != j->side) kbi_patch_octaves(patch, j->patch_side, all), patch = all;
+        for (int32_t k = 0; k < octaves_of(j); k++, patch += KBI_OCTAVE_BYTES)
+            memcpy(s->batches[k].grids + i * KBI_OCTAVE_BYTES, patch, KBI_OCTAVE_BYTES);
     } else if (j->side == KB_PATCH_SIDE) {
-        kbi_patch_cells(patch, out);
+        kbi_patch_shrink(patch, j->patch_side, grid);
+    } else if (j->patch_side == KB_PATCH_SIDE) {
+        kbi_patch_cells(patch, grid);
     } else {
-        kbi_patch_shrink(patch, j->side, whole);
-        kbi_patch_cells(whole, out);
+        kbi_patch_shrink(patch, j->patch_side, all);
+        kbi_patch_cells(all, grid);
     }
 }
 
@@ -253,35 +309,41 @@ static void task_ready_patches(void *context, int32_t piece)
 {
     job *j = context;
     scratch *s = &j->scratches[piece];
-    size_t first, bytes = (size_t)j->side * (size_t)j->side;
-    for (int32_t n; (n = take_batch(j, j->n, &first)) > 0;) {
+    bool as_they_are = octaves_of(j) == 1 && j->patch_side == j->side;
+    bool in_place = as_they_are && j->stride == j->row_size;
+    size_t first, bytes = (size_t)kbi_grid_bytes(j->patch_side);
+    if (j->patch_side == j->side) bytes *= (size_t)octaves_of(j);
+    for (int32_t n; (n = take_items(j, j->n, &first)) > 0;) {
         const uint8_t *patches = j->patches + first * bytes;
-        if (j->side != j->grid) {
-            for (size_t i = 0; i < (size_t)n; i++)
-                prepare_patch(j, patches + i * bytes, s->patches + i * (size_t)kbi_grid_bytes(j->model));
-            patches = s->patches;
+        for (size_t i = 0; !as_they_are && i < (size_t)n; i++) prepare_patch(j, patches + i * bytes, s, i);
+        for (int32_t k = 0; k < octaves_of(j); k++) {
+            uint8_t *rows = in_place ? j->rows + first * j->row_size : s->rows;
+            describe_grids(j, s, k, as_they_are ? patches : s->batches[k].grids, n, rows);
+            for (size_t i = 0; !in_place && i < (size_t)n; i++) write_part(j, first + i, k, rows + i * j->part);
         }
-        if (j->stride == j->row_size) {
-            describe_batch(j, s, patches, n, j->rows + first * j->row_size);
-            continue;
-        }
-        describe_batch(j, s, patches, n, s->rows);
-        for (size_t i = 0; i < (size_t)n; i++)
-            memcpy(j->rows + (first + i) * j->stride, s->rows + i * j->row_size, j->row_size);
     }
+}
+
+static bool batch_get(const job *j, batch *b, kb_workspace *workspace)
+{
+    size_t most = (size_t)j->kernels.batch;
+    b->grids = kbi_workspace_get(workspace, most * (size_t)kbi_grid_bytes(j->side));
+    b->samplings = kbi_workspace_get(workspace, most * sizeof *b->samplings);
+    b->regions = kbi_workspace_get(workspace, most * sizeof *b->regions);
+    return b->grids && b->samplings && b->regions;
 }
 
 static bool scratch_get(const job *j, scratch *s, kb_workspace *workspace)
 {
-    size_t batch = (size_t)j->kernels.batch;
+    size_t most = (size_t)j->kernels.batch;
     bool sift = j->model && !kbi_kind_has_boxes(j->model->spec.kind);
     s->kernel = kbi_workspace_get(workspace, j->model ? j->kernels.scratch_bytes(j->model) : 0);
-    s->patches = kbi_workspace_get(workspace, batch * (size_t)kbi_grid_bytes(j->model));
-    s->histograms = kbi_workspace_get(workspace, sift ? batch * KB_SIFT_VALUES * sizeof *s->histograms : 0);
-    s->values = kbi_workspace_get(workspace, sift ? batch * KB_SIFT_VALUES : 0);
-    s->rows = kbi_workspace_get(workspace, j->output == OUT_PATCHES ? 0 : batch * j->row_size);
-    s->samplings = kbi_workspace_get(workspace, batch * sizeof *s->samplings);
-    return s->kernel && s->patches && s->histograms && s->values && s->rows && s->samplings;
+    s->histograms = kbi_workspace_get(workspace, sift ? most * KB_SIFT_VALUES * sizeof *s->histograms : 0);
+    s->values = kbi_workspace_get(workspace, sift ? most * KB_SIFT_VALUES : 0);
+    s->rows = kbi_workspace_get(workspace, of_samples(j->output) ? 0 : most * j->row_size);
+    bool ok = s->kernel && s->histograms && s->values && s->rows;
+    for (int32_t k = 0; ok && k < octaves_of(j); k++) ok = batch_get(j, &s->batches[k], workspace);
+    return ok;
 }
 
 static kb_status scratches_get(job *j, kb_workspace *workspace)
@@ -290,7 +352,7 @@ static kb_status scratches_get(job *j, kb_workspace *workspace)
     j->scratches = kbi_workspace_get(workspace, (size_t)j->pieces * sizeof *j->scratches);
     if (!j->scratches) return KB_E_MEMORY;
     for (int32_t i = 0; i < j->pieces; i++) {
-        scratch s = {.filled = 0};
+        scratch s = {.kernel = NULL};
         if (!scratch_get(j, &s, workspace)) return KB_E_MEMORY;
         if (!workspace->measures) j->scratches[i] = s;
     }
@@ -305,19 +367,19 @@ static void task_plan(void *context, int32_t piece)
 {
     job *j = context;
     uint8_t flags[KBI_BATCH];
-    size_t end = kbi_piece(j->n, j->pieces, piece + 1);
+    size_t end = kbi_piece(j->n, j->pieces, piece + 1), octaves = (size_t)octaves_of(j);
     for (size_t i = kbi_piece(j->n, j->pieces, piece); i < end; i += KBI_BATCH) {
         size_t n = end - i < KBI_BATCH ? end - i : KBI_BATCH;
         j->image_kernels.plan(j->keypoints + i, (int32_t)n, j->width_scale, j->grid, &j->levels,
-                              j->samplings + i, flags);
+                              j->samplings + i * octaves, flags);
         if (j->flags) memcpy(j->flags + i, flags, n);
         for (size_t k = i; k < i + n; k++)
-            if (!usable(&j->samplings[k])) memset(j->rows + k * j->stride, 0, j->row_size);
+            if (!usable(&j->samplings[k * octaves])) memset(j->rows + k * j->stride, 0, j->row_size);
     }
 }
 
-/* Neighbours are described one after the other, so that their pixels are still in the cache: a counting sort by level
- * and by cells of it. */
+/* Neighbours are described one after the other, so that their pixels are still in the cache: a counting sort by octave,
+ * unless levels come one at a time, by level and by cells of it. */
 #define CELL_WIDTH 64
 #define CELL_HEIGHT 32
 
@@ -338,23 +400,29 @@ static size_t number_cells(const kbi_pyramid *levels, size_t first[KBI_PYRAMID_L
     return cells;
 }
 
-static size_t cell_of(const job *j, const kbi_sampling *s)
+static size_t cell_of(const job *j, size_t region)
 {
     /* A centre may lie half a pixel outside. */
+    const kbi_sampling *s = &j->samplings[region];
     size_t x = (size_t)kbi_max_i(s->px, 0) / CELL_WIDTH, y = (size_t)kbi_max_i(s->py, 0) / CELL_HEIGHT;
-    return j->first_cell[s->level] + y * cells_across(&j->levels, s->level) + x;
+    size_t octave = is_single(j) ? 0 : (size_t)octave_of(j, region);
+    return octave * j->cells + j->first_cell[s->level] + y * cells_across(&j->levels, s->level) + x;
 }
+
+/* How many cells the sort has. */
+static size_t all_cells(const job *j) { return is_single(j) ? j->cells : j->cells * (size_t)octaves_of(j); }
 
 static void fill_order(job *j)
 {
-    uint32_t *start = j->order + j->n; /* of every cell in the list */
-    memset(start, 0, (j->cells + 1) * sizeof *start);
-    for (size_t i = 0; i < j->n; i++)
-        if (usable(&j->samplings[i])) start[cell_of(j, &j->samplings[i]) + 1]++;
-    for (size_t c = 0; c < j->cells; c++) start[c + 1] += start[c];
-    j->regions = start[j->cells];
-    for (size_t i = 0; i < j->n; i++)
-        if (usable(&j->samplings[i])) j->order[start[cell_of(j, &j->samplings[i])]++] = (uint32_t)i;
+    size_t cells = all_cells(j);
+    uint32_t *start = j->order + j->planned; /* of every cell in the list */
+    memset(start, 0, (cells + 1) * sizeof *start);
+    for (size_t i = 0; i < j->planned; i++)
+        if (usable(&j->samplings[i])) start[cell_of(j, i) + 1]++;
+    for (size_t c = 0; c < cells; c++) start[c + 1] += start[c];
+    for (size_t k = 1; k <= (is_single(j) ? 1 : (size_t)octaves_of(j)); k++) j->first[k] = start[k * j->cells];
+    for (size_t i = 0; i < j->planned; i++)
+        if (usable(&j->samplings[i])) j->order[start[cell_of(j, i)]++] = (uint32_t)i;
 }
 
 /* Task 0 fills the order, the others build the levels. */
@@ -370,29 +438,28 @@ static void task_order_and_levels(void *context, int32_t index)
 static bool bands_take_less(const job *j)
 {
     size_t level = kbi_round_up((size_t)j->levels.stride[1] * (size_t)j->levels.height[1]);
-    size_t cells = kbi_round_up((j->n + j->cells + 1) * sizeof *j->order);
-    return kbi_pyramid_rings_bytes(&j->levels) + kbi_round_up((j->n + 1) * sizeof *j->order) +
-               kbi_round_up(2 * j->n * sizeof *j->entries) < level + cells;
+    size_t order = kbi_round_up((j->planned + j->cells + 1) * sizeof *j->order);
+    return kbi_pyramid_rings_bytes(&j->levels) + kbi_round_up(2 * j->planned * sizeof *j->entries) < level + order;
 }
 
 /* Memory for the regions of j->n keypoints. It depends on the image's size and on n, not on what they are. */
 static kb_status regions_get(job *j, const kb_image *gray, kb_workspace *workspace)
 {
     kbi_pyramid_plan(&j->levels, gray);
+    j->planned = j->n * (size_t)octaves_of(j);
     j->single = j->pieces == 1;
     j->cells = number_cells(&j->levels, j->first_cell);
-    bool in_bands = KBI_BANDS && j->single && bands_take_less(j);
-    if (in_bands) j->cells = 0;
-    j->samplings = kbi_workspace_get(workspace, j->n * sizeof *j->samplings);
-    j->order = kbi_workspace_get(workspace, (j->n + j->cells + 1) * sizeof *j->order);
-    if (in_bands) j->entries = kbi_workspace_get(workspace, 2 * j->n * sizeof *j->entries);
-    if (!j->samplings || !j->order || (in_bands && !j->entries)) return KB_E_MEMORY;
+    bool in_bands = KBI_BANDS && is_single(j) && bands_take_less(j);
+    j->samplings = kbi_workspace_get(workspace, j->planned * sizeof *j->samplings);
+    if (in_bands) j->entries = kbi_workspace_get(workspace, 2 * j->planned * sizeof *j->entries);
+    else j->order = kbi_workspace_get(workspace, (j->planned + all_cells(j) + 1) * sizeof *j->order);
+    if (!j->samplings || !(in_bands ? (void *)j->entries : (void *)j->order)) return KB_E_MEMORY;
     return scratches_get(j, workspace);
 }
 
 static void find_wanted_levels(job *j)
 {
-    for (size_t i = 0; i < j->n; i++)
+    for (size_t i = 0; i < j->planned; i++)
         if (usable(&j->samplings[i])) j->wanted |= (uint32_t)1 << j->samplings[i].level;
     for (int32_t i = KBI_PYRAMID_LEVELS - 1; i > 2; i--)
         if (j->wanted >> i & 1) j->wanted |= (uint32_t)1 << (i - 2);
@@ -404,7 +471,7 @@ static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *wo
     kb_status status = regions_get(j, gray, workspace);
     if (status != KB_OK) return status;
     if (KBI_BANDS && j->entries) status = kbi_pyramid_rings(&j->levels, gray, workspace);
-    else if (j->single) status = kbi_pyramid_single(&j->levels, gray, workspace);
+    else if (is_single(j)) status = kbi_pyramid_single(&j->levels, gray, workspace);
     else if (workspace->measures) status = kbi_pyramid_start(&j->levels, gray, 0, workspace);
     if (status != KB_OK || workspace->measures) return status;
     kbi_parallel_run(j->parallel, j->pieces, task_plan, j);
@@ -413,7 +480,7 @@ static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *wo
         return KB_OK;
     }
     find_wanted_levels(j);
-    if (j->single) {
+    if (is_single(j)) {
         fill_order(j);
         describe_level_by_level(j);
         return KB_OK;
@@ -431,7 +498,7 @@ static kb_status describe_image(job *j, const kb_image *image, kb_workspace *wor
     kb_image gray;
     kb_status status = kbi_gray8(image, workspace, &gray);
     if (status != KB_OK || j->n == 0) return status;
-    if (j->n > UINT32_MAX) return KB_E_ARGUMENT;
+    if (j->n > UINT32_MAX / KB_OCTAVES) return KB_E_ARGUMENT;
     if (!j->model || j->model->spec.sampler != KB_SAMPLER_IMAGE) return describe_regions(j, &gray, workspace);
     status = kbi_integral_build(&j->integral, &gray, workspace);
     if (status == KB_OK && !workspace->measures) kbi_parallel_run(j->parallel, j->pieces, task_image_sampler, j);
@@ -455,11 +522,11 @@ static bool stride_fits(size_t stride, size_t row_size, size_t n, size_t unit)
     return stride >= row_size && stride % unit == 0 && (n == 0 || stride <= PTRDIFF_MAX / n);
 }
 
-/* The beginning that all describing calls share: options, and what the model can do. model is NULL for OUT_PATCHES. */
+/* The beginning that all describing calls share: options, and what the model can do. model is NULL for samples. */
 static kb_status start(job *j, const kb_model *model, product output, size_t n, const kb_describe_options *given)
 {
     kb_describe_options o;
-    if (!model && output != OUT_PATCHES) return KB_E_ARGUMENT;
+    if (!model && !of_samples(output)) return KB_E_ARGUMENT;
     kb_status status = KBI_STRUCT_READ(kb_describe_options, &o, given);
     if (status != KB_OK) return status;
     if (o.scale == 0) o.scale = 1;
@@ -468,10 +535,13 @@ static kb_status start(job *j, const kb_model *model, product output, size_t n, 
     memset(j, 0, sizeof *j);
     j->model = model;
     j->output = output;
-    j->grid = kbi_grid_side(model);
-    j->row_size = output == OUT_PATCHES  ? KBI_PATCH_BYTES
+    j->grid = model ? kbi_sampler_grid(model->spec.sampler) : output == OUT_OCTAVES ? KBI_GRID_OCTAVES : KBI_GRID_PATCH;
+    j->octave_count = kbi_grid_octaves(j->grid);
+    j->side = kbi_grid_side(j->grid);
+    j->row_size = of_samples(output)     ? (size_t)(octaves_of(j) * kbi_grid_bytes(j->side))
                   : output == OUT_FLOATS ? KB_SIFT_VALUES * sizeof(float)
                                          : (size_t)model->row_bytes;
+    j->part = j->row_size / (size_t)octaves_of(j);
     j->stride = o.row_stride ? o.row_stride : j->row_size;
     if (!stride_fits(j->stride, j->row_size, n, output == OUT_FLOATS ? sizeof(float) : 1)) return KB_E_ARGUMENT;
     j->scale = o.scale;
@@ -519,15 +589,23 @@ kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints,
     return describe_keypoints(NULL, OUT_PATCHES, image, keypoints, n, options, workspace, patches, flags);
 }
 
+kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                            const kb_describe_options *options, kb_workspace *workspace, uint8_t *octaves,
+                            uint8_t *flags)
+{
+    if (KB_BAD_ONLY) return KB_E_KIND;
+    return describe_keypoints(NULL, OUT_OCTAVES, image, keypoints, n, options, workspace, octaves, flags);
+}
+
 kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, size_t n, const kb_parallel *parallel,
                                kb_workspace *workspace)
 {
     kb_status status = KB_OK;
     kb_describe_options options = {.struct_size = sizeof options, .parallel = parallel};
-    for (int output = OUT_ROWS; output <= OUT_PATCHES && status == KB_OK; output++) {
+    for (int output = OUT_ROWS; output <= OUT_OCTAVES && status == KB_OK; output++) {
         job j;
         if (output == OUT_FLOATS && model->row_floats == 0) continue;
-        status = start(&j, output == OUT_PATCHES ? NULL : model, (product)output, n, &options);
+        status = start(&j, of_samples((product)output) ? NULL : model, (product)output, n, &options);
         size_t mark = kbi_workspace_mark(workspace);
         if (status == KB_OK) status = describe_image(&j, image, workspace);
         kbi_workspace_rewind(workspace, mark);
@@ -544,10 +622,11 @@ static kb_status describe_ready(const kb_model *model, product output, const uin
     kb_workspace local;
     kb_status status = start(&j, model, output, n, given);
     if (status != KB_OK) return status;
-    if (side < KB_PATCH_SIDE || side > 1024 || (n > 0 && (!patches || !rows))) return KB_E_ARGUMENT;
+    bool ready = octaves_of(&j) > 1 && side == KB_OCTAVE_SIDE;
+    if ((!ready && (side < KB_PATCH_SIDE || side > 1024)) || (n > 0 && (!patches || !rows))) return KB_E_ARGUMENT;
     if (n == 0) return KB_OK;
     j.patches = patches;
-    j.side = side;
+    j.patch_side = side;
     j.rows = rows;
     workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(workspace);

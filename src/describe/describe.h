@@ -1,4 +1,4 @@
-/* The arithmetic of the descriptors on one 32x32 patch, as specified in docs/bad.md, docs/bag.md and
+/* The arithmetic of the descriptors on one grid of samples, as specified in docs/bad.md, docs/bag.md and
  * docs/hashsift.md. */
 #ifndef KBI_DESCRIBE_H
 #define KBI_DESCRIBE_H
@@ -6,18 +6,18 @@
 #include "image/image.h"
 #include "model/model.h"
 
-/* ---- channels.c: the gradient channels of BAG ---- */
+/* ---- channels.c: the gradient channels of BAG, of one octave ---- */
 typedef struct kbi_channels {
-    uint16_t cells[KB_CHANNELS - 1][KBI_CELLS]; /* of channels 1 to 8: the sum of four samples, up to 1020 */
-    int16_t contrast;                           /* the mean gradient, in 1/128 gray level */
+    uint16_t cells[KB_CHANNELS - 1][KBI_OCTAVE_CELLS]; /* of channels 1 to 8: the sum of four samples, up to 1020 */
+    int16_t contrast;                                  /* the mean gradient, in 1/128 gray level */
 } kbi_channels;
-void kbi_channels_of(const uint8_t *patch, kbi_channels *channels);
-/* The mean gradient of a patch whose gradients sum up to `sum`, at least 2 gray levels: below that there is little but
+void kbi_channels_of(const uint8_t *samples, kbi_channels *channels);
+/* The mean gradient of an octave whose gradients sum up to `sum`, at least 2 gray levels: below that there is little but
  * noise. */
 static inline int16_t kbi_contrast(uint32_t sum)
 {
-    const uint32_t least = 2 * KBI_PATCH_BYTES;
-    return (int16_t)((sum > least ? sum : least) * 128 / KBI_PATCH_BYTES);
+    const uint32_t least = 2 * KBI_OCTAVE_BYTES;
+    return (int16_t)((sum > least ? sum : least) * 128 / KBI_OCTAVE_BYTES);
 }
 /* The threshold of a bit, in 1/16384 of the mean gradient, for differences of means of a patch: in 1/64 gray
  * level. As v_mul_q15 of simd/vec.h. */
@@ -27,14 +27,9 @@ static inline int32_t kbi_threshold_at(int32_t threshold, int32_t contrast)
 }
 
 /* ---- boxes.c: BAD and BAG ---- */
-/* Side of what a model takes: a patch of 32x32 samples, or 16x16 cells. model may be NULL: a patch. */
-static inline int32_t kbi_grid_side(const kb_model *model)
-{
-    return model && model->spec.sampler == KB_SAMPLER_CELLS ? KBI_CELLS_SIDE : KB_PATCH_SIDE;
-}
-static inline int32_t kbi_grid_bytes(const kb_model *model) { return kbi_grid_side(model) * kbi_grid_side(model); }
-/* The bits of one patch, model->row_bytes bytes; `patch` has kbi_grid_bytes. */
-void kbi_boxes_describe(const kb_model *model, const uint8_t *patch, uint8_t *row);
+static inline int32_t kbi_grid_bytes(int32_t side) { return side * side; }
+/* The bits of a table on one grid of table->side^2 samples, bit_count / 8 bytes. */
+void kbi_boxes_describe(const kbi_box_table *table, const uint8_t *grid, uint8_t *row);
 
 /* ---- boxes_image.c: BAD in the image, OpenCV's TEBLID bit for bit ---- */
 /* Returns KB_KP_ flags; writes row unless the keypoint is outside or invalid. */

@@ -1,5 +1,4 @@
-/* The kernels of this module; image/kernels.h states the contract. Patches are 32x32 bytes, one after the other;
- * those of `boxes` have as many as kbi_grid_bytes says. */
+/* The kernels of this module; image/kernels.h states the contract. Patches are 32x32 bytes, one after the other. */
 #ifndef KBI_DESCRIBE_KERNELS_H
 #define KBI_DESCRIBE_KERNELS_H
 
@@ -11,8 +10,8 @@ typedef struct kbi_describe_kernels {
     int32_t batch; /* how many serve them best, up to KBI_BATCH: the memory of a task grows with it */
     /* Bytes of `scratch` below that a model needs, aligned to KBI_ALIGN, one per task; at most KBI_KERNEL_SCRATCH. */
     size_t (*scratch_bytes)(const kb_model *model);
-    /* BAD and BAG bits of n patches; rows lie model->row_bytes apart. */
-    void (*boxes)(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows, void *scratch);
+    /* The bits of a table on n grids of its side, one after the other: n rows of bit_count / 8 bytes. */
+    void (*boxes)(const kbi_box_table *table, const uint8_t *grids, int32_t n, uint8_t *rows, void *scratch);
     /* SIFT histograms of n patches, n x 128, before normalisation. */
     void (*sift)(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch);
     /* n such histograms (values below 2^24) to n x 128 bytes; root: RootSIFT. */

@@ -110,7 +110,7 @@ static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypo
     float sums[KBI_GRADIENT_SUMS], histogram[KBI_GRADIENT_DIRECTIONS];
     kbi_gradient_direction direction;
     kbi_sampling sampling;
-    kbi_sampling_plan(&sampling, k, (double)KBI_GRADIENT_REGION * (double)k->size, KB_PATCH_SIDE, &job->levels);
+    kbi_sampling_plan(&sampling, k, (double)KBI_GRADIENT_REGION * (double)k->size, KBI_GRID_PATCH, &job->levels);
     sampling.py -= first;
     job->image_kernels.sample(&sampling, 1, KB_PATCH_SIDE, there, patch);
     gradient_patch_cells(patch, cells);
@@ -181,7 +181,7 @@ static void orient_in_bands(const orient_job *job)
         kb_keypoint k = upright(job, i);
         kbi_sampling sampling = {.level = -1};
         if (level_of(job, &k) >= 0)
-            kbi_sampling_plan(&sampling, &k, (double)KBI_GRADIENT_REGION * (double)k.size, KB_PATCH_SIDE,
+            kbi_sampling_plan(&sampling, &k, (double)KBI_GRADIENT_REGION * (double)k.size, KBI_GRID_PATCH,
                               &job->levels);
         if (sampling.level >= 0) job->entries[regions++] = kbi_band_entry(&sampling, i);
         else set_angle(job, i, -1, 0);

@@ -48,12 +48,12 @@ static inline int32_t kbi_pyramid_level_for(double step, int32_t count)
     int32_t level = 2 * ((int32_t)(bits >> 52) - 1023) + above;
     return step < 1 ? 0 : kbi_min_i(level, count - 1);
 }
-/* The level of a grid of side x side samples, `step` px of the image apart. Cells are to be as sharp as means of 2x2
+/* The level of a grid of samples that are `step` px of the image apart. Cells are to be as sharp as means of 2x2
  * samples, so theirs is finer: interpolating in a level of their own width would blur them. They are at most 1.4 of its
  * pixels apart, so that a tile of 4x4 cells still lies in a window of 8x8. */
-static inline int32_t kbi_grid_level_for(double step, int32_t side, int32_t count)
+static inline int32_t kbi_grid_level_for(double step, kbi_sample_grid grid, int32_t count)
 {
-    return kbi_pyramid_level_for(side == KBI_CELLS_SIDE ? 0.875 * step : step, count);
+    return kbi_pyramid_level_for(grid == KBI_GRID_CELLS ? 0.875 * step : step, count);
 }
 /* Sizes of all levels; builds none. */
 void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray);
@@ -83,8 +83,8 @@ typedef struct kbi_integral {
 kb_status kbi_integral_build(kbi_integral *integral, const kb_image *gray, kb_workspace *workspace);
 
 /* ---- patch sampler ---- */
-/* A grid of samples over the region of a keypoint: KB_PATCH_SIDE of them along a side, or KBI_CELLS_SIDE, where each is in
- * the place of 2x2 of the others. */
+/* A grid of samples over the region of a keypoint: 32 of them along a side or, of cells and octaves, 16, where each is
+ * in the place of 2x2 of the others. */
 /* Where the samples of one keypoint lie in a level, in 1/65536 of its pixels: sample (row i, column j), both from
  * -side / 2 to side / 2 - 1, is at (x + j a - i b, y + j b + i a) with the whole pixels of (x, y) in (px, py). */
 typedef struct kbi_sampling {
@@ -119,9 +119,10 @@ void kbi_pyramid_sweep(kbi_pyramid *levels, const struct kbi_image_kernels *kern
                        kbi_band_visit *visit, void *context);
 
 #define KBI_WIDEST_REGION 1048576.0 /* px; a wider region is refused */
-/* Set-up for a region `width` px wide and a grid of side x side. Returns the keypoint's KB_KP_ flags; with OUTSIDE or
- * INVALID only level is set, to -1. */
-uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, int32_t side,
+#define KBI_SMALL_OCTAVE 2 /* that KB_KP_SMALL is about: about as wide as the regions of descriptors with one grid */
+/* Set-up for a grid over a region `width` px wide, one octave where there are several. Returns the keypoint's KB_KP_
+ * flags; with OUTSIDE or INVALID only level is set, to -1. */
+uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, kbi_sample_grid grid,
                           const kbi_pyramid *levels);
 /* From the keypoint, where the middle of 32x32 samples is, to that of cells: half a sample along both axes, a quarter of
  * a cell, whose steps a and b are. */
@@ -134,5 +135,7 @@ void kbi_sample_patch(const kbi_sampling *sampling, int32_t side, const kbi_pyra
 void kbi_patch_cells(const uint8_t *patch, uint8_t *cells);
 /* Brings a side x side patch (32 <= side <= 1024) to 32x32 by exact area averaging. */
 void kbi_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch);
+/* The octaves of a region whose middle half is such a patch, with its border repeated beyond it. */
+void kbi_patch_octaves(const uint8_t *in, int32_t side, uint8_t *octaves);
 
 #endif

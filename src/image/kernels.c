@@ -15,11 +15,22 @@ static void shrink_two_thirds_c(const uint8_t *heavy, const uint8_t *light, int3
     }
 }
 
-static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, int32_t side,
+static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_sample_grid grid,
                    const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
-    for (int32_t i = 0; i < n; i++)
-        flags[i] = kbi_sampling_plan(&samplings[i], &keypoints[i], width_scale * (double)keypoints[i].size, side, levels);
+    const int32_t octaves = kbi_grid_octaves(grid);
+    for (int32_t i = 0; i < n; i++, samplings += octaves) {
+        double width = width_scale * (double)keypoints[i].size;
+        uint8_t all = kbi_sampling_plan(samplings, &keypoints[i], width, grid, levels);
+        bool usable = samplings->level >= 0;
+        if (octaves > 1) all &= (uint8_t)~KB_KP_SMALL;
+        for (int32_t k = 1; k < octaves; k++) {
+            uint8_t one = kbi_sampling_plan(&samplings[k], &keypoints[i], width / (1 << k), grid, levels);
+            if (!usable) samplings[k].level = -1;
+            else all |= one & (k == KBI_SMALL_OCTAVE ? KB_KP_BORDER | KB_KP_SMALL : KB_KP_BORDER);
+        }
+        flags[i] = all;
+    }
 }
 
 static void sample_c(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels,

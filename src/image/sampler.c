@@ -1,4 +1,4 @@
-/* The patch sampler: an oriented square region of the image becomes 32x32 samples or 16x16 cells (docs/sampling.md).
+/* The patch sampler: an oriented square region of the image becomes grids of samples (docs/sampling.md).
  *
  * The region's resolution chooses a level of the pyramid; there, samples lie on a rotated grid and are read by
  * bilinear interpolation with 1/64 pixel steps. Only the set-up per keypoint uses floating
@@ -29,9 +29,10 @@ static bool grid_inside(const kbi_sampling *s, int32_t side, int32_t width, int3
     return true;
 }
 
-uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, int32_t side,
+uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, kbi_sample_grid grid,
                           const kbi_pyramid *levels)
 {
+    int32_t side = kbi_grid_side(grid);
     sampling->level = -1;
     if (!isfinite(keypoint->x) || !isfinite(keypoint->y) || !isfinite(keypoint->angle) || !isfinite(keypoint->size) ||
         !(keypoint->size > 0) || !(width > 0 && width <= KBI_WIDEST_REGION))
@@ -42,7 +43,7 @@ uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, d
 
     double step = width / side, sine, cosine;
     kbi_sincos_degrees(keypoint->angle, &sine, &cosine);
-    int32_t level = kbi_grid_level_for(step, side, levels->count);
+    int32_t level = kbi_grid_level_for(step, grid, levels->count);
     double factor = kbi_pyramid_factor(level), scaled = ONE * step / factor;
     double x = ((double)keypoint->x + 0.5) / factor - 0.5, y = ((double)keypoint->y + 0.5) / factor - 0.5;
     sampling->level = level;
@@ -117,23 +118,39 @@ void kbi_patch_cells(const uint8_t *patch, uint8_t *cells)
         }
 }
 
+/* count x count means over squares `step` wide, the first from (start, start) on, in units of 1/64 pixel: pixel p covers
+ * [64 p, 64 p + 64). Pixels beyond the patch repeat its border. Rounded to the nearest. */
+static void average_squares(const uint8_t *in, int32_t side, int32_t start, int32_t step, int32_t count, uint8_t *out)
+{
+    const uint64_t area = (uint64_t)step * (uint64_t)step;
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t j = 0; j < count; j++) {
+            int32_t top = start + i * step, left = start + j * step;
+            uint64_t sum = area / 2;
+            for (int32_t y = top >> 6; y * 64 < top + step; y++) {
+                const uint8_t *row = in + kbi_clamp_i(y, 0, side - 1) * side;
+                uint32_t high = (uint32_t)(kbi_min_i(64 * y + 64, top + step) - kbi_max_i(64 * y, top)), of_row = 0;
+                for (int32_t x = left >> 6; x * 64 < left + step; x++) {
+                    int32_t wide = kbi_min_i(64 * x + 64, left + step) - kbi_max_i(64 * x, left);
+                    of_row += (uint32_t)wide * row[kbi_clamp_i(x, 0, side - 1)];
+                }
+                sum += (uint64_t)high * of_row;
+            }
+            *out++ = (uint8_t)(sum / area);
+        }
+}
+
 void kbi_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch)
 {
-    /* In units of 1/32 pixel: pixel p covers [32 p, 32 p + 32), output sample j covers [side j, side (j + 1)). */
-    uint32_t half = (uint32_t)side * (uint32_t)side / 2;
-    for (int32_t i = 0; i < 32; i++) {
-        uint32_t sum[32] = {0};
-        for (int32_t y = i * side / 32; y * 32 < (i + 1) * side; y++) {
-            uint32_t wy = (uint32_t)(kbi_min_i(32 * y + 32, (i + 1) * side) - kbi_max_i(32 * y, i * side));
-            for (int32_t j = 0; j < 32; j++) {
-                uint32_t row = 0;
-                for (int32_t x = j * side / 32; x * 32 < (j + 1) * side; x++) {
-                    int32_t wx = kbi_min_i(32 * x + 32, (j + 1) * side) - kbi_max_i(32 * x, j * side);
-                    row += (uint32_t)wx * in[y * side + x];
-                }
-                sum[j] += wy * row;
-            }
-        }
-        for (int32_t j = 0; j < 32; j++) *patch++ = (uint8_t)((sum[j] + half) / (2 * half + (uint32_t)(side & 1)));
+    average_squares(in, side, 0, 2 * side, KB_PATCH_SIDE, patch);
+}
+
+void kbi_patch_octaves(const uint8_t *in, int32_t side, uint8_t *octaves)
+{
+    /* Octave k is side 2^(1 - k) pixels wide, so that its samples are side 2^(3 - k) units wide. */
+    for (int32_t k = 0; k < KB_OCTAVES; k++) {
+        int32_t step = side << 3 >> k;
+        average_squares(in, side, 32 * side - step * KB_OCTAVE_SIDE / 2, step, KB_OCTAVE_SIDE,
+                        octaves + k * KBI_OCTAVE_BYTES);
     }
 }

@@ -36,7 +36,7 @@ bool kbi_frame_of(kbi_frame *frame, const kb_keypoint *keypoint, double width, c
 {
     kbi_sampling plan;
     double sine, cosine;
-    if (kbi_sampling_plan(&plan, keypoint, width, KB_PATCH_SIDE, levels) & (KB_KP_INVALID | KB_KP_OUTSIDE)) return false;
+    if (kbi_sampling_plan(&plan, keypoint, width, KBI_GRID_PATCH, levels) & (KB_KP_INVALID | KB_KP_OUTSIDE)) return false;
     double step = width / SIDE;
     frame->level = kbi_pyramid_level_for(step, levels->count);
     double factor = kbi_pyramid_factor(frame->level);

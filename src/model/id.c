@@ -4,12 +4,12 @@
 /* Revision of the arithmetic per kind and sampler. A change of code that gives other bits for the same tables adds one
  * here, so that old and new rows are never taken for each other; tests/hash then shows the new bits. */
 static const uint32_t revisions[][KB_SAMPLER_CELLS + 1] = {
-    /*                patch, image, (2), cells */
-    [KB_BAD] =      { 0,     0,     0,   0 },
-    [KB_BAG] =      { 1,     0,     0,   0 },
-    [KB_HASHSIFT] = { 0,     0,     0,   0 },
-    [KB_SIFT] =     { 0,     0,     0,   0 },
-    [KB_ROOTSIFT] = { 0,     0,     0,   0 },
+    /*                patch, image, octaves, cells */
+    [KB_BAD] =      { 0,     0,     0,       0 },
+    [KB_BAG] =      { 0,     0,     0,       0 },
+    [KB_HASHSIFT] = { 0,     0,     0,       0 },
+    [KB_SIFT] =     { 0,     0,     0,       0 },
+    [KB_ROOTSIFT] = { 0,     0,     0,       0 },
 };
 
 uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler) { return revisions[kind][sampler]; }

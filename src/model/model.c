@@ -21,6 +21,7 @@ const char *kb_sampler_name(kb_sampler sampler)
     switch (sampler) {
     case KB_SAMPLER_PATCH: return "patch";
     case KB_SAMPLER_IMAGE: return "image";
+    case KB_SAMPLER_OCTAVES: return "octaves";
     case KB_SAMPLER_CELLS: return "cells";
     }
     return "?";
@@ -44,7 +45,7 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     const kb_box_pair *p = &spec->boxes[bit];
     int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
     int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
-    bool cells = kbi_on_cells(spec->kind, spec->sampler);
+    bool cells = kbi_on_cells(spec->sampler);
     int least = kbi_least_radius(cells), most = kbi_most_radius(cells);
     if (channel >= KB_CHANNELS || (spec->kind == KB_BAD) != (channel == 0))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which,
@@ -55,8 +56,10 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, cells))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: centre (%d, %d) with radius %d %s", bit,
                            which, x, y, radius,
-                           cells ? "is not on the cells of a patch: x - radius and y - radius must be even"
-                                 : "leaves the patch");
+                           !cells ? "leaves the patch"
+                           : KB_BAD_ONLY || channel == 0
+                               ? "is not on the cells of a patch: x - radius and y - radius must be even"
+                               : "is not on the cells of an octave: 0 to 16, x - radius and y - radius even");
     return KB_OK;
 }
 
@@ -91,7 +94,12 @@ static kb_status check_projection(const kb_model_spec *spec, kb_error *error)
 static kb_status check_sampler(const kb_model_spec *spec, kb_error *error)
 {
     switch (spec->sampler) {
-    case KB_SAMPLER_PATCH: return KB_OK;
+    case KB_SAMPLER_PATCH:
+        if (spec->kind != KB_BAG) return KB_OK;
+        break;
+    case KB_SAMPLER_OCTAVES:
+        if (spec->kind == KB_BAG) return KB_OK;
+        break;
     case KB_SAMPLER_IMAGE:
     case KB_SAMPLER_CELLS:
         if (spec->kind == KB_BAD) return KB_OK;
@@ -119,6 +127,9 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
         return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s", (int)spec->bits,
                            binary ? "must be a multiple of 8, from 8 to 1024"
                                   : "must be 0 for a kind that is not binary");
+    if (!KB_BAD_ONLY && spec->bits % (8 * kbi_octaves(spec->sampler)))
+        return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s has a multiple of 32: whole bytes of each octave",
+                           (int)spec->bits, kb_kind_name(spec->kind));
     if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_HASHSIFT))
         return kbi_fail_at(error, KB_E_TABLE, "root", -1, "root %d does not go with %s", (int)spec->root,
                            kb_kind_name(spec->kind));
@@ -147,54 +158,67 @@ static int compare_boxes(const void *a, const void *b)
 static kbi_box first_box(const kb_box_pair *p) { return (kbi_box){p->channel1, p->x1, p->y1, p->radius1}; }
 static kbi_box second_box(const kb_box_pair *p) { return (kbi_box){p->channel2, p->x2, p->y2, p->radius2}; }
 
-static uint16_t box_index(const kb_model *model, kbi_box box)
+static uint16_t box_index(const kbi_box_table *table, kbi_box box)
 {
-    const kbi_box *found = bsearch(&box, model->boxes, (size_t)model->box_count, sizeof box, compare_boxes);
-    return (uint16_t)(found - model->boxes);
+    const kbi_box *found = bsearch(&box, table->boxes, (size_t)table->box_count, sizeof box, compare_boxes);
+    return (uint16_t)(found - table->boxes);
 }
 
 /* The edges of all boxes by rows; returns what follows them. */
-static kbi_box_edge *list_edges(const kb_model *model, bool bottom, kbi_box_edge *edge)
+static kbi_box_edge *list_edges(const kbi_box_table *table, bool bottom, kbi_box_edge *edge)
 {
     for (int32_t row = 0; row < KB_PATCH_SIDE; row++)
-        for (int32_t i = 0; i < model->box_count; i++) {
-            kbi_box b = model->boxes[i];
-            kbi_box_span span = kbi_box_span_of(b, model->cells);
+        for (int32_t i = 0; i < table->box_count; i++) {
+            kbi_box b = table->boxes[i];
+            kbi_box_span span = kbi_box_span_of(b, table->cells);
             if ((bottom ? span.bottom - 1 : span.top) != row) continue;
-            int32_t first = (b.channel ? b.channel - 1 : 0) * KBI_CELL_SUMS_WIDTH;
+            int32_t first = (b.channel ? b.channel - 1 : 0) * KBI_OCTAVE_SUMS_WIDTH;
             *edge++ = (kbi_box_edge){(uint16_t)(first + span.left), (uint16_t)(first + span.right), (uint16_t)i,
-                                     (uint8_t)kbi_mean_rule_of(b, model->cells), (uint8_t)row};
+                                     (uint8_t)kbi_mean_rule_of(b, table->cells), (uint8_t)row};
         }
     *edge++ = (kbi_box_edge){0, 0, 0, 0, KBI_NO_ROW};
     return edge;
 }
 
-static void prepare_boxes(kb_model *model)
+/* Sorts the boxes and drops those that are there already. */
+static void list_boxes(const kb_model *model, int32_t octave, kbi_box_table *table)
+{
+    size_t n = 0, kept = 0;
+    for (int32_t i = 0; i < table->bit_count; i++) {
+        const kb_box_pair *pair = &model->spec.boxes[kbi_octave_bit(kbi_model_octaves(model), octave, i)];
+        table->boxes[n++] = first_box(pair);
+        table->boxes[n++] = second_box(pair);
+    }
+    qsort(table->boxes, n, sizeof *table->boxes, compare_boxes);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || compare_boxes(&table->boxes[i], &table->boxes[kept - 1])) table->boxes[kept++] = table->boxes[i];
+    table->box_count = (int32_t)kept;
+    for (size_t i = 0; i < kept; i++) table->channel_start[table->boxes[i].channel + 1]++;
+    for (int c = 0; c < KB_CHANNELS; c++) table->channel_start[c + 1] += table->channel_start[c];
+}
+
+/* The table of an octave, in its part of the model's memory. */
+static void prepare_table(kb_model *model, int32_t octave)
 {
     const kb_model_spec *spec = &model->spec;
-    size_t n = 0;
-    for (int32_t i = 0; i < spec->bits; i++) {
-        const kb_box_pair *p = &spec->boxes[i];
-        model->boxes[n++] = first_box(p);
-        model->boxes[n++] = second_box(p);
-    }
-    qsort(model->boxes, n, sizeof *model->boxes, compare_boxes);
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || compare_boxes(&model->boxes[i], &model->boxes[kept - 1])) model->boxes[kept++] = model->boxes[i];
-    model->box_count = (int32_t)kept;
-    for (size_t i = 0; i < kept; i++) {
-        model->channels |= 1u << model->boxes[i].channel;
-        model->channel_start[model->boxes[i].channel + 1]++;
-    }
-    for (int c = 0; c < KB_CHANNELS; c++) model->channel_start[c + 1] += model->channel_start[c];
-    model->bottoms = list_edges(model, false, model->tops);
-    list_edges(model, true, model->bottoms);
-    for (int32_t i = 0; i < spec->bits; i++) {
-        const kb_box_pair *p = &spec->boxes[i];
-        double threshold = floor((double)p->threshold * kbi_threshold_units(spec->kind));
-        model->bits[i] = (kbi_box_bit){box_index(model, first_box(p)), box_index(model, second_box(p)),
-                                      (int16_t)(threshold > 32767 ? 32767 : threshold)};
+    kbi_box_table *table = &model->tables[octave];
+    int32_t count = spec->bits / kbi_model_octaves(model), first = octave * count;
+    table->side = kbi_grid_side(kbi_sampler_grid(spec->sampler));
+    table->cells = kbi_on_cells(spec->sampler);
+    table->gradient = spec->kind == KB_BAG;
+    table->bit_count = count;
+    table->boxes = model->boxes + 2 * first;
+    table->bits = model->bits + first;
+    list_boxes(model, octave, table);
+    for (int32_t i = 0; i < table->box_count; i++) model->channels |= 1u << table->boxes[i].channel;
+    table->tops = model->edges + 2 * (2 * first + octave);
+    table->bottoms = list_edges(table, false, table->tops);
+    list_edges(table, true, table->bottoms);
+    for (int32_t i = 0; i < count; i++) {
+        const kb_box_pair *pair = &spec->boxes[kbi_octave_bit(kbi_model_octaves(model), octave, i)];
+        double threshold = floor((double)pair->threshold * kbi_threshold_units(spec->kind));
+        table->bits[i] = (kbi_box_bit){box_index(table, first_box(pair)), box_index(table, second_box(pair)),
+                                       (int16_t)(threshold > 32767 ? 32767 : threshold)};
     }
 }
 
@@ -232,8 +256,8 @@ static bool copy_tables(kb_model *model, const kb_model_spec *given)
         spec->boxes = copy_of(from, given->boxes, bits * sizeof *given->boxes);
         model->boxes = kbi_allocate(from, 2 * bits * sizeof *model->boxes);
         model->bits = kbi_allocate(from, bits * sizeof *model->bits);
-        model->tops = kbi_allocate(from, 2 * (2 * bits + 1) * sizeof *model->tops);
-        return spec->boxes && model->boxes && model->bits && model->tops;
+        model->edges = kbi_allocate(from, 2 * (2 * bits + KB_OCTAVES) * sizeof *model->edges);
+        return spec->boxes && model->boxes && model->bits && model->edges;
     }
     if (spec->kind == KB_HASHSIFT) {
         spec->weights = copy_of(from, given->weights, bits * KB_SIFT_VALUES);
@@ -265,7 +289,7 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
     model->allocator = from;
     model->spec = spec;
     model->spec.struct_size = sizeof spec;
-    model->cells = kbi_on_cells(spec.kind, spec.sampler);
+    model->octaves = kbi_octaves(spec.sampler);
     model->spec.text = NULL;
     model->spec.boxes = NULL;
     model->spec.weights = NULL;
@@ -277,7 +301,8 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
         return kbi_fail(error, KB_E_MEMORY, "out of memory");
     }
     model->id = kbi_model_id(&model->spec, kbi_model_revision(spec.kind, spec.sampler));
-    if (kbi_kind_has_boxes(spec.kind)) prepare_boxes(model);
+    if (kbi_kind_has_boxes(spec.kind))
+        for (int32_t k = 0; k < kbi_model_octaves(model); k++) prepare_table(model, k);
     if (!KB_BAD_ONLY && spec.kind == KB_HASHSIFT) pack_projection(model);
     bool binary = kbi_kind_is_binary(spec.kind);
     model->row_bytes = binary ? spec.bits / 8 : KB_SIFT_VALUES;
@@ -301,7 +326,7 @@ void kb_model_free(kb_model *model)
     kbi_deallocate(&from, model->spec.bias);
     kbi_deallocate(&from, model->boxes);
     kbi_deallocate(&from, model->bits);
-    kbi_deallocate(&from, model->tops);
+    kbi_deallocate(&from, model->edges);
     kbi_deallocate(&from, model->packed);
     kbi_deallocate(&from, model->packed_bias);
     kbi_deallocate(&from, model);
@@ -319,7 +344,7 @@ kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
     full.row_bytes = model->row_bytes;
     full.row_floats = model->row_floats;
     full.channels = model->channels;
-    full.distinct_boxes = model->box_count;
+    for (int32_t k = 0; k < kbi_model_octaves(model); k++) full.distinct_boxes += model->tables[k].box_count;
     full.threshold_low = model->spec.threshold_low;
     full.threshold_high = model->spec.threshold_high;
     KBI_STRUCT_WRITE(kb_model_info, info, &full);

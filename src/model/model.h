@@ -10,7 +10,7 @@ typedef struct kbi_box {
 } kbi_box;
 /* Where a box begins or ends, for kernels that make integral images row by row. */
 typedef struct kbi_box_edge {
-    uint16_t left, right; /* its corners in the rows of sums: of BAG one per channel, KBI_CELL_SUMS_WIDTH apart */
+    uint16_t left, right; /* its corners in the rows of sums: of BAG one per channel, KBI_OCTAVE_SUMS_WIDTH apart */
     uint16_t box;
     uint8_t rule; /* of kbi_mean_rules */
     uint8_t row; /* the first or the last one of the box; KBI_NO_ROW after the last edge */
@@ -26,14 +26,27 @@ static inline double kbi_threshold_units(kb_kind kind) { return kind == KB_BAG ?
 static inline double kbi_threshold_most(kb_kind kind) { return 32768 / kbi_threshold_units(kind); }
 
 /* Boxes are on cells of 2x2 samples for BAG and where cells are what is sampled, else on samples. */
-static inline bool kbi_on_cells(kb_kind kind, kb_sampler sampler)
+static inline bool kbi_on_cells(kb_sampler sampler)
 {
-    return kind == KB_BAG || sampler == KB_SAMPLER_CELLS;
+    return (!KB_BAD_ONLY && sampler == KB_SAMPLER_OCTAVES) || sampler == KB_SAMPLER_CELLS;
 }
+static inline kbi_sample_grid kbi_sampler_grid(kb_sampler sampler)
+{
+    return !KB_BAD_ONLY && sampler == KB_SAMPLER_OCTAVES ? KBI_GRID_OCTAVES
+           : sampler == KB_SAMPLER_CELLS                 ? KBI_GRID_CELLS
+                                                         : KBI_GRID_PATCH;
+}
+/* Octaves take turns byte by byte, so that the first bytes of a row say something about all of them: bit `index` of an
+ * octave is this bit of the row. */
+static inline int32_t kbi_octave_bit(int32_t octaves, int32_t octave, int32_t index)
+{
+    return (index / 8 * octaves + octave) * 8 + index % 8;
+}
+static inline int32_t kbi_octaves(kb_sampler sampler) { return kbi_grid_octaves(kbi_sampler_grid(sampler)); }
 
 /* The integral image of a channel has a sum per corner of samples or cells. */
 #define KBI_SUMS_WIDTH (KB_PATCH_SIDE + 1)
-#define KBI_CELL_SUMS_WIDTH (KBI_CELLS_SIDE + 1)
+#define KBI_OCTAVE_SUMS_WIDTH (KBI_OCTAVE_CELLS_SIDE + 1)
 
 /* A box by these corners: columns left to right - 1, rows top to bottom - 1. */
 typedef struct kbi_box_span {
@@ -45,10 +58,11 @@ static inline kbi_box_span kbi_box_span_of(kbi_box b, bool cells)
         return (kbi_box_span){b.x - b.radius, b.x + b.radius + 1, b.y - b.radius, b.y + b.radius + 1};
     return (kbi_box_span){(b.x - b.radius) / 2, (b.x + b.radius) / 2, (b.y - b.radius) / 2, (b.y + b.radius) / 2};
 }
-/* Whether a box lies inside the patch and, where boxes are on cells, on whole ones. */
+/* Whether a box lies inside the patch, or the octave where channels of gradient are, and, where boxes are on cells, on
+ * whole ones. */
 static inline bool kbi_box_fits(kbi_box b, bool cells)
 {
-    int32_t beyond = cells ? KB_PATCH_SIDE : KB_PATCH_SIDE - 1;
+    int32_t beyond = !KB_BAD_ONLY && b.channel ? KB_OCTAVE_SIDE : cells ? KB_PATCH_SIDE : KB_PATCH_SIDE - 1;
     return b.x >= b.radius && b.y >= b.radius && b.x + b.radius <= beyond && b.y + b.radius <= beyond &&
            !(cells && ((b.x - b.radius) % 2 || (b.y - b.radius) % 2));
 }
@@ -69,24 +83,39 @@ static inline int32_t kbi_mean_rule_of(kbi_box b, bool cells)
     return cells ? KB_MAX_RADIUS + group * KB_MAX_CELL_RADIUS + b.radius : b.radius;
 }
 
+/* The bits of BAD, or those of an octave of BAG: all that is measured on one grid. */
+typedef struct kbi_box_table {
+    int32_t side; /* of the grid: KB_PATCH_SIDE, or 16 where cells or octaves are sampled */
+    bool cells;   /* boxes are on cells: kbi_on_cells */
+    bool gradient; /* of BAG */
+    int32_t bit_count;
+    int32_t box_count;
+    kbi_box *boxes; /* distinct ones, sorted by channel */
+    int32_t channel_start[KB_CHANNELS + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
+    kbi_box_edge *tops, *bottoms; /* edges in the order of rows, then a KBI_NO_ROW; the second in the memory of the first */
+    kbi_box_bit *bits;
+} kbi_box_table;
+
 struct kb_model {
     kb_allocator allocator;
     kb_model_spec spec; /* its pointers own their memory */
-    bool cells;         /* kbi_on_cells */
     char name[64];
     uint64_t id;
     int32_t row_bytes, row_floats;
     uint32_t channels; /* bit c: channel c is used */
-    kbi_box *boxes;     /* distinct ones, sorted by channel */
-    int32_t box_count;
-    int32_t channel_start[KB_CHANNELS + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
-    kbi_box_edge *tops, *bottoms; /* edges in the order of rows, then a KBI_NO_ROW; the second in the memory of the first */
+    int32_t octaves;   /* tables of BAD and BAG: kbi_model_octaves */
+    kbi_box_table tables[KB_OCTAVES];
+    kbi_box *boxes; /* of all tables, as the two below */
+    kbi_box_edge *edges;
     kbi_box_bit *bits;
     /* The projection of HashSIFT in the layout of the kernels: groups of 8 bits, of each 32 times 4 weights for every bit, the
      * last bit of the group first; and the bias in the same order. */
     int8_t *packed;
     int32_t *packed_bias;
 };
+
+
+static inline int32_t kbi_model_octaves(const kb_model *model) { return KB_BAD_ONLY ? 1 : model->octaves; }
 
 /* Whether this build has models of a kind. */
 static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_BAD; }

@@ -14,7 +14,7 @@ typedef struct mean_vecs {
 } mean_vecs;
 
 typedef struct boxes_scratch {
-    vec sums[KB_BAD_ONLY ? KBI_SUMS_WIDTH : (KB_CHANNELS - 1) * KBI_CELL_SUMS_WIDTH]; /* of gray or all channels */
+    vec sums[KB_BAD_ONLY ? KBI_SUMS_WIDTH : (KB_CHANNELS - 1) * KBI_OCTAVE_SUMS_WIDTH]; /* of gray or all channels */
     mean_vecs rules[KBI_MEAN_RULES]; /* kbi_mean_rules */
     spare_patches spare;
     vec *means; /* of the distinct boxes, behind this struct; until a box ends, the sum above it */
@@ -22,7 +22,9 @@ typedef struct boxes_scratch {
 
 static size_t boxes_scratch_bytes(const kb_model *model)
 {
-    return sizeof(boxes_scratch) + (size_t)model->box_count * sizeof(vec);
+    int32_t boxes = 0;
+    for (int32_t k = 0; k < kbi_model_octaves(model); k++) boxes = kbi_max_i(boxes, model->tables[k].box_count);
+    return sizeof(boxes_scratch) + (size_t)boxes * sizeof(vec);
 }
 
 /* ---- boxes ---- */
@@ -78,9 +80,9 @@ VEC_INLINE void sum_gray_row(const uint8_t *patches, int side, int y, vec *sums)
     }
 }
 
-VEC_INLINE void measure_grid(const kb_model *model, const uint8_t *patches, int side, boxes_scratch *s)
+VEC_INLINE void measure_grid(const kbi_box_table *table, const uint8_t *patches, int side, boxes_scratch *s)
 {
-    const kbi_box_edge *top = model->tops, *bottom = model->bottoms;
+    const kbi_box_edge *top = table->tops, *bottom = table->bottoms;
     clear_sums(s, side + 1);
     for (int y = 0; y < side; y++) {
         top = begin_boxes(top, y, s->sums, s->means);
@@ -88,26 +90,26 @@ VEC_INLINE void measure_grid(const kb_model *model, const uint8_t *patches, int 
         bottom = end_boxes(bottom, y, s->rules, s->sums, s->means);
     }
 }
-VEC_TARGET static void measure_gray(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
+VEC_TARGET static void measure_gray(const kbi_box_table *table, const uint8_t *patches, boxes_scratch *s)
 {
-    if (KB_BAD_ONLY || model->cells) measure_grid(model, patches, KBI_CELLS_SIDE, s);
-    else measure_grid(model, patches, KB_PATCH_SIDE, s);
+    if (KB_BAD_ONLY || table->cells) measure_grid(table, patches, KBI_CELLS_SIDE, s);
+    else measure_grid(table, patches, KB_PATCH_SIDE, s);
 }
 
 /* Returns the contrast of every patch. */
-VEC_TARGET static vec measure_gradients(const kb_model *model, const uint8_t *patches, boxes_scratch *s)
+VEC_TARGET static vec measure_gradients(const kbi_box_table *table, const uint8_t *patches, boxes_scratch *s)
 {
-    const kbi_box_edge *top = model->tops, *bottom = model->bottoms;
+    const kbi_box_edge *top = table->tops, *bottom = table->bottoms;
     norm_sums norms = {v_zero(), v_zero()};
     sample_row rows[SAMPLE_ROWS];
-    clear_sums(s, (KB_CHANNELS - 1) * KBI_CELL_SUMS_WIDTH);
+    clear_sums(s, (KB_CHANNELS - 1) * KBI_OCTAVE_SUMS_WIDTH);
     load_sample_row(patches, 0, rows[0]);
-    for (int cell = 0; cell < KBI_CELLS_SIDE; cell++) {
+    for (int cell = 0; cell < KBI_OCTAVE_CELLS_SIDE; cell++) {
         int y = 2 * cell;
         const vec *a = rows[y % SAMPLE_ROWS], *up = y ? rows[(y - 1) % SAMPLE_ROWS] : a;
         vec *b = rows[(y + 1) % SAMPLE_ROWS], *down = rows[(y + 2) % SAMPLE_ROWS];
         load_sample_row(patches, y + 1, b);
-        if (y + 2 < KB_PATCH_SIDE) load_sample_row(patches, y + 2, down);
+        if (y + 2 < KB_OCTAVE_SIDE) load_sample_row(patches, y + 2, down);
         else down = b;
         top = begin_boxes(top, cell, s->sums, s->means);
         sum_cells_row(up, a, b, down, s->sums, &norms);
@@ -131,13 +133,14 @@ VEC_INLINE vec eight_bits(const kbi_box_bit *bit, const vec *means, const vec *c
     return v_sub(v_set(255), above);
 }
 
-VEC_TARGET static void collect_bits(const kb_model *model, const vec *means, const vec *contrast, uint8_t *const rows[VEC_LANES])
+VEC_TARGET static void collect_bits(const kbi_box_table *table, const vec *means, const vec *contrast, uint8_t *const rows[VEC_LANES])
 {
-    for (int32_t byte = 0; byte < model->row_bytes; byte += 16) {
-        int32_t have = kbi_min_i(16, model->row_bytes - byte);
+    const int32_t bytes = table->bit_count / 8;
+    for (int32_t byte = 0; byte < bytes; byte += 16) {
+        int32_t have = kbi_min_i(16, bytes - byte);
         vec units[8];
         for (int32_t u = 0; u < 8; u++) {
-            const kbi_box_bit *bit = model->bits + 8 * (byte + 2 * u);
+            const kbi_box_bit *bit = table->bits + 8 * (byte + 2 * u);
             vec first = 2 * u < have ? eight_bits(bit, means, contrast) : v_zero();
             vec second = 2 * u + 1 < have ? eight_bits(bit + 8, means, contrast) : v_zero();
             units[u] = v_or(first, v_shl(second, 8));
@@ -154,25 +157,25 @@ VEC_TARGET static void collect_bits(const kb_model *model, const vec *means, con
     }
 }
 
-VEC_TARGET static void boxes_group(const kb_model *model, const uint8_t *patches,
+VEC_TARGET static void boxes_group(const kbi_box_table *table, const uint8_t *patches,
                                    uint8_t *const rows[VEC_LANES], boxes_scratch *s)
 {
-    if (KB_BAD_ONLY || model->spec.kind == KB_BAD) {
-        measure_gray(model, patches, s);
-        collect_bits(model, s->means, NULL, rows);
+    if (KB_BAD_ONLY || !table->gradient) {
+        measure_gray(table, patches, s);
+        collect_bits(table, s->means, NULL, rows);
     } else {
-        const vec contrast = measure_gradients(model, patches, s);
-        collect_bits(model, s->means, &contrast, rows);
+        const vec contrast = measure_gradients(table, patches, s);
+        collect_bits(table, s->means, &contrast, rows);
     }
 }
 
-VEC_TARGET static void boxes_simd(const kb_model *model, const uint8_t *patches, int32_t n, uint8_t *rows,
-                                   void *scratch)
+VEC_TARGET static void boxes_simd(const kbi_box_table *table, const uint8_t *grids, int32_t n, uint8_t *rows,
+                                  void *scratch)
 {
     boxes_scratch *s = scratch;
-    const int32_t bytes = kbi_grid_bytes(model);
-    if (KB_BAD_ONLY && !model->cells) { /* tables of others, on samples: a small library takes the plain C */
-        for (int32_t i = 0; i < n; i++) kbi_boxes_describe(model, patches + i * bytes, rows + i * model->row_bytes);
+    const int32_t bytes = kbi_grid_bytes(table->side), row = table->bit_count / 8;
+    if (KB_BAD_ONLY && !table->cells) { /* tables of others, on samples: a small library takes the plain C */
+        for (int32_t i = 0; i < n; i++, rows += row) kbi_boxes_describe(table, grids + i * bytes, rows);
         return;
     }
     s->means = (vec *)(void *)(s + 1);
@@ -180,11 +183,10 @@ VEC_TARGET static void boxes_simd(const kb_model *model, const uint8_t *patches,
         v_store(&s->rules[r].shift, v_set(1 << kbi_mean_rules[r].shift));
         v_store(&s->rules[r].factor, v_set(kbi_mean_rules[r].factor));
     }
-    for (int32_t i = 0; i < n; i += VEC_LANES, patches += VEC_LANES * bytes) {
+    for (int32_t i = 0; i < n; i += VEC_LANES, grids += VEC_LANES * bytes) {
         uint8_t *out[VEC_LANES], spare[KB_MAX_BITS / 8];
-        for (int32_t k = 0; k < VEC_LANES; k++)
-            out[k] = i + k < n ? rows + (size_t)(i + k) * (size_t)model->row_bytes : spare;
-        boxes_group(model, whole_group(patches, bytes, n - i, s->spare), out, s);
+        for (int32_t k = 0; k < VEC_LANES; k++) out[k] = i + k < n ? rows + (i + k) * row : spare;
+        boxes_group(table, whole_group(grids, bytes, n - i, s->spare), out, s);
     }
 }
 

@@ -11,7 +11,7 @@
 
 #include "simd/tmpl_patches.h"
 
-#define ROW_UNITS (KB_PATCH_SIDE / 2)
+#define ROW_UNITS (KB_OCTAVE_SIDE / 2)
 
 /* A row of samples, two in a unit; the last sample once more. */
 typedef vec sample_row[ROW_UNITS + 1];
@@ -25,7 +25,7 @@ typedef struct norm_sums {
 
 VEC_TARGET static void load_sample_row(const uint8_t *patches, int y, vec *row)
 {
-    for (int x = 0; x < KB_PATCH_SIDE; x += 16) load_samples(patches, KB_PATCH_SIDE, x, y, row + x / 2);
+    load_samples(patches, KB_OCTAVE_SIDE, 0, y, row);
     v_store(row + ROW_UNITS, second_sample(v_load(row + ROW_UNITS - 1)));
 }
 
@@ -64,11 +64,11 @@ VEC_TARGET static void sum_cells_row(const vec *up, const vec *a, const vec *b, 
         left_b = right_b;
         VEC_UNROLL
         for (int c = 0; c < 8; c++) {
-            vec *sum = sums + c * KBI_CELL_SUMS_WIDTH + i + 1;
+            vec *sum = sums + c * KBI_OCTAVE_SUMS_WIDTH + i + 1;
             v_store(sum, v_add(v_load(sum), run[c]));
         }
     }
-    /* The parts of a gradient add up to its larger component: at most 16 x 1020 for the whole row. */
+    /* The parts of a gradient add up to its larger component: at most 8 x 1020 for the whole row. */
     vec all = v_zero();
     for (int c = 0; c < 8; c++) all = v_add(all, run[c]);
     norms->even = v_add32(norms->even, v_and(all, v_shr32(v_ones(), 16)));

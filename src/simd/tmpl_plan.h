@@ -46,10 +46,10 @@ VEC_TARGET static void plan_directions(plan_group *restrict g)
     for (int i = 0; i < PLAN_GROUP; i++) kbi_sincos_inline(g->angle[i], &g->sine[i], &g->cosine[i]);
 }
 
-VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, int32_t side, const kbi_pyramid *levels)
+VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, kbi_sample_grid grid, const kbi_pyramid *levels)
 {
     for (int i = 0; i < PLAN_GROUP; i++) {
-        g->level[i] = kbi_grid_level_for(g->width[i] * per_side, side, levels->count);
+        g->level[i] = kbi_grid_level_for(g->width[i] * per_side, grid, levels->count);
         g->factor[i] = kbi_pyramid_factor(g->level[i]);
     }
 }
@@ -93,19 +93,35 @@ VEC_TARGET static void plan_corners(plan_group *restrict g, int32_t half)
     }
 }
 
-VEC_INLINE uint8_t plan_give(const plan_group *g, int i, const kbi_pyramid *levels, kbi_sampling *s)
+/* Returns the flags, KB_KP_SMALL only where `small` asks for it. */
+VEC_INLINE uint8_t plan_give(const plan_group *g, int i, const kbi_pyramid *levels, bool small, kbi_sampling *s)
 {
     int32_t level = g->level[i];
     bool inside =
         g->left[i] >= 0 && g->top[i] >= 0 && g->right[i] < levels->width[level] && g->bottom[i] < levels->height[level];
     *s = (kbi_sampling){level, g->px[i], g->py[i], g->fx[i], g->fy[i], g->a[i], g->b[i], inside};
-    return (uint8_t)((inside ? 0 : KB_KP_BORDER) | (g->width[i] < KB_SMALL_PATCH ? KB_KP_SMALL : 0));
+    return (uint8_t)((inside ? 0 : KB_KP_BORDER) | (small && g->width[i] < KB_SMALL_PATCH ? KB_KP_SMALL : 0));
 }
 
-VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double width_scale, int32_t side,
+VEC_TARGET static void plan_halve(plan_group *restrict g)
+{
+    for (int i = 0; i < PLAN_GROUP; i++) g->width[i] *= 0.5;
+}
+
+/* One grid of every keypoint of the group. */
+VEC_TARGET static void plan_grids(plan_group *restrict g, kbi_sample_grid grid, double per_side, const kbi_pyramid *levels)
+{
+    plan_levels(g, per_side, grid, levels);
+    plan_positions(g, per_side);
+    if (grid != KBI_GRID_PATCH) plan_cells(g);
+    plan_corners(g, kbi_grid_side(grid) / 2);
+}
+
+VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_sample_grid grid,
                                  const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
-    const double per_side = 1.0 / side; /* a power of two, so that products are quotients */
+    const double per_side = 1.0 / kbi_grid_side(grid); /* a power of two, so that products are quotients */
+    const int32_t octaves = kbi_grid_octaves(grid);
     for (int32_t first = 0; first < n; first += PLAN_GROUP) {
         plan_group g;
         int32_t count = kbi_min_i(PLAN_GROUP, n - first);
@@ -114,16 +130,15 @@ VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double
             flags[k] = plan_take(&g, i, &keypoints[k], width_scale, levels);
         }
         plan_directions(&g);
-        plan_levels(&g, per_side, side, levels);
-        plan_positions(&g, per_side);
-        if (side == KBI_CELLS_SIDE) plan_cells(&g);
-        plan_corners(&g, side / 2);
-        for (int32_t i = 0; i < count; i++) {
-            int32_t k = first + i;
-            if (flags[k])
-                samplings[k].level = -1;
-            else
-                flags[k] = plan_give(&g, i, levels, &samplings[k]);
+        for (int32_t octave = 0; octave < octaves; octave++) {
+            if (octave > 0) plan_halve(&g);
+            plan_grids(&g, grid, per_side, levels);
+            for (int32_t i = 0; i < count; i++) {
+                int32_t k = first + i;
+                kbi_sampling *s = &samplings[k * octaves + octave];
+                if (flags[k] & (KB_KP_INVALID | KB_KP_OUTSIDE)) s->level = -1;
+                else flags[k] |= plan_give(&g, i, levels, octaves == 1 || octave == KBI_SMALL_OCTAVE, s);
+            }
         }
     }
 }

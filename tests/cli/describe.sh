@@ -62,6 +62,13 @@ run "$KEYBITS" describe a.pgm -m m.kbm -k odd.csv -o odd.hex
 lines odd.hex 6
 says "1 at the border, 1 outside, 2 invalid"
 says "1 of 6 patches are narrower than 8 px"
+# BAG has a wider region: limits are those of its middle quarter
+run "$KEYBITS" describe a.pgm -m bag256 -k odd.csv -o odd.hex
+says "1 of 6 patches are narrower than 32 px"
+run "$KEYBITS" describe a.pgm -m bag256 --detector orb -o orb.hex
+! grep -q warning .err || fail "a warning about patches that fit: $(cat .err)"
+run "$KEYBITS" describe a.pgm -m bag256 --detector orb --preset sift -o orb.hex
+says "px, which is twice the image"
 printf 'x,y,size\n' >none.csv
 run "$KEYBITS" describe a.pgm -m m.kbm -k none.csv -o none.npy
 head -c 128 none.npy | grep -aqF "'shape': (0, 32), }" || fail "the shape without keypoints"

@@ -4,6 +4,7 @@
 source "$(dirname "$0")/common.inc"
 for i in 1 2 3; do render "p$i.pgm" 320 240 "$i.7"; done
 run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o set.kbp --views 4 --max-per-image 80
+run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o octaves.kbp --views 4 --max-per-image 80 --octaves --support 4
 mkdir -p set/still
 for i in 1 2 3; do cp "p$i.pgm" "set/still/img$i.pgm"; done
 signals=(INT TERM KILL)
@@ -52,7 +53,7 @@ killed() {
     total=$((total + kills))
     echo "${*:2:2}: $kills kills"
 }
-killed boxes.kbm "$KEYBITS" train bag set.kbp -o boxes.kbm --name job --bits 32 --triplets 300 --batch 100 \
+killed boxes.kbm "$KEYBITS" train bag octaves.kbp -o boxes.kbm --name job --bits 32 --triplets 300 --batch 100 \
     --candidates 2000 --threads 1 --quiet --resume
 killed hash.kbm "$KEYBITS" train hashsift set.kbp -o hash.kbm --name job --bits 32 --steps 200 --quiet --resume
 killed - "$KEYBITS" eval oxford set -m sift,bad256,bag256 --json --quiet --cache kept

@@ -209,4 +209,4 @@ says "patches are narrower than 8 px"
 run "$KEYBITS" match a.pgm a.pgm -m m.kbm --keypoints-a sift.csv --keypoints-b sift.csv --preset sift >/dev/null
 [ ! -s "$scratch/.err" ] || fail "a warning about patches that fit: $(cat "$scratch/.err")"
 run "$KEYBITS" match a.pgm b.pgm -m m.kbm --preset sift >/dev/null
-says "wider than half of the image"
+says "px, which is half of the image"

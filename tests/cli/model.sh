@@ -5,8 +5,8 @@ sed -i '1i # a comment\n' bad.txt
 sed 's/$/ # why not/' bad.txt >commented.txt
 awk 'BEGIN { srand(3); for (i = 0; i < 32; i++) {
     r = 1 + int(rand() * 8); q = 1 + int(rand() * 8)
-    print 1 + int(rand() * 8), r + 2 * int(rand() * (17 - r)), r + 2 * int(rand() * (17 - r)), r, \
-          1 + int(rand() * 8), q + 2 * int(rand() * (17 - q)), q + 2 * int(rand() * (17 - q)), q, rand() * 2 - 1
+    print 1 + int(rand() * 8), r + 2 * int(rand() * (9 - r)), r + 2 * int(rand() * (9 - r)), r, \
+          1 + int(rand() * 8), q + 2 * int(rand() * (9 - q)), q + 2 * int(rand() * (9 - q)), q, rand() * 2 - 1
 } }' >bag.txt
 awk 'BEGIN { srand(4); for (i = 0; i < 16; i++) { for (j = 0; j < 129; j++) printf "%s%.6f", j ? " " : "", (rand() - 0.5) * (i + 1); print "" } }' >hash.txt
 
@@ -19,6 +19,15 @@ for kind in bad bag hash; do
     run "$KEYBITS" model export $kind.kbm >$kind.stdout.txt
     same $kind.again.txt $kind.stdout.txt
 done
+holds bag.again.txt "#: sampler octaves"
+run "$KEYBITS" model import bag.txt --sampler octaves -o named.kbm --name bag
+same bag.kbm named.kbm
+# a built-in model, whose texts, supports and distances a table keeps
+run "$KEYBITS" model export bag256 -o built.txt
+run "$KEYBITS" model import built.txt -o built.kbm
+run "$KEYBITS" model export built.kbm -o built.again.txt
+same built.txt built.again.txt
+same built.kbm "$KEYBITS_SOURCE/models/bag256.kbm"
 run "$KEYBITS" model import commented.txt --name bad -o commented.kbm
 same bad.kbm commented.kbm
 run "$KEYBITS" model import - --name bad -o piped.kbm <bad.txt
@@ -28,7 +37,7 @@ same bad.kbm piped.kbm
 run "$KEYBITS" model show bad.kbm >show.txt
 for words in "name      bad" "kind      bad" "bits      64" "sampler   image" "support   1" "channels  gray"; do holds show.txt "$words"; done
 run "$KEYBITS" model show bag.kbm --json >show.json
-for words in '"name": "bag"' '"kind": "bag"' '"bits": 32' '"sampler": "patch"' '"support": 1' '"row_bytes": 4'; do holds show.json "$words"; done
+for words in '"name": "bag"' '"kind": "bag"' '"bits": 32' '"sampler": "octaves"' '"support": 1' '"row_bytes": 4'; do holds show.json "$words"; done
 run "$KEYBITS" model show hash.kbm --json >show.json
 for words in '"kind": "hashsift"' '"bits": 16'; do holds show.json "$words"; done
 run "$KEYBITS" model show sift >show.txt
@@ -72,6 +81,10 @@ run "$KEYBITS" model import scaled.txt --name hash -o scaled.kbm
 # pictures: one patch a bit
 run "$KEYBITS" model show bag.kbm --svg bag.svg >/dev/null
 [ "$(grep -c '<title>bit' bag.svg)" = 32 ] || fail "32 bits in the picture"
+for k in 0 1 2 3; do # a quarter of them on each octave
+    [ "$(grep -c "<title>bit [0-9]*, octave $k: " bag.svg)" = 8 ] || fail "8 bits of octave $k in the picture"
+    [ "$(grep -c ">octave $k: " bag.svg)" = 2 ] || fail "two captions of octave $k"
+done
 grep -q '</svg>' bag.svg || fail "the picture has an end"
 if command -v python3 >/dev/null; then
     python3 -c 'import sys, xml.dom.minidom as d; d.parse(sys.argv[1])' bag.svg || fail "the picture is not XML"
@@ -98,10 +111,20 @@ wrong "$row" "" "multiple of 8"
 wrong "# one\n${eight}1 10 20 20 3 1\n$row$row$row$row$row$row$row" ":10:" "leaves the patch"
 wrong "${eight}10 10 20 20 9 1\n$row$row$row$row$row$row$row" ":9:" "radius 9"
 wrong "${eight}10 10 20 20 3 300\n$row$row$row$row$row$row$row" ":9:" "threshold"
-wrong "9 10 10 3 0 20 20 3 1\n$(for i in 1 2 3 4 5 6 7; do printf '0 10 10 3 0 20 20 3 1\\n'; done)" ":1:" "channel"
-wrong "#: sampler odd\n$eight" ":1:" "sampler"
+wrong "9 10 10 3 0 20 20 3 1\n$(for ((i = 1; i < 32; i++)); do printf '1 4 4 2 1 8 8 2 1\\n'; done)" ":1:" "channel"
+wrong "#: sampler odd\n$eight" ":1:" "sampler is image, patch, octaves or cells"
 wrong "#: weather fine\n$eight" ":1:" "weather"
-refuse 1 "does not go with bag" "$KEYBITS" model import bag.txt --sampler image -o wrong.kbm
+for sampler in image patch cells; do
+    refuse 1 "does not go with bag" "$KEYBITS" model import bag.txt --sampler $sampler -o wrong.kbm
+done
+refuse 1 "does not go with bad" "$KEYBITS" model import bad.txt --sampler octaves -o wrong.kbm
+head -24 bag.txt >few.txt
+refuse 1 "24 bits: bag has a multiple of 32" "$KEYBITS" model import few.txt -o wrong.kbm
+awk 'NR == 5 { $2 += 16 } 1' bag.txt >outside.txt
+refuse 1 "outside.txt:5: bit 4, box 1" "$KEYBITS" model import outside.txt -o wrong.kbm
+holds .err "not on the cells of an octave"
+awk 'NR == 6 { $6 += 1 } 1' bag.txt >odd.txt
+refuse 1 "odd.txt:6: bit 5, box 2" "$KEYBITS" model import odd.txt -o wrong.kbm
 awk 'BEGIN { for (j = 0; j < 130; j++) printf "1 "; print "" }' >long.txt
 refuse 1 "more than 129 numbers" "$KEYBITS" model import long.txt -o wrong.kbm
 awk 'BEGIN { printf "1e30"; for (j = 0; j < 128; j++) printf " 0.5"; print "" }' >bias.txt
@@ -126,5 +149,5 @@ refuse 2 "keybits model import: needs -o" "$KEYBITS" model import bad.txt
 refuse 2 "takes one model" "$KEYBITS" model show
 refuse 2 "takes one table" "$KEYBITS" model import a b -o x
 refuse 2 "0.1 to 10" "$KEYBITS" model import bad.txt --support 11 -o x
-refuse 2 "image, patch, cells" "$KEYBITS" model import bad.txt --sampler x -o x
+refuse 2 "image, patch, octaves, cells" "$KEYBITS" model import bad.txt --sampler x -o x
 no_leftovers

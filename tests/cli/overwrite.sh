@@ -14,6 +14,7 @@ cp a.pgm b.pgm folder/
 cp k.csv csv/a.csv
 if has train; then
     run keybits patches synth a.pgm b.pgm -o p.kbp --views 2 --max-per-image 40 --tilt 20
+    run keybits patches synth a.pgm b.pgm -o o.kbp --views 2 --max-per-image 40 --tilt 20 --octaves
     run keybits patches synth a.pgm b.pgm -o q.kbp --views 2 --max-per-image 40 --tilt 20 --seed 2
 fi
 if has eval; then echo '{"benchmark": "sfm", "set": "s", "model": "m", "images": 2, "registered": 0, "points": 0}' >r.json; fi
@@ -59,7 +60,7 @@ keeps rows.npy .kbv vocab train rows.npy -m m.kbm -w 4 -o OUT
 keeps v.kbv .kbv vocab convert v.kbv -o OUT
 if has train; then
     keeps p.kbp .kbm train bad p.kbp -o OUT --bits 8 --triplets 64 --candidates 4
-    keeps p.kbp .csv train bag p.kbp -o new.kbm --log OUT --bits 8
+    keeps o.kbp .csv train bag o.kbp -o new.kbm --log OUT --bits 32
     keeps p.kbp .html train hashsift p.kbp -o new.kbm --page OUT --bits 8 --steps 1
     keeps q.kbp .kbm train hashsift p.kbp --validate q.kbp -o OUT --bits 8 --steps 1
     keeps p.kbp .png patches show p.kbp -o OUT

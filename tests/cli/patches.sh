@@ -28,15 +28,41 @@ python3 -c 'import json; s = json.load(open("info.json"))[0]
 assert s["side"] == 32 and s["support"] == 1 and s["singletons"] == 0 and s["points"] > 30 and s["views"] == 9 and s["most"] <= 3, s
 assert s["patches"] >= 2 * s["points"], s' || fail "info --json"
 
+# ---- octaves: the same points, records of 4 x 16 x 16
+run "$KEYBITS" patches synth photos -o 'octaves-{}.kbp' --support 3,4 --octaves --views 3 --max-per-image 60
+run "$KEYBITS" patches synth photos -o octaves1.kbp --support 4 --octaves --views 3 --max-per-image 60 --threads 1
+same octaves-4.kbp octaves1.kbp
+differ octaves-3.kbp octaves-4.kbp
+run "$KEYBITS" patches info one.kbp octaves-4.kbp >info.txt
+holds info.txt "side 16 in four octaves, support 4, "
+[ "$(sed 's/.*support [0-9.]*, //' info.txt | sort -u | wc -l)" = 1 ] || fail "octaves have different points: $(cat info.txt)"
+run "$KEYBITS" patches info --json octaves-4.kbp >info.json
+python3 - <<'PY' || fail "a set of octaves is not as it should be"
+import json, struct, zlib
+s = json.load(open("info.json"))[0]
+assert s["side"] == 16 and s["support"] == 4, s
+b, p = open("octaves-4.kbp", "rb").read(), open("one.kbp", "rb").read()
+n, size = s["patches"], 12 + 4 * 256
+assert struct.unpack("<IIQf", b[8:28]) == (1, 16, n, 4.0) and len(b) == 48 + n * size == len(p)
+for i in range(n):
+    r, q = b[48 + i * size:48 + (i + 1) * size], p[48 + i * size:48 + (i + 1) * size]
+    assert struct.unpack("<I", r[:4])[0] == zlib.crc32(r[4:]) and r[4:12] == q[4:12]
+PY
+run "$KEYBITS" patches show octaves-4.kbp -o octaves.png --points 20 --columns 2
+head -c 9000 octaves-4.kbp >cut.kbp
+refuse 1 "truncated" "$KEYBITS" patches info cut.kbp
+
 # ---- one unreadable image among others is skipped and counted
 cp photos/1.pgm mixed.pgm && head -c 5000 photos/2.pgm >cut.pgm
 run "$KEYBITS" patches synth mixed.pgm cut.pgm -o mixed.kbp --views 3
 says "skipped: cut.pgm"
 says "1 images could not be read"
 
-# ---- show
+# ---- show: a strip of six patches a point, octaves a little wider apart
 run "$KEYBITS" patches show one.kbp -o sheet.png --points 20 --columns 2
 [ "$(head -c 8 sheet.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "no PNG"
+width() { od -An -tu1 -j18 -N2 "$1" | awk '{ print 256 * $1 + $2 }'; }
+[ "$(width octaves.png)" -gt "$(width sheet.png)" ] || fail "a sheet of octaves is $(width octaves.png) px wide"
 
 # ---- Brown: two sheets of flat patches
 python3 - <<'PY' || fail "writing sheets"
@@ -78,6 +104,7 @@ refuse 2 "--support takes" "$KEYBITS" patches synth photos -o x.kbp --support 1,
 refuse 2 "--views takes" "$KEYBITS" patches synth photos -o x.kbp --views 1
 refuse 2 "--detectors is one of" "$KEYBITS" patches synth photos -o x.kbp --detectors surf
 refuse 2 "has no subcommand" "$KEYBITS" patches what
+refuse 2 "octaves" "$KEYBITS" patches brown brown -o x.kbp --octaves
 refuse 1 "nowhere" "$KEYBITS" patches synth photos -o nowhere/x.kbp
 refuse 1 "plain file" "$KEYBITS" patches synth photos -o - --views 2
 refuse 1 "no sparse model" "$KEYBITS" patches colmap photos photos -o x.kbp

@@ -3,11 +3,13 @@ source "$(dirname "$0")/page.inc"
 source "$(dirname "$0")/common.inc"
 for i in 1 2 3; do render "p$i.pgm" 320 240 "$i.7"; done
 run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o set.kbp --views 4 --max-per-image 80
+run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o octaves.kbp --views 4 --max-per-image 80 --octaves --support 4
+set_of() { if [ "$1" = bag ]; then echo octaves.kbp; else echo set.kbp; fi; }
 small="--bits 32 --triplets 200 --batch 50 --candidates 40 --local-search 2 --hold-back 0.3"
 
 # bad and bag: a model that can be used, with the settings in it, a log with one row per bit, a page
 for kind in bad bag; do
-    run "$KEYBITS" train $kind set.kbp -o $kind.kbm $small --page $kind.html
+    run "$KEYBITS" train $kind "$(set_of $kind)" -o $kind.kbm $small --page $kind.html
     says "mAP"
     lines $kind.csv 34
     holds $kind.html "<svg"
@@ -16,17 +18,21 @@ for kind in bad bag; do
     "$KEYBITS" model show $kind.kbm >shown.txt
     holds shown.txt "keybits train $kind: bits 32, loss triplet, seed 1, triplets 200"
     holds shown.txt "learned from"
+    if [ $kind = bag ]; then
+        holds shown.txt ", on octaves"
+        holds shown.txt "support   4"
+    fi
     run "$KEYBITS" describe p1.pgm -m $kind.kbm --detector orb -o rows.hex
-    run "$KEYBITS" train $kind set.kbp -o one.kbm --name $kind $small --threads 1
+    run "$KEYBITS" train $kind "$(set_of $kind)" -o one.kbm --name $kind $small --threads 1
     same $kind.kbm one.kbm
-    run "$KEYBITS" train $kind set.kbp -o other.kbm --name $kind $small --seed 2
+    run "$KEYBITS" train $kind "$(set_of $kind)" -o other.kbm --name $kind $small --seed 2
     differ $kind.kbm other.kbm
 done
 
 # a training that is killed goes on to the same model; so does one whose log ends within a line
 for _ in $(seq 50); do # once more when the training was faster than this script
     rm -f killed.*
-    "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 >/dev/null 2>&1 &
+    "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 >/dev/null 2>&1 &
     pid=$!
     until [ "$(cat killed.csv 2>/dev/null | wc -l)" -gt 6 ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
     kill -9 $pid 2>/dev/null
@@ -34,14 +40,14 @@ for _ in $(seq 50); do # once more when the training was faster than this script
     [ -e killed.kbm ] || break
 done
 [ ! -e killed.kbm ] || fail "it could not be killed before the end"
-run "$KEYBITS" train bag set.kbp -o whole.kbm --name bag $small --candidates 4000
-run "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
+run "$KEYBITS" train bag octaves.kbp -o whole.kbm --name bag $small --candidates 4000
+run "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
 says "going on after bit"
 same killed.kbm whole.kbm
 cut -d, -f1,6- whole.csv >a; cut -d, -f1,6- killed.csv >b
 same a b
 head -c 900 whole.csv >killed.csv
-run "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
+run "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
 same killed.kbm whole.kbm
 
 # settings of the ablation, channels, limited boxes
@@ -52,8 +58,8 @@ sampler cells
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2 --sampler patch
 sampler patch
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss binary --fixed-threshold --radius 2
-run "$KEYBITS" train bag set.kbp -o x.kbm $small --channels 1-4,7 --two-radii --boxes 20 --augment on --support 1.5
-sampler patch
+run "$KEYBITS" train bag octaves.kbp -o x.kbm $small --channels 1-4,7 --two-radii --boxes 20 --support 1.5
+sampler octaves
 "$KEYBITS" model show x.kbm >shown.txt
 holds shown.txt "1.5"
 run "$KEYBITS" train ablation set.kbp --bits 32 --triplets 200 --candidates 20 --steps 0 >table.txt
@@ -75,8 +81,15 @@ holds compared.txt "hash.kbm"
 run "$KEYBITS" train compare set.kbp -m bag.kbm --threads 1 >one.txt
 run "$KEYBITS" train compare set.kbp -m bag.kbm >two.txt
 same one.txt two.txt
-run "$KEYBITS" train compare set.kbp set.kbp -m bag.kbm --json >compared.json
+# BAG on both kinds of sets; that of its own support comes without a warning, and so does the middle half of it
+run "$KEYBITS" train compare octaves.kbp set.kbp -m bag.kbm --json >compared.json
 [ "$(grep -c '"map"' compared.json)" = 2 ] || fail "two sets give other than two results"
+says "set.kbp: patches of support 1, but bag.kbm describes with 2"
+! grep -q octaves.kbp .err || fail "a warning about octaves of the right support: $(cat .err)"
+run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o half.kbp --views 4 --max-per-image 80 --support 2
+run "$KEYBITS" train compare half.kbp -m bag.kbm >compared.txt
+[ ! -s .err ] || fail "words about a set of the right support: $(cat .err)"
+refuse 1 "octaves.kbp holds octaves, but bad.kbm describes patches" "$KEYBITS" train compare octaves.kbp -m bad.kbm --quiet
 refuse 2 "needs -m" "$KEYBITS" train compare set.kbp
 refuse 2 "needs a set" "$KEYBITS" train compare -m bag.kbm
 refuse 1 "floats" "$KEYBITS" train compare set.kbp -m sift
@@ -90,30 +103,51 @@ refuse 2 "multiple of 8" "$KEYBITS" train bad set.kbp -o x.kbm --bits 20
 refuse 2 "--radius" "$KEYBITS" train bad set.kbp -o x.kbm --radius 9
 refuse 2 "1 to 7" "$KEYBITS" train bad set.kbp -o x.kbm --radius 8 --sampler patch
 refuse 2 "--channels" "$KEYBITS" train bad set.kbp -o x.kbm --channels 1-8
-refuse 2 "--channels" "$KEYBITS" train bag set.kbp -o x.kbm --channels 1-9
+refuse 2 "--channels" "$KEYBITS" train bag octaves.kbp -o x.kbm --channels 1-9
+refuse 2 "--bits of bag must be a multiple of 32, not 40" "$KEYBITS" train bag octaves.kbp -o x.kbm --bits 40
+refuse 2 "--sampler is for bad" "$KEYBITS" train bag octaves.kbp -o x.kbm --sampler patch
+refuse 2 "--augment is not for bag" "$KEYBITS" train bag octaves.kbp -o x.kbm --augment on
+# what is learned from octaves and what from patches
+refuse 1 "BAG is learned from octaves" "$KEYBITS" train bag set.kbp -o y.kbm --quiet
+refuse 1 "BAG is learned from octaves" "$KEYBITS" train bag octaves.kbp -o y.kbm --validate set.kbp --quiet
+refuse 1 "only BAG is learned from" "$KEYBITS" train bad octaves.kbp -o y.kbm --quiet
+refuse 1 "only BAG is learned from" "$KEYBITS" train bad set.kbp -o y.kbm --validate octaves.kbp --quiet
+refuse 1 "only BAG is learned from" "$KEYBITS" train hashsift octaves.kbp -o y.kbm --quiet
+refuse 1 "only BAG is learned from" "$KEYBITS" train ablation octaves.kbp --quiet
+refuse 1 "set.kbp: patches of side 32, but octaves.kbp has side 16" "$KEYBITS" train bag octaves.kbp set.kbp -o y.kbm --quiet
+python3 - <<'PY'
+import struct, zlib
+head = b"\x8bKBP\r\n\x1a\n" + struct.pack("<IIQf", 1, 8, 4, 1) + bytes(16)
+records = [struct.pack("<II", i // 2, i % 2) + bytes(range(i, i + 64)) for i in range(4)]
+open("tiny.kbp", "wb").write(head + struct.pack("<I", zlib.crc32(head)) +
+                             b"".join(struct.pack("<I", zlib.crc32(r)) + r for r in records))
+PY
+refuse 1 "patches of side 8, but 32 is the least" "$KEYBITS" train bad tiny.kbp -o y.kbm --quiet
 # thresholds: the larger rate has the larger distance, and accepts no more than it may
-run "$KEYBITS" train thresholds set.kbp -m bag.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 >thresholds.txt
+run "$KEYBITS" train thresholds octaves.kbp set.kbp -m bag.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 >thresholds.txt
 awk 'NR == 2 { ok = $1 == "bag.kbm" && $2 < $5 && $3 <= 0.5 && $6 <= 10 && $4 < $7 } END { exit !ok }' thresholds.txt ||
     fail "$(cat thresholds.txt)"
-run "$KEYBITS" train thresholds set.kbp -m bag.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 --json >thresholds.json
+run "$KEYBITS" train thresholds octaves.kbp set.kbp -m bag.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 --json >thresholds.json
 grep -q '"low": *'"$(awk 'NR == 2 { print $2 }' thresholds.txt)," thresholds.json || fail "$(cat thresholds.json)"
 cp bag.kbm stored.kbm
 run "$KEYBITS" model show stored.kbm >bare.txt
 ! grep -q "as 50 and 100" bare.txt || fail "a model that nobody has measured has distances"
-run "$KEYBITS" train thresholds set.kbp -m stored.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 --store >stored.txt
+run "$KEYBITS" train thresholds set.kbp octaves.kbp -m stored.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 --store >stored.txt
 run "$KEYBITS" model show stored.kbm >shown.txt
 holds shown.txt "$(awk 'NR == 2 { print $2 " low, " $5 " high" }' stored.txt)"
 [ "$(grep -w id bare.txt)" = "$(grep -w id shown.txt)" ] || fail "thresholds have changed the id"
 run "$KEYBITS" model export stored.kbm -o table.txt
 run "$KEYBITS" model import table.txt -o again.kbm
 same stored.kbm again.kbm
-refuse 1 "is built in" "$KEYBITS" train thresholds --quiet set.kbp -m bag256 --rate-low 0.5 --rate-high 10 --store
+refuse 1 "is built in" "$KEYBITS" train thresholds --quiet octaves.kbp -m bag256 --rate-low 0.5 --rate-high 10 --store
 refuse 2 "go together" "$KEYBITS" train thresholds set.kbp -m bag.kbm --rate-low 0.5
 refuse 1 "support 1.6, which no set has" "$KEYBITS" train thresholds --quiet set.kbp -m bad256 --rate-low 1 --rate-high 10
+refuse 1 "bag.kbm describes octaves with support 4, which no set has" \
+    "$KEYBITS" train thresholds --quiet set.kbp -m bag.kbm --rate-low 1 --rate-high 10
 refuse 1 "floats" "$KEYBITS" train thresholds --quiet set.kbp -m sift --rate-low 1 --rate-high 10
 
-refuse 2 "--loss" "$KEYBITS" train bag set.kbp -o x.kbm --loss hinge
-refuse 2 "exclude" "$KEYBITS" train bag set.kbp -o x.kbm --validate set.kbp --hold-back 0.5
+refuse 2 "--loss" "$KEYBITS" train bag octaves.kbp -o x.kbm --loss hinge
+refuse 2 "exclude" "$KEYBITS" train bag octaves.kbp -o x.kbm --validate set.kbp --hold-back 0.5
 refuse 2 "has no subcommand" "$KEYBITS" train orb set.kbp
 refuse 1 "absent.kbp" "$KEYBITS" train bad absent.kbp -o y.kbm
 echo "no set at all" >broken.kbp
@@ -122,13 +156,13 @@ refuse 1 "broken.kbp" "$KEYBITS" train bad broken.kbp -o y.kbm
 echo "no log" >bad.csv
 refuse 1 "bad.csv" "$KEYBITS" train bad set.kbp -o bad.kbm $small --quiet --resume
 cp whole.csv bag.csv
-refuse 1 "other settings" "$KEYBITS" train bag set.kbp -o bag.kbm $small --seed 5 --quiet --resume
+refuse 1 "other settings" "$KEYBITS" train bag octaves.kbp -o bag.kbm $small --seed 5 --quiet --resume
 sed 's/^9,/9;/' whole.csv >killed.csv
-refuse 1 "killed.csv line 12" "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --quiet --resume
+refuse 1 "killed.csv line 12" "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 --quiet --resume
 # Every field of a row is checked: channel, radius, a box outside the patch, thresholds.
-for change in '6=16' '9=30' '7=31' '14=nan' '14=inf' '14=1e20'; do
+for change in '6=16' '9=30' '7=15' '14=nan' '14=inf' '14=1e20'; do
     awk -F, -v OFS=, -v at="${change%=*}" -v to="${change#*=}" '/^9,/ { $at = to } 1' whole.csv >killed.csv
-    refuse 1 "killed.csv line 12" "$KEYBITS" train bag set.kbp -o killed.kbm --name bag $small --candidates 4000 --quiet --resume
+    refuse 1 "killed.csv line 12" "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 --quiet --resume
 done
 refuse 1 "absent/x.csv" "$KEYBITS" train bad set.kbp -o absent/x.kbm --quiet
 exit 0

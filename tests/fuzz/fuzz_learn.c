@@ -50,7 +50,10 @@ static void read_patches(const uint8_t *data, size_t size, io_error *error)
     kbi_patch_set set;
     if (!io_patch_set_load(fuzz_file(data, size), 100, 1, &set, error)) return;
     kbi_patch_set_shrink(&set);
-    fuzz_expect(set.points >= 2 && set.patches >= 2 * set.points);
+    fuzz_expect(set.points >= 2 && set.patches >= 2 * set.points && set.side <= KB_PATCH_SIDE);
+    uint32_t sum = 0; /* every byte that the side promises is there */
+    for (size_t i = 0; i < set.patches * kbi_patch_bytes(set.side); i++) sum += set.pixels[i];
+    fuzz_expect(sum <= 255 * set.patches * kbi_patch_bytes(set.side));
     kbi_patch_set_free(&set);
 }
 
@@ -187,15 +190,16 @@ static size_t text_seed(uint8_t *buffer)
     return 5 + lengths[0] + lengths[1] + lengths[2];
 }
 
-/* Two points of two patches of 4 x 4. */
-static size_t patches_seed(uint8_t *buffer, size_t capacity)
+/* Two points of two patches of side x side, or of octaves. */
+static size_t patches_seed(int32_t side, uint8_t *buffer, size_t capacity)
 {
     char path[128];
-    uint8_t pixels[16] = {1, 2, 3, 200};
+    uint8_t pixels[KB_OCTAVES * KB_OCTAVE_SIDE * KB_OCTAVE_SIDE] = {1, 2, 3, 200};
+    fuzz_expect(kbi_patch_bytes(side) <= sizeof pixels);
     io_error error;
     make_folders();
     snprintf(path, sizeof path, "%s/cameras.txt", folders[TEXT]);
-    io_patch_writer *writer = io_patch_writer_open(path, 4, 1, &error);
+    io_patch_writer *writer = io_patch_writer_open(path, side, 1, &error);
     fuzz_expect(writer != NULL);
     for (uint32_t i = 0; i < 4; i++) io_patch_writer_add(writer, i / 2, i % 2, pixels);
     fuzz_expect(io_patch_writer_close(writer, &error));
@@ -223,11 +227,12 @@ static size_t checkpoint_seed(kb_learn_loss loss, uint8_t *buffer, size_t capaci
 size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
 {
     switch (index) {
-    case 0: return patches_seed(buffer, capacity);
+    case 0: return patches_seed(4, buffer, capacity);
     case 1: return text_seed(buffer);
     case 2: return binary_seed(buffer);
     case 3: return checkpoint_seed(KB_LEARN_TRIPLET, buffer, capacity);
     case 4: return checkpoint_seed(KB_LEARN_BINARY, buffer, capacity);
+    case 5: return patches_seed(KB_OCTAVE_SIDE, buffer, capacity);
     default: return 0;
     }
 }

@@ -33,16 +33,18 @@ static uint8_t take_radius(source *s, bool cells)
     return (uint8_t)(cells ? 1 + take_byte(s) % KB_MAX_CELL_RADIUS : take_byte(s) % (KB_MAX_RADIUS + 1));
 }
 
-static uint8_t take_centre(source *s, bool cells, int radius)
+static uint8_t take_centre(source *s, kb_sampler sampler, int radius)
 {
-    if (cells) return (uint8_t)(radius + 2 * (take_byte(s) % (KB_PATCH_SIDE / 2 - radius + 1)));
+    int side = sampler == KB_SAMPLER_OCTAVES ? KB_OCTAVE_SIDE : KB_PATCH_SIDE;
+    if (sampler == KB_SAMPLER_OCTAVES || sampler == KB_SAMPLER_CELLS)
+        return (uint8_t)(radius + 2 * (take_byte(s) % (side / 2 - radius + 1)));
     return (uint8_t)(radius + take_byte(s) % (KB_PATCH_SIDE - 2 * radius));
 }
 
 /* A model of any kind, sampler and support with tables that the input decides. */
 static kb_model *make_model(source *s)
 {
-    enum { BITS = 16 };
+    enum { BITS = 32 }; /* the fewest of BAG */
     kb_box_pair boxes[BITS];
     int8_t weights[BITS * KB_SIFT_VALUES];
     int32_t bias[BITS];
@@ -51,19 +53,20 @@ static kb_model *make_model(source *s)
     spec.kind = (kb_kind)(KB_BAD + take_byte(s) % 5);
     static const kb_sampler samplers[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_CELLS};
     spec.sampler = samplers[take_byte(s) % 3];
-    if (spec.kind != KB_BAD) spec.sampler = KB_SAMPLER_PATCH;
-    bool cells = spec.kind == KB_BAG || spec.sampler == KB_SAMPLER_CELLS;
-    spec.support = 0.1f + (float)take_byte(s) * (9.9f / 255);
+    if (spec.kind != KB_BAD) spec.sampler = spec.kind == KB_BAG ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH;
+    bool cells = spec.sampler == KB_SAMPLER_OCTAVES || spec.sampler == KB_SAMPLER_CELLS;
+    uint8_t support = take_byte(s);
+    spec.support = support % 4 ? 0.1f + (float)support * (9.9f / 255) : 1;
     spec.name = "fuzzed";
     if (spec.kind <= KB_HASHSIFT) spec.bits = BITS;
     for (int i = 0; i < BITS && spec.kind <= KB_BAG; i++) {
         kb_box_pair *p = &boxes[i];
         p->radius1 = take_radius(s, cells);
         p->radius2 = spec.sampler == KB_SAMPLER_IMAGE ? p->radius1 : take_radius(s, cells);
-        p->x1 = take_centre(s, cells, p->radius1);
-        p->y1 = take_centre(s, cells, p->radius1);
-        p->x2 = take_centre(s, cells, p->radius2);
-        p->y2 = take_centre(s, cells, p->radius2);
+        p->x1 = take_centre(s, spec.sampler, p->radius1);
+        p->y1 = take_centre(s, spec.sampler, p->radius1);
+        p->x2 = take_centre(s, spec.sampler, p->radius2);
+        p->y2 = take_centre(s, spec.sampler, p->radius2);
         p->channel1 = spec.kind == KB_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
         p->channel2 = spec.kind == KB_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
         p->threshold = ((float)take_byte(s) - 128) / (spec.kind == KB_BAG ? 64 : 1);
@@ -99,6 +102,19 @@ static void add_keypoints(source *s, const kb_image *image, kb_keypoint *keypoin
     }
 }
 
+/* Octaves of any keypoints; their rows are those of the image, where there is a region. */
+static void describe_octaves(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t count,
+                             const kb_describe_options *d, const uint8_t *expected, size_t row_bytes)
+{
+    uint8_t octaves[MOST * KB_OCTAVES * KB_OCTAVE_SIDE * KB_OCTAVE_SIDE], rows[MOST * KB_SIFT_VALUES], flags[MOST];
+    fuzz_expect(kb_sample_octaves(image, keypoints, count, d, NULL, octaves, flags) == KB_OK);
+    fuzz_expect(kb_describe_patches(model, octaves, count, KB_OCTAVE_SIDE, NULL, NULL, rows) == KB_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID)) continue;
+        fuzz_expect(memcmp(rows + i * row_bytes, expected + i * row_bytes, row_bytes) == 0);
+    }
+}
+
 static void describe_any(source *s, const kb_image *image, const kb_keypoint *keypoints, size_t count)
 {
     uint8_t rows[MOST * KB_SIFT_VALUES], flags[MOST];
@@ -114,6 +130,8 @@ static void describe_any(source *s, const kb_image *image, const kb_keypoint *ke
     kb_status status = kb_describe_float(model, image, keypoints, count, &d, NULL, floats, flags);
     fuzz_expect(status == (info.row_floats ? KB_OK : KB_E_KIND));
     for (size_t i = 0; status == KB_OK && i < count * KB_SIFT_VALUES; i++) fuzz_expect(isfinite(floats[i]));
+    if (info.spec->sampler == KB_SAMPLER_OCTAVES && info.spec->support == 1)
+        describe_octaves(model, image, keypoints, count, &d, rows, (size_t)info.row_bytes);
     kb_model_free(model);
 }
 
@@ -161,7 +179,7 @@ static void detect_any(source *s, const kb_image *image)
 static void orient_and_select(source *s, const kb_image *image, kb_keypoint *keypoints, size_t count)
 {
     float confidence[MOST];
-    uint8_t patches[MOST * KB_PATCH_SIDE * KB_PATCH_SIDE], flags[MOST];
+    uint8_t patches[MOST * KB_PATCH_SIDE * KB_PATCH_SIDE], octaves[sizeof patches], flags[MOST], octave_flags[MOST];
     kb_orient_options o;
     kb_describe_options d;
     KB_INIT(o);
@@ -169,6 +187,12 @@ static void orient_and_select(source *s, const kb_image *image, kb_keypoint *key
     o.orientation = (kb_orientation)(take_byte(s) % 4);
     o.scale = d.scale = (float)(take_byte(s) % 101);
     fuzz_expect(kb_sample_patches(image, keypoints, count, &d, NULL, patches, flags) == KB_OK);
+    fuzz_expect(kb_sample_octaves(image, keypoints, count, &d, NULL, octaves, octave_flags) == KB_OK);
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t none = KB_KP_OUTSIDE | KB_KP_INVALID;
+        fuzz_expect((flags[i] & none) == (octave_flags[i] & none));
+        for (size_t k = 0; flags[i] & none && k < 1024; k++) fuzz_expect(octaves[1024 * i + k] == 0);
+    }
     fuzz_expect(kb_orient(image, keypoints, count, &o, NULL, confidence) == KB_OK);
     for (size_t i = 0; i < count; i++) {
         fuzz_expect(confidence[i] >= 0 && confidence[i] <= 1);
@@ -200,7 +224,7 @@ static void refine_any(source *s, const kb_image *image, const kb_keypoint *keyp
 static void describe_patches(source *s)
 {
     int32_t side = KB_PATCH_SIDE + take_byte(s) % 40;
-    size_t n = 1 + take_byte(s) % 3, bytes = n * (size_t)side * (size_t)side;
+    size_t n = 1 + take_byte(s) % 3, bytes = n * (size_t)side * (size_t)side; /* octaves need no more */
     uint8_t *patches = malloc(bytes), rows[3 * KB_SIFT_VALUES];
     float floats[3 * KB_SIFT_VALUES];
     for (size_t i = 0; i < bytes; i++) patches[i] = s->size ? s->data[i * 31 % s->size] : 0;
@@ -208,6 +232,11 @@ static void describe_patches(source *s)
     fuzz_expect(kb_describe_patches(model, patches, n, side, NULL, NULL, rows) == KB_OK);
     kb_status status = kb_describe_patches_float(model, patches, n, side, NULL, NULL, floats);
     fuzz_expect(status == KB_OK || status == KB_E_KIND);
+    kb_model_info info;
+    KB_INIT(info);
+    fuzz_expect(kb_model_get_info(model, &info) == KB_OK);
+    status = kb_describe_patches(model, patches, n, KB_OCTAVE_SIDE, NULL, NULL, rows);
+    fuzz_expect(status == (info.spec->sampler == KB_SAMPLER_OCTAVES ? KB_OK : KB_E_ARGUMENT));
     kb_model_free(model);
     free(patches);
 }

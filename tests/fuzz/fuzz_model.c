@@ -57,24 +57,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
 {
     static const kb_kind kinds[] = {KB_BAD, KB_BAD, KB_BAG, KB_HASHSIFT, KB_SIFT, KB_ROOTSIFT, KB_BAD};
-    kb_box_pair boxes[16];
-    int8_t weights[16 * KB_SIFT_VALUES];
-    int32_t bias[16];
+    enum { BITS = 32 };
+    kb_box_pair boxes[BITS];
+    int8_t weights[BITS * KB_SIFT_VALUES];
+    int32_t bias[BITS];
     if (index >= (int)(sizeof kinds / sizeof *kinds)) return 0;
     kb_kind kind = kinds[index];
-    for (int i = 0; i < 16; i++) {
-        boxes[i] = (kb_box_pair){0, (uint8_t)(5 + i), 9, 3, 0, 12, (uint8_t)(8 + i), 3, (float)i - 7.5f};
+    for (int i = 0; i < BITS; i++) {
+        boxes[i] = (kb_box_pair){0, (uint8_t)(5 + i % 16), 9, 3, 0, 12, (uint8_t)(8 + i % 16), 3, (float)i - 7.5f};
         uint8_t channel = (uint8_t)(1 + i % (KB_CHANNELS - 1)), at = (uint8_t)(3 + 2 * (i % 13));
-        if (kind == KB_BAG) boxes[i] = (kb_box_pair){channel, at, 9, 3, channel, 12, 24, 8, (float)i / 8 - 1};
+        uint8_t near = (uint8_t)(3 + 2 * (i % 6));
+        if (kind == KB_BAG) boxes[i] = (kb_box_pair){channel, near, 9, 3, channel, 8, 8, 8, (float)i / 16 - 1};
         if (index == 6) boxes[i] = (kb_box_pair){0, at, 9, 3, 0, 12, 24, 8, (float)i - 7.5f};
         bias[i] = 1000 * i - 7000;
     }
-    for (int i = 0; i < 16 * KB_SIFT_VALUES; i++) weights[i] = (int8_t)(i * 37 % 255 - 127);
+    for (int i = 0; i < BITS * KB_SIFT_VALUES; i++) weights[i] = (int8_t)(i * 37 % 255 - 127);
     kb_model_spec spec;
     KB_INIT(spec);
     spec.kind = kind;
     spec.sampler = index == 1 ? KB_SAMPLER_IMAGE : index == 6 ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH;
-    spec.bits = kind == KB_SIFT || kind == KB_ROOTSIFT ? 0 : 16;
+    if (kind == KB_BAG) spec.sampler = KB_SAMPLER_OCTAVES;
+    spec.bits = kind == KB_SIFT || kind == KB_ROOTSIFT ? 0 : BITS;
     spec.name = "seed";
     spec.text = "made for fuzzing";
     if (kind == KB_BAD || kind == KB_BAG) spec.boxes = boxes;

@@ -94,6 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
+#define BAG_ROW "1 4 4 2 5 8 8 8 0.25\n"
+#define EIGHT BAG_ROW BAG_ROW BAG_ROW BAG_ROW BAG_ROW BAG_ROW BAG_ROW BAG_ROW
 size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
 {
     static const struct {
@@ -106,6 +108,7 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
         {ARRAY, "\x93NUMPY\1Pv {'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }      \nabcdef", 0},
         {JSON, "{\"a\": [1, -2.5e3, true, false, null], \"b\": {\"c\": \"d\\u00e9\\n\\ud83d\\ude00\"}}", 0},
         {TABLE, "# a comment\n#: name mine\n#: sampler patch\n#: support 1.5\n#: text how\n", 0},
+        {TABLE, "#: name bag\n#: sampler octaves\n#: support 4\n" EIGHT EIGHT EIGHT EIGHT, 0},
         {VIDEO, "YUV4MPEG2 W8 H4 F25:1 Ip A1:1 C420jpeg\nFRAME\n", 48},
         {VIDEO, "YUV4MPEG2 W8 H4 F30000:1001 C444p10 XCOLORRANGE=FULL\nFRAME\n", 192},
     };
@@ -121,7 +124,7 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
         buffer[10] = 0;
         buffer[9] = (uint8_t)(length - 1 - 10 - 6);
     }
-    for (int i = 0; seeds[index].reader == TABLE && i < 8; i++) {
+    for (int i = 0; seeds[index].reader == TABLE && !strstr(seeds[index].text, BAG_ROW) && i < 8; i++) {
         memcpy(buffer + length, "0 9 9 2 0 17 20 2 -1.5\n", 23);
         length += 23;
     }

@@ -152,6 +152,17 @@ static void add_keypoints(hash *h, const kb_keypoint *keypoints, size_t n)
     }
 }
 
+/* The octaves of all keypoints, and the rows of a model from them. */
+static void add_octaves(hash *h, scene *s, const kb_model *model, const kb_describe_options *options, size_t bytes)
+{
+    static uint8_t octaves[KEYPOINTS * KB_OCTAVES * KBI_OCTAVE_BYTES];
+    must(kb_sample_octaves(&s->image, s->keypoints, KEYPOINTS, options, NULL, octaves, s->flags), "octaves");
+    add_bytes(h, octaves, sizeof octaves);
+    add_bytes(h, s->flags, KEYPOINTS);
+    must(kb_describe_patches(model, octaves, KEYPOINTS, KB_OCTAVE_SIDE, options, NULL, s->rows), "describe octaves");
+    add_bytes(h, s->rows, KEYPOINTS * bytes);
+}
+
 /* The file of the model, its rows from both images and from patches, and its floats if it has any. */
 static void add_model(hash *h, scene *s, const kb_model *model)
 {
@@ -177,16 +188,18 @@ static void add_model(hash *h, scene *s, const kb_model *model)
     }
     must(kb_describe_patches(model, s->gray, 10, 65, &options, NULL, s->rows), "describe patches");
     add_bytes(h, s->rows, 10 * bytes);
+    if (info.spec->sampler == KB_SAMPLER_OCTAVES) add_octaves(h, s, model, &options, bytes);
     if (info.row_floats == 0) return;
     must(kb_describe_float(model, &s->image, s->keypoints, KEYPOINTS, &options, NULL, s->floats, NULL),
          "describe float");
     add_floats(h, s->floats, KBI_COUNT(s->floats));
 }
 
-/* A box anywhere in the patch that keeps inside it: channel, x, y, radius. */
+/* A box anywhere in the patch or octave that keeps inside it: channel, x, y, radius. */
 static void random_box(uint64_t *seed, kb_kind kind, bool cells, uint32_t radius, uint8_t box[4])
 {
-    uint32_t places = cells ? KB_PATCH_SIDE / 2 - radius + 1 : KB_PATCH_SIDE - 2 * radius, step = cells ? 2 : 1;
+    uint32_t side = kind == KB_BAG ? KB_OCTAVE_SIDE : KB_PATCH_SIDE, step = cells ? 2 : 1;
+    uint32_t places = cells ? side / 2 - radius + 1 : side - 2 * radius;
     box[0] = (uint8_t)(kind == KB_BAG ? 1 + kbi_random_below(seed, KB_CHANNELS - 1) : 0);
     box[1] = (uint8_t)(radius + step * kbi_random_below(seed, places));
     box[2] = (uint8_t)(radius + step * kbi_random_below(seed, places));
@@ -202,7 +215,7 @@ static uint32_t random_radius(uint64_t *seed, bool cells)
 static kb_box_pair random_pair(uint64_t *seed, kb_kind kind, kb_sampler sampler)
 {
     uint8_t a[4], b[4];
-    bool cells = kind == KB_BAG || sampler == KB_SAMPLER_CELLS;
+    bool cells = sampler == KB_SAMPLER_OCTAVES || sampler == KB_SAMPLER_CELLS;
     uint32_t radius = random_radius(seed, cells);
     random_box(seed, kind, cells, radius, a);
     if (sampler != KB_SAMPLER_IMAGE) radius = random_radius(seed, cells);
@@ -219,7 +232,7 @@ static void section_boxes(hash *h, scene *s)
         kb_sampler sampler;
     } kinds[] = {{KB_BAD, KB_SAMPLER_PATCH},
                  {KB_BAD, KB_SAMPLER_IMAGE},
-                 {KB_BAG, KB_SAMPLER_PATCH},
+                 {KB_BAG, KB_SAMPLER_OCTAVES},
                  {KB_BAD, KB_SAMPLER_CELLS}};
     for (size_t m = 0; m < KBI_COUNT(kinds); m++) {
         uint64_t seed = 7 + m;

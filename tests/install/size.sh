@@ -23,9 +23,9 @@ below() {
 }
 
 build full
-below full 770000
+below full 775000
 build bad -DKEYBITS_BAD_ONLY=ON
-below bad 230000
+below bad 233000
 
 cat >"$scratch/describe.c" <<'C'
 #include <keybits/keybits.h>
@@ -39,7 +39,7 @@ int main(void)
     static kb_keypoint keypoints[300];
     kb_image image = {pixels, 320, 240, 320, KB_GRAY8, 0};
     kb_model *model = NULL;
-    kb_model_spec spec = {sizeof spec, KB_BAG, KB_SAMPLER_PATCH, 256, 1, "other", NULL, NULL, NULL, NULL, 0};
+    kb_model_spec spec = {sizeof spec, KB_BAG, KB_SAMPLER_OCTAVES, 256, 1, "other", NULL, NULL, NULL, NULL, 0};
     size_t count = 0;
     unsigned seed = 1;
     for (int i = 0; i < 320 * 240; i++) {

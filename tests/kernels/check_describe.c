@@ -64,16 +64,18 @@ void check_plan(const kbi_kernels *c, const kbi_kernels *t)
         kbi_pyramid levels;
         kbi_pyramid_plan(&levels, &image);
         kb_keypoint *k = (kb_keypoint *)(void *)guarded(count * sizeof *k);
-        kbi_sampling *expected = (kbi_sampling *)(void *)guarded(count * sizeof *expected);
-        kbi_sampling *found = (kbi_sampling *)(void *)guarded(count * sizeof *found);
+        kbi_sampling *expected = (kbi_sampling *)(void *)guarded(count * KB_OCTAVES * sizeof *expected);
+        kbi_sampling *found = (kbi_sampling *)(void *)guarded(count * KB_OCTAVES * sizeof *found);
         uint8_t *flags = guarded(count), *found_flags = guarded(count);
         random_keypoints(k, n, image.width, image.height, n & 1);
         double scale = 0.1 + below(100) * 0.07;
-        for (int32_t side = KB_PATCH_SIDE; side >= KBI_CELLS_SIDE; side /= 2) {
-            c->image.plan(k, n, scale, side, &levels, expected, flags);
-            t->image.plan(k, n, scale, side, &levels, found, found_flags);
+        for (int32_t grid = KBI_GRID_PATCH; grid <= KBI_GRID_OCTAVES; grid++) {
+            int32_t octaves = kbi_grid_octaves((kbi_sample_grid)grid), before = (KB_OCTAVES - octaves) * n;
+            kbi_sampling *to = expected + before, *other = found + before; /* both end at the forbidden page */
+            c->image.plan(k, n, scale, (kbi_sample_grid)grid, &levels, to, flags);
+            t->image.plan(k, n, scale, (kbi_sample_grid)grid, &levels, other, found_flags);
             same("flags", flags, found_flags, count);
-            same_samplings(expected, found, n);
+            same_samplings(to, other, n * octaves);
         }
         guard_reset();
     }
@@ -96,18 +98,19 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
         kb_keypoint k[70];
         kbi_sampling s[70];
         uint8_t flags[70], *expected = guarded(count * KBI_PATCH_BYTES), *found = guarded(count * KBI_PATCH_BYTES);
-        for (int32_t side = KB_PATCH_SIDE; side >= KBI_CELLS_SIDE; side /= 2) {
+        for (int32_t grid = KBI_GRID_PATCH; grid <= KBI_GRID_OCTAVES; grid++) {
+            int32_t side = kbi_grid_side((kbi_sample_grid)grid);
             size_t patch = (size_t)(side * side);
             random_keypoints(k, n, width, height, false);
             for (int32_t i = 0; i < n; i++) { /* the regions of level 0 are those at the forbidden page */
                 if (i & 1) k[i].size = (float)(side / 4 + (int32_t)below((uint32_t)side));
-                do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, side, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
+                do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, (kbi_sample_grid)grid, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
                 while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
             }
             c->image.sample(s, n, side, &levels, expected);
             t->image.sample(s, n, side, &levels, found);
             for (size_t i = 0; i < count; i++)
-                same(side == KB_PATCH_SIDE ? "patch" : "cells", expected + i * patch, found + i * patch, patch);
+                same(grid == KBI_GRID_PATCH ? "patch" : "grid", expected + i * patch, found + i * patch, patch);
         }
         guard_reset();
     }
@@ -116,9 +119,10 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
 
 /* ---- boxes ---- */
 
-static uint8_t centre(bool cells, uint32_t radius)
+static uint8_t centre(kb_sampler sampler, uint32_t radius)
 {
-    if (cells) return (uint8_t)(radius + 2 * below(KBI_CELLS_SIDE + 1 - radius));
+    if (sampler == KB_SAMPLER_OCTAVES) return (uint8_t)(radius + 2 * below(KBI_OCTAVE_CELLS_SIDE + 1 - radius));
+    if (sampler == KB_SAMPLER_CELLS) return (uint8_t)(radius + 2 * below(KBI_CELLS_SIDE + 1 - radius));
     return (uint8_t)(radius + below(KB_PATCH_SIDE - 2 * radius));
 }
 
@@ -127,14 +131,14 @@ static uint8_t channel(kb_kind kind) { return kind == KB_BAG ? (uint8_t)(1 + bel
 static kb_model *random_boxes(kb_kind kind, kb_sampler sampler, int32_t bits)
 {
     kb_box_pair pairs[KB_MAX_BITS];
-    bool cells = kbi_on_cells(kind, sampler);
+    bool cells = kbi_on_cells(sampler);
     uint32_t least = (uint32_t)kbi_least_radius(cells), radii = (uint32_t)kbi_most_radius(cells) + 1 - least;
     for (int32_t i = 0; i < bits; i++) {
         uint32_t r1 = least + below(radii), r2 = least + below(radii);
         float threshold = i % 10 ? (float)below(6400) / 100 - 32 : (float)below(51200) / 100 - 256;
         if (kind == KB_BAG) threshold /= 128;
-        pairs[i] = (kb_box_pair){channel(kind), centre(cells, r1), centre(cells, r1), (uint8_t)r1,
-                                 channel(kind), centre(cells, r2), centre(cells, r2), (uint8_t)r2, threshold};
+        pairs[i] = (kb_box_pair){channel(kind), centre(sampler, r1), centre(sampler, r1), (uint8_t)r1,
+                                 channel(kind), centre(sampler, r2), centre(sampler, r2), (uint8_t)r2, threshold};
     }
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = bits, .name = "boxes",
                           .boxes = pairs};
@@ -152,20 +156,35 @@ static uint8_t *random_grids(size_t n, size_t side)
 }
 static uint8_t *random_patches(size_t n) { return random_grids(n, KB_PATCH_SIDE); }
 
+/* Every table of the model. */
+static void check_tables(const kbi_kernels *c, const kbi_kernels *t, const kb_model *model, int32_t n)
+{
+    for (int32_t k = 0; k < model->octaves; k++) {
+        const kbi_box_table *table = &model->tables[k];
+        const uint8_t *grids = random_grids((size_t)n, (size_t)table->side);
+        size_t bytes = (size_t)n * (size_t)table->bit_count / 8;
+        uint8_t *expected = guarded(bytes), *found = guarded(bytes);
+        c->describe.boxes(table, grids, n, expected, scratch);
+        t->describe.boxes(table, grids, n, found, scratch);
+        same("rows", expected, found, bytes);
+    }
+    guard_reset();
+}
+
 void check_boxes(const kbi_kernels *c, const kbi_kernels *t)
 {
-    static const int32_t sizes[] = {256, 8, 512, 24, 128, 1024, 136};
+    static const struct {
+        kb_kind kind;
+        kb_sampler sampler;
+        int32_t bits[7];
+    } kinds[] = {{KB_BAD, KB_SAMPLER_PATCH, {256, 8, 512, 24, 128, 1024, 136}},
+                 {KB_BAG, KB_SAMPLER_OCTAVES, {256, 32, 512, 96, 128, 1024, 544}},
+                 {KB_BAD, KB_SAMPLER_CELLS, {256, 8, 512, 24, 128, 1024, 136}}};
     for (int32_t n = 0; n <= 105; n++) {
-        kb_model *model = random_boxes(n % 3 == 1 ? KB_BAG : KB_BAD, n % 3 == 2 ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH,
-                                       sizes[n / 3 % (int32_t)KBI_COUNT(sizes)]);
-        size_t bytes = (size_t)n * (size_t)model->row_bytes;
-        const uint8_t *patches = random_grids((size_t)n, (size_t)kbi_grid_side(model));
-        uint8_t *expected = guarded(bytes), *found = guarded(bytes);
-        c->describe.boxes(model, patches, n, expected, scratch);
-        t->describe.boxes(model, patches, n, found, scratch);
-        same("rows", expected, found, bytes);
+        size_t kind = (size_t)n % KBI_COUNT(kinds);
+        kb_model *model = random_boxes(kinds[kind].kind, kinds[kind].sampler, kinds[kind].bits[n / 3 % 7]);
+        check_tables(c, t, model, n);
         kb_model_free(model);
-        guard_reset();
     }
 }
 

@@ -54,11 +54,12 @@ static inline void render_keypoints(kb_keypoint *k, size_t n, int32_t width, int
     }
 }
 
-/* A model with random boxes; channels 0..8 for BAG, two radii when asked. */
+/* A model with random boxes; channels 1..8 and boxes inside 16x16 samples for BAG, two radii when asked. */
 static inline kb_model *render_box_model(kb_kind kind, kb_sampler sampler, int32_t bits, bool two_radii, uint64_t seed)
 {
     kb_box_pair pairs[KB_MAX_BITS];
-    bool cells = kind == KB_BAG || sampler == KB_SAMPLER_CELLS;
+    bool cells = sampler == KB_SAMPLER_OCTAVES || sampler == KB_SAMPLER_CELLS;
+    uint32_t across = kind == KB_BAG ? KBI_OCTAVE_CELLS_SIDE : KBI_CELLS_SIDE;
     for (int32_t i = 0; i < bits; i++) {
         uint8_t v[8];
         for (int box = 0; box < 2; box++) {
@@ -67,7 +68,7 @@ static inline kb_model *render_box_model(kb_kind kind, kb_sampler sampler, int32
                                            : kbi_random_below(&seed, KB_MAX_RADIUS + 1);
             v[4 * box] = kind == KB_BAG ? (uint8_t)(1 + kbi_random_below(&seed, KB_CHANNELS - 1)) : 0;
             for (int k = 1; k <= 2; k++)
-                v[4 * box + k] = (uint8_t)(r + (cells ? 2 * kbi_random_below(&seed, 17 - r)
+                v[4 * box + k] = (uint8_t)(r + (cells ? 2 * kbi_random_below(&seed, across + 1 - r)
                                                       : kbi_random_below(&seed, 32 - 2 * r)));
             v[4 * box + 3] = (uint8_t)r;
         }

@@ -212,7 +212,7 @@ static kb_workspace *tight_workspace(size_t bytes, uint8_t **buffer)
 }
 
 typedef struct described {
-    uint8_t rows[REGIONS * 1024], flags[REGIONS]; /* rows of bytes, or floats, or patches */
+    uint8_t rows[REGIONS * 1024], flags[REGIONS]; /* rows of bytes, or floats, or patches, or octaves */
 } described;
 
 static kb_status describe_as(int output, const kb_model *model, const kb_image *image, const kb_keypoint *k, size_t n,
@@ -221,6 +221,7 @@ static kb_status describe_as(int output, const kb_model *model, const kb_image *
     memset(to, 0x5a, sizeof *to);
     if (output == 0) return kb_describe(model, image, k, n, o, ws, to->rows, to->flags);
     if (output == 1) return kb_sample_patches(image, k, n, o, ws, to->rows, to->flags);
+    if (output == 2) return kb_sample_octaves(image, k, n, o, ws, to->rows, to->flags);
     return kb_describe_float(model, image, k, n, o, ws, (float *)(void *)to->rows, to->flags);
 }
 
@@ -231,7 +232,7 @@ static void check_describing(const kb_model *model, const kb_image *image, const
     kb_describe_options o;
     KB_INIT(o);
     o.scale = 1.3f;
-    for (int output = 0; output < (model->row_floats ? 3 : 2); output++) {
+    for (int output = 0; output < (model->row_floats ? 4 : 3); output++) {
         uint8_t *buffer;
         kb_workspace *ws = tight_workspace(bytes_of_describing(model, image->width, image->height, n), &buffer);
         o.parallel = threads;
@@ -271,7 +272,7 @@ static void test_regions(void **state)
     static const size_t counts[] = {1, 300, REGIONS};
     static kb_keypoint k[REGIONS];
     kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1),
-                          render_box_model(KB_BAG, KB_SAMPLER_PATCH, 128, true, 2), builtin_model("rootsift")};
+                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 128, true, 2), builtin_model("rootsift")};
     kb_pool *pool;
     assert_int_equal(kb_pool_create(2, &pool), KB_OK);
     for (size_t s = 0; s < KBI_COUNT(sizes); s++) {
@@ -294,7 +295,7 @@ static void test_regions(void **state)
 static void test_describing_grows_with_width(void **state)
 {
     (void)state;
-    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_PATCH, 256, true, 2);
+    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 2);
     size_t low = bytes_of_describing(model, 6000, 4000, 2000), high = bytes_of_describing(model, 6000, 8000, 2000);
     assert_true(high < low + low / 20); /* the coarsest levels are lower than a ring, and become higher */
     assert_true(bytes_of_describing(model, 12000, 8334, 2000) < 6000000);
@@ -315,7 +316,7 @@ static void test_describing_grows_with_width(void **state)
 static void test_all_grow_with_width(void **state)
 {
     (void)state;
-    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_PATCH, 256, true, 2);
+    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 2);
     kb_detect_options o = bands_options(2000);
     kb_workspace_limits limits;
     size_t bytes;

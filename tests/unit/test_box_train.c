@@ -15,7 +15,15 @@
 #include "learn/validate.h"
 #include "render.h"
 
-enum { SIDE = KB_PATCH_SIDE, AREA = SIDE * SIDE, POINTS = 240, VIEWS = 4, PATCHES = POINTS * VIEWS, TEXTURE = 320 };
+enum {
+    SIDE = KB_PATCH_SIDE,
+    AREA = SIDE * SIDE,
+    POINTS = 240,
+    VIEWS = 4,
+    PATCHES = POINTS * VIEWS,
+    TEXTURE = 320,
+    BITS = 64 /* of what is learned */
+};
 
 /* ---- a rendered set: points of a texture, each cut out several times with the errors that detectors and cameras make
  * ---- */
@@ -30,7 +38,8 @@ typedef struct rendered {
 
 static float jitter(uint64_t *state, float reach) { return reach * ((float)kbi_random_below(state, 2001) / 1000 - 1); }
 
-static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *points, uint64_t *state)
+/* octaves: those of a region four times as wide as the patch, AREA bytes too. */
+static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *points, bool octaves, uint64_t *state)
 {
     kb_image image = view_of(texture, TEXTURE, TEXTURE);
     for (int v = 0; v < VIEWS; v++) {
@@ -41,7 +50,9 @@ static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *point
             k.y += jitter(state, 1.5f);
             k.size *= 1 + jitter(state, 0.12f);
             k.angle += 180 + jitter(state, 12);
-            assert_int_equal(kb_sample_patches(&image, &k, 1, NULL, NULL, cut, NULL), KB_OK);
+            if (octaves) k.size *= 4;
+            assert_int_equal((octaves ? kb_sample_octaves : kb_sample_patches)(&image, &k, 1, NULL, NULL, cut, NULL),
+                             KB_OK);
             int32_t gain = 80 + (int32_t)kbi_random_below(state, 60), offset = (int32_t)kbi_random_below(state, 41) - 20;
             uint8_t *to = r->pixels + (p * VIEWS + v) * AREA;
             for (int i = 0; i < AREA; i++)
@@ -52,7 +63,7 @@ static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *point
     }
 }
 
-static rendered *render_set(uint64_t seed)
+static rendered *render_form(uint64_t seed, bool octaves)
 {
     rendered *r = test_malloc(sizeof *r);
     uint8_t *texture = render_texture(TEXTURE, TEXTURE, seed);
@@ -69,9 +80,9 @@ static rendered *render_set(uint64_t seed)
         r->first[p] = (size_t)(p * VIEWS);
     }
     r->first[POINTS] = PATCHES;
-    render_views(r, texture, points, &seed);
+    render_views(r, texture, points, octaves, &seed);
     free(texture);
-    r->set = (kbi_patch_set){.side = SIDE,
+    r->set = (kbi_patch_set){.side = octaves ? KB_OCTAVE_SIDE : SIDE,
                             .patches = PATCHES,
                             .points = POINTS,
                             .pixels = r->pixels,
@@ -82,12 +93,14 @@ static rendered *render_set(uint64_t seed)
     return r;
 }
 
+static rendered *render_set(uint64_t seed) { return render_form(seed, false); }
+
 static kb_learn_options small_options(kb_kind kind)
 {
     kb_learn_options o;
     KB_INIT(o);
     o.kind = kind;
-    o.bits = 48;
+    o.bits = BITS;
     o.triplets = 300;
     o.batch = 100;
     o.candidates = 60;
@@ -116,39 +129,42 @@ static kb_model *model_of(kb_kind kind, kb_sampler sampler, const kb_box_pair *b
 static void values_are_those_of_describing(void **state)
 {
     (void)state;
-    enum { N = 70, BITS = 400 };
-    rendered *r = render_set(3);
+    enum { N = 70, DRAWN = 416 };
+    rendered *sets[2] = {render_form(3, false), render_form(3, true)};
     const kbi_box_space spaces[3] = {
         {.channels = {0}, .channel_count = 1, .min_radius = 1, .max_radius = 7, .two_radii = true},
         {.channels = {1, 2, 3, 4, 5, 6, 7, 8}, .channel_count = 8, .min_radius = 1, .max_radius = 8, .two_radii = true,
          .cells = true},
         {.channels = {0}, .channel_count = 1, .min_radius = 1, .max_radius = 8, .two_radii = true, .cells = true}};
-    kb_box_pair pairs[BITS];
+    kb_box_pair pairs[DRAWN];
     uint64_t random = 8;
-    uint8_t *rows = test_malloc(N * BITS / 8);
+    uint8_t *rows = test_malloc(N * DRAWN / 8);
     int16_t values[N];
     for (int form = 0; form < 3; form++) {
         const kbi_box_space *space = &spaces[form];
         bool bag = form == 1;
         kbi_box_store store;
-        assert_true(kbi_box_store_create(&store, N + KBI_STORE_LANES, bag ? 0x1fe : 1, space->cells));
+        kb_sampler sampler = bag ? KB_SAMPLER_OCTAVES : form == 2 ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH;
+        const rendered *r = sets[bag];
+        assert_true(kbi_box_store_create(&store, N + KBI_STORE_LANES, bag ? 0x1fe : 1, sampler));
         kbi_box_store_fill(&store, KBI_STORE_LANES, r->pixels, N, NULL);
-        for (int i = 0; i < BITS; i++) {
+        for (int i = 0; i < DRAWN; i++) {
             pairs[i] = kbi_box_draw(space, &random);
             pairs[i].threshold = jitter(&random, bag ? 0.2f : 10);
         }
-        kb_model *model = model_of(bag ? KB_BAG : KB_BAD, form == 2 ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH, pairs, BITS);
-        assert_int_equal(kb_describe_patches(model, r->pixels, N, SIDE, NULL, NULL, rows), KB_OK);
-        for (int i = 0; i < BITS; i++) {
-            kbi_box_store_values(&store, &pairs[i], KBI_STORE_LANES, KBI_STORE_LANES + N, values);
+        kb_model *model = model_of(bag ? KB_BAG : KB_BAD, sampler, pairs, DRAWN);
+        assert_int_equal(kb_describe_patches(model, r->pixels, N, r->set.side, NULL, NULL, rows), KB_OK);
+        for (int i = 0; i < DRAWN; i++) {
+            int32_t octave = bag ? i / 8 % KB_OCTAVES : 0;
+            kbi_box_store_values(&store, octave, &pairs[i], KBI_STORE_LANES, KBI_STORE_LANES + N, values);
             for (int p = 0; p < N; p++)
-                assert_int_equal(values[p] <= kbi_box_threshold(&pairs[i]), rows[p * BITS / 8 + i / 8] >> (7 - i % 8) & 1);
+                assert_int_equal(values[p] <= kbi_box_threshold(&pairs[i]), rows[p * DRAWN / 8 + i / 8] >> (7 - i % 8) & 1);
         }
         kb_model_free(model);
         kbi_box_store_free(&store);
     }
     test_free(rows);
-    test_free(r);
+    for (int k = 0; k < 2; k++) test_free(sets[k]);
 }
 
 static void drawn_boxes_are_valid(void **state)
@@ -158,12 +174,14 @@ static void drawn_boxes_are_valid(void **state)
     kb_box_pair pairs[1000], moves[KBI_BOX_MOVES];
     uint64_t random = 1;
     for (int i = 0; i < 1000; i++) pairs[i] = kbi_box_draw(&space, &random);
-    kb_model_free(model_of(KB_BAG, KB_SAMPLER_PATCH, pairs, 1000));
+    kb_model_free(model_of(KB_BAG, KB_SAMPLER_OCTAVES, pairs, 992));
     for (int i = 0; i < 1000; i++) {
         int32_t n = kbi_box_moves(&space, &pairs[i], moves);
         assert_true(pairs[i].radius1 == pairs[i].radius2 && pairs[i].radius1 >= 2 && pairs[i].radius1 <= 6);
         assert_true(n >= 4);
-        if (n >= 8) kb_model_free(model_of(KB_BAG, KB_SAMPLER_PATCH, moves, n / 8 * 8));
+        kb_box_pair table[32]; /* all moves, some of them several times */
+        for (int k = 0; k < 32; k++) table[k] = moves[k % n];
+        kb_model_free(model_of(KB_BAG, KB_SAMPLER_OCTAVES, table, 32));
         for (int k = 0; k < n; k++) assert_false(kbi_box_pair_same(&moves[k], &pairs[i]));
     }
 }
@@ -172,7 +190,7 @@ static void threads_change_nothing(void **state)
 {
     (void)state;
     rendered *r = render_set(5);
-    kb_box_pair one[48], two[48];
+    kb_box_pair one[BITS], two[BITS];
     kb_pool *pool;
     assert_int_equal(kb_pool_create(3, &pool), KB_OK);
     for (kb_learn_loss loss = KB_LEARN_TRIPLET; loss <= KB_LEARN_ORB; loss++) {
@@ -192,7 +210,7 @@ static void screening_is_nearly_as_good(void **state)
 {
     (void)state;
     rendered *r = render_set(5);
-    kb_box_pair all[48], same[48], screened[48];
+    kb_box_pair all[BITS], same[BITS], screened[BITS];
     kb_learn_summary full, part;
     kb_pool *pool;
     KB_INIT(full);
@@ -224,17 +242,17 @@ static int32_t stop_at_21(void *context, const kb_learn_progress *progress)
 static void a_break_changes_nothing(void **state)
 {
     (void)state;
-    rendered *r = render_set(6);
-    kb_box_pair whole[48], part[48], rest[48];
+    rendered *r = render_form(6, true);
+    kb_box_pair whole[BITS], part[BITS], rest[BITS];
     kb_learn_summary summary;
     KB_INIT(summary);
     kb_learn_options o = small_options(KB_BAG);
     o.distinct_boxes = 40;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, whole, &summary, NULL), KB_OK);
-    assert_int_equal(summary.bits, 48);
+    assert_int_equal(summary.bits, BITS);
     assert_int_equal(summary.points, POINTS);
-    kbi_box boxes[96];
-    assert_true(kbi_box_distinct(whole, 48, boxes) <= 41);
+    kbi_box boxes[2 * BITS];
+    assert_true(kbi_box_distinct(whole, BITS, boxes) <= 41);
 
     o.report = stop_at_21;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, part, &summary, NULL), KB_OK);
@@ -255,7 +273,7 @@ static void a_break_changes_nothing(void **state)
 static double map_of(const rendered *r, kb_kind kind, const kb_box_pair *boxes, int32_t bits)
 {
     kbi_validation v;
-    kb_model *model = model_of(kind, KB_SAMPLER_PATCH, boxes, bits);
+    kb_model *model = model_of(kind, kind == KB_BAG ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH, boxes, bits);
     assert_true(kbi_validate_model(&r->set, model, POINTS, 1, NULL, &v));
     kb_model_free(model);
     return v.map;
@@ -265,30 +283,40 @@ static void learned_bits_beat_random_ones(void **state)
 {
     (void)state;
     rendered *learn = render_set(20), *unseen = render_set(21);
-    kb_box_pair boxes[48];
+    rendered *octaves = render_form(20, true), *unseen_octaves = render_form(21, true);
+    kb_box_pair boxes[BITS];
     uint64_t random = 2;
     kbi_box_space space = {.channel_count = 1, .min_radius = 1, .max_radius = 7};
-    for (int i = 0; i < 48; i++) boxes[i] = kbi_box_draw(&space, &random);
-    double drawn = map_of(unseen, KB_BAD, boxes, 48), bad, bag;
+    for (int i = 0; i < BITS; i++) boxes[i] = kbi_box_draw(&space, &random);
+    double drawn = map_of(unseen, KB_BAD, boxes, BITS), bad, bag;
     kb_learn_options o = small_options(KB_BAD);
     o.candidates = 200;
     assert_int_equal(kb_learn_boxes(&learn->patches, &o, boxes, NULL, NULL), KB_OK);
-    bad = map_of(unseen, KB_BAD, boxes, 48);
+    bad = map_of(unseen, KB_BAD, boxes, BITS);
     o.kind = KB_BAG;
-    assert_int_equal(kb_learn_boxes(&learn->patches, &o, boxes, NULL, NULL), KB_OK);
-    bag = map_of(unseen, KB_BAG, boxes, 48);
+    assert_int_equal(kb_learn_boxes(&octaves->patches, &o, boxes, NULL, NULL), KB_OK);
+    bag = map_of(unseen_octaves, KB_BAG, boxes, BITS);
     print_message("mAP: random boxes %.3f, BAD %.3f, BAG %.3f\n", drawn, bad, bag);
     assert_true(bad > drawn + 0.1);
     assert_true(bag > drawn + 0.15);
     test_free(learn);
     test_free(unseen);
+    test_free(octaves);
+    test_free(unseen_octaves);
+}
+
+static void no_change(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
+                      uint8_t *out)
+{
+    (void)context, (void)seed, (void)parallel;
+    memcpy(out, patches, n * AREA);
 }
 
 static void wrong_options_are_told(void **state)
 {
     (void)state;
     rendered *r = render_set(7);
-    kb_box_pair boxes[48];
+    kb_box_pair boxes[BITS];
     kb_error error;
 #define REFUSED(field, value, word)                                                                                    \
     do {                                                                                                               \
@@ -312,8 +340,17 @@ static void wrong_options_are_told(void **state)
     REFUSED(screen, -1, "screen");
     REFUSED(started, 5, "start");
     REFUSED(distinct_boxes, 1, "distinct_boxes");
+    REFUSED(sampler, KB_SAMPLER_OCTAVES, "sampler");
 #undef REFUSED
-    kb_learn_options o = small_options(KB_BAD);
+    kb_learn_options o = small_options(KB_BAG);
+    o.bits = 48;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "multiple of 32"));
+    o = small_options(KB_BAG);
+    o.augment = no_change;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "augment"));
+    o = small_options(KB_BAD);
     o.struct_size = 1;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_STRUCT);
     assert_string_equal(error.field, "struct_size");
@@ -335,7 +372,7 @@ static void wrong_starts_are_told(void **state)
         const char *word;
     } cases[] = {
         {{16, 9, 9, 1, 1, 9, 9, 1, 0}, "no channel 16"},      {{1, 9, 9, 1, 16, 9, 9, 1, 0}, "no channel 16"},
-        {{1, 9, 9, 1, 2, 15, 15, 30, 0}, "radius 30"},        {{1, 32, 9, 2, 2, 9, 9, 1, 0}, "leaves the patch"},
+        {{1, 9, 9, 1, 2, 15, 15, 30, 0}, "radius 30"},        {{1, 15, 9, 2, 2, 9, 9, 1, 0}, "leaves the patch"},
         {{1, 9, 9, 1, 2, 9, 3, 4, 0}, "leaves the patch"},    {{1, 9, 9, 1, 2, 200, 9, 1, 0}, "leaves the patch"},
         {{1, 9, 9, 1, 2, 10, 9, 1, 0}, "leaves the patch"},   {{1, 9, 9, 0, 2, 9, 9, 1, 0}, "radius 0"},
         {{0, 9, 9, 1, 1, 9, 9, 1, 0}, "channels"},              {{1, 9, 9, 1, 2, 9, 9, 1, NAN}, "threshold nan"},
@@ -343,7 +380,7 @@ static void wrong_starts_are_told(void **state)
         {{1, 9, 9, 1, 2, 9, 9, 1, INFINITY}, "threshold inf"}, {{1, 9, 9, 1, 2, 9, 9, 1, 1e20f}, "threshold 1e+20"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        kb_box_pair boxes[48], start[2] = {{1, 9, 9, 1, 2, 9, 9, 1, 0}, cases[i].pair};
+        kb_box_pair boxes[BITS], start[2] = {{1, 9, 9, 1, 2, 9, 9, 1, 0}, cases[i].pair};
         kb_error error;
         kb_learn_options o = small_options(KB_BAG);
         o.start = start;

@@ -486,7 +486,8 @@ static void test_names(void **state)
     assert_string_equal(kb_sampler_name(KB_SAMPLER_PATCH), "patch");
     assert_string_equal(kb_sampler_name(KB_SAMPLER_IMAGE), "image");
     assert_string_equal(kb_sampler_name(KB_SAMPLER_CELLS), "cells");
-    assert_string_equal(kb_sampler_name((kb_sampler)2), "?");
+    assert_string_equal(kb_sampler_name(KB_SAMPLER_OCTAVES), "octaves");
+    assert_string_equal(kb_sampler_name((kb_sampler)4), "?");
     assert_string_equal(kb_selection_name(KB_SELECT_DEFAULT), "default");
     assert_string_equal(kb_orientation_name(KB_ORIENTATION_DEFAULT), "default");
 }

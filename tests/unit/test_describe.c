@@ -16,25 +16,27 @@ static int bit_of(const uint8_t *row, int i) { return row[i / 8] >> (7 - i % 8) 
 
 /* ---- arithmetic ---- */
 
-static double mean_of(const double *plane, int left, int right, int top, int bottom)
+static double mean_of(const double *plane, int side, int left, int right, int top, int bottom)
 {
     double sum = 0;
     for (int y = top; y < bottom; y++)
-        for (int x = left; x < right; x++) sum += plane[32 * y + x];
+        for (int x = left; x < right; x++) sum += plane[side * y + x];
     return sum / ((right - left) * (bottom - top));
 }
 
-/* Channel c of a patch by its definition in docs/bag.md, with exact roots; 0 is gray. Returns the mean gradient. */
-static double plane_of(const uint8_t *patch, int c, double plane[1024])
+/* Channel c of side x side samples by its definition in docs/bag.md, with exact roots; 0 is gray. Returns the mean
+ * gradient. */
+static double plane_of(const uint8_t *grid, int side, int c, double *plane)
 {
     static const int dx[8] = {1, 1, 0, -1, -1, -1, 0, 1}, dy[8] = {0, 1, 1, 1, 0, -1, -1, -1};
     double sum = 0;
-    for (int i = 0; i < 1024; i++) {
-        int x = i % 32, y = i / 32;
-        int gx = patch[x < 31 ? i + 1 : i] - patch[x ? i - 1 : i], gy = patch[y < 31 ? i + 32 : i] - patch[y ? i - 32 : i];
+    for (int i = 0; i < side * side; i++) {
+        int x = i % side, y = i / side;
+        int gx = grid[x < side - 1 ? i + 1 : i] - grid[x ? i - 1 : i];
+        int gy = grid[y < side - 1 ? i + side : i] - grid[y ? i - side : i];
         sum += fmax(abs(gx), abs(gy));
         if (c == 0) {
-            plane[i] = patch[i];
+            plane[i] = grid[i];
         } else if (c % 2) { /* along an axis */
             int along = dx[c - 1] * gx + dy[c - 1] * gy, across = dx[c - 1] ? gy : gx;
             plane[i] = fmax(0, along - abs(across));
@@ -42,91 +44,127 @@ static double plane_of(const uint8_t *patch, int c, double plane[1024])
             plane[i] = sqrt(2) * fmax(0, fmin(dx[c - 1] * gx, dy[c - 1] * gy));
         }
     }
-    return sum / 1024;
+    return sum / (side * side);
 }
 
-static double box_mean_of(const double *plane, bool cells, int x, int y, int r)
+static double box_mean_of(const double *plane, int side, bool cells, int x, int y, int r)
 {
     int odd = !cells;
-    return mean_of(plane, x - r, x + r + odd, y - r, y + r + odd);
+    return mean_of(plane, side, x - r, x + r + odd, y - r, y + r + odd);
+}
+
+/* n bits of one grid against means in doubles; returns how many are not within the tolerance of their threshold. */
+static int compare_bits(const kb_box_pair *pairs, int n, bool cells, const uint8_t *grid, int side, double tolerance,
+                        const uint8_t *row)
+{
+    static double planes[KB_CHANNELS][KBI_PATCH_BYTES];
+    double contrast = 0;
+    int clear = 0;
+    for (int c = 0; c < KB_CHANNELS; c++) contrast = plane_of(grid, side, c, planes[c]);
+    assert_true(contrast > 2);
+    for (int i = 0; i < n; i++) {
+        const kb_box_pair *p = &pairs[i];
+        double d = box_mean_of(planes[p->channel1], side, cells, p->x1, p->y1, p->radius1) -
+                   box_mean_of(planes[p->channel2], side, cells, p->x2, p->y2, p->radius2);
+        double threshold = (double)p->threshold * (p->channel1 ? contrast : 1);
+        if (fabs(d - threshold) < tolerance) continue;
+        assert_int_equal(bit_of(row, i), d <= threshold);
+        clear++;
+    }
+    return clear;
 }
 
 static void box_bits_compare_means(void **state)
 {
     (void)state;
     kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1),
-                          render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 2),
                           render_box_model(KB_BAD, KB_SAMPLER_CELLS, 512, true, 3)};
     uint8_t *patch = render_texture(32, 32, 9), row[128];
-    static double planes[KB_CHANNELS][KBI_PATCH_BYTES];
-    double contrast = 0;
-    for (int c = 0; c < KB_CHANNELS; c++) contrast = plane_of(patch, c, planes[c]);
-    assert_true(contrast > 2);
-    for (int m = 0; m < 3; m++) {
-        kb_model_info info;
-        KB_INIT(info);
-        kb_model_get_info(models[m], &info);
-        bool cells = models[m]->cells;
+    for (int m = 0; m < 2; m++) {
         assert_int_equal(kb_describe_patches(models[m], patch, 1, 32, NULL, NULL, row), KB_OK);
-        int clear = 0;
-        for (int i = 0; i < info.spec->bits; i++) {
-            const kb_box_pair *p = &info.spec->boxes[i];
-            double d = box_mean_of(planes[p->channel1], cells, p->x1, p->y1, p->radius1) -
-                       box_mean_of(planes[p->channel2], cells, p->x2, p->y2, p->radius2);
-            double threshold = (double)p->threshold * (m == 1 ? contrast : 1);
-            /* within the precision of a mean; cells of gray are rounded, and those of a box up or down */
-            if (fabs(d - threshold) < (m == 2 ? 0.5 : 0.04)) continue;
-            assert_int_equal(bit_of(row, i), d <= threshold);
-            clear++;
-        }
-        assert_true(clear > info.spec->bits * 9 / 10);
+        /* within the precision of a mean; cells of gray are rounded, and those of a box up or down */
+        assert_true(compare_bits(models[m]->spec.boxes, 512, m == 1, patch, 32, m == 1 ? 0.5 : 0.04, row) > 460);
         kb_model_free(models[m]);
     }
     free(patch);
+}
+
+/* Every octave has every fourth byte, its own samples and its own contrast. */
+static void bits_of_octaves_compare_means(void **state)
+{
+    (void)state;
+    static const int32_t bits[] = {1024, 256, 96, 32};
+    for (size_t m = 0; m < KBI_COUNT(bits); m++) {
+        kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, bits[m], true, 2 + m);
+        uint8_t *octaves = render_texture(KB_OCTAVE_SIDE, KB_OCTAVES * KB_OCTAVE_SIDE, 9 + m), row[128];
+        int clear = 0;
+        for (int i = 0; i < KBI_OCTAVE_BYTES; i++) octaves[i] = (uint8_t)(50 + octaves[i] / 4);
+        assert_int_equal(kb_describe_patches(model, octaves, 1, KB_OCTAVE_SIDE, NULL, NULL, row), KB_OK);
+        for (int byte = 0; byte < bits[m] / 8; byte++)
+            clear += compare_bits(model->spec.boxes + 8 * byte, 8, true, octaves + byte % KB_OCTAVES * KBI_OCTAVE_BYTES,
+                                  KB_OCTAVE_SIDE, 0.04, row + byte);
+        assert_true(clear > bits[m] * 9 / 10);
+        kb_model_free(model);
+        free(octaves);
+    }
 }
 
 static void channels_point_where_gray_rises(void **state)
 {
     (void)state;
     /* A ramp towards direction 45 c degrees fills channel c + 1 alone. */
+    enum { SIDE = KBI_OCTAVE_CELLS_SIDE };
     static const int dx[8] = {1, 1, 0, -1, -1, -1, 0, 1}, dy[8] = {0, 1, 1, 1, 0, -1, -1, -1};
     for (int c = 0; c < 8; c++) {
-        uint8_t patch[KBI_PATCH_BYTES];
+        uint8_t samples[KBI_OCTAVE_BYTES];
         kbi_channels g;
-        for (int y = 0; y < 32; y++)
-            for (int x = 0; x < 32; x++)
-                patch[32 * y + x] = (uint8_t)(128 + 3 * (dx[c] * (x - 16) + dy[c] * (y - 16)));
-        kbi_channels_of(patch, &g);
+        for (int y = 0; y < 16; y++)
+            for (int x = 0; x < 16; x++)
+                samples[16 * y + x] = (uint8_t)(128 + 3 * (dx[c] * (x - 8) + dy[c] * (y - 8)));
+        kbi_channels_of(samples, &g);
         assert_true(g.contrast > 5 * 128 && g.contrast <= 6 * 128);
         for (int k = 0; k < 8; k++)
-            for (int i = 0; i < KBI_CELLS; i++) {
-                int x = i % KBI_CELLS_SIDE, y = i / KBI_CELLS_SIDE;
-                if (x == 0 || y == 0 || x == KBI_CELLS_SIDE - 1 || y == KBI_CELLS_SIDE - 1) continue;
+            for (int i = 0; i < KBI_OCTAVE_CELLS; i++) {
+                int x = i % SIDE, y = i / SIDE;
+                if (x == 0 || y == 0 || x == SIDE - 1 || y == SIDE - 1) continue;
                 assert_int_equal(g.cells[k][i], k == c ? 4 * 6 : 0);
             }
     }
 }
 
+/* Also of one octave alone: none has a part in another's contrast. */
 static void bits_of_bag_ignore_contrast_and_offset(void **state)
 {
     (void)state;
-    uint8_t *patch = render_texture(32, 32, 10), weak[KBI_PATCH_BYTES], rows[2][32];
-    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_PATCH, 256, true, 4);
-    int different = 0;
-    for (int i = 0; i < KBI_PATCH_BYTES; i++) weak[i] = (uint8_t)(60 + patch[i] / 3);
-    assert_int_equal(kb_describe_patches(model, patch, 1, 32, NULL, NULL, rows[0]), KB_OK);
-    assert_int_equal(kb_describe_patches(model, weak, 1, 32, NULL, NULL, rows[1]), KB_OK);
-    for (int i = 0; i < 256; i++) different += bit_of(rows[0], i) != bit_of(rows[1], i);
-    assert_true(different < 10);
+    enum { BYTES = KB_OCTAVES * KBI_OCTAVE_BYTES };
+    uint8_t *octaves = render_texture(KB_OCTAVE_SIDE, KB_OCTAVES * KB_OCTAVE_SIDE, 10), weak[BYTES], rows[2][32];
+    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 4);
+    assert_int_equal(kb_describe_patches(model, octaves, 1, KB_OCTAVE_SIDE, NULL, NULL, rows[0]), KB_OK);
+    for (int which = -1; which < KB_OCTAVES; which++) {
+        int different = 0;
+        for (int i = 0; i < BYTES; i++)
+            weak[i] = which < 0 || i / KBI_OCTAVE_BYTES == which ? (uint8_t)(60 + octaves[i] / 3) : octaves[i];
+        assert_int_equal(kb_describe_patches(model, weak, 1, KB_OCTAVE_SIDE, NULL, NULL, rows[1]), KB_OK);
+        for (int i = 0; i < 256; i++) {
+            bool other = bit_of(rows[0], i) != bit_of(rows[1], i);
+            if (which >= 0 && i / 8 % KB_OCTAVES != which) assert_false(other);
+            different += other;
+        }
+        assert_true(different < (which < 0 ? 10 : 5));
+    }
     kb_model_free(model);
-    free(patch);
-    uint8_t flat[KBI_PATCH_BYTES];
+    free(octaves);
+    uint8_t flat[KBI_OCTAVE_BYTES];
     kbi_channels g;
     memset(flat, 77, sizeof flat);
     kbi_channels_of(flat, &g);
     assert_int_equal(g.contrast, 2 * 128);
     for (int c = 0; c < 8; c++)
-        for (int i = 0; i < KBI_CELLS; i++) assert_int_equal(g.cells[c][i], 0);
+        for (int i = 0; i < KBI_OCTAVE_CELLS; i++) assert_int_equal(g.cells[c][i], 0);
+    /* the largest there is: black and white pixels, two and two, where every difference is 255 or 0 */
+    for (int i = 0; i < KBI_OCTAVE_BYTES; i++) flat[i] = (i % 16 / 2 + i / 16 / 2) % 2 ? 255 : 0;
+    kbi_channels_of(flat, &g);
+    assert_true(g.contrast > 250 * 128);
 }
 
 /* SIFT in doubles, with exact angle and magnitude, a true Gaussian and no rounding. */
@@ -227,7 +265,7 @@ static size_t all_models(kb_model **models)
 {
     models[0] = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 256, true, 1);
     models[1] = render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 512, false, 2);
-    models[2] = render_box_model(KB_BAG, KB_SAMPLER_PATCH, 256, false, 3);
+    models[2] = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, false, 3);
     models[3] = render_hash_model(256, 4);
     models[4] = builtin_model("sift");
     models[5] = builtin_model("rootsift");
@@ -444,6 +482,11 @@ static void rows_may_have_gaps(void **state)
     memset(gapped, 0x5a, MOST);
     assert_int_equal(kb_sample_patches(&image, k, N, &options, NULL, gapped, NULL), KB_OK);
     assert_rows_with_gaps(gapped, patches, KBI_PATCH_BYTES, options.row_stride);
+    uint8_t *octaves = packed; /* which take as many bytes as a patch */
+    memset(gapped, 0x5a, MOST);
+    assert_int_equal(kb_sample_octaves(&image, k, N, NULL, NULL, octaves, NULL), KB_OK);
+    assert_int_equal(kb_sample_octaves(&image, k, N, &options, NULL, gapped, NULL), KB_OK);
+    assert_rows_with_gaps(gapped, octaves, KBI_PATCH_BYTES, options.row_stride);
     for (size_t m = 0; m < MODELS; m++) kb_model_free(models[m]);
     free(pixels), free(gapped), free(packed), free(patches);
 }
@@ -482,7 +525,7 @@ static void ready_patches_equal_cut_ones(void **state)
     options.scale = 2.5f;
     assert_int_equal(kb_sample_patches(&image, k, N, &options, NULL, patches, NULL), KB_OK);
     for (size_t m = 0, count = all_models(models); m < count; m++) {
-        if (m == 1 || m == 6) continue; /* the other samplers look elsewhere */
+        if (m == 1 || m == 2 || m == 6) continue; /* the other samplers look elsewhere */
         size_t bytes;
         uint8_t *expected = rows_of(models[m], &image, k, N, &options, NULL, NULL, &bytes), *rows = malloc(bytes);
         assert_int_equal(kb_describe_patches(models[m], patches, N, 32, NULL, NULL, rows), KB_OK);
@@ -493,6 +536,118 @@ static void ready_patches_equal_cut_ones(void **state)
     for (size_t m = 0; m < MODELS; m++) kb_model_free(models[m]);
     free(pixels);
     free(patches);
+}
+
+/* Keypoints of all sizes, some at the border, outside, small, or none at all. */
+static void render_odd_keypoints(kb_keypoint *k, size_t n, int32_t width, int32_t height, uint64_t seed)
+{
+    render_keypoints(k, n, width, height, 3, 60, seed);
+    for (size_t i = 0; i < n; i++) {
+        if (i % 5 == 0) k[i].x = i % 2 ? -0.5f : (float)width - 0.6f;
+        if (i % 7 == 0) k[i].y = i % 2 ? 0 : (float)height - 1;
+        if (i % 11 == 0) k[i].size *= 12;
+        if (i % 13 == 0) k[i].size = 0.2f;
+        if (i % 17 == 0) k[i].x = i % 2 ? -3 : (float)width + 9;
+        if (i % 19 == 0) k[i].size = i % 2 ? NAN : -1;
+        if (i % 23 == 0) k[i].angle = -1;
+    }
+    k[1].size = 1e6f;
+}
+
+/* The workspace of describing on one thread tells whether the pyramid goes in bands: then it does not grow with the
+ * height. */
+static bool goes_in_bands(const kb_model *model, int32_t width, int32_t height, size_t n)
+{
+    size_t bytes[2];
+    for (int32_t i = 0; i < 2; i++) {
+        kb_workspace counting;
+        kb_image image = {&counting, width, height << i, width, KB_GRAY8, 0};
+        kbi_workspace_measure(&counting);
+        assert_int_equal(kbi_describe_measure(model, &image, n, NULL, &counting), KB_OK);
+        bytes[i] = counting.peak;
+    }
+    return bytes[1] - bytes[0] < (size_t)width * (size_t)height / 10;
+}
+
+/* kb_describe is kb_sample_octaves and then kb_describe_patches, whichever way the work is done. */
+static void ready_octaves_equal_cut_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t width, height;
+        bool bands;
+    } sizes[] = {{47, 39, false}, {200, 150, false}, {1500, 1024, true}, {97, 5003, true}};
+    enum { MANY = 300, BYTES = KB_OCTAVES * KBI_OCTAVE_BYTES };
+    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 3);
+    uint8_t *octaves[2] = {malloc(MANY * BYTES), malloc(MANY * BYTES)}, *expected = malloc(MANY * 32), flags[3][MANY];
+    for (size_t s = 0; s < KBI_COUNT(sizes); s++) {
+        int32_t width = sizes[s].width, height = sizes[s].height;
+        uint8_t *pixels = render_texture(width, height, 60 + s);
+        kb_image image = view_of(pixels, width, height);
+        kb_keypoint k[MANY];
+        render_odd_keypoints(k, MANY, width, height, 70 + s);
+        assert_int_equal(goes_in_bands(model, width, height, MANY), sizes[s].bands);
+        for (int32_t threads = 1; threads <= 5; threads += 2) {
+            kb_pool *pool = NULL;
+            kb_describe_options options;
+            size_t bytes;
+            int usual = 0;
+            KB_INIT(options);
+            assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
+            options.parallel = kb_pool_parallel(pool);
+            options.scale = 2.5f;
+            uint8_t *to = octaves[threads > 1], *flags_to = flags[threads > 1];
+            memset(to, 0x5a, MANY * BYTES);
+            assert_int_equal(kb_sample_octaves(&image, k, MANY, &options, NULL, to, flags_to), KB_OK);
+            assert_memory_equal(to, octaves[0], MANY * BYTES);
+            assert_memory_equal(flags_to, flags[0], MANY);
+            assert_int_equal(kb_describe_patches(model, to, MANY, KB_OCTAVE_SIDE, &options, NULL, expected), KB_OK);
+            uint8_t *rows = rows_of(model, &image, k, MANY, &options, NULL, flags[2], &bytes);
+            assert_memory_equal(flags[2], flags[0], MANY);
+            for (size_t i = 0; i < MANY; i++) {
+                static const uint8_t zeros[BYTES];
+                bool none = flags[0][i] & (KB_KP_OUTSIDE | KB_KP_INVALID);
+                if (none) assert_memory_equal(to + i * BYTES, zeros, BYTES);
+                assert_memory_equal(rows + 32 * i, none ? zeros : expected + 32 * i, 32);
+                usual += !none;
+            }
+            assert_true(usual > MANY / 2 && usual < MANY - 10);
+            free(rows);
+            kb_pool_free(pool);
+        }
+        free(pixels);
+    }
+    free(octaves[0]), free(octaves[1]), free(expected);
+    kb_model_free(model);
+}
+
+/* A patch is the middle half of the region: its rows are those of kbi_patch_octaves, whatever its side. */
+static void ready_patches_of_bag_are_octave_1(void **state)
+{
+    (void)state;
+    static const int32_t sides[] = {32, 33, 64, 100};
+    enum { MANY = 37, BYTES = KB_OCTAVES * KBI_OCTAVE_BYTES };
+    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 3);
+    kb_pool *pool = NULL;
+    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    for (size_t s = 0; s < KBI_COUNT(sides); s++) {
+        size_t area = (size_t)(sides[s] * sides[s]);
+        uint8_t *patches = render_texture(sides[s], sides[s] * MANY, 80 + s), *octaves = malloc(MANY * BYTES);
+        uint8_t rows[2][MANY * 32];
+        kb_describe_options options;
+        KB_INIT(options);
+        options.parallel = kb_pool_parallel(pool);
+        for (size_t i = 0; i < MANY; i++) kbi_patch_octaves(patches + i * area, sides[s], octaves + i * BYTES);
+        assert_int_equal(kb_describe_patches(model, octaves, MANY, KB_OCTAVE_SIDE, NULL, NULL, rows[0]), KB_OK);
+        assert_int_equal(kb_describe_patches(model, patches, MANY, sides[s], NULL, NULL, rows[1]), KB_OK);
+        assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
+        assert_int_equal(kb_describe_patches(model, patches, MANY, sides[s], &options, NULL, rows[1]), KB_OK);
+        assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
+        free(patches);
+        free(octaves);
+    }
+    kb_pool_free(pool);
+    kb_model_free(model);
 }
 
 static void support_widens_the_region(void **state)
@@ -537,7 +692,7 @@ static void odd_keypoints_are_flagged_and_kept(void **state)
         {{.x = 160, .y = 120, .size = 5}, KB_KP_SMALL},
         {{.x = 160, .y = 120, .size = 1e-30f}, KB_KP_SMALL},
         {{.x = 0, .y = 0, .size = 1}, KB_KP_SMALL | KB_KP_BORDER},
-        {{.x = 160, .y = 120, .size = 900000}, KB_KP_BORDER},
+        {{.x = 160, .y = 120, .size = 250000}, KB_KP_BORDER},
         {{.x = -0.6f, .y = 120, .size = 31}, KB_KP_OUTSIDE},
         {{.x = 319.6f, .y = 120, .size = 31}, KB_KP_OUTSIDE},
         {{.x = 1e30f, .y = -1e30f, .size = 31}, KB_KP_OUTSIDE},
@@ -558,7 +713,10 @@ static void odd_keypoints_are_flagged_and_kept(void **state)
     for (size_t i = 0; i < COUNT; i++) k[i] = before[i] = cases[i].k;
     for (size_t m = 0, count = all_models(models); m < count; m++) {
         size_t bytes;
-        uint8_t *rows = rows_of(models[m], &image, k, COUNT, NULL, NULL, flags, &bytes), zero[128] = {0};
+        kb_describe_options options;
+        KB_INIT(options);
+        if (m == 2) options.scale = 4; /* so that its octave 2 is as wide as the region of the others */
+        uint8_t *rows = rows_of(models[m], &image, k, COUNT, &options, NULL, flags, &bytes), zero[128] = {0};
         assert_memory_equal(k, before, sizeof k);
         for (size_t i = 0; i < COUNT; i++) {
             if (m == 1 && cases[i].flags == (KB_KP_SMALL | KB_KP_BORDER)) assert_true(flags[i] & KB_KP_SMALL);
@@ -622,6 +780,17 @@ static void arguments_are_checked(void **state)
         bad = wrong[i];
         assert_int_equal(kb_describe(model, &bad, &k, 1, NULL, NULL, row, NULL), KB_E_IMAGE);
     }
+    kb_model *bag = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 64, false, 1);
+    uint8_t octaves[KB_OCTAVES * KBI_OCTAVE_BYTES] = {0};
+    assert_int_equal(kb_describe_patches(bag, octaves, 1, 16, NULL, NULL, row), KB_OK);
+    assert_int_equal(kb_describe_patches(bag, octaves, 1, 32, NULL, NULL, row), KB_OK);
+    assert_int_equal(kb_describe_patches(bag, NULL, 1, 16, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe_patches(bag, octaves, 1, 15, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe_patches(bag, octaves, 1, 31, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe_patches(model, octaves, 1, 16, NULL, NULL, row), KB_E_ARGUMENT); /* no octaves */
+    assert_int_equal(kb_describe_patches_float(sift, octaves, 1, 16, NULL, NULL, floats), KB_E_ARGUMENT);
+    assert_int_equal(kb_describe_float(bag, &image, &k, 1, NULL, NULL, floats, NULL), KB_E_KIND);
+    kb_model_free(bag);
     kb_describe_options options;
     KB_INIT(options);
     options.scale = -1;
@@ -657,6 +826,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(box_bits_compare_means),
+        cmocka_unit_test(bits_of_octaves_compare_means),
         cmocka_unit_test(channels_point_where_gray_rises),
         cmocka_unit_test(bits_of_bag_ignore_contrast_and_offset),
         cmocka_unit_test(sift_agrees_with_doubles),
@@ -669,6 +839,8 @@ int main(void)
         cmocka_unit_test(rows_may_have_gaps),
         cmocka_unit_test(float_rows_may_have_gaps),
         cmocka_unit_test(ready_patches_equal_cut_ones),
+        cmocka_unit_test(ready_octaves_equal_cut_ones),
+        cmocka_unit_test(ready_patches_of_bag_are_octave_1),
         cmocka_unit_test(support_widens_the_region),
         cmocka_unit_test(odd_keypoints_are_flagged_and_kept),
         cmocka_unit_test(images_of_every_odd_shape),

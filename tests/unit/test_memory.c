@@ -46,7 +46,7 @@ static void orb_fits_4_mb(void **state)
 {
     (void)state;
     kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1),
-                          render_box_model(KB_BAG, KB_SAMPLER_PATCH, 512, true, 2), render_hash_model(512, 3)};
+                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 512, true, 2), render_hash_model(512, 3)};
     for (size_t i = 0; i < KBI_COUNT(models); i++) {
         assert_true(bytes_of_frame(KB_DETECTOR_ORB, models[i]) + WIDTH * HEIGHT < 4000000);
         kb_model_free(models[i]);
@@ -220,7 +220,7 @@ static void check_frames(kb_detector detector, int32_t threads, int first, int f
 {
     static frame_buffers f;
     kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1),
-                          render_box_model(KB_BAG, KB_SAMPLER_PATCH, 512, true, 2), render_hash_model(256, 3),
+                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 512, true, 2), render_hash_model(256, 3),
                           render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 512, false, 4), builtin_model("rootsift")};
     counter c = {0, 0, 0};
     kb_allocator allocator = {counter_allocate, counter_release, &c};
@@ -419,7 +419,7 @@ static void every_allocation_may_fail(void **state)
     kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
     check_failures(render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1), KB_DETECTOR_ORB, &image);
     check_failures(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 64, false, 2), KB_DETECTOR_SIFT, &image);
-    check_failures(render_box_model(KB_BAG, KB_SAMPLER_PATCH, 128, true, 3), KB_DETECTOR_ORB, &image);
+    check_failures(render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 128, true, 3), KB_DETECTOR_ORB, &image);
     check_failures(render_hash_model(128, 4), KB_DETECTOR_SIFT, &image);
     check_failures(builtin_model("sift"), KB_DETECTOR_ORB, &image);
     free(pixels);

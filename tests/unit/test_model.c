@@ -51,7 +51,8 @@ static void files_come_back(void **state)
     expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 256, false, 1));
     expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 2));
     expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_CELLS, 16, true, 5));
-    expect_round_trip(render_box_model(KB_BAG, KB_SAMPLER_PATCH, 1024, true, 3));
+    expect_round_trip(render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 1024, true, 3));
+    expect_round_trip(render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 32, true, 6));
     expect_round_trip(render_hash_model(512, 4));
     expect_round_trip(builtin_model("sift"));
     expect_round_trip(builtin_model("rootsift"));
@@ -60,7 +61,7 @@ static void files_come_back(void **state)
 static void every_damage_is_noticed(void **state)
 {
     (void)state;
-    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_PATCH, 16, true, 5), *out = NULL;
+    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 32, true, 5), *out = NULL;
     size_t size;
     uint8_t *file = saved(model, &size);
     kb_error error;
@@ -170,7 +171,8 @@ static void impossible_tables_are_refused(void **state)
     s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
     s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_CELLS, refuses(s, KB_E_TABLE);
     s = spec, s.sampler = (kb_sampler)4, refuses(s, KB_E_TABLE);
-    s = spec, s.sampler = (kb_sampler)2, refuses(s, KB_E_TABLE);
+    s = spec, s.sampler = (kb_sampler)-1, refuses(s, KB_E_TABLE);
+    s = spec, s.sampler = KB_SAMPLER_OCTAVES, refuses(s, KB_E_TABLE); /* of BAG alone */
     s = spec, s.sampler = KB_SAMPLER_CELLS, refuses(s, KB_E_TABLE); /* its boxes are on samples */
 
     kb_box_pair bad[8];
@@ -185,30 +187,17 @@ static void impossible_tables_are_refused(void **state)
         bad[5] = wrong[i];
         refuses(s, KB_E_TABLE);
     }
-    kb_box_pair bag[8]; /* BAG: gradient channels, edges on cells, thresholds up to 2 */
-    kb_model_spec b = spec;
-    b.kind = KB_BAG, b.boxes = bag;
-    for (int i = 0; i < 8; i++) bag[i] = (kb_box_pair){1, 9, 9, 3, 8, 24, 24, 8, 1.5f};
-    assert_int_equal(kb_model_create(&b, &model, NULL), KB_OK);
-    kb_model_free(model);
-    static const kb_box_pair not_bag[] = {{0, 9, 9, 3, 8, 24, 24, 8, 0},  {1, 10, 9, 3, 8, 24, 24, 8, 0},
-                                          {1, 9, 9, 3, 8, 24, 25, 8, 0},  {1, 9, 9, 0, 8, 24, 24, 8, 0},
-                                          {1, 9, 9, 3, 8, 16, 16, 9, 0},  {1, 9, 9, 3, 8, 26, 24, 8, 0},
-                                          {1, 9, 9, 3, 8, 24, 24, 8, 2.5f}};
-    for (size_t i = 0; i < KBI_COUNT(not_bag); i++) {
-        bag[5] = not_bag[i];
-        refuses(b, KB_E_TABLE);
-    }
-    kb_box_pair gray[8]; /* BAD on cells: the same boxes, on gray, with thresholds in gray levels */
+    kb_box_pair gray[8]; /* BAD on cells: edges on them */
     kb_model_spec g = spec;
     g.sampler = KB_SAMPLER_CELLS, g.boxes = gray;
     for (int i = 0; i < 8; i++) gray[i] = (kb_box_pair){0, 9, 9, 3, 0, 24, 24, 8, 100};
     assert_int_equal(kb_model_create(&g, &model, NULL), KB_OK);
     kb_model_free(model);
-    for (size_t i = 1; i < KBI_COUNT(not_bag); i++) {
-        gray[5] = not_bag[i];
-        gray[5].channel1 = gray[5].channel2 = 0;
-        if (i == KBI_COUNT(not_bag) - 1) gray[5].threshold = 257;
+    static const kb_box_pair not_cells[] = {{0, 10, 9, 3, 0, 24, 24, 8, 0}, {0, 9, 9, 3, 0, 24, 25, 8, 0},
+                                            {0, 9, 9, 0, 0, 24, 24, 8, 0},  {0, 9, 9, 3, 0, 16, 16, 9, 0},
+                                            {0, 9, 9, 3, 0, 26, 24, 8, 0},  {0, 9, 9, 3, 0, 24, 24, 8, 257}};
+    for (size_t i = 0; i < KBI_COUNT(not_cells); i++) {
+        gray[5] = not_cells[i];
         refuses(g, KB_E_TABLE);
     }
     memcpy(bad, good, sizeof bad);
@@ -220,6 +209,106 @@ static void impossible_tables_are_refused(void **state)
     model = stale, assert_int_equal(kb_model_load("", 0, &model, NULL), KB_E_FORMAT), assert_null(model);
     model = stale, assert_int_equal(kb_model_builtin("nobody", &model), KB_E_UNKNOWN), assert_null(model);
     assert_int_equal(kb_model_create(&spec, NULL, NULL), KB_E_ARGUMENT);
+}
+
+static void refuses_field(const kb_model_spec *spec, const char *field, int32_t row)
+{
+    kb_model *out = NULL;
+    kb_error error;
+    assert_int_equal(kb_model_create(spec, &out, &error), KB_E_TABLE);
+    assert_null(out);
+    assert_string_equal(error.field, field);
+    assert_int_equal(error.row, row);
+}
+
+/* BAG: octaves, as many bits in each, gradient channels, edges on cells of 16x16 samples, thresholds up to 2. */
+static void impossible_octaves_are_refused(void **state)
+{
+    (void)state;
+    enum { BITS = 64 };
+    kb_box_pair boxes[BITS];
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAG, .sampler = KB_SAMPLER_OCTAVES, .bits = BITS,
+                          .name = "x", .boxes = boxes};
+    kb_model *model = NULL;
+    for (int i = 0; i < BITS; i++) boxes[i] = (kb_box_pair){1, 9, 9, 3, 8, 8, 8, 8, 1.5f};
+    boxes[1] = (kb_box_pair){2, 1, 15, 1, 7, 15, 1, 1, -2}, boxes[63] = (kb_box_pair){4, 13, 3, 3, 5, 9, 9, 7, 2};
+    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    kb_model_free(model);
+    static const kb_sampler samplers[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_CELLS, (kb_sampler)4};
+    for (size_t i = 0; i < KBI_COUNT(samplers); i++) {
+        kb_model_spec s = spec;
+        s.sampler = samplers[i], refuses_field(&s, "sampler", -1);
+    }
+    static const kb_kind kinds[] = {KB_BAD, KB_HASHSIFT, KB_SIFT, KB_ROOTSIFT};
+    for (size_t i = 0; i < KBI_COUNT(kinds); i++) {
+        kb_model_spec s = spec;
+        s.kind = kinds[i], refuses_field(&s, "sampler", -1);
+    }
+    for (int32_t bits = 0; bits < BITS; bits++) {
+        kb_model_spec s = spec;
+        s.bits = bits;
+        if (bits != 32) refuses_field(&s, "bits", -1);
+    }
+    static const kb_box_pair wrong[] = {
+        {0, 9, 9, 3, 8, 8, 8, 8, 0},   {9, 9, 9, 3, 8, 8, 8, 8, 0},    {1, 9, 9, 3, 0, 8, 8, 8, 0}, /* channels */
+        {1, 10, 9, 3, 8, 8, 8, 8, 0},  {1, 9, 8, 3, 8, 8, 8, 8, 0},    /* not on cells */
+        {1, 9, 9, 0, 8, 8, 8, 8, 0},   {1, 9, 9, 3, 8, 9, 9, 9, 0},    /* radii */
+        {1, 15, 9, 3, 8, 8, 8, 8, 0},  {1, 9, 15, 3, 8, 8, 8, 8, 0},   {1, 1, 9, 3, 8, 8, 8, 8, 0}, /* beyond 16 */
+        {1, 9, 9, 3, 8, 10, 8, 8, 0},  {1, 9, 9, 3, 8, 24, 24, 8, 0},  {1, 17, 17, 1, 8, 8, 8, 8, 0},
+        {1, 9, 9, 3, 8, 8, 255, 8, 0}, {1, 9, 9, 3, 8, 8, 8, 8, 2.5f}, {1, 9, 9, 3, 8, 8, 8, 8, (float)NAN}};
+    for (size_t i = 0; i < KBI_COUNT(wrong); i++)
+        for (int32_t bit = 5; bit < BITS; bit += 8) { /* in every octave, twice */
+            kb_box_pair good = boxes[bit];
+            boxes[bit] = wrong[i];
+            refuses_field(&spec, "boxes", bit);
+            boxes[bit] = good;
+        }
+}
+
+/* What a model keeps for describing are the boxes and bits of the table as given, each in its octave. */
+static void tables_hold_the_boxes_of_their_octave(void **state)
+{
+    (void)state;
+    kb_model *models[] = {render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 1024, true, 8),
+                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 32, true, 9),
+                          render_box_model(KB_BAD, KB_SAMPLER_CELLS, 1024, true, 10),
+                          render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 11)};
+    for (size_t m = 0; m < KBI_COUNT(models); m++) {
+        const kb_model *model = models[m];
+        bool bag = model->spec.kind == KB_BAG;
+        int32_t distinct = 0, part = model->spec.bits / model->octaves;
+        assert_int_equal(model->octaves, bag ? KB_OCTAVES : 1);
+        for (int32_t k = 0; k < model->octaves; k++) {
+            const kbi_box_table *table = &model->tables[k];
+            assert_int_equal(table->bit_count, part);
+            assert_int_equal(table->side, model->spec.sampler == KB_SAMPLER_PATCH ? 32 : 16);
+            assert_int_equal(table->gradient, bag);
+            for (int32_t i = 0; i < part; i++) {
+                const kb_box_pair *p = &model->spec.boxes[(i / 8 * model->octaves + k) * 8 + i % 8];
+                kbi_box a = table->boxes[table->bits[i].box1], b = table->boxes[table->bits[i].box2];
+                assert_true(a.channel == p->channel1 && a.x == p->x1 && a.y == p->y1 && a.radius == p->radius1);
+                assert_true(b.channel == p->channel2 && b.x == p->x2 && b.y == p->y2 && b.radius == p->radius2);
+                double threshold = (double)p->threshold * kbi_threshold_units(model->spec.kind);
+                assert_true(table->bits[i].threshold <= threshold && table->bits[i].threshold > threshold - 1);
+            }
+            /* every box begins and ends once, and the lists end */
+            for (int32_t list = 0; list < 2; list++) {
+                const kbi_box_edge *edges = list ? table->bottoms : table->tops;
+                uint8_t seen[2 * KB_MAX_BITS] = {0};
+                assert_int_equal(edges[table->box_count].row, KBI_NO_ROW);
+                for (int32_t i = 0; i < table->box_count; i++) {
+                    assert_true(edges[i].box < table->box_count && !seen[edges[i].box]++);
+                    assert_true(edges[i].row < table->side && (i == 0 || edges[i].row >= edges[i - 1].row));
+                }
+            }
+            distinct += table->box_count;
+        }
+        kb_model_info info;
+        KB_INIT(info);
+        assert_int_equal(kb_model_get_info(model, &info), KB_OK);
+        assert_int_equal(info.distinct_boxes, distinct);
+        kb_model_free(models[m]);
+    }
 }
 
 static void the_id_names_the_bits(void **state)
@@ -287,7 +376,7 @@ static void the_id_covers_the_revision_of_the_arithmetic(void **state)
 {
     (void)state;
     kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 64, false, 1), render_hash_model(64, 2), NULL,
-                          NULL};
+                          NULL, render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 64, false, 3)};
     assert_int_equal(kb_model_builtin("sift", &models[2]), KB_OK);
     assert_int_equal(kb_model_builtin("rootsift", &models[3]), KB_OK);
     for (size_t i = 0; i < KBI_COUNT(models); i++) {
@@ -330,24 +419,27 @@ static void errors_name_field_and_row(void **state)
 static void boxes_are_counted_once(void **state)
 {
     (void)state;
-    kb_box_pair boxes[8];
-    for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){1, 9, 9, 3, (uint8_t)(1 + (i & 1)), 21, 21, 3, 1.5f};
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAG, .bits = 8, .name = "x", .boxes = boxes};
+    /* Three boxes in every octave, and in the last the same box for all: once in each. */
+    kb_box_pair boxes[32];
+    for (int i = 0; i < 32; i++) boxes[i] = (kb_box_pair){1, 9, 9, 3, (uint8_t)(1 + (i & 1)), 11, 13, 3, 1.5f};
+    for (int i = 24; i < 32; i++) boxes[i] = (kb_box_pair){1, 9, 9, 3, 1, 9, 9, 3, 1.5f};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAG, .sampler = KB_SAMPLER_OCTAVES, .bits = 32,
+                          .name = "x", .boxes = boxes};
     kb_model *model = NULL;
     kb_model_info info;
     KB_INIT(info);
     assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
     assert_int_equal(kb_model_get_info(model, &info), KB_OK);
-    assert_int_equal(info.distinct_boxes, 3);
+    assert_int_equal(info.distinct_boxes, 3 * 3 + 1);
     assert_int_equal(info.channels, 6);
-    assert_int_equal(info.row_bytes, 1);
+    assert_int_equal(info.row_bytes, 4);
     assert_int_equal(info.threshold_low, 0); /* nobody has measured it */
     uint64_t id = info.id;
     kb_model_free(model);
 
     spec.threshold_low = 2, spec.threshold_high = 5; /* the file keeps them; they are no part of the id */
     assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
-    uint8_t file[512];
+    uint8_t file[1024];
     size_t size;
     assert_int_equal(kb_model_save(model, file, sizeof file, &size), KB_OK);
     kb_model_free(model);
@@ -393,6 +485,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_come_back),         cmocka_unit_test(every_damage_is_noticed),
         cmocka_unit_test(forged_files_never_crash), cmocka_unit_test(impossible_tables_are_refused),
+        cmocka_unit_test(impossible_octaves_are_refused), cmocka_unit_test(tables_hold_the_boxes_of_their_octave),
         cmocka_unit_test(the_id_covers_the_revision_of_the_arithmetic),
         cmocka_unit_test(errors_name_field_and_row),
         cmocka_unit_test(the_id_names_the_bits), cmocka_unit_test(sift_keypoints_have_their_support),   cmocka_unit_test(boxes_are_counted_once),

@@ -237,23 +237,29 @@ static void count_warning(void *context, const char *text)
 }
 static void count_step(void *context, size_t done) { ((counts *)context)->steps = done; }
 
-static bool convert(const char *model_folder, const char *database, const char *set, kbi_multiview_report *report,
-                    counts *seen, io_error *error)
+static bool convert_to(int32_t side, float support, const char *model_folder, const char *database, const char *set,
+                       kbi_multiview_report *report, counts *seen, io_error *error)
 {
     kbi_scene model;
     io_colmap_patches_options o;
-    const float support = 1;
     io_colmap_patches_defaults(&o);
     o.images = scratch;
     o.database = database;
+    o.multiview.octaves = side == KB_OCTAVE_SIDE;
     assert_true(io_colmap_model_read(model_folder, &model, error));
-    io_patch_writer *writer = io_patch_writer_open(set, 32, support, error);
+    io_patch_writer *writer = io_patch_writer_open(set, side, support, error);
     assert_non_null(writer);
     bool ok = io_colmap_patches(&model, &o, 1, &support, &writer, count_warning, count_step, seen, report, error);
     if (ok) assert_true(io_patch_writer_close(writer, error));
     else io_patch_writer_abandon(writer);
     kbi_scene_free(&model);
     return ok;
+}
+
+static bool convert(const char *model_folder, const char *database, const char *set, kbi_multiview_report *report,
+                    counts *seen, io_error *error)
+{
+    return convert_to(KB_PATCH_SIDE, 1, model_folder, database, set, report, seen, error);
 }
 
 static double distance(const uint8_t *a, const uint8_t *b)
@@ -301,6 +307,28 @@ static void test_detected(void **state)
     assert_memory_equal(a.data, b.data, a.size);
     io_bytes_free(&a);
     io_bytes_free(&b);
+}
+
+/* Octaves are of the same points and views as patches, and look alike as these do. */
+static void test_octaves(void **state)
+{
+    (void)state;
+    io_error error = {""};
+    kbi_multiview_report patches, octaves;
+    kbi_patch_set a, b;
+    counts seen = {0, 0};
+    const char *plain = in_scratch("plain.kbp"), *path = in_scratch("octaves.kbp");
+    assert_true(convert_to(KB_PATCH_SIDE, 2, in_scratch("text"), NULL, plain, &patches, &seen, &error));
+    assert_true(convert_to(KB_OCTAVE_SIDE, 2, in_scratch("text"), NULL, path, &octaves, &seen, &error));
+    assert_int_equal(patches.patches, octaves.patches);
+    check_set(path, 40, 0.85);
+    assert_true(io_patch_set_load(plain, 0, 0, &a, &error) && io_patch_set_load(path, 0, 0, &b, &error));
+    assert_true(b.side == KB_OCTAVE_SIDE && b.support == 2.0f && a.patches == b.patches && a.points == b.points);
+    assert_memory_equal(a.label, b.label, a.patches * sizeof *a.label);
+    assert_memory_equal(a.view, b.view, a.patches * sizeof *a.view);
+    assert_memory_not_equal(a.pixels, b.pixels, a.patches * 1024);
+    kbi_patch_set_free(&a);
+    kbi_patch_set_free(&b);
 }
 
 /* A database with the keypoints of the model: upright on the plane, of one size there; the third camera's are turned
@@ -483,6 +511,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_and_binary_agree),
         cmocka_unit_test(test_detected),
+        cmocka_unit_test(test_octaves),
         cmocka_unit_test(test_database),
         cmocka_unit_test(test_missing_image),
         cmocka_unit_test(test_wild_translation),

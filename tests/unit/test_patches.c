@@ -1,4 +1,4 @@
-/* Patch sets: the file and its damage, samples by whole points, several files as one, splitting, shrinking. */
+/* Patch sets: the file and its damage, samples by whole points, several files as one, splitting, shrinking, octaves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,12 +24,13 @@ static void fill(uint8_t *pixels, uint32_t label, uint32_t turn)
 
 /* Points 0 to points - 1, label = 10 x point + 3, point p with 1 + p % 4 patches, one view after the other as a program
  * that goes from image to image writes them. */
-static void write_set(const char *path, uint32_t points, float support)
+static void write_set_of(const char *path, int32_t side, uint32_t points, float support)
 {
     io_error error = {""};
     uint8_t pixels[AREA];
-    io_patch_writer *writer = io_patch_writer_open(path, SIDE, support, &error);
+    io_patch_writer *writer = io_patch_writer_open(path, side, support, &error);
     assert_non_null(writer);
+    assert_int_equal(kbi_patch_bytes(side), AREA);
     for (uint32_t view = 0; view < 4; view++) {
         for (uint32_t p = 0; p < points; p++) {
             if (view > p % 4) continue;
@@ -39,6 +40,8 @@ static void write_set(const char *path, uint32_t points, float support)
     }
     assert_true(io_patch_writer_close(writer, &error));
 }
+
+static void write_set(const char *path, uint32_t points, float support) { write_set_of(path, SIDE, points, support); }
 
 static void check_set(const kbi_patch_set *set)
 {
@@ -248,6 +251,70 @@ static void test_shrink(void **state)
     free(pixels);
 }
 
+/* Sets of octaves: side 16, of which a record has four grids. */
+static void test_octaves(void **state)
+{
+    (void)state;
+    io_error error = {""};
+    kb_error problem;
+    kbi_patch_set set, patches, rest, held;
+    io_patch_info info;
+    io_bytes bytes;
+    uint8_t pixels[AREA];
+    uint32_t label, view;
+    const char *octaves = in_scratch("octaves.kbp"), *plain = in_scratch("plain.kbp"), *bad = in_scratch("cut.kbp");
+    assert_int_equal(kbi_patch_bytes(KB_OCTAVE_SIDE), 4 * 16 * 16);
+    assert_int_equal(kbi_patch_bytes(15), 15 * 15);
+    assert_int_equal(kbi_patch_bytes(64), 64 * 64);
+    write_set_of(octaves, KB_OCTAVE_SIDE, 40, 4);
+    write_set(plain, 40, 4);
+    assert_true(io_file_read(octaves, &bytes, &error));
+    assert_int_equal(bytes.size, 48 + 100 * (12 + 1024));
+    assert_int_equal(bytes.data[12], 16);
+    io_bytes_free(&bytes);
+    io_patch_reader *reader = io_patch_reader_open(octaves, &info, &error);
+    assert_non_null(reader);
+    assert_true(info.side == KB_OCTAVE_SIDE && info.support == 4.0f && info.patches == 100);
+    assert_true(io_patch_reader_at(reader, 99, &label, &view, pixels, &error));
+    assert_true(label == 393 && view == 3);
+    uint8_t expected[AREA];
+    fill(expected, 39, 3);
+    assert_memory_equal(pixels, expected, AREA);
+    io_patch_reader_close(reader);
+
+    assert_true(io_patch_set_load(octaves, 0, 0, &set, &error) && io_patch_set_load(plain, 0, 0, &patches, &error));
+    check_set(&set);
+    assert_true(set.side == KB_OCTAVE_SIDE && set.patches == patches.patches);
+    assert_memory_equal(set.pixels, patches.pixels, set.patches * AREA);
+    kbi_patch_set_shrink(&set); /* nothing to do */
+    assert_int_equal(set.side, KB_OCTAVE_SIDE);
+    assert_memory_equal(set.pixels, patches.pixels, set.patches * AREA);
+    assert_int_equal(kbi_patch_set_split(&set, 0.3, 5, &rest, &held, &problem), KB_OK);
+    check_set(&rest);
+    check_set(&held);
+    assert_true(held.side == KB_OCTAVE_SIDE && held.points + rest.points == set.points);
+    bool first_held = memcmp(held.pixels, set.pixels, AREA) == 0;
+    assert_memory_equal(first_held ? held.pixels : rest.pixels, set.pixels, AREA);
+    kbi_patch_set_free(&rest);
+    kbi_patch_set_free(&held);
+    kbi_patch_set_free(&patches);
+    kbi_patch_set_free(&set);
+
+    const char *mixed[] = {octaves, plain}, *other[] = {plain, octaves}, *two[] = {octaves, octaves};
+    assert_false(io_patch_set_load_files(mixed, 2, false, 0, 0, &set, &error));
+    assert_non_null(strstr(error.text, "patches of side 32, but"));
+    assert_non_null(strstr(error.text, "has side 16"));
+    assert_false(io_patch_set_load_files(other, 2, true, 0, 0, &set, &error));
+    assert_non_null(strstr(error.text, "patches of side 16, but"));
+    assert_true(io_patch_set_load_files(two, 2, false, 0, 0, &set, &error));
+    assert_int_equal(set.points, 60);
+    kbi_patch_set_free(&set);
+    spoil(octaves, bad, -1, 48 + 100 * (12 + 256)); /* what patches of 16x16 would have */
+    expect_failure(bad, "truncated: 25 of 100");
+    spoil(octaves, bad, 48 + 1036 * 13 + 1030, -1); /* in the last grid */
+    expect_failure(bad, "patch 13 is damaged");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_writer_leaves_nothing),
         cmocka_unit_test(test_split),
         cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_octaves),
     };
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

@@ -1,4 +1,4 @@
-/* The patch sampler: right pixels, no aliasing, borders, and the shrinking of ready patches. */
+/* The sampler: right pixels, no aliasing, borders, octaves, and the shrinking of ready patches. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static void sample_cells(const kb_image *image, kb_keypoint k, uint8_t cells[KBI
     kbi_sampling sampling;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
     kbi_pyramid_plan(&levels, image);
-    kbi_sampling_plan(&sampling, &k, (double)k.size, KBI_CELLS_SIDE, &levels);
+    kbi_sampling_plan(&sampling, &k, (double)k.size, KBI_GRID_CELLS, &levels);
     assert_int_equal(kbi_pyramid_build(&levels, image, (uint32_t)1 << sampling.level, workspace), KB_OK);
     kbi_sample_patch(&sampling, KBI_CELLS_SIDE, &levels, cells);
     kb_workspace_free(workspace);
@@ -213,6 +213,121 @@ static void patches_shrink_by_area(void **state)
     }
 }
 
+/* The same in integers: every pixel stands for 32x32 units, every sample is the rounded mean of side x side. */
+static void patches_shrink_exactly(void **state)
+{
+    (void)state;
+    for (int32_t side = 32; side <= 72; side += side < 40 ? 1 : 7) {
+        uint8_t *in = render_texture(side, side, (uint64_t)side), out[PATCH];
+        uint32_t area = (uint32_t)(side * side);
+        kbi_patch_shrink(in, side, out);
+        for (int32_t n = 0; n < PATCH; n++) {
+            uint32_t sum = 0;
+            for (int32_t i = 0; i < side * side; i++)
+                sum += in[(n / 32 * side + i / side) / 32 * side + (n % 32 * side + i % side) / 32];
+            assert_int_equal(out[n], (sum + area / 2) / area);
+        }
+        free(in);
+    }
+}
+
+/* Octave k is what cells of a region 1/2^k as wide are; of its flags, SMALL is about octave 2, BORDER about all. */
+static void octaves_are_cells_of_narrower_regions(void **state)
+{
+    (void)state;
+    enum { W = 300, H = 220, N = 120 };
+    uint8_t *pixels = render_texture(W, H, 21), *octaves = malloc(N * PATCH), flags[N], grid[KBI_OCTAVE_BYTES];
+    kb_image image = view_of(pixels, W, H);
+    kb_keypoint k[N];
+    kb_workspace *workspace = NULL;
+    kbi_pyramid levels;
+    int seen[16] = {0};
+    render_keypoints(k, N, W, H, 2, 150, 22);
+    for (int i = 0; i < N; i += 6) k[i].size *= 0.1f;
+    for (int i = 0; i < N; i += 7) k[i].size *= 20;
+    for (int i = 0; i < N; i += 9) k[i].x = i % 2 ? -0.5f : W - 0.7f;
+    k[3].x = -2, k[4].y = H + 1, k[5].size = NAN, k[8].angle = INFINITY, k[10].size = 2e6f;
+    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    kbi_pyramid_plan(&levels, &image);
+    assert_int_equal(kbi_pyramid_build(&levels, &image, UINT32_MAX, workspace), KB_OK);
+    assert_int_equal(kb_sample_octaves(&image, k, N, NULL, NULL, octaves, flags), KB_OK);
+    for (int i = 0; i < N; i++) {
+        int expected = 0;
+        for (int octave = 0; octave < KB_OCTAVES; octave++) {
+            const uint8_t *found = octaves + i * PATCH + octave * KBI_OCTAVE_BYTES;
+            kbi_sampling s;
+            uint8_t one = kbi_sampling_plan(&s, &k[i], (double)k[i].size / (1 << octave), KBI_GRID_OCTAVES, &levels);
+            if (octave != 2) one &= (uint8_t)~KB_KP_SMALL;
+            if (octave == 0 || s.level < 0) expected |= one;
+            expected |= one & (KB_KP_BORDER | KB_KP_SMALL);
+            if (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID)) memset(grid, 0, sizeof grid);
+            else kbi_sample_patch(&s, KBI_CELLS_SIDE, &levels, grid);
+            assert_memory_equal(found, grid, sizeof grid);
+        }
+        if (flags[i] & KB_KP_INVALID) expected = KB_KP_INVALID; /* a narrower octave may be less than too wide */
+        assert_int_equal(flags[i], expected);
+        seen[flags[i]]++;
+    }
+    assert_true(seen[0] && seen[KB_KP_BORDER] && seen[KB_KP_SMALL] && seen[KB_KP_BORDER | KB_KP_SMALL]);
+    assert_int_equal(seen[KB_KP_OUTSIDE], 2);
+    assert_int_equal(seen[KB_KP_INVALID], 3);
+    kb_workspace_free(workspace);
+    free(pixels), free(octaves);
+}
+
+/* Samples of octaves 0 to 3 are 8, 4, 2 and 1 pixels wide. */
+static void octaves_of_a_patch_of_64(void **state)
+{
+    (void)state;
+    enum { SIDE = 64 };
+    uint8_t *in = render_texture(SIDE, SIDE, 23), octaves[PATCH];
+    kbi_patch_octaves(in, SIDE, octaves);
+    for (int n = 0; n < KBI_OCTAVE_BYTES; n++) {
+        int x = n % 16, y = n / 16, sums[3] = {0};
+        for (int i = 0; i < 64; i++) { /* octave 0: 8x8 pixels from -32 on, of which those outside repeat the border */
+            int px = kbi_clamp_i(8 * x + i % 8 - 32, 0, SIDE - 1), py = kbi_clamp_i(8 * y + i / 8 - 32, 0, SIDE - 1);
+            sums[0] += in[py * SIDE + px];
+        }
+        for (int i = 0; i < 16; i++) sums[1] += in[(4 * y + i / 4) * SIDE + 4 * x + i % 4];
+        for (int i = 0; i < 4; i++) sums[2] += in[(16 + 2 * y + i / 2) * SIDE + 16 + 2 * x + i % 2];
+        assert_int_equal(octaves[n], (sums[0] + 32) / 64);
+        assert_int_equal(octaves[256 + n], (sums[1] + 8) / 16);
+        assert_int_equal(octaves[512 + n], (sums[2] + 2) / 4);
+        assert_int_equal(octaves[768 + n], in[(24 + y) * SIDE + 24 + x]);
+    }
+    assert_int_equal(octaves[0], in[0]); /* beyond the corner there is nothing else */
+    assert_int_equal(octaves[255], in[SIDE * SIDE - 1]);
+    free(in);
+}
+
+/* Every side: in units of 1/(8 2^k) of a pixel a sample of octave k is `side` wide. */
+static void octaves_of_a_patch_are_area_means(void **state)
+{
+    (void)state;
+    static const int32_t sides[] = {32, 33, 47, 64, 101, 128};
+    for (size_t s = 0; s < KBI_COUNT(sides); s++) {
+        int32_t side = sides[s];
+        uint8_t *in = render_texture(side, side, 24 + s), octaves[PATCH];
+        uint32_t area = (uint32_t)(side * side);
+        kbi_patch_octaves(in, side, octaves);
+        for (int32_t n = 0; n < PATCH; n++) {
+            int32_t k = n / 256, x = n % 16, y = n % 256 / 16, start = side * ((4 << k) - 8);
+            uint32_t sum = 0;
+            for (int32_t i = 0; i < side * side; i++) {
+                int32_t px = (start + x * side + i % side) >> (3 + k), py = (start + y * side + i / side) >> (3 + k);
+                sum += in[kbi_clamp_i(py, 0, side - 1) * side + kbi_clamp_i(px, 0, side - 1)];
+            }
+            assert_int_equal(octaves[n], (sum + area / 2) / area);
+        }
+        free(in);
+    }
+    uint8_t *white = malloc(1024 * 1024), octaves[PATCH]; /* the largest sums there are */
+    memset(white, 255, 1024 * 1024);
+    kbi_patch_octaves(white, 1024, octaves);
+    for (int n = 0; n < PATCH; n++) assert_int_equal(octaves[n], 255);
+    free(white);
+}
+
 static void arguments_are_checked(void **state)
 {
     (void)state;
@@ -233,8 +348,14 @@ static void arguments_are_checked(void **state)
     options.row_stride = PATCH - 1;
     assert_int_equal(kb_sample_patches(&image, &k, 1, &options, NULL, patch, NULL), KB_E_ARGUMENT);
     assert_int_equal(kb_sample_patches(&image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(kb_sample_octaves(NULL, &k, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_sample_octaves(&image, NULL, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_sample_octaves(&image, &k, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_sample_octaves(&image, &k, 1, &options, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_sample_octaves(&image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
     image.stride = 3;
     assert_int_equal(kb_sample_patches(&image, &k, 1, NULL, NULL, patch, NULL), KB_E_IMAGE);
+    assert_int_equal(kb_sample_octaves(&image, &k, 1, NULL, NULL, patch, NULL), KB_E_IMAGE);
 }
 
 int main(void)
@@ -244,7 +365,10 @@ int main(void)
         cmocka_unit_test(cells_are_means_of_four_samples), cmocka_unit_test(a_ramp_is_sampled_exactly),
         cmocka_unit_test(nothing_aliases),                 cmocka_unit_test(the_border_is_repeated),
         cmocka_unit_test(levels_follow_the_step),          cmocka_unit_test(levels_are_area_means),
-        cmocka_unit_test(patches_shrink_by_area),          cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(patches_shrink_by_area),          cmocka_unit_test(patches_shrink_exactly),
+        cmocka_unit_test(octaves_are_cells_of_narrower_regions),
+        cmocka_unit_test(octaves_of_a_patch_of_64),        cmocka_unit_test(octaves_of_a_patch_are_area_means),
+        cmocka_unit_test(arguments_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

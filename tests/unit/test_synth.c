@@ -252,6 +252,48 @@ static void test_synth(void **state)
     free(photo);
 }
 
+static double mean_of(const uint8_t *samples, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += samples[i];
+    return sum / n;
+}
+
+/* Octaves are of the same points as patches, in their order; octave 1 of a support is octave 0 of half of it. */
+static void test_synth_octaves(void **state)
+{
+    (void)state;
+    kb_error error = {.text = ""};
+    uint8_t *photo = render_texture(400, 300, 5);
+    kb_image image = view_of(photo, 400, 300);
+    kbi_synth_options o;
+    kbi_synth_patches patches, octaves;
+    kbi_synth_defaults(&o);
+    assert_false(o.octaves);
+    o.views = 3;
+    o.keypoints = 500;
+    o.max_points = 60;
+    o.supports = 2;
+    o.support[0] = 4;
+    o.support[1] = 2;
+    assert_int_equal(kbi_synth_image(&image, &o, 8, &patches, &error), KB_OK);
+    o.octaves = true;
+    assert_int_equal(kbi_synth_image(&image, &o, 8, &octaves, &error), KB_OK);
+    assert_true(octaves.patches == patches.patches && octaves.points == patches.points && octaves.points > 20);
+    assert_memory_equal(octaves.point, patches.point, patches.patches * sizeof *patches.point);
+    assert_memory_equal(octaves.view, patches.view, patches.patches * sizeof *patches.view);
+    for (size_t i = 0; i < octaves.patches; i++) {
+        const uint8_t *wide = octaves.pixels[0] + i * 1024, *half = octaves.pixels[1] + i * 1024;
+        assert_memory_equal(wide + 256, half, 3 * 256);
+        /* samples of 16x16 and of 32x32 over one region; pyramid levels and interpolation differ a little */
+        assert_true(fabs(mean_of(wide, 256) - mean_of(patches.pixels[0] + i * 1024, 1024)) < 6);
+        assert_true(fabs(mean_of(half, 256) - mean_of(patches.pixels[1] + i * 1024, 1024)) < 6);
+    }
+    kbi_synth_patches_free(&patches);
+    kbi_synth_patches_free(&octaves);
+    free(photo);
+}
+
 static void test_nothing_to_see(void **state)
 {
     (void)state;
@@ -277,7 +319,8 @@ int main(void)
         cmocka_unit_test(test_identity_renders_the_photo), cmocka_unit_test(test_smaller_is_averaged),
         cmocka_unit_test(test_tracks),               cmocka_unit_test(test_best_pair_first),
         cmocka_unit_test(test_crowd),                cmocka_unit_test(test_place_through),
-        cmocka_unit_test(test_synth),                cmocka_unit_test(test_nothing_to_see),
+        cmocka_unit_test(test_synth),                cmocka_unit_test(test_synth_octaves),
+        cmocka_unit_test(test_nothing_to_see),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
