@@ -18,7 +18,7 @@ from ._library import (KeybitsError, KeybitsFileError, KeybitsMemoryError, Keybi
 from .draw import draw_keypoints, draw_matches, draw_outline
 from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Pyramid, build_pyramid,
                        describe, describe_float, describe_patches, describe_patches_float, detect, detect_and_compute,
-                       orient, sample_patches, select)
+                       orient, sample_octaves, sample_patches, select)
 from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homography, fit, fit_pose, match_points,
                        pose_from_homography, project_homography)
 from .index import Index, IndexImage, Loop, LoopDetector, Vocabulary, node_dtype, result_dtype
@@ -41,6 +41,6 @@ __all__ = [
     "guide_dtype", "hamming", "keypoint_dtype", "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype",
     "match_guided", "match_knn", "match_points", "match_stereo", "node_dtype", "orient", "patch_set",
     "plausible_corners", "pose_from_homography", "preset_scale", "presets", "project_homography", "read_patches",
-    "request_amx", "result_dtype", "sample_patches", "select", "set_threads", "shrink_patches", "stereo_dtype",
+    "request_amx", "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches", "stereo_dtype",
     "to_gray", "track", "version", "write_patches",
 ]

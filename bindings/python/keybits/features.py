@@ -10,6 +10,7 @@ from . import _abi
 from ._arrays import Keypoints, Rows, address, image_view, keypoint_array, keypoint_dtype, output, to_gray
 from ._library import KeybitsValueError, check, lib, new, number, parallel, whole, workspace
 from .models import Model, model_of, scale_of
+from .patches import OCTAVES, check_pixels
 
 _DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT}
 _ORIENTATIONS = {"default": _abi.KB_ORIENTATION_DEFAULT, "gradient": _abi.KB_ORIENTATION_GRADIENT,
@@ -227,8 +228,13 @@ def _describe(function: Any, model: Model, image: Any, places: Keypoints, scale:
 
 
 def describe_patches(patches: Any, model: Union[Model, str, None] = None, *, out: Optional[Rows] = None) -> Rows:
-    """Descriptors of ready patches: n x side x side of uint8, side 32 to 1024."""
+    """Descriptors of ready patches: n x side x side of uint8, side 32 to 1024.
+
+    For BAG also octaves, n x 4 x 16 x 16 (sample_octaves). It takes a patch as octave 1, the middle half of the region,
+    and repeats the border of the patch beyond it."""
     used, array = model_of(model), _patch_array(patches)
+    if array.ndim == 4 and used.sampler != "octaves":
+        raise KeybitsValueError(f"patches are octaves, n x 4 x 16 x 16, but {used.name} describes n x side x side")
     rows: Rows = output(out, (len(array), used.row_bytes), np.uint8)
     _describe_patches(lib.kb_describe_patches, used, array, rows)
     return rows
@@ -236,8 +242,10 @@ def describe_patches(patches: Any, model: Union[Model, str, None] = None, *, out
 
 def describe_patches_float(patches: Any, model: Union[Model, str] = "rootsift", *,
                            out: Optional[npt.NDArray[np.float32]] = None) -> npt.NDArray[np.float32]:
-    """SIFT and RootSIFT of ready patches as n x 128 floats of unit length; otherwise as describe_patches."""
+    """SIFT and RootSIFT of ready patches, n x side x side of uint8, as n x 128 floats of unit length."""
     array = _patch_array(patches)
+    if array.ndim == 4:
+        raise KeybitsValueError("patches are octaves, n x 4 x 16 x 16, but SIFT describes n x side x side")
     rows: npt.NDArray[np.float32] = output(out, (len(array), _abi.KB_SIFT_VALUES), np.float32)
     _describe_patches(lib.kb_describe_patches_float, _float_model(model), array, rows)
     return rows
@@ -245,29 +253,43 @@ def describe_patches_float(patches: Any, model: Union[Model, str] = "rootsift", 
 
 def _patch_array(patches: Any) -> npt.NDArray[np.uint8]:
     array = np.ascontiguousarray(patches)
-    if array.ndim != 3 or array.dtype != np.uint8 or array.shape[1] != array.shape[2]:
-        raise KeybitsValueError(f"patches are n x side x side of uint8, not {array.dtype} of the shape {array.shape}")
-    whole("the side of patches", array.shape[1], 32, 1024)
+    check_pixels(array)
+    if array.ndim == 3:
+        whole("the side of patches", array.shape[1], 32, 1024)
     return array
 
 
 def _describe_patches(function: Any, model: Model, patches: npt.NDArray[np.uint8], rows: Any) -> None:
     options = new(_abi.kb_describe_options, parallel=parallel())
-    check(function(model._handle, address(patches), len(patches), patches.shape[1], ctypes.byref(options), workspace(),
+    check(function(model._handle, address(patches), len(patches), patches.shape[-1], ctypes.byref(options), workspace(),
                    address(rows)), None, "describe_patches")
 
 
 def sample_patches(image: Any, keypoints: Any, scale: Union[float, str] = "orb", *,
                    white: int = 0) -> npt.NDArray[np.uint8]:
     """The 32 x 32 patches of keypoints, upright and scaled by their angle and size."""
+    return _sample(lib.kb_sample_patches, "sample_patches", (32, 32), image, keypoints, scale, white)
+
+
+def sample_octaves(image: Any, keypoints: Any, scale: Union[float, str] = "orb", *,
+                   white: int = 0) -> npt.NDArray[np.uint8]:
+    """What BAG describes: n x 4 x 16 x 16, the region of a keypoint and its middle half, quarter and eighth, upright.
+
+    The region is scale x size wide; a model takes its support times as much: `sample_octaves(image, keypoints,
+    model.scale("orb") * model.support)`."""
+    return _sample(lib.kb_sample_octaves, "sample_octaves", OCTAVES, image, keypoints, scale, white)
+
+
+def _sample(function: Any, name: str, shape: Tuple[int, ...], image: Any, keypoints: Any, scale: Union[float, str],
+            white: int) -> npt.NDArray[np.uint8]:
     view, alive = image_view(image, white)
     places = keypoint_array(keypoints)
-    patches = np.empty((len(places), 32, 32), np.uint8)
+    samples = np.empty((len(places), *shape), np.uint8)
     options = new(_abi.kb_describe_options, scale=scale_of(scale), parallel=parallel())
-    check(lib.kb_sample_patches(ctypes.byref(view), address(places), len(places), ctypes.byref(options), workspace(),
-                                address(patches), None), None, "sample_patches")
+    check(function(ctypes.byref(view), address(places), len(places), ctypes.byref(options), workspace(),
+                   address(samples), None), None, name)
     del alive
-    return patches
+    return samples
 
 
 def detect_and_compute(image: Any, detector: Union[str, Detector] = "orb", model: Union[Model, str, None] = None,

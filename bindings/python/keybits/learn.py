@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import address
-from ._library import KeybitsError, KeybitsValueError, check, lib, long_call, new, parallel
+from ._library import KeybitsError, KeybitsValueError, check, lib, long_call, new, parallel, whole
 from .models import SAMPLERS, Model, box_dtype
 from .patches import PatchSet, checked
 
@@ -96,13 +96,18 @@ def _augmented(augment: Augment, patches: npt.NDArray[np.uint8], seed: int) -> n
 
 
 class _Input:
-    """Patches of 32 x 32 in the order of their labels, as kb_learn_patches takes them."""
+    """Patches of 32 x 32, or octaves, in the order of their labels, as kb_learn_patches takes them."""
 
-    def __init__(self, patches: PatchSet) -> None:
+    def __init__(self, kind: str, patches: PatchSet) -> None:
         given = checked(patches)
-        if given.patches.shape[1] != _abi.KB_PATCH_SIDE:
-            raise KeybitsValueError(f"descriptors are learned from patches of side 32, not {given.patches.shape[1]}; "
-                                    "see keybits.shrink_patches")
+        side = given.patches.shape[-1]
+        if (kind == "bag") != (given.patches.ndim == 4):
+            raise KeybitsValueError(f"patches: {kind} is learned from " + (
+                f"octaves, n x 4 x 16 x 16, not from patches of side {side}; see keybits.sample_octaves"
+                if kind == "bag" else "patches, n x 32 x 32, not from octaves"))
+        if kind != "bag" and side != _abi.KB_PATCH_SIDE:
+            raise KeybitsValueError(f"patches: {kind} is learned from patches of side 32, not {side}; see "
+                                    "keybits.shrink_patches")
         order = np.argsort(given.labels, kind="stable")
         self.pixels = np.ascontiguousarray(given.patches[order])
         self.labels = np.ascontiguousarray(given.labels[order])
@@ -114,6 +119,8 @@ class _Input:
 def shrink_patches(patches: PatchSet) -> PatchSet:
     """A set whose side is a multiple of 32, brought to 32 by area averaging as describing does."""
     given = checked(patches)
+    if given.patches.ndim == 4:
+        raise KeybitsValueError("patches are octaves, which cannot be shrunk")
     factor, rest = divmod(given.patches.shape[1], _abi.KB_PATCH_SIDE)
     if rest or not factor:
         raise KeybitsValueError(f"the side must be a multiple of 32, not {given.patches.shape[1]}")
@@ -129,31 +136,46 @@ def _loss(loss: str, allowed: "tuple[str, ...]") -> int:
     return int(_LOSSES[loss])
 
 
+def _in_turns(boxes: npt.NDArray[np.void], octaves: int) -> npt.NDArray[np.void]:
+    """The boxes of a model in the order of choice: octaves take turns byte by byte there, bit by bit here."""
+    return np.ascontiguousarray(boxes.reshape(-1, octaves, 8).swapaxes(1, 2)).ravel()
+
+
+def _by_bytes(boxes: npt.NDArray[np.void], octaves: int) -> npt.NDArray[np.void]:
+    """The other way round: from the order of choice to that of a model."""
+    return np.ascontiguousarray(boxes.reshape(-1, 8, octaves).swapaxes(1, 2)).ravel()
+
+
 def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], loss: str, seed: int,
                  progress: Optional[Report], augment: Optional[Augment], start: Optional[Model],
                  sampler: str, options: Dict[str, Any]) -> Model:
-    given = _Input(patches)
+    given, bits = _Input(kind, patches), whole("bits", bits, 8, _abi.KB_MAX_BITS)
     known = {field for field, _ in _abi.kb_learn_options._fields_}
     for option in options:
         if option not in known:
             raise KeybitsValueError(f"no option {option!r} in kb_learn_options")
+    if start is not None and start.kind != kind:
+        raise KeybitsValueError(f"start is a model of the kind {start.kind}, not {kind}")
     calls = _Callbacks(_abi.kb_learn_progress, progress, augment)
-    before = None if start is None else start.boxes
+    octaves = _abi.KB_OCTAVES if kind == "bag" else 1
+    before = None if start is None else _in_turns(start.boxes, octaves)
     settings = new(_abi.kb_learn_options, kind=_abi.KB_BAD if kind == "bad" else _abi.KB_BAG, bits=bits, seed=seed,
                    loss=_loss(loss, ("triplet", "binary", "orb")), report=calls.report, augment=calls.augment,
                    start=address(before) if before is not None else None, started=0 if before is None else len(before),
                    parallel=parallel(), sampler=SAMPLERS[sampler], **options)
-    boxes = np.zeros(max(bits, 1), box_dtype)
+    boxes = np.zeros(bits, box_dtype)
     summary, error = new(_abi.kb_learn_summary), _abi.kb_error()
     status = calls.call(lib.kb_learn_boxes, ctypes.byref(given.view), ctypes.byref(settings), address(boxes),
                         ctypes.byref(summary), ctypes.byref(error), keep=(given, boxes, before))
     check(status, error, f"learn_{kind}")
-    chosen = summary.bits // 8 * 8
+    step = 8 * octaves
+    chosen = summary.bits // step * step
     if chosen == 0:
-        raise LearningStopped(f"the learning was stopped after {summary.bits} bits; a model has 8 at least")
+        raise LearningStopped(f"the learning was stopped after {summary.bits} bits; a model has {step} at least")
+    boxes = boxes[:chosen] if summary.bits == bits else _by_bytes(boxes[:chosen], octaves)
     text = (f"{kind}, {chosen} bits, loss {loss}, seed {seed}: {summary.points} points, {summary.patches} patches, "
             f"{summary.triplets} triplets per bit")
-    return Model.from_tables(kind, name=name or f"{kind}{chosen}", boxes=boxes[:chosen], support=given.support,
+    return Model.from_tables(kind, name=name or f"{kind}{chosen}", boxes=boxes, support=given.support,
                              sampler=sampler, text=text)
 
 
@@ -165,20 +187,25 @@ def learn_bad(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None,
     loss: "triplet" (the paper's), "binary" (as BEBLID) or "orb" (no labels). progress: called after every bit; when it
     returns False the model has the bits so far, in whole bytes. start: a model with the first bits, to go on from.
     sampler: of the model, "cells" (the faster one), "patch" or "image"; by default that of start, else "cells".
+    augment: changes patches before a bit is chosen on them.
     options: triplets, batch, candidates, margin, min_radius, max_radius, local_search, two_radii and so on, as in
     kb_learn_options. The same patches, options and seed give the same model everywhere. Ctrl-C ends it."""
     if sampler is None:
         sampler = "cells" if start is None else start.sampler
-    if sampler not in SAMPLERS:
-        raise KeybitsValueError(f"no sampler {sampler!r}; there are {', '.join(SAMPLERS)}")
+    known = [name for name in SAMPLERS if name != "octaves"]
+    if sampler not in known:
+        raise KeybitsValueError(f"no sampler {sampler!r} for bad; there are {', '.join(known)}")
     return _learn_boxes("bad", patches, bits, name, loss, seed, progress, augment, start, sampler, options)
 
 
 def learn_bag(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet", seed: int = 0,
-              progress: Optional[Report] = None, augment: Optional[Augment] = None, start: Optional[Model] = None,
-              **options: Any) -> Model:
-    """Learns a BAG model, boxes over channels of oriented gradient; otherwise as learn_bad."""
-    return _learn_boxes("bag", patches, bits, name, loss, seed, progress, augment, start, "patch", options)
+              progress: Optional[Report] = None, start: Optional[Model] = None, **options: Any) -> Model:
+    """Learns a BAG model, boxes over channels of oriented gradient, from octaves (sample_octaves). bits is a multiple of
+    32, and so is what a stopped learning keeps. There is no augment and no sampler; otherwise as learn_bad."""
+    for option in ("augment", "sampler"):
+        if option in options:
+            raise KeybitsValueError(f"{option} is not for bag, which is learned from octaves as they are")
+    return _learn_boxes("bag", patches, bits, name, loss, seed, progress, None, start, "octaves", options)
 
 
 def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet",
@@ -189,7 +216,7 @@ def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = 
     progress: called about a hundred times; its checkpoint continues the learning as `resume`. When it returns False
     the model is that of the last step. options: batch, margin, rate, versions and so on, as in kb_learn_hash_options.
     Ctrl-C ends it."""
-    given = _Input(patches)
+    given, bits = _Input("hashsift", patches), whole("bits", bits, 8, _abi.KB_MAX_BITS)
     known = {field for field, _ in _abi.kb_learn_hash_options._fields_}
     for option in options:
         if option not in known:
@@ -199,7 +226,7 @@ def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = 
     settings = new(_abi.kb_learn_hash_options, bits=bits, root=int(root), loss=_loss(loss, ("triplet", "binary")),
                    seed=seed, steps=steps, report=calls.report, augment=calls.augment, checkpoint=address(state),
                    checkpoint_size=len(state), parallel=parallel(), **options)
-    weights, bias = np.zeros((max(bits, 1), _abi.KB_SIFT_VALUES), np.int8), np.zeros(max(bits, 1), np.int32)
+    weights, bias = np.zeros((bits, _abi.KB_SIFT_VALUES), np.int8), np.zeros(bits, np.int32)
     summary, error = new(_abi.kb_learn_hash_summary), _abi.kb_error()
     status = calls.call(lib.kb_learn_hashsift, ctypes.byref(given.view), ctypes.byref(settings), address(weights),
                         address(bias), ctypes.byref(summary), ctypes.byref(error), keep=(given, state, weights, bias))

@@ -14,7 +14,8 @@ from ._library import KeybitsValueError, check, lib, new, number, text
 
 _KINDS = {"bad": _abi.KB_BAD, "bag": _abi.KB_BAG, "hashsift": _abi.KB_HASHSIFT, "sift": _abi.KB_SIFT,
           "rootsift": _abi.KB_ROOTSIFT}
-SAMPLERS = {"patch": _abi.KB_SAMPLER_PATCH, "image": _abi.KB_SAMPLER_IMAGE, "cells": _abi.KB_SAMPLER_CELLS}
+SAMPLERS = {"patch": _abi.KB_SAMPLER_PATCH, "image": _abi.KB_SAMPLER_IMAGE, "octaves": _abi.KB_SAMPLER_OCTAVES,
+            "cells": _abi.KB_SAMPLER_CELLS}
 #: One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
 box_dtype = np.dtype([("channel1", np.uint8), ("x1", np.uint8), ("y1", np.uint8), ("radius1", np.uint8),
                       ("channel2", np.uint8), ("x2", np.uint8), ("y2", np.uint8), ("radius2", np.uint8),
@@ -86,12 +87,14 @@ class Model:
 
     @classmethod
     def from_tables(cls, kind: str, *, name: str, boxes: Any = None, weights: Any = None, bias: Any = None,
-                    root: bool = False, support: float = 1, sift_support: float = 0, sampler: str = "patch",
-                    text: str = "", thresholds: Tuple[int, int] = (0, 0)) -> "Model":
+                    root: bool = False, support: float = 1, sift_support: float = 0,
+                    sampler: Optional[str] = None, text: str = "", thresholds: Tuple[int, int] = (0, 0)) -> "Model":
         """A model out of its tables: "bad" and "bag" from boxes (box_dtype, one per bit), "hashsift" from weights (bits
         x 128 of int8) and bias (int32). support is the width of the described region as a multiple of the detector's;
-        sift_support the same for keypoints of SIFT detectors, 0: support; root takes RootSIFT. text tells how it was
-        learned; thresholds are those of the property."""
+        sift_support the same for keypoints of SIFT detectors, 0: support; root takes RootSIFT. sampler is one of the
+        property; by default "octaves" for bag, where bit i is on octave i // 8 % 4, and "patch" for others. text tells how it was learned; thresholds are those of the property."""
+        if sampler is None:
+            sampler = "octaves" if kind == "bag" else "patch"
         if kind not in _KINDS or sampler not in SAMPLERS:
             raise KeybitsValueError(f"kind is one of {', '.join(_KINDS)} and sampler one of {', '.join(SAMPLERS)}, "
                                     f"not {kind!r} and {sampler!r}")
@@ -185,7 +188,7 @@ class Model:
 
     @property
     def sampler(self) -> str:
-        """"patch", "image" or "cells"."""
+        """"patch", "image", "octaves" (BAG, and BAG alone) or "cells"."""
         return text(lib.kb_sampler_name(self._spec.sampler))
 
     @property

@@ -7,6 +7,7 @@ from typing import Any, Tuple
 import numpy as np
 import numpy.typing as npt
 
+from . import _abi
 from ._files import PathLike, map_file, write_file
 from ._library import KeybitsFileError, KeybitsValueError
 
@@ -18,7 +19,8 @@ _MAX_SIDE = 1024
 
 @dataclass(frozen=True)
 class PatchSet:
-    """Patches (n x side x side of uint8); patches with equal labels show the same point, in different views."""
+    """Patches (n x side x side of uint8) or octaves (n x 4 x 16 x 16, of sample_octaves), which BAG is learned from.
+    Those with equal labels show the same point, in different views."""
     patches: npt.NDArray[np.uint8]
     labels: npt.NDArray[np.uint32]
     views: npt.NDArray[np.uint32]
@@ -36,11 +38,24 @@ class PatchSet:
         return first, second
 
 
+#: The shape of what is sampled at one keypoint for BAG.
+OCTAVES = (_abi.KB_OCTAVES, _abi.KB_OCTAVE_SIDE, _abi.KB_OCTAVE_SIDE)
+
+
+def check_pixels(pixels: npt.NDArray[Any]) -> None:
+    """Raises when an array holds neither patches nor octaves."""
+    square = pixels.ndim == 3 and pixels.shape[1] == pixels.shape[2]
+    if pixels.dtype != np.uint8 or not (square or pixels.shape[1:] == OCTAVES):
+        raise KeybitsValueError("patches are n x side x side of uint8, or octaves, n x 4 x 16 x 16, not "
+                                f"{pixels.dtype} of the shape {pixels.shape}")
+
+
 def patch_set(patches: Any, labels: Any, views: Any = None, support: float = 0) -> PatchSet:
     """A PatchSet of arrays, checked; without views every patch has its own."""
     pixels = np.asarray(patches)
-    if pixels.ndim != 3 or pixels.dtype != np.uint8 or pixels.shape[1] != pixels.shape[2]:
-        raise KeybitsValueError(f"patches are n x side x side of uint8, not {pixels.dtype} of the shape {pixels.shape}")
+    check_pixels(pixels)
+    if pixels.shape[1:] == (_abi.KB_OCTAVE_SIDE, _abi.KB_OCTAVE_SIDE):
+        raise KeybitsValueError("patches of side 16 are octaves, n x 4 x 16 x 16, not n x 16 x 16")
     numbers = []
     for name, given in (("labels", labels), ("views", np.arange(len(pixels)) if views is None else views)):
         array = np.asarray(given)
@@ -60,13 +75,14 @@ def checked(patches: PatchSet) -> PatchSet:
 
 
 def _record(side: int) -> Any:
-    return np.dtype([("checksum", "<u4"), ("label", "<u4"), ("view", "<u4"), ("pixels", np.uint8, (side, side))])
+    shape = OCTAVES if side == _abi.KB_OCTAVE_SIDE else (side, side)
+    return np.dtype([("checksum", "<u4"), ("label", "<u4"), ("view", "<u4"), ("pixels", np.uint8, shape)])
 
 
 def write_patches(path: PathLike, patches: PatchSet) -> None:
     """Writes a .kbp file, whole or not at all."""
     given = checked(patches)
-    side = given.patches.shape[1]
+    side = given.patches.shape[-1]
     if not 1 <= side <= _MAX_SIDE:
         raise KeybitsValueError(f"patches of side {side} cannot be kept; 1 to {_MAX_SIDE} can")
     records = np.zeros(len(given), _record(side))

@@ -237,14 +237,38 @@ def test_models(image, features, tmp_path):
 def test_patches(image, features):
     patches = keybits.sample_patches(image, features.keypoints[:20])
     assert patches.shape == (20, 32, 32)
-    wide = features.keypoints[:20].copy()
-    wide["size"] *= keybits.Model("bag256").support
-    rows = keybits.describe_patches(keybits.sample_patches(image, wide))
-    assert np.array_equal(rows, features.descriptors[:20])
+    for name in ("hashsift256", "sift"):
+        model = keybits.Model(name)
+        scale = model.scale("orb") * model.support
+        rows = keybits.describe_patches(keybits.sample_patches(image, features.keypoints[:20], scale), model)
+        assert np.array_equal(rows, keybits.describe(image, features.keypoints[:20], model))
     with pytest.raises(keybits.KeybitsValueError, match="side"):
         keybits.describe_patches(np.zeros((2, 8, 9), np.uint8))
     with pytest.raises(keybits.KeybitsValueError):
         keybits.describe_patches(np.zeros((2, 8, 8), np.uint8))
+
+
+def test_octaves(image, features):
+    """BAG of ready octaves is BAG of the image; a patch is their middle half."""
+    model, keypoints = keybits.Model("bag256"), features.keypoints[:40]
+    octaves = keybits.sample_octaves(image, keypoints, model.scale("orb") * model.support)
+    assert octaves.shape == (40, 4, 16, 16) and model.sampler == "octaves"
+    assert np.array_equal(keybits.describe_patches(octaves), features.descriptors[:40])
+    assert np.array_equal(keybits.describe_patches(octaves[::2], model), features.descriptors[:40:2])
+    flat = np.full((3, 64, 64), 9, np.uint8)
+    assert np.array_equal(keybits.describe_patches(flat), keybits.describe_patches(np.full((3, 4, 16, 16), 9, np.uint8)))
+    patches = keybits.sample_patches(image, keypoints, model.scale("orb") * model.support / 2)
+    distance = keybits.hamming(keybits.describe_patches(patches), features.descriptors[:40])
+    other = keybits.hamming(keybits.describe_patches(patches), np.roll(features.descriptors[:40], 1, axis=0))
+    assert distance.mean() < 0.7 * other.mean()
+    assert keybits.sample_octaves(image, keypoints[:0]).shape == (0, 4, 16, 16)
+    assert keybits.describe_patches(octaves[:0]).shape == (0, 32)
+    for wrong, name in ((octaves, "bad256"), (octaves, "hashsift256"), (octaves[:, :3], "bag256"),
+                        (octaves[:, 0], "bag256"), (octaves.astype(float), "bag256")):
+        with pytest.raises(keybits.KeybitsValueError, match="patches"):
+            keybits.describe_patches(wrong, name)
+    with pytest.raises(keybits.KeybitsValueError, match="patches are octaves"):
+        keybits.describe_patches_float(octaves)
 
 
 def test_float_rows_of_patches(image, features):

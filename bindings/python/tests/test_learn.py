@@ -1,4 +1,6 @@
 """Patch sets and training."""
+import json
+
 import numpy as np
 import pytest
 from conftest import leaves
@@ -6,8 +8,7 @@ from conftest import leaves
 import keybits
 
 
-@pytest.fixture(scope="module")
-def patch_set():
+def make_set(sample, support):
     """The same places in an image and in noisy, brighter copies of it."""
     image = leaves(320, 240, 7)
     keypoints = keybits.detect(image, max_keypoints=120)
@@ -18,21 +19,32 @@ def patch_set():
         moved = keypoints.copy()
         moved["x"] += random.randn(len(moved)) * 0.5 * view
         moved["angle"] += random.randn(len(moved)) * 3 * view
-        patches.append(keybits.sample_patches(noisy, moved))
+        patches.append(sample(noisy, moved, keybits.preset_scale("orb") * support))
     labels = np.tile(np.arange(len(keypoints)), 3)
-    return keybits.patch_set(np.concatenate(patches), labels, np.repeat([0, 1, 2], len(keypoints)), 1.0)
+    return keybits.patch_set(np.concatenate(patches), labels, np.repeat([0, 1, 2], len(keypoints)), support)
+
+
+@pytest.fixture(scope="module")
+def patch_set():
+    return make_set(keybits.sample_patches, 1.0)
+
+
+@pytest.fixture(scope="module")
+def octave_set():
+    return make_set(keybits.sample_octaves, 4.0)
 
 
 SMALL = {"triplets": 256, "batch": 64, "candidates": 50}
 
 
-def test_patch_files(patch_set, program, tmp_path):
-    keybits.write_patches(tmp_path / "set.kbp", patch_set)
-    again = keybits.read_patches(tmp_path / "set.kbp")
-    for field in ("patches", "labels", "views", "support"):
-        assert np.array_equal(getattr(again, field), getattr(patch_set, field))
-    words = program("patches", "info", tmp_path / "set.kbp", "--json")
-    assert '"patches": 360' in words or "360" in words
+def test_patch_files(patch_set, octave_set, program, tmp_path):
+    for given, side in ((patch_set, 32), (octave_set, 16)):
+        keybits.write_patches(tmp_path / "set.kbp", given)
+        again = keybits.read_patches(tmp_path / "set.kbp")
+        for field in ("patches", "labels", "views", "support"):
+            assert np.array_equal(getattr(again, field), getattr(given, field))
+        told = json.loads(program("patches", "info", tmp_path / "set.kbp", "--json"))[0]
+        assert (told["patches"], told["side"], told["points"]) == (360, side, 120)
 
 
 def test_wrong_patch_files(patch_set, tmp_path):
@@ -46,26 +58,35 @@ def test_wrong_patch_files(patch_set, tmp_path):
             keybits.read_patches(path)
     for patches, labels in ((np.zeros((2, 32, 31), np.uint8), [0, 1]), (np.zeros((2, 32, 32), np.uint8), [0]),
                             (np.zeros((2, 32, 32), np.uint8), [0.5, 1]), (np.zeros((2, 32, 32), np.uint8), [-1, 1]),
-                            (np.zeros((2, 32, 32)), [0, 1])):
-        with pytest.raises(keybits.KeybitsValueError):
+                            (np.zeros((2, 32, 32)), [0, 1]), (np.zeros((2, 16, 16), np.uint8), [0, 1]),
+                            (np.zeros((2, 3, 16, 16), np.uint8), [0, 1]), (np.zeros((2, 4, 32, 32), np.uint8), [0, 1]),
+                            (np.zeros((2, 4, 16, 16)), [0, 1]), (np.zeros((2, 4, 16, 16), np.uint8), [0])):
+        with pytest.raises(keybits.KeybitsValueError, match="patches are|octaves|labels are"):
             keybits.patch_set(patches, labels)
 
 
-def test_split_and_shrink(patch_set):
-    rest, held = patch_set.split(0.3)
-    assert len(rest) + len(held) == len(patch_set) and not set(rest.labels) & set(held.labels) and len(held)
+def test_split_and_shrink(patch_set, octave_set):
+    for given in (patch_set, octave_set):
+        rest, held = given.split(0.3)
+        assert len(rest) + len(held) == len(given) and not set(rest.labels) & set(held.labels) and len(held)
+        assert held.patches.shape[1:] == given.patches.shape[1:] and held.support == given.support
     large = np.random.RandomState(1).randint(0, 256, (5, 64, 64)).astype(np.uint8)
     small = keybits.shrink_patches(keybits.patch_set(large, np.arange(5))).patches
     assert small.shape == (5, 32, 32)
-    assert np.array_equal(keybits.describe_patches(small), keybits.describe_patches(large))
+    assert np.array_equal(keybits.describe_patches(small, "bad256"), keybits.describe_patches(large, "bad256"))
+    with pytest.raises(keybits.KeybitsValueError, match="octaves, which cannot be shrunk"):
+        keybits.shrink_patches(octave_set)
 
 
-@pytest.mark.parametrize("learn, kind", [(keybits.learn_bad, "bad"), (keybits.learn_bag, "bag")])
-def test_boxes(patch_set, learn, kind, tmp_path):
+@pytest.mark.parametrize("kind", ["bad", "bag"])
+def test_boxes(request, kind, tmp_path):
+    learn, given = ((keybits.learn_bad, "patch_set") if kind == "bad" else (keybits.learn_bag, "octave_set"))
+    patch_set = request.getfixturevalue(given)
     told = []
     model = learn(patch_set, 32, name="mine", progress=lambda p: told.append(p.step), **SMALL)
     assert (model.kind, model.bits, model.name) == (kind, 32, "mine") and told == list(range(1, 33))
     assert len(model.boxes) == 32 and "360 patches" in model.text
+    assert (model.sampler, model.support) == (("cells", 1.0) if kind == "bad" else ("octaves", 4.0))
     assert learn(patch_set, 32, **SMALL).id == model.id
     model.save(tmp_path / "mine.kbm")
     assert keybits.Model(tmp_path / "mine.kbm").id == model.id
@@ -103,6 +124,19 @@ def test_stopping_and_going_on(patch_set):
         keybits.learn_hashsift(patch_set, 16, steps=200, batch=32, progress=fail)
 
 
+def test_stopping_bag(octave_set):
+    """A stopped learning of BAG keeps whole bytes of every octave, and goes on from there."""
+    whole = keybits.learn_bag(octave_set, 96, **SMALL)
+    for bits in (32, 64):
+        part = keybits.learn_bag(octave_set, 96, progress=lambda p: p.step < bits + 9, **SMALL)
+        assert part.bits == bits and part.sampler == "octaves"
+        assert np.array_equal(whole.boxes[:bits], part.boxes)
+        assert np.array_equal(keybits.learn_bag(octave_set, 96, start=part, **SMALL).boxes, whole.boxes)
+        assert np.array_equal(keybits.learn_bag(octave_set, bits, start=part, **SMALL).boxes, part.boxes)
+    with pytest.raises(keybits.LearningStopped, match="after 31 bits; a model has 32 at least"):
+        keybits.learn_bag(octave_set, 32, progress=lambda p: p.step < 31, **SMALL)
+
+
 def test_augment(patch_set):
     seen = []
 
@@ -126,15 +160,27 @@ def test_hashsift(patch_set):
         keybits.learn_hashsift(patch_set, 64, steps=300, batch=64, root=True, resume=half.checkpoint[:-9])
 
 
-def test_wrong_training(patch_set):
-    for options in ({"bits": 9}, {"bits": 2048}, {"loss": "l2"}, {"candidates": -1}, {"colour": 3}, {"margin": 9}):
-        with pytest.raises(keybits.KeybitsValueError):
-            keybits.learn_bag(patch_set, **{"bits": 8, **options})
-    for options in ({"bits": 9}, {"loss": "orb"}, {"rate": -1.0}, {"colour": 3}):
+def test_wrong_training(patch_set, octave_set):
+    for options, words in (({"bits": 0}, "bits is 0"), ({"bits": 40}, "multiple of 32"), ({"bits": 2048}, "bits is 2048"),
+                           ({"loss": "l2"}, "loss"), ({"candidates": -1}, "candidates"), ({"colour": 3}, "colour"),
+                           ({"margin": 9}, "margin"), ({"sampler": "patch"}, "sampler is not for bag"),
+                           ({"augment": lambda patches, seed: patches}, "augment is not for bag"),
+                           ({"channels": 1}, "channels"), ({"start": keybits.Model("bad256")}, "start is a model")):
+        with pytest.raises(keybits.KeybitsValueError, match=words):
+            keybits.learn_bag(octave_set, **{"bits": 32, **options})
+    for options in ({"bits": 0}, {"bits": 9}, {"loss": "orb"}, {"rate": -1.0}, {"colour": 3}):
         with pytest.raises(keybits.KeybitsValueError):
             keybits.learn_hashsift(patch_set, **{"bits": 8, "steps": 10, **options})
-    with pytest.raises(keybits.KeybitsValueError, match="side 32"):
-        keybits.learn_bad(keybits.patch_set(np.zeros((4, 64, 64), np.uint8), [0, 0, 1, 1]))
+    for options in ({"bits": 0}, {"bits": 9}, {"sampler": "octaves"}, {"sampler": "disc"}):
+        with pytest.raises(keybits.KeybitsValueError):
+            keybits.learn_bad(patch_set, **{"bits": 8, **options})
+    with pytest.raises(keybits.KeybitsValueError, match="bag is learned from octaves, n x 4 x 16 x 16, not .* side 32"):
+        keybits.learn_bag(patch_set, 32)
+    for learn in (keybits.learn_bad, keybits.learn_hashsift):
+        with pytest.raises(keybits.KeybitsValueError, match="not from octaves"):
+            learn(octave_set, 32)
+        with pytest.raises(keybits.KeybitsValueError, match="side 32"):
+            learn(keybits.patch_set(np.zeros((4, 64, 64), np.uint8), [0, 0, 1, 1]))
     single = keybits.patch_set(patch_set.patches[:10], np.arange(10))
     with pytest.raises(keybits.KeybitsValueError):
         keybits.learn_bad(single, 8)
@@ -146,6 +192,14 @@ def test_models_from_tables():
     copy = keybits.Model.from_tables("bad", name="copy", boxes=given.boxes, support=given.support, sift_support=sift,
                                      sampler=given.sampler)
     assert copy.id == given.id
+    bag = keybits.Model("bag256")
+    copy = keybits.Model.from_tables("bag", name="copy", boxes=bag.boxes, support=bag.support,
+                                     sift_support=bag.sift_support)
+    assert copy.id == bag.id and copy.sampler == bag.sampler == "octaves"
+    for options, words in (({"boxes": bag.boxes[:40]}, "multiple of 32"), ({"sampler": "patch"}, "sampler"),
+                           ({"kind": "bad", "sampler": "octaves"}, "sampler")):
+        with pytest.raises(keybits.KeybitsValueError, match=words):
+            keybits.Model.from_tables(**{"kind": "bag", "name": "x", "boxes": bag.boxes, **options})
     wrong = given.boxes.copy()
     wrong["x1"][5] = 99
     with pytest.raises(keybits.KeybitsValueError) as caught:
