@@ -41,7 +41,7 @@ const cli_option train_model_options[] = {
     {0}};
 
 const cli_option train_data_options[] = {
-    {"bits", 0, CLI_CALL(train_options, bits), "N", "256", .take = take_bits, .help = "a multiple of 8, 8 to 1024"},
+    {"bits", 0, CLI_CALL(train_options, bits), "N", "256", .take = take_bits, .help = "a multiple of 8, of bag of 32, up to 1024"},
     {"max-patches", 0, CLI_NUMBER(train_options, max_patches, 0, 0x1p40), "N",
      .help = ": learn from a sample of whole points (default 0: all)"},
     {"validate", 0, CLI_INPUT(train_options, validate), "SET",
@@ -115,13 +115,13 @@ static bool load_sets(train_data *data, const train_options *o, int count, char 
 }
 
 /* What learning takes, octaves or patches of 32x32, must be what the sets hold. */
-static bool check_form(const kbi_patch_set *set, bool octaves, io_error *error)
+static bool check_form(const kbi_patch_set *set, const char *which, bool octaves, io_error *error)
 {
     if (set->patches == 0 || set->side == (octaves ? KB_OCTAVE_SIDE : KB_PATCH_SIDE)) return true;
     if (octaves)
-        return io_fail(error, "BAG is learned from octaves, but the sets hold patches (keybits patches ... --octaves)");
-    if (set->side == KB_OCTAVE_SIDE) return io_fail(error, "the sets hold octaves, which only BAG is learned from");
-    return io_fail(error, "the sets hold patches of side %d, but 32 is the least", (int)set->side);
+        return io_fail(error, "BAG is learned from octaves, but %s holds patches (keybits patches ... --octaves)", which);
+    if (set->side == KB_OCTAVE_SIDE) return io_fail(error, "%s holds octaves, which only BAG is learned from", which);
+    return io_fail(error, "%s holds patches of side %d, but 32 is the least", which, (int)set->side);
 }
 
 bool train_data_load(train_data *data, const train_options *o, bool octaves, cli_common *common, int count, char **paths)
@@ -133,8 +133,8 @@ bool train_data_load(train_data *data, const train_options *o, bool octaves, cli
         common->exit_code = cli_usage_error(common, "--validate and --hold-back exclude each other");
         return false;
     }
-    if (!load_sets(data, o, count, paths, &error) || !check_form(&data->set, octaves, &error) ||
-        !check_form(&data->held, octaves, &error)) {
+    if (!load_sets(data, o, count, paths, &error) || !check_form(&data->set, paths[0], octaves, &error) ||
+        !check_form(&data->held, o->validate ? o->validate : paths[0], octaves, &error)) {
         common->exit_code = cli_error("%s", error.text);
         train_data_free(data);
         return false;

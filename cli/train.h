@@ -33,7 +33,7 @@ void train_options_begin(train_options *options);
 
 /* ---- patches ---- */
 typedef struct train_data {
-    kbi_patch_set set;   /* 32x32 */
+    kbi_patch_set set;   /* 32x32, or octaves */
     kbi_patch_set held;  /* points is 0 when there is none */
     uint64_t hash;      /* of pixels and labels that are learned from */
 } train_data;

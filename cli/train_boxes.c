@@ -250,11 +250,12 @@ static const cli_option box_options[] = {
     "Selects boxes one bit after the other: each is the best of many candidates for the triplets that the bits so " \
     "far leave wrong."
 
-#define BOX_COMMAND(kind, what)                                                                             \
+#define BOX_COMMAND(kind, what, about_sets)                                                                 \
     const cli_command train_##kind = {.name = "train " #kind, .summary = what, .usage = BOX_USAGE,          \
-                                      .about = BOX_ABOUT, .options = box_options, .least = 1,               \
+                                      .about = BOX_ABOUT about_sets, .options = box_options, .least = 1,    \
                                       .most = CLI_ANY, .wants = "needs a set of patches (.kbp)",            \
                                       .reads_arguments = true, .job_size = sizeof(box_job),                 \
                                       .begin = kind##_begin, .run = box_run, .end = box_end}
-BOX_COMMAND(bad, "BAD: differences of mean gray, the fastest");
-BOX_COMMAND(bag, "BAG: the same on channels of oriented gradient, more accurate");
+BOX_COMMAND(bad, "BAD: differences of mean gray, the fastest", "");
+BOX_COMMAND(bag, "BAG: the same on channels of oriented gradient, more accurate",
+            " The sets are of octaves (keybits patches ... --octaves).");

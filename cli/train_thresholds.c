@@ -283,7 +283,7 @@ const cli_command train_thresholds = {
              "support, ORB (OpenCV's, where the program was built with it) on that of support 1:\n"
              "    keybits patches synth held-back/ -o 'held-{}.kbp' --support 1,1.3,1.6\n"
              "    keybits patches synth held-back/ -o held-octaves.kbp --support 4 --octaves    (for BAG)\n"
-             "    keybits train thresholds held-1.kbp held-1.3.kbp held-1.6.kbp\n"
+             "    keybits train thresholds held-1.kbp held-1.3.kbp held-1.6.kbp held-octaves.kbp\n"
              "    keybits train thresholds held-1.kbp held-1.6.kbp -m mine.kbm --store\n"
              "Model files hold the numbers that --store wrote, the files of the built-in models too; kb_model_info and "
              "`keybits model show` give them (docs/slam.md).",

@@ -58,7 +58,7 @@ static bool parse_row(const io_train_log *log, const char *line, io_train_row *r
         return io_fail(error, "%s line %d: not a row for bit %d", log->path, number, bit);
     for (int box = 1, at = 5; box <= 2; box++, at += 4) {
         if (!is_box(v + at))
-            return io_fail(error, "%s line %d: box %d of bit %d: channel %g, centre (%g, %g), radius %g is no box in a patch",
+            return io_fail(error, "%s line %d: box %d of bit %d: channel %g, centre (%g, %g), radius %g is no box",
                            log->path, number, box, bit, v[at], v[at + 1], v[at + 2], v[at + 3]);
     }
     if (!(v[13] >= -256 && v[13] <= 256))

@@ -15,7 +15,7 @@ typedef struct io_train_row {
 typedef struct io_train_log {
     FILE *file;
     const char *path;
-    io_train_row *rows; /* bit 0 first */
+    io_train_row *rows; /* in the order of choice */
     int32_t count, capacity;
 } io_train_log;
 

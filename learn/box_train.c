@@ -95,8 +95,8 @@ static bool check_start_box(bool cells, int32_t bit, int channel, int x, int y, 
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: radius %d is not %d to %d", (int)bit, radius, least,
                     most);
     } else if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, cells)) {
-        kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: centre (%d, %d) with radius %d leaves the patch", (int)bit, x, y,
-                radius);
+        kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: centre (%d, %d) with radius %d %s", (int)bit, x, y,
+                    radius, channel ? "is not on the cells of an octave" : "leaves the patch");
     } else {
         return true;
     }

@@ -30,7 +30,7 @@ static inline size_t kbi_patch_bytes(int32_t side)
 kb_status kbi_patch_set_create(kbi_patch_set *set, size_t patches, size_t points);
 /* Takes NULL and what was freed already. */
 void kbi_patch_set_free(kbi_patch_set *set);
-/* Every patch to 32x32 by area averaging, as describing does; nothing to do when side is 32 already. */
+/* Every patch to 32x32 by area averaging, as describing does; nothing to do when side is 32 already, or of octaves. */
 void kbi_patch_set_shrink(kbi_patch_set *set);
 /* Two sets out of one, by whole points: a point is held back with probability `fraction` (0 to 1), which the seed and
  * the label decide. KB_E_ARGUMENT when either has less than two points. `set` stays as it is. */

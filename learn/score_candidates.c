@@ -102,6 +102,9 @@ static void find_screen(kbi_scorer *j)
 
 /* ---- pairs ---- */
 
+/* A share of all weights as an integer. That of a distance that no pair has may be larger than all. */
+static int32_t weight_of(double share) { return (int32_t)((share < 1 ? share : 1) * BOOST_TOTAL); }
+
 /* Weights of pairs by Hamming distance, as integers that sum up to BOOST_TOTAL at most. */
 static void weigh(const size_t count[2][KB_MAX_BITS + 1], int32_t chosen, double rate,
                   int32_t weight[2][KB_MAX_BITS + 1])
@@ -113,8 +116,8 @@ static void weigh(const size_t count[2][KB_MAX_BITS + 1], int32_t chosen, double
     }
     for (int32_t h = 0; h <= chosen; h++) {
         double same = kbi_exp(-rate * (chosen - 2 * h));
-        weight[0][h] = (int32_t)(same / sum * BOOST_TOTAL);
-        weight[1][h] = (int32_t)(1 / same / sum * BOOST_TOTAL);
+        weight[0][h] = weight_of(same / sum);
+        weight[1][h] = weight_of(1 / same / sum);
     }
 }
 

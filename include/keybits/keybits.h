@@ -193,7 +193,7 @@ typedef struct kb_model_info {
     uint64_t id;               /* hash of everything that decides the bits, which name and text do not */
     int32_t row_floats;        /* 128 for SIFT and RootSIFT, otherwise 0 */
     uint32_t channels;         /* bit c is set when channel c is used */
-    int32_t distinct_boxes;    /* different boxes among the 2 x bits boxes of the table */
+    int32_t distinct_boxes;    /* different boxes among the 2 x bits boxes of the table, of BAG in each octave */
     int32_t threshold_low;     /* Hamming distances that accept as large a share of wrong pairs as 50 and 100 do for */
     int32_t threshold_high;    /* ORB (docs/slam.md). Built-in binary models have them, others may; 0: not known */
 } kb_model_info;
@@ -651,8 +651,8 @@ typedef struct kb_workspace_limits {
     int32_t width, height;           /* of images */
     kb_format format;                /* KB_GRAY16: images of both formats */
     const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count */
-    const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_patches,
-                                        kb_sample_octaves */
+    const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_patches, and
+                                        of BAG kb_sample_octaves */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
     size_t rows_a, rows_b;           /* kb_match_hamming, kb_match_float; kb_filter for rows_a matches */
     size_t row_bytes;                /* of these rows; 0: what the model gives, floats too, or KB_MAX_BITS / 8 */

@@ -78,13 +78,15 @@ typedef struct kb_learn_options {
     int32_t two_radii;        /* 1: the boxes of a pair may differ in size */
     int32_t local_search;     /* steps of improving the best candidates by small moves; 0: none; up to 100 */
     int32_t distinct_boxes;   /* 0: no limit; else, from this many different boxes on, new bits use only boxes that
-                                 are there. Fewer boxes are a faster descriptor. 2 to 2048. */
+                                 are there. Fewer boxes are a faster descriptor. 2 to 2048. A box of BAG counts once
+                                 for all octaves. */
     int32_t keep;             /* bits for which a batch of patches stays; 0: 4; 1 draws anew for every bit: slower */
     int32_t screen;           /* triplets by which all candidates are judged first; the best 64 of them then are by all
                                  triplets. 0: all candidates are. An eighth of the triplets is as good. */
     kb_learn_augment augment; /* NULL: patches as they are. Not for BAG. */
     void *augment_context;
-    const kb_box_pair *start; /* bits chosen before, to go on from: `started` of them. NULL: from the first */
+    const kb_box_pair *start; /* bits chosen before, to go on from: `started` of them, in the order of choice, which of
+                                 BAG is not that of a model: kb_learn_progress.boxes. NULL: from the first */
     int32_t started;
     kb_learn_report report;   /* NULL: none */
     void *report_context;
@@ -108,7 +110,7 @@ typedef struct kb_learn_summary {
 } kb_learn_summary;
 
 /* Chooses boxes one bit after the other. boxes has room for options->bits; they come in the order of the model, or,
- * when the report stopped the learning, in that of choice. Memory: about 4.4 KB x triplets for BAD on samples, 1.2 KB x
+ * when summary->bits are fewer, in that of choice. Memory: about 4.4 KB x triplets for BAD on samples, 1.2 KB x
  * triplets on cells, 1.3 KB x channels x triplets for BAG.
  * The same patches, options and seed give the same boxes on every machine and any number of threads. KB_E_ARGUMENT for
  * an option out of its range, for descending labels and for less than two points with two patches; KB_E_TABLE for a bit

@@ -499,6 +499,7 @@ static kb_status describe_image(job *j, const kb_image *image, kb_workspace *wor
     kb_status status = kbi_gray8(image, workspace, &gray);
     if (status != KB_OK || j->n == 0) return status;
     if (j->n > UINT32_MAX / KB_OCTAVES) return KB_E_ARGUMENT;
+    if (j->n > SIZE_MAX / (KB_OCTAVES * sizeof *j->samplings)) return KB_E_MEMORY; /* where a size has 32 bits */
     if (!j->model || j->model->spec.sampler != KB_SAMPLER_IMAGE) return describe_regions(j, &gray, workspace);
     status = kbi_integral_build(&j->integral, &gray, workspace);
     if (status == KB_OK && !workspace->measures) kbi_parallel_run(j->parallel, j->pieces, task_image_sampler, j);
@@ -605,6 +606,7 @@ kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, siz
     for (int output = OUT_ROWS; output <= OUT_OCTAVES && status == KB_OK; output++) {
         job j;
         if (output == OUT_FLOATS && model->row_floats == 0) continue;
+        if (output == OUT_OCTAVES && kbi_model_octaves(model) == 1) continue; /* as much as four other models */
         status = start(&j, of_samples((product)output) ? NULL : model, (product)output, n, &options);
         size_t mark = kbi_workspace_mark(workspace);
         if (status == KB_OK) status = describe_image(&j, image, workspace);

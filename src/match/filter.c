@@ -70,7 +70,7 @@ static bool filter_usable(const kb_keypoint *k)
     return fabsf(k->x) < FAR && fabsf(k->y) < FAR && k->size > 0 && k->size < FAR && fabsf(k->angle) <= 3600;
 }
 
-/* All of a node but the similarity's direction; *angle receives that, 0 to 360 or a little more. */
+/* All of a node but the similarity's direction; *angle receives that, not negative. */
 static bool filter_node_of(const kb_keypoint *a, const kb_keypoint *b, int32_t match, filter_node *out, double *angle)
 {
     if (!filter_usable(a) || !filter_usable(b)) return false;

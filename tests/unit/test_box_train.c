@@ -372,9 +372,9 @@ static void wrong_starts_are_told(void **state)
         const char *word;
     } cases[] = {
         {{16, 9, 9, 1, 1, 9, 9, 1, 0}, "no channel 16"},      {{1, 9, 9, 1, 16, 9, 9, 1, 0}, "no channel 16"},
-        {{1, 9, 9, 1, 2, 15, 15, 30, 0}, "radius 30"},        {{1, 15, 9, 2, 2, 9, 9, 1, 0}, "leaves the patch"},
-        {{1, 9, 9, 1, 2, 9, 3, 4, 0}, "leaves the patch"},    {{1, 9, 9, 1, 2, 200, 9, 1, 0}, "leaves the patch"},
-        {{1, 9, 9, 1, 2, 10, 9, 1, 0}, "leaves the patch"},   {{1, 9, 9, 0, 2, 9, 9, 1, 0}, "radius 0"},
+        {{1, 9, 9, 1, 2, 15, 15, 30, 0}, "radius 30"},        {{1, 15, 9, 2, 2, 9, 9, 1, 0}, "cells of an octave"},
+        {{1, 9, 9, 1, 2, 9, 3, 4, 0}, "cells of an octave"},    {{1, 9, 9, 1, 2, 200, 9, 1, 0}, "cells of an octave"},
+        {{1, 9, 9, 1, 2, 10, 9, 1, 0}, "cells of an octave"},   {{1, 9, 9, 0, 2, 9, 9, 1, 0}, "radius 0"},
         {{0, 9, 9, 1, 1, 9, 9, 1, 0}, "channels"},              {{1, 9, 9, 1, 2, 9, 9, 1, NAN}, "threshold nan"},
         {{1, 9, 9, 1, 2, 9, 9, 1, 3}, "threshold 3"},
         {{1, 9, 9, 1, 2, 9, 9, 1, INFINITY}, "threshold inf"}, {{1, 9, 9, 1, 2, 9, 9, 1, 1e20f}, "threshold 1e+20"},
