@@ -161,7 +161,7 @@ static void tear_down(trainer *t)
 /* On this octave. */
 static bool chosen_already(const trainer *t, const kb_box_pair *pair)
 {
-    for (int32_t octaves = t->sample.store.octaves, k = t->chosen % octaves; k < t->chosen; k += octaves)
+    for (int32_t octaves = kbi_octaves(t->o.sampler), k = t->chosen % octaves; k < t->chosen; k += octaves)
         if (kbi_box_pair_same(pair, &t->boxes[k])) return true;
     return false;
 }
@@ -279,7 +279,7 @@ static kb_status learn_bits(trainer *t, double *loss)
 static void order_by_bytes(trainer *t)
 {
     kb_box_pair chosen[8 * KB_OCTAVES];
-    int32_t octaves = t->sample.store.octaves;
+    int32_t octaves = kbi_octaves(t->o.sampler);
     for (int32_t first = 0; first < t->chosen; first += 8 * octaves) {
         memcpy(chosen, t->boxes + first, (size_t)(8 * octaves) * sizeof *chosen);
         for (int32_t i = 0; i < 8 * octaves; i++)

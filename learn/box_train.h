@@ -40,7 +40,10 @@ static inline uint64_t *kbi_box_sample_codes(const kbi_box_sample *sample, size_
 }
 /* Octaves take turns: that of bit number `chosen`. Each gets as many bits, and each bit is chosen for what those of all
  * octaves leave wrong. */
-static inline int32_t kbi_turn_octave(const kbi_box_store *store, int32_t chosen) { return chosen % store->octaves; }
+static inline int32_t kbi_turn_octave(const kbi_box_store *store, int32_t chosen)
+{
+    return chosen % kbi_octaves(store->sampler);
+}
 /* A threshold of a pair in 1/128 gray level, as describing sees it. */
 int32_t kbi_box_threshold(const kb_box_pair *pair);
 

@@ -33,11 +33,10 @@ bool kbi_box_store_create(kbi_box_store *store, size_t n, uint32_t channels, kb_
     store->patches = (n + LANES - 1) / LANES * LANES;
     store->channels = channels;
     store->sampler = sampler;
-    store->octaves = kbi_octaves(sampler);
     size_t corners = (size_t)(side_of(store) + 1) * (size_t)(side_of(store) + 1);
     if (store->patches > SIZE_MAX / (corners * sizeof(uint16_t))) return false;
     bool ok = (store->scratch = malloc(PIECES * sizeof *store->scratch)) != NULL;
-    for (int32_t k = 0; ok && k < store->octaves; k++) {
+    for (int32_t k = 0; ok && k < kbi_octaves(sampler); k++) {
         ok = (store->inverse[k] = calloc(store->patches, sizeof *store->inverse[k])) != NULL;
         for (int32_t c = 0; ok && c < KB_CHANNELS; c++)
             if (channels >> c & 1) ok = (store->sums[k][c] = malloc(corners * store->patches * sizeof(uint16_t))) != NULL;
@@ -123,7 +122,8 @@ static void fill_piece(void *context, int32_t index)
     const fill_job *job = context;
     size_t groups = (job->n + LANES - 1) / LANES, end = kbi_piece(groups, PIECES, index + 1);
     for (size_t g = kbi_piece(groups, PIECES, index); g < end; g++)
-        for (int32_t k = 0; k < job->store->octaves; k++) fill_octave(job, k, g * LANES, &job->store->scratch[index]);
+        for (int32_t k = 0; k < kbi_octaves(job->store->sampler); k++)
+            fill_octave(job, k, g * LANES, &job->store->scratch[index]);
 }
 
 void kbi_box_store_fill(kbi_box_store *store, size_t first, const uint8_t *patches, size_t n, const kb_parallel *parallel)

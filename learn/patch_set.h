@@ -9,8 +9,9 @@
 
 #include "keybits/keybits.h"
 
-/* Patches of one side (32 or 64; KB_OCTAVE_SIDE: the octaves of kb_sample_octaves), in memory. Patches with the same label show the same point; they stand next to each
- * other, labels ascending from 0 without gaps, so that point p has the patches [first[p], first[p + 1]). */
+/* Patches of one side (32 or 64; KB_OCTAVE_SIDE: the octaves of kb_sample_octaves), in memory. Patches with the same
+ * label show the same point; they stand next to each other, labels ascending from 0 without gaps, so that point p
+ * has the patches [first[p], first[p + 1]). */
 typedef struct kbi_patch_set {
     int32_t side;
     float support;    /* the support that the patches were cut with (kb_model_spec); 0: not known */

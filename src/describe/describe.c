@@ -79,9 +79,7 @@ typedef struct job {
     kbi_image_kernels image_kernels;
     kbi_describe_kernels kernels;
     product output;
-    kbi_sample_grid grid;   /* what regions are sampled to */
-    int32_t side;    /* of a grid */
-    int32_t octave_count; /* octaves_of */
+    kbi_sample_grid grid; /* what regions are sampled to */
     size_t row_size; /* bytes of a row of output */
     size_t part;     /* and of an octave's part of it */
     size_t stride;   /* bytes from one row of output to the next */
@@ -110,20 +108,21 @@ typedef struct job {
     const uint8_t *patches;
     int32_t patch_side;
 } job;
-/* Of a keypoint: regions, grids, and parts of its row; a constant in a build for BAD alone. */
-static int32_t octaves_of(const job *j) { return KB_BAD_ONLY ? 1 : j->octave_count; }
+/* Octaves of a keypoint: regions, grids, and parts of its row; and the side of a grid. */
+static int32_t octaves_of(const job *j) { return kbi_grid_octaves(j->grid); }
+static int32_t side_of(const job *j) { return kbi_grid_side(j->grid); }
 static bool is_single(const job *j) { return KBI_ONE_THREAD || j->single; }
 
 /* n grids of an octave to their parts of n rows, which have no gaps. */
-static void describe_grids(const job *j, scratch *s, int32_t octave, const uint8_t *patches, int32_t n, uint8_t *rows)
+static void describe_grids(const job *j, scratch *s, int32_t octave, const uint8_t *grids, int32_t n, uint8_t *rows)
 {
     const kb_model *model = j->model;
     if (KB_BAD_ONLY || kbi_kind_has_boxes(model->spec.kind)) {
-        j->kernels.boxes(&model->tables[octave], patches, n, rows, s->kernel);
+        j->kernels.boxes(&model->tables[octave], grids, n, rows, s->kernel);
         return;
     }
     bool root = model->spec.kind == KB_ROOTSIFT || model->spec.root;
-    j->kernels.sift(patches, n, s->histograms, s->kernel);
+    j->kernels.sift(grids, n, s->histograms, s->kernel);
     if (j->output == OUT_FLOATS) {
         for (size_t i = 0; i < (size_t)n; i++)
             kbi_sift_floats(s->histograms + i * KB_SIFT_VALUES, root, (float *)(void *)rows + i * KB_SIFT_VALUES);
@@ -202,8 +201,8 @@ static void batch_add(const job *j, batch *b, uint32_t region)
 static void batch_sample(const job *j, batch *b)
 {
     if (b->sampled < b->filled)
-        j->image_kernels.sample(b->samplings + b->sampled, b->filled - b->sampled, j->side, &j->levels,
-                                b->grids + b->sampled * kbi_grid_bytes(j->side));
+        j->image_kernels.sample(b->samplings + b->sampled, b->filled - b->sampled, side_of(j), &j->levels,
+                                b->grids + b->sampled * kbi_grid_bytes(side_of(j)));
     b->sampled = b->filled;
 }
 
@@ -290,12 +289,15 @@ static void describe_in_bands(job *j)
 /* A ready patch as the model takes it, number i of the batches. */
 static void prepare_patch(const job *j, const uint8_t *patch, scratch *s, size_t i)
 {
-    uint8_t all[KBI_PATCH_BYTES], *grid = s->batches[0].grids + i * (size_t)kbi_grid_bytes(j->side);
+    uint8_t all[KBI_PATCH_BYTES], *grid = s->batches[0].grids + i * (size_t)kbi_grid_bytes(side_of(j));
     if (octaves_of(j) > 1) {
-        if (j->patch_side != j->side) kbi_patch_octaves(patch, j->patch_side, all), patch = all;
+        if (j->patch_side != side_of(j)) {
+            kbi_patch_octaves(patch, j->patch_side, all);
+            patch = all;
+        }
         for (int32_t k = 0; k < octaves_of(j); k++, patch += KBI_OCTAVE_BYTES)
             memcpy(s->batches[k].grids + i * KBI_OCTAVE_BYTES, patch, KBI_OCTAVE_BYTES);
-    } else if (j->side == KB_PATCH_SIDE) {
+    } else if (side_of(j) == KB_PATCH_SIDE) {
         kbi_patch_shrink(patch, j->patch_side, grid);
     } else if (j->patch_side == KB_PATCH_SIDE) {
         kbi_patch_cells(patch, grid);
@@ -309,10 +311,10 @@ static void task_ready_patches(void *context, int32_t piece)
 {
     job *j = context;
     scratch *s = &j->scratches[piece];
-    bool as_they_are = octaves_of(j) == 1 && j->patch_side == j->side;
+    bool as_they_are = octaves_of(j) == 1 && j->patch_side == side_of(j);
     bool in_place = as_they_are && j->stride == j->row_size;
     size_t first, bytes = (size_t)kbi_grid_bytes(j->patch_side);
-    if (j->patch_side == j->side) bytes *= (size_t)octaves_of(j);
+    if (j->patch_side == side_of(j)) bytes *= (size_t)octaves_of(j);
     for (int32_t n; (n = take_items(j, j->n, &first)) > 0;) {
         const uint8_t *patches = j->patches + first * bytes;
         for (size_t i = 0; !as_they_are && i < (size_t)n; i++) prepare_patch(j, patches + i * bytes, s, i);
@@ -327,7 +329,7 @@ static void task_ready_patches(void *context, int32_t piece)
 static bool batch_get(const job *j, batch *b, kb_workspace *workspace)
 {
     size_t most = (size_t)j->kernels.batch;
-    b->grids = kbi_workspace_get(workspace, most * (size_t)kbi_grid_bytes(j->side));
+    b->grids = kbi_workspace_get(workspace, most * (size_t)kbi_grid_bytes(side_of(j)));
     b->samplings = kbi_workspace_get(workspace, most * sizeof *b->samplings);
     b->regions = kbi_workspace_get(workspace, most * sizeof *b->regions);
     return b->grids && b->samplings && b->regions;
@@ -537,9 +539,7 @@ static kb_status start(job *j, const kb_model *model, product output, size_t n, 
     j->model = model;
     j->output = output;
     j->grid = model ? kbi_sampler_grid(model->spec.sampler) : output == OUT_OCTAVES ? KBI_GRID_OCTAVES : KBI_GRID_PATCH;
-    j->octave_count = kbi_grid_octaves(j->grid);
-    j->side = kbi_grid_side(j->grid);
-    j->row_size = of_samples(output)     ? (size_t)(octaves_of(j) * kbi_grid_bytes(j->side))
+    j->row_size = of_samples(output)     ? (size_t)(octaves_of(j) * kbi_grid_bytes(side_of(j)))
                   : output == OUT_FLOATS ? KB_SIFT_VALUES * sizeof(float)
                                          : (size_t)model->row_bytes;
     j->part = j->row_size / (size_t)octaves_of(j);

@@ -289,7 +289,6 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
     model->allocator = from;
     model->spec = spec;
     model->spec.struct_size = sizeof spec;
-    model->octaves = kbi_octaves(spec.sampler);
     model->spec.text = NULL;
     model->spec.boxes = NULL;
     model->spec.weights = NULL;

@@ -103,8 +103,7 @@ struct kb_model {
     uint64_t id;
     int32_t row_bytes, row_floats;
     uint32_t channels; /* bit c: channel c is used */
-    int32_t octaves;   /* tables of BAD and BAG: kbi_model_octaves */
-    kbi_box_table tables[KB_OCTAVES];
+    kbi_box_table tables[KB_OCTAVES]; /* of BAD and BAG, kbi_model_octaves of them */
     kbi_box *boxes; /* of all tables, as the two below */
     kbi_box_edge *edges;
     kbi_box_bit *bits;
@@ -115,7 +114,7 @@ struct kb_model {
 };
 
 
-static inline int32_t kbi_model_octaves(const kb_model *model) { return KB_BAD_ONLY ? 1 : model->octaves; }
+static inline int32_t kbi_model_octaves(const kb_model *model) { return kbi_octaves(model->spec.sampler); }
 
 /* Whether this build has models of a kind. */
 static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_BAD; }

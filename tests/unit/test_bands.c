@@ -233,7 +233,7 @@ static void check_describing(const kb_model *model, const kb_image *image, const
     KB_INIT(o);
     o.scale = 1.3f;
     for (int output = 0; output < (model->row_floats ? 4 : 3); output++) {
-        if (output == 2 && model->octaves == 1) continue; /* not reserved for these models */
+        if (output == 2 && kbi_model_octaves(model) == 1) continue; /* not reserved for these models */
         uint8_t *buffer;
         kb_workspace *ws = tight_workspace(bytes_of_describing(model, image->width, image->height, n), &buffer);
         o.parallel = threads;
