@@ -251,10 +251,9 @@ KB_API kb_status kb_describe_float(const kb_model *model, const kb_image *image,
                                    uint8_t *flags);
 
 /* Describes n patches of side x side bytes, one after the other. side is 32 to 1024; larger patches are resized to
- * 32x32 by exact area averaging. For BAG a patch is the middle half of the region, octave 1, beyond which its border is
- * repeated; and side may be KB_OCTAVE_SIDE: then n times the octaves that kb_sample_octaves gives. The model's support
- * and the scale are not used; a model with the image sampler is evaluated on the patch (as KB_SAMPLER_PATCH). options
- * and workspace may be NULL. */
+ * 32x32 by exact area averaging. For BAG a patch is octave 1, the middle half of the region, beyond which its border is
+ * repeated, or, with side KB_OCTAVE_SIDE, what kb_sample_octaves gives. The model's support and the scale are not used;
+ * the image sampler is evaluated on the patch. options and workspace may be NULL. */
 KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
                                      const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows);
 KB_API kb_status kb_describe_patches_float(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
@@ -266,8 +265,7 @@ KB_API kb_status kb_describe_patches_float(const kb_model *model, const uint8_t 
 KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n,
                                    const kb_describe_options *options, kb_workspace *workspace, uint8_t *patches,
                                    uint8_t *flags);
-/* The same for the samples of KB_SAMPLER_OCTAVES: n rows of 4 x 16x16 bytes, the whole region first. KB_E_KIND in a
- * library that has BAD alone. */
+/* The same for KB_SAMPLER_OCTAVES: n rows of 4 x 16x16 bytes, the whole region first. KB_E_KIND with BAD alone. */
 KB_API kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *keypoints, size_t n,
                                    const kb_describe_options *options, kb_workspace *workspace, uint8_t *octaves,
                                    uint8_t *flags);
@@ -319,11 +317,9 @@ typedef struct kb_detect_options {
     kb_orientation orientation;
     int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is
                                  returned twice, once per angle. max_keypoints counts both. */
-    int32_t whole_pixels;     /* 0: sub-pixel positions, by a parabola through the FAST scores. 1: whole pixels of the
-                                 level, as OpenCV's ORB */
-    int32_t low_memory;       /* 1: one level in memory at a time, or bands of a large image, on the calling thread: the
-                                 same keypoints, less than half the memory, which grows with the width of a large
-                                 image; levels are computed twice (docs/memory.md) */
+    int32_t whole_pixels;     /* 0: sub-pixel, by a parabola through FAST scores. 1: whole pixels of the level: OpenCV's */
+    int32_t low_memory;       /* 1: one level at a time, or bands of a large image, on the calling thread: the same
+                                 keypoints in less than half the memory and in more time (docs/memory.md) */
     /* SIFT */
     int32_t layers;           /* 0: 3; 1 to 8 layers per octave */
     float contrast_threshold; /* 0: 0.04; divided by layers, as in OpenCV. Lower finds more, weaker ones. Up to 1. */
@@ -651,8 +647,7 @@ typedef struct kb_workspace_limits {
     int32_t width, height;           /* of images */
     kb_format format;                /* KB_GRAY16: images of both formats */
     const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count */
-    const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_patches, and
-                                        of BAG kb_sample_octaves */
+    const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_... */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
     size_t rows_a, rows_b;           /* kb_match_hamming, kb_match_float; kb_filter for rows_a matches */
     size_t row_bytes;                /* of these rows; 0: what the model gives, floats too, or KB_MAX_BITS / 8 */
@@ -696,16 +691,14 @@ KB_API const kb_parallel *kb_pool_parallel(kb_pool *pool);
 /* Where samples come from (docs/sampling.md). */
 typedef enum kb_sampler {
     KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
-    KB_SAMPLER_IMAGE = 1, /* boxes in the image, centres rounded to whole pixels: OpenCV's TEBLID and BEBLID bit for
-                             bit; BAD only */
-    KB_SAMPLER_OCTAVES = 2, /* four grids of 16x16 samples: of the region, and of its middle half, quarter and eighth;
-                             BAG, and BAG alone */
+    KB_SAMPLER_IMAGE = 1, /* boxes at whole pixels of the image: OpenCV's TEBLID and BEBLID bit for bit; BAD only */
+    KB_SAMPLER_OCTAVES = 2, /* four grids of 16x16: of the region and its middle half, quarter and eighth; BAG only */
     KB_SAMPLER_CELLS = 3  /* as PATCH, but to 16x16 cells, each in the place of 2x2 samples: faster; BAD only */
 } kb_sampler;
 
-#define KB_PATCH_SIDE 32  /* descriptors are defined on patches of 32x32 samples */
-#define KB_OCTAVES 4      /* or on this many grids */
-#define KB_OCTAVE_SIDE 16 /* of 16x16 samples */
+#define KB_PATCH_SIDE 32  /* samples along a side of a patch */
+#define KB_OCTAVES 4      /* grids of KB_SAMPLER_OCTAVES */
+#define KB_OCTAVE_SIDE 16 /* samples along a side of each */
 #define KB_MAX_BITS 1024
 #define KB_CHANNELS 9     /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
 #define KB_MAX_RADIUS 7   /* of a box on samples, which has (2 radius + 1)^2 of them around one */
@@ -717,9 +710,8 @@ typedef enum kb_sampler {
  * with the sampler CELLS it is on cells, as of BAG. Thresholds are in gray levels, -256 to 256. With the image sampler
  * both radii of a pair are equal.
  * BAG has channels 1 to 8. A box covers the samples x - radius to x + radius - 1, radius 1 to KB_MAX_CELL_RADIUS, inside
- * 0 to 15; x - radius and y - radius are even. Bits 0 to 7 are on octave 0, the whole region, 8 to 15 on octave 1, its
- * middle half, and so on: bit i on octave i / 8 % 4. Thresholds are in units of the octave's mean gradient
- * (docs/bag.md), -2 to 2. */
+ * 0 to 15; x - radius and y - radius are even. Bit i is on octave i / 8 % 4; octave 0 is the whole region. Thresholds
+ * are in units of the octave's mean gradient (docs/bag.md), -2 to 2. */
 typedef struct kb_box_pair {
     uint8_t channel1, x1, y1, radius1;
     uint8_t channel2, x2, y2, radius2;
@@ -779,9 +771,8 @@ KB_API kb_status kb_workspace_create_with(const kb_allocator *allocator, kb_work
 
 /* ------------------------------------------------------------------------------------------------- instruction sets */
 
-/* Kernels have variants per instruction set; all give the same results. kb_kernel_at lists which one runs, index
- * from 0; name NULL past the last. kb_cpu_features is a list such as "sse2 avx2 popcnt" of the features found and not
- * disabled, in static storage. */
+/* Kernels have variants per instruction set; all give the same results. kb_kernel_at lists which one runs; name NULL
+ * past the last. kb_cpu_features: those found and not disabled, such as "sse2 avx2 popcnt", in static storage. */
 typedef struct kb_kernel {
     const char *name;    /* what it does, such as "hamming" */
     const char *variant; /* "c", "avx2", ... */
@@ -790,20 +781,16 @@ KB_API kb_kernel kb_kernel_at(int32_t index);
 KB_API const char *kb_cpu_features(void);
 
 /* Disables instruction sets, for testing and measuring: a list of the features that may be used, such as "avx2" or
- * "sse4.1 popcnt", "c" for none, NULL for all. A feature includes those it builds on: "avx2" also allows SSE4.1 and
- * POPCNT. KB_E_UNKNOWN when a word is not a feature's name; then nothing changes. Must not be called while other calls
- * run. */
+ * "sse4.1 popcnt", each with those it builds on, "c" for none, NULL for all. KB_E_UNKNOWN, and nothing changes, for a
+ * word that is no feature's name. Must not be called while other calls run. */
 KB_API kb_status kb_cpu_limit(const char *features);
 
-/* Asks Linux for AMX, the matrix instructions of Intel's Sapphire Rapids and later, which kb_match_hamming and
- * kb_match_knn then use for many rows: the same matches in 0.6 of the time. Linux gives their 8 KB of registers only to
- * a process that asks, and the library never asks by itself, since this changes the process until it ends, and the
- * children that fork makes: every thread may use the instructions, and the signal frames of one that has used them are
- * larger by 8 KB, so that an alternate signal stack (sigaltstack) must be as large as getauxval(AT_MINSIGSTKSZ) says.
- * Matching then takes 100 KB of the stack of every thread that works. kb_cpu_features lists "amx". KB_OK when the
- * process has it, also by an earlier call or by other code. KB_E_UNKNOWN where it cannot have it, and nothing changes:
- * another processor; another system than Linux 5.16 or later on x86-64; a library built without it; an alternate signal
- * stack that is too small. May be called at any time, by any thread. */
+/* Asks Linux for AMX, the matrix instructions of Intel's Sapphire Rapids and later: kb_match_hamming and kb_match_knn
+ * then take 0.6 of the time for many rows. The library never asks by itself, since this changes the process until it
+ * ends: signal frames grow by 8 KB, so that an alternate signal stack must be as large as getauxval(AT_MINSIGSTKSZ)
+ * says, and matching takes 100 KB of the stack of every thread. kb_cpu_features lists "amx". KB_OK when the process has
+ * it. KB_E_UNKNOWN, and nothing changes, for another processor, another system than Linux 5.16 or later on x86-64, a
+ * library built without it, or an alternate signal stack that is too small. May be called at any time, by any thread. */
 KB_API kb_status kb_cpu_request_amx(void);
 
 #ifdef __cplusplus
