@@ -40,12 +40,18 @@ void patches_output_begin(patches_output *output) { *output = (patches_output){.
 
 bool patches_take_detectors(cli_common *common, const char *option, const char *text, void *detectors)
 {
-    static const char *const words[] = {"orb", "sift", "orb,sift", "sift,orb", NULL};
-    static const int32_t bits[] = {1, 2, 3, 3};
-    int index;
-    if (!cli_choice(common, option, text, words, &index)) return false;
-    *(int32_t *)detectors = bits[index];
-    return true;
+    io_names list = {NULL, 0};
+    int32_t bits = 0;
+    bool ok = true;
+    io_names_split(&list, *text ? text : "?"); /* nothing is no name */
+    for (size_t i = 0; i < list.count && ok; i++) {
+        int index;
+        ok = cli_choice(common, option, list.items[i], cli_detectors, &index);
+        if (ok) bits |= 1 << index;
+    }
+    io_names_free(&list);
+    if (ok) *(int32_t *)detectors = bits;
+    return ok;
 }
 
 /* The pattern with {} replaced by the support. */

@@ -18,33 +18,37 @@ static bool check_fast_thresholds(cli_common *common, const char *option, const 
     return false;
 }
 
-/* Options of one detector stay 0 unless they are given, and say nothing about the other one. */
+#define PYRAMID (1 << KB_DETECTOR_ORB | 1 << KB_DETECTOR_HESSIAN)
+
+/* Options of one detector stay 0 unless they are given, and say nothing about the others. */
 static bool check_detector(cli_common *common, const kb_detect_options *o, kb_detector standard)
 {
     const struct {
         const char *name;
-        kb_detector detector;
+        uint32_t detectors; /* a bit for each */
         bool given;
     } options[] = {
-        {"fast-threshold", KB_DETECTOR_ORB, o->fast_threshold != 0},
-        {"fast-threshold-min", KB_DETECTOR_ORB, o->fast_threshold_min != 0},
-        {"cell-size", KB_DETECTOR_ORB, o->cell_size != 0},
-        {"whole-pixels", KB_DETECTOR_ORB, o->whole_pixels != 0},
-        {"second-angle", KB_DETECTOR_ORB, o->second_angle != 0},
-        {"levels", KB_DETECTOR_ORB, o->levels != 0},
-        {"level-factor", KB_DETECTOR_ORB, o->level_factor != 0},
-        {"contrast", KB_DETECTOR_SIFT, o->contrast_threshold != 0},
-        {"edge", KB_DETECTOR_SIFT, o->edge_threshold != 0},
-        {"layers", KB_DETECTOR_SIFT, o->layers != 0},
-        {"sigma", KB_DETECTOR_SIFT, o->sigma != 0},
-        {"no-upsampling", KB_DETECTOR_SIFT, o->no_upsampling != 0},
+        {"fast-threshold", 1 << KB_DETECTOR_ORB, o->fast_threshold != 0},
+        {"fast-threshold-min", 1 << KB_DETECTOR_ORB, o->fast_threshold_min != 0},
+        {"cell-size", 1 << KB_DETECTOR_ORB, o->cell_size != 0},
+        {"whole-pixels", PYRAMID, o->whole_pixels != 0},
+        {"second-angle", PYRAMID, o->second_angle != 0},
+        {"levels", PYRAMID, o->levels != 0},
+        {"level-factor", PYRAMID, o->level_factor != 0},
+        {"contrast", 1 << KB_DETECTOR_SIFT, o->contrast_threshold != 0},
+        {"edge", 1 << KB_DETECTOR_SIFT, o->edge_threshold != 0},
+        {"layers", 1 << KB_DETECTOR_SIFT, o->layers != 0},
+        {"sigma", 1 << KB_DETECTOR_SIFT, o->sigma != 0},
+        {"hessian-threshold", 1 << KB_DETECTOR_HESSIAN, o->hessian_threshold != 0},
+        {"no-upsampling", 1 << KB_DETECTOR_SIFT, o->no_upsampling != 0},
     };
     kb_detector used = o->detector ? o->detector : standard;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (!options[i].given || options[i].detector == used) continue;
+        if (!options[i].given || options[i].detectors >> used & 1) continue;
+        kb_detector first = KB_DETECTOR_ORB;
+        while (!(options[i].detectors >> first & 1)) first++;
         common->exit_code = cli_usage_error(common, "--%s belongs to --detector %s, but the detector is %s",
-                                            options[i].name, kb_detector_name(options[i].detector),
-                                            kb_detector_name(used));
+                                            options[i].name, kb_detector_name(first), kb_detector_name(used));
         return false;
     }
     return true;
@@ -76,6 +80,10 @@ const cli_option selection_options[] = {
              "7; no second search where --fast-threshold is given)"},
     {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N",
      .help = "px of a level: the size of these cells (default 32)"},
+    CLI_SECTION("Thresholds of hessian"),
+    {"hessian-threshold", 0, CLI_NUMBER(kb_detect_options, hessian_threshold, 0.0001, 0.5), "X",
+     .help = ", the least response; lower finds more and weaker keypoints (default 0.001)"},
+    CLI_SECTION("Pyramid of orb and hessian"),
     {"whole-pixels", 0, CLI_FLAG(kb_detect_options, whole_pixels),
      .help = "positions on whole pixels, as OpenCV's ORB (default: sub-pixel positions)"},
     {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle),
@@ -98,8 +106,8 @@ const cli_option selection_options[] = {
 const cli_option detector_options[] = {
     CLI_CHECK(check_detector_orb),
     {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
-     .help = "orb: FAST corners on a pyramid, quick (default); sift: differences of Gaussians, more accurate in position "
-             "and scale, slower"},
+     .help = "orb: FAST corners on a pyramid, quick (default); hessian: peaks of the determinant of the Hessian on the "
+             "same pyramid, more right matches; sift: differences of Gaussians, more accurate in scale, slower"},
     {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "2000",
      .help = "keypoints per image"},
     CLI_GROUP(kb_detect_options, struct_size, selection_options),
@@ -108,7 +116,7 @@ const cli_option detector_options[] = {
 const cli_option sfm_detector_options[] = {
     CLI_CHECK(check_detector_sift),
     {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
-     .help = "orb or sift (default sift)"},
+     .help = "orb, sift or hessian (default sift)"},
     {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "8192",
      .help = "keypoints per image"},
     CLI_GROUP(kb_detect_options, struct_size, selection_options),

@@ -20,7 +20,7 @@ const cli_option cli_common_options[] = {
 
 /* ------------------------------------------------------------------------------------------------ values of options */
 
-const char *const cli_detectors[] = {"orb", "sift", NULL};
+const char *const cli_detectors[] = {"orb", "sift", "hessian", NULL};
 
 bool cli_integer(cli_common *common, const char *option, const char *text, int64_t low, int64_t high, int64_t *value)
 {

@@ -24,7 +24,7 @@ void patches_output_begin(patches_output *output); /* support 1 */
 #define PATCHES_OCTAVES_HELP                                                                                           \
     "samples octaves, which bag is learned from, instead of patches of 32x32; the support is that of the whole region"
 
-/* "orb", "sift" or both: bit 0 is orb, bit 1 sift. */
+/* Names of detectors, separated by commas: bit 0 is orb, 1 sift, 2 hessian. */
 bool patches_take_detectors(cli_common *common, const char *option, const char *text, void *detectors);
 /* Opens a writer for every support; a wrong pattern is wrong usage. False with common->exit_code set. */
 bool patches_output_open(cli_common *common, patches_output *output, int32_t side);

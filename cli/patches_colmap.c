@@ -89,7 +89,7 @@ static const cli_option colmap_options[] = {
     {"database", 0, CLI_INPUT(colmap_job, options.database), "FILE",
      .help = "take keypoints from COLMAP's database instead of detecting"},
     {"detectors", 0, CLI_CALL(colmap_job, options.multiview.detectors), "LIST", "orb,sift", .take = patches_take_detectors,
-     .help = "orb, sift or orb,sift"},
+     .help = "of orb, sift and hessian, separated by commas"},
     {"keypoints", 0, CLI_NUMBER(colmap_job, options.multiview.keypoints, 100, 1000000), "N", "8000",
      .help = ", that a detector may find in an image"},
     {"max-points", 0, CLI_NUMBER(colmap_job, max_points, 0, 100000000), "N", "0", .help = "; 0 is all"},

@@ -165,7 +165,7 @@ static const cli_option synth_options[] = {
     {"views", 0, CLI_NUMBER(synth_job, options.views, 2, KBI_SYNTH_MAX_VIEWS), "N", "5",
      .help = "; the first is the photograph as it is"},
     {"detectors", 0, CLI_CALL(synth_job, options.detectors), "LIST", "orb,sift", .take = patches_take_detectors,
-     .help = "orb, sift or orb,sift"},
+     .help = "of orb, sift and hessian, separated by commas"},
     {"keypoints", 0, CLI_NUMBER(synth_job, options.keypoints, 100, 100000), "N", "2000",
      .help = ", that a detector may find in a view"},
     {"max-per-image", 0, CLI_NUMBER(synth_job, options.max_points, 2, 100000), "N", "400",

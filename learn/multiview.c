@@ -18,8 +18,8 @@
 #include "learn/memory.h"
 #include "learn/random.h"
 
-#define DETECTORS 2
-static const kb_detector detectors[DETECTORS] = {KB_DETECTOR_ORB, KB_DETECTOR_SIFT};
+#define DETECTORS 3
+static const kb_detector detectors[DETECTORS] = {KB_DETECTOR_ORB, KB_DETECTOR_SIFT, KB_DETECTOR_HESSIAN};
 
 /* A keypoint that stands where a 3D point appears. */
 typedef struct observation {

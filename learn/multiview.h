@@ -20,7 +20,7 @@ typedef struct kbi_multiview_options {
     /* May be NULL: how many of the 2 x images steps are done. */
     void (*report)(void *context, size_t done);
     void *context;
-    int32_t detectors;     /* bit 0: orb, bit 1: sift; when detecting */
+    int32_t detectors;     /* bit 0: orb, 1: sift, 2: hessian; when detecting */
     int32_t keypoints;     /* that a detector may find in an image */
     size_t max_points;     /* 0: all */
     double max_error;      /* px: 3D points with a larger mean reprojection error are left out */

@@ -10,8 +10,8 @@
 const kbi_light_range kbi_light_range_default = {
     .blur = 2.5, .gain = 0.3, .gamma = 0.3, .offset = 12, .shading = 0.3, .shadow = 0.7, .noise = 10, .jpeg = 8};
 
-static const kb_detector detectors[] = {KB_DETECTOR_ORB, KB_DETECTOR_SIFT};
-#define DETECTORS 2
+static const kb_detector detectors[] = {KB_DETECTOR_ORB, KB_DETECTOR_SIFT, KB_DETECTOR_HESSIAN};
+#define DETECTORS 3
 
 /* A keypoint that was given to a point. */
 typedef struct observation {
@@ -216,9 +216,9 @@ static kb_status select_points(const scene *s, uint64_t seed, uint8_t *wanted)
     kbi_duplicates *duplicates = kbi_duplicates_create(s->photo->width, s->photo->height);
     kb_status status = start && duplicates ? KB_OK : KB_E_MEMORY;
     size_t count = status == KB_OK ? repeated_points(s, seed, start) : 0;
-    bool both = (s->options->detectors & 3) == 3;
-    int32_t room[DETECTORS];
-    for (int d = 0; d < DETECTORS; d++) room[d] = both ? s->options->max_points / 2 : s->options->max_points;
+    int32_t room[DETECTORS], used = 0;
+    for (int d = 0; d < DETECTORS; d++) used += s->options->detectors >> d & 1;
+    for (int d = 0; d < DETECTORS; d++) room[d] = s->options->max_points / used;
     for (size_t i = 0; i < count && status == KB_OK; i++) {
         const observation *first = &s->seen[start[i]];
         if (room[first->detector] == 0 || kbi_duplicates_has(duplicates, &first->region, &kbi_association_duplicate))

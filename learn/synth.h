@@ -33,7 +33,7 @@ kb_status kbi_light_change(const kbi_light_range *range, uint8_t *pixels, int32_
 
 typedef struct kbi_synth_options {
     int32_t views;            /* 2 to KBI_SYNTH_MAX_VIEWS; the first is the photograph as it is */
-    int32_t detectors;        /* bit 0: orb, bit 1: sift */
+    int32_t detectors;        /* bit 0: orb, 1: sift, 2: hessian; at least one */
     int32_t keypoints;        /* that a detector may find in a view */
     int32_t max_points;       /* of an image, shared evenly by the detectors */
     int32_t supports;

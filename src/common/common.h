@@ -71,6 +71,13 @@ static inline int32_t kbi_grid_octaves(kbi_sample_grid grid)
 #    define KBI_BANDS 1
 #endif
 
+/* KB_NO_HESSIAN leaves out the detector of that name, for size. */
+#ifdef KB_NO_HESSIAN
+#    define KBI_HESSIAN 0
+#else
+#    define KBI_HESSIAN 1
+#endif
+
 /* A plain kernel that simd/templates.h replaces. A build for one instruction set leaves it out by KB_SIMD_ONLY. */
 #ifdef KB_SIMD_ONLY
 #    define KBI_REPLACED(kernel) (1 ? NULL : (kernel))

@@ -6,7 +6,8 @@ float kb_detector_scale(kb_detector detector)
 {
     switch (detector) {
     case KB_DETECTOR_ORB:
-    case KB_DETECTOR_SIFT: return kb_preset_scale(kb_detector_name(detector));
+    case KB_DETECTOR_SIFT:
+    case KB_DETECTOR_HESSIAN: return kb_preset_scale(kb_detector_name(detector));
     }
     return 0;
 }
@@ -16,6 +17,7 @@ const char *kb_detector_name(kb_detector detector)
     switch (detector) {
     case KB_DETECTOR_ORB: return "orb";
     case KB_DETECTOR_SIFT: return "sift";
+    case KB_DETECTOR_HESSIAN: return "hessian";
     }
     return "?";
 }
@@ -56,7 +58,8 @@ static bool options_complete(kb_detect_options *o)
            set_number(&o->contrast_threshold, 0.04f, FLT_MIN, 1) && set_number(&o->edge_threshold, 10, 1, 1000) &&
            set_number(&o->sigma, 1.6f, 0.5f, 4) && (o->no_upsampling == 0 || o->no_upsampling == 1) &&
            o->orientation >= KB_ORIENTATION_GRADIENT && o->orientation <= KB_ORIENTATION_NONE &&
-           (o->second_angle == 0 || o->second_angle == 1) && (o->whole_pixels == 0 || o->whole_pixels == 1) && (o->low_memory == 0 || o->low_memory == 1);
+           (o->second_angle == 0 || o->second_angle == 1) && (o->whole_pixels == 0 || o->whole_pixels == 1) &&
+           (o->low_memory == 0 || o->low_memory == 1) && set_number(&o->hessian_threshold, 0.001f, 0.0001f, 0.5f);
 }
 
 static bool mask_fits(const kb_image *mask, const kb_image *image)
@@ -81,7 +84,9 @@ kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options 
     kb_status status = KBI_STRUCT_READ(kb_detect_options, o, given);
     if (status != KB_OK) return status;
     if (o->detector == 0) o->detector = KB_DETECTOR_ORB;
-    if (o->detector != KB_DETECTOR_ORB && o->detector != KB_DETECTOR_SIFT) return KB_E_UNKNOWN;
+    bool known = o->detector == KB_DETECTOR_ORB || o->detector == KB_DETECTOR_SIFT ||
+                 (KBI_HESSIAN && o->detector == KB_DETECTOR_HESSIAN);
+    if (!known) return KB_E_UNKNOWN;
     return options_complete(o) ? KB_OK : KB_E_ARGUMENT;
 }
 

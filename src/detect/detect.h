@@ -100,6 +100,24 @@ void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, in
 void kbi_resize_row_scalar(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
 float kbi_disc_angle_scalar(const uint8_t *centre, ptrdiff_t stride);
 
+/* ---- the determinant of the Hessian (hessian.c) ---- */
+#define KBI_HESSIAN_BLUR 4 /* pixels on both sides */
+/* Their weights, of 128; variance 2.81 px^2. */
+#define KBI_HESSIAN_W0 30
+#define KBI_HESSIAN_W1 25
+#define KBI_HESSIAN_W2 15
+#define KBI_HESSIAN_W3 7
+#define KBI_HESSIAN_W4 2
+/* out[i] = 128 times the pixel row[i] blurred along its column. */
+void kbi_blur_bytes(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out);
+/* The determinant at middle[i], from differences that wrap to 16 bits: x x is (int16_t)(middle[i - 1] + middle[i + 1] -
+ * 2 middle[i]), y y the same across rows, x y the quarter, rounded down, of what is diagonal. Reads one more on both
+ * sides. */
+void kbi_hessian_row(const uint16_t *above, const uint16_t *middle, const uint16_t *below, int32_t width, int32_t *out);
+/* As kbi_peaks_row for determinants of at least `limit`, which is above 0. */
+int32_t kbi_hessian_peaks(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t width,
+                          int32_t limit, uint16_t *x);
+
 /* ---- corner measures (corner.c) ---- */
 #define KBI_HARRIS_BLOCK 7
 #define KBI_HARRIS_REACH 4 /* pixels read around the centre, and one more to the right */

@@ -1,4 +1,6 @@
-/* ORB's detector (Rublee, Rabaud, Konolige, Bradski 2011), with the conventions of OpenCV's.
+/* ORB's detector (Rublee, Rabaud, Konolige, Bradski 2011), with the conventions of OpenCV's; and hessian, which differs in
+ * steps 2 and 3: corners are peaks of the determinant of the Hessian (hessian.c), of which the share with the largest is
+ * picked.
  *
  *   1. A pyramid, each level `level_factor` times smaller than the one above.
  *   2. FAST-9 corners of every level that are the strongest of their 3x3 neighbourhood.
@@ -20,8 +22,13 @@
 static kb_keypoint keypoint_of(const kbi_orb *o, int32_t index, const kbi_orb_corner *c, float response)
 {
     double factor = o->level[index].factor;
-    return (kb_keypoint){kbi_orb_to_image(factor, c->x), kbi_orb_to_image(factor, c->y), (float)(PATCH * factor), -1,
-                         response, index, -1};
+    kb_keypoint k = {kbi_orb_to_image(factor, c->x), kbi_orb_to_image(factor, c->y), (float)(PATCH * factor), -1,
+                     response, index, -1};
+    if (kbi_orb_is_hessian(o)) {
+        k.x = (float)((c->x + c->dx * (1.0 / KBI_ORB_OFFSETS) + 0.5) * factor - 0.5);
+        k.y = (float)((c->y + c->dy * (1.0 / KBI_ORB_OFFSETS) + 0.5) * factor - 0.5);
+    }
+    return k;
 }
 
 /* The first place of a level among the keypoints. */
@@ -37,7 +44,7 @@ static kb_keypoint *level_keypoints(const kbi_orb *o, int32_t index)
 /* The response of corner i of a band. */
 static float corner_response(const kbi_orb *o, const kbi_orb_band *band, size_t i)
 {
-    return kbi_orb_streams(o) ? band->responses[i] : kbi_orb_response(o, band->level, &band->corners[i]);
+    return kbi_orb_measures_at_once(o) ? band->responses[i] : kbi_orb_response(o, band->level, &band->corners[i]);
 }
 
 /* The bands of a level keep only what reaches its limit, with responses. */
@@ -247,7 +254,8 @@ static void refine_keypoints(kbi_orb *o, size_t from, size_t to)
     enum { BATCH = KBI_FAST_BATCH / CROSS };
     kbi_fast_circles circles = {{0}};
     uint8_t score[KBI_FAST_BATCH];
-    for (size_t i = from; i < to && !o->job->options.whole_pixels; i += BATCH) {
+    if (kbi_orb_is_hessian(o) || o->job->options.whole_pixels) return;
+    for (size_t i = from; i < to; i += BATCH) {
         kb_keypoint *batch = &o->keypoints[i];
         size_t n = to - i < BATCH ? to - i : BATCH;
         for (size_t k = 0; k < n; k++) cross_circles(o, &batch[k], circles, CROSS * k);
@@ -406,7 +414,7 @@ static void sweep(kbi_orb *o, const kbi_orb_visitor *visitor)
 
 static kb_status detect_in_sweeps(kbi_orb *o)
 {
-    const kbi_orb_visitor search = {visit_search, o->job->options.cell_size, KBI_ORB_SEARCH_REACH};
+    const kbi_orb_visitor search = {visit_search, o->job->options.cell_size, kbi_orb_search_reach(o)};
     const kbi_orb_visitor finish = {visit_finish, KBI_ORB_FINISH_ROWS, KBI_ORB_FINISH_REACH};
     kbi_orb_goals_start(o);
     do sweep(o, &search);
@@ -436,9 +444,20 @@ static kb_status orb_measure(kbi_orb *o, size_t mark)
                               job->options.selection, workspace);
 }
 
+static void set_thresholds(kbi_orb *o)
+{
+    const kb_detect_options *options = &o->job->options;
+    o->hessian = options->detector == KB_DETECTOR_HESSIAN;
+    o->lowest = options->fast_threshold;
+    o->lowest_again = options->fast_threshold_min;
+    if (kbi_orb_is_hessian(o))
+        o->lowest = o->lowest_again = kbi_max_i(kbi_hessian_score(options->hessian_threshold) - 1, 0);
+}
+
 kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
     kbi_orb o = {.job = job, .single = job->options.low_memory};
+    set_thresholds(&o);
     size_t n = (size_t)job->options.max_keypoints;
     kbi_detect_kernels_init(&o.kernels, kbi_cpu_flags());
     *count = 0;

@@ -1,4 +1,5 @@
-/* The parts of the ORB detector: its pyramid, the corners of every level, and what the tasks of a step share. */
+/* The parts of the detectors that search a pyramid, orb and hessian: the pyramid, the corners of every level, and what
+ * the tasks of a step share. */
 #ifndef KBI_DETECT_ORB_H
 #define KBI_DETECT_ORB_H
 
@@ -9,9 +10,11 @@
 #define KBI_ORB_EDGE 31 /* px of a level without keypoints: there is no room for a region */
 #define KBI_ORB_SMALLEST_LEVEL 70
 
-/* Rows above and below that a search takes, of FAST around the neighbours of a corner and of Harris's response; and those
- * that refinement and orientation take. One more, so that kernels that read a row too far stay in memory. */
-#define KBI_ORB_SEARCH_REACH (KBI_FAST_RADIUS + 2)
+/* Rows above and below that a search takes: of FAST around the neighbours of a corner and of Harris's response, or of the
+ * blur around second differences around those neighbours; and those that refinement and orientation take. One more, so that
+ * kernels that read a row too far stay in memory. */
+#define KBI_ORB_FAST_REACH (KBI_FAST_RADIUS + 2)
+#define KBI_ORB_HESSIAN_REACH (KBI_HESSIAN_BLUR + 3)
 #define KBI_ORB_FINISH_REACH (KBI_GRADIENT_REACH + 1)
 #define KBI_ORB_FINISH_ROWS 16
 
@@ -32,9 +35,11 @@ typedef struct kbi_orb_level {
     int32_t limit;   /* the least score of a corner that goes on */
 } kbi_orb_level;
 
+#define KBI_ORB_OFFSETS 256 /* steps of a pixel */
 typedef struct kbi_orb_corner {
     uint16_t x, y;
     uint8_t score;
+    int8_t dx, dy; /* from the pixel, in steps; of hessian */
 } kbi_orb_corner;
 
 /* The rows of one level that one task searches, and the corners in them. There is not always room for all: what is left
@@ -44,7 +49,7 @@ typedef struct kbi_orb_band {
     int32_t cells_across, cells_down;
     uint8_t *cells; /* not 0 where one has a corner above fast_threshold */
     kbi_orb_corner *corners;
-    float *responses; /* scratch for one of each; with bands they are measured when a corner is found */
+    float *responses; /* scratch for one of each, but where they are known when a corner is found */
     size_t count, room;
     size_t found;   /* with those that were left out */
     size_t dropped; /* of those left out, how many have the score `floor` */
@@ -69,6 +74,8 @@ struct kbi_orb {
     int32_t threads;
     bool single; /* low_memory: one level in memory at a time, or bands of all of them */
     bool streams; /* bands */
+    bool hessian;
+    int32_t lowest, lowest_again; /* thresholds of scores: of a search, and where cells are empty */
     kbi_orb_ring *rings; /* of every level; NULL without bands */
     size_t wanted; /* keypoints of all levels together */
     int32_t target; /* the level being made, or searched */
@@ -90,6 +97,15 @@ struct kbi_orb {
 
 /* Whether levels are streamed in bands. */
 static inline bool kbi_orb_streams(const kbi_orb *o) { return KBI_BANDS && o->streams; }
+
+/* Whether corners are the peaks of the determinant of the Hessian, not FAST's. */
+static inline bool kbi_orb_is_hessian(const kbi_orb *o) { return KBI_HESSIAN && o->hessian; }
+/* Whether responses are known when a corner is found: from the search, or since its rows are gone later. */
+static inline bool kbi_orb_measures_at_once(const kbi_orb *o) { return kbi_orb_is_hessian(o) || kbi_orb_streams(o); }
+static inline int32_t kbi_orb_search_reach(const kbi_orb *o)
+{
+    return kbi_orb_is_hessian(o) ? KBI_ORB_HESSIAN_REACH : KBI_ORB_FAST_REACH;
+}
 
 /* What is done with rows of a level while they are in memory, those from..to - 1. They are `rows` high but the last ones,
  * and `reach` rows above and below are in memory too. */
@@ -132,8 +148,10 @@ bool kbi_orb_bands_get(kbi_orb *o);
 size_t kbi_orb_most_corners(const kbi_orb *o);
 /* Harris's response of a corner of a level. */
 float kbi_orb_response(const kbi_orb *o, int32_t index, const kbi_orb_corner *corner);
-/* Keeps a corner of a band, if it may go on. */
-void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner);
+/* Keeps a corner of a band, if it may go on. The response is that of hessian; FAST's is measured where it is needed. */
+void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner, float response);
+/* A threshold for what is left of a band: the more corners it has, the stronger others must be to be selected. */
+int32_t kbi_orb_risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32_t threshold);
 /* The goals when every level has corners enough. */
 void kbi_orb_goals_start(kbi_orb *o);
 /* When levels are searched: the levels' shares of o->wanted keypoints, and their goals. Levels with few corners leave
@@ -149,5 +167,16 @@ void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour);
 void kbi_orb_search_strip(kbi_orb *o, int32_t index, int32_t top, int32_t bottom);
 /* When goals are met: which corners go on. */
 void kbi_orb_limits(kbi_orb *o);
+
+/* ---- peaks of the determinant of the Hessian (hessian.c) ---- */
+/* The response of a determinant, which is above 0; the score of a response, 0 to 255; and the least determinant with at
+ * least this response. */
+float kbi_hessian_response(int32_t determinant);
+int32_t kbi_hessian_score(float response);
+int32_t kbi_hessian_limit(float response);
+/* Bytes of scratch that a band takes. */
+size_t kbi_hessian_scratch(int32_t width);
+/* Searches rows top..bottom - 1 of a band for corners with scores above the threshold; returns to what it has risen. */
+int32_t kbi_hessian_search(const kbi_orb *o, kbi_orb_band *band, int32_t top, int32_t bottom, int32_t threshold);
 
 #endif

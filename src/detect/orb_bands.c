@@ -11,7 +11,7 @@
 
 static int32_t ring_rows(const kbi_orb *o, const kbi_orb_level *level)
 {
-    int32_t search = o->job->options.cell_size + 2 * KBI_ORB_SEARCH_REACH;
+    int32_t search = o->job->options.cell_size + 2 * kbi_orb_search_reach(o);
     int32_t finish = KBI_ORB_FINISH_ROWS + 2 * KBI_ORB_FINISH_REACH;
     return kbi_min_i(kbi_max_i(search, finish) + SPARE_ROWS, level->height);
 }

@@ -53,7 +53,7 @@ float kbi_orb_response(const kbi_orb *o, int32_t index, const kbi_orb_corner *c)
 /* Keeps the n strongest of the corners from `first` on. */
 static void keep_strongest(const kbi_orb *o, kbi_orb_band *band, size_t first, size_t n)
 {
-    for (size_t i = first; i < band->count && !kbi_orb_streams(o); i++)
+    for (size_t i = first; i < band->count && !kbi_orb_measures_at_once(o); i++)
         band->responses[i] = kbi_orb_response(o, band->level, &band->corners[i]);
     for (size_t i = n / 2; i-- > 0;) heap_sink(band, first, n, i);
     for (size_t i = first + n; i < band->count; i++) {
@@ -88,13 +88,14 @@ static void band_prune(const kbi_orb *o, kbi_orb_band *band)
     if (kept - above > reach) keep_strongest(o, band, above, reach);
 }
 
-void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner)
+void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner, float response)
 {
     band->found++;
     if (corner.score < band->floor) return;
     if (band->count == band->room) band_prune(o, band);
     if (corner.score < band->floor) return;
-    if (kbi_orb_streams(o)) band->responses[band->count] = kbi_orb_response(o, band->level, &corner);
+    if (kbi_orb_measures_at_once(o))
+        band->responses[band->count] = kbi_orb_is_hessian(o) ? response : kbi_orb_response(o, band->level, &corner);
     band->corners[band->count++] = corner;
 }
 
@@ -147,7 +148,9 @@ size_t kbi_orb_most_corners(const kbi_orb *o)
 /* Scratch of a band that is searched at the same time as others. */
 static bool band_scratch_get(const kbi_orb *o, kbi_orb_band *band, size_t room)
 {
-    band->scratch = kbi_workspace_get(o->job->workspace, SCRATCH_ROWS * kbi_round_up((size_t)o->job->image.width));
+    int32_t width = o->job->image.width;
+    size_t scratch = kbi_orb_is_hessian(o) ? kbi_hessian_scratch(width) : SCRATCH_ROWS * kbi_round_up((size_t)width);
+    band->scratch = kbi_workspace_get(o->job->workspace, scratch);
     band->responses = kbi_workspace_get(o->job->workspace, room * sizeof *band->responses);
     return band->scratch && band->responses;
 }
@@ -157,20 +160,20 @@ bool kbi_orb_bands_get(kbi_orb *o)
 {
     kb_workspace *workspace = o->job->workspace;
     kbi_orb_band shared;
-    bool streams = kbi_orb_streams(o); /* levels are searched in turns: they share the rows of scores only */
+    bool own = kbi_orb_measures_at_once(o); /* responses */
     o->pieces = o->threads > 1 ? 2 * o->threads : 1;
     o->band_count = o->pieces * o->levels;
     for (int32_t i = 0; i < o->levels; i++) o->level[i].reach = level_reach(o, &o->level[i]);
     o->bands = kbi_workspace_get(workspace, (size_t)o->band_count * sizeof *o->bands);
-    size_t most = streams || o->threads > 1 ? 0 : kbi_orb_most_corners(o);
+    size_t most = own || o->threads > 1 ? 0 : kbi_orb_most_corners(o);
     if (!o->bands || !band_scratch_get(o, &shared, most)) return false;
     for (int32_t i = 0; i < o->band_count; i++) {
         kbi_orb_band band;
         band_plan(o, i, &band);
         band.scratch = shared.scratch;
         band.responses = shared.responses;
-        if (o->threads > 1 && !band_scratch_get(o, &band, band.room)) return false;
-        if (streams) band.responses = kbi_workspace_get(workspace, band.room * sizeof *band.responses);
+        if (o->threads > 1 && !band_scratch_get(o, &band, own ? 0 : band.room)) return false;
+        if (own) band.responses = kbi_workspace_get(workspace, band.room * sizeof *band.responses);
         band.corners = kbi_workspace_get(workspace, band.room * sizeof *band.corners);
         band.cells = kbi_workspace_get(workspace, (size_t)band.cells_across * (size_t)band.cells_down);
         if (!band.corners || !band.cells || !band.responses) return false;

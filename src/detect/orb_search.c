@@ -1,4 +1,4 @@
-/* FAST corners of a level that are the strongest of their 3x3 neighbourhood.
+/* The search of a level; hessian.c has that of the determinant of the Hessian. FAST corners are those that are the strongest of their 3x3 neighbourhood.
  *
  * A level is cut into cells of cell_size px. Where a cell has no corner above fast_threshold, it is searched again with
  * fast_threshold_min, as ORB-SLAM does, so that soft and dim regions give corners too. What a search finds above a
@@ -43,14 +43,13 @@ static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t
         if (options->mask &&
             !kbi_mask_allows(options->mask, kbi_orb_to_image(factor, x), kbi_orb_to_image(factor, y)))
             continue;
-        kbi_orb_corner_add(o, band, (kbi_orb_corner){(uint16_t)x, (uint16_t)y, rows->middle[rows->peak[i]]});
+        kbi_orb_corner_add(o, band, (kbi_orb_corner){(uint16_t)x, (uint16_t)y, rows->middle[rows->peak[i]], 0, 0}, 0);
         if (found) found[(x - KBI_ORB_EDGE) / options->cell_size] = 1;
     }
 }
 
-/* The more corners a band has, the stronger others must be to be selected. Twice as many as suffice, so that levels
- * with few corners do not make it search again. */
-static int32_t risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32_t threshold)
+/* Twice as many as suffice, so that levels with few corners do not make it search again. */
+int32_t kbi_orb_risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32_t threshold)
 {
     size_t goal = o->level[band->level].goal;
     uint32_t histogram[256] = {0};
@@ -73,7 +72,7 @@ static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int3
         score_row(o, level, left - 1, width, y + 1, threshold, rows.below);
         int32_t n = o->kernels.peaks_row(rows.above, rows.middle, rows.below, width, rows.peak);
         uint8_t *strip = found ? found + (y - top) / o->job->options.cell_size * band->cells_across : NULL;
-        if (found && (y - band->top) % RISE_ROWS == RISE_ROWS - 1) threshold = risen_threshold(o, band, threshold);
+        if (found && (y - band->top) % RISE_ROWS == RISE_ROWS - 1) threshold = kbi_orb_risen_threshold(o, band, threshold);
         add_corners(o, band, y, left - 1, &rows, n, strip);
         uint8_t *oldest = rows.above;
         rows.above = rows.middle;
@@ -96,6 +95,10 @@ static void search_task(void *context, int32_t piece)
     kbi_orb_band *band = &o->bands[o->target * o->pieces + piece];
     band_clear(band);
     if (band->top == band->bottom) return;
+    if (kbi_orb_is_hessian(o)) {
+        kbi_hessian_search(o, band, band->top, band->bottom, o->threshold);
+        return;
+    }
     memset(band->cells, 0, (size_t)band->cells_across * (size_t)band->cells_down);
     search_rows(o, band, KBI_ORB_EDGE, o->level[band->level].width - KBI_ORB_EDGE, band->top, band->bottom,
                 o->threshold, band->cells);
@@ -109,7 +112,7 @@ static void search_empty_cells(const kbi_orb *o, kbi_orb_band *band, int32_t top
         for (end = i; end < band->cells_across && !found[end];) end++;
         if (end > i)
             search_rows(o, band, KBI_ORB_EDGE + i * cell, kbi_min_i(KBI_ORB_EDGE + end * cell, right), top,
-                        kbi_min_i(top + cell, band->bottom), o->job->options.fast_threshold_min, NULL);
+                        kbi_min_i(top + cell, band->bottom), o->lowest_again, NULL);
     }
 }
 
@@ -131,7 +134,7 @@ static int32_t likely_threshold(const kbi_orb *o, int32_t index, int32_t neighbo
     uint32_t histogram[256];
     kbi_orb_histogram(o, neighbour, histogram);
     int32_t score = kbi_orb_score_limit(histogram, (size_t)((double)level->goal * ratio * 1.3));
-    return kbi_max_i(score - 1, o->job->options.fast_threshold);
+    return kbi_max_i(score - 1, o->lowest);
 }
 
 static size_t search_level_with(kbi_orb *o, void (*task)(void *, int32_t), int32_t threshold)
@@ -145,18 +148,17 @@ static size_t search_level_with(kbi_orb *o, void (*task)(void *, int32_t), int32
 
 void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour)
 {
-    const kb_detect_options *options = &o->job->options;
     kbi_orb_level *level = &o->level[index];
     if (!kbi_orb_level_waits(level)) return;
     o->target = index;
-    int32_t likely = options->fast_threshold;
+    int32_t likely = o->lowest;
     if (level->corners == 0 && neighbour >= 0 && neighbour < o->levels && level->goal < SIZE_MAX)
         likely = likely_threshold(o, index, neighbour);
     level->corners = search_level_with(o, search_task, likely);
-    if (likely > options->fast_threshold && level->corners < level->goal)
-        level->corners = search_level_with(o, search_task, likely = options->fast_threshold);
-    if (options->fast_threshold_min < likely && level->corners < level->goal)
-        level->corners = search_level_with(o, search_again_task, options->fast_threshold_min);
+    if (likely > o->lowest && level->corners < level->goal)
+        level->corners = search_level_with(o, search_task, likely = o->lowest);
+    if (o->lowest_again < likely && level->corners < level->goal)
+        level->corners = search_level_with(o, search_again_task, o->lowest_again);
     level->complete = level->corners < level->goal;
 }
 
@@ -165,18 +167,20 @@ void kbi_orb_search_level(kbi_orb *o, int32_t index, int32_t neighbour)
  * once, as long as the threshold has not risen: then there are enough, all stronger than what such a cell has. */
 void kbi_orb_search_strip(kbi_orb *o, int32_t index, int32_t top, int32_t bottom)
 {
-    const kb_detect_options *options = &o->job->options;
     kbi_orb_level *level = &o->level[index];
     kbi_orb_band *band = &o->bands[index];
     if (!kbi_orb_level_waits(level)) return;
     if (top == band->top) {
         band_clear(band);
-        band->threshold = options->fast_threshold;
+        band->threshold = o->lowest;
     }
-    memset(band->cells, 0, (size_t)band->cells_across);
-    search_rows(o, band, KBI_ORB_EDGE, level->width - KBI_ORB_EDGE, top, bottom, band->threshold, band->cells);
-    if (options->fast_threshold_min < options->fast_threshold && band->threshold == options->fast_threshold)
-        search_empty_cells(o, band, top, band->cells);
+    if (kbi_orb_is_hessian(o)) {
+        band->threshold = kbi_hessian_search(o, band, top, bottom, band->threshold);
+    } else {
+        memset(band->cells, 0, (size_t)band->cells_across);
+        search_rows(o, band, KBI_ORB_EDGE, level->width - KBI_ORB_EDGE, top, bottom, band->threshold, band->cells);
+        if (o->lowest_again < o->lowest && band->threshold == o->lowest) search_empty_cells(o, band, top, band->cells);
+    }
     if (bottom < band->bottom) return;
     level->corners = band->found;
     level->complete = level->corners < level->goal;

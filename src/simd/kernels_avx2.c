@@ -7,6 +7,7 @@
 #    include "simd/templates.h"
 #    include "simd/tmpl_circle.h"
 #    include "simd/tmpl_filter.h"
+#    include "simd/tmpl_hessian.h"
 #    include "simd/tmpl_transfer.h"
 
 void kbi_kernels_avx2(kbi_kernels *table)
@@ -18,6 +19,10 @@ void kbi_kernels_avx2(kbi_kernels *table)
     /* Harris's response stays that of SSE4.1: 7 columns gain nothing by wider vectors. */
     table->detect.disc_angle = disc_angle;
     table->detect.difference_row = difference_row;
+    if (!KBI_HESSIAN) return;
+    table->detect.blur_bytes = blur_bytes;
+    table->detect.hessian_row = hessian_row;
+    table->detect.hessian_peaks = hessian_peaks_simd;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #    include "simd/tmpl_blur.h"
 #    include "simd/tmpl_extrema_masks.h"
 #    include "simd/tmpl_hamming.h"
+#    include "simd/tmpl_hessian.h"
 #    include "simd/tmpl_hamming_words.h"
 #    include "simd/tmpl_project_vnni.h"
 #    include "simd/tmpl_resize_vbmi.h"
@@ -33,6 +34,11 @@ void kbi_kernels_avx512(kbi_kernels *table)
     table->detect.resize_row = resize_row_simd;
     table->detect.blur_pairs = blur_pairs_simd;
     table->detect.extrema_row = extrema_row_masks;
+    if (KBI_HESSIAN) {
+        table->detect.blur_bytes = blur_bytes;
+        table->detect.hessian_row = hessian_row;
+        table->detect.hessian_peaks = hessian_peaks_simd;
+    }
     table->image.sample = sample_simd;
     table->describe.sift = sift_simd;
     table->describe.project = project_simd;

@@ -9,6 +9,7 @@
 #include "detect/dog_rows.h"
 #include "detect/fast_rows.h"
 #include "detect/gradient_rows.h"
+#include "detect/hessian_rows.h"
 #include "detect/histogram_rows.h"
 
 #include "simd/tmpl_corner.h"

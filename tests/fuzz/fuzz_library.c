@@ -140,7 +140,7 @@ static kb_detect_options take_detect_options(source *s, const kb_image *mask)
 {
     kb_detect_options o;
     KB_INIT(o);
-    o.detector = take_byte(s) & 1 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB;
+    o.detector = (kb_detector)(KB_DETECTOR_ORB + take_byte(s) % 3);
     o.selection = (kb_selection)(take_byte(s) % 5);
     o.max_keypoints = 1 + take_byte(s) % (2 * MOST);
     uint8_t chosen = take_byte(s), more = take_byte(s);
@@ -156,6 +156,7 @@ static kb_detect_options take_detect_options(source *s, const kb_image *mask)
     if (more & 2) o.contrast_threshold = (float)take_byte(s) / 255;
     if (more & 4) o.edge_threshold = 1 + (float)take_byte(s) * (999.0f / 255);
     if (more & 8) o.sigma = 0.5f + (float)take_byte(s) * (3.5f / 255);
+    if (more & 128) o.hessian_threshold = 0.0001f + (float)take_byte(s) * (0.4f / 255);
     o.no_upsampling = more >> 4 & 1;
     if (more & 32) o.mask = mask;
     o.whole_pixels = more >> 6 & 1;

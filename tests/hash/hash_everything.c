@@ -311,6 +311,32 @@ static void section_detect(hash *h, scene *s)
     add_keypoints(h, found, KEYPOINTS);
 }
 
+/* What is found in both images. */
+static void add_rule(hash *h, scene *s, const kb_detect_options *rule)
+{
+    static kb_keypoint found[KEYPOINTS];
+    const kb_image *images[] = {&s->image, &s->deep_image};
+    for (size_t i = 0; i < KBI_COUNT(images); i++) {
+        kb_detect_options options = *rule;
+        size_t count;
+        options.struct_size = sizeof options;
+        options.parallel = kb_pool_parallel(s->pool);
+        must(kb_detect(images[i], &options, NULL, found, KEYPOINTS, &count), "detect by a rule");
+        add_u64(h, count);
+        add_keypoints(h, found, count);
+    }
+}
+
+static void section_hessian(hash *h, scene *s)
+{
+    static const kb_detect_options rules[] = {
+        {.detector = KB_DETECTOR_HESSIAN},
+        {.detector = KB_DETECTOR_HESSIAN, .selection = KB_SELECT_QUADTREE, .hessian_threshold = 0.01f, .low_memory = 1},
+        {.detector = KB_DETECTOR_HESSIAN, .second_angle = 1, .whole_pixels = 1, .level_factor = 1.4f, .levels = 4},
+    };
+    for (size_t i = 0; i < KBI_COUNT(rules); i++) add_rule(h, s, &rules[i]);
+}
+
 /* Whatever else changes what a detector finds: each rule of orientation and selection, with the options that go with
  * it, on both images. */
 static void section_rules(hash *h, scene *s)
@@ -326,16 +352,7 @@ static void section_rules(hash *h, scene *s)
     };
     static kb_keypoint found[KEYPOINTS];
     static float confidence[KEYPOINTS];
-    const kb_image *images[] = {&s->image, &s->deep_image};
-    for (size_t i = 0; i < 2 * KBI_COUNT(rules); i++) {
-        kb_detect_options options = rules[i / 2];
-        size_t count;
-        options.struct_size = sizeof options;
-        options.parallel = kb_pool_parallel(s->pool);
-        must(kb_detect(images[i % 2], &options, NULL, found, KEYPOINTS, &count), "detect by a rule");
-        add_u64(h, count);
-        add_keypoints(h, found, count);
-    }
+    for (size_t i = 0; i < KBI_COUNT(rules); i++) add_rule(h, s, &rules[i]);
     for (int rule = KB_ORIENTATION_GRADIENT; rule <= KB_ORIENTATION_NONE; rule++) {
         kb_orient_options options;
         KB_INIT(options);
@@ -739,6 +756,7 @@ int main(int argc, char **argv)
         {"sift", section_sift},
         {"detecting", section_detect},
         {"rules", section_rules},
+        {"hessian", section_hessian},
         {"matching", section_match},
         {"neighbours", section_neighbours},
         {"filter", section_filter},

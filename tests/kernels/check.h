@@ -24,8 +24,9 @@ void same(const char *what, const void *expected, const void *found, size_t size
 #define CHECKS(CHECK)                                                                                                  \
     CHECK(shrink)                                                                                                      \
     CHECK(plan) CHECK(cut) CHECK(boxes) CHECK(sift) CHECK(sift_bytes) CHECK(project) CHECK(resize) CHECK(fast)         \
-        CHECK(fast_scores) CHECK(corners) CHECK(gradient) CHECK(blur) CHECK(extrema) CHECK(directions) CHECK(hamming)  \
-        CHECK(hamming_many) CHECK(hamming_listed) CHECK(hamming_nearest) CHECK(hamming_near) CHECK(list_circle)       \
+        CHECK(fast_scores) CHECK(corners) CHECK(gradient) CHECK(blur) CHECK(hessian) CHECK(extrema)                    \
+        CHECK(directions) CHECK(hamming) CHECK(hamming_many) CHECK(hamming_listed) CHECK(hamming_nearest)              \
+        CHECK(hamming_near) CHECK(list_circle)                                                                         \
         CHECK(filter_block) CHECK(transfer_sums)
 #define DECLARE_CHECK(name) void check_##name(const kbi_kernels *c, const kbi_kernels *t);
 CHECKS(DECLARE_CHECK)

@@ -157,6 +157,48 @@ void check_blur(const kbi_kernels *c, const kbi_kernels *t)
     }
 }
 
+/* Determinants of any size, and few different ones, so that neighbours are equal. */
+static int32_t *random_determinants(size_t n, uint32_t different)
+{
+    int32_t *row = (int32_t *)(void *)guarded(n * sizeof *row);
+    for (size_t i = 0; i < n; i++)
+        row[i] = different ? (int32_t)below(different) - 2 : (int32_t)(below(1u << 16) << 15) - (1 << 30);
+    return row;
+}
+
+void check_hessian(const kbi_kernels *c, const kbi_kernels *t)
+{
+    enum { SHORT = 140, LONG = 3, LONGEST = 4300 };
+    static uint16_t x[LONGEST], found_x[LONGEST];
+    for (int32_t i = 1; i <= SHORT + LONG; i++) {
+        int32_t width = i <= SHORT ? i : LONGEST - 620 * (i - SHORT - 1) - i % 3;
+        size_t n = (size_t)width, rows = 2 * KBI_HESSIAN_BLUR + 1;
+        uint8_t *pixels = guarded(n * rows);
+        fill_bytes(pixels, n * rows, n, (uint32_t)i);
+        uint16_t *expected = random_row(n, 0), *found = random_row(n, 0);
+        c->detect.blur_bytes(pixels + KBI_HESSIAN_BLUR * n, (ptrdiff_t)n, width, expected);
+        t->detect.blur_bytes(pixels + KBI_HESSIAN_BLUR * n, (ptrdiff_t)n, width, found);
+        same("blur_bytes", expected, found, n * sizeof *found);
+
+        uint32_t most = i % 3 == 0 ? 3 : i % 3 == 1 ? 32640 : 65535;
+        const uint16_t *a = random_row(n + 2, most), *m = random_row(n + 2, most), *b = random_row(n + 2, most);
+        int32_t *one = random_determinants(n, 0), *other = random_determinants(n, 0);
+        c->detect.hessian_row(a + 1, m + 1, b + 1, width, one);
+        t->detect.hessian_row(a + 1, m + 1, b + 1, width, other);
+        same("hessian_row", one, other, n * sizeof *one);
+
+        uint32_t different = i % 2 ? 6 : 0;
+        const int32_t *d[3];
+        for (int k = 0; k < 3; k++) d[k] = random_determinants(n, different);
+        int32_t limit = 1 + (int32_t)below(i % 2 ? 4 : 1 << 29);
+        int32_t count = c->detect.hessian_peaks(d[0], d[1], d[2], width, limit, x);
+        int32_t found_count = t->detect.hessian_peaks(d[0], d[1], d[2], width, limit, found_x);
+        same("number of hessian_peaks", &count, &found_count, sizeof count);
+        if (count == found_count) same("hessian_peaks", x, found_x, (size_t)count * sizeof *x);
+        guard_reset();
+    }
+}
+
 void check_extrema(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t width = 2 * KBI_SIFT_BORDER; width <= 150; width++) {

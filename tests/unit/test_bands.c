@@ -75,6 +75,9 @@ static void test_sizes(void **state)
         for (size_t p = 0; p < KBI_COUNT(pictures); p++) {
             kb_image image = view_of(pictures[p], width, height);
             for (size_t k = 0; k < KBI_COUNT(keypoints); k++) check_detection(&image, bands_options(keypoints[k]));
+            kb_detect_options hessian = bands_options(700);
+            hessian.detector = KB_DETECTOR_HESSIAN;
+            check_detection(&image, hessian);
             free(pictures[p]);
         }
     }
@@ -113,6 +116,8 @@ static void test_options(void **state)
             o.cell_size = c % 6 == 0 ? 8 : c % 6 == 1 ? 100 : 0;
             o.fast_threshold = c % 9 == 0 ? 60 : 0;
             o.fast_threshold_min = c % 9 == 0 ? 5 : 0;
+            check_detection(&image, o);
+            o.detector = KB_DETECTOR_HESSIAN;
             check_detection(&image, o);
         }
         free(pictures[p]);

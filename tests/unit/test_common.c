@@ -479,7 +479,7 @@ static void test_names(void **state)
 {
     (void)state;
     CHECK_NAMES(kb_kind_name, kb_kind, KB_ROOTSIFT);
-    CHECK_NAMES(kb_detector_name, kb_detector, KB_DETECTOR_SIFT);
+    CHECK_NAMES(kb_detector_name, kb_detector, KB_DETECTOR_HESSIAN);
     CHECK_NAMES(kb_selection_name, kb_selection, KB_SELECT_QUADTREE);
     CHECK_NAMES(kb_orientation_name, kb_orientation, KB_ORIENTATION_NONE);
     CHECK_NAMES(kb_fit_result_name, kb_fit_result, KB_FIT_NOT_FOUND);

@@ -100,7 +100,7 @@ static void test_sift_finds_blobs_between_pixels(void **state)
 }
 
 /* Every keypoint of the picture must be in the turned picture, its angle a quarter further. Equal scores may fall to
- * another neighbour, so a few are let off. Of ORB's levels only the first turns without a change of its pixels. */
+ * another neighbour, so a few are let off. Of the levels of orb and hessian only the first turns without a change of its pixels. */
 static void check_turn(kb_detector detector, double tolerance, double turn, double share)
 {
     enum { W = 230, H = 200 };
@@ -108,7 +108,7 @@ static void check_turn(kb_detector detector, double tolerance, double turn, doub
     found *a = detect_pixels(p, W, H, detector), *b = detect_pixels(q, H, W, detector);
     size_t same = 0, all = 0;
     for (size_t i = 0; i < a->n; i++) {
-        if (detector == KB_DETECTOR_ORB && a->k[i].octave > 0) continue;
+        if (detector != KB_DETECTOR_SIFT && a->k[i].octave > 0) continue;
         all++;
         for (size_t k = 0; k < b->n; k++) {
             const kb_keypoint *u = &a->k[i], *v = &b->k[k];
@@ -130,6 +130,7 @@ static void test_a_turned_image_turns_the_angles(void **state)
 {
     (void)state;
     check_turn(KB_DETECTOR_SIFT, 0.1, 2, 0.93);
+    check_turn(KB_DETECTOR_HESSIAN, 0.1, 8, 0.8);
     check_turn(KB_DETECTOR_ORB, 0.01, 8, 0.8); /* cells of 4 px: they lie half a pixel beside the corner */
 }
 
@@ -159,7 +160,7 @@ static void test_masks(void **state)
     enum { W = 220, H = 210 };
     uint8_t *p = render_texture(W, H, 8), *mask = calloc(W, H);
     kb_image image = view_of(p, W, H), view = view_of(mask, W, H);
-    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
+    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_HESSIAN; d++) {
         kb_detect_options o = options_for((kb_detector)d);
         found *all = detect_view(&image, &o);
         o.mask = &view;
@@ -190,7 +191,7 @@ static void test_threads_and_workspace_change_nothing(void **state)
     kb_image image = view_of(p, W, H);
     kb_workspace *workspace;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++)
+    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_HESSIAN; d++)
         for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_QUADTREE; rule++) {
             kb_detect_options o = options_for((kb_detector)d);
             o.selection = (kb_selection)rule;
@@ -225,7 +226,7 @@ static void test_stride_and_depth_change_nothing(void **state)
     for (int y = 0; y < H; y++) memcpy(wide + y * STRIDE, p + y * W, W);
     for (int i = 0; i < W * H; i++) deep[i] = (uint16_t)(p[i] * 257);
     kb_image strided = {wide, W, H, STRIDE, KB_GRAY8, 0}, sixteen = {deep, W, H, 2 * W, KB_GRAY16, 0};
-    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
+    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_HESSIAN; d++) {
         kb_detect_options o = options_for((kb_detector)d);
         found *a = detect_pixels(p, W, H, (kb_detector)d);
         found *b = detect_view(&strided, &o), *c = detect_view(&sixteen, &o);
@@ -246,7 +247,7 @@ static void test_less_room_gives_the_strongest(void **state)
     (void)state;
     uint8_t *p = render_texture(240, 230, 30);
     kb_image image = view_of(p, 240, 230);
-    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
+    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_HESSIAN; d++) {
         kb_detect_options o = options_for((kb_detector)d);
         o.selection = KB_SELECT_BEST;
         o.max_keypoints = 256;
@@ -272,7 +273,7 @@ static void test_room_and_few_keypoints(void **state)
     (void)state;
     uint8_t *p = render_texture(240, 230, 31);
     kb_image image = view_of(p, 240, 230);
-    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++)
+    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_HESSIAN; d++)
         for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_QUADTREE; rule++) {
             kb_detect_options o = options_for((kb_detector)d);
             kb_keypoint few[40];
@@ -380,6 +381,7 @@ static void test_small_flat_and_harsh_images(void **state)
             kb_image image = view_of(p, side[i][0], side[i][1]);
             for (int plain = 0; plain < 2; plain++) check_harsh(&image, KB_DETECTOR_SIFT, kind < 2, plain);
             check_harsh(&image, KB_DETECTOR_ORB, kind < 2, 0);
+            check_harsh(&image, KB_DETECTOR_HESSIAN, kind < 2, 0);
             free(p);
         }
 }
@@ -392,7 +394,7 @@ static void test_a_very_wide_image(void **state)
     uint8_t *p = malloc((size_t)W * H), *tile = render_texture(240, H, 14);
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++) p[y * W + x] = tile[y * 240 + x % 240];
-    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
+    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_HESSIAN; d++) {
         found *f = detect_pixels(p, W, H, (kb_detector)d);
         assert_int_equal(f->n, MANY);
         int eighths[8] = {0};
@@ -474,7 +476,7 @@ static void test_wrong_arguments(void **state)
     assert_int_equal(kb_detect(&image, NULL, NULL, k, 4, &n), KB_OK);
     assert_int_equal(kb_detect(&bad, NULL, NULL, k, 4, &n), KB_E_IMAGE);
     REFUSE(struct_size, 1, KB_E_STRUCT);
-    REFUSE(detector, (kb_detector)3, KB_E_UNKNOWN);
+    REFUSE(detector, (kb_detector)4, KB_E_UNKNOWN);
     REFUSE(max_keypoints, -1, KB_E_ARGUMENT);
     REFUSE(max_keypoints, 1000001, KB_E_ARGUMENT);
     REFUSE(selection, (kb_selection)5, KB_E_ARGUMENT);
@@ -493,6 +495,9 @@ static void test_wrong_arguments(void **state)
     REFUSE(edge_threshold, INFINITY, KB_E_ARGUMENT);
     REFUSE(sigma, 5, KB_E_ARGUMENT);
     REFUSE(no_upsampling, 2, KB_E_ARGUMENT);
+    REFUSE(hessian_threshold, 0.00001f, KB_E_ARGUMENT);
+    REFUSE(hessian_threshold, 0.6f, KB_E_ARGUMENT);
+    REFUSE(hessian_threshold, NAN, KB_E_ARGUMENT);
     REFUSE(mask, &small, KB_E_ARGUMENT);
     REFUSE(mask, &bad, KB_E_ARGUMENT);
     REFUSE(mask, &deep_mask, KB_E_ARGUMENT);
@@ -503,8 +508,10 @@ static void test_names(void **state)
     (void)state;
     assert_string_equal(kb_detector_name(KB_DETECTOR_ORB), "orb");
     assert_string_equal(kb_detector_name(KB_DETECTOR_SIFT), "sift");
+    assert_string_equal(kb_detector_name(KB_DETECTOR_HESSIAN), "hessian");
     assert_string_equal(kb_detector_name((kb_detector)0), "?");
     assert_true(kb_detector_scale(KB_DETECTOR_ORB) == 1 && kb_detector_scale(KB_DETECTOR_SIFT) == 6.75f);
+    assert_true(kb_detector_scale(KB_DETECTOR_HESSIAN) == 1);
     assert_true(kb_detector_scale((kb_detector)9) == 0);
 }
 

@@ -93,13 +93,13 @@ static void full_lists_change_nothing(void **state)
     assert_int_equal(kb_pool_create(7, &pool), KB_OK);
     for (size_t p = 0; p < KBI_COUNT(pictures); p++) {
         kb_image image = view_of(pictures[p], W, H);
-        for (int c = 0; c < 2 * 4 * 2; c++) {
+        for (int c = 0; c < 3 * 4 * 2; c++) {
             kb_detect_options options;
             size_t n, count;
             KB_INIT(options);
-            options.detector = c & 1 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB;
-            options.selection = (kb_selection)(KB_SELECT_BEST + (c >> 1 & 3));
-            options.max_keypoints = c >> 3 ? MANY : 5;
+            options.detector = (kb_detector)(KB_DETECTOR_ORB + c % 3);
+            options.selection = (kb_selection)(KB_SELECT_BEST + c / 3 % 4);
+            options.max_keypoints = c / 12 ? MANY : 5;
             options.contrast_threshold = 0.001f;
             assert_int_equal(kb_detect(&image, &options, NULL, expected, MANY, &n), KB_OK);
             assert_int_equal(n, options.max_keypoints);
@@ -260,6 +260,7 @@ static void a_thousand_frames_allocate_nothing(void **state)
     (void)state;
     check_frames(KB_DETECTOR_ORB, 1, 0, 300);
     check_frames(KB_DETECTOR_ORB, 2, 300, 200);
+    check_frames(KB_DETECTOR_HESSIAN, 2, 400, 100);
     check_frames(KB_DETECTOR_SIFT, 1, 500, 300);
     check_frames(KB_DETECTOR_SIFT, 2, 800, 200);
 }
@@ -297,14 +298,14 @@ static void needs_are_exact(void **state)
     static frame_buffers f;
     static uint8_t buffer[4 << 20];
     kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1);
-    for (int c = 0; c < 2 * 4 * 2; c++) {
+    for (int c = 0; c < 3 * 4 * 2; c++) {
         kb_detect_options options;
         kb_workspace *ws;
         size_t needed = 0;
-        small_options(&options, c & 1 ? KB_DETECTOR_SIFT : KB_DETECTOR_ORB, NULL);
+        small_options(&options, (kb_detector)(KB_DETECTOR_ORB + c % 3), NULL);
         options.no_upsampling = 1;
-        options.selection = (kb_selection)(KB_SELECT_BEST + (c >> 1 & 3));
-        options.low_memory = c >> 3;
+        options.selection = (kb_selection)(KB_SELECT_BEST + c / 3 % 4);
+        options.low_memory = c / 12;
         kb_workspace_limits limits = small_limits(&options, model, 1);
         assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
         assert_true(needed < sizeof buffer);
@@ -419,7 +420,7 @@ static void every_allocation_may_fail(void **state)
     kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
     check_failures(render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1), KB_DETECTOR_ORB, &image);
     check_failures(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 64, false, 2), KB_DETECTOR_SIFT, &image);
-    check_failures(render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 128, true, 3), KB_DETECTOR_ORB, &image);
+    check_failures(render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 128, true, 3), KB_DETECTOR_HESSIAN, &image);
     check_failures(render_hash_model(128, 4), KB_DETECTOR_SIFT, &image);
     check_failures(builtin_model("sift"), KB_DETECTOR_ORB, &image);
     free(pixels);

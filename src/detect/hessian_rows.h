@@ -1,0 +1,56 @@
+/* The rows of hessian.c. */
+#ifndef KBI_HESSIAN_ROWS_H
+#define KBI_HESSIAN_ROWS_H
+
+#include "detect/rows.h"
+
+#define PEAKS_BLOCK 32
+
+KBI_ROWS void KBI_ROWS_NAME(blur_bytes)(const uint8_t *restrict row, ptrdiff_t stride, int32_t width,
+                                       uint16_t *restrict out)
+{
+    const uint8_t *restrict a1 = row - stride, *restrict a2 = a1 - stride, *restrict a3 = a2 - stride;
+    const uint8_t *restrict b1 = row + stride, *restrict b2 = b1 + stride, *restrict b3 = b2 + stride;
+    const uint8_t *restrict a4 = a3 - stride, *restrict b4 = b3 + stride;
+    for (int32_t i = 0; i < width; i++) {
+        uint16_t one = (uint16_t)(a1[i] + b1[i]), two = (uint16_t)(a2[i] + b2[i]);
+        uint16_t three = (uint16_t)(a3[i] + b3[i]), four = (uint16_t)(a4[i] + b4[i]);
+        out[i] = (uint16_t)(KBI_HESSIAN_W0 * row[i] + KBI_HESSIAN_W1 * one + KBI_HESSIAN_W2 * two +
+                            KBI_HESSIAN_W3 * three + KBI_HESSIAN_W4 * four);
+    }
+}
+
+KBI_ROWS void KBI_ROWS_NAME(hessian_row)(const uint16_t *restrict above, const uint16_t *restrict middle,
+                                        const uint16_t *restrict below, int32_t width, int32_t *restrict out)
+{
+    for (int32_t i = 0; i < width; i++) {
+        int16_t xx = (int16_t)(middle[i - 1] + middle[i + 1] - 2 * middle[i]);
+        int16_t yy = (int16_t)(above[i] + below[i] - 2 * middle[i]);
+        int16_t xy = (int16_t)((int16_t)(above[i - 1] + below[i + 1] - above[i + 1] - below[i - 1]) >> 2);
+        out[i] = xx * yy - xy * xy;
+    }
+}
+
+static inline bool hessian_peak(const int32_t *above, const int32_t *middle, const int32_t *below)
+{
+    int32_t v = middle[0];
+    return v > above[-1] && v > above[0] && v > above[1] && v > middle[-1] && v >= middle[1] && v >= below[-1] &&
+           v >= below[0] && v >= below[1];
+}
+
+KBI_ROWS int32_t KBI_ROWS_NAME(hessian_peaks)(const int32_t *above, const int32_t *middle, const int32_t *below,
+                                             int32_t width, int32_t limit, uint16_t *x)
+{
+    int32_t count = 0;
+    for (int32_t at = 1; at < width - 1; at += PEAKS_BLOCK) {
+        int32_t n = kbi_min_i(width - 1 - at, PEAKS_BLOCK), most = limit - 1;
+        if (n == PEAKS_BLOCK)
+            for (int32_t i = 0; i < PEAKS_BLOCK; i++) most = middle[at + i] > most ? middle[at + i] : most;
+        if (n == PEAKS_BLOCK && most < limit) continue;
+        for (int32_t i = at; i < at + n; i++)
+            if (middle[i] >= limit && hessian_peak(above + i, middle + i, below + i)) x[count++] = (uint16_t)i;
+    }
+    return count;
+}
+
+#endif
