@@ -256,7 +256,8 @@ int main(int argc, char **argv)
         Detector detect;
         cv::Ptr<cv::Feature2D> descriptor;
         Score total;
-    } rows[] = {{"orb", ours(KB_DETECTOR_ORB, n, workspace), orb, {}},
+    } rows[] = {{"hessian", ours(KB_DETECTOR_HESSIAN, n, workspace), orb, {}},
+                {"orb", ours(KB_DETECTOR_ORB, n, workspace), orb, {}},
                 {"cv::ORB", theirs(orb), orb, {}},
                 {"sift", ours(KB_DETECTOR_SIFT, n, workspace), sift, {}},
                 {"cv::SIFT", theirs(sift), sift, {}}};
@@ -270,8 +271,9 @@ int main(int argc, char **argv)
             row.total.add(score);
         }
     for (Row &row : rows) row.total.print("all", row.name);
-    std::printf("time: orb / cv::ORB %.3f, sift / cv::SIFT %.3f\n", rows[0].total.ms / rows[1].total.ms,
-                rows[2].total.ms / rows[3].total.ms);
+    std::printf("time: hessian / cv::ORB %.3f, orb / cv::ORB %.3f, sift / cv::SIFT %.3f\n",
+                rows[0].total.ms / rows[2].total.ms, rows[1].total.ms / rows[2].total.ms,
+                rows[3].total.ms / rows[4].total.ms);
     kb_workspace_free(workspace);
     return 0;
 }

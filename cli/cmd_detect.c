@@ -179,7 +179,7 @@ static int detect_run(cli_common *common, void *job, int count, char **arguments
     io_names images = {0}, outputs = {0}, pictures = {0};
     j->common = common;
     if (j->output && strcmp(j->output, "-") == 0) j->output = NULL;
-    if (!j->detect.detector) j->detect.detector = KB_DETECTOR_ORB;
+    if (!j->detect.detector) j->detect.detector = kb_detector_default();
     int code = detect_check(common, j);
     if (code != CLI_DONE) return code;
     if (!cli_claim_images(common, count, arguments, &images, &error) ||

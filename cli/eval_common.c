@@ -122,17 +122,17 @@ const cli_option eval_method_options[] = {
      .help = "best, grid, anms or quadtree: which ones our detector keeps (default: its own)"},                   \
     {"fast-threshold-min", 0, CLI_NUMBER(eval_options, source.fast_threshold_min, 1, 20), "N",                    \
      .help = "gray levels: the second threshold of our orb (default: its own)"},                                  \
-    {"whole-pixels", 0, CLI_FLAG(eval_options, source.whole_pixels), .help = "positions on whole pixels, of our orb"},     \
+    {"whole-pixels", 0, CLI_FLAG(eval_options, source.whole_pixels), .help = "positions on whole pixels, not of sift"},     \
     {"max-pixels", 0, CLI_NUMBER(eval_options, source.max_pixels, 1, 4294836225), "N",                            \
      .help = ": larger images are refused before memory is reserved for them (default 2^28)"},                    \
     {"orientation", 0, CLI_CHOICE(eval_options, source.orientation, 0), "RULE", "given",                          \
      .words = cli_orientations,                                                                                   \
-     .help = ": gradient, centroid or none compute the angles anew, of files and of our orb"},                    \
+     .help = ": gradient, centroid or none compute the angles anew, of files and of our detectors but sift"},                    \
     {"preset", 0, CLI_CALL(eval_options, preset), "NAME", .take = cli_take_preset,                                \
-     .help = "orb fast agast brisk akaze kaze surf sift: how size becomes the width of the patch (default: what " \
+     .help = "orb hessian fast agast brisk akaze kaze surf sift: how size becomes the width of the patch (default: what " \
              "belongs to the keypoints)"}
 
-const cli_option eval_keypoint_options[] = {KEYPOINT_ROWS("orb", "2000"), {0}};
+const cli_option eval_keypoint_options[] = {KEYPOINT_ROWS("hessian", "2000"), {0}};
 const cli_option eval_sfm_keypoint_options[] = {KEYPOINT_ROWS("sift", "8192"), {0}};
 
 static bool preset_settle(eval_options *options, cli_common *common)

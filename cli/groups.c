@@ -54,10 +54,10 @@ static bool check_detector(cli_common *common, const kb_detect_options *o, kb_de
     return true;
 }
 
-static bool check_detector_orb(cli_common *common, const char *option, const char *text, void *job)
+static bool check_detector_usual(cli_common *common, const char *option, const char *text, void *job)
 {
     (void)option, (void)text;
-    return check_detector(common, job, KB_DETECTOR_ORB);
+    return check_detector(common, job, kb_detector_default());
 }
 
 static bool check_detector_sift(cli_common *common, const char *option, const char *text, void *job)
@@ -104,10 +104,10 @@ const cli_option selection_options[] = {
     {0}};
 
 const cli_option detector_options[] = {
-    CLI_CHECK(check_detector_orb),
+    CLI_CHECK(check_detector_usual),
     {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
-     .help = "orb: FAST corners on a pyramid, quick (default); hessian: peaks of the determinant of the Hessian on the "
-             "same pyramid, more right matches; sift: differences of Gaussians, more accurate in scale, slower"},
+     .help = "hessian: peaks of the determinant of the Hessian on a pyramid (default); orb: FAST corners on the same "
+             "pyramid, as OpenCV's ORB; sift: differences of Gaussians, for changes of scale, slower"},
     {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "2000",
      .help = "keypoints per image"},
     CLI_GROUP(kb_detect_options, struct_size, selection_options),

@@ -173,17 +173,17 @@ static bool grow_pixels(growth *g, ev_bench_plot *plot, io_error *error)
     bool good = true;
     *plot = (ev_bench_plot){.title = "Pixels per image, keypoints as asked for", .x_name = "megapixels"};
     plot->count = found ? 3 : 2;
-    plot->curves[0].name = "detect-orb";
+    plot->curves[0].name = "detect-hessian";
     plot->curves[1].name = "detect-sift";
     if (found) plot->curves[2].name = methods[0]->name;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && good; i++) {
         int32_t width = sizes[i][0], height = sizes[i][1];
         uint8_t *pixels = mirrored_image(&g->set->images[0], width, height);
         double megapixels = 1e-6 * width * height;
-        detection orb = {{pixels, width, height, width, KB_GRAY8, 0}, KB_DETECTOR_ORB, keypoints};
-        detection sift = {orb.image, KB_DETECTOR_SIFT, keypoints};
-        description d = {orb.image, keypoints, n, methods[0], rows};
-        good = add_point(g, &plot->curves[0], megapixels, growth_detect, &orb, error) &&
+        detection hessian = {{pixels, width, height, width, KB_GRAY8, 0}, KB_DETECTOR_HESSIAN, keypoints};
+        detection sift = {hessian.image, KB_DETECTOR_SIFT, keypoints};
+        description d = {hessian.image, keypoints, n, methods[0], rows};
+        good = add_point(g, &plot->curves[0], megapixels, growth_detect, &hessian, error) &&
                (megapixels > 7 || add_point(g, &plot->curves[1], megapixels, growth_detect, &sift, error));
         random_keypoints(keypoints, n, width, height, &g->state);
         if (good && found) good = add_point(g, &plot->curves[2], megapixels, growth_describe, &d, error);

@@ -106,7 +106,7 @@ static bool cv_fit(ev_bench_set *set, size_t item, int variant, const ev_method 
 static bool our_frame(ev_bench_set *set, size_t image, const ev_method *method, ev_bench_frame *frame, io_error *error)
 {
     const kb_image *view = &set->images[image].view;
-    return ev_bench_detect(set, view, KB_DETECTOR_ORB, frame, error) &&
+    return ev_bench_detect(set, view, kb_detector_default(), frame, error) &&
            ev_bench_describe(set, view, method, frame->f.keypoints.items, frame->f.keypoints.count, frame, error);
 }
 
@@ -190,6 +190,7 @@ static bool cv_pipeline(ev_bench_set *set, size_t item, int variant, const ev_me
 /* ------------------------------------------------------------------------------------------------------ the table */
 
 static const ev_bench_step steps[] = {
+    {"detect-hessian", false, EV_BENCH_NO_METHOD, KB_DETECTOR_HESSIAN, NULL, our_detect, cv_detect, "cv::ORB detect"},
     {"detect-orb", false, EV_BENCH_NO_METHOD, KB_DETECTOR_ORB, NULL, our_detect, cv_detect, "cv::ORB detect"},
     {"detect-sift", false, EV_BENCH_NO_METHOD, KB_DETECTOR_SIFT, NULL, our_detect, cv_detect, "cv::SIFT detect"},
     {"describe", false, EV_BENCH_EACH_METHOD, 0, give_describe, our_describe, cv_describe, "cv::ORB compute"},

@@ -24,7 +24,7 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
     bool epipolar = o->geometry == KB_FUNDAMENTAL || o->geometry == KB_ESSENTIAL;
     if (o->threshold == 0) o->threshold = epipolar ? 1.5 : o->refine ? PIPELINE_REFINED_PX : 3;
-    if (o->detect.detector == 0) o->detect.detector = KB_DETECTOR_ORB;
+    if (o->detect.detector == 0) o->detect.detector = kb_detector_default();
     if (epipolar && o->detect.selection == KB_SELECT_DEFAULT) /* the strongest may all lie on one surface */
         o->detect.selection = KB_SELECT_GRID;
     if (!o->preset) o->preset = kb_detector_name(o->detect.detector);
@@ -56,7 +56,7 @@ static kb_status detect_keypoints(const pipeline *p, const kb_image *image, io_k
     return status;
 }
 
-/* The ORB detector has set them already. */
+/* All detectors but SIFT have set them already. */
 static kb_status set_angles(const pipeline *p, const kb_image *image, bool given, io_keypoints *keypoints)
 {
     kb_orient_options o;

@@ -195,7 +195,7 @@ public:
     Features(const Model &model, const kb_detect_options &detect) : model_(model), detect_(detect), scale_(0) {}
 
     static cv::Ptr<Features> create(const std::string &model = "bag256", int max_keypoints = 2000,
-                                    kb_detector detector = KB_DETECTOR_ORB)
+                                    kb_detector detector = kb_detector_default())
     {
         kb_detect_options detect;
         KB_INIT(detect);
@@ -247,7 +247,7 @@ public:
     }
 
 protected:
-    kb_detector detector() const { return detect_.detector ? detect_.detector : KB_DETECTOR_ORB; }
+    kb_detector detector() const { return detect_.detector ? detect_.detector : kb_detector_default(); }
 
     void find(const GrayImage &gray, const cv::Mat &mask, std::vector<cv::KeyPoint> &keypoints)
     {

@@ -83,6 +83,7 @@ protected:
     {
         kb_detect_options options;
         KB_INIT(options);
+        options.detector = KB_DETECTOR_ORB; // whose thresholds these are
         options.max_keypoints = nfeatures;
         options.selection = KB_SELECT_QUADTREE;
         options.levels = nlevels;

@@ -97,6 +97,7 @@ static kb_detect_options detect_options(void)
 {
     kb_detect_options options;
     KB_INIT(options);
+    options.detector = KB_DETECTOR_ORB;
     options.max_keypoints = MOST;
     options.low_memory = 1;
     options.selection = KB_SELECT_BEST;

@@ -100,7 +100,6 @@ typedef enum kb_status {
 
 /* An English phrase in static storage, never NULL, for any number. */
 KB_API const char *kb_status_string(kb_status status);
-
 /* The version of the library in use, "major.minor.patch" and as a number (KB_VERSION is the header's): major x 10000 +
  * minor x 100 + patch. */
 KB_API const char *kb_version(void);
@@ -173,7 +172,6 @@ typedef struct kb_model kb_model;
  * "rootsift". KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without (a library
  * without any tables gives it for every name). */
 KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
-
 /* The names that kb_model_builtin knows, index from 0; NULL past the last. *available (may be NULL) receives 1 when
  * this build contains its table. */
 KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
@@ -182,7 +180,6 @@ KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
  * is not valid gives KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE, and details in error (may be NULL).
  * Release with kb_model_free. */
 KB_API kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error);
-
 KB_API void kb_model_free(kb_model *model);
 
 typedef struct kb_model_info {
@@ -211,11 +208,9 @@ typedef struct kb_preset {
 KB_API kb_preset kb_preset_at(int32_t index);
 /* The scale of a preset by name, in any case; 0 for an unknown name or NULL. */
 KB_API float kb_preset_scale(const char *name);
-
 /* The scale at which a model describes keypoints of a preset: that of the preset, and for "sift" the one that makes the
  * region sift_support wide: scale x sift_support / support. 0 for an unknown name or when an argument is NULL. */
 KB_API float kb_model_scale(const kb_model *model, const char *preset);
-
 /* The width in pixels of the region that describes a keypoint: scale x size x the model's support.
  * NaN when an argument is NULL. Regions below KB_SMALL_PATCH have too few pixels for a distinctive descriptor. */
 #define KB_SMALL_PATCH 8.0f
@@ -273,11 +268,13 @@ KB_API kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *key
 /* -------------------------------------------------------------------------------------------------------- detecting */
 
 typedef enum kb_detector {
-    KB_DETECTOR_ORB = 1, /* FAST corners on a pyramid, Harris score. Fast; preset orb. */
-    KB_DETECTOR_SIFT = 2, /* extrema of differences of Gaussians. Slower, more scales, sub-pixel; preset sift. */
-    KB_DETECTOR_HESSIAN = 3 /* peaks of the determinant of the Hessian on ORB's pyramid: a third more right matches than
-                               ORB, in a little more time; preset hessian. KB_E_UNKNOWN where KB_NO_HESSIAN left it out. */
+    KB_DETECTOR_ORB = 1,    /* FAST corners on a pyramid, Harris score: keypoints as OpenCV's ORB has them; preset orb. */
+    KB_DETECTOR_SIFT = 2,   /* extrema of differences of Gaussians. Slower, more scales; preset sift. */
+    KB_DETECTOR_HESSIAN = 3 /* peaks of the determinant of the Hessian on ORB's pyramid: more right matches in nearly the
+                               same time; preset hessian. KB_E_UNKNOWN in a library without it (KB_NO_HESSIAN). */
 } kb_detector;
+/* What 0 means as a detector: HESSIAN; ORB in a library without it. */
+KB_API kb_detector kb_detector_default(void);
 
 typedef enum kb_selection {
     KB_SELECT_DEFAULT = 0,
@@ -301,10 +298,9 @@ typedef enum kb_orientation {
 KB_API const char *kb_orientation_name(kb_orientation orientation);
 
 #define KB_PYRAMID_MAX_LEVELS 16
-
 typedef struct kb_detect_options {
     uint32_t struct_size;
-    kb_detector detector;     /* 0: ORB */
+    kb_detector detector;     /* 0: kb_detector_default */
     int32_t max_keypoints;    /* 0: 2000; up to 1000000. ORB-SLAM uses 1000, reconstruction 8000. */
     kb_selection selection;
     const kb_image *mask;     /* 8-bit, the size of the image; keypoints only where it is not zero. NULL: everywhere */
@@ -312,14 +308,14 @@ typedef struct kb_detect_options {
     /* ORB, HESSIAN */
     int32_t levels;           /* 0: 8; 1 to 16. Levels smaller than 70 px are left out. */
     float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
-    int32_t fast_threshold;   /* 0: 20; 1 to 255, gray levels */
+    int32_t fast_threshold;   /* of ORB. 0: 20; 1 to 255, gray levels */
     int32_t fast_threshold_min; /* 1 to fast_threshold: cells without a corner are searched again with this threshold,
                                  as in ORB-SLAM. 0: 7 when fast_threshold is 0, else no second search */
     int32_t cell_size;        /* 0: 32; 8 to 1024 px of a level */
     kb_orientation orientation;
     int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is
                                  returned twice, once per angle. max_keypoints counts both. */
-    int32_t whole_pixels;     /* 0: sub-pixel, by a parabola through FAST scores. 1: whole pixels of the level: OpenCV's */
+    int32_t whole_pixels;     /* 0: sub-pixel, by parabolas. 1: whole pixels of the level: OpenCV's */
     int32_t low_memory;       /* 1: one level at a time, or bands of a large image, on the calling thread: the same
                                  keypoints in less than half the memory and in more time (docs/memory.md) */
     /* SIFT */

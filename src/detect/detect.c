@@ -2,6 +2,8 @@
 #include "detect/detect.h"
 #include "image/image.h"
 
+kb_detector kb_detector_default(void) { return KBI_HESSIAN ? KB_DETECTOR_HESSIAN : KB_DETECTOR_ORB; }
+
 float kb_detector_scale(kb_detector detector)
 {
     switch (detector) {
@@ -83,7 +85,7 @@ kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options 
 {
     kb_status status = KBI_STRUCT_READ(kb_detect_options, o, given);
     if (status != KB_OK) return status;
-    if (o->detector == 0) o->detector = KB_DETECTOR_ORB;
+    if (o->detector == 0) o->detector = kb_detector_default();
     bool known = o->detector == KB_DETECTOR_ORB || o->detector == KB_DETECTOR_SIFT ||
                  (KBI_HESSIAN && o->detector == KB_DETECTOR_HESSIAN);
     if (!known) return KB_E_UNKNOWN;

@@ -15,6 +15,8 @@
 #include "detect/hessian_rows.h"
 #include "detect/orb.h"
 
+#if KBI_HESSIAN
+
 #define RISE_ROWS 16 /* after which the threshold is set anew */
 #define UNIT (1.0 / (128.0 * 255.0))
 #define OFFSET_MOST (0.49 * KBI_ORB_OFFSETS) /* the place of a keypoint still tells its pixel */
@@ -105,6 +107,12 @@ static void blur_row(const kbi_orb *o, const kbi_orb_level *level, int32_t left,
     o->kernels.blur_pairs(a, b, &blur, width + 2, out - 1);
 }
 
+void kbi_hessian_place(const kbi_orb_corner *corner, double factor, kb_keypoint *keypoint)
+{
+    keypoint->x = (float)((corner->x + corner->dx * (1.0 / KBI_ORB_OFFSETS) + 0.5) * factor - 0.5);
+    keypoint->y = (float)((corner->y + corner->dy * (1.0 / KBI_ORB_OFFSETS) + 0.5) * factor - 0.5);
+}
+
 static int8_t offset_of(double steps)
 {
     double most = OFFSET_MOST;
@@ -134,7 +142,7 @@ static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t
             !kbi_mask_allows(options->mask, kbi_orb_to_image(factor, x), kbi_orb_to_image(factor, y)))
             continue;
         float response = kbi_hessian_response(at[1][p]);
-        kbi_orb_corner corner = {(uint16_t)x, (uint16_t)y, (uint8_t)kbi_hessian_score(response), 0, 0};
+        kbi_orb_corner corner = {.x = (uint16_t)x, .y = (uint16_t)y, .score = (uint8_t)kbi_hessian_score(response)};
         if (!options->whole_pixels) move_to_top(at[0] + p, at[1] + p, at[2] + p, &corner);
         kbi_orb_corner_add(o, band, corner, response);
     }
@@ -168,3 +176,5 @@ int32_t kbi_hessian_search(const kbi_orb *o, kbi_orb_band *band, int32_t top, in
     }
     return threshold;
 }
+
+#endif

@@ -24,10 +24,7 @@ static kb_keypoint keypoint_of(const kbi_orb *o, int32_t index, const kbi_orb_co
     double factor = o->level[index].factor;
     kb_keypoint k = {kbi_orb_to_image(factor, c->x), kbi_orb_to_image(factor, c->y), (float)(PATCH * factor), -1,
                      response, index, -1};
-    if (kbi_orb_is_hessian(o)) {
-        k.x = (float)((c->x + c->dx * (1.0 / KBI_ORB_OFFSETS) + 0.5) * factor - 0.5);
-        k.y = (float)((c->y + c->dy * (1.0 / KBI_ORB_OFFSETS) + 0.5) * factor - 0.5);
-    }
+    if (kbi_orb_is_hessian(o)) kbi_hessian_place(c, factor, &k);
     return k;
 }
 

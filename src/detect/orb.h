@@ -39,7 +39,9 @@ typedef struct kbi_orb_level {
 typedef struct kbi_orb_corner {
     uint16_t x, y;
     uint8_t score;
+#if KBI_HESSIAN
     int8_t dx, dy; /* from the pixel, in steps; of hessian */
+#endif
 } kbi_orb_corner;
 
 /* The rows of one level that one task searches, and the corners in them. There is not always room for all: what is left
@@ -174,6 +176,8 @@ void kbi_orb_limits(kbi_orb *o);
 float kbi_hessian_response(int32_t determinant);
 int32_t kbi_hessian_score(float response);
 int32_t kbi_hessian_limit(float response);
+/* Where a corner is in the image. */
+void kbi_hessian_place(const kbi_orb_corner *corner, double factor, kb_keypoint *keypoint);
 /* Bytes of scratch that a band takes. */
 size_t kbi_hessian_scratch(int32_t width);
 /* Searches rows top..bottom - 1 of a band for corners with scores above the threshold; returns to what it has risen. */

@@ -43,7 +43,8 @@ static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t
         if (options->mask &&
             !kbi_mask_allows(options->mask, kbi_orb_to_image(factor, x), kbi_orb_to_image(factor, y)))
             continue;
-        kbi_orb_corner_add(o, band, (kbi_orb_corner){(uint16_t)x, (uint16_t)y, rows->middle[rows->peak[i]], 0, 0}, 0);
+        kbi_orb_corner corner = {.x = (uint16_t)x, .y = (uint16_t)y, .score = rows->middle[rows->peak[i]]};
+        kbi_orb_corner_add(o, band, corner, 0);
         if (found) found[(x - KBI_ORB_EDGE) / options->cell_size] = 1;
     }
 }

@@ -44,9 +44,11 @@ same given.hex found.hex
 
 # thresholds
 count() { run "$KEYBITS" detect a.pgm "$@" -o count.csv; wc -l <count.csv; }
-[ "$(count --fast-threshold 255)" = 1 ] || fail "a FAST threshold of 255 lets something through"
-[ "$(count --fast-threshold 5)" -ge "$(count --fast-threshold 40)" ] || fail "a lower FAST threshold finds less"
+[ "$(count --detector orb --fast-threshold 255)" = 1 ] || fail "a FAST threshold of 255 lets something through"
+[ "$(count --detector orb --fast-threshold 5)" -ge "$(count --detector orb --fast-threshold 40)" ] || fail "a lower FAST threshold finds less"
 [ "$(count --levels 1)" -lt "$(count --levels 4 --level-factor 1.1)" ] || fail "more levels find less"
+[ "$(count --hessian-threshold 0.5)" = 1 ] || fail "a threshold of 0.5 lets something through"
+[ "$(count --hessian-threshold 0.001)" -gt "$(count --hessian-threshold 0.03)" ] || fail "a lower threshold finds less"
 [ "$(count --detector sift --contrast 1)" = 1 ] || fail "a contrast of 1 lets something through"
 [ "$(count --detector sift --contrast 0.01)" -gt "$(count --detector sift --contrast 0.1)" ] || fail "contrast"
 [ "$(count --detector sift --edge 2)" -le "$(count --detector sift --edge 100)" ] || fail "edge"

@@ -103,7 +103,7 @@ run "$KEYBITS" match a.pgm b.pgm -m m.kbm --keypoints-a ka.csv --keypoints-b kb.
 same m.csv given.csv
 
 # a plane determines no fundamental matrix, and the words say so
-run "$KEYBITS" match a.pgm b.pgm -m m.kbm --select best --fast-threshold 20 --orientation centroid --fit fundamental --epilines --draw f.png >fundamental.txt
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --select best --detector orb --fast-threshold 20 --orientation centroid --fit fundamental --epilines --draw f.png >fundamental.txt
 holds fundamental.txt "degenerate"
 holds fundamental.txt "try --fit homography"
 

@@ -123,9 +123,12 @@ refuse 2 "argument 2 is empty" describe a.pgm "" $good -o o.npy
 refuse 2 "the value of -o is empty" describe a.pgm $good -o ""
 refuse 2 "the value of --model is empty" describe a.pgm --model "" -k k.csv
 refuse 2 "--fast-threshold-min is 20, above --fast-threshold, which is 10" \
-    describe a.pgm --fast-threshold 10 --fast-threshold-min 20
-refuse 2 "--fast-threshold-min is 21, above" "$KEYBITS" detect a.pgm --fast-threshold-min 21
-refuse 2 "--contrast belongs to --detector sift, but the detector is orb" "$KEYBITS" detect a.pgm --contrast 0.02
+    describe a.pgm --detector orb --fast-threshold 10 --fast-threshold-min 20
+refuse 2 "--fast-threshold-min is 21, above" "$KEYBITS" detect a.pgm --detector orb --fast-threshold-min 21
+refuse 2 "--contrast belongs to --detector sift, but the detector is hessian" "$KEYBITS" detect a.pgm --contrast 0.02
+refuse 2 "--fast-threshold belongs to --detector orb, but the detector is hessian" "$KEYBITS" detect a.pgm --fast-threshold 9
+refuse 2 "--hessian-threshold belongs to --detector hessian, but the detector is orb" \
+    "$KEYBITS" detect a.pgm --detector orb --hessian-threshold 0.01
 refuse 2 "--levels belongs to --detector orb" describe a.pgm --detector sift --levels 3
 refuse 2 "--whole-pixels belongs to --detector orb, but the detector is sift" \
     "$KEYBITS" export colmap a.pgm -o e.db --whole-pixels

@@ -194,8 +194,11 @@ static void test_stereo(void **state)
     kb_image li = {left, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0}, ri = {right, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
     kb_model *model;
     assert_int_equal(kb_model_builtin("bad256", &model), KB_OK);
-    assert_int_equal(kb_detect(&li, NULL, NULL, kl, N, &nl), KB_OK);
-    assert_int_equal(kb_detect(&ri, NULL, NULL, kr, N, &nr), KB_OK);
+    kb_detect_options whole;
+    KB_INIT(whole);
+    whole.whole_pixels = 1; /* so that there is something to refine */
+    assert_int_equal(kb_detect(&li, &whole, NULL, kl, N, &nl), KB_OK);
+    assert_int_equal(kb_detect(&ri, &whole, NULL, kr, N, &nr), KB_OK);
     assert_true(nl > 300 && nr > 300);
     assert_int_equal(kb_describe(model, &li, kl, nl, NULL, NULL, rl, NULL), KB_OK);
     assert_int_equal(kb_describe(model, &ri, kr, nr, NULL, NULL, rr, NULL), KB_OK);

@@ -163,7 +163,7 @@ class Features2D:
     """A detector and a descriptor with the methods of cv2.Feature2D."""
 
     def __init__(self, nfeatures: int = 500, model: Union[Model, str, None] = None,
-                 detector: Union[str, Detector] = "orb", scale: Union[float, str, None] = None,
+                 detector: Union[str, Detector] = "hessian", scale: Union[float, str, None] = None,
                  **options: Any) -> None:
         self._detector = detector if isinstance(detector, Detector) else Detector(detector, nfeatures, **options)
         self._model = model_of(model)
@@ -221,11 +221,11 @@ class Features2D:
         return self._detector.max_keypoints
 
 
-def create(nfeatures: int = 500, model: Union[Model, str, None] = None, detector: Union[str, Detector] = "orb",
+def create(nfeatures: int = 500, model: Union[Model, str, None] = None, detector: Union[str, Detector] = "hessian",
            scale: Union[float, str, None] = None, **options: Any) -> Features2D:
     """In place of cv2.ORB_create(nfeatures): ORB's kind of keypoints with bag256's bits.
 
-    model: "bag256" (default), "bad256", a Model ...; detector: "orb", "sift" or a Detector; scale: the preset of
+    model: "bag256" (default), "bad256", a Model ...; detector: "hessian", "orb", "sift" or a Detector; scale: the preset of
     keypoints that compute() is given from elsewhere, such as "akaze"; options: those of keybits.Detector."""
     return Features2D(nfeatures, model, detector, scale, **options)
 

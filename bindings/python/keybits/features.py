@@ -12,7 +12,8 @@ from ._library import KeybitsValueError, check, lib, new, number, parallel, whol
 from .models import Model, model_of, scale_of
 from .patches import OCTAVES, check_pixels
 
-_DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT}
+_DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT,
+              "hessian": _abi.KB_DETECTOR_HESSIAN}
 _ORIENTATIONS = {"default": _abi.KB_ORIENTATION_DEFAULT, "gradient": _abi.KB_ORIENTATION_GRADIENT,
                  "centroid": _abi.KB_ORIENTATION_CENTROID, "none": _abi.KB_ORIENTATION_NONE}
 #: Flags of describe, combined: the region leaves the image, is narrower than 8 px, its centre is outside, or a number
@@ -24,7 +25,8 @@ _SELECTIONS = {"default": _abi.KB_SELECT_DEFAULT, "best": _abi.KB_SELECT_BEST, "
 # Options of a detector, their ranges as in keybits.h; 0 and None are the defaults.
 _WHOLE = {"levels": (1, 16), "fast_threshold": (1, 255), "fast_threshold_min": (1, 255), "cell_size": (8, 1024),
           "layers": (1, 8)}
-_NUMBERS = {"level_factor": (1.05, 2), "contrast_threshold": (0, 1), "edge_threshold": (1, 1000), "sigma": (0.5, 4)}
+_NUMBERS = {"level_factor": (1.05, 2), "contrast_threshold": (0, 1), "edge_threshold": (1, 1000), "sigma": (0.5, 4),
+            "hessian_threshold": (0.0001, 0.5)}
 
 
 def _known(name: str, names: Dict[str, int], what: str) -> None:
@@ -49,18 +51,20 @@ def _checked(**options: Any) -> Dict[str, Any]:
 class Detector:
     """A detector and its options.
 
-    name: "orb" (FAST corners on a pyramid) or "sift" (differences of Gaussians). selection: "default", "best",
+    name: "hessian" (peaks of the determinant of the Hessian on a pyramid), "orb" (FAST corners on the same pyramid) or
+    "sift" (differences of Gaussians). selection: "default", "best",
     "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
     second_angle gives keypoints with two clear angles twice; whole_pixels keeps positions on pixels, as OpenCV's ORB.
     Everything else as in kb_detect_options; None means the default."""
 
-    def __init__(self, name: str = "orb", max_keypoints: int = 2000, selection: str = "default", *,
+    def __init__(self, name: str = "hessian", max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
                  fast_threshold: Optional[int] = None, fast_threshold_min: Optional[int] = None,
                  cell_size: Optional[int] = None, orientation: str = "default", second_angle: bool = False,
                  whole_pixels: bool = False, low_memory: bool = False, layers: Optional[int] = None,
                  contrast_threshold: Optional[float] = None, edge_threshold: Optional[float] = None,
-                 sigma: Optional[float] = None, upsampling: bool = True) -> None:
+                 sigma: Optional[float] = None, upsampling: bool = True,
+                 hessian_threshold: Optional[float] = None) -> None:
         _known(name, _DETECTORS, "detector")
         _known(selection, _SELECTIONS, "selection")
         _known(orientation, _ORIENTATIONS, "orientation")
@@ -75,7 +79,7 @@ class Detector:
                             **_checked(levels=levels, level_factor=level_factor, fast_threshold=fast_threshold,
                                        fast_threshold_min=fast_threshold_min, cell_size=cell_size, layers=layers,
                                        contrast_threshold=contrast_threshold, edge_threshold=edge_threshold,
-                                       sigma=sigma))
+                                       sigma=sigma, hessian_threshold=hessian_threshold))
 
     def __repr__(self) -> str:
         return f"<keybits.Detector {self.name}: up to {self.max_keypoints} keypoints>"
@@ -150,7 +154,7 @@ class Features:
         return f"<keybits.Features: {len(self)} of {self.model.name}, image of {self.size[0]} x {self.size[1]}>"
 
 
-def detect(image: Any, detector: Union[str, Detector] = "orb", max_keypoints: int = 2000,
+def detect(image: Any, detector: Union[str, Detector] = "hessian", max_keypoints: int = 2000,
            mask: Optional[Any] = None, *, white: int = 0) -> Keypoints:
     """Keypoints of an image (uint8 or uint16, gray or RGB), strongest first."""
     found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
@@ -292,7 +296,7 @@ def _sample(function: Any, name: str, shape: Tuple[int, ...], image: Any, keypoi
     return samples
 
 
-def detect_and_compute(image: Any, detector: Union[str, Detector] = "orb", model: Union[Model, str, None] = None,
+def detect_and_compute(image: Any, detector: Union[str, Detector] = "hessian", model: Union[Model, str, None] = None,
                        max_keypoints: int = 2000, mask: Optional[Any] = None, *, white: int = 0) -> Features:
     """Keypoints and descriptors of an image in one call.
 
