@@ -104,6 +104,8 @@ static inline bool kbi_orb_streams(const kbi_orb *o) { return KBI_BANDS && o->st
 static inline bool kbi_orb_is_hessian(const kbi_orb *o) { return KBI_HESSIAN && o->hessian; }
 /* Whether responses are known when a corner is found: from the search, or since its rows are gone later. */
 static inline bool kbi_orb_measures_at_once(const kbi_orb *o) { return kbi_orb_is_hessian(o) || kbi_orb_streams(o); }
+/* Corners for each keypoint that `best` picks from: those of hessian are picked by what they are found by. */
+static inline size_t kbi_orb_choice(const kbi_orb *o) { return kbi_orb_is_hessian(o) ? 1 : 2; }
 static inline int32_t kbi_orb_search_reach(const kbi_orb *o)
 {
     return kbi_orb_is_hessian(o) ? KBI_ORB_HESSIAN_REACH : KBI_ORB_FAST_REACH;

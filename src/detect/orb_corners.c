@@ -101,12 +101,12 @@ void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner cor
 
 /* ---- memory ---- */
 
-/* Corners of a level that go on at least: for `best` twice the share (which is all, if other levels have none); for
- * rules that look at places many more than an image has. */
+/* Corners of a level that go on at least: for `best` those it picks the share from (which is all, if other levels have
+ * none); for rules that look at places many more than an image has. */
 static size_t level_reach(const kbi_orb *o, const kbi_orb_level *level)
 {
     size_t many = (size_t)level->width * (size_t)level->height / 16;
-    if (o->job->options.selection == KB_SELECT_BEST) return 2 * o->wanted;
+    if (o->job->options.selection == KB_SELECT_BEST) return kbi_orb_choice(o) * o->wanted;
     return many > 4 * o->wanted ? many : 4 * o->wanted;
 }
 
@@ -215,11 +215,11 @@ static void share_levels(kbi_orb *o, size_t wanted)
 
 void kbi_orb_goals_start(kbi_orb *o)
 {
-    for (int32_t i = 0; i < o->levels; i++) o->level[i].corners = 2 * o->wanted;
+    for (int32_t i = 0; i < o->levels; i++) o->level[i].corners = kbi_orb_choice(o) * o->wanted;
     share_levels(o, o->wanted);
     for (int32_t i = 0; i < o->levels; i++) {
         kbi_orb_level *level = &o->level[i];
-        level->goal = o->job->options.selection == KB_SELECT_BEST ? 2 * level->share + 1 : SIZE_MAX;
+        level->goal = o->job->options.selection == KB_SELECT_BEST ? kbi_orb_choice(o) * level->share + 1 : SIZE_MAX;
         level->corners = 0;
     }
 }
@@ -230,7 +230,7 @@ bool kbi_orb_goals_met(kbi_orb *o)
     share_levels(o, o->wanted);
     for (int32_t i = 0; i < o->levels; i++) {
         kbi_orb_level *level = &o->level[i];
-        if (level->goal < SIZE_MAX) level->goal = 2 * level->share + 1;
+        if (level->goal < SIZE_MAX) level->goal = kbi_orb_choice(o) * level->share + 1;
         met = met && !kbi_orb_level_waits(level);
     }
     return met;
@@ -252,6 +252,6 @@ void kbi_orb_limits(kbi_orb *o)
     for (int32_t i = 0; i < o->levels; i++) {
         uint32_t histogram[256];
         kbi_orb_histogram(o, i, histogram);
-        o->level[i].limit = kbi_orb_score_limit(histogram, 2 * o->level[i].share);
+        o->level[i].limit = kbi_orb_score_limit(histogram, kbi_orb_choice(o) * o->level[i].share);
     }
 }

@@ -20,8 +20,8 @@ void kbi_kernels_avx2(kbi_kernels *table)
     table->detect.disc_angle = disc_angle;
     table->detect.difference_row = difference_row;
     if (!KBI_HESSIAN) return;
-    table->detect.blur_bytes = blur_bytes;
-    table->detect.hessian_row = hessian_row;
+    table->detect.blur_bytes = blur_bytes_simd;
+    table->detect.hessian_row = hessian_row_simd;
     table->detect.hessian_peaks = hessian_peaks_simd;
 }
 
