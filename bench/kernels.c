@@ -22,6 +22,8 @@ static uint8_t pixels[WIDTH * HEIGHT], patches[KBI_BATCH * KBI_PATCH_BYTES], cel
 static uint8_t bytes[WIDTH * HEIGHT], flags[N];
 static uint16_t deep[WIDTH * 32], x16[WIDTH];
 static int16_t signed_rows[3][WIDTH];
+static uint16_t blurred[WIDTH * 18]; /* as hessian.c blurs */
+static int32_t determinants[16][WIDTH], determinant_limit;
 static int32_t x32[WIDTH];
 static kb_keypoint keypoints[N];
 static kbi_sampling samplings[N], cell_samplings[N], all_octaves[N * KB_OCTAVES], octave_samplings[KB_OCTAVES][N];
@@ -101,6 +103,37 @@ static void prepare_regions(void)
 }
 
 /* Keypoints like ORB's, none near the edge, on a picture of blocks and noise. */
+static int compare_words(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Blurred rows and their determinants; the limit is what one in 32 of them reach, as on photographs. */
+static void prepare_determinants(void)
+{
+    static const uint32_t weight[] = {KBI_HESSIAN_W4, KBI_HESSIAN_W3, KBI_HESSIAN_W2, KBI_HESSIAN_W1, KBI_HESSIAN_W0,
+                                      KBI_HESSIAN_W1, KBI_HESSIAN_W2, KBI_HESSIAN_W3, KBI_HESSIAN_W4};
+    static uint16_t columns_only[WIDTH + 8];
+    static int32_t sorted[WIDTH];
+    for (int y = 0; y < 18; y++) {
+        kbi_blur_bytes(pixels + (y + 4) * WIDTH, WIDTH, WIDTH, columns_only);
+        for (int x = 0; x < WIDTH; x++) {
+            uint32_t sum = 0;
+            for (int i = 0; i < 9; i++) sum += weight[i] * columns_only[x + i];
+            blurred[y * WIDTH + x] = (uint16_t)(sum / 128);
+        }
+    }
+    for (int y = 0; y < 16; y++) {
+        const uint16_t *above = blurred + y * WIDTH + 1;
+        kbi_hessian_row(above, above + WIDTH, above + 2 * WIDTH, WIDTH - 2, determinants[y]);
+    }
+    memcpy(sorted, determinants[8], sizeof sorted);
+    qsort(sorted, WIDTH - 2, sizeof *sorted, compare_words);
+    determinant_limit = sorted[WIDTH - 2 - WIDTH / 32];
+    if (determinant_limit < 1) determinant_limit = 1;
+}
+
 static bool prepare(void)
 {
     static int32_t index[WIDTH];
@@ -128,6 +161,7 @@ static bool prepare(void)
     kbi_pyramid_plan(&levels, &image);
     kb_status status = kbi_pyramid_build(&levels, &image, 0xffff, workspace);
     prepare_regions();
+    prepare_determinants();
     prepare_matching();
     bad = box_model(KB_BAD, KB_SAMPLER_PATCH);
     bad_cells = box_model(KB_BAD, KB_SAMPLER_CELLS);
@@ -229,6 +263,26 @@ static void run_peaks(const kbi_kernels *k)
     for (int y = 4; y < 66; y++)
         k->detect.peaks_row(bytes + (y - 1) * WIDTH, bytes + y * WIDTH, bytes + (y + 1) * WIDTH, WIDTH - 6, x16);
 }
+static void run_blur_bytes(const kbi_kernels *k)
+{
+    static uint16_t deep_out[WIDTH];
+    for (int y = 4; y < 68; y++) k->detect.blur_bytes(pixels + y * WIDTH, WIDTH, WIDTH, deep_out);
+}
+static void run_hessian(const kbi_kernels *k)
+{
+    for (int y = 0; y < 64; y++) {
+        const uint16_t *above = blurred + (y % 16) * WIDTH + 1;
+        k->detect.hessian_row(above, above + WIDTH, above + 2 * WIDTH, WIDTH - 2, determinants[y % 16]);
+    }
+}
+static void run_hessian_peaks(const kbi_kernels *k)
+{
+    for (int y = 0; y < 64; y++) {
+        int at = y % 14;
+        k->detect.hessian_peaks(determinants[at], determinants[at + 1], determinants[at + 2], WIDTH - 2, determinant_limit,
+                                x16);
+    }
+}
 static void run_harris(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i++) k->detect.harris(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
@@ -326,13 +380,17 @@ static void run_transfer(const kbi_kernels *k)
 }
 
 /* Steps: kb_cpu_limit says which kernels they use. */
-static void run_detect(const kbi_kernels *k)
+static void detect_with(kb_detector detector)
 {
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
+    kb_detect_options options;
     size_t count;
-    (void)k;
-    kb_detect(&image, NULL, workspace, found_keypoints, N, &count);
+    KB_INIT(options);
+    options.detector = detector;
+    kb_detect(&image, &options, workspace, found_keypoints, N, &count);
 }
+static void run_detect_hessian(const kbi_kernels *k) { (void)k, detect_with(KB_DETECTOR_HESSIAN); }
+static void run_detect_orb(const kbi_kernels *k) { (void)k, detect_with(KB_DETECTOR_ORB); }
 static void describe_with(const kb_model *model)
 {
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
@@ -386,6 +444,9 @@ static const struct {
     {"fast_row", "pixel", run_fast, 64.0 * WIDTH},
     {"peaks_row", "pixel", run_peaks, 62.0 * WIDTH},
     {"harris", "corner", run_harris, N},
+    {"blur_bytes", "pixel", run_blur_bytes, 64.0 * WIDTH},
+    {"hessian_row", "pixel", run_hessian, 64.0 * WIDTH},
+    {"hessian_peaks", "pixel", run_hessian_peaks, 64.0 * WIDTH},
     {"disc_angle", "corner", run_disc, N},
     {"gradient_*", "corner", run_gradient, N},
     {"blur_pairs", "pixel", run_blur, 64.0 * WIDTH},
@@ -400,7 +461,8 @@ static const struct {
     {"list_circle", "point", run_circle, ROWS},
     {"filter_block", "match", run_filter, ROWS},
     {"transfer_sums", "match", run_transfer, ROWS},
-    {"detect-orb", "pixel", run_detect, (double)WIDTH *HEIGHT},
+    {"detect-hessian", "pixel", run_detect_hessian, (double)WIDTH *HEIGHT},
+    {"detect-orb", "pixel", run_detect_orb, (double)WIDTH *HEIGHT},
     {"describe-bad256", "keypoint", run_bad256, N},
     {"describe-bag256", "keypoint", run_bag256, N},
     {"describe-hashsift256", "keypoint", run_hashsift256, N},
