@@ -21,7 +21,7 @@ except ImportError as _error:
 
 from ._arrays import Keypoints, Matches, keypoint_array, keypoint_dtype, match_dtype, to_gray
 from ._library import KeybitsValueError
-from .features import Detector, describe
+from .features import DEFAULT_DETECTOR, Detector, describe
 from .matching import match, match_array, match_knn
 from .models import Model, model_of
 
@@ -163,7 +163,7 @@ class Features2D:
     """A detector and a descriptor with the methods of cv2.Feature2D."""
 
     def __init__(self, nfeatures: int = 500, model: Union[Model, str, None] = None,
-                 detector: Union[str, Detector] = "hessian", scale: Union[float, str, None] = None,
+                 detector: Union[str, Detector] = DEFAULT_DETECTOR, scale: Union[float, str, None] = None,
                  **options: Any) -> None:
         self._detector = detector if isinstance(detector, Detector) else Detector(detector, nfeatures, **options)
         self._model = model_of(model)
@@ -221,7 +221,7 @@ class Features2D:
         return self._detector.max_keypoints
 
 
-def create(nfeatures: int = 500, model: Union[Model, str, None] = None, detector: Union[str, Detector] = "hessian",
+def create(nfeatures: int = 500, model: Union[Model, str, None] = None, detector: Union[str, Detector] = DEFAULT_DETECTOR,
            scale: Union[float, str, None] = None, **options: Any) -> Features2D:
     """In place of cv2.ORB_create(nfeatures): ORB's kind of keypoints with bag256's bits.
 

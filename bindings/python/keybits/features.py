@@ -14,6 +14,8 @@ from .patches import OCTAVES, check_pixels
 
 _DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT,
               "hessian": _abi.KB_DETECTOR_HESSIAN}
+#: The detector where none is named.
+DEFAULT_DETECTOR = {number: name for name, number in _DETECTORS.items()}[lib.kb_detector_default()]
 _ORIENTATIONS = {"default": _abi.KB_ORIENTATION_DEFAULT, "gradient": _abi.KB_ORIENTATION_GRADIENT,
                  "centroid": _abi.KB_ORIENTATION_CENTROID, "none": _abi.KB_ORIENTATION_NONE}
 #: Flags of describe, combined: the region leaves the image, is narrower than 8 px, its centre is outside, or a number
@@ -57,7 +59,7 @@ class Detector:
     second_angle gives keypoints with two clear angles twice; whole_pixels keeps positions on pixels, as OpenCV's ORB.
     Everything else as in kb_detect_options; None means the default."""
 
-    def __init__(self, name: str = "hessian", max_keypoints: int = 2000, selection: str = "default", *,
+    def __init__(self, name: str = DEFAULT_DETECTOR, max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
                  fast_threshold: Optional[int] = None, fast_threshold_min: Optional[int] = None,
                  cell_size: Optional[int] = None, orientation: str = "default", second_angle: bool = False,
@@ -154,7 +156,7 @@ class Features:
         return f"<keybits.Features: {len(self)} of {self.model.name}, image of {self.size[0]} x {self.size[1]}>"
 
 
-def detect(image: Any, detector: Union[str, Detector] = "hessian", max_keypoints: int = 2000,
+def detect(image: Any, detector: Union[str, Detector] = DEFAULT_DETECTOR, max_keypoints: int = 2000,
            mask: Optional[Any] = None, *, white: int = 0) -> Keypoints:
     """Keypoints of an image (uint8 or uint16, gray or RGB), strongest first."""
     found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
@@ -296,7 +298,7 @@ def _sample(function: Any, name: str, shape: Tuple[int, ...], image: Any, keypoi
     return samples
 
 
-def detect_and_compute(image: Any, detector: Union[str, Detector] = "hessian", model: Union[Model, str, None] = None,
+def detect_and_compute(image: Any, detector: Union[str, Detector] = DEFAULT_DETECTOR, model: Union[Model, str, None] = None,
                        max_keypoints: int = 2000, mask: Optional[Any] = None, *, white: int = 0) -> Features:
     """Keypoints and descriptors of an image in one call.
 

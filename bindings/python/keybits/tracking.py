@@ -4,7 +4,7 @@ from typing import Any, Iterable, Iterator, NamedTuple, Optional, Tuple, Union
 import numpy as np
 
 from ._library import KeybitsValueError
-from .features import Detector, detect_and_compute
+from .features import DEFAULT_DETECTOR, Detector, detect_and_compute
 from .geometry import Matrix, find_homography, project_homography
 from .matching import match
 from .models import Model
@@ -42,7 +42,7 @@ class Tracker:
     """Finds one flat template in frames. Every frame is processed independently: the template may be lost and found
     again. Threads may share a tracker."""
 
-    def __init__(self, template: Any, *, detector: Union[str, Detector] = "hessian", model: Union[Model, str, None] = None,
+    def __init__(self, template: Any, *, detector: Union[str, Detector] = DEFAULT_DETECTOR, model: Union[Model, str, None] = None,
                  max_keypoints: int = 2000, max_ratio: float = 0, threshold: float = 0, min_inliers: int = 10) -> None:
         if min_inliers < 4:
             raise KeybitsValueError(f"min_inliers is {min_inliers}, but a homography needs 4")

@@ -97,7 +97,7 @@ def test_mask(image):
     mask = np.zeros_like(image)
     mask[:, :160] = 255
     found = keybits.detect(image, mask=mask)
-    assert len(found) > 50 and found["x"].max() < 160
+    assert len(found) > 50 and (found["x"] - found["size"] / 62).max() < 160  # half a pixel of a level
     assert np.array_equal(keybits.detect(image, mask=mask > 0), found)
     with pytest.raises(keybits.KeybitsValueError, match="the mask is 320 x 100, the image 320 x 240"):
         keybits.detect(image, mask=mask[:100])
