@@ -23,7 +23,7 @@ below() {
 }
 
 build full
-below full 775000
+below full 790000
 build bad -DKEYBITS_BAD_ONLY=ON
 below bad 233000
 

@@ -168,7 +168,7 @@ test("an index finds its images, also after a file; the program reads that file"
   file[file.length >> 1] ^= 1;
   writeFileSync("posters.kbi", file);
   writePGM("seen.pgm", seen);
-  assert.match(native("search", "posters.kbi", "seen.pgm"), /poster 17/);
+  assert.match(native("search", "posters.kbi", "seen.pgm", "--detector", "orb"), /poster 17/);
   const other = new Features(seen, { model: "bad256" });
   assert.throws(() => index.query(other), (e) => e.code === -12);
 });
@@ -212,7 +212,7 @@ test("a tracker takes index files, its own and the program's", async () => {
   const covers = Array.from({ length: 12 }, (_, i) => poster(240, 180, 40 + i));
   covers.forEach((cover, i) => writePGM(`cover-${i}.pgm`, cover));
   const names = covers.map((_, i) => `cover-${i}.pgm`);
-  native("index", "build", ...names, "-o", "covers.kbi");
+  native("index", "build", "--detector", "orb", ...names, "-o", "covers.kbi");
   const scene = place(poster(320, 240, 78, 25), covers[7], backFrom(covers[7], { x: 150, y: 120, scale: 0.8 }));
   const saw = (tracker) => tracker.update(scene).map(({ name, corners }) => [name, corners.flat().map(Math.round)]);
   const tracker = await Tracker.create();
@@ -231,9 +231,9 @@ test("a tracker takes index files, its own and the program's", async () => {
   assert.deepEqual(saw(mixed), [[name, corners]]);
   assert.ok(mixed.remove(added[7].id));
   assert.deepEqual(saw(mixed), []);
-  native("index", "build", "cover-0.pgm", "-o", "other.kbi", "-m", "bad256");
+  native("index", "build", "--detector", "orb", "cover-0.pgm", "-o", "other.kbi", "-m", "bad256");
   assert.throws(() => mixed.addIndex(readFileSync("other.kbi")), /not of the model bag256/);
-  native("index", "build", "cover-0.pgm", "-o", "bare.kbi", "--no-features");
+  native("index", "build", "--detector", "orb", "cover-0.pgm", "-o", "bare.kbi", "--no-features");
   assert.throws(() => mixed.addIndex(readFileSync("bare.kbi")), /keeps no features/);
   assert.throws(() => mixed.addIndex(new Uint8Array(100)), KeybitsError);
   assert.equal(mixed.count, 12);
