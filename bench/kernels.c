@@ -102,7 +102,6 @@ static void prepare_regions(void)
     for (int i = 0; i < N * KB_OCTAVES; i++) octave_samplings[i % KB_OCTAVES][i / KB_OCTAVES] = all_octaves[i];
 }
 
-/* Keypoints like ORB's, none near the edge, on a picture of blocks and noise. */
 static int compare_words(const void *a, const void *b)
 {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -134,6 +133,7 @@ static void prepare_determinants(void)
     if (determinant_limit < 1) determinant_limit = 1;
 }
 
+/* Keypoints like ORB's, none near the edge, on a picture of blocks and noise. */
 static bool prepare(void)
 {
     static int32_t index[WIDTH];
@@ -279,8 +279,8 @@ static void run_hessian_peaks(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) {
         int at = y % 14;
-        k->detect.hessian_peaks(determinants[at], determinants[at + 1], determinants[at + 2], WIDTH - 2, determinant_limit,
-                                x16);
+        const int32_t *above = determinants[at], *middle = determinants[at + 1], *below = determinants[at + 2];
+        k->detect.hessian_peaks(above, middle, below, WIDTH - 2, determinant_limit, x16);
     }
 }
 static void run_harris(const kbi_kernels *k)

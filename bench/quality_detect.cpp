@@ -4,7 +4,7 @@
  *   repeatability  of the keypoints of image 1 whose place lies inside image k, the share that has a keypoint of
  *                  image k within 3 px of that place, whatever its size; mean over the pairs.
  *   precision      of the mutual nearest neighbours of the keypoints' descriptors, the share within 3 px; mean over
- *                  the pairs. The descriptor is OpenCV's own (ORB's, SIFT's) for both detectors.
+ *                  the pairs. The descriptor is OpenCV's: ORB's for hessian and orb, SIFT's for sift.
  *   correct        such matches per pair, mean.
  *   ms             CPU time of detection in one image, mean over the images of the best of some runs; CPU time, since
  *                  it suffers less than the clock from whatever else the machine does.

@@ -94,7 +94,10 @@ std::vector<kb_keypoint> detect(const cv::Mat &image, const kb_image &view, bool
         std::memcpy(static_cast<void *>(found.data()), theirs.data(), theirs.size() * sizeof(kb_keypoint));
         return found;
     }
-    kb_detect(&view, nullptr, nullptr, found.data(), found.size(), &count);
+    kb_detect_options options;
+    KB_INIT(options);
+    options.detector = KB_DETECTOR_ORB;
+    kb_detect(&view, &options, nullptr, found.data(), found.size(), &count);
     found.resize(count);
     return found;
 }

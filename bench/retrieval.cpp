@@ -90,6 +90,7 @@ Rows describe_photo(const char *path, const kb_model *model, size_t row_bytes)
     image.format = KB_GRAY8;
     kb_detect_options options;
     KB_INIT(options);
+    options.detector = KB_DETECTOR_ORB;
     options.max_keypoints = (int32_t)POOL_ROWS;
     std::vector<kb_keypoint> keypoints(POOL_ROWS);
     size_t n = 0;

@@ -219,7 +219,7 @@ static const char *const orientations[] = {"gradient", "centroid", "none", NULL}
 static const cli_option detect_options[] = {
     CLI_SECTION("Which keypoints"),
     CLI_GROUP(detect_job, detect, detector_options),
-    CLI_SECTION("Angles of orb"),
+    CLI_SECTION("Angles of hessian and orb"),
     {"orientation", 0, CLI_CHOICE(detect_job, detect.orientation, KB_ORIENTATION_GRADIENT), "RULE", .words = orientations,
      .help = "gradient: the peak of the histogram of gradients (default); centroid: the intensity centroid, as OpenCV's "
              "ORB; none: -1"},
@@ -242,7 +242,7 @@ static const cli_option detect_options[] = {
 const cli_command command_detect = {
     .name = "detect",
     .summary = "find keypoints in images, as tables and as pictures",
-    .usage = "IMAGE... [--detector orb|sift] [-n N] [-o OUT] [--draw PICTURE] [options]",
+    .usage = "IMAGE... [--detector hessian|orb|sift] [-n N] [-o OUT] [--draw PICTURE] [options]",
     .about = "Finds keypoints, strongest first. " CLI_IMAGES_HELP,
     .options = detect_options,
     .least = 1,

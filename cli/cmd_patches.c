@@ -43,7 +43,8 @@ bool patches_take_detectors(cli_common *common, const char *option, const char *
     io_names list = {NULL, 0};
     int32_t bits = 0;
     bool ok = true;
-    io_names_split(&list, *text ? text : "?"); /* nothing is no name */
+    io_names_split(&list, text);
+    if (list.count == 0) io_names_add(&list, text); /* nothing is no name */
     for (size_t i = 0; i < list.count && ok; i++) {
         int index;
         ok = cli_choice(common, option, list.items[i], cli_detectors, &index);

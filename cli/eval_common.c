@@ -121,7 +121,7 @@ const cli_option eval_method_options[] = {
     {"select", 0, CLI_CHOICE(eval_options, source.selection, KB_SELECT_BEST), "RULE", .words = cli_selections,    \
      .help = "best, grid, anms or quadtree: which ones our detector keeps (default: its own)"},                   \
     {"fast-threshold-min", 0, CLI_NUMBER(eval_options, source.fast_threshold_min, 1, 20), "N",                    \
-     .help = "gray levels: the second threshold of our orb (default: its own)"},                                  \
+     .help = "gray levels: the second threshold, with --detector orb (default: its own)"},                                  \
     {"whole-pixels", 0, CLI_FLAG(eval_options, source.whole_pixels), .help = "positions on whole pixels, not of sift"},     \
     {"max-pixels", 0, CLI_NUMBER(eval_options, source.max_pixels, 1, 4294836225), "N",                            \
      .help = ": larger images are refused before memory is reserved for them (default 2^28)"},                    \

@@ -30,7 +30,7 @@ typedef struct eval_options {
 
 /* Tables of them; the job is eval_options. */
 extern const cli_option eval_method_options[];
-extern const cli_option eval_keypoint_options[]; /* ORB's, 2000 per image, unless asked otherwise */
+extern const cli_option eval_keypoint_options[]; /* hessian's, 2000 per image, unless asked otherwise */
 extern const cli_option eval_sfm_keypoint_options[]; /* for reconstruction: SIFT's, 8192 */
 
 /* Fills in what follows from the options: the kind, the preset. */

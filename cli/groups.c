@@ -1,7 +1,9 @@
 /* Tables of options that several commands include. */
 #include "groups.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pipeline/pose.h"
 
@@ -45,10 +47,12 @@ static bool check_detector(cli_common *common, const kb_detect_options *o, kb_de
     kb_detector used = o->detector ? o->detector : standard;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (!options[i].given || options[i].detectors >> used & 1) continue;
-        kb_detector first = KB_DETECTOR_ORB;
-        while (!(options[i].detectors >> first & 1)) first++;
+        char names[64] = "";
+        for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_HESSIAN; d++)
+            if (options[i].detectors >> d & 1)
+                sprintf(names + strlen(names), "%s%s", *names ? " or " : "", kb_detector_name((kb_detector)d));
         common->exit_code = cli_usage_error(common, "--%s belongs to --detector %s, but the detector is %s",
-                                            options[i].name, kb_detector_name(first), kb_detector_name(used));
+                                            options[i].name, names, kb_detector_name(used));
         return false;
     }
     return true;
@@ -148,7 +152,7 @@ static bool check_preset(cli_common *common, const char *option, const char *tex
 const cli_option patch_options[] = {
     CLI_CHECK(check_preset),
     {"preset", 0, CLI_CALL(pipeline_options, preset), "NAME", .take = cli_take_preset,
-     .help = "patch width by detector: orb 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75 times the size and "
+     .help = "patch width by detector: orb and hessian 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75 times the size and "
              "the model's support (default: that of --detector; orb for keypoints from a file)"},
     {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X",
      .help = ": patch width / (keypoint size x the model's support), instead of a preset"},

@@ -11,7 +11,7 @@ int main(int argc, char **argv)
     picture p = argc > 1 ? picture_read(argv[1]) : picture_render(320, 240, 1);
     kb_image image = picture_view(&p);
 
-    /* The strongest keypoints. Without options: ORB's detector, up to 2000 of them. */
+    /* The strongest keypoints. Without options: the default detector, up to 2000 of them. */
     kb_keypoint keypoints[MOST];
     size_t n;
     check(kb_detect(&image, NULL, NULL, keypoints, MOST, &n), "kb_detect");
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     uint8_t *rows = malloc(n * (size_t)info.row_bytes + 1), flags[MOST];
     kb_describe_options options;
     KB_INIT(options);
-    options.scale = kb_model_scale(model, "orb");
+    options.scale = kb_model_scale(model, kb_detector_name(kb_detector_default()));
     if (!rows) return 1;
     check(kb_describe(model, &image, keypoints, n, &options, NULL, rows, flags), "kb_describe");
 

@@ -68,7 +68,7 @@ bool kbi_orb_rule_choose(const kbi_box_sample *s, int32_t chosen, const kbi_scor
     size_t bits = bits_total(s), words = (bits + 63) / 64;
     column *columns = malloc(((size_t)chosen + 1) * sizeof *columns);
     uint64_t *memory = malloc(((size_t)chosen + 1) * words * sizeof *memory);
-    bool done = columns && memory && bits > 0; /* there are always some */
+    bool done = columns && memory && bits > 0; /* a sample has patches, which analyzers do not see */
     int64_t best_score = INT64_MAX;
     column own = {memory, 0};
     for (int32_t k = 0; done && k < chosen; k++) {

@@ -75,7 +75,7 @@ def bench_pipeline(one: Any, two: Any) -> None:
                                        for each in (one, two)))
             compare(f"two images, {count} keypoints, {model}", theirs, ours, rounds)
 
-        features = keybits.cv2.create(count)
+        features = keybits.cv2.create(count, detector="orb")
 
         def drop_in() -> Any:
             return matcher.match(*(features.detectAndCompute(each, None)[1] for each in (one, two)))

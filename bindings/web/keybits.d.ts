@@ -204,7 +204,7 @@ export class Tracker {
   /** Milliseconds of the last update. */
   readonly times?: { gray: number; detect: number; describe: number; track: number; total: number };
   add(image: ImageSource | Features, name?: string): number;
-  /** Adds all images of an index file, such as `keybits index build -m bag256` writes, and returns them. */
+  /** Adds all images of an index file, such as `keybits index build --detector orb -m bag256` writes, and returns them. */
   addIndex(file: ArrayBuffer | ArrayBufferView): { id: number; name: string }[];
   remove(id: number): boolean;
   /** All targets as an index file, for addIndex. */

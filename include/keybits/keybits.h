@@ -200,7 +200,7 @@ KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
 /* ------------------------------------------------------------------------------------------------------- describing */
 
 /* Detectors define size differently. A preset is the factor from keypoint size to the width of the described region:
- * orb 1, fast, agast, brisk and akaze 5, kaze and surf 6.25, sift 6.75. Index from 0; name NULL past the last. */
+ * orb and hessian 1, fast, agast, brisk, akaze 5, kaze, surf 6.25, sift 6.75. Index from 0; name NULL past the last. */
 typedef struct kb_preset {
     const char *name;
     float scale;
@@ -268,10 +268,10 @@ KB_API kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *key
 /* -------------------------------------------------------------------------------------------------------- detecting */
 
 typedef enum kb_detector {
-    KB_DETECTOR_ORB = 1,    /* FAST corners on a pyramid, Harris score: keypoints as OpenCV's ORB has them; preset orb. */
+    KB_DETECTOR_ORB = 1,    /* FAST corners on a pyramid, Harris score, as OpenCV's ORB; preset orb. */
     KB_DETECTOR_SIFT = 2,   /* extrema of differences of Gaussians. Slower, more scales; preset sift. */
-    KB_DETECTOR_HESSIAN = 3 /* peaks of the determinant of the Hessian on ORB's pyramid: more right matches in nearly the
-                               same time; preset hessian. KB_E_UNKNOWN in a library without it (KB_NO_HESSIAN). */
+    KB_DETECTOR_HESSIAN = 3 /* peaks of the determinant of the Hessian on ORB's pyramid: more right matches in
+                               nearly the same time; preset hessian. KB_E_UNKNOWN in a library without it (KB_NO_HESSIAN). */
 } kb_detector;
 /* What 0 means as a detector: HESSIAN; ORB in a library without it. */
 KB_API kb_detector kb_detector_default(void);
@@ -309,9 +309,9 @@ typedef struct kb_detect_options {
     int32_t levels;           /* 0: 8; 1 to 16. Levels smaller than 70 px are left out. */
     float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
     int32_t fast_threshold;   /* of ORB. 0: 20; 1 to 255, gray levels */
-    int32_t fast_threshold_min; /* 1 to fast_threshold: cells without a corner are searched again with this threshold,
-                                 as in ORB-SLAM. 0: 7 when fast_threshold is 0, else no second search */
-    int32_t cell_size;        /* 0: 32; 8 to 1024 px of a level */
+    int32_t fast_threshold_min; /* of ORB. 1 to fast_threshold: cells without a corner are searched again with it, as
+                                 in ORB-SLAM. 0: 7 when fast_threshold is 0, else no second search */
+    int32_t cell_size;        /* of ORB. 0: 32; 8 to 1024 px of a level */
     kb_orientation orientation;
     int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is
                                  returned twice, once per angle. max_keypoints counts both. */
@@ -331,7 +331,7 @@ typedef struct kb_detect_options {
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
  * the same n on every machine. `keypoints` has room for capacity keypoints, which also limits max_keypoints. *count
  * receives how many were found. options and workspace may be NULL. An image too small for the detector gives zero
- * keypoints. Size, angle and octave follow OpenCV's detectors of the same names. */
+ * keypoints. Size, angle and octave follow OpenCV's detectors of the same names, HESSIAN's ORB's. */
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_keypoint *keypoints, size_t capacity, size_t *count);
 
@@ -368,7 +368,7 @@ typedef struct kb_orient_options {
 KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
                            kb_workspace *workspace, float *confidence);
 
-/* The image pyramid that the ORB detector searches. */
+/* The image pyramid that HESSIAN and ORB search. */
 typedef struct kb_pyramid {
     uint32_t struct_size;
     int32_t levels;                          /* 0 for an image that is too small */

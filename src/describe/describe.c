@@ -10,8 +10,9 @@
 
 /* ---- presets ---- */
 
-static const kb_preset presets[] = {{"orb", 1.0f},  {"hessian", 1.0f},   {"fast", 5.0f},  {"agast", 5.0f}, {"brisk", 5.0f},
-                                    {"akaze", 5.0f}, {"kaze", 6.25f}, {"surf", 6.25f}, {"sift", 6.75f}};
+static const kb_preset presets[] = {{"orb", 1.0f},   {"hessian", 1.0f}, {"fast", 5.0f},
+                                    {"agast", 5.0f}, {"brisk", 5.0f},   {"akaze", 5.0f},
+                                    {"kaze", 6.25f}, {"surf", 6.25f},   {"sift", 6.75f}};
 
 kb_preset kb_preset_at(int32_t index)
 {

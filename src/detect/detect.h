@@ -110,9 +110,9 @@ float kbi_disc_angle_scalar(const uint8_t *centre, ptrdiff_t stride);
 #define KBI_HESSIAN_W4 2
 /* out[i] = 128 times the pixel row[i] blurred along its column. */
 void kbi_blur_bytes(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out);
-/* The determinant at middle[i], from differences that wrap to 16 bits: x x is (int16_t)(middle[i - 1] + middle[i + 1] -
- * 2 middle[i]), y y the same across rows, x y the quarter, rounded down, of what is diagonal. Reads one more on both
- * sides. */
+/* The determinant xx yy - xy^2 at middle[i], from differences that wrap to 16 bits: xx is middle[i - 1] + middle[i + 1]
+ * - 2 middle[i], yy the same across rows, and xy a quarter, rounded down, of above[i - 1] + below[i + 1] - above[i + 1]
+ * - below[i - 1]. Reads one more on both sides. */
 void kbi_hessian_row(const uint16_t *above, const uint16_t *middle, const uint16_t *below, int32_t width, int32_t *out);
 /* As kbi_peaks_row for determinants of at least `limit`, which is above 0. */
 int32_t kbi_hessian_peaks(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t width,

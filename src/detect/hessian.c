@@ -7,9 +7,9 @@
  * neighbourhood, moved to the top of the parabola through these nine. Its response is sqrt(det), the geometric mean of
  * the two curvatures, of 1 for black to white.
  *
- * The blur is 30, 25, 15, 7, 2 / 128 on both sides of a pixel. Blurred rows have 16 bits, 128 for a gray level. Of a row of
- * numbers from 0 to 255 x 128 that is blurred so, a second difference is within +-10800 and four times Lxy within +-28000:
- * what these weights add up to, so 16 bits hold them, and 32 the determinant. */
+ * The blur is 30, 25, 15, 7, 2 / 128 on both sides of a pixel. Blurred rows have 16 bits, 128 for a gray level. By the
+ * sums of these weights a second difference is within +-5100 and four times Lxy within +-12060, so 16 bits hold them,
+ * and 32 the determinant; responses stay below 0.16, and scores below 200. */
 #include <math.h>
 
 #include "detect/hessian_rows.h"
@@ -23,8 +23,8 @@
 
 float kbi_hessian_response(int32_t determinant) { return (float)(sqrt((double)determinant) * UNIT); }
 
-/* Scores are the logarithm of the response, 16 for a factor of 2, so that one byte covers all: they are the upper bits of
- * the float, less those of 2^-15, which is the root of 1 in this unit. */
+/* Scores are the logarithm of the response, 16 for a factor of 2, so that one byte covers all: they are the upper bits
+ * of the float, less those of 2^-15, which is the root of 1 in this unit. */
 #define SCORE_SHIFT 19
 #define SCORE_ZERO ((127 - 15) << (23 - SCORE_SHIFT))
 
@@ -58,8 +58,8 @@ static int32_t limit_of(const kbi_orb *o, int32_t threshold)
                      kbi_hessian_limit(response_of_score(threshold + 1)));
 }
 
-/* Rows that a search keeps. Column 0 of the determinants is column `left` of the level; blurred rows have one more on both
- * sides, rows of which only columns are blurred KBI_HESSIAN_BLUR more. */
+/* Rows that a search keeps. Column 0 of the determinants is column `left` of the level; blurred rows have one more on
+ * both sides, rows of which only columns are blurred KBI_HESSIAN_BLUR more. */
 typedef struct hessian_rows {
     uint16_t *across, *blurred[3];
     int32_t *determinant[3];

@@ -1,6 +1,6 @@
-/* ORB's detector (Rublee, Rabaud, Konolige, Bradski 2011), with the conventions of OpenCV's; and hessian, which differs in
- * steps 2 and 3: corners are peaks of the determinant of the Hessian (hessian.c), of which the share with the largest is
- * picked.
+/* ORB's detector (Rublee, Rabaud, Konolige, Bradski 2011), with the conventions of OpenCV's; and hessian, which
+ * differs in steps 2 and 3: corners are peaks of the determinant of the Hessian (hessian.c), of which the share with
+ * the largest is picked.
  *
  *   1. A pyramid, each level `level_factor` times smaller than the one above.
  *   2. FAST-9 corners of every level that are the strongest of their 3x3 neighbourhood.

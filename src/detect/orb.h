@@ -10,9 +10,9 @@
 #define KBI_ORB_EDGE 31 /* px of a level without keypoints: there is no room for a region */
 #define KBI_ORB_SMALLEST_LEVEL 70
 
-/* Rows above and below that a search takes: of FAST around the neighbours of a corner and of Harris's response, or of the
- * blur around second differences around those neighbours; and those that refinement and orientation take. One more, so that
- * kernels that read a row too far stay in memory. */
+/* Rows above and below that a search takes: of FAST around the neighbours of a corner and of Harris's response, or of
+ * the blur around second differences around those neighbours; and those that refinement and orientation take. One more,
+ * so that kernels that read a row too far stay in memory. */
 #define KBI_ORB_FAST_REACH (KBI_FAST_RADIUS + 2)
 #define KBI_ORB_HESSIAN_REACH (KBI_HESSIAN_BLUR + 3)
 #define KBI_ORB_FINISH_REACH (KBI_GRADIENT_REACH + 1)
@@ -101,7 +101,7 @@ struct kbi_orb {
 static inline bool kbi_orb_streams(const kbi_orb *o) { return KBI_BANDS && o->streams; }
 
 /* Whether corners are the peaks of the determinant of the Hessian, not FAST's. */
-static inline bool kbi_orb_is_hessian(const kbi_orb *o) { return KBI_HESSIAN && o->hessian; }
+#define kbi_orb_is_hessian(o) (KBI_HESSIAN && (o)->hessian) /* a macro: what is left out is not called at -O0 either */
 /* Whether responses are known when a corner is found: from the search, or since its rows are gone later. */
 static inline bool kbi_orb_measures_at_once(const kbi_orb *o) { return kbi_orb_is_hessian(o) || kbi_orb_streams(o); }
 /* Corners for each keypoint that `best` picks from: those of hessian are picked by what they are found by. */

@@ -21,6 +21,9 @@ static bool corner_before(const kbi_orb_band *band, size_t i, size_t k)
 {
     const kbi_orb_corner *a = &band->corners[i], *b = &band->corners[k];
     if (band->responses[i] != band->responses[k]) return band->responses[i] > band->responses[k];
+#if KBI_HESSIAN
+    if (a->y == b->y && a->dy != b->dy) return a->dy < b->dy; /* both are 0 for FAST */
+#endif
     return a->y != b->y ? a->y < b->y : a->x < b->x;
 }
 

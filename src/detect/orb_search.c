@@ -1,4 +1,5 @@
-/* The search of a level; hessian.c has that of the determinant of the Hessian. FAST corners are those that are the strongest of their 3x3 neighbourhood.
+/* The search of a level for FAST corners that are the strongest of their 3x3 neighbourhood; hessian.c has that for peaks
+ * of the determinant of the Hessian.
  *
  * A level is cut into cells of cell_size px. Where a cell has no corner above fast_threshold, it is searched again with
  * fast_threshold_min, as ORB-SLAM does, so that soft and dim regions give corners too. What a search finds above a
@@ -73,7 +74,8 @@ static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int3
         score_row(o, level, left - 1, width, y + 1, threshold, rows.below);
         int32_t n = o->kernels.peaks_row(rows.above, rows.middle, rows.below, width, rows.peak);
         uint8_t *strip = found ? found + (y - top) / o->job->options.cell_size * band->cells_across : NULL;
-        if (found && (y - band->top) % RISE_ROWS == RISE_ROWS - 1) threshold = kbi_orb_risen_threshold(o, band, threshold);
+        if (found && (y - band->top) % RISE_ROWS == RISE_ROWS - 1)
+            threshold = kbi_orb_risen_threshold(o, band, threshold);
         add_corners(o, band, y, left - 1, &rows, n, strip);
         uint8_t *oldest = rows.above;
         rows.above = rows.middle;

@@ -31,8 +31,8 @@ kb_status kb_detect_and_describe(const kb_model *model, const kb_image *image, c
     status = kbi_gray8(image, ws, &gray);
     if (status == KB_OK) status = kb_detect(&gray, detect, ws, keypoints, capacity, &found);
     if (status == KB_OK)
-        status = describe_found(model, &gray, d.detector ? d.detector : kb_detector_default(), describe, keypoints, found, ws,
-                                rows, flags);
+        status = describe_found(model, &gray, d.detector ? d.detector : kb_detector_default(), describe, keypoints,
+                                found, ws, rows, flags);
     if (status == KB_OK) *count = found;
     kbi_workspace_rewind(ws, mark);
     kbi_workspace_release(&local);

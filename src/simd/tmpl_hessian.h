@@ -1,10 +1,10 @@
 /* The rows of src/detect/hessian_rows.h for AVX2 and AVX-512.
  *
- * Rows of bytes, and the two products of a determinant, are interleaved, so that one instruction multiplies pairs and adds
- * them. Interleaving works within 128 bits: what belongs to the lower and the upper half is put in order at the end.
+ * Rows of bytes, and the two products of a determinant, are interleaved, so that one instruction multiplies pairs and
+ * adds them. Interleaving works within 128 bits: what belongs to the lower and the upper half is put in order at the end.
  *
- * Peaks: as for FAST (simd/tmpl_fast.h) all vecs of a stretch are first asked, without a branch, whether they reach the limit;
- * then those that do are taken one after the other. */
+ * Peaks: as for FAST (simd/tmpl_fast.h) all vecs of a stretch are first asked, without a branch, whether they reach the
+ * limit; then those that do are taken one after the other. */
 #ifndef KBI_TMPL_HESSIAN_H
 #define KBI_TMPL_HESSIAN_H
 
@@ -35,7 +35,8 @@ VEC_INLINE void store_in_order(void *to, vec low, vec high)
 {
     uint8_t *p = to;
 #ifdef KBI_VEC_AVX512
-    const vec first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+    const vec first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    const vec second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     v_storeu(p, _mm512_permutex2var_epi64(low, first, high));
     v_storeu(p + sizeof(vec), _mm512_permutex2var_epi64(low, second, high));
 #else
@@ -111,8 +112,9 @@ VEC_INLINE vec words_max(vec a, vec b)
 #endif
 }
 
-/* Bits of the places from `at` on that are peaks. */
-VEC_INLINE uint32_t determinant_peaks(const int32_t *above, const int32_t *middle, const int32_t *below, vec below_limit)
+/* Bits of the places from `middle` on that are peaks. */
+VEC_INLINE uint32_t determinant_peaks(const int32_t *above, const int32_t *middle, const int32_t *below,
+                                      vec below_limit)
 {
     vec here = v_loadu(middle);
     vec before = words_max(words_max(v_loadu(above - 1), v_loadu(above)),

@@ -30,10 +30,10 @@ LACKING_BINARY(lacking_mulhi_epu16, uint16_t, (uint32_t)a[i] * b[i] >> 16)
 static inline __m512i lacking_madd_epi16(__m512i first, __m512i second)
 {
     int16_t a[32], b[32];
-    int32_t sums[16];
+    uint32_t sums[16];
     memcpy(a, &first, sizeof a);
     memcpy(b, &second, sizeof b);
-    for (int i = 0; i < 16; i++) sums[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
+    for (int i = 0; i < 16; i++) sums[i] = (uint32_t)(a[2 * i] * b[2 * i]) + (uint32_t)(a[2 * i + 1] * b[2 * i + 1]);
     memcpy(&first, sums, sizeof sums);
     return first;
 }

@@ -129,8 +129,9 @@ refuse 2 "--contrast belongs to --detector sift, but the detector is hessian" "$
 refuse 2 "--fast-threshold belongs to --detector orb, but the detector is hessian" "$KEYBITS" detect a.pgm --fast-threshold 9
 refuse 2 "--hessian-threshold belongs to --detector hessian, but the detector is orb" \
     "$KEYBITS" detect a.pgm --detector orb --hessian-threshold 0.01
-refuse 2 "--levels belongs to --detector orb" describe a.pgm --detector sift --levels 3
-refuse 2 "--whole-pixels belongs to --detector orb, but the detector is sift" \
+for list in "" , orb,fast; do refuse 2 "--detectors" "$KEYBITS" patches synth a.pgm -o o.kbp --detectors "$list"; done
+refuse 2 "--levels belongs to --detector orb or hessian, but the detector is sift" describe a.pgm --detector sift --levels 3
+refuse 2 "--whole-pixels belongs to --detector orb or hessian, but the detector is sift" \
     "$KEYBITS" export colmap a.pgm -o e.db --whole-pixels
 refuse 2 "--preset and --scale exclude each other" describe a.pgm $good --preset sift --scale 2
 refuse 2 "--reach takes a number of 0 or more" "$KEYBITS" collection a.pgm -o c.db --reach -1

@@ -112,8 +112,8 @@ static void test_blobs_are_found_between_pixels(void **state)
     }
 }
 
-/* The response is the geometric mean of the curvatures: of a blob of variance s and the blur's variance b, in the middle,
- * height x s / (s + b)^2. Twice the contrast has twice the response. */
+/* The response is the geometric mean of the curvatures: of a blob of variance s and the blur's variance b, in the
+ * middle, height x s / (s + b)^2. Twice the contrast has twice the response. */
 static void test_responses_are_curvatures(void **state)
 {
     (void)state;
@@ -121,7 +121,8 @@ static void test_responses_are_curvatures(void **state)
     for (int i = 0; i < 4; i++) {
         double s = 9 + i, b = 2.8125, height = 100;
         uint8_t *p = render_blob(SIDE, 80, 80, sqrt(s), height), *q = render_blob(SIDE, 80, 80, sqrt(s), height / 2);
-        found *f = detect_pixels(p, SIDE, SIDE, KB_DETECTOR_HESSIAN), *g = detect_pixels(q, SIDE, SIDE, KB_DETECTOR_HESSIAN);
+        found *f = detect_pixels(p, SIDE, SIDE, KB_DETECTOR_HESSIAN);
+        found *g = detect_pixels(q, SIDE, SIDE, KB_DETECTOR_HESSIAN);
         const kb_keypoint *k = nearest_to(f, 80, 80, 30.9, 31.1, 1), *half = nearest_to(g, 80, 80, 30.9, 31.1, 1);
         double expected = height * s / ((s + b) * (s + b)) / 255;
         assert_true(fabs(k->response / expected - 1) < 0.06);
@@ -212,6 +213,40 @@ static void test_ties_and_full_lists(void **state)
     free(board), free(noise);
 }
 
+/* Corners of the same response on one row, moved up or down from it, and lists that are full on one thread: those that
+ * stay are the first by their places, as in all other ways. */
+static void test_ties_between_pixels(void **state)
+{
+    (void)state;
+    enum { W = 900, H = 700 };
+    uint8_t *p = calloc(W, H);
+    kb_pool *pool;
+    assert_int_equal(kb_pool_create(8, &pool), KB_OK);
+    for (int y = 40; y < H - 40; y += 16)
+        for (int x = 40; x < W - 40; x += 16) {
+            p[y * W + x] = 200;
+            p[(y + (x / 16 % 2 ? 1 : -1)) * W + x] = 100;
+        }
+    kb_image image = view_of(p, W, H);
+    for (int32_t n = 260; n <= 340; n += 10) {
+        kb_detect_options o = options_for(KB_DETECTOR_HESSIAN);
+        o.levels = 1;
+        o.max_keypoints = n;
+        found *one = detect_view(&image, &o);
+        o.parallel = kb_pool_parallel(pool);
+        found *many = detect_view(&image, &o);
+        o.parallel = NULL;
+        o.low_memory = 1;
+        found *low = detect_view(&image, &o);
+        assert_int_equal(one->n, n);
+        assert_same(one, many);
+        assert_same(one, low);
+        free(one), free(many), free(low);
+    }
+    kb_pool_free(pool);
+    free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_flat_pictures_and_edges_give_nothing),
         cmocka_unit_test(test_thresholds_and_whole_pixels),
         cmocka_unit_test(test_ties_and_full_lists),
+        cmocka_unit_test(test_ties_between_pixels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,12 +221,12 @@ class Features2D:
         return self._detector.max_keypoints
 
 
-def create(nfeatures: int = 500, model: Union[Model, str, None] = None, detector: Union[str, Detector] = DEFAULT_DETECTOR,
-           scale: Union[float, str, None] = None, **options: Any) -> Features2D:
-    """In place of cv2.ORB_create(nfeatures): ORB's kind of keypoints with bag256's bits.
+def create(nfeatures: int = 500, model: Union[Model, str, None] = None,
+           detector: Union[str, Detector] = DEFAULT_DETECTOR, scale: Union[float, str, None] = None, **options: Any) -> Features2D:
+    """In place of cv2.ORB_create(nfeatures): hessian's keypoints (or ORB's, detector="orb") with bag256's bits.
 
-    model: "bag256" (default), "bad256", a Model ...; detector: "hessian", "orb", "sift" or a Detector; scale: the preset of
-    keypoints that compute() is given from elsewhere, such as "akaze"; options: those of keybits.Detector."""
+    model: "bag256" (default), "bad256", a Model ...; detector: "hessian", "orb", "sift" or a Detector; scale: the
+    preset of keypoints that compute() is given from elsewhere, such as "akaze"; options: those of keybits.Detector."""
     return Features2D(nfeatures, model, detector, scale, **options)
 
 

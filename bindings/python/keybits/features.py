@@ -298,8 +298,8 @@ def _sample(function: Any, name: str, shape: Tuple[int, ...], image: Any, keypoi
     return samples
 
 
-def detect_and_compute(image: Any, detector: Union[str, Detector] = DEFAULT_DETECTOR, model: Union[Model, str, None] = None,
-                       max_keypoints: int = 2000, mask: Optional[Any] = None, *, white: int = 0) -> Features:
+def detect_and_compute(image: Any, detector: Union[str, Detector] = DEFAULT_DETECTOR,
+                       model: Union[Model, str, None] = None, max_keypoints: int = 2000, mask: Optional[Any] = None, *, white: int = 0) -> Features:
     """Keypoints and descriptors of an image in one call.
 
     >>> f = keybits.detect_and_compute(gray)
@@ -319,7 +319,7 @@ class Pyramid(NamedTuple):
 
 
 def build_pyramid(image: Any, levels: int = 8, level_factor: float = 1.2, *, white: int = 0) -> Pyramid:
-    """The pyramid that the ORB detector searches: level_factor from one level to the next, down to 70 px.
+    """The pyramid that hessian and orb search: level_factor from one level to the next, down to 70 px.
 
     Pixel x of a level lies at (x + 0.5) * factor - 0.5 of the image. Level 0 of an 8-bit gray image is that image, not
     a copy. An image below 70 px has no levels."""

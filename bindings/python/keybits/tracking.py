@@ -42,8 +42,8 @@ class Tracker:
     """Finds one flat template in frames. Every frame is processed independently: the template may be lost and found
     again. Threads may share a tracker."""
 
-    def __init__(self, template: Any, *, detector: Union[str, Detector] = DEFAULT_DETECTOR, model: Union[Model, str, None] = None,
-                 max_keypoints: int = 2000, max_ratio: float = 0, threshold: float = 0, min_inliers: int = 10) -> None:
+    def __init__(self, template: Any, *, detector: Union[str, Detector] = DEFAULT_DETECTOR,
+                 model: Union[Model, str, None] = None, max_keypoints: int = 2000, max_ratio: float = 0, threshold: float = 0, min_inliers: int = 10) -> None:
         if min_inliers < 4:
             raise KeybitsValueError(f"min_inliers is {min_inliers}, but a homography needs 4")
         self._detector = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
