@@ -90,7 +90,7 @@ static const cli_option describe_options[] = {
 const cli_command command_describe = {
     .name = "describe",
     .summary = "turn keypoints of images, or ready patches, into descriptors",
-    .usage = "IMAGE... [-k FILE.csv | --keypoints-dir DIR | --detector hessian|orb|sift] [options]\n"
+    .usage = "IMAGE... [-k FILE.csv | --keypoints-dir DIR | --detector NAME] [options]\n"
              "--patches FILE [--side N] [options]",
     .about = "Turns keypoints into descriptors, one row per keypoint, in the same order. " CLI_IMAGES_HELP,
     .options = describe_options,

@@ -47,7 +47,10 @@ int main(void)
         pixels[i] = (uint8_t)(60 + 90 * ((i % 320 / 11 + i / 320 / 13) & 1) + (seed >> 28));
     }
     if (kb_model_builtin("bad256", &model) != KB_OK) return 1;
-    if (kb_detect(&image, NULL, NULL, keypoints, 300, &count) != KB_OK || count < 50) return 2;
+    kb_detect_options options;
+    KB_INIT(options);
+    options.detector = KB_DETECTOR_ORB; /* which both have */
+    if (kb_detect(&image, &options, NULL, keypoints, 300, &count) != KB_OK || count < 50) return 2;
     if (kb_describe(model, &image, keypoints, count, NULL, NULL, rows, NULL) != KB_OK) return 3;
     kb_model_free(model);
     for (size_t i = 0; i < count * 32; i++) printf("%02x", rows[i]);
