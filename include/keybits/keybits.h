@@ -270,8 +270,8 @@ KB_API kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *key
 typedef enum kb_detector {
     KB_DETECTOR_ORB = 1,    /* FAST corners on a pyramid, Harris score, as OpenCV's ORB; preset orb. */
     KB_DETECTOR_SIFT = 2,   /* extrema of differences of Gaussians. Slower, more scales; preset sift. */
-    KB_DETECTOR_HESSIAN = 3 /* peaks of the determinant of the Hessian on ORB's pyramid: more right matches in
-                               nearly the same time; preset hessian. KB_E_UNKNOWN in a library without it (KB_NO_HESSIAN). */
+    KB_DETECTOR_HESSIAN = 3 /* peaks of the determinant of the Hessian on ORB's pyramid: more right matches in nearly
+                               the same time; preset hessian. KB_E_UNKNOWN where KB_NO_HESSIAN left it out. */
 } kb_detector;
 /* What 0 means as a detector: HESSIAN; ORB in a library without it. */
 KB_API kb_detector kb_detector_default(void);

@@ -17,9 +17,7 @@
 
 #if KBI_HESSIAN
 
-#define RISE_ROWS 16 /* after which the threshold is set anew */
 #define UNIT (1.0 / (128.0 * 255.0))
-#define OFFSET_MOST (0.49 * KBI_ORB_OFFSETS) /* the place of a keypoint still tells its pixel */
 
 float kbi_hessian_response(int32_t determinant) { return (float)(sqrt((double)determinant) * UNIT); }
 
@@ -68,15 +66,16 @@ typedef struct hessian_rows {
 
 #define ROW_MARGIN 64 /* columns; a multiple of KBI_ALIGN bytes */
 
+static size_t row_columns(int32_t width) { return kbi_round_up((size_t)width) + 2 * ROW_MARGIN; }
+
 size_t kbi_hessian_scratch(int32_t width)
 {
-    size_t row = kbi_round_up((size_t)width) + 2 * ROW_MARGIN;
-    return row * (5 * sizeof(uint16_t) + 3 * sizeof(int32_t));
+    return row_columns(width) * (5 * sizeof(uint16_t) + 3 * sizeof(int32_t));
 }
 
 static hessian_rows rows_of(const kbi_orb *o, const kbi_orb_band *band)
 {
-    size_t row = kbi_round_up((size_t)o->job->image.width) + 2 * ROW_MARGIN;
+    size_t row = row_columns(o->job->image.width);
     hessian_rows rows;
     int32_t *words = (int32_t *)(void *)band->scratch;
     for (int32_t i = 0; i < 3; i++) rows.determinant[i] = words + row * (size_t)i;
@@ -109,13 +108,13 @@ static void blur_row(const kbi_orb *o, const kbi_orb_level *level, int32_t left,
 
 void kbi_hessian_place(const kbi_orb_corner *corner, double factor, kb_keypoint *keypoint)
 {
-    keypoint->x = (float)((corner->x + corner->dx * (1.0 / KBI_ORB_OFFSETS) + 0.5) * factor - 0.5);
-    keypoint->y = (float)((corner->y + corner->dy * (1.0 / KBI_ORB_OFFSETS) + 0.5) * factor - 0.5);
+    keypoint->x = kbi_orb_to_image(factor, corner->x + corner->dx * (1.0 / KBI_ORB_OFFSETS));
+    keypoint->y = kbi_orb_to_image(factor, corner->y + corner->dy * (1.0 / KBI_ORB_OFFSETS));
 }
 
 static int8_t offset_of(double steps)
 {
-    double most = OFFSET_MOST;
+    const double most = KBI_ORB_MOST_OFFSET * KBI_ORB_OFFSETS;
     return (int8_t)floor((steps < -most ? -most : steps > most ? most : steps) + 0.5);
 }
 
@@ -134,16 +133,12 @@ static void move_to_top(const int32_t *above, const int32_t *middle, const int32
 static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t left, int32_t *const at[3],
                         const uint16_t *peak, int32_t n)
 {
-    const kb_detect_options *options = &o->job->options;
-    double factor = o->level[band->level].factor;
     for (int32_t i = 0; i < n; i++) {
         int32_t x = peak[i] + left, p = peak[i];
-        if (options->mask &&
-            !kbi_mask_allows(options->mask, kbi_orb_to_image(factor, x), kbi_orb_to_image(factor, y)))
-            continue;
+        if (!kbi_orb_allows(o, &o->level[band->level], x, y)) continue;
         float response = kbi_hessian_response(at[1][p]);
         kbi_orb_corner corner = {.x = (uint16_t)x, .y = (uint16_t)y, .score = (uint8_t)kbi_hessian_score(response)};
-        if (!options->whole_pixels) move_to_top(at[0] + p, at[1] + p, at[2] + p, &corner);
+        if (!o->job->options.whole_pixels) move_to_top(at[0] + p, at[1] + p, at[2] + p, &corner);
         kbi_orb_corner_add(o, band, corner, response);
     }
 }
@@ -170,9 +165,8 @@ int32_t kbi_hessian_search(const kbi_orb *o, kbi_orb_band *band, int32_t top, in
         if (y <= top) continue;
         int32_t n = o->kernels.hessian_peaks(rows.determinant[0], rows.determinant[1], oldest, width, limit, rows.peak);
         add_corners(o, band, y - 1, left, rows.determinant, rows.peak, n);
-        if ((y - 1 - band->top) % RISE_ROWS < RISE_ROWS - 1) continue;
-        threshold = kbi_orb_risen_threshold(o, band, threshold);
-        limit = limit_of(o, threshold);
+        int32_t risen = kbi_orb_risen_threshold(o, band, y - 1, threshold);
+        if (risen > threshold) limit = limit_of(o, threshold = risen);
     }
     return threshold;
 }

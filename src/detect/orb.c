@@ -206,15 +206,14 @@ static void orient_by_gradient(const kbi_orb *o, kb_keypoint *keypoints, size_t 
     }
 }
 
-#define NEAR_HALF 0.49 /* the place of a keypoint still tells its pixel */
-
 /* The top of a parabola through the scores beside a corner, px; none where the middle is not the largest. */
 static double parabola_top(int32_t before, int32_t middle, int32_t after)
 {
     int32_t slope = before - after, curve = before + after - 2 * middle;
     if (curve >= 0) return 0;
     double top = 0.5 * slope / curve;
-    return top < -NEAR_HALF ? -NEAR_HALF : top > NEAR_HALF ? NEAR_HALF : top;
+    const double most = KBI_ORB_MOST_OFFSET;
+    return top < -most ? -most : top > most ? most : top;
 }
 
 /* The pixel of a keypoint and its neighbours, side by side. */
@@ -241,8 +240,8 @@ static void move_to_top(const kbi_orb *o, const uint8_t score[CROSS], kb_keypoin
     const kbi_orb_level *level = &o->level[k->octave];
     double dx = parabola_top(score[CROSS_LEFT], score[CROSS_MIDDLE], score[CROSS_RIGHT]);
     double dy = parabola_top(score[CROSS_ABOVE], score[CROSS_MIDDLE], score[CROSS_BELOW]);
-    k->x = (float)((level_pixel(k->x, level) + dx + 0.5) * level->factor - 0.5);
-    k->y = (float)((level_pixel(k->y, level) + dy + 0.5) * level->factor - 0.5);
+    k->x = kbi_orb_to_image(level->factor, level_pixel(k->x, level) + dx);
+    k->y = kbi_orb_to_image(level->factor, level_pixel(k->y, level) + dy);
 }
 
 /* Before the last selection, which looks at places: it must not see whether levels came one at a time. */

@@ -129,8 +129,16 @@ static inline bool kbi_orb_level_waits(const kbi_orb_level *level)
     return !level->complete && level->corners < level->goal;
 }
 
-/* Pixel `place` of a level in the image. */
-static inline float kbi_orb_to_image(double factor, int32_t place) { return (float)((place + 0.5) * factor - 0.5); }
+/* Where `place`, in pixels of a level, is in the image. */
+static inline float kbi_orb_to_image(double factor, double place) { return (float)((place + 0.5) * factor - 0.5); }
+/* Whether the mask allows a pixel of a level. */
+static inline bool kbi_orb_allows(const kbi_orb *o, const kbi_orb_level *level, int32_t x, int32_t y)
+{
+    const kb_image *mask = o->job->options.mask;
+    return !mask || kbi_mask_allows(mask, kbi_orb_to_image(level->factor, x), kbi_orb_to_image(level->factor, y));
+}
+/* The most that a keypoint is moved from its pixel, px of the level, so that its place still tells the pixel. */
+#define KBI_ORB_MOST_OFFSET 0.49
 
 /* Sizes of the levels; none is built. */
 void kbi_orb_plan_levels(kbi_orb *o);
@@ -154,8 +162,9 @@ size_t kbi_orb_most_corners(const kbi_orb *o);
 float kbi_orb_response(const kbi_orb *o, int32_t index, const kbi_orb_corner *corner);
 /* Keeps a corner of a band, if it may go on. The response is that of hessian; FAST's is measured where it is needed. */
 void kbi_orb_corner_add(const kbi_orb *o, kbi_orb_band *band, kbi_orb_corner corner, float response);
-/* A threshold for what is left of a band: the more corners it has, the stronger others must be to be selected. */
-int32_t kbi_orb_risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32_t threshold);
+/* The threshold for the rows of a band after row y. It rises every few rows: the more corners there are, the stronger
+ * others must be to be selected. */
+int32_t kbi_orb_risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32_t y, int32_t threshold);
 /* The goals when every level has corners enough. */
 void kbi_orb_goals_start(kbi_orb *o);
 /* When levels are searched: the levels' shares of o->wanted keypoints, and their goals. Levels with few corners leave

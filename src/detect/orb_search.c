@@ -37,22 +37,19 @@ static score_rows score_rows_of(const kbi_orb *o, const kbi_orb_band *band)
 static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t left, const score_rows *rows,
                         int32_t n, uint8_t *found)
 {
-    const kb_detect_options *options = &o->job->options;
-    double factor = o->level[band->level].factor;
     for (int32_t i = 0; i < n; i++) {
         int32_t x = rows->peak[i] + left;
-        if (options->mask &&
-            !kbi_mask_allows(options->mask, kbi_orb_to_image(factor, x), kbi_orb_to_image(factor, y)))
-            continue;
+        if (!kbi_orb_allows(o, &o->level[band->level], x, y)) continue;
         kbi_orb_corner corner = {.x = (uint16_t)x, .y = (uint16_t)y, .score = rows->middle[rows->peak[i]]};
         kbi_orb_corner_add(o, band, corner, 0);
-        if (found) found[(x - KBI_ORB_EDGE) / options->cell_size] = 1;
+        if (found) found[(x - KBI_ORB_EDGE) / o->job->options.cell_size] = 1;
     }
 }
 
 /* Twice as many as suffice, so that levels with few corners do not make it search again. */
-int32_t kbi_orb_risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32_t threshold)
+int32_t kbi_orb_risen_threshold(const kbi_orb *o, const kbi_orb_band *band, int32_t y, int32_t threshold)
 {
+    if ((y - band->top) % RISE_ROWS < RISE_ROWS - 1) return threshold;
     size_t goal = o->level[band->level].goal;
     uint32_t histogram[256] = {0};
     if (goal == SIZE_MAX || band->count < 2 * goal) return threshold;
@@ -74,8 +71,7 @@ static void search_rows(const kbi_orb *o, kbi_orb_band *band, int32_t left, int3
         score_row(o, level, left - 1, width, y + 1, threshold, rows.below);
         int32_t n = o->kernels.peaks_row(rows.above, rows.middle, rows.below, width, rows.peak);
         uint8_t *strip = found ? found + (y - top) / o->job->options.cell_size * band->cells_across : NULL;
-        if (found && (y - band->top) % RISE_ROWS == RISE_ROWS - 1)
-            threshold = kbi_orb_risen_threshold(o, band, threshold);
+        if (found) threshold = kbi_orb_risen_threshold(o, band, y, threshold);
         add_corners(o, band, y, left - 1, &rows, n, strip);
         uint8_t *oldest = rows.above;
         rows.above = rows.middle;

@@ -180,6 +180,21 @@ static void test_thresholds_and_whole_pixels(void **state)
     free(between), free(whole), free(p);
 }
 
+/* One thread, several, and low_memory find the same, as many as are asked for. */
+static void check_ways(const kb_image *image, kb_detect_options o, kb_pool *pool)
+{
+    found *one = detect_view(image, &o);
+    o.parallel = kb_pool_parallel(pool);
+    found *many = detect_view(image, &o);
+    o.parallel = NULL;
+    o.low_memory = 1;
+    found *low = detect_view(image, &o);
+    assert_int_equal(one->n, o.max_keypoints);
+    assert_same(one, many);
+    assert_same(one, low);
+    free(one), free(many), free(low);
+}
+
 /* Many corners that are equal, and corners everywhere: threads, one level at a time and bands give the same. */
 static void test_ties_and_full_lists(void **state)
 {
@@ -198,16 +213,7 @@ static void test_ties_and_full_lists(void **state)
         kb_detect_options o = options_for(KB_DETECTOR_HESSIAN);
         o.max_keypoints = c / 4 == 0 ? 7 : c / 4 == 1 ? 700 : MANY;
         o.selection = c & 2 ? KB_SELECT_GRID : KB_SELECT_BEST;
-        found *a = detect_view(&image, &o);
-        o.parallel = kb_pool_parallel(pool);
-        found *b = detect_view(&image, &o);
-        o.parallel = NULL;
-        o.low_memory = 1;
-        found *d = detect_view(&image, &o);
-        assert_int_equal(a->n, o.max_keypoints);
-        assert_same(a, b);
-        assert_same(a, d);
-        free(a), free(b), free(d);
+        check_ways(&image, o, pool);
     }
     kb_pool_free(pool);
     free(board), free(noise);
@@ -232,16 +238,7 @@ static void test_ties_between_pixels(void **state)
         kb_detect_options o = options_for(KB_DETECTOR_HESSIAN);
         o.levels = 1;
         o.max_keypoints = n;
-        found *one = detect_view(&image, &o);
-        o.parallel = kb_pool_parallel(pool);
-        found *many = detect_view(&image, &o);
-        o.parallel = NULL;
-        o.low_memory = 1;
-        found *low = detect_view(&image, &o);
-        assert_int_equal(one->n, n);
-        assert_same(one, many);
-        assert_same(one, low);
-        free(one), free(many), free(low);
+        check_ways(&image, o, pool);
     }
     kb_pool_free(pool);
     free(p);
