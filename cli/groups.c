@@ -36,6 +36,7 @@ static bool check_detector(cli_common *common, const kb_detect_options *o, kb_de
         {"whole-pixels", PYRAMID, o->whole_pixels != 0},
         {"second-angle", PYRAMID, o->second_angle != 0},
         {"levels", PYRAMID, o->levels != 0},
+        {"every-level", PYRAMID, o->every_level != 0},
         {"level-factor", PYRAMID, o->level_factor != 0},
         {"contrast", 1 << KB_DETECTOR_SIFT, o->contrast_threshold != 0},
         {"edge", 1 << KB_DETECTOR_SIFT, o->edge_threshold != 0},
@@ -73,8 +74,7 @@ static bool check_detector_sift(cli_common *common, const char *option, const ch
 const cli_option selection_options[] = {
     CLI_CHECK(check_fast_thresholds),
     {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = cli_selections,
-     .help = "best: the strongest (default); grid: the strongest of every cell of a grid, for few keypoints and for poses "
-             "(default where a fundamental or essential matrix is fitted); anms: strong "
+     .help = "best: the strongest (default); grid: the strongest of every cell of a grid; anms: strong "
              "and far from anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as "
              "ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
@@ -92,7 +92,11 @@ const cli_option selection_options[] = {
      .help = "positions on whole pixels, as OpenCV's ORB (default: sub-pixel positions)"},
     {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle),
      .help = "keypoints with two nearly equal directions are returned twice, once per angle"},
-    {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, 16), "N", .help = "levels of the pyramid (default 8)"},
+    {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, KB_PYRAMID_MAX_LEVELS), "N",
+     .help = "levels of the pyramid (default: down to the smallest that has room for a corner)"},
+    {"every-level", 0, CLI_FLAG(kb_detect_options, every_level),
+     .help = "corners on every level where they are found, as OpenCV's ORB (default: once, at the scale where they are "
+             "strongest)"},
     {"level-factor", 0, CLI_NUMBER(kb_detect_options, level_factor, 1.05, 2), "X",
      .help = ", from one level to the next (default 1.2)"},
     CLI_SECTION("Thresholds of sift"),

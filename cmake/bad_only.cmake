@@ -1,7 +1,6 @@
 # KEYBITS_BAD_ONLY: nothing calls what other descriptors need (KB_BAD_ONLY, src/model/model.h), so the linker drops it.
-# Large images are not taken in bands (KB_NO_BANDS), and detectors are orb and sift (KB_NO_HESSIAN).
 # Everything but the kernels that most CPUs run is compiled for size.
-target_compile_definitions(keybits_objects PRIVATE KB_BAD_ONLY=1 KB_NO_BANDS KB_NO_HESSIAN)
+target_compile_definitions(keybits_objects PRIVATE KB_BAD_ONLY=1)
 if(KEYBITS_GNU_LIKE)
     foreach(source IN LISTS library_sources)
         set(level -Os)

@@ -25,8 +25,6 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     bool epipolar = o->geometry == KB_FUNDAMENTAL || o->geometry == KB_ESSENTIAL;
     if (o->threshold == 0) o->threshold = epipolar ? 1.5 : o->refine ? PIPELINE_REFINED_PX : 3;
     if (o->detect.detector == 0) o->detect.detector = kb_detector_default();
-    if (epipolar && o->detect.selection == KB_SELECT_DEFAULT) /* the strongest may all lie on one surface */
-        o->detect.selection = KB_SELECT_GRID;
     if (!o->preset) o->preset = kb_detector_name(o->detect.detector);
     p->orient_scale = o->scale == 0 ? kb_preset_scale(o->preset) : o->scale;
     if (o->scale == 0) o->scale = model ? kb_model_scale(model, o->preset) : p->orient_scale;

@@ -86,6 +86,7 @@ protected:
         options.detector = KB_DETECTOR_ORB; // whose thresholds these are
         options.max_keypoints = nfeatures;
         options.selection = KB_SELECT_QUADTREE;
+        options.every_level = 1;
         options.levels = nlevels;
         options.level_factor = scaleFactor;
         options.fast_threshold = iniThFAST;

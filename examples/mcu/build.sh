@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 flags=(-std=c11 -Os -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections
-       -DKB_BAD_ONLY=1 -DKB_NO_THREADS -DKB_NO_BANDS -DKB_NO_HESSIAN -I "$root/include" -I "$root/src" -I "$here")
+       -DKB_BAD_ONLY=1 -DKB_NO_THREADS -I "$root/include" -I "$root/src" -I "$here")
 case $target in
 arm)
     CC=${CC:-arm-none-eabi-gcc}

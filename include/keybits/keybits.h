@@ -268,12 +268,12 @@ KB_API kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *key
 /* -------------------------------------------------------------------------------------------------------- detecting */
 
 typedef enum kb_detector {
-    KB_DETECTOR_ORB = 1,    /* FAST corners on a pyramid, Harris score, as OpenCV's ORB; preset orb. */
-    KB_DETECTOR_SIFT = 2,   /* extrema of differences of Gaussians. Slower, more scales; preset sift. */
-    KB_DETECTOR_HESSIAN = 3 /* peaks of the determinant of the Hessian on ORB's pyramid: more right matches in nearly
-                               the same time; preset hessian. KB_E_UNKNOWN where KB_NO_HESSIAN left it out. */
+    KB_DETECTOR_ORB = 1,    /* FAST corners on a pyramid with Harris's response, as OpenCV's ORB; preset orb. */
+    KB_DETECTOR_SIFT = 2,   /* extrema of differences of Gaussians. Slower, more exact; preset sift. */
+    KB_DETECTOR_HESSIAN = 3 /* peaks of the determinant of the Hessian on the same pyramid: more right matches in nearly
+                               the same time; preset hessian. */
 } kb_detector;
-/* What 0 means as a detector: HESSIAN; ORB in a library without it. */
+/* What 0 means as a detector: HESSIAN. */
 KB_API kb_detector kb_detector_default(void);
 
 typedef enum kb_selection {
@@ -297,7 +297,7 @@ typedef enum kb_orientation {
 /* "gradient", "centroid", "none", "default"; "?" for another value. */
 KB_API const char *kb_orientation_name(kb_orientation orientation);
 
-#define KB_PYRAMID_MAX_LEVELS 16
+#define KB_PYRAMID_MAX_LEVELS 32
 typedef struct kb_detect_options {
     uint32_t struct_size;
     kb_detector detector;     /* 0: kb_detector_default */
@@ -306,7 +306,10 @@ typedef struct kb_detect_options {
     const kb_image *mask;     /* 8-bit, the size of the image; keypoints only where it is not zero. NULL: everywhere */
     const kb_parallel *parallel;
     /* ORB, HESSIAN */
-    int32_t levels;           /* 0: 8; 1 to 16. Levels smaller than 70 px are left out. */
+    int32_t levels;           /* 0: down to the smallest that has room for a corner; 1 to 32 */
+    int32_t every_level;      /* 0: a corner is found once, at the scale where it is strongest, and keypoints are one per
+                                 place. 1: on every level where it is a corner, 31 px and more from the border, with a
+                                 share of max_keypoints per level: as OpenCV's ORB and ORB-SLAM */
     float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
     int32_t fast_threshold;   /* of ORB. 0: 20; 1 to 255, gray levels */
     int32_t fast_threshold_min; /* of ORB. 1 to fast_threshold: cells without a corner are searched again with it, as
@@ -316,8 +319,8 @@ typedef struct kb_detect_options {
     int32_t second_angle;     /* 1: a keypoint whose histogram has a second peak of at least 0.8 of the first is
                                  returned twice, once per angle. max_keypoints counts both. */
     int32_t whole_pixels;     /* 0: sub-pixel, by parabolas. 1: whole pixels of the level: OpenCV's */
-    int32_t low_memory;       /* 1: one level at a time, or bands of a large image, on the calling thread: the same
-                                 keypoints in less than half the memory and in more time (docs/memory.md) */
+    int32_t low_memory;       /* 1: one level in memory at a time, on the calling thread: the same keypoints in less
+                                 memory and more time (docs/memory.md) */
     /* SIFT */
     int32_t layers;           /* 0: 3; 1 to 8 layers per octave */
     float contrast_threshold; /* 0: 0.04; divided by layers, as in OpenCV. Lower finds more, weaker ones. Up to 1. */
@@ -331,7 +334,8 @@ typedef struct kb_detect_options {
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
  * the same n on every machine. `keypoints` has room for capacity keypoints, which also limits max_keypoints. *count
  * receives how many were found. options and workspace may be NULL. An image too small for the detector gives zero
- * keypoints. Size, angle and octave follow OpenCV's detectors of the same names, HESSIAN's ORB's. */
+ * keypoints. Angle and octave follow OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB and HESSIAN is
+ * 31 x level_factor^(octave + offset) with an offset within +-0.5 between levels, 0 with every_level. */
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_keypoint *keypoints, size_t capacity, size_t *count);
 

@@ -71,13 +71,6 @@ static inline int32_t kbi_grid_octaves(kbi_sample_grid grid)
 #    define KBI_BANDS 1
 #endif
 
-/* KB_NO_HESSIAN leaves out the detector of that name, for size. */
-#ifdef KB_NO_HESSIAN
-#    define KBI_HESSIAN 0
-#else
-#    define KBI_HESSIAN 1
-#endif
-
 /* A plain kernel that simd/templates.h replaces. A build for one instruction set leaves it out by KB_SIMD_ONLY. */
 #ifdef KB_SIMD_ONLY
 #    define KBI_REPLACED(kernel) (1 ? NULL : (kernel))
@@ -88,6 +81,7 @@ static inline int32_t kbi_grid_octaves(kbi_sample_grid grid)
 static inline size_t kbi_round_up(size_t bytes) { return (bytes + KBI_ALIGN - 1) / KBI_ALIGN * KBI_ALIGN; }
 
 static inline int32_t kbi_min_i(int32_t a, int32_t b) { return a < b ? a : b; }
+static inline size_t kbi_min_z(size_t a, size_t b) { return a < b ? a : b; }
 static inline int32_t kbi_max_i(int32_t a, int32_t b) { return a > b ? a : b; }
 static inline int32_t kbi_clamp_i(int32_t v, int32_t lo, int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 

@@ -1,8 +1,8 @@
 /* The public calls of the detectors: options, mask, the 8-bit image, and what belongs to a detector's name. */
-#include "detect/detect.h"
+#include "detect/corners.h"
 #include "image/image.h"
 
-kb_detector kb_detector_default(void) { return KBI_HESSIAN ? KB_DETECTOR_HESSIAN : KB_DETECTOR_ORB; }
+kb_detector kb_detector_default(void) { return KB_DETECTOR_HESSIAN; }
 
 float kb_detector_scale(kb_detector detector)
 {
@@ -53,7 +53,7 @@ static bool options_complete(kb_detect_options *o)
     if (o->fast_threshold_min == 0) o->fast_threshold_min = o->fast_threshold ? o->fast_threshold : LOW_THRESHOLD;
     return set_integer(&o->max_keypoints, 2000, 1, 1000000) &&
            o->selection >= KB_SELECT_BEST && o->selection <= KB_SELECT_QUADTREE &&
-           set_integer(&o->levels, 8, 1, 16) && set_number(&o->level_factor, 1.2f, 1.05f, 2) &&
+           set_integer(&o->levels, KB_PYRAMID_MAX_LEVELS, 1, KB_PYRAMID_MAX_LEVELS) && set_number(&o->level_factor, 1.2f, 1.05f, 2) &&
            set_integer(&o->fast_threshold, 20, 1, 255) &&
            o->fast_threshold_min >= 1 && o->fast_threshold_min <= o->fast_threshold &&
            set_integer(&o->cell_size, 32, 8, 1024) && set_integer(&o->layers, 3, 1, 8) &&
@@ -61,6 +61,7 @@ static bool options_complete(kb_detect_options *o)
            set_number(&o->sigma, 1.6f, 0.5f, 4) && (o->no_upsampling == 0 || o->no_upsampling == 1) &&
            o->orientation >= KB_ORIENTATION_GRADIENT && o->orientation <= KB_ORIENTATION_NONE &&
            (o->second_angle == 0 || o->second_angle == 1) && (o->whole_pixels == 0 || o->whole_pixels == 1) &&
+           (o->every_level == 0 || o->every_level == 1) &&
            (o->low_memory == 0 || o->low_memory == 1) && set_number(&o->hessian_threshold, 0.001f, 0.0001f, 0.5f);
 }
 
@@ -70,11 +71,17 @@ static bool mask_fits(const kb_image *mask, const kb_image *image)
            mask->height == image->height;
 }
 
+static kb_status run(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
+{
+    if (job->options.detector == KB_DETECTOR_SIFT) return kbi_detect_sift(job, found, count);
+    return kbi_detect_corners(job, job->options.detector == KB_DETECTOR_ORB ? &kbi_measure_fast : &kbi_measure_hessian,
+                              found, count);
+}
+
 static kb_status find_keypoints(const kbi_detect_job *job, kb_keypoint *keypoints, size_t *count)
 {
     kb_keypoint *found = NULL;
-    kb_status status = job->options.detector == KB_DETECTOR_SIFT ? kbi_detect_sift(job, &found, count)
-                                                                 : kbi_detect_orb(job, &found, count);
+    kb_status status = run(job, &found, count);
     if (status != KB_OK) return status;
     if (*count > 0) memcpy(keypoints, found, *count * sizeof *keypoints);
     return KB_OK;
@@ -87,7 +94,7 @@ kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options 
     if (status != KB_OK) return status;
     if (o->detector == 0) o->detector = kb_detector_default();
     bool known = o->detector == KB_DETECTOR_ORB || o->detector == KB_DETECTOR_SIFT ||
-                 (KBI_HESSIAN && o->detector == KB_DETECTOR_HESSIAN);
+                 o->detector == KB_DETECTOR_HESSIAN;
     if (!known) return KB_E_UNKNOWN;
     return options_complete(o) ? KB_OK : KB_E_ARGUMENT;
 }
@@ -105,8 +112,7 @@ kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *opt
     *max_keypoints = (size_t)job.options.max_keypoints;
     status = kbi_gray8(image, workspace, &job.image);
     if (status == KB_OK)
-        status = job.options.detector == KB_DETECTOR_SIFT ? kbi_detect_sift(&job, &found, &count)
-                                                          : kbi_detect_orb(&job, &found, &count);
+        status = run(&job, &found, &count);
     kbi_workspace_rewind(workspace, mark);
     return status;
 }

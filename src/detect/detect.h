@@ -19,8 +19,7 @@ typedef struct kbi_detect_job {
 /* The caller's options, checked, with defaults filled in. */
 kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given);
 
-/* Both find at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
-kb_status kbi_detect_orb(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
+/* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
 kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
 
 /* The workspace of kb_detect for images up to this size (kbi_workspace_measure). *max_keypoints receives the
@@ -114,6 +113,9 @@ void kbi_blur_bytes(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_
  * - 2 middle[i], yy the same across rows, and xy a quarter, rounded down, of above[i - 1] + below[i + 1] - above[i + 1]
  * - below[i - 1]. Reads one more on both sides. */
 void kbi_hessian_row(const uint16_t *above, const uint16_t *middle, const uint16_t *below, int32_t width, int32_t *out);
+/* The response of a determinant above 0, and the smallest determinant with at least this response. */
+float kbi_hessian_response(int32_t determinant);
+int32_t kbi_hessian_limit(float response);
 /* As kbi_peaks_row for determinants of at least `limit`, which is above 0. */
 int32_t kbi_hessian_peaks(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t width,
                           int32_t limit, uint16_t *x);

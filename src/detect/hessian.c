@@ -3,43 +3,22 @@
  *
  *     det = Lxx Lyy - Lxy^2,
  *
- * which is large where the image curves in both directions. A corner is a pixel where it is the largest of its 3x3
+ * which is large where the image curves in both directions. A peak is a pixel where it is the largest of its 3x3
  * neighbourhood, moved to the top of the parabola through these nine. Its response is sqrt(det), the geometric mean of
- * the two curvatures, of 1 for black to white.
+ * the two curvatures, of 1 for black to white. Derivatives per pixel of a level blurred by a fixed number of pixels are
+ * normalised by scale, so responses of different levels can be compared (Lindeberg 1998).
  *
  * The blur is 30, 25, 15, 7, 2 / 128 on both sides of a pixel. Blurred rows have 16 bits, 128 for a gray level. By the
  * sums of these weights a second difference is within +-5100 and four times Lxy within +-12060, so 16 bits hold them,
- * and 32 the determinant; responses stay below 0.16, and scores below 200. */
+ * and 32 the determinant; responses stay below 0.16. */
 #include <math.h>
 
+#include "detect/corners.h"
 #include "detect/hessian_rows.h"
-#include "detect/orb.h"
-
-#if KBI_HESSIAN
 
 #define UNIT (1.0 / (128.0 * 255.0))
 
 float kbi_hessian_response(int32_t determinant) { return (float)(sqrt((double)determinant) * UNIT); }
-
-/* Scores are the logarithm of the response, 16 for a factor of 2, so that one byte covers all: they are the upper bits
- * of the float, less those of 2^-15, which is the root of 1 in this unit. */
-#define SCORE_SHIFT 19
-#define SCORE_ZERO ((127 - 15) << (23 - SCORE_SHIFT))
-
-int32_t kbi_hessian_score(float response)
-{
-    uint32_t bits;
-    memcpy(&bits, &response, sizeof bits);
-    return kbi_clamp_i((int32_t)(bits >> SCORE_SHIFT) - SCORE_ZERO, 0, 255);
-}
-
-static float response_of_score(int32_t score)
-{
-    float response;
-    uint32_t bits = (uint32_t)(score + SCORE_ZERO) << SCORE_SHIFT;
-    memcpy(&response, &bits, sizeof response);
-    return response;
-}
 
 int32_t kbi_hessian_limit(float response)
 {
@@ -49,15 +28,8 @@ int32_t kbi_hessian_limit(float response)
     return limit;
 }
 
-/* The least determinant that a search with this threshold takes. */
-static int32_t limit_of(const kbi_orb *o, int32_t threshold)
-{
-    return kbi_max_i(kbi_hessian_limit(o->job->options.hessian_threshold),
-                     kbi_hessian_limit(response_of_score(threshold + 1)));
-}
-
-/* Rows that a search keeps. Column 0 of the determinants is column `left` of the level; blurred rows have one more on
- * both sides, rows of which only columns are blurred KBI_HESSIAN_BLUR more. */
+/* Rows that a search keeps. Column 0 of the determinants is the column before `left`, which only competes with its
+ * neighbours; blurred rows have one more on both sides, rows of which only columns are blurred KBI_HESSIAN_BLUR more. */
 typedef struct hessian_rows {
     uint16_t *across, *blurred[3];
     int32_t *determinant[3];
@@ -68,16 +40,16 @@ typedef struct hessian_rows {
 
 static size_t row_columns(int32_t width) { return kbi_round_up((size_t)width) + 2 * ROW_MARGIN; }
 
-size_t kbi_hessian_scratch(int32_t width)
+static size_t hessian_scratch_bytes(int32_t width)
 {
     return row_columns(width) * (5 * sizeof(uint16_t) + 3 * sizeof(int32_t));
 }
 
-static hessian_rows rows_of(const kbi_orb *o, const kbi_orb_band *band)
+static hessian_rows rows_in(void *scratch, int32_t width)
 {
-    size_t row = row_columns(o->job->image.width);
+    size_t row = row_columns(width);
     hessian_rows rows;
-    int32_t *words = (int32_t *)(void *)band->scratch;
+    int32_t *words = scratch;
     for (int32_t i = 0; i < 3; i++) rows.determinant[i] = words + row * (size_t)i;
     uint16_t *halves = (uint16_t *)(void *)(words + 3 * row);
     for (int32_t i = 0; i < 3; i++) rows.blurred[i] = halves + row * (size_t)i + ROW_MARGIN;
@@ -87,8 +59,7 @@ static hessian_rows rows_of(const kbi_orb *o, const kbi_orb_band *band)
 }
 
 /* Row y, columns left - 1..left + width of the level, blurred. */
-static void blur_row(const kbi_orb *o, const kbi_orb_level *level, int32_t left, int32_t width, int32_t y,
-                     const hessian_rows *rows, uint16_t *out)
+static void blur_row(const kbi_search *s, int32_t left, int32_t width, int32_t y, const hessian_rows *rows, uint16_t *out)
 {
     static const kbi_blur blur = {.weight = {256 * KBI_HESSIAN_W0, 512 * KBI_HESSIAN_W1, 512 * KBI_HESSIAN_W2,
                                              512 * KBI_HESSIAN_W3, 512 * KBI_HESSIAN_W4},
@@ -97,78 +68,65 @@ static void blur_row(const kbi_orb *o, const kbi_orb_level *level, int32_t left,
                                   .reach = KBI_HESSIAN_BLUR};
     const uint16_t *a[KBI_HESSIAN_BLUR + 1], *b[KBI_HESSIAN_BLUR + 1];
     const int32_t margin = KBI_HESSIAN_BLUR + 1;
-    o->kernels.blur_bytes(kbi_orb_pixel(level, left - margin, y), level->stride, width + 2 * margin,
-                          rows->across - margin);
+    s->kernels->blur_bytes(kbi_level_pixel(s->level, left - margin, y), s->level->stride, width + 2 * margin,
+                           rows->across - margin);
     for (int32_t k = 0; k <= KBI_HESSIAN_BLUR; k++) {
         a[k] = rows->across - 1 - k;
         b[k] = rows->across - 1 + k;
     }
-    o->kernels.blur_pairs(a, b, &blur, width + 2, out - 1);
-}
-
-void kbi_hessian_place(const kbi_orb_corner *corner, double factor, kb_keypoint *keypoint)
-{
-    keypoint->x = kbi_orb_to_image(factor, corner->x + corner->dx * (1.0 / KBI_ORB_OFFSETS));
-    keypoint->y = kbi_orb_to_image(factor, corner->y + corner->dy * (1.0 / KBI_ORB_OFFSETS));
-}
-
-static int8_t offset_of(double steps)
-{
-    const double most = KBI_ORB_MOST_OFFSET * KBI_ORB_OFFSETS;
-    return (int8_t)floor((steps < -most ? -most : steps > most ? most : steps) + 0.5);
+    s->kernels->blur_pairs(a, b, &blur, width + 2, out - 1);
 }
 
 /* From the pixel to the top of the parabola through the nine determinants around it. */
-static void move_to_top(const int32_t *above, const int32_t *middle, const int32_t *below, kbi_orb_corner *corner)
+static void top_of_parabola(const int32_t *above, const int32_t *middle, const int32_t *below, double offset[2])
 {
     double x = 0.5 * ((double)middle[1] - middle[-1]), y = 0.5 * ((double)below[0] - above[0]);
     double xx = (double)middle[1] + middle[-1] - 2.0 * middle[0], yy = (double)below[0] + above[0] - 2.0 * middle[0];
     double xy = 0.25 * ((double)below[1] + above[-1] - above[1] - below[-1]), d = xx * yy - xy * xy;
     if (d <= 0) return; /* a ridge: no top */
-    corner->dx = offset_of(KBI_ORB_OFFSETS * (xy * y - yy * x) / d);
-    corner->dy = offset_of(KBI_ORB_OFFSETS * (xy * x - xx * y) / d);
+    offset[0] = kbi_half_pixel((xy * y - yy * x) / d);
+    offset[1] = kbi_half_pixel((xy * x - xx * y) / d);
 }
 
-/* The peaks of row y, whose determinants are at[1], with those of the rows above and below. */
-static void add_corners(const kbi_orb *o, kbi_orb_band *band, int32_t y, int32_t left, int32_t *const at[3],
-                        const uint16_t *peak, int32_t n)
+/* The peaks of row y, whose determinants are at[1], with the rows above and below it. */
+static void add_peaks(const kbi_search *s, int32_t y, int32_t left, int32_t *const at[3], const uint16_t *peak, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
-        int32_t x = peak[i] + left, p = peak[i];
-        if (!kbi_orb_allows(o, &o->level[band->level], x, y)) continue;
-        float response = kbi_hessian_response(at[1][p]);
-        kbi_orb_corner corner = {.x = (uint16_t)x, .y = (uint16_t)y, .score = (uint8_t)kbi_hessian_score(response)};
-        if (!o->job->options.whole_pixels) move_to_top(at[0] + p, at[1] + p, at[2] + p, &corner);
-        kbi_orb_corner_add(o, band, corner, response);
+        double offset[2] = {0, 0};
+        int32_t p = peak[i];
+        if (!s->options->whole_pixels) top_of_parabola(at[0] + p, at[1] + p, at[2] + p, offset);
+        kbi_search_add(s, left + p, y, kbi_hessian_response(at[1][p]), offset);
     }
 }
 
-/* The outer columns and rows of determinants only compete with their neighbours. */
-int32_t kbi_hessian_search(const kbi_orb *o, kbi_orb_band *band, int32_t top, int32_t bottom, int32_t threshold)
+static void hessian_search(const kbi_search *s)
 {
-    const kbi_orb_level *level = &o->level[band->level];
-    int32_t left = KBI_ORB_EDGE - 1, width = level->width - 2 * KBI_ORB_EDGE + 2, limit = limit_of(o, threshold);
-    hessian_rows rows = rows_of(o, band);
-    blur_row(o, level, left, width, top - 2, &rows, rows.blurred[0]);
-    blur_row(o, level, left, width, top - 1, &rows, rows.blurred[1]);
-    for (int32_t y = top - 1; y <= bottom; y++) { /* in the middle of the blurred rows; peaks are a row above it */
+    int32_t left = s->left - 1, width = s->right - s->left + 2;
+    float least = 0;
+    int32_t threshold = kbi_hessian_limit(s->options->hessian_threshold), limit = threshold;
+    hessian_rows rows = rows_in(s->scratch, s->level->width);
+    blur_row(s, left, width, s->top - 2, &rows, rows.blurred[0]);
+    blur_row(s, left, width, s->top - 1, &rows, rows.blurred[1]);
+    for (int32_t y = s->top - 1; y <= s->bottom; y++) { /* in the middle of the blurred rows; peaks are a row above it */
         int32_t *oldest = rows.determinant[0];
         uint16_t *last = rows.blurred[0];
         rows.determinant[0] = rows.determinant[1];
         rows.determinant[1] = rows.determinant[2];
         rows.determinant[2] = oldest;
-        blur_row(o, level, left, width, y + 1, &rows, rows.blurred[2]);
-        o->kernels.hessian_row(rows.blurred[0], rows.blurred[1], rows.blurred[2], width, oldest);
+        blur_row(s, left, width, y + 1, &rows, rows.blurred[2]);
+        s->kernels->hessian_row(rows.blurred[0], rows.blurred[1], rows.blurred[2], width, oldest);
         rows.blurred[0] = rows.blurred[1];
         rows.blurred[1] = rows.blurred[2];
         rows.blurred[2] = last;
-        if (y <= top) continue;
-        int32_t n = o->kernels.hessian_peaks(rows.determinant[0], rows.determinant[1], oldest, width, limit, rows.peak);
-        add_corners(o, band, y - 1, left, rows.determinant, rows.peak, n);
-        int32_t risen = kbi_orb_risen_threshold(o, band, y - 1, threshold);
-        if (risen > threshold) limit = limit_of(o, threshold = risen);
+        if (y <= s->top) continue;
+        if (s->peaks->least > least) {
+            least = s->peaks->least;
+            limit = kbi_max_i(threshold, kbi_hessian_limit(least / s->weight * (1 - 1e-6f))); /* whatever is rounded */
+        }
+        int32_t n = s->kernels->hessian_peaks(rows.determinant[0], rows.determinant[1], oldest, width, limit, rows.peak);
+        add_peaks(s, y - 1, left, rows.determinant, rows.peak, n);
     }
-    return threshold;
 }
 
-#endif
+/* Blur, second differences around the neighbours of a peak. */
+const kbi_measure kbi_measure_hessian = {KBI_HESSIAN_BLUR + 2, 1, hessian_scratch_bytes, hessian_search, NULL};

@@ -19,11 +19,9 @@ void kbi_kernels_avx2(kbi_kernels *table)
     /* Harris's response stays that of SSE4.1: 7 columns gain nothing by wider vectors. */
     table->detect.disc_angle = disc_angle;
     table->detect.difference_row = difference_row;
-    if (KBI_HESSIAN) {
-        table->detect.blur_bytes = blur_bytes_simd;
-        table->detect.hessian_row = hessian_row_simd;
-        table->detect.hessian_peaks = hessian_peaks_simd;
-    }
+    table->detect.blur_bytes = blur_bytes_simd;
+    table->detect.hessian_row = hessian_row_simd;
+    table->detect.hessian_peaks = hessian_peaks_simd;
 }
 
 #endif

@@ -34,11 +34,9 @@ void kbi_kernels_avx512(kbi_kernels *table)
     table->detect.resize_row = resize_row_simd;
     table->detect.blur_pairs = blur_pairs_simd;
     table->detect.extrema_row = extrema_row_masks;
-    if (KBI_HESSIAN) {
-        table->detect.blur_bytes = blur_bytes_simd;
-        table->detect.hessian_row = hessian_row_simd;
-        table->detect.hessian_peaks = hessian_peaks_simd;
-    }
+    table->detect.blur_bytes = blur_bytes_simd;
+    table->detect.hessian_row = hessian_row_simd;
+    table->detect.hessian_peaks = hessian_peaks_simd;
     table->image.sample = sample_simd;
     table->describe.sift = sift_simd;
     table->describe.project = project_simd;

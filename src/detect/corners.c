@@ -1,0 +1,193 @@
+#include <math.h>
+
+#include "common/cpu.h"
+#include "detect/corners.h"
+
+/* ---- search ---- */
+
+static bool is_allowed(const kb_image *mask, double factor, double x, double y)
+{
+    return !mask ||
+           kbi_mask_allows(mask, (float)kbi_level_to_image(factor, x), (float)kbi_level_to_image(factor, y));
+}
+
+void kbi_search_add(const kbi_search *s, int32_t x, int32_t y, float response, const double offset[2])
+{
+    kbi_peak peak = {.x = (uint16_t)x, .y = (uint16_t)y, .level = s->number, .response = response * s->weight};
+    if (peak.response < s->peaks->least || !is_allowed(s->options->mask, s->level->factor, x, y)) return;
+    peak.dx = (int16_t)floor(offset[0] * KBI_PEAK_STEPS + 0.5);
+    peak.dy = (int16_t)floor(offset[1] * KBI_PEAK_STEPS + 0.5);
+    kbi_peaks_add(s->peaks, &peak);
+}
+
+/* One search of some strips of a level per task. A strip is a row of cells. */
+typedef struct search_tasks {
+    const kbi_corners *corners;
+    int32_t level, pieces;
+    kbi_search *search; /* per task: list and scratch */
+} search_tasks;
+
+/* Of a corner that is as strong on all levels, the fine peak is found in the original alone, the coarse one in a smaller
+ * image too. So coarser levels weigh a little more (Lindeberg's gamma-normalised derivatives, gamma above 1). */
+#define WEIGHT_POWER 0.25
+
+static float level_weight(const kbi_corners *c, const kbi_level *level)
+{
+    if (c->job->options.every_level) return 1;
+    return (float)kbi_exp(WEIGHT_POWER * c->measure->power * kbi_log(level->factor));
+}
+
+static void search_task(void *context, int32_t piece)
+{
+    const search_tasks *t = context;
+    const kbi_corners *c = t->corners;
+    const kbi_level *level = &c->levels.level[t->level];
+    kbi_search s = t->search[piece];
+    int32_t cell = c->job->options.cell_size, rows = level->height - 2 * c->border;
+    size_t strips = (size_t)((rows + cell - 1) / cell);
+    s.level = level;
+    s.number = (uint8_t)t->level;
+    s.weight = level_weight(c, level);
+    s.left = c->border;
+    s.right = level->width - c->border;
+    s.top = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece) * cell, rows);
+    s.bottom = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece + 1) * cell, rows);
+    if (s.top < s.bottom) c->measure->search(&s);
+}
+
+/* A task alone adds to the list of all levels; several have lists of their own, which are joined in order. */
+static void search_level(kbi_corners *c, search_tasks *t, int32_t level)
+{
+    t->level = level;
+    for (int32_t i = 0; i < t->pieces && t->pieces > 1; i++) {
+        t->search[i].peaks->count = 0;
+        t->search[i].peaks->least = c->peaks.least;
+    }
+    kbi_parallel_run(c->job->options.parallel, t->pieces, search_task, t);
+    for (int32_t i = 0; i < t->pieces && t->pieces > 1; i++) {
+        const kbi_peaks *found = t->search[i].peaks;
+        for (size_t k = 0; k < found->count; k++) kbi_peaks_add(&c->peaks, &found->peak[k]);
+    }
+}
+
+/* Of two neighbours one is a peak at most. */
+static size_t max_peaks(const kbi_corners *c)
+{
+    size_t sum = 0;
+    for (int32_t i = 0; i < c->levels.count; i++)
+        sum += (((size_t)c->levels.level[i].width + 1) / 2) * (((size_t)c->levels.level[i].height + 1) / 2);
+    return sum;
+}
+
+static bool search_get(kbi_corners *c, search_tasks *t)
+{
+    kb_workspace *workspace = c->job->workspace;
+    size_t keep = kbi_corners_keep(c), scratch = c->measure->scratch_bytes(c->job->image.width);
+    if (!kbi_peaks_get(&c->peaks, keep, max_peaks(c), workspace)) return false;
+    *t = (search_tasks){.corners = c, .pieces = c->levels.threads > 1 ? 2 * c->levels.threads : 1};
+    t->search = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *t->search);
+    kbi_peaks *lists = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *lists);
+    if (!t->search || !lists) return false;
+    for (int32_t i = 0; i < t->pieces; i++) {
+        kbi_peaks list = {.count = 0};
+        void *memory = kbi_workspace_get(workspace, scratch);
+        if (!memory || (t->pieces > 1 && !kbi_peaks_get(&list, keep, max_peaks(c), workspace))) return false;
+        if (workspace->measures) continue;
+        lists[i] = list;
+        t->search[i] = (kbi_search){.options = &c->job->options, .kernels = &c->kernels, .scratch = memory,
+                                    .peaks = t->pieces > 1 ? &lists[i] : &c->peaks};
+    }
+    return true;
+}
+
+static kb_status search(kbi_corners *c)
+{
+    search_tasks tasks;
+    if (!search_get(c, &tasks)) return KB_E_MEMORY;
+    if (c->job->workspace->measures) return KB_OK;
+    c->peaks.least = c->job->options.every_level ? -FLT_MAX : 0; /* Harris's response is negative on edges */
+    for (int32_t i = 0; i < c->levels.count; i++) {
+        kbi_levels_build(&c->levels, i);
+        search_level(c, &tasks, i);
+    }
+    kbi_peaks_prune(&c->peaks, c->peaks.keep);
+    return KB_OK;
+}
+
+/* ---- finish ---- */
+
+static void finish_task(void *context, int32_t piece)
+{
+    const kbi_corners *c = context;
+    kbi_corners_finish(c, kbi_piece(c->count, c->levels.threads, piece),
+                       kbi_piece(c->count, c->levels.threads, piece + 1), -1);
+}
+
+/* With one level in memory at a time the levels are built again. */
+static void finish(kbi_corners *c)
+{
+    if (!c->levels.in_place) {
+        kbi_parallel_run(c->job->options.parallel, c->levels.threads, finish_task, c);
+        return;
+    }
+    for (int32_t i = 0; i < c->levels.count; i++) {
+        kbi_levels_build(&c->levels, i);
+        kbi_corners_finish(c, 0, c->count, i);
+    }
+}
+
+/* ---- all together ---- */
+
+kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index)
+{
+    const kbi_peak *p = &c->peaks.peak[index];
+    double factor = c->levels.level[p->level].factor, size = KBI_CORNER_SIZE * factor;
+    double x = p->x + (double)p->dx / KBI_PEAK_STEPS, y = p->y + (double)p->dy / KBI_PEAK_STEPS;
+    if (p->dlevel != 0) size *= kbi_exp(kbi_log(c->levels.step) * p->dlevel / KBI_PEAK_STEPS);
+    if (!is_allowed(c->job->options.mask, factor, x, y)) { /* between pixels it may be hidden */
+        x = p->x;
+        y = p->y;
+    }
+    return (kb_keypoint){(float)kbi_level_to_image(factor, x), (float)kbi_level_to_image(factor, y), (float)size, -1,
+                         p->response, p->level, (int32_t)index};
+}
+
+int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_detect_options *options,
+                           const kbi_measure *measure)
+{
+    int32_t border = options->every_level ? KBI_EVERY_LEVEL_BORDER : measure->reach;
+    kbi_levels_plan(levels, image, options->levels, options->level_factor, 2 * border + 8);
+    return border;
+}
+
+/* Responses are in order; equal ones need not be. */
+static kb_status put_in_order(kbi_corners *c)
+{
+    bool ordered = true;
+    for (size_t i = 1; i < c->count && ordered; i++)
+        ordered = c->keypoints[i - 1].response > c->keypoints[i].response;
+    if (ordered) return KB_OK;
+    return kb_select(c->keypoints, c->count, c->job->image.width, c->job->image.height, KB_SELECT_BEST, c->count,
+                     c->job->workspace, &c->count);
+}
+
+kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
+{
+    kbi_corners c = {.job = job, .measure = measure};
+    kbi_detect_kernels_init(&c.kernels, kbi_cpu_flags());
+    c.levels = (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel, .kernels = &c.kernels};
+    c.levels.threads = job->options.low_memory ? 1 : kbi_parallel_threads(job->options.parallel);
+    c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, measure);
+    *count = 0;
+    if (c.levels.count == 0) return KB_OK;
+    if (!kbi_levels_get(&c.levels, job->workspace)) return KB_E_MEMORY;
+    kb_status status = search(&c);
+    if (status == KB_OK) status = kbi_corners_choose(&c);
+    if (status != KB_OK || job->workspace->measures) return status;
+    finish(&c);
+    status = put_in_order(&c);
+    if (job->options.second_angle) kbi_corners_spread(&c);
+    *found = c.keypoints;
+    *count = c.count;
+    return status;
+}
