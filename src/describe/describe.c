@@ -98,7 +98,6 @@ typedef struct job {
     kbi_sampling *samplings;
     uint32_t *order;   /* regions that can be described, in the order of work */
     size_t first[KB_OCTAVES + 1]; /* where those of an octave begin in it, of the first one all if `single` */
-    uint64_t *entries; /* the regions in the order of strips, and as many to sort them; NULL without bands */
     uint32_t wanted; /* levels that they are sampled from, and those that these are made of */
     size_t cells, first_cell[KBI_PYRAMID_LEVELS]; /* of the sort that makes the order */
     double width_scale; /* region width a unit of keypoint size */
@@ -231,16 +230,15 @@ static void task_patch_sampler(void *context, int32_t piece)
     }
 }
 
-/* ---- parts of the pyramid at a time, on one thread; a batch may span several ---- */
+/* ---- one level at a time, on one thread; a batch may span several ---- */
 
-/* The next region in the order of work; its level begins with row `first`. */
-static void take_region(job *j, uint32_t region, int32_t first)
+/* The next region in the order of work. */
+static void take_region(job *j, uint32_t region)
 {
     scratch *s = &j->scratches[0];
     int32_t octave = octave_of(j, region);
     batch *b = &s->batches[octave];
     batch_add(j, b, region);
-    b->samplings[b->filled - 1].py -= first;
     if (b->filled < j->kernels.batch) return;
     batch_sample(j, b);
     batch_finish(j, s, octave);
@@ -264,26 +262,9 @@ static void describe_level_by_level(job *j)
         int32_t level = level_at(place);
         if (!(j->wanted >> level & 1)) continue;
         if (level > 0) kbi_pyramid_advance(&j->levels, &j->image_kernels, level);
-        for (; done < regions && j->samplings[j->order[done]].level == level; done++) take_region(j, j->order[done], 0);
+        for (; done < regions && j->samplings[j->order[done]].level == level; done++) take_region(j, j->order[done]);
         sample_batches(j);
     }
-    finish_batches(j);
-}
-
-static void describe_strip(void *context, const uint64_t *entries, size_t n, int32_t first)
-{
-    job *j = context;
-    for (size_t i = 0; i < n; i++) take_region(j, kbi_band_index(entries[i]), first);
-    sample_batches(j);
-}
-
-static void describe_in_bands(job *j)
-{
-    size_t regions = 0;
-    for (size_t i = 0; i < j->planned; i++)
-        if (j->samplings[i].level >= 0) j->entries[regions++] = kbi_band_entry(&j->samplings[i], i);
-    kbi_sort_upper(j->entries, j->entries + j->planned, regions);
-    kbi_pyramid_sweep(&j->levels, &j->image_kernels, j->entries, regions, describe_strip, j);
     finish_batches(j);
 }
 
@@ -436,15 +417,6 @@ static void task_order_and_levels(void *context, int32_t index)
     else kbi_pyramid_band(&j->levels, &j->image_kernels, index - 1);
 }
 
-/* Of two sizes that grow with the image and the keypoints, the smaller one does so too: what is reserved for a large
- * image is enough for a small one. */
-static bool bands_take_less(const job *j)
-{
-    size_t level = kbi_round_up((size_t)j->levels.stride[1] * (size_t)j->levels.height[1]);
-    size_t order = kbi_round_up((j->planned + j->cells + 1) * sizeof *j->order);
-    return kbi_pyramid_rings_bytes(&j->levels) + kbi_round_up(2 * j->planned * sizeof *j->entries) < level + order;
-}
-
 /* Memory for the regions of j->n keypoints. It depends on the image's size and on n, not on what they are. */
 static kb_status regions_get(job *j, const kb_image *gray, kb_workspace *workspace)
 {
@@ -452,11 +424,9 @@ static kb_status regions_get(job *j, const kb_image *gray, kb_workspace *workspa
     j->planned = j->n * (size_t)octaves_of(j);
     j->single = j->pieces == 1;
     j->cells = number_cells(&j->levels, j->first_cell);
-    bool in_bands = KBI_BANDS && is_single(j) && bands_take_less(j);
     j->samplings = kbi_workspace_get(workspace, j->planned * sizeof *j->samplings);
-    if (in_bands) j->entries = kbi_workspace_get(workspace, 2 * j->planned * sizeof *j->entries);
-    else j->order = kbi_workspace_get(workspace, (j->planned + all_cells(j) + 1) * sizeof *j->order);
-    if (!j->samplings || !(in_bands ? (void *)j->entries : (void *)j->order)) return KB_E_MEMORY;
+    j->order = kbi_workspace_get(workspace, (j->planned + all_cells(j) + 1) * sizeof *j->order);
+    if (!j->samplings || !j->order) return KB_E_MEMORY;
     return scratches_get(j, workspace);
 }
 
@@ -473,15 +443,10 @@ static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *wo
 {
     kb_status status = regions_get(j, gray, workspace);
     if (status != KB_OK) return status;
-    if (KBI_BANDS && j->entries) status = kbi_pyramid_rings(&j->levels, gray, workspace);
-    else if (is_single(j)) status = kbi_pyramid_single(&j->levels, gray, workspace);
+    if (is_single(j)) status = kbi_pyramid_single(&j->levels, gray, workspace);
     else if (workspace->measures) status = kbi_pyramid_start(&j->levels, gray, 0, workspace);
     if (status != KB_OK || workspace->measures) return status;
     kbi_parallel_run(j->parallel, j->pieces, task_plan, j);
-    if (KBI_BANDS && j->entries) {
-        describe_in_bands(j);
-        return KB_OK;
-    }
     find_wanted_levels(j);
     if (is_single(j)) {
         fill_order(j);

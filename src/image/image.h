@@ -67,9 +67,6 @@ void kbi_pyramid_finish(const kbi_pyramid *levels, const struct kbi_image_kernel
  * kbi_pyramid_advance out of the one two before, in its place: 1, 3, 5 ... and 2, 4, 6 ... */
 kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace);
 void kbi_pyramid_advance(kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t level);
-/* Row y of a level, made of the one two before, or of the image. */
-void kbi_pyramid_row(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t level, int32_t y,
-                     uint8_t *out);
 /* All of it, on this thread. */
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
 
@@ -94,29 +91,6 @@ typedef struct kbi_sampling {
     int32_t a, b;   /* step: cosine and sine part */
     int32_t inside; /* 1: no sample touches the border */
 } kbi_sampling;
-
-/* ---- the pyramid in bands (pyramid_bands.c) ----
- * Regions in the order in which a sweep over the image comes to them within a level: by strips of it, then from the
- * left. The lower half of an entry is the index of the region. */
-#define KBI_STRIP_ROWS 32
-static inline uint64_t kbi_band_entry(const kbi_sampling *s, size_t index)
-{
-    /* A centre may lie half a pixel outside. */
-    uint32_t strip = (uint32_t)kbi_max_i(s->py, 0) / KBI_STRIP_ROWS, x = (uint32_t)kbi_max_i(s->px, 0);
-    return (uint64_t)((uint32_t)s->level << 27 | strip << 16 | x) << 32 | index;
-}
-static inline int32_t kbi_band_level(uint64_t entry) { return (int32_t)(entry >> 59); }
-static inline int32_t kbi_band_strip(uint64_t entry) { return (int32_t)(entry >> 48 & 2047); }
-static inline uint32_t kbi_band_index(uint64_t entry) { return (uint32_t)entry; }
-/* Called with n entries of one strip of one level, whose rows are there from row `first` on: py of a region is to be
- * counted from that. */
-typedef void kbi_band_visit(void *context, const uint64_t *entries, size_t n, int32_t first);
-/* Memory for the rows of the levels that are kept. It depends on the size of the image alone. */
-size_t kbi_pyramid_rings_bytes(const kbi_pyramid *levels);
-kb_status kbi_pyramid_rings(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace);
-/* Visits the regions of n sorted entries, those of a level from above. */
-void kbi_pyramid_sweep(kbi_pyramid *levels, const struct kbi_image_kernels *kernels, const uint64_t *entries, size_t n,
-                       kbi_band_visit *visit, void *context);
 
 #define KBI_WIDEST_REGION 1048576.0 /* px; a wider region is refused */
 #define KBI_SMALL_OCTAVE 2 /* that KB_KP_SMALL is about: about as wide as the regions of descriptors with one grid */

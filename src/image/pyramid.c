@@ -62,15 +62,13 @@ static void shrink_half(const kbi_pyramid *l, const kbi_image_kernels *kernels, 
     if (whole < l->width[level]) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);
 }
 
-void kbi_pyramid_row(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t level, int32_t y, uint8_t *out)
-{
-    if (level == 1) shrink_two_thirds(l, kernels, y, out);
-    else shrink_half(l, kernels, level, y, out);
-}
-
 static void build_rows(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t level, int32_t from, int32_t to)
 {
-    for (int32_t y = from; y < to; y++) kbi_pyramid_row(l, kernels, level, y, l->made[level] + y * l->stride[level]);
+    for (int32_t y = from; y < to; y++) {
+        uint8_t *out = l->made[level] + y * l->stride[level];
+        if (level == 1) shrink_two_thirds(l, kernels, y, out);
+        else shrink_half(l, kernels, level, y, out);
+    }
 }
 
 /* Memory is taken for all levels, whatever is wanted: how much a frame needs must not depend on what it shows. */
