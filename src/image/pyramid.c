@@ -1,4 +1,4 @@
-/* The pyramid of the patch sampler: factors 1, 1.5, 2, 3, 4, 6, 8 ...
+/* The pyramid that regions are sampled from: factors 1, 1.5, 2, 3, 4, 6, 8 ...
  *
  * Pixel k of a level with factor f covers the image from f k to f (k + 1) along each axis (pixel edges, not centres),
  * so image position p (centres at whole numbers) is (p + 0.5) / f - 0.5 in the level. Level 1 is the mean over 1.5 x
@@ -72,30 +72,41 @@ static void build_rows(const kbi_pyramid *l, const kbi_image_kernels *kernels, i
 }
 
 /* Memory is taken for all levels, whatever is wanted: how much a frame needs must not depend on what it shows. */
-kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
+kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, bool single, kb_workspace *workspace)
 {
-    for (int32_t i = KBI_PYRAMID_LEVELS - 1; i >= 2; i--)
-        if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
-    levels->data[0] = gray->data;
+    kbi_pyramid_plan(levels, gray);
+    levels->single = single;
     for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) {
-        uint8_t *data = kbi_workspace_get(workspace, (size_t)levels->stride[i] * (size_t)levels->height[i]);
+        uint8_t *data = levels->made[1];
+        if (i == 1 || !levels->single)
+            data = kbi_workspace_array(workspace, (size_t)levels->stride[i], (size_t)levels->height[i]);
         if (!data) return KB_E_MEMORY;
-        if (wanted >> i & 1) levels->data[i] = levels->made[i] = data;
+        levels->data[i] = levels->made[i] = data;
     }
-    levels->wanted = wanted;
-    levels->bands = wanted >> 1 ? (gray->height + BAND - 1) / BAND : 0;
     return KB_OK;
 }
 
 kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace)
 {
-    uint8_t *data = kbi_workspace_get(workspace, (size_t)levels->stride[1] * (size_t)levels->height[1]);
-    levels->data[0] = gray->data;
-    for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) levels->data[i] = levels->made[i] = data;
-    return data ? KB_OK : KB_E_MEMORY;
+    return kbi_pyramid_get(levels, gray, true, workspace);
 }
 
-void kbi_pyramid_advance(kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t level)
+void kbi_pyramid_want(kbi_pyramid *levels, uint32_t wanted)
+{
+    for (int32_t i = KBI_PYRAMID_LEVELS - 1; i > 2; i--)
+        if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
+    levels->wanted = wanted;
+    levels->bands = wanted >> 1 ? (levels->height[0] + BAND - 1) / BAND : 0;
+}
+
+kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
+{
+    kb_status status = kbi_pyramid_get(levels, gray, false, workspace);
+    kbi_pyramid_want(levels, wanted);
+    return status;
+}
+
+void kbi_pyramid_advance(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t level)
 {
     build_rows(levels, kernels, level, 0, levels->height[level]);
 }
@@ -112,7 +123,31 @@ void kbi_pyramid_band(const kbi_pyramid *levels, const kbi_image_kernels *kernel
 void kbi_pyramid_finish(const kbi_pyramid *levels, const kbi_image_kernels *kernels)
 {
     for (int32_t i = BANDED + 1; i < KBI_PYRAMID_LEVELS; i++)
-        if (levels->wanted >> i & 1) build_rows(levels, kernels, i, 0, levels->height[i]);
+        if (levels->wanted >> i & 1) kbi_pyramid_advance(levels, kernels, i);
+}
+
+typedef struct bands_job {
+    const kbi_pyramid *levels;
+    const kbi_image_kernels *kernels;
+} bands_job;
+
+static void make_band(void *context, int32_t band)
+{
+    const bands_job *job = context;
+    kbi_pyramid_band(job->levels, job->kernels, band);
+}
+
+void kbi_pyramid_pass(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t pass,
+                      const kb_parallel *parallel)
+{
+    bands_job job = {levels, kernels};
+    int32_t level = kbi_pyramid_level_at(pass);
+    if (!levels->single) {
+        kbi_parallel_run(parallel, levels->bands, make_band, &job);
+        kbi_pyramid_finish(levels, kernels);
+    } else if (level > 0 && levels->wanted >> level & 1) {
+        kbi_pyramid_advance(levels, kernels, level);
+    }
 }
 
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
@@ -121,7 +156,6 @@ kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t 
     kb_status status = kbi_pyramid_start(levels, gray, wanted, workspace);
     if (status != KB_OK) return status;
     kbi_image_kernels_init(&kernels, kbi_cpu_flags());
-    for (int32_t band = 0; band < levels->bands; band++) kbi_pyramid_band(levels, &kernels, band);
-    kbi_pyramid_finish(levels, &kernels);
+    kbi_pyramid_pass(levels, &kernels, 0, NULL);
     return KB_OK;
 }
