@@ -20,8 +20,7 @@ typedef struct kbi_pyramid {
     /* while building */
     uint8_t *made[KBI_PYRAMID_LEVELS]; /* the same as data, to be written */
     uint32_t wanted; /* levels to be made, as bits */
-    int32_t bands;
-    bool single; /* one level at a time */
+    bool single;     /* one level at a time */
 } kbi_pyramid;
 
 /* The factor of a level: 1, 1.5, 2, 3, 4, 6 ... Built from the bits of an IEEE number: 2^k or 1.5 * 2^k. */
@@ -75,12 +74,7 @@ void kbi_pyramid_want(kbi_pyramid *levels, uint32_t wanted);
 void kbi_pyramid_pass(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t pass,
                       const kb_parallel *parallel);
 
-/* All levels in steps, so that others can work at the same time: start, which is plan, get and want, then bands 0 to
- * levels->bands - 1 in any order and on any thread, then finish. */
-kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
-void kbi_pyramid_band(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t band);
-void kbi_pyramid_finish(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels);
-/* The same, on this thread. */
+/* Gets, wants and makes levels on this thread. */
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
 /* One level at a time, by level: made out of the one two before, in its place. */
 kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace);

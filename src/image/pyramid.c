@@ -96,14 +96,6 @@ void kbi_pyramid_want(kbi_pyramid *levels, uint32_t wanted)
     for (int32_t i = KBI_PYRAMID_LEVELS - 1; i > 2; i--)
         if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
     levels->wanted = wanted;
-    levels->bands = wanted >> 1 ? (levels->height[0] + BAND - 1) / BAND : 0;
-}
-
-kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
-{
-    kb_status status = kbi_pyramid_get(levels, gray, false, workspace);
-    kbi_pyramid_want(levels, wanted);
-    return status;
 }
 
 void kbi_pyramid_advance(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t level)
@@ -111,51 +103,41 @@ void kbi_pyramid_advance(const kbi_pyramid *levels, const kbi_image_kernels *ker
     build_rows(levels, kernels, level, 0, levels->height[level]);
 }
 
-void kbi_pyramid_band(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t band)
-{
-    for (int32_t i = 1; i <= BANDED; i++) {
-        int32_t rows = rows_of_band(i), from = band * rows;
-        if (levels->wanted >> i & 1)
-            build_rows(levels, kernels, i, from, kbi_min_i(from + rows, levels->height[i]));
-    }
-}
-
-void kbi_pyramid_finish(const kbi_pyramid *levels, const kbi_image_kernels *kernels)
-{
-    for (int32_t i = BANDED + 1; i < KBI_PYRAMID_LEVELS; i++)
-        if (levels->wanted >> i & 1) kbi_pyramid_advance(levels, kernels, i);
-}
-
-typedef struct bands_job {
+typedef struct band_job {
     const kbi_pyramid *levels;
     const kbi_image_kernels *kernels;
-} bands_job;
+} band_job;
 
 static void make_band(void *context, int32_t band)
 {
-    const bands_job *job = context;
-    kbi_pyramid_band(job->levels, job->kernels, band);
+    const band_job *job = context;
+    for (int32_t i = 1; i <= BANDED; i++) {
+        int32_t rows = rows_of_band(i), from = band * rows;
+        if (job->levels->wanted >> i & 1)
+            build_rows(job->levels, job->kernels, i, from, kbi_min_i(from + rows, job->levels->height[i]));
+    }
 }
 
 void kbi_pyramid_pass(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t pass,
                       const kb_parallel *parallel)
 {
-    bands_job job = {levels, kernels};
-    int32_t level = kbi_pyramid_level_at(pass);
-    if (!levels->single) {
-        kbi_parallel_run(parallel, levels->bands, make_band, &job);
-        kbi_pyramid_finish(levels, kernels);
-    } else if (level > 0 && levels->wanted >> level & 1) {
-        kbi_pyramid_advance(levels, kernels, level);
+    const int32_t first = levels->single ? pass : 0, end = levels->single ? pass + 1 : KBI_PYRAMID_LEVELS;
+    const bool bands = !levels->single && levels->wanted >> 1;
+    band_job job = {levels, kernels};
+    if (bands) kbi_parallel_run(parallel, (levels->height[0] + BAND - 1) / BAND, make_band, &job);
+    for (int32_t i = first; i < end; i++) {
+        int32_t level = kbi_pyramid_level_at(i);
+        if (level > (bands ? BANDED : 0) && levels->wanted >> level & 1) kbi_pyramid_advance(levels, kernels, level);
     }
 }
 
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
 {
     kbi_image_kernels kernels;
-    kb_status status = kbi_pyramid_start(levels, gray, wanted, workspace);
+    kb_status status = kbi_pyramid_get(levels, gray, false, workspace);
     if (status != KB_OK) return status;
     kbi_image_kernels_init(&kernels, kbi_cpu_flags());
+    kbi_pyramid_want(levels, wanted);
     kbi_pyramid_pass(levels, &kernels, 0, NULL);
     return KB_OK;
 }
