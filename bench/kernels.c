@@ -46,7 +46,7 @@ static uint64_t state = 1;
 static uint8_t place(kb_sampler sampler, uint32_t radius)
 {
     uint32_t across = sampler == KB_SAMPLER_OCTAVES ? KBI_OCTAVE_CELLS_SIDE : KBI_CELLS_SIDE;
-    if (kbi_on_cells(sampler)) return (uint8_t)(radius + 2 * kbi_random_below(&state, across + 1 - radius));
+    if (kbi_on_cells(kbi_sampler_grid(sampler))) return (uint8_t)(radius + 2 * kbi_random_below(&state, across + 1 - radius));
     return (uint8_t)(radius + kbi_random_below(&state, KB_PATCH_SIDE - 2 * radius));
 }
 
@@ -54,7 +54,7 @@ static kb_model *box_model(kb_kind kind, kb_sampler sampler)
 {
     kb_box_pair pairs[256];
     for (int i = 0; i < 256; i++) {
-        uint32_t r = 1 + kbi_random_below(&state, (uint32_t)kbi_most_radius(kbi_on_cells(sampler)));
+        uint32_t r = 1 + kbi_random_below(&state, (uint32_t)kbi_max_radius(kbi_sampler_grid(sampler)));
         uint32_t first = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
         uint32_t second = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
         pairs[i] = (kb_box_pair){(uint8_t)first,  place(sampler, r), place(sampler, r), (uint8_t)r,

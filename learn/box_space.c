@@ -43,11 +43,11 @@ static kb_box_pair draw_free(const kbi_box_space *space, uint64_t *state)
     int32_t other = space->two_radii ? draw_between(state, space->min_radius, space->max_radius) : radius;
     int32_t channel = draw_channel(space, state);
     uint32_t kind = channel == 0 ? 0 : kbi_random_below(state, 3);
-    kbi_box one = draw_box(space->cells, channel, radius, state);
-    kbi_box two = draw_box(space->cells, kind == 0 ? channel : draw_channel(space, state), other, state);
+    kbi_box one = draw_box(kbi_on_cells(space->grid), channel, radius, state);
+    kbi_box two = draw_box(kbi_on_cells(space->grid), kind == 0 ? channel : draw_channel(space, state), other, state);
     if (kind == 2) { /* at one place, if it fits there; on cells, boxes with an odd difference of radii do not */
         kbi_box moved = {two.channel, one.x, one.y, two.radius};
-        if (kbi_box_fits(moved, space->cells)) two = moved;
+        if (kbi_box_fits(moved, space->grid)) two = moved;
     }
     return pair_of(one, two);
 }
@@ -103,7 +103,7 @@ static int32_t towards_middle(kbi_box from, int32_t x)
 
 static bool take_step(const kbi_box_space *space, kbi_box from, step s, kbi_box *to)
 {
-    bool cells = space->cells;
+    bool cells = kbi_on_cells(space->grid);
     int32_t x = from.x + (cells ? 2 : 1) * s.x, y = from.y + (cells ? 2 : 1) * s.y, r = from.radius + s.radius;
     int32_t channel = from.channel;
     if (cells && s.radius) {
@@ -116,7 +116,7 @@ static bool take_step(const kbi_box_space *space, kbi_box from, step s, kbi_box 
     }
     if (r < space->min_radius || r > space->max_radius || x < 0 || y < 0) return false;
     *to = (kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)r};
-    return kbi_box_fits(*to, cells) && allowed_channel(space, channel);
+    return kbi_box_fits(*to, space->grid) && allowed_channel(space, channel);
 }
 
 int32_t kbi_box_moves(const kbi_box_space *space, const kb_box_pair *pair, kb_box_pair moves[KBI_BOX_MOVES])

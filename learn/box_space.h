@@ -9,7 +9,7 @@ typedef struct kbi_box_space {
     int32_t channel_count;
     int32_t min_radius, max_radius;
     bool two_radii;
-    bool cells; /* boxes are on cells of 2x2 samples: kbi_on_cells */
+    kbi_grid grid; /* that boxes are on */
     const kbi_box *boxes; /* NULL, or the only boxes allowed */
     int32_t box_count;         /* 2 or more */
 } kbi_box_space;

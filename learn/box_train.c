@@ -50,7 +50,7 @@ void kb_learn_defaults(kb_learn_options *o)
     if (!o->channels) o->channels = o->kind == KB_BAG ? 0x1fe : 1;
     if (!o->min_radius) o->min_radius = 1;
     if (o->kind == KB_BAG && o->sampler == KB_SAMPLER_PATCH) o->sampler = KB_SAMPLER_OCTAVES;
-    if (!o->max_radius) o->max_radius = kbi_most_radius(kbi_on_cells(o->sampler));
+    if (!o->max_radius) o->max_radius = kbi_max_radius(kbi_sampler_grid(o->sampler));
     if (!o->keep) o->keep = 4;
     if (o->loss == KB_LEARN_ORB) o->fixed_threshold = 1;
 }
@@ -63,7 +63,7 @@ static bool sampler_known(const kb_learn_options *o)
 
 static bool check_options(const kb_learn_options *o, kb_error *error)
 {
-    int32_t most_radius = kbi_most_radius(kbi_on_cells(o->sampler));
+    int32_t most_radius = kbi_max_radius(kbi_sampler_grid(o->sampler));
     return in_range(error, "kind", o->kind, KB_BAD, KB_BAG) && in_range(error, "bits", o->bits, 8, KB_MAX_BITS) &&
            must(error, o->bits % 8 == 0, "bits must be a multiple of 8") &&
            must(error, o->kind == KB_BAD || o->bits % 32 == 0, "bits of BAG must be a multiple of 32") &&
@@ -86,15 +86,15 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            (o->distinct_boxes == 0 || in_range(error, "distinct_boxes", o->distinct_boxes, 2, 2 * KB_MAX_BITS));
 }
 
-static bool check_start_box(bool cells, int32_t bit, int channel, int x, int y, int radius, kb_error *error)
+static bool check_start_box(kbi_grid grid, int32_t bit, int channel, int x, int y, int radius, kb_error *error)
 {
-    int least = kbi_least_radius(cells), most = kbi_most_radius(cells);
+    int least = kbi_min_radius(grid), most = kbi_max_radius(grid);
     if (channel >= KB_CHANNELS) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: there is no channel %d", (int)bit, channel);
     } else if (radius < least || radius > most) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: radius %d is not %d to %d", (int)bit, radius, least,
                     most);
-    } else if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, cells)) {
+    } else if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, grid)) {
         kbi_fail_at(error, KB_E_TABLE, "start", bit, "start: bit %d: centre (%d, %d) with radius %d %s", (int)bit, x, y,
                     radius, channel ? "is not on the cells of an octave" : "leaves the patch");
     } else {
@@ -107,17 +107,17 @@ static bool check_start_box(bool cells, int32_t bit, int channel, int x, int y, 
  * there. */
 static bool check_start(const kb_learn_options *o, kb_error *error)
 {
-    bool cells = kbi_on_cells(o->sampler);
+    const kbi_grid grid = kbi_sampler_grid(o->sampler);
     for (int32_t i = 0; i < o->started; i++) {
         const kb_box_pair *p = &o->start[i];
-        if (!check_start_box(cells, i, p->channel1, p->x1, p->y1, p->radius1, error) ||
-            !check_start_box(cells, i, p->channel2, p->x2, p->y2, p->radius2, error))
+        if (!check_start_box(grid, i, p->channel1, p->x1, p->y1, p->radius1, error) ||
+            !check_start_box(grid, i, p->channel2, p->x2, p->y2, p->radius2, error))
             return false;
         if (!(o->channels >> p->channel1 & o->channels >> p->channel2 & 1)) {
             kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: it uses a channel that channels leaves out", (int)i);
             return false;
         }
-        double most = kbi_threshold_most(o->kind);
+        double most = kbi_threshold_max(o->kind);
         if (!((double)p->threshold >= -most && (double)p->threshold <= most)) {
             kbi_fail_at(error, KB_E_TABLE, "start", i, "start: bit %d: threshold %g is not between -%g and %g", (int)i,
                         (double)p->threshold, most, most);
@@ -140,7 +140,7 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
 
     t->space = (kbi_box_space){.min_radius = o->min_radius,
                                .max_radius = o->max_radius, .two_radii = o->two_radii != 0,
-                               .cells = kbi_on_cells(o->sampler)};
+                               .grid = kbi_sampler_grid(o->sampler)};
     for (int32_t c = 0; c < KB_CHANNELS; c++)
         if (o->channels >> c & 1) t->space.channels[t->space.channel_count++] = c;
     t->boxes = boxes;

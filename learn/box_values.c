@@ -141,15 +141,15 @@ typedef struct box_rows {
 
 static box_rows rows_of(const kbi_box_store *store, int32_t octave, kbi_box box)
 {
-    bool cells = kbi_on_cells(store->sampler);
+    const kbi_grid grid = kbi_sampler_grid(store->sampler);
     const uint16_t *sums = store->sums[octave][box.channel];
-    const kbi_mean_rule *rule = &kbi_mean_rules[kbi_mean_rule_of(box, cells)];
-    kbi_box_span span = kbi_box_span_of(box, cells);
+    const kbi_mean_rule rule = kbi_mean_rule_of(box, grid);
+    kbi_box_span span = kbi_box_span_of(box, grid);
     int32_t width = side_of(store) + 1;
     size_t top = (size_t)(span.top * width), bottom = (size_t)(span.bottom * width);
     size_t left = (size_t)span.left, right = (size_t)span.right, n = store->patches;
     return (box_rows){sums + (top + left) * n,     sums + (top + right) * n, sums + (bottom + left) * n,
-                      sums + (bottom + right) * n, rule->shift,              rule->factor};
+                      sums + (bottom + right) * n, rule.shift,               rule.factor};
 }
 
 KBI_INLINE uint16_t mean_at(const box_rows *b, size_t i)

@@ -36,14 +36,6 @@
 #    pragma fp_contract(off)
 #endif
 
-/* Cells of 2x2 samples of a patch. */
-#define KBI_CELLS_SIDE (KB_PATCH_SIDE / 2)
-#define KBI_CELLS (KBI_CELLS_SIDE * KBI_CELLS_SIDE)
-/* Samples of an octave, which are as many as cells of a patch; and cells of 2x2 of them. */
-#define KBI_OCTAVE_BYTES (KB_OCTAVE_SIDE * KB_OCTAVE_SIDE)
-#define KBI_OCTAVE_CELLS_SIDE (KB_OCTAVE_SIDE / 2)
-#define KBI_OCTAVE_CELLS (KBI_OCTAVE_CELLS_SIDE * KBI_OCTAVE_CELLS_SIDE)
-
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A build for BAD alone (CMake's KEYBITS_BAD_ONLY) makes no models of other kinds. What only they need is
@@ -51,17 +43,6 @@
 #ifndef KB_BAD_ONLY
 #    define KB_BAD_ONLY 0
 #endif
-
-/* What regions are sampled to. A build for BAD alone has no octaves. */
-typedef enum kbi_sample_grid { KBI_GRID_PATCH, KBI_GRID_CELLS, KBI_GRID_OCTAVES } kbi_sample_grid;
-static inline int32_t kbi_grid_side(kbi_sample_grid grid)
-{
-    return grid == KBI_GRID_PATCH ? KB_PATCH_SIDE : KBI_CELLS_SIDE;
-}
-static inline int32_t kbi_grid_octaves(kbi_sample_grid grid)
-{
-    return !KB_BAD_ONLY && grid == KBI_GRID_OCTAVES ? KB_OCTAVES : 1;
-}
 
 /* KB_NO_BANDS leaves out what large images take less memory with, for size; what is compared with this is dropped by
  * the compiler. */
@@ -147,6 +128,8 @@ struct kb_workspace {
 /* At least `bytes` bytes aligned to KBI_ALIGN, not cleared; NULL when memory is out. bytes may be 0. For the thread of
  * the call alone. */
 void *kbi_workspace_get(kb_workspace *workspace, size_t bytes);
+/* count x size bytes; NULL when the product does not fit into size_t, too. */
+void *kbi_workspace_array(kb_workspace *workspace, size_t count, size_t size);
 static inline size_t kbi_workspace_mark(const kb_workspace *workspace) { return workspace->used; }
 void kbi_workspace_rewind(kb_workspace *workspace, size_t mark);
 

@@ -135,6 +135,11 @@ void *kbi_workspace_get(kb_workspace *workspace, size_t bytes)
     return memory;
 }
 
+void *kbi_workspace_array(kb_workspace *workspace, size_t count, size_t size)
+{
+    return size > 0 && count > SIZE_MAX / size ? NULL : kbi_workspace_get(workspace, count * size);
+}
+
 void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
 {
     while (workspace->chunks && workspace->chunks->start >= mark) {

@@ -1,572 +1,199 @@
-/* Describing: from keypoints or ready patches to rows. The patches go through the kernels in batches, and each
- * thread takes the next free batch. A keypoint's row depends on nothing but the model, the image and
- * the keypoint, so neither threads nor the order of work can be seen in the result. */
-#include <math.h>
+/* Describing: from keypoints or ready patches to rows (describe.h lists the steps). Workers take the next free regions
+ * until none is left. A keypoint's row depends on nothing but the model, the image and the keypoint, so neither threads
+ * nor the order of work show in the result. */
 #include <stdatomic.h>
 
 #include "common/cpu.h"
-#include "describe/kernels.h"
-#include "image/kernels.h"
+#include "describe/steps.h"
 
-/* ---- presets ---- */
-
-static const kb_preset presets[] = {{"orb", 1.0f},   {"hessian", 1.0f}, {"fast", 5.0f},
-                                    {"agast", 5.0f}, {"brisk", 5.0f},   {"akaze", 5.0f},
-                                    {"kaze", 6.25f}, {"surf", 6.25f},   {"sift", 6.75f}};
-
-kb_preset kb_preset_at(int32_t index)
-{
-    return index >= 0 && index < (int32_t)KBI_COUNT(presets) ? presets[index] : (kb_preset){NULL, 0};
-}
-
-static bool same_word(const char *a, const char *b)
-{
-    for (; *a && *b; a++, b++)
-        if ((*a | 32) != (*b | 32)) return false;
-    return *a == *b;
-}
-
-float kb_preset_scale(const char *name)
-{
-    for (size_t i = 0; name && i < KBI_COUNT(presets); i++)
-        if (same_word(name, presets[i].name)) return presets[i].scale;
-    return 0;
-}
-
-float kb_model_scale(const kb_model *model, const char *preset)
-{
-    if (!model) return 0;
-    float scale = kb_preset_scale(preset);
-    if (scale == 0 || model->spec.sift_support == 0 || !same_word(preset, "sift")) return scale;
-    return scale * (model->spec.sift_support / model->spec.support);
-}
-
-float kb_patch_width(const kb_model *model, const kb_keypoint *keypoint, float scale)
-{
-    if (!model || !keypoint) return NAN;
-    return scale * keypoint->size * model->spec.support;
-}
-
-/* ---- what a task computes ---- */
-
-/* What a batch of patches turns into. */
-typedef enum product {
-    OUT_ROWS,   /* descriptor bytes */
-    OUT_FLOATS, /* SIFT or RootSIFT as floats */
-    OUT_PATCHES, /* the patches themselves */
-    OUT_OCTAVES  /* or the octaves */
+/* What a call gives. */
+typedef struct product {
+    const kb_model *model; /* NULL: samples */
+    kbi_grid grid;
+    bool floats;
 } product;
-static bool of_samples(product output) { return output >= OUT_PATCHES; }
 
-/* Regions of one octave that go through the kernels together. */
-typedef struct batch {
-    uint8_t *grids;
-    kbi_sampling *samplings;
-    uint32_t *regions;
-    int32_t filled, sampled;
-} batch;
+typedef struct worker {
+    kbi_measure_scratch scratch;
+    kbi_batch batches[KB_OCTAVES];
+} worker;
 
-/* Scratch of one task: batches, and what its model needs. */
-typedef struct scratch {
-    void *kernel;
-    uint32_t *histograms;
-    uint8_t *values;
-    uint8_t *rows;
-    batch batches[KB_OCTAVES];
-} scratch;
-
-typedef struct job {
-    const kb_model *model; /* NULL for OUT_PATCHES and OUT_OCTAVES */
-    kbi_image_kernels image_kernels;
-    kbi_describe_kernels kernels;
-    product output;
-    kbi_sample_grid grid; /* what regions are sampled to */
-    size_t row_size; /* bytes of a row of output */
-    size_t part;     /* and of an octave's part of it */
-    size_t stride;   /* bytes from one row of output to the next */
-    uint8_t *rows;
-    size_t n;
+typedef struct describer {
+    kbi_grid grid;
+    kbi_measure measure;
+    kbi_rows rows;
     const kb_parallel *parallel;
-    int32_t pieces; /* tasks: as many as threads */
-    atomic_size_t next; /* the first item of the next batch, or the next batch */
-    scratch *scratches;
-    /* from an image */
-    const kb_keypoint *keypoints;
-    bool single; /* one level of the pyramid at a time */
-    kbi_pyramid levels;
-    size_t planned; /* regions, n x octaves: those of a keypoint are neighbours, the whole one first */
-    kbi_sampling *samplings;
-    uint32_t *order;   /* regions that can be described, in the order of work */
-    size_t first[KB_OCTAVES + 1]; /* where those of an octave begin in it, of the first one all if `single` */
-    uint64_t *entries; /* the regions in the order of strips, and as many to sort them; NULL without bands */
-    uint32_t wanted; /* levels that they are sampled from, and those that these are made of */
-    size_t cells, first_cell[KBI_PYRAMID_LEVELS]; /* of the sort that makes the order */
-    double width_scale; /* region width a unit of keypoint size */
-    kbi_integral integral;
-    float scale;
-    uint8_t *flags;
-    /* from ready patches */
-    const uint8_t *patches;
-    int32_t patch_side;
-} job;
-/* Octaves of a keypoint: regions, grids, and parts of its row; and the side of a grid. */
-static int32_t octaves_of(const job *j) { return kbi_grid_octaves(j->grid); }
-static int32_t side_of(const job *j) { return kbi_grid_side(j->grid); }
-static bool is_single(const job *j) { return KBI_ONE_THREAD || j->single; }
+    int32_t count; /* of workers: one per thread, at most one per batch */
+    worker *workers;
+    atomic_size_t next; /* the first item that no worker has taken */
+} describer;
 
-/* n grids of an octave to their parts of n rows, which have no gaps. */
-static void describe_grids(const job *j, scratch *s, int32_t octave, const uint8_t *grids, int32_t n, uint8_t *rows)
+static bool stride_fits(const kbi_rows *rows, size_t n, size_t unit)
 {
-    const kb_model *model = j->model;
-    if (KB_BAD_ONLY || kbi_kind_has_boxes(model->spec.kind)) {
-        j->kernels.boxes(&model->tables[octave], grids, n, rows, s->kernel);
-        return;
-    }
-    bool root = model->spec.kind == KB_ROOTSIFT || model->spec.root;
-    j->kernels.sift(grids, n, s->histograms, s->kernel);
-    if (j->output == OUT_FLOATS) {
-        for (size_t i = 0; i < (size_t)n; i++)
-            kbi_sift_floats(s->histograms + i * KB_SIFT_VALUES, root, (float *)(void *)rows + i * KB_SIFT_VALUES);
-        return;
-    }
-    j->kernels.sift_bytes(s->histograms, n, root, model->spec.kind == KB_HASHSIFT ? s->values : rows);
-    if (model->spec.kind == KB_HASHSIFT) j->kernels.project(model, s->values, n, rows);
+    return rows->stride >= rows->bytes && rows->stride % unit == 0 && (n == 0 || rows->stride <= PTRDIFF_MAX / n);
 }
 
-/* ---- the order of levels ---- */
-
-/* Levels in an order in which each can take the place of the one it is made of: 0, 1, 3, 5 ... 31, 2, 4 ... 30. */
-static int32_t level_at(int32_t place)
+/* The beginning that all calls share. *scale receives the option. */
+static kb_status describer_start(describer *d, product p, size_t n, const kb_describe_options *given, float *scale)
 {
-    if (place == 0) return 0;
-    return place <= KBI_PYRAMID_LEVELS / 2 ? 2 * place - 1 : 2 * place - KBI_PYRAMID_LEVELS;
+    kb_describe_options o;
+    kb_status status = KBI_STRUCT_READ(kb_describe_options, &o, given);
+    if (status != KB_OK) return status;
+    *scale = o.scale == 0 ? 1 : o.scale;
+    if (!(*scale > 0 && *scale <= 100)) return KB_E_ARGUMENT;
+    p.floats = p.floats && !KB_BAD_ONLY; /* so that the compiler drops what BAD does not need */
+    *d = (describer){.grid = p.grid, .measure = {.model = p.model, .floats = p.floats}, .parallel = o.parallel};
+    size_t bytes = p.floats  ? KB_SIFT_VALUES * sizeof(float)
+                   : p.model ? (size_t)p.model->row_bytes
+                             : (size_t)(kbi_grid_octaves(p.grid) * kbi_grid_bytes(p.grid.side));
+    d->rows = (kbi_rows){NULL, bytes, o.row_stride ? o.row_stride : bytes, bytes / (size_t)kbi_grid_octaves(p.grid),
+                         p.model && kbi_has_octaves(p.grid)};
+    if (!stride_fits(&d->rows, n, p.floats ? sizeof(float) : 1)) return KB_E_ARGUMENT;
+    kbi_describe_kernels_init(&d->measure.kernels, kbi_cpu_flags());
+    size_t batches = n / (size_t)d->measure.kernels.batch + 1;
+    d->count = kbi_parallel_threads(o.parallel);
+    if ((size_t)d->count > batches) d->count = (int32_t)batches;
+    atomic_init(&d->next, 0);
+    return KB_OK;
 }
 
-/* ---- the tasks ---- */
-
-static void task_image_sampler(void *context, int32_t piece)
+static bool worker_get(const describer *d, worker *w, kb_workspace *workspace)
 {
-    const job *j = context;
-    for (size_t i = kbi_piece(j->n, j->pieces, piece), end = kbi_piece(j->n, j->pieces, piece + 1); i < end; i++) {
-        uint8_t *row = j->rows + i * j->stride;
-        uint8_t flags = kbi_boxes_describe_image(j->model, &j->integral, &j->keypoints[i], j->scale, row);
-        if (flags & (KB_KP_OUTSIDE | KB_KP_INVALID)) memset(row, 0, j->row_size);
-        if (j->flags) j->flags[i] = flags;
-    }
-}
-
-/* Takes the next items of `total`: *first is the first of them, the result how many they are; 0: none is left. */
-static int32_t take_items(job *j, size_t total, size_t *first)
-{
-    size_t most = (size_t)j->kernels.batch;
-    *first = atomic_fetch_add_explicit(&j->next, most, memory_order_relaxed);
-    return *first >= total ? 0 : (int32_t)(total - *first < most ? total - *first : most);
-}
-
-/* Takes the next regions of one octave, as above. */
-static int32_t take_regions(job *j, int32_t *octave, size_t *first)
-{
-    size_t most = (size_t)j->kernels.batch, index = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
-    for (*octave = 0; *octave < octaves_of(j); ++*octave) {
-        size_t n = j->first[*octave + 1] - j->first[*octave], batches = (n + most - 1) / most;
-        if (index < batches) {
-            *first = j->first[*octave] + index * most;
-            return (int32_t)(n - index * most < most ? n - index * most : most);
-        }
-        index -= batches;
-    }
-    return 0;
-}
-
-/* The octave of a region. How many there are is a power of two. */
-static int32_t octave_of(const job *j, size_t region) { return (int32_t)(region & (size_t)(octaves_of(j) - 1)); }
-
-/* An octave's part of the row of item `index`: octaves take turns in its bytes; samples stand octave by octave. */
-static void write_part(const job *j, size_t index, int32_t octave, const uint8_t *part)
-{
-    uint8_t *row = j->rows + index * j->stride;
-    if (octaves_of(j) == 1 || of_samples(j->output)) {
-        memcpy(row + (size_t)octave * j->part, part, j->part);
-        return;
-    }
-    for (size_t i = 0; i < j->part; i++) row[i * KB_OCTAVES + (size_t)octave] = part[i];
-}
-
-static void batch_add(const job *j, batch *b, uint32_t region)
-{
-    b->regions[b->filled] = region;
-    b->samplings[b->filled++] = j->samplings[region];
-}
-
-/* Samples what has come into the batch. */
-static void batch_sample(const job *j, batch *b)
-{
-    if (b->sampled < b->filled)
-        j->image_kernels.sample(b->samplings + b->sampled, b->filled - b->sampled, side_of(j), &j->levels,
-                                b->grids + b->sampled * kbi_grid_bytes(side_of(j)));
-    b->sampled = b->filled;
-}
-
-/* Describes the sampled grids; rows go where their keypoints are. */
-static void batch_finish(const job *j, scratch *s, int32_t octave)
-{
-    batch *b = &s->batches[octave];
-    const uint8_t *part = of_samples(j->output) ? b->grids : s->rows;
-    if (b->filled > 0 && !of_samples(j->output)) describe_grids(j, s, octave, b->grids, b->filled, s->rows);
-    for (int32_t i = 0; i < b->filled; i++, part += j->part)
-        write_part(j, octaves_of(j) == 1 ? b->regions[i] : b->regions[i] / KB_OCTAVES, octave, part);
-    b->filled = b->sampled = 0;
-}
-
-static void task_patch_sampler(void *context, int32_t piece)
-{
-    job *j = context;
-    scratch *s = &j->scratches[piece];
-    size_t first;
-    int32_t octave;
-    for (int32_t n; (n = take_regions(j, &octave, &first)) > 0;) {
-        for (int32_t i = 0; i < n; i++) batch_add(j, &s->batches[octave], j->order[first + (size_t)i]);
-        batch_sample(j, &s->batches[octave]);
-        batch_finish(j, s, octave);
-    }
-}
-
-/* ---- parts of the pyramid at a time, on one thread; a batch may span several ---- */
-
-/* The next region in the order of work; its level begins with row `first`. */
-static void take_region(job *j, uint32_t region, int32_t first)
-{
-    scratch *s = &j->scratches[0];
-    int32_t octave = octave_of(j, region);
-    batch *b = &s->batches[octave];
-    batch_add(j, b, region);
-    b->samplings[b->filled - 1].py -= first;
-    if (b->filled < j->kernels.batch) return;
-    batch_sample(j, b);
-    batch_finish(j, s, octave);
-}
-
-/* Samples what has come into the batches, while its pixels are there. */
-static void sample_batches(job *j)
-{
-    for (int32_t k = 0; k < octaves_of(j); k++) batch_sample(j, &j->scratches[0].batches[k]);
-}
-
-static void finish_batches(job *j)
-{
-    for (int32_t k = 0; k < octaves_of(j); k++) batch_finish(j, &j->scratches[0], k);
-}
-
-static void describe_level_by_level(job *j)
-{
-    size_t done = 0, regions = j->first[1];
-    for (int32_t place = 0; place < KBI_PYRAMID_LEVELS && done < regions; place++) {
-        int32_t level = level_at(place);
-        if (!(j->wanted >> level & 1)) continue;
-        if (level > 0) kbi_pyramid_advance(&j->levels, &j->image_kernels, level);
-        for (; done < regions && j->samplings[j->order[done]].level == level; done++) take_region(j, j->order[done], 0);
-        sample_batches(j);
-    }
-    finish_batches(j);
-}
-
-static void describe_strip(void *context, const uint64_t *entries, size_t n, int32_t first)
-{
-    job *j = context;
-    for (size_t i = 0; i < n; i++) take_region(j, kbi_band_index(entries[i]), first);
-    sample_batches(j);
-}
-
-static void describe_in_bands(job *j)
-{
-    size_t regions = 0;
-    for (size_t i = 0; i < j->planned; i++)
-        if (j->samplings[i].level >= 0) j->entries[regions++] = kbi_band_entry(&j->samplings[i], i);
-    kbi_sort_upper(j->entries, j->entries + j->planned, regions);
-    kbi_pyramid_sweep(&j->levels, &j->image_kernels, j->entries, regions, describe_strip, j);
-    finish_batches(j);
-}
-
-/* A ready patch as the model takes it, number i of the batches. */
-static void prepare_patch(const job *j, const uint8_t *patch, scratch *s, size_t i)
-{
-    uint8_t all[KBI_PATCH_BYTES], *grid = s->batches[0].grids + i * (size_t)kbi_grid_bytes(side_of(j));
-    if (octaves_of(j) > 1) {
-        if (j->patch_side != side_of(j)) {
-            kbi_patch_octaves(patch, j->patch_side, all);
-            patch = all;
-        }
-        for (int32_t k = 0; k < octaves_of(j); k++, patch += KBI_OCTAVE_BYTES)
-            memcpy(s->batches[k].grids + i * KBI_OCTAVE_BYTES, patch, KBI_OCTAVE_BYTES);
-    } else if (side_of(j) == KB_PATCH_SIDE) {
-        kbi_patch_shrink(patch, j->patch_side, grid);
-    } else if (j->patch_side == KB_PATCH_SIDE) {
-        kbi_patch_cells(patch, grid);
-    } else {
-        kbi_patch_shrink(patch, j->patch_side, all);
-        kbi_patch_cells(all, grid);
-    }
-}
-
-static void task_ready_patches(void *context, int32_t piece)
-{
-    job *j = context;
-    scratch *s = &j->scratches[piece];
-    bool as_they_are = octaves_of(j) == 1 && j->patch_side == side_of(j);
-    bool in_place = as_they_are && j->stride == j->row_size;
-    size_t first, bytes = (size_t)kbi_grid_bytes(j->patch_side);
-    if (j->patch_side == side_of(j)) bytes *= (size_t)octaves_of(j);
-    for (int32_t n; (n = take_items(j, j->n, &first)) > 0;) {
-        const uint8_t *patches = j->patches + first * bytes;
-        for (size_t i = 0; !as_they_are && i < (size_t)n; i++) prepare_patch(j, patches + i * bytes, s, i);
-        for (int32_t k = 0; k < octaves_of(j); k++) {
-            uint8_t *rows = in_place ? j->rows + first * j->row_size : s->rows;
-            describe_grids(j, s, k, as_they_are ? patches : s->batches[k].grids, n, rows);
-            for (size_t i = 0; !in_place && i < (size_t)n; i++) write_part(j, first + i, k, rows + i * j->part);
-        }
-    }
-}
-
-static bool batch_get(const job *j, batch *b, kb_workspace *workspace)
-{
-    size_t most = (size_t)j->kernels.batch;
-    b->grids = kbi_workspace_get(workspace, most * (size_t)kbi_grid_bytes(side_of(j)));
-    b->samplings = kbi_workspace_get(workspace, most * sizeof *b->samplings);
-    b->regions = kbi_workspace_get(workspace, most * sizeof *b->regions);
-    return b->grids && b->samplings && b->regions;
-}
-
-static bool scratch_get(const job *j, scratch *s, kb_workspace *workspace)
-{
-    size_t most = (size_t)j->kernels.batch;
-    bool sift = j->model && !kbi_kind_has_boxes(j->model->spec.kind);
-    s->kernel = kbi_workspace_get(workspace, j->model ? j->kernels.scratch_bytes(j->model) : 0);
-    s->histograms = kbi_workspace_get(workspace, sift ? most * KB_SIFT_VALUES * sizeof *s->histograms : 0);
-    s->values = kbi_workspace_get(workspace, sift ? most * KB_SIFT_VALUES : 0);
-    s->rows = kbi_workspace_get(workspace, of_samples(j->output) ? 0 : most * j->row_size);
-    bool ok = s->kernel && s->histograms && s->values && s->rows;
-    for (int32_t k = 0; ok && k < octaves_of(j); k++) ok = batch_get(j, &s->batches[k], workspace);
+    bool ok = kbi_measure_get(&d->measure, &w->scratch, d->rows.part, workspace);
+    for (int32_t k = 0; ok && k < kbi_grid_octaves(d->grid); k++)
+        ok = kbi_batch_get(&w->batches[k], d->measure.kernels.batch, d->grid.side, workspace);
     return ok;
 }
 
-static kb_status scratches_get(job *j, kb_workspace *workspace)
+static kb_status workers_get(describer *d, kb_workspace *workspace)
 {
-    atomic_init(&j->next, 0);
-    j->scratches = kbi_workspace_get(workspace, (size_t)j->pieces * sizeof *j->scratches);
-    if (!j->scratches) return KB_E_MEMORY;
-    for (int32_t i = 0; i < j->pieces; i++) {
-        scratch s = {.kernel = NULL};
-        if (!scratch_get(j, &s, workspace)) return KB_E_MEMORY;
-        if (!workspace->measures) j->scratches[i] = s;
+    d->workers = kbi_workspace_array(workspace, (size_t)d->count, sizeof *d->workers);
+    if (!d->workers) return KB_E_MEMORY;
+    for (int32_t i = 0; i < d->count; i++) {
+        worker w;
+        if (!worker_get(d, &w, workspace)) return KB_E_MEMORY;
+        if (!workspace->measures) d->workers[i] = w;
     }
     return KB_OK;
+}
+
+/* Takes the next items below `end`: *first is the first of them. Returns how many they are, at most a batch; 0: none is
+ * left. */
+static int32_t take_items(describer *d, size_t end, size_t *first)
+{
+    size_t max = (size_t)d->measure.kernels.batch;
+    *first = atomic_fetch_add_explicit(&d->next, max, memory_order_relaxed);
+    return *first >= end ? 0 : (int32_t)(end - *first < max ? end - *first : max);
 }
 
 /* ---- from an image ---- */
 
-static bool usable(const kbi_sampling *sampling) { return sampling->level >= 0; }
+typedef struct region_job {
+    describer *describer;
+    kbi_image_kernels kernels;
+    kbi_pyramid levels;
+    kbi_regions regions;
+    kbi_order order;
+    size_t end; /* of the pass in the order */
+    bool last;  /* no pass with regions follows */
+} region_job;
 
-static void task_plan(void *context, int32_t piece)
+static void finish_batch(const region_job *j, worker *w, int32_t octave)
 {
-    job *j = context;
-    uint8_t flags[KBI_BATCH];
-    size_t end = kbi_piece(j->n, j->pieces, piece + 1), octaves = (size_t)octaves_of(j);
-    for (size_t i = kbi_piece(j->n, j->pieces, piece); i < end; i += KBI_BATCH) {
-        size_t n = end - i < KBI_BATCH ? end - i : KBI_BATCH;
-        j->image_kernels.plan(j->keypoints + i, (int32_t)n, j->width_scale, j->grid, &j->levels,
-                              j->samplings + i * octaves, flags);
-        if (j->flags) memcpy(j->flags + i, flags, n);
-        for (size_t k = i; k < i + n; k++)
-            if (!usable(&j->samplings[k * octaves])) memset(j->rows + k * j->stride, 0, j->row_size);
+    const describer *d = j->describer;
+    kbi_batch *b = &w->batches[octave];
+    const uint8_t *part = kbi_measure_grids(&d->measure, &w->scratch, octave, b->grids, b->filled);
+    for (int32_t i = 0; i < b->filled; i++, part += d->rows.part)
+        kbi_rows_write(&d->rows, kbi_region_keypoint(&j->regions, b->regions[i]), octave, part);
+    b->filled = b->sampled = 0;
+}
+
+static void sample_batch(const region_job *j, worker *w, int32_t octave)
+{
+    kbi_batch_sample(&w->batches[octave], &j->kernels, j->regions.grid.side, &j->levels);
+}
+
+/* A worker's share of a pass. Batches that are not full wait for the next pass. */
+static void describe_pass(void *context, int32_t index)
+{
+    const region_job *j = context;
+    worker *w = &j->describer->workers[index];
+    size_t first;
+    for (int32_t n; (n = take_items(j->describer, j->end, &first)) > 0;)
+        for (size_t i = first; i < first + (size_t)n; i++) {
+            uint32_t region = j->order.regions[i];
+            int32_t octave = kbi_region_octave(&j->regions, region);
+            kbi_batch_add(&w->batches[octave], &j->regions, region);
+            if (w->batches[octave].filled < j->describer->measure.kernels.batch) continue;
+            sample_batch(j, w, octave);
+            finish_batch(j, w, octave);
+        }
+    for (int32_t k = 0; k < kbi_grid_octaves(j->regions.grid); k++) {
+        sample_batch(j, w, k);
+        if (j->last && w->batches[k].filled > 0) finish_batch(j, w, k);
     }
 }
 
-/* Neighbours are described one after the other, so that their pixels are still in the cache: a counting sort by octave,
- * unless levels come one at a time, by level and by cells of it. */
-#define CELL_WIDTH 64
-#define CELL_HEIGHT 32
-
-static size_t cells_across(const kbi_pyramid *levels, int32_t level)
+static void describe_passes(region_job *j)
 {
-    return (size_t)levels->width[level] / CELL_WIDTH + 1;
-}
-
-/* Sets first[i] to the number of level i's first cell; returns how many cells there are in all levels. */
-static size_t number_cells(const kbi_pyramid *levels, size_t first[KBI_PYRAMID_LEVELS])
-{
-    size_t cells = 0;
-    for (int32_t place = 0; place < KBI_PYRAMID_LEVELS; place++) {
-        int32_t level = level_at(place);
-        first[level] = cells;
-        cells += cells_across(levels, level) * ((size_t)levels->height[level] / CELL_HEIGHT + 1);
+    const int32_t passes = kbi_pyramid_passes(&j->levels);
+    const size_t *first = j->order.first;
+    for (int32_t pass = 0; pass < passes && first[pass] < first[passes]; pass++) {
+        kbi_pyramid_pass(&j->levels, &j->kernels, pass, j->describer->parallel);
+        if (first[pass] == first[pass + 1]) continue;
+        atomic_store_explicit(&j->describer->next, first[pass], memory_order_relaxed);
+        j->end = first[pass + 1];
+        j->last = j->end == first[passes];
+        kbi_parallel_run(j->describer->parallel, j->describer->count, describe_pass, j);
     }
-    return cells;
 }
 
-static size_t cell_of(const job *j, size_t region)
+/* Memory depends on the size of the image and on n, not on what they are. */
+static kb_status describe_regions(describer *d, const kb_image *gray, const kb_keypoint *keypoints, size_t n,
+                                  double width_scale, kb_workspace *workspace, uint8_t *flags)
 {
-    /* A centre may lie half a pixel outside. */
-    const kbi_sampling *s = &j->samplings[region];
-    size_t x = (size_t)kbi_max_i(s->px, 0) / CELL_WIDTH, y = (size_t)kbi_max_i(s->py, 0) / CELL_HEIGHT;
-    size_t octave = is_single(j) ? 0 : (size_t)octave_of(j, region);
-    return octave * j->cells + j->first_cell[s->level] + y * cells_across(&j->levels, s->level) + x;
-}
-
-/* How many cells the sort has. */
-static size_t all_cells(const job *j) { return is_single(j) ? j->cells : j->cells * (size_t)octaves_of(j); }
-
-static void fill_order(job *j)
-{
-    size_t cells = all_cells(j);
-    uint32_t *start = j->order + j->planned; /* of every cell in the list */
-    memset(start, 0, (cells + 1) * sizeof *start);
-    for (size_t i = 0; i < j->planned; i++)
-        if (usable(&j->samplings[i])) start[cell_of(j, i) + 1]++;
-    for (size_t c = 0; c < cells; c++) start[c + 1] += start[c];
-    for (size_t k = 1; k <= (is_single(j) ? 1 : (size_t)octaves_of(j)); k++) j->first[k] = start[k * j->cells];
-    for (size_t i = 0; i < j->planned; i++)
-        if (usable(&j->samplings[i])) j->order[start[cell_of(j, i)]++] = (uint32_t)i;
-}
-
-/* Task 0 fills the order, the others build the levels. */
-static void task_order_and_levels(void *context, int32_t index)
-{
-    job *j = context;
-    if (index == 0) fill_order(j);
-    else kbi_pyramid_band(&j->levels, &j->image_kernels, index - 1);
-}
-
-/* Of two sizes that grow with the image and the keypoints, the smaller one does so too: what is reserved for a large
- * image is enough for a small one. */
-static bool bands_take_less(const job *j)
-{
-    size_t level = kbi_round_up((size_t)j->levels.stride[1] * (size_t)j->levels.height[1]);
-    size_t order = kbi_round_up((j->planned + j->cells + 1) * sizeof *j->order);
-    return kbi_pyramid_rings_bytes(&j->levels) + kbi_round_up(2 * j->planned * sizeof *j->entries) < level + order;
-}
-
-/* Memory for the regions of j->n keypoints. It depends on the image's size and on n, not on what they are. */
-static kb_status regions_get(job *j, const kb_image *gray, kb_workspace *workspace)
-{
-    kbi_pyramid_plan(&j->levels, gray);
-    j->planned = j->n * (size_t)octaves_of(j);
-    j->single = j->pieces == 1;
-    j->cells = number_cells(&j->levels, j->first_cell);
-    bool in_bands = KBI_BANDS && is_single(j) && bands_take_less(j);
-    j->samplings = kbi_workspace_get(workspace, j->planned * sizeof *j->samplings);
-    if (in_bands) j->entries = kbi_workspace_get(workspace, 2 * j->planned * sizeof *j->entries);
-    else j->order = kbi_workspace_get(workspace, (j->planned + all_cells(j) + 1) * sizeof *j->order);
-    if (!j->samplings || !(in_bands ? (void *)j->entries : (void *)j->order)) return KB_E_MEMORY;
-    return scratches_get(j, workspace);
-}
-
-static void find_wanted_levels(job *j)
-{
-    for (size_t i = 0; i < j->planned; i++)
-        if (usable(&j->samplings[i])) j->wanted |= (uint32_t)1 << j->samplings[i].level;
-    for (int32_t i = KBI_PYRAMID_LEVELS - 1; i > 2; i--)
-        if (j->wanted >> i & 1) j->wanted |= (uint32_t)1 << (i - 2);
-}
-
-/* Plans every keypoint's region, builds the levels they need, and describes. */
-static kb_status describe_regions(job *j, const kb_image *gray, kb_workspace *workspace)
-{
-    kb_status status = regions_get(j, gray, workspace);
-    if (status != KB_OK) return status;
-    if (KBI_BANDS && j->entries) status = kbi_pyramid_rings(&j->levels, gray, workspace);
-    else if (is_single(j)) status = kbi_pyramid_single(&j->levels, gray, workspace);
-    else if (workspace->measures) status = kbi_pyramid_start(&j->levels, gray, 0, workspace);
+    region_job j = {.describer = d};
+    kb_status status = kbi_pyramid_get(&j.levels, gray, d->count == 1, workspace);
+    if (status == KB_OK) status = kbi_regions_get(&j.regions, d->grid, n, workspace);
+    if (status == KB_OK) status = kbi_order_get(&j.order, &j.regions, &j.levels, workspace);
+    if (status == KB_OK) status = workers_get(d, workspace);
     if (status != KB_OK || workspace->measures) return status;
-    kbi_parallel_run(j->parallel, j->pieces, task_plan, j);
-    if (KBI_BANDS && j->entries) {
-        describe_in_bands(j);
-        return KB_OK;
-    }
-    find_wanted_levels(j);
-    if (is_single(j)) {
-        fill_order(j);
-        describe_level_by_level(j);
-        return KB_OK;
-    }
-    status = kbi_pyramid_start(&j->levels, gray, j->wanted, workspace);
-    if (status != KB_OK) return status;
-    kbi_parallel_run(j->parallel, j->levels.bands + 1, task_order_and_levels, j);
-    kbi_pyramid_finish(&j->levels, &j->image_kernels);
-    kbi_parallel_run(j->parallel, j->pieces, task_patch_sampler, j);
+    kbi_image_kernels_init(&j.kernels, kbi_cpu_flags());
+    kbi_plan plan = {&j.regions, keypoints, n, width_scale, &j.levels, &j.kernels, &d->rows, flags, d->count};
+    kbi_plan_regions(&plan, d->parallel);
+    kbi_order_fill(&j.order, &j.regions, &j.levels);
+    kbi_pyramid_want(&j.levels, j.order.wanted);
+    describe_passes(&j);
     return KB_OK;
 }
 
-static kb_status describe_image(job *j, const kb_image *image, kb_workspace *workspace)
+static kb_status describe_image(describer *d, const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                                float scale, kb_workspace *workspace, uint8_t *flags)
 {
+    const kb_model *model = d->measure.model;
     kb_image gray;
     kb_status status = kbi_gray8(image, workspace, &gray);
-    if (status != KB_OK || j->n == 0) return status;
-    if (j->n > UINT32_MAX / KB_OCTAVES) return KB_E_ARGUMENT;
-    if (j->n > SIZE_MAX / (KB_OCTAVES * sizeof *j->samplings)) return KB_E_MEMORY; /* where a size has 32 bits */
-    if (!j->model || j->model->spec.sampler != KB_SAMPLER_IMAGE) return describe_regions(j, &gray, workspace);
-    status = kbi_integral_build(&j->integral, &gray, workspace);
-    if (status == KB_OK && !workspace->measures) kbi_parallel_run(j->parallel, j->pieces, task_image_sampler, j);
-    return status;
+    if (status != KB_OK || n == 0) return status;
+    if (model && model->spec.sampler == KB_SAMPLER_IMAGE)
+        return kbi_bad_describe_image(model, &gray, keypoints, n, scale, d->parallel, workspace, &d->rows, flags);
+    double width_scale = (double)scale * (model ? (double)model->spec.support : 1);
+    return describe_regions(d, &gray, keypoints, n, width_scale, workspace, flags);
 }
 
-/* As many tasks as threads, but none without a batch. */
-static void spread(job *j, size_t n, const kb_parallel *parallel)
+static kb_status describe_keypoints(product p, const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                                    const kb_describe_options *given, kb_workspace *workspace, void *rows,
+                                    uint8_t *flags)
 {
-    kbi_image_kernels_init(&j->image_kernels, kbi_cpu_flags());
-    kbi_describe_kernels_init(&j->kernels, kbi_cpu_flags());
-    j->n = n;
-    j->parallel = parallel;
-    j->pieces = kbi_parallel_threads(parallel);
-    size_t batches = n / (size_t)j->kernels.batch + 1;
-    if ((size_t)j->pieces > batches) j->pieces = (int32_t)batches;
-}
-
-static bool stride_fits(size_t stride, size_t row_size, size_t n, size_t unit)
-{
-    return stride >= row_size && stride % unit == 0 && (n == 0 || stride <= PTRDIFF_MAX / n);
-}
-
-/* The beginning that all describing calls share: options, and what the model can do. model is NULL for samples. */
-static kb_status start(job *j, const kb_model *model, product output, size_t n, const kb_describe_options *given)
-{
-    kb_describe_options o;
-    if (!model && !of_samples(output)) return KB_E_ARGUMENT;
-    kb_status status = KBI_STRUCT_READ(kb_describe_options, &o, given);
-    if (status != KB_OK) return status;
-    if (o.scale == 0) o.scale = 1;
-    if (!(o.scale > 0 && o.scale <= 100)) return KB_E_ARGUMENT;
-    if (output == OUT_FLOATS && model->row_floats == 0) return KB_E_KIND;
-    memset(j, 0, sizeof *j);
-    j->model = model;
-    j->output = output;
-    j->grid = model ? kbi_sampler_grid(model->spec.sampler) : output == OUT_OCTAVES ? KBI_GRID_OCTAVES : KBI_GRID_PATCH;
-    j->row_size = of_samples(output)     ? (size_t)(octaves_of(j) * kbi_grid_bytes(side_of(j)))
-                  : output == OUT_FLOATS ? KB_SIFT_VALUES * sizeof(float)
-                                         : (size_t)model->row_bytes;
-    j->part = j->row_size / (size_t)octaves_of(j);
-    j->stride = o.row_stride ? o.row_stride : j->row_size;
-    if (!stride_fits(j->stride, j->row_size, n, output == OUT_FLOATS ? sizeof(float) : 1)) return KB_E_ARGUMENT;
-    j->scale = o.scale;
-    j->width_scale = (double)o.scale * (model ? (double)model->spec.support : 1);
-    spread(j, n, o.parallel);
-    return KB_OK;
-}
-
-static kb_status describe_keypoints(const kb_model *model, product output, const kb_image *image,
-                                    const kb_keypoint *keypoints, size_t n, const kb_describe_options *given,
-                                    kb_workspace *workspace, void *rows, uint8_t *flags)
-{
-    job j;
+    describer d;
     kb_workspace local;
-    kb_status status = start(&j, model, output, n, given);
+    float scale;
+    kb_status status = describer_start(&d, p, n, given, &scale);
     if (status != KB_OK) return status;
     if (n > 0 && (!keypoints || !rows)) return KB_E_ARGUMENT;
-    j.keypoints = keypoints;
-    j.rows = rows;
-    j.flags = flags;
+    d.rows.rows = rows;
     workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(workspace);
-    status = describe_image(&j, image, workspace);
+    status = describe_image(&d, image, keypoints, n, scale, workspace, flags);
     kbi_workspace_rewind(workspace, mark);
     kbi_workspace_release(&local);
     return status;
@@ -575,66 +202,87 @@ static kb_status describe_keypoints(const kb_model *model, product output, const
 kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
                       const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows, uint8_t *flags)
 {
-    return describe_keypoints(model, OUT_ROWS, image, keypoints, n, options, workspace, rows, flags);
+    if (!model) return KB_E_ARGUMENT;
+    product p = {model, model->grid, false};
+    return describe_keypoints(p, image, keypoints, n, options, workspace, rows, flags);
 }
 
 kb_status kb_describe_float(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
                             const kb_describe_options *options, kb_workspace *workspace, float *rows, uint8_t *flags)
 {
-    return describe_keypoints(model, OUT_FLOATS, image, keypoints, n, options, workspace, rows, flags);
+    if (!model) return KB_E_ARGUMENT;
+    if (model->row_floats == 0) return KB_E_KIND;
+    product p = {model, model->grid, true};
+    return describe_keypoints(p, image, keypoints, n, options, workspace, rows, flags);
 }
 
 kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n,
                             const kb_describe_options *options, kb_workspace *workspace, uint8_t *patches,
                             uint8_t *flags)
 {
-    return describe_keypoints(NULL, OUT_PATCHES, image, keypoints, n, options, workspace, patches, flags);
+    product p = {NULL, KBI_GRID_PATCH, false};
+    return describe_keypoints(p, image, keypoints, n, options, workspace, patches, flags);
 }
 
 kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *keypoints, size_t n,
                             const kb_describe_options *options, kb_workspace *workspace, uint8_t *octaves,
                             uint8_t *flags)
 {
+    product p = {NULL, KBI_GRID_OCTAVES, false};
     if (KB_BAD_ONLY) return KB_E_KIND;
-    return describe_keypoints(NULL, OUT_OCTAVES, image, keypoints, n, options, workspace, octaves, flags);
-}
-
-kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, size_t n, const kb_parallel *parallel,
-                               kb_workspace *workspace)
-{
-    kb_status status = KB_OK;
-    kb_describe_options options = {.struct_size = sizeof options, .parallel = parallel};
-    for (int output = OUT_ROWS; output <= OUT_OCTAVES && status == KB_OK; output++) {
-        job j;
-        if (output == OUT_FLOATS && model->row_floats == 0) continue;
-        if (output == OUT_OCTAVES && kbi_model_octaves(model) == 1) continue; /* as much as four other models */
-        status = start(&j, of_samples((product)output) ? NULL : model, (product)output, n, &options);
-        size_t mark = kbi_workspace_mark(workspace);
-        if (status == KB_OK) status = describe_image(&j, image, workspace);
-        kbi_workspace_rewind(workspace, mark);
-    }
-    return status;
+    return describe_keypoints(p, image, keypoints, n, options, workspace, octaves, flags);
 }
 
 /* ---- from ready patches ---- */
 
-static kb_status describe_ready(const kb_model *model, product output, const uint8_t *patches, size_t n, int32_t side,
+typedef struct ready_job {
+    describer *describer;
+    const uint8_t *patches;
+    size_t n;
+    int32_t side;
+} ready_job;
+
+static void describe_ready_patches(void *context, int32_t index)
+{
+    const ready_job *j = context;
+    describer *d = j->describer;
+    worker *w = &d->workers[index];
+    bool as_they_are = !kbi_has_octaves(d->grid) && j->side == d->grid.side;
+    size_t first, bytes = kbi_ready_bytes(d->grid, j->side);
+    for (int32_t n; (n = take_items(d, j->n, &first)) > 0;) {
+        const uint8_t *patches = j->patches + first * bytes;
+        for (int32_t i = 0; !as_they_are && i < n; i++, patches += bytes) {
+            uint8_t *grids[KB_OCTAVES];
+            for (int32_t k = 0; k < kbi_grid_octaves(d->grid); k++)
+                grids[k] = w->batches[k].grids + i * kbi_grid_bytes(d->grid.side);
+            kbi_ready_grids(d->grid, patches, j->side, grids);
+        }
+        for (int32_t k = 0; k < kbi_grid_octaves(d->grid); k++) {
+            const uint8_t *grids = as_they_are ? patches : w->batches[k].grids;
+            const uint8_t *part = kbi_measure_grids(&d->measure, &w->scratch, k, grids, n);
+            for (size_t i = 0; i < (size_t)n; i++, part += d->rows.part)
+                kbi_rows_write(&d->rows, first + i, k, part);
+        }
+    }
+}
+
+static kb_status describe_ready(product p, const uint8_t *patches, size_t n, int32_t side,
                                 const kb_describe_options *given, kb_workspace *workspace, void *rows)
 {
-    job j;
+    describer d;
     kb_workspace local;
-    kb_status status = start(&j, model, output, n, given);
+    float scale; /* not used */
+    kb_status status = describer_start(&d, p, n, given, &scale);
     if (status != KB_OK) return status;
-    bool ready = octaves_of(&j) > 1 && side == KB_OCTAVE_SIDE;
+    bool ready = kbi_has_octaves(d.grid) && side == KB_OCTAVE_SIDE;
     if ((!ready && (side < KB_PATCH_SIDE || side > 1024)) || (n > 0 && (!patches || !rows))) return KB_E_ARGUMENT;
     if (n == 0) return KB_OK;
-    j.patches = patches;
-    j.patch_side = side;
-    j.rows = rows;
+    d.rows.rows = rows;
     workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(workspace);
-    status = scratches_get(&j, workspace);
-    if (status == KB_OK) kbi_parallel_run(j.parallel, j.pieces, task_ready_patches, &j);
+    status = workers_get(&d, workspace);
+    ready_job job = {&d, patches, n, side};
+    if (status == KB_OK) kbi_parallel_run(d.parallel, d.count, describe_ready_patches, &job);
     kbi_workspace_rewind(workspace, mark);
     kbi_workspace_release(&local);
     return status;
@@ -643,11 +291,44 @@ static kb_status describe_ready(const kb_model *model, product output, const uin
 kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
                               const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows)
 {
-    return describe_ready(model, OUT_ROWS, patches, n, side, options, workspace, rows);
+    if (!model) return KB_E_ARGUMENT;
+    return describe_ready((product){model, model->grid, false}, patches, n, side, options, workspace, rows);
 }
 
 kb_status kb_describe_patches_float(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
                                     const kb_describe_options *options, kb_workspace *workspace, float *rows)
 {
-    return describe_ready(model, OUT_FLOATS, patches, n, side, options, workspace, rows);
+    if (!model) return KB_E_ARGUMENT;
+    if (model->row_floats == 0) return KB_E_KIND;
+    return describe_ready((product){model, model->grid, true}, patches, n, side, options, workspace, rows);
+}
+
+/* ---- memory ---- */
+
+/* Of a call with keypoints of the image or, where it is NULL, with ready patches. */
+static kb_status measure_call(product p, const kb_image *image, size_t n, const kb_parallel *parallel,
+                              kb_workspace *workspace)
+{
+    kb_describe_options options = {.struct_size = sizeof options, .parallel = parallel};
+    describer d;
+    float scale;
+    size_t mark = kbi_workspace_mark(workspace);
+    kb_status status = describer_start(&d, p, n, &options, &scale);
+    if (status == KB_OK)
+        status = image ? describe_image(&d, image, NULL, n, scale, workspace, NULL) : workers_get(&d, workspace);
+    kbi_workspace_rewind(workspace, mark);
+    return status;
+}
+
+kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, size_t n, const kb_parallel *parallel,
+                               kb_workspace *workspace)
+{
+    const product rows = {model, model->grid, !KB_BAD_ONLY && model->row_floats > 0}; /* floats take more than bytes */
+    kb_status status = measure_call(rows, NULL, n, parallel, workspace);
+    if (status == KB_OK) status = measure_call(rows, image, n, parallel, workspace);
+    if (status == KB_OK)
+        status = measure_call((product){NULL, KBI_GRID_PATCH, false}, image, n, parallel, workspace);
+    if (status == KB_OK && !KB_BAD_ONLY)
+        status = measure_call((product){NULL, KBI_GRID_OCTAVES, false}, image, n, parallel, workspace);
+    return status;
 }

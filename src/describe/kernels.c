@@ -12,8 +12,9 @@ static size_t scratch_bytes_c(const kb_model *model)
 static void boxes_c(const kbi_box_table *table, const uint8_t *grids, int32_t n, uint8_t *rows, void *scratch)
 {
     (void)scratch;
-    for (int32_t i = 0; i < n; i++, grids += kbi_grid_bytes(table->side), rows += table->bit_count / 8)
-        kbi_boxes_describe(table, grids, rows);
+    for (int32_t i = 0; i < n; i++, grids += kbi_grid_bytes(table->grid.side), rows += table->bit_count / 8)
+        if (kbi_has_octaves(table->grid)) kbi_bag_describe(table, grids, rows);
+        else kbi_bad_describe(table, grids, rows);
 }
 
 static void sift_c(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch)

@@ -64,7 +64,6 @@ typedef struct orient_job {
     /* gradients */
     kbi_pyramid levels;
     int32_t level; /* the one that is there */
-    uint64_t *entries; /* the regions in the order of strips, and as many to sort them; NULL without bands */
     kbi_detect_kernels kernels;
     kbi_image_kernels image_kernels;
 } orient_job;
@@ -101,9 +100,8 @@ static void gradient_patch_cells(const uint8_t *patch, uint16_t *cells)
     }
 }
 
-/* The region lies in a level of `there`, whose first row is row `first`. */
-static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypoint *k, const kbi_pyramid *there,
-                                           int32_t first)
+/* The region lies in the level that is there. */
+static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypoint *k)
 {
     uint8_t patch[KB_PATCH_SIDE * KB_PATCH_SIDE];
     uint16_t cells[KBI_GRADIENT_ROOM] = {0};
@@ -111,8 +109,7 @@ static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypo
     kbi_gradient_direction direction;
     kbi_sampling sampling;
     kbi_sampling_plan(&sampling, k, (double)KBI_GRADIENT_REGION * (double)k->size, KBI_GRID_PATCH, &job->levels);
-    sampling.py -= first;
-    job->image_kernels.sample(&sampling, 1, KB_PATCH_SIDE, there, patch);
+    job->image_kernels.sample(&sampling, 1, KB_PATCH_SIDE, &job->levels, patch);
     gradient_patch_cells(patch, cells);
     job->kernels.gradient_sums(cells, sums);
     kbi_gradient_peaks(histogram, job->kernels.gradient_histogram(sums, histogram), &direction);
@@ -132,7 +129,7 @@ static void gradient_task(void *context, int32_t piece)
     for (size_t i = kbi_piece(job->n, job->pieces, piece); i < end; i++) {
         kb_keypoint k = upright(job, i);
         if (level_of(job, &k) != job->level) continue;
-        kbi_gradient_direction direction = direction_of(job, &k, &job->levels, 0);
+        kbi_gradient_direction direction = direction_of(job, &k);
         set_angle(job, i, direction.angle, direction.confidence);
     }
 }
@@ -156,40 +153,6 @@ static void orient_by_gradient(orient_job *job, const kb_parallel *parallel)
         }
 }
 
-/* ---- the same in bands ---- */
-
-typedef struct orient_sweep {
-    const orient_job *job;
-    kbi_pyramid levels; /* those that are streamed */
-} orient_sweep;
-
-static void orient_strip(void *context, const uint64_t *entries, size_t n, int32_t first)
-{
-    const orient_sweep *sweep = context;
-    for (size_t i = 0; i < n; i++) {
-        kb_keypoint k = upright(sweep->job, kbi_band_index(entries[i]));
-        kbi_gradient_direction direction = direction_of(sweep->job, &k, &sweep->levels, first);
-        set_angle(sweep->job, kbi_band_index(entries[i]), direction.angle, direction.confidence);
-    }
-}
-
-static void orient_in_bands(const orient_job *job)
-{
-    orient_sweep sweep = {job, job->levels};
-    size_t regions = 0;
-    for (size_t i = 0; i < job->n; i++) {
-        kb_keypoint k = upright(job, i);
-        kbi_sampling sampling = {.level = -1};
-        if (level_of(job, &k) >= 0)
-            kbi_sampling_plan(&sampling, &k, (double)KBI_GRADIENT_REGION * (double)k.size, KBI_GRID_PATCH,
-                              &job->levels);
-        if (sampling.level >= 0) job->entries[regions++] = kbi_band_entry(&sampling, i);
-        else set_angle(job, i, -1, 0);
-    }
-    kbi_sort_upper(job->entries, job->entries + job->n, regions);
-    kbi_pyramid_sweep(&sweep.levels, &job->image_kernels, job->entries, regions, orient_strip, &sweep);
-}
-
 /* ---- public call ---- */
 
 static void centroid_task(void *context, int32_t piece)
@@ -208,12 +171,7 @@ static kb_status orient_get(orient_job *job, const kb_image *image, kb_image *gr
     kb_status status = kbi_gray8(image, workspace, gray);
     if (status != KB_OK || job->rule != KB_ORIENTATION_GRADIENT) return status;
     kbi_pyramid_plan(&job->levels, gray);
-    size_t level = kbi_round_up((size_t)job->levels.stride[1] * (size_t)job->levels.height[1]);
-    size_t bytes = 2 * (job->n + 1) * sizeof *job->entries;
-    if (!KBI_BANDS || job->pieces > 1 || kbi_pyramid_rings_bytes(&job->levels) + kbi_round_up(bytes) >= level)
-        return kbi_pyramid_single(&job->levels, gray, workspace);
-    job->entries = kbi_workspace_get(workspace, bytes);
-    return job->entries ? kbi_pyramid_rings(&job->levels, gray, workspace) : KB_E_MEMORY;
+    return kbi_pyramid_single(&job->levels, gray, workspace);
 }
 
 kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel *parallel, kb_workspace *workspace)
@@ -246,8 +204,7 @@ kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, con
     kbi_detect_kernels_init(&job.kernels, kbi_cpu_flags());
     kbi_image_kernels_init(&job.image_kernels, kbi_cpu_flags());
     status = orient_get(&job, image, &gray, workspace);
-    if (status == KB_OK && KBI_BANDS && job.entries) orient_in_bands(&job);
-    else if (status == KB_OK && o.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(&job, o.parallel);
+    if (status == KB_OK && o.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(&job, o.parallel);
     if (status == KB_OK && o.orientation == KB_ORIENTATION_CENTROID)
         kbi_parallel_run(o.parallel, job.pieces, centroid_task, &job);
     for (size_t i = 0; status == KB_OK && o.orientation == KB_ORIENTATION_NONE && i < n; i++) set_angle(&job, i, -1, 0);

@@ -8,7 +8,7 @@ kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *ou
     if (image->format == KB_GRAY8) return KB_OK;
 
     size_t width = (size_t)image->width;
-    uint8_t *copy = kbi_workspace_get(workspace, width * (size_t)image->height);
+    uint8_t *copy = kbi_workspace_array(workspace, (size_t)image->height, width);
     if (!copy) return KB_E_MEMORY;
     *out = (kb_image){copy, image->width, image->height, (ptrdiff_t)width, KB_GRAY8, 0};
     if (workspace->measures) return KB_OK;

@@ -1,10 +1,8 @@
-/* Images as the other modules see them: 8-bit gray, the pyramid of the patch sampler, the integral image. */
+/* Images as the other modules see them: 8-bit gray, the pyramid that regions are sampled from, the integral image. */
 #ifndef KBI_IMAGE_H
 #define KBI_IMAGE_H
 
-#include "common/common.h"
-
-#define KBI_PATCH_BYTES (KB_PATCH_SIDE * KB_PATCH_SIDE)
+#include "image/grid.h"
 
 /* An 8-bit view of any valid image: the image itself, or a converted copy in the workspace. */
 kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *out);
@@ -15,14 +13,14 @@ kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *ou
  * resolution it wants. Every level is made by exact area averaging, so nothing aliases (docs/sampling.md). */
 #define KBI_PYRAMID_LEVELS 32
 typedef struct kbi_pyramid {
-    const uint8_t *data[KBI_PYRAMID_LEVELS]; /* NULL: not built, since no keypoint needs it */
+    const uint8_t *data[KBI_PYRAMID_LEVELS]; /* made when wanted; level 0 is the image */
     int32_t width[KBI_PYRAMID_LEVELS], height[KBI_PYRAMID_LEVELS];
     ptrdiff_t stride[KBI_PYRAMID_LEVELS];
     int32_t count; /* levels that exist for this image: the last has a side of 1 or is KBI_PYRAMID_LEVELS - 1 */
     /* while building */
     uint8_t *made[KBI_PYRAMID_LEVELS]; /* the same as data, to be written */
-    uint32_t wanted;
-    int32_t bands;
+    uint32_t wanted; /* levels to be made, as bits */
+    bool single;     /* one level at a time */
 } kbi_pyramid;
 
 /* The factor of a level: 1, 1.5, 2, 3, 4, 6 ... Built from the bits of an IEEE number: 2^k or 1.5 * 2^k. */
@@ -51,27 +49,36 @@ static inline int32_t kbi_pyramid_level_for(double step, int32_t count)
 /* The level of a grid of samples that are `step` px of the image apart. Cells are to be as sharp as means of 2x2
  * samples, so theirs is finer: interpolating in a level of their own width would blur them. They are at most 1.4 of its
  * pixels apart, so that a tile of 4x4 cells still lies in a window of 8x8. */
-static inline int32_t kbi_grid_level_for(double step, kbi_sample_grid grid, int32_t count)
+static inline int32_t kbi_grid_level_for(double step, kbi_grid grid, int32_t count)
 {
-    return kbi_pyramid_level_for(grid == KBI_GRID_CELLS ? 0.875 * step : step, count);
+    return kbi_pyramid_level_for(kbi_on_cells(grid) && !kbi_has_octaves(grid) ? 0.875 * step : step, count);
 }
 /* Sizes of all levels; builds none. */
 void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray);
-/* Builds the levels whose bit is set in `wanted`, and those they are made of; gray is 8-bit. In steps, so that others
- * can work at the same time: start, then bands 0 to levels->bands - 1 in any order and on any thread, then finish. */
-kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
+
 struct kbi_image_kernels;
-void kbi_pyramid_band(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t band);
-void kbi_pyramid_finish(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels);
-/* One level at a time, which takes the memory of level 1 alone: after kbi_pyramid_single, levels are made by
- * kbi_pyramid_advance out of the one two before, in its place: 1, 3, 5 ... and 2, 4, 6 ... */
-kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace);
-void kbi_pyramid_advance(kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t level);
-/* Row y of a level, made of the one two before, or of the image. */
-void kbi_pyramid_row(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t level, int32_t y,
-                     uint8_t *out);
-/* All of it, on this thread. */
+/* Levels come in passes: all levels in one pass, for any number of threads, or one level per pass, which takes the
+ * memory of level 1 alone. A caller takes pass after pass and samples in each what lies in its levels. */
+kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, bool single, kb_workspace *workspace);
+static inline int32_t kbi_pyramid_passes(const kbi_pyramid *levels) { return levels->single ? KBI_PYRAMID_LEVELS : 1; }
+/* The levels in the order of passes, in which a single level can take the place of the one it is made of: 0, 1, 3, 5
+ * ... 31, 2, 4 ... 30. */
+static inline int32_t kbi_pyramid_level_at(int32_t place)
+{
+    if (place == 0) return 0;
+    return place <= KBI_PYRAMID_LEVELS / 2 ? 2 * place - 1 : 2 * place - KBI_PYRAMID_LEVELS;
+}
+/* Chooses the levels to be made, as bits; what they are made of is added. */
+void kbi_pyramid_want(kbi_pyramid *levels, uint32_t wanted);
+/* Makes the wanted levels of a pass. */
+void kbi_pyramid_pass(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t pass,
+                      const kb_parallel *parallel);
+
+/* Gets, wants and makes levels on this thread. */
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
+/* One level at a time, by level: made out of the one two before, in its place. */
+kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace);
+void kbi_pyramid_advance(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t level);
 
 /* ---- integral image ---- (width + 1) x (height + 1) sums modulo 2^32: a box's sum is exact whenever it is below
  * 2^32, whatever the image's size. */
@@ -82,50 +89,27 @@ typedef struct kbi_integral {
 } kbi_integral;
 kb_status kbi_integral_build(kbi_integral *integral, const kb_image *gray, kb_workspace *workspace);
 
-/* ---- patch sampler ---- */
-/* A grid of samples over the region of a keypoint: 32 of them along a side or, of cells and octaves, 16, where each is
- * in the place of 2x2 of the others. */
-/* Where the samples of one keypoint lie in a level, in 1/65536 of its pixels: sample (row i, column j), both from
- * -side / 2 to side / 2 - 1, is at (x + j a - i b, y + j b + i a) with the whole pixels of (x, y) in (px, py). */
+/* ---- sampling ---- */
+/* Where the samples of a region lie in a level, in 1/65536 of its pixels: sample (row i, column j), both from -side / 2
+ * to side / 2 - 1, is at (x + j a - i b, y + j b + i a) with the whole pixels of (x, y) in (px, py). */
 typedef struct kbi_sampling {
     int32_t level;
     int32_t px, py; /* whole pixels */
-    int32_t x, y;   /* the rest: that of the keypoint, and from it to the grid's sample (0, 0) */
+    int32_t x, y;   /* the fraction, and from the keypoint to the grid's sample (0, 0) */
     int32_t a, b;   /* step: cosine and sine part */
     int32_t inside; /* 1: no sample touches the border */
 } kbi_sampling;
 
-/* ---- the pyramid in bands (pyramid_bands.c) ----
- * Regions in the order in which a sweep over the image comes to them within a level: by strips of it, then from the
- * left. The lower half of an entry is the index of the region. */
-#define KBI_STRIP_ROWS 32
-static inline uint64_t kbi_band_entry(const kbi_sampling *s, size_t index)
-{
-    /* A centre may lie half a pixel outside. */
-    uint32_t strip = (uint32_t)kbi_max_i(s->py, 0) / KBI_STRIP_ROWS, x = (uint32_t)kbi_max_i(s->px, 0);
-    return (uint64_t)((uint32_t)s->level << 27 | strip << 16 | x) << 32 | index;
-}
-static inline int32_t kbi_band_level(uint64_t entry) { return (int32_t)(entry >> 59); }
-static inline int32_t kbi_band_strip(uint64_t entry) { return (int32_t)(entry >> 48 & 2047); }
-static inline uint32_t kbi_band_index(uint64_t entry) { return (uint32_t)entry; }
-/* Called with n entries of one strip of one level, whose rows are there from row `first` on: py of a region is to be
- * counted from that. */
-typedef void kbi_band_visit(void *context, const uint64_t *entries, size_t n, int32_t first);
-/* Memory for the rows of the levels that are kept. It depends on the size of the image alone. */
-size_t kbi_pyramid_rings_bytes(const kbi_pyramid *levels);
-kb_status kbi_pyramid_rings(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace);
-/* Visits the regions of n sorted entries, those of a level from above. */
-void kbi_pyramid_sweep(kbi_pyramid *levels, const struct kbi_image_kernels *kernels, const uint64_t *entries, size_t n,
-                       kbi_band_visit *visit, void *context);
-
 #define KBI_WIDEST_REGION 1048576.0 /* px; a wider region is refused */
 #define KBI_SMALL_OCTAVE 2 /* that KB_KP_SMALL is about: about as wide as the regions of descriptors with one grid */
+/* KB_KP_INVALID, KB_KP_OUTSIDE or 0 for a keypoint of an image of this size whose region is `region` px wide. */
+uint8_t kbi_keypoint_check(const kb_keypoint *keypoint, double region, int32_t width, int32_t height);
 /* Set-up for a grid over a region `width` px wide, one octave where there are several. Returns the keypoint's KB_KP_
  * flags; with OUTSIDE or INVALID only level is set, to -1. */
-uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, kbi_sample_grid grid,
+uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, kbi_grid grid,
                           const kbi_pyramid *levels);
-/* From the keypoint, where the middle of 32x32 samples is, to that of cells: half a sample along both axes, a quarter of
- * a cell, whose steps a and b are. */
+/* From the keypoint, where the middle of 32x32 samples is, to that of cells: half a sample along both axes, a
+ * quarter of a cell, whose steps a and b are. */
 static inline int32_t kbi_cells_offset_x(int32_t a, int32_t b) { return (a - b) >> 2; }
 static inline int32_t kbi_cells_offset_y(int32_t a, int32_t b) { return (a + b) >> 2; }
 /* Samples one patch, side x side bytes, by bilinear interpolation. */

@@ -3,7 +3,7 @@
 kb_status kbi_integral_build(kbi_integral *integral, const kb_image *gray, kb_workspace *workspace)
 {
     size_t stride = (size_t)gray->width + 1, rows = (size_t)gray->height + 1;
-    uint32_t *sums = kbi_workspace_get(workspace, stride * rows * sizeof *sums);
+    uint32_t *sums = kbi_workspace_array(workspace, rows, stride * sizeof *sums);
     if (!sums) return KB_E_MEMORY;
     if (workspace->measures) return KB_OK;
     memset(sums, 0, stride * sizeof *sums);

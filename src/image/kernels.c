@@ -15,7 +15,7 @@ static void shrink_two_thirds_c(const uint8_t *heavy, const uint8_t *light, int3
     }
 }
 
-static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_sample_grid grid,
+static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid,
                    const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
     const int32_t octaves = kbi_grid_octaves(grid);

@@ -13,9 +13,9 @@ typedef struct kbi_image_kernels {
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
     /* 2n pixels from 3n: the mean over 1.5 x 1.5, where the heavy row has twice the weight of the light one. */
     void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);
-    /* kbi_sampling_plan for n keypoints, whose regions are width_scale x size wide: n x kbi_grid_octaves samplings, of a
-     * keypoint the whole region first. flags is not NULL. */
-    void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_sample_grid grid, const kbi_pyramid *levels,
+    /* kbi_sampling_plan for n keypoints, whose regions are width_scale x size wide: n x kbi_grid_octaves samplings,
+     * of a keypoint the whole region first. flags is not NULL. */
+    void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid, const kbi_pyramid *levels,
                  kbi_sampling *samplings, uint8_t *flags);
     /* Samples n patches of the same side from the pyramid: kbi_sample_patch. */
     void (*sample)(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels, uint8_t *patches);

@@ -1,4 +1,4 @@
-/* The pyramid of the patch sampler: factors 1, 1.5, 2, 3, 4, 6, 8 ...
+/* The pyramid that regions are sampled from: factors 1, 1.5, 2, 3, 4, 6, 8 ...
  *
  * Pixel k of a level with factor f covers the image from f k to f (k + 1) along each axis (pixel edges, not centres),
  * so image position p (centres at whole numbers) is (p + 0.5) / f - 0.5 in the level. Level 1 is the mean over 1.5 x
@@ -62,68 +62,82 @@ static void shrink_half(const kbi_pyramid *l, const kbi_image_kernels *kernels, 
     if (whole < l->width[level]) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);
 }
 
-void kbi_pyramid_row(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t level, int32_t y, uint8_t *out)
-{
-    if (level == 1) shrink_two_thirds(l, kernels, y, out);
-    else shrink_half(l, kernels, level, y, out);
-}
-
 static void build_rows(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t level, int32_t from, int32_t to)
 {
-    for (int32_t y = from; y < to; y++) kbi_pyramid_row(l, kernels, level, y, l->made[level] + y * l->stride[level]);
+    for (int32_t y = from; y < to; y++) {
+        uint8_t *out = l->made[level] + y * l->stride[level];
+        if (level == 1) shrink_two_thirds(l, kernels, y, out);
+        else shrink_half(l, kernels, level, y, out);
+    }
 }
 
 /* Memory is taken for all levels, whatever is wanted: how much a frame needs must not depend on what it shows. */
-kb_status kbi_pyramid_start(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
+kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, bool single, kb_workspace *workspace)
 {
-    for (int32_t i = KBI_PYRAMID_LEVELS - 1; i >= 2; i--)
-        if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
-    levels->data[0] = gray->data;
+    kbi_pyramid_plan(levels, gray);
+    levels->single = single;
     for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) {
-        uint8_t *data = kbi_workspace_get(workspace, (size_t)levels->stride[i] * (size_t)levels->height[i]);
+        uint8_t *data = levels->made[1];
+        if (i == 1 || !levels->single)
+            data = kbi_workspace_array(workspace, (size_t)levels->stride[i], (size_t)levels->height[i]);
         if (!data) return KB_E_MEMORY;
-        if (wanted >> i & 1) levels->data[i] = levels->made[i] = data;
+        levels->data[i] = levels->made[i] = data;
     }
-    levels->wanted = wanted;
-    levels->bands = wanted >> 1 ? (gray->height + BAND - 1) / BAND : 0;
     return KB_OK;
 }
 
 kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace)
 {
-    uint8_t *data = kbi_workspace_get(workspace, (size_t)levels->stride[1] * (size_t)levels->height[1]);
-    levels->data[0] = gray->data;
-    for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) levels->data[i] = levels->made[i] = data;
-    return data ? KB_OK : KB_E_MEMORY;
+    return kbi_pyramid_get(levels, gray, true, workspace);
 }
 
-void kbi_pyramid_advance(kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t level)
+void kbi_pyramid_want(kbi_pyramid *levels, uint32_t wanted)
+{
+    for (int32_t i = KBI_PYRAMID_LEVELS - 1; i > 2; i--)
+        if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
+    levels->wanted = wanted;
+}
+
+void kbi_pyramid_advance(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t level)
 {
     build_rows(levels, kernels, level, 0, levels->height[level]);
 }
 
-void kbi_pyramid_band(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t band)
+typedef struct band_job {
+    const kbi_pyramid *levels;
+    const kbi_image_kernels *kernels;
+} band_job;
+
+static void make_band(void *context, int32_t band)
 {
+    const band_job *job = context;
     for (int32_t i = 1; i <= BANDED; i++) {
         int32_t rows = rows_of_band(i), from = band * rows;
-        if (levels->wanted >> i & 1)
-            build_rows(levels, kernels, i, from, kbi_min_i(from + rows, levels->height[i]));
+        if (job->levels->wanted >> i & 1)
+            build_rows(job->levels, job->kernels, i, from, kbi_min_i(from + rows, job->levels->height[i]));
     }
 }
 
-void kbi_pyramid_finish(const kbi_pyramid *levels, const kbi_image_kernels *kernels)
+void kbi_pyramid_pass(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t pass,
+                      const kb_parallel *parallel)
 {
-    for (int32_t i = BANDED + 1; i < KBI_PYRAMID_LEVELS; i++)
-        if (levels->wanted >> i & 1) build_rows(levels, kernels, i, 0, levels->height[i]);
+    const int32_t first = levels->single ? pass : 0, end = levels->single ? pass + 1 : KBI_PYRAMID_LEVELS;
+    const bool bands = !levels->single && levels->wanted >> 1;
+    band_job job = {levels, kernels};
+    if (bands) kbi_parallel_run(parallel, (levels->height[0] + BAND - 1) / BAND, make_band, &job);
+    for (int32_t i = first; i < end; i++) {
+        int32_t level = kbi_pyramid_level_at(i);
+        if (level > (bands ? BANDED : 0) && levels->wanted >> level & 1) kbi_pyramid_advance(levels, kernels, level);
+    }
 }
 
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
 {
     kbi_image_kernels kernels;
-    kb_status status = kbi_pyramid_start(levels, gray, wanted, workspace);
+    kb_status status = kbi_pyramid_get(levels, gray, false, workspace);
     if (status != KB_OK) return status;
     kbi_image_kernels_init(&kernels, kbi_cpu_flags());
-    for (int32_t band = 0; band < levels->bands; band++) kbi_pyramid_band(levels, &kernels, band);
-    kbi_pyramid_finish(levels, &kernels);
+    kbi_pyramid_want(levels, wanted);
+    kbi_pyramid_pass(levels, &kernels, 0, NULL);
     return KB_OK;
 }

@@ -100,22 +100,15 @@ static uint32_t refine_levels(const refine_job *job, int side)
     return wanted;
 }
 
-static void refine_band(void *context, int32_t band)
-{
-    const refine_job *job = context;
-    int32_t first = job->levels[0].bands, side = band >= first;
-    kbi_pyramid_band(&job->levels[side], &job->kernels, side ? band - first : band);
-}
-
 static kb_status refine_plan(refine_job *job, const kb_image *const images[2], kb_workspace *ws)
 {
     for (int side = 0; side < 2; side++) {
         kb_image gray;
         kb_status status = kbi_gray8(images[side], ws, &gray);
         if (status != KB_OK) return status;
-        kbi_pyramid_plan(&job->levels[side], &gray);
-        status = kbi_pyramid_start(&job->levels[side], &gray, refine_levels(job, side), ws);
+        status = kbi_pyramid_get(&job->levels[side], &gray, false, ws);
         if (status != KB_OK) return status;
+        kbi_pyramid_want(&job->levels[side], refine_levels(job, side));
     }
     return KB_OK;
 }
@@ -123,8 +116,7 @@ static kb_status refine_plan(refine_job *job, const kb_image *const images[2], k
 static void refine_build(refine_job *job)
 {
     kbi_image_kernels_init(&job->kernels, kbi_cpu_flags());
-    kbi_parallel_run(job->o.parallel, job->levels[0].bands + job->levels[1].bands, refine_band, job);
-    for (int side = 0; side < 2; side++) kbi_pyramid_finish(&job->levels[side], &job->kernels);
+    for (int side = 0; side < 2; side++) kbi_pyramid_pass(&job->levels[side], &job->kernels, 0, job->o.parallel);
 }
 
 kb_status kbi_refine_measure(const kb_image *image, kb_workspace *workspace)

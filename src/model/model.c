@@ -45,19 +45,19 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     const kb_box_pair *p = &spec->boxes[bit];
     int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
     int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
-    bool cells = kbi_on_cells(spec->sampler);
-    int least = kbi_least_radius(cells), most = kbi_most_radius(cells);
+    kbi_grid grid = kbi_sampler_grid(spec->sampler);
+    int min = kbi_min_radius(grid), max = kbi_max_radius(grid);
     if (channel >= KB_CHANNELS || (spec->kind == KB_BAD) != (channel == 0))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which,
                            channel);
-    if (radius < least || radius > most)
+    if (radius < min || radius > max)
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: radius %d is not %d to %d", bit, which,
-                           radius, least, most);
-    if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, cells))
+                           radius, min, max);
+    if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, grid))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: centre (%d, %d) with radius %d %s", bit,
                            which, x, y, radius,
-                           !cells ? "leaves the patch"
-                           : KB_BAD_ONLY || channel == 0
+                           !kbi_on_cells(grid) ? "leaves the patch"
+                           : !kbi_has_octaves(grid)
                                ? "is not on the cells of a patch: x - radius and y - radius must be even"
                                : "is not on the cells of an octave: 0 to 16, x - radius and y - radius even");
     return KB_OK;
@@ -71,10 +71,10 @@ static kb_status check_boxes(const kb_model_spec *spec, kb_error *error)
         if (status == KB_OK) status = check_box(spec, i, 2, error);
         if (status != KB_OK) return status;
         float threshold = spec->boxes[i].threshold;
-        double most = kbi_threshold_most(spec->kind);
-        if (!((double)threshold >= -most && (double)threshold <= most))
+        double max = kbi_threshold_max(spec->kind);
+        if (!((double)threshold >= -max && (double)threshold <= max))
             return kbi_fail_at(error, KB_E_TABLE, "boxes", i, "bit %d: threshold %g is not between -%g and %g", i,
-                               (double)threshold, most, most);
+                               (double)threshold, max, max);
         if (spec->sampler == KB_SAMPLER_IMAGE && spec->boxes[i].radius1 != spec->boxes[i].radius2)
             return kbi_fail_at(error, KB_E_TABLE, "boxes", i, "bit %d: the image sampler needs equal radii", i);
     }
@@ -164,17 +164,29 @@ static uint16_t box_index(const kbi_box_table *table, kbi_box box)
     return (uint16_t)(found - table->boxes);
 }
 
+kbi_mean_rule kbi_mean_rule_of(kbi_box box, kbi_grid grid)
+{
+    /* Values of a channel are sums over the four samples of a cell. Diagonal channels lack a factor of sqrt(2). */
+    uint32_t across = kbi_on_cells(grid) ? box.radius : 2 * (uint32_t)box.radius + 1, one = 128 << 16, shift = 0;
+    uint32_t samples = across * across * (kbi_has_octaves(grid) ? 4 : 1);
+    if (kbi_has_octaves(grid)) one = kbi_is_diagonal(box.channel) ? 5931642 /* 64 sqrt(2) << 16 */ : 64 << 16;
+    while (255 * samples << (shift + 1) <= UINT16_MAX) shift++;
+    /* Rounded up, so that a box of 255s has the same mean whatever its size. */
+    samples <<= shift;
+    return (kbi_mean_rule){(uint8_t)shift, (uint16_t)((one + samples - 1) / samples)};
+}
+
 /* The edges of all boxes by rows; returns what follows them. */
 static kbi_box_edge *list_edges(const kbi_box_table *table, bool bottom, kbi_box_edge *edge)
 {
     for (int32_t row = 0; row < KB_PATCH_SIDE; row++)
         for (int32_t i = 0; i < table->box_count; i++) {
             kbi_box b = table->boxes[i];
-            kbi_box_span span = kbi_box_span_of(b, table->cells);
+            kbi_box_span span = kbi_box_span_of(b, table->grid);
             if ((bottom ? span.bottom - 1 : span.top) != row) continue;
             int32_t first = (b.channel ? b.channel - 1 : 0) * KBI_OCTAVE_SUMS_WIDTH;
             *edge++ = (kbi_box_edge){(uint16_t)(first + span.left), (uint16_t)(first + span.right), (uint16_t)i,
-                                     (uint8_t)kbi_mean_rule_of(b, table->cells), (uint8_t)row};
+                                     (uint8_t)kbi_mean_rule_index(b), (uint8_t)row};
         }
     *edge++ = (kbi_box_edge){0, 0, 0, 0, KBI_NO_ROW};
     return edge;
@@ -203,14 +215,15 @@ static void prepare_table(kb_model *model, int32_t octave)
     const kb_model_spec *spec = &model->spec;
     kbi_box_table *table = &model->tables[octave];
     int32_t count = spec->bits / kbi_model_octaves(model), first = octave * count;
-    table->side = kbi_grid_side(kbi_sampler_grid(spec->sampler));
-    table->cells = kbi_on_cells(spec->sampler);
-    table->gradient = spec->kind == KB_BAG;
+    table->grid = model->grid;
     table->bit_count = count;
     table->boxes = model->boxes + 2 * first;
     table->bits = model->bits + first;
     list_boxes(model, octave, table);
-    for (int32_t i = 0; i < table->box_count; i++) model->channels |= 1u << table->boxes[i].channel;
+    for (const kbi_box *box = table->boxes; box < table->boxes + table->box_count; box++) {
+        model->channels |= 1u << box->channel;
+        table->rules[kbi_mean_rule_index(*box)] = kbi_mean_rule_of(*box, table->grid);
+    }
     table->tops = model->edges + 2 * (2 * first + octave);
     table->bottoms = list_edges(table, false, table->tops);
     list_edges(table, true, table->bottoms);
@@ -295,6 +308,7 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
     model->spec.bias = NULL;
     memcpy(model->name, spec.name, strlen(spec.name) + 1);
     model->spec.name = model->name;
+    model->grid = kbi_sampler_grid(spec.sampler);
     if (!copy_tables(model, &spec)) {
         kb_model_free(model);
         return kbi_fail(error, KB_E_MEMORY, "out of memory");

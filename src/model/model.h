@@ -2,7 +2,7 @@
 #ifndef KBI_MODEL_H
 #define KBI_MODEL_H
 
-#include "common/common.h"
+#include "image/grid.h"
 
 /* One box to be measured, and one bit made of two of them. Boxes that occur several times are measured once. */
 typedef struct kbi_box {
@@ -10,34 +10,30 @@ typedef struct kbi_box {
 } kbi_box;
 /* Where a box begins or ends, for kernels that make integral images row by row. */
 typedef struct kbi_box_edge {
-    uint16_t left, right; /* its corners in the rows of sums: of BAG one per channel, KBI_OCTAVE_SUMS_WIDTH apart */
+    uint16_t left, right; /* its corners in the rows of sums; BAG has a row per channel, KBI_OCTAVE_SUMS_WIDTH apart */
     uint16_t box;
-    uint8_t rule; /* of kbi_mean_rules */
-    uint8_t row; /* the first or the last one of the box; KBI_NO_ROW after the last edge */
+    uint8_t rule; /* kbi_mean_rule_index */
+    uint8_t row; /* the first or the last row of the box; KBI_NO_ROW after the last edge */
 } kbi_box_edge;
 #define KBI_NO_ROW 255
 typedef struct kbi_box_bit {
     uint16_t box1, box2; /* indices of boxes */
-    int16_t threshold;   /* the model's in 1/128 gray level, of BAG in 1/16384 of the mean gradient; rounded down */
+    int16_t threshold;   /* rounded down, in 1/128 gray level (BAG: in 1/16384 of the mean gradient) */
 } kbi_box_bit;
 
-/* Thresholds of a kind as integers: units in 1, and the largest in the model's unit. */
+/* Thresholds of a kind as integers: units in 1, and the largest threshold in the model's unit. */
 static inline double kbi_threshold_units(kb_kind kind) { return kind == KB_BAG ? 16384 : 128; }
-static inline double kbi_threshold_most(kb_kind kind) { return 32768 / kbi_threshold_units(kind); }
+static inline double kbi_threshold_max(kb_kind kind) { return 32768 / kbi_threshold_units(kind); }
 
-/* Boxes are on cells of 2x2 samples for BAG and where cells are what is sampled, else on samples. */
-static inline bool kbi_on_cells(kb_sampler sampler)
-{
-    return (!KB_BAD_ONLY && sampler == KB_SAMPLER_OCTAVES) || sampler == KB_SAMPLER_CELLS;
-}
-static inline kbi_sample_grid kbi_sampler_grid(kb_sampler sampler)
+/* The grid of a sampler. The image sampler has none; it describes ready patches as PATCH does. */
+static inline kbi_grid kbi_sampler_grid(kb_sampler sampler)
 {
     return !KB_BAD_ONLY && sampler == KB_SAMPLER_OCTAVES ? KBI_GRID_OCTAVES
            : sampler == KB_SAMPLER_CELLS                 ? KBI_GRID_CELLS
                                                          : KBI_GRID_PATCH;
 }
-/* Octaves take turns byte by byte, so that the first bytes of a row say something about all of them: bit `index` of an
- * octave is this bit of the row. */
+/* Octaves take turns byte by byte, so that the first bytes of a row describe all of them: bit `index` of an octave is
+ * this bit of the row. */
 static inline int32_t kbi_octave_bit(int32_t octaves, int32_t octave, int32_t index)
 {
     return (index / 8 * octaves + octave) * 8 + index % 8;
@@ -52,48 +48,48 @@ static inline int32_t kbi_octaves(kb_sampler sampler) { return kbi_grid_octaves(
 typedef struct kbi_box_span {
     int32_t left, right, top, bottom;
 } kbi_box_span;
-static inline kbi_box_span kbi_box_span_of(kbi_box b, bool cells)
+static inline kbi_box_span kbi_box_span_of(kbi_box b, kbi_grid grid)
 {
-    if (!cells)
+    if (!kbi_on_cells(grid))
         return (kbi_box_span){b.x - b.radius, b.x + b.radius + 1, b.y - b.radius, b.y + b.radius + 1};
     return (kbi_box_span){(b.x - b.radius) / 2, (b.x + b.radius) / 2, (b.y - b.radius) / 2, (b.y + b.radius) / 2};
 }
-/* Whether a box lies inside the patch, or the octave where channels of gradient are, and, where boxes are on cells, on
- * whole ones. */
-static inline bool kbi_box_fits(kbi_box b, bool cells)
+/* Whether a box lies inside the patch or the octave and, where boxes are on cells, on whole cells. */
+static inline bool kbi_box_fits(kbi_box b, kbi_grid grid)
 {
-    int32_t beyond = !KB_BAD_ONLY && b.channel ? KB_OCTAVE_SIDE : cells ? KB_PATCH_SIDE : KB_PATCH_SIDE - 1;
-    return b.x >= b.radius && b.y >= b.radius && b.x + b.radius <= beyond && b.y + b.radius <= beyond &&
+    bool cells = kbi_on_cells(grid);
+    int32_t end = kbi_has_octaves(grid) ? KB_OCTAVE_SIDE : cells ? KB_PATCH_SIDE : KB_PATCH_SIDE - 1;
+    return b.x >= b.radius && b.y >= b.radius && b.x + b.radius <= end && b.y + b.radius <= end &&
            !(cells && ((b.x - b.radius) % 2 || (b.y - b.radius) % 2));
 }
-static inline int32_t kbi_least_radius(bool cells) { return cells ? 1 : 0; }
-static inline int32_t kbi_most_radius(bool cells) { return cells ? KB_MAX_CELL_RADIUS : KB_MAX_RADIUS; }
+static inline int32_t kbi_min_radius(kbi_grid grid) { return kbi_on_cells(grid) ? 1 : 0; }
+static inline int32_t kbi_max_radius(kbi_grid grid) { return kbi_on_cells(grid) ? KB_MAX_CELL_RADIUS : KB_MAX_RADIUS; }
 
-/* How the sum of a box becomes its mean: (sum << shift) * factor >> 16, where both fit 16 bits. By radius: first the
- * rules of samples, then those of cells of gray, of channels along an axis, and of diagonal ones. */
+/* How the sum of a box becomes its mean: (sum << shift) * factor >> 16, where both fit 16 bits. The mean is in 1/128
+ * gray level, for BAG in 1/64. */
 typedef struct kbi_mean_rule {
     uint8_t shift;
     uint16_t factor;
 } kbi_mean_rule;
-#define KBI_MEAN_RULES (KB_MAX_RADIUS + 1 + 3 * KB_MAX_CELL_RADIUS)
-extern const kbi_mean_rule kbi_mean_rules[KBI_MEAN_RULES];
-static inline int32_t kbi_mean_rule_of(kbi_box b, bool cells)
+kbi_mean_rule kbi_mean_rule_of(kbi_box box, kbi_grid grid);
+/* The rules of a table's boxes stand by radius: gray and channels along an axis first, then diagonal channels. */
+#define KBI_MEAN_RULES (2 * (KB_MAX_CELL_RADIUS + 1))
+static inline bool kbi_is_diagonal(int32_t channel) { return channel > 0 && channel % 2 == 0; }
+static inline int32_t kbi_mean_rule_index(kbi_box b)
 {
-    int32_t group = b.channel == 0 ? 0 : b.channel % 2 ? 1 : 2;
-    return cells ? KB_MAX_RADIUS + group * KB_MAX_CELL_RADIUS + b.radius : b.radius;
+    return kbi_is_diagonal(b.channel) ? KB_MAX_CELL_RADIUS + 1 + b.radius : b.radius;
 }
 
-/* The bits of BAD, or those of an octave of BAG: all that is measured on one grid. */
+/* What is measured on one grid: the bits of BAD, or the bits of one octave of BAG. */
 typedef struct kbi_box_table {
-    int32_t side; /* of the grid: KB_PATCH_SIDE, or 16 where cells or octaves are sampled */
-    bool cells;   /* boxes are on cells: kbi_on_cells */
-    bool gradient; /* of BAG */
+    kbi_grid grid;
     int32_t bit_count;
     int32_t box_count;
     kbi_box *boxes; /* distinct ones, sorted by channel */
     int32_t channel_start[KB_CHANNELS + 1]; /* boxes of channel c are [start[c], start[c + 1]) */
-    kbi_box_edge *tops, *bottoms; /* edges in the order of rows, then a KBI_NO_ROW; the second in the memory of the first */
+    kbi_box_edge *tops, *bottoms; /* sorted by row, then a KBI_NO_ROW; both in one allocation */
     kbi_box_bit *bits;
+    kbi_mean_rule rules[KBI_MEAN_RULES];
 } kbi_box_table;
 
 struct kb_model {
@@ -103,18 +99,18 @@ struct kb_model {
     uint64_t id;
     int32_t row_bytes, row_floats;
     uint32_t channels; /* bit c: channel c is used */
-    kbi_box_table tables[KB_OCTAVES]; /* of BAD and BAG, kbi_model_octaves of them */
-    kbi_box *boxes; /* of all tables, as the two below */
+    kbi_grid grid;     /* of the sampler */
+    kbi_box_table tables[KB_OCTAVES]; /* BAD and BAG: one per octave of the grid */
+    kbi_box *boxes; /* of all tables, like the edges and the bits */
     kbi_box_edge *edges;
     kbi_box_bit *bits;
-    /* The projection of HashSIFT in the layout of the kernels: groups of 8 bits, of each 32 times 4 weights for every bit, the
-     * last bit of the group first; and the bias in the same order. */
+    /* HashSIFT's B in the layout of the kernels: weights as [bit / 8][j / 4][7 - bit % 8][j % 4], bias as
+     * [bit / 8][7 - bit % 8]. */
     int8_t *packed;
     int32_t *packed_bias;
 };
 
-
-static inline int32_t kbi_model_octaves(const kb_model *model) { return kbi_octaves(model->spec.sampler); }
+static inline int32_t kbi_model_octaves(const kb_model *model) { return kbi_grid_octaves(model->grid); }
 
 /* Whether this build has models of a kind. */
 static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_BAD; }

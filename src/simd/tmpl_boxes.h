@@ -1,9 +1,10 @@
-/* BAD and BAG with one keypoint per lane: the arithmetic of src/describe/boxes.c for VEC_LANES patches at once.
+/* BAD and BAG with one keypoint per lane: the arithmetic of src/describe/bad_grid.c and src/describe/bag.c for
+ * VEC_LANES patches at once.
  *
- * The patches are transposed: sample (x, y) of all of them is one vec. An integral image then costs two additions per
- * sample and a box four loads, whatever its position and the content of the patches. Of every integral image only the
- * current row is kept, so that those of all channels fit the first-level cache: where a box begins, the sum above it is
- * put aside, and where it ends, it is subtracted. Template over simd/vec.h. */
+ * The patches are transposed: sample (x, y) of all of them is one vec. An integral image then costs two additions
+ * per sample and a box four loads, whatever its position and the content of the patches. Of every integral image
+ * only the current row is kept, so that those of all channels fit the first-level cache: where a box begins, the sum
+ * above it is put aside, and where it ends, it is subtracted. Template over simd/vec.h. */
 #ifndef KBI_TMPL_BOXES_H
 #define KBI_TMPL_BOXES_H
 
@@ -15,7 +16,7 @@ typedef struct mean_vecs {
 
 typedef struct boxes_scratch {
     vec sums[KB_BAD_ONLY ? KBI_SUMS_WIDTH : (KB_CHANNELS - 1) * KBI_OCTAVE_SUMS_WIDTH]; /* of gray or all channels */
-    mean_vecs rules[KBI_MEAN_RULES]; /* kbi_mean_rules */
+    mean_vecs rules[KBI_MEAN_RULES]; /* of the table */
     spare_patches spare;
     vec *means; /* of the distinct boxes, behind this struct; until a box ends, the sum above it */
 } boxes_scratch;
@@ -92,7 +93,7 @@ VEC_INLINE void measure_grid(const kbi_box_table *table, const uint8_t *patches,
 }
 VEC_TARGET static void measure_gray(const kbi_box_table *table, const uint8_t *patches, boxes_scratch *s)
 {
-    if (KB_BAD_ONLY || table->cells) measure_grid(table, patches, KBI_CELLS_SIDE, s);
+    if (KB_BAD_ONLY || kbi_on_cells(table->grid)) measure_grid(table, patches, KBI_CELLS_SIDE, s);
     else measure_grid(table, patches, KB_PATCH_SIDE, s);
 }
 
@@ -133,7 +134,8 @@ VEC_INLINE vec eight_bits(const kbi_box_bit *bit, const vec *means, const vec *c
     return v_sub(v_set(255), above);
 }
 
-VEC_TARGET static void collect_bits(const kbi_box_table *table, const vec *means, const vec *contrast, uint8_t *const rows[VEC_LANES])
+VEC_TARGET static void collect_bits(const kbi_box_table *table, const vec *means, const vec *contrast,
+                                    uint8_t *const rows[VEC_LANES])
 {
     const int32_t bytes = table->bit_count / 8;
     for (int32_t byte = 0; byte < bytes; byte += 16) {
@@ -160,7 +162,7 @@ VEC_TARGET static void collect_bits(const kbi_box_table *table, const vec *means
 VEC_TARGET static void boxes_group(const kbi_box_table *table, const uint8_t *patches,
                                    uint8_t *const rows[VEC_LANES], boxes_scratch *s)
 {
-    if (KB_BAD_ONLY || !table->gradient) {
+    if (!kbi_has_octaves(table->grid)) {
         measure_gray(table, patches, s);
         collect_bits(table, s->means, NULL, rows);
     } else {
@@ -173,15 +175,15 @@ VEC_TARGET static void boxes_simd(const kbi_box_table *table, const uint8_t *gri
                                   void *scratch)
 {
     boxes_scratch *s = scratch;
-    const int32_t bytes = kbi_grid_bytes(table->side), row = table->bit_count / 8;
-    if (KB_BAD_ONLY && !table->cells) { /* tables of others, on samples: a small library takes the plain C */
-        for (int32_t i = 0; i < n; i++, rows += row) kbi_boxes_describe(table, grids + i * bytes, rows);
+    const int32_t bytes = kbi_grid_bytes(table->grid.side), row = table->bit_count / 8;
+    if (KB_BAD_ONLY && !kbi_on_cells(table->grid)) { /* published tables: a small library takes the plain C */
+        for (int32_t i = 0; i < n; i++, rows += row) kbi_bad_describe(table, grids + i * bytes, rows);
         return;
     }
     s->means = (vec *)(void *)(s + 1);
-    for (int r = 0; r < KBI_MEAN_RULES; r++) {
-        v_store(&s->rules[r].shift, v_set(1 << kbi_mean_rules[r].shift));
-        v_store(&s->rules[r].factor, v_set(kbi_mean_rules[r].factor));
+    for (int r = 0; r < (kbi_has_octaves(table->grid) ? KBI_MEAN_RULES : KBI_MEAN_RULES / 2); r++) {
+        v_store(&s->rules[r].shift, v_set(1 << table->rules[r].shift));
+        v_store(&s->rules[r].factor, v_set(table->rules[r].factor));
     }
     for (int32_t i = 0; i < n; i += VEC_LANES, grids += VEC_LANES * bytes) {
         uint8_t *out[VEC_LANES], spare[KB_MAX_BITS / 8];

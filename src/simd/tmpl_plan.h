@@ -1,4 +1,4 @@
-/* The set-up of regions: the arithmetic of kbi_sampling_plan (src/image/sampler.c), operation for operation, as loops
+/* The set-up of regions: the arithmetic of kbi_sampling_plan (src/image/sampling.c), operation for operation, as loops
  * over PLAN_GROUP keypoints without branches, which compilers turn into vector code. */
 #ifndef KBI_TMPL_PLAN_H
 #define KBI_TMPL_PLAN_H
@@ -46,7 +46,7 @@ VEC_TARGET static void plan_directions(plan_group *restrict g)
     for (int i = 0; i < PLAN_GROUP; i++) kbi_sincos_inline(g->angle[i], &g->sine[i], &g->cosine[i]);
 }
 
-VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, kbi_sample_grid grid, const kbi_pyramid *levels)
+VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, kbi_grid grid, const kbi_pyramid *levels)
 {
     for (int i = 0; i < PLAN_GROUP; i++) {
         g->level[i] = kbi_grid_level_for(g->width[i] * per_side, grid, levels->count);
@@ -109,18 +109,18 @@ VEC_TARGET static void plan_halve(plan_group *restrict g)
 }
 
 /* One grid of every keypoint of the group. */
-VEC_TARGET static void plan_grids(plan_group *restrict g, kbi_sample_grid grid, double per_side, const kbi_pyramid *levels)
+VEC_TARGET static void plan_grids(plan_group *restrict g, kbi_grid grid, double per_side, const kbi_pyramid *levels)
 {
     plan_levels(g, per_side, grid, levels);
     plan_positions(g, per_side);
-    if (grid != KBI_GRID_PATCH) plan_cells(g);
-    plan_corners(g, kbi_grid_side(grid) / 2);
+    if (kbi_on_cells(grid)) plan_cells(g);
+    plan_corners(g, grid.side / 2);
 }
 
-VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_sample_grid grid,
+VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid,
                                  const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
-    const double per_side = 1.0 / kbi_grid_side(grid); /* a power of two, so that products are quotients */
+    const double per_side = 1.0 / grid.side; /* a power of two, so that products are quotients */
     const int32_t octaves = kbi_grid_octaves(grid);
     for (int32_t first = 0; first < n; first += PLAN_GROUP) {
         plan_group g;

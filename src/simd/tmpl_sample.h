@@ -1,13 +1,13 @@
-/* Sampling patches by bilinear interpolation: the arithmetic of kbi_sample_patch (src/image/sampler.c), in the tiles of
- * simd/tmpl_tiles.h. Template over simd/vec.h.
+/* Sampling patches by bilinear interpolation: the arithmetic of kbi_sample_patch (src/image/sampling.c), in the
+ * tiles of simd/tmpl_tiles.h. Template over simd/vec.h.
  *
- * Scattered loads are slow, so the window of a tile is loaded into registers (7 rows are enough for most) and shuffles
- * look the pixels up.
+ * Scattered loads are slow, so the window of a tile is loaded into registers (7 rows are enough for most) and
+ * shuffles look the pixels up.
  *
- * Within a tile every sample is at a fixed offset from the window's corner, which is the least floor of its positions:
- * whole and fraction apart, the sum of two fractions is again 16 bits, and its carry moves the sample to the next
- * pixel. Fractions are kept with their highest bit flipped, so that signed compares tell the carry and
- * s = floor(fraction / 1024) is fx - 32.
+ * Within a tile every sample is at a fixed offset from the window's corner, which is the least floor of its
+ * positions: whole and fraction apart, the sum of two fractions is again 16 bits, and its carry moves the sample to
+ * the next pixel. Fractions are kept with their highest bit flipped, so that signed compares tell the carry and s =
+ * floor(fraction / 1024) is fx - 32.
  *
  * Blending: with t and b the upper and lower pair, each weighted along x (times 64), and s = fy - 32 the sample is
  *     floor((t (64 - fy) + b fy + 2048) / 4096) = floor((t + b + floor((b - t) s / 32) + 64) / 128),

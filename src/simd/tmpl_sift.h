@@ -1,4 +1,4 @@
-/* SIFT histograms with one keypoint per lane: the arithmetic of src/describe/sift.c. Template over simd/vec.h.
+/* SIFT histograms with one keypoint per lane: the arithmetic of src/describe/sift_patch.c. Template over simd/vec.h.
  *
  * The blur's taps are products of (1 1) and (1 1 1), so every axis is a chain of sums of neighbours that runs along
  * it in registers: no multiplication, one load and one store per sample. Since filters and borders are symmetric,
@@ -103,7 +103,8 @@ VEC_TARGET static void blur_column(vec *column)
 
 /* ---- orientation ---- */
 
-/* Shares a gradient between an axis and a diagonal, as sift_split() of src/describe/sift.c does; other planes get 0. */
+/* Shares a gradient between an axis and a diagonal, as sift_split() of src/describe/sift_patch.c does; other planes
+ * get 0. */
 VEC_INLINE void split_orientation(vec gx, vec gy, vec planes[SIFT_ORIENTATIONS][SIFT_INNER], int at)
 {
     vec ax = v_abs(gx), ay = v_abs(gy), major = v_max_s(ax, ay), minor = v_min_s(ax, ay), rest = v_sub(major, minor);

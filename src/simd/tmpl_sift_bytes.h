@@ -1,18 +1,19 @@
-/* The normalisation of SIFT histograms to bytes: the results of kbi_sift_bytes (src/describe/sift.c) by arithmetic
- * that compilers turn into vectors, namely doubles instead of 64-bit divisions. Template over simd/vec.h.
+/* The normalisation of SIFT histograms to bytes: the results of kbi_sift_bytes (src/describe/sift_patch.c) by
+ * arithmetic that compilers turn into vectors, namely doubles instead of 64-bit divisions. Template over simd/vec.h.
  *
  * Why the doubles are exact. A histogram value v is below 2^24 and a norm below 2^28.
  *
- * floor((512 v + h) / norm), h = floor(norm / 2): the numerator n = 512 v + h is an integer below 2^34, and
- * (n + 1/2) / norm is never closer to an integer than 1 / (2 norm), a relative distance of 2^-36 or more; a few
- * roundings of 2^-53 cannot cross that.
+ * floor((512 v + h) / norm), h = floor(norm / 2): the numerator n = 512 v + h is an integer below 2^34, and (n +
+ * 1/2) / norm is never closer to an integer than 1 / (2 norm), a relative distance of 2^-36 or more; a few roundings
+ * of 2^-53 cannot cross that.
  *
  * floor(2^20 v / sum): below an integer the number stays away from it by 1 / sum or more, a relative distance of at
- * least 1 / (2^20 v) > 2^-44; so it may be made larger by 2^-48, which lifts integers above what rounding takes away.
+ * least 1 / (2^20 v) > 2^-44; so it may be made larger by 2^-48, which lifts integers above what rounding takes
+ * away.
  *
- * The root of such an integer m, at most 2^20, is taken in floats, and (floor(sqrt(m)) + 1) / 2 is
- * floor((sqrt(m) + 1) / 2): below a square k^2 the root stays away from k by 1 / (2 k) or more, 2^-21 of it, and floats
- * round by 2^-24. tests/kernels tries all m. */
+ * The root of such an integer m, at most 2^20, is taken in floats, and (floor(sqrt(m)) + 1) / 2 is floor((sqrt(m) +
+ * 1) / 2): below a square k^2 the root stays away from k by 1 / (2 k) or more, 2^-21 of it, and floats round by
+ * 2^-24. tests/kernels tries all m. */
 #ifndef KBI_TMPL_SIFT_BYTES_H
 #define KBI_TMPL_SIFT_BYTES_H
 

@@ -8,7 +8,7 @@ root=${1:-$KEYBITS_SOURCE}
 rules='
 common:
 image: common
-model: common
+model: common image
 detect: common image
 describe: common image model
 match: common image model detect describe

@@ -155,7 +155,7 @@ static void add_keypoints(hash *h, const kb_keypoint *keypoints, size_t n)
 /* The octaves of all keypoints, and the rows of a model from them. */
 static void add_octaves(hash *h, scene *s, const kb_model *model, const kb_describe_options *options, size_t bytes)
 {
-    static uint8_t octaves[KEYPOINTS * KB_OCTAVES * KBI_OCTAVE_BYTES];
+    static uint8_t octaves[KEYPOINTS * KB_OCTAVES * (KB_OCTAVE_SIDE * KB_OCTAVE_SIDE)];
     must(kb_sample_octaves(&s->image, s->keypoints, KEYPOINTS, options, NULL, octaves, s->flags), "octaves");
     add_bytes(h, octaves, sizeof octaves);
     add_bytes(h, s->flags, KEYPOINTS);

@@ -56,6 +56,8 @@ static void same_samplings(const kbi_sampling *expected, const kbi_sampling *fou
     }
 }
 
+static const kbi_grid grids[] = {{KB_PATCH_SIDE, 1}, {KBI_CELLS_SIDE, 1}, {KB_OCTAVE_SIDE, KB_OCTAVES}};
+
 void check_plan(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t n = 0; n <= 70; n++) {
@@ -69,11 +71,12 @@ void check_plan(const kbi_kernels *c, const kbi_kernels *t)
         uint8_t *flags = guarded(count), *found_flags = guarded(count);
         random_keypoints(k, n, image.width, image.height, n & 1);
         double scale = 0.1 + below(100) * 0.07;
-        for (int32_t grid = KBI_GRID_PATCH; grid <= KBI_GRID_OCTAVES; grid++) {
-            int32_t octaves = kbi_grid_octaves((kbi_sample_grid)grid), before = (KB_OCTAVES - octaves) * n;
+        for (size_t g = 0; g < KBI_COUNT(grids); g++) {
+            const kbi_grid grid = grids[g];
+            int32_t octaves = grid.octaves, before = (KB_OCTAVES - octaves) * n;
             kbi_sampling *to = expected + before, *other = found + before; /* both end at the forbidden page */
-            c->image.plan(k, n, scale, (kbi_sample_grid)grid, &levels, to, flags);
-            t->image.plan(k, n, scale, (kbi_sample_grid)grid, &levels, other, found_flags);
+            c->image.plan(k, n, scale, grid, &levels, to, flags);
+            t->image.plan(k, n, scale, grid, &levels, other, found_flags);
             same("flags", flags, found_flags, count);
             same_samplings(to, other, n * octaves);
         }
@@ -98,19 +101,20 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
         kb_keypoint k[70];
         kbi_sampling s[70];
         uint8_t flags[70], *expected = guarded(count * KBI_PATCH_BYTES), *found = guarded(count * KBI_PATCH_BYTES);
-        for (int32_t grid = KBI_GRID_PATCH; grid <= KBI_GRID_OCTAVES; grid++) {
-            int32_t side = kbi_grid_side((kbi_sample_grid)grid);
+        for (size_t g = 0; g < KBI_COUNT(grids); g++) {
+            const kbi_grid grid = grids[g];
+            const int32_t side = grid.side;
             size_t patch = (size_t)(side * side);
             random_keypoints(k, n, width, height, false);
             for (int32_t i = 0; i < n; i++) { /* the regions of level 0 are those at the forbidden page */
                 if (i & 1) k[i].size = (float)(side / 4 + (int32_t)below((uint32_t)side));
-                do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, (kbi_sample_grid)grid, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
+                do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, grid, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
                 while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
             }
             c->image.sample(s, n, side, &levels, expected);
             t->image.sample(s, n, side, &levels, found);
             for (size_t i = 0; i < count; i++)
-                same(grid == KBI_GRID_PATCH ? "patch" : "grid", expected + i * patch, found + i * patch, patch);
+                same(side == KB_PATCH_SIDE ? "patch" : "grid", expected + i * patch, found + i * patch, patch);
         }
         guard_reset();
     }
@@ -131,8 +135,8 @@ static uint8_t channel(kb_kind kind) { return kind == KB_BAG ? (uint8_t)(1 + bel
 static kb_model *random_boxes(kb_kind kind, kb_sampler sampler, int32_t bits)
 {
     kb_box_pair pairs[KB_MAX_BITS];
-    bool cells = kbi_on_cells(sampler);
-    uint32_t least = (uint32_t)kbi_least_radius(cells), radii = (uint32_t)kbi_most_radius(cells) + 1 - least;
+    const kbi_grid grid = kbi_sampler_grid(sampler);
+    uint32_t least = (uint32_t)kbi_min_radius(grid), radii = (uint32_t)kbi_max_radius(grid) + 1 - least;
     for (int32_t i = 0; i < bits; i++) {
         uint32_t r1 = least + below(radii), r2 = least + below(radii);
         float threshold = i % 10 ? (float)below(6400) / 100 - 32 : (float)below(51200) / 100 - 256;
@@ -161,7 +165,7 @@ static void check_tables(const kbi_kernels *c, const kbi_kernels *t, const kb_mo
 {
     for (int32_t k = 0; k < kbi_model_octaves(model); k++) {
         const kbi_box_table *table = &model->tables[k];
-        const uint8_t *grids = random_grids((size_t)n, (size_t)table->side);
+        const uint8_t *grids = random_grids((size_t)n, (size_t)table->grid.side);
         size_t bytes = (size_t)n * (size_t)table->bit_count / 8;
         uint8_t *expected = guarded(bytes), *found = guarded(bytes);
         c->describe.boxes(table, grids, n, expected, scratch);

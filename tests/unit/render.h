@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "common/common.h"
+#include "image/grid.h"
 
 static inline kb_image view_of(const uint8_t *pixels, int32_t width, int32_t height)
 {

@@ -132,10 +132,12 @@ static void values_are_those_of_describing(void **state)
     enum { N = 70, DRAWN = 416 };
     rendered *sets[2] = {render_form(3, false), render_form(3, true)};
     const kbi_box_space spaces[3] = {
-        {.channels = {0}, .channel_count = 1, .min_radius = 1, .max_radius = 7, .two_radii = true},
+        {.channels = {0}, .channel_count = 1, .min_radius = 1, .max_radius = 7, .two_radii = true,
+         .grid = KBI_GRID_PATCH},
         {.channels = {1, 2, 3, 4, 5, 6, 7, 8}, .channel_count = 8, .min_radius = 1, .max_radius = 8, .two_radii = true,
-         .cells = true},
-        {.channels = {0}, .channel_count = 1, .min_radius = 1, .max_radius = 8, .two_radii = true, .cells = true}};
+         .grid = KBI_GRID_OCTAVES},
+        {.channels = {0}, .channel_count = 1, .min_radius = 1, .max_radius = 8, .two_radii = true,
+         .grid = KBI_GRID_CELLS}};
     kb_box_pair pairs[DRAWN];
     uint64_t random = 8;
     uint8_t *rows = test_malloc(N * DRAWN / 8);
@@ -170,7 +172,8 @@ static void values_are_those_of_describing(void **state)
 static void drawn_boxes_are_valid(void **state)
 {
     (void)state;
-    kbi_box_space space = {.channels = {2, 3, 5}, .channel_count = 3, .min_radius = 2, .max_radius = 6, .cells = true};
+    kbi_box_space space = {.channels = {2, 3, 5}, .channel_count = 3, .min_radius = 2, .max_radius = 6,
+                           .grid = KBI_GRID_OCTAVES};
     kb_box_pair pairs[1000], moves[KBI_BOX_MOVES];
     uint64_t random = 1;
     for (int i = 0; i < 1000; i++) pairs[i] = kbi_box_draw(&space, &random);

@@ -265,6 +265,112 @@ static void a_thousand_frames_allocate_nothing(void **state)
     check_frames(KB_DETECTOR_SIFT, 2, 800, 200);
 }
 
+/* ---- describing ---- */
+
+typedef struct describe_inputs {
+    kb_image image;
+    kb_keypoint keypoints[300];
+    uint8_t patches[300 * 1024];
+    const kb_parallel *parallel;
+} describe_inputs;
+
+/* Every call that `model` of kb_workspace_limits promises, by number; KB_E_KIND where the model cannot. */
+static kb_status run_describing(int call, const kb_model *model, const describe_inputs *in, kb_workspace *ws)
+{
+    static uint8_t rows[300 * 1024];
+    static float floats[300 * 128];
+    enum { N = 300 };
+    kb_describe_options o;
+    KB_INIT(o);
+    o.parallel = in->parallel;
+    switch (call) {
+    case 0: return kb_describe(model, &in->image, in->keypoints, N, &o, ws, rows, NULL);
+    case 1: return kb_describe_float(model, &in->image, in->keypoints, N, &o, ws, floats, NULL);
+    case 2: return kb_describe_patches(model, in->patches, N, 32, &o, ws, rows);
+    case 3: return kb_describe_patches_float(model, in->patches, N, 32, &o, ws, floats);
+    case 4: return kb_sample_patches(&in->image, in->keypoints, N, &o, ws, rows, NULL);
+    default: return kb_sample_octaves(&in->image, in->keypoints, N, &o, ws, rows, NULL);
+    }
+}
+
+/* All of them fit into the bytes that are told, with and without threads, and the workspace does not have to grow. */
+static void describing_fits_what_is_told(void **state)
+{
+    (void)state;
+    static describe_inputs in;
+    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1),
+                          render_box_model(KB_BAD, KB_SAMPLER_PATCH, 64, true, 2),
+                          render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 512, false, 3),
+                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 4), render_hash_model(256, 5),
+                          builtin_model("sift")};
+    static const int32_t sizes[][2] = {{40, 30}, {400, 300}};
+    for (size_t s = 0; s < KBI_COUNT(sizes); s++) {
+        int32_t width = sizes[s][0], height = sizes[s][1];
+        uint8_t *pixels = render_texture(width, height, s);
+        in.image = view_of(pixels, width, height);
+        render_keypoints(in.keypoints, 300, width, height, 3, 60, s);
+        for (int32_t threads = 1; threads <= 3; threads += 2) {
+            kb_pool *pool;
+            assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
+            in.parallel = kb_pool_parallel(pool);
+            for (size_t m = 0; m < KBI_COUNT(models); m++) {
+                kb_workspace_limits limits;
+                size_t needed = 0;
+                KB_INIT(limits);
+                limits.threads = threads;
+                limits.width = width;
+                limits.height = height;
+                limits.model = models[m];
+                limits.keypoints = 300;
+                assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
+                uint8_t *buffer = malloc(needed); /* of just this size, so that the sanitizer sees its end */
+                assert_non_null(buffer);
+                for (int call = 0; call < 6; call++) {
+                    kb_workspace *ws;
+                    bool floats = call == 1 || call == 3;
+                    assert_int_equal(kb_workspace_create_in(buffer, needed, &ws), KB_OK);
+                    assert_int_equal(run_describing(call, models[m], &in, ws),
+                                     floats && models[m]->row_floats == 0 ? KB_E_KIND : KB_OK);
+                    kb_workspace_free(ws);
+                }
+                free(buffer);
+            }
+            kb_pool_free(pool);
+        }
+        free(pixels);
+    }
+    for (size_t m = 0; m < KBI_COUNT(models); m++) kb_model_free(models[m]);
+}
+
+/* Sizes that do not fit into size_t are no memory, not small ones. An image sampler's sums have 4 bytes per pixel:
+ * 32768 x 32768 of them overflow where size_t has 32 bits. */
+static void sizes_do_not_overflow(void **state)
+{
+    (void)state;
+    kb_workspace counting;
+    kbi_workspace_measure(&counting);
+    assert_non_null(kbi_workspace_array(&counting, 3, 5));
+    assert_int_equal(counting.peak, KBI_ALIGN);
+    assert_non_null(kbi_workspace_array(&counting, SIZE_MAX, 0));
+    assert_null(kbi_workspace_array(&counting, SIZE_MAX / 4 + 1, 4));
+    assert_null(kbi_workspace_array(&counting, (size_t)1 << (sizeof(size_t) * 4), (size_t)1 << (sizeof(size_t) * 4)));
+    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 8, false, 3);
+    kb_workspace_limits limits;
+    size_t needed = 1;
+    KB_INIT(limits);
+    limits.width = limits.height = 32768;
+    limits.model = model;
+    limits.keypoints = 1;
+    kb_status status = kb_workspace_needed(&limits, &needed);
+    if (sizeof(size_t) == 4) assert_int_equal(status, KB_E_MEMORY);
+    else assert_true(status == KB_OK && needed > (size_t)32768 * 32768 * 4);
+    limits.width = limits.height = 10;
+    limits.keypoints = SIZE_MAX / 200; /* more than 32 bits can number, or more than memory has */
+    status = kb_workspace_needed(&limits, &needed);
+    assert_true(status == KB_E_ARGUMENT || status == KB_E_MEMORY);
+    kb_model_free(model);
+}
+
 /* What is told is not only enough, it is what is taken: with a little less detection does not fit. */
 /* Without a reservation the first frame makes the workspace large enough for the second, also where a call gives
  * memory back before its end, as with one level at a time. */
@@ -431,6 +537,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(orb_fits_4_mb), cmocka_unit_test(sift_fits_5_mb),
                                        cmocka_unit_test(full_lists_change_nothing),
                                        cmocka_unit_test(a_thousand_frames_allocate_nothing),
+                                       cmocka_unit_test(describing_fits_what_is_told),
+                                       cmocka_unit_test(sizes_do_not_overflow),
                                        cmocka_unit_test(a_second_frame_allocates_nothing),
                                        cmocka_unit_test(needs_are_exact),
                                        cmocka_unit_test(wrong_limits),

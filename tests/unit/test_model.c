@@ -281,8 +281,8 @@ static void tables_hold_the_boxes_of_their_octave(void **state)
         for (int32_t k = 0; k < kbi_model_octaves(model); k++) {
             const kbi_box_table *table = &model->tables[k];
             assert_int_equal(table->bit_count, part);
-            assert_int_equal(table->side, model->spec.sampler == KB_SAMPLER_PATCH ? 32 : 16);
-            assert_int_equal(table->gradient, bag);
+            assert_int_equal(table->grid.side, model->spec.sampler == KB_SAMPLER_PATCH ? 32 : 16);
+            assert_int_equal(table->grid.octaves, bag ? 4 : 1);
             for (int32_t i = 0; i < part; i++) {
                 const kb_box_pair *p = &model->spec.boxes[(i / 8 * kbi_model_octaves(model) + k) * 8 + i % 8];
                 kbi_box a = table->boxes[table->bits[i].box1], b = table->boxes[table->bits[i].box2];
@@ -298,7 +298,7 @@ static void tables_hold_the_boxes_of_their_octave(void **state)
                 assert_int_equal(edges[table->box_count].row, KBI_NO_ROW);
                 for (int32_t i = 0; i < table->box_count; i++) {
                     assert_true(edges[i].box < table->box_count && !seen[edges[i].box]++);
-                    assert_true(edges[i].row < table->side && (i == 0 || edges[i].row >= edges[i - 1].row));
+                    assert_true(edges[i].row < table->grid.side && (i == 0 || edges[i].row >= edges[i - 1].row));
                 }
             }
             distinct += table->box_count;

@@ -1,20 +1,20 @@
-/* SIFT of a 32x32 patch in integers (docs/hashsift.md): blur, gradients, eight orientation planes, 4x4 cells, and the
- * normalisations. A histogram entry is (row of cells, column of cells, orientation), orientation fastest.
+/* SIFT of a 32x32 patch in integers (docs/hashsift.md): blur, gradients, eight orientation planes, 4x4 spatial bins,
+ * and the normalisations. A histogram entry is (row of bins, column of bins, orientation), orientation fastest.
  *
- * Orientation runs over planes instead of a scatter, and cells are pooled by separable weights, so that many patches
+ * Orientation runs over planes instead of a scatter, and bins are pooled by separable weights, so that many patches
  * can go through it side by side in vector lanes of 16 bits. */
 #include <math.h>
 
 #include "describe/describe.h"
 
 #define SIDE KB_PATCH_SIDE
-#define CELLS 4
+#define BINS 4
 #define ORIENTATIONS 8
 
-/* Weight of sample j for cell c along one axis, times 64: the tent max(0, 1 - |d + 1.5 - c|) of the trilinear share
- * times the Gaussian exp(-d^2 / 8), with d = (j - 16) / 8 in cells. The outermost samples have no central
+/* Weight of sample j for bin c along one axis, times 64: the tent max(0, 1 - |d + 1.5 - c|) of the trilinear share
+ * times the Gaussian exp(-d^2 / 8), with d = (j - 16) / 8 in bins. The outermost samples have no central
  * difference. */
-const uint8_t kbi_sift_pool[CELLS][SIDE] = {
+const uint8_t kbi_sift_pool[BINS][SIDE] = {
     {0, 26, 33, 40, 48, 44, 39, 34, 28, 22, 15, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 6, 13, 20, 28, 36, 45, 53, 62, 55, 48, 40, 32, 24, 16, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 16, 24, 32, 40, 48, 55, 62, 53, 45, 36, 28, 20, 13, 6, 0, 0, 0, 0},
@@ -81,19 +81,19 @@ void kbi_sift_histogram(const uint8_t *patch, uint32_t histogram[KB_SIFT_VALUES]
     sift_blur(patch, b);
     memset(histogram, 0, KB_SIFT_VALUES * sizeof *histogram);
     for (int y = 1; y < SIDE - 1; y++) {
-        /* One row of samples pooled along x, then added to the cells that it reaches along y. */
-        uint32_t row[CELLS][ORIENTATIONS] = {{0}};
+        /* One row of samples pooled along x, then added to the bins that it reaches along y. */
+        uint32_t row[BINS][ORIENTATIONS] = {{0}};
         for (int x = 1; x < SIDE - 1; x++) {
             uint16_t planes[ORIENTATIONS];
             sift_split(b[y * SIDE + x + 1] - b[y * SIDE + x - 1], b[(y - 1) * SIDE + x] - b[(y + 1) * SIDE + x],
                        planes);
-            for (int c = 0; c < CELLS; c++)
+            for (int c = 0; c < BINS; c++)
                 for (int o = 0; o < ORIENTATIONS; o++) row[c][o] += (uint32_t)kbi_sift_pool[c][x] * planes[o];
         }
-        for (int r = 0; r < CELLS; r++)
-            for (int c = 0; c < CELLS; c++)
+        for (int r = 0; r < BINS; r++)
+            for (int c = 0; c < BINS; c++)
                 for (int o = 0; o < ORIENTATIONS; o++)
-                    histogram[(r * CELLS + c) * ORIENTATIONS + o] += kbi_sift_pool[r][y] * (row[c][o] >> 6);
+                    histogram[(r * BINS + c) * ORIENTATIONS + o] += kbi_sift_pool[r][y] * (row[c][o] >> 6);
     }
 }
 

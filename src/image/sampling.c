@@ -1,4 +1,4 @@
-/* The patch sampler: an oriented square region of the image becomes grids of samples (docs/sampling.md).
+/* Sampling: an oriented square region of the image becomes grids of samples (docs/sampling.md).
  *
  * The region's resolution chooses a level of the pyramid; there, samples lie on a rotated grid and are read by
  * bilinear interpolation with 1/64 pixel steps. Only the set-up per keypoint uses floating
@@ -29,17 +29,21 @@ static bool grid_inside(const kbi_sampling *s, int32_t side, int32_t width, int3
     return true;
 }
 
-uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, kbi_sample_grid grid,
+uint8_t kbi_keypoint_check(const kb_keypoint *k, double region, int32_t width, int32_t height)
+{
+    float zero = k->x * 0 + k->y * 0 + k->angle * 0; /* NaN when one of them is not finite */
+    if (!(zero == 0 && k->size > 0 && region > 0 && region <= KBI_WIDEST_REGION)) return KB_KP_INVALID;
+    bool inside = k->x >= -0.5f && k->y >= -0.5f && k->x < (float)width - 0.5f && k->y < (float)height - 0.5f;
+    return inside ? 0 : KB_KP_OUTSIDE;
+}
+
+uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, kbi_grid grid,
                           const kbi_pyramid *levels)
 {
-    int32_t side = kbi_grid_side(grid);
+    int32_t side = grid.side;
+    uint8_t refused = kbi_keypoint_check(keypoint, width, levels->width[0], levels->height[0]);
     sampling->level = -1;
-    if (!isfinite(keypoint->x) || !isfinite(keypoint->y) || !isfinite(keypoint->angle) || !isfinite(keypoint->size) ||
-        !(keypoint->size > 0) || !(width > 0 && width <= KBI_WIDEST_REGION))
-        return KB_KP_INVALID;
-    if (keypoint->x < -0.5f || keypoint->y < -0.5f || keypoint->x >= (float)levels->width[0] - 0.5f ||
-        keypoint->y >= (float)levels->height[0] - 0.5f)
-        return KB_KP_OUTSIDE;
+    if (refused) return refused;
 
     double step = width / side, sine, cosine;
     kbi_sincos_degrees(keypoint->angle, &sine, &cosine);
@@ -54,7 +58,7 @@ uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, d
     sampling->y = round_to_int((y - sampling->py) * ONE) + 512;
     sampling->a = round_to_int(scaled * cosine);
     sampling->b = round_to_int(scaled * sine);
-    if (side == KBI_CELLS_SIDE) {
+    if (kbi_on_cells(grid)) {
         sampling->x += kbi_cells_offset_x(sampling->a, sampling->b);
         sampling->y += kbi_cells_offset_y(sampling->a, sampling->b);
     }
@@ -118,8 +122,8 @@ void kbi_patch_cells(const uint8_t *patch, uint8_t *cells)
         }
 }
 
-/* count x count means over squares `step` wide, the first from (start, start) on, in units of 1/64 pixel: pixel p covers
- * [64 p, 64 p + 64). Pixels beyond the patch repeat its border. Rounded to the nearest. */
+/* count x count means over squares `step` wide, the first from (start, start) on, in units of 1/64 pixel: pixel p
+ * covers [64 p, 64 p + 64). Pixels beyond the patch repeat its border. Rounded to the nearest. */
 static void average_squares(const uint8_t *in, int32_t side, int32_t start, int32_t step, int32_t count, uint8_t *out)
 {
     const uint64_t area = (uint64_t)step * (uint64_t)step;
