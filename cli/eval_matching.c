@@ -20,6 +20,14 @@ static void json_mma(io_json *json, const char *key, const ev_mma *mma)
     io_json_end(json);
 }
 
+static void json_counts(io_json *json, const ev_mma *mma)
+{
+    io_json_number(json, "spots", mma->spots);
+    io_json_number(json, "matches", mma->matches);
+    io_json_number(json, "right", mma->right);
+    io_json_number(json, "places", mma->places);
+}
+
 typedef struct matching_output {
     char *set; /* its name */
     const eval_methods *methods;
@@ -42,7 +50,7 @@ static void matching_json(io_json *json, size_t index, const void *context)
     io_json_integer(json, "pairs", (int64_t)r->all.pairs);
     io_json_integer(json, "left_out", (int64_t)r->left_out);
     io_json_number(json, "keypoints_per_image", r->all.keypoints);
-    io_json_number(json, "matches", r->all.matches);
+    json_counts(json, &r->all);
     json_mma(json, "mma", &r->all);
     json_mma(json, "mma_illumination", &r->illumination);
     json_mma(json, "mma_viewpoint", &r->viewpoint);
@@ -52,7 +60,7 @@ static void matching_json(io_json *json, size_t index, const void *context)
         io_json_object(json, NULL);
         io_json_string(json, "scene", o->scenes->items[s].name);
         io_json_integer(json, "pairs", (int64_t)r->scenes[s].pairs);
-        io_json_number(json, "matches", r->scenes[s].matches);
+        json_counts(json, &r->scenes[s]);
         json_mma(json, "mma", &r->scenes[s]);
         io_json_end(json);
     }
@@ -63,14 +71,15 @@ static void matching_json(io_json *json, size_t index, const void *context)
 static void matching_print(const char *name, const ev_mma *mma)
 {
     if (mma->pairs == 0) return;
-    printf("%-28s %6zu %9.0f %8.0f", name, mma->pairs, mma->keypoints, mma->matches);
+    printf("%-28s %6zu %9.0f %6.0f %7.0f %6.0f %6.0f", name, mma->pairs, mma->keypoints, mma->spots, mma->matches,
+           mma->right, mma->places);
     for (int t = 0; t < EV_MMA_PX; t++) printf(" %6.3f", mma->accuracy[t]);
     printf("\n");
 }
 
 static void matching_print_table(const eval_methods *methods, const ev_matching_result *results)
 {
-    printf("%-28s %6s %9s %8s", "MMA at px:", "pairs", "keypoints", "matches");
+    printf("%-28s %6s %9s %6s %7s %6s %6s", "MMA at px:", "pairs", "keypoints", "spots", "matches", "right", "places");
     for (int t = 1; t <= EV_MMA_PX; t++) printf(" %6d", t);
     printf("\n");
     for (size_t m = 0; m < methods->count; m++) {

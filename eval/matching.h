@@ -14,11 +14,13 @@
 #include "eval/scenes.h"
 
 #define EV_MMA_PX 10
+#define EV_RIGHT_PX 3
 
 typedef struct ev_mma {
     size_t pairs;
     double accuracy[EV_MMA_PX]; /* at 1, 2 ... px, 0 to 1; NaN when there are no pairs */
-    double keypoints, matches;  /* per image, per pair */
+    double keypoints, spots;    /* per image; keypoints at least 2 px apart (eval/places.h) */
+    double matches, right, places; /* per pair; within EV_RIGHT_PX, and different places of these */
 } ev_mma;
 
 typedef struct ev_matching_options {

@@ -325,7 +325,7 @@ static void write_oxford(FILE *out, const ev_report *report, const group *g)
         {"strict mAP", "strict_map", 2, 1, 1},      {"paper-like mAP", "paperlike_map", 2, 1, 1},
         {"within 3 px", "precision_3px", 2, 1, 1},  {"H &lt; 1 px", "homography_1px", 1, 1, 1},
         {"H &lt; 3 px", "homography_3px", 1, 1, 1}, {"H &lt; 5 px", "homography_5px", 1, 1, 1},
-        {"matches", "matches", 0, 1, 0}};
+        {"matches", "matches", 0, 1, 0},            {"places", "places", 0, 1, 1}};
     const io_json_value *first = g->items[0];
     char words[160];
     (void)report;
@@ -338,13 +338,15 @@ static void write_oxford(FILE *out, const ev_report *report, const group *g)
     fprintf(out,
             "</h2><p>%.0f pairs. All in per cent: mAP by both protocols, the share of mutual matches within 3 px, ",
             json_number(first, "pairs"));
-    fputs("the share of homographies whose corners are right within 1, 3 and 5 px.", out);
+    fputs("the share of homographies whose corners are right within 1, 3 and 5 px. Places are matches within 3 px, "
+          "counted once where they are closer than 2 px in both images.",
+          out);
     if (oxford)
         fputs(" The paper does not state its protocol in full; the paper-like one is a stand-in for it, meant for all "
               "keypoints a detector finds, of which files may hold fewer.",
               out);
     fputs("</p>\n", out);
-    put_results(out, g, columns, 7, &paper);
+    put_results(out, g, columns, sizeof columns / sizeof *columns, &paper);
     fputs("<div class=\"plots\">", out);
     plot_precision_recall(out, g);
     fputs("</div>", out);
@@ -393,7 +395,7 @@ static void write_matching(FILE *out, const ev_report *report, const group *g)
             "%.0f pairs; of sequences with changes of light (i) and of viewpoint (v) too.</p>\n",
             json_number(g->items[0], "pairs"));
     io_html_table_begin(out, (const char *const[]){"descriptor", "1 px", "3 px", "5 px", "i, 1 px", "i, 3 px",
-                                                   "i, 5 px", "v, 1 px", "v, 3 px", "v, 5 px", "matches", NULL});
+                                                   "i, 5 px", "v, 1 px", "v, 3 px", "v, 5 px", "matches", "places", NULL});
     for (size_t i = 0; i < g->count; i++) {
         begin_row(out, json_text(g->items[i], "model"));
         for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
@@ -402,6 +404,7 @@ static void write_matching(FILE *out, const ev_report *report, const group *g)
             for (int t = 0; t < 5; t += 2) io_html_cell(out, mma[t], 3, NULL);
         }
         io_html_cell(out, json_number(g->items[i], "matches"), 0, NULL);
+        io_html_cell(out, json_number(g->items[i], "places"), 0, NULL);
         io_html_row_end(out);
     }
     io_html_table_end(out);
