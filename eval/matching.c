@@ -78,6 +78,25 @@ static double transfer_error(const double h[9], const kb_point_pair *pair)
     return isfinite(distance) ? distance : INFINITY;
 }
 
+const double ev_corner_limits[EV_CORNER_LIMITS] = {1, 3, 5};
+
+/* What a pair adds to the areas under the curves of corner errors. */
+static void score_homography(const sequence_work *work, size_t k, const kb_point_pair *points, const float *distances,
+                             size_t count)
+{
+    const io_image *image = &work->views[0].image;
+    kb_fit_options options;
+    kb_fit_report fit;
+    KB_INIT(options);
+    KB_INIT(fit);
+    options.quality = distances;
+    kb_status status = kb_fit(points, count, &options, NULL, NULL, &fit);
+    if (status != KB_OK) io_fail(&work->errors[k], "fitting: %s", kb_status_string(status));
+    if (status != KB_OK || fit.result != KB_FIT_FOUND) return;
+    double error = ev_corner_error(fit.model, work->scene->h[k], image->width, image->height);
+    for (int i = 0; i < EV_CORNER_LIMITS; i++) work->pairs[k].corner_auc[i] = fmax(0, 1 - error / ev_corner_limits[i]);
+}
+
 static void score_matches(const sequence_work *work, size_t k, const kb_match *matches, size_t count)
 {
     const io_keypoints *a = &work->views[0].f.keypoints, *b = &work->views[k].f.keypoints;
@@ -98,6 +117,7 @@ static void score_matches(const sequence_work *work, size_t k, const kb_match *m
     pair->keypoints = (double)(a->count + b->count) / 2;
     pair->spots = (double)(work->views[0].spots + work->views[k].spots) / 2;
     for (int t = 0; t < EV_MMA_PX && count > 0; t++) pair->accuracy[t] /= (double)count;
+    score_homography(work, k, points, distances, count);
     free(right);
     free(distances);
     free(points);
@@ -150,6 +170,7 @@ static void mma_add(ev_mma *sum, const ev_mma *pair)
     sum->right += pair->right;
     sum->places += pair->places;
     for (int t = 0; t < EV_MMA_PX; t++) sum->accuracy[t] += pair->accuracy[t];
+    for (int i = 0; i < EV_CORNER_LIMITS; i++) sum->corner_auc[i] += pair->corner_auc[i];
 }
 
 static void mma_divide(ev_mma *sum)
@@ -161,6 +182,7 @@ static void mma_divide(ev_mma *sum)
     sum->right /= n;
     sum->places /= n;
     for (int t = 0; t < EV_MMA_PX; t++) sum->accuracy[t] /= n;
+    for (int i = 0; i < EV_CORNER_LIMITS; i++) sum->corner_auc[i] /= n;
 }
 
 static void result_add(ev_matching_result *result, const ev_scene *scene, size_t index, const ev_mma *pair)

@@ -176,24 +176,11 @@ static bool score_paperlike(const scene_work *work, size_t k, pair_score *score,
     return good;
 }
 
-/* How far the corners of image 1 land from where they should, on average. */
-static double corner_error(const double found[9], const double wanted[9], int32_t width, int32_t height)
-{
-    double sum = 0;
-    for (int corner = 0; corner < 4; corner++) {
-        double x = corner & 1 ? width - 1 : 0, y = corner & 2 ? height - 1 : 0, fx, fy, wx, wy;
-        kb_homography_apply(found, x, y, &fx, &fy);
-        kb_homography_apply(wanted, x, y, &wx, &wy);
-        sum += sqrt((fx - wx) * (fx - wx) + (fy - wy) * (fy - wy)) / 4;
-    }
-    return isfinite(sum) ? sum : INFINITY;
-}
-
 /* The corner error of a homography; infinite when none was found. */
 static double fit_error(const scene_work *work, size_t k, const kb_fit_report *fit)
 {
     const io_image *image = &work->views[0].image;
-    return fit->result == KB_FIT_FOUND ? corner_error(fit->model, work->scene->h[k], image->width, image->height)
+    return fit->result == KB_FIT_FOUND ? ev_corner_error(fit->model, work->scene->h[k], image->width, image->height)
                                        : INFINITY;
 }
 
@@ -285,8 +272,8 @@ static bool score_aligned(const scene_work *work, size_t k, const kb_match *matc
     for (size_t i = 0; i < aligned.count; i++) {
         size_t a = (size_t)aligned.a[i];
         const kb_point_pair *pair = &aligned.pairs[i];
-        right[i] = count_pair(&work->strict[k], a, pair,
-                              near_point(&work->strict[k], a, pair->x2, pair->y2, STRICT_PX), score);
+        right[i] = count_pair(&work->strict[k], a, pair, near_point(&work->strict[k], a, pair->x2, pair->y2, STRICT_PX),
+                              score);
     }
     score->places = (double)ev_places(aligned.pairs, NULL, right, aligned.count);
     free(inliers);

@@ -1,5 +1,5 @@
-/* Counted pairs are kept in a hash table of cells of image 1 as wide as the limit, so that a pair is compared with those
- * of nine cells. */
+/* Counted pairs are kept in a hash table of cells of image 1 as wide as the limit, so that a pair is compared with
+ * those of nine cells. */
 #include "eval/places.h"
 
 #include <math.h>

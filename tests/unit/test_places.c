@@ -14,7 +14,8 @@
 /* Near in both images is one place, near in one is two; exactly 2 px apart is two. */
 static void matches_by_hand(void **state)
 {
-    const kb_point_pair pairs[] = {{10, 10, 50, 50}, {11, 10, 50, 51}, {11, 11, 60, 50}, {30, 10, 50, 50}, {12, 10, 50, 50}};
+    const kb_point_pair pairs[] = {
+        {10, 10, 50, 50}, {11, 10, 50, 51}, {11, 11, 60, 50}, {30, 10, 50, 50}, {12, 10, 50, 50}};
     (void)state;
     assert_int_equal(ev_places(pairs, NULL, NULL, 2), 1);
     assert_int_equal(ev_places(pairs, NULL, NULL, 4), 3);
@@ -35,8 +36,8 @@ static void the_best_match_comes_first(void **state)
 
 static void the_strongest_keypoint_comes_first(void **state)
 {
-    kb_keypoint keypoints[] = {{.x = -1, .y = 0, .response = 2}, {.x = 0.5f, .y = 0, .response = 3},
-                               {.x = 2, .y = 0, .response = 1}};
+    kb_keypoint keypoints[] = {
+        {.x = -1, .y = 0, .response = 2}, {.x = 0.5f, .y = 0, .response = 3}, {.x = 2, .y = 0, .response = 1}};
     (void)state;
     assert_int_equal(ev_spots(keypoints, 3), 1);
     keypoints[1].response = 0;
@@ -80,8 +81,8 @@ static void cells_find_what_each_with_each_finds(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matches_by_hand), cmocka_unit_test(the_best_match_comes_first),
-        cmocka_unit_test(the_strongest_keypoint_comes_first), cmocka_unit_test(cells_find_what_each_with_each_finds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(matches_by_hand), cmocka_unit_test(the_best_match_comes_first),
+                                       cmocka_unit_test(the_strongest_keypoint_comes_first),
+                                       cmocka_unit_test(cells_find_what_each_with_each_finds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
