@@ -147,10 +147,10 @@ static inline double solid_texture(uint32_t seed, double x, double y)
     return fmin(1, fmax(0, 0.5 + 0.7 * sum));
 }
 
-/* Gray, mean of 3 x 3 rays per pixel. */
+/* Gray, mean of 2 x 2 rays per pixel. */
 static inline uint8_t *solid_render(const solid_scene *scene, const solid_camera *c, int32_t width, int32_t height)
 {
-    enum { RAYS = 3 };
+    enum { RAYS = 2 };
     uint8_t *pixels = malloc((size_t)width * (size_t)height);
     if (!pixels) abort();
     for (int32_t i = 0; i < width * height; i++) {

@@ -15,6 +15,7 @@
 #include "eval/places.h"
 #include "eval/pose.h"
 #include "eval/scale.h"
+#include "learn/random.h"
 #include "solid.h"
 
 enum { WIDTH = 480, HEIGHT = 360, KEYPOINTS = 500, BORDER = 16 };
@@ -34,6 +35,12 @@ typedef struct pair {
 static pair pairs[SCENES][PAIRS];
 static bool tell;
 
+static void view_render(const solid_scene *scene, view *v)
+{
+    uint8_t *pixels = solid_render(scene, &v->camera, WIDTH, HEIGHT);
+    v->image = (io_image){WIDTH, HEIGHT, IO_GRAY8, pixels, {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0}};
+}
+
 /* The second view moves aside, nearer and turns, more from pair to pair. */
 static int render_pairs(void **state)
 {
@@ -49,9 +56,7 @@ static int render_pairs(void **state)
                 view *v = &both->views[i];
                 v->camera = solid_camera_at(WIDTH, HEIGHT, 450, i ? place : start, i ? -12 * step : 0,
                                             s == FLAT ? 0 : 5, i ? 6.0 * p - 4 : 0);
-                v->image =
-                    (io_image){WIDTH, HEIGHT, IO_GRAY8, solid_render(&both->scene, &v->camera, WIDTH, HEIGHT), {0}};
-                v->image.view = (kb_image){v->image.pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
+                view_render(&both->scene, v);
             }
         }
     return 0;
@@ -60,7 +65,7 @@ static int render_pairs(void **state)
 static int free_pairs(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2 * SCENES * PAIRS; i++) io_image_free(&pairs[0][i / 2].views[i % 2].image);
+    for (int i = 0; i < 2 * SCENES * PAIRS; i++) io_image_free(&pairs[i / 2 / PAIRS][i / 2 % PAIRS].views[i % 2].image);
     return 0;
 }
 
@@ -249,21 +254,22 @@ static void match_pair(const ev_method *method, const char *detector, const pair
     for (int i = 0; i < 2; i++) io_rows_free(&rows[i]);
 }
 
-static matched match_scene(const char *name, kb_detector detector, int scene)
+/* Means over pairs. */
+static matched match_pairs(const char *name, kb_detector detector, const pair *some, int count, bool flat)
 {
     matched sum = {0, 0, 0};
     kb_model *model = NULL;
     ev_method method;
     assert_int_equal(kb_model_builtin(name, &model), KB_OK);
     ev_method_of_model(&method, name, model);
-    for (int p = 0; p < PAIRS; p++) {
+    for (int p = 0; p < count; p++) {
         io_keypoints k[2];
-        for (int i = 0; i < 2; i++) k[i] = detected(detector, &pairs[scene][p].views[i].image.view, KEYPOINTS);
-        match_pair(&method, kb_detector_name(detector), &pairs[scene][p], scene == FLAT, k, &sum);
+        for (int i = 0; i < 2; i++) k[i] = detected(detector, &some[p].views[i].image.view, KEYPOINTS);
+        match_pair(&method, kb_detector_name(detector), &some[p], flat, k, &sum);
         for (int i = 0; i < 2; i++) io_keypoints_free(&k[i]);
     }
     ev_method_free(&method);
-    return (matched){sum.precision / PAIRS, sum.places / PAIRS, sum.geometry / PAIRS};
+    return (matched){sum.precision / count, sum.places / count, sum.geometry / count};
 }
 
 static void models_match_both_scenes(void **state)
@@ -286,7 +292,7 @@ static void models_match_both_scenes(void **state)
         for (int s = 0; s < SCENES; s++) {
             const char *detector = kb_detector_name(floors[i].detector);
             char what[64];
-            matched m = match_scene(floors[i].model, floors[i].detector, s);
+            matched m = match_pairs(floors[i].model, floors[i].detector, pairs[s], PAIRS, s == FLAT);
             snprintf(what, sizeof what, "%s on %s, precision", floors[i].model, detector);
             floor_is_kept(what, s, m.precision, floors[i].precision[s]);
             snprintf(what, sizeof what, "%s on %s, places", floors[i].model, detector);
@@ -296,12 +302,58 @@ static void models_match_both_scenes(void **state)
         }
 }
 
+/* ---------------------------------------------------------------------------------- what happens to photographs */
+
+typedef struct change {
+    const char *name;
+    double roll;  /* degrees, of the second view */
+    double noise; /* deviation, gray levels */
+    double light; /* factor */
+    double precision, places;
+} change;
+
+/* The flat scene from one place: the second view is rolled, dark or full of noise. */
+static void render_change(const change *c, pair *p)
+{
+    const double place[3] = {0, 0, 0};
+    uint64_t random = 5;
+    p->scene = flat_scene(31);
+    for (int i = 0; i < 2; i++) {
+        p->views[i].camera = solid_camera_at(WIDTH, HEIGHT, 450, place, 0, 0, i ? c->roll : 0);
+        view_render(&p->scene, &p->views[i]);
+    }
+    uint8_t *pixels = p->views[1].image.pixels;
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        pixels[i] = (uint8_t)fmin(255, fmax(0, c->light * pixels[i] + c->noise * kbi_random_normal(&random) + 0.5));
+}
+
+static void changes_of_the_second_view(void **state)
+{
+    static const change changes[] = {{"turned by 45 degrees", 45, 0, 1, 0.8, 70},
+                                     {"turned by 90 degrees", 90, 0, 1, 0.8, 70},
+                                     {"turned by 180 degrees", 180, 0, 1, 0.8, 70},
+                                     {"noise of 25", 0, 25, 1, 0.6, 60},
+                                     {"a quarter of the light", 0, 0, 0.25, 0.8, 90}};
+    (void)state;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        pair p;
+        char what[64];
+        render_change(&changes[i], &p);
+        matched m = match_pairs("bag256", KB_DETECTOR_HESSIAN, &p, 1, true);
+        snprintf(what, sizeof what, "%s, precision", changes[i].name);
+        floor_is_kept(what, FLAT, m.precision, changes[i].precision);
+        snprintf(what, sizeof what, "%s, places", changes[i].name);
+        floor_is_kept(what, FLAT, m.places, changes[i].places);
+        for (int k = 0; k < 2; k++) io_image_free(&p.views[k].image);
+    }
+}
+
 int main(int count, char **arguments)
 {
     (void)arguments;
     tell = count > 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(detectors_repeat_their_keypoints),
-                                       cmocka_unit_test(keypoints_follow_the_scale),
-                                       cmocka_unit_test(models_match_both_scenes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(detectors_repeat_their_keypoints), cmocka_unit_test(keypoints_follow_the_scale),
+        cmocka_unit_test(models_match_both_scenes), cmocka_unit_test(changes_of_the_second_view)};
     return cmocka_run_group_tests_name("floors", tests, render_pairs, free_pairs);
 }
