@@ -54,8 +54,8 @@ static void write_plot(FILE *f, const ev_bench_plot *plot)
 
 static void write_rows(FILE *f, const ev_bench_row *rows, size_t count)
 {
-    io_html_table_begin(f,
-                        (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn;", NULL});
+    io_html_table_begin(
+        f, (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn; %", NULL});
     for (size_t i = 0; i < count; i++) {
         const ev_bench_row *r = &rows[i];
         io_html_row_begin(f, r->task->name);
@@ -63,7 +63,7 @@ static void write_rows(FILE *f, const ev_bench_row *rows, size_t count)
         io_html_cell(f, r->peer ? r->ms / r->peer_ms : NAN, 3, NULL);
         io_html_cell(f, r->peer ? r->peer_ms : NAN, 3, NULL);
         io_html_cell_text(f, r->peer ? r->peer : "");
-        io_html_cell(f, r->spread, 3, NULL);
+        io_html_cell(f, ev_spread_percent(r->ms, r->spread), 1, NULL);
         io_html_row_end(f);
     }
     io_html_table_end(f);

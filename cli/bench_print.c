@@ -24,16 +24,29 @@ void bench_print_head(const bench_report *report)
 {
     char line[BENCH_LINE];
     for (int i = 0; i < BENCH_HEAD_LINES; i++) printf("%s\n", bench_head(report, i, line));
-    printf("\n%-22s %9s %9s", "step", "ms", "+-");
-    if (report->plan->peers) printf(" %7s %10s %9s  %s", "ratio", "OpenCV ms", "+-", "compared with");
+    printf("\n%-22s %9s %6s", "step", "ms", "+- %");
+    if (report->plan->peers) printf(" %7s %10s %6s  %s", "ratio", "OpenCV ms", "+- %", "compared with");
     printf("\n");
     fflush(stdout);
 }
 
+static void print_spread(double ms, double spread)
+{
+    if (isfinite(spread))
+        printf(" %6.1f", ev_spread_percent(ms, spread));
+    else
+        printf(" %6s", "-");
+}
+
 void bench_print_row(const ev_bench_row *r)
 {
-    printf("%-22s %9.3f %9.3f", r->task->name, r->ms, r->spread);
-    if (r->peer) printf(" %7.3f %10.3f %9.3f  %s", r->ms / r->peer_ms, r->peer_ms, r->peer_spread, r->peer);
+    printf("%-22s %9.3f", r->task->name, r->ms);
+    print_spread(r->ms, r->spread);
+    if (r->peer) {
+        printf(" %7.3f %10.3f", r->ms / r->peer_ms, r->peer_ms);
+        print_spread(r->peer_ms, r->peer_spread);
+        printf("  %s", r->peer);
+    }
     if (!isnan(r->speedup)) printf("  %.2f x one thread", r->speedup);
     if (!isnan(r->instructions)) printf("  %.2f M instructions", 1e-6 * r->instructions);
     printf("\n");

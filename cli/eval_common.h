@@ -48,8 +48,10 @@ void eval_json_results(const eval_methods *methods, void (*write)(io_json *json,
                        const void *context);
 
 /* The benchmarks; a new one is a file cli/eval_NAME.c and a row here. */
-#define EVAL_BENCHMARKS(BENCHMARK)                                                                              \
-    BENCHMARK(oxford) BENCHMARK(matching) BENCHMARK(hpatches) BENCHMARK(brown) BENCHMARK(sfm) BENCHMARK(pose) BENCHMARK(report)
+#define EVAL_BENCHMARKS(BENCHMARK)                                                                                     \
+    BENCHMARK(oxford)                                                                                                  \
+    BENCHMARK(matching) BENCHMARK(hpatches) BENCHMARK(brown) BENCHMARK(scale) BENCHMARK(sfm) BENCHMARK(pose)           \
+        BENCHMARK(report)
 #define EVAL_DECLARE(name) extern const cli_command eval_##name;
 EVAL_BENCHMARKS(EVAL_DECLARE)
 

@@ -20,6 +20,17 @@ static void json_mma(io_json *json, const char *key, const ev_mma *mma)
     io_json_end(json);
 }
 
+static void json_counts(io_json *json, const ev_mma *mma)
+{
+    io_json_number(json, "spots", mma->spots);
+    io_json_number(json, "matches", mma->matches);
+    io_json_number(json, "right", mma->right);
+    io_json_number(json, "places", mma->places);
+    io_json_number(json, "homography_auc_1px", 100 * mma->corner_auc[0]);
+    io_json_number(json, "homography_auc_3px", 100 * mma->corner_auc[1]);
+    io_json_number(json, "homography_auc_5px", 100 * mma->corner_auc[2]);
+}
+
 typedef struct matching_output {
     char *set; /* its name */
     const eval_methods *methods;
@@ -42,7 +53,7 @@ static void matching_json(io_json *json, size_t index, const void *context)
     io_json_integer(json, "pairs", (int64_t)r->all.pairs);
     io_json_integer(json, "left_out", (int64_t)r->left_out);
     io_json_number(json, "keypoints_per_image", r->all.keypoints);
-    io_json_number(json, "matches", r->all.matches);
+    json_counts(json, &r->all);
     json_mma(json, "mma", &r->all);
     json_mma(json, "mma_illumination", &r->illumination);
     json_mma(json, "mma_viewpoint", &r->viewpoint);
@@ -52,7 +63,7 @@ static void matching_json(io_json *json, size_t index, const void *context)
         io_json_object(json, NULL);
         io_json_string(json, "scene", o->scenes->items[s].name);
         io_json_integer(json, "pairs", (int64_t)r->scenes[s].pairs);
-        io_json_number(json, "matches", r->scenes[s].matches);
+        json_counts(json, &r->scenes[s]);
         json_mma(json, "mma", &r->scenes[s]);
         io_json_end(json);
     }
@@ -63,15 +74,18 @@ static void matching_json(io_json *json, size_t index, const void *context)
 static void matching_print(const char *name, const ev_mma *mma)
 {
     if (mma->pairs == 0) return;
-    printf("%-28s %6zu %9.0f %8.0f", name, mma->pairs, mma->keypoints, mma->matches);
-    for (int t = 0; t < EV_MMA_PX; t++) printf(" %6.3f", mma->accuracy[t]);
+    printf("%-28s %6zu %9.0f %6.0f %7.0f %6.0f %6.0f", name, mma->pairs, mma->keypoints, mma->spots, mma->matches,
+           mma->right, mma->places);
+    for (int i = 0; i < EV_CORNER_LIMITS; i++) printf(" %6.2f", 100 * mma->corner_auc[i]);
+    for (int t = 0; t < EV_MMA_PX; t++) printf(" %5.3f", mma->accuracy[t]);
     printf("\n");
 }
 
 static void matching_print_table(const eval_methods *methods, const ev_matching_result *results)
 {
-    printf("%-28s %6s %9s %8s", "MMA at px:", "pairs", "keypoints", "matches");
-    for (int t = 1; t <= EV_MMA_PX; t++) printf(" %6d", t);
+    printf("%-28s %6s %9s %6s %7s %6s %6s", "", "pairs", "keypoints", "spots", "matches", "right", "places");
+    for (int i = 0; i < EV_CORNER_LIMITS; i++) printf(" AUC%1.0fpx", ev_corner_limits[i]);
+    for (int t = 1; t <= EV_MMA_PX; t++) printf(" %2d px", t);
     printf("\n");
     for (size_t m = 0; m < methods->count; m++) {
         matching_print(methods->items[m].name, &results[m].all);
@@ -145,7 +159,11 @@ const cli_command eval_matching = {
         "DIR is a sequence in the layout of HPatches (1.png, H_1_2) or Oxford (img1.png, H1to2p), or a folder of "
         "sequences. Image 1 is matched with every other image by mutual nearest neighbours. Prints the mean matching "
         "accuracy (MMA): the share of matches that the homography confirms within 1, 2 ... 10 px, from 0 to 1, mean "
-        "over pairs; and the same for sequences with changes of light (i_...) and of viewpoint (v_...).",
+        "over pairs; matches within 3 px (right), the places that these are, at least 2 px apart in one of the images "
+        "(of "
+        "keypoints: spots), and the area under the curve of the corner errors of homographies fitted to the matches, "
+        "up "
+        "to 1, 3 and 5 px (AUC); and the same for sequences with changes of light (i_...) and of viewpoint (v_...).",
     .options = matching_options,
     .least = 1,
     .most = 1,

@@ -22,12 +22,15 @@ static void json_matches(io_json *json, const ev_oxford_matches *m)
     io_json_number(json, "homography_5px", 100 * m->homography_5px);
     io_json_number(json, "matches", m->matches);
     io_json_number(json, "right", m->right);
+    io_json_number(json, "places", m->places);
     io_json_number(json, "exact", 100 * m->exact);
 }
 
 static void oxford_score_json(io_json *json, const ev_oxford_score *score, bool curves)
 {
     io_json_integer(json, "pairs", (int64_t)score->pairs);
+    io_json_number(json, "keypoints_per_image", score->keypoints);
+    io_json_number(json, "spots", score->spots);
     io_json_number(json, "strict_map", 100 * score->strict_map);
     io_json_number(json, "paperlike_map", 100 * score->paperlike_map);
     json_matches(json, &score->mutual);
@@ -83,30 +86,34 @@ static void oxford_json(io_json *json, size_t index, const void *context)
 static void print_matches(const ev_oxford_matches *m)
 {
     char cell[6][16];
-    printf(" %8s %8s %7s %7s %7s %8.0f %8.0f %7s\n", eval_percent(cell[0], m->precision_1px),
+    printf(" %8s %8s %6s %6s %6s %7.0f %6.0f %6.0f %6s\n", eval_percent(cell[0], m->precision_1px),
            eval_percent(cell[1], m->precision_3px), eval_percent(cell[2], m->homography_1px),
            eval_percent(cell[3], m->homography_3px), eval_percent(cell[4], m->homography_5px), m->matches, m->right,
-           eval_percent(cell[5], m->exact));
+           m->places, eval_percent(cell[5], m->exact));
+}
+
+static void print_again(const char *name, const ev_oxford_matches *m)
+{
+    printf("%-28s %5s %9s %6s %6s %10s", name, "", "", "", "", "");
+    print_matches(m);
 }
 
 static void oxford_print(const char *name, const ev_oxford_score *score)
 {
     char cell[2][16];
-    printf("%-28s %6zu %7s %10s", name, score->pairs, eval_percent(cell[0], score->strict_map),
-           eval_percent(cell[1], score->paperlike_map));
+    printf("%-28s %5zu %9.0f %6.0f %6s %10s", name, score->pairs, score->keypoints, score->spots,
+           eval_percent(cell[0], score->strict_map), eval_percent(cell[1], score->paperlike_map));
     print_matches(&score->mutual);
-    printf("%-28s %6s %7s %10s", "    filtered", "", "", "");
-    print_matches(&score->filtered);
-    printf("%-28s %6s %7s %10s", "    refined", "", "", "");
-    print_matches(&score->refined);
-    printf("%-28s %6s %7s %10s", "    aligned", "", "", "");
-    print_matches(&score->aligned);
+    print_again("    filtered", &score->filtered);
+    print_again("    refined", &score->refined);
+    print_again("    aligned", &score->aligned);
 }
 
 static void oxford_print_table(const eval_methods *methods, const ev_scenes *scenes, const ev_oxford_result *results)
 {
-    printf("%-28s %6s %7s %10s %8s %8s %7s %7s %7s %8s %8s %7s\n", "", "pairs", "strict", "paper-like", "prec.1px",
-           "prec.3px", "H<1px", "H<3px", "H<5px", "matches", "right", "exact");
+    printf("%-28s %5s %9s %6s %6s %10s %8s %8s %6s %6s %6s %7s %6s %6s %6s\n", "", "pairs", "keypoints", "spots",
+           "strict", "paper-like", "prec.1px", "prec.3px", "H<1px", "H<3px", "H<5px", "matches", "right", "places",
+           "exact");
     for (size_t m = 0; m < methods->count; m++) {
         oxford_print(methods->items[m].name, &results[m].total);
         for (size_t s = 0; s < scenes->count && scenes->count > 1 && methods->count == 1; s++) {
@@ -201,8 +208,9 @@ const cli_command eval_oxford = {
         "DIR is a scene or a folder of scenes: Oxford's (img1.png, H1to2p or H1to2p.xml), HPatches sequences "
         "(1.png, H_1_2), or images of a fixed camera (no homographies). Every image is compared with the first. "
         "Prints mAP by the strict protocol, the share of mutual matches within 1 and 3 px, the share of homographies "
-        "that are right within 1, 3 and 5 px, and how many matches there are and how many of them are right within "
-        "3 px; of the matches with keypoints within 5 px of the truth, the share within 1 px (exact); then all of it for "
+        "that are right within 1, 3 and 5 px, and how many matches there are, how many of them are right within "
+        "3 px, and how many places these are, at least 2 px apart in one of the images (places; of keypoints: spots); "
+        "of the matches with keypoints within 5 px of the truth, the share within 1 px (exact); then all of it for "
         "the matches that the filter keeps (match --filter), for refined points (match --refine), and for the aligned "
         "points that match fits a homography to again.",
     .options = oxford_options,

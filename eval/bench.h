@@ -121,12 +121,15 @@ size_t ev_bench_items(const ev_bench_set *set, const ev_bench_task *task);
 
 typedef struct ev_bench_row {
     const ev_bench_task *task;
-    double ms, spread;   /* per image or pair; half the distance of the quartiles */
+    double ms, spread;   /* per image or pair; half the distance of the quartiles, NaN for one repeat */
     double instructions; /* NaN: not known */
     double speedup;      /* against one thread, of the least times, when there are more threads; else NaN */
     const char *peer;    /* what it is compared with; NULL without */
     double peer_ms, peer_spread;
 } ev_bench_row;
+
+/* As tables show a spread, in per cent of the time: in ms it is 0.000 for the short steps. */
+static inline double ev_spread_percent(double ms, double spread) { return 100 * spread / ms; }
 
 /* progress counts items and may be NULL; *done counts on. */
 bool ev_bench_measure(ev_bench_set *set, const ev_bench_task *task, const ev_bench_plan *plan, io_progress *progress,

@@ -105,7 +105,7 @@ static void summarise(side_times *t, size_t items, size_t repeats, double *ms, d
     }
     for (size_t i = 0; i < items; i++) *ms += kbi_spread_of(t->ms + i * repeats, repeats).median / (double)items;
     kbi_spread passes = kbi_spread_of(t->passes, repeats);
-    *spread = 0.5 * (passes.high - passes.low);
+    *spread = repeats > 1 ? 0.5 * (passes.high - passes.low) : NAN;
 }
 
 /* The least time of every item, added up: what is least disturbed by others on the machine. */

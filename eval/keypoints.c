@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/warp.h"
+
 const char *ev_keypoint_source_name(const ev_keypoint_source *source)
 {
     return source->folder ? "csv" : kb_detector_name(source->detector);
@@ -12,6 +14,19 @@ bool ev_image_load(const ev_keypoint_source *source, const char *path, io_image 
 {
     io_read_options reading = {.max_pixels = source->max_pixels};
     return io_image_read(path, &reading, out, error);
+}
+
+void ev_image_resize(io_image *image, int32_t width, int32_t height)
+{
+    double sx = (double)image->width / width, sy = (double)image->height / height;
+    const kbi_view view = {
+        .width = width, .height = height, .to_photo = {sx, 0, 0.5 * sx - 0.5, 0, sy, 0.5 * sy - 0.5, 0, 0, 1}};
+    size_t count = (size_t)width * (size_t)height;
+    uint8_t *pixels = io_alloc(count, 1), *mask = io_alloc(count, 1);
+    kbi_view_render(&view, &image->view, pixels, mask);
+    free(mask);
+    io_image_free(image);
+    *image = (io_image){width, height, IO_GRAY8, pixels, {pixels, width, height, width, KB_GRAY8, 0}};
 }
 
 char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path)

@@ -23,6 +23,8 @@ typedef struct ev_keypoint_source {
 const char *ev_keypoint_source_name(const ev_keypoint_source *source);
 /* The image, as long as it is not too large. */
 bool ev_image_load(const ev_keypoint_source *source, const char *path, io_image *out, io_error *error);
+/* A gray image of 8 bits becomes width x height; every pixel is the mean over its footprint, so nothing aliases. */
+void ev_image_resize(io_image *image, int32_t width, int32_t height);
 /* The CSV file of an image, malloc'ed; scene may be NULL. */
 char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path);
 /* max_keypoints overrides the source's unless it is 0; CSV files are taken whole. */

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/places.h"
 #include "io/progress.h"
 #include "pipeline/features.h"
 
 typedef struct view {
     io_image image;
     features f;
+    size_t spots;
 } view;
 
 typedef struct sequence_work {
@@ -54,8 +56,9 @@ static void load_view(void *context, int32_t index)
     const char *path = work->scene->images.items[index];
     io_error *error = &work->errors[index];
     const ev_keypoint_source *source = &work->options->keypoints;
-    if (ev_image_load(source, path, &v->image, error))
-        ev_keypoints_load(source, work->scene->name, path, &v->image.view, 0, &v->f.keypoints, error);
+    if (ev_image_load(source, path, &v->image, error) &&
+        ev_keypoints_load(source, work->scene->name, path, &v->image.view, 0, &v->f.keypoints, error))
+        v->spots = ev_spots(v->f.keypoints.items, v->f.keypoints.count);
 }
 
 static void matching_describe_view(void *context, int32_t index)
@@ -66,13 +69,58 @@ static void matching_describe_view(void *context, int32_t index)
                        &v->f.rows, &work->errors[index]);
 }
 
-/* Distance in image k from where H sends a to b; infinite when H sends it nowhere. */
-static double transfer_error(const double h[9], const kb_keypoint *a, const kb_keypoint *b)
+/* Distance in image k from where H sends the point of image 1; infinite when H sends it nowhere. */
+static double transfer_error(const double h[9], const kb_point_pair *pair)
 {
     double x, y;
-    kb_homography_apply(h, a->x, a->y, &x, &y);
-    double distance = hypot(x - b->x, y - b->y);
+    kb_homography_apply(h, pair->x1, pair->y1, &x, &y);
+    double distance = hypot(x - pair->x2, y - pair->y2);
     return isfinite(distance) ? distance : INFINITY;
+}
+
+const double ev_corner_limits[EV_CORNER_LIMITS] = {1, 3, 5};
+
+/* What a pair adds to the areas under the curves of corner errors. */
+static void score_homography(const sequence_work *work, size_t k, const kb_point_pair *points, const float *distances,
+                             size_t count)
+{
+    const io_image *image = &work->views[0].image;
+    kb_fit_options options;
+    kb_fit_report fit;
+    KB_INIT(options);
+    KB_INIT(fit);
+    options.quality = distances;
+    kb_status status = kb_fit(points, count, &options, NULL, NULL, &fit);
+    if (status != KB_OK) io_fail(&work->errors[k], "fitting: %s", kb_status_string(status));
+    if (status != KB_OK || fit.result != KB_FIT_FOUND) return;
+    double error = ev_corner_error(fit.model, work->scene->h[k], image->width, image->height);
+    for (int i = 0; i < EV_CORNER_LIMITS; i++) work->pairs[k].corner_auc[i] = fmax(0, 1 - error / ev_corner_limits[i]);
+}
+
+static void score_matches(const sequence_work *work, size_t k, const kb_match *matches, size_t count)
+{
+    const io_keypoints *a = &work->views[0].f.keypoints, *b = &work->views[k].f.keypoints;
+    ev_mma *pair = &work->pairs[k];
+    kb_point_pair *points = io_alloc(count + 1, sizeof *points);
+    float *distances = io_alloc(count + 1, sizeof *distances);
+    uint8_t *right = io_alloc(count + 1, 1);
+    kb_match_points(a->items, a->count, b->items, b->count, matches, count, points, distances);
+    for (size_t i = 0; i < count; i++) {
+        double error = transfer_error(work->scene->h[k], &points[i]);
+        for (int t = 0; t < EV_MMA_PX; t++) pair->accuracy[t] += error <= t + 1;
+        right[i] = error <= EV_RIGHT_PX;
+    }
+    pair->pairs = 1;
+    pair->matches = (double)count;
+    pair->right = pair->accuracy[EV_RIGHT_PX - 1];
+    pair->places = (double)ev_places(points, distances, right, count);
+    pair->keypoints = (double)(a->count + b->count) / 2;
+    pair->spots = (double)(work->views[0].spots + work->views[k].spots) / 2;
+    for (int t = 0; t < EV_MMA_PX && count > 0; t++) pair->accuracy[t] /= (double)count;
+    score_homography(work, k, points, distances, count);
+    free(right);
+    free(distances);
+    free(points);
 }
 
 static void match_pair(void *context, int32_t index)
@@ -80,20 +128,10 @@ static void match_pair(void *context, int32_t index)
     sequence_work *work = context;
     size_t k = (size_t)index + 1, count = 0;
     const view *a = &work->views[0], *b = &work->views[k];
-    ev_mma *pair = &work->pairs[k];
     kb_match *matches = io_alloc(a->f.keypoints.count + 1, sizeof *matches);
-    memset(pair, 0, sizeof *pair);
-    if (ev_rows_match(&a->f.rows, &b->f.rows, true, 0, NULL, matches, &count, &work->errors[k])) {
-        for (size_t i = 0; i < count; i++) {
-            double error = transfer_error(work->scene->h[k], &a->f.keypoints.items[matches[i].a],
-                                          &b->f.keypoints.items[matches[i].b]);
-            for (int t = 0; t < EV_MMA_PX; t++) pair->accuracy[t] += error <= t + 1;
-        }
-        for (int t = 0; t < EV_MMA_PX && count > 0; t++) pair->accuracy[t] /= (double)count;
-        pair->pairs = 1;
-        pair->matches = (double)count;
-        pair->keypoints = (double)(a->f.keypoints.count + b->f.keypoints.count) / 2;
-    }
+    memset(&work->pairs[k], 0, sizeof work->pairs[k]);
+    if (ev_rows_match(&a->f.rows, &b->f.rows, true, 0, NULL, matches, &count, &work->errors[k]))
+        score_matches(work, k, matches, count);
     free(matches);
 }
 
@@ -127,16 +165,24 @@ static void mma_add(ev_mma *sum, const ev_mma *pair)
 {
     sum->pairs += pair->pairs;
     sum->keypoints += pair->keypoints;
+    sum->spots += pair->spots;
     sum->matches += pair->matches;
+    sum->right += pair->right;
+    sum->places += pair->places;
     for (int t = 0; t < EV_MMA_PX; t++) sum->accuracy[t] += pair->accuracy[t];
+    for (int i = 0; i < EV_CORNER_LIMITS; i++) sum->corner_auc[i] += pair->corner_auc[i];
 }
 
 static void mma_divide(ev_mma *sum)
 {
     double n = sum->pairs > 0 ? (double)sum->pairs : NAN;
     sum->keypoints /= n;
+    sum->spots /= n;
     sum->matches /= n;
+    sum->right /= n;
+    sum->places /= n;
     for (int t = 0; t < EV_MMA_PX; t++) sum->accuracy[t] /= n;
+    for (int i = 0; i < EV_CORNER_LIMITS; i++) sum->corner_auc[i] /= n;
 }
 
 static void result_add(ev_matching_result *result, const ev_scene *scene, size_t index, const ev_mma *pair)

@@ -8,6 +8,7 @@
 
 #include "eval/cache.h"
 #include "eval/hash.h"
+#include "eval/places.h"
 #include "io/npy.h"
 #include "io/progress.h"
 #include "pipeline/align.h"
@@ -20,13 +21,14 @@
 
 /* What is remembered of the matches of a pair, */
 typedef struct matches_score {
-    double matches, right_1px, right_3px, corner_error;
+    double matches, right_1px, right_3px, places, corner_error;
     double right_5px, right_5px_to_1px; /* by their keypoints, and those of them whose points lie within 1 px */
 } matches_score;
 
 /* and of the pair. */
 typedef struct pair_score {
     double strict, paperlike;
+    double keypoints, spots; /* means of the two images */
     matches_score mutual, filtered, refined, aligned;
     kbi_curve curve;
 } pair_score;
@@ -38,6 +40,7 @@ typedef struct view {
     io_image image;
     features best, all;
     bool shared; /* all is best */
+    size_t spots; /* of best */
 } view;
 
 /* Where H sends the keypoints of image 1, and which of them have a partner in image k. */
@@ -173,24 +176,11 @@ static bool score_paperlike(const scene_work *work, size_t k, pair_score *score,
     return good;
 }
 
-/* How far the corners of image 1 land from where they should, on average. */
-static double corner_error(const double found[9], const double wanted[9], int32_t width, int32_t height)
-{
-    double sum = 0;
-    for (int corner = 0; corner < 4; corner++) {
-        double x = corner & 1 ? width - 1 : 0, y = corner & 2 ? height - 1 : 0, fx, fy, wx, wy;
-        kb_homography_apply(found, x, y, &fx, &fy);
-        kb_homography_apply(wanted, x, y, &wx, &wy);
-        sum += sqrt((fx - wx) * (fx - wx) + (fy - wy) * (fy - wy)) / 4;
-    }
-    return isfinite(sum) ? sum : INFINITY;
-}
-
 /* The corner error of a homography; infinite when none was found. */
 static double fit_error(const scene_work *work, size_t k, const kb_fit_report *fit)
 {
     const io_image *image = &work->views[0].image;
-    return fit->result == KB_FIT_FOUND ? corner_error(fit->model, work->scene->h[k], image->width, image->height)
+    return fit->result == KB_FIT_FOUND ? ev_corner_error(fit->model, work->scene->h[k], image->width, image->height)
                                        : INFINITY;
 }
 
@@ -220,14 +210,16 @@ static kb_status points_of(const scene_work *work, size_t k, const kb_match *mat
                            &options, NULL, pairs, NULL);
 }
 
-/* Counts a pair of points whose keypoint of image 1 is `a`; near_5px: the match was right before its points moved. */
-static void count_pair(const truth *t, size_t a, const kb_point_pair *pair, bool near_5px, matches_score *score)
+/* Counts a pair of points whose keypoint of image 1 is `a`; near_5px: the match was right before its points moved.
+ * Returns whether it counts as right. */
+static bool count_pair(const truth *t, size_t a, const kb_point_pair *pair, bool near_5px, matches_score *score)
 {
-    bool exact = near_point(t, a, pair->x2, pair->y2, 1);
+    bool exact = near_point(t, a, pair->x2, pair->y2, 1), right = near_point(t, a, pair->x2, pair->y2, PRECISION_PX);
     score->right_1px += exact;
-    score->right_3px += near_point(t, a, pair->x2, pair->y2, PRECISION_PX);
+    score->right_3px += right;
     score->right_5px += near_5px;
     score->right_5px_to_1px += near_5px && exact;
+    return right;
 }
 
 static bool score_two_way(const scene_work *work, size_t k, const kb_match *matches, size_t count, bool refined,
@@ -237,19 +229,22 @@ static bool score_two_way(const scene_work *work, size_t k, const kb_match *matc
     const kb_keypoint *b = work->views[k].best.keypoints.items;
     kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
     float *quality = io_alloc(count + 1, sizeof *quality);
+    uint8_t *right = io_alloc(count + 1, 1);
     kb_fit_report fit;
     kb_status status = points_of(work, k, matches, count, refined, pairs, quality);
     score->matches = (double)count;
     for (size_t i = 0; i < count && status == KB_OK; i++) {
         size_t a = (size_t)matches[i].a;
-        count_pair(t, a, &pairs[i], near(t, a, &b[matches[i].b], STRICT_PX), score);
+        right[i] = count_pair(t, a, &pairs[i], near(t, a, &b[matches[i].b], STRICT_PX), score);
     }
+    score->places = (double)ev_places(pairs, quality, right, count);
     bool good = status == KB_OK || io_fail(error, "points of matches: %s", kb_status_string(status));
     if (good) {
         status = fit_homography(pairs, quality, count, refined ? PIPELINE_REFINED_PX : 0, NULL, &fit);
         good = status == KB_OK || io_fail(error, "fitting: %s", kb_status_string(status));
     }
     if (good) score->corner_error = fit_error(work, k, &fit);
+    free(right);
     free(quality);
     free(pairs);
     return good;
@@ -263,6 +258,7 @@ static bool score_aligned(const scene_work *work, size_t k, const kb_match *matc
     kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
     float *quality = io_alloc(count + 1, sizeof *quality);
     uint8_t *inliers = io_alloc(count + 1, 1);
+    uint8_t right[ALIGN_POINTS] = {0};
     align_result aligned = {.count = 0};
     kb_fit_report fit;
     const align_input input = {.image_a = &u->image.view, .image_b = &v->image.view, .a = &u->best.keypoints,
@@ -276,8 +272,10 @@ static bool score_aligned(const scene_work *work, size_t k, const kb_match *matc
     for (size_t i = 0; i < aligned.count; i++) {
         size_t a = (size_t)aligned.a[i];
         const kb_point_pair *pair = &aligned.pairs[i];
-        count_pair(&work->strict[k], a, pair, near_point(&work->strict[k], a, pair->x2, pair->y2, STRICT_PX), score);
+        right[i] = count_pair(&work->strict[k], a, pair, near_point(&work->strict[k], a, pair->x2, pair->y2, STRICT_PX),
+                              score);
     }
+    score->places = (double)ev_places(aligned.pairs, NULL, right, aligned.count);
     free(inliers);
     free(quality);
     free(pairs);
@@ -314,6 +312,8 @@ static void score_pair(void *context, int32_t index)
     if (!work->wanted[k]) return;
     memset(score, 0, sizeof *score);
     score->paperlike = NAN;
+    score->keypoints = (double)(work->views[0].best.keypoints.count + work->views[k].best.keypoints.count) / 2;
+    score->spots = (double)(work->views[0].spots + work->views[k].spots) / 2;
     if (score_strict(work, k, score, error) && score_mutual(work, k, score, error) && work->options->paperlike)
         score_paperlike(work, k, score, error);
 }
@@ -344,6 +344,7 @@ static void load_view(void *context, int32_t index)
     if (!ev_image_load(&options->keypoints, path, &v->image, error)) return;
     if (!ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, 0, &v->best.keypoints, error))
         return;
+    v->spots = ev_spots(v->best.keypoints.items, v->best.keypoints.count);
     if (v->shared) v->all.keypoints = v->best.keypoints;
     else
         ev_keypoints_load(&options->keypoints, work->scene->name, path, &v->image.view, EV_ALL_KEYPOINTS,
@@ -449,7 +450,7 @@ static uint64_t pair_key(const scene_work *work, const ev_method *method, const 
     double numbers[8] = {kb_preset_scale(o->preset), !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
                          o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
                          o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.whole_pixels};
-    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 5 " KB_VERSION_STRING);
+    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 6 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
     key = ev_hash(key, numbers, sizeof numbers);
     key = ev_hash(key, &views[0], sizeof views[0]);
@@ -464,6 +465,7 @@ static void matches_add(ev_oxford_matches *sum, const matches_score *pair)
     double n = pair->matches > 0 ? pair->matches : 1;
     sum->matches += pair->matches;
     sum->right += pair->right_3px;
+    sum->places += pair->places;
     sum->precision_1px += pair->right_1px / n;
     sum->precision_3px += pair->right_3px / n;
     sum->near += pair->right_5px;
@@ -477,6 +479,7 @@ static void matches_divide(ev_oxford_matches *sum, double n)
 {
     sum->matches /= n;
     sum->right /= n;
+    sum->places /= n;
     sum->precision_1px /= n;
     sum->precision_3px /= n;
     sum->exact = sum->near > 0 ? sum->exact / sum->near : 0;
@@ -489,6 +492,8 @@ static void matches_divide(ev_oxford_matches *sum, double n)
 static void add_pair(ev_oxford_score *sum, const pair_score *pair)
 {
     sum->pairs++;
+    sum->keypoints += pair->keypoints;
+    sum->spots += pair->spots;
     sum->strict_map += pair->strict;
     sum->paperlike_map += pair->paperlike;
     matches_add(&sum->mutual, &pair->mutual);
@@ -501,6 +506,8 @@ static void add_pair(ev_oxford_score *sum, const pair_score *pair)
 static void score_divide(ev_oxford_score *sum)
 {
     double n = (double)sum->pairs;
+    sum->keypoints /= n;
+    sum->spots /= n;
     sum->strict_map /= n;
     sum->paperlike_map /= n;
     matches_divide(&sum->mutual, n);

@@ -28,7 +28,7 @@ typedef struct ev_oxford_options {
 /* Matches of both directions, and the homographies fitted to them: means over pairs. */
 typedef struct ev_oxford_matches {
     double matches;                                        /* per pair */
-    double right;                                          /* of them, within 3 px */
+    double right, places;                                  /* of them, within 3 px; different places of these */
     double precision_1px, precision_3px;                   /* 0 to 1; pairs without a match count 0 */
     double near;                                           /* per pair, matches with keypoints within 5 px of the truth */
     double exact;                                          /* the share of these whose points lie within 1 px; of the
@@ -39,6 +39,7 @@ typedef struct ev_oxford_matches {
 /* Means over pairs. */
 typedef struct ev_oxford_score {
     size_t pairs;
+    double keypoints, spots;          /* per image; keypoints at least 2 px apart (eval/places.h) */
     double strict_map, paperlike_map; /* 0 to 1; paperlike_map is NaN unless it was wanted */
     ev_oxford_matches mutual, filtered, refined, aligned;
     kbi_curve curve;                   /* strict */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/bench.h"
 #include "eval/paper.h"
 #include "io/html.h"
 #include "io/plot.h"
@@ -44,7 +45,7 @@ static void report_take(ev_report *report, const io_json_value *item)
 
 bool ev_report_add(ev_report *report, const char *name, const io_json_value *document, io_error *error)
 {
-    static const char *const known[] = {"oxford", "matching", "hpatches", "brown", "sfm", "bench"};
+    static const char *const known[] = {"oxford", "matching", "hpatches", "brown", "sfm", "pose", "bench"};
     size_t before = report->count;
     if (is_ablation(document)) report_take(report, document);
     const io_json_value *item = document->kind == IO_JSON_ARRAY ? document->first : document;
@@ -321,11 +322,14 @@ static void put_scenes(FILE *out, const group *g)
 
 static void write_oxford(FILE *out, const ev_report *report, const group *g)
 {
-    static const column columns[] = {
-        {"strict mAP", "strict_map", 2, 1, 1},      {"paper-like mAP", "paperlike_map", 2, 1, 1},
-        {"within 3 px", "precision_3px", 2, 1, 1},  {"H &lt; 1 px", "homography_1px", 1, 1, 1},
-        {"H &lt; 3 px", "homography_3px", 1, 1, 1}, {"H &lt; 5 px", "homography_5px", 1, 1, 1},
-        {"matches", "matches", 0, 1, 0}};
+    static const column columns[] = {{"strict mAP", "strict_map", 2, 1, 1},
+                                     {"paper-like mAP", "paperlike_map", 2, 1, 1},
+                                     {"within 3 px", "precision_3px", 2, 1, 1},
+                                     {"H &lt; 1 px", "homography_1px", 1, 1, 1},
+                                     {"H &lt; 3 px", "homography_3px", 1, 1, 1},
+                                     {"H &lt; 5 px", "homography_5px", 1, 1, 1},
+                                     {"matches", "matches", 0, 1, 0},
+                                     {"places", "places", 0, 1, 1}};
     const io_json_value *first = g->items[0];
     char words[160];
     (void)report;
@@ -338,13 +342,15 @@ static void write_oxford(FILE *out, const ev_report *report, const group *g)
     fprintf(out,
             "</h2><p>%.0f pairs. All in per cent: mAP by both protocols, the share of mutual matches within 3 px, ",
             json_number(first, "pairs"));
-    fputs("the share of homographies whose corners are right within 1, 3 and 5 px.", out);
+    fputs("the share of homographies whose corners are right within 1, 3 and 5 px. Places are matches within 3 px, "
+          "counted once where they are closer than 2 px in both images.",
+          out);
     if (oxford)
         fputs(" The paper does not state its protocol in full; the paper-like one is a stand-in for it, meant for all "
               "keypoints a detector finds, of which files may hold fewer.",
               out);
     fputs("</p>\n", out);
-    put_results(out, g, columns, 7, &paper);
+    put_results(out, g, columns, sizeof columns / sizeof *columns, &paper);
     fputs("<div class=\"plots\">", out);
     plot_precision_recall(out, g);
     fputs("</div>", out);
@@ -392,8 +398,9 @@ static void write_matching(FILE *out, const ev_report *report, const group *g)
             "</h2><p>Share of mutual nearest neighbours that the homography confirms within 1, 3 and 5 px, mean of "
             "%.0f pairs; of sequences with changes of light (i) and of viewpoint (v) too.</p>\n",
             json_number(g->items[0], "pairs"));
-    io_html_table_begin(out, (const char *const[]){"descriptor", "1 px", "3 px", "5 px", "i, 1 px", "i, 3 px",
-                                                   "i, 5 px", "v, 1 px", "v, 3 px", "v, 5 px", "matches", NULL});
+    io_html_table_begin(out,
+                        (const char *const[]){"descriptor", "1 px", "3 px", "5 px", "i, 1 px", "i, 3 px", "i, 5 px",
+                                              "v, 1 px", "v, 3 px", "v, 5 px", "matches", "places", NULL});
     for (size_t i = 0; i < g->count; i++) {
         begin_row(out, json_text(g->items[i], "model"));
         for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
@@ -402,6 +409,7 @@ static void write_matching(FILE *out, const ev_report *report, const group *g)
             for (int t = 0; t < 5; t += 2) io_html_cell(out, mma[t], 3, NULL);
         }
         io_html_cell(out, json_number(g->items[i], "matches"), 0, NULL);
+        io_html_cell(out, json_number(g->items[i], "places"), 0, NULL);
         io_html_row_end(out);
     }
     io_html_table_end(out);
@@ -484,6 +492,46 @@ static void write_sfm(FILE *out, const ev_report *report, const group *g)
     fputs("</section>\n", out);
 }
 
+/* --------------------------------------------------------------------------------------------------------- pose */
+
+/* Origin and solver of a row, as far as they are told. */
+static void put_solver(FILE *out, const io_json_value *row)
+{
+    const char *origin = json_text(row, "origin"), *solver = json_text(row, "solver");
+    char *shorter = short_name(origin), name[160];
+    snprintf(name, sizeof name, "%s%s%s", shorter, *origin ? ", " : "", solver);
+    io_html_row_begin(out, name);
+    free(shorter);
+}
+
+static void write_pose(FILE *out, const ev_report *report, const group *g)
+{
+    const io_json_value *first = g->items[0];
+    (void)report;
+    fputs("<section><h2>Relative pose: ", out);
+    io_html_text(out, json_text(first, "set"));
+    fputs("</h2><p>Area under the curve of the share of poses within an error, up to 5, 10 and 20 degrees, in per cent",
+          out);
+    if (isfinite(json_number(first, "threshold")))
+        fprintf(out, "; inliers within %g px", json_number(first, "threshold"));
+    fputs(". Milliseconds are processor time per problem.</p>\n", out);
+    io_html_table_begin(out, (const char *const[]){"", "problems", "AUC 5", "AUC 10", "AUC 20", "ms", NULL});
+    for (size_t i = 0; i < g->count; i++) {
+        const io_json_value *rows = io_json_get(g->items[i], "solvers");
+        for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) {
+            put_solver(out, row);
+            io_html_cell(out, json_number(row, "problems"), 0, NULL);
+            io_html_cell(out, json_number(row, "auc_5"), 2, NULL);
+            io_html_cell(out, json_number(row, "auc_10"), 2, NULL);
+            io_html_cell(out, json_number(row, "auc_20"), 2, NULL);
+            io_html_cell(out, json_number(row, "ms"), 3, NULL);
+            io_html_row_end(out);
+        }
+    }
+    io_html_table_end(out);
+    fputs("</section>\n", out);
+}
+
 /* -------------------------------------------------------------------------------------------- time and energy */
 
 /* What the paper's tables have for a row of ours: its ORB detector, its matching, its fit, or the descriptor. */
@@ -506,15 +554,15 @@ static void write_speed(FILE *out, const io_json_value *item)
     fputs("The ratio is to OpenCV in the same run. The paper&rsquo;s column is a Core i7 8750H with all its threads, "
           "OpenCV for steps other than description.</p>\n",
           out);
-    io_html_table_begin(out, (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn;",
-                                                   "*paper", NULL});
+    io_html_table_begin(
+        out, (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn; %", "*paper", NULL});
     for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) {
         io_html_row_begin(out, json_text(row, "name"));
         io_html_cell(out, json_number(row, "ms"), 3, NULL);
         io_html_cell(out, json_number(row, "ratio"), 3, NULL);
         io_html_cell(out, json_number(row, "peer_ms"), 3, NULL);
         io_html_cell_text(out, json_text(row, "peer"));
-        io_html_cell(out, json_number(row, "spread"), 3, NULL);
+        io_html_cell(out, ev_spread_percent(json_number(row, "ms"), json_number(row, "spread")), 1, NULL);
         io_html_cell(out, paper_time(json_text(row, "step"), json_text(row, "model")), 2, "paper");
         io_html_row_end(out);
     }
@@ -594,6 +642,7 @@ void ev_report_write(const ev_report *report, const char *title, FILE *out)
     each_group(out, report, "hpatches", write_hpatches);
     each_group(out, report, "brown", write_brown);
     each_group(out, report, "sfm", write_sfm);
+    each_group(out, report, "pose", write_pose);
     for (size_t i = 0; i < report->count; i++) {
         if (!is_benchmark(report->items[i], "bench")) continue;
         write_speed(out, report->items[i]);

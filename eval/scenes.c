@@ -33,6 +33,18 @@ bool ev_homography_read(const char *path, double h[9], io_error *error)
     return good;
 }
 
+double ev_corner_error(const double found[9], const double wanted[9], int32_t width, int32_t height)
+{
+    double sum = 0;
+    for (int corner = 0; corner < 4; corner++) {
+        double x = corner & 1 ? width - 1 : 0, y = corner & 2 ? height - 1 : 0, fx, fy, wx, wy;
+        kb_homography_apply(found, x, y, &fx, &fy);
+        kb_homography_apply(wanted, x, y, &wx, &wy);
+        sum += sqrt((fx - wx) * (fx - wx) + (fy - wy) * (fy - wy)) / 4;
+    }
+    return isfinite(sum) ? sum : INFINITY;
+}
+
 /* The file that holds the homography from image 1 to image k; NULL when there is none. */
 static char *find_homography(const char *folder, int k)
 {

@@ -24,6 +24,9 @@ void ev_scenes_free(ev_scenes *scenes);
 /* Nine numbers, from plain text or from the <data> of an OpenCV XML file. */
 bool ev_homography_read(const char *path, double h[9], io_error *error);
 
+/* How far the corners of image 1 land from where they should, on average, px; infinite when one lands nowhere. */
+double ev_corner_error(const double found[9], const double wanted[9], int32_t width, int32_t height);
+
 /* A copy without slashes at the end, so that its last part is a name; malloc'ed. */
 char *ev_folder_clean(const char *folder);
 /* The folders in a folder, as paths, sorted by name. */

@@ -34,7 +34,8 @@ bool io_camera_parse(const char *text, io_camera *camera, io_error *error)
         if (strlen(camera_models[i].name) != length || strncmp(camera_models[i].name, text, length) != 0) continue;
         const char *at = text + length;
         int n = 0;
-        while (*at == ',' && n < camera_models[i].parameters && io_number_parse(at + 1, &at, &camera->parameters[n]))
+        while (*at == ',' && n < camera_models[i].parameters && io_number_parse(at + 1, &at, &camera->parameters[n]) &&
+               isfinite(camera->parameters[n]))
             n++;
         camera->model = (io_camera_model)i;
         camera->known = true;

@@ -5,6 +5,8 @@ render a.pgm 200 160 1
 render b.pgm 200 160 1
 
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --rows describe-bad256,match-256,pipeline >out.txt
+holds out.txt "+- %"
+! grep -q " 0\.000 " out.txt || fail "a spread of one repeat"
 lines out.txt 7 # the machine, the run, an empty line, the heads, three rows
 for words in "keybits $("$KEYBITS" --version | cut -d' ' -f2)" "instruction sets" "2 of 2 images" "describe-bad256"; do
     holds out.txt "$words"

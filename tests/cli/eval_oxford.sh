@@ -40,6 +40,7 @@ run "$KEYBITS" eval oxford set/still -m sift --json >default.json
 same one.json default.json
 run "$KEYBITS" eval oxford set -m sift >table.txt
 holds table.txt "strict"
+holds table.txt "places"
 holds table.txt "  shift"
 holds table.txt "refined"
 holds table.txt "aligned"
@@ -50,6 +51,24 @@ for name in morning night; do keypoints csv/$name.sift.csv 40 160 120; done
 run "$KEYBITS" eval oxford set/still -m sift --keypoints-dir csv --keypoints sift --json >csv.json
 holds csv.json '"keypoints": "csv"'
 between csv.json strict_map 100 100
+# twice every keypoint, 1 px apart, are as many places as once
+mkdir twice
+for name in morning night; do
+    awk -F, 'NR == 1 { print; for (i = 1; i <= NF; i++) if ($i == "x") c = i; next }
+             { print; $c += 1; OFS = ","; $1 = $1; print }' csv/$name.sift.csv >twice/$name.sift.csv
+done
+run "$KEYBITS" eval oxford set/still -m sift --keypoints-dir twice --keypoints sift --json >twice.json
+between csv.json right 40 40
+between csv.json places 40 40
+between csv.json spots 40 40
+between twice.json keypoints_per_image 80 80
+between twice.json spots 40 40
+between twice.json right 80 80
+between twice.json places 40 40
+run "$KEYBITS" eval matching set/still -m sift --keypoints-dir twice --keypoints sift --json >twice.json
+between twice.json spots 40 40
+between twice.json right 80 80
+between twice.json places 40 40
 run "$KEYBITS" eval oxford set/still --keypoints-dir csv --export-patches patches.npy
 head -c 128 patches.npy | grep -aqF "'shape': (80, 32, 32), }" || fail "the shape of the patches"
 run "$KEYBITS" describe --patches patches.npy -m sift -o rows.npy

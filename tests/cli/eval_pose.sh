@@ -25,13 +25,42 @@ done
 run "$KEYBITS" eval pose set --no-peers --json >folder.json
 holds folder.json '"solver": "keybits essential, filtered"'
 holds folder.json '"problems": 1'
+holds folder.json '"protocol": "Strecha"'
+holds folder.json '"origin": "bag256"'
+holds folder.json '"solver": "keybits match"'
+
+# several sets, each by its protocol; matches of another program; the page takes the results
+mkdir listed given
+cp set/images/*.pgm listed
+printf '%s\n' "# a comment" "0.pgm 200 200 99 79 1 0 0 0 1 0 0 0 1 0 0 0" "1.pgm 200 200 99 79 1 0 0 0 1 0 0 0 1 -1 0 0" \
+    >listed/cameras.txt
+awk 'BEGIN { for (i = 0; i < 60; i++) print i * 3, i * 7 % 150, i * 3 - 10 - i % 5, i * 7 % 150 }' >given/0_1.txt
+run "$KEYBITS" eval pose set listed --matches given --seeds 2 --no-peers --json >two.json
+holds two.json '"protocol": "cameras.txt"'
+holds two.json '"origin": "given"'
+holds two.json '"matches": 60'
+run "$KEYBITS" eval pose listed --matches given --seeds 2 --no-peers --threshold 2 >table.txt
+holds table.txt "listed (cameras.txt), 2 px"
+run "$KEYBITS" eval report two.json rendered.json -o page.html
+holds page.html "Relative pose: listed"
+holds page.html "given, keybits essential"
+holds page.html "inliers within 1.5 px"
+refuse 1 "nothing/0_1.txt" "$KEYBITS" eval pose listed --matches nothing --no-peers
+refuse 1 "cv:nothing" "$KEYBITS" eval pose listed --features cv:nothing --no-peers
+refuse 1 "holds no cameras" "$KEYBITS" eval pose given --no-peers
 echo "200 0 99" >set/gt_dense_cameras/1.pgm.camera
 refuse 1 "1.pgm.camera: number 4" "$KEYBITS" eval pose set --no-peers
 rm set/gt_dense_cameras/1.pgm.camera
 refuse 1 "1.pgm.camera" "$KEYBITS" eval pose set --no-peers
 refuse 1 "nowhere" "$KEYBITS" eval pose nowhere --no-peers
-refuse 2 "one folder, or none" "$KEYBITS" eval pose a b
 no_leftovers
+
+# OpenCV's features beside ours, where it is there
+if "$KEYBITS" eval pose --scenes 1 2>&1 | grep -q "OpenCV find"; then
+    run "$KEYBITS" eval pose listed --features cv:orb,cv:sift --json >peers.json
+    holds peers.json '"origin": "cv:sift"'
+    holds peers.json '"solver": "OpenCV findEssentialMat"'
+fi
 
 fountain=${KEYBITS_SHARED:-}/data/eval/strecha/fountain-P11
 [ -d "$fountain" ] || exit 0

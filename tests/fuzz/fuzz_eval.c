@@ -16,16 +16,32 @@
 #include "io/colmap_db.h"
 #include "pipeline/colmap_export.h"
 
-enum { REPORT, SPLIT, PAIRS, CACHE, CAMERA, MATRIX, NAMES, POSES, EXPORT, READERS };
+enum { REPORT, SPLIT, PAIRS, CACHE, CAMERA, MATRIX, NAMES, POSES, POSE_LISTS, EXPORT, READERS };
 enum { SIDE = 16 };
 
 static char folder[64];
-static const char *const files[] = {"splits/splits.json", "patches0000.bmp", "pairs.txt", "0000000000000007.txt",
+static const char *const files[] = {"splits/splits.json",
+                                    "patches0000.bmp",
+                                    "pairs.txt",
+                                    "0000000000000007.txt",
                                     "K.txt",
-                                    "list.txt", "a.pgm", "b.pgm", "page.html", "images/a.pgm", "images/b.pgm",
-                                    "gt_dense_cameras/a.pgm.camera", "gt_dense_cameras/b.pgm.camera", "export.db",
+                                    "list.txt",
+                                    "a.pgm",
+                                    "b.pgm",
+                                    "page.html",
+                                    "images/a.pgm",
+                                    "images/b.pgm",
+                                    "gt_dense_cameras/a.pgm.camera",
+                                    "gt_dense_cameras/b.pgm.camera",
+                                    "poses/cameras.txt",
+                                    "poses/pairs.txt",
+                                    "poses/pairs.json",
+                                    "poses/a_b.txt",
+                                    "poses/a.pgm",
+                                    "poses/b.pgm",
+                                    "export.db",
                                     "export.txt"};
-static const char *const folders[] = {"splits", "images", "gt_dense_cameras"};
+static const char *const folders[] = {"splits", "images", "gt_dense_cameras", "poses"};
 
 static const char *in_folder(const char *name)
 {
@@ -60,9 +76,9 @@ static void make_folder(void)
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) fuzz_expect(mkdir(in_folder(folders[i]), 0777) == 0);
     size_t head = (size_t)sprintf(picture, "P5 %d %d 255\n", SIDE, SIDE);
     for (int i = 0; i < SIDE * SIDE; i++) picture[head + (size_t)i] = (char)(i * i / 7 + i / SIDE * 31);
-    for (int i = 0; i < 4; i++)
-        put_file(i == 0 ? "a.pgm" : i == 1 ? "b.pgm" : i == 2 ? "images/a.pgm" : "images/b.pgm", picture,
-                 head + SIDE * SIDE);
+    static const char *const pictures[] = {"a.pgm",        "b.pgm",       "images/a.pgm",
+                                           "images/b.pgm", "poses/a.pgm", "poses/b.pgm"};
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) put_file(pictures[i], picture, head + SIDE * SIDE);
     put_file("patches0000.bmp", "BM", 2);
     atexit(remove_folder);
 }
@@ -145,20 +161,54 @@ static void read_names(const char *data, size_t size, io_error *error)
     io_names_free(&names);
 }
 
-static void read_poses(const char *data, size_t size, io_error *error)
+/* A set that is accepted can be run, but for images that are not there. */
+static void run_poses(const char *path, const io_names *matches, io_error *error)
 {
     static pipeline p;
     static kb_model *model;
-    const ev_pose_options o = {.threshold = 1, .apart = 1, .quiet = true};
+    const ev_pose_options o = {.model = "sift", .matches = matches, .quiet = true};
+    ev_pose_set set;
     ev_pose_result result;
     if (!model) {
         pipeline_options options;
         pipeline_options_init(&options);
         fuzz_expect(kb_model_builtin("sift", &model) == KB_OK && pipeline_open(&p, &options, model, NULL, error));
     }
+    bool ok = ev_pose_set_open(path, 1, &set, error);
+    agree(ok, error);
+    if (!ok) return;
+    fuzz_expect(set.pair_count > 0 && set.image_count > 0);
+    for (size_t i = 0; i < set.image_count; i++) /* images of 65535 pixels a side are right, and slow */
+        ok = ok && set.images[i].width <= 64 && set.images[i].height <= 64;
+    if (ok) {
+        ok = ev_pose_run(&p, &set, &o, &result, error);
+        agree(ok, error);
+        if (ok) ev_pose_result_free(&result);
+    }
+    ev_pose_set_free(&set);
+}
+
+static void read_poses(const char *data, size_t size, io_error *error)
+{
     put_file("gt_dense_cameras/a.pgm.camera", data, size);
     put_file("gt_dense_cameras/b.pgm.camera", data, size);
-    agree(ev_pose_folder(&p, folder, &o, &result, error), error);
+    run_poses(folder, NULL, error);
+}
+
+/* The first byte chooses the kind of list, or matches for a list that is right. */
+static void read_pose_lists(const char *data, size_t size, io_error *error)
+{
+    static const char right[] = "a.pgm 20 20 8 8 1 0 0 0 1 0 0 0 1 0 0 0\nb.pgm 20 20 8 8 1 0 0 0 1 0 0 0 1 1 0 0\n";
+    static const char *const names[] = {"poses/cameras.txt", "poses/pairs.txt", "poses/pairs.json", "poses/a_b.txt"};
+    char path[192], *given = path;
+    int kind = size ? (unsigned char)data[0] % 4 : 0;
+    const io_names matches = {&given, 1};
+    put_file(names[kind], data + (size > 0), size - (size > 0));
+    snprintf(path, sizeof path, "%s", in_folder("poses"));
+    if (kind == 3)
+        run_poses(put_file("poses/cameras.txt", right, strlen(right)), &matches, error);
+    else
+        run_poses(in_folder(names[kind]), NULL, error);
 }
 
 static bool describe_nothing(void *context, const char *path, features *out, io_error *error)
@@ -197,6 +247,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case MATRIX: read_matrix(text, size); break;
     case NAMES: read_names(text, size, &error); break;
     case POSES: read_poses(text, size, &error); break;
+    case POSE_LISTS: read_pose_lists(text, size, &error); break;
     default: read_export(text, size, &error);
     }
     free(text);
@@ -219,6 +270,12 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
         {MATRIX, "2759.48 0 1520.69\n0 2764.16 1006.81\n0 0 1\n"},
         {NAMES, "# images\na.png\n  b c.jpg \r\n\n-\n@list\n"},
         {POSES, "20 0 8\n0 20 8\n0 0 1\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n1 2 3\n16 16\n"},
+        {POSE_LISTS, "\004# a set\na.pgm 20 20 8 8 1 0 0 0 1 0 0 0 1 0 0 0\nb.pgm 20 20 8 8 1 0 0 0 1 0 0 0 1 1 0 0\n"},
+        {POSE_LISTS, "\005a.pgm b.pgm 0 0 20 0 8 0 20 8 0 0 1 20 0 8 0 20 8 0 0 1 1 0 0 1 0 1 0 0 0 0 1 0 0 0 0 1\n"},
+        {POSE_LISTS, "\006[{\"pair_names\": [\"a.pgm\", \"b.pgm\"], \"K0\": [[20, 0, 8], [0, 20, 8], [0, 0, 1]], "
+                     "\"K1\": [20, 0, 8, 0, 20, 8, 0, 0, 1], \"size0_hw\": [16, 16], \"size1_hw\": [12, 12], "
+                     "\"T_0to1\": [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]}]"},
+        {POSE_LISTS, "\0071 2 3 4\n5 6 7 8\n2.5 3e0 1 1\n"},
         {EXPORT, "# pairs\na.pgm b.pgm\nc.pgm a.pgm\r\n"},
         {REPORT, "[{\"benchmark\": \"oxford\", \"set\": \"s\", \"model\": \"sift\", \"keypoints\": \"orb\", "
                  "\"keypoints_kind\": \"orb\", \"pairs\": 1, \"strict_map\": 96.9, \"precision_at_recall\": [1, "

@@ -29,6 +29,8 @@ static void cameras_are_parsed(void **state)
                                         "PINHOLE,1,2,3,4,5",
                                         "PINHOLE,1,2,x,4",
                                         "PINHOLE,-1,2,3,4",
+                                        "PINHOLE,inf,2,3,4",
+                                        "PINHOLE,1,2,nan,4",
                                         "PINHOLEX,1,2,3,4"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_false(io_camera_parse(wrong[i], &camera, &error));
     camera = io_camera_guess(600, 800);

@@ -142,6 +142,10 @@ static void a_pair_by_hand(void **state)
     assert_near(result.total.mutual.precision_3px, 2.0 / 3);
     assert_near(result.total.mutual.homography_5px, 0);
     assert_near(result.total.mutual.matches, 3);
+    assert_near(result.total.mutual.right, 2);
+    assert_near(result.total.mutual.places, 2);
+    assert_near(result.total.keypoints, 3);
+    assert_near(result.total.spots, 3);
     assert_near(result.scenes[0].strict_map, result.total.strict_map);
     ev_oxford_result_free(&result);
 }
