@@ -7,6 +7,7 @@
 #include "io/pair_list.h"
 
 #define EXHAUSTIVE_UP_TO 100 /* images, by default */
+#define PROBED_IMAGES 8192   /* images x words per row: the time of a query does not grow up to so many images */
 
 static void add_pair(collection_job *j, size_t *room, size_t a, size_t b)
 {
@@ -60,6 +61,7 @@ typedef struct retrieval {
     kb_index *index;
     kb_index_result *results; /* k per image */
     size_t *counts, k;
+    int32_t probes;
     const char **failure; /* per image; NULL: none */
 } retrieval;
 
@@ -72,8 +74,11 @@ static void retrieval_query(void *context, int32_t i)
     r->failure[i] = "its features are gone";
     if (!collection_features_read(r->j, (size_t)i, &f)) return;
     kb_features view = places_features(&f);
+    kb_index_query_options o;
+    KB_INIT(o);
+    o.probes = r->probes;
     kb_status status =
-        kb_index_query(r->index, &view, NULL, NULL, r->results + (size_t)i * r->k, r->k, &r->counts[i], &why);
+        kb_index_query(r->index, &view, &o, NULL, r->results + (size_t)i * r->k, r->k, &r->counts[i], &why);
     r->failure[i] = status == KB_OK ? NULL : kb_status_string(status);
     features_free(&f);
 }
@@ -85,6 +90,7 @@ static bool pairs_retrieval(collection_job *j, size_t *room, io_error *error)
     kb_error why;
     retrieval r = {.j = j, .k = (size_t)j->neighbours + 1}; /* the image itself is one */
     size_t n = j->images.count;
+    r.probes = n <= PROBED_IMAGES / 8 ? 8 : n < PROBED_IMAGES ? (int32_t)(PROBED_IMAGES / n) : 1;
     if (!places_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &words, error)) return false;
     bool ok = (kb_index_create(words.vocabulary, NULL, &r.index, &why) == KB_OK && kb_workspace_create(&ws) == KB_OK) ||
               io_fail(error, "out of memory");

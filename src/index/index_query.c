@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define PROBED_IMAGES 8192 /* images x words per row, by default */
+#define PROBES 8 /* by default. A number that fell as the index grows would make scores fall with it. */
 #define HEAD_NEAR 14 /* of the 64 bits of two heads may differ */
 #define LIST_PART 2048 /* entries whose heads are compared with the query's together */
 
@@ -58,6 +58,7 @@ static void score_tf_idf(query *q, const kbi_segment *s, uint64_t begin, uint64_
         uint32_t image = kbi_entry_image(s, i);
         if (image >= q->images || !(q->index->images[image].l1 > 0)) continue;
         double its = kbi_word_value(v, word, kbi_entry_count(s, i)) / q->index->images[image].l1;
+        if (its > 1) its = 1; /* of a damaged index, even not finite */
         q->scores[image] += (fabs(mine) + fabs(its) - fabs(mine - its)) / 2;
     }
 }
@@ -111,17 +112,13 @@ static kb_status query_probe(query *q, const kb_features *f, size_t probes, kb_w
     return status;
 }
 
-/* Adds up q->sums. In how many words rows are looked for depends on how many images there are. */
+/* Adds up q->sums. */
 static kb_status query_binary(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
 {
-    size_t probes = (size_t)q->o->probes;
+    size_t probes = q->o->probes ? (size_t)q->o->probes : PROBES;
     q->sums = kbi_workspace_get(ws, q->images * sizeof *q->sums);
     if (!q->sums) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     memset(q->sums, 0, q->images * sizeof *q->sums);
-    if (probes == 0) {
-        probes = q->images == 0 ? 1 : PROBED_IMAGES / q->images;
-        if (probes > 8) probes = 8;
-    }
     score_segments(q);
     return probes > 1 ? query_probe(q, f, probes, ws, error) : KB_OK;
 }
@@ -134,6 +131,8 @@ static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, k
     if (status != KB_OK) return status;
     if (!binary) {
         score_segments(q);
+        for (size_t i = 0; i < q->images; i++) /* an image may be twice in the lists of a damaged index */
+            if (q->scores[i] > 1) q->scores[i] = 1;
         return KB_OK;
     }
     status = query_binary(q, f, ws, error);
