@@ -137,7 +137,8 @@ static bool make_folders(collection_job *j, io_error *error)
     j->folder = j->work ? io_copy_string(j->work) : io_copy_string(name);
     free(name);
     char *features_folder = io_path_join(j->folder, "features"), *blocks = io_path_join(j->folder, "blocks");
-    bool ok = io_folder_make(j->folder, error) && io_folder_make(features_folder, error) && io_folder_make(blocks, error);
+    bool ok = (j->work ? io_folder_make : io_folder_make_work)(j->folder, error) &&
+              io_folder_make_work(features_folder, error) && io_folder_make_work(blocks, error);
     free(features_folder);
     free(blocks);
     return ok;

@@ -25,7 +25,7 @@ static bool describe_take(void *context, size_t index, features *f, const char *
         unlink(path);
     } else {
         cli_error("%s", why);
-        ok = io_file_write(path, why, strlen(why), &s->error);
+        ok = io_file_write_work(path, why, strlen(why), &s->error);
     }
     free(path);
     s->stopped = s->stopped || !ok;

@@ -102,7 +102,7 @@ bool collection_features_write(const collection_job *j, size_t image, const feat
     if (n > 0) memcpy(data + FEATURES_HEAD + points, f->rows.bytes, n * row);
     kbi_put_u64(data + body, kbi_sum_words(KBI_SUM_START, data, body));
     char *path = collection_path(j, "features", image, ".kbf");
-    bool ok = io_file_write(path, data, body + 8, error);
+    bool ok = io_file_write_work(path, data, body + 8, error);
     free(path);
     free(data);
     return ok;
@@ -137,7 +137,7 @@ bool collection_pairs_load(collection_job *j, const char *path)
 
 bool collection_pairs_write(const collection_job *j, const char *path, io_error *error)
 {
-    io_writer *writer = io_writer_open(path, error);
+    io_writer *writer = io_writer_open_work(path, error);
     if (!writer) return false;
     FILE *out = io_writer_file(writer);
     fprintf(out, "# keybits pairs %llx %zu\n", (unsigned long long)j->pairs_hash, j->pair_count);
@@ -197,7 +197,7 @@ bool collection_block_write(const collection_job *j, size_t block, const collect
     }
     kbi_put_u64(data + size, kbi_sum_words(KBI_SUM_START, data, size));
     char *path = collection_path(j, "blocks", block, ".kbp");
-    bool ok = io_file_write(path, data, size + 8, error);
+    bool ok = io_file_write_work(path, data, size + 8, error);
     free(path);
     free(data);
     return ok;

@@ -270,7 +270,7 @@ bool places_index_write(const char *path, kb_index *index, io_error *error)
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     kb_status status = kb_index_save(index, write_part, io_writer_file(writer));
-    if (status == KB_OK || status == KB_E_SPACE) return io_writer_commit_to_disc(writer, error);
+    if (status == KB_OK || status == KB_E_SPACE) return io_writer_commit(writer, error);
     io_writer_abandon(writer);
     return io_fail(error, "%s: %s", path, kb_status_string(status));
 }

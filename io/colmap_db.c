@@ -131,7 +131,7 @@ bool io_colmap_db_commit(io_colmap_db *db, io_error *error)
         return false;
     }
     sqlite3_close(db->handle);
-    good = io_writer_commit_to_disc(db->writer, error);
+    good = io_writer_commit(db->writer, error);
     free(db);
     return good;
 }

@@ -202,3 +202,11 @@ bool io_folder_make(const char *path, io_error *error)
     if (reason == EEXIST && io_path_is_folder(path)) return true;
     return io_fail(error, "%s: the folder cannot be made: %s", path, strerror(reason));
 }
+
+bool io_folder_make_work(const char *path, io_error *error)
+{
+    struct stat status;
+    if (!io_folder_make(path, error)) return false;
+    if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) return true;
+    return io_fail(error, "%s: a link stands in place of the folder", path);
+}
