@@ -141,11 +141,16 @@ static bool pairs_list(collection_job *j, size_t *room, io_error *error)
 
 /* ---- all ---- */
 
+static collection_pairs_by pairs_by(const collection_job *j)
+{
+    if (j->by != PAIRS_AUTO) return j->by;
+    return j->list ? PAIRS_LIST : j->images.count <= EXHAUSTIVE_UP_TO ? PAIRS_EXHAUSTIVE : PAIRS_RETRIEVAL;
+}
+
 static bool pairs_choose(collection_job *j, io_error *error)
 {
     size_t room = 0, n = j->images.count;
-    collection_pairs_by by = j->by;
-    if (by == PAIRS_AUTO) by = j->list ? PAIRS_LIST : n <= EXHAUSTIVE_UP_TO ? PAIRS_EXHAUSTIVE : PAIRS_RETRIEVAL;
+    collection_pairs_by by = pairs_by(j);
     j->pair_count = 0;
     bool ok = true;
     if (by == PAIRS_LIST) {
@@ -178,7 +183,14 @@ static bool pairs_stamp(collection_job *j, io_error *error)
         uint64_t one = j->good[i] ? j->stamps[i] : 0;
         hash = collection_hash(hash, &one, sizeof one);
     }
-    if (j->vocabulary) hash = collection_hash(hash, j->vocabulary, strlen(j->vocabulary));
+    if (pairs_by(j) == PAIRS_RETRIEVAL) { /* its content, whatever it is called */
+        io_vocabulary words;
+        size_t size;
+        if (!places_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &words, error)) return false;
+        const void *data = kb_vocabulary_data(words.vocabulary, &size);
+        hash = collection_hash(hash, data, size);
+        io_vocabulary_free(&words);
+    }
     if (j->list) {
         io_bytes bytes;
         if (!io_file_read(j->list, &bytes, error)) return false;
@@ -195,11 +207,9 @@ static bool images_settle(collection_job *j, io_error *error)
     size_t missing = 0, first = 0;
     j->failed = 0;
     for (size_t i = 0; i < j->images.count; i++) {
-        char *path = collection_path(j, "features", i, ".err");
         j->good[i] = collection_features_check(j, i, &j->keypoints[i]);
-        if (!j->good[i] && io_path_exists(path)) j->failed++;
+        if (!j->good[i] && collection_failure_check(j, i)) j->failed++;
         else if (!j->good[i] && missing++ == 0) first = i;
-        free(path);
     }
     if (missing == 0) return true;
     return io_fail(error, "%zu of %zu images are not described yet, such as %s: run --step describe for all shards first",

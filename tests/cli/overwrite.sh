@@ -90,6 +90,25 @@ if has export; then
     [ ! -e new.db ] || fail "a database in spite of refusal"
 fi
 
+# files inside folders that are written, before they are there and after
+printf 'a.pgm b.pgm\n' >list.txt
+mkdir work mvg
+for at in work/pairs.txt mvg/matches.f.txt mvg/sfm_data.json mvg/a.feat; do
+    cp list.txt $at
+    state >.state
+    refuse 1 "$at is an input, and would be overwritten" keybits collection a.pgm b.pgm -o new.db --work work --openmvg mvg --list $at
+    state >.state2
+    same .state .state2
+    rm $at
+done
+run keybits collection a.pgm b.pgm -o new.db --work work -n 100
+for at in work/features/000000.kbf work/blocks/000000.kbp; do
+    cp $at before.bin
+    refuse 1 "$at is an input, and would be overwritten" keybits collection a.pgm b.pgm -o new.db --work work -n 100 --list $at
+    same $at before.bin
+done
+rm -r work mvg new.db
+
 # two outputs that are one file, also one that is not there yet
 refuse 1 "./x.csv would be written twice" keybits match a.pgm b.pgm -m m.kbm -o x.csv --draw ./x.csv
 ln -s nowhere.csv dangling.png
