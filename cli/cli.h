@@ -52,6 +52,12 @@ typedef struct cli_common {
     int exit_code;
 } cli_common;
 
+/* Text of others, such as a name in a file, as a line of UTF-8 without control characters, which can do nothing to a
+ * terminal. All that is printed of names goes through this, or through the messages below. For the main thread; lives
+ * until CLI_SHOWN further calls. */
+#define CLI_SHOWN 4
+const char *cli_shown(const char *text);
+
 /* ---- messages ---- all on standard error, one line; the line break is added */
 __attribute__((format(printf, 2, 3))) void cli_say(const cli_common *common, const char *format,
                                                    ...); /* not with --quiet */

@@ -233,11 +233,11 @@ static void query_json(query_job *j, const char *name, size_t count, double ms)
 
 static void query_text(query_job *j, const char *name, size_t count, double ms)
 {
-    printf("%s: %zu images, %.2f ms\n", name, count, ms);
+    printf("%s: %zu images, %.2f ms\n", cli_shown(name), count, ms);
     for (size_t i = 0; i < count; i++) {
         printf("  %.4f", j->results[i].score);
         if (j->results[i].inliers >= 0) printf(" %5d inliers", j->results[i].inliers);
-        printf("  %s\n", image_name(j, &j->results[i]));
+        printf("  %s\n", cli_shown(image_name(j, &j->results[i])));
     }
 }
 
@@ -376,7 +376,7 @@ static int info_run(cli_common *common, void *job, int count, char **arguments)
                "vocabulary  %u words, model %s\n",
                info.images, (unsigned long long)info.entries, info.signatures ? "signatures" : "word counts",
                info.features ? ", features" : "", index.file.size, per_image, words.words,
-               words.model_name[0] ? words.model_name : "unknown");
+               words.model_name[0] ? cli_shown(words.model_name) : "unknown");
     }
     places_index_close(&index);
     return CLI_DONE;

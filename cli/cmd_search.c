@@ -169,8 +169,8 @@ static int search_run(cli_common *common, void *job, int count, char **arguments
     if (j->draw && !search_draw(j, arguments[1], &error)) return cli_error("%s", error.text);
     if (common->json) search_json(j, arguments[1]);
     else if (found(j))
-        printf("%s  %d inliers, score %.4f, %.1f ms\n", result_name(j, 0), j->results[0].inliers, j->results[0].score,
-               j->ms);
+        printf("%s  %d inliers, score %.4f, %.1f ms\n", cli_shown(result_name(j, 0)), j->results[0].inliers,
+               j->results[0].score, j->ms);
     else printf("not in the index (best: %d inliers), %.1f ms\n", j->count ? j->results[0].inliers : 0, j->ms);
     return CLI_DONE;
 }

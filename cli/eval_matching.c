@@ -63,7 +63,7 @@ static void matching_json(io_json *json, size_t index, const void *context)
 static void matching_print(const char *name, const ev_mma *mma)
 {
     if (mma->pairs == 0) return;
-    printf("%-28s %6zu %9.0f %8.0f", name, mma->pairs, mma->keypoints, mma->matches);
+    printf("%-28s %6zu %9.0f %8.0f", cli_shown(name), mma->pairs, mma->keypoints, mma->matches);
     for (int t = 0; t < EV_MMA_PX; t++) printf(" %6.3f", mma->accuracy[t]);
     printf("\n");
 }

@@ -92,7 +92,7 @@ static void print_matches(const ev_oxford_matches *m)
 static void oxford_print(const char *name, const ev_oxford_score *score)
 {
     char cell[2][16];
-    printf("%-28s %6zu %7s %10s", name, score->pairs, eval_percent(cell[0], score->strict_map),
+    printf("%-28s %6zu %7s %10s", cli_shown(name), score->pairs, eval_percent(cell[0], score->strict_map),
            eval_percent(cell[1], score->paperlike_map));
     print_matches(&score->mutual);
     printf("%-28s %6s %7s %10s", "    filtered", "", "", "");

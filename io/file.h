@@ -22,7 +22,7 @@ typedef struct io_bytes {
     size_t size;
 } io_bytes;
 
-/* The whole file; "-" is standard input. Fails for folders, and above 4 GiB. */
+/* The whole file; "-" is standard input. Fails for folders, and above 4 GiB, for pipes 1 GiB, for devices 64 MiB. */
 bool io_file_read(const char *path, io_bytes *out, io_error *error);
 /* The same for text; fails when a zero byte is in it, at which the text would end. */
 bool io_text_read(const char *path, io_bytes *out, io_error *error);
@@ -60,6 +60,7 @@ const char *io_path_base(const char *path);   /* what follows the last slash */
 const char *io_path_suffix(const char *path); /* ".npy", or "" when the last part has none */
 bool io_path_has_suffix(const char *path, const char *suffix); /* in any case of letters */
 bool io_path_is_folder(const char *path);
+bool io_path_is_file(const char *path); /* a regular one */
 bool io_path_exists(const char *path);
 /* True for a path that says by its suffix what goes into it: not standard output, a device, a folder or NULL. */
 bool io_path_is_plain(const char *path);
@@ -92,7 +93,7 @@ typedef struct io_names {
 void io_names_add(io_names *names, const char *name); /* copies */
 void io_names_split(io_names *names, const char *list); /* adds what stands between commas; nothing for nothing */
 void io_names_free(io_names *names);
-/* The files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
+/* The regular files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
  * by name byte by byte. NULL suffixes: the folders in it. */
 bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);
 /* What the user named: a folder means its image files (it must hold at least one), "@list.txt" the names in a list, one

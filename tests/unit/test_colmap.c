@@ -177,6 +177,32 @@ static void a_database_runs_nothing(void **state)
 }
 
 /* Pages of a table that all lead to the same next page: 60^10 rows in 13 pages. */
+/* Reading leaves nothing beside the database, whatever the mode that its header tells; what a writer has begun is read. */
+static void a_database_is_left_alone(void **state)
+{
+    (void)state;
+    static const char sql[] = "PRAGMA journal_mode = WAL; CREATE TABLE two_view_geometries(pair_id INT, rows INT);"
+                              "INSERT INTO two_view_geometries VALUES(1, 7);";
+    static const char *const beside[] = {"-wal", "-shm", "-journal"};
+    io_error error;
+    int64_t pairs, matches;
+    make_database("a ?%#.db", sql);
+    assert_true(io_colmap_db_verified(in_scratch("a ?%#.db"), &pairs, &matches, &error));
+    assert_int_equal(pairs, 1);
+    assert_int_equal(matches, 7);
+    for (int i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "a ?%%#.db%s", beside[i]);
+        assert_false(io_path_exists(in_scratch(name)));
+    }
+    sqlite3 *writer;
+    assert_int_equal(sqlite3_open(in_scratch("a ?%#.db"), &writer), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(writer, "INSERT INTO two_view_geometries VALUES(2, 5);", NULL, NULL, NULL), SQLITE_OK);
+    assert_true(io_colmap_db_verified(in_scratch("a ?%#.db"), &pairs, &matches, &error));
+    assert_int_equal(pairs, 2);
+    sqlite3_close(writer);
+}
+
 static void a_database_ends(void **state)
 {
     enum { PAGE = 512, LEVELS = 10, CELLS = 60 };
@@ -237,6 +263,7 @@ int main(void)
         cmocka_unit_test(wrong_names_are_refused_and_leave_nothing),
         cmocka_unit_test(a_database_runs_nothing),
         cmocka_unit_test(a_database_ends),
+        cmocka_unit_test(a_database_is_left_alone),
         cmocka_unit_test(the_analysis_is_read),
     };
     return cmocka_run_group_tests_name("colmap", tests, make_scratch, remove_scratch);
