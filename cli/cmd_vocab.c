@@ -75,6 +75,8 @@ static bool train_gather(train_job *j, int count, char **arguments, io_error *er
                                                      gather_image, j, error));
     ok = ok && gather_files(j, &files, error);
     if (ok && j->count == 0) ok = io_fail(error, "there are no descriptors to learn from");
+    if (ok && j->images < 2)
+        ok = io_fail(error, "words weigh more the fewer images have them: at least two images are needed");
     io_names_free(&images);
     io_names_free(&files);
     io_names_free(&named);

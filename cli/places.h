@@ -51,6 +51,10 @@ typedef struct places_index {
 } places_index;
 bool places_index_open(const char *path, places_index *out, io_error *error);
 void places_index_close(places_index *index);
+/* Waits until no other keybits changes the index, and keeps others waiting until places_index_unlock; to be called before
+ * it is opened. Returns the lock, or -1. */
+int places_index_lock(const cli_common *common, const char *path, io_error *error);
+void places_index_unlock(int lock);
 bool places_index_write(const char *path, kb_index *index, io_error *error);
 /* Opens the pipeline with the model that the index was made with, unless one is named. */
 bool places_open_for(cli_common *common, cli_pipeline *p, const kb_index *index, io_error *error);

@@ -178,9 +178,9 @@ typedef struct kb_index_query_options {
     uint32_t struct_size;
     kb_scoring scoring;
     size_t first_images;  /* search only the first first_images images that were added; 0: all. For sequences. */
-    int32_t verify;       /* this many of the best results are verified by matching and fitting, and come first,
-                             ranked by the similarity of their matches, where inliers count twice; 0: none. Needs kept
-                             features, and keypoints in the query. */
+    int32_t verify;       /* this many of the best results are verified by matching and fitting, and come first: those
+                             whose geometry was found before the others, each ranked by the similarity of their matches,
+                             where inliers count twice; 0: none. Needs kept features, and keypoints in the query. */
     kb_geometry geometry; /* of the verification; 0: homography */
     double threshold;     /* of the verification, px; 0: that of kb_fit */
     int32_t probes;       /* KB_SCORE_BINARY: the number of nearest words in which each row is searched, up to
@@ -196,7 +196,8 @@ typedef struct kb_index_result {
     double model[9];  /* from the query to the image; zeros unless verified and found */
 } kb_index_result;
 
-/* Finds up to `capacity` images with a score above 0, best first (ties: the earlier image); *count are written.
+/* Finds up to `capacity` images with a score above 0, best first (ties: the earlier image); *count are written. With
+ * verification, scores of results with inliers, of other verified ones and of the rest descend each.
  * options, workspace and error may be NULL. */
 KB_API kb_status kb_index_query(const kb_index *index, const kb_features *features,
                                 const kb_index_query_options *options, kb_workspace *workspace,

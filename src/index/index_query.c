@@ -207,6 +207,12 @@ static size_t take_best(const query *q, kb_index_result *results, size_t capacit
 
 /* ---- verification ---- */
 
+/* Those whose geometry was found come before the others. */
+static bool verified_better(const kb_index_result *a, const kb_index_result *b)
+{
+    return (a->inliers > 0) != (b->inliers > 0) ? a->inliers > 0 : a->score > b->score;
+}
+
 static kb_status verify_best(const query *q, const kb_features *f, kb_workspace *ws, kb_index_result *results,
                              size_t count)
 {
@@ -218,7 +224,7 @@ static kb_status verify_best(const query *q, const kb_features *f, kb_workspace 
         if (status != KB_OK) return status;
         size_t to = i; /* insertion; equal ones stay in the order of the scores before */
         kb_index_result moved = results[i];
-        for (; to > 0 && results[to - 1].score < moved.score; to--) results[to] = results[to - 1];
+        for (; to > 0 && verified_better(&moved, &results[to - 1]); to--) results[to] = results[to - 1];
         results[to] = moved;
     }
     return KB_OK;

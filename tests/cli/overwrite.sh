@@ -55,9 +55,13 @@ keeps folder/b.pgm .y4m track a.pgm folder -m m.kbm --y4m OUT
 keeps t.txt .kbm model import t.txt -o OUT
 keeps m.kbm .txt model export m.kbm -o OUT
 keeps m.kbm .svg model show m.kbm --svg OUT
-run keybits vocab train rows.npy -m m.kbm -w 4 -o v.kbv
-keeps rows.npy .kbv vocab train rows.npy -m m.kbm -w 4 -o OUT
+cp rows.npy more.npy
+run keybits vocab train rows.npy more.npy -m m.kbm -w 4 -o v.kbv
+keeps rows.npy .kbv vocab train rows.npy more.npy -m m.kbm -w 4 -o OUT
 keeps v.kbv .kbv vocab convert v.kbv -o OUT
+run keybits index build a.pgm -m m.kbm --vocab v.kbv -o i.kbi
+keeps b.pgm .kbi index build a.pgm b.pgm -m m.kbm --vocab v.kbv -o OUT
+keeps b.pgm .kbi index add i.kbi b.pgm -m m.kbm -o OUT
 if has train; then
     keeps p.kbp .kbm train bad p.kbp -o OUT --bits 8 --triplets 64 --candidates 4
     keeps o.kbp .csv train bag o.kbp -o new.kbm --log OUT --bits 32

@@ -566,6 +566,35 @@ static void test_verification(void **state)
 }
 
 /* An image is at most as similar to itself as can be, whatever the roots of its number of rows are rounded to. */
+/* An image that looks more alike without being the same place comes behind the one whose geometry was found. */
+static void test_verified_come_first(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, 0, 1);
+    kb_keypoint scattered[EACH];
+    uint64_t seed = 3;
+    kb_features alike = features_of(w, PLACES), place = features_of(w, 0);
+    for (size_t i = 0; i < EACH; i++) {
+        scattered[i] = alike.keypoints[i];
+        scattered[i].x = (float)kbi_random_below(&seed, 600);
+        scattered[i].y = (float)kbi_random_below(&seed, 400);
+    }
+    alike.keypoints = scattered; /* the rows of the query itself */
+    place.n = 40;
+    assert_int_equal(kb_index_add(index, &alike, 1, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(kb_index_add(index, &place, 2, NULL, NULL, NULL), KB_OK);
+    kb_index_query_options o;
+    kb_index_result results[2];
+    KB_INIT(o);
+    o.verify = 2;
+    assert_int_equal(query(index, w, PLACES, &o, results, 2), 2);
+    assert_true(results[0].id == 2 && results[0].inliers > 20);
+    assert_true(results[1].id == 1 && results[1].inliers == 0 && results[1].score > results[0].score);
+    kb_index_free(index);
+    world_free(w);
+}
+
 static void test_scores_end_at_one(void **state)
 {
     (void)state;
@@ -876,7 +905,7 @@ int main(void)
         cmocka_unit_test(test_first_images_and_capacity), cmocka_unit_test(test_remove_leaves_no_trace),
         cmocka_unit_test(test_removed_all), cmocka_unit_test(test_file), cmocka_unit_test(test_wrong_files),
         cmocka_unit_test(test_verification),
-        cmocka_unit_test(test_scores_end_at_one), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_verified_come_first), cmocka_unit_test(test_scores_end_at_one), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
         cmocka_unit_test(test_probes), cmocka_unit_test(test_kept_features), cmocka_unit_test(test_memory_of_the_caller),
         cmocka_unit_test(test_removed_images_take_no_memory), cmocka_unit_test(test_compact),
         cmocka_unit_test(test_scores_do_not_fall), cmocka_unit_test(test_scores_of_a_forged_index),
