@@ -65,7 +65,7 @@ build=$KEYBITS_BUILD/same-bits/$variant
 rm -rf "$build"
 mkdir -p "$build"
 cd "$KEYBITS_SOURCE"
-printf '%s\n' src/*/*.c "$KEYBITS_BUILD/generated/builtin_tables.c" tests/hash/hash_everything.c ${start:-tests/kernels/*.c} |
+printf '%s\n' src/*/*.c "$KEYBITS_BUILD/generated/builtin_tables.c" tests/hash/hash_everything.c ${start:-tests/kernels/*.c tests/sizes/*.c} |
     xargs -P "${KEYBITS_JOBS:-2}" -I '{}' bash -c 'name=${1#"$PWD"/}; build=$2; shift 2
         "$@" -c "${name}" -o "$build/${name//\//_}.o"' _ '{}' "$build" \
         "$compiler" -std=gnu11 -DKB_HAVE_BUILTIN_TABLES -Iinclude -Isrc "${flags[@]}"
@@ -81,6 +81,8 @@ checked=
 if [ -z "$start" ]; then
     "$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_kernels_*.o -lm -o "$build/check_kernels.exe"
     checked=$("${emulator[@]}" "$build/check_kernels.exe" | tr -d '\r') || { echo "$checked"; exit 1; }
+    "$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_sizes_*.o -lm -o "$build/sizes.exe"
+    "${emulator[@]}" "$build/sizes.exe" || exit 1 # of which size_t has 32 bits or 64
     echo "$checked"
 fi
 if [ -n "$tier" ] && ! grep -q "^$tier:" <<<"$checked"; then

@@ -153,6 +153,11 @@ struct kb_workspace {
 /* At least `bytes` bytes aligned to KBI_ALIGN, not cleared; NULL when memory is out. bytes may be 0. For the thread of
  * the call alone. */
 void *kbi_workspace_get(kb_workspace *workspace, size_t bytes);
+/* The same for count x size bytes; NULL also when that is more than size_t holds. */
+static inline void *kbi_workspace_array(kb_workspace *workspace, size_t count, size_t size)
+{
+    return size > 0 && count > SIZE_MAX / size ? NULL : kbi_workspace_get(workspace, count * size);
+}
 static inline size_t kbi_workspace_mark(const kb_workspace *workspace) { return workspace->used; }
 void kbi_workspace_rewind(kb_workspace *workspace, size_t mark);
 

@@ -67,14 +67,14 @@ static bool buffers_get(bag_buffers *b, const kb_features *f, size_t per_row, bo
     size_t n = f->n * per_row;
     *b = (bag_buffers){.per_row = per_row};
     if (n > UINT32_MAX) return false;
-    bag->word = kbi_workspace_get(ws, n * sizeof *bag->word);
-    bag->count = kbi_workspace_get(ws, n * sizeof *bag->count);
-    if (signatures) bag->signature = kbi_workspace_get(ws, n * f->row_bytes);
-    b->leaves = kbi_workspace_get(ws, n * sizeof *b->leaves);
-    b->order = kbi_workspace_get(ws, n * sizeof *b->order);
-    b->spare = kbi_workspace_get(ws, n * sizeof *b->spare);
-    b->counter.narrow = kbi_workspace_get(ws, f->row_bytes * sizeof *b->counter.narrow);
-    b->counter.wide = kbi_workspace_get(ws, 8 * f->row_bytes * sizeof *b->counter.wide);
+    bag->word = kbi_workspace_array(ws, n, sizeof *bag->word);
+    bag->count = kbi_workspace_array(ws, n, sizeof *bag->count);
+    if (signatures) bag->signature = kbi_workspace_array(ws, n, f->row_bytes);
+    b->leaves = kbi_workspace_array(ws, n, sizeof *b->leaves);
+    b->order = kbi_workspace_array(ws, n, sizeof *b->order);
+    b->spare = kbi_workspace_array(ws, n, sizeof *b->spare);
+    b->counter.narrow = kbi_workspace_array(ws, f->row_bytes, sizeof *b->counter.narrow);
+    b->counter.wide = kbi_workspace_array(ws, 8 * f->row_bytes, sizeof *b->counter.wide);
     return bag->word && bag->count && (bag->signature || !signatures) && b->leaves && b->order && b->spare &&
            b->counter.narrow && b->counter.wide;
 }
@@ -100,7 +100,7 @@ kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bo
 {
     bag_buffers b;
     *bag = (kbi_bag){0};
-    uint32_t *words = kbi_workspace_get(workspace, features->n * sizeof *words);
+    uint32_t *words = kbi_workspace_array(workspace, features->n, sizeof *words);
     if (!words || !buffers_get(&b, features, 1, signatures, workspace, bag))
         return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
     kb_status status = kb_vocabulary_words(v, features, NULL, words, b.leaves, error);
@@ -120,7 +120,7 @@ kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uin
     bag_buffers b;
     const kbi_match_kernels kernels = kbi_index_kernels();
     *bag = (kbi_bag){0};
-    uint32_t *words = kbi_workspace_get(workspace, features->n * sizeof *words);
+    uint32_t *words = kbi_workspace_array(workspace, features->n, sizeof *words);
     if (!words || !buffers_get(&b, features, probes, true, workspace, bag))
         return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
     kb_status status = kb_vocabulary_words(v, features, NULL, words, NULL, error);

@@ -116,7 +116,7 @@ static kb_status query_probe(query *q, const kb_features *f, size_t probes, kb_w
 static kb_status query_binary(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
 {
     size_t probes = q->o->probes ? (size_t)q->o->probes : PROBES;
-    q->sums = kbi_workspace_get(ws, q->images * sizeof *q->sums);
+    q->sums = kbi_workspace_array(ws, q->images, sizeof *q->sums);
     if (!q->sums) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     memset(q->sums, 0, q->images * sizeof *q->sums);
     score_segments(q);
@@ -234,8 +234,8 @@ static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_
                            size_t capacity, size_t *count, kb_error *error)
 {
     size_t table = 8 * q->index->vocabulary->row_bytes + 1;
-    q->scores = kbi_workspace_get(ws, q->images * sizeof *q->scores);
-    q->similarity = kbi_workspace_get(ws, table * sizeof *q->similarity);
+    q->scores = kbi_workspace_array(ws, q->images, sizeof *q->scores);
+    q->similarity = kbi_workspace_array(ws, table, sizeof *q->similarity);
     if (!q->scores || !q->similarity) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     for (size_t i = 0; i < q->images; i++) q->scores[i] = 0;
     kbi_similarity_table(q->index->vocabulary->row_bytes, q->similarity);

@@ -193,7 +193,7 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
     size_t count, room = CANDIDATES + (size_t)d->o.window;
     if (d->index->count == 0) return KB_OK;
     if (room > d->index->count) room = d->index->count;
-    kb_index_result *results = kbi_workspace_get(ws, room * sizeof *results);
+    kb_index_result *results = kbi_workspace_array(ws, room, sizeof *results);
     if (!results) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_index_query_options o;
     KB_INIT(o);
