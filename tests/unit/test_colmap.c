@@ -203,6 +203,42 @@ static void a_database_is_left_alone(void **state)
     sqlite3_close(writer);
 }
 
+/* Rows that tell other numbers than they have, of other types, negative or huge: refused, or as many as the data has. */
+static void hostile_rows_are_refused(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"0", "1", "2", "-1", "2147483648", "4611686018427387904", "1.5", "'two'", "NULL",
+                                          "x'0102'"};
+    static const char *const columns[] = {"2", "4", "6", "0", "-2", "1073741824", "NULL"};
+    static const char *const data[] = {"NULL", "x''", "zeroblob(8)", "zeroblob(31)", "zeroblob(32)", "zeroblob(48)", "'text'",
+                                       "7"};
+    io_error error;
+    size_t read = 0;
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+            for (size_t d = 0; d < sizeof data / sizeof *data; d++) {
+                char sql[512];
+                kb_keypoint *keypoints = NULL;
+                size_t count = 0;
+                int64_t pairs, matches;
+                snprintf(sql, sizeof sql,
+                         "CREATE TABLE keypoints(image_id INT, rows, cols, data); CREATE TABLE two_view_geometries(rows);"
+                         "INSERT INTO keypoints VALUES(1, %s, %s, %s); INSERT INTO two_view_geometries VALUES(%s);",
+                         numbers[n], columns[c], data[d], numbers[n]);
+                make_database("rows.db", sql);
+                if (io_colmap_db_keypoints(in_scratch("rows.db"), 1, &keypoints, &count, &error)) {
+                    assert_true(count <= 6); /* 48 bytes are at most so many pairs of floats */
+                    read += count > 0;
+                } else {
+                    assert_true(error.text[0] != 0);
+                }
+                free(keypoints);
+                if (io_colmap_db_verified(in_scratch("rows.db"), &pairs, &matches, &error))
+                    assert_true(pairs >= 0 && pairs <= 1 && matches >= 0);
+            }
+    assert_true(read > 0);
+}
+
 static void a_database_ends(void **state)
 {
     enum { PAGE = 512, LEVELS = 10, CELLS = 60 };
@@ -263,6 +299,7 @@ int main(void)
         cmocka_unit_test(wrong_names_are_refused_and_leave_nothing),
         cmocka_unit_test(a_database_runs_nothing),
         cmocka_unit_test(a_database_ends),
+        cmocka_unit_test(hostile_rows_are_refused),
         cmocka_unit_test(a_database_is_left_alone),
         cmocka_unit_test(the_analysis_is_read),
     };
