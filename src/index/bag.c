@@ -47,12 +47,52 @@ static const uint8_t *row_of(const bag_buffers *b, const kb_features *f, uint64_
     return f->rows + (size_t)(uint32_t)key / b->per_row * f->row_bytes;
 }
 
+/* Up to 15 rows, 64 bits at a time: plane k has bit k of the number of rows that have each bit. Adding a row is adding 1
+ * with carries; at the end the numbers are compared with n / 2 from the highest bit down. */
+#define FEW 15
+static uint64_t majority_64(const bag_buffers *b, const kb_features *f, const uint64_t *order, size_t n, size_t at,
+                            size_t bytes, uint64_t centre)
+{
+    uint64_t plane[4] = {0}, above = 0, equal = ~(uint64_t)0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t carry = 0;
+        memcpy(&carry, row_of(b, f, order[i]) + at, bytes);
+        for (int k = 0; k < 4; k++) {
+            uint64_t both = plane[k] & carry;
+            plane[k] ^= carry;
+            carry = both;
+        }
+    }
+    for (int k = 3; k >= 0; k--) {
+        uint64_t half = n / 2 >> k & 1 ? ~(uint64_t)0 : 0;
+        above |= equal & plane[k] & ~half;
+        equal &= ~(plane[k] ^ half);
+    }
+    return n % 2 ? above : above | (equal & centre);
+}
+
+static void aggregate_few(const bag_buffers *b, const kb_features *f, const uint64_t *order, size_t n,
+                          const uint8_t *centre, uint8_t *signature)
+{
+    for (size_t at = 0; at < f->row_bytes; at += 8) {
+        size_t bytes = f->row_bytes - at < 8 ? f->row_bytes - at : 8;
+        uint64_t bits = 0;
+        memcpy(&bits, centre + at, bytes);
+        bits = majority_64(b, f, order, n, at, bytes, bits);
+        memcpy(signature + at, &bits, bytes);
+    }
+}
+
 /* The majority of the rows of one word; `order` lists their places. */
 static void aggregate(bag_buffers *b, const kb_features *f, const uint64_t *order, size_t n, const uint8_t *centre,
                       uint8_t *signature)
 {
     if (n == 1) {
         memcpy(signature, row_of(b, f, order[0]), f->row_bytes);
+        return;
+    }
+    if (n <= FEW) {
+        aggregate_few(b, f, order, n, centre, signature);
         return;
     }
     kbi_bit_counter_clear(&b->counter, f->row_bytes);
