@@ -2,7 +2,7 @@
 # scripts/same-bits.sh VARIANT: builds the library once more in another way or for another processor, and compares its
 # hash of everything (tests/hash) with the one of the usual build. VARIANT is one of those below. Exit code 77: skipped,
 # since the tools are not there. VARIANT-short runs what is slow in it less: gcc-O0 one hash and no kernels, of which it has
-# the same; avx512-emulated the kernels and no hash, which is made of them.
+# the same; avx512-emulated the kernels of its widest tier and no hash, which is made of them.
 #
 # Most variants are built without CMake and without -ffp-contract=off: the sources alone must give the same bits, also
 # where the compiler may fuse multiplications and additions.
@@ -53,7 +53,7 @@ kernels=yes
 [ -z "$start" ] || kernels=
 case $short in
 gcc-O0) kernels= ways=("all 1") ;;
-avx512-emulated) ways=() ;;
+avx512-emulated) kernels=$tier ways=() ;;
 esac
 
 for tool in "$compiler" "${emulator[@]:0:1}"; do
@@ -90,7 +90,7 @@ fi
 checked=
 if [ -n "$kernels" ]; then
     "$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_kernels_*.o -lm -o "$build/check_kernels.exe"
-    checked=$("${emulator[@]}" "$build/check_kernels.exe" | tr -d '\r') || { echo "$checked"; exit 1; }
+    checked=$("${emulator[@]}" "$build/check_kernels.exe" ${short:+"$kernels"} | tr -d '\r') || { echo "$checked"; exit 1; }
     "$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_sizes_*.o -lm -o "$build/sizes.exe"
     "${emulator[@]}" "$build/sizes.exe" || exit 1 # of which size_t has 32 bits or 64
     echo "$checked"
