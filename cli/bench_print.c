@@ -23,7 +23,7 @@ const char *bench_head(const bench_report *report, int index, char line[BENCH_LI
 void bench_print_head(const bench_report *report)
 {
     char line[BENCH_LINE];
-    for (int i = 0; i < BENCH_HEAD_LINES; i++) printf("%s\n", bench_head(report, i, line));
+    for (int i = 0; i < BENCH_HEAD_LINES; i++) printf("%s\n", cli_shown(bench_head(report, i, line)));
     printf("\n%-22s %9s %6s", "step", "ms", "+- %");
     if (report->plan->peers) printf(" %7s %10s %6s  %s", "ratio", "OpenCV ms", "+- %", "compared with");
     printf("\n");
@@ -64,7 +64,7 @@ void bench_print_energy(const bench_report *report)
     printf("\n%-22s %9s %9s %9s  %s\n", "frame", "frames/s", "CPU ms", "mJ", report->energy[0].cost.source);
     for (size_t i = 0; i < report->energy_count; i++) {
         const ev_bench_energy *e = &report->energy[i];
-        printf("%-22s %9.2f %9.2f ", report->energy_methods[i].name, e->frames / e->cost.wall,
+        printf("%-22s %9.2f %9.2f ", cli_shown(report->energy_methods[i].name), e->frames / e->cost.wall,
                e->cost.cpu * 1000 / e->frames);
         if (isfinite(millijoules(e))) printf("%9.2f\n", millijoules(e));
         else printf("%9s\n", "-");

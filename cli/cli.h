@@ -52,6 +52,12 @@ typedef struct cli_common {
     int exit_code;
 } cli_common;
 
+/* Text of others, such as a name in a file, as a line of UTF-8 without control characters, which can do nothing to a
+ * terminal. All that is printed of names goes through this, or through the messages below. For the main thread; lives
+ * until CLI_SHOWN further calls. */
+#define CLI_SHOWN 4
+const char *cli_shown(const char *text);
+
 /* ---- messages ---- all on standard error, one line; the line break is added */
 __attribute__((format(printf, 2, 3))) void cli_say(const cli_common *common, const char *format,
                                                    ...); /* not with --quiet */
@@ -67,6 +73,8 @@ __attribute__((format(printf, 2, 3))) int cli_usage_error(const cli_common *comm
  * and devices are never claimed; "-" is standard input or output, which one file only may be. */
 bool cli_claim_input(cli_common *common, const char *path, io_error *error);
 bool cli_claim_output(cli_common *common, const char *path, io_error *error);
+/* Every file that is in the folder is an output. */
+bool cli_claim_folder(cli_common *common, const char *folder, io_error *error);
 /* Expands IMAGE arguments (io_names_images) and claims each of them. */
 bool cli_claim_images(cli_common *common, int count, char *const *arguments, io_names *images, io_error *error);
 /* Where the result of every input goes (io_names_outputs), each of them claimed. */

@@ -6,7 +6,6 @@
 #include "io/json.h"
 #include "io/progress.h"
 
-enum { STEP_ALL, STEP_DESCRIBE, STEP_PAIRS, STEP_MATCH, STEP_MERGE };
 static const char *const collection_steps[] = {"all", "describe", "pairs", "match", "merge", NULL};
 static const char *const collection_choices[] = {"auto", "exhaustive", "sequential", "retrieval", "gps", "list", NULL};
 
@@ -127,17 +126,36 @@ static void hash_options(collection_job *j)
     const double numbers[] = {(double)j->pipeline.pipeline.options.scale, (double)j->pipeline.options.angles,
                               (double)j->reading.exif, (double)j->reading.white, (double)j->reading.keep16};
     hash = collection_hash(hash, numbers, sizeof numbers);
+    hash = collection_hash(hash, KB_VERSION_STRING, sizeof KB_VERSION_STRING);
     j->describe_hash = collection_hash(hash, &j->pipeline.pipeline.info.id, sizeof j->pipeline.pipeline.info.id);
+}
+
+/* "name" in a folder is an output. */
+static bool claim_in(const collection_job *j, const char *folder, const char *name, io_error *error)
+{
+    char *path = io_path_join(folder, name);
+    bool ok = cli_claim_output(j->common, path, error);
+    free(path);
+    return ok;
+}
+
+/* Files in folders that are written: none of them is an input. */
+static bool claim_folders(const collection_job *j, io_error *error)
+{
+    bool ok = claim_in(j, j->folder, "pairs.txt", error);
+    for (int i = 0; ok && i < 2; i++) {
+        char *folder = io_path_join(j->folder, i ? "blocks" : "features");
+        ok = cli_claim_folder(j->common, folder, error);
+        free(folder);
+    }
+    return ok && (!j->openmvg || collection_openmvg_claim(j, error));
 }
 
 static bool make_folders(collection_job *j, io_error *error)
 {
-    char *name = io_alloc(strlen(j->output) + 8, 1);
-    sprintf(name, "%s.work", j->output);
-    j->folder = j->work ? io_copy_string(j->work) : io_copy_string(name);
-    free(name);
     char *features_folder = io_path_join(j->folder, "features"), *blocks = io_path_join(j->folder, "blocks");
-    bool ok = io_folder_make(j->folder, error) && io_folder_make(features_folder, error) && io_folder_make(blocks, error);
+    bool ok = (j->work ? io_folder_make : io_folder_make_work)(j->folder, error) &&
+              io_folder_make_work(features_folder, error) && io_folder_make_work(blocks, error);
     free(features_folder);
     free(blocks);
     return ok;
@@ -146,12 +164,15 @@ static bool make_folders(collection_job *j, io_error *error)
 static bool collection_open(collection_job *j, int count, char **arguments, io_error *error)
 {
     if (!places_open(j->common, &j->pipeline, error) ||
-        !cli_claim_images(j->common, count, arguments, &j->images, error) || !make_folders(j, error))
+        !cli_claim_images(j->common, count, arguments, &j->images, error))
         return false;
     places_sort(&j->images);
     name_images(j);
     hash_options(j);
-    return true;
+    j->folder = io_alloc(strlen(j->output) + (j->work ? strlen(j->work) : 0) + 8, 1);
+    if (j->work) strcpy(j->folder, j->work);
+    else sprintf(j->folder, "%s.work", j->output);
+    return claim_folders(j, error) && make_folders(j, error);
 }
 
 static int collection_run(cli_common *common, void *job, int count, char **arguments)

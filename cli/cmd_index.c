@@ -1,4 +1,6 @@
 /* keybits index: an index of images is built, extended, asked and shown. */
+#define _GNU_SOURCE /* tdestroy */
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +9,9 @@
 #include "places.h"
 
 /* Options that decide the descriptors. */
-#define DESCRIPTOR_OPTIONS(job)                                                                                     \
+#define DESCRIPTOR_OPTIONS(job, model)                                                                              \
     CLI_SECTION("Images"), CLI_GROUP(job, reading, reading_options), CLI_SECTION("Descriptors"),                    \
-        CLI_GROUP(job, pipeline, model_option), CLI_GROUP(job, pipeline.options.detect, detector_options),          \
+        CLI_GROUP(job, pipeline, model), CLI_GROUP(job, pipeline.options.detect, detector_options),          \
         CLI_GROUP(job, pipeline.options, patch_options)
 
 /* ------------------------------------------------------------------------------------------------- build and extend */
@@ -25,8 +27,9 @@ typedef struct build_job {
     places_index existing; /* of add */
     kb_index *index;
     kb_workspace *workspace;
+    int lock;
     uint64_t next_id;
-    size_t added, failed, keypoints;
+    size_t added, failed, known, keypoints;
 } build_job;
 
 static bool add_image(void *context, size_t i, features *f, const char *why)
@@ -49,6 +52,31 @@ static bool add_image(void *context, size_t i, features *f, const char *why)
     return true;
 }
 
+static int compare_text(const void *a, const void *b) { return strcmp(a, b); }
+static void keep_text(void *text) { (void)text; }
+
+/* Takes out of the list what is in the index, or stands in the list before. */
+static void drop_known(build_job *j)
+{
+    kb_index_image image;
+    void *names = NULL;
+    io_names left = {0};
+    for (size_t i = 0; kb_index_get_image(j->index, i, &image); i++)
+        if (!image.removed) tsearch(image.name, &names, compare_text);
+    for (size_t i = 0; i < j->images.count; i++) {
+        const char *name = j->images.items[i], **found = tsearch(name, &names, compare_text);
+        if (found && *found != name) {
+            cli_warn(j->common, "%s is in the index already; it is not added again", name);
+            j->known++;
+        } else {
+            io_names_add(&left, name);
+        }
+    }
+    tdestroy(names, keep_text);
+    io_names_free(&j->images);
+    j->images = left;
+}
+
 static void build_report(const build_job *j, double seconds)
 {
     kb_index_info info;
@@ -64,6 +92,7 @@ static void build_report(const build_job *j, double seconds)
     io_json_integer(&json, "images", (int64_t)info.images);
     io_json_integer(&json, "added", (int64_t)j->added);
     io_json_integer(&json, "failed", (int64_t)j->failed);
+    io_json_integer(&json, "known", (int64_t)j->known);
     io_json_integer(&json, "keypoints", (int64_t)j->keypoints);
     io_json_integer(&json, "entries", (int64_t)info.entries);
     io_json_integer(&json, "bytes", (int64_t)info.bytes);
@@ -76,10 +105,11 @@ static int build_images(build_job *j, int count, char **arguments)
     io_error error;
     double start = io_clock_seconds();
     if (!cli_claim_images(j->common, count, arguments, &j->images, &error)) return cli_error("%s", error.text);
+    drop_known(j);
     if (kb_workspace_create(&j->workspace) != KB_OK) return cli_error("out of memory");
     if (!places_describe(j->common, &j->pipeline, &j->reading, &j->images, "describing", add_image, j, &error))
         return cli_error("%s", error.text);
-    if (j->added == 0) return cli_error("none of %zu images could be described; nothing is written", j->images.count);
+    if (j->added == 0 && j->failed > 0) return cli_error("none of %zu images could be described; nothing is written", j->images.count);
     if (!places_index_write(j->output, j->index, &error)) return cli_error("%s", error.text);
     build_report(j, io_clock_seconds() - start);
     return CLI_DONE;
@@ -108,11 +138,13 @@ static void build_begin(void *job)
     build_job *j = job;
     cli_pipeline_begin(&j->pipeline);
     reading_begin(&j->reading);
+    j->lock = -1;
 }
 
 static void build_end(void *job)
 {
     build_job *j = job;
+    places_index_unlock(j->lock);
     if (j->index != j->existing.index) kb_index_free(j->index);
     places_index_close(&j->existing);
     io_vocabulary_free(&j->words);
@@ -130,7 +162,7 @@ static const cli_option build_options[] = {
      .help = "keep no keypoints and descriptors: a smaller file, but query --verify is not possible"},
     {"no-signatures", 0, CLI_FLAG(build_job, no_signatures),
      .help = "keep word counts only: the smallest file, for scores by tf-idf"},
-    DESCRIPTOR_OPTIONS(build_job),
+    DESCRIPTOR_OPTIONS(build_job, model_option),
     {0}};
 
 static const cli_command index_build = {
@@ -156,7 +188,11 @@ static int add_run(cli_common *common, void *job, int count, char **arguments)
     kb_index_image image;
     const char *path = arguments[0];
     j->common = common;
-    if (!j->output) j->output = path;
+    if (!j->output) {
+        j->output = path;
+        j->lock = places_index_lock(common, path, &error);
+        if (j->lock < 0) return cli_error("%s", error.text);
+    }
     if (!places_index_open(path, &j->existing, &error)) return cli_error("%s", error.text);
     j->index = j->existing.index;
     if (kb_index_check(j->index) != KB_OK) return cli_error("%s: the index is damaged: its checksum is wrong", path);
@@ -171,14 +207,15 @@ static int add_run(cli_common *common, void *job, int count, char **arguments)
 static const cli_option add_options[] = {
     {"output", 'o', CLI_OUTPUT(build_job, output), "FILE.kbi",
      .help = "the extended index (default: the index itself, replaced in one step)"},
-    DESCRIPTOR_OPTIONS(build_job),
+    DESCRIPTOR_OPTIONS(build_job, index_model_option),
     {0}};
 
 static const cli_command index_add = {
     .name = "index add",
     .summary = "add images to an index",
     .usage = "FILE.kbi IMAGE... [options]",
-    .about = "Adds images to an index. The result is the same as that of one build with all of them.",
+    .about = "Adds images to an index. The result is the same as that of one build with all of them. An image whose name is "
+             "in the index is not added again. Several of these may run at once: they wait for each other.",
     .options = add_options,
     .least = 2,
     .most = CLI_ANY,
@@ -233,11 +270,11 @@ static void query_json(query_job *j, const char *name, size_t count, double ms)
 
 static void query_text(query_job *j, const char *name, size_t count, double ms)
 {
-    printf("%s: %zu images, %.2f ms\n", name, count, ms);
+    printf("%s: %zu images, %.2f ms\n", cli_shown(name), count, ms);
     for (size_t i = 0; i < count; i++) {
         printf("  %.4f", j->results[i].score);
         if (j->results[i].inliers >= 0) printf(" %5d inliers", j->results[i].inliers);
-        printf("  %s\n", image_name(j, &j->results[i]));
+        printf("  %s\n", cli_shown(image_name(j, &j->results[i])));
     }
 }
 
@@ -315,12 +352,13 @@ static void query_end(void *job)
 static const cli_option query_options[] = {
     {"results", 'k', CLI_NUMBER(query_job, k, 1, 1000000), "K", "10", .help = "images per query at most"},
     {"verify", 0, CLI_FLAG(query_job, verify),
-     .help = "match each of them and fit a homography; by the similarity of the matches, inliers count twice"},
+     .help = "match each of them and fit a homography: those with inliers come first, by the similarity of the matches, where "
+             "inliers count twice"},
     {"scoring", 0, CLI_CHOICE(query_job, scoring, KB_SCORE_BINARY), "WHICH", "binary", .words = scorings,
      .help = "binary: descriptors are compared within words; tf-idf: L1, as DBoW2; exact: descriptors of all images are "
              "matched, the slow reference"},
     PROBES_OPTION(query_job),
-    DESCRIPTOR_OPTIONS(query_job),
+    DESCRIPTOR_OPTIONS(query_job, index_model_option),
     {0}};
 
 static const cli_command index_query = {
@@ -328,8 +366,7 @@ static const cli_command index_query = {
     .summary = "the images of an index that are most similar",
     .usage = "FILE.kbi IMAGE... [options]",
     .about = "Prints, for each image, the most similar images of the index with their scores, 0 to 1. The time is that of "
-             "the search (and the verification), without reading and describing. The model is that of the index unless "
-             "named.\n\n" CLI_IMAGES_HELP,
+             "the search (and the verification), without reading and describing.\n\n" CLI_IMAGES_HELP,
     .options = query_options,
     .least = 2,
     .most = CLI_ANY,
@@ -376,7 +413,7 @@ static int info_run(cli_common *common, void *job, int count, char **arguments)
                "vocabulary  %u words, model %s\n",
                info.images, (unsigned long long)info.entries, info.signatures ? "signatures" : "word counts",
                info.features ? ", features" : "", index.file.size, per_image, words.words,
-               words.model_name[0] ? words.model_name : "unknown");
+               words.model_name[0] ? cli_shown(words.model_name) : "unknown");
     }
     places_index_close(&index);
     return CLI_DONE;
@@ -392,10 +429,139 @@ static const cli_command index_info = {.name = "index info",
                                        .reads_arguments = true,
                                        .run = info_run};
 
-static const cli_command *const index_commands[] = {&index_build, &index_add, &index_query, &index_info, NULL};
+/* ----------------------------------------------------------------------------------------------------- list, remove */
+
+static void list_json(const kb_index *index)
+{
+    kb_index_image image;
+    io_json json;
+    io_json_begin(&json, stdout);
+    io_json_array(&json, NULL);
+    for (size_t i = 0; kb_index_get_image(index, i, &image); i++) {
+        int32_t width = 0, height = 0;
+        kb_index_get_size(index, i, &width, &height);
+        io_json_object(&json, NULL);
+        io_json_string(&json, "image", image.name);
+        io_json_integer(&json, "id", (int64_t)image.id);
+        io_json_integer(&json, "keypoints", image.rows);
+        io_json_integer(&json, "words", image.words);
+        io_json_integer(&json, "width", width);
+        io_json_integer(&json, "height", height);
+        io_json_end(&json);
+    }
+    io_json_end(&json);
+}
+
+static int list_run(cli_common *common, void *job, int count, char **arguments)
+{
+    places_index index;
+    io_error error;
+    kb_index_image image;
+    (void)job, (void)count;
+    if (!places_index_open(arguments[0], &index, &error)) return cli_error("%s", error.text);
+    if (common->json) list_json(index.index);
+    for (size_t i = 0; !common->json && kb_index_get_image(index.index, i, &image); i++)
+        printf("%s\n", cli_shown(image.name));
+    places_index_close(&index);
+    return CLI_DONE;
+}
+
+static const cli_command index_list = {.name = "index list",
+                                       .summary = "the images of an index",
+                                       .usage = "FILE.kbi [options]",
+                                       .about = "Prints the names of the images, one per line; with --json also ids, "
+                                                "keypoints, words and sizes.",
+                                       .least = 1,
+                                       .most = 1,
+                                       .wants = "name one index",
+                                       .reads_arguments = true,
+                                       .run = list_run};
+
+typedef struct remove_job {
+    const char *output;
+    int lock;
+    places_index index;
+} remove_job;
+
+static bool find_name(const kb_index *index, const char *name, kb_index_image *image)
+{
+    for (size_t i = 0; kb_index_get_image(index, i, image); i++)
+        if (!image->removed && strcmp(image->name, name) == 0) return true;
+    return false;
+}
+
+/* Removes the images with that name. What the library knows are ids, which others may share. */
+static bool remove_name(kb_index *index, const char *name, io_error *error)
+{
+    kb_index_image image, other;
+    size_t removed = 0;
+    for (; find_name(index, name, &image); removed++) {
+        for (size_t i = 0; kb_index_get_image(index, i, &other); i++)
+            if (!other.removed && other.id == image.id && strcmp(other.name, name) != 0)
+                return io_fail(error, "%s: %s has the same id, and would go too", name, other.name);
+        kb_index_remove(index, image.id, NULL);
+    }
+    if (removed > 0) return true;
+    return io_fail(error, "%s: no image of that name is in the index (keybits index list shows them)", name);
+}
+
+static int remove_run(cli_common *common, void *job, int count, char **arguments)
+{
+    remove_job *j = job;
+    io_error error;
+    const char *path = arguments[0];
+    if (!j->output) {
+        j->output = path;
+        j->lock = places_index_lock(common, path, &error);
+        if (j->lock < 0) return cli_error("%s", error.text);
+    }
+    if (!places_index_open(path, &j->index, &error)) return cli_error("%s", error.text);
+    if (kb_index_check(j->index.index) != KB_OK)
+        return cli_error("%s: the index is damaged: its checksum is wrong", path);
+    for (int i = 1; i < count; i++)
+        if (!remove_name(j->index.index, arguments[i], &error)) return cli_error("%s: %s", path, error.text);
+    if (!places_index_write(j->output, j->index.index, &error)) return cli_error("%s", error.text);
+    kb_index_info info;
+    KB_INIT(info);
+    kb_index_get_info(j->index.index, &info);
+    cli_say(common, "%s: %zu images", j->output, info.images);
+    return CLI_DONE;
+}
+
+static void remove_begin(void *job) { ((remove_job *)job)->lock = -1; }
+
+static void remove_end(void *job)
+{
+    remove_job *j = job;
+    places_index_unlock(j->lock);
+    places_index_close(&j->index);
+}
+
+static const cli_option remove_options[] = {
+    {"output", 'o', CLI_OUTPUT(remove_job, output), "FILE.kbi",
+     .help = "the smaller index (default: the index itself, replaced in one step)"},
+    {0}};
+
+static const cli_command index_remove = {
+    .name = "index remove",
+    .summary = "remove images from an index",
+    .usage = "FILE.kbi NAME... [options]",
+    .about = "Removes images by the names that keybits index list prints. The result is the same as that of a build without "
+             "them. A name that is not in the index is an error, and then nothing is removed.",
+    .options = remove_options,
+    .least = 2,
+    .most = CLI_ANY,
+    .wants = "name an index and at least one image of it",
+    .job_size = sizeof(remove_job),
+    .begin = remove_begin,
+    .run = remove_run,
+    .end = remove_end};
+
+static const cli_command *const index_commands[] = {&index_build, &index_add,    &index_remove, &index_query,
+                                                    &index_list,  &index_info, NULL};
 
 const cli_command command_index = {.name = "index",
                                    .summary = "find the images that show the same place",
-                                   .usage = "build|add|query|info ...",
+                                   .usage = "build|add|remove|query|list|info ...",
                                    .about = "An index of images answers which of them are most similar to another one.",
                                    .subcommands = index_commands};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/csv.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/progress.h"
@@ -104,8 +105,10 @@ static bool loops_csv(const loops_job *j, io_error *error)
     fprintf(out, "query,reference,score,inliers,h11,h12,h13,h21,h22,h23,h31,h32,h33\n");
     for (size_t i = 0; i < j->found.count; i++) {
         const kb_loop *loop = &j->found.items[i];
-        fprintf(out, "%s,%s,%s,%d", name_of(j, loop->query), name_of(j, loop->reference),
-                io_number_shortest(number, loop->score, false), loop->inliers);
+        io_csv_text(out, name_of(j, loop->query));
+        fputc(',', out);
+        io_csv_text(out, name_of(j, loop->reference));
+        fprintf(out, ",%s,%d", io_number_shortest(number, loop->score, false), loop->inliers);
         for (int k = 0; k < 9; k++) fprintf(out, ",%s", io_number_shortest(number, loop->model[k], false));
         fputc('\n', out);
     }
@@ -116,8 +119,8 @@ static void loops_text(const loops_job *j)
 {
     for (size_t i = 0; i < j->found.count; i++) {
         const kb_loop *loop = &j->found.items[i];
-        printf("%s -> %s  score %.4f  %d inliers\n", name_of(j, loop->query), name_of(j, loop->reference), loop->score,
-               loop->inliers);
+        printf("%s -> %s  score %.4f  %d inliers\n", cli_shown(name_of(j, loop->query)),
+               cli_shown(name_of(j, loop->reference)), loop->score, loop->inliers);
     }
 }
 

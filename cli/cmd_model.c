@@ -19,7 +19,7 @@ static bool save_model(const kb_model *model, const char *path, io_error *error)
     kb_status status = kb_model_save(model, NULL, 0, &size);
     void *buffer = io_alloc(size, 1);
     if (status == KB_OK) status = kb_model_save(model, buffer, size, &size);
-    bool ok = status == KB_OK ? io_file_write_to_disc(path, buffer, size, error)
+    bool ok = status == KB_OK ? io_file_write(path, buffer, size, error)
                               : io_fail(error, "%s: %s", path, kb_status_string(status));
     free(buffer);
     return ok;
@@ -117,12 +117,21 @@ static void show_json(const kb_model_info *info)
     io_json_end(&json);
 }
 
+/* The text of a model has lines, and may hold anything. */
+static void show_lines(const char *text)
+{
+    char *copy = io_copy_string(text);
+    printf("text\n");
+    for (char *rest = copy, *line; (line = strsep(&rest, "\n")) != NULL;) printf("%s\n", cli_shown(line));
+    free(copy);
+}
+
 static void show_text(const kb_model_info *info)
 {
     const kb_model_spec *spec = info->spec;
     char id[17];
     id_text(id, info->id);
-    printf("name      %s\nkind      %s\n", spec->name, kb_kind_name(spec->kind));
+    printf("name      %s\nkind      %s\n", cli_shown(spec->name), kb_kind_name(spec->kind));
     if (spec->bits) printf("bits      %d\n", (int)spec->bits);
     printf("sampler   %s\nsupport   %g", kb_sampler_name(spec->sampler), (double)spec->support);
     if (spec->sift_support > 0) printf(", of SIFT keypoints %g", (double)spec->sift_support);
@@ -142,7 +151,7 @@ static void show_text(const kb_model_info *info)
     }
     if (info->threshold_high)
         printf("distance  %d low, %d high (as 50 and 100 of ORB)\n", (int)info->threshold_low, (int)info->threshold_high);
-    if (spec->text && *spec->text) printf("text\n%s\n", spec->text);
+    if (spec->text && *spec->text) show_lines(spec->text);
 }
 
 /* Opens the model that is named; the info is to be read before the model is freed. */

@@ -22,13 +22,26 @@ typedef struct search_job {
     double outline[4][2]; /* the found picture's corners in the photograph */
 } search_job;
 
-static const char *result_name(const search_job *j, size_t i)
+static const char *result_name(const search_job *j, const kb_index_result *result)
 {
     kb_index_image image;
-    return kb_index_get_image(j->index.index, j->results[i].position, &image) ? image.name : "";
+    return kb_index_get_image(j->index.index, result->position, &image) ? image.name : "";
 }
 
-static bool found(const search_job *j) { return j->count > 0 && j->results[0].inliers >= j->min_inliers; }
+/* The first result with enough inliers, which need not be the first of all: others may look more alike; NULL: none. */
+static const kb_index_result *found(const search_job *j)
+{
+    for (size_t i = 0; i < j->count; i++)
+        if (j->results[i].inliers >= j->min_inliers) return &j->results[i];
+    return NULL;
+}
+
+static int32_t most_inliers(const search_job *j)
+{
+    int32_t most = 0;
+    for (size_t i = 0; i < j->count; i++) most = j->results[i].inliers > most ? j->results[i].inliers : most;
+    return most;
+}
 
 static bool search_query(search_job *j, io_error *error)
 {
@@ -68,9 +81,10 @@ static void outline_find(search_job *j)
 {
     int32_t width, height;
     double back[9];
-    if (!found(j) || kb_index_get_size(j->index.index, j->results[0].position, &width, &height) != KB_OK) return;
+    const kb_index_result *best = found(j);
+    if (!best || kb_index_get_size(j->index.index, best->position, &width, &height) != KB_OK) return;
     if (width == 0 || height == 0) return;
-    invert(j->results[0].model, back);
+    invert(best->model, back);
     map_corners(back, width, height, j->outline);
     j->outlined = true;
     for (int i = 0; i < 8; i++) j->outlined = j->outlined && isfinite(j->outline[i / 2][i % 2]);
@@ -87,25 +101,26 @@ static void draw_outline(io_canvas *canvas, double at[4][2], int32_t shift)
 
 static bool search_draw(search_job *j, const char *photo, io_error *error)
 {
+    const kb_index_result *result = found(j);
     io_image query, best;
     io_canvas canvas;
     int32_t shift;
     io_read_options colour = {.colour = true};
     char line[128];
     if (!io_image_read(photo, &colour, &query, error)) return false;
-    bool ok = io_image_read(found(j) ? result_name(j, 0) : photo, &colour, &best, error);
+    bool ok = io_image_read(result ? result_name(j, result) : photo, &colour, &best, error);
     if (ok) {
         ok = io_canvas_side_by_side(&canvas, &query, &best, &shift, error);
         io_image_free(&best);
     }
     io_image_free(&query);
     if (!ok) return false;
-    if (found(j)) {
+    if (result) {
         double frame[4][2];
-        map_corners(j->results[0].model, j->features.width, j->features.height, frame);
+        map_corners(result->model, j->features.width, j->features.height, frame);
         draw_outline(&canvas, frame, shift);
         if (j->outlined) draw_outline(&canvas, j->outline, 0);
-        snprintf(line, sizeof line, "%d inliers, score %.3f, %.1f ms", j->results[0].inliers, j->results[0].score, j->ms);
+        snprintf(line, sizeof line, "%d inliers, score %.3f, %.1f ms", result->inliers, result->score, j->ms);
     } else {
         io_draw_rectangle(&canvas, shift, 0, canvas.width - shift, canvas.height, (io_colour){40, 40, 40});
         snprintf(line, sizeof line, "not in the index");
@@ -119,23 +134,24 @@ static bool search_draw(search_job *j, const char *photo, io_error *error)
 
 static void search_json(const search_job *j, const char *photo)
 {
+    const kb_index_result *best = found(j);
     io_json json;
     io_json_begin(&json, stdout);
     io_json_object(&json, NULL);
     io_json_string(&json, "query", photo);
-    io_json_string(&json, "found", found(j) ? result_name(j, 0) : NULL);
+    io_json_string(&json, "found", best ? result_name(j, best) : NULL);
     io_json_array(&json, "results");
     for (size_t i = 0; i < j->count; i++) {
         io_json_object(&json, NULL);
-        io_json_string(&json, "image", result_name(j, i));
+        io_json_string(&json, "image", result_name(j, &j->results[i]));
         io_json_number(&json, "score", j->results[i].score);
         io_json_integer(&json, "inliers", j->results[i].inliers);
         io_json_end(&json);
     }
     io_json_end(&json);
-    if (found(j)) {
+    if (best) {
         io_json_array(&json, "model");
-        for (int i = 0; i < 9; i++) io_json_number(&json, NULL, j->results[0].model[i]);
+        for (int i = 0; i < 9; i++) io_json_number(&json, NULL, best->model[i]);
         io_json_end(&json);
     }
     if (j->outlined) {
@@ -167,11 +183,12 @@ static int search_run(cli_common *common, void *job, int count, char **arguments
         return cli_error("%s", error.text);
     outline_find(j);
     if (j->draw && !search_draw(j, arguments[1], &error)) return cli_error("%s", error.text);
+    const kb_index_result *best = found(j);
     if (common->json) search_json(j, arguments[1]);
-    else if (found(j))
-        printf("%s  %d inliers, score %.4f, %.1f ms\n", result_name(j, 0), j->results[0].inliers, j->results[0].score,
+    else if (best)
+        printf("%s  %d inliers, score %.4f, %.1f ms\n", cli_shown(result_name(j, best)), best->inliers, best->score,
                j->ms);
-    else printf("not in the index (best: %d inliers), %.1f ms\n", j->count ? j->results[0].inliers : 0, j->ms);
+    else printf("not in the index (best: %d inliers), %.1f ms\n", most_inliers(j), j->ms);
     return CLI_DONE;
 }
 
@@ -202,7 +219,7 @@ static const cli_option search_options[] = {
     CLI_SECTION("Images"),
     CLI_GROUP(search_job, reading, reading_options),
     CLI_SECTION("Descriptors"),
-    CLI_GROUP(search_job, pipeline, model_option),
+    CLI_GROUP(search_job, pipeline, index_model_option),
     CLI_GROUP(search_job, pipeline.options.detect, detector_options),
     CLI_GROUP(search_job, pipeline.options, patch_options),
     {0}};

@@ -177,7 +177,7 @@ bool train_model_save(const kb_model *model, const char *path, io_error *error)
     kb_model_save(model, NULL, 0, &size);
     void *bytes = io_alloc(size, 1);
     kb_model_save(model, bytes, size, &size);
-    bool written = io_file_write_to_disc(path, bytes, size, error);
+    bool written = io_file_write(path, bytes, size, error);
     free(bytes);
     return written;
 }

@@ -75,6 +75,8 @@ static bool train_gather(train_job *j, int count, char **arguments, io_error *er
                                                      gather_image, j, error));
     ok = ok && gather_files(j, &files, error);
     if (ok && j->count == 0) ok = io_fail(error, "there are no descriptors to learn from");
+    if (ok && j->images < 2)
+        ok = io_fail(error, "words weigh more the fewer images have them: at least two images are needed");
     io_names_free(&images);
     io_names_free(&files);
     io_names_free(&named);
@@ -265,7 +267,7 @@ static int show_run(cli_common *common, void *job, int count, char **arguments)
     } else {
         printf("format     %s\nmodel      %s (%016llx)\nwords      %u\nnodes      %u\ntree       %d children, %d levels\n"
                "rows       %d bytes\nscoring    %s, %s\nmemory     %zu bytes\n",
-               io_vocabulary_formats[v.format], info.model_name[0] ? info.model_name : "unknown",
+               io_vocabulary_formats[v.format], info.model_name[0] ? cli_shown(info.model_name) : "unknown",
                (unsigned long long)info.model_id, info.words, info.nodes, info.branching, info.levels, info.row_bytes,
                scorings[info.scoring], weightings[info.weighting], info.bytes);
         show_levels(v.vocabulary, info.nodes);

@@ -1,6 +1,7 @@
 /* keybits collection: the parts of the job, which lie as files in its work folder.
  *
  *   features/NNNNNN.kbf   features of image NNNNNN, or NNNNNN.err with the reason why there are none
+ *   features/NNNNNN.key   the hash of the image file, and what the file system said of it when it was hashed
  *   pairs.txt             which images are matched
  *   blocks/NNNNNN.kbp     the verified pairs among BLOCK pairs of that list
  *
@@ -24,6 +25,8 @@ typedef enum collection_pairs_by {
     PAIRS_LIST
 } collection_pairs_by;
 
+enum { STEP_ALL, STEP_DESCRIBE, STEP_PAIRS, STEP_MATCH, STEP_MERGE };
+
 typedef struct collection_job {
     cli_pipeline pipeline;
     io_read_options reading;
@@ -34,15 +37,15 @@ typedef struct collection_job {
     int32_t neighbours, overlap, min_inliers;
     double reach; /* metres, for PAIRS_GPS */
     bool one_camera;
-    int32_t step;          /* of collection_steps */
+    int32_t step;          /* STEP_ALL to STEP_MERGE */
     int32_t shard, shards; /* from 0 */
     cli_common *common;
     io_names images, names; /* paths, and how the database calls them */
     char *folder;           /* the work folder */
-    uint64_t describe_hash; /* of what decides the features */
+    uint64_t describe_hash; /* of what decides the features besides the image: options, model, version */
     bool *good;             /* images that have features */
     uint32_t *keypoints;    /* how many of them each good image has */
-    uint64_t *stamps;       /* of images: features of which file */
+    uint64_t *stamps;       /* of images: features of which content, by which options */
     uint32_t (*pairs)[2];
     size_t pair_count;
     uint64_t pairs_hash;
@@ -57,6 +60,12 @@ char *collection_path(const collection_job *j, const char *part, size_t number, 
 bool collection_features_read(const collection_job *j, size_t image, features *out);
 bool collection_features_check(const collection_job *j, size_t image, uint32_t *keypoints);
 bool collection_features_write(const collection_job *j, size_t image, const features *f, io_error *error);
+/* The reason why this image, with this content and these options, has no features; whether there is one. */
+bool collection_failure_check(const collection_job *j, size_t image);
+bool collection_failure_write(const collection_job *j, size_t image, const char *why, io_error *error);
+/* A hash of the content of an image's file; 0 when it cannot be read. Files that are as they were when they were hashed
+ * last, by size, times to the nanosecond and inode, are not read again. */
+uint64_t collection_content(const collection_job *j, size_t image);
 
 /* The list of pairs, each once and ascending. */
 bool collection_pairs_load(collection_job *j, const char *path);
@@ -99,6 +108,7 @@ bool collection_gps(const collection_job *j, void (*add)(void *context, size_t a
 /* The camera of an image: that of --camera, else a guess. */
 io_camera collection_camera(const collection_job *j, const features *f);
 bool collection_openmvg_write(const collection_job *j, io_error *error);
+bool collection_openmvg_claim(const collection_job *j, io_error *error);
 /* COLMAP's text of matches (.txt) or arrays (.npz). */
 bool collection_matches_write(const collection_job *j, io_error *error);
 bool collection_page_write(const collection_job *j, double seconds, io_error *error);

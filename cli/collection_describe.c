@@ -1,7 +1,6 @@
 /* Describing the images of a collection. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collection.h"
@@ -25,28 +24,30 @@ static bool describe_take(void *context, size_t index, features *f, const char *
         unlink(path);
     } else {
         cli_error("%s", why);
-        ok = io_file_write(path, why, strlen(why), &s->error);
+        ok = collection_failure_write(s->j, image, why, &s->error);
     }
     free(path);
     s->stopped = s->stopped || !ok;
     return ok;
 }
 
-/* What an image's features depend on besides the options: its name, size and time. */
+static bool of_this_shard(const collection_job *j, size_t image)
+{
+    return (int32_t)(image % (size_t)j->shards) == j->shard;
+}
+
+/* What an image's features depend on: the options, its name and its content. A shard that describes needs its own. */
 static void stamp_images(collection_job *j)
 {
     j->stamps = io_alloc(j->images.count, sizeof *j->stamps);
     j->good = io_alloc(j->images.count, sizeof *j->good);
     j->keypoints = io_alloc(j->images.count, sizeof *j->keypoints);
     for (size_t i = 0; i < j->images.count; i++) {
-        struct stat status;
-        uint8_t numbers[16] = {0};
-        if (stat(j->images.items[i], &status) == 0) {
-            kbi_put_u64(numbers, (uint64_t)status.st_size);
-            kbi_put_u64(numbers + 8, (uint64_t)status.st_mtime);
-        }
+        if (j->step == STEP_DESCRIBE && !of_this_shard(j, i)) continue;
+        uint8_t content[8];
+        kbi_put_u64(content, collection_content(j, i));
         uint64_t stamp = collection_hash(j->describe_hash, j->names.items[i], strlen(j->names.items[i]) + 1);
-        j->stamps[i] = collection_hash(stamp, numbers, sizeof numbers);
+        j->stamps[i] = collection_hash(stamp, content, sizeof content);
     }
 }
 
@@ -54,11 +55,10 @@ bool collection_describe(collection_job *j, io_error *error)
 {
     describe_step s = {.j = j, .which = io_alloc(j->images.count + 1, sizeof *s.which)};
     io_names missing = {0};
-    bool wanted = j->step == 0 || j->step == 1; /* all, describe */
+    bool wanted = j->step == STEP_ALL || j->step == STEP_DESCRIBE;
     stamp_images(j);
     for (size_t i = 0; wanted && i < j->images.count; i++) {
-        if ((int32_t)(i % (size_t)j->shards) != j->shard || collection_features_check(j, i, &j->keypoints[i]))
-            continue;
+        if (!of_this_shard(j, i) || collection_features_check(j, i, &j->keypoints[i])) continue;
         s.which[missing.count] = i;
         io_names_add(&missing, j->images.items[i]);
     }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "collection.h"
 #include "io/bytes.h"
@@ -41,7 +42,99 @@ static bool file_open(const collection_job *j, const char *part, size_t number, 
     return ok;
 }
 
+/* ---- images ---- */
+
+typedef struct image_key {
+    unsigned long long size, inode, modified, changed; /* the times in nanoseconds */
+} image_key;
+
+static unsigned long long nanoseconds(struct timespec t)
+{
+    return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+}
+
+static uint64_t content_hash(const char *path)
+{
+    io_mapping file;
+    if (!io_mapping_open(path, &file, NULL)) return 0;
+    size_t whole = file.size & ~(size_t)7;
+    uint64_t hash = kbi_sum_words(KBI_SUM_START, file.data, whole);
+    hash = collection_hash(hash, file.data + whole, file.size - whole);
+    hash = collection_hash(hash, &(uint64_t){file.size}, 8);
+    io_mapping_close(&file);
+    return hash;
+}
+
+/* What was noted when the image was hashed; "size inode modified changed hash". */
+static bool key_read(const char *path, image_key *key, uint64_t *hash)
+{
+    io_bytes text;
+    unsigned long long noted = 0;
+    if (!io_path_exists(path) || !io_file_read(path, &text, NULL)) return false;
+    bool ok = sscanf((char *)text.data, "%llu %llu %llu %llu %llx", &key->size, &key->inode, &key->modified,
+                     &key->changed, &noted) == 5;
+    *hash = noted;
+    io_bytes_free(&text);
+    return ok;
+}
+
+uint64_t collection_content(const collection_job *j, size_t image)
+{
+    struct stat status;
+    image_key noted = {0};
+    uint64_t hash = 0;
+    char text[128];
+    if (stat(j->images.items[image], &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+    const image_key now = {(unsigned long long)status.st_size, (unsigned long long)status.st_ino,
+                           nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+    char *path = collection_path(j, "features", image, ".key");
+    if (!key_read(path, &noted, &hash) || memcmp(&noted, &now, sizeof now) != 0) {
+        hash = content_hash(j->images.items[image]);
+        int length = snprintf(text, sizeof text, "%llu %llu %llu %llu %llx\n", now.size, now.inode, now.modified,
+                              now.changed, (unsigned long long)hash);
+        (void)io_file_write_work(path, text, (size_t)length, NULL); /* without it the file is read once more */
+    }
+    free(path);
+    return hash;
+}
+
+bool collection_failure_check(const collection_job *j, size_t image)
+{
+    io_bytes text;
+    unsigned long long stamp = 0;
+    char *path = collection_path(j, "features", image, ".err");
+    bool ok = io_path_exists(path) && io_file_read(path, &text, NULL);
+    free(path);
+    if (!ok) return false;
+    ok = sscanf((char *)text.data, "%llx ", &stamp) == 1 && stamp == j->stamps[image];
+    io_bytes_free(&text);
+    return ok;
+}
+
+bool collection_failure_write(const collection_job *j, size_t image, const char *why, io_error *error)
+{
+    char *path = collection_path(j, "features", image, ".err"), *text = io_alloc(strlen(why) + 20, 1);
+    int length = sprintf(text, "%llx %s\n", (unsigned long long)j->stamps[image], why);
+    bool ok = io_file_write_work(path, text, (size_t)length, error);
+    free(text);
+    free(path);
+    return ok;
+}
+
 /* ---- features ---- */
+
+/* Whether keypoints are what a detector gives: checksums tell damage, not who wrote. */
+static bool keypoints_sound(const uint8_t *points, size_t n, uint64_t width, uint64_t height)
+{
+    for (size_t i = 0; i < n; i++) {
+        kb_keypoint k;
+        memcpy(&k, points + i * sizeof k, sizeof k);
+        if (!(k.x >= -1 && k.x <= (float)width && k.y >= -1 && k.y <= (float)height && k.size > 0 &&
+              isfinite(k.size) && isfinite(k.angle) && isfinite(k.response)))
+            return false;
+    }
+    return true;
+}
 
 static bool features_open(const collection_job *j, size_t image, io_mapping *file)
 {
@@ -52,7 +145,8 @@ static bool features_open(const collection_job *j, size_t image, io_mapping *fil
              row = kbi_get_u32(head + 28), body = FEATURES_HEAD + n * (sizeof(kb_keypoint) + row);
     bool ok = width >= 1 && width <= IO_MAX_SIDE && height >= 1 && height <= IO_MAX_SIDE &&
               row == (uint64_t)model->row_bytes && kbi_get_u64(head + 32) == model->id &&
-              file->size == ((body + 7) & ~(uint64_t)7) + 8;
+              file->size == ((body + 7) & ~(uint64_t)7) + 8 &&
+              keypoints_sound(head + FEATURES_HEAD, (size_t)n, width, height);
     if (!ok) io_mapping_close(file);
     return ok;
 }
@@ -102,7 +196,7 @@ bool collection_features_write(const collection_job *j, size_t image, const feat
     if (n > 0) memcpy(data + FEATURES_HEAD + points, f->rows.bytes, n * row);
     kbi_put_u64(data + body, kbi_sum_words(KBI_SUM_START, data, body));
     char *path = collection_path(j, "features", image, ".kbf");
-    bool ok = io_file_write(path, data, body + 8, error);
+    bool ok = io_file_write_work(path, data, body + 8, error);
     free(path);
     free(data);
     return ok;
@@ -137,7 +231,7 @@ bool collection_pairs_load(collection_job *j, const char *path)
 
 bool collection_pairs_write(const collection_job *j, const char *path, io_error *error)
 {
-    io_writer *writer = io_writer_open(path, error);
+    io_writer *writer = io_writer_open_work(path, error);
     if (!writer) return false;
     FILE *out = io_writer_file(writer);
     fprintf(out, "# keybits pairs %llx %zu\n", (unsigned long long)j->pairs_hash, j->pair_count);
@@ -197,7 +291,7 @@ bool collection_block_write(const collection_job *j, size_t block, const collect
     }
     kbi_put_u64(data + size, kbi_sum_words(KBI_SUM_START, data, size));
     char *path = collection_path(j, "blocks", block, ".kbp");
-    bool ok = io_file_write(path, data, size + 8, error);
+    bool ok = io_file_write_work(path, data, size + 8, error);
     free(path);
     free(data);
     return ok;

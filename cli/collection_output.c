@@ -97,14 +97,21 @@ static bool each_image(const collection_job *j, bool (*take)(void *context, size
     return true;
 }
 
+/* IMAGE.feat; to be freed. */
+static char *openmvg_features_name(const collection_job *j, size_t image)
+{
+    char *stem = io_path_stem(j->names.items[image]), *name = io_alloc(strlen(stem) + 6, 1);
+    sprintf(name, "%s.feat", stem);
+    free(stem);
+    return name;
+}
+
 /* x y scale angle per line, the angle in radians. */
 static bool openmvg_features(void *context, size_t image, const features *f, io_error *error)
 {
     openmvg_output *o = context;
-    char *stem = io_path_stem(o->j->names.items[image]), *name = io_alloc(strlen(stem) + 6, 1);
-    sprintf(name, "%s.feat", stem);
+    char *name = openmvg_features_name(o->j, image);
     io_writer *writer = openmvg_open(o->j, name, error);
-    free(stem);
     free(name);
     if (!writer) return false;
     for (size_t i = 0; i < f->keypoints.count; i++) {
@@ -231,10 +238,30 @@ static bool openmvg_stems(const collection_job *j, io_error *error)
     return ok;
 }
 
+static bool openmvg_claim_one(const collection_job *j, const char *name, io_error *error)
+{
+    char *path = io_path_join(j->openmvg, name);
+    bool ok = cli_claim_output(j->common, path, error);
+    free(path);
+    return ok;
+}
+
+bool collection_openmvg_claim(const collection_job *j, io_error *error)
+{
+    bool ok = openmvg_stems(j, error) && openmvg_claim_one(j, "sfm_data.json", error) &&
+              openmvg_claim_one(j, "image_describer.json", error) && openmvg_claim_one(j, "matches.f.txt", error);
+    for (size_t i = 0; ok && i < j->images.count; i++) {
+        char *name = openmvg_features_name(j, i);
+        ok = openmvg_claim_one(j, name, error);
+        free(name);
+    }
+    return ok;
+}
+
 bool collection_openmvg_write(const collection_job *j, io_error *error)
 {
     openmvg_output o = {.j = j, .ids = io_alloc(j->images.count + 1, sizeof *o.ids)};
-    bool ok = openmvg_stems(j, error) && io_folder_make(j->openmvg, error) && each_image(j, openmvg_features, &o, error) &&
+    bool ok = io_folder_make(j->openmvg, error) && each_image(j, openmvg_features, &o, error) &&
               openmvg_data(&o, error) && openmvg_describer(j, error) && openmvg_matches(&o, error);
     free(o.ids);
     return ok;

@@ -7,6 +7,7 @@
 #include "io/pair_list.h"
 
 #define EXHAUSTIVE_UP_TO 100 /* images, by default */
+#define PROBED_IMAGES 8192   /* images x words per row: the time of a query does not grow up to so many images */
 
 static void add_pair(collection_job *j, size_t *room, size_t a, size_t b)
 {
@@ -60,6 +61,7 @@ typedef struct retrieval {
     kb_index *index;
     kb_index_result *results; /* k per image */
     size_t *counts, k;
+    int32_t probes;
     const char **failure; /* per image; NULL: none */
 } retrieval;
 
@@ -72,8 +74,11 @@ static void retrieval_query(void *context, int32_t i)
     r->failure[i] = "its features are gone";
     if (!collection_features_read(r->j, (size_t)i, &f)) return;
     kb_features view = places_features(&f);
+    kb_index_query_options o;
+    KB_INIT(o);
+    o.probes = r->probes;
     kb_status status =
-        kb_index_query(r->index, &view, NULL, NULL, r->results + (size_t)i * r->k, r->k, &r->counts[i], &why);
+        kb_index_query(r->index, &view, &o, NULL, r->results + (size_t)i * r->k, r->k, &r->counts[i], &why);
     r->failure[i] = status == KB_OK ? NULL : kb_status_string(status);
     features_free(&f);
 }
@@ -85,6 +90,7 @@ static bool pairs_retrieval(collection_job *j, size_t *room, io_error *error)
     kb_error why;
     retrieval r = {.j = j, .k = (size_t)j->neighbours + 1}; /* the image itself is one */
     size_t n = j->images.count;
+    r.probes = n <= PROBED_IMAGES / 8 ? 8 : n < PROBED_IMAGES ? (int32_t)(PROBED_IMAGES / n) : 1;
     if (!places_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &words, error)) return false;
     bool ok = (kb_index_create(words.vocabulary, NULL, &r.index, &why) == KB_OK && kb_workspace_create(&ws) == KB_OK) ||
               io_fail(error, "out of memory");
@@ -135,11 +141,16 @@ static bool pairs_list(collection_job *j, size_t *room, io_error *error)
 
 /* ---- all ---- */
 
+static collection_pairs_by pairs_by(const collection_job *j)
+{
+    if (j->by != PAIRS_AUTO) return j->by;
+    return j->list ? PAIRS_LIST : j->images.count <= EXHAUSTIVE_UP_TO ? PAIRS_EXHAUSTIVE : PAIRS_RETRIEVAL;
+}
+
 static bool pairs_choose(collection_job *j, io_error *error)
 {
     size_t room = 0, n = j->images.count;
-    collection_pairs_by by = j->by;
-    if (by == PAIRS_AUTO) by = j->list ? PAIRS_LIST : n <= EXHAUSTIVE_UP_TO ? PAIRS_EXHAUSTIVE : PAIRS_RETRIEVAL;
+    collection_pairs_by by = pairs_by(j);
     j->pair_count = 0;
     bool ok = true;
     if (by == PAIRS_LIST) {
@@ -172,7 +183,14 @@ static bool pairs_stamp(collection_job *j, io_error *error)
         uint64_t one = j->good[i] ? j->stamps[i] : 0;
         hash = collection_hash(hash, &one, sizeof one);
     }
-    if (j->vocabulary) hash = collection_hash(hash, j->vocabulary, strlen(j->vocabulary));
+    if (pairs_by(j) == PAIRS_RETRIEVAL) { /* its content, whatever it is called */
+        io_vocabulary words;
+        size_t size;
+        if (!places_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &words, error)) return false;
+        const void *data = kb_vocabulary_data(words.vocabulary, &size);
+        hash = collection_hash(hash, data, size);
+        io_vocabulary_free(&words);
+    }
     if (j->list) {
         io_bytes bytes;
         if (!io_file_read(j->list, &bytes, error)) return false;
@@ -189,11 +207,9 @@ static bool images_settle(collection_job *j, io_error *error)
     size_t missing = 0, first = 0;
     j->failed = 0;
     for (size_t i = 0; i < j->images.count; i++) {
-        char *path = collection_path(j, "features", i, ".err");
         j->good[i] = collection_features_check(j, i, &j->keypoints[i]);
-        if (!j->good[i] && io_path_exists(path)) j->failed++;
+        if (!j->good[i] && collection_failure_check(j, i)) j->failed++;
         else if (!j->good[i] && missing++ == 0) first = i;
-        free(path);
     }
     if (missing == 0) return true;
     return io_fail(error, "%zu of %zu images are not described yet, such as %s: run --step describe for all shards first",

@@ -123,7 +123,7 @@ static void hpatches_print_table(const eval_methods *methods, const ev_hpatches_
     printf("%-28s %12s %12s %12s\n", "", "verification", "matching", "retrieval");
     for (size_t m = 0; m < methods->count; m++) {
         const ev_hpatches_result *r = &results[m];
-        printf("%-28s %12s %12s %12s\n", methods->items[m].name, hpatches_cell(cells[0], r->verification),
+        printf("%-28s %12s %12s %12s\n", cli_shown(methods->items[m].name), hpatches_cell(cells[0], r->verification),
                hpatches_cell(cells[1], r->matching), hpatches_cell(cells[2], r->retrieval));
         if (methods->count == 1) print_details(options, r);
     }

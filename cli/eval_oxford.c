@@ -101,7 +101,7 @@ static void print_again(const char *name, const ev_oxford_matches *m)
 static void oxford_print(const char *name, const ev_oxford_score *score)
 {
     char cell[2][16];
-    printf("%-28s %5zu %9.0f %6.0f %6s %10s", name, score->pairs, score->keypoints, score->spots,
+    printf("%-28s %5zu %9.0f %6.0f %6s %10s", cli_shown(name), score->pairs, score->keypoints, score->spots,
            eval_percent(cell[0], score->strict_map), eval_percent(cell[1], score->paperlike_map));
     print_matches(&score->mutual);
     print_again("    filtered", &score->filtered);

@@ -203,6 +203,11 @@ const cli_option model_option[] = {
              "sift); keybits model list"},
     {0}};
 
+const cli_option index_model_option[] = {
+    {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE",
+     .help = "the file of the index's model, where it is not a built-in one (default: the model whose name the index has)"},
+    {0}};
+
 const cli_option pipeline_option_groups[] = {
     CLI_SECTION("Keypoints"),
     CLI_GROUP(cli_pipeline, options.detect, detector_options),

@@ -33,7 +33,7 @@ typedef struct cli_pipeline {
 } cli_pipeline;
 
 /* --model alone, and --model with all of the tables above but reading_options; the job is cli_pipeline. */
-extern const cli_option model_option[], pipeline_option_groups[];
+extern const cli_option model_option[], index_model_option[], pipeline_option_groups[];
 
 void cli_pipeline_begin(cli_pipeline *p);
 bool cli_pipeline_open(cli_common *common, cli_pipeline *p, io_error *error);

@@ -57,9 +57,9 @@ static int command_unknown(const char *name)
         if (edit_distance(name, cli_commands[i]->name) < edit_distance(name, nearest->name)) nearest = cli_commands[i];
     }
     if (edit_distance(name, nearest->name) <= 3) {
-        fprintf(stderr, "keybits: no command \"%s\"; did you mean %s? keybits --help lists them\n", name, nearest->name);
+        cli_error("no command \"%s\"; did you mean %s? keybits --help lists them", name, nearest->name);
     } else {
-        fprintf(stderr, "keybits: no command \"%s\"; keybits --help lists them\n", name);
+        cli_error("no command \"%s\"; keybits --help lists them", name);
     }
     return CLI_USAGE;
 }
@@ -106,7 +106,7 @@ static void stop_without_memory(void)
     exit(CLI_FAILED);
 }
 
-static void show_progress(const char *line) { fprintf(stderr, "\r\033[K%s", line ? line : ""); }
+static void show_progress(const char *line) { fprintf(stderr, "\r\033[K%s", line ? cli_shown(line) : ""); }
 
 /* A file must not be opened in the place of a standard stream that is closed: what is printed would go into it. So the
  * places are taken, by /dev/null opened the wrong way round: reading and writing fail as they did. */

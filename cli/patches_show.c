@@ -191,7 +191,7 @@ static void patches_info_text(const summary *summaries, char **paths, int sets)
     for (const summary *s = summaries; s < summaries + sets; s++) {
         printf("%s: %llu patches of side %d%s, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu "
                "views\n",
-               paths[s - summaries], (unsigned long long)s->info.patches, (int)s->info.side,
+               cli_shown(paths[s - summaries]), (unsigned long long)s->info.patches, (int)s->info.side,
                s->info.side == KB_OCTAVE_SIDE ? " in four octaves" : "", (double)s->info.support, s->points,
                s->singletons, s->most, s->views);
     }

@@ -1,5 +1,6 @@
 /* The files that a run reads and writes, so that no output overwrites an input or another output. A file is known by
  * device and inode, whatever its name; one that does not exist yet by the inode of its folder and its name there. */
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -144,6 +145,20 @@ bool cli_claim_output(cli_common *common, const char *path, io_error *error)
     if (strcmp(path, "-") != 0) return claim_file(common, path, true, error);
     if (paths_of(common)->standard_output) return io_fail(error, "two results want standard output");
     return common->paths->standard_output = true;
+}
+
+bool cli_claim_folder(cli_common *common, const char *folder, io_error *error)
+{
+    DIR *directory = opendir(folder);
+    bool ok = true;
+    if (!directory) return true; /* nothing is in it yet */
+    for (struct dirent *entry; ok && (entry = readdir(directory));) {
+        char *path = io_path_join(folder, entry->d_name);
+        ok = claim_file(common, path, true, error);
+        free(path);
+    }
+    closedir(directory);
+    return ok;
 }
 
 void cli_paths_free(cli_paths *paths)

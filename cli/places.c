@@ -2,8 +2,12 @@
 #include "places.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/progress.h"
@@ -243,6 +247,33 @@ bool places_vocabulary_open(const char *name_or_path, const kb_model_info *model
 
 /* ---- indexes ---- */
 
+/* The file is locked, not a name: whoever waited finds that another file has taken its place, and waits for that. */
+int places_index_lock(const cli_common *common, const char *path, io_error *error)
+{
+    for (;;) {
+        struct stat mine, now;
+        int lock = open(path, O_RDONLY | O_CLOEXEC);
+        if (lock < 0) {
+            io_fail(error, "%s: cannot be opened: %s", path, strerror(errno));
+            return -1;
+        }
+        int failed = flock(lock, LOCK_EX | LOCK_NB);
+        if (failed && errno == EWOULDBLOCK) {
+            cli_say(common, "%s: waiting for another program that changes it", path);
+            do failed = flock(lock, LOCK_EX);
+            while (failed && errno == EINTR);
+        } /* a file system without locks is used without */
+        if (fstat(lock, &mine) == 0 && stat(path, &now) == 0 && mine.st_ino == now.st_ino && mine.st_dev == now.st_dev)
+            return lock;
+        close(lock);
+    }
+}
+
+void places_index_unlock(int lock)
+{
+    if (lock >= 0) close(lock);
+}
+
 bool places_index_open(const char *path, places_index *out, io_error *error)
 {
     kb_error why;
@@ -270,7 +301,7 @@ bool places_index_write(const char *path, kb_index *index, io_error *error)
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     kb_status status = kb_index_save(index, write_part, io_writer_file(writer));
-    if (status == KB_OK || status == KB_E_SPACE) return io_writer_commit_to_disc(writer, error);
+    if (status == KB_OK || status == KB_E_SPACE) return io_writer_commit(writer, error);
     io_writer_abandon(writer);
     return io_fail(error, "%s: %s", path, kb_status_string(status));
 }

@@ -44,14 +44,17 @@ bool places_vocabulary_installed(const char *name, size_t *size);
 /* The option of commands that ask an index. */
 #define PROBES_OPTION(job)                                                                                          \
     {"probes", 0, CLI_NUMBER(job, probes, 0, KB_MAX_PROBES), "N", "0",                                              \
-     .help = "words in which each descriptor is looked for, by binary scoring: more find more, in more time; 0: 8 for " \
-             "up to 1024 images, fewer for more, 1 from 8192 on"}
+     .help = "words in which each descriptor is looked for, by binary scoring: more find more, in more time; 0: 8"}
 typedef struct places_index {
     io_mapping file;
     kb_index *index;
 } places_index;
 bool places_index_open(const char *path, places_index *out, io_error *error);
 void places_index_close(places_index *index);
+/* Waits until no other keybits changes the index, and keeps others waiting until places_index_unlock; to be called before
+ * it is opened. Returns the lock, or -1. */
+int places_index_lock(const cli_common *common, const char *path, io_error *error);
+void places_index_unlock(int lock);
 bool places_index_write(const char *path, kb_index *index, io_error *error);
 /* Opens the pipeline with the model that the index was made with, unless one is named. */
 bool places_open_for(cli_common *common, cli_pipeline *p, const kb_index *index, io_error *error);

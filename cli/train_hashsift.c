@@ -83,7 +83,7 @@ static int32_t report_step(void *context, const kb_learn_hash_progress *p)
                 p->loss, 100 * p->active);
     }
     job->failed = !log_write(&job->log, job->log_path, &job->error) ||
-                  !io_file_write_to_disc(job->checkpoint, p->checkpoint, p->checkpoint_size, &job->error);
+                  !io_file_write(job->checkpoint, p->checkpoint, p->checkpoint_size, &job->error);
     return !job->failed;
 }
 

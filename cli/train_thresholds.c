@@ -113,7 +113,7 @@ static void print_threshold_row(threshold_job *job, const cli_common *common, co
         io_json_object(&job->json, NULL);
         io_json_string(&job->json, "model", name);
     } else {
-        printf("%-12s", name);
+        printf("%-12s", cli_shown(name));
     }
     for (int i = 0; i < 2; i++) {
         double wrong = 100 * share_within(c->wrong, c->wrong_total, at[i]);

@@ -31,7 +31,7 @@ bool ev_cache_put(const char *folder, uint64_t key, const double *numbers, size_
 {
     if (!folder) return true;
     char *path = cache_path(folder, key, ".txt");
-    io_writer *writer = io_folder_make(folder, error) ? io_writer_open(path, error) : NULL;
+    io_writer *writer = io_folder_make(folder, error) ? io_writer_open_work(path, error) : NULL;
     free(path);
     if (!writer) return false;
     char text[32];

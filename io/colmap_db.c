@@ -132,7 +132,7 @@ bool io_colmap_db_commit(io_colmap_db *db, io_error *error)
         return false;
     }
     sqlite3_close(db->handle);
-    good = io_writer_commit_to_disc(db->writer, error);
+    good = io_writer_commit(db->writer, error);
     free(db);
     return good;
 }
@@ -291,11 +291,36 @@ static int cut_to_int(int64_t value) { return value < INT32_MAX ? (int)value : I
 
 /* Bounded by the size of the file: no value is larger, and no question takes more steps than all rows would; pages that
  * lead to each other in circles do. Functions of computed columns cannot be denied, but made to have nothing to do. */
+/* Whether a file of that name with this at its end has something in it. */
+static bool has_beside(const char *path, const char *end)
+{
+    struct stat status;
+    char *name = io_alloc(strlen(path) + strlen(end) + 1, 1);
+    sprintf(name, "%s%s", path, end);
+    bool there = stat(name, &status) == 0 && status.st_size > 0;
+    free(name);
+    return there;
+}
+
+/* SQLite's name for the database. To read one in WAL mode, SQLite makes files beside it, and leaves them there, unless it
+ * is told that nobody writes; which is so when there is nothing that a writer has begun. */
+static char *read_uri(const char *path)
+{
+    bool quiet = !has_beside(path, "-wal") && !has_beside(path, "-journal");
+    char *uri = io_alloc(3 * strlen(path) + 32, 1), *to = uri + sprintf(uri, "file:%s", path[0] == '/' ? "" : "./");
+    for (const char *from = path; *from; from++) to += sprintf(to, "%%%02x", (unsigned)(unsigned char)*from);
+    strcpy(to, quiet ? "?immutable=1" : "");
+    return uri;
+}
+
 static bool open_to_read(const char *path, sqlite3 **handle, io_error *error)
 {
     struct stat status;
     int64_t size = stat(path, &status) == 0 ? status.st_size : 0;
-    if (sqlite3_open_v2(path, handle, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+    char *uri = read_uri(path);
+    int opened = sqlite3_open_v2(uri, handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    free(uri);
+    if (opened != SQLITE_OK)
         return io_fail(error, "%s: %s", path, *handle ? sqlite3_errmsg(*handle) : "out of memory");
     sqlite3_set_authorizer(*handle, allow_tables_only, NULL);
     sqlite3_limit(*handle, SQLITE_LIMIT_LENGTH, cut_to_int(size + 4096));

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "io/number.h"
+#include "io/text.h"
 
 enum { COLUMN_X, COLUMN_Y, COLUMN_SIZE, COLUMN_ANGLE, COLUMN_RESPONSE, COLUMN_OCTAVE, COLUMN_CLASS, KNOWN_COLUMNS };
 
@@ -152,4 +153,18 @@ bool io_keypoints_write(const char *path, const kb_keypoint *keypoints, size_t c
         fprintf(file, "%d\n", (int)k->octave);
     }
     return io_writer_commit(writer, error);
+}
+
+void io_csv_text(FILE *file, const char *text)
+{
+    size_t room = 4 * strlen(text) + 1;
+    char *shown = io_printable(io_alloc(room, 1), room, text);
+    bool quoted = strpbrk(shown, ",\"") != NULL;
+    if (quoted) fputc('"', file);
+    for (const char *at = shown; *at; at++) {
+        if (*at == '"') fputc('"', file);
+        fputc(*at, file);
+    }
+    if (quoted) fputc('"', file);
+    free(shown);
 }

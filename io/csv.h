@@ -18,4 +18,7 @@ void io_keypoints_free(io_keypoints *keypoints);
 /* x,y,size,angle,response,octave with 9 digits, which keeps floats exactly. path NULL or "-": standard output. */
 bool io_keypoints_write(const char *path, const kb_keypoint *keypoints, size_t count, io_error *error);
 
+/* A cell of text: control characters as \xNN (io_printable), in quotes where it has a comma or a quote. */
+void io_csv_text(FILE *file, const char *text);
+
 #endif

@@ -13,16 +13,20 @@
 #include "io/text.h"
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
+#define MAX_PIPE_BYTES ((uint64_t)1 << 30)
+#define MAX_DEVICE_BYTES ((uint64_t)64 << 20) /* most devices, such as /dev/zero, have no end */
+
+#define LONGEST 10240 /* bytes of a sentence: two names of PATH_MAX, and what is said of them */
 
 bool io_fail(io_error *error, const char *format, ...)
 {
     if (error) {
-        char text[sizeof error->text];
+        char text[LONGEST], printable[4 * LONGEST];
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        io_printable(error->text, sizeof error->text, text);
+        io_shortened(error->text, sizeof error->text, io_printable(printable, sizeof printable, text));
     }
     return false;
 }
@@ -54,8 +58,13 @@ char *io_copy_string(const char *text) { return or_stop(strdup(text)); }
 
 /* --------------------------------------------------------------------------------------------------------- reading */
 
+static bool too_large(const char *path, uint64_t most, io_error *error)
+{
+    return io_fail(error, "%s: larger than %llu MiB", path, (unsigned long long)(most >> 20));
+}
+
 /* Appends what is left in the stream; pipes have no size, so the buffer doubles. */
-static bool read_stream(FILE *file, const char *path, io_bytes *out, io_error *error)
+static bool read_stream(FILE *file, const char *path, uint64_t most, io_bytes *out, io_error *error)
 {
     size_t capacity = out->size;
     size_t used = 0;
@@ -67,7 +76,7 @@ static bool read_stream(FILE *file, const char *path, io_bytes *out, io_error *e
         size_t got = fread(out->data + used, 1, capacity - used, file);
         used += got;
         if (got == 0) break;
-        if (used > MAX_FILE_BYTES) return io_fail(error, "%s: larger than 4 GiB", path);
+        if (used > most) return too_large(path, most, error);
     }
     if (ferror(file)) return io_fail(error, "%s: cannot be read: %s", path, strerror(errno));
     out->size = used;
@@ -92,12 +101,15 @@ bool io_file_read(const char *path, io_bytes *out, io_error *error)
     if (known && S_ISDIR(status.st_mode)) {
         ok = io_fail(error, "%s: is a folder, not a file", name);
     } else if (known && (uint64_t)status.st_size > MAX_FILE_BYTES) {
-        ok = io_fail(error, "%s: larger than 4 GiB", name);
+        ok = too_large(name, MAX_FILE_BYTES, error);
     } else {
+        uint64_t most = !known || S_ISREG(status.st_mode) ? MAX_FILE_BYTES
+                        : S_ISCHR(status.st_mode)         ? MAX_DEVICE_BYTES
+                                                          : MAX_PIPE_BYTES;
         /* One byte more than the size, so that the end is seen without growing. */
         out->size = known && S_ISREG(status.st_mode) ? (size_t)status.st_size + 1 : 65536;
         out->data = io_alloc(out->size + 1, 1);
-        ok = read_stream(file, name, out, error);
+        ok = read_stream(file, name, most, out, error);
     }
     if (!standard) fclose(file);
     if (!ok) io_bytes_free(out);
@@ -139,6 +151,12 @@ bool io_path_is_folder(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool io_path_is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 bool io_path_exists(const char *path)
@@ -201,4 +219,12 @@ bool io_folder_make(const char *path, io_error *error)
     int reason = errno;
     if (reason == EEXIST && io_path_is_folder(path)) return true;
     return io_fail(error, "%s: the folder cannot be made: %s", path, strerror(reason));
+}
+
+bool io_folder_make_work(const char *path, io_error *error)
+{
+    struct stat status;
+    if (!io_folder_make(path, error)) return false;
+    if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) return true;
+    return io_fail(error, "%s: a link stands in place of the folder", path);
 }

@@ -22,7 +22,7 @@ typedef struct io_bytes {
     size_t size;
 } io_bytes;
 
-/* The whole file; "-" is standard input. Fails for folders, and above 4 GiB. */
+/* The whole file; "-" is standard input. Fails for folders, and above 4 GiB, for pipes 1 GiB, for devices 64 MiB. */
 bool io_file_read(const char *path, io_bytes *out, io_error *error);
 /* The same for text; fails when a zero byte is in it, at which the text would end. */
 bool io_text_read(const char *path, io_bytes *out, io_error *error);
@@ -31,25 +31,27 @@ void io_bytes_free(io_bytes *bytes);
 /* ---- writing ----
  * A writer fills a temporary file beside the target; commit puts it in place in one step, abandon removes it, and so do
  * a signal that ends the program and exit() (io/temporary.h). path NULL or "-" is standard output; a target that is a
- * device or a pipe (/dev/null) is written straight, and one that is a symbolic link through it, dangling ones too. */
+ * device or a pipe (/dev/null) is written straight, and one that is a symbolic link through it, dangling ones too, but
+ * not a link that another user left in a shared folder such as /tmp. */
 typedef struct io_writer io_writer;
 
 io_writer *io_writer_open(const char *path, io_error *error); /* NULL when it failed */
+/* For work files, of which there are thousands and which are made again when they are lost: commit does not wait for the
+ * disc. Their names are not the user's, so a link in the place of one is replaced, not followed. */
+io_writer *io_writer_open_work(const char *path, io_error *error);
 FILE *io_writer_file(io_writer *writer);
 /* The name of the temporary file, for those who let a library write it (SQLite); NULL for standard output and
  * devices. */
 const char *io_writer_temporary(const io_writer *writer);
 /* Whether all that was written so far got out, for those who write for long; to be asked straight after writing. */
 bool io_writer_check(const io_writer *writer, io_error *error);
-/* All free the writer. Commit fails when anything written to the FILE failed, such as a full disc. To the disc, for what
- * took long to compute: once it has succeeded, the file survives a power failure, for which it waits some
- * milliseconds. */
+/* Both free the writer. Commit fails when anything written to the FILE failed, such as a full disc; once it has
+ * succeeded, the file survives a power failure, for which it waits some milliseconds. */
 bool io_writer_commit(io_writer *writer, io_error *error);
-bool io_writer_commit_to_disc(io_writer *writer, io_error *error);
 void io_writer_abandon(io_writer *writer);
 /* A buffer as a file, in one go. */
 bool io_file_write(const char *path, const void *data, size_t size, io_error *error);
-bool io_file_write_to_disc(const char *path, const void *data, size_t size, io_error *error);
+bool io_file_write_work(const char *path, const void *data, size_t size, io_error *error);
 /* What was written so far is on the disc, for a file that grows; else errno says why not. */
 bool io_stream_sync(FILE *file);
 
@@ -58,6 +60,7 @@ const char *io_path_base(const char *path);   /* what follows the last slash */
 const char *io_path_suffix(const char *path); /* ".npy", or "" when the last part has none */
 bool io_path_has_suffix(const char *path, const char *suffix); /* in any case of letters */
 bool io_path_is_folder(const char *path);
+bool io_path_is_file(const char *path); /* a regular one */
 bool io_path_exists(const char *path);
 /* True for a path that says by its suffix what goes into it: not standard output, a device, a folder or NULL. */
 bool io_path_is_plain(const char *path);
@@ -70,6 +73,8 @@ char *io_path_with_suffix(const char *path, const char *suffix); /* instead of i
 char *io_path_pattern(const char *pattern, const char *path);
 /* Makes the folder if it is not there; its parent must be. */
 bool io_folder_make(const char *path, io_error *error);
+/* The same for one whose name is not the user's: a link in its place is not followed. */
+bool io_folder_make_work(const char *path, io_error *error);
 
 /* ---- memory ----
  * There is nothing better to do than to stop when memory is out: the program is asked to (io/host.h). */
@@ -88,7 +93,7 @@ typedef struct io_names {
 void io_names_add(io_names *names, const char *name); /* copies */
 void io_names_split(io_names *names, const char *list); /* adds what stands between commas; nothing for nothing */
 void io_names_free(io_names *names);
-/* The files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
+/* The regular files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
  * by name byte by byte. NULL suffixes: the folders in it. */
 bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);
 /* What the user named: a folder means its image files (it must hold at least one), "@list.txt" the names in a list, one

@@ -49,7 +49,7 @@ bool io_names_folder(io_names *names, const char *folder, const char *const *suf
     for (struct dirent *entry; (entry = readdir(directory));) {
         if (entry->d_name[0] == '.' || (suffixes && !has_one_of(entry->d_name, suffixes))) continue;
         char *path = io_path_join(folder, entry->d_name);
-        if (io_path_is_folder(path) == !suffixes) io_names_add(names, path);
+        if (suffixes ? io_path_is_file(path) : io_path_is_folder(path)) io_names_add(names, path);
         free(path);
     }
     closedir(directory);

@@ -97,7 +97,7 @@ bool io_patch_writer_close(io_patch_writer *writer, io_error *error)
     bool ok = fflush(file) == 0 && fseeko(file, 0, SEEK_SET) == 0;
     if (ok) {
         write_header(writer);
-        ok = io_writer_commit_to_disc(writer->file, error);
+        ok = io_writer_commit(writer->file, error);
     } else {
         io_fail(error, "%s: cannot be written: %s", writer->path, strerror(errno));
         io_writer_abandon(writer->file);

@@ -45,3 +45,17 @@ char *io_printable(char *out, size_t room, const char *text)
     if (room) out[used] = 0;
     return out;
 }
+
+char *io_shortened(char *out, size_t room, const char *text)
+{
+    static const char gap[] = " ... ";
+    size_t length = strlen(text), head = room / 3, tail = room - 1 - head - (sizeof gap - 1);
+    if (length < room) return memcpy(out, text, length + 1);
+    while (head > 0 && ((unsigned char)text[head] & 0xc0) == 0x80) head--;
+    const char *end = text + length - tail;
+    while (((unsigned char)*end & 0xc0) == 0x80) end++;
+    memcpy(out, text, head);
+    memcpy(out + head, gap, sizeof gap - 1);
+    memcpy(out + head + sizeof gap - 1, end, strlen(end) + 1);
+    return out;
+}

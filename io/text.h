@@ -12,4 +12,8 @@ size_t io_utf8_bytes(const char *text);
  * room bytes do not do. Returns out, which must not be text. */
 char *io_printable(char *out, size_t room, const char *text);
 
+/* A copy of UTF-8 text that does not fit into room bytes (at least 32) without its middle: a long name stands at the
+ * beginning of a message, and what is wrong with it at the end. Returns out. */
+char *io_shortened(char *out, size_t room, const char *text);
+
 #endif

@@ -119,7 +119,7 @@ static bool write_log(const io_train_log *log, uint64_t settings, io_error *erro
     FILE *file = io_writer_file(writer);
     fprintf(file, "# settings %016llx\n%s", (unsigned long long)settings, header);
     for (int32_t i = 0; i < log->count; i++) print_row(file, i, &log->rows[i]);
-    return io_writer_commit_to_disc(writer, error);
+    return io_writer_commit(writer, error);
 }
 
 bool io_train_log_open(io_train_log *log, const char *path, uint64_t settings, int32_t bits, bool go_on,

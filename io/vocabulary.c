@@ -178,7 +178,7 @@ bool io_vocabulary_write(const char *path, const kb_vocabulary *vocabulary, io_v
     if (!write_check(path, &info, format, error)) return false;
     size_t size;
     const void *data = kb_vocabulary_data(vocabulary, &size);
-    if (format == IO_VOCABULARY_KEYBITS) return io_file_write_to_disc(path, data, size, error);
+    if (format == IO_VOCABULARY_KEYBITS) return io_file_write(path, data, size, error);
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     FILE *file = io_writer_file(writer);
@@ -191,5 +191,5 @@ bool io_vocabulary_write(const char *path, const kb_vocabulary *vocabulary, io_v
     default: io_vins_write(file, vocabulary, parents);
     }
     free(parents);
-    return io_writer_commit_to_disc(writer, error);
+    return io_writer_commit(writer, error);
 }

@@ -1,5 +1,5 @@
-/* Writing so that nobody ever sees half a file: a temporary file beside the target, then one rename. What must survive
- * a power failure is on the disc before the rename, and so is the rename before the caller hears of it. */
+/* Writing so that nobody ever sees half a file: a temporary file beside the target, then one rename. The file is on the
+ * disc before the rename, and so is the rename before the caller hears of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +16,7 @@ struct io_writer {
     char *target;    /* NULL: standard output */
     char *temporary; /* NULL: written straight */
     io_temporary entry;
+    bool work; /* a work file: does not wait for the disc */
 };
 
 /* The permissions that a plain fopen would have given, or those of the file to be replaced. */
@@ -48,6 +49,28 @@ static bool open_beside(io_writer *writer, io_error *error)
     return io_fail(error, "%s: cannot be written: %s", writer->target, strerror(reason));
 }
 
+/* The folder that a file is in; to be freed. */
+static char *folder_of(const char *target)
+{
+    const char *base = io_path_base(target);
+    char *folder = io_copy_string(base == target ? "." : target);
+    if (base != target) folder[base - target] = 0;
+    return folder;
+}
+
+/* A link that somebody else left in a folder where everybody may leave files, such as /tmp, is a trap: as Linux does by
+ * fs.protected_symlinks, it is followed only if the folder's owner made it. */
+static bool link_is_planted(const char *link)
+{
+    struct stat status, folder_status;
+    char *folder = folder_of(link);
+    bool shared = stat(folder, &folder_status) == 0 && (folder_status.st_mode & S_ISVTX) &&
+                  (folder_status.st_mode & S_IWOTH);
+    free(folder);
+    return shared && lstat(link, &status) == 0 && status.st_uid != geteuid() &&
+           status.st_uid != folder_status.st_uid;
+}
+
 /* Goes through symbolic links to the file itself, which the rename would otherwise replace; the file need not be
  * there. */
 static bool follow_links(io_writer *writer, io_error *error)
@@ -56,6 +79,8 @@ static bool follow_links(io_writer *writer, io_error *error)
         char to[PATH_MAX];
         ssize_t length = readlink(writer->target, to, sizeof to - 1);
         if (length < 0) return true; /* not a link, or nothing at all */
+        if (link_is_planted(writer->target))
+            return io_fail(error, "%s: cannot be written: another user's link in a shared folder", writer->target);
         to[length] = 0;
         const char *slash = strrchr(writer->target, '/');
         size_t folder = to[0] != '/' && slash ? (size_t)(slash + 1 - writer->target) : 0;
@@ -72,6 +97,8 @@ static bool open_target(io_writer *writer, io_error *error)
 {
     struct stat status;
     bool exists = stat(writer->target, &status) == 0;
+    if (!exists && errno == EACCES) /* also a link that the system does not follow */
+        return io_fail(error, "%s: cannot be written: %s", writer->target, strerror(errno));
     if (exists && S_ISDIR(status.st_mode))
         return io_fail(error, "%s: cannot be written: it is a folder", writer->target);
     if (exists && access(writer->target, W_OK) != 0) {
@@ -85,20 +112,25 @@ static bool open_target(io_writer *writer, io_error *error)
     return follow_links(writer, error) && open_beside(writer, error);
 }
 
-io_writer *io_writer_open(const char *path, io_error *error)
+static io_writer *writer_open(const char *path, bool work, io_error *error)
 {
     io_writer *writer = io_alloc(1, sizeof *writer);
     writer->entry = -1;
+    writer->work = work;
     if (!path || strcmp(path, "-") == 0) {
         writer->file = stdout;
         return writer;
     }
     writer->target = io_copy_string(path);
-    if (open_target(writer, error)) return writer;
+    if (work ? open_beside(writer, error) : open_target(writer, error)) return writer;
     free(writer->target);
     free(writer);
     return NULL;
 }
+
+io_writer *io_writer_open(const char *path, io_error *error) { return writer_open(path, false, error); }
+
+io_writer *io_writer_open_work(const char *path, io_error *error) { return writer_open(path, true, error); }
 
 FILE *io_writer_file(io_writer *writer) { return writer->file; }
 
@@ -139,9 +171,7 @@ bool io_stream_sync(FILE *file) { return fflush(file) == 0 && sync_descriptor(fi
 /* The name of a file is in its folder. A folder that cannot be opened, since it may be written only, is left alone. */
 static bool sync_folder(const char *target)
 {
-    const char *base = io_path_base(target);
-    char *folder = io_copy_string(base == target ? "." : target);
-    if (base != target) folder[base - target] = 0;
+    char *folder = folder_of(target);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(folder);
     if (descriptor < 0) return true;
@@ -152,9 +182,9 @@ static bool sync_folder(const char *target)
     return ok;
 }
 
-static bool commit(io_writer *writer, bool to_disc, io_error *error)
+bool io_writer_commit(io_writer *writer, io_error *error)
 {
-    bool waits = to_disc && writer->temporary;
+    bool waits = writer->temporary && !writer->work && !ferror(writer->file);
     bool synced = !waits || io_stream_sync(writer->file);
     int reason = errno;
     bool ok = close_file(writer) && synced;
@@ -170,10 +200,6 @@ static bool commit(io_writer *writer, bool to_disc, io_error *error)
     return ok;
 }
 
-bool io_writer_commit(io_writer *writer, io_error *error) { return commit(writer, false, error); }
-
-bool io_writer_commit_to_disc(io_writer *writer, io_error *error) { return commit(writer, true, error); }
-
 void io_writer_abandon(io_writer *writer)
 {
     if (!writer) return;
@@ -182,20 +208,19 @@ void io_writer_abandon(io_writer *writer)
     free_writer(writer);
 }
 
-static bool write_buffer(const char *path, const void *data, size_t size, bool to_disc, io_error *error)
+static bool write_buffer(io_writer *writer, const void *data, size_t size, io_error *error)
 {
-    io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     if (size) fwrite(data, 1, size, writer->file);
-    return commit(writer, to_disc, error);
+    return io_writer_commit(writer, error);
 }
 
 bool io_file_write(const char *path, const void *data, size_t size, io_error *error)
 {
-    return write_buffer(path, data, size, false, error);
+    return write_buffer(io_writer_open(path, error), data, size, error);
 }
 
-bool io_file_write_to_disc(const char *path, const void *data, size_t size, io_error *error)
+bool io_file_write_work(const char *path, const void *data, size_t size, io_error *error)
 {
-    return write_buffer(path, data, size, true, error);
+    return write_buffer(io_writer_open_work(path, error), data, size, error);
 }

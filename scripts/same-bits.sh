@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # scripts/same-bits.sh VARIANT: builds the library once more in another way or for another processor, and compares its
 # hash of everything (tests/hash) with the one of the usual build. VARIANT is one of those below. Exit code 77: skipped,
-# since the tools are not there.
+# since the tools are not there. VARIANT-short runs what is slow in it less: gcc-O0 one hash and no kernels, of which it has
+# the same; avx512-emulated the kernels of its widest tier and no hash, which is made of them.
 #
 # Most variants are built without CMake and without -ffp-contract=off: the sources alone must give the same bits, also
 # where the compiler may fuse multiplications and additions.
@@ -10,6 +11,8 @@
 set -euo pipefail
 
 variant=${1:?"usage: same-bits.sh VARIANT"}
+short=
+case $variant in *-short) short=${variant%-short} variant=$short ;; esac
 emulator=() needs=() link=() header= tier= run=yes start=
 ways=("all 1" "sse4.1 2" "c 7") # instruction sets that may be used, and threads
 flags=(-O2 -pthread)
@@ -46,6 +49,13 @@ avx512-emulated) # the kernels for AVX-512 and AMX with functions, most of them 
 *) echo "same-bits: no such variant: $variant" >&2; exit 2 ;;
 esac
 
+kernels=yes
+[ -z "$start" ] || kernels=
+case $short in
+gcc-O0) kernels= ways=("all 1") ;;
+avx512-emulated) kernels=$tier ways=() ;;
+esac
+
 for tool in "$compiler" "${emulator[@]:0:1}"; do
     if ! command -v "$tool" >/dev/null; then
         echo "skipped: $tool is not installed"
@@ -61,11 +71,11 @@ for feature in "${needs[@]}"; do
 done
 
 # Objects in parallel; the last file that does not compile says why.
-build=$KEYBITS_BUILD/same-bits/$variant
+build=$KEYBITS_BUILD/same-bits/$variant${short:+-short}
 rm -rf "$build"
 mkdir -p "$build"
 cd "$KEYBITS_SOURCE"
-printf '%s\n' src/*/*.c "$KEYBITS_BUILD/generated/builtin_tables.c" tests/hash/hash_everything.c ${start:-tests/kernels/*.c} |
+printf '%s\n' src/*/*.c "$KEYBITS_BUILD/generated/builtin_tables.c" tests/hash/hash_everything.c ${start:-tests/kernels/*.c tests/sizes/*.c} |
     xargs -P "${KEYBITS_JOBS:-2}" -I '{}' bash -c 'name=${1#"$PWD"/}; build=$2; shift 2
         "$@" -c "${name}" -o "$build/${name//\//_}.o"' _ '{}' "$build" \
         "$compiler" -std=gnu11 -DKB_HAVE_BUILTIN_TABLES -Iinclude -Isrc "${flags[@]}"
@@ -78,9 +88,11 @@ fi
 
 # Every kernel of that build against plain C; a microcontroller has no others.
 checked=
-if [ -z "$start" ]; then
+if [ -n "$kernels" ]; then
     "$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_kernels_*.o -lm -o "$build/check_kernels.exe"
-    checked=$("${emulator[@]}" "$build/check_kernels.exe" | tr -d '\r') || { echo "$checked"; exit 1; }
+    checked=$("${emulator[@]}" "$build/check_kernels.exe" ${short:+"$kernels"} | tr -d '\r') || { echo "$checked"; exit 1; }
+    "$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_sizes_*.o -lm -o "$build/sizes.exe"
+    "${emulator[@]}" "$build/sizes.exe" || exit 1 # of which size_t has 32 bits or 64
     echo "$checked"
 fi
 if [ -n "$tier" ] && ! grep -q "^$tier:" <<<"$checked"; then

@@ -158,9 +158,14 @@ KB_API void kb_index_free(kb_index *index);
 KB_API kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id, const char *name,
                               kb_workspace *workspace, kb_error *error);
 
-/* Removes every image with this id; *count (may be NULL) tells how many. Positions stay until kb_index_save. It looks at
- * every position, as a query does, and takes a tenth of a query's time: some milliseconds among a million images. */
+/* Removes every image with this id; *count (may be NULL) tells how many. Names and kept features are freed at once.
+ * Positions stay until half of them are removed; then the index is compacted. It looks at every position, as a query
+ * does, and takes a tenth of a query's time: some milliseconds among a million images. */
 KB_API kb_status kb_index_remove(kb_index *index, uint64_t id, size_t *count);
+/* Drops what removed images have left, so that the images that remain move up and have positions without gaps, and puts
+ * all lists together, which makes queries faster. Needs memory for the lists once more; without it, KB_E_MEMORY, and
+ * the index is as it was. */
+KB_API kb_status kb_index_compact(kb_index *index);
 
 typedef enum kb_scoring {
     KB_SCORE_BINARY = 0, /* rows are compared within each word (docs/index.md); the most accurate with words */
@@ -173,14 +178,13 @@ typedef struct kb_index_query_options {
     uint32_t struct_size;
     kb_scoring scoring;
     size_t first_images;  /* search only the first first_images images that were added; 0: all. For sequences. */
-    int32_t verify;       /* this many of the best results are verified by matching and fitting, and come first,
-                             ranked by the similarity of their matches, where inliers count twice; 0: none. Needs kept
-                             features, and keypoints in the query. */
+    int32_t verify;       /* this many of the best results are verified by matching and fitting, and come first: those
+                             whose geometry was found before the others, each ranked by the similarity of their matches,
+                             where inliers count twice; 0: none. Needs kept features, and keypoints in the query. */
     kb_geometry geometry; /* of the verification; 0: homography */
     double threshold;     /* of the verification, px; 0: that of kb_fit */
     int32_t probes;       /* KB_SCORE_BINARY: the number of nearest words in which each row is searched, up to
-                             KB_MAX_PROBES: more give higher recall, and time grows with them. 0: 8 for up to 1024
-                             images, fewer for more, 1 from 8192 on. */
+                             KB_MAX_PROBES: more give higher scores and recall, and time grows with them. 0: 8. */
 } kb_index_query_options;
 #define KB_MAX_PROBES 64
 
@@ -192,7 +196,8 @@ typedef struct kb_index_result {
     double model[9];  /* from the query to the image; zeros unless verified and found */
 } kb_index_result;
 
-/* Finds up to `capacity` images with a score above 0, best first (ties: the earlier image); *count are written.
+/* Finds up to `capacity` images with a score above 0, best first (ties: the earlier image); *count are written. With
+ * verification, scores of results with inliers, of other verified ones and of the rest descend each.
  * options, workspace and error may be NULL. */
 KB_API kb_status kb_index_query(const kb_index *index, const kb_features *features,
                                 const kb_index_query_options *options, kb_workspace *workspace,
@@ -214,7 +219,7 @@ typedef struct kb_index_image {
     uint64_t id;
     const char *name;    /* "" when it has none */
     uint32_t rows, words;
-    int32_t removed;
+    int32_t removed;     /* 1: it has no name and no features any more */
 } kb_index_image;
 /* False when there is no such position. */
 KB_API int32_t kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image);
@@ -228,10 +233,11 @@ KB_API kb_status kb_index_get_size(const kb_index *index, size_t position, int32
 KB_API kb_status kb_index_get_features(const kb_index *index, size_t position, kb_keypoint *keypoints,
                                        const uint8_t **rows, size_t *count);
 
-/* Writes the index as a file by calls of write(self, data, size), which returns KB_OK to go on. Removed images are
- * dropped, so that positions change. The same images in the same order give the same bytes, however they came in. */
+/* Writes the index as a file by calls of write(self, data, size), which returns KB_OK to go on. Removed images are not
+ * in the file, so that positions there have no gaps; the index stays as it is. The same images in the same order give
+ * the same bytes, however they came in. Needs 4 bytes per position when images are removed, else no memory. */
 typedef kb_status (*kb_write)(void *self, const void *data, size_t size);
-KB_API kb_status kb_index_save(kb_index *index, kb_write write, void *self);
+KB_API kb_status kb_index_save(const kb_index *index, kb_write write, void *self);
 
 /* Opens an index file in memory, such as a mapped file; data is borrowed and must stay until kb_index_free. Images can
  * be added to it, in memory. Any bytes are safe. Lists and rows are not read here: kb_index_check reads all of the file

@@ -139,21 +139,22 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
                                    : sqrt(sum / found->score.count) / pairs->frame2.scale;
 }
 
-static size_t scratch_bytes(size_t n) { return n * (6 * sizeof(double) + 2 * sizeof(int32_t)); }
+#define SCRATCH_BYTES (6 * sizeof(double) + 2 * sizeof(int32_t)) /* per pair */
 
 kb_status kbi_fit_measure(size_t n, kb_workspace *workspace)
 {
     if (n > INT32_MAX / 5) return KB_E_ARGUMENT;
     if (n == 0) return KB_OK;
     size_t mark = kbi_workspace_mark(workspace);
-    bool fits = kbi_workspace_get(workspace, kbi_fit_prepare_bytes(n)) && kbi_workspace_get(workspace, scratch_bytes(n));
+    bool fits = kbi_workspace_get(workspace, kbi_fit_prepare_bytes(n)) &&
+                kbi_workspace_array(workspace, n, SCRATCH_BYTES);
     kbi_workspace_rewind(workspace, mark);
     return fits ? KB_OK : KB_E_MEMORY;
 }
 
 static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
 {
-    double *d = kbi_workspace_get(workspace, scratch_bytes(n));
+    double *d = kbi_workspace_array(workspace, n, SCRATCH_BYTES);
     if (!d) return false;
     memset(scratch, 0, sizeof *scratch);
     scratch->error2 = d;

@@ -155,7 +155,7 @@ typedef struct fit_input {
 kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
                           kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
 
-/* Bytes that it takes for n pairs. */
+/* Bytes that it takes for n pairs; SIZE_MAX: more than size_t holds. */
 size_t kbi_fit_prepare_bytes(size_t n);
 
 /* ---- fit.c ---- */

@@ -303,7 +303,9 @@ static size_t table_size(size_t n)
 
 size_t kbi_fit_prepare_bytes(size_t n)
 {
-    return n * (5 * sizeof(double) + 3 * sizeof(int32_t) + 4 * sizeof(float)) + 2 * table_size(n) * sizeof(int32_t);
+    uint64_t each = 5 * sizeof(double) + 3 * sizeof(int32_t) + 4 * sizeof(float);
+    uint64_t bytes = n * each + 2 * (uint64_t)table_size(n) * sizeof(int32_t);
+    return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
 static bool allocate(kb_workspace *workspace, const fit_input *input, prepare_buffers *r, fit_pairs *out)

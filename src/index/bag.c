@@ -47,12 +47,52 @@ static const uint8_t *row_of(const bag_buffers *b, const kb_features *f, uint64_
     return f->rows + (size_t)(uint32_t)key / b->per_row * f->row_bytes;
 }
 
+/* Up to 15 rows, 64 bits at a time: plane k has bit k of the number of rows that have each bit. Adding a row is adding 1
+ * with carries; at the end the numbers are compared with n / 2 from the highest bit down. */
+#define FEW 15
+static uint64_t majority_64(const bag_buffers *b, const kb_features *f, const uint64_t *order, size_t n, size_t at,
+                            size_t bytes, uint64_t centre)
+{
+    uint64_t plane[4] = {0}, above = 0, equal = ~(uint64_t)0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t carry = 0;
+        memcpy(&carry, row_of(b, f, order[i]) + at, bytes);
+        for (int k = 0; k < 4; k++) {
+            uint64_t both = plane[k] & carry;
+            plane[k] ^= carry;
+            carry = both;
+        }
+    }
+    for (int k = 3; k >= 0; k--) {
+        uint64_t half = n / 2 >> k & 1 ? ~(uint64_t)0 : 0;
+        above |= equal & plane[k] & ~half;
+        equal &= ~(plane[k] ^ half);
+    }
+    return n % 2 ? above : above | (equal & centre);
+}
+
+static void aggregate_few(const bag_buffers *b, const kb_features *f, const uint64_t *order, size_t n,
+                          const uint8_t *centre, uint8_t *signature)
+{
+    for (size_t at = 0; at < f->row_bytes; at += 8) {
+        size_t bytes = f->row_bytes - at < 8 ? f->row_bytes - at : 8;
+        uint64_t bits = 0;
+        memcpy(&bits, centre + at, bytes);
+        bits = majority_64(b, f, order, n, at, bytes, bits);
+        memcpy(signature + at, &bits, bytes);
+    }
+}
+
 /* The majority of the rows of one word; `order` lists their places. */
 static void aggregate(bag_buffers *b, const kb_features *f, const uint64_t *order, size_t n, const uint8_t *centre,
                       uint8_t *signature)
 {
     if (n == 1) {
         memcpy(signature, row_of(b, f, order[0]), f->row_bytes);
+        return;
+    }
+    if (n <= FEW) {
+        aggregate_few(b, f, order, n, centre, signature);
         return;
     }
     kbi_bit_counter_clear(&b->counter, f->row_bytes);
@@ -67,14 +107,14 @@ static bool buffers_get(bag_buffers *b, const kb_features *f, size_t per_row, bo
     size_t n = f->n * per_row;
     *b = (bag_buffers){.per_row = per_row};
     if (n > UINT32_MAX) return false;
-    bag->word = kbi_workspace_get(ws, n * sizeof *bag->word);
-    bag->count = kbi_workspace_get(ws, n * sizeof *bag->count);
-    if (signatures) bag->signature = kbi_workspace_get(ws, n * f->row_bytes);
-    b->leaves = kbi_workspace_get(ws, n * sizeof *b->leaves);
-    b->order = kbi_workspace_get(ws, n * sizeof *b->order);
-    b->spare = kbi_workspace_get(ws, n * sizeof *b->spare);
-    b->counter.narrow = kbi_workspace_get(ws, f->row_bytes * sizeof *b->counter.narrow);
-    b->counter.wide = kbi_workspace_get(ws, 8 * f->row_bytes * sizeof *b->counter.wide);
+    bag->word = kbi_workspace_array(ws, n, sizeof *bag->word);
+    bag->count = kbi_workspace_array(ws, n, sizeof *bag->count);
+    if (signatures) bag->signature = kbi_workspace_array(ws, n, f->row_bytes);
+    b->leaves = kbi_workspace_array(ws, n, sizeof *b->leaves);
+    b->order = kbi_workspace_array(ws, n, sizeof *b->order);
+    b->spare = kbi_workspace_array(ws, n, sizeof *b->spare);
+    b->counter.narrow = kbi_workspace_array(ws, f->row_bytes, sizeof *b->counter.narrow);
+    b->counter.wide = kbi_workspace_array(ws, 8 * f->row_bytes, sizeof *b->counter.wide);
     return bag->word && bag->count && (bag->signature || !signatures) && b->leaves && b->order && b->spare &&
            b->counter.narrow && b->counter.wide;
 }
@@ -100,7 +140,7 @@ kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bo
 {
     bag_buffers b;
     *bag = (kbi_bag){0};
-    uint32_t *words = kbi_workspace_get(workspace, features->n * sizeof *words);
+    uint32_t *words = kbi_workspace_array(workspace, features->n, sizeof *words);
     if (!words || !buffers_get(&b, features, 1, signatures, workspace, bag))
         return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
     kb_status status = kb_vocabulary_words(v, features, NULL, words, b.leaves, error);
@@ -120,7 +160,7 @@ kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uin
     bag_buffers b;
     const kbi_match_kernels kernels = kbi_index_kernels();
     *bag = (kbi_bag){0};
-    uint32_t *words = kbi_workspace_get(workspace, features->n * sizeof *words);
+    uint32_t *words = kbi_workspace_array(workspace, features->n, sizeof *words);
     if (!words || !buffers_get(&b, features, probes, true, workspace, bag))
         return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
     kb_status status = kb_vocabulary_words(v, features, NULL, words, NULL, error);

@@ -116,17 +116,58 @@ kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id
     return status;
 }
 
+/* ---- removing ---- */
+
+/* The name and the features go at once, the entries when lists are merged. */
+static void remove_image(kb_index *index, kbi_indexed *image)
+{
+    kbi_deallocate(&index->allocator, image->owned);
+    image->owned = NULL;
+    image->kept_rows = image->kept_points = NULL;
+    image->name = "";
+    image->removed = true;
+    index->removed++;
+}
+
 kb_status kb_index_remove(kb_index *index, uint64_t id, size_t *count)
 {
+    size_t before = index ? index->removed : 0;
     if (count) *count = 0;
     if (!index) return KB_E_ARGUMENT;
-    for (size_t i = 0; i < index->count; i++) {
-        if (index->images[i].id != id || index->images[i].removed) continue;
-        index->images[i].removed = true;
-        index->removed++;
-        if (count) ++*count;
-    }
+    for (size_t i = 0; i < index->count; i++)
+        if (index->images[i].id == id && !index->images[i].removed) remove_image(index, &index->images[i]);
+    if (count) *count = index->removed - before;
+    /* Without memory for it the index stays as it is, only larger. */
+    if (index->removed > before && 2 * index->removed >= index->count) (void)kb_index_compact(index);
     return KB_OK;
+}
+
+kb_status kb_index_compact(kb_index *index)
+{
+    if (!index) return KB_E_ARGUMENT;
+    if (index->removed == 0 && index->segment_count < 2) return KB_OK;
+    uint32_t *map = kbi_index_positions(index);
+    if (!map) return KB_E_MEMORY;
+    kb_status status = kbi_segments_merge(index, 0, index->segment_count, map);
+    if (status == KB_OK) {
+        for (size_t i = 0; i < index->count; i++) {
+            if (index->images[i].removed) continue;
+            index->norms[map[i]] = index->norms[i];
+            index->images[map[i]] = index->images[i];
+        }
+        index->count -= index->removed;
+        index->removed = 0;
+        index->segments[0].images = index->count;
+    }
+    kbi_deallocate(&index->allocator, map);
+    return status;
+}
+
+uint32_t *kbi_index_positions(const kb_index *index)
+{
+    uint32_t next = 0, *map = kbi_allocate_array(&index->allocator, index->count, sizeof *map);
+    for (size_t i = 0; map && i < index->count; i++) map[i] = index->images[i].removed ? UINT32_MAX : next++;
+    return map;
 }
 
 /* ---- looking into it ---- */
@@ -151,7 +192,7 @@ kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
     }
     for (size_t i = 0; i < index->count; i++) {
         full.bytes += sizeof *index->images + sizeof *index->norms + strlen(index->images[i].name) + 1;
-        if (index->features) full.bytes += index->images[i].rows * (uint64_t)(row_bytes + KBI_POINT);
+        if (index->images[i].kept_rows) full.bytes += index->images[i].rows * (uint64_t)(row_bytes + KBI_POINT);
     }
     KBI_STRUCT_WRITE(kb_index_info, info, &full);
     return KB_OK;
@@ -165,6 +206,7 @@ kb_status kb_index_get_features(const kb_index *index, size_t position, kb_keypo
     if (!index || position >= index->count) return KB_E_ARGUMENT;
     if (!index->features) return KB_E_KIND;
     const kbi_indexed *image = &index->images[position];
+    if (image->removed) return KB_OK;
     if (count) *count = image->rows;
     if (rows) *rows = image->kept_rows;
     for (size_t i = 0; keypoints && i < image->rows; i++) {

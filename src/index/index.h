@@ -116,9 +116,26 @@ struct kb_index {
 
 #define KBI_POINT 16 /* bytes per kept keypoint */
 
+/* The lists of segments [first, first + count) as if they were one, without entries of removed images: run is called for
+ * entries [from, to) of a segment, then word once at the end of each list, with the number of entries so far. Either
+ * may be NULL. */
+typedef struct kbi_list_visitor {
+    void (*run)(void *self, const kbi_segment *segment, uint64_t from, uint64_t to);
+    void (*word)(void *self, uint32_t word, uint64_t entries);
+    void *self;
+} kbi_list_visitor;
+void kbi_segments_walk(const kb_index *index, size_t first, size_t count, const kbi_list_visitor *visitor);
+typedef struct kbi_list_count {
+    size_t words;
+    uint64_t entries;
+} kbi_list_count;
+kbi_list_count kbi_segments_count(const kb_index *index, size_t first, size_t count);
+
 /* Replaces segments [first, first + count) by one. map: new positions of images (UINT32_MAX: dropped), or NULL: they
  * stay, and removed ones are dropped. */
 kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const uint32_t *map);
+/* Positions without removed images, which have UINT32_MAX; to be deallocated. NULL when memory is out. */
+uint32_t *kbi_index_positions(const kb_index *index);
 /* Appends the bag of the image at `position` and merges. */
 kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t position);
 

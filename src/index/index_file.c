@@ -52,30 +52,6 @@ static bool parts_of(const layout *l, parts *p)
 
 /* ---- saving ---- */
 
-/* One segment, positions without gaps: what was added and removed in which order leaves no trace. */
-static kb_status index_compact(kb_index *index)
-{
-    if (index->segment_count == 0 || (index->segment_count == 1 && index->removed == 0)) return KB_OK;
-    uint32_t *map = kbi_allocate_array(&index->allocator, index->count, sizeof *map), next = 0;
-    if (!map) return KB_E_MEMORY;
-    for (size_t i = 0; i < index->count; i++) map[i] = index->images[i].removed ? UINT32_MAX : next++;
-    kb_status status = kbi_segments_merge(index, 0, index->segment_count, map);
-    kbi_deallocate(&index->allocator, map);
-    if (status != KB_OK) return status;
-    size_t kept = 0;
-    for (size_t i = 0; i < index->count; i++) {
-        if (index->images[i].removed) {
-            kbi_deallocate(&index->allocator, index->images[i].owned);
-            continue;
-        }
-        index->norms[kept] = index->norms[i];
-        index->images[kept++] = index->images[i];
-    }
-    index->count = kept;
-    index->removed = 0;
-    return KB_OK;
-}
-
 /* Passes bytes on and sums them up, eight at a time; parts end with padding, so that words never span two of them. */
 typedef struct output {
     kb_write write;
@@ -125,12 +101,13 @@ static void output_header(output *out, const layout *l, const parts *p)
     output_bytes(out, header, sizeof header);
 }
 
-static void output_images(output *out, const kb_index *index)
+static void output_images(output *out, const kb_index *index, const layout *l)
 {
     uint64_t name = 0, kept = 0;
     for (size_t i = 0; i < index->count; i++) {
         const kbi_indexed *image = &index->images[i];
         uint8_t row[IMAGE];
+        if (image->removed) continue;
         kbi_put_u64(row, image->id);
         kbi_put_u32(row + 8, image->rows);
         kbi_put_u32(row + 12, image->words);
@@ -144,51 +121,85 @@ static void output_images(output *out, const kb_index *index)
         name += strlen(image->name) + 1;
         kept += index->features ? image->rows : 0;
     }
-    output_pad(out, index->count * IMAGE);
-    for (size_t i = 0; i < index->count; i++) output_bytes(out, index->images[i].name, strlen(index->images[i].name) + 1);
+    output_pad(out, l->images * IMAGE);
+    for (size_t i = 0; i < index->count; i++)
+        if (!index->images[i].removed) output_bytes(out, index->images[i].name, strlen(index->images[i].name) + 1);
     output_pad(out, name);
 }
 
-static void output_lists(output *out, const kbi_segment *s, const layout *l)
+/* Lists are merged on their way out, once per part, so that saving needs no second copy of them. */
+typedef struct list_output {
+    output *out;
+    const uint32_t *map; /* NULL: positions stay */
+    int column;
+    size_t bytes; /* per entry of the column */
+} list_output;
+
+static void output_row(void *self, uint32_t word, uint64_t entries)
 {
-    output_bytes(out, s->directory, s->words * KBI_DIRECTORY_ROW);
-    output_pad(out, s->words * KBI_DIRECTORY_ROW);
-    for (int c = 0; c < KBI_COLUMNS; c++) {
-        uint64_t bytes = s->entries * kbi_column_bytes(c, (size_t)l->row_bytes, l->signatures);
-        if (bytes > 0) output_bytes(out, s->column[c], (size_t)bytes);
-        output_pad(out, bytes);
+    uint8_t row[KBI_DIRECTORY_ROW] = {0};
+    kbi_put_u32(row, word);
+    kbi_put_u64(row + 8, entries);
+    output_bytes(((list_output *)self)->out, row, sizeof row);
+}
+
+static void output_run(void *self, const kbi_segment *s, uint64_t from, uint64_t to)
+{
+    const list_output *o = self;
+    const uint8_t *entry = s->column[o->column] + from * o->bytes;
+    if (o->column != KBI_COLUMN_ENTRY || !o->map) {
+        output_bytes(o->out, entry, (size_t)(to - from) * o->bytes);
+        return;
+    }
+    for (; from < to; from++, entry += o->bytes) {
+        uint8_t position[4];
+        kbi_put_u32(position, o->map[kbi_get_u32(entry)]);
+        output_bytes(o->out, position, 4);
+        output_bytes(o->out, entry + 4, o->bytes - 4);
+    }
+}
+
+static void output_lists(output *out, const kb_index *index, const layout *l, const uint32_t *map)
+{
+    list_output o = {out, map, 0, 0};
+    const kbi_list_visitor rows = {NULL, output_row, &o}, runs = {output_run, NULL, &o};
+    kbi_segments_walk(index, 0, index->segment_count, &rows);
+    output_pad(out, l->words * KBI_DIRECTORY_ROW);
+    for (o.column = 0; o.column < KBI_COLUMNS; o.column++) {
+        o.bytes = kbi_column_bytes(o.column, (size_t)l->row_bytes, l->signatures);
+        if (o.bytes > 0) kbi_segments_walk(index, 0, index->segment_count, &runs);
+        output_pad(out, l->entries * o.bytes);
     }
 }
 
 static void output_features(output *out, const kb_index *index, const layout *l)
 {
     for (size_t i = 0; i < index->count; i++)
-        output_bytes(out, index->images[i].kept_points, (size_t)index->images[i].rows * KBI_POINT);
+        if (!index->images[i].removed)
+            output_bytes(out, index->images[i].kept_points, (size_t)index->images[i].rows * KBI_POINT);
     output_pad(out, l->kept * KBI_POINT);
     for (size_t i = 0; i < index->count; i++)
-        output_bytes(out, index->images[i].kept_rows, (size_t)(index->images[i].rows * l->row_bytes));
+        if (!index->images[i].removed)
+            output_bytes(out, index->images[i].kept_rows, (size_t)(index->images[i].rows * l->row_bytes));
     output_pad(out, l->kept * l->row_bytes);
 }
 
 static layout layout_of(const kb_index *index)
 {
-    static const kbi_segment empty;
-    const kbi_segment *s = index->segment_count ? &index->segments[0] : &empty;
-    layout l = {.vocabulary = index->vocabulary->size, .images = index->count, .words = s->words,
-                .entries = s->entries, .row_bytes = index->vocabulary->row_bytes, .signatures = index->signatures,
+    kbi_list_count lists = kbi_segments_count(index, 0, index->segment_count);
+    layout l = {.vocabulary = index->vocabulary->size, .images = index->count - index->removed, .words = lists.words,
+                .entries = lists.entries, .row_bytes = index->vocabulary->row_bytes, .signatures = index->signatures,
                 .features = index->features};
     for (size_t i = 0; i < index->count; i++) {
+        if (index->images[i].removed) continue;
         l.names += strlen(index->images[i].name) + 1;
         l.kept += index->features ? index->images[i].rows : 0;
     }
     return l;
 }
 
-kb_status kb_index_save(kb_index *index, kb_write write, void *self)
+static kb_status save_parts(const kb_index *index, const uint32_t *map, kb_write write, void *self)
 {
-    if (!index || !write) return KB_E_ARGUMENT;
-    kb_status status = index_compact(index);
-    if (status != KB_OK) return status;
     layout l = layout_of(index);
     parts p;
     if (!parts_of(&l, &p)) return KB_E_SPACE;
@@ -196,14 +207,24 @@ kb_status kb_index_save(kb_index *index, kb_write write, void *self)
     output_header(&out, &l, &p);
     output_bytes(&out, index->vocabulary->block, index->vocabulary->size);
     output_pad(&out, l.vocabulary);
-    output_images(&out, index);
-    if (index->segment_count > 0) output_lists(&out, &index->segments[0], &l);
+    output_images(&out, index, &l);
+    output_lists(&out, index, &l, map);
     if (index->features) output_features(&out, index, &l);
     uint8_t sum[8];
     kbi_put_u64(sum, kbi_sum_words(out.sum, out.pending, out.used));
     output_flush(&out);
     if (out.status == KB_OK) out.status = write(self, sum, sizeof sum);
     return out.status;
+}
+
+kb_status kb_index_save(const kb_index *index, kb_write write, void *self)
+{
+    if (!index || !write) return KB_E_ARGUMENT;
+    uint32_t *map = index->removed > 0 ? kbi_index_positions(index) : NULL;
+    if (index->removed > 0 && !map) return KB_E_MEMORY;
+    kb_status status = save_parts(index, map, write, self);
+    kbi_deallocate(&index->allocator, map);
+    return status;
 }
 
 /* ---- loading ---- */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define PROBED_IMAGES 8192 /* images x words per row, by default */
+#define PROBES 8 /* by default. A number that fell as the index grows would make scores fall with it. */
 #define HEAD_NEAR 14 /* of the 64 bits of two heads may differ */
 #define LIST_PART 2048 /* entries whose heads are compared with the query's together */
 
@@ -58,6 +58,7 @@ static void score_tf_idf(query *q, const kbi_segment *s, uint64_t begin, uint64_
         uint32_t image = kbi_entry_image(s, i);
         if (image >= q->images || !(q->index->images[image].l1 > 0)) continue;
         double its = kbi_word_value(v, word, kbi_entry_count(s, i)) / q->index->images[image].l1;
+        if (its > 1) its = 1; /* of a damaged index, even not finite */
         q->scores[image] += (fabs(mine) + fabs(its) - fabs(mine - its)) / 2;
     }
 }
@@ -111,17 +112,13 @@ static kb_status query_probe(query *q, const kb_features *f, size_t probes, kb_w
     return status;
 }
 
-/* Adds up q->sums. In how many words rows are looked for depends on how many images there are. */
+/* Adds up q->sums. */
 static kb_status query_binary(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
 {
-    size_t probes = (size_t)q->o->probes;
-    q->sums = kbi_workspace_get(ws, q->images * sizeof *q->sums);
+    size_t probes = q->o->probes ? (size_t)q->o->probes : PROBES;
+    q->sums = kbi_workspace_array(ws, q->images, sizeof *q->sums);
     if (!q->sums) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     memset(q->sums, 0, q->images * sizeof *q->sums);
-    if (probes == 0) {
-        probes = q->images == 0 ? 1 : PROBED_IMAGES / q->images;
-        if (probes > 8) probes = 8;
-    }
     score_segments(q);
     return probes > 1 ? query_probe(q, f, probes, ws, error) : KB_OK;
 }
@@ -134,6 +131,8 @@ static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, k
     if (status != KB_OK) return status;
     if (!binary) {
         score_segments(q);
+        for (size_t i = 0; i < q->images; i++) /* an image may be twice in the lists of a damaged index */
+            if (q->scores[i] > 1) q->scores[i] = 1;
         return KB_OK;
     }
     status = query_binary(q, f, ws, error);
@@ -208,6 +207,12 @@ static size_t take_best(const query *q, kb_index_result *results, size_t capacit
 
 /* ---- verification ---- */
 
+/* Those whose geometry was found come before the others. */
+static bool verified_better(const kb_index_result *a, const kb_index_result *b)
+{
+    return (a->inliers > 0) != (b->inliers > 0) ? a->inliers > 0 : a->score > b->score;
+}
+
 static kb_status verify_best(const query *q, const kb_features *f, kb_workspace *ws, kb_index_result *results,
                              size_t count)
 {
@@ -219,7 +224,7 @@ static kb_status verify_best(const query *q, const kb_features *f, kb_workspace 
         if (status != KB_OK) return status;
         size_t to = i; /* insertion; equal ones stay in the order of the scores before */
         kb_index_result moved = results[i];
-        for (; to > 0 && results[to - 1].score < moved.score; to--) results[to] = results[to - 1];
+        for (; to > 0 && verified_better(&moved, &results[to - 1]); to--) results[to] = results[to - 1];
         results[to] = moved;
     }
     return KB_OK;
@@ -229,8 +234,8 @@ static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_
                            size_t capacity, size_t *count, kb_error *error)
 {
     size_t table = 8 * q->index->vocabulary->row_bytes + 1;
-    q->scores = kbi_workspace_get(ws, q->images * sizeof *q->scores);
-    q->similarity = kbi_workspace_get(ws, table * sizeof *q->similarity);
+    q->scores = kbi_workspace_array(ws, q->images, sizeof *q->scores);
+    q->similarity = kbi_workspace_array(ws, table, sizeof *q->similarity);
     if (!q->scores || !q->similarity) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     for (size_t i = 0; i < q->images; i++) q->scores[i] = 0;
     kbi_similarity_table(q->index->vocabulary->row_bytes, q->similarity);

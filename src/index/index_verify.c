@@ -7,7 +7,7 @@ static kb_status match_image(const kb_index *index, const kb_features *query, si
                              kb_match **matches, size_t *count)
 {
     const kbi_indexed *image = &index->images[position];
-    *matches = kbi_workspace_get(ws, query->n * sizeof **matches);
+    *matches = kbi_workspace_array(ws, query->n, sizeof **matches);
     if (!*matches) return KB_E_MEMORY;
     return kb_match_hamming(query->rows, query->n, image->kept_rows, image->rows, query->row_bytes, NULL, ws, *matches,
                             count);
@@ -57,10 +57,10 @@ kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size
     size_t count;
     kb_status status = match_image(index, query, position, ws, &matches, &count);
     if (status != KB_OK) return status;
-    kb_point_pair *pairs = kbi_workspace_get(ws, count * sizeof *pairs);
-    float *quality = kbi_workspace_get(ws, count * sizeof *quality);
+    kb_point_pair *pairs = kbi_workspace_array(ws, count, sizeof *pairs);
+    float *quality = kbi_workspace_array(ws, count, sizeof *quality);
     uint8_t *inliers = kbi_workspace_get(ws, count);
-    uint32_t *similarity = kbi_workspace_get(ws, (8 * query->row_bytes + 1) * sizeof *similarity);
+    uint32_t *similarity = kbi_workspace_array(ws, 8 * query->row_bytes + 1, sizeof *similarity);
     if (!pairs || !quality || !inliers || !similarity) return KB_E_MEMORY;
     pairs_of(index, query, position, matches, count, pairs, quality);
     kb_fit_options fit;

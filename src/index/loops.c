@@ -85,12 +85,16 @@ void kb_loop_detector_free(kb_loop_detector *detector)
     kbi_deallocate(&allocator, detector);
 }
 
-/* Notes the score with the image just before, which is among the results unless it is nothing. */
-static kb_status neighbour_note(kb_loop_detector *d, const kb_index_result *results, size_t count)
+/* The score with the image just before, which is among the results unless it is nothing. */
+static double neighbour_score(const kb_loop_detector *d, const kb_index_result *results, size_t count)
 {
-    double score = 0;
     for (size_t i = 0; i < count; i++)
-        if (results[i].position == d->index->count - 1) score = results[i].score;
+        if (results[i].position == d->index->count - 1) return results[i].score;
+    return 0;
+}
+
+static kb_status neighbour_note(kb_loop_detector *d, double score)
+{
     if (d->count == d->room) {
         size_t room = d->room ? 2 * d->room : 64;
         double *grown =
@@ -103,6 +107,13 @@ static kb_status neighbour_note(kb_loop_detector *d, const kb_index_result *resu
     for (; at > 0 && d->neighbours[at - 1] > score; at--) d->neighbours[at] = d->neighbours[at - 1];
     d->neighbours[at] = score;
     return KB_OK;
+}
+
+static void neighbour_forget(kb_loop_detector *d, double score)
+{
+    size_t at = 0;
+    while (d->neighbours[at] != score) at++;
+    memmove(d->neighbours + at, d->neighbours + at + 1, (--d->count - at) * sizeof *d->neighbours);
 }
 
 /* Takes out the last images, which are no candidates, keeping the order. */
@@ -174,20 +185,23 @@ static kb_status check_islands(const kb_loop_detector *d, const kb_features *f, 
     return KB_OK;
 }
 
-static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspace *ws, kb_loop *loop, kb_error *error)
+/* *neighbour is the score that was noted, if one was. */
+static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspace *ws, kb_loop *loop,
+                           double *neighbour, kb_error *error)
 {
     island islands[CANDIDATES];
     size_t count, room = CANDIDATES + (size_t)d->o.window;
     if (d->index->count == 0) return KB_OK;
     if (room > d->index->count) room = d->index->count;
-    kb_index_result *results = kbi_workspace_get(ws, room * sizeof *results);
+    kb_index_result *results = kbi_workspace_array(ws, room, sizeof *results);
     if (!results) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_index_query_options o;
     KB_INIT(o);
     o.probes = 1; /* CERTAIN_SCORE was found so */
     kb_status status = kb_index_query(d->index, f, &o, ws, results, room, &count, error);
-    if (status == KB_OK) status = neighbour_note(d, results, count);
     if (status != KB_OK) return status;
+    *neighbour = neighbour_score(d, results, count);
+    if (neighbour_note(d, *neighbour) != KB_OK) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     count = candidates_keep(d, results, count);
     double least = d->o.min_score * d->neighbours[d->count / 2];
     size_t n = islands_build(d, results, count, least < CERTAIN_SCORE ? least : CERTAIN_SCORE, islands);
@@ -209,9 +223,12 @@ kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *fe
     if (status != KB_OK) return status;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = find_loop(detector, &f, ws, loop, error);
+    size_t noted = detector->count;
+    double neighbour = 0;
+    status = find_loop(detector, &f, ws, loop, &neighbour, error);
     kbi_workspace_rewind(ws, mark);
     if (status == KB_OK) status = kb_index_add(detector->index, &f, loop->query, NULL, ws, error);
+    if (status != KB_OK && detector->count > noted) neighbour_forget(detector, neighbour);
     kbi_workspace_release(&local);
     return status;
 }

@@ -37,10 +37,9 @@ static void writer_advance(segment_writer *w, size_t count)
     w->s->entries += count;
 }
 
-/* Ends the list of a word; a list without entries leaves no trace. */
-static void writer_word(segment_writer *w, uint32_t word, uint64_t entries_before)
+/* Ends the list of a word. */
+static void writer_word(segment_writer *w, uint32_t word)
 {
-    if (w->s->entries == entries_before) return;
     kbi_put_u32(w->directory, word);
     kbi_put_u32(w->directory + 4, 0);
     kbi_put_u64(w->directory + 8, w->s->entries);
@@ -48,7 +47,7 @@ static void writer_word(segment_writer *w, uint32_t word, uint64_t entries_befor
     w->s->words++;
 }
 
-/* ---- merging ---- */
+/* ---- the lists of several segments as one ---- */
 
 /* The least word at the cursors; UINT64_MAX: all are at their ends. */
 static uint64_t least_word(const kbi_segment *segments, size_t count, const size_t *cursor)
@@ -68,48 +67,92 @@ static bool entry_stays(const kb_index *index, const kbi_segment *s, uint64_t en
     return image < index->count && !index->images[image].removed;
 }
 
-/* Entries [from, to), all of which stay. */
-static void copy_entries(const kbi_segment *s, uint64_t from, uint64_t to, const uint32_t *map, segment_writer *w)
+static uint64_t walk_list(const kb_index *index, const kbi_segment *s, size_t row, const kbi_list_visitor *visitor)
 {
+    uint64_t from, to, end, count = 0;
+    kbi_directory_range(s, row, &from, &end);
+    for (; from < end; from = to + 1) {
+        for (to = from; to < end && entry_stays(index, s, to);) to++;
+        if (to > from && visitor->run) visitor->run(visitor->self, s, from, to);
+        count += to - from;
+    }
+    return count;
+}
+
+void kbi_segments_walk(const kb_index *index, size_t first, size_t count, const kbi_list_visitor *visitor)
+{
+    const kbi_segment *segments = index->segments + first;
+    size_t words = 0, cursor[KBI_MAX_SEGMENTS] = {0};
+    uint64_t entries = 0, word;
+    while ((word = least_word(segments, count, cursor)) != UINT64_MAX && words < index->vocabulary->words) {
+        uint64_t before = entries;
+        for (size_t i = 0; i < count; i++)
+            if (cursor[i] < segments[i].words && kbi_directory_word(&segments[i], cursor[i]) == word)
+                entries += walk_list(index, &segments[i], cursor[i]++, visitor);
+        if (entries == before) continue; /* a list without entries leaves no trace */
+        words++;
+        if (visitor->word) visitor->word(visitor->self, (uint32_t)word, entries);
+    }
+}
+
+/* ---- merging ---- */
+
+typedef struct merge_job {
+    segment_writer w;
+    const uint32_t *map;
+} merge_job;
+
+static void merge_run(void *self, const kbi_segment *s, uint64_t from, uint64_t to)
+{
+    merge_job *m = self;
+    segment_writer *w = &m->w;
     size_t count = (size_t)(to - from);
     for (int c = 0; c < KBI_COLUMNS; c++)
         if (w->bytes[c] > 0) memcpy(w->column[c], s->column[c] + from * w->bytes[c], count * w->bytes[c]);
     uint8_t *entry = w->column[KBI_COLUMN_ENTRY];
-    for (size_t i = 0; map && i < count; i++, entry += s->entry_bytes) kbi_put_u32(entry, map[kbi_get_u32(entry)]);
+    for (size_t i = 0; m->map && i < count; i++, entry += s->entry_bytes)
+        kbi_put_u32(entry, m->map[kbi_get_u32(entry)]);
     writer_advance(w, count);
 }
 
-static void copy_list(const kb_index *index, const kbi_segment *s, size_t row, const uint32_t *map, segment_writer *w)
+static void merge_word(void *self, uint32_t word, uint64_t entries)
 {
-    uint64_t from, to, end;
-    kbi_directory_range(s, row, &from, &end);
-    for (; from < end; from = to + 1) {
-        for (to = from; to < end && entry_stays(index, s, to);) to++;
-        if (to > from) copy_entries(s, from, to, map, w);
-    }
+    (void)entries;
+    writer_word(&((merge_job *)self)->w, word);
+}
+
+static void count_word(void *self, uint32_t word, uint64_t entries)
+{
+    kbi_list_count *c = self;
+    (void)word;
+    c->words++;
+    c->entries = entries;
+}
+
+kbi_list_count kbi_segments_count(const kb_index *index, size_t first, size_t count)
+{
+    kbi_list_count c = {0, 0};
+    kbi_list_visitor visitor = {NULL, count_word, &c};
+    kbi_segments_walk(index, first, count, &visitor);
+    return c;
 }
 
 kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const uint32_t *map)
 {
     kbi_segment *segments = index->segments + first, merged;
-    size_t words = 0, images = 0, cursor[KBI_MAX_SEGMENTS] = {0};
-    uint64_t entries = 0, word;
+    merge_job m = {.map = map};
+    kbi_list_visitor visitor = {merge_run, merge_word, &m};
+    kbi_list_count room = {0, 0};
+    size_t images = 0;
     for (size_t i = 0; i < count; i++) {
         images += segments[i].images;
-        words += segments[i].words;
-        entries += segments[i].entries;
+        room.words += segments[i].words;
+        room.entries += segments[i].entries;
     }
-    if (words > index->vocabulary->words) words = index->vocabulary->words;
-    segment_writer w;
-    if (!writer_create(&w, &merged, index, words, entries)) return KB_E_MEMORY;
-    while ((word = least_word(segments, count, cursor)) != UINT64_MAX && merged.words < words) {
-        uint64_t before = merged.entries;
-        for (size_t i = 0; i < count; i++) {
-            if (cursor[i] >= segments[i].words || kbi_directory_word(&segments[i], cursor[i]) != word) continue;
-            copy_list(index, &segments[i], cursor[i]++, map, &w);
-        }
-        writer_word(&w, (uint32_t)word, before);
-    }
+    if (index->removed > 0) room = kbi_segments_count(index, first, count); /* no room for what is gone */
+    if (room.words > index->vocabulary->words) room.words = index->vocabulary->words;
+    if (!writer_create(&m.w, &merged, index, room.words, room.entries)) return KB_E_MEMORY;
+    kbi_segments_walk(index, first, count, &visitor);
     merged.images = images;
     for (size_t i = 0; i < count; i++) kbi_deallocate(&index->allocator, segments[i].owned);
     segments[0] = merged;
@@ -141,7 +184,7 @@ kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t positio
     if (!writer_create(&w, &s, index, bag->n, bag->n)) return KB_E_MEMORY;
     for (size_t i = 0; i < bag->n; i++) {
         bag_entry(index, bag, i, position, &w);
-        writer_word(&w, bag->word[i], s.entries - 1);
+        writer_word(&w, bag->word[i]);
     }
     s.images = 1;
     size_t last = index->segment_count++, first = last, images = 1;

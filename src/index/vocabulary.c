@@ -106,7 +106,7 @@ static kb_status check_numbers(const uint8_t *block, size_t size, kb_error *erro
     static const struct {
         const char *name;
         uint32_t least, most;
-    } ranges[] = {{"row bytes", 1, 4096}, {"branching", 1, 1 << 20}, {"levels", 1, 64}, {"nodes", 2, INT32_MAX},
+    } ranges[] = {{"row bytes", 1, 4096}, {"branching", 1, 1 << 20}, {"levels", 1, KBI_MAX_DEPTH}, {"nodes", 2, INT32_MAX},
                   {"words", 1, INT32_MAX}, {"scoring", 0, 5}, {"weighting", 0, 3}};
     for (size_t i = 0; i < KBI_COUNT(ranges); i++) {
         uint32_t v = kbi_get_u32(block + 12 + 4 * i);
@@ -126,26 +126,28 @@ static kb_status check_numbers(const uint8_t *block, size_t size, kb_error *erro
     return KB_OK;
 }
 
-/* Marks the children of a node; false when one of them has a parent already. */
-static bool claim_children(uint8_t *claimed, uint32_t first, uint32_t children)
+/* Notes the depth of a node's children; false when one of them has a parent already. */
+static bool claim_children(uint8_t *depth, uint32_t parent, uint32_t first, uint32_t children)
 {
     for (uint32_t i = first; i < first + children; i++) {
-        if (claimed[i >> 3] >> (i & 7) & 1) return false;
-        claimed[i >> 3] |= (uint8_t)(1 << (i & 7));
+        if (depth[i] > 0) return false;
+        depth[i] = (uint8_t)(depth[parent] + 1);
     }
     return true;
 }
 
-/* Children lie behind their parent and inside the table, so that every descent ends; each node but the root has one
- * parent; words count up. */
-static kb_status check_nodes(const kb_vocabulary *v, uint8_t *claimed, kb_error *error)
+/* Children lie behind their parent and inside the table, so that every descent ends, soon; each node but the root has
+ * one parent; words count up. */
+static kb_status check_nodes(const kb_vocabulary *v, uint8_t *depth, kb_error *error)
 {
     uint32_t words = 0;
     uint64_t children_sum = 0;
     for (uint32_t i = 0; i < v->nodes; i++) {
         uint32_t first = kbi_node_first(v, i), children = kbi_node_children(v, i);
+        if (children > 0 && depth[i] == KBI_MAX_DEPTH)
+            return kbi_fail(error, KB_E_TABLE, "vocabulary: node %u has children below level %d", i, KBI_MAX_DEPTH);
         bool good = children > 0 ? first > i && first < v->nodes && children <= v->nodes - first &&
-                                       claim_children(claimed, first, children)
+                                       claim_children(depth, i, first, children)
                                  : first == words++ && i > 0;
         if (!good)
             return kbi_fail(error, KB_E_TABLE, "vocabulary: node %u has children %u + %u of %u nodes", i, first,
@@ -159,10 +161,10 @@ static kb_status check_nodes(const kb_vocabulary *v, uint8_t *claimed, kb_error 
 
 static kb_status check_tree(const kb_vocabulary *v, kb_error *error)
 {
-    uint8_t *claimed = kbi_allocate_zeros(&v->allocator, v->nodes / 8 + 1);
-    if (!claimed) return kbi_fail(error, KB_E_MEMORY, "out of memory");
-    kb_status status = check_nodes(v, claimed, error);
-    kbi_deallocate(&v->allocator, claimed);
+    uint8_t *depth = kbi_allocate_zeros(&v->allocator, v->nodes);
+    if (!depth) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    kb_status status = check_nodes(v, depth, error);
+    kbi_deallocate(&v->allocator, depth);
     for (uint32_t i = 0; status == KB_OK && i < v->words; i++) {
         double weight = kbi_word_weight(v, i);
         if (!(weight >= 0 && weight <= 1e30))

@@ -36,6 +36,7 @@ struct kb_vocabulary {
 
 #define KBI_VOCABULARY_HEADER 144
 #define KBI_VOCABULARY_NODE 8
+#define KBI_MAX_DEPTH 64 /* levels of any tree: a row takes so many steps at most */
 
 static inline uint32_t kbi_node_first(const kb_vocabulary *v, uint32_t node)
 {

@@ -48,9 +48,8 @@ static uint32_t nearest_child(const assignment *a, const uint8_t *row, uint32_t 
 
 /* Rows of a batch descend together, a level at a time: what one has to wait for, the next does not. */
 #define BATCH 32
-#define PATH 64 /* nodes on the way that are kept, the last ones */
 typedef struct batch {
-    uint32_t node[BATCH], depth[BATCH], path[BATCH][PATH];
+    uint32_t node[BATCH], depth[BATCH], path[BATCH][KBI_MAX_DEPTH];
 } batch;
 
 static bool batch_step(const assignment *a, const uint8_t *rows, size_t count, batch *b)
@@ -60,7 +59,7 @@ static bool batch_step(const assignment *a, const uint8_t *rows, size_t count, b
         uint32_t children = kbi_node_children(a->v, b->node[i]);
         if (children == 0) continue;
         b->node[i] = nearest_child(a, rows + i * a->v->row_bytes, kbi_node_first(a->v, b->node[i]), children);
-        b->path[i][b->depth[i]++ % PATH] = b->node[i];
+        b->path[i][b->depth[i]++] = b->node[i];
         moved = true;
     }
     return moved;
@@ -75,7 +74,7 @@ static void assign_batch(const assignment *a, size_t begin, size_t count)
     uint32_t up = (uint32_t)a->levels_up;
     for (size_t i = 0; i < count; i++) {
         a->words[begin + i] = kbi_node_first(a->v, b.node[i]);
-        if (a->nodes) a->nodes[begin + i] = up >= b.depth[i] || up >= PATH ? 0 : b.path[i][(b.depth[i] - 1 - up) % PATH];
+        if (a->nodes) a->nodes[begin + i] = up >= b.depth[i] ? 0 : b.path[i][b.depth[i] - 1 - up];
     }
 }
 

@@ -62,7 +62,9 @@ static bool frame_is_sane(const kbi_frame *f, const kbi_pyramid *levels)
 {
     for (int i = 0; i < 4; i++)
         if (!(fabs(f->a[i]) <= 2 * MOST_STEP)) return false;
-    return f->x >= -1 && f->y >= -1 && f->x <= levels->width[f->level] && f->y <= levels->height[f->level];
+    double x, y;
+    kbi_frame_point(f, &x, &y); /* a pixel of a level is many of the image */
+    return x >= -0.5 && y >= -0.5 && x < levels->width[0] - 0.5 && y < levels->height[0] - 0.5;
 }
 
 /* ---- samples ---- */

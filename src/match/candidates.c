@@ -97,11 +97,11 @@ static void candidates_task(void *context, int32_t piece)
 static bool candidates_sort(kbi_candidate_search *s, kb_workspace *ws)
 {
     size_t room = s->nb + KBI_LIST_SLACK;
-    s->x = kbi_workspace_get(ws, room * sizeof *s->x);
-    s->y = kbi_workspace_get(ws, room * sizeof *s->y);
-    s->size = kbi_workspace_get(ws, s->nb * sizeof *s->size);
-    s->level = kbi_workspace_get(ws, room * sizeof *s->level);
-    s->rows = kbi_workspace_get(ws, s->nb * s->row_bytes);
+    s->x = kbi_workspace_array(ws, room, sizeof *s->x);
+    s->y = kbi_workspace_array(ws, room, sizeof *s->y);
+    s->size = kbi_workspace_array(ws, s->nb, sizeof *s->size);
+    s->level = kbi_workspace_array(ws, room, sizeof *s->level);
+    s->rows = kbi_workspace_array(ws, s->nb, s->row_bytes);
     if (!s->x || !s->y || !s->size || !s->level || !s->rows) return false;
     for (size_t k = 0; k < s->nb; k++) {
         size_t index = (size_t)s->grid.order[k];
@@ -120,7 +120,7 @@ static bool candidates_sort(kbi_candidate_search *s, kb_workspace *ws)
 bool kbi_candidates_search(kbi_candidate_search *s, kb_workspace *ws)
 {
     s->pieces = kbi_min_i(kbi_parallel_threads(s->parallel), (int32_t)(s->na / 64 + 1));
-    s->nearest = kbi_workspace_get(ws, s->na * sizeof *s->nearest);
+    s->nearest = kbi_workspace_array(ws, s->na, sizeof *s->nearest);
     if (!s->nearest) return false;
     if (!kbi_grid_build(&s->grid, &s->keypoints->x, &s->keypoints->y, sizeof *s->keypoints, (int32_t)s->nb,
                         KEYPOINTS_PER_CELL, ws) ||
@@ -133,7 +133,7 @@ bool kbi_candidates_search(kbi_candidate_search *s, kb_workspace *ws)
 
 bool kbi_candidates_one_to_one(kbi_candidate_search *s, kb_workspace *ws)
 {
-    int32_t *owner = kbi_workspace_get(ws, s->nb * sizeof *owner);
+    int32_t *owner = kbi_workspace_array(ws, s->nb, sizeof *owner);
     if (!owner) return false;
     for (size_t j = 0; j < s->nb; j++) owner[j] = -1;
     for (size_t q = 0; q < s->na; q++) {

@@ -180,11 +180,11 @@ static bool filter_allocate(kb_workspace *ws, size_t n, filter_job *job)
 {
     bool all = true;
     for (int column = 0; column < KBI_FILTER_COLUMNS; column++) {
-        job->sorted.column[column] = kbi_workspace_get(ws, (n + KBI_FILTER_BLOCK) * sizeof *job->sorted.column[column]);
+        job->sorted.column[column] = kbi_workspace_array(ws, n + KBI_FILTER_BLOCK, sizeof *job->sorted.column[column]);
         all = all && job->sorted.column[column];
     }
-    job->nodes = kbi_workspace_get(ws, n * sizeof *job->nodes);
-    job->sorted.support = kbi_workspace_get(ws, (n + KBI_FILTER_BLOCK) * sizeof *job->sorted.support);
+    job->nodes = kbi_workspace_array(ws, n, sizeof *job->nodes);
+    job->sorted.support = kbi_workspace_array(ws, n + KBI_FILTER_BLOCK, sizeof *job->sorted.support);
     job->kept = kbi_workspace_get(ws, n);
     return all && job->nodes && job->sorted.support && job->kept;
 }

@@ -27,10 +27,10 @@ bool kbi_grid_build(kbi_grid *grid, const float *x, const float *y, size_t strid
                     kb_workspace *workspace)
 {
     size_t cells = 2 * (size_t)n + 2;
-    int32_t *cell = kbi_workspace_get(workspace, (size_t)n * sizeof *cell);
+    int32_t *cell = kbi_workspace_array(workspace, (size_t)n, sizeof *cell);
     *grid = (kbi_grid){.columns = 1, .rows = 1};
-    grid->start = kbi_workspace_get(workspace, (cells + 2) * sizeof *grid->start);
-    grid->order = kbi_workspace_get(workspace, (size_t)n * sizeof *grid->order);
+    grid->start = kbi_workspace_array(workspace, cells + 2, sizeof *grid->start);
+    grid->order = kbi_workspace_array(workspace, (size_t)n, sizeof *grid->order);
     if (!cell || !grid->start || !grid->order) return false;
     memset(grid->start, 0, (cells + 2) * sizeof *grid->start);
     if (n == 0) return true;

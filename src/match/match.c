@@ -144,13 +144,13 @@ static bool search_allocate(search *s, kb_workspace *workspace)
     size_t columns = s->mutual ? nb * (size_t)s->workers : 0;
     if (na > SIZE_MAX / 64 || nb > SIZE_MAX / 64 / (size_t)s->workers) return false; /* on 32-bit machines */
     s->tile_rows = min_size(na > nb ? na : nb, TILE_ROWS);
-    s->of_a.distance = kbi_workspace_get(workspace, na * sizeof *s->of_a.distance);
-    s->of_a.second = kbi_workspace_get(workspace, na * sizeof *s->of_a.second);
-    s->of_a.index = kbi_workspace_get(workspace, na * sizeof *s->of_a.index);
-    s->of_b.distance = kbi_workspace_get(workspace, columns * sizeof *s->of_b.distance);
+    s->of_a.distance = kbi_workspace_array(workspace, na, sizeof *s->of_a.distance);
+    s->of_a.second = kbi_workspace_array(workspace, na, sizeof *s->of_a.second);
+    s->of_a.index = kbi_workspace_array(workspace, na, sizeof *s->of_a.index);
+    s->of_b.distance = kbi_workspace_array(workspace, columns, sizeof *s->of_b.distance);
     s->of_b.second = NULL;
-    s->of_b.index = kbi_workspace_get(workspace, columns * sizeof *s->of_b.index);
-    s->keys = kbi_workspace_get(workspace, s->squared ? 0 : (size_t)s->workers * 3 * s->tile_rows * sizeof *s->keys);
+    s->of_b.index = kbi_workspace_array(workspace, columns, sizeof *s->of_b.index);
+    s->keys = kbi_workspace_array(workspace, s->squared ? 0 : (size_t)s->workers * 3 * s->tile_rows, sizeof *s->keys);
     return s->of_a.distance && s->of_a.second && s->of_a.index && s->of_b.distance && s->of_b.index && s->keys;
 }
 

@@ -31,7 +31,7 @@ bool kbi_row_stride_read(size_t *stride, size_t row_bytes, bool floats, size_t n
 static void *packed_get(size_t n, size_t row_bytes, kb_workspace *workspace)
 {
     if (n > PTRDIFF_MAX / (row_bytes + sizeof(int32_t))) return NULL; /* on 32-bit machines */
-    return kbi_workspace_get(workspace, n * (row_bytes + sizeof(int32_t)));
+    return kbi_workspace_array(workspace, n, row_bytes + sizeof(int32_t));
 }
 
 bool kbi_row_set_measure(size_t n, size_t row_bytes, kb_workspace *workspace)

@@ -109,10 +109,10 @@ static kb_status stereo_refine(const stereo_job *job, kb_workspace *ws, kb_stere
 {
     size_t n = *count, kept = 0;
     if (n == 0) return KB_OK;
-    kb_keypoint *places = kbi_workspace_get(ws, 2 * n * sizeof *places);
-    uint8_t *patches = kbi_workspace_get(ws, 2 * n * KB_PATCH_SIDE * KB_PATCH_SIDE);
-    uint32_t *differences = kbi_workspace_get(ws, n * sizeof *differences);
-    uint64_t *entries = kbi_workspace_get(ws, 2 * n * sizeof *entries);
+    kb_keypoint *places = kbi_workspace_array(ws, 2 * n, sizeof *places);
+    uint8_t *patches = kbi_workspace_array(ws, 2 * n, KB_PATCH_SIDE * KB_PATCH_SIDE);
+    uint32_t *differences = kbi_workspace_array(ws, n, sizeof *differences);
+    uint64_t *entries = kbi_workspace_array(ws, 2 * n, sizeof *entries);
     if (!places || !patches || !differences || !entries) return KB_E_MEMORY;
     for (size_t i = 0; i < n; i++) stereo_place(job, &matches[i], &places[i], &places[n + i]);
     uint8_t *right = patches + n * KB_PATCH_SIDE * KB_PATCH_SIDE;

@@ -74,11 +74,13 @@ printf 'x' | dd of=whole.db.work/features/000002.kbf bs=1 seek=200 conv=notrunc 
 rm whole.db.work/blocks/000000.kbp
 run job whole --quiet
 same whole.db killed.db
-# Forged ones, whose checksum is right: numbers of images, matches and inliers that lead nowhere, rows that are too long.
+# Forged ones, whose checksum is right: numbers of images, matches and inliers that lead nowhere, rows that are too long,
+# keypoints that are not a number, infinite or without a size.
 for forgery in "blocks/000000.kbp 28 4294967295" "blocks/000000.kbp 36 4294967295" "blocks/000000.kbp 40 4294967295" \
     "features/000002.kbf 28 4096" "features/000002.kbf 16 0" "features/000002.kbf 20 65536" "features/000002.kbf 32 1" \
     "blocks/000000.kbp 24 1" "blocks/000000.kbp 32 5" "blocks/000000.kbp 40 0" "blocks/000000.kbp 52 2146959360" \
-    "blocks/000000.kbp 120 100000" "blocks/000000.kbp 124 2147483648"; do
+    "blocks/000000.kbp 120 100000" "blocks/000000.kbp 124 2147483648" \
+    "features/000002.kbf 48 2143289344" "features/000002.kbf 52 4286578688" "features/000002.kbf 56 0"; do
     python3 - $forgery <<'PY' || fail "the forgery"
 import struct, sys
 name, at, value = "whole.db.work/" + sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -104,6 +106,55 @@ for forgery in '3s/.*/0 1/' '2s/.*/0 2/;3s/.*/0 1/' '$d' '2s/.*/0 7/' '2s/.*/1 1
 done
 run job whole --min-inliers 200 --quiet
 differ whole.db killed.db
+
+# What was made of other content is made again, whatever size, time and name say, and so is what depends on it.
+mkdir changed
+for i in 1 2 3; do render "changed/$i.pgm" 320 240 "$i"; done
+turn() { "$KEYBITS" collection changed -o "$1.db" -n 300 --quiet "${@:2}"; }
+run turn first
+render other.pgm 320 240 9
+size=$(stat -c %s changed/2.pgm)
+{ head -n 3 other.pgm; tail -n +4 other.pgm | tr '\n' ' '; } | head -c "$size" >padded.pgm
+truncate -s "$size" padded.pgm
+tr '\0' ' ' <padded.pgm >new.pgm
+touch -r changed/2.pgm new.pgm
+cat new.pgm >changed/2.pgm # in place, and with the old time
+touch -r new.pgm changed/2.pgm
+run turn first
+rm -rf fresh.db*
+run turn fresh
+same first.db fresh.db
+# An old reason why there are no features is about another image: the one that is in its place now is not left out.
+echo nothing >changed/0.pgm
+run "$KEYBITS" collection changed -o moved.db -n 300 --quiet --step describe
+says 0.pgm
+rm changed/0.pgm # 1.pgm has its number now
+refuse 1 "not described yet, such as changed/1.pgm" turn moved --step pairs
+run turn moved
+same moved.db fresh.db
+# A vocabulary is known by its content.
+run "$KEYBITS" vocab train changed -o words.kbv --branching 4 --tree-levels 2 --quiet
+run turn words --pairs retrieval -k 1 --vocab words.kbv
+cp words.db.work/pairs.txt before.txt
+run "$KEYBITS" vocab train photos/a -o words.kbv --branching 3 --tree-levels 3 --quiet
+run turn words --pairs retrieval -k 1 --vocab words.kbv
+[ "$(head -1 before.txt)" != "$(head -1 words.db.work/pairs.txt)" ] || fail "pairs of another vocabulary"
+
+# Links in the place of the work folder and of what is in it lead nowhere.
+mkdir elsewhere
+ln -s elsewhere trap.db.work
+refuse 1 "trap.db.work: a link stands in place of the folder" turn trap
+[ -z "$(ls elsewhere)" ] || fail "written through a link"
+rm trap.db.work
+mkdir trap.db.work
+ln -s ../elsewhere trap.db.work/features
+refuse 1 "features: a link stands in place of the folder" turn trap
+rm trap.db.work/features
+echo precious >precious.txt
+ln -s ../precious.txt trap.db.work/pairs.txt
+run turn trap
+[ "$(cat precious.txt)" = precious ] || fail "written through a link"
+rm -rf elsewhere changed *.kbv
 
 # Which pairs.
 printf '# two\na/1.pgm b/9.pgm\nb/10.pgm a/2.pgm\n' >list.txt

@@ -65,6 +65,8 @@ on_disc d.db "$KEYBITS" export colmap p1.pgm p2.pgm -o d.db --quiet
 on_disc d.db "$KEYBITS" collection p1.pgm p2.pgm -o d.db -n 200 --quiet
 on_disc d.kbi "$KEYBITS" index build p1.pgm p2.pgm -o d.kbi --quiet
 on_disc d.kbv "$KEYBITS" vocab train p1.pgm p2.pgm -o d.kbv --branching 4 --tree-levels 2 --quiet
+on_disc d.npy "$KEYBITS" describe p1.pgm --detector orb -o d.npy --quiet
+on_disc d.png "$KEYBITS" detect p1.pgm --draw d.png --quiet
 on_disc d.kbp "$KEYBITS" patches synth p1.pgm -o d.kbp --views 2 --max-per-image 10 --quiet
 
 every_fault a.kbm "$KEYBITS" train bad set.kbp -o a.kbm --name a --bits 8 --triplets 64 --batch 16 --candidates 10 --quiet

@@ -55,9 +55,13 @@ keeps folder/b.pgm .y4m track a.pgm folder -m m.kbm --y4m OUT
 keeps t.txt .kbm model import t.txt -o OUT
 keeps m.kbm .txt model export m.kbm -o OUT
 keeps m.kbm .svg model show m.kbm --svg OUT
-run keybits vocab train rows.npy -m m.kbm -w 4 -o v.kbv
-keeps rows.npy .kbv vocab train rows.npy -m m.kbm -w 4 -o OUT
+cp rows.npy more.npy
+run keybits vocab train rows.npy more.npy -m m.kbm -w 4 -o v.kbv
+keeps rows.npy .kbv vocab train rows.npy more.npy -m m.kbm -w 4 -o OUT
 keeps v.kbv .kbv vocab convert v.kbv -o OUT
+run keybits index build a.pgm -m m.kbm --vocab v.kbv -o i.kbi
+keeps b.pgm .kbi index build a.pgm b.pgm -m m.kbm --vocab v.kbv -o OUT
+keeps b.pgm .kbi index add i.kbi b.pgm -m m.kbm -o OUT
 if has train; then
     keeps p.kbp .kbm train bad p.kbp -o OUT --bits 8 --triplets 64 --candidates 4
     keeps o.kbp .csv train bag o.kbp -o new.kbm --log OUT --bits 32
@@ -89,6 +93,25 @@ if has export; then
     same new.pairs.txt before.txt
     [ ! -e new.db ] || fail "a database in spite of refusal"
 fi
+
+# files inside folders that are written, before they are there and after
+printf 'a.pgm b.pgm\n' >list.txt
+mkdir work mvg
+for at in work/pairs.txt mvg/matches.f.txt mvg/sfm_data.json mvg/a.feat; do
+    cp list.txt $at
+    state >.state
+    refuse 1 "$at is an input, and would be overwritten" keybits collection a.pgm b.pgm -o new.db --work work --openmvg mvg --list $at
+    state >.state2
+    same .state .state2
+    rm $at
+done
+run keybits collection a.pgm b.pgm -o new.db --work work -n 100
+for at in work/features/000000.kbf work/blocks/000000.kbp; do
+    cp $at before.bin
+    refuse 1 "$at is an input, and would be overwritten" keybits collection a.pgm b.pgm -o new.db --work work -n 100 --list $at
+    same $at before.bin
+done
+rm -r work mvg new.db
 
 # two outputs that are one file, also one that is not there yet
 refuse 1 "./x.csv would be written twice" keybits match a.pgm b.pgm -m m.kbm -o x.csv --draw ./x.csv

@@ -142,6 +142,7 @@ refuse 2 "-o with" "$KEYBITS" vocab train 1.pgm
 "$KEYBITS" vocab train missing.pgm -o x.kbv 2>.err && fail "a vocabulary of nothing"
 says "missing.pgm"
 says "no descriptors to learn from"
+refuse 1 "at least two images" "$KEYBITS" vocab train 1.pgm -o x.kbv
 refuse 1 "binary descriptors" "$KEYBITS" vocab train 1.pgm -m sift -o x.kbv
 run "$KEYBITS" describe 1.pgm -m bad512 -o long.npy
 refuse 1 "rows of 32 bytes are expected" "$KEYBITS" vocab train long.npy -m bad256 -o x.kbv

@@ -178,4 +178,14 @@ for signal in INT TERM; do
     rm -f late.csv
 done
 [ ! -e o.npy ] || fail "output in spite of failure"
+# What has no end, or waits for ever, is not read from a folder, and from elsewhere up to a limit.
+mkdir stuck
+render stuck/1.pgm 200 160
+mkfifo stuck/0.pgm
+ln -s /dev/zero stuck/2.pgm
+run timeout 60 "$KEYBITS" detect stuck -o 'stuck/{}.csv' --quiet
+[ -s stuck/1.csv ] && [ ! -e stuck/0.csv ] && [ ! -e stuck/2.csv ] || fail "not the files of a folder alone"
+refuse 1 "larger than 64 MiB" timeout 60 "$KEYBITS" detect /dev/zero
+run timeout 60 "$KEYBITS" detect <(cat stuck/1.pgm) -o piped.csv # a pipe that is named is read
+same piped.csv stuck/1.csv
 no_leftovers

@@ -1,9 +1,13 @@
-/* Model files: any bytes are refused with words, or are a model that can be used and saved as the same bytes. */
+/* Model files: any bytes are refused with words, or are a model that can be used and saved as the same bytes. The bytes
+ * are taken as a file, as one with the right checksum, and as changes of a file that is good, whose checksum is set right:
+ * those reach the tables. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "keybits/keybits.h"
+
+enum { SEEDS = 7 };
 
 /* A damaged file rarely has the right checksum; given one, the rest of the reader is reached too. */
 static void put_checksum(uint8_t *data, size_t size)
@@ -16,13 +20,23 @@ static void put_checksum(uint8_t *data, size_t size)
     for (int k = 0; k < 4; k++) data[size - 4 + (size_t)k] = (uint8_t)(~crc >> 8 * k);
 }
 
+/* Keypoints inside, at the border and outside, small and large. */
 static void use(const kb_model *model)
 {
-    uint8_t pixels[40 * 40], row[KB_MAX_BITS / 8];
+    enum { KEYPOINTS = 6 };
+    static uint8_t pixels[40 * 40], rows[KEYPOINTS * KB_MAX_BITS / 8];
+    static float floats[KEYPOINTS * KB_SIFT_VALUES];
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(i * i / 7);
     const kb_image image = {pixels, 40, 40, 40, KB_GRAY8, 0};
-    const kb_keypoint keypoint = {20, 21, 25, 30, 0, 0, 0};
-    fuzz_expect(kb_describe(model, &image, &keypoint, 1, NULL, NULL, row, NULL) == KB_OK);
+    const kb_keypoint keypoints[KEYPOINTS] = {{20, 21, 25, 30, 0, 0, 0}, {0, 39, 7, 359, 0, 0, 0}, {39.4f, 0, 90, -1, 0, 0, 0},
+                                              {20, 20, 1e6f, 10, 0, 0, 0}, {-3, 20, 9, 0, 0, 0, 0}, {11, 9, 1, 77, 0, 0, 0}};
+    kb_model_info info;
+    KB_INIT(info);
+    fuzz_expect(kb_model_get_info(model, &info) == KB_OK && info.row_bytes <= KB_MAX_BITS / 8);
+    if (info.row_bytes > 0)
+        fuzz_expect(kb_describe(model, &image, keypoints, KEYPOINTS, NULL, NULL, rows, NULL) == KB_OK);
+    if (info.row_floats > 0 && info.row_floats <= KB_SIFT_VALUES)
+        fuzz_expect(kb_describe_float(model, &image, keypoints, KEYPOINTS, NULL, NULL, floats, NULL) == KB_OK);
 }
 
 static void load(const uint8_t *data, size_t size)
@@ -42,9 +56,22 @@ static void load(const uint8_t *data, size_t size)
     kb_model_free(model);
 }
 
+/* A good file, chosen by the first byte, with bytes changed: three bytes tell where, and to what. */
+static void forge(const uint8_t *data, size_t size)
+{
+    static uint8_t file[1 << 16];
+    size_t good = size > 0 ? fuzz_seed(data[0] % SEEDS, file, sizeof file) : 0;
+    if (good == 0) return;
+    for (size_t i = 1; i + 3 <= size && i < 30; i += 3)
+        file[((size_t)data[i] << 8 | data[i + 1]) % (good - 4)] = data[i + 2];
+    put_checksum(file, good);
+    load(file, good);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     load(data, size);
+    forge(data, size);
     if (size < 4) return 0;
     uint8_t *sealed = malloc(size);
     memcpy(sealed, data, size);
@@ -56,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
 {
-    static const kb_kind kinds[] = {KB_BAD, KB_BAD, KB_BAG, KB_HASHSIFT, KB_SIFT, KB_ROOTSIFT, KB_BAD};
+    static const kb_kind kinds[SEEDS] = {KB_BAD, KB_BAD, KB_BAG, KB_HASHSIFT, KB_SIFT, KB_ROOTSIFT, KB_BAD};
     enum { BITS = 32 };
     kb_box_pair boxes[BITS];
     int8_t weights[BITS * KB_SIFT_VALUES];

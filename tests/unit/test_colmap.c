@@ -179,6 +179,68 @@ static void a_database_runs_nothing(void **state)
 }
 
 /* Pages of a table that all lead to the same next page: 60^10 rows in 13 pages. */
+/* Reading leaves nothing beside the database, whatever the mode that its header tells; what a writer has begun is read. */
+static void a_database_is_left_alone(void **state)
+{
+    (void)state;
+    static const char sql[] = "PRAGMA journal_mode = WAL; CREATE TABLE two_view_geometries(pair_id INT, rows INT);"
+                              "INSERT INTO two_view_geometries VALUES(1, 7);";
+    static const char *const beside[] = {"-wal", "-shm", "-journal"};
+    io_error error;
+    int64_t pairs, matches;
+    make_database("a ?%#.db", sql);
+    assert_true(io_colmap_db_verified(in_scratch("a ?%#.db"), &pairs, &matches, &error));
+    assert_int_equal(pairs, 1);
+    assert_int_equal(matches, 7);
+    for (int i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "a ?%%#.db%s", beside[i]);
+        assert_false(io_path_exists(in_scratch(name)));
+    }
+    sqlite3 *writer;
+    assert_int_equal(sqlite3_open(in_scratch("a ?%#.db"), &writer), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(writer, "INSERT INTO two_view_geometries VALUES(2, 5);", NULL, NULL, NULL), SQLITE_OK);
+    assert_true(io_colmap_db_verified(in_scratch("a ?%#.db"), &pairs, &matches, &error));
+    assert_int_equal(pairs, 2);
+    sqlite3_close(writer);
+}
+
+/* Rows that tell other numbers than they have, of other types, negative or huge: refused, or as many as the data has. */
+static void hostile_rows_are_refused(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"0", "1", "2", "-1", "2147483648", "4611686018427387904", "1.5", "'two'", "NULL",
+                                          "x'0102'"};
+    static const char *const columns[] = {"2", "4", "6", "0", "-2", "1073741824", "NULL"};
+    static const char *const data[] = {"NULL", "x''", "zeroblob(8)", "zeroblob(31)", "zeroblob(32)", "zeroblob(48)", "'text'",
+                                       "7"};
+    io_error error;
+    size_t read = 0;
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+            for (size_t d = 0; d < sizeof data / sizeof *data; d++) {
+                char sql[512];
+                kb_keypoint *keypoints = NULL;
+                size_t count = 0;
+                int64_t pairs, matches;
+                snprintf(sql, sizeof sql,
+                         "CREATE TABLE keypoints(image_id INT, rows, cols, data); CREATE TABLE two_view_geometries(rows);"
+                         "INSERT INTO keypoints VALUES(1, %s, %s, %s); INSERT INTO two_view_geometries VALUES(%s);",
+                         numbers[n], columns[c], data[d], numbers[n]);
+                make_database("rows.db", sql);
+                if (io_colmap_db_keypoints(in_scratch("rows.db"), 1, &keypoints, &count, &error)) {
+                    assert_true(count <= 6); /* 48 bytes are at most so many pairs of floats */
+                    read += count > 0;
+                } else {
+                    assert_true(error.text[0] != 0);
+                }
+                free(keypoints);
+                if (io_colmap_db_verified(in_scratch("rows.db"), &pairs, &matches, &error))
+                    assert_true(pairs >= 0 && pairs <= 1 && matches >= 0);
+            }
+    assert_true(read > 0);
+}
+
 static void a_database_ends(void **state)
 {
     enum { PAGE = 512, LEVELS = 10, CELLS = 60 };
@@ -239,6 +301,8 @@ int main(void)
         cmocka_unit_test(wrong_names_are_refused_and_leave_nothing),
         cmocka_unit_test(a_database_runs_nothing),
         cmocka_unit_test(a_database_ends),
+        cmocka_unit_test(hostile_rows_are_refused),
+        cmocka_unit_test(a_database_is_left_alone),
         cmocka_unit_test(the_analysis_is_read),
     };
     return cmocka_run_group_tests_name("colmap", tests, make_scratch, remove_scratch);

@@ -324,6 +324,98 @@ static void test_removed_all(void **state)
     world_free(w);
 }
 
+/* ---- what removed images leave ---- */
+
+static uint64_t bytes_of(const kb_index *index, size_t *positions)
+{
+    kb_index_info info;
+    KB_INIT(info);
+    assert_int_equal(kb_index_get_info(index, &info), KB_OK);
+    if (positions) *positions = info.positions;
+    return info.bytes;
+}
+
+/* Memory is that of the images that are there, and so are the scores, however many came and went. */
+static void test_removed_images_take_no_memory(void **state)
+{
+    (void)state;
+    enum { LIVE = 10, TURNS = 300 };
+    world *w = world_create();
+    kb_index *fresh = index_of(w, LIVE, 1), *index = index_of(w, 0, 1);
+    size_t positions, most = 0;
+    for (uint64_t i = 0; i < TURNS; i++) {
+        kb_features f = features_of(w, i % LIVE);
+        assert_int_equal(kb_index_add(index, &f, i, NULL, NULL, NULL), KB_OK);
+        if (i >= LIVE) assert_int_equal(kb_index_remove(index, i - LIVE, NULL), KB_OK);
+        bytes_of(index, &positions);
+        most = positions > most ? positions : most;
+    }
+    assert_true(most <= 2 * LIVE + 1);
+    assert_true(bytes_of(index, NULL) < 2 * bytes_of(fresh, NULL));
+    kb_index_result a[LIVE], b[LIVE];
+    size_t n = query(index, w, 3, NULL, a, LIVE);
+    assert_int_equal(query(fresh, w, 3, NULL, b, LIVE), n);
+    for (size_t i = 0; i < n; i++) assert_true(a[i].score == b[i].score);
+    kb_index_free(index);
+    kb_index_free(fresh);
+    world_free(w);
+}
+
+static void test_compact(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, 9, 1);
+    kb_index_image image;
+    const uint8_t *rows;
+    size_t positions, count;
+    kb_index_remove(index, 103, NULL);
+    assert_true(kb_index_get_image(index, 3, &image) && image.removed);
+    assert_string_equal(image.name, "");
+    assert_int_equal(kb_index_get_features(index, 3, NULL, &rows, &count), KB_OK);
+    assert_true(rows == NULL && count == 0);
+    kb_index_result before[9], after[9];
+    size_t n = query(index, w, 4, NULL, before, 9);
+    memory_file one = {0}, two = {0};
+    assert_int_equal(kb_index_save(index, memory_write, &one), KB_OK);
+    bytes_of(index, &positions);
+    assert_int_equal(positions, 9); /* saving changes nothing */
+    assert_int_equal(kb_index_compact(index), KB_OK);
+    bytes_of(index, &positions);
+    assert_int_equal(positions, 8);
+    assert_true(kb_index_get_image(index, 3, &image) && image.id == 104 && !image.removed);
+    assert_int_equal(query(index, w, 4, NULL, after, 9), n);
+    for (size_t i = 0; i < n; i++) assert_true(before[i].id == after[i].id && before[i].score == after[i].score);
+    assert_int_equal(kb_index_compact(index), KB_OK);
+    assert_int_equal(kb_index_save(index, memory_write, &two), KB_OK);
+    assert_int_equal(one.size, two.size);
+    assert_memory_equal(one.data, two.data, one.size);
+    assert_int_equal(kb_index_compact(NULL), KB_E_ARGUMENT);
+    free(one.data);
+    free(two.data);
+    kb_index_free(index);
+    world_free(w);
+}
+
+/* A threshold that holds for a few images holds for many: the score of a pair does not depend on the others. */
+static void test_scores_do_not_fall(void **state)
+{
+    (void)state;
+    enum { MANY = 2100 };
+    world *w = world_create();
+    kb_index *index = index_of(w, 1, 0);
+    kb_index_result few, many;
+    assert_int_equal(query(index, w, PLACES, NULL, &few, 1), 1);
+    kb_features other = features_of(w, 1);
+    other.n = 3;
+    for (uint64_t i = 1; i < MANY; i++) assert_int_equal(kb_index_add(index, &other, i, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(query(index, w, PLACES, NULL, &many, 1), 1);
+    assert_int_equal(many.position, 0);
+    assert_true(many.score == few.score);
+    kb_index_free(index);
+    world_free(w);
+}
+
 /* ---- the file ---- */
 
 static void test_file(void **state)
@@ -410,6 +502,40 @@ static void test_wrong_files(void **state)
     world_free(w);
 }
 
+/* An index whose lists name one image again and again, with norms near 0: scores stay scores. */
+static void test_scores_of_a_forged_index(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, 6, 0), *again;
+    memory_file file = {0};
+    kb_index_result results[6];
+    kb_index_query_options o;
+    kb_index_info info;
+    KB_INIT(o);
+    KB_INIT(info);
+    kb_index_get_info(index, &info);
+    assert_int_equal(kb_index_save(index, memory_write, &file), KB_OK);
+    uint8_t *entry = file.data + file.size - 8 - (info.entries * BYTES + 63) / 64 * 64; /* 8 + 32 - 8 bytes each */
+    for (uint64_t i = 0; i < info.entries; i++) kbi_put_u32(entry + i * BYTES, 0);
+    uint8_t *images = file.data + 128 + (kbi_get_u64(file.data + 24) + 63) / 64 * 64;
+    for (int tiny = 0; tiny < 2; tiny++) {
+        if (tiny) kbi_put_f64(images + 16, 4e-320);
+        kbi_put_u64(file.data + file.size - 8, kbi_sum_words(KBI_SUM_START, file.data, file.size - 8));
+        assert_int_equal(kb_index_load(file.data, file.size, &again, NULL), KB_OK);
+        assert_int_equal(kb_index_check(again), KB_OK);
+        for (int scoring = KB_SCORE_BINARY; scoring <= KB_SCORE_TF_IDF; scoring++) {
+            o.scoring = (kb_scoring)scoring;
+            assert_int_equal(query(again, w, 2, &o, results, 6), 1);
+            assert_true(results[0].position == 0 && results[0].score > 0 && results[0].score <= 1);
+        }
+        kb_index_free(again);
+    }
+    free(file.data);
+    kb_index_free(index);
+    world_free(w);
+}
+
 /* ---- verification, exact search, loops ---- */
 
 static void test_verification(void **state)
@@ -440,6 +566,35 @@ static void test_verification(void **state)
 }
 
 /* An image is at most as similar to itself as can be, whatever the roots of its number of rows are rounded to. */
+/* An image that looks more alike without being the same place comes behind the one whose geometry was found. */
+static void test_verified_come_first(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_index *index = index_of(w, 0, 1);
+    kb_keypoint scattered[EACH];
+    uint64_t seed = 3;
+    kb_features alike = features_of(w, PLACES), place = features_of(w, 0);
+    for (size_t i = 0; i < EACH; i++) {
+        scattered[i] = alike.keypoints[i];
+        scattered[i].x = (float)kbi_random_below(&seed, 600);
+        scattered[i].y = (float)kbi_random_below(&seed, 400);
+    }
+    alike.keypoints = scattered; /* the rows of the query itself */
+    place.n = 40;
+    assert_int_equal(kb_index_add(index, &alike, 1, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(kb_index_add(index, &place, 2, NULL, NULL, NULL), KB_OK);
+    kb_index_query_options o;
+    kb_index_result results[2];
+    KB_INIT(o);
+    o.verify = 2;
+    assert_int_equal(query(index, w, PLACES, &o, results, 2), 2);
+    assert_true(results[0].id == 2 && results[0].inliers > 20);
+    assert_true(results[1].id == 1 && results[1].inliers == 0 && results[1].score > results[0].score);
+    kb_index_free(index);
+    world_free(w);
+}
+
 static void test_scores_end_at_one(void **state)
 {
     (void)state;
@@ -709,6 +864,40 @@ static void test_memory_of_the_caller(void **state)
     world_free(w);
 }
 
+/* A call that fails leaves the detector as it was: what follows is what would have followed. */
+static void test_failed_loops_leave_no_trace(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    memory_count c = {0};
+    const kb_allocator allocator = {count_allocate, count_release, &c};
+    kb_loop_options o;
+    kb_loop_detector *tried, *plain;
+    kb_loop a, b;
+    KB_INIT(o);
+    o.window = 2;
+    o.min_score = 100;
+    assert_int_equal(kb_loop_detector_create_with(w->vocabulary, &o, &allocator, &tried, NULL), KB_OK);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &plain, NULL), KB_OK);
+    for (size_t i = 0; i < IMAGES; i++) {
+        kb_features f = features_of(w, i), nothing = f;
+        nothing.n = 0; /* 0 is its score with the image before, and would be the median soon */
+        for (size_t fail = 1; i > 0 && fail <= 2; fail++) {
+            c.fail_at = c.calls + fail;
+            assert_int_equal(kb_loop_detector_add(tried, &nothing, NULL, &a, NULL), KB_E_MEMORY);
+        }
+        c.fail_at = 0;
+        assert_int_equal(kb_loop_detector_add(tried, &f, NULL, &a, NULL), KB_OK);
+        assert_int_equal(kb_loop_detector_add(plain, &f, NULL, &b, NULL), KB_OK);
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+    assert_true(b.checked > 0);
+    kb_loop_detector_free(tried);
+    kb_loop_detector_free(plain);
+    assert_int_equal(c.live, 0);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -716,8 +905,11 @@ int main(void)
         cmocka_unit_test(test_first_images_and_capacity), cmocka_unit_test(test_remove_leaves_no_trace),
         cmocka_unit_test(test_removed_all), cmocka_unit_test(test_file), cmocka_unit_test(test_wrong_files),
         cmocka_unit_test(test_verification),
-        cmocka_unit_test(test_scores_end_at_one), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_verified_come_first), cmocka_unit_test(test_scores_end_at_one), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
         cmocka_unit_test(test_probes), cmocka_unit_test(test_kept_features), cmocka_unit_test(test_memory_of_the_caller),
+        cmocka_unit_test(test_removed_images_take_no_memory), cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_scores_do_not_fall), cmocka_unit_test(test_scores_of_a_forged_index),
+        cmocka_unit_test(test_failed_loops_leave_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

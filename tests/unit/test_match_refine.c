@@ -133,6 +133,31 @@ static void known_warps_are_found(void **state)
     }
 }
 
+/* Large regions at the border, where a pixel of their level is many of the image: points that alignment moves stay in
+ * the image. */
+static void points_stay_in_the_image(void **state)
+{
+    (void)state;
+    static const known_warp away = {{1, 0, 0, 1}, 14, 9, 1, 0};
+    static matched m;
+    size_t moved = 0;
+    match_make(&m, &away, 0, 5);
+    for (size_t i = 0; i < m.n; i++) {
+        m.a[i].size = 190;
+        m.a[i].x = (float)(WIDTH - 16 + (int)(i % 8));
+        m.b[i] = m.a[i];
+        m.b[i].x = WIDTH - 3;
+        m.b[i].y += 9;
+    }
+    assert_int_equal(run_refine(&m, NULL), KB_OK);
+    for (size_t i = 0; i < m.n; i++) {
+        moved += m.correlations[i] > 0;
+        assert_true(m.pairs[i].x2 < WIDTH - 0.5 && m.pairs[i].y2 >= -0.5 && m.pairs[i].y2 < HEIGHT - 0.5);
+    }
+    assert_true(moved > 20);
+    match_free(&m);
+}
+
 static void what_is_not_refined_stays(void **state)
 {
     (void)state;
@@ -329,7 +354,7 @@ static void wrong_arguments_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_warps_are_found),
+        cmocka_unit_test(known_warps_are_found), cmocka_unit_test(points_stay_in_the_image),
         cmocka_unit_test(what_is_not_refined_stays),
         cmocka_unit_test(regions_without_structure_stay),
         cmocka_unit_test(bad_keypoints_stay),

@@ -303,6 +303,43 @@ static void test_wrong_trees(void **state)
     kb_vocabulary_free(v);
 }
 
+/* A chain of nodes makes every row walk all of it: only so many levels are taken. */
+static void test_deep_trees(void **state)
+{
+    (void)state;
+    enum { DEEP = KBI_MAX_DEPTH + 1 };
+    static const uint8_t rows[DEEP + 1];
+    uint32_t parents[DEEP + 1] = {0};
+    double weights[DEEP + 1] = {0};
+    for (uint32_t i = 1; i <= DEEP; i++) parents[i] = i - 1;
+    kb_vocabulary_spec s;
+    kb_vocabulary *v;
+    kb_error error;
+    KB_INIT(s);
+    s.parents = parents;
+    s.rows = rows;
+    s.weights = weights;
+    s.row_bytes = 1;
+    s.branching = s.levels = 1;
+    s.nodes = DEEP; /* with the root: 64 levels */
+    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_OK);
+    uint32_t word, node;
+    kb_features f;
+    kb_words_options o;
+    KB_INIT(f);
+    KB_INIT(o);
+    f.rows = rows;
+    f.n = f.row_bytes = 1;
+    o.levels_up = KBI_MAX_DEPTH - 1;
+    assert_int_equal(kb_vocabulary_words(v, &f, &o, &word, &node, NULL), KB_OK);
+    assert_int_equal(word, 0);
+    assert_int_equal(node, 1);
+    kb_vocabulary_free(v);
+    s.nodes = DEEP + 1;
+    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_E_TABLE);
+    assert_non_null(strstr(error.text, "level 64"));
+}
+
 /* A tree whose nodes are in any order becomes the same tree; one with adjacent children keeps its order. */
 static void test_create(void **state)
 {
@@ -431,7 +468,7 @@ int main(void)
         cmocka_unit_test(test_threads_do_not_matter), cmocka_unit_test(test_weights),
         cmocka_unit_test(test_logarithm),             cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_counter),               cmocka_unit_test(test_load_and_damage),
-        cmocka_unit_test(test_wrong_trees),           cmocka_unit_test(test_create),
+        cmocka_unit_test(test_wrong_trees), cmocka_unit_test(test_deep_trees),           cmocka_unit_test(test_create),
         cmocka_unit_test(test_other_models_are_refused), cmocka_unit_test(test_wrong_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
