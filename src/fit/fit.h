@@ -155,6 +155,9 @@ typedef struct fit_input {
 kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
                           kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
 
+/* The hash of a point by which equal ones are found; bits 20 and up are good ones, whatever the coordinates. */
+uint64_t kbi_fit_hash_point(const double *point, int32_t dimensions);
+
 /* Bytes that it takes for n pairs. */
 size_t kbi_fit_prepare_bytes(size_t n);
 
