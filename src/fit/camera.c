@@ -81,7 +81,7 @@ kb_status kb_camera_project(const kb_camera *camera, double x, double y, double 
 kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, double rotation[9], double translation[3])
 {
     kb_camera c;
-    double m[9], r[9], length = 0;
+    double m[9], r[9], t[3], length = 0;
     if (!h || !rotation || !translation) return KB_E_ARGUMENT;
     kb_status status = kbi_camera_read(camera, &c);
     if (status != KB_OK) return status;
@@ -97,7 +97,8 @@ kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, do
     for (int32_t i = 0; i < 3; i++) {
         r[3 * i] = m[3 * i] / scale;
         r[3 * i + 1] = m[3 * i + 1] / scale;
-        translation[i] = m[3 * i + 2] / scale;
+        t[i] = m[3 * i + 2] / scale;
+        if (!(fabs(t[i]) <= DBL_MAX)) return KB_E_ARGUMENT;
     }
     for (int32_t i = 0; i < 3; i++) {
         int32_t p = 3 * ((i + 1) % 3), q = 3 * ((i + 2) % 3);
@@ -105,5 +106,6 @@ kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, do
     }
     if (!kbi_fit_rotation_nearest(r)) return KB_E_ARGUMENT;
     memcpy(rotation, r, sizeof r);
+    memcpy(translation, t, sizeof t);
     return KB_OK;
 }
