@@ -384,8 +384,62 @@ static void test_pose_of_a_plane(void **state)
     assert_int_equal(kb_pose_from_homography(h, &c, found, where), KB_OK);
     assert_true(rotation_error(found, r) < 1e-6);
     for (int i = 0; i < 3; i++) assert_true(fabs(where[i] - t[i]) < 1e-9);
+    double before[3] = {1, 2, 3};
+    memcpy(where, before, sizeof before);
+    for (int k = 0; k < 3; k++) { /* so far away that no number says where, or nowhere */
+        const double odd[3] = {1e308, -INFINITY, NAN};
+        double far[9];
+        for (int i = 0; i < 9; i++) far[i] = 1e-9 * h[i];
+        far[2] = odd[k];
+        assert_int_equal(kb_pose_from_homography(far, &c, found, where), KB_E_ARGUMENT);
+    }
     memset(h, 0, sizeof h);
     assert_int_equal(kb_pose_from_homography(h, &c, found, where), KB_E_ARGUMENT);
+    assert_memory_equal(where, before, sizeof before); /* what fails leaves no trace */
+}
+
+/* (x - r_1) ... (x - r_n) x (x^2 + 2)^pairs */
+static int32_t polynomial_with(const double *roots, int32_t n, int32_t pairs, double c[11])
+{
+    int32_t degree = 0;
+    memset(c, 0, 11 * sizeof *c);
+    c[0] = 1;
+    for (int32_t k = 0; k < n + pairs; k++) {
+        double times[3] = {k < n ? -roots[k] : 2, k < n, k >= n}, product[11] = {0};
+        for (int32_t i = 0; i <= degree; i++)
+            for (int32_t j = 0; j < 3 && i + j < 11; j++) product[i + j] += c[i] * times[j];
+        memcpy(c, product, sizeof product);
+        degree += k < n ? 1 : 2;
+    }
+    return degree;
+}
+
+/* Roots of any number beside complex ones, near each other, far away, twice; symmetric polynomials, whose chains of
+ * remainders skip degrees. */
+static void test_real_roots_of_all_kinds(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    double c[11], truth[10], roots[10];
+    for (int round = 0; round < 2000; round++) {
+        int32_t n = (int32_t)(round % 11), pairs = (10 - n) / 2 * (round & 1), count = 0;
+        for (int32_t k = 0; k < n; k++) {
+            double far = round % 7 == 0 && k == n - 1 ? 1000 : 0;
+            truth[k] = (k ? truth[k - 1] : uniform(&seed, -4, -2)) + uniform(&seed, 0.05, 1) + far;
+        }
+        count = kbi_fit_real_roots(c, polynomial_with(truth, n, pairs, c), roots);
+        assert_int_equal(count, n);
+        for (int32_t k = 0; k < n; k++) assert_true(fabs(roots[k] - truth[k]) < 1e-4 * (1 + fabs(truth[k])));
+    }
+    const double tenth[11] = {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, even[5] = {4, 0, -5, 0, 1}, power[5] = {0, 0, 0, 0, 3};
+    assert_int_equal(kbi_fit_real_roots(tenth, 10, roots), 2);
+    assert_true(fabs(roots[0] + 1) < 1e-12 && fabs(roots[1] - 1) < 1e-12);
+    assert_int_equal(kbi_fit_real_roots(even, 4, roots), 4);
+    for (int32_t k = 0; k < 4; k++) assert_true(fabs(roots[k] - (double[]){-2, -1, 1, 2}[k]) < 1e-12);
+    assert_true(kbi_fit_real_roots(power, 4, roots) <= 1);
+    const double twice[4] = {-2, 1, 1, 3}; /* only the others are reported */
+    assert_int_equal(kbi_fit_real_roots(c, polynomial_with(twice, 4, 1, c), roots), 2);
+    assert_true(fabs(roots[0] + 2) < 1e-9 && fabs(roots[1] - 3) < 1e-9);
 }
 
 static void test_real_roots(void **state)
@@ -459,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_camera_round_trip),
         cmocka_unit_test(test_pose_of_a_plane),
         cmocka_unit_test(test_real_roots),
+        cmocka_unit_test(test_real_roots_of_all_kinds),
         cmocka_unit_test(test_five_points),
         cmocka_unit_test(test_the_same_every_time),
     };
