@@ -81,6 +81,7 @@ const fit_kind kbi_fit_essential = {
     .sample = 5,
     .size = 9,
     .calibrated = true,
+    .epipolar = true,
     .beta = 0.05,
     .chance = kbi_fit_band_chance,
     .solve = kbi_fit_five_point,

@@ -50,7 +50,7 @@ static kb_status read_options(const kb_fit_options *given, const fit_kind *kind,
     if (!s->kind) return KB_E_ARGUMENT;
     status = read_cameras(s);
     if (status != KB_OK) return status;
-    if (o->threshold == 0) o->threshold = 3;
+    if (o->threshold == 0) o->threshold = s->kind->epipolar ? 1 : 3;
     if (o->confidence == 0) o->confidence = 0.995;
     /* PROSAC has seen the homographies it can find long before; a sample of seven takes longer. */
     if (o->max_iterations == 0) o->max_iterations = s->kind->sample <= 4 && !o->plain_ransac ? 2000 : 10000;
@@ -175,15 +175,25 @@ static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit
     }
 }
 
+/* The same after another search has used the scratch. */
+static void list_again(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
+{
+    found->measured = false;
+    list_inliers(kind, pairs, scratch, found);
+}
+
 /* Whether the inliers, although more than chance explains, determine the model. */
 static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
                        const fit_scratch *scratch, fit_found *found)
 {
     if (kind == &kbi_fit_homography || kind == &kbi_fit_affine)
         return kbi_fit_off_line(pairs, scratch->list.slot, found->score.count);
-    if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(pairs, limits, scratch, found);
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential))
+    if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(kind, pairs, limits, scratch, found);
+    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential)) {
+        kbi_fit_off_plane(kind, pairs, limits, scratch, found); /* a plane alone determines it, too */
+        list_again(kind, pairs, scratch, found);
         return kbi_fit_has_parallax(pairs, limits, scratch, found->score.count);
+    }
     return true;
 }
 
@@ -199,11 +209,7 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
     list_inliers(kind, pairs, scratch, found);
     if (!kbi_fit_significant(kind, pairs, scratch, found->score.count)) return KB_FIT_NOT_FOUND;
     if (!determined(kind, pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
-    /* The searches for a plane and for a rotation used the scratch, and the former may have changed the model. */
-    if (kind == &kbi_fit_fundamental || KBI_IS_CALIBRATED(kind, kbi_fit_essential)) {
-        found->measured = false;
-        list_inliers(kind, pairs, scratch, found);
-    }
+    if (kind->epipolar) list_again(kind, pairs, scratch, found); /* the searches for a plane and for a rotation */
     return KB_FIT_FOUND;
 }
 

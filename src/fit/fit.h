@@ -3,7 +3,7 @@
  *     prepare.c   bad pairs and duplicates go, coordinates are normalised, pairs are ordered by quality
  *     search.c    samples, tests of their models, local optimisation, when to stop
  *     refine.c    the optimum of the robust sum of squares
- *     degensac.c     fundamental matrix only: what to do when most of the scene is one plane
+ *     degensac.c  fundamental and essential matrix: what to do when most of the scene is one plane
  *     verify.c    whether the inliers are more than chance explains
  *     fit.c       the public call
  *
@@ -70,6 +70,7 @@ typedef struct fit_kind {
     int32_t size;         /* entries of a model: 9, or 12 for a pose */
     bool calibrated;      /* coordinates are rays of calibrated cameras, not pixels */
     bool from_line;       /* points on one line determine it */
+    bool epipolar;        /* a point is constrained to a line only: points on one plane agree with many wrong models */
     double beta;          /* PROSAC's beta: share of the pairs that a wrong model has as inliers at most */
     bool one_scale;       /* the error mixes both images, so both frames need the same scale */
     /* The probability that a point that may be anywhere lies within the threshold of where the model wants it. Half of
@@ -225,9 +226,10 @@ bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t co
 
 /* ---- degensac.c ---- */
 
-/* For a fundamental matrix whose inliers lie mostly on one plane: looks for a better one through that plane. False
- * when what is off the plane is no more than chance explains, so that the matrix is not determined. */
-bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found);
+/* For a fundamental or essential matrix whose inliers lie mostly on one plane: looks for a better one through that plane.
+ * False when what is off the plane is no more than chance explains, so that a fundamental matrix is not determined. */
+bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
+                       const fit_scratch *scratch, fit_found *found);
 
 /* ---- linear.c ---- */
 
