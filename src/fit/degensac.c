@@ -125,6 +125,9 @@ bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_l
     chance = chance / n > pairs->chance ? chance / n : pairs->chance;
     search_parallax(kind, plane, pairs, limits, off, n, scratch, found);
     kbi_fit_score(kind, pairs, found->model, scratch);
-    for (int32_t k = 0; k < n; k++) inliers += scratch->error2[off[k]] <= pairs->threshold2;
-    return kbi_fit_meaningful(n, inliers, 2, chance);
+    for (int32_t k = 0; k < n; k++) {
+        off[inliers] = off[k];
+        inliers += scratch->error2[off[k]] <= pairs->threshold2;
+    }
+    return kbi_fit_meaningful(n, kbi_fit_places(pairs, off, inliers, scratch, off), 2, chance, 1);
 }

@@ -54,7 +54,8 @@ static kb_status read_options(const kb_fit_options *given, const fit_kind *kind,
     if (o->confidence == 0) o->confidence = 0.995;
     /* PROSAC has seen the homographies it can find long before; a sample of seven takes longer. */
     if (o->max_iterations == 0) o->max_iterations = s->kind->sample <= 4 && !o->plain_ransac ? 2000 : 10000;
-    if (!(o->threshold > 0 && o->threshold <= 1e9)) return KB_E_ARGUMENT;
+    if (o->looks == 0) o->looks = 1;
+    if (!(o->threshold > 0 && o->threshold <= 1e9) || o->looks < 0) return KB_E_ARGUMENT;
     return o->confidence > 0 && o->confidence < 1 && o->max_iterations > 0 ? KB_OK : KB_E_ARGUMENT;
 }
 
@@ -135,6 +136,7 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
     }
     report->result = KB_FIT_FOUND;
     report->inliers = found->score.count;
+    report->places = kbi_fit_places(pairs, scratch->list.slot, found->score.count, scratch, scratch->part.slot);
     report->rms = KBI_CALIBRATED(kind) ? sqrt(sum / found->score.count) * pairs->pixel
                                    : sqrt(sum / found->score.count) / pairs->frame2.scale;
 }
@@ -187,12 +189,12 @@ static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_l
                        const fit_scratch *scratch, fit_found *found)
 {
     if (kind == &kbi_fit_homography || kind == &kbi_fit_affine)
-        return kbi_fit_off_line(pairs, scratch->list.slot, found->score.count);
+        return kbi_fit_off_line(pairs, scratch, found->score.count);
     if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(kind, pairs, limits, scratch, found);
     if (KBI_IS_CALIBRATED(kind, kbi_fit_essential)) {
         kbi_fit_off_plane(kind, pairs, limits, scratch, found); /* a plane alone determines it, too */
         list_again(kind, pairs, scratch, found);
-        return kbi_fit_has_parallax(pairs, limits, scratch, found->score.count);
+        return kbi_fit_has_parallax(pairs, limits, scratch, found);
     }
     return true;
 }

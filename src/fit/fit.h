@@ -32,6 +32,12 @@ typedef struct fit_frame {
     double x, y, scale;
 } fit_frame;
 
+/* The caller's correspondences: n rows of `stride` doubles, point 1 (`stride` - 2 coordinates), then x2, y2. */
+typedef struct fit_input {
+    const double *values;
+    int32_t stride, n;
+} fit_input;
+
 /* The pairs that take part, normalised, one array per coordinate. They are in an order in which every prefix is a fair
  * sample of good and bad qualities, since a model is first tried on a prefix; `slot` leads from the rank by quality
  * (0 is the best) to the place in the arrays. */
@@ -40,13 +46,17 @@ typedef struct fit_pairs {
     double *x1, *y1, *x2, *y2;
     double *z1; /* pose only: the points are those of the scene; else NULL */
     float *rough; /* x1, y1, x2, y2 again, n of each, for kind->count_near; NULL: not there */
-    int32_t *origin; /* index in the caller's array */
+    fit_input input; /* the caller's pairs, */
+    int32_t *origin; /* and the index there */
     int32_t *slot;
     fit_frame frame1, frame2;
     double z;          /* pose: the third coordinate of the centre of frame1 */
     double pixel;      /* px of image 2 per normalised unit */
     double threshold2; /* the squared threshold of an inlier, in normalised units of image 2 */
     double chance;     /* probability that an outlier is an inlier of a given model by chance */
+    double candidates; /* matches before a filter chose, per pair given; 1: nothing chose */
+    double looks;      /* fits of which the caller takes the best, this one included */
+    double place;      /* px within which, in both images, pairs are one place */
 } fit_pairs;
 
 /* Slots that take part in a least-squares step, and how much. */
@@ -64,6 +74,7 @@ typedef struct fit_normal {
 
 struct fit_limits;
 struct fit_scratch;
+struct fit_found;
 
 typedef struct fit_kind {
     int32_t sample;       /* pairs in a minimal sample */
@@ -134,7 +145,7 @@ bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32
                             double rotation[9], double translation[3]);
 /* Whether the inliers of E in scratch->list have parallax: a rotation alone does not explain them. */
 bool kbi_fit_has_parallax(const fit_pairs *pairs, const struct fit_limits *limits, const struct fit_scratch *scratch,
-                          int32_t count);
+                          const struct fit_found *found);
 /* five_point.c: essential matrices through five pairs. */
 int32_t kbi_fit_five_point(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL]);
 /* polynomial.c: the real roots of c[0] + c[1] x + ... + c[degree] x^degree, degree <= 10, ascending. */
@@ -145,12 +156,6 @@ int32_t kbi_fit_real_roots(const double *c, int32_t degree, double *roots);
 kb_status kbi_camera_read(const kb_camera *camera, kb_camera *out);
 
 /* ---- prepare.c ---- */
-
-/* The caller's correspondences: n rows of `stride` doubles, point 1 (`stride` - 2 coordinates), then x2, y2. */
-typedef struct fit_input {
-    const double *values;
-    int32_t stride, n;
-} fit_input;
 
 /* Reads the pairs; *result becomes KB_FIT_FOUND when there is something to search. */
 kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
@@ -216,13 +221,17 @@ void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scra
 
 /* ---- verify.c ---- */
 
-/* Whether k inliers of n pairs are more than chance explains, for a model through m pairs. */
-bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance);
-/* The same for the inliers listed in scratch->list.slot, where crowds count once. */
+/* Whether k inliers of n pairs are more than chance explains, for a model through m pairs and one of `looks`. */
+bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double looks);
+/* One slot for each place among the n listed, or among the first n when the list is NULL, into out, which may be the
+ * list: those that are not within the place of another one listed there. The arrays of scratch->part are used. */
+int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch, int32_t *out);
+/* Whether the inliers listed in scratch->list.slot are more than chance explains, where places and crowds count once. */
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
 /* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line,
- * with two pairs for the freedoms that the line leaves, must be more than chance explains too. */
-bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count);
+ * with two pairs for the freedoms that the line leaves, must be more than chance explains too. For the inliers listed in
+ * scratch->list.slot. */
+bool kbi_fit_off_line(const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
 
 /* ---- degensac.c ---- */
 

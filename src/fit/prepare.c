@@ -351,6 +351,10 @@ kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options,
         if (kept < kind->sample || degenerate(input, r.order, kept, kind, out)) return KB_OK;
     }
     out->n = kept;
+    out->input = *input;
+    out->candidates = options->candidates > (size_t)input->n ? (double)options->candidates / input->n : 1;
+    out->looks = options->looks;
+    out->place = 2 < 2 * options->threshold ? 2 : 2 * options->threshold;
     if (kind->one_scale) common_scale(&out->frame1, &out->frame2);
     double spread = options->threshold * out->frame2.scale; /* the threshold against the extent of the points */
     out->pixel = pixels_per_unit(options, kind, out);
