@@ -136,7 +136,7 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
     }
     report->result = KB_FIT_FOUND;
     report->inliers = found->score.count;
-    report->places = kbi_fit_places(pairs, scratch->list.slot, found->score.count, scratch, scratch->part.slot);
+    report->places = found->places;
     report->rms = KBI_CALIBRATED(kind) ? sqrt(sum / found->score.count) * pairs->pixel
                                    : sqrt(sum / found->score.count) / pairs->frame2.scale;
 }
@@ -166,7 +166,8 @@ static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
     return true;
 }
 
-/* The slots of the inliers into scratch->list.slot; their errors are in scratch->error2. */
+/* The slots of the inliers into scratch->list.slot, of their places into scratch->part.slot; the errors are in
+ * scratch->error2. */
 static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     int32_t n = 0;
@@ -175,6 +176,7 @@ static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit
         scratch->list.slot[n] = s;
         n += scratch->error2[s] <= pairs->threshold2;
     }
+    found->places = kbi_fit_places(pairs, scratch->list.slot, n, scratch, scratch->part.slot);
 }
 
 /* The same after another search has used the scratch. */
@@ -189,7 +191,7 @@ static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_l
                        const fit_scratch *scratch, fit_found *found)
 {
     if (kind == &kbi_fit_homography || kind == &kbi_fit_affine)
-        return kbi_fit_off_line(pairs, scratch, found->score.count);
+        return kbi_fit_off_line(pairs, scratch->part.slot, found->places);
     if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(kind, pairs, limits, scratch, found);
     if (KBI_IS_CALIBRATED(kind, kbi_fit_essential)) {
         kbi_fit_off_plane(kind, pairs, limits, scratch, found); /* a plane alone determines it, too */
@@ -209,7 +211,7 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
     if (found->score.count < kind->sample) return KB_FIT_NOT_FOUND;
     kbi_fit_refine(kind, pairs, scratch, found);
     list_inliers(kind, pairs, scratch, found);
-    if (!kbi_fit_significant(kind, pairs, scratch, found->score.count)) return KB_FIT_NOT_FOUND;
+    if (!kbi_fit_significant(kind, pairs, scratch, found)) return KB_FIT_NOT_FOUND;
     if (!determined(kind, pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
     if (kind->epipolar) list_again(kind, pairs, scratch, found); /* the searches for a plane and for a rotation */
     return KB_FIT_FOUND;

@@ -183,6 +183,7 @@ typedef struct fit_found {
     double model[FIT_MODEL];
     fit_score score;
     int32_t iterations;
+    int32_t places; /* of the inliers */
     bool measured; /* the model is retracted, and its errors are in scratch->error2 */
 } fit_found;
 
@@ -226,12 +227,13 @@ bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double l
 /* One slot for each place among the n listed, or among the first n when the list is NULL, into out, which may be the
  * list: those that are not within the place of another one listed there. The arrays of scratch->part are used. */
 int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch, int32_t *out);
-/* Whether the inliers listed in scratch->list.slot are more than chance explains, where places and crowds count once. */
-bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
+/* Whether the inliers listed in scratch->list.slot, and their places in scratch->part.slot, are more than chance
+ * explains, where places in a crowd count once. */
+bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
+                         const struct fit_found *found);
 /* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line,
- * with two pairs for the freedoms that the line leaves, must be more than chance explains too. For the inliers listed in
- * scratch->list.slot. */
-bool kbi_fit_off_line(const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
+ * with two pairs for the freedoms that the line leaves, must be more than chance explains too. */
+bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *places, int32_t count);
 
 /* ---- degensac.c ---- */
 

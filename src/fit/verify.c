@@ -84,25 +84,26 @@ static int32_t *place_find(const fit_pairs *pairs, int32_t *table, size_t mask, 
 /* Whether no place in the table is that of the slot, which then is entered. */
 static bool new_place(const fit_pairs *pairs, int32_t *table, size_t mask, int32_t s)
 {
-    int32_t axes;
+    int32_t axes, *entry = NULL;
     const double *pixels = pixels_of(pairs, s, &axes), cells = 1 / (PLACE_CELLS * pairs->place);
-    uint64_t low[4], high[4], own = 0;
+    uint64_t low[4], high[4];
+    uint32_t split = 0, own = 0, corner = 0; /* the axes along which it touches two cells, and is in the upper one */
     for (int32_t k = 0; k < axes; k++) {
         low[k] = cell_along(pixels[k] - pairs->place, cells);
         high[k] = cell_along(pixels[k] + pairs->place, cells);
-        own = place_hash(own, cell_along(pixels[k], cells));
+        if (low[k] == high[k]) continue;
+        split |= 1u << k;
+        own |= (uint32_t)(cell_along(pixels[k], cells) == high[k]) << k;
     }
-    for (int32_t corner = 0; corner < 1 << axes; corner++) {
+    do {
         uint64_t hash = 0;
-        bool repeated = false;
-        for (int32_t k = 0; k < axes; k++) {
-            bool upper = corner >> k & 1;
-            repeated |= upper && low[k] == high[k];
-            hash = place_hash(hash, upper ? high[k] : low[k]);
-        }
-        if (!repeated && !place_find(pairs, table, mask, hash, pixels)) return false;
-    }
-    *place_find(pairs, table, mask, own, pixels) = s + 1;
+        for (int32_t k = 0; k < axes; k++) hash = place_hash(hash, corner >> k & 1 ? high[k] : low[k]);
+        int32_t *at = place_find(pairs, table, mask, hash, pixels);
+        if (!at) return false;
+        if (corner == own) entry = at;
+        corner = (corner - split) & split; /* the next set of these axes */
+    } while (corner);
+    *entry = s + 1;
     return true;
 }
 
@@ -154,37 +155,35 @@ static bool believable(const fit_kind *kind, const fit_pairs *pairs, int32_t n, 
     return kbi_fit_meaningful(n, inliers, kind->sample, pairs->chance, pairs->looks);
 }
 
-bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count)
+bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
+                         const fit_found *found)
 {
-    int32_t *places = scratch->part.slot;
-    int32_t n = kbi_fit_places(pairs, scratch->list.slot, count, scratch, places);
-    int32_t inliers = count_cells(pairs, places, n, scratch);
+    int32_t *places = scratch->part.slot, inliers = count_cells(pairs, places, found->places, scratch);
     if (believable(kind, pairs, pairs->n, inliers)) return true;
-    n = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
-    return believable(kind, pairs, count_cells(pairs, places, n, scratch), inliers);
+    int32_t all = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
+    if (!believable(kind, pairs, count_cells(pairs, places, all, scratch), inliers)) return false;
+    kbi_fit_places(pairs, scratch->list.slot, found->score.count, scratch, places); /* as they were */
+    return true;
 }
 
 /* ---- lines ---- */
 
-bool kbi_fit_off_line(const fit_pairs *pairs, const fit_scratch *scratch, int32_t count)
+bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *places, int32_t count)
 {
-    const int32_t *inliers = scratch->list.slot;
     double mx = 0, my = 0, cov[4] = {0}, values[2], axes[4];
-    int32_t near_line = 0, *off = scratch->part.slot;
-    for (int32_t k = 0; k < count; k++) mx += pairs->x2[inliers[k]], my += pairs->y2[inliers[k]];
+    int32_t near_line = 0;
+    for (int32_t k = 0; k < count; k++) mx += pairs->x2[places[k]], my += pairs->y2[places[k]];
     mx /= count, my /= count;
     for (int32_t k = 0; k < count; k++) {
-        double x = pairs->x2[inliers[k]] - mx, y = pairs->y2[inliers[k]] - my;
+        double x = pairs->x2[places[k]] - mx, y = pairs->y2[places[k]] - my;
         cov[0] += x * x, cov[1] += x * y, cov[3] += y * y;
     }
     cov[2] = cov[1];
     kbi_fit_eigen(cov, 2, values, axes);
     for (int32_t k = 0; k < count; k++) {
-        double x = pairs->x2[inliers[k]] - mx, y = pairs->y2[inliers[k]] - my;
+        double x = pairs->x2[places[k]] - mx, y = pairs->y2[places[k]] - my;
         double d = x * axes[0] + y * axes[1];
-        off[k - near_line] = inliers[k];
         near_line += d * d <= pairs->threshold2;
     }
-    int32_t places = kbi_fit_places(pairs, off, count - near_line, scratch, off);
-    return kbi_fit_meaningful(pairs->n - near_line, places, 2, pairs->chance, 1);
+    return kbi_fit_meaningful(pairs->n - near_line, count - near_line, 2, pairs->chance, 1);
 }
