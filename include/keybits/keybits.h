@@ -551,16 +551,19 @@ typedef enum kb_geometry {
 } kb_geometry;
 
 /* A calibrated camera: focal lengths and principal point in px, and the distortion of OpenCV (k1 k2 p1 p2 k3), zeros
- * for none. COLMAP's principal point is half a pixel larger in both coordinates. */
+ * for none; or a fisheye lens (k1 k2 k3 k4 of OpenCV's fisheye module and COLMAP's OPENCV_FISHEYE), zeros for one with
+ * equal angles between equal steps. COLMAP's principal point is half a pixel larger in both coordinates. */
 typedef struct kb_camera {
     uint32_t struct_size;
     double fx, fy, cx, cy;
     double k1, k2, p1, p2, k3;
+    double k4;       /* of a fisheye lens; else 0 */
+    int32_t fisheye; /* 1: a fisheye lens; p1 and p2 are 0 then */
 } kb_camera;
 
 /* The ray (x, y, 1) of a pixel, and the pixel of a ray. A pixel that no ray reaches (beyond where the distortion turns
- * back) gives NaN. KB_E_ARGUMENT for a camera with numbers that are not finite or a focal length that is not
- * positive. */
+ * back; of a fisheye lens, 90 degrees and more off the axis) gives NaN. KB_E_ARGUMENT for a camera with numbers that are
+ * not finite, a focal length that is not positive, or a number that its lens does not have. */
 KB_API kb_status kb_camera_unproject(const kb_camera *camera, double px, double py, double *x, double *y);
 KB_API kb_status kb_camera_project(const kb_camera *camera, double x, double y, double *px, double *py);
 

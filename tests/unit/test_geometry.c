@@ -443,6 +443,82 @@ static void test_camera_round_trip(void **state)
     assert_int_equal(kb_camera_project(NULL, 0, 0, &x, &y), KB_E_ARGUMENT);
 }
 
+/* Known projections: at an angle t off the axis a lens without distortion sees f t. The others by the definition, with
+ * libm, up to 80 degrees, in all directions. */
+static void test_fisheye_projections(void **state)
+{
+    (void)state;
+    kb_camera c;
+    double x, y;
+    KB_INIT(c);
+    c.fx = 300, c.fy = 290, c.cx = 319.5, c.cy = 240.5, c.fisheye = 1;
+    assert_int_equal(kb_camera_project(&c, 1, 0, &x, &y), KB_OK); /* 45 degrees */
+    assert_true(fabs(x - (319.5 + 300 * 0.78539816339744831)) < 1e-9 && fabs(y - 240.5) < 1e-12);
+    assert_int_equal(kb_camera_project(&c, 0, -1.7320508075688772, &x, &y), KB_OK); /* 60 degrees */
+    assert_true(fabs(y - (240.5 - 290 * 1.0471975511965976)) < 1e-9);
+    assert_int_equal(kb_camera_project(&c, 0, 0, &x, &y), KB_OK);
+    assert_true(x == 319.5 && y == 240.5);
+    for (int distorted = 0; distorted < 2; distorted++) {
+        if (distorted) c.k1 = -0.03, c.k2 = 0.012, c.k3 = -0.006, c.k4 = 0.001;
+        for (int k = 0; k < 36 * 16; k++) {
+            double around = (k % 36) * 0.17453292519943295, t = (k / 36 + 1) * 5 * 0.017453292519943295, rx, ry;
+            double d = t + c.k1 * pow(t, 3) + c.k2 * pow(t, 5) + c.k3 * pow(t, 7) + c.k4 * pow(t, 9);
+            assert_int_equal(kb_camera_project(&c, tan(t) * cos(around), tan(t) * sin(around), &x, &y), KB_OK);
+            assert_true(fabs(x - (319.5 + 300 * d * cos(around))) < 1e-7);
+            assert_true(fabs(y - (240.5 + 290 * d * sin(around))) < 1e-7);
+            assert_int_equal(kb_camera_unproject(&c, x, y, &rx, &ry), KB_OK);
+            assert_true(hypot(rx - tan(t) * cos(around), ry - tan(t) * sin(around)) < 1e-8 * (1 + tan(t) * tan(t)));
+        }
+    }
+    assert_int_equal(kb_camera_unproject(&c, 319.5, 240.5, &x, &y), KB_OK);
+    assert_true(x == 0 && y == 0);
+    assert_int_equal(kb_camera_unproject(&c, 319.5 + 300 * 1.7, 240.5, &x, &y), KB_OK); /* behind the camera */
+    assert_true(isnan(x) && isnan(y));
+    c.k1 = -1; /* turns back at 33 degrees */
+    assert_int_equal(kb_camera_unproject(&c, 319.5 + 300, 240.5, &x, &y), KB_OK);
+    assert_true(isnan(x) && isnan(y));
+    c.p1 = 0.1;
+    assert_int_equal(kb_camera_project(&c, 0, 0, &x, &y), KB_E_ARGUMENT);
+    c.fisheye = 0;
+    assert_int_equal(kb_camera_project(&c, 0, 0, &x, &y), KB_E_ARGUMENT); /* k4 */
+    c.k4 = 0;
+    assert_int_equal(kb_camera_project(&c, 0, 0, &x, &y), KB_OK);
+}
+
+static void test_geometries_through_a_fisheye(void **state)
+{
+    (void)state;
+    static space s;
+    kb_camera lens;
+    KB_INIT(lens);
+    lens.fx = lens.fy = 500, lens.cx = 400, lens.cy = 300;
+    lens.k1 = -0.05, lens.k2 = 0.02, lens.k3 = -0.01, lens.k4 = 0.002, lens.fisheye = 1;
+    for (int turning = 0; turning < 2; turning++) {
+        make_space(&s, 7, 400, 0, 0, turning ? 0 : 1);
+        for (size_t i = 0; i < s.n; i++) { /* the same rays through another lens, and every third pair wrong */
+            double *p = &s.pairs[i].x1, x, y;
+            for (int k = 0; k < 4; k += 2) {
+                assert_int_equal(kb_camera_unproject(&s.camera, p[k], p[k + 1], &x, &y), KB_OK);
+                assert_int_equal(kb_camera_project(&lens, x, y, &p[k], &p[k + 1]), KB_OK);
+            }
+            if (i % 3 == 0) p[2] = (double)(i * 7919 % WIDTH), p[3] = (double)(i * 104729 % HEIGHT);
+            s.points[i].x = p[2], s.points[i].y = p[3];
+        }
+        kb_fit_options o = options_of(&s, turning ? KB_ROTATION : KB_ESSENTIAL, 1);
+        kb_fit_report report;
+        o.camera1 = &lens;
+        new_report(&report);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
+        assert_int_equal(report.result, KB_FIT_FOUND);
+        assert_true(rotation_error(report.rotation, s.rotation) < 0.02);
+        if (!turning) assert_true(direction_error(report.translation, s.translation) < 0.2);
+        new_report(&report);
+        assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_OK);
+        assert_int_equal(report.result, KB_FIT_FOUND);
+        assert_true(rotation_error(report.rotation, s.rotation) < 0.02);
+    }
+}
+
 static void test_pose_of_a_plane(void **state)
 {
     (void)state;
@@ -585,6 +661,8 @@ int main(void)
         cmocka_unit_test(test_absolute_pose),
         cmocka_unit_test(test_pose_of_bad_input),
         cmocka_unit_test(test_camera_round_trip),
+        cmocka_unit_test(test_fisheye_projections),
+        cmocka_unit_test(test_geometries_through_a_fisheye),
         cmocka_unit_test(test_pose_of_a_plane),
         cmocka_unit_test(test_real_roots),
         cmocka_unit_test(test_real_roots_of_all_kinds),
