@@ -555,25 +555,28 @@ typedef enum kb_geometry {
 } kb_geometry;
 
 /* A calibrated camera: focal lengths and principal point in px, and the distortion of OpenCV (k1 k2 p1 p2 k3), zeros
- * for none. COLMAP's principal point is half a pixel larger in both coordinates. */
+ * for none; or a fisheye lens (k1 k2 k3 k4 of OpenCV's fisheye module and COLMAP's OPENCV_FISHEYE), zeros for one with
+ * equal angles between equal steps. COLMAP's principal point is half a pixel larger in both coordinates. */
 typedef struct kb_camera {
     uint32_t struct_size;
     double fx, fy, cx, cy;
     double k1, k2, p1, p2, k3;
+    double k4;       /* of a fisheye lens; else 0 */
+    int32_t fisheye; /* 1: a fisheye lens; p1 and p2 are 0 then */
 } kb_camera;
 
 /* The ray (x, y, 1) of a pixel, and the pixel of a ray. A pixel that no ray reaches (beyond where the distortion turns
- * back) gives NaN. KB_E_ARGUMENT for a camera with numbers that are not finite or a focal length that is not
- * positive. */
+ * back; of a fisheye lens, 90 degrees and more off the axis) gives NaN. KB_E_ARGUMENT for a camera with numbers that are
+ * not finite, a focal length that is not positive, or a number that its lens does not have. */
 KB_API kb_status kb_camera_unproject(const kb_camera *camera, double px, double py, double *x, double *y);
 KB_API kb_status kb_camera_project(const kb_camera *camera, double x, double y, double *px, double *py);
 
 typedef struct kb_fit_options {
     uint32_t struct_size;
     kb_geometry geometry;     /* 0: homography */
-    double threshold;         /* 0: 3 px. The largest error of an inlier: transfer error in image 2 (homography),
-                                 Sampson distance (fundamental; 1 to 1.5 px is better). 2 for sharp small images, 5 for
-                                 large ones. */
+    double threshold;         /* The largest error of an inlier, px. 0: 3, fundamental and essential 1. Transfer error in
+                                 image 2 (homography; 2 for sharp small images, 5 for large ones), Sampson distance
+                                 (fundamental, essential; up to 1.5). */
     double confidence;        /* 0: 0.995; below 1. The search stops when a better model is this unlikely. */
     int32_t max_iterations;   /* 0: 2000 for a homography by PROSAC, 10000 otherwise */
     uint64_t seed;            /* the same seed gives the same result; 0 is a seed like any other */
@@ -582,6 +585,10 @@ typedef struct kb_fit_options {
     int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best is used, others are outliers */
     const kb_camera *camera1; /* essential, rotation, pose: needed there, unused elsewhere */
     const kb_camera *camera2; /* of image 2; NULL: the same as camera1. Pose: unused */
+    size_t candidates;        /* matches before a filter (kb_filter) chose these n: chance had all of them to choose
+                                 from. 0 or fewer than n: n */
+    int32_t looks;            /* how many fits the caller tries of which one is taken, this one included: chance had as
+                                 many. 0: 1 */
 } kb_fit_options;
 
 typedef enum kb_fit_result {
@@ -601,6 +608,8 @@ typedef struct kb_fit_report {
     double rms;             /* of the inliers, px */
     double rotation[9];     /* essential, rotation, pose: x2 ~ rotation x1 + translation for rays or scene points; */
     double translation[3];  /* of unit length for essential, in the scene's units for pose; else zeros */
+    int32_t places;         /* different inliers: pairs within 2 px (or 2 thresholds, if less) of each other in both
+                               images are one. What decisions should rest on: detectors find a corner several times */
 } kb_fit_report;
 
 /* Fits the geometry between two images to n pairs of points. "Not found" is a result, not an error. inliers (n bytes,

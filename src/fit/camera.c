@@ -2,18 +2,68 @@
  *
  * A ray (x, y, 1) is seen at (fx x' + cx, fy y' + cy), where with r2 = x^2 + y^2
  *     x' = x (1 + k1 r2 + k2 r2^2 + k3 r2^3) + 2 p1 x y + p2 (r2 + 2 x^2)
- *     y' = y (1 + k1 r2 + k2 r2^2 + k3 r2^3) + p1 (r2 + 2 y^2) + 2 p2 x y. */
+ *     y' = y (1 + k1 r2 + k2 r2^2 + k3 r2^3) + p1 (r2 + 2 y^2) + 2 p2 x y,
+ * and by a fisheye lens (Kannala and Brandt 2006; OpenCV's and COLMAP's four parameters) where, with t = atan r the angle
+ * to the axis, (x', y') = (x, y) / r x t (1 + k1 t^2 + k2 t^4 + k3 t^6 + k4 t^8). */
 #include <math.h>
 
 #include "fit/fit.h"
 
 static bool camera_valid(const kb_camera *c)
 {
-    const double numbers[9] = {c->fx, c->fy, c->cx, c->cy, c->k1, c->k2, c->p1, c->p2, c->k3};
-    for (int32_t i = 0; i < 9; i++)
+    const double numbers[10] = {c->fx, c->fy, c->cx, c->cy, c->k1, c->k2, c->p1, c->p2, c->k3, c->k4};
+    for (int32_t i = 0; i < 10; i++)
         if (!(fabs(numbers[i]) <= 1e9)) return false;
-    return c->fx > 0 && c->fy > 0;
+    bool lens = c->fisheye ? c->p1 == 0 && c->p2 == 0 : c->k4 == 0; /* no number without a meaning */
+    return c->fx > 0 && c->fy > 0 && lens;
 }
+
+/* ---- fisheye lenses ---- */
+
+static const double right_angle = 1.5707963267948966, degree = 0.017453292519943295;
+
+static double fisheye_radius(const kb_camera *c, double t)
+{
+    double t2 = t * t;
+    return t * (1 + t2 * (c->k1 + t2 * (c->k2 + t2 * (c->k3 + t2 * c->k4))));
+}
+
+static double fisheye_slope(const kb_camera *c, double t)
+{
+    double t2 = t * t;
+    return 1 + t2 * (3 * c->k1 + t2 * (5 * c->k2 + t2 * (7 * c->k3 + t2 * 9 * c->k4)));
+}
+
+static void fisheye_distort(const kb_camera *c, double *x, double *y)
+{
+    double r = sqrt(*x * *x + *y * *y);
+    if (r == 0) return;
+    double factor = fisheye_radius(c, kbi_atan2_degrees(r, 1) * degree) / r;
+    *x *= factor;
+    *y *= factor;
+}
+
+/* Newton's method on the radius, from the angle of a lens without distortion. */
+static bool fisheye_undistort(const kb_camera *c, double *x, double *y)
+{
+    double radius = sqrt(*x * *x + *y * *y), t = radius < right_angle ? radius : right_angle, sine, cosine;
+    if (radius == 0) return true;
+    for (int32_t i = 0; i < 30; i++) {
+        double slope = fisheye_slope(c, t), next = t - (fisheye_radius(c, t) - radius) / slope;
+        if (!(slope > 0 && next > 0)) return false; /* beyond the circle where the distortion turns back */
+        bool settled = fabs(next - t) <= 1e-14 * next;
+        t = next;
+        if (!settled) continue;
+        if (!(t < right_angle)) return false; /* beside the camera or behind it: (x, y, 1) is no ray there */
+        kbi_sincos_degrees(t / degree, &sine, &cosine);
+        *x *= sine / cosine / radius;
+        *y *= sine / cosine / radius;
+        return true;
+    }
+    return false;
+}
+
+/* ---- other lenses ---- */
 
 static void distort(const kb_camera *c, double x, double y, double *dx, double *dy)
 {
@@ -43,6 +93,8 @@ static bool undistort(const kb_camera *c, double *x, double *y)
     return false;
 }
 
+/* ---- cameras ---- */
+
 kb_status kbi_camera_read(const kb_camera *camera, kb_camera *out)
 {
     if (!camera) return KB_E_ARGUMENT;
@@ -59,19 +111,20 @@ kb_status kb_camera_unproject(const kb_camera *camera, double px, double py, dou
     if (status != KB_OK) return status;
     *x = (px - c.cx) / c.fx;
     *y = (py - c.cy) / c.fy;
-    bool straight = c.k1 == 0 && c.k2 == 0 && c.k3 == 0 && c.p1 == 0 && c.p2 == 0;
-    if (!straight && !undistort(&c, x, y)) *x = *y = NAN;
+    bool straight = !c.fisheye && c.k1 == 0 && c.k2 == 0 && c.k3 == 0 && c.p1 == 0 && c.p2 == 0;
+    if (!straight && !(c.fisheye ? fisheye_undistort(&c, x, y) : undistort(&c, x, y))) *x = *y = NAN;
     return KB_OK;
 }
 
 kb_status kb_camera_project(const kb_camera *camera, double x, double y, double *px, double *py)
 {
     kb_camera c;
-    double dx, dy;
+    double dx = x, dy = y;
     if (!px || !py) return KB_E_ARGUMENT;
     kb_status status = kbi_camera_read(camera, &c);
     if (status != KB_OK) return status;
-    distort(&c, x, y, &dx, &dy);
+    if (c.fisheye) fisheye_distort(&c, &dx, &dy);
+    else distort(&c, x, y, &dx, &dy);
     *px = c.fx * dx + c.cx;
     *py = c.fy * dy + c.cy;
     return KB_OK;
@@ -81,7 +134,7 @@ kb_status kb_camera_project(const kb_camera *camera, double x, double y, double 
 kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, double rotation[9], double translation[3])
 {
     kb_camera c;
-    double m[9], r[9], length = 0;
+    double m[9], r[9], t[3], length = 0;
     if (!h || !rotation || !translation) return KB_E_ARGUMENT;
     kb_status status = kbi_camera_read(camera, &c);
     if (status != KB_OK) return status;
@@ -97,7 +150,8 @@ kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, do
     for (int32_t i = 0; i < 3; i++) {
         r[3 * i] = m[3 * i] / scale;
         r[3 * i + 1] = m[3 * i + 1] / scale;
-        translation[i] = m[3 * i + 2] / scale;
+        t[i] = m[3 * i + 2] / scale;
+        if (!(fabs(t[i]) <= DBL_MAX)) return KB_E_ARGUMENT;
     }
     for (int32_t i = 0; i < 3; i++) {
         int32_t p = 3 * ((i + 1) % 3), q = 3 * ((i + 2) % 3);
@@ -105,5 +159,6 @@ kb_status kb_pose_from_homography(const double h[9], const kb_camera *camera, do
     }
     if (!kbi_fit_rotation_nearest(r)) return KB_E_ARGUMENT;
     memcpy(rotation, r, sizeof r);
+    memcpy(translation, t, sizeof t);
     return KB_OK;
 }

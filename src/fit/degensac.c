@@ -1,9 +1,11 @@
-/* A fundamental matrix when most of the scene is one plane.
+/* A fundamental or essential matrix when most of the scene is one plane.
  *
  * Seven pairs of which five or more lie on a plane do not determine F: any epipole goes with the plane's homography
  * H, and a matrix with a wrong epipole still has the whole plane as inliers. Such a matrix can win a search. The
  * remedy is DEGENSAC's (Chum, Werner and Matas 2005): find the plane, then look for F = [e]x H, where two pairs off
- * the plane give the epipole e as the meeting point of the lines from H x1 to x2. */
+ * the plane give the epipole e as the meeting point of the lines from H x1 to x2.
+ * Five pairs on a plane do determine E, up to two solutions, but badly: noise turns it about the plane. With calibrated
+ * cameras [e]x H is an essential matrix but for noise, and goes to the nearest one. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -21,15 +23,15 @@ static void copy_pair(const fit_pairs *from, int32_t s, fit_pairs *to)
     to->n++;
 }
 
-/* The homography of most inliers of the fundamental matrix; its threshold is twice the other, since it must hold in two
+/* The homography of most inliers of the epipolar geometry; its threshold is twice the other, since it must hold in two
  * directions. The order of slots mixes qualities well, so the sampling is RANSAC's. */
-static bool find_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
-                       const fit_found *found, double *plane)
+static bool find_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
+                       const fit_scratch *scratch, const fit_found *found, double *plane)
 {
     fit_pairs part = scratch->part;
     fit_limits few = {limits->confidence, PLANE_SAMPLES, limits->seed, false};
     fit_found h;
-    kbi_fit_score(&kbi_fit_fundamental, pairs, found->model, scratch);
+    kbi_fit_score(kind, pairs, found->model, scratch);
     part.n = 0;
     part.threshold2 = 4 * pairs->threshold2;
     for (int32_t s = 0; s < pairs->n; s++)
@@ -71,8 +73,8 @@ static bool through_plane(const double *h, const fit_pairs *pairs, int32_t s, in
 }
 
 /* Tries pairs of the listed slots. */
-static void search_parallax(const double *plane, const fit_pairs *pairs, const fit_limits *limits, const int32_t *off,
-                            int32_t n, const fit_scratch *scratch, fit_found *found)
+static void search_parallax(const fit_kind *kind, const double *plane, const fit_pairs *pairs, const fit_limits *limits,
+                            const int32_t *off, int32_t n, const fit_scratch *scratch, fit_found *found)
 {
     uint64_t random = limits->seed;
     fit_found best = *found;
@@ -81,8 +83,8 @@ static void search_parallax(const double *plane, const fit_pairs *pairs, const f
         int32_t s = (int32_t)kbi_random_below(&random, (uint32_t)n),
                 t = (int32_t)kbi_random_below(&random, (uint32_t)n - 1);
         if (t >= s) t++;
-        if (!through_plane(plane, pairs, off[s], off[t], f)) continue;
-        fit_score score = kbi_fit_score(&kbi_fit_fundamental, pairs, f, scratch);
+        if (!through_plane(plane, pairs, off[s], off[t], f) || !kind->retract(f)) continue;
+        fit_score score = kbi_fit_score(kind, pairs, f, scratch);
         if (score.cost >= best.score.cost) continue;
         best.score = score;
         memcpy(best.model, f, sizeof f);
@@ -90,8 +92,8 @@ static void search_parallax(const double *plane, const fit_pairs *pairs, const f
     if (best.score.cost >= found->score.cost) return;
     *found = best;
     /* The list of the caller is not needed any more. */
-    kbi_fit_optimise(&kbi_fit_fundamental, pairs, best.model, scratch, found);
-    kbi_fit_refine(&kbi_fit_fundamental, pairs, scratch, found);
+    kbi_fit_optimise(kind, pairs, best.model, scratch, found);
+    kbi_fit_refine(kind, pairs, scratch, found);
 }
 
 /* The chance that a pair which is off the plane by an error of detection, and so in any direction, is an inlier. Its
@@ -107,11 +109,12 @@ static double stray_chance(double distance2, double threshold2)
     return 1 - acos_x / 1.5707963267948966;
 }
 
-bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found)
+bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
+                       const fit_scratch *scratch, fit_found *found)
 {
     double plane[FIT_MODEL], limit2 = 4 * pairs->threshold2, chance = 0;
     int32_t *off = scratch->part.slot, n = 0, inliers = 0;
-    if (!find_plane(pairs, limits, scratch, found, plane)) return true;
+    if (!find_plane(kind, pairs, limits, scratch, found, plane)) return true;
     kbi_fit_homography.errors(plane, pairs, 0, pairs->n, scratch->error2);
     for (int32_t s = 0; s < pairs->n; s++) {
         if (scratch->error2[s] <= limit2) continue;
@@ -120,8 +123,11 @@ bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const f
     }
     if (n < 2) return false;
     chance = chance / n > pairs->chance ? chance / n : pairs->chance;
-    search_parallax(plane, pairs, limits, off, n, scratch, found);
-    kbi_fit_score(&kbi_fit_fundamental, pairs, found->model, scratch);
-    for (int32_t k = 0; k < n; k++) inliers += scratch->error2[off[k]] <= pairs->threshold2;
-    return kbi_fit_meaningful(n, inliers, 2, chance);
+    search_parallax(kind, plane, pairs, limits, off, n, scratch, found);
+    kbi_fit_score(kind, pairs, found->model, scratch);
+    for (int32_t k = 0; k < n; k++) {
+        off[inliers] = off[k];
+        inliers += scratch->error2[off[k]] <= pairs->threshold2;
+    }
+    return kbi_fit_meaningful(n, kbi_fit_places(pairs, off, inliers, scratch, off), 2, chance, 1);
 }

@@ -81,6 +81,7 @@ const fit_kind kbi_fit_essential = {
     .sample = 5,
     .size = 9,
     .calibrated = true,
+    .epipolar = true,
     .beta = 0.05,
     .chance = kbi_fit_band_chance,
     .solve = kbi_fit_five_point,
@@ -138,16 +139,17 @@ bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32
 
 /* A camera that only turns leaves t undetermined, yet any t then fits. The pairs that the best rotation does not
  * explain must be more than chance explains. */
-bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, int32_t count)
+bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
+                          const fit_found *found)
 {
     fit_pairs part = scratch->part;
     fit_limits few = {limits->confidence, 200, limits->seed, false};
     fit_found turn;
-    int32_t off = 0;
+    int32_t count = 0, off = 0, *slots = scratch->list.slot;
     part.n = 0;
     part.threshold2 = 4 * pairs->threshold2;
-    for (int32_t k = 0; k < count; k++) {
-        int32_t s = scratch->list.slot[k];
+    for (int32_t k = 0; k < found->score.count; k++) {
+        int32_t s = slots[k];
         part.x1[part.n] = pairs->x1[s], part.y1[part.n] = pairs->y1[s];
         part.x2[part.n] = pairs->x2[s], part.y2[part.n] = pairs->y2[s];
         part.slot[part.n] = part.n;
@@ -156,7 +158,16 @@ bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, cons
     kbi_fit_search(&kbi_fit_rotation, &part, &few, scratch, &turn);
     if (turn.score.count < kbi_fit_rotation.sample) return true;
     kbi_fit_refine(&kbi_fit_rotation, &part, scratch, &turn);
-    kbi_fit_score(&kbi_fit_rotation, &part, turn.model, scratch);
-    for (int32_t s = 0; s < part.n; s++) off += !(scratch->error2[s] <= part.threshold2);
-    return kbi_fit_meaningful(pairs->n - (count - off), off, 2, pairs->chance);
+    kbi_fit_score(&kbi_fit_essential, pairs, found->model, scratch); /* the search has used the list of inliers */
+    for (int32_t s = 0; s < pairs->n; s++) {
+        slots[count] = s;
+        count += scratch->error2[s] <= pairs->threshold2;
+    }
+    kbi_fit_rotation.errors(turn.model, pairs, 0, pairs->n, scratch->error2);
+    for (int32_t k = 0; k < count; k++) {
+        slots[off] = slots[k];
+        off += !(scratch->error2[slots[k]] <= part.threshold2);
+    }
+    int32_t places = kbi_fit_places(pairs, slots, off, scratch, slots);
+    return kbi_fit_meaningful(pairs->n - (count - off), places, 2, pairs->chance, 1);
 }

@@ -50,11 +50,12 @@ static kb_status read_options(const kb_fit_options *given, const fit_kind *kind,
     if (!s->kind) return KB_E_ARGUMENT;
     status = read_cameras(s);
     if (status != KB_OK) return status;
-    if (o->threshold == 0) o->threshold = 3;
+    if (o->threshold == 0) o->threshold = s->kind->epipolar ? 1 : 3;
     if (o->confidence == 0) o->confidence = 0.995;
     /* PROSAC has seen the homographies it can find long before; a sample of seven takes longer. */
     if (o->max_iterations == 0) o->max_iterations = s->kind->sample <= 4 && !o->plain_ransac ? 2000 : 10000;
-    if (!(o->threshold > 0 && o->threshold <= 1e9)) return KB_E_ARGUMENT;
+    if (o->looks == 0) o->looks = 1;
+    if (!(o->threshold > 0 && o->threshold <= 1e9) || o->looks < 0) return KB_E_ARGUMENT;
     return o->confidence > 0 && o->confidence < 1 && o->max_iterations > 0 ? KB_OK : KB_E_ARGUMENT;
 }
 
@@ -135,6 +136,7 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
     }
     report->result = KB_FIT_FOUND;
     report->inliers = found->score.count;
+    report->places = found->places;
     report->rms = KBI_CALIBRATED(kind) ? sqrt(sum / found->score.count) * pairs->pixel
                                    : sqrt(sum / found->score.count) / pairs->frame2.scale;
 }
@@ -165,7 +167,8 @@ static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
     return true;
 }
 
-/* The slots of the inliers into scratch->list.slot; their errors are in scratch->error2. */
+/* The slots of the inliers into scratch->list.slot, of their places into scratch->part.slot; the errors are in
+ * scratch->error2. */
 static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     int32_t n = 0;
@@ -174,6 +177,14 @@ static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit
         scratch->list.slot[n] = s;
         n += scratch->error2[s] <= pairs->threshold2;
     }
+    found->places = kbi_fit_places(pairs, scratch->list.slot, n, scratch, scratch->part.slot);
+}
+
+/* The same after another search has used the scratch. */
+static void list_again(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
+{
+    found->measured = false;
+    list_inliers(kind, pairs, scratch, found);
 }
 
 /* Whether the inliers, although more than chance explains, determine the model. */
@@ -181,10 +192,13 @@ static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_l
                        const fit_scratch *scratch, fit_found *found)
 {
     if (kind == &kbi_fit_homography || kind == &kbi_fit_affine)
-        return kbi_fit_off_line(pairs, scratch->list.slot, found->score.count);
-    if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(pairs, limits, scratch, found);
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential))
-        return kbi_fit_has_parallax(pairs, limits, scratch, found->score.count);
+        return kbi_fit_off_line(pairs, scratch->part.slot, found->places);
+    if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(kind, pairs, limits, scratch, found);
+    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential)) {
+        kbi_fit_off_plane(kind, pairs, limits, scratch, found); /* a plane alone determines it, too */
+        list_again(kind, pairs, scratch, found);
+        return kbi_fit_has_parallax(pairs, limits, scratch, found);
+    }
     return true;
 }
 
@@ -198,13 +212,9 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
     if (found->score.count < kind->sample) return KB_FIT_NOT_FOUND;
     kbi_fit_refine(kind, pairs, scratch, found);
     list_inliers(kind, pairs, scratch, found);
-    if (!kbi_fit_significant(kind, pairs, scratch, found->score.count)) return KB_FIT_NOT_FOUND;
+    if (!kbi_fit_significant(kind, pairs, scratch, found)) return KB_FIT_NOT_FOUND;
     if (!determined(kind, pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
-    /* The searches for a plane and for a rotation used the scratch, and the former may have changed the model. */
-    if (kind == &kbi_fit_fundamental || KBI_IS_CALIBRATED(kind, kbi_fit_essential)) {
-        found->measured = false;
-        list_inliers(kind, pairs, scratch, found);
-    }
+    if (kind->epipolar) list_again(kind, pairs, scratch, found); /* the searches for a plane and for a rotation */
     return KB_FIT_FOUND;
 }
 

@@ -3,7 +3,7 @@
  *     prepare.c   bad pairs and duplicates go, coordinates are normalised, pairs are ordered by quality
  *     search.c    samples, tests of their models, local optimisation, when to stop
  *     refine.c    the optimum of the robust sum of squares
- *     degensac.c     fundamental matrix only: what to do when most of the scene is one plane
+ *     degensac.c  fundamental and essential matrix: what to do when most of the scene is one plane
  *     verify.c    whether the inliers are more than chance explains
  *     fit.c       the public call
  *
@@ -32,6 +32,12 @@ typedef struct fit_frame {
     double x, y, scale;
 } fit_frame;
 
+/* The caller's correspondences: n rows of `stride` doubles, point 1 (`stride` - 2 coordinates), then x2, y2. */
+typedef struct fit_input {
+    const double *values;
+    int32_t stride, n;
+} fit_input;
+
 /* The pairs that take part, normalised, one array per coordinate. They are in an order in which every prefix is a fair
  * sample of good and bad qualities, since a model is first tried on a prefix; `slot` leads from the rank by quality
  * (0 is the best) to the place in the arrays. */
@@ -40,13 +46,17 @@ typedef struct fit_pairs {
     double *x1, *y1, *x2, *y2;
     double *z1; /* pose only: the points are those of the scene; else NULL */
     float *rough; /* x1, y1, x2, y2 again, n of each, for kind->count_near; NULL: not there */
-    int32_t *origin; /* index in the caller's array */
+    fit_input input; /* the caller's pairs, */
+    int32_t *origin; /* and the index there */
     int32_t *slot;
     fit_frame frame1, frame2;
     double z;          /* pose: the third coordinate of the centre of frame1 */
     double pixel;      /* px of image 2 per normalised unit */
     double threshold2; /* the squared threshold of an inlier, in normalised units of image 2 */
     double chance;     /* probability that an outlier is an inlier of a given model by chance */
+    double candidates; /* matches before a filter chose, per pair given; 1: nothing chose */
+    double looks;      /* fits of which the caller takes the best, this one included */
+    double place;      /* px within which, in both images, pairs are one place */
 } fit_pairs;
 
 /* Slots that take part in a least-squares step, and how much. */
@@ -64,12 +74,14 @@ typedef struct fit_normal {
 
 struct fit_limits;
 struct fit_scratch;
+struct fit_found;
 
 typedef struct fit_kind {
     int32_t sample;       /* pairs in a minimal sample */
     int32_t size;         /* entries of a model: 9, or 12 for a pose */
     bool calibrated;      /* coordinates are rays of calibrated cameras, not pixels */
     bool from_line;       /* points on one line determine it */
+    bool epipolar;        /* a point is constrained to a line only: points on one plane agree with many wrong models */
     double beta;          /* PROSAC's beta: share of the pairs that a wrong model has as inliers at most */
     bool one_scale;       /* the error mixes both images, so both frames need the same scale */
     /* The probability that a point that may be anywhere lies within the threshold of where the model wants it. Half of
@@ -133,7 +145,7 @@ bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32
                             double rotation[9], double translation[3]);
 /* Whether the inliers of E in scratch->list have parallax: a rotation alone does not explain them. */
 bool kbi_fit_has_parallax(const fit_pairs *pairs, const struct fit_limits *limits, const struct fit_scratch *scratch,
-                          int32_t count);
+                          const struct fit_found *found);
 /* five_point.c: essential matrices through five pairs. */
 int32_t kbi_fit_five_point(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL]);
 /* polynomial.c: the real roots of c[0] + c[1] x + ... + c[degree] x^degree, degree <= 10, ascending. */
@@ -145,15 +157,12 @@ kb_status kbi_camera_read(const kb_camera *camera, kb_camera *out);
 
 /* ---- prepare.c ---- */
 
-/* The caller's correspondences: n rows of `stride` doubles, point 1 (`stride` - 2 coordinates), then x2, y2. */
-typedef struct fit_input {
-    const double *values;
-    int32_t stride, n;
-} fit_input;
-
 /* Reads the pairs; *result becomes KB_FIT_FOUND when there is something to search. */
 kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
                           kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
+
+/* The hash of a point by which equal ones are found; bits 20 and up are good ones, whatever the coordinates. */
+uint64_t kbi_fit_hash_point(const double *point, int32_t dimensions);
 
 /* Bytes that it takes for n pairs; SIZE_MAX: more than size_t holds. */
 size_t kbi_fit_prepare_bytes(size_t n);
@@ -174,6 +183,7 @@ typedef struct fit_found {
     double model[FIT_MODEL];
     fit_score score;
     int32_t iterations;
+    int32_t places; /* of the inliers */
     bool measured; /* the model is retracted, and its errors are in scratch->error2 */
 } fit_found;
 
@@ -212,19 +222,25 @@ void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scra
 
 /* ---- verify.c ---- */
 
-/* Whether k inliers of n pairs are more than chance explains, for a model through m pairs. */
-bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance);
-/* The same for the inliers listed in scratch->list.slot, where crowds count once. */
-bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count);
+/* Whether k inliers of n pairs are more than chance explains, for a model through m pairs and one of `looks`. */
+bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double looks);
+/* One slot for each place among the n listed, or among the first n when the list is NULL, into out, which may be the
+ * list: those that are not within the place of another one listed there. The arrays of scratch->part are used. */
+int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch, int32_t *out);
+/* Whether the inliers listed in scratch->list.slot, and their places in scratch->part.slot, are more than chance
+ * explains, where places in a crowd count once. */
+bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
+                         const struct fit_found *found);
 /* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line,
  * with two pairs for the freedoms that the line leaves, must be more than chance explains too. */
-bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count);
+bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *places, int32_t count);
 
 /* ---- degensac.c ---- */
 
-/* For a fundamental matrix whose inliers lie mostly on one plane: looks for a better one through that plane. False
- * when what is off the plane is no more than chance explains, so that the matrix is not determined. */
-bool kbi_fit_off_plane(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch, fit_found *found);
+/* For a fundamental or essential matrix whose inliers lie mostly on one plane: looks for a better one through that plane.
+ * False when what is off the plane is no more than chance explains, so that a fundamental matrix is not determined. */
+bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
+                       const fit_scratch *scratch, fit_found *found);
 
 /* ---- linear.c ---- */
 

@@ -75,7 +75,8 @@ static void constraints(double e[9][LINEAR], double rows[EQUATIONS][CUBIC])
             for (int32_t k = 0; k < 3; k++) add_21(square[3 * i + k], e[3 * k + j], rows[3 * i + j]);
 }
 
-/* Gauss-Jordan on the first ten columns, with pivoting by rows. */
+/* Gauss-Jordan on the first ten columns, with pivoting by rows; the first UNUSED rows are left triangular. */
+#define UNUSED 4
 static bool reduce(double rows[EQUATIONS][CUBIC])
 {
     for (int32_t k = 0; k < EQUATIONS; k++) {
@@ -90,7 +91,7 @@ static bool reduce(double rows[EQUATIONS][CUBIC])
         }
         double inverse = 1 / rows[k][k];
         for (int32_t j = k; j < CUBIC; j++) rows[k][j] *= inverse;
-        for (int32_t i = 0; i < EQUATIONS; i++) {
+        for (int32_t i = UNUSED < k ? UNUSED : k + 1; i < EQUATIONS; i++) {
             double factor = rows[i][k];
             if (i == k) continue;
             for (int32_t j = k; j < CUBIC; j++) rows[i][j] -= factor * rows[k][j];

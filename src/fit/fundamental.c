@@ -283,6 +283,7 @@ double kbi_fit_band_chance(double threshold) { return 1.5 * threshold; }
 const fit_kind kbi_fit_fundamental = {
     .sample = 7,
     .size = 9,
+    .epipolar = true,
     .beta = 0.05,
     .one_scale = true,
     .chance = kbi_fit_band_chance,

@@ -1,15 +1,25 @@
-/* Real roots of a polynomial by its derivatives.
+/* Real roots of a polynomial by Sturm's theorem.
  *
- * Between two neighbouring roots of p' the polynomial p is monotonic, so a change of sign there encloses exactly one
- * root of p. Starting from the linear derivative, the roots of every derivative give the intervals of the next one.
- * All roots lie within a bound B with |c_n| B^n > sum |c_i| B^i, and by the theorem of Gauss and Lucas so do those of
- * the derivatives.
+ * p0 = p, p1 = p', p(k+1) = -(the remainder of p(k-1) by p(k)) x a positive factor. With V(x) the number of changes of
+ * sign in p0(x), p1(x), ..., V(a) - V(b) different real roots lie in (a, b]. Intervals are halved until each holds one
+ * root, which Newton's method then finds. The chain is kept as quotients, of degree one but for rare polynomials:
+ * p(k-1) = q(k) p(k) - s(k) p(k+1), so that a value of the whole chain takes as many multiplications as three of p.
+ * All roots lie within a bound B with |c_n| B^n > sum |c_i| B^i.
  * A double root without a change of sign is not reported. */
 #include <math.h>
 
 #include "fit/fit.h"
 
 #define DEGREE 10
+#define HALVINGS 60 /* of the interval that holds all roots: roots closer than that are one */
+
+typedef struct sturm {
+    int32_t count;                    /* quotients */
+    int32_t degree[DEGREE];           /* of the quotients */
+    double quotient[DEGREE][DEGREE + 1];
+    double factor[DEGREE];            /* s */
+    double last;                      /* the constant that ends the chain */
+} sturm;
 
 static double polynomial_at(const double *c, int32_t degree, double x)
 {
@@ -18,24 +28,94 @@ static double polynomial_at(const double *c, int32_t degree, double x)
     return value;
 }
 
+static double largest_of(const double *c, int32_t degree)
+{
+    double largest = 0;
+    for (int32_t i = 0; i <= degree; i++) largest = fabs(c[i]) > largest ? fabs(c[i]) : largest;
+    return largest;
+}
+
+/* Divides a by b; a becomes the negative remainder over its largest coefficient, which is returned. What rounding leaves
+ * is no remainder: *degree becomes -1 when nothing else is left. */
+static double divide(double *a, int32_t *degree, const double *b, int32_t by, double *quotient)
+{
+    double nothing = 1e-14 * largest_of(a, *degree);
+    for (int32_t top = *degree; top >= by; top--) {
+        double q = a[top] / b[by];
+        quotient[top - by] = q;
+        for (int32_t i = 0; i < by; i++) a[top - by + i] -= q * b[i];
+    }
+    *degree = by - 1;
+    while (*degree >= 0 && !(fabs(a[*degree]) > nothing)) (*degree)--;
+    double factor = largest_of(a, *degree);
+    for (int32_t i = 0; i <= *degree; i++) a[i] /= -factor;
+    return factor;
+}
+
+static void sturm_chain(const double *c, int32_t degree, sturm *out)
+{
+    double room[2][DEGREE + 1], *a = room[0], *b = room[1];
+    int32_t of_a = degree, of_b = degree - 1;
+    memcpy(a, c, ((size_t)degree + 1) * sizeof *c);
+    for (int32_t i = 0; i < degree; i++) b[i] = (i + 1) * c[i + 1];
+    out->count = 0;
+    while (of_b > 0) {
+        int32_t k = out->count++, left = of_a;
+        double *next = a;
+        out->degree[k] = of_a - of_b;
+        out->factor[k] = divide(a, &left, b, of_b, out->quotient[k]);
+        a = b, of_a = of_b;
+        b = next, of_b = left;
+    }
+    if (of_b == 0) { /* by a constant: the last quotient is the polynomial before it */
+        int32_t k = out->count++;
+        out->degree[k] = of_a;
+        for (int32_t i = 0; i <= of_a; i++) out->quotient[k][i] = a[i] / b[0];
+        out->factor[k] = 0;
+    }
+    out->last = of_b == 0 ? b[0] : 1; /* what divides all of the chain does not change its signs, whatever its own is */
+}
+
+/* V(x); zeros do not count. */
+static int32_t sign_changes(const sturm *s, double x)
+{
+    double above = 0, here = s->last;
+    int32_t changes = 0;
+    bool positive = here > 0;
+    for (int32_t k = s->count - 1; k >= 0; k--) {
+        double below = polynomial_at(s->quotient[k], s->degree[k], x) * here - s->factor[k] * above;
+        bool changed = below != 0 && (below > 0) != positive;
+        changes += changed;
+        positive ^= changed;
+        above = here;
+        here = below;
+    }
+    return changes;
+}
+
 /* The root between low and high, where p changes its sign: Newton's method, and bisection where Newton would leave the
  * interval or gains less than that (far from the roots it gains little per step). */
-static double enclosed_root(const double *c, const double *derivative, int32_t degree, double low, double high,
-                            bool rising)
+static double enclosed_root(const double *c, int32_t degree, double low, double high, bool rising)
 {
     double x = 0.5 * (low + high), before = high - low;
     for (int32_t i = 0; i < 100; i++) {
-        double value = polynomial_at(c, degree, x);
+        double value = c[degree], slope = 0;
+        for (int32_t k = degree - 1; k >= 0; k--) {
+            slope = slope * x + value;
+            value = value * x + c[k];
+        }
         if (value == 0) return x;
         if ((value > 0) == rising) high = x;
         else low = x;
-        double step = value / polynomial_at(derivative, degree - 1, x), next = x - step;
-        if (!(next > low && next < high) || !(fabs(step) < 0.5 * before)) {
+        double step = value / slope, next = x - step;
+        bool newton = next > low && next < high && fabs(step) < 0.5 * before;
+        if (!newton) {
             next = 0.5 * (low + high);
             step = high - low;
         }
         before = fabs(step);
-        if (!(fabs(next - x) > 1e-15 * fabs(x))) return next;
+        /* Newton's steps square what is left, so that the next one would not be seen. */
+        if (!(fabs(next - x) > (newton ? 1e-10 : 1e-15) * fabs(x))) return next;
         x = next;
     }
     return x;
@@ -51,35 +131,34 @@ static double root_bound(const double *c, int32_t degree)
     return polynomial_at(sizes, degree, bound) > 0 ? bound : 0;
 }
 
-static int32_t roots_between(const double *c, const double *derivative, int32_t degree, double bound,
-                             const double *critical, int32_t criticals, double *roots)
-{
-    int32_t count = 0;
-    double low = -bound, at_low = polynomial_at(c, degree, low);
-    for (int32_t k = 0; k <= criticals; k++) {
-        double high = k < criticals ? critical[k] : bound, at_high = polynomial_at(c, degree, high);
-        if ((at_low < 0 && at_high >= 0) || (at_low > 0 && at_high <= 0))
-            roots[count++] = enclosed_root(c, derivative, degree, low, high, at_high > at_low);
-        low = high;
-        at_low = at_high;
-    }
-    return count;
-}
-
 int32_t kbi_fit_real_roots(const double *c, int32_t degree, double *roots)
 {
-    double chain[DEGREE + 1][DEGREE + 1] = {{0}}, found[DEGREE];
+    sturm chain;
+    double highs[HALVINGS]; /* the ends of the intervals that are left, the next one last */
+    int32_t changes[HALVINGS], left = 1, count = 0;
     while (degree > 0 && c[degree] == 0) degree--;
     if (degree < 1 || degree > DEGREE) return 0;
-    double bound = root_bound(c, degree);
+    double bound = root_bound(c, degree), low = -bound;
     if (!(bound > 0)) return 0; /* NaN, or a leading coefficient that says nothing */
-    memcpy(chain[degree], c, ((size_t)degree + 1) * sizeof *c);
-    for (int32_t d = degree; d > 0; d--)
-        for (int32_t i = 1; i <= d; i++) chain[d - 1][i - 1] = i * chain[d][i];
-    int32_t count = 0;
-    for (int32_t d = 1; d <= degree; d++) {
-        count = roots_between(chain[d], chain[d - 1], d, bound, roots, count, found);
-        memcpy(roots, found, (size_t)count * sizeof *roots);
+    sturm_chain(c, degree, &chain);
+    int32_t at_low = sign_changes(&chain, low);
+    highs[0] = bound;
+    changes[0] = sign_changes(&chain, bound);
+    while (left > 0) {
+        double high = highs[left - 1];
+        int32_t inside = at_low - changes[left - 1];
+        if (inside > 1 && left < HALVINGS) {
+            highs[left] = 0.5 * (low + high);
+            changes[left] = sign_changes(&chain, highs[left]);
+            left++;
+            continue;
+        }
+        double before = polynomial_at(c, degree, low), after = polynomial_at(c, degree, high);
+        if (inside == 1 && after == 0) roots[count++] = high;
+        else if (inside == 1 && (before == 0 || (before > 0) != (after > 0)))
+            roots[count++] = enclosed_root(c, degree, low, high, after > 0);
+        low = high;
+        at_low = changes[--left];
     }
     return count;
 }

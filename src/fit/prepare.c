@@ -47,14 +47,18 @@ typedef struct point_set {
     bool second; /* the points are those of image 2 */
 } point_set;
 
-/* The upper bits of the hash are good ones. */
-static uint64_t hash_point(const double *point)
+/* Coordinates of whole pixels differ in their upper bits alone, and products hand bits on upwards only: the upper half
+ * of each goes down before it is multiplied, and that of their sum once more. */
+uint64_t kbi_fit_hash_point(const double *point, int32_t dimensions)
 {
-    uint64_t a, b;
-    double x = point[0] + 0.0, y = point[1] + 0.0; /* -0 is 0 */
-    memcpy(&a, &x, sizeof a);
-    memcpy(&b, &y, sizeof b);
-    return a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u;
+    uint64_t hash = 0;
+    for (int32_t k = 0; k < dimensions; k++) {
+        double value = point[k] + 0.0; /* -0 is 0 */
+        uint64_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        hash = (hash ^ bits ^ bits >> 32) * 0x9e3779b97f4a7c15u;
+    }
+    return (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9u;
 }
 
 /* 64 bits per pair, rounded down to a power of two. */
@@ -67,9 +71,10 @@ static int32_t bitmap_log2(int32_t n)
 
 static void mark_points(const point_set *set, const int32_t *order, int32_t n)
 {
-    int32_t log2 = bitmap_log2(n);
+    int32_t log2 = bitmap_log2(n), dimensions = dimensions_of(set->input, set->second);
     for (int32_t k = 0; k < n; k++) {
-        uint32_t at = (uint32_t)(hash_point(point_of(set->input, order[k], set->second)) >> (64 - log2));
+        uint64_t hash = kbi_fit_hash_point(point_of(set->input, order[k], set->second), dimensions);
+        uint32_t at = (uint32_t)(hash >> (64 - log2));
         uint64_t bit = (uint64_t)1 << (at & 63);
         set->hash[k] = at;
         set->twice[at >> 6] |= set->once[at >> 6] & bit;
@@ -95,7 +100,7 @@ static int32_t *find_point(const point_set *set, int32_t i)
 {
     const double *point = point_of(set->input, i, set->second);
     int32_t dimensions = dimensions_of(set->input, set->second);
-    for (size_t k = (size_t)(hash_point(point) >> 20) & set->mask;; k = (k + 1) & set->mask) {
+    for (size_t k = (size_t)(kbi_fit_hash_point(point, dimensions) >> 20) & set->mask;; k = (k + 1) & set->mask) {
         if (!set->table[k]) return &set->table[k];
         if (same_point(point_of(set->input, set->table[k] - 1, set->second), point, dimensions)) return &set->table[k];
     }
@@ -348,6 +353,10 @@ kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options,
         if (kept < kind->sample || degenerate(input, r.order, kept, kind, out)) return KB_OK;
     }
     out->n = kept;
+    out->input = *input;
+    out->candidates = options->candidates > (size_t)input->n ? (double)options->candidates / input->n : 1;
+    out->looks = options->looks;
+    out->place = 2 < 2 * options->threshold ? 2 : 2 * options->threshold;
     if (kind->one_scale) common_scale(&out->frame1, &out->frame2);
     double spread = options->threshold * out->frame2.scale; /* the threshold against the extent of the points */
     out->pixel = pixels_per_unit(options, kind, out);

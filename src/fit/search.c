@@ -5,6 +5,11 @@
  * within the n best. It stops when, for some n, the inliers among the n best are more than chance explains
  * (non-randomness) and a model with more would have been found by now with the requested confidence (maximality).
  *
+ * That is no proof of an epipolar geometry. The best pairs often lie close together or on one plane, and then many wrong
+ * matrices pass through all of them. So a fundamental or essential matrix is sought until some GOOD_SAMPLES samples
+ * without an outlier would have come out of all pairs, or LEAST_SAMPLES were drawn; one sample in four is of all pairs,
+ * and the prefix grows on.
+ *
  * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a
  * sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that of
  * one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
@@ -20,9 +25,9 @@
 #define BLOCK 32           /* pairs between two decisions of the test */
 #define GROWTH_SAMPLES 2e5 /* T_N */
 #define FEW_PAIRS 150      /* local optimisation uses no more of the inliers */
-#define LEAST_PREFIX 20    /* the stopping rule looks at no fewer of the best pairs; */
-#define LEAST_PREFIX_ESSENTIAL 100 /* of an essential matrix at no fewer than these: the best few often lie close
-                                      together, and then many wrong matrices pass through all of them */
+#define LEAST_PREFIX 20    /* the stopping rule looks at no fewer of the best pairs */
+#define GOOD_SAMPLES 100
+#define LEAST_SAMPLES 1000
 
 /* ---- scores ---- */
 
@@ -125,6 +130,7 @@ typedef struct sampler {
     uint64_t random;
     int32_t total;    /* pairs */
     int32_t size;     /* of a sample */
+    int32_t fair;     /* one sample in so many comes out of all pairs */
     int32_t prefix;   /* n, of the best pairs */
     int32_t end;      /* n does not grow beyond the prefix that decides about stopping */
     double growth;    /* T_n */
@@ -134,6 +140,7 @@ typedef struct sampler {
 static sampler sampler_start(const fit_kind *kind, int32_t total, const fit_limits *limits)
 {
     sampler s = {.random = limits->seed, .total = total, .size = kind->sample, .prefix = total, .end = total};
+    s.fair = kind->epipolar ? 4 : 8;
     if (!limits->by_rank) return s;
     s.prefix = s.size;
     s.growth = GROWTH_SAMPLES;
@@ -153,15 +160,15 @@ static void sampler_grow(sampler *s, int32_t number)
     }
 }
 
-/* Sample number 1, 2, ... as slots. While n grows, its newest pair is in every sample; but one in eight samples comes
- * out of all pairs, in case that their order misleads. */
+/* Sample number 1, 2, ... as slots. While n grows, its newest pair is in every sample; but some samples come out of
+ * all pairs, in case that their order misleads. */
 static void sampler_draw(sampler *s, int32_t number, const int32_t *slot, int32_t *sample)
 {
     int32_t ranks[FIT_MAX_SAMPLE], count = 0, from = s->prefix;
     if (s->growth > 0) {
         sampler_grow(s, number);
         from = s->prefix;
-        if (number % 8 == 0) from = s->total;
+        if (number % s->fair == 0) from = s->total;
         else if (number <= s->until && from > s->size) ranks[count++] = --from;
     }
     while (count < s->size) {
@@ -205,13 +212,19 @@ static bool enough_among(const fit_kind *kind, int32_t inliers, int32_t n)
     return more >= 1.645 * 0.5001 * (variance + 1) || more >= 1.645 * sqrt(variance);
 }
 
+/* How many samples of all pairs hold GOOD_SAMPLES without an outlier, at most LEAST_SAMPLES. */
+static int32_t samples_for_good(const fit_kind *kind, int32_t inliers, int32_t n)
+{
+    double share = all_inliers(inliers, n, kind->sample);
+    return share * LEAST_SAMPLES > GOOD_SAMPLES ? (int32_t)ceil(GOOD_SAMPLES / share) : LEAST_SAMPLES;
+}
+
 /* After which sample to stop, given the errors of the best model in scratch->error2. */
 static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
                           const fit_scratch *scratch, sampler *s)
 {
     int32_t inliers = 0, best_n = 0, best_inliers = 0,
-            least = KBI_IS_CALIBRATED(kind, kbi_fit_essential) ? LEAST_PREFIX_ESSENTIAL : LEAST_PREFIX,
-            first = limits->by_rank ? kbi_min_i(least, pairs->n) : pairs->n;
+            first = limits->by_rank ? kbi_min_i(LEAST_PREFIX, pairs->n) : pairs->n;
     for (int32_t n = 1; n <= pairs->n; n++) {
         inliers += scratch->error2[pairs->slot[n - 1]] <= pairs->threshold2;
         if (n < first || (double)inliers * best_n < (double)best_inliers * n || !enough_among(kind, inliers, n))
@@ -220,9 +233,12 @@ static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fi
         best_inliers = inliers;
     }
     if (!best_n) return limits->max_iterations;
+    int32_t needed = samples_needed(all_inliers(best_inliers, best_n, kind->sample), 1 - limits->confidence,
+                                    limits->max_iterations);
+    if (kind->epipolar) return kbi_min_i(kbi_max_i(needed, samples_for_good(kind, inliers, pairs->n)),
+                                         limits->max_iterations);
     if (limits->by_rank) s->end = kbi_max_i(best_n, s->prefix);
-    double share = all_inliers(best_inliers, best_n, kind->sample);
-    return samples_needed(share, 1 - limits->confidence, limits->max_iterations);
+    return needed;
 }
 
 /* ---- local optimisation ---- */

@@ -5,22 +5,24 @@
  * each that give a model, the other k - m pairs fit with probability `chance` each, and any of n - m values of k
  * would have been accepted:
  *     (n - m) C(n, k) C(k, m) chance^(k - m).
- * Below 1 the model is accepted.
+ * Below 1 the model is accepted. A caller who takes the best of several looks multiplies that; and where a filter chose
+ * the pairs, n is the number it chose from, since it had all of them to find some that agree.
  *
  * This assumes independent pairs, but detectors find one corner several times, on several pyramid levels, and fine
- * print as a cluster of corners: where one of them fits by chance its neighbours do too. So pairs whose points
- * of image 2 lie in one cell, a few thresholds wide, count as one. */
+ * print as a cluster of corners: where one of them fits by chance its neighbours do too. So pairs that are one place,
+ * within 2 px of each other in both images, count once, and so do places whose points of image 2 lie in one cell, a few
+ * thresholds wide. */
 #include <math.h>
 
 #include "fit/fit.h"
 
 #define CELL 4.0 /* thresholds */
 
-bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance)
+bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double looks)
 {
     if (n <= m) return k == n; /* nothing is left that could speak for or against it */
     if (k < m) return false;
-    double expected = n - m;
+    double expected = looks * (n - m);
     int32_t scale = 0; /* expected is to be multiplied by 1e100^scale */
     for (int32_t i = 1; i <= m; i++) expected *= (double)(k - m + i) / i;
     for (int32_t i = 1; i <= k; i++) {
@@ -34,28 +36,109 @@ bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance)
     return scale < 0 || (scale == 0 && expected < 1);
 }
 
+/* A cell of a grid along one axis. Points far away share the outermost cells, and what overflowed to NaN is there, too. */
+static uint64_t cell_along(double x, double cells)
+{
+    const double most = 2e9;
+    x = floor(x * cells);
+    return (uint64_t)((x < most ? (x > -most ? x : -most) : most) + most);
+}
+
+/* ---- places ----
+ * A hash table leads from cells, PLACE_CELLS times as wide as a place, in the coordinates of both images, to the places
+ * found there. A place touches one cell, or two along an axis where it is near the edge. */
+
+#define PLACE_CELLS 8.0
+
+/* The pixels of a pair, both images' or, of a scene point, image 2's. */
+static const double *pixels_of(const fit_pairs *pairs, int32_t s, int32_t *axes)
+{
+    const fit_input *input = &pairs->input;
+    *axes = input->stride == 4 ? 4 : 2;
+    return input->values + (size_t)pairs->origin[s] * (size_t)input->stride + (input->stride - *axes);
+}
+
+static bool one_place(const double *a, const double *b, int32_t axes, double radius2)
+{
+    for (int32_t k = 0; k < axes; k += 2) {
+        double dx = a[k] - b[k], dy = a[k + 1] - b[k + 1];
+        if (!(dx * dx + dy * dy <= radius2)) return false;
+    }
+    return true;
+}
+
+static uint64_t place_hash(uint64_t hash, uint64_t cell) { return (hash ^ cell) * 0x9e3779b97f4a7c15u ^ hash >> 29; }
+
+/* The free entry for a cell, or NULL when a place in its chain is that of the pixels. */
+static int32_t *place_find(const fit_pairs *pairs, int32_t *table, size_t mask, uint64_t hash, const double *pixels)
+{
+    size_t at = (size_t)(hash >> 32) & mask;
+    int32_t axes;
+    for (; table[at]; at = (at + 1) & mask) {
+        const double *other = pixels_of(pairs, table[at] - 1, &axes);
+        if (one_place(pixels, other, axes, pairs->place * pairs->place)) return NULL;
+    }
+    return &table[at];
+}
+
+/* Whether no place in the table is that of the slot, which then is entered. */
+static bool new_place(const fit_pairs *pairs, int32_t *table, size_t mask, int32_t s)
+{
+    int32_t axes, *entry = NULL;
+    const double *pixels = pixels_of(pairs, s, &axes), cells = 1 / (PLACE_CELLS * pairs->place);
+    uint64_t low[4], high[4];
+    uint32_t split = 0, own = 0, corner = 0; /* the axes along which it touches two cells, and is in the upper one */
+    for (int32_t k = 0; k < axes; k++) {
+        low[k] = cell_along(pixels[k] - pairs->place, cells);
+        high[k] = cell_along(pixels[k] + pairs->place, cells);
+        if (low[k] == high[k]) continue;
+        split |= 1u << k;
+        own |= (uint32_t)(cell_along(pixels[k], cells) == high[k]) << k;
+    }
+    do {
+        uint64_t hash = 0;
+        for (int32_t k = 0; k < axes; k++) hash = place_hash(hash, corner >> k & 1 ? high[k] : low[k]);
+        int32_t *at = place_find(pairs, table, mask, hash, pixels);
+        if (!at) return false;
+        if (corner == own) entry = at;
+        corner = (corner - split) & split; /* the next set of these axes */
+    } while (corner);
+    *entry = s + 1;
+    return true;
+}
+
+int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch, int32_t *out)
+{
+    int32_t *table = (int32_t *)(void *)scratch->part.x1, count = 0; /* 8 n entries, of which less than 4 n are used */
+    size_t size = 4;
+    while (size < 2 * (size_t)n) size *= 2;
+    memset(table, 0, size * sizeof *table);
+    for (int32_t k = 0; k < n; k++) {
+        int32_t s = list ? list[k] : k;
+        if (new_place(pairs, table, size - 1, s)) out[count++] = s;
+    }
+    return count;
+}
+
 /* ---- crowds ---- */
 
 static uint64_t cell_of(const fit_pairs *pairs, int32_t s, double cells)
 {
-    const double most = 2e9; /* points beyond share the outermost cells, and what overflowed to NaN is there, too */
-    double x = floor(pairs->x2[s] * cells), y = floor(pairs->y2[s] * cells);
-    x = x < most ? (x > -most ? x : -most) : most;
-    y = y < most ? (y > -most ? y : -most) : most;
-    return (uint64_t)(x + most + 1) << 32 | (uint64_t)(y + most); /* never 0, which is a free place */
+    uint64_t x = cell_along(pairs->x2[s], cells), y = cell_along(pairs->y2[s], cells);
+    return (x + 1) << 32 | y; /* never 0, which is a free place */
 }
 
-/* How many cells hold the n slots listed, or the first n when the list is NULL; it stops at `enough` cells. The table
- * has room for 4 n entries. */
-static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t n, int32_t enough, uint64_t *table)
+/* How many cells hold the n slots listed. */
+static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch)
 {
+    uint64_t *table = (uint64_t *)(void *)scratch->part.x1; /* 4 n entries */
     double cells = 1 / (CELL * sqrt(pairs->threshold2));
     size_t size = 8;
     int32_t count = 0;
-    while (size < 2 * (size_t)kbi_min_i(n, enough)) size *= 2;
+    while (size < 2 * (size_t)n) size *= 2;
     memset(table, 0, size * sizeof *table);
-    for (int32_t k = 0; k < n && count < enough; k++) {
-        uint64_t cell = cell_of(pairs, list ? list[k] : k, cells);
+    for (int32_t k = 0; k < n; k++) {
+        uint64_t cell = cell_of(pairs, list[k], cells);
         size_t place = (size_t)((cell * 0x9e3779b97f4a7c15u) >> 32) & (size - 1);
         while (table[place] && table[place] != cell) place = (place + 1) & (size - 1);
         count += !table[place];
@@ -64,44 +147,43 @@ static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t 
     return count;
 }
 
-/* A number of inliers from which on every number is more than chance explains, or INT32_MAX. One inlier more changes
- * what is expected by (n - k) / (k + 1 - m) x chance, which falls with k: once it is below 1, it stays there. */
-static int32_t enough_inliers(int32_t n, int32_t m, double chance)
+/* Whether so many independent inliers are more than chance explains among n pairs, and the candidates left behind. */
+static bool believable(const fit_kind *kind, const fit_pairs *pairs, int32_t n, int32_t inliers)
 {
-    for (int32_t k = 2 * m; k < n; k *= 2)
-        if ((n - k) * chance < k + 1 - m && kbi_fit_meaningful(n, k, m, chance)) return k;
-    return INT32_MAX;
+    double all = ceil(n * pairs->candidates);
+    n = all < INT32_MAX ? (int32_t)all : INT32_MAX;
+    return kbi_fit_meaningful(n, inliers, kind->sample, pairs->chance, pairs->looks);
 }
 
-bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, int32_t count)
+bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
+                         const fit_found *found)
 {
-    uint64_t *table = (uint64_t *)(void *)scratch->part.x1; /* four arrays of n, not in use now */
-    int32_t enough = enough_inliers(pairs->n, kind->sample, pairs->chance);
-    int32_t inliers = count_cells(pairs, scratch->list.slot, count, enough, table);
-    if (inliers >= enough || kbi_fit_meaningful(pairs->n, inliers, kind->sample, pairs->chance)) return true;
-    int32_t all = count_cells(pairs, NULL, pairs->n, INT32_MAX, table);
-    return kbi_fit_meaningful(all, inliers, kind->sample, pairs->chance);
+    int32_t *places = scratch->part.slot, inliers = count_cells(pairs, places, found->places, scratch);
+    if (believable(kind, pairs, pairs->n, inliers)) return true;
+    int32_t all = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
+    if (!believable(kind, pairs, count_cells(pairs, places, all, scratch), inliers)) return false;
+    kbi_fit_places(pairs, scratch->list.slot, found->score.count, scratch, places); /* as they were */
+    return true;
 }
 
 /* ---- lines ---- */
 
-bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *inliers, int32_t count)
+bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *places, int32_t count)
 {
     double mx = 0, my = 0, cov[4] = {0}, values[2], axes[4];
-    int32_t near_line = 0, off = 0;
-    for (int32_t k = 0; k < count; k++) mx += pairs->x2[inliers[k]], my += pairs->y2[inliers[k]];
+    int32_t near_line = 0;
+    for (int32_t k = 0; k < count; k++) mx += pairs->x2[places[k]], my += pairs->y2[places[k]];
     mx /= count, my /= count;
     for (int32_t k = 0; k < count; k++) {
-        double x = pairs->x2[inliers[k]] - mx, y = pairs->y2[inliers[k]] - my;
+        double x = pairs->x2[places[k]] - mx, y = pairs->y2[places[k]] - my;
         cov[0] += x * x, cov[1] += x * y, cov[3] += y * y;
     }
     cov[2] = cov[1];
     kbi_fit_eigen(cov, 2, values, axes);
     for (int32_t k = 0; k < count; k++) {
-        double x = pairs->x2[inliers[k]] - mx, y = pairs->y2[inliers[k]] - my;
+        double x = pairs->x2[places[k]] - mx, y = pairs->y2[places[k]] - my;
         double d = x * axes[0] + y * axes[1];
-        if (d * d <= pairs->threshold2) near_line++;
-        else off++;
+        near_line += d * d <= pairs->threshold2;
     }
-    return kbi_fit_meaningful(pairs->n - near_line, off, 2, pairs->chance);
+    return kbi_fit_meaningful(pairs->n - near_line, count - near_line, 2, pairs->chance, 1);
 }

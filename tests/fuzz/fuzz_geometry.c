@@ -179,6 +179,7 @@ static void take_camera(source *s, kb_camera *camera)
     uint8_t kind = take_byte(s);
     if (kind & 1) take_doubles(s, &camera->fx, 9);
     else if (kind & 2) camera->k1 = take_between(s, -1, 1), camera->k2 = take_between(s, -1, 1);
+    if (kind & 4) camera->fisheye = 1, camera->p1 = camera->p2 = 0, camera->k4 = kind & 1 ? camera->k3 : 0.01;
 }
 
 static void take_fit_options(source *s, kb_fit_options *f)
@@ -191,6 +192,8 @@ static void take_fit_options(source *s, kb_fit_options *f)
     f->seed = take_byte(s);
     f->plain_ransac = take_byte(s) & 1;
     f->keep_duplicates = take_byte(s) & 1;
+    f->candidates = f->seed * 1000;
+    f->looks = f->max_iterations;
 }
 
 static void expect_report(kb_status status, const kb_fit_report *report, const uint8_t *inliers, size_t n)
@@ -202,6 +205,7 @@ static void expect_report(kb_status status, const kb_fit_report *report, const u
         fuzz_expect(inliers[i] <= 1);
         seen += inliers[i];
     }
+    fuzz_expect(report->places >= (seen > 0) && (size_t)report->places <= seen);
     fuzz_expect((size_t)report->inliers == seen && (report->result == KB_FIT_FOUND || seen == 0));
     for (int i = 0; i < 9; i++) fuzz_expect(isfinite(report->model[i]) && isfinite(report->rotation[i]));
     for (int i = 0; i < 3; i++) fuzz_expect(isfinite(report->translation[i]));
@@ -247,6 +251,7 @@ static void cameras_any(source *s)
     status = kb_pose_from_homography(numbers, &camera, rotation, translation);
     fuzz_expect(status == KB_OK || status == KB_E_ARGUMENT);
     for (int i = 0; status == KB_OK && i < 9; i++) fuzz_expect(isfinite(rotation[i]));
+    for (int i = 0; status == KB_OK && i < 3; i++) fuzz_expect(isfinite(translation[i]));
     kb_homography_apply(numbers, numbers[0], numbers[1], &x, &y);
 }
 

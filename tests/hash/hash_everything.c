@@ -639,13 +639,23 @@ static void section_geometries(hash *h, scene *s)
         options.camera1 = &camera;
         options.threshold = g < KB_ESSENTIAL || g == KB_ROTATION ? 12 : 2;
         options.max_iterations = 500;
+        options.candidates = 2 * KEYPOINTS;
         if (g > KB_ROTATION) must(kb_fit_pose(points, KEYPOINTS, &options, NULL, s->flags, &report), "fit a pose");
         else must(kb_fit(pairs, KEYPOINTS, &options, NULL, s->flags, &report), "fit");
         for (int i = 0; i < 9; i++) add_double(h, report.model[i]), add_double(h, report.rotation[i]);
         for (int i = 0; i < 3; i++) add_double(h, report.translation[i]);
         add_u64(h, (uint64_t)report.result);
         add_u64(h, (uint64_t)report.inliers);
+        add_u64(h, (uint64_t)report.places);
         add_bytes(h, s->flags, KEYPOINTS);
+    }
+    camera.p1 = 0, camera.k4 = 0.01, camera.fisheye = 1;
+    for (int i = 0; i < KEYPOINTS; i++) {
+        double x, y;
+        must(kb_camera_unproject(&camera, pairs[i].x1, pairs[i].y1, &x, &y), "unproject");
+        add_double(h, x), add_double(h, y);
+        must(kb_camera_project(&camera, x, y, &x, &y), "project");
+        add_double(h, x), add_double(h, y);
     }
 }
 

@@ -329,18 +329,115 @@ static void test_a_crowd_counts_once(void **state)
     }
 }
 
+/* Every pair of a scene `times` times, each within 0.7 px of the first. */
+static void repeat_pairs(scene *s, size_t times, uint64_t seed)
+{
+    size_t n = s->n;
+    assert_true(n * times <= MOST);
+    for (size_t i = n; i < n * times; i++) {
+        s->pairs[i] = s->pairs[i % n];
+        double *v = &s->pairs[i].x1;
+        for (int k = 0; k < 4; k++) v[k] += uniform(&seed, -0.5, 0.5);
+        s->quality[i] = s->quality[i % n];
+        s->truth[i] = s->truth[i % n];
+    }
+    s->n = n * times;
+}
+
+/* A corner that was found on several levels is one place, in the report and for the chance test. */
+static void test_places(void **state)
+{
+    static scene s;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        make_plane(&s, seed, 100, 0.3, 0.3);
+        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        kb_fit_report once = fit_with(&s, &o, NULL);
+        assert_in_range(once.places, once.inliers - 3, once.inliers);
+        repeat_pairs(&s, 5, seed);
+        kb_fit_report often = fit_with(&s, &o, NULL);
+        assert_true(often.inliers >= 5 * once.inliers - 20);
+        assert_in_range(often.places, once.places - 3, once.places + 3);
+
+        make_plane(&s, seed, 40, 1, 0); /* wrong ones: any seven places are 70 pairs that agree */
+        repeat_pairs(&s, 10, seed);
+        for (int geometry = KB_HOMOGRAPHY; geometry <= KB_FUNDAMENTAL; geometry++) {
+            o = options_for(&s, (kb_geometry)geometry, 1.5);
+            assert_int_equal(fit_with(&s, &o, NULL).result, KB_FIT_NOT_FOUND);
+        }
+    }
+}
+
+/* Pairs near each other in one image only are different places; units do not matter. */
+static void test_places_in_both_images(void **state)
+{
+    static scene s;
+    (void)state;
+    make_plane(&s, 5, 200, 0, 0);
+    for (int scaled = 0; scaled < 2; scaled++) {
+        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, scaled ? 3e-3 : 3);
+        kb_fit_report r = fit_with(&s, &o, NULL);
+        assert_int_equal(r.result, KB_FIT_FOUND);
+        assert_in_range(r.places, 195, 200);
+        for (size_t i = 0; i < s.n; i++) {
+            double *v = &s.pairs[i].x1;
+            for (int k = 0; k < 4; k++) v[k] *= 1e-3;
+        }
+    }
+    double tenth[9] = {0.01, 0, 7, 0, 0.01, 9, 0, 0, 1}; /* image 2 is within 8 px */
+    make_plane(&s, 5, 200, 0, 0);
+    for (size_t i = 0; i < s.n; i++)
+        kb_homography_apply(tenth, s.pairs[i].x1, s.pairs[i].y1, &s.pairs[i].x2, &s.pairs[i].y2);
+    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 0.1);
+    assert_in_range(fit_with(&s, &o, NULL).places, 190, 200);
+}
+
+/* What a filter has thrown away, and what else was tried, is part of what chance had. */
+static void test_candidates_and_looks(void **state)
+{
+    static scene s;
+    int found = 0, chosen = 0, tried = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        make_plane(&s, seed, 60, 0.85, 0.3);
+        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        bool alone = fit_with(&s, &o, NULL).result == KB_FIT_FOUND;
+        o.candidates = 60;
+        o.looks = 1;
+        assert_int_equal(fit_with(&s, &o, NULL).result == KB_FIT_FOUND, alone);
+        o.looks = 1000000;
+        bool of_many_looks = fit_with(&s, &o, NULL).result == KB_FIT_FOUND;
+        o.looks = 0;
+        o.candidates = 3000;
+        bool of_many = fit_with(&s, &o, NULL).result == KB_FIT_FOUND;
+        assert_true(alone || (!of_many && !of_many_looks));
+        found += alone, chosen += of_many, tried += of_many_looks;
+    }
+    assert_true(found >= 15 && chosen <= found / 3 && tried < found);
+    make_plane(&s, 1, 500, 0.3, 0.5); /* what is there is found all the same */
+    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+    o.candidates = 5000;
+    o.looks = 100;
+    assert_int_equal(fit_with(&s, &o, NULL).result, KB_FIT_FOUND);
+    kb_fit_report r;
+    KB_INIT(r);
+    o.looks = -1;
+    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
+}
+
 static void test_what_deserves_belief(void **state)
 {
     (void)state;
-    assert_true(kbi_fit_meaningful(4, 4, 4, 1e-4));
-    assert_true(kbi_fit_meaningful(5, 5, 4, 1e-4));
-    assert_false(kbi_fit_meaningful(5, 4, 4, 1e-4));
-    assert_false(kbi_fit_meaningful(500, 8, 4, 9e-5));
-    assert_true(kbi_fit_meaningful(500, 14, 4, 9e-5));
-    assert_false(kbi_fit_meaningful(100000, 50, 4, 9e-5));
-    assert_true(kbi_fit_meaningful(100000, 200, 4, 9e-5));
-    assert_true(kbi_fit_meaningful(2000000, 1500000, 7, 0.01));
-    assert_false(kbi_fit_meaningful(2000000, 15000, 7, 0.01));
+    assert_true(kbi_fit_meaningful(4, 4, 4, 1e-4, 1));
+    assert_true(kbi_fit_meaningful(5, 5, 4, 1e-4, 1));
+    assert_false(kbi_fit_meaningful(5, 4, 4, 1e-4, 1));
+    assert_false(kbi_fit_meaningful(500, 8, 4, 9e-5, 1));
+    assert_true(kbi_fit_meaningful(500, 14, 4, 9e-5, 1));
+    assert_false(kbi_fit_meaningful(500, 14, 4, 9e-5, 1e12));
+    assert_false(kbi_fit_meaningful(100000, 50, 4, 9e-5, 1));
+    assert_true(kbi_fit_meaningful(100000, 200, 4, 9e-5, 1));
+    assert_true(kbi_fit_meaningful(2000000, 1500000, 7, 0.01, 1));
+    assert_false(kbi_fit_meaningful(2000000, 15000, 7, 0.01, 1));
 }
 
 int main(void)
@@ -363,6 +460,9 @@ int main(void)
         cmocka_unit_test(test_inliers_near_a_line),
         cmocka_unit_test(test_noise_is_not_found),
         cmocka_unit_test(test_a_crowd_counts_once),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_places_in_both_images),
+        cmocka_unit_test(test_candidates_and_looks),
         cmocka_unit_test(test_what_deserves_belief),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

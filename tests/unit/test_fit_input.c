@@ -128,6 +128,31 @@ static void test_duplicates_of_all_kinds(void **state)
     kb_workspace_free(workspace);
 }
 
+/* Coordinates on a grid of whole or half pixels, in two or three dimensions, spread over a table as random ones do: of
+ * n points in 2 n to 4 n places, n - n^2 / (2 places) or more have a place of their own. */
+static void test_hashes_of_whole_pixels(void **state)
+{
+    enum { SIDE = 256, BITS = 18, PLACES = 1 << BITS };
+    static uint8_t low[PLACES], high[PLACES];
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        double step = k & 1 ? 0.5 : 1;
+        int32_t dimensions = k < 4 ? 2 : 3;
+        size_t lows = 0, highs = 0;
+        memset(low, 0, sizeof low), memset(high, 0, sizeof high);
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            double point[3] = {step * (i % SIDE), step * (i / SIDE), 7};
+            if (k >= 2) point[dimensions - 1] += 4096; /* in other octaves of floats */
+            if (k >= 4) point[0] = point[1], point[1] = 12, point[2] = step * (i % SIDE);
+            uint64_t hash = kbi_fit_hash_point(point, dimensions);
+            size_t a = (size_t)(hash >> 20) & (PLACES - 1), b = (size_t)(hash >> (64 - BITS));
+            lows += !low[a], highs += !high[b];
+            low[a] = high[b] = 1;
+        }
+        assert_true(lows > 0.85 * SIDE * SIDE && highs > 0.85 * SIDE * SIDE);
+    }
+}
+
 /* The quick count of pairs within the cutoff is that of their errors, but for those at the cutoff. */
 static void test_quick_count(void **state)
 {
@@ -317,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_many_to_one),
         cmocka_unit_test(test_of_equal_pairs_the_best_counts),
         cmocka_unit_test(test_duplicates_of_all_kinds),
+        cmocka_unit_test(test_hashes_of_whole_pixels),
         cmocka_unit_test(test_quick_count),
         cmocka_unit_test(test_order_helps_prosac),
         cmocka_unit_test(test_misleading_order),

@@ -97,6 +97,35 @@ static void make_space(space *s, uint64_t seed, size_t n, double outliers, doubl
     }
 }
 
+/* A solid scene whose best matches lie on one plane: a facade in the middle, then another wall beside it and relief,
+ * then outliers, with qualities that overlap. The cameras differ from scene to scene. */
+static void make_solid(space *s, uint64_t seed, double outliers, double on_facade)
+{
+    s->camera = some_camera();
+    s->n = 800;
+    rotation_about(uniform(&seed, -1, 1), 1, uniform(&seed, -0.5, 0.5), uniform(&seed, -0.25, 0.25), s->rotation);
+    for (int k = 0; k < 3; k++) s->translation[k] = uniform(&seed, -1, 1) * (k == 0 ? 1.2 : 0.5);
+    for (size_t i = 0; i < s->n; i++) {
+        double kind = uniform(&seed, 0, 1), x = uniform(&seed, -0.5, 0.5), y = uniform(&seed, -0.4, 0.4), b[3], quality;
+        kb_point_pair *p = &s->pairs[i];
+        s->truth[i] = uniform(&seed, 0, 1) >= outliers;
+        bool facade = kind < on_facade, wall = !facade && kind < 0.5 * (1 + on_facade);
+        if (facade) x = 0.5 * x - 0.1, y *= 0.6;
+        double z = facade ? 9 / (1 + 0.15 * x) : wall ? 7 / (1 - 0.8 * x + 0.1 * y) : uniform(&seed, 5, 11);
+        const double a[3] = {x * z, y * z, z};
+        for (int k = 0; k < 3; k++)
+            b[k] = s->rotation[3 * k] * a[0] + s->rotation[3 * k + 1] * a[1] + s->rotation[3 * k + 2] * a[2] +
+                   s->translation[k];
+        see(s, a, &p->x1, &p->y1);
+        see(s, b, &p->x2, &p->y2);
+        quality = facade ? 25 : 50;
+        if (!s->truth[i]) p->x2 = uniform(&seed, 0, WIDTH), p->y2 = uniform(&seed, 0, HEIGHT), quality = 65;
+        p->x1 += 0.6 * gaussian(&seed), p->y1 += 0.6 * gaussian(&seed);
+        p->x2 += 0.6 * gaussian(&seed), p->y2 += 0.6 * gaussian(&seed);
+        s->quality[i] = (float)floor(quality + 10 * gaussian(&seed));
+    }
+}
+
 static kb_fit_options options_of(const space *s, kb_geometry geometry, double threshold)
 {
     kb_fit_options o;
@@ -143,6 +172,50 @@ static void test_essential_gives_the_relative_pose(void **state)
             for (int i = 0; i < 9; i++) norm += report.model[i] * report.model[i];
             assert_true(fabs(norm - 1) < 1e-9);
         }
+    }
+}
+
+/* The area under the curve of pose errors up to 5 degrees, in per cent, over some solid scenes. */
+static double auc_of_solid_scenes(double outliers, double on_facade, bool ratio_test, bool plain)
+{
+    static space s;
+    double sum = 0;
+    const int scenes = 30;
+    for (int i = 0; i < scenes; i++) {
+        kb_fit_report report;
+        make_solid(&s, 100 + (uint64_t)i, outliers, on_facade);
+        if (ratio_test) { /* leaves every outlier in five */
+            size_t n = 0;
+            for (size_t k = 0; k < s.n; k++) {
+                if (!s.truth[k] && k % 5) continue;
+                s.pairs[n] = s.pairs[k], s.quality[n++] = s.quality[k];
+            }
+            s.n = n;
+        }
+        kb_fit_options o = options_of(&s, KB_ESSENTIAL, 1.5);
+        o.plain_ransac = plain;
+        o.seed = (uint64_t)i;
+        new_report(&report);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
+        if (report.result != KB_FIT_FOUND) continue;
+        double error = fmax(rotation_error(report.rotation, s.rotation), direction_error(report.translation, s.translation));
+        sum += fmax(0, 1 - error / 5);
+    }
+    return 100 * sum / scenes;
+}
+
+/* Floors 3 points below what was measured. A search that stops as soon as the best matches agree has 42, 15 and 33. */
+static void test_the_best_matches_on_one_plane(void **state)
+{
+    (void)state;
+    static const struct {
+        double outliers, on_facade, floor;
+        bool ratio_test;
+    } cases[] = {{0.3, 0.4, 84, false}, {0.6, 0.7, 72, false}, {0.6, 0.7, 77, true}};
+    for (size_t k = 0; k < KBI_COUNT(cases); k++) {
+        double auc = auc_of_solid_scenes(cases[k].outliers, cases[k].on_facade, cases[k].ratio_test, false);
+        assert_true(auc >= cases[k].floor);
+        if (k == 0) assert_true(auc >= auc_of_solid_scenes(cases[k].outliers, cases[k].on_facade, false, true) - 1);
     }
 }
 
@@ -370,6 +443,82 @@ static void test_camera_round_trip(void **state)
     assert_int_equal(kb_camera_project(NULL, 0, 0, &x, &y), KB_E_ARGUMENT);
 }
 
+/* Known projections: at an angle t off the axis a lens without distortion sees f t. The others by the definition, with
+ * libm, up to 80 degrees, in all directions. */
+static void test_fisheye_projections(void **state)
+{
+    (void)state;
+    kb_camera c;
+    double x, y;
+    KB_INIT(c);
+    c.fx = 300, c.fy = 290, c.cx = 319.5, c.cy = 240.5, c.fisheye = 1;
+    assert_int_equal(kb_camera_project(&c, 1, 0, &x, &y), KB_OK); /* 45 degrees */
+    assert_true(fabs(x - (319.5 + 300 * 0.78539816339744831)) < 1e-9 && fabs(y - 240.5) < 1e-12);
+    assert_int_equal(kb_camera_project(&c, 0, -1.7320508075688772, &x, &y), KB_OK); /* 60 degrees */
+    assert_true(fabs(y - (240.5 - 290 * 1.0471975511965976)) < 1e-9);
+    assert_int_equal(kb_camera_project(&c, 0, 0, &x, &y), KB_OK);
+    assert_true(x == 319.5 && y == 240.5);
+    for (int distorted = 0; distorted < 2; distorted++) {
+        if (distorted) c.k1 = -0.03, c.k2 = 0.012, c.k3 = -0.006, c.k4 = 0.001;
+        for (int k = 0; k < 36 * 16; k++) {
+            double around = (k % 36) * 0.17453292519943295, t = (k / 36 + 1) * 5 * 0.017453292519943295, rx, ry;
+            double d = t + c.k1 * pow(t, 3) + c.k2 * pow(t, 5) + c.k3 * pow(t, 7) + c.k4 * pow(t, 9);
+            assert_int_equal(kb_camera_project(&c, tan(t) * cos(around), tan(t) * sin(around), &x, &y), KB_OK);
+            assert_true(fabs(x - (319.5 + 300 * d * cos(around))) < 1e-7);
+            assert_true(fabs(y - (240.5 + 290 * d * sin(around))) < 1e-7);
+            assert_int_equal(kb_camera_unproject(&c, x, y, &rx, &ry), KB_OK);
+            assert_true(hypot(rx - tan(t) * cos(around), ry - tan(t) * sin(around)) < 1e-8 * (1 + tan(t) * tan(t)));
+        }
+    }
+    assert_int_equal(kb_camera_unproject(&c, 319.5, 240.5, &x, &y), KB_OK);
+    assert_true(x == 0 && y == 0);
+    assert_int_equal(kb_camera_unproject(&c, 319.5 + 300 * 1.7, 240.5, &x, &y), KB_OK); /* behind the camera */
+    assert_true(isnan(x) && isnan(y));
+    c.k1 = -1; /* turns back at 33 degrees */
+    assert_int_equal(kb_camera_unproject(&c, 319.5 + 300, 240.5, &x, &y), KB_OK);
+    assert_true(isnan(x) && isnan(y));
+    c.p1 = 0.1;
+    assert_int_equal(kb_camera_project(&c, 0, 0, &x, &y), KB_E_ARGUMENT);
+    c.fisheye = 0;
+    assert_int_equal(kb_camera_project(&c, 0, 0, &x, &y), KB_E_ARGUMENT); /* k4 */
+    c.k4 = 0;
+    assert_int_equal(kb_camera_project(&c, 0, 0, &x, &y), KB_OK);
+}
+
+static void test_geometries_through_a_fisheye(void **state)
+{
+    (void)state;
+    static space s;
+    kb_camera lens;
+    KB_INIT(lens);
+    lens.fx = lens.fy = 500, lens.cx = 400, lens.cy = 300;
+    lens.k1 = -0.05, lens.k2 = 0.02, lens.k3 = -0.01, lens.k4 = 0.002, lens.fisheye = 1;
+    for (int turning = 0; turning < 2; turning++) {
+        make_space(&s, 7, 400, 0, 0, turning ? 0 : 1);
+        for (size_t i = 0; i < s.n; i++) { /* the same rays through another lens, and every third pair wrong */
+            double *p = &s.pairs[i].x1, x, y;
+            for (int k = 0; k < 4; k += 2) {
+                assert_int_equal(kb_camera_unproject(&s.camera, p[k], p[k + 1], &x, &y), KB_OK);
+                assert_int_equal(kb_camera_project(&lens, x, y, &p[k], &p[k + 1]), KB_OK);
+            }
+            if (i % 3 == 0) p[2] = (double)(i * 7919 % WIDTH), p[3] = (double)(i * 104729 % HEIGHT);
+            s.points[i].x = p[2], s.points[i].y = p[3];
+        }
+        kb_fit_options o = options_of(&s, turning ? KB_ROTATION : KB_ESSENTIAL, 1);
+        kb_fit_report report;
+        o.camera1 = &lens;
+        new_report(&report);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
+        assert_int_equal(report.result, KB_FIT_FOUND);
+        assert_true(rotation_error(report.rotation, s.rotation) < 0.02);
+        if (!turning) assert_true(direction_error(report.translation, s.translation) < 0.2);
+        new_report(&report);
+        assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_OK);
+        assert_int_equal(report.result, KB_FIT_FOUND);
+        assert_true(rotation_error(report.rotation, s.rotation) < 0.02);
+    }
+}
+
 static void test_pose_of_a_plane(void **state)
 {
     (void)state;
@@ -384,8 +533,62 @@ static void test_pose_of_a_plane(void **state)
     assert_int_equal(kb_pose_from_homography(h, &c, found, where), KB_OK);
     assert_true(rotation_error(found, r) < 1e-6);
     for (int i = 0; i < 3; i++) assert_true(fabs(where[i] - t[i]) < 1e-9);
+    double before[3] = {1, 2, 3};
+    memcpy(where, before, sizeof before);
+    for (int k = 0; k < 3; k++) { /* so far away that no number says where, or nowhere */
+        const double odd[3] = {1e308, -INFINITY, NAN};
+        double far[9];
+        for (int i = 0; i < 9; i++) far[i] = 1e-9 * h[i];
+        far[2] = odd[k];
+        assert_int_equal(kb_pose_from_homography(far, &c, found, where), KB_E_ARGUMENT);
+    }
     memset(h, 0, sizeof h);
     assert_int_equal(kb_pose_from_homography(h, &c, found, where), KB_E_ARGUMENT);
+    assert_memory_equal(where, before, sizeof before); /* what fails leaves no trace */
+}
+
+/* (x - r_1) ... (x - r_n) x (x^2 + 2)^pairs */
+static int32_t polynomial_with(const double *roots, int32_t n, int32_t pairs, double c[11])
+{
+    int32_t degree = 0;
+    memset(c, 0, 11 * sizeof *c);
+    c[0] = 1;
+    for (int32_t k = 0; k < n + pairs; k++) {
+        double times[3] = {k < n ? -roots[k] : 2, k < n, k >= n}, product[11] = {0};
+        for (int32_t i = 0; i <= degree; i++)
+            for (int32_t j = 0; j < 3 && i + j < 11; j++) product[i + j] += c[i] * times[j];
+        memcpy(c, product, sizeof product);
+        degree += k < n ? 1 : 2;
+    }
+    return degree;
+}
+
+/* Roots of any number beside complex ones, near each other, far away, twice; symmetric polynomials, whose chains of
+ * remainders skip degrees. */
+static void test_real_roots_of_all_kinds(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    double c[11], truth[10], roots[10];
+    for (int round = 0; round < 2000; round++) {
+        int32_t n = (int32_t)(round % 11), pairs = (10 - n) / 2 * (round & 1), count = 0;
+        for (int32_t k = 0; k < n; k++) {
+            double far = round % 7 == 0 && k == n - 1 ? 1000 : 0;
+            truth[k] = (k ? truth[k - 1] : uniform(&seed, -4, -2)) + uniform(&seed, 0.05, 1) + far;
+        }
+        count = kbi_fit_real_roots(c, polynomial_with(truth, n, pairs, c), roots);
+        assert_int_equal(count, n);
+        for (int32_t k = 0; k < n; k++) assert_true(fabs(roots[k] - truth[k]) < 1e-4 * (1 + fabs(truth[k])));
+    }
+    const double tenth[11] = {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, even[5] = {4, 0, -5, 0, 1}, power[5] = {0, 0, 0, 0, 3};
+    assert_int_equal(kbi_fit_real_roots(tenth, 10, roots), 2);
+    assert_true(fabs(roots[0] + 1) < 1e-12 && fabs(roots[1] - 1) < 1e-12);
+    assert_int_equal(kbi_fit_real_roots(even, 4, roots), 4);
+    for (int32_t k = 0; k < 4; k++) assert_true(fabs(roots[k] - (double[]){-2, -1, 1, 2}[k]) < 1e-12);
+    assert_true(kbi_fit_real_roots(power, 4, roots) <= 1);
+    const double twice[4] = {-2, 1, 1, 3}; /* only the others are reported */
+    assert_int_equal(kbi_fit_real_roots(c, polynomial_with(twice, 4, 1, c), roots), 2);
+    assert_true(fabs(roots[0] + 2) < 1e-9 && fabs(roots[1] - 3) < 1e-9);
 }
 
 static void test_real_roots(void **state)
@@ -449,6 +652,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_essential_gives_the_relative_pose),
+        cmocka_unit_test(test_the_best_matches_on_one_plane),
         cmocka_unit_test(test_a_turning_camera_has_no_essential_matrix),
         cmocka_unit_test(test_calibrated_geometries_need_a_camera),
         cmocka_unit_test(test_similarity_and_affine),
@@ -457,8 +661,11 @@ int main(void)
         cmocka_unit_test(test_absolute_pose),
         cmocka_unit_test(test_pose_of_bad_input),
         cmocka_unit_test(test_camera_round_trip),
+        cmocka_unit_test(test_fisheye_projections),
+        cmocka_unit_test(test_geometries_through_a_fisheye),
         cmocka_unit_test(test_pose_of_a_plane),
         cmocka_unit_test(test_real_roots),
+        cmocka_unit_test(test_real_roots_of_all_kinds),
         cmocka_unit_test(test_five_points),
         cmocka_unit_test(test_the_same_every_time),
     };
