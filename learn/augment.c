@@ -7,8 +7,9 @@
 #include "learn/photometric.h"
 #include "learn/random.h"
 
-const kbi_augment kbi_augment_default = {
-    .rotation = 4, .scale = 0.06, .shift = 0.5, .gain = 0.15, .offset = 8, .gamma = 0.15, .blur = 0.8, .noise = 5};
+#define PAPER .rotation = 4, .scale = 0.06, .gain = 0.15, .offset = 8, .gamma = 0.15, .blur = 0.8, .noise = 5
+const kbi_augment kbi_augment_paper = {PAPER};
+const kbi_augment kbi_augment_default = {PAPER, .shift = 0.5};
 
 /* Normal, cut at twice the deviation. */
 static double draw(uint64_t *state, double deviation)
@@ -87,4 +88,10 @@ void kbi_augment_patches(const kbi_augment *augment, const uint8_t *in, size_t n
 {
     job j = {augment, in, n, side, 4 * kbi_parallel_threads(parallel), seed, out};
     kbi_parallel_run(parallel, j.pieces, piece, &j);
+}
+
+void kbi_augment_sample(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
+                        uint8_t *out)
+{
+    kbi_augment_patches(context, patches, n, KB_PATCH_SIDE, seed, parallel, out);
 }
