@@ -24,7 +24,6 @@ static const char *const off_on[] = {"off", "on", NULL};
 static const char *const samplers[] = {"patch", "cells", NULL};
 
 const cli_option train_model_options[] = {
-    TRAIN_HOLD_BACK(train_options, hold_back, "(default 0)"),
     {"output", 'o', CLI_OUTPUT(train_options, output), "FILE", .help = "the model file to write; required"},
     {"name", 0, CLI_TEXT(train_options, name), "NAME", .help = "the name of the model (default: the name of the file)"},
     {"support", 0, CLI_NUMBER(train_options, support, 0.1, 10), "S",

@@ -235,6 +235,7 @@ static void box_end(void *context) { train_data_free(&((box_job *)context)->data
 static const cli_option box_options[] = {
     CLI_GROUP(box_job, shared, train_model_options),
     CLI_GROUP(box_job, shared, train_data_options),
+    TRAIN_HOLD_BACK(box_job, shared.hold_back, "(default 0)"),
     CLI_SECTION("Selection"),
     {"triplets", 0, CLI_NUMBER(box_job, o.triplets, 64, 262144), "N", "8192", .help = "per bit"},
     {"candidates", 0, CLI_NUMBER(box_job, o.candidates, 1, 1000000), "N", "1000", .help = "per bit"},

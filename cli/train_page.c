@@ -37,25 +37,30 @@ static void write_curves(FILE *f, const train_page *page)
 /* ------------------------------------------------------------------------------------------------ on patches held back */
 
 /* How the distances of right and wrong pairs are spread, and what that means for a threshold. */
+#define BINS 64 /* of distances, about */
 typedef struct distances {
-    double x[KB_MAX_BITS + 1], right[KB_MAX_BITS + 1], wrong[KB_MAX_BITS + 1]; /* shares, in per cent */
-    double accepted_right[KB_MAX_BITS + 1], accepted_wrong[KB_MAX_BITS + 1];   /* up to a distance */
+    double x[KB_MAX_BITS + 1], right[KB_MAX_BITS + 1], wrong[KB_MAX_BITS + 1]; /* shares of each bin, in per cent */
+    size_t bins;
+    double accepted_right[KB_MAX_BITS + 1], accepted_wrong[KB_MAX_BITS + 1]; /* up to a distance */
     size_t first; /* whose accepted_wrong is above 0 */
 } distances;
 
 static void sum_distances(const kbi_validation *v, size_t bits, distances *d)
 {
     double right = 0, wrong = 0, right_sum = 0, wrong_sum = 0;
+    size_t width = bits > BINS ? bits / BINS : 1;
     for (size_t i = 0; i <= bits; i++) {
         right += (double)v->right[i];
         wrong += (double)v->wrong[i];
     }
+    d->bins = bits / width + 1;
     for (size_t i = 0; i <= bits; i++) {
-        d->x[i] = (double)i;
-        d->right[i] = 100 * (double)v->right[i] / right;
-        d->wrong[i] = 100 * (double)v->wrong[i] / wrong;
-        d->accepted_right[i] = right_sum += d->right[i];
-        d->accepted_wrong[i] = wrong_sum += d->wrong[i];
+        double share_right = 100 * (double)v->right[i] / right, share_wrong = 100 * (double)v->wrong[i] / wrong;
+        d->x[i / width] = fmin((double)bits, (double)(i / width * width) + 0.5 * (double)(width - 1));
+        d->right[i / width] += share_right;
+        d->wrong[i / width] += share_wrong;
+        d->accepted_right[i] = right_sum += share_right;
+        d->accepted_wrong[i] = wrong_sum += share_wrong;
     }
     while (d->first < bits && !(d->accepted_wrong[d->first] > 0)) d->first++;
 }
@@ -76,9 +81,9 @@ static void write_held(FILE *f, const kbi_validation *v, size_t bits)
             "right %.2f %%, FPR95 %.2f %% (wrong pairs accepted at the distance that accepts 95 %% of the right "
             "ones).</p>\n",
             v->queries, 100 * v->map, 100 * v->rate, 100 * v->fpr95);
-    const io_plot_curve spread[] = {{.x = d->x, .y = d->right, .n = bits + 1, .label = "right pairs", .colour = 0},
-                                    {.x = d->x, .y = d->wrong, .n = bits + 1, .label = "wrong pairs", .colour = 1}};
-    double top = fmax(largest(d->right, bits + 1), largest(d->wrong, bits + 1));
+    const io_plot_curve spread[] = {{.x = d->x, .y = d->right, .n = d->bins, .label = "right pairs", .colour = 0},
+                                    {.x = d->x, .y = d->wrong, .n = d->bins, .label = "wrong pairs", .colour = 1}};
+    double top = fmax(largest(d->right, d->bins), largest(d->wrong, d->bins));
     io_plot_curves(f, "Distances of right and wrong pairs", (io_axis){"Hamming distance", 0, (double)bits, false},
                    (io_axis){"% of the pairs", 0, 1.05 * top, false}, spread, 2);
     const double *wrong = d->accepted_wrong + d->first;

@@ -40,7 +40,8 @@ static void turn(const uint8_t *in, int32_t side, double degrees, double scale, 
     }
 }
 
-void kbi_augment_patch(const kbi_augment *augment, const uint8_t *in, int32_t side, uint64_t *state, uint8_t *out)
+void kbi_augment_patch(const kbi_augment *augment, const double logarithms[256], const uint8_t *in, int32_t side,
+                       uint64_t *state, uint8_t *out)
 {
     double unit = side / (double)KB_PATCH_SIDE; /* one sample of a 32x32 patch */
     double degrees = draw(state, augment->rotation), scale = kbi_exp(draw(state, augment->scale));
@@ -56,7 +57,7 @@ void kbi_augment_patch(const kbi_augment *augment, const uint8_t *in, int32_t si
     else memcpy(out, in, count);
     kbi_blur(out, side, side, sigma, line);
     if (augment->gain > 0 || augment->offset > 0 || augment->gamma > 0) {
-        kbi_tone_table(&tone, table);
+        kbi_tone_table(&tone, logarithms, table);
         for (size_t i = 0; i < count; i++) out[i] = table[out[i]];
     }
     if (noise > 0) kbi_noise(out, count, noise, &noise_state);
@@ -77,9 +78,11 @@ static void piece(void *context, int32_t index)
 {
     const job *j = context;
     size_t area = (size_t)j->side * (size_t)j->side, end = kbi_piece(j->n, j->pieces, index + 1);
+    double logarithms[256];
+    kbi_level_logarithms(logarithms);
     for (size_t i = kbi_piece(j->n, j->pieces, index); i < end; i++) {
         uint64_t state = kbi_random_fork(j->seed, i);
-        kbi_augment_patch(j->augment, j->in + i * area, j->side, &state, j->out + i * area);
+        kbi_augment_patch(j->augment, logarithms, j->in + i * area, j->side, &state, j->out + i * area);
     }
 }
 
