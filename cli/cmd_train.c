@@ -31,8 +31,8 @@ const cli_option train_model_options[] = {
     {"sift-support", 0, CLI_NUMBER(train_options, sift_support, 0.1, 10), "S",
      .help = ", written into the model for keypoints of SIFT detectors (default: as the others)"},
     {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
-     .help = "(docs/sampling.md), written into the model: of BAD, which is learned for it (default: cells, with --paper "
-             "patch; BAG always has octaves)"},
+     .help = "(docs/sampling.md), written into the model: of BAD, which is learned for it (default: cells, with "
+             "--paper patch; BAG always has octaves)"},
     {"augment", 0, CLI_CHOICE(train_options, augment, TRAIN_AUGMENT_OFF), "on|off", .words = off_on,
      .help = "small random rotation, scale, light, blur and noise (default: off, with --paper on)"},
     {"paper", 0, CLI_FLAG(train_options, paper),
@@ -92,18 +92,6 @@ char *train_claim_path(cli_common *common, const train_options *options, const c
 
 /* ------------------------------------------------------------------------------------------------------------- data */
 
-uint64_t train_hash(uint64_t hash, const void *data, size_t bytes)
-{
-    const uint8_t *at = data;
-    for (size_t i = 0; i < bytes; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, at + i, bytes - i < 8 ? bytes - i : 8);
-        hash = (hash ^ word) * 0x100000001b3u;
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
 static bool load_sets(train_data *data, const train_options *o, int count, char **paths, io_error *error)
 {
     kbi_patch_set all;
@@ -150,8 +138,8 @@ bool train_data_load(train_data *data, const train_options *o, bool octaves, cli
         return false;
     }
     const kbi_patch_set *set = &data->set;
-    data->hash = train_hash(TRAIN_HASH_START, set->label, set->patches * sizeof *set->label);
-    data->hash = train_hash(data->hash, set->pixels, set->patches * kbi_patch_bytes(set->side));
+    data->hash = kbi_hash_bytes(KBI_HASH_START, set->label, set->patches * sizeof *set->label);
+    data->hash = kbi_hash_bytes(data->hash, set->pixels, set->patches * kbi_patch_bytes(set->side));
     cli_say(common, "%zu patches of %zu points", set->patches, set->points);
     if (set->singletons) cli_say(common, "%zu patches left out, since no other shows their point", set->singletons);
     return true;
@@ -190,7 +178,8 @@ kb_sampler train_sampler(const train_options *options, kb_kind kind)
 {
     kb_sampler sampler;
     if (options->sampler && model_sampler(options->sampler, &sampler)) return sampler;
-    return kind == KB_BAD ? (options->paper ? KB_SAMPLER_PATCH : KB_SAMPLER_CELLS) : kind == KB_BAG ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH;
+    if (kind == KB_BAG) return KB_SAMPLER_OCTAVES;
+    return kind == KB_BAD && !options->paper ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH;
 }
 
 bool train_model_write(kb_model_spec *spec, const train_options *options, const train_data *data, kb_model **out)

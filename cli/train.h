@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "keybits/learn.h"
 #include "learn/augment.h"
+#include "learn/hash_bytes.h"
 #include "learn/validate.h"
 #include "io/patch_file.h"
 
@@ -49,9 +50,6 @@ typedef struct train_data {
 bool train_data_load(train_data *data, const train_options *o, bool octaves, cli_common *common, int count, char **paths);
 void train_data_free(train_data *data);
 kb_learn_patches train_patches(const train_data *data); /* what is learned from, a view */
-/* FNV-1a over 64-bit words: quick enough for gigabytes. */
-#define TRAIN_HASH_START 0xcbf29ce484222325u
-uint64_t train_hash(uint64_t hash, const void *data, size_t bytes);
 
 /* ---- results ---- */
 /* What the options say, or the default of the kind. */

@@ -102,8 +102,8 @@ static char *box_settings(const box_job *job)
     char *text = io_alloc(SETTINGS, 1), margin[32], channels[2 * KB_CHANNELS + 1];
     channel_names(o->channels, channels);
     int n = snprintf(text, SETTINGS,
-                     "keybits train %s%s: bits %d, loss %s, seed %llu, triplets %d, batch %d, candidates %d, local search "
-                     "%d, margin %s, keep %d, channels %s, radius %d-%d%s%s, augment %s\n",
+                     "keybits train %s%s: bits %d, loss %s, seed %llu, triplets %d, batch %d, candidates %d, "
+                     "local search %d, margin %s, keep %d, channels %s, radius %d-%d%s%s, augment %s\n",
                      kb_kind_name(o->kind), job->shared.paper ? " --paper" : "", o->bits, losses[o->loss],
                      (unsigned long long)o->seed, o->triplets, o->batch, o->candidates, o->local_search,
                      io_number_format(margin, o->margin, 9), o->keep, channels, o->min_radius, o->max_radius,
@@ -127,7 +127,8 @@ static bool box_page_write(box_job *job)
         loss[i] = job->log.rows[i].loss;
         active[i] = job->log.rows[i].active;
     }
-    train_page page = {&job->result, x, n, "bits", loss, job->o.loss == KB_LEARN_TRIPLET ? active : NULL, &job->data.set};
+    bool triplets = job->o.loss == KB_LEARN_TRIPLET;
+    train_page page = {&job->result, x, n, "bits", loss, triplets ? active : NULL, &job->data.set};
     bool written = train_page_write(job->shared.page, &page, job->common->parallel, &job->error);
     free(x);
     return written;
@@ -210,7 +211,7 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     kb_learn_defaults(&job->o);
     char *text = box_settings(job);
     int code = CLI_FAILED;
-    if (!io_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits,
+    if (!io_train_log_open(&job->log, log, kbi_hash_bytes(KBI_HASH_START, text, strlen(text)), job->o.bits,
                            job->shared.resume, &job->error)) {
         cli_error("%s", job->error.text);
     } else {

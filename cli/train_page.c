@@ -1,4 +1,5 @@
-/* The result of a training as one page: accuracy on patches held back, curves, boxes, means and correlations of bits. */
+/* The result of a training as one page: accuracy on patches held back, curves, boxes, means and correlations of
+ * bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 /* ------------------------------------------------------------------------------------------------------------ plots */
 
 /* A curve with an axis of its own. A loss that falls far is drawn on a logarithmic one. */
-static void write_curve(FILE *f, const train_page *page, const char *title, const char *name, const double *y, int colour)
+static void write_curve(FILE *f, const train_page *page, const char *title, const char *name, const double *y,
+                        int colour)
 {
     double low = INFINITY, high = 0, end = page->points ? page->x[page->points - 1] : 1;
     for (size_t i = 0; i < page->points; i++) {
@@ -23,7 +25,8 @@ static void write_curve(FILE *f, const train_page *page, const char *title, cons
     }
     bool falls = low > 0 && high > 5 * low;
     io_plot_curve curve = {.x = page->x, .y = y, .n = page->points, .label = name, .colour = colour};
-    io_axis axis = falls ? io_axis_of(name, y, page->points, true) : (io_axis){name, 0, high > 0 ? 1.05 * high : 1, false};
+    io_axis axis = {name, 0, high > 0 ? 1.05 * high : 1, false};
+    if (falls) axis = io_axis_of(name, y, page->points, true);
     io_plot_curves(f, title, (io_axis){page->x_name, 0, end, false}, axis, &curve, 1);
 }
 
@@ -34,7 +37,7 @@ static void write_curves(FILE *f, const train_page *page)
     if (page->active) write_curve(f, page, "Triplets that still have a loss", "share active", page->active, 1);
 }
 
-/* ------------------------------------------------------------------------------------------------ on patches held back */
+/* -------------------------------------------------------------------------------------------- on patches held back */
 
 /* How the distances of right and wrong pairs are spread, and what that means for a threshold. */
 #define BINS 64 /* of distances, about */
@@ -77,8 +80,8 @@ static void write_held(FILE *f, const kbi_validation *v, size_t bits)
     distances *d = io_alloc(1, sizeof *d);
     sum_distances(v, bits, d);
     fprintf(f,
-            "<h2>On patches held back</h2>\n<p>Matching %zu points that were not learned from: mAP <b>%.2f</b>, nearest "
-            "right %.2f %%, FPR95 %.2f %% (wrong pairs accepted at the distance that accepts 95 %% of the right "
+            "<h2>On patches held back</h2>\n<p>Matching %zu points that were not learned from: mAP <b>%.2f</b>, "
+            "nearest right %.2f %%, FPR95 %.2f %% (wrong pairs accepted at the distance that accepts 95 %% of the right "
             "ones).</p>\n",
             v->queries, 100 * v->map, 100 * v->rate, 100 * v->fpr95);
     const io_plot_curve spread[] = {{.x = d->x, .y = d->right, .n = d->bins, .label = "right pairs", .colour = 0},
@@ -117,7 +120,9 @@ static bool count_bits(const train_page *page, const kb_model_info *info, const 
     KB_INIT(options);
     options.parallel = parallel;
     *counts = (bit_counts){info->spec->bits, n, io_alloc(bits, sizeof(double)), io_alloc(bits * bits, sizeof(double))};
-    bool done = kb_describe_patches(page->result->model, page->set->pixels, n, page->set->side, &options, NULL, rows) == KB_OK;
+    kb_status status =
+        kb_describe_patches(page->result->model, page->set->pixels, n, page->set->side, &options, NULL, rows);
+    bool done = status == KB_OK;
     for (size_t i = 0; done && i < n; i++) {
         const uint8_t *row = rows + i * row_bytes;
         size_t set = 0;

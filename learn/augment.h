@@ -24,8 +24,8 @@ typedef struct kbi_augment {
 extern const kbi_augment kbi_augment_paper, kbi_augment_default;
 
 #define KBI_AUGMENT_MAX_SIDE 1024
-/* One patch of side x side (32 to KBI_AUGMENT_MAX_SIDE) into another; what lies outside repeats the border. The state goes
- * on by the same number of steps whatever the patch holds. logarithms: kbi_level_logarithms. */
+/* One patch of side x side (32 to KBI_AUGMENT_MAX_SIDE) into another; what lies outside repeats the border. The state
+ * goes on by the same number of steps whatever the patch holds. logarithms: kbi_level_logarithms. */
 void kbi_augment_patch(const kbi_augment *augment, const double logarithms[256], const uint8_t *in, int32_t side,
                        uint64_t *state, uint8_t *out);
 /* n patches; patch i uses a state of its own made of seed and i, so the result is the same on any number of threads. */

@@ -1,5 +1,5 @@
-/* sampleFeatures of the paper's Algorithm 1: the features f(x; u1, u2, s) that a bit may be, drawn at random, and around it
- * what the paper does not have: two sizes, channels of gradient, and small moves for a local search. */
+/* sampleFeatures of the paper's Algorithm 1: the features f(x; u1, u2, s) that a bit may be, drawn at random, and
+ * around it what the paper does not have: two sizes, channels of gradient, and small moves for a local search. */
 #ifndef KBI_BOX_SPACE_H
 #define KBI_BOX_SPACE_H
 
@@ -18,9 +18,9 @@ typedef struct kbi_box_space {
  * The two boxes always differ; the threshold is 0. */
 kb_box_pair kbi_box_draw(const kbi_box_space *space, uint64_t *state);
 
-/* What one small step makes of a pair: a box or both moved by one sample or cell, a radius changed by one (on
- * cells together with the centre), a gradient turned to the next direction. Writes those that are in the space and returns how
- * many. */
+/* What one small step makes of a pair: a box or both moved by one sample or cell, a radius changed by one (on cells
+ * together with the centre), a gradient turned to the next direction. Writes those that are in the space and returns
+ * how many. */
 #define KBI_BOX_MOVES 24
 int32_t kbi_box_moves(const kbi_box_space *space, const kb_box_pair *pair, kb_box_pair moves[KBI_BOX_MOVES]);
 

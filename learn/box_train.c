@@ -1,8 +1,9 @@
-/* Greedy feature selection: the paper's Algorithm 1 (section III-A), in learn_bits. Lines of the algorithm are cited there.
+/* Greedy feature selection: the paper's Algorithm 1 (section III-A), in learn_bits. Lines of the algorithm are cited
+ * there.
  *
- * The paper's recipe is what kb_learn_paper sets. Around it stands what the paper does not have: batches that stay for
- * several bits, screening of candidates, a local search from the best of them, boxes of two sizes, cells, channels of
- * gradient. */
+ * The paper's recipe is what kb_learn_paper sets. Around it stands what the paper does not have: batches that stay
+ * for several bits, screening of candidates, a local search from the best of them, boxes of two sizes, cells,
+ * channels of gradient. */
 #include "learn/box_train.h"
 
 #include <stdlib.h>
@@ -224,8 +225,8 @@ static void beam_search(trainer *t, kbi_scored beam[BEAM], int32_t *count)
     }
 }
 
-/* Lines 4 to 11: the feature with the least loss, each with its best threshold. Without local search that is the first of
- * the beam. */
+/* Lines 4 to 11: the feature with the least loss, each with its best threshold. Without local search that is the
+ * first of the beam. */
 static bool choose_feature(trainer *t, kbi_scored *best)
 {
     kbi_scored beam[BEAM];

@@ -1,5 +1,5 @@
-/* What the parts of the learning of BAD and BAG share: the sample of patches (sampleTriplets of the paper's Algorithm 1),
- * and the judging of features on it. */
+/* What the parts of the learning of BAD and BAG share: the sample of patches (sampleTriplets of the paper's Algorithm
+ * 1), and the judging of features on it. */
 #ifndef KBI_BOX_TRAIN_H
 #define KBI_BOX_TRAIN_H
 

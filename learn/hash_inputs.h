@@ -6,8 +6,8 @@
 
 #define KBI_HASH_INPUTS (KB_SIFT_VALUES + 1) /* [f(x), 1]: the last is for the bias */
 
-/* An input is scale x (byte - mean). With options.raw that is the byte itself, as in the paper; else scale and mean make
- * learning start with values that tanh neither ignores nor cuts off. */
+/* An input is scale x (byte - mean). With options.raw that is the byte itself, as in the paper; else scale and mean
+ * make learning start with values that tanh neither ignores nor cuts off. */
 typedef struct kbi_hash_inputs {
     kb_learn_hash_options options;
     kb_learn_patches patches; /* a view; read after creation only when every batch is augmented anew */

@@ -9,8 +9,8 @@
 
 typedef struct kbi_hash_trainer kbi_hash_trainer;
 
-/* Describes the patches (kept as 128 bytes each, times versions); their pixels are needed afterwards only when every batch
- * is augmented anew. options->checkpoint plays no part. */
+/* Describes the patches (kept as 128 bytes each, times versions); their pixels are needed afterwards only when every
+ * batch is augmented anew. options->checkpoint plays no part. */
 kb_status kbi_hash_trainer_create(kbi_hash_trainer **out, const kb_learn_patches *patches,
                                   const kb_learn_hash_options *options, kb_error *error);
 /* Goes on until `until` steps are done (at most all). False when the report asked to stop; going on later is

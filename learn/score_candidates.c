@@ -1,16 +1,16 @@
 /* Losses: what makes one feature better than another for the next bit h_t.
  *
- * Triplet ranking loss (the paper, section III-A, eq. 1 and 2). S(x, y) = h(x).h(y) is the number of equal bits less the
- * number of different ones, and a triplet costs
+ * Triplet ranking loss (the paper, section III-A, eq. 1 and 2). S(x, y) = h(x).h(y) is the number of equal bits less
+ * the number of different ones, and a triplet costs
  *     [d]+ with d = tau - S(a, p) + S(a, n) = tau + 2 (H(a, p) - H(a, n)),   H the Hamming distance.
- * The new bit changes d by -h_t(a) h_t(p) + h_t(a) h_t(n): by -2 when n is alone on its side of the threshold, by +2 when
- * p is, and not at all when a is or nobody is.
+ * The new bit changes d by -h_t(a) h_t(p) + h_t(a) h_t(n): by -2 when n is alone on its side of the threshold, by +2
+ * when p is, and not at all when a is or nobody is.
  *
- * Binary loss (section IV-A): AdaBoost over pairs, as in BEBLID. l = 1 for patches of one point and -1 for those of two; a
- * bit predicts l by h_t(x) h_t(y). A pair has the weight exp(-l sum over t of alpha_t h_t(x) h_t(y)), divided by the sum
- * of all; the next bit is the one with the least weighted error e, and alpha = ln((1 - e) / e) / 2. A pair of one point
- * and a pair of two with a patch in common are a triple too. The paper does not say where negative pairs come from; here
- * they are random. */
+ * Binary loss (section IV-A): AdaBoost over pairs, as in BEBLID. l = 1 for patches of one point and -1 for those of
+ * two; a bit predicts l by h_t(x) h_t(y). A pair has the weight exp(-l sum over t of alpha_t h_t(x) h_t(y)), divided
+ * by the sum of all; the next bit is the one with the least weighted error e, and alpha = ln((1 - e) / e) / 2. A pair
+ * of one point and a pair of two with a patch in common are a triple too. The paper does not say where negative pairs
+ * come from; here they are random. */
 #include <stdlib.h>
 
 #include "learn/box_train.h"

@@ -1,7 +1,8 @@
 /* Learning the tables of BAD, BAG and HashSIFT from patches: options in, tables and a summary out (docs/learning.md).
  *
- * Belongs to libkeybits-learn, a library beside libkeybits; the program's command `train` is made of it. The rules at the
- * head of keybits.h hold here too: nothing prints, nothing reads or writes files, every struct starts with its size.
+ * Belongs to libkeybits-learn, a library beside libkeybits; the program's command `train` is made of it. The rules at
+ * the head of keybits.h hold here too: nothing prints, nothing reads or writes files, every struct starts with its
+ * size.
  *
  *     kb_learn_patches patches;
  *     kb_learn_options options;
@@ -12,8 +13,7 @@
  *     patches.pixels = pixels, patches.labels = labels, patches.count = count;
  *     if (kb_learn_boxes(&patches, &options, boxes, NULL, &error) != KB_OK) puts(error.text);
  *
- * and kb_model_create makes a model of the boxes.
- */
+ * and kb_model_create makes a model of the boxes. / */
 #ifndef KEYBITS_LEARN_H
 #define KEYBITS_LEARN_H
 
@@ -44,8 +44,8 @@ typedef enum kb_learn_loss {
 typedef struct kb_learn_progress {
     uint32_t struct_size;
     int32_t bit, bits; /* bits chosen, bits wanted */
-    double loss;       /* after the new bit: mean over its triplets as a share of the margin (triplet); the bit's weighted
-                          error (binary); the largest correlation (ORB) */
+    double loss;       /* after the new bit: mean over its triplets as a share of the margin (triplet); the bit's
+                          weighted error (binary); the largest correlation (ORB) */
     double active;     /* triplet: share of triplets that still had a loss before the bit */
     double mean;       /* share of ones of the new bit among the patches it was chosen on */
     const kb_box_pair *boxes; /* all chosen so far, the first one first; a checkpoint is these and the options. Octaves
@@ -93,9 +93,9 @@ typedef struct kb_learn_options {
 
 /* Puts the defaults where zeros are. kb_learn_boxes does so by itself; this is for showing and recording them. */
 KB_API void kb_learn_defaults(kb_learn_options *options);
-/* Puts the paper's recipe for BAD where zeros are (docs/paper.md): 1000 candidates, triplets drawn anew for every bit, and
- * its augmentation where there is none. The rest is what zeros mean: 32x32 samples, one size per pair, thresholds at a
- * precision of 0.1, no local search. Not for BAG. */
+/* Puts the paper's recipe for BAD where zeros are (docs/paper.md): 1000 candidates, triplets drawn anew for every
+ * bit, and its augmentation where there is none. The rest is what zeros mean: 32x32 samples, one size per pair,
+ * thresholds at a precision of 0.1, no local search. Not for BAG. */
 KB_API void kb_learn_paper(kb_learn_options *options);
 
 typedef struct kb_learn_summary {
@@ -147,8 +147,8 @@ typedef struct kb_learn_hash_options {
     double margin;            /* share of bits; 0: 0.3; up to 2. 0.2 to 0.5 are alike. */
     double rate;              /* learning rate at the start; it falls to zero by a cosine. 0: 0.01; up to 1 */
     int32_t constant_rate;    /* 1: the rate stays as it is */
-    int32_t raw;              /* 1: inputs are the SIFT bytes themselves, as in the paper. 0: less their mean, and scaled to a
-                                 deviation of 0.8, which learns faster */
+    int32_t raw;              /* 1: inputs are the SIFT bytes themselves, as in the paper. 0: less their mean, and
+                                 scaled to a deviation of 0.8, which learns faster */
     int32_t versions;         /* of every patch when augmenting, the first as it is; 0: 4; up to 64; KB_LEARN_ANEW */
     kb_learn_augment augment; /* NULL: patches as they are */
     void *augment_context;

@@ -310,7 +310,8 @@ static void test_training_helps(void **state)
     kbi_patch_set_free(&held);
 }
 
-/* Inputs of the paper are the SIFT bytes; ours are centred, with a deviation of 0.8. Both in every version of a patch. */
+/* Inputs of the paper are the SIFT bytes; ours are centred, with a deviation of 0.8. Both in every version of a
+ * patch. */
 static void test_inputs(void **state)
 {
     (void)state;
