@@ -282,6 +282,7 @@ static void boost_again(trainer *t)
     }
 }
 
+/* Algorithm 1. */
 static kb_status learn_bits(trainer *t, double *loss)
 {
     bool go_on = true;
