@@ -184,7 +184,7 @@ const cli_command command_bench = {
              "distance of the quartiles. With one thread it is processor time, which a busy machine does not lengthen; "
              "with more it is wall-clock time, and how many times as fast that is as one thread, by the least times of "
              "both. Instructions, which repeat when times do not, are shown where the system counts them.",
-    .notes = "The default of --threads is 1 here. OpenCV gets the same number.",
+    .notes = "OpenCV gets the same number of threads.",
     .options = bench_options,
     .least = 1,
     .most = CLI_ANY,

@@ -11,81 +11,14 @@ typedef struct model_job {
     table_options table;
 } model_job;
 
-/* ---------------------------------------------------------------------------------------------------------- import */
-
-static bool save_model(const kb_model *model, const char *path, io_error *error)
-{
-    size_t size = 0;
-    kb_status status = kb_model_save(model, NULL, 0, &size);
-    void *buffer = io_alloc(size, 1);
-    if (status == KB_OK) status = kb_model_save(model, buffer, size, &size);
-    bool ok = status == KB_OK ? io_file_write(path, buffer, size, error)
-                              : io_fail(error, "%s: %s", path, kb_status_string(status));
-    free(buffer);
-    return ok;
-}
-
-static int model_import_run(cli_common *common, void *context, int count, char **arguments)
-{
-    const model_job *job = context;
-    io_error error;
-    kb_model *model = NULL;
-    (void)count;
-    if (!job->output) return cli_usage_error(common, "needs -o MODEL.kbm");
-    if (!model_table_read(arguments[0], &job->table, &model, &error)) return cli_error("%s", error.text);
-    bool ok = save_model(model, job->output, &error);
-    kb_model_info info;
-    KB_INIT(info);
-    if (ok && kb_model_get_info(model, &info) == KB_OK) {
-        cli_say(common, "%s: %s, %s, %d bits, %s sampler, support %g", job->output, info.spec->name,
-                kb_kind_name(info.spec->kind), (int)info.spec->bits, kb_sampler_name(info.spec->sampler),
-                (double)info.spec->support);
-    }
-    kb_model_free(model);
-    return ok ? CLI_DONE : cli_error("%s", error.text);
-}
-
-static const char *const samplers[] = {"image", "patch", "octaves", "cells", NULL};
-
-static const cli_option import_options[] = {
-    {"sampler", 0, CLI_CHOICE(model_job, table.sampler, 0), "NAME", .words = samplers,
-     .help = "image: boxes in the image, as OpenCV's TEBLID; patch: in the resampled 32x32 patch; cells: in 16x16 cells, "
-             "for tables whose boxes are on cells; octaves: of BAG, which has no other (default: image for BAD, octaves "
-             "for BAG, patch for the others)"},
-    {"support", 0, CLI_NUMBER(model_job, table.support, 0.1, 10), "S",
-     .help = ": patch width = preset x keypoint size x support (default 1)"},
-    {"sift-support", 0, CLI_NUMBER(model_job, table.sift_support, 0.1, 10), "S",
-     .help = ", for keypoints of SIFT detectors (default: as the others)"},
-    {"name", 0, CLI_TEXT(model_job, table.name), "NAME",
-     .help = "the model's name, 1 to 63 bytes (default: the name of the file)"},
-    {"root", 0, CLI_FLAG(model_job, table.root), .help = "HashSIFT: the weights are for RootSIFT"},
-    {"output", 'o', CLI_OUTPUT(model_job, output), "FILE", .help = "the model file to write; required"},
-    {0}};
-
-static const cli_command model_import = {
-    .name = "model import",
-    .summary = "a table of numbers becomes a model",
-    .usage = "TABLE.txt -o MODEL.kbm [options]",
-    .about = "Reads a table of numbers, one row per bit, '#' for comments; the number of columns tells the kind:\n"
-             "    6  x1 y1 x2 y2 r th               BAD: two boxes of one radius and a threshold\n"
-             "    9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0\n"
-             "  129  bias w1 ... w128               HashSIFT\n"
-             "TABLE.txt may be - for standard input.",
-    .options = import_options,
-    .least = 1,
-    .most = 1,
-    .wants = "takes one table",
-    .reads_arguments = true,
-    .job_size = sizeof(model_job),
-    .run = model_import_run};
-
 /* ------------------------------------------------------------------------------------------------------------ show */
 
 static void id_text(char text[17], uint64_t id) { snprintf(text, 17, "%016llx", (unsigned long long)id); }
 
 static bool has_boxes(const kb_model_info *info) { return info->spec->kind == KB_BAD || info->spec->kind == KB_BAG; }
 
-static void show_json(const kb_model_info *info)
+/* file: where the model was written to or came from; NULL: not told. */
+static void show_json(const kb_model_info *info, const char *file)
 {
     const kb_model_spec *spec = info->spec;
     char id[17];
@@ -93,6 +26,7 @@ static void show_json(const kb_model_info *info)
     id_text(id, info->id);
     io_json_begin(&json, stdout);
     io_json_object(&json, NULL);
+    if (file) io_json_string(&json, "file", file);
     io_json_string(&json, "name", spec->name);
     io_json_string(&json, "kind", kb_kind_name(spec->kind));
     io_json_integer(&json, "bits", spec->bits);
@@ -173,7 +107,7 @@ static int model_show_run(cli_common *common, void *context, int count, char **a
     bool ok = open_model(arguments[0], &model, &info, &error) &&
               (!job->svg || model_svg_write(job->svg, &info, &error));
     if (!ok) cli_error("%s", error.text);
-    else if (common->json) show_json(&info);
+    else if (common->json) show_json(&info, NULL);
     else show_text(&info);
     kb_model_free(model);
     return ok ? CLI_DONE : CLI_FAILED;
@@ -195,14 +129,88 @@ static const cli_command model_show = {
     .job_size = sizeof(model_job),
     .run = model_show_run};
 
+/* ---------------------------------------------------------------------------------------------------------- import */
+
+static bool save_model(const kb_model *model, const char *path, io_error *error)
+{
+    size_t size = 0;
+    kb_status status = kb_model_save(model, NULL, 0, &size);
+    void *buffer = io_alloc(size, 1);
+    if (status == KB_OK) status = kb_model_save(model, buffer, size, &size);
+    bool ok = status == KB_OK ? io_file_write_to_disc(path, buffer, size, error)
+                              : io_fail(error, "%s: %s", path, kb_status_string(status));
+    free(buffer);
+    return ok;
+}
+
+static int model_import_run(cli_common *common, void *context, int count, char **arguments)
+{
+    const model_job *job = context;
+    io_error error;
+    kb_model *model = NULL;
+    (void)count;
+    if (!job->output) return cli_usage_error(common, "needs -o MODEL.kbm");
+    if (!model_table_read(arguments[0], &job->table, &model, &error)) return cli_error("%s", error.text);
+    bool ok = save_model(model, job->output, &error);
+    kb_model_info info;
+    KB_INIT(info);
+    if (ok && kb_model_get_info(model, &info) == KB_OK) {
+        cli_say(common, "%s: %s, %s, %d bits, %s sampler, support %g", job->output, info.spec->name,
+                kb_kind_name(info.spec->kind), (int)info.spec->bits, kb_sampler_name(info.spec->sampler),
+                (double)info.spec->support);
+        if (common->json) show_json(&info, job->output);
+    }
+    kb_model_free(model);
+    return ok ? CLI_DONE : cli_error("%s", error.text);
+}
+
+static const char *const samplers[] = {"image", "patch", "octaves", "cells", NULL};
+
+static const cli_option import_options[] = {
+    {"sampler", 0, CLI_CHOICE(model_job, table.sampler, 0), "NAME", .words = samplers,
+     .help = "image: boxes in the image, as OpenCV's TEBLID; patch: in the resampled 32x32 patch; cells: in 16x16 cells, "
+             "for tables whose boxes are on cells; octaves: of BAG, which has no other (default: image for BAD, octaves "
+             "for BAG, patch for the others)"},
+    {"support", 0, CLI_NUMBER(model_job, table.support, 0.1, 10), "S",
+     .help = ": patch width = preset x keypoint size x support (default 1)"},
+    {"sift-support", 0, CLI_NUMBER(model_job, table.sift_support, 0.1, 10), "S",
+     .help = ", for keypoints of SIFT detectors (default: as the others)"},
+    {"name", 0, CLI_TEXT(model_job, table.name), "NAME",
+     .help = "the model's name, 1 to 63 bytes (default: the name of the file)"},
+    {"root", 0, CLI_FLAG(model_job, table.root), .help = "HashSIFT: the weights are for RootSIFT"},
+    {"output", 'o', CLI_OUTPUT(model_job, output), "FILE", .help = "the model file to write; required"},
+    {0}};
+
+static const cli_command model_import = {
+    .name = "model import",
+    .summary = "a table of numbers becomes a model",
+    .usage = "TABLE.txt -o MODEL.kbm [options]",
+    .about = "Reads a table of numbers, one row per bit, '#' for comments; the number of columns tells the kind:\n"
+             "    6  x1 y1 x2 y2 r th               BAD: two boxes of one radius and a threshold\n"
+             "    9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0\n"
+             "  129  bias w1 ... w128               HashSIFT\n"
+             "TABLE.txt may be - for standard input.",
+    .options = import_options,
+    .least = 1,
+    .most = 1,
+    .wants = "takes one table",
+    .reads_arguments = true,
+    .job_size = sizeof(model_job),
+    .run = model_import_run};
+
+/* ---------------------------------------------------------------------------------------------------------- export */
+
 static int model_export_run(cli_common *common, void *context, int count, char **arguments)
 {
     const model_job *job = context;
     io_error error;
     kb_model *model = NULL;
     kb_model_info info;
-    (void)common, (void)count;
+    (void)count;
+    if (common->json && (!job->output || strcmp(job->output, "-") == 0))
+        return cli_usage_error(common, "--json needs -o FILE, since the table goes to standard output otherwise");
     bool ok = open_model(arguments[0], &model, &info, &error) && model_table_write(job->output, &info, &error);
+    if (ok && common->json) show_json(&info, job->output);
     kb_model_free(model);
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }

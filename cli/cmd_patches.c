@@ -85,13 +85,13 @@ bool patches_output_open(cli_common *common, patches_output *output, int32_t sid
             output->writer[i] = io_patch_writer_open(output->path[i], side, output->support[i], &error);
         if (output->writer[i]) continue;
         common->exit_code = cli_error("%s", error.text);
-        patches_output_close(output, false);
+        patches_output_close(common, output, false);
         return false;
     }
     return true;
 }
 
-int patches_output_close(patches_output *output, bool ok)
+int patches_output_close(const cli_common *common, patches_output *output, bool ok)
 {
     io_error error;
     for (int32_t i = 0; i < output->supports; i++) {
@@ -103,6 +103,7 @@ int patches_output_close(patches_output *output, bool ok)
         }
         output->writer[i] = NULL;
     }
+    if (ok && common->json) ok = patches_print_info(common, output->supports, output->path) == CLI_DONE;
     for (int32_t i = 0; i < output->supports; i++) {
         free(output->path[i]);
         output->path[i] = NULL;

@@ -2,8 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/json.h"
 #include "io/number.h"
-#include "learn/validate.h"
+#include "io/progress.h"
 #include "model_text.h"
 #include "train.h"
 
@@ -30,9 +31,12 @@ const cli_option train_model_options[] = {
     {"sift-support", 0, CLI_NUMBER(train_options, sift_support, 0.1, 10), "S",
      .help = ", written into the model for keypoints of SIFT detectors (default: as the others)"},
     {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
-     .help = "(docs/sampling.md), written into the model: of BAD, which is learned for it (default: cells; BAG always has octaves)"},
-    {"augment", 0, CLI_CHOICE(train_options, augment, 0), "on|off", "off", .words = off_on,
-     .help = "small random rotation, scale, light, blur and noise"},
+     .help = "(docs/sampling.md), written into the model: of BAD, which is learned for it (default: cells, with "
+             "--paper patch; BAG always has octaves)"},
+    {"augment", 0, CLI_CHOICE(train_options, augment, TRAIN_AUGMENT_OFF), "on|off", .words = off_on,
+     .help = "small random rotation, scale, light, blur and noise (default: off, with --paper on)"},
+    {"paper", 0, CLI_FLAG(train_options, paper),
+     .help = "the recipe of the paper (docs/paper.md); other options change it"},
     {"log", 0, CLI_OUTPUT(train_options, log), "FILE.csv", .help = "the log (default: the model's name with .csv)"},
     {"page", 0, CLI_OUTPUT(train_options, page), "FILE.html",
      .help = "a page with curves and pictures of the result"},
@@ -46,13 +50,19 @@ const cli_option train_data_options[] = {
      .help = ": learn from a sample of whole points (default 0: all)"},
     {"validate", 0, CLI_INPUT(train_options, validate), "SET",
      .help = "patches that learning does not see, to tell how good the result is"},
-    {"hold-back", 0, CLI_NUMBER(train_options, hold_back, 0, 0.9), "F",
-     .help = ": keep this share of the points for that instead (default 0)"},
     {"seed", 0, CLI_NUMBER(train_options, seed, 0, CLI_NO_LIMIT), "N", "1",
      .help = "the same patches, options and seed give the same result"},
     {0}};
 
-void train_options_begin(train_options *o) { *o = (train_options){.amounts = kbi_augment_default}; }
+bool train_augments(const train_options *o)
+{
+    return o->augment == TRAIN_AUGMENT_ON || (o->paper && o->augment == TRAIN_AUGMENT_UNSAID);
+}
+
+void *train_amounts(const train_options *o)
+{
+    return (void *)(uintptr_t)(o->paper ? &kbi_augment_paper : &kbi_augment_default); /* which are only read */
+}
 
 static const cli_command *const train_subcommands[] = {&train_bad,      &train_bag,     &train_hashsift,
                                                        &train_ablation, &train_compare, &train_thresholds, NULL};
@@ -81,18 +91,6 @@ char *train_claim_path(cli_common *common, const train_options *options, const c
 }
 
 /* ------------------------------------------------------------------------------------------------------------- data */
-
-uint64_t train_hash(uint64_t hash, const void *data, size_t bytes)
-{
-    const uint8_t *at = data;
-    for (size_t i = 0; i < bytes; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, at + i, bytes - i < 8 ? bytes - i : 8);
-        hash = (hash ^ word) * 0x100000001b3u;
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
 
 static bool load_sets(train_data *data, const train_options *o, int count, char **paths, io_error *error)
 {
@@ -140,8 +138,8 @@ bool train_data_load(train_data *data, const train_options *o, bool octaves, cli
         return false;
     }
     const kbi_patch_set *set = &data->set;
-    data->hash = train_hash(TRAIN_HASH_START, set->label, set->patches * sizeof *set->label);
-    data->hash = train_hash(data->hash, set->pixels, set->patches * kbi_patch_bytes(set->side));
+    data->hash = kbi_hash_bytes(KBI_HASH_START, set->label, set->patches * sizeof *set->label);
+    data->hash = kbi_hash_bytes(data->hash, set->pixels, set->patches * kbi_patch_bytes(set->side));
     cli_say(common, "%zu patches of %zu points", set->patches, set->points);
     if (set->singletons) cli_say(common, "%zu patches left out, since no other shows their point", set->singletons);
     return true;
@@ -155,12 +153,6 @@ kb_learn_patches train_patches(const train_data *data)
     patches.labels = data->set.label;
     patches.count = data->set.patches;
     return patches;
-}
-
-void train_augment(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
-                   uint8_t *out)
-{
-    kbi_augment_patches(context, patches, n, KB_PATCH_SIDE, seed, parallel, out);
 }
 
 void train_data_free(train_data *data)
@@ -186,7 +178,8 @@ kb_sampler train_sampler(const train_options *options, kb_kind kind)
 {
     kb_sampler sampler;
     if (options->sampler && model_sampler(options->sampler, &sampler)) return sampler;
-    return kind == KB_BAD ? KB_SAMPLER_CELLS : kind == KB_BAG ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH;
+    if (kind == KB_BAG) return KB_SAMPLER_OCTAVES;
+    return kind == KB_BAD && !options->paper ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH;
 }
 
 bool train_model_write(kb_model_spec *spec, const train_options *options, const train_data *data, kb_model **out)
@@ -211,14 +204,54 @@ bool train_model_write(kb_model_spec *spec, const train_options *options, const 
     return false;
 }
 
-void train_validate(const train_data *data, const kb_model *model, const cli_common *common)
+void train_validate(const train_data *data, const cli_common *common, train_result *result)
 {
-    kbi_validation v;
     if (data->held.points == 0) return;
-    if (!kbi_validate_model(&data->held, model, 0, 1, common->parallel, &v)) {
-        cli_warn(common, "the held-back patches are too few to measure with");
-        return;
+    result->validated = kbi_validate_model(&data->held, result->model, 0, 1, common->parallel, &result->on_held);
+    if (!result->validated) cli_warn(common, "the held-back patches are too few to measure with");
+}
+
+static void print_result(const train_options *o, const train_data *data, const train_result *r,
+                         const kb_model_info *info, double seconds)
+{
+    char id[17];
+    io_json json;
+    snprintf(id, sizeof id, "%016llx", (unsigned long long)info->id);
+    io_json_begin(&json, stdout);
+    io_json_object(&json, NULL);
+    io_json_string(&json, "model", o->output);
+    io_json_string(&json, "log", r->log);
+    io_json_string(&json, "page", o->page);
+    io_json_string(&json, "name", info->spec->name);
+    io_json_string(&json, "kind", kb_kind_name(info->spec->kind));
+    io_json_integer(&json, "bits", info->spec->bits);
+    io_json_string(&json, "id", id);
+    io_json_integer(&json, "points", (int64_t)data->set.points);
+    io_json_integer(&json, "patches", (int64_t)data->set.patches);
+    io_json_number(&json, "loss", r->loss);
+    io_json_number(&json, "seconds", seconds);
+    if (r->validated) {
+        io_json_object(&json, "held_back");
+        io_json_integer(&json, "points", (int64_t)r->on_held.queries);
+        io_json_number(&json, "map", 100 * r->on_held.map);
+        io_json_number(&json, "rate", 100 * r->on_held.rate);
+        io_json_number(&json, "fpr95", 100 * r->on_held.fpr95);
+        io_json_end(&json);
     }
-    cli_say(common, "on %zu points not learned from: mAP %.2f, nearest right %.2f %%, FPR95 %.2f %%", v.queries,
-            100 * v.map, 100 * v.rate, 100 * v.fpr95);
+    io_json_end(&json);
+}
+
+void train_tell(const cli_common *common, const train_options *o, const train_data *data, const train_result *r)
+{
+    double seconds = io_clock_seconds() - r->started;
+    kb_model_info info;
+    KB_INIT(info);
+    kb_model_get_info(r->model, &info);
+    if (r->validated)
+        cli_say(common, "on %zu points not learned from: mAP %.2f, nearest right %.2f %%, FPR95 %.2f %%",
+                r->on_held.queries, 100 * r->on_held.map, 100 * r->on_held.rate, 100 * r->on_held.fpr95);
+    cli_say(common, "wrote %s (%s, %s, %d bits), %s%s%s in %.1f s", o->output, info.spec->name,
+            kb_kind_name(info.spec->kind), (int)info.spec->bits, r->log, o->page ? ", " : "", o->page ? o->page : "",
+            seconds);
+    if (common->json) print_result(o, data, r, &info, seconds);
 }

@@ -396,6 +396,19 @@ static int convert_run(cli_common *common, void *job, int count, char **argument
     if (!places_vocabulary_open(arguments[0], NULL, &v, &error)) return cli_error("%s", error.text);
     bool ok = convert_write(j, &v, format, &error);
     if (ok) cli_say(common, "%s: %s to %s", j->output, io_vocabulary_formats[v.format], io_vocabulary_formats[format]);
+    if (ok && common->json) {
+        io_json json;
+        kb_vocabulary_info info;
+        KB_INIT(info);
+        kb_vocabulary_get_info(v.vocabulary, &info);
+        io_json_begin(&json, stdout);
+        io_json_object(&json, NULL);
+        io_json_string(&json, "file", j->output);
+        io_json_string(&json, "format", io_vocabulary_formats[format]);
+        io_json_string(&json, "from", io_vocabulary_formats[v.format]);
+        vocabulary_json(&json, &info);
+        io_json_end(&json);
+    }
     io_vocabulary_free(&v);
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }

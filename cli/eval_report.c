@@ -28,6 +28,14 @@ static int make_report(const cli_common *common, int count, char **paths, const 
     }
     good = good && write_page(&report, title, output, &error);
     if (good) cli_say(common, "%s: %zu results", output, report.count);
+    if (good && common->json) {
+        io_json json;
+        io_json_begin(&json, stdout);
+        io_json_object(&json, NULL);
+        io_json_string(&json, "page", output);
+        io_json_integer(&json, "results", (int64_t)report.count);
+        io_json_end(&json);
+    }
     for (int i = 0; i < count; i++)
         if (documents[i]) io_json_free(documents[i]);
     free(documents);

@@ -9,7 +9,7 @@
 const cli_option cli_common_options[] = {
     CLI_SECTION("Common options"),
     {"threads", 0, CLI_NUMBER(cli_common, threads, 0, 256), "N",
-     .help = "threads; 0 is one per processor (default 0). Results do not depend on it."},
+     .help = "threads; 0 is one per processor. The default is 0, of bench 1. Results do not depend on it."},
     {"cpu", 0, CLI_TEXT(cli_common, cpu), "FEATURES",
      .help = "use only these instruction sets, such as avx2; c for none (default: all that are found; the "
              "environment variable KEYBITS_CPU says the same)"},

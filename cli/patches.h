@@ -32,7 +32,10 @@ static inline int32_t patches_output_side(const patches_output *output)
 {
     return output->octaves ? KB_OCTAVE_SIDE : KB_PATCH_SIDE;
 }
-/* Closes all files or, when `ok` is false, leaves nothing. Returns the exit code. */
-int patches_output_close(patches_output *output, bool ok);
+/* Closes all files or, when `ok` is false, leaves nothing; with --json prints what is in them. Returns the exit
+ * code. */
+int patches_output_close(const cli_common *common, patches_output *output, bool ok);
+/* What is in sets, as `patches info` prints it. Returns the exit code. */
+int patches_print_info(const cli_common *common, int sets, char *const *paths);
 
 #endif

@@ -36,7 +36,7 @@ static int patches_brown_run(cli_common *common, void *context, int count, char 
     bool ok = io_brown_convert(arguments[0], side, job->output.writer[0], brown_tick, &progress, &error);
     io_progress_end(&progress);
     if (!ok) cli_error("%s", error.text);
-    return patches_output_close(&job->output, ok);
+    return patches_output_close(common, &job->output, ok);
 }
 
 static const cli_option brown_options[] = {

@@ -33,7 +33,7 @@ static int colmap_convert(cli_common *common, const kbi_scene *model, colmap_job
     for (size_t i = 0; i < l.skipped.count; i++) cli_warn(common, "skipped: %s", l.skipped.items[i]);
     io_names_free(&l.skipped);
     if (!ok) cli_error("%s", error.text);
-    int result = patches_output_close(&a->output, ok);
+    int result = patches_output_close(common, &a->output, ok);
     if (result == CLI_DONE) {
         cli_say(common, "%zu patches of %zu points from %zu images; %zu images could not be used", report.patches,
                 report.points, model->image_count - report.skipped, report.skipped);

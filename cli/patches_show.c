@@ -86,6 +86,14 @@ static int patches_show_run(cli_common *common, void *context, int count, char *
     if (!io_patch_set_load(arguments[0], most, (uint64_t)s->seed, &set, &error)) return cli_error("%s", error.text);
     if (s->magnify == 0) s->magnify = set.side <= 32 ? 2 : 1;
     bool ok = draw_sheet(s->output, &set, s, &error);
+    if (ok && common->json) {
+        io_json json;
+        io_json_begin(&json, stdout);
+        io_json_object(&json, NULL);
+        io_json_string(&json, "set", arguments[0]);
+        io_json_string(&json, "picture", s->output);
+        io_json_end(&json);
+    }
     kbi_patch_set_free(&set);
     return ok ? CLI_DONE : cli_error("%s", error.text);
 }
@@ -166,7 +174,7 @@ static bool summarise(const char *path, summary *out, io_error *error)
     return ok;
 }
 
-static void patches_info_json(const summary *summaries, char **paths, int sets)
+static void patches_info_json(const summary *summaries, char *const *paths, int sets)
 {
     io_json json;
     io_json_begin(&json, stdout);
@@ -186,7 +194,7 @@ static void patches_info_json(const summary *summaries, char **paths, int sets)
     io_json_end(&json);
 }
 
-static void patches_info_text(const summary *summaries, char **paths, int sets)
+static void patches_info_text(const summary *summaries, char *const *paths, int sets)
 {
     for (const summary *s = summaries; s < summaries + sets; s++) {
         printf("%s: %llu patches of side %d%s, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu "
@@ -197,18 +205,23 @@ static void patches_info_text(const summary *summaries, char **paths, int sets)
     }
 }
 
-static int patches_info_run(cli_common *common, void *context, int count, char **arguments)
+int patches_print_info(const cli_common *common, int sets, char *const *paths)
 {
     io_error error;
-    summary *summaries = io_alloc((size_t)count, sizeof *summaries);
+    summary *summaries = io_alloc((size_t)sets, sizeof *summaries);
     bool ok = true;
-    (void)context;
-    for (int i = 0; i < count && ok; i++) ok = summarise(arguments[i], &summaries[i], &error);
+    for (int i = 0; i < sets && ok; i++) ok = summarise(paths[i], &summaries[i], &error);
     if (!ok) cli_error("%s", error.text);
-    else if (common->json) patches_info_json(summaries, arguments, count);
-    else patches_info_text(summaries, arguments, count);
+    else if (common->json) patches_info_json(summaries, paths, sets);
+    else patches_info_text(summaries, paths, sets);
     free(summaries);
     return ok ? CLI_DONE : CLI_FAILED;
+}
+
+static int patches_info_run(cli_common *common, void *context, int count, char **arguments)
+{
+    (void)context;
+    return patches_print_info(common, count, arguments);
 }
 
 const cli_command patches_info = {

@@ -126,7 +126,7 @@ static int synth_write(cli_common *common, const io_names *images, synth_job *jo
         cli_error("no image gave a point that two views share");
         ok = false;
     }
-    int result = patches_output_close(&job->output, ok);
+    int result = patches_output_close(common, &job->output, ok);
     for (size_t i = 0; i < totals.skipped.count; i++) cli_warn(common, "skipped: %s", totals.skipped.items[i]);
     if (result == CLI_DONE)
         cli_say(common, "%zu patches of %zu points from %zu images; %zu images could not be read, %zu gave no points",

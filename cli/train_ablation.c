@@ -11,6 +11,7 @@ typedef struct ablation_job {
     kbi_ablation_options o;
     train_options shared;
     const char *models;
+    bool paper;
     io_progress progress;
 } ablation_job;
 
@@ -70,6 +71,7 @@ static int ablation_run(cli_common *common, void *context, int count, char **arg
     if (!job->shared.validate && job->shared.hold_back <= 0) job->shared.hold_back = 0.2;
     if (!train_data_load(&data, &job->shared, false, common, count, arguments)) return common->exit_code;
     job->o.rows = job->o.steps ? 0 : KBI_ABLATION_BAD;
+    job->o.paper = job->paper;
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
     job->o.parallel = common->parallel;
@@ -89,10 +91,10 @@ static int ablation_run(cli_common *common, void *context, int count, char **arg
     return ok ? CLI_DONE : CLI_FAILED;
 }
 
-static void ablation_begin(void *context) { train_options_begin(&((ablation_job *)context)->shared); }
-
 static const cli_option ablation_options[] = {
     CLI_GROUP(ablation_job, shared, train_data_options),
+    TRAIN_HOLD_BACK(ablation_job, shared.hold_back, "(default 0.2, without --validate)"),
+    {"paper", 0, CLI_FLAG(ablation_job, paper), .help = "each row by the recipe of the paper (docs/paper.md)"},
     {"triplets", 0, CLI_NUMBER(ablation_job, o.triplets, 64, 262144), "N", "8192", .help = "per bit"},
     {"candidates", 0, CLI_NUMBER(ablation_job, o.candidates, 1, 1000000), "N", "1000", .help = "per bit"},
     {"steps", 0, CLI_NUMBER(ablation_job, o.steps, 0, 100000000), "N", "30000",
@@ -107,13 +109,11 @@ const cli_command train_ablation = {
     .usage = "SET.kbp... [options]",
     .about = "Learns BAD and HashSIFT with one part of the method after the other switched on, and prints the mAP of "
              "matching on patches not learned from, beside the paper's mAP of HPatches' matching task. The numbers are not "
-             "of the same data; what can be compared is how they go up. --hold-back is 0.2 here unless --validate is "
-             "given.",
+             "of the same data; what can be compared is how they go up.",
     .options = ablation_options,
     .least = 1,
     .most = CLI_ANY,
     .wants = "needs a set of patches (.kbp)",
     .reads_arguments = true,
     .job_size = sizeof(ablation_job),
-    .begin = ablation_begin,
     .run = ablation_run};

@@ -61,7 +61,8 @@ typedef struct box_job {
     cli_common *common;
     io_train_log log;
     io_progress progress;
-    double started;
+    train_result result;
+    double started; /* of the whole training, before it was interrupted */
     bool log_failed;
     io_error error;
 } box_job;
@@ -85,20 +86,29 @@ static int32_t report_bit(void *context, const kb_learn_progress *p)
 
 #define SETTINGS 1024 /* bytes */
 
+/* "1 2 3 4 7": the channels of a mask. */
+static void channel_names(uint32_t channels, char text[2 * KB_CHANNELS + 1])
+{
+    *text = 0;
+    for (int c = 0; c < KB_CHANNELS; c++)
+        if (channels >> c & 1) sprintf(text + strlen(text), "%s%d", *text ? " " : "", c);
+}
+
 /* How the model is learned, in words; with the hash of the patches this decides the result. */
 static char *box_settings(const box_job *job)
 {
     const kb_learn_options *o = &job->o;
     const train_data *d = &job->data;
-    char *text = io_alloc(SETTINGS, 1), margin[32];
-    int n =
-        snprintf(text, SETTINGS,
-                 "keybits train %s: bits %d, loss %s, seed %llu, triplets %d, batch %d, neighbours %d, candidates %d, "
-                 "local search %d, margin %s, keep %d, planes %#x, radius %d-%d%s%s, boxes %d, augment %s\n",
-                 kb_kind_name(o->kind), o->bits, losses[o->loss], (unsigned long long)o->seed, o->triplets, o->batch,
-                 o->neighbours, o->candidates, o->local_search, io_number_format(margin, o->margin, 9), o->keep,
-                 (unsigned)o->channels, o->min_radius, o->max_radius, o->two_radii ? ", two radii" : "",
-                 o->fixed_threshold ? ", fixed threshold" : "", o->distinct_boxes, job->shared.augment ? "on" : "off");
+    char *text = io_alloc(SETTINGS, 1), margin[32], channels[2 * KB_CHANNELS + 1];
+    channel_names(o->channels, channels);
+    int n = snprintf(text, SETTINGS,
+                     "keybits train %s%s: bits %d, loss %s, seed %llu, triplets %d, batch %d, candidates %d, "
+                     "local search %d, margin %s, keep %d, channels %s, radius %d-%d%s%s, augment %s\n",
+                     kb_kind_name(o->kind), job->shared.paper ? " --paper" : "", o->bits, losses[o->loss],
+                     (unsigned long long)o->seed, o->triplets, o->batch, o->candidates, o->local_search,
+                     io_number_format(margin, o->margin, 9), o->keep, channels, o->min_radius, o->max_radius,
+                     o->two_radii ? ", two radii" : "", o->fixed_threshold ? ", fixed threshold" : "",
+                     train_augments(&job->shared) ? "on" : "off");
     if (n > 0 && o->screen) n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", screen %d\n", (int)o->screen) - 1;
     if (n > 0 && o->sampler != KB_SAMPLER_PATCH)
         n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", on %s\n", kb_sampler_name(o->sampler)) - 1;
@@ -108,7 +118,7 @@ static char *box_settings(const box_job *job)
     return text;
 }
 
-static bool box_page_write(box_job *job, const kb_model *model)
+static bool box_page_write(box_job *job)
 {
     size_t n = (size_t)job->log.count;
     double *x = io_alloc(3 * n, sizeof *x), *loss = x + n, *active = loss + n;
@@ -117,8 +127,8 @@ static bool box_page_write(box_job *job, const kb_model *model)
         loss[i] = job->log.rows[i].loss;
         active[i] = job->log.rows[i].active;
     }
-    const train_curve curves[] = {{"loss", loss}, {"share of triplets that are active", active}};
-    train_page page = {model, x, n, "bits", curves, job->o.loss == KB_LEARN_TRIPLET ? 2 : 1, &job->data.set};
+    bool triplets = job->o.loss == KB_LEARN_TRIPLET;
+    train_page page = {&job->result, x, n, "bits", loss, triplets ? active : NULL, &job->data.set};
     bool written = train_page_write(job->shared.page, &page, job->common->parallel, &job->error);
     free(x);
     return written;
@@ -134,9 +144,12 @@ static int box_finish(box_job *job, const kb_box_pair *boxes, const char *text)
     spec.text = text;
     spec.boxes = boxes;
     if (!train_model_write(&spec, &job->shared, &job->data, &model)) return CLI_FAILED;
-    train_validate(&job->data, model, job->common);
-    bool ok = !job->shared.page || box_page_write(job, model);
-    if (!ok) cli_error("%s", job->error.text);
+    job->result.model = model;
+    job->result.loss = job->log.rows[job->log.count - 1].loss;
+    train_validate(&job->data, job->common, &job->result);
+    bool ok = !job->shared.page || box_page_write(job);
+    if (ok) train_tell(job->common, &job->shared, &job->data, &job->result);
+    else cli_error("%s", job->error.text);
     kb_model_free(model);
     return ok ? CLI_DONE : CLI_FAILED;
 }
@@ -153,8 +166,8 @@ static int box_learn(box_job *job, const char *text)
     o->report = report_bit;
     o->report_context = job;
     o->parallel = job->common->parallel;
-    o->augment = job->shared.augment ? train_augment : NULL;
-    o->augment_context = &job->shared.amounts;
+    o->augment = train_augments(&job->shared) ? kbi_augment_sample : NULL;
+    o->augment_context = train_amounts(&job->shared);
     if (o->started) cli_say(job->common, "going on after bit %d", o->started);
     job->started = io_clock_seconds() - (o->started ? job->log.rows[o->started - 1].seconds : 0);
 
@@ -170,6 +183,7 @@ static int box_run(cli_common *common, void *context, int count, char **argument
 {
     box_job *job = context;
     job->common = common;
+    job->result.started = io_clock_seconds();
     if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
     if (job->o.kind == KB_BAD && job->o.channels && job->o.channels != 1)
         return cli_usage_error(common, "--channels is for bag; bad has gray only");
@@ -177,7 +191,9 @@ static int box_run(cli_common *common, void *context, int count, char **argument
         return cli_usage_error(common, "--sampler is for bad; bag always has octaves");
     if (job->o.kind == KB_BAG && job->shared.bits % 32)
         return cli_usage_error(common, "--bits of bag must be a multiple of 32, not %d", (int)job->shared.bits);
-    if (job->o.kind == KB_BAG && job->shared.augment)
+    if (job->o.kind == KB_BAG && job->shared.paper)
+        return cli_usage_error(common, "--paper is not for bag, which the paper does not have");
+    if (job->o.kind == KB_BAG && train_augments(&job->shared))
         return cli_usage_error(common, "--augment is not for bag: octaves cannot be augmented");
     job->o.sampler = train_sampler(&job->shared, job->o.kind);
     if (job->o.kind == KB_BAD && job->o.sampler == KB_SAMPLER_PATCH && job->o.max_radius > KB_MAX_RADIUS)
@@ -190,10 +206,12 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     }
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
+    job->result.log = log;
+    if (job->shared.paper) kb_learn_paper(&job->o);
     kb_learn_defaults(&job->o);
     char *text = box_settings(job);
     int code = CLI_FAILED;
-    if (!io_train_log_open(&job->log, log, train_hash(TRAIN_HASH_START, text, strlen(text)), job->o.bits,
+    if (!io_train_log_open(&job->log, log, kbi_hash_bytes(KBI_HASH_START, text, strlen(text)), job->o.bits,
                            job->shared.resume, &job->error)) {
         cli_error("%s", job->error.text);
     } else {
@@ -209,7 +227,6 @@ static void box_begin(box_job *job, kb_kind kind)
 {
     KB_INIT(job->o);
     job->o.kind = kind;
-    train_options_begin(&job->shared);
 }
 
 static void bad_begin(void *context) { box_begin(context, KB_BAD); }
@@ -219,28 +236,23 @@ static void box_end(void *context) { train_data_free(&((box_job *)context)->data
 static const cli_option box_options[] = {
     CLI_GROUP(box_job, shared, train_model_options),
     CLI_GROUP(box_job, shared, train_data_options),
+    TRAIN_HOLD_BACK(box_job, shared.hold_back, "(default 0)"),
     CLI_SECTION("Selection"),
     {"triplets", 0, CLI_NUMBER(box_job, o.triplets, 64, 262144), "N", "8192", .help = "per bit"},
-    {"batch", 0, CLI_NUMBER(box_job, o.batch, 16, 8192), "N", "1024",
-     .help = "points among which hard negatives are found"},
-    {"neighbours", 0, CLI_NUMBER(box_job, o.neighbours, 1, 8192), "N",
-     .help = ": points of a batch taken side by side in the set, so that negatives come from the same photograph "
-             "(default 1: from everywhere)"},
     {"candidates", 0, CLI_NUMBER(box_job, o.candidates, 1, 1000000), "N", "1000", .help = "per bit"},
     {"local-search", 0, CLI_NUMBER(box_job, o.local_search, 0, 100), "N", "0",
      .help = "steps of improving the best candidates"},
     {"screen", 0, CLI_NUMBER(box_job, o.screen, 0, 262144), "N", "0",
      .help = "triplets by which all candidates are judged first; only the best are then judged by all"},
     {"margin", 0, CLI_NUMBER(box_job, o.margin, 0.001, 2), "M", "0.2", .help = ", share of the bits"},
-    {"keep", 0, CLI_NUMBER(box_job, o.keep, 1, KB_MAX_BITS), "N", "4", .help = ": bits for which a batch stays"},
+    {"keep", 0, CLI_NUMBER(box_job, o.keep, 1, KB_MAX_BITS), "N",
+     .help = ": bits for which a batch of triplets stays (default 4, with --paper 1)"},
     {"loss", 0, CLI_CHOICE(box_job, o.loss, 0), "NAME", "triplet", .words = losses,
-     .help = "triplet; binary: boosted pairs as BEBLID; orb: ORB's rule"},
+     .help = "triplet; binary: AdaBoost over pairs, as BEBLID; orb: ORB's rule"},
     CLI_SECTION("Boxes"),
     {"radius", 0, CLI_CALL(box_job, o), "A-B", .take = take_radius, .help = "1 to 8, on samples 1 to 7; one number: all alike (default: all)"},
     {"two-radii", 0, CLI_FLAG(box_job, o.two_radii), .help = "the boxes of a pair may differ in size"},
     {"fixed-threshold", 0, CLI_FLAG(box_job, o.fixed_threshold), .help = "all thresholds are 0"},
-    {"boxes", 0, CLI_NUMBER(box_job, o.distinct_boxes, 2, 2 * KB_MAX_BITS), "N",
-     .help = ": from so many different boxes on, use only these (default: no limit)"},
     {"channels", 0, CLI_CALL(box_job, o.channels), "LIST", .take = take_channels,
      .help = "bag: channels, such as 1-8 or 1,3,5,7: gradients towards 0, 45, ... 315 degrees (default 1-8)"},
     {0}};

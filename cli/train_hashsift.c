@@ -67,7 +67,8 @@ typedef struct hash_job {
     char *log_path, *checkpoint;
     hash_log log;
     io_progress progress;
-    double started;
+    train_result result;
+    double started; /* of the whole training, before it was interrupted */
     bool failed;
     io_error error;
 } hash_job;
@@ -90,20 +91,22 @@ static int32_t report_step(void *context, const kb_learn_hash_progress *p)
 static char *hash_settings(const hash_job *job)
 {
     const kb_learn_hash_options *o = &job->o;
-    char *text = io_alloc(1024, 1), n[2][32];
-    snprintf(
-        text, 1024,
-        "keybits train hashsift: bits %d, loss %s, %s, seed %llu, steps %lld, batch %d, neighbours %d, margin %s, "
-        "rate %s%s, augment %s, versions %d\n"
-        "learned from %zu patches of %zu points, hash %016llx\n",
-        o->bits, o->loss == KB_LEARN_BINARY ? "binary" : "triplet", o->root ? "RootSIFT" : "SIFT",
-        (unsigned long long)o->seed, (long long)o->steps, o->batch, o->neighbours, io_number_format(n[0], o->margin, 9),
-        io_number_format(n[1], o->rate, 9), o->constant_rate ? " constant" : "", job->shared.augment ? "on" : "off",
-        o->versions, job->data.set.patches, job->data.set.points, (unsigned long long)job->data.hash);
+    char *text = io_alloc(1024, 1), n[2][32], versions[32] = "off";
+    if (o->augment && o->versions == KB_LEARN_ANEW) strcpy(versions, "anew for every batch");
+    else if (o->augment) snprintf(versions, sizeof versions, "on, versions %d", (int)o->versions);
+    snprintf(text, 1024,
+             "keybits train hashsift%s: bits %d, loss %s, %s%s, seed %llu, steps %lld, batch %d, margin %s, rate %s%s, "
+             "augment %s\n"
+             "learned from %zu patches of %zu points, hash %016llx\n",
+             job->shared.paper ? " --paper" : "", o->bits, o->loss == KB_LEARN_BINARY ? "binary" : "triplet",
+             o->root ? "RootSIFT" : "SIFT", o->raw ? " as it is" : "", (unsigned long long)o->seed, (long long)o->steps,
+             o->batch, io_number_format(n[0], o->margin, 9), io_number_format(n[1], o->rate, 9),
+             o->constant_rate ? " constant" : "", versions, job->data.set.patches, job->data.set.points,
+             (unsigned long long)job->data.hash);
     return text;
 }
 
-static bool hashsift_page_write(hash_job *job, const kb_model *model)
+static bool hashsift_page_write(hash_job *job)
 {
     size_t n = job->log.count;
     double *x = io_alloc(3 * n, sizeof *x), *loss = x + n, *active = loss + n;
@@ -112,8 +115,7 @@ static bool hashsift_page_write(hash_job *job, const kb_model *model)
         loss[i] = job->log.rows[i][1];
         active[i] = job->log.rows[i][2];
     }
-    const train_curve curves[] = {{"loss", loss}, {"share of pairs that are active", active}};
-    train_page page = {model, x, n, "steps", curves, 2, &job->data.set};
+    train_page page = {&job->result, x, n, "steps", loss, active, &job->data.set};
     bool written = train_page_write(job->shared.page, &page, job->common->parallel, &job->error);
     free(x);
     return written;
@@ -134,9 +136,13 @@ static int hashsift_finish(hash_job *job, const int8_t *weights, const int32_t *
     bool ok = train_model_write(&spec, &job->shared, &job->data, &model);
     free(text);
     if (!ok) return CLI_FAILED;
-    train_validate(&job->data, model, job->common);
-    ok = !job->shared.page || hashsift_page_write(job, model);
-    if (!ok) cli_error("%s", job->error.text);
+    job->result.model = model;
+    job->result.log = job->log_path;
+    job->result.loss = job->log.rows[job->log.count - 1][1];
+    train_validate(&job->data, job->common, &job->result);
+    ok = !job->shared.page || hashsift_page_write(job);
+    if (ok) train_tell(job->common, &job->shared, &job->data, &job->result);
+    else cli_error("%s", job->error.text);
     kb_model_free(model);
     remove(job->checkpoint);
     return ok ? CLI_DONE : CLI_FAILED;
@@ -184,6 +190,7 @@ static int hashsift_run(cli_common *common, void *context, int count, char **arg
 {
     hash_job *job = context;
     job->common = common;
+    job->result.started = io_clock_seconds();
     if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
     job->log_path = train_claim_path(common, &job->shared, job->shared.log, ".csv");
     job->checkpoint = job->log_path ? train_claim_path(common, &job->shared, NULL, ".checkpoint") : NULL;
@@ -192,8 +199,9 @@ static int hashsift_run(cli_common *common, void *context, int count, char **arg
     job->o.bits = job->shared.bits;
     job->o.seed = job->shared.seed;
     job->o.parallel = common->parallel;
-    if (job->shared.augment) job->o.augment = train_augment;
-    job->o.augment_context = &job->shared.amounts;
+    if (job->shared.paper) kb_learn_hash_paper(&job->o);
+    job->o.augment = train_augments(&job->shared) ? kbi_augment_sample : NULL;
+    job->o.augment_context = train_amounts(&job->shared);
     kb_learn_hash_defaults(&job->o);
     return hashsift_learn(job);
 }
@@ -202,7 +210,6 @@ static void hashsift_begin(void *context)
 {
     hash_job *job = context;
     KB_INIT(job->o);
-    train_options_begin(&job->shared);
 }
 
 static void hashsift_end(void *context)
@@ -219,19 +226,19 @@ static const char *const losses[] = {"triplet", "binary", NULL};
 static const cli_option hashsift_options[] = {
     CLI_GROUP(hash_job, shared, train_model_options),
     CLI_GROUP(hash_job, shared, train_data_options),
+    TRAIN_HOLD_BACK(hash_job, shared.hold_back, "(default 0)"),
     CLI_SECTION("Adam"),
     {"steps", 0, CLI_NUMBER(hash_job, o.steps, 1, 100000000), "N", "30000", .help = "batches"},
-    {"batch", 0, CLI_NUMBER(hash_job, o.batch, 8, 8192), "N", "512", .help = "pairs of patches"},
-    {"neighbours", 0, CLI_NUMBER(hash_job, o.neighbours, 1, 8192), "N", "1",
-     .help = ", up to the batch: points of a batch taken side by side in the set"},
-    {"rate", 0, CLI_NUMBER(hash_job, o.rate, 1e-9, 1), "R", "0.01",
-     .help = ", the learning rate at the start; it falls to zero by a cosine"},
+    {"rate", 0, CLI_NUMBER(hash_job, o.rate, 1e-9, 1), "R",
+     .help = ", the learning rate at the start; it falls to zero by a cosine (default 0.01, with --paper 0.0002 and "
+             "constant)"},
     {"constant-rate", 0, CLI_FLAG(hash_job, o.constant_rate), .help = "the rate stays as it is"},
     {"margin", 0, CLI_NUMBER(hash_job, o.margin, 0.001, 2), "M", "0.3", .help = ", share of the bits"},
     {"loss", 0, CLI_CHOICE(hash_job, o.loss, 0), "NAME", "triplet", .words = losses,
      .help = "triplet, or binary: pairs of same and different"},
     {"root", 0, CLI_FLAG(hash_job, o.root), .help = "RootSIFT instead of SIFT"},
-    {"versions", 0, CLI_NUMBER(hash_job, o.versions, 1, 64), "N", "4", .help = "versions of every patch when augmenting"},
+    {"versions", 0, CLI_NUMBER(hash_job, o.versions, 1, 64), "N",
+     .help = "versions of every patch when augmenting (default 4, with --paper anew for every batch)"},
     {0}};
 
 const cli_command train_hashsift = {

@@ -1,4 +1,5 @@
-/* The result of a training as one page: curves, boxes, means and correlations of bits. */
+/* The result of a training as one page: accuracy on patches held back, curves, boxes, means and correlations of
+ * bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,26 +14,87 @@
 
 /* ------------------------------------------------------------------------------------------------------------ plots */
 
-static double largest(const double *v, size_t n)
+/* A curve with an axis of its own. A loss that falls far is drawn on a logarithmic one. */
+static void write_curve(FILE *f, const train_page *page, const char *title, const char *name, const double *y,
+                        int colour)
 {
-    double most = 0;
-    for (size_t i = 0; i < n; i++) most = v[i] > most ? v[i] : most;
-    return most;
+    double low = INFINITY, high = 0, end = page->points ? page->x[page->points - 1] : 1;
+    for (size_t i = 0; i < page->points; i++) {
+        low = fmin(low, y[i]);
+        high = fmax(high, y[i]);
+    }
+    bool falls = low > 0 && high > 5 * low;
+    io_plot_curve curve = {.x = page->x, .y = y, .n = page->points, .label = name, .colour = colour};
+    io_axis axis = {name, 0, high > 0 ? 1.05 * high : 1, false};
+    if (falls) axis = io_axis_of(name, y, page->points, true);
+    io_plot_curves(f, title, (io_axis){page->x_name, 0, end, false}, axis, &curve, 1);
 }
 
 static void write_curves(FILE *f, const train_page *page)
 {
-    io_plot_curve *curves = io_alloc(page->curve_count + 1, sizeof *curves);
-    double top = 0, end = page->points ? page->x[page->points - 1] : 1;
-    for (size_t c = 0; c < page->curve_count; c++) {
-        top = fmax(top, largest(page->curves[c].y, page->points));
-        curves[c] = (io_plot_curve){
-            .x = page->x, .y = page->curves[c].y, .n = page->points, .label = page->curves[c].name, .colour = (int)c};
-    }
     fputs("<h2>Learning</h2>\n", f);
-    io_plot_curves(f, "What was learned, step by step", (io_axis){page->x_name, 0, end, false},
-                   (io_axis){"", 0, top > 0 ? 1.05 * top : 1, false}, curves, page->curve_count);
-    free(curves);
+    write_curve(f, page, "The loss", "loss", page->loss, 0);
+    if (page->active) write_curve(f, page, "Triplets that still have a loss", "share active", page->active, 1);
+}
+
+/* -------------------------------------------------------------------------------------------- on patches held back */
+
+/* How the distances of right and wrong pairs are spread, and what that means for a threshold. */
+#define BINS 64 /* of distances, about */
+typedef struct distances {
+    double x[KB_MAX_BITS + 1], right[KB_MAX_BITS + 1], wrong[KB_MAX_BITS + 1]; /* shares of each bin, in per cent */
+    size_t bins;
+    double accepted_right[KB_MAX_BITS + 1], accepted_wrong[KB_MAX_BITS + 1]; /* up to a distance */
+    size_t first; /* whose accepted_wrong is above 0 */
+} distances;
+
+static void sum_distances(const kbi_validation *v, size_t bits, distances *d)
+{
+    double right = 0, wrong = 0, right_sum = 0, wrong_sum = 0;
+    size_t width = bits > BINS ? bits / BINS : 1;
+    for (size_t i = 0; i <= bits; i++) {
+        right += (double)v->right[i];
+        wrong += (double)v->wrong[i];
+    }
+    d->bins = bits / width + 1;
+    for (size_t i = 0; i <= bits; i++) {
+        double share_right = 100 * (double)v->right[i] / right, share_wrong = 100 * (double)v->wrong[i] / wrong;
+        d->x[i / width] = fmin((double)bits, (double)(i / width * width) + 0.5 * (double)(width - 1));
+        d->right[i / width] += share_right;
+        d->wrong[i / width] += share_wrong;
+        d->accepted_right[i] = right_sum += share_right;
+        d->accepted_wrong[i] = wrong_sum += share_wrong;
+    }
+    while (d->first < bits && !(d->accepted_wrong[d->first] > 0)) d->first++;
+}
+
+static double largest(const double *v, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, v[i]);
+    return most;
+}
+
+static void write_held(FILE *f, const kbi_validation *v, size_t bits)
+{
+    distances *d = io_alloc(1, sizeof *d);
+    sum_distances(v, bits, d);
+    fprintf(f,
+            "<h2>On patches held back</h2>\n<p>Matching %zu points that were not learned from: mAP <b>%.2f</b>, "
+            "nearest right %.2f %%, FPR95 %.2f %% (wrong pairs accepted at the distance that accepts 95 %% of the right "
+            "ones).</p>\n",
+            v->queries, 100 * v->map, 100 * v->rate, 100 * v->fpr95);
+    const io_plot_curve spread[] = {{.x = d->x, .y = d->right, .n = d->bins, .label = "right pairs", .colour = 0},
+                                    {.x = d->x, .y = d->wrong, .n = d->bins, .label = "wrong pairs", .colour = 1}};
+    double top = fmax(largest(d->right, d->bins), largest(d->wrong, d->bins));
+    io_plot_curves(f, "Distances of right and wrong pairs", (io_axis){"Hamming distance", 0, (double)bits, false},
+                   (io_axis){"% of the pairs", 0, 1.05 * top, false}, spread, 2);
+    const double *wrong = d->accepted_wrong + d->first;
+    const io_plot_curve roc = {.x = wrong, .y = d->accepted_right + d->first, .n = bits + 1 - d->first, .colour = 0,
+                               .label = "every distance as a threshold"};
+    io_plot_curves(f, "ROC", (io_axis){"% of the wrong pairs accepted", fmin(1, wrong[0]), 100, true},
+                   (io_axis){"% of the right pairs accepted", 0, 100, false}, &roc, 1);
+    free(d);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- bits */
@@ -58,7 +120,9 @@ static bool count_bits(const train_page *page, const kb_model_info *info, const 
     KB_INIT(options);
     options.parallel = parallel;
     *counts = (bit_counts){info->spec->bits, n, io_alloc(bits, sizeof(double)), io_alloc(bits * bits, sizeof(double))};
-    bool done = kb_describe_patches(page->model, page->set->pixels, n, page->set->side, &options, NULL, rows) == KB_OK;
+    kb_status status =
+        kb_describe_patches(page->result->model, page->set->pixels, n, page->set->side, &options, NULL, rows);
+    bool done = status == KB_OK;
     for (size_t i = 0; done && i < n; i++) {
         const uint8_t *row = rows + i * row_bytes;
         size_t set = 0;
@@ -135,6 +199,7 @@ static void write_all(FILE *f, const train_page *page, const kb_model_info *info
             (unsigned long long)info->id);
     if (info->spec->text) io_html_text(f, info->spec->text);
     fputs("</pre>\n", f);
+    if (page->result->validated) write_held(f, &page->result->on_held, (size_t)info->spec->bits);
     write_curves(f, page);
     write_means(f, counts);
     write_correlations(f, counts);
@@ -151,7 +216,7 @@ bool train_page_write(const char *path, const train_page *page, const kb_paralle
     kb_model_info info;
     bit_counts counts;
     KB_INIT(info);
-    kb_model_get_info(page->model, &info);
+    kb_model_get_info(page->result->model, &info);
     bool done = count_bits(page, &info, parallel, &counts);
     io_writer *writer = done ? io_writer_open(path, error) : NULL;
     if (!done) io_fail(error, "%s: no memory to describe patches", path);

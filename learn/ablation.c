@@ -8,7 +8,7 @@
 #include "learn/augment.h"
 #include "learn/memory.h"
 
-/* ORB compares means of 5 x 5 samples: boxes of radius 2 and no threshold. */
+/* ORB compares means of 5 x 5 samples: s = 5, theta = 0. */
 #define ORB_RADIUS 2
 
 static const struct bad_row {
@@ -36,19 +36,17 @@ static const struct hash_row {
     {"HashSIFT: triplet loss, hard negatives, augmented", 32.24, KB_LEARN_TRIPLET, true},
 };
 
-static void augment_sample(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
-                           uint8_t *out)
-{
-    (void)context;
-    kbi_augment_patches(&kbi_augment_default, patches, n, KB_PATCH_SIDE, seed, parallel, out);
-}
-
 static kb_status make_model(kb_model_spec *spec, const char *name, int32_t bits, kb_model **out, kb_error *error)
 {
     spec->bits = bits;
     spec->name = name;
     spec->text = "a row of keybits train ablation";
     return kb_model_create(spec, out, error);
+}
+
+static void *amounts_of(const kbi_ablation_options *options)
+{
+    return (void *)(uintptr_t)(options->paper ? &kbi_augment_paper : &kbi_augment_default); /* only read */
 }
 
 static kb_status learn_bad(const struct bad_row *row, const kb_learn_patches *patches,
@@ -68,7 +66,10 @@ static kb_status learn_bad(const struct bad_row *row, const kb_learn_patches *pa
     o.fixed_threshold = !row->threshold;
     o.min_radius = row->size ? 0 : ORB_RADIUS;
     o.max_radius = row->size ? 0 : ORB_RADIUS;
-    o.augment = row->augment ? augment_sample : NULL;
+    o.augment = kbi_augment_sample;
+    o.augment_context = amounts_of(options);
+    if (options->paper) kb_learn_paper(&o);
+    if (!row->augment) o.augment = NULL;
     kb_status status = kb_learn_boxes(patches, &o, boxes, NULL, error);
     spec.kind = KB_BAD;
     spec.boxes = boxes;
@@ -87,7 +88,13 @@ static kb_status learn_hash(const struct hash_row *row, const kb_learn_patches *
     o.seed = options->seed;
     o.steps = options->steps;
     o.parallel = options->parallel;
-    o.augment = row->augment ? augment_sample : NULL;
+    o.augment = kbi_augment_sample;
+    o.augment_context = amounts_of(options);
+    if (options->paper) {
+        kb_learn_hash_paper(&o);
+        o.versions = KB_LEARN_ANEW;
+    }
+    if (!row->augment) o.augment = NULL;
     int8_t *weights = kbi_zeros((size_t)options->bits, KB_SIFT_VALUES);
     int32_t *bias = kbi_zeros((size_t)options->bits, sizeof *bias);
     kb_status status = weights && bias ? kb_learn_hashsift(patches, &o, weights, bias, NULL, error)

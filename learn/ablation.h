@@ -1,4 +1,4 @@
-/* The paper's ablation study again: each row switches one more part of the learning on (docs/learning.md). */
+/* The paper's ablation study (section IV-A, Tables I and II): each row switches one more part of the learning on. */
 #ifndef KBI_ABLATION_H
 #define KBI_ABLATION_H
 
@@ -15,6 +15,7 @@ typedef struct kbi_ablation_options {
     int32_t candidates;
     int64_t steps; /* HashSIFT, as in kb_learn_hash_options */
     int32_t rows;  /* 0: all; KBI_ABLATION_BAD: without HashSIFT */
+    bool paper;    /* kb_learn_paper and kb_learn_hash_paper instead of our defaults */
     uint64_t seed;
     const kb_parallel *parallel;
     /* After every row; false stops. */

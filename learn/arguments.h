@@ -9,7 +9,7 @@
 /* The last field of each struct in the first release. New fields come after it; a row of this table never changes. */
 #define KBI_LEARN_STRUCT_TABLE(ROW)      \
     ROW(kb_learn_patches, count)         \
-    ROW(kb_learn_options, parallel)      \
+    ROW(kb_learn_options, sampler)       \
     ROW(kb_learn_summary, loss)          \
     ROW(kb_learn_hash_options, parallel) \
     ROW(kb_learn_hash_summary, openblas)

@@ -7,8 +7,9 @@
 #include "learn/photometric.h"
 #include "learn/random.h"
 
-const kbi_augment kbi_augment_default = {
-    .rotation = 4, .scale = 0.06, .shift = 0.5, .gain = 0.15, .offset = 8, .gamma = 0.15, .blur = 0.8, .noise = 5};
+#define PAPER .rotation = 4, .scale = 0.06, .gain = 0.15, .offset = 8, .gamma = 0.15, .blur = 0.8, .noise = 5
+const kbi_augment kbi_augment_paper = {PAPER};
+const kbi_augment kbi_augment_default = {PAPER, .shift = 0.5};
 
 /* Normal, cut at twice the deviation. */
 static double draw(uint64_t *state, double deviation)
@@ -39,7 +40,8 @@ static void turn(const uint8_t *in, int32_t side, double degrees, double scale, 
     }
 }
 
-void kbi_augment_patch(const kbi_augment *augment, const uint8_t *in, int32_t side, uint64_t *state, uint8_t *out)
+void kbi_augment_patch(const kbi_augment *augment, const double logarithms[256], const uint8_t *in, int32_t side,
+                       uint64_t *state, uint8_t *out)
 {
     double unit = side / (double)KB_PATCH_SIDE; /* one sample of a 32x32 patch */
     double degrees = draw(state, augment->rotation), scale = kbi_exp(draw(state, augment->scale));
@@ -55,7 +57,7 @@ void kbi_augment_patch(const kbi_augment *augment, const uint8_t *in, int32_t si
     else memcpy(out, in, count);
     kbi_blur(out, side, side, sigma, line);
     if (augment->gain > 0 || augment->offset > 0 || augment->gamma > 0) {
-        kbi_tone_table(&tone, table);
+        kbi_tone_table(&tone, logarithms, table);
         for (size_t i = 0; i < count; i++) out[i] = table[out[i]];
     }
     if (noise > 0) kbi_noise(out, count, noise, &noise_state);
@@ -76,9 +78,11 @@ static void piece(void *context, int32_t index)
 {
     const job *j = context;
     size_t area = (size_t)j->side * (size_t)j->side, end = kbi_piece(j->n, j->pieces, index + 1);
+    double logarithms[256];
+    kbi_level_logarithms(logarithms);
     for (size_t i = kbi_piece(j->n, j->pieces, index); i < end; i++) {
         uint64_t state = kbi_random_fork(j->seed, i);
-        kbi_augment_patch(j->augment, j->in + i * area, j->side, &state, j->out + i * area);
+        kbi_augment_patch(j->augment, logarithms, j->in + i * area, j->side, &state, j->out + i * area);
     }
 }
 
@@ -87,4 +91,10 @@ void kbi_augment_patches(const kbi_augment *augment, const uint8_t *in, size_t n
 {
     job j = {augment, in, n, side, 4 * kbi_parallel_threads(parallel), seed, out};
     kbi_parallel_run(parallel, j.pieces, piece, &j);
+}
+
+void kbi_augment_sample(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
+                        uint8_t *out)
+{
+    kbi_augment_patches(context, patches, n, KB_PATCH_SIDE, seed, parallel, out);
 }

@@ -19,15 +19,21 @@ typedef struct kbi_augment {
     double noise;    /* largest deviation of pixel noise in gray levels, drawn evenly from 0 */
 } kbi_augment;
 
-/* Small changes, as the paper describes in words. */
-extern const kbi_augment kbi_augment_default;
+/* The paper (section III-B) names small random rotation, scale, illumination change, blurring and pixel noise, without
+ * amounts, so these are ours; kbi_augment_default shifts the patch too, as detectors do. */
+extern const kbi_augment kbi_augment_paper, kbi_augment_default;
 
 #define KBI_AUGMENT_MAX_SIDE 1024
-/* One patch of side x side (32 to KBI_AUGMENT_MAX_SIDE) into another; what lies outside repeats the border. The state goes on by the
- * same number of steps whatever the patch holds. */
-void kbi_augment_patch(const kbi_augment *augment, const uint8_t *in, int32_t side, uint64_t *state, uint8_t *out);
+/* One patch of side x side (32 to KBI_AUGMENT_MAX_SIDE) into another; what lies outside repeats the border. The state
+ * goes on by the same number of steps whatever the patch holds. logarithms: kbi_level_logarithms. */
+void kbi_augment_patch(const kbi_augment *augment, const double logarithms[256], const uint8_t *in, int32_t side,
+                       uint64_t *state, uint8_t *out);
 /* n patches; patch i uses a state of its own made of seed and i, so the result is the same on any number of threads. */
 void kbi_augment_patches(const kbi_augment *augment, const uint8_t *in, size_t n, int32_t side, uint64_t seed,
                         const kb_parallel *parallel, uint8_t *out);
+
+/* The same as a kb_learn_augment of 32x32 patches; context: a kbi_augment. */
+void kbi_augment_sample(void *context, const uint8_t *patches, size_t n, uint64_t seed, const kb_parallel *parallel,
+                        uint8_t *out);
 
 #endif

@@ -83,7 +83,7 @@ static void draw_batch(kbi_box_sample *s, size_t b, uint64_t seed)
     const kb_learn_options *o = &s->options;
     const uint8_t *from = s->patches->pixels;
     uint8_t *to = s->pixels;
-    kbi_sample_pairs(&s->list, s->batch, (size_t)o->neighbours, kbi_random_fork(seed, 0), s->left, s->right, s->taken);
+    kbi_sample_pairs(&s->list, s->batch, kbi_random_fork(seed, 0), s->left, s->right, s->taken);
     for (size_t i = 0; i < s->batch; i++, to += KBI_PATCH_BYTES)
         memcpy(to, from + s->left[i] * KBI_PATCH_BYTES, KBI_PATCH_BYTES);
     for (size_t i = 0; i < s->batch; i++, to += KBI_PATCH_BYTES)

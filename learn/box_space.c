@@ -37,7 +37,7 @@ static int32_t draw_channel(const kbi_box_space *space, uint64_t *state)
     return space->channels[kbi_random_below(state, (uint32_t)space->channel_count)];
 }
 
-static kb_box_pair draw_free(const kbi_box_space *space, uint64_t *state)
+static kb_box_pair draw_any(const kbi_box_space *space, uint64_t *state)
 {
     int32_t radius = draw_between(state, space->min_radius, space->max_radius);
     int32_t other = space->two_radii ? draw_between(state, space->min_radius, space->max_radius) : radius;
@@ -54,17 +54,10 @@ static kb_box_pair draw_free(const kbi_box_space *space, uint64_t *state)
 
 kb_box_pair kbi_box_draw(const kbi_box_space *space, uint64_t *state)
 {
-    for (;;) {
-        kb_box_pair pair;
-        if (space->boxes) {
-            kbi_box one = space->boxes[kbi_random_below(state, (uint32_t)space->box_count)];
-            kbi_box two = space->boxes[kbi_random_below(state, (uint32_t)space->box_count)];
-            pair = pair_of(one, two);
-        } else {
-            pair = draw_free(space, state);
-        }
-        if (!same_box(first_box(&pair), second_box(&pair))) return pair;
-    }
+    kb_box_pair pair;
+    do pair = draw_any(space, state);
+    while (same_box(first_box(&pair), second_box(&pair)));
+    return pair;
 }
 
 /* ---- moving ---- */
@@ -122,7 +115,6 @@ static bool take_step(const kbi_box_space *space, kbi_box from, step s, kbi_box 
 int32_t kbi_box_moves(const kbi_box_space *space, const kb_box_pair *pair, kb_box_pair moves[KBI_BOX_MOVES])
 {
     int32_t n = 0;
-    if (space->boxes) return 0;
     for (int32_t i = 0; i < KBI_BOX_MOVES; i++) {
         kbi_box one, two;
         if (!take_step(space, first_box(pair), all_moves[i].one, &one)) continue;
@@ -139,16 +131,4 @@ bool kbi_box_pair_same(const kb_box_pair *a, const kb_box_pair *b)
 {
     return (same_box(first_box(a), first_box(b)) && same_box(second_box(a), second_box(b))) ||
            (same_box(first_box(a), second_box(b)) && same_box(second_box(a), first_box(b)));
-}
-
-int32_t kbi_box_distinct(const kb_box_pair *pairs, int32_t n, kbi_box *boxes)
-{
-    int32_t count = 0;
-    for (int32_t i = 0; i < 2 * n; i++) {
-        kbi_box box = i % 2 ? second_box(&pairs[i / 2]) : first_box(&pairs[i / 2]);
-        int32_t k = 0;
-        while (k < count && !same_box(boxes[k], box)) k++;
-        if (k == count) boxes[count++] = box;
-    }
-    return count;
 }

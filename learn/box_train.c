@@ -1,10 +1,15 @@
-/* Greedy selection of boxes (the paper's algorithm 1), and around it what the paper does not have: a local search from
- * the best candidates, boxes of two sizes, a limited number of different boxes, channels of gradient. */
+/* Greedy feature selection: the paper's Algorithm 1 (section III-A), in learn_bits. Lines of the algorithm are cited
+ * there.
+ *
+ * The paper's recipe is what kb_learn_paper sets. Around it stands what the paper does not have: batches that stay
+ * for several bits, screening of candidates, a local search from the best of them, boxes of two sizes, cells,
+ * channels of gradient. */
 #include "learn/box_train.h"
 
 #include <stdlib.h>
 
 #include "learn/arguments.h"
+#include "learn/augment.h"
 #include "learn/random.h"
 #include "model/model.h"
 
@@ -16,7 +21,6 @@ typedef struct trainer {
     kbi_box_sample sample;
     kbi_scorer scorer;
     kbi_box_space space;
-    kbi_box *distinct; /* room for 2 x bits */
     kbi_scored *features;    /* candidates, and room for the moves of the beam */
     kb_box_pair *boxes;
     int32_t chosen;
@@ -44,7 +48,6 @@ void kb_learn_defaults(kb_learn_options *o)
     if (!o->bits) o->bits = 256;
     if (!o->triplets) o->triplets = 8192;
     if (!o->batch) o->batch = 1024;
-    if (!o->neighbours) o->neighbours = 1;
     if (!o->candidates) o->candidates = 1000;
     if (!(o->margin != 0)) o->margin = 0.2;
     if (!o->channels) o->channels = o->kind == KB_BAG ? 0x1fe : 1;
@@ -53,6 +56,16 @@ void kb_learn_defaults(kb_learn_options *o)
     if (!o->max_radius) o->max_radius = kbi_max_radius(kbi_sampler_grid(o->sampler));
     if (!o->keep) o->keep = 4;
     if (o->loss == KB_LEARN_ORB) o->fixed_threshold = 1;
+}
+
+void kb_learn_paper(kb_learn_options *o)
+{
+    if (!o->candidates) o->candidates = 1000; /* J */
+    if (!o->keep) o->keep = 1;
+    if (!o->augment) {
+        o->augment = kbi_augment_sample;
+        o->augment_context = (void *)(uintptr_t)&kbi_augment_paper; /* which is only read */
+    }
 }
 
 static bool sampler_known(const kb_learn_options *o)
@@ -70,7 +83,6 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            must(error, o->kind == KB_BAD || !o->augment, "octaves, which BAG is learned from, cannot be augmented") &&
            in_range(error, "loss", (int64_t)o->loss, 0, KB_LEARN_ORB) &&
            in_range(error, "triplets", o->triplets, 64, 262144) && in_range(error, "batch", o->batch, 16, 8192) &&
-           in_range(error, "neighbours", o->neighbours, 1, 8192) &&
            in_range(error, "candidates", o->candidates, 1, 1000000) &&
            must(error, o->margin > 0 && o->margin <= 2, "margin must be above 0 and up to 2") &&
            must(error, o->channels >> KB_CHANNELS == 0, "channels names a channel that does not exist") &&
@@ -82,8 +94,7 @@ static bool check_options(const kb_learn_options *o, kb_error *error)
            in_range(error, "keep", o->keep, 1, KB_MAX_BITS) && in_range(error, "screen", o->screen, 0, 262144) &&
            must(error, sampler_known(o), "there is no such sampler, or not for this kind") &&
            in_range(error, "started", o->started, 0, o->bits) &&
-           must(error, o->start || o->started == 0, "start is NULL, but bits are said to be there") &&
-           (o->distinct_boxes == 0 || in_range(error, "distinct_boxes", o->distinct_boxes, 2, 2 * KB_MAX_BITS));
+           must(error, o->start || o->started == 0, "start is NULL, but bits are said to be there");
 }
 
 static bool check_start_box(kbi_grid grid, int32_t bit, int channel, int x, int y, int radius, kb_error *error)
@@ -133,9 +144,8 @@ static kb_status set_up(trainer *t, const kb_learn_patches *patches, kb_box_pair
     kb_status status = kbi_box_sample_create(&t->sample, patches, o, error);
     if (status != KB_OK) return status;
     status = kbi_scorer_create(&t->scorer, &t->sample);
-    t->distinct = malloc(2 * (size_t)o->bits * sizeof *t->distinct);
     t->features = malloc(((size_t)o->candidates + BEAM * (KBI_BOX_MOVES + 1)) * sizeof *t->features);
-    if (status != KB_OK || !t->distinct || !t->features)
+    if (status != KB_OK || !t->features)
         return kbi_fail(error, KB_E_MEMORY, "no memory for %d candidates", (int)o->candidates);
 
     t->space = (kbi_box_space){.min_radius = o->min_radius,
@@ -152,7 +162,6 @@ static void tear_down(trainer *t)
 {
     kbi_scorer_free(&t->scorer);
     kbi_box_sample_free(&t->sample);
-    free(t->distinct);
     free(t->features);
 }
 
@@ -166,17 +175,8 @@ static bool chosen_already(const trainer *t, const kb_box_pair *pair)
     return false;
 }
 
-/* From the wanted number of different boxes on, only those are used. */
-static void limit_boxes(trainer *t)
-{
-    if (t->o.distinct_boxes == 0 || t->space.boxes) return;
-    int32_t count = kbi_box_distinct(t->boxes, t->chosen, t->distinct);
-    if (count < t->o.distinct_boxes) return;
-    t->space.boxes = t->distinct;
-    t->space.box_count = count;
-}
-
-static void draw_candidates(trainer *t)
+/* J random features. The paper may choose a pair of boxes twice; here it is drawn again. */
+static void sample_features(trainer *t)
 {
     uint64_t state = kbi_random_fork(kbi_random_fork(t->o.seed, UINT64_MAX), (uint64_t)t->chosen);
     for (int32_t i = 0; i < t->o.candidates; i++) {
@@ -225,12 +225,13 @@ static void beam_search(trainer *t, kbi_scored beam[BEAM], int32_t *count)
     }
 }
 
-static bool choose_bit(trainer *t, kbi_scored *best)
+/* Lines 4 to 11: the feature with the least loss, each with its best threshold. Without local search that is the
+ * first of the beam. */
+static bool choose_feature(trainer *t, kbi_scored *best)
 {
     kbi_scored beam[BEAM];
     int32_t count = 0;
-    limit_boxes(t);
-    draw_candidates(t);
+    sample_features(t);
     if (t->o.loss == KB_LEARN_ORB)
         return kbi_orb_rule_choose(&t->sample, t->chosen, t->features, (size_t)t->o.candidates, best);
     int32_t n = (int32_t)kbi_scorer_score_best(&t->scorer, t->features, (size_t)t->o.candidates, SCREENED);
@@ -257,16 +258,40 @@ static bool report_progress(const trainer *t, double loss, double mean)
     return t->o.report(t->o.report_context, &progress) != 0;
 }
 
+/* Line 3: T := sampleTriplets(P, N), by the k bits that are there. */
+static void sample_triplets(trainer *t, int32_t k)
+{
+    kbi_box_sample_refresh(&t->sample, t->boxes, k);
+    kbi_scorer_prepare(&t->scorer, k);
+}
+
+/* Lines 12 and 13: h_k := {+1 if f*(x) <= theta*; -1 otherwise}, h := h u h_k. Returns the share of +1. */
+static double add_bit(trainer *t, int32_t k, const kb_box_pair *pair, int64_t change)
+{
+    t->boxes[k] = *pair;
+    kbi_scorer_boost(&t->scorer, k, change);
+    return kbi_box_sample_extend(&t->sample, pair, k);
+}
+
+/* AdaBoost's weights of the bits that learning goes on from: they come out as they did before. */
+static void boost_again(trainer *t)
+{
+    for (int32_t k = 0; k < t->chosen; k++) {
+        sample_triplets(t, k);
+        add_bit(t, k, &t->o.start[k], kbi_scorer_change(&t->scorer, &t->o.start[k]));
+    }
+}
+
+/* Algorithm 1. */
 static kb_status learn_bits(trainer *t, double *loss)
 {
     bool go_on = true;
+    if (t->o.loss == KB_LEARN_BINARY) boost_again(t);
     while (go_on && t->chosen < t->o.bits) {
         kbi_scored best;
-        kbi_box_sample_refresh(&t->sample, t->boxes, t->chosen);
-        kbi_scorer_prepare(&t->scorer, t->chosen);
-        if (!choose_bit(t, &best)) return KB_E_MEMORY;
-        t->boxes[t->chosen] = best.pair;
-        double mean = kbi_box_sample_extend(&t->sample, &best.pair, t->chosen);
+        sample_triplets(t, t->chosen);
+        if (!choose_feature(t, &best)) return KB_E_MEMORY;
+        double mean = add_bit(t, t->chosen, &best.pair, best.change);
         t->chosen++;
         *loss = kbi_scorer_loss(&t->scorer, best.change);
         go_on = report_progress(t, *loss, mean);

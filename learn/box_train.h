@@ -1,4 +1,5 @@
-/* What the parts of the learning of BAD and BAG share: the sample of patches, and the judging of features on it. */
+/* What the parts of the learning of BAD and BAG share: the sample of patches (sampleTriplets of the paper's Algorithm
+ * 1), and the judging of features on it. */
 #ifndef KBI_BOX_TRAIN_H
 #define KBI_BOX_TRAIN_H
 
@@ -65,6 +66,7 @@ typedef struct kbi_scorer {
     int32_t *histograms; /* of every piece: KBI_BINS */
     kbi_hard_negative *negatives;
     uint32_t *scratch;
+    int32_t alpha[KB_MAX_BITS], alpha_sum; /* AdaBoost's weight of each bit; KB_LEARN_BINARY */
 } kbi_scorer;
 
 kb_status kbi_scorer_create(kbi_scorer *scorer, kbi_box_sample *sample);
@@ -75,8 +77,12 @@ void kbi_scorer_prepare(kbi_scorer *scorer, int32_t chosen);
  * more than `most`, all are judged by a part of the triples first (kb_learn_options.screen; without, all of them by all
  * triples). */
 size_t kbi_scorer_score_best(kbi_scorer *scorer, kbi_scored *features, size_t n, size_t most);
+/* The change that a pair with its threshold brings. */
+int64_t kbi_scorer_change(kbi_scorer *scorer, const kb_box_pair *pair);
 /* The loss of kb_learn_progress, when the chosen bit changes it by `change`. */
 double kbi_scorer_loss(const kbi_scorer *scorer, int64_t change);
+/* With KB_LEARN_BINARY: the weight of bit number `chosen`, for all bits after it. */
+void kbi_scorer_boost(kbi_scorer *scorer, int32_t chosen, int64_t change);
 
 /* ---- orb_rule.c: ORB's choice among features, which knows no labels ---- */
 /* The best of n features for bit number `chosen`; its `change` becomes the largest absolute correlation with the bits

@@ -1,14 +1,14 @@
-/* Loss and gradient of a linear hash.
+/* Loss and gradient of a linear hash (the paper, section III-B, eq. 3).
  *
- * With inputs x (SIFT, then 1) and the map B, a patch has values d = tanh(B x), and two patches the similarity
- * s = d.d', the relaxed form of (equal bits - different bits). For the pair (l, r) of a point, the hardest negative is
- * the patch of another pair, of the other side, that is most similar to l or to r; the one it is similar to is the
- * anchor a, the other the positive p (anchor swap). The loss is
- *     L = [margin bits - a.p + a.n]_+,    dL/da = n - p,    dL/dp = -a,    dL/dn = a,
+ * With inputs x = [f(x), 1] (SIFT, then 1) and the map B, a patch has values d = tanh(B x) instead of the bits D =
+ * sgn(B x), and two patches the similarity s = d.d', the relaxed form of (equal bits - different bits). For the pair
+ * (l, r) of a point, the hardest negative is the patch of another pair, of the other side, that is most similar to l
+ * or to r; the one it is similar to is the anchor a, the other the positive p (anchor swap). The loss of a triplet is
+ *     L = [tau - a.p + a.n]_+,    dL/da = n - p,    dL/dp = -a,    dL/dn = a,
  * and through tanh dL/d(Bx) = dL/dd (1 - d^2), so that dL/dB = sum of dL/d(Bx) x^T.
  *
- * The binary loss looks at pairs alone: with y = 1 for (l, r) and y = -1 for l and the right patch of the next
- * pair,
+ * The binary classification loss of the ablation (section IV-A), of which the paper gives no form, is the logistic
+ * one of pairs: with y = 1 for (l, r) and y = -1 for l and the right patch of the next pair,
  *     L = ln(1 + exp(-y STEEP s / bits)). */
 #include "learn/hash_loss.h"
 

@@ -2,10 +2,8 @@
 #ifndef KBI_HASH_LOSS_H
 #define KBI_HASH_LOSS_H
 
-#include "learn/hash_train.h"
+#include "learn/hash_inputs.h"
 #include "learn/matrix.h"
-
-#define KBI_HASH_INPUTS (KB_SIFT_VALUES + 1) /* the last is 1, for the bias */
 
 /* The negative that a pair of patches gets. The anchor is the right patch of the pair and the negative the left patch
  * of another, or the other way round. */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "learn/arguments.h"
+#include "learn/augment.h"
+#include "learn/hash_bytes.h"
 #include "learn/hash_inputs.h"
 #include "learn/hash_loss.h"
 #include "learn/memory.h"
@@ -12,7 +14,7 @@
 #include "learn/triplets.h"
 
 #define N KB_SIFT_VALUES
-#define DEVIATION 0.5 /* of the map at the start: variance 0.25 */
+#define DEVIATION 0.5 /* of the map at the start: N(0, 0.25) of the paper, whose second number is a variance */
 #define REPORTS 100
 #define LEAST_POINTS 8
 
@@ -27,6 +29,7 @@ struct kbi_hash_trainer {
     uint64_t identity;      /* of options and patches */
     uint8_t *checkpoint;    /* room for the state in bytes */
     double last_loss;
+    kb_status status;
     /* what a checkpoint holds */
     int64_t step;
     size_t count;           /* of numbers in the map */
@@ -42,10 +45,19 @@ void kb_learn_hash_defaults(kb_learn_hash_options *o)
     if (o->bits == 0) o->bits = 256;
     if (o->steps == 0) o->steps = 30000;
     if (o->batch == 0) o->batch = 512;
-    if (o->neighbours == 0) o->neighbours = 1;
     if (!(o->margin != 0)) o->margin = 0.3;
     if (!(o->rate != 0)) o->rate = 0.01;
     if (o->versions == 0) o->versions = 4;
+}
+
+void kb_learn_hash_paper(kb_learn_hash_options *o)
+{
+    o->raw = o->constant_rate = 1;
+    if (!(o->rate != 0)) o->rate = 0.0002;
+    if (o->augment) return;
+    o->augment = kbi_augment_sample;
+    o->augment_context = (void *)(uintptr_t)&kbi_augment_paper; /* which is only read */
+    if (o->versions == 0) o->versions = KB_LEARN_ANEW;
 }
 
 static kb_status check_options(const kb_learn_hash_options *o, kb_error *error)
@@ -54,41 +66,28 @@ static kb_status check_options(const kb_learn_hash_options *o, kb_error *error)
                         : o->loss != KB_LEARN_TRIPLET && o->loss != KB_LEARN_BINARY ? "loss must be triplet or binary"
                         : o->steps < 1 || o->steps > 100000000                      ? "steps must be 1 to 100000000"
                         : o->batch < 8 || o->batch > 8192                           ? "batch must be 8 to 8192 pairs"
-                        : o->neighbours < 1 || o->neighbours > o->batch ? "neighbours must be 1 to the size of the batch"
-                        : !(o->margin > 0 && o->margin <= 2)            ? "margin must be above 0 and up to 2"
-                        : !(o->rate > 0 && o->rate <= 1)                ? "rate must be above 0 and up to 1"
-                        : o->versions < 1 || o->versions > 64           ? "versions must be 1 to 64"
-                                                                        : NULL;
+                        : !(o->margin > 0 && o->margin <= 2) ? "margin must be above 0 and up to 2"
+                        : !(o->rate > 0 && o->rate <= 1)     ? "rate must be above 0 and up to 1"
+                        : o->versions != KB_LEARN_ANEW && (o->versions < 1 || o->versions > 64)
+                            ? "versions must be 1 to 64, or KB_LEARN_ANEW"
+                            : NULL;
     return wrong ? kbi_fail(error, KB_E_ARGUMENT, "%s", wrong) : KB_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------- identity */
 
-/* FNV-1a over words of 8 bytes, the last filled up with zeros. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
-{
-    const uint8_t *bytes = data;
-    for (size_t i = 0; i < size; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
-        hash = (hash ^ word) * 0x100000001b3u;
-        hash ^= hash >> 32;
-    }
-    return hash;
-}
-
 /* A number for all that decides the result. */
 static uint64_t identify(const kbi_hash_trainer *t)
 {
     const kb_learn_hash_options *o = &t->options;
-    const int64_t whole[] = {o->bits, o->root, (int64_t)o->loss, o->steps, o->batch, o->neighbours, o->constant_rate,
+    const int64_t whole[] = {o->bits, o->root, (int64_t)o->loss, o->steps, o->batch, o->raw, o->constant_rate,
                              t->inputs.versions, t->batch.blas.sgemm != NULL};
     const double numbers[] = {o->margin, o->rate};
-    uint64_t hash = hash_bytes(0xcbf29ce484222325u, whole, sizeof whole);
-    hash = hash_bytes(hash, numbers, sizeof numbers);
-    hash = hash_bytes(hash, &o->seed, sizeof o->seed);
-    hash = hash_bytes(hash, t->inputs.bytes, t->inputs.patches * (size_t)t->inputs.versions * N);
-    return hash_bytes(hash, t->points.first, t->points.points * sizeof *t->points.first);
+    uint64_t hash = kbi_hash_bytes(KBI_HASH_START, whole, sizeof whole);
+    hash = kbi_hash_bytes(hash, numbers, sizeof numbers);
+    hash = kbi_hash_bytes(hash, &o->seed, sizeof o->seed);
+    hash = kbi_hash_bytes(hash, t->inputs.bytes, t->inputs.patches.count * (size_t)kbi_max_i(1, t->inputs.versions) * N);
+    return kbi_hash_bytes(hash, t->points.first, t->points.points * sizeof *t->points.first);
 }
 
 /* --------------------------------------------------------------------------------------------------- create, free */
@@ -152,7 +151,6 @@ static kb_status set_up(kbi_hash_trainer *t, const kb_learn_patches *patches, kb
         return kbi_fail(error, KB_E_ARGUMENT, "learning needs %d points or more with two patches; there are %zu",
                         LEAST_POINTS, t->points.points);
     if ((size_t)o->batch > t->points.points) o->batch = (int32_t)t->points.points;
-    o->neighbours = kbi_min_i(o->neighbours, o->batch);
     status = kbi_hash_inputs_create(&t->inputs, patches, o, error);
     if (status != KB_OK) return status;
     if (!allocate(t)) return kbi_fail(error, KB_E_MEMORY, "no memory for batches of %d pairs", (int)o->batch);
@@ -195,19 +193,12 @@ void kbi_hash_trainer_free(kbi_hash_trainer *t)
 /* ------------------------------------------------------------------------------------------------------- training */
 
 /* Two patches of every point of a batch, each in a random version. */
-static void fill_batch(kbi_hash_trainer *t)
+static bool fill_batch(kbi_hash_trainer *t)
 {
-    uint64_t seed = kbi_random_fork(t->options.seed, 1 + (uint64_t)t->step), state = kbi_random_fork(seed, 0);
-    int32_t n = t->options.batch;
-    kbi_sample_pairs(&t->points, (size_t)n, (size_t)t->options.neighbours, seed, t->left, t->right, t->taken);
-    for (int32_t i = 0; i < 2 * n; i++) {
-        size_t patch = i < n ? t->left[i] : t->right[i - n],
-               version = kbi_random_below(&state, (uint32_t)t->inputs.versions);
-        const uint8_t *bytes = t->inputs.bytes + (version * t->inputs.patches + patch) * N;
-        float *row = t->rows + (size_t)i * KBI_HASH_INPUTS;
-        for (int k = 0; k < N; k++) row[k] = (float)(t->inputs.scale * (bytes[k] - t->inputs.mean[k]));
-        row[N] = 1;
-    }
+    uint64_t seed = kbi_random_fork(t->options.seed, 1 + (uint64_t)t->step);
+    kbi_sample_pairs(&t->points, (size_t)t->options.batch, seed, t->left, t->right, t->taken);
+    t->status = kbi_hash_inputs_fill(&t->inputs, t->left, t->right, kbi_random_fork(seed, 0), t->rows);
+    return t->status == KB_OK;
 }
 
 /* Adam: the step is the running mean of the gradient over the root of its running mean square, both corrected for their
@@ -228,15 +219,16 @@ static void adam(kbi_hash_trainer *t)
     }
 }
 
-static void one_step(kbi_hash_trainer *t)
+static bool one_step(kbi_hash_trainer *t)
 {
     double active;
-    fill_batch(t);
+    if (!fill_batch(t)) return false;
     t->loss += kbi_hash_batch_loss(&t->batch, t->gradient, &active);
     t->active += active;
     adam(t);
     t->step++;
     t->since++;
+    return true;
 }
 
 static bool report_progress(kbi_hash_trainer *t)
@@ -258,7 +250,7 @@ bool kbi_hash_trainer_run(kbi_hash_trainer *t, int64_t until)
 {
     int64_t end = until < t->options.steps ? until : t->options.steps, between = t->options.steps / REPORTS + 1;
     while (t->step < end) {
-        one_step(t);
+        if (!one_step(t)) return false;
         if (t->step % between && t->step < t->options.steps) continue;
         if (!report_progress(t)) return false;
     }
@@ -266,6 +258,7 @@ bool kbi_hash_trainer_run(kbi_hash_trainer *t, int64_t until)
 }
 
 int64_t kbi_hash_trainer_steps(const kbi_hash_trainer *t) { return t->step; }
+kb_status kbi_hash_trainer_status(const kbi_hash_trainer *t) { return t->status; }
 
 /* ----------------------------------------------------------------------------------------------------- checkpoint */
 
@@ -283,7 +276,7 @@ const void *kbi_hash_trainer_save(kbi_hash_trainer *t, size_t *size)
     memcpy(t->checkpoint + sizeof head, t->map, array);
     memcpy(t->checkpoint + sizeof head + array, t->mean, array);
     memcpy(t->checkpoint + sizeof head + 2 * array, t->square, array);
-    uint64_t hash = hash_bytes(t->identity, t->checkpoint, hashed);
+    uint64_t hash = kbi_hash_bytes(t->identity, t->checkpoint, hashed);
     memcpy(t->checkpoint + hashed, &hash, sizeof hash);
     *size = checkpoint_bytes(t);
     return t->checkpoint;
@@ -300,7 +293,7 @@ static kb_status check_checkpoint(const kbi_hash_trainer *t, const uint8_t *data
         return kbi_fail(error, KB_E_CHECKSUM, "the checkpoint was made with other patches or options");
     if (size != checkpoint_bytes(t)) return kbi_fail(error, KB_E_TRUNCATED, "the checkpoint is truncated");
     memcpy(&hash, data + size - sizeof hash, sizeof hash);
-    bool good = hash == hash_bytes(t->identity, data, size - sizeof hash) && head->step >= 0 &&
+    bool good = hash == kbi_hash_bytes(t->identity, data, size - sizeof hash) && head->step >= 0 &&
                 head->step <= t->options.steps && head->since >= 0 && head->since <= head->step;
     for (size_t i = 0; good && i < 3 * t->count; i++) {
         float value;
@@ -377,6 +370,8 @@ kb_status kb_learn_hashsift(const kb_learn_patches *patches, const kb_learn_hash
     if (status == KB_OK && o.checkpoint) status = kbi_hash_trainer_restore(t, o.checkpoint, o.checkpoint_size, error);
     if (status == KB_OK) {
         kbi_hash_trainer_run(t, INT64_MAX);
+        status = kbi_hash_trainer_status(t);
+        if (status != KB_OK) kbi_fail(error, status, "patches cannot be described: %s", kb_status_string(status));
         kbi_hash_trainer_result(t, weights, bias);
         kbi_hash_trainer_summary(t, &report);
         if (summary) KBI_STRUCT_WRITE(kb_learn_hash_summary, summary, &report);

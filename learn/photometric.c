@@ -23,11 +23,17 @@ static double natural_logarithm(double x)
     return 2 * sum + e * 0.69314718055994530942;
 }
 
-void kbi_tone_table(const kbi_tone *tone, uint8_t table[256])
+void kbi_level_logarithms(double logarithms[256])
+{
+    logarithms[0] = 0; /* not used */
+    for (int v = 1; v < 256; v++) logarithms[v] = natural_logarithm(v / 255.0);
+}
+
+void kbi_tone_table(const kbi_tone *tone, const double logarithms[256], uint8_t table[256])
 {
     for (int v = 0; v < 256; v++) {
         double bent = v;
-        if (tone->gamma != 1 && v > 0) bent = 255 * kbi_exp(tone->gamma * natural_logarithm(v / 255.0));
+        if (tone->gamma != 1 && v > 0) bent = 255 * kbi_exp(tone->gamma * logarithms[v]);
         table[v] = to_byte(bent * tone->gain + tone->offset);
     }
 }

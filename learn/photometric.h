@@ -10,7 +10,9 @@
 typedef struct kbi_tone {
     double gain, offset, gamma;
 } kbi_tone;
-void kbi_tone_table(const kbi_tone *tone, uint8_t table[256]);
+/* logarithms: ln(v / 255) of every level above 0, which take longest and are the same for all curves. */
+void kbi_level_logarithms(double logarithms[256]);
+void kbi_tone_table(const kbi_tone *tone, const double logarithms[256], uint8_t table[256]);
 
 /* Gaussian blur in place; what lies outside repeats the border. sigma up to 8 px; nothing happens below 0.2. line:
  * scratch of the longer side + KBI_BLUR_MARGIN bytes. */

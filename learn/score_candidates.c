@@ -1,19 +1,24 @@
-/* Losses: what makes one feature better than another for the next bit.
+/* Losses: what makes one feature better than another for the next bit h_t.
  *
- * Triplet ranking loss. S(x, y) is the number of equal bits less the number of different ones; a triplet costs
- *     [d]+ with d = margin - S(a, p) + S(a, n) = margin + 2 (H(a, p) - H(a, n)),   H the Hamming distance.
- * The new bit changes d by -2 when n is alone, by +2 when p is alone and not at all when a is alone or nobody is.
+ * Triplet ranking loss (the paper, section III-A, eq. 1 and 2). S(x, y) = h(x).h(y) is the number of equal bits less
+ * the number of different ones, and a triplet costs
+ *     [d]+ with d = tau - S(a, p) + S(a, n) = tau + 2 (H(a, p) - H(a, n)),   H the Hamming distance.
+ * The new bit changes d by -h_t(a) h_t(p) + h_t(a) h_t(n): by -2 when n is alone on its side of the threshold, by +2
+ * when p is, and not at all when a is or nobody is.
  *
- * Binary loss, boosting as in BEBLID. Every pair costs exp(-rate l S), l = 1 for patches of one point and -1 otherwise;
- * with that as its weight, the new bit brings weight where it separates a pair of one point, and takes it away where it
- * separates two points. A pair of each kind with one patch in common is a triple too. */
+ * Binary loss (section IV-A): AdaBoost over pairs, as in BEBLID. l = 1 for patches of one point and -1 for those of
+ * two; a bit predicts l by h_t(x) h_t(y). A pair has the weight exp(-l sum over t of alpha_t h_t(x) h_t(y)), divided
+ * by the sum of all; the next bit is the one with the least weighted error e, and alpha = ln((1 - e) / e) / 2. A pair
+ * of one point and a pair of two with a patch in common are a triple too. The paper does not say where negative pairs
+ * come from; here they are random. */
 #include <stdlib.h>
 
 #include "learn/box_train.h"
 #include "model/model.h"
 
-#define BOOST_REACH 8.0         /* rate x bits: how far apart the weights of pairs come to be at the end */
 #define BOOST_TOTAL 536870912.0 /* sum of the weights as integers, 2^29 */
+#define ALPHA_ONE 65536.0       /* an alpha of 1 as an integer */
+#define LEAST_ERROR 0.001       /* of a bit; less counts as that, and more than one half as one half */
 
 kb_status kbi_scorer_create(kbi_scorer *j, kbi_box_sample *sample)
 {
@@ -102,53 +107,56 @@ static void find_screen(kbi_scorer *j)
 
 /* ---- pairs ---- */
 
-/* A share of all weights as an integer. That of a distance that no pair has may be larger than all. */
-static int32_t weight_of(double share) { return (int32_t)((share < 1 ? share : 1) * BOOST_TOTAL); }
-
-/* Weights of pairs by Hamming distance, as integers that sum up to BOOST_TOTAL at most. */
-static void weigh(const size_t count[2][KB_MAX_BITS + 1], int32_t chosen, double rate,
-                  int32_t weight[2][KB_MAX_BITS + 1])
+/* sum over t of alpha_t h_t(x) h_t(y), in 1/ALPHA_ONE. */
+static int32_t boosted_similarity(const kbi_scorer *j, const uint64_t *x, const uint64_t *y)
 {
-    double sum = 0;
-    for (int32_t h = 0; h <= chosen; h++) {
-        double same = kbi_exp(-rate * (chosen - 2 * h));
-        sum += (double)count[0][h] * same + (double)count[1][h] / same;
-    }
-    for (int32_t h = 0; h <= chosen; h++) {
-        double same = kbi_exp(-rate * (chosen - 2 * h));
-        weight[0][h] = weight_of(same / sum);
-        weight[1][h] = weight_of(1 / same / sum);
-    }
+    int32_t sum = j->alpha_sum;
+    for (size_t w = 0; w < j->sample->words; w++)
+        for (uint64_t differ = x[w] ^ y[w]; differ; differ &= differ - 1)
+            sum -= 2 * j->alpha[64 * w + (size_t)__builtin_ctzll(differ)];
+    return sum;
 }
 
-/* Patches of one point: left and right of a pair. Of two points: the left patch and the next pair's right one. The
- * triples first hold the two distances, then what follows from the weights. */
-static void make_pairs(kbi_scorer *j, int32_t chosen)
+/* Patches of one point: left and right of a pair. Of two points: the left patch and the next pair's right one. `alone`
+ * first holds the logarithms of the two weights. */
+static void make_pairs(kbi_scorer *j)
 {
     const kbi_box_sample *s = j->sample;
-    size_t n = s->batch, words = s->words, count[2][KB_MAX_BITS + 1] = {{0}};
-    int32_t weight[2][KB_MAX_BITS + 1];
+    size_t n = s->batch, words = s->words;
+    int32_t most = INT32_MIN;
+    double sum = 0;
     j->triple_count = s->batches * n;
     for (size_t t = 0; t < j->triple_count; t++) {
         size_t b = t / n, i = t % n, next = (i + 1) % n;
         const uint64_t *codes = kbi_box_sample_codes(s, b), *left = codes + i * words;
-        int32_t same = kbi_code_distance(left, codes + (n + i) * words, words);
-        int32_t different = kbi_code_distance(left, codes + (n + next) * words, words);
+        int32_t same = -boosted_similarity(j, left, codes + (n + i) * words);
+        int32_t different = boosted_similarity(j, left, codes + (n + next) * words);
         uint32_t place = (uint32_t)(b * s->span);
-        count[0][same]++;
-        count[1][different]++;
+        most = kbi_max_i(most, kbi_max_i(same, different));
         j->triples[t] = (kbi_triple){{place + (uint32_t)i, place + (uint32_t)(n + i), place + (uint32_t)(n + next)},
                                     {0, same, different}};
     }
-    weigh(count, chosen, BOOST_REACH / s->options.bits, weight);
+    for (size_t t = 0; t < j->triple_count; t++)
+        for (int k = 1; k < 3; k++) sum += kbi_exp((j->triples[t].alone[k] - most) / ALPHA_ONE);
     j->base = 0;
     for (size_t t = 0; t < j->triple_count; t++) {
-        int32_t *alone = j->triples[t].alone, same = weight[0][alone[1]], different = weight[1][alone[2]];
+        int32_t *alone = j->triples[t].alone;
+        int32_t same = (int32_t)(kbi_exp((alone[1] - most) / ALPHA_ONE) / sum * BOOST_TOTAL);
+        int32_t different = (int32_t)(kbi_exp((alone[2] - most) / ALPHA_ONE) / sum * BOOST_TOTAL);
         alone[0] = same - different;
         alone[1] = same;
         alone[2] = -different;
         j->base += different;
     }
+}
+
+void kbi_scorer_boost(kbi_scorer *j, int32_t chosen, int64_t change)
+{
+    if (j->sample->options.loss != KB_LEARN_BINARY) return;
+    double error = kbi_scorer_loss(j, change);
+    error = error < LEAST_ERROR ? LEAST_ERROR : error > 0.5 ? 0.5 : error;
+    j->alpha[chosen] = (int32_t)(ALPHA_ONE * 0.5 * kbi_log((1 - error) / error) + 0.5);
+    j->alpha_sum += j->alpha[chosen];
 }
 
 /* ---- judging ---- */
@@ -158,7 +166,7 @@ void kbi_scorer_prepare(kbi_scorer *j, int32_t chosen)
     const kb_learn_options *o = &j->sample->options;
     j->octave = kbi_turn_octave(&j->sample->store, chosen);
     if (o->loss == KB_LEARN_BINARY) {
-        make_pairs(j, chosen);
+        make_pairs(j);
     } else if (o->loss == KB_LEARN_TRIPLET) {
         kbi_parallel_run(o->parallel, (int32_t)j->sample->batches, find_triplets, j);
         j->triple_count = j->sample->batches * j->sample->batch;
@@ -191,7 +199,7 @@ static void score_piece(void *context, int32_t index)
             found.change = kbi_threshold_change(j->triples, job->triples, values, 0);
         else found = kbi_find_threshold(j->triples, job->triples, values, histogram);
         f->change = found.change;
-        f->pair.threshold = (float)(found.threshold / units);
+        f->pair.threshold = (float)kbi_step_threshold(found.step, units);
     }
 }
 
@@ -221,6 +229,12 @@ size_t kbi_scorer_score_best(kbi_scorer *j, kbi_scored *features, size_t n, size
     }
     score_by(j, features, n, j->triple_count, j->sample->store.patches);
     return n;
+}
+
+int64_t kbi_scorer_change(kbi_scorer *j, const kb_box_pair *pair)
+{
+    kbi_box_store_values(&j->sample->store, j->octave, pair, 0, j->sample->store.patches, j->values);
+    return kbi_threshold_change(j->triples, j->triple_count, j->values, kbi_box_threshold(pair));
 }
 
 double kbi_scorer_loss(const kbi_scorer *j, int64_t change)

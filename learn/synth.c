@@ -69,12 +69,14 @@ kb_status kbi_light_change(const kbi_light_range *range, uint8_t *pixels, int32_
                     kbi_exp(range->gamma * kbi_random_normal(state))};
     int quality = range->jpeg + (int)kbi_random_below(state, (uint32_t)(96 - kbi_min_i(range->jpeg, 95)));
     uint8_t table[256];
+    double logarithms[256];
     if ((chosen & 3) == 0 && range->blur > 0 && blur_image(pixels, width, height, sigma) != KB_OK) return KB_E_MEMORY;
     if ((chosen & 12) == 0 && most > 0) kbi_shade(pixels, width, height, &shading);
     if ((chosen >> 8 & 7) < 3 && range->shadow > 0 && !kbi_cast_shadows(pixels, width, height, &shadows, state))
         return KB_E_MEMORY;
     if (chosen & 48) {
-        kbi_tone_table(&tone, table);
+        kbi_level_logarithms(logarithms);
+        kbi_tone_table(&tone, logarithms, table);
         for (size_t i = 0; i < count; i++) pixels[i] = table[pixels[i]];
     }
     if ((chosen & 64) && range->noise > 0) kbi_noise(pixels, count, noise, state);

@@ -1,13 +1,10 @@
-/* One sweep over all thresholds. */
+/* findThreshold, the paper's Algorithm 2. */
 #include "learn/threshold.h"
 
 #include "learn/clones.h"
 
-/* Bin b holds the values above (b - 1) and up to b bins, so that "value <= b" is "bin <= b". */
-KBI_INLINE int32_t bin_of(int32_t value)
-{
-    return (value + KBI_VALUE_LIMIT + (1 << KBI_BIN_SHIFT) - 1) >> KBI_BIN_SHIFT;
-}
+/* Bin b holds the values above b - 1 and up to b steps, so that "value <= theta" is "bin <= theta's bin". */
+KBI_INLINE int32_t bin_of(int32_t value) { return (5 * (value + KBI_VALUE_LIMIT) + 63) >> 6; }
 
 /* Some triples by field, so that the arithmetic in the middle is vector arithmetic. */
 #define BLOCK 64
@@ -40,7 +37,7 @@ KBI_INLINE void order_block(block *b)
     }
 }
 
-/* Adds the changes of all triples. */
+/* Lines 2 to 11: the changes dL of all triplets, sorted by value as they are added. */
 KBI_CLONES
 static void gather_changes(const kbi_triple *triples, size_t n, const int16_t *values, int32_t *histogram)
 {
@@ -62,13 +59,13 @@ kbi_found_threshold kbi_find_threshold(const kbi_triple *triples, size_t n, cons
 {
     int32_t best_bin = 0, sum = 0, best = 0;
     gather_changes(triples, n, values, histogram);
-    for (int32_t bin = 0; bin < KBI_BINS; bin++) {
+    for (int32_t bin = 0; bin < KBI_BINS; bin++) { /* lines 14 to 20 */
         sum += histogram[bin];
         best_bin = sum < best ? bin : best_bin;
         best = sum < best ? sum : best;
     }
     memset(histogram, 0, KBI_BINS * sizeof *histogram);
-    return (kbi_found_threshold){best, (best_bin << KBI_BIN_SHIFT) - KBI_VALUE_LIMIT};
+    return (kbi_found_threshold){best, best_bin - KBI_MAX_STEP};
 }
 
 KBI_CLONES

@@ -66,14 +66,11 @@ static size_t take_point(size_t wish, size_t points, uint8_t *taken)
     return wish;
 }
 
-void kbi_sample_pairs(const kbi_point_list *list, size_t n, size_t run, uint64_t seed, size_t *left, size_t *right,
-                     uint8_t *taken)
+void kbi_sample_pairs(const kbi_point_list *list, size_t n, uint64_t seed, size_t *left, size_t *right, uint8_t *taken)
 {
     uint64_t state = seed;
-    size_t point = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t wish = i % run ? (point + 1) % list->points : kbi_random_below(&state, (uint32_t)list->points);
-        point = take_point(wish, list->points, taken);
+        size_t point = take_point(kbi_random_below(&state, (uint32_t)list->points), list->points, taken);
         uint32_t count = list->count[point], one = kbi_random_below(&state, count),
                  other = kbi_random_below(&state, count - 1);
         left[i] = list->first[point] + one;

@@ -1,8 +1,9 @@
-/* Which patches a bit is learned on: pairs that show the same point, and for each a hard negative (docs/learning.md).
+/* sampleTriplets of the paper's Algorithm 1: pairs of patches that show the same point, and for each pair the hardest
+ * negative in the batch with anchor swap (HardNet and TFeat, which the paper cites).
  *
  * A batch is n different points with two patches each, "left" and "right". The hardest negative of a pair is the
  * nearest of all right patches to its left one, or of all left patches to its right one, whichever is nearer; the patch
- * that it is near to is the anchor (anchor swap). */
+ * that it is near to is the anchor a, the other one the positive p (anchor swap). */
 #ifndef KBI_TRIPLETS_H
 #define KBI_TRIPLETS_H
 
@@ -20,11 +21,9 @@ typedef struct kbi_point_list {
 kb_status kbi_point_list_create(kbi_point_list *list, const uint32_t *labels, size_t patches, kb_error *error);
 void kbi_point_list_free(kbi_point_list *list);
 
-/* n different points (n at most list->points), two different patches of each. The points come in runs of `run` that
- * stand side by side in the list; 1: every point by itself. taken: (points + 7) / 8 zero bytes, which they are again
- * afterwards. */
-void kbi_sample_pairs(const kbi_point_list *list, size_t n, size_t run, uint64_t seed, size_t *left, size_t *right,
-                     uint8_t *taken);
+/* n different points (n at most list->points), two different patches of each. taken: (points + 7) / 8 zero bytes, which
+ * they are again afterwards. */
+void kbi_sample_pairs(const kbi_point_list *list, size_t n, uint64_t seed, size_t *left, size_t *right, uint8_t *taken);
 
 typedef struct kbi_hard_negative {
     uint32_t place;    /* 0 to n - 1: a left patch; n to 2 n - 1: a right patch */

@@ -10,7 +10,7 @@
 #include "learn/random.h"
 
 #define GALLERY 2000
-#define MAX_DISTANCE 1024
+#define MAX_DISTANCE KB_MAX_BITS
 #define BLOCKS 64 /* pieces of work within a gallery; fixed, so that sums do not depend on the threads */
 
 typedef struct pair {
@@ -194,6 +194,8 @@ static void match_galleries(const room *r, size_t n, size_t row_bytes, size_t ga
         add_tally(r->all, r->one);
     }
     out->fpr95 = false_positives_at_95(r->all);
+    memcpy(out->right, r->all->same, sizeof out->right);
+    memcpy(out->wrong, r->all->different, sizeof out->wrong);
 }
 
 bool kbi_validate_rows(const kbi_patch_set *set, const uint8_t *rows, size_t row_bytes, size_t gallery, uint64_t seed,

@@ -15,6 +15,7 @@ typedef struct kbi_validation {
     double fpr95;  /* share of wrong pairs at or below the smallest distance that keeps 95 % of right pairs */
     double bit_mean;        /* mean over bits of |share of ones - 1/2|: 0 is best */
     double bit_correlation; /* mean absolute correlation of two bits */
+    uint64_t right[KB_MAX_BITS + 1], wrong[KB_MAX_BITS + 1]; /* pairs of a query and its gallery, by distance */
 } kbi_validation;
 
 /* rows: one of row_bytes (1 to 128) for every patch of the set. gallery: 0 means 2000 points. The same on any number of

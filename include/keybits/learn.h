@@ -1,7 +1,8 @@
 /* Learning the tables of BAD, BAG and HashSIFT from patches: options in, tables and a summary out (docs/learning.md).
  *
- * Belongs to libkeybits-learn, a library beside libkeybits; the program's command `train` is made of it. The rules at the
- * head of keybits.h hold here too: nothing prints, nothing reads or writes files, every struct starts with its size.
+ * Belongs to libkeybits-learn, a library beside libkeybits; the program's command `train` is made of it. The rules at
+ * the head of keybits.h hold here too: nothing prints, nothing reads or writes files, every struct starts with its
+ * size.
  *
  *     kb_learn_patches patches;
  *     kb_learn_options options;
@@ -12,8 +13,7 @@
  *     patches.pixels = pixels, patches.labels = labels, patches.count = count;
  *     if (kb_learn_boxes(&patches, &options, boxes, NULL, &error) != KB_OK) puts(error.text);
  *
- * and kb_model_create makes a model of the boxes.
- */
+ * and kb_model_create makes a model of the boxes. / */
 #ifndef KEYBITS_LEARN_H
 #define KEYBITS_LEARN_H
 
@@ -36,15 +36,16 @@ typedef struct kb_learn_patches {
 /* What the training minimises. */
 typedef enum kb_learn_loss {
     KB_LEARN_TRIPLET = 0, /* triplet ranking loss with margin, hard negatives, anchor swap: the paper's BAD */
-    KB_LEARN_BINARY = 1,  /* boosted classification of pairs into same and different, random negatives: as BEBLID */
+    KB_LEARN_BINARY = 1,  /* classification of pairs into same and different, random negatives: BAD by AdaBoost, as
+                             BEBLID; HashSIFT by the logistic loss */
     KB_LEARN_ORB = 2      /* ORB's rule, no labels: mean near one half, little correlation with the bits before */
 } kb_learn_loss;
 
 typedef struct kb_learn_progress {
     uint32_t struct_size;
     int32_t bit, bits; /* bits chosen, bits wanted */
-    double loss;       /* after the new bit: mean over its triplets as a share of the margin (triplet); the share of
-                          pairs still on the wrong side, by weight (binary); the largest correlation (ORB) */
+    double loss;       /* after the new bit: mean over its triplets as a share of the margin (triplet); the bit's
+                          weighted error (binary); the largest correlation (ORB) */
     double active;     /* triplet: share of triplets that still had a loss before the bit */
     double mean;       /* share of ones of the new bit among the patches it was chosen on */
     const kb_box_pair *boxes; /* all chosen so far, the first one first; a checkpoint is these and the options. Octaves
@@ -65,9 +66,7 @@ typedef struct kb_learn_options {
     kb_learn_loss loss;
     uint64_t seed;
     int32_t triplets;         /* per bit; 0: 8192; 64 to 262144, brought up to whole batches. More is steadier, slower. */
-    int32_t batch;            /* points among which hard negatives are found; 0: 1024; 16 to 8192. More: harder ones. */
-    int32_t neighbours;       /* points of a batch taken side by side in the set, where those of one photograph stand;
-                                 0: 1, all of a batch is drawn from everywhere; up to 8192 */
+    int32_t batch;            /* points among which hard negatives are found; 0: 1024; 16 to 8192 */
     int32_t candidates;       /* features drawn per bit; 0: 1000; 1 to 1000000 */
     double margin;            /* share of bits; 0: 0.2; up to 2. 0.1 to 0.3 are alike. */
     uint32_t channels;        /* bit c: channel c may be used; 0: gray for BAD, all eight gradients for BAG */
@@ -77,9 +76,6 @@ typedef struct kb_learn_options {
     int32_t fixed_threshold;  /* 1: all thresholds are 0 */
     int32_t two_radii;        /* 1: the boxes of a pair may differ in size */
     int32_t local_search;     /* steps of improving the best candidates by small moves; 0: none; up to 100 */
-    int32_t distinct_boxes;   /* 0: no limit; else, from this many different boxes on, new bits use only boxes that
-                                 are there. Fewer boxes are a faster descriptor. 2 to 2048. A box of BAG counts once
-                                 for all octaves. */
     int32_t keep;             /* bits for which a batch of patches stays; 0: 4; 1 draws anew for every bit: slower */
     int32_t screen;           /* triplets by which all candidates are judged first; the best 64 of them then are by all
                                  triplets. 0: all candidates are. An eighth of the triplets is as good. */
@@ -97,6 +93,10 @@ typedef struct kb_learn_options {
 
 /* Puts the defaults where zeros are. kb_learn_boxes does so by itself; this is for showing and recording them. */
 KB_API void kb_learn_defaults(kb_learn_options *options);
+/* Puts the paper's recipe for BAD where zeros are (docs/paper.md): 1000 candidates, triplets drawn anew for every
+ * bit, and its augmentation where there is none. The rest is what zeros mean: 32x32 samples, one size per pair,
+ * thresholds at a precision of 0.1, no local search. Not for BAG. */
+KB_API void kb_learn_paper(kb_learn_options *options);
 
 typedef struct kb_learn_summary {
     uint32_t struct_size;
@@ -133,6 +133,9 @@ typedef struct kb_learn_hash_progress {
 /* About a hundred times; 0 stops the learning. */
 typedef int32_t (*kb_learn_hash_report)(void *context, const kb_learn_hash_progress *progress);
 
+/* As `versions`: every patch of every batch is augmented anew, as in the paper; slower. */
+#define KB_LEARN_ANEW -1
+
 typedef struct kb_learn_hash_options {
     uint32_t struct_size;
     int32_t bits;             /* a multiple of 8, 8 to KB_MAX_BITS; 0: 256 */
@@ -141,11 +144,12 @@ typedef struct kb_learn_hash_options {
     uint64_t seed;
     int64_t steps;            /* batches of Adam; 0: 30000; up to 10^8. 3000 give most of it. */
     int32_t batch;            /* pairs per batch, among which hard negatives are found; 0: 512; 8 to 8192 */
-    int32_t neighbours;       /* points of a batch taken side by side in the set, as those of a photograph stand; 0: 1 */
     double margin;            /* share of bits; 0: 0.3; up to 2. 0.2 to 0.5 are alike. */
     double rate;              /* learning rate at the start; it falls to zero by a cosine. 0: 0.01; up to 1 */
-    int32_t constant_rate;    /* 1: the rate stays as it is; the paper's is 0.0002 */
-    int32_t versions;         /* of every patch when augmenting, the first as it is; 0: 4; up to 64 */
+    int32_t constant_rate;    /* 1: the rate stays as it is */
+    int32_t raw;              /* 1: inputs are the SIFT bytes themselves, as in the paper. 0: less their mean, and
+                                 scaled to a deviation of 0.8, which learns faster */
+    int32_t versions;         /* of every patch when augmenting, the first as it is; 0: 4; up to 64; KB_LEARN_ANEW */
     kb_learn_augment augment; /* NULL: patches as they are */
     void *augment_context;
     const void *checkpoint;   /* resume from this state; NULL: from the start */
@@ -157,6 +161,9 @@ typedef struct kb_learn_hash_options {
 
 /* Puts the defaults where zeros are; for showing and recording them. */
 KB_API void kb_learn_hash_defaults(kb_learn_hash_options *options);
+/* The paper's recipe (docs/paper.md): inputs as they are, a constant rate of 0.0002 unless there is one, and its
+ * augmentation, drawn anew for every batch, where there is none. */
+KB_API void kb_learn_hash_paper(kb_learn_hash_options *options);
 
 typedef struct kb_learn_hash_summary {
     uint32_t struct_size;

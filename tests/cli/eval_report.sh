@@ -20,7 +20,8 @@ for words in "Small &amp; tidy" "Accuracy against cost" "&lt;b&gt;&amp;bad256" "
     holds page.html "$words"
 done
 sound_page page.html
-run "$KEYBITS" eval report $results -o again.html --title 'Small & tidy'
+run "$KEYBITS" eval report $results -o again.html --title 'Small & tidy' --json >told.json
+for words in '"page": "again.html"' '"results"'; do holds told.json "$words"; done
 same page.html again.html
 
 refuse 2 "takes results" "$KEYBITS" eval report -o x.html

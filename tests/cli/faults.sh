@@ -58,8 +58,8 @@ on_disc() {
         fail "not on the disc before $target is there: $*: $(cat traced)"
     rm -rf "$target"*
 }
-on_disc d.kbm "$KEYBITS" train bad set.kbp -o d.kbm --name d --bits 8 --triplets 64 --batch 16 --candidates 10 --quiet
-on_disc d.csv "$KEYBITS" train bad set.kbp -o d.kbm --name d --bits 8 --triplets 64 --batch 16 --candidates 10 --quiet
+on_disc d.kbm "$KEYBITS" train bad set.kbp -o d.kbm --name d --bits 8 --triplets 64 --candidates 10 --quiet
+on_disc d.csv "$KEYBITS" train bad set.kbp -o d.kbm --name d --bits 8 --triplets 64 --candidates 10 --quiet
 on_disc d.checkpoint "$KEYBITS" train hashsift set.kbp -o d.kbm --name d --bits 8 --steps 20 --quiet
 on_disc d.db "$KEYBITS" export colmap p1.pgm p2.pgm -o d.db --quiet
 on_disc d.db "$KEYBITS" collection p1.pgm p2.pgm -o d.db -n 200 --quiet
@@ -69,7 +69,7 @@ on_disc d.npy "$KEYBITS" describe p1.pgm --detector orb -o d.npy --quiet
 on_disc d.png "$KEYBITS" detect p1.pgm --draw d.png --quiet
 on_disc d.kbp "$KEYBITS" patches synth p1.pgm -o d.kbp --views 2 --max-per-image 10 --quiet
 
-every_fault a.kbm "$KEYBITS" train bad set.kbp -o a.kbm --name a --bits 8 --triplets 64 --batch 16 --candidates 10 --quiet
+every_fault a.kbm "$KEYBITS" train bad set.kbp -o a.kbm --name a --bits 8 --triplets 64 --candidates 10 --quiet
 every_fault b.kbm "$KEYBITS" train hashsift set.kbp -o b.kbm --name b --bits 8 --steps 20 --quiet
 every_fault a.db "$KEYBITS" export colmap p1.pgm p2.pgm -o a.db --quiet
 every_fault b.db "$KEYBITS" collection p1.pgm p2.pgm -o b.db -n 200 --quiet

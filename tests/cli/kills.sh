@@ -53,7 +53,7 @@ killed() {
     total=$((total + kills))
     echo "${*:2:2}: $kills kills"
 }
-killed boxes.kbm "$KEYBITS" train bag octaves.kbp -o boxes.kbm --name job --bits 32 --triplets 300 --batch 100 \
+killed boxes.kbm "$KEYBITS" train bag octaves.kbp -o boxes.kbm --name job --bits 32 --triplets 300 \
     --candidates 2000 --threads 1 --quiet --resume
 killed hash.kbm "$KEYBITS" train hashsift set.kbp -o hash.kbm --name job --bits 32 --steps 200 --quiet --resume
 killed - "$KEYBITS" eval oxford set -m sift,bad256,bag256 --json --quiet --cache kept

@@ -66,8 +66,8 @@ keybits a.db export colmap p1.pgm p2.pgm -o a.db
 keybits b.db collection p1.pgm p2.pgm p3.pgm -o b.db -n 300
 keybits c.db collection p1.pgm p2.pgm p3.pgm p4.pgm -o c.db -n 300 --pairs retrieval -k 1
 keybits a.kbp patches synth p1.pgm -o a.kbp --views 2 --max-per-image 10
-keybits a.kbm train bad set.kbp -o a.kbm --name a --bits 8 --triplets 64 --batch 16 --candidates 10
-keybits g.kbm train bag octaves.kbp -o g.kbm --name g --bits 32 --triplets 64 --batch 16 --candidates 10
+keybits a.kbm train bad set.kbp -o a.kbm --name a --bits 8 --triplets 64 --candidates 10
+keybits g.kbm train bag octaves.kbp -o g.kbm --name g --bits 32 --triplets 64 --candidates 10
 mkdir -p set/still
 for i in 1 2; do cp p1.pgm set/still/img$i.pgm; done
 keybits - eval oxford set -m sift -n 100 --json

@@ -38,6 +38,11 @@ run "$KEYBITS" model show bad.kbm >show.txt
 for words in "name      bad" "kind      bad" "bits      64" "sampler   image" "support   1" "channels  gray"; do holds show.txt "$words"; done
 run "$KEYBITS" model show bag.kbm --json >show.json
 for words in '"name": "bag"' '"kind": "bag"' '"bits": 32' '"sampler": "octaves"' '"support": 1' '"row_bytes": 4'; do holds show.json "$words"; done
+run "$KEYBITS" model import bag.txt -o told.kbm --json >told.json
+for words in '"file": "told.kbm"' '"kind": "bag"' '"bits": 32'; do holds told.json "$words"; done
+run "$KEYBITS" model export bag.kbm -o told.txt --json >told.json
+for words in '"file": "told.txt"' '"name": "bag"'; do holds told.json "$words"; done
+refuse 2 "--json needs -o" "$KEYBITS" model export bag.kbm --json
 run "$KEYBITS" model show hash.kbm --json >show.json
 for words in '"kind": "hashsift"' '"bits": 16'; do holds show.json "$words"; done
 run "$KEYBITS" model show sift >show.txt

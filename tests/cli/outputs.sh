@@ -59,7 +59,7 @@ says "standard output: cannot be written"
 run keybits patches synth a.pgm b.pgm -o set.kbp --views 3 --max-per-image 20
 for name in whole closed; do
     [ $name = whole ] || exec 3>&2 2>&-
-    keybits train bad set.kbp -o $name.kbm --name a --bits 8 --triplets 64 --batch 16 --candidates 10
+    keybits train bad set.kbp -o $name.kbm --name a --bits 8 --triplets 64 --candidates 10
     code=$?
     [ $name = whole ] || exec 2>&3 3>&-
     [ $code = 0 ] || fail "exit code $code of a training, $name"

@@ -16,7 +16,9 @@ run "$KEYBITS" patches synth photos -o other.kbp --views 3 --max-per-image 60 --
 differ one.kbp other.kbp
 
 # ---- several supports: as many sets, of the same points; the first is the set that one support gives
-run "$KEYBITS" patches synth photos -o 'set-{}.kbp' --support 1,1.5 --views 3 --max-per-image 60
+run "$KEYBITS" patches synth photos -o 'set-{}.kbp' --support 1,1.5 --views 3 --max-per-image 60 --json >made.json
+run "$KEYBITS" patches info --json set-1.kbp set-1.5.kbp >info.json
+same made.json info.json
 same one.kbp set-1.kbp
 run "$KEYBITS" patches info one.kbp set-1.5.kbp >info.txt
 lines info.txt 2
@@ -59,7 +61,8 @@ says "skipped: cut.pgm"
 says "1 images could not be read"
 
 # ---- show: a strip of six patches a point, octaves a little wider apart
-run "$KEYBITS" patches show one.kbp -o sheet.png --points 20 --columns 2
+run "$KEYBITS" patches show one.kbp -o sheet.png --points 20 --columns 2 --json >sheet.json
+holds sheet.json '"picture": "sheet.png"'
 [ "$(head -c 8 sheet.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "no PNG"
 width() { od -An -tu1 -j18 -N2 "$1" | awk '{ print 256 * $1 + $2 }'; }
 [ "$(width octaves.png)" -gt "$(width sheet.png)" ] || fail "a sheet of octaves is $(width octaves.png) px wide"
@@ -80,7 +83,9 @@ sheet("brown/patches0000.bmp", 0)
 sheet("brown/patches0001.bmp", 256)
 open("brown/info.txt", "w").write("".join("%d 0\n" % (i // 2) for i in range(400)))
 PY
-run "$KEYBITS" patches brown brown -o brown.kbp
+run "$KEYBITS" patches brown brown -o brown.kbp --json >made.json
+run "$KEYBITS" patches info --json brown.kbp >info.json
+same made.json info.json
 run "$KEYBITS" patches info brown.kbp >info.txt
 holds info.txt "400 patches of side 64, support 0, 200 points (0 with one patch only, up to 2 patches)"
 run "$KEYBITS" patches brown brown -o brown32.kbp --side 32

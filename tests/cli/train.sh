@@ -5,13 +5,17 @@ for i in 1 2 3; do render "p$i.pgm" 320 240 "$i.7"; done
 run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o set.kbp --views 4 --max-per-image 80
 run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o octaves.kbp --views 4 --max-per-image 80 --octaves --support 4
 set_of() { if [ "$1" = bag ]; then echo octaves.kbp; else echo set.kbp; fi; }
-small="--bits 32 --triplets 200 --batch 50 --candidates 40 --local-search 2 --hold-back 0.3"
+small="--bits 32 --triplets 200 --candidates 40 --local-search 2 --hold-back 0.3"
 
 # bad and bag: a model that can be used, with the settings in it, a log with one row per bit, a page
 for kind in bad bag; do
     run "$KEYBITS" train $kind "$(set_of $kind)" -o $kind.kbm $small --page $kind.html
     says "mAP"
+    says "wrote $kind.kbm ($kind, $kind, 32 bits), $kind.csv, $kind.html in "
     lines $kind.csv 34
+    holds $kind.html "$(sed -n 's/.* mAP \([0-9.]*\),.*/mAP <b>\1</p' .err)"
+    holds $kind.html "Distances of right and wrong pairs"
+    holds $kind.html "ROC"
     holds $kind.html "<svg"
     holds $kind.html "Correlation"
     sound_page $kind.html
@@ -50,7 +54,45 @@ head -c 900 whole.csv >killed.csv
 run "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
 same killed.kbm whole.kbm
 
-# settings of the ablation, channels, limited boxes
+# JSON: what was written, and how good it is, as the words say it
+for kind in bad bag hashsift; do
+    options=$small
+    [ $kind = hashsift ] && options="--bits 32 --steps 20 --hold-back 0.3"
+    run "$KEYBITS" train $kind "$(set_of $kind)" -o j.kbm $options --json >train.json
+    python3 - $kind .err <<'PY' || fail "$kind: $(cat train.json)"
+import json, re, sys
+told, words = json.load(open("train.json")), open(sys.argv[2]).read()
+assert (told["model"], told["log"], told["page"], told["kind"], told["bits"]) == ("j.kbm", "j.csv", None, sys.argv[1], 32)
+assert told["points"] > 10 and told["seconds"] > 0 and told["loss"] > 0
+assert f"mAP {told['held_back']['map']:.2f}," in words, words
+PY
+done
+
+# the paper's recipe: boxes of one size on samples, thresholds of tenths, augmentation; other options change it
+run "$KEYBITS" train bad set.kbp -o paper.kbm --paper --bits 32 --triplets 200 --candidates 40
+"$KEYBITS" model show paper.kbm >shown.txt
+holds shown.txt "keybits train bad --paper: bits 32, loss triplet, seed 1, triplets 200"
+holds shown.txt "candidates 40, local search 0, margin 0.2, keep 1, channels 0, radius 1-7, augment on"
+holds shown.txt "sampler   patch"
+run "$KEYBITS" model export paper.kbm -o paper.txt
+awk '!/^#/ { n++; r1 = NF == 6 ? $5 : $4; r2 = NF == 6 ? $5 : $8; t = 10 * $NF
+             if (r1 != r2 || t - int(t) > 1e-4 && t - int(t) < 1 - 1e-4 || int(t) - t > 1e-4 && int(t) - t < 1 - 1e-4) bad = 1 }
+     END { exit bad || n != 32 }' paper.txt || fail "not the paper's form: $(cat paper.txt)"
+run "$KEYBITS" train bad set.kbp -o plain.kbm --name paper --paper --augment off --bits 32 --triplets 200 --candidates 40
+"$KEYBITS" model show plain.kbm >shown.txt
+holds shown.txt "augment off"
+differ paper.kbm plain.kbm
+run "$KEYBITS" train hashsift set.kbp -o paper.kbm --paper --bits 32 --steps 20
+"$KEYBITS" model show paper.kbm >shown.txt
+holds shown.txt "keybits train hashsift --paper: bits 32, loss triplet, SIFT as it is"
+holds shown.txt "rate 0.0002 constant, augment anew for every batch"
+run "$KEYBITS" train ablation set.kbp --paper --bits 32 --triplets 200 --candidates 20 --steps 20 --models rows >table.txt
+lines table.txt 10
+holds table.txt "32.24"
+[ "$(ls rows | wc -l)" = 9 ] || fail "models of the ablation: $(ls rows)"
+refuse 2 "--paper is not for bag" "$KEYBITS" train bag octaves.kbp -o x.kbm --paper
+
+# settings of the ablation, channels
 # the sampler: cells for BAD unless another is asked for
 sampler() { "$KEYBITS" model show x.kbm | grep -qx "sampler   $1" || fail "the sampler is not $1"; }
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2
@@ -58,16 +100,15 @@ sampler cells
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss orb --radius 2 --sampler patch
 sampler patch
 run "$KEYBITS" train bad set.kbp -o x.kbm $small --loss binary --fixed-threshold --radius 2
-run "$KEYBITS" train bag octaves.kbp -o x.kbm $small --channels 1-4,7 --two-radii --boxes 20 --support 1.5
+run "$KEYBITS" train bag octaves.kbp -o x.kbm $small --channels 1-4,7 --two-radii --support 1.5
 sampler octaves
 "$KEYBITS" model show x.kbm >shown.txt
 holds shown.txt "1.5"
-run "$KEYBITS" train ablation set.kbp --bits 32 --triplets 200 --candidates 20 --steps 0 >table.txt
-holds table.txt "22.19"
-lines table.txt 7
+run "$KEYBITS" train ablation set.kbp --bits 32 --triplets 200 --candidates 20 --steps 0 --json >table.json
+[ "$(grep -c '"paper"' table.json)" = 6 ] || fail "$(cat table.json)"
 
 # HashSIFT
-run "$KEYBITS" train hashsift set.kbp -o hash.kbm --bits 32 --steps 60 --batch 32 --page hash.html
+run "$KEYBITS" train hashsift set.kbp -o hash.kbm --bits 32 --steps 60 --page hash.html
 lines hash.csv 61
 holds hash.html "<svg"
 run "$KEYBITS" describe p1.pgm -m hash.kbm --detector orb -o rows.hex

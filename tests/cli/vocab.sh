@@ -38,7 +38,8 @@ for suffix in txt yml dbow3 fbow bin; do
     before=chain.$suffix
 done
 for suffix in txt yml dbow3 bin; do same one.kbv "back-$suffix.kbv"; done # FBoW says L2 of its own
-run "$KEYBITS" vocab convert one.kbv -f orbslam -o named
+run "$KEYBITS" vocab convert one.kbv -f orbslam -o named --json >told.json
+for words in '"file": "named"' '"format": "orbslam"' '"from": "keybits"' '"words"'; do holds told.json "$words"; done
 same named v.txt
 
 # The readers of the consumers, written again: from each file the same nodes.

@@ -242,20 +242,14 @@ static int32_t stop_at_21(void *context, const kb_learn_progress *progress)
     return progress->bit < 21;
 }
 
-static void a_break_changes_nothing(void **state)
+static void break_and_go_on(const rendered *r, kb_learn_options o)
 {
-    (void)state;
-    rendered *r = render_form(6, true);
     kb_box_pair whole[BITS], part[BITS], rest[BITS];
     kb_learn_summary summary;
     KB_INIT(summary);
-    kb_learn_options o = small_options(KB_BAG);
-    o.distinct_boxes = 40;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, whole, &summary, NULL), KB_OK);
     assert_int_equal(summary.bits, BITS);
     assert_int_equal(summary.points, POINTS);
-    kbi_box boxes[2 * BITS];
-    assert_true(kbi_box_distinct(whole, BITS, boxes) <= 41);
 
     o.report = stop_at_21;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, part, &summary, NULL), KB_OK);
@@ -270,6 +264,81 @@ static void a_break_changes_nothing(void **state)
     o.started = 0;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, rest, NULL, NULL), KB_OK);
     assert_memory_not_equal(whole, rest, sizeof whole);
+}
+
+static void a_break_changes_nothing(void **state)
+{
+    (void)state;
+    rendered *octaves = render_form(6, true), *patches = render_set(6);
+    kb_learn_options o = small_options(KB_BAD);
+    break_and_go_on(octaves, small_options(KB_BAG));
+    o.loss = KB_LEARN_BINARY; /* whose weights of bits are computed again */
+    break_and_go_on(patches, o);
+    test_free(octaves);
+    test_free(patches);
+}
+
+/* What AdaBoost is known for: by the weights that follow from a bit, that very bit is no better than chance. */
+static void boosting_leaves_nothing_to_the_last_bit(void **state)
+{
+    (void)state;
+    rendered *r = render_set(8);
+    kbi_box_space space = {.channel_count = 1, .min_radius = 1, .max_radius = 7};
+    kb_learn_options o = small_options(KB_BAD);
+    kbi_box_sample sample;
+    kbi_scorer scorer;
+    kb_box_pair boxes[8];
+    uint64_t random = 3;
+    o.loss = KB_LEARN_BINARY;
+    o.keep = 100; /* the same pairs for every bit */
+    kb_learn_defaults(&o);
+    assert_int_equal(kbi_box_sample_create(&sample, &r->patches, &o, NULL), KB_OK);
+    assert_int_equal(kbi_scorer_create(&scorer, &sample), KB_OK);
+    kbi_box_sample_refresh(&sample, boxes, 0);
+    for (int32_t k = 0; k < 8; k++) {
+        kbi_scored best[20];
+        for (int i = 0; i < 20; i++) best[i] = (kbi_scored){kbi_box_draw(&space, &random), 0};
+        kbi_scorer_prepare(&scorer, k);
+        kbi_scorer_score_best(&scorer, best, 20, 20);
+        for (int i = 1; i < 20; i++)
+            if (best[i].change < best[0].change) best[0] = best[i];
+        assert_true(kbi_scorer_loss(&scorer, best[0].change) < 0.45);
+        assert_int_equal(kbi_scorer_change(&scorer, &best[0].pair), best[0].change);
+        kbi_scorer_boost(&scorer, k, best[0].change);
+        kbi_box_sample_extend(&sample, &best[0].pair, k);
+        kbi_scorer_prepare(&scorer, k + 1);
+        double error = kbi_scorer_loss(&scorer, kbi_scorer_change(&scorer, &best[0].pair));
+        if (!(fabs(error - 0.5) < 1e-4)) fail_msg("bit %d: weighted error %.6f", (int)k, error);
+    }
+    kbi_scorer_free(&scorer);
+    kbi_box_sample_free(&sample);
+    test_free(r);
+}
+
+/* The paper's recipe: boxes of one size on samples, thresholds of tenths, triplets and augmentation anew for every bit.
+ * What the caller asked for stays. */
+static void the_paper_in_one_word(void **state)
+{
+    (void)state;
+    rendered *r = render_set(9);
+    kb_box_pair boxes[BITS], other[BITS];
+    kb_learn_options o;
+    KB_INIT(o);
+    kb_learn_paper(&o);
+    assert_true(o.candidates == 1000 && o.keep == 1 && o.augment && !o.two_radii && !o.local_search && !o.screen);
+    assert_int_equal(o.sampler, KB_SAMPLER_PATCH);
+    o = small_options(KB_BAD);
+    o.local_search = o.keep = 0;
+    kb_learn_paper(&o);
+    assert_int_equal(o.candidates, 60);
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, NULL), KB_OK);
+    for (int i = 0; i < BITS; i++) {
+        assert_int_equal(boxes[i].radius1, boxes[i].radius2);
+        assert_true(boxes[i].threshold == (float)(floor(10 * (double)boxes[i].threshold + 0.5) / 10));
+    }
+    o.augment = NULL;
+    assert_int_equal(kb_learn_boxes(&r->patches, &o, other, NULL, NULL), KB_OK);
+    assert_memory_not_equal(boxes, other, sizeof boxes);
     test_free(r);
 }
 
@@ -342,7 +411,6 @@ static void wrong_options_are_told(void **state)
     REFUSED(min_radius, 8, "min_radius");
     REFUSED(screen, -1, "screen");
     REFUSED(started, 5, "start");
-    REFUSED(distinct_boxes, 1, "distinct_boxes");
     REFUSED(sampler, KB_SAMPLER_OCTAVES, "sampler");
 #undef REFUSED
     kb_learn_options o = small_options(KB_BAG);
@@ -402,6 +470,8 @@ int main(void)
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(screening_is_nearly_as_good),
         cmocka_unit_test(a_break_changes_nothing),
+        cmocka_unit_test(boosting_leaves_nothing_to_the_last_bit),
+        cmocka_unit_test(the_paper_in_one_word),
         cmocka_unit_test(learned_bits_beat_random_ones),  cmocka_unit_test(wrong_options_are_told),
         cmocka_unit_test(wrong_starts_are_told),
     };

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "learn/threshold.h"
@@ -53,18 +54,19 @@ static int64_t loss_with(const fixture *f, int32_t threshold)
 static void check_against_all(const fixture *f)
 {
     int32_t *histogram = calloc(KBI_BINS, sizeof *histogram);
-    int32_t step = 1 << KBI_BIN_SHIFT, best_threshold = -KBI_VALUE_LIMIT;
+    int32_t best_step = -KBI_MAX_STEP;
     int64_t nothing = loss_with(f, -KBI_VALUE_LIMIT - 1), best = nothing;
-    for (int32_t t = -KBI_VALUE_LIMIT; t <= KBI_VALUE_LIMIT; t += step) {
+    for (int32_t step = -KBI_MAX_STEP; step <= KBI_MAX_STEP; step++) {
+        int32_t t = (int32_t)floor(128 * kbi_step_threshold(step, 128));
         int64_t loss = loss_with(f, t);
         assert_int_equal(nothing + kbi_threshold_change(f->triples, TRIPLES, f->values, t), loss);
         if (loss >= best) continue;
         best = loss;
-        best_threshold = t;
+        best_step = step;
     }
     kbi_found_threshold found = kbi_find_threshold(f->triples, TRIPLES, f->values, histogram);
     assert_int_equal(nothing + found.change, best);
-    assert_int_equal(found.threshold, best_threshold);
+    assert_int_equal(found.step, best_step);
     for (int32_t b = 0; b < KBI_BINS; b++) assert_int_equal(histogram[b], 0);
     free(histogram);
 }
@@ -88,7 +90,7 @@ static void extremes_have_their_bins(void **state)
     const kbi_triple one = {{0, 1, 2}, {0, 2, -2}};
     kbi_found_threshold found = kbi_find_threshold(&one, 1, values, histogram);
     assert_int_equal(found.change, -2);
-    assert_int_equal(found.threshold, -KBI_VALUE_LIMIT);
+    assert_int_equal(found.step, -KBI_MAX_STEP);
     kbi_found_threshold none = kbi_find_threshold(NULL, 0, values, histogram);
     assert_int_equal(none.change, 0);
     free(histogram);
@@ -109,12 +111,24 @@ static void three_weights_count(void **state)
             triples[i].alone[k] = draw(&random, -1000, 1000);
         }
     int64_t best = 0;
-    for (int32_t t = -320; t <= 320; t += 16) {
-        int64_t change = kbi_threshold_change(triples, 40, values, t);
+    for (int32_t step = -25; step <= 25; step++) {
+        int64_t change = kbi_threshold_change(triples, 40, values, (int32_t)floor(128 * kbi_step_threshold(step, 128)));
         best = change < best ? change : best;
     }
     assert_int_equal(kbi_find_threshold(triples, 40, values, histogram).change, best);
     free(histogram);
+}
+
+/* The precision is the paper's 0.1 gray level: as a float, too, a step decides as the exact number of tenths does. */
+static void steps_are_tenths_of_a_gray_level(void **state)
+{
+    (void)state;
+    for (int32_t step = -KBI_MAX_STEP; step <= KBI_MAX_STEP; step++) {
+        float theta = (float)kbi_step_threshold(step, 128);
+        assert_true(theta == (float)(step / 10.0));
+        assert_true(floor(128 * (double)theta) == floor(128.0 * step / 10));
+    }
+    assert_int_equal(KBI_MAX_STEP, 2550);
 }
 
 int main(void)
@@ -123,6 +137,7 @@ int main(void)
         cmocka_unit_test(sweep_equals_trying_all),
         cmocka_unit_test(extremes_have_their_bins),
         cmocka_unit_test(three_weights_count),
+        cmocka_unit_test(steps_are_tenths_of_a_gray_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

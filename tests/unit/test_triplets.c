@@ -59,23 +59,20 @@ static void pairs_are_of_different_points(void **state)
     kbi_point_list list = some_points(labels);
     uint8_t taken[(POINTS + 7) / 8] = {0};
     size_t left[POINTS], right[POINTS], again_left[POINTS], again_right[POINTS];
-    for (size_t run = 1; run <= 50; run += 7) {
+    for (uint64_t seed = 1; seed <= 5; seed++) {
         bool used[POINTS] = {false};
-        size_t together = 0;
-        kbi_sample_pairs(&list, PAIRS, run, run, left, right, taken);
+        kbi_sample_pairs(&list, PAIRS, seed, left, right, taken);
         for (size_t i = 0; i < PAIRS; i++) {
             assert_int_equal(labels[left[i]], labels[right[i]]);
             assert_int_not_equal(left[i], right[i]);
             assert_false(used[labels[left[i]]]);
             used[labels[left[i]]] = true;
-            together += i > 0 && labels[left[i]] == (labels[left[i - 1]] + 1) % POINTS;
         }
-        if (run > 20) assert_true(together > PAIRS / 2);
-        kbi_sample_pairs(&list, PAIRS, run, run, again_left, again_right, taken);
+        kbi_sample_pairs(&list, PAIRS, seed, again_left, again_right, taken);
         assert_memory_equal(left, again_left, PAIRS * sizeof *left);
         assert_memory_equal(right, again_right, PAIRS * sizeof *right);
     }
-    kbi_sample_pairs(&list, POINTS, 1, 9, left, right, taken); /* all there are */
+    kbi_sample_pairs(&list, POINTS, 9, left, right, taken); /* all there are */
     kbi_point_list_free(&list);
 }
 
@@ -87,7 +84,7 @@ static void every_patch_has_its_chance(void **state)
     uint8_t taken[(POINTS + 7) / 8] = {0};
     size_t left[100], right[100], seen[POINTS * 5] = {0}, total = list.first[POINTS - 1] + list.count[POINTS - 1];
     for (uint64_t seed = 0; seed < 400; seed++) {
-        kbi_sample_pairs(&list, 100, 1, seed, left, right, taken);
+        kbi_sample_pairs(&list, 100, seed, left, right, taken);
         for (int i = 0; i < 100; i++) {
             seen[left[i]]++;
             seen[right[i]]++;

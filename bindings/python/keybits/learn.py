@@ -148,7 +148,7 @@ def _by_bytes(boxes: npt.NDArray[np.void], octaves: int) -> npt.NDArray[np.void]
 
 def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], loss: str, seed: int,
                  progress: Optional[Report], augment: Optional[Augment], start: Optional[Model],
-                 sampler: str, options: Dict[str, Any]) -> Model:
+                 sampler: str, paper: bool, options: Dict[str, Any]) -> Model:
     given, bits = _Input(kind, patches), whole("bits", bits, 8, _abi.KB_MAX_BITS)
     known = {field for field, _ in _abi.kb_learn_options._fields_}
     for option in options:
@@ -163,6 +163,8 @@ def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], l
                    loss=_loss(loss, ("triplet", "binary", "orb")), report=calls.report, augment=calls.augment,
                    start=address(before) if before is not None else None, started=0 if before is None else len(before),
                    parallel=parallel(), sampler=SAMPLERS[sampler], **options)
+    if paper:
+        lib.kb_learn_paper(ctypes.byref(settings))
     boxes = np.zeros(bits, box_dtype)
     summary, error = new(_abi.kb_learn_summary), _abi.kb_error()
     status = calls.call(lib.kb_learn_boxes, ctypes.byref(given.view), ctypes.byref(settings), address(boxes),
@@ -181,41 +183,43 @@ def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], l
 
 def learn_bad(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet", seed: int = 0,
               progress: Optional[Report] = None, augment: Optional[Augment] = None, start: Optional[Model] = None,
-              sampler: Optional[str] = None, **options: Any) -> Model:
+              sampler: Optional[str] = None, paper: bool = False, **options: Any) -> Model:
     """Learns a BAD model: boxes one bit after the other.
 
     loss: "triplet" (the paper's), "binary" (as BEBLID) or "orb" (no labels). progress: called after every bit; when it
     returns False the model has the bits so far, in whole bytes. start: a model with the first bits, to go on from.
     sampler: of the model, "cells" (the faster one), "patch" or "image"; by default that of start, else "cells".
-    augment: changes patches before a bit is chosen on them.
+    augment: changes patches before a bit is chosen on them. paper: the recipe of the paper (docs/paper.md), with its
+    augmentation unless there is one, and the sampler "patch".
     options: triplets, batch, candidates, margin, min_radius, max_radius, local_search, two_radii and so on, as in
     kb_learn_options. The same patches, options and seed give the same model everywhere. Ctrl-C ends it."""
     if sampler is None:
-        sampler = "cells" if start is None else start.sampler
+        sampler = start.sampler if start is not None else "patch" if paper else "cells"
     known = [name for name in SAMPLERS if name != "octaves"]
     if sampler not in known:
         raise KeybitsValueError(f"no sampler {sampler!r} for bad; there are {', '.join(known)}")
-    return _learn_boxes("bad", patches, bits, name, loss, seed, progress, augment, start, sampler, options)
+    return _learn_boxes("bad", patches, bits, name, loss, seed, progress, augment, start, sampler, paper, options)
 
 
 def learn_bag(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet", seed: int = 0,
               progress: Optional[Report] = None, start: Optional[Model] = None, **options: Any) -> Model:
     """Learns a BAG model, boxes over channels of oriented gradient, from octaves (sample_octaves). bits is a multiple of
     32, and so is what a stopped learning keeps. There is no augment and no sampler; otherwise as learn_bad."""
-    for option in ("augment", "sampler"):
+    for option in ("augment", "sampler", "paper"):
         if option in options:
             raise KeybitsValueError(f"{option} is not for bag, which is learned from octaves as they are")
-    return _learn_boxes("bag", patches, bits, name, loss, seed, progress, None, start, "octaves", options)
+    return _learn_boxes("bag", patches, bits, name, loss, seed, progress, None, start, "octaves", False, options)
 
 
 def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet",
                    seed: int = 0, steps: int = 0, root: bool = False, progress: Optional[Report] = None,
-                   augment: Optional[Augment] = None, resume: bytes = b"", **options: Any) -> Model:
+                   augment: Optional[Augment] = None, resume: bytes = b"", paper: bool = False,
+                   **options: Any) -> Model:
     """Learns a HashSIFT model, a linear map of SIFT, by Adam. steps: 0 is 30000; 3000 give most of it.
 
     progress: called about a hundred times; its checkpoint continues the learning as `resume`. When it returns False
     the model is that of the last step. options: batch, margin, rate, versions and so on, as in kb_learn_hash_options.
-    Ctrl-C ends it."""
+    paper: the recipe of the paper (docs/paper.md), with its augmentation unless there is one. Ctrl-C ends it."""
     given, bits = _Input("hashsift", patches), whole("bits", bits, 8, _abi.KB_MAX_BITS)
     known = {field for field, _ in _abi.kb_learn_hash_options._fields_}
     for option in options:
@@ -226,6 +230,8 @@ def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = 
     settings = new(_abi.kb_learn_hash_options, bits=bits, root=int(root), loss=_loss(loss, ("triplet", "binary")),
                    seed=seed, steps=steps, report=calls.report, augment=calls.augment, checkpoint=address(state),
                    checkpoint_size=len(state), parallel=parallel(), **options)
+    if paper:
+        lib.kb_learn_hash_paper(ctypes.byref(settings))
     weights, bias = np.zeros((bits, _abi.KB_SIFT_VALUES), np.int8), np.zeros(bits, np.int32)
     summary, error = new(_abi.kb_learn_hash_summary), _abi.kb_error()
     status = calls.call(lib.kb_learn_hashsift, ctypes.byref(given.view), ctypes.byref(settings), address(weights),

@@ -209,3 +209,18 @@ def test_models_from_tables():
                     {"kind": "sift", "boxes": given.boxes}):
         with pytest.raises(keybits.KeybitsValueError):
             keybits.Model.from_tables(name="x", **options)
+
+
+def test_the_paper_in_one_word(patch_set, octave_set):
+    """One size per pair, thresholds of tenths, samples, augmentation; an augmentation of one's own stays."""
+    model = keybits.learn_bad(patch_set, 16, paper=True, **SMALL)
+    assert model.sampler == "patch"
+    assert np.array_equal(model.boxes["radius1"], model.boxes["radius2"])
+    tenths = 10 * model.boxes["threshold"].astype(float)
+    assert np.allclose(tenths, np.round(tenths), atol=1e-4)
+    plain = keybits.learn_bad(patch_set, 16, paper=True, augment=lambda patches, seed: patches, **SMALL)
+    assert not np.array_equal(plain.boxes, model.boxes)
+    ours, theirs = (keybits.learn_hashsift(patch_set, 16, steps=5, batch=32, paper=paper) for paper in (False, True))
+    assert ours.id != theirs.id
+    with pytest.raises(keybits.KeybitsValueError, match="paper is not for bag"):
+        keybits.learn_bag(octave_set, 32, paper=True, **SMALL)
