@@ -1,13 +1,14 @@
 """numpy arrays at the boundary: dtypes of the C structs, views of images, checked conversions."""
 import ctypes
 import os
-from typing import Any, Optional, Tuple, Union
+from typing import Any, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._library import KeybitsValueError, whole
+from ._checked import KeybitsValueError
+from ._library import whole
 
 #: The seven fields of cv::KeyPoint, 28 bytes.
 keypoint_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("size", np.float32), ("angle", np.float32),
@@ -19,6 +20,14 @@ Keypoints = npt.NDArray[np.void]
 Matches = npt.NDArray[np.void]
 Rows = npt.NDArray[np.uint8]
 Image = Union[npt.NDArray[np.uint8], npt.NDArray[np.uint16]]
+
+#: What functions take in place of the above: whatever numpy makes such an array of.
+ImageLike = npt.ArrayLike
+RowsLike = npt.ArrayLike
+MatchesLike = npt.ArrayLike
+PointsLike = npt.ArrayLike
+#: An array of keypoint_dtype, n x 2 places, or a list of cv2.KeyPoint.
+KeypointsLike = Union[npt.ArrayLike, Sequence[object]]
 
 # ITU-R BT.601 in 1/32768, as the program's decoders and OpenCV's cvtColor (docs/formats.md).
 _LUMA = (9798, 19235, 3735)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Keypoints, Matches, keypoint_array, keypoint_dtype, match_dtype
+from ._checked import KeybitsFileError, KeybitsValueError
 from ._files import PathLike
-from ._library import KeybitsFileError, KeybitsValueError
 from .matching import match_array
 
 #: COLMAP's camera models and how many parameters each has.

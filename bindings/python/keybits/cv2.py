@@ -20,7 +20,7 @@ except ImportError as _error:
     raise ImportError("keybits.cv2 needs OpenCV's Python module (Debian: python3-opencv)") from _error
 
 from ._arrays import Keypoints, Matches, keypoint_array, keypoint_dtype, match_dtype, to_gray
-from ._library import KeybitsValueError
+from ._checked import KeybitsValueError
 from .features import DEFAULT_DETECTOR, Detector, describe
 from .matching import match, match_array, match_knn
 from .models import Model, model_of

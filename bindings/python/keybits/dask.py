@@ -12,8 +12,8 @@ import os
 import subprocess
 from typing import Any, Dict, List, Optional, Sequence
 
+from ._checked import KeybitsError, KeybitsValueError
 from ._files import PathLike
-from ._library import KeybitsError, KeybitsValueError
 
 
 def run_step(arguments: Sequence[str], step: str, shard: str = "") -> str:

@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import keypoint_array, to_gray
-from ._library import KeybitsValueError
+from ._checked import KeybitsValueError
 from .geometry import Matrix
 from .matching import match_array
 

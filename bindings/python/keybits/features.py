@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import Keypoints, Rows, address, image_view, keypoint_array, keypoint_dtype, output, to_gray
-from ._library import KeybitsValueError, check, lib, new, number, parallel, whole, workspace
+from ._arrays import Keypoints, Rows, RowsLike, address, image_view, keypoint_array, keypoint_dtype, output, to_gray
+from ._checked import KeybitsValueError
+from ._library import check, lib, new, number, parallel, whole, workspace
 from .models import Model, model_of, scale_of
 from .patches import OCTAVES, check_pixels
 
@@ -67,6 +68,7 @@ class Detector:
                  contrast_threshold: Optional[float] = None, edge_threshold: Optional[float] = None,
                  sigma: Optional[float] = None, upsampling: bool = True,
                  hessian_threshold: Optional[float] = None) -> None:
+        self._arguments = {key: value for key, value in locals().items() if key != "self"}
         _known(name, _DETECTORS, "detector")
         _known(selection, _SELECTIONS, "selection")
         _known(orientation, _ORIENTATIONS, "orientation")
@@ -86,12 +88,11 @@ class Detector:
     def __repr__(self) -> str:
         return f"<keybits.Detector {self.name}: up to {self.max_keypoints} keypoints>"
 
-    def __getstate__(self) -> Tuple[str, int, float, bytes]:
-        return self.name, self.max_keypoints, self.scale, bytes(self._options)  # nothing in there points anywhere
+    def __getstate__(self) -> Dict[str, Any]:
+        return self._arguments
 
-    def __setstate__(self, state: Tuple[str, int, float, bytes]) -> None:
-        self.name, self.max_keypoints, self.scale, options = state
-        self._options = _abi.kb_detect_options.from_buffer_copy(options)
+    def __setstate__(self, arguments: Dict[str, Any]) -> None:
+        Detector.__init__(self, **arguments)  # values only, checked as those of a caller
 
     def _call_options(self, mask: Optional[Any], image: Any) -> Tuple[Any, Any]:
         """The options of one call on a kb_image, and what must stay alive."""
@@ -154,6 +155,10 @@ class Features:
 
     def __repr__(self) -> str:
         return f"<keybits.Features: {len(self)} of {self.model.name}, image of {self.size[0]} x {self.size[1]}>"
+
+
+#: Features, or the rows of an image.
+FeaturesLike = Union[Features, RowsLike]
 
 
 def detect(image: Any, detector: Union[str, Detector] = DEFAULT_DETECTOR, max_keypoints: int = 2000,

@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import address, keypoint_array
-from ._library import KeybitsValueError, check, lib, new, number, text, whole, workspace
+from ._checked import KeybitsValueError
+from ._library import check, lib, new, number, text, whole, workspace
 from .matching import match_array
 
 GEOMETRIES = {"homography": _abi.KB_HOMOGRAPHY, "fundamental": _abi.KB_FUNDAMENTAL,

@@ -18,8 +18,8 @@ except ImportError as _error:
     raise ImportError("keybits.hloc needs h5py (Debian: python3-h5py)") from _error
 
 from ._arrays import Keypoints, Matches, Rows, keypoint_dtype, match_dtype
+from ._checked import KeybitsFileError, KeybitsValueError
 from ._files import PathLike
-from ._library import KeybitsFileError, KeybitsValueError
 from .features import Features
 from .matching import match_array
 

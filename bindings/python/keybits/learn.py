@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import address
-from ._library import KeybitsError, KeybitsValueError, check, lib, long_call, new, parallel, whole
+from ._checked import KeybitsError, KeybitsValueError
+from ._library import check, lib, long_call, new, parallel, whole
 from .models import SAMPLERS, Model, box_dtype
 from .patches import PatchSet, checked
 

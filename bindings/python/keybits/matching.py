@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import Matches, address, image_view, keypoint_array, match_dtype, output, row_array, row_stride
-from ._library import KeybitsValueError, check, lib, long_call, new, number, parallel, whole, workspace
+from ._checked import KeybitsValueError
+from ._library import check, lib, long_call, new, number, parallel, whole, workspace
 from .models import scale_of
 
 #: A guide of match_guided: where a query is expected.

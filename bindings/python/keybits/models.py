@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import address, bytes_pointer
+from ._checked import KeybitsValueError
 from ._files import PathLike, write_file
-from ._library import KeybitsValueError, check, lib, new, number, text
+from ._library import check, lib, new, number, text
 
 _KINDS = {"bad": _abi.KB_BAD, "bag": _abi.KB_BAG, "hashsift": _abi.KB_HASHSIFT, "sift": _abi.KB_SIFT,
           "rootsift": _abi.KB_ROOTSIFT}

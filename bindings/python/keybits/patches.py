@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
+from ._checked import KeybitsFileError, KeybitsValueError
 from ._files import PathLike, map_file, write_file
-from ._library import KeybitsFileError, KeybitsValueError
 
 _MAGIC = b"\x8bKBP\r\n\x1a\n"
 _HEADER = struct.Struct("<8sIIQf16s")  # magic, version, side, patches, support; a CRC-32 follows

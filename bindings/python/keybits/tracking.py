@@ -3,7 +3,7 @@ from typing import Any, Iterable, Iterator, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from ._library import KeybitsValueError
+from ._checked import KeybitsValueError
 from .features import DEFAULT_DETECTOR, Detector, detect_and_compute
 from .geometry import Matrix, find_homography, project_homography
 from .matching import match
