@@ -59,7 +59,8 @@ class Header:
             self.structs[name] = [] # known before its fields are read
             self.structs[name] = self.read_fields(body)
         for result, name, arguments in re.findall(r"KB_API ([\w \*]+?)(\w+)\s*\(([^;]*?)\)\s*;", text, flags=re.S):
-            self.functions.append((name, self.type_name(result, True), [self.argument(a) for a in self.split(arguments)]))
+            named = [self.argument(a) for a in self.split(arguments)]
+            self.functions.append((name, self.type_name(result, True), named))
 
     def read_enum(self, body: str, name: str) -> None:
         value = -1

@@ -2,13 +2,13 @@
 import ctypes
 import threading
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import Keypoints, KeypointsLike, Rows, address, keypoint_array, keypoint_dtype, row_array
+from ._arrays import Keypoints, KeypointsLike, Rows, RowsLike, address, keypoint_array, keypoint_dtype, row_array
 from ._checked import KeybitsValueError
 from ._files import PathLike, map_file, write_file
 from ._library import check, lib, long_call, new, parallel, text, whole, workspace
@@ -81,16 +81,17 @@ class Vocabulary:
         return vocabulary
 
     @classmethod
-    def train(cls, rows: Union[Any, Sequence[Any]], *, branching: int = 10, levels: int = 4, iterations: int = 10,
-              seed: int = 0, model: Union[Model, str, None] = None) -> "Vocabulary":
+    def train(cls, rows: Union[FeaturesLike, Sequence[FeaturesLike]], *, branching: int = 10, levels: int = 4,
+              iterations: int = 10, seed: int = 0, model: Union[Model, str, None] = None) -> "Vocabulary":
         """Learns a vocabulary of up to branching ^ levels words by hierarchical k-majority clustering.
 
         rows: n x bytes, or one such array (or Features) per image; then words get their weight ln(images / images with
         the word). model: of the rows, whose id the vocabulary keeps; taken from Features by itself. The same rows and
         seed give the same bytes on any number of threads. Ctrl-C ends it."""
-        parts, ends = [rows], None
+        parts: Any = [rows]
+        ends = None
         if not isinstance(rows, (np.ndarray, Features)):
-            parts = list(rows)
+            parts = list(cast(Sequence[Any], rows))
             ends = np.cumsum([len(part) for part in parts], dtype=np.uintp)
         if model is None and parts and isinstance(parts[0], Features):
             model = parts[0].model
@@ -112,7 +113,7 @@ class Vocabulary:
         return cls._from_handle(handle)
 
     @classmethod
-    def from_tree(cls, parents: Any, rows: Any, weights: Any, *, branching: int, levels: int,
+    def from_tree(cls, parents: npt.ArrayLike, rows: RowsLike, weights: npt.ArrayLike, *, branching: int, levels: int,
                   model: Union[Model, str, None] = None) -> "Vocabulary":
         """A vocabulary out of a tree from elsewhere: node 0 is the root, parents[i] < i, one row and weight per
         node."""
@@ -175,19 +176,19 @@ class Vocabulary:
         """The name of that model."""
         return text(self._info().model_name)
 
-    def node(self, index: int) -> Tuple[Any, npt.NDArray[np.uint8]]:
+    def node(self, index: int) -> Tuple[np.void, npt.NDArray[np.uint8]]:
         """Node `index` (0 is the root): its fields (node_dtype) and its row."""
         node = _abi.kb_vocabulary_node()
         if not 0 <= index < self.nodes or not lib.kb_vocabulary_get_node(self._handle, index, ctypes.byref(node)):
             raise KeybitsValueError(f"no node {index}; there are {self.nodes}")
         fields = np.array((node.first_child, node.children, node.word, node.weight), node_dtype)
-        return fields[()], np.frombuffer(ctypes.string_at(node.row, self.row_bytes), np.uint8)
+        return cast(np.void, fields[()]), np.frombuffer(ctypes.string_at(node.row, self.row_bytes), np.uint8)
 
-    def words(self, features: Any) -> Words:
+    def words(self, features: FeaturesLike) -> Words:
         """The word of every row (n x bytes, or Features)."""
         return self._words(features, 0, False)[0]
 
-    def words_and_nodes(self, features: Any, levels_up: int = 4) -> Tuple[Words, Words]:
+    def words_and_nodes(self, features: FeaturesLike, levels_up: int = 4) -> Tuple[Words, Words]:
         """The word of every row, and the node that it passed levels_up above: ORB-SLAM's feature vector."""
         words, nodes = self._words(features, levels_up, True)
         assert nodes is not None
@@ -303,8 +304,8 @@ class Index:
     """Finds the images that share words with a query.
 
     keep_features: keep rows and keypoints, for verification and exact scoring. signatures: keep a row per word of an
-    image; without them only scoring "tf-idf" works, in less memory. Threads may share an index: they look and query side
-    by side, and add, remove and save one at a time."""
+    image; without them only scoring "tf-idf" works, in less memory. Threads may share an index: they look and query
+    side by side, and add, remove and save one at a time."""
 
     def __init__(self, vocabulary: Vocabulary, *, keep_features: bool = False, signatures: bool = True) -> None:
         self._guarded = _Guarded(lib.kb_index_free, vocabulary)
@@ -384,9 +385,9 @@ class Index:
                 ctypes.memmove(rows.ctypes.data, where, rows.size)
         return keypoints, rows
 
-    def query(self, features: Any, count: int = 10, *, keypoints: Any = None, scoring: str = "binary", verify: int = 0,
-              geometry: str = "homography", threshold: float = 0, first_images: int = 0,
-              probes: int = 0) -> npt.NDArray[np.void]:
+    def query(self, features: FeaturesLike, count: int = 10, *, keypoints: Optional[KeypointsLike] = None,
+              scoring: str = "binary", verify: int = 0, geometry: str = "homography", threshold: float = 0,
+              first_images: int = 0, probes: int = 0) -> npt.NDArray[np.void]:
         """The `count` best images for Features or rows, best first: an array of result_dtype.
 
         scoring: "binary" (rows are compared within each word), "tf-idf" (DBoW2's scores) or "exact" (all rows are
@@ -464,7 +465,7 @@ class LoopDetector:
     def __reduce__(self) -> Any:
         return self._guarded.__reduce__()
 
-    def add(self, features: Any, keypoints: Any = None) -> Loop:
+    def add(self, features: FeaturesLike, keypoints: Optional[KeypointsLike] = None) -> Loop:
         """Looks for a loop and adds the image."""
         view, alive = _features(features, keypoints)
         loop, error = _abi.kb_loop(), _abi.kb_error()
