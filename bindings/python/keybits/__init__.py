@@ -3,8 +3,8 @@
     import keybits
     f = keybits.detect_and_compute(gray)
     g = keybits.detect_and_compute(other)
-    m = keybits.match(f.descriptors, g.descriptors)
-    r = keybits.find_homography(f.keypoints, g.keypoints, m)
+    m = keybits.match(f, g)
+    r = keybits.find_homography(f, g, m)
 
 Images are numpy arrays (uint8 or uint16, gray or RGB), keypoints and matches are structured arrays, descriptors are
 n x bytes of uint8. Calls release the GIL. Errors are exceptions (KeybitsError) with the library's sentence.
