@@ -137,7 +137,7 @@ static bool save_model(const kb_model *model, const char *path, io_error *error)
     kb_status status = kb_model_save(model, NULL, 0, &size);
     void *buffer = io_alloc(size, 1);
     if (status == KB_OK) status = kb_model_save(model, buffer, size, &size);
-    bool ok = status == KB_OK ? io_file_write_to_disc(path, buffer, size, error)
+    bool ok = status == KB_OK ? io_file_write(path, buffer, size, error)
                               : io_fail(error, "%s: %s", path, kb_status_string(status));
     free(buffer);
     return ok;

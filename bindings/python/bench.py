@@ -80,7 +80,7 @@ def bench_pipeline(one: Any, two: Any) -> None:
         def drop_in() -> Any:
             return matcher.match(*(features.detectAndCompute(each, None)[1] for each in (one, two)))
         compare("the same by keybits.cv2 and OpenCV's matcher", theirs, drop_in, rounds)
-        quick = keybits.cv2.Matcher(crossCheck=True)
+        quick = keybits.cv2.Matcher(cv2.NORM_HAMMING, crossCheck=True)
 
         def drop_in_both() -> Any:
             return quick.match(*(features.detectAndCompute(each, None)[1] for each in (one, two)))

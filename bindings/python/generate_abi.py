@@ -25,7 +25,7 @@ class Header:
         self.enums: set[str] = set()
         self.structs: dict[str, list[tuple[str, str]]] = {}
         self.callbacks: dict[str, str] = {}
-        self.functions: list[tuple[str, str, list[str]]] = []
+        self.functions: list[tuple[str, str, list[tuple[str, str]]]] = []
 
     def type_name(self, c_type: str, returned: bool = False) -> str:
         """The ctypes name of a C type. Pointers are addresses, strings are bytes."""
@@ -54,13 +54,13 @@ class Header:
             self.read_enum(body, name)
         for result, name, arguments in re.findall(r"typedef ([\w \*]+?)\(\*(\w+)\)\((.*?)\);", text, flags=re.S):
             self.callbacks[name] = ", ".join(
-                [self.type_name(result, True)] + [self.argument_type(a) for a in self.split(arguments)])
+                [self.type_name(result, True)] + [self.argument(a)[1] for a in self.split(arguments)])
         for name, body in re.findall(r"struct (\w+)\s*\{(.*?)\}\s*\w*\s*;", text, flags=re.S):
             self.structs[name] = [] # known before its fields are read
             self.structs[name] = self.read_fields(body)
         for result, name, arguments in re.findall(r"KB_API ([\w \*]+?)(\w+)\s*\(([^;]*?)\)\s*;", text, flags=re.S):
-            types = [self.argument_type(a) for a in self.split(arguments)]
-            self.functions.append((name, self.type_name(result, True), types))
+            named = [self.argument(a) for a in self.split(arguments)]
+            self.functions.append((name, self.type_name(result, True), named))
 
     def read_enum(self, body: str, name: str) -> None:
         value = -1
@@ -85,13 +85,14 @@ class Header:
                 parts[-1] += character
         return [part.strip() for part in parts]
 
-    def argument_type(self, argument: str) -> str:
-        if "(*" in argument or "[" in argument:
-            return "c_void_p"
+    def argument(self, argument: str) -> tuple[str, str]:
+        """The name and the ctypes name of an argument."""
         match = re.fullmatch(r"(.*?[\s\*])(\w+)", argument)
+        if "(*" in argument or "[" in argument:
+            return re.findall(r"\w+", argument)[-1], "c_void_p"
         if not match:
             raise SystemExit(f"generate_abi: cannot read the argument {argument!r}")
-        return self.type_name(match.group(1))
+        return match.group(2), self.type_name(match.group(1))
 
     def read_fields(self, body: str) -> list[tuple[str, str]]:
         fields: list[tuple[str, str]] = []
@@ -125,18 +126,20 @@ def generate(headers: list[Path]) -> str:
     for path in headers:
         header.read(path)
     lines = ['"""Made from the C headers by generate_abi.py."""', "from ctypes import (  # noqa: F401",
-             "    CFUNCTYPE, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int8, c_int16, c_int32, c_int64,",
-             "    c_size_t, c_ssize_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p)",
-             "from typing import Any, Dict, List, Tuple", ""]
+             "    CFUNCTYPE, c_char, c_char_p, c_double, c_float, c_int, c_int8, c_int16, c_int32, c_int64, c_size_t,",
+             "    c_ssize_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p)",
+             "from typing import Any, Dict, List, Tuple", "", "from ._checked import Struct", ""]
     lines += [f"{name} = {value}" for name, value in header.constants.items()]
     for name, types in header.callbacks.items():
         lines += ["", f"{name}: Any = CFUNCTYPE({types})"]
     for name, fields in header.structs.items():
-        lines += ["", "", f"class {name}(Structure):", "    _fields_ = ["]
+        lines += ["", "", f"class {name}(Struct):", "    _fields_ = ["]
         lines += [f'        ("{field}", {kind}),' for field, kind in fields]
         lines += ["    ]"]
-    lines += ["", "", "FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {"]
-    lines += [f'    "{name}": ({result}, [{", ".join(types)}]),' for name, result, types in header.functions]
+    lines += ["", "", "FUNCTIONS: Dict[str, Tuple[Any, List[Tuple[str, Any]]]] = {"]
+    for function, result, arguments in header.functions:
+        listed = ", ".join(f'("{name}", {kind})' for name, kind in arguments)
+        lines.append(f'    "{function}": ({result}, [{listed}]),')
     return "\n".join(lines + ["}", ""])
 
 

@@ -7,7 +7,8 @@ export function version(): string;
 /** Bytes of memory that the library holds; it never shrinks. */
 export function memoryBytes(): number;
 
-/** What the library refuses; message is its sentence, code its status (see kb_status), or a word. */
+/** What the library refuses: wrong sizes and numbers, unknown options, damaged files. message is its sentence, code its
+ * status (see kb_status), or a word. */
 export class KeybitsError extends Error {
   readonly code: number | string;
 }
@@ -151,6 +152,8 @@ export class Index {
     /** So many of the best are matched and fitted, and come first. */
     verify?: number;
     threshold?: number;
+    /** "binary": the number of nearest words in which each row is searched, up to 64; 0 decides by the images. */
+    probes?: number;
   }): IndexResult[];
   readonly count: number;
   readonly bytes: number;

@@ -1,15 +1,10 @@
 // keybits in JavaScript: the library as WebAssembly, for browsers, workers and node. keybits.d.ts is the manual.
+import { KeybitsError, choice, column, known, number, refuse, whole } from "./input.js";
+
+export { KeybitsError };
 
 let wasm = null; // the exports, after load()
 let loading = null;
-
-export class KeybitsError extends Error {
-  constructor(message, code) {
-    super(message);
-    this.name = "KeybitsError";
-    this.code = code;
-  }
-}
 
 /** The bytes of a file of the package; node's fetch knows no file: addresses. */
 async function readFile(url) {
@@ -40,6 +35,9 @@ export const version = () => text(library().web_version());
 export const memoryBytes = () => library().memory.buffer.byteLength;
 
 // ------------------------------------------------------------------------------------------------------------- memory
+// Addresses above 2 GiB come as negative numbers: >>> 0 wherever one is more than handed back.
+
+const MOST_BYTES = 0xff000000; // of one piece, as malloc in memory.c
 
 function library() {
   if (!wasm) throw new KeybitsError("keybits is not loaded: await load() first", "load");
@@ -49,8 +47,8 @@ function library() {
 const bytesAt = (at, n) => new Uint8Array(wasm.memory.buffer, at, n);
 const copyOf = (Type, at, n) => new Type(wasm.memory.buffer.slice(at, at + n * Type.BYTES_PER_ELEMENT));
 
-function text(at) {
-  const memory = new Uint8Array(wasm.memory.buffer);
+function text(address) {
+  const [at, memory] = [address >>> 0, new Uint8Array(wasm.memory.buffer)];
   return new TextDecoder().decode(memory.subarray(at, memory.indexOf(0, at)));
 }
 
@@ -64,22 +62,25 @@ function checked(value) {
 
 function handle(value) {
   if (!value) throw failure();
-  return value;
+  return value >>> 0;
+}
+
+/** Memory of the library: so many bytes, or the content of an array. */
+function take(content) {
+  const size = typeof content === "number" ? content : content.byteLength;
+  const at = size <= MOST_BYTES ? wasm.web_alloc(size) >>> 0 : 0;
+  if (!at) refuse(`out of memory: ${size} bytes`, -2);
+  if (typeof content !== "number") bytesAt(at, size).set(new Uint8Array(content.buffer, content.byteOffset, size));
+  return at;
 }
 
 /** Runs use(allocate), where allocate(bytes or an array) gives memory that is released when it returns. */
 function withMemory(use) {
-  const { web_alloc, web_free } = library();
+  const { web_free } = library();
   const taken = [];
   const allocate = (content) => {
-    const size = typeof content === "number" ? content : content.byteLength;
-    const at = web_alloc(size) >>> 0;
-    if (!at) throw new KeybitsError(`out of memory: ${size} bytes`, -2);
-    taken.push(at);
-    if (typeof content !== "number") {
-      bytesAt(at, size).set(new Uint8Array(content.buffer, content.byteOffset, size));
-    }
-    return at;
+    taken.push(take(content));
+    return taken.at(-1);
   };
   try {
     return use(allocate);
@@ -93,7 +94,7 @@ const cString = (s) => new TextEncoder().encode(`${s}\0`);
 function asBytes(data, what) {
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  throw new TypeError(`${what} must be an ArrayBuffer or a typed array`);
+  return refuse(`${what} must be an ArrayBuffer or a typed array`);
 }
 
 const registry = new FinalizationRegistry(({ at, release }) => wasm[release](at));
@@ -114,7 +115,7 @@ class Handle {
     this.#at = 0;
   }
   static at(object, Type) {
-    if (!(object instanceof Type)) throw new TypeError(`not a ${Type.name}`);
+    if (!(object instanceof Type)) refuse(`${object} is no ${Type.name}`);
     if (!object.#at) throw new KeybitsError(`this ${Type.name} was freed`, "freed");
     return object.#at;
   }
@@ -169,7 +170,7 @@ function drawn(source) {
 const positive = (n) => Number.isInteger(n) && n >= 1 && n <= 65535;
 
 function pixelsOf(image) {
-  if (image === null || typeof image !== "object") throw new TypeError("an image must be an object");
+  if (image === null || typeof image !== "object") refuse(`an image must be an object, not ${image}`, -3);
   const { data, width, height } = ArrayBuffer.isView(image.data) ? image : drawn(image);
   if (!positive(width) || !positive(height)) {
     throw new KeybitsError(`an image of ${width} x ${height} pixels: each side must be 1 to 65535`, -3);
@@ -202,20 +203,11 @@ function grayInMemory({ data, width, height, gray }, allocate) {
 
 const DETECTORS = { orb: 1, sift: 2 };
 const SELECTIONS = { default: 0, best: 1, grid: 2, anms: 3, quadtree: 4 };
+const INSIDE = Symbol("inside"); // Features that are not detected
 const FIELDS = 6; // of a keypoint: x, y, size, angle, response, octave
 
-function choice(table, name, what) {
-  if (!Object.hasOwn(table, name)) {
-    throw new KeybitsError(`${what} "${name}": one of ${Object.keys(table).join(", ")}`, -4);
-  }
-  return table[name];
-}
-
-function number(value, least, most, what) {
-  const n = value ?? 0;
-  if (!(n >= least && n <= most)) throw new RangeError(`${what} ${value}: ${least} to ${most}`);
-  return n;
-}
+const FEATURE_OPTIONS = ["model", "detector", "maxKeypoints", "selection", "levels", "fastThreshold",
+  "fastThresholdMin", "contrastThreshold", "mask"];
 
 export class Features extends Handle {
   constructor(image, options = {}) {
@@ -230,8 +222,8 @@ export class Features extends Handle {
 
   static #make(image, options) {
     library();
-    if (options.restore) return Features.#restore(options.restore);
-    if (options.kept) return Features.#kept(options.kept);
+    if (options?.[INSIDE]) return options[INSIDE] === "kept" ? Features.#kept(image) : Features.#restore(image);
+    known(options, FEATURE_OPTIONS, "Features");
     const start = performance.now();
     const model = modelOf(options.model ?? "bag256");
     const pixels = pixelsOf(image);
@@ -242,10 +234,10 @@ export class Features extends Handle {
       const afterGray = performance.now();
       const at = handle(wasm.web_features_detect(gray, width, height,
         choice(DETECTORS, options.detector ?? "orb", "detector"),
-        number(options.maxKeypoints, 0, 1e6, "maxKeypoints"),
+        whole(options.maxKeypoints, 0, 1e6, "maxKeypoints"),
         choice(SELECTIONS, options.selection ?? "default", "selection"),
-        number(options.levels, 0, 16, "levels"), number(options.fastThreshold, 0, 255, "fastThreshold"),
-        number(options.fastThresholdMin, 0, 255, "fastThresholdMin"),
+        whole(options.levels, 0, 16, "levels"), whole(options.fastThreshold, 0, 255, "fastThreshold"),
+        whole(options.fastThresholdMin, 0, 255, "fastThresholdMin"),
         number(options.contrastThreshold, 0, 1, "contrastThreshold"), mask));
       const afterDetect = performance.now();
       if (wasm.web_features_describe(at, Handle.at(model, Model), gray) < 0) {
@@ -266,15 +258,16 @@ export class Features extends Handle {
     return bytes;
   }
 
-  static #restore({ keypoints, descriptors, width, height, model }) {
-    const points = Float32Array.from(keypoints);
+  static #restore(saved) {
+    if (saved === null || typeof saved !== "object") refuse(`saved features are an object, not ${saved}`);
+    const { keypoints, descriptors, width, height, model } = saved;
+    if (!/^[0-9a-f]{16}$/.test(model?.id)) refuse("saved features: model.id is 16 hexadecimal digits");
+    const points = column(Float32Array, keypoints, undefined, "keypoints");
     const rows = asBytes(descriptors, "descriptors");
     const n = points.length / FIELDS;
     const rowBytes = n ? rows.length / n : 0;
-    const whole = Number.isInteger(n) && Number.isInteger(rowBytes) && rowBytes <= 4096;
-    if (!whole || !positive(width) || !positive(height)) {
-      throw new KeybitsError("keypoints and descriptors do not belong together", -1);
-    }
+    const fits = Number.isInteger(n) && Number.isInteger(rowBytes) && rowBytes <= 4096 && (n > 0 || !rows.length);
+    if (!fits || !positive(width) || !positive(height)) refuse("keypoints and descriptors do not belong together");
     const at = withMemory((allocate) => wasm.web_features_restore(allocate(points), allocate(rows), n, rowBytes,
       BigInt(`0x${model.id}`), model.binary === false ? 0 : 1, width, height));
     Features.#last = { width, height, times: { gray: 0, detect: 0, describe: 0 }, model: { ...model } };
@@ -300,7 +293,7 @@ export class Features extends Handle {
     });
   }
 
-  static fromJSON(saved) { return new Features(null, { restore: saved }); }
+  static fromJSON(saved) { return new Features(saved, { [INSIDE]: "saved" }); }
 
   /** Plain typed arrays: what fromJSON takes and what can be posted to a worker. */
   toJSON() {
@@ -313,9 +306,9 @@ export class Features extends Handle {
   get keypoints() { return Features.#points(Handle.at(this, Features)); }
   get descriptors() {
     const at = Handle.at(this, Features);
-    return copyOf(Uint8Array, wasm.web_features_rows(at), this.count * this.rowBytes);
+    return copyOf(Uint8Array, wasm.web_features_rows(at) >>> 0, this.count * this.rowBytes);
   }
-  get flags() { return copyOf(Uint8Array, wasm.web_features_flags(Handle.at(this, Features)), this.count); }
+  get flags() { return copyOf(Uint8Array, wasm.web_features_flags(Handle.at(this, Features)) >>> 0, this.count); }
 }
 
 // ------------------------------------------------------------------------------------------------ matching, geometry
@@ -324,6 +317,7 @@ const GEOMETRIES = { homography: 1, fundamental: 2, similarity: 3, affine: 4 };
 
 export function match(a, b, options = {}) {
   const [left, right] = [Handle.at(a, Features), Handle.at(b, Features)];
+  known(options, ["oneWay", "maxRatio", "maxDistance", "filter"], "match");
   const room = a.count;
   return withMemory((allocate) => {
     const rows = allocate(room * wasm.web_match_size());
@@ -344,46 +338,54 @@ function fitResult(result, numbers, inliers) {
     inliers, inlierCount: numbers[0], iterations: numbers[1], rms: numbers[2] };
 }
 
+const FIT_OPTIONS = ["geometry", "threshold", "seed"];
+
+/** The options of a fit as its last numbers. */
+const fitOptions = (options) => [choice(GEOMETRIES, options.geometry ?? "homography", "geometry"),
+  number(options.threshold, 0, 1e9, "threshold"), whole(options.seed, 0, 2 ** 53 - 1, "seed")];
+
 export function fit(a, b, matches, options = {}) {
   const [left, right] = [Handle.at(a, Features), Handle.at(b, Features)];
-  const n = matches.count;
+  const fitting = fitOptions(known(options, FIT_OPTIONS, "fit"));
+  if (matches === null || typeof matches !== "object") refuse(`matches are an object, not ${matches}`);
+  const n = whole(matches.count, 0, 2 ** 32 - 1, "matches.count");
+  const columns = [[Int32Array, "a"], [Int32Array, "b"], [Float32Array, "distance"], [Float32Array, "second"]]
+    .map(([Type, name]) => column(Type, matches[name], n, `matches.${name}`));
   return withMemory((allocate) => {
     const rows = allocate(n * wasm.web_match_size());
-    wasm.web_matches_write(rows, n, allocate(Int32Array.from(matches.a)), allocate(Int32Array.from(matches.b)),
-      allocate(Float32Array.from(matches.distance)), allocate(Float32Array.from(matches.second)));
+    wasm.web_matches_write(rows, n, ...columns.map(allocate));
     const inliers = allocate(n);
     const numbers = allocate(12 * 8);
-    const result = checked(wasm.web_fit(left, right, rows, n,
-      choice(GEOMETRIES, options.geometry ?? "homography", "geometry"),
-      number(options.threshold, 0, 1e9, "threshold"), number(options.seed, 0, 2 ** 53, "seed"), inliers, numbers));
+    const result = checked(wasm.web_fit(left, right, rows, n, ...fitting, inliers, numbers));
     return fitResult(result, copyOf(Float64Array, numbers, 12), copyOf(Uint8Array, inliers, n));
   });
 }
 
 export const findHomography = (a, b, matches, options = {}) =>
-  fit(a, b, matches, { ...options, geometry: "homography" });
+  fit(a, b, matches, { ...known(options, ["threshold", "seed"], "findHomography"), geometry: "homography" });
 
 export function fitPoints(pairs, options = {}) {
-  const points = Float64Array.from(pairs);
+  const points = column(Float64Array, pairs, undefined, "pairs");
   const n = points.length / 4;
-  if (!Number.isInteger(n)) throw new KeybitsError("pairs of points are four numbers each: x1 y1 x2 y2", -1);
+  if (!Number.isInteger(n)) refuse("pairs of points are four numbers each: x1 y1 x2 y2");
+  const fitting = fitOptions(known(options, [...FIT_OPTIONS, "quality"], "fitPoints"));
+  const quality = options.quality ? column(Float32Array, options.quality, n, "quality") : null;
   return withMemory((allocate) => {
     const [at, inliers, numbers] = [allocate(points), allocate(n), allocate(12 * 8)];
-    const quality = options.quality ? Float32Array.from(options.quality) : null;
-    if (quality && quality.length !== n) throw new KeybitsError(`${quality.length} qualities for ${n} pairs`, -1);
-    const result = checked(wasm.web_fit_points(at, quality ? allocate(quality) : 0, n,
-      choice(GEOMETRIES, options.geometry ?? "homography", "geometry"), number(options.threshold, 0, 1e9, "threshold"),
-      number(options.seed, 0, 2 ** 53, "seed"), inliers, numbers));
+    const result = checked(wasm.web_fit_points(at, quality ? allocate(quality) : 0, n, ...fitting, inliers, numbers));
     return fitResult(result, copyOf(Float64Array, numbers, 12), copyOf(Uint8Array, inliers, n));
   });
 }
 
 /** Looks for a template near where the matrix h expects it in a frame, and fits again. */
-export function refind(template, frame, h, { radius = 24, threshold = 0 } = {}) {
+export function refind(template, frame, h, options = {}) {
   const [left, right] = [Handle.at(template, Features), Handle.at(frame, Features)];
+  known(options, ["radius", "threshold"], "refind");
+  const matrix = column(Float64Array, h, 9, "h");
   return withMemory((allocate) => {
     const numbers = allocate(12 * 8);
-    const result = checked(wasm.web_track(left, right, allocate(Float64Array.from(h)), radius, threshold, numbers));
+    const result = checked(wasm.web_track(left, right, allocate(matrix), number(options.radius ?? 24, 0, 1e9, "radius"),
+      number(options.threshold, 0, 1e9, "threshold"), numbers));
     return fitResult(result, copyOf(Float64Array, numbers, 12), null);
   });
 }
@@ -407,11 +409,10 @@ export const readVocabulary = (name = "bag256-1k") => {
 export class Index extends Handle {
   /** data: the bytes of a vocabulary (an empty index) or of an index file. */
   constructor(data, options = {}) {
+    library();
+    known(options, ["keepFeatures", "file", "vocabulary"], "Index");
     const bytes = asBytes(data, "a vocabulary or an index");
-    const at = library().web_alloc(bytes.length) >>> 0;
-    if (!at) throw new KeybitsError(`out of memory: ${bytes.length} bytes`, -2);
-    bytesAt(at, bytes.length).set(bytes);
-    super(handle(wasm.web_index_open(at, bytes.length, options.file || Index.#isIndex(bytes) ? 1 : 0,
+    super(handle(wasm.web_index_open(take(bytes), bytes.length, options.file || Index.#isIndex(bytes) ? 1 : 0,
       options.keepFeatures === false ? 0 : 1)), "web_index_free");
   }
   static #isIndex(bytes) { return bytes[0] === 0x8b && bytes[3] === 0x49; } // \x8bKBI; a vocabulary has KBV
@@ -421,7 +422,7 @@ export class Index extends Handle {
   }
   add(features, id, name = "") {
     const [at, from] = [Handle.at(this, Index), Handle.at(features, Features)];
-    if (!Number.isSafeInteger(id) || id < 0) throw new RangeError(`id ${id}: a whole number from 0`);
+    if (!Number.isSafeInteger(id) || id < 0) refuse(`id ${id}: a whole number from 0`);
     withMemory((allocate) => checked(wasm.web_index_add(at, from, id, allocate(cString(name)))));
   }
   remove(id) {
@@ -430,11 +431,13 @@ export class Index extends Handle {
   }
   query(features, options = {}) {
     const [at, from] = [Handle.at(this, Index), Handle.at(features, Features)];
-    const most = number(options.count ?? 10, 1, 1e6, "count");
+    known(options, ["count", "scoring", "verify", "threshold", "probes"], "query");
+    const most = whole(options.count ?? 10, 1, 1e6, "count");
     return withMemory((allocate) => {
       const out = allocate(most * 12 * 8);
       const n = checked(wasm.web_index_query(at, from, choice(SCORINGS, options.scoring ?? "binary", "scoring"),
-        number(options.verify, 0, 1e6, "verify"), number(options.threshold, 0, 1e9, "threshold"), most, out));
+        whole(options.verify, 0, 1e6, "verify"), number(options.threshold, 0, 1e9, "threshold"),
+        whole(options.probes, 0, 64, "probes"), most, out));
       const numbers = copyOf(Float64Array, out, n * 12);
       return Array.from({ length: n }, (_, i) => {
         const row = numbers.subarray(12 * i, 12 * i + 12);
@@ -460,16 +463,16 @@ export class Index extends Handle {
   }
   features(id) {
     const found = this.#positions().find(([one]) => one === id);
-    if (!found) throw new RangeError(`no image ${id} in the index`);
+    if (!found) refuse(`no image ${id} in the index`);
     const at = handle(wasm.web_index_features(Handle.at(this, Index), found[1]));
-    return new Features(null, { kept: { at, model: { id: this.modelId, name: "", binary: true } } });
+    return new Features({ at, model: { id: this.modelId, name: "", binary: true } }, { [INSIDE]: "kept" });
   }
   /** The index file, which `keybits search` and new Index read. */
   serialise() {
     const at = Handle.at(this, Index);
     return withMemory((allocate) => {
       const size = allocate(4);
-      const file = handle(wasm.web_index_save(at, size)) >>> 0;
+      const file = handle(wasm.web_index_save(at, size));
       const bytes = copyOf(Uint8Array, file, copyOf(Uint32Array, size, 1)[0]);
       wasm.web_free(file);
       return bytes;

@@ -52,6 +52,7 @@ static int heap_grow(size_t size)
         return 1;
     }
     size_t pages = size / PAGE + 1;
+    if (pages > (SIZE_MAX - heap_end) / PAGE) return 0; /* the end stays an address: 4 GiB would be 0 */
     if (__builtin_wasm_memory_grow(0, pages) == SIZE_MAX) return 0;
     block *b = (block *)heap_end;
     b->size = pages * PAGE;

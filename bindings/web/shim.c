@@ -324,8 +324,8 @@ int32_t EXPORT(web_fit_points)(const double *pairs, const float *quality, size_t
 int32_t EXPORT(web_fit)(const web_features *a, const web_features *b, const kb_match *matches, size_t n,
                         int32_t geometry, double threshold, double seed, uint8_t *inliers, double *numbers)
 {
-    kb_point_pair *pairs = malloc(n * sizeof *pairs + 1);
-    float *quality = malloc(n * sizeof *quality + 1);
+    kb_point_pair *pairs = calloc(n + 1, sizeof *pairs); /* which checks the product */
+    float *quality = calloc(n + 1, sizeof *quality);
     kb_status status = pairs && quality ? KB_OK : KB_E_MEMORY;
     int32_t result = 0;
     if (status == KB_OK)
@@ -360,8 +360,8 @@ int32_t EXPORT(web_track)(const web_features *a, const web_features *b, const do
     kb_status status = check_pair(a, b);
     if (status != KB_OK) return status;
     if (!a->binary) return keep_sentence(KB_E_KIND, "only binary descriptors can be tracked");
-    kb_guide *guides = malloc(a->n * sizeof *guides + 1);
-    kb_match *matches = malloc(a->n * sizeof *matches + 1);
+    kb_guide *guides = calloc(a->n + 1, sizeof *guides);
+    kb_match *matches = calloc(a->n + 1, sizeof *matches);
     size_t count = 0;
     int32_t result = 0;
     status = keep_status(guides && matches ? KB_OK : KB_E_MEMORY, NULL);
@@ -453,7 +453,7 @@ int32_t EXPORT(web_index_remove)(web_index *x, double id)
 /* numbers: 12 per result: id, score, inliers, the nine entries of the matrix from the query to the image. Returns how
  * many, or a negative status. */
 int32_t EXPORT(web_index_query)(const web_index *x, const web_features *f, int32_t scoring, int32_t verify,
-                                double threshold, int32_t capacity, double *numbers)
+                                double threshold, int32_t probes, int32_t capacity, double *numbers)
 {
     kb_index_query_options o;
     kb_error error = {.row = -1};
@@ -464,6 +464,7 @@ int32_t EXPORT(web_index_query)(const web_index *x, const web_features *f, int32
     o.scoring = (kb_scoring)scoring;
     o.verify = verify;
     o.threshold = threshold;
+    o.probes = probes;
     kb_status status = results ? kb_index_query(x->index, &view, &o, shared_workspace(), results, (size_t)capacity,
                                                 &count, &error)
                                : KB_E_MEMORY;
@@ -544,8 +545,10 @@ typedef struct web_bytes {
 static kb_status bytes_append(void *self, const void *data, size_t size)
 {
     web_bytes *b = self;
+    if (size > SIZE_MAX - b->size) return KB_E_MEMORY;
     if (b->size + size > b->capacity) {
-        size_t capacity = (b->size + size) * 3 / 2 + 4096;
+        size_t capacity = b->size + size, more = capacity / 2 + 4096;
+        if (more <= SIZE_MAX - capacity) capacity += more;
         uint8_t *grown = realloc(b->data, capacity);
         if (!grown) return KB_E_MEMORY;
         b->data = grown;

@@ -3,6 +3,7 @@
 // A target that is seen is looked for near where it was (refind), which is fast and steady. Every few frames, and when
 // nothing is seen, the index says which other targets may be there. Corners are smoothed by a low-pass filter that
 // opens with speed: still targets do not tremble, moving ones do not lag.
+import { known, number, refuse } from "./input.js";
 import { Features, Index, Model, applyHomography, readVocabulary, refind } from "./keybits.js";
 
 const DEFAULTS = {
@@ -49,7 +50,11 @@ export class Tracker {
   #nextId = 0;
 
   constructor(vocabulary, options = {}) {
+    known(options, [...Object.keys(DEFAULTS), "vocabulary"], "Tracker");
     this.#options = { ...DEFAULTS, ...options };
+    for (const [name, value] of Object.entries(DEFAULTS)) {
+      if (typeof value === "number") number(this.#options[name], 0, name === "still" ? 1 : 1e6, name);
+    }
     this.#index = new Index(vocabulary);
   }
 
@@ -73,7 +78,7 @@ export class Tracker {
     if (features.count < this.#options.minRecognised) {
       const { count } = features;
       if (features !== image) features.free();
-      throw new RangeError(`${name || "the target"} has ${count} keypoints, too few to recognise it by`);
+      refuse(`${name || "the target"} has ${count} keypoints, too few to recognise it by`);
     }
     const id = this.#nextId++;
     this.#index.add(features, id, name);
@@ -115,9 +120,9 @@ export class Tracker {
     const model = new Model(this.#options.model);
     const [wanted, { name }] = [model.id, model];
     model.free();
-    if (!index.keepsFeatures) throw new RangeError("the index keeps no features, which recognition needs");
-    if (index.modelId !== wanted) throw new RangeError(`the index is not of the model ${name}`);
-    if (new Set(images.map(({ id }) => id)).size < images.length) throw new RangeError("two images have the same id");
+    if (!index.keepsFeatures) refuse("the index keeps no features, which recognition needs");
+    if (index.modelId !== wanted) refuse(`the index is not of the model ${name}`);
+    if (new Set(images.map(({ id }) => id)).size < images.length) refuse("two images have the same id");
   }
 
   /** All targets as an index file. */

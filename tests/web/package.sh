@@ -23,13 +23,13 @@ fi
 npm pack --silent --offline "$KEYBITS_BUILD/web/package" >packed.txt
 tarball=$(tail -n 1 packed.txt)
 tar -tzf "$tarball" | sort >listed.txt
-diff listed.txt <(printf 'package/%s\n' LICENSE README.md bad256-1k.kbv bag256-1k.kbv keybits.d.ts keybits.js \
-    keybits.wasm package.json tracker.js | sort)
+diff listed.txt <(printf 'package/%s\n' LICENSE README.md bad256-1k.kbv bag256-1k.kbv input.js keybits.d.ts \
+    keybits.js keybits.wasm package.json tracker.js | sort)
 mkdir empty && cd empty
 echo '{"type": "module", "private": true}' >package.json
 npm install --silent --offline --no-audit --no-fund "../$tarball"
-cp "$KEYBITS_SOURCE"/tests/web/package.test.mjs "$KEYBITS_SOURCE"/bindings/web/pages/scene.js .
-node --expose-gc --test package.test.mjs >log.txt 2>&1 || { cat log.txt; exit 1; }
+cp "$KEYBITS_SOURCE"/tests/web/*.test.mjs "$KEYBITS_SOURCE"/bindings/web/pages/scene.js .
+node --expose-gc --test package.test.mjs input.test.mjs >log.txt 2>&1 || { cat log.txt; exit 1; }
 grep -E '^# (tests|pass|fail)' log.txt
 
 if ! web_tools; then

@@ -3,8 +3,8 @@
     import keybits
     f = keybits.detect_and_compute(gray)
     g = keybits.detect_and_compute(other)
-    m = keybits.match(f.descriptors, g.descriptors)
-    r = keybits.find_homography(f.keypoints, g.keypoints, m)
+    m = keybits.match(f, g)
+    r = keybits.find_homography(f, g, m)
 
 Images are numpy arrays (uint8 or uint16, gray or RGB), keypoints and matches are structured arrays, descriptors are
 n x bytes of uint8. Calls release the GIL. Errors are exceptions (KeybitsError) with the library's sentence.
@@ -12,9 +12,10 @@ n x bytes of uint8. Calls release the GIL. Errors are exceptions (KeybitsError) 
 keybits.cv2 (objects in place of cv2.ORB_create()), keybits.hloc (HDF5 files), keybits.colmap (databases) and
 keybits.dask (collections on a cluster) are imported by their names.
 """
+from . import _tree  # noqa: F401  (first: the others need keybits._abi)
 from ._arrays import keypoint_dtype, match_dtype, to_gray
-from ._library import (KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError, cpu_features, request_amx,
-                       set_threads, version)
+from ._checked import KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError
+from ._library import cpu_features, request_amx, set_threads, version
 from .draw import draw_keypoints, draw_matches, draw_outline
 from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Pyramid, build_pyramid,
                        describe, describe_float, describe_patches, describe_patches_float, detect, detect_and_compute,

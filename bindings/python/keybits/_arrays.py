@@ -1,13 +1,16 @@
 """numpy arrays at the boundary: dtypes of the C structs, views of images, checked conversions."""
 import ctypes
 import os
-from typing import Any, Optional, Tuple, Union
+from itertools import chain
+from operator import attrgetter
+from typing import Any, Optional, Protocol, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._library import KeybitsValueError, whole
+from ._checked import KeybitsValueError
+from ._library import whole
 
 #: The seven fields of cv::KeyPoint, 28 bytes.
 keypoint_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("size", np.float32), ("angle", np.float32),
@@ -20,11 +23,28 @@ Matches = npt.NDArray[np.void]
 Rows = npt.NDArray[np.uint8]
 Image = Union[npt.NDArray[np.uint8], npt.NDArray[np.uint16]]
 
+#: What functions take in place of the above: whatever numpy makes such an array of.
+ImageLike = npt.ArrayLike
+RowsLike = npt.ArrayLike
+MatchesLike = npt.ArrayLike
+PointsLike = npt.ArrayLike
+
+
+class HasKeypoints(Protocol):
+    """Features."""
+    @property
+    def keypoints(self) -> Keypoints:
+        """An array of keypoint_dtype."""
+
+
+#: An array of keypoint_dtype, n x 2 places, a list of cv2.KeyPoint, or Features.
+KeypointsLike = Union[npt.ArrayLike, Sequence[object], HasKeypoints]
+
 # ITU-R BT.601 in 1/32768, as the program's decoders and OpenCV's cvtColor (docs/formats.md).
 _LUMA = (9798, 19235, 3735)
 
 
-def to_gray(image: Any, order: str = "RGB") -> Image:
+def to_gray(image: ImageLike, order: str = "RGB") -> Image:
     """Colour (height x width x 3 or 4) to gray by BT.601 luma; gray is returned as it is. `order` is "RGB" or "BGR"
     (OpenCV's); a fourth channel is ignored."""
     if image is None:
@@ -73,8 +93,25 @@ def image_view(image: Any, white: int = 0) -> Tuple[Any, Any]:
     return view, array
 
 
+def keypoints_from_objects(keypoints: Sequence[object]) -> Keypoints:
+    """An array of keypoint_dtype out of a list of cv2.KeyPoint."""
+    result = np.empty(len(keypoints), keypoint_dtype)
+    try:
+        places = np.fromiter(chain.from_iterable(map(attrgetter("pt"), keypoints)), np.float32, 2 * len(result))
+        result["x"], result["y"] = places[::2], places[1::2]
+        for name in ("size", "angle", "response", "octave", "class_id"):
+            result[name] = np.fromiter(map(attrgetter(name), keypoints), keypoint_dtype[name], len(result))
+    except AttributeError as error:
+        raise KeybitsValueError(f"keypoints are a list of cv2.KeyPoint: {error}") from None
+    return result
+
+
 def keypoint_array(keypoints: Any) -> Keypoints:
-    """Contiguous keypoints of keypoint_dtype; an n x 2 array of places becomes keypoints of size 31 without angle."""
+    """Contiguous keypoints of keypoint_dtype, also out of Features. A list of cv2.KeyPoint is converted; an n x 2 array
+    of places becomes keypoints of size 31 without angle."""
+    keypoints = getattr(keypoints, "keypoints", keypoints)
+    if isinstance(keypoints, (list, tuple)) and (not keypoints or hasattr(keypoints[0], "pt")):
+        return keypoints_from_objects(keypoints)
     array = np.asarray(keypoints)
     if array.dtype == keypoint_dtype and array.ndim == 1:
         return np.ascontiguousarray(array)
@@ -83,7 +120,7 @@ def keypoint_array(keypoints: Any) -> Keypoints:
         result["x"], result["y"] = array[:, 0], array[:, 1]
         result["size"], result["angle"], result["class_id"] = 31, -1, -1
         return result
-    raise KeybitsValueError("keypoints are an array of keybits.keypoint_dtype, or n x 2 places; "
+    raise KeybitsValueError("keypoints are an array of keybits.keypoint_dtype, a list of cv2.KeyPoint or n x 2 places; "
                             f"this has the dtype {array.dtype} and the shape {array.shape}")
 
 

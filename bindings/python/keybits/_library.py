@@ -1,36 +1,15 @@
 """The shared library: where it is, its prototypes, errors as exceptions, and a workspace per thread."""
 import ctypes
-import operator
 import os
 import queue
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional, Type
 
 from . import _abi
-
-
-class KeybitsError(Exception):
-    """A call of the library failed. `status` is its code, `field` and `row` say where the input is wrong."""
-
-    def __init__(self, message: str, status: int = 0, field: str = "", row: int = -1) -> None:
-        super().__init__(message)
-        self.status = status
-        self.field = field
-        self.row = row
-
-
-class KeybitsValueError(KeybitsError, ValueError):
-    """An argument is out of its range, or not what the function takes."""
-
-
-class KeybitsMemoryError(KeybitsError, MemoryError):
-    """An allocation failed."""
-
-
-class KeybitsFileError(KeybitsError, ValueError):
-    """A model, vocabulary or index file is damaged or not one."""
+from ._checked import KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError, checked_call, integer
 
 
 _EXCEPTIONS: Dict[int, Type[KeybitsError]] = {
@@ -52,6 +31,7 @@ def _load() -> Any:
         library = ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(f"the keybits library cannot be loaded: {error}") from error
+    functions = SimpleNamespace()
     for name, (result, arguments) in _abi.FUNCTIONS.items():
         try:
             function = getattr(library, name)
@@ -60,8 +40,9 @@ def _load() -> Any:
                 continue  # a library without the trainer
             raise ImportError(f"{path} has no {name}: it is not the library that this package was made for") from None
         function.restype = result
-        function.argtypes = arguments
-    return library
+        function.argtypes = [kind for _, kind in arguments]
+        setattr(functions, name, checked_call(function, arguments))
+    return functions
 
 
 lib: Any = _load()
@@ -105,16 +86,9 @@ def number(name: str, value: Any, low: float, high: Optional[float] = None) -> f
     return given
 
 
-def whole(name: str, value: Any, low: int, high: Optional[int] = None) -> int:
+def whole(name: str, value: Any, low: int, high: int = 2 ** 63 - 1) -> int:
     """The same for whole numbers."""
-    try:
-        given = operator.index(value)
-    except TypeError:
-        raise KeybitsValueError(f"{name} is {value!r}, but must be a whole number") from None
-    if given < low or (high is not None and given > high):
-        limits = f"{low} or more" if high is None else f"{low} to {high}"
-        raise KeybitsValueError(f"{name} is {given}, but must be {limits}")
-    return given
+    return integer(name, value, low, high)
 
 
 class _Memory:
@@ -157,7 +131,7 @@ def long_call(function: Any, *arguments: Any, keep: Any = None, requests: Reques
     Python handles signals between its own instructions, never inside a C function, and what a callback of ctypes raises
     is lost. So this thread waits here while another one makes the call. After Ctrl-C that other one runs on by itself,
     with the workspace and everything in `keep` and `arguments`, and its result is dropped. `requests` are functions that
-    the call wants to be run by this thread."""
+    the call wants this thread to run."""
     if requests is None and threading.current_thread() is not threading.main_thread():
         return int(function(*arguments))
     waiting: Any = queue.SimpleQueue() if requests is None else requests
@@ -167,19 +141,19 @@ def long_call(function: Any, *arguments: Any, keep: Any = None, requests: Reques
         status.append(int(function(*arguments)))
         waiting.put(None)
 
-    threading.Thread(target=run, args=(_per_thread.memory, keep), daemon=True).start()
-    try:
-        while True:
-            try:
-                request = waiting.get(timeout=0.1)
-            except queue.Empty:
-                continue
-            if request is None:
-                return status[0]
-            request()
-    except BaseException:
-        _per_thread.memory = _Memory()
-        raise
+    # The call keeps the workspace and the pools; what this thread runs meanwhile (a request, the handler of a signal)
+    # gets others.
+    lent, _per_thread.memory = _per_thread.memory, _Memory()
+    threading.Thread(target=run, args=(lent, keep), daemon=True).start()
+    while True:
+        try:
+            request = waiting.get(timeout=0.1)
+        except queue.Empty:
+            continue
+        if request is None:
+            _per_thread.memory = lent
+            return status[0]
+        request()
 
 
 def set_threads(threads: int) -> None:

@@ -11,9 +11,9 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Type
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Keypoints, Matches, keypoint_array, keypoint_dtype, match_dtype
+from ._arrays import Keypoints, KeypointsLike, Matches, MatchesLike, keypoint_array, keypoint_dtype, match_dtype
+from ._checked import KeybitsFileError, KeybitsValueError
 from ._files import PathLike
-from ._library import KeybitsFileError, KeybitsValueError
 from .matching import match_array
 
 #: COLMAP's camera models and how many parameters each has.
@@ -128,7 +128,7 @@ class Database:
             raise KeybitsValueError(f"{name}: COLMAP's lists of images cannot hold names with spaces")
         return int(self._run("INSERT INTO images(name, camera_id) VALUES(?, ?)", name, camera).lastrowid)
 
-    def add_keypoints(self, image: int, keypoints: Any) -> None:
+    def add_keypoints(self, image: int, keypoints: KeypointsLike) -> None:
         """The keypoints of an image, which replace those that it has."""
         points = keypoint_array(keypoints)
         data = np.empty((len(points), 4), "<f4")
@@ -138,16 +138,16 @@ class Database:
         self._run("INSERT OR REPLACE INTO keypoints(image_id, rows, cols, data) VALUES(?, ?, 4, ?)", image, len(data),
                   data.tobytes())
 
-    def add_matches(self, image_a: int, image_b: int, matches: Any) -> None:
+    def add_matches(self, image_a: int, image_b: int, matches: MatchesLike) -> None:
         """The matches of keypoints of image a with those of image b, which replace those that the pair has. COLMAP
         verifies them: colmap matches_importer, or exhaustive_matcher on a database that has them."""
         self._put_pairs("matches", image_a, image_b, matches, "")
 
-    def add_verified(self, image_a: int, image_b: int, matches: Any) -> None:
+    def add_verified(self, image_a: int, image_b: int, matches: MatchesLike) -> None:
         """Matches that need no verification by COLMAP, such as inliers of find_fundamental."""
         self._put_pairs("two_view_geometries", image_a, image_b, matches, ", config")
 
-    def _put_pairs(self, table: str, image_a: int, image_b: int, matches: Any, config: str) -> None:
+    def _put_pairs(self, table: str, image_a: int, image_b: int, matches: MatchesLike, config: str) -> None:
         if image_a == image_b:
             raise KeybitsValueError(f"image {image_a} cannot be matched with itself")
         given = match_array(matches)

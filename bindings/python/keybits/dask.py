@@ -10,10 +10,10 @@ inputs alone: one whose worker is lost runs again elsewhere, and the database ha
 import json
 import os
 import subprocess
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Callable, Dict, List, Optional, Protocol, Sequence, Union
 
+from ._checked import KeybitsError, KeybitsValueError
 from ._files import PathLike
-from ._library import KeybitsError, KeybitsValueError
 
 
 def run_step(arguments: Sequence[str], step: str, shard: str = "") -> str:
@@ -28,9 +28,9 @@ def run_step(arguments: Sequence[str], step: str, shard: str = "") -> str:
     return done.stdout
 
 
-def _run_shards(client: Any, arguments: Sequence[str], step: str, shards: int, retries: int) -> None:
+def _run_shards(client: "Client", arguments: Sequence[str], step: str, shards: int, retries: int) -> None:
     names = [f"{i + 1}/{shards}" for i in range(shards)]
-    futures: List[Any] = [client.submit(run_step, list(arguments), step, name, pure=False, retries=retries)
+    futures = [client.submit(run_step, list(arguments), step, name, pure=False, retries=retries)
                           for name in names]
     try:
         client.gather(futures)
@@ -39,9 +39,32 @@ def _run_shards(client: Any, arguments: Sequence[str], step: str, shards: int, r
         raise
 
 
-def collection(client: Any, images: Sequence[PathLike], database: PathLike, *, shards: Optional[int] = None,
+class Client(Protocol):
+    """What is used of a distributed.Client."""
+
+    def nthreads(self) -> Dict[str, int]:
+        """Threads of every worker."""
+
+    def submit(self, function: Callable[..., str], *arguments: object, pure: bool, retries: int) -> "Future":
+        """Runs a function on a worker."""
+
+    def gather(self, futures: List["Future"]) -> object:
+        """Waits for all of them."""
+
+    def cancel(self, futures: List["Future"]) -> object:
+        """Stops those that did not begin."""
+
+
+class Future(Protocol):
+    """What is used of a distributed.Future."""
+
+    def result(self) -> str:
+        """What the function returned, or raises what it raised."""
+
+
+def collection(client: Client, images: Sequence[PathLike], database: PathLike, *, shards: Optional[int] = None,
                options: Sequence[str] = (), program: str = "keybits", threads: int = 1, retries: int = 2
-               ) -> Dict[str, Any]:
+               ) -> Dict[str, Union[int, float]]:
     """Runs `keybits collection IMAGES -o DATABASE OPTIONS` in shards and returns its summary.
 
     client is a distributed.Client. shards: 4 per thread of the cluster, unless it is given. Each shard runs with so many
@@ -58,5 +81,5 @@ def collection(client: Any, images: Sequence[PathLike], database: PathLike, *, s
     client.submit(run_step, arguments, "pairs", pure=False, retries=retries).result()
     _run_shards(client, arguments, "match", shards, retries)
     printed = client.submit(run_step, [*arguments, "--json"], "merge", pure=False, retries=retries).result()
-    summary: Dict[str, Any] = json.loads(printed)
+    summary: Dict[str, Union[int, float]] = json.loads(printed)
     return summary

@@ -1,22 +1,25 @@
 """Pictures of keypoints and matches as RGB arrays, with numpy alone."""
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import keypoint_array, to_gray
-from ._library import KeybitsValueError
-from .geometry import Matrix
+from ._arrays import ImageLike, KeypointsLike, MatchesLike, keypoint_array, to_gray
+from ._checked import KeybitsValueError
+from .geometry import Fit, Matrix, project_homography
 from .matching import match_array
 
 Canvas = npt.NDArray[np.uint8]
 Colour = Tuple[int, int, int]
 
-_OUTLIER = (150, 60, 60)
-_MARK = (64, 220, 90)
+# The program's, cli/match_draw.c.
+_OUTLIER = (170, 45, 40)
+_MARK = (60, 230, 90)
+_OUTLINE = (255, 210, 40)
+_GAP = 6  # px between two images
 
 
-def canvas(image: Any) -> Canvas:
+def canvas(image: ImageLike) -> Canvas:
     """A copy of an image (gray or RGB, uint8 or uint16) as RGB of uint8, to draw on."""
     array = np.asarray(image)
     if array.dtype not in (np.uint8, np.uint16) or array.ndim not in (2, 3) or \
@@ -36,7 +39,8 @@ def _blend(target: Canvas, x: Any, y: Any, weight: Any, colour: Any) -> None:
     target[y, x] = (target[y, x] * (1 - weight) + colour * weight + 0.5).astype(np.uint8)
 
 
-def draw_lines(target: Canvas, start: Any, end: Any, colours: Any, width: float = 1) -> None:
+def draw_lines(target: Canvas, start: npt.ArrayLike, end: npt.ArrayLike, colours: npt.ArrayLike,
+               width: float = 1) -> None:
     """Draws n anti-aliased lines between n x 2 points into an RGB canvas; colours is n x 3."""
     a, b = np.asarray(start, np.float64).reshape(-1, 2), np.asarray(end, np.float64).reshape(-1, 2)
     colour = np.broadcast_to(np.asarray(colours, np.float64), (len(a), 3))
@@ -61,7 +65,8 @@ def draw_lines(target: Canvas, start: Any, end: Any, colours: Any, width: float 
         _blend(target, np.where(steep, row, column), np.where(steep, column, row), weight, colour[line])
 
 
-def draw_circles(target: Canvas, centres: Any, radii: Any, colours: Any, width: float = 1) -> None:
+def draw_circles(target: Canvas, centres: npt.ArrayLike, radii: npt.ArrayLike, colours: npt.ArrayLike,
+                 width: float = 1) -> None:
     """Draws n anti-aliased circles into an RGB canvas."""
     centre = np.asarray(centres, np.float64).reshape(-1, 2)
     radius = np.broadcast_to(np.asarray(radii, np.float64), len(centre))
@@ -78,7 +83,7 @@ def draw_circles(target: Canvas, centres: Any, radii: Any, colours: Any, width: 
     draw_lines(target, point(corner), point(corner + 1), colour[circle], width)
 
 
-def draw_keypoints(image: Any, keypoints: Any, colour: Colour = _MARK) -> Canvas:
+def draw_keypoints(image: ImageLike, keypoints: KeypointsLike, colour: Colour = _MARK) -> Canvas:
     """The image in RGB with a circle of its size and a line along its angle for every keypoint."""
     result, points = canvas(image), keypoint_array(keypoints)
     centre = np.stack([points["x"], points["y"]], axis=1).astype(np.float64)
@@ -91,7 +96,7 @@ def draw_keypoints(image: Any, keypoints: Any, colour: Colour = _MARK) -> Canvas
     return result
 
 
-def draw_outline(image: Any, corners: Optional[Matrix], colour: Colour = (255, 64, 64)) -> Canvas:
+def draw_outline(image: ImageLike, corners: Optional[Matrix], colour: Colour = (255, 64, 64)) -> Canvas:
     """The image in RGB with a closed polygon, such as Track.corners; None draws nothing."""
     result = canvas(image)
     if corners is not None:
@@ -99,39 +104,66 @@ def draw_outline(image: Any, corners: Optional[Matrix], colour: Colour = (255, 6
     return result
 
 
-def _hues(n: int) -> npt.NDArray[np.float64]:
-    """n bright colours around the wheel, neighbours far apart."""
-    hue = (np.arange(n) * 0.61803398875) % 1
-    wheel = np.abs((hue[:, np.newaxis] * 6 + np.array([0, 4, 2])) % 6 - 3) - 1
-    colours: npt.NDArray[np.float64] = 70 + 185 * np.clip(wheel, 0, 1)
-    return colours
+def _dimmed(image: ImageLike) -> Canvas:
+    """Gray and darker, so that colours stand out."""
+    rgb = canvas(image).astype(np.uint16)
+    gray = ((2 * rgb[:, :, 0] + 5 * rgb[:, :, 1] + rgb[:, :, 2]) // 8 * 5 // 8).astype(np.uint8)
+    return np.repeat(gray[:, :, np.newaxis], 3, axis=2)
 
 
-def draw_matches(image_a: Any, keypoints_a: Any, image_b: Any, keypoints_b: Any, matches: Any,
-                 inliers: Any = None, *, max_lines: int = 0) -> Canvas:
-    """Two images side by side with a line per match, as an RGB array.
+def _evenly(chosen: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.intp]:
+    """Up to `count` of the places that are true, evenly."""
+    places = np.flatnonzero(chosen)
+    if len(places) <= count:
+        return places
+    some: npt.NDArray[np.intp] = places[np.arange(count) * len(places) // max(count, 1)]
+    return some
 
-    inliers (a bool per match, such as Fit.inliers): these are bright and lie above the others, which are thin and dark
-    red. max_lines: only so many of the matches are drawn, those with the least distance; 0 is all."""
+
+def _draw_border(target: Canvas, h: Matrix, size: Tuple[int, int], left: int) -> None:
+    """Where the border of an image lies under a homography, in the part of the canvas from `left` on; in pieces, since
+    a part of it may be behind the camera."""
+    right, bottom = size[0] - 1.0, size[1] - 1.0
+    corners = np.array([[0, 0], [right, 0], [right, bottom], [0, bottom], [0, 0]])
+    share = np.arange(41)[:, np.newaxis] / 40
+    for start, end in zip(corners[:-1], corners[1:]):
+        seen = project_homography(h, start + share * (end - start)) + [left, 0]
+        a, b = seen[:-1], seen[1:]
+        whole = (a[:, 0] >= left) & (b[:, 0] >= left) & (np.abs(b - a).sum(axis=1) < 1e4)
+        draw_lines(target, a[whole], b[whole], _OUTLINE, 2.5)
+
+
+def draw_matches(image_a: ImageLike, keypoints_a: KeypointsLike, image_b: ImageLike, keypoints_b: KeypointsLike,
+                 matches: MatchesLike, inliers: Union[Fit, npt.ArrayLike, None] = None, *,
+                 max_lines: int = 0) -> Canvas:
+    """Two images side by side with their matches, as an RGB array, in the manner of `keybits match --draw`: the images
+    are gray and dimmed, every match has its two dots, and lines are drawn for some.
+
+    inliers: the Fit of the matches, or a bool per match. Inliers are green and lie above the others, which are small,
+    thin and dark red; where the Fit is a homography (or similarity, affine), the border of a is drawn in b. max_lines:
+    so many lines of inliers, and a third as many of others, evenly chosen; 0 is what is readable, up to 120."""
     a, b, given = keypoint_array(keypoints_a), keypoint_array(keypoints_b), match_array(matches)
-    good = np.ones(len(given), bool) if inliers is None else np.asarray(inliers, bool)
+    fitted = inliers if isinstance(inliers, Fit) else None
+    chosen = fitted.inliers if fitted is not None else inliers
+    good = np.ones(len(given), bool) if chosen is None else np.asarray(chosen, bool)
     if good.shape != (len(given),):
         raise KeybitsValueError(f"inliers must have one value per match, {len(given)}, not the shape {good.shape}")
     for name, points, index in (("a", a, given["a"]), ("b", b, given["b"])):
         if len(index) and (index.min() < 0 or index.max() >= len(points)):
             raise KeybitsValueError(f"a match names keypoint {int(index.max())} of {name}, which has {len(points)}")
-    if max_lines:
-        best = np.argsort(given["distance"], kind="stable")[:max_lines]
-        given, good = given[best], good[best]
-    left, right = canvas(image_a), canvas(image_b)
-    result = np.zeros((max(left.shape[0], right.shape[0]), left.shape[1] + right.shape[1], 3), np.uint8)
+    left, right = _dimmed(image_a), _dimmed(image_b)
+    result = np.zeros((max(left.shape[0], right.shape[0]), left.shape[1] + _GAP + right.shape[1], 3), np.uint8)
+    begin = left.shape[1] + _GAP
     result[:left.shape[0], :left.shape[1]] = left
-    result[:right.shape[0], left.shape[1]:] = right
+    result[:right.shape[0], begin:] = right
     start = np.stack([a["x"][given["a"]], a["y"][given["a"]]], axis=1).astype(np.float64)
-    end = np.stack([b["x"][given["b"]] + left.shape[1], b["y"][given["b"]]], axis=1).astype(np.float64)
-    draw_lines(result, start[~good], end[~good], _OUTLIER, 0.7)
-    colours = _hues(int(good.sum()))
-    draw_lines(result, start[good], end[good], colours, 1)
-    for points in (start[good], end[good]):
-        draw_circles(result, points, 3, colours)
+    end = np.stack([b["x"][given["b"]] + begin, b["y"][given["b"]]], axis=1).astype(np.float64)
+    lines = max_lines or min(120, result.shape[0] // 6)
+    for group, count, width, radius, colour in ((~good, lines // 3, 1, 1.5, _OUTLIER), (good, lines, 1.3, 2, _MARK)):
+        some = _evenly(group, count)
+        draw_lines(result, start[some], end[some], colour, width)
+        for points in (start[group], end[group]):
+            draw_circles(result, points, radius, colour, 1.5)
+    if fitted is not None and fitted.model is not None and fitted.geometry in ("homography", "similarity", "affine"):
+        _draw_border(result, fitted.model, (left.shape[1], left.shape[0]), begin)
     return result

@@ -1,15 +1,18 @@
 """From an image to keypoints and descriptors."""
 import ctypes
+import warnings
 from dataclasses import dataclass
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import Keypoints, Rows, address, image_view, keypoint_array, keypoint_dtype, output, to_gray
-from ._library import KeybitsValueError, check, lib, new, number, parallel, whole, workspace
-from .models import Model, model_of, scale_of
+from ._arrays import (ImageLike, Keypoints, KeypointsLike, Rows, RowsLike, address, image_view, keypoint_array,
+                      keypoint_dtype, output, to_gray)
+from ._checked import KeybitsValueError
+from ._library import check, lib, new, number, parallel, whole, workspace
+from .models import Model, model_of, presets, scale_of
 from .patches import OCTAVES, check_pixels
 
 _DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT,
@@ -24,11 +27,16 @@ KP_BORDER, KP_SMALL, KP_OUTSIDE, KP_INVALID = (_abi.KB_KP_BORDER, _abi.KB_KP_SMA
                                                _abi.KB_KP_INVALID)
 _SELECTIONS = {"default": _abi.KB_SELECT_DEFAULT, "best": _abi.KB_SELECT_BEST, "grid": _abi.KB_SELECT_GRID,
                "anms": _abi.KB_SELECT_ANMS, "quadtree": _abi.KB_SELECT_QUADTREE}
-# Options of a detector, their ranges as in keybits.h; 0 and None are the defaults.
-_WHOLE = {"levels": (1, 16), "fast_threshold": (1, 255), "fast_threshold_min": (1, 255), "cell_size": (8, 1024),
-          "layers": (1, 8)}
-_NUMBERS = {"level_factor": (1.05, 2), "contrast_threshold": (0, 1), "edge_threshold": (1, 1000), "sigma": (0.5, 4),
-            "hessian_threshold": (0.0001, 0.5)}
+_PYRAMIDS = ("hessian", "orb")
+# Options of a detector: what checks them, their ranges as in keybits.h, and the detectors that have them. None and 0
+# are the defaults.
+_OPTIONS: Dict[str, Tuple[Callable[..., float], float, float, Tuple[str, ...]]] = {
+    "levels": (whole, 1, 16, _PYRAMIDS), "level_factor": (number, 1.05, 2, _PYRAMIDS),
+    "fast_threshold": (whole, 1, 255, ("orb",)), "fast_threshold_min": (whole, 1, 255, ("orb",)),
+    "cell_size": (whole, 8, 1024, ("orb",)), "layers": (whole, 1, 8, ("sift",)),
+    "contrast_threshold": (number, 0, 1, ("sift",)), "edge_threshold": (number, 1, 1000, ("sift",)),
+    "sigma": (number, 0.5, 4, ("sift",)), "no_upsampling": (whole, 0, 1, ("sift",)),
+    "hessian_threshold": (number, 0.0001, 0.5, ("hessian",))}
 
 
 def _known(name: str, names: Dict[str, int], what: str) -> None:
@@ -36,14 +44,20 @@ def _known(name: str, names: Dict[str, int], what: str) -> None:
         raise KeybitsValueError(f"no {what} {name!r}; there are {', '.join(names)}")
 
 
-def _checked(**options: Any) -> Dict[str, Any]:
+def has_option(detector: str, option: str) -> bool:
+    """Whether a detector has an option."""
+    return detector in _OPTIONS[option][3]
+
+
+def _checked(detector: str, **options: Any) -> Dict[str, Any]:
     """Options of a detector that are not left at their defaults."""
     given = {name: value for name, value in options.items() if value is not None and not value == 0}
     for name, value in given.items():
-        if name in _WHOLE:
-            whole(name, value, *_WHOLE[name])
-        else:
-            number(name, value, *_NUMBERS[name])
+        check_value, low, high, detectors = _OPTIONS[name]
+        if detector not in detectors:
+            option = "upsampling" if name == "no_upsampling" else name
+            raise KeybitsValueError(f"{option} is an option of {' and '.join(detectors)}, not of {detector}")
+        check_value(name, value, low, high)
     high = given.get("fast_threshold", 20)
     if given.get("fast_threshold_min", 1) > high:
         raise KeybitsValueError(f"fast_threshold_min is {given['fast_threshold_min']}, above fast_threshold, {high}")
@@ -57,7 +71,7 @@ class Detector:
     "sift" (differences of Gaussians). selection: "default", "best",
     "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
     second_angle gives keypoints with two clear angles twice; whole_pixels keeps positions on pixels, as OpenCV's ORB.
-    Everything else as in kb_detect_options; None means the default."""
+    Everything else as in kb_detect_options; None means the default. An option of another detector is refused."""
 
     def __init__(self, name: str = DEFAULT_DETECTOR, max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
@@ -67,6 +81,7 @@ class Detector:
                  contrast_threshold: Optional[float] = None, edge_threshold: Optional[float] = None,
                  sigma: Optional[float] = None, upsampling: bool = True,
                  hessian_threshold: Optional[float] = None) -> None:
+        self._arguments = {key: value for key, value in locals().items() if key != "self"}
         _known(name, _DETECTORS, "detector")
         _known(selection, _SELECTIONS, "selection")
         _known(orientation, _ORIENTATIONS, "orientation")
@@ -77,23 +92,23 @@ class Detector:
         self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=self.max_keypoints,
                             selection=_SELECTIONS[selection], orientation=_ORIENTATIONS[orientation],
                             second_angle=int(second_angle), whole_pixels=int(whole_pixels),
-                            low_memory=int(low_memory), no_upsampling=0 if upsampling else 1,
-                            **_checked(levels=levels, level_factor=level_factor, fast_threshold=fast_threshold,
+                            low_memory=int(low_memory),
+                            **_checked(name, levels=levels, level_factor=level_factor, fast_threshold=fast_threshold,
                                        fast_threshold_min=fast_threshold_min, cell_size=cell_size, layers=layers,
                                        contrast_threshold=contrast_threshold, edge_threshold=edge_threshold,
-                                       sigma=sigma, hessian_threshold=hessian_threshold))
+                                       sigma=sigma, no_upsampling=0 if upsampling else 1,
+                                       hessian_threshold=hessian_threshold))
 
     def __repr__(self) -> str:
         return f"<keybits.Detector {self.name}: up to {self.max_keypoints} keypoints>"
 
-    def __getstate__(self) -> Tuple[str, int, float, bytes]:
-        return self.name, self.max_keypoints, self.scale, bytes(self._options)  # nothing in there points anywhere
+    def __getstate__(self) -> Dict[str, Any]:
+        return self._arguments
 
-    def __setstate__(self, state: Tuple[str, int, float, bytes]) -> None:
-        self.name, self.max_keypoints, self.scale, options = state
-        self._options = _abi.kb_detect_options.from_buffer_copy(options)
+    def __setstate__(self, arguments: Dict[str, Any]) -> None:
+        Detector.__init__(self, **arguments)  # values only, checked as those of a caller
 
-    def _call_options(self, mask: Optional[Any], image: Any) -> Tuple[Any, Any]:
+    def _call_options(self, mask: Optional[ImageLike], image: Any) -> Tuple[Any, Any]:
         """The options of one call on a kb_image, and what must stay alive."""
         options = _abi.kb_detect_options.from_buffer_copy(self._options)
         options.parallel = parallel()
@@ -108,7 +123,7 @@ class Detector:
         options.mask = ctypes.addressof(view)
         return options, (view, alive)
 
-    def detect(self, image: Any, mask: Optional[Any] = None, *, white: int = 0) -> Keypoints:
+    def detect(self, image: ImageLike, mask: Optional[ImageLike] = None, *, white: int = 0) -> Keypoints:
         """Keypoints of an image, strongest first, where the mask (uint8 or bool, same size) is not zero. white is the
         value of uint16 pixels that becomes 255; 0 means 65535."""
         view, alive = image_view(image, white)
@@ -120,7 +135,7 @@ class Detector:
         del alive, mask_alive
         return _first(keypoints, count.value)  # type: ignore[no-any-return]
 
-    def _detect_and_describe(self, image: Any, model: Model, mask: Optional[Any], scale: float = 0,
+    def _detect_and_describe(self, image: ImageLike, model: Model, mask: Optional[ImageLike], scale: float = 0,
                              white: int = 0) -> Tuple[Keypoints, Rows]:
         """scale 0: what the model has for this detector."""
         view, alive = image_view(image, white)
@@ -156,14 +171,26 @@ class Features:
         return f"<keybits.Features: {len(self)} of {self.model.name}, image of {self.size[0]} x {self.size[1]}>"
 
 
-def detect(image: Any, detector: Union[str, Detector] = DEFAULT_DETECTOR, max_keypoints: int = 2000,
-           mask: Optional[Any] = None, *, white: int = 0) -> Keypoints:
-    """Keypoints of an image (uint8 or uint16, gray or RGB), strongest first."""
-    found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
-    return found.detect(image, mask, white=white)
+def detector_of(detector: Union[str, Detector], max_keypoints: Optional[int]) -> Detector:
+    """A Detector, or the one of a name with so many keypoints; None is 2000."""
+    if not isinstance(detector, Detector):
+        return Detector(detector, 2000 if max_keypoints is None else max_keypoints)
+    if max_keypoints is not None:
+        raise KeybitsValueError(f"max_keypoints is {max_keypoints}, but a Detector has its own: {detector!r}")
+    return detector
 
 
-def orient(image: Any, keypoints: Any, rule: str = "default", scale: Union[float, str] = "orb", *,
+#: Features, or the rows of an image.
+FeaturesLike = Union[Features, RowsLike]
+
+
+def detect(image: ImageLike, detector: Union[str, Detector] = DEFAULT_DETECTOR, max_keypoints: Optional[int] = None,
+           mask: Optional[ImageLike] = None, *, white: int = 0) -> Keypoints:
+    """Keypoints of an image (uint8 or uint16, gray or RGB), strongest first; 2000 unless told."""
+    return detector_of(detector, max_keypoints).detect(image, mask, white=white)
+
+
+def orient(image: ImageLike, keypoints: KeypointsLike, rule: str = "default", scale: Union[float, str] = "orb", *,
            white: int = 0) -> Tuple[Keypoints, npt.NDArray[np.float32]]:
     """A copy of keypoints with angles by a rule ("gradient", the default; "centroid"; "none"), and how sure each is, 0
     to 1. scale is the detector's name or its preset."""
@@ -178,7 +205,7 @@ def orient(image: Any, keypoints: Any, rule: str = "default", scale: Union[float
     return turned, confidence
 
 
-def select(keypoints: Any, size: Tuple[int, int], count: int, rule: str = "default") -> Keypoints:
+def select(keypoints: KeypointsLike, size: Tuple[int, int], count: int, rule: str = "default") -> Keypoints:
     """The best `count` of keypoints of an image of (width, height) by a rule ("best", "grid", "anms", "quadtree"),
     strongest first."""
     _known(rule, _SELECTIONS, "selection")
@@ -190,7 +217,7 @@ def select(keypoints: Any, size: Tuple[int, int], count: int, rule: str = "defau
     return chosen[:kept.value]
 
 
-def describe(image: Any, keypoints: Any, model: Union[Model, str, None] = None,
+def describe(image: ImageLike, keypoints: KeypointsLike, model: Union[Model, str, None] = None,
              scale: Union[float, str] = "orb", *, out: Optional[Rows] = None,
              flags: Optional[npt.NDArray[np.uint8]] = None, white: int = 0) -> Rows:
     """Descriptors of keypoints: one row of model.row_bytes bytes per keypoint, in order.
@@ -204,7 +231,7 @@ def describe(image: Any, keypoints: Any, model: Union[Model, str, None] = None,
     return rows
 
 
-def describe_float(image: Any, keypoints: Any, model: Union[Model, str] = "rootsift",
+def describe_float(image: ImageLike, keypoints: KeypointsLike, model: Union[Model, str] = "rootsift",
                    scale: Union[float, str] = "orb", *, out: Optional[npt.NDArray[np.float32]] = None,
                    flags: Optional[npt.NDArray[np.uint8]] = None, white: int = 0) -> npt.NDArray[np.float32]:
     """SIFT and RootSIFT ("sift", "rootsift") as n x 128 floats of unit length; otherwise as describe."""
@@ -222,7 +249,7 @@ def _float_model(model: Union[Model, str]) -> Model:
     return used
 
 
-def _describe(function: Any, model: Model, image: Any, places: Keypoints, scale: Union[float, str], rows: Any,
+def _describe(function: Any, model: Model, image: ImageLike, places: Keypoints, scale: Union[float, str], rows: Any,
               flags: Optional[npt.NDArray[np.uint8]], white: int) -> None:
     view, alive = image_view(image, white)
     if flags is not None:
@@ -231,9 +258,24 @@ def _describe(function: Any, model: Model, image: Any, places: Keypoints, scale:
     check(function(model._handle, ctypes.byref(view), address(places), len(places), ctypes.byref(options),
                    workspace(), address(rows), address(flags) if flags is not None else None), None, "describe")
     del alive
+    _warn_regions(model, places, options.scale, min(view.width, view.height))
 
 
-def describe_patches(patches: Any, model: Union[Model, str, None] = None, *, out: Optional[Rows] = None) -> Rows:
+def _warn_regions(model: Model, places: Keypoints, scale: float, side: int) -> None:
+    """Says so where the scale can hardly belong to the detector of the keypoints, as the program does: regions (of BAG
+    octave 2, their middle quarter) that are too narrow to describe, or wider than half of the image."""
+    times = 4 if model.sampler == "octaves" else 1
+    width = places["size"] * ((scale or 1) * model.support)
+    for name, limit, count, enough in (
+            ("narrower", times * _abi.KB_SMALL_PATCH, int((width < times * _abi.KB_SMALL_PATCH).sum()), 0),
+            ("wider", times * side / 2, int((width > times * side / 2).sum()), len(places) // 4)):
+        if count > enough:
+            warnings.warn(f"{count} of {len(places)} regions are {name} than {limit:g} px: is another scale meant? "
+                          f"There are {', '.join(presets())}", stacklevel=4)
+
+
+def describe_patches(patches: npt.ArrayLike, model: Union[Model, str, None] = None, *,
+                     out: Optional[Rows] = None) -> Rows:
     """Descriptors of ready patches: n x side x side of uint8, side 32 to 1024.
 
     For BAG also octaves, n x 4 x 16 x 16 (sample_octaves). It takes a patch as octave 1, the middle half of the region,
@@ -246,7 +288,7 @@ def describe_patches(patches: Any, model: Union[Model, str, None] = None, *, out
     return rows
 
 
-def describe_patches_float(patches: Any, model: Union[Model, str] = "rootsift", *,
+def describe_patches_float(patches: npt.ArrayLike, model: Union[Model, str] = "rootsift", *,
                            out: Optional[npt.NDArray[np.float32]] = None) -> npt.NDArray[np.float32]:
     """SIFT and RootSIFT of ready patches, n x side x side of uint8, as n x 128 floats of unit length."""
     array = _patch_array(patches)
@@ -257,7 +299,7 @@ def describe_patches_float(patches: Any, model: Union[Model, str] = "rootsift", 
     return rows
 
 
-def _patch_array(patches: Any) -> npt.NDArray[np.uint8]:
+def _patch_array(patches: npt.ArrayLike) -> npt.NDArray[np.uint8]:
     array = np.ascontiguousarray(patches)
     check_pixels(array)
     if array.ndim == 3:
@@ -271,13 +313,13 @@ def _describe_patches(function: Any, model: Model, patches: npt.NDArray[np.uint8
                    address(rows)), None, "describe_patches")
 
 
-def sample_patches(image: Any, keypoints: Any, scale: Union[float, str] = "orb", *,
+def sample_patches(image: ImageLike, keypoints: KeypointsLike, scale: Union[float, str] = "orb", *,
                    white: int = 0) -> npt.NDArray[np.uint8]:
     """The 32 x 32 patches of keypoints, upright and scaled by their angle and size."""
     return _sample(lib.kb_sample_patches, "sample_patches", (32, 32), image, keypoints, scale, white)
 
 
-def sample_octaves(image: Any, keypoints: Any, scale: Union[float, str] = "orb", *,
+def sample_octaves(image: ImageLike, keypoints: KeypointsLike, scale: Union[float, str] = "orb", *,
                    white: int = 0) -> npt.NDArray[np.uint8]:
     """What BAG describes: n x 4 x 16 x 16, the region of a keypoint and its middle half, quarter and eighth, upright.
 
@@ -298,16 +340,16 @@ def _sample(function: Any, name: str, shape: Tuple[int, ...], image: Any, keypoi
     return samples
 
 
-def detect_and_compute(image: Any, detector: Union[str, Detector] = DEFAULT_DETECTOR,
-                       model: Union[Model, str, None] = None, max_keypoints: int = 2000, mask: Optional[Any] = None, *, white: int = 0) -> Features:
-    """Keypoints and descriptors of an image in one call.
+def detect_and_compute(image: ImageLike, detector: Union[str, Detector] = DEFAULT_DETECTOR,
+                       model: Union[Model, str, None] = None, max_keypoints: Optional[int] = None,
+                       mask: Optional[ImageLike] = None, *, white: int = 0) -> Features:
+    """Keypoints and descriptors of an image in one call; 2000 unless told.
 
     >>> f = keybits.detect_and_compute(gray)
     >>> f.keypoints["x"], f.descriptors.shape
     """
     gray = to_gray(image)
-    found = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
-    used = model_of(model)
+    found, used = detector_of(detector, max_keypoints), model_of(model)
     keypoints, rows = found._detect_and_describe(gray, used, mask, white=white)
     return Features(keypoints, rows, used, (int(gray.shape[1]), int(gray.shape[0])))
 
@@ -318,7 +360,7 @@ class Pyramid(NamedTuple):
     factors: npt.NDArray[np.float64]  # px of the image per px of a level: 1, 1.2, 1.44, ...
 
 
-def build_pyramid(image: Any, levels: int = 8, level_factor: float = 1.2, *, white: int = 0) -> Pyramid:
+def build_pyramid(image: ImageLike, levels: int = 8, level_factor: float = 1.2, *, white: int = 0) -> Pyramid:
     """The pyramid that hessian and orb search: level_factor from one level to the next, down to 70 px.
 
     Pixel x of a level lies at (x + 0.5) * factor - 0.5 of the image. Level 0 of an 8-bit gray image is that image, not

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import address, keypoint_array
-from ._library import KeybitsValueError, check, lib, new, number, text, whole, workspace
+from ._arrays import KeypointsLike, MatchesLike, address, keypoint_array
+from ._checked import KeybitsValueError
+from ._library import check, lib, new, number, text, whole, workspace
 from .matching import match_array
 
 GEOMETRIES = {"homography": _abi.KB_HOMOGRAPHY, "fundamental": _abi.KB_FUNDAMENTAL,
@@ -34,7 +35,7 @@ class Camera(NamedTuple):
             raise KeybitsValueError(f"{self}: focal lengths must be positive, and all numbers finite")
         return new(_abi.kb_camera, **self._asdict())
 
-    def project(self, points: Any) -> Matrix:
+    def project(self, points: npt.ArrayLike) -> Matrix:
         """The pixels (n x 2) where the camera sees points (n x 3) of its own coordinate system, or rays (n x 2: x and
         y where z is 1); NaN behind the camera and where the distortion turns back."""
         given = np.asarray(points, np.float64)
@@ -43,11 +44,11 @@ class Camera(NamedTuple):
                 given = np.where(given[:, 2:] > 0, given[:, :2] / given[:, 2:], np.nan)
         return self._map(lib.kb_camera_project, given, "points")
 
-    def unproject(self, pixels: Any) -> Matrix:
+    def unproject(self, pixels: npt.ArrayLike) -> Matrix:
         """The rays of pixels, n x 2: x and y where z is 1, without distortion; NaN for a pixel that no ray reaches."""
         return self._map(lib.kb_camera_unproject, pixels, "pixels")
 
-    def _map(self, function: Any, points: Any, name: str) -> Matrix:
+    def _map(self, function: Any, points: npt.ArrayLike, name: str) -> Matrix:
         places = _points(points, 2, name)
         result = np.empty((len(places), 2))
         camera, out = self._struct(), result.ctypes.data
@@ -68,6 +69,7 @@ class Fit(NamedTuple):
     iterations: int
     rotation: Optional[Matrix] = None        # 3 x 3, of calibrated geometries
     translation: Optional[Matrix] = None     # 3
+    geometry: str = ""                       # what was fitted; "" for fit_pose
 
     @property
     def H(self) -> Optional[Matrix]:
@@ -90,7 +92,7 @@ class Fit(NamedTuple):
         return self.result == "found"
 
 
-def match_points(keypoints_a: Any, keypoints_b: Any, matches: Any) -> Tuple[Matrix, Matrix]:
+def match_points(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike) -> Tuple[Matrix, Matrix]:
     """The points of matches, n x 2 in each image."""
     pairs, _ = _match_pairs(keypoints_a, keypoints_b, matches)
     return pairs[:, :2], pairs[:, 2:]
@@ -111,7 +113,7 @@ def _match_pairs(keypoints_a: Any, keypoints_b: Any, matches: Any) -> Tuple[Matr
     return pairs, quality
 
 
-def _points(points: Any, n: int, name: str) -> Matrix:
+def _points(points: npt.ArrayLike, n: int, name: str) -> Matrix:
     array = np.asarray(points, np.float64)
     if array.ndim != 2 or array.shape[1] != n:
         raise KeybitsValueError(f"{name} must be n x {n}, not {array.shape}")
@@ -146,7 +148,8 @@ def _result(report: Any, inliers: npt.NDArray[np.uint8], calibrated: bool) -> Fi
                np.array(report.translation) if found and calibrated else None)
 
 
-def fit(points_a: Any, points_b: Any, geometry: str = "homography", *, threshold: float = 0, quality: Any = None,
+def fit(points_a: npt.ArrayLike, points_b: npt.ArrayLike, geometry: str = "homography", *, threshold: float = 0,
+        quality: Optional[npt.ArrayLike] = None,
         confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True,
         camera: Optional[Camera] = None, camera_b: Optional[Camera] = None) -> Fit:
     """Fits a geometry to n x 2 points of two images.
@@ -176,33 +179,44 @@ def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any 
     check(lib.kb_fit(address(pairs), len(pairs), ctypes.byref(options), workspace(), address(inliers),
                      ctypes.byref(report)), None, f"fit {geometry}")
     del alive
-    return _result(report, inliers, calibrated)
+    return _result(report, inliers, calibrated)._replace(geometry=geometry)
 
 
-def find_homography(keypoints_a: Any, keypoints_b: Any, matches: Any, threshold: float = 0, **options: Any) -> Fit:
-    """The homography from image a to image b: `H` (3 x 3 or None) and `inliers` (a bool per match)."""
-    return _fit_matches(keypoints_a, keypoints_b, matches, "homography", threshold, options)
+def find_homography(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike,
+                    threshold: float = 0, *, quality: Optional[npt.ArrayLike] = None, confidence: float = 0,
+                    max_iterations: int = 0, seed: int = 0, prosac: bool = True) -> Fit:
+    """The homography from image a to image b: `H` (3 x 3 or None) and `inliers` (a bool per match). Keypoints may be
+    Features; quality is the distance of the matches unless it is given."""
+    return _fit_matches(keypoints_a, keypoints_b, matches, "homography", threshold, quality, confidence, max_iterations,
+                        seed, prosac)
 
 
-def find_fundamental(keypoints_a: Any, keypoints_b: Any, matches: Any, threshold: float = 1.5, **options: Any) -> Fit:
-    """The fundamental matrix between two images: `F` (3 x 3 or None) and `inliers`."""
-    return _fit_matches(keypoints_a, keypoints_b, matches, "fundamental", threshold, options)
+def find_fundamental(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike,
+                     threshold: float = 1.5, *, quality: Optional[npt.ArrayLike] = None, confidence: float = 0,
+                     max_iterations: int = 0, seed: int = 0, prosac: bool = True) -> Fit:
+    """The fundamental matrix between two images: `F` (3 x 3 or None) and `inliers`; otherwise as find_homography."""
+    return _fit_matches(keypoints_a, keypoints_b, matches, "fundamental", threshold, quality, confidence,
+                        max_iterations, seed, prosac)
 
 
-def find_essential(keypoints_a: Any, keypoints_b: Any, matches: Any, camera: Camera, threshold: float = 1.5,
-                   **options: Any) -> Fit:
-    """The essential matrix and the relative pose: `E`, `rotation`, `translation` (unit length) and `inliers`."""
-    return _fit_matches(keypoints_a, keypoints_b, matches, "essential", threshold, {**options, "camera": camera})
+def find_essential(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike, camera: Camera,
+                   threshold: float = 1.5, *, camera_b: Optional[Camera] = None,
+                   quality: Optional[npt.ArrayLike] = None, confidence: float = 0, max_iterations: int = 0,
+                   seed: int = 0, prosac: bool = True) -> Fit:
+    """The essential matrix and the relative pose: `E`, `rotation`, `translation` (unit length) and `inliers`; otherwise
+    as find_homography."""
+    return _fit_matches(keypoints_a, keypoints_b, matches, "essential", threshold, quality, confidence, max_iterations,
+                        seed, prosac, camera, camera_b)
 
 
-def _fit_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, geometry: str, threshold: float,
-                 options: Any) -> Fit:
+def _fit_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, geometry: str, threshold: float, quality: Any,
+                 *options: Any) -> Fit:
     pairs, distances = _match_pairs(keypoints_a, keypoints_b, matches)
-    options.setdefault("quality", distances)
-    return _fit_pairs(pairs, geometry, threshold, **options)
+    return _fit_pairs(pairs, geometry, threshold, distances if quality is None else quality, *options)
 
 
-def fit_pose(scene_points: Any, image_points: Any, camera: Camera, *, threshold: float = 0, quality: Any = None,
+def fit_pose(scene_points: npt.ArrayLike, image_points: npt.ArrayLike, camera: Camera, *, threshold: float = 0,
+             quality: Optional[npt.ArrayLike] = None,
              confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True) -> Fit:
     """The absolute pose of a camera from n x 3 scene points and n x 2 pixels: `rotation` and `translation`, so that a
     scene point P is seen along rotation @ P + translation."""
@@ -219,14 +233,14 @@ def fit_pose(scene_points: Any, image_points: Any, camera: Camera, *, threshold:
     return _result(report, inliers, True)._replace(model=None)
 
 
-def _matrix(h: Any) -> Matrix:
+def _matrix(h: npt.ArrayLike) -> Matrix:
     matrix: Matrix = np.ascontiguousarray(h, np.float64)
     if matrix.shape != (3, 3):
         raise KeybitsValueError(f"h must be 3 x 3, not {matrix.shape}")
     return matrix
 
 
-def pose_from_homography(h: Any, camera: Camera) -> Tuple[Matrix, Matrix]:
+def pose_from_homography(h: npt.ArrayLike, camera: Camera) -> Tuple[Matrix, Matrix]:
     """The pose of a plane: h takes plane coordinates (x, y), in any unit, to undistorted pixels of the camera. Returns
     rotation (3 x 3) and translation, so that the camera sees (x, y, 0) along rotation @ (x, y, 0) + translation, in
     front of it and in the unit of the plane."""
@@ -237,7 +251,7 @@ def pose_from_homography(h: Any, camera: Camera) -> Tuple[Matrix, Matrix]:
     return rotation, translation
 
 
-def project_homography(h: Any, points: Any) -> Matrix:
+def project_homography(h: npt.ArrayLike, points: npt.ArrayLike) -> Matrix:
     """n x 2 points under a homography; NaN where a point goes to infinity."""
     matrix, places = _matrix(h), _points(points, 2, "points")
     moved = np.concatenate([places, np.ones((len(places), 1))], axis=1) @ matrix.T

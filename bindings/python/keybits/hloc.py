@@ -17,9 +17,9 @@ try:
 except ImportError as _error:
     raise ImportError("keybits.hloc needs h5py (Debian: python3-h5py)") from _error
 
-from ._arrays import Keypoints, Matches, Rows, keypoint_dtype, match_dtype
+from ._arrays import Keypoints, Matches, MatchesLike, Rows, keypoint_dtype, match_dtype
+from ._checked import KeybitsFileError, KeybitsValueError
 from ._files import PathLike
-from ._library import KeybitsFileError, KeybitsValueError
 from .features import Features
 from .matching import match_array
 
@@ -75,7 +75,7 @@ def read_features(path: PathLike, name: str) -> Tuple[Keypoints, Rows]:
     return keypoints, np.packbits(rows > 0, axis=1)
 
 
-def write_matches(path: PathLike, pairs: Iterable[Tuple[str, str, int, Any]], bits: int = 256) -> None:
+def write_matches(path: PathLike, pairs: Iterable[Tuple[str, str, int, MatchesLike]], bits: int = 256) -> None:
     """Writes matches of pairs, (name a, name b, number of keypoints of a, matches) each. The score of a match is
     1 - distance / bits."""
     with h5py.File(str(path), "a", libver="latest") as file:

@@ -2,16 +2,17 @@
 import ctypes
 import threading
 from contextlib import contextmanager
-from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import Keypoints, Rows, address, keypoint_array, keypoint_dtype, row_array
+from ._arrays import Keypoints, KeypointsLike, Rows, RowsLike, address, keypoint_array, keypoint_dtype, row_array
+from ._checked import KeybitsValueError
 from ._files import PathLike, map_file, write_file
-from ._library import KeybitsValueError, check, lib, long_call, new, parallel, text, whole, workspace
-from .features import Features
+from ._library import check, lib, long_call, new, parallel, text, whole, workspace
+from .features import Features, FeaturesLike
 from .geometry import GEOMETRIES, Matrix
 from .models import Model, model_of
 
@@ -80,16 +81,17 @@ class Vocabulary:
         return vocabulary
 
     @classmethod
-    def train(cls, rows: Union[Any, Sequence[Any]], *, branching: int = 10, levels: int = 4, iterations: int = 10,
-              seed: int = 0, model: Union[Model, str, None] = None) -> "Vocabulary":
+    def train(cls, rows: Union[FeaturesLike, Sequence[FeaturesLike]], *, branching: int = 10, levels: int = 4,
+              iterations: int = 10, seed: int = 0, model: Union[Model, str, None] = None) -> "Vocabulary":
         """Learns a vocabulary of up to branching ^ levels words by hierarchical k-majority clustering.
 
         rows: n x bytes, or one such array (or Features) per image; then words get their weight ln(images / images with
         the word). model: of the rows, whose id the vocabulary keeps; taken from Features by itself. The same rows and
         seed give the same bytes on any number of threads. Ctrl-C ends it."""
-        parts, ends = [rows], None
+        parts: Any = [rows]
+        ends = None
         if not isinstance(rows, (np.ndarray, Features)):
-            parts = list(rows)
+            parts = list(cast(Sequence[Any], rows))
             ends = np.cumsum([len(part) for part in parts], dtype=np.uintp)
         if model is None and parts and isinstance(parts[0], Features):
             model = parts[0].model
@@ -111,7 +113,7 @@ class Vocabulary:
         return cls._from_handle(handle)
 
     @classmethod
-    def from_tree(cls, parents: Any, rows: Any, weights: Any, *, branching: int, levels: int,
+    def from_tree(cls, parents: npt.ArrayLike, rows: RowsLike, weights: npt.ArrayLike, *, branching: int, levels: int,
                   model: Union[Model, str, None] = None) -> "Vocabulary":
         """A vocabulary out of a tree from elsewhere: node 0 is the root, parents[i] < i, one row and weight per
         node."""
@@ -131,6 +133,9 @@ class Vocabulary:
     def __del__(self) -> None:
         if getattr(self, "_handle", None) and self._owned:
             lib.kb_vocabulary_free(self._handle)
+
+    def __reduce__(self) -> Tuple[Callable[[bytes], "Vocabulary"], Tuple[bytes]]:
+        return Vocabulary.from_bytes, (self.to_bytes(),)
 
     def _info(self) -> Any:
         info = new(_abi.kb_vocabulary_info)
@@ -171,19 +176,19 @@ class Vocabulary:
         """The name of that model."""
         return text(self._info().model_name)
 
-    def node(self, index: int) -> Tuple[Any, npt.NDArray[np.uint8]]:
+    def node(self, index: int) -> Tuple[np.void, npt.NDArray[np.uint8]]:
         """Node `index` (0 is the root): its fields (node_dtype) and its row."""
         node = _abi.kb_vocabulary_node()
         if not 0 <= index < self.nodes or not lib.kb_vocabulary_get_node(self._handle, index, ctypes.byref(node)):
             raise KeybitsValueError(f"no node {index}; there are {self.nodes}")
         fields = np.array((node.first_child, node.children, node.word, node.weight), node_dtype)
-        return fields[()], np.frombuffer(ctypes.string_at(node.row, self.row_bytes), np.uint8)
+        return cast(np.void, fields[()]), np.frombuffer(ctypes.string_at(node.row, self.row_bytes), np.uint8)
 
-    def words(self, features: Any) -> Words:
+    def words(self, features: FeaturesLike) -> Words:
         """The word of every row (n x bytes, or Features)."""
         return self._words(features, 0, False)[0]
 
-    def words_and_nodes(self, features: Any, levels_up: int = 4) -> Tuple[Words, Words]:
+    def words_and_nodes(self, features: FeaturesLike, levels_up: int = 4) -> Tuple[Words, Words]:
         """The word of every row, and the node that it passed levels_up above: ORB-SLAM's feature vector."""
         words, nodes = self._words(features, levels_up, True)
         assert nodes is not None
@@ -218,30 +223,56 @@ class Vocabulary:
         return f"<keybits.Vocabulary of {len(self)} words, {self.row_bytes} bytes per row>"
 
 
-class _Gate:
-    """Lets many readers or one writer in."""
+class _Guarded:
+    """An object of the library that changes, and the one way to it: `with reading()` and `with writing()` give the
+    handle to many readers or to one writer, who goes before readers that come later. A public method enters once and
+    does all of its work inside; what it returns is a copy."""
 
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._readers = 0
+    def __init__(self, free: Any, borrowed: Any) -> None:
+        self.handle = ctypes.c_void_p()  # set by whoever makes the object, before anyone else sees it
+        self.borrowed = borrowed  # what the library reads as long as the object lives
+        self._free = free
+        self._changed = threading.Condition()
+        self._readers = self._writers = 0  # writers: at work, or waiting for their turn
+        self._writing = False
+
+    def __del__(self) -> None:
+        if self.handle:
+            self._free(self.handle)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("it owns memory of the library: it can neither be copied nor pickled, but saved")
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        with self._condition:
+    def reading(self) -> Iterator[Any]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._writers)
             self._readers += 1
         try:
-            yield
+            yield self.handle
         finally:
-            with self._condition:
+            with self._changed:
                 self._readers -= 1
-                self._condition.notify_all()
+                self._changed.notify_all()
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        with self._condition:
-            while self._readers:
-                self._condition.wait()
-            yield
+    def writing(self) -> Iterator[Any]:
+        with self._changed:
+            self._writers += 1
+            try:
+                self._changed.wait_for(lambda: not self._readers and not self._writing)
+                self._writing = True
+            except BaseException:
+                self._writers -= 1
+                self._changed.notify_all()
+                raise
+        try:
+            yield self.handle
+        finally:
+            with self._changed:
+                self._writing = False
+                self._writers -= 1
+                self._changed.notify_all()
 
 
 class IndexImage(NamedTuple):
@@ -254,19 +285,33 @@ class IndexImage(NamedTuple):
     size: Tuple[int, int]  # width and height; (0, 0): not known
 
 
+def _info(handle: Any) -> Any:
+    info = new(_abi.kb_index_info)
+    check(lib.kb_index_get_info(handle, ctypes.byref(info)))
+    return info
+
+
+def _image(handle: Any, position: int) -> IndexImage:
+    image, width, height = _abi.kb_index_image(), ctypes.c_int32(), ctypes.c_int32()
+    if position < 0 or not lib.kb_index_get_image(handle, position, ctypes.byref(image)):
+        raise KeybitsValueError(f"no image at position {position}; there are {_info(handle).positions}")
+    check(lib.kb_index_get_size(handle, position, ctypes.byref(width), ctypes.byref(height)))
+    return IndexImage(int(image.id), text(image.name), int(image.rows), int(image.words), bool(image.removed),
+                      (width.value, height.value))
+
+
 class Index:
     """Finds the images that share words with a query.
 
     keep_features: keep rows and keypoints, for verification and exact scoring. signatures: keep a row per word of an
-    image; without them only scoring "tf-idf" works, in less memory. Threads may query at the same time."""
+    image; without them only scoring "tf-idf" works, in less memory. Threads may share an index: they look and query
+    side by side, and add, remove and save one at a time."""
 
     def __init__(self, vocabulary: Vocabulary, *, keep_features: bool = False, signatures: bool = True) -> None:
-        self._handle = ctypes.c_void_p()
-        self._alive: Any = vocabulary
-        self._gate = _Gate()
+        self._guarded = _Guarded(lib.kb_index_free, vocabulary)
         options = new(_abi.kb_index_options, keep_features=int(keep_features), no_signatures=int(not signatures))
         error = _abi.kb_error()
-        check(lib.kb_index_create(vocabulary._handle, ctypes.byref(options), ctypes.byref(self._handle),
+        check(lib.kb_index_create(vocabulary._handle, ctypes.byref(options), ctypes.byref(self._guarded.handle),
                                   ctypes.byref(error)), error, "Index")
 
     @classmethod
@@ -274,47 +319,43 @@ class Index:
         """Maps an index file, which holds its vocabulary too. Images can be added, in memory. check_all reads all of
         the file and raises KeybitsFileError when it is damaged."""
         index = cls.__new__(cls)
-        index._handle, index._gate = ctypes.c_void_p(), _Gate()
-        index._alive = map_file(path)
+        data = map_file(path)
+        index._guarded = _Guarded(lib.kb_index_free, data)
         error = _abi.kb_error()
-        check(lib.kb_index_load(address(index._alive), index._alive.size, ctypes.byref(index._handle),
-                                ctypes.byref(error)), error, str(path))
+        check(lib.kb_index_load(address(data), data.size, ctypes.byref(index._guarded.handle), ctypes.byref(error)),
+              error, str(path))
         if check_all:
-            check(lib.kb_index_check(index._handle), None, str(path))
+            check(lib.kb_index_check(index._guarded.handle), None, str(path))
         return index
 
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            lib.kb_index_free(self._handle)
-
-    def _info(self) -> Any:
-        info = new(_abi.kb_index_info)
-        check(lib.kb_index_get_info(self._handle, ctypes.byref(info)))
-        return info
+    def __reduce__(self) -> Any:
+        return self._guarded.__reduce__()
 
     def __len__(self) -> int:
         """Images that were added and not removed."""
-        return int(self._info().images)
+        with self._guarded.reading() as handle:
+            return int(_info(handle).images)
 
     @property
     def vocabulary(self) -> Vocabulary:
         """The vocabulary of the index."""
-        if isinstance(self._alive, Vocabulary):
-            return self._alive
-        return Vocabulary._from_handle(ctypes.c_void_p(lib.kb_index_get_vocabulary(self._handle)), self)
+        if isinstance(self._guarded.borrowed, Vocabulary):
+            return self._guarded.borrowed
+        with self._guarded.reading() as handle:
+            return Vocabulary._from_handle(ctypes.c_void_p(lib.kb_index_get_vocabulary(handle)), self)
 
-    def add(self, features: Any, id: Optional[int] = None, name: str = "", keypoints: Any = None,
-            size: Tuple[int, int] = (0, 0)) -> int:
+    def add(self, features: FeaturesLike, id: Optional[int] = None, name: str = "",
+            keypoints: Optional[KeypointsLike] = None, size: Tuple[int, int] = (0, 0)) -> int:
         """Adds an image (Features, or rows, keypoints and the image's width and height) and returns its position. id
         is yours, the position by default."""
         view, alive = _features(features, keypoints, size)
         error = _abi.kb_error()
         if "\0" in name:
             raise KeybitsValueError(f"a name has no zero byte, but this one: {name!r}")
-        with self._gate.writing():
-            position = int(self._info().positions)
+        with self._guarded.writing() as handle:
+            position = int(_info(handle).positions)
             number = position if id is None else whole("id", id, 0, 2 ** 64 - 1)
-            check(lib.kb_index_add(self._handle, ctypes.byref(view), number, name.encode() if name else None,
+            check(lib.kb_index_add(handle, ctypes.byref(view), number, name.encode() if name else None,
                                    workspace(), ctypes.byref(error)), error, "Index.add")
         del alive
         return position
@@ -322,37 +363,31 @@ class Index:
     def remove(self, id: int) -> int:
         """Removes every image with this id; tells how many there were. Positions stay until the index is saved."""
         count = ctypes.c_size_t()
-        with self._gate.writing():
-            check(lib.kb_index_remove(self._handle, whole("id", id, 0, 2 ** 64 - 1), ctypes.byref(count)), None,
-                  "Index.remove")
+        number = whole("id", id, 0, 2 ** 64 - 1)
+        with self._guarded.writing() as handle:
+            check(lib.kb_index_remove(handle, number, ctypes.byref(count)), None, "Index.remove")
         return count.value
 
     def image(self, position: int) -> IndexImage:
         """The image at a position."""
-        image = _abi.kb_index_image()
-        with self._gate.reading():
-            if position < 0 or not lib.kb_index_get_image(self._handle, position, ctypes.byref(image)):
-                raise KeybitsValueError(f"no image at position {position}; there are {self._info().positions}")
-            width, height = ctypes.c_int32(), ctypes.c_int32()
-            check(lib.kb_index_get_size(self._handle, position, ctypes.byref(width), ctypes.byref(height)))
-            return IndexImage(int(image.id), text(image.name), int(image.rows), int(image.words), bool(image.removed),
-                              (width.value, height.value))
+        with self._guarded.reading() as handle:
+            return _image(handle, position)
 
     def features(self, position: int) -> Tuple[Keypoints, Rows]:
         """Keypoints (x, y, size and angle) and rows of the image at a position, of an index that keeps features."""
-        keypoints = np.zeros(self.image(position).rows, keypoint_dtype)
-        rows = np.empty((len(keypoints), self.vocabulary.row_bytes), np.uint8)
-        where = ctypes.c_void_p()
-        with self._gate.reading():
-            check(lib.kb_index_get_features(self._handle, position, address(keypoints), ctypes.byref(where), None),
-                  None, "Index.features")
+        row_bytes, where = self.vocabulary.row_bytes, ctypes.c_void_p()
+        with self._guarded.reading() as handle:
+            keypoints = np.zeros(_image(handle, position).rows, keypoint_dtype)
+            check(lib.kb_index_get_features(handle, position, address(keypoints), ctypes.byref(where), None), None,
+                  "Index.features")
+            rows = np.empty((len(keypoints), row_bytes), np.uint8)
             if len(rows):
                 ctypes.memmove(rows.ctypes.data, where, rows.size)
         return keypoints, rows
 
-    def query(self, features: Any, count: int = 10, *, keypoints: Any = None, scoring: str = "binary", verify: int = 0,
-              geometry: str = "homography", threshold: float = 0, first_images: int = 0,
-              probes: int = 0) -> npt.NDArray[np.void]:
+    def query(self, features: FeaturesLike, count: int = 10, *, keypoints: Optional[KeypointsLike] = None,
+              scoring: str = "binary", verify: int = 0, geometry: str = "homography", threshold: float = 0,
+              first_images: int = 0, probes: int = 0) -> npt.NDArray[np.void]:
         """The `count` best images for Features or rows, best first: an array of result_dtype.
 
         scoring: "binary" (rows are compared within each word), "tf-idf" (DBoW2's scores) or "exact" (all rows are
@@ -368,8 +403,8 @@ class Index:
                       first_images=whole("first_images", first_images, 0), probes=probes)
         results = np.empty(count, result_dtype)
         found, error = ctypes.c_size_t(), _abi.kb_error()
-        with self._gate.reading():
-            check(lib.kb_index_query(self._handle, ctypes.byref(view), ctypes.byref(options), workspace(),
+        with self._guarded.reading() as handle:
+            check(lib.kb_index_query(handle, ctypes.byref(view), ctypes.byref(options), workspace(),
                                      address(results), count, ctypes.byref(found), ctypes.byref(error)), error,
                   "Index.query")
         del alive
@@ -387,8 +422,8 @@ class Index:
                 except BaseException as error:
                     failure.append(error)
                     return int(_abi.KB_E_SPACE)
-            with self._gate.writing():
-                status = lib.kb_index_save(self._handle, _abi.kb_write(put), None)
+            with self._guarded.writing() as handle:
+                status = lib.kb_index_save(handle, _abi.kb_write(put), None)
             if failure:
                 raise failure[0]
             check(status, None, str(path))
@@ -419,25 +454,23 @@ class LoopDetector:
     def __init__(self, vocabulary: Vocabulary, *, window: int = 0, checks: int = 0, island: int = 0,
                  min_inliers: int = 0, min_score: float = 0, geometry: str = "homography",
                  threshold: float = 0) -> None:
-        self._handle = ctypes.c_void_p()
-        self._vocabulary = vocabulary  # borrowed by the handle
-        self._lock = threading.Lock()
+        self._guarded = _Guarded(lib.kb_loop_detector_free, vocabulary)
         options = new(_abi.kb_loop_options, window=window, checks=checks, island=island, min_inliers=min_inliers,
                       min_score=min_score, geometry=_geometry(geometry), threshold=threshold)
         error = _abi.kb_error()
-        check(lib.kb_loop_detector_create(vocabulary._handle, ctypes.byref(options), ctypes.byref(self._handle),
-                                          ctypes.byref(error)), error, "LoopDetector")
+        check(lib.kb_loop_detector_create(vocabulary._handle, ctypes.byref(options),
+                                          ctypes.byref(self._guarded.handle), ctypes.byref(error)), error,
+              "LoopDetector")
 
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            lib.kb_loop_detector_free(self._handle)
+    def __reduce__(self) -> Any:
+        return self._guarded.__reduce__()
 
-    def add(self, features: Any, keypoints: Any = None) -> Loop:
+    def add(self, features: FeaturesLike, keypoints: Optional[KeypointsLike] = None) -> Loop:
         """Looks for a loop and adds the image."""
         view, alive = _features(features, keypoints)
         loop, error = _abi.kb_loop(), _abi.kb_error()
-        with self._lock:
-            check(lib.kb_loop_detector_add(self._handle, ctypes.byref(view), workspace(), ctypes.byref(loop),
+        with self._guarded.writing() as handle:
+            check(lib.kb_loop_detector_add(handle, ctypes.byref(view), workspace(), ctypes.byref(loop),
                                            ctypes.byref(error)), error, "LoopDetector.add")
         del alive
         return Loop(bool(loop.found), int(loop.query), int(loop.reference), float(loop.score), int(loop.inliers),

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import address
-from ._library import KeybitsError, KeybitsValueError, check, lib, long_call, new, parallel, whole
+from ._checked import KeybitsError, KeybitsValueError
+from ._library import check, lib, long_call, new, parallel, whole
 from .models import SAMPLERS, Model, box_dtype
 from .patches import PatchSet, checked
 
@@ -183,7 +184,7 @@ def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], l
 
 def learn_bad(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet", seed: int = 0,
               progress: Optional[Report] = None, augment: Optional[Augment] = None, start: Optional[Model] = None,
-              sampler: Optional[str] = None, paper: bool = False, **options: Any) -> Model:
+              sampler: Optional[str] = None, paper: bool = False, **options: float) -> Model:
     """Learns a BAD model: boxes one bit after the other.
 
     loss: "triplet" (the paper's), "binary" (as BEBLID) or "orb" (no labels). progress: called after every bit; when it
@@ -202,7 +203,7 @@ def learn_bad(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None,
 
 
 def learn_bag(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet", seed: int = 0,
-              progress: Optional[Report] = None, start: Optional[Model] = None, **options: Any) -> Model:
+              progress: Optional[Report] = None, start: Optional[Model] = None, **options: float) -> Model:
     """Learns a BAG model, boxes over channels of oriented gradient, from octaves (sample_octaves). bits is a multiple of
     32, and so is what a stopped learning keeps. There is no augment and no sampler; otherwise as learn_bad."""
     for option in ("augment", "sampler", "paper"):
@@ -214,7 +215,7 @@ def learn_bag(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None,
 def learn_hashsift(patches: PatchSet, bits: int = 256, *, name: Optional[str] = None, loss: str = "triplet",
                    seed: int = 0, steps: int = 0, root: bool = False, progress: Optional[Report] = None,
                    augment: Optional[Augment] = None, resume: bytes = b"", paper: bool = False,
-                   **options: Any) -> Model:
+                   **options: float) -> Model:
     """Learns a HashSIFT model, a linear map of SIFT, by Adam. steps: 0 is 30000; 3000 give most of it.
 
     progress: called about a hundred times; its checkpoint continues the learning as `resume`. When it returns False

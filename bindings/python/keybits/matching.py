@@ -6,8 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import Matches, address, image_view, keypoint_array, match_dtype, output, row_array, row_stride
-from ._library import KeybitsValueError, check, lib, long_call, new, number, parallel, whole, workspace
+from ._arrays import (ImageLike, KeypointsLike, Matches, MatchesLike, RowsLike, address, image_view, keypoint_array,
+                      match_dtype, output, row_array, row_stride)
+from ._checked import KeybitsValueError
+from ._library import check, lib, long_call, new, number, parallel, whole, workspace
+from .features import Features, FeaturesLike
 from .models import scale_of
 
 #: A guide of match_guided: where a query is expected.
@@ -22,13 +25,22 @@ Points = npt.NDArray[np.float64]
 _LONG_MATCH = 10 ** 9  # pairs of rows: half a second and more
 
 
-def match(a: Any, b: Any, *, mutual: bool = True, max_ratio: float = 0, max_distance: float = 0,
+def _pair(a: FeaturesLike, b: FeaturesLike) -> Tuple[Any, Any]:
+    """The rows of both, which must be of one model as far as that is known."""
+    if isinstance(a, Features) and isinstance(b, Features) and a.model.id != b.model.id:
+        raise KeybitsValueError(f"rows of {a.model.name} cannot be compared with rows of {b.model.name}")
+    first, second = (each.descriptors if isinstance(each, Features) else each for each in (a, b))
+    return first, second
+
+
+def match(a: FeaturesLike, b: FeaturesLike, *, mutual: bool = True, max_ratio: float = 0, max_distance: float = 0,
           out: Optional[Matches] = None) -> Matches:
-    """Matches the rows of a with the rows of b by Hamming distance (uint8), or by L2 (float32).
+    """Matches Features, or rows, of one image with those of another by Hamming distance (uint8), or by L2 (float32).
 
     The result is a structured array with the fields a, b (row numbers), distance and second (the distance to the
     second nearest row, infinity when there is none), in order of a. mutual keeps pairs that are each other's nearest.
     max_ratio (0.8 is usual) keeps distance < max_ratio x second; 0 is off. All-zero rows never match."""
+    a, b = _pair(a, b)
     if np.asarray(a).dtype == np.float32:
         return _match_float(a, b, mutual, max_ratio, max_distance)
     first, second = row_array(a, "a"), row_array(b, "b")
@@ -53,9 +65,10 @@ def _check_limits(max_ratio: float, max_distance: float) -> None:
     number("max_distance", max_distance, 0)
 
 
-def match_knn(a: Any, b: Any, k: int = 2) -> Tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+def match_knn(a: FeaturesLike, b: FeaturesLike, k: int = 2) -> Tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """The k nearest rows of b for every row of a, nearest first: their indices (n x k, -1 where there is none) and
     Hamming distances."""
+    a, b = _pair(a, b)
     first, second = np.ascontiguousarray(row_array(a, "a")), np.ascontiguousarray(row_array(b, "b"))
     if first.shape[1] != second.shape[1]:
         raise KeybitsValueError(f"rows of a have {first.shape[1]} bytes, rows of b have {second.shape[1]}")
@@ -82,15 +95,15 @@ def _match_float(a: Any, b: Any, mutual: bool, max_ratio: float, max_distance: f
     return matches[:count.value]
 
 
-def match_array(matches: Any) -> Matches:
+def match_array(matches: MatchesLike) -> Matches:
     array = np.asarray(matches)
     if array.dtype != match_dtype or array.ndim != 1:
         raise KeybitsValueError(f"matches are an array of keybits.match_dtype, not {array.dtype} of {array.shape}")
     return np.ascontiguousarray(array)
 
 
-def filter_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, *, tolerance: float = 0, max_angle: float = 0,
-                   max_scale: float = 0, min_support: int = 0) -> Matches:
+def filter_matches(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike, *,
+                   tolerance: float = 0, max_angle: float = 0, max_scale: float = 0, min_support: int = 0) -> Matches:
     """Drops matches that their neighbours do not agree with, by size and angle of the keypoints; zeros are the
     defaults (docs/match.md). Pays before fitting wherever many matches are wrong."""
     a, b, given = keypoint_array(keypoints_a), keypoint_array(keypoints_b), match_array(matches)
@@ -103,7 +116,8 @@ def filter_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, *, toleranc
     return kept[:count.value]
 
 
-def match_guided(a: Any, guides: Any, b: Any, keypoints_b: Any, *, max_ratio: float = 0, max_distance: float = 0,
+def match_guided(a: RowsLike, guides: npt.ArrayLike, b: RowsLike, keypoints_b: KeypointsLike, *,
+                 max_ratio: float = 0, max_distance: float = 0,
                  ratio_per_level: bool = False, check_angles: bool = True) -> Matches:
     """Matches queries (rows a, one guide of guide_dtype each) with the keypoints of b near where they are expected."""
     first, second, places = row_array(a, "a"), row_array(b, "b"), keypoint_array(keypoints_b)
@@ -125,7 +139,8 @@ def match_guided(a: Any, guides: Any, b: Any, keypoints_b: Any, *, max_ratio: fl
     return matches[:count.value]
 
 
-def match_stereo(a: Any, left: Any, b: Any, right: Any, *, images: Optional[Tuple[Any, Any]] = None,
+def match_stereo(a: RowsLike, left: KeypointsLike, b: RowsLike, right: KeypointsLike, *,
+                 images: Optional[Tuple[ImageLike, ImageLike]] = None,
                  min_disparity: float = 0, max_disparity: float = 0, row_tolerance: float = 0, max_scale: float = 0,
                  max_distance: float = 0, max_ratio: float = 0) -> Matches:
     """Matches a rectified pair along rows: rows a and keypoints of the left image, rows b and keypoints of the right.
@@ -153,7 +168,8 @@ def match_stereo(a: Any, left: Any, b: Any, right: Any, *, images: Optional[Tupl
     return matches[:count.value]
 
 
-def refine_matches(image_a: Any, image_b: Any, keypoints_a: Any, keypoints_b: Any, matches: Any, *,
+def refine_matches(image_a: ImageLike, image_b: ImageLike, keypoints_a: KeypointsLike, keypoints_b: KeypointsLike,
+                   matches: MatchesLike, *,
                    scale: Union[float, str] = "orb", iterations: int = 0, max_shift: float = 0,
                    min_correlation: float = 0, white: int = 0
                    ) -> Tuple[Points, Points, npt.NDArray[np.float32]]:
@@ -174,7 +190,7 @@ def refine_matches(image_a: Any, image_b: Any, keypoints_a: Any, keypoints_b: An
     return pairs[:, :2], pairs[:, 2:], correlations
 
 
-def hamming(a: Any, b: Any) -> "npt.NDArray[np.int64]":
+def hamming(a: RowsLike, b: RowsLike) -> "npt.NDArray[np.int64]":
     """The Hamming distances of rows: a[i] and b[i], or all pairs when one has an axis more, as numpy broadcasts."""
     bits = np.unpackbits(np.bitwise_xor(np.asarray(a, np.uint8), np.asarray(b, np.uint8)), axis=-1)
     distances: npt.NDArray[np.int64] = bits.sum(axis=-1, dtype=np.int64)

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import address, bytes_pointer
+from ._checked import KeybitsValueError
 from ._files import PathLike, write_file
-from ._library import KeybitsValueError, check, lib, new, number, text
+from ._library import check, lib, new, number, text
 
 _KINDS = {"bad": _abi.KB_BAD, "bag": _abi.KB_BAG, "hashsift": _abi.KB_HASHSIFT, "sift": _abi.KB_SIFT,
           "rootsift": _abi.KB_ROOTSIFT}
@@ -86,7 +87,8 @@ class Model:
         return model
 
     @classmethod
-    def from_tables(cls, kind: str, *, name: str, boxes: Any = None, weights: Any = None, bias: Any = None,
+    def from_tables(cls, kind: str, *, name: str, boxes: Optional[npt.ArrayLike] = None,
+                    weights: Optional[npt.ArrayLike] = None, bias: Optional[npt.ArrayLike] = None,
                     root: bool = False, support: float = 1, sift_support: float = 0,
                     sampler: Optional[str] = None, text: str = "", thresholds: Tuple[int, int] = (0, 0)) -> "Model":
         """A model out of its tables: "bad" and "bag" from boxes (box_dtype, one per bit), "hashsift" from weights (bits

@@ -2,14 +2,14 @@
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import Any, Tuple
+from typing import Any, Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
+from ._checked import KeybitsFileError, KeybitsValueError
 from ._files import PathLike, map_file, write_file
-from ._library import KeybitsFileError, KeybitsValueError
 
 _MAGIC = b"\x8bKBP\r\n\x1a\n"
 _HEADER = struct.Struct("<8sIIQf16s")  # magic, version, side, patches, support; a CRC-32 follows
@@ -42,7 +42,7 @@ class PatchSet:
 OCTAVES = (_abi.KB_OCTAVES, _abi.KB_OCTAVE_SIDE, _abi.KB_OCTAVE_SIDE)
 
 
-def check_pixels(pixels: npt.NDArray[Any]) -> None:
+def check_pixels(pixels: npt.NDArray[np.generic]) -> None:
     """Raises when an array holds neither patches nor octaves."""
     square = pixels.ndim == 3 and pixels.shape[1] == pixels.shape[2]
     if pixels.dtype != np.uint8 or not (square or pixels.shape[1:] == OCTAVES):
@@ -50,7 +50,8 @@ def check_pixels(pixels: npt.NDArray[Any]) -> None:
                                 f"{pixels.dtype} of the shape {pixels.shape}")
 
 
-def patch_set(patches: Any, labels: Any, views: Any = None, support: float = 0) -> PatchSet:
+def patch_set(patches: npt.ArrayLike, labels: npt.ArrayLike, views: Optional[npt.ArrayLike] = None,
+              support: float = 0) -> PatchSet:
     """A PatchSet of arrays, checked; without views every patch has its own."""
     pixels = np.asarray(patches)
     check_pixels(pixels)

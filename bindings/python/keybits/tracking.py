@@ -1,10 +1,12 @@
 """Finding a flat template in images, as `keybits track` does."""
-from typing import Any, Iterable, Iterator, NamedTuple, Optional, Tuple, Union
+from typing import Iterable, Iterator, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
+import numpy.typing as npt
 
-from ._library import KeybitsValueError
-from .features import DEFAULT_DETECTOR, Detector, detect_and_compute
+from ._arrays import ImageLike
+from ._checked import KeybitsValueError
+from .features import DEFAULT_DETECTOR, Detector, detect_and_compute, detector_of
 from .geometry import Matrix, find_homography, project_homography
 from .matching import match
 from .models import Model
@@ -21,7 +23,7 @@ class Track(NamedTuple):
     matches: int
 
 
-def plausible_corners(h: Any, size: Tuple[int, int]) -> Optional[Matrix]:
+def plausible_corners(h: npt.ArrayLike, size: Tuple[int, int]) -> Optional[Matrix]:
     """The corners of a template of (width, height) under a homography, or None when a camera cannot see it so: a
     corner behind the camera, not convex, turned over, or with sides below 8 px or above 1e5."""
     width, height = size[0] - 1.0, size[1] - 1.0
@@ -42,21 +44,22 @@ class Tracker:
     """Finds one flat template in frames. Every frame is processed independently: the template may be lost and found
     again. Threads may share a tracker."""
 
-    def __init__(self, template: Any, *, detector: Union[str, Detector] = DEFAULT_DETECTOR,
-                 model: Union[Model, str, None] = None, max_keypoints: int = 2000, max_ratio: float = 0, threshold: float = 0, min_inliers: int = 10) -> None:
+    def __init__(self, template: ImageLike, *, detector: Union[str, Detector] = DEFAULT_DETECTOR,
+                 model: Union[Model, str, None] = None, max_keypoints: Optional[int] = None, max_ratio: float = 0,
+                 threshold: float = 0, min_inliers: int = 10) -> None:
         if min_inliers < 4:
             raise KeybitsValueError(f"min_inliers is {min_inliers}, but a homography needs 4")
-        self._detector = detector if isinstance(detector, Detector) else Detector(detector, max_keypoints)
+        self._detector = detector_of(detector, max_keypoints)
         self.template = detect_and_compute(template, self._detector, model)
         if len(self.template) < 4:
             raise KeybitsValueError(f"{len(self.template)} keypoints in the template; at least 4 are needed: it is too "
                                     "small or too plain")
         self._max_ratio, self._threshold, self._min_inliers = max_ratio, threshold, min_inliers
 
-    def find(self, frame: Any) -> Track:
+    def find(self, frame: ImageLike) -> Track:
         """Where the template is in a frame."""
         seen = detect_and_compute(frame, self._detector, self.template.model)
-        matches = match(self.template.descriptors, seen.descriptors, max_ratio=self._max_ratio)
+        matches = match(self.template, seen, max_ratio=self._max_ratio)
         fitted = find_homography(self.template.keypoints, seen.keypoints, matches, self._threshold)
         inliers = int(fitted.inliers.sum())
         corners = None
@@ -65,7 +68,10 @@ class Tracker:
         return Track(corners is not None, corners, fitted.H if corners is not None else None, inliers, len(matches))
 
 
-def track(template: Any, frames: Iterable[Any], **options: Any) -> Iterator[Track]:
+def track(template: ImageLike, frames: Iterable[ImageLike], *, detector: Union[str, Detector] = DEFAULT_DETECTOR,
+          model: Union[Model, str, None] = None, max_keypoints: Optional[int] = None, max_ratio: float = 0,
+          threshold: float = 0, min_inliers: int = 10) -> Iterator[Track]:
     """Where the template is in each of the frames; options as of Tracker."""
-    tracker = Tracker(template, **options)
+    tracker = Tracker(template, detector=detector, model=model, max_keypoints=max_keypoints, max_ratio=max_ratio,
+                      threshold=threshold, min_inliers=min_inliers)
     return (tracker.find(frame) for frame in frames)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh [LIBRARY]: makes the wheel, of a library that was built before or of the sources, installs it into a folder of
-# its own, and runs the tests and the type checker there. KEYBITS names the program to compare with.
+# its own, and runs the tests and the type checker there. KEYBITS names the program to compare with. A library with the
+# address sanitizer is tested with that loaded before Python.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -22,6 +23,14 @@ export PYTHONPATH=$scratch/site
 cd "$scratch"
 tests=$here
 [ $# -gt 0 ] || tests="$here/test_features.py $here/test_abi.py" # the same package; only the library is another
+sanitizer=$([ $# -eq 0 ] || ldd "$1" | awk '/libasan/ { print $3 }')
+if [ -n "$sanitizer" ]; then # Python keeps memory until it ends, and does not end on Ctrl-C inside the sanitizer
+    export KEYBITS_ROUNDS=40
+    LD_PRELOAD=$sanitizer ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+        "$python" -m pytest -q -p no:cacheprovider --rootdir "$scratch" \
+        -k 'not ctrl_c and not memory and not leak and not dask and not tour' "$tests"
+    exit 0
+fi
 # shellcheck disable=SC2086
 "$python" -m pytest -q -p no:cacheprovider --rootdir "$scratch" $tests
 [ $# -gt 0 ] || exit 0

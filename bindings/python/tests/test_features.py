@@ -1,6 +1,8 @@
 """Detecting and describing: the program's results, views without copies, wrong input."""
 from pathlib import Path
 
+import warnings
+
 import numpy as np
 import pytest
 from conftest import leaves, read_keypoints, write_pgm
@@ -149,12 +151,53 @@ def test_select(image):
 @pytest.mark.parametrize("options, words", [
     ({"max_keypoints": 10.5}, "max_keypoints is 10.5, but must be a whole number"),
     ({"max_keypoints": "many"}, "max_keypoints is 'many'"), ({"levels": 99}, "levels is 99, but must be 1 to 16"),
-    ({"level_factor": 3}, "level_factor is 3, but must be 1.05 to 2"), ({"sigma": float("nan")}, "sigma is nan"),
+    ({"level_factor": 3}, "level_factor is 3, but must be 1.05 to 2"),
+    ({"name": "sift", "sigma": float("nan")}, "sigma is nan"),
+    ({"name": "sift", "fast_threshold": 20}, "fast_threshold is an option of orb, not of sift"),
+    ({"name": "hessian", "cell_size": 32}, "cell_size is an option of orb, not of hessian"),
+    ({"name": "orb", "upsampling": False}, "upsampling is an option of sift, not of orb"),
+    ({"name": "hessian", "layers": 3}, "layers is an option of sift"),
+    ({"hessian_threshold": 0.1}, "of hessian, not of orb"),
+    ({"name": "sift", "levels": 8}, "levels is an option of hessian and orb, not of sift"),
     ({"fast_threshold": 10, "fast_threshold_min": 20}, "fast_threshold_min is 20, above fast_threshold, 10"),
     ({"fast_threshold_min": 21}, "above fast_threshold, 20")])
 def test_wrong_detector_options(options, words):
     with pytest.raises(keybits.KeybitsValueError, match=words):
-        keybits.Detector("orb", **options)
+        keybits.Detector(**{"name": "orb", **options})
+
+
+def test_a_detector_has_its_own_number_of_keypoints(image):
+    detector = keybits.Detector("orb", 30)
+    assert len(keybits.detect(image, detector)) == 30 == len(keybits.detect_and_compute(image, detector))
+    for call in (lambda: keybits.detect(image, detector, 50), lambda: keybits.Tracker(image, detector=detector,
+                                                                                    max_keypoints=50),
+                 lambda: keybits.detect_and_compute(image, detector, max_keypoints=50)):
+        with pytest.raises(keybits.KeybitsValueError, match="max_keypoints is 50, but a Detector has its own"):
+            call()
+
+
+def test_keypoints_of_opencv(image):
+    cv2 = pytest.importorskip("cv2")
+    objects = cv2.ORB_create(50).detect(image)
+    rows = keybits.describe(image, objects)
+    array = np.array([(*k.pt, k.size, k.angle, k.response, k.octave, k.class_id) for k in objects],
+                     keybits.keypoint_dtype)
+    assert np.array_equal(rows, keybits.describe(image, array))
+    assert np.array_equal(keybits.sample_patches(image, list(objects)), keybits.sample_patches(image, array))
+    assert keybits.describe(image, []).shape == (0, 32)
+    with pytest.raises(keybits.KeybitsValueError, match="cv2.KeyPoint"):
+        keybits.describe(image, [objects[0], "keypoint"])
+
+
+def test_regions_that_do_not_fit_are_said(image, features):
+    points = features.keypoints.copy()
+    for size, words in ((2, "500 of 500 regions are narrower than 32 px.*akaze"), (600, "are wider than 480 px")):
+        points["size"] = size
+        with pytest.warns(UserWarning, match=words):
+            keybits.describe(image, points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        keybits.describe(image, features.keypoints)
 
 
 def test_wrong_scales_models_and_sides(image, features):

@@ -81,8 +81,21 @@ def test_wrong_fits(features):
             keybits.fit(points, points, **options)
     with pytest.raises(keybits.KeybitsValueError, match="3 x 3"):
         keybits.project_homography(np.eye(4), points)
-    with pytest.raises(keybits.KeybitsValueError, match="Features.descriptors, not Features"):
-        keybits.match(features, features)
+
+
+def test_features_in_place_of_arrays(image, features, view_features):
+    m = keybits.match(features, view_features)
+    assert np.array_equal(m, keybits.match(features.descriptors, view_features.descriptors))
+    assert np.array_equal(m, keybits.match(features, view_features.descriptors))
+    assert np.array_equal(keybits.match_knn(features, view_features)[0],
+                          keybits.match_knn(features.descriptors, view_features.descriptors)[0])
+    r = keybits.find_homography(features, view_features, m)
+    assert r.geometry == "homography"
+    assert np.array_equal(r.H, keybits.find_homography(features.keypoints, view_features.keypoints, m).H)
+    other = keybits.detect_and_compute(image, model="bad256", max_keypoints=20)
+    for call in (keybits.match, keybits.match_knn):
+        with pytest.raises(keybits.KeybitsValueError, match="bag256 cannot be compared with rows of bad256"):
+            call(features, other)
 
 
 def test_wrong_options(features):

@@ -27,12 +27,29 @@ def test_lines():
 def test_matches(image, view, features, view_features):
     m = keybits.match(features.descriptors, view_features.descriptors)
     r = keybits.find_homography(features.keypoints, view_features.keypoints, m)
-    picture = keybits.draw_matches(image, features.keypoints, view, view_features.keypoints, m, r.inliers)
-    assert picture.shape == (260, 660, 3) and picture.dtype == np.uint8
-    bare = keybits.draw_matches(image, features.keypoints, view, view_features.keypoints, m[:0])
-    assert np.array_equal(bare[:240, :320, 0], image) and np.array_equal(bare[:, 320:, 1], view)
-    few = keybits.draw_matches(image, features.keypoints, view, view_features.keypoints, m, max_lines=3)
+    m = np.concatenate([m, m[:5]])  # and five wrong ones
+    m["b"][-5:] = m["b"][5:10]
+    good = np.concatenate([r.inliers, np.zeros(5, bool)])
+    picture = keybits.draw_matches(image, features, view, view_features, m, r._replace(inliers=good))
+    assert picture.shape == (260, 666, 3) and picture.dtype == np.uint8
+    bare = keybits.draw_matches(image, features, view, view_features, m[:0])
+    gray = image.astype(int) * 5 // 8
+    assert np.array_equal(bare[:240, :320, 0], gray) and np.array_equal(bare[:, 326:, 1], view.astype(int) * 5 // 8)
+    few = keybits.draw_matches(image, features, view, view_features, m, max_lines=3)
     assert 0 < (few != bare).sum() < (picture != bare).sum()
+    # Inliers are green, others red and fewer, the border of a is yellow: in b, where the homography puts it.
+    red, green, blue = (picture[:, :, i].astype(int) for i in range(3))
+    corner = keybits.project_homography(r.H, [[160, 0]])[0] + [326, 0]
+    around = picture[int(corner[1]) - 2:int(corner[1]) + 3, int(corner[0])].astype(int)
+    assert (around[:, 0] + around[:, 1] - 2 * around[:, 2]).max() > 250
+    marked = keybits.draw_matches(image, features, view, view_features, m, good)
+    yellow = (red > 200) & (green > 150) & (blue < 100)
+    assert yellow[:, 326:].sum() > 200 and not yellow[:, :320].any()
+    assert not ((marked[:, :, 0] > 200) & (marked[:, :, 1] > 150) & (marked[:, :, 2] < 100)).any()
+    assert ((green > 180) & (red < 120)).sum() > ((red > 120) & (green < 90) & (blue < 90)).sum() > 0
+    fundamental = keybits.find_fundamental(features, view_features, m)
+    assert np.array_equal(keybits.draw_matches(image, features, view, view_features, m, fundamental),
+                          keybits.draw_matches(image, features, view, view_features, m, fundamental.inliers))
     rgb = np.dstack([image, image // 2, image])
     assert keybits.draw_matches(rgb, features.keypoints, view, view_features.keypoints, m).shape == picture.shape
     with pytest.raises(keybits.KeybitsValueError, match="inliers"):

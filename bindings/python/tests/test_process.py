@@ -154,6 +154,23 @@ def test_everything_public_has_a_docstring():
                     assert inspect.getdoc(method), f"{name}.{member}"
 
 
+def test_public_signatures_say_what_they_take():
+    """No parameter and no result of a public function is Any."""
+    for path in Path(keybits.__file__).parent.glob("*.py"):
+        if path.name.startswith("_"):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+        for node in [*tree.body, *(member for owner in classes for member in owner.body)]:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_") and node.name != "__init__":
+                continue
+            arguments = node.args
+            for each in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg,
+                         arguments.kwarg, ast.arg("the result", node.returns)]:
+                if each is not None and each.annotation is not None:
+                    assert not re.search(r"\bAny\b", ast.unparse(each.annotation)), (path.name, node.name, each.arg)
+
+
 def test_syntax_is_that_of_python_3_8():
     for path in Path(keybits.__file__).parent.glob("*.py"):
         ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, 8))
