@@ -32,8 +32,11 @@ static bool is_taken(const raster *r, const kb_keypoint *keypoints, const kb_key
 /* The keypoints of the first `room` places, strongest first. */
 static size_t separate(const kbi_corners *c, raster *r, uint64_t *entries, uint64_t *spare, size_t room)
 {
-    size_t n = c->peaks.count, kept = 0;
-    for (size_t i = 0; i < n; i++) entries[i] = (uint64_t)~kbi_float_order(c->peaks.peak[i].response) << 32 | i;
+    size_t n = 0, kept = 0;
+    for (int32_t level = 0; level < c->levels.count; level++) /* equal ones in the order of levels */
+        for (size_t i = 0; i < c->peaks.count; i++)
+            if (c->peaks.peak[i].level == level)
+                entries[n++] = (uint64_t)~kbi_float_order(c->peaks.peak[i].response) << 32 | i;
     kbi_sort_upper(entries, spare, n);
     memset(r->cell, 0xff, (size_t)r->columns * (size_t)r->rows * sizeof *r->cell); /* NOBODY */
     for (size_t i = 0; i < n && kept < room; i++) {
@@ -106,10 +109,13 @@ static kb_status choose_per_level(kbi_corners *c, size_t room)
     kb_status status = KB_OK;
     if (c->job->workspace->measures)
         return kbi_select_measure(room, n, image->width, image->height, options->selection, c->job->workspace);
-    for (size_t i = 0; i < c->peaks.count; i++) {
-        corners[c->peaks.peak[i].level]++;
-        c->keypoints[i] = kbi_corner_keypoint(c, i);
-    }
+    for (int32_t level = 0; level < c->levels.count; level++)
+        for (size_t i = 0; i < c->peaks.count; i++)
+            if (c->peaks.peak[i].level == level) {
+                corners[level]++;
+                c->keypoints[from++] = kbi_corner_keypoint(c, i);
+            }
+    from = 0;
     share_levels(&c->levels, corners, n, share);
     for (int32_t i = 0; i < c->levels.count && status == KB_OK; from += corners[i++]) {
         status = kb_select(c->keypoints + from, corners[i], image->width, image->height, options->selection, share[i],
@@ -122,7 +128,7 @@ static kb_status choose_per_level(kbi_corners *c, size_t room)
 
 /* ---- both ---- */
 
-#define KEEP 6 /* peaks per keypoint, of which about a third are maxima */
+#define KEEP 5 /* peaks per keypoint: a fifth to a half of them are maxima */
 
 /* Rules that look at places, and shares, choose among more peaks than an image has. */
 static bool takes_strongest(const kb_detect_options *o) { return o->selection == KB_SELECT_BEST && !o->every_level; }

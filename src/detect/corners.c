@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "common/cpu.h"
 #include "detect/corners.h"
 
@@ -15,8 +13,8 @@ void kbi_search_add(const kbi_search *s, int32_t x, int32_t y, float response, c
 {
     kbi_peak peak = {.x = (uint16_t)x, .y = (uint16_t)y, .level = s->number, .response = response * s->weight};
     if (peak.response < s->peaks->least || !is_allowed(s->options->mask, s->level->factor, x, y)) return;
-    peak.dx = (int16_t)floor(offset[0] * KBI_PEAK_STEPS + 0.5);
-    peak.dy = (int16_t)floor(offset[1] * KBI_PEAK_STEPS + 0.5);
+    peak.dx = kbi_peak_steps(offset[0]);
+    peak.dy = kbi_peak_steps(offset[1]);
     kbi_peaks_add(s->peaks, &peak);
 }
 
@@ -59,10 +57,7 @@ static void search_task(void *context, int32_t piece)
 static void search_level(kbi_corners *c, search_tasks *t, int32_t level)
 {
     t->level = level;
-    for (int32_t i = 0; i < t->pieces && t->pieces > 1; i++) {
-        t->search[i].peaks->count = 0;
-        t->search[i].peaks->least = c->peaks.least;
-    }
+    for (int32_t i = 0; i < t->pieces && t->pieces > 1; i++) kbi_peaks_start(t->search[i].peaks, c->peaks.least);
     kbi_parallel_run(c->job->options.parallel, t->pieces, search_task, t);
     for (int32_t i = 0; i < t->pieces && t->pieces > 1; i++) {
         const kbi_peaks *found = t->search[i].peaks;
@@ -105,11 +100,14 @@ static kb_status search(kbi_corners *c)
     search_tasks tasks;
     if (!search_get(c, &tasks)) return KB_E_MEMORY;
     if (c->job->workspace->measures) return KB_OK;
-    c->peaks.least = c->job->options.every_level ? -FLT_MAX : 0; /* Harris's response is negative on edges */
+    kbi_peaks_start(&c->peaks, c->job->options.every_level ? -FLT_MAX : 0); /* Harris's is negative on edges */
+    /* What is known of the coarse levels saves work on the fine ones, which have most of the pixels. */
+    bool coarse_first = !c->levels.in_place;
     for (int32_t i = 0; i < c->levels.count; i++) {
         kbi_levels_build(&c->levels, i);
-        search_level(c, &tasks, i);
+        if (!coarse_first) search_level(c, &tasks, i);
     }
+    for (int32_t i = c->levels.count - 1; i >= 0 && coarse_first; i--) search_level(c, &tasks, i);
     kbi_peaks_prune(&c->peaks, c->peaks.keep);
     return KB_OK;
 }

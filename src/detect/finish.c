@@ -20,10 +20,13 @@ static kbi_place place_with_margin(const kbi_level *level, const kb_keypoint *k,
     bool inside = x >= WINDOW_REACH && y >= WINDOW_REACH && x < level->width - WINDOW_REACH &&
                   y < level->height - WINDOW_REACH;
     if (inside) return (kbi_place){kbi_level_pixel(level, x, y), level->stride};
+    int32_t left = kbi_clamp_i(WINDOW_REACH - x, 0, WINDOW), right = kbi_clamp_i(level->width + WINDOW_REACH - x, 0, WINDOW);
     for (int32_t r = 0; r < WINDOW; r++) {
         const uint8_t *row = kbi_level_pixel(level, 0, kbi_clamp_i(y + r - WINDOW_REACH, 0, level->height - 1));
-        for (int32_t c = 0; c < WINDOW; c++)
-            window[r * WINDOW + c] = row[kbi_clamp_i(x + c - WINDOW_REACH, 0, level->width - 1)];
+        uint8_t *out = window + r * WINDOW;
+        memset(out, row[0], (size_t)left);
+        memcpy(out + left, row + x - WINDOW_REACH + left, (size_t)(right - left));
+        memset(out + right, row[level->width - 1], (size_t)(WINDOW - right));
     }
     return (kbi_place){window + WINDOW_REACH * (WINDOW + 1), WINDOW};
 }

@@ -13,90 +13,116 @@
 #include "detect/corners.h"
 
 #define REACH 2.0
-#define MAX_ROWS 6 /* within REACH of a place */
 #define NO_MAXIMUM INT8_MIN /* as dlevel */
 
-/* The peaks of a level, by rows. */
+/* The peaks of a level, in order of rows, and a bit for each of its pixels: 1 where there is a peak. */
 typedef struct level_peaks {
     kbi_peak *peak;
     size_t count;
-    uint32_t *row; /* peaks of row y are row[y]..row[y + 1] - 1 */
     const kbi_level *level;
+    size_t words;   /* of bits per row; one more than there are, so that a window may begin in the last */
+    uint64_t *bits;
+    uint32_t *rank; /* peaks before a word */
 } level_peaks;
+
+static size_t words_of(const kbi_level *level) { return (size_t)level->width / 64 + 2; }
 
 size_t kbi_maxima_bytes(const kbi_levels *levels)
 {
-    size_t rows = 0;
-    for (int32_t i = 0; i < levels->count; i++) rows += (size_t)levels->level[i].height + 1;
-    return rows * sizeof(uint32_t);
+    size_t words = 0;
+    for (int32_t i = 0; i < levels->count; i++) words += words_of(&levels->level[i]) * (size_t)levels->level[i].height;
+    return words * (sizeof(uint64_t) + sizeof(uint32_t));
+}
+
+static uint32_t bit_count(uint64_t v)
+{
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_popcountll(v);
+#else
+    uint32_t n = 0;
+    for (; v; v &= v - 1) n++;
+    return n;
+#endif
 }
 
 static bool row_before(const kbi_peak *a, const kbi_peak *b) { return a->y != b->y ? a->y < b->y : a->x < b->x; }
 
 /* Puts the peaks of a level in order of rows, which is nearly how they were found: a strip of cells is out of order at
- * most. Notes where rows begin. */
-static void index_rows(level_peaks *at)
+ * most. Then sets bits and ranks. */
+static void index_level(level_peaks *at)
 {
+    size_t words = at->words * (size_t)at->level->height;
+    uint32_t sum = 0;
     for (size_t i = 1; i < at->count; i++) {
+        if (!row_before(&at->peak[i], &at->peak[i - 1])) continue;
         kbi_peak moved = at->peak[i];
         size_t k = i;
         for (; k > 0 && row_before(&moved, &at->peak[k - 1]); k--) at->peak[k] = at->peak[k - 1];
         at->peak[k] = moved;
     }
-    size_t i = 0;
-    for (int32_t y = 0; y <= at->level->height; y++) {
-        while (i < at->count && at->peak[i].y < y) i++;
-        at->row[y] = (uint32_t)i;
+    memset(at->bits, 0, words * sizeof *at->bits);
+    for (size_t i = 0; i < at->count; i++)
+        at->bits[at->peak[i].y * at->words + at->peak[i].x / 64] |= (uint64_t)1 << at->peak[i].x % 64;
+    for (size_t i = 0; i < words; i++) {
+        at->rank[i] = sum;
+        if (at->bits[i]) sum += bit_count(at->bits[i]);
     }
 }
 
-/* The rows of a level that lie near a row of another one, whose peaks come from the left. */
-typedef struct row_window {
-    const level_peaks *at;
-    double ratio, reach;       /* px of this level per pixel of the other; px of this level */
-    int32_t first, count;      /* rows */
-    uint32_t cursor[MAX_ROWS]; /* peaks before it are too far left */
-} row_window;
+/* From pixels of a level to another one's, and how far to look there. */
+typedef struct level_step {
+    const level_peaks *to;
+    double ratio, reach;
+} level_step;
 
-static void window_move(row_window *w, const level_peaks *at, const level_peaks *from, int32_t y)
+static level_step step_to(const level_peaks *to, const level_peaks *from)
 {
-    double here = at->level->factor, there = from->level->factor;
-    w->at = at;
-    w->ratio = there / here;
-    w->reach = here < there ? REACH : REACH * w->ratio;
-    double middle = (y + 0.5) * w->ratio - 0.5;
-    w->first = kbi_max_i((int32_t)ceil(middle - w->reach), 0);
-    w->count = kbi_max_i(kbi_min_i((int32_t)floor(middle + w->reach), at->level->height - 1) - w->first + 1, 0);
-    for (int32_t i = 0; i < w->count; i++) w->cursor[i] = at->row[w->first + i];
+    double ratio = from->level->factor / to->level->factor;
+    return (level_step){to, ratio, ratio > 1 ? REACH : REACH * ratio};
 }
 
-/* The strongest peak near column x of the other level, which is right of the one before; NULL for none. */
-static const kbi_peak *strongest_near(row_window *w, int32_t x)
+/* The first pixel of a side within reach of a place, and how many there are. */
+static int32_t near_pixels(const level_step *s, int32_t pixel, int32_t side, int32_t *count)
 {
+    double middle = (pixel + 0.5) * s->ratio - 0.5;
+    int32_t first = kbi_max_i((int32_t)(middle - s->reach + 1), 0); /* rounded up: places are above -reach */
+    *count = kbi_min_i((int32_t)(middle + s->reach), side - 1) - first + 1;
+    return first;
+}
+
+/* The strongest peak near a peak of the other level; NULL for none. */
+static const kbi_peak *strongest_near(const level_step *s, const kbi_peak *p)
+{
+    const level_peaks *to = s->to;
     const kbi_peak *best = NULL;
-    double middle = (x + 0.5) * w->ratio - 0.5, left = middle - w->reach, right = middle + w->reach;
-    for (int32_t i = 0; i < w->count; i++) {
-        uint32_t end = w->at->row[w->first + i + 1], k = w->cursor[i];
-        while (k < end && w->at->peak[k].x < left) k++;
-        w->cursor[i] = k;
-        for (; k < end && w->at->peak[k].x <= right; k++)
-            if (!best || w->at->peak[k].response > best->response) best = &w->at->peak[k];
+    int32_t rows, columns;
+    if (!to) return NULL;
+    int32_t top = near_pixels(s, p->y, to->level->height, &rows), left = near_pixels(s, p->x, to->level->width, &columns);
+    if (columns <= 0) return NULL;
+    for (int32_t y = top; y < top + rows; y++) {
+        size_t word = (size_t)y * to->words + (size_t)left / 64;
+        const uint64_t *bits = &to->bits[word];
+        int32_t shift = left % 64;
+        uint64_t near = bits[0] >> shift | (shift ? bits[1] << (64 - shift) : 0);
+        near &= ((uint64_t)1 << columns) - 1;
+        if (!near) continue;
+        uint32_t index = to->rank[word] + bit_count(bits[0] & (((uint64_t)1 << shift) - 1));
+        for (; near; near &= near - 1, index++)
+            if (!best || to->peak[index].response > best->response) best = &to->peak[index];
     }
     return best;
 }
-
-static int32_t steps_of(double offset) { return (int32_t)floor(offset * KBI_PEAK_STEPS + 0.5); }
 
 /* Moves a place, in steps beside pixel `pixel`, by `part` of the way to the place of a peak of another level. */
 static int16_t moved_to(int32_t pixel, int16_t offset, double part, double other, double ratio)
 {
     double there = (other + 0.5) * ratio - 0.5 - pixel, here = (double)offset / KBI_PEAK_STEPS;
-    return (int16_t)steps_of(here + part * (there - here));
+    return kbi_peak_steps(here + part * (there - here));
 }
 
 /* Scale and place of a maximum between its level and the ones beside it. */
-static void interpolate(kbi_peak *p, const kbi_peak *before, const kbi_peak *after, const row_window *finer,
-                        const row_window *coarser)
+static void interpolate(kbi_peak *p, const kbi_peak *before, const kbi_peak *after, const level_step *finer,
+                        const level_step *coarser)
 {
     if (!before || !after) return;
     double curve = (double)before->response + after->response - 2.0 * p->response;
@@ -104,7 +130,7 @@ static void interpolate(kbi_peak *p, const kbi_peak *before, const kbi_peak *aft
     double offset = kbi_half_pixel(0.5 * ((double)before->response - after->response) / curve);
     const kbi_peak *q = offset < 0 ? before : after;
     double part = fabs(offset), ratio = 1 / (offset < 0 ? finer : coarser)->ratio;
-    p->dlevel = (int8_t)steps_of(offset);
+    p->dlevel = (int8_t)kbi_peak_steps(offset);
     p->dx = moved_to(p->x, p->dx, part, q->x + (double)q->dx / KBI_PEAK_STEPS, ratio);
     p->dy = moved_to(p->y, p->dy, part, q->y + (double)q->dy / KBI_PEAK_STEPS, ratio);
 }
@@ -112,17 +138,15 @@ static void interpolate(kbi_peak *p, const kbi_peak *before, const kbi_peak *aft
 /* Of equal ones the finer stays. A peak that gives its place to a maximum is none itself, so it has not been moved. */
 static void mark_level(const level_peaks *at, const level_peaks *before, const level_peaks *after)
 {
-    row_window finer = {.count = 0}, coarser = {.count = 0};
-    int32_t y = -1;
+    level_step finer = {0}, coarser = {0};
+    if (before) finer = step_to(before, at);
+    if (after) coarser = step_to(after, at);
     for (size_t i = 0; i < at->count; i++) {
         kbi_peak *p = &at->peak[i];
-        if (p->y != y) {
-            y = p->y;
-            if (before) window_move(&finer, before, at, y);
-            if (after) window_move(&coarser, after, at, y);
-        }
-        const kbi_peak *f = strongest_near(&finer, p->x), *c = strongest_near(&coarser, p->x);
-        if ((f && f->response >= p->response) || (c && c->response > p->response)) p->dlevel = NO_MAXIMUM;
+        const kbi_peak *f = strongest_near(&finer, p), *c = NULL;
+        bool beaten = f && f->response >= p->response;
+        if (!beaten) c = strongest_near(&coarser, p);
+        if (beaten || (c && c->response > p->response)) p->dlevel = NO_MAXIMUM;
         else interpolate(p, f, c, &finer, &coarser);
     }
 }
@@ -130,14 +154,17 @@ static void mark_level(const level_peaks *at, const level_peaks *before, const l
 void kbi_maxima_keep(const kbi_levels *levels, kbi_peaks *peaks, void *memory)
 {
     level_peaks at[KB_PYRAMID_MAX_LEVELS];
-    uint32_t *row = memory;
-    size_t end = 0, kept = 0;
-    for (int32_t i = 0; i < levels->count; row += levels->level[i++].height + 1) {
-        size_t first = end;
-        while (end < peaks->count && peaks->peak[end].level == i) end++;
-        at[i] = (level_peaks){peaks->peak + first, end - first, row, &levels->level[i]};
-        index_rows(&at[i]);
+    size_t kept = 0, words = 0;
+    for (int32_t i = 0; i < levels->count; words += at[i].words * (size_t)levels->level[i].height, i++)
+        at[i] = (level_peaks){.peak = peaks->peak, .level = &levels->level[i], .words = words_of(&levels->level[i]),
+                              .bits = (uint64_t *)memory + words};
+    for (int32_t i = 0; i < levels->count; i++) /* behind all bits */
+        at[i].rank = (uint32_t *)(void *)((uint64_t *)memory + words) + (at[i].bits - at[0].bits);
+    for (size_t i = 0; i < peaks->count; i++) { /* those of a level stand together */
+        level_peaks *l = &at[peaks->peak[i].level];
+        if (l->count++ == 0) l->peak = &peaks->peak[i];
     }
+    for (int32_t i = 0; i < levels->count; i++) index_level(&at[i]);
     for (int32_t i = 0; i < levels->count; i++)
         mark_level(&at[i], i > 0 ? &at[i - 1] : NULL, i + 1 < levels->count ? &at[i + 1] : NULL);
     for (size_t i = 0; i < peaks->count; i++)

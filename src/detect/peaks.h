@@ -1,15 +1,21 @@
 /* The list of candidates of a corner detector.
  *
- * One rule says what may be dropped: of all peaks of the image only the `keep` strongest go on, equal ones in the order
- * in which they are found (levels from the finest, rows from above). So a list that is full drops what `keep` peaks in
- * it precede, and from then on takes nothing weaker than the last one that is left. However many lists there are and
- * whatever their room, joined in order they give the same `keep` peaks. */
+ * One rule says what may be dropped: of all peaks of the image only the `keep` strongest go on, of equal ones the finer,
+ * and within a level those that are found first. So a list with more than `keep` peaks may drop the weakest, and takes
+ * nothing weaker from then on. Whatever the order of the levels, however many lists a level has and whatever their room:
+ * joined in order they give the same `keep` peaks. */
 #ifndef KBI_DETECT_PEAKS_H
 #define KBI_DETECT_PEAKS_H
 
 #include "common/common.h"
 
 #define KBI_PEAK_STEPS 256 /* of a pixel, or of the step from level to level */
+
+/* An offset of less than 100 px, rounded to steps: up when it lies between two. */
+static inline int16_t kbi_peak_steps(double offset)
+{
+    return (int16_t)((int32_t)(offset * KBI_PEAK_STEPS + 32768.5) - 32768);
+}
 
 typedef struct kbi_peak {
     uint16_t x, y;  /* pixel of its level */
@@ -22,9 +28,12 @@ typedef struct kbi_peak {
 typedef struct kbi_peaks {
     kbi_peak *peak;
     size_t count, room, keep;
-    float least; /* what is weaker cannot go on */
+    float least;             /* what is weaker cannot go on */
+    uint32_t histogram[256]; /* of the responses of all that were added, by their logarithm */
 } kbi_peaks;
 
+/* Empties a list. */
+void kbi_peaks_start(kbi_peaks *peaks, float least);
 /* Memory for a list to which at most `max_added` peaks are added; false when it is out. */
 bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t max_added, kb_workspace *workspace);
 /* Adding needs no memory and cannot fail. */
