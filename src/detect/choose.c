@@ -127,10 +127,11 @@ static kb_status choose_per_level(kbi_corners *c, size_t room)
 /* Rules that look at places, and shares, choose among more peaks than an image has. */
 static bool takes_strongest(const kb_detect_options *o) { return o->selection == KB_SELECT_BEST && !o->every_level; }
 
-size_t kbi_corners_keep(const kbi_corners *c)
+size_t kbi_corners_keep(const kbi_corners *c, int32_t level)
 {
+    const kbi_level *at = &c->levels.level[c->job->options.every_level ? level : 0];
     size_t keep = KEEP * (size_t)c->job->options.max_keypoints;
-    size_t many = (size_t)c->job->image.width * (size_t)c->job->image.height / 16;
+    size_t many = (size_t)at->width * (size_t)at->height / 16;
     return takes_strongest(&c->job->options) || many < keep ? keep : many;
 }
 

@@ -82,8 +82,9 @@ static size_t max_peaks(const kbi_corners *c)
 static bool search_get(kbi_corners *c, search_tasks *t)
 {
     kb_workspace *workspace = c->job->workspace;
-    size_t keep = kbi_corners_keep(c), scratch = c->measure->scratch_bytes(c->job->image.width);
-    if (!kbi_peaks_get(&c->peaks, keep, max_peaks(c), workspace)) return false;
+    size_t keep = kbi_corners_keep(c, 0), all = keep, scratch = c->measure->scratch_bytes(c->job->image.width);
+    for (int32_t i = 1; i < c->levels.count && c->job->options.every_level; i++) all += kbi_corners_keep(c, i);
+    if (!kbi_peaks_get(&c->peaks, all, max_peaks(c), workspace)) return false;
     *t = (search_tasks){.corners = c, .pieces = c->levels.threads > 1 ? 2 * c->levels.threads : 1};
     t->search = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *t->search);
     kbi_peaks *lists = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *lists);
@@ -100,17 +101,25 @@ static bool search_get(kbi_corners *c, search_tasks *t)
     return true;
 }
 
+/* With every_level a level keeps its peaks, however weak they are beside those of other levels. */
+static void begin_level(kbi_corners *c, int32_t level)
+{
+    c->peaks.keep = kbi_corners_keep(c, level);
+    c->peaks.least = -FLT_MAX; /* Harris's response is negative on edges */
+    c->peaks.first = c->peaks.count;
+}
+
 static kb_status search(kbi_corners *c)
 {
     search_tasks tasks;
     if (!search_get(c, &tasks)) return KB_E_MEMORY;
     if (c->job->workspace->measures) return KB_OK;
-    c->peaks.least = c->job->options.every_level ? -FLT_MAX : 0; /* Harris's response is negative on edges */
     for (int32_t i = 0; i < c->levels.count; i++) {
         kbi_levels_build(&c->levels, i);
+        if (c->job->options.every_level) begin_level(c, i);
         search_level(c, &tasks, i);
+        kbi_peaks_prune(&c->peaks);
     }
-    kbi_peaks_prune(&c->peaks, c->peaks.keep);
     return KB_OK;
 }
 
@@ -142,7 +151,11 @@ kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index)
 {
     const kbi_peak *p = &c->peaks.peak[index];
     double factor = c->levels.level[p->level].factor, size = KBI_CORNER_SIZE * factor;
-    double x = p->x + (double)p->dx / KBI_PEAK_STEPS, y = p->y + (double)p->dy / KBI_PEAK_STEPS;
+    double x = p->x, y = p->y;
+    if (!c->job->options.whole_pixels) {
+        x += (double)p->dx / KBI_PEAK_STEPS;
+        y += (double)p->dy / KBI_PEAK_STEPS;
+    }
     if (p->dlevel != 0) size *= kbi_exp(kbi_log(c->levels.step) * p->dlevel / KBI_PEAK_STEPS);
     if (!is_allowed(c->job->options.mask, factor, x, y)) { /* between pixels it may be hidden */
         x = p->x;

@@ -88,8 +88,9 @@ size_t kbi_maxima_bytes(const kbi_levels *levels);
 void kbi_maxima_keep(const kbi_levels *levels, kbi_peaks *peaks, void *memory);
 
 /* ---- choice (choose.c) ---- */
-/* How many peaks go on: so many that what is dropped would hardly be chosen. */
-size_t kbi_corners_keep(const kbi_corners *c);
+/* How many peaks go on, of all levels or, with every_level, of one: so many that what is dropped would hardly be
+ * chosen. */
+size_t kbi_corners_keep(const kbi_corners *c, int32_t level);
 kb_status kbi_corners_choose(kbi_corners *c);
 
 /* ---- finish (finish.c) ---- */

@@ -14,7 +14,7 @@ static uint32_t nth_strongest(const kbi_peaks *peaks, size_t n, size_t *equal)
     uint32_t found = 0, known = 0;
     for (int32_t shift = 24; shift >= 0; shift -= 8) {
         uint32_t histogram[256] = {0}, digit = 255;
-        for (size_t i = 0; i < peaks->count; i++) {
+        for (size_t i = peaks->first; i < peaks->count; i++) {
             uint32_t order = kbi_float_order(peaks->peak[i].response);
             if ((order & known) == found) histogram[order >> shift & 255]++;
         }
@@ -26,12 +26,12 @@ static uint32_t nth_strongest(const kbi_peaks *peaks, size_t n, size_t *equal)
     return found;
 }
 
-void kbi_peaks_prune(kbi_peaks *peaks, size_t n)
+void kbi_peaks_prune(kbi_peaks *peaks)
 {
-    size_t equal, kept = 0;
-    if (peaks->count <= n) return;
-    uint32_t last = nth_strongest(peaks, n, &equal);
-    for (size_t i = 0; i < peaks->count; i++) {
+    size_t equal, kept = peaks->first;
+    if (peaks->count - peaks->first <= peaks->keep) return;
+    uint32_t last = nth_strongest(peaks, peaks->keep, &equal);
+    for (size_t i = peaks->first; i < peaks->count; i++) {
         uint32_t order = kbi_float_order(peaks->peak[i].response);
         if (order < last || (order == last && equal == 0)) continue;
         if (order == last) {
@@ -46,7 +46,7 @@ void kbi_peaks_prune(kbi_peaks *peaks, size_t n)
 void kbi_peaks_add(kbi_peaks *peaks, const kbi_peak *peak)
 {
     if (peak->response < peaks->least) return;
-    if (peaks->count == peaks->room) kbi_peaks_prune(peaks, peaks->keep);
+    if (peaks->count == peaks->room) kbi_peaks_prune(peaks);
     if (peak->response < peaks->least) return;
     peaks->peak[peaks->count++] = *peak;
 }

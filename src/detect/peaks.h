@@ -22,6 +22,7 @@ typedef struct kbi_peak {
 typedef struct kbi_peaks {
     kbi_peak *peak;
     size_t count, room, keep;
+    size_t first; /* peaks before it stay, whatever comes after them; keep counts from it on */
     float least; /* what is weaker cannot go on */
 } kbi_peaks;
 
@@ -29,7 +30,7 @@ typedef struct kbi_peaks {
 bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t max_added, kb_workspace *workspace);
 /* Adding needs no memory and cannot fail. */
 void kbi_peaks_add(kbi_peaks *peaks, const kbi_peak *peak);
-/* Keeps the n strongest, in their order. */
-void kbi_peaks_prune(kbi_peaks *peaks, size_t n);
+/* Keeps the `keep` strongest, in their order. */
+void kbi_peaks_prune(kbi_peaks *peaks);
 
 #endif
