@@ -51,22 +51,24 @@ static size_t separate(const kbi_corners *c, raster *r, uint64_t *entries, uint6
     return kept;
 }
 
-static kb_status choose_places(kbi_corners *c, size_t room)
+static kb_status choose_places(kbi_corners *c)
 {
     const kb_image *image = &c->job->image;
     const kb_detect_options *options = &c->job->options;
     kb_workspace *workspace = c->job->workspace;
     size_t n = (size_t)options->max_keypoints;
     raster r = {(int32_t)(image->width / MAX_SEPARATION) + 1, (int32_t)(image->height / MAX_SEPARATION) + 1, NULL, NULL};
-    uint64_t *entries = kbi_workspace_get(workspace, 2 * c->peaks.room * sizeof *entries);
-    void *memory = kbi_workspace_get(workspace, kbi_maxima_bytes(&c->levels));
+    /* One after the other in the same memory: the bits of maxima, the entries of places. */
+    size_t bytes = kbi_maxima_bytes(&c->levels), entry_bytes = 2 * c->peaks.room * sizeof(uint64_t);
+    uint64_t *entries = kbi_workspace_get(workspace, bytes > entry_bytes ? bytes : entry_bytes);
     r.cell = kbi_workspace_get(workspace, (size_t)r.columns * (size_t)r.rows * sizeof *r.cell);
-    r.next = kbi_workspace_get(workspace, room * sizeof *r.next);
-    if (!entries || !memory || !r.cell || !r.next) return KB_E_MEMORY;
+    r.next = kbi_workspace_get(workspace, c->room * sizeof *r.next);
+    if (!entries || !r.cell || !r.next) return KB_E_MEMORY;
+    if (workspace->measures && c->room <= n) return KB_OK;
     if (workspace->measures)
-        return kbi_select_measure(room, n, image->width, image->height, options->selection, workspace);
-    kbi_maxima_keep(&c->levels, &c->peaks, memory);
-    c->count = separate(c, &r, entries, entries + c->peaks.room, room);
+        return kbi_select_measure(c->room, n, image->width, image->height, options->selection, workspace);
+    kbi_maxima_keep(&c->levels, &c->peaks, entries);
+    c->count = separate(c, &r, entries, entries + c->peaks.room, c->room);
     if (c->count <= n) return KB_OK;
     return kb_select(c->keypoints, c->count, image->width, image->height, options->selection, n, workspace, &c->count);
 }
@@ -101,14 +103,14 @@ static void share_levels(const kbi_levels *levels, const size_t *corners, size_t
     }
 }
 
-static kb_status choose_per_level(kbi_corners *c, size_t room)
+static kb_status choose_per_level(kbi_corners *c)
 {
     const kb_image *image = &c->job->image;
     const kb_detect_options *options = &c->job->options;
     size_t corners[KB_PYRAMID_MAX_LEVELS] = {0}, share[KB_PYRAMID_MAX_LEVELS], from = 0, n = (size_t)options->max_keypoints;
     kb_status status = KB_OK;
     if (c->job->workspace->measures)
-        return kbi_select_measure(room, n, image->width, image->height, options->selection, c->job->workspace);
+        return kbi_select_measure(c->room, n, image->width, image->height, options->selection, c->job->workspace);
     for (int32_t level = 0; level < c->levels.count; level++)
         for (size_t i = 0; i < c->peaks.count; i++)
             if (c->peaks.peak[i].level == level) {
@@ -131,22 +133,20 @@ static kb_status choose_per_level(kbi_corners *c, size_t room)
 #define KEEP 5 /* peaks per keypoint: a fifth to a half of them are maxima */
 
 /* Rules that look at places, and shares, choose among more peaks than an image has. */
-static bool takes_strongest(const kb_detect_options *o) { return o->selection == KB_SELECT_BEST && !o->every_level; }
-
-size_t kbi_corners_keep(const kbi_corners *c)
+bool kbi_corners_takes_strongest(const kb_detect_options *options)
 {
+    return options->selection == KB_SELECT_BEST && !options->every_level;
+}
+
+size_t kbi_corners_keep(const kbi_corners *c, int32_t level)
+{
+    const kbi_level *at = &c->levels.level[c->job->options.every_level ? level : 0];
     size_t keep = KEEP * (size_t)c->job->options.max_keypoints;
-    size_t many = (size_t)c->job->image.width * (size_t)c->job->image.height / 16;
-    return takes_strongest(&c->job->options) || many < keep ? keep : many;
+    size_t many = (size_t)at->width * (size_t)at->height / 16;
+    return kbi_corners_takes_strongest(&c->job->options) || many < keep ? keep : many;
 }
 
 kb_status kbi_corners_choose(kbi_corners *c)
 {
-    const kb_detect_options *options = &c->job->options;
-    size_t n = (size_t)options->max_keypoints, room = takes_strongest(options) && n < c->peaks.room ? n : c->peaks.room;
-    /* a keypoint with two directions is returned twice */
-    size_t with_second = options->second_angle && n > room ? kbi_min_z(n, 2 * room) : room;
-    c->keypoints = kbi_workspace_get(c->job->workspace, with_second * sizeof *c->keypoints);
-    if (!c->keypoints) return KB_E_MEMORY;
-    return options->every_level ? choose_per_level(c, room) : choose_places(c, room);
+    return c->job->options.every_level ? choose_per_level(c) : choose_places(c);
 }

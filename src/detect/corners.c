@@ -77,8 +77,7 @@ static size_t max_peaks(const kbi_corners *c)
 static bool search_get(kbi_corners *c, search_tasks *t)
 {
     kb_workspace *workspace = c->job->workspace;
-    size_t keep = kbi_corners_keep(c), scratch = c->measure->scratch_bytes(c->job->image.width);
-    if (!kbi_peaks_get(&c->peaks, keep, max_peaks(c), workspace)) return false;
+    size_t keep = kbi_corners_keep(c, 0), scratch = c->measure->scratch_bytes(c->job->image.width);
     *t = (search_tasks){.corners = c, .pieces = c->levels.threads > 1 ? 2 * c->levels.threads : 1};
     t->search = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *t->search);
     kbi_peaks *lists = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *lists);
@@ -95,20 +94,29 @@ static bool search_get(kbi_corners *c, search_tasks *t)
     return true;
 }
 
+/* With every_level a level keeps its peaks, however weak they are beside those of other levels. */
+static void begin_level(kbi_corners *c, int32_t level)
+{
+    kbi_peaks_start_level(&c->peaks, kbi_corners_keep(c, level), -FLT_MAX); /* Harris's is negative on edges */
+}
+
 static kb_status search(kbi_corners *c)
 {
     search_tasks tasks;
     if (!search_get(c, &tasks)) return KB_E_MEMORY;
     if (c->job->workspace->measures) return KB_OK;
-    kbi_peaks_start(&c->peaks, c->job->options.every_level ? -FLT_MAX : 0); /* Harris's is negative on edges */
+    const bool every_level = c->job->options.every_level;
     /* What is known of the coarse levels saves work on the fine ones, which have most of the pixels. */
-    bool coarse_first = !c->levels.in_place;
+    const bool coarse_first = !c->levels.in_place && !every_level;
+    kbi_peaks_start(&c->peaks, 0);
     for (int32_t i = 0; i < c->levels.count; i++) {
         kbi_levels_build(&c->levels, i);
+        if (every_level) begin_level(c, i);
         if (!coarse_first) search_level(c, &tasks, i);
+        if (every_level) kbi_peaks_prune(&c->peaks);
     }
     for (int32_t i = c->levels.count - 1; i >= 0 && coarse_first; i--) search_level(c, &tasks, i);
-    kbi_peaks_prune(&c->peaks, c->peaks.keep);
+    kbi_peaks_prune(&c->peaks);
     return KB_OK;
 }
 
@@ -140,7 +148,11 @@ kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index)
 {
     const kbi_peak *p = &c->peaks.peak[index];
     double factor = c->levels.level[p->level].factor, size = KBI_CORNER_SIZE * factor;
-    double x = p->x + (double)p->dx / KBI_PEAK_STEPS, y = p->y + (double)p->dy / KBI_PEAK_STEPS;
+    double x = p->x, y = p->y;
+    if (!c->job->options.whole_pixels) {
+        x += (double)p->dx / KBI_PEAK_STEPS;
+        y += (double)p->dy / KBI_PEAK_STEPS;
+    }
     if (p->dlevel != 0) size *= kbi_exp(kbi_log(c->levels.step) * p->dlevel / KBI_PEAK_STEPS);
     if (!is_allowed(c->job->options.mask, factor, x, y)) { /* between pixels it may be hidden */
         x = p->x;
@@ -156,6 +168,20 @@ int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_d
     int32_t border = options->every_level ? KBI_EVERY_LEVEL_BORDER : measure->reach;
     kbi_levels_plan(levels, image, options->levels, options->level_factor, 2 * border + 8);
     return border;
+}
+
+/* The lists that all steps share. */
+static bool lists_get(kbi_corners *c)
+{
+    const kb_detect_options *options = &c->job->options;
+    size_t n = (size_t)options->max_keypoints, keep = kbi_corners_keep(c, 0);
+    for (int32_t i = 1; i < c->levels.count && options->every_level; i++) keep += kbi_corners_keep(c, i);
+    if (!kbi_peaks_get(&c->peaks, keep, max_peaks(c), c->job->workspace)) return false;
+    c->room = kbi_corners_takes_strongest(options) ? kbi_min_z(n, c->peaks.room) : c->peaks.room;
+    /* A keypoint with two directions is returned twice. */
+    size_t room = options->second_angle ? kbi_min_z(n, 2 * c->room) : 0;
+    c->keypoints = kbi_workspace_get(c->job->workspace, (room > c->room ? room : c->room) * sizeof *c->keypoints);
+    return c->keypoints;
 }
 
 /* Responses are in order; equal ones need not be. */
@@ -178,10 +204,20 @@ kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measu
     c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, measure);
     *count = 0;
     if (c.levels.count == 0) return KB_OK;
+    if (!lists_get(&c)) return KB_E_MEMORY;
+    /* Levels that come one at a time leave their memory to the choice, which takes as much. */
+    size_t mark = kbi_workspace_mark(job->workspace);
     if (!kbi_levels_get(&c.levels, job->workspace)) return KB_E_MEMORY;
+    if (!c.levels.in_place) mark = kbi_workspace_mark(job->workspace);
     kb_status status = search(&c);
+    kbi_workspace_rewind(job->workspace, mark);
     if (status == KB_OK) status = kbi_corners_choose(&c);
-    if (status != KB_OK || job->workspace->measures) return status;
+    kbi_workspace_rewind(job->workspace, mark);
+    if (status == KB_OK && c.levels.in_place && !kbi_levels_get(&c.levels, job->workspace)) return KB_E_MEMORY;
+    if (status != KB_OK) return status;
+    if (job->workspace->measures)
+        return kbi_select_measure((size_t)job->options.max_keypoints, (size_t)job->options.max_keypoints,
+                                  job->image.width, job->image.height, KB_SELECT_BEST, job->workspace);
     finish(&c);
     status = put_in_order(&c);
     if (job->options.second_angle) kbi_corners_spread(&c);

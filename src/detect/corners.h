@@ -69,7 +69,7 @@ typedef struct kbi_corners {
     int32_t border;   /* px of a level without keypoints */
     kbi_peaks peaks;  /* of all levels, in their order */
     kb_keypoint *keypoints; /* chosen; until they are finished, class_id is the index of the peak */
-    size_t count;
+    size_t count, room;
 } kbi_corners;
 
 /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
@@ -88,8 +88,11 @@ size_t kbi_maxima_bytes(const kbi_levels *levels);
 void kbi_maxima_keep(const kbi_levels *levels, kbi_peaks *peaks, void *memory);
 
 /* ---- choice (choose.c) ---- */
-/* How many peaks go on: so many that what is dropped would hardly be chosen. */
-size_t kbi_corners_keep(const kbi_corners *c);
+/* How many peaks go on, of all levels or, with every_level, of one: so many that what is dropped would hardly be
+ * chosen. */
+size_t kbi_corners_keep(const kbi_corners *c, int32_t level);
+/* Whether the strongest are chosen, not places or shares of levels. */
+bool kbi_corners_takes_strongest(const kb_detect_options *options);
 kb_status kbi_corners_choose(kbi_corners *c);
 
 /* ---- finish (finish.c) ---- */

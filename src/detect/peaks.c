@@ -2,7 +2,7 @@
 
 bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t max_added, kb_workspace *workspace)
 {
-    size_t room = keep + keep / 4 + 256; /* so that it is not full again at once */
+    size_t room = keep + keep / 8 + 64; /* so that it is not full again at once */
     *peaks = (kbi_peaks){.keep = keep, .room = room < max_added ? room : max_added};
     peaks->peak = kbi_workspace_get(workspace, peaks->room * sizeof *peaks->peak);
     return peaks->peak;
@@ -14,7 +14,7 @@ static uint32_t nth_strongest(const kbi_peaks *peaks, size_t n, size_t *equal)
     uint32_t found = 0, known = 0;
     for (int32_t shift = 24; shift >= 0; shift -= 8) {
         uint32_t histogram[256] = {0}, digit = 255;
-        for (size_t i = 0; i < peaks->count; i++) {
+        for (size_t i = peaks->first; i < peaks->count; i++) {
             uint32_t order = kbi_float_order(peaks->peak[i].response);
             if ((order & known) == found) histogram[order >> shift & 255]++;
         }
@@ -26,18 +26,18 @@ static uint32_t nth_strongest(const kbi_peaks *peaks, size_t n, size_t *equal)
     return found;
 }
 
-void kbi_peaks_prune(kbi_peaks *peaks, size_t n)
+void kbi_peaks_prune(kbi_peaks *peaks)
 {
-    size_t equal, kept = 0, tied[KB_PYRAMID_MAX_LEVELS] = {0}; /* per level, and how many of them stay */
-    if (peaks->count <= n) return;
-    uint32_t last = nth_strongest(peaks, n, &equal);
-    for (size_t i = 0; i < peaks->count; i++)
+    size_t equal, kept = peaks->first, tied[KB_PYRAMID_MAX_LEVELS] = {0}; /* per level, and how many of them stay */
+    if (peaks->count - peaks->first <= peaks->keep) return;
+    uint32_t last = nth_strongest(peaks, peaks->keep, &equal);
+    for (size_t i = peaks->first; i < peaks->count; i++)
         tied[peaks->peak[i].level] += kbi_float_order(peaks->peak[i].response) == last;
     for (int32_t i = 0; i < KB_PYRAMID_MAX_LEVELS; i++) {
         tied[i] = kbi_min_z(tied[i], equal);
         equal -= tied[i];
     }
-    for (size_t i = 0; i < peaks->count; i++) {
+    for (size_t i = peaks->first; i < peaks->count; i++) {
         const kbi_peak *p = &peaks->peak[i];
         uint32_t order = kbi_float_order(p->response);
         if (order < last || (order == last && tied[p->level] == 0)) continue;
@@ -79,16 +79,23 @@ static void raise_least(kbi_peaks *peaks)
 /* Makes room: what has become too weak leaves, and where that is not much, all but the `keep` strongest. */
 static void make_room(kbi_peaks *peaks)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < peaks->count; i++)
+    size_t kept = peaks->first;
+    for (size_t i = peaks->first; i < peaks->count; i++)
         if (peaks->peak[i].response >= peaks->least) peaks->peak[kept++] = peaks->peak[i];
     peaks->count = kept;
-    if (kept > peaks->keep + peaks->keep / 8) kbi_peaks_prune(peaks, peaks->keep);
+    if (kept + peaks->keep / 16 > peaks->room) kbi_peaks_prune(peaks);
 }
 
 void kbi_peaks_start(kbi_peaks *peaks, float least)
 {
     peaks->count = 0;
+    kbi_peaks_start_level(peaks, peaks->keep, least);
+}
+
+void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float least)
+{
+    peaks->first = peaks->count;
+    peaks->keep = keep;
     peaks->least = least;
     memset(peaks->histogram, 0, sizeof peaks->histogram);
 }

@@ -28,17 +28,20 @@ typedef struct kbi_peak {
 typedef struct kbi_peaks {
     kbi_peak *peak;
     size_t count, room, keep;
+    size_t first;            /* peaks before it stay; keep counts from it on */
     float least;             /* what is weaker cannot go on */
-    uint32_t histogram[256]; /* of the responses of all that were added, by their logarithm */
+    uint32_t histogram[256]; /* of the responses that were added from first on, by their logarithm */
 } kbi_peaks;
 
 /* Empties a list. */
 void kbi_peaks_start(kbi_peaks *peaks, float least);
+/* What is in the list stays; what follows has a rule of its own. */
+void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float least);
 /* Memory for a list to which at most `max_added` peaks are added; false when it is out. */
 bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t max_added, kb_workspace *workspace);
 /* Adding needs no memory and cannot fail. */
 void kbi_peaks_add(kbi_peaks *peaks, const kbi_peak *peak);
-/* Keeps the n strongest, in their order. */
-void kbi_peaks_prune(kbi_peaks *peaks, size_t n);
+/* Keeps the `keep` strongest, in their order. */
+void kbi_peaks_prune(kbi_peaks *peaks);
 
 #endif

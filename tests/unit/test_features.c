@@ -1,4 +1,5 @@
 /* The pyramid for callers, and detection and description in one call. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "common/common.h"
 
-enum { WIDTH = 400, HEIGHT = 300, MOST = 600 };
+enum { WIDTH = 400, HEIGHT = 300, MOST = 600, MANY = 20000 };
 
 static uint8_t gray[WIDTH * HEIGHT];
 static uint16_t deep[WIDTH * HEIGHT];
@@ -61,7 +62,7 @@ static void test_pyramid_levels(void **state)
     kb_pool *pool;
     size_t size;
     uint8_t *a = build(&image, NULL, &one, &size);
-    assert_int_equal(one.levels, 8);
+    assert_int_equal(one.levels, 15); /* 300 px to 23; 19 px is too small for a corner */
     assert_ptr_equal(one.level[0].data, gray);
     for (int32_t i = 1; i < one.levels; i++) {
         assert_true(one.factor[i] > 1.19 * one.factor[i - 1] && one.factor[i] < 1.21 * one.factor[i - 1]);
@@ -80,10 +81,72 @@ static void test_pyramid_levels(void **state)
     free(a), free(b), free(c);
 }
 
+/* Each level of the detectors, searched alone as an image, gives the keypoints that they have on it. */
+static void test_pyramid_is_the_detectors(void **state)
+{
+    static kb_keypoint all[MANY], alone[MANY];
+    kb_image image = gray_view();
+    (void)state;
+    for (int c = 0; c < 4; c++) {
+        kb_detect_options options;
+        kb_pyramid pyramid;
+        size_t n, found, size, seen = 0;
+        KB_INIT(options);
+        options.detector = c & 1 ? KB_DETECTOR_HESSIAN : KB_DETECTOR_ORB;
+        options.level_factor = c & 2 ? 1.5f : 0;
+        options.max_keypoints = MANY;
+        options.every_level = 1;
+        options.whole_pixels = 1;
+        uint8_t *buffer = build(&image, &options, &pyramid, &size);
+        assert_int_equal(kb_detect(&image, &options, NULL, all, MANY, &n), KB_OK);
+        assert_true(n > 300 && n < MANY);
+        options.levels = 1;
+        for (int32_t level = 0; level < pyramid.levels; level++) {
+            assert_int_equal(kb_detect(&pyramid.level[level], &options, NULL, alone, MANY, &found), KB_OK);
+            for (size_t i = 0, j = 0; i < n; i++) {
+                if (all[i].octave != level) continue;
+                for (j = 0; j < found; j++) {
+                    double factor = pyramid.factor[level], x = (alone[j].x + 0.5) * factor - 0.5,
+                           y = (alone[j].y + 0.5) * factor - 0.5;
+                    if (fabs(x - all[i].x) < 0.001 && fabs(y - all[i].y) < 0.001) break;
+                }
+                assert_true(j < found && alone[j].response == all[i].response && alone[j].angle == all[i].angle);
+                seen++;
+            }
+        }
+        assert_int_equal(seen, n); /* no keypoint on a level that the pyramid has not */
+        free(buffer);
+    }
+}
+
+/* Without every_level the levels go on until there is no room for a corner. */
+static void test_pyramid_goes_down_to_the_smallest_level(void **state)
+{
+    static kb_keypoint all[MANY];
+    kb_image image = gray_view();
+    (void)state;
+    for (int c = 0; c < 4; c++) {
+        kb_detect_options options;
+        kb_pyramid pyramid;
+        size_t n, size;
+        KB_INIT(options);
+        options.detector = c & 1 ? KB_DETECTOR_HESSIAN : KB_DETECTOR_ORB;
+        options.every_level = c / 2;
+        options.max_keypoints = MANY;
+        uint8_t *buffer = build(&image, &options, &pyramid, &size);
+        int32_t smallest = options.every_level ? 70 : c & 1 ? 20 : 18, coarsest = 0;
+        assert_in_range(pyramid.level[pyramid.levels - 1].height, smallest, smallest * 6 / 5);
+        assert_int_equal(kb_detect(&image, &options, NULL, all, MANY, &n), KB_OK);
+        for (size_t i = 0; i < n; i++) coarsest = kbi_max_i(coarsest, all[i].octave);
+        assert_in_range(coarsest, pyramid.levels - 3, pyramid.levels - 1);
+        free(buffer);
+    }
+}
+
 static void test_pyramid_of_wrong_input(void **state)
 {
     (void)state;
-    kb_image image = gray_view(), tiny = {gray, 20, 20, WIDTH, KB_GRAY8, 0};
+    kb_image image = gray_view(), tiny = {gray, 19, 19, WIDTH, KB_GRAY8, 0};
     kb_pyramid pyramid;
     size_t size;
     uint8_t *buffer = build(&image, NULL, &pyramid, &size);
@@ -140,6 +203,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pyramid_levels),
+        cmocka_unit_test(test_pyramid_is_the_detectors),
+        cmocka_unit_test(test_pyramid_goes_down_to_the_smallest_level),
         cmocka_unit_test(test_pyramid_of_wrong_input),
         cmocka_unit_test(test_one_call_is_two),
     };

@@ -437,7 +437,7 @@ static void needs_are_exact(void **state)
         assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
         assert_int_equal(kb_workspace_create_in(buffer, needed - 2 * KBI_ALIGN, &ws), KB_OK);
         assert_int_equal(kb_workspace_reserve(ws, &limits), KB_E_SPACE);
-        uint8_t *pixels = render_frame(5, SMALL_WIDTH, SMALL_HEIGHT);
+        uint8_t *pixels = render_frame(7, SMALL_WIDTH, SMALL_HEIGHT); /* squares: equal ones are put in order */
         kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
         size_t n;
         assert_int_equal(kb_detect(&image, &options, ws, f.keypoints, SMALL_MOST, &n), KB_E_MEMORY);
@@ -465,7 +465,7 @@ static void wrong_limits(void **state)
     assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT); /* no size */
     limits.width = limits.height = 100;
     assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_OK);
-    options.levels = 17;
+    options.levels = KB_PYRAMID_MAX_LEVELS + 1;
     assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT);
     assert_int_equal(bytes, 0);
     options.levels = 0;
