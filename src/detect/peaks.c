@@ -83,7 +83,7 @@ static void make_room(kbi_peaks *peaks)
     for (size_t i = peaks->first; i < peaks->count; i++)
         if (peaks->peak[i].response >= peaks->least) peaks->peak[kept++] = peaks->peak[i];
     peaks->count = kept;
-    if (kept + peaks->keep / 16 > peaks->room) kbi_peaks_prune(peaks);
+    if (kept + peaks->keep / 16 >= peaks->room) kbi_peaks_prune(peaks);
 }
 
 void kbi_peaks_start(kbi_peaks *peaks, float least)
