@@ -268,7 +268,7 @@ void cli_warn_patches(const cli_common *common, const char *name, const features
     if (fit->small > 0)
         cli_warn(common, "%s: %zu of %zu patches are narrower than %g px, too small to describe; %s", name, fit->small,
                  fit->keypoints, fit->least_width, ask);
-    if (4 * fit->large > fit->keypoints)
+    if (2 * fit->large > fit->keypoints) /* a corner may be as large as the image; a preset makes most of them large */
         cli_warn(common, "%s: %zu of %zu patches are wider than %g px, which is %s the image; %s", name, fit->large,
                  fit->keypoints, fit->most_width, fit->least_width > (double)KB_SMALL_PATCH ? "twice" : "half of", ask);
 }

@@ -67,8 +67,8 @@ bool kbi_levels_get(kbi_levels *levels, kb_workspace *workspace)
 
 void kbi_levels_build(kbi_levels *levels, int32_t level)
 {
-    const kbi_level *from = &levels->level[level - 1], *to = from + 1;
     if (level == 0) return;
+    const kbi_level *from = &levels->level[level - 1], *to = from + 1;
     kbi_resize_plan(levels->columns, to->width, levels->step, from->width);
     kbi_resize_plan(levels->rows, to->height, levels->step, from->height);
     levels->target = level;

@@ -11,7 +11,7 @@ run "$KEYBITS" detect a.pgm >out.csv
 says "240 x 200 px"
 [ "$(wc -l <out.csv)" -gt 50 ] || fail "only $(wc -l <out.csv) lines"
 tail -n +2 out.csv | cut -d, -f5 | sort -g -r -c || fail "not strongest first"
-awk -F, 'NR > 1 && ($4 < 0 || $4 >= 360 || $1 < 30 || $1 > 210) { exit 1 }' out.csv || fail "angle or place out of range"
+awk -F, 'NR > 1 && ($4 < 0 || $4 >= 360 || $1 < 5 || $1 > 234) { exit 1 }' out.csv || fail "angle or place out of range"
 run "$KEYBITS" detect a.pgm -n 20 -o few.csv
 lines few.csv 21
 run "$KEYBITS" detect a.pgm --quiet -o again.csv
