@@ -640,6 +640,57 @@ KB_API kb_status kb_pose_from_homography(const double h[9], const kb_camera *cam
 /* Applies a homography; out_x and out_y become NaN for a point at infinity. Does nothing when a pointer is NULL. */
 KB_API void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y);
 
+/* ------------------------------------------------------------------------------------------------------- two images */
+
+/* What angles the keypoints of a pair of images are described with. The numbers can be combined in options. */
+typedef enum kb_look {
+    KB_LOOK_UPRIGHT = 1,  /* none: most photographs are taken upright, and angles of keypoints are noisy */
+    KB_LOOK_ORIENTED = 2, /* an angle per keypoint, by kb_orient */
+    KB_LOOK_ROTATED = 4   /* one rotation for the whole pair: 0 in the first image, kb_pair.rotation in the second */
+} kb_look;
+/* "upright", "oriented", "rotated"; "?" for another value. */
+KB_API const char *kb_look_name(kb_look look);
+
+typedef struct kb_pair_options {
+    uint32_t struct_size;
+    int32_t looks;                     /* KB_LOOK_*, combined, of which UPRIGHT or ORIENTED; 0: all */
+    const kb_detect_options *detect;   /* NULL: defaults. Its orientation is the rule of the oriented look, with NONE
+                                          there is no such look; second_angle and parallel are not used, mask must be
+                                          NULL */
+    const kb_image *mask_a, *mask_b;   /* as in kb_detect_options, one for each image; may be NULL */
+    float scale;                       /* of kb_describe; 0: the detector's (kb_model_scale) */
+    const kb_match_options *match;     /* NULL: mutual nearest neighbours. parallel and strides are not used */
+    const kb_filter_options *filter;   /* NULL: defaults */
+    int32_t no_filter;                 /* 1: fit all matches, without kb_filter */
+    const kb_fit_options *fit;         /* the geometry. NULL: none; the look is then the one with the most matches.
+                                          quality and candidates are not used */
+    const kb_parallel *parallel;       /* for all steps */
+} kb_pair_options;
+
+/* What two images have in common. The caller sets the buffers, kb_match_images the rest. */
+typedef struct kb_pair {
+    uint32_t struct_size;  /* set with KB_INIT */
+    size_t capacity;       /* the room in each of the four buffers; it limits max_keypoints */
+    kb_keypoint *a, *b;    /* of the two images, with the angles of the look */
+    kb_match *matches;     /* those that were fitted, in order of a */
+    uint8_t *inliers;      /* 1 for inliers of the geometry, 0 for other matches */
+    kb_fit_report *fit;    /* set with KB_INIT; may be NULL */
+    size_t na, nb, count;  /* keypoints of both images, matches */
+    size_t candidates;     /* matches before the filter */
+    kb_look look;          /* which gave the matches and the geometry */
+    float rotation;        /* of the second image against the first, degrees clockwise from 0 to 360, where look is
+                              KB_LOOK_ROTATED; else 0 */
+    int32_t looks;         /* how many were tried */
+} kb_pair;
+
+/* Matches two images: detects once, then describes, matches, filters and fits by one or more looks. Upright comes
+ * first; oriented follows where no geometry is found, or fewer than half of the matches agree with it. A rotation of the
+ * pair that these show is tried in a third look. The look whose geometry has the most places (kb_fit_report) is taken;
+ * the fits know how many looks there were.
+ * SIFT and RootSIFT are matched as floats. options and workspace may be NULL: no geometry then. */
+KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
+                                 const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair);
+
 /* ----------------------------------------------------------------------------------------------------------- memory */
 
 /* Temporary memory that is kept from call to call. Every function that takes a workspace also takes NULL and then

@@ -28,7 +28,9 @@
     ROW(kb_stereo_options, parallel)             \
     ROW(kb_camera, k3)                           \
     ROW(kb_fit_options, keep_duplicates)         \
-    ROW(kb_fit_report, rms)
+    ROW(kb_fit_report, rms)                      \
+    ROW(kb_pair_options, parallel)               \
+    ROW(kb_pair, looks)
 
 #define KBI_FIRST_SIZE_ROW(type, last) KBI_FIRST_SIZE_##type = offsetof(type, last) + sizeof(((type *)0)->last),
 enum { KBI_STRUCT_TABLE(KBI_FIRST_SIZE_ROW) KBI_FIRST_SIZE_END };

@@ -1,0 +1,85 @@
+#include "model/model.h"
+#include "pair/pair.h"
+
+static kb_status compute_angles(pair_job *job, pair_side *side)
+{
+    kb_orient_options o;
+    KB_INIT(o);
+    o.orientation = job->detect.orientation;
+    o.scale = job->orient_scale;
+    o.parallel = job->options.parallel;
+    side->angles = kbi_workspace_array(job->workspace, side->n, sizeof *side->angles);
+    if (!side->angles) return KB_E_MEMORY;
+    kb_status status = kb_orient(&side->gray, side->keypoints, side->n, &o, job->workspace, NULL);
+    for (size_t i = 0; i < side->n; i++) side->angles[i] = side->keypoints[i].angle;
+    return status;
+}
+
+kb_status kbi_pair_set_angles(pair_job *job, const pair_look *look)
+{
+    for (int k = 0; k < 2; k++) {
+        pair_side *side = &job->sides[k];
+        if (look->look == KB_LOOK_ORIENTED && !side->angles) {
+            kb_status status = compute_angles(job, side);
+            if (status != KB_OK) return status;
+        }
+        float angle = look->look == KB_LOOK_UPRIGHT ? -1.0f : k == 0 ? 0.0f : look->rotation;
+        for (size_t i = 0; i < side->n; i++)
+            side->keypoints[i].angle = look->look == KB_LOOK_ORIENTED ? side->angles[i] : angle;
+    }
+    return KB_OK;
+}
+
+static kb_status describe(const pair_job *job, const pair_side *side)
+{
+    kb_describe_options o;
+    KB_INIT(o);
+    o.scale = job->describe_scale;
+    o.parallel = job->options.parallel;
+    if (job->model->row_floats)
+        return kb_describe_float(job->model, &side->gray, side->keypoints, side->n, &o, job->workspace, side->rows,
+                                 NULL);
+    return kb_describe(job->model, &side->gray, side->keypoints, side->n, &o, job->workspace, side->rows, NULL);
+}
+
+static kb_status match(const pair_job *job, pair_look *out)
+{
+    const pair_side *a = &job->sides[0], *b = &job->sides[1];
+    kb_status status;
+    if (job->model->row_floats)
+        status = kb_match_float(a->rows, a->n, b->rows, b->n, (size_t)job->model->row_floats, &job->match,
+                                job->workspace, out->matches, &out->count);
+    else
+        status = kb_match_hamming(a->rows, a->n, b->rows, b->n, (size_t)job->model->row_bytes, &job->match,
+                                  job->workspace, out->matches, &out->count);
+    out->candidates = out->count;
+    if (status != KB_OK || job->options.no_filter) return status;
+    return kb_filter(a->keypoints, a->n, b->keypoints, b->n, out->matches, out->count, job->options.filter,
+                     job->workspace, out->matches, &out->count);
+}
+
+static kb_status fit(const pair_job *job, pair_look *out)
+{
+    const pair_side *a = &job->sides[0], *b = &job->sides[1];
+    kb_fit_options o = job->fit;
+    KB_INIT(out->fit);
+    out->fit.result = KB_FIT_NOT_FOUND;
+    memset(out->inliers, 0, out->count);
+    if (!job->options.fit) return KB_OK;
+    o.quality = job->quality;
+    o.candidates = out->candidates;
+    o.looks = job->looks * (o.looks > 0 ? o.looks : 1);
+    kb_status status = kb_match_points(a->keypoints, a->n, b->keypoints, b->n, out->matches, out->count, job->points,
+                                       job->quality);
+    if (status == KB_OK) status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit);
+    return status;
+}
+
+kb_status kbi_pair_look(pair_job *job, pair_look *out)
+{
+    job->looks++;
+    kb_status status = kbi_pair_set_angles(job, out);
+    for (int k = 0; k < 2 && status == KB_OK; k++) status = describe(job, &job->sides[k]);
+    if (status == KB_OK) status = match(job, out);
+    return status == KB_OK ? fit(job, out) : status;
+}

@@ -1,0 +1,200 @@
+/* The public call: options in, the best look out. */
+#include "image/image.h"
+#include "model/model.h"
+#include "pair/pair.h"
+
+#define MIN_ROLL 4.0f /* degrees; below it upright rows are as good as rotated ones */
+#define MIN_SHARE 0.5 /* of the kept matches that agree with upright's geometry, below which oriented is tried too */
+
+const char *kb_look_name(kb_look look)
+{
+    switch (look) {
+    case KB_LOOK_UPRIGHT: return "upright";
+    case KB_LOOK_ORIENTED: return "oriented";
+    case KB_LOOK_ROTATED: return "rotated";
+    }
+    return "?";
+}
+
+/* ---- options ---- */
+
+static kb_status read_looks(pair_job *job)
+{
+    const int32_t first = KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED;
+    int32_t *looks = &job->options.looks;
+    if (*looks == 0) *looks = first | KB_LOOK_ROTATED;
+    if (*looks & ~(first | KB_LOOK_ROTATED)) return KB_E_ARGUMENT;
+    if (job->detect.orientation == KB_ORIENTATION_NONE) *looks &= ~KB_LOOK_ORIENTED;
+    return *looks & first ? KB_OK : KB_E_ARGUMENT;
+}
+
+static kb_status read_options(const kb_model *model, const kb_pair_options *given, pair_job *job)
+{
+    kb_pair_options *o = &job->options;
+    kb_status status = KBI_STRUCT_READ(kb_pair_options, o, given);
+    if (status == KB_OK) status = KBI_STRUCT_READ(kb_detect_options, &job->detect, o->detect);
+    if (status == KB_OK) status = KBI_STRUCT_READ(kb_match_options, &job->match, o->match);
+    if (status == KB_OK) status = KBI_STRUCT_READ(kb_fit_options, &job->fit, o->fit);
+    if (status == KB_OK) status = read_looks(job);
+    if (status != KB_OK) return status;
+    job->model = model;
+    job->detect.struct_size = sizeof job->detect;
+    job->match.struct_size = sizeof job->match;
+    job->fit.struct_size = sizeof job->fit;
+    if (job->detect.detector == 0) job->detect.detector = kb_detector_default();
+    job->detect.second_angle = 0;
+    job->detect.parallel = job->match.parallel = o->parallel;
+    job->match.stride_a = job->match.stride_b = 0;
+    job->orient_scale = o->scale == 0 ? kb_detector_scale(job->detect.detector) : o->scale;
+    job->describe_scale = o->scale == 0 ? kb_model_scale(model, kb_detector_name(job->detect.detector)) : o->scale;
+    return job->detect.mask || (o->no_filter & ~1) ? KB_E_ARGUMENT : KB_OK;
+}
+
+/* ---- keypoints ---- */
+
+/* SIFT gives a keypoint per peak of orientations, one after the other; without angles they are one. */
+static size_t drop_copies(kb_keypoint *k, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint *last = kept ? &k[kept - 1] : NULL;
+        if (!last || last->x != k[i].x || last->y != k[i].y || last->size != k[i].size) k[kept++] = k[i];
+    }
+    return kept;
+}
+
+static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *image, const kb_image *mask,
+                                size_t capacity)
+{
+    kb_detect_options o = job->detect;
+    size_t row = job->model->row_floats ? (size_t)job->model->row_floats * sizeof(float)
+                                        : (size_t)job->model->row_bytes;
+    o.orientation = KB_ORIENTATION_NONE;
+    o.mask = mask;
+    kb_status status = kbi_gray8(image, job->workspace, &side->gray);
+    if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, side->keypoints, capacity, &side->n);
+    if (status != KB_OK) return status;
+    side->n = drop_copies(side->keypoints, side->n);
+    side->rows = kbi_workspace_array(job->workspace, side->n, row);
+    return side->rows ? KB_OK : KB_E_MEMORY;
+}
+
+/* ---- looks ---- */
+
+static bool found(const pair_look *look) { return look->fit.result == KB_FIT_FOUND; }
+
+/* A geometry that is degenerate is more than none: other angles will not change the scene. */
+static int32_t rank_of(const pair_look *look)
+{
+    return found(look) ? 2 : look->fit.result == KB_FIT_DEGENERATE ? 1 : 0;
+}
+
+static bool better(const pair_look *a, const pair_look *b)
+{
+    if (rank_of(a) != rank_of(b)) return rank_of(a) > rank_of(b);
+    return found(a) ? a->fit.places > b->fit.places : a->count > b->count;
+}
+
+/* One more look, which takes the place of the best one where it is better. */
+static kb_status try_look(pair_job *job, kb_look look, float rotation, pair_look *best, pair_look *spare)
+{
+    if (!(job->options.looks & (int32_t)look)) return KB_OK;
+    spare->look = look;
+    spare->rotation = rotation;
+    kb_status status = kbi_pair_look(job, spare);
+    if (status == KB_OK && (job->looks == 1 || better(spare, best))) {
+        pair_look other = *best;
+        *best = *spare;
+        *spare = other;
+    }
+    return status;
+}
+
+/* Upright rows of a turned image can agree with what repeats in it, but not many of them do. */
+static bool believed(const pair_look *look)
+{
+    if (look->fit.result == KB_FIT_DEGENERATE) return true;
+    return found(look) && (double)look->fit.inliers >= MIN_SHARE * (double)look->count;
+}
+
+/* The rotation of the pair, as the look shows it that knows more. */
+static float rotation_of(const pair_job *job, const pair_look *best, const pair_look *spare)
+{
+    if (best->look == KB_LOOK_UPRIGHT && found(best)) return kbi_pair_rotation_of_points(job, best);
+    if (!job->sides[0].angles) return 0;
+    return kbi_pair_rotation_of_angles(job, best->look == KB_LOOK_ORIENTED ? best : spare);
+}
+
+static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
+{
+    kb_status status = try_look(job, KB_LOOK_UPRIGHT, 0, best, spare);
+    bool upright = job->looks > 0;
+    if (status == KB_OK && !believed(best)) status = try_look(job, KB_LOOK_ORIENTED, 0, best, spare);
+    if (status != KB_OK) return status;
+    float rotation = rotation_of(job, best, spare);
+    bool rolled = rotation >= MIN_ROLL && rotation <= 360 - MIN_ROLL;
+    return rolled || !upright ? try_look(job, KB_LOOK_ROTATED, rotation, best, spare) : KB_OK;
+}
+
+static bool allocate_look(pair_job *job, pair_look *look)
+{
+    *look = (pair_look){.fit.result = KB_FIT_NOT_FOUND};
+    look->matches = kbi_workspace_array(job->workspace, job->sides[0].n, sizeof *look->matches);
+    look->inliers = kbi_workspace_get(job->workspace, job->sides[0].n);
+    return look->matches && look->inliers;
+}
+
+static kb_status match_sides(pair_job *job, kb_pair *pair)
+{
+    pair_look best, spare;
+    size_t n = job->sides[0].n;
+    job->points = kbi_workspace_array(job->workspace, n, sizeof *job->points);
+    job->quality = kbi_workspace_array(job->workspace, n, sizeof *job->quality);
+    if (!allocate_look(job, &best) || !allocate_look(job, &spare) || !job->points || !job->quality) return KB_E_MEMORY;
+    kb_status status = try_looks(job, &best, &spare);
+    if (status == KB_OK) status = kbi_pair_set_angles(job, &best);
+    if (status != KB_OK) return status;
+    if (best.count) memcpy(pair->matches, best.matches, best.count * sizeof *best.matches);
+    if (best.count) memcpy(pair->inliers, best.inliers, best.count);
+    if (pair->fit) KBI_STRUCT_WRITE(kb_fit_report, pair->fit, &best.fit);
+    pair->na = n;
+    pair->nb = job->sides[1].n;
+    pair->count = best.count;
+    pair->candidates = best.candidates;
+    pair->look = best.look;
+    pair->rotation = best.rotation;
+    pair->looks = job->looks;
+    return KB_OK;
+}
+
+static kb_status check_pair(const kb_pair *pair)
+{
+    kb_status status = KBI_STRUCT_CHECK(kb_pair, pair);
+    if (status == KB_OK && pair->fit) status = KBI_STRUCT_CHECK(kb_fit_report, pair->fit);
+    if (status != KB_OK) return status;
+    bool room = pair->a && pair->b && pair->matches && pair->inliers;
+    return pair->capacity == 0 || room ? KB_OK : KB_E_ARGUMENT;
+}
+
+kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b, const kb_pair_options *options,
+                          kb_workspace *workspace, kb_pair *pair)
+{
+    pair_job job = {0};
+    if (!model || !pair) return KB_E_ARGUMENT;
+    kb_status status = check_pair(pair);
+    if (status == KB_OK) status = kbi_image_check(a);
+    if (status == KB_OK) status = kbi_image_check(b);
+    if (status == KB_OK) status = read_options(model, options, &job);
+    if (status != KB_OK) return status;
+    kb_workspace local;
+    job.workspace = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(job.workspace);
+    job.sides[0].keypoints = pair->a;
+    job.sides[1].keypoints = pair->b;
+    status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a, pair->capacity);
+    if (status == KB_OK) status = find_keypoints(&job, &job.sides[1], b, job.options.mask_b, pair->capacity);
+    if (status == KB_OK) status = match_sides(&job, pair);
+    kbi_workspace_rewind(job.workspace, mark);
+    kbi_workspace_release(&local);
+    return status;
+}

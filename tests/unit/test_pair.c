@@ -1,0 +1,381 @@
+/* kb_match_images: which look gives the result, what is found and what is not, limits, options, threads. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "render.h"
+#include "solid.h"
+
+enum { WIDTH = 400, HEIGHT = 320, ROOM = 1000 };
+static const double START[3] = {0, 0, 0}, ASIDE[3] = {0.5, 0.1, 0.3};
+
+static const kb_model *model;
+
+typedef struct outcome {
+    kb_keypoint a[ROOM], b[ROOM];
+    kb_match matches[ROOM];
+    uint8_t inliers[ROOM];
+    kb_fit_report fit;
+    kb_pair pair;
+} outcome;
+
+static void outcome_init(outcome *o)
+{
+    memset(o, 0, sizeof *o);
+    KB_INIT(o->fit);
+    KB_INIT(o->pair);
+    o->pair.capacity = ROOM;
+    o->pair.a = o->a;
+    o->pair.b = o->b;
+    o->pair.matches = o->matches;
+    o->pair.inliers = o->inliers;
+    o->pair.fit = &o->fit;
+}
+
+static kb_image render(const solid_scene *scene, const solid_camera *camera)
+{
+    return view_of(solid_render(scene, camera, WIDTH, HEIGHT), WIDTH, HEIGHT);
+}
+
+static void release(const kb_image *image) { free((void *)(uintptr_t)image->data); }
+
+/* Two views of a scene, the second from ASIDE and with a roll. */
+typedef struct views {
+    solid_scene scene;
+    solid_camera cameras[2];
+    kb_image images[2];
+} views;
+
+static views views_of(solid_scene scene, double roll)
+{
+    views v = {.scene = scene};
+    v.cameras[0] = solid_camera_at(WIDTH, HEIGHT, 350, START, 0, 0, 0);
+    v.cameras[1] = solid_camera_at(WIDTH, HEIGHT, 350, ASIDE, -5, 2, roll);
+    for (int i = 0; i < 2; i++) v.images[i] = render(&scene, &v.cameras[i]);
+    return v;
+}
+
+static void views_free(views *v)
+{
+    for (int i = 0; i < 2; i++) release(&v->images[i]);
+}
+
+static void match_views(const views *v, kb_geometry geometry, int32_t looks, outcome *o)
+{
+    kb_pair_options options;
+    kb_fit_options fit;
+    KB_INIT(options);
+    KB_INIT(fit);
+    fit.geometry = geometry;
+    fit.camera1 = &v->cameras[0].k;
+    options.fit = &fit;
+    options.looks = looks;
+    outcome_init(o);
+    assert_int_equal(kb_match_images(model, &v->images[0], &v->images[1], &options, NULL, &o->pair), KB_OK);
+}
+
+/* The inliers are where the scene says; most of them at least, since epipolar lines let others pass. */
+static void assert_right(const views *v, const outcome *o, double least_share)
+{
+    size_t right = 0, inliers = 0;
+    for (size_t i = 0; i < o->pair.count; i++) {
+        double x, y;
+        const kb_keypoint *p = &o->a[o->matches[i].a], *q = &o->b[o->matches[i].b];
+        if (!o->inliers[i]) continue;
+        inliers++;
+        if (!solid_transfer(&v->scene, &v->cameras[0], p->x, p->y, &v->cameras[1], &x, &y)) continue;
+        right += hypot(q->x - x, q->y - y) < 3;
+    }
+    assert_int_equal(inliers, o->fit.inliers);
+    assert_true((double)right >= least_share * (double)inliers);
+}
+
+static double roll_error(const outcome *o, double roll)
+{
+    return fabs(remainder((double)o->pair.rotation - roll, 360));
+}
+
+static void an_upright_pair_takes_one_look(void **state)
+{
+    outcome o;
+    views v = views_of(flat_scene(3), 0);
+    (void)state;
+    match_views(&v, KB_HOMOGRAPHY, 0, &o);
+    assert_int_equal(o.fit.result, KB_FIT_FOUND);
+    assert_int_equal(o.pair.look, KB_LOOK_UPRIGHT);
+    assert_int_equal(o.pair.looks, 1);
+    assert_true(o.pair.rotation == 0);
+    assert_true(o.pair.candidates >= o.pair.count);
+    assert_true(o.fit.places > 100);
+    for (size_t i = 0; i < o.pair.na; i++) assert_true(o.a[i].angle == -1);
+    assert_right(&v, &o, 0.95);
+    views_free(&v);
+}
+
+/* Upright rows find nothing there, and the rotation of the pair gives more places than angles per keypoint. */
+static void a_turned_pair_needs_angles(void **state)
+{
+    static const double rolls[] = {90, 137, 180, 250};
+    outcome o, oriented, upright;
+    (void)state;
+    for (size_t k = 0; k < KBI_COUNT(rolls); k++) {
+        views v = views_of(k % 2 ? room_scene(5) : flat_scene(5), rolls[k]);
+        kb_geometry geometry = k % 2 ? KB_ESSENTIAL : KB_HOMOGRAPHY;
+        match_views(&v, geometry, KB_LOOK_UPRIGHT, &upright);
+        assert_int_not_equal(upright.fit.result, KB_FIT_FOUND);
+        match_views(&v, geometry, KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED, &oriented);
+        assert_int_equal(oriented.fit.result, KB_FIT_FOUND);
+        assert_int_equal(oriented.pair.look, KB_LOOK_ORIENTED);
+        assert_int_equal(oriented.pair.looks, 2);
+        match_views(&v, geometry, 0, &o);
+        assert_int_equal(o.fit.result, KB_FIT_FOUND);
+        assert_int_equal(o.pair.look, KB_LOOK_ROTATED);
+        assert_int_equal(o.pair.looks, 3);
+        assert_true(roll_error(&o, rolls[k]) < 5);
+        assert_true(o.fit.places > oriented.fit.places);
+        for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].angle == o.pair.rotation);
+        assert_right(&v, &o, 0.9);
+        views_free(&v);
+    }
+}
+
+/* Upright verifies it, its points give the rotation, and no angle is computed. */
+static void a_rolled_pair_is_described_with_its_roll(void **state)
+{
+    outcome o, upright;
+    (void)state;
+    for (int solid = 0; solid < 2; solid++) {
+        views v = views_of(solid ? room_scene(7) : flat_scene(7), 10);
+        kb_geometry geometry = solid ? KB_FUNDAMENTAL : KB_HOMOGRAPHY;
+        match_views(&v, geometry, KB_LOOK_UPRIGHT, &upright);
+        match_views(&v, geometry, 0, &o);
+        assert_int_equal(upright.fit.result, KB_FIT_FOUND);
+        assert_int_equal(o.pair.look, KB_LOOK_ROTATED);
+        assert_int_equal(o.pair.looks, 2);
+        assert_true(roll_error(&o, 10) < 3);
+        assert_true(o.fit.places > upright.fit.places);
+        assert_right(&v, &o, 0.9);
+        views_free(&v);
+    }
+}
+
+static void unrelated_pairs_have_no_geometry(void **state)
+{
+    static const kb_geometry kinds[] = {KB_HOMOGRAPHY, KB_FUNDAMENTAL, KB_ESSENTIAL};
+    outcome o;
+    (void)state;
+    for (uint32_t k = 0; k < 6; k++) {
+        views v = views_of(room_scene(11 + k), 0), w = views_of(flat_scene(31 + k), 40);
+        views mixed = v;
+        mixed.images[1] = w.images[1];
+        match_views(&mixed, kinds[k % 3], 0, &o);
+        assert_int_not_equal(o.fit.result, KB_FIT_FOUND);
+        assert_true(o.pair.looks >= 2);
+        for (size_t i = 0; i < o.pair.count; i++) assert_int_equal(o.inliers[i], 0);
+        views_free(&v);
+        views_free(&w);
+    }
+}
+
+/* No pixel of them is a keypoint, in one image or in both. */
+static void empty_images_match_nothing(void **state)
+{
+    static const uint8_t black[64 * 64], dot[1] = {200};
+    views v = views_of(flat_scene(3), 0);
+    const kb_image nothing[3] = {view_of(black, 64, 64), view_of(dot, 1, 1), view_of(black, 7, 3)};
+    outcome o;
+    (void)state;
+    for (int k = 0; k < 3; k++)
+        for (int side = 0; side < 3; side++) {
+            views mixed = v;
+            if (side != 1) mixed.images[0] = nothing[k];
+            if (side != 0) mixed.images[1] = nothing[k];
+            match_views(&mixed, KB_HOMOGRAPHY, 0, &o);
+            assert_int_equal(o.pair.count, 0);
+            assert_int_not_equal(o.fit.result, KB_FIT_FOUND);
+            assert_int_equal(o.pair.na == 0, side != 1);
+        }
+    views_free(&v);
+}
+
+static void without_a_geometry_the_look_with_most_matches_is_taken(void **state)
+{
+    static const double rolls[] = {0, 120};
+    outcome o;
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        views v = views_of(flat_scene(9), rolls[k]);
+        outcome_init(&o);
+        o.pair.fit = NULL;
+        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], NULL, NULL, &o.pair), KB_OK);
+        assert_int_equal(o.pair.look, k ? KB_LOOK_ROTATED : KB_LOOK_UPRIGHT);
+        assert_true(o.pair.count > 100);
+        views_free(&v);
+    }
+}
+
+static void orientation_none_is_upright(void **state)
+{
+    outcome o;
+    kb_pair_options options;
+    kb_detect_options detect;
+    views v = views_of(flat_scene(9), 120);
+    (void)state;
+    KB_INIT(options);
+    KB_INIT(detect);
+    detect.orientation = KB_ORIENTATION_NONE;
+    options.detect = &detect;
+    outcome_init(&o);
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair), KB_OK);
+    assert_int_equal(o.pair.look, KB_LOOK_UPRIGHT);
+    assert_int_equal(o.pair.looks, 1);
+    views_free(&v);
+}
+
+/* SIFT returns a place once per peak of its orientations; upright these would be equal rows, which a ratio test drops. */
+static void sift_keypoints_are_one_per_place(void **state)
+{
+    outcome o;
+    kb_pair_options options;
+    kb_detect_options detect;
+    kb_match_options match;
+    views v = views_of(flat_scene(9), 0);
+    kb_model *sift = builtin_model("rootsift");
+    (void)state;
+    KB_INIT(options);
+    KB_INIT(detect);
+    KB_INIT(match);
+    detect.detector = KB_DETECTOR_SIFT;
+    match.max_ratio = 0.8f;
+    options.detect = &detect;
+    options.match = &match;
+    outcome_init(&o);
+    assert_int_equal(kb_match_images(sift, &v.images[0], &v.images[1], &options, NULL, &o.pair), KB_OK);
+    assert_true(o.pair.count > 50);
+    for (size_t i = 1; i < o.pair.na; i++)
+        assert_false(o.a[i].x == o.a[i - 1].x && o.a[i].y == o.a[i - 1].y && o.a[i].size == o.a[i - 1].size);
+    for (size_t i = 0; i < o.pair.count; i++) assert_true(o.matches[i].distance <= 1.5f); /* floats of unit norm */
+    kb_model_free(sift);
+    views_free(&v);
+}
+
+static void a_mask_belongs_to_its_image(void **state)
+{
+    static uint8_t left[WIDTH * HEIGHT];
+    outcome o;
+    kb_pair_options options;
+    views v = views_of(flat_scene(9), 0);
+    const kb_image mask = view_of(left, WIDTH, HEIGHT);
+    (void)state;
+    for (int i = 0; i < WIDTH * HEIGHT; i++) left[i] = i % WIDTH < WIDTH / 2;
+    KB_INIT(options);
+    options.mask_b = &mask;
+    outcome_init(&o);
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair), KB_OK);
+    float farthest[2] = {0, 0};
+    for (size_t i = 0; i < o.pair.na; i++) farthest[0] = fmaxf(farthest[0], o.a[i].x);
+    for (size_t i = 0; i < o.pair.nb; i++) farthest[1] = fmaxf(farthest[1], o.b[i].x);
+    assert_true(farthest[0] > WIDTH / 2 + 50);
+    assert_true(farthest[1] > 0 && farthest[1] < WIDTH / 2 + 1);
+    views_free(&v);
+}
+
+static void threads_and_workspaces_change_nothing(void **state)
+{
+    static outcome one, many;
+    kb_pair_options options;
+    kb_fit_options fit;
+    kb_pool *pool;
+    kb_workspace *workspace;
+    (void)state;
+    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    KB_INIT(options);
+    KB_INIT(fit);
+    options.fit = &fit;
+    for (int k = 0; k < 3; k++) {
+        views v = views_of(flat_scene(13), 60 * k);
+        options.parallel = NULL;
+        outcome_init(&one);
+        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &one.pair), KB_OK);
+        options.parallel = kb_pool_parallel(pool);
+        outcome_init(&many);
+        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, workspace, &many.pair), KB_OK);
+        assert_memory_equal(one.a, many.a, sizeof one.a);
+        assert_memory_equal(one.b, many.b, sizeof one.b);
+        assert_memory_equal(one.matches, many.matches, sizeof one.matches);
+        assert_memory_equal(one.inliers, many.inliers, sizeof one.inliers);
+        assert_memory_equal(&one.fit, &many.fit, sizeof one.fit);
+        assert_memory_equal(&one.pair.na, &many.pair.na, sizeof one.pair - offsetof(kb_pair, na));
+        views_free(&v);
+    }
+    kb_workspace_free(workspace);
+    kb_pool_free(pool);
+}
+
+static kb_status try_with(const kb_image *image, const kb_pair_options *options, kb_pair *pair)
+{
+    return kb_match_images(model, image, image, options, NULL, pair);
+}
+
+static void wrong_arguments_are_refused(void **state)
+{
+    static outcome o;
+    kb_pair_options options;
+    kb_detect_options detect;
+    kb_image image = view_of(solid_render(&(solid_scene){solid_wall, 1, 1},
+                                          &(solid_camera){.k = {.fx = 50, .fy = 50}, .r = {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+                                          64, 64), 64, 64);
+    (void)state;
+    outcome_init(&o);
+    KB_INIT(options);
+    KB_INIT(detect);
+    assert_int_equal(kb_match_images(NULL, &image, &image, NULL, NULL, &o.pair), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_images(model, NULL, &image, NULL, NULL, &o.pair), KB_E_ARGUMENT);
+    assert_int_equal(try_with(&image, NULL, NULL), KB_E_ARGUMENT);
+    options.looks = 8;
+    assert_int_equal(try_with(&image, &options, &o.pair), KB_E_ARGUMENT);
+    options.looks = KB_LOOK_ROTATED; /* nothing that could show a rotation */
+    assert_int_equal(try_with(&image, &options, &o.pair), KB_E_ARGUMENT);
+    options.looks = 0;
+    detect.mask = &image;
+    options.detect = &detect;
+    assert_int_equal(try_with(&image, &options, &o.pair), KB_E_ARGUMENT);
+    options.detect = NULL;
+    options.struct_size = 3;
+    assert_int_equal(try_with(&image, &options, &o.pair), KB_E_STRUCT);
+    o.pair.matches = NULL;
+    assert_int_equal(try_with(&image, NULL, &o.pair), KB_E_ARGUMENT);
+    outcome_init(&o);
+    o.fit.struct_size = 0;
+    assert_int_equal(try_with(&image, NULL, &o.pair), KB_E_STRUCT);
+    outcome_init(&o);
+    assert_int_equal(try_with(&image, NULL, &o.pair), KB_OK);
+    release(&image);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_upright_pair_takes_one_look),
+        cmocka_unit_test(a_turned_pair_needs_angles),
+        cmocka_unit_test(a_rolled_pair_is_described_with_its_roll),
+        cmocka_unit_test(unrelated_pairs_have_no_geometry),
+        cmocka_unit_test(empty_images_match_nothing),
+        cmocka_unit_test(without_a_geometry_the_look_with_most_matches_is_taken),
+        cmocka_unit_test(orientation_none_is_upright),
+        cmocka_unit_test(sift_keypoints_are_one_per_place),
+        cmocka_unit_test(a_mask_belongs_to_its_image),
+        cmocka_unit_test(threads_and_workspaces_change_nothing),
+        cmocka_unit_test(wrong_arguments_are_refused),
+    };
+    kb_model *m = builtin_model("bag256");
+    model = m;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    kb_model_free(m);
+    return failed;
+}
