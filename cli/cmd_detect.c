@@ -39,8 +39,9 @@ static bool detect_keypoints(const detect_job *j, const char *path, const io_ima
     out->items = io_alloc(capacity, sizeof *out->items);
     o.mask = j->mask.pixels ? &j->mask.view : NULL;
     o.parallel = j->common->parallel;
-    kb_status status = kb_detect(&image->view, &o, j->workspace, out->items, capacity, &out->count);
-    return status == KB_OK || io_fail(error, "%s: %s", path, kb_status_string(status));
+    kb_error why;
+    kb_status status = kb_detect(&image->view, &o, j->workspace, out->items, capacity, &out->count, &why);
+    return status == KB_OK || io_fail(error, "%s: %s", path, why.text);
 }
 
 static bool keypoints_write_npy(const char *path, const io_keypoints *keypoints, io_error *error)

@@ -6,6 +6,8 @@
 
 #include "common/common.h"
 
+typedef struct kbi_measure kbi_measure; /* corners.h */
+
 /* What the defaults of the options stand for. */
 #define KBI_SELECT_USUAL KB_SELECT_BEST
 
@@ -16,11 +18,8 @@ typedef struct kbi_detect_job {
     kb_workspace *workspace;
 } kbi_detect_job;
 
-/* The caller's options, checked, with defaults filled in. */
-kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given);
-
-/* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
-kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
+/* The caller's options, checked, with defaults filled in (options.c). */
+kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given, kb_error *error);
 
 /* The workspace of kb_detect for images up to this size (kbi_workspace_measure). *max_keypoints receives the
  * options'. */

@@ -116,10 +116,10 @@ static void test_one_call_is_two(void **state)
         KB_INIT(describe);
         detect.detector = (kb_detector)(KB_DETECTOR_ORB + which / 2);
         describe.scale = kb_model_scale(model, kb_detector_name(detect.detector));
-        assert_int_equal(kb_detect(image, &detect, NULL, expected, MOST, &n), KB_OK);
+        assert_int_equal(kb_detect(image, &detect, NULL, expected, MOST, &n, NULL), KB_OK);
         assert_int_equal(kb_describe(model, image, expected, n, &describe, NULL, rows, flags), KB_OK);
         assert_int_equal(kb_detect_and_describe(model, image, &detect, NULL, NULL, found, MOST, again, flags_again,
-                                                &count), KB_OK);
+                                                &count, NULL), KB_OK);
         assert_true(n > 50);
         assert_int_equal(count, n);
         assert_memory_equal(found, expected, n * sizeof *found);
@@ -127,11 +127,12 @@ static void test_one_call_is_two(void **state)
         assert_memory_equal(flags_again, flags, n);
     }
     size_t count = 7;
-    assert_int_equal(kb_detect_and_describe(NULL, &images[0], NULL, NULL, NULL, found, MOST, again, NULL, &count),
+    assert_int_equal(kb_detect_and_describe(NULL, &images[0], NULL, NULL, NULL, found, MOST, again, NULL, &count, NULL),
                      KB_E_ARGUMENT);
-    assert_int_equal(kb_detect_and_describe(model, &images[0], NULL, NULL, NULL, found, MOST, NULL, NULL, &count),
+    assert_int_equal(kb_detect_and_describe(model, &images[0], NULL, NULL, NULL, found, MOST, NULL, NULL, &count, NULL),
                      KB_E_ARGUMENT);
-    assert_int_equal(kb_detect_and_describe(model, &images[0], NULL, NULL, NULL, NULL, 0, NULL, NULL, &count), KB_OK);
+    assert_int_equal(kb_detect_and_describe(model, &images[0], NULL, NULL, NULL, NULL, 0, NULL, NULL, &count, NULL),
+                     KB_OK);
     assert_int_equal(count, 0);
     kb_model_free(model);
 }
