@@ -332,6 +332,9 @@ typedef struct kb_detect_options {
     int32_t no_upsampling;    /* 1: do not double the image first: four times faster, without the smallest keypoints */
     /* HESSIAN */
     float hessian_threshold;  /* 0: 0.001; 0.0001 to 0.5: least response. Lower finds more, weaker ones. */
+    /* all */
+    int32_t mask_margin;      /* px, 0 to 65535: keypoints keep this distance, in x or in y, from the pixels that the mask
+                                 hides, so that corners of the mask's own edge are not found */
 } kb_detect_options;
 
 /* Whether kb_detect would take these options: KB_OK, or its error. Both may be NULL. */
@@ -669,7 +672,7 @@ typedef struct kb_workspace_limits {
     int32_t threads;                 /* of the kb_parallel in the options, up to 256; 0: 1 */
     int32_t width, height;           /* of images */
     kb_format format;                /* KB_GRAY16: images of both formats */
-    const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count */
+    const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count, mask_margin does */
     const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_... */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
     size_t rows_a, rows_b;           /* kb_match_hamming, kb_match_float; kb_filter for rows_a matches */

@@ -2,19 +2,6 @@
 #include "detect/detectors.h"
 #include "image/image.h"
 
-bool kbi_mask_allows(const kb_image *mask, float x, float y)
-{
-    int32_t column = kbi_clamp_i((int32_t)(x + 0.5f), 0, mask->width - 1);
-    int32_t row = kbi_clamp_i((int32_t)(y + 0.5f), 0, mask->height - 1);
-    return ((const uint8_t *)mask->data)[row * mask->stride + column] != 0;
-}
-
-static bool mask_fits(const kb_image *mask, const kb_image *image)
-{
-    return kbi_image_check(mask) == KB_OK && mask->format == KB_GRAY8 && mask->width == image->width &&
-           mask->height == image->height;
-}
-
 static kb_status run(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
     const kbi_detector *detector = kbi_detector_find(job->options.detector);
@@ -38,12 +25,13 @@ kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *opt
     size_t mark = kbi_workspace_mark(workspace), count;
     kb_status status = kbi_detect_options_read(&job.options, options, NULL);
     if (status != KB_OK) return status;
-    job.options.mask = NULL;
+    job.options.mask = NULL; /* with a margin there is memory for one */
     job.options.parallel = parallel;
     *max_keypoints = (size_t)job.options.max_keypoints;
     status = kbi_gray8(image, workspace, &job.image);
-    if (status == KB_OK)
-        status = run(&job, &found, &count);
+    if (status == KB_OK && job.options.mask_margin > 0)
+        status = kbi_mask_grow(image, job.options.mask_margin, workspace, NULL);
+    if (status == KB_OK) status = run(&job, &found, &count);
     kbi_workspace_rewind(workspace, mark);
     return status;
 }
@@ -58,7 +46,7 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     if (status != KB_OK) return kbi_fail_status(error, status);
     status = kbi_detect_options_read(&job.options, options, error);
     if (status != KB_OK) return status;
-    if (job.options.mask && !mask_fits(job.options.mask, image))
+    if (job.options.mask && !kbi_mask_fits(job.options.mask, image))
         return kbi_fail_at(error, KB_E_ARGUMENT, "mask", -1, "the mask is not an 8-bit image of %d x %d px",
                            (int)image->width, (int)image->height);
     *count = 0;
@@ -68,7 +56,12 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(job.workspace);
+    kb_image grown;
     status = kbi_gray8(image, job.workspace, &job.image);
+    if (status == KB_OK && job.options.mask && job.options.mask_margin > 0) {
+        status = kbi_mask_grow(job.options.mask, job.options.mask_margin, job.workspace, &grown);
+        job.options.mask = &grown;
+    }
     if (status == KB_OK) status = find_keypoints(&job, keypoints, count);
     kbi_workspace_rewind(job.workspace, mark);
     kbi_workspace_release(&local);

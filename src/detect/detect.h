@@ -26,8 +26,13 @@ kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options 
 kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *options, const kb_parallel *parallel,
                              kb_workspace *workspace, size_t *max_keypoints);
 
+/* ---- the mask (mask.c) ---- */
+/* Whether a mask can be the image's. */
+bool kbi_mask_fits(const kb_image *mask, const kb_image *image);
 /* True when a keypoint at (x, y) is wanted. */
 bool kbi_mask_allows(const kb_image *mask, float x, float y);
+/* *grown receives the mask without the pixels that lie within `margin` px, in x and in y, of one that it hides. */
+kb_status kbi_mask_grow(const kb_image *mask, int32_t margin, kb_workspace *workspace, kb_image *grown);
 
 /* ---- order and selection (order.c, select.c) ---- */
 /* Total order: strongest first, then by y, x, size, angle. */

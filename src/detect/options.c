@@ -23,6 +23,7 @@ typedef struct option {
 static const option option_table[] = {
     COMMON(max_keypoints, 2000, 1, 1000000),
     COMMON(orientation, KB_ORIENTATION_GRADIENT, KB_ORIENTATION_GRADIENT, KB_ORIENTATION_NONE),
+    COMMON(mask_margin, 0, 0, 65535),
     COMMON(low_memory, 0, 0, 1), /* one that has no way to save memory gives the same keypoints */
     WHOLE(levels, KB_PYRAMID_MAX_LEVELS, 1, KB_PYRAMID_MAX_LEVELS),
     WHOLE(every_level, 0, 0, 1),

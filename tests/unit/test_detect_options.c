@@ -117,6 +117,88 @@ static void test_other_errors(void **state)
     assert_string_equal(error.field, "struct_size");
 }
 
+/* Whether a pixel that the mask hides lies nearer than the margin, in x and in y. */
+static bool is_near_hidden(const uint8_t *mask, int32_t side, const kb_keypoint *k, int32_t margin)
+{
+    for (int32_t y = 0; y < side; y++)
+        for (int32_t x = 0; x < side; x++)
+            if (mask[y * side + x] == 0 && fabsf((float)x - k->x) < (float)margin &&
+                fabsf((float)y - k->y) < (float)margin)
+                return true;
+    return false;
+}
+
+/* Every detector keeps the margin, in a workspace of the size that was asked for, and finds keypoints up to it. */
+static void test_mask_margin(void **state)
+{
+    (void)state;
+    enum { SIDE = 240, MARGIN = 12 };
+    uint8_t *pixels = render_texture(SIDE, SIDE, 5), *mask = malloc(SIDE * SIDE);
+    memset(mask, 1, SIDE * SIDE);
+    for (int32_t y = 100; y < 140; y++) memset(mask + y * SIDE + 90, 0, 50);
+    mask[20 * SIDE + 30] = mask[SIDE * SIDE - 1] = 0;
+    kb_image image = view_of(pixels, SIDE, SIDE), mask_view = view_of(mask, SIDE, SIDE);
+    for (int32_t d = 0; kb_detector_at(d) != 0; d++) {
+        kb_detect_options o = options_for(kb_detector_at(d));
+        o.mask = &mask_view;
+        found *all = detect_view(&image, &o);
+        o.mask_margin = MARGIN;
+        found *inner = detect_view(&image, &o);
+        size_t near = 0, beside = 0;
+        for (size_t i = 0; i < all->n; i++) near += is_near_hidden(mask, SIDE, &all->k[i], MARGIN);
+        for (size_t i = 0; i < inner->n; i++) {
+            assert_false(is_near_hidden(mask, SIDE, &inner->k[i], MARGIN));
+            beside += is_near_hidden(mask, SIDE, &inner->k[i], MARGIN + 4);
+        }
+        assert_true(near > 0 && beside > 0 && inner->n > 50);
+        kb_workspace_limits limits;
+        KB_INIT(limits);
+        limits.width = limits.height = SIDE;
+        limits.detect = &o;
+        size_t needed, n;
+        kb_workspace *ws;
+        assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
+        void *memory = malloc(needed);
+        assert_int_equal(kb_workspace_create_in(memory, needed, &ws), KB_OK);
+        assert_int_equal(kb_detect(&image, &o, ws, all->k, MANY, &n, NULL), KB_OK);
+        assert_int_equal(n, inner->n);
+        assert_memory_equal(all->k, inner->k, n * sizeof *all->k);
+        kb_workspace_free(ws);
+        o.mask = NULL; /* a margin without a mask means nothing */
+        assert_int_equal(kb_detect(&image, &o, NULL, all->k, MANY, &n, NULL), KB_OK);
+        assert_true(n > inner->n);
+        free(memory), free(all), free(inner);
+    }
+    free(pixels), free(mask);
+}
+
+/* The grown mask is what looking at every neighbour gives. */
+static void test_mask_grows(void **state)
+{
+    (void)state;
+    enum { W = 37, H = 29 };
+    uint8_t mask[W * H];
+    uint64_t seed = 3;
+    kb_workspace *ws;
+    assert_int_equal(kb_workspace_create(&ws), KB_OK);
+    for (int round = 0; round < 60; round++) {
+        int32_t margin = round % 15 == 14 ? 65535 : round % 15;
+        for (int i = 0; i < W * H; i++) mask[i] = kbi_random_next(&seed) % (uint64_t)(4 + round * 20) != 0;
+        kb_image view = view_of(mask, W, H), grown;
+        assert_int_equal(kbi_mask_grow(&view, margin, ws, &grown), KB_OK);
+        for (int32_t y = 0; y < H; y++)
+            for (int32_t x = 0; x < W; x++) {
+                bool allowed = true;
+                for (int32_t v = 0; v < H; v++)
+                    for (int32_t u = 0; u < W; u++)
+                        if (!mask[v * W + u] && abs(u - x) <= margin && abs(v - y) <= margin) allowed = false;
+                assert_int_equal(((const uint8_t *)grown.data)[y * W + x], allowed);
+            }
+        kbi_workspace_rewind(ws, 0);
+    }
+    kb_workspace_free(ws);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +206,8 @@ int main(void)
         cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_options_of_another_detector),
         cmocka_unit_test(test_other_errors),
+        cmocka_unit_test(test_mask_margin),
+        cmocka_unit_test(test_mask_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

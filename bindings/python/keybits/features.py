@@ -53,6 +53,7 @@ class Detector:
     "sift" (differences of Gaussians). selection: "default", "best",
     "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
     second_angle gives keypoints with two clear angles twice; whole_pixels keeps positions on pixels, as OpenCV's ORB.
+    mask_margin is the distance in px between keypoints and what a mask hides.
     Everything else as in kb_detect_options; None means the default. An option of another detector is refused."""
 
     def __init__(self, name: str = DEFAULT_DETECTOR, max_keypoints: int = 2000, selection: str = "default", *,
@@ -62,7 +63,7 @@ class Detector:
                  whole_pixels: bool = False, every_level: bool = False, low_memory: bool = False, layers: Optional[int] = None,
                  contrast_threshold: Optional[float] = None, edge_threshold: Optional[float] = None,
                  sigma: Optional[float] = None, upsampling: bool = True,
-                 hessian_threshold: Optional[float] = None) -> None:
+                 hessian_threshold: Optional[float] = None, mask_margin: int = 0) -> None:
         self._arguments = {key: value for key, value in locals().items() if key != "self"}
         _known(name, _DETECTORS, "detector")
         _known(selection, _SELECTIONS, "selection")
@@ -78,7 +79,8 @@ class Detector:
                             level_factor=level_factor, fast_threshold=fast_threshold,
                             fast_threshold_min=fast_threshold_min, cell_size=cell_size, layers=layers,
                             contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
-                            no_upsampling=0 if upsampling else 1, hessian_threshold=hessian_threshold)
+                            no_upsampling=0 if upsampling else 1, hessian_threshold=hessian_threshold,
+                            mask_margin=mask_margin)
         error = _abi.kb_error()
         check(lib.kb_detect_options_check(ctypes.byref(self._options), ctypes.byref(error)), error)
 
