@@ -38,6 +38,8 @@ kb_status kbi_mask_grow(const kb_image *mask, int32_t margin, kb_workspace *work
 /* Total order: strongest first, then by y, x, size, angle. */
 bool kbi_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
 
+/* Whether there is a selection rule of this number. */
+bool kbi_select_knows(kb_selection rule);
 /* The workspace of kb_select, which picks up to n of up to `total` keypoints (kbi_workspace_measure). */
 kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t height, kb_selection rule,
                              kb_workspace *workspace);

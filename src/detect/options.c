@@ -1,7 +1,6 @@
 /* The options of a detection: their defaults, their ranges, and which detectors have them. */
 #include "common/structs.h"
 #include "detect/detectors.h"
-#include "detect/select.h"
 
 #define LOW_THRESHOLD 7 /* of FAST, as in ORB-SLAM */
 
@@ -114,7 +113,7 @@ kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options 
         return kbi_fail_at(error, KB_E_UNKNOWN, "detector", -1, "there is no detector %d", (int)o->detector);
     o->detector = detector->id;
     if (o->selection == KB_SELECT_DEFAULT) o->selection = KBI_SELECT_USUAL;
-    if (o->selection < KB_SELECT_BEST || o->selection > KB_SELECT_QUADTREE)
+    if (!kbi_select_knows(o->selection))
         return kbi_fail_at(error, KB_E_ARGUMENT, "selection", -1, "there is no selection %d", (int)o->selection);
     if (o->fast_threshold_min == 0) o->fast_threshold_min = o->fast_threshold; /* no second search */
     for (size_t i = 0; i < KBI_COUNT(option_table); i++) {
