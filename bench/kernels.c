@@ -387,7 +387,7 @@ static void detect_with(kb_detector detector)
     size_t count;
     KB_INIT(options);
     options.detector = detector;
-    kb_detect(&image, &options, workspace, found_keypoints, N, &count);
+    kb_detect(&image, &options, workspace, found_keypoints, N, &count, NULL);
 }
 static void run_detect_hessian(const kbi_kernels *k) { (void)k, detect_with(KB_DETECTOR_HESSIAN); }
 static void run_detect_orb(const kbi_kernels *k) { (void)k, detect_with(KB_DETECTOR_ORB); }

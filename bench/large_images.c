@@ -63,7 +63,7 @@ static bool measure(large_job *j, kb_status (*call)(large_job *, kb_workspace *)
 
 static kb_status detect(large_job *j, kb_workspace *workspace)
 {
-    return kb_detect(&j->image, &j->detect, workspace, j->keypoints, (size_t)j->detect.max_keypoints, &j->count);
+    return kb_detect(&j->image, &j->detect, workspace, j->keypoints, (size_t)j->detect.max_keypoints, &j->count, NULL);
 }
 
 static kb_status describe(large_job *j, kb_workspace *workspace)

@@ -97,7 +97,7 @@ std::vector<kb_keypoint> detect(const cv::Mat &image, const kb_image &view, bool
     kb_detect_options options;
     KB_INIT(options);
     options.detector = KB_DETECTOR_ORB;
-    kb_detect(&view, &options, nullptr, found.data(), found.size(), &count);
+    kb_detect(&view, &options, nullptr, found.data(), found.size(), &count, nullptr);
     found.resize(count);
     return found;
 }

@@ -94,7 +94,8 @@ Rows describe_photo(const char *path, const kb_model *model, size_t row_bytes)
     options.max_keypoints = (int32_t)POOL_ROWS;
     std::vector<kb_keypoint> keypoints(POOL_ROWS);
     size_t n = 0;
-    if (kb_detect(&image, &options, nullptr, keypoints.data(), POOL_ROWS, &n) != KB_OK) give_up(path, "kb_detect");
+    if (kb_detect(&image, &options, nullptr, keypoints.data(), POOL_ROWS, &n, nullptr) != KB_OK)
+        give_up(path, "kb_detect");
     Rows rows(n * row_bytes);
     if (n > 0 && kb_describe(model, &image, keypoints.data(), n, nullptr, nullptr, rows.data(), nullptr) != KB_OK)
         give_up(path, "kb_describe");

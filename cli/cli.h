@@ -137,6 +137,7 @@ struct cli_option {
     char letter;      /* 0: none */
     cli_type type;
     size_t offset; /* of the target in the job */
+    const char *member; /* its name there */
     double low, high;
     const char *value;   /* what the help calls the value: N, FILE.csv */
     const char *initial; /* the default, as it would be typed; NULL: what `begin` left, and the help says it */
@@ -155,11 +156,11 @@ struct cli_option {
 #define CLI_MEMBER(job, member) (((job *)0)->member)
 #define CLI_NUMBER(job, member, low_end, high_end)                                                                  \
     _Generic(CLI_MEMBER(job, member), int32_t: CLI_TYPE_INT32, int64_t: CLI_TYPE_INT64, uint64_t: CLI_TYPE_UINT64,  \
-             float: CLI_TYPE_FLOAT, double: CLI_TYPE_DOUBLE), offsetof(job, member), low_end, high_end
+             float: CLI_TYPE_FLOAT, double: CLI_TYPE_DOUBLE), offsetof(job, member), #member, low_end, high_end
 #define CLI_FLAG(job, member)                                                                                       \
-    _Generic(CLI_MEMBER(job, member), bool: CLI_TYPE_FLAG, int32_t: CLI_TYPE_FLAG32), offsetof(job, member), 0, 0
+    _Generic(CLI_MEMBER(job, member), bool: CLI_TYPE_FLAG, int32_t: CLI_TYPE_FLAG32), offsetof(job, member), #member, 0, 0
 #define CLI_STRING(kind, job, member)                                                                               \
-    _Generic(CLI_MEMBER(job, member), const char *: kind), offsetof(job, member), 0, 0
+    _Generic(CLI_MEMBER(job, member), const char *: kind), offsetof(job, member), #member, 0, 0
 #define CLI_TEXT(job, member) CLI_STRING(CLI_TYPE_TEXT, job, member)
 #define CLI_INPUT(job, member) CLI_STRING(CLI_TYPE_INPUT, job, member)
 #define CLI_INPUTS(job, member) CLI_STRING(CLI_TYPE_INPUTS, job, member)
@@ -167,8 +168,8 @@ struct cli_option {
 /* `first` is the value of the first word; the target is an enum, an int32_t or a const char *. */
 #define CLI_CHOICE(job, member, first)                                                                              \
     _Generic(CLI_MEMBER(job, member), const char *: CLI_TYPE_WORD, default: CLI_TYPE_CHOICE), offsetof(job, member), \
-        first, 0
-#define CLI_CALL(job, member) CLI_TYPE_CALL, offsetof(job, member), 0, 0
+        #member, first, 0
+#define CLI_CALL(job, member) CLI_TYPE_CALL, offsetof(job, member), #member, 0, 0
 /* Rows that are no options: a line of the help above the options that follow; what must hold for several options
  * together; and the rows of another table, whose targets lie in a member of the job. */
 #define CLI_SECTION(title) {.name = title, .type = CLI_TYPE_SECTION}
@@ -221,7 +222,10 @@ bool cli_number(cli_common *common, const char *option, const char *text, double
 bool cli_choice(cli_common *common, const char *option, const char *text, const char *const *words, int *index);
 /* --preset NAME: the name of a preset, a const char *. */
 bool cli_take_preset(cli_common *common, const char *option, const char *text, void *preset);
-extern const char *const cli_detectors[];    /* words of a kb_detector, from KB_DETECTOR_ORB on */
+/* Words of the library's tables, from the number 1 on; cli_words_init fills them before options are read. */
+#define CLI_MAX_WORDS 32
+extern const char *cli_detectors[CLI_MAX_WORDS], *cli_selections[CLI_MAX_WORDS];
+void cli_words_init(void);
 /* "a, b, c" of a list that ends with NULL. */
 void cli_join_words(char *text, size_t capacity, const char *const *words, const char *separator);
 

@@ -39,8 +39,9 @@ static bool detect_keypoints(const detect_job *j, const char *path, const io_ima
     out->items = io_alloc(capacity, sizeof *out->items);
     o.mask = j->mask.pixels ? &j->mask.view : NULL;
     o.parallel = j->common->parallel;
-    kb_status status = kb_detect(&image->view, &o, j->workspace, out->items, capacity, &out->count);
-    return status == KB_OK || io_fail(error, "%s: %s", path, kb_status_string(status));
+    kb_error why;
+    kb_status status = kb_detect(&image->view, &o, j->workspace, out->items, capacity, &out->count, &why);
+    return status == KB_OK || io_fail(error, "%s: %s", path, why.text);
 }
 
 static bool keypoints_write_npy(const char *path, const io_keypoints *keypoints, io_error *error)
@@ -214,6 +215,15 @@ static void detect_end(void *job)
     io_image_free(&j->mask);
 }
 
+static bool check_mask_margin(cli_common *common, const char *option, const char *text, void *job)
+{
+    const detect_job *j = job;
+    (void)option, (void)text;
+    if (j->detect.mask_margin == 0 || j->mask_path) return true;
+    common->exit_code = cli_usage_error(common, "--mask-margin belongs to --mask");
+    return false;
+}
+
 static const char *const orientations[] = {"gradient", "centroid", "none", NULL};
 
 static const cli_option detect_options[] = {
@@ -227,6 +237,9 @@ static const cli_option detect_options[] = {
     CLI_GROUP(detect_job, reading, reading_options),
     {"mask", 0, CLI_INPUT(detect_job, mask_path), "FILE",
      .help = "an image of the same size: keypoints only where it is not black"},
+    {"mask-margin", 0, CLI_NUMBER(detect_job, detect.mask_margin, 0, 65535), "PX",
+     .help = "px, in x or in y, from keypoints to what the mask hides (default 0)"},
+    CLI_CHECK(check_mask_margin),
     CLI_SECTION("Output"),
     {"output", 'o', CLI_TEXT(detect_job, output), "OUT",
      .help = "OUT.csv (x,y,size,angle,response,octave) or OUT.npy (the same as N x 6 floats). For many images a folder, "

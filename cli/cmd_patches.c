@@ -31,7 +31,7 @@ static bool take_supports(cli_common *common, const char *option, const char *te
 const cli_option patches_output_options[] = {
     {"output", 'o', CLI_TEXT(patches_output, pattern), "SET",
      .help = "the file to write; required. With several supports {} in it becomes the support"},
-    {"support", 0, CLI_TYPE_CALL, 0, 0, 0, "S,...", .take = take_supports,
+    {"support", 0, CLI_TYPE_CALL, .value = "S,...", .take = take_supports,
      .help = "0.1 to 10: patch width = preset x keypoint size x support; up to 8 of them, which make as many sets of the "
              "same points (default 1)"},
     {0}};

@@ -129,7 +129,7 @@ const cli_option eval_method_options[] = {
      .words = cli_orientations,                                                                                   \
      .help = ": gradient, centroid or none compute the angles anew, of files and of our detectors but sift"},                    \
     {"preset", 0, CLI_CALL(eval_options, preset), "NAME", .take = cli_take_preset,                                \
-     .help = "orb hessian fast agast brisk akaze kaze surf sift: how size becomes the width of the patch (default: what " \
+     .help = "orb hessian fast agast brisk akaze kaze surf sift gftt mser: how size becomes the width of the patch (default: what " \
              "belongs to the keypoints)"}
 
 const cli_option eval_keypoint_options[] = {KEYPOINT_ROWS("hessian", "2000"), {0}};

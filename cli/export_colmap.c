@@ -19,7 +19,7 @@ const cli_option export_colmap_options[] = {
     CLI_GROUP(export_options, options.filter, filter_option),
     {"pairs", 0, CLI_INPUT(export_options, options.pairs), "FILE",
      .help = "match only these pairs, \"name1 name2\" per line (default: all pairs)"},
-    {"camera", 0, CLI_TYPE_CALL, 0, 0, 0, "C", .take = take_camera,
+    {"camera", 0, CLI_TYPE_CALL, .value = "C", .take = take_camera,
      .help = "MODEL,NUMBERS as COLMAP has them, such as PINHOLE,2759.48,2764.16,1520.69,1006.81, for all images "
              "(default: K.txt in the folder of the images, else COLMAP's guess for each)"},
     {"one-camera", 0, CLI_FLAG(export_options, options.one_camera),

@@ -7,72 +7,7 @@
 
 #include "pipeline/pose.h"
 
-const char *const cli_selections[] = {"best", "grid", "anms", "quadtree", NULL};
-
-static bool check_fast_thresholds(cli_common *common, const char *option, const char *text, void *job)
-{
-    const kb_detect_options *o = job;
-    int32_t high = o->fast_threshold ? o->fast_threshold : 20; /* the default of keybits.h */
-    (void)option, (void)text;
-    if (o->fast_threshold_min <= high) return true;
-    common->exit_code = cli_usage_error(common, "--fast-threshold-min is %d, above --fast-threshold, which is %d",
-                                        o->fast_threshold_min, high);
-    return false;
-}
-
-#define PYRAMID (1 << KB_DETECTOR_ORB | 1 << KB_DETECTOR_HESSIAN)
-
-/* Options of one detector stay 0 unless they are given, and say nothing about the others. */
-static bool check_detector(cli_common *common, const kb_detect_options *o, kb_detector standard)
-{
-    const struct {
-        const char *name;
-        uint32_t detectors; /* a bit for each */
-        bool given;
-    } options[] = {
-        {"fast-threshold", 1 << KB_DETECTOR_ORB, o->fast_threshold != 0},
-        {"fast-threshold-min", 1 << KB_DETECTOR_ORB, o->fast_threshold_min != 0},
-        {"cell-size", 1 << KB_DETECTOR_ORB, o->cell_size != 0},
-        {"whole-pixels", PYRAMID, o->whole_pixels != 0},
-        {"second-angle", PYRAMID, o->second_angle != 0},
-        {"levels", PYRAMID, o->levels != 0},
-        {"every-level", PYRAMID, o->every_level != 0},
-        {"level-factor", PYRAMID, o->level_factor != 0},
-        {"contrast", 1 << KB_DETECTOR_SIFT, o->contrast_threshold != 0},
-        {"edge", 1 << KB_DETECTOR_SIFT, o->edge_threshold != 0},
-        {"layers", 1 << KB_DETECTOR_SIFT, o->layers != 0},
-        {"sigma", 1 << KB_DETECTOR_SIFT, o->sigma != 0},
-        {"hessian-threshold", 1 << KB_DETECTOR_HESSIAN, o->hessian_threshold != 0},
-        {"no-upsampling", 1 << KB_DETECTOR_SIFT, o->no_upsampling != 0},
-    };
-    kb_detector used = o->detector ? o->detector : standard;
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (!options[i].given || options[i].detectors >> used & 1) continue;
-        char names[64] = "";
-        for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_HESSIAN; d++)
-            if (options[i].detectors >> d & 1)
-                sprintf(names + strlen(names), "%s%s", *names ? " or " : "", kb_detector_name((kb_detector)d));
-        common->exit_code = cli_usage_error(common, "--%s belongs to --detector %s, but the detector is %s",
-                                            options[i].name, names, kb_detector_name(used));
-        return false;
-    }
-    return true;
-}
-
-static bool check_detector_usual(cli_common *common, const char *option, const char *text, void *job)
-{
-    (void)option, (void)text;
-    return check_detector(common, job, kb_detector_default());
-}
-
-static bool check_detector_sift(cli_common *common, const char *option, const char *text, void *job)
-{
-    (void)option, (void)text;
-    return check_detector(common, job, KB_DETECTOR_SIFT);
-}
-
 const cli_option selection_options[] = {
-    CLI_CHECK(check_fast_thresholds),
     {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = cli_selections,
      .help = "best: the strongest (default); grid: the strongest of every cell of a grid; anms: strong "
              "and far from anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as "
@@ -110,6 +45,33 @@ const cli_option selection_options[] = {
     {"no-upsampling", 0, CLI_FLAG(kb_detect_options, no_upsampling),
      .help = "do not double the image first: four times faster, loses the small keypoints"},
     {0}};
+
+/* What the library says of the options, in the words of the command line. */
+static bool check_detector(cli_common *common, const kb_detect_options *given, kb_detector standard)
+{
+    kb_detect_options o = *given;
+    kb_error error;
+    o.struct_size = sizeof o;
+    if (o.detector == 0) o.detector = standard;
+    if (kb_detect_options_check(&o, &error) == KB_OK) return true;
+    const cli_option *row = selection_options;
+    while (row->type != CLI_TYPE_LAST && !(row->member && strcmp(row->member, error.field) == 0)) row++;
+    const char *name = row->type == CLI_TYPE_LAST ? error.field : row->name;
+    common->exit_code = cli_usage_error(common, "--%s%s", name, error.text + strlen(error.field));
+    return false;
+}
+
+static bool check_detector_usual(cli_common *common, const char *option, const char *text, void *job)
+{
+    (void)option, (void)text;
+    return check_detector(common, job, kb_detector_default());
+}
+
+static bool check_detector_sift(cli_common *common, const char *option, const char *text, void *job)
+{
+    (void)option, (void)text;
+    return check_detector(common, job, KB_DETECTOR_SIFT);
+}
 
 const cli_option detector_options[] = {
     CLI_CHECK(check_detector_usual),
@@ -156,8 +118,8 @@ static bool check_preset(cli_common *common, const char *option, const char *tex
 const cli_option patch_options[] = {
     CLI_CHECK(check_preset),
     {"preset", 0, CLI_CALL(pipeline_options, preset), "NAME", .take = cli_take_preset,
-     .help = "patch width by detector: orb and hessian 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75 times the size and "
-             "the model's support (default: that of --detector; orb for keypoints from a file)"},
+     .help = "patch width by detector: orb and hessian 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75, gftt "
+             "10, mser 3 times the size and the model's support (default: that of --detector; orb for keypoints from a file)"},
     {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X",
      .help = ": patch width / (keypoint size x the model's support), instead of a preset"},
     {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = cli_orientations,

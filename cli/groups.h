@@ -8,7 +8,6 @@
 
 /* --detector, -n, --select and the thresholds of the detectors; the job is kb_detect_options. `detector` stays 0 unless
  * it is given. */
-extern const char *const cli_selections[];   /* words of a kb_selection, from KB_SELECT_BEST on */
 extern const char *const cli_orientations[]; /* "given", then words of a kb_orientation */
 extern const cli_option detector_options[];
 extern const cli_option sfm_detector_options[]; /* the same for reconstruction: SIFT, 8192 */

@@ -140,6 +140,7 @@ int main(int argc, char **argv)
     hold_standard_streams();
     const io_host host = {stop_without_memory, isatty(STDERR_FILENO) ? show_progress : NULL};
     io_set_host(&host);
+    cli_words_init();
     int code = run(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_DONE) /* a full disc: what was printed is not there */
         code = cli_error("standard output: cannot be written");

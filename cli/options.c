@@ -20,7 +20,16 @@ const cli_option cli_common_options[] = {
 
 /* ------------------------------------------------------------------------------------------------ values of options */
 
-const char *const cli_detectors[] = {"orb", "sift", "hessian", NULL};
+const char *cli_detectors[CLI_MAX_WORDS], *cli_selections[CLI_MAX_WORDS];
+
+void cli_words_init(void)
+{
+    for (int i = 0; i + 1 < CLI_MAX_WORDS; i++) {
+        const char *detector = kb_detector_name((kb_detector)(i + 1)), *rule = kb_selection_name((kb_selection)(i + 1));
+        cli_detectors[i] = strcmp(detector, "?") == 0 ? NULL : detector;
+        cli_selections[i] = strcmp(rule, "?") == 0 ? NULL : rule;
+    }
+}
 
 bool cli_integer(cli_common *common, const char *option, const char *text, int64_t low, int64_t high, int64_t *value)
 {

@@ -105,7 +105,7 @@ static kb_status growth_detect(const growth *g, void *context)
     o.detector = d->detector;
     o.max_keypoints = g->set->max_keypoints;
     o.parallel = g->set->parallel;
-    return kb_detect(&d->image, &o, g->set->workspace, d->keypoints, (size_t)g->set->max_keypoints, &n);
+    return kb_detect(&d->image, &o, g->set->workspace, d->keypoints, (size_t)g->set->max_keypoints, &n, NULL);
 }
 
 typedef struct matching {

@@ -39,7 +39,7 @@ static kb_status detect_into(const ev_bench_set *set, const kb_image *image, kb_
     o.detector = detector;
     o.max_keypoints = set->max_keypoints;
     o.parallel = set->parallel;
-    return kb_detect(image, &o, set->workspace, keypoints, (size_t)set->max_keypoints, n);
+    return kb_detect(image, &o, set->workspace, keypoints, (size_t)set->max_keypoints, n, NULL);
 }
 
 bool ev_bench_detect(ev_bench_set *set, const kb_image *image, kb_detector detector, ev_bench_frame *frame,

@@ -56,13 +56,14 @@ static bool keypoints_detect(const ev_keypoint_source *source, const char *image
     options.whole_pixels = source->whole_pixels;
     size_t capacity = (size_t)options.max_keypoints;
     out->items = io_alloc(capacity, sizeof *out->items);
-    kb_status status = kb_detect(image, &options, NULL, out->items, capacity, &out->count);
+    kb_error why;
+    kb_status status = kb_detect(image, &options, NULL, out->items, capacity, &out->count, &why);
     if (status == KB_OK) {
         out->items = io_grow(out->items, out->count + 1, sizeof *out->items);
         return true;
     }
     io_keypoints_free(out);
-    return io_fail(error, "%s: detecting: %s", image_path, kb_status_string(status));
+    return io_fail(error, "%s: detecting: %s", image_path, why.text);
 }
 
 static bool keypoints_orient(const ev_keypoint_source *source, const char *image_path, const kb_image *image,

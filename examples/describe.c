@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     /* The strongest keypoints. Without options: the default detector, up to 2000 of them. */
     kb_keypoint keypoints[MOST];
     size_t n;
-    check(kb_detect(&image, NULL, NULL, keypoints, MOST, &n), "kb_detect");
+    check(kb_detect(&image, NULL, NULL, keypoints, MOST, &n, NULL), "kb_detect");
 
     /* A model says what the bits mean. It never changes, so one serves all images and all threads. */
     kb_model *model;

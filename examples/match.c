@@ -15,7 +15,7 @@ typedef struct described {
 static void describe(const kb_model *model, const picture *p, kb_workspace *workspace, described *out)
 {
     kb_image image = picture_view(p);
-    check(kb_detect(&image, NULL, workspace, out->keypoints, MOST, &out->n), "kb_detect");
+    check(kb_detect(&image, NULL, workspace, out->keypoints, MOST, &out->n, NULL), "kb_detect");
     check(kb_describe(model, &image, out->keypoints, out->n, NULL, workspace, out->rows, NULL), "kb_describe");
 }
 

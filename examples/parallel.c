@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     kb_detect_options detect;
     KB_INIT(detect);
     detect.parallel = &parallel;
-    check(kb_detect(&image, &detect, NULL, keypoints, MOST, &n), "kb_detect");
+    check(kb_detect(&image, &detect, NULL, keypoints, MOST, &n, NULL), "kb_detect");
 
     kb_describe_options options;
     KB_INIT(options);

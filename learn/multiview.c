@@ -226,7 +226,7 @@ static kb_status detect_near(converter *c, size_t view, uint32_t detector, const
     options.detector = detectors[detector];
     options.max_keypoints = o->keypoints;
     options.parallel = o->parallel;
-    kb_status status = kb_detect(pixels, &options, c->workspace, keypoints, (size_t)o->keypoints, &found);
+    kb_status status = kb_detect(pixels, &options, c->workspace, keypoints, (size_t)o->keypoints, &found, NULL);
     double reach = o->association.position * kb_detector_scale(detectors[detector]);
     for (size_t i = 0; i < found && status == KB_OK; i++) {
         const kb_keypoint *k = &keypoints[i];

@@ -122,7 +122,7 @@ static kb_status detect_view(scene *s, int32_t view, kb_detector detector, size_
     options.detector = detector;
     options.max_keypoints = s->options->keypoints;
     options.mask = &mask;
-    return kb_detect(&image, &options, s->workspace, s->keypoints, (size_t)s->options->keypoints, count);
+    return kb_detect(&image, &options, s->workspace, s->keypoints, (size_t)s->options->keypoints, count, NULL);
 }
 
 static kb_status observe(scene *s, uint32_t point, int32_t view, uint32_t detector, const kb_keypoint *keypoint,

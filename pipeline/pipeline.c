@@ -49,7 +49,7 @@ static kb_status detect_keypoints(const pipeline *p, const kb_image *image, io_k
     size_t capacity = (size_t)o.max_keypoints;
     if (p->options.angles != KB_ORIENTATION_DEFAULT) o.orientation = p->options.angles;
     out->items = io_alloc(capacity, sizeof *out->items);
-    kb_status status = kb_detect(image, &o, p->workspace, out->items, capacity, &out->count);
+    kb_status status = kb_detect(image, &o, p->workspace, out->items, capacity, &out->count, NULL);
     if (status == KB_OK) out->items = io_grow(out->items, out->count, sizeof *out->items);
     return status;
 }

@@ -264,7 +264,7 @@ protected:
         std::size_t capacity = options.max_keypoints > 0 ? static_cast<std::size_t>(options.max_keypoints) : 2000;
         std::size_t count = 0;
         keypoints.resize(capacity);
-        check(kb_detect(gray.view(), &options, workspace_.get(), as_keypoints(keypoints), capacity, &count),
+        check(kb_detect(gray.view(), &options, workspace_.get(), as_keypoints(keypoints), capacity, &count, nullptr),
               "kb_detect");
         keypoints.resize(count);
     }

@@ -38,7 +38,7 @@ export class Model {
 
 export interface FeatureOptions {
   model?: string | Model;
-  detector?: "orb" | "sift";
+  detector?: "hessian" | "orb" | "sift";
   /** At most so many; 2000 unless told. */
   maxKeypoints?: number;
   selection?: "default" | "best" | "grid" | "anms" | "quadtree";

@@ -201,8 +201,13 @@ function grayInMemory({ data, width, height, gray }, allocate) {
 
 // ----------------------------------------------------------------------------------------------------------- features
 
-const DETECTORS = { orb: 1, sift: 2 };
-const SELECTIONS = { default: 0, best: 1, grid: 2, anms: 3, quadtree: 4 };
+/** Names of one of the library's tables and their numbers, from the first one on. */
+function numbersOf(nameOf, first) {
+  const numbers = {};
+  for (let i = first, name; (name = text(nameOf(i))) !== "?"; i++) numbers[name] = i;
+  return numbers;
+}
+
 const INSIDE = Symbol("inside"); // Features that are not detected
 const FIELDS = 6; // of a keypoint: x, y, size, angle, response, octave
 
@@ -233,10 +238,10 @@ export class Features extends Handle {
       const mask = options.mask ? allocate(Features.#mask(options.mask, width, height)) : 0;
       const afterGray = performance.now();
       const at = handle(wasm.web_features_detect(gray, width, height,
-        choice(DETECTORS, options.detector ?? "orb", "detector"),
+        choice(numbersOf(wasm.web_detector_name, 1), options.detector ?? "orb", "detector"),
         whole(options.maxKeypoints, 0, 1e6, "maxKeypoints"),
-        choice(SELECTIONS, options.selection ?? "default", "selection"),
-        whole(options.levels, 0, 16, "levels"), whole(options.fastThreshold, 0, 255, "fastThreshold"),
+        choice(numbersOf(wasm.web_selection_name, 0), options.selection ?? "default", "selection"),
+        whole(options.levels, 0, 32, "levels"), whole(options.fastThreshold, 0, 255, "fastThreshold"),
         whole(options.fastThresholdMin, 0, 255, "fastThresholdMin"),
         number(options.contrastThreshold, 0, 1, "contrastThreshold"), mask));
       const afterDetect = performance.now();

@@ -128,12 +128,15 @@ void EXPORT(web_features_free)(web_features *f)
     free(f);
 }
 
-static web_features *features_fail(web_features *f, kb_status status)
+static web_features *features_fail(web_features *f, kb_status status, const kb_error *error)
 {
-    keep_status(status, NULL);
+    keep_status(status, error);
     web_features_free(f);
     return NULL;
 }
+
+const char *EXPORT(web_detector_name)(int32_t detector) { return kb_detector_name((kb_detector)detector); }
+const char *EXPORT(web_selection_name)(int32_t selection) { return kb_selection_name((kb_selection)selection); }
 
 web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, int32_t height, int32_t detector,
                                           int32_t max_keypoints, int32_t selection, int32_t levels,
@@ -152,15 +155,16 @@ web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, in
     o.contrast_threshold = contrast_threshold;
     o.mask = mask ? &mask_image : NULL;
     web_features *f = calloc(1, sizeof *f);
-    if (!f) return features_fail(f, KB_E_MEMORY);
+    if (!f) return features_fail(f, KB_E_MEMORY, NULL);
     f->width = width;
     f->height = height;
     f->detector = o.detector;
     size_t capacity = max_keypoints > 0 ? (size_t)max_keypoints : 2000;
     f->keypoints = malloc(capacity * sizeof *f->keypoints);
-    if (!f->keypoints) return features_fail(f, KB_E_MEMORY);
-    kb_status status = kb_detect(&image, &o, shared_workspace(), f->keypoints, capacity, &f->n);
-    if (status != KB_OK) return features_fail(f, status);
+    if (!f->keypoints) return features_fail(f, KB_E_MEMORY, NULL);
+    kb_error error;
+    kb_status status = kb_detect(&image, &o, shared_workspace(), f->keypoints, capacity, &f->n, &error);
+    if (status != KB_OK) return features_fail(f, status, &error);
     kb_keypoint *smaller = realloc(f->keypoints, (f->n ? f->n : 1) * sizeof *smaller);
     if (smaller) f->keypoints = smaller;
     return f;
@@ -200,14 +204,14 @@ web_features *EXPORT(web_features_restore)(const float *keypoints, const uint8_t
                                            uint64_t model_id, int32_t binary, int32_t width, int32_t height)
 {
     web_features *f = calloc(1, sizeof *f);
-    if (!f) return features_fail(f, KB_E_MEMORY);
+    if (!f) return features_fail(f, KB_E_MEMORY, NULL);
     f->n = n;
     f->width = width;
     f->height = height;
     f->detector = KB_DETECTOR_ORB;
     f->keypoints = calloc(n + 1, sizeof *f->keypoints);
     if (!f->keypoints || features_reserve_rows(f, row_bytes, model_id, binary) != KB_OK)
-        return features_fail(f, KB_E_MEMORY);
+        return features_fail(f, KB_E_MEMORY, NULL);
     for (size_t i = 0; i < n; i++, keypoints += 6) {
         float octave = keypoints[5] > -1e6f && keypoints[5] < 1e6f ? keypoints[5] : 0;
         f->keypoints[i] = (kb_keypoint){keypoints[0], keypoints[1], keypoints[2], keypoints[3], keypoints[4],
@@ -523,7 +527,7 @@ web_features *EXPORT(web_index_features)(const web_index *x, double position)
     KB_INIT(info);
     kb_vocabulary_get_info(kb_index_get_vocabulary(x->index), &info);
     web_features *f = calloc(1, sizeof *f);
-    if (!f) return features_fail(f, KB_E_MEMORY);
+    if (!f) return features_fail(f, KB_E_MEMORY, NULL);
     kb_status status = kb_index_get_features(x->index, (size_t)position, NULL, &rows, &n);
     if (status == KB_OK) {
         f->n = n;
@@ -532,7 +536,7 @@ web_features *EXPORT(web_index_features)(const web_index *x, double position)
     }
     if (status == KB_OK) status = kb_index_get_features(x->index, (size_t)position, f->keypoints, NULL, NULL);
     if (status == KB_OK) status = kb_index_get_size(x->index, (size_t)position, &f->width, &f->height);
-    if (status != KB_OK) return features_fail(f, status);
+    if (status != KB_OK) return features_fail(f, status, NULL);
     memcpy(f->rows, rows, n * f->row_bytes);
     return f;
 }

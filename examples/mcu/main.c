@@ -114,7 +114,7 @@ static kb_status describe_frame(int which, int32_t width, int32_t height, const 
     kb_image image = {frame, width, height, width, KB_GRAY8, 0};
     kb_detect_options options = detect_options();
     unsigned long before = board_instructions();
-    kb_status status = kb_detect(&image, &options, workspace, keypoints[which], MOST, &counts[which]);
+    kb_status status = kb_detect(&image, &options, workspace, keypoints[which], MOST, &counts[which], NULL);
     *instructions = board_instructions() - before;
     if (status != KB_OK) return status;
     return kb_describe(model, &image, keypoints[which], counts[which], NULL, workspace, rows[which], NULL);

@@ -6,7 +6,7 @@
  * learn.h learning. The rules below hold for all three. They compile as C99 and as C++11. The shortest program:
  *
  *     kb_model_builtin("bad256", &model);
- *     kb_detect(&image, NULL, NULL, keypoints, 2000, &n);
+ *     kb_detect(&image, NULL, NULL, keypoints, 2000, &n, NULL);
  *     kb_describe(model, &image, keypoints, n, NULL, NULL, rows, NULL);
  *     kb_match_hamming(rows_a, na, rows_b, nb, 32, NULL, NULL, matches, &count);
  *
@@ -200,7 +200,8 @@ KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
 /* ------------------------------------------------------------------------------------------------------- describing */
 
 /* Detectors define size differently. A preset is the factor from keypoint size to the width of the described region:
- * orb and hessian 1, fast, agast, brisk, akaze 5, kaze, surf 6.25, sift 6.75. Index from 0; name NULL past the last. */
+ * orb and hessian 1, fast, agast, brisk, akaze 5, kaze, surf 6.25, sift 6.75, gftt 10, mser 3. Index from 0; name NULL
+ * past the last. */
 typedef struct kb_preset {
     const char *name;
     float scale;
@@ -275,6 +276,8 @@ typedef enum kb_detector {
 } kb_detector;
 /* What 0 means as a detector: HESSIAN. */
 KB_API kb_detector kb_detector_default(void);
+/* The detectors of this library, index from 0, the default first; 0 past the last. */
+KB_API kb_detector kb_detector_at(int32_t index);
 
 typedef enum kb_selection {
     KB_SELECT_DEFAULT = 0,
@@ -329,27 +332,37 @@ typedef struct kb_detect_options {
     int32_t no_upsampling;    /* 1: do not double the image first: four times faster, without the smallest keypoints */
     /* HESSIAN */
     float hessian_threshold;  /* 0: 0.001; 0.0001 to 0.5: least response. Lower finds more, weaker ones. */
+    /* all */
+    int32_t mask_margin;      /* px, 0 to 65535: keypoints keep this distance, in x or in y, from the pixels that the mask
+                                 hides, so that corners of the mask's own edge are not found */
 } kb_detect_options;
+
+/* Whether kb_detect would take these options: KB_OK, or its error. Both may be NULL. */
+KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_error *error);
 
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
  * the same n on every machine. `keypoints` has room for capacity keypoints, which also limits max_keypoints. *count
- * receives how many were found. options and workspace may be NULL. An image too small for the detector gives zero
- * keypoints. Angle and octave follow OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB and HESSIAN is
- * 31 x level_factor^(octave + offset) with an offset within +-0.5 between levels, 0 with every_level. */
+ * receives how many were found. options, workspace and error may be NULL. An option out of its range, or of another
+ * detector, is refused, and *error names it. An image too small for the detector gives zero keypoints. Angle and octave
+ * follow OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB and HESSIAN is 31 x
+ * level_factor^(octave + offset) with an offset within +-0.5 between levels, 0 with every_level. */
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
-                           kb_keypoint *keypoints, size_t capacity, size_t *count);
+                           kb_keypoint *keypoints, size_t capacity, size_t *count, kb_error *error);
 
 /* kb_detect and kb_describe in one call; 16-bit pixels are converted once. `rows` has room for capacity rows, flags
  * (capacity bytes) may be NULL. A scale of 0 in the describe options means that of the detector (kb_model_scale). Both
- * options and the workspace may be NULL. */
+ * options, the workspace and the error may be NULL. */
 KB_API kb_status kb_detect_and_describe(const kb_model *model, const kb_image *image, const kb_detect_options *detect,
                                         const kb_describe_options *describe, kb_workspace *workspace,
                                         kb_keypoint *keypoints, size_t capacity, uint8_t *rows, uint8_t *flags,
-                                        size_t *count);
+                                        size_t *count, kb_error *error);
 
 /* The preset scale that belongs to a detector, and its name; 0 and "?" for another value. */
 KB_API float kb_detector_scale(kb_detector detector);
 KB_API const char *kb_detector_name(kb_detector detector);
+/* 1 when a detector has an option, by its name in kb_detect_options ("levels"); also for options that every detector
+ * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */
+KB_API int32_t kb_detector_has(kb_detector detector, const char *option);
 
 /* Keeps the best n of keypoints, of any detector, by a selection rule, in place, strongest first.
  * Keypoints with a number that is not finite go last. width and height are those of the image. *count receives min(n,
@@ -710,7 +723,7 @@ typedef struct kb_workspace_limits {
     int32_t threads;                 /* of the kb_parallel in the options, up to 256; 0: 1 */
     int32_t width, height;           /* of images */
     kb_format format;                /* KB_GRAY16: images of both formats */
-    const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count */
+    const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count, mask_margin does */
     const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_... */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
     size_t rows_a, rows_b;           /* kb_match_hamming, kb_match_float; kb_filter for rows_a matches */

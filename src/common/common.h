@@ -85,8 +85,14 @@ KBI_PRINTF(5, 6)
 kb_status kbi_fail_at(kb_error *error, kb_status status, const char *field, int32_t row, const char *format, ...);
 /* KB_E_STRUCT, with its sentence: what KBI_STRUCT_READ and KBI_STRUCT_CHECK found (common/structs.h). */
 kb_status kbi_fail_struct(kb_error *error);
+/* A status that has no details, with its sentence. */
+kb_status kbi_fail_status(kb_error *error, kb_status status);
 /* What *error says before anything failed. */
 void kbi_error_clear(kb_error *error);
+
+/* ---- presets (presets.c) ---- */
+/* Whether two words of letters and digits are the same in any case. */
+bool kbi_same_word(const char *a, const char *b);
 
 /* ---- allocation (allocator.c) ---- */
 /* The caller's allocator, or malloc and free for NULL; false when a function is missing. */

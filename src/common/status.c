@@ -60,6 +60,11 @@ kb_status kbi_fail_at(kb_error *error, kb_status status, const char *field, int3
     return status;
 }
 
+kb_status kbi_fail_status(kb_error *error, kb_status status)
+{
+    return kbi_fail(error, status, "%s", kb_status_string(status));
+}
+
 kb_status kbi_fail_struct(kb_error *error)
 {
     return kbi_fail_at(error, KB_E_STRUCT, "struct_size", -1, "%s", kb_status_string(KB_E_STRUCT));

@@ -40,7 +40,7 @@ typedef struct kbi_place {
 #define KBI_REFINE_BATCH 8
 
 /* What a corner is. A measure knows nothing of levels, masks, borders, lists and threads. */
-typedef struct kbi_measure {
+struct kbi_measure {
     int32_t reach; /* px around a pixel that decide whether it is a peak; no peak is nearer to the border */
     int32_t power; /* of the contrast that a response grows with */
     size_t (*scratch_bytes)(int32_t width); /* of a search */
@@ -48,7 +48,7 @@ typedef struct kbi_measure {
     void (*search)(const kbi_search *search);
     /* Places of n <= KBI_REFINE_BATCH peaks beside their pixels, px; NULL where the search gives them. */
     void (*refine)(const kbi_detect_kernels *kernels, const kbi_place *places, size_t n, double (*offset)[2]);
-} kbi_measure;
+};
 
 extern const kbi_measure kbi_measure_fast, kbi_measure_hessian;
 

@@ -6,6 +6,8 @@
 
 #include "common/common.h"
 
+typedef struct kbi_measure kbi_measure; /* corners.h */
+
 /* What the defaults of the options stand for. */
 #define KBI_SELECT_USUAL KB_SELECT_BEST
 
@@ -16,24 +18,28 @@ typedef struct kbi_detect_job {
     kb_workspace *workspace;
 } kbi_detect_job;
 
-/* The caller's options, checked, with defaults filled in. */
-kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given);
-
-/* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
-kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
+/* The caller's options, checked, with defaults filled in (options.c). */
+kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given, kb_error *error);
 
 /* The workspace of kb_detect for images up to this size (kbi_workspace_measure). *max_keypoints receives the
  * options'. */
 kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *options, const kb_parallel *parallel,
                              kb_workspace *workspace, size_t *max_keypoints);
 
+/* ---- the mask (mask.c) ---- */
+/* Whether a mask can be the image's. */
+bool kbi_mask_fits(const kb_image *mask, const kb_image *image);
 /* True when a keypoint at (x, y) is wanted. */
 bool kbi_mask_allows(const kb_image *mask, float x, float y);
+/* *grown receives the mask without the pixels that lie within `margin` px, in x and in y, of one that it hides. */
+kb_status kbi_mask_grow(const kb_image *mask, int32_t margin, kb_workspace *workspace, kb_image *grown);
 
 /* ---- order and selection (order.c, select.c) ---- */
 /* Total order: strongest first, then by y, x, size, angle. */
 bool kbi_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
 
+/* Whether there is a selection rule of this number. */
+bool kbi_select_knows(kb_selection rule);
 /* The workspace of kb_select, which picks up to n of up to `total` keypoints (kbi_workspace_measure). */
 kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t height, kb_selection rule,
                              kb_workspace *workspace);

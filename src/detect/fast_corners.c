@@ -5,6 +5,7 @@
  * fast_threshold_min, as ORB-SLAM does, so that soft and dim regions give corners too. What a search finds above a
  * higher threshold does not depend on how low its own is: such a corner is stronger than anything below it. */
 #include "detect/corners.h"
+#include "detect/detectors.h"
 
 /* The rows of scores that a search keeps, the peaks of a row, and whether a cell of a strip has a corner. */
 typedef struct score_rows {
@@ -111,3 +112,7 @@ static void fast_refine(const kbi_detect_kernels *kernels, const kbi_place *plac
 
 /* Harris's response reads one pixel more to the right than FAST around the neighbours of a corner. */
 const kbi_measure kbi_measure_fast = {KBI_HARRIS_REACH + 1, 4, fast_scratch_bytes, fast_search, fast_refine};
+
+static const char *const orb_options[] = {KBI_PYRAMID_OPTIONS, "fast_threshold", "fast_threshold_min", "cell_size",
+                                          NULL};
+const kbi_detector kbi_detector_orb = {KB_DETECTOR_ORB, "orb", orb_options, kbi_detect_corners, &kbi_measure_fast};

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "detect/corners.h"
+#include "detect/detectors.h"
 #include "detect/hessian_rows.h"
 
 #define UNIT (1.0 / (128.0 * 255.0))
@@ -130,3 +131,7 @@ static void hessian_search(const kbi_search *s)
 
 /* Blur, second differences around the neighbours of a peak. */
 const kbi_measure kbi_measure_hessian = {KBI_HESSIAN_BLUR + 2, 1, hessian_scratch_bytes, hessian_search, NULL};
+
+static const char *const hessian_options[] = {KBI_PYRAMID_OPTIONS, "hessian_threshold", NULL};
+const kbi_detector kbi_detector_hessian = {KB_DETECTOR_HESSIAN, "hessian", hessian_options, kbi_detect_corners,
+                                           &kbi_measure_hessian};

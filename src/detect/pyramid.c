@@ -3,6 +3,7 @@
 #include "common/cpu.h"
 #include "common/structs.h"
 #include "detect/corners.h"
+#include "detect/detectors.h"
 #include "image/image.h"
 
 /* Bytes of the levels that must be made, one after the other from an aligned address: level 0 only when the image has
@@ -62,12 +63,14 @@ kb_status kb_pyramid_build(const kb_image *image, const kb_detect_options *optio
     kbi_detect_kernels kernels;
     if (!size || (buffer && !pyramid)) return KB_E_ARGUMENT;
     kb_status status = kbi_image_check(image);
-    if (status == KB_OK) status = kbi_detect_options_read(&o, options);
+    if (status == KB_OK) status = kbi_detect_options_read(&o, options, NULL);
     if (status == KB_OK && pyramid) status = KBI_STRUCT_CHECK(kb_pyramid, pyramid);
     if (status != KB_OK) return status;
+    const kbi_measure *measure = kbi_detector_find(o.detector)->measure;
+    if (!measure) return KB_E_KIND;
     bool own_level0 = image->format != KB_GRAY8;
     kbi_levels levels = {.threads = kbi_parallel_threads(o.parallel), .parallel = o.parallel, .kernels = &kernels};
-    kbi_corners_levels(&levels, image, &o, o.detector == KB_DETECTOR_ORB ? &kbi_measure_fast : &kbi_measure_hessian);
+    kbi_corners_levels(&levels, image, &o, measure);
     levels.level[0].stride = own_level0 ? (ptrdiff_t)kbi_round_up((size_t)image->width) : image->stride;
     *size = pyramid_bytes(&levels, own_level0);
     if (!buffer) return KB_OK;

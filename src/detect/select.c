@@ -94,17 +94,14 @@ void kbi_select_grid(kbi_selection *s, size_t n)
 
 /* ---- public call ---- */
 
-const char *kb_selection_name(kb_selection rule)
+bool kbi_select_knows(kb_selection rule)
 {
-    switch (rule) {
-    case KB_SELECT_DEFAULT: return "default";
-    case KB_SELECT_BEST: return "best";
-    case KB_SELECT_GRID: return "grid";
-    case KB_SELECT_ANMS: return "anms";
-    case KB_SELECT_QUADTREE: return "quadtree";
-    }
-    return "?";
+    int32_t count = 0;
+    while (kbi_select_rules[count].name) count++;
+    return (int32_t)rule >= 0 && (int32_t)rule < count;
 }
+
+const char *kb_selection_name(kb_selection rule) { return kbi_select_knows(rule) ? kbi_select_rules[rule].name : "?"; }
 
 /* Moves the picked keypoints to the front, in order. */
 static void move_to_front(const kbi_selection *s, kb_keypoint *keypoints, kb_keypoint *copy, size_t n)
@@ -116,12 +113,7 @@ static void move_to_front(const kbi_selection *s, kb_keypoint *keypoints, kb_key
 /* Bytes beyond the two lists of entries that a rule needs. */
 static size_t extra_bytes(const kbi_selection *s, kb_selection rule, size_t n)
 {
-    switch (rule) {
-    case KB_SELECT_GRID: return kbi_select_grid_bytes(s, n);
-    case KB_SELECT_ANMS: return kbi_select_anms_bytes(s);
-    case KB_SELECT_QUADTREE: return kbi_select_quadtree_bytes(n);
-    default: return 0;
-    }
+    return kbi_select_rules[rule].bytes ? kbi_select_rules[rule].bytes(s, n) : 0;
 }
 
 /* Memory of the selection, and for a copy of n keypoints; NULL when it is out. */
@@ -145,21 +137,13 @@ kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t heig
     return fits ? KB_OK : KB_E_MEMORY;
 }
 
-static void pick(kbi_selection *s, kb_selection rule, size_t n)
-{
-    if (n >= s->finite) return;
-    if (rule == KB_SELECT_GRID) kbi_select_grid(s, n);
-    if (rule == KB_SELECT_ANMS) kbi_select_anms(s, n);
-    if (rule == KB_SELECT_QUADTREE) kbi_select_quadtree(s, n);
-}
-
 kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection rule, size_t n,
                     kb_workspace *workspace, size_t *count)
 {
     if (!count || (total > 0 && !keypoints)) return KB_E_ARGUMENT;
     if (width < 1 || height < 1 || width > 65535 || height > 65535) return KB_E_ARGUMENT;
     if (rule == KB_SELECT_DEFAULT) rule = KBI_SELECT_USUAL;
-    if (rule < KB_SELECT_BEST || rule > KB_SELECT_QUADTREE) return KB_E_ARGUMENT;
+    if (!kbi_select_knows(rule)) return KB_E_ARGUMENT;
     if (total > UINT32_MAX / 2) return KB_E_ARGUMENT;
     if (n > total) n = total;
     *count = n;
@@ -172,7 +156,7 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
     kb_keypoint *copy = selection_get(&s, rule, n, workspace);
     if (copy) {
         put_in_order(&s);
-        pick(&s, rule, n);
+        if (n < s.finite && kbi_select_rules[rule].pick) kbi_select_rules[rule].pick(&s, n);
         move_to_front(&s, keypoints, copy, n);
     }
     kbi_workspace_rewind(workspace, mark);

@@ -19,13 +19,23 @@ static inline const kb_keypoint *kbi_selection_keypoint(const kbi_selection *s, 
     return &s->keypoints[(uint32_t)s->entries[entry]];
 }
 
-/* A rule moves the entries of the n keypoints it picks to the front, in order; n is below s->finite. It may use `spare`
- * and `extra`, whose size it tells first. */
+typedef struct kbi_select_rule {
+    const char *name;
+    /* How large `extra` must be; NULL: the rule needs none. */
+    size_t (*bytes)(const kbi_selection *s, size_t n);
+    /* Moves the entries of the n keypoints it picks to the front, in order; n is below s->finite. It may use `spare` and
+     * `extra`. NULL: they are the first n. */
+    void (*pick)(kbi_selection *s, size_t n);
+} kbi_select_rule;
+
+/* By their numbers (select_rules.c); ends with a row without a name. */
+extern const kbi_select_rule kbi_select_rules[];
+
 size_t kbi_select_grid_bytes(const kbi_selection *s, size_t n);
 void kbi_select_grid(kbi_selection *s, size_t n);
-size_t kbi_select_anms_bytes(const kbi_selection *s);
+size_t kbi_select_anms_bytes(const kbi_selection *s, size_t n);
 void kbi_select_anms(kbi_selection *s, size_t n);
-size_t kbi_select_quadtree_bytes(size_t n);
+size_t kbi_select_quadtree_bytes(const kbi_selection *s, size_t n);
 void kbi_select_quadtree(kbi_selection *s, size_t n);
 
 #endif

@@ -30,8 +30,9 @@ static raster raster_of(const kbi_selection *s, double radius)
     return (raster){radius, side, (int32_t)(s->width / side) + 1, (int32_t)(s->height / side) + 1, s->extra};
 }
 
-size_t kbi_select_anms_bytes(const kbi_selection *s)
+size_t kbi_select_anms_bytes(const kbi_selection *s, size_t n)
 {
+    (void)n;
     raster r = raster_of(s, least_radius(s));
     return (size_t)r.columns * (size_t)r.rows * sizeof *r.cell;
 }

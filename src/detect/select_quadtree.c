@@ -27,8 +27,9 @@ typedef struct quad_tree {
 /* A round cuts one node after the other and ends at n nodes or more, so n + 3 is the most. */
 static size_t node_room(size_t n) { return n + 4; }
 
-size_t kbi_select_quadtree_bytes(size_t n)
+size_t kbi_select_quadtree_bytes(const kbi_selection *s, size_t n)
 {
+    (void)s;
     return node_room(n) * (2 * sizeof(quad_node) + 2 * sizeof(uint64_t));
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/cpu.h"
 #include "detect/candidates.h"
+#include "detect/detectors.h"
 #include "detect/sift_space.h"
 
 #define LN2 0.69314718055994530942
@@ -211,8 +212,9 @@ static size_t spread_directions(sift *s, const kbi_candidates *picked, size_t n)
     return count;
 }
 
-kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
+static kb_status detect_sift(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
 {
+    (void)measure;
     sift s = {.job = job, .threads = kbi_parallel_threads(job->options.parallel)};
     size_t n = (size_t)job->options.max_keypoints;
     kbi_detect_kernels_init(&s.kernels, kbi_cpu_flags());
@@ -232,3 +234,7 @@ kb_status kbi_detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t
     *count = spread_directions(&s, all, n);
     return KB_OK;
 }
+
+static const char *const sift_options[] = {"layers", "contrast_threshold", "edge_threshold", "sigma", "no_upsampling",
+                                           NULL};
+const kbi_detector kbi_detector_sift = {KB_DETECTOR_SIFT, "sift", sift_options, detect_sift, NULL};

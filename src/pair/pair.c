@@ -72,7 +72,7 @@ static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *
     o.orientation = KB_ORIENTATION_NONE;
     o.mask = mask;
     kb_status status = kbi_gray8(image, job->workspace, &side->gray);
-    if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, side->keypoints, capacity, &side->n);
+    if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, side->keypoints, capacity, &side->n, NULL);
     if (status != KB_OK) return status;
     side->n = drop_copies(side->keypoints, side->n);
     side->rows = kbi_workspace_array(job->workspace, side->n, row);

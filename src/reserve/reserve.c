@@ -45,7 +45,7 @@ static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel 
     if (n == 0) n = most;
     if (status == KB_OK) status = kbi_orient_measure(&image, n, parallel, workspace);
     if (status == KB_OK && l->model) status = kbi_describe_measure(l->model, &image, n, parallel, workspace);
-    for (int rule = KB_SELECT_BEST; rule <= KB_SELECT_QUADTREE && status == KB_OK; rule++)
+    for (int rule = 1; kbi_select_knows((kb_selection)rule) && status == KB_OK; rule++)
         status = kbi_select_measure(n, n, l->width, l->height, (kb_selection)rule, workspace);
     return status;
 }

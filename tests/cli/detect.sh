@@ -65,6 +65,10 @@ same right.csv white.csv
 awk -F, 'NR > 1 && $1 < 119.5 { exit 1 }' right.csv || fail "a keypoint where the mask is black"
 refuse 1 "the mask right.pgm has 240 x 200 px, the image 200 x 220" "$KEYBITS" detect b.pgm --mask right.pgm
 refuse 1 "none.pgm" "$KEYBITS" detect a.pgm --mask none.pgm
+run "$KEYBITS" detect a.pgm --mask right.pgm --mask-margin 9 -o inner.csv
+awk -F, 'NR > 1 && $1 < 128.5 { exit 1 }' inner.csv || fail "a keypoint in the margin of the mask"
+[ "$(wc -l <inner.csv)" -gt 10 ] || fail "nothing behind the margin of the mask"
+refuse 2 "--mask-margin belongs to --mask" "$KEYBITS" detect a.pgm --mask-margin 9
 
 # an image without room for keypoints is no failure
 run "$KEYBITS" detect dot.pgm -o dot.csv

@@ -122,16 +122,16 @@ refuse 2 "name at least one image" describe
 refuse 2 "argument 2 is empty" describe a.pgm "" $good -o o.npy
 refuse 2 "the value of -o is empty" describe a.pgm $good -o ""
 refuse 2 "the value of --model is empty" describe a.pgm --model "" -k k.csv
-refuse 2 "--fast-threshold-min is 20, above --fast-threshold, which is 10" \
+refuse 2 "--fast-threshold-min is 20, above fast_threshold, which is 10" \
     describe a.pgm --detector orb --fast-threshold 10 --fast-threshold-min 20
 refuse 2 "--fast-threshold-min is 21, above" "$KEYBITS" detect a.pgm --detector orb --fast-threshold-min 21
-refuse 2 "--contrast belongs to --detector sift, but the detector is hessian" "$KEYBITS" detect a.pgm --contrast 0.02
-refuse 2 "--fast-threshold belongs to --detector orb, but the detector is hessian" "$KEYBITS" detect a.pgm --fast-threshold 9
-refuse 2 "--hessian-threshold belongs to --detector hessian, but the detector is orb" \
+refuse 2 "--contrast belongs to detector sift, but the detector is hessian" "$KEYBITS" detect a.pgm --contrast 0.02
+refuse 2 "--fast-threshold belongs to detector orb, but the detector is hessian" "$KEYBITS" detect a.pgm --fast-threshold 9
+refuse 2 "--hessian-threshold belongs to detector hessian, but the detector is orb" \
     "$KEYBITS" detect a.pgm --detector orb --hessian-threshold 0.01
 for list in "" , orb,fast; do refuse 2 "--detectors" "$KEYBITS" patches synth a.pgm -o o.kbp --detectors "$list"; done
-refuse 2 "--levels belongs to --detector orb or hessian, but the detector is sift" describe a.pgm --detector sift --levels 3
-refuse 2 "--whole-pixels belongs to --detector orb or hessian, but the detector is sift" \
+refuse 2 "--levels belongs to detector hessian or orb, but the detector is sift" describe a.pgm --detector sift --levels 3
+refuse 2 "--whole-pixels belongs to detector hessian or orb, but the detector is sift" \
     "$KEYBITS" export colmap a.pgm -o e.db --whole-pixels
 refuse 2 "--preset and --scale exclude each other" describe a.pgm $good --preset sift --scale 2
 refuse 2 "--reach takes a number of 0 or more" "$KEYBITS" collection a.pgm -o c.db --reach -1

@@ -135,6 +135,22 @@ static void describe_any(source *s, const kb_image *image, const kb_keypoint *ke
     kb_model_free(model);
 }
 
+/* Leaves what the detector does not have at its default. */
+static void drop_foreign_options(kb_detect_options *o)
+{
+    if (!kb_detector_has(o->detector, "levels")) {
+        o->levels = o->second_angle = o->whole_pixels = 0;
+        o->level_factor = 0;
+    }
+    if (!kb_detector_has(o->detector, "fast_threshold"))
+        o->fast_threshold = o->fast_threshold_min = o->cell_size = 0;
+    if (!kb_detector_has(o->detector, "layers")) {
+        o->layers = o->no_upsampling = 0;
+        o->contrast_threshold = o->edge_threshold = o->sigma = 0;
+    }
+    if (!kb_detector_has(o->detector, "hessian_threshold")) o->hessian_threshold = 0;
+}
+
 /* Every option within its range, most of them at their defaults. The mask needs not to be there. */
 static kb_detect_options take_detect_options(source *s, const kb_image *mask)
 {
@@ -160,6 +176,7 @@ static kb_detect_options take_detect_options(source *s, const kb_image *mask)
     o.no_upsampling = more >> 4 & 1;
     if (more & 32) o.mask = mask;
     o.whole_pixels = more >> 6 & 1;
+    drop_foreign_options(&o);
     return o;
 }
 
@@ -173,7 +190,7 @@ static void detect_any(source *s, const kb_image *image)
     take(s, (uint8_t *)&o + sizeof o.struct_size, sizeof o - sizeof o.struct_size);
     o.mask = NULL;
     o.parallel = NULL;
-    kb_status status = kb_detect(image, &o, NULL, keypoints, MOST, &count);
+    kb_status status = kb_detect(image, &o, NULL, keypoints, MOST, &count, NULL);
     fuzz_expect(status == KB_E_ARGUMENT || status == KB_E_UNKNOWN || (status == KB_OK && count <= MOST));
 }
 
@@ -250,7 +267,7 @@ static void detect_and_describe(source *s, const kb_image *image)
     for (int32_t i = 0; i < image->width * image->height; i++) mask_pixels[i] = (uint8_t)(i / 16 % 3);
     const kb_image mask = {mask_pixels, image->width, image->height, image->width, KB_GRAY8, 0};
     kb_detect_options o = take_detect_options(s, &mask);
-    fuzz_expect(kb_detect(image, &o, NULL, keypoints, MOST, &count) == KB_OK && count <= MOST);
+    fuzz_expect(kb_detect(image, &o, NULL, keypoints, MOST, &count, NULL) == KB_OK && count <= MOST);
     free(mask_pixels);
     for (size_t i = 0; i < count; i++) {
         fuzz_expect(keypoints[i].x >= 0 && keypoints[i].x < (float)image->width && keypoints[i].y >= 0 &&

@@ -301,7 +301,7 @@ static void section_detect(hash *h, scene *s)
             options.selection = selections[i];
             options.parallel = kb_pool_parallel(s->pool);
             size_t count;
-            must(kb_detect(&s->image, &options, NULL, found, KEYPOINTS, &count), "detect");
+            must(kb_detect(&s->image, &options, NULL, found, KEYPOINTS, &count, NULL), "detect");
             add_u64(h, count);
             add_keypoints(h, found, count);
         }
@@ -321,7 +321,7 @@ static void add_rule(hash *h, scene *s, const kb_detect_options *rule)
         size_t count;
         options.struct_size = sizeof options;
         options.parallel = kb_pool_parallel(s->pool);
-        must(kb_detect(images[i], &options, NULL, found, KEYPOINTS, &count), "detect by a rule");
+        must(kb_detect(images[i], &options, NULL, found, KEYPOINTS, &count, NULL), "detect by a rule");
         add_u64(h, count);
         add_keypoints(h, found, count);
     }
@@ -348,7 +348,7 @@ static void section_rules(hash *h, scene *s)
         {.detector = KB_DETECTOR_ORB, .low_memory = 1, .cell_size = 50},
         {.detector = KB_DETECTOR_SIFT, .orientation = KB_ORIENTATION_CENTROID, .selection = KB_SELECT_QUADTREE},
         {.detector = KB_DETECTOR_SIFT, .orientation = KB_ORIENTATION_NONE, .no_upsampling = 1},
-        {.detector = KB_DETECTOR_SIFT, .second_angle = 1, .layers = 5, .sigma = 1.2f, .contrast_threshold = 0.02f},
+        {.detector = KB_DETECTOR_SIFT, .layers = 5, .sigma = 1.2f, .contrast_threshold = 0.02f},
     };
     static kb_keypoint found[KEYPOINTS];
     static float confidence[KEYPOINTS];

@@ -50,7 +50,7 @@ int main(void)
     kb_detect_options options;
     KB_INIT(options);
     options.detector = KB_DETECTOR_ORB; /* which both have */
-    if (kb_detect(&image, &options, NULL, keypoints, 300, &count) != KB_OK || count < 50) return 2;
+    if (kb_detect(&image, &options, NULL, keypoints, 300, &count, NULL) != KB_OK || count < 50) return 2;
     if (kb_describe(model, &image, keypoints, count, NULL, NULL, rows, NULL) != KB_OK) return 3;
     kb_model_free(model);
     for (size_t i = 0; i < count * 32; i++) printf("%02x", rows[i]);

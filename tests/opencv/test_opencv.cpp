@@ -72,7 +72,7 @@ static void by_c_api(const char *name, kb_detector detector, const cv::Mat &imag
     CHECK(kb_model_builtin(name, &model) == KB_OK);
     describe.scale = kb_model_scale(model, kb_detector_name(detector));
     CHECK(kb_model_get_info(model, &info) == KB_OK);
-    CHECK(kb_detect(&view, &detect, NULL, kb::as_keypoints(keypoints), 500, &n) == KB_OK);
+    CHECK(kb_detect(&view, &detect, NULL, kb::as_keypoints(keypoints), 500, &n, nullptr) == KB_OK);
     keypoints.resize(n);
     rows.create(static_cast<int>(n), info.row_floats ? info.row_floats : info.row_bytes, info.row_floats ? CV_32F : CV_8U);
     const kb_keypoint *points = kb::as_keypoints(keypoints);

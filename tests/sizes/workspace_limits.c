@@ -98,7 +98,7 @@ int main(void)
         kb_model_free(of_image);
         kb_model_free(model);
     }
-    for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_HESSIAN; d++) {
+    for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++) {
         kb_detect_options detect;
         KB_INIT(detect);
         detect.detector = (kb_detector)d;

@@ -30,7 +30,7 @@ static inline kb_detect_options options_for(kb_detector detector)
 static inline found *detect_view(const kb_image *image, const kb_detect_options *options)
 {
     found *f = calloc(1, sizeof *f);
-    assert_int_equal(kb_detect(image, options, NULL, f->k, MANY, &f->n), KB_OK);
+    assert_int_equal(kb_detect(image, options, NULL, f->k, MANY, &f->n, NULL), KB_OK);
     return f;
 }
 

@@ -706,7 +706,7 @@ static void presets_have_names(void **state)
                 kb_preset_scale("") == 0);
     int32_t n = 0;
     while (kb_preset_at(n).name) n++;
-    assert_int_equal(n, 9);
+    assert_int_equal(n, 11);
     assert_null(kb_preset_at(-1).name);
 }
 

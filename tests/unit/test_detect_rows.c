@@ -212,7 +212,7 @@ static void test_scale_space_patches_are_exact(void **state)
         kbi_detect_kernels kernels;
         kbi_scale_space space;
         kbi_scale_window window;
-        assert_int_equal(kbi_detect_options_read(&job.options, NULL), KB_OK);
+        assert_int_equal(kbi_detect_options_read(&job.options, NULL, NULL), KB_OK);
         job.options.no_upsampling = c & 1;
         if (c & 2) job.options.layers = 5;
         kbi_detect_kernels_init(&kernels, kbi_cpu_flags());

@@ -197,8 +197,8 @@ static void test_stereo(void **state)
     kb_detect_options whole;
     KB_INIT(whole);
     whole.whole_pixels = 1; /* so that there is something to refine */
-    assert_int_equal(kb_detect(&li, &whole, NULL, kl, N, &nl), KB_OK);
-    assert_int_equal(kb_detect(&ri, &whole, NULL, kr, N, &nr), KB_OK);
+    assert_int_equal(kb_detect(&li, &whole, NULL, kl, N, &nl, NULL), KB_OK);
+    assert_int_equal(kb_detect(&ri, &whole, NULL, kr, N, &nr, NULL), KB_OK);
     assert_true(nl > 300 && nr > 300);
     assert_int_equal(kb_describe(model, &li, kl, nl, NULL, NULL, rl, NULL), KB_OK);
     assert_int_equal(kb_describe(model, &ri, kr, nr, NULL, NULL, rr, NULL), KB_OK);

@@ -29,7 +29,7 @@ static size_t bytes_of_frame(kb_detector detector, const kb_model *model)
     options.detector = detector;
     options.max_keypoints = MOST;
     for (int pass = 0; pass < 2; pass++) {
-        assert_int_equal(kb_detect(&image, &options, workspace, keypoints, MOST, &count), KB_OK);
+        assert_int_equal(kb_detect(&image, &options, workspace, keypoints, MOST, &count, NULL), KB_OK);
         assert_true(count > MOST / 2);
         assert_int_equal(kb_describe(model, &image, keypoints, count, NULL, workspace, rows, NULL), KB_OK);
         bytes = kb_workspace_bytes(workspace);
@@ -100,13 +100,13 @@ static void full_lists_change_nothing(void **state)
             options.detector = (kb_detector)(KB_DETECTOR_ORB + c % 3);
             options.selection = (kb_selection)(KB_SELECT_BEST + c / 3 % 4);
             options.max_keypoints = c / 12 ? MANY : 5;
-            options.contrast_threshold = 0.001f;
-            assert_int_equal(kb_detect(&image, &options, NULL, expected, MANY, &n), KB_OK);
+            if (options.detector == KB_DETECTOR_SIFT) options.contrast_threshold = 0.001f;
+            assert_int_equal(kb_detect(&image, &options, NULL, expected, MANY, &n, NULL), KB_OK);
             assert_int_equal(n, options.max_keypoints);
             for (int way = 0; way < 2; way++) {
                 options.low_memory = way;
                 options.parallel = way ? NULL : kb_pool_parallel(pool);
-                assert_int_equal(kb_detect(&image, &options, NULL, found, MANY, &count), KB_OK);
+                assert_int_equal(kb_detect(&image, &options, NULL, found, MANY, &count, NULL), KB_OK);
                 assert_int_equal(count, n);
                 assert_memory_equal(found, expected, n * sizeof *found);
             }
@@ -176,7 +176,7 @@ static kb_status run_frame(const kb_image *image, const kb_detect_options *detec
     fit.geometry = number % 2 ? KB_HOMOGRAPHY : KB_FUNDAMENTAL;
     int now = number & 1;
     size_t n = 0, found = 0, *count = &f->counts[now];
-    kb_status status = kb_detect(image, detect, ws, f->keypoints, SMALL_MOST, &n);
+    kb_status status = kb_detect(image, detect, ws, f->keypoints, SMALL_MOST, &n, NULL);
     if (status == KB_OK)
         status = kb_select(f->keypoints, n, image->width, image->height, (kb_selection)(1 + number % 4), n / 2 + 1, ws,
                            count);
@@ -212,7 +212,7 @@ static void small_options(kb_detect_options *options, kb_detector detector, kb_p
     KB_INIT(*options);
     options->detector = detector;
     options->max_keypoints = SMALL_MOST;
-    options->contrast_threshold = 0.005f;
+    if (detector == KB_DETECTOR_SIFT) options->contrast_threshold = 0.005f;
     options->parallel = kb_pool_parallel(pool);
 }
 
@@ -389,9 +389,9 @@ static void a_second_frame_allocates_nothing(void **state)
         small_options(&options, KB_DETECTOR_ORB, NULL);
         options.low_memory = low_memory;
         assert_int_equal(kb_workspace_create_with(&allocator, &ws), KB_OK);
-        assert_int_equal(kb_detect(&image, &options, ws, keypoints, SMALL_MOST, &count), KB_OK);
+        assert_int_equal(kb_detect(&image, &options, ws, keypoints, SMALL_MOST, &count, NULL), KB_OK);
         int before = c.allocations;
-        assert_int_equal(kb_detect(&image, &options, ws, keypoints, SMALL_MOST, &count), KB_OK);
+        assert_int_equal(kb_detect(&image, &options, ws, keypoints, SMALL_MOST, &count, NULL), KB_OK);
         assert_int_equal(c.allocations, before);
         kb_workspace_free(ws);
     }
@@ -409,7 +409,7 @@ static void needs_are_exact(void **state)
         kb_workspace *ws;
         size_t needed = 0;
         small_options(&options, (kb_detector)(KB_DETECTOR_ORB + c % 3), NULL);
-        options.no_upsampling = 1;
+        options.no_upsampling = options.detector == KB_DETECTOR_SIFT;
         options.selection = (kb_selection)(KB_SELECT_BEST + c / 3 % 4);
         options.low_memory = c / 12;
         kb_workspace_limits limits = small_limits(&options, model, 1);
@@ -440,7 +440,7 @@ static void needs_are_exact(void **state)
         uint8_t *pixels = render_frame(7, SMALL_WIDTH, SMALL_HEIGHT); /* squares: equal ones are put in order */
         kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
         size_t n;
-        assert_int_equal(kb_detect(&image, &options, ws, f.keypoints, SMALL_MOST, &n), KB_E_MEMORY);
+        assert_int_equal(kb_detect(&image, &options, ws, f.keypoints, SMALL_MOST, &n, NULL), KB_E_MEMORY);
         free(pixels);
     }
     kb_model_free(model);

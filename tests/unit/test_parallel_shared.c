@@ -89,7 +89,7 @@ static void view_make(const kb_model *model, size_t row_bytes, uint64_t seed, vi
     v->rows = calloc(MOST, row_bytes);
     v->row_bytes = row_bytes;
     kb_image image = view_of(v->pixels, WIDTH, HEIGHT);
-    assert_int_equal(kb_detect(&image, NULL, NULL, v->keypoints, MOST, &v->n), KB_OK);
+    assert_int_equal(kb_detect(&image, NULL, NULL, v->keypoints, MOST, &v->n, NULL), KB_OK);
     assert_true(v->n > 20);
     assert_int_equal(kb_describe(model, &image, v->keypoints, v->n, NULL, NULL, v->rows, NULL), KB_OK);
 }
@@ -180,7 +180,7 @@ static uint64_t call(const stress *s, uint64_t number, kb_workspace *workspace)
     KB_INIT(detect);
     detect.detector = detectors[number % 3];
     detect.max_keypoints = (int32_t)kbi_random_below(&seed, MOST) + 1;
-    kb_status status[6] = {kb_detect(&image, &detect, workspace, keypoints, MOST, &n)};
+    kb_status status[6] = {kb_detect(&image, &detect, workspace, keypoints, MOST, &n, NULL)};
     for (size_t i = 0; i < n && number % 2; i++) { /* some are no keypoints any more */
         if (i % 7 == 0) keypoints[i].x = any_float(&seed);
         if (i % 11 == 0) keypoints[i].size = any_float(&seed);

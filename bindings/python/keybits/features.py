@@ -11,32 +11,29 @@ from . import _abi
 from ._arrays import (ImageLike, Keypoints, KeypointsLike, Rows, RowsLike, address, image_view, keypoint_array,
                       keypoint_dtype, output, to_gray)
 from ._checked import KeybitsValueError
-from ._library import check, lib, new, number, parallel, whole, workspace
+from ._library import check, lib, new, parallel, text, whole, workspace
 from .models import Model, model_of, presets, scale_of
 from .patches import OCTAVES, check_pixels
 
-_DETECTORS = {"orb": _abi.KB_DETECTOR_ORB, "sift": _abi.KB_DETECTOR_SIFT,
-              "hessian": _abi.KB_DETECTOR_HESSIAN}
+
+def _numbers(name_of: Callable[[int], bytes], first: int) -> Dict[str, int]:
+    """Names of one of the library's tables and their numbers, from the first one on."""
+    names: Dict[str, int] = {}
+    while (name := text(name_of(first + len(names)))) != "?":
+        names[name] = first + len(names)
+    return names
+
+
+_DETECTORS = _numbers(lib.kb_detector_name, 1)
 #: The detector where none is named.
-DEFAULT_DETECTOR = {number: name for name, number in _DETECTORS.items()}[lib.kb_detector_default()]
+DEFAULT_DETECTOR = text(lib.kb_detector_name(lib.kb_detector_default()))
 _ORIENTATIONS = {"default": _abi.KB_ORIENTATION_DEFAULT, "gradient": _abi.KB_ORIENTATION_GRADIENT,
                  "centroid": _abi.KB_ORIENTATION_CENTROID, "none": _abi.KB_ORIENTATION_NONE}
 #: Flags of describe, combined: the region leaves the image, is narrower than 8 px, its centre is outside, or a number
 #: is not finite or the size not positive.
 KP_BORDER, KP_SMALL, KP_OUTSIDE, KP_INVALID = (_abi.KB_KP_BORDER, _abi.KB_KP_SMALL, _abi.KB_KP_OUTSIDE,
                                                _abi.KB_KP_INVALID)
-_SELECTIONS = {"default": _abi.KB_SELECT_DEFAULT, "best": _abi.KB_SELECT_BEST, "grid": _abi.KB_SELECT_GRID,
-               "anms": _abi.KB_SELECT_ANMS, "quadtree": _abi.KB_SELECT_QUADTREE}
-_PYRAMIDS = ("hessian", "orb")
-# Options of a detector: what checks them, their ranges as in keybits.h, and the detectors that have them. None and 0
-# are the defaults.
-_OPTIONS: Dict[str, Tuple[Callable[..., float], float, float, Tuple[str, ...]]] = {
-    "levels": (whole, 1, 16, _PYRAMIDS), "level_factor": (number, 1.05, 2, _PYRAMIDS),
-    "fast_threshold": (whole, 1, 255, ("orb",)), "fast_threshold_min": (whole, 1, 255, ("orb",)),
-    "cell_size": (whole, 8, 1024, ("orb",)), "layers": (whole, 1, 8, ("sift",)),
-    "contrast_threshold": (number, 0, 1, ("sift",)), "edge_threshold": (number, 1, 1000, ("sift",)),
-    "sigma": (number, 0.5, 4, ("sift",)), "no_upsampling": (whole, 0, 1, ("sift",)),
-    "hessian_threshold": (number, 0.0001, 0.5, ("hessian",))}
+_SELECTIONS = _numbers(lib.kb_selection_name, 0)
 
 
 def _known(name: str, names: Dict[str, int], what: str) -> None:
@@ -45,23 +42,8 @@ def _known(name: str, names: Dict[str, int], what: str) -> None:
 
 
 def has_option(detector: str, option: str) -> bool:
-    """Whether a detector has an option."""
-    return detector in _OPTIONS[option][3]
-
-
-def _checked(detector: str, **options: Any) -> Dict[str, Any]:
-    """Options of a detector that are not left at their defaults."""
-    given = {name: value for name, value in options.items() if value is not None and not value == 0}
-    for name, value in given.items():
-        check_value, low, high, detectors = _OPTIONS[name]
-        if detector not in detectors:
-            option = "upsampling" if name == "no_upsampling" else name
-            raise KeybitsValueError(f"{option} is an option of {' and '.join(detectors)}, not of {detector}")
-        check_value(name, value, low, high)
-    high = given.get("fast_threshold", 20)
-    if given.get("fast_threshold_min", 1) > high:
-        raise KeybitsValueError(f"fast_threshold_min is {given['fast_threshold_min']}, above fast_threshold, {high}")
-    return given
+    """Whether a detector has an option of kb_detect_options."""
+    return bool(lib.kb_detector_has(_DETECTORS[detector], option.encode()))
 
 
 class Detector:
@@ -71,16 +53,17 @@ class Detector:
     "sift" (differences of Gaussians). selection: "default", "best",
     "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
     second_angle gives keypoints with two clear angles twice; whole_pixels keeps positions on pixels, as OpenCV's ORB.
+    mask_margin is the distance in px between keypoints and what a mask hides.
     Everything else as in kb_detect_options; None means the default. An option of another detector is refused."""
 
     def __init__(self, name: str = DEFAULT_DETECTOR, max_keypoints: int = 2000, selection: str = "default", *,
                  levels: Optional[int] = None, level_factor: Optional[float] = None,
                  fast_threshold: Optional[int] = None, fast_threshold_min: Optional[int] = None,
                  cell_size: Optional[int] = None, orientation: str = "default", second_angle: bool = False,
-                 whole_pixels: bool = False, low_memory: bool = False, layers: Optional[int] = None,
+                 whole_pixels: bool = False, every_level: bool = False, low_memory: bool = False, layers: Optional[int] = None,
                  contrast_threshold: Optional[float] = None, edge_threshold: Optional[float] = None,
                  sigma: Optional[float] = None, upsampling: bool = True,
-                 hessian_threshold: Optional[float] = None) -> None:
+                 hessian_threshold: Optional[float] = None, mask_margin: int = 0) -> None:
         self._arguments = {key: value for key, value in locals().items() if key != "self"}
         _known(name, _DETECTORS, "detector")
         _known(selection, _SELECTIONS, "selection")
@@ -92,12 +75,14 @@ class Detector:
         self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=self.max_keypoints,
                             selection=_SELECTIONS[selection], orientation=_ORIENTATIONS[orientation],
                             second_angle=int(second_angle), whole_pixels=int(whole_pixels),
-                            low_memory=int(low_memory),
-                            **_checked(name, levels=levels, level_factor=level_factor, fast_threshold=fast_threshold,
-                                       fast_threshold_min=fast_threshold_min, cell_size=cell_size, layers=layers,
-                                       contrast_threshold=contrast_threshold, edge_threshold=edge_threshold,
-                                       sigma=sigma, no_upsampling=0 if upsampling else 1,
-                                       hessian_threshold=hessian_threshold))
+                            every_level=int(every_level), low_memory=int(low_memory), levels=levels,
+                            level_factor=level_factor, fast_threshold=fast_threshold,
+                            fast_threshold_min=fast_threshold_min, cell_size=cell_size, layers=layers,
+                            contrast_threshold=contrast_threshold, edge_threshold=edge_threshold, sigma=sigma,
+                            no_upsampling=0 if upsampling else 1, hessian_threshold=hessian_threshold,
+                            mask_margin=mask_margin)
+        error = _abi.kb_error()
+        check(lib.kb_detect_options_check(ctypes.byref(self._options), ctypes.byref(error)), error)
 
     def __repr__(self) -> str:
         return f"<keybits.Detector {self.name}: up to {self.max_keypoints} keypoints>"
@@ -129,9 +114,9 @@ class Detector:
         view, alive = image_view(image, white)
         options, mask_alive = self._call_options(mask, view)
         keypoints = np.empty(self.max_keypoints, keypoint_dtype)
-        count = ctypes.c_size_t()
+        count, error = ctypes.c_size_t(), _abi.kb_error()
         check(lib.kb_detect(ctypes.byref(view), ctypes.byref(options), workspace(), address(keypoints),
-                            len(keypoints), ctypes.byref(count)), None, "detect")
+                            len(keypoints), ctypes.byref(count), ctypes.byref(error)), error, "detect")
         del alive, mask_alive
         return _first(keypoints, count.value)  # type: ignore[no-any-return]
 
@@ -143,10 +128,11 @@ class Detector:
         describing = new(_abi.kb_describe_options, scale=scale, parallel=options.parallel)
         keypoints = np.empty(self.max_keypoints, keypoint_dtype)
         rows = np.empty((self.max_keypoints, model.row_bytes), np.uint8)
-        count = ctypes.c_size_t()
+        count, error = ctypes.c_size_t(), _abi.kb_error()
         check(lib.kb_detect_and_describe(model._handle, ctypes.byref(view), ctypes.byref(options),
                                          ctypes.byref(describing), workspace(), address(keypoints), len(keypoints),
-                                         address(rows), None, ctypes.byref(count)), None, "detect_and_compute")
+                                         address(rows), None, ctypes.byref(count), ctypes.byref(error)), error,
+              "detect_and_compute")
         del alive, mask_alive
         return _first(keypoints, count.value), _first(rows, count.value)
 

@@ -74,7 +74,7 @@ def test_every_function_is_there():
 # package have their own, defaults that zeros stand for, and what only tests of the library need. Functions that end in
 # _with take an allocator.
 LEFT_OUT = {"kb_version_number", "kb_workspace_create_in", "kb_workspace_bytes", "kb_workspace_needed",
-            "kb_workspace_reserve", "kb_patch_width", "kb_selection_name", "kb_orientation_name", "kb_detector_name",
+            "kb_workspace_reserve", "kb_patch_width", "kb_orientation_name", "kb_detector_at",
             "kb_hamming", "kb_homography_apply", "kb_kernel_at", "kb_cpu_limit", "kb_learn_defaults",
             "kb_learn_hash_defaults"}
 

@@ -150,17 +150,17 @@ def test_select(image):
 
 @pytest.mark.parametrize("options, words", [
     ({"max_keypoints": 10.5}, "max_keypoints is 10.5, but must be a whole number"),
-    ({"max_keypoints": "many"}, "max_keypoints is 'many'"), ({"levels": 99}, "levels is 99, but must be 1 to 16"),
+    ({"max_keypoints": "many"}, "max_keypoints is 'many'"), ({"levels": 99}, "levels is 99, but must be 1 to 32"),
     ({"level_factor": 3}, "level_factor is 3, but must be 1.05 to 2"),
     ({"name": "sift", "sigma": float("nan")}, "sigma is nan"),
-    ({"name": "sift", "fast_threshold": 20}, "fast_threshold is an option of orb, not of sift"),
-    ({"name": "hessian", "cell_size": 32}, "cell_size is an option of orb, not of hessian"),
-    ({"name": "orb", "upsampling": False}, "upsampling is an option of sift, not of orb"),
-    ({"name": "hessian", "layers": 3}, "layers is an option of sift"),
-    ({"hessian_threshold": 0.1}, "of hessian, not of orb"),
-    ({"name": "sift", "levels": 8}, "levels is an option of hessian and orb, not of sift"),
-    ({"fast_threshold": 10, "fast_threshold_min": 20}, "fast_threshold_min is 20, above fast_threshold, 10"),
-    ({"fast_threshold_min": 21}, "above fast_threshold, 20")])
+    ({"name": "sift", "fast_threshold": 20}, "fast_threshold belongs to detector orb, but the detector is sift"),
+    ({"name": "hessian", "cell_size": 32}, "cell_size belongs to detector orb, but the detector is hessian"),
+    ({"name": "orb", "upsampling": False}, "no_upsampling belongs to detector sift, but the detector is orb"),
+    ({"name": "hessian", "layers": 3}, "layers belongs to detector sift"),
+    ({"hessian_threshold": 0.1}, "to detector hessian, but the detector is orb"),
+    ({"name": "sift", "levels": 8}, "levels belongs to detector hessian or orb, but the detector is sift"),
+    ({"fast_threshold": 10, "fast_threshold_min": 20}, "fast_threshold_min is 20, above fast_threshold, which is 10"),
+    ({"fast_threshold_min": 21}, "above fast_threshold, which is 20")])
 def test_wrong_detector_options(options, words):
     with pytest.raises(keybits.KeybitsValueError, match=words):
         keybits.Detector(**{"name": "orb", **options})
@@ -359,3 +359,12 @@ def test_threads_option_changes_nothing(image, features):
         keybits.set_threads(1)
     with pytest.raises(keybits.KeybitsValueError):
         keybits.set_threads(-1)
+
+
+def test_mask_margin_keeps_keypoints_away(image):
+    mask = np.ones(image.shape, bool)
+    mask[:, :120] = False
+    inner = keybits.Detector(mask_margin=15).detect(image, mask)
+    assert len(inner) > 10 and inner["x"].min() >= 134.5 > keybits.detect(image, mask=mask)["x"].min()
+    with pytest.raises(keybits.KeybitsValueError, match="mask_margin is -1"):
+        keybits.Detector(mask_margin=-1)

@@ -1,0 +1,30 @@
+/* Presets: from the size of a keypoint, which every detector defines in its own way, to the width of the region that
+ * describes it. They stand below detectors and descriptors, so that a program which describes the keypoints of another
+ * library links no detector. */
+#include "common/common.h"
+
+/* The detectors of src/detect by their names, and those of other libraries. Two that are not in the literature of their
+ * descriptors: the size of GFTT is its blockSize, 3 px unless told, which becomes a region of 30 px, ORB's; the size of
+ * MSER is the diameter of its ellipse, and its measurement region is 3 times as wide (Mikolajczyk et al. 2005). */
+static const kb_preset presets[] = {{"orb", 1.0f},   {"hessian", 1.0f}, {"fast", 5.0f}, {"agast", 5.0f},
+                                    {"brisk", 5.0f}, {"akaze", 5.0f},   {"kaze", 6.25f}, {"surf", 6.25f},
+                                    {"sift", 6.75f}, {"gftt", 10.0f},   {"mser", 3.0f}};
+
+kb_preset kb_preset_at(int32_t index)
+{
+    return index >= 0 && index < (int32_t)KBI_COUNT(presets) ? presets[index] : (kb_preset){NULL, 0};
+}
+
+bool kbi_same_word(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if ((*a | 32) != (*b | 32)) return false;
+    return *a == *b;
+}
+
+float kb_preset_scale(const char *name)
+{
+    for (size_t i = 0; name && i < KBI_COUNT(presets); i++)
+        if (kbi_same_word(name, presets[i].name)) return presets[i].scale;
+    return 0;
+}

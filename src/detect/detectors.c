@@ -1,0 +1,27 @@
+/* What the table of detectors says to callers. */
+#include "detect/detectors.h"
+
+const kbi_detector *kbi_detector_find(kb_detector id)
+{
+    if (id == 0) return kbi_detectors[0];
+    for (const kbi_detector *const *row = kbi_detectors; *row; row++)
+        if ((*row)->id == id) return *row;
+    return NULL;
+}
+
+kb_detector kb_detector_default(void) { return kbi_detectors[0]->id; }
+
+kb_detector kb_detector_at(int32_t index)
+{
+    const kbi_detector *const *row = kbi_detectors;
+    while (*row && index > 0) row++, index--;
+    return *row && index == 0 ? (*row)->id : (kb_detector)0;
+}
+
+const char *kb_detector_name(kb_detector detector)
+{
+    const kbi_detector *row = detector ? kbi_detector_find(detector) : NULL;
+    return row ? row->name : "?";
+}
+
+float kb_detector_scale(kb_detector detector) { return kb_preset_scale(kb_detector_name(detector)); }

@@ -1,0 +1,28 @@
+/* What a detector is to the rest of the library: a row. It stands in the detector's own file, and detectors_list.c
+ * lists the rows; nothing else names detectors. */
+#ifndef KBI_DETECT_DETECTORS_H
+#define KBI_DETECT_DETECTORS_H
+
+#include "detect/detect.h"
+
+typedef struct kbi_detector {
+    kb_detector id;
+    const char *name;           /* also of its preset (src/common/presets.c) */
+    const char *const *options; /* it has of those in options.c that belong to some detectors only; ends with NULL */
+    /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
+    kb_status (*detect)(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count);
+    const kbi_measure *measure; /* of corners on the pyramid (corners.h); NULL: it has another scale space */
+} kbi_detector;
+
+extern const kbi_detector kbi_detector_hessian, kbi_detector_orb, kbi_detector_sift;
+
+/* The detectors; ends with NULL. The first is the default. */
+extern const kbi_detector *const kbi_detectors[];
+
+/* The row of a detector, 0 being the default; NULL for another value. */
+const kbi_detector *kbi_detector_find(kb_detector id);
+
+/* Options of every detector on the pyramid. */
+#define KBI_PYRAMID_OPTIONS "levels", "every_level", "level_factor", "second_angle", "whole_pixels"
+
+#endif
