@@ -124,7 +124,8 @@ static void hash_options(collection_job *j)
     detect.parallel = NULL;
     uint64_t hash = collection_hash(0xcbf29ce484222325u, &detect, sizeof detect);
     const double numbers[] = {(double)j->pipeline.pipeline.options.scale, (double)j->pipeline.options.angles,
-                              (double)j->reading.exif, (double)j->reading.white, (double)j->reading.keep16};
+                              (double)j->reading.exif, (double)j->reading.white, (double)j->reading.keep16,
+                              (double)kb_detector_revision(j->pipeline.pipeline.options.detect.detector)};
     hash = collection_hash(hash, numbers, sizeof numbers);
     hash = collection_hash(hash, KB_VERSION_STRING, sizeof KB_VERSION_STRING);
     j->describe_hash = collection_hash(hash, &j->pipeline.pipeline.info.id, sizeof j->pipeline.pipeline.info.id);

@@ -360,6 +360,9 @@ KB_API kb_status kb_detect_and_describe(const kb_model *model, const kb_image *i
 /* The preset scale that belongs to a detector, and its name; 0 and "?" for another value. */
 KB_API float kb_detector_scale(kb_detector detector);
 KB_API const char *kb_detector_name(kb_detector detector);
+/* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints of the same options are the same as long
+ * as it is, whatever the version of the library: what is kept in files may be compared by it. */
+KB_API int32_t kb_detector_revision(kb_detector detector);
 /* 1 when a detector has an option, by its name in kb_detect_options ("levels"); also for options that every detector
  * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */
 KB_API int32_t kb_detector_has(kb_detector detector, const char *option);

@@ -24,4 +24,10 @@ const char *kb_detector_name(kb_detector detector)
     return row ? row->name : "?";
 }
 
+int32_t kb_detector_revision(kb_detector detector)
+{
+    const kbi_detector *row = detector ? kbi_detector_find(detector) : NULL;
+    return row ? row->revision : 0;
+}
+
 float kb_detector_scale(kb_detector detector) { return kb_preset_scale(kb_detector_name(detector)); }

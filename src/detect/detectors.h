@@ -8,6 +8,7 @@
 typedef struct kbi_detector {
     kb_detector id;
     const char *name;           /* also of its preset (src/common/presets.c) */
+    int32_t revision;           /* of its arithmetic: one more with every change of the keypoints that it finds */
     const char *const *options; /* it has of those in options.c that belong to some detectors only; ends with NULL */
     /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
     kb_status (*detect)(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count);

@@ -133,5 +133,5 @@ static void hessian_search(const kbi_search *s)
 const kbi_measure kbi_measure_hessian = {KBI_HESSIAN_BLUR + 2, 1, hessian_scratch_bytes, hessian_search, NULL};
 
 static const char *const hessian_options[] = {KBI_PYRAMID_OPTIONS, "hessian_threshold", NULL};
-const kbi_detector kbi_detector_hessian = {KB_DETECTOR_HESSIAN, "hessian", hessian_options, kbi_detect_corners,
+const kbi_detector kbi_detector_hessian = {KB_DETECTOR_HESSIAN, "hessian", 2, hessian_options, kbi_detect_corners,
                                            &kbi_measure_hessian};

@@ -12,6 +12,7 @@ static void test_table(void **state)
     assert_int_equal(kb_detector_at(-1), 0);
     for (kb_detector d; (d = kb_detector_at(n)) != 0; n++) {
         assert_string_not_equal(kb_detector_name(d), "?");
+        assert_true(kb_detector_revision(d) > 0);
         assert_true(kb_detector_scale(d) > 0); /* its preset has its name */
         assert_true(kb_detector_scale(d) == kb_preset_scale(kb_detector_name(d)));
         for (int32_t i = 0; i < n; i++) assert_true(kb_detector_at(i) != d);
@@ -22,6 +23,7 @@ static void test_table(void **state)
     assert_in_range(n, 3, 31);
     for (int32_t i = 1; i <= n; i++) assert_string_not_equal(kb_detector_name((kb_detector)i), "?"); /* no gaps */
     assert_int_equal(kb_detector_at(n + 1), 0);
+    assert_true(kb_detector_revision((kb_detector)0) == 0 && kb_detector_revision((kb_detector)99) == 0);
     assert_false(kb_detector_has((kb_detector)99, "levels") || kb_detector_has(KB_DETECTOR_ORB, NULL));
     assert_true(kb_detector_has(KB_DETECTOR_ORB, "levels") && !kb_detector_has(KB_DETECTOR_SIFT, "levels"));
 }

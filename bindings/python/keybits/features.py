@@ -72,6 +72,8 @@ class Detector:
         self.max_keypoints = whole("max_keypoints", max_keypoints, 1, 1000000)
         #: The factor from keypoint size to described width that belongs to this detector.
         self.scale = float(lib.kb_detector_scale(_DETECTORS[name]))
+        #: The revision of the detector's arithmetic: another one finds other keypoints.
+        self.revision = int(lib.kb_detector_revision(_DETECTORS[name]))
         self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=self.max_keypoints,
                             selection=_SELECTIONS[selection], orientation=_ORIENTATIONS[orientation],
                             second_angle=int(second_angle), whole_pixels=int(whole_pixels),
