@@ -654,8 +654,9 @@ KB_API const char *kb_look_name(kb_look look);
 typedef struct kb_pair_options {
     uint32_t struct_size;
     int32_t looks;                     /* KB_LOOK_*, combined, of which UPRIGHT or ORIENTED; 0: all */
-    const kb_detect_options *detect;   /* NULL: defaults. Its orientation is the rule of the oriented look, NONE: without
-                                          that look; second_angle and parallel are not used, mask must be NULL */
+    const kb_detect_options *detect;   /* NULL: defaults. Its orientation is the rule of the oriented look, with NONE
+                                          there is no such look; second_angle and parallel are not used, mask must be
+                                          NULL */
     const kb_image *mask_a, *mask_b;   /* as in kb_detect_options, one for each image; may be NULL */
     float scale;                       /* of kb_describe; 0: the detector's (kb_model_scale) */
     const kb_match_options *match;     /* NULL: mutual nearest neighbours. parallel and strides are not used */
@@ -683,8 +684,9 @@ typedef struct kb_pair {
 } kb_pair;
 
 /* Matches two images: detects once, then describes, matches, filters and fits by one or more looks. Upright comes
- * first; where no geometry is found, oriented. A rotation of the pair that these show is tried in a third look. The
- * look whose geometry has the most places (kb_fit_report) is taken, and the fits are told how many looks there were.
+ * first; oriented follows where no geometry is found, or fewer than half of the matches agree with it. A rotation of the
+ * pair that these show is tried in a third look. The look whose geometry has the most places (kb_fit_report) is taken;
+ * the fits know how many looks there were.
  * SIFT and RootSIFT are matched as floats. options and workspace may be NULL: no geometry then. */
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair);

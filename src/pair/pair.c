@@ -4,6 +4,7 @@
 #include "pair/pair.h"
 
 #define MIN_ROLL 4.0f /* degrees; below it upright rows are as good as rotated ones */
+#define MIN_SHARE 0.5 /* of the kept matches that agree with upright's geometry, below which oriented is tried too */
 
 const char *kb_look_name(kb_look look)
 {
@@ -109,18 +110,28 @@ static kb_status try_look(pair_job *job, kb_look look, float rotation, pair_look
     return status;
 }
 
+/* Upright rows of a turned image can agree with what repeats in it, but not many of them do. */
+static bool believed(const pair_look *look)
+{
+    if (look->fit.result == KB_FIT_DEGENERATE) return true;
+    return found(look) && (double)look->fit.inliers >= MIN_SHARE * (double)look->count;
+}
+
+/* The rotation of the pair, as the look shows it that knows more. */
+static float rotation_of(const pair_job *job, const pair_look *best, const pair_look *spare)
+{
+    if (best->look == KB_LOOK_UPRIGHT && found(best)) return kbi_pair_rotation_of_points(job, best);
+    if (!job->sides[0].angles) return 0;
+    return kbi_pair_rotation_of_angles(job, best->look == KB_LOOK_ORIENTED ? best : spare);
+}
+
 static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
 {
-    float rotation = 0;
     kb_status status = try_look(job, KB_LOOK_UPRIGHT, 0, best, spare);
-    bool upright = job->looks > 0, oriented = false;
-    if (status == KB_OK && rank_of(best) == 0) {
-        status = try_look(job, KB_LOOK_ORIENTED, 0, best, spare);
-        oriented = job->looks > (upright ? 1 : 0);
-    }
+    bool upright = job->looks > 0;
+    if (status == KB_OK && !believed(best)) status = try_look(job, KB_LOOK_ORIENTED, 0, best, spare);
     if (status != KB_OK) return status;
-    if (oriented) rotation = kbi_pair_rotation_of_angles(job, best->look == KB_LOOK_ORIENTED ? best : spare);
-    else if (found(best)) rotation = kbi_pair_rotation_of_points(job, best);
+    float rotation = rotation_of(job, best, spare);
     bool rolled = rotation >= MIN_ROLL && rotation <= 360 - MIN_ROLL;
     return rolled || !upright ? try_look(job, KB_LOOK_ROTATED, rotation, best, spare) : KB_OK;
 }
