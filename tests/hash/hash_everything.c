@@ -747,6 +747,44 @@ static void section_refine(hash *h, scene *s)
     }
 }
 
+/* The image and the same turned by a quarter: all looks. */
+static void section_pair(hash *h, scene *s)
+{
+    static uint8_t turned[WIDTH * HEIGHT];
+    static kb_keypoint a[KEYPOINTS], b[KEYPOINTS];
+    static kb_match matches[KEYPOINTS];
+    static uint8_t inliers[KEYPOINTS];
+    kb_model *model;
+    kb_pair_options o;
+    kb_fit_options fit;
+    kb_fit_report report;
+    kb_pair pair;
+    for (int32_t y = 0; y < HEIGHT; y++)
+        for (int32_t x = 0; x < WIDTH; x++) turned[x * HEIGHT + HEIGHT - 1 - y] = s->gray[y * STRIDE + x];
+    const kb_image image = {turned, HEIGHT, WIDTH, HEIGHT, KB_GRAY8, 0};
+    KB_INIT(o);
+    KB_INIT(fit);
+    KB_INIT(report);
+    KB_INIT(pair);
+    o.fit = &fit;
+    o.parallel = kb_pool_parallel(s->pool);
+    pair.capacity = KEYPOINTS;
+    pair.a = a;
+    pair.b = b;
+    pair.matches = matches;
+    pair.inliers = inliers;
+    pair.fit = &report;
+    must(kb_model_builtin("rootsift", &model), "rootsift");
+    must(kb_match_images(model, &s->image, &image, &o, NULL, &pair), "two images");
+    add_matches(h, matches, pair.count);
+    add_bytes(h, inliers, pair.count);
+    for (int i = 0; i < 9; i++) add_double(h, report.model[i]);
+    add_floats(h, &pair.rotation, 1);
+    add_u64(h, (uint64_t)pair.look);
+    add_u64(h, (uint64_t)pair.looks);
+    kb_model_free(model);
+}
+
 /* In two halves, since not every C library has a word for 64 bits. */
 static void print_hash(const hash *h, const char *name)
 {
@@ -774,6 +812,7 @@ int main(int argc, char **argv)
         {"refine", section_refine},
         {"fitting", section_fit},
         {"geometries", section_geometries},
+        {"pair", section_pair},
         {"index", section_index},
         {"places", section_places},
         {"built-in models", section_builtin},

@@ -317,6 +317,32 @@ static void threads_and_workspaces_change_nothing(void **state)
     kb_pool_free(pool);
 }
 
+/* Memory that ends at any step is told, and what suffices gives the same result. */
+static void a_workspace_that_is_too_small_is_told(void **state)
+{
+    static outcome free_memory, fixed;
+    views v = views_of(flat_scene(13), 120); /* all looks */
+    size_t size = 1 << 16, failed = 0;
+    kb_status status = KB_E_MEMORY;
+    (void)state;
+    outcome_init(&free_memory);
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], NULL, NULL, &free_memory.pair), KB_OK);
+    for (; status != KB_OK; size += size / 4) {
+        void *buffer = malloc(size);
+        kb_workspace *workspace;
+        assert_int_equal(kb_workspace_create_in(buffer, size, &workspace), KB_OK);
+        outcome_init(&fixed);
+        status = kb_match_images(model, &v.images[0], &v.images[1], NULL, workspace, &fixed.pair);
+        assert_true(status == KB_OK || status == KB_E_MEMORY);
+        failed += status == KB_E_MEMORY;
+        kb_workspace_free(workspace);
+        free(buffer);
+    }
+    assert_true(failed > 5);
+    assert_memory_equal(free_memory.matches, fixed.matches, sizeof fixed.matches);
+    views_free(&v);
+}
+
 static kb_status try_with(const kb_image *image, const kb_pair_options *options, kb_pair *pair)
 {
     return kb_match_images(model, image, image, options, NULL, pair);
@@ -371,6 +397,7 @@ int main(void)
         cmocka_unit_test(sift_keypoints_are_one_per_place),
         cmocka_unit_test(a_mask_belongs_to_its_image),
         cmocka_unit_test(threads_and_workspaces_change_nothing),
+        cmocka_unit_test(a_workspace_that_is_too_small_is_told),
         cmocka_unit_test(wrong_arguments_are_refused),
     };
     kb_model *m = builtin_model("bag256");
