@@ -145,7 +145,7 @@ static void check_turn(kb_detector detector, double tolerance, double turn, doub
     uint8_t *p = render_texture(W, H, 21), *q = turned(p, W, H);
     kb_image upright = view_of(p, W, H), aside = view_of(q, H, W);
     kb_detect_options o = options_for(detector);
-    o.levels = 1;
+    if (detector != KB_DETECTOR_SIFT) o.levels = 1;
     found *a = detect_view(&upright, &o), *b = detect_view(&aside, &o);
     size_t same = 0;
     for (size_t i = 0; i < a->n; i++) {
