@@ -20,7 +20,7 @@ typedef struct worker {
 
 typedef struct describer {
     kbi_grid grid;
-    kbi_measure measure;
+    kbi_measuring measure;
     kbi_rows rows;
     const kb_parallel *parallel;
     int32_t count; /* of workers: one per thread, at most one per batch */

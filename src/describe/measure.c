@@ -1,7 +1,7 @@
 /* The fourth step of describing: grids of samples become the bytes of a model's kind. */
 #include "describe/steps.h"
 
-bool kbi_measure_get(const kbi_measure *m, kbi_measure_scratch *scratch, size_t part_bytes, kb_workspace *workspace)
+bool kbi_measure_get(const kbi_measuring *m, kbi_measure_scratch *scratch, size_t part_bytes, kb_workspace *workspace)
 {
     size_t n = (size_t)m->kernels.batch;
     *scratch = (kbi_measure_scratch){.kernel = NULL};
@@ -14,7 +14,7 @@ bool kbi_measure_get(const kbi_measure *m, kbi_measure_scratch *scratch, size_t 
     return scratch->kernel && scratch->parts && scratch->histograms && scratch->values;
 }
 
-const uint8_t *kbi_measure_grids(const kbi_measure *m, const kbi_measure_scratch *s, int32_t octave,
+const uint8_t *kbi_measure_grids(const kbi_measuring *m, const kbi_measure_scratch *s, int32_t octave,
                                  const uint8_t *grids, int32_t n)
 {
     if (!m->model) return grids;

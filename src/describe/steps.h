@@ -81,21 +81,21 @@ size_t kbi_ready_bytes(kbi_grid grid, int32_t side);
 void kbi_ready_grids(kbi_grid grid, const uint8_t *patch, int32_t side, uint8_t *const grids[KB_OCTAVES]);
 
 /* ---- measure.c ---- */
-typedef struct kbi_measure {
+typedef struct kbi_measuring {
     const kb_model *model; /* NULL: the samples are the result */
     bool floats;           /* SIFT and RootSIFT as floats instead of bytes */
     kbi_describe_kernels kernels;
-} kbi_measure;
+} kbi_measuring;
 /* What a worker needs beside. */
 typedef struct kbi_measure_scratch {
     void *kernel;
     uint32_t *histograms;
     uint8_t *values, *parts;
 } kbi_measure_scratch;
-bool kbi_measure_get(const kbi_measure *measure, kbi_measure_scratch *scratch, size_t part_bytes,
+bool kbi_measure_get(const kbi_measuring *measure, kbi_measure_scratch *scratch, size_t part_bytes,
                      kb_workspace *workspace);
 /* n grids of an octave, at most a batch; returns their n parts of rows, without gaps. */
-const uint8_t *kbi_measure_grids(const kbi_measure *measure, const kbi_measure_scratch *scratch, int32_t octave,
+const uint8_t *kbi_measure_grids(const kbi_measuring *measure, const kbi_measure_scratch *scratch, int32_t octave,
                                  const uint8_t *grids, int32_t n);
 
 /* ---- bad.c: BAD as the paper has it ---- */

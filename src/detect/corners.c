@@ -100,7 +100,7 @@ static void begin_level(kbi_corners *c, int32_t level)
     kbi_peaks_start_level(&c->peaks, kbi_corners_keep(c, level), -FLT_MAX); /* Harris's is negative on edges */
 }
 
-static kb_status search(kbi_corners *c)
+static kb_status search_levels(kbi_corners *c)
 {
     search_tasks tasks;
     if (!search_get(c, &tasks)) return KB_E_MEMORY;
@@ -209,7 +209,7 @@ kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measu
     size_t mark = kbi_workspace_mark(job->workspace);
     if (!kbi_levels_get(&c.levels, job->workspace)) return KB_E_MEMORY;
     if (!c.levels.in_place) mark = kbi_workspace_mark(job->workspace);
-    kb_status status = search(&c);
+    kb_status status = search_levels(&c);
     kbi_workspace_rewind(job->workspace, mark);
     if (status == KB_OK) status = kbi_corners_choose(&c);
     kbi_workspace_rewind(job->workspace, mark);

@@ -17,8 +17,10 @@ typedef struct kbi_detector {
 
 extern const kbi_detector kbi_detector_hessian, kbi_detector_orb, kbi_detector_sift;
 
+#define KBI_MAX_DETECTORS 8
 /* The detectors; ends with NULL. The first is the default. */
-extern const kbi_detector *const kbi_detectors[];
+typedef const kbi_detector *kbi_detector_row;
+extern const kbi_detector_row kbi_detectors[KBI_MAX_DETECTORS];
 
 /* The row of a detector, 0 being the default; NULL for another value. */
 const kbi_detector *kbi_detector_find(kb_detector id);

@@ -2,7 +2,8 @@
  * fewer rows, and then holds no other detector:
  *
  *     #include "detect/detectors.h"
- *     const kbi_detector *const kbi_detectors[] = {&kbi_detector_orb, NULL}; */
+ *     const kbi_detector_row kbi_detectors[KBI_MAX_DETECTORS] = {&kbi_detector_orb}; */
 #include "detect/detectors.h"
 
-const kbi_detector *const kbi_detectors[] = {&kbi_detector_hessian, &kbi_detector_orb, &kbi_detector_sift, NULL};
+const kbi_detector_row kbi_detectors[KBI_MAX_DETECTORS] = {&kbi_detector_hessian, &kbi_detector_orb,
+                                                            &kbi_detector_sift};

@@ -29,7 +29,8 @@ typedef struct kbi_select_rule {
 } kbi_select_rule;
 
 /* By their numbers (select_rules.c); ends with a row without a name. */
-extern const kbi_select_rule kbi_select_rules[];
+#define KBI_MAX_SELECT_RULES 16
+extern const kbi_select_rule kbi_select_rules[KBI_MAX_SELECT_RULES];
 
 size_t kbi_select_grid_bytes(const kbi_selection *s, size_t n);
 void kbi_select_grid(kbi_selection *s, size_t n);

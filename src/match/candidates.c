@@ -50,7 +50,7 @@ static size_t list_box(const kbi_candidate_search *s, const kbi_region *r, int32
 
 static void search_region(const kbi_candidate_search *s, size_t q, const kbi_region *r)
 {
-    const kbi_grid *g = &s->grid;
+    const kbi_point_grid *g = &s->grid;
     const uint8_t *query = s->a + q * s->row_bytes;
     int32_t left = kbi_grid_cell(r->x0, g->x0, g->inverse, g->columns);
     int32_t right = kbi_grid_cell(r->x1, g->x0, g->inverse, g->columns);

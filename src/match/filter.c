@@ -41,7 +41,7 @@ typedef struct filter_job {
     int32_t n;
     filter_node *nodes;
     uint8_t *kept;
-    kbi_grid grid; /* over image a */
+    kbi_point_grid grid; /* over image a */
 } filter_job;
 
 static kb_status filter_read_options(const kb_filter_options *given, filter_job *job)

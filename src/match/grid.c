@@ -23,12 +23,12 @@ static void extent_of(const float *first, size_t stride, int32_t n, float *low, 
     *extent = least <= most ? most - least + 1 : 1;
 }
 
-bool kbi_grid_build(kbi_grid *grid, const float *x, const float *y, size_t stride, int32_t n, float per_cell,
+bool kbi_grid_build(kbi_point_grid *grid, const float *x, const float *y, size_t stride, int32_t n, float per_cell,
                     kb_workspace *workspace)
 {
     size_t cells = 2 * (size_t)n + 2;
     int32_t *cell = kbi_workspace_array(workspace, (size_t)n, sizeof *cell);
-    *grid = (kbi_grid){.columns = 1, .rows = 1};
+    *grid = (kbi_point_grid){.columns = 1, .rows = 1};
     grid->start = kbi_workspace_array(workspace, cells + 2, sizeof *grid->start);
     grid->order = kbi_workspace_array(workspace, (size_t)n, sizeof *grid->order);
     if (!cell || !grid->start || !grid->order) return false;

@@ -4,16 +4,16 @@
 
 #include "common/common.h"
 
-typedef struct kbi_grid {
+typedef struct kbi_point_grid {
     float x0, y0, inverse; /* origin and 1 / cell size */
     int32_t columns, rows;
     int32_t *start; /* points of cell c are order[start[c]] to order[start[c + 1] - 1], by index */
     int32_t *order;
-} kbi_grid;
+} kbi_point_grid;
 
 /* n points (fewer than 2^25); those that are not finite land in cells of the border. x[0], y[0] belong to the first and `stride` bytes lie between two. About per_cell
  * points per cell on average; at most 2 n + 2 cells. False when memory is out. */
-bool kbi_grid_build(kbi_grid *grid, const float *x, const float *y, size_t stride, int32_t n, float per_cell,
+bool kbi_grid_build(kbi_point_grid *grid, const float *x, const float *y, size_t stride, int32_t n, float per_cell,
                     kb_workspace *workspace);
 
 /* Takes the memory of a grid with as many cells as there can be (kbi_workspace_measure). */

@@ -348,11 +348,12 @@ class Pyramid(NamedTuple):
     factors: npt.NDArray[np.float64]  # px of the image per px of a level: 1, 1.2, 1.44, ...
 
 
-def build_pyramid(image: ImageLike, levels: int = 8, level_factor: float = 1.2, *, white: int = 0) -> Pyramid:
-    """The pyramid that hessian and orb search: level_factor from one level to the next, down to 70 px.
+def build_pyramid(image: ImageLike, levels: int = 0, level_factor: float = 1.2, *, white: int = 0) -> Pyramid:
+    """The pyramid that hessian searches: level_factor from one level to the next; levels 0: down to the smallest that
+    has room for a corner.
 
     Pixel x of a level lies at (x + 0.5) * factor - 0.5 of the image. Level 0 of an 8-bit gray image is that image, not
-    a copy. An image below 70 px has no levels."""
+    a copy. An image without room for a corner has no levels."""
     view, alive = image_view(image, white)
     options = new(_abi.kb_detect_options, levels=levels, level_factor=level_factor, parallel=parallel())
     built, size = new(_abi.kb_pyramid), ctypes.c_size_t()

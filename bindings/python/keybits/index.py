@@ -368,6 +368,11 @@ class Index:
             check(lib.kb_index_remove(handle, number, ctypes.byref(count)), None, "Index.remove")
         return count.value
 
+    def compact(self) -> None:
+        """Gives back the memory of removed images; positions change. Happens by itself when half are removed."""
+        with self._guarded.writing() as handle:
+            check(lib.kb_index_compact(handle), None, "Index.compact")
+
     def image(self, position: int) -> IndexImage:
         """The image at a position."""
         with self._guarded.reading() as handle:
