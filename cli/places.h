@@ -44,7 +44,7 @@ bool places_vocabulary_installed(const char *name, size_t *size);
 /* The option of commands that ask an index. */
 #define PROBES_OPTION(job)                                                                                          \
     {"probes", 0, CLI_NUMBER(job, probes, 0, KB_MAX_PROBES), "N", "0",                                              \
-     .help = "words in which each descriptor is looked for, by binary scoring: more find more, in more time; 0: 8"}
+     .help = "words in which each descriptor is looked for, by binary scoring: more find more, in more time; 0: 2"}
 typedef struct places_index {
     io_mapping file;
     kb_index *index;

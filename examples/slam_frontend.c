@@ -54,7 +54,6 @@ static void frame_describe(slam *s, const picture *p)
     KB_INIT(options);
     options.max_keypoints = MOST;
     options.selection = KB_SELECT_QUADTREE;
-    options.fast_threshold_min = 7;
     check(kb_detect(&image, &options, s->workspace, s->now.keypoints, MOST, &s->now.n, NULL), "kb_detect");
     check(kb_describe(s->model, &image, s->now.keypoints, s->now.n, NULL, s->workspace, s->now.rows, NULL), "kb_describe");
     for (size_t i = 0; i < s->now.n; i++) s->now.point_of[i] = -1;

@@ -22,7 +22,6 @@ static void describe(const picture *p, described *out)
     kb_detect_options options;
     KB_INIT(options);
     options.max_keypoints = MOST;
-    options.fast_threshold = 10; /* video is softer than photographs */
     check(kb_detect(&image, &options, workspace, out->keypoints, MOST, &out->n, NULL), "kb_detect");
     check(kb_describe(model, &image, out->keypoints, out->n, NULL, workspace, out->rows, NULL), "kb_describe");
 }

@@ -184,7 +184,7 @@ typedef struct kb_index_query_options {
     kb_geometry geometry; /* of the verification; 0: homography */
     double threshold;     /* of the verification, px; 0: that of kb_fit */
     int32_t probes;       /* KB_SCORE_BINARY: the number of nearest words in which each row is searched, up to
-                             KB_MAX_PROBES: more give higher scores and recall, and time grows with them. 0: 8. */
+                             KB_MAX_PROBES: more give higher scores and recall, and time grows with them. 0: 2. */
 } kb_index_query_options;
 #define KB_MAX_PROBES 64
 

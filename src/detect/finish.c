@@ -42,27 +42,28 @@ static void set_angle(const float *histogram, int32_t highest, bool second, kb_k
 }
 
 /* Step by step for several keypoints: what a step computes for one does not wait for what it computes for another. */
-static void orient_by_gradient(const kbi_corners *c, const kbi_place *places, kb_keypoint *const *k, size_t n)
+static void orient_by_gradient(const kbi_corners *c, kb_keypoint *const *k, size_t n)
 {
+    level_window window;
     uint16_t cells[KBI_REFINE_BATCH][KBI_GRADIENT_ROOM] = {{0}};
     float sums[KBI_REFINE_BATCH][KBI_GRADIENT_SUMS], histogram[KBI_REFINE_BATCH][KBI_GRADIENT_DIRECTIONS];
     int32_t highest[KBI_REFINE_BATCH];
-    for (size_t i = 0; i < n; i++) c->kernels.gradient_cells(places[i].pixel, places[i].stride, cells[i]);
+    for (size_t i = 0; i < n; i++) {
+        kbi_place place = place_with_margin(&c->levels.level[k[i]->octave], k[i], window);
+        c->kernels.gradient_cells(place.pixel, place.stride, cells[i]);
+    }
     for (size_t i = 0; i < n; i++) c->kernels.gradient_sums(cells[i], sums[i]);
     for (size_t i = 0; i < n; i++) highest[i] = c->kernels.gradient_histogram(sums[i], histogram[i]);
     for (size_t i = 0; i < n; i++) set_angle(histogram[i], highest[i], c->job->options.second_angle, k[i]);
 }
 
-static void orient(const kbi_corners *c, kb_keypoint *const *k, size_t n)
+static void orient_by_centroid(const kbi_corners *c, kb_keypoint *const *k, size_t n)
 {
-    level_window window[KBI_REFINE_BATCH];
-    kbi_place places[KBI_REFINE_BATCH];
-    if (c->job->options.orientation == KB_ORIENTATION_NONE) return;
-    for (size_t i = 0; i < n; i++)
-        places[i] = place_with_margin(&c->levels.level[k[i]->octave], k[i], window[i]);
-    if (c->job->options.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(c, places, k, n);
-    else
-        for (size_t i = 0; i < n; i++) k[i]->angle = c->kernels.disc_angle(places[i].pixel, places[i].stride);
+    level_window window;
+    for (size_t i = 0; i < n; i++) {
+        kbi_place place = place_with_margin(&c->levels.level[k[i]->octave], k[i], window);
+        k[i]->angle = c->kernels.disc_angle(place.pixel, place.stride);
+    }
 }
 
 /* Moves keypoints to their places beside the pixel, unless the mask hides them there. */
@@ -95,7 +96,8 @@ static void finish_batch(const kbi_corners *c, kb_keypoint *const *k, size_t n)
         k[i]->class_id = -1;
     }
     refine(c, peaks, k, n);
-    orient(c, k, n);
+    if (c->job->options.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(c, k, n);
+    if (c->job->options.orientation == KB_ORIENTATION_CENTROID) orient_by_centroid(c, k, n);
 }
 
 void kbi_corners_finish(const kbi_corners *c, size_t from, size_t to, int32_t level)

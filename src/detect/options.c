@@ -40,8 +40,12 @@ static const option option_table[] = {
     REAL(hessian_threshold, 0.001f, 0.0001f, 0.5f),
 };
 
+/* Some compilers make an enum as small as it can be. */
+static bool is_orientation(const option *row) { return row->offset == offsetof(kb_detect_options, orientation); }
+
 static double option_get(const option *row, const kb_detect_options *o)
 {
+    if (is_orientation(row)) return (double)o->orientation;
     const char *field = (const char *)o + row->offset;
     int32_t whole;
     float real;
@@ -53,7 +57,8 @@ static void option_set(const option *row, kb_detect_options *o, float value)
 {
     char *field = (char *)o + row->offset;
     int32_t whole = (int32_t)value;
-    if (row->is_float) memcpy(field, &value, sizeof value);
+    if (is_orientation(row)) o->orientation = (kb_orientation)whole;
+    else if (row->is_float) memcpy(field, &value, sizeof value);
     else memcpy(field, &whole, sizeof whole);
 }
 

@@ -2,7 +2,7 @@
 
 bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t max_added, kb_workspace *workspace)
 {
-    size_t room = keep + keep / 8 + 64; /* so that it is not full again at once */
+    size_t room = keep + keep / 16 + 32; /* so that it is not full again at once */
     *peaks = (kbi_peaks){.keep = keep, .room = room < max_added ? room : max_added};
     peaks->peak = kbi_workspace_get(workspace, peaks->room * sizeof *peaks->peak);
     return peaks->peak;
@@ -83,7 +83,7 @@ static void make_room(kbi_peaks *peaks)
     for (size_t i = peaks->first; i < peaks->count; i++)
         if (peaks->peak[i].response >= peaks->least) peaks->peak[kept++] = peaks->peak[i];
     peaks->count = kept;
-    if (kept + peaks->keep / 16 >= peaks->room) kbi_peaks_prune(peaks);
+    if (kept + peaks->keep / 32 >= peaks->room) kbi_peaks_prune(peaks);
 }
 
 void kbi_peaks_start(kbi_peaks *peaks, float least)

@@ -20,7 +20,7 @@ static bool camera_valid(const kb_camera *c)
 
 /* ---- fisheye lenses ---- */
 
-static const double right_angle = 1.5707963267948966, degree = 0.017453292519943295;
+static const double right_angle = 1.5707963267948966, radian_per_degree = 0.017453292519943295;
 
 static double fisheye_radius(const kb_camera *c, double t)
 {
@@ -38,7 +38,7 @@ static void fisheye_distort(const kb_camera *c, double *x, double *y)
 {
     double r = sqrt(*x * *x + *y * *y);
     if (r == 0) return;
-    double factor = fisheye_radius(c, kbi_atan2_degrees(r, 1) * degree) / r;
+    double factor = fisheye_radius(c, kbi_atan2_degrees(r, 1) * radian_per_degree) / r;
     *x *= factor;
     *y *= factor;
 }
@@ -55,7 +55,7 @@ static bool fisheye_undistort(const kb_camera *c, double *x, double *y)
         t = next;
         if (!settled) continue;
         if (!(t < right_angle)) return false; /* beside the camera or behind it: (x, y, 1) is no ray there */
-        kbi_sincos_degrees(t / degree, &sine, &cosine);
+        kbi_sincos_degrees(t / radian_per_degree, &sine, &cosine);
         *x *= sine / cosine / radius;
         *y *= sine / cosine / radius;
         return true;

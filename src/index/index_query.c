@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define PROBES 8 /* by default. A number that fell as the index grows would make scores fall with it. */
+#define PROBES 2 /* by default. A number that fell as the index grows would make scores fall with it. */
 #define HEAD_NEAR 14 /* of the 64 bits of two heads may differ */
 #define LIST_PART 2048 /* entries whose heads are compared with the query's together */
 

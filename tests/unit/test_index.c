@@ -731,7 +731,7 @@ static void test_probes(void **state)
     for (size_t q = 0; q < IMAGES; q++) {
         o.probes = 1;
         query(index, w, q, &o, few, IMAGES);
-        o.probes = 8;
+        o.probes = 2;
         size_t count = query(index, w, q, &o, more, IMAGES);
         assert_int_equal(query(index, w, q, NULL, standard, IMAGES), count); /* 8 is the default here */
         for (size_t r = 0; r < count; r++)

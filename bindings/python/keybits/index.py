@@ -380,11 +380,12 @@ class Index:
 
     def features(self, position: int) -> Tuple[Keypoints, Rows]:
         """Keypoints (x, y, size and angle) and rows of the image at a position, of an index that keeps features."""
-        row_bytes, where = self.vocabulary.row_bytes, ctypes.c_void_p()
+        row_bytes, where, count = self.vocabulary.row_bytes, ctypes.c_void_p(), ctypes.c_size_t()
         with self._guarded.reading() as handle:
             keypoints = np.zeros(_image(handle, position).rows, keypoint_dtype)
-            check(lib.kb_index_get_features(handle, position, address(keypoints), ctypes.byref(where), None), None,
-                  "Index.features")
+            check(lib.kb_index_get_features(handle, position, address(keypoints), ctypes.byref(where),
+                                            ctypes.byref(count)), None, "Index.features")
+            keypoints = keypoints[:count.value]  # a removed image has none
             rows = np.empty((len(keypoints), row_bytes), np.uint8)
             if len(rows):
                 ctypes.memmove(rows.ctypes.data, where, rows.size)
