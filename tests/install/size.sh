@@ -23,9 +23,9 @@ below() {
 }
 
 build full
-below full 790000
+below full 800000
 build bad -DKEYBITS_BAD_ONLY=ON
-below bad 233000
+below bad 252000
 
 cat >"$scratch/describe.c" <<'C'
 #include <keybits/keybits.h>
