@@ -97,13 +97,10 @@ static kb_detect_options detect_options(void)
 {
     kb_detect_options options;
     KB_INIT(options);
-    options.detector = KB_DETECTOR_ORB;
     options.max_keypoints = MOST;
     options.low_memory = 1;
     options.selection = KB_SELECT_BEST;
     options.orientation = KB_ORIENTATION_CENTROID;
-    options.fast_threshold = options.fast_threshold_min = 20;
-    options.whole_pixels = 1;
     return options;
 }
 
