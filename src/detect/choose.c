@@ -132,12 +132,12 @@ static kb_status choose_per_level(kbi_corners *c)
 
 #define KEEP 5 /* peaks per keypoint: a fifth to a half of them are maxima */
 
-/* Rules that look at places, and shares, choose among more peaks than an image has. */
 bool kbi_corners_takes_strongest(const kb_detect_options *options)
 {
     return options->selection == KB_SELECT_BEST && !options->every_level;
 }
 
+/* Rules that look at places, and shares of levels, choose among more peaks than a photograph has. */
 size_t kbi_corners_keep(const kbi_corners *c, int32_t level)
 {
     const kbi_level *at = &c->levels.level[c->job->options.every_level ? level : 0];

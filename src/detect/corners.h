@@ -67,9 +67,9 @@ typedef struct kbi_corners {
     kbi_detect_kernels kernels;
     kbi_levels levels;
     int32_t border;   /* px of a level without keypoints */
-    kbi_peaks peaks;  /* of all levels, in their order */
+    kbi_peaks peaks;  /* of all levels; the peaks of a level stand together */
     kb_keypoint *keypoints; /* chosen; until they are finished, class_id is the index of the peak */
-    size_t count, room;
+    size_t count, room; /* of keypoints */
 } kbi_corners;
 
 /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
