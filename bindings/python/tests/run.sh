@@ -26,7 +26,8 @@ tests=$here
 sanitizer=$([ $# -eq 0 ] || ldd "$1" | awk '/libasan/ { print $3 }')
 if [ -n "$sanitizer" ]; then # Python keeps memory until it ends, and does not end on Ctrl-C inside the sanitizer
     export KEYBITS_ROUNDS=40
-    LD_PRELOAD=$sanitizer ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+    # OpenCV throws, and the sanitizer must find what catches before it starts
+    LD_PRELOAD="$sanitizer libstdc++.so.6" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
         "$python" -m pytest -q -p no:cacheprovider --rootdir "$scratch" \
         -k 'not ctrl_c and not memory and not leak and not dask and not tour' "$tests"
     exit 0
