@@ -99,6 +99,7 @@ static bool job_open(collection_job *j, int count, char **arguments, io_error *e
         return false;
     }
     j->options.pipeline = &j->pipeline.pipeline;
+    j->options.threshold = j->pipeline.options.threshold;
     j->options.folder = j->folder;
     j->options.folder_is_ours = j->work == NULL;
     j->options.camera = j->camera_text ? &j->camera : NULL;

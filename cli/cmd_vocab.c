@@ -6,6 +6,7 @@
 #include "io/json.h"
 #include "io/progress.h"
 #include "places.h"
+#include "pipeline/models.h"
 
 /* ------------------------------------------------------------------------------------------------------------ train */
 
@@ -338,7 +339,7 @@ static bool name_model(const char *name, const kb_vocabulary *from, kb_vocabular
     kb_vocabulary_spec spec;
     kb_vocabulary_node node;
     kb_error why;
-    if (!cli_model_open(name, &model, error)) return false;
+    if (!models_open(name, &model, error)) return false;
     KB_INIT(info);
     KB_INIT(v);
     KB_INIT(spec);

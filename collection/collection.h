@@ -38,7 +38,8 @@ typedef struct collection_options {
     bool one_camera;         /* images of one size share the guess */
     collection_pairs_by by;
     int32_t neighbours, overlap, min_inliers;
-    double reach; /* metres, for PAIRS_GPS */
+    double reach;     /* metres, for PAIRS_GPS */
+    double threshold; /* px, of an inlier; 0: by the geometry */
     photos_host host;
 } collection_options;
 

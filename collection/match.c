@@ -39,7 +39,7 @@ static kb_status fit_pair(const collection *c, const kb_point_pair *points, cons
         KB_INIT(o);
         KB_INIT(report);
         o.geometry = tries[i];
-        o.threshold = c->options.pipeline->options.threshold > 0 ? c->options.pipeline->options.threshold : i == 0 ? 1.5 : 3;
+        o.threshold = c->options.threshold > 0 ? c->options.threshold : i == 0 ? 1.5 : 3;
         o.quality = quality;
         o.seed = c->options.pipeline->options.seed;
         o.max_iterations = COLLECTION_SAMPLES; /* what the filter has left is right for the most part, or hopeless */
