@@ -129,7 +129,8 @@ static bool collection_start(kb_collection *c, const char *const *images, size_t
                                            .folder = o->work, .vocabulary = o->vocabulary, .list = o->list,
                                            .camera = o->camera ? &c->camera : NULL, .one_camera = o->one_camera != 0,
                                            .by = (collection_pairs_by)o->pairs, .neighbours = o->neighbours,
-                                           .overlap = o->overlap, .min_inliers = o->min_inliers, .reach = o->reach, .threshold = o->threshold,
+                                           .overlap = o->overlap, .min_inliers = o->min_inliers, .reach = o->reach,
+                                           .threshold = o->threshold,
                                            .host = {tell_progress, tell_warning, c}};
         collection_open(&c->collection, &inside, &names);
     }
