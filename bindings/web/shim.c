@@ -143,7 +143,8 @@ web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, in
                                           int32_t fast_threshold, int32_t fast_threshold_min, float contrast_threshold,
                                           const uint8_t *mask)
 {
-    kb_image image = {gray, width, height, width, KB_GRAY8, 0}, mask_image = {mask, width, height, width, KB_GRAY8, 0};
+    kb_image image = {gray, width, height, width, KB_FORMAT_GRAY8, 0},
+             mask_image = {mask, width, height, width, KB_FORMAT_GRAY8, 0};
     kb_detect_options o;
     KB_INIT(o);
     o.detector = detector ? (kb_detector)detector : KB_DETECTOR_ORB;
@@ -183,7 +184,7 @@ static kb_status features_reserve_rows(web_features *f, size_t row_bytes, uint64
 
 int32_t EXPORT(web_features_describe)(web_features *f, const kb_model *model, const uint8_t *gray)
 {
-    kb_image image = {gray, f->width, f->height, f->width, KB_GRAY8, 0};
+    kb_image image = {gray, f->width, f->height, f->width, KB_FORMAT_GRAY8, 0};
     kb_model_info info = model_info(model);
     kb_describe_options o;
     KB_INIT(o);
@@ -374,7 +375,7 @@ int32_t EXPORT(web_track)(const web_features *a, const web_features *b, const do
         status = keep_status(kb_match_guided(a->rows, guides, a->n, b->rows, b->keypoints, b->n, a->row_bytes, NULL,
                                              shared_workspace(), matches, &count), NULL);
     }
-    if (status == KB_OK) result = web_fit(a, b, matches, count, KB_HOMOGRAPHY, threshold, 0, NULL, numbers);
+    if (status == KB_OK) result = web_fit(a, b, matches, count, KB_GEOMETRY_HOMOGRAPHY, threshold, 0, NULL, numbers);
     free(guides);
     free(matches);
     return status == KB_OK ? result : status;
