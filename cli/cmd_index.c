@@ -352,7 +352,7 @@ static void query_end(void *job)
 static const cli_option query_options[] = {
     {"results", 'k', CLI_NUMBER(query_job, k, 1, 1000000), "K", "10", .help = "images per query at most"},
     {"verify", 0, CLI_FLAG(query_job, verify),
-     .help = "match each of them and fit a homography: those with inliers come first, by the similarity of the matches, where "
+     .help = "match each of them and fit a geometry: those that it verifies come first, by the similarity of the matches, where "
              "inliers count twice"},
     {"scoring", 0, CLI_CHOICE(query_job, scoring, KB_SCORING_BINARY), "WHICH", "binary", .words = scorings,
      .help = "binary: descriptors are compared within words; tf-idf: L1, as DBoW2; exact: descriptors of all images are "

@@ -87,6 +87,8 @@ static void loops_json(const loops_job *j, double seconds)
         io_json_string(&json, "reference", name_of(j, loop->reference));
         io_json_number(&json, "score", loop->score);
         io_json_integer(&json, "inliers", loop->inliers);
+        io_json_integer(&json, "places", loop->places);
+        io_json_string(&json, "geometry", kb_geometry_name(loop->geometry));
         io_json_array(&json, "model");
         for (int k = 0; k < 9; k++) io_json_number(&json, NULL, loop->model[k]);
         io_json_end(&json);
@@ -102,13 +104,14 @@ static bool loops_csv(const loops_job *j, io_error *error)
     char number[32];
     if (!writer) return false;
     FILE *out = io_writer_file(writer);
-    fprintf(out, "query,reference,score,inliers,h11,h12,h13,h21,h22,h23,h31,h32,h33\n");
+    fprintf(out, "query,reference,score,inliers,geometry,m11,m12,m13,m21,m22,m23,m31,m32,m33\n");
     for (size_t i = 0; i < j->found.count; i++) {
         const kb_loop *loop = &j->found.items[i];
         io_csv_text(out, name_of(j, loop->query));
         fputc(',', out);
         io_csv_text(out, name_of(j, loop->reference));
-        fprintf(out, ",%s,%d", io_number_shortest(number, loop->score, false), loop->inliers);
+        fprintf(out, ",%s,%d,%s", io_number_shortest(number, loop->score, false), loop->inliers,
+                kb_geometry_name(loop->geometry));
         for (int k = 0; k < 9; k++) fprintf(out, ",%s", io_number_shortest(number, loop->model[k], false));
         fputc('\n', out);
     }
@@ -188,14 +191,15 @@ static void loops_end(void *job)
 
 static const cli_option loops_options[] = {
     {"output", 'o', CLI_OUTPUT(loops_job, output), "FILE.csv",
-     .help = "query,reference,score,inliers and the homography from query to reference; - for standard output"},
+     .help = "query,reference,score,inliers,geometry and its matrix from query to reference; - for standard output"},
     {"page", 0, CLI_OUTPUT(loops_job, page), "FILE.html",
      .help = "a page with the similarity of all pairs and both pictures of each loop"},
     {"window", 0, CLI_NUMBER(loops_job, options.window, 1, 1000000), "N", "20",
      .help = ": the last N images are not searched"},
     {"checks", 0, CLI_NUMBER(loops_job, options.checks, 1, 1000), "N", "2",
      .help = "pairs that are matched per image, at most"},
-    {"min-inliers", 0, CLI_NUMBER(loops_job, options.min_inliers, 1, 1000000), "N", "30", .help = "inliers of a loop"},
+    {"min-places", 0, CLI_NUMBER(loops_job, options.min_places, 1, 1000000), "N", "30",
+     .help = "different inliers of a loop"},
     {"min-score", 0, CLI_NUMBER(loops_job, options.min_score, 0.001, 100), "X", "0.5",
      .help = ": the least score of a loop, relative to the median score of neighbouring images; lower finds "
              "places that have changed more, and more that only look alike"},
@@ -214,7 +218,7 @@ const cli_command command_loops = {
     .summary = "where a sequence of images comes back to a place",
     .usage = "FOLDER [options]\nIMAGE... [options]",
     .about = "Takes images in the natural order of their names (2.jpg before 10.jpg) and finds, for each, an earlier image of "
-             "the same place: by words, and by matching and a homography for the best candidates. Images that cannot be "
+             "the same place: by words, and by matching and a geometry for the best candidates. Images that cannot be "
              "read are named and left out.\n\n" CLI_IMAGES_HELP,
     .options = loops_options,
     .least = 1,

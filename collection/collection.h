@@ -15,7 +15,6 @@
 #include "io/colmap_db.h"
 
 #define COLLECTION_BLOCK 128 /* pairs */
-#define COLLECTION_SAMPLES 1000 /* at most, of a fit */
 
 typedef enum collection_pairs_by {
     PAIRS_AUTO,
@@ -37,7 +36,7 @@ typedef struct collection_options {
     const io_camera *camera; /* of all images; NULL: a guess per image */
     bool one_camera;         /* images of one size share the guess */
     collection_pairs_by by;
-    int32_t neighbours, overlap, min_inliers;
+    int32_t neighbours, overlap, min_places;
     double reach;     /* metres, for PAIRS_GPS */
     double threshold; /* px, of an inlier; 0: by the geometry */
     photos_host host;

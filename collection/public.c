@@ -65,7 +65,7 @@ static const struct {
 } integers[] = {{"max_keypoints", offsetof(kb_collection_options, max_keypoints), 1, 2000, 1000000},
                 {"neighbours", offsetof(kb_collection_options, neighbours), 1, 30, 10000},
                 {"overlap", offsetof(kb_collection_options, overlap), 1, 10, 1000000},
-                {"min_inliers", offsetof(kb_collection_options, min_inliers), 8, 15, 1000000},
+                {"min_places", offsetof(kb_collection_options, min_places), 0, 0, 1000000},
                 {"pairs", offsetof(kb_collection_options, pairs), 0, 0, KB_PAIRS_LIST}};
 
 static bool options_settle(kb_collection_options *o, io_error *error)
@@ -129,7 +129,7 @@ static bool collection_start(kb_collection *c, const char *const *images, size_t
                                            .folder = o->work, .vocabulary = o->vocabulary, .list = o->list,
                                            .camera = o->camera ? &c->camera : NULL, .one_camera = o->one_camera != 0,
                                            .by = (collection_pairs_by)o->pairs, .neighbours = o->neighbours,
-                                           .overlap = o->overlap, .min_inliers = o->min_inliers, .reach = o->reach,
+                                           .overlap = o->overlap, .min_places = o->min_places, .reach = o->reach,
                                            .threshold = o->threshold,
                                            .host = {tell_progress, tell_warning, c}};
         collection_open(&c->collection, &inside, &names);

@@ -59,7 +59,7 @@ typedef struct kb_collection_options {
     int32_t max_keypoints;      /* 2000 */
     int32_t neighbours;         /* per image, for retrieval and gps: 30 */
     int32_t overlap;            /* following images, for sequential: 10 */
-    int32_t min_inliers;        /* of a verified pair, at least 8: 15 */
+    int32_t min_places;         /* different inliers of a verified pair; what chance asks for (kb_pair_verify) */
     int32_t one_camera;         /* 1: images of one size share the guessed camera */
     int32_t exif;               /* 1: images are turned as their EXIF data say */
     int32_t threads;            /* 0: one per processor */

@@ -644,6 +644,8 @@ typedef struct kb_fit_report {
 KB_API kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                         uint8_t *inliers, kb_fit_report *report);
 KB_API const char *kb_fit_result_name(kb_fit_result result);
+/* "homography", "fundamental", ...; "?" for another value. */
+KB_API const char *kb_geometry_name(kb_geometry geometry);
 
 /* A point of the scene and where camera1 of the options sees it. */
 typedef struct kb_scene_point {

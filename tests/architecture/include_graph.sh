@@ -13,9 +13,9 @@ detect: common image
 describe: common image model
 match: common image model detect describe
 fit: common image model detect describe match
-index: common image model detect describe match
 features: common image model detect describe
 pair: common image model detect describe match fit
+index: common image model detect describe match fit pair
 reserve: common image model detect describe match fit index
 simd: common image model detect describe match fit index
 learn: common image describe model

@@ -104,7 +104,7 @@ for forgery in '3s/.*/0 1/' '2s/.*/0 2/;3s/.*/0 1/' '$d' '2s/.*/0 7/' '2s/.*/1 1
     same whole.db killed.db
     same pairs.txt whole.db.work/pairs.txt
 done
-run job whole --min-inliers 200 --quiet
+run job whole --min-places 200 --quiet
 differ whole.db killed.db
 
 # What was made of other content is made again, whatever size, time and name say, and so is what depends on it.

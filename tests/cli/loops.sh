@@ -16,7 +16,7 @@ pairs = {l["query"]: l["reference"] for l in d["loops"]}
 assert pairs == {"%d.pgm" % (i + 6): "%d.pgm" % i for i in range(1, 7)}, pairs # 10.pgm after 9.pgm
 assert all(l["inliers"] >= 15 and l["score"] > 0 and len(l["model"]) == 9 for l in d["loops"])
 rows = list(csv.DictReader(open("loops.csv")))
-assert {r["query"]: r["reference"] for r in rows} == pairs and abs(float(rows[0]["h11"]) - 1) < 0.1
+assert {r["query"]: r["reference"] for r in rows} == pairs and abs(float(rows[0]["m11"]) - 1) < 0.1
 page = open("page.html").read()
 assert page.count("<img") == 13 and not re.search(r"(src|href)=.(http|/)", page) # the matrix and two per loop
 PY
