@@ -73,11 +73,19 @@ class BuildLibrary(build_py):
         super().run()
         package = Path(self.build_lib) / "keybits"
         package.mkdir(parents=True, exist_ok=True)
-        headers = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "index.h", "learn.h")]
+        headers = [ROOT / "include" / "keybits" / name
+                   for name in ("keybits.h", "index.h", "learn.h", "collection.h")]
         if not headers[0].exists():
             raise SystemExit(f"the sources of keybits are not in {ROOT}: set KEYBITS_SOURCE to their folder")
         (package / "_abi.py").write_text(generate(headers), encoding="utf-8")
         compile_library(package / library_name(), Path(self.build_lib).parent / "keybits_objects")
+        collection = os.environ.get("KEYBITS_COLLECTION_FILE")  # built by CMake: it needs libjpeg, libpng, SQLite
+        if collection:
+            shutil.copyfile(collection, package / "libkeybits-collection.so")
+            words = package / "share" / "keybits"
+            words.mkdir(parents=True, exist_ok=True)
+            for vocabulary in (ROOT / "models").glob("*-10k.kbv"):
+                shutil.copyfile(vocabulary, words / vocabulary.name)
 
 
 class PlatformWheel(bdist_wheel):
