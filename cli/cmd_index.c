@@ -41,7 +41,7 @@ static bool add_image(void *context, size_t i, features *f, const char *why)
         j->failed++;
         return true;
     }
-    kb_features view = places_features(f);
+    kb_features view = features_view(f);
     if (kb_index_add(j->index, &view, j->next_id, j->images.items[i], j->workspace, &error) != KB_OK) {
         cli_error("%s: %s", j->images.items[i], error.text);
         return false;
@@ -124,7 +124,7 @@ static int build_run(cli_common *common, void *job, int count, char **arguments)
     j->common = common;
     if (!j->output) return cli_usage_error(common, "-o with the index's file is needed");
     if (!places_open(common, &j->pipeline, &error) ||
-        !places_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &j->words, &error))
+        !photos_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &j->words, &error))
         return cli_error("%s", error.text);
     KB_INIT(options);
     options.keep_features = !j->no_features;
@@ -293,7 +293,7 @@ static bool query_image(void *context, size_t i, features *f, const char *why)
     o.scoring = j->scoring;
     o.verify = j->verify ? j->k : 0;
     o.probes = j->probes;
-    kb_features view = places_features(f);
+    kb_features view = features_view(f);
     double start = io_clock_seconds();
     if (kb_index_query(j->index.index, &view, &o, j->workspace, j->results, (size_t)j->k, &count, &error) != KB_OK) {
         cli_error("%s: %s", j->images.items[i], error.text);

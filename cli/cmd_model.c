@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "io/json.h"
 #include "model_text.h"
+#include "pipeline/models.h"
 
 typedef struct model_job {
     const char *output, *svg;
@@ -91,7 +92,7 @@ static void show_text(const kb_model_info *info)
 /* Opens the model that is named; the info is to be read before the model is freed. */
 static bool open_model(const char *name, kb_model **model, kb_model_info *info, io_error *error)
 {
-    if (!cli_model_open(name, model, error)) return false;
+    if (!models_open(name, model, error)) return false;
     KB_INIT(*info);
     kb_status status = kb_model_get_info(*model, info);
     return status == KB_OK || io_fail(error, "%s: %s", name, kb_status_string(status));

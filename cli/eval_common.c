@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "eval/scenes.h"
+#include "pipeline/models.h"
 
 /* ---- descriptors ---- */
 
@@ -31,7 +32,7 @@ static bool open_method(ev_method *method, const char *name, double support, io_
 {
     kb_model *model = NULL;
     if (strncmp(name, "cv:", 3) == 0) return ev_method_of_peer(method, name, error);
-    if (!cli_model_open(name, &model, error)) return false;
+    if (!models_open(name, &model, error)) return false;
     if (support > 0 && !with_support(&model, support, error)) {
         kb_model_free(model);
         return false;
@@ -51,7 +52,7 @@ bool eval_methods_open(eval_methods *methods, const char *names, double support,
     io_error error;
     bool good = true;
     io_names list = {NULL, 0};
-    io_names_split(&list, names ? names : files->count ? "" : cli_model_default());
+    io_names_split(&list, names ? names : files->count ? "" : models_default());
     memset(methods, 0, sizeof *methods);
     for (size_t i = 0; good && i < list.count; i++) {
         good = open_method(next_method(methods), list.items[i], support, &error);

@@ -1,10 +1,11 @@
-# The trainer, the benchmarks and the program: libraries keybits-io, keybits-pipeline, keybits-learn, keybits-eval, and
-# the program keybits-cli, which is put at <build>/keybits. A part whose folder is empty is left out.
+# The trainer, the benchmarks and the program: libraries keybits-io, keybits-pipeline, keybits-collection, keybits-learn,
+# keybits-eval, and the program keybits-cli, which is put at <build>/keybits. A part whose folder is empty is left out.
 #
 # OpenCV is only a peer to compare with: where it is found, the module keybits-peers.so (eval/peers_*.cpp), which the
 # program loads when a benchmark asks for it, and bench/*.cpp are built, and only then is a C++ compiler asked for.
 file(GLOB io_sources CONFIGURE_DEPENDS io/*.c)
 file(GLOB pipeline_sources CONFIGURE_DEPENDS pipeline/*.c)
+file(GLOB collection_sources CONFIGURE_DEPENDS collection/*.c)
 file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
 file(GLOB learn_sources CONFIGURE_DEPENDS learn/*.c)
 file(GLOB eval_sources CONFIGURE_DEPENDS eval/*.c)
@@ -74,6 +75,32 @@ if(pipeline_sources AND TARGET keybits-io)
     keybits_target(keybits-pipeline)
     target_include_directories(keybits-pipeline PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(keybits-pipeline PUBLIC keybits-io keybits_inside)
+endif()
+
+# ----------------------------------------------------------------------------------------------------- collection/
+if(TARGET keybits-pipeline)
+    # The small vocabularies in models/ are part of the library. The others are files, which it finds in share/keybits
+    # beside itself or beside its folder.
+    file(GLOB vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*-1k.kbv)
+    file(GLOB large_vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.kbv)
+    list(REMOVE_ITEM large_vocabularies ${vocabularies})
+    foreach(file IN LISTS large_vocabularies)
+        get_filename_component(name ${file} NAME)
+        configure_file(${file} ${PROJECT_BINARY_DIR}/share/keybits/${name} COPYONLY)
+    endforeach()
+    list(JOIN vocabularies "|" joined_vocabularies)
+    set(builtin_vocabularies ${PROJECT_BINARY_DIR}/generated/vocabularies.c)
+    add_custom_command(
+        OUTPUT ${builtin_vocabularies}
+        COMMAND ${CMAKE_COMMAND} "-DFILES=${joined_vocabularies}" "-DOUTPUT=${builtin_vocabularies}"
+                -P ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
+        DEPENDS ${vocabularies} ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
+        COMMENT "Turning vocabularies into tables"
+        VERBATIM)
+    add_library(keybits-collection STATIC ${collection_sources} ${builtin_vocabularies})
+    keybits_target(keybits-collection)
+    target_include_directories(keybits-collection PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(keybits-collection PUBLIC keybits-pipeline keybits-io keybits_inside)
 endif()
 
 # ------------------------------------------------------------------------------------------------------- learn/
@@ -149,30 +176,12 @@ if(NOT TARGET keybits-learn)
     list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(train|patches)[_.]")
 endif()
 if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
-    # The small vocabularies in models/ are part of the program. The others are files, which it finds in share/keybits
-    # beside itself or beside its folder.
-    file(GLOB vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*-1k.kbv)
-    file(GLOB large_vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.kbv)
-    list(REMOVE_ITEM large_vocabularies ${vocabularies})
-    foreach(file IN LISTS large_vocabularies)
-        get_filename_component(name ${file} NAME)
-        configure_file(${file} ${PROJECT_BINARY_DIR}/share/keybits/${name} COPYONLY)
-    endforeach()
-    list(JOIN vocabularies "|" joined_vocabularies)
-    set(builtin_vocabularies ${PROJECT_BINARY_DIR}/generated/vocabularies.c)
-    add_custom_command(
-        OUTPUT ${builtin_vocabularies}
-        COMMAND ${CMAKE_COMMAND} "-DFILES=${joined_vocabularies}" "-DOUTPUT=${builtin_vocabularies}"
-                -P ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
-        DEPENDS ${vocabularies} ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
-        COMMENT "Turning vocabularies into tables"
-        VERBATIM)
-    add_executable(keybits-cli ${cli_sources} ${builtin_vocabularies})
+    add_executable(keybits-cli ${cli_sources})
     keybits_target(keybits-cli)
     set_target_properties(keybits-cli PROPERTIES OUTPUT_NAME keybits RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     target_include_directories(keybits-cli PRIVATE cli)
     target_link_libraries(keybits-cli PRIVATE keybits_inside)
-    foreach(part IN ITEMS keybits-io keybits-pipeline keybits-eval keybits-learn)
+    foreach(part IN ITEMS keybits-collection keybits-io keybits-pipeline keybits-eval keybits-learn)
         if(TARGET ${part})
             target_link_libraries(keybits-cli PRIVATE ${part})
         endif()
