@@ -26,7 +26,7 @@ typedef struct match_job {
     double ms_read, ms_draw;
 } match_job;
 
-/* Words of a kb_geometry, from KB_HOMOGRAPHY on, and none. */
+/* Words of a kb_geometry, from KB_GEOMETRY_HOMOGRAPHY on, and none. */
 enum { FIT_HOMOGRAPHY, FIT_FUNDAMENTAL, FIT_SIMILARITY, FIT_AFFINE, FIT_ESSENTIAL, FIT_ROTATION, FIT_NONE };
 static const char *const fits[] = {"homography", "fundamental", "similarity", "affine",
                                    "essential",  "rotation",    "none",       NULL};
@@ -162,7 +162,7 @@ static bool match_solid(match_job *job, io_error *error)
     KB_INIT(job->solid);
     job->solid.result = KB_FIT_NOT_FOUND;
     if (job->fit != FIT_HOMOGRAPHY) return true;
-    o.geometry = KB_FUNDAMENTAL;
+    o.geometry = KB_GEOMETRY_FUNDAMENTAL;
     o.seed = job->pipeline.options.seed;
     o.candidates = r->candidates;
     o.looks = r->looks + 1;
@@ -413,7 +413,7 @@ static int match_run(cli_common *common, void *context, int count, char **argume
     job->names[0] = arguments[0];
     job->names[1] = arguments[1];
     job->pipeline.options.no_fit = job->fit == FIT_NONE;
-    if (job->fit != FIT_NONE) job->pipeline.options.geometry = (kb_geometry)(KB_HOMOGRAPHY + job->fit);
+    if (job->fit != FIT_NONE) job->pipeline.options.geometry = (kb_geometry)(KB_GEOMETRY_HOMOGRAPHY + job->fit);
     job->pipeline.options.quiet = common->quiet;
     if (job->pipeline.options.tilts) job->reading.keep16 = false; /* views have 8 bits */
     int code = match_check(common, job);
