@@ -34,11 +34,11 @@ static bool open_builtin(const char *name, io_vocabulary *out)
     return false;
 }
 
-/* NAME.kbv in share/keybits beside this file (a program or a shared library where it was built, a Python package) or
- * beside its folder (where it is installed). NULL when it is not there; else to be freed. */
+/* NAME.kbv in share/keybits beside this file (a program or a library where it was built) or beside its folder (where it
+ * is installed), or in the folder of the Python package. NULL when it is not there; else to be freed. */
 static char *installed_beside(const char *file, const char *name)
 {
-    static const char *const folders[] = {"share/keybits", "../share/keybits"};
+    static const char *const folders[] = {"share/keybits", "../share/keybits", "vocabularies"};
     char path[4096];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         snprintf(path, sizeof path, "%.*s%s/%s.kbv", (int)(io_path_base(file) - file), file, folders[i], name);
