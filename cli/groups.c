@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "pipeline/pose.h"
+#include "pipeline/models.h"
 
 const cli_option selection_options[] = {
-    {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = cli_selections,
+    {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECTION_BEST), "RULE", .words = cli_selections,
      .help = "best: the strongest (default); grid: the strongest of every cell of a grid; anms: strong "
              "and far from anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as "
              "ORB-SLAM"},
@@ -186,8 +187,8 @@ void cli_pipeline_begin(cli_pipeline *p) { pipeline_options_init(&p->options); }
 
 bool cli_pipeline_open(cli_common *common, cli_pipeline *p, io_error *error)
 {
-    if (!p->model_name) p->model_name = cli_model_default();
-    return cli_model_open(p->model_name, &p->model, error) &&
+    if (!p->model_name) p->model_name = models_default();
+    return models_open(p->model_name, &p->model, error) &&
            pipeline_open(&p->pipeline, &p->options, p->model, common->parallel, error);
 }
 

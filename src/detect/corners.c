@@ -8,7 +8,7 @@
 /* Whether the strongest are chosen, not places or shares of levels. */
 static bool takes_strongest(const kbi_corners *c)
 {
-    return c->job->options.selection == KB_SELECT_BEST && !c->scheme->per_level;
+    return c->job->options.selection == KB_SELECTION_BEST && !c->scheme->per_level;
 }
 
 /* Of all levels, or with a scheme per level of one: so many that what is dropped would hardly be chosen. Rules that look
@@ -272,7 +272,7 @@ static kb_status put_in_order(kbi_corners *c)
     for (size_t i = 1; i < c->count && ordered; i++)
         ordered = c->keypoints[i - 1].response > c->keypoints[i].response;
     if (ordered) return KB_OK;
-    return kb_select(c->keypoints, c->count, c->job->image.width, c->job->image.height, KB_SELECT_BEST, c->count,
+    return kb_select(c->keypoints, c->count, c->job->image.width, c->job->image.height, KB_SELECTION_BEST, c->count,
                      c->job->workspace, &c->count);
 }
 
@@ -298,7 +298,7 @@ kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measu
     if (status != KB_OK) return status;
     if (job->workspace->measures)
         return kbi_select_measure((size_t)job->options.max_keypoints, (size_t)job->options.max_keypoints,
-                                  job->image.width, job->image.height, KB_SELECT_BEST, job->workspace);
+                                  job->image.width, job->image.height, KB_SELECTION_BEST, job->workspace);
     finish(&c);
     status = put_in_order(&c);
     if (job->options.second_angle) kbi_corners_spread(&c);
