@@ -218,7 +218,7 @@ static const cli_option collection_option_table[] = {
     {"shard", 0, CLI_CALL(collection_job, shard), "I/N", .take = take_shard,
      .help = "do only the I-th of N parts of --step describe or match"},
     CLI_SECTION("Images"),
-    CLI_GROUP(collection_job, options.reading, reading_options),
+    CLI_GROUP(collection_job, options.reading, exact_photo_options),
     CLI_GROUP(collection_job, pipeline, pipeline_option_groups),
     {0}};
 
@@ -229,7 +229,7 @@ const cli_command command_collection = {
     .about = "Describes the images, chooses pairs, matches and verifies them, and writes COLMAP's database with two-view "
              "geometries, so that its mapper can start. Everything that is done is kept in the work folder: a run that was "
              "interrupted goes on, and shards may run anywhere, in any order, again and at once. The database is the same "
-             "bytes for any number of shards and threads. Matches are always filtered (--filter). Images that cannot be "
+             "bytes for any number of shards and threads. Matches are filtered. Images that cannot be "
              "read are named and left out.\n\n"
              CLI_IMAGES_HELP,
     .options = collection_option_table,

@@ -28,6 +28,16 @@ static const features *block_image(const block_work *w, uint32_t number)
     return &w->images[found - w->numbers];
 }
 
+#define PAIR_PX 3 /* kb_verify_options.threshold */
+
+/* Keypoints are exact to pixels of the images as they were described. */
+static double pair_step(const collection *c, const features *a, const features *b)
+{
+    int32_t max_size = c->options.reading.max_size;
+    double of_a = photos_step(a->width, a->height, max_size), of_b = photos_step(b->width, b->height, max_size);
+    return of_a > of_b ? of_a : of_b;
+}
+
 /* Inliers to the front, in the order of matches. */
 static void inliers_first(const kb_match *matches, size_t n, const uint8_t *inliers, collection_pair *out)
 {
@@ -51,7 +61,7 @@ static kb_status match_pair(const collection *c, const features *a, const featur
     o.max_ratio = p->max_ratio;
     o.max_distance = p->max_distance;
     o.seed = p->seed;
-    o.threshold = c->options.threshold;
+    o.threshold = c->options.threshold > 0 ? c->options.threshold : PAIR_PX * pair_step(c, a, b);
     o.min_places = c->options.min_places;
     kb_match *matches = io_alloc(view_a.n + 1, sizeof *matches);
     uint8_t *inliers = io_alloc(view_a.n + 1, 1);

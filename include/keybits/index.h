@@ -37,7 +37,7 @@ typedef struct kb_verify_options {
     uint32_t struct_size;
     kb_geometry geometry;  /* the only one that is tried; 0: a homography and a fundamental matrix, with cameras an
                               essential matrix instead, and a rotation where a homography is enough */
-    double threshold;      /* px; 0: 1.5, homography and rotation 3 */
+    double threshold;      /* px, of a homography or rotation; half of it from an epipolar line. 0: 3 */
     float max_ratio, max_distance;        /* as in kb_match_options; 0: off */
     const kb_camera *camera_a, *camera_b; /* camera_b NULL: the same as camera_a; both NULL: not known */
     uint64_t seed;

@@ -7,8 +7,7 @@
 
 #define PAIRS 1e6          /* of images that a caller tries, unless it says otherwise */
 #define SAMPLES 1000       /* of a fit, at most: what the filter has left is right for the most part, or hopeless */
-#define EPIPOLAR_PX 1.5
-#define HOMOGRAPHY_PX 3.0
+#define THRESHOLD_PX 3.0
 #define FLAT 0.8           /* of the places of an epipolar geometry, above which one homography is all there is */
 
 typedef struct verify_job {
@@ -43,7 +42,7 @@ static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verif
     KB_INIT(o);
     KB_INIT(out->fit);
     o.geometry = out->geometry = geometry;
-    o.threshold = job->o->threshold > 0 ? job->o->threshold : epipolar ? EPIPOLAR_PX : HOMOGRAPHY_PX;
+    o.threshold = (job->o->threshold > 0 ? job->o->threshold : THRESHOLD_PX) * (epipolar ? 0.5 : 1);
     o.quality = job->quality;
     o.seed = job->o->seed;
     o.max_iterations = SAMPLES;
