@@ -14,11 +14,12 @@
 
 #define REACH 2.0
 
-static size_t words_of(const kbi_level *level) { return (size_t)level->width / 64 + 2; }
+static size_t words_of(const kbi_level *level) { return ((size_t)level->width + 63) / 64; }
 
+/* One more word than there are bits: a window may begin in the last. */
 size_t kbi_maxima_bytes(const kbi_levels *levels)
 {
-    size_t words = 0;
+    size_t words = 1;
     for (int32_t i = 0; i < levels->count; i++) words += words_of(&levels->level[i]) * (size_t)levels->level[i].height;
     return words * (sizeof(uint64_t) + sizeof(uint32_t));
 }
@@ -81,6 +82,7 @@ void kbi_maxima_index(kbi_maxima *maxima, void *memory)
         maxima->at[i].bits = (uint64_t *)memory + words;
         words += maxima->at[i].words * (size_t)maxima->at[i].level->height;
     }
+    ((uint64_t *)memory)[words++] = 0;
     for (int32_t i = 0; i < maxima->levels; i++) { /* ranks behind all bits */
         kbi_level_peaks *at = &maxima->at[i];
         at->rank = (uint32_t *)(void *)((uint64_t *)memory + words) + (at->bits - maxima->at[0].bits);
