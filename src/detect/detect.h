@@ -122,7 +122,7 @@ void kbi_hessian_row(const uint16_t *above, const uint16_t *middle, const uint16
 /* The response of a determinant above 0, and the smallest determinant with at least this response. */
 float kbi_hessian_response(int32_t determinant);
 int32_t kbi_hessian_limit(float response);
-/* As kbi_peaks_row for determinants of at least `limit`, which is above 0. */
+/* As kbi_peaks_row for determinants of at least `limit`, which is above 0; x has room for one more. */
 int32_t kbi_hessian_peaks(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t width,
                           int32_t limit, uint16_t *x);
 
