@@ -82,6 +82,7 @@ static bool match_images(search *s, io_error *error)
     kb_match *matches = io_alloc(f->rows.count + 1, sizeof *matches);
     kb_status status = KB_OK;
     for (size_t i = 0; status == KB_OK && i < s->image_count; i++) {
+        if (s->images[i].id >= s->m->image_count) continue; /* of a forged index */
         const map_image *image = &s->m->images[s->images[i].id];
         const uint8_t *rows = s->m->rows + (size_t)image->first * s->m->row_bytes;
         size_t n = 0;
@@ -251,7 +252,9 @@ bool localize(const map *m, const pipeline *p, const io_read_options *reading, c
     size_t wanted = (size_t)(options->images ? options->images : IMAGES);
     if (wanted > sizeof s.images / sizeof *s.images) wanted = sizeof s.images / sizeof *s.images;
     double step = photos_step(f.width, f.height, reading->max_size);
-    bool ok = retrieve(&s, wanted, error) && match_images(&s, error);
+    bool ok = (f.rows.width == m->row_bytes || io_fail(error, "rows of %zu bytes, but those of the map have %zu",
+                                                       f.rows.width, m->row_bytes)) &&
+              retrieve(&s, wanted, error) && match_images(&s, error);
     if (ok) gather_points(&s);
     ok = ok && find_pose(&s, options, photo, options->threshold > 0 ? options->threshold : THRESHOLD * step, out, error);
     out->keypoints = f.keypoints.count;
