@@ -56,7 +56,7 @@ static kb_verification verify(const picture *a, const picture *b, const kb_verif
         sum += inliers[i];
     }
     assert_int_equal(sum, v.inliers);
-    assert_true(v.count <= v.candidates && v.places <= v.inliers && (v.verified == 1) == (v.inliers > 0));
+    assert_true(v.count <= v.candidates && (v.verified == 1) == (v.places > 0) && (v.verified == 1) == (v.inliers > 0));
     return v;
 }
 
