@@ -63,7 +63,7 @@ static bool solve_ours(const ev_pose_problem *p, bool absolute, uint64_t seed, k
     kb_fit_report report;
     KB_INIT(o);
     KB_INIT(report);
-    o.geometry = KB_ESSENTIAL;
+    o.geometry = KB_GEOMETRY_ESSENTIAL;
     o.threshold = p->threshold;
     o.seed = seed;
     o.camera1 = p->camera[absolute ? 1 : 0];
@@ -81,7 +81,7 @@ static bool solve_by_match(const ev_pose_problem *p, uint64_t seed, pose_answer 
     pipeline_result result = {0};
     features found[2] = {{0}, {0}};
     match.options.no_fit = false;
-    match.options.geometry = KB_ESSENTIAL;
+    match.options.geometry = KB_GEOMETRY_ESSENTIAL;
     match.options.cameras[0] = *p->camera[0];
     match.options.cameras[1] = *p->camera[1];
     match.options.threshold = p->threshold;

@@ -10,7 +10,7 @@
 
 void pipeline_options_init(pipeline_options *options)
 {
-    *options = (pipeline_options){.geometry = KB_HOMOGRAPHY};
+    *options = (pipeline_options){.geometry = KB_GEOMETRY_HOMOGRAPHY};
     KB_INIT(options->detect);
 }
 
@@ -23,7 +23,7 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     KB_INIT(p->info);
     if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
     if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
-    bool epipolar = o->geometry == KB_FUNDAMENTAL || o->geometry == KB_ESSENTIAL;
+    bool epipolar = o->geometry == KB_GEOMETRY_FUNDAMENTAL || o->geometry == KB_GEOMETRY_ESSENTIAL;
     if (o->threshold == 0 && o->refine && !epipolar) o->threshold = REFINED_PX;
     if (o->detect.detector == 0) o->detect.detector = kb_detector_default();
     if (!o->preset) o->preset = kb_detector_name(o->detect.detector);

@@ -15,7 +15,7 @@ static void fundamental_of(const pair_job *job, const kb_fit_report *fit, double
 {
     const kb_camera *c = job->fit.camera1, *d = job->fit.camera2 ? job->fit.camera2 : c;
     memcpy(f, fit->model, 9 * sizeof *f);
-    if (job->fit.geometry != KB_ESSENTIAL) return;
+    if (job->fit.geometry != KB_GEOMETRY_ESSENTIAL) return;
     for (int i = 0; i < 3; i++) { /* E K1^-1 */
         f[3 * i] /= c->fx, f[3 * i + 1] /= c->fy;
         f[3 * i + 2] -= f[3 * i] * c->cx + f[3 * i + 1] * c->cy;
@@ -35,7 +35,7 @@ static kb_keypoint *without_distortion(const pair_job *job, int which)
     for (size_t i = 0; i < side->n && out; i++) {
         double x, y;
         out[i] = side->keypoints[i];
-        if (job->fit.geometry != KB_ESSENTIAL) continue;
+        if (job->fit.geometry != KB_GEOMETRY_ESSENTIAL) continue;
         kb_camera_unproject(c, (double)out[i].x, (double)out[i].y, &x, &y);
         out[i].x = (float)(c->fx * x + c->cx);
         out[i].y = (float)(c->fy * y + c->cy);

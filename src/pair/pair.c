@@ -14,8 +14,8 @@ const char *kb_look_name(kb_look look)
     case KB_LOOK_ROTATED: return "rotated";
     case KB_LOOK_WARPED: return "warped";
     case KB_LOOK_GUIDED: return "guided";
+    default: return "?";
     }
-    return "?";
 }
 
 /* ---- options ---- */
@@ -43,7 +43,7 @@ static kb_status read_options(const kb_model *model, const kb_pair_options *give
     job->detect.struct_size = sizeof job->detect;
     job->match.struct_size = sizeof job->match;
     job->fit.struct_size = sizeof job->fit;
-    if (job->fit.geometry == 0) job->fit.geometry = KB_HOMOGRAPHY;
+    if (job->fit.geometry == 0) job->fit.geometry = KB_GEOMETRY_HOMOGRAPHY;
     if (job->detect.detector == 0) job->detect.detector = kb_detector_default();
     job->detect.second_angle = 0;
     job->detect.parallel = job->match.parallel = o->parallel;
@@ -132,12 +132,13 @@ static float rotation_of(const pair_job *job, const pair_look *best, const pair_
 
 static bool maps_points(const kb_fit_options *fit)
 {
-    return fit->geometry == KB_HOMOGRAPHY || fit->geometry == KB_SIMILARITY || fit->geometry == KB_AFFINE;
+    return fit->geometry == KB_GEOMETRY_HOMOGRAPHY || fit->geometry == KB_GEOMETRY_SIMILARITY ||
+           fit->geometry == KB_GEOMETRY_AFFINE;
 }
 
 static bool maps_lines(const kb_fit_options *fit)
 {
-    return fit->geometry == KB_FUNDAMENTAL || fit->geometry == KB_ESSENTIAL;
+    return fit->geometry == KB_GEOMETRY_FUNDAMENTAL || fit->geometry == KB_GEOMETRY_ESSENTIAL;
 }
 
 static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
