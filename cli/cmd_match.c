@@ -139,7 +139,7 @@ static bool match_solid(match_job *job, io_error *error)
     KB_INIT(o);
     KB_INIT(job->solid);
     job->solid.result = KB_FIT_NOT_FOUND;
-    if (job->fit != FIT_HOMOGRAPHY) return true;
+    if (job->fit != FIT_HOMOGRAPHY || SOLID * r->fit.places > (double)r->count) return true;
     o.geometry = KB_GEOMETRY_FUNDAMENTAL;
     o.seed = job->pipeline.options.seed;
     o.candidates = r->candidates;

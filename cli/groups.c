@@ -173,7 +173,7 @@ const cli_option looks_option[] = {
     {"looks", 0, CLI_CALL(pipeline_options, looks), "LIST", .take = take_looks,
      .help = "which looks may be tried, separated by commas: upright; oriented: an angle per keypoint; rotated: one "
              "rotation for the pair; warped: B warped into A, after a homography; guided: along epipolar lines "
-             "(default: upright,oriented,rotated)"},
+             "(default: all but guided)"},
     {0}};
 
 const cli_option fit_options[] = {

@@ -684,21 +684,17 @@ typedef enum kb_look {
     KB_LOOK_UPRIGHT = 1,  /* no angles: most photographs are taken upright, and angles of keypoints are noisy */
     KB_LOOK_ORIENTED = 2, /* an angle per keypoint, by kb_orient */
     KB_LOOK_ROTATED = 4,  /* one rotation for the whole pair: 0 in the first image, kb_pair.rotation in the second */
-<<<<<<< HEAD
     KB_LOOK_WARPED = 8,   /* after a homography, affinity or similarity: the second image warped into the first,
                              detected, described upright and matched near by. Models with binary rows */
-    KB_LOOK_GUIDED = 16   /* after a fundamental or essential matrix: matches along epipolar lines. Binary rows */
-=======
+    KB_LOOK_GUIDED = 16,  /* after a fundamental or essential matrix: matches along epipolar lines. Binary rows */
     KB_LOOK_INT32 = 0x7fffffff
->>>>>>> wt-looks
 } kb_look;
 /* "upright", "oriented", "rotated", "warped", "guided"; "?" for another value. */
 KB_API const char *kb_look_name(kb_look look);
 
 typedef struct kb_pair_options {
     uint32_t struct_size;
-    int32_t looks;                     /* KB_LOOK_*, combined, of which UPRIGHT or ORIENTED; 0: UPRIGHT, ORIENTED and
-                                          ROTATED */
+    int32_t looks;                     /* KB_LOOK_*, combined, of which UPRIGHT or ORIENTED; 0: all but GUIDED */
     const kb_detect_options *detect;   /* NULL: defaults. Its orientation is the rule of the oriented look, with NONE
                                           there is no such look; second_angle and parallel are not used, mask must be
                                           NULL */
@@ -724,7 +720,7 @@ typedef struct kb_pair {
     size_t candidates;     /* matches before the filter */
     kb_look look;          /* which gave the matches and the geometry */
     float rotation;        /* of the second image against the first, degrees clockwise from 0 to 360, where look is
-                              KB_LOOK_ROTATED; else 0 */
+                              KB_LOOK_ROTATED or follows it; else 0 */
     int32_t looks;         /* how many were tried */
 } kb_pair;
 

@@ -4,6 +4,7 @@
 #include "pair/pair.h"
 
 #define MIN_ROLL 4.0f /* degrees; below it upright rows are as good as rotated ones */
+#define MIN_EXPLAINED 0.3 /* of the matches, below which a geometry is no help: a homography of a solid scene */
 #define MIN_SHARE 0.5 /* of the kept matches that agree with upright's geometry, below which oriented is tried too */
 
 const char *kb_look_name(kb_look look)
@@ -22,10 +23,10 @@ const char *kb_look_name(kb_look look)
 
 static kb_status read_looks(pair_job *job)
 {
-    const int32_t first = KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED;
+    const int32_t first = KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED, usual = first | KB_LOOK_ROTATED | KB_LOOK_WARPED;
     int32_t *looks = &job->options.looks;
-    if (*looks == 0) *looks = first | KB_LOOK_ROTATED;
-    if (*looks & ~(first | KB_LOOK_ROTATED | KB_LOOK_WARPED | KB_LOOK_GUIDED)) return KB_E_ARGUMENT;
+    if (*looks == 0) *looks = usual;
+    if (*looks & ~(usual | KB_LOOK_GUIDED)) return KB_E_ARGUMENT;
     if (job->detect.orientation == KB_ORIENTATION_NONE) *looks &= ~KB_LOOK_ORIENTED;
     return *looks & first ? KB_OK : KB_E_ARGUMENT;
 }
@@ -130,6 +131,12 @@ static float rotation_of(const pair_job *job, const pair_look *best, const pair_
     return kbi_pair_rotation_of_angles(job, best->look == KB_LOOK_ORIENTED ? best : spare);
 }
 
+/* Whether a look that rests on the geometry can be expected to find more. */
+static bool worth_more(const pair_look *look)
+{
+    return found(look) && (double)look->fit.inliers >= MIN_EXPLAINED * (double)look->count;
+}
+
 static bool maps_points(const kb_fit_options *fit)
 {
     return fit->geometry == KB_GEOMETRY_HOMOGRAPHY || fit->geometry == KB_GEOMETRY_SIMILARITY ||
@@ -150,7 +157,7 @@ static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
     float rotation = rotation_of(job, best, spare);
     bool rolled = rotation >= MIN_ROLL && rotation <= 360 - MIN_ROLL;
     if (rolled || !upright) status = try_look(job, KB_LOOK_ROTATED, rotation, best, spare);
-    if (status != KB_OK || !found(best) || job->model->row_floats) return status;
+    if (status != KB_OK || !worth_more(best) || job->model->row_floats) return status;
     if (maps_points(&job->fit)) return try_look(job, KB_LOOK_WARPED, 0, best, spare);
     return maps_lines(&job->fit) ? try_look(job, KB_LOOK_GUIDED, 0, best, spare) : KB_OK;
 }

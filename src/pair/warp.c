@@ -179,7 +179,7 @@ kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look 
     double threshold = job->fit.threshold > 0 ? job->fit.threshold : 3, radius = SEARCH_PX;
     if (radius < 2 * threshold) radius = 2 * threshold;
     out->angles = KB_LOOK_UPRIGHT;
-    out->rotation = 0;
+    out->rotation = found->rotation;
     job->looks++;
     warped.keypoints = kbi_workspace_array(job->workspace, job->capacity, sizeof *warped.keypoints);
     out->b = kbi_workspace_array(job->workspace, job->capacity, sizeof *out->b);
