@@ -442,7 +442,7 @@ static const cli_option match_options[] = {
     {"refine", 0, CLI_FLAG(match_job, pipeline.options.refine),
      .help = "move the points of B to a fraction of a pixel: the region around each keypoint of A is aligned with B. "
              "Inliers lie within 1.5 px at most then, unless --threshold says otherwise"},
-    CLI_GROUP(match_job, pipeline.options, looks_option),
+    CLI_GROUP(match_job, pipeline.options.looks, looks_option),
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
      .help = "keypoints of A instead of a detector: CSV with x,y,size,angle,..."},
     {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "the same for B"},

@@ -170,7 +170,7 @@ static bool take_looks(cli_common *common, const char *option, const char *text,
 }
 
 const cli_option looks_option[] = {
-    {"looks", 0, CLI_CALL(pipeline_options, looks), "LIST", .take = take_looks,
+    {"looks", 0, CLI_TYPE_CALL, .value = "LIST", .take = take_looks,
      .help = "which looks may be tried, separated by commas: upright; oriented: an angle per keypoint; rotated: one "
              "rotation for the pair; warped: B warped into A, after a homography; guided: along epipolar lines "
              "(default: all but guided)"},

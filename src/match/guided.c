@@ -24,7 +24,8 @@ static bool guide_region(const void *context, size_t q, kbi_region *r)
     const kb_guide *g = (const kb_guide *)context + q;
     if (!(fabsf(g->x) < 1e9f && fabsf(g->y) < 1e9f && g->radius >= 0 && g->radius < 1e9f)) return false;
     if (g->line_x != 0 || g->line_y != 0) return line_region(g, r);
-    *r = (kbi_region){.shape = KBI_CIRCLE, .x0 = g->x - g->radius, .x1 = g->x + g->radius, .y0 = g->y - g->radius, .y1 = g->y + g->radius,
+    *r = (kbi_region){.shape = KBI_CIRCLE, .x0 = g->x - g->radius, .x1 = g->x + g->radius, .y0 = g->y - g->radius,
+                      .y1 = g->y + g->radius,
                       .circle = {g->x, g->y, g->radius * g->radius, g->min_level, g->max_level}};
     return true;
 }

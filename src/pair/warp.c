@@ -123,7 +123,8 @@ static bool send_keypoint(const pair_job *job, const double h[9], const kb_keypo
     kb_homography_apply(h, (double)k->x, (double)k->y, &u, &v);
     if (!(u >= 0 && v >= 0 && u <= b->width - 1 && v <= b->height - 1)) return false;
     if (!derivative(h, (double)k->x, (double)k->y, d)) return false;
-    if (mask && !((const uint8_t *)mask->data)[(ptrdiff_t)(v + 0.5) * mask->stride + (ptrdiff_t)(u + 0.5)]) return false;
+    ptrdiff_t at = mask ? (ptrdiff_t)(v + 0.5) * mask->stride + (ptrdiff_t)(u + 0.5) : 0;
+    if (mask && !((const uint8_t *)mask->data)[at]) return false;
     double angle = kbi_atan2_degrees(d[2] - d[1], d[0] + d[3]);
     *out = *k;
     out->x = (float)u;

@@ -709,7 +709,11 @@ static void section_guided(hash *h, scene *s)
     guided.parallel = kb_pool_parallel(s->pool);
     must(kb_match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "guided");
     add_matches(h, matches, count);
-    for (int i = 0; i < N; i++) guides[i].line_x = 1 + (float)(i % 7), guides[i].line_y = (float)(i % 3), guides[i].radius = 3;
+    for (int i = 0; i < N; i++) {
+        guides[i].line_x = 1 + (float)(i % 7);
+        guides[i].line_y = (float)(i % 3);
+        guides[i].radius = 3;
+    }
     must(kb_match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "lines");
     add_matches(h, matches, count);
     kb_stereo_options along;

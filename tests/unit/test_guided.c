@@ -37,7 +37,8 @@ static void make_frames(frame *a, frame *b, kb_guide *guides, uint64_t seed)
             b->rows[j * BYTES + k] = a->rows[i * BYTES + k] ^ noise;
         }
         const kb_keypoint *p = &a->keypoints[i];
-        guides[i] = (kb_guide){p->x + 5, p->y - 3, uniform(&seed, 10, 40), p->angle, p->octave - 1, p->octave + 1, 0, 0};
+        guides[i] = (kb_guide){.x = p->x + 5, .y = p->y - 3, .radius = uniform(&seed, 10, 40), .angle = p->angle,
+                               .min_level = p->octave - 1, .max_level = p->octave + 1};
     }
     for (int i = 0; i < N; i += 5) /* rows that are equal: ties */
         memcpy(b->rows + ((i * 7 + 3) % N) * BYTES, b->rows, BYTES);
@@ -91,7 +92,7 @@ static void make_lines(kb_guide *guides, uint64_t seed)
     }
 }
 
-/* A keypoint whose distance from a line is the radius, but for rounding, may be one or the other: none is. */
+/* Lines too; no keypoint is so near a line's radius that rounding could decide. */
 static void test_guided_is_the_plain_loop(void **state)
 {
     (void)state;
@@ -125,7 +126,8 @@ static void test_guided_is_the_plain_loop(void **state)
 static void test_guides_of_geometries(void **state)
 {
     (void)state;
-    const kb_keypoint k[2] = {{.x = 100, .y = 50, .size = 31, .angle = 350, .octave = 2}, {.x = NAN, .y = 3, .angle = -1}};
+    const kb_keypoint k[2] = {{.x = 100, .y = 50, .size = 31, .angle = 350, .octave = 2},
+                              {.x = NAN, .y = 3, .angle = -1}};
     const double turn[9] = {0, -2, 300, 2, 0, 10, 0, 0, 1}; /* 90 degrees clockwise, and twice the size */
     const double shift[9] = {0, 0, -4, 0, 0, 3, 4, -3, 0};  /* the cross product with (3, 4, 0) */
     kb_guide g[2];

@@ -16,7 +16,8 @@ from .models import scale_of
 #: A guide of match_guided: where a query is expected, within `radius` of a point or, where line_x and line_y are not
 #: 0, of the line through it in that direction.
 guide_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("radius", np.float32), ("angle", np.float32),
-                        ("min_level", np.int32), ("max_level", np.int32), ("line_x", np.float32), ("line_y", np.float32)])
+                        ("min_level", np.int32), ("max_level", np.int32), ("line_x", np.float32),
+                        ("line_y", np.float32)])
 #: A match of match_stereo.
 stereo_dtype = np.dtype([("a", np.int32), ("b", np.int32), ("distance", np.float32), ("x", np.float32),
                          ("disparity", np.float32)])
