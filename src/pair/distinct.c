@@ -21,7 +21,7 @@
 #define DEVIATIONS 1.5  /* by which another place must be further */
 #define REPEATED 0.15   /* share of distinct inliers that repetition has */
 #define EXCESS 3.0      /* standard deviations above that share */
-#define SPOTS 4         /* where distinct inliers must be, */
+#define SPOTS 5         /* where distinct inliers must be, */
 #define SPOT_PX 32.0f   /* so far apart in both images */
 #define BLOCK 512       /* rows compared at once */
 
