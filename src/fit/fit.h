@@ -106,16 +106,6 @@ extern const fit_kind kbi_fit_homography, kbi_fit_fundamental, kbi_fit_similarit
 /* The kind of a public geometry; NULL for another value. */
 const fit_kind *kbi_fit_kind_of(kb_geometry geometry);
 
-/* KB_NO_CALIBRATED leaves out the geometries that need cameras, for size; what is compared with them by
- * this is left out too. */
-#ifdef KB_NO_CALIBRATED
-#  define KBI_CALIBRATED(kind) ((void)(kind), false)
-#  define KBI_IS_CALIBRATED(kind, which) false
-#else
-#  define KBI_CALIBRATED(kind) ((kind)->calibrated)
-#  define KBI_IS_CALIBRATED(kind, which) ((kind) == &(which))
-#endif
-
 /* ---- what geometries share ---- */
 
 /* homography.c: transfer error in image 2 and its derivatives; the probability of an accidental inlier in a disc. */

@@ -24,7 +24,7 @@ static void list_flush(const kbi_candidate_search *s, const uint8_t *query, cand
 {
     uint32_t distances[LIST_ROWS];
     uint64_t first = list->first, second = list->second;
-    s->kernels.hamming_listed(query, s->rows, list->listed, list->n, s->row_bytes, s->row_bytes, distances);
+    s->kernels->hamming_listed(query, s->rows, list->listed, list->n, s->row_bytes, s->row_bytes, distances);
     for (size_t i = 0; i < list->n; i++) {
         uint64_t key = (uint64_t)distances[i] << 32 | (uint32_t)s->grid.order[list->listed[i]];
         uint64_t loser = key > first ? key : first; /* the second best is the best of those that lost */
@@ -64,7 +64,7 @@ static void search_region(const kbi_candidate_search *s, size_t q, const kbi_reg
         const int32_t *row = g->start + y * g->columns;
         for (int32_t k = row[left], end = row[right + 1]; k < end;) {
             int32_t part = kbi_min_i(end, k + (int32_t)(LIST_ROWS - list.n)), *room = list.listed + list.n;
-            list.n += circle ? s->kernels.list_circle(s->x, s->y, s->level, k, part, &r->circle, room)
+            list.n += circle ? s->kernels->list_circle(s->x, s->y, s->level, k, part, &r->circle, room)
                              : list_box(s, r, k, part, room);
             k = part;
             if (list.n > LIST_ROWS / 2) list_flush(s, query, &list);
@@ -126,7 +126,7 @@ bool kbi_candidates_search(kbi_candidate_search *s, kb_workspace *ws)
                         KEYPOINTS_PER_CELL, ws) ||
         !candidates_sort(s, ws))
         return false;
-    kbi_match_kernels_init(&s->kernels, kbi_cpu_flags());
+    s->kernels = kbi_match_kernels_get();
     kbi_parallel_run(s->parallel, s->pieces, candidates_task, s);
     return true;
 }

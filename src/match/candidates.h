@@ -28,7 +28,7 @@ typedef struct kbi_candidate_search {
     const void *context;
     /* set by kbi_candidates_search */
     kbi_nearest *nearest; /* of every query; ties go to the lower index */
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     kbi_point_grid grid;
     float *x, *y, *size;  /* of b in the order of the grid; x is NaN where the row is zero */
     int32_t *level, pieces;

@@ -9,7 +9,7 @@
 #define CLAIM_ROWS 256   /* rows of a per task */
 
 typedef struct knn_search {
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     kbi_row_set a, b;
     size_t row_bytes, tile;
     int32_t k;
@@ -60,7 +60,7 @@ static void knn_task(void *context, int32_t task)
     for (size_t b0 = 0; b0 < s->b.count; b0 += s->tile) {
         size_t nb = s->b.count - b0 < s->tile ? s->b.count - b0 : s->tile;
         const uint8_t *rows = s->a.rows + a0 * s->row_bytes;
-        s->kernels.hamming(rows, na, s->b.rows + b0 * s->row_bytes, nb, s->row_bytes, best, second, NULL);
+        s->kernels->hamming(rows, na, s->b.rows + b0 * s->row_bytes, nb, s->row_bytes, best, second, NULL);
         for (size_t i = 0; i < na; i++) {
             kb_neighbour *list = s->neighbours + (size_t)kbi_row_set_origin(&s->a, a0 + i) * (size_t)s->k;
             knn_tile_row(s, rows + i * s->row_bytes, b0, nb, best[i], second[i], list);
@@ -87,7 +87,7 @@ kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
     status = kbi_row_set_prepare(&s.a, a, na, o.stride_a, row_bytes, false, ws);
     if (status == KB_OK) status = kbi_row_set_prepare(&s.b, b, nb, o.stride_b, row_bytes, false, ws);
     if (status == KB_OK && s.a.count > 0) {
-        kbi_match_kernels_init(&s.kernels, kbi_cpu_flags_matching());
+        s.kernels = kbi_match_kernels_get();
         s.tile = k > 2 ? FEW_ROWS : (size_t)kbi_clamp_i((int32_t)(TILE_BYTES / row_bytes), 16, 4096);
         kbi_parallel_run(o.parallel, (int32_t)((s.a.count + CLAIM_ROWS - 1) / CLAIM_ROWS), knn_task, &s);
     }
