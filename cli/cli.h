@@ -82,13 +82,6 @@ bool cli_claim_outputs(cli_common *common, const io_names *inputs, const char *o
                        io_names *outputs, io_error *error);
 void cli_paths_free(struct cli_paths *paths);
 
-/* ---- models ---- */
-/* A built-in name or the path of a .kbm file. A name of a built-in wins over a file of that name; ./bad256 is the
- * file. */
-bool cli_model_open(const char *name_or_path, kb_model **out, io_error *error);
-/* The default of --model: the first available of the built-in models in the order bag256, bad256, hashsift256, sift. */
-const char *cli_model_default(void);
-
 /* ---- commands and options as tables ----
  *
  *     typedef struct grow_job { const char *output; int32_t levels; float factor; bool fast; } grow_job;

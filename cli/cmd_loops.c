@@ -48,7 +48,7 @@ static bool take_image(void *context, size_t index, features *f, const char *why
         j->failed++;
         return true;
     }
-    kb_features view = places_features(f);
+    kb_features view = features_view(f);
     io_names_add(&j->described, j->images.items[index]);
     j->keypoints += f->keypoints.count;
     bool ok = kb_loop_detector_add(j->detector, &view, j->workspace, &loop, &error) == KB_OK &&
@@ -128,10 +128,10 @@ static bool loops_open(loops_job *j, int count, char **arguments, io_error *erro
 {
     kb_error why;
     if (!places_open(j->common, &j->pipeline, error) ||
-        !places_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &j->words, error) ||
+        !photos_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &j->words, error) ||
         !cli_claim_images(j->common, count, arguments, &j->images, error))
         return false;
-    places_sort(&j->images);
+    io_names_sort(&j->images);
     if (kb_loop_detector_create(j->words.vocabulary, &j->options, &j->detector, &why) != KB_OK)
         return io_fail(error, "%s", why.text);
     if (kb_workspace_create(&j->workspace) != KB_OK) return io_fail(error, "out of memory");

@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "io/json.h"
 #include "model_text.h"
+#include "pipeline/models.h"
 
 typedef struct model_job {
     const char *output, *svg;
@@ -15,7 +16,10 @@ typedef struct model_job {
 
 static void id_text(char text[17], uint64_t id) { snprintf(text, 17, "%016llx", (unsigned long long)id); }
 
-static bool has_boxes(const kb_model_info *info) { return info->spec->kind == KB_BAD || info->spec->kind == KB_BAG; }
+static bool has_boxes(const kb_model_info *info)
+{
+    return info->spec->kind == KB_KIND_BAD || info->spec->kind == KB_KIND_BAG;
+}
 
 /* file: where the model was written to or came from; NULL: not told. */
 static void show_json(const kb_model_info *info, const char *file)
@@ -73,7 +77,7 @@ static void show_text(const kb_model_info *info)
     printf("row       %d bytes", (int)info->row_bytes);
     if (info->row_floats) printf(", or %d floats", (int)info->row_floats);
     printf("\n");
-    if (spec->kind == KB_HASHSIFT) printf("over      %s\n", spec->root ? "RootSIFT" : "SIFT");
+    if (spec->kind == KB_KIND_HASHSIFT) printf("over      %s\n", spec->root ? "RootSIFT" : "SIFT");
     if (has_boxes(info)) {
         printf("channels ");
         for (int c = 0; c < KB_CHANNELS; c++) {
@@ -91,7 +95,7 @@ static void show_text(const kb_model_info *info)
 /* Opens the model that is named; the info is to be read before the model is freed. */
 static bool open_model(const char *name, kb_model **model, kb_model_info *info, io_error *error)
 {
-    if (!cli_model_open(name, model, error)) return false;
+    if (!models_open(name, model, error)) return false;
     KB_INIT(*info);
     kb_status status = kb_model_get_info(*model, info);
     return status == KB_OK || io_fail(error, "%s: %s", name, kb_status_string(status));

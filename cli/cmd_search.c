@@ -51,7 +51,7 @@ static bool search_query(search_job *j, io_error *error)
     o.verify = j->k;
     o.probes = j->probes;
     j->results = io_alloc((size_t)j->k, sizeof *j->results);
-    kb_features view = places_features(&j->features);
+    kb_features view = features_view(&j->features);
     double start = io_clock_seconds();
     kb_status status =
         kb_index_query(j->index.index, &view, &o, NULL, j->results, (size_t)j->k, &j->count, &why);
@@ -178,7 +178,7 @@ static int search_run(cli_common *common, void *job, int count, char **arguments
         return cli_error("%s: made without features or signatures, which search needs", arguments[0]);
     if (!places_open_for(common, &j->pipeline, j->index.index, &error))
         return cli_error("%s: %s", arguments[0], error.text);
-    if (!places_describe_one(&j->pipeline, &j->reading, arguments[1], &j->features, &error) ||
+    if (!photos_describe_one(&j->pipeline.pipeline, &j->reading, arguments[1], &j->features, &error) ||
         !search_query(j, &error))
         return cli_error("%s", error.text);
     outline_find(j);

@@ -6,6 +6,7 @@
 #include "io/json.h"
 #include "io/progress.h"
 #include "places.h"
+#include "pipeline/models.h"
 
 /* ------------------------------------------------------------------------------------------------------------ train */
 
@@ -252,7 +253,7 @@ static int show_run(cli_common *common, void *job, int count, char **arguments)
     io_error error;
     kb_vocabulary_info info;
     (void)job, (void)count;
-    if (!places_vocabulary_open(arguments[0], NULL, &v, &error)) return cli_error("%s", error.text);
+    if (!photos_vocabulary_open(arguments[0], NULL, &v, &error)) return cli_error("%s", error.text);
     KB_INIT(info);
     kb_vocabulary_get_info(v.vocabulary, &info);
     if (common->json) {
@@ -310,9 +311,9 @@ static int list_run(cli_common *common, void *job, int count, char **arguments)
     (void)job, (void)count, (void)arguments;
     io_json_begin(&json, stdout);
     if (common->json) io_json_array(&json, NULL);
-    for (size_t i = 0; (name = places_vocabulary_name(i, &size)); i++) list_one(common, &json, name, size, true);
+    for (size_t i = 0; (name = photos_vocabulary_name(i, &size)); i++) list_one(common, &json, name, size, true);
     for (size_t i = 0; i < sizeof installed / sizeof *installed; i++)
-        if (places_vocabulary_installed(installed[i], &size)) list_one(common, &json, installed[i], size, false);
+        if (photos_vocabulary_installed(installed[i], &size)) list_one(common, &json, installed[i], size, false);
     if (common->json) io_json_end(&json);
     return CLI_DONE;
 }
@@ -338,7 +339,7 @@ static bool name_model(const char *name, const kb_vocabulary *from, kb_vocabular
     kb_vocabulary_spec spec;
     kb_vocabulary_node node;
     kb_error why;
-    if (!cli_model_open(name, &model, error)) return false;
+    if (!models_open(name, &model, error)) return false;
     KB_INIT(info);
     KB_INIT(v);
     KB_INIT(spec);
@@ -393,7 +394,7 @@ static int convert_run(cli_common *common, void *job, int count, char **argument
     } else if (!io_vocabulary_format_of(j->output, &format)) {
         return cli_usage_error(common, "%s: the suffix does not say which format; name it with --format", j->output);
     }
-    if (!places_vocabulary_open(arguments[0], NULL, &v, &error)) return cli_error("%s", error.text);
+    if (!photos_vocabulary_open(arguments[0], NULL, &v, &error)) return cli_error("%s", error.text);
     bool ok = convert_write(j, &v, format, &error);
     if (ok) cli_say(common, "%s: %s to %s", j->output, io_vocabulary_formats[v.format], io_vocabulary_formats[format]);
     if (ok && common->json) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "eval/scenes.h"
+#include "pipeline/models.h"
 
 /* ---- descriptors ---- */
 
@@ -31,7 +32,7 @@ static bool open_method(ev_method *method, const char *name, double support, io_
 {
     kb_model *model = NULL;
     if (strncmp(name, "cv:", 3) == 0) return ev_method_of_peer(method, name, error);
-    if (!cli_model_open(name, &model, error)) return false;
+    if (!models_open(name, &model, error)) return false;
     if (support > 0 && !with_support(&model, support, error)) {
         kb_model_free(model);
         return false;
@@ -51,7 +52,7 @@ bool eval_methods_open(eval_methods *methods, const char *names, double support,
     io_error error;
     bool good = true;
     io_names list = {NULL, 0};
-    io_names_split(&list, names ? names : files->count ? "" : cli_model_default());
+    io_names_split(&list, names ? names : files->count ? "" : models_default());
     memset(methods, 0, sizeof *methods);
     for (size_t i = 0; good && i < list.count; i++) {
         good = open_method(next_method(methods), list.items[i], support, &error);
@@ -118,7 +119,7 @@ const cli_option eval_method_options[] = {
      .words = cli_detectors, .help = ": our detector, where no files are given"},                                 \
     {"max-keypoints", 'n', CLI_NUMBER(eval_options, source.max_keypoints, 1, 1000000), "N", count_default,        \
      .help = "keypoints per image, asked of the detector"},                                                       \
-    {"select", 0, CLI_CHOICE(eval_options, source.selection, KB_SELECT_BEST), "RULE", .words = cli_selections,    \
+    {"select", 0, CLI_CHOICE(eval_options, source.selection, KB_SELECTION_BEST), "RULE", .words = cli_selections,    \
      .help = "best, grid, anms or quadtree: which ones our detector keeps (default: its own)"},                   \
     {"fast-threshold-min", 0, CLI_NUMBER(eval_options, source.fast_threshold_min, 1, 20), "N",                    \
      .help = "gray levels: the second threshold, with --detector orb (default: its own)"},                                  \

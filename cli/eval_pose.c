@@ -6,6 +6,7 @@
 #include "eval/peers.h"
 #include "eval_common.h"
 #include "groups.h"
+#include "pipeline/models.h"
 
 typedef struct pose_job {
     cli_pipeline pipeline;
@@ -89,7 +90,7 @@ static bool pose_folders(cli_common *common, pose_job *job, size_t count, char *
                          io_error *error)
 {
     bool good = cli_pipeline_open(common, &job->pipeline, error);
-    job->options.model = job->pipeline.model_name ? job->pipeline.model_name : cli_model_default();
+    job->options.model = job->pipeline.model_name ? job->pipeline.model_name : models_default();
     for (size_t i = 0; i < count && good; i++) {
         good = ev_pose_set_open(folders[i], (size_t)job->options.apart, &outcomes[i].set, error);
         outcomes[i].name = eval_set_name(folders[i]);
@@ -121,7 +122,7 @@ static int pose_run(cli_common *common, void *context, int count, char **argumen
     if (!job->no_peers && !o->peers) cli_warn(common, "without OpenCV: %s", error.text);
     if (o->peers) ev_peers_threads(1);
     job->pipeline.options.no_fit = true;
-    job->pipeline.options.geometry = KB_ESSENTIAL; /* what the keypoints are for */
+    job->pipeline.options.geometry = KB_GEOMETRY_ESSENTIAL; /* what the keypoints are for */
     size_t sets = count > 0 ? (size_t)count : 1;
     pose_outcome *outcomes = io_alloc(sets, sizeof *outcomes);
     bool good = pose_features(job, &error);

@@ -1,43 +1,27 @@
-/* What the commands from descriptors to images share: describing many images at once, vocabularies by name, indexes as
- * files. */
+/* What the commands from descriptors to images share: describing many images with a progress bar, indexes as files. */
 #ifndef CLI_PLACES_H
 #define CLI_PLACES_H
 
+#include "collection/photos.h"
 #include "groups.h"
-#include "io/mapping.h"
-#include "io/vocabulary.h"
+#include "io/progress.h"
 
 /* ---- many images ---- */
 
-/* Called for every image, in their order, on the calling thread. f is NULL for one that could not be read or described;
- * then `why` says why. What f holds may be taken (and f zeroed). False stops. */
-typedef bool (*places_take)(void *context, size_t index, features *f, const char *why);
-
-/* Reads and describes images on all threads. False when `take` stopped it or the model has no bits. */
+/* photos_describe with a progress bar. */
 bool places_describe(cli_common *common, const cli_pipeline *p, const io_read_options *reading, const io_names *images,
-                     const char *label, places_take take, void *context, io_error *error);
-/* One image. */
-bool places_describe_one(const cli_pipeline *p, const io_read_options *reading, const char *path, features *out,
-                         io_error *error);
+                     const char *label, photos_take take, void *context, io_error *error);
 /* Opens the pipeline for binary rows. */
 bool places_open(cli_common *common, cli_pipeline *p, io_error *error);
 
-/* As the library wants them; borrowed. */
-kb_features places_features(const features *f);
-
-/* Sorts names so that 2.jpg comes before 10.jpg. */
-void places_sort(io_names *names);
-int places_compare(const char *a, const char *b);
-
-/* ---- vocabularies ---- */
-
-/* A built-in vocabulary by name (bag256-1k), one that is installed (bag256-10k), or a file. NULL: that of 10,000 words
- * for the model. */
-bool places_vocabulary_open(const char *name_or_path, const kb_model_info *model, io_vocabulary *out, io_error *error);
-/* Names of the built-in vocabularies; NULL past the last. *size (may be NULL) receives its bytes. */
-const char *places_vocabulary_name(size_t index, size_t *size);
-/* False when no vocabulary of that name is installed. */
-bool places_vocabulary_installed(const char *name, size_t *size);
+/* A bar for the steps of work in collection/, and its sentences as lines. */
+typedef struct places_bar {
+    const cli_common *common;
+    io_progress progress;
+    const char *step; /* that the bar is of; NULL: none */
+} places_bar;
+photos_host places_host(places_bar *bar, const cli_common *common);
+void places_bar_end(places_bar *bar); /* after work that failed */
 
 /* ---- indexes ---- */
 

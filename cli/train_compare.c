@@ -6,6 +6,7 @@
 #include "io/json.h"
 #include "learn/validate.h"
 #include "train.h"
+#include "pipeline/models.h"
 
 typedef struct comparison {
     const char *list; /* -m */
@@ -30,7 +31,7 @@ static bool open_models(comparison *c, io_error *error)
     if (c->names.count == 0) return io_fail(error, "--model names no descriptor");
     for (size_t i = 0; i < c->names.count; i++) {
         kb_model_info info;
-        if (!cli_model_open(c->names.items[i], &c->models[i], error)) return false;
+        if (!models_open(c->names.items[i], &c->models[i], error)) return false;
         KB_INIT(info);
         kb_model_get_info(c->models[i], &info);
         if (info.row_floats > 0)

@@ -6,6 +6,7 @@
 #include "io/json.h"
 #include "learn/random.h"
 #include "train.h"
+#include "pipeline/models.h"
 #ifdef KB_HAVE_EVAL
 #    include "eval/peers.h"
 #endif
@@ -201,7 +202,7 @@ static bool measure_model(threshold_job *job, const cli_common *common, const ch
                           io_error *error)
 {
     kb_model *model;
-    if (!cli_model_open(name, &model, error)) return false;
+    if (!models_open(name, &model, error)) return false;
     bool ok = measure_opened(job, common, name, model, c, error);
     kb_model_free(model);
     return ok;

@@ -22,9 +22,9 @@ typedef struct builtin_vocabulary {
     const unsigned char *data;
     size_t size;
 } builtin_vocabulary;
-extern const builtin_vocabulary places_builtin_vocabularies[];
+extern const builtin_vocabulary photos_builtin_vocabularies[];
 
-${arrays}const builtin_vocabulary places_builtin_vocabularies[] = {
+${arrays}const builtin_vocabulary photos_builtin_vocabularies[] = {
 ${entries}    {NULL, NULL, 0},
 };
 ")

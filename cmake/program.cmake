@@ -1,10 +1,11 @@
-# The trainer, the benchmarks and the program: libraries keybits-io, keybits-pipeline, keybits-learn, keybits-eval, and
-# the program keybits-cli, which is put at <build>/keybits. A part whose folder is empty is left out.
+# The trainer, the benchmarks and the program: libraries keybits-io, keybits-pipeline, keybits-collection, keybits-learn,
+# keybits-eval, and the program keybits-cli, which is put at <build>/keybits. A part whose folder is empty is left out.
 #
 # OpenCV is only a peer to compare with: where it is found, the module keybits-peers.so (eval/peers_*.cpp), which the
 # program loads when a benchmark asks for it, and bench/*.cpp are built, and only then is a C++ compiler asked for.
 file(GLOB io_sources CONFIGURE_DEPENDS io/*.c)
 file(GLOB pipeline_sources CONFIGURE_DEPENDS pipeline/*.c)
+file(GLOB collection_sources CONFIGURE_DEPENDS collection/*.c)
 file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
 file(GLOB learn_sources CONFIGURE_DEPENDS learn/*.c)
 file(GLOB eval_sources CONFIGURE_DEPENDS eval/*.c)
@@ -16,8 +17,7 @@ file(GLOB bench_peer_sources CONFIGURE_DEPENDS bench/*.cpp)
 function(keybits_need found what package)
     if(NOT ${found})
         message(FATAL_ERROR "The program keybits needs ${what}. On Debian: apt-get install ${package}. "
-                            "For the library alone: -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF "
-                            "-DKEYBITS_BUILD_LEARN=OFF.")
+                            "For the library alone: -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF.")
     endif()
 endfunction()
 
@@ -37,7 +37,7 @@ if((KEYBITS_BUILD_EVAL AND peer_sources) OR (KEYBITS_BUILD_BENCH AND bench_peer_
 endif()
 
 # ------------------------------------------------------------------------------------------------------- io
-if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL OR KEYBITS_BUILD_LEARN))
+if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL))
     find_package(PNG QUIET)
     keybits_need(PNG_FOUND libpng libpng-dev)
     find_package(JPEG QUIET)
@@ -76,6 +76,32 @@ if(pipeline_sources AND TARGET keybits-io)
     target_link_libraries(keybits-pipeline PUBLIC keybits-io keybits_inside)
 endif()
 
+# ----------------------------------------------------------------------------------------------------- collection/
+if(TARGET keybits-pipeline)
+    # The small vocabularies in models/ are part of the library. The others are files, which it finds in share/keybits
+    # beside itself or beside its folder.
+    file(GLOB vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*-1k.kbv)
+    file(GLOB large_vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.kbv)
+    list(REMOVE_ITEM large_vocabularies ${vocabularies})
+    foreach(file IN LISTS large_vocabularies)
+        get_filename_component(name ${file} NAME)
+        configure_file(${file} ${PROJECT_BINARY_DIR}/share/keybits/${name} COPYONLY)
+    endforeach()
+    list(JOIN vocabularies "|" joined_vocabularies)
+    set(builtin_vocabularies ${PROJECT_BINARY_DIR}/generated/vocabularies.c)
+    add_custom_command(
+        OUTPUT ${builtin_vocabularies}
+        COMMAND ${CMAKE_COMMAND} "-DFILES=${joined_vocabularies}" "-DOUTPUT=${builtin_vocabularies}"
+                -P ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
+        DEPENDS ${vocabularies} ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
+        COMMENT "Turning vocabularies into tables"
+        VERBATIM)
+    add_library(keybits-collection STATIC ${collection_sources} ${builtin_vocabularies})
+    keybits_target(keybits-collection)
+    target_include_directories(keybits-collection PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(keybits-collection PUBLIC keybits-pipeline keybits-io keybits_inside)
+endif()
+
 # ------------------------------------------------------------------------------------------------------- learn/
 # A library of its own, which needs nothing but the library: OpenBLAS is loaded when learning needs it (learn/matrix.c).
 # The tests use its internal functions, so with shared libraries there is a static one for them and for the program.
@@ -84,7 +110,7 @@ if(KEYBITS_BUILD_LEARN AND learn_sources)
     keybits_target(keybits-learn-objects STRICT)
     target_include_directories(keybits-learn-objects PRIVATE ${PROJECT_SOURCE_DIR} include src)
     if(BUILD_SHARED_LIBS)
-        target_compile_definitions(keybits-learn-objects PRIVATE KB_BUILDING)
+        target_compile_definitions(keybits-learn-objects PRIVATE KB_BUILDING KB_SHARED)
         add_library(keybits-learn-public SHARED $<TARGET_OBJECTS:keybits-learn-objects>)
         target_link_libraries(keybits-learn-public PRIVATE keybits_inside ${CMAKE_DL_LIBS})
         # The library's own functions come from libkeybits, not from the copy inside.
@@ -149,30 +175,12 @@ if(NOT TARGET keybits-learn)
     list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(train|patches)[_.]")
 endif()
 if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
-    # The small vocabularies in models/ are part of the program. The others are files, which it finds in share/keybits
-    # beside itself or beside its folder.
-    file(GLOB vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*-1k.kbv)
-    file(GLOB large_vocabularies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.kbv)
-    list(REMOVE_ITEM large_vocabularies ${vocabularies})
-    foreach(file IN LISTS large_vocabularies)
-        get_filename_component(name ${file} NAME)
-        configure_file(${file} ${PROJECT_BINARY_DIR}/share/keybits/${name} COPYONLY)
-    endforeach()
-    list(JOIN vocabularies "|" joined_vocabularies)
-    set(builtin_vocabularies ${PROJECT_BINARY_DIR}/generated/vocabularies.c)
-    add_custom_command(
-        OUTPUT ${builtin_vocabularies}
-        COMMAND ${CMAKE_COMMAND} "-DFILES=${joined_vocabularies}" "-DOUTPUT=${builtin_vocabularies}"
-                -P ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
-        DEPENDS ${vocabularies} ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
-        COMMENT "Turning vocabularies into tables"
-        VERBATIM)
-    add_executable(keybits-cli ${cli_sources} ${builtin_vocabularies})
+    add_executable(keybits-cli ${cli_sources})
     keybits_target(keybits-cli)
     set_target_properties(keybits-cli PROPERTIES OUTPUT_NAME keybits RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     target_include_directories(keybits-cli PRIVATE cli)
     target_link_libraries(keybits-cli PRIVATE keybits_inside)
-    foreach(part IN ITEMS keybits-io keybits-pipeline keybits-eval keybits-learn)
+    foreach(part IN ITEMS keybits-collection keybits-io keybits-pipeline keybits-eval keybits-learn)
         if(TARGET ${part})
             target_link_libraries(keybits-cli PRIVATE ${part})
         endif()

@@ -93,6 +93,9 @@ typedef struct io_names {
 void io_names_add(io_names *names, const char *name); /* copies */
 void io_names_split(io_names *names, const char *list); /* adds what stands between commas; nothing for nothing */
 void io_names_free(io_names *names);
+/* Sorts names so that 2.jpg comes before 10.jpg. */
+void io_names_sort(io_names *names);
+int io_names_compare(const char *a, const char *b);
 /* The regular files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
  * by name byte by byte. NULL suffixes: the folders in it. */
 bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);

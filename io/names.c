@@ -1,4 +1,5 @@
 /* Lists of names: folders, list files, and what the user typed. */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -32,6 +33,46 @@ void io_names_free(io_names *names)
 }
 
 static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* ---- natural order ---- */
+
+int io_names_compare(const char *a, const char *b)
+{
+    while (*a && *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            size_t na = 0, nb = 0;
+            while (*a == '0') a++;
+            while (*b == '0') b++;
+            while (isdigit((unsigned char)a[na])) na++;
+            while (isdigit((unsigned char)b[nb])) nb++;
+            if (na != nb) return na < nb ? -1 : 1;
+            int order = strncmp(a, b, na);
+            if (order != 0) return order;
+            a += na;
+            b += nb;
+        } else if (*a != *b) {
+            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    return *a ? 1 : *b ? -1 : 0;
+}
+
+static int compare_natural(const void *a, const void *b)
+{
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    int order = io_names_compare(x, y);
+    return order != 0 ? order : strcmp(x, y); /* 01 and 1 */
+}
+
+void io_names_sort(io_names *names)
+{
+    if (names->count > 1) qsort(names->items, names->count, sizeof *names->items, compare_natural);
+}
+
+/* ---- what the user named ---- */
 
 static bool has_one_of(const char *name, const char *const *suffixes)
 {

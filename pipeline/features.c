@@ -12,6 +12,20 @@ void features_free(features *f)
     memset(f, 0, sizeof *f);
 }
 
+kb_features features_view(const features *f)
+{
+    kb_features view;
+    KB_INIT(view);
+    view.rows = f->rows.bytes;
+    view.n = f->rows.count;
+    view.row_bytes = f->rows.width;
+    view.keypoints = f->keypoints.items;
+    view.model_id = f->model_id;
+    view.width = f->width;
+    view.height = f->height;
+    return view;
+}
+
 bool features_is_rows_file(const char *path)
 {
     return io_path_has_suffix(path, ".npy") || io_path_has_suffix(path, ".hex");
@@ -66,6 +80,7 @@ features_fit features_measure(const features *f, const kb_model *model, float sc
         if (flags & KB_KP_INVALID) continue;
         float width = kb_patch_width(model, &f->keypoints.items[i], scale);
         fit.large += (double)width > fit.most_width;
+        fit.small += !f->flags && (double)width < fit.least_width;
         widths[described++] = width;
     }
     qsort(widths, described, sizeof *widths, compare_floats);

@@ -4,7 +4,7 @@
 
 #include "io/csv.h"
 #include "io/rows.h"
-#include "keybits/keybits.h"
+#include "keybits/index.h"
 
 typedef struct features {
     int32_t width, height;  /* of the image, px; 0: not known */
@@ -15,6 +15,8 @@ typedef struct features {
 } features;
 
 void features_free(features *f);
+/* As the library wants them; borrowed. */
+kb_features features_view(const features *f);
 
 /* Rows that were computed before (.npy, .hex) and their keypoints (.csv). There must be as many of each. */
 bool features_read(const char *rows, const char *keypoints, features *out, io_error *error);

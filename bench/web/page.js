@@ -121,7 +121,7 @@ globalThis.measureTargets = async (count) => {
   for (let i = 0; i < count; i++) {
     const picture = toRGBA(target(i));
     const lap = stopwatch();
-    const features = new Features(picture, { maxKeypoints: 250, fastThreshold: 10, selection: "quadtree" });
+    const features = new Features(picture, { maxKeypoints: 250 });
     index.add(features, i, `target ${i}`);
     adding.push(lap());
     features.free();

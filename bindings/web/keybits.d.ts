@@ -36,18 +36,28 @@ export class Model {
   free(): void;
 }
 
-export interface FeatureOptions {
-  model?: string | Model;
+/** 0 and undefined mean the library's default, which is the program's too. */
+export interface DetectOptions {
+  /** "hessian" unless told. */
   detector?: "hessian" | "orb" | "sift";
   /** At most so many; 2000 unless told. */
   maxKeypoints?: number;
   selection?: "default" | "best" | "grid" | "anms" | "quadtree";
+  /** "none" describes upright: for cameras that do not roll. matchImages decides per pair. */
+  orientation?: "default" | "gradient" | "centroid" | "none";
   levels?: number;
-  /** Contrast of corners in gray levels: 20 unless told, 7 to 10 for soft or dim images. */
+  /** hessian: least response, 0.001 unless told; less finds more in soft or dim images. */
+  hessianThreshold?: number;
+  /** orb: contrast of corners in gray levels, 20 unless told. */
   fastThreshold?: number;
-  /** Threshold of a second search in cells without corners. */
+  /** orb: threshold of a second search in cells without corners. */
   fastThresholdMin?: number;
+  /** sift: 0.04 unless told. */
   contrastThreshold?: number;
+}
+
+export interface FeatureOptions extends DetectOptions {
+  model?: string | Model;
   /** One byte per pixel; keypoints only where it is not zero. */
   mask?: ArrayBuffer | ArrayBufferView;
 }
@@ -99,12 +109,31 @@ export interface MatchOptions {
 }
 export function match(a: Features, b: Features, options?: MatchOptions): Matches;
 
-export type Geometry = "homography" | "fundamental" | "similarity" | "affine";
+/** A calibrated camera: kb_camera of the library. Pixels; distortion as in OpenCV. */
+export interface Camera {
+  fx: number;
+  fy: number;
+  cx: number;
+  cy: number;
+  k1?: number;
+  k2?: number;
+  p1?: number;
+  p2?: number;
+  k3?: number;
+  k4?: number;
+  /** A fisheye lens, with k1 to k4. */
+  fisheye?: boolean;
+}
+/** "essential" and "rotation" need a camera. */
+export type Geometry = "homography" | "fundamental" | "similarity" | "affine" | "essential" | "rotation";
 export interface FitOptions {
   geometry?: Geometry;
-  /** Largest error of an inlier, 3 px unless told. */
+  /** Largest error of an inlier: 3 px unless told, fundamental and essential 1. */
   threshold?: number;
   seed?: number;
+  camera?: Camera;
+  /** Of the second image, where it is another one. */
+  camera2?: Camera;
 }
 export interface Fit {
   found: boolean;
@@ -115,16 +144,56 @@ export interface Fit {
   /** One byte per match. */
   inliers: Uint8Array;
   inlierCount: number;
+  /** Different inliers: several at one place count once. What decisions should rest on. */
+  places: number;
+  /** essential, rotation: from rays of the first camera to rays of the second; else zeros. */
+  rotation: Float64Array;
+  translation: Float64Array;
   iterations: number;
   rms: number;
 }
-export function findHomography(a: Features, b: Features, matches: Matches, options?: Omit<FitOptions, "geometry">): Fit;
+export function findHomography(a: Features, b: Features, matches: Matches,
+  options?: Pick<FitOptions, "threshold" | "seed">): Fit;
 export function fit(a: Features, b: Features, matches: Matches, options?: FitOptions): Fit;
 /** pairs: x1 y1 x2 y2 of every pair, best first, or with a quality each, lower is better. */
 export function fitPoints(pairs: ArrayLike<number>, options?: FitOptions & { quality?: ArrayLike<number> }): Fit;
 /** Looks for a template near where h expects it in a frame, and fits again. */
 export function refind(template: Features, frame: Features, h: ArrayLike<number>,
   options?: { radius?: number; threshold?: number }): Omit<Fit, "inliers">;
+/** How the keypoints of a pair of images are described: "upright", "oriented" (an angle each), "rotated" (one rotation
+ * for the pair). */
+export type Look = "upright" | "oriented" | "rotated";
+export interface PairOptions extends DetectOptions, Omit<FitOptions, "geometry"> {
+  model?: string | Model;
+  /** "homography" unless told; "none": matches alone. */
+  geometry?: Geometry | "none";
+  /** The looks that may be tried; all unless told. */
+  looks?: readonly Look[];
+  maxRatio?: number;
+  maxDistance?: number;
+  /** false: fit all matches, also those that their neighbours do not agree with. */
+  filter?: boolean;
+}
+export interface Pair {
+  /** x, y, size, angle, response, octave of every keypoint of the two images. */
+  a: Float32Array;
+  b: Float32Array;
+  /** Matches that their neighbours agree with. */
+  matches: Matches;
+  /** Matches before the neighbours were asked. */
+  candidates: number;
+  /** null with geometry "none". */
+  fit: Fit | null;
+  /** The look that gave the matches. */
+  look: Look;
+  /** "rotated": degrees clockwise of the second image against the first; else 0. */
+  rotation: number;
+  /** How many looks were tried. */
+  looks: number;
+}
+/** Two images to matches and geometry, by the looks that the pair needs: the simplest and the best way to match two
+ * images. The same as kb_match_images in C, keybits.match_images in Python and `keybits match`. */
+export function matchImages(imageA: ImageSource, imageB: ImageSource, options?: PairOptions): Pair;
 export function applyHomography(h: ArrayLike<number>, x: number, y: number): [number, number];
 
 /** The bytes of a vocabulary of the package: "bag256-1k" or "bad256-1k". */
@@ -187,7 +256,6 @@ export interface TrackerOptions {
   keypoints?: number;
   /** Of a target, 250 unless told: a thousand targets then take less than 20 MB. */
   targetKeypoints?: number;
-  fastThreshold?: number;
   minInliers?: number;
   minRecognised?: number;
   /** Frames between two recognitions while something is followed. */
@@ -207,7 +275,7 @@ export class Tracker {
   /** Milliseconds of the last update. */
   readonly times?: { gray: number; detect: number; describe: number; track: number; total: number };
   add(image: ImageSource | Features, name?: string): number;
-  /** Adds all images of an index file, such as `keybits index build --detector orb -m bag256` writes, and returns them. */
+  /** Adds all images of an index file, such as `keybits index build` writes, and returns them. */
   addIndex(file: ArrayBuffer | ArrayBufferView): { id: number; name: string }[];
   remove(id: number): boolean;
   /** All targets as an index file, for addIndex. */

@@ -211,8 +211,22 @@ function numbersOf(nameOf, first) {
 const INSIDE = Symbol("inside"); // Features that are not detected
 const FIELDS = 6; // of a keypoint: x, y, size, angle, response, octave
 
-const FEATURE_OPTIONS = ["model", "detector", "maxKeypoints", "selection", "levels", "fastThreshold",
-  "fastThresholdMin", "contrastThreshold", "mask"];
+/** How options of detection become numbers, in the order of shim.c; 0 is the library's default. */
+const DETECT_OPTIONS = {
+  detector: (v) => (v === undefined ? 0 : choice(numbersOf(wasm.web_detector_name, 1), v, "detector")),
+  maxKeypoints: (v) => whole(v, 0, 1e6, "maxKeypoints"),
+  selection: (v) => choice(numbersOf(wasm.web_selection_name, 0), v ?? "default", "selection"),
+  orientation: (v) => choice(numbersOf(wasm.web_orientation_name, 0), v ?? "default", "orientation"),
+  levels: (v) => whole(v, 0, 32, "levels"),
+  hessianThreshold: (v) => number(v, 0, 0.5, "hessianThreshold"),
+  fastThreshold: (v) => whole(v, 0, 255, "fastThreshold"),
+  fastThresholdMin: (v) => whole(v, 0, 255, "fastThresholdMin"),
+  contrastThreshold: (v) => number(v, 0, 1, "contrastThreshold"),
+};
+const detectNumbers = (options) =>
+  Float64Array.from(Object.entries(DETECT_OPTIONS), ([name, toNumber]) => toNumber(options[name]));
+
+const FEATURE_OPTIONS = ["model", ...Object.keys(DETECT_OPTIONS), "mask"];
 
 export class Features extends Handle {
   constructor(image, options = {}) {
@@ -237,13 +251,7 @@ export class Features extends Handle {
       const gray = grayInMemory(pixels, allocate);
       const mask = options.mask ? allocate(Features.#mask(options.mask, width, height)) : 0;
       const afterGray = performance.now();
-      const at = handle(wasm.web_features_detect(gray, width, height,
-        choice(numbersOf(wasm.web_detector_name, 1), options.detector ?? "orb", "detector"),
-        whole(options.maxKeypoints, 0, 1e6, "maxKeypoints"),
-        choice(numbersOf(wasm.web_selection_name, 0), options.selection ?? "default", "selection"),
-        whole(options.levels, 0, 32, "levels"), whole(options.fastThreshold, 0, 255, "fastThreshold"),
-        whole(options.fastThresholdMin, 0, 255, "fastThresholdMin"),
-        number(options.contrastThreshold, 0, 1, "contrastThreshold"), mask));
+      const at = handle(wasm.web_features_detect(gray, width, height, allocate(detectNumbers(options)), mask));
       const afterDetect = performance.now();
       if (wasm.web_features_describe(at, Handle.at(model, Model), gray) < 0) {
         const error = failure();
@@ -318,7 +326,16 @@ export class Features extends Handle {
 
 // ------------------------------------------------------------------------------------------------ matching, geometry
 
-const GEOMETRIES = { homography: 1, fundamental: 2, similarity: 3, affine: 4 };
+const GEOMETRIES = { homography: 1, fundamental: 2, similarity: 3, affine: 4, essential: 5, rotation: 6 };
+
+/** The columns of n matches of the library. */
+function readMatches(rows, count, allocate) {
+  const columns = [0, 0, 0, 0].map(() => allocate(4 * count));
+  wasm.web_matches_read(rows, count, ...columns);
+  const [a, b] = columns.map((at) => copyOf(Int32Array, at, count));
+  const [, , distance, second] = columns.map((at) => copyOf(Float32Array, at, count));
+  return { count, a, b, distance, second };
+}
 
 export function match(a, b, options = {}) {
   const [left, right] = [Handle.at(a, Features), Handle.at(b, Features)];
@@ -329,29 +346,44 @@ export function match(a, b, options = {}) {
     let count = checked(wasm.web_match(left, right, options.oneWay ? 1 : 0,
       number(options.maxRatio, 0, 1, "maxRatio"), number(options.maxDistance, 0, 1e9, "maxDistance"), rows));
     if (options.filter) count = checked(wasm.web_filter(left, right, rows, count));
-    const columns = [0, 0, 0, 0].map(() => allocate(4 * count));
-    wasm.web_matches_read(rows, count, ...columns);
-    const [ia, ib] = columns.map((at) => copyOf(Int32Array, at, count));
-    const [, , distance, second] = columns.map((at) => copyOf(Float32Array, at, count));
-    return { count, a: ia, b: ib, distance, second };
+    return readMatches(rows, count, allocate);
   });
 }
 
-/** What the shim's fits write: inliers, iterations, rms and the matrix. */
+const FIT_NUMBERS = 25; // inliers, places, iterations, rms, matrix, rotation, translation: as shim.c writes them
+
 function fitResult(result, numbers, inliers) {
-  return { found: result === 0, result: text(wasm.web_fit_result_name(result)), model: numbers.slice(3),
-    inliers, inlierCount: numbers[0], iterations: numbers[1], rms: numbers[2] };
+  return { found: result === 0, result: text(wasm.web_fit_result_name(result)), model: numbers.slice(4, 13),
+    rotation: numbers.slice(13, 22), translation: numbers.slice(22, 25), inliers, inlierCount: numbers[0],
+    places: numbers[1], iterations: numbers[2], rms: numbers[3] };
 }
 
-const FIT_OPTIONS = ["geometry", "threshold", "seed"];
+const CAMERA_FIELDS = ["fx", "fy", "cx", "cy", "k1", "k2", "p1", "p2", "k3", "k4", "fisheye"];
 
-/** The options of a fit as its last numbers. */
-const fitOptions = (options) => [choice(GEOMETRIES, options.geometry ?? "homography", "geometry"),
-  number(options.threshold, 0, 1e9, "threshold"), whole(options.seed, 0, 2 ** 53 - 1, "seed")];
+/** Numbers of a camera; the library says what is wrong with them. */
+function cameraNumbers(camera, what) {
+  known(camera, CAMERA_FIELDS, what);
+  return CAMERA_FIELDS.map((name) => {
+    const value = Number(camera[name] ?? 0);
+    return Number.isFinite(value) ? value : refuse(`${what}: ${name} is ${camera[name]}`);
+  });
+}
+
+const FIT_OPTIONS = ["geometry", "threshold", "seed", "camera", "camera2"];
+
+/** The options of a fit as numbers, in the order of shim.c. */
+function fitNumbers(options) {
+  const geometry = choice(GEOMETRIES, options.geometry ?? "homography", "geometry");
+  if (geometry >= GEOMETRIES.essential && !options.camera) refuse(`${options.geometry} needs a camera`);
+  const cameras = [options.camera, options.camera && options.camera2].filter(Boolean)
+    .map((camera, i) => cameraNumbers(camera, i ? "camera2" : "camera"));
+  return Float64Array.of(geometry, number(options.threshold, 0, 1e9, "threshold"),
+    whole(options.seed, 0, 2 ** 53 - 1, "seed"), cameras.length, ...cameras.flat());
+}
 
 export function fit(a, b, matches, options = {}) {
   const [left, right] = [Handle.at(a, Features), Handle.at(b, Features)];
-  const fitting = fitOptions(known(options, FIT_OPTIONS, "fit"));
+  const fitting = fitNumbers(known(options, FIT_OPTIONS, "fit"));
   if (matches === null || typeof matches !== "object") refuse(`matches are an object, not ${matches}`);
   const n = whole(matches.count, 0, 2 ** 32 - 1, "matches.count");
   const columns = [[Int32Array, "a"], [Int32Array, "b"], [Float32Array, "distance"], [Float32Array, "second"]]
@@ -360,9 +392,9 @@ export function fit(a, b, matches, options = {}) {
     const rows = allocate(n * wasm.web_match_size());
     wasm.web_matches_write(rows, n, ...columns.map(allocate));
     const inliers = allocate(n);
-    const numbers = allocate(12 * 8);
-    const result = checked(wasm.web_fit(left, right, rows, n, ...fitting, inliers, numbers));
-    return fitResult(result, copyOf(Float64Array, numbers, 12), copyOf(Uint8Array, inliers, n));
+    const numbers = allocate(FIT_NUMBERS * 8);
+    const result = checked(wasm.web_fit(left, right, rows, n, allocate(fitting), inliers, numbers));
+    return fitResult(result, copyOf(Float64Array, numbers, FIT_NUMBERS), copyOf(Uint8Array, inliers, n));
   });
 }
 
@@ -373,12 +405,13 @@ export function fitPoints(pairs, options = {}) {
   const points = column(Float64Array, pairs, undefined, "pairs");
   const n = points.length / 4;
   if (!Number.isInteger(n)) refuse("pairs of points are four numbers each: x1 y1 x2 y2");
-  const fitting = fitOptions(known(options, [...FIT_OPTIONS, "quality"], "fitPoints"));
+  const fitting = fitNumbers(known(options, [...FIT_OPTIONS, "quality"], "fitPoints"));
   const quality = options.quality ? column(Float32Array, options.quality, n, "quality") : null;
   return withMemory((allocate) => {
-    const [at, inliers, numbers] = [allocate(points), allocate(n), allocate(12 * 8)];
-    const result = checked(wasm.web_fit_points(at, quality ? allocate(quality) : 0, n, ...fitting, inliers, numbers));
-    return fitResult(result, copyOf(Float64Array, numbers, 12), copyOf(Uint8Array, inliers, n));
+    const [at, inliers, numbers] = [allocate(points), allocate(n), allocate(FIT_NUMBERS * 8)];
+    const result = checked(wasm.web_fit_points(at, quality ? allocate(quality) : 0, n, allocate(fitting), inliers,
+      numbers));
+    return fitResult(result, copyOf(Float64Array, numbers, FIT_NUMBERS), copyOf(Uint8Array, inliers, n));
   });
 }
 
@@ -388,11 +421,55 @@ export function refind(template, frame, h, options = {}) {
   known(options, ["radius", "threshold"], "refind");
   const matrix = column(Float64Array, h, 9, "h");
   return withMemory((allocate) => {
-    const numbers = allocate(12 * 8);
+    const numbers = allocate(FIT_NUMBERS * 8);
     const result = checked(wasm.web_track(left, right, allocate(matrix), number(options.radius ?? 24, 0, 1e9, "radius"),
       number(options.threshold, 0, 1e9, "threshold"), numbers));
-    return fitResult(result, copyOf(Float64Array, numbers, 12), null);
+    return fitResult(result, copyOf(Float64Array, numbers, FIT_NUMBERS), null);
   });
+}
+
+// --------------------------------------------------------------------------------------------------------- two images
+
+/** Names of looks and their bits. */
+const looksOf = () => Object.fromEntries([1, 2, 4, 8, 16].map((bit) => [text(wasm.web_look_name(bit)), bit])
+  .filter(([name]) => name !== "?"));
+
+/** Detects, describes, matches and fits by the looks that the pair needs, as kb_match_images does. */
+export function matchImages(imageA, imageB, options = {}) {
+  library();
+  known(options, ["model", "looks", "maxRatio", "maxDistance", "filter", ...Object.keys(DETECT_OPTIONS), ...FIT_OPTIONS],
+    "matchImages");
+  const model = Handle.at(modelOf(options.model ?? "bag256"), Model);
+  const [detecting, pictures] = [detectNumbers(options), [pixelsOf(imageA), pixelsOf(imageB)]];
+  const fitting = options.geometry === "none" ? null : fitNumbers(options);
+  const looks = column(Array, options.looks ?? [], undefined, "looks")
+    .reduce((bits, name) => bits | choice(looksOf(), name, "look"), 0);
+  const matching = Float64Array.of(number(options.maxRatio, 0, 1, "maxRatio"),
+    number(options.maxDistance, 0, 1e9, "maxDistance"), options.filter === false ? 1 : 0, looks);
+  return withMemory((allocate) => {
+    const [a, b] = pictures.map((picture) => grayInMemory(picture, allocate));
+    const sizes = allocate(Int32Array.from(pictures.flatMap(({ width, height }) => [width, height])));
+    const pair = handle(wasm.web_match_images(model, a, b, sizes, allocate(detecting), allocate(matching),
+      fitting ? allocate(fitting) : 0));
+    try {
+      return readPair(pair, fitting !== null, allocate);
+    } finally {
+      wasm.web_pair_free(pair);
+    }
+  });
+}
+
+function readPair(pair, fitted, allocate) {
+  const room = allocate((7 + FIT_NUMBERS) * 8);
+  const result = wasm.web_pair_read(pair, room);
+  const numbers = copyOf(Float64Array, room, 7 + FIT_NUMBERS);
+  const [na, nb, count, candidates, look, rotation, looks] = numbers;
+  const [a, b] = [allocate(4 * FIELDS * na), allocate(4 * FIELDS * nb)];
+  wasm.web_pair_keypoints(pair, a, b);
+  const inliers = copyOf(Uint8Array, wasm.web_pair_inliers(pair) >>> 0, count);
+  return { a: copyOf(Float32Array, a, FIELDS * na), b: copyOf(Float32Array, b, FIELDS * nb), candidates,
+    matches: readMatches(wasm.web_pair_matches(pair), count, allocate), look: text(wasm.web_look_name(look)), rotation,
+    looks, fit: fitted ? fitResult(result, numbers.subarray(7), inliers) : null };
 }
 
 export function applyHomography(h, x, y) {

@@ -138,28 +138,45 @@ static web_features *features_fail(web_features *f, kb_status status, const kb_e
 const char *EXPORT(web_detector_name)(int32_t detector) { return kb_detector_name((kb_detector)detector); }
 const char *EXPORT(web_selection_name)(int32_t selection) { return kb_selection_name((kb_selection)selection); }
 
-web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, int32_t height, int32_t detector,
-                                          int32_t max_keypoints, int32_t selection, int32_t levels,
-                                          int32_t fast_threshold, int32_t fast_threshold_min, float contrast_threshold,
-                                          const uint8_t *mask)
+const char *EXPORT(web_orientation_name)(int32_t orientation)
 {
-    kb_image image = {gray, width, height, width, KB_GRAY8, 0}, mask_image = {mask, width, height, width, KB_GRAY8, 0};
+    return kb_orientation_name((kb_orientation)orientation);
+}
+
+/* Numbers of keybits.js, in the order of its DETECT_OPTIONS. A number of 0 is the library's default. */
+static kb_detect_options detect_options(const double *numbers)
+{
     kb_detect_options o;
     KB_INIT(o);
-    o.detector = detector ? (kb_detector)detector : KB_DETECTOR_ORB;
-    o.max_keypoints = max_keypoints;
-    o.selection = (kb_selection)selection;
-    o.levels = levels;
-    o.fast_threshold = fast_threshold;
-    o.fast_threshold_min = fast_threshold_min;
-    o.contrast_threshold = contrast_threshold;
+    o.detector = (kb_detector)numbers[0];
+    o.max_keypoints = (int32_t)numbers[1];
+    o.selection = (kb_selection)numbers[2];
+    o.orientation = (kb_orientation)numbers[3];
+    o.levels = (int32_t)numbers[4];
+    o.hessian_threshold = (float)numbers[5];
+    o.fast_threshold = (int32_t)numbers[6];
+    o.fast_threshold_min = (int32_t)numbers[7];
+    o.contrast_threshold = (float)numbers[8];
+    return o;
+}
+
+static size_t max_keypoints(const kb_detect_options *o)
+{
+    return o->max_keypoints > 0 ? (size_t)o->max_keypoints : 2000;
+}
+
+web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, int32_t height, const double *numbers,
+                                          const uint8_t *mask)
+{
+    kb_image image = {gray, width, height, width, KB_FORMAT_GRAY8, 0}, mask_image = {mask, width, height, width, KB_FORMAT_GRAY8, 0};
+    kb_detect_options o = detect_options(numbers);
     o.mask = mask ? &mask_image : NULL;
     web_features *f = calloc(1, sizeof *f);
     if (!f) return features_fail(f, KB_E_MEMORY, NULL);
     f->width = width;
     f->height = height;
-    f->detector = o.detector;
-    size_t capacity = max_keypoints > 0 ? (size_t)max_keypoints : 2000;
+    f->detector = o.detector ? o.detector : kb_detector_default();
+    size_t capacity = max_keypoints(&o);
     f->keypoints = malloc(capacity * sizeof *f->keypoints);
     if (!f->keypoints) return features_fail(f, KB_E_MEMORY, NULL);
     kb_error error;
@@ -183,7 +200,7 @@ static kb_status features_reserve_rows(web_features *f, size_t row_bytes, uint64
 
 int32_t EXPORT(web_features_describe)(web_features *f, const kb_model *model, const uint8_t *gray)
 {
-    kb_image image = {gray, f->width, f->height, f->width, KB_GRAY8, 0};
+    kb_image image = {gray, f->width, f->height, f->width, KB_FORMAT_GRAY8, 0};
     kb_model_info info = model_info(model);
     kb_describe_options o;
     KB_INIT(o);
@@ -208,7 +225,7 @@ web_features *EXPORT(web_features_restore)(const float *keypoints, const uint8_t
     f->n = n;
     f->width = width;
     f->height = height;
-    f->detector = KB_DETECTOR_ORB;
+    f->detector = kb_detector_default();
     f->keypoints = calloc(n + 1, sizeof *f->keypoints);
     if (!f->keypoints || features_reserve_rows(f, row_bytes, model_id, binary) != KB_OK)
         return features_fail(f, KB_E_MEMORY, NULL);
@@ -229,14 +246,15 @@ const uint8_t *EXPORT(web_features_rows)(const web_features *f) { return f->rows
 const uint8_t *EXPORT(web_features_flags)(const web_features *f) { return f->flags; }
 
 /* n x 6 floats: x, y, size, angle, response, octave. */
-void EXPORT(web_features_keypoints)(const web_features *f, float *out)
+static void write_keypoints(const kb_keypoint *k, size_t n, float *out)
 {
-    for (size_t i = 0; i < f->n; i++, out += 6) {
-        const kb_keypoint *k = &f->keypoints[i];
+    for (size_t i = 0; i < n; i++, k++, out += 6) {
         const float row[6] = {k->x, k->y, k->size, k->angle, k->response, (float)k->octave};
         memcpy(out, row, sizeof row);
     }
 }
+
+void EXPORT(web_features_keypoints)(const web_features *f, float *out) { write_keypoints(f->keypoints, f->n, out); }
 
 /* -------------------------------------------------------------------------------------------- matching and fitting */
 
@@ -295,38 +313,68 @@ void EXPORT(web_matches_write)(kb_match *matches, size_t n, const int32_t *a, co
 
 size_t EXPORT(web_match_size)(void) { return sizeof(kb_match); }
 
-/* numbers receives inliers, iterations and rms, then the nine entries of the matrix. Returns a kb_fit_result, or a
- * negative status. */
-static int32_t fit_points(const kb_point_pair *pairs, const float *quality, size_t n, int32_t geometry,
-                          double threshold, double seed, uint8_t *inliers, double numbers[12])
+/* A fit as keybits.js asks for it: geometry, threshold, seed, how many cameras (0 to 2), and 11 numbers per camera in
+ * the order of its CAMERA_FIELDS. */
+typedef struct web_fit_options {
+    kb_fit_options fit;
+    kb_camera camera[2];
+} web_fit_options;
+
+static void fit_options(const double *numbers, web_fit_options *o)
 {
-    kb_fit_options o;
+    KB_INIT(o->fit);
+    o->fit.geometry = (kb_geometry)numbers[0];
+    o->fit.threshold = numbers[1];
+    o->fit.seed = (uint64_t)numbers[2];
+    for (int32_t i = 0; i < (int32_t)numbers[3]; i++) {
+        const double *n = numbers + 4 + 11 * i;
+        kb_camera *c = &o->camera[i];
+        KB_INIT(*c);
+        c->fx = n[0], c->fy = n[1], c->cx = n[2], c->cy = n[3];
+        c->k1 = n[4], c->k2 = n[5], c->p1 = n[6], c->p2 = n[7], c->k3 = n[8], c->k4 = n[9];
+        c->fisheye = (int32_t)n[10];
+        *(i == 0 ? &o->fit.camera1 : &o->fit.camera2) = c;
+    }
+}
+
+/* What keybits.js knows of a fit: inliers, places, iterations, rms, then matrix, rotation and translation. */
+#define FIT_NUMBERS 25
+
+static void write_report(const kb_fit_report *report, double numbers[FIT_NUMBERS])
+{
+    numbers[0] = report->inliers;
+    numbers[1] = report->places;
+    numbers[2] = report->iterations;
+    numbers[3] = report->rms;
+    memcpy(numbers + 4, report->model, sizeof report->model);
+    memcpy(numbers + 13, report->rotation, sizeof report->rotation);
+    memcpy(numbers + 22, report->translation, sizeof report->translation);
+}
+
+/* Returns a kb_fit_result, or a negative status. */
+static int32_t fit_points(const kb_point_pair *pairs, const float *quality, size_t n, const double *options,
+                          uint8_t *inliers, double *numbers)
+{
+    web_fit_options o;
     kb_fit_report report;
-    KB_INIT(o);
+    fit_options(options, &o);
     KB_INIT(report);
-    o.geometry = (kb_geometry)geometry;
-    o.threshold = threshold;
-    o.seed = (uint64_t)seed;
-    o.quality = quality;
-    kb_status status = keep_status(kb_fit(pairs, n, &o, shared_workspace(), inliers, &report), NULL);
+    o.fit.quality = quality;
+    kb_status status = keep_status(kb_fit(pairs, n, &o.fit, shared_workspace(), inliers, &report), NULL);
     if (status != KB_OK) return status;
-    numbers[0] = report.inliers;
-    numbers[1] = report.iterations;
-    numbers[2] = report.rms;
-    memcpy(numbers + 3, report.model, sizeof report.model);
+    write_report(&report, numbers);
     return report.result;
 }
 
 /* pairs: n x 4 numbers x1 y1 x2 y2; quality may be 0. */
-int32_t EXPORT(web_fit_points)(const double *pairs, const float *quality, size_t n, int32_t geometry, double threshold,
-                               double seed, uint8_t *inliers, double *numbers)
+int32_t EXPORT(web_fit_points)(const double *pairs, const float *quality, size_t n, const double *options,
+                               uint8_t *inliers, double *numbers)
 {
-    return fit_points((const kb_point_pair *)(const void *)pairs, quality, n, geometry, threshold, seed, inliers,
-                      numbers);
+    return fit_points((const kb_point_pair *)(const void *)pairs, quality, n, options, inliers, numbers);
 }
 
 int32_t EXPORT(web_fit)(const web_features *a, const web_features *b, const kb_match *matches, size_t n,
-                        int32_t geometry, double threshold, double seed, uint8_t *inliers, double *numbers)
+                        const double *options, uint8_t *inliers, double *numbers)
 {
     kb_point_pair *pairs = calloc(n + 1, sizeof *pairs); /* which checks the product */
     float *quality = calloc(n + 1, sizeof *quality);
@@ -336,7 +384,7 @@ int32_t EXPORT(web_fit)(const web_features *a, const web_features *b, const kb_m
         status = kb_match_points(a->keypoints, a->n, b->keypoints, b->n, matches, n, pairs, quality);
     if (status == KB_E_ARGUMENT) keep_sentence(status, "a match names a keypoint that is not there");
     else keep_status(status, NULL);
-    if (status == KB_OK) result = fit_points(pairs, quality, n, geometry, threshold, seed, inliers, numbers);
+    if (status == KB_OK) result = fit_points(pairs, quality, n, options, inliers, numbers);
     free(pairs);
     free(quality);
     return status == KB_OK ? result : status;
@@ -374,11 +422,101 @@ int32_t EXPORT(web_track)(const web_features *a, const web_features *b, const do
         status = keep_status(kb_match_guided(a->rows, guides, a->n, b->rows, b->keypoints, b->n, a->row_bytes, NULL,
                                              shared_workspace(), matches, &count), NULL);
     }
-    if (status == KB_OK) result = web_fit(a, b, matches, count, KB_HOMOGRAPHY, threshold, 0, NULL, numbers);
+    const double options[4] = {KB_GEOMETRY_HOMOGRAPHY, threshold, 0, 0};
+    if (status == KB_OK) result = web_fit(a, b, matches, count, options, NULL, numbers);
     free(guides);
     free(matches);
     return status == KB_OK ? result : status;
 }
+
+/* ------------------------------------------------------------------------------------------------------ two images */
+
+/* A kb_pair with its memory. */
+typedef struct web_pair {
+    kb_pair pair;
+    kb_fit_report report;
+} web_pair;
+
+void EXPORT(web_pair_free)(web_pair *p)
+{
+    if (!p) return;
+    free(p->pair.a);
+    free(p->pair.b);
+    free(p->pair.matches);
+    free(p->pair.inliers);
+    free(p);
+}
+
+static web_pair *pair_create(size_t capacity)
+{
+    web_pair *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    KB_INIT(p->pair);
+    KB_INIT(p->report);
+    p->pair.capacity = capacity;
+    p->pair.fit = &p->report;
+    p->pair.a = calloc(capacity, sizeof *p->pair.a);
+    p->pair.b = calloc(capacity, sizeof *p->pair.b);
+    p->pair.matches = calloc(capacity, sizeof *p->pair.matches);
+    p->pair.inliers = calloc(capacity, 1);
+    if (p->pair.a && p->pair.b && p->pair.matches && p->pair.inliers) return p;
+    web_pair_free(p);
+    return NULL;
+}
+
+const char *EXPORT(web_look_name)(int32_t look) { return kb_look_name((kb_look)look); }
+
+/* sizes: widths and heights of both images. match: max_ratio, max_distance, no_filter, looks. fit may be 0: no
+ * geometry. */
+web_pair *EXPORT(web_match_images)(const kb_model *model, const uint8_t *gray_a, const uint8_t *gray_b,
+                                   const int32_t sizes[4], const double *detect, const double match[4],
+                                   const double *fit)
+{
+    kb_image a = {gray_a, sizes[0], sizes[1], sizes[0], KB_FORMAT_GRAY8, 0};
+    kb_image b = {gray_b, sizes[2], sizes[3], sizes[2], KB_FORMAT_GRAY8, 0};
+    kb_detect_options detecting = detect_options(detect);
+    web_fit_options fitting;
+    kb_match_options matching;
+    kb_pair_options o;
+    KB_INIT(matching);
+    KB_INIT(o);
+    matching.max_ratio = (float)match[0];
+    matching.max_distance = (float)match[1];
+    o.match = &matching;
+    o.no_filter = (int32_t)match[2];
+    o.looks = (int32_t)match[3];
+    o.detect = &detecting;
+    if (fit) {
+        fit_options(fit, &fitting);
+        o.fit = &fitting.fit;
+    }
+    web_pair *p = pair_create(max_keypoints(&detecting));
+    kb_status status = p ? kb_match_images(model, &a, &b, &o, shared_workspace(), &p->pair) : KB_E_MEMORY;
+    if (keep_status(status, NULL) == KB_OK) return p;
+    web_pair_free(p);
+    return NULL;
+}
+
+/* numbers: keypoints of a and b, matches, candidates, look, rotation, looks tried, then FIT_NUMBERS of the fit. Returns
+ * its kb_fit_result. */
+int32_t EXPORT(web_pair_read)(const web_pair *p, double *numbers)
+{
+    const kb_pair *pair = &p->pair;
+    const double head[7] = {(double)pair->na, (double)pair->nb, (double)pair->count, (double)pair->candidates,
+                            pair->look, pair->rotation, pair->looks};
+    memcpy(numbers, head, sizeof head);
+    write_report(&p->report, numbers + 7);
+    return p->report.result;
+}
+
+void EXPORT(web_pair_keypoints)(const web_pair *p, float *a, float *b)
+{
+    write_keypoints(p->pair.a, p->pair.na, a);
+    write_keypoints(p->pair.b, p->pair.nb, b);
+}
+
+const kb_match *EXPORT(web_pair_matches)(const web_pair *p) { return p->pair.matches; }
+const uint8_t *EXPORT(web_pair_inliers)(const web_pair *p) { return p->pair.inliers; }
 
 /* ----------------------------------------------------------------------------------------------------------- index */
 

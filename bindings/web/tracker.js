@@ -10,7 +10,6 @@ const DEFAULTS = {
   model: "bag256",
   keypoints: 800, // of a frame
   targetKeypoints: 250, // a thousand targets stay below 20 MB
-  fastThreshold: 10, // video is softer than photographs
   minInliers: 12, // to follow a target
   minRecognised: 18, // to recognise one
   every: 5, // frames between two recognitions while something is followed
@@ -68,8 +67,7 @@ export class Tracker {
 
   #describe(image, maxKeypoints) {
     if (image instanceof Features) return image;
-    const { model, fastThreshold } = this.#options;
-    return new Features(image, { model, fastThreshold, maxKeypoints, selection: "quadtree" });
+    return new Features(image, { model: this.#options.model, maxKeypoints });
   }
 
   /** Adds a target, an image or Features of its own, and returns its id. */

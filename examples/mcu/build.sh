@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 flags=(-std=c11 -Os -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections
-       "-DKB_KINDS=(1<<KB_BAD)" -DKB_NO_THREADS -I "$root/include" -I "$root/src" -I "$here")
+       "-DKB_KINDS=(1<<KB_KIND_BAD)" -DKB_NO_THREADS -I "$root/include" -I "$root/src" -I "$here")
 case $target in
 arm)
     CC=${CC:-arm-none-eabi-gcc}

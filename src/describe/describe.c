@@ -326,7 +326,7 @@ kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, siz
     if (status == KB_OK) status = measure_call(rows, image, n, parallel, workspace);
     if (status == KB_OK)
         status = measure_call((product){NULL, KBI_GRID_PATCH, false}, image, n, parallel, workspace);
-    if (status == KB_OK && kbi_kind_built(KB_BAG))
+    if (status == KB_OK && kbi_kind_built(KB_KIND_BAG))
         status = measure_call((product){NULL, KBI_GRID_OCTAVES, false}, image, n, parallel, workspace);
     return status;
 }

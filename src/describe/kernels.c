@@ -11,7 +11,7 @@ static void boxes_c(const kbi_box_table *table, const uint8_t *grids, int32_t n,
 {
     (void)scratch;
     for (int32_t i = 0; i < n; i++, grids += kbi_grid_bytes(table->grid.side), rows += table->bit_count / 8)
-        if (kbi_kind_built(KB_BAG) && kbi_has_octaves(table->grid)) kbi_bag_describe(table, grids, rows);
+        if (kbi_kind_built(KB_KIND_BAG) && kbi_has_octaves(table->grid)) kbi_bag_describe(table, grids, rows);
         else kbi_bad_describe(table, grids, rows);
 }
 

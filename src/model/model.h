@@ -22,7 +22,7 @@ typedef struct kbi_box_bit {
 } kbi_box_bit;
 
 /* Thresholds of a kind as integers: units in 1, and the largest threshold in the model's unit. */
-static inline double kbi_threshold_units(kb_kind kind) { return kind == KB_BAG ? 16384 : 128; }
+static inline double kbi_threshold_units(kb_kind kind) { return kind == KB_KIND_BAG ? 16384 : 128; }
 static inline double kbi_threshold_max(kb_kind kind) { return 32768 / kbi_threshold_units(kind); }
 
 /* The grid of a sampler. The image sampler has none; it describes ready patches as PATCH does. */
@@ -115,15 +115,15 @@ static inline int32_t kbi_model_octaves(const kb_model *model) { return kbi_grid
 /* Whether this build has models of a kind: KB_KINDS has a bit for each (CMake's KEYBITS_KINDS), and a linker drops what
  * only other kinds need. */
 #ifndef KB_KINDS
-#    define KB_KINDS (1 << KB_BAD | 1 << KB_BAG | 1 << KB_HASHSIFT | 1 << KB_SIFT | 1 << KB_ROOTSIFT)
+#    define KB_KINDS (1 << KB_KIND_BAD | 1 << KB_KIND_BAG | 1 << KB_KIND_HASHSIFT | 1 << KB_KIND_SIFT | 1 << KB_KIND_ROOTSIFT)
 #endif
 static inline bool kbi_kind_built(kb_kind kind) { return KB_KINDS >> kind & 1; }
 
 static inline bool kbi_kind_has_boxes(kb_kind kind)
 {
-    return !(KB_KINDS & ~(1 << KB_BAD | 1 << KB_BAG)) || kind == KB_BAD || kind == KB_BAG;
+    return !(KB_KINDS & ~(1 << KB_KIND_BAD | 1 << KB_KIND_BAG)) || kind == KB_KIND_BAD || kind == KB_KIND_BAG;
 }
-static inline bool kbi_kind_is_binary(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG || kind == KB_HASHSIFT; }
+static inline bool kbi_kind_is_binary(kb_kind kind) { return kbi_kind_has_boxes(kind) || kind == KB_KIND_HASHSIFT; }
 
 /* ---- file.c ---- */
 /* Writes the row of a bit as a model file has it; returns its bytes. For kinds with a table. */

@@ -21,8 +21,9 @@ simd: common image model detect describe match fit index
 learn: common image describe model
 io: common image learn
 pipeline: common io
+collection: common io pipeline
 eval: io learn pipeline
-cli: io learn pipeline eval
+cli: io learn pipeline collection eval
 '
 
 list_includes() {
@@ -32,7 +33,7 @@ list_includes() {
 }
 
 folders=()
-for folder in src io learn pipeline eval cli; do [ ! -d "$root/$folder" ] || folders+=("$folder"); done
+for folder in src io learn pipeline collection eval cli; do [ ! -d "$root/$folder" ] || folders+=("$folder"); done
 found=$(list_includes "${folders[@]}" | awk -v rules="$rules" '
     BEGIN {
         n = split(rules, line, "\n")

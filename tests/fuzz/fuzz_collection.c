@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collection.h"
+#include "collection/collection.h"
 #include "fuzz.h"
 #include "io/bytes.h"
 
@@ -19,9 +19,10 @@ static char *image_names[IMAGES];
 static bool good[IMAGES];
 static uint32_t counts[IMAGES];
 static uint64_t stamps[IMAGES];
-static collection_job job;
+static collection job;
+static pipeline model_only;
 
-static char *path_of(int reader) { return io_path_join(job.folder, parts[reader]); }
+static char *path_of(int reader) { return io_path_join(job.options.folder, parts[reader]); }
 
 static void remove_folder(void)
 {
@@ -31,11 +32,11 @@ static void remove_folder(void)
         free(path);
     }
     for (int i = 0; i < 2; i++) {
-        char *folder = io_path_join(job.folder, i ? "blocks" : "features");
+        char *folder = io_path_join(job.options.folder, i ? "blocks" : "features");
         rmdir(folder);
         free(folder);
     }
-    rmdir(job.folder);
+    rmdir(job.options.folder);
     free(job.pairs);
 }
 
@@ -56,12 +57,13 @@ static void list_pairs(void)
 static void make_job(void)
 {
     static char folder[64] = "/dev/shm/keybits-fuzz-XXXXXX";
-    if (job.folder) return;
+    if (job.options.folder) return;
     if (!mkdtemp(folder)) fuzz_expect(mkdtemp(strcpy(folder, "/tmp/keybits-fuzz-XXXXXX")) != NULL);
-    job.folder = folder;
+    job.options.folder = folder;
     job.images = (io_names){image_names, IMAGES};
-    job.pipeline.pipeline.info.row_bytes = ROW;
-    job.pipeline.pipeline.info.id = 77;
+    job.options.pipeline = &model_only;
+    model_only.info.row_bytes = ROW;
+    model_only.info.id = 77;
     job.good = good;
     job.keypoints = counts;
     job.stamps = stamps;
@@ -92,7 +94,8 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
     make_job();
     list_pairs();
     for (size_t i = 0; i < job.pair_count; i++)
-        results[i] = (collection_pair){job.pairs[i][0], job.pairs[i][1], i % 2 ? KB_HOMOGRAPHY : KB_FUNDAMENTAL,
+        results[i] = (collection_pair){job.pairs[i][0], job.pairs[i][1],
+                                       i % 2 ? KB_GEOMETRY_HOMOGRAPHY : KB_GEOMETRY_FUNDAMENTAL,
                                        {1, 0, 3, 0, 1, 2, 0, 0, 1}, matches, 3, i % 3 ? 2 : 0};
     char *path = path_of(reader);
     fuzz_expect(reader == FEATURES ? collection_features_write(&job, 0, &f, &error)

@@ -58,12 +58,12 @@ for (let i = 2; i <= 4; i++) {
 }
 execFileSync("bash", [join(process.env.KEYBITS_SOURCE, "scripts/web-report"), process.env.KEYBITS_BUILD, "scenes", "made"],
   { stdio: "ignore" });
-program("index", "build", "--detector", "orb", "covers", "-o", "covers.kbi");
-program("index", "build", "--detector", "orb", "covers/cover.png", "-o", "bad.kbi", "-m", "bad256");
-program("index", "build", "--detector", "orb", "covers/cover.png", "-o", "bare.kbi", "--no-features");
+program("index", "build", "covers", "-o", "covers.kbi");
+program("index", "build", "covers/cover.png", "-o", "bad.kbi", "-m", "bad256");
+program("index", "build", "covers/cover.png", "-o", "bare.kbi", "--no-features");
 
 function nativeInliers(...options) {
-  const out = program("match", "--detector", "orb", "poster.png", "room.png", "-o", "-", "--no-align", ...options);
+  const out = program("match", "poster.png", "room.png", "-o", "-", "--no-align", ...options);
   return out.trim().split("\n").slice(1).filter((line) => line.endsWith(",1")).length;
 }
 
@@ -124,7 +124,7 @@ async function download(page, kind) {
 /** What the buttons save is what the program says of the same pictures. */
 async function testDownloads(page, expected) {
   const lines = (await download(page, "csv")).toString().trim().split("\n");
-  const native = program("match", "--detector", "orb", "poster.png", "room.png", "-o", "-", "--no-align").trim().split("\n");
+  const native = program("match", "poster.png", "room.png", "-o", "-", "--no-align").trim().split("\n");
   assert.equal(lines.length, native.length);
   assert.equal(lines.filter((line) => line.endsWith(",1")).length, expected);
   assert.deepEqual(lines.slice(1).map((line) => line.split(",").slice(0, 2)),

@@ -13,7 +13,7 @@ let result = null;
 function settings() {
   const value = (name) => form.elements[name].value;
   const ratio = Number(value("maxRatio"));
-  return { detector: value("detector"), model: fileModel ? "file" : value("model"),
+  return { detector: value("detector"), looks: value("looks"), model: fileModel ? "file" : value("model"),
     maxKeypoints: Number(value("maxKeypoints")), maxRatio: ratio < 1 ? ratio : 0,
     threshold: Number(value("threshold")), filter: form.elements.filter.checked };
 }
@@ -95,16 +95,20 @@ function draw() {
 
 function tell() {
   const table = byId("numbers");
-  table.tBodies[0].replaceChildren(...result.steps.map(([name, found, ms]) => {
+  const { a, b, candidates, fit, matches, look, rotation, ms } = result;
+  const turned = rotation ? `, turned by ${rotation.toFixed(0)} degrees` : "";
+  const rows = [["keypoints", `${a.length / 6} and ${b.length / 6}`], ["mutual matches", candidates],
+    ["after the filter", matches.count], ["inliers", `${fit.inlierCount} at ${fit.places} places`],
+    ["look", `${look}${turned}`], ["time", `${ms.toFixed(1)} ms`]];
+  table.tBodies[0].replaceChildren(...rows.map(([name, found]) => {
     const row = document.createElement("tr");
     const head = row.appendChild(document.createElement("th"));
     head.scope = "row";
     head.textContent = name;
-    for (const value of [found, ms.toFixed(1)]) row.insertCell().textContent = value;
+    row.insertCell().textContent = found;
     return row;
   }));
   table.hidden = false;
-  const { fit, matches } = result;
   byId("status").textContent = fit.found
     ? `${fit.inlierCount} of ${matches.count} matches agree on one outline.`
     : `${matches.count} matches, but no outline: ${fit.result}.`;
@@ -178,12 +182,15 @@ for (const key of ["a", "b"]) {
   });
 }
 
-byId("sample").addEventListener("click", async () => {
+/** Shows the sample pictures in those of the slots that may be filled. */
+async function showSample(mayFill) {
   const { poster, room } = samplePair();
-  await show("a", fromPixels(toRGBA(poster)), "a poster");
-  await show("b", fromPixels(toRGBA(room)), "the poster in a room");
-  update();
-});
+  if (mayFill("a")) await show("a", fromPixels(toRGBA(poster)), "a poster");
+  if (mayFill("b")) await show("b", fromPixels(toRGBA(room)), "the poster in a room");
+  return update();
+}
+
+byId("sample").addEventListener("click", () => showSample(() => true));
 
 const DRAWING = ["keypoints", "outliers"]; // settings of the drawing alone
 
@@ -228,10 +235,10 @@ function csv() {
 }
 
 function json() {
-  const { fit, matches, model, names, steps } = result;
-  return JSON.stringify({ images: names, model, matches: matches.count, inliers: fit.inlierCount, result: fit.result,
-    homography: [...fit.model], rms: fit.rms,
-    ms: Object.fromEntries(steps.map(([name, , ms]) => [name, ms])) }, null, 2);
+  const { candidates, fit, look, matches, model, ms, names, rotation } = result;
+  return JSON.stringify({ images: names, model, look, rotation, candidates, matches: matches.count,
+    inliers: fit.inlierCount, places: fit.places, result: fit.result, homography: [...fit.model], rms: fit.rms, ms },
+  null, 2);
 }
 
 for (const button of document.querySelectorAll("[data-save]")) {
@@ -242,7 +249,8 @@ for (const button of document.querySelectorAll("[data-save]")) {
   });
 }
 
-ask({ kind: "ready" }).then(() => { if (!result) byId("status").textContent = "Ready."; }, (error) => {
+// The page opens with its sample, unless somebody was faster.
+ask({ kind: "ready" }).then(() => showSample((key) => !slots[key])).catch((error) => {
   byId("status").textContent = "";
   say(`The library could not be loaded: ${error.message}`);
 });

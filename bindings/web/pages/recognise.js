@@ -42,7 +42,18 @@ function countTargets() {
   if (!source) byId("status").textContent = items.size ? "Ready." : "Ready: add pictures first.";
 }
 
-async function addTarget(canvas, name) {
+const names = new Set();
+
+/** The name, or with a number behind it when another target has it. */
+function freeName(wanted) {
+  let name = wanted;
+  for (let i = 2; names.has(name); i++) name = `${wanted} (${i})`;
+  names.add(name);
+  return name;
+}
+
+async function addTarget(canvas, wanted) {
+  const name = freeName(wanted);
   const scale = Math.min(1, FRAME_SIDE / Math.max(canvas.width, canvas.height));
   const small = drawn(canvas, Math.round(canvas.width * scale), Math.round(canvas.height * scale));
   const bitmap = await createImageBitmap(small);
@@ -54,18 +65,19 @@ async function addTarget(canvas, name) {
 async function addIndex(file) {
   const bytes = await file.arrayBuffer();
   const { images } = await ask({ kind: "index", bytes }, [bytes])
-    .catch((error) => { throw new Error(`${file.name}: ${error.message}`); });
+    .catch((error) => { throw new Error(`The index file ${file.name} cannot be used: ${error.message}`); });
   listTarget(null, `${file.name}: ${images.length.toLocaleString("en")} pictures`, images.map(({ id }) => id));
 }
 
 const AHEAD = 4; // files that are read while the worker describes one
 
-/** Adds files in their order; those that cannot be added are named. */
-async function addFiles(files) {
+/** Adds files in their order; those that cannot be added are named. indexes: whatever they are called, they are meant to
+ * be index files. */
+async function addFiles(files, indexes = false) {
   say(null);
   const problems = [];
   const noted = (promise) => promise.catch((error) => { problems.push(error.message); return null; });
-  const isIndex = ({ name }) => /\.kbi$/i.test(name);
+  const isIndex = ({ name }) => indexes || /\.kbi$/i.test(name);
   const reading = [];
   const added = [];
   for (const [i, file] of files.entries()) {
@@ -85,7 +97,7 @@ const samples = [11, 12, 13].map((seed) => poster(280, 210, seed));
 
 for (const input of ["add-files", "add-index"]) {
   byId(input).addEventListener("change", async ({ target }) => {
-    await addFiles([...target.files]);
+    await addFiles([...target.files], input === "add-index");
     target.value = ""; // the same file may come again
   });
 }
@@ -115,7 +127,7 @@ byId("snapshot").addEventListener("click", async () => {
 
 // ---------------------------------------------------------------------------------------------------------- frames
 
-const video = byId("video");
+const video = Object.assign(document.createElement("video"), { muted: true, playsInline: true });
 let running = 0; // counts up: an older loop ends itself
 
 const sizeOf = (from) => [from.videoWidth || from.width, from.videoHeight || from.height];
@@ -143,23 +155,24 @@ async function loop() {
     const [width, height] = sizeOf(source.frame());
     if (!width) continue;
     const scale = Math.min(1, FRAME_SIDE / Math.max(width, height));
-    const bitmap = await createImageBitmap(source.frame(), { resizeWidth: Math.round(width * scale),
-      resizeHeight: Math.round(height * scale) });
+    const frame = drawn(source.frame(), Math.round(width * scale), Math.round(height * scale));
+    const bitmap = await createImageBitmap(frame);
     const answer = await ask({ kind: "frame", bitmap }, [bitmap]);
     if (mine !== running) break;
-    draw(answer);
+    draw(frame, answer);
     const names = answer.seen.map(({ name }) => name).join(", ");
     if (names !== shown) byId("status").textContent = names ? `Seen: ${names}` : "Nothing known in view.";
     shown = names;
   }
 }
 
-function draw({ seen, times, width, height, memory }) {
+/** Shows the frame that was computed with its outlines: a newer one would have moved on. */
+function draw(frame, { seen, times, width, height, memory }) {
   const overlay = byId("overlay");
   if (overlay.width !== width) overlay.width = width;
   if (overlay.height !== height) overlay.height = height;
   const context = overlay.getContext("2d");
-  context.clearRect(0, 0, width, height);
+  context.drawImage(frame, 0, 0);
   context.lineWidth = 4;
   context.font = "600 18px system-ui, sans-serif";
   for (const { id, name, corners } of seen) {
@@ -180,11 +193,9 @@ function draw({ seen, times, width, height, memory }) {
     + `${(memory / 1e6).toFixed(1)} MB`;
 }
 
-function start(next, element) {
+function start(next) {
   stop();
   source = next;
-  video.hidden = element !== video;
-  byId("rendered").hidden = element === video;
   showRunning(true);
   byId("running").scrollIntoView({ block: "start" }); // on a phone the view would lie below the screen
   byId("stop").focus({ preventScroll: true });
@@ -222,7 +233,7 @@ byId("camera").addEventListener("click", async () => {
       width: { ideal: 640 }, height: { ideal: 480 } } });
     video.srcObject = stream;
     await video.play();
-    start({ frame: () => video, stop: () => { for (const t of stream.getTracks()) t.stop(); } }, video);
+    start({ frame: () => video, stop: () => { for (const t of stream.getTracks()) t.stop(); } });
   } catch (error) {
     say(`The camera could not be started: ${error.message}`);
   }
@@ -238,7 +249,7 @@ byId("video-file").addEventListener("change", async ({ target }) => {
     video.src = url;
     video.loop = true;
     await video.play();
-    start({ frame: () => video, stop: () => { video.pause(); video.removeAttribute("src"); } }, video);
+    start({ frame: () => video, stop: () => { video.pause(); video.removeAttribute("src"); } });
   } catch {
     URL.revokeObjectURL(url);
     say(`${file.name} is not a video that this browser can play.`);
@@ -247,8 +258,7 @@ byId("video-file").addEventListener("change", async ({ target }) => {
 
 byId("sample-video").addEventListener("click", () => {
   const background = poster(480, 360, 500, 30);
-  const canvas = byId("rendered");
-  [canvas.width, canvas.height] = [480, 360];
+  const canvas = Object.assign(document.createElement("canvas"), { width: 480, height: 360 });
   let k = 0;
   start({
     frame: () => canvas,
@@ -262,7 +272,7 @@ byId("sample-video").addEventListener("click", () => {
       k++;
     },
     stop() {},
-  }, canvas);
+  });
 });
 
 ask({ kind: "ready" }).then(countTargets, (error) => {

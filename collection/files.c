@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collection.h"
+#include "collection/collection.h"
 #include "io/bytes.h"
 
 #define FEATURES_HEAD 48
@@ -20,18 +20,18 @@ uint64_t collection_hash(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-char *collection_path(const collection_job *j, const char *part, size_t number, const char *suffix)
+char *collection_path(const collection *c, const char *part, size_t number, const char *suffix)
 {
     char name[64];
     snprintf(name, sizeof name, "%s/%06zu%s", part, number, suffix);
-    return io_path_join(j->folder, name);
+    return io_path_join(c->options.folder, name);
 }
 
 /* A file of the work folder that is there, has this head, and ends with the checksum of what comes before. */
-static bool file_open(const collection_job *j, const char *part, size_t number, const char *suffix, const char magic[8],
+static bool file_open(const collection *c, const char *part, size_t number, const char *suffix, const char magic[8],
                       uint64_t stamp, size_t least, io_mapping *file)
 {
-    char *path = collection_path(j, part, number, suffix);
+    char *path = collection_path(c, part, number, suffix);
     bool ok = io_path_exists(path) && io_mapping_open(path, file, NULL);
     free(path);
     if (!ok) return false;
@@ -78,18 +78,18 @@ static bool key_read(const char *path, image_key *key, uint64_t *hash)
     return ok;
 }
 
-uint64_t collection_content(const collection_job *j, size_t image)
+uint64_t collection_content(const collection *c, size_t image)
 {
     struct stat status;
     image_key noted = {0};
     uint64_t hash = 0;
     char text[128];
-    if (stat(j->images.items[image], &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+    if (stat(c->images.items[image], &status) != 0 || !S_ISREG(status.st_mode)) return 0;
     const image_key now = {(unsigned long long)status.st_size, (unsigned long long)status.st_ino,
                            nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
-    char *path = collection_path(j, "features", image, ".key");
+    char *path = collection_path(c, "features", image, ".key");
     if (!key_read(path, &noted, &hash) || memcmp(&noted, &now, sizeof now) != 0) {
-        hash = content_hash(j->images.items[image]);
+        hash = content_hash(c->images.items[image]);
         int length = snprintf(text, sizeof text, "%llu %llu %llu %llu %llx\n", now.size, now.inode, now.modified,
                               now.changed, (unsigned long long)hash);
         (void)io_file_write_work(path, text, (size_t)length, NULL); /* without it the file is read once more */
@@ -98,23 +98,23 @@ uint64_t collection_content(const collection_job *j, size_t image)
     return hash;
 }
 
-bool collection_failure_check(const collection_job *j, size_t image)
+bool collection_failure_check(const collection *c, size_t image)
 {
     io_bytes text;
     unsigned long long stamp = 0;
-    char *path = collection_path(j, "features", image, ".err");
+    char *path = collection_path(c, "features", image, ".err");
     bool ok = io_path_exists(path) && io_file_read(path, &text, NULL);
     free(path);
     if (!ok) return false;
-    ok = sscanf((char *)text.data, "%llx ", &stamp) == 1 && stamp == j->stamps[image];
+    ok = sscanf((char *)text.data, "%llx ", &stamp) == 1 && stamp == c->stamps[image];
     io_bytes_free(&text);
     return ok;
 }
 
-bool collection_failure_write(const collection_job *j, size_t image, const char *why, io_error *error)
+bool collection_failure_write(const collection *c, size_t image, const char *why, io_error *error)
 {
-    char *path = collection_path(j, "features", image, ".err"), *text = io_alloc(strlen(why) + 20, 1);
-    int length = sprintf(text, "%llx %s\n", (unsigned long long)j->stamps[image], why);
+    char *path = collection_path(c, "features", image, ".err"), *text = io_alloc(strlen(why) + 20, 1);
+    int length = sprintf(text, "%llx %s\n", (unsigned long long)c->stamps[image], why);
     bool ok = io_file_write_work(path, text, (size_t)length, error);
     free(text);
     free(path);
@@ -136,10 +136,10 @@ static bool keypoints_sound(const uint8_t *points, size_t n, uint64_t width, uin
     return true;
 }
 
-static bool features_open(const collection_job *j, size_t image, io_mapping *file)
+static bool features_open(const collection *c, size_t image, io_mapping *file)
 {
-    if (!file_open(j, "features", image, ".kbf", features_magic, j->stamps[image], FEATURES_HEAD, file)) return false;
-    const kb_model_info *model = &j->pipeline.pipeline.info;
+    if (!file_open(c, "features", image, ".kbf", features_magic, c->stamps[image], FEATURES_HEAD, file)) return false;
+    const kb_model_info *model = &c->options.pipeline->info;
     const uint8_t *head = file->data;
     uint64_t width = kbi_get_u32(head + 16), height = kbi_get_u32(head + 20), n = kbi_get_u32(head + 24),
              row = kbi_get_u32(head + 28), body = FEATURES_HEAD + n * (sizeof(kb_keypoint) + row);
@@ -151,20 +151,20 @@ static bool features_open(const collection_job *j, size_t image, io_mapping *fil
     return ok;
 }
 
-bool collection_features_check(const collection_job *j, size_t image, uint32_t *count)
+bool collection_features_check(const collection *c, size_t image, uint32_t *count)
 {
     io_mapping file;
-    if (!features_open(j, image, &file)) return false;
+    if (!features_open(c, image, &file)) return false;
     *count = kbi_get_u32(file.data + 24);
     io_mapping_close(&file);
     return true;
 }
 
-bool collection_features_read(const collection_job *j, size_t image, features *out)
+bool collection_features_read(const collection *c, size_t image, features *out)
 {
     io_mapping file;
     memset(out, 0, sizeof *out);
-    if (!features_open(j, image, &file)) return false;
+    if (!features_open(c, image, &file)) return false;
     const uint8_t *head = file.data, *points = head + FEATURES_HEAD;
     size_t n = kbi_get_u32(head + 24), row = kbi_get_u32(head + 28);
     out->width = (int32_t)kbi_get_u32(head + 16);
@@ -180,13 +180,13 @@ bool collection_features_read(const collection_job *j, size_t image, features *o
     return true;
 }
 
-bool collection_features_write(const collection_job *j, size_t image, const features *f, io_error *error)
+bool collection_features_write(const collection *c, size_t image, const features *f, io_error *error)
 {
     size_t n = f->keypoints.count, row = f->rows.width, points = n * sizeof(kb_keypoint);
     size_t body = (FEATURES_HEAD + points + n * row + 7) & ~(size_t)7;
     uint8_t *data = io_alloc(body + 8, 1);
     memcpy(data, features_magic, 8);
-    kbi_put_u64(data + 8, j->stamps[image]);
+    kbi_put_u64(data + 8, c->stamps[image]);
     kbi_put_u32(data + 16, (uint32_t)f->width);
     kbi_put_u32(data + 20, (uint32_t)f->height);
     kbi_put_u32(data + 24, (uint32_t)n);
@@ -195,7 +195,7 @@ bool collection_features_write(const collection_job *j, size_t image, const feat
     if (n > 0) memcpy(data + FEATURES_HEAD, f->keypoints.items, points);
     if (n > 0) memcpy(data + FEATURES_HEAD + points, f->rows.bytes, n * row);
     kbi_put_u64(data + body, kbi_sum_words(KBI_SUM_START, data, body));
-    char *path = collection_path(j, "features", image, ".kbf");
+    char *path = collection_path(c, "features", image, ".kbf");
     bool ok = io_file_write_work(path, data, body + 8, error);
     free(path);
     free(data);
@@ -204,7 +204,7 @@ bool collection_features_write(const collection_job *j, size_t image, const feat
 
 /* ---- the list of pairs ---- */
 
-bool collection_pairs_load(collection_job *j, const char *path)
+bool collection_pairs_load(collection *c, const char *path)
 {
     io_bytes bytes;
     unsigned long long hash = 0, count = 0;
@@ -212,16 +212,16 @@ bool collection_pairs_load(collection_job *j, const char *path)
     if (!io_path_exists(path) || !io_file_read(path, &bytes, NULL)) return false;
     char *at = (char *)bytes.data;
     bool ok = sscanf(at, "# keybits pairs %llx %llu\n%n", &hash, &count, &used) == 2 && used > 0 &&
-              hash == j->pairs_hash && count <= bytes.size;
-    free(j->pairs);
-    j->pairs = ok ? io_alloc((size_t)count + 1, sizeof *j->pairs) : NULL;
+              hash == c->pairs_hash && count <= bytes.size;
+    free(c->pairs);
+    c->pairs = ok ? io_alloc((size_t)count + 1, sizeof *c->pairs) : NULL;
     at += used;
-    for (j->pair_count = 0; ok && j->pair_count < count; j->pair_count += ok) {
+    for (c->pair_count = 0; ok && c->pair_count < count; c->pair_count += ok) {
         char *end;
         unsigned long a = strtoul(at, &end, 10), b = strtoul(end, &at, 10);
-        uint32_t *pair = j->pairs[j->pair_count];
-        ok = *at++ == '\n' && a < b && b < j->images.count && j->good[a] && j->good[b] &&
-             (j->pair_count == 0 || pair[-2] < a || (pair[-2] == a && pair[-1] < b));
+        uint32_t *pair = c->pairs[c->pair_count];
+        ok = *at++ == '\n' && a < b && b < c->images.count && c->good[a] && c->good[b] &&
+             (c->pair_count == 0 || pair[-2] < a || (pair[-2] == a && pair[-1] < b));
         pair[0] = (uint32_t)a;
         pair[1] = (uint32_t)b;
     }
@@ -229,38 +229,38 @@ bool collection_pairs_load(collection_job *j, const char *path)
     return ok;
 }
 
-bool collection_pairs_write(const collection_job *j, const char *path, io_error *error)
+bool collection_pairs_write(const collection *c, const char *path, io_error *error)
 {
     io_writer *writer = io_writer_open_work(path, error);
     if (!writer) return false;
     FILE *out = io_writer_file(writer);
-    fprintf(out, "# keybits pairs %llx %zu\n", (unsigned long long)j->pairs_hash, j->pair_count);
-    for (size_t i = 0; i < j->pair_count; i++) fprintf(out, "%u %u\n", j->pairs[i][0], j->pairs[i][1]);
+    fprintf(out, "# keybits pairs %llx %zu\n", (unsigned long long)c->pairs_hash, c->pair_count);
+    for (size_t i = 0; i < c->pair_count; i++) fprintf(out, "%u %u\n", c->pairs[i][0], c->pairs[i][1]);
     return io_writer_commit(writer, error);
 }
 
 /* ---- blocks ---- */
 
-size_t collection_blocks(const collection_job *j)
+size_t collection_blocks(const collection *c)
 {
-    return (j->pair_count + COLLECTION_BLOCK - 1) / COLLECTION_BLOCK;
+    return (c->pair_count + COLLECTION_BLOCK - 1) / COLLECTION_BLOCK;
 }
 
-size_t collection_block_pairs(const collection_job *j, size_t block)
+size_t collection_block_pairs(const collection *c, size_t block)
 {
-    size_t left = j->pair_count - block * COLLECTION_BLOCK;
+    size_t left = c->pair_count - block * COLLECTION_BLOCK;
     return left < COLLECTION_BLOCK ? left : COLLECTION_BLOCK;
 }
 
 /* What decides the content of a block. */
-static uint64_t block_stamp(const collection_job *j, size_t block)
+static uint64_t block_stamp(const collection *c, size_t block)
 {
-    const pipeline_options *o = &j->pipeline.options;
+    const pipeline_options *o = &c->options.pipeline->options;
     const double numbers[] = {(double)block, COLLECTION_SAMPLES, (double)o->max_ratio, (double)o->max_distance,
-                              o->threshold, (double)o->seed, (double)j->min_inliers, COLLECTION_BLOCK};
+                              c->options.threshold, (double)o->seed, (double)c->options.min_inliers, COLLECTION_BLOCK};
     uint8_t bytes[sizeof numbers];
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) kbi_put_f64(bytes + 8 * i, numbers[i]);
-    return collection_hash(j->pairs_hash, bytes, sizeof bytes);
+    return collection_hash(c->pairs_hash, bytes, sizeof bytes);
 }
 
 static size_t pair_bytes(const collection_pair *p) { return PAIR_HEAD + (size_t)p->count * 8; }
@@ -276,13 +276,13 @@ static void pair_pack(uint8_t *to, const collection_pair *p)
     }
 }
 
-bool collection_block_write(const collection_job *j, size_t block, const collection_pair *results, io_error *error)
+bool collection_block_write(const collection *c, size_t block, const collection_pair *results, io_error *error)
 {
-    size_t size = BLOCK_HEAD, at = BLOCK_HEAD, count = collection_block_pairs(j, block);
+    size_t size = BLOCK_HEAD, at = BLOCK_HEAD, count = collection_block_pairs(c, block);
     for (size_t i = 0; i < count; i++) size += results[i].inliers > 0 ? pair_bytes(&results[i]) : 0;
     uint8_t *data = io_alloc(size + 8, 1);
     memcpy(data, block_magic, 8);
-    kbi_put_u64(data + 8, block_stamp(j, block));
+    kbi_put_u64(data + 8, block_stamp(c, block));
     kbi_put_u64(data + 16, size);
     for (size_t i = 0; i < count; i++) {
         if (results[i].inliers == 0) continue;
@@ -290,7 +290,7 @@ bool collection_block_write(const collection_job *j, size_t block, const collect
         at += pair_bytes(&results[i]);
     }
     kbi_put_u64(data + size, kbi_sum_words(KBI_SUM_START, data, size));
-    char *path = collection_path(j, "blocks", block, ".kbp");
+    char *path = collection_path(c, "blocks", block, ".kbp");
     bool ok = io_file_write_work(path, data, size + 8, error);
     free(path);
     free(data);
@@ -306,36 +306,37 @@ static collection_pair pair_head(const uint8_t *from)
 }
 
 /* The place of a verified pair among those of the block, from `next` on; the number of pairs when it is not there. */
-static size_t pair_place(const collection_job *j, size_t block, size_t next, const collection_pair *p)
+static size_t pair_place(const collection *c, size_t block, size_t next, const collection_pair *p)
 {
-    size_t count = collection_block_pairs(j, block);
-    const uint32_t(*pairs)[2] = (const uint32_t(*)[2])(j->pairs + block * COLLECTION_BLOCK);
+    size_t count = collection_block_pairs(c, block);
+    const uint32_t(*pairs)[2] = (const uint32_t(*)[2])(c->pairs + block * COLLECTION_BLOCK);
     while (next < count && (pairs[next][0] != p->a || pairs[next][1] != p->b)) next++;
     return next;
 }
 
-static bool pair_sound(const collection_job *j, const collection_pair *p, const uint8_t *matches)
+static bool pair_sound(const collection *c, const collection_pair *p, const uint8_t *matches)
 {
-    if ((p->geometry != KB_FUNDAMENTAL && p->geometry != KB_HOMOGRAPHY) || p->inliers == 0 || p->inliers > p->count)
+    if ((p->geometry != KB_GEOMETRY_FUNDAMENTAL && p->geometry != KB_GEOMETRY_HOMOGRAPHY) || p->inliers == 0 ||
+        p->inliers > p->count)
         return false;
     for (int i = 0; i < 9; i++)
         if (!isfinite(p->model[i])) return false;
     for (size_t i = 0; i < p->count; i++)
-        if (kbi_get_u32(matches + 8 * i) >= j->keypoints[p->a] ||
-            kbi_get_u32(matches + 8 * i + 4) >= j->keypoints[p->b])
+        if (kbi_get_u32(matches + 8 * i) >= c->keypoints[p->a] ||
+            kbi_get_u32(matches + 8 * i + 4) >= c->keypoints[p->b])
             return false;
     return true;
 }
 
 /* Whether all pairs lie within the file, are pairs of the block in their order, and match keypoints that are there. */
-static bool block_sound(const collection_job *j, size_t block, const io_mapping *file)
+static bool block_sound(const collection *c, size_t block, const io_mapping *file)
 {
     size_t end = file->size - 8, at = BLOCK_HEAD, next = 0;
     while (end - at >= PAIR_HEAD) {
         collection_pair p = pair_head(file->data + at);
-        size_t place = pair_place(j, block, next, &p);
-        if (place == collection_block_pairs(j, block) || p.count > (end - at - PAIR_HEAD) / 8 ||
-            !pair_sound(j, &p, file->data + at + PAIR_HEAD))
+        size_t place = pair_place(c, block, next, &p);
+        if (place == collection_block_pairs(c, block) || p.count > (end - at - PAIR_HEAD) / 8 ||
+            !pair_sound(c, &p, file->data + at + PAIR_HEAD))
             return false;
         next = place + 1;
         at += pair_bytes(&p);
@@ -343,37 +344,33 @@ static bool block_sound(const collection_job *j, size_t block, const io_mapping 
     return at == end;
 }
 
-static bool block_open(const collection_job *j, size_t block, io_mapping *file)
+static bool block_open(const collection *c, size_t block, io_mapping *file)
 {
-    if (!file_open(j, "blocks", block, ".kbp", block_magic, block_stamp(j, block), BLOCK_HEAD, file)) return false;
-    if (kbi_get_u64(file->data + 16) == file->size - 8 && block_sound(j, block, file)) return true;
+    if (!file_open(c, "blocks", block, ".kbp", block_magic, block_stamp(c, block), BLOCK_HEAD, file)) return false;
+    if (kbi_get_u64(file->data + 16) == file->size - 8 && block_sound(c, block, file)) return true;
     io_mapping_close(file);
     return false;
 }
 
-bool collection_block_check(const collection_job *j, size_t block)
+bool collection_block_check(const collection *c, size_t block)
 {
     io_mapping file;
-    if (!block_open(j, block, &file)) return false;
+    if (!block_open(c, block, &file)) return false;
     io_mapping_close(&file);
     return true;
 }
 
-bool collection_pairs_read(const collection_job *j,
-                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
-                           io_error *error)
+bool collection_pairs_read(const collection *c, collection_take take, void *context, io_error *error)
 {
-    for (size_t i = 0; i < collection_blocks(j); i++)
-        if (!collection_block_read(j, i, take, context, error)) return false;
+    for (size_t i = 0; i < collection_blocks(c); i++)
+        if (!collection_block_read(c, i, take, context, error)) return false;
     return true;
 }
 
-bool collection_block_read(const collection_job *j, size_t block,
-                           bool (*take)(void *context, const collection_pair *pair, io_error *error), void *context,
-                           io_error *error)
+bool collection_block_read(const collection *c, size_t block, collection_take take, void *context, io_error *error)
 {
     io_mapping file;
-    if (!block_open(j, block, &file)) return io_fail(error, "block %zu is gone", block);
+    if (!block_open(c, block, &file)) return io_fail(error, "block %zu is gone", block);
     bool ok = true;
     for (size_t at = BLOCK_HEAD; ok && at < file.size - 8;) {
         const uint8_t *from = file.data + at;

@@ -2,13 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collection.h"
-#include "io/progress.h"
+#include "collection/collection.h"
 
 /* ---- one pair ---- */
 
 typedef struct block_work {
-    collection_job *j;
+    collection *c;
     size_t first, count;          /* pairs */
     features *images;             /* those of the block, ascending */
     uint32_t *numbers;            /* which images they are */
@@ -30,23 +29,23 @@ static const features *block_image(const block_work *w, uint32_t number)
 }
 
 /* A fundamental matrix; where there is none, as for a plane, a homography. */
-static kb_status fit_pair(const collection_job *j, const kb_point_pair *points, const float *quality, size_t n,
+static kb_status fit_pair(const collection *c, const kb_point_pair *points, const float *quality, size_t n,
                           kb_workspace *ws, uint8_t *inliers, collection_pair *out)
 {
-    static const kb_geometry tries[] = {KB_FUNDAMENTAL, KB_HOMOGRAPHY};
+    static const kb_geometry tries[] = {KB_GEOMETRY_FUNDAMENTAL, KB_GEOMETRY_HOMOGRAPHY};
     for (int i = 0; i < 2; i++) {
         kb_fit_options o;
         kb_fit_report report;
         KB_INIT(o);
         KB_INIT(report);
         o.geometry = tries[i];
-        o.threshold = j->pipeline.options.threshold > 0 ? j->pipeline.options.threshold : i == 0 ? 1.5 : 3;
+        o.threshold = c->options.threshold > 0 ? c->options.threshold : i == 0 ? 1.5 : 3;
         o.quality = quality;
-        o.seed = j->pipeline.options.seed;
+        o.seed = c->options.pipeline->options.seed;
         o.max_iterations = COLLECTION_SAMPLES; /* what the filter has left is right for the most part, or hopeless */
         kb_status status = kb_fit(points, n, &o, ws, inliers, &report);
         if (status != KB_OK) return status;
-        if (report.result != KB_FIT_FOUND || report.inliers < j->min_inliers) continue;
+        if (report.result != KB_FIT_FOUND || report.inliers < c->options.min_inliers) continue;
         out->geometry = tries[i];
         out->inliers = (uint32_t)report.inliers;
         memcpy(out->model, report.model, sizeof out->model);
@@ -66,14 +65,14 @@ static void inliers_first(kb_match *matches, size_t n, const uint8_t *inliers, c
     out->count = (uint32_t)n;
 }
 
-static kb_status match_pair(const collection_job *j, const features *a, const features *b, kb_workspace *ws,
+static kb_status match_pair(const collection *c, const features *a, const features *b, kb_workspace *ws,
                             collection_pair *out)
 {
     kb_match_options o;
     size_t n = 0, room = a->rows.count + 1;
     KB_INIT(o);
-    o.max_ratio = j->pipeline.options.max_ratio;
-    o.max_distance = j->pipeline.options.max_distance;
+    o.max_ratio = c->options.pipeline->options.max_ratio;
+    o.max_distance = c->options.pipeline->options.max_distance;
     kb_match *matches = io_alloc(room, sizeof *matches);
     kb_status status = kb_match_hamming(a->rows.bytes, a->rows.count, b->rows.bytes, b->rows.count, a->rows.width, &o, ws,
                                         matches, &n);
@@ -88,7 +87,7 @@ static kb_status match_pair(const collection_job *j, const features *a, const fe
         points[i] = (kb_point_pair){p->x, p->y, q->x, q->y};
         quality[i] = matches[i].distance;
     }
-    if (status == KB_OK && n >= (size_t)j->min_inliers) status = fit_pair(j, points, quality, n, ws, inliers, out);
+    if (status == KB_OK && n >= (size_t)c->options.min_inliers) status = fit_pair(c, points, quality, n, ws, inliers, out);
     if (status == KB_OK && out->inliers > 0) inliers_first(matches, n, inliers, out);
     free(matches);
     free(points);
@@ -100,12 +99,12 @@ static kb_status match_pair(const collection_job *j, const features *a, const fe
 static void block_task(void *context, int32_t i)
 {
     block_work *w = context;
-    const uint32_t *pair = w->j->pairs[w->first + (size_t)i];
+    const uint32_t *pair = w->c->pairs[w->first + (size_t)i];
     kb_workspace *ws = NULL;
     w->results[i] = (collection_pair){.a = pair[0], .b = pair[1]};
     w->status[i] = kb_workspace_create(&ws);
     if (w->status[i] == KB_OK)
-        w->status[i] = match_pair(w->j, block_image(w, pair[0]), block_image(w, pair[1]), ws, &w->results[i]);
+        w->status[i] = match_pair(w->c, block_image(w, pair[0]), block_image(w, pair[1]), ws, &w->results[i]);
     kb_workspace_free(ws);
 }
 
@@ -114,14 +113,14 @@ static void block_task(void *context, int32_t i)
 static bool block_load(block_work *w, io_error *error)
 {
     w->numbers = io_alloc(2 * w->count, sizeof *w->numbers);
-    for (size_t i = 0; i < w->count; i++) memcpy(w->numbers + 2 * i, w->j->pairs[w->first + i], 2 * sizeof *w->numbers);
+    for (size_t i = 0; i < w->count; i++) memcpy(w->numbers + 2 * i, w->c->pairs[w->first + i], 2 * sizeof *w->numbers);
     qsort(w->numbers, 2 * w->count, sizeof *w->numbers, compare_numbers);
     for (size_t i = 0; i < 2 * w->count; i++)
         if (i == 0 || w->numbers[i] != w->numbers[w->image_count - 1]) w->numbers[w->image_count++] = w->numbers[i];
     w->images = io_alloc(w->image_count, sizeof *w->images);
     for (size_t i = 0; i < w->image_count; i++)
-        if (!collection_features_read(w->j, w->numbers[i], &w->images[i]))
-            return io_fail(error, "%s: its features are gone", w->j->images.items[w->numbers[i]]);
+        if (!collection_features_read(w->c, w->numbers[i], &w->images[i]))
+            return io_fail(error, "%s: its features are gone", w->c->images.items[w->numbers[i]]);
     return true;
 }
 
@@ -134,35 +133,31 @@ static void block_free(block_work *w)
     free(w);
 }
 
-static bool block_make(collection_job *j, size_t block, io_error *error)
+static bool block_make(collection *c, size_t block, io_error *error)
 {
     block_work *w = io_alloc(1, sizeof *w);
-    w->j = j;
+    w->c = c;
     w->first = block * COLLECTION_BLOCK;
-    w->count = collection_block_pairs(j, block);
+    w->count = collection_block_pairs(c, block);
     bool ok = block_load(w, error);
-    if (ok && j->common->parallel && j->common->parallel->threads > 1)
-        j->common->parallel->run(j->common->parallel->self, (int32_t)w->count, block_task, w);
+    if (ok && c->options.pipeline->parallel && c->options.pipeline->parallel->threads > 1)
+        c->options.pipeline->parallel->run(c->options.pipeline->parallel->self, (int32_t)w->count, block_task, w);
     else for (size_t i = 0; ok && i < w->count; i++) block_task(w, (int32_t)i);
     for (size_t i = 0; ok && i < w->count; i++)
         if (w->status[i] != KB_OK)
-            ok = io_fail(error, "%s and %s: %s", j->names.items[w->results[i].a], j->names.items[w->results[i].b],
+            ok = io_fail(error, "%s and %s: %s", c->names.items[w->results[i].a], c->names.items[w->results[i].b],
                          kb_status_string(w->status[i]));
-    ok = ok && collection_block_write(j, block, w->results, error);
+    ok = ok && collection_block_write(c, block, w->results, error);
     block_free(w);
     return ok;
 }
 
-bool collection_match(collection_job *j, io_error *error)
+bool collection_match(collection *c, collection_shard shard, io_error *error)
 {
-    io_progress progress;
-    size_t blocks = collection_blocks(j);
-    bool ok = true;
-    io_progress_start(&progress, "matching", blocks, j->common->quiet);
-    for (size_t block = (size_t)j->shard; ok && block < blocks; block += (size_t)j->shards) {
-        if (!collection_block_check(j, block)) ok = block_make(j, block, error);
-        io_progress_update(&progress, block + 1);
+    size_t blocks = collection_blocks(c);
+    for (size_t block = (size_t)shard.index; block < blocks; block += (size_t)shard.count) {
+        if (!photos_progress(&c->options.host, "matching", block, blocks, error)) return false;
+        if (!collection_block_check(c, block) && !block_make(c, block, error)) return false;
     }
-    io_progress_end(&progress);
-    return ok;
+    return photos_progress(&c->options.host, "matching", blocks, blocks, error);
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collection.h"
+#include "collection/collection.h"
 
 #define EARTH 6371000.0 /* m, mean radius */
 
@@ -59,24 +59,24 @@ static size_t near_places(const place *places, size_t n, size_t i, double reach,
     return count;
 }
 
-bool collection_gps(const collection_job *j, void (*add)(void *context, size_t a, size_t b), void *context,
+bool collection_gps(const collection *c, void (*add)(void *context, size_t a, size_t b), void *context,
                     io_error *error)
 {
-    size_t n = 0, good = j->images.count - j->failed, k = (size_t)j->neighbours;
-    place *places = io_alloc(j->images.count + 1, sizeof *places);
+    size_t n = 0, good = c->images.count - c->failed, k = (size_t)c->options.neighbours;
+    place *places = io_alloc(c->images.count + 1, sizeof *places);
     near_place *near = io_alloc(k, sizeof *near);
-    for (size_t i = 0; i < j->images.count; i++) {
+    for (size_t i = 0; i < c->images.count; i++) {
         io_position p;
-        if (j->good[i] && io_image_position(j->images.items[i], &p)) places[n++] = place_of(&p, i);
+        if (c->good[i] && io_image_position(c->images.items[i], &p)) places[n++] = place_of(&p, i);
     }
     qsort(places, n, sizeof *places, compare_places);
     for (size_t i = 0; i < n; i++) {
-        size_t count = near_places(places, n, i, j->reach, near, k);
+        size_t count = near_places(places, n, i, c->options.reach, near, k);
         for (size_t m = 0; m < count; m++) add(context, places[i].image, near[m].image);
     }
     free(places);
     free(near);
     if (n == 0) return io_fail(error, "--pairs gps: none of the images has a position in its EXIF data");
-    if (n < good) cli_warn(j->common, "%zu of %zu images have no position in their EXIF data and are in no pair", good - n, good);
+    if (n < good) photos_warn(&c->options.host, "%zu of %zu images have no position in their EXIF data and are in no pair", good - n, good);
     return true;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collection.h"
+#include "collection/collection.h"
 #include "io/html.h"
 #include "io/plot.h"
 
@@ -13,7 +13,7 @@
 #define GROUPS 12   /* in the table */
 
 typedef struct summary {
-    const collection_job *j;
+    const collection *c;
     size_t *keypoints, *pairs, *matches; /* per image */
     size_t *group;                       /* of each image: the least image that it hangs together with */
     size_t verified, inliers, homographies;
@@ -29,12 +29,12 @@ static size_t group_of(summary *s, size_t image)
 static bool summary_pair(void *context, const collection_pair *p, io_error *error)
 {
     summary *s = context;
-    size_t n = s->j->images.count, side = s->side, a = group_of(s, p->a), b = group_of(s, p->b);
+    size_t n = s->c->images.count, side = s->side, a = group_of(s, p->a), b = group_of(s, p->b);
     uint32_t *cell = &s->cells[p->a * side / n * side + p->b * side / n];
     (void)error;
     s->verified++;
     s->inliers += p->inliers;
-    s->homographies += p->geometry == KB_HOMOGRAPHY;
+    s->homographies += p->geometry == KB_GEOMETRY_HOMOGRAPHY;
     s->group[a > b ? a : b] = a > b ? b : a;
     const size_t images[2] = {p->a, p->b};
     for (int k = 0; k < 2; k++) {
@@ -45,10 +45,10 @@ static bool summary_pair(void *context, const collection_pair *p, io_error *erro
     return true;
 }
 
-static bool summary_make(summary *s, const collection_job *j, io_error *error)
+static bool summary_make(summary *s, const collection *c, io_error *error)
 {
-    size_t n = j->images.count;
-    s->j = j;
+    size_t n = c->images.count;
+    s->c = c;
     s->side = (uint32_t)(n < MATRIX ? n : MATRIX);
     s->keypoints = io_alloc(4 * n, sizeof *s->keypoints);
     s->pairs = s->keypoints + n;
@@ -58,20 +58,20 @@ static bool summary_make(summary *s, const collection_job *j, io_error *error)
     for (size_t i = 0; i < n; i++) {
         features f = {0};
         s->group[i] = i;
-        if (j->good[i] && collection_features_read(j, i, &f)) s->keypoints[i] = f.keypoints.count;
+        if (c->good[i] && collection_features_read(c, i, &f)) s->keypoints[i] = f.keypoints.count;
         features_free(&f);
     }
-    return collection_pairs_read(j, summary_pair, s, error);
+    return collection_pairs_read(c, summary_pair, s, error);
 }
 
 static void write_numbers(FILE *out, const summary *s, double seconds)
 {
-    const collection_job *j = s->j;
+    const collection *c = s->c;
     size_t keypoints = 0;
-    for (size_t i = 0; i < j->images.count; i++) keypoints += s->keypoints[i];
-    fprintf(out, "<dl>\n<dt>Images</dt><dd>%zu</dd>\n", j->images.count - j->failed);
-    if (j->failed > 0) fprintf(out, "<dt>Left out</dt><dd>%zu</dd>\n", j->failed);
-    fprintf(out, "<dt>Keypoints</dt><dd>%zu</dd>\n<dt>Pairs matched</dt><dd>%zu</dd>\n", keypoints, j->pair_count);
+    for (size_t i = 0; i < c->images.count; i++) keypoints += s->keypoints[i];
+    fprintf(out, "<dl>\n<dt>Images</dt><dd>%zu</dd>\n", c->images.count - c->failed);
+    if (c->failed > 0) fprintf(out, "<dt>Left out</dt><dd>%zu</dd>\n", c->failed);
+    fprintf(out, "<dt>Keypoints</dt><dd>%zu</dd>\n<dt>Pairs matched</dt><dd>%zu</dd>\n", keypoints, c->pair_count);
     fprintf(out, "<dt>Pairs verified</dt><dd>%zu, %zu of them by a homography</dd>\n", s->verified, s->homographies);
     fprintf(out, "<dt>Matches</dt><dd>%zu</dd>\n<dt>Seconds</dt><dd>%.1f</dd>\n</dl>\n", s->inliers, seconds);
 }
@@ -92,11 +92,11 @@ static int compare_groups(const void *a, const void *b)
 static void write_groups(FILE *out, summary *s)
 {
     static const char *const heads[] = {"first image", "images", NULL};
-    size_t n = s->j->images.count, count = 0, alone = 0;
+    size_t n = s->c->images.count, count = 0, alone = 0;
     image_group *groups = io_alloc(n, sizeof *groups);
     for (size_t i = 0; i < n; i++) {
         groups[i].first = i;
-        if (s->j->good[i]) groups[group_of(s, i)].images++;
+        if (s->c->good[i]) groups[group_of(s, i)].images++;
     }
     qsort(groups, n, sizeof *groups, compare_groups);
     while (count < n && groups[count].images > 1) count++;
@@ -106,7 +106,7 @@ static void write_groups(FILE *out, summary *s)
     fprintf(out, "%zu.</p>\n", alone);
     io_html_table_begin(out, heads);
     for (size_t i = 0; i < count && i < GROUPS; i++) {
-        io_html_row_begin(out, s->j->names.items[groups[i].first]);
+        io_html_row_begin(out, s->c->names.items[groups[i].first]);
         io_html_cell(out, (double)groups[i].images, 0, NULL);
         io_html_row_end(out);
     }
@@ -142,14 +142,14 @@ static bool write_matrix(FILE *out, const summary *s, io_error *error)
 
 static void write_histogram(FILE *out, const summary *s, const size_t *values, const char *title, const char *label)
 {
-    size_t most = 1, n = s->j->images.count;
+    size_t most = 1, n = s->c->images.count;
     double bars[BARS] = {0}, highest = 1;
     for (size_t i = 0; i < n; i++)
         if (values[i] > most) most = values[i];
     size_t count = most < BARS ? most + 1 : BARS;
     for (size_t i = 0; i < n; i++) {
         size_t bar = values[i] * count / (most + 1);
-        if (s->j->good[i] && ++bars[bar] > highest) highest = bars[bar];
+        if (s->c->good[i] && ++bars[bar] > highest) highest = bars[bar];
     }
     io_plot_bars(out, title, (io_axis){label, 0, (double)(most + 1), false}, (io_axis){"images", 0, highest, false}, bars, count);
 }
@@ -169,16 +169,16 @@ static int compare_weak(const void *a, const void *b)
 static void write_weakest(FILE *out, const summary *s)
 {
     static const char *const heads[] = {"image", "keypoints", "verified pairs", "matches", NULL};
-    const collection_job *j = s->j;
+    const collection *c = s->c;
     size_t n = 0;
-    weak_image *weak = io_alloc(j->images.count, sizeof *weak);
-    for (size_t i = 0; i < j->images.count; i++)
-        if (j->good[i]) weak[n++] = (weak_image){i, s->pairs[i], s->matches[i]};
+    weak_image *weak = io_alloc(c->images.count, sizeof *weak);
+    for (size_t i = 0; i < c->images.count; i++)
+        if (c->good[i]) weak[n++] = (weak_image){i, s->pairs[i], s->matches[i]};
     qsort(weak, n, sizeof *weak, compare_weak);
     fprintf(out, "<h2>Images with the fewest verified pairs</h2>\n");
     io_html_table_begin(out, heads);
     for (size_t i = 0; i < n && i < WEAKEST; i++) {
-        io_html_row_begin(out, j->names.items[weak[i].image]);
+        io_html_row_begin(out, c->names.items[weak[i].image]);
         io_html_cell(out, (double)s->keypoints[weak[i].image], 0, NULL);
         io_html_cell(out, (double)weak[i].pairs, 0, NULL);
         io_html_cell(out, (double)weak[i].matches, 0, NULL);
@@ -188,25 +188,25 @@ static void write_weakest(FILE *out, const summary *s)
     free(weak);
 }
 
-static void write_failed(FILE *out, const collection_job *j)
+static void write_failed(FILE *out, const collection *c)
 {
-    if (j->failed == 0) return;
+    if (c->failed == 0) return;
     fputs("<h2>Left out</h2>\n<p>Images that could not be read.</p>\n<pre>", out);
-    for (size_t i = 0; i < j->images.count; i++) {
-        if (j->good[i]) continue;
-        io_html_text(out, j->names.items[i]);
+    for (size_t i = 0; i < c->images.count; i++) {
+        if (c->good[i]) continue;
+        io_html_text(out, c->names.items[i]);
         fputc('\n', out);
     }
     fputs("</pre>\n", out);
 }
 
-bool collection_page_write(const collection_job *j, double seconds, io_error *error)
+bool collection_page_write(const collection *c, const char *path, double seconds, io_error *error)
 {
     summary s = {0};
-    io_writer *writer = io_writer_open(j->page, error);
+    io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     FILE *out = io_writer_file(writer);
-    bool ok = summary_make(&s, j, error);
+    bool ok = summary_make(&s, c, error);
     io_html_begin(out, "Collection");
     write_numbers(out, &s, seconds);
     fputs("<div class=\"plots\">\n", out);
@@ -216,7 +216,7 @@ bool collection_page_write(const collection_job *j, double seconds, io_error *er
     write_groups(out, &s);
     ok = ok && write_matrix(out, &s, error);
     write_weakest(out, &s);
-    write_failed(out, j);
+    write_failed(out, c);
     io_html_end(out);
     free(s.keypoints);
     free(s.cells);

@@ -1,0 +1,65 @@
+/* The database of COLMAP out of the work folder. */
+#include <stdlib.h>
+
+#include "collection/collection.h"
+
+typedef struct merge_work {
+    collection *c;
+    io_colmap_db *db;
+    int64_t *ids;
+    collection_counts *counts;
+    int64_t camera; /* of the image before; 0: none yet */
+    int32_t width, height;
+} merge_work;
+
+io_camera collection_camera(const collection *c, const features *f)
+{
+    return c->options.camera ? *c->options.camera : io_camera_guess(f->width, f->height);
+}
+
+static bool merge_image(void *context, size_t image, const features *f, io_error *error)
+{
+    merge_work *w = context;
+    io_camera camera = collection_camera(w->c, f);
+    bool shared = w->c->options.camera || w->c->options.one_camera;
+    bool other = !shared || w->camera == 0 || f->width != w->width || f->height != w->height;
+    w->width = f->width;
+    w->height = f->height;
+    w->counts->keypoints += f->keypoints.count;
+    return (!other || io_colmap_db_add_camera(w->db, &camera, f->width, f->height, &w->camera, error)) &&
+           io_colmap_db_add_image(w->db, w->c->names.items[image], w->camera, &w->ids[image], error) &&
+           io_colmap_db_add_keypoints(w->db, w->ids[image], f->keypoints.items, f->keypoints.count, error);
+}
+
+static bool merge_pair(void *context, const collection_pair *p, io_error *error)
+{
+    merge_work *w = context;
+    w->counts->verified++;
+    w->counts->matches += p->inliers;
+    return io_colmap_db_add_matches(w->db, w->ids[p->a], w->ids[p->b], p->matches, p->count, error) &&
+           io_colmap_db_add_geometry(w->db, w->ids[p->a], w->ids[p->b], p->matches, p->inliers, p->geometry, p->model,
+                                     error);
+}
+
+static bool merge_blocks(merge_work *w, io_error *error)
+{
+    size_t blocks = collection_blocks(w->c), missing = 0, first = 0;
+    for (size_t i = 0; i < blocks; i++)
+        if (!collection_block_check(w->c, i) && missing++ == 0) first = i;
+    if (missing > 0)
+        return io_fail(error, "%zu of %zu blocks of pairs are not matched yet, such as block %zu: run --step match for all "
+                              "shards first", missing, blocks, first);
+    return collection_pairs_read(w->c, merge_pair, w, error);
+}
+
+bool collection_merge(collection *c, const char *database, collection_counts *counts, io_error *error)
+{
+    *counts = (collection_counts){.images = c->images.count - c->failed, .failed = c->failed, .pairs = c->pair_count};
+    merge_work w = {.c = c, .counts = counts, .ids = io_alloc(c->images.count + 1, sizeof *w.ids)};
+    w.db = io_colmap_db_create(database, error);
+    bool ok = w.db && collection_each_image(c, merge_image, &w, error) && merge_blocks(&w, error);
+    if (ok) ok = io_colmap_db_commit(w.db, error);
+    else io_colmap_db_abandon(w.db);
+    free(w.ids);
+    return ok;
+}

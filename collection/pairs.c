@@ -1,0 +1,228 @@
+/* Which pairs of a collection are matched: all, neighbours in a sequence or in space, the most similar
+ * ones, or those of a list. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collection/collection.h"
+#include "io/pair_list.h"
+
+#define EXHAUSTIVE_UP_TO 100 /* images, by default */
+#define PROBED_IMAGES 8192   /* images x words per row: the time of a query does not grow up to so many images */
+
+static void add_pair(collection *c, size_t *room, size_t a, size_t b)
+{
+    if (a == b || !c->good[a] || !c->good[b]) return;
+    if (c->pair_count == *room) {
+        *room = *room ? 2 * *room : 1024;
+        c->pairs = io_grow(c->pairs, *room, sizeof *c->pairs);
+    }
+    c->pairs[c->pair_count][0] = (uint32_t)(a < b ? a : b);
+    c->pairs[c->pair_count++][1] = (uint32_t)(a < b ? b : a);
+}
+
+static int compare_pairs(const void *x, const void *y)
+{
+    const uint32_t *a = x, *b = y;
+    if (a[0] != b[0]) return a[0] < b[0] ? -1 : 1;
+    return a[1] < b[1] ? -1 : a[1] > b[1];
+}
+
+/* Sorted, each once. */
+static void pairs_settle(collection *c)
+{
+    size_t kept = 0;
+    if (c->pair_count > 1) qsort(c->pairs, c->pair_count, sizeof *c->pairs, compare_pairs);
+    for (size_t i = 0; i < c->pair_count; i++) {
+        if (kept > 0 && compare_pairs(c->pairs[kept - 1], c->pairs[i]) == 0) continue;
+        memcpy(c->pairs[kept++], c->pairs[i], sizeof *c->pairs);
+    }
+    c->pair_count = kept;
+}
+
+/* ---- retrieval ---- */
+
+static bool retrieval_index(collection *c, kb_index *index, kb_workspace *ws, io_error *error)
+{
+    kb_error why;
+    for (size_t i = 0; i < c->images.count; i++) {
+        features f;
+        if (!c->good[i]) continue;
+        if (!collection_features_read(c, i, &f)) return io_fail(error, "%s: its features are gone", c->images.items[i]);
+        kb_features view = features_view(&f);
+        bool ok = kb_index_add(index, &view, i, NULL, ws, &why) == KB_OK;
+        features_free(&f);
+        if (!ok) return io_fail(error, "%s: %s", c->images.items[i], why.text);
+    }
+    return true;
+}
+
+typedef struct retrieval {
+    collection *c;
+    kb_index *index;
+    kb_index_result *results; /* k per image */
+    size_t *counts, k;
+    int32_t probes;
+    const char **failure; /* per image; NULL: none */
+} retrieval;
+
+static void retrieval_query(void *context, int32_t i)
+{
+    retrieval *r = context;
+    features f;
+    kb_error why;
+    if (!r->c->good[i]) return;
+    r->failure[i] = "its features are gone";
+    if (!collection_features_read(r->c, (size_t)i, &f)) return;
+    kb_features view = features_view(&f);
+    kb_index_query_options o;
+    KB_INIT(o);
+    o.probes = r->probes;
+    kb_status status =
+        kb_index_query(r->index, &view, &o, NULL, r->results + (size_t)i * r->k, r->k, &r->counts[i], &why);
+    r->failure[i] = status == KB_OK ? NULL : kb_status_string(status);
+    features_free(&f);
+}
+
+static bool pairs_retrieval(collection *c, size_t *room, io_error *error)
+{
+    io_vocabulary words;
+    kb_workspace *ws = NULL;
+    kb_error why;
+    retrieval r = {.c = c, .k = (size_t)c->options.neighbours + 1}; /* the image itself is one */
+    size_t n = c->images.count;
+    r.probes = n <= PROBED_IMAGES / 8 ? 8 : n < PROBED_IMAGES ? (int32_t)(PROBED_IMAGES / n) : 1;
+    if (!photos_vocabulary_open(c->options.vocabulary, &c->options.pipeline->info, &words, error)) return false;
+    bool ok = (kb_index_create(words.vocabulary, NULL, &r.index, &why) == KB_OK && kb_workspace_create(&ws) == KB_OK) ||
+              io_fail(error, "out of memory");
+    ok = ok && retrieval_index(c, r.index, ws, error);
+    r.results = io_alloc(n * r.k, sizeof *r.results);
+    r.counts = io_alloc(n, sizeof *r.counts);
+    r.failure = io_alloc(n, sizeof *r.failure);
+    if (ok && c->options.pipeline->parallel)
+        c->options.pipeline->parallel->run(c->options.pipeline->parallel->self, (int32_t)n, retrieval_query, &r);
+    else for (size_t i = 0; ok && i < n; i++) retrieval_query(&r, (int32_t)i);
+    for (size_t i = 0; ok && i < n; i++) {
+        if (r.failure[i]) ok = io_fail(error, "%s: %s", c->images.items[i], r.failure[i]);
+        for (size_t k = 0; ok && k < r.counts[i]; k++) add_pair(c, room, i, (size_t)r.results[i * r.k + k].id);
+    }
+    free(r.results);
+    free(r.counts);
+    free(r.failure);
+    kb_index_free(r.index);
+    kb_workspace_free(ws);
+    io_vocabulary_free(&words);
+    return ok;
+}
+
+/* ---- positions ---- */
+
+typedef struct pair_sink {
+    collection *c;
+    size_t *room;
+} pair_sink;
+
+static void gps_add(void *context, size_t a, size_t b)
+{
+    pair_sink *sink = context;
+    add_pair(sink->c, sink->room, a, b);
+}
+
+/* ---- a list ---- */
+
+/* Names as in the database. */
+static bool pairs_list(collection *c, size_t *room, io_error *error)
+{
+    io_pairs pairs;
+    if (!io_pairs_read(c->options.list, &c->names, &pairs, error)) return false;
+    for (size_t i = 0; i < pairs.count; i++) add_pair(c, room, pairs.items[i][0], pairs.items[i][1]);
+    io_pairs_free(&pairs);
+    return true;
+}
+
+/* ---- all ---- */
+
+static collection_pairs_by pairs_by(const collection *c)
+{
+    if (c->options.by != PAIRS_AUTO) return c->options.by;
+    return c->options.list ? PAIRS_LIST : c->images.count <= EXHAUSTIVE_UP_TO ? PAIRS_EXHAUSTIVE : PAIRS_RETRIEVAL;
+}
+
+static bool pairs_choose(collection *c, io_error *error)
+{
+    size_t room = 0, n = c->images.count;
+    collection_pairs_by by = pairs_by(c);
+    c->pair_count = 0;
+    bool ok = true;
+    if (by == PAIRS_LIST) {
+        ok = c->options.list ? pairs_list(c, &room, error) : io_fail(error, "--pairs list needs --list");
+    } else if (by == PAIRS_RETRIEVAL) {
+        ok = pairs_retrieval(c, &room, error);
+    } else if (by == PAIRS_GPS) {
+        pair_sink sink = {c, &room};
+        ok = collection_gps(c, gps_add, &sink, error);
+    } else {
+        size_t reach = by == PAIRS_SEQUENTIAL ? (size_t)c->options.overlap : n;
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = a + 1, found = 0; b < n && found < reach && c->good[a]; b++) {
+                found += c->good[b];
+                add_pair(c, &room, a, b);
+            }
+    }
+    if (ok) pairs_settle(c);
+    return ok;
+}
+
+/* Everything that the list depends on. */
+static bool pairs_stamp(collection *c, io_error *error)
+{
+    uint64_t hash = c->describe_hash;
+    const int32_t numbers[] = {(int32_t)c->options.by, c->options.neighbours, c->options.overlap, (int32_t)c->images.count};
+    hash = collection_hash(hash, numbers, sizeof numbers);
+    if (c->options.by == PAIRS_GPS) hash = collection_hash(hash, &c->options.reach, sizeof c->options.reach);
+    for (size_t i = 0; i < c->images.count; i++) {
+        uint64_t one = c->good[i] ? c->stamps[i] : 0;
+        hash = collection_hash(hash, &one, sizeof one);
+    }
+    if (pairs_by(c) == PAIRS_RETRIEVAL) { /* its content, whatever it is called */
+        io_vocabulary words;
+        size_t size;
+        if (!photos_vocabulary_open(c->options.vocabulary, &c->options.pipeline->info, &words, error)) return false;
+        const void *data = kb_vocabulary_data(words.vocabulary, &size);
+        hash = collection_hash(hash, data, size);
+        io_vocabulary_free(&words);
+    }
+    if (c->options.list) {
+        io_bytes bytes;
+        if (!io_file_read(c->options.list, &bytes, error)) return false;
+        hash = collection_hash(hash, bytes.data, bytes.size);
+        io_bytes_free(&bytes);
+    }
+    c->pairs_hash = hash;
+    return true;
+}
+
+/* Which images have features; those without must have said why. */
+static bool images_settle(collection *c, io_error *error)
+{
+    size_t missing = 0, first = 0;
+    c->failed = 0;
+    for (size_t i = 0; i < c->images.count; i++) {
+        c->good[i] = collection_features_check(c, i, &c->keypoints[i]);
+        if (!c->good[i] && collection_failure_check(c, i)) c->failed++;
+        else if (!c->good[i] && missing++ == 0) first = i;
+    }
+    if (missing == 0) return true;
+    return io_fail(error, "%zu of %zu images are not described yet, such as %s: run --step describe for all shards first",
+                   missing, c->images.count, c->images.items[first]);
+}
+
+bool collection_pairs(collection *c, io_error *error)
+{
+    collection_stamp(c, collection_whole);
+    if (!images_settle(c, error) || !pairs_stamp(c, error)) return false;
+    char *path = io_path_join(c->options.folder, "pairs.txt");
+    bool ok = collection_pairs_load(c, path);
+    if (!ok) ok = pairs_choose(c, error) && collection_pairs_write(c, path, error);
+    free(path);
+    return ok;
+}

@@ -1,0 +1,106 @@
+/* Vocabularies by name: those that are compiled in, those that are installed, files. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collection/photos.h"
+
+typedef struct builtin_vocabulary {
+    const char *name;
+    const unsigned char *data;
+    size_t size;
+} builtin_vocabulary;
+/* Made by cmake/embed_vocabularies.cmake; ends with a NULL name. */
+extern const builtin_vocabulary photos_builtin_vocabularies[];
+
+const char *photos_vocabulary_name(size_t index, size_t *size)
+{
+    for (size_t i = 0; photos_builtin_vocabularies[i].name; i++) {
+        if (i != index) continue;
+        if (size) *size = photos_builtin_vocabularies[i].size;
+        return photos_builtin_vocabularies[i].name;
+    }
+    return NULL;
+}
+
+static bool open_builtin(const char *name, io_vocabulary *out)
+{
+    memset(out, 0, sizeof *out);
+    for (const builtin_vocabulary *v = photos_builtin_vocabularies; v->name; v++)
+        if (strcmp(v->name, name) == 0)
+            return kb_vocabulary_load(v->data, v->size, &out->vocabulary, NULL) == KB_OK;
+    return false;
+}
+
+/* NAME.kbv in the folder of data: share/keybits beside the program (where it was built) or beside its folder (where it
+ * is installed). NULL when it is not there; else to be freed. */
+static char *installed_path(const char *name)
+{
+    static const char *const folders[] = {"share/keybits", "../share/keybits"};
+    char program[2048], path[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0 || strchr(name, '/')) return NULL;
+    program[length] = 0;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        int folder = (int)(io_path_base(program) - program);
+        snprintf(path, sizeof path, "%.*s%s/%s.kbv", folder, program, folders[i], name);
+        if (io_path_exists(path)) return io_copy_string(path);
+    }
+    return NULL;
+}
+
+/* False with a sentence when there is such a file and it cannot be read; *found says whether there is one. */
+static bool open_installed(const char *name, io_vocabulary *out, bool *found, io_error *error)
+{
+    char *path = installed_path(name);
+    *found = path != NULL;
+    bool ok = path && io_vocabulary_read(path, out, error);
+    free(path);
+    return ok;
+}
+
+bool photos_vocabulary_installed(const char *name, size_t *size)
+{
+    io_mapping file;
+    char *path = installed_path(name);
+    bool ok = path && io_mapping_open(path, &file, NULL);
+    free(path);
+    if (!ok) return false;
+    *size = file.size;
+    io_mapping_close(&file);
+    return true;
+}
+
+/* Whether rows of the model can become words; the message is for the user who named both. */
+static bool vocabulary_fits(const char *name, const io_vocabulary *v, const kb_model_info *model, io_error *error)
+{
+    kb_vocabulary_info info;
+    KB_INIT(info);
+    kb_vocabulary_get_info(v->vocabulary, &info);
+    if (info.row_bytes != model->row_bytes)
+        return io_fail(error, "%s: rows of %d bytes, but those of the model %s have %d", name, info.row_bytes,
+                       model->spec->name, model->row_bytes);
+    if (info.model_id != 0 && info.model_id != model->id)
+        return io_fail(error, "%s: made for the model %s (%016llx), not for %s (%016llx)", name, info.model_name,
+                       (unsigned long long)info.model_id, model->spec->name, (unsigned long long)model->id);
+    return true;
+}
+
+bool photos_vocabulary_open(const char *name_or_path, const kb_model_info *model, io_vocabulary *out, io_error *error)
+{
+    char standard[96];
+    snprintf(standard, sizeof standard, "%s-10k", model ? model->spec->name : "");
+    const char *name = name_or_path ? name_or_path : standard;
+    bool found = false;
+    if (!open_builtin(name, out) && !open_installed(name, out, &found, error)) {
+        if (found) return false;
+        if (!name_or_path)
+            return io_fail(error, "there is no %s.kbv in share/keybits beside the program or its folder: name a "
+                                  "vocabulary with --vocab (built in: bag256-1k, bad256-1k), or make one with keybits "
+                                  "vocab train", name);
+        if (!io_vocabulary_read(name, out, error)) return false;
+    }
+    if (!model || vocabulary_fits(name, out, model, error)) return true;
+    io_vocabulary_free(out);
+    return false;
+}
