@@ -1,4 +1,5 @@
 /* The kernels of this module in plain C. */
+#include "common/cpu.h"
 #include "match/hamming_rows.h"
 #include "match/kernels.h"
 
@@ -45,10 +46,28 @@ size_t kbi_list_circle(const float *x, const float *y, const int32_t *level, int
     return n;
 }
 
+static int32_t hamming_plain(const uint8_t *a, const uint8_t *b, size_t row_bytes)
+{
+    (void)kbi_cpu_flags(); /* so that they are known to the next call */
+    return (int32_t)hamming_distance(a, b, row_bytes, COUNTS);
+}
+
+#ifdef KBI_X86
+__attribute__((target("popcnt"))) static int32_t hamming_popcnt(const uint8_t *a, const uint8_t *b, size_t row_bytes)
+{
+    return (int32_t)(row_bytes == 32 ? hamming_distance(a, b, 32, true) : hamming_distance(a, b, row_bytes, true));
+}
+#else
+#    define hamming_popcnt hamming_plain
+#endif
+
+/* A table of kernels would take longer than the distance of a row. */
 int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 {
     if (row_bytes > 0 && (!a || !b)) return -1;
-    return (int32_t)hamming_distance(a, b, row_bytes, COUNTS);
+    if (atomic_load_explicit(&kbi_cpu_state, memory_order_relaxed) & KBI_CPU_SSE42)
+        return hamming_popcnt(a, b, row_bytes);
+    return hamming_plain(a, b, row_bytes);
 }
 
 const kbi_match_kernels kbi_match_kernels_c = {.least_rows = 96,
