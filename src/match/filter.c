@@ -20,7 +20,7 @@
 #include "common/cpu.h"
 #include "common/sincos.h"
 #include "match/filter_block.h"
-#include "match/grid.h"
+#include "match/point_grid.h"
 #include "match/kernels.h"
 #include "match/match.h"
 

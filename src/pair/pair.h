@@ -5,9 +5,11 @@
  *     oriented   an angle per keypoint, where upright verifies nothing
  *     rotated    one rotation for the whole pair, found by one of the other looks
  *
- *     pair.c      the public call: options, buffers, the order of looks
- *     look.c      one look
- *     rotation.c  the rotation of a pair */
+ *     pair.c             the public call: options, buffers, the order of looks
+ *     look.c             one look
+ *     common_rotation.c  the rotation of a pair
+ *
+ * Two more calls stand above all modules: features.c detects and describes, reserve.c counts workspace. */
 #ifndef KBI_PAIR_H
 #define KBI_PAIR_H
 
@@ -54,7 +56,7 @@ kb_status kbi_pair_look(pair_job *job, pair_look *out);
 /* Sets the angles with which a look describes. */
 kb_status kbi_pair_set_angles(pair_job *job, const pair_look *look);
 
-/* ---- rotation.c ---- */
+/* ---- common_rotation.c ---- */
 
 /* The rotation, in degrees clockwise from 0 to 360, that takes the inliers of image a to image b as well as can be. */
 float kbi_pair_rotation_of_points(const pair_job *job, const pair_look *look);

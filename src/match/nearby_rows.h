@@ -1,8 +1,8 @@
 /* The nearest rows among the keypoints of a region: what guided and stereo matching share. */
-#ifndef KBI_MATCH_CANDIDATES_H
-#define KBI_MATCH_CANDIDATES_H
+#ifndef KBI_MATCH_NEARBY_ROWS_H
+#define KBI_MATCH_NEARBY_ROWS_H
 
-#include "match/grid.h"
+#include "match/point_grid.h"
 #include "match/kernels.h"
 
 /* Candidates are the keypoints in a circle, with a level in its range; or, where its radius is INFINITY, those in a box
