@@ -9,9 +9,10 @@ source "$(dirname "$0")/folders.inc"
 
 # list_symbols OBJECTS: "FOLDER U|D SYMBOL"
 list_symbols() {
-    local folder
-    for folder in "$1"/*/; do
-        nm "$folder"*.o 2>/dev/null | awk -v folder="$(basename "$folder")" '
+    local source
+    for source in "$KEYBITS_SOURCE"/src/*/*.c; do
+        source=${source#"$KEYBITS_SOURCE/src/"}
+        nm "$1/$source.o" 2>/dev/null | awk -v folder="${source%/*}" '
             $1 == "U" && $2 ~ /^kbi?_/ { print folder, "U", $2 }
             $2 ~ /^[TDRBGS]$/ && $3 ~ /^kbi?_/ { print folder, "D", $3 }'
     done
