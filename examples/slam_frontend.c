@@ -135,7 +135,7 @@ static size_t match_unknown(slam *s, float radius, double depth, kb_match *match
         for (int c = 0; c < 3; c++) ray[c] *= depth;
         pose_apply(&to_world, ray, place);
         if (s->key.point_of[i] < 0) point_pixel(s, &s->now.at, place, &x, &y);
-        guides[i] = (kb_guide){(float)x, (float)y, radius, k->angle, k->octave - 1, k->octave + 1};
+        guides[i] = (kb_guide){(float)x, (float)y, radius, k->angle, k->octave - 1, k->octave + 1, 0, 0};
     }
     KB_INIT(options);
     options.max_ratio = 0.8f;
@@ -215,7 +215,7 @@ static size_t points_in_view(slam *s, float radius, kb_guide *guides, uint8_t *r
         double x, y;
         if ((p->visible > 8 && 4 * p->found < p->visible) || !point_pixel(s, &s->now.at, p->place, &x, &y)) continue;
         p->visible++;
-        guides[n] = (kb_guide){(float)x, (float)y, radius, p->angle, p->level - 1, p->level + 1};
+        guides[n] = (kb_guide){(float)x, (float)y, radius, p->angle, p->level - 1, p->level + 1, 0, 0};
         memcpy(rows + n * BYTES, p->row, BYTES);
         index[n++] = i;
     }
