@@ -116,7 +116,7 @@ int main(void)
 }
 END
 flags=(-std=gnu11 -O1 -DKB_BAD_ONLY=1 -DKB_NO_THREADS -I include -I src -ffp-contract=off)
-printf '%s\n' src/{common,image,detect,describe,match,fit,model,reserve,simd}/*.c "$work/main.c" |
+printf '%s\n' src/{common,image,detect,describe,match,fit,model,reserve,simd,track}/*.c "$work/main.c" |
     xargs -P 2 -I {} sh -c '"$@" -c "$0" -o "$(mktemp -u "'"$work"'/XXXXXXXX").o"' {} "${CC:-cc}" "${flags[@]}"
 "${CC:-cc}" "$work"/*.o -o "$work/main" -lm
 "$work/main"
