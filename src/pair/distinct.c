@@ -13,7 +13,6 @@
  * one scene (docs/collections.md). */
 #include <math.h>
 
-#include "common/cpu.h"
 #include "match/kernels.h"
 #include "pair/verify.h"
 
@@ -27,7 +26,7 @@
 
 typedef struct image_view {
     const kb_features *f;
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     int32_t listed[BLOCK]; /* 0, 1, ... */
 } image_view;
 
@@ -53,7 +52,7 @@ static bool has_rival(const image_view *v, const uint8_t *row, size_t at, uint32
     uint32_t distances[BLOCK];
     for (size_t first = 0; first < v->f->n; first += BLOCK) {
         size_t n = v->f->n - first < BLOCK ? v->f->n - first : BLOCK;
-        v->kernels.hamming_listed(row, v->f->rows + first * v->f->row_bytes, v->listed, n, v->f->row_bytes,
+        v->kernels->hamming_listed(row, v->f->rows + first * v->f->row_bytes, v->listed, n, v->f->row_bytes,
                                   v->f->row_bytes, distances);
         for (size_t i = 0; i < n; i++)
             if (distances[i] < limit && apart(&v->f->keypoints[first + i], keypoint, keypoint->size)) return true;
@@ -83,7 +82,7 @@ static void note_spot(const kb_features *a, const kb_features *b, const kb_match
 static void view_init(image_view *v, const kb_features *f)
 {
     v->f = f;
-    kbi_match_kernels_init(&v->kernels, kbi_cpu_flags());
+    v->kernels = kbi_match_kernels_get();
     for (int32_t i = 0; i < BLOCK; i++) v->listed[i] = i;
 }
 
