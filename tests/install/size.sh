@@ -25,7 +25,7 @@ below() {
 build full
 below full 800000
 build bad -DKEYBITS_BAD_ONLY=ON
-below bad 252000
+below bad 256000
 
 cat >"$scratch/describe.c" <<'C'
 #include <keybits/keybits.h>
