@@ -15,7 +15,7 @@ keybits.dask (collections on a cluster) are imported by their names.
 from . import _tree  # noqa: F401  (first: the others need keybits._abi)
 from ._arrays import keypoint_dtype, match_dtype, to_gray
 from ._checked import KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError
-from ._library import cpu_features, request_amx, set_threads, version
+from ._library import cpu_features, set_threads, version
 from .collection import Collection, CollectionCounts
 from .draw import draw_keypoints, draw_matches, draw_outline
 from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Pyramid, build_pyramid,
@@ -47,7 +47,7 @@ __all__ = [
     "learn_hashsift", "match", "match_dtype",
     "match_guided", "match_images", "match_knn", "match_points", "match_stereo", "node_dtype", "orient", "patch_set",
     "plausible_corners", "pose_from_homography", "preset_scale", "presets", "project_homography", "read_patches",
-    "request_amx", "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches",
+    "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches",
     "stereo_dtype", "to_gray", "track",
     "track_dtype", "track_points", "version", "write_patches",
 ]
