@@ -52,6 +52,19 @@ static bool merge_blocks(merge_work *w, io_error *error)
     return collection_pairs_read(w->c, merge_pair, w, error);
 }
 
+/* What would otherwise be noticed only in an empty reconstruction. */
+static void warn_of_nothing(const collection *c, const collection_counts *n)
+{
+    const photos_host *host = &c->options.host;
+    size_t empty = 0, first = 0;
+    for (size_t i = 0; i < c->images.count; i++)
+        if (c->good[i] && c->keypoints[i] == 0 && empty++ == 0) first = i;
+    if (empty > 0)
+        photos_warn(host, "%zu images have no keypoints, such as %s: are they black or empty?", empty, c->images.items[first]);
+    if (n->pairs == 0) photos_warn(host, "%zu images make no pair", n->images);
+    else if (n->verified == 0) photos_warn(host, "none of %zu pairs is verified: do the images show one place?", n->pairs);
+}
+
 bool collection_merge(collection *c, const char *database, collection_counts *counts, io_error *error)
 {
     *counts = (collection_counts){.images = c->images.count - c->failed, .failed = c->failed, .pairs = c->pair_count};
@@ -61,5 +74,6 @@ bool collection_merge(collection *c, const char *database, collection_counts *co
     if (ok) ok = io_colmap_db_commit(w.db, error);
     else io_colmap_db_abandon(w.db);
     free(w.ids);
+    if (ok) warn_of_nothing(c, counts);
     return ok;
 }

@@ -8,8 +8,8 @@ for i in 1 2 3 4; do
 done
 echo nothing >photos/7.jpg
 job() { "$KEYBITS" collection photos -o "$1.db" -n 300 --quiet "${@:2}"; }
-run job one --matches m.npz --openmvg mvg --page page.html
-run job one --matches m.txt
+ends 1 job one --matches m.npz --openmvg mvg --page page.html
+ends 1 job one --matches m.txt
 python3 - <<'PY' || fail "the text, the arrays or the files of OpenMVG"
 import ast, json, sqlite3, struct, zipfile
 db = sqlite3.connect("one.db")
