@@ -168,7 +168,7 @@ python3 -c 'import json; d = json.load(open("similar.json")); assert 5 <= d["pai
 
 # GNU parallel does the scheduling where it is.
 if command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q GNU; then
-    PATH=$(dirname "$KEYBITS"):$PATH run "$KEYBITS_SOURCE/scripts/collection-parallel" 3 gnu.db photos/a photos/b -- -n 300
+    PATH=$(dirname "$KEYBITS"):$PATH ends 1 "$KEYBITS_SOURCE/scripts/collection-parallel" 3 gnu.db photos/a photos/b -- -n 300
     same killed.db gnu.db
 fi
 
