@@ -17,6 +17,15 @@ io_camera collection_camera(const collection *c, const features *f)
     return c->options.camera ? *c->options.camera : io_camera_guess(f->width, f->height);
 }
 
+/* COLMAP's spatial matcher and pose priors begin with these. */
+static bool merge_position(const merge_work *w, size_t image, io_error *error)
+{
+    io_position p;
+    if (!io_image_position(w->c->images.items[image], &p)) return true;
+    const double prior[3] = {p.latitude, p.longitude, p.altitude};
+    return io_colmap_db_set_prior(w->db, w->ids[image], prior, error);
+}
+
 static bool merge_image(void *context, size_t image, const features *f, io_error *error)
 {
     merge_work *w = context;
@@ -28,6 +37,7 @@ static bool merge_image(void *context, size_t image, const features *f, io_error
     w->counts->keypoints += f->keypoints.count;
     return (!other || io_colmap_db_add_camera(w->db, &camera, f->width, f->height, &w->camera, error)) &&
            io_colmap_db_add_image(w->db, w->c->names.items[image], w->camera, &w->ids[image], error) &&
+           merge_position(w, image, error) &&
            io_colmap_db_add_keypoints(w->db, w->ids[image], f->keypoints.items, f->keypoints.count, error);
 }
 

@@ -4,8 +4,8 @@ source "$(dirname "$0")/common.inc"
 mkdir -p photos/day2
 for i in 1 2; do render "photos/$i.pgm" 320 240 7; done
 render photos/day2/3.pgm 320 240 7
-: >photos/IMG_1.HEIC
-: >photos/IMG_2.heic
+: >photos/IMG_1.CR2
+: >photos/IMG_2.gif
 : >photos/notes.txt
 
 for command in "collection -o c.db" "index build -o c.kbi" "loops" "detect -o c.csv"; do
@@ -15,7 +15,7 @@ for command in "collection -o c.db" "index build -o c.kbi" "loops" "detect -o c.
     index*) run "$KEYBITS" index build photos -o c.kbi ;;
     *) run "$KEYBITS" "${words[0]}" photos "${words[@]:1}" ;;
     esac
-    says "2 files of formats that are not read, such as photos/IMG_1.HEIC"
+    says "2 files of formats that are not read, such as photos/IMG_1.CR2"
     says "1 folders in it, such as photos/day2"
     grep -q notes.txt "$scratch/.err" && fail "a text is no photograph"
 done
