@@ -725,9 +725,9 @@ typedef struct kb_pair {
 } kb_pair;
 
 /* Matches two images: detects once, then describes, matches, filters and fits by one or more looks. Upright comes
- * first; oriented follows where no geometry is found, or fewer than half of the matches agree with it. A rotation of the
- * pair that these show is tried in a third look. The look whose geometry has the most places (kb_fit_report) is taken;
- * the fits know how many looks there were.
+ * first, unless the strongest keypoints show that the pair is turned; oriented follows (or upright) where no geometry is
+ * found, or fewer than half of the matches agree with it. A rotation of the pair that these show is tried in a third
+ * look. The look whose geometry has the most places (kb_fit_report) is taken; the fits know how many looks there were.
  * SIFT and RootSIFT are matched as floats. options and workspace may be NULL: no geometry then. */
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair);
