@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "common/structs.h"
-#include "match/candidates.h"
+#include "match/nearby_rows.h"
 
 #define TURN_BINS 30
 

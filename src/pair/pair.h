@@ -7,11 +7,13 @@
  *     warped     after a homography: image b warped into image a, with keypoints of its own
  *     guided     after an epipolar geometry: matches along lines
  *
- *     pair.c      the public call: options, buffers, the order of looks
- *     look.c      one look
- *     rotation.c  the rotation of a pair
- *     warp.c      the warped look
- *     guided.c    the guided look */
+ *     pair.c             the public call: options, buffers, the order of looks
+ *     look.c             one look
+ *     common_rotation.c  the rotation of a pair
+ *     warped_look.c      the warped look
+ *     guided_look.c      the guided look
+ *
+ * Two more calls stand above all modules: features.c detects and describes, reserve.c counts workspace. */
 #ifndef KBI_PAIR_H
 #define KBI_PAIR_H
 
@@ -74,11 +76,11 @@ kb_status kbi_pair_looks_turned(pair_job *job, pair_look *spare, bool *turned);
 kb_status kbi_pair_filter(const pair_job *job, pair_look *out);
 kb_status kbi_pair_fit(const pair_job *job, pair_look *out);
 
-/* ---- warp.c, guided.c ---- After a look that found a geometry. */
+/* ---- warped_look.c, guided_look.c ---- After a look that found a geometry. */
 kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out);
 kb_status kbi_pair_guided_look(pair_job *job, const pair_look *found, pair_look *out);
 
-/* ---- rotation.c ---- */
+/* ---- common_rotation.c ---- */
 
 /* The rotation, in degrees clockwise from 0 to 360, that takes the inliers of image a to image b as well as can be. */
 float kbi_pair_rotation_of_points(const pair_job *job, const pair_look *look);
