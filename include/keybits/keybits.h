@@ -396,6 +396,15 @@ typedef struct kb_orient_options {
 KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
                            kb_workspace *workspace, float *confidence);
 
+/* How exact the places of a detector's keypoints are: deviations (n numbers) receives the standard deviation of each along
+ * either axis, px of the image, from the curvature of its response and its scale; bundle adjustment weighs residuals by
+ * it. -1 for a keypoint that is not finite, not positive in size, or outside the image. Between two views the deviation
+ * of a residual is the root of the sum of both squares, each brought to the same image. detector 0 is the default;
+ * parallel and workspace may be NULL. docs/detect.md has the model and how well it holds. */
+KB_API kb_status kb_keypoint_deviations(const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                                        kb_detector detector, const kb_parallel *parallel, kb_workspace *workspace,
+                                        float *deviations);
+
 /* The image pyramid that HESSIAN and ORB search. */
 typedef struct kb_pyramid {
     uint32_t struct_size;
