@@ -734,9 +734,9 @@ typedef struct kb_pair {
 } kb_pair;
 
 /* Matches two images: detects once, then describes, matches, filters and fits by one or more looks. Upright comes
- * first; oriented follows where no geometry is found, or fewer than half of the matches agree with it. A rotation of the
- * pair that these show is tried in a third look. The look whose geometry has the most places (kb_fit_report) is taken;
- * the fits know how many looks there were.
+ * first, unless the strongest keypoints show that the pair is turned; oriented follows (or upright) where no geometry is
+ * found, or fewer than half of the matches agree with it. A rotation of the pair that these show is tried in a third
+ * look. The look whose geometry has the most places (kb_fit_report) is taken; the fits know how many looks there were.
  * SIFT and RootSIFT are matched as floats. options and workspace may be NULL: no geometry then. */
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair);
@@ -790,7 +790,7 @@ KB_API void kb_tracker_free(kb_tracker *tracker);
  * those of before, in their order, without those that were lost or moved onto the mask, then new ones. With fewer than
  * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
  * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
- * anew, and so does the frame after a call that failed. */
+ * anew, and so does the frame after one that memory did not suffice for. */
 KB_API kb_status kb_tracker_add(kb_tracker *tracker, const kb_image *image, const kb_image *mask,
                                 kb_workspace *workspace, kb_track *tracks, size_t capacity, size_t *count);
 /* Forgets all points; ids go on. */
