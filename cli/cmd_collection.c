@@ -94,7 +94,7 @@ static bool job_open(collection_job *j, int count, char **arguments, io_error *e
     j->folder = io_alloc(strlen(j->output) + (j->work ? strlen(j->work) : 0) + 8, 1);
     if (j->work) strcpy(j->folder, j->work);
     else sprintf(j->folder, "%s.work", j->output);
-    if (!places_open(j->common, &j->pipeline, error) || !cli_claim_images(j->common, count, arguments, &images, error)) {
+    if (!places_open(j->common, &j->pipeline, error) || !places_images(j->common, count, arguments, &images, error)) {
         io_names_free(&images);
         return false;
     }
@@ -105,7 +105,8 @@ static bool job_open(collection_job *j, int count, char **arguments, io_error *e
     j->options.camera = j->camera_text ? &j->camera : NULL;
     j->options.host = places_host(&j->bar, j->common);
     collection_open(&j->collection, &j->options, &images);
-    return claim_folders(j, error) && collection_folders_make(&j->collection, error);
+    return (!j->matches || collection_matches_check(&j->collection, j->matches, error)) && claim_folders(j, error) &&
+           collection_folders_make(&j->collection, error);
 }
 
 /* The steps up to the one that is asked for; the database comes behind. */
@@ -139,7 +140,7 @@ static int collection_run(cli_common *common, void *job, int count, char **argum
     if (!collection_merge(&j->collection, j->output, &counts, &error) || !write_outputs(j, start, &error))
         return cli_error("%s", error.text);
     merge_report(j, &counts, io_clock_seconds() - start);
-    return CLI_DONE;
+    return counts.failed ? CLI_FAILED : CLI_DONE;
 }
 
 static void collection_begin(void *job)

@@ -55,6 +55,7 @@ static bool take_image(void *context, size_t index, features *f, const char *why
         j->failed++;
         return true;
     }
+    if (f->keypoints.count == 0) cli_warn(j->common, "%s: no keypoints, so that no loop can be found", j->images.items[index]);
     kb_features view = features_view(f);
     io_names_add(&j->described, j->images.items[index]);
     j->keypoints += f->keypoints.count;
@@ -73,7 +74,7 @@ static bool take_image(void *context, size_t index, features *f, const char *why
     return true;
 }
 
-static const char *name_of(const loops_job *j, size_t position) { return io_path_base(j->described.items[position]); }
+static const char *name_of(const loops_job *j, size_t position) { return j->described.items[position]; }
 
 static void loops_json(const loops_job *j, double seconds)
 {
@@ -132,14 +133,27 @@ static void loops_text(const loops_job *j)
     }
 }
 
+/* In the order of the arguments; those of a folder in the natural order of their names. */
+static bool loops_images(loops_job *j, int count, char **arguments, io_error *error)
+{
+    for (int i = 0; i < count; i++) {
+        io_names some = {0};
+        bool ok = cli_claim_images(j->common, 1, &arguments[i], &some, error);
+        if (ok && io_path_is_folder(arguments[i])) io_names_sort(&some);
+        for (size_t k = 0; ok && k < some.count; k++) io_names_add(&j->images, some.items[k]);
+        io_names_free(&some);
+        if (!ok) return false;
+    }
+    return true;
+}
+
 static bool loops_open(loops_job *j, int count, char **arguments, io_error *error)
 {
     kb_error why;
     if (!places_open(j->common, &j->pipeline, error) ||
         !photos_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &j->words, error) ||
-        !cli_claim_images(j->common, count, arguments, &j->images, error))
+        !loops_images(j, count, arguments, error))
         return false;
-    io_names_sort(&j->images);
     if (kb_workspace_create(&j->workspace) != KB_OK) return io_fail(error, "out of memory");
     if (!j->page) return true;
     if (kb_index_create(j->words.vocabulary, NULL, &j->index, &why) != KB_OK) return io_fail(error, "%s", why.text);
@@ -167,7 +181,7 @@ static int loops_run(cli_common *common, void *job, int count, char **arguments)
     else if (!common->quiet && !j->output) loops_text(j);
     cli_say(common, "%zu loops in %zu images, %zu pairs matched, %zu images failed, %.1f s", j->found.count,
             j->described.count, j->checked, j->failed, seconds);
-    return CLI_DONE;
+    return j->failed ? CLI_FAILED : CLI_DONE;
 }
 
 static void loops_begin(void *job)
@@ -219,7 +233,8 @@ const cli_command command_loops = {
     .name = "loops",
     .summary = "where a sequence of images comes back to a place",
     .usage = "FOLDER [options]\nIMAGE... [options]",
-    .about = "Takes images in the natural order of their names (2.jpg before 10.jpg) and finds, for each, an earlier image of "
+    .about = "Takes images in the order in which they are named, those of a folder in the natural order of their names (2.jpg "
+             "before 10.jpg), and finds, for each, an earlier image of "
              "the same place: by words, and by matching and a homography for the best candidates. Images that cannot be "
              "read are named and left out.\n\n" CLI_IMAGES_HELP,
     .options = loops_options,

@@ -212,7 +212,7 @@ static void search_end(void *job)
 static const cli_option search_options[] = {
     {"draw", 0, CLI_OUTPUT(search_job, draw), "FILE.png",
      .help = "the photograph beside the picture that it shows, each with the outline of the other"},
-    {"candidates", 'k', CLI_NUMBER(search_job, k, 1, 10000), "K", "10",
+    {"candidates", 'k', CLI_NUMBER(search_job, k, 1, 10000), "K", "20",
      .help = "most similar images that are verified"},
     PROBES_OPTION(search_job),
     {"min-inliers", 0, CLI_NUMBER(search_job, min_inliers, 1, 1000000), "N", "15",

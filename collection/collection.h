@@ -83,6 +83,8 @@ bool collection_openmvg_write(const collection *c, const char *folder, io_error 
 bool collection_openmvg_outputs(const collection *c, const char *folder, io_names *out, io_error *error);
 /* COLMAP's text of matches (.txt) or arrays (.npz). */
 bool collection_matches_write(const collection *c, const char *path, io_error *error);
+/* Whether that file can hold the names: a text cannot hold spaces. */
+bool collection_matches_check(const collection *c, const char *path, io_error *error);
 bool collection_page_write(const collection *c, const char *path, double seconds, io_error *error);
 /* The camera of an image: that of the options, else a guess. */
 io_camera collection_camera(const collection *c, const features *f);

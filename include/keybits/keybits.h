@@ -790,7 +790,7 @@ KB_API void kb_tracker_free(kb_tracker *tracker);
  * those of before, in their order, without those that were lost or moved onto the mask, then new ones. With fewer than
  * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
  * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
- * anew, and so does the frame after a call that failed. */
+ * anew, and so does the frame after one that memory did not suffice for. */
 KB_API kb_status kb_tracker_add(kb_tracker *tracker, const kb_image *image, const kb_image *mask,
                                 kb_workspace *workspace, kb_track *tracks, size_t capacity, size_t *count);
 /* Forgets all points; ids go on. */
