@@ -15,6 +15,7 @@ help:
 	@echo "make lint     cppcheck and clang-tidy over the C of the project"
 	@echo "make coverage lines of src/ that the unit tests run, by gcov"
 	@echo "make bench    build, then time every step beside OpenCV's (IMAGES=folders of yours)"
+	@echo "make results  run every benchmark on this machine, resume, write results/*.json and the tables made of them (SHORT=1: a look)"
 	@echo "make bench-instructions  count the instructions of every kernel and step on x86 and aarch64, by emulation"
 	@echo "make bench-web  build the web package, then time a frame in chromium beside opencv.js's"
 	@echo "make python   a wheel of the Python package in $(BUILD)/python"
@@ -62,6 +63,12 @@ bench:
 	@$(MAKE) --no-print-directory program
 	@scripts/bench $(BUILD) $(IMAGES)
 
+results:
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory program
+	@scripts/results $(if $(SHORT),--short) $(BUILD) $(NAMES)
+	@$(if $(SHORT),true,scripts/results-tables)
+
 bench-instructions:
 	@scripts/setup build bench-instructions
 	@JOBS=$(JOBS) scripts/bench-instructions $(BUILD)
@@ -106,4 +113,4 @@ deb: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all fuzz lint coverage bench bench-instructions bench-web python web web-report amalgamation models install uninstall deb clean
+.PHONY: all help program demo test test-all fuzz lint coverage bench results bench-instructions bench-web python web web-report amalgamation models install uninstall deb clean

@@ -55,8 +55,8 @@ static kb_model *box_model(kb_kind kind, kb_sampler sampler)
     kb_box_pair pairs[256];
     for (int i = 0; i < 256; i++) {
         uint32_t r = 1 + kbi_random_below(&state, (uint32_t)kbi_max_radius(kbi_sampler_grid(sampler)));
-        uint32_t first = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
-        uint32_t second = kind == KB_BAG ? 1 + kbi_random_below(&state, 8) : 0;
+        uint32_t first = kind == KB_KIND_BAG ? 1 + kbi_random_below(&state, 8) : 0;
+        uint32_t second = kind == KB_KIND_BAG ? 1 + kbi_random_below(&state, 8) : 0;
         pairs[i] = (kb_box_pair){(uint8_t)first,  place(sampler, r), place(sampler, r), (uint8_t)r,
                                  (uint8_t)second, place(sampler, r), place(sampler, r), (uint8_t)r, 1};
     }
@@ -73,7 +73,8 @@ static kb_model *hash_model(void)
     static int32_t bias[256];
     for (size_t i = 0; i < sizeof weights; i++) weights[i] = (int8_t)((int)kbi_random_below(&state, 128) - 64);
     kb_model_spec spec = {
-        .struct_size = sizeof spec, .kind = KB_HASHSIFT, .bits = 256, .name = "hash", .weights = weights, .bias = bias};
+        .struct_size = sizeof spec, .kind = KB_KIND_HASHSIFT, .bits = 256, .name = "hash", .weights = weights,
+        .bias = bias};
     kb_model *model = NULL;
     kb_model_create(&spec, &model, NULL);
     return model;
@@ -155,7 +156,7 @@ static bool prepare(void)
     for (int i = 0; i < WIDTH * 32; i++) deep[i] = (uint16_t)kbi_random_below(&state, 32640);
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < WIDTH; i++) signed_rows[k][i] = (int16_t)((int)kbi_random_below(&state, 200) - 100);
-    kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
+    kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0};
     map = (kbi_resize_map){index, weight, pair, mix, 0};
     kbi_blur_plan(&blur, 1.6, 0.5);
     kbi_pyramid_plan(&levels, &image);
@@ -163,9 +164,9 @@ static bool prepare(void)
     prepare_regions();
     prepare_determinants();
     prepare_matching();
-    bad = box_model(KB_BAD, KB_SAMPLER_PATCH);
-    bad_cells = box_model(KB_BAD, KB_SAMPLER_CELLS);
-    bag = box_model(KB_BAG, KB_SAMPLER_OCTAVES);
+    bad = box_model(KB_KIND_BAD, KB_SAMPLER_PATCH);
+    bad_cells = box_model(KB_KIND_BAD, KB_SAMPLER_CELLS);
+    bag = box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES);
     hash = hash_model();
     kb_model_builtin("bad256", &builtin[0]);
     kb_model_builtin("bag256", &builtin[1]);
@@ -382,7 +383,7 @@ static void run_transfer(const kbi_kernels *k)
 /* Steps: kb_cpu_limit says which kernels they use. */
 static void detect_with(kb_detector detector)
 {
-    kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
+    kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0};
     kb_detect_options options;
     size_t count;
     KB_INIT(options);
@@ -393,7 +394,7 @@ static void run_detect_hessian(const kbi_kernels *k) { (void)k, detect_with(KB_D
 static void run_detect_orb(const kbi_kernels *k) { (void)k, detect_with(KB_DETECTOR_ORB); }
 static void describe_with(const kb_model *model)
 {
-    kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
+    kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0};
     kb_describe(model, &image, keypoints, N, NULL, workspace, rows, flags);
 }
 static void run_bad256(const kbi_kernels *k) { (void)k, describe_with(builtin[0]); }

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     for (int i = 0; good && i < 4; i++) {
         int32_t width = sides[i][0], height = sides[i][1];
         uint8_t *pixels = malloc((size_t)width * (size_t)height);
-        j.image = (kb_image){pixels, width, height, width, KB_GRAY8, 0};
+        j.image = (kb_image){pixels, width, height, width, KB_FORMAT_GRAY8, 0};
         good = pixels != NULL;
         if (good) render(pixels, width, height);
         good = good && print_row(&j);

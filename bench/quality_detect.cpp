@@ -201,7 +201,7 @@ Detector ours(kb_detector which, int n, kb_workspace *workspace)
 {
     return [=](const cv::Mat &image) {
         static_assert(sizeof(cv::KeyPoint) == sizeof(kb_keypoint), "the same seven fields");
-        kb_image view = {image.data, image.cols, image.rows, (ptrdiff_t)image.step, KB_GRAY8, 0};
+        kb_image view = {image.data, image.cols, image.rows, (ptrdiff_t)image.step, KB_FORMAT_GRAY8, 0};
         kb_detect_options options;
         KB_INIT(options);
         options.detector = which;

@@ -59,7 +59,7 @@ kb_model *read_table(const std::string &path, kb_sampler sampler)
     }
     kb_model_spec spec;
     KB_INIT(spec);
-    spec.kind = KB_BAD;
+    spec.kind = KB_KIND_BAD;
     spec.sampler = sampler;
     spec.bits = (int32_t)boxes.size();
     spec.name = "table";
@@ -107,7 +107,7 @@ Described describe(const kb_model *model, const cv::Mat &image, bool opencv)
     kb_model_info info;
     KB_INIT(info);
     kb_model_get_info(model, &info);
-    kb_image view = {image.data, image.cols, image.rows, (ptrdiff_t)image.step, KB_GRAY8, 0};
+    kb_image view = {image.data, image.cols, image.rows, (ptrdiff_t)image.step, KB_FORMAT_GRAY8, 0};
     Described d;
     d.keypoints = detect(image, view, opencv);
     d.rows.resize(d.keypoints.size() * (size_t)info.row_bytes + 1);

@@ -94,7 +94,7 @@ static bool render_scene(const settings *s, const char *path, uint64_t index, io
     char *folder = io_path_join(s->folder, name);
     kbi_view whole;
     uint8_t *pixels = shrink_photo(&image.view, s->side, &whole);
-    kb_image photo = {pixels, whole.width, whole.height, whole.width, KB_GRAY8, 0};
+    kb_image photo = {pixels, whole.width, whole.height, whole.width, KB_FORMAT_GRAY8, 0};
     uint64_t seed = kbi_random_fork(s->seed, index);
     bool ok = mkdir(folder, 0777) == 0 || io_path_is_folder(folder) || io_fail(error, "%s: cannot be made", folder);
     ok = ok && write_image(folder, 1, photo.width, photo.height, pixels, error);

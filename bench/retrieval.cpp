@@ -87,7 +87,7 @@ Rows describe_photo(const char *path, const kb_model *model, size_t row_bytes)
     image.width = gray.cols;
     image.height = gray.rows;
     image.stride = (ptrdiff_t)gray.step;
-    image.format = KB_GRAY8;
+    image.format = KB_FORMAT_GRAY8;
     kb_detect_options options;
     KB_INIT(options);
     options.detector = KB_DETECTOR_ORB;
@@ -439,11 +439,11 @@ int main(int argc, char **argv)
     if (kb_index_create(b.vocabulary, nullptr, &index, nullptr) != KB_OK) give_up("index", "out of memory");
     build(b, index, plain, with_peers);
     bench_words(b, plain);
-    bench_ours(b, index, KB_SCORE_BINARY, 0, "query, ours, while images come in");
+    bench_ours(b, index, KB_SCORING_BINARY, 0, "query, ours, while images come in");
     if (kb_index_compact(index) != KB_OK) give_up("index", "out of memory"); /* now as from a file */
-    double recall = bench_ours(b, index, KB_SCORE_BINARY, 0, "query, ours, as from a file");
-    bench_ours(b, index, KB_SCORE_BINARY, 1, "query, ours, one probe");
-    bench_ours(b, index, KB_SCORE_TF_IDF, 0, "query, ours, tf-idf");
+    double recall = bench_ours(b, index, KB_SCORING_BINARY, 0, "query, ours, as from a file");
+    bench_ours(b, index, KB_SCORING_BINARY, 1, "query, ours, one probe");
+    bench_ours(b, index, KB_SCORING_TF_IDF, 0, "query, ours, tf-idf");
     if (with_peers) bench_plain(b, plain);
 #ifdef KB_HAVE_FAISS
     if (with_peers) bench_faiss(b, recall);

@@ -316,10 +316,10 @@ static int query_run(cli_common *common, void *job, int count, char **arguments)
     kb_index_info info;
     KB_INIT(info);
     kb_index_get_info(j->index.index, &info);
-    if ((j->verify || j->scoring == KB_SCORE_EXACT) && !info.features)
+    if ((j->verify || j->scoring == KB_SCORING_EXACT) && !info.features)
         return cli_error("%s: made with --no-features, so that %s is not possible", path,
                          j->verify ? "--verify" : "exact search");
-    if (j->scoring == KB_SCORE_BINARY && !info.signatures) j->scoring = KB_SCORE_TF_IDF;
+    if (j->scoring == KB_SCORING_BINARY && !info.signatures) j->scoring = KB_SCORING_TF_IDF;
     if (!cli_claim_images(common, count - 1, arguments + 1, &j->images, &error)) return cli_error("%s", error.text);
     if (kb_workspace_create(&j->workspace) != KB_OK) return cli_error("out of memory");
     j->results = io_alloc((size_t)j->k, sizeof *j->results);
@@ -354,7 +354,7 @@ static const cli_option query_options[] = {
     {"verify", 0, CLI_FLAG(query_job, verify),
      .help = "match each of them and fit a homography: those with inliers come first, by the similarity of the matches, where "
              "inliers count twice"},
-    {"scoring", 0, CLI_CHOICE(query_job, scoring, KB_SCORE_BINARY), "WHICH", "binary", .words = scorings,
+    {"scoring", 0, CLI_CHOICE(query_job, scoring, KB_SCORING_BINARY), "WHICH", "binary", .words = scorings,
      .help = "binary: descriptors are compared within words; tf-idf: L1, as DBoW2; exact: descriptors of all images are "
              "matched, the slow reference"},
     PROBES_OPTION(query_job),

@@ -23,7 +23,7 @@ typedef struct match_job {
     double ms_read, ms_draw;
 } match_job;
 
-/* Words of a kb_geometry, from KB_HOMOGRAPHY on, and none. */
+/* Words of a kb_geometry, from KB_GEOMETRY_HOMOGRAPHY on, and none. */
 enum { FIT_HOMOGRAPHY, FIT_FUNDAMENTAL, FIT_SIMILARITY, FIT_AFFINE, FIT_ESSENTIAL, FIT_ROTATION, FIT_NONE };
 static const char *const fits[] = {"homography", "fundamental", "similarity", "affine",
                                    "essential",  "rotation",    "none",       NULL};
@@ -328,7 +328,7 @@ static int match_run(cli_common *common, void *context, int count, char **argume
     job->names[0] = arguments[0];
     job->names[1] = arguments[1];
     job->pipeline.options.no_fit = job->fit == FIT_NONE;
-    if (job->fit != FIT_NONE) job->pipeline.options.geometry = (kb_geometry)(KB_HOMOGRAPHY + job->fit);
+    if (job->fit != FIT_NONE) job->pipeline.options.geometry = (kb_geometry)(KB_GEOMETRY_HOMOGRAPHY + job->fit);
     job->pipeline.options.quiet = common->quiet;
     if (job->pipeline.options.tilts) job->reading.keep16 = false; /* views have 8 bits */
     int code = match_check(common, job);

@@ -16,7 +16,10 @@ typedef struct model_job {
 
 static void id_text(char text[17], uint64_t id) { snprintf(text, 17, "%016llx", (unsigned long long)id); }
 
-static bool has_boxes(const kb_model_info *info) { return info->spec->kind == KB_BAD || info->spec->kind == KB_BAG; }
+static bool has_boxes(const kb_model_info *info)
+{
+    return info->spec->kind == KB_KIND_BAD || info->spec->kind == KB_KIND_BAG;
+}
 
 /* file: where the model was written to or came from; NULL: not told. */
 static void show_json(const kb_model_info *info, const char *file)
@@ -74,7 +77,7 @@ static void show_text(const kb_model_info *info)
     printf("row       %d bytes", (int)info->row_bytes);
     if (info->row_floats) printf(", or %d floats", (int)info->row_floats);
     printf("\n");
-    if (spec->kind == KB_HASHSIFT) printf("over      %s\n", spec->root ? "RootSIFT" : "SIFT");
+    if (spec->kind == KB_KIND_HASHSIFT) printf("over      %s\n", spec->root ? "RootSIFT" : "SIFT");
     if (has_boxes(info)) {
         printf("channels ");
         for (int c = 0; c < KB_CHANNELS; c++) {

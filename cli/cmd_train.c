@@ -178,8 +178,8 @@ kb_sampler train_sampler(const train_options *options, kb_kind kind)
 {
     kb_sampler sampler;
     if (options->sampler && model_sampler(options->sampler, &sampler)) return sampler;
-    if (kind == KB_BAG) return KB_SAMPLER_OCTAVES;
-    return kind == KB_BAD && !options->paper ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH;
+    if (kind == KB_KIND_BAG) return KB_SAMPLER_OCTAVES;
+    return kind == KB_KIND_BAD && !options->paper ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH;
 }
 
 bool train_model_write(kb_model_spec *spec, const train_options *options, const train_data *data, kb_model **out)

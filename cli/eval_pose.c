@@ -122,7 +122,7 @@ static int pose_run(cli_common *common, void *context, int count, char **argumen
     if (!job->no_peers && !o->peers) cli_warn(common, "without OpenCV: %s", error.text);
     if (o->peers) ev_peers_threads(1);
     job->pipeline.options.no_fit = true;
-    job->pipeline.options.geometry = KB_ESSENTIAL; /* what the keypoints are for */
+    job->pipeline.options.geometry = KB_GEOMETRY_ESSENTIAL; /* what the keypoints are for */
     size_t sets = count > 0 ? (size_t)count : 1;
     pose_outcome *outcomes = io_alloc(sets, sizeof *outcomes);
     bool good = pose_features(job, &error);

@@ -9,7 +9,7 @@
 #include "pipeline/models.h"
 
 const cli_option selection_options[] = {
-    {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECT_BEST), "RULE", .words = cli_selections,
+    {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECTION_BEST), "RULE", .words = cli_selections,
      .help = "best: the strongest (default); grid: the strongest of every cell of a grid; anms: strong "
              "and far from anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as "
              "ORB-SLAM"},

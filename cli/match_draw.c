@@ -211,7 +211,8 @@ bool match_draw(const match_picture *picture, io_error *error)
         if (epilines) draw_epilines(&s, picture);
         else draw_lines(&s, result, fitted, shown_lines(&s), 1.3, green);
         kb_geometry g = picture->pipeline->options.geometry;
-        if (found && (g == KB_HOMOGRAPHY || g == KB_SIMILARITY || g == KB_AFFINE)) draw_outline(&s, picture);
+        if (found && (g == KB_GEOMETRY_HOMOGRAPHY || g == KB_GEOMETRY_SIMILARITY || g == KB_GEOMETRY_AFFINE))
+            draw_outline(&s, picture);
         draw_caption(&s, picture);
         ok = io_canvas_write(picture->path, &s.canvas, error);
     }

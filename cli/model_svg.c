@@ -176,7 +176,7 @@ void model_svg_print(FILE *file, const kb_model_info *info)
 bool model_svg_write(const char *path, const kb_model_info *info, io_error *error)
 {
     const kb_model_spec *spec = info->spec;
-    if (spec->kind != KB_BAD && spec->kind != KB_BAG) {
+    if (spec->kind != KB_KIND_BAD && spec->kind != KB_KIND_BAG) {
         return io_fail(error, "%s has no boxes to draw; only bad and bag models have", spec->name);
     }
     io_writer *writer = io_writer_open(path, error);

@@ -214,11 +214,11 @@ static bool read_lines(table *t, char *text)
 
 static kb_kind find_kind(const table *t)
 {
-    if (t->columns == HASH_COLUMNS) return KB_HASHSIFT;
+    if (t->columns == HASH_COLUMNS) return KB_KIND_HASHSIFT;
     for (int32_t i = 0; i < t->rows; i++) {
-        if (t->boxes[i].channel1 || t->boxes[i].channel2) return KB_BAG;
+        if (t->boxes[i].channel1 || t->boxes[i].channel2) return KB_KIND_BAG;
     }
-    return KB_BAD;
+    return KB_KIND_BAD;
 }
 
 static bool make_model(const table *t, const table_options *options, kb_model **out)
@@ -231,8 +231,8 @@ static bool make_model(const table *t, const table_options *options, kb_model **
     spec.name = options->name ? options->name : t->name[0] ? t->name : stem;
     const char *sampler = options->sampler      ? options->sampler
                           : t->sampler[0]       ? t->sampler
-                          : spec.kind == KB_BAD ? "image"
-                          : spec.kind == KB_BAG ? "octaves"
+                          : spec.kind == KB_KIND_BAD ? "image"
+                          : spec.kind == KB_KIND_BAG ? "octaves"
                                                 : "patch";
     if (!model_sampler(sampler, &spec.sampler)) return io_fail(t->error, "no sampler has the name %s", sampler);
     spec.support = options->support > 0 ? options->support : (float)t->support;
@@ -328,8 +328,8 @@ static void write_projection(FILE *file, const kb_model_spec *spec, int32_t row)
 bool model_table_write(const char *path, const kb_model_info *info, io_error *error)
 {
     const kb_model_spec *spec = info->spec;
-    bool boxes = spec->kind == KB_BAD || spec->kind == KB_BAG;
-    if (!boxes && spec->kind != KB_HASHSIFT) return io_fail(error, "%s has no tables to export", spec->name);
+    bool boxes = spec->kind == KB_KIND_BAD || spec->kind == KB_KIND_BAG;
+    if (!boxes && spec->kind != KB_KIND_HASHSIFT) return io_fail(error, "%s has no tables to export", spec->name);
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     FILE *file = io_writer_file(writer);

@@ -127,7 +127,7 @@ static bool box_page_write(box_job *job)
         loss[i] = job->log.rows[i].loss;
         active[i] = job->log.rows[i].active;
     }
-    bool triplets = job->o.loss == KB_LEARN_TRIPLET;
+    bool triplets = job->o.loss == KB_LEARN_LOSS_TRIPLET;
     train_page page = {&job->result, x, n, "bits", loss, triplets ? active : NULL, &job->data.set};
     bool written = train_page_write(job->shared.page, &page, job->common->parallel, &job->error);
     free(x);
@@ -185,22 +185,22 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     job->common = common;
     job->result.started = io_clock_seconds();
     if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
-    if (job->o.kind == KB_BAD && job->o.channels && job->o.channels != 1)
+    if (job->o.kind == KB_KIND_BAD && job->o.channels && job->o.channels != 1)
         return cli_usage_error(common, "--channels is for bag; bad has gray only");
-    if (job->o.kind == KB_BAG && job->shared.sampler)
+    if (job->o.kind == KB_KIND_BAG && job->shared.sampler)
         return cli_usage_error(common, "--sampler is for bad; bag always has octaves");
-    if (job->o.kind == KB_BAG && job->shared.bits % 32)
+    if (job->o.kind == KB_KIND_BAG && job->shared.bits % 32)
         return cli_usage_error(common, "--bits of bag must be a multiple of 32, not %d", (int)job->shared.bits);
-    if (job->o.kind == KB_BAG && job->shared.paper)
+    if (job->o.kind == KB_KIND_BAG && job->shared.paper)
         return cli_usage_error(common, "--paper is not for bag, which the paper does not have");
-    if (job->o.kind == KB_BAG && train_augments(&job->shared))
+    if (job->o.kind == KB_KIND_BAG && train_augments(&job->shared))
         return cli_usage_error(common, "--augment is not for bag: octaves cannot be augmented");
     job->o.sampler = train_sampler(&job->shared, job->o.kind);
-    if (job->o.kind == KB_BAD && job->o.sampler == KB_SAMPLER_PATCH && job->o.max_radius > KB_MAX_RADIUS)
+    if (job->o.kind == KB_KIND_BAD && job->o.sampler == KB_SAMPLER_PATCH && job->o.max_radius > KB_MAX_RADIUS)
         return cli_usage_error(common, "--radius is 1 to 7 with --sampler patch");
     char *log = train_claim_path(common, &job->shared, job->shared.log, ".csv");
     if (!log) return common->exit_code;
-    if (!train_data_load(&job->data, &job->shared, job->o.kind == KB_BAG, common, count, arguments)) {
+    if (!train_data_load(&job->data, &job->shared, job->o.kind == KB_KIND_BAG, common, count, arguments)) {
         free(log);
         return common->exit_code;
     }
@@ -229,8 +229,8 @@ static void box_begin(box_job *job, kb_kind kind)
     job->o.kind = kind;
 }
 
-static void bad_begin(void *context) { box_begin(context, KB_BAD); }
-static void bag_begin(void *context) { box_begin(context, KB_BAG); }
+static void bad_begin(void *context) { box_begin(context, KB_KIND_BAD); }
+static void bag_begin(void *context) { box_begin(context, KB_KIND_BAG); }
 static void box_end(void *context) { train_data_free(&((box_job *)context)->data); }
 
 static const cli_option box_options[] = {

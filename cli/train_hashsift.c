@@ -98,7 +98,7 @@ static char *hash_settings(const hash_job *job)
              "keybits train hashsift%s: bits %d, loss %s, %s%s, seed %llu, steps %lld, batch %d, margin %s, rate %s%s, "
              "augment %s\n"
              "learned from %zu patches of %zu points, hash %016llx\n",
-             job->shared.paper ? " --paper" : "", o->bits, o->loss == KB_LEARN_BINARY ? "binary" : "triplet",
+             job->shared.paper ? " --paper" : "", o->bits, o->loss == KB_LEARN_LOSS_BINARY ? "binary" : "triplet",
              o->root ? "RootSIFT" : "SIFT", o->raw ? " as it is" : "", (unsigned long long)o->seed, (long long)o->steps,
              o->batch, io_number_format(n[0], o->margin, 9), io_number_format(n[1], o->rate, 9),
              o->constant_rate ? " constant" : "", versions, job->data.set.patches, job->data.set.points,
@@ -127,7 +127,7 @@ static int hashsift_finish(hash_job *job, const int8_t *weights, const int32_t *
     kb_model *model = NULL;
     kb_model_spec spec;
     KB_INIT(spec);
-    spec.kind = KB_HASHSIFT;
+    spec.kind = KB_KIND_HASHSIFT;
     spec.bits = job->o.bits;
     spec.root = job->o.root;
     spec.text = text;

@@ -168,7 +168,10 @@ y4m_status y4m_next(y4m_reader *r, io_error *error)
     return Y4M_FRAME;
 }
 
-kb_image y4m_view(const y4m_reader *r) { return (kb_image){r->luma, r->width, r->height, r->width, KB_GRAY8, 0}; }
+kb_image y4m_view(const y4m_reader *r)
+{
+    return (kb_image){r->luma, r->width, r->height, r->width, KB_FORMAT_GRAY8, 0};
+}
 
 static uint8_t clamp8(int32_t v) { return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v); }
 

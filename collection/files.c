@@ -316,7 +316,8 @@ static size_t pair_place(const collection *c, size_t block, size_t next, const c
 
 static bool pair_sound(const collection *c, const collection_pair *p, const uint8_t *matches)
 {
-    if ((p->geometry != KB_FUNDAMENTAL && p->geometry != KB_HOMOGRAPHY) || p->inliers == 0 || p->inliers > p->count)
+    if ((p->geometry != KB_GEOMETRY_FUNDAMENTAL && p->geometry != KB_GEOMETRY_HOMOGRAPHY) || p->inliers == 0 ||
+        p->inliers > p->count)
         return false;
     for (int i = 0; i < 9; i++)
         if (!isfinite(p->model[i])) return false;

@@ -32,7 +32,7 @@ static const features *block_image(const block_work *w, uint32_t number)
 static kb_status fit_pair(const collection *c, const kb_point_pair *points, const float *quality, size_t n,
                           kb_workspace *ws, uint8_t *inliers, collection_pair *out)
 {
-    static const kb_geometry tries[] = {KB_FUNDAMENTAL, KB_HOMOGRAPHY};
+    static const kb_geometry tries[] = {KB_GEOMETRY_FUNDAMENTAL, KB_GEOMETRY_HOMOGRAPHY};
     for (int i = 0; i < 2; i++) {
         kb_fit_options o;
         kb_fit_report report;

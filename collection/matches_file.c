@@ -81,7 +81,7 @@ static bool npz_model(void *context, const collection_pair *p, io_error *error)
 
 static bool npz_kind(void *context, const collection_pair *p, io_error *error)
 {
-    const uint8_t homography = p->geometry == KB_HOMOGRAPHY;
+    const uint8_t homography = p->geometry == KB_GEOMETRY_HOMOGRAPHY;
     (void)error;
     io_npz_data(((npz_output *)context)->npz, &homography, 1);
     return true;

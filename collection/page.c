@@ -34,7 +34,7 @@ static bool summary_pair(void *context, const collection_pair *p, io_error *erro
     (void)error;
     s->verified++;
     s->inliers += p->inliers;
-    s->homographies += p->geometry == KB_HOMOGRAPHY;
+    s->homographies += p->geometry == KB_GEOMETRY_HOMOGRAPHY;
     s->group[a > b ? a : b] = a > b ? b : a;
     const size_t images[2] = {p->a, p->b};
     for (int k = 0; k < 2; k++) {

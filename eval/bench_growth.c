@@ -180,7 +180,7 @@ static bool grow_pixels(growth *g, ev_bench_plot *plot, io_error *error)
         int32_t width = sizes[i][0], height = sizes[i][1];
         uint8_t *pixels = mirrored_image(&g->set->images[0], width, height);
         double megapixels = 1e-6 * width * height;
-        detection hessian = {{pixels, width, height, width, KB_GRAY8, 0}, KB_DETECTOR_HESSIAN, keypoints};
+        detection hessian = {{pixels, width, height, width, KB_FORMAT_GRAY8, 0}, KB_DETECTOR_HESSIAN, keypoints};
         detection sift = {hessian.image, KB_DETECTOR_SIFT, keypoints};
         description d = {hessian.image, keypoints, n, methods[0], rows};
         good = add_point(g, &plot->curves[0], megapixels, growth_detect, &hessian, error) &&

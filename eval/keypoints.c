@@ -26,7 +26,7 @@ void ev_image_resize(io_image *image, int32_t width, int32_t height)
     kbi_view_render(&view, &image->view, pixels, mask);
     free(mask);
     io_image_free(image);
-    *image = (io_image){width, height, IO_GRAY8, pixels, {pixels, width, height, width, KB_GRAY8, 0}};
+    *image = (io_image){width, height, IO_GRAY8, pixels, {pixels, width, height, width, KB_FORMAT_GRAY8, 0}};
 }
 
 char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path)

@@ -63,7 +63,7 @@ static bool solve_ours(const ev_pose_problem *p, bool absolute, uint64_t seed, k
     kb_fit_report report;
     KB_INIT(o);
     KB_INIT(report);
-    o.geometry = KB_ESSENTIAL;
+    o.geometry = KB_GEOMETRY_ESSENTIAL;
     o.threshold = p->threshold;
     o.seed = seed;
     o.camera1 = p->camera[absolute ? 1 : 0];
@@ -80,7 +80,7 @@ static bool solve_by_match(const ev_pose_problem *p, uint64_t seed, pose_answer 
     pipeline match = *p->pipeline;
     pipeline_result result = {0};
     match.options.no_fit = false;
-    match.options.geometry = KB_ESSENTIAL;
+    match.options.geometry = KB_GEOMETRY_ESSENTIAL;
     match.options.cameras[0] = *p->camera[0];
     match.options.cameras[1] = *p->camera[1];
     match.options.threshold = p->threshold;
@@ -110,7 +110,7 @@ static bool solve_by_images(const ev_pose_problem *p, uint64_t seed, pose_answer
     KB_INIT(pair);
     match.max_ratio = with->options.max_ratio;
     match.max_distance = with->options.max_distance;
-    fit.geometry = KB_ESSENTIAL;
+    fit.geometry = KB_GEOMETRY_ESSENTIAL;
     fit.threshold = p->threshold;
     fit.seed = seed;
     fit.camera1 = p->camera[0];

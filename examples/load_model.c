@@ -29,7 +29,7 @@ static kb_model *from_table(void)
     kb_error error;
     for (int i = 0; i < 16; i++) boxes[i] = (kb_box_pair){0, 8, (uint8_t)(2 * i), 0, 0, 23, (uint8_t)(2 * i), 0, 0.5f};
     KB_INIT(spec);
-    spec.kind = KB_BAD;
+    spec.kind = KB_KIND_BAD;
     spec.sampler = KB_SAMPLER_PATCH;
     spec.bits = 16;
     spec.name = "left or right";

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     kb_fit_report report;
     KB_INIT(options);
     KB_INIT(report);
-    options.geometry = KB_HOMOGRAPHY;
+    options.geometry = KB_GEOMETRY_HOMOGRAPHY;
     options.threshold = 3;
     options.quality = quality;
     check(kb_fit(pairs, n, &options, workspace, inliers, &report), "kb_fit");

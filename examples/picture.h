@@ -17,7 +17,7 @@ typedef struct picture {
 /* What the library wants to see: a view, which copies nothing. */
 static inline kb_image picture_view(const picture *p)
 {
-    kb_image view = {p->pixels, p->width, p->height, p->width, KB_GRAY8, 0};
+    kb_image view = {p->pixels, p->width, p->height, p->width, KB_FORMAT_GRAY8, 0};
     return view;
 }
 

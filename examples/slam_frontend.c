@@ -53,7 +53,7 @@ static void frame_describe(slam *s, const picture *p)
     kb_detect_options options;
     KB_INIT(options);
     options.max_keypoints = MOST;
-    options.selection = KB_SELECT_QUADTREE;
+    options.selection = KB_SELECTION_QUADTREE;
     check(kb_detect(&image, &options, s->workspace, s->now.keypoints, MOST, &s->now.n, NULL), "kb_detect");
     check(kb_describe(s->model, &image, s->now.keypoints, s->now.n, NULL, s->workspace, s->now.rows, NULL), "kb_describe");
     for (size_t i = 0; i < s->now.n; i++) s->now.point_of[i] = -1;
@@ -180,7 +180,7 @@ static void map_start(slam *s, int index)
     check(kb_match_points(s->key.keypoints, s->key.n, s->now.keypoints, s->now.n, matches, count, pairs, quality),
           "kb_match_points");
     KB_INIT(options); KB_INIT(report);
-    options.geometry = KB_ESSENTIAL;
+    options.geometry = KB_GEOMETRY_ESSENTIAL;
     options.threshold = 1;
     options.quality = quality;
     options.camera1 = &s->camera;
@@ -333,7 +333,7 @@ static void loops_find(slam *s, const kb_vocabulary *vocabulary)
     KB_INIT(options);
     options.window = 10;
     options.min_inliers = 40;
-    options.geometry = KB_FUNDAMENTAL;
+    options.geometry = KB_GEOMETRY_FUNDAMENTAL;
     check(kb_loop_detector_create(vocabulary, &options, &detector, NULL), "kb_loop_detector_create");
     for (size_t k = 0; k < s->key_count; k++) {
         size_t first = k ? s->key_ends[k - 1] : 0;

@@ -237,7 +237,7 @@ static void shift_model(const double m[9], kb_geometry geometry, double out[9])
         half[3 * r + 2] = m[3 * r + 2] - 0.5 * (m[3 * r] + m[3 * r + 1]);
     }
     for (int c = 0; c < 3; c++) {
-        bool h = geometry == KB_HOMOGRAPHY;
+        bool h = geometry == KB_GEOMETRY_HOMOGRAPHY;
         out[c] = half[c] + (h ? 0.5 * half[6 + c] : 0);
         out[3 + c] = half[3 + c] + (h ? 0.5 * half[6 + c] : 0);
         out[6 + c] = half[6 + c] - (h ? 0 : 0.5 * (half[c] + half[3 + c]));
@@ -252,7 +252,7 @@ bool io_colmap_db_add_geometry(io_colmap_db *db, int64_t a, int64_t b, const kb_
     double shifted[9];
     if (a > b) return io_fail(error, "the geometry of images %lld and %lld: the lower one must be first", (long long)a,
                               (long long)b);
-    bool plane = geometry == KB_HOMOGRAPHY;
+    bool plane = geometry == KB_GEOMETRY_HOMOGRAPHY;
     shift_model(model, geometry, shifted);
     uint32_t *data = match_data(a, b, matches, n);
     const cell cells[] = {{INTEGER, pair_id(a, b), NULL, 0},

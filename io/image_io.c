@@ -163,7 +163,7 @@ static void set_view(io_image *image, int32_t white)
     if (image->layout == IO_RGB8) return;
     bool wide = image->layout == IO_GRAY16;
     image->view = (kb_image){image->pixels, image->width, image->height, (ptrdiff_t)image->width * (wide ? 2 : 1),
-                             wide ? KB_GRAY16 : KB_GRAY8, wide ? white : 0};
+                             wide ? KB_FORMAT_GRAY16 : KB_FORMAT_GRAY8, wide ? white : 0};
 }
 
 static bool finish(const io_source *source, io_raster *raster, const io_read_options *options, io_image *out,

@@ -17,12 +17,12 @@ static const struct bad_row {
     kb_learn_loss loss;
     bool threshold, size, augment; /* learned, learned, switched on */
 } bad_rows[KBI_ABLATION_BAD] = {
-    {"ORB's choice", 15.30, KB_LEARN_ORB, false, false, false},
-    {"binary loss", 16.65, KB_LEARN_BINARY, false, false, false},
-    {"binary loss, threshold", 19.95, KB_LEARN_BINARY, true, false, false},
-    {"triplet loss, threshold", 21.67, KB_LEARN_TRIPLET, true, false, false},
-    {"triplet loss, threshold, size", 21.95, KB_LEARN_TRIPLET, true, true, false},
-    {"triplet loss, threshold, size, augmented", 22.19, KB_LEARN_TRIPLET, true, true, true},
+    {"ORB's choice", 15.30, KB_LEARN_LOSS_ORB, false, false, false},
+    {"binary loss", 16.65, KB_LEARN_LOSS_BINARY, false, false, false},
+    {"binary loss, threshold", 19.95, KB_LEARN_LOSS_BINARY, true, false, false},
+    {"triplet loss, threshold", 21.67, KB_LEARN_LOSS_TRIPLET, true, false, false},
+    {"triplet loss, threshold, size", 21.95, KB_LEARN_LOSS_TRIPLET, true, true, false},
+    {"triplet loss, threshold, size, augmented", 22.19, KB_LEARN_LOSS_TRIPLET, true, true, true},
 };
 
 static const struct hash_row {
@@ -31,9 +31,9 @@ static const struct hash_row {
     kb_learn_loss loss;
     bool augment;
 } hash_rows[KBI_ABLATION_ROWS - KBI_ABLATION_BAD] = {
-    {"HashSIFT: binary loss", 28.64, KB_LEARN_BINARY, false},
-    {"HashSIFT: triplet loss, hard negatives", 30.98, KB_LEARN_TRIPLET, false},
-    {"HashSIFT: triplet loss, hard negatives, augmented", 32.24, KB_LEARN_TRIPLET, true},
+    {"HashSIFT: binary loss", 28.64, KB_LEARN_LOSS_BINARY, false},
+    {"HashSIFT: triplet loss, hard negatives", 30.98, KB_LEARN_LOSS_TRIPLET, false},
+    {"HashSIFT: triplet loss, hard negatives, augmented", 32.24, KB_LEARN_LOSS_TRIPLET, true},
 };
 
 static kb_status make_model(kb_model_spec *spec, const char *name, int32_t bits, kb_model **out, kb_error *error)
@@ -71,7 +71,7 @@ static kb_status learn_bad(const struct bad_row *row, const kb_learn_patches *pa
     if (options->paper) kb_learn_paper(&o);
     if (!row->augment) o.augment = NULL;
     kb_status status = kb_learn_boxes(patches, &o, boxes, NULL, error);
-    spec.kind = KB_BAD;
+    spec.kind = KB_KIND_BAD;
     spec.boxes = boxes;
     return status == KB_OK ? make_model(&spec, row->name, options->bits, out, error) : status;
 }
@@ -99,7 +99,7 @@ static kb_status learn_hash(const struct hash_row *row, const kb_learn_patches *
     int32_t *bias = kbi_zeros((size_t)options->bits, sizeof *bias);
     kb_status status = weights && bias ? kb_learn_hashsift(patches, &o, weights, bias, NULL, error)
                                        : kbi_fail(error, KB_E_MEMORY, "no memory for %d bits", (int)options->bits);
-    spec.kind = KB_HASHSIFT;
+    spec.kind = KB_KIND_HASHSIFT;
     spec.weights = weights;
     spec.bias = bias;
     if (status == KB_OK) status = make_model(&spec, row->name, options->bits, out, error);

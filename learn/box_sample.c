@@ -58,7 +58,7 @@ void kbi_box_sample_free(kbi_box_sample *s)
 
 int32_t kbi_box_threshold(const kb_box_pair *pair)
 {
-    return (int32_t)floor((double)pair->threshold * kbi_threshold_units(pair->channel1 ? KB_BAG : KB_BAD));
+    return (int32_t)floor((double)pair->threshold * kbi_threshold_units(pair->channel1 ? KB_KIND_BAG : KB_KIND_BAD));
 }
 
 /* Bit `index` of the codes of the places [from, to) of a batch. Returns the number of ones. */

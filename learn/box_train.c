@@ -44,18 +44,18 @@ static bool must(kb_error *error, bool condition, const char *words)
 
 void kb_learn_defaults(kb_learn_options *o)
 {
-    if (!o->kind) o->kind = KB_BAD;
+    if (!o->kind) o->kind = KB_KIND_BAD;
     if (!o->bits) o->bits = 256;
     if (!o->triplets) o->triplets = 8192;
     if (!o->batch) o->batch = 1024;
     if (!o->candidates) o->candidates = 1000;
     if (!(o->margin != 0)) o->margin = 0.2;
-    if (!o->channels) o->channels = o->kind == KB_BAG ? 0x1fe : 1;
+    if (!o->channels) o->channels = o->kind == KB_KIND_BAG ? 0x1fe : 1;
     if (!o->min_radius) o->min_radius = 1;
-    if (o->kind == KB_BAG && o->sampler == KB_SAMPLER_PATCH) o->sampler = KB_SAMPLER_OCTAVES;
+    if (o->kind == KB_KIND_BAG && o->sampler == KB_SAMPLER_PATCH) o->sampler = KB_SAMPLER_OCTAVES;
     if (!o->max_radius) o->max_radius = kbi_max_radius(kbi_sampler_grid(o->sampler));
     if (!o->keep) o->keep = 4;
-    if (o->loss == KB_LEARN_ORB) o->fixed_threshold = 1;
+    if (o->loss == KB_LEARN_LOSS_ORB) o->fixed_threshold = 1;
 }
 
 void kb_learn_paper(kb_learn_options *o)
@@ -70,24 +70,26 @@ void kb_learn_paper(kb_learn_options *o)
 
 static bool sampler_known(const kb_learn_options *o)
 {
-    if (o->kind == KB_BAG) return o->sampler == KB_SAMPLER_OCTAVES;
+    if (o->kind == KB_KIND_BAG) return o->sampler == KB_SAMPLER_OCTAVES;
     return o->sampler == KB_SAMPLER_PATCH || o->sampler == KB_SAMPLER_IMAGE || o->sampler == KB_SAMPLER_CELLS;
 }
 
 static bool check_options(const kb_learn_options *o, kb_error *error)
 {
     int32_t most_radius = kbi_max_radius(kbi_sampler_grid(o->sampler));
-    return in_range(error, "kind", o->kind, KB_BAD, KB_BAG) && in_range(error, "bits", o->bits, 8, KB_MAX_BITS) &&
+    return in_range(error, "kind", o->kind, KB_KIND_BAD, KB_KIND_BAG) &&
+           in_range(error, "bits", o->bits, 8, KB_MAX_BITS) &&
            must(error, o->bits % 8 == 0, "bits must be a multiple of 8") &&
-           must(error, o->kind == KB_BAD || o->bits % 32 == 0, "bits of BAG must be a multiple of 32") &&
-           must(error, o->kind == KB_BAD || !o->augment, "octaves, which BAG is learned from, cannot be augmented") &&
-           in_range(error, "loss", (int64_t)o->loss, 0, KB_LEARN_ORB) &&
+           must(error, o->kind == KB_KIND_BAD || o->bits % 32 == 0, "bits of BAG must be a multiple of 32") &&
+           must(error, o->kind == KB_KIND_BAD || !o->augment,
+                "octaves, which BAG is learned from, cannot be augmented") &&
+           in_range(error, "loss", (int64_t)o->loss, 0, KB_LEARN_LOSS_ORB) &&
            in_range(error, "triplets", o->triplets, 64, 262144) && in_range(error, "batch", o->batch, 16, 8192) &&
            in_range(error, "candidates", o->candidates, 1, 1000000) &&
            must(error, o->margin > 0 && o->margin <= 2, "margin must be above 0 and up to 2") &&
            must(error, o->channels >> KB_CHANNELS == 0, "channels names a channel that does not exist") &&
-           must(error, o->kind == KB_BAG || o->channels == 1, "BAD has the gray channel only") &&
-           must(error, o->kind == KB_BAD || !(o->channels & 1), "BAG has gradient channels only") &&
+           must(error, o->kind == KB_KIND_BAG || o->channels == 1, "BAD has the gray channel only") &&
+           must(error, o->kind == KB_KIND_BAD || !(o->channels & 1), "BAG has gradient channels only") &&
            in_range(error, "min_radius", o->min_radius, 1, most_radius) &&
            in_range(error, "max_radius", o->max_radius, o->min_radius, most_radius) &&
            in_range(error, "local_search", o->local_search, 0, 100) &&
@@ -232,7 +234,7 @@ static bool choose_feature(trainer *t, kbi_scored *best)
     kbi_scored beam[BEAM];
     int32_t count = 0;
     sample_features(t);
-    if (t->o.loss == KB_LEARN_ORB)
+    if (t->o.loss == KB_LEARN_LOSS_ORB)
         return kbi_orb_rule_choose(&t->sample, t->chosen, t->features, (size_t)t->o.candidates, best);
     int32_t n = (int32_t)kbi_scorer_score_best(&t->scorer, t->features, (size_t)t->o.candidates, SCREENED);
     for (int32_t i = 0; i < n; i++) beam_insert(beam, &count, &t->features[i]);
@@ -254,7 +256,7 @@ static bool report_progress(const trainer *t, double loss, double mean)
     progress.loss = loss;
     progress.mean = mean;
     progress.boxes = t->boxes;
-    if (t->o.loss == KB_LEARN_TRIPLET) progress.active = (double)t->scorer.triple_count / triplets;
+    if (t->o.loss == KB_LEARN_LOSS_TRIPLET) progress.active = (double)t->scorer.triple_count / triplets;
     return t->o.report(t->o.report_context, &progress) != 0;
 }
 
@@ -286,7 +288,7 @@ static void boost_again(trainer *t)
 static kb_status learn_bits(trainer *t, double *loss)
 {
     bool go_on = true;
-    if (t->o.loss == KB_LEARN_BINARY) boost_again(t);
+    if (t->o.loss == KB_LEARN_LOSS_BINARY) boost_again(t);
     while (go_on && t->chosen < t->o.bits) {
         kbi_scored best;
         sample_triplets(t, t->chosen);

@@ -66,7 +66,7 @@ typedef struct kbi_scorer {
     int32_t *histograms; /* of every piece: KBI_BINS */
     kbi_hard_negative *negatives;
     uint32_t *scratch;
-    int32_t alpha[KB_MAX_BITS], alpha_sum; /* AdaBoost's weight of each bit; KB_LEARN_BINARY */
+    int32_t alpha[KB_MAX_BITS], alpha_sum; /* AdaBoost's weight of each bit; KB_LEARN_LOSS_BINARY */
 } kbi_scorer;
 
 kb_status kbi_scorer_create(kbi_scorer *scorer, kbi_box_sample *sample);
@@ -81,7 +81,7 @@ size_t kbi_scorer_score_best(kbi_scorer *scorer, kbi_scored *features, size_t n,
 int64_t kbi_scorer_change(kbi_scorer *scorer, const kb_box_pair *pair);
 /* The loss of kb_learn_progress, when the chosen bit changes it by `change`. */
 double kbi_scorer_loss(const kbi_scorer *scorer, int64_t change);
-/* With KB_LEARN_BINARY: the weight of bit number `chosen`, for all bits after it. */
+/* With KB_LEARN_LOSS_BINARY: the weight of bit number `chosen`, for all bits after it. */
 void kbi_scorer_boost(kbi_scorer *scorer, int32_t chosen, int64_t change);
 
 /* ---- orb_rule.c: ORB's choice among features, which knows no labels ---- */

@@ -187,7 +187,7 @@ double kbi_hash_batch_loss(kbi_hash_batch *b, float *gradient, double *active)
     kbi_matrix_times_transposed(&b->blas, b->values, right, b->similarity, b->n, b->n, b->bits, b->parallel);
     memset(b->slopes, 0, 2 * (size_t)b->n * (size_t)b->bits * sizeof *b->slopes);
     double loss;
-    if (b->loss == KB_LEARN_TRIPLET) {
+    if (b->loss == KB_LEARN_LOSS_TRIPLET) {
         kbi_parallel_run(b->parallel, (b->n + ROWS - 1) / ROWS, find_negatives, b);
         loss = triplet_loss(b, &losing);
     } else {

@@ -62,12 +62,13 @@ void kb_learn_hash_paper(kb_learn_hash_options *o)
 
 static kb_status check_options(const kb_learn_hash_options *o, kb_error *error)
 {
-    const char *wrong = o->bits < 8 || o->bits > KB_MAX_BITS || o->bits % 8       ? "bits must be a multiple of 8, 8 to 1024"
-                        : o->loss != KB_LEARN_TRIPLET && o->loss != KB_LEARN_BINARY ? "loss must be triplet or binary"
-                        : o->steps < 1 || o->steps > 100000000                      ? "steps must be 1 to 100000000"
-                        : o->batch < 8 || o->batch > 8192                           ? "batch must be 8 to 8192 pairs"
-                        : !(o->margin > 0 && o->margin <= 2) ? "margin must be above 0 and up to 2"
-                        : !(o->rate > 0 && o->rate <= 1)     ? "rate must be above 0 and up to 1"
+    const char *wrong = o->bits < 8 || o->bits > KB_MAX_BITS || o->bits % 8 ? "bits must be a multiple of 8, 8 to 1024"
+                        : o->loss != KB_LEARN_LOSS_TRIPLET && o->loss != KB_LEARN_LOSS_BINARY
+                            ? "loss must be triplet or binary"
+                        : o->steps < 1 || o->steps > 100000000 ? "steps must be 1 to 100000000"
+                        : o->batch < 8 || o->batch > 8192      ? "batch must be 8 to 8192 pairs"
+                        : !(o->margin > 0 && o->margin <= 2)   ? "margin must be above 0 and up to 2"
+                        : !(o->rate > 0 && o->rate <= 1)       ? "rate must be above 0 and up to 1"
                         : o->versions != KB_LEARN_ANEW && (o->versions < 1 || o->versions > 64)
                             ? "versions must be 1 to 64, or KB_LEARN_ANEW"
                             : NULL;

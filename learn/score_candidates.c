@@ -152,7 +152,7 @@ static void make_pairs(kbi_scorer *j)
 
 void kbi_scorer_boost(kbi_scorer *j, int32_t chosen, int64_t change)
 {
-    if (j->sample->options.loss != KB_LEARN_BINARY) return;
+    if (j->sample->options.loss != KB_LEARN_LOSS_BINARY) return;
     double error = kbi_scorer_loss(j, change);
     error = error < LEAST_ERROR ? LEAST_ERROR : error > 0.5 ? 0.5 : error;
     j->alpha[chosen] = (int32_t)(ALPHA_ONE * 0.5 * kbi_log((1 - error) / error) + 0.5);
@@ -165,9 +165,9 @@ void kbi_scorer_prepare(kbi_scorer *j, int32_t chosen)
 {
     const kb_learn_options *o = &j->sample->options;
     j->octave = kbi_turn_octave(&j->sample->store, chosen);
-    if (o->loss == KB_LEARN_BINARY) {
+    if (o->loss == KB_LEARN_LOSS_BINARY) {
         make_pairs(j);
-    } else if (o->loss == KB_LEARN_TRIPLET) {
+    } else if (o->loss == KB_LEARN_LOSS_TRIPLET) {
         kbi_parallel_run(o->parallel, (int32_t)j->sample->batches, find_triplets, j);
         j->triple_count = j->sample->batches * j->sample->batch;
         weigh_triplets(j);
@@ -240,7 +240,7 @@ int64_t kbi_scorer_change(kbi_scorer *j, const kb_box_pair *pair)
 double kbi_scorer_loss(const kbi_scorer *j, int64_t change)
 {
     const kb_learn_options *o = &j->sample->options;
-    if (o->loss == KB_LEARN_ORB) return (double)change / 1e6;
-    if (o->loss == KB_LEARN_BINARY) return (double)(j->base + change) / BOOST_TOTAL;
+    if (o->loss == KB_LEARN_LOSS_ORB) return (double)change / 1e6;
+    if (o->loss == KB_LEARN_LOSS_BINARY) return (double)(j->base + change) / BOOST_TOTAL;
     return (double)(j->base + change) / ((double)margin_of(o) * (double)(j->sample->batches * j->sample->batch));
 }

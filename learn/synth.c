@@ -41,7 +41,7 @@ void kbi_synth_defaults(kbi_synth_options *options)
 
 static kb_image image_of(const scene *s, int32_t view, const uint8_t *pixels)
 {
-    return (kb_image){pixels, s->views[view].width, s->views[view].height, s->views[view].width, KB_GRAY8, 0};
+    return (kb_image){pixels, s->views[view].width, s->views[view].height, s->views[view].width, KB_FORMAT_GRAY8, 0};
 }
 
 /* ---------------------------------------------------------------------------------------------------------- views */

@@ -9,7 +9,7 @@
 
 void pipeline_options_init(pipeline_options *options)
 {
-    *options = (pipeline_options){.geometry = KB_HOMOGRAPHY};
+    *options = (pipeline_options){.geometry = KB_GEOMETRY_HOMOGRAPHY};
     KB_INIT(options->detect);
 }
 
@@ -22,7 +22,7 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     KB_INIT(p->info);
     if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
     if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
-    bool epipolar = o->geometry == KB_FUNDAMENTAL || o->geometry == KB_ESSENTIAL;
+    bool epipolar = o->geometry == KB_GEOMETRY_FUNDAMENTAL || o->geometry == KB_GEOMETRY_ESSENTIAL;
     if (o->threshold == 0) o->threshold = epipolar ? 1.5 : o->refine ? PIPELINE_REFINED_PX : 3;
     if (o->detect.detector == 0) o->detect.detector = kb_detector_default();
     if (!o->preset) o->preset = kb_detector_name(o->detect.detector);
@@ -243,8 +243,9 @@ static kb_status align_fit(const pipeline *p, const pipeline_sides *s, pipeline_
 
 static bool can_align(const pipeline *p, const pipeline_sides *s, const pipeline_result *result)
 {
-    return !p->options.no_align && !p->options.no_fit && !p->options.refine && p->options.geometry == KB_HOMOGRAPHY &&
-           s->image_a && s->image_a->data && s->image_b->data && result->fit.result == KB_FIT_FOUND;
+    return !p->options.no_align && !p->options.no_fit && !p->options.refine &&
+           p->options.geometry == KB_GEOMETRY_HOMOGRAPHY && s->image_a && s->image_a->data && s->image_b->data &&
+           result->fit.result == KB_FIT_FOUND;
 }
 
 /* Pairs of points of the matches, and the geometry between them if it is wanted. */

@@ -185,7 +185,7 @@ static bool describe_view(const pipeline *p, const char *name, const kb_image *i
     pipeline_times taken = {0, 0};
     double start = io_clock_seconds();
     uint8_t *pixels = view->tilt > 1 ? render_view(image, &map, p->parallel) : NULL;
-    kb_image narrowed = {pixels, map.width, map.height, map.width, KB_GRAY8, 0};
+    kb_image narrowed = {pixels, map.width, map.height, map.width, KB_FORMAT_GRAY8, 0};
     times->detect += 1000 * (io_clock_seconds() - start);
     flat.options.tilts = 0;
     flat.options.detect.max_keypoints = (int32_t)(p->options.detect.max_keypoints / view->tilt) + 1;
@@ -204,7 +204,7 @@ bool tilts_describe(const pipeline *p, const char *name, const kb_image *image, 
     size_t count = tilts_views(p->options.tilts, NULL);
     tilts_view *views = io_alloc(count, sizeof *views);
     io_progress progress;
-    bool ok = image->format == KB_GRAY8 || io_fail(error, "%s: views are simulated of 8-bit images only", name);
+    bool ok = image->format == KB_FORMAT_GRAY8 || io_fail(error, "%s: views are simulated of 8-bit images only", name);
     *times = (pipeline_times){0, 0};
     out->width = image->width;
     out->height = image->height;

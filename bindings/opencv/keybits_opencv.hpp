@@ -175,7 +175,7 @@ public:
         view_.width = pixels_.cols;
         view_.height = pixels_.rows;
         view_.stride = static_cast<std::ptrdiff_t>(pixels_.step[0]);
-        view_.format = depth == CV_8U ? KB_GRAY8 : KB_GRAY16;
+        view_.format = depth == CV_8U ? KB_FORMAT_GRAY8 : KB_FORMAT_GRAY16;
         view_.white = 0;
     }
     const kb_image *view() const { return &view_; }
@@ -253,7 +253,7 @@ protected:
     {
         kb_parallel threads = parallel();
         kb_detect_options options = detect_;
-        kb_image mask_view = {mask.data, mask.cols, mask.rows, 0, KB_GRAY8, 0};
+        kb_image mask_view = {mask.data, mask.cols, mask.rows, 0, KB_FORMAT_GRAY8, 0};
         if (!mask.empty()) {
             if (mask.type() != CV_8UC1 || mask.size() != gray.pixels().size())
                 CV_Error(cv::Error::StsBadMask, "keybits: a mask is CV_8UC1 and as large as its image");

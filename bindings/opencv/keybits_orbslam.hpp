@@ -85,7 +85,7 @@ protected:
         KB_INIT(options);
         options.detector = KB_DETECTOR_ORB; // whose thresholds these are
         options.max_keypoints = nfeatures;
-        options.selection = KB_SELECT_QUADTREE;
+        options.selection = KB_SELECTION_QUADTREE;
         options.every_level = 1;
         options.levels = nlevels;
         options.level_factor = scaleFactor;
@@ -109,7 +109,7 @@ protected:
         check(kb_pyramid_build(gray.view(), &options, workspace_.get(), memory.data, size, &pyramid, &size),
               "kb_pyramid_build");
         mvImagePyramid.assign(mvImagePyramid.size(), cv::Mat());
-        if (gray.view()->format == KB_GRAY8) mvImagePyramid[0] = gray.pixels().clone();
+        if (gray.view()->format == KB_FORMAT_GRAY8) mvImagePyramid[0] = gray.pixels().clone();
         for (std::size_t i = 0; i < mvImagePyramid.size() && i < static_cast<std::size_t>(pyramid.levels); i++)
             if (pyramid.level[i].data != gray.view()->data) mvImagePyramid[i] = level_view(memory, pyramid.level[i]);
     }

@@ -168,7 +168,7 @@ static size_t max_keypoints(const kb_detect_options *o)
 web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, int32_t height, const double *numbers,
                                           const uint8_t *mask)
 {
-    kb_image image = {gray, width, height, width, KB_GRAY8, 0}, mask_image = {mask, width, height, width, KB_GRAY8, 0};
+    kb_image image = {gray, width, height, width, KB_FORMAT_GRAY8, 0}, mask_image = {mask, width, height, width, KB_FORMAT_GRAY8, 0};
     kb_detect_options o = detect_options(numbers);
     o.mask = mask ? &mask_image : NULL;
     web_features *f = calloc(1, sizeof *f);
@@ -200,7 +200,7 @@ static kb_status features_reserve_rows(web_features *f, size_t row_bytes, uint64
 
 int32_t EXPORT(web_features_describe)(web_features *f, const kb_model *model, const uint8_t *gray)
 {
-    kb_image image = {gray, f->width, f->height, f->width, KB_GRAY8, 0};
+    kb_image image = {gray, f->width, f->height, f->width, KB_FORMAT_GRAY8, 0};
     kb_model_info info = model_info(model);
     kb_describe_options o;
     KB_INIT(o);
@@ -422,7 +422,7 @@ int32_t EXPORT(web_track)(const web_features *a, const web_features *b, const do
         status = keep_status(kb_match_guided(a->rows, guides, a->n, b->rows, b->keypoints, b->n, a->row_bytes, NULL,
                                              shared_workspace(), matches, &count), NULL);
     }
-    const double options[4] = {KB_HOMOGRAPHY, threshold, 0, 0};
+    const double options[4] = {KB_GEOMETRY_HOMOGRAPHY, threshold, 0, 0};
     if (status == KB_OK) result = web_fit(a, b, matches, count, options, NULL, numbers);
     free(guides);
     free(matches);
@@ -472,8 +472,8 @@ web_pair *EXPORT(web_match_images)(const kb_model *model, const uint8_t *gray_a,
                                    const int32_t sizes[4], const double *detect, const double match[4],
                                    const double *fit)
 {
-    kb_image a = {gray_a, sizes[0], sizes[1], sizes[0], KB_GRAY8, 0};
-    kb_image b = {gray_b, sizes[2], sizes[3], sizes[2], KB_GRAY8, 0};
+    kb_image a = {gray_a, sizes[0], sizes[1], sizes[0], KB_FORMAT_GRAY8, 0};
+    kb_image b = {gray_b, sizes[2], sizes[3], sizes[2], KB_FORMAT_GRAY8, 0};
     kb_detect_options detecting = detect_options(detect);
     web_fit_options fitting;
     kb_match_options matching;

@@ -99,7 +99,7 @@ static kb_detect_options detect_options(void)
     KB_INIT(options);
     options.max_keypoints = MOST;
     options.low_memory = 1;
-    options.selection = KB_SELECT_BEST;
+    options.selection = KB_SELECTION_BEST;
     options.orientation = KB_ORIENTATION_CENTROID;
     return options;
 }
@@ -108,7 +108,7 @@ static kb_detect_options detect_options(void)
 static kb_status describe_frame(int which, int32_t width, int32_t height, const kb_model *model, kb_workspace *workspace,
                                 unsigned long *instructions)
 {
-    kb_image image = {frame, width, height, width, KB_GRAY8, 0};
+    kb_image image = {frame, width, height, width, KB_FORMAT_GRAY8, 0};
     kb_detect_options options = detect_options();
     unsigned long before = board_instructions();
     kb_status status = kb_detect(&image, &options, workspace, keypoints[which], MOST, &counts[which], NULL);

@@ -74,7 +74,13 @@ KB_API const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *s
 KB_API void kb_vocabulary_free(kb_vocabulary *vocabulary);
 
 /* DBoW2's numbers; kept for conversion. */
-typedef enum kb_weighting { KB_TF_IDF = 0, KB_TF = 1, KB_IDF = 2, KB_BINARY = 3 } kb_weighting;
+typedef enum kb_weighting {
+    KB_WEIGHTING_TF_IDF = 0,
+    KB_WEIGHTING_TF = 1,
+    KB_WEIGHTING_IDF = 2,
+    KB_WEIGHTING_BINARY = 3,
+    KB_WEIGHTING_INT32 = 0x7fffffff
+} kb_weighting;
 
 typedef struct kb_vocabulary_info {
     uint32_t struct_size;
@@ -138,8 +144,8 @@ typedef struct kb_index kb_index;
 
 typedef struct kb_index_options {
     uint32_t struct_size;
-    int32_t no_signatures; /* 1: keep word counts only, 8 bytes per word of an image: for KB_SCORE_TF_IDF. 0: a row per
-                              word of an image too. */
+    int32_t no_signatures; /* 1: keep word counts only, 8 bytes per word of an image: for KB_SCORING_TF_IDF. 0: also a
+                              row per word of an image. */
     int32_t keep_features; /* 1: keep rows and keypoints of images, row_bytes + 16 bytes per keypoint, for verification
                               and exact search */
 } kb_index_options;
@@ -168,10 +174,11 @@ KB_API kb_status kb_index_remove(kb_index *index, uint64_t id, size_t *count);
 KB_API kb_status kb_index_compact(kb_index *index);
 
 typedef enum kb_scoring {
-    KB_SCORE_BINARY = 0, /* rows are compared within each word (docs/index.md); the most accurate with words */
-    KB_SCORE_TF_IDF = 1, /* tf-idf under the L1 norm: the scores of DBoW2 with the same vocabulary */
-    KB_SCORE_EXACT = 2   /* no words: the rows are matched with those of every image. Slow, the reference for recall;
+    KB_SCORING_BINARY = 0, /* rows are compared within each word (docs/index.md); the most accurate with words */
+    KB_SCORING_TF_IDF = 1, /* tf-idf under the L1 norm: the scores of DBoW2 with the same vocabulary */
+    KB_SCORING_EXACT = 2,  /* no words: the rows are matched with those of every image. Slow, the reference for recall;
                             needs kept features. */
+    KB_SCORING_INT32 = 0x7fffffff
 } kb_scoring;
 
 typedef struct kb_index_query_options {
@@ -183,7 +190,7 @@ typedef struct kb_index_query_options {
                              where inliers count twice; 0: none. Needs kept features, and keypoints in the query. */
     kb_geometry geometry; /* of the verification; 0: homography */
     double threshold;     /* of the verification, px; 0: that of kb_fit */
-    int32_t probes;       /* KB_SCORE_BINARY: the number of nearest words in which each row is searched, up to
+    int32_t probes;       /* KB_SCORING_BINARY: the number of nearest words in which each row is searched, up to
                              KB_MAX_PROBES: more give higher scores and recall, and time grows with them. 0: 2. */
 } kb_index_query_options;
 #define KB_MAX_PROBES 64

@@ -28,6 +28,8 @@
  *   Bad input   A value out of its range gives KB_E_ARGUMENT, a view that is not a valid image KB_E_IMAGE, and any call
  *               may give KB_E_MEMORY. Numbers in data (keypoints, point pairs, float rows) may have any value, NaN
  *               included: the comments say how they are treated.
+ *   Enums       Every enumeration is 32 bits wide with any compiler (-fshort-enums). Its last name, KB_*_INT32, is for
+ *               that and is no value.
  *   Structs     A struct that may grow in a later version starts with struct_size; set it with KB_INIT, for outputs
  *               too. Zero in an option means its default. A program that was compiled against an older header gets the
  *               defaults for newer options. One that was compiled against a newer header works as long as the fields
@@ -87,15 +89,16 @@ typedef enum kb_status {
     KB_E_IMAGE = -3,       /* not a usable image view: no pixels, zero or negative side, stride too small, too large */
     KB_E_UNKNOWN = -4,     /* no built-in model, preset, detector or instruction set of that name */
     KB_E_NO_TABLE = -5,    /* a built-in model that this build was made without */
-    KB_E_FORMAT = -6,      /* model file: not a keybits model, or one from a newer version */
-    KB_E_TRUNCATED = -7,   /* model file: it ends too early */
-    KB_E_CHECKSUM = -8,    /* model file: damaged */
-    KB_E_TABLE = -9,       /* model tables: a value is out of its range */
+    KB_E_FORMAT = -6,      /* not the file of a model, vocabulary or index, or one from a newer version */
+    KB_E_TRUNCATED = -7,   /* the file ends too early */
+    KB_E_CHECKSUM = -8,    /* the file is damaged */
+    KB_E_TABLE = -9,       /* a value in a table is out of its range */
     KB_E_KIND = -10,       /* the model does not support the call, such as float rows of a binary model; or another
                               kind than BAD in a build for BAD only */
     KB_E_SPACE = -11,      /* the output buffer is too small */
     KB_E_MODEL = -12,      /* the rows come from another model than the vocabulary or index */
-    KB_E_STRUCT = -13      /* a struct_size is not set, or a field that this version does not know is not zero */
+    KB_E_STRUCT = -13,     /* a struct_size is not set, or a field that this version does not know is not zero */
+    KB_STATUS_INT32 = 0x7fffffff
 } kb_status;
 
 /* An English phrase in static storage, never NULL, for any number. */
@@ -129,8 +132,9 @@ typedef struct kb_parallel kb_parallel;
 /* --------------------------------------------------------------------------------------------- images and keypoints */
 
 typedef enum kb_format {
-    KB_GRAY8 = 0,
-    KB_GRAY16 = 1 /* native byte order; see kb_image.white */
+    KB_FORMAT_GRAY8 = 0,
+    KB_FORMAT_GRAY16 = 1, /* native byte order; see kb_image.white */
+    KB_FORMAT_INT32 = 0x7fffffff
 } kb_format;
 
 /* A borrowed view of a gray image. Width and height from 1 to 65535; stride is the distance between rows in bytes, at
@@ -158,11 +162,12 @@ typedef struct kb_keypoint {
 /* ----------------------------------------------------------------------------------------------------------- models */
 
 typedef enum kb_kind {
-    KB_BAD = 1,      /* per bit, the difference of the mean gray in two boxes against a threshold (docs/bad.md) */
-    KB_BAG = 2,      /* the same over channels of oriented gradient (docs/bag.md) */
-    KB_HASHSIFT = 3, /* per bit, the sign of a linear projection of SIFT (docs/hashsift.md) */
-    KB_SIFT = 4,     /* SIFT itself: 128 bytes, or 128 floats by kb_describe_float */
-    KB_ROOTSIFT = 5  /* its square root under the L1 norm: 128 bytes or 128 floats */
+    KB_KIND_BAD = 1,      /* per bit, the difference of the mean gray in two boxes against a threshold (docs/bad.md) */
+    KB_KIND_BAG = 2,      /* the same over channels of oriented gradient (docs/bag.md) */
+    KB_KIND_HASHSIFT = 3, /* per bit, the sign of a linear projection of SIFT (docs/hashsift.md) */
+    KB_KIND_SIFT = 4,     /* SIFT itself: 128 bytes, or 128 floats by kb_describe_float */
+    KB_KIND_ROOTSIFT = 5, /* its square root under the L1 norm: 128 bytes or 128 floats */
+    KB_KIND_INT32 = 0x7fffffff
 } kb_kind;
 
 /* Immutable; any number of threads may share one. */
@@ -269,10 +274,11 @@ KB_API kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *key
 /* -------------------------------------------------------------------------------------------------------- detecting */
 
 typedef enum kb_detector {
-    KB_DETECTOR_ORB = 1,    /* FAST corners on a pyramid with Harris's response, as OpenCV's ORB; preset orb. */
-    KB_DETECTOR_SIFT = 2,   /* extrema of differences of Gaussians. Slower, more exact; preset sift. */
-    KB_DETECTOR_HESSIAN = 3 /* peaks of the determinant of the Hessian on the same pyramid: more right matches in nearly
-                               the same time; preset hessian. */
+    KB_DETECTOR_ORB = 1,     /* FAST corners on a pyramid with Harris's response, as OpenCV's ORB; preset orb. */
+    KB_DETECTOR_SIFT = 2,    /* extrema of differences of Gaussians. Slower, more exact; preset sift. */
+    KB_DETECTOR_HESSIAN = 3, /* peaks of the determinant of the Hessian on the same pyramid: more right matches in
+                                nearly the same time; preset hessian. */
+    KB_DETECTOR_INT32 = 0x7fffffff
 } kb_detector;
 /* What 0 means as a detector: HESSIAN. */
 KB_API kb_detector kb_detector_default(void);
@@ -280,12 +286,13 @@ KB_API kb_detector kb_detector_default(void);
 KB_API kb_detector kb_detector_at(int32_t index);
 
 typedef enum kb_selection {
-    KB_SELECT_DEFAULT = 0,
-    KB_SELECT_BEST = 1,    /* the n strongest; the default */
-    KB_SELECT_GRID = 2,    /* the strongest of every cell of a grid, then the second strongest, and so on: covers
-                              the whole image even with few keypoints (500) */
-    KB_SELECT_ANMS = 3,    /* adaptive non-maximal suppression: strong and far from anything stronger. The most even. */
-    KB_SELECT_QUADTREE = 4 /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
+    KB_SELECTION_DEFAULT = 0,
+    KB_SELECTION_BEST = 1,     /* the n strongest; the default */
+    KB_SELECTION_GRID = 2,     /* the strongest of every cell of a grid, then the second strongest, and so on: covers
+                                  the whole image even with few keypoints (500) */
+    KB_SELECTION_ANMS = 3,     /* adaptive non-maximal suppression: strong and far from anything stronger */
+    KB_SELECTION_QUADTREE = 4, /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
+    KB_SELECTION_INT32 = 0x7fffffff
 } kb_selection;
 /* "best", "grid", "anms", "quadtree", "default"; "?" for another value. */
 KB_API const char *kb_selection_name(kb_selection selection);
@@ -295,7 +302,8 @@ typedef enum kb_orientation {
     KB_ORIENTATION_DEFAULT = 0,
     KB_ORIENTATION_GRADIENT = 1, /* the peak of the smoothed histogram of gradient directions around it; the default */
     KB_ORIENTATION_CENTROID = 2, /* the direction of the intensity centroid of its disc: OpenCV's ORB */
-    KB_ORIENTATION_NONE = 3      /* -1: upright. For cameras that do not roll. */
+    KB_ORIENTATION_NONE = 3,     /* -1: upright. For cameras that do not roll. */
+    KB_ORIENTATION_INT32 = 0x7fffffff
 } kb_orientation;
 /* "gradient", "centroid", "none", "default"; "?" for another value. */
 KB_API const char *kb_orientation_name(kb_orientation orientation);
@@ -562,12 +570,13 @@ KB_API kb_status kb_match_refine(const kb_image *image_a, const kb_image *image_
 /* ---------------------------------------------------------------------------------------------------------- fitting */
 
 typedef enum kb_geometry {
-    KB_HOMOGRAPHY = 1,  /* (x2, y2, 1) ~ H (x1, y1, 1): planes, and cameras that only rotate. 4 pairs. */
-    KB_FUNDAMENTAL = 2, /* (x2, y2, 1) F (x1, y1, 1)^T = 0: a rigid scene from two viewpoints. 7 pairs. */
-    KB_SIMILARITY = 3,  /* rotation, scale and translation: a flat scene seen from straight above. 2 pairs. */
-    KB_AFFINE = 4,      /* linear map and translation: a small or distant plane. 3 pairs. */
-    KB_ESSENTIAL = 5,   /* as fundamental, between calibrated cameras; gives the relative pose. 5 pairs. */
-    KB_ROTATION = 6     /* calibrated cameras with one centre: panoramas, checking a gyroscope. 2 pairs. */
+    KB_GEOMETRY_HOMOGRAPHY = 1,  /* (x2, y2, 1) ~ H (x1, y1, 1): planes, and cameras that only rotate. 4 pairs. */
+    KB_GEOMETRY_FUNDAMENTAL = 2, /* (x2, y2, 1) F (x1, y1, 1)^T = 0: a rigid scene from two viewpoints. 7 pairs. */
+    KB_GEOMETRY_SIMILARITY = 3,  /* rotation, scale and translation: a flat scene seen from straight above. 2 pairs. */
+    KB_GEOMETRY_AFFINE = 4,      /* linear map and translation: a small or distant plane. 3 pairs. */
+    KB_GEOMETRY_ESSENTIAL = 5,   /* as fundamental, between calibrated cameras; gives the relative pose. 5 pairs. */
+    KB_GEOMETRY_ROTATION = 6,    /* calibrated cameras with one centre: panoramas, checking a gyroscope. 2 pairs. */
+    KB_GEOMETRY_INT32 = 0x7fffffff
 } kb_geometry;
 
 /* A calibrated camera: focal lengths and principal point in px, and the distortion of OpenCV (k1 k2 p1 p2 k3), zeros
@@ -611,7 +620,8 @@ typedef enum kb_fit_result {
     KB_FIT_FOUND = 0,
     KB_FIT_TOO_FEW = 1,      /* fewer different pairs than the geometry needs */
     KB_FIT_DEGENERATE = 2,   /* enough pairs, but all on a line or at one point; fundamental: all on one plane */
-    KB_FIT_NOT_FOUND = 3     /* no model with enough inliers */
+    KB_FIT_NOT_FOUND = 3,    /* no model with enough inliers */
+    KB_FIT_INT32 = 0x7fffffff
 } kb_fit_result;
 
 typedef struct kb_fit_report {
@@ -662,7 +672,8 @@ KB_API void kb_homography_apply(const double h[9], double x, double y, double *o
 typedef enum kb_look {
     KB_LOOK_UPRIGHT = 1,  /* none: most photographs are taken upright, and angles of keypoints are noisy */
     KB_LOOK_ORIENTED = 2, /* an angle per keypoint, by kb_orient */
-    KB_LOOK_ROTATED = 4   /* one rotation for the whole pair: 0 in the first image, kb_pair.rotation in the second */
+    KB_LOOK_ROTATED = 4,  /* one rotation for the whole pair: 0 in the first image, kb_pair.rotation in the second */
+    KB_LOOK_INT32 = 0x7fffffff
 } kb_look;
 /* "upright", "oriented", "rotated"; "?" for another value. */
 KB_API const char *kb_look_name(kb_look look);
@@ -725,7 +736,7 @@ typedef struct kb_workspace_limits {
     uint32_t struct_size;
     int32_t threads;                 /* of the kb_parallel in the options, up to 256; 0: 1 */
     int32_t width, height;           /* of images */
-    kb_format format;                /* KB_GRAY16: images of both formats */
+    kb_format format;                /* KB_FORMAT_GRAY16: images of both formats */
     const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count, mask_margin does */
     const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_... */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
@@ -773,7 +784,8 @@ typedef enum kb_sampler {
     KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
     KB_SAMPLER_IMAGE = 1, /* boxes at whole pixels of the image: OpenCV's TEBLID and BEBLID bit for bit; BAD only */
     KB_SAMPLER_OCTAVES = 2, /* four grids of 16x16: of the region and its middle half, quarter and eighth; BAG only */
-    KB_SAMPLER_CELLS = 3  /* as PATCH, but to 16x16 cells, each in the place of 2x2 samples: faster; BAD only */
+    KB_SAMPLER_CELLS = 3, /* as PATCH, but to 16x16 cells, each in the place of 2x2 samples: faster; BAD only */
+    KB_SAMPLER_INT32 = 0x7fffffff
 } kb_sampler;
 
 #define KB_PATCH_SIDE 32  /* samples along a side of a patch */

@@ -35,10 +35,11 @@ typedef struct kb_learn_patches {
 
 /* What the training minimises. */
 typedef enum kb_learn_loss {
-    KB_LEARN_TRIPLET = 0, /* triplet ranking loss with margin, hard negatives, anchor swap: the paper's BAD */
-    KB_LEARN_BINARY = 1,  /* classification of pairs into same and different, random negatives: BAD by AdaBoost, as
-                             BEBLID; HashSIFT by the logistic loss */
-    KB_LEARN_ORB = 2      /* ORB's rule, no labels: mean near one half, little correlation with the bits before */
+    KB_LEARN_LOSS_TRIPLET = 0, /* triplet ranking loss with margin, hard negatives, anchor swap: the paper's BAD */
+    KB_LEARN_LOSS_BINARY = 1,  /* classification of pairs into same and different, random negatives: BAD by AdaBoost, as
+                                  BEBLID; HashSIFT by the logistic loss */
+    KB_LEARN_LOSS_ORB = 2,     /* ORB's rule, no labels: mean near one half, little correlation with the bits before */
+    KB_LEARN_LOSS_INT32 = 0x7fffffff
 } kb_learn_loss;
 
 typedef struct kb_learn_progress {
@@ -61,7 +62,7 @@ typedef void (*kb_learn_augment)(void *context, const uint8_t *patches, size_t n
 
 typedef struct kb_learn_options {
     uint32_t struct_size;
-    kb_kind kind;             /* 0: KB_BAD; or KB_BAG */
+    kb_kind kind;             /* 0: KB_KIND_BAD; or KB_KIND_BAG */
     int32_t bits;             /* a multiple of 8, of BAG of 32, up to KB_MAX_BITS; 0: 256 */
     kb_learn_loss loss;
     uint64_t seed;
@@ -140,7 +141,7 @@ typedef struct kb_learn_hash_options {
     uint32_t struct_size;
     int32_t bits;             /* a multiple of 8, 8 to KB_MAX_BITS; 0: 256 */
     int32_t root;             /* 1: RootSIFT instead of SIFT, which is better */
-    kb_learn_loss loss;       /* KB_LEARN_TRIPLET, or KB_LEARN_BINARY: classification of pairs, for comparison */
+    kb_learn_loss loss;       /* triplet, or binary: classification of pairs, for comparison */
     uint64_t seed;
     int64_t steps;            /* batches of Adam; 0: 30000; up to 10^8. 3000 give most of it. */
     int32_t batch;            /* pairs per batch, among which hard negatives are found; 0: 512; 8 to 8192 */

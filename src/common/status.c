@@ -15,16 +15,16 @@ const char *kb_status_string(kb_status status)
     case KB_E_IMAGE: return "not a usable image (no pixels, a side of 0 or above 65535, or too small a stride)";
     case KB_E_UNKNOWN: return "no such name";
     case KB_E_NO_TABLE: return "this build holds no table for that model";
-    case KB_E_FORMAT: return "not a keybits model, or one made for a newer version";
-    case KB_E_TRUNCATED: return "the model file ends too early";
-    case KB_E_CHECKSUM: return "the model file is damaged";
-    case KB_E_TABLE: return "a value in the model's tables is out of its range";
+    case KB_E_FORMAT: return "not a keybits file, or one made for a newer version";
+    case KB_E_TRUNCATED: return "the file ends too early";
+    case KB_E_CHECKSUM: return "the file is damaged";
+    case KB_E_TABLE: return "a value in the tables is out of its range";
     case KB_E_KIND: return "this kind of model cannot do that";
     case KB_E_SPACE: return "the output buffer is too small";
     case KB_E_MODEL: return "the rows are of another model";
     case KB_E_STRUCT: return "a struct_size is not set, or a field is used that this version does not know";
+    default: return "unknown status";
     }
-    return "unknown status";
 }
 
 void kbi_error_clear(kb_error *error)
@@ -73,8 +73,8 @@ kb_status kbi_fail_struct(kb_error *error)
 kb_status kbi_image_check(const kb_image *image)
 {
     if (!image) return KB_E_ARGUMENT;
-    if (image->format != KB_GRAY8 && image->format != KB_GRAY16) return KB_E_IMAGE;
-    ptrdiff_t pixel = image->format == KB_GRAY16 ? 2 : 1;
+    if (image->format != KB_FORMAT_GRAY8 && image->format != KB_FORMAT_GRAY16) return KB_E_IMAGE;
+    ptrdiff_t pixel = image->format == KB_FORMAT_GRAY16 ? 2 : 1;
     if (!image->data || image->width < 1 || image->height < 1 || image->width > 65535 || image->height > 65535)
         return KB_E_IMAGE;
     if (image->stride < image->width * pixel) return KB_E_IMAGE;

@@ -23,7 +23,7 @@ const uint8_t *kbi_measure_grids(const kbi_measuring *m, const kbi_measure_scrat
         m->kernels.boxes(&m->model->tables[octave], grids, n, s->parts, s->kernel);
         return s->parts;
     }
-    bool root = spec->kind == KB_ROOTSIFT || spec->root, hash = spec->kind == KB_HASHSIFT;
+    bool root = spec->kind == KB_KIND_ROOTSIFT || spec->root, hash = spec->kind == KB_KIND_HASHSIFT;
     m->kernels.sift(grids, n, s->histograms, s->kernel);
     if (m->floats)
         for (size_t i = 0; i < (size_t)n; i++)

@@ -134,7 +134,7 @@ static kb_status choose_per_level(kbi_corners *c)
 
 bool kbi_corners_takes_strongest(const kb_detect_options *options)
 {
-    return options->selection == KB_SELECT_BEST && !options->every_level;
+    return options->selection == KB_SELECTION_BEST && !options->every_level;
 }
 
 /* Rules that look at places, and shares of levels, choose among more peaks than a photograph has. */

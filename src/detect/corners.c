@@ -191,7 +191,7 @@ static kb_status put_in_order(kbi_corners *c)
     for (size_t i = 1; i < c->count && ordered; i++)
         ordered = c->keypoints[i - 1].response > c->keypoints[i].response;
     if (ordered) return KB_OK;
-    return kb_select(c->keypoints, c->count, c->job->image.width, c->job->image.height, KB_SELECT_BEST, c->count,
+    return kb_select(c->keypoints, c->count, c->job->image.width, c->job->image.height, KB_SELECTION_BEST, c->count,
                      c->job->workspace, &c->count);
 }
 
@@ -217,7 +217,7 @@ kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measu
     if (status != KB_OK) return status;
     if (job->workspace->measures)
         return kbi_select_measure((size_t)job->options.max_keypoints, (size_t)job->options.max_keypoints,
-                                  job->image.width, job->image.height, KB_SELECT_BEST, job->workspace);
+                                  job->image.width, job->image.height, KB_SELECTION_BEST, job->workspace);
     finish(&c);
     status = put_in_order(&c);
     if (job->options.second_angle) kbi_corners_spread(&c);

@@ -9,7 +9,7 @@
 typedef struct kbi_measure kbi_measure; /* corners.h */
 
 /* What the defaults of the options stand for. */
-#define KBI_SELECT_USUAL KB_SELECT_BEST
+#define KBI_SELECT_USUAL KB_SELECTION_BEST
 
 /* Options checked, every field set; max_keypoints is at most what the caller has room for. The image is 8-bit. */
 typedef struct kbi_detect_job {

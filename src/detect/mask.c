@@ -3,7 +3,7 @@
 
 bool kbi_mask_fits(const kb_image *mask, const kb_image *image)
 {
-    return kbi_image_check(mask) == KB_OK && mask->format == KB_GRAY8 && mask->width == image->width &&
+    return kbi_image_check(mask) == KB_OK && mask->format == KB_FORMAT_GRAY8 && mask->width == image->width &&
            mask->height == image->height;
 }
 
@@ -55,7 +55,7 @@ kb_status kbi_mask_grow(const kb_image *mask, int32_t margin, kb_workspace *work
     int32_t *since = kbi_workspace_get(workspace, (size_t)width * sizeof *since);
     if (!pixels || !since) return KB_E_MEMORY;
     if (workspace->measures) return KB_OK;
-    *grown = (kb_image){pixels, width, height, width, KB_GRAY8, 0};
+    *grown = (kb_image){pixels, width, height, width, KB_FORMAT_GRAY8, 0};
     for (int32_t i = 0; i < width; i++) since[i] = margin;
     for (int32_t y = 0; y < height; y++) {
         uint8_t *row = pixels + (ptrdiff_t)y * width;

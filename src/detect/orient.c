@@ -12,8 +12,8 @@ const char *kb_orientation_name(kb_orientation orientation)
     case KB_ORIENTATION_GRADIENT: return "gradient";
     case KB_ORIENTATION_CENTROID: return "centroid";
     case KB_ORIENTATION_NONE: return "none";
+    default: return "?";
     }
-    return "?";
 }
 
 /* ---- centroid ---- */

@@ -50,7 +50,7 @@ static void pyramid_fill(const kbi_levels *l, kb_pyramid *pyramid)
     kb_pyramid full = {.levels = l->count};
     for (int32_t i = 0; i < l->count; i++) {
         const kbi_level *level = &l->level[i];
-        full.level[i] = (kb_image){level->data, level->width, level->height, level->stride, KB_GRAY8, 0};
+        full.level[i] = (kb_image){level->data, level->width, level->height, level->stride, KB_FORMAT_GRAY8, 0};
         full.factor[i] = level->factor;
     }
     KBI_STRUCT_WRITE(kb_pyramid, pyramid, &full);
@@ -68,7 +68,7 @@ kb_status kb_pyramid_build(const kb_image *image, const kb_detect_options *optio
     if (status != KB_OK) return status;
     const kbi_measure *measure = kbi_detector_find(o.detector)->measure;
     if (!measure) return KB_E_KIND;
-    bool own_level0 = image->format != KB_GRAY8;
+    bool own_level0 = image->format != KB_FORMAT_GRAY8;
     kbi_levels levels = {.threads = kbi_parallel_threads(o.parallel), .parallel = o.parallel, .kernels = &kernels};
     kbi_corners_levels(&levels, image, &o, measure);
     levels.level[0].stride = own_level0 ? (ptrdiff_t)kbi_round_up((size_t)image->width) : image->stride;

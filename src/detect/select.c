@@ -131,7 +131,7 @@ kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t heig
 {
     kbi_selection s = {.total = total, .width = width, .height = height};
     size_t mark = kbi_workspace_mark(workspace);
-    if (rule == KB_SELECT_DEFAULT) rule = KBI_SELECT_USUAL;
+    if (rule == KB_SELECTION_DEFAULT) rule = KBI_SELECT_USUAL;
     bool fits = total == 0 || selection_get(&s, rule, n < total ? n : total, workspace);
     kbi_workspace_rewind(workspace, mark);
     return fits ? KB_OK : KB_E_MEMORY;
@@ -142,7 +142,7 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
 {
     if (!count || (total > 0 && !keypoints)) return KB_E_ARGUMENT;
     if (width < 1 || height < 1 || width > 65535 || height > 65535) return KB_E_ARGUMENT;
-    if (rule == KB_SELECT_DEFAULT) rule = KBI_SELECT_USUAL;
+    if (rule == KB_SELECTION_DEFAULT) rule = KBI_SELECT_USUAL;
     if (!kbi_select_knows(rule)) return KB_E_ARGUMENT;
     if (total > UINT32_MAX / 2) return KB_E_ARGUMENT;
     if (n > total) n = total;

@@ -155,14 +155,14 @@ static size_t candidate_limit(const sift *s)
 {
     size_t wanted = (size_t)s->job->options.max_keypoints;
     size_t many = (size_t)s->job->image.width * (size_t)s->job->image.height / 16;
-    if (s->job->options.selection == KB_SELECT_BEST) return wanted;
+    if (s->job->options.selection == KB_SELECTION_BEST) return wanted;
     return many > 4 * wanted ? many : 4 * wanted;
 }
 
 /* Of the strongest alone it is known when no more are wanted. */
 static size_t enough_directions(const sift *s)
 {
-    return s->job->options.selection == KB_SELECT_BEST ? (size_t)s->job->options.max_keypoints : 0;
+    return s->job->options.selection == KB_SELECTION_BEST ? (size_t)s->job->options.max_keypoints : 0;
 }
 
 static bool search_get(sift *s, kb_workspace *workspace)

@@ -6,19 +6,16 @@
 const fit_kind *kbi_fit_kind_of(kb_geometry geometry)
 {
     switch (geometry) {
-    case KB_HOMOGRAPHY: return &kbi_fit_homography;
-    case KB_FUNDAMENTAL: return &kbi_fit_fundamental;
-    case KB_SIMILARITY: return &kbi_fit_similarity;
-    case KB_AFFINE: return &kbi_fit_affine;
-#ifdef KB_NO_CALIBRATED
-    case KB_ESSENTIAL:
-    case KB_ROTATION: break;
-#else
-    case KB_ESSENTIAL: return &kbi_fit_essential;
-    case KB_ROTATION: return &kbi_fit_rotation;
+    case KB_GEOMETRY_HOMOGRAPHY: return &kbi_fit_homography;
+    case KB_GEOMETRY_FUNDAMENTAL: return &kbi_fit_fundamental;
+    case KB_GEOMETRY_SIMILARITY: return &kbi_fit_similarity;
+    case KB_GEOMETRY_AFFINE: return &kbi_fit_affine;
+#ifndef KB_NO_CALIBRATED
+    case KB_GEOMETRY_ESSENTIAL: return &kbi_fit_essential;
+    case KB_GEOMETRY_ROTATION: return &kbi_fit_rotation;
 #endif
+    default: return NULL;
     }
-    return NULL;
 }
 
 /* Options with every default filled in, and the cameras they point to. */
@@ -45,7 +42,7 @@ static kb_status read_options(const kb_fit_options *given, const fit_kind *kind,
     kb_fit_options *o = &s->o;
     kb_status status = KBI_STRUCT_READ(kb_fit_options, o, given);
     if (status != KB_OK) return status;
-    if (o->geometry == 0) o->geometry = KB_HOMOGRAPHY;
+    if (o->geometry == 0) o->geometry = KB_GEOMETRY_HOMOGRAPHY;
     s->kind = kind ? kind : kbi_fit_kind_of(o->geometry);
     if (!s->kind) return KB_E_ARGUMENT;
     status = read_cameras(s);
@@ -277,6 +274,6 @@ const char *kb_fit_result_name(kb_fit_result result)
     case KB_FIT_TOO_FEW: return "too few pairs";
     case KB_FIT_DEGENERATE: return "degenerate";
     case KB_FIT_NOT_FOUND: return "not found";
+    default: return "?";
     }
-    return "?";
 }

@@ -1,7 +1,7 @@
 /* The words of an image, and how much words and pairs of rows count.
  *
- * KB_SCORE_BINARY is aggregated selective matching (ASMK) on bits. Within a word, the residual of a row is its exclusive
- * or with the word's row, and the rows of an image in a word are aggregated by the majority of their residuals; the word's
+ * KB_SCORING_BINARY is aggregated selective matching (ASMK) on bits. Within a word, the residual of a row is its
+ * exclusive or with the word's row, and the rows of an image in a word are aggregated by the majority of their residuals; the word's
  * row cancels in the distance of two residuals, so the majority of the rows themselves is kept (a tie takes the word's
  * bit, which is a residual of 0). One signature per word and image, however often the word is repeated, is what keeps
  * repeated texture from counting many times. The similarity of two signatures is u^3 with u = 1 - 2 h / bits for a
@@ -16,7 +16,7 @@ double kbi_word_value(const kb_vocabulary *v, uint32_t word, uint32_t count)
 {
     uint32_t weighting = kbi_get_u32(v->block + 36);
     double weight = kbi_word_weight(v, word);
-    return weighting == KB_TF_IDF || weighting == KB_TF ? weight * count : weight;
+    return weighting == KB_WEIGHTING_TF_IDF || weighting == KB_WEIGHTING_TF ? weight * count : weight;
 }
 
 uint64_t kbi_word_selectivity(const kb_vocabulary *v, uint32_t word)

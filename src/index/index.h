@@ -26,7 +26,7 @@ uint32_t kbi_nearest_leaves(const kb_vocabulary *v, const kbi_match_kernels *ker
 
 /* tf-idf of a word of which an image has `count` rows, before normalisation. */
 double kbi_word_value(const kb_vocabulary *v, uint32_t word, uint32_t count);
-/* The weight of a word squared, as a fixed-point number: what two equal rows add to KB_SCORE_BINARY. */
+/* The weight of a word squared, as a fixed-point number: what two equal rows add to KB_SCORING_BINARY. */
 uint64_t kbi_word_selectivity(const kb_vocabulary *v, uint32_t word);
 /* What a pair of rows at each Hamming distance adds, out of KBI_SIMILARITY_ONE; 8 x row_bytes + 1 entries. */
 #define KBI_SIMILARITY_ONE 65536

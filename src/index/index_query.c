@@ -14,7 +14,7 @@ typedef struct query {
     kbi_bag bag;
     kbi_match_kernels kernels;
     uint32_t *similarity; /* by distance */
-    uint64_t *sums;       /* KB_SCORE_BINARY, one per image */
+    uint64_t *sums;       /* KB_SCORING_BINARY, one per image */
     double *scores;       /* one per image */
 } query;
 
@@ -91,7 +91,7 @@ static void score_segment(query *q, const kbi_segment *s)
         if (row == s->words) break;
         if (kbi_directory_word(s, row) != q->bag.word[k]) continue;
         kbi_directory_range(s, row, &begin, &end);
-        (q->o->scoring == KB_SCORE_TF_IDF ? score_tf_idf : score_binary)(q, s, begin, end, k);
+        (q->o->scoring == KB_SCORING_TF_IDF ? score_tf_idf : score_binary)(q, s, begin, end, k);
     }
 }
 
@@ -126,7 +126,7 @@ static kb_status query_binary(query *q, const kb_features *f, kb_workspace *ws, 
 static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
 {
     const kb_index *index = q->index;
-    bool binary = q->o->scoring == KB_SCORE_BINARY;
+    bool binary = q->o->scoring == KB_SCORING_BINARY;
     kb_status status = kbi_bag_create(index->vocabulary, f, binary, ws, &q->bag, error);
     if (status != KB_OK) return status;
     if (!binary) {
@@ -240,7 +240,7 @@ static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_
     for (size_t i = 0; i < q->images; i++) q->scores[i] = 0;
     kbi_similarity_table(q->index->vocabulary->row_bytes, q->similarity);
     kb_status status =
-        q->o->scoring == KB_SCORE_EXACT ? query_exact(q, f, ws, error) : query_words(q, f, ws, error);
+        q->o->scoring == KB_SCORING_EXACT ? query_exact(q, f, ws, error) : query_words(q, f, ws, error);
     if (status != KB_OK) return status;
     *count = take_best(q, results, capacity);
     status = verify_best(q, f, ws, results, *count);
@@ -250,13 +250,13 @@ static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_
 static kb_status query_check(const kb_index *index, const kb_features *f, const kb_index_query_options *o,
                              kb_error *error)
 {
-    if ((int)o->scoring < 0 || o->scoring > KB_SCORE_EXACT || o->verify < 0)
+    if ((int)o->scoring < 0 || o->scoring > KB_SCORING_EXACT || o->verify < 0)
         return kbi_fail(error, KB_E_ARGUMENT, "scoring %d, verify %d", (int)o->scoring, o->verify);
     if (o->probes < 0 || o->probes > KB_MAX_PROBES)
         return kbi_fail(error, KB_E_ARGUMENT, "probes %d, not 0 to %d", o->probes, KB_MAX_PROBES);
-    if ((o->scoring == KB_SCORE_EXACT || o->verify > 0) && !index->features)
+    if ((o->scoring == KB_SCORING_EXACT || o->verify > 0) && !index->features)
         return kbi_fail(error, KB_E_KIND, "this index keeps no features, which exact search and verification need");
-    if (o->scoring == KB_SCORE_BINARY && !index->signatures)
+    if (o->scoring == KB_SCORING_BINARY && !index->signatures)
         return kbi_fail(error, KB_E_KIND, "this index keeps no signatures: its scores are tf-idf");
     if (o->verify > 0 && f->n > 0 && !f->keypoints)
         return kbi_fail(error, KB_E_ARGUMENT, "verification needs the keypoints of the query");

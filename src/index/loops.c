@@ -42,7 +42,7 @@ static kb_status options_check(kb_loop_options *o, kb_error *error)
         !(o->min_score > 0))
         return kbi_fail(error, KB_E_ARGUMENT, "window %d, checks %d, island %d, min_inliers %d, min_score %g",
                         o->window, o->checks, o->island, o->min_inliers, o->min_score);
-    if ((int)o->geometry < 0 || o->geometry > KB_AFFINE || !(o->threshold >= 0 && o->threshold <= 1e9))
+    if ((int)o->geometry < 0 || o->geometry > KB_GEOMETRY_AFFINE || !(o->threshold >= 0 && o->threshold <= 1e9))
         return kbi_fail(error, KB_E_ARGUMENT, "geometry %d (1 to 4), threshold %g", (int)o->geometry, o->threshold);
     return KB_OK;
 }

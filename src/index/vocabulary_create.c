@@ -17,7 +17,7 @@ static kb_status spec_check(const kb_vocabulary_spec *s, kb_error *error)
     if (s->nodes < 2 || s->nodes > INT32_MAX || s->row_bytes < 1 || s->row_bytes > 4096)
         return kbi_fail(error, KB_E_TABLE, "a vocabulary of %u nodes with rows of %d bytes", s->nodes, s->row_bytes);
     if (s->branching < 1 || s->branching > 1 << 20 || s->levels < 1 || s->levels > 64 || s->scoring < 0 ||
-        s->scoring > 5 || (int)s->weighting < 0 || s->weighting > KB_BINARY)
+        s->scoring > 5 || (int)s->weighting < 0 || s->weighting > KB_WEIGHTING_BINARY)
         return kbi_fail(error, KB_E_TABLE, "a vocabulary with branching %d, levels %d, scoring %d, weighting %d",
                         s->branching, s->levels, s->scoring, (int)s->weighting);
     if (s->model_name && strlen(s->model_name) > 63)

@@ -249,7 +249,8 @@ static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
             children[i] = t->nodes[i].children;
         }
         kbi_tree tree = {t->count, words, first, children, t->node_rows, weights, t->row_bytes, t->o.branching,
-                         t->o.levels, 0, t->o.image_ends ? KB_TF_IDF : KB_TF, info.id, info.spec ? info.spec->name : NULL};
+                         t->o.levels, 0, t->o.image_ends ? KB_WEIGHTING_TF_IDF : KB_WEIGHTING_TF, info.id,
+                         info.spec ? info.spec->name : NULL};
         status = kbi_vocabulary_pack(&tree, &t->allocator, out, error);
     }
     kbi_deallocate(&t->allocator, first);

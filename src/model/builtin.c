@@ -22,7 +22,7 @@ static const kbi_builtin_table *find_table(const char *name)
 
 static kb_kind tableless_kind(const char *name)
 {
-    return strcmp(name, "sift") == 0 ? KB_SIFT : strcmp(name, "rootsift") == 0 ? KB_ROOTSIFT : (kb_kind)0;
+    return strcmp(name, "sift") == 0 ? KB_KIND_SIFT : strcmp(name, "rootsift") == 0 ? KB_KIND_ROOTSIFT : (kb_kind)0;
 }
 
 kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator, kb_model **out)
@@ -52,6 +52,6 @@ const char *kb_model_builtin_name(int32_t index, int32_t *available)
         return t->name;
     }
     if (index >= (int32_t)KBI_COUNT(tableless)) return NULL;
-    if (available) *available = kbi_kind_built(KB_SIFT);
+    if (available) *available = kbi_kind_built(KB_KIND_SIFT);
     return tableless[index];
 }

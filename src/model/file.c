@@ -24,7 +24,7 @@ static uint32_t crc32_of(const uint8_t *data, size_t size)
 
 static size_t table_bytes(kb_kind kind, int32_t bits)
 {
-    size_t row = kbi_kind_has_boxes(kind) ? BOX_ROW : kind == KB_HASHSIFT ? HASH_ROW : 0;
+    size_t row = kbi_kind_has_boxes(kind) ? BOX_ROW : kind == KB_KIND_HASHSIFT ? HASH_ROW : 0;
     return row * (size_t)bits;
 }
 
@@ -53,7 +53,7 @@ static bool read_table(kb_model_spec *spec, const uint8_t *from, const kb_alloca
         for (size_t i = 0; i < bits; i++, from += BOX_ROW)
             boxes[i] = (kb_box_pair){from[0], from[1], from[2], from[3],          from[4],
                                      from[5], from[6], from[7], kbi_get_f32(from + 8)};
-    } else if (spec->kind == KB_HASHSIFT) {
+    } else if (spec->kind == KB_KIND_HASHSIFT) {
         int8_t *weights = kbi_allocate(allocator, bits * KB_SIFT_VALUES);
         int32_t *bias = kbi_allocate(allocator, bits * sizeof *bias);
         spec->weights = weights;
@@ -138,7 +138,7 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     spec->root = data[28];
     spec->threshold_low = (int32_t)(kbi_get_u32(data + 28) >> 8 & 0xfff);
     spec->threshold_high = (int32_t)(kbi_get_u32(data + 28) >> 20);
-    if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
+    if (spec->kind < KB_KIND_BAD || spec->kind > KB_KIND_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "kind %d with %d bits is not possible", (int)spec->kind,
                            (int)spec->bits);
     if (table != table_bytes(spec->kind, spec->bits))

@@ -5,11 +5,11 @@
  * here, so that old and new rows are never taken for each other; tests/hash then shows the new bits. */
 static const uint32_t revisions[][KB_SAMPLER_CELLS + 1] = {
     /*                patch, image, octaves, cells */
-    [KB_BAD] =      { 0,     0,     0,       0 },
-    [KB_BAG] =      { 0,     0,     0,       0 },
-    [KB_HASHSIFT] = { 0,     0,     0,       0 },
-    [KB_SIFT] =     { 0,     0,     0,       0 },
-    [KB_ROOTSIFT] = { 0,     0,     0,       0 },
+    [KB_KIND_BAD] =      { 0,     0,     0,       0 },
+    [KB_KIND_BAG] =      { 0,     0,     0,       0 },
+    [KB_KIND_HASHSIFT] = { 0,     0,     0,       0 },
+    [KB_KIND_SIFT] =     { 0,     0,     0,       0 },
+    [KB_KIND_ROOTSIFT] = { 0,     0,     0,       0 },
 };
 
 uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler) { return revisions[kind][sampler]; }

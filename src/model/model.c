@@ -7,13 +7,13 @@
 const char *kb_kind_name(kb_kind kind)
 {
     switch (kind) {
-    case KB_BAD: return "bad";
-    case KB_BAG: return "bag";
-    case KB_HASHSIFT: return "hashsift";
-    case KB_SIFT: return "sift";
-    case KB_ROOTSIFT: return "rootsift";
+    case KB_KIND_BAD: return "bad";
+    case KB_KIND_BAG: return "bag";
+    case KB_KIND_HASHSIFT: return "hashsift";
+    case KB_KIND_SIFT: return "sift";
+    case KB_KIND_ROOTSIFT: return "rootsift";
+    default: return "?";
     }
-    return "?";
 }
 
 const char *kb_sampler_name(kb_sampler sampler)
@@ -23,8 +23,8 @@ const char *kb_sampler_name(kb_sampler sampler)
     case KB_SAMPLER_IMAGE: return "image";
     case KB_SAMPLER_OCTAVES: return "octaves";
     case KB_SAMPLER_CELLS: return "cells";
+    default: return "?";
     }
-    return "?";
 }
 
 /* ---- checks ---- */
@@ -47,7 +47,7 @@ static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb
     int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
     kbi_grid grid = kbi_sampler_grid(spec->sampler);
     int min = kbi_min_radius(grid), max = kbi_max_radius(grid);
-    if (channel >= KB_CHANNELS || (spec->kind == KB_BAD) != (channel == 0))
+    if (channel >= KB_CHANNELS || (spec->kind == KB_KIND_BAD) != (channel == 0))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which,
                            channel);
     if (radius < min || radius > max)
@@ -95,14 +95,16 @@ static kb_status check_sampler(const kb_model_spec *spec, kb_error *error)
 {
     switch (spec->sampler) {
     case KB_SAMPLER_PATCH:
-        if (spec->kind != KB_BAG) return KB_OK;
+        if (spec->kind != KB_KIND_BAG) return KB_OK;
         break;
     case KB_SAMPLER_OCTAVES:
-        if (spec->kind == KB_BAG) return KB_OK;
+        if (spec->kind == KB_KIND_BAG) return KB_OK;
         break;
     case KB_SAMPLER_IMAGE:
     case KB_SAMPLER_CELLS:
-        if (spec->kind == KB_BAD) return KB_OK;
+        if (spec->kind == KB_KIND_BAD) return KB_OK;
+        break;
+    default: break;
     }
     return kbi_fail_at(error, KB_E_TABLE, "sampler", -1, "sampler %d does not go with %s", (int)spec->sampler,
                        kb_kind_name(spec->kind));
@@ -110,7 +112,7 @@ static kb_status check_sampler(const kb_model_spec *spec, kb_error *error)
 
 static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
 {
-    if (spec->kind < KB_BAD || spec->kind > KB_ROOTSIFT)
+    if (spec->kind < KB_KIND_BAD || spec->kind > KB_KIND_ROOTSIFT)
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "no kind of model has the number %d", (int)spec->kind);
     if (!kbi_kind_built(spec->kind))
         return kbi_fail_at(error, KB_E_KIND, "kind", -1, "this build has BAD alone, not %s", kb_kind_name(spec->kind));
@@ -130,7 +132,7 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
     if (!KB_BAD_ONLY && spec->bits % (8 * kbi_octaves(spec->sampler)))
         return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s has a multiple of 32: whole bytes of each octave",
                            (int)spec->bits, kb_kind_name(spec->kind));
-    if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_HASHSIFT))
+    if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_KIND_HASHSIFT))
         return kbi_fail_at(error, KB_E_TABLE, "root", -1, "root %d does not go with %s", (int)spec->root,
                            kb_kind_name(spec->kind));
     if (spec->threshold_low < 0 || spec->threshold_high < spec->threshold_low || spec->threshold_high > spec->bits)
@@ -140,7 +142,7 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
     if (status == KB_OK && spec->text && strlen(spec->text) > 65535)
         status = kbi_fail_at(error, KB_E_TABLE, "text", -1, "the text is longer than 65535 bytes");
     if (status == KB_OK && kbi_kind_has_boxes(spec->kind)) status = check_boxes(spec, error);
-    if (status == KB_OK && spec->kind == KB_HASHSIFT) status = check_projection(spec, error);
+    if (status == KB_OK && spec->kind == KB_KIND_HASHSIFT) status = check_projection(spec, error);
     return status;
 }
 
@@ -272,7 +274,7 @@ static bool copy_tables(kb_model *model, const kb_model_spec *given)
         model->edges = kbi_allocate(from, 2 * (2 * bits + KB_OCTAVES) * sizeof *model->edges);
         return spec->boxes && model->boxes && model->bits && model->edges;
     }
-    if (spec->kind == KB_HASHSIFT) {
+    if (spec->kind == KB_KIND_HASHSIFT) {
         spec->weights = copy_of(from, given->weights, bits * KB_SIFT_VALUES);
         spec->bias = copy_of(from, given->bias, bits * sizeof *given->bias);
         model->packed = kbi_allocate(from, bits * KB_SIFT_VALUES);
@@ -316,7 +318,7 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
     model->id = kbi_model_id(&model->spec, kbi_model_revision(spec.kind, spec.sampler));
     if (kbi_kind_has_boxes(spec.kind))
         for (int32_t k = 0; k < kbi_model_octaves(model); k++) prepare_table(model, k);
-    if (!KB_BAD_ONLY && spec.kind == KB_HASHSIFT) pack_projection(model);
+    if (!KB_BAD_ONLY && spec.kind == KB_KIND_HASHSIFT) pack_projection(model);
     bool binary = kbi_kind_is_binary(spec.kind);
     model->row_bytes = binary ? spec.bits / 8 : KB_SIFT_VALUES;
     model->row_floats = binary ? 0 : KB_SIFT_VALUES;

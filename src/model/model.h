@@ -22,7 +22,7 @@ typedef struct kbi_box_bit {
 } kbi_box_bit;
 
 /* Thresholds of a kind as integers: units in 1, and the largest threshold in the model's unit. */
-static inline double kbi_threshold_units(kb_kind kind) { return kind == KB_BAG ? 16384 : 128; }
+static inline double kbi_threshold_units(kb_kind kind) { return kind == KB_KIND_BAG ? 16384 : 128; }
 static inline double kbi_threshold_max(kb_kind kind) { return 32768 / kbi_threshold_units(kind); }
 
 /* The grid of a sampler. The image sampler has none; it describes ready patches as PATCH does. */
@@ -113,10 +113,10 @@ struct kb_model {
 static inline int32_t kbi_model_octaves(const kb_model *model) { return kbi_grid_octaves(model->grid); }
 
 /* Whether this build has models of a kind. */
-static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_BAD; }
+static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_KIND_BAD; }
 
-static inline bool kbi_kind_has_boxes(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG; }
-static inline bool kbi_kind_is_binary(kb_kind kind) { return kind == KB_BAD || kind == KB_BAG || kind == KB_HASHSIFT; }
+static inline bool kbi_kind_has_boxes(kb_kind kind) { return kind == KB_KIND_BAD || kind == KB_KIND_BAG; }
+static inline bool kbi_kind_is_binary(kb_kind kind) { return kbi_kind_has_boxes(kind) || kind == KB_KIND_HASHSIFT; }
 
 /* ---- file.c ---- */
 /* Writes the row of a bit as a model file has it; returns its bytes. For kinds with a table. */

@@ -12,8 +12,8 @@ const char *kb_look_name(kb_look look)
     case KB_LOOK_UPRIGHT: return "upright";
     case KB_LOOK_ORIENTED: return "oriented";
     case KB_LOOK_ROTATED: return "rotated";
+    default: return "?";
     }
-    return "?";
 }
 
 /* ---- options ---- */

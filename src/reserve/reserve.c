@@ -25,7 +25,7 @@ static kb_status limits_read(kb_workspace_limits *l, const kb_workspace_limits *
     if (l->threads < 1 || l->threads > 256 || l->width < 0 || l->height < 0 || l->width > 65535 || l->height > 65535)
         return KB_E_ARGUMENT;
     if (l->refine < 0 || l->refine > 1) return KB_E_ARGUMENT;
-    if (l->format != KB_GRAY8 && l->format != KB_GRAY16) return KB_E_ARGUMENT;
+    if (l->format != KB_FORMAT_GRAY8 && l->format != KB_FORMAT_GRAY16) return KB_E_ARGUMENT;
     bool images = l->width > 0 && l->height > 0;
     if (!images && (l->detect || l->model || l->refine || l->width > 0 || l->height > 0)) return KB_E_ARGUMENT;
     if (l->row_bytes == 0 && l->model)

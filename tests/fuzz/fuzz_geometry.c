@@ -148,7 +148,8 @@ static void match_stereo(source *s, const features *a, const features *b)
     enum { SIDE = 48 };
     uint8_t *pixels = malloc(2 * SIDE * SIDE);
     for (size_t i = 0; i < 2 * SIDE * SIDE; i++) pixels[i] = (uint8_t)(i * i / 3 + i % SIDE * 5);
-    const kb_image left = {pixels, SIDE, SIDE, SIDE, KB_GRAY8, 0}, right = {pixels + SIDE * SIDE, SIDE, SIDE, SIDE, 0, 0};
+    const kb_image left = {pixels, SIDE, SIDE, SIDE, KB_FORMAT_GRAY8, 0},
+                   right = {pixels + SIDE * SIDE, SIDE, SIDE, SIDE, 0, 0};
     kb_stereo_match matches[MOST];
     size_t count = 0;
     kb_stereo_options o;

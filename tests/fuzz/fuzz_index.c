@@ -102,7 +102,7 @@ static void query_index(const kb_index *index, const kb_features *f)
     kb_error error;
     KB_INIT(info);
     fuzz_expect(kb_index_get_info(index, &info) == KB_OK);
-    for (int scoring = KB_SCORE_BINARY; scoring <= KB_SCORE_EXACT; scoring++) {
+    for (int scoring = KB_SCORING_BINARY; scoring <= KB_SCORING_EXACT; scoring++) {
         kb_index_query_options o;
         KB_INIT(o);
         o.scoring = (kb_scoring)scoring;

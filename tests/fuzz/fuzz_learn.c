@@ -108,7 +108,7 @@ static void read_checkpoint(const uint8_t *data, size_t size)
     int32_t bias[8];
     kb_error error = {.text = ""};
     if (size == 0) return;
-    kb_learn_loss loss = data[0] % 2 ? KB_LEARN_BINARY : KB_LEARN_TRIPLET;
+    kb_learn_loss loss = data[0] % 2 ? KB_LEARN_LOSS_BINARY : KB_LEARN_LOSS_TRIPLET;
     if (!trainers[loss]) trainers[loss] = make_trainer(loss);
     uint8_t *sealed = malloc(size);
     memcpy(sealed, data + 1, --size);
@@ -230,8 +230,8 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
     case 0: return patches_seed(4, buffer, capacity);
     case 1: return text_seed(buffer);
     case 2: return binary_seed(buffer);
-    case 3: return checkpoint_seed(KB_LEARN_TRIPLET, buffer, capacity);
-    case 4: return checkpoint_seed(KB_LEARN_BINARY, buffer, capacity);
+    case 3: return checkpoint_seed(KB_LEARN_LOSS_TRIPLET, buffer, capacity);
+    case 4: return checkpoint_seed(KB_LEARN_LOSS_BINARY, buffer, capacity);
     case 5: return patches_seed(KB_OCTAVE_SIDE, buffer, capacity);
     default: return 0;
     }

@@ -15,8 +15,8 @@ enum { MOST = 24 };
 static uint8_t *make_image(source *s, kb_image *image)
 {
     int32_t width = 1 + take_byte(s) % 150, height = 1 + take_byte(s) % 150;
-    kb_format format = take_byte(s) & 1 ? KB_GRAY16 : KB_GRAY8;
-    size_t row = (size_t)width * (format == KB_GRAY16 ? 2 : 1), stride = row + (size_t)(take_byte(s) & 6);
+    kb_format format = take_byte(s) & 1 ? KB_FORMAT_GRAY16 : KB_FORMAT_GRAY8;
+    size_t row = (size_t)width * (format == KB_FORMAT_GRAY16 ? 2 : 1), stride = row + (size_t)(take_byte(s) & 6);
     size_t bytes = stride * (size_t)(height - 1) + row;
     uint8_t *pixels = malloc(bytes);
     uint32_t noise = 1u + take_byte(s), coarse = 1u + take_byte(s) % 16;
@@ -24,7 +24,8 @@ static uint8_t *make_image(source *s, kb_image *image)
         if (i % coarse == 0) noise = noise * 1664525u + 1013904223u;
         pixels[i] = (uint8_t)(noise >> 24);
     }
-    *image = (kb_image){pixels, width, height, (ptrdiff_t)stride, format, format == KB_GRAY16 ? take_byte(s) * 257 : 0};
+    *image = (kb_image){pixels, width, height, (ptrdiff_t)stride, format,
+                        format == KB_FORMAT_GRAY16 ? take_byte(s) * 257 : 0};
     return pixels;
 }
 
@@ -50,16 +51,16 @@ static kb_model *make_model(source *s)
     int32_t bias[BITS];
     kb_model_spec spec;
     KB_INIT(spec);
-    spec.kind = (kb_kind)(KB_BAD + take_byte(s) % 5);
+    spec.kind = (kb_kind)(KB_KIND_BAD + take_byte(s) % 5);
     static const kb_sampler samplers[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_CELLS};
     spec.sampler = samplers[take_byte(s) % 3];
-    if (spec.kind != KB_BAD) spec.sampler = spec.kind == KB_BAG ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH;
+    if (spec.kind != KB_KIND_BAD) spec.sampler = spec.kind == KB_KIND_BAG ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH;
     bool cells = spec.sampler == KB_SAMPLER_OCTAVES || spec.sampler == KB_SAMPLER_CELLS;
     uint8_t support = take_byte(s);
     spec.support = support % 4 ? 0.1f + (float)support * (9.9f / 255) : 1;
     spec.name = "fuzzed";
-    if (spec.kind <= KB_HASHSIFT) spec.bits = BITS;
-    for (int i = 0; i < BITS && spec.kind <= KB_BAG; i++) {
+    if (spec.kind <= KB_KIND_HASHSIFT) spec.bits = BITS;
+    for (int i = 0; i < BITS && spec.kind <= KB_KIND_BAG; i++) {
         kb_box_pair *p = &boxes[i];
         p->radius1 = take_radius(s, cells);
         p->radius2 = spec.sampler == KB_SAMPLER_IMAGE ? p->radius1 : take_radius(s, cells);
@@ -67,11 +68,11 @@ static kb_model *make_model(source *s)
         p->y1 = take_centre(s, spec.sampler, p->radius1);
         p->x2 = take_centre(s, spec.sampler, p->radius2);
         p->y2 = take_centre(s, spec.sampler, p->radius2);
-        p->channel1 = spec.kind == KB_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
-        p->channel2 = spec.kind == KB_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
-        p->threshold = ((float)take_byte(s) - 128) / (spec.kind == KB_BAG ? 64 : 1);
+        p->channel1 = spec.kind == KB_KIND_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
+        p->channel2 = spec.kind == KB_KIND_BAG ? (uint8_t)(1 + take_byte(s) % (KB_CHANNELS - 1)) : 0;
+        p->threshold = ((float)take_byte(s) - 128) / (spec.kind == KB_KIND_BAG ? 64 : 1);
     }
-    if (spec.kind == KB_HASHSIFT) {
+    if (spec.kind == KB_KIND_HASHSIFT) {
         take(s, weights, sizeof weights);
         for (int i = 0; i < BITS; i++) bias[i] = (take_byte(s) - 128) * 1000;
         spec.root = take_byte(s) & 1;
@@ -265,7 +266,7 @@ static void detect_and_describe(source *s, const kb_image *image)
     size_t count = 0;
     uint8_t *mask_pixels = calloc((size_t)image->width, (size_t)image->height);
     for (int32_t i = 0; i < image->width * image->height; i++) mask_pixels[i] = (uint8_t)(i / 16 % 3);
-    const kb_image mask = {mask_pixels, image->width, image->height, image->width, KB_GRAY8, 0};
+    const kb_image mask = {mask_pixels, image->width, image->height, image->width, KB_FORMAT_GRAY8, 0};
     kb_detect_options o = take_detect_options(s, &mask);
     fuzz_expect(kb_detect(image, &o, NULL, keypoints, MOST, &count, NULL) == KB_OK && count <= MOST);
     free(mask_pixels);

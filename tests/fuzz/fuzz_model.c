@@ -27,7 +27,7 @@ static void use(const kb_model *model)
     static uint8_t pixels[40 * 40], rows[KEYPOINTS * KB_MAX_BITS / 8];
     static float floats[KEYPOINTS * KB_SIFT_VALUES];
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(i * i / 7);
-    const kb_image image = {pixels, 40, 40, 40, KB_GRAY8, 0};
+    const kb_image image = {pixels, 40, 40, 40, KB_FORMAT_GRAY8, 0};
     const kb_keypoint keypoints[KEYPOINTS] = {{20, 21, 25, 30, 0, 0, 0}, {0, 39, 7, 359, 0, 0, 0}, {39.4f, 0, 90, -1, 0, 0, 0},
                                               {20, 20, 1e6f, 10, 0, 0, 0}, {-3, 20, 9, 0, 0, 0, 0}, {11, 9, 1, 77, 0, 0, 0}};
     kb_model_info info;
@@ -83,7 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
 {
-    static const kb_kind kinds[SEEDS] = {KB_BAD, KB_BAD, KB_BAG, KB_HASHSIFT, KB_SIFT, KB_ROOTSIFT, KB_BAD};
+    static const kb_kind kinds[SEEDS] = {KB_KIND_BAD,  KB_KIND_BAD,      KB_KIND_BAG, KB_KIND_HASHSIFT,
+                                         KB_KIND_SIFT, KB_KIND_ROOTSIFT, KB_KIND_BAD};
     enum { BITS = 32 };
     kb_box_pair boxes[BITS];
     int8_t weights[BITS * KB_SIFT_VALUES];
@@ -94,7 +95,7 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
         boxes[i] = (kb_box_pair){0, (uint8_t)(5 + i % 16), 9, 3, 0, 12, (uint8_t)(8 + i % 16), 3, (float)i - 7.5f};
         uint8_t channel = (uint8_t)(1 + i % (KB_CHANNELS - 1)), at = (uint8_t)(3 + 2 * (i % 13));
         uint8_t near = (uint8_t)(3 + 2 * (i % 6));
-        if (kind == KB_BAG) boxes[i] = (kb_box_pair){channel, near, 9, 3, channel, 8, 8, 8, (float)i / 16 - 1};
+        if (kind == KB_KIND_BAG) boxes[i] = (kb_box_pair){channel, near, 9, 3, channel, 8, 8, 8, (float)i / 16 - 1};
         if (index == 6) boxes[i] = (kb_box_pair){0, at, 9, 3, 0, 12, 24, 8, (float)i - 7.5f};
         bias[i] = 1000 * i - 7000;
     }
@@ -103,12 +104,12 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
     KB_INIT(spec);
     spec.kind = kind;
     spec.sampler = index == 1 ? KB_SAMPLER_IMAGE : index == 6 ? KB_SAMPLER_CELLS : KB_SAMPLER_PATCH;
-    if (kind == KB_BAG) spec.sampler = KB_SAMPLER_OCTAVES;
-    spec.bits = kind == KB_SIFT || kind == KB_ROOTSIFT ? 0 : BITS;
+    if (kind == KB_KIND_BAG) spec.sampler = KB_SAMPLER_OCTAVES;
+    spec.bits = kind == KB_KIND_SIFT || kind == KB_KIND_ROOTSIFT ? 0 : BITS;
     spec.name = "seed";
     spec.text = "made for fuzzing";
-    if (kind == KB_BAD || kind == KB_BAG) spec.boxes = boxes;
-    if (kind == KB_HASHSIFT) spec.weights = weights, spec.bias = bias;
+    if (kind == KB_KIND_BAD || kind == KB_KIND_BAG) spec.boxes = boxes;
+    if (kind == KB_KIND_HASHSIFT) spec.weights = weights, spec.bias = bias;
     kb_model *model = NULL;
     size_t size = 0;
     fuzz_expect(kb_model_create(&spec, &model, NULL) == KB_OK);

@@ -73,8 +73,8 @@ static void render(scene *s)
         s->deep[i] = (uint16_t)(s->gray[i] * 16 + kbi_random_below(&seed, 16));
         s->gray[i] = (uint8_t)kbi_clamp_i(s->gray[i] + (int32_t)kbi_random_below(&seed, 9) - 4, 0, 255);
     }
-    s->image = (kb_image){s->gray, WIDTH, HEIGHT, STRIDE, KB_GRAY8, 0};
-    s->deep_image = (kb_image){s->deep, WIDTH, HEIGHT, 2 * STRIDE, KB_GRAY16, 4095};
+    s->image = (kb_image){s->gray, WIDTH, HEIGHT, STRIDE, KB_FORMAT_GRAY8, 0};
+    s->deep_image = (kb_image){s->deep, WIDTH, HEIGHT, 2 * STRIDE, KB_FORMAT_GRAY16, 4095};
 }
 
 /* Keypoints of all sizes and angles, some at the border, outside, without an angle, or not numbers. */
@@ -198,9 +198,9 @@ static void add_model(hash *h, scene *s, const kb_model *model)
 /* A box anywhere in the patch or octave that keeps inside it: channel, x, y, radius. */
 static void random_box(uint64_t *seed, kb_kind kind, bool cells, uint32_t radius, uint8_t box[4])
 {
-    uint32_t side = kind == KB_BAG ? KB_OCTAVE_SIDE : KB_PATCH_SIDE, step = cells ? 2 : 1;
+    uint32_t side = kind == KB_KIND_BAG ? KB_OCTAVE_SIDE : KB_PATCH_SIDE, step = cells ? 2 : 1;
     uint32_t places = cells ? side / 2 - radius + 1 : side - 2 * radius;
-    box[0] = (uint8_t)(kind == KB_BAG ? 1 + kbi_random_below(seed, KB_CHANNELS - 1) : 0);
+    box[0] = (uint8_t)(kind == KB_KIND_BAG ? 1 + kbi_random_below(seed, KB_CHANNELS - 1) : 0);
     box[1] = (uint8_t)(radius + step * kbi_random_below(seed, places));
     box[2] = (uint8_t)(radius + step * kbi_random_below(seed, places));
     box[3] = (uint8_t)radius;
@@ -221,7 +221,7 @@ static kb_box_pair random_pair(uint64_t *seed, kb_kind kind, kb_sampler sampler)
     if (sampler != KB_SAMPLER_IMAGE) radius = random_radius(seed, cells);
     random_box(seed, kind, cells, radius, b);
     float threshold = (float)kbi_random_below(seed, 1280) / 64.0f - 10.0f;
-    if (kind == KB_BAG) threshold /= 16;
+    if (kind == KB_KIND_BAG) threshold /= 16;
     return (kb_box_pair){a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], threshold};
 }
 
@@ -230,10 +230,10 @@ static void section_boxes(hash *h, scene *s)
     static const struct {
         kb_kind kind;
         kb_sampler sampler;
-    } kinds[] = {{KB_BAD, KB_SAMPLER_PATCH},
-                 {KB_BAD, KB_SAMPLER_IMAGE},
-                 {KB_BAG, KB_SAMPLER_OCTAVES},
-                 {KB_BAD, KB_SAMPLER_CELLS}};
+    } kinds[] = {{KB_KIND_BAD, KB_SAMPLER_PATCH},
+                 {KB_KIND_BAD, KB_SAMPLER_IMAGE},
+                 {KB_KIND_BAG, KB_SAMPLER_OCTAVES},
+                 {KB_KIND_BAD, KB_SAMPLER_CELLS}};
     for (size_t m = 0; m < KBI_COUNT(kinds); m++) {
         uint64_t seed = 7 + m;
         kb_box_pair boxes[BITS];
@@ -255,7 +255,7 @@ static void section_hashsift(hash *h, scene *s)
         uint64_t seed = 20;
         for (size_t i = 0; i < KBI_COUNT(weights); i++) weights[i] = (int8_t)((int)kbi_random_below(&seed, 255) - 127);
         for (int i = 0; i < BITS; i++) bias[i] = (int32_t)kbi_random_below(&seed, 200001) - 100000;
-        kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_HASHSIFT, .bits = BITS, .name = "hash",
+        kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_KIND_HASHSIFT, .bits = BITS, .name = "hash",
                               .weights = weights, .bias = bias, .root = root};
         kb_model *model;
         must(kb_model_create(&spec, &model, NULL), "hashsift");
@@ -291,7 +291,7 @@ static void section_builtin(hash *h, scene *s)
 
 static void section_detect(hash *h, scene *s)
 {
-    static const kb_selection selections[] = {KB_SELECT_BEST, KB_SELECT_GRID, KB_SELECT_ANMS};
+    static const kb_selection selections[] = {KB_SELECTION_BEST, KB_SELECTION_GRID, KB_SELECTION_ANMS};
     static kb_keypoint found[KEYPOINTS];
     for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
         for (size_t i = 0; i < KBI_COUNT(selections); i++) {
@@ -331,7 +331,8 @@ static void section_hessian(hash *h, scene *s)
 {
     static const kb_detect_options rules[] = {
         {.detector = KB_DETECTOR_HESSIAN},
-        {.detector = KB_DETECTOR_HESSIAN, .selection = KB_SELECT_QUADTREE, .hessian_threshold = 0.01f, .low_memory = 1},
+        {.detector = KB_DETECTOR_HESSIAN, .selection = KB_SELECTION_QUADTREE, .hessian_threshold = 0.01f,
+         .low_memory = 1},
         {.detector = KB_DETECTOR_HESSIAN, .second_angle = 1, .whole_pixels = 1, .level_factor = 1.4f, .levels = 4},
     };
     for (size_t i = 0; i < KBI_COUNT(rules); i++) add_rule(h, s, &rules[i]);
@@ -343,10 +344,10 @@ static void section_rules(hash *h, scene *s)
 {
     static const kb_detect_options rules[] = {
         {.detector = KB_DETECTOR_ORB, .orientation = KB_ORIENTATION_CENTROID, .whole_pixels = 1},
-        {.detector = KB_DETECTOR_ORB, .orientation = KB_ORIENTATION_NONE, .selection = KB_SELECT_QUADTREE},
+        {.detector = KB_DETECTOR_ORB, .orientation = KB_ORIENTATION_NONE, .selection = KB_SELECTION_QUADTREE},
         {.detector = KB_DETECTOR_ORB, .second_angle = 1, .fast_threshold = 30, .level_factor = 1.4f, .levels = 4},
         {.detector = KB_DETECTOR_ORB, .low_memory = 1, .cell_size = 50},
-        {.detector = KB_DETECTOR_SIFT, .orientation = KB_ORIENTATION_CENTROID, .selection = KB_SELECT_QUADTREE},
+        {.detector = KB_DETECTOR_SIFT, .orientation = KB_ORIENTATION_CENTROID, .selection = KB_SELECTION_QUADTREE},
         {.detector = KB_DETECTOR_SIFT, .orientation = KB_ORIENTATION_NONE, .no_upsampling = 1},
         {.detector = KB_DETECTOR_SIFT, .layers = 5, .sigma = 1.2f, .contrast_threshold = 0.02f},
     };
@@ -418,7 +419,7 @@ static void section_fit(hash *h, scene *s)
         p->x2 += noise * (kbi_random_below(&seed, 201) / 100.0 - 1);
         p->y2 += noise * (kbi_random_below(&seed, 201) / 100.0 - 1);
     }
-    for (int g = KB_HOMOGRAPHY; g <= KB_FUNDAMENTAL; g++) {
+    for (int g = KB_GEOMETRY_HOMOGRAPHY; g <= KB_GEOMETRY_FUNDAMENTAL; g++) {
         for (int32_t plain = 0; plain < 2; plain++) {
             kb_fit_options options;
             kb_fit_report report;
@@ -479,7 +480,7 @@ static void add_index(hash *h, const kb_vocabulary *vocabulary, kb_features feat
         features.rows = rows + i * 100 * features.row_bytes;
         must(kb_index_add(index, &features, i, "", NULL, NULL), "add");
     }
-    for (int scoring = KB_SCORE_BINARY; scoring <= KB_SCORE_TF_IDF; scoring++) {
+    for (int scoring = KB_SCORING_BINARY; scoring <= KB_SCORING_TF_IDF; scoring++) {
         kb_index_query_options options;
         size_t count;
         KB_INIT(options);
@@ -545,7 +546,7 @@ static void add_loop(hash *h, const kb_loop *loop)
 
 static void add_search(hash *h, const kb_index *index, const kb_features *f, kb_geometry geometry)
 {
-    for (int scoring = KB_SCORE_BINARY; scoring <= KB_SCORE_EXACT; scoring++) {
+    for (int scoring = KB_SCORING_BINARY; scoring <= KB_SCORING_EXACT; scoring++) {
         kb_index_query_options o;
         kb_index_result results[4];
         size_t count;
@@ -583,7 +584,7 @@ static void add_places(hash *h, const kb_vocabulary *vocabulary, const uint8_t *
         add_loop(h, &loop);
         if (i < PLACES) must(kb_index_add(index, &f, i / 2, "", NULL, NULL), "add a place");
         if (i == PLACES) must(kb_index_remove(index, 3, NULL), "remove");
-        if (i >= PLACES) add_search(h, index, &f, i % 2 ? KB_SIMILARITY : KB_HOMOGRAPHY);
+        if (i >= PLACES) add_search(h, index, &f, i % 2 ? KB_GEOMETRY_SIMILARITY : KB_GEOMETRY_HOMOGRAPHY);
     }
     must(kb_index_save(index, add_written, h), "save places");
     kb_loop_detector_free(detector);
@@ -630,17 +631,18 @@ static void section_geometries(hash *h, scene *s)
         pairs[i].y2 += noise * (kbi_random_below(&seed, 201) / 100.0 - 1);
         points[i] = (kb_scene_point){x, y, z, pairs[i].x2, pairs[i].y2};
     }
-    for (int g = KB_SIMILARITY; g <= KB_ROTATION + 1; g++) { /* the last is the absolute pose */
+    for (int g = KB_GEOMETRY_SIMILARITY; g <= KB_GEOMETRY_ROTATION + 1; g++) { /* the last is the absolute pose */
         kb_fit_options options;
         kb_fit_report report;
         KB_INIT(options);
         KB_INIT(report);
-        options.geometry = g > KB_ROTATION ? KB_HOMOGRAPHY : (kb_geometry)g;
+        options.geometry = g > KB_GEOMETRY_ROTATION ? KB_GEOMETRY_HOMOGRAPHY : (kb_geometry)g;
         options.camera1 = &camera;
-        options.threshold = g < KB_ESSENTIAL || g == KB_ROTATION ? 12 : 2;
+        options.threshold = g < KB_GEOMETRY_ESSENTIAL || g == KB_GEOMETRY_ROTATION ? 12 : 2;
         options.max_iterations = 500;
         options.candidates = 2 * KEYPOINTS;
-        if (g > KB_ROTATION) must(kb_fit_pose(points, KEYPOINTS, &options, NULL, s->flags, &report), "fit a pose");
+        if (g > KB_GEOMETRY_ROTATION)
+            must(kb_fit_pose(points, KEYPOINTS, &options, NULL, s->flags, &report), "fit a pose");
         else must(kb_fit(pairs, KEYPOINTS, &options, NULL, s->flags, &report), "fit");
         for (int i = 0; i < 9; i++) add_double(h, report.model[i]), add_double(h, report.rotation[i]);
         for (int i = 0; i < 3; i++) add_double(h, report.translation[i]);
@@ -733,7 +735,7 @@ static void section_refine(hash *h, scene *s)
         b[i].angle += (float)kbi_random_below(&seed, 20);
         matches[i] = (kb_match){i, i, 0, 0};
     }
-    const kb_image image = {moved, WIDTH, HEIGHT, STRIDE, KB_GRAY8, 0};
+    const kb_image image = {moved, WIDTH, HEIGHT, STRIDE, KB_FORMAT_GRAY8, 0};
     kb_refine_options o;
     KB_INIT(o);
     o.parallel = kb_pool_parallel(s->pool);
@@ -761,7 +763,7 @@ static void section_pair(hash *h, scene *s)
     kb_pair pair;
     for (int32_t y = 0; y < HEIGHT; y++)
         for (int32_t x = 0; x < WIDTH; x++) turned[x * HEIGHT + HEIGHT - 1 - y] = s->gray[y * STRIDE + x];
-    const kb_image image = {turned, HEIGHT, WIDTH, HEIGHT, KB_GRAY8, 0};
+    const kb_image image = {turned, HEIGHT, WIDTH, HEIGHT, KB_FORMAT_GRAY8, 0};
     KB_INIT(o);
     KB_INIT(fit);
     KB_INIT(report);

@@ -49,7 +49,7 @@ static kb_model *create_model(void)
         const kb_box_pair pair = {0, (uint8_t)(4 + i % 24), (uint8_t)(4 + i / 11), 2, 0, 16, 16, 2, 0};
         boxes[i] = pair;
     }
-    spec.kind = KB_BAD;
+    spec.kind = KB_KIND_BAD;
     spec.bits = 256;
     spec.name = "caller";
     spec.boxes = boxes;
@@ -59,7 +59,7 @@ static kb_model *create_model(void)
 
 static void describe(const kb_model *model)
 {
-    kb_image image = {pixels, SIDE, SIDE, SIDE, KB_GRAY8, 0};
+    kb_image image = {pixels, SIDE, SIDE, SIDE, KB_FORMAT_GRAY8, 0};
     kb_describe_options options;
     struct {
         kb_model_info info;

@@ -12,6 +12,19 @@ for header in keybits index learn; do
         g++ -std=$standard "${warnings[@]}" -Iinclude -x c++ -fsyntax-only "$scratch/only.c"
     done
 done
+
+# Enumerations have 32 bits and structs one layout, also with -fshort-enums, which is usual on microcontrollers.
+{
+    echo '#include <keybits/index.h>'
+    echo '#include <keybits/learn.h>'
+    sed -n 's/^} \(kb_[a-z_]*\);$/\1/p' include/keybits/*.h |
+        while read -r type; do echo "int size_of_${type}[] = {sizeof($type)};"; done
+} >"$scratch/enums.c"
+grep -q size_of_kb_status "$scratch/enums.c"
+for option in -fno-short-enums -fshort-enums; do
+    ${CC:-cc} $option -Iinclude -S -o "$scratch/sizes$option" "$scratch/enums.c"
+done
+cmp "$scratch/sizes-fno-short-enums" "$scratch/sizes-fshort-enums"
 ${CC:-cc} -std=c99 "${warnings[@]}" -Iinclude -fsyntax-only "$consumer"
 cp "$consumer" "$scratch/consumer.cpp"
 file=$(find "$KEYBITS_PREFIX" -name 'libkeybits.*' -print -quit)

@@ -37,9 +37,9 @@ int main(void)
 {
     static uint8_t pixels[320 * 240], rows[300 * 32];
     static kb_keypoint keypoints[300];
-    kb_image image = {pixels, 320, 240, 320, KB_GRAY8, 0};
+    kb_image image = {pixels, 320, 240, 320, KB_FORMAT_GRAY8, 0};
     kb_model *model = NULL;
-    kb_model_spec spec = {sizeof spec, KB_BAG, KB_SAMPLER_OCTAVES, 256, 1, "other", NULL, NULL, NULL, NULL, 0};
+    kb_model_spec spec = {sizeof spec, KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, 1, "other", NULL, NULL, NULL, NULL, 0};
     size_t count = 0;
     unsigned seed = 1;
     for (int i = 0; i < 320 * 240; i++) {

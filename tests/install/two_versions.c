@@ -53,7 +53,7 @@ static void version_open(version *v, const char *path)
 static void *version_run(void *context)
 {
     version *v = context;
-    kb_image image = {pixels, SIDE, SIDE, SIDE, KB_GRAY8, 0};
+    kb_image image = {pixels, SIDE, SIDE, SIDE, KB_FORMAT_GRAY8, 0};
     kb_model *model;
     if (v->builtin("bad256", &model) != KB_OK) fail("the model");
     for (int i = 0; i < ROUNDS; i++)

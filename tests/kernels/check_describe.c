@@ -62,7 +62,7 @@ void check_plan(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (int32_t n = 0; n <= 70; n++) {
         size_t count = (size_t)n;
-        kb_image image = {scratch, 1 + (int32_t)below(3000), 1 + (int32_t)below(3000), 3000, KB_GRAY8, 0};
+        kb_image image = {scratch, 1 + (int32_t)below(3000), 1 + (int32_t)below(3000), 3000, KB_FORMAT_GRAY8, 0};
         kbi_pyramid levels;
         kbi_pyramid_plan(&levels, &image);
         kb_keypoint *k = (kb_keypoint *)(void *)guarded(count * sizeof *k);
@@ -94,7 +94,7 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
         size_t bytes = (size_t)(stride * (height - 1) + width), count = (size_t)n;
         uint8_t *pixels = guarded(bytes); /* the last row ends without the rest of its stride */
         fill_bytes(pixels, bytes, (size_t)stride, (uint32_t)n / 2);
-        kb_image image = {pixels, width, height, stride, KB_GRAY8, 0};
+        kb_image image = {pixels, width, height, stride, KB_FORMAT_GRAY8, 0};
         kbi_pyramid levels;
         kbi_pyramid_plan(&levels, &image);
         if (kbi_pyramid_build(&levels, &image, UINT32_MAX, workspace) != KB_OK) exit(2);
@@ -130,7 +130,7 @@ static uint8_t centre(kb_sampler sampler, uint32_t radius)
     return (uint8_t)(radius + below(KB_PATCH_SIDE - 2 * radius));
 }
 
-static uint8_t channel(kb_kind kind) { return kind == KB_BAG ? (uint8_t)(1 + below(KB_CHANNELS - 1)) : 0; }
+static uint8_t channel(kb_kind kind) { return kind == KB_KIND_BAG ? (uint8_t)(1 + below(KB_CHANNELS - 1)) : 0; }
 
 static kb_model *random_boxes(kb_kind kind, kb_sampler sampler, int32_t bits)
 {
@@ -140,7 +140,7 @@ static kb_model *random_boxes(kb_kind kind, kb_sampler sampler, int32_t bits)
     for (int32_t i = 0; i < bits; i++) {
         uint32_t r1 = least + below(radii), r2 = least + below(radii);
         float threshold = i % 10 ? (float)below(6400) / 100 - 32 : (float)below(51200) / 100 - 256;
-        if (kind == KB_BAG) threshold /= 128;
+        if (kind == KB_KIND_BAG) threshold /= 128;
         pairs[i] = (kb_box_pair){channel(kind), centre(sampler, r1), centre(sampler, r1), (uint8_t)r1,
                                  channel(kind), centre(sampler, r2), centre(sampler, r2), (uint8_t)r2, threshold};
     }
@@ -181,9 +181,9 @@ void check_boxes(const kbi_kernels *c, const kbi_kernels *t)
         kb_kind kind;
         kb_sampler sampler;
         int32_t bits[7];
-    } kinds[] = {{KB_BAD, KB_SAMPLER_PATCH, {256, 8, 512, 24, 128, 1024, 136}},
-                 {KB_BAG, KB_SAMPLER_OCTAVES, {256, 32, 512, 96, 128, 1024, 544}},
-                 {KB_BAD, KB_SAMPLER_CELLS, {256, 8, 512, 24, 128, 1024, 136}}};
+    } kinds[] = {{KB_KIND_BAD, KB_SAMPLER_PATCH, {256, 8, 512, 24, 128, 1024, 136}},
+                 {KB_KIND_BAG, KB_SAMPLER_OCTAVES, {256, 32, 512, 96, 128, 1024, 544}},
+                 {KB_KIND_BAD, KB_SAMPLER_CELLS, {256, 8, 512, 24, 128, 1024, 136}}};
     for (int32_t n = 0; n <= 105; n++) {
         size_t kind = (size_t)n % KBI_COUNT(kinds);
         kb_model *model = random_boxes(kinds[kind].kind, kinds[kind].sampler, kinds[kind].bits[n / 3 % 7]);
@@ -270,7 +270,7 @@ static kb_model *random_projection(int32_t bits, bool extreme)
     for (int32_t i = 0; i < bits; i++) bias[i] = (int32_t)below(100000) - 50000;
     for (int32_t j = 0; extreme && j < KB_SIFT_VALUES; j++) weights[j] = -128, weights[KB_SIFT_VALUES + j] = 127;
     kb_model_spec spec = {.struct_size = sizeof spec,
-                          .kind = KB_HASHSIFT,
+                          .kind = KB_KIND_HASHSIFT,
                           .bits = bits,
                           .name = "hash",
                           .weights = weights,

@@ -59,7 +59,8 @@ static bool has(const std::string &text, const char *part) { return text.find(pa
 static void by_c_api(const char *name, kb_detector detector, const cv::Mat &image, Keypoints &keypoints, cv::Mat &rows)
 {
     kb_model *model;
-    kb_image view = {image.data, image.cols, image.rows, static_cast<std::ptrdiff_t>(image.step[0]), KB_GRAY8, 0};
+    kb_image view = {image.data,      image.cols, image.rows, static_cast<std::ptrdiff_t>(image.step[0]),
+                     KB_FORMAT_GRAY8, 0};
     kb_detect_options detect;
     kb_describe_options describe;
     kb_model_info info;
@@ -312,7 +313,7 @@ static void test_pyramid_of_the_extractor()
     extractor(image, cv::noArray(), keypoints, rows);
     std::vector<cv::Mat> kept = extractor.mvImagePyramid;
 
-    kb_image view = {image.data, 640, 480, static_cast<std::ptrdiff_t>(image.step[0]), KB_GRAY8, 0};
+    kb_image view = {image.data, 640, 480, static_cast<std::ptrdiff_t>(image.step[0]), KB_FORMAT_GRAY8, 0};
     kb_detect_options options;
     kb_pyramid pyramid;
     std::size_t size = 0;

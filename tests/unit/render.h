@@ -8,7 +8,7 @@
 
 static inline kb_image view_of(const uint8_t *pixels, int32_t width, int32_t height)
 {
-    return (kb_image){pixels, width, height, width, KB_GRAY8, 0};
+    return (kb_image){pixels, width, height, width, KB_FORMAT_GRAY8, 0};
 }
 
 /* Smooth random texture: noise blurred by repeated box filters, stretched to the whole range. */
@@ -59,21 +59,21 @@ static inline kb_model *render_box_model(kb_kind kind, kb_sampler sampler, int32
 {
     kb_box_pair pairs[KB_MAX_BITS];
     bool cells = sampler == KB_SAMPLER_OCTAVES || sampler == KB_SAMPLER_CELLS;
-    uint32_t across = kind == KB_BAG ? KBI_OCTAVE_CELLS_SIDE : KBI_CELLS_SIDE;
+    uint32_t across = kind == KB_KIND_BAG ? KBI_OCTAVE_CELLS_SIDE : KBI_CELLS_SIDE;
     for (int32_t i = 0; i < bits; i++) {
         uint8_t v[8];
         for (int box = 0; box < 2; box++) {
             uint32_t r = box && !two_radii ? v[3]
                          : cells           ? 1 + kbi_random_below(&seed, KB_MAX_CELL_RADIUS)
                                            : kbi_random_below(&seed, KB_MAX_RADIUS + 1);
-            v[4 * box] = kind == KB_BAG ? (uint8_t)(1 + kbi_random_below(&seed, KB_CHANNELS - 1)) : 0;
+            v[4 * box] = kind == KB_KIND_BAG ? (uint8_t)(1 + kbi_random_below(&seed, KB_CHANNELS - 1)) : 0;
             for (int k = 1; k <= 2; k++)
                 v[4 * box + k] = (uint8_t)(r + (cells ? 2 * kbi_random_below(&seed, across + 1 - r)
                                                       : kbi_random_below(&seed, 32 - 2 * r)));
             v[4 * box + 3] = (uint8_t)r;
         }
         float threshold = (float)kbi_random_below(&seed, 400) / 10 - 20;
-        if (kind == KB_BAG) threshold /= 40;
+        if (kind == KB_KIND_BAG) threshold /= 40;
         pairs[i] = (kb_box_pair){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], threshold};
     }
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = bits, .name = "random",
@@ -91,7 +91,7 @@ static inline kb_model *render_hash_model(int32_t bits, uint64_t seed)
     for (int32_t i = 0; i < bits * KB_SIFT_VALUES; i++) weights[i] = (int8_t)(kbi_random_below(&seed, 255) - 127);
     for (int32_t i = 0; i < bits; i++) bias[i] = (int32_t)kbi_random_below(&seed, 20001) - 10000;
     kb_model_spec spec = {.struct_size = sizeof spec,
-                          .kind = KB_HASHSIFT,
+                          .kind = KB_KIND_HASHSIFT,
                           .bits = bits,
                           .name = "random",
                           .weights = weights,

@@ -154,7 +154,7 @@ static void values_are_those_of_describing(void **state)
             pairs[i] = kbi_box_draw(space, &random);
             pairs[i].threshold = jitter(&random, bag ? 0.2f : 10);
         }
-        kb_model *model = model_of(bag ? KB_BAG : KB_BAD, sampler, pairs, DRAWN);
+        kb_model *model = model_of(bag ? KB_KIND_BAG : KB_KIND_BAD, sampler, pairs, DRAWN);
         assert_int_equal(kb_describe_patches(model, r->pixels, N, r->set.side, NULL, NULL, rows), KB_OK);
         for (int i = 0; i < DRAWN; i++) {
             int32_t octave = bag ? i / 8 % KB_OCTAVES : 0;
@@ -177,14 +177,14 @@ static void drawn_boxes_are_valid(void **state)
     kb_box_pair pairs[1000], moves[KBI_BOX_MOVES];
     uint64_t random = 1;
     for (int i = 0; i < 1000; i++) pairs[i] = kbi_box_draw(&space, &random);
-    kb_model_free(model_of(KB_BAG, KB_SAMPLER_OCTAVES, pairs, 992));
+    kb_model_free(model_of(KB_KIND_BAG, KB_SAMPLER_OCTAVES, pairs, 992));
     for (int i = 0; i < 1000; i++) {
         int32_t n = kbi_box_moves(&space, &pairs[i], moves);
         assert_true(pairs[i].radius1 == pairs[i].radius2 && pairs[i].radius1 >= 2 && pairs[i].radius1 <= 6);
         assert_true(n >= 4);
         kb_box_pair table[32]; /* all moves, some of them several times */
         for (int k = 0; k < 32; k++) table[k] = moves[k % n];
-        kb_model_free(model_of(KB_BAG, KB_SAMPLER_OCTAVES, table, 32));
+        kb_model_free(model_of(KB_KIND_BAG, KB_SAMPLER_OCTAVES, table, 32));
         for (int k = 0; k < n; k++) assert_false(kbi_box_pair_same(&moves[k], &pairs[i]));
     }
 }
@@ -196,8 +196,8 @@ static void threads_change_nothing(void **state)
     kb_box_pair one[BITS], two[BITS];
     kb_pool *pool;
     assert_int_equal(kb_pool_create(3, &pool), KB_OK);
-    for (kb_learn_loss loss = KB_LEARN_TRIPLET; loss <= KB_LEARN_ORB; loss++) {
-        kb_learn_options o = small_options(KB_BAD);
+    for (kb_learn_loss loss = KB_LEARN_LOSS_TRIPLET; loss <= KB_LEARN_LOSS_ORB; loss++) {
+        kb_learn_options o = small_options(KB_KIND_BAD);
         o.loss = loss;
         assert_int_equal(kb_learn_boxes(&r->patches, &o, one, NULL, NULL), KB_OK);
         o.parallel = kb_pool_parallel(pool);
@@ -219,7 +219,7 @@ static void screening_is_nearly_as_good(void **state)
     KB_INIT(full);
     KB_INIT(part);
     assert_int_equal(kb_pool_create(3, &pool), KB_OK);
-    kb_learn_options o = small_options(KB_BAD);
+    kb_learn_options o = small_options(KB_KIND_BAD);
     o.candidates = 300;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, all, &full, NULL), KB_OK);
     o.screen = o.triplets;
@@ -270,9 +270,9 @@ static void a_break_changes_nothing(void **state)
 {
     (void)state;
     rendered *octaves = render_form(6, true), *patches = render_set(6);
-    kb_learn_options o = small_options(KB_BAD);
-    break_and_go_on(octaves, small_options(KB_BAG));
-    o.loss = KB_LEARN_BINARY; /* whose weights of bits are computed again */
+    kb_learn_options o = small_options(KB_KIND_BAD);
+    break_and_go_on(octaves, small_options(KB_KIND_BAG));
+    o.loss = KB_LEARN_LOSS_BINARY; /* whose weights of bits are computed again */
     break_and_go_on(patches, o);
     test_free(octaves);
     test_free(patches);
@@ -284,12 +284,12 @@ static void boosting_leaves_nothing_to_the_last_bit(void **state)
     (void)state;
     rendered *r = render_set(8);
     kbi_box_space space = {.channel_count = 1, .min_radius = 1, .max_radius = 7};
-    kb_learn_options o = small_options(KB_BAD);
+    kb_learn_options o = small_options(KB_KIND_BAD);
     kbi_box_sample sample;
     kbi_scorer scorer;
     kb_box_pair boxes[8];
     uint64_t random = 3;
-    o.loss = KB_LEARN_BINARY;
+    o.loss = KB_LEARN_LOSS_BINARY;
     o.keep = 100; /* the same pairs for every bit */
     kb_learn_defaults(&o);
     assert_int_equal(kbi_box_sample_create(&sample, &r->patches, &o, NULL), KB_OK);
@@ -327,7 +327,7 @@ static void the_paper_in_one_word(void **state)
     kb_learn_paper(&o);
     assert_true(o.candidates == 1000 && o.keep == 1 && o.augment && !o.two_radii && !o.local_search && !o.screen);
     assert_int_equal(o.sampler, KB_SAMPLER_PATCH);
-    o = small_options(KB_BAD);
+    o = small_options(KB_KIND_BAD);
     o.local_search = o.keep = 0;
     kb_learn_paper(&o);
     assert_int_equal(o.candidates, 60);
@@ -345,7 +345,7 @@ static void the_paper_in_one_word(void **state)
 static double map_of(const rendered *r, kb_kind kind, const kb_box_pair *boxes, int32_t bits)
 {
     kbi_validation v;
-    kb_model *model = model_of(kind, kind == KB_BAG ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH, boxes, bits);
+    kb_model *model = model_of(kind, kind == KB_KIND_BAG ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH, boxes, bits);
     assert_true(kbi_validate_model(&r->set, model, POINTS, 1, NULL, &v));
     kb_model_free(model);
     return v.map;
@@ -360,14 +360,14 @@ static void learned_bits_beat_random_ones(void **state)
     uint64_t random = 2;
     kbi_box_space space = {.channel_count = 1, .min_radius = 1, .max_radius = 7};
     for (int i = 0; i < BITS; i++) boxes[i] = kbi_box_draw(&space, &random);
-    double drawn = map_of(unseen, KB_BAD, boxes, BITS), bad, bag;
-    kb_learn_options o = small_options(KB_BAD);
+    double drawn = map_of(unseen, KB_KIND_BAD, boxes, BITS), bad, bag;
+    kb_learn_options o = small_options(KB_KIND_BAD);
     o.candidates = 200;
     assert_int_equal(kb_learn_boxes(&learn->patches, &o, boxes, NULL, NULL), KB_OK);
-    bad = map_of(unseen, KB_BAD, boxes, BITS);
-    o.kind = KB_BAG;
+    bad = map_of(unseen, KB_KIND_BAD, boxes, BITS);
+    o.kind = KB_KIND_BAG;
     assert_int_equal(kb_learn_boxes(&octaves->patches, &o, boxes, NULL, NULL), KB_OK);
-    bag = map_of(unseen_octaves, KB_BAG, boxes, BITS);
+    bag = map_of(unseen_octaves, KB_KIND_BAG, boxes, BITS);
     print_message("mAP: random boxes %.3f, BAD %.3f, BAG %.3f\n", drawn, bad, bag);
     assert_true(bad > drawn + 0.1);
     assert_true(bag > drawn + 0.15);
@@ -392,14 +392,14 @@ static void wrong_options_are_told(void **state)
     kb_error error;
 #define REFUSED(field, value, word)                                                                                    \
     do {                                                                                                               \
-        kb_learn_options o = small_options(KB_BAD);                                                                    \
+        kb_learn_options o = small_options(KB_KIND_BAD);                                                               \
         o.field = (value);                                                                                             \
         assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);                         \
         assert_non_null(strstr(error.text, word));                                                                     \
     } while (0)
     REFUSED(bits, 20, "multiple of 8");
     REFUSED(bits, 2048, "bits is 2048");
-    REFUSED(kind, KB_SIFT, "kind");
+    REFUSED(kind, KB_KIND_SIFT, "kind");
     REFUSED(triplets, 1, "triplets");
     REFUSED(batch, 4, "batch");
     REFUSED(candidates, -1, "candidates");
@@ -413,19 +413,19 @@ static void wrong_options_are_told(void **state)
     REFUSED(started, 5, "start");
     REFUSED(sampler, KB_SAMPLER_OCTAVES, "sampler");
 #undef REFUSED
-    kb_learn_options o = small_options(KB_BAG);
+    kb_learn_options o = small_options(KB_KIND_BAG);
     o.bits = 48;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);
     assert_non_null(strstr(error.text, "multiple of 32"));
-    o = small_options(KB_BAG);
+    o = small_options(KB_KIND_BAG);
     o.augment = no_change;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);
     assert_non_null(strstr(error.text, "augment"));
-    o = small_options(KB_BAD);
+    o = small_options(KB_KIND_BAD);
     o.struct_size = 1;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_STRUCT);
     assert_string_equal(error.field, "struct_size");
-    o = small_options(KB_BAD);
+    o = small_options(KB_KIND_BAD);
     r->label[5] = 77;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_ARGUMENT);
     assert_int_equal(kb_learn_boxes(NULL, &o, boxes, NULL, &error), KB_E_ARGUMENT);
@@ -453,7 +453,7 @@ static void wrong_starts_are_told(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kb_box_pair boxes[BITS], start[2] = {{1, 9, 9, 1, 2, 9, 9, 1, 0}, cases[i].pair};
         kb_error error;
-        kb_learn_options o = small_options(KB_BAG);
+        kb_learn_options o = small_options(KB_KIND_BAG);
         o.start = start;
         o.started = 2;
         assert_int_equal(kb_learn_boxes(&r->patches, &o, boxes, NULL, &error), KB_E_TABLE);

@@ -376,7 +376,7 @@ static void test_image_check(void **state)
 {
     (void)state;
     static const uint16_t pixels[64];
-    const kb_image good = {pixels, 8, 4, 16, KB_GRAY8, 0};
+    const kb_image good = {pixels, 8, 4, 16, KB_FORMAT_GRAY8, 0};
     kb_image image = good;
     assert_int_equal(kbi_image_check(&image), KB_OK);
     assert_int_equal(kbi_image_check(NULL), KB_E_ARGUMENT);
@@ -403,7 +403,7 @@ static void test_image_check_of_16_bits(void **state)
 {
     (void)state;
     static const uint16_t pixels[64];
-    const kb_image good = {pixels, 8, 4, 16, KB_GRAY16, 4095};
+    const kb_image good = {pixels, 8, 4, 16, KB_FORMAT_GRAY16, 4095};
     kb_image image = good;
     assert_int_equal(kbi_image_check(&image), KB_OK);
     image.stride = 15;
@@ -478,9 +478,9 @@ static void test_version(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    CHECK_NAMES(kb_kind_name, kb_kind, KB_ROOTSIFT);
+    CHECK_NAMES(kb_kind_name, kb_kind, KB_KIND_ROOTSIFT);
     CHECK_NAMES(kb_detector_name, kb_detector, KB_DETECTOR_HESSIAN);
-    CHECK_NAMES(kb_selection_name, kb_selection, KB_SELECT_QUADTREE);
+    CHECK_NAMES(kb_selection_name, kb_selection, KB_SELECTION_QUADTREE);
     CHECK_NAMES(kb_orientation_name, kb_orientation, KB_ORIENTATION_NONE);
     CHECK_NAMES(kb_fit_result_name, kb_fit_result, KB_FIT_NOT_FOUND);
     assert_string_equal(kb_sampler_name(KB_SAMPLER_PATCH), "patch");
@@ -488,7 +488,7 @@ static void test_names(void **state)
     assert_string_equal(kb_sampler_name(KB_SAMPLER_CELLS), "cells");
     assert_string_equal(kb_sampler_name(KB_SAMPLER_OCTAVES), "octaves");
     assert_string_equal(kb_sampler_name((kb_sampler)4), "?");
-    assert_string_equal(kb_selection_name(KB_SELECT_DEFAULT), "default");
+    assert_string_equal(kb_selection_name(KB_SELECTION_DEFAULT), "default");
     assert_string_equal(kb_orientation_name(KB_ORIENTATION_DEFAULT), "default");
 }
 

@@ -77,8 +77,8 @@ static int compare_bits(const kb_box_pair *pairs, int n, bool cells, const uint8
 static void box_bits_compare_means(void **state)
 {
     (void)state;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1),
-                          render_box_model(KB_BAD, KB_SAMPLER_CELLS, 512, true, 3)};
+    kb_model *models[] = {render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 512, true, 1),
+                          render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 512, true, 3)};
     uint8_t *patch = render_texture(32, 32, 9), row[128];
     for (int m = 0; m < 2; m++) {
         assert_int_equal(kb_describe_patches(models[m], patch, 1, 32, NULL, NULL, row), KB_OK);
@@ -95,7 +95,7 @@ static void bits_of_octaves_compare_means(void **state)
     (void)state;
     static const int32_t bits[] = {1024, 256, 96, 32};
     for (size_t m = 0; m < KBI_COUNT(bits); m++) {
-        kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, bits[m], true, 2 + m);
+        kb_model *model = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, bits[m], true, 2 + m);
         uint8_t *octaves = render_texture(KB_OCTAVE_SIDE, KB_OCTAVES * KB_OCTAVE_SIDE, 9 + m), row[128];
         int clear = 0;
         for (int i = 0; i < KBI_OCTAVE_BYTES; i++) octaves[i] = (uint8_t)(50 + octaves[i] / 4);
@@ -138,7 +138,7 @@ static void bits_of_bag_ignore_contrast_and_offset(void **state)
     (void)state;
     enum { BYTES = KB_OCTAVES * KBI_OCTAVE_BYTES };
     uint8_t *octaves = render_texture(KB_OCTAVE_SIDE, KB_OCTAVES * KB_OCTAVE_SIDE, 10), weak[BYTES], rows[2][32];
-    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 4);
+    kb_model *model = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, true, 4);
     assert_int_equal(kb_describe_patches(model, octaves, 1, KB_OCTAVE_SIDE, NULL, NULL, rows[0]), KB_OK);
     for (int which = -1; which < KB_OCTAVES; which++) {
         int different = 0;
@@ -263,13 +263,13 @@ static void hashsift_is_the_sign_of_a_product(void **state)
 #define MODELS 7
 static size_t all_models(kb_model **models)
 {
-    models[0] = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 256, true, 1);
-    models[1] = render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 512, false, 2);
-    models[2] = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, false, 3);
+    models[0] = render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 256, true, 1);
+    models[1] = render_box_model(KB_KIND_BAD, KB_SAMPLER_IMAGE, 512, false, 2);
+    models[2] = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, false, 3);
     models[3] = render_hash_model(256, 4);
     models[4] = builtin_model("sift");
     models[5] = builtin_model("rootsift");
-    models[6] = render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 5);
+    models[6] = render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 256, true, 5);
     return MODELS;
 }
 
@@ -359,9 +359,9 @@ static void strides_and_16_bits(void **state)
         deep[i] = (uint16_t)(pixels[i] * 257);
         twelve[i] = (uint16_t)((pixels[i] * 4095 + 127) / 255);
     }
-    kb_image image = view_of(pixels, W, H), others[3] = {{wide, W, H, W + 13, KB_GRAY8, 0},
-                                                         {deep, W, H, 2 * W, KB_GRAY16, 0},
-                                                         {twelve, W, H, 2 * W, KB_GRAY16, 4095}};
+    kb_image image = view_of(pixels, W, H), others[3] = {{wide, W, H, W + 13, KB_FORMAT_GRAY8, 0},
+                                                         {deep, W, H, 2 * W, KB_FORMAT_GRAY16, 0},
+                                                         {twelve, W, H, 2 * W, KB_FORMAT_GRAY16, 4095}};
     kb_keypoint k[N];
     kb_model *models[MODELS];
     render_keypoints(k, N, W, H, 3, 90, 45);
@@ -391,7 +391,7 @@ static void large_images_do_not_overflow(void **state)
     memset(pixels, 255, (size_t)LW * LH);
     for (size_t y = 0; y < C; y++) memcpy(pixels + (LH - C + y) * LW + LW - C, corner + y * C, C);
     kb_image large = view_of(pixels, LW, LH), small = view_of(corner, C, C);
-    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 256, false, 6);
+    kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_IMAGE, 256, false, 6);
     kb_keypoint a[20], b[20];
     for (int i = 0; i < 20; i++) {
         a[i] =
@@ -421,7 +421,7 @@ static void tiny_regions_in_corners_stay_inside(void **state)
         boxes[i] = i % 2 ? (kb_box_pair){0, 1, 1, 1, 0, 15, 16, 1, 0} : (kb_box_pair){0, 30, 30, 1, 0, 16, 16, 1, 0};
     kb_model_spec spec;
     KB_INIT(spec);
-    spec.kind = KB_BAD;
+    spec.kind = KB_KIND_BAD;
     spec.sampler = KB_SAMPLER_IMAGE;
     spec.bits = 8;
     spec.name = "corner";
@@ -544,7 +544,7 @@ static void support_widens_the_region(void **state)
     kb_box_pair boxes[8];
     for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, (uint8_t)(8 + i), 10, 3, 0, 20, 20, 3, 1.5f};
     kb_model_spec spec = {
-        .struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = boxes, .support = 1.5f};
+        .struct_size = sizeof spec, .kind = KB_KIND_BAD, .bits = 8, .name = "x", .boxes = boxes, .support = 1.5f};
     kb_model *wide = NULL, *plain = NULL;
     assert_int_equal(kb_model_create(&spec, &wide, NULL), KB_OK);
     spec.support = 1;
@@ -644,7 +644,7 @@ static void images_of_every_odd_shape(void **state)
 static void arguments_are_checked(void **state)
 {
     (void)state;
-    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 64, false, 1), *sift = builtin_model("sift");
+    kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 64, false, 1), *sift = builtin_model("sift");
     uint8_t pixels[64] = {0}, row[128];
     float floats[128];
     kb_image image = view_of(pixels, 8, 8), bad;
@@ -660,15 +660,16 @@ static void arguments_are_checked(void **state)
     assert_int_equal(kb_describe_patches(model, NULL, 0, 32, NULL, NULL, NULL), KB_OK);
     assert_int_equal(kb_describe_patches(model, pixels, 1, 31, NULL, NULL, row), KB_E_ARGUMENT);
     assert_int_equal(kb_describe_patches(model, pixels, 1, 1025, NULL, NULL, row), KB_E_ARGUMENT);
-    static const kb_image wrong[] = {
-        {NULL, 8, 8, 8, KB_GRAY8, 0}, {"", 0, 8, 8, KB_GRAY8, 0},  {"", 8, 0, 8, KB_GRAY8, 0},
-        {"", 8, -8, 8, KB_GRAY8, 0},  {"", 8, 8, 7, KB_GRAY8, 0},  {"", 65536, 8, 65536, KB_GRAY8, 0},
-        {"", 8, 8, 15, KB_GRAY16, 0}, {"", 8, 8, -8, KB_GRAY8, 0}, {"", 8, 8, 8, (kb_format)7, 0}};
+    static const kb_image wrong[] = {{NULL, 8, 8, 8, KB_FORMAT_GRAY8, 0}, {"", 0, 8, 8, KB_FORMAT_GRAY8, 0},
+                                     {"", 8, 0, 8, KB_FORMAT_GRAY8, 0},   {"", 8, -8, 8, KB_FORMAT_GRAY8, 0},
+                                     {"", 8, 8, 7, KB_FORMAT_GRAY8, 0},   {"", 65536, 8, 65536, KB_FORMAT_GRAY8, 0},
+                                     {"", 8, 8, 15, KB_FORMAT_GRAY16, 0}, {"", 8, 8, -8, KB_FORMAT_GRAY8, 0},
+                                     {"", 8, 8, 8, (kb_format)7, 0}};
     for (size_t i = 0; i < KBI_COUNT(wrong); i++) {
         bad = wrong[i];
         assert_int_equal(kb_describe(model, &bad, &k, 1, NULL, NULL, row, NULL), KB_E_IMAGE);
     }
-    kb_model *bag = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 64, false, 1);
+    kb_model *bag = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 64, false, 1);
     uint8_t octaves[KB_OCTAVES * KBI_OCTAVE_BYTES] = {0};
     assert_int_equal(kb_describe_patches(bag, octaves, 1, 16, NULL, NULL, row), KB_OK);
     assert_int_equal(kb_describe_patches(bag, octaves, 1, 32, NULL, NULL, row), KB_OK);

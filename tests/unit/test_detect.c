@@ -267,7 +267,7 @@ static void test_stride_and_depth_change_nothing(void **state)
     memset(wide, 77, STRIDE * H);
     for (int y = 0; y < H; y++) memcpy(wide + y * STRIDE, p + y * W, W);
     for (int i = 0; i < W * H; i++) deep[i] = (uint16_t)(p[i] * 257);
-    kb_image strided = {wide, W, H, STRIDE, KB_GRAY8, 0}, sixteen = {deep, W, H, 2 * W, KB_GRAY16, 0};
+    kb_image strided = {wide, W, H, STRIDE, KB_FORMAT_GRAY8, 0}, sixteen = {deep, W, H, 2 * W, KB_FORMAT_GRAY16, 0};
     for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++) {
         kb_detect_options o = options_for((kb_detector)d);
         found *a = detect_pixels(p, W, H, (kb_detector)d);
@@ -291,7 +291,7 @@ static void test_less_room_gives_the_strongest(void **state)
     kb_image image = view_of(p, 240, 230);
     for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++) {
         kb_detect_options o = options_for((kb_detector)d);
-        o.selection = KB_SELECT_BEST;
+        o.selection = KB_SELECTION_BEST;
         o.max_keypoints = 256;
         found *all = detect_view(&image, &o);
         kb_keypoint few[12];
@@ -331,7 +331,7 @@ static void test_room_and_few_keypoints(void **state)
             free(asked);
         }
     kb_detect_options o = options_for(KB_DETECTOR_ORB);
-    o.selection = KB_SELECT_BEST;
+    o.selection = KB_SELECTION_BEST;
     o.max_keypoints = 256;
     found *many = detect_view(&image, &o);
     assert_true(many->n > 100);
@@ -516,7 +516,7 @@ static void test_wrong_arguments(void **state)
     static uint8_t p[100 * 100];
     static uint16_t deep[100 * 100];
     kb_image image = view_of(p, 100, 100), small = view_of(p, 99, 100), bad = view_of(NULL, 100, 100);
-    kb_image deep_mask = {deep, 100, 100, 200, KB_GRAY16, 0};
+    kb_image deep_mask = {deep, 100, 100, 200, KB_FORMAT_GRAY16, 0};
     kb_detect_options o = options_for(KB_DETECTOR_ORB);
     kb_keypoint k[4];
     size_t n;

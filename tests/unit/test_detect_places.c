@@ -47,7 +47,7 @@ static void test_keypoints_are_different_places(void **state)
         uint8_t *p = render_either(c & 1, 400, 300, (uint64_t)(50 + c));
         kb_image image = view_of(p, 400, 300);
         kb_detect_options o = options_for(corner_detector(c / 2 % 2));
-        o.selection = c / 4 ? KB_SELECT_GRID : KB_SELECT_BEST;
+        o.selection = c / 4 ? KB_SELECTION_GRID : KB_SELECTION_BEST;
         o.max_keypoints = 1000;
         found *f = detect_view(&image, &o);
         assert_true(f->n > 500);
@@ -219,7 +219,7 @@ static void test_every_level_is_what_orb_slam_had(void **state)
         for (int n = 0; n < 2; n++) {
             kb_detect_options o = options_for(KB_DETECTOR_ORB);
             o.max_keypoints = n ? 1000 : 500;
-            o.selection = KB_SELECT_QUADTREE;
+            o.selection = KB_SELECTION_QUADTREE;
             o.every_level = 1;
             o.levels = 8;
             o.level_factor = 1.2f;

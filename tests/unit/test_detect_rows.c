@@ -208,7 +208,7 @@ static void test_scale_space_patches_are_exact(void **state)
     static uint16_t expected[ROOM], window_pixels[ROOM];
     uint8_t *pixels = render_texture(W, H, 5);
     for (int c = 0; c < 4; c++) {
-        kbi_detect_job job = {.image = {pixels, W, H, W, KB_GRAY8, 0}};
+        kbi_detect_job job = {.image = {pixels, W, H, W, KB_FORMAT_GRAY8, 0}};
         kbi_detect_kernels kernels;
         kbi_scale_space space;
         kbi_scale_window window;

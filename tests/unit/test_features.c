@@ -28,8 +28,8 @@ static int render(void **state)
     return 0;
 }
 
-static kb_image gray_view(void) { return (kb_image){gray, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0}; }
-static kb_image deep_view(void) { return (kb_image){deep, WIDTH, HEIGHT, 2 * WIDTH, KB_GRAY16, 0}; }
+static kb_image gray_view(void) { return (kb_image){gray, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0}; }
+static kb_image deep_view(void) { return (kb_image){deep, WIDTH, HEIGHT, 2 * WIDTH, KB_FORMAT_GRAY16, 0}; }
 
 static uint8_t *build(const kb_image *image, const kb_detect_options *options, kb_pyramid *pyramid, size_t *size)
 {
@@ -46,7 +46,7 @@ static void assert_same_levels(const kb_pyramid *a, const kb_pyramid *b)
     assert_int_equal(a->levels, b->levels);
     for (int32_t i = 0; i < a->levels; i++) {
         const kb_image *p = &a->level[i], *q = &b->level[i];
-        assert_true(p->width == q->width && p->height == q->height && p->format == KB_GRAY8);
+        assert_true(p->width == q->width && p->height == q->height && p->format == KB_FORMAT_GRAY8);
         for (int32_t y = 0; y < p->height; y++)
             assert_memory_equal((const uint8_t *)p->data + y * p->stride, (const uint8_t *)q->data + y * q->stride,
                                 (size_t)p->width);
@@ -146,7 +146,7 @@ static void test_pyramid_goes_down_to_the_smallest_level(void **state)
 static void test_pyramid_of_wrong_input(void **state)
 {
     (void)state;
-    kb_image image = gray_view(), tiny = {gray, 19, 19, WIDTH, KB_GRAY8, 0};
+    kb_image image = gray_view(), tiny = {gray, 19, 19, WIDTH, KB_FORMAT_GRAY8, 0};
     kb_pyramid pyramid;
     size_t size;
     uint8_t *buffer = build(&image, NULL, &pyramid, &size);

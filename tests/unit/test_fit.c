@@ -27,7 +27,7 @@ static void test_homography_with_outliers(void **state)
     for (size_t k = 0; k < KBI_COUNT(rates); k++) {
         for (uint64_t seed = 1; seed <= 20; seed++) {
             make_plane(&s, seed, 500, rates[k], 0.7);
-            kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+            kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
             for (o.plain_ransac = 0; o.plain_ransac < 2; o.plain_ransac++) {
                 kb_fit_report r = fit_with(&s, &o, inliers);
                 int wrong = 0, counted = 0;
@@ -66,7 +66,7 @@ static double robust_sum(const scene *s, kb_geometry geometry, const double *mod
     double sum = 0;
     for (size_t i = 0; i < s->n; i++) {
         const kb_point_pair *p = &s->pairs[i];
-        double e = geometry == KB_HOMOGRAPHY ? transfer_error(model, p) : sampson_error(model, p);
+        double e = geometry == KB_GEOMETRY_HOMOGRAPHY ? transfer_error(model, p) : sampson_error(model, p);
         double left = 1 - e * e / (3 * threshold * threshold);
         sum += left > 0 ? 1 - left * left * left : 1;
     }
@@ -79,8 +79,8 @@ static void test_refinement_reaches_the_optimum(void **state)
     static scene s;
     (void)state;
     for (int k = 0; k < 2; k++) {
-        kb_geometry geometry = k ? KB_FUNDAMENTAL : KB_HOMOGRAPHY;
-        if (geometry == KB_HOMOGRAPHY) make_plane(&s, 5, 600, 0.4, 0.8);
+        kb_geometry geometry = k ? KB_GEOMETRY_FUNDAMENTAL : KB_GEOMETRY_HOMOGRAPHY;
+        if (geometry == KB_GEOMETRY_HOMOGRAPHY) make_plane(&s, 5, 600, 0.4, 0.8);
         else make_space(&s, 5, 600, 0.4, 0.5, 0);
         kb_fit_options o = options_for(&s, geometry, 2.5);
         kb_fit_report r = fit_with(&s, &o, NULL);
@@ -90,7 +90,7 @@ static void test_refinement_reaches_the_optimum(void **state)
             double moved[9];
             memcpy(moved, r.model, sizeof moved);
             moved[i / 2] *= i & 1 ? 1 + 1e-5 : 1 - 1e-5;
-            if (geometry == KB_FUNDAMENTAL) kbi_fit_fundamental.retract(moved);
+            if (geometry == KB_GEOMETRY_FUNDAMENTAL) kbi_fit_fundamental.retract(moved);
             assert_true(robust_sum(&s, geometry, moved, 2.5) >= here * (1 - 1e-6));
         }
     }
@@ -131,7 +131,7 @@ static void test_units_and_origin_do_not_matter(void **state)
     static uint8_t a[MOST], b[MOST];
     (void)state;
     make_plane(&s, 21, 400, 0.5, 0.6);
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
     kb_fit_report r = fit_with(&s, &o, a);
     assert_int_equal(r.result, KB_FIT_FOUND);
     t = s;
@@ -171,7 +171,7 @@ static void test_exact_fundamental(void **state)
     (void)state;
     for (size_t n = 9; n < 60; n += 10) {
         make_space(&s, n, n, 0, 0, 0);
-        kb_fit_options o = options_for(&s, KB_FUNDAMENTAL, 1.5);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_FUNDAMENTAL, 1.5);
         kb_fit_report r = fit_with(&s, &o, NULL);
         double norm = 0;
         assert_int_equal(r.result, KB_FIT_FOUND);
@@ -191,7 +191,7 @@ static void test_fundamental_with_outliers(void **state)
     for (size_t k = 0; k < KBI_COUNT(rates); k++) {
         for (uint64_t seed = 1; seed <= 8; seed++) {
             make_space(&s, seed, 800, rates[k], 0.4, 0);
-            kb_fit_options o = options_for(&s, KB_FUNDAMENTAL, 1.5);
+            kb_fit_options o = options_for(&s, KB_GEOMETRY_FUNDAMENTAL, 1.5);
             kb_fit_report r = fit_with(&s, &o, inliers);
             int missed = 0;
             assert_int_equal(r.result, KB_FIT_FOUND);
@@ -210,7 +210,7 @@ static void test_fundamental_with_a_dominant_plane(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         make_space(&s, seed, 500, 0.3, 0.3, 0.9);
-        kb_fit_options o = options_for(&s, KB_FUNDAMENTAL, 1.5);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_FUNDAMENTAL, 1.5);
         kb_fit_report r = fit_with(&s, &o, NULL);
         assert_int_equal(r.result, KB_FIT_FOUND);
         assert_true(epipolar_error(r.model) < 1);
@@ -223,7 +223,7 @@ static void test_a_plane_alone_determines_no_fundamental_matrix(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         make_plane(&s, seed, 300, seed & 1 ? 0 : 0.2, 0.3);
-        kb_fit_options o = options_for(&s, KB_FUNDAMENTAL, 1.5);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_FUNDAMENTAL, 1.5);
         assert_int_equal(fit_with(&s, &o, NULL).result, KB_FIT_DEGENERATE);
     }
 }
@@ -237,9 +237,9 @@ static void test_too_few(void **state)
     KB_INIT(r);
     (void)state;
     make_plane(&s, 1, 50, 0, 0);
-    for (int geometry = KB_HOMOGRAPHY; geometry <= KB_FUNDAMENTAL; geometry++) {
+    for (int geometry = KB_GEOMETRY_HOMOGRAPHY; geometry <= KB_GEOMETRY_FUNDAMENTAL; geometry++) {
         kb_fit_options o = options_for(&s, (kb_geometry)geometry, 3);
-        for (size_t n = 0; n < (geometry == KB_HOMOGRAPHY ? 4 : 7); n++) {
+        for (size_t n = 0; n < (geometry == KB_GEOMETRY_HOMOGRAPHY ? 4 : 7); n++) {
             uint8_t inliers[8] = {9, 9, 9, 9, 9, 9, 9, 9};
             assert_int_equal(kb_fit(n ? s.pairs : NULL, n, &o, NULL, inliers, &r), KB_OK);
             assert_int_equal(r.result, KB_FIT_TOO_FEW);
@@ -258,7 +258,7 @@ static void test_one_point_and_one_line(void **state)
     kb_fit_options o;
     (void)state;
     KB_INIT(o);
-    for (int geometry = KB_HOMOGRAPHY; geometry <= KB_FUNDAMENTAL; geometry++) {
+    for (int geometry = KB_GEOMETRY_HOMOGRAPHY; geometry <= KB_GEOMETRY_FUNDAMENTAL; geometry++) {
         for (o.keep_duplicates = 0; o.keep_duplicates < 2; o.keep_duplicates++) {
             o.geometry = (kb_geometry)geometry;
             make_plane(&s, 2, 100, 0, 0);
@@ -289,7 +289,7 @@ static void test_inliers_near_a_line(void **state)
             p->y1 = 100 + 0.4 * p->x1 + 0.3 * gaussian(&random);
             kb_homography_apply(plane_view, p->x1, p->y1, &p->x2, &p->y2);
         }
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
         kb_fit_result result = fit_with(&s, &o, NULL).result;
         assert_true(result == KB_FIT_DEGENERATE || result == KB_FIT_NOT_FOUND);
     }
@@ -299,7 +299,7 @@ static void test_noise_is_not_found(void **state)
 {
     static scene s;
     (void)state;
-    for (int geometry = KB_HOMOGRAPHY; geometry <= KB_FUNDAMENTAL; geometry++) {
+    for (int geometry = KB_GEOMETRY_HOMOGRAPHY; geometry <= KB_GEOMETRY_FUNDAMENTAL; geometry++) {
         for (uint64_t seed = 1; seed <= 12; seed++) {
             make_plane(&s, seed, 50 * seed, 1, 0);
             kb_fit_options o = options_for(&s, (kb_geometry)geometry, 3);
@@ -324,7 +324,7 @@ static void test_a_crowd_counts_once(void **state)
             s.pairs[i] = (kb_point_pair){300 + x, 200 + y, 500 + x, 250 + y};
             s.quality[i] = 20;
         }
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
         assert_int_equal(fit_with(&s, &o, NULL).result, KB_FIT_NOT_FOUND);
     }
 }
@@ -351,7 +351,7 @@ static void test_places(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         make_plane(&s, seed, 100, 0.3, 0.3);
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
         kb_fit_report once = fit_with(&s, &o, NULL);
         assert_in_range(once.places, once.inliers - 3, once.inliers);
         repeat_pairs(&s, 5, seed);
@@ -361,7 +361,7 @@ static void test_places(void **state)
 
         make_plane(&s, seed, 40, 1, 0); /* wrong ones: any seven places are 70 pairs that agree */
         repeat_pairs(&s, 10, seed);
-        for (int geometry = KB_HOMOGRAPHY; geometry <= KB_FUNDAMENTAL; geometry++) {
+        for (int geometry = KB_GEOMETRY_HOMOGRAPHY; geometry <= KB_GEOMETRY_FUNDAMENTAL; geometry++) {
             o = options_for(&s, (kb_geometry)geometry, 1.5);
             assert_int_equal(fit_with(&s, &o, NULL).result, KB_FIT_NOT_FOUND);
         }
@@ -375,7 +375,7 @@ static void test_places_in_both_images(void **state)
     (void)state;
     make_plane(&s, 5, 200, 0, 0);
     for (int scaled = 0; scaled < 2; scaled++) {
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, scaled ? 3e-3 : 3);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, scaled ? 3e-3 : 3);
         kb_fit_report r = fit_with(&s, &o, NULL);
         assert_int_equal(r.result, KB_FIT_FOUND);
         assert_in_range(r.places, 195, 200);
@@ -388,7 +388,7 @@ static void test_places_in_both_images(void **state)
     make_plane(&s, 5, 200, 0, 0);
     for (size_t i = 0; i < s.n; i++)
         kb_homography_apply(tenth, s.pairs[i].x1, s.pairs[i].y1, &s.pairs[i].x2, &s.pairs[i].y2);
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 0.1);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 0.1);
     assert_in_range(fit_with(&s, &o, NULL).places, 190, 200);
 }
 
@@ -400,7 +400,7 @@ static void test_candidates_and_looks(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         make_plane(&s, seed, 60, 0.85, 0.3);
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
         bool alone = fit_with(&s, &o, NULL).result == KB_FIT_FOUND;
         o.candidates = 60;
         o.looks = 1;
@@ -415,7 +415,7 @@ static void test_candidates_and_looks(void **state)
     }
     assert_true(found >= 15 && chosen <= found / 3 && tried < found);
     make_plane(&s, 1, 500, 0.3, 0.5); /* what is there is found all the same */
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
     o.candidates = 5000;
     o.looks = 100;
     assert_int_equal(fit_with(&s, &o, NULL).result, KB_FIT_FOUND);

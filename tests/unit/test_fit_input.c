@@ -15,7 +15,7 @@ static void test_pairs_that_are_not_finite(void **state)
         *field[(i / 3) % 4] = bad[(i / 12) % 4];
         s.quality[i] = 0; /* and they claim to be the best */
     }
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
     kb_fit_report r = fit_with(&s, &o, inliers);
     assert_int_equal(r.result, KB_FIT_FOUND);
     assert_true(corner_error(r.model, s.model) < 2);
@@ -30,7 +30,7 @@ static void test_qualities_that_are_not_numbers(void **state)
     (void)state;
     make_plane(&s, 6, 300, 0.5, 0.5);
     for (size_t i = 0; i < s.n; i += 2) s.quality[i] = s.truth[i] ? -INFINITY : NAN;
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
     assert_int_equal(fit_with(&s, &o, NULL).result, KB_FIT_FOUND);
 }
 
@@ -49,7 +49,7 @@ static void test_many_to_one(void **state)
     s.truth[0] = 1;
     kb_homography_apply(plane_view, s.pairs[0].x1, s.pairs[0].y1, &s.pairs[0].x2, &s.pairs[0].y2);
     for (size_t i = 200; i < 300; i++) s.pairs[i].x2 = s.pairs[0].x2, s.pairs[i].y2 = s.pairs[0].y2;
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
     kb_fit_report r = fit_with(&s, &o, inliers);
     assert_int_equal(r.result, KB_FIT_FOUND);
     assert_true(corner_error(r.model, s.model) < 2);
@@ -69,7 +69,7 @@ static void test_of_equal_pairs_the_best_counts(void **state)
         s.quality[100 + i] = i & 1 ? 9.0f : 10.0f; /* a better twin, or an equal one */
     }
     s.n = 200;
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
     kb_fit_report r = fit_with(&s, &o, inliers);
     assert_int_equal(r.inliers, 100);
     for (size_t i = 0; i < 100; i++) {
@@ -116,7 +116,7 @@ static void test_duplicates_of_all_kinds(void **state)
                 if (k == count) kept[count++] = i, stays[i] = 1;
             }
         s.n = n;
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
         fit_pairs prepared;
         kb_fit_result result;
         const fit_input input = {&s.pairs[0].x1, 4, (int32_t)n};
@@ -165,7 +165,7 @@ static void test_quick_count(void **state)
     for (uint64_t scene_number = 1; scene_number <= 20; scene_number++) {
         uint64_t seed = scene_number;
         make_plane(&s, seed, 300 + 7 * (size_t)seed, 0.5, 1);
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
         fit_pairs prepared;
         kb_fit_result result;
         const fit_input input = {&s.pairs[0].x1, 4, (int32_t)s.n};
@@ -199,7 +199,7 @@ static void test_order_helps_prosac(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         make_plane(&s, seed, 1000, 0.7, 0.5);
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
         prosac += fit_with(&s, &o, NULL).iterations;
         o.plain_ransac = 1;
         ransac += fit_with(&s, &o, NULL).iterations;
@@ -215,7 +215,7 @@ static void test_misleading_order(void **state)
     for (uint64_t seed = 1; seed <= 10; seed++) {
         make_plane(&s, seed, 400, 0.5, 0.5);
         for (size_t i = 0; i < s.n; i++) s.quality[i] = -s.quality[i];
-        kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+        kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
         kb_fit_report r = fit_with(&s, &o, NULL);
         assert_int_equal(r.result, KB_FIT_FOUND);
         assert_true(corner_error(r.model, s.model) < 2);
@@ -234,7 +234,7 @@ static void test_given_order_is_the_quality(void **state)
             if ((int)s.quality[i] == q) sorted.pairs[place++] = s.pairs[i];
     }
     assert_int_equal(place, s.n);
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
     kb_fit_report a = fit_with(&s, &o, NULL), b = fit_with(&sorted, NULL, NULL);
     assert_int_equal(a.iterations, b.iterations);
     assert_memory_equal(a.model, b.model, sizeof a.model);
@@ -247,8 +247,8 @@ static void test_the_same_every_time(void **state)
     kb_workspace *workspace;
     (void)state;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    for (int geometry = KB_HOMOGRAPHY; geometry <= KB_FUNDAMENTAL; geometry++) {
-        if (geometry == KB_HOMOGRAPHY) make_plane(&s, 77, 700, 0.75, 0.8);
+    for (int geometry = KB_GEOMETRY_HOMOGRAPHY; geometry <= KB_GEOMETRY_FUNDAMENTAL; geometry++) {
+        if (geometry == KB_GEOMETRY_HOMOGRAPHY) make_plane(&s, 77, 700, 0.75, 0.8);
         else make_space(&s, 77, 700, 0.6, 0.5, 0.5);
         kb_fit_options o = options_for(&s, (kb_geometry)geometry, 2);
         for (o.seed = 0; o.seed < 3; o.seed++) {
@@ -269,7 +269,7 @@ static void test_iterations_are_limited(void **state)
     static scene s;
     (void)state;
     make_plane(&s, 1, 500, 1, 0);
-    kb_fit_options o = options_for(&s, KB_HOMOGRAPHY, 3);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 3);
     o.max_iterations = 37;
     assert_int_equal(fit_with(&s, &o, NULL).iterations, 37);
 }

@@ -38,7 +38,7 @@ static bool tell;
 static void view_render(const solid_scene *scene, view *v)
 {
     uint8_t *pixels = solid_render(scene, &v->camera, WIDTH, HEIGHT);
-    v->image = (io_image){WIDTH, HEIGHT, IO_GRAY8, pixels, {pixels, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0}};
+    v->image = (io_image){WIDTH, HEIGHT, IO_GRAY8, pixels, {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0}};
 }
 
 /* The second view moves aside, nearer and turns, more from pair to pair. */
@@ -213,7 +213,7 @@ static bool geometry_is_right(const pair *p, bool flat, const kb_point_pair *poi
     KB_INIT(options);
     KB_INIT(fit);
     options.quality = quality;
-    options.geometry = flat ? KB_HOMOGRAPHY : KB_ESSENTIAL;
+    options.geometry = flat ? KB_GEOMETRY_HOMOGRAPHY : KB_GEOMETRY_ESSENTIAL;
     options.threshold = flat ? 3 : 1.5;
     options.camera1 = &p->views[0].camera.k;
     options.camera2 = &p->views[1].camera.k;

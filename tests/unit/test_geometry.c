@@ -158,7 +158,7 @@ static void test_essential_gives_the_relative_pose(void **state)
     for (size_t k = 0; k < KBI_COUNT(cases); k++) {
         for (uint64_t seed = 1; seed <= 5; seed++) {
             make_space(&s, seed, 500, cases[k].outliers, cases[k].noise, 1);
-            kb_fit_options o = options_of(&s, KB_ESSENTIAL, 1.5);
+            kb_fit_options o = options_of(&s, KB_GEOMETRY_ESSENTIAL, 1.5);
             kb_fit_report report;
             uint8_t inliers[MOST];
             new_report(&report);
@@ -192,7 +192,7 @@ static double auc_of_solid_scenes(double outliers, double on_facade, bool ratio_
             }
             s.n = n;
         }
-        kb_fit_options o = options_of(&s, KB_ESSENTIAL, 1.5);
+        kb_fit_options o = options_of(&s, KB_GEOMETRY_ESSENTIAL, 1.5);
         o.plain_ransac = plain;
         o.seed = (uint64_t)i;
         new_report(&report);
@@ -224,13 +224,13 @@ static void test_a_turning_camera_has_no_essential_matrix(void **state)
     (void)state;
     static space s;
     make_space(&s, 3, 400, 0.2, 0.4, 0);
-    kb_fit_options o = options_of(&s, KB_ESSENTIAL, 1.5);
+    kb_fit_options o = options_of(&s, KB_GEOMETRY_ESSENTIAL, 1.5);
     kb_fit_report report;
     new_report(&report);
     assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
     assert_int_equal(report.result, KB_FIT_DEGENERATE);
 
-    o.geometry = KB_ROTATION;
+    o.geometry = KB_GEOMETRY_ROTATION;
     o.threshold = 3;
     uint8_t inliers[MOST];
     assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, inliers, &report), KB_OK);
@@ -247,7 +247,7 @@ static void test_calibrated_geometries_need_a_camera(void **state)
     make_space(&s, 1, 50, 0, 0, 1);
     kb_fit_report report;
     new_report(&report);
-    for (kb_geometry g = KB_ESSENTIAL; g <= KB_ROTATION; g++) {
+    for (kb_geometry g = KB_GEOMETRY_ESSENTIAL; g <= KB_GEOMETRY_ROTATION; g++) {
         kb_fit_options o = options_of(&s, g, 1);
         o.camera1 = NULL;
         assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_E_ARGUMENT);
@@ -258,7 +258,7 @@ static void test_calibrated_geometries_need_a_camera(void **state)
         bad.fx = NAN;
         assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_E_ARGUMENT);
     }
-    kb_fit_options o = options_of(&s, KB_HOMOGRAPHY, 1);
+    kb_fit_options o = options_of(&s, KB_GEOMETRY_HOMOGRAPHY, 1);
     o.camera1 = NULL;
     assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_E_ARGUMENT);
 }
@@ -303,7 +303,7 @@ static void test_similarity_and_affine(void **state)
         for (uint64_t seed = 1; seed <= 5; seed++) {
             const double *truth = g ? shear : turn;
             make_planar(&s, seed, truth, 300, 0.5, 0.5);
-            kb_fit_options o = options_of(&s, g ? KB_AFFINE : KB_SIMILARITY, 3);
+            kb_fit_options o = options_of(&s, g ? KB_GEOMETRY_AFFINE : KB_GEOMETRY_SIMILARITY, 3);
             o.camera1 = NULL;
             kb_fit_report report;
             uint8_t inliers[MOST];
@@ -331,14 +331,14 @@ static void test_a_line_determines_a_similarity_but_no_affine_map(void **state)
         s.pairs[i].y1 = 0.5 * s.pairs[i].x1 + 20;
         kb_homography_apply(turn, s.pairs[i].x1, s.pairs[i].y1, &s.pairs[i].x2, &s.pairs[i].y2);
     }
-    kb_fit_options o = options_of(&s, KB_SIMILARITY, 3);
+    kb_fit_options o = options_of(&s, KB_GEOMETRY_SIMILARITY, 3);
     kb_fit_report report;
     o.camera1 = NULL;
     new_report(&report);
     assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
     assert_int_equal(report.result, KB_FIT_FOUND);
     assert_true(largest_shift(report.model, turn) < 1e-6);
-    o.geometry = KB_AFFINE;
+    o.geometry = KB_GEOMETRY_AFFINE;
     assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
     assert_int_equal(report.result, KB_FIT_DEGENERATE);
 }
@@ -350,14 +350,14 @@ static void test_noise_is_no_geometry(void **state)
     int found = 0;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         make_space(&s, seed, 200, 1, 0, 1);
-        for (kb_geometry g = KB_SIMILARITY; g <= KB_ROTATION; g++) {
+        for (kb_geometry g = KB_GEOMETRY_SIMILARITY; g <= KB_GEOMETRY_ROTATION; g++) {
             kb_fit_options o = options_of(&s, g, 2);
             kb_fit_report report;
             new_report(&report);
             assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
             found += report.result == KB_FIT_FOUND;
         }
-        kb_fit_options o = options_of(&s, KB_HOMOGRAPHY, 2);
+        kb_fit_options o = options_of(&s, KB_GEOMETRY_HOMOGRAPHY, 2);
         kb_fit_report report;
         new_report(&report);
         assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_OK);
@@ -378,7 +378,7 @@ static void test_absolute_pose(void **state)
     for (size_t k = 0; k < KBI_COUNT(cases); k++) {
         for (uint64_t seed = 1; seed <= 5; seed++) {
             make_space(&s, seed, 400, cases[k].outliers, cases[k].noise, 1);
-            kb_fit_options o = options_of(&s, KB_HOMOGRAPHY, 2);
+            kb_fit_options o = options_of(&s, KB_GEOMETRY_HOMOGRAPHY, 2);
             kb_fit_report report;
             uint8_t inliers[MOST];
             new_report(&report);
@@ -401,7 +401,7 @@ static void test_pose_of_bad_input(void **state)
     (void)state;
     static space s;
     make_space(&s, 2, 100, 0, 0, 1);
-    kb_fit_options o = options_of(&s, KB_HOMOGRAPHY, 2);
+    kb_fit_options o = options_of(&s, KB_GEOMETRY_HOMOGRAPHY, 2);
     kb_fit_report report;
     new_report(&report);
     assert_int_equal(kb_fit_pose(NULL, 0, &o, NULL, NULL, &report), KB_OK);
@@ -504,7 +504,7 @@ static void test_geometries_through_a_fisheye(void **state)
             if (i % 3 == 0) p[2] = (double)(i * 7919 % WIDTH), p[3] = (double)(i * 104729 % HEIGHT);
             s.points[i].x = p[2], s.points[i].y = p[3];
         }
-        kb_fit_options o = options_of(&s, turning ? KB_ROTATION : KB_ESSENTIAL, 1);
+        kb_fit_options o = options_of(&s, turning ? KB_GEOMETRY_ROTATION : KB_GEOMETRY_ESSENTIAL, 1);
         kb_fit_report report;
         o.camera1 = &lens;
         new_report(&report);
@@ -636,7 +636,7 @@ static void test_the_same_every_time(void **state)
     (void)state;
     static space s;
     make_space(&s, 4, 300, 0.4, 0.5, 1);
-    for (kb_geometry g = KB_HOMOGRAPHY; g <= KB_ROTATION; g++) {
+    for (kb_geometry g = KB_GEOMETRY_HOMOGRAPHY; g <= KB_GEOMETRY_ROTATION; g++) {
         kb_fit_options o = options_of(&s, g, 2);
         kb_fit_report a, b;
         uint8_t first[MOST], again[MOST];

@@ -191,7 +191,8 @@ static void test_stereo(void **state)
             left[y * WIDTH + x] = (uint8_t)fmax(0, fmin(255, texture(x, y)));
             right[y * WIDTH + x] = (uint8_t)fmax(0, fmin(255, texture(x + disparity_at(y), y)));
         }
-    kb_image li = {left, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0}, ri = {right, WIDTH, HEIGHT, WIDTH, KB_GRAY8, 0};
+    kb_image li = {left, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0},
+             ri = {right, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0};
     kb_model *model;
     assert_int_equal(kb_model_builtin("bad256", &model), KB_OK);
     kb_detect_options whole;

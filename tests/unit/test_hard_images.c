@@ -72,7 +72,8 @@ static kb_image render_hard(hard h)
         if (h.deep) memcpy(pixels + 2 * (size_t)i, &(uint16_t){(uint16_t)(257 * whole)}, 2);
         else pixels[i] = (uint8_t)whole;
     }
-    return (kb_image){pixels, h.width, h.height, h.width * (ptrdiff_t)bytes, h.deep ? KB_GRAY16 : KB_GRAY8, 0};
+    return (kb_image){
+        pixels, h.width, h.height, h.width * (ptrdiff_t)bytes, h.deep ? KB_FORMAT_GRAY16 : KB_FORMAT_GRAY8, 0};
 }
 
 /* ---- options ---- */
@@ -81,7 +82,7 @@ static kb_detect_options draw_options(uint64_t *seed)
 {
     static const int32_t most[] = {1, 6, 60, 300, MANY};
     kb_detect_options o = options_for((kb_detector)(KB_DETECTOR_ORB + kbi_random_below(seed, 3)));
-    o.selection = (kb_selection)kbi_random_below(seed, KB_SELECT_QUADTREE + 1);
+    o.selection = (kb_selection)kbi_random_below(seed, KB_SELECTION_QUADTREE + 1);
     o.max_keypoints = most[kbi_random_below(seed, KBI_COUNT(most))];
     o.every_level = kbi_random_below(seed, 3) == 0;
     o.second_angle = kbi_random_below(seed, 4) == 0;

@@ -114,7 +114,7 @@ static double exact_loss(const problem *p, const kbi_hash_negative *negatives)
     exact_values(p, values);
     for (int i = 0; i < PAIRS; i++) {
         double own = similarity(values, i, PAIRS + i);
-        if (p->batch.loss == KB_LEARN_TRIPLET) {
+        if (p->batch.loss == KB_LEARN_LOSS_TRIPLET) {
             int j = negatives[i].pair;
             double other =
                 negatives[i].anchor_right ? similarity(values, j, PAIRS + i) : similarity(values, i, PAIRS + j);
@@ -154,19 +154,19 @@ static void check_gradient(kb_learn_loss kind)
 static void test_gradient_of_triplets(void **state)
 {
     (void)state;
-    check_gradient(KB_LEARN_TRIPLET);
+    check_gradient(KB_LEARN_LOSS_TRIPLET);
 }
 
 static void test_gradient_of_pairs(void **state)
 {
     (void)state;
-    check_gradient(KB_LEARN_BINARY);
+    check_gradient(KB_LEARN_LOSS_BINARY);
 }
 
 static void test_hard_negatives(void **state)
 {
     (void)state;
-    problem *p = make_problem(KB_LEARN_TRIPLET, 5);
+    problem *p = make_problem(KB_LEARN_LOSS_TRIPLET, 5);
     float gradient[BITS * KBI_HASH_INPUTS];
     double values[2 * PAIRS * BITS], active;
     kbi_hash_batch_loss(&p->batch, gradient, &active);
@@ -271,7 +271,7 @@ static double map_of(const kbi_patch_set *set, const kb_learn_hash_options *o, c
     kb_model *model;
     kbi_validation v;
     KB_INIT(spec);
-    spec.kind = KB_HASHSIFT;
+    spec.kind = KB_KIND_HASHSIFT;
     spec.bits = o->bits;
     spec.name = "test";
     spec.weights = weights;
@@ -478,7 +478,7 @@ static void test_forged_checkpoint(void **state)
     make_set(&set, 40, 2, 4);
     for (int loss = 0; loss < 2; loss++) {
         kb_learn_hash_options o = small_options();
-        o.loss = loss ? KB_LEARN_BINARY : KB_LEARN_TRIPLET;
+        o.loss = loss ? KB_LEARN_LOSS_BINARY : KB_LEARN_LOSS_TRIPLET;
         kbi_hash_trainer *t = make_trainer(&set, &o, &error);
         const void *saved = kbi_hash_trainer_save(t, &size);
         size_t array = (size - HEAD - 8) / 3;

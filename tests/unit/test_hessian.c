@@ -227,7 +227,7 @@ static void test_ties_and_full_lists(void **state)
         kb_image image = view_of(c & 1 ? board : noise, W, H);
         kb_detect_options o = options_for(KB_DETECTOR_HESSIAN);
         o.max_keypoints = c / 4 == 0 ? 7 : c / 4 == 1 ? 700 : MANY;
-        o.selection = c & 2 ? KB_SELECT_GRID : KB_SELECT_BEST;
+        o.selection = c & 2 ? KB_SELECTION_GRID : KB_SELECTION_BEST;
         check_ways(&image, o, pool);
     }
     kb_pool_free(pool);

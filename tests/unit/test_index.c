@@ -131,7 +131,7 @@ static void test_tf_idf_is_that_of_dbow2(void **state)
     double *a = malloc(info.words * sizeof *a), *b = malloc(info.words * sizeof *b);
     kb_index_query_options o;
     KB_INIT(o);
-    o.scoring = KB_SCORE_TF_IDF;
+    o.scoring = KB_SCORING_TF_IDF;
     kb_index_result results[IMAGES];
     for (size_t q = 0; q < IMAGES; q += 7) {
         size_t count = query(index, w, q, &o, results, IMAGES);
@@ -524,7 +524,7 @@ static void test_scores_of_a_forged_index(void **state)
         kbi_put_u64(file.data + file.size - 8, kbi_sum_words(KBI_SUM_START, file.data, file.size - 8));
         assert_int_equal(kb_index_load(file.data, file.size, &again, NULL), KB_OK);
         assert_int_equal(kb_index_check(again), KB_OK);
-        for (int scoring = KB_SCORE_BINARY; scoring <= KB_SCORE_TF_IDF; scoring++) {
+        for (int scoring = KB_SCORING_BINARY; scoring <= KB_SCORING_TF_IDF; scoring++) {
             o.scoring = (kb_scoring)scoring;
             assert_int_equal(query(again, w, 2, &o, results, 6), 1);
             assert_true(results[0].position == 0 && results[0].score > 0 && results[0].score <= 1);
@@ -547,7 +547,7 @@ static void test_verification(void **state)
     KB_INIT(o);
     kb_index_result results[PLACES];
     for (int exact = 0; exact < 2; exact++) {
-        o.scoring = exact ? KB_SCORE_EXACT : KB_SCORE_BINARY;
+        o.scoring = exact ? KB_SCORING_EXACT : KB_SCORING_BINARY;
         o.verify = 4;
         for (size_t q = PLACES; q < IMAGES; q += 4) {
             size_t count = query(index, w, q, &o, results, PLACES);
@@ -601,7 +601,7 @@ static void test_scores_end_at_one(void **state)
     world *w = world_create();
     kb_index_query_options o;
     KB_INIT(o);
-    o.scoring = KB_SCORE_EXACT;
+    o.scoring = KB_SCORING_EXACT;
     for (size_t n = 1; n <= EACH; n++) {
         kb_features f = features_of(w, 0);
         kb_index *index = index_of(w, 0, 1);
@@ -653,9 +653,9 @@ static void test_loops(void **state)
     o.window = -1;
     assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
     o.window = 5;
-    o.geometry = KB_ESSENTIAL; /* needs cameras */
+    o.geometry = KB_GEOMETRY_ESSENTIAL; /* needs cameras */
     assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
-    o.geometry = KB_SIMILARITY;
+    o.geometry = KB_GEOMETRY_SIMILARITY;
     o.threshold = NAN;
     assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
     world_free(w);
@@ -675,7 +675,7 @@ static void test_wrong_use(void **state)
     o.verify = 1;
     assert_int_equal(kb_index_query(index, &f, &o, NULL, r, 2, &count, &error), KB_E_KIND);
     o.verify = 0;
-    o.scoring = KB_SCORE_EXACT;
+    o.scoring = KB_SCORING_EXACT;
     assert_int_equal(kb_index_query(index, &f, &o, NULL, r, 2, &count, &error), KB_E_KIND);
     o.scoring = (kb_scoring)9;
     assert_int_equal(kb_index_query(index, &f, &o, NULL, r, 2, &count, &error), KB_E_ARGUMENT);
@@ -706,7 +706,7 @@ static void test_wrong_use(void **state)
     assert_int_equal(kb_index_add(words, &f, 1, NULL, NULL, &error), KB_OK);
     assert_int_equal(kb_index_query(words, &f, NULL, NULL, r, 2, &count, &error), KB_E_KIND);
     KB_INIT(o);
-    o.scoring = KB_SCORE_TF_IDF;
+    o.scoring = KB_SCORING_TF_IDF;
     assert_int_equal(kb_index_query(words, &f, &o, NULL, r, 2, &count, &error), KB_OK);
     assert_int_equal(count, 1);
     kb_index_free(words);

@@ -151,7 +151,7 @@ static void expect_gray(bytes file, int (*expected)(int, int))
     assert_int_equal(image.width, WIDTH);
     assert_int_equal(image.height, HEIGHT);
     assert_int_equal(image.layout, IO_GRAY8);
-    assert_int_equal(image.view.format, KB_GRAY8);
+    assert_int_equal(image.view.format, KB_FORMAT_GRAY8);
     assert_ptr_equal(image.view.data, image.pixels);
     for (int y = 0; y < HEIGHT; y++) {
         for (int x = 0; x < WIDTH; x++) assert_int_equal(image.pixels[y * WIDTH + x], expected(x, y));
@@ -297,7 +297,7 @@ static void png_of_16_bits(void **state)
     io_image image;
     assert_true(decode(file, &(io_read_options){.keep16 = true}, &image));
     assert_int_equal(image.layout, IO_GRAY16);
-    assert_int_equal(image.view.format, KB_GRAY16);
+    assert_int_equal(image.view.format, KB_FORMAT_GRAY16);
     assert_int_equal(image.view.white, 65535);
     for (int i = 0; i < WIDTH * HEIGHT; i++)
         assert_int_equal(((uint16_t *)(void *)image.pixels)[i], wide_at(i % WIDTH, i / WIDTH));

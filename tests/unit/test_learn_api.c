@@ -110,7 +110,7 @@ static void hashsift_is_learned_cancelled_and_resumed(void **state)
     kb_model_spec spec;
     kb_model *model;
     KB_INIT(spec);
-    spec.kind = KB_HASHSIFT;
+    spec.kind = KB_KIND_HASHSIFT;
     spec.bits = BITS;
     spec.name = "learned";
     spec.weights = whole;
@@ -160,10 +160,10 @@ static void sizes_are_checked(void **state)
     patches.struct_size = sizeof patches;
     assert_int_equal(kb_learn_hashsift(NULL, &o, weights, bias, NULL, &error), KB_E_ARGUMENT);
     assert_int_equal(kb_learn_hashsift(&patches, &o, NULL, bias, NULL, &error), KB_E_ARGUMENT);
-    o.loss = KB_LEARN_ORB;
+    o.loss = KB_LEARN_LOSS_ORB;
     assert_int_equal(kb_learn_hashsift(&patches, &o, weights, bias, NULL, &error), KB_E_ARGUMENT);
     assert_non_null(strstr(error.text, "loss"));
-    o.loss = KB_LEARN_TRIPLET;
+    o.loss = KB_LEARN_LOSS_TRIPLET;
     struct newer {
         kb_learn_hash_summary known;
         double unknown;

@@ -79,8 +79,8 @@ static void models_are_bounded(void **state)
 {
     (void)state;
     static uint8_t file[ROOM], changed[ROOM];
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 1),
-                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 2), render_hash_model(64, 3)};
+    kb_model *models[] = {render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 8, true, 1),
+                          render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, true, 2), render_hash_model(64, 3)};
     size_t accepted = 0;
     for (size_t m = 0; m < KBI_COUNT(models); m++) {
         size_t size;

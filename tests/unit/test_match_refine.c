@@ -279,7 +279,7 @@ static void threads_and_depth_play_no_part(void **state)
         deep[side] = malloc(WIDTH * HEIGHT * sizeof **deep);
         assert_non_null(deep[side]);
         for (int i = 0; i < WIDTH * HEIGHT; i++) deep[side][i] = (uint16_t)(m.pixels[side][i] * 257);
-        m.images[side] = (kb_image){deep[side], WIDTH, HEIGHT, 2 * WIDTH, KB_GRAY16, 0};
+        m.images[side] = (kb_image){deep[side], WIDTH, HEIGHT, 2 * WIDTH, KB_FORMAT_GRAY16, 0};
     }
     assert_int_equal(run_refine(&m, NULL), KB_OK);
     assert_memory_equal(pairs, m.pairs, m.n * sizeof *pairs);

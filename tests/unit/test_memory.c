@@ -45,8 +45,8 @@ static size_t bytes_of_frame(kb_detector detector, const kb_model *model)
 static void orb_fits_4_mb(void **state)
 {
     (void)state;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 512, true, 1),
-                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 512, true, 2), render_hash_model(512, 3)};
+    kb_model *models[] = {render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 512, true, 1),
+                          render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 512, true, 2), render_hash_model(512, 3)};
     for (size_t i = 0; i < KBI_COUNT(models); i++) {
         assert_true(bytes_of_frame(KB_DETECTOR_ORB, models[i]) + WIDTH * HEIGHT < 4000000);
         kb_model_free(models[i]);
@@ -57,7 +57,7 @@ static void orb_fits_4_mb(void **state)
 static void sift_fits_5_mb(void **state)
 {
     (void)state;
-    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 256, true, 1);
+    kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 256, true, 1);
     assert_true(bytes_of_frame(KB_DETECTOR_SIFT, model) < 5000000);
     kb_model_free(model);
 }
@@ -98,7 +98,7 @@ static void full_lists_change_nothing(void **state)
             size_t n, count;
             KB_INIT(options);
             options.detector = (kb_detector)(KB_DETECTOR_ORB + c % 3);
-            options.selection = (kb_selection)(KB_SELECT_BEST + c / 3 % 4);
+            options.selection = (kb_selection)(KB_SELECTION_BEST + c / 3 % 4);
             options.max_keypoints = c / 12 ? MANY : 5;
             if (options.detector == KB_DETECTOR_SIFT) options.contrast_threshold = 0.001f;
             assert_int_equal(kb_detect(&image, &options, NULL, expected, MANY, &n, NULL), KB_OK);
@@ -173,7 +173,7 @@ static kb_status run_frame(const kb_image *image, const kb_detect_options *detec
     KB_INIT(fit);
     KB_INIT(report);
     describe.parallel = match.parallel = detect->parallel;
-    fit.geometry = number % 2 ? KB_HOMOGRAPHY : KB_FUNDAMENTAL;
+    fit.geometry = number % 2 ? KB_GEOMETRY_HOMOGRAPHY : KB_GEOMETRY_FUNDAMENTAL;
     int now = number & 1;
     size_t n = 0, found = 0, *count = &f->counts[now];
     kb_status status = kb_detect(image, detect, ws, f->keypoints, SMALL_MOST, &n, NULL);
@@ -219,9 +219,9 @@ static void small_options(kb_detect_options *options, kb_detector detector, kb_p
 static void check_frames(kb_detector detector, int32_t threads, int first, int frames)
 {
     static frame_buffers f;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1),
-                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 512, true, 2), render_hash_model(256, 3),
-                          render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 512, false, 4), builtin_model("rootsift")};
+    kb_model *models[] = {render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 256, true, 1),
+                          render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 512, true, 2), render_hash_model(256, 3),
+                          render_box_model(KB_KIND_BAD, KB_SAMPLER_IMAGE, 512, false, 4), builtin_model("rootsift")};
     counter c = {0, 0, 0};
     kb_allocator allocator = {counter_allocate, counter_release, &c};
     kb_workspace *ws;
@@ -298,10 +298,10 @@ static void describing_fits_what_is_told(void **state)
 {
     (void)state;
     static describe_inputs in;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1),
-                          render_box_model(KB_BAD, KB_SAMPLER_PATCH, 64, true, 2),
-                          render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 512, false, 3),
-                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 4), render_hash_model(256, 5),
+    kb_model *models[] = {render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 256, true, 1),
+                          render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 64, true, 2),
+                          render_box_model(KB_KIND_BAD, KB_SAMPLER_IMAGE, 512, false, 3),
+                          render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, true, 4), render_hash_model(256, 5),
                           builtin_model("sift")};
     static const int32_t sizes[][2] = {{40, 30}, {400, 300}};
     for (size_t s = 0; s < KBI_COUNT(sizes); s++) {
@@ -354,7 +354,7 @@ static void sizes_do_not_overflow(void **state)
     assert_non_null(kbi_workspace_array(&counting, SIZE_MAX, 0));
     assert_null(kbi_workspace_array(&counting, SIZE_MAX / 4 + 1, 4));
     assert_null(kbi_workspace_array(&counting, (size_t)1 << (sizeof(size_t) * 4), (size_t)1 << (sizeof(size_t) * 4)));
-    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 8, false, 3);
+    kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_IMAGE, 8, false, 3);
     kb_workspace_limits limits;
     size_t needed = 1;
     KB_INIT(limits);
@@ -403,14 +403,14 @@ static void needs_are_exact(void **state)
     (void)state;
     static frame_buffers f;
     static uint8_t buffer[4 << 20];
-    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1);
+    kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 256, true, 1);
     for (int c = 0; c < 3 * 4 * 2; c++) {
         kb_detect_options options;
         kb_workspace *ws;
         size_t needed = 0;
         small_options(&options, (kb_detector)(KB_DETECTOR_ORB + c % 3), NULL);
         options.no_upsampling = options.detector == KB_DETECTOR_SIFT;
-        options.selection = (kb_selection)(KB_SELECT_BEST + c / 3 % 4);
+        options.selection = (kb_selection)(KB_SELECTION_BEST + c / 3 % 4);
         options.low_memory = c / 12;
         kb_workspace_limits limits = small_limits(&options, model, 1);
         assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
@@ -430,7 +430,7 @@ static void needs_are_exact(void **state)
             for (size_t i = offset + needed; i < sizeof buffer; i++) assert_int_equal(buffer[i], 0x5a);
         }
         /* The others take the most only where there is the most to choose from. */
-        if (options.selection != KB_SELECT_BEST || options.detector == KB_DETECTOR_SIFT) continue;
+        if (options.selection != KB_SELECTION_BEST || options.detector == KB_DETECTOR_SIFT) continue;
         limits.model = NULL;
         limits.keypoints = 1;
         limits.rows_a = limits.rows_b = limits.pairs = 0;
@@ -490,7 +490,7 @@ static kb_status run_all(const kb_allocator *allocator, kb_kind kind, kb_detecto
     kb_status status = kb_pool_create_with(2, allocator, &pool);
     if (status == KB_OK) status = kb_workspace_create_with(allocator, &ws);
     if (status == KB_OK) status = kb_model_load_with(file, size, allocator, &model, NULL);
-    small_options(&options, detector, kind == KB_BAG ? pool : NULL);
+    small_options(&options, detector, kind == KB_KIND_BAG ? pool : NULL);
     for (int i = 0; i < 2 && status == KB_OK; i++) status = run_frame(image, &options, model, ws, i, f);
     kb_model_free(model);
     kb_workspace_free(ws);
@@ -524,9 +524,9 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     uint8_t *pixels = render_texture(SMALL_WIDTH, SMALL_HEIGHT, 8);
     kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
-    check_failures(render_box_model(KB_BAD, KB_SAMPLER_CELLS, 256, true, 1), KB_DETECTOR_ORB, &image);
-    check_failures(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 64, false, 2), KB_DETECTOR_SIFT, &image);
-    check_failures(render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 128, true, 3), KB_DETECTOR_HESSIAN, &image);
+    check_failures(render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 256, true, 1), KB_DETECTOR_ORB, &image);
+    check_failures(render_box_model(KB_KIND_BAD, KB_SAMPLER_IMAGE, 64, false, 2), KB_DETECTOR_SIFT, &image);
+    check_failures(render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 128, true, 3), KB_DETECTOR_HESSIAN, &image);
     check_failures(render_hash_model(128, 4), KB_DETECTOR_SIFT, &image);
     check_failures(builtin_model("sift"), KB_DETECTOR_ORB, &image);
     free(pixels);

@@ -48,11 +48,11 @@ static void expect_round_trip(kb_model *model)
 static void files_come_back(void **state)
 {
     (void)state;
-    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_IMAGE, 256, false, 1));
-    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 2));
-    expect_round_trip(render_box_model(KB_BAD, KB_SAMPLER_CELLS, 16, true, 5));
-    expect_round_trip(render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 1024, true, 3));
-    expect_round_trip(render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 32, true, 6));
+    expect_round_trip(render_box_model(KB_KIND_BAD, KB_SAMPLER_IMAGE, 256, false, 1));
+    expect_round_trip(render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 8, true, 2));
+    expect_round_trip(render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 16, true, 5));
+    expect_round_trip(render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 1024, true, 3));
+    expect_round_trip(render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 32, true, 6));
     expect_round_trip(render_hash_model(512, 4));
     expect_round_trip(builtin_model("sift"));
     expect_round_trip(builtin_model("rootsift"));
@@ -61,7 +61,7 @@ static void files_come_back(void **state)
 static void every_damage_is_noticed(void **state)
 {
     (void)state;
-    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 32, true, 5), *out = NULL;
+    kb_model *model = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 32, true, 5), *out = NULL;
     size_t size;
     uint8_t *file = saved(model, &size);
     kb_error error;
@@ -112,7 +112,7 @@ static kb_status load_forged(const uint8_t *file, size_t size, size_t at, uint8_
 static void forged_files_never_crash(void **state)
 {
     (void)state;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, false, 6), render_hash_model(8, 7)};
+    kb_model *models[] = {render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 8, false, 6), render_hash_model(8, 7)};
     for (size_t m = 0; m < 2; m++) {
         size_t size;
         uint8_t *file = saved(models[m], &size);
@@ -143,7 +143,7 @@ static void impossible_tables_are_refused(void **state)
     (void)state;
     kb_box_pair good[8];
     for (int i = 0; i < 8; i++) good[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = good};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_KIND_BAD, .bits = 8, .name = "x", .boxes = good};
     kb_model *model = NULL;
     assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
     kb_model_free(model);
@@ -167,9 +167,9 @@ static void impossible_tables_are_refused(void **state)
     memset(long_text, 'a', sizeof long_text - 1);
     s = spec, s.text = long_text, refuses(s, KB_E_TABLE);
     s = spec, s.boxes = NULL, refuses(s, KB_E_ARGUMENT);
-    s = spec, s.kind = KB_HASHSIFT, refuses(s, KB_E_ARGUMENT);
-    s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
-    s = spec, s.kind = KB_BAG, s.sampler = KB_SAMPLER_CELLS, refuses(s, KB_E_TABLE);
+    s = spec, s.kind = KB_KIND_HASHSIFT, refuses(s, KB_E_ARGUMENT);
+    s = spec, s.kind = KB_KIND_BAG, s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
+    s = spec, s.kind = KB_KIND_BAG, s.sampler = KB_SAMPLER_CELLS, refuses(s, KB_E_TABLE);
     s = spec, s.sampler = (kb_sampler)4, refuses(s, KB_E_TABLE);
     s = spec, s.sampler = (kb_sampler)-1, refuses(s, KB_E_TABLE);
     s = spec, s.sampler = KB_SAMPLER_OCTAVES, refuses(s, KB_E_TABLE); /* of BAG alone */
@@ -227,7 +227,7 @@ static void impossible_octaves_are_refused(void **state)
     (void)state;
     enum { BITS = 64 };
     kb_box_pair boxes[BITS];
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAG, .sampler = KB_SAMPLER_OCTAVES, .bits = BITS,
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_KIND_BAG, .sampler = KB_SAMPLER_OCTAVES, .bits = BITS,
                           .name = "x", .boxes = boxes};
     kb_model *model = NULL;
     for (int i = 0; i < BITS; i++) boxes[i] = (kb_box_pair){1, 9, 9, 3, 8, 8, 8, 8, 1.5f};
@@ -239,7 +239,7 @@ static void impossible_octaves_are_refused(void **state)
         kb_model_spec s = spec;
         s.sampler = samplers[i], refuses_field(&s, "sampler", -1);
     }
-    static const kb_kind kinds[] = {KB_BAD, KB_HASHSIFT, KB_SIFT, KB_ROOTSIFT};
+    static const kb_kind kinds[] = {KB_KIND_BAD, KB_KIND_HASHSIFT, KB_KIND_SIFT, KB_KIND_ROOTSIFT};
     for (size_t i = 0; i < KBI_COUNT(kinds); i++) {
         kb_model_spec s = spec;
         s.kind = kinds[i], refuses_field(&s, "sampler", -1);
@@ -269,13 +269,13 @@ static void impossible_octaves_are_refused(void **state)
 static void tables_hold_the_boxes_of_their_octave(void **state)
 {
     (void)state;
-    kb_model *models[] = {render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 1024, true, 8),
-                          render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 32, true, 9),
-                          render_box_model(KB_BAD, KB_SAMPLER_CELLS, 1024, true, 10),
-                          render_box_model(KB_BAD, KB_SAMPLER_PATCH, 8, true, 11)};
+    kb_model *models[] = {render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 1024, true, 8),
+                          render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 32, true, 9),
+                          render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 1024, true, 10),
+                          render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 8, true, 11)};
     for (size_t m = 0; m < KBI_COUNT(models); m++) {
         const kb_model *model = models[m];
-        bool bag = model->spec.kind == KB_BAG;
+        bool bag = model->spec.kind == KB_KIND_BAG;
         int32_t distinct = 0, part = model->spec.bits / kbi_model_octaves(model);
         assert_int_equal(kbi_model_octaves(model), bag ? KB_OCTAVES : 1);
         for (int32_t k = 0; k < kbi_model_octaves(model); k++) {
@@ -317,7 +317,7 @@ static void the_id_names_the_bits(void **state)
     kb_box_pair boxes[8];
     for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
     kb_model_spec spec = {
-        .struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "one", .text = "a", .boxes = boxes};
+        .struct_size = sizeof spec, .kind = KB_KIND_BAD, .bits = 8, .name = "one", .text = "a", .boxes = boxes};
     uint64_t id[5];
     for (int i = 0; i < 5; i++) {
         if (i == 1) spec.name = "two", spec.text = "b";
@@ -342,7 +342,7 @@ static void sift_keypoints_have_their_support(void **state)
     (void)state;
     kb_box_pair boxes[8];
     for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = boxes};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_KIND_BAD, .bits = 8, .name = "x", .boxes = boxes};
     kb_model *plain = NULL, *wide = NULL, *loaded = NULL;
     spec.support = 1.5f;
     assert_int_equal(kb_model_create(&spec, &plain, NULL), KB_OK);
@@ -375,8 +375,8 @@ static uint64_t id_of(const kb_model *model)
 static void the_id_covers_the_revision_of_the_arithmetic(void **state)
 {
     (void)state;
-    kb_model *models[] = {render_box_model(KB_BAD, KB_SAMPLER_CELLS, 64, false, 1), render_hash_model(64, 2), NULL,
-                          NULL, render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 64, false, 3)};
+    kb_model *models[] = {render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 64, false, 1), render_hash_model(64, 2), NULL,
+                          NULL, render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 64, false, 3)};
     assert_int_equal(kb_model_builtin("sift", &models[2]), KB_OK);
     assert_int_equal(kb_model_builtin("rootsift", &models[3]), KB_OK);
     for (size_t i = 0; i < KBI_COUNT(models); i++) {
@@ -397,7 +397,7 @@ static void errors_name_field_and_row(void **state)
     (void)state;
     kb_box_pair boxes[8];
     for (int i = 0; i < 8; i++) boxes[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAD, .bits = 8, .name = "x", .boxes = boxes};
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_KIND_BAD, .bits = 8, .name = "x", .boxes = boxes};
     kb_model *model;
     kb_error error;
     memset(&error, 0x55, sizeof error);
@@ -423,7 +423,7 @@ static void boxes_are_counted_once(void **state)
     kb_box_pair boxes[32];
     for (int i = 0; i < 32; i++) boxes[i] = (kb_box_pair){1, 9, 9, 3, (uint8_t)(1 + (i & 1)), 11, 13, 3, 1.5f};
     for (int i = 24; i < 32; i++) boxes[i] = (kb_box_pair){1, 9, 9, 3, 1, 9, 9, 3, 1.5f};
-    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_BAG, .sampler = KB_SAMPLER_OCTAVES, .bits = 32,
+    kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_KIND_BAG, .sampler = KB_SAMPLER_OCTAVES, .bits = 32,
                           .name = "x", .boxes = boxes};
     kb_model *model = NULL;
     kb_model_info info;

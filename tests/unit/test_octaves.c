@@ -32,7 +32,7 @@ static void ready_octaves_equal_cut_ones(void **state)
     (void)state;
     static const int32_t sizes[][2] = {{47, 39}, {200, 150}, {1500, 1024}, {97, 5003}};
     enum { MANY = 300, BYTES = KB_OCTAVES * KBI_OCTAVE_BYTES };
-    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 3);
+    kb_model *model = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, true, 3);
     uint8_t *octaves[2] = {malloc(MANY * BYTES), malloc(MANY * BYTES)}, *expected = malloc(MANY * 32), flags[3][MANY];
     for (size_t s = 0; s < KBI_COUNT(sizes); s++) {
         int32_t width = sizes[s][0], height = sizes[s][1];
@@ -79,7 +79,7 @@ static void ready_patches_of_bag_are_octave_1(void **state)
     (void)state;
     static const int32_t sides[] = {32, 33, 64, 100};
     enum { MANY = 37, BYTES = KB_OCTAVES * KBI_OCTAVE_BYTES };
-    kb_model *model = render_box_model(KB_BAG, KB_SAMPLER_OCTAVES, 256, true, 3);
+    kb_model *model = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, true, 3);
     kb_pool *pool = NULL;
     assert_int_equal(kb_pool_create(3, &pool), KB_OK);
     for (size_t s = 0; s < KBI_COUNT(sides); s++) {

@@ -104,7 +104,7 @@ static void an_upright_pair_takes_one_look(void **state)
     outcome o;
     views v = views_of(flat_scene(3), 0);
     (void)state;
-    match_views(&v, KB_HOMOGRAPHY, 0, &o);
+    match_views(&v, KB_GEOMETRY_HOMOGRAPHY, 0, &o);
     assert_int_equal(o.fit.result, KB_FIT_FOUND);
     assert_int_equal(o.pair.look, KB_LOOK_UPRIGHT);
     assert_int_equal(o.pair.looks, 1);
@@ -124,7 +124,7 @@ static void a_turned_pair_needs_angles(void **state)
     (void)state;
     for (size_t k = 0; k < KBI_COUNT(rolls); k++) {
         views v = views_of(k % 2 ? room_scene(5) : flat_scene(5), rolls[k]);
-        kb_geometry geometry = k % 2 ? KB_ESSENTIAL : KB_HOMOGRAPHY;
+        kb_geometry geometry = k % 2 ? KB_GEOMETRY_ESSENTIAL : KB_GEOMETRY_HOMOGRAPHY;
         match_views(&v, geometry, KB_LOOK_UPRIGHT, &upright);
         assert_int_not_equal(upright.fit.result, KB_FIT_FOUND);
         match_views(&v, geometry, KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED, &oriented);
@@ -150,7 +150,7 @@ static void a_rolled_pair_is_described_with_its_roll(void **state)
     (void)state;
     for (int solid = 0; solid < 2; solid++) {
         views v = views_of(solid ? room_scene(7) : flat_scene(7), 10);
-        kb_geometry geometry = solid ? KB_FUNDAMENTAL : KB_HOMOGRAPHY;
+        kb_geometry geometry = solid ? KB_GEOMETRY_FUNDAMENTAL : KB_GEOMETRY_HOMOGRAPHY;
         match_views(&v, geometry, KB_LOOK_UPRIGHT, &upright);
         match_views(&v, geometry, 0, &o);
         assert_int_equal(upright.fit.result, KB_FIT_FOUND);
@@ -165,7 +165,7 @@ static void a_rolled_pair_is_described_with_its_roll(void **state)
 
 static void unrelated_pairs_have_no_geometry(void **state)
 {
-    static const kb_geometry kinds[] = {KB_HOMOGRAPHY, KB_FUNDAMENTAL, KB_ESSENTIAL};
+    static const kb_geometry kinds[] = {KB_GEOMETRY_HOMOGRAPHY, KB_GEOMETRY_FUNDAMENTAL, KB_GEOMETRY_ESSENTIAL};
     outcome o;
     (void)state;
     for (uint32_t k = 0; k < 6; k++) {
@@ -194,7 +194,7 @@ static void empty_images_match_nothing(void **state)
             views mixed = v;
             if (side != 1) mixed.images[0] = nothing[k];
             if (side != 0) mixed.images[1] = nothing[k];
-            match_views(&mixed, KB_HOMOGRAPHY, 0, &o);
+            match_views(&mixed, KB_GEOMETRY_HOMOGRAPHY, 0, &o);
             assert_int_equal(o.pair.count, 0);
             assert_int_not_equal(o.fit.result, KB_FIT_FOUND);
             assert_int_equal(o.pair.na == 0, side != 1);

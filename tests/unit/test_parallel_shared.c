@@ -97,7 +97,7 @@ static void view_make(const kb_model *model, size_t row_bytes, uint64_t seed, vi
 static void one_model_and_one_index_for_all(void **state)
 {
     (void)state;
-    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 256, true, 1);
+    kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 256, true, 1);
     kb_vocabulary *vocabulary = NULL;
     kb_index *index = NULL;
     kb_index_options o;
@@ -194,7 +194,7 @@ static uint64_t call(const stress *s, uint64_t number, kb_workspace *workspace)
     kb_fit_report report;
     KB_INIT(fit);
     KB_INIT(report);
-    fit.geometry = (kb_geometry)(KB_HOMOGRAPHY + kbi_random_below(&seed, 4));
+    fit.geometry = (kb_geometry)(KB_GEOMETRY_HOMOGRAPHY + kbi_random_below(&seed, 4));
     status[3] = kb_fit(pairs, count, &fit, workspace, inliers, &report);
     kb_features f;
     KB_INIT(f);
@@ -247,7 +247,7 @@ static void any_calls_at_once(void **state)
 {
     (void)state;
     stress *s = calloc(1, sizeof *s);
-    kb_model *model = render_box_model(KB_BAD, KB_SAMPLER_PATCH, 256, true, 1);
+    kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 256, true, 1);
     kb_vocabulary *vocabulary = NULL;
     kb_index *index = NULL;
     kb_vocabulary_options vo;

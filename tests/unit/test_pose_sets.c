@@ -170,7 +170,7 @@ static void assert_solved(const char *name, const io_names *matches, size_t rows
     const ev_pose_options o = {.seeds = 2, .model = "bag256", .matches = matches, .quiet = true};
     io_error error;
     pipeline_options_init(&options);
-    options.geometry = KB_ESSENTIAL;
+    options.geometry = KB_GEOMETRY_ESSENTIAL;
     assert_int_equal(kb_model_builtin("bag256", &model), KB_OK);
     assert_true(pipeline_open(&p, &options, model, NULL, &error));
     assert_true(ev_pose_set_open(in_scratch(name), 0, &set, &error));

@@ -76,12 +76,12 @@ static void test_best_is_a_sort(void **state)
             size_t n = sizes[s];
             kb_keypoint *k = scatter(n, steps, s + steps), *expected = copy_of(k, n);
             qsort(expected, n, sizeof *expected, by_order);
-            assert_int_equal(keep(k, n, KB_SELECT_BEST, n), n);
+            assert_int_equal(keep(k, n, KB_SELECTION_BEST, n), n);
             assert_memory_equal(k, expected, n * sizeof *k);
             free(k);
             /* the first half of them is what a selection of half keeps */
             k = scatter(n, steps, s + steps);
-            assert_int_equal(keep(k, n, KB_SELECT_BEST, n / 2), n / 2);
+            assert_int_equal(keep(k, n, KB_SELECTION_BEST, n / 2), n / 2);
             assert_memory_equal(k, expected, n / 2 * sizeof *k);
             free(k);
             free(expected);
@@ -126,12 +126,12 @@ static void test_grid_leaves_no_region_empty(void **state)
         k[i].response += 1000;
     }
     kb_keypoint *all = copy_of(k, TOTAL);
-    assert_int_equal(keep(k, TOTAL, KB_SELECT_GRID, N), N);
+    assert_int_equal(keep(k, TOTAL, KB_SELECTION_GRID, N), N);
     assert_in_order(k, N);
     int cells[4][4] = {{0}};
     for (size_t i = 0; i < N; i++) cells[(int)(k[i].y * 4 / HEIGHT)][(int)(k[i].x * 4 / WIDTH)]++;
     for (int i = 0; i < 16; i++) assert_true(cells[i / 4][i % 4] >= N / 16 / 2);
-    assert_int_equal(keep(all, TOTAL, KB_SELECT_BEST, N), N);
+    assert_int_equal(keep(all, TOTAL, KB_SELECTION_BEST, N), N);
     for (size_t i = 0; i < N; i++) assert_true(all[i].x < WIDTH / 4 && all[i].y < HEIGHT / 4); /* unlike the best */
     assert_memory_equal(&k[0], &all[0], sizeof *k); /* but the strongest of all is there */
     free(k);
@@ -144,14 +144,14 @@ static void test_grid_goes_in_rounds(void **state)
     (void)state;
     /* one cell (8 wanted); then two places of which one is crowded */
     kb_keypoint *k = scatter(100, 1000, 5), *best = copy_of(k, 100);
-    assert_int_equal(keep(k, 100, KB_SELECT_GRID, 1), 1);
-    assert_int_equal(keep(best, 100, KB_SELECT_BEST, 1), 1);
+    assert_int_equal(keep(k, 100, KB_SELECTION_GRID, 1), 1);
+    assert_int_equal(keep(best, 100, KB_SELECTION_BEST, 1), 1);
     assert_memory_equal(k, best, sizeof *k);
     free(k);
     free(best);
     kb_keypoint two[40];
     for (int i = 0; i < 40; i++) two[i] = (kb_keypoint){i < 30 ? 10 : 600, 10, 7, (float)i, (float)(100 - i), i, -1};
-    assert_int_equal(keep(two, 40, KB_SELECT_GRID, 16), 16);
+    assert_int_equal(keep(two, 40, KB_SELECTION_GRID, 16), 16);
     int far_ones = 0;
     for (int i = 0; i < 16; i++) far_ones += two[i].x > 300;
     assert_int_equal(far_ones, 8);
@@ -190,7 +190,7 @@ static void test_anms_has_a_radius(void **state)
         for (uint32_t steps = 3; steps < 10000; steps *= 40) {
             size_t total = sizes[s], n = total / 8 + 1, dropped = 0;
             kb_keypoint *k = scatter(total, steps, s * 7 + steps), *all = copy_of(k, total);
-            assert_int_equal(keep(k, total, KB_SELECT_ANMS, n), n);
+            assert_int_equal(keep(k, total, KB_SELECTION_ANMS, n), n);
             assert_in_order(k, n);
             bool *stayed = calloc(total, sizeof *stayed);
             double *distance = malloc(n * sizeof *distance);
@@ -216,7 +216,7 @@ static void test_anms_covers(void **state)
     enum { TOTAL = 20000, N = 300 };
     kb_keypoint *k = scatter(TOTAL, 1000000, 99);
     for (size_t i = 0; i < TOTAL; i++) k[i].response *= 1 + k[i].x; /* stronger to the right */
-    assert_int_equal(keep(k, TOTAL, KB_SELECT_ANMS, N), N);
+    assert_int_equal(keep(k, TOTAL, KB_SELECTION_ANMS, N), N);
     double worst = 0;
     for (int y = 0; y < HEIGHT; y += 10)
         for (int x = 0; x < WIDTH; x += 10) {
@@ -242,7 +242,7 @@ static void test_quadtree_shares_by_area(void **state)
         k[i].y *= 0.49f;
     }
     kb_keypoint *all = copy_of(k, 4000);
-    assert_int_equal(keep(k, 4000, KB_SELECT_QUADTREE, N), N);
+    assert_int_equal(keep(k, 4000, KB_SELECTION_QUADTREE, N), N);
     assert_in_order(k, N);
     size_t quarter[4] = {0};
     for (size_t i = 0; i < N; i++) quarter[(k[i].x >= WIDTH / 2) + 2 * (k[i].y >= HEIGHT / 2)]++;
@@ -263,11 +263,11 @@ static void test_quadtree_takes_the_strongest_of_a_leaf(void **state)
         k[i] = (kb_keypoint){(float)(place % 4 * WIDTH / 4 + 50 + i % 3), (float)(place / 4 * HEIGHT / 4 + 50), 7, 0,
                              (float)(i % 3 == 1 ? 500 + i : i), i, -1};
     }
-    assert_int_equal(keep(k, 48, KB_SELECT_QUADTREE, 16), 16);
+    assert_int_equal(keep(k, 48, KB_SELECTION_QUADTREE, 16), 16);
     for (int i = 0; i < 16; i++) assert_int_equal(k[i].octave % 3, 1);
     /* more than places: leaves are cut until all stand alone */
     for (int i = 0; i < 40; i++) k[i] = (kb_keypoint){(float)(10 + i % 20), 10, 7, (float)i, (float)i, i, -1};
-    assert_int_equal(keep(k, 40, KB_SELECT_QUADTREE, 30), 30);
+    assert_int_equal(keep(k, 40, KB_SELECTION_QUADTREE, 30), 30);
     assert_in_order(k, 30);
 }
 
@@ -296,16 +296,16 @@ static void test_wrong_arguments(void **state)
     (void)state;
     kb_keypoint k[3] = {{1, 1, 1, 0, 1, 0, 0}, {2, 2, 1, 0, 2, 0, 0}, {3, 3, 1, 0, 3, 0, 0}};
     size_t n = 77;
-    assert_int_equal(kb_select(NULL, 3, 10, 10, KB_SELECT_BEST, 1, NULL, &n), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECT_BEST, 1, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(k, 3, 0, 10, KB_SELECT_GRID, 1, NULL, &n), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(k, 3, 10, 70000, KB_SELECT_GRID, 1, NULL, &n), KB_E_ARGUMENT);
+    assert_int_equal(kb_select(NULL, 3, 10, 10, KB_SELECTION_BEST, 1, NULL, &n), KB_E_ARGUMENT);
+    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECTION_BEST, 1, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_select(k, 3, 0, 10, KB_SELECTION_GRID, 1, NULL, &n), KB_E_ARGUMENT);
+    assert_int_equal(kb_select(k, 3, 10, 70000, KB_SELECTION_GRID, 1, NULL, &n), KB_E_ARGUMENT);
     assert_int_equal(kb_select(k, 3, 10, 10, (kb_selection)7, 1, NULL, &n), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(NULL, 0, 10, 10, KB_SELECT_ANMS, 5, NULL, &n), KB_OK);
+    assert_int_equal(kb_select(NULL, 0, 10, 10, KB_SELECTION_ANMS, 5, NULL, &n), KB_OK);
     assert_int_equal(n, 0);
-    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECT_ANMS, 0, NULL, &n), KB_OK);
+    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECTION_ANMS, 0, NULL, &n), KB_OK);
     assert_int_equal(n, 0);
-    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECT_GRID, 50, NULL, &n), KB_OK);
+    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECTION_GRID, 50, NULL, &n), KB_OK);
     assert_int_equal(n, 3);
     assert_true(k[0].response == 3 && k[2].response == 1);
 }

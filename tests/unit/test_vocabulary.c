@@ -360,7 +360,7 @@ static void test_create(void **state)
     s.branching = 3;
     s.levels = 2;
     s.scoring = 2;
-    s.weighting = KB_IDF;
+    s.weighting = KB_WEIGHTING_IDF;
     s.model_id = 77;
     s.model_name = "strange";
     assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_OK);
@@ -373,7 +373,7 @@ static void test_create(void **state)
     kb_vocabulary_info info = info_of(v);
     assert_int_equal(info.words, 5);
     assert_int_equal(info.scoring, 2);
-    assert_int_equal(info.weighting, KB_IDF);
+    assert_int_equal(info.weighting, KB_WEIGHTING_IDF);
     assert_int_equal(info.model_id, 77);
     assert_string_equal(info.model_name, "strange");
     kb_vocabulary_free(v);

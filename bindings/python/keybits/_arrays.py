@@ -88,7 +88,7 @@ def image_view(image: Any, white: int = 0) -> Tuple[Any, Any]:
         array = np.ascontiguousarray(array)
     stride = array.strides[0] if array.shape[0] > 1 else row_bytes
     view = _abi.kb_image(array.ctypes.data, array.shape[1], array.shape[0], stride,
-                         _abi.KB_GRAY8 if array.itemsize == 1 else _abi.KB_GRAY16,
+                         _abi.KB_FORMAT_GRAY8 if array.itemsize == 1 else _abi.KB_FORMAT_GRAY16,
                          whole("white", white, 0, 65535))
     return view, array
 

@@ -11,9 +11,9 @@ from ._checked import KeybitsValueError
 from ._library import check, lib, new, number, text, whole, workspace
 from .matching import match_array
 
-GEOMETRIES = {"homography": _abi.KB_HOMOGRAPHY, "fundamental": _abi.KB_FUNDAMENTAL,
-              "similarity": _abi.KB_SIMILARITY, "affine": _abi.KB_AFFINE, "essential": _abi.KB_ESSENTIAL,
-              "rotation": _abi.KB_ROTATION}
+GEOMETRIES = {"homography": _abi.KB_GEOMETRY_HOMOGRAPHY, "fundamental": _abi.KB_GEOMETRY_FUNDAMENTAL,
+              "similarity": _abi.KB_GEOMETRY_SIMILARITY, "affine": _abi.KB_GEOMETRY_AFFINE,
+              "essential": _abi.KB_GEOMETRY_ESSENTIAL, "rotation": _abi.KB_GEOMETRY_ROTATION}
 
 Matrix = npt.NDArray[np.float64]
 

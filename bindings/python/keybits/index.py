@@ -24,7 +24,7 @@ result_dtype = np.dtype([("id", np.uint64), ("position", np.uint64), ("score", n
 node_dtype = np.dtype([("first_child", np.uint32), ("children", np.uint32), ("word", np.uint32),
                        ("weight", np.float64)])
 
-_SCORINGS = {"binary": _abi.KB_SCORE_BINARY, "tf-idf": _abi.KB_SCORE_TF_IDF, "exact": _abi.KB_SCORE_EXACT}
+_SCORINGS = {"binary": _abi.KB_SCORING_BINARY, "tf-idf": _abi.KB_SCORING_TF_IDF, "exact": _abi.KB_SCORING_EXACT}
 
 Words = npt.NDArray[np.uint32]
 

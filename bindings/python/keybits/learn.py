@@ -15,7 +15,7 @@ from ._library import check, lib, long_call, new, parallel, whole
 from .models import SAMPLERS, Model, box_dtype
 from .patches import PatchSet, checked
 
-_LOSSES = {"triplet": _abi.KB_LEARN_TRIPLET, "binary": _abi.KB_LEARN_BINARY, "orb": _abi.KB_LEARN_ORB}
+_LOSSES = {"triplet": _abi.KB_LEARN_LOSS_TRIPLET, "binary": _abi.KB_LEARN_LOSS_BINARY, "orb": _abi.KB_LEARN_LOSS_ORB}
 
 
 class Progress(NamedTuple):
@@ -160,8 +160,8 @@ def _learn_boxes(kind: str, patches: PatchSet, bits: int, name: Optional[str], l
     calls = _Callbacks(_abi.kb_learn_progress, progress, augment)
     octaves = _abi.KB_OCTAVES if kind == "bag" else 1
     before = None if start is None else _in_turns(start.boxes, octaves)
-    settings = new(_abi.kb_learn_options, kind=_abi.KB_BAD if kind == "bad" else _abi.KB_BAG, bits=bits, seed=seed,
-                   loss=_loss(loss, ("triplet", "binary", "orb")), report=calls.report, augment=calls.augment,
+    settings = new(_abi.kb_learn_options, kind=_abi.KB_KIND_BAD if kind == "bad" else _abi.KB_KIND_BAG, bits=bits,
+                   seed=seed, loss=_loss(loss, ("triplet", "binary", "orb")), report=calls.report, augment=calls.augment,
                    start=address(before) if before is not None else None, started=0 if before is None else len(before),
                    parallel=parallel(), sampler=SAMPLERS[sampler], **options)
     if paper:

@@ -13,8 +13,8 @@ from ._checked import KeybitsValueError
 from ._files import PathLike, write_file
 from ._library import check, lib, new, number, text
 
-_KINDS = {"bad": _abi.KB_BAD, "bag": _abi.KB_BAG, "hashsift": _abi.KB_HASHSIFT, "sift": _abi.KB_SIFT,
-          "rootsift": _abi.KB_ROOTSIFT}
+_KINDS = {"bad": _abi.KB_KIND_BAD, "bag": _abi.KB_KIND_BAG, "hashsift": _abi.KB_KIND_HASHSIFT,
+          "sift": _abi.KB_KIND_SIFT, "rootsift": _abi.KB_KIND_ROOTSIFT}
 SAMPLERS = {"patch": _abi.KB_SAMPLER_PATCH, "image": _abi.KB_SAMPLER_IMAGE, "octaves": _abi.KB_SAMPLER_OCTAVES,
             "cells": _abi.KB_SAMPLER_CELLS}
 #: One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
