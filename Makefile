@@ -19,6 +19,7 @@ help:
 	@echo "make bench-instructions  count the instructions of every kernel and step on x86 and aarch64, by emulation"
 	@echo "make bench-web  build the web package, then time a frame in chromium beside opencv.js's"
 	@echo "make python   a wheel of the Python package in $(BUILD)/python"
+	@echo "make wheels   its sdist and its wheels for Linux (x86-64, aarch64) and Windows, there"
 	@echo "make web      the npm package and the pages, as a static folder $(BUILD)/web"
 	@echo "make web-report  the same, with accuracy and cost of the descriptors measured for the page Compare (FOLDER=scenes)"
 	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
@@ -82,6 +83,10 @@ python: program
 	@scripts/setup python
 	@cmake --build $(BUILD) --target python
 
+wheels:
+	@scripts/setup build python wheels
+	@for what in sdist native linux-aarch64 windows-x86_64; do scripts/python-wheel $(BUILD)/python $$what || exit 1; done
+
 web:
 	@scripts/setup web
 	@scripts/web-build $(BUILD)/web
@@ -113,4 +118,4 @@ deb: program
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all fuzz lint coverage bench results bench-instructions bench-web python web web-report amalgamation models install uninstall deb clean
+.PHONY: all help program demo test test-all fuzz lint coverage bench results bench-instructions bench-web python wheels web web-report amalgamation models install uninstall deb clean

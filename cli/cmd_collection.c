@@ -229,7 +229,7 @@ const cli_command command_collection = {
     .about = "Describes the images, chooses pairs, matches and verifies them, and writes COLMAP's database with two-view "
              "geometries, so that its mapper can start. Everything that is done is kept in the work folder: a run that was "
              "interrupted goes on, and shards may run anywhere, in any order, again and at once. The database is the same "
-             "bytes for any number of shards and threads. Matches are always filtered (--filter). Images that cannot be "
+             "bytes for any number of shards and threads. Matches are filtered. Images that cannot be "
              "read are named and left out.\n\n"
              CLI_IMAGES_HELP,
     .options = collection_option_table,

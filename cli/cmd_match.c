@@ -1,4 +1,5 @@
 /* keybits match: two images, their keypoints, descriptors and matches, and the geometry between them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "groups.h"
@@ -11,6 +12,7 @@
 
 typedef struct match_job {
     cli_pipeline pipeline;
+    const char *looks;
     int32_t fit; /* index of fits */
     const char *names[2], *keypoints[2];
     const char *output, *draw;
@@ -20,6 +22,7 @@ typedef struct match_job {
     features features[2];
     pipeline_times times[2];
     pipeline_result result;
+    kb_fit_report solid; /* a fundamental matrix of the same matches, beside a homography */
     double ms_read, ms_draw;
 } match_job;
 
@@ -54,6 +57,33 @@ static void match_warn_cameras(const cli_common *common, const match_job *job)
     }
 }
 
+/* Whether the images are matched by looks; else their features, as they are. */
+static bool match_by_looks(const match_job *job)
+{
+    return !job->keypoints[0] && !job->keypoints[1] && job->pipeline.options.tilts == 0;
+}
+
+/* The words of --looks, separated by commas. */
+static int match_take_looks(const cli_common *common, match_job *job)
+{
+    io_names words = {NULL, 0};
+    int code = CLI_DONE;
+    if (!job->looks) return CLI_DONE;
+    io_names_split(&words, job->looks);
+    for (size_t i = 0; i < words.count && code == CLI_DONE; i++) {
+        int32_t look = 1;
+        while (kb_look_name((kb_look)look)[0] != '?' && strcmp(kb_look_name((kb_look)look), words.items[i]) != 0)
+            look *= 2;
+        if (kb_look_name((kb_look)look)[0] == '?')
+            code = cli_usage_error(common, "--looks: \"%s\" is no look", words.items[i]);
+        else job->pipeline.options.looks |= look;
+    }
+    io_names_free(&words);
+    if (code == CLI_DONE && !(job->pipeline.options.looks & (KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED)))
+        code = cli_usage_error(common, "--looks needs upright or oriented: the others follow them");
+    return code;
+}
+
 static int match_check(const cli_common *common, const match_job *job)
 {
     bool rows[2] = {features_is_rows_file(job->names[0]), features_is_rows_file(job->names[1])};
@@ -70,8 +100,10 @@ static int match_check(const cli_common *common, const match_job *job)
         return cli_usage_error(common, "--tilts finds keypoints in simulated views: they cannot be given");
     if ((rows[0] || rows[1]) && job->pipeline.options.refine)
         return cli_usage_error(common, "--refine needs images, not descriptors");
-    if (job->pipeline.options.no_align && job->fit != FIT_HOMOGRAPHY)
-        return cli_usage_error(common, "--no-align belongs to --fit homography");
+    if (job->looks && !match_by_looks(job))
+        return cli_usage_error(common, "--looks needs two images, without keypoints that are given and without --tilts");
+    if (job->pipeline.options.detect.second_angle && match_by_looks(job))
+        return cli_usage_error(common, "--second-angle has nothing to do: a look gives a keypoint one angle");
     if ((rows[0] || rows[1]) && job->draw) return cli_usage_error(common, "--draw needs images, not descriptors");
     if (io_path_is_plain(job->draw) && !io_path_has_suffix(job->draw, ".png"))
         return cli_usage_error(common, "the picture %s must end in .png", job->draw);
@@ -99,6 +131,54 @@ static bool match_read(match_job *job, io_error *error)
     return true;
 }
 
+static void match_warn_patches(const cli_common *common, const match_job *job)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!job->images[i].pixels) continue;
+        features_fit fit =
+            features_measure(&job->features[i], job->pipeline.model, job->pipeline.pipeline.options.scale);
+        cli_warn_patches(common, job->names[i], &fit);
+    }
+}
+
+/* Features as they are: given keypoints or rows, or simulated views. */
+static bool match_features(match_job *job, const kb_image *const views[2], io_error *error)
+{
+    const pipeline *p = &job->pipeline.pipeline;
+    const bool given[2] = {job->keypoints[0] != NULL, job->keypoints[1] != NULL};
+    return pipeline_describe_two(p, job->names, views, given, job->features, job->times, error) &&
+           features_comparable(&job->features[0], &job->features[1], job->names[0], job->names[1], error) &&
+           pipeline_match(p, &job->features[0], &job->features[1], &job->result, error);
+}
+
+#define SOLID 1.5 /* times the places of a homography: the scene is no plane */
+
+/* A fundamental matrix beside a homography: its fit says "degenerate" of a plane. */
+static bool match_solid(match_job *job, io_error *error)
+{
+    const pipeline_result *r = &job->result;
+    kb_fit_options o;
+    KB_INIT(o);
+    KB_INIT(job->solid);
+    job->solid.result = KB_FIT_NOT_FOUND;
+    if (job->fit != FIT_HOMOGRAPHY) return true;
+    o.geometry = KB_GEOMETRY_FUNDAMENTAL;
+    o.seed = job->pipeline.options.seed;
+    o.candidates = r->candidates;
+    o.looks = r->looks + 1;
+    float *quality = io_alloc(r->count, sizeof *quality);
+    for (size_t i = 0; i < r->count; i++) quality[i] = r->matches[i].distance;
+    o.quality = quality;
+    kb_status status = kb_fit(r->pairs, r->count, &o, job->pipeline.pipeline.workspace, NULL, &job->solid);
+    free(quality);
+    return status == KB_OK || io_fail(error, "fitting failed: %s", kb_status_string(status));
+}
+
+static bool match_is_solid(const match_job *job)
+{
+    return job->solid.result == KB_FIT_FOUND && job->solid.places >= SOLID * job->result.fit.places;
+}
+
 static bool match_images(cli_common *common, match_job *job, io_error *error)
 {
     cli_pipeline *p = &job->pipeline;
@@ -108,20 +188,16 @@ static bool match_images(cli_common *common, match_job *job, io_error *error)
                : !pipeline_open(&p->pipeline, &p->options, NULL, common->parallel, error))
         return false;
     const kb_image *views[2];
-    bool given[2];
-    for (int i = 0; i < 2; i++) {
-        views[i] = job->images[i].pixels ? &job->images[i].view : NULL;
-        given[i] = job->keypoints[i] != NULL;
-    }
-    if (!pipeline_describe_two(&p->pipeline, job->names, views, given, job->features, job->times, error)) return false;
-    for (int i = 0; i < 2; i++) {
-        if (!views[i]) continue;
-        features_fit fit = features_measure(&job->features[i], p->model, p->pipeline.options.scale);
-        cli_warn_patches(common, job->names[i], &fit);
-    }
-    return features_comparable(&job->features[0], &job->features[1], job->names[0], job->names[1], error) &&
-           pipeline_match_images(&p->pipeline, &job->features[0], &job->features[1], &job->images[0].view,
-                                 &job->images[1].view, &job->result, error);
+    for (int i = 0; i < 2; i++) views[i] = job->images[i].pixels ? &job->images[i].view : NULL;
+    bool good = match_by_looks(job)
+                    ? pipeline_match_images(&p->pipeline, views, job->features, &job->result, error)
+                    : match_features(job, views, error);
+    if (!good) return false;
+    match_warn_patches(common, job);
+    if (p->options.refine &&
+        !pipeline_refine(&p->pipeline, &job->features[0], &job->features[1], views, &job->result, error))
+        return false;
+    return match_solid(job, error);
 }
 
 static bool match_picture_write(match_job *job, io_error *error)
@@ -177,22 +253,20 @@ static size_t match_refined(const pipeline_result *r)
     return count;
 }
 
-/* The steps and their times, in order; a step that was not taken has a negative time. */
-enum { STEPS = 9 };
+/* The steps and their times, in order; a step that was not taken has a negative time. Looks are one step. */
+enum { STEPS = 7 };
 static void match_times(const match_job *job, const char *names[STEPS], double ms[STEPS])
 {
-    const char *const all[STEPS] = {"read", "detect", "describe", "match", "filter", "refine", "fit", "align",
-                                    "draw"};
+    const char *const all[STEPS] = {"read", "detect", "describe", "match", "refine", "fit", "draw"};
+    bool looks = job->result.look != 0;
     memcpy(names, all, sizeof all);
     ms[0] = job->ms_read;
-    ms[1] = job->times[0].detect + job->times[1].detect;
-    ms[2] = job->times[0].describe + job->times[1].describe;
+    ms[1] = looks ? -1 : job->times[0].detect + job->times[1].detect;
+    ms[2] = looks ? -1 : job->times[0].describe + job->times[1].describe;
     ms[3] = job->result.ms_match;
-    ms[4] = job->result.ms_filter > 0 ? job->result.ms_filter : -1;
-    ms[5] = job->result.correlations ? job->result.ms_refine : -1;
-    ms[6] = job->fit != FIT_NONE ? job->result.ms_fit : -1;
-    ms[7] = job->result.ms_align > 0 ? job->result.ms_align : -1;
-    ms[8] = job->draw ? job->ms_draw : -1;
+    ms[4] = job->result.correlations ? job->result.ms_refine : -1;
+    ms[5] = job->result.ms_fit > 0 ? job->result.ms_fit : -1;
+    ms[6] = job->draw ? job->ms_draw : -1;
 }
 
 static void match_pose_json(io_json *json, const match_job *job)
@@ -228,11 +302,14 @@ static void match_json(const match_job *job)
     io_json_array(&json, "keypoints");
     for (int i = 0; i < 2; i++) io_json_integer(&json, NULL, (int64_t)job->features[i].keypoints.count);
     io_json_end(&json);
-    io_json_integer(&json, "putative", (int64_t)r->putative);
+    if (r->look) io_json_string(&json, "look", kb_look_name(r->look));
+    if (r->look) io_json_number(&json, "roll", (double)r->rotation);
+    io_json_integer(&json, "looks", r->looks);
+    io_json_integer(&json, "candidates", (int64_t)r->candidates);
     io_json_integer(&json, "matches", (int64_t)r->count);
     if (r->correlations) io_json_integer(&json, "refined", (int64_t)match_refined(r));
     io_json_integer(&json, "inliers", r->fit.inliers);
-    if (r->aligned) io_json_integer(&json, "aligned", (int64_t)r->aligned);
+    io_json_integer(&json, "places", r->fit.places);
     io_json_string(&json, "fit", fits[job->fit]);
     io_json_string(&json, "result", job->fit != FIT_NONE ? kb_fit_result_name(r->fit.result) : NULL);
     if (geometry_found(job)) {
@@ -245,6 +322,7 @@ static void match_json(const match_job *job)
     if (geometry_found(job)) io_json_number(&json, "rms", r->fit.rms);
     if (geometry_found(job) && fit_calibrated(job)) match_pose_json(&json, job);
     if (job->fit != FIT_NONE) io_json_integer(&json, "iterations", r->fit.iterations);
+    if (job->fit == FIT_HOMOGRAPHY) io_json_bool(&json, "solid", match_is_solid(job));
     match_times(job, names, ms);
     io_json_object(&json, "ms");
     for (int i = 0; i < STEPS; i++) {
@@ -269,9 +347,8 @@ static void match_fit_text(FILE *out, const match_job *job)
             fprintf(out, "            there is no parallax: try --fit rotation\n");
         return;
     }
-    fprintf(out, "inliers     %d (%.0f %%), rms %.2f px, %d iterations\n", (int)fit->inliers,
-            100.0 * fit->inliers / (double)job->result.count, fit->rms, (int)fit->iterations);
-    if (job->result.aligned) fprintf(out, "aligned     %zu\n", job->result.aligned);
+    fprintf(out, "inliers     %d (%.0f %%) at %d places, rms %.2f px, %d iterations\n", (int)fit->inliers,
+            100.0 * fit->inliers / (double)job->result.count, (int)fit->places, fit->rms, (int)fit->iterations);
     for (int i = 0; i < 3; i++) {
         fprintf(out, "%-12s", i == 0 ? name : "");
         for (int k = 0; k < 3; k++) fprintf(out, " %16.9g", fit->model[3 * i + k]);
@@ -289,6 +366,13 @@ static void match_pose_text(FILE *out, const match_job *job)
             fit->translation[1], fit->translation[2]);
 }
 
+static void match_look_text(FILE *out, const pipeline_result *r)
+{
+    fprintf(out, "look        %s", kb_look_name(r->look));
+    if (r->rotation != 0) fprintf(out, " by %.1f degrees", (double)r->rotation);
+    fprintf(out, ", of %d\n", (int)r->looks);
+}
+
 static void match_text(FILE *out, const match_job *job)
 {
     const char *names[STEPS];
@@ -297,8 +381,9 @@ static void match_text(FILE *out, const match_job *job)
             job->keypoints[0] || job->keypoints[1] ? "given" : kb_detector_name(job->pipeline.pipeline.options.detect.detector));
     if (job->pipeline.options.tilts)
         fprintf(out, "views       %zu per image\n", tilts_views(job->pipeline.options.tilts, NULL));
-    fprintf(out, "matches     %zu (%s, mutual)\n", job->result.putative, descriptor_name(job));
-    if (job->result.count != job->result.putative) fprintf(out, "filtered    %zu\n", job->result.count);
+    if (job->result.look) match_look_text(out, &job->result);
+    fprintf(out, "matches     %zu of %zu candidates (%s)\n", job->result.count, job->result.candidates,
+            descriptor_name(job));
     if (job->result.correlations) fprintf(out, "refined     %zu\n", match_refined(&job->result));
     if (job->fit != FIT_NONE) match_fit_text(out, job);
     if (geometry_found(job) && fit_calibrated(job)) match_pose_text(out, job);
@@ -332,11 +417,15 @@ static int match_run(cli_common *common, void *context, int count, char **argume
     job->pipeline.options.quiet = common->quiet;
     if (job->pipeline.options.tilts) job->reading.keep16 = false; /* views have 8 bits */
     int code = match_check(common, job);
+    if (code == CLI_DONE) code = match_take_looks(common, job);
     if (code != CLI_DONE) return code;
     if (!match_images(common, job, &error) || (job->draw && !match_picture_write(job, &error)) ||
         (job->output && !match_table_write(job, &error)))
         return cli_error("%s", error.text);
     match_warn_cameras(common, job);
+    if (match_is_solid(job))
+        cli_warn(common, "the scene is no plane: a fundamental matrix explains %d places, the homography %d; try --fit "
+                 "fundamental", (int)job->solid.places, (int)job->result.fit.places);
     match_report(common, job);
     return CLI_DONE;
 }
@@ -375,10 +464,10 @@ static const cli_option match_options[] = {
              "the views, that of matching with their square"},
     {"refine", 0, CLI_FLAG(match_job, pipeline.options.refine),
      .help = "move the points of B to a fraction of a pixel: the region around each keypoint of A is aligned with B. "
-             "Inliers lie within 1.5 px then, unless --threshold says otherwise"},
-    {"no-align", 0, CLI_FLAG(match_job, pipeline.options.no_align),
-     .help = "leave a homography as it was fitted to the keypoints (default: it is fitted once more, to regions of up to "
-             "48 inliers that are aligned with B)"},
+             "Inliers lie within 1.5 px at most then, unless --threshold says otherwise"},
+    {"looks", 0, CLI_TEXT(match_job, looks), "LIST",
+     .help = "which looks may be tried, separated by commas: upright, oriented (an angle per keypoint), rotated (one "
+             "rotation for the pair) (default: all of them)"},
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
      .help = "keypoints of A instead of a detector: CSV with x,y,size,angle,..."},
     {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "the same for B"},
@@ -398,8 +487,9 @@ const cli_command command_match = {
     .name = "match",
     .summary = "match two images and find the geometry between them",
     .usage = "A B [options]\nA.npy B.npy --keypoints-a A.csv --keypoints-b B.csv [options]",
-    .about = "Finds keypoints in both images, describes and matches them (mutual nearest neighbours), and fits the "
-             "geometry between the images. Prints keypoints, matches, inliers, the matrix and the time of each step. "
+    .about = "Finds keypoints in both images, describes and matches them (mutual nearest neighbours that agree with "
+             "their neighbours), and fits the geometry between the images, by one or more looks: upright first, with "
+             "angles where that finds little. Prints keypoints, matches, inliers, the matrix and times. "
              "Finding no geometry is a result. A and B may also be descriptors that were computed before (.npy, .hex), "
              "with their keypoints; - is a file on standard input.",
     .options = match_options,

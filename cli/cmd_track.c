@@ -56,21 +56,39 @@ bool track_plausible(const double h[9], int32_t width, int32_t height, double co
     return true;
 }
 
+static void take_match(track_job *job, const pipeline_result *matched, track_result *result)
+{
+    result->ms += matched->ms_match + matched->ms_fit;
+    job->sum.ms[2] += matched->ms_match;
+    job->sum.ms[3] += matched->ms_fit;
+    result->matches = matched->count;
+    result->inliers = matched->fit.inliers;
+    result->found = matched->fit.result == KB_FIT_FOUND && matched->fit.inliers >= job->min_inliers &&
+                    track_plausible(matched->fit.model, job->image.width, job->image.height, result->corners);
+}
+
+/* Where the template's features, which are computed once, do not find it, it is looked at again from its pixels on. */
 static bool find_template(track_job *job, const kb_image *view, track_result *result, io_error *error)
 {
     const pipeline *p = &job->pipeline.pipeline;
-    features seen = {0};
+    const kb_image *const both[2] = {&job->image.view, view};
+    features seen = {0}, again[2] = {{0}, {0}};
     pipeline_times times;
     pipeline_result matched = {0};
     bool ok = pipeline_describe(p, job->frames.name, view, false, &seen, &times, error) &&
               pipeline_match(p, &job->features, &seen, &matched, error);
     if (ok) {
-        const double ms[4] = {times.detect, times.describe, matched.ms_match + matched.ms_filter, matched.ms_fit};
-        for (int i = 0; i < 4; i++) result->ms += ms[i], job->sum.ms[i] += ms[i];
-        result->matches = matched.count;
-        result->inliers = matched.fit.inliers;
-        result->found = matched.fit.result == KB_FIT_FOUND && matched.fit.inliers >= job->min_inliers &&
-                        track_plausible(matched.fit.model, job->image.width, job->image.height, result->corners);
+        result->ms = times.detect + times.describe;
+        job->sum.ms[0] += times.detect;
+        job->sum.ms[1] += times.describe;
+        take_match(job, &matched, result);
+    }
+    if (ok && !result->found) {
+        pipeline_result_free(&matched);
+        ok = pipeline_match_images(p, both, again, &matched, error);
+        if (ok) take_match(job, &matched, result);
+    }
+    if (ok) {
         double start = io_clock_seconds();
         ok = track_pose(&job->camera, p, &matched, job->image.width, job->image.height, result, error);
         double ms_pose = 1000 * (io_clock_seconds() - start);
@@ -78,6 +96,7 @@ static bool find_template(track_job *job, const kb_image *view, track_result *re
     }
     pipeline_result_free(&matched);
     features_free(&seen);
+    for (int i = 0; i < 2; i++) features_free(&again[i]);
     return ok;
 }
 

@@ -40,8 +40,8 @@ static void oxford_score_json(io_json *json, const ev_oxford_score *score, bool 
     io_json_object(json, "refined");
     json_matches(json, &score->refined);
     io_json_end(json);
-    io_json_object(json, "aligned");
-    json_matches(json, &score->aligned);
+    io_json_object(json, "looks");
+    json_matches(json, &score->looks);
     io_json_end(json);
     if (!curves) return;
     io_json_array(json, "precision_at_recall");
@@ -106,7 +106,7 @@ static void oxford_print(const char *name, const ev_oxford_score *score)
     print_matches(&score->mutual);
     print_again("    filtered", &score->filtered);
     print_again("    refined", &score->refined);
-    print_again("    aligned", &score->aligned);
+    print_again("    looks", &score->looks);
 }
 
 static void oxford_print_table(const eval_methods *methods, const ev_scenes *scenes, const ev_oxford_result *results)
@@ -211,8 +211,7 @@ const cli_command eval_oxford = {
         "that are right within 1, 3 and 5 px, and how many matches there are, how many of them are right within "
         "3 px, and how many places these are, at least 2 px apart in one of the images (places; of keypoints: spots); "
         "of the matches with keypoints within 5 px of the truth, the share within 1 px (exact); then all of it for "
-        "the matches that the filter keeps (match --filter), for refined points (match --refine), and for the aligned "
-        "points that match fits a homography to again.",
+        "the matches that the filter keeps, for refined points (match --refine), and for what match finds by looks.",
     .options = oxford_options,
     .least = 1,
     .most = 1,

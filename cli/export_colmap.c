@@ -16,7 +16,8 @@ const cli_option export_colmap_options[] = {
     {"ratio", 0, CLI_NUMBER(export_options, options.max_ratio, 0, 1), "R", "0",
      .help = ": keep a match only when its distance is below R x that of the second nearest; 0: mutual nearest "
              "neighbours alone, as the paper did; ETH's benchmark has 0.8"},
-    CLI_GROUP(export_options, options.filter, filter_option),
+    {"filter", 0, CLI_FLAG(export_options, options.filter),
+     .help = "drop matches that are inconsistent with their neighbours in scale, angle and position"},
     {"pairs", 0, CLI_INPUT(export_options, options.pairs), "FILE",
      .help = "match only these pairs, \"name1 name2\" per line (default: all pairs)"},
     {"camera", 0, CLI_TYPE_CALL, .value = "C", .take = take_camera,

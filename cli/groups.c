@@ -128,19 +128,14 @@ const cli_option patch_options[] = {
              "the gradient histogram or from the intensity centroid, as OpenCV's ORB; none: all upright"},
     {0}};
 
-const cli_option filter_option[] = {
-    {"filter", 0, CLI_TYPE_FLAG,
-     .help = "drop matches that are inconsistent with their neighbours in scale, angle and position; if no geometry "
-             "is found in the rest, all matches are fitted"},
-    {0}};
-
 const cli_option matching_options[] = {
     {"ratio", 0, CLI_NUMBER(pipeline_options, max_ratio, 0.1, 1), "R",
      .help = ": keep a match only when its distance is less than R x that of the second nearest; 0.8 is usual (default: "
              "off; matches are always mutual)"},
     {"max-distance", 0, CLI_NUMBER(pipeline_options, max_distance, 0.001, 1e9), "D",
      .help = ": keep a match only up to this distance, bits or L2 (default: off)"},
-    CLI_GROUP(pipeline_options, filter, filter_option),
+    {"no-filter", 0, CLI_FLAG(pipeline_options, no_filter),
+     .help = "keep matches that are inconsistent with their neighbours in scale, angle and position, too"},
     {0}};
 
 bool cli_take_camera(cli_common *common, const char *option, const char *text, void *camera)
@@ -153,7 +148,7 @@ bool cli_take_camera(cli_common *common, const char *option, const char *text, v
 
 const cli_option fit_options[] = {
     {"threshold", 0, CLI_NUMBER(pipeline_options, threshold, 0.01, 1000), "PX",
-     .help = "px, the largest error of an inlier (default 3; fundamental, essential: 1.5)"},
+     .help = "px, the largest error of an inlier (default 3; fundamental, essential: 1)"},
     {"seed", 0, CLI_NUMBER(pipeline_options, seed, 0, CLI_NO_LIMIT), "S", "0",
      .help = "0 to 2^63 - 1; the same seed gives the same result"},
     {0}};

@@ -13,13 +13,11 @@ extern const cli_option detector_options[];
 extern const cli_option sfm_detector_options[]; /* the same for reconstruction: SIFT, 8192 */
 /* --exif, --white and --max-pixels; the job is io_read_options. */
 extern const cli_option reading_options[];
-/* --preset, --scale and --orientation; --ratio, --max-distance and --filter; --threshold and --seed. The job is
+/* --preset, --scale and --orientation; --ratio, --max-distance and --no-filter; --threshold and --seed. The job is
  * pipeline_options. */
 extern const cli_option patch_options[], matching_options[], fit_options[];
 /* For rows of type CALL whose target is a kb_camera: fx,fy,cx,cy[,k1,k2,p1,p2,k3]. */
 bool cli_take_camera(cli_common *common, const char *option, const char *text, void *camera);
-/* --filter alone; the job is a bool. */
-extern const cli_option filter_option[];
 
 void reading_begin(io_read_options *reading); /* 16-bit images stay as they are */
 

@@ -80,7 +80,7 @@ configure_file(cmake/keybits-opencv.pc.in ${PROJECT_BINARY_DIR}/keybits-opencv.p
 install(FILES ${PROJECT_BINARY_DIR}/keybits-opencv.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # ------------------------------------------------------------------------------------------ documents and the licence
-install(FILES README.md NEWS.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md NEWS.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
 
 # `cmake --build BUILD --target uninstall` removes what the last installation wrote.

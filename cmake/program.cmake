@@ -17,8 +17,7 @@ file(GLOB bench_peer_sources CONFIGURE_DEPENDS bench/*.cpp)
 function(keybits_need found what package)
     if(NOT ${found})
         message(FATAL_ERROR "The program keybits needs ${what}. On Debian: apt-get install ${package}. "
-                            "For the library alone: -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF "
-                            "-DKEYBITS_BUILD_LEARN=OFF.")
+                            "For the library alone: -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF.")
     endif()
 endfunction()
 
@@ -38,7 +37,7 @@ if((KEYBITS_BUILD_EVAL AND peer_sources) OR (KEYBITS_BUILD_BENCH AND bench_peer_
 endif()
 
 # ------------------------------------------------------------------------------------------------------- io
-if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL OR KEYBITS_BUILD_LEARN))
+if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL))
     find_package(PNG QUIET)
     keybits_need(PNG_FOUND libpng libpng-dev)
     find_package(JPEG QUIET)
@@ -111,7 +110,7 @@ if(KEYBITS_BUILD_LEARN AND learn_sources)
     keybits_target(keybits-learn-objects STRICT)
     target_include_directories(keybits-learn-objects PRIVATE ${PROJECT_SOURCE_DIR} include src)
     if(BUILD_SHARED_LIBS)
-        target_compile_definitions(keybits-learn-objects PRIVATE KB_BUILDING)
+        target_compile_definitions(keybits-learn-objects PRIVATE KB_BUILDING KB_SHARED)
         add_library(keybits-learn-public SHARED $<TARGET_OBJECTS:keybits-learn-objects>)
         target_link_libraries(keybits-learn-public PRIVATE keybits_inside ${CMAKE_DL_LIBS})
         # The library's own functions come from libkeybits, not from the copy inside.

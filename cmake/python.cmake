@@ -1,7 +1,10 @@
 # The Python package (bindings/python): the library and the trainer as one shared object that ctypes loads, made of the
 # objects that are there anyway, and the target `python`, which makes a wheel of it in <build>/python.
-# A DLL needs its own objects. Of the sanitizers, gcc's address sanitizer can be loaded before an ordinary Python.
-if(WIN32 OR (KEYBITS_SANITIZE AND NOT (CMAKE_C_COMPILER_ID STREQUAL "GNU" AND KEYBITS_SANITIZE MATCHES "address")))
+# Of the sanitizers, gcc's address sanitizer can be loaded before an ordinary Python.
+if(KEYBITS_SANITIZE AND NOT (CMAKE_C_COMPILER_ID STREQUAL "GNU" AND KEYBITS_SANITIZE MATCHES "address"))
+    return()
+endif()
+if(WIN32 AND NOT BUILD_SHARED_LIBS) # objects of a DLL are marked for export when they are compiled
     return()
 endif()
 
@@ -10,12 +13,19 @@ if(TARGET keybits-learn-objects)
     target_sources(keybits-python PRIVATE $<TARGET_OBJECTS:keybits-learn-objects>)
     target_link_libraries(keybits-python PRIVATE ${CMAKE_DL_LIBS})
 endif()
-target_link_libraries(keybits-python PRIVATE m)
+if(UNIX)
+    target_link_libraries(keybits-python PRIVATE m)
+endif()
 if(KEYBITS_THREADS)
     target_link_libraries(keybits-python PRIVATE Threads::Threads)
 endif()
 set_target_properties(keybits-python PROPERTIES OUTPUT_NAME keybits LINKER_LANGUAGE C
-                      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python)
+                      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python
+                      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python)
+if(MINGW) # no DLL of the compiler is needed beside it
+    set_target_properties(keybits-python PROPERTIES PREFIX "")
+    target_link_options(keybits-python PRIVATE -static)
+endif()
 
 add_custom_target(python
     COMMAND ${CMAKE_COMMAND} -E env KEYBITS_LIBRARY_FILE=$<TARGET_FILE:keybits-python>

@@ -45,8 +45,9 @@ typedef struct ev_bench_set {
     io_image *images;            /* those that take part, pair after pair */
     io_keypoints *keypoints;     /* our ORB detector's, of each */
     size_t count;
-    kb_workspace *workspace, *second; /* the second for a thread that has an image of its own */
+    kb_workspace *workspace;
     kb_match *matches;
+    uint8_t *inliers;
     kb_point_pair *pairs;
     ev_bench_frame frames[2]; /* what a step computes */
     /* Rows and matches of a pair, prepared before a step is timed. */
@@ -80,6 +81,8 @@ bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_
 bool ev_bench_filter(ev_bench_set *set, size_t pair, io_error *error);
 bool ev_bench_refine(ev_bench_set *set, size_t pair, io_error *error);
 bool ev_bench_fit(ev_bench_set *set, const kb_point_pair *pairs, size_t n, io_error *error);
+/* Two images to a homography by kb_match_images. */
+bool ev_bench_pair(ev_bench_set *set, size_t a, size_t b, const ev_method *method, int32_t looks, io_error *error);
 /* The points of the nearest matches, at most `room`, best first; sorts the matches. Returns how many. */
 size_t ev_bench_pairs(kb_match *matches, size_t n, const io_keypoints *a, const io_keypoints *b, kb_point_pair *pairs,
                       size_t room);

@@ -109,6 +109,33 @@ bool ev_bench_fit(ev_bench_set *set, const kb_point_pair *pairs, size_t n, io_er
     return bench_settle("fitting", kb_fit(pairs, n, NULL, set->workspace, NULL, &report), error);
 }
 
+bool ev_bench_pair(ev_bench_set *set, size_t a, size_t b, const ev_method *method, int32_t looks, io_error *error)
+{
+    kb_detect_options detect;
+    kb_fit_options fit;
+    kb_pair_options o;
+    kb_fit_report report;
+    kb_pair pair;
+    KB_INIT(detect);
+    KB_INIT(fit);
+    KB_INIT(o);
+    KB_INIT(report);
+    KB_INIT(pair);
+    detect.max_keypoints = set->max_keypoints;
+    o.looks = looks;
+    o.detect = &detect;
+    o.fit = &fit;
+    o.parallel = set->parallel;
+    pair.capacity = (size_t)set->max_keypoints;
+    pair.a = set->frames[0].f.keypoints.items;
+    pair.b = set->frames[1].f.keypoints.items;
+    pair.matches = set->matches;
+    pair.inliers = set->inliers;
+    pair.fit = &report;
+    return bench_settle("matching", kb_match_images(method->model, &set->images[a].view, &set->images[b].view, &o,
+                                                    set->workspace, &pair), error);
+}
+
 static int nearest_first(const void *a, const void *b)
 {
     const kb_match *p = a, *q = b;
@@ -187,6 +214,7 @@ bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *me
     set->images = io_alloc(names->count, sizeof *set->images);
     set->keypoints = io_alloc(names->count, sizeof *set->keypoints);
     set->matches = io_alloc(capacity, sizeof *set->matches);
+    set->inliers = io_alloc(capacity, 1);
     set->pairs = io_alloc(capacity, sizeof *set->pairs);
     set->given_pairs = io_alloc(FIT_MATCHES, sizeof *set->given_pairs);
     set->given_nearest = io_alloc(capacity, sizeof *set->given_nearest);
@@ -194,8 +222,7 @@ bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *me
         frame_make(&set->frames[i], capacity);
         frame_make(&set->given[i], capacity);
     }
-    return bench_settle("workspace", kb_workspace_create(&set->workspace), error) &&
-           bench_settle("workspace", kb_workspace_create(&set->second), error) && take_image(set, 0, error) &&
+    return bench_settle("workspace", kb_workspace_create(&set->workspace), error) && take_image(set, 0, error) &&
            take_image(set, 1, error);
 }
 
@@ -223,9 +250,9 @@ void ev_bench_close(ev_bench_set *set)
     free(set->images);
     free(set->keypoints);
     free(set->matches);
+    free(set->inliers);
     free(set->pairs);
     free(set->given_pairs);
     free(set->given_nearest);
     kb_workspace_free(set->workspace);
-    kb_workspace_free(set->second);
 }

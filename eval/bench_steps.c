@@ -103,53 +103,12 @@ static bool cv_fit(ev_bench_set *set, size_t item, int variant, const ev_method 
 
 /* --------------------------------------------------------------------------------------------- the whole pipeline */
 
-static bool our_frame(ev_bench_set *set, size_t image, const ev_method *method, ev_bench_frame *frame, io_error *error)
-{
-    const kb_image *view = &set->images[image].view;
-    return ev_bench_detect(set, view, kb_detector_default(), frame, error) &&
-           ev_bench_describe(set, view, method, frame->f.keypoints.items, frame->f.keypoints.count, frame, error);
-}
+/* Two images to a homography: by one look, or by all that kb_match_images has by default. */
+enum { ONE_LOOK, DEFAULT_LOOKS };
 
-/* Matches the two frames and fits a homography. */
-static bool our_rest(ev_bench_set *set, io_error *error)
-{
-    size_t n = 0;
-    const features *a = &set->frames[0].f, *b = &set->frames[1].f;
-    if (!ev_bench_match(set, &a->rows, &b->rows, &n, error)) return false;
-    n = ev_bench_pairs(set->matches, n, &a->keypoints, &b->keypoints, set->pairs, n);
-    return ev_bench_fit(set, set->pairs, n, error);
-}
-
-typedef struct two_frames {
-    ev_bench_set *set;
-    size_t item;
-    const ev_method *method;
-    io_error errors[2];
-    bool good[2];
-} two_frames;
-
-static void one_of_two_frames(void *context, int32_t i)
-{
-    two_frames *two = context;
-    ev_bench_set alone = *two->set;
-    alone.parallel = NULL;
-    if (i == 1) alone.workspace = two->set->second;
-    two->good[i] = our_frame(&alone, 2 * two->item + (size_t)i, two->method, &two->set->frames[i], &two->errors[i]);
-}
-
-/* With two threads each has an image, as in the program (pipeline_describe_two). */
 static bool our_pipeline(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
-    (void)variant;
-    if (set->parallel && set->parallel->threads == 2) {
-        two_frames two = {.set = set, .item = item, .method = method};
-        set->parallel->run(set->parallel->self, 2, one_of_two_frames, &two);
-        if (two.good[0] && two.good[1]) return our_rest(set, error);
-        *error = two.errors[two.good[0] ? 1 : 0];
-        return false;
-    }
-    return our_frame(set, 2 * item, method, &set->frames[0], error) &&
-           our_frame(set, 2 * item + 1, method, &set->frames[1], error) && our_rest(set, error);
+    return ev_bench_pair(set, 2 * item, 2 * item + 1, method, variant == ONE_LOOK ? KB_LOOK_UPRIGHT : 0, error);
 }
 
 static bool peer_features(ev_bench_set *set, size_t image, const char *peer, features *frame, io_error *error)
@@ -199,7 +158,8 @@ static const ev_bench_step steps[] = {
     {"filter", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_filter, NULL, NULL},
     {"refine", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_refine, NULL, NULL},
     {"fit-homography", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_fit, cv_fit, "cv::findHomography USAC_PROSAC"},
-    {"pipeline", true, EV_BENCH_FIRST_METHOD, 0, NULL, our_pipeline, cv_pipeline, "OpenCV with ORB"},
+    {"pipeline", true, EV_BENCH_FIRST_METHOD, ONE_LOOK, NULL, our_pipeline, cv_pipeline, "OpenCV with ORB"},
+    {"looks", true, EV_BENCH_FIRST_METHOD, DEFAULT_LOOKS, NULL, our_pipeline, cv_pipeline, "OpenCV with ORB"},
 };
 #define STEPS (sizeof steps / sizeof *steps)
 
@@ -294,7 +254,24 @@ void ev_bench_tasks_free(ev_bench_tasks *tasks)
 
 /* --------------------------------------------------------------------------------------------------------- energy */
 
-/* One frame of the application: image `i` against the first, which frames[0] or `first` holds. */
+static bool our_frame(ev_bench_set *set, size_t image, const ev_method *method, ev_bench_frame *frame, io_error *error)
+{
+    const kb_image *view = &set->images[image].view;
+    return ev_bench_detect(set, view, kb_detector_default(), frame, error) &&
+           ev_bench_describe(set, view, method, frame->f.keypoints.items, frame->f.keypoints.count, frame, error);
+}
+
+/* Matches the two frames and fits a homography. */
+static bool our_rest(ev_bench_set *set, io_error *error)
+{
+    size_t n = 0;
+    const features *a = &set->frames[0].f, *b = &set->frames[1].f;
+    if (!ev_bench_match(set, &a->rows, &b->rows, &n, error)) return false;
+    n = ev_bench_pairs(set->matches, n, &a->keypoints, &b->keypoints, set->pairs, n);
+    return ev_bench_fit(set, set->pairs, n, error);
+}
+
+/* One frame of the application: image `i` against the first, which frames[0] or `first` holds described. */
 static bool one_frame(ev_bench_set *set, const ev_method *method, size_t i, const features *first, io_error *error)
 {
     if (!method->peer) return our_frame(set, i, method, &set->frames[1], error) && our_rest(set, error);

@@ -43,17 +43,23 @@ char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, cons
     return path;
 }
 
+void ev_keypoint_options(const ev_keypoint_source *source, kb_detect_options *options)
+{
+    KB_INIT(*options);
+    options->detector = source->detector;
+    options->max_keypoints = source->max_keypoints;
+    options->selection = source->selection;
+    options->fast_threshold_min = source->fast_threshold_min;
+    options->orientation = source->orientation;
+    options->whole_pixels = source->whole_pixels;
+}
+
 static bool keypoints_detect(const ev_keypoint_source *source, const char *image_path, const kb_image *image,
                    int32_t max_keypoints, io_keypoints *out, io_error *error)
 {
     kb_detect_options options;
-    KB_INIT(options);
-    options.detector = source->detector;
-    options.max_keypoints = max_keypoints ? max_keypoints : source->max_keypoints;
-    options.selection = source->selection;
-    options.fast_threshold_min = source->fast_threshold_min;
-    options.orientation = source->orientation;
-    options.whole_pixels = source->whole_pixels;
+    ev_keypoint_options(source, &options);
+    if (max_keypoints) options.max_keypoints = max_keypoints;
     size_t capacity = (size_t)options.max_keypoints;
     out->items = io_alloc(capacity, sizeof *out->items);
     kb_error why;

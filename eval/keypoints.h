@@ -27,6 +27,8 @@ bool ev_image_load(const ev_keypoint_source *source, const char *path, io_image 
 void ev_image_resize(io_image *image, int32_t width, int32_t height);
 /* The CSV file of an image, malloc'ed; scene may be NULL. */
 char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path);
+/* What a detector is asked for, where there is no folder. */
+void ev_keypoint_options(const ev_keypoint_source *source, kb_detect_options *options);
 /* max_keypoints overrides the source's unless it is 0; CSV files are taken whole. */
 bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path,
                        const kb_image *image, int32_t max_keypoints, io_keypoints *out, io_error *error);

@@ -11,13 +11,13 @@
 #include "eval/places.h"
 #include "io/npy.h"
 #include "io/progress.h"
-#include "pipeline/align.h"
+#include "pipeline/pipeline.h"
 
 #define STRICT_PX 5.0
 #define PAPERLIKE_PX 2.0
 #define PAPERLIKE_SIZE 1.4142135623730951
 #define PRECISION_PX 3.0
-#define FIT_PX 3.0 /* the default of kb_fit and of the pipeline */
+#define REFINED_PX 1.5 /* the threshold of a fit to refined points */
 
 /* What is remembered of the matches of a pair, */
 typedef struct matches_score {
@@ -29,7 +29,7 @@ typedef struct matches_score {
 typedef struct pair_score {
     double strict, paperlike;
     double keypoints, spots; /* means of the two images */
-    matches_score mutual, filtered, refined, aligned;
+    matches_score mutual, filtered, refined, looks;
     kbi_curve curve;
 } pair_score;
 #define PAIR_NUMBERS (sizeof(pair_score) / sizeof(double))
@@ -240,7 +240,7 @@ static bool score_two_way(const scene_work *work, size_t k, const kb_match *matc
     score->places = (double)ev_places(pairs, quality, right, count);
     bool good = status == KB_OK || io_fail(error, "points of matches: %s", kb_status_string(status));
     if (good) {
-        status = fit_homography(pairs, quality, count, refined ? PIPELINE_REFINED_PX : 0, NULL, &fit);
+        status = fit_homography(pairs, quality, count, refined ? REFINED_PX : 0, NULL, &fit);
         good = status == KB_OK || io_fail(error, "fitting: %s", kb_status_string(status));
     }
     if (good) score->corner_error = fit_error(work, k, &fit);
@@ -250,39 +250,58 @@ static bool score_two_way(const scene_work *work, size_t k, const kb_match *matc
     return good;
 }
 
-/* The homography of all matches, fitted again to aligned points: these are what is counted. */
-static bool score_aligned(const scene_work *work, size_t k, const kb_match *matches, size_t count, matches_score *score,
-                          io_error *error)
+/* Whether image 1 and image k can be matched by looks: these detect, and describe more than once. */
+static bool has_looks(const scene_work *work)
 {
-    const view *u = &work->views[0], *v = &work->views[k];
-    kb_point_pair *pairs = io_alloc(count + 1, sizeof *pairs);
-    float *quality = io_alloc(count + 1, sizeof *quality);
-    uint8_t *inliers = io_alloc(count + 1, 1);
-    uint8_t right[ALIGN_POINTS] = {0};
-    align_result aligned = {.count = 0};
-    kb_fit_report fit;
-    const align_input input = {.image_a = &u->image.view, .image_b = &v->image.view, .a = &u->best.keypoints,
-                               .matches = matches, .pairs = pairs, .count = count,
-                               .scale = kb_preset_scale(work->options->preset), .threshold = FIT_PX};
-    kb_status status = points_of(work, k, matches, count, false, pairs, quality);
-    if (status == KB_OK) status = fit_homography(pairs, quality, count, FIT_PX, inliers, &fit);
-    if (status == KB_OK && fit.result == KB_FIT_FOUND) status = align_homography(&input, inliers, &fit, &aligned);
-    if (status == KB_OK) score->corner_error = fit_error(work, k, &fit);
-    score->matches = (double)aligned.count;
-    for (size_t i = 0; i < aligned.count; i++) {
-        size_t a = (size_t)aligned.a[i];
-        const kb_point_pair *pair = &aligned.pairs[i];
-        right[i] = count_pair(&work->strict[k], a, pair, near_point(&work->strict[k], a, pair->x2, pair->y2, STRICT_PX),
-                              score);
-    }
-    score->places = (double)ev_places(aligned.pairs, NULL, right, aligned.count);
-    free(inliers);
-    free(quality);
-    free(pairs);
-    return status == KB_OK || io_fail(error, "aligning: %s", kb_status_string(status));
+    return work->method->model && !work->options->keypoints.folder;
 }
 
-/* As the pipeline does: all matches are fitted when the filter leaves too little to find a homography. */
+static void count_looks(const scene_work *work, size_t k, const pipeline_result *r, matches_score *score)
+{
+    float *quality = io_alloc(r->count + 1, sizeof *quality);
+    uint8_t *right = io_alloc(r->count + 1, 1);
+    score->matches = (double)r->count;
+    for (size_t i = 0; i < r->count; i++) {
+        const kb_point_pair *p = &r->pairs[i];
+        double x, y;
+        kb_homography_apply(work->scene->h[k], p->x1, p->y1, &x, &y);
+        double error = hypot(x - p->x2, y - p->y2);
+        right[i] = error <= PRECISION_PX;
+        quality[i] = r->matches[i].distance;
+        score->right_1px += error <= 1;
+        score->right_3px += right[i];
+        score->right_5px += error <= STRICT_PX;
+        score->right_5px_to_1px += error <= 1;
+    }
+    score->places = (double)ev_places(r->pairs, quality, right, r->count);
+    score->corner_error = fit_error(work, k, &r->fit);
+    free(right);
+    free(quality);
+}
+
+/* The two images by looks, as `keybits match` does it. */
+static bool score_looks(const scene_work *work, size_t k, int32_t looks, matches_score *score, io_error *error)
+{
+    const ev_keypoint_source *source = &work->options->keypoints;
+    const kb_image *const images[2] = {&work->views[0].image.view, &work->views[k].image.view};
+    pipeline_options options;
+    pipeline p;
+    pipeline_result result = {0};
+    features found[2] = {{0}, {0}};
+    score->corner_error = INFINITY;
+    if (!has_looks(work)) return true;
+    pipeline_options_init(&options);
+    ev_keypoint_options(source, &options.detect);
+    options.looks = looks;
+    bool good = pipeline_open(&p, &options, work->method->model, NULL, error) &&
+                pipeline_match_images(&p, images, found, &result, error);
+    if (good) count_looks(work, k, &result, score);
+    pipeline_result_free(&result);
+    for (int i = 0; i < 2; i++) features_free(&found[i]);
+    pipeline_close(&p);
+    return good;
+}
+
 static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io_error *error)
 {
     const io_keypoints *a = &work->views[0].best.keypoints, *b = &work->views[k].best.keypoints;
@@ -292,13 +311,12 @@ static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io
                               error) &&
                 score_two_way(work, k, matches, count, false, &score->mutual, error) &&
                 score_two_way(work, k, matches, count, true, &score->refined, error) &&
-                score_aligned(work, k, matches, count, &score->aligned, error);
+                score_looks(work, k, 0, &score->looks, error);
     if (good) {
         kb_status status = kb_filter(a->items, a->count, b->items, b->count, matches, count, NULL, NULL, matches, &kept);
         good = status == KB_OK || io_fail(error, "filtering: %s", kb_status_string(status));
     }
     good = good && score_two_way(work, k, matches, kept, false, &score->filtered, error);
-    if (score->filtered.corner_error == INFINITY) score->filtered.corner_error = score->mutual.corner_error;
     free(matches);
     return good;
 }
@@ -450,7 +468,7 @@ static uint64_t pair_key(const scene_work *work, const ev_method *method, const 
     double numbers[8] = {kb_preset_scale(o->preset), !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
                          o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
                          o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.whole_pixels};
-    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 6 " KB_VERSION_STRING);
+    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 7 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
     key = ev_hash(key, numbers, sizeof numbers);
     key = ev_hash(key, &views[0], sizeof views[0]);
@@ -499,7 +517,7 @@ static void add_pair(ev_oxford_score *sum, const pair_score *pair)
     matches_add(&sum->mutual, &pair->mutual);
     matches_add(&sum->filtered, &pair->filtered);
     matches_add(&sum->refined, &pair->refined);
-    matches_add(&sum->aligned, &pair->aligned);
+    matches_add(&sum->looks, &pair->looks);
     for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] += pair->curve.precision[i];
 }
 
@@ -513,7 +531,7 @@ static void score_divide(ev_oxford_score *sum)
     matches_divide(&sum->mutual, n);
     matches_divide(&sum->filtered, n);
     matches_divide(&sum->refined, n);
-    matches_divide(&sum->aligned, n);
+    matches_divide(&sum->looks, n);
     for (int i = 0; i < KBI_CURVE_POINTS; i++) sum->curve.precision[i] /= n;
 }
 

@@ -7,7 +7,7 @@
  *               local scale of H. Queries are the keypoints that have such a partner, and recall is over them.
  * Reported are the means over pairs, the share of mutual matches that lie within 3 px, and how often a homography
  * fitted to the mutual matches is right; the latter also for the matches that kb_filter keeps, for the points that
- * kb_match_refine gives, and for the points that the homography is fitted to again (pipeline/align.h). */
+ * kb_match_refine gives, and for what kb_match_images finds in the two images. */
 #ifndef EVAL_OXFORD_H
 #define EVAL_OXFORD_H
 
@@ -41,7 +41,8 @@ typedef struct ev_oxford_score {
     size_t pairs;
     double keypoints, spots;          /* per image; keypoints at least 2 px apart (eval/places.h) */
     double strict_map, paperlike_map; /* 0 to 1; paperlike_map is NaN unless it was wanted */
-    ev_oxford_matches mutual, filtered, refined, aligned;
+    ev_oxford_matches mutual, filtered, refined;
+    ev_oxford_matches looks;           /* zeros for keypoints from files and for peers */
     kbi_curve curve;                   /* strict */
 } ev_oxford_score;
 

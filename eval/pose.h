@@ -15,8 +15,7 @@ extern const double ev_pose_limits[EV_POSE_LIMITS]; /* degrees */
 
 /* What solves a problem. */
 typedef enum ev_pose_solver {
-    EV_POSE_MATCH,              /* all that `keybits match --fit essential` does with the two images' features */
-    EV_POSE_IMAGES,             /* kb_match_images: detection to geometry by looks */
+    EV_POSE_MATCH,              /* kb_match_images, as `keybits match --fit essential`: detection to geometry by looks */
     EV_POSE_ESSENTIAL,          /* kb_fit, KB_GEOMETRY_ESSENTIAL, on mutual matches */
     EV_POSE_ESSENTIAL_FILTERED, /* the same after kb_filter, where there are keypoints */
     EV_POSE_ESSENTIAL_PEER,     /* cv::findEssentialMat with USAC_ACCURATE, cv::recoverPose */

@@ -180,12 +180,10 @@ static bool solve_pair(const pose_work *work, const ev_posed_pair *pair, io_erro
                          .threshold = scaled_threshold(work, pair, cameras),
                          .either_sign = work->set->protocol->either_sign,
                          .pipeline = work->pipeline,
-                         .features = {v[0]->features, v[1]->features},
                          .image = {&v[0]->image.view, &v[1]->image.view}};
     memcpy(p.rotation, pair->rotation, sizeof p.rotation);
     memcpy(p.translation, pair->translation, sizeof p.translation);
-    bool good = ev_pose_solve(&p, o->model, EV_POSE_MATCH, o, NULL, work->result, error) &&
-                ev_pose_solve(&p, o->model, EV_POSE_IMAGES, o, NULL, work->result, error);
+    bool good = ev_pose_solve(&p, o->model, EV_POSE_MATCH, o, NULL, work->result, error);
     for (size_t k = 0; k <= work->peers && good; k++)
         good = solve_features(work, &p, &v[0]->features[k], &v[1]->features[k],
                               k ? o->features->items[k - 1] : o->model, error);

@@ -15,8 +15,8 @@ const double ev_pose_limits[EV_POSE_LIMITS] = {5, 10, 20};
 const char *ev_pose_solver_name(ev_pose_solver solver)
 {
     static const char *const names[EV_POSE_SOLVERS] = {
-        "keybits match",           "keybits match_images", "keybits essential", "keybits essential, filtered",
-        "OpenCV findEssentialMat", "keybits pose",         "OpenCV solvePnPRansac"};
+        "keybits match",           "keybits essential", "keybits essential, filtered",
+        "OpenCV findEssentialMat", "keybits pose",      "OpenCV solvePnPRansac"};
     return names[solver];
 }
 
@@ -79,61 +79,19 @@ static bool solve_by_match(const ev_pose_problem *p, uint64_t seed, pose_answer 
 {
     pipeline match = *p->pipeline;
     pipeline_result result = {0};
+    features found[2] = {{0}, {0}};
     match.options.no_fit = false;
     match.options.geometry = KB_GEOMETRY_ESSENTIAL;
     match.options.cameras[0] = *p->camera[0];
     match.options.cameras[1] = *p->camera[1];
     match.options.threshold = p->threshold;
     match.options.seed = seed;
-    bool good = pipeline_match_images(&match, p->features[0], p->features[1], p->image[0], p->image[1], &result, error);
+    bool good = pipeline_match_images(&match, p->image, found, &result, error);
     if (good) take_report(&result.fit, out);
     out->matches = result.count;
     pipeline_result_free(&result);
+    for (int i = 0; i < 2; i++) features_free(&found[i]);
     return good;
-}
-
-static bool solve_by_images(const ev_pose_problem *p, uint64_t seed, pose_answer *out, io_error *error)
-{
-    const pipeline *with = p->pipeline;
-    size_t capacity = (size_t)with->options.detect.max_keypoints;
-    kb_keypoint *keypoints = io_alloc(2 * capacity, sizeof *keypoints);
-    kb_detect_options detect = with->options.detect;
-    kb_match_options match;
-    kb_fit_options fit;
-    kb_pair_options o;
-    kb_fit_report report;
-    kb_pair pair;
-    KB_INIT(match);
-    KB_INIT(fit);
-    KB_INIT(o);
-    KB_INIT(report);
-    KB_INIT(pair);
-    match.max_ratio = with->options.max_ratio;
-    match.max_distance = with->options.max_distance;
-    fit.geometry = KB_GEOMETRY_ESSENTIAL;
-    fit.threshold = p->threshold;
-    fit.seed = seed;
-    fit.camera1 = p->camera[0];
-    fit.camera2 = p->camera[1];
-    if (with->options.angles != KB_ORIENTATION_DEFAULT) detect.orientation = with->options.angles;
-    o.detect = &detect;
-    if (with->options.scale != kb_model_scale(with->model, with->options.preset)) o.scale = with->options.scale;
-    o.match = &match;
-    o.fit = &fit;
-    o.parallel = with->parallel;
-    pair.capacity = capacity;
-    pair.a = keypoints;
-    pair.b = keypoints + capacity;
-    pair.matches = io_alloc(capacity, sizeof *pair.matches);
-    pair.inliers = io_alloc(capacity, 1);
-    pair.fit = &report;
-    kb_status status = kb_match_images(with->model, p->image[0], p->image[1], &o, with->workspace, &pair);
-    take_report(&report, out);
-    out->matches = pair.count;
-    free(keypoints);
-    free(pair.matches);
-    free(pair.inliers);
-    return status == KB_OK || io_fail(error, "matching: %s", kb_status_string(status));
 }
 
 static bool solve(const ev_pose_problem *p, ev_pose_solver solver, uint64_t seed, kb_workspace *ws, pose_answer *out,
@@ -141,7 +99,6 @@ static bool solve(const ev_pose_problem *p, ev_pose_solver solver, uint64_t seed
 {
     switch (solver) {
     case EV_POSE_MATCH: return solve_by_match(p, seed, out, error);
-    case EV_POSE_IMAGES: return solve_by_images(p, seed, out, error);
     case EV_POSE_ESSENTIAL_PEER:
         return ev_peer_essential(p->pairs, p->n, p->camera[0], p->camera[1], p->threshold, out->rotation,
                                  out->translation, &out->found, error);

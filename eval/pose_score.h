@@ -15,9 +15,8 @@ typedef struct ev_pose_problem {
     double threshold;
     double rotation[9], translation[3]; /* the truth */
     bool either_sign;
-    /* EV_POSE_MATCH and EV_POSE_IMAGES alone: the pipeline, and what it matches */
+    /* EV_POSE_MATCH alone: the pipeline, and what it matches */
     const pipeline *pipeline;
-    const features *features[2];
     const kb_image *image[2];
 } ev_pose_problem;
 

@@ -153,7 +153,7 @@ bool colmap_export(const io_names *images, const colmap_export_options *options,
     pipeline_options_init(&matching);
     matching.max_ratio = options->max_ratio;
     matching.max_distance = options->max_distance;
-    matching.filter = options->filter;
+    matching.no_filter = !options->filter;
     matching.no_fit = true;
     export_work w = {.images = images, .options = options, .items = io_alloc(images->count, sizeof *w.items)};
     bool good = pipeline_open(&w.matcher, &matching, NULL, options->parallel, error) && describe_batches(&w, error) &&

@@ -80,6 +80,7 @@ features_fit features_measure(const features *f, const kb_model *model, float sc
         if (flags & KB_KP_INVALID) continue;
         float width = kb_patch_width(model, &f->keypoints.items[i], scale);
         fit.large += (double)width > fit.most_width;
+        fit.small += !f->flags && (double)width < fit.least_width;
         widths[described++] = width;
     }
     qsort(widths, described, sizeof *widths, compare_floats);

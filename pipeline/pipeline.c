@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "io/progress.h"
-#include "pipeline/align.h"
 #include "pipeline/tilts.h"
+
+#define REFINED_PX 1.5 /* the threshold of refined points, where it is not below that anyway */
 
 void pipeline_options_init(pipeline_options *options)
 {
@@ -23,7 +24,7 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
     if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
     bool epipolar = o->geometry == KB_GEOMETRY_FUNDAMENTAL || o->geometry == KB_GEOMETRY_ESSENTIAL;
-    if (o->threshold == 0) o->threshold = epipolar ? 1.5 : o->refine ? PIPELINE_REFINED_PX : 3;
+    if (o->threshold == 0 && o->refine && !epipolar) o->threshold = REFINED_PX;
     if (o->detect.detector == 0) o->detect.detector = kb_detector_default();
     if (!o->preset) o->preset = kb_detector_name(o->detect.detector);
     p->orient_scale = o->scale == 0 ? kb_preset_scale(o->preset) : o->scale;
@@ -177,14 +178,31 @@ bool pipeline_describe_two(const pipeline *p, const char *const names[2], const 
 
 /* ------------------------------------------------------------------------------------------------------- two images */
 
-static kb_status match_rows(const pipeline *p, const io_rows *a, const io_rows *b, pipeline_result *result)
+static kb_match_options match_options_of(const pipeline *p)
 {
     kb_match_options o;
     KB_INIT(o);
     o.max_ratio = p->options.max_ratio;
     o.max_distance = p->options.max_distance;
     o.parallel = p->parallel;
-    result->matches = io_alloc(a->count, sizeof *result->matches);
+    return o;
+}
+
+static kb_fit_options fit_options_of(const pipeline *p)
+{
+    kb_fit_options o;
+    KB_INIT(o);
+    o.geometry = p->options.geometry;
+    o.threshold = p->options.threshold;
+    o.seed = p->options.seed;
+    if (p->options.cameras[0].struct_size) o.camera1 = &p->options.cameras[0];
+    if (p->options.cameras[1].struct_size) o.camera2 = &p->options.cameras[1];
+    return o;
+}
+
+static kb_status match_rows(const pipeline *p, const io_rows *a, const io_rows *b, pipeline_result *result)
+{
+    const kb_match_options o = match_options_of(p);
     if (!a->bytes)
         return kb_match_float(a->floats, a->count, b->floats, b->count, a->width, &o, p->workspace, result->matches,
                               &result->count);
@@ -192,118 +210,124 @@ static kb_status match_rows(const pipeline *p, const io_rows *a, const io_rows *
                             &result->count);
 }
 
-static kb_status fit_geometry(const pipeline *p, const float *quality, pipeline_result *result)
+/* The points of the matches, with their distances. */
+static kb_status points_of(const features *a, const features *b, pipeline_result *result, float *quality)
 {
-    kb_fit_options o;
-    KB_INIT(o);
+    result->pairs = io_alloc(result->count, sizeof *result->pairs);
+    return kb_match_points(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count,
+                           result->matches, result->count, result->pairs, quality);
+}
+
+static kb_status fit_pairs(const pipeline *p, const float *quality, pipeline_result *result)
+{
+    kb_fit_options o = fit_options_of(p);
     KB_INIT(result->fit);
-    o.geometry = p->options.geometry;
-    o.threshold = p->options.threshold;
-    o.seed = p->options.seed;
+    if (p->options.no_fit) return KB_OK;
     o.quality = quality;
-    if (p->options.cameras[0].struct_size) o.camera1 = &p->options.cameras[0];
-    if (p->options.cameras[1].struct_size) o.camera2 = &p->options.cameras[1];
-    return kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit);
-}
-
-/* The two sides of a match. */
-typedef struct pipeline_sides {
-    const features *a, *b;
-    const kb_image *image_a, *image_b; /* may be NULL */
-} pipeline_sides;
-
-static kb_status refine_points(const pipeline *p, const pipeline_sides *s, pipeline_result *result)
-{
-    kb_refine_options o;
+    o.candidates = result->candidates;
+    o.looks = result->looks;
     double start = io_clock_seconds();
-    KB_INIT(o);
-    o.scale = p->orient_scale;
-    o.parallel = p->parallel;
-    if (!result->correlations) result->correlations = io_alloc(result->putative, sizeof *result->correlations);
-    kb_status status = kb_match_refine(s->image_a, s->image_b, s->a->keypoints.items, s->a->keypoints.count,
-                                       s->b->keypoints.items, s->b->keypoints.count, result->matches, result->count, &o,
-                                       p->workspace, result->pairs, result->correlations);
-    result->ms_refine += ms_since(start);
+    kb_status status = kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit);
+    result->ms_fit = ms_since(start);
     return status;
 }
 
-static kb_status align_fit(const pipeline *p, const pipeline_sides *s, pipeline_result *result)
+static kb_status match_and_fit(const pipeline *p, const features *a, const features *b, pipeline_result *result)
 {
-    align_result aligned;
-    const align_input input = {.image_a = s->image_a, .image_b = s->image_b, .a = &s->a->keypoints,
-                               .matches = result->matches, .pairs = result->pairs, .count = result->count,
-                               .scale = p->orient_scale, .threshold = p->options.threshold, .seed = p->options.seed,
-                               .parallel = p->parallel, .workspace = p->workspace};
+    const io_keypoints *ka = &a->keypoints, *kb = &b->keypoints;
     double start = io_clock_seconds();
-    kb_status status = align_homography(&input, result->inliers, &result->fit, &aligned);
-    result->aligned = aligned.taken ? aligned.count : 0;
-    result->ms_align += ms_since(start);
-    return status;
-}
-
-static bool can_align(const pipeline *p, const pipeline_sides *s, const pipeline_result *result)
-{
-    return !p->options.no_align && !p->options.no_fit && !p->options.refine &&
-           p->options.geometry == KB_GEOMETRY_HOMOGRAPHY && s->image_a && s->image_a->data && s->image_b->data &&
-           result->fit.result == KB_FIT_FOUND;
-}
-
-/* Pairs of points of the matches, and the geometry between them if it is wanted. */
-static kb_status fit_matches(const pipeline *p, const pipeline_sides *s, pipeline_result *result)
-{
+    kb_status status = match_rows(p, &a->rows, &b->rows, result);
+    if (status == KB_OK && p->options.tilts > 0) result->count = tilts_merge(a, b, result->matches, result->count);
+    result->candidates = result->count;
+    if (status == KB_OK && !p->options.no_filter)
+        status = kb_filter(ka->items, ka->count, kb->items, kb->count, result->matches, result->count, NULL,
+                           p->workspace, result->matches, &result->count);
+    result->ms_match = ms_since(start);
     float *quality = io_alloc(result->count, sizeof *quality);
-    kb_status status = kb_match_points(s->a->keypoints.items, s->a->keypoints.count, s->b->keypoints.items,
-                                       s->b->keypoints.count, result->matches, result->count, result->pairs, quality);
-    if (status == KB_OK && p->options.refine && s->image_a) status = refine_points(p, s, result);
-    double start = io_clock_seconds();
-    if (status == KB_OK && !p->options.no_fit) status = fit_geometry(p, quality, result);
-    result->ms_fit += ms_since(start);
-    if (status == KB_OK && can_align(p, s, result)) status = align_fit(p, s, result);
+    if (status == KB_OK) status = points_of(a, b, result, quality);
+    if (status == KB_OK) status = fit_pairs(p, quality, result);
     free(quality);
-    return status;
-}
-
-/* Fits the matches that the filter keeps. When these are too few or too one-sided to tell the geometry, all of them
- * have a chance: the filter knows nothing of what it drops but that it stands alone. */
-static kb_status filter_and_fit(const pipeline *p, const pipeline_sides *s, pipeline_result *result)
-{
-    const io_keypoints *a = &s->a->keypoints, *b = &s->b->keypoints;
-    kb_match *all = result->matches;
-    double start = io_clock_seconds();
-    result->matches = io_alloc(result->putative, sizeof *result->matches);
-    kb_status status = kb_filter(a->items, a->count, b->items, b->count, all, result->putative, NULL, p->workspace,
-                                 result->matches, &result->count);
-    result->ms_filter = ms_since(start);
-    if (status == KB_OK) status = fit_matches(p, s, result);
-    if (status == KB_OK && !p->options.no_fit && result->fit.result != KB_FIT_FOUND) {
-        memcpy(result->matches, all, result->putative * sizeof *all);
-        result->count = result->putative;
-        status = fit_matches(p, s, result);
-    }
-    free(all);
     return status;
 }
 
 bool pipeline_match(const pipeline *p, const features *a, const features *b, pipeline_result *result, io_error *error)
 {
-    return pipeline_match_images(p, a, b, NULL, NULL, result, error);
+    size_t room = a->keypoints.count;
+    *result = (pipeline_result){.matches = io_alloc(room, sizeof *result->matches), .inliers = io_alloc(room, 1),
+                                .looks = 1};
+    kb_status status = match_and_fit(p, a, b, result);
+    return status == KB_OK || io_fail(error, "matching failed: %s", kb_status_string(status));
 }
 
-bool pipeline_match_images(const pipeline *p, const features *a, const features *b, const kb_image *image_a,
-                           const kb_image *image_b, pipeline_result *result, io_error *error)
+/* What kb_match_images finds, with buffers in `out` and `result`. */
+static kb_status look_at(const pipeline *p, const kb_image *const images[2], features out[2], pipeline_result *result)
 {
-    const pipeline_sides sides = {a, b, image_a, image_b};
-    memset(result, 0, sizeof *result);
+    size_t capacity = (size_t)p->options.detect.max_keypoints;
+    kb_detect_options detect = p->options.detect;
+    const kb_match_options match = match_options_of(p);
+    const kb_fit_options fit = fit_options_of(p);
+    kb_pair_options o;
+    kb_pair pair;
+    KB_INIT(o);
+    KB_INIT(pair);
+    KB_INIT(result->fit);
+    if (p->options.angles != KB_ORIENTATION_DEFAULT) detect.orientation = p->options.angles;
+    o.looks = p->options.looks;
+    o.detect = &detect;
+    if (p->options.scale != kb_model_scale(p->model, kb_detector_name(detect.detector))) o.scale = p->options.scale;
+    o.match = &match;
+    o.no_filter = p->options.no_filter;
+    o.fit = p->options.no_fit ? NULL : &fit;
+    o.parallel = p->parallel;
+    pair.capacity = capacity;
+    pair.a = out[0].keypoints.items = io_alloc(capacity, sizeof *pair.a);
+    pair.b = out[1].keypoints.items = io_alloc(capacity, sizeof *pair.b);
+    pair.matches = result->matches = io_alloc(capacity, sizeof *pair.matches);
+    pair.inliers = result->inliers = io_alloc(capacity, 1);
+    pair.fit = &result->fit;
+    kb_status status = kb_match_images(p->model, images[0], images[1], &o, p->workspace, &pair);
+    if (status != KB_OK) return status;
+    out[0].keypoints.count = pair.na;
+    out[1].keypoints.count = pair.nb;
+    result->count = pair.count;
+    result->candidates = pair.candidates;
+    result->look = pair.look;
+    result->rotation = pair.rotation;
+    result->looks = pair.looks;
+    return KB_OK;
+}
+
+bool pipeline_match_images(const pipeline *p, const kb_image *const images[2], features out[2],
+                           pipeline_result *result, io_error *error)
+{
     double start = io_clock_seconds();
-    kb_status status = match_rows(p, &a->rows, &b->rows, result);
-    if (status == KB_OK && p->options.tilts > 0) result->count = tilts_merge(a, b, result->matches, result->count);
+    *result = (pipeline_result){0};
+    for (int i = 0; i < 2; i++) out[i].width = images[i]->width, out[i].height = images[i]->height;
+    kb_status status = look_at(p, images, out, result);
+    if (status == KB_OK) status = points_of(&out[0], &out[1], result, NULL);
     result->ms_match = ms_since(start);
-    if (status != KB_OK) return io_fail(error, "matching failed: %s", kb_status_string(status));
-    result->putative = result->count;
-    result->pairs = io_alloc(result->count, sizeof *result->pairs);
-    result->inliers = io_alloc(result->count, 1);
-    status = p->options.filter ? filter_and_fit(p, &sides, result) : fit_matches(p, &sides, result);
-    return status == KB_OK || io_fail(error, "fitting failed: %s", kb_status_string(status));
+    if (status == KB_E_MEMORY) io_out_of_memory();
+    return status == KB_OK || io_fail(error, "matching failed: %s", kb_status_string(status));
+}
+
+bool pipeline_refine(const pipeline *p, const features *a, const features *b, const kb_image *const images[2],
+                     pipeline_result *result, io_error *error)
+{
+    double start = io_clock_seconds();
+    kb_refine_options o;
+    KB_INIT(o);
+    o.scale = p->orient_scale;
+    o.parallel = p->parallel;
+    result->correlations = io_alloc(result->count, sizeof *result->correlations);
+    kb_status status = kb_match_refine(images[0], images[1], a->keypoints.items, a->keypoints.count, b->keypoints.items,
+                                       b->keypoints.count, result->matches, result->count, &o, p->workspace,
+                                       result->pairs, result->correlations);
+    result->ms_refine = ms_since(start);
+    float *quality = io_alloc(result->count, sizeof *quality);
+    for (size_t i = 0; i < result->count; i++) quality[i] = result->matches[i].distance;
+    if (status == KB_OK) status = fit_pairs(p, quality, result);
+    free(quality);
+    return status == KB_OK || io_fail(error, "refining failed: %s", kb_status_string(status));
 }
 
 void pipeline_result_free(pipeline_result *result)

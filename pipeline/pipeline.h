@@ -14,18 +14,15 @@ typedef struct pipeline_options {
     bool quiet;               /* without a progress bar for these */
     bool bytes; /* rows of bytes where the model gives floats too */
     float max_ratio, max_distance;
-    bool filter; /* kb_filter before fitting; all matches are fitted when no geometry is found in what it keeps */
-    bool refine; /* kb_match_refine, where images are at hand: pipeline_match_images */
-    bool no_align; /* keep a homography as it was fitted to keypoints; else pipeline_match_images fits it again to aligned
-                      points (pipeline/align.h), unless all points are refined */
+    bool no_filter; /* fit all matches, without kb_filter */
+    bool refine;    /* pipeline_refine will follow: thresholds are tighter */
+    int32_t looks;  /* of pipeline_match_images; 0: as kb_pair_options has them */
     bool no_fit; /* matches are all that is wanted */
     kb_geometry geometry;
     kb_camera cameras[2]; /* for essential and rotation; struct_size 0: not given, the second is the first */
-    double threshold; /* px; 0: 3, or 1.5 for a fundamental or essential matrix and for refined points */
+    double threshold; /* px; 0: that of kb_fit, up to 1.5 for refined points */
     uint64_t seed;
 } pipeline_options;
-
-#define PIPELINE_REFINED_PX 1.5 /* the threshold for refined points */
 
 typedef struct pipeline {
     pipeline_options options;
@@ -42,14 +39,16 @@ typedef struct pipeline_times {
 
 typedef struct pipeline_result {
     kb_match *matches; /* owned */
-    kb_point_pair *pairs;    /* their points, owned */
-    uint8_t *inliers;  /* one per match, owned */
-    float *correlations; /* of refined points, 0: not refined; one per match, owned; NULL without pipeline_options.refine */
+    kb_point_pair *pairs; /* their points, owned */
+    uint8_t *inliers;     /* one per match, owned */
+    float *correlations;  /* of refined points, 0: not refined; one per match, owned; NULL without pipeline_refine */
     size_t count;
-    size_t putative; /* matches before the filter; count when it was not used */
+    size_t candidates; /* matches before the filter */
     kb_fit_report fit;
-    size_t aligned; /* points that a homography was fitted to again; 0: it was not */
-    double ms_match, ms_filter, ms_refine, ms_fit, ms_align;
+    kb_look look;   /* which gave the result; 0: features were matched as they are */
+    float rotation; /* of kb_pair */
+    int32_t looks;  /* tried */
+    double ms_match, ms_refine, ms_fit; /* of pipeline_match_images, match is all of it */
 } pipeline_result;
 
 /* KB_INIT of what is inside, and a homography. */
@@ -72,11 +71,14 @@ bool pipeline_describe_alone(const pipeline *p, const char *name, const kb_image
 bool pipeline_describe_two(const pipeline *p, const char *const names[2], const kb_image *const images[2],
                            const bool given[2], features out[2], pipeline_times times[2], io_error *error);
 
-/* Matches and geometry; the result is to be freed. Finding no geometry is a result. */
+/* Matches and geometry of features as they are; the result is to be freed. Finding no geometry is a result. */
 bool pipeline_match(const pipeline *p, const features *a, const features *b, pipeline_result *result, io_error *error);
-/* The same with the images that the features are of, for pipeline_options.refine; both or none may be NULL. */
-bool pipeline_match_images(const pipeline *p, const features *a, const features *b, const kb_image *image_a,
-                           const kb_image *image_b, pipeline_result *result, io_error *error);
+/* Two images by looks, from detection to geometry (kb_match_images). `out` receives their keypoints, without rows. */
+bool pipeline_match_images(const pipeline *p, const kb_image *const images[2], features out[2],
+                           pipeline_result *result, io_error *error);
+/* Moves the points of a result to a fraction of a pixel (kb_match_refine) and fits the geometry to them. */
+bool pipeline_refine(const pipeline *p, const features *a, const features *b, const kb_image *const images[2],
+                     pipeline_result *result, io_error *error);
 void pipeline_result_free(pipeline_result *result);
 
 #endif

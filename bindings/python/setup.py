@@ -1,83 +1,99 @@
-"""Builds the shared library of the package from the C sources, and a wheel that serves every Python 3.8 and later.
+"""Builds the shared library of the package by CMake, and a wheel that serves every Python 3.8 and later.
 
-The package loads the library with ctypes, so the wheel is tagged py3-none-PLATFORM. A C compiler is all it takes: the
-sources are those of the project that this folder lies in.
+The package loads the library with ctypes, so the wheel is tagged py3-none-PLATFORM. The C sources are those of the
+project that this folder lies in; an sdist holds a copy of them in source/.
+
+    CMAKE_ARGS            more arguments for CMake, such as a toolchain
+    KEYBITS_LIBRARY_FILE  a library that was built before, which is taken as it is
+    KEYBITS_SOURCE        the folder of the C sources
 """
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
-import sysconfig
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import List, Optional, Tuple
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 from setuptools.dist import Distribution
 
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:
+    try:
+        from wheel.bdist_wheel import bdist_wheel  # before setuptools 70.1
+    except ImportError:
+        raise SystemExit(f"keybits: {sys.executable} has no wheel, which its setuptools needs: install it "
+                         "(python3 -m pip install wheel; Debian: python3-wheel)") from None
+
 HERE = Path(__file__).resolve().parent
-ROOT = Path(os.environ.get("KEYBITS_SOURCE", HERE.parent.parent))
+COPY = HERE / "source"
+ROOT = COPY if COPY.exists() else Path(os.environ.get("KEYBITS_SOURCE", HERE.parent.parent))
+HEADERS = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "index.h", "learn.h")]
+TERMS = ("LICENSE", "NOTICE")
+SOURCES = ("CMakeLists.txt", "cmake", "include", "learn", "models", "src", *TERMS)  # what the library is built from
+LEFT_OUT = ("CLI", "EVAL", "BENCH", "EXAMPLES", "OPENCV", "TESTS")
+LIBRARIES = ("libkeybits.so", "libkeybits.dylib", "keybits.dll")
 
 sys.path.insert(0, str(HERE))
 from generate_abi import generate  # noqa: E402
 
-try:
-    from wheel.bdist_wheel import bdist_wheel
-except ImportError:  # newer setuptools have their own
-    from setuptools.command.bdist_wheel import bdist_wheel
 
-
-def model_tables() -> str:
-    """models/*.kbm as C arrays, as cmake/embed_models.cmake makes them."""
-    arrays, entries = [], []
-    for number, path in enumerate(sorted((ROOT / "models").glob("*.kbm"))):
-        values = ",".join(str(byte) for byte in path.read_bytes())
-        arrays.append(f"static const unsigned char table_{number}[] = {{{values}}};")
-        entries.append(f'{{"{path.stem}", table_{number}, sizeof table_{number}}},')
-    return "\n".join(['#include "model/model.h"', "extern const kbi_builtin_table kbi_builtin_tables[];", *arrays,
-                      "const kbi_builtin_table kbi_builtin_tables[] = {", *entries, "{NULL, NULL, 0}};", ""])
-
-
-def library_name() -> str:
-    return {"win32": "keybits.dll", "darwin": "libkeybits.dylib"}.get(sys.platform, "libkeybits.so")
-
-
-def compile_library(target: Path, folder: Path) -> None:
-    """The library and the trainer in one shared object."""
-    ready = os.environ.get("KEYBITS_LIBRARY_FILE")  # built by CMake
+def build_library(folder: Path) -> Path:
+    """The library and the trainer in one shared object; its path."""
+    ready = os.environ.get("KEYBITS_LIBRARY_FILE")
     if ready:
-        shutil.copyfile(ready, target)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    tables = folder / "builtin_tables.c"
-    tables.write_text(model_tables())
-    sources = [*sorted(ROOT.glob("src/*/*.c")), *sorted(ROOT.glob("learn/*.c")), tables]
-    compiler = os.environ.get("CC", sysconfig.get_config_var("CC") or "cc").split()
-    compiler = compiler if shutil.which(compiler[0]) else ["cc"]
-    flags = ["-O3", "-std=gnu11", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden", "-DKB_HAVE_BUILTIN_TABLES",
-             "-DKB_BUILDING", "-DKB_SHARED", f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}", f"-I{ROOT}"]
+        return Path(ready)
+    cmake = shutil.which("cmake")
+    if cmake is None:
+        raise SystemExit("keybits: the C library is built by CMake, which is not there (Debian: cmake; "
+                         "or python3 -m pip install cmake)")
+    print("keybits: compiling the C library, which takes about a minute", flush=True)
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DKEYBITS_BUILD_PYTHON=ON", "-DKEYBITS_BUILD_LEARN=ON",
+               "-DKEYBITS_INSTALL=OFF", *(f"-DKEYBITS_BUILD_{part}=OFF" for part in LEFT_OUT),
+               *shlex.split(os.environ.get("CMAKE_ARGS", ""))]
+    for command in ([cmake, "-S", str(ROOT), "-B", str(folder), *options],
+                    [cmake, "--build", str(folder), "--config", "Release", "--target", "keybits-python",
+                     "--parallel", str(os.cpu_count() or 1)]):
+        if subprocess.run(command).returncode != 0:
+            raise SystemExit("keybits: the C library does not compile; the lines above say why (pip install -v "
+                             "shows them)")
+    return next(path for path in sorted((folder / "python").rglob("*")) if path.name in LIBRARIES)
 
-    def compile_source(source: Path) -> str:
-        result = str(folder / f"{source.parent.name}_{source.stem}.o")
-        subprocess.run([*compiler, *flags, "-c", str(source), "-o", result], check=True)
-        return result
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(compile_source, sources))
-    system = [] if sys.platform == "win32" else ["-lm", "-lpthread", "-ldl"]
-    subprocess.run([*compiler, "-shared", *objects, *system, "-o", str(target)], check=True)
+def platform_of(library: Path) -> Optional[str]:
+    """The platform that a library runs on, as wheels call it; None for those not known here. On Linux it is the newest
+    glibc among the versions of the symbols that the library uses."""
+    data = library.read_bytes()
+    if data[:4] == b"\x7fELF":
+        machine = {62: "x86_64", 183: "aarch64"}.get(int.from_bytes(data[18:20], "little"))
+        minors = [int(minor) for minor in re.findall(rb"\0GLIBC_2\.(\d+)(?=[.\0])", data)]
+        return f"manylinux_2_{max([17, *minors])}_{machine}" if machine and minors else None
+    if data[:2] == b"MZ":
+        start = int.from_bytes(data[0x3c:0x40], "little") + 4
+        return {0x8664: "win_amd64", 0xaa64: "win_arm64"}.get(int.from_bytes(data[start:start + 2], "little"))
+    return None
 
 
 class BuildLibrary(build_py):
     def run(self) -> None:
+        if not HEADERS[0].exists():
+            raise SystemExit(f"keybits: the C sources are not in {ROOT}: set KEYBITS_SOURCE to their folder")
         super().run()
         package = Path(self.build_lib) / "keybits"
-        package.mkdir(parents=True, exist_ok=True)
-        headers = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "index.h", "learn.h")]
-        if not headers[0].exists():
-            raise SystemExit(f"the sources of keybits are not in {ROOT}: set KEYBITS_SOURCE to their folder")
-        (package / "_abi.py").write_text(generate(headers), encoding="utf-8")
-        compile_library(package / library_name(), Path(self.build_lib).parent / "keybits_objects")
+        vocabularies = package / "vocabularies"
+        vocabularies.mkdir(parents=True, exist_ok=True)
+        for path in (ROOT / "models").glob("*.kbv"):
+            shutil.copyfile(path, vocabularies / path.name)
+        (package / "_abi.py").write_text(generate(HEADERS), encoding="utf-8")
+        library = build_library(Path(self.build_lib).parent / "keybits_cmake")
+        for name in LIBRARIES:  # of a build for another platform
+            (package / name).unlink(missing_ok=True)
+        shutil.copyfile(library, package / library.name)
 
 
 class PlatformWheel(bdist_wheel):
@@ -85,8 +101,20 @@ class PlatformWheel(bdist_wheel):
         super().finalize_options()
         self.root_is_pure = False
 
-    def get_tag(self) -> "tuple[str, str, str]":
-        return "py3", "none", super().get_tag()[2]
+    def get_tag(self) -> Tuple[str, str, str]:
+        package = Path(self.get_finalized_command("build_py").build_lib) / "keybits"
+        built: List[Path] = [package / name for name in LIBRARIES if (package / name).exists()]
+        return "py3", "none", (built and platform_of(built[0])) or super().get_tag()[2]
+
+
+class SourceDistribution(sdist):
+    def make_release_tree(self, base_dir: str, files: List[str]) -> None:
+        super().make_release_tree(base_dir, files)
+        copy = Path(base_dir) / COPY.name
+        copy.mkdir()
+        for name in SOURCES:
+            put = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
+            put(ROOT / name, copy / name)
 
 
 class BinaryDistribution(Distribution):
@@ -95,11 +123,14 @@ class BinaryDistribution(Distribution):
 
 
 def header_version() -> str:
-    for line in (ROOT / "include" / "keybits" / "keybits.h").read_text(encoding="utf-8").splitlines():
+    for line in HEADERS[0].read_text(encoding="utf-8").splitlines():
         if line.startswith("#define KB_VERSION_STRING"):
             return line.split('"')[1]
-    raise SystemExit("no KB_VERSION_STRING in keybits.h")
+    raise SystemExit("keybits: no KB_VERSION_STRING in keybits.h")
 
 
-setup(version=header_version(), cmdclass={"build_py": BuildLibrary, "bdist_wheel": PlatformWheel},
-      distclass=BinaryDistribution)
+for terms in TERMS:  # setuptools takes them along from beside this file
+    if not (HERE / terms).exists():
+        shutil.copyfile(ROOT / terms, HERE / terms)
+setup(version=header_version(), distclass=BinaryDistribution,
+      cmdclass={"build_py": BuildLibrary, "bdist_wheel": PlatformWheel, "sdist": SourceDistribution})

@@ -16,13 +16,13 @@ run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --rows describe --no-peers >
 ! grep -q OpenCV\ ms describe.txt || fail "a column of peers without peers"
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --json --quiet >out.json
 for name in detect-hessian detect-orb detect-sift describe-bad256 describe-bad512 describe-bag256 describe-bag512 describe-hashsift256 \
-    describe-hashsift512 match-256 match-512 filter refine fit-homography pipeline; do
+    describe-hashsift512 match-256 match-512 filter refine fit-homography pipeline looks; do
     holds out.json "\"name\": \"$name\""
 done
 holds out.json '"benchmark": "bench"'
 holds out.json '"processor"'
 for field in ms peer peer_ms ratio step; do
-    [ "$(grep -o "\"$field\":" out.json | wc -l)" = 15 ] || fail "not every row has $field"
+    [ "$(grep -o "\"$field\":" out.json | wc -l)" = 16 ] || fail "not every row has $field"
 done
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --threads 2 --rows match-256 >threads.txt
 holds threads.txt "x one thread"

@@ -25,7 +25,7 @@ for detector in hessian sift; do
     holds $detector.json '"precision_at_recall"'
     holds $detector.json '"filtered": {'
     holds $detector.json '"refined": {'
-    holds $detector.json '"aligned": {'
+    holds $detector.json '"looks": {'
     between $detector.json exact 85 100
     run "$KEYBITS" eval oxford set -m sift,rootsift --detector $detector -n 200 --paper-like --json --curves --cache cache \
         --threads 1 >again.json
@@ -43,7 +43,7 @@ holds table.txt "strict"
 holds table.txt "places"
 holds table.txt "  shift"
 holds table.txt "refined"
-holds table.txt "aligned"
+holds table.txt "looks"
 
 # keypoints and descriptors from files
 mkdir csv

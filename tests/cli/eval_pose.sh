@@ -28,7 +28,6 @@ holds folder.json '"problems": 1'
 holds folder.json '"protocol": "Strecha"'
 holds folder.json '"origin": "bag256"'
 holds folder.json '"solver": "keybits match"'
-holds folder.json '"solver": "keybits match_images"'
 
 # several sets, each by its protocol; matches of another program; the page takes the results
 mkdir listed given

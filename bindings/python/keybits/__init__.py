@@ -22,7 +22,8 @@ from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Fe
                        orient, sample_octaves, sample_patches, select)
 from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homography, fit, fit_pose, match_points,
                        pose_from_homography, project_homography)
-from .index import Index, IndexImage, Loop, LoopDetector, Vocabulary, node_dtype, result_dtype
+from .index import (Index, IndexImage, Loop, LoopDetector, Vocabulary, builtin_vocabularies, node_dtype,
+                    result_dtype)
 from .learn import LearningStopped, Progress, learn_bad, learn_bag, learn_hashsift, shrink_patches
 from .matching import (filter_matches, guide_dtype, hamming, match, match_guided, match_knn, match_stereo,
                        refine_matches, stereo_dtype)
@@ -37,12 +38,12 @@ __all__ = [
     "Camera", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER", "KP_INVALID", "KP_OUTSIDE",
     "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError", "KeybitsValueError", "LearningStopped",
     "Loop", "LoopDetector", "Model", "Pair", "PatchSet", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
-    "box_dtype", "build_pyramid", "builtin_models", "cpu_features", "describe", "describe_float",
-    "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "draw_keypoints", "draw_matches",
+    "box_dtype", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
+    "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "draw_keypoints", "draw_matches",
     "draw_outline", "filter_matches", "find_essential", "find_fundamental", "find_homography", "fit", "fit_pose",
     "guide_dtype", "hamming", "keypoint_dtype", "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype",
     "match_guided", "match_images", "match_knn", "match_points", "match_stereo", "node_dtype", "orient", "patch_set",
     "plausible_corners", "pose_from_homography", "preset_scale", "presets", "project_homography", "read_patches",
-    "request_amx", "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches", "stereo_dtype",
-    "to_gray", "track", "version", "write_patches",
+    "request_amx", "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches",
+    "stereo_dtype", "to_gray", "track", "version", "write_patches",
 ]

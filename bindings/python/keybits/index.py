@@ -2,14 +2,15 @@
 import ctypes
 import threading
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, cast
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _abi
 from ._arrays import Keypoints, KeypointsLike, Rows, RowsLike, address, keypoint_array, keypoint_dtype, row_array
-from ._checked import KeybitsValueError
+from ._checked import KeybitsFileError, KeybitsValueError
 from ._files import PathLike, map_file, write_file
 from ._library import check, lib, long_call, new, parallel, text, whole, workspace
 from .features import Features, FeaturesLike
@@ -50,13 +51,32 @@ def _geometry(name: str) -> int:
     return GEOMETRIES[name]
 
 
+def _vocabulary_files() -> Dict[str, Path]:
+    """The built-in vocabularies: in the package, or in the source tree."""
+    package = Path(__file__).resolve().parent
+    folders = package / "vocabularies", package.parent.parent.parent / "models"
+    return {path.stem: path for path in sorted(next((f for f in folders if f.is_dir()), package).glob("*.kbv"))}
+
+
+def builtin_vocabularies() -> List[str]:
+    """Names that Vocabulary takes: the model and the number of words, such as "bag256-1k"."""
+    return list(_vocabulary_files())
+
+
 class Vocabulary:
-    """A tree over binary rows whose leaves are words. `Vocabulary(path)` maps a file; `Vocabulary.train` learns one.
+    """A tree over binary rows whose leaves are words. `Vocabulary(source)` maps a file, or a built-in one by its name,
+    such as "bag256-10k" (builtin_vocabularies); `Vocabulary.train` learns one.
 
     Immutable; any number of threads may use one."""
 
-    def __init__(self, path: PathLike) -> None:
-        self._open(map_file(path), str(path))
+    def __init__(self, source: PathLike) -> None:
+        files = _vocabulary_files()
+        if isinstance(source, str) and Path(source).name == source and not Path(source).exists():
+            if source not in files:
+                raise KeybitsFileError(f"there is neither a file {source!r} nor a built-in vocabulary of that name; "
+                                       f"these are {', '.join(files)}")
+            source = files[source]
+        self._open(map_file(source), str(source))
 
     def _open(self, data: npt.NDArray[np.uint8], what: str) -> None:
         self._alive: Any = data  # borrowed by the handle

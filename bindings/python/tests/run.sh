@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh [LIBRARY]: makes the wheel, of a library that was built before or of the sources, installs it into a folder of
-# its own, and runs the tests and the type checker there. KEYBITS names the program to compare with. A library with the
+# run.sh [LIBRARY]: makes the wheel, of a library that was built before or of the sdist alone, installs it into a folder
+# of its own, and runs the tests and the type checker there. KEYBITS names the program to compare with. A library with the
 # address sanitizer is tested with that loaded before Python.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,15 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 [ $# -eq 0 ] || export KEYBITS_LIBRARY_FILE=$1
 export PYTHON=$python KEYBITS_SOURCE=$root PYTHONDONTWRITEBYTECODE=1
-wheel=$("$root/scripts/python-wheel" "$scratch")
+if [ $# -gt 0 ]; then
+    wheel=$("$root/scripts/python-wheel" "$scratch")
+else
+    sdist=$("$root/scripts/python-wheel" "$scratch" sdist)
+    env -C "$scratch" -u KEYBITS_SOURCE "$python" -m pip wheel -v --disable-pip-version-check --no-build-isolation \
+        --no-index --no-deps -w "$scratch" "$sdist" >"$scratch/log" 2>&1 || { tail -n 30 "$scratch/log"; exit 1; }
+    grep -q 'compiling the C library' "$scratch/log" # pip install -v shows it
+    wheel=$(echo "$scratch"/keybits-*.whl)
+fi
 case ${wheel##*/} in
 *-py3-none-*) ;;
 *) echo "not a wheel for every Python 3: $wheel" >&2; exit 1 ;;

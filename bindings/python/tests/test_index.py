@@ -36,6 +36,21 @@ def test_vocabulary(vocabulary, described, tmp_path):
         assert other.to_bytes() == vocabulary.to_bytes() and np.array_equal(other.words(rows), words)
 
 
+def test_builtin_vocabularies(described, tmp_path, monkeypatch):
+    assert set(keybits.builtin_vocabularies()) >= {"bad256-1k", "bad256-10k", "bag256-1k", "bag256-10k"}
+    vocabulary = keybits.Vocabulary("bag256-1k")
+    assert len(vocabulary) == 1000 and vocabulary.model_id == keybits.Model("bag256").id
+    index = keybits.Index(vocabulary)
+    for number, features in enumerate(described):
+        index.add(features, id=number)
+    assert index.query(described[3], count=1)["id"].tolist() == [3]
+    with pytest.raises(keybits.KeybitsFileError, match="neither a file 'bag256-2k' nor .* bag256-10k"):
+        keybits.Vocabulary("bag256-2k")
+    monkeypatch.chdir(tmp_path)
+    keybits.Vocabulary("bad256-1k").save("bag256-1k")  # a file comes before a name
+    assert keybits.Vocabulary("bag256-1k").model_name == "bad256"
+
+
 def test_descending_by_hand_gives_the_same_words(vocabulary, described):
     rows = described[1].descriptors[:20]
     for row, word in zip(rows, vocabulary.words(rows)):

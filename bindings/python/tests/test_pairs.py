@@ -1,7 +1,9 @@
 """match_images: the look that gives the result, the truth, matches alone, wrong input."""
+import json
+
 import numpy as np
 import pytest
-from conftest import HOMOGRAPHY, leaves, warp
+from conftest import HOMOGRAPHY, leaves, warp, write_pgm
 
 import keybits
 
@@ -71,3 +73,26 @@ def test_threads_change_nothing():
 def test_wrong_input(options):
     with pytest.raises(keybits.KeybitsValueError):
         keybits.match_images(leaves(), leaves(), **options)
+
+
+@pytest.mark.parametrize("degrees", [0, 60])
+@pytest.mark.parametrize("geometry", ["homography", "fundamental", None])
+def test_program_finds_the_same(tmp_path, program, degrees, geometry):
+    image, truth = leaves(), turned(degrees)
+    view = warp(image, truth, 320, 240)
+    for name, pixels in ("a.pgm", image), ("b.pgm", view):
+        write_pgm(tmp_path / name, pixels)
+    printed = json.loads(program("match", tmp_path / "a.pgm", tmp_path / "b.pgm", "--fit", geometry or "none",
+                                 "-o", tmp_path / "matches.csv", "--json"))
+    pair = keybits.match_images(image, view, geometry)
+    assert (printed["look"], printed["looks"], printed["candidates"]) == (pair.look, pair.looks, pair.candidates)
+    assert printed["matches"] == len(pair.matches) and printed["places"] == pair.places
+    table = np.genfromtxt(tmp_path / "matches.csv", delimiter=",", names=True, dtype=np.float64)
+    for name in "a", "b", "distance", "second":
+        assert np.float32(table[name]).tobytes() == np.float32(pair.matches[name]).tobytes()
+    a, b = pair.keypoints_a[pair.matches["a"]], pair.keypoints_b[pair.matches["b"]]
+    for name, column in ("x1", a["x"]), ("y1", a["y"]), ("x2", b["x"]), ("y2", b["y"]):
+        assert np.float32(table[name]).tobytes() == column.tobytes()
+    if geometry:
+        assert np.array_equal(table["inlier"] != 0, pair.fit.inliers)
+        assert printed["result"] == ("found" if pair.found else printed["result"])
