@@ -124,7 +124,7 @@ async function download(page, kind) {
 /** What the buttons save is what the program says of the same pictures. */
 async function testDownloads(page, expected) {
   const lines = (await download(page, "csv")).toString().trim().split("\n");
-  const native = program("match", "poster.png", "room.png", "-o", "-", "--no-align").trim().split("\n");
+  const native = program("match", "poster.png", "room.png", "-o", "-").trim().split("\n");
   assert.equal(lines.length, native.length);
   assert.equal(lines.filter((line) => line.endsWith(",1")).length, expected);
   assert.deepEqual(lines.slice(1).map((line) => line.split(",").slice(0, 2)),
