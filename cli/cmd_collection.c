@@ -218,7 +218,7 @@ static const cli_option collection_option_table[] = {
     {"shard", 0, CLI_CALL(collection_job, shard), "I/N", .take = take_shard,
      .help = "do only the I-th of N parts of --step describe or match"},
     CLI_SECTION("Images"),
-    CLI_GROUP(collection_job, options.reading, reading_options),
+    CLI_GROUP(collection_job, options.reading, exact_photo_options),
     CLI_GROUP(collection_job, pipeline, pipeline_option_groups),
     {0}};
 

@@ -36,10 +36,13 @@ static bool export_describe(void *context, const char *path, features *out, io_e
 {
     const export_job *job = context;
     io_image image;
-    if (!io_image_read(path, &job->reading, &image, error)) return false;
     bool given = job->keypoints_folder != NULL;
+    io_read_options reading = job->reading;
+    if (given) reading.max_size = 0; /* they are in pixels of the file */
+    if (!io_image_read(path, &reading, &image, error)) return false;
     bool good = (!given || cli_keypoints_read(job->keypoints_folder, path, &out->keypoints, error)) &&
                 pipeline_describe_alone(&job->pipeline.pipeline, path, &image.view, given, out, error);
+    features_to_file(out, &image.file);
     io_image_free(&image);
     return good;
 }
@@ -112,7 +115,7 @@ static const cli_option export_options_table[] = {
     CLI_GROUP(export_job, pipeline, model_option),
     CLI_GROUP(export_job, pipeline.options, patch_options),
     CLI_SECTION("Images"),
-    CLI_GROUP(export_job, reading, reading_options),
+    CLI_GROUP(export_job, reading, exact_photo_options),
     CLI_GROUP(export_job, export, export_colmap_options),
     {0}};
 

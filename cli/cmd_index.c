@@ -10,7 +10,7 @@
 
 /* Options that decide the descriptors. */
 #define DESCRIPTOR_OPTIONS(job, model)                                                                              \
-    CLI_SECTION("Images"), CLI_GROUP(job, reading, reading_options), CLI_SECTION("Descriptors"),                    \
+    CLI_SECTION("Images"), CLI_GROUP(job, reading, photo_options), CLI_SECTION("Descriptors"),                    \
         CLI_GROUP(job, pipeline, model), CLI_GROUP(job, pipeline.options.detect, detector_options),          \
         CLI_GROUP(job, pipeline.options, patch_options)
 
@@ -293,6 +293,7 @@ static bool query_image(void *context, size_t i, features *f, const char *why)
     o.scoring = j->scoring;
     o.verify = j->verify ? j->k : 0;
     o.probes = j->probes;
+    o.threshold = places_threshold(j->index.index, j->reading.max_size);
     kb_features view = features_view(f);
     double start = io_clock_seconds();
     if (kb_index_query(j->index.index, &view, &o, j->workspace, j->results, (size_t)j->k, &count, &error) != KB_OK) {

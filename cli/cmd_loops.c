@@ -38,6 +38,13 @@ static bool note_scores(loops_job *j, const kb_features *view, kb_error *why)
     return ok;
 }
 
+/* Of images that were shrunk an inlier may be off by more pixels of the file; the first tells for all. */
+static bool detector_make(loops_job *j, const features *f, kb_error *why)
+{
+    j->options.threshold = 3 * photos_step(f->width, f->height, j->reading.max_size);
+    return kb_loop_detector_create(j->words.vocabulary, &j->options, &j->detector, why) == KB_OK;
+}
+
 static bool take_image(void *context, size_t index, features *f, const char *why)
 {
     loops_job *j = context;
@@ -51,7 +58,8 @@ static bool take_image(void *context, size_t index, features *f, const char *why
     kb_features view = features_view(f);
     io_names_add(&j->described, j->images.items[index]);
     j->keypoints += f->keypoints.count;
-    bool ok = kb_loop_detector_add(j->detector, &view, j->workspace, &loop, &error) == KB_OK &&
+    bool ok = (j->detector || detector_make(j, f, &error)) &&
+              kb_loop_detector_add(j->detector, &view, j->workspace, &loop, &error) == KB_OK &&
               (!j->index || note_scores(j, &view, &error));
     if (!ok) {
         cli_error("%s: %s", j->images.items[index], error.text);
@@ -132,8 +140,6 @@ static bool loops_open(loops_job *j, int count, char **arguments, io_error *erro
         !cli_claim_images(j->common, count, arguments, &j->images, error))
         return false;
     io_names_sort(&j->images);
-    if (kb_loop_detector_create(j->words.vocabulary, &j->options, &j->detector, &why) != KB_OK)
-        return io_fail(error, "%s", why.text);
     if (kb_workspace_create(&j->workspace) != KB_OK) return io_fail(error, "out of memory");
     if (!j->page) return true;
     if (kb_index_create(j->words.vocabulary, NULL, &j->index, &why) != KB_OK) return io_fail(error, "%s", why.text);
@@ -202,7 +208,7 @@ static const cli_option loops_options[] = {
     {"vocab", 0, CLI_INPUT(loops_job, vocabulary), "NAME|FILE",
      .help = "a built-in vocabulary or a file of any format (default: that of 10,000 words for the model)"},
     CLI_SECTION("Images"),
-    CLI_GROUP(loops_job, reading, reading_options),
+    CLI_GROUP(loops_job, reading, photo_options),
     CLI_SECTION("Descriptors"),
     CLI_GROUP(loops_job, pipeline, model_option),
     CLI_GROUP(loops_job, pipeline.options.detect, detector_options),

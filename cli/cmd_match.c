@@ -116,18 +116,39 @@ static int match_check(const cli_common *common, const match_job *job)
 
 /* ------------------------------------------------------------------------------------------------------------- work */
 
-static bool match_read(match_job *job, io_error *error)
+typedef struct match_reading {
+    match_job *job;
+    io_error errors[2];
+    bool read[2];
+} match_reading;
+
+static bool match_read_one(match_job *job, int32_t i, io_error *error)
 {
+    if (features_is_rows_file(job->names[i]))
+        return features_read(job->names[i], job->keypoints[i], &job->features[i], error);
+    return io_image_read(job->names[i], &job->reading, &job->images[i], error) &&
+           (!job->keypoints[i] || io_keypoints_read(job->keypoints[i], &job->features[i].keypoints, error));
+}
+
+static void match_read_task(void *context, int32_t i)
+{
+    match_reading *r = context;
+    r->read[i] = match_read_one(r->job, i, &r->errors[i]);
+}
+
+/* Decoding takes longer than matching: each image on a thread of its own. */
+static bool match_read(match_job *job, const kb_parallel *parallel, io_error *error)
+{
+    match_reading r = {.job = job};
     double start = io_clock_seconds();
-    for (int i = 0; i < 2; i++) {
-        if (features_is_rows_file(job->names[i])) {
-            if (!features_read(job->names[i], job->keypoints[i], &job->features[i], error)) return false;
-            continue;
-        }
-        if (!io_image_read(job->names[i], &job->reading, &job->images[i], error)) return false;
-        if (job->keypoints[i] && !io_keypoints_read(job->keypoints[i], &job->features[i].keypoints, error)) return false;
-    }
+    if (parallel && parallel->threads > 1) parallel->run(parallel->self, 2, match_read_task, &r);
+    else for (int32_t i = 0; i < 2; i++) match_read_task(&r, i);
     job->ms_read = 1000 * (io_clock_seconds() - start);
+    for (int i = 0; i < 2; i++) {
+        if (r.read[i]) continue;
+        *error = r.errors[i];
+        return false;
+    }
     return true;
 }
 
@@ -182,7 +203,7 @@ static bool match_is_solid(const match_job *job)
 static bool match_images(cli_common *common, match_job *job, io_error *error)
 {
     cli_pipeline *p = &job->pipeline;
-    if (!match_read(job, error)) return false;
+    if (!match_read(job, common->parallel, error)) return false;
     bool images = job->images[0].pixels || job->images[1].pixels;
     if (images ? !cli_pipeline_open(common, p, error)
                : !pipeline_open(&p->pipeline, &p->options, NULL, common->parallel, error))

@@ -50,6 +50,7 @@ static bool search_query(search_job *j, io_error *error)
     KB_INIT(o);
     o.verify = j->k;
     o.probes = j->probes;
+    o.threshold = places_threshold(j->index.index, j->reading.max_size);
     j->results = io_alloc((size_t)j->k, sizeof *j->results);
     kb_features view = features_view(&j->features);
     double start = io_clock_seconds();
@@ -217,7 +218,7 @@ static const cli_option search_options[] = {
     {"min-inliers", 0, CLI_NUMBER(search_job, min_inliers, 1, 1000000), "N", "15",
      .help = ": with fewer inliers the photograph is not in the index"},
     CLI_SECTION("Images"),
-    CLI_GROUP(search_job, reading, reading_options),
+    CLI_GROUP(search_job, reading, photo_options),
     CLI_SECTION("Descriptors"),
     CLI_GROUP(search_job, pipeline, index_model_option),
     CLI_GROUP(search_job, pipeline.options.detect, detector_options),

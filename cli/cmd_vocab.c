@@ -198,7 +198,7 @@ static const cli_option train_options[] = {
     {"seed", 0, CLI_NUMBER(train_job, seed, 0, CLI_NO_LIMIT), "S", "0",
      .help = "the same seed gives the same vocabulary"},
     CLI_SECTION("Images"),
-    CLI_GROUP(train_job, reading, reading_options),
+    CLI_GROUP(train_job, reading, photo_options),
     CLI_SECTION("Descriptors"),
     CLI_GROUP(train_job, pipeline, model_option),
     CLI_GROUP(train_job, pipeline.options.detect, detector_options),

@@ -4,6 +4,7 @@
 #include "eval/sfm.h"
 #include "eval_common.h"
 #include "export_colmap.h"
+#include "groups.h"
 
 /* ---- output ---- */
 
@@ -80,6 +81,7 @@ typedef struct sfm_job {
     eval_options eval;
     export_options export;
     ev_sfm_options options;
+    int32_t max_size;
 } sfm_job;
 
 static int sfm_run(cli_common *common, void *context, int count, char **arguments)
@@ -96,6 +98,7 @@ static int sfm_run(cli_common *common, void *context, int count, char **argument
     export_options_settle(&job->export, common, arguments[0]);
     options->export = job->export.options;
     options->keypoints = job->eval.source;
+    options->keypoints.max_size = job->eval.source.folder ? 0 : job->max_size; /* those of files are in their pixels */
     options->preset = job->eval.preset;
     options->folder = arguments[0];
     options->cache = job->eval.cache;
@@ -110,6 +113,7 @@ static const cli_option sfm_options[] = {
     CLI_GROUP(sfm_job, eval, eval_sfm_keypoint_options),
     CLI_GROUP(sfm_job, export, export_colmap_options),
     CLI_SECTION("Other options"),
+    MAX_SIZE_OPTION(sfm_job, max_size, MAX_SIZE_EXACT),
     {"colmap", 0, CLI_TEXT(sfm_job, options.colmap), "PROGRAM", .help = "another colmap than the one on the path"},
     {"work", 0, CLI_TEXT(sfm_job, options.keep), "DIR",
      .help = "work there and keep databases, models and logs (default: a temporary folder)"},

@@ -103,6 +103,16 @@ const cli_option reading_options[] = {
      .help = ": larger images are refused before memory is reserved for them (default 2^28)"},
     {0}};
 
+const cli_option photo_options[] = {
+    MAX_SIZE_OPTION(io_read_options, max_size, MAX_SIZE_RECOGNISE),
+    CLI_GROUP(io_read_options, colour, reading_options),
+    {0}};
+
+const cli_option exact_photo_options[] = {
+    MAX_SIZE_OPTION(io_read_options, max_size, MAX_SIZE_EXACT),
+    CLI_GROUP(io_read_options, colour, reading_options),
+    {0}};
+
 void reading_begin(io_read_options *reading) { *reading = (io_read_options){.keep16 = true}; }
 
 const char *const cli_orientations[] = {"given", "gradient", "centroid", "none", NULL};

@@ -13,6 +13,15 @@ extern const cli_option detector_options[];
 extern const cli_option sfm_detector_options[]; /* the same for reconstruction: SIFT, 8192 */
 /* --exif, --white and --max-pixels; the job is io_read_options. */
 extern const cli_option reading_options[];
+/* The same and --max-size, for photographs whose keypoints are wanted in pixels of the file: to recognise them, and for
+ * reconstruction, which lives by exact places (docs/program.md). */
+#define MAX_SIZE_RECOGNISE "1000"
+#define MAX_SIZE_EXACT "3200"
+extern const cli_option photo_options[], exact_photo_options[];
+#define MAX_SIZE_OPTION(job, member, standard)                                                                      \
+    {"max-size", 0, CLI_NUMBER(job, member, 0, IO_MAX_SIDE), "PX", standard,                                        \
+     .help = "px: larger images are shrunk until their longer side has so many, and their keypoints are found "     \
+             "there; places and poses stay in pixels of the file; 0: as they are"}
 /* --preset, --scale and --orientation; --ratio, --max-distance and --no-filter; --threshold and --seed. The job is
  * pipeline_options. */
 extern const cli_option patch_options[], matching_options[], fit_options[];

@@ -20,7 +20,7 @@ static void draw_patch(io_canvas *canvas, const uint8_t *pixels, int32_t side, i
     for (int32_t i = 0; i < large; i++) {
         for (int32_t j = 0; j < large; j++) grown[i * large + j] = pixels[(i / magnify) * side + j / magnify];
     }
-    io_image image = {large, large, IO_GRAY8, grown, {0}};
+    io_image image = {.width = large, .height = large, .layout = IO_GRAY8, .pixels = grown};
     io_draw_image(canvas, &image, x, y);
     free(grown);
 }

@@ -127,6 +127,18 @@ void places_index_close(places_index *index)
     memset(index, 0, sizeof *index);
 }
 
+double places_threshold(const kb_index *index, int32_t max_size)
+{
+    kb_index_image image;
+    int32_t width, height, least = INT32_MAX;
+    for (size_t i = 0; kb_index_get_image(index, i, &image); i++) {
+        if (image.removed || kb_index_get_size(index, i, &width, &height) != KB_OK) continue;
+        int32_t longer = width > height ? width : height;
+        least = longer < least ? longer : least;
+    }
+    return 3 * photos_step(least == INT32_MAX ? 0 : least, 0, max_size);
+}
+
 static kb_status write_part(void *self, const void *data, size_t size)
 {
     return fwrite(data, 1, size, self) == size ? KB_OK : KB_E_SPACE;

@@ -39,6 +39,9 @@ void places_index_close(places_index *index);
  * it is opened. Returns the lock, or -1. */
 int places_index_lock(const cli_common *common, const char *path, io_error *error);
 void places_index_unlock(int lock);
+/* The largest error of an inlier, px of the file: 3 px of the images as they were described, where the smallest image of
+ * the index was shrunk to max_size. */
+double places_threshold(const kb_index *index, int32_t max_size);
 bool places_index_write(const char *path, kb_index *index, io_error *error);
 /* Opens the pipeline with the model that the index was made with, unless one is named. */
 bool places_open_for(cli_common *common, cli_pipeline *p, const kb_index *index, io_error *error);

@@ -71,6 +71,7 @@ endif()
 
 # The headers for OpenCV programs; they need OpenCV when they are used, not to be installed.
 install(FILES bindings/opencv/keybits_opencv.hpp bindings/opencv/keybits_orbslam.hpp
+              bindings/opencv/keybits_stitching.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 set(pc_opencv opencv4)
 if(OpenCV_VERSION VERSION_GREATER_EQUAL 5)

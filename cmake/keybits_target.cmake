@@ -2,7 +2,7 @@
 #
 # keybits_target(NAME [STRICT]): C11, hidden symbols, position independent (so that the static library can go into
 # someone's shared one), no fused multiply-add (which would change bits), warnings. STRICT adds the warnings that the
-# library itself keeps to.
+# library itself keeps to. Inside a project that asks for no build type the code is optimised all the same.
 set(KEYBITS_GNU_LIKE OFF)
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
     set(KEYBITS_GNU_LIKE ON)
@@ -16,7 +16,7 @@ function(keybits_target name)
     if(NOT KEYBITS_GNU_LIKE)
         return()
     endif()
-    target_compile_options(${name} PRIVATE -ffp-contract=off -Wall -Wextra)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:>:-O3> -ffp-contract=off -Wall -Wextra)
     if(arg_STRICT)
         target_compile_options(${name} PRIVATE -Wshadow -Wconversion)
     endif()

@@ -99,7 +99,7 @@ if(TARGET keybits-pipeline)
     add_library(keybits-collection STATIC ${collection_sources} ${builtin_vocabularies})
     keybits_target(keybits-collection)
     target_include_directories(keybits-collection PUBLIC ${PROJECT_SOURCE_DIR})
-    target_link_libraries(keybits-collection PUBLIC keybits-pipeline keybits-io keybits_inside)
+    target_link_libraries(keybits-collection PUBLIC keybits-pipeline keybits-io keybits_inside ${CMAKE_DL_LIBS})
 endif()
 
 # ------------------------------------------------------------------------------------------------------- learn/

@@ -27,7 +27,24 @@ if(MINGW) # no DLL of the compiler is needed beside it
     target_link_options(keybits-python PRIVATE -static)
 endif()
 
+# Collections read and write files, which takes libjpeg and others: a library beside it, loaded when it is used.
+set(python_libraries KEYBITS_LIBRARY_FILE=$<TARGET_FILE:keybits-python>)
+set(python_needs keybits-python)
+if(TARGET keybits-collection)
+    add_library(keybits-python-collection SHARED ${collection_sources} ${builtin_vocabularies})
+    keybits_target(keybits-python-collection)
+    target_include_directories(keybits-python-collection PRIVATE include)
+    target_link_libraries(keybits-python-collection PRIVATE keybits-pipeline keybits-io keybits_inside ${CMAKE_DL_LIBS})
+    if(KEYBITS_GNU_LIKE AND NOT APPLE)
+        target_link_options(keybits-python-collection PRIVATE -Wl,--exclude-libs,ALL)
+    endif()
+    set_target_properties(keybits-python-collection PROPERTIES OUTPUT_NAME keybits-collection
+                          LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python)
+    list(APPEND python_libraries KEYBITS_COLLECTION_FILE=$<TARGET_FILE:keybits-python-collection>)
+    list(APPEND python_needs keybits-python-collection)
+endif()
+
 add_custom_target(python
-    COMMAND ${CMAKE_COMMAND} -E env KEYBITS_LIBRARY_FILE=$<TARGET_FILE:keybits-python>
+    COMMAND ${CMAKE_COMMAND} -E env ${python_libraries}
             bash ${PROJECT_SOURCE_DIR}/scripts/python-wheel ${PROJECT_BINARY_DIR}/python
-    DEPENDS keybits-python VERBATIM)
+    DEPENDS ${python_needs} VERBATIM)

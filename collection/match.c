@@ -28,8 +28,16 @@ static const features *block_image(const block_work *w, uint32_t number)
     return &w->images[found - w->numbers];
 }
 
+/* Keypoints are exact to pixels of the images as they were described. */
+static double pair_step(const collection *c, const features *a, const features *b)
+{
+    int32_t max_size = c->options.reading.max_size;
+    double of_a = photos_step(a->width, a->height, max_size), of_b = photos_step(b->width, b->height, max_size);
+    return of_a > of_b ? of_a : of_b;
+}
+
 /* A fundamental matrix; where there is none, as for a plane, a homography. */
-static kb_status fit_pair(const collection *c, const kb_point_pair *points, const float *quality, size_t n,
+static kb_status fit_pair(const collection *c, const kb_point_pair *points, const float *quality, size_t n, double step,
                           kb_workspace *ws, uint8_t *inliers, collection_pair *out)
 {
     static const kb_geometry tries[] = {KB_GEOMETRY_FUNDAMENTAL, KB_GEOMETRY_HOMOGRAPHY};
@@ -39,7 +47,7 @@ static kb_status fit_pair(const collection *c, const kb_point_pair *points, cons
         KB_INIT(o);
         KB_INIT(report);
         o.geometry = tries[i];
-        o.threshold = c->options.threshold > 0 ? c->options.threshold : i == 0 ? 1.5 : 3;
+        o.threshold = c->options.threshold > 0 ? c->options.threshold : (i == 0 ? 1.5 : 3) * step;
         o.quality = quality;
         o.seed = c->options.pipeline->options.seed;
         o.max_iterations = COLLECTION_SAMPLES; /* what the filter has left is right for the most part, or hopeless */
@@ -87,7 +95,8 @@ static kb_status match_pair(const collection *c, const features *a, const featur
         points[i] = (kb_point_pair){p->x, p->y, q->x, q->y};
         quality[i] = matches[i].distance;
     }
-    if (status == KB_OK && n >= (size_t)c->options.min_inliers) status = fit_pair(c, points, quality, n, ws, inliers, out);
+    if (status == KB_OK && n >= (size_t)c->options.min_inliers)
+        status = fit_pair(c, points, quality, n, pair_step(c, a, b), ws, inliers, out);
     if (status == KB_OK && out->inliers > 0) inliers_first(matches, n, inliers, out);
     free(matches);
     free(points);

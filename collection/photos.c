@@ -44,11 +44,16 @@ bool photos_describe_one(const pipeline *p, const io_read_options *reading, cons
     memset(out, 0, sizeof *out);
     if (!io_image_read(path, reading, &image, error)) return false;
     bool ok = pipeline_describe_alone(p, path, &image.view, false, out, error);
-    out->width = image.width;
-    out->height = image.height;
+    features_to_file(out, &image.file);
     io_image_free(&image);
     if (!ok) features_free(out);
     return ok;
+}
+
+double photos_step(int32_t width, int32_t height, int32_t max_size)
+{
+    int32_t longer = width > height ? width : height;
+    return max_size > 0 && longer > max_size ? (double)longer / max_size : 1;
 }
 
 static void batch_task(void *context, int32_t i)

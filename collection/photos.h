@@ -30,6 +30,9 @@ bool photos_describe(const pipeline *p, const io_read_options *reading, const io
 bool photos_describe_one(const pipeline *p, const io_read_options *reading, const char *path, features *out,
                          io_error *error);
 
+/* How many pixels of the file a pixel of the image has that was described; 1 where it was not shrunk. */
+double photos_step(int32_t width, int32_t height, int32_t max_size);
+
 /* ---- vocabularies ---- */
 
 /* A built-in vocabulary by name (bag256-1k), one that is installed (bag256-10k), or a file. NULL: that of 10,000 words

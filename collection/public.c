@@ -66,6 +66,7 @@ static const struct {
                 {"neighbours", offsetof(kb_collection_options, neighbours), 1, 30, 10000},
                 {"overlap", offsetof(kb_collection_options, overlap), 1, 10, 1000000},
                 {"min_inliers", offsetof(kb_collection_options, min_inliers), 8, 15, 1000000},
+                {"max_size", offsetof(kb_collection_options, max_size), -1, 0, IO_MAX_SIDE},
                 {"pairs", offsetof(kb_collection_options, pairs), 0, 0, KB_PAIRS_LIST}};
 
 static bool options_settle(kb_collection_options *o, io_error *error)
@@ -125,7 +126,8 @@ static bool collection_start(kb_collection *c, const char *const *images, size_t
     bool ok = (!o->camera || io_camera_parse(o->camera, &c->camera, error)) && pipeline_start(c, error) &&
               io_names_images(&names, (int)count, (char *const *)(uintptr_t)images, error);
     if (ok) {
-        const collection_options inside = {.pipeline = &c->pipeline, .reading = {.keep16 = true, .exif = o->exif != 0},
+        const int32_t max_size = o->max_size == 0 ? 3200 : o->max_size < 0 ? 0 : o->max_size;
+        const collection_options inside = {.pipeline = &c->pipeline, .reading = {.keep16 = true, .exif = o->exif != 0, .max_size = max_size},
                                            .folder = o->work, .vocabulary = o->vocabulary, .list = o->list,
                                            .camera = o->camera ? &c->camera : NULL, .one_camera = o->one_camera != 0,
                                            .by = (collection_pairs_by)o->pairs, .neighbours = o->neighbours,

@@ -1,4 +1,6 @@
 /* Vocabularies by name: those that are compiled in, those that are installed, files. */
+#define _GNU_SOURCE /* dladdr */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,21 +34,30 @@ static bool open_builtin(const char *name, io_vocabulary *out)
     return false;
 }
 
-/* NAME.kbv in the folder of data: share/keybits beside the program (where it was built) or beside its folder (where it
- * is installed). NULL when it is not there; else to be freed. */
-static char *installed_path(const char *name)
+/* NAME.kbv in share/keybits beside this file (a program or a library where it was built) or beside its folder (where it
+ * is installed), or in the folder of the Python package. NULL when it is not there; else to be freed. */
+static char *installed_beside(const char *file, const char *name)
 {
-    static const char *const folders[] = {"share/keybits", "../share/keybits"};
-    char program[2048], path[4096];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0 || strchr(name, '/')) return NULL;
-    program[length] = 0;
+    static const char *const folders[] = {"share/keybits", "../share/keybits", "vocabularies"};
+    char path[4096];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        int folder = (int)(io_path_base(program) - program);
-        snprintf(path, sizeof path, "%.*s%s/%s.kbv", folder, program, folders[i], name);
+        snprintf(path, sizeof path, "%.*s%s/%s.kbv", (int)(io_path_base(file) - file), file, folders[i], name);
         if (io_path_exists(path)) return io_copy_string(path);
     }
     return NULL;
+}
+
+static char *installed_path(const char *name)
+{
+    char program[2048];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    Dl_info library;
+    if (strchr(name, '/')) return NULL;
+    program[length > 0 ? length : 0] = 0;
+    char *path = length > 0 ? installed_beside(program, name) : NULL;
+    if (!path && dladdr(photos_builtin_vocabularies, &library) && library.dli_fname)
+        path = installed_beside(library.dli_fname, name);
+    return path;
 }
 
 /* False with a sentence when there is such a file and it cannot be read; *found says whether there is one. */

@@ -12,7 +12,7 @@ const char *ev_keypoint_source_name(const ev_keypoint_source *source)
 
 bool ev_image_load(const ev_keypoint_source *source, const char *path, io_image *out, io_error *error)
 {
-    io_read_options reading = {.max_pixels = source->max_pixels};
+    io_read_options reading = {.max_size = source->max_size, .max_pixels = source->max_pixels};
     return io_image_read(path, &reading, out, error);
 }
 
@@ -26,7 +26,8 @@ void ev_image_resize(io_image *image, int32_t width, int32_t height)
     kbi_view_render(&view, &image->view, pixels, mask);
     free(mask);
     io_image_free(image);
-    *image = (io_image){width, height, IO_GRAY8, pixels, {pixels, width, height, width, KB_FORMAT_GRAY8, 0}};
+    *image = (io_image){width, height, IO_GRAY8, pixels, {pixels, width, height, width, KB_FORMAT_GRAY8, 0},
+                         {width, height, 1, 1, 0, 0}};
 }
 
 char *ev_keypoint_path(const ev_keypoint_source *source, const char *scene, const char *image_path)

@@ -14,6 +14,7 @@ typedef struct ev_keypoint_source {
     int32_t fast_threshold_min, whole_pixels;
     kb_orientation orientation; /* of the angles, computed anew for CSV files; 0: the detector's own */
     float scale;                /* the preset of CSV files, for that */
+    int32_t max_size;           /* larger images are shrunk to it, for reconstruction; 0: none is */
     int64_t max_pixels;         /* larger images are refused; 0: IO_MAX_PIXELS */
 } ev_keypoint_source;
 

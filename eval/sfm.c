@@ -194,12 +194,11 @@ static bool method_describe(void *context, const char *path, features *out, io_e
     const method_source *s = context;
     io_image image;
     if (!ev_image_load(&s->options->keypoints, path, &image, error)) return false;
-    out->width = image.width;
-    out->height = image.height;
     bool good = ev_keypoints_load(&s->options->keypoints, NULL, path, &image.view, 0, &out->keypoints, error) &&
                 (ev_method_is_file(s->method) ||
                  ev_method_describe(s->method, &image.view, out->keypoints.items, out->keypoints.count,
                                     s->options->preset, &out->rows, error));
+    features_to_file(out, &image.file);
     io_image_free(&image);
     return good;
 }

@@ -12,6 +12,7 @@ typedef struct io_raster {
     int32_t white;       /* the value of full brightness, 1 to 65535 */
     int32_t orientation; /* EXIF's 1 to 8; 1 when the file says nothing */
     uint8_t *samples;    /* owned */
+    io_grid file;        /* a decoder may give a fraction of the picture's size */
 } io_raster;
 
 /* A file in memory, its name for messages, and how many pixels it may have. */
@@ -20,6 +21,7 @@ typedef struct io_source {
     const uint8_t *data;
     size_t size;
     int64_t max_pixels;
+    int32_t max_size; /* the longer side that is wanted, at least; 0: all of it */
 } io_source;
 
 /* Checks the sides and their product; the sentence names them. */
@@ -43,6 +45,9 @@ io_decoder io_decode_webp;
 #ifdef KB_HAVE_TIFF
 io_decoder io_decode_tiff;
 #endif
+
+/* Means of areas, until the longer side of the file has max_size px: exact in integers, rounded once. */
+bool io_image_shrink(io_image *image, const char *name, int32_t max_size, io_error *error);
 
 /* What a file is that no decoder is there for, such as "a GIF", with what to do about it; NULL when it is unknown. */
 const char *io_foreign_format(const io_source *source);

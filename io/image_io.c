@@ -53,7 +53,8 @@ bool io_raster_create(io_raster *raster, const io_source *source, int64_t width,
                       int32_t bytes, io_error *error)
 {
     if (!io_source_accepts(source, width, height, error)) return false;
-    *raster = (io_raster){(int32_t)width, (int32_t)height, channels, bytes, bytes == 2 ? 65535 : 255, 1, NULL};
+    *raster = (io_raster){(int32_t)width, (int32_t)height, channels, bytes, bytes == 2 ? 65535 : 255, 1, NULL,
+                          {(int32_t)width, (int32_t)height, 1, 1, 0, 0}};
     raster->samples = malloc((size_t)width * (size_t)height * (size_t)(channels * bytes));
     if (raster->samples) return true;
     return io_fail(error, "%s: no memory for %lld x %lld pixels", source->name, (long long)width, (long long)height);
@@ -77,6 +78,18 @@ static void stored_position(const io_raster *stored, int32_t x, int32_t y, int32
     }
 }
 
+/* The grid after turning: axes may change places, and a turned axis counts from the other end. */
+static io_grid grid_upright(const io_raster *stored)
+{
+    int32_t how = stored->orientation;
+    io_grid g = stored->file;
+    bool swap = how >= 5, flip_x = how == 2 || how == 3 || how == 6 || how == 7, flip_y = how == 3 || how == 4 || how >= 7;
+    if (swap) g = (io_grid){g.height, g.width, g.step_y, g.step_x, g.origin_y, g.origin_x};
+    if (flip_x) g.origin_x = g.width - g.step_x * (swap ? stored->height : stored->width);
+    if (flip_y) g.origin_y = g.height - g.step_y * (swap ? stored->width : stored->height);
+    return g;
+}
+
 static bool turn_upright(io_raster *raster, const io_source *source, io_error *error)
 {
     if (raster->orientation < 2 || raster->orientation > 8) return true;
@@ -87,6 +100,7 @@ static bool turn_upright(io_raster *raster, const io_source *source, io_error *e
         return false;
     }
     upright.white = raster->white;
+    upright.file = grid_upright(raster);
     size_t pixel = (size_t)(raster->channels * raster->bytes);
     uint8_t *to = upright.samples;
     for (int32_t y = 0; y < upright.height; y++) {
@@ -150,7 +164,7 @@ static void convert_row(const io_raster *raster, int32_t y, io_layout layout, ui
 static bool convert(const char *name, const io_raster *raster, io_layout layout, io_image *out, io_error *error)
 {
     size_t row = (size_t)raster->width * (size_t)io_layout_bytes(layout);
-    *out = (io_image){raster->width, raster->height, layout, malloc(row * (size_t)raster->height), {0}};
+    *out = (io_image){raster->width, raster->height, layout, malloc(row * (size_t)raster->height), {0}, raster->file};
     if (!out->pixels) {
         return io_fail(error, "%s: no memory for %d x %d pixels", name, (int)raster->width, (int)raster->height);
     }
@@ -174,11 +188,12 @@ static bool finish(const io_source *source, io_raster *raster, const io_read_opt
     io_layout layout = options->colour ? IO_RGB8 : options->keep16 && raster->bytes == 2 ? IO_GRAY16 : IO_GRAY8;
     bool same = raster->white == 255 && raster->bytes == 1 && raster->channels == io_layout_bytes(layout);
     if (same) { /* the samples are the pixels */
-        *out = (io_image){raster->width, raster->height, layout, raster->samples, {0}};
+        *out = (io_image){raster->width, raster->height, layout, raster->samples, {0}, raster->file};
         raster->samples = NULL;
     } else if (!convert(source->name, raster, layout, out, error)) {
         return false;
     }
+    if (options->max_size > 0 && !io_image_shrink(out, source->name, options->max_size, error)) return false;
     set_view(out, raster->white);
     return true;
 }
@@ -213,7 +228,8 @@ bool io_image_decode(const char *name, const uint8_t *data, size_t size, const i
     memset(out, 0, sizeof *out);
     if (size == 0) return io_fail(error, "%s: the file is empty", name);
     if (!options) options = &defaults;
-    io_source source = {name, data, size, options->max_pixels > 0 ? options->max_pixels : IO_MAX_PIXELS};
+    io_source source = {name, data, size, options->max_pixels > 0 ? options->max_pixels : IO_MAX_PIXELS,
+                        options->max_size};
     const char *foreign = io_foreign_format(&source);
     if (foreign) return io_fail(error, "%s: %s (this build reads %s)", name, foreign, io_image_formats);
     io_decoder *decode = recognise(&source);

@@ -15,11 +15,19 @@ typedef enum io_layout {
     IO_RGB8
 } io_layout;
 
+/* Where pixels lie in the picture of the file: x there is origin_x + (x + 0.5) step_x - 0.5. Its size is that after
+ * turning. */
+typedef struct io_grid {
+    int32_t width, height;
+    double step_x, step_y, origin_x, origin_y;
+} io_grid;
+
 typedef struct io_image {
     int32_t width, height;
     io_layout layout;
     uint8_t *pixels; /* owned, rows without gaps */
     kb_image view; /* gray layouts: a view of the pixels for the library. IO_RGB8: empty, which the library refuses. */
+    io_grid file;
 } io_image;
 
 /* Zero is the default of every field. */
@@ -28,6 +36,7 @@ typedef struct io_read_options {
     bool keep16;   /* a 16-bit file stays IO_GRAY16 (view.white set); else it becomes 8 bits by kb_image's rule */
     bool exif; /* turn the picture as its EXIF orientation says; else that is ignored, as keypoints of OpenCV expect */
     int32_t white; /* 16-bit files: the value that becomes 255; 0: what the file says (PGM's maxval), else 65535 */
+    int32_t max_size; /* px: the longer side of a larger picture is brought down to it; 0: none is shrunk */
     int64_t max_pixels; /* larger pictures are refused before memory is reserved for them; 0: IO_MAX_PIXELS */
 } io_read_options;
 

@@ -26,6 +26,19 @@ kb_features features_view(const features *f)
     return view;
 }
 
+void features_to_file(features *f, const io_grid *file)
+{
+    f->width = file->width;
+    f->height = file->height;
+    if (file->step_x == 1 && file->step_y == 1) return;
+    for (size_t i = 0; i < f->keypoints.count; i++) {
+        kb_keypoint *k = &f->keypoints.items[i];
+        k->x = (float)(file->origin_x + ((double)k->x + 0.5) * file->step_x - 0.5);
+        k->y = (float)(file->origin_y + ((double)k->y + 0.5) * file->step_y - 0.5);
+        k->size = (float)((double)k->size * (file->step_x + file->step_y) / 2);
+    }
+}
+
 bool features_is_rows_file(const char *path)
 {
     return io_path_has_suffix(path, ".npy") || io_path_has_suffix(path, ".hex");

@@ -3,6 +3,7 @@
 #define PIPELINE_FEATURES_H
 
 #include "io/csv.h"
+#include "io/image_io.h"
 #include "io/rows.h"
 #include "keybits/index.h"
 
@@ -17,6 +18,8 @@ typedef struct features {
 void features_free(features *f);
 /* As the library wants them; borrowed. */
 kb_features features_view(const features *f);
+/* Keypoints of an image that was shrunk when it was read, in pixels of its file; sets the size. */
+void features_to_file(features *f, const io_grid *file);
 
 /* Rows that were computed before (.npy, .hex) and their keypoints (.csv). There must be as many of each. */
 bool features_read(const char *rows, const char *keypoints, features *out, io_error *error);

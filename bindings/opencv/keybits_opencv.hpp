@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <opencv2/core.hpp>
+#include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgproc.hpp>
 #if defined(__has_include)
 #  if __has_include(<opencv2/features.hpp>)
@@ -98,7 +99,7 @@ inline kb_parallel parallel()
 /* A built-in model by name, or a model file that ends in .kbm; shared by copies. */
 class Model {
 public:
-    explicit Model(const std::string &name)
+    explicit Model(const std::string &name) : source_(name)
     {
         kb_model *model = NULL;
         if (name.size() > 4 && name.compare(name.size() - 4, 4, ".kbm") == 0) {
@@ -118,6 +119,8 @@ public:
     const kb_model *get() const { return model_.get(); }
     const kb_model_info &info() const { return info_; }
     bool floats() const { return info_.row_floats > 0; }
+    /* What it was made from: a built-in name or a file's; empty for one that was taken over. */
+    const std::string &source() const { return source_; }
 
 private:
     static kb_model *read(const std::string &path)
@@ -142,6 +145,7 @@ private:
         check(kb_model_get_info(model, &info_), "kb_model_get_info");
     }
 
+    std::string source_;
     std::shared_ptr<kb_model> model_;
     kb_model_info info_;
 };
@@ -192,7 +196,10 @@ private:
  * rows of unit length for NORM_L2. */
 class Features : public cv::Feature2D {
 public:
-    Features(const Model &model, const kb_detect_options &detect) : model_(model), detect_(detect), scale_(0) {}
+    Features(const Model &model, const kb_detect_options &detect)
+        : model_(model), detect_(detect), scale_(0), said_sizes_(false), said_widths_(false)
+    {
+    }
 
     static cv::Ptr<Features> create(const std::string &model = "bag256", int max_keypoints = 2000,
                                     kb_detector detector = kb_detector_default())
@@ -214,6 +221,35 @@ public:
     void setScale(float scale) { scale_ = scale; }
     float getScale() const { return scale_ > 0 ? scale_ : kb_model_scale(model_.get(), kb_detector_name(detector())); }
 
+    void setMaxFeatures(int max_keypoints) { detect_.max_keypoints = max_keypoints; }
+    int getMaxFeatures() const { return detect_.max_keypoints > 0 ? detect_.max_keypoints : DEFAULT_KEYPOINTS; }
+
+    /* The model by name or file, the scale and all options of detection. */
+    void write(cv::FileStorage &file) const override
+    {
+        if (model_.source().empty())
+            CV_Error(cv::Error::StsBadArg, "keybits: a model that has neither a name nor a file cannot be written");
+        file << "model" << model_.source() << "scale" << scale_;
+        kb_detect_options options = detect_;
+        each_option(options, WriteOption(file));
+    }
+    void read(const cv::FileNode &node) override
+    {
+        cv::String name;
+        if (!node["model"].empty()) node["model"] >> name;
+        if (name.empty()) CV_Error(cv::Error::StsParseError, "keybits: no \"model\" in the parameters");
+        kb_detect_options options;
+        KB_INIT(options);
+        each_option(options, ReadOption(node));
+        kb_error error;
+        if (kb_detect_options_check(&options, &error) != KB_OK)
+            CV_Error(cv::Error::StsParseError, std::string("keybits: ") + error.text);
+        float scale = node["scale"].empty() ? 0 : static_cast<float>(node["scale"]);
+        model_ = Model(name);
+        detect_ = options;
+        scale_ = scale;
+    }
+
     kb_detect_options &options() { return detect_; }
     const kb_detect_options &options() const { return detect_; }
     const Model &model() const { return model_; }
@@ -230,8 +266,10 @@ public:
     using cv::Feature2D::detect;
     using cv::Feature2D::compute;
 
-    /* Keypoints come strongest first. With useProvidedKeypoints those outside the image, or without a size, are removed,
-     * as cv::Feature2D::compute promises. */
+    /* Keypoints come strongest first. With useProvidedKeypoints those outside the image are removed, as
+     * cv::Feature2D::compute promises, and a size too small for a region means that the keypoint has none, as
+     * cv::KeyPoint(x, y, 1): it is described with the size that keypoints of hessian and orb have on the image itself,
+     * 31 px. What this replaces, and regions that hardly belong to the scale, are logged once per object. */
     void detectAndCompute(cv::InputArray image, cv::InputArray mask, std::vector<cv::KeyPoint> &keypoints,
                           cv::OutputArray descriptors, bool useProvidedKeypoints = false) override
     {
@@ -261,7 +299,7 @@ protected:
             options.mask = &mask_view;
         }
         options.parallel = &threads;
-        std::size_t capacity = options.max_keypoints > 0 ? static_cast<std::size_t>(options.max_keypoints) : 2000;
+        std::size_t capacity = static_cast<std::size_t>(getMaxFeatures());
         std::size_t count = 0;
         keypoints.resize(capacity);
         check(kb_detect(gray.view(), &options, workspace_.get(), as_keypoints(keypoints), capacity, &count, nullptr),
@@ -269,30 +307,78 @@ protected:
         keypoints.resize(count);
     }
 
-    void describe(const GrayImage &gray, std::vector<cv::KeyPoint> &keypoints, cv::OutputArray descriptors, bool drop)
+    /* A matrix of the caller that has the right size and type, such as rows of a larger one, is filled. */
+    void describe(const GrayImage &gray, std::vector<cv::KeyPoint> &keypoints, cv::OutputArray descriptors, bool given)
     {
+        const int count = static_cast<int>(keypoints.size());
+        if (!given) {
+            descriptors.create(count, descriptorSize(), descriptorType());
+            cv::Mat rows = descriptors.getMat();
+            describe_into(gray, keypoints, rows, NULL);
+            return;
+        }
+        std::vector<uint8_t> flags(keypoints.size());
+        cv::Mat rows(count, descriptorSize(), descriptorType());
+        describe_into(gray, with_sizes(keypoints), rows, flags.data());
+        say_widths(gray, keypoints);
+        remove_undescribed(flags, keypoints, rows);
+        rows.copyTo(descriptors);
+    }
+
+    void describe_into(const GrayImage &gray, const std::vector<cv::KeyPoint> &keypoints, cv::Mat &rows, uint8_t *flags)
+    {
+        if (keypoints.empty()) return;
         kb_parallel threads = parallel();
         kb_describe_options options;
         KB_INIT(options);
         options.scale = getScale();
         options.parallel = &threads;
-        std::vector<uint8_t> flags(keypoints.size());
-        cv::Mat rows(static_cast<int>(keypoints.size()), descriptorSize(), descriptorType());
+        options.row_stride = rows.step[0];
         const kb_keypoint *points = as_keypoints(keypoints);
-        if (model_.floats()) {
+        if (model_.floats())
             check(kb_describe_float(model_.get(), gray.view(), points, keypoints.size(), &options, workspace_.get(),
-                                    reinterpret_cast<float *>(rows.data), flags.data()),
+                                    rows.ptr<float>(), flags),
                   "kb_describe_float");
-        } else {
+        else
             check(kb_describe(model_.get(), gray.view(), points, keypoints.size(), &options, workspace_.get(),
-                              rows.data, flags.data()),
+                              rows.data, flags),
                   "kb_describe");
+    }
+
+    /* Keypoints whose size is too small for a region get the usual one. */
+    std::vector<cv::KeyPoint> with_sizes(const std::vector<cv::KeyPoint> &keypoints)
+    {
+        std::vector<cv::KeyPoint> sized = keypoints;
+        const float scale = getScale();
+        std::size_t none = 0;
+        for (std::size_t i = 0; i < sized.size(); i++)
+            if (sized[i].size * scale < KB_SMALL_PATCH) {
+                sized[i].size = 31 / scale;
+                none++;
+            }
+        if (none > 0 && !said_sizes_) {
+            said_sizes_ = true;
+            CV_LOG_WARNING(NULL, "keybits: " << none << " of " << sized.size() << " keypoints are below "
+                                             << KB_SMALL_PATCH / scale << " px, which is no size that can be described;"
+                                             << " they are described with " << 31 / scale
+                                             << " px. setScale takes the scale of their detector (kb_model_scale)");
         }
-        if (drop) remove_undescribed(flags, keypoints, rows);
-        /* A matrix of the caller with room of the right size and type is filled, another one replaced. */
-        if (descriptors.kind() == cv::_InputArray::MAT && !descriptors.fixedSize() && !descriptors.fixedType())
-            descriptors.assign(rows);
-        else rows.copyTo(descriptors);
+        return sized;
+    }
+
+    /* As the program does: when most regions, of BAG their octave 2, are wider than half of the image, they are hardly
+     * meant. */
+    void say_widths(const GrayImage &gray, const std::vector<cv::KeyPoint> &keypoints)
+    {
+        const float times = model_.info().spec->sampler == KB_SAMPLER_OCTAVES ? 4.f : 1.f, scale = getScale();
+        const float limit = times * static_cast<float>(std::min(gray.view()->width, gray.view()->height)) / 2;
+        std::size_t wide = 0;
+        for (std::size_t i = 0; i < keypoints.size(); i++)
+            wide += kb_patch_width(model_.get(), as_keypoints(keypoints) + i, scale) > limit;
+        if (2 * wide <= keypoints.size() || said_widths_) return;
+        said_widths_ = true;
+        CV_LOG_WARNING(NULL, "keybits: " << wide << " of " << keypoints.size() << " regions are wider than " << limit
+                                         << " px: is another scale meant (setScale, kb_model_scale)?");
     }
 
     static void remove_undescribed(const std::vector<uint8_t> &flags, std::vector<cv::KeyPoint> &keypoints,
@@ -311,9 +397,54 @@ protected:
         rows = rows.rowRange(0, kept);
     }
 
+    /* What write and read keep: everything in kb_detect_options but its pointers. */
+    template <class Visit> static void each_option(kb_detect_options &o, const Visit &visit)
+    {
+        visit("detector", o.detector);
+        visit("max_keypoints", o.max_keypoints);
+        visit("selection", o.selection);
+        visit("levels", o.levels);
+        visit("every_level", o.every_level);
+        visit("level_factor", o.level_factor);
+        visit("fast_threshold", o.fast_threshold);
+        visit("fast_threshold_min", o.fast_threshold_min);
+        visit("cell_size", o.cell_size);
+        visit("orientation", o.orientation);
+        visit("second_angle", o.second_angle);
+        visit("whole_pixels", o.whole_pixels);
+        visit("low_memory", o.low_memory);
+        visit("layers", o.layers);
+        visit("contrast_threshold", o.contrast_threshold);
+        visit("edge_threshold", o.edge_threshold);
+        visit("sigma", o.sigma);
+        visit("no_upsampling", o.no_upsampling);
+        visit("hessian_threshold", o.hessian_threshold);
+        visit("mask_margin", o.mask_margin);
+    }
+    struct WriteOption {
+        explicit WriteOption(cv::FileStorage &file) : file_(file) {}
+        void operator()(const char *name, float &value) const { if (value != 0) file_ << name << value; }
+        template <class Whole> void operator()(const char *name, Whole &value) const
+        {
+            if (value != Whole()) file_ << name << static_cast<int>(value);
+        }
+        cv::FileStorage &file_;
+    };
+    struct ReadOption {
+        explicit ReadOption(const cv::FileNode &node) : node_(node) {}
+        template <class Number> void operator()(const char *name, Number &value) const
+        {
+            if (!node_[name].empty()) value = static_cast<Number>(node_[name].real());
+        }
+        const cv::FileNode &node_;
+    };
+
+    enum { DEFAULT_KEYPOINTS = 2000 };
+
     Model model_;
     kb_detect_options detect_;
     float scale_;
+    bool said_sizes_, said_widths_;
     Workspace workspace_;
 };
 
@@ -321,8 +452,8 @@ protected:
 
 /* Exact search: CV_8U rows by Hamming distance, CV_32F rows by L2. All-zero rows, which stand for "no descriptor",
  * never match. With cross_check only pairs that are each other's nearest remain, and k must be 1, as for cv::BFMatcher.
- * Without masks the library's kernels search; with masks, in radiusMatch, and for several neighbours of CV_32F rows the
- * pairs are gone through one by one. */
+ * Without masks the library's kernels search; with masks, in radiusMatch, and for several neighbours of CV_32F rows it is
+ * cv::batchDistance, which cv::BFMatcher uses too, over some queries at a time. */
 class Matcher : public cv::DescriptorMatcher {
 public:
     explicit Matcher(bool cross_check = false) : cross_check_(cross_check) {}
@@ -384,13 +515,6 @@ protected:
         return std::all_of(row, row + bytes, [](uint8_t byte) { return byte == 0; });
     }
 
-    static float distance_of(const cv::Mat &a, int i, const cv::Mat &b, int j)
-    {
-        if (a.depth() == CV_8U)
-            return static_cast<float>(kb_hamming(a.ptr(i), b.ptr(j), static_cast<std::size_t>(a.cols)));
-        return static_cast<float>(cv::norm(a.row(i), b.row(j), cv::NORM_L2));
-    }
-
     /* Nearest first; of equal ones the first. */
     static bool before(const cv::DMatch &a, const cv::DMatch &b)
     {
@@ -398,38 +522,56 @@ protected:
         return a.imgIdx != b.imgIdx ? a.imgIdx < b.imgIdx : a.trainIdx < b.trainIdx;
     }
 
-    /* Every allowed pair within a distance, one by one. */
-    static void search_pairs(const cv::Mat &query, const cv::Mat &train, const cv::Mat &mask, int image,
-                             float max_distance, Lists &lists)
+    /* The mask of a block of queries, without rows of zeros; empty when all pairs are allowed. */
+    static cv::Mat block_mask(const cv::Mat &train, const cv::Mat &mask, const std::vector<int> &zero_rows,
+                              const cv::Range &block)
     {
-        std::vector<char> usable(static_cast<std::size_t>(train.rows));
-        for (int j = 0; j < train.rows; j++) usable[static_cast<std::size_t>(j)] = !is_zero_row(train, j);
-        struct Body : cv::ParallelLoopBody {
-            Body(const cv::Mat &q, const cv::Mat &t, const cv::Mat &m, const std::vector<char> &u, int image_index,
-                 float most, Lists &out)
-                : query(q), train(t), mask(m), usable(u), image(image_index), max_distance(most), lists(out)
-            {
+        cv::Mat part = mask.empty() ? cv::Mat() : mask.rowRange(block);
+        if (zero_rows.empty()) return part;
+        part = part.empty() ? cv::Mat(block.size(), train.rows, CV_8U, cv::Scalar(255)) : part.clone();
+        for (std::size_t z = 0; z < zero_rows.size(); z++) part.col(zero_rows[z]).setTo(0);
+        return part;
+    }
+
+    /* What cv::batchDistance finds for a block of queries: the k nearest, or with k = 0 all within max_distance. */
+    static void search_block(const cv::Mat &query, const cv::Mat &train, const cv::Mat &mask, const cv::Range &block,
+                             int image, int k, float max_distance, Lists &lists)
+    {
+        const bool bits = query.depth() == CV_8U;
+        cv::Mat distances, nearest;
+        if (k > 0)
+            cv::batchDistance(query.rowRange(block), train, distances, bits ? CV_32S : CV_32F, nearest,
+                              bits ? cv::NORM_HAMMING : cv::NORM_L2, k, mask);
+        else
+            cv::batchDistance(query.rowRange(block), train, distances, bits ? CV_32S : CV_32F, cv::noArray(),
+                              bits ? cv::NORM_HAMMING : cv::NORM_L2, 0, mask);
+        for (int i = block.start; i < block.end; i++) {
+            if (is_zero_row(query, i)) continue;
+            std::vector<cv::DMatch> &list = lists[static_cast<std::size_t>(i)];
+            const int row = i - block.start;
+            for (int c = 0; c < distances.cols; c++) {
+                const int found = k > 0 ? nearest.at<int>(row, c) : c;
+                if (found < 0 || (k == 0 && !mask.empty() && !mask.at<uint8_t>(row, c))) continue;
+                const float distance = bits ? static_cast<float>(distances.at<int>(row, c)) : distances.at<float>(row, c);
+                if (distance <= max_distance) list.push_back(cv::DMatch(i, found, image, distance));
             }
-            void operator()(const cv::Range &range) const override
-            {
-                for (int i = range.start; i < range.end; i++) {
-                    if (is_zero_row(query, i)) continue;
-                    for (int j = 0; j < train.rows; j++) {
-                        if (!usable[static_cast<std::size_t>(j)] || (!mask.empty() && !mask.at<uint8_t>(i, j)))
-                            continue;
-                        float distance = distance_of(query, i, train, j);
-                        if (distance <= max_distance)
-                            lists[static_cast<std::size_t>(i)].push_back(cv::DMatch(i, j, image, distance));
-                    }
-                }
-            }
-            const cv::Mat &query, &train, &mask;
-            const std::vector<char> &usable;
-            int image;
-            float max_distance;
-            Lists &lists;
-        };
-        cv::parallel_for_(cv::Range(0, query.rows), Body(query, train, mask, usable, image, max_distance, lists));
+        }
+    }
+
+    static void search_blocks(const cv::Mat &query, const cv::Mat &train, const cv::Mat &mask, int image, int k,
+                              float max_distance, Lists &lists)
+    {
+        const int block = 256;
+        std::vector<int> zero_rows;
+        for (int j = 0; j < train.rows; j++)
+            if (is_zero_row(train, j)) zero_rows.push_back(j);
+        if (!mask.empty() && (mask.type() != CV_8UC1 || mask.rows != query.rows || mask.cols != train.rows))
+            CV_Error(cv::Error::StsBadMask, "keybits: a mask is CV_8UC1, with a row per query and a column per train row");
+        for (int start = 0; start < query.rows; start += block) {
+            cv::Range part(start, std::min(start + block, query.rows));
+            search_block(query, train, block_mask(train, mask, zero_rows, part), part, image, std::min(k, train.rows),
+                         max_distance, lists);
+        }
     }
 
     /* The nearest of every query by the library, mutual ones only where asked. */
@@ -475,36 +617,27 @@ protected:
             }
     }
 
-    /* With cross_check and masks: keeps the nearest of each query that is also the nearest query of its row. */
-    static void keep_mutual(const std::vector<cv::Mat> &sets, Lists &lists)
+    /* With cross_check and a mask: the pairs that are each other's nearest allowed ones. */
+    static void search_mutual(const cv::Mat &query, const cv::Mat &train, const cv::Mat &mask, int image, Lists &lists)
     {
-        std::vector<std::vector<cv::DMatch> > best(sets.size());
-        for (std::size_t s = 0; s < sets.size(); s++) best[s].resize(static_cast<std::size_t>(sets[s].rows));
-        for (std::size_t i = 0; i < lists.size(); i++)
-            for (std::size_t m = 0; m < lists[i].size(); m++) {
-                const cv::DMatch &match = lists[i][m];
-                cv::DMatch &b = best[static_cast<std::size_t>(match.imgIdx)][static_cast<std::size_t>(match.trainIdx)];
-                if (b.queryIdx < 0 || match.distance < b.distance) b = match;
-            }
-        for (std::size_t i = 0; i < lists.size(); i++) {
-            std::sort(lists[i].begin(), lists[i].end(), before);
-            if (lists[i].empty()) continue;
-            const cv::DMatch &m = lists[i][0];
-            const cv::DMatch &b = best[static_cast<std::size_t>(m.imgIdx)][static_cast<std::size_t>(m.trainIdx)];
-            lists[i].resize(b.queryIdx == m.queryIdx ? 1 : 0);
+        Lists there(lists.size()), back(static_cast<std::size_t>(train.rows));
+        search_blocks(query, train, mask, image, 1, FLT_MAX, there);
+        search_blocks(train, query, mask.t(), image, 1, FLT_MAX, back);
+        for (std::size_t i = 0; i < there.size(); i++) {
+            if (there[i].empty()) continue;
+            const std::vector<cv::DMatch> &other = back[static_cast<std::size_t>(there[i][0].trainIdx)];
+            if (!other.empty() && other[0].trainIdx == static_cast<int>(i)) lists[i].push_back(there[i][0]);
         }
     }
 
-    static void finish(Lists &lists, std::size_t most, bool compact)
+    static bool has_matches(const std::vector<cv::DMatch> &list) { return !list.empty(); }
+
+    static void sort_and_cut(Lists &lists, std::size_t most)
     {
         for (std::size_t i = 0; i < lists.size(); i++) {
             std::sort(lists[i].begin(), lists[i].end(), before);
             if (lists[i].size() > most) lists[i].resize(most);
         }
-        if (compact)
-            lists.erase(std::remove_if(lists.begin(), lists.end(),
-                                       [](const std::vector<cv::DMatch> &list) { return list.empty(); }),
-                        lists.end());
     }
 
     void knnMatchImpl(cv::InputArray queryDescriptors, Lists &matches, int k,
@@ -518,13 +651,15 @@ protected:
         for (std::size_t s = 0; s < sets.size(); s++) {
             cv::Mat mask = s < given.size() ? given[s] : cv::Mat();
             if (sets[s].empty()) continue;
-            bool pairs = !given.empty() || (k > 1 && query.depth() != CV_8U);
-            if (pairs) search_pairs(query, sets[s], mask, static_cast<int>(s), FLT_MAX, matches);
+            if (!mask.empty() && cross_check_) search_mutual(query, sets[s], mask, static_cast<int>(s), matches);
+            else if (!mask.empty() || (k > 1 && query.depth() != CV_8U))
+                search_blocks(query, sets[s], mask, static_cast<int>(s), k, FLT_MAX, matches);
             else if (k == 1) search_nearest(query, sets[s], static_cast<int>(s), matches);
             else search_several(query, sets[s], static_cast<int>(s), k, matches);
         }
-        if (cross_check_ && !given.empty()) keep_mutual(sets, matches);
-        finish(matches, static_cast<std::size_t>(k), compactResult);
+        sort_and_cut(matches, static_cast<std::size_t>(k));
+        if (compactResult)
+            matches.erase(std::stable_partition(matches.begin(), matches.end(), has_matches), matches.end());
     }
 
     void radiusMatchImpl(cv::InputArray queryDescriptors, Lists &matches, float maxDistance,
@@ -537,9 +672,11 @@ protected:
         matches.assign(static_cast<std::size_t>(query.rows), std::vector<cv::DMatch>());
         for (std::size_t s = 0; s < sets.size(); s++)
             if (!sets[s].empty())
-                search_pairs(query, sets[s], s < given.size() ? given[s] : cv::Mat(), static_cast<int>(s), maxDistance,
-                             matches);
-        finish(matches, SIZE_MAX, compactResult);
+                search_blocks(query, sets[s], s < given.size() ? given[s] : cv::Mat(), static_cast<int>(s), 0,
+                              maxDistance, matches);
+        sort_and_cut(matches, SIZE_MAX);
+        /* As cv::BFMatcher has it: the lists of queries without a match go to the end and stay. */
+        if (compactResult) std::stable_partition(matches.begin(), matches.end(), has_matches);
     }
 
     bool cross_check_;

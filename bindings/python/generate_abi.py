@@ -1,6 +1,6 @@
 """Turns the C headers into keybits/_abi.py: constants, ctypes structs and function prototypes.
 
-    python3 generate_abi.py include/keybits/keybits.h include/keybits/index.h include/keybits/learn.h keybits/_abi.py
+    python3 generate_abi.py include/keybits/keybits.h ... include/keybits/collection.h keybits/_abi.py
 
 The headers are the one place where the interface is defined; nothing is copied from them by hand. The parser knows the
 C that the headers use, and stops with a message at anything else.

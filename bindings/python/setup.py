@@ -33,7 +33,7 @@ except ImportError:
 HERE = Path(__file__).resolve().parent
 COPY = HERE / "source"
 ROOT = COPY if COPY.exists() else Path(os.environ.get("KEYBITS_SOURCE", HERE.parent.parent))
-HEADERS = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "index.h", "learn.h")]
+HEADERS = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "index.h", "learn.h", "collection.h")]
 TERMS = ("LICENSE", "NOTICE")
 SOURCES = ("CMakeLists.txt", "cmake", "include", "learn", "models", "src", *TERMS)  # what the library is built from
 LEFT_OUT = ("CLI", "EVAL", "BENCH", "EXAMPLES", "OPENCV", "TESTS")
@@ -94,6 +94,9 @@ class BuildLibrary(build_py):
         for name in LIBRARIES:  # of a build for another platform
             (package / name).unlink(missing_ok=True)
         shutil.copyfile(library, package / library.name)
+        collection = os.environ.get("KEYBITS_COLLECTION_FILE")  # built by CMake: it needs libjpeg, libpng, SQLite
+        if collection:
+            shutil.copyfile(collection, package / "libkeybits-collection.so")
 
 
 class PlatformWheel(bdist_wheel):

@@ -63,6 +63,7 @@ typedef struct kb_collection_options {
     int32_t one_camera;         /* 1: images of one size share the guessed camera */
     int32_t exif;               /* 1: images are turned as their EXIF data say */
     int32_t threads;            /* 0: one per processor */
+    int32_t max_size;           /* px: larger images are shrunk until their longer side has so many; 3200; -1: none is */
     double reach;               /* metres between the images of a pair, for gps: 100 */
     double threshold;           /* px, the largest error of an inlier: 1.5, of a homography 3 */
     float max_ratio;            /* of a match, to the second nearest: off */

@@ -1,6 +1,48 @@
 #include "common/cpu.h"
 #include "detect/corners.h"
 
+/* ---- how many peaks go on ---- */
+
+#define KEEP 5 /* peaks per keypoint: a fifth to a half of them are maxima */
+
+/* Whether the strongest are chosen, not places or shares of levels. */
+static bool takes_strongest(const kbi_corners *c)
+{
+    return c->job->options.selection == KB_SELECTION_BEST && !c->scheme->per_level;
+}
+
+/* Of all levels, or with a scheme per level of one: so many that what is dropped would hardly be chosen. Rules that look
+ * at places, and shares of levels, choose among more peaks than a photograph has. */
+static size_t peaks_to_keep(const kbi_corners *c, int32_t level)
+{
+    const kbi_level *at = &c->levels.level[c->scheme->per_level ? level : 0];
+    size_t keep = KEEP * (size_t)c->job->options.max_keypoints;
+    size_t many = (size_t)at->width * (size_t)at->height / 16;
+    return takes_strongest(c) || many < keep ? keep : many;
+}
+
+static size_t peaks_in_all(const kbi_corners *c)
+{
+    size_t sum = 0;
+    for (int32_t i = 0; i < (c->scheme->per_level ? c->levels.count : 1); i++) sum += peaks_to_keep(c, i);
+    return sum;
+}
+
+/* Of two neighbours one is a peak at most. */
+static size_t max_peaks(const kbi_corners *c)
+{
+    size_t sum = 0;
+    for (int32_t i = 0; i < c->levels.count; i++)
+        sum += (((size_t)c->levels.level[i].width + 1) / 2) * (((size_t)c->levels.level[i].height + 1) / 2);
+    return sum;
+}
+
+static bool list_get(const kbi_corners *c, size_t keep, kbi_peaks *list)
+{
+    size_t spare = keep / (c->job->options.low_memory ? 16 : 4) + 32;
+    return kbi_peaks_get(list, keep, spare, max_peaks(c), c->job->workspace);
+}
+
 /* ---- search ---- */
 
 static bool is_allowed(const kb_image *mask, double factor, double x, double y)
@@ -18,21 +60,31 @@ void kbi_search_add(const kbi_search *s, int32_t x, int32_t y, float response, c
     kbi_peaks_add(s->peaks, &peak);
 }
 
-/* One search of some strips of a level per task. A strip is a row of cells. */
+/* One search of a part of a level per task. */
 typedef struct search_tasks {
     const kbi_corners *corners;
     int32_t level, pieces;
+    bool probe;         /* a sample of the rows only */
     kbi_search *search; /* per task: list and scratch */
 } search_tasks;
 
-/* Of a corner that is as strong on all levels, the fine peak is found in the original alone, the coarse one in a smaller
- * image too. So coarser levels weigh a little more (Lindeberg's gamma-normalised derivatives, gamma above 1). */
-#define WEIGHT_POWER 0.25
-
 static float level_weight(const kbi_corners *c, const kbi_level *level)
 {
-    if (c->job->options.every_level) return 1;
-    return (float)kbi_exp(WEIGHT_POWER * c->measure->power * kbi_log(level->factor));
+    double power = c->scheme->weight_power * c->measure->power;
+    return power > 0 ? (float)kbi_exp(power * kbi_log(level->factor)) : 1;
+}
+
+/* A probe searches PROBE_ROWS in the middle of every PROBE_STEP rows. */
+#define PROBE_ROWS 8
+#define PROBE_STEP 64
+
+static void search_probes(const kbi_corners *c, kbi_search *s, int32_t from, int32_t to)
+{
+    for (int32_t y = from + (PROBE_STEP - PROBE_ROWS) / 2; y + PROBE_ROWS <= to; y += PROBE_STEP) {
+        s->top = y;
+        s->bottom = y + PROBE_ROWS;
+        c->measure->search(s);
+    }
 }
 
 static void search_task(void *context, int32_t piece)
@@ -41,16 +93,17 @@ static void search_task(void *context, int32_t piece)
     const kbi_corners *c = t->corners;
     const kbi_level *level = &c->levels.level[t->level];
     kbi_search s = t->search[piece];
-    int32_t cell = c->job->options.cell_size, rows = level->height - 2 * c->border;
-    size_t strips = (size_t)((rows + cell - 1) / cell);
+    int32_t strip = t->probe ? PROBE_STEP : c->job->options.cell_size, rows = level->height - 2 * c->border;
+    size_t strips = (size_t)((rows + strip - 1) / strip);
     s.level = level;
     s.number = (uint8_t)t->level;
     s.weight = level_weight(c, level);
     s.left = c->border;
     s.right = level->width - c->border;
-    s.top = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece) * cell, rows);
-    s.bottom = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece + 1) * cell, rows);
-    if (s.top < s.bottom) c->measure->search(&s);
+    s.top = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece) * strip, rows);
+    s.bottom = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece + 1) * strip, rows);
+    if (t->probe) search_probes(c, &s, s.top, s.bottom);
+    else if (s.top < s.bottom) c->measure->search(&s);
 }
 
 /* A task alone adds to the list of all levels; several have lists of their own, which are joined in order. */
@@ -65,19 +118,10 @@ static void search_level(kbi_corners *c, search_tasks *t, int32_t level)
     }
 }
 
-/* Of two neighbours one is a peak at most. */
-static size_t max_peaks(const kbi_corners *c)
-{
-    size_t sum = 0;
-    for (int32_t i = 0; i < c->levels.count; i++)
-        sum += (((size_t)c->levels.level[i].width + 1) / 2) * (((size_t)c->levels.level[i].height + 1) / 2);
-    return sum;
-}
-
 static bool search_get(kbi_corners *c, search_tasks *t)
 {
     kb_workspace *workspace = c->job->workspace;
-    size_t keep = kbi_corners_keep(c, 0), scratch = c->measure->scratch_bytes(c->job->image.width);
+    size_t keep = peaks_to_keep(c, 0), scratch = c->measure->scratch_bytes(c->job->image.width);
     *t = (search_tasks){.corners = c, .pieces = c->levels.threads > 1 ? 2 * c->levels.threads : 1};
     t->search = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *t->search);
     kbi_peaks *lists = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *lists);
@@ -85,7 +129,7 @@ static bool search_get(kbi_corners *c, search_tasks *t)
     for (int32_t i = 0; i < t->pieces; i++) {
         kbi_peaks list = {.count = 0};
         void *memory = kbi_workspace_get(workspace, scratch);
-        if (!memory || (t->pieces > 1 && !kbi_peaks_get(&list, keep, max_peaks(c), workspace))) return false;
+        if (!memory || (t->pieces > 1 && !list_get(c, keep, &list))) return false;
         if (workspace->measures) continue;
         lists[i] = list;
         t->search[i] = (kbi_search){.options = &c->job->options, .kernels = &c->kernels, .scratch = memory,
@@ -94,10 +138,52 @@ static bool search_get(kbi_corners *c, search_tasks *t)
     return true;
 }
 
-/* With every_level a level keeps its peaks, however weak they are beside those of other levels. */
-static void begin_level(kbi_corners *c, int32_t level)
+/* ---- all levels ---- */
+
+/* Guesses the response that the weakest peak which goes on will have, from a sample: PROBE_MARGIN times the peaks that
+ * go on should be stronger. 0 where a guess is not worth while: a peak has PEAK_PIXELS around it in textures. */
+#define PROBE_MARGIN 1.25
+#define PEAK_PIXELS 48
+
+static float guess_least(kbi_corners *c, search_tasks *t)
 {
-    kbi_peaks_start_level(&c->peaks, kbi_corners_keep(c, level), -FLT_MAX); /* Harris's is negative on edges */
+    size_t keep = c->peaks.keep;
+    double pixels = 0;
+    for (int32_t i = 0; i < c->levels.count; i++)
+        pixels += (double)c->levels.level[i].width * c->levels.level[i].height;
+    if (!c->measure->skips || pixels < 2.0 * PEAK_PIXELS * (double)keep) return 0;
+    kbi_peaks_start_level(&c->peaks, (size_t)(PROBE_MARGIN * (double)keep * PROBE_ROWS / PROBE_STEP) + 16, 0);
+    t->probe = true;
+    for (int32_t i = c->levels.count - 1; i >= 0; i--) search_level(c, t, i);
+    t->probe = false;
+    float least = c->peaks.least;
+    c->peaks.keep = keep;
+    return least;
+}
+
+/* All levels are in memory: a sample says how strong peaks must be. When it was too much, what is missing is searched
+ * again, so the guess never decides what is found. */
+static void search_all(kbi_corners *c, search_tasks *t)
+{
+    float least = guess_least(c, t);
+    for (bool again = true; again; least = 0) {
+        kbi_peaks_start(&c->peaks, least);
+        for (int32_t i = c->levels.count - 1; i >= 0; i--) search_level(c, t, i);
+        again = least > 0 && c->peaks.count < c->peaks.keep;
+    }
+}
+
+/* With a scheme per level the peaks of a level are pruned before those of the next come. */
+static void search_one_by_one(kbi_corners *c, search_tasks *t)
+{
+    kbi_peaks_start(&c->peaks, 0);
+    for (int32_t i = 0; i < c->levels.count; i++) {
+        kbi_levels_build(&c->levels, i);
+        if (c->scheme->per_level)
+            kbi_peaks_start_level(&c->peaks, peaks_to_keep(c, i), -FLT_MAX); /* Harris's is below 0 on edges */
+        search_level(c, t, i);
+        if (c->scheme->per_level) kbi_peaks_prune(&c->peaks);
+    }
 }
 
 static kb_status search_levels(kbi_corners *c)
@@ -105,17 +191,12 @@ static kb_status search_levels(kbi_corners *c)
     search_tasks tasks;
     if (!search_get(c, &tasks)) return KB_E_MEMORY;
     if (c->job->workspace->measures) return KB_OK;
-    const bool every_level = c->job->options.every_level;
-    /* What is known of the coarse levels saves work on the fine ones, which have most of the pixels. */
-    const bool coarse_first = !c->levels.in_place && !every_level;
-    kbi_peaks_start(&c->peaks, 0);
-    for (int32_t i = 0; i < c->levels.count; i++) {
-        kbi_levels_build(&c->levels, i);
-        if (every_level) begin_level(c, i);
-        if (!coarse_first) search_level(c, &tasks, i);
-        if (every_level) kbi_peaks_prune(&c->peaks);
+    if (c->levels.in_place || c->scheme->per_level) {
+        search_one_by_one(c, &tasks);
+    } else {
+        for (int32_t i = 0; i < c->levels.count; i++) kbi_levels_build(&c->levels, i);
+        search_all(c, &tasks);
     }
-    for (int32_t i = c->levels.count - 1; i >= 0 && coarse_first; i--) search_level(c, &tasks, i);
     kbi_peaks_prune(&c->peaks);
     return KB_OK;
 }
@@ -165,7 +246,8 @@ kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index)
 int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_detect_options *options,
                            const kbi_measure *measure)
 {
-    int32_t border = options->every_level ? KBI_EVERY_LEVEL_BORDER : measure->reach;
+    const kbi_scheme *scheme = kbi_scheme_of(options);
+    int32_t border = scheme->border > 0 ? scheme->border : measure->reach;
     kbi_levels_plan(levels, image, options->levels, options->level_factor, 2 * border + 8);
     return border;
 }
@@ -174,10 +256,9 @@ int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_d
 static bool lists_get(kbi_corners *c)
 {
     const kb_detect_options *options = &c->job->options;
-    size_t n = (size_t)options->max_keypoints, keep = kbi_corners_keep(c, 0);
-    for (int32_t i = 1; i < c->levels.count && options->every_level; i++) keep += kbi_corners_keep(c, i);
-    if (!kbi_peaks_get(&c->peaks, keep, max_peaks(c), c->job->workspace)) return false;
-    c->room = kbi_corners_takes_strongest(options) ? kbi_min_z(n, c->peaks.room) : c->peaks.room;
+    size_t n = (size_t)options->max_keypoints;
+    if (!list_get(c, peaks_in_all(c), &c->peaks)) return false;
+    c->room = takes_strongest(c) ? kbi_min_z(n, c->peaks.room) : c->peaks.room;
     /* A keypoint with two directions is returned twice. */
     size_t room = options->second_angle ? kbi_min_z(n, 2 * c->room) : 0;
     c->keypoints = kbi_workspace_get(c->job->workspace, (room > c->room ? room : c->room) * sizeof *c->keypoints);
@@ -197,7 +278,7 @@ static kb_status put_in_order(kbi_corners *c)
 
 kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
 {
-    kbi_corners c = {.job = job, .measure = measure};
+    kbi_corners c = {.job = job, .measure = measure, .scheme = kbi_scheme_of(&job->options)};
     kbi_detect_kernels_init(&c.kernels, kbi_cpu_flags());
     c.levels = (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel, .kernels = &c.kernels};
     c.levels.threads = job->options.low_memory ? 1 : kbi_parallel_threads(job->options.parallel);
@@ -211,7 +292,7 @@ kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measu
     if (!c.levels.in_place) mark = kbi_workspace_mark(job->workspace);
     kb_status status = search_levels(&c);
     kbi_workspace_rewind(job->workspace, mark);
-    if (status == KB_OK) status = kbi_corners_choose(&c);
+    if (status == KB_OK) status = c.scheme->choose(&c);
     kbi_workspace_rewind(job->workspace, mark);
     if (status == KB_OK && c.levels.in_place && !kbi_levels_get(&c.levels, job->workspace)) return KB_E_MEMORY;
     if (status != KB_OK) return status;

@@ -1,8 +1,8 @@
 /* Detectors of corners on a pyramid: one way through the levels for every measure of what a corner is.
  *
  *   search    the peaks of the measure in every level (fast_corners.c, hessian.c), in one list (peaks.h)
- *   maxima    a corner is a peak on several levels: it stays once, where it is strongest (maxima.c)
- *   choose    which n of them (choose.c, select.c)
+ *   choose    which n of them (select.c), by one of two schemes: a corner is a peak on several levels and stays once,
+ *             where it is strongest (maxima.c, places.c); or every level has a share (every_level.c)
  *   finish    places between pixels and angles (finish.c), while the pixels of a level are in memory */
 #ifndef KBI_DETECT_CORNERS_H
 #define KBI_DETECT_CORNERS_H
@@ -11,7 +11,6 @@
 #include "detect/peaks.h"
 
 #define KBI_CORNER_SIZE 31.0 /* diameter of a keypoint, px of its level: ORB's patch */
-#define KBI_EVERY_LEVEL_BORDER 31
 
 /* ---- measures ---- */
 
@@ -43,6 +42,7 @@ typedef struct kbi_place {
 struct kbi_measure {
     int32_t reach; /* px around a pixel that decide whether it is a peak; no peak is nearer to the border */
     int32_t power; /* of the contrast that a response grows with */
+    bool skips;    /* its search is faster when search->peaks->least is high */
     size_t (*scratch_bytes)(int32_t width); /* of a search */
     /* Calls kbi_search_add for every peak; it may leave out what is weaker than search->peaks->least. */
     void (*search)(const kbi_search *search);
@@ -61,16 +61,34 @@ static inline double kbi_half_pixel(double offset)
 
 /* ---- one detection ---- */
 
-typedef struct kbi_corners {
+typedef struct kbi_corners kbi_corners;
+
+/* How levels share the keypoints. */
+typedef struct kbi_scheme {
+    int32_t border;      /* px of a level without keypoints; 0: the reach of the measure */
+    double weight_power; /* the responses of a level weigh its factor to this power, per power of the contrast */
+    bool per_level;      /* every level keeps its strongest peaks; else the strongest of all levels go on */
+    kb_status (*choose)(kbi_corners *c);
+} kbi_scheme;
+
+/* A corner once, at its own scale (places.c); a corner on every level, as ORB has them (every_level.c). */
+extern const kbi_scheme kbi_scheme_places, kbi_scheme_every_level;
+static inline const kbi_scheme *kbi_scheme_of(const kb_detect_options *options)
+{
+    return options->every_level ? &kbi_scheme_every_level : &kbi_scheme_places;
+}
+
+struct kbi_corners {
     const kbi_detect_job *job;
     const kbi_measure *measure;
+    const kbi_scheme *scheme;
     kbi_detect_kernels kernels;
     kbi_levels levels;
     int32_t border;   /* px of a level without keypoints */
     kbi_peaks peaks;  /* of all levels; the peaks of a level stand together */
     kb_keypoint *keypoints; /* chosen; until they are finished, class_id is the index of the peak */
     size_t count, room; /* of keypoints */
-} kbi_corners;
+};
 
 /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
 kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count);
@@ -82,18 +100,29 @@ int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_d
 kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index);
 
 /* ---- maxima over scale (maxima.c) ---- */
-/* Bytes that kbi_maxima_keep needs. */
-size_t kbi_maxima_bytes(const kbi_levels *levels);
-/* Keeps the peaks that are maxima over scale, and sets their places between levels. */
-void kbi_maxima_keep(const kbi_levels *levels, kbi_peaks *peaks, void *memory);
+/* The peaks of a level, in order of rows, and a bit for each of its pixels: 1 where there is a peak. */
+typedef struct kbi_level_peaks {
+    kbi_peak *peak;
+    size_t count;
+    const kbi_level *level;
+    double finer, coarser; /* pixels of the level before, and after, per pixel */
+    size_t words;   /* of bits per row; one more than there are, so that a window may begin in the last */
+    uint64_t *bits;
+    uint32_t *rank; /* peaks before a word */
+} kbi_level_peaks;
 
-/* ---- choice (choose.c) ---- */
-/* How many peaks go on, of all levels or, with every_level, of one: so many that what is dropped would hardly be
- * chosen. */
-size_t kbi_corners_keep(const kbi_corners *c, int32_t level);
-/* Whether the strongest are chosen, not places or shares of levels. */
-bool kbi_corners_takes_strongest(const kb_detect_options *options);
-kb_status kbi_corners_choose(kbi_corners *c);
+typedef struct kbi_maxima {
+    int32_t levels;
+    kbi_level_peaks at[KB_PYRAMID_MAX_LEVELS];
+} kbi_maxima;
+
+/* Finds the peaks of each level, which stand together, and puts them in order of rows. */
+void kbi_maxima_start(kbi_maxima *maxima, const kbi_levels *levels, kbi_peaks *peaks);
+/* Sets bits and ranks, in memory of so many bytes. */
+void kbi_maxima_index(kbi_maxima *maxima, void *memory);
+size_t kbi_maxima_bytes(const kbi_levels *levels);
+/* Whether a peak is a maximum over scale. If so, it is moved to its place between levels. */
+bool kbi_is_maximum(const kbi_maxima *maxima, kbi_peak *peak);
 
 /* ---- finish (finish.c) ---- */
 /* Finishes those of the keypoints from..to - 1 that lie on a level; -1: on any. */

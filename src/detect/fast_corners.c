@@ -111,7 +111,7 @@ static void fast_refine(const kbi_detect_kernels *kernels, const kbi_place *plac
 }
 
 /* Harris's response reads one pixel more to the right than FAST around the neighbours of a corner. */
-const kbi_measure kbi_measure_fast = {KBI_HARRIS_REACH + 1, 4, fast_scratch_bytes, fast_search, fast_refine};
+const kbi_measure kbi_measure_fast = {KBI_HARRIS_REACH + 1, 4, false, fast_scratch_bytes, fast_search, fast_refine};
 
 static const char *const orb_options[] = {KBI_PYRAMID_OPTIONS, "fast_threshold", "fast_threshold_min", "cell_size",
                                           NULL};

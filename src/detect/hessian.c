@@ -130,7 +130,7 @@ static void hessian_search(const kbi_search *s)
 }
 
 /* Blur, second differences around the neighbours of a peak. */
-const kbi_measure kbi_measure_hessian = {KBI_HESSIAN_BLUR + 2, 1, hessian_scratch_bytes, hessian_search, NULL};
+const kbi_measure kbi_measure_hessian = {KBI_HESSIAN_BLUR + 2, 1, true, hessian_scratch_bytes, hessian_search, NULL};
 
 static const char *const hessian_options[] = {KBI_PYRAMID_OPTIONS, "hessian_threshold", NULL};
 const kbi_detector kbi_detector_hessian = {KB_DETECTOR_HESSIAN, "hessian", 2, hessian_options, kbi_detect_corners,

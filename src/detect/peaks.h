@@ -25,20 +25,27 @@ typedef struct kbi_peak {
     float response; /* comparable between levels */
 } kbi_peak;
 
+#define KBI_PEAK_BINS 512
+
 typedef struct kbi_peaks {
     kbi_peak *peak;
     size_t count, room, keep;
-    size_t first;            /* peaks before it stay; keep counts from it on */
-    float least;             /* what is weaker cannot go on */
-    uint32_t histogram[256]; /* of the responses that were added from first on, by their logarithm */
+    size_t first;    /* peaks before it stay; keep counts from it on */
+    float least;     /* what is weaker cannot go on */
+    /* Of the responses that were added from first on, by their logarithm. So `least` rises with every peak that is
+     * added, long before the list is full: `stronger` of them are in bins above `bin`, fewer than keep. */
+    uint32_t histogram[KBI_PEAK_BINS];
+    size_t stronger;
+    int32_t bin;
 } kbi_peaks;
 
 /* Empties a list. */
 void kbi_peaks_start(kbi_peaks *peaks, float least);
 /* What is in the list stays; what follows has a rule of its own. */
 void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float least);
-/* Memory for a list to which at most `max_added` peaks are added; false when it is out. */
-bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t max_added, kb_workspace *workspace);
+/* Memory for a list to which at most `max_added` peaks are added, with `spare` places beside those that are kept: the
+ * fewer, the more often the list is pruned. False when memory is out. */
+bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t spare, size_t max_added, kb_workspace *workspace);
 /* Adding needs no memory and cannot fail. */
 void kbi_peaks_add(kbi_peaks *peaks, const kbi_peak *peak);
 /* Keeps the `keep` strongest, in their order. */

@@ -11,10 +11,30 @@ foreach(target keybits-cli hash_everything keybits-learn keybits-eval)
         message(FATAL_ERROR "\${target} came along")
     endif()
 endforeach()
-if(CMAKE_BUILD_TYPE)
+if(CMAKE_BUILD_TYPE AND NOT DEBUG_IS_MEANT)
     message(FATAL_ERROR "the build type was set to \${CMAKE_BUILD_TYPE}")
 endif()
 CMAKE
 cmake -S "$scratch" -B "$scratch/build" >"$scratch/log"
 cmake --build "$scratch/build" >>"$scratch/log"
 check "$scratch/build/consumer"
+# without a build type of theirs the library is optimised, for Debug it is not
+grep -q -e '-O3' "$scratch/build/keybits/CMakeFiles/keybits_objects.dir/flags.make" ||
+    { echo "the library is not optimised"; exit 1; }
+cmake -S "$scratch" -B "$scratch/debug" -DCMAKE_BUILD_TYPE=Debug -DDEBUG_IS_MEANT=ON >"$scratch/log"
+! grep -q -e '-O3' "$scratch/debug/keybits/CMakeFiles/keybits_objects.dir/flags.make" ||
+    { echo "the library is optimised for Debug"; exit 1; }
+
+# a C++ project has keybits::opencv
+pkg-config --exists opencv4 2>/dev/null || { echo "OpenCV (libopencv-dev) is missing: keybits::opencv is not tested"; exit 0; }
+cat > "$scratch/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.16)
+project(consumer C CXX)
+add_subdirectory($KEYBITS_SOURCE keybits)
+find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs calib3d)
+add_executable(consumer $KEYBITS_SOURCE/examples/opencv_homography.cpp)
+target_link_libraries(consumer PRIVATE keybits::opencv \${OpenCV_LIBS})
+CMAKE
+cmake -S "$scratch" -B "$scratch/cxx" >"$scratch/log"
+cmake --build "$scratch/cxx" >>"$scratch/log"
+"$scratch/cxx/consumer" | grep -q '^inliers'

@@ -8,6 +8,9 @@
 #include <opencv2/core/ocl.hpp>
 
 #include <keybits_orbslam.hpp>
+#ifdef KEYBITS_HAVE_STITCHING
+#  include <keybits_stitching.hpp>
+#endif
 
 #define CHECK(condition)                                                               \
     do {                                                                               \
@@ -152,11 +155,69 @@ static void test_keypoints_without_a_region_are_removed()
     CHECK(keypoints.size() > 10);
     given = keypoints;
     given[2].pt.x = -50;
-    given[5].size = 0;
+    given[5].pt.y = NAN;
     features->compute(image, given, kept);
     CHECK(given.size() == keypoints.size() - 2 && kept.rows == rows.rows - 2);
     CHECK(same_rows(kept.row(2), rows.row(3)) && same_rows(kept.row(4), rows.row(6)));
     CHECK(given[2].pt == keypoints[3].pt);
+}
+
+/* Rows of a larger matrix of the caller are filled. */
+static void test_descriptors_are_filled()
+{
+    cv::Mat image = scene(200, 200, 3), rows;
+    cv::Ptr<cv::Feature2D> features = kb::Features::create("bag256", 50);
+    Keypoints keypoints, again;
+    features->detectAndCompute(image, cv::noArray(), keypoints, rows);
+    cv::Mat all(2 * rows.rows, 40, CV_8U, cv::Scalar(7));
+    cv::Mat part = all(cv::Rect(4, rows.rows, 32, rows.rows));
+    features->detectAndCompute(image, cv::noArray(), again, part);
+    CHECK(same_rows(all(cv::Rect(4, rows.rows, 32, rows.rows)), rows) && all.at<uint8_t>(rows.rows, 3) == 7);
+    part.setTo(0);
+    features->compute(image, again, part);
+    CHECK(same_rows(all(cv::Rect(4, rows.rows, 32, rows.rows)), rows) && all.at<uint8_t>(rows.rows, 36) == 7);
+}
+
+/* A size too small for a region is none: the keypoint is described as the detector's own on the image itself. */
+static void test_keypoints_without_a_size()
+{
+    cv::Mat image = scene(300, 200, 5), rows, usual;
+    cv::Ptr<kb::Features> features = kb::Features::create("bag256");
+    Keypoints points, sized;
+    for (int i = 0; i < 20; i++) {
+        points.push_back(cv::KeyPoint(40.f + 10 * static_cast<float>(i), 90, 1));
+        sized.push_back(cv::KeyPoint(points.back().pt, 31));
+    }
+    features->compute(image, points, rows);
+    features->compute(image, sized, usual);
+    CHECK(same_rows(rows, usual) && points.size() == 20 && points[3].size == 1);
+    features->setScale(10);
+    features->compute(image, points, rows);
+    CHECK(!same_rows(rows, usual));
+}
+
+static void test_parameters()
+{
+    cv::Ptr<kb::Features> features = kb::Features::create("bad256"), other = kb::Features::create();
+    CHECK(features->getMaxFeatures() == 2000);
+    features->setMaxFeatures(123);
+    features->options().detector = KB_DETECTOR_ORB;
+    features->options().fast_threshold = 33;
+    features->options().level_factor = 1.5f;
+    features->setScale(2.5f);
+    cv::FileStorage out(".yml", cv::FileStorage::WRITE | cv::FileStorage::MEMORY);
+    features->write(out);
+    cv::FileStorage in(out.releaseAndGetString(), cv::FileStorage::READ | cv::FileStorage::MEMORY);
+    other->read(in.root());
+    CHECK(other->getMaxFeatures() == 123 && other->getScale() == 2.5f && other->model().source() == "bad256");
+    CHECK(std::memcmp(&other->options(), &features->options(), sizeof(kb_detect_options)) == 0);
+    cv::Mat image = scene(200, 200, 3), a, b;
+    Keypoints k, l;
+    features->detectAndCompute(image, cv::noArray(), k, a);
+    other->detectAndCompute(image, cv::noArray(), l, b);
+    CHECK(k.size() == 123 && same_keypoints(k, l) && same_rows(a, b));
+    cv::FileStorage bad("%YAML:1.0\nmodel: bad256\nlevels: 99\n", cv::FileStorage::READ | cv::FileStorage::MEMORY);
+    CHECK(has(thrown([&] { other->read(bad.root()); }), "levels") && other->getMaxFeatures() == 123);
 }
 
 static bool same_lists(const Lists &a, const Lists &b)
@@ -205,6 +266,12 @@ static void test_matcher_is_opencvs_exhaustive_one(int type, int norm)
     b.clear();
     theirs->radiusMatch(query, train, b, radius);
     for (std::size_t i = 0; i < a.size(); i++) CHECK(a[i].size() == b[i].size());
+    mine->radiusMatch(query, train, a, radius, cv::noArray(), true);
+    b.clear();
+    theirs->radiusMatch(query, train, b, radius, cv::noArray(), true);
+    CHECK(a.size() == b.size() && !a[0].empty() && a.back().empty());
+    for (std::size_t i = 0; i < a.size(); i++)
+        CHECK(a[i].size() == b[i].size() && (a[i].empty() || a[i][0].queryIdx == b[i][0].queryIdx));
 
     std::vector<cv::Mat> sets;
     sets.push_back(train);
@@ -244,6 +311,14 @@ static void test_matcher_edges()
     CHECK(lists.size() == 2);
     matcher->radiusMatch(query, train, lists, 1000);
     CHECK(lists[0].size() == 3 && lists[1].empty());
+    cv::Mat allowed(3, 4, CV_8U, cv::Scalar(1)), floats, train_floats;
+    matcher->knnMatch(query, train, lists, 4, allowed);
+    CHECK(lists[0].size() == 3 && lists[1].empty());
+    query.convertTo(floats, CV_32F);
+    train.convertTo(train_floats, CV_32F);
+    matcher->knnMatch(floats, train_floats, lists, 4);
+    CHECK(lists[0].size() == 3 && lists[1].empty());
+    CHECK(!thrown([&] { matcher->knnMatch(query, train, lists, 1, cv::Mat(2, 4, CV_8U, cv::Scalar(1))); }).empty());
     CHECK(has(thrown([&] { matcher->knnMatch(query, train.colRange(0, 16), lists, 1); }), "different length"));
     CHECK(has(thrown([&] { matcher->knnMatch(cv::Mat(2, 2, CV_64F), cv::Mat(2, 2, CV_64F), lists, 1); }), "CV_8U or"));
     CHECK(has(thrown([&] { kb::Matcher::create(true)->knnMatch(query, train, lists, 2); }), "k is not 1"));
@@ -355,6 +430,31 @@ static void test_weak_corners_by_the_second_threshold()
     CHECK(keypoints.size() > 50);
 }
 
+#ifdef KEYBITS_HAVE_STITCHING
+/* Clean pairs of a panorama have a confidence that OpenCV's own matcher drops; the same picture twice is dropped by both. */
+static void test_panorama()
+{
+    cv::Mat wide = scene(900, 400, 11), colour, panorama;
+    cv::cvtColor(wide, colour, cv::COLOR_GRAY2BGR);
+    std::vector<cv::Mat> images;
+    for (int x = 0; x <= 500; x += 250) images.push_back(colour(cv::Rect(x, 0, 400, 400)).clone());
+    std::vector<cv::detail::ImageFeatures> features(4);
+    cv::Ptr<kb::Features> finder = kb::Features::create("bag256", 2000);
+    images.push_back(images[0].clone());
+    for (std::size_t i = 0; i < images.size(); i++) {
+        cv::detail::computeImageFeatures(finder, images[i], features[i]);
+        features[i].img_idx = static_cast<int>(i);
+    }
+    std::vector<cv::detail::MatchesInfo> mine, theirs;
+    kb::PanoramaMatcher matcher;
+    matcher(features, mine);
+    cv::detail::BestOf2NearestMatcher opencv(false, 0.3f);
+    opencv(features, theirs);
+    CHECK(mine[1].confidence > 1 && mine[6].confidence > 1 && mine[3].confidence == 0);
+    CHECK(theirs[1].confidence == 0 && theirs[3].confidence == 0);
+}
+#endif
+
 int main()
 {
     cv::ocl::setUseOpenCL(false);
@@ -363,6 +463,9 @@ int main()
         test_rows_are_those_of_the_c_api();
         test_inputs_and_masks();
         test_keypoints_without_a_region_are_removed();
+        test_descriptors_are_filled();
+        test_keypoints_without_a_size();
+        test_parameters();
         test_matcher_is_opencvs_exhaustive_one(CV_8U, cv::NORM_HAMMING);
         test_matcher_is_opencvs_exhaustive_one(CV_32F, cv::NORM_L2);
         test_matcher_edges();
@@ -370,6 +473,9 @@ int main()
         test_pyramid_of_the_extractor();
         test_weak_corners_by_the_second_threshold();
     }
+#ifdef KEYBITS_HAVE_STITCHING
+    test_panorama();
+#endif
     std::printf("all is well with OpenCV %s\n", CV_VERSION);
     return 0;
 }

@@ -38,7 +38,8 @@ static bool tell;
 static void view_render(const solid_scene *scene, view *v)
 {
     uint8_t *pixels = solid_render(scene, &v->camera, WIDTH, HEIGHT);
-    v->image = (io_image){WIDTH, HEIGHT, IO_GRAY8, pixels, {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0}};
+    v->image = (io_image){WIDTH, HEIGHT, IO_GRAY8, pixels, {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0},
+                         {WIDTH, HEIGHT, 1, 1, 0, 0}};
 }
 
 /* The second view moves aside, nearer and turns, more from pair to pair. */

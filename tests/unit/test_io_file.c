@@ -515,7 +515,8 @@ static void pictures_stand_side_by_side(void **state)
     (void)state;
     uint8_t gray[6] = {1, 2, 3, 4, 5, 6};
     uint16_t deep[2] = {65535, 0};
-    io_image a = {3, 2, IO_GRAY8, gray, {0}}, b = {1, 2, IO_GRAY16, (uint8_t *)deep, {0}};
+    io_image a = {.width = 3, .height = 2, .layout = IO_GRAY8, .pixels = gray},
+             b = {.width = 1, .height = 2, .layout = IO_GRAY16, .pixels = (uint8_t *)deep};
     io_canvas canvas;
     io_error error;
     int32_t x;

@@ -16,6 +16,7 @@ from . import _tree  # noqa: F401  (first: the others need keybits._abi)
 from ._arrays import keypoint_dtype, match_dtype, to_gray
 from ._checked import KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError
 from ._library import cpu_features, request_amx, set_threads, version
+from .collection import Collection, CollectionCounts
 from .draw import draw_keypoints, draw_matches, draw_outline
 from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Pyramid, build_pyramid,
                        describe, describe_float, describe_patches, describe_patches_float, detect, detect_and_compute,
@@ -35,7 +36,7 @@ from .tracking import Track, Tracker, plausible_corners, track
 __version__ = version()
 
 __all__ = [
-    "Camera", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER", "KP_INVALID", "KP_OUTSIDE",
+    "Camera", "Collection", "CollectionCounts", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER", "KP_INVALID", "KP_OUTSIDE",
     "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError", "KeybitsValueError", "LearningStopped",
     "Loop", "LoopDetector", "Model", "Pair", "PatchSet", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
     "box_dtype", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",

@@ -4,6 +4,7 @@ import os
 import queue
 import sys
 import threading
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional, Type
@@ -31,8 +32,17 @@ def _load() -> Any:
         library = ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(f"the keybits library cannot be loaded: {error}") from error
+    return _functions(library, path, [name for name in _abi.FUNCTIONS if not name.startswith(_COLLECTION)])
+
+
+_COLLECTION = "kb_collection_"
+
+
+def _functions(library: Any, path: str, names: List[str]) -> Any:
+    """Functions with their prototypes."""
     functions = SimpleNamespace()
-    for name, (result, arguments) in _abi.FUNCTIONS.items():
+    for name in names:
+        result, arguments = _abi.FUNCTIONS[name]
         try:
             function = getattr(library, name)
         except AttributeError:
@@ -43,6 +53,19 @@ def _load() -> Any:
         function.argtypes = [kind for _, kind in arguments]
         setattr(functions, name, checked_call(function, arguments))
     return functions
+
+
+@lru_cache(maxsize=None)
+def collection_library() -> Any:
+    """The library of collections, which reads and writes files and needs libjpeg, libpng and SQLite. It is loaded when
+    it is used first. KEYBITS_COLLECTION_LIBRARY names another one than that in the package."""
+    path = os.environ.get("KEYBITS_COLLECTION_LIBRARY") or str(Path(__file__).with_name("libkeybits-collection.so"))
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"the library of collections cannot be loaded: {error}; `make python` of a clone builds a "
+                          "package that has it") from error
+    return _functions(library, path, [name for name in _abi.FUNCTIONS if name.startswith(_COLLECTION)])
 
 
 lib: Any = _load()

@@ -5,7 +5,7 @@ import sys
 import types
 from pathlib import Path
 
-_HEADERS = ("keybits.h", "index.h", "learn.h")
+_HEADERS = ("keybits.h", "index.h", "learn.h", "collection.h")
 
 
 def _make(name: str, folder: Path) -> None:

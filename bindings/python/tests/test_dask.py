@@ -34,10 +34,8 @@ def client():
 
 def test_the_same_database(client, photos, program, tmp_path):
     expected = json.loads(program("collection", photos, "-o", tmp_path / "alone.db", "-n", "200", "--json", "--quiet"))
-    summary = keybits.dask.collection(client, [photos], tmp_path / "dask.db", shards=3, options=["-n", "200"],
-                                      program=os.environ["KEYBITS"])
-    assert {k: v for k, v in summary.items() if k not in ("seconds", "database")} == \
-           {k: v for k, v in expected.items() if k not in ("seconds", "database")}
+    counts = keybits.dask.collection(client, [photos], tmp_path / "dask.db", shards=3, max_keypoints=200)
+    assert counts._asdict() == {k: v for k, v in expected.items() if k not in ("seconds", "database")}
     assert (tmp_path / "dask.db").read_bytes() == (tmp_path / "alone.db").read_bytes()
 
 
@@ -50,18 +48,14 @@ def test_a_worker_is_lost(client, photos, program, tmp_path):
         os.kill(next(iter(pids.values())), signal.SIGKILL)
     killer = threading.Thread(target=strike)
     killer.start()
-    keybits.dask.collection(client, [photos], tmp_path / "dask.db", shards=12, options=["-n", "200"],
-                            program=os.environ["KEYBITS"])
+    keybits.dask.collection(client, [photos], tmp_path / "dask.db", shards=12, max_keypoints=200)
     killer.join()
     assert (tmp_path / "dask.db").read_bytes() == (tmp_path / "alone.db").read_bytes()
 
 
 def test_failures_have_words(client, photos, tmp_path):
-    with pytest.raises(keybits.KeybitsError, match="describe 1/1.*camera"):
-        keybits.dask.collection(client, [photos], tmp_path / "x.db", shards=1, options=["--camera", "NONE,1"], retries=0,
-                                program=os.environ["KEYBITS"])
-    with pytest.raises(keybits.KeybitsError, match="no-such-program"):
-        keybits.dask.collection(client, [photos], tmp_path / "x.db", shards=1, retries=0, program="no-such-program")
+    with pytest.raises(keybits.KeybitsError, match="camera"):
+        keybits.dask.collection(client, [photos], tmp_path / "x.db", shards=1, retries=0, camera="NONE,1")
     with pytest.raises(keybits.KeybitsValueError):
         keybits.dask.collection(client, [], tmp_path / "x.db")
     assert not (tmp_path / "x.db").exists()

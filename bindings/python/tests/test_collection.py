@@ -1,0 +1,106 @@
+"""Collections: the same database as the program's, shards, cancelling, wrong input."""
+import json
+
+import pytest
+from conftest import leaves, warp, write_pgm, HOMOGRAPHY
+
+import keybits
+from keybits._library import collection_library
+
+try:
+    collection_library()
+except ImportError as why:
+    pytest.skip(str(why), allow_module_level=True)
+
+
+@pytest.fixture
+def photos(tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for i in range(3):
+        picture = leaves(320, 240, i)
+        write_pgm(folder / f"{i}.pgm", picture)
+        write_pgm(folder / f"{10 + i}.pgm", warp(picture, HOMOGRAPHY, 340, 260))
+    return folder
+
+
+def test_the_database_of_the_program(photos, program, tmp_path):
+    expected = json.loads(program("collection", photos, "-o", tmp_path / "a.db", "-n", "300", "--json", "--quiet"))
+    steps = []
+    c = keybits.Collection([photos], tmp_path / "work", max_keypoints=300, threads=2,
+                           progress=lambda step, done, total: steps.append((step, done, total)))
+    assert c.names == ["0.pgm", "1.pgm", "2.pgm", "10.pgm", "11.pgm", "12.pgm"] and len(c) == 6
+    counts = c.run(tmp_path / "b.db")
+    assert counts._asdict() == {k: v for k, v in expected.items() if k not in ("seconds", "database")}
+    assert counts.verified_pairs >= 3
+    assert (tmp_path / "a.db").read_bytes() == (tmp_path / "b.db").read_bytes()
+    assert ("describing", 0, 6) in steps and ("describing", 6, 6) in steps and steps[-1][0] == "matching"
+    c.write_matches(tmp_path / "m.txt")
+    c.write_openmvg(tmp_path / "mvg")
+    c.write_page(tmp_path / "page.html")
+    assert "10.pgm" in (tmp_path / "m.txt").read_text()
+    assert (tmp_path / "mvg" / "sfm_data.json").exists() and (tmp_path / "page.html").exists()
+
+
+def test_shards(photos, tmp_path):
+    whole = keybits.Collection([photos], tmp_path / "one", max_keypoints=200)
+    whole.run(tmp_path / "one.db")
+
+    def shard():
+        return keybits.Collection([photos], tmp_path / "many", max_keypoints=200, threads=1)
+    for i in (2, 0):
+        shard().describe(i, 3)
+    with pytest.raises(keybits.KeybitsError, match="not described yet"):
+        shard().choose_pairs()
+    shard().describe(1, 3)
+    for i in range(2):
+        shard().match(i, 2)
+    assert shard().merge(tmp_path / "many.db").images == 6
+    assert (tmp_path / "many.db").read_bytes() == (tmp_path / "one.db").read_bytes()
+
+
+def test_retrieval_finds_its_vocabulary(photos, tmp_path):
+    counts = keybits.Collection([photos], tmp_path / "w", max_keypoints=200, pairs="retrieval", neighbours=1).run(
+        tmp_path / "r.db")
+    assert 3 <= counts.pairs <= 6
+
+
+def test_cancelled(photos, tmp_path):
+    c = keybits.Collection([photos], tmp_path / "w", progress=lambda *_: False)
+    with pytest.raises(keybits.KeybitsError, match="describing: cancelled"):
+        c.describe()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        keybits.Collection([photos], tmp_path / "w", progress=stop).describe()
+
+
+def test_photographs_that_cannot_be_read(photos, tmp_path):
+    (photos / "broken.jpg").write_bytes(b"no picture")
+    said = []
+    counts = keybits.Collection([photos], tmp_path / "w", max_keypoints=200, warn=said.append).run(tmp_path / "x.db")
+    assert counts.failed == 1 and counts.images == 6 and len(said) == 1 and "broken.jpg" in said[0]
+    (photos / "other.jpg").write_bytes(b"none either")
+    with pytest.warns(RuntimeWarning, match="other.jpg"):
+        keybits.Collection([photos], tmp_path / "w", max_keypoints=200).describe()
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"min_inliers": 7}, "min_inliers is 7, but must be 8"), ({"pairs": "some"}, "no pairs 'some'"),
+    ({"camera": "NONE,1"}, "camera"), ({"model": "nothing"}, "nothing"), ({"model": "sift"}, "binary"),
+    ({"detector": "none"}, "no detector"), ({"max_ratio": -1}, "max_ratio"), ({"max_keypoints": -1}, "max_keypoints")])
+def test_wrong_options(photos, tmp_path, options, words):
+    with pytest.raises(keybits.KeybitsError, match=words):
+        keybits.Collection([photos], tmp_path / "w", **options)
+    assert not (tmp_path / "w").exists()
+
+
+def test_wrong_calls(photos, tmp_path):
+    with pytest.raises(keybits.KeybitsError, match="images"):
+        keybits.Collection([], tmp_path / "w")
+    c = keybits.Collection([photos], tmp_path / "w")
+    with pytest.raises(keybits.KeybitsError, match="shard 3 of 3"):
+        c.describe(3, 3)
+    with pytest.raises(keybits.KeybitsError, match="not described yet"):
+        c.merge(tmp_path / "x.db")

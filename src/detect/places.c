@@ -1,0 +1,96 @@
+/* A corner once: peaks are taken from the strongest on, those that are maxima over scale and whose place is free. */
+#include "detect/corners.h"
+
+/* Keypoints nearer than SEPARATION of the size of the smaller, and nearer than MAX_SEPARATION px, compete for a place:
+ * the stronger stays. */
+#define SEPARATION 0.05
+#define MAX_SEPARATION 8.0
+#define NOBODY UINT32_MAX
+
+/* Cells of MAX_SEPARATION px, each with a list of the keypoints that stay in it. */
+typedef struct raster {
+    int32_t columns, rows;
+    uint32_t *cell, *next;
+} raster;
+
+static int32_t cell_at(float place, double beside, int32_t cells)
+{
+    return kbi_clamp_i((int32_t)((place + beside) / MAX_SEPARATION), 0, cells - 1);
+}
+
+static bool is_taken(const raster *r, const kb_keypoint *keypoints, const kb_keypoint *k)
+{
+    double own = SEPARATION * k->size;
+    if (own > MAX_SEPARATION) own = MAX_SEPARATION;
+    int32_t left = cell_at(k->x, -own, r->columns), right = cell_at(k->x, own, r->columns);
+    int32_t top = cell_at(k->y, -own, r->rows), bottom = cell_at(k->y, own, r->rows);
+    for (int32_t y = top; y <= bottom; y++)
+        for (int32_t x = left; x <= right; x++)
+            for (uint32_t i = r->cell[y * r->columns + x]; i != NOBODY; i = r->next[i]) {
+                double dx = (double)keypoints[i].x - k->x, dy = (double)keypoints[i].y - k->y;
+                double radius = SEPARATION * keypoints[i].size < own ? SEPARATION * keypoints[i].size : own;
+                if (dx * dx + dy * dy < radius * radius) return true;
+            }
+    return false;
+}
+
+/* The peaks, strongest first; equal ones in the order of levels, then of rows. */
+static size_t order_peaks(const kbi_maxima *maxima, const kbi_peaks *peaks, uint64_t *entries, uint64_t *spare)
+{
+    size_t n = 0;
+    for (int32_t level = 0; level < maxima->levels; level++) {
+        const kbi_peak *first = maxima->at[level].peak;
+        for (size_t i = 0; i < maxima->at[level].count; i++)
+            entries[n++] = (uint64_t)~kbi_float_order(first[i].response) << 32 | (uint64_t)(first + i - peaks->peak);
+    }
+    kbi_sort_upper(entries, spare, n);
+    return n;
+}
+
+/* The keypoints of the first c->room places, strongest first. */
+static size_t take_places(const kbi_corners *c, const kbi_maxima *maxima, raster *r, const uint64_t *entries, size_t n)
+{
+    size_t kept = 0;
+    memset(r->cell, 0xff, (size_t)r->columns * (size_t)r->rows * sizeof *r->cell); /* NOBODY */
+    for (size_t i = 0; i < n && kept < c->room; i++) {
+        uint32_t index = (uint32_t)entries[i];
+        if (!kbi_is_maximum(maxima, &c->peaks.peak[index])) continue;
+        kb_keypoint k = kbi_corner_keypoint(c, index);
+        if (is_taken(r, c->keypoints, &k)) continue;
+        uint32_t *cell = &r->cell[cell_at(k.y, 0, r->rows) * r->columns + cell_at(k.x, 0, r->columns)];
+        r->next[kept] = *cell;
+        *cell = (uint32_t)kept;
+        c->keypoints[kept++] = k;
+    }
+    return kept;
+}
+
+static kb_status choose_places(kbi_corners *c)
+{
+    const kb_image *image = &c->job->image;
+    const kb_detect_options *options = &c->job->options;
+    kb_workspace *workspace = c->job->workspace;
+    size_t n = (size_t)options->max_keypoints;
+    kbi_maxima maxima;
+    raster r = {(int32_t)(image->width / MAX_SEPARATION) + 1, (int32_t)(image->height / MAX_SEPARATION) + 1, NULL, NULL};
+    /* One after the other in the same memory: what sorting needs, the bits of maxima. */
+    size_t bytes = kbi_maxima_bytes(&c->levels), entry_bytes = c->peaks.room * sizeof(uint64_t);
+    uint64_t *entries = kbi_workspace_get(workspace, entry_bytes);
+    void *memory = kbi_workspace_get(workspace, bytes > entry_bytes ? bytes : entry_bytes);
+    r.cell = kbi_workspace_get(workspace, (size_t)r.columns * (size_t)r.rows * sizeof *r.cell);
+    r.next = kbi_workspace_get(workspace, c->room * sizeof *r.next);
+    if (!entries || !memory || !r.cell || !r.next) return KB_E_MEMORY;
+    if (workspace->measures && c->room <= n) return KB_OK;
+    if (workspace->measures)
+        return kbi_select_measure(c->room, n, image->width, image->height, options->selection, workspace);
+    kbi_maxima_start(&maxima, &c->levels, &c->peaks);
+    size_t peaks = order_peaks(&maxima, &c->peaks, entries, memory);
+    kbi_maxima_index(&maxima, memory);
+    c->count = take_places(c, &maxima, &r, entries, peaks);
+    if (c->count <= n) return KB_OK;
+    return kb_select(c->keypoints, c->count, image->width, image->height, options->selection, n, workspace, &c->count);
+}
+
+/* Of a corner that is as strong on all levels, the fine peak is found in the original alone, the coarse one in a smaller
+ * image too. So coarser levels weigh a little more (Lindeberg's gamma-normalised derivatives, gamma above 1). */
+const kbi_scheme kbi_scheme_places = {.weight_power = 0.25, .choose = choose_places};
