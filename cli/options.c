@@ -330,10 +330,9 @@ static bool arguments_fit(cli_common *common, int count, char **arguments)
 
 /* ------------------------------------------------------------------------------------------------------ the command */
 
-/* Limits the instruction sets and starts the threads, as asked for. AMX is used where it is there. */
+/* Limits the instruction sets and starts the threads, as asked for. */
 static bool start_threads(cli_common *common)
 {
-    (void)kb_cpu_request_amx();
     if (common->cpu && *common->cpu && kb_cpu_limit(common->cpu) != KB_OK) {
         const char *found = kb_cpu_features();
         common->exit_code = cli_usage_error(common, "no such instruction set: \"%s\"; this machine has %s%sc",
@@ -373,6 +372,7 @@ static int run_subcommand(const cli_command *command, int argc, char **argv)
     }
     const cli_command *found = cli_find_subcommand(command, argv[1]);
     if (found) return cli_run(found, argc - 1, argv + 1);
+    if (command->otherwise) return cli_run(command->otherwise, argc, argv);
     cli_error("%s has no subcommand \"%s\"; keybits %s --help lists them", command->name, argv[1], command->name);
     return CLI_USAGE;
 }

@@ -490,14 +490,24 @@ KB_API kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, siz
 /* The Hamming distance of two rows; -1 when one is NULL. */
 KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
 
-/* Where a query is expected in image b, for kb_match_guided: a map point's projection, or a keypoint's position
- * predicted by a motion model. A guide with a number that is not finite finds nothing. */
+/* Where a query is expected in image b, for kb_match_guided: near a point, such as a map point's projection, a
+ * keypoint's position predicted by a motion model or sent by a homography; or near a line, such as an epipolar one. A
+ * guide with a number that is not finite finds nothing. */
 typedef struct kb_guide {
     float x, y;
-    float radius;                 /* px; candidates lie within it */
+    float radius;                 /* px; candidates lie within it of the point or the line */
     float angle;                  /* of the query's keypoint, degrees; negative: none */
     int32_t min_level, max_level; /* of kb_keypoint.octave, both included */
+    float line_x, line_y;         /* 0 and 0: a point. Else the direction of a line through it, of any length */
 } kb_guide;
+
+/* Fills a guide per keypoint: the point where a homography sends it, with its angle turned as there; or the line of a
+ * fundamental matrix, (x2, y2, 1) f (x1, y1, 1)^T = 0, in image b of the given size. All levels count. Distorted
+ * pixels have no lines: undistort keypoints first (kb_camera_unproject). Does nothing when a pointer is NULL. */
+KB_API void kb_guides_homography(const double h[9], const kb_keypoint *keypoints, size_t n, float radius,
+                                 kb_guide *guides);
+KB_API void kb_guides_epipolar(const double f[9], const kb_keypoint *keypoints, size_t n, int32_t width, int32_t height,
+                               float radius, kb_guide *guides);
 
 typedef struct kb_guided_options {
     uint32_t struct_size;
@@ -509,7 +519,7 @@ typedef struct kb_guided_options {
     const kb_parallel *parallel;
 } kb_guided_options;
 
-/* Matches na queries (rows a, one guide each) with those keypoints of b that lie near where the guide expects them. One
+/* Matches na queries (rows a, one guide each) with those keypoints of b that lie where the guide expects them. One
  * to one: of several queries with the same nearest keypoint the nearest query keeps it, of equal ones the first. Ties
  * between candidates go to the lowest index. `matches` has room for na; *count are written, in order of a. Rows are
  * packed, 1 to 4096 bytes. options and workspace may be NULL. */
@@ -668,19 +678,23 @@ KB_API void kb_homography_apply(const double h[9], double x, double y, double *o
 
 /* ------------------------------------------------------------------------------------------------------- two images */
 
-/* What angles the keypoints of a pair of images are described with. The numbers can be combined in options. */
+/* How a pair of images is looked at: the angles that its keypoints are described with, and what is known already. The
+ * numbers can be combined in options. */
 typedef enum kb_look {
-    KB_LOOK_UPRIGHT = 1,  /* none: most photographs are taken upright, and angles of keypoints are noisy */
+    KB_LOOK_UPRIGHT = 1,  /* no angles: most photographs are taken upright, and angles of keypoints are noisy */
     KB_LOOK_ORIENTED = 2, /* an angle per keypoint, by kb_orient */
     KB_LOOK_ROTATED = 4,  /* one rotation for the whole pair: 0 in the first image, kb_pair.rotation in the second */
+    KB_LOOK_WARPED = 8,   /* after a homography, affinity or similarity: the second image warped into the first,
+                             detected, described upright and matched near by. Models with binary rows */
+    KB_LOOK_GUIDED = 16,  /* after a fundamental or essential matrix: matches along epipolar lines. Binary rows */
     KB_LOOK_INT32 = 0x7fffffff
 } kb_look;
-/* "upright", "oriented", "rotated"; "?" for another value. */
+/* "upright", "oriented", "rotated", "warped", "guided"; "?" for another value. */
 KB_API const char *kb_look_name(kb_look look);
 
 typedef struct kb_pair_options {
     uint32_t struct_size;
-    int32_t looks;                     /* KB_LOOK_*, combined, of which UPRIGHT or ORIENTED; 0: all */
+    int32_t looks;                     /* KB_LOOK_*, combined, of which UPRIGHT or ORIENTED; 0: all but GUIDED */
     const kb_detect_options *detect;   /* NULL: defaults. Its orientation is the rule of the oriented look, with NONE
                                           there is no such look; second_angle and parallel are not used, mask must be
                                           NULL */
@@ -706,7 +720,7 @@ typedef struct kb_pair {
     size_t candidates;     /* matches before the filter */
     kb_look look;          /* which gave the matches and the geometry */
     float rotation;        /* of the second image against the first, degrees clockwise from 0 to 360, where look is
-                              KB_LOOK_ROTATED; else 0 */
+                              KB_LOOK_ROTATED or follows it; else 0 */
     int32_t looks;         /* how many were tried */
 } kb_pair;
 
@@ -717,6 +731,61 @@ typedef struct kb_pair {
  * SIFT and RootSIFT are matched as floats. options and workspace may be NULL: no geometry then. */
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair);
+
+/* --------------------------------------------------------------------------------------------- points over frames */
+
+typedef struct kb_point {
+    float x, y;
+} kb_point;
+
+typedef struct kb_track_options {
+    uint32_t struct_size;
+    int32_t levels;          /* 0: 4; 1 to 8 resolutions, each half of the one before. Motion up to about 6 px x
+                                2^(levels - 1) is found */
+    int32_t iterations;      /* 0: 10; 1 to 1000 steps per level at most */
+    float min_correlation;   /* 0: 0.7; up to 1: of the windows of 16 x 16 px. Brightness and contrast may change */
+    float max_error;         /* px, 0: 0.5: followed back, a point must return this close to where it was */
+    int32_t predicted;       /* 1: `to` has guesses, such as a gyroscope's; 0: points stay where they are. Of
+                                kb_track_points */
+    const kb_parallel *parallel;
+    /* kb_tracker */
+    int32_t max_points;      /* 0: 300; up to 1000000 */
+    int32_t mask_margin;     /* px, 0 to 65535: distance of new points from what the mask hides */
+    const kb_detect_options *detect; /* new points. NULL: defaults. max_keypoints, mask, mask_margin and parallel are not
+                                used, mask must be NULL */
+} kb_track_options;
+
+/* Follows n points from image a to image b by pyramidal alignment of the windows around them (Lucas-Kanade), forward and
+ * back. to (n) receives them in image b, correlations (n) the likeness of the windows, up to 1; a point that is lost has
+ * correlation 0 and stays where it was. Points outside the image, NaN too, are lost. options and workspace may be NULL. */
+KB_API kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_point *from, size_t n,
+                                 const kb_track_options *options, kb_workspace *workspace, kb_point *to,
+                                 float *correlations);
+
+/* A point that is followed from frame to frame. */
+typedef struct kb_track {
+    uint64_t id;          /* from 0, given once */
+    float x, y;           /* in this frame */
+    float last_x, last_y; /* in the frame before; the same as x, y for a new point */
+    float correlation;    /* with the frame before; 1 for a new point */
+    int32_t age;          /* frames that it was followed through: 0 for a new point */
+} kb_track;
+
+/* Follows points over the frames of a camera, and adds new ones where there are none. It keeps a copy of the last frame,
+ * and serves one call at a time; options->parallel must outlive it. options and error may be NULL. Release with
+ * kb_tracker_free. */
+typedef struct kb_tracker kb_tracker;
+KB_API kb_status kb_tracker_create(const kb_track_options *options, kb_tracker **out, kb_error *error);
+KB_API void kb_tracker_free(kb_tracker *tracker);
+/* Takes the next frame. tracks has room for max_points, otherwise KB_E_SPACE; *count receives how many there are: first
+ * those of before, in their order, without those that were lost or moved onto the mask, then new ones. With fewer than
+ * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
+ * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
+ * anew, and so does the frame after a call that failed. */
+KB_API kb_status kb_tracker_add(kb_tracker *tracker, const kb_image *image, const kb_image *mask,
+                                kb_workspace *workspace, kb_track *tracks, size_t capacity, size_t *count);
+/* Forgets all points; ids go on. */
+KB_API void kb_tracker_reset(kb_tracker *tracker);
 
 /* ----------------------------------------------------------------------------------------------------------- memory */
 
@@ -744,6 +813,7 @@ typedef struct kb_workspace_limits {
     size_t row_bytes;                /* of these rows; 0: what the model gives, floats too, or KB_MAX_BITS / 8 */
     size_t pairs;                    /* kb_fit, kb_fit_pose */
     int32_t refine;                  /* 1: kb_match_refine of two images */
+    int32_t track;                   /* 1: kb_track_points of two images */
 } kb_workspace_limits;
 
 /* Bytes of a workspace that serves all these calls without growing, whatever the content of images and rows: the value
@@ -860,11 +930,13 @@ KB_API kb_status kb_model_load_with(const void *data, size_t size, const kb_allo
                                     kb_error *error);
 KB_API kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out);
 KB_API kb_status kb_workspace_create_with(const kb_allocator *allocator, kb_workspace **out);
+KB_API kb_status kb_tracker_create_with(const kb_track_options *options, const kb_allocator *allocator,
+                                        kb_tracker **out, kb_error *error);
 
 /* ------------------------------------------------------------------------------------------------- instruction sets */
 
 /* Kernels have variants per instruction set; all give the same results. kb_kernel_at lists which one runs; name NULL
- * past the last. kb_cpu_features: those found and not disabled, such as "sse2 avx2 popcnt", in static storage. */
+ * past the last. kb_cpu_features: those found and not disabled, such as "sse4.2 avx2", in static storage. */
 typedef struct kb_kernel {
     const char *name;    /* what it does, such as "hamming" */
     const char *variant; /* "c", "avx2", ... */
@@ -872,18 +944,10 @@ typedef struct kb_kernel {
 KB_API kb_kernel kb_kernel_at(int32_t index);
 KB_API const char *kb_cpu_features(void);
 
-/* Disables instruction sets, for testing and measuring: a list of the features that may be used, such as "avx2" or
- * "sse4.1 popcnt", each with those it builds on, "c" for none, NULL for all. KB_E_UNKNOWN, and nothing changes, for a
- * word that is no feature's name. Must not be called while other calls run. */
+/* Disables instruction sets, for testing and measuring: a list of the features that may be used, such as "avx2",
+ * each with those it builds on, "c" for none, NULL for all. KB_E_UNKNOWN, and nothing changes, for a word that is no
+ * feature's name. Must not be called while other calls run. */
 KB_API kb_status kb_cpu_limit(const char *features);
-
-/* Asks Linux for AMX, the matrix instructions of Intel's Sapphire Rapids and later: kb_match_hamming and kb_match_knn
- * then take 0.6 of the time for many rows. The library never asks by itself, since this changes the process until it
- * ends: signal frames grow by 8 KB, so that an alternate signal stack must be as large as getauxval(AT_MINSIGSTKSZ)
- * says, and matching takes 100 KB of the stack of every thread. kb_cpu_features lists "amx". KB_OK when the process has
- * it. KB_E_UNKNOWN, and nothing changes, for another processor, another system than Linux 5.16 or later on x86-64, a
- * library built without it, or an alternate signal stack that is too small. May be called at any time, by any thread. */
-KB_API kb_status kb_cpu_request_amx(void);
 
 #ifdef __cplusplus
 }

@@ -30,7 +30,8 @@
     ROW(kb_fit_options, keep_duplicates)         \
     ROW(kb_fit_report, rms)                      \
     ROW(kb_pair_options, parallel)               \
-    ROW(kb_pair, looks)
+    ROW(kb_pair, looks)                          \
+    ROW(kb_track_options, detect)
 
 #define KBI_FIRST_SIZE_ROW(type, last) KBI_FIRST_SIZE_##type = offsetof(type, last) + sizeof(((type *)0)->last),
 enum { KBI_STRUCT_TABLE(KBI_FIRST_SIZE_ROW) KBI_FIRST_SIZE_END };

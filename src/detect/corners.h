@@ -82,7 +82,7 @@ struct kbi_corners {
     const kbi_detect_job *job;
     const kbi_measure *measure;
     const kbi_scheme *scheme;
-    kbi_detect_kernels kernels;
+    const kbi_detect_kernels *kernels;
     kbi_levels levels;
     int32_t border;   /* px of a level without keypoints */
     kbi_peaks peaks;  /* of all levels; the peaks of a level stand together */
@@ -106,7 +106,7 @@ typedef struct kbi_level_peaks {
     size_t count;
     const kbi_level *level;
     double finer, coarser; /* pixels of the level before, and after, per pixel */
-    size_t words;   /* of bits per row; one more than there are, so that a window may begin in the last */
+    size_t words;   /* of bits per row */
     uint64_t *bits;
     uint32_t *rank; /* peaks before a word */
 } kbi_level_peaks;

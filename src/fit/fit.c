@@ -10,10 +10,8 @@ const fit_kind *kbi_fit_kind_of(kb_geometry geometry)
     case KB_GEOMETRY_FUNDAMENTAL: return &kbi_fit_fundamental;
     case KB_GEOMETRY_SIMILARITY: return &kbi_fit_similarity;
     case KB_GEOMETRY_AFFINE: return &kbi_fit_affine;
-#ifndef KB_NO_CALIBRATED
     case KB_GEOMETRY_ESSENTIAL: return &kbi_fit_essential;
     case KB_GEOMETRY_ROTATION: return &kbi_fit_rotation;
-#endif
     default: return NULL;
     }
 }
@@ -27,7 +25,7 @@ typedef struct fit_settings {
 
 static kb_status read_cameras(fit_settings *s)
 {
-    if (!s->o.camera1) return KBI_CALIBRATED(s->kind) ? KB_E_ARGUMENT : KB_OK;
+    if (!s->o.camera1) return s->kind->calibrated ? KB_E_ARGUMENT : KB_OK;
     kb_status status = kbi_camera_read(s->o.camera1, &s->camera1);
     s->camera2 = s->camera1;
     if (status == KB_OK && s->o.camera2) status = kbi_camera_read(s->o.camera2, &s->camera2);
@@ -75,7 +73,7 @@ static bool to_pixels(const fit_kind *kind, const fit_pairs *pairs, const double
     const double back[9] = {1 / b->scale, 0, b->x, 0, 1 / b->scale, b->y, 0, 0, 1};
     const double transposed[9] = {b->scale, 0, 0, 0, b->scale, 0, -b->scale * b->x, -b->scale * b->y, 1};
     double right[9], norm = 0;
-    if (KBI_CALIBRATED(kind)) {
+    if (kind->calibrated) {
         memcpy(out, model, 9 * sizeof *out);
         return true;
     }
@@ -103,12 +101,12 @@ static void pose_to_scene(const fit_pairs *pairs, const double *model, kb_fit_re
 static bool fill_model(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                        const fit_found *found, kb_fit_report *report)
 {
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_pose)) {
+    if (kind == &kbi_fit_pose) {
         pose_to_scene(pairs, found->model, report);
         return finite_numbers(report->rotation, 9) && finite_numbers(report->translation, 3);
     }
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_rotation)) memcpy(report->rotation, found->model, sizeof report->rotation);
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential) &&
+    if (kind == &kbi_fit_rotation) memcpy(report->rotation, found->model, sizeof report->rotation);
+    if (kind == &kbi_fit_essential &&
         !kbi_fit_essential_pose(found->model, pairs, scratch->list.slot, found->score.count, report->rotation,
                                 report->translation))
         return false;
@@ -134,7 +132,7 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
     report->result = KB_FIT_FOUND;
     report->inliers = found->score.count;
     report->places = found->places;
-    report->rms = KBI_CALIBRATED(kind) ? sqrt(sum / found->score.count) * pairs->pixel
+    report->rms = kind->calibrated ? sqrt(sum / found->score.count) * pairs->pixel
                                    : sqrt(sum / found->score.count) / pairs->frame2.scale;
 }
 
@@ -191,7 +189,7 @@ static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_l
     if (kind == &kbi_fit_homography || kind == &kbi_fit_affine)
         return kbi_fit_off_line(pairs, scratch->part.slot, found->places);
     if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(kind, pairs, limits, scratch, found);
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential)) {
+    if (kind == &kbi_fit_essential) {
         kbi_fit_off_plane(kind, pairs, limits, scratch, found); /* a plane alone determines it, too */
         list_again(kind, pairs, scratch, found);
         return kbi_fit_has_parallax(pairs, limits, scratch, found);

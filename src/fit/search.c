@@ -256,6 +256,15 @@ static fit_list list_few(const fit_kind *kind, const fit_pairs *pairs, const dou
     return list;
 }
 
+static bool relax(const fit_kind *kind, double *model, const fit_pairs *pairs, const fit_list *list)
+{
+    fit_normal around;
+    if (kind->relax) return kind->relax(model, pairs, list);
+    if (list->n < kind->sample + (kind->epipolar ? 1 : 0)) return false;
+    kind->normal(model, pairs, list, &around);
+    return kbi_fit_step(kind, &around, 0, model);
+}
+
 void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                      fit_found *found)
 {
@@ -265,7 +274,7 @@ void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double
     found->measured = false;
     for (size_t i = 0; i < KBI_COUNT(cutoffs2); i++) {
         fit_list list = list_few(kind, pairs, moved, cutoffs2[i] * pairs->threshold2, scratch);
-        if (!kind->relax(moved, pairs, &list)) return;
+        if (!relax(kind, moved, pairs, &list)) return;
     }
     fit_score score = kbi_fit_score(kind, pairs, moved, scratch);
     if (score.cost >= found->score.cost) return;

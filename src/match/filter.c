@@ -20,7 +20,7 @@
 #include "common/cpu.h"
 #include "common/sincos.h"
 #include "match/filter_block.h"
-#include "match/grid.h"
+#include "match/point_grid.h"
 #include "match/kernels.h"
 #include "match/match.h"
 
@@ -35,7 +35,7 @@ typedef struct filter_node {
 
 typedef struct filter_job {
     kbi_filter_nodes sorted; /* by cell */
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     float tolerance;
     int32_t min_support;
     int32_t n;
@@ -118,7 +118,7 @@ static void filter_count_between(const filter_job *job, int32_t least, int32_t i
     int32_t *support = job->sorted.support;
     if (to - from > NEIGHBOURS) to = from + NEIGHBOURS;
     for (int32_t j = from; j < to; j += KBI_FILTER_BLOCK) {
-        uint32_t may = job->kernels.filter_block(&job->sorted, i, j, least);
+        uint32_t may = job->kernels->filter_block(&job->sorted, i, j, least);
         if (to - j < KBI_FILTER_BLOCK) may &= ((uint32_t)1 << (to - j)) - 1;
         for (int32_t k = j; may; k++, may >>= 1) {
             if (!(may & 1) || (support[i] >= least && support[k] >= least)) continue;
@@ -222,7 +222,7 @@ kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_
                     const kb_filter_options *options, kb_workspace *workspace, kb_match *out, size_t *count)
 {
     filter_job job = {.n = 0};
-    kbi_match_kernels_init(&job.kernels, kbi_cpu_flags());
+    job.kernels = kbi_match_kernels_get();
     if (!count) return KB_E_ARGUMENT;
     kb_status status = filter_read_options(options, &job);
     if (status != KB_OK) return status;

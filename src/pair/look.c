@@ -15,22 +15,32 @@ static kb_status compute_angles(pair_job *job, pair_side *side)
     return status;
 }
 
-kb_status kbi_pair_set_angles(pair_job *job, const pair_look *look)
+kb_status kbi_pair_set_angles(pair_job *job, int which, const pair_look *look)
 {
-    for (int k = 0; k < 2; k++) {
-        pair_side *side = &job->sides[k];
-        if (look->look == KB_LOOK_ORIENTED && !side->angles) {
-            kb_status status = compute_angles(job, side);
-            if (status != KB_OK) return status;
-        }
-        float angle = look->look == KB_LOOK_UPRIGHT ? -1.0f : k == 0 ? 0.0f : look->rotation;
-        for (size_t i = 0; i < side->n; i++)
-            side->keypoints[i].angle = look->look == KB_LOOK_ORIENTED ? side->angles[i] : angle;
+    pair_side *side = &job->sides[which];
+    float angle = look->angles == KB_LOOK_UPRIGHT ? -1.0f : which == 0 ? 0.0f : look->rotation;
+    if (look->angles == KB_LOOK_ORIENTED && !side->angles) {
+        kb_status status = compute_angles(job, side);
+        if (status != KB_OK) return status;
     }
+    for (size_t i = 0; i < side->n; i++)
+        side->keypoints[i].angle = look->angles == KB_LOOK_ORIENTED ? side->angles[i] : angle;
     return KB_OK;
 }
 
-static kb_status describe(const pair_job *job, const pair_side *side)
+kb_status kbi_pair_describe(pair_job *job, int which, const pair_look *look)
+{
+    pair_side *side = &job->sides[which];
+    float rotation = which == 0 ? 0.0f : look->rotation;
+    bool plain = look->angles != KB_LOOK_ORIENTED && side->described != KB_LOOK_ORIENTED && side->described;
+    kb_status status = kbi_pair_set_angles(job, which, look);
+    if ((plain && side->rotation == rotation) || (side->described == look->angles && !plain)) return status;
+    side->described = look->angles;
+    side->rotation = rotation;
+    return status == KB_OK ? kbi_pair_describe_side(job, side) : status;
+}
+
+kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side)
 {
     kb_describe_options o;
     KB_INIT(o);
@@ -52,15 +62,21 @@ static kb_status match(const pair_job *job, pair_look *out)
     else
         status = kb_match_hamming(a->rows, a->n, b->rows, b->n, (size_t)job->model->row_bytes, &job->match,
                                   job->workspace, out->matches, &out->count);
+    return status;
+}
+
+kb_status kbi_pair_filter(const pair_job *job, pair_look *out)
+{
+    const pair_side *a = &job->sides[0];
     out->candidates = out->count;
-    if (status != KB_OK || job->options.no_filter) return status;
-    return kb_filter(a->keypoints, a->n, b->keypoints, b->n, out->matches, out->count, job->options.filter,
+    if (job->options.no_filter) return KB_OK;
+    return kb_filter(a->keypoints, a->n, out->b, out->nb, out->matches, out->count, job->options.filter,
                      job->workspace, out->matches, &out->count);
 }
 
-static kb_status fit(const pair_job *job, pair_look *out)
+kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
 {
-    const pair_side *a = &job->sides[0], *b = &job->sides[1];
+    const pair_side *a = &job->sides[0];
     kb_fit_options o = job->fit;
     KB_INIT(out->fit);
     out->fit.result = KB_FIT_NOT_FOUND;
@@ -69,7 +85,7 @@ static kb_status fit(const pair_job *job, pair_look *out)
     o.quality = job->quality;
     o.candidates = out->candidates;
     o.looks = job->looks * (o.looks > 0 ? o.looks : 1);
-    kb_status status = kb_match_points(a->keypoints, a->n, b->keypoints, b->n, out->matches, out->count, job->points,
+    kb_status status = kb_match_points(a->keypoints, a->n, out->b, out->nb, out->matches, out->count, job->points,
                                        job->quality);
     if (status == KB_OK) status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit);
     return status;
@@ -77,9 +93,13 @@ static kb_status fit(const pair_job *job, pair_look *out)
 
 kb_status kbi_pair_look(pair_job *job, pair_look *out)
 {
+    kb_status status = KB_OK;
+    out->angles = out->look;
+    out->b = job->sides[1].keypoints;
+    out->nb = job->sides[1].n;
     job->looks++;
-    kb_status status = kbi_pair_set_angles(job, out);
-    for (int k = 0; k < 2 && status == KB_OK; k++) status = describe(job, &job->sides[k]);
+    for (int k = 0; k < 2 && status == KB_OK; k++) status = kbi_pair_describe(job, k, out);
     if (status == KB_OK) status = match(job, out);
-    return status == KB_OK ? fit(job, out) : status;
+    if (status == KB_OK) status = kbi_pair_filter(job, out);
+    return status == KB_OK ? kbi_pair_fit(job, out) : status;
 }

@@ -4,6 +4,7 @@
 #include "pair/pair.h"
 
 #define MIN_ROLL 4.0f /* degrees; below it upright rows are as good as rotated ones */
+#define MIN_EXPLAINED 0.3 /* of the matches, below which a geometry is no help: a homography of a solid scene */
 #define MIN_SHARE 0.5 /* of the kept matches that agree with upright's geometry, below which oriented is tried too */
 
 const char *kb_look_name(kb_look look)
@@ -12,6 +13,8 @@ const char *kb_look_name(kb_look look)
     case KB_LOOK_UPRIGHT: return "upright";
     case KB_LOOK_ORIENTED: return "oriented";
     case KB_LOOK_ROTATED: return "rotated";
+    case KB_LOOK_WARPED: return "warped";
+    case KB_LOOK_GUIDED: return "guided";
     default: return "?";
     }
 }
@@ -20,10 +23,10 @@ const char *kb_look_name(kb_look look)
 
 static kb_status read_looks(pair_job *job)
 {
-    const int32_t first = KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED;
+    const int32_t first = KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED, usual = first | KB_LOOK_ROTATED | KB_LOOK_WARPED;
     int32_t *looks = &job->options.looks;
-    if (*looks == 0) *looks = first | KB_LOOK_ROTATED;
-    if (*looks & ~(first | KB_LOOK_ROTATED)) return KB_E_ARGUMENT;
+    if (*looks == 0) *looks = usual;
+    if (*looks & ~(usual | KB_LOOK_GUIDED)) return KB_E_ARGUMENT;
     if (job->detect.orientation == KB_ORIENTATION_NONE) *looks &= ~KB_LOOK_ORIENTED;
     return *looks & first ? KB_OK : KB_E_ARGUMENT;
 }
@@ -41,6 +44,7 @@ static kb_status read_options(const kb_model *model, const kb_pair_options *give
     job->detect.struct_size = sizeof job->detect;
     job->match.struct_size = sizeof job->match;
     job->fit.struct_size = sizeof job->fit;
+    if (job->fit.geometry == 0) job->fit.geometry = KB_GEOMETRY_HOMOGRAPHY;
     if (job->detect.detector == 0) job->detect.detector = kb_detector_default();
     job->detect.second_angle = 0;
     job->detect.parallel = job->match.parallel = o->parallel;
@@ -101,7 +105,9 @@ static kb_status try_look(pair_job *job, kb_look look, float rotation, pair_look
     if (!(job->options.looks & (int32_t)look)) return KB_OK;
     spare->look = look;
     spare->rotation = rotation;
-    kb_status status = kbi_pair_look(job, spare);
+    kb_status (*take)(pair_job *, const pair_look *, pair_look *) =
+        look == KB_LOOK_WARPED ? kbi_pair_warped_look : look == KB_LOOK_GUIDED ? kbi_pair_guided_look : NULL;
+    kb_status status = take ? take(job, best, spare) : kbi_pair_look(job, spare);
     if (status == KB_OK && (job->looks == 1 || better(spare, best))) {
         pair_look other = *best;
         *best = *spare;
@@ -125,6 +131,23 @@ static float rotation_of(const pair_job *job, const pair_look *best, const pair_
     return kbi_pair_rotation_of_angles(job, best->look == KB_LOOK_ORIENTED ? best : spare);
 }
 
+/* Whether a look that rests on the geometry can be expected to find more. */
+static bool worth_more(const pair_look *look)
+{
+    return found(look) && (double)look->fit.inliers >= MIN_EXPLAINED * (double)look->count;
+}
+
+static bool maps_points(const kb_fit_options *fit)
+{
+    return fit->geometry == KB_GEOMETRY_HOMOGRAPHY || fit->geometry == KB_GEOMETRY_SIMILARITY ||
+           fit->geometry == KB_GEOMETRY_AFFINE;
+}
+
+static bool maps_lines(const kb_fit_options *fit)
+{
+    return fit->geometry == KB_GEOMETRY_FUNDAMENTAL || fit->geometry == KB_GEOMETRY_ESSENTIAL;
+}
+
 static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
 {
     kb_status status = try_look(job, KB_LOOK_UPRIGHT, 0, best, spare);
@@ -133,7 +156,10 @@ static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
     if (status != KB_OK) return status;
     float rotation = rotation_of(job, best, spare);
     bool rolled = rotation >= MIN_ROLL && rotation <= 360 - MIN_ROLL;
-    return rolled || !upright ? try_look(job, KB_LOOK_ROTATED, rotation, best, spare) : KB_OK;
+    if (rolled || !upright) status = try_look(job, KB_LOOK_ROTATED, rotation, best, spare);
+    if (status != KB_OK || !worth_more(best) || job->model->row_floats) return status;
+    if (maps_points(&job->fit)) return try_look(job, KB_LOOK_WARPED, 0, best, spare);
+    return maps_lines(&job->fit) ? try_look(job, KB_LOOK_GUIDED, 0, best, spare) : KB_OK;
 }
 
 static bool allocate_look(pair_job *job, pair_look *look)
@@ -152,13 +178,14 @@ static kb_status match_sides(pair_job *job, kb_pair *pair)
     job->quality = kbi_workspace_array(job->workspace, n, sizeof *job->quality);
     if (!allocate_look(job, &best) || !allocate_look(job, &spare) || !job->points || !job->quality) return KB_E_MEMORY;
     kb_status status = try_looks(job, &best, &spare);
-    if (status == KB_OK) status = kbi_pair_set_angles(job, &best);
+    for (int k = 0; k < 2 && status == KB_OK; k++) status = kbi_pair_set_angles(job, k, &best);
     if (status != KB_OK) return status;
+    if (best.nb && best.b != pair->b) memcpy(pair->b, best.b, best.nb * sizeof *best.b);
     if (best.count) memcpy(pair->matches, best.matches, best.count * sizeof *best.matches);
     if (best.count) memcpy(pair->inliers, best.inliers, best.count);
     if (pair->fit) KBI_STRUCT_WRITE(kb_fit_report, pair->fit, &best.fit);
     pair->na = n;
-    pair->nb = job->sides[1].n;
+    pair->nb = best.nb;
     pair->count = best.count;
     pair->candidates = best.candidates;
     pair->look = best.look;
@@ -189,6 +216,7 @@ kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_ima
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(job.workspace);
+    job.capacity = pair->capacity;
     job.sides[0].keypoints = pair->a;
     job.sides[1].keypoints = pair->b;
     status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a, pair->capacity);

@@ -4,10 +4,16 @@
  *     upright    no angles: most photographs are taken upright, and angles of keypoints are the noisiest numbers
  *     oriented   an angle per keypoint, where upright verifies nothing
  *     rotated    one rotation for the whole pair, found by one of the other looks
+ *     warped     after a homography: image b warped into image a, with keypoints of its own
+ *     guided     after an epipolar geometry: matches along lines
  *
- *     pair.c      the public call: options, buffers, the order of looks
- *     look.c      one look
- *     rotation.c  the rotation of a pair */
+ *     pair.c             the public call: options, buffers, the order of looks
+ *     look.c             one look
+ *     common_rotation.c  the rotation of a pair
+ *     warped_look.c      the warped look
+ *     guided_look.c      the guided look
+ *
+ * Two more calls stand above all modules: features.c detects and describes, reserve.c counts workspace. */
 #ifndef KBI_PAIR_H
 #define KBI_PAIR_H
 
@@ -19,13 +25,18 @@ typedef struct pair_side {
     kb_keypoint *keypoints; /* the caller's */
     size_t n;
     float *angles; /* of the oriented look; NULL: not computed yet */
-    void *rows;    /* of the present look: bytes, or floats where the model gives them */
+    void *rows;    /* bytes, or floats where the model gives them */
+    kb_look described; /* the angles of the rows; 0: none yet */
+    float rotation;
 } pair_side;
 
 /* What a look gave. */
 typedef struct pair_look {
     kb_look look;
+    kb_look angles; /* UPRIGHT, ORIENTED or ROTATED: what the keypoints were described with */
     float rotation;
+    kb_keypoint *b; /* of image b: the caller's, or of the warped image, in pixels of image b */
+    size_t nb;
     kb_match *matches;
     uint8_t *inliers;
     size_t count;
@@ -41,6 +52,7 @@ typedef struct pair_job {
     kb_fit_options fit;
     float describe_scale, orient_scale;
     pair_side sides[2];
+    size_t capacity; /* of keypoints */
     kb_point_pair *points;
     float *quality;
     int32_t looks; /* tried so far */
@@ -51,10 +63,20 @@ typedef struct pair_job {
 
 /* Describes both sides with the angles of out->look, matches, filters and fits. */
 kb_status kbi_pair_look(pair_job *job, pair_look *out);
-/* Sets the angles with which a look describes. */
-kb_status kbi_pair_set_angles(pair_job *job, const pair_look *look);
+/* Its steps. Sets the angles with which a look describes a side; describes it, unless its rows have these angles. */
+kb_status kbi_pair_set_angles(pair_job *job, int which, const pair_look *look);
+kb_status kbi_pair_describe(pair_job *job, int which, const pair_look *look);
+/* The rows of the keypoints as they are. */
+kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side);
+/* Drops matches, unless the options keep them; what there was becomes out->candidates. */
+kb_status kbi_pair_filter(const pair_job *job, pair_look *out);
+kb_status kbi_pair_fit(const pair_job *job, pair_look *out);
 
-/* ---- rotation.c ---- */
+/* ---- warped_look.c, guided_look.c ---- After a look that found a geometry. */
+kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out);
+kb_status kbi_pair_guided_look(pair_job *job, const pair_look *found, pair_look *out);
+
+/* ---- common_rotation.c ---- */
 
 /* The rotation, in degrees clockwise from 0 to 360, that takes the inliers of image a to image b as well as can be. */
 float kbi_pair_rotation_of_points(const pair_job *job, const pair_look *look);

@@ -696,7 +696,7 @@ static void section_guided(hash *h, scene *s)
         left[i] = (kb_keypoint){x, y, 31, (float)kbi_random_below(&seed, 340), 1, i % 4, -1};
         right[i] = left[i];
         right[i].x -= 5;
-        guides[i] = (kb_guide){x - 3, y + 2, 20, left[i].angle, 0, i % 4 + 1};
+        guides[i] = (kb_guide){x - 3, y + 2, 20, left[i].angle, 0, i % 4 + 1, 0, 0};
         for (int k = 0; k < BYTES; k++) {
             uint64_t r = kbi_random_next(&seed);
             rows[0][i * BYTES + k] = (uint8_t)r & 0x11;
@@ -708,6 +708,13 @@ static void section_guided(hash *h, scene *s)
     guided.max_ratio = 0.95f;
     guided.parallel = kb_pool_parallel(s->pool);
     must(kb_match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "guided");
+    add_matches(h, matches, count);
+    for (int i = 0; i < N; i++) {
+        guides[i].line_x = 1 + (float)(i % 7);
+        guides[i].line_y = (float)(i % 3);
+        guides[i].radius = 3;
+    }
+    must(kb_match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "lines");
     add_matches(h, matches, count);
     kb_stereo_options along;
     KB_INIT(along);
@@ -749,6 +756,30 @@ static void section_refine(hash *h, scene *s)
     }
 }
 
+/* The image and the same moved by a fraction of a pixel, with other contrast. */
+static void section_track(hash *h, scene *s)
+{
+    static uint8_t moved[HEIGHT * STRIDE];
+    static kb_point from[KEYPOINTS], to[KEYPOINTS];
+    static float correlations[KEYPOINTS];
+    kb_track_options o;
+    for (int32_t y = 0; y < HEIGHT; y++)
+        for (int32_t x = 0; x < WIDTH; x++) {
+            const uint8_t *row = s->gray + y * STRIDE;
+            moved[y * STRIDE + x] = (uint8_t)((row[x] + 2 * row[kbi_min_i(x + 1, WIDTH - 1)]) / 4 + 30);
+        }
+    for (int32_t i = 0; i < KEYPOINTS; i++) from[i] = (kb_point){s->keypoints[i].x, s->keypoints[i].y};
+    const kb_image image = {moved, WIDTH, HEIGHT, STRIDE, KB_FORMAT_GRAY8, 0};
+    KB_INIT(o);
+    o.parallel = kb_pool_parallel(s->pool);
+    must(kb_track_points(&s->image, &image, from, KEYPOINTS, &o, NULL, to, correlations), "track");
+    for (int32_t i = 0; i < KEYPOINTS; i++) {
+        add_double(h, (double)correlations[i]);
+        add_double(h, (double)to[i].x);
+        add_double(h, (double)to[i].y);
+    }
+}
+
 /* The image and the same turned by a quarter: all looks. */
 static void section_pair(hash *h, scene *s)
 {
@@ -776,15 +807,19 @@ static void section_pair(hash *h, scene *s)
     pair.matches = matches;
     pair.inliers = inliers;
     pair.fit = &report;
-    must(kb_model_builtin("rootsift", &model), "rootsift");
-    must(kb_match_images(model, &s->image, &image, &o, NULL, &pair), "two images");
-    add_matches(h, matches, pair.count);
-    add_bytes(h, inliers, pair.count);
-    for (int i = 0; i < 9; i++) add_double(h, report.model[i]);
-    add_floats(h, &pair.rotation, 1);
-    add_u64(h, (uint64_t)pair.look);
-    add_u64(h, (uint64_t)pair.looks);
-    kb_model_free(model);
+    for (int k = 0; k < 3; k++) { /* floats; binary rows, with a warped look; and along lines */
+        const char *name = k == 0 ? "rootsift" : "bag256";
+        if (k == 2) o.looks = KB_LOOK_ORIENTED | KB_LOOK_GUIDED, fit.geometry = KB_GEOMETRY_FUNDAMENTAL;
+        must(kb_model_builtin(name, &model), name);
+        must(kb_match_images(model, &s->image, &image, &o, NULL, &pair), "two images");
+        add_matches(h, matches, pair.count);
+        add_bytes(h, inliers, pair.count);
+        for (int i = 0; i < 9; i++) add_double(h, report.model[i]);
+        add_floats(h, &pair.rotation, 1);
+        add_u64(h, (uint64_t)pair.look);
+        add_u64(h, (uint64_t)pair.looks);
+        kb_model_free(model);
+    }
 }
 
 /* In two halves, since not every C library has a word for 64 bits. */
@@ -812,6 +847,7 @@ int main(int argc, char **argv)
         {"filter", section_filter},
         {"guided", section_guided},
         {"refine", section_refine},
+        {"track", section_track},
         {"fitting", section_fit},
         {"geometries", section_geometries},
         {"pair", section_pair},
@@ -821,7 +857,6 @@ int main(int argc, char **argv)
     };
     static const hash start = {0xcbf29ce484222325u};
     static scene s;
-    kb_cpu_request_amx(); /* where there is none, without */
     must(kb_cpu_limit(argc > 1 && strcmp(argv[1], "all") != 0 ? argv[1] : NULL), "features");
     render(&s);
     scatter(&s);

@@ -1,15 +1,25 @@
 /* The nearest rows among the keypoints of a region: what guided and stereo matching share. */
-#ifndef KBI_MATCH_CANDIDATES_H
-#define KBI_MATCH_CANDIDATES_H
+#ifndef KBI_MATCH_NEARBY_ROWS_H
+#define KBI_MATCH_NEARBY_ROWS_H
 
-#include "match/grid.h"
+#include "match/point_grid.h"
 #include "match/kernels.h"
 
-/* Candidates are the keypoints in a circle, with a level in its range; or, where its radius is INFINITY, those in a box
- * with a size in a range. The box is always the one to be searched. */
+typedef enum kbi_shape { KBI_BOX, KBI_CIRCLE, KBI_STRIP } kbi_shape;
+
+/* Points on either side of a line: |nx x + ny y + c| <= radius, (nx, ny) of unit length. */
+typedef struct kbi_strip {
+    float nx, ny, c, radius;
+    int32_t min_level, max_level;
+} kbi_strip;
+
+/* Candidates are the keypoints in a circle or a strip, with a level in its range, or those in a box with a size in a
+ * range. The box is always the one to be searched. */
 typedef struct kbi_region {
+    kbi_shape shape;
     float x0, x1, y0, y1;
     kbi_circle circle;
+    kbi_strip strip;
     float min_size, max_size;
 } kbi_region;
 
@@ -28,7 +38,7 @@ typedef struct kbi_candidate_search {
     const void *context;
     /* set by kbi_candidates_search */
     kbi_nearest *nearest; /* of every query; ties go to the lower index */
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     kbi_point_grid grid;
     float *x, *y, *size;  /* of b in the order of the grid; x is NaN where the row is zero */
     int32_t *level, pieces;

@@ -16,7 +16,7 @@ typedef struct refine_job {
     const kb_match *matches;
     size_t n;
     kbi_pyramid levels[2];
-    kbi_image_kernels kernels;
+    const kbi_image_kernels *kernels;
     kb_point_pair *pairs;
     float *correlations;
     int32_t pieces;
@@ -62,7 +62,8 @@ static void refine_match(const refine_job *job, size_t i)
     if (kbi_frame_of(&first, a, refine_width(job, a), &job->levels[0]) &&
         kbi_frame_of(&from, b, refine_width(job, b), &job->levels[1])) {
         to = from;
-        double reached = kbi_align(&job->levels[0], &first, &job->levels[1], &to, job->o.iterations);
+        double reached = kbi_align(&job->levels[0], &first, &job->levels[1], &to, KBI_ALIGN_AFFINE,
+                                   job->o.iterations);
         if (refine_accepts(job, &from, &to, reached)) {
             kbi_frame_point(&to, &pair->x2, &pair->y2);
             correlation = (float)reached;
@@ -115,8 +116,8 @@ static kb_status refine_plan(refine_job *job, const kb_image *const images[2], k
 
 static void refine_build(refine_job *job)
 {
-    kbi_image_kernels_init(&job->kernels, kbi_cpu_flags());
-    for (int side = 0; side < 2; side++) kbi_pyramid_pass(&job->levels[side], &job->kernels, 0, job->o.parallel);
+    job->kernels = kbi_image_kernels_get();
+    for (int side = 0; side < 2; side++) kbi_pyramid_pass(&job->levels[side], job->kernels, 0, job->o.parallel);
 }
 
 kb_status kbi_refine_measure(const kb_image *image, kb_workspace *workspace)
