@@ -396,6 +396,15 @@ typedef struct kb_orient_options {
 KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
                            kb_workspace *workspace, float *confidence);
 
+/* How exact the places of a detector's keypoints are: deviations (n numbers) receives the standard deviation of each along
+ * either axis, px of the image, from the curvature of its response and its scale; bundle adjustment weighs residuals by
+ * it. -1 for a keypoint that is not finite, not positive in size, or outside the image. Between two views the deviation
+ * of a residual is the root of the sum of both squares, each brought to the same image. detector 0 is the default;
+ * parallel and workspace may be NULL. docs/detect.md has the model and how well it holds. */
+KB_API kb_status kb_keypoint_deviations(const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                                        kb_detector detector, const kb_parallel *parallel, kb_workspace *workspace,
+                                        float *deviations);
+
 /* The image pyramid that HESSIAN and ORB search. */
 typedef struct kb_pyramid {
     uint32_t struct_size;
@@ -654,6 +663,8 @@ typedef struct kb_fit_report {
 KB_API kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                         uint8_t *inliers, kb_fit_report *report);
 KB_API const char *kb_fit_result_name(kb_fit_result result);
+/* "homography", "fundamental", ...; "?" for another value. */
+KB_API const char *kb_geometry_name(kb_geometry geometry);
 
 /* A point of the scene and where camera1 of the options sees it. */
 typedef struct kb_scene_point {
@@ -725,9 +736,9 @@ typedef struct kb_pair {
 } kb_pair;
 
 /* Matches two images: detects once, then describes, matches, filters and fits by one or more looks. Upright comes
- * first; oriented follows where no geometry is found, or fewer than half of the matches agree with it. A rotation of the
- * pair that these show is tried in a third look. The look whose geometry has the most places (kb_fit_report) is taken;
- * the fits know how many looks there were.
+ * first, unless the strongest keypoints show that the pair is turned; oriented follows (or upright) where no geometry is
+ * found, or fewer than half of the matches agree with it. A rotation of the pair that these show is tried in a third
+ * look. The look whose geometry has the most places (kb_fit_report) is taken; the fits know how many looks there were.
  * SIFT and RootSIFT are matched as floats. options and workspace may be NULL: no geometry then. */
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair);
@@ -781,7 +792,7 @@ KB_API void kb_tracker_free(kb_tracker *tracker);
  * those of before, in their order, without those that were lost or moved onto the mask, then new ones. With fewer than
  * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
  * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
- * anew, and so does the frame after a call that failed. */
+ * anew, and so does the frame after one that memory did not suffice for. */
 KB_API kb_status kb_tracker_add(kb_tracker *tracker, const kb_image *image, const kb_image *mask,
                                 kb_workspace *workspace, kb_track *tracks, size_t capacity, size_t *count);
 /* Forgets all points; ids go on. */

@@ -203,7 +203,12 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
     const kb_fit_options *o = &settings->o;
     const fit_kind *kind = settings->kind;
     fit_limits limits = {o->confidence, o->max_iterations, o->seed, !o->plain_ransac};
-    kbi_fit_search(kind, pairs, &limits, scratch, found);
+    fit_limits bounded = limits;
+    int32_t least = kbi_fit_least_inliers(kind, pairs, scratch);
+    memset(found, 0, sizeof *found);
+    if (least == 0) return KB_FIT_NOT_FOUND;
+    bounded.max_iterations = kbi_fit_samples_for(kind, least, pairs->n, &limits);
+    kbi_fit_search(kind, pairs, &bounded, scratch, found);
     if (found->score.count < kind->sample) return KB_FIT_NOT_FOUND;
     kbi_fit_refine(kind, pairs, scratch, found);
     list_inliers(kind, pairs, scratch, found);
@@ -274,4 +279,18 @@ const char *kb_fit_result_name(kb_fit_result result)
     case KB_FIT_NOT_FOUND: return "not found";
     default: return "?";
     }
+}
+
+const char *kb_geometry_name(kb_geometry geometry)
+{
+    switch (geometry) {
+    case KB_GEOMETRY_HOMOGRAPHY: return "homography";
+    case KB_GEOMETRY_FUNDAMENTAL: return "fundamental";
+    case KB_GEOMETRY_SIMILARITY: return "similarity";
+    case KB_GEOMETRY_AFFINE: return "affine";
+    case KB_GEOMETRY_ESSENTIAL: return "essential";
+    case KB_GEOMETRY_ROTATION: return "rotation";
+    case KB_GEOMETRY_INT32: break;
+    }
+    return "?";
 }

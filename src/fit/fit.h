@@ -195,6 +195,9 @@ typedef struct fit_limits {
 /* Looks for the model of least cost. found->score.count is 0 when there is none. */
 void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found);
+/* How many samples find a model with so many inliers among all pairs, with the confidence of the limits; at least as
+ * many as a search draws anyway, at most max_iterations. */
+int32_t kbi_fit_samples_for(const fit_kind *kind, int32_t inliers, int32_t n, const fit_limits *limits);
 /* The full score; errors stay in scratch->error2. */
 fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch);
 /* Iterated least squares with a shrinking threshold; takes the result over into found when it is better. */
@@ -222,6 +225,8 @@ int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, c
  * explains, where places in a crowd count once. */
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                          const struct fit_found *found);
+/* The least number of inliers that can be more than chance explains among all pairs; 0: not even all of them are. */
+int32_t kbi_fit_least_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch);
 /* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line,
  * with two pairs for the freedoms that the line leaves, must be more than chance explains too. */
 bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *places, int32_t count);

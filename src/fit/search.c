@@ -10,6 +10,9 @@
  * without an outlier would have come out of all pairs, or LEAST_SAMPLES were drawn; one sample in four is of all pairs,
  * and the prefix grows on.
  *
+ * A search that finds nothing ends when a model with the fewest inliers that chance could not explain would have been
+ * found; it does not begin when not even all pairs would be enough (kbi_fit_least_inliers).
+ *
  * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a
  * sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that of
  * one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
@@ -217,6 +220,13 @@ static int32_t samples_for_good(const fit_kind *kind, int32_t inliers, int32_t n
 {
     double share = all_inliers(inliers, n, kind->sample);
     return share * LEAST_SAMPLES > GOOD_SAMPLES ? (int32_t)ceil(GOOD_SAMPLES / share) : LEAST_SAMPLES;
+}
+
+int32_t kbi_fit_samples_for(const fit_kind *kind, int32_t inliers, int32_t n, const fit_limits *limits)
+{
+    int32_t needed = samples_needed(all_inliers(inliers, n, kind->sample), 1 - limits->confidence,
+                                    limits->max_iterations);
+    return kbi_min_i(kbi_max_i(needed, LEAST_SAMPLES), limits->max_iterations);
 }
 
 /* After which sample to stop, given the errors of the best model in scratch->error2. */

@@ -6,10 +6,10 @@
 #include "common/common.h"
 #include "keybits/index.h"
 #include "match/kernels.h"
+#include "pair/verify.h"
 
 /* The structs of index.h, as in common/structs.h. */
 #define KBI_INDEX_STRUCT_TABLE(ROW)        \
-    ROW(kb_features, model_id)             \
     ROW(kb_vocabulary_options, parallel)   \
     ROW(kb_vocabulary_info, bytes)         \
     ROW(kb_vocabulary_spec, model_name)    \

@@ -289,7 +289,7 @@ double kbi_align(const kbi_pyramid *image_a, const kbi_frame *a, const kbi_pyram
     int16_t gray[SAMPLES];
     kbi_frame frame = *b;
     double best = -2, moved = 1, product;
-    if (!template_make(&t, a, image_a, alignment)) return -2;
+    if (!template_make(&t, a, image_a, (int)alignment)) return -2;
     for (int32_t i = 0; i <= iterations && frame_is_sane(&frame, image_b); i++) {
         frame_sample(&frame, image_b, SIDE, gray);
         double correlation = correlate(&t, gray, &product);

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "common/structs.h"
-#include "match/nearby_rows.h"
+#include "match/region_search.h"
 
 #define TURN_BINS 30
 

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "common/structs.h"
-#include "match/nearby_rows.h"
+#include "match/region_search.h"
 
 #define WINDOW 11 /* samples */
 #define REACH 5   /* shifts to either side */

@@ -28,6 +28,7 @@ typedef struct pair_side {
     void *rows;    /* bytes, or floats where the model gives them */
     kb_look described; /* the angles of the rows; 0: none yet */
     float rotation;
+    size_t rows_n;     /* how many there are of them */
 } pair_side;
 
 /* What a look gave. */
@@ -55,7 +56,8 @@ typedef struct pair_job {
     size_t capacity; /* of keypoints */
     kb_point_pair *points;
     float *quality;
-    int32_t looks; /* tried so far */
+    int32_t looks; /* how many were tried so far, */
+    int32_t tried; /* and which */
     kb_workspace *workspace;
 } pair_job;
 
@@ -66,8 +68,10 @@ kb_status kbi_pair_look(pair_job *job, pair_look *out);
 /* Its steps. Sets the angles with which a look describes a side; describes it, unless its rows have these angles. */
 kb_status kbi_pair_set_angles(pair_job *job, int which, const pair_look *look);
 kb_status kbi_pair_describe(pair_job *job, int which, const pair_look *look);
-/* The rows of the keypoints as they are. */
-kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side);
+/* The rows of the keypoints as they are, from one on. */
+kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side, size_t from);
+/* Whether upright rows of the strongest keypoints find hardly any matches that the filter keeps. */
+kb_status kbi_pair_looks_turned(pair_job *job, pair_look *spare, bool *turned);
 /* Drops matches, unless the options keep them; what there was becomes out->candidates. */
 kb_status kbi_pair_filter(const pair_job *job, pair_look *out);
 kb_status kbi_pair_fit(const pair_job *job, pair_look *out);

@@ -20,12 +20,13 @@ from .collection import Collection, CollectionCounts
 from .draw import draw_keypoints, draw_matches, draw_outline
 from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Pyramid, build_pyramid,
                        describe, describe_float, describe_patches, describe_patches_float, detect, detect_and_compute,
-                       orient, sample_octaves, sample_patches, select)
+                       deviations, orient, sample_octaves, sample_patches, select)
 from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homography, fit, fit_pose, match_points,
                        pose_from_homography, project_homography)
 from .index import (Index, IndexImage, Loop, LoopDetector, Vocabulary, builtin_vocabularies, node_dtype,
                     result_dtype)
 from .learn import LearningStopped, Progress, learn_bad, learn_bag, learn_hashsift, shrink_patches
+from .localizer import Localizer, Location, build_map
 from .matching import (filter_matches, guide_dtype, guides_epipolar, guides_homography, hamming, match, match_guided,
                        match_knn, match_stereo, refine_matches, stereo_dtype)
 from .models import Model, box_dtype, builtin_models, preset_scale, presets
@@ -37,11 +38,13 @@ from .tracking import Track, Tracker, plausible_corners, track
 __version__ = version()
 
 __all__ = [
-    "Camera", "Collection", "CollectionCounts", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER", "KP_INVALID", "KP_OUTSIDE",
-    "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError", "KeybitsValueError", "LearningStopped",
-    "Loop", "LoopDetector", "Model", "Pair", "PatchSet", "PointTracker", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
-    "box_dtype", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
-    "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "draw_keypoints", "draw_matches",
+    "Camera", "Collection", "CollectionCounts", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER",
+    "KP_INVALID", "KP_OUTSIDE", "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError",
+    "KeybitsValueError", "LearningStopped", "Localizer", "Location", "Loop", "LoopDetector", "Model", "Pair", "PatchSet",
+    "PointTracker", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
+    "box_dtype", "build_map", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
+    "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "deviations",
+    "draw_keypoints", "draw_matches",
     "draw_outline", "filter_matches", "find_essential", "find_fundamental", "find_homography", "fit", "fit_pose",
     "guide_dtype", "guides_epipolar", "guides_homography", "hamming", "keypoint_dtype", "learn_bad", "learn_bag",
     "learn_hashsift", "match", "match_dtype",
