@@ -39,7 +39,7 @@ export class Model {
 /** 0 and undefined mean the library's default, which is the program's too. */
 export interface DetectOptions {
   /** "hessian" unless told. */
-  detector?: "hessian" | "orb" | "sift";
+  detector?: "hessian" | "orb";
   /** At most so many; 2000 unless told. */
   maxKeypoints?: number;
   selection?: "default" | "best" | "grid" | "anms" | "quadtree";
@@ -52,8 +52,6 @@ export interface DetectOptions {
   fastThreshold?: number;
   /** orb: threshold of a second search in cells without corners. */
   fastThresholdMin?: number;
-  /** sift: 0.04 unless told. */
-  contrastThreshold?: number;
 }
 
 export interface FeatureOptions extends DetectOptions {
