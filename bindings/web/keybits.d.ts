@@ -159,7 +159,8 @@ export function fitPoints(pairs: ArrayLike<number>, options?: FitOptions & { qua
 export function refind(template: Features, frame: Features, h: ArrayLike<number>,
   options?: { radius?: number; threshold?: number }): Omit<Fit, "inliers">;
 /** How the keypoints of a pair of images are described: "upright", "oriented" (an angle each), "rotated" (one rotation
- * for the pair). */
+ * for the pair), "warped" (the second image warped by a homography that was found); "guided" (along epipolar lines) runs
+ * only when it is asked for. */
 export type Look = "upright" | "oriented" | "rotated" | "warped" | "guided";
 export interface PairOptions extends DetectOptions, Omit<FitOptions, "geometry"> {
   model?: string | Model;
