@@ -51,7 +51,7 @@ static kb_status fit_pair(const collection *c, const kb_point_pair *points, cons
         o.quality = quality;
         o.seed = c->options.pipeline->options.seed;
         o.max_iterations = COLLECTION_SAMPLES; /* what the filter has left is right for the most part, or hopeless */
-        kb_status status = kb_fit(points, n, &o, ws, inliers, &report);
+        kb_status status = kb_fit(points, n, &o, ws, inliers, &report, NULL);
         if (status != KB_OK) return status;
         if (report.result != KB_FIT_FOUND || report.inliers < c->options.min_inliers) continue;
         out->geometry = tries[i];
@@ -82,11 +82,9 @@ static kb_status match_pair(const collection *c, const features *a, const featur
     o.max_ratio = c->options.pipeline->options.max_ratio;
     o.max_distance = c->options.pipeline->options.max_distance;
     kb_match *matches = io_alloc(room, sizeof *matches);
-    kb_status status = kb_match_hamming(a->rows.bytes, a->rows.count, b->rows.bytes, b->rows.count, a->rows.width, &o, ws,
-                                        matches, &n);
-    if (status == KB_OK)
-        status = kb_filter(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count, matches, n, NULL,
-                           ws, matches, &n);
+    kb_features fa = features_view(a), fb = features_view(b);
+    kb_status status = kb_match_features(&fa, &fb, &o, ws, matches, &n, NULL);
+    if (status == KB_OK) status = kb_filter(&fa, &fb, matches, n, NULL, ws, matches, &n, NULL);
     kb_point_pair *points = io_alloc(n + 1, sizeof *points);
     float *quality = io_alloc(n + 1, sizeof *quality);
     uint8_t *inliers = io_alloc(n + 1, 1);

@@ -47,6 +47,26 @@ typedef struct slam {
 
 /* ---- frames ---- */
 
+static kb_features rows_view(uint8_t *rows, size_t n)
+{
+    kb_features f;
+    KB_INIT(f);
+    f.rows = rows;
+    f.row_bytes = BYTES;
+    f.n = n;
+    return f;
+}
+
+/* To read, and to fill. */
+static kb_features frame_view(frame *now)
+{
+    kb_features f = rows_view(now->rows, now->n);
+    f.rows_size = sizeof now->rows;
+    f.keypoints = now->keypoints;
+    f.capacity = MOST;
+    return f;
+}
+
 static void frame_describe(slam *s, const picture *p)
 {
     kb_image image = picture_view(p);
@@ -54,8 +74,9 @@ static void frame_describe(slam *s, const picture *p)
     KB_INIT(options);
     options.max_keypoints = MOST;
     options.selection = KB_SELECTION_QUADTREE;
-    check(kb_detect(&image, &options, s->workspace, s->now.keypoints, MOST, &s->now.n, NULL), "kb_detect");
-    check(kb_describe(s->model, &image, s->now.keypoints, s->now.n, NULL, s->workspace, s->now.rows, NULL), "kb_describe");
+    kb_features f = frame_view(&s->now);
+    check(kb_detect_and_describe(s->model, &image, &options, NULL, s->workspace, &f, NULL), "kb_detect_and_describe");
+    s->now.n = f.n;
     for (size_t i = 0; i < s->now.n; i++) s->now.point_of[i] = -1;
 }
 
@@ -140,8 +161,8 @@ static size_t match_unknown(slam *s, float radius, double depth, kb_match *match
     KB_INIT(options);
     options.max_ratio = 0.8f;
     options.max_distance = (float)s->info.threshold_low;
-    check(kb_match_guided(s->key.rows, guides, s->key.n, s->now.rows, s->now.keypoints, s->now.n, BYTES, &options,
-                          s->workspace, matches, &count), "kb_match_guided");
+    kb_features key = frame_view(&s->key), now = frame_view(&s->now);
+    check(kb_match_guided(&key, guides, &now, &options, s->workspace, matches, &count, NULL), "kb_match_guided");
     return count;
 }
 
@@ -177,14 +198,14 @@ static void map_start(slam *s, int index)
     kb_fit_report report;
     s->now.at = pose_identity();
     size_t count = index ? match_unknown(s, 80, 1, matches) : 0;
-    check(kb_match_points(s->key.keypoints, s->key.n, s->now.keypoints, s->now.n, matches, count, pairs, quality),
-          "kb_match_points");
+    kb_features key = frame_view(&s->key), now = frame_view(&s->now);
+    check(kb_match_points(&key, &now, matches, count, pairs, quality, NULL), "kb_match_points");
     KB_INIT(options); KB_INIT(report);
     options.geometry = KB_GEOMETRY_ESSENTIAL;
     options.threshold = 1;
     options.quality = quality;
     options.camera1 = &s->camera;
-    check(kb_fit(pairs, count, &options, s->workspace, inliers, &report), "kb_fit");
+    check(kb_fit(pairs, count, &options, s->workspace, inliers, &report, NULL), "kb_fit");
     if (report.result != KB_FIT_FOUND || report.inliers < 80) { /* nothing in common: begin with this frame */
         s->key_count = 0;
         key_keep(s, index);
@@ -240,7 +261,7 @@ static bool pose_fit(slam *s, const kb_match *matches, size_t count, const int32
     options.threshold = 3;
     options.quality = quality;
     options.camera1 = &s->camera;
-    check(kb_fit_pose(seen, count, &options, s->workspace, inliers, &report), "kb_fit_pose");
+    check(kb_fit_pose(seen, count, &options, s->workspace, inliers, &report, NULL), "kb_fit_pose");
     if (report.result != KB_FIT_FOUND || report.inliers < LEAST_INLIERS) return false;
     s->now.at = pose_of(&report);
     for (size_t m = 0; m < count; m++) {
@@ -263,6 +284,7 @@ static bool frame_track(slam *s, const pose *expected)
     static kb_match matches[MOST_POINTS];
     kb_guided_options options;
     kb_match_options anywhere;
+    kb_features now = frame_view(&s->now);
     size_t n, count;
     KB_INIT(options); KB_INIT(anywhere);
     options.max_ratio = 0.9f;
@@ -270,8 +292,8 @@ static bool frame_track(slam *s, const pose *expected)
     for (float radius = 15; radius < 100; radius *= 4) {
         s->now.at = *expected;
         n = points_in_view(s, radius, guides, rows, index);
-        check(kb_match_guided(rows, guides, n, s->now.rows, s->now.keypoints, s->now.n, BYTES, &options, s->workspace,
-                              matches, &count), "kb_match_guided");
+        kb_features known = rows_view(rows, n);
+        check(kb_match_guided(&known, guides, &now, &options, s->workspace, matches, &count, NULL), "kb_match_guided");
         if (pose_fit(s, matches, count, index)) return true;
     }
     anywhere.max_distance = (float)s->info.threshold_low;
@@ -279,8 +301,8 @@ static bool frame_track(slam *s, const pose *expected)
         memcpy(rows + n * BYTES, s->points[n].row, BYTES);
         index[n] = (int32_t)n;
     }
-    check(kb_match_hamming(rows, n, s->now.rows, s->now.n, BYTES, &anywhere, s->workspace, matches, &count),
-          "kb_match_hamming");
+    kb_features all = rows_view(rows, n);
+    check(kb_match_features(&all, &now, &anywhere, s->workspace, matches, &count, NULL), "kb_match_features");
     return pose_fit(s, matches, count, index);
 }
 

@@ -9,8 +9,12 @@ static kb_status match_image(const kb_index *index, const kb_features *query, si
     const kbi_indexed *image = &index->images[position];
     *matches = kbi_workspace_array(ws, query->n, sizeof **matches);
     if (!*matches) return KB_E_MEMORY;
-    return kb_match_hamming(query->rows, query->n, image->kept_rows, image->rows, query->row_bytes, NULL, ws, *matches,
-                            count);
+    kb_features kept;
+    KB_INIT(kept);
+    kept.rows = (void *)(uintptr_t)image->kept_rows; /* which is read only */
+    kept.n = image->rows;
+    kept.row_bytes = query->row_bytes;
+    return kb_match_features(query, &kept, NULL, ws, *matches, count, NULL);
 }
 
 /* The similarity of matches added up; with inliers, those count twice and the whole is halved. */
@@ -71,7 +75,7 @@ kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size
     fit.threshold = o->threshold;
     fit.quality = quality;
     memset(inliers, 0, count);
-    status = kb_fit(pairs, count, &fit, ws, inliers, &report);
+    status = kb_fit(pairs, count, &fit, ws, inliers, &report, NULL);
     if (status != KB_OK) return status;
     bool found = report.result == KB_FIT_FOUND;
     if (!found) memset(inliers, 0, count);

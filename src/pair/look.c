@@ -6,12 +6,12 @@ static kb_status compute_angles(pair_job *job, pair_side *side)
     kb_orient_options o;
     KB_INIT(o);
     o.orientation = job->detect.orientation;
-    o.scale = job->orient_scale;
+    o.scale = job->options.scale;
     o.parallel = job->options.parallel;
-    side->angles = kbi_workspace_array(job->workspace, side->n, sizeof *side->angles);
+    side->angles = kbi_workspace_array(job->workspace, side->f.n, sizeof *side->angles);
     if (!side->angles) return KB_E_MEMORY;
-    kb_status status = kb_orient(&side->gray, side->keypoints, side->n, &o, job->workspace, NULL);
-    for (size_t i = 0; i < side->n; i++) side->angles[i] = side->keypoints[i].angle;
+    kb_status status = kb_orient(&side->gray, &o, job->workspace, &side->f, NULL, job->error);
+    for (size_t i = 0; i < side->f.n; i++) side->angles[i] = side->f.keypoints[i].angle;
     return status;
 }
 
@@ -24,43 +24,33 @@ kb_status kbi_pair_set_angles(pair_job *job, const pair_look *look)
             if (status != KB_OK) return status;
         }
         float angle = look->look == KB_LOOK_UPRIGHT ? -1.0f : k == 0 ? 0.0f : look->rotation;
-        for (size_t i = 0; i < side->n; i++)
-            side->keypoints[i].angle = look->look == KB_LOOK_ORIENTED ? side->angles[i] : angle;
+        for (size_t i = 0; i < side->f.n; i++)
+            side->f.keypoints[i].angle = look->look == KB_LOOK_ORIENTED ? side->angles[i] : angle;
     }
     return KB_OK;
 }
 
-static kb_status describe(const pair_job *job, const pair_side *side)
+static kb_status describe(const pair_job *job, pair_side *side)
 {
     kb_describe_options o;
     KB_INIT(o);
-    o.scale = job->describe_scale;
+    o.scale = job->options.scale;
     o.parallel = job->options.parallel;
-    if (job->model->row_floats)
-        return kb_describe_float(job->model, &side->gray, side->keypoints, side->n, &o, job->workspace, side->rows,
-                                 NULL);
-    return kb_describe(job->model, &side->gray, side->keypoints, side->n, &o, job->workspace, side->rows, NULL);
+    return kb_describe(job->model, &side->gray, &o, job->workspace, &side->f, job->error);
 }
 
 static kb_status match(const pair_job *job, pair_look *out)
 {
-    const pair_side *a = &job->sides[0], *b = &job->sides[1];
-    kb_status status;
-    if (job->model->row_floats)
-        status = kb_match_float(a->rows, a->n, b->rows, b->n, (size_t)job->model->row_floats, &job->match,
-                                job->workspace, out->matches, &out->count);
-    else
-        status = kb_match_hamming(a->rows, a->n, b->rows, b->n, (size_t)job->model->row_bytes, &job->match,
-                                  job->workspace, out->matches, &out->count);
+    const kb_features *a = &job->sides[0].f, *b = &job->sides[1].f;
+    kb_status status = kb_match_features(a, b, &job->match, job->workspace, out->matches, &out->count, job->error);
     out->candidates = out->count;
     if (status != KB_OK || job->options.no_filter) return status;
-    return kb_filter(a->keypoints, a->n, b->keypoints, b->n, out->matches, out->count, job->options.filter,
-                     job->workspace, out->matches, &out->count);
+    return kb_filter(a, b, out->matches, out->count, job->options.filter, job->workspace, out->matches, &out->count,
+                     job->error);
 }
 
 static kb_status fit(const pair_job *job, pair_look *out)
 {
-    const pair_side *a = &job->sides[0], *b = &job->sides[1];
     kb_fit_options o = job->fit;
     KB_INIT(out->fit);
     out->fit.result = KB_FIT_NOT_FOUND;
@@ -69,9 +59,10 @@ static kb_status fit(const pair_job *job, pair_look *out)
     o.quality = job->quality;
     o.candidates = out->candidates;
     o.looks = job->looks * (o.looks > 0 ? o.looks : 1);
-    kb_status status = kb_match_points(a->keypoints, a->n, b->keypoints, b->n, out->matches, out->count, job->points,
-                                       job->quality);
-    if (status == KB_OK) status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit);
+    kb_status status = kb_match_points(&job->sides[0].f, &job->sides[1].f, out->matches, out->count, job->points,
+                                       job->quality, job->error);
+    if (status == KB_OK)
+        status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit, job->error);
     return status;
 }
 

@@ -44,9 +44,6 @@ static kb_status read_options(const kb_model *model, const kb_pair_options *give
     if (job->detect.detector == 0) job->detect.detector = kb_detector_default();
     job->detect.second_angle = 0;
     job->detect.parallel = job->match.parallel = o->parallel;
-    job->match.stride_a = job->match.stride_b = 0;
-    job->orient_scale = o->scale == 0 ? kb_detector_scale(job->detect.detector) : o->scale;
-    job->describe_scale = o->scale == 0 ? kb_model_scale(model, kb_detector_name(job->detect.detector)) : o->scale;
     return job->detect.mask || (o->no_filter & ~1) ? KB_E_ARGUMENT : KB_OK;
 }
 
@@ -64,19 +61,23 @@ static size_t drop_copies(kb_keypoint *k, size_t n)
 }
 
 static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *image, const kb_image *mask,
-                                size_t capacity)
+                                kb_keypoint *keypoints, size_t capacity)
 {
     kb_detect_options o = job->detect;
-    size_t row = job->model->row_floats ? (size_t)job->model->row_floats * sizeof(float)
-                                        : (size_t)job->model->row_bytes;
+    kb_features *f = &side->f;
     o.orientation = KB_ORIENTATION_NONE;
     o.mask = mask;
+    KB_INIT(*f);
+    f->keypoints = keypoints;
+    f->capacity = capacity;
+    f->floats = job->model->row_floats > 0;
     kb_status status = kbi_gray8(image, job->workspace, &side->gray);
-    if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, side->keypoints, capacity, &side->n, NULL);
+    if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, f, job->error);
     if (status != KB_OK) return status;
-    side->n = drop_copies(side->keypoints, side->n);
-    side->rows = kbi_workspace_array(job->workspace, side->n, row);
-    return side->rows ? KB_OK : KB_E_MEMORY;
+    f->n = drop_copies(f->keypoints, f->n);
+    f->rows_size = f->n * (f->floats ? (size_t)job->model->row_floats * sizeof(float) : (size_t)job->model->row_bytes);
+    f->rows = kbi_workspace_get(job->workspace, f->rows_size);
+    return f->rows ? KB_OK : KB_E_MEMORY;
 }
 
 /* ---- looks ---- */
@@ -139,15 +140,15 @@ static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
 static bool allocate_look(pair_job *job, pair_look *look)
 {
     *look = (pair_look){.fit.result = KB_FIT_NOT_FOUND};
-    look->matches = kbi_workspace_array(job->workspace, job->sides[0].n, sizeof *look->matches);
-    look->inliers = kbi_workspace_get(job->workspace, job->sides[0].n);
+    look->matches = kbi_workspace_array(job->workspace, job->sides[0].f.n, sizeof *look->matches);
+    look->inliers = kbi_workspace_get(job->workspace, job->sides[0].f.n);
     return look->matches && look->inliers;
 }
 
 static kb_status match_sides(pair_job *job, kb_pair *pair)
 {
     pair_look best, spare;
-    size_t n = job->sides[0].n;
+    size_t n = job->sides[0].f.n;
     job->points = kbi_workspace_array(job->workspace, n, sizeof *job->points);
     job->quality = kbi_workspace_array(job->workspace, n, sizeof *job->quality);
     if (!allocate_look(job, &best) || !allocate_look(job, &spare) || !job->points || !job->quality) return KB_E_MEMORY;
@@ -158,7 +159,7 @@ static kb_status match_sides(pair_job *job, kb_pair *pair)
     if (best.count) memcpy(pair->inliers, best.inliers, best.count);
     if (pair->fit) KBI_STRUCT_WRITE(kb_fit_report, pair->fit, &best.fit);
     pair->na = n;
-    pair->nb = job->sides[1].n;
+    pair->nb = job->sides[1].f.n;
     pair->count = best.count;
     pair->candidates = best.candidates;
     pair->look = best.look;
@@ -177,24 +178,21 @@ static kb_status check_pair(const kb_pair *pair)
 }
 
 kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b, const kb_pair_options *options,
-                          kb_workspace *workspace, kb_pair *pair)
+                          kb_workspace *workspace, kb_pair *pair, kb_error *error)
 {
-    pair_job job = {0};
-    if (!model || !pair) return KB_E_ARGUMENT;
+    pair_job job = {.error = error};
+    kbi_error_clear(error);
+    if (!model || !pair) return kbi_fail(error, KB_E_ARGUMENT, "%s: a pointer is NULL", model ? "pair" : "model");
     kb_status status = check_pair(pair);
     if (status == KB_OK) status = kbi_image_check(a);
     if (status == KB_OK) status = kbi_image_check(b);
     if (status == KB_OK) status = read_options(model, options, &job);
-    if (status != KB_OK) return status;
+    if (status != KB_OK) return kbi_fail_status(error, status);
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(job.workspace);
-    job.sides[0].keypoints = pair->a;
-    job.sides[1].keypoints = pair->b;
-    status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a, pair->capacity);
-    if (status == KB_OK) status = find_keypoints(&job, &job.sides[1], b, job.options.mask_b, pair->capacity);
+    status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a, pair->a, pair->capacity);
+    if (status == KB_OK) status = find_keypoints(&job, &job.sides[1], b, job.options.mask_b, pair->b, pair->capacity);
     if (status == KB_OK) status = match_sides(&job, pair);
-    kbi_workspace_rewind(job.workspace, mark);
-    kbi_workspace_release(&local);
-    return status;
+    return kbi_workspace_end(job.workspace, mark, &local, status, "", error);
 }

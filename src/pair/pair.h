@@ -16,10 +16,8 @@
 /* One of the two images. */
 typedef struct pair_side {
     kb_image gray;
-    kb_keypoint *keypoints; /* the caller's */
-    size_t n;
+    kb_features f; /* keypoints are the caller's; rows are of the present look */
     float *angles; /* of the oriented look; NULL: not computed yet */
-    void *rows;    /* of the present look: bytes, or floats where the model gives them */
 } pair_side;
 
 /* What a look gave. */
@@ -39,12 +37,12 @@ typedef struct pair_job {
     kb_detect_options detect;
     kb_match_options match;
     kb_fit_options fit;
-    float describe_scale, orient_scale;
     pair_side sides[2];
     kb_point_pair *points;
     float *quality;
     int32_t looks; /* tried so far */
     kb_workspace *workspace;
+    kb_error *error;
 } pair_job;
 
 /* ---- look.c ---- */

@@ -40,7 +40,6 @@ int main(void)
     kb_image image = {pixels, 320, 240, 320, KB_FORMAT_GRAY8, 0};
     kb_model *model = NULL;
     kb_model_spec spec = {sizeof spec, KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, 1, "other", NULL, NULL, NULL, NULL, 0};
-    size_t count = 0;
     unsigned seed = 1;
     for (int i = 0; i < 320 * 240; i++) {
         seed = seed * 1664525u + 1013904223u;
@@ -50,10 +49,16 @@ int main(void)
     kb_detect_options options;
     KB_INIT(options);
     options.detector = KB_DETECTOR_ORB; /* which both have */
-    if (kb_detect(&image, &options, NULL, keypoints, 300, &count, NULL) != KB_OK || count < 50) return 2;
-    if (kb_describe(model, &image, keypoints, count, NULL, NULL, rows, NULL) != KB_OK) return 3;
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = keypoints;
+    f.capacity = 300;
+    f.rows = rows;
+    f.rows_size = sizeof rows;
+    if (kb_detect(&image, &options, NULL, &f, NULL) != KB_OK || f.n < 50) return 2;
+    if (kb_describe(model, &image, NULL, NULL, &f, NULL) != KB_OK) return 3;
     kb_model_free(model);
-    for (size_t i = 0; i < count * 32; i++) printf("%02x", rows[i]);
+    for (size_t i = 0; i < f.n * 32; i++) printf("%02x", rows[i]);
     fprintf(stderr, "%s|%s|%d\n", kb_status_string(kb_model_builtin("bag256", &model)),
             kb_status_string(kb_model_builtin("sift", &model)), kb_model_create(&spec, &model, NULL) == KB_E_KIND);
     return 0;
