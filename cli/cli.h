@@ -30,7 +30,7 @@
 /* In the order in which the usage shows them. */
 #define CLI_COMMANDS(COMMAND)                                                                                       \
     COMMAND(detect) COMMAND(describe) COMMAND(match) COMMAND(track)                                                 \
-    COMMAND(vocab) COMMAND(index) COMMAND(search) COMMAND(loops) COMMAND(collection)                                \
+    COMMAND(vocab) COMMAND(index) COMMAND(search) COMMAND(loops) COMMAND(collection) COMMAND(localize)              \
     CLI_LEARN_COMMANDS(COMMAND) COMMAND(export) CLI_EVAL_COMMANDS(COMMAND) COMMAND(model) COMMAND(info)
 
 /* Exit codes. */
@@ -186,6 +186,7 @@ struct cli_command {
     const char *notes;   /* the same, behind the options */
     const cli_option *options;
     const cli_command *const *subcommands; /* ends with NULL; then only name, summary, usage and about count */
+    const cli_command *otherwise; /* of the subcommands the one that runs when the first argument names none */
     int32_t least, most;                   /* how many arguments it takes, */
     const char *wants;                     /* and what it says when there are more or fewer */
     bool reads_arguments;                  /* the arguments are files */

@@ -373,6 +373,7 @@ static int run_subcommand(const cli_command *command, int argc, char **argv)
     }
     const cli_command *found = cli_find_subcommand(command, argv[1]);
     if (found) return cli_run(found, argc - 1, argv + 1);
+    if (command->otherwise) return cli_run(command->otherwise, argc, argv);
     cli_error("%s has no subcommand \"%s\"; keybits %s --help lists them", command->name, argv[1], command->name);
     return CLI_USAGE;
 }

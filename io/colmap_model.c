@@ -188,6 +188,25 @@ static const struct lens *take_lens(source *s)
     return &lenses[0];
 }
 
+/* Of the models from SIMPLE_PINHOLE to OPENCV_FISHEYE; others have numbers that kb_camera has not. */
+static kb_camera lens_camera(const struct lens *lens, const double p[12])
+{
+    kb_camera c = {0};
+    size_t which = (size_t)(lens - lenses);
+    if (which > 5) return c;
+    const double *rest = p + (lens->two_focal ? 4 : 3);
+    KB_INIT(c);
+    c.fx = p[0];
+    c.fy = lens->two_focal ? p[1] : p[0];
+    c.cx = rest[-2] - 0.5;
+    c.cy = rest[-1] - 0.5;
+    c.k1 = which >= 2 ? rest[0] : 0;
+    c.k2 = which >= 3 ? rest[1] : 0;
+    if (which == 4) c.p1 = rest[2], c.p2 = rest[3];
+    if (which == 5) c.fisheye = 1, c.k3 = rest[2], c.k4 = rest[3];
+    return c;
+}
+
 static void read_camera(source *s, kbi_scene *model)
 {
     kbi_scene_camera camera = {.id = (uint32_t)take_integer(s, 4)};
@@ -197,6 +216,7 @@ static void read_camera(source *s, kbi_scene *model)
     for (int i = 0; i < lens->parameters; i++) p[i] = take_number(s);
     int centre = lens->two_focal ? 2 : 1;
     camera.focal = lens->two_focal ? (p[0] + p[1]) / 2 : p[0];
+    camera.lens = lens_camera(lens, p);
     camera.cx = p[centre] - 0.5;
     camera.cy = p[centre + 1] - 0.5;
     if (!s->failed && (width < 1 || height < 1 || width > 65535 || height > 65535 || !(camera.focal > 0))) {

@@ -1,5 +1,5 @@
-/* What we want of EXIF, a TIFF structure: the orientation (tag 0x0112 of the first directory), and where the camera was
- * (the directory at tag 0x8825). */
+/* What we want of EXIF, a TIFF structure: the orientation (tag 0x0112 of the first directory), where the camera was (the
+ * directory at tag 0x8825), and its focal length (the directory at 0x8769). */
 #include "io/codecs.h"
 
 #include <math.h>
@@ -80,26 +80,45 @@ bool io_exif_position(const uint8_t *data, size_t size, io_position *out)
     return isfinite(out->latitude) && isfinite(out->longitude);
 }
 
-/* The EXIF block of a JPEG: in a marker APP1 before the picture. */
-static bool jpeg_position(const uint8_t *data, size_t size, io_position *out)
+/* FocalLengthIn35mmFilm, tag 0xa405 of the directory at 0x8769; film is 36 mm wide. */
+static bool exif_focal(const uint8_t *data, size_t size, void *out)
 {
-    for (size_t at = 2; at + 4 <= size && data[at] == 0xff && data[at + 1] != 0xda;) {
-        size_t length = (size_t)data[at + 2] << 8 | data[at + 3];
-        if (length < 2 || length > size - at - 2) return false;
-        if (data[at + 1] == 0xe1 && length > 8 && memcmp(data + at + 4, "Exif\0\0", 6) == 0)
-            return io_exif_position(data + at + 10, length - 8, out);
-        at += 2 + length;
-    }
-    return false;
+    reader r = {0};
+    size_t first = reader_open(&r, data, size), at = tag_find(&r, first, 0x8769, 4, 1);
+    if (at == 0) return false;
+    size_t value = tag_find(&r, number_at(&r, at, 4), 0xa405, 3, 1);
+    if (value == 0 || number_at(&r, value, 2) == 0) return false;
+    *(double *)out = number_at(&r, value, 2) / 36.0;
+    return true;
 }
 
-bool io_image_position(const char *path, io_position *out)
+static bool exif_position(const uint8_t *data, size_t size, void *out) { return io_exif_position(data, size, out); }
+
+/* Reads the EXIF block of a JPEG, in a marker APP1 before the picture, or a TIFF, which is one itself. */
+static bool exif_read(const char *path, bool (*take)(const uint8_t *data, size_t size, void *out), void *out)
 {
     io_mapping file;
     io_error ignored;
+    bool found = false;
     if (!io_mapping_open(path, &file, &ignored)) return false;
-    bool jpeg = file.size >= 4 && file.data[0] == 0xff && file.data[1] == 0xd8;
-    bool found = jpeg ? jpeg_position(file.data, file.size, out) : io_exif_position(file.data, file.size, out);
+    const uint8_t *data = file.data;
+    size_t size = file.size, at = 2;
+    if (size < 4 || data[0] != 0xff || data[1] != 0xd8) {
+        found = take(data, size, out);
+        at = size;
+    }
+    while (at + 4 <= size && data[at] == 0xff && data[at + 1] != 0xda) {
+        size_t length = (size_t)data[at + 2] << 8 | data[at + 3];
+        if (length < 2 || length > size - at - 2) break;
+        if (data[at + 1] == 0xe1 && length > 8 && memcmp(data + at + 4, "Exif\0\0", 6) == 0) {
+            found = take(data + at + 10, length - 8, out);
+            break;
+        }
+        at += 2 + length;
+    }
     io_mapping_close(&file);
     return found;
 }
+
+bool io_image_position(const char *path, io_position *out) { return exif_read(path, exif_position, out); }
+bool io_image_focal(const char *path, double *focal) { return exif_read(path, exif_focal, focal); }

@@ -54,6 +54,8 @@ typedef struct io_position {
     double latitude, longitude;
 } io_position;
 bool io_image_position(const char *path, io_position *out);
+/* The focal length by EXIF's number for 35 mm film, as a multiple of the longer side. */
+bool io_image_focal(const char *path, double *focal);
 
 /* PNG of 8 bits, IO_GRAY8 or IO_RGB8, rows without gaps. path NULL or "-": standard output. */
 bool io_png_encode(FILE *file, const char *name, io_layout layout, int32_t width, int32_t height,

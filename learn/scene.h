@@ -6,13 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "keybits/keybits.h"
+
 #define KBI_SCENE_NO_POINT UINT64_MAX
 
-/* Lens distortion is left out: it does not matter for how a small region is turned and scaled. */
+/* focal, cx and cy leave the distortion out: it does not matter for how a small region is turned and scaled. */
 typedef struct kbi_scene_camera {
     uint32_t id;
     int32_t width, height;
     double focal, cx, cy;
+    kb_camera lens; /* all of it; struct_size 0: of a kind that kb_camera has not */
 } kbi_scene_camera;
 
 typedef struct kbi_scene_feature {

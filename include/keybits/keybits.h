@@ -735,6 +735,61 @@ KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair,
                                  kb_error *error);
 
+/* --------------------------------------------------------------------------------------------- points over frames */
+
+typedef struct kb_point {
+    float x, y;
+} kb_point;
+
+typedef struct kb_track_options {
+    uint32_t struct_size;
+    int32_t levels;          /* 0: 4; 1 to 8 resolutions, each half of the one before. Motion up to about 6 px x
+                                2^(levels - 1) is found */
+    int32_t iterations;      /* 0: 10; 1 to 1000 steps per level at most */
+    float min_correlation;   /* 0: 0.7; up to 1: of the windows of 16 x 16 px. Brightness and contrast may change */
+    float max_error;         /* px, 0: 0.5: followed back, a point must return this close to where it was */
+    int32_t predicted;       /* 1: `to` has guesses, such as a gyroscope's; 0: points stay where they are. Of
+                                kb_track_points */
+    const kb_parallel *parallel;
+    /* kb_tracker */
+    int32_t max_points;      /* 0: 300; up to 1000000 */
+    int32_t mask_margin;     /* px, 0 to 65535: distance of new points from what the mask hides */
+    const kb_detect_options *detect; /* new points. NULL: defaults. max_keypoints, mask, mask_margin and parallel are not
+                                used, mask must be NULL */
+} kb_track_options;
+
+/* Follows n points from image a to image b by pyramidal alignment of the windows around them (Lucas-Kanade), forward and
+ * back. to (n) receives them in image b, correlations (n) the likeness of the windows, up to 1; a point that is lost has
+ * correlation 0 and stays where it was. Points outside the image, NaN too, are lost. options and workspace may be NULL. */
+KB_API kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_point *from, size_t n,
+                                 const kb_track_options *options, kb_workspace *workspace, kb_point *to,
+                                 float *correlations);
+
+/* A point that is followed from frame to frame. */
+typedef struct kb_track {
+    uint64_t id;          /* from 0, given once */
+    float x, y;           /* in this frame */
+    float last_x, last_y; /* in the frame before; the same as x, y for a new point */
+    float correlation;    /* with the frame before; 1 for a new point */
+    int32_t age;          /* frames that it was followed through: 0 for a new point */
+} kb_track;
+
+/* Follows points over the frames of a camera, and adds new ones where there are none. It keeps a copy of the last frame,
+ * and serves one call at a time; options->parallel must outlive it. options and error may be NULL. Release with
+ * kb_tracker_free. */
+typedef struct kb_tracker kb_tracker;
+KB_API kb_status kb_tracker_create(const kb_track_options *options, kb_tracker **out, kb_error *error);
+KB_API void kb_tracker_free(kb_tracker *tracker);
+/* Takes the next frame. tracks has room for max_points, otherwise KB_E_SPACE; *count receives how many there are: first
+ * those of before, in their order, without those that were lost or moved onto the mask, then new ones. With fewer than
+ * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
+ * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
+ * anew, and so does the frame after a call that failed. */
+KB_API kb_status kb_tracker_add(kb_tracker *tracker, const kb_image *image, const kb_image *mask,
+                                kb_workspace *workspace, kb_track *tracks, size_t capacity, size_t *count);
+/* Forgets all points; ids go on. */
+KB_API void kb_tracker_reset(kb_tracker *tracker);
+
 /* ----------------------------------------------------------------------------------------------------------- memory */
 
 /* Temporary memory that is kept from call to call. Every function that takes a workspace also takes NULL and then
@@ -761,6 +816,7 @@ typedef struct kb_workspace_limits {
     size_t row_bytes;                /* of these rows; 0: what the model gives, floats too, or KB_MAX_BITS / 8 */
     size_t pairs;                    /* kb_fit, kb_fit_pose */
     int32_t refine;                  /* 1: kb_match_refine of two images */
+    int32_t track;                   /* 1: kb_track_points of two images */
 } kb_workspace_limits;
 
 /* Bytes of a workspace that serves all these calls without growing, whatever the content of images and rows: the value
@@ -868,6 +924,8 @@ KB_API kb_status kb_model_load_with(const void *data, size_t size, const kb_allo
                                     kb_error *error);
 KB_API kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out);
 KB_API kb_status kb_workspace_create_with(const kb_allocator *allocator, kb_workspace **out);
+KB_API kb_status kb_tracker_create_with(const kb_track_options *options, const kb_allocator *allocator,
+                                        kb_tracker **out, kb_error *error);
 
 /* ------------------------------------------------------------------------------------------------- instruction sets */
 

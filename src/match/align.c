@@ -22,6 +22,7 @@
 #define LEAST_VARIANCE 64 /* of the samples, sum of squares per sample: (2 gray levels)^2 */
 
 typedef struct align_template {
+    int parameters; /* 2 or 6 of them */
     int16_t gray[SAMPLES];
     int16_t slope[PARAMETERS][SAMPLES]; /* the s_k */
     double sum, variance;               /* of gray: the sum, and the sum of squares without the mean */
@@ -126,6 +127,35 @@ static void sample_row_inside(const lattice *l, int32_t x, int32_t y, int32_t si
     }
 }
 
+/* Samples one px apart, as a translation leaves them, have one fraction; the sums are those of blend(). */
+static bool lattice_is_straight(const lattice *l)
+{
+    return l->right[0] == 65536 && l->down[1] == 65536 && l->right[1] == 0 && l->down[0] == 0;
+}
+
+static void blend_across(const uint8_t *p, uint16_t fx, int32_t side, uint16_t *out)
+{
+    for (int32_t j = 0; j < side; j++) out[j] = (uint16_t)(p[j] * (256 - fx) + p[j + 1] * fx);
+}
+
+static void sample_straight(const lattice *l, int32_t side, int16_t *out)
+{
+    const uint8_t *p = l->data + (l->py + (l->y >> 16)) * l->stride + l->px + (l->x >> 16);
+    const uint16_t fx = (uint16_t)(l->x >> 8 & 255), fy = (uint16_t)(l->y >> 8 & 255);
+    uint16_t rows[2][AROUND];
+    blend_across(p, fx, side, rows[0]);
+    for (int32_t i = 0; i < side; i++, out += side) {
+        const uint16_t *upper = rows[i & 1];
+        uint16_t *lower = rows[~i & 1];
+        p += l->stride;
+        blend_across(p, fx, side, lower);
+        for (int32_t j = 0; j < side; j++) {
+            uint32_t sum = (uint32_t)upper[j] * (uint16_t)(256 - fy) + (uint32_t)lower[j] * fy;
+            out[j] = (int16_t)((int32_t)((sum + 8192) >> 14) - 510);
+        }
+    }
+}
+
 /* Beyond the image its border is repeated. */
 static void sample_row_clamped(const lattice *l, int32_t x, int32_t y, int32_t side, int16_t *out)
 {
@@ -143,6 +173,10 @@ static void frame_sample(const kbi_frame *f, const kbi_pyramid *levels, int32_t 
     lattice l;
     lattice_make(&l, f, levels, side);
     bool inside = lattice_inside(&l, side);
+    if (inside && lattice_is_straight(&l)) {
+        sample_straight(&l, side, out);
+        return;
+    }
     for (int32_t i = 0; i < side; i++) {
         int32_t x = l.x + i * l.down[0], y = l.y + i * l.down[1];
         if (inside) sample_row_inside(&l, x, y, side, out + i * side);
@@ -180,6 +214,7 @@ static void template_slopes(align_template *t, const int16_t *around)
             t->gray[k] = *p;
             t->slope[0][k] = (int16_t)gx;
             t->slope[1][k] = (int16_t)gy;
+            if (t->parameters == KBI_ALIGN_TRANSLATION) continue;
             t->slope[2][k] = (int16_t)((gx * u + 8) >> 4);
             t->slope[3][k] = (int16_t)((gx * v + 8) >> 4);
             t->slope[4][k] = (int16_t)((gy * u + 8) >> 4);
@@ -189,9 +224,9 @@ static void template_slopes(align_template *t, const int16_t *around)
 }
 
 /* Cholesky in place; false when the matrix is not positive definite by far: the region lacks structure in a direction. */
-static bool factorise(double h[PARAMETERS][PARAMETERS])
+static bool factorise(double h[PARAMETERS][PARAMETERS], int n)
 {
-    for (int i = 0; i < PARAMETERS; i++)
+    for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++) {
             double s = h[i][j];
             for (int k = 0; k < j; k++) s -= h[i][k] * h[j][k];
@@ -202,34 +237,35 @@ static bool factorise(double h[PARAMETERS][PARAMETERS])
     return true;
 }
 
-static void solve(const double l[PARAMETERS][PARAMETERS], double b[PARAMETERS])
+static void solve(const double l[PARAMETERS][PARAMETERS], int n, double b[PARAMETERS])
 {
-    for (int i = 0; i < PARAMETERS; i++) {
+    for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++) b[i] -= l[i][k] * b[k];
         b[i] /= l[i][i];
     }
-    for (int i = PARAMETERS - 1; i >= 0; i--) {
-        for (int k = i + 1; k < PARAMETERS; k++) b[i] -= l[k][i] * b[k];
+    for (int i = n - 1; i >= 0; i--) {
+        for (int k = i + 1; k < n; k++) b[i] -= l[k][i] * b[k];
         b[i] /= l[i][i];
     }
 }
 
-static bool template_make(align_template *t, const kbi_frame *frame, const kbi_pyramid *levels)
+static bool template_make(align_template *t, const kbi_frame *frame, const kbi_pyramid *levels, int parameters)
 {
     int16_t around[AROUND * AROUND];
+    t->parameters = parameters;
     frame_sample(frame, levels, AROUND, around);
     template_slopes(t, around);
     t->sum = sum_of(t->gray);
     t->variance = dot(t->gray, t->gray) - t->sum * t->sum / SAMPLES;
     if (!(t->variance >= LEAST_VARIANCE * SAMPLES)) return false;
-    for (int k = 0; k < PARAMETERS; k++) {
+    for (int k = 0; k < t->parameters; k++) {
         t->slope_sum[k] = sum_of(t->slope[k]);
         t->slope_gray[k] = (dot(t->slope[k], t->gray) - t->slope_sum[k] * t->sum / SAMPLES) / t->variance;
         for (int j = 0; j <= k; j++)
             t->factor[k][j] = dot(t->slope[k], t->slope[j]) - t->slope_sum[k] * t->slope_sum[j] / SAMPLES -
                               t->slope_gray[k] * t->slope_gray[j] * t->variance;
     }
-    return factorise(t->factor);
+    return factorise(t->factor, t->parameters);
 }
 
 /* ---- steps ---- */
@@ -263,21 +299,21 @@ static bool frame_compose(kbi_frame *f, const double p[PARAMETERS], double *move
 
 static bool align_step(const align_template *t, const int16_t *gray, double product, kbi_frame *f, double *moved)
 {
-    double p[PARAMETERS], sum = sum_of(gray), gain = t->variance / product;
-    for (int k = 0; k < PARAMETERS; k++)
+    double p[PARAMETERS] = {0}, sum = sum_of(gray), gain = t->variance / product;
+    for (int k = 0; k < t->parameters; k++)
         p[k] = gain * (dot(t->slope[k], gray) - t->slope_sum[k] * sum / SAMPLES - t->slope_gray[k] * product);
-    solve(t->factor, p);
+    solve(t->factor, t->parameters, p);
     return frame_compose(f, p, moved);
 }
 
 double kbi_align(const kbi_pyramid *image_a, const kbi_frame *a, const kbi_pyramid *image_b, kbi_frame *b,
-                 int32_t iterations)
+                 kbi_alignment alignment, int32_t iterations)
 {
     align_template t;
     int16_t gray[SAMPLES];
     kbi_frame frame = *b;
     double best = -2, moved = 1, product;
-    if (!template_make(&t, a, image_a)) return -2;
+    if (!template_make(&t, a, image_a, alignment)) return -2;
     for (int32_t i = 0; i <= iterations && frame_is_sane(&frame, image_b); i++) {
         frame_sample(&frame, image_b, SIDE, gray);
         double correlation = correlate(&t, gray, &product);

@@ -65,7 +65,8 @@ static void refine_match(const refine_job *job, size_t i)
     if (kbi_frame_of(&first, a, refine_width(job, a), &job->levels[0]) &&
         kbi_frame_of(&from, b, refine_width(job, b), &job->levels[1])) {
         to = from;
-        double reached = kbi_align(&job->levels[0], &first, &job->levels[1], &to, job->o.iterations);
+        double reached = kbi_align(&job->levels[0], &first, &job->levels[1], &to, KBI_ALIGN_AFFINE,
+                                   job->o.iterations);
         if (refine_accepts(job, &from, &to, reached)) {
             kbi_frame_point(&to, &pair->x2, &pair->y2);
             correlation = (float)reached;

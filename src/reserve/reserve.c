@@ -6,6 +6,7 @@
 #include "detect/detect.h"
 #include "fit/fit.h"
 #include "match/match.h"
+#include "track/track.h"
 
 /* Never called: measuring runs no task. */
 static void run_nothing(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
@@ -24,10 +25,10 @@ static kb_status limits_read(kb_workspace_limits *l, const kb_workspace_limits *
     if (l->threads == 0) l->threads = 1;
     if (l->threads < 1 || l->threads > 256 || l->width < 0 || l->height < 0 || l->width > 65535 || l->height > 65535)
         return KB_E_ARGUMENT;
-    if (l->refine < 0 || l->refine > 1) return KB_E_ARGUMENT;
+    if (l->refine < 0 || l->refine > 1 || l->track < 0 || l->track > 1) return KB_E_ARGUMENT;
     if (l->format != KB_FORMAT_GRAY8 && l->format != KB_FORMAT_GRAY16) return KB_E_ARGUMENT;
     bool images = l->width > 0 && l->height > 0;
-    if (!images && (l->detect || l->model || l->refine || l->width > 0 || l->height > 0)) return KB_E_ARGUMENT;
+    if (!images && (l->detect || l->model || l->refine || l->track || l->width > 0 || l->height > 0)) return KB_E_ARGUMENT;
     if (l->row_bytes == 0 && l->model)
         l->row_bytes = l->model->row_floats ? KB_SIFT_VALUES * sizeof(float) : (size_t)l->model->row_bytes;
     if (l->row_bytes == 0) l->row_bytes = KB_MAX_BITS / 8;
@@ -42,6 +43,7 @@ static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel 
     kb_status status = KB_OK;
     if (l->detect) status = kbi_detect_measure(&image, l->detect, parallel, workspace, &most);
     if (status == KB_OK && l->refine) status = kbi_refine_measure(&image, workspace);
+    if (status == KB_OK && l->track) status = kbi_track_measure(&image, workspace);
     if (n == 0) n = most;
     if (status == KB_OK) status = kbi_orient_measure(&image, n, parallel, workspace);
     if (status == KB_OK && l->model) status = kbi_describe_measure(l->model, &image, n, parallel, workspace);

@@ -113,6 +113,14 @@ for at in work/features/000000.kbf work/blocks/000000.kbp; do
 done
 rm -r work mvg new.db
 
+# the map and the outputs of localize
+cp list.txt vocab.kbv
+refuse 1 "vocab.kbv is an input, and would be overwritten" keybits localize build . . -o vocab.kbv --vocab vocab.kbv
+same list.txt vocab.kbv
+refuse 1 "list.txt is an input, and would be overwritten" keybits localize list.txt a.pgm -o list.txt
+refuse 1 "a.pgm is an input, and would be overwritten" keybits localize list.txt a.pgm -o a.pgm
+rm vocab.kbv
+
 # two outputs that are one file, also one that is not there yet
 refuse 1 "./x.csv would be written twice" keybits match a.pgm b.pgm -m m.kbm -o x.csv --draw ./x.csv
 ln -s nowhere.csv dangling.png

@@ -750,6 +750,30 @@ static void section_refine(hash *h, scene *s)
     }
 }
 
+/* The image and the same moved by a fraction of a pixel, with other contrast. */
+static void section_track(hash *h, scene *s)
+{
+    static uint8_t moved[HEIGHT * STRIDE];
+    static kb_point from[KEYPOINTS], to[KEYPOINTS];
+    static float correlations[KEYPOINTS];
+    kb_track_options o;
+    for (int32_t y = 0; y < HEIGHT; y++)
+        for (int32_t x = 0; x < WIDTH; x++) {
+            const uint8_t *row = s->gray + y * STRIDE;
+            moved[y * STRIDE + x] = (uint8_t)((row[x] + 2 * row[kbi_min_i(x + 1, WIDTH - 1)]) / 4 + 30);
+        }
+    for (int32_t i = 0; i < KEYPOINTS; i++) from[i] = (kb_point){s->keypoints[i].x, s->keypoints[i].y};
+    const kb_image image = {moved, WIDTH, HEIGHT, STRIDE, KB_FORMAT_GRAY8, 0};
+    KB_INIT(o);
+    o.parallel = kb_pool_parallel(s->pool);
+    must(kb_track_points(&s->image, &image, from, KEYPOINTS, &o, NULL, to, correlations), "track");
+    for (int32_t i = 0; i < KEYPOINTS; i++) {
+        add_double(h, (double)correlations[i]);
+        add_double(h, (double)to[i].x);
+        add_double(h, (double)to[i].y);
+    }
+}
+
 /* The image and the same turned by a quarter: all looks. */
 static void section_pair(hash *h, scene *s)
 {
@@ -813,6 +837,7 @@ int main(int argc, char **argv)
         {"filter", section_filter},
         {"guided", section_guided},
         {"refine", section_refine},
+        {"track", section_track},
         {"fitting", section_fit},
         {"geometries", section_geometries},
         {"pair", section_pair},

@@ -31,6 +31,7 @@ from .matching import (filter_matches, guide_dtype, hamming, match, match_guided
 from .models import Model, box_dtype, builtin_models, preset_scale, presets
 from .pairs import Pair, match_images
 from .patches import PatchSet, patch_set, read_patches, write_patches
+from .points import PointTracker, track_dtype, track_points
 from .tracking import Track, Tracker, plausible_corners, track
 
 __version__ = version()
@@ -38,7 +39,7 @@ __version__ = version()
 __all__ = [
     "Camera", "Collection", "CollectionCounts", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER", "KP_INVALID", "KP_OUTSIDE",
     "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError", "KeybitsValueError", "LearningStopped",
-    "Loop", "LoopDetector", "Model", "Pair", "PatchSet", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
+    "Loop", "LoopDetector", "Model", "Pair", "PatchSet", "PointTracker", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
     "box_dtype", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
     "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "draw_keypoints", "draw_matches",
     "draw_outline", "filter_matches", "find_essential", "find_fundamental", "find_homography", "fit", "fit_pose",
@@ -46,5 +47,6 @@ __all__ = [
     "match_guided", "match_images", "match_knn", "match_points", "match_stereo", "node_dtype", "orient", "patch_set",
     "plausible_corners", "pose_from_homography", "preset_scale", "presets", "project_homography", "read_patches",
     "request_amx", "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches",
-    "stereo_dtype", "to_gray", "track", "version", "write_patches",
+    "stereo_dtype", "to_gray", "track",
+    "track_dtype", "track_points", "version", "write_patches",
 ]

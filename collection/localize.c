@@ -1,0 +1,279 @@
+/* The pose of a photograph in a map. */
+#include "collection/localize.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collection/pose_refine.h"
+#include "io/progress.h"
+
+#define IMAGES 10
+#define MIN_PLACES 12
+#define THRESHOLD 4.0
+/* Focal lengths that are tried where nobody knows one, as multiples of the longer side; 1.2 is COLMAP's guess. */
+static const double guesses[] = {1.2, 0.85, 1.7};
+
+/* ---- settings ---- */
+
+bool localize_settings(const map *m, const char **model, pipeline_options *options, io_read_options *reading,
+                       io_error *error)
+{
+    const map_info *info = &m->info;
+    if (!*model) *model = info->model;
+    kb_detect_options *d = &options->detect;
+    if (d->detector == 0) d->detector = (kb_detector)info->detector;
+    if (d->detector != (kb_detector)info->detector)
+        return io_fail(error, "the map was made with the detector %s, not with %s",
+                       kb_detector_name((kb_detector)info->detector), kb_detector_name(d->detector));
+    if (kb_detector_revision(d->detector) != info->revision)
+        return io_fail(error, "the map was made with revision %d of the detector %s, and this is revision %d: build it again",
+                       info->revision, kb_detector_name(d->detector), kb_detector_revision(d->detector));
+    if (d->max_keypoints == 0) d->max_keypoints = info->max_keypoints;
+    options->angles = (kb_orientation)info->orientation;
+    if (reading->max_size == 0) reading->max_size = info->max_size;
+    return true;
+}
+
+/* ---- matches ---- */
+
+typedef struct candidate {
+    uint32_t keypoint, point;
+    float distance;
+    uint32_t image;
+} candidate;
+
+typedef struct search {
+    const map *m;
+    const features *f;
+    kb_index_result images[64];
+    size_t image_count;
+    candidate *candidates;
+    size_t count, room;
+    kb_scene_point *points;
+    float *quality;
+    uint8_t *inliers;
+} search;
+
+static bool retrieve(search *s, size_t wanted, io_error *error)
+{
+    kb_index_query_options o;
+    kb_error why;
+    KB_INIT(o);
+    o.scoring = KB_SCORING_TF_IDF;
+    kb_features view = features_view(s->f);
+    if (kb_index_query(s->m->index, &view, &o, NULL, s->images, wanted, &s->image_count, &why) == KB_OK) return true;
+    return io_fail(error, "%s", why.text);
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (x->keypoint != y->keypoint) return x->keypoint < y->keypoint ? -1 : 1;
+    if (x->point != y->point) return x->point < y->point ? -1 : 1;
+    if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
+    return x->image < y->image ? -1 : x->image > y->image;
+}
+
+/* Mutual matches with the rows of each image; a keypoint and a point are one candidate, however many images have it. */
+static bool match_images(search *s, io_error *error)
+{
+    const features *f = s->f;
+    kb_match *matches = io_alloc(f->rows.count + 1, sizeof *matches);
+    kb_status status = KB_OK;
+    for (size_t i = 0; status == KB_OK && i < s->image_count; i++) {
+        if (s->images[i].id >= s->m->image_count) continue; /* of a forged index */
+        const map_image *image = &s->m->images[s->images[i].id];
+        const uint8_t *rows = s->m->rows + (size_t)image->first * s->m->row_bytes;
+        size_t n = 0;
+        kb_features query = io_features_view(NULL, &f->rows), kept = io_bytes_view(rows, image->count, s->m->row_bytes);
+        status = kb_match_features(&query, &kept, NULL, NULL, matches, &n, NULL);
+        s->candidates = io_grow(s->candidates, s->count + n + 1, sizeof *s->candidates);
+        for (size_t k = 0; status == KB_OK && k < n; k++)
+            s->candidates[s->count++] = (candidate){(uint32_t)matches[k].a,
+                                                    map_row_point(s->m, image->first + (uint32_t)matches[k].b),
+                                                    matches[k].distance, (uint32_t)s->images[i].id};
+    }
+    free(matches);
+    if (status != KB_OK) return io_fail(error, "matching: %s", kb_status_string(status));
+    if (s->count > 1) qsort(s->candidates, s->count, sizeof *s->candidates, compare_candidates);
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (kept == 0 || s->candidates[kept - 1].keypoint != s->candidates[i].keypoint ||
+            s->candidates[kept - 1].point != s->candidates[i].point)
+            s->candidates[kept++] = s->candidates[i];
+    s->count = kept;
+    return true;
+}
+
+static void gather_points(search *s)
+{
+    s->points = io_alloc(s->count + 1, sizeof *s->points);
+    s->quality = io_alloc(s->count + 1, sizeof *s->quality);
+    s->inliers = io_alloc(s->count + 1, 1);
+    for (size_t i = 0; i < s->count; i++) {
+        const kb_keypoint *k = &s->f->keypoints.items[s->candidates[i].keypoint];
+        double p[3];
+        map_point(s->m, s->candidates[i].point, p);
+        s->points[i] = (kb_scene_point){p[0], p[1], p[2], (double)k->x, (double)k->y};
+        s->quality[i] = s->candidates[i].distance;
+    }
+}
+
+/* ---- pose ---- */
+
+static kb_camera simple_camera(const features *f, double focal)
+{
+    kb_camera camera;
+    KB_INIT(camera);
+    camera.fx = camera.fy = focal;
+    camera.cx = 0.5 * (f->width - 1);
+    camera.cy = 0.5 * (f->height - 1);
+    return camera;
+}
+
+static bool fit_camera(search *s, const kb_camera *camera, double threshold, uint64_t seed, kb_fit_report *report,
+                       io_error *error)
+{
+    kb_fit_options o;
+    KB_INIT(o);
+    KB_INIT(*report);
+    o.camera1 = camera;
+    o.threshold = threshold;
+    o.quality = s->quality;
+    o.seed = seed;
+    kb_status status = kb_fit_pose(s->points, s->count, &o, NULL, s->inliers, report, NULL);
+    return status == KB_OK || io_fail(error, "pose: %s", kb_status_string(status));
+}
+
+/* The camera of the options, or that of EXIF, or the guess that has most inliers. A guess is off by many pixels at the
+ * border, which the first fit has to bear. */
+static bool fit_any(search *s, const localize_options *o, const char *photo, double threshold, localize_result *out,
+                    kb_fit_report *report, io_error *error)
+{
+    const features *f = s->f;
+    double longer = f->width > f->height ? f->width : f->height, exif;
+    out->camera_from = o->camera ? "given" : "guess";
+    if (o->camera) {
+        out->camera = *o->camera;
+        return fit_camera(s, &out->camera, threshold, o->seed, report, error);
+    }
+    if (io_image_focal(photo, &exif)) {
+        out->camera_from = "exif";
+        out->camera = simple_camera(f, exif * longer);
+        return fit_camera(s, &out->camera, 2 * threshold, o->seed, report, error);
+    }
+    int32_t most = -1;
+    double best = guesses[0];
+    for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
+        kb_camera camera = simple_camera(f, guesses[i] * longer);
+        if (!fit_camera(s, &camera, 3 * threshold, o->seed, report, error)) return false;
+        if (report->result != KB_FIT_FOUND || report->inliers <= most) continue;
+        most = report->inliers;
+        best = guesses[i];
+    }
+    out->camera = simple_camera(f, best * longer);
+    return fit_camera(s, &out->camera, 3 * threshold, o->seed, report, error);
+}
+
+/* Inliers anew by a pose. */
+static size_t choose_inliers(search *s, const localize_result *r, double threshold)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        double e[2];
+        s->inliers[i] = pose_error(&r->camera, r->rotation, r->translation, &s->points[i], e) &&
+                        e[0] * e[0] + e[1] * e[1] <= threshold * threshold;
+        count += s->inliers[i];
+    }
+    return count;
+}
+
+static void refine(search *s, const localize_options *o, double threshold, localize_result *out)
+{
+    bool focal = o->camera == NULL;
+    pose_spread spread = {0};
+    for (int round = 0; round < 4; round++) {
+        if (choose_inliers(s, out, round == 0 && focal ? 3 * threshold : threshold) < MIN_PLACES) break;
+        if (!pose_refine(s->points, s->inliers, s->count, &out->camera, focal, out->rotation, out->translation, &spread)) break;
+    }
+    out->rms = spread.rms;
+    out->sigma_position = spread.position;
+    out->sigma_rotation = spread.rotation;
+    out->sigma_focal = focal ? spread.focal : 0;
+}
+
+/* Of several points of a keypoint, and keypoints of a point, one is an inlier; candidates are sorted by keypoint. */
+static void count_inliers(search *s, localize_result *out)
+{
+    size_t *per_image = io_alloc(s->m->image_count, sizeof *per_image);
+    uint8_t *used = io_alloc(s->m->point_count, 1);
+    uint32_t before = UINT32_MAX;
+    out->points = io_alloc(s->count + 1, sizeof *out->points);
+    for (size_t i = 0; i < s->count; i++) {
+        const candidate *c = &s->candidates[i];
+        if (!s->inliers[i] || c->keypoint == before || used[c->point]) continue;
+        before = c->keypoint;
+        used[c->point] = 1;
+        out->points[out->inliers++] = (localize_inlier){s->points[i].x, s->points[i].y, c->point};
+        if (++per_image[c->image] > per_image[out->image]) out->image = c->image;
+    }
+    free(per_image);
+    free(used);
+}
+
+static bool find_pose(search *s, const localize_options *o, const char *photo, double threshold, localize_result *out,
+                      io_error *error)
+{
+    kb_fit_report report;
+    if (!fit_any(s, o, photo, threshold, out, &report, error)) return false;
+    size_t wanted = (size_t)(o->min_places ? o->min_places : MIN_PLACES);
+    if (report.result != KB_FIT_FOUND || (size_t)report.places < wanted) return true;
+    memcpy(out->rotation, report.rotation, sizeof out->rotation);
+    memcpy(out->translation, report.translation, sizeof out->translation);
+    refine(s, o, threshold, out);
+    choose_inliers(s, out, threshold);
+    count_inliers(s, out);
+    out->places = (size_t)report.places;
+    out->found = out->inliers >= wanted;
+    const double *r = out->rotation, *t = out->translation;
+    for (int i = 0; i < 3; i++) out->centre[i] = -(r[i] * t[0] + r[3 + i] * t[1] + r[6 + i] * t[2]);
+    return true;
+}
+
+bool localize(const map *m, const pipeline *p, const io_read_options *reading, const localize_options *options,
+              const char *photo, localize_result *out, io_error *error)
+{
+    features f;
+    double start = io_clock_seconds();
+    memset(out, 0, sizeof *out);
+    if (!photos_describe_one(p, reading, photo, &f, error)) return false;
+    out->ms_describe = 1000 * (io_clock_seconds() - start);
+    search s = {.m = m, .f = &f};
+    size_t wanted = (size_t)(options->images ? options->images : IMAGES);
+    if (wanted > sizeof s.images / sizeof *s.images) wanted = sizeof s.images / sizeof *s.images;
+    double step = photos_step(f.width, f.height, reading->max_size);
+    bool ok = (f.rows.width == m->row_bytes || io_fail(error, "rows of %zu bytes, but those of the map have %zu",
+                                                       f.rows.width, m->row_bytes)) &&
+              retrieve(&s, wanted, error) && match_images(&s, error);
+    if (ok) gather_points(&s);
+    ok = ok && find_pose(&s, options, photo, options->threshold > 0 ? options->threshold : THRESHOLD * step, out, error);
+    out->keypoints = f.keypoints.count;
+    out->matches = s.count;
+    out->width = f.width;
+    out->height = f.height;
+    out->ms_total = 1000 * (io_clock_seconds() - start);
+    free(s.candidates);
+    free(s.points);
+    free(s.quality);
+    free(s.inliers);
+    features_free(&f);
+    if (!ok) localize_result_free(out);
+    return ok;
+}
+
+void localize_result_free(localize_result *result)
+{
+    free(result->points);
+    result->points = NULL;
+}

@@ -1,0 +1,21 @@
+/* Points from one frame to the next. */
+#ifndef KBI_TRACK_H
+#define KBI_TRACK_H
+
+#include "image/image.h"
+
+/* The options with their defaults in place, checked. */
+kb_status kbi_track_options_read(const kb_track_options *given, kb_track_options *o);
+
+/* The levels of a pyramid that tracking looks at, as bits. */
+uint32_t kbi_track_levels(const kb_track_options *o);
+
+/* Follows n points from one pyramid to another. `to` has the guesses and receives the points; correlations receives 0 for
+ * points that are lost. */
+void kbi_track(const kbi_pyramid *a, const kbi_pyramid *b, const kb_point *from, size_t n, const kb_track_options *o,
+               kb_point *to, float *correlations);
+
+/* The memory of kb_track_points. */
+kb_status kbi_track_measure(const kb_image *image, kb_workspace *workspace);
+
+#endif
