@@ -45,7 +45,7 @@ void make_frames(int n, float radius, Frame &a, Frame &b, std::vector<kb_guide> 
         int level = static_cast<int>(noise() % LEVELS);
         kb_keypoint k = {uniform(20, 620), uniform(20, 460), 31, uniform(0, 340), 1, level, -1};
         a.keypoints[s] = k;
-        guides[s] = {k.x, k.y, radius, k.angle, level - 1, level + 1};
+        guides[s] = {k.x, k.y, radius, k.angle, level - 1, level + 1, 0, 0};
         k.x += uniform(-6, 6);
         k.y += uniform(-6, 6);
         k.angle += uniform(8, 12);

@@ -91,8 +91,8 @@ static bool print_row(large_job *j)
 int main(int argc, char **argv)
 {
     static const int32_t sides[4][2] = {{1200, 834}, {3000, 2000}, {6000, 4000}, {12000, 8334}};
-    large_job j = {.detect = {.struct_size = sizeof j.detect, .detector = KB_DETECTOR_ORB,
-                               .max_keypoints = argc > 1 ? atoi(argv[1]) : 20000}};
+    large_job j = {.detect = {.struct_size = sizeof j.detect, .detector = kb_detector_default(),
+                              .max_keypoints = argc > 1 ? atoi(argv[1]) : 20000}};
     if (j.detect.max_keypoints < 1 || kb_model_builtin("bag256", &j.model) != KB_OK) return 1;
     j.keypoints = malloc((size_t)j.detect.max_keypoints * sizeof *j.keypoints);
     j.rows = malloc((size_t)j.detect.max_keypoints * 32);

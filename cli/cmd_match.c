@@ -12,7 +12,6 @@
 
 typedef struct match_job {
     cli_pipeline pipeline;
-    const char *looks;
     int32_t fit; /* index of fits */
     const char *names[2], *keypoints[2];
     const char *output, *draw;
@@ -63,27 +62,6 @@ static bool match_by_looks(const match_job *job)
     return !job->keypoints[0] && !job->keypoints[1] && job->pipeline.options.tilts == 0;
 }
 
-/* The words of --looks, separated by commas. */
-static int match_take_looks(const cli_common *common, match_job *job)
-{
-    io_names words = {NULL, 0};
-    int code = CLI_DONE;
-    if (!job->looks) return CLI_DONE;
-    io_names_split(&words, job->looks);
-    for (size_t i = 0; i < words.count && code == CLI_DONE; i++) {
-        int32_t look = 1;
-        while (kb_look_name((kb_look)look)[0] != '?' && strcmp(kb_look_name((kb_look)look), words.items[i]) != 0)
-            look *= 2;
-        if (kb_look_name((kb_look)look)[0] == '?')
-            code = cli_usage_error(common, "--looks: \"%s\" is no look", words.items[i]);
-        else job->pipeline.options.looks |= look;
-    }
-    io_names_free(&words);
-    if (code == CLI_DONE && !(job->pipeline.options.looks & (KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED)))
-        code = cli_usage_error(common, "--looks needs upright or oriented: the others follow them");
-    return code;
-}
-
 static int match_check(const cli_common *common, const match_job *job)
 {
     bool rows[2] = {features_is_rows_file(job->names[0]), features_is_rows_file(job->names[1])};
@@ -100,7 +78,7 @@ static int match_check(const cli_common *common, const match_job *job)
         return cli_usage_error(common, "--tilts finds keypoints in simulated views: they cannot be given");
     if ((rows[0] || rows[1]) && job->pipeline.options.refine)
         return cli_usage_error(common, "--refine needs images, not descriptors");
-    if (job->looks && !match_by_looks(job))
+    if (job->pipeline.options.looks && !match_by_looks(job))
         return cli_usage_error(common, "--looks needs two images, without keypoints that are given and without --tilts");
     if (job->pipeline.options.detect.second_angle && match_by_looks(job))
         return cli_usage_error(common, "--second-angle has nothing to do: a look gives a keypoint one angle");
@@ -182,7 +160,7 @@ static bool match_solid(match_job *job, io_error *error)
     KB_INIT(o);
     KB_INIT(job->solid);
     job->solid.result = KB_FIT_NOT_FOUND;
-    if (job->fit != FIT_HOMOGRAPHY) return true;
+    if (job->fit != FIT_HOMOGRAPHY || SOLID * r->fit.places > (double)r->count) return true;
     o.geometry = KB_GEOMETRY_FUNDAMENTAL;
     o.seed = job->pipeline.options.seed;
     o.candidates = r->candidates;
@@ -438,7 +416,6 @@ static int match_run(cli_common *common, void *context, int count, char **argume
     job->pipeline.options.quiet = common->quiet;
     if (job->pipeline.options.tilts) job->reading.keep16 = false; /* views have 8 bits */
     int code = match_check(common, job);
-    if (code == CLI_DONE) code = match_take_looks(common, job);
     if (code != CLI_DONE) return code;
     if (!match_images(common, job, &error) || (job->draw && !match_picture_write(job, &error)) ||
         (job->output && !match_table_write(job, &error)))
@@ -486,9 +463,7 @@ static const cli_option match_options[] = {
     {"refine", 0, CLI_FLAG(match_job, pipeline.options.refine),
      .help = "move the points of B to a fraction of a pixel: the region around each keypoint of A is aligned with B. "
              "Inliers lie within 1.5 px at most then, unless --threshold says otherwise"},
-    {"looks", 0, CLI_TEXT(match_job, looks), "LIST",
-     .help = "which looks may be tried, separated by commas: upright, oriented (an angle per keypoint), rotated (one "
-             "rotation for the pair) (default: all of them)"},
+    CLI_GROUP(match_job, pipeline.options.looks, looks_option),
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
      .help = "keypoints of A instead of a detector: CSV with x,y,size,angle,..."},
     {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "the same for B"},

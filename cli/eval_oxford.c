@@ -4,6 +4,7 @@
 
 #include "eval/oxford.h"
 #include "eval_common.h"
+#include "groups.h"
 
 typedef struct oxford_job {
     eval_options eval;
@@ -196,6 +197,7 @@ static const cli_option oxford_options[] = {
      .help = "the paper-like protocol too, which takes all keypoints that a detector finds: half an hour on Oxford"},
     {"strict", 0, CLI_FLAG(oxford_job, strict), .help = "the strict protocol alone, which is the default"},
     {"curves", 0, CLI_FLAG(oxford_job, curves), .help = "with --json: the mean precision-recall curves too"},
+    CLI_GROUP(oxford_job, options.looks, looks_option),
     {"cache", 0, CLI_TEXT(oxford_job, eval.cache), "DIR",
      .help = "keep the results of pairs there, so that an interrupted run goes on"},
     {0}};

@@ -184,6 +184,7 @@ static const cli_option pose_options[] = {
     CLI_SECTION("Descriptors"),
     CLI_GROUP(pose_job, pipeline, model_option),
     CLI_GROUP(pose_job, pipeline.options, patch_options),
+    CLI_GROUP(pose_job, pipeline.options.looks, looks_option),
     {0}};
 
 const cli_command eval_pose = {

@@ -156,6 +156,36 @@ bool cli_take_camera(cli_common *common, const char *option, const char *text, v
     return false;
 }
 
+/* Words of kb_look_name, separated by commas. */
+static bool take_looks(cli_common *common, const char *option, const char *text, void *target)
+{
+    int32_t *looks = target;
+    io_names words = {NULL, 0};
+    const char *wrong = NULL;
+    io_names_split(&words, text);
+    *looks = 0;
+    for (size_t i = 0; i < words.count && !wrong; i++) {
+        int32_t look = 1;
+        while (kb_look_name((kb_look)look)[0] != '?' && strcmp(kb_look_name((kb_look)look), words.items[i]) != 0)
+            look *= 2;
+        if (kb_look_name((kb_look)look)[0] == '?') wrong = words.items[i];
+        *looks |= look;
+    }
+    if (wrong) common->exit_code = cli_usage_error(common, "%s: \"%s\" is no look", option, wrong);
+    io_names_free(&words);
+    if (wrong) return false;
+    if (*looks & (KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED)) return true;
+    common->exit_code = cli_usage_error(common, "%s needs upright or oriented: the others follow them", option);
+    return false;
+}
+
+const cli_option looks_option[] = {
+    {"looks", 0, CLI_TYPE_CALL, .value = "LIST", .take = take_looks,
+     .help = "which looks may be tried, separated by commas: upright; oriented: an angle per keypoint; rotated: one "
+             "rotation for the pair; warped: B warped into A, after a homography; guided: along epipolar lines "
+             "(default: all but guided)"},
+    {0}};
+
 const cli_option fit_options[] = {
     {"threshold", 0, CLI_NUMBER(pipeline_options, threshold, 0.01, 1000), "PX",
      .help = "px, the largest error of an inlier (default 3; fundamental, essential: 1)"},

@@ -25,6 +25,8 @@ extern const cli_option photo_options[], exact_photo_options[];
 /* --preset, --scale and --orientation; --ratio, --max-distance and --no-filter; --threshold and --seed. The job is
  * pipeline_options. */
 extern const cli_option patch_options[], matching_options[], fit_options[];
+/* --looks; the job is an int32_t, KB_LOOK_* combined. */
+extern const cli_option looks_option[];
 /* For rows of type CALL whose target is a kb_camera: fx,fy,cx,cy[,k1,k2,p1,p2,k3]. */
 bool cli_take_camera(cli_common *common, const char *option, const char *text, void *camera);
 

@@ -281,7 +281,7 @@ static void count_looks(const scene_work *work, size_t k, const pipeline_result 
 }
 
 /* The two images by looks, as `keybits match` does it. */
-static bool score_looks(const scene_work *work, size_t k, int32_t looks, matches_score *score, io_error *error)
+static bool score_looks(const scene_work *work, size_t k, matches_score *score, io_error *error)
 {
     const ev_keypoint_source *source = &work->options->keypoints;
     const kb_image *const images[2] = {&work->views[0].image.view, &work->views[k].image.view};
@@ -293,7 +293,7 @@ static bool score_looks(const scene_work *work, size_t k, int32_t looks, matches
     if (!has_looks(work)) return true;
     pipeline_options_init(&options);
     ev_keypoint_options(source, &options.detect);
-    options.looks = looks;
+    options.looks = work->options->looks;
     bool good = pipeline_open(&p, &options, work->method->model, NULL, error) &&
                 pipeline_match_images(&p, images, found, &result, error);
     if (good) count_looks(work, k, &result, score);
@@ -312,7 +312,7 @@ static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io
                               error) &&
                 score_two_way(work, k, matches, count, false, &score->mutual, error) &&
                 score_two_way(work, k, matches, count, true, &score->refined, error) &&
-                score_looks(work, k, 0, &score->looks, error);
+                score_looks(work, k, &score->looks, error);
     if (good) {
         kb_features fa = io_features_view(a, NULL), fb = io_features_view(b, NULL);
         kb_status status = kb_filter(&fa, &fb, matches, count, NULL, NULL, matches, &kept, NULL);
@@ -467,9 +467,9 @@ static bool hash_views(const scene_work *work, uint64_t *hashes, io_error *error
 static uint64_t pair_key(const scene_work *work, const ev_method *method, const uint64_t *views, size_t k)
 {
     const ev_oxford_options *o = work->options;
-    double numbers[8] = {kb_preset_scale(o->preset), !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
+    double numbers[9] = {kb_preset_scale(o->preset), !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
                          o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
-                         o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.whole_pixels};
+                         o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.whole_pixels, o->looks};
     uint64_t key = ev_hash_string(EV_HASH_START, "oxford 7 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
     key = ev_hash(key, numbers, sizeof numbers);

@@ -20,6 +20,7 @@ typedef struct ev_oxford_options {
     ev_keypoint_source keypoints;
     const char *preset; /* that belongs to the keypoints */
     bool paperlike;   /* the paper-like numbers are wanted too */
+    int32_t looks;    /* of kb_match_images */
     const char *cache;
     const kb_parallel *parallel;
     bool quiet;

@@ -2,12 +2,20 @@
  * followed by guided matching and camera poses, and extended by triangulation; loops are found by visual words. There is
  * no bundle adjustment, so the path drifts as odometry does.
  *
- *     slam_frontend [-o path.svg] [-v vocabulary.kbv] [-c fx,fy,cx,cy frame1.pgm frame2.pgm ... | -w folder]
+ *     slam_frontend [-o path.svg] [-v vocabulary.kbv] [-m model] [-c fx,fy,cx,cy frame1.pgm frame2.pgm ... |
+ *                   -w folder | -s baseline]
  *
- * Without frames it renders a room and a path through it (-w keeps the frames), and tells how far off its own is. */
+ * Without frames it renders a room and a path through it (-w keeps the frames), and tells how far off its own is; with
+ * -s, a second camera that far to the right gives depths and the scale. The model is a built-in one of 256 bits, or orb
+ * for OpenCV's ORB, keypoints and rows, where the example was built with OpenCV. */
 #include <keybits/index.h>
 
 #include "slam_geometry.h"
+
+#ifdef SLAM_HAVE_ORB
+size_t slam_orb(int width, int height, uint8_t *pixels, kb_keypoint *keypoints, uint8_t *rows,
+                size_t most); /* slam_orb.cpp */
+#endif
 
 enum { MOST = 1000, BYTES = 32, MOST_POINTS = 60000, MOST_FRAMES = 5000, KEY_STEP = 4, LEAST_INLIERS = 25 };
 
@@ -15,6 +23,7 @@ typedef struct frame {
     kb_keypoint keypoints[MOST];
     uint8_t rows[MOST * BYTES];
     int32_t point_of[MOST]; /* the map point that a keypoint shows; -1: none */
+    double depth[MOST];     /* by stereo; 0: not known */
     size_t n;
     pose at;
 } frame;
@@ -27,7 +36,8 @@ typedef struct map_point {
 } map_point;
 
 typedef struct slam {
-    kb_model *model;
+    kb_model *model;    /* NULL: ORB */
+    double baseline;    /* of a stereo camera; 0: one camera */
     kb_model_info info; /* with the distances that suit the model */
     kb_workspace *workspace;
     kb_camera camera;
@@ -58,26 +68,57 @@ static kb_features rows_view(uint8_t *rows, size_t n)
 }
 
 /* To read, and to fill. */
-static kb_features frame_view(frame *now)
+static kb_features features_of(kb_keypoint *keypoints, uint8_t *rows, size_t n)
 {
-    kb_features f = rows_view(now->rows, now->n);
-    f.rows_size = sizeof now->rows;
-    f.keypoints = now->keypoints;
+    kb_features f = rows_view(rows, n);
+    f.rows_size = MOST * BYTES;
+    f.keypoints = keypoints;
     f.capacity = MOST;
     return f;
 }
 
-static void frame_describe(slam *s, const picture *p)
+static kb_features frame_view(frame *now) { return features_of(now->keypoints, now->rows, now->n); }
+
+static size_t describe(slam *s, const picture *p, kb_keypoint *keypoints, uint8_t *rows)
 {
     kb_image image = picture_view(p);
     kb_detect_options options;
+#ifdef SLAM_HAVE_ORB
+    if (!s->model) return slam_orb(p->width, p->height, p->pixels, keypoints, rows, MOST);
+#endif
     KB_INIT(options);
     options.max_keypoints = MOST;
     options.selection = KB_SELECTION_QUADTREE;
-    kb_features f = frame_view(&s->now);
+    kb_features f = features_of(keypoints, rows, 0);
     check(kb_detect_and_describe(s->model, &image, &options, NULL, s->workspace, &f, NULL), "kb_detect_and_describe");
-    s->now.n = f.n;
-    for (size_t i = 0; i < s->now.n; i++) s->now.point_of[i] = -1;
+    return f.n;
+}
+
+/* Depths of keypoints from the other camera of a stereo pair. */
+static void frame_depths(slam *s, const picture *left, const picture *right)
+{
+    static kb_keypoint keypoints[MOST];
+    static uint8_t rows[MOST * BYTES];
+    static kb_stereo_match matches[MOST];
+    kb_stereo_options options;
+    kb_image images[2] = {picture_view(left), picture_view(right)};
+    size_t n = describe(s, right, keypoints, rows), count;
+    KB_INIT(options);
+    options.min_disparity = 2;
+    options.max_distance = (float)s->info.threshold_high;
+    options.left = &images[0];
+    options.right = &images[1];
+    kb_features now = frame_view(&s->now), other = features_of(keypoints, rows, n);
+    check(kb_match_stereo(&now, &other, &options, s->workspace, matches, &count, NULL), "kb_match_stereo");
+    for (size_t m = 0; m < count; m++)
+        s->now.depth[matches[m].a] = s->camera.fx * s->baseline / (double)matches[m].disparity;
+}
+
+static void frame_describe(slam *s, const picture *p, const picture *right)
+{
+    s->now.n = describe(s, p, s->now.keypoints, s->now.rows);
+    for (size_t i = 0; i < s->now.n; i++) s->now.point_of[i] = -1, s->now.depth[i] = 0;
+    if (right) frame_depths(s, p, right);
 }
 
 static void key_keep(slam *s, int index)
@@ -156,7 +197,7 @@ static size_t match_unknown(slam *s, float radius, double depth, kb_match *match
         for (int c = 0; c < 3; c++) ray[c] *= depth;
         pose_apply(&to_world, ray, place);
         if (s->key.point_of[i] < 0) point_pixel(s, &s->now.at, place, &x, &y);
-        guides[i] = (kb_guide){(float)x, (float)y, radius, k->angle, k->octave - 1, k->octave + 1};
+        guides[i] = (kb_guide){(float)x, (float)y, radius, k->angle, k->octave - 1, k->octave + 1, 0, 0};
     }
     KB_INIT(options);
     options.max_ratio = 0.8f;
@@ -185,6 +226,36 @@ static void map_extend(slam *s)
     size_t count = match_unknown(s, 40, median_depth(s), matches);
     for (size_t m = 0; m < count; m++)
         if (s->now.point_of[matches[m].b] < 0) point_add(s, (size_t)matches[m].a, (size_t)matches[m].b, 1.5);
+}
+
+/* Keypoints with a depth that show no map point become one. */
+static void map_extend_by_stereo(slam *s)
+{
+    pose to_world = pose_inverse(&s->now.at);
+    for (size_t j = 0; j < s->now.n && s->count < MOST_POINTS; j++) {
+        double ray[3];
+        map_point *p = &s->points[s->count];
+        if (s->now.point_of[j] >= 0 || !(s->now.depth[j] > 0)) continue;
+        pixel_ray(s, &s->now.keypoints[j], ray);
+        for (int c = 0; c < 3; c++) ray[c] *= s->now.depth[j];
+        pose_apply(&to_world, ray, p->place);
+        point_look(p, &s->now, j);
+        p->visible = p->found = 1;
+        s->now.point_of[j] = s->count++;
+    }
+}
+
+/* The first frame of a stereo camera. */
+static void map_start_by_stereo(slam *s, int index)
+{
+    s->count = 0;
+    s->now.at = pose_identity();
+    map_extend_by_stereo(s);
+    s->started = s->count >= 80;
+    s->known[index] = (uint8_t)s->started;
+    s->before = s->path[index] = s->now.at;
+    if (s->started) printf("frame %d: map of %d points\n", index, (int)s->count);
+    if (s->started) key_keep(s, index);
 }
 
 /* Two frames and the essential matrix between them. */
@@ -236,7 +307,7 @@ static size_t points_in_view(slam *s, float radius, kb_guide *guides, uint8_t *r
         double x, y;
         if ((p->visible > 8 && 4 * p->found < p->visible) || !point_pixel(s, &s->now.at, p->place, &x, &y)) continue;
         p->visible++;
-        guides[n] = (kb_guide){(float)x, (float)y, radius, p->angle, p->level - 1, p->level + 1};
+        guides[n] = (kb_guide){(float)x, (float)y, radius, p->angle, p->level - 1, p->level + 1, 0, 0};
         memcpy(rows + n * BYTES, p->row, BYTES);
         index[n++] = i;
     }
@@ -306,12 +377,13 @@ static bool frame_track(slam *s, const pose *expected)
     return pose_fit(s, matches, count, index);
 }
 
-static void frame_add(slam *s, const picture *p, int index)
+static void frame_add(slam *s, const picture *p, const picture *right, int index)
 {
     s->width = p->width, s->height = p->height;
-    frame_describe(s, p);
+    frame_describe(s, p, right);
     if (!s->started) {
-        map_start(s, index);
+        if (right) map_start_by_stereo(s, index);
+        else map_start(s, index);
         return;
     }
     const pose *last = &s->path[index - 1];
@@ -321,7 +393,8 @@ static void frame_add(slam *s, const picture *p, int index)
     s->path[index] = s->known[index] ? s->now.at : *last;
     if (!s->known[index]) printf("frame %d: lost\n", index);
     if (!s->known[index] || index - s->key_frame[s->key_count - 1] < KEY_STEP) return;
-    map_extend(s);
+    if (right) map_extend_by_stereo(s);
+    else map_extend(s);
     key_keep(s, index);
 }
 
@@ -376,42 +449,78 @@ static void loops_find(slam *s, const kb_vocabulary *vocabulary)
     kb_loop_detector_free(detector);
 }
 
+/* The model, or ORB with the distances that it is used with. */
+static void model_open(slam *s, const char *name)
+{
+#ifdef SLAM_HAVE_ORB
+    if (strcmp(name, "orb") == 0) {
+        s->info.threshold_low = 50;
+        s->info.threshold_high = 100;
+        return;
+    }
+#endif
+    check(kb_model_builtin(name, &s->model), name);
+    check(kb_model_get_info(s->model, &s->info), "kb_model_get_info");
+    if (s->info.row_bytes == BYTES) return;
+    fprintf(stderr, "%s has not 256 bits\n", name);
+    exit(1);
+}
+
+typedef struct arguments {
+    const char *svg, *vocabulary, *keep, *model, *baseline, *camera;
+    int first; /* frame */
+} arguments;
+
+static bool arguments_read(arguments *a, kb_camera *camera, int argc, char **argv)
+{
+    for (a->first = 1; a->first < argc && argv[a->first][0] == '-'; a->first += 2) {
+        const char letters[] = "ovwmsc", *letter = strchr(letters, argv[a->first][1]);
+        const char **texts[] = {&a->svg, &a->vocabulary, &a->keep, &a->model, &a->baseline, &a->camera};
+        if (!letter || !*letter || a->first + 1 == argc) return false;
+        *texts[letter - letters] = argv[a->first + 1];
+    }
+    if (a->camera) /* belongs to frames */
+        return a->first < argc && !a->baseline &&
+               sscanf(a->camera, "%lf,%lf,%lf,%lf", &camera->fx, &camera->fy, &camera->cx, &camera->cy) == 4;
+    return a->first == argc;
+}
+
+static void frame_take(slam *s, const arguments *a, char **argv, int index, pose *truth)
+{
+    pose same;
+    picture p = a->camera ? picture_read(argv[a->first + index]) : room_render(index, 0, truth), right = {0, 0, NULL};
+    if (!a->camera && a->keep) room_keep(&p, a->keep, index);
+    if (s->baseline > 0) right = room_render(index, s->baseline, &same);
+    frame_add(s, &p, s->baseline > 0 ? &right : NULL, index);
+    free(p.pixels);
+    free(right.pixels);
+}
+
 int main(int argc, char **argv)
 {
     static slam s;
-    static pose truth[MOST_FRAMES];
-    const char *svg = NULL, *vocabulary = NULL, *keep = NULL;
-    int first = 1, frames = 0;
+    static pose path[MOST_FRAMES];
+    arguments a = {NULL, NULL, NULL, "bag256", NULL, NULL, 0};
+    int frames = 0;
     KB_INIT(s.camera); KB_INIT(s.info);
-    for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
-        const char **text = argv[first][1] == 'o' ? &svg : argv[first][1] == 'v' ? &vocabulary : &keep;
-        if (argv[first][1] != 'c') *text = argv[first + 1];
-        if (argv[first][1] == 'c' && sscanf(argv[first + 1], "%lf,%lf,%lf,%lf", &s.camera.fx, &s.camera.fy,
-                                            &s.camera.cx, &s.camera.cy) != 4)
-            first = argc + 1;
-    }
-    bool rendered = first == argc;
-    if (first > argc || (!rendered && s.camera.fx <= 0)) {
-        fprintf(stderr, "use: slam_frontend [-o path.svg] [-v vocabulary.kbv] [-c fx,fy,cx,cy frame1.pgm ...| -w folder]\n");
+    if (!arguments_read(&a, &s.camera, argc, argv) || (a.baseline && (s.baseline = atof(a.baseline)) <= 0)) {
+        fprintf(stderr, "use: slam_frontend [-o path.svg] [-v vocabulary.kbv] [-m model] [-c fx,fy,cx,cy frame1.pgm ...|"
+                        " -w folder | -s baseline]\n");
         return 2;
     }
-    if (rendered) room_camera(&s.camera);
+    if (!a.camera) room_camera(&s.camera);
+    const pose *truth = a.camera ? NULL : path;
     s.points = calloc(MOST_POINTS, sizeof *s.points);
     if (!s.points) return 1;
-    check(kb_model_builtin("bag256", &s.model), "bag256");
-    check(kb_model_get_info(s.model, &s.info), "kb_model_get_info");
+    model_open(&s, a.model);
     check(kb_workspace_create(&s.workspace), "kb_workspace_create");
     uint8_t *bytes = NULL; /* the vocabulary lies in them */
-    kb_vocabulary *words = vocabulary ? vocabulary_open(&s, vocabulary, &bytes) : NULL;
-    for (int total = rendered ? ROOM_FRAMES : argc - first; frames < total && frames < MOST_FRAMES; frames++) {
-        picture p = rendered ? room_render(frames, &truth[frames]) : picture_read(argv[first + frames]);
-        if (rendered && keep) room_keep(&p, keep, frames);
-        frame_add(&s, &p, frames);
-        free(p.pixels);
-    }
-    path_report(s.path, s.known, rendered ? truth : NULL, frames);
+    kb_vocabulary *words = a.vocabulary ? vocabulary_open(&s, a.vocabulary, &bytes) : NULL;
+    for (int total = truth ? ROOM_FRAMES : argc - a.first; frames < total && frames < MOST_FRAMES; frames++)
+        frame_take(&s, &a, argv, frames, &path[frames]);
+    path_report(s.path, s.known, truth, frames, s.baseline > 0);
     if (s.started) loops_find(&s, words = words ? words : vocabulary_open(&s, NULL, &bytes));
-    if (svg) path_draw(svg, s.path, s.known, rendered ? truth : NULL, frames, s.loops, s.loop_count);
+    if (a.svg) path_draw(a.svg, s.path, s.known, truth, frames, s.loops, s.loop_count);
     kb_vocabulary_free(words);
     kb_workspace_free(s.workspace);
     kb_model_free(s.model);

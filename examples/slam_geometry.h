@@ -175,14 +175,17 @@ static inline pose room_pose(int index)
     return p;
 }
 
-static inline picture room_render(int index, pose *truth)
+/* What the camera sees that is `right` of the one whose pose is given back. */
+static inline picture room_render(int index, double right, pose *truth)
 {
     picture p = {ROOM_WIDTH, ROOM_HEIGHT, malloc(ROOM_WIDTH * ROOM_HEIGHT)};
     kb_camera camera;
     if (!p.pixels) exit(1);
     room_camera(&camera);
     *truth = room_pose(index);
-    pose back = pose_inverse(truth);
+    pose camera_pose = *truth;
+    camera_pose.t[0] -= right;
+    pose back = pose_inverse(&camera_pose);
     for (int y = 0; y < ROOM_HEIGHT; y++) {
         for (int x = 0; x < ROOM_WIDTH; x++) {
             double seen[3] = {(x - camera.cx) / camera.fx, (y - camera.cy) / camera.fy, 1}, ray[3];
@@ -219,9 +222,9 @@ static inline double path_scale(const pose *path, const uint8_t *known, const po
     return own > 0 && with > 0 ? with / own : 1;
 }
 
-static inline void path_report(const pose *path, const uint8_t *known, const pose *truth, int frames)
+static inline void path_report(const pose *path, const uint8_t *known, const pose *truth, int frames, bool metric)
 {
-    double scale = path_scale(path, known, truth, frames), sum = 0, length = 0;
+    double scale = metric ? 1 : path_scale(path, known, truth, frames), sum = 0, length = 0;
     int n = 0;
     for (int i = 0; i < frames; i++) n += known[i];
     printf("poses of %d of %d frames\n", n, frames);

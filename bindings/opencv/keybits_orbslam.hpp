@@ -70,6 +70,9 @@ public:
     std::vector<float> GetInverseScaleSigmaSquares() const { return mvInvLevelSigma2; }
 
     const Model &model() const { return features_.model(); }
+    /* All options of detection, such as orientation: KB_ORIENTATION_NONE is for cameras that hardly roll. The number of
+     * levels and their factor stay as they were given. */
+    kb_detect_options &options() { return features_.options(); }
     /* What ORBmatcher::TH_LOW and TH_HIGH are to be with this model; 0 for a model that nobody has measured. */
     int thresholdLow() const { return model().info().threshold_low; }
     int thresholdHigh() const { return model().info().threshold_high; }

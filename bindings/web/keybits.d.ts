@@ -162,7 +162,7 @@ export function refind(template: Features, frame: Features, h: ArrayLike<number>
   options?: { radius?: number; threshold?: number }): Omit<Fit, "inliers">;
 /** How the keypoints of a pair of images are described: "upright", "oriented" (an angle each), "rotated" (one rotation
  * for the pair). */
-export type Look = "upright" | "oriented" | "rotated";
+export type Look = "upright" | "oriented" | "rotated" | "warped" | "guided";
 export interface PairOptions extends DetectOptions, Omit<FitOptions, "geometry"> {
   model?: string | Model;
   /** "homography" unless told; "none": matches alone. */

@@ -36,7 +36,7 @@ model_end:
     .section .note.GNU-stack, "", %progbits
 END
 
-sources=("$root"/src/{common,image,detect,describe,match,fit,model,reserve,simd}/*.c "$here/main.c" "$board" "$work/model.S")
+sources=("$root"/src/{common,image,detect,describe,match,fit,model,reserve,simd,track}/*.c "$here/main.c" "$board" "$work/model.S")
 number=0
 for source in "${sources[@]}"; do
     printf '%s\0%s\0' "$work/$((number += 1)).o" "$source"

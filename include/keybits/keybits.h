@@ -508,14 +508,24 @@ KB_API kb_status kb_match_knn(const kb_features *a, const kb_features *b, int32_
 /* The Hamming distance of two rows; -1 when one is NULL. */
 KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
 
-/* Where a query is expected in image b, for kb_match_guided: a map point's projection, or a keypoint's position
- * predicted by a motion model. A guide with a number that is not finite finds nothing. */
+/* Where a query is expected in image b, for kb_match_guided: near a point, such as a map point's projection, a
+ * keypoint's position predicted by a motion model or sent by a homography; or near a line, such as an epipolar one. A
+ * guide with a number that is not finite finds nothing. */
 typedef struct kb_guide {
     float x, y;
-    float radius;                 /* px; candidates lie within it */
+    float radius;                 /* px; candidates lie within it of the point or the line */
     float angle;                  /* of the query's keypoint, degrees; negative: none */
     int32_t min_level, max_level; /* of kb_keypoint.octave, both included */
+    float line_x, line_y;         /* 0 and 0: a point. Else the direction of a line through it, of any length */
 } kb_guide;
+
+/* Fills a guide per keypoint: the point where a homography sends it, with its angle turned as there; or the line of a
+ * fundamental matrix, (x2, y2, 1) f (x1, y1, 1)^T = 0, in image b of the given size. All levels count. Distorted
+ * pixels have no lines: undistort keypoints first (kb_camera_unproject). Does nothing when a pointer is NULL. */
+KB_API void kb_guides_homography(const double h[9], const kb_keypoint *keypoints, size_t n, float radius,
+                                 kb_guide *guides);
+KB_API void kb_guides_epipolar(const double f[9], const kb_keypoint *keypoints, size_t n, int32_t width, int32_t height,
+                               float radius, kb_guide *guides);
 
 typedef struct kb_guided_options {
     uint32_t struct_size;
@@ -527,7 +537,7 @@ typedef struct kb_guided_options {
     const kb_parallel *parallel;
 } kb_guided_options;
 
-/* Matches the rows of a, one guide each, with the keypoints of b that lie near where the guide expects them. One to one:
+/* Matches the rows of a, one guide each, with the keypoints of b that lie where the guide expects them. One to one:
  * of several queries with the same nearest keypoint the nearest query keeps it, of equal ones the first. Ties between
  * candidates go to the lowest index. `matches` has room for a->n; *count are written, in order of a. Rows are bits
  * without gaps; a needs no keypoints. a->n and b->n up to 2^25 - 1. options, workspace and error may be NULL. */
@@ -684,19 +694,23 @@ KB_API void kb_homography_apply(const double h[9], double x, double y, double *o
 
 /* ------------------------------------------------------------------------------------------------------- two images */
 
-/* What angles the keypoints of a pair of images are described with. The numbers can be combined in options. */
+/* How a pair of images is looked at: the angles that its keypoints are described with, and what is known already. The
+ * numbers can be combined in options. */
 typedef enum kb_look {
-    KB_LOOK_UPRIGHT = 1,  /* none: most photographs are taken upright, and angles of keypoints are noisy */
+    KB_LOOK_UPRIGHT = 1,  /* no angles: most photographs are taken upright, and angles of keypoints are noisy */
     KB_LOOK_ORIENTED = 2, /* an angle per keypoint, by kb_orient */
     KB_LOOK_ROTATED = 4,  /* one rotation for the whole pair: 0 in the first image, kb_pair.rotation in the second */
+    KB_LOOK_WARPED = 8,   /* after a homography, affinity or similarity: the second image warped into the first,
+                             detected, described upright and matched near by. Models with binary rows */
+    KB_LOOK_GUIDED = 16,  /* after a fundamental or essential matrix: matches along epipolar lines. Binary rows */
     KB_LOOK_INT32 = 0x7fffffff
 } kb_look;
-/* "upright", "oriented", "rotated"; "?" for another value. */
+/* "upright", "oriented", "rotated", "warped", "guided"; "?" for another value. */
 KB_API const char *kb_look_name(kb_look look);
 
 typedef struct kb_pair_options {
     uint32_t struct_size;
-    int32_t looks;                     /* KB_LOOK_*, combined, of which UPRIGHT or ORIENTED; 0: all */
+    int32_t looks;                     /* KB_LOOK_*, combined, of which UPRIGHT or ORIENTED; 0: all but GUIDED */
     const kb_detect_options *detect;   /* NULL: defaults. Its orientation is the rule of the oriented look, with NONE
                                           there is no such look; second_angle and parallel are not used, mask must be
                                           NULL */
@@ -722,7 +736,7 @@ typedef struct kb_pair {
     size_t candidates;     /* matches before the filter */
     kb_look look;          /* which gave the matches and the geometry */
     float rotation;        /* of the second image against the first, degrees clockwise from 0 to 360, where look is
-                              KB_LOOK_ROTATED; else 0 */
+                              KB_LOOK_ROTATED or follows it; else 0 */
     int32_t looks;         /* how many were tried */
 } kb_pair;
 

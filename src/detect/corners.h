@@ -106,7 +106,7 @@ typedef struct kbi_level_peaks {
     size_t count;
     const kbi_level *level;
     double finer, coarser; /* pixels of the level before, and after, per pixel */
-    size_t words;   /* of bits per row; one more than there are, so that a window may begin in the last */
+    size_t words;   /* of bits per row */
     uint64_t *bits;
     uint32_t *rank; /* peaks before a word */
 } kbi_level_peaks;

@@ -99,7 +99,8 @@ void kbi_fast_scores(const kbi_fast_circles circles, int32_t n, uint8_t *score);
  * has room for (width + 1) / 2. */
 int32_t kbi_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
 
-/* These, kbi_blend_rows, kbi_resize_row and kbi_disc_angle for cores without vectors (fast_scalar.c). */
+/* These, kbi_blend_rows, kbi_resize_row and kbi_disc_angle for cores without vectors (fast_scalar.c); those of the blur
+ * of hessian.c are in hessian_scalar.c. */
 void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
 void kbi_fast_scores_scalar(const kbi_fast_circles circles, int32_t n, uint8_t *score);
 int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width,
@@ -107,6 +108,7 @@ int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const 
 void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
 void kbi_resize_row_scalar(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
 float kbi_disc_angle_scalar(const uint8_t *centre, ptrdiff_t stride);
+void kbi_blur_bytes_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out);
 
 /* ---- the determinant of the Hessian (hessian.c) ---- */
 #define KBI_HESSIAN_BLUR 4 /* pixels on both sides */
@@ -125,7 +127,7 @@ void kbi_hessian_row(const uint16_t *above, const uint16_t *middle, const uint16
 /* The response of a determinant above 0, and the smallest determinant with at least this response. */
 float kbi_hessian_response(int32_t determinant);
 int32_t kbi_hessian_limit(float response);
-/* As kbi_peaks_row for determinants of at least `limit`, which is above 0. */
+/* As kbi_peaks_row for determinants of at least `limit`, which is above 0; x has room for one more. */
 int32_t kbi_hessian_peaks(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t width,
                           int32_t limit, uint16_t *x);
 

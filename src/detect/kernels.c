@@ -22,10 +22,10 @@ void kbi_detect_kernels_c(kbi_detect_kernels *kernels)
                                     .gradient_cells = KBI_REPLACED(kbi_gradient_cells),
                                     .gradient_sums = KBI_REPLACED(kbi_gradient_sums),
                                     .gradient_histogram = KBI_REPLACED(kbi_gradient_histogram),
-                                    .blur_bytes = kbi_blur_bytes,
+                                    .blur_bytes = PLAIN_ROW(blur_bytes),
                                     .hessian_row = kbi_hessian_row,
                                     .hessian_peaks = kbi_hessian_peaks,
-                                    .blur_pairs = kbi_blur_pairs,
+                                    .blur_pairs = PLAIN_ROW(blur_pairs),
                                     .difference_row = kbi_difference_row,
                                     .extrema_row = kbi_extrema_row,
                                     .direction_rows = kbi_direction_rows};

@@ -14,11 +14,12 @@
 
 #define REACH 2.0
 
-static size_t words_of(const kbi_level *level) { return (size_t)level->width / 64 + 2; }
+static size_t words_of(const kbi_level *level) { return ((size_t)level->width + 63) / 64; }
 
+/* One more word than there are bits: a window may begin in the last. */
 size_t kbi_maxima_bytes(const kbi_levels *levels)
 {
-    size_t words = 0;
+    size_t words = 1;
     for (int32_t i = 0; i < levels->count; i++) words += words_of(&levels->level[i]) * (size_t)levels->level[i].height;
     return words * (sizeof(uint64_t) + sizeof(uint32_t));
 }
@@ -81,6 +82,7 @@ void kbi_maxima_index(kbi_maxima *maxima, void *memory)
         maxima->at[i].bits = (uint64_t *)memory + words;
         words += maxima->at[i].words * (size_t)maxima->at[i].level->height;
     }
+    ((uint64_t *)memory)[words++] = 0;
     for (int32_t i = 0; i < maxima->levels; i++) { /* ranks behind all bits */
         kbi_level_peaks *at = &maxima->at[i];
         at->rank = (uint32_t *)(void *)((uint64_t *)memory + words) + (at->bits - maxima->at[0].bits);
@@ -99,24 +101,35 @@ static int32_t near_pixels(double ratio, int32_t pixel, int32_t side, int32_t *c
     return first;
 }
 
-/* The strongest peak of a level near a peak of another one, `ratio` of its pixels being one there; NULL for none. */
+/* The bits of `columns` pixels from (left, y) on. */
+static uint64_t bits_at(const kbi_level_peaks *at, int32_t left, int32_t y, int32_t columns)
+{
+    const uint64_t *bits = &at->bits[(size_t)y * at->words + (size_t)left / 64];
+    int32_t shift = left % 64;
+    return (bits[0] >> shift | bits[1] << 1 << (63 - shift)) & (((uint64_t)1 << columns) - 1);
+}
+
+static const kbi_peak *peak_at(const kbi_level_peaks *at, int32_t x, int32_t y)
+{
+    size_t word = (size_t)y * at->words + (size_t)x / 64;
+    return &at->peak[at->rank[word] + bit_count(at->bits[word] & (((uint64_t)1 << x % 64) - 1))];
+}
+
+/* The strongest peak of a level near a peak of another one, `ratio` of its pixels being one there; NULL for none. The
+ * window has 5 rows and columns at most: a byte of `near` for each row. */
 static const kbi_peak *strongest_near(const kbi_level_peaks *to, double ratio, const kbi_peak *p)
 {
     const kbi_peak *best = NULL;
     int32_t rows, columns;
+    uint64_t near = 0;
     int32_t top = near_pixels(ratio, p->y, to->level->height, &rows);
     int32_t left = near_pixels(ratio, p->x, to->level->width, &columns);
     if (columns <= 0) return NULL;
-    for (int32_t y = top; y < top + rows; y++) {
-        size_t word = (size_t)y * to->words + (size_t)left / 64;
-        const uint64_t *bits = &to->bits[word];
-        int32_t shift = left % 64;
-        uint64_t near = bits[0] >> shift | (shift ? bits[1] << (64 - shift) : 0);
-        near &= ((uint64_t)1 << columns) - 1;
-        if (!near) continue;
-        uint32_t index = to->rank[word] + bit_count(bits[0] & (((uint64_t)1 << shift) - 1));
-        for (; near; near &= near - 1, index++)
-            if (!best || to->peak[index].response > best->response) best = &to->peak[index];
+    for (int32_t i = 0; i < rows; i++) near |= bits_at(to, left, top + i, columns) << 8 * i;
+    for (; near; near &= near - 1) {
+        int32_t bit = (int32_t)bit_count((near & -near) - 1);
+        const kbi_peak *found = peak_at(to, left + bit % 8, top + bit / 8);
+        if (!best || found->response > best->response) best = found;
     }
     return best;
 }

@@ -48,6 +48,40 @@ static size_t list_box(const kbi_candidate_search *s, const kbi_region *r, int32
     return n;
 }
 
+static size_t list_strip(const kbi_candidate_search *s, const kbi_strip *l, int32_t from, int32_t to, int32_t *listed)
+{
+    size_t n = 0;
+    for (int32_t k = from; k < to; k++) {
+        float d = l->nx * s->x[k] + l->ny * s->y[k] + l->c;
+        listed[n] = k;
+        n += (size_t)((d >= -l->radius) & (d <= l->radius) & (s->level[k] >= l->min_level) &
+                      (s->level[k] <= l->max_level));
+    }
+    return n;
+}
+
+static size_t list_region(const kbi_candidate_search *s, const kbi_region *r, int32_t from, int32_t to, int32_t *listed)
+{
+    switch (r->shape) {
+    case KBI_CIRCLE: return s->kernels.list_circle(s->x, s->y, s->level, from, to, &r->circle, listed);
+    case KBI_STRIP: return list_strip(s, &r->strip, from, to, listed);
+    default: return list_box(s, r, from, to, listed);
+    }
+}
+
+/* The columns of a row of cells that a strip reaches; one more on either side, for what rounding may lose. */
+static void strip_columns(const kbi_point_grid *g, const kbi_strip *l, int32_t y, int32_t *left, int32_t *right)
+{
+    float y0 = g->y0 + (float)y / g->inverse, y1 = y0 + 1 / g->inverse, low = INFINITY, high = -INFINITY;
+    for (int k = 0; k < 4; k++) {
+        float x = ((k & 1 ? l->radius : -l->radius) - l->c - l->ny * (k & 2 ? y1 : y0)) / l->nx;
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+    }
+    *left = kbi_max_i(*left, kbi_grid_cell(low, g->x0, g->inverse, g->columns) - 1);
+    *right = kbi_min_i(*right, kbi_grid_cell(high, g->x0, g->inverse, g->columns) + 1);
+}
+
 static void search_region(const kbi_candidate_search *s, size_t q, const kbi_region *r)
 {
     const kbi_point_grid *g = &s->grid;
@@ -56,16 +90,17 @@ static void search_region(const kbi_candidate_search *s, size_t q, const kbi_reg
     int32_t right = kbi_grid_cell(r->x1, g->x0, g->inverse, g->columns);
     int32_t top = kbi_grid_cell(r->y0, g->y0, g->inverse, g->rows);
     int32_t bottom = kbi_grid_cell(r->y1, g->y0, g->inverse, g->rows);
-    bool circle = r->circle.radius2 < INFINITY;
+    bool slanted = r->shape == KBI_STRIP && fabsf(r->strip.nx) > 1e-3f; /* else it reaches all columns */
     candidate_list list;
     list.n = 0;
     list.first = list.second = NO_CANDIDATE;
     for (int32_t y = top; y <= bottom; y++) {
         const int32_t *row = g->start + y * g->columns;
-        for (int32_t k = row[left], end = row[right + 1]; k < end;) {
+        int32_t first = left, last = right;
+        if (slanted) strip_columns(g, &r->strip, y, &first, &last);
+        for (int32_t k = row[first], end = last >= first ? row[last + 1] : 0; k < end;) {
             int32_t part = kbi_min_i(end, k + (int32_t)(LIST_ROWS - list.n)), *room = list.listed + list.n;
-            list.n += circle ? s->kernels.list_circle(s->x, s->y, s->level, k, part, &r->circle, room)
-                             : list_box(s, r, k, part, room);
+            list.n += list_region(s, r, k, part, room);
             k = part;
             if (list.n > LIST_ROWS / 2) list_flush(s, query, &list);
         }

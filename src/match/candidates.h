@@ -5,11 +5,21 @@
 #include "match/grid.h"
 #include "match/kernels.h"
 
-/* Candidates are the keypoints in a circle, with a level in its range; or, where its radius is INFINITY, those in a box
- * with a size in a range. The box is always the one to be searched. */
+typedef enum kbi_shape { KBI_BOX, KBI_CIRCLE, KBI_STRIP } kbi_shape;
+
+/* Points on either side of a line: |nx x + ny y + c| <= radius, (nx, ny) of unit length. */
+typedef struct kbi_strip {
+    float nx, ny, c, radius;
+    int32_t min_level, max_level;
+} kbi_strip;
+
+/* Candidates are the keypoints in a circle or a strip, with a level in its range, or those in a box with a size in a
+ * range. The box is always the one to be searched. */
 typedef struct kbi_region {
+    kbi_shape shape;
     float x0, x1, y0, y1;
     kbi_circle circle;
+    kbi_strip strip;
     float min_size, max_size;
 } kbi_region;
 

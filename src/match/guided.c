@@ -1,4 +1,5 @@
-/* Guided matching: every query has a place where it is expected, and is compared with the keypoints near it only. The
+/* Guided matching: every query has a point or a line where it is expected, and is compared with the keypoints near it
+ * only. The
  * ratio and distance tests come first, then one-to-one, then matches whose turn does not agree with most others go. */
 #include <math.h>
 
@@ -8,11 +9,24 @@
 
 #define TURN_BINS 30
 
+/* The keypoints along a line, anywhere in the image. */
+static bool line_region(const kb_guide *g, kbi_region *r)
+{
+    float length = sqrtf(g->line_x * g->line_x + g->line_y * g->line_y);
+    if (!(length > 0 && length < 1e18f)) return false;
+    float nx = -g->line_y / length, ny = g->line_x / length, far = INFINITY;
+    *r = (kbi_region){.shape = KBI_STRIP, .x0 = -far, .x1 = far, .y0 = -far, .y1 = far,
+                      .strip = {nx, ny, -(nx * g->x + ny * g->y), g->radius, g->min_level, g->max_level}};
+    return true;
+}
+
 static bool guide_region(const void *context, size_t q, kbi_region *r)
 {
     const kb_guide *g = (const kb_guide *)context + q;
     if (!(fabsf(g->x) < 1e9f && fabsf(g->y) < 1e9f && g->radius >= 0 && g->radius < 1e9f)) return false;
-    *r = (kbi_region){.x0 = g->x - g->radius, .x1 = g->x + g->radius, .y0 = g->y - g->radius, .y1 = g->y + g->radius,
+    if (g->line_x != 0 || g->line_y != 0) return line_region(g, r);
+    *r = (kbi_region){.shape = KBI_CIRCLE, .x0 = g->x - g->radius, .x1 = g->x + g->radius, .y0 = g->y - g->radius,
+                      .y1 = g->y + g->radius,
                       .circle = {g->x, g->y, g->radius * g->radius, g->min_level, g->max_level}};
     return true;
 }
@@ -65,6 +79,38 @@ static size_t guided_check_turns(const kb_guide *guides, const kb_keypoint *keyp
     for (size_t i = 0; i < count; i++)
         if (turns[i] < 0 || good[turns[i]]) matches[kept++] = matches[i];
     return kept;
+}
+
+/* ---- guides ---- */
+
+void kb_guides_homography(const double h[9], const kb_keypoint *keypoints, size_t n, float radius, kb_guide *guides)
+{
+    if (!h || !keypoints || !guides) return;
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint *k = &keypoints[i];
+        double x = (double)k->x, y = (double)k->y, w = h[6] * x + h[7] * y + h[8];
+        double u = (h[0] * x + h[1] * y + h[2]) / w, v = (h[3] * x + h[4] * y + h[5]) / w;
+        double sine = h[3] - v * h[6] - h[1] + u * h[7], cosine = h[0] - u * h[6] + h[4] - v * h[7];
+        double angle = (double)k->angle + kbi_atan2_degrees(sine / w, cosine / w);
+        guides[i] = (kb_guide){.x = (float)u, .y = (float)v, .radius = radius,
+                               .angle = k->angle < 0 ? -1 : (float)(angle >= 360 ? angle - 360 : angle),
+                               .min_level = INT32_MIN, .max_level = INT32_MAX};
+    }
+}
+
+void kb_guides_epipolar(const double f[9], const kb_keypoint *keypoints, size_t n, int32_t width, int32_t height,
+                        float radius, kb_guide *guides)
+{
+    if (!f || !keypoints || !guides) return;
+    double cx = 0.5 * (width - 1), cy = 0.5 * (height - 1);
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)keypoints[i].x, y = (double)keypoints[i].y;
+        double a = f[0] * x + f[1] * y + f[2], b = f[3] * x + f[4] * y + f[5], c = f[6] * x + f[7] * y + f[8];
+        double length = sqrt(a * a + b * b), away = (a * cx + b * cy + c) / length; /* of the centre of image b */
+        a /= length, b /= length; /* NaN at an epipole, which finds nothing */
+        guides[i] = (kb_guide){.x = (float)(cx - away * a), .y = (float)(cy - away * b), .radius = radius, .angle = -1,
+                               .min_level = INT32_MIN, .max_level = INT32_MAX, .line_x = (float)-b, .line_y = (float)a};
+    }
 }
 
 /* ---- the public call ---- */

@@ -52,7 +52,7 @@ static bool stereo_region(const void *context, size_t q, kbi_region *r)
     if (!(fabsf(k->x) < 1e6f && fabsf(k->y) < 1e6f && k->size > 0 && k->size < 1e6f)) return false;
     float rows = job->o.row_tolerance > 0 ? job->o.row_tolerance : fmaxf(1, 0.065f * k->size);
     *r = (kbi_region){.x0 = k->x - job->o.max_disparity, .x1 = k->x - job->o.min_disparity,
-                      .y0 = k->y - rows, .y1 = k->y + rows, .circle = {.radius2 = INFINITY},
+                      .y0 = k->y - rows, .y1 = k->y + rows,
                       .min_size = k->size / job->o.max_scale, .max_size = k->size * job->o.max_scale};
     return true;
 }

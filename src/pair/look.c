@@ -1,55 +1,98 @@
 #include "model/model.h"
 #include "pair/pair.h"
 
+kb_features kbi_pair_view(const pair_job *job, const pair_side *side, kb_keypoint *keypoints)
+{
+    const kb_model *model = job->model;
+    kb_features f;
+    KB_INIT(f);
+    f.detector = job->detect.detector;
+    f.n = side->n;
+    f.capacity = job->capacity;
+    f.keypoints = keypoints ? keypoints : side->keypoints;
+    f.floats = model->row_floats > 0;
+    f.row_bytes = f.floats ? (size_t)model->row_floats * sizeof(float) : (size_t)model->row_bytes;
+    f.rows = side->rows;
+    f.rows_size = side->rows ? side->n * f.row_bytes : 0;
+    return f;
+}
+
 static kb_status compute_angles(pair_job *job, pair_side *side)
 {
     kb_orient_options o;
     KB_INIT(o);
     o.orientation = job->detect.orientation;
-    o.scale = job->options.scale;
+    o.scale = job->orient_scale;
     o.parallel = job->options.parallel;
-    side->angles = kbi_workspace_array(job->workspace, side->f.n, sizeof *side->angles);
+    side->angles = kbi_workspace_array(job->workspace, side->n, sizeof *side->angles);
     if (!side->angles) return KB_E_MEMORY;
-    kb_status status = kb_orient(&side->gray, &o, job->workspace, &side->f, NULL, job->error);
-    for (size_t i = 0; i < side->f.n; i++) side->angles[i] = side->f.keypoints[i].angle;
+    kb_features f = kbi_pair_view(job, side, NULL);
+    kb_status status = kb_orient(&side->gray, &o, job->workspace, &f, NULL, job->error);
+    for (size_t i = 0; i < side->n; i++) side->angles[i] = side->keypoints[i].angle;
     return status;
 }
 
-kb_status kbi_pair_set_angles(pair_job *job, const pair_look *look)
+kb_status kbi_pair_set_angles(pair_job *job, int which, const pair_look *look)
 {
-    for (int k = 0; k < 2; k++) {
-        pair_side *side = &job->sides[k];
-        if (look->look == KB_LOOK_ORIENTED && !side->angles) {
-            kb_status status = compute_angles(job, side);
-            if (status != KB_OK) return status;
-        }
-        float angle = look->look == KB_LOOK_UPRIGHT ? -1.0f : k == 0 ? 0.0f : look->rotation;
-        for (size_t i = 0; i < side->f.n; i++)
-            side->f.keypoints[i].angle = look->look == KB_LOOK_ORIENTED ? side->angles[i] : angle;
+    pair_side *side = &job->sides[which];
+    float angle = look->angles == KB_LOOK_UPRIGHT ? -1.0f : which == 0 ? 0.0f : look->rotation;
+    if (look->angles == KB_LOOK_ORIENTED && !side->angles) {
+        kb_status status = compute_angles(job, side);
+        if (status != KB_OK) return status;
     }
+    for (size_t i = 0; i < side->n; i++)
+        side->keypoints[i].angle = look->angles == KB_LOOK_ORIENTED ? side->angles[i] : angle;
     return KB_OK;
 }
 
-static kb_status describe(const pair_job *job, pair_side *side)
+kb_status kbi_pair_describe(pair_job *job, int which, const pair_look *look)
+{
+    pair_side *side = &job->sides[which];
+    float rotation = which == 0 ? 0.0f : look->rotation;
+    bool plain = look->angles != KB_LOOK_ORIENTED && side->described != KB_LOOK_ORIENTED && side->described;
+    kb_status status = kbi_pair_set_angles(job, which, look);
+    if ((plain && side->rotation == rotation) || (side->described == look->angles && !plain)) return status;
+    side->described = look->angles;
+    side->rotation = rotation;
+    return status == KB_OK ? kbi_pair_describe_side(job, side) : status;
+}
+
+kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side)
 {
     kb_describe_options o;
     KB_INIT(o);
-    o.scale = job->options.scale;
+    o.scale = job->describe_scale;
     o.parallel = job->options.parallel;
-    return kb_describe(job->model, &side->gray, &o, job->workspace, &side->f, job->error);
+    kb_features f = kbi_pair_view(job, side, NULL);
+    return kb_describe(job->model, &side->gray, &o, job->workspace, &f, job->error);
 }
 
 static kb_status match(const pair_job *job, pair_look *out)
 {
-    const kb_features *a = &job->sides[0].f, *b = &job->sides[1].f;
-    kb_status status = kb_match_features(a, b, &job->match, job->workspace, out->matches, &out->count, job->error);
+    kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = kbi_pair_view(job, &job->sides[1], NULL);
+    return kb_match_features(&a, &b, &job->match, job->workspace, out->matches, &out->count, job->error);
+}
+
+/* The keypoints of image b that a look matched. */
+static kb_features places_of(const pair_look *look)
+{
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = look->b;
+    f.n = look->nb;
+    return f;
+}
+
+kb_status kbi_pair_filter(const pair_job *job, pair_look *out)
+{
     out->candidates = out->count;
-    if (status != KB_OK || job->options.no_filter) return status;
-    return kb_filter(a, b, out->matches, out->count, job->options.filter, job->workspace, out->matches, &out->count,
+    if (job->options.no_filter) return KB_OK;
+    kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = places_of(out);
+    return kb_filter(&a, &b, out->matches, out->count, job->options.filter, job->workspace, out->matches, &out->count,
                      job->error);
 }
 
-static kb_status fit(const pair_job *job, pair_look *out)
+kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
 {
     kb_fit_options o = job->fit;
     KB_INIT(out->fit);
@@ -59,8 +102,8 @@ static kb_status fit(const pair_job *job, pair_look *out)
     o.quality = job->quality;
     o.candidates = out->candidates;
     o.looks = job->looks * (o.looks > 0 ? o.looks : 1);
-    kb_status status = kb_match_points(&job->sides[0].f, &job->sides[1].f, out->matches, out->count, job->points,
-                                       job->quality, job->error);
+    kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = places_of(out);
+    kb_status status = kb_match_points(&a, &b, out->matches, out->count, job->points, job->quality, job->error);
     if (status == KB_OK)
         status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit, job->error);
     return status;
@@ -68,9 +111,13 @@ static kb_status fit(const pair_job *job, pair_look *out)
 
 kb_status kbi_pair_look(pair_job *job, pair_look *out)
 {
+    kb_status status = KB_OK;
+    out->angles = out->look;
+    out->b = job->sides[1].keypoints;
+    out->nb = job->sides[1].n;
     job->looks++;
-    kb_status status = kbi_pair_set_angles(job, out);
-    for (int k = 0; k < 2 && status == KB_OK; k++) status = describe(job, &job->sides[k]);
+    for (int k = 0; k < 2 && status == KB_OK; k++) status = kbi_pair_describe(job, k, out);
     if (status == KB_OK) status = match(job, out);
-    return status == KB_OK ? fit(job, out) : status;
+    if (status == KB_OK) status = kbi_pair_filter(job, out);
+    return status == KB_OK ? kbi_pair_fit(job, out) : status;
 }

@@ -4,6 +4,7 @@
 #include "pair/pair.h"
 
 #define MIN_ROLL 4.0f /* degrees; below it upright rows are as good as rotated ones */
+#define MIN_EXPLAINED 0.3 /* of the matches, below which a geometry is no help: a homography of a solid scene */
 #define MIN_SHARE 0.5 /* of the kept matches that agree with upright's geometry, below which oriented is tried too */
 
 const char *kb_look_name(kb_look look)
@@ -12,6 +13,8 @@ const char *kb_look_name(kb_look look)
     case KB_LOOK_UPRIGHT: return "upright";
     case KB_LOOK_ORIENTED: return "oriented";
     case KB_LOOK_ROTATED: return "rotated";
+    case KB_LOOK_WARPED: return "warped";
+    case KB_LOOK_GUIDED: return "guided";
     default: return "?";
     }
 }
@@ -20,10 +23,10 @@ const char *kb_look_name(kb_look look)
 
 static kb_status read_looks(pair_job *job)
 {
-    const int32_t first = KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED;
+    const int32_t first = KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED, usual = first | KB_LOOK_ROTATED | KB_LOOK_WARPED;
     int32_t *looks = &job->options.looks;
-    if (*looks == 0) *looks = first | KB_LOOK_ROTATED;
-    if (*looks & ~(first | KB_LOOK_ROTATED)) return KB_E_ARGUMENT;
+    if (*looks == 0) *looks = usual;
+    if (*looks & ~(usual | KB_LOOK_GUIDED)) return KB_E_ARGUMENT;
     if (job->detect.orientation == KB_ORIENTATION_NONE) *looks &= ~KB_LOOK_ORIENTED;
     return *looks & first ? KB_OK : KB_E_ARGUMENT;
 }
@@ -41,9 +44,12 @@ static kb_status read_options(const kb_model *model, const kb_pair_options *give
     job->detect.struct_size = sizeof job->detect;
     job->match.struct_size = sizeof job->match;
     job->fit.struct_size = sizeof job->fit;
+    if (job->fit.geometry == 0) job->fit.geometry = KB_GEOMETRY_HOMOGRAPHY;
     if (job->detect.detector == 0) job->detect.detector = kb_detector_default();
     job->detect.second_angle = 0;
     job->detect.parallel = job->match.parallel = o->parallel;
+    job->orient_scale = o->scale == 0 ? kb_detector_scale(job->detect.detector) : o->scale;
+    job->describe_scale = o->scale == 0 ? kb_model_scale(model, kb_detector_name(job->detect.detector)) : o->scale;
     return job->detect.mask || (o->no_filter & ~1) ? KB_E_ARGUMENT : KB_OK;
 }
 
@@ -60,24 +66,20 @@ static size_t drop_copies(kb_keypoint *k, size_t n)
     return kept;
 }
 
-static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *image, const kb_image *mask,
-                                kb_keypoint *keypoints, size_t capacity)
+static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *image, const kb_image *mask)
 {
     kb_detect_options o = job->detect;
-    kb_features *f = &side->f;
+    size_t row = job->model->row_floats ? (size_t)job->model->row_floats * sizeof(float)
+                                        : (size_t)job->model->row_bytes;
     o.orientation = KB_ORIENTATION_NONE;
     o.mask = mask;
-    KB_INIT(*f);
-    f->keypoints = keypoints;
-    f->capacity = capacity;
-    f->floats = job->model->row_floats > 0;
     kb_status status = kbi_gray8(image, job->workspace, &side->gray);
-    if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, f, job->error);
+    kb_features f = kbi_pair_view(job, side, NULL);
+    if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, &f, job->error);
     if (status != KB_OK) return status;
-    f->n = drop_copies(f->keypoints, f->n);
-    f->rows_size = f->n * (f->floats ? (size_t)job->model->row_floats * sizeof(float) : (size_t)job->model->row_bytes);
-    f->rows = kbi_workspace_get(job->workspace, f->rows_size);
-    return f->rows ? KB_OK : KB_E_MEMORY;
+    side->n = drop_copies(side->keypoints, f.n);
+    side->rows = kbi_workspace_array(job->workspace, side->n, row);
+    return side->rows ? KB_OK : KB_E_MEMORY;
 }
 
 /* ---- looks ---- */
@@ -102,7 +104,9 @@ static kb_status try_look(pair_job *job, kb_look look, float rotation, pair_look
     if (!(job->options.looks & (int32_t)look)) return KB_OK;
     spare->look = look;
     spare->rotation = rotation;
-    kb_status status = kbi_pair_look(job, spare);
+    kb_status (*take)(pair_job *, const pair_look *, pair_look *) =
+        look == KB_LOOK_WARPED ? kbi_pair_warped_look : look == KB_LOOK_GUIDED ? kbi_pair_guided_look : NULL;
+    kb_status status = take ? take(job, best, spare) : kbi_pair_look(job, spare);
     if (status == KB_OK && (job->looks == 1 || better(spare, best))) {
         pair_look other = *best;
         *best = *spare;
@@ -126,6 +130,23 @@ static float rotation_of(const pair_job *job, const pair_look *best, const pair_
     return kbi_pair_rotation_of_angles(job, best->look == KB_LOOK_ORIENTED ? best : spare);
 }
 
+/* Whether a look that rests on the geometry can be expected to find more. */
+static bool worth_more(const pair_look *look)
+{
+    return found(look) && (double)look->fit.inliers >= MIN_EXPLAINED * (double)look->count;
+}
+
+static bool maps_points(const kb_fit_options *fit)
+{
+    return fit->geometry == KB_GEOMETRY_HOMOGRAPHY || fit->geometry == KB_GEOMETRY_SIMILARITY ||
+           fit->geometry == KB_GEOMETRY_AFFINE;
+}
+
+static bool maps_lines(const kb_fit_options *fit)
+{
+    return fit->geometry == KB_GEOMETRY_FUNDAMENTAL || fit->geometry == KB_GEOMETRY_ESSENTIAL;
+}
+
 static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
 {
     kb_status status = try_look(job, KB_LOOK_UPRIGHT, 0, best, spare);
@@ -134,32 +155,36 @@ static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
     if (status != KB_OK) return status;
     float rotation = rotation_of(job, best, spare);
     bool rolled = rotation >= MIN_ROLL && rotation <= 360 - MIN_ROLL;
-    return rolled || !upright ? try_look(job, KB_LOOK_ROTATED, rotation, best, spare) : KB_OK;
+    if (rolled || !upright) status = try_look(job, KB_LOOK_ROTATED, rotation, best, spare);
+    if (status != KB_OK || !worth_more(best) || job->model->row_floats) return status;
+    if (maps_points(&job->fit)) return try_look(job, KB_LOOK_WARPED, 0, best, spare);
+    return maps_lines(&job->fit) ? try_look(job, KB_LOOK_GUIDED, 0, best, spare) : KB_OK;
 }
 
 static bool allocate_look(pair_job *job, pair_look *look)
 {
     *look = (pair_look){.fit.result = KB_FIT_NOT_FOUND};
-    look->matches = kbi_workspace_array(job->workspace, job->sides[0].f.n, sizeof *look->matches);
-    look->inliers = kbi_workspace_get(job->workspace, job->sides[0].f.n);
+    look->matches = kbi_workspace_array(job->workspace, job->sides[0].n, sizeof *look->matches);
+    look->inliers = kbi_workspace_get(job->workspace, job->sides[0].n);
     return look->matches && look->inliers;
 }
 
 static kb_status match_sides(pair_job *job, kb_pair *pair)
 {
     pair_look best, spare;
-    size_t n = job->sides[0].f.n;
+    size_t n = job->sides[0].n;
     job->points = kbi_workspace_array(job->workspace, n, sizeof *job->points);
     job->quality = kbi_workspace_array(job->workspace, n, sizeof *job->quality);
     if (!allocate_look(job, &best) || !allocate_look(job, &spare) || !job->points || !job->quality) return KB_E_MEMORY;
     kb_status status = try_looks(job, &best, &spare);
-    if (status == KB_OK) status = kbi_pair_set_angles(job, &best);
+    for (int k = 0; k < 2 && status == KB_OK; k++) status = kbi_pair_set_angles(job, k, &best);
     if (status != KB_OK) return status;
+    if (best.nb && best.b != pair->b) memcpy(pair->b, best.b, best.nb * sizeof *best.b);
     if (best.count) memcpy(pair->matches, best.matches, best.count * sizeof *best.matches);
     if (best.count) memcpy(pair->inliers, best.inliers, best.count);
     if (pair->fit) KBI_STRUCT_WRITE(kb_fit_report, pair->fit, &best.fit);
     pair->na = n;
-    pair->nb = job->sides[1].f.n;
+    pair->nb = best.nb;
     pair->count = best.count;
     pair->candidates = best.candidates;
     pair->look = best.look;
@@ -191,8 +216,11 @@ kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_ima
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(job.workspace);
-    status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a, pair->a, pair->capacity);
-    if (status == KB_OK) status = find_keypoints(&job, &job.sides[1], b, job.options.mask_b, pair->b, pair->capacity);
+    job.capacity = pair->capacity;
+    job.sides[0].keypoints = pair->a;
+    job.sides[1].keypoints = pair->b;
+    status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a);
+    if (status == KB_OK) status = find_keypoints(&job, &job.sides[1], b, job.options.mask_b);
     if (status == KB_OK) status = match_sides(&job, pair);
     return kbi_workspace_end(job.workspace, mark, &local, status, "", error);
 }

@@ -4,10 +4,14 @@
  *     upright    no angles: most photographs are taken upright, and angles of keypoints are the noisiest numbers
  *     oriented   an angle per keypoint, where upright verifies nothing
  *     rotated    one rotation for the whole pair, found by one of the other looks
+ *     warped     after a homography: image b warped into image a, with keypoints of its own
+ *     guided     after an epipolar geometry: matches along lines
  *
  *     pair.c      the public call: options, buffers, the order of looks
  *     look.c      one look
- *     rotation.c  the rotation of a pair */
+ *     rotation.c  the rotation of a pair
+ *     warp.c      the warped look
+ *     guided.c    the guided look */
 #ifndef KBI_PAIR_H
 #define KBI_PAIR_H
 
@@ -16,14 +20,21 @@
 /* One of the two images. */
 typedef struct pair_side {
     kb_image gray;
-    kb_features f; /* keypoints are the caller's; rows are of the present look */
+    kb_keypoint *keypoints; /* the caller's */
+    size_t n;
     float *angles; /* of the oriented look; NULL: not computed yet */
+    void *rows;    /* bytes, or floats where the model gives them */
+    kb_look described; /* the angles of the rows; 0: none yet */
+    float rotation;
 } pair_side;
 
 /* What a look gave. */
 typedef struct pair_look {
     kb_look look;
+    kb_look angles; /* UPRIGHT, ORIENTED or ROTATED: what the keypoints were described with */
     float rotation;
+    kb_keypoint *b; /* of image b: the caller's, or of the warped image, in pixels of image b */
+    size_t nb;
     kb_match *matches;
     uint8_t *inliers;
     size_t count;
@@ -37,20 +48,35 @@ typedef struct pair_job {
     kb_detect_options detect;
     kb_match_options match;
     kb_fit_options fit;
+    float describe_scale, orient_scale;
     pair_side sides[2];
+    size_t capacity; /* of keypoints */
     kb_point_pair *points;
     float *quality;
     int32_t looks; /* tried so far */
     kb_workspace *workspace;
-    kb_error *error;
+    kb_error *error; /* the caller's */
 } pair_job;
 
 /* ---- look.c ---- */
 
+/* A side as the library takes it, to read and to fill; and others of its keypoints, or NULL. */
+kb_features kbi_pair_view(const pair_job *job, const pair_side *side, kb_keypoint *keypoints);
+
 /* Describes both sides with the angles of out->look, matches, filters and fits. */
 kb_status kbi_pair_look(pair_job *job, pair_look *out);
-/* Sets the angles with which a look describes. */
-kb_status kbi_pair_set_angles(pair_job *job, const pair_look *look);
+/* Its steps. Sets the angles with which a look describes a side; describes it, unless its rows have these angles. */
+kb_status kbi_pair_set_angles(pair_job *job, int which, const pair_look *look);
+kb_status kbi_pair_describe(pair_job *job, int which, const pair_look *look);
+/* The rows of the keypoints as they are. */
+kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side);
+/* Drops matches, unless the options keep them; what there was becomes out->candidates. */
+kb_status kbi_pair_filter(const pair_job *job, pair_look *out);
+kb_status kbi_pair_fit(const pair_job *job, pair_look *out);
+
+/* ---- warp.c, guided.c ---- After a look that found a geometry. */
+kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out);
+kb_status kbi_pair_guided_look(pair_job *job, const pair_look *found, pair_look *out);
 
 /* ---- rotation.c ---- */
 

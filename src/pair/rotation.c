@@ -4,7 +4,7 @@
 
 float kbi_pair_rotation_of_points(const pair_job *job, const pair_look *look)
 {
-    const kb_keypoint *a = job->sides[0].f.keypoints, *b = job->sides[1].f.keypoints;
+    const kb_keypoint *a = job->sides[0].keypoints, *b = job->sides[1].keypoints;
     double mean[4] = {0}, n = 0, dot = 0, cross = 0;
     for (size_t i = 0; i < look->count; i++) {
         if (!look->inliers[i]) continue;

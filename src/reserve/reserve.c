@@ -6,7 +6,6 @@
 #include "detect/detect.h"
 #include "fit/fit.h"
 #include "match/match.h"
-#include "track/track.h"
 
 /* Never called: measuring runs no task. */
 static void run_nothing(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
@@ -42,8 +41,7 @@ static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel 
     size_t n = l->keypoints, most = 0;
     kb_status status = KB_OK;
     if (l->detect) status = kbi_detect_measure(&image, l->detect, parallel, workspace, &most);
-    if (status == KB_OK && l->refine) status = kbi_refine_measure(&image, workspace);
-    if (status == KB_OK && l->track) status = kbi_track_measure(&image, workspace);
+    if (status == KB_OK && (l->refine || l->track)) status = kbi_refine_measure(&image, workspace); /* two pyramids */
     if (n == 0) n = most;
     if (status == KB_OK) status = kbi_orient_measure(&image, n, parallel, workspace);
     if (status == KB_OK && l->model) status = kbi_describe_measure(l->model, &image, n, parallel, workspace);

@@ -132,20 +132,18 @@ VEC_TARGET static int32_t hessian_peaks_simd(const int32_t *above, const int32_t
     if (end - 1 < WORDS) return kbi_hessian_peaks(above, middle, below, width, limit, x);
     for (int32_t start = 1; start < end; start += WORDS_STRETCH * WORDS) {
         int32_t vecs = kbi_min_i((end - start + WORDS - 1) / WORDS, WORDS_STRETCH);
-        uint64_t strong = 0, found = 0;
-        uint32_t peaks[WORDS_STRETCH];
+        uint64_t strong = 0;
         for (int32_t i = 0; i < vecs; i++) {
             int32_t at = kbi_min_i(start + WORDS * i, end - WORDS); /* the last one overlaps the one before */
             strong |= (uint64_t)(words_above(v_loadu(middle + at), below_limit) != 0) << i;
         }
-        for (; strong; strong &= strong - 1) { /* without a branch on what is found */
+        for (; strong; strong &= strong - 1) { /* few vecs have two peaks: the first is taken without a branch */
             int32_t i = __builtin_ctzll(strong), from = start + WORDS * i, at = kbi_min_i(from, end - WORDS);
-            peaks[i] = determinant_peaks(above + at, middle + at, below + at, below_limit) >> (from - at);
-            found |= (uint64_t)(peaks[i] != 0) << i;
-        }
-        for (; found; found &= found - 1) {
-            int32_t i = __builtin_ctzll(found);
-            for (uint32_t p = peaks[i]; p; p &= p - 1) x[count++] = (uint16_t)(start + WORDS * i + __builtin_ctz(p));
+            uint32_t peaks = determinant_peaks(above + at, middle + at, below + at, below_limit) >> (from - at);
+            x[count] = (uint16_t)(from + __builtin_ctz(peaks | 1u << 31));
+            count += peaks != 0;
+            for (peaks &= peaks - (peaks != 0); peaks; peaks &= peaks - 1)
+                x[count++] = (uint16_t)(from + __builtin_ctz(peaks));
         }
     }
     return count;

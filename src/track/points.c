@@ -113,16 +113,6 @@ static kb_status track_pyramid(kbi_pyramid *levels, const kb_image *image, kb_wo
     return status == KB_OK ? kbi_pyramid_get(levels, &gray, false, ws) : status;
 }
 
-kb_status kbi_track_measure(const kb_image *image, kb_workspace *workspace)
-{
-    kbi_pyramid levels;
-    size_t mark = kbi_workspace_mark(workspace);
-    kb_status status = track_pyramid(&levels, image, workspace);
-    if (status == KB_OK) status = track_pyramid(&levels, image, workspace);
-    kbi_workspace_rewind(workspace, mark);
-    return status;
-}
-
 kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_point *from, size_t n,
                           const kb_track_options *options, kb_workspace *workspace, kb_point *to, float *correlations)
 {

@@ -15,7 +15,4 @@ uint32_t kbi_track_levels(const kb_track_options *o);
 void kbi_track(const kbi_pyramid *a, const kbi_pyramid *b, const kb_point *from, size_t n, const kb_track_options *o,
                kb_point *to, float *correlations);
 
-/* The memory of kb_track_points. */
-kb_status kbi_track_measure(const kb_image *image, kb_workspace *workspace);
-
 #endif

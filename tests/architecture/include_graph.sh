@@ -17,7 +17,7 @@ track: common image detect match
 index: common image model detect describe match
 features: common image model detect describe
 pair: common image model detect describe match fit
-reserve: common image model detect describe match track fit index
+reserve: common image model detect describe match fit index
 simd: common image model detect describe match fit index
 learn: common image describe model
 io: common image learn

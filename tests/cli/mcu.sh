@@ -24,7 +24,7 @@ value() { tr -d '\r' <"$work/mcu.txt" | sed -n "s/^$1 //p" | sed -n "${2}p"; }
 below() { [ "$2" -lt "$3" ] || { echo "$1 is $2, not below $3" >&2; exit 1; }; }
 below "workspace of 320x240" "$(value workspace_bytes 1)" 163840
 below "workspace of 160x120" "$(value workspace_bytes 2)" 49152
-below "instructions of detection, 320x240" "$(value detect_instructions 1)" 46000000
+below "instructions of detection, 320x240" "$(value detect_instructions 1)" 35000000
 below "stack" "$(value stack_bytes 1)" 12288
 below "code" "$(arm-none-eabi-size "$work/mcu.elf" | awk 'NR == 2 { print $1 }')" 73728
 [ "$(value agreeing 1)" -ge 100 ] || { echo "too few matches agree" >&2; exit 1; }

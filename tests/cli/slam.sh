@@ -14,6 +14,18 @@ diff <(grep -v "^error" rendered.txt) files.txt || fail "frames from files give 
 run "$program" -v "$KEYBITS_SOURCE/models/bag256-1k.kbv" >vocabulary.txt
 grep -q "^loop: frame [78]" vocabulary.txt || fail "no loop at the end: $(cat vocabulary.txt)"
 
+# a stereo camera knows the scale; OpenCV's ORB in the same program
+run "$program" -s 0.2 >stereo.txt
+awk '/^poses of/ { enough = $3 == 90 } /^error of the path/ { near = $5 < 0.3 } END { exit !(enough && near) }' stereo.txt ||
+    fail "$(cat stereo.txt)"
+if "$program" -m orb -s 0.2 >orb.txt 2>/dev/null; then
+    awk '/^error of the path/ { e[FILENAME] = $5 } END { exit !(e["stereo.txt"] <= e["orb.txt"]) }' stereo.txt orb.txt ||
+        fail "ORB's path is nearer: $(cat stereo.txt orb.txt)"
+fi
+refuse 1 "bag512" "$program" -m bag512
+refuse 2 "use:" "$program" -s 0
+refuse 2 "use:" "$program" -x 1
+
 # from the middle on, in another order of time: the path is found as well; without texture there is none
 run "$program" -c 420,420,239.5,179.5 $(printf '%s\n' frames/0[3-6]*.pgm | sort -r) >back.txt
 awk '/^poses of/ { ok = $3 >= 30 } END { exit !ok }' back.txt || fail "$(cat back.txt)"

@@ -137,7 +137,8 @@ static void guided_any(source *s, const features *a, const features *b)
         take(s, guides, sizeof guides);
     } else {
         for (size_t i = 0; i < MOST; i++)
-            guides[i] = (kb_guide){take_byte(s), take_byte(s), take_byte(s), take_byte(s), 0, take_byte(s) % 9};
+            guides[i] = (kb_guide){take_byte(s), take_byte(s), take_byte(s), take_byte(s), 0, take_byte(s) % 9,
+                                   (float)(take_byte(s) % 4) - 1, (float)(take_byte(s) % 4) - 1};
     }
     kb_status status = match_guided(a->rows, guides, a->n, b->rows, b->keypoints, b->n, a->row_bytes, &o, NULL,
                                        matches, &count);

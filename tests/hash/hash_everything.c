@@ -697,7 +697,7 @@ static void section_guided(hash *h, scene *s)
         left[i] = (kb_keypoint){x, y, 31, (float)kbi_random_below(&seed, 340), 1, i % 4, -1};
         right[i] = left[i];
         right[i].x -= 5;
-        guides[i] = (kb_guide){x - 3, y + 2, 20, left[i].angle, 0, i % 4 + 1};
+        guides[i] = (kb_guide){x - 3, y + 2, 20, left[i].angle, 0, i % 4 + 1, 0, 0};
         for (int k = 0; k < BYTES; k++) {
             uint64_t r = kbi_random_next(&seed);
             rows[0][i * BYTES + k] = (uint8_t)r & 0x11;
@@ -709,6 +709,13 @@ static void section_guided(hash *h, scene *s)
     guided.max_ratio = 0.95f;
     guided.parallel = kb_pool_parallel(s->pool);
     must(match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "guided");
+    add_matches(h, matches, count);
+    for (int i = 0; i < N; i++) {
+        guides[i].line_x = 1 + (float)(i % 7);
+        guides[i].line_y = (float)(i % 3);
+        guides[i].radius = 3;
+    }
+    must(match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "lines");
     add_matches(h, matches, count);
     kb_stereo_options along;
     KB_INIT(along);
@@ -801,15 +808,19 @@ static void section_pair(hash *h, scene *s)
     pair.matches = matches;
     pair.inliers = inliers;
     pair.fit = &report;
-    must(kb_model_builtin("rootsift", &model), "rootsift");
-    must(kb_match_images(model, &s->image, &image, &o, NULL, &pair, NULL), "two images");
-    add_matches(h, matches, pair.count);
-    add_bytes(h, inliers, pair.count);
-    for (int i = 0; i < 9; i++) add_double(h, report.model[i]);
-    add_floats(h, &pair.rotation, 1);
-    add_u64(h, (uint64_t)pair.look);
-    add_u64(h, (uint64_t)pair.looks);
-    kb_model_free(model);
+    for (int k = 0; k < 3; k++) { /* floats; binary rows, with a warped look; and along lines */
+        const char *name = k == 0 ? "rootsift" : "bag256";
+        if (k == 2) o.looks = KB_LOOK_ORIENTED | KB_LOOK_GUIDED, fit.geometry = KB_GEOMETRY_FUNDAMENTAL;
+        must(kb_model_builtin(name, &model), name);
+        must(kb_match_images(model, &s->image, &image, &o, NULL, &pair, NULL), "two images");
+        add_matches(h, matches, pair.count);
+        add_bytes(h, inliers, pair.count);
+        for (int i = 0; i < 9; i++) add_double(h, report.model[i]);
+        add_floats(h, &pair.rotation, 1);
+        add_u64(h, (uint64_t)pair.look);
+        add_u64(h, (uint64_t)pair.looks);
+        kb_model_free(model);
+    }
 }
 
 /* In two halves, since not every C library has a word for 64 bits. */

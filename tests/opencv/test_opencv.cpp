@@ -417,6 +417,18 @@ static void test_pyramid_of_the_extractor()
 }
 
 /* A corner too weak for the first threshold is found by the second. */
+static void test_upright_rows_of_the_extractor()
+{
+    cv::Mat image = scene(400, 300, 9), oriented, upright;
+    Keypoints k, l;
+    ORB_SLAM3::ORBextractor extractor(300, 1.2f, 8, 20, 7);
+    extractor(image, cv::Mat(), k, oriented);
+    extractor.options().orientation = KB_ORIENTATION_NONE;
+    extractor(image, cv::Mat(), l, upright);
+    CHECK(k.size() == l.size() && k[0].pt == l[0].pt && k[0].angle >= 0 && l[0].angle < 0);
+    CHECK(!same_rows(oriented, upright));
+}
+
 static void test_weak_corners_by_the_second_threshold()
 {
     cv::Mat image(240, 320, CV_8U, cv::Scalar(100)), rows;
@@ -472,6 +484,7 @@ int main()
         test_matcher_edges();
         test_orb_slam_extractor();
         test_pyramid_of_the_extractor();
+        test_upright_rows_of_the_extractor();
         test_weak_corners_by_the_second_threshold();
     }
 #ifdef KEYBITS_HAVE_STITCHING

@@ -38,7 +38,8 @@ static void make_frames(frame *a, frame *b, kb_guide *guides, uint64_t seed)
             b->rows[j * BYTES + k] = a->rows[i * BYTES + k] ^ noise;
         }
         const kb_keypoint *p = &a->keypoints[i];
-        guides[i] = (kb_guide){p->x + 5, p->y - 3, uniform(&seed, 10, 40), p->angle, p->octave - 1, p->octave + 1};
+        guides[i] = (kb_guide){.x = p->x + 5, .y = p->y - 3, .radius = uniform(&seed, 10, 40), .angle = p->angle,
+                               .min_level = p->octave - 1, .max_level = p->octave + 1};
     }
     for (int i = 0; i < N; i += 5) /* rows that are equal: ties */
         memcpy(b->rows + ((i * 7 + 3) % N) * BYTES, b->rows, BYTES);
@@ -55,7 +56,9 @@ static size_t plain_guided(const frame *a, const frame *b, const kb_guide *guide
         for (int j = 0; j < N; j++) {
             const kb_keypoint *k = &b->keypoints[j];
             float dx = k->x - guides[i].x, dy = k->y - guides[i].y;
-            if (dx * dx + dy * dy > guides[i].radius * guides[i].radius) continue;
+            float lx = guides[i].line_x, ly = guides[i].line_y, length = sqrtf(lx * lx + ly * ly);
+            if (length > 0 && fabsf(dx * ly - dy * lx) / length > guides[i].radius) continue;
+            if (length == 0 && dx * dx + dy * dy > guides[i].radius * guides[i].radius) continue;
             if (k->octave < guides[i].min_level || k->octave > guides[i].max_level) continue;
             int32_t d = kb_hamming(a->rows + i * BYTES, b->rows + j * BYTES, BYTES);
             if (d < distance[i]) second[i] = distance[i], distance[i] = d, choice[i] = j;
@@ -76,6 +79,21 @@ static size_t plain_guided(const frame *a, const frame *b, const kb_guide *guide
     return count;
 }
 
+/* Every third guide is a line, some of them along the axes, through a point that may lie far outside. */
+static void make_lines(kb_guide *guides, uint64_t seed)
+{
+    for (int i = 0; i < N; i += 3) {
+        float angle = uniform(&seed, 0, 6.3), along = uniform(&seed, -2000, 2000);
+        float x = i % 5 ? cosf(angle) : (float)(i % 2), y = i % 5 ? sinf(angle) : (float)(1 - i % 2);
+        guides[i].x += along * x;
+        guides[i].y += along * y;
+        guides[i].line_x = 3 * x;
+        guides[i].line_y = 3 * y;
+        guides[i].radius /= 5;
+    }
+}
+
+/* Lines too; no keypoint is so near a line's radius that rounding could decide. */
 static void test_guided_is_the_plain_loop(void **state)
 {
     (void)state;
@@ -86,6 +104,7 @@ static void test_guided_is_the_plain_loop(void **state)
     assert_int_equal(kb_pool_create(3, &pool), KB_OK);
     for (uint64_t seed = 1; seed <= 3; seed++) {
         make_frames(&a, &b, guides, seed);
+        make_lines(guides, seed);
         for (int threads = 0; threads < 2; threads++) {
             kb_guided_options o;
             KB_INIT(o);
@@ -102,6 +121,35 @@ static void test_guided_is_the_plain_loop(void **state)
         }
     }
     kb_pool_free(pool);
+}
+
+/* Guides of a homography and of the fundamental matrix of a shift, and numbers that are none. */
+static void test_guides_of_geometries(void **state)
+{
+    (void)state;
+    const kb_keypoint k[2] = {{.x = 100, .y = 50, .size = 31, .angle = 350, .octave = 2},
+                              {.x = NAN, .y = 3, .angle = -1}};
+    const double turn[9] = {0, -2, 300, 2, 0, 10, 0, 0, 1}; /* 90 degrees clockwise, and twice the size */
+    const double shift[9] = {0, 0, -4, 0, 0, 3, 4, -3, 0};  /* the cross product with (3, 4, 0) */
+    kb_guide g[2];
+    kb_guides_homography(turn, k, 2, 5, g);
+    assert_true(g[0].x == 200 && g[0].y == 210 && g[0].radius == 5 && fabsf(g[0].angle - 80) < 1e-3f);
+    assert_true(g[0].line_x == 0 && g[0].line_y == 0 && g[0].min_level < -1000 && g[0].max_level > 1000);
+    assert_true(isnan(g[1].x) && g[1].angle == -1);
+    kb_guides_epipolar(shift, k, 1, 640, 480, 2, g);
+    assert_true(fabsf(g[0].line_x * 4 - g[0].line_y * 3) < 1e-5f); /* along the shift, */
+    assert_true(fabsf((g[0].x - 100) * 4 - (g[0].y - 50) * 3) < 1e-2f); /* through where the point was */
+    assert_true(g[0].x > 0 && g[0].x < 640 && g[0].angle == -1 && g[0].radius == 2);
+    kb_guides_epipolar((const double[9]){0}, k, 2, 640, 480, 2, g);
+    static frame a, b;
+    static kb_match found[N];
+    static kb_guide guides[N];
+    size_t count;
+    make_frames(&a, &b, guides, 6);
+    assert_int_equal(match_guided(a.rows, g, 2, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &count), KB_OK);
+    assert_int_equal(count, 0);
+    kb_guides_homography(NULL, k, 1, 5, g);
+    kb_guides_epipolar(shift, NULL, 1, 640, 480, 2, g);
 }
 
 static void test_turns_must_agree(void **state)
@@ -241,7 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_guided_is_the_plain_loop),
-        cmocka_unit_test(test_turns_must_agree),
+        cmocka_unit_test(test_guides_of_geometries), cmocka_unit_test(test_turns_must_agree),
         cmocka_unit_test(test_guided_bad_input),
         cmocka_unit_test(test_stereo),
     };

@@ -16,7 +16,7 @@ static double wave(double phase)
     return sine;
 }
 
-typedef enum pattern { BOARD, SINES, SATURATED, DOTS, TWO_VALUES, LINES, PATTERNS } pattern;
+typedef enum pattern { BOARD, SINES, SATURATED, DOTS, TWO_VALUES, LINES, BANDS, PATTERNS } pattern;
 
 typedef struct hard {
     pattern pattern;
@@ -56,6 +56,7 @@ static double value_at(hard *h, int32_t x, int32_t y)
     case DOTS: return dot;
     case TWO_VALUES: return kbi_random_below(&h->seed, 2);
     case LINES: return u - floor(u) < 0.5 || v - floor(v) < 0.2;
+    case BANDS: return dot ? (y % 128 >= 62 && y % 128 < 78 ? 1 : 0.2) : 0; /* a sample of rows expects more */
     case PATTERNS: break;
     }
     return 0;

@@ -11,6 +11,7 @@
 #include "solid.h"
 
 enum { WIDTH = 400, HEIGHT = 320, ROOM = 1000 };
+enum { ANGLES = KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED | KB_LOOK_ROTATED }; /* looks that find a geometry */
 static const double START[3] = {0, 0, 0}, ASIDE[3] = {0.5, 0.1, 0.3};
 
 static const kb_model *model;
@@ -104,7 +105,7 @@ static void an_upright_pair_takes_one_look(void **state)
     outcome o;
     views v = views_of(flat_scene(3), 0);
     (void)state;
-    match_views(&v, KB_GEOMETRY_HOMOGRAPHY, 0, &o);
+    match_views(&v, KB_GEOMETRY_HOMOGRAPHY, ANGLES, &o);
     assert_int_equal(o.fit.result, KB_FIT_FOUND);
     assert_int_equal(o.pair.look, KB_LOOK_UPRIGHT);
     assert_int_equal(o.pair.looks, 1);
@@ -131,7 +132,7 @@ static void a_turned_pair_needs_angles(void **state)
         assert_int_equal(oriented.fit.result, KB_FIT_FOUND);
         assert_int_equal(oriented.pair.look, KB_LOOK_ORIENTED);
         assert_int_equal(oriented.pair.looks, 2);
-        match_views(&v, geometry, 0, &o);
+        match_views(&v, geometry, ANGLES, &o);
         assert_int_equal(o.fit.result, KB_FIT_FOUND);
         assert_int_equal(o.pair.look, KB_LOOK_ROTATED);
         assert_int_equal(o.pair.looks, 3);
@@ -152,7 +153,7 @@ static void a_rolled_pair_is_described_with_its_roll(void **state)
         views v = views_of(solid ? room_scene(7) : flat_scene(7), 10);
         kb_geometry geometry = solid ? KB_GEOMETRY_FUNDAMENTAL : KB_GEOMETRY_HOMOGRAPHY;
         match_views(&v, geometry, KB_LOOK_UPRIGHT, &upright);
-        match_views(&v, geometry, 0, &o);
+        match_views(&v, geometry, ANGLES, &o);
         assert_int_equal(upright.fit.result, KB_FIT_FOUND);
         assert_int_equal(o.pair.look, KB_LOOK_ROTATED);
         assert_int_equal(o.pair.looks, 2);
@@ -161,6 +162,106 @@ static void a_rolled_pair_is_described_with_its_roll(void **state)
         assert_right(&v, &o, 0.9);
         views_free(&v);
     }
+}
+
+/* Image b is seen as image a sees it: more of its points are found, and they come back where they are, with its size and
+ * angle. */
+static void a_homography_warps_the_second_image(void **state)
+{
+    static const double rolls[] = {0, 25, 160};
+    outcome o, before;
+    (void)state;
+    for (size_t k = 0; k < KBI_COUNT(rolls); k++) {
+        views v = views_of(flat_scene(21), rolls[k]);
+        match_views(&v, KB_GEOMETRY_HOMOGRAPHY, ANGLES, &before);
+        match_views(&v, KB_GEOMETRY_HOMOGRAPHY, 0, &o);
+        assert_int_equal(o.pair.look, KB_LOOK_WARPED);
+        assert_int_equal(o.pair.looks, before.pair.looks + 1);
+        assert_true(o.fit.places > before.fit.places);
+        assert_true(o.pair.rotation == before.pair.rotation);
+        assert_right(&v, &o, 0.98);
+        for (size_t i = 0; i < o.pair.nb; i++) {
+            assert_true(o.b[i].x >= 0 && o.b[i].y >= 0 && o.b[i].x <= WIDTH - 1 && o.b[i].y <= HEIGHT - 1);
+            assert_true(fabs(remainder((double)o.b[i].angle - rolls[k], 360)) < 15);
+        }
+        views_free(&v);
+    }
+}
+
+/* The second image has twice the pixels, or half of them: nothing aliases, and sizes are the second image's. */
+static void warps_change_the_scale(void **state)
+{
+    outcome o;
+    (void)state;
+    for (int half = 0; half < 2; half++) {
+        views v = views_of(flat_scene(22), 0);
+        int32_t width = half ? WIDTH / 2 : WIDTH * 2, height = half ? HEIGHT / 2 : HEIGHT * 2;
+        release(&v.images[1]);
+        v.cameras[1] = solid_camera_at(width, height, half ? 175 : 700, ASIDE, -5, 2, 0);
+        v.images[1] = view_of(solid_render(&v.scene, &v.cameras[1], width, height), width, height);
+        match_views(&v, KB_GEOMETRY_HOMOGRAPHY, 0, &o);
+        assert_int_equal(o.pair.look, KB_LOOK_WARPED);
+        assert_right(&v, &o, 0.95);
+        double ratio = 0;
+        for (size_t i = 0; i < o.pair.count; i++)
+            ratio += (double)(o.b[o.matches[i].b].size / o.a[o.matches[i].a].size) / (double)o.pair.count;
+        assert_true(ratio > (half ? 0.4 : 1.6) && ratio < (half ? 0.65 : 2.6));
+        views_free(&v);
+    }
+}
+
+static void warped_keypoints_obey_the_mask(void **state)
+{
+    static uint8_t left[WIDTH * HEIGHT];
+    outcome o;
+    kb_pair_options options;
+    kb_fit_options fit;
+    views v = views_of(flat_scene(9), 0);
+    const kb_image mask = view_of(left, WIDTH, HEIGHT);
+    (void)state;
+    for (int i = 0; i < WIDTH * HEIGHT; i++) left[i] = i % WIDTH < WIDTH / 2;
+    KB_INIT(options);
+    KB_INIT(fit);
+    options.fit = &fit;
+    options.mask_b = &mask;
+    outcome_init(&o);
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair), KB_OK);
+    assert_int_equal(o.pair.look, KB_LOOK_WARPED);
+    for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].x < WIDTH / 2);
+    views_free(&v);
+}
+
+/* A homography of one wall of a room explains few of the matches, and the others are not thrown away. */
+static void a_room_is_not_warped(void **state)
+{
+    outcome o;
+    views v = views_of(room_scene(15), 0);
+    (void)state;
+    match_views(&v, KB_GEOMETRY_ESSENTIAL, 0, &o);
+    assert_int_not_equal(o.pair.look, KB_LOOK_WARPED);
+    assert_int_not_equal(o.pair.look, KB_LOOK_GUIDED); /* unless asked for */
+    views_free(&v);
+}
+
+static void epipolar_lines_guide(void **state)
+{
+    outcome o, before;
+    size_t more = 0;
+    (void)state;
+    for (uint32_t k = 0; k < 4; k++) {
+        views v = views_of(room_scene(15 + k), k < 2 ? 0 : 70);
+        kb_geometry geometry = k % 2 ? KB_GEOMETRY_ESSENTIAL : KB_GEOMETRY_FUNDAMENTAL;
+        match_views(&v, geometry, ANGLES, &before);
+        match_views(&v, geometry, ANGLES | KB_LOOK_GUIDED, &o);
+        assert_int_equal(before.fit.result, KB_FIT_FOUND);
+        assert_int_equal(o.fit.result, KB_FIT_FOUND);
+        assert_int_equal(o.pair.looks, before.pair.looks + 1);
+        assert_true(o.fit.places >= before.fit.places);
+        more += o.pair.look == KB_LOOK_GUIDED;
+        assert_right(&v, &o, 0.9);
+        views_free(&v);
+    }
+    assert_true(more >= 3);
 }
 
 static void unrelated_pairs_have_no_geometry(void **state)
@@ -322,17 +423,22 @@ static void a_workspace_that_is_too_small_is_told(void **state)
 {
     static outcome free_memory, fixed;
     views v = views_of(flat_scene(13), 120); /* all looks */
+    kb_pair_options options;
+    kb_fit_options fit;
     size_t size = 1 << 16, failed = 0;
     kb_status status = KB_E_MEMORY;
     (void)state;
     outcome_init(&free_memory);
-    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], NULL, NULL, &free_memory.pair, NULL), KB_OK);
+    KB_INIT(options);
+    KB_INIT(fit);
+    options.fit = &fit;
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &free_memory.pair, NULL), KB_OK);
     for (; status != KB_OK; size += size / 4) {
         void *buffer = malloc(size);
         kb_workspace *workspace;
         assert_int_equal(kb_workspace_create_in(buffer, size, &workspace), KB_OK);
         outcome_init(&fixed);
-        status = kb_match_images(model, &v.images[0], &v.images[1], NULL, workspace, &fixed.pair, NULL);
+        status = kb_match_images(model, &v.images[0], &v.images[1], &options, workspace, &fixed.pair, NULL);
         assert_true(status == KB_OK || status == KB_E_MEMORY);
         failed += status == KB_E_MEMORY;
         kb_workspace_free(workspace);
@@ -363,7 +469,9 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(kb_match_images(NULL, &image, &image, NULL, NULL, &o.pair, NULL), KB_E_ARGUMENT);
     assert_int_equal(kb_match_images(model, NULL, &image, NULL, NULL, &o.pair, NULL), KB_E_ARGUMENT);
     assert_int_equal(try_with(&image, NULL, NULL), KB_E_ARGUMENT);
-    options.looks = 8;
+    options.looks = KB_LOOK_WARPED | KB_LOOK_GUIDED; /* nothing that could find a geometry */
+    assert_int_equal(try_with(&image, &options, &o.pair), KB_E_ARGUMENT);
+    options.looks = KB_LOOK_UPRIGHT | 32;
     assert_int_equal(try_with(&image, &options, &o.pair), KB_E_ARGUMENT);
     options.looks = KB_LOOK_ROTATED; /* nothing that could show a rotation */
     assert_int_equal(try_with(&image, &options, &o.pair), KB_E_ARGUMENT);
@@ -390,6 +498,11 @@ int main(void)
         cmocka_unit_test(an_upright_pair_takes_one_look),
         cmocka_unit_test(a_turned_pair_needs_angles),
         cmocka_unit_test(a_rolled_pair_is_described_with_its_roll),
+        cmocka_unit_test(a_homography_warps_the_second_image),
+        cmocka_unit_test(warps_change_the_scale),
+        cmocka_unit_test(warped_keypoints_obey_the_mask),
+        cmocka_unit_test(a_room_is_not_warped),
+        cmocka_unit_test(epipolar_lines_guide),
         cmocka_unit_test(unrelated_pairs_have_no_geometry),
         cmocka_unit_test(empty_images_match_nothing),
         cmocka_unit_test(without_a_geometry_the_look_with_most_matches_is_taken),

@@ -26,8 +26,8 @@ from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homog
 from .index import (Index, IndexImage, Loop, LoopDetector, Vocabulary, builtin_vocabularies, node_dtype,
                     result_dtype)
 from .learn import LearningStopped, Progress, learn_bad, learn_bag, learn_hashsift, shrink_patches
-from .matching import (filter_matches, guide_dtype, hamming, match, match_guided, match_knn, match_stereo,
-                       refine_matches, stereo_dtype)
+from .matching import (filter_matches, guide_dtype, guides_epipolar, guides_homography, hamming, match, match_guided,
+                       match_knn, match_stereo, refine_matches, stereo_dtype)
 from .models import Model, box_dtype, builtin_models, preset_scale, presets
 from .pairs import Pair, match_images
 from .patches import PatchSet, patch_set, read_patches, write_patches
@@ -43,7 +43,8 @@ __all__ = [
     "box_dtype", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
     "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "draw_keypoints", "draw_matches",
     "draw_outline", "filter_matches", "find_essential", "find_fundamental", "find_homography", "fit", "fit_pose",
-    "guide_dtype", "hamming", "keypoint_dtype", "learn_bad", "learn_bag", "learn_hashsift", "match", "match_dtype",
+    "guide_dtype", "guides_epipolar", "guides_homography", "hamming", "keypoint_dtype", "learn_bad", "learn_bag",
+    "learn_hashsift", "match", "match_dtype",
     "match_guided", "match_images", "match_knn", "match_points", "match_stereo", "node_dtype", "orient", "patch_set",
     "plausible_corners", "pose_from_homography", "preset_scale", "presets", "project_homography", "read_patches",
     "request_amx", "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches",

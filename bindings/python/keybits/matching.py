@@ -13,9 +13,11 @@ from ._library import call, check, lib, long_call, new, number, parallel, whole,
 from .features import Features, FeaturesLike
 from .models import scale_of
 
-#: A guide of match_guided: where a query is expected.
+#: A guide of match_guided: where a query is expected, within `radius` of a point or, where line_x and line_y are not
+#: 0, of the line through it in that direction.
 guide_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("radius", np.float32), ("angle", np.float32),
-                        ("min_level", np.int32), ("max_level", np.int32)])
+                        ("min_level", np.int32), ("max_level", np.int32), ("line_x", np.float32),
+                        ("line_y", np.float32)])
 #: A match of match_stereo.
 stereo_dtype = np.dtype([("a", np.int32), ("b", np.int32), ("distance", np.float32), ("x", np.float32),
                          ("disparity", np.float32)])
@@ -116,6 +118,25 @@ def filter_matches(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, match
     call("filter_matches", lib.kb_filter, ctypes.byref(features_view(a)), ctypes.byref(features_view(b)),
          address(given), len(given), ctypes.byref(options), workspace(), address(kept), ctypes.byref(count))
     return kept[:count.value]
+
+
+def guides_homography(h: npt.ArrayLike, keypoints: KeypointsLike, radius: float) -> npt.NDArray[np.void]:
+    """A guide for every keypoint of a: where a homography from a to b sends it."""
+    matrix, points = np.ascontiguousarray(h, np.float64).reshape(9), keypoint_array(keypoints)
+    guides = np.empty(len(points), guide_dtype)
+    lib.kb_guides_homography(address(matrix), address(points), len(points), number("radius", radius, 0),
+                             address(guides))
+    return guides
+
+
+def guides_epipolar(f: npt.ArrayLike, keypoints: KeypointsLike, width: int, height: int,
+                    radius: float) -> npt.NDArray[np.void]:
+    """A guide for every keypoint of a: its epipolar line in image b of the given size, by the fundamental matrix f."""
+    matrix, points = np.ascontiguousarray(f, np.float64).reshape(9), keypoint_array(keypoints)
+    guides = np.empty(len(points), guide_dtype)
+    lib.kb_guides_epipolar(address(matrix), address(points), len(points), whole("width", width, 1),
+                           whole("height", height, 1), number("radius", radius, 0), address(guides))
+    return guides
 
 
 def match_guided(a: RowsLike, guides: npt.ArrayLike, b: RowsLike, keypoints_b: KeypointsLike, *,

@@ -13,7 +13,8 @@ from .features import DEFAULT_DETECTOR, Detector, detector_of
 from .geometry import GEOMETRIES, Camera, Fit, _options, _result
 from .models import Model, model_of
 
-_LOOKS = {"upright": _abi.KB_LOOK_UPRIGHT, "oriented": _abi.KB_LOOK_ORIENTED, "rotated": _abi.KB_LOOK_ROTATED}
+_LOOKS = {"upright": _abi.KB_LOOK_UPRIGHT, "oriented": _abi.KB_LOOK_ORIENTED, "rotated": _abi.KB_LOOK_ROTATED,
+          "warped": _abi.KB_LOOK_WARPED, "guided": _abi.KB_LOOK_GUIDED}
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class Pair:
     fit: Optional[Fit]   # None when no geometry was asked for
     places: int          # different inliers: what decisions should rest on
     candidates: int      # matches before the filter
-    look: str            # which gave the result: "upright", "oriented" or "rotated"
-    rotation: float      # of b against a, degrees clockwise, when the look is "rotated"; else 0
+    look: str            # which gave the result: "upright", "oriented", "rotated", "warped" or "guided"
+    rotation: float      # of b against a, degrees clockwise, when the look is "rotated" or follows it; else 0
     looks: int           # how many were tried
 
     @property
@@ -38,13 +39,15 @@ class Pair:
 def match_images(a: ImageLike, b: ImageLike, geometry: Optional[str] = "homography", *, threshold: float = 0,
                  camera: Optional[Camera] = None, camera_b: Optional[Camera] = None, seed: int = 0,
                  model: Union[Model, str, None] = None, detector: Union[str, Detector] = DEFAULT_DETECTOR,
-                 max_keypoints: Optional[int] = None, looks: Sequence[str] = tuple(_LOOKS), filter: bool = True,
+                 max_keypoints: Optional[int] = None, looks: Sequence[str] = tuple(_LOOKS)[:4], filter: bool = True,
                  max_ratio: float = 0, max_distance: float = 0, white: int = 0) -> Pair:
     """Matches two images and finds the geometry between them.
 
     Keypoints are detected once. They are described upright, with an angle each where that finds no geometry or one that
-    fewer than half of the matches agree with, and with the rotation of the whole pair that one of these shows. The look
-    whose geometry has the most places is taken; looks names those that may be tried.
+    fewer than half of the matches agree with, and with the rotation of the whole pair that one of these shows. When a
+    homography is found, b is warped into a, detected and matched again near by; with "guided" among the looks, matches
+    of an epipolar geometry are sought again along its lines. The look whose geometry has the most places is taken; looks
+    names those that may be tried.
 
     geometry and the options after it are those of fit; None: matches alone, of the look with the most. The detector's
     orientation is the rule for angles; with "none" there are only upright looks. filter: kb_filter before fitting.

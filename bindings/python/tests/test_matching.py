@@ -248,6 +248,14 @@ def test_guided(features):
     assert len(m) > 0.9 * len(k) and (m["a"] == m["b"]).mean() > 0.95
     with pytest.raises(keybits.KeybitsValueError, match="guides"):
         keybits.match_guided(features.descriptors, guides[:3], features.descriptors, k)
+    shift = np.array([[1, 0, 3], [0, 1, 0], [0, 0, 1.0]])
+    sent = keybits.guides_homography(shift, k, 8)
+    assert np.array_equal(sent["x"], k["x"] + 3) and not sent["line_x"].any()
+    lines = keybits.guides_epipolar([[0, 0, 0], [0, 0, -1], [0, 1, 0]], k, 320, 240, 1)  # a shift along x
+    assert np.allclose(lines["y"], k["y"], atol=1e-3) and not lines["line_y"].any()
+    for guides in sent, lines:
+        m = keybits.match_guided(features.descriptors, guides, features.descriptors, k, check_angles=False)
+        assert len(m) > 0.9 * len(k) and (m["a"] == m["b"]).mean() > 0.95
 
 
 def test_stereo(image):

@@ -25,7 +25,11 @@ def off(matrix, truth):
 def test_looks(degrees, look, looks):
     image, truth = leaves(), turned(degrees)
     truth[0, 2] += 7
-    pair = keybits.match_images(image, warp(image, truth, 320, 240))
+    view = warp(image, truth, 320, 240)
+    warped = keybits.match_images(image, view)
+    assert (warped.look, warped.looks) == ("warped", looks + 1) and off(warped.fit.H, truth) < 1
+    pair = keybits.match_images(image, view, looks=["upright", "oriented", "rotated"])
+    assert pair.places < warped.places
     assert pair.found and pair.fit.geometry == "homography" and off(pair.fit.H, truth) < 1.5
     assert (pair.look, pair.looks) == (look, looks)
     assert abs((pair.rotation - degrees + 180) % 360 - 180) < 4

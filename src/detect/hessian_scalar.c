@@ -1,0 +1,80 @@
+/* The blur of hessian.c for cores without vectors. Results are those of hessian_rows.h and blur_rows.h. */
+#include "detect/sift.h"
+
+#ifdef __ARM_FEATURE_DSP
+#    include <arm_acle.h>
+/* sum + (a weight >> 16), by one instruction */
+#    define ADD_HIGH(sum, a, weight) ((uint32_t)__smlawb((int32_t)(a), (int32_t)(weight), (int32_t)(sum)))
+#else
+#    define ADD_HIGH(sum, a, weight) ((sum) + ((uint32_t)(a) * (weight) >> 16))
+#endif
+
+static bool is_little_endian(void)
+{
+    const uint16_t one = 1;
+    uint8_t first;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+/* Adds 4 pixels of a row times a weight: pixels 0 and 2 in the halves of a word, 1 and 3 in another's. A sum of all
+ * rows is at most 128 x 255. */
+#define ADD_ROW(weight)                                                                                                \
+    {                                                                                                                  \
+        uint32_t four;                                                                                                 \
+        memcpy(&four, p, 4);                                                                                           \
+        even += (mask & four) * (weight);                                                                              \
+        odd += (mask & four >> 8) * (weight);                                                                          \
+        p += stride;                                                                                                   \
+    }
+
+void kbi_blur_bytes_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out)
+{
+    const uint32_t mask = 0x00ff00ff;
+    int32_t x = 0;
+    for (; x + 4 <= width && is_little_endian(); x += 4) {
+        const uint8_t *p = row + x - 4 * stride;
+        uint32_t even = 0, odd = 0;
+        ADD_ROW(KBI_HESSIAN_W4)
+        ADD_ROW(KBI_HESSIAN_W3)
+        ADD_ROW(KBI_HESSIAN_W2)
+        ADD_ROW(KBI_HESSIAN_W1)
+        ADD_ROW(KBI_HESSIAN_W0)
+        ADD_ROW(KBI_HESSIAN_W1)
+        ADD_ROW(KBI_HESSIAN_W2)
+        ADD_ROW(KBI_HESSIAN_W3)
+        ADD_ROW(KBI_HESSIAN_W4)
+        out[x] = (uint16_t)even;
+        out[x + 1] = (uint16_t)odd;
+        out[x + 2] = (uint16_t)(even >> 16);
+        out[x + 3] = (uint16_t)(odd >> 16);
+    }
+    if (x < width) kbi_blur_bytes(row + x, stride, width - x, out + x);
+}
+
+/* One row that is blurred along itself with weights below 2^15 keeps all that it needs in registers. */
+static bool is_short_row(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur)
+{
+    bool one_row = blur->taps == 5;
+    for (int32_t k = 1; k < 5 && one_row; k++) one_row = a[k] == a[0] - k && b[k] == a[0] + k && blur->weight[k] < 1 << 15;
+    return one_row && blur->weight[0] < 1 << 15;
+}
+
+void kbi_blur_pairs_scalar(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
+                           uint16_t *out)
+{
+    if (!is_short_row(a, b, blur)) {
+        kbi_blur_pairs(a, b, blur, width, out);
+        return;
+    }
+    const uint32_t w0 = blur->weight[0], w1 = blur->weight[1], w2 = blur->weight[2], w3 = blur->weight[3],
+                   w4 = blur->weight[4];
+    const uint16_t *p = a[0];
+    for (const uint16_t *end = p + width; p < end; p++) {
+        uint32_t sum = ADD_HIGH(2, (uint16_t)(2 * p[0]), w0);
+        sum = ADD_HIGH(sum, (uint16_t)(p[-1] + p[1]), w1);
+        sum = ADD_HIGH(sum, (uint16_t)(p[-2] + p[2]), w2);
+        sum = ADD_HIGH(sum, (uint16_t)(p[-3] + p[3]), w3);
+        *out++ = (uint16_t)ADD_HIGH(sum, (uint16_t)(p[-4] + p[4]), w4);
+    }
+}
