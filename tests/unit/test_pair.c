@@ -225,7 +225,7 @@ static void warped_keypoints_obey_the_mask(void **state)
     options.fit = &fit;
     options.mask_b = &mask;
     outcome_init(&o);
-    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair), KB_OK);
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair, NULL), KB_OK);
     assert_int_equal(o.pair.look, KB_LOOK_WARPED);
     for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].x < WIDTH / 2);
     views_free(&v);
