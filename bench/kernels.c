@@ -96,11 +96,10 @@ static void prepare_matching(void)
 /* The regions that are sampled, whichever slots run: batches are of one octave. Octave 2 is as wide as the others. */
 static void prepare_regions(void)
 {
-    kbi_kernels k;
-    kbi_kernels_init(&k, kbi_cpu_flags());
-    k.image.plan(keypoints, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
-    k.image.plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
-    k.image.plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
+    const kbi_kernels k = kbi_kernels_for(kbi_cpu_flags());
+    k.image->plan(keypoints, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
+    k.image->plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
+    k.image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
     for (int i = 0; i < N * KB_OCTAVES; i++) octave_samplings[i % KB_OCTAVES][i / KB_OCTAVES] = all_octaves[i];
 }
 
@@ -179,102 +178,102 @@ static bool prepare(void)
 
 static void run_half(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->image.shrink_half(pixels + 2 * y * WIDTH, pixels + (2 * y + 1) * WIDTH, WIDTH / 2, bytes);
+    for (int y = 0; y < 64; y++) k->image->shrink_half(pixels + 2 * y * WIDTH, pixels + (2 * y + 1) * WIDTH, WIDTH / 2, bytes);
 }
 static void run_thirds(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->image.shrink_two_thirds(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH / 3, bytes);
+    for (int y = 0; y < 64; y++) k->image->shrink_two_thirds(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH / 3, bytes);
 }
 static void run_plan(const kbi_kernels *k)
 {
-    k->image.plan(keypoints, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
+    k->image->plan(keypoints, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
 }
 static void run_plan_cells(const kbi_kernels *k)
 {
-    k->image.plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
+    k->image->plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
 }
 static void run_plan_octaves(const kbi_kernels *k)
 {
-    k->image.plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
+    k->image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
 }
 static void run_sample_cells(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i += KBI_BATCH)
-        k->image.sample(cell_samplings + i, KBI_BATCH, KBI_CELLS_SIDE, &levels, cells);
+        k->image->sample(cell_samplings + i, KBI_BATCH, KBI_CELLS_SIDE, &levels, cells);
 }
 static void run_sample_octaves(const kbi_kernels *k)
 {
     for (int octave = 0; octave < KB_OCTAVES; octave++)
         for (int i = 0; i < N; i += KBI_BATCH)
-            k->image.sample(octave_samplings[octave] + i, KBI_BATCH, KB_OCTAVE_SIDE, &levels, octaves[octave]);
+            k->image->sample(octave_samplings[octave] + i, KBI_BATCH, KB_OCTAVE_SIDE, &levels, octaves[octave]);
 }
 static void run_sample(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->image.sample(samplings + i, KBI_BATCH, KB_PATCH_SIDE, &levels, patches);
+    for (int i = 0; i < N; i += KBI_BATCH) k->image->sample(samplings + i, KBI_BATCH, KB_PATCH_SIDE, &levels, patches);
 }
 static void run_bad_cells(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i += KBI_BATCH)
-        k->describe.boxes(&bad_cells->tables[0], cells, KBI_BATCH, rows, scratch);
+        k->boxes->boxes(&bad_cells->tables[0], cells, KBI_BATCH, rows, scratch);
 }
 static void run_bad(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i += KBI_BATCH)
-        k->describe.boxes(&bad->tables[0], patches, KBI_BATCH, rows, scratch);
+        k->boxes->boxes(&bad->tables[0], patches, KBI_BATCH, rows, scratch);
 }
 static void run_bag(const kbi_kernels *k)
 {
     for (int octave = 0; octave < KB_OCTAVES; octave++)
         for (int i = 0; i < N; i += KBI_BATCH)
-            k->describe.boxes(&bag->tables[octave], octaves[octave], KBI_BATCH, rows, scratch);
+            k->boxes->boxes(&bag->tables[octave], octaves[octave], KBI_BATCH, rows, scratch);
 }
 static void run_sift(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->describe.sift(patches, KBI_BATCH, histograms, scratch);
+    for (int i = 0; i < N; i += KBI_BATCH) k->sift->sift(patches, KBI_BATCH, histograms, scratch);
 }
 static void run_bytes(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->describe.sift_bytes(histograms, KBI_BATCH, false, values);
+    for (int i = 0; i < N; i += KBI_BATCH) k->sift->sift_bytes(histograms, KBI_BATCH, false, values);
 }
 static void run_root(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->describe.sift_bytes(histograms, KBI_BATCH, true, values);
+    for (int i = 0; i < N; i += KBI_BATCH) k->sift->sift_bytes(histograms, KBI_BATCH, true, values);
 }
 static void run_project(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->describe.project(hash, values, KBI_BATCH, rows);
+    for (int i = 0; i < N; i += KBI_BATCH) k->sift->project(hash, values, KBI_BATCH, rows);
 }
 static void run_blend(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->detect.blend_rows(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH, 51, bytes);
+    for (int y = 0; y < 64; y++) k->detect->blend_rows(pixels + y * WIDTH, pixels + (y + 1) * WIDTH, WIDTH, 51, bytes);
 }
 static void run_resize(const kbi_kernels *k)
 {
-    if (map.group != k->detect.resize_group) { /* once per tier */
-        map.group = k->detect.resize_group;
+    if (map.group != k->detect->resize_group) { /* once per tier */
+        map.group = k->detect->resize_group;
         kbi_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
     }
-    for (int y = 0; y < 64; y++) k->detect.resize_row(pixels + y * WIDTH, WIDTH, map, WIDTH * 5 / 6, bytes);
+    for (int y = 0; y < 64; y++) k->detect->resize_row(pixels + y * WIDTH, WIDTH, map, WIDTH * 5 / 6, bytes);
 }
 static void run_fast(const kbi_kernels *k)
 {
-    for (int y = 3; y < 67; y++) k->detect.fast_row(pixels + y * WIDTH + 3, WIDTH, WIDTH - 6, 20, bytes + y * WIDTH);
+    for (int y = 3; y < 67; y++) k->detect->fast_row(pixels + y * WIDTH + 3, WIDTH, WIDTH - 6, 20, bytes + y * WIDTH);
 }
 static void run_peaks(const kbi_kernels *k)
 {
     for (int y = 4; y < 66; y++)
-        k->detect.peaks_row(bytes + (y - 1) * WIDTH, bytes + y * WIDTH, bytes + (y + 1) * WIDTH, WIDTH - 6, x16);
+        k->detect->peaks_row(bytes + (y - 1) * WIDTH, bytes + y * WIDTH, bytes + (y + 1) * WIDTH, WIDTH - 6, x16);
 }
 static void run_blur_bytes(const kbi_kernels *k)
 {
     static uint16_t deep_out[WIDTH];
-    for (int y = 4; y < 68; y++) k->detect.blur_bytes(pixels + y * WIDTH, WIDTH, WIDTH, deep_out);
+    for (int y = 4; y < 68; y++) k->detect->blur_bytes(pixels + y * WIDTH, WIDTH, WIDTH, deep_out);
 }
 static void run_hessian(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) {
         const uint16_t *above = blurred + (y % 16) * WIDTH + 1;
-        k->detect.hessian_row(above, above + WIDTH, above + 2 * WIDTH, WIDTH - 2, determinants[y % 16]);
+        k->detect->hessian_row(above, above + WIDTH, above + 2 * WIDTH, WIDTH - 2, determinants[y % 16]);
     }
 }
 static void run_hessian_peaks(const kbi_kernels *k)
@@ -282,41 +281,41 @@ static void run_hessian_peaks(const kbi_kernels *k)
     for (int y = 0; y < 64; y++) {
         int at = y % 14;
         const int32_t *above = determinants[at], *middle = determinants[at + 1], *below = determinants[at + 2];
-        k->detect.hessian_peaks(above, middle, below, WIDTH - 2, determinant_limit, x16);
+        k->detect->hessian_peaks(above, middle, below, WIDTH - 2, determinant_limit, x16);
     }
 }
 static void run_harris(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i++) k->detect.harris(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
+    for (int i = 0; i < N; i++) k->detect->harris(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
 }
 static void run_disc(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i++) k->detect.disc_angle(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
+    for (int i = 0; i < N; i++) k->detect->disc_angle(pixels + (20 + i % 500) * WIDTH + 20 + i % 700, WIDTH);
 }
 static void run_gradient(const kbi_kernels *k)
 {
     uint16_t cells[KBI_GRADIENT_ROOM] = {0};
     float sums[KBI_GRADIENT_SUMS], histogram[KBI_GRADIENT_DIRECTIONS];
     for (int i = 0; i < N; i++) {
-        k->detect.gradient_cells(pixels + (30 + i % 500) * WIDTH + 30 + i % 700, WIDTH, cells);
-        k->detect.gradient_sums(cells, sums);
-        k->detect.gradient_histogram(sums, histogram);
+        k->detect->gradient_cells(pixels + (30 + i % 500) * WIDTH + 30 + i % 700, WIDTH, cells);
+        k->detect->gradient_sums(cells, sums);
+        k->detect->gradient_histogram(sums, histogram);
     }
 }
 static void run_blur(const kbi_kernels *k)
 {
     const uint16_t *a[KBI_BLUR_MAX_TAPS], *b[KBI_BLUR_MAX_TAPS];
     for (int i = 0; i < blur.taps; i++) a[i] = deep + (8 - i) * WIDTH, b[i] = deep + (8 + i) * WIDTH;
-    for (int y = 0; y < 64; y++) k->detect.blur_pairs(a, b, &blur, WIDTH, deep + 31 * WIDTH);
+    for (int y = 0; y < 64; y++) k->detect->blur_pairs(a, b, &blur, WIDTH, deep + 31 * WIDTH);
 }
 static void run_difference(const kbi_kernels *k)
 {
-    for (int y = 0; y < 64; y++) k->detect.difference_row(deep, deep + WIDTH, WIDTH, signed_rows[2]);
+    for (int y = 0; y < 64; y++) k->detect->difference_row(deep, deep + WIDTH, WIDTH, signed_rows[2]);
 }
 static void run_extrema(const kbi_kernels *k)
 {
     for (int y = 0; y < 64; y++) 
-        k->detect.extrema_row(signed_rows[0], signed_rows[1], signed_rows[2], signed_rows[0], signed_rows[2], WIDTH, 80,
+        k->detect->extrema_row(signed_rows[0], signed_rows[1], signed_rows[2], signed_rows[0], signed_rows[2], WIDTH, 80,
                               x32);
 }
 static void run_direction(const kbi_kernels *k)
@@ -327,44 +326,44 @@ static void run_direction(const kbi_kernels *k)
     for (int i = 0; i < SIDE; i++) across[i] = 1;
     for (int i = 0; i < N; i++) {
         for (int y = 0; y < SIDE + 2; y++) list[y] = deep + y * WIDTH + i % 700 + 1;
-        k->detect.direction_rows(&(kbi_direction_region){list, 1, SIDE, SIDE, across, across}, histogram);
+        k->detect->direction_rows(&(kbi_direction_region){list, 1, SIDE, SIDE, across, across}, histogram);
     }
 }
 static void run_256(const kbi_kernels *k)
 {
-    k->match.hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 32, keys[0], keys[1], keys[2]);
+    k->match->hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 32, keys[0], keys[1], keys[2]);
 }
 static void run_512(const kbi_kernels *k)
 {
-    k->match.hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 64, keys[0], keys[1], keys[2]);
+    k->match->hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 64, keys[0], keys[1], keys[2]);
 }
 
 static void run_listed(const kbi_kernels *k)
 {
-    k->match.hamming_listed(pixels, pixels + 32, listed, ROWS, 32, 32, keys[0]);
+    k->match->hamming_listed(pixels, pixels + 32, listed, ROWS, 32, 32, keys[0]);
 }
 static void run_nearest(const kbi_kernels *k)
 {
     for (size_t i = 0; i < ROWS; i++)
-        keys[0][i] = k->match.hamming_nearest(pixels + 32 * i, pixels + 32 * (ROWS + CHILDREN * i), CHILDREN, 32);
+        keys[0][i] = k->match->hamming_nearest(pixels + 32 * i, pixels + 32 * (ROWS + CHILDREN * i), CHILDREN, 32);
 }
 /* Of words at random 3 % are so near, which is what an index has within its own threshold. */
 static void run_near(const kbi_kernels *k)
 {
     static int32_t near[ROWS + KBI_NEAR_SLACK];
-    k->match.hamming_near(words, words + 8, ROWS, 24, near);
+    k->match->hamming_near(words, words + 8, ROWS, 24, near);
 }
 static void run_circle(const kbi_kernels *k)
 {
     const kbi_circle circle = {50, 50, 400, 2, 4};
     static int32_t inside[ROWS + KBI_LIST_SLACK];
-    k->match.list_circle(points[0], points[1], point_levels, 0, ROWS, &circle, inside);
+    k->match->list_circle(points[0], points[1], point_levels, 0, ROWS, &circle, inside);
 }
 static void run_filter(const kbi_kernels *k)
 {
     kbi_filter_nodes nodes = {.cosine2 = 0.5f, .ratio2 = 2.56f, .bound2 = 0.18f, .support = support};
     for (int c = 0; c < KBI_FILTER_COLUMNS; c++) nodes.column[c] = columns[c];
-    for (int32_t j = 0; j < ROWS; j += KBI_FILTER_BLOCK) keys[0][j] = k->match.filter_block(&nodes, 0, j, 1);
+    for (int32_t j = 0; j < ROWS; j += KBI_FILTER_BLOCK) keys[0][j] = k->match->filter_block(&nodes, 0, j, 1);
 }
 
 static void run_transfer(const kbi_kernels *k)
@@ -378,7 +377,7 @@ static void run_transfer(const kbi_kernels *k)
     const fit_pairs pairs = {.n = ROWS, .x1 = values[0], .y1 = values[1], .x2 = values[2], .y2 = values[3]};
     const fit_list all = {ROWS, listed, weights};
     kbi_transfer_sums sums;
-    k->fit.transfer_sums(h, &pairs, &all, &sums);
+    k->fit->transfer_sums(h, &pairs, &all, &sums);
 }
 
 /* Steps: kb_cpu_limit says which kernels they use. */
@@ -478,16 +477,15 @@ static const struct {
     const char *name; /* for kb_cpu_limit */
     uint32_t flags;
 } tiers[] = {{"c", 0},
-             {"sse4.1,popcnt", KBI_CPU_SSE41 | KBI_CPU_POPCNT},
+             {"sse4.2", KBI_CPU_SSE42},
              {"avx2", KBI_CPU_AVX2},
              {"avx512", KBI_CPU_AVX512},
-             {"amx", KBI_CPU_AMX},
              {"neon", KBI_CPU_NEON}};
 
 static bool tier_there(size_t tier)
 {
     kb_cpu_limit(NULL);
-    return (kbi_cpu_flags_matching() & tiers[tier].flags) == tiers[tier].flags;
+    return (kbi_cpu_flags() & tiers[tier].flags) == tiers[tier].flags;
 }
 
 static double now(void)
@@ -526,10 +524,9 @@ static void print_row(size_t slot, void (*print)(size_t, const kbi_kernels *))
 {
     printf("%-20s\t%-11s", slots[slot].name, slots[slot].unit);
     for (size_t t = 0; t < KBI_COUNT(tiers); t++) {
-        kbi_kernels kernels;
         if (!tier_there(t)) continue;
         kb_cpu_limit(tiers[t].name);
-        kbi_kernels_init(&kernels, kbi_cpu_flags_matching());
+        const kbi_kernels kernels = kbi_kernels_for(kbi_cpu_flags());
         print(slot, &kernels);
         fflush(stdout);
     }
@@ -539,12 +536,11 @@ static void print_row(size_t slot, void (*print)(size_t, const kbi_kernels *))
 int main(int argc, char **argv)
 {
     bool instructions = argc > 1 && strcmp(argv[1], "--instructions") == 0;
-    kb_cpu_request_amx();
     const char *only = argc > 1 + instructions ? argv[1 + instructions] : "";
     if (kb_workspace_create(&workspace) != KB_OK || !prepare()) return 1;
     printf("%-20s\t%-11s", instructions ? "instructions" : "ns", "per");
     for (size_t t = 0; t < KBI_COUNT(tiers); t++)
-        if (tier_there(t)) printf("\t%10.*s", (int)strcspn(tiers[t].name, ","), tiers[t].name);
+        if (tier_there(t)) printf("\t%10s", tiers[t].name);
     printf("\n");
     for (size_t i = 0; i < KBI_COUNT(slots); i++)
         if (strncmp(slots[i].name, only, strlen(only)) == 0 || (instructions && slots[i].run == run_loop))

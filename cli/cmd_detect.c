@@ -12,7 +12,7 @@
 
 typedef struct detect_job {
     kb_detect_options detect;
-    const char *mask_path, *output, *picture;
+    const char *mask_path, *output, *picture, *deviations;
     int32_t format; /* index of formats */
     io_read_options reading;
     cli_common *common;
@@ -68,6 +68,20 @@ static bool write_table(const char *path, const io_keypoints *keypoints, io_erro
     return io_keypoints_write(path, keypoints->items, keypoints->count, error);
 }
 
+/* The standard deviation of every place, in the order of the table. */
+static bool write_deviations(const detect_job *j, const char *path, const io_image *image, const io_keypoints *keypoints,
+                        io_error *error)
+{
+    size_t count = keypoints->count;
+    float *sigma = io_alloc(count, sizeof *sigma);
+    kb_status status = kb_keypoint_deviations(&image->view, keypoints->items, count, j->detect.detector,
+                                              j->common->parallel, j->workspace, sigma);
+    bool ok = status == KB_OK ? io_npy_write(path, IO_F32, 1, &count, sigma, error)
+                              : io_fail(error, "%s: %s", path, kb_status_string(status));
+    free(sigma);
+    return ok;
+}
+
 /* The weakest first, so that the strongest lie on top. */
 static bool write_picture(const char *path, const io_image *image, const io_keypoints *keypoints, io_error *error)
 {
@@ -83,8 +97,13 @@ static bool write_picture(const char *path, const io_image *image, const io_keyp
     return ok;
 }
 
-static void detect_report(detect_job *j, const char *path, const char *output, const char *picture, const io_image *image,
-                   size_t count, double seconds)
+/* The files of an image; NULL for what is not wanted, the table then being written to standard output. */
+typedef struct detect_files {
+    const char *table, *picture, *deviations;
+} detect_files;
+
+static void detect_report(detect_job *j, const char *path, const detect_files *files, const io_image *image, size_t count,
+                          double seconds)
 {
     j->keypoints += count;
     io_progress_wipe(&j->progress);
@@ -93,8 +112,9 @@ static void detect_report(detect_job *j, const char *path, const char *output, c
     if (!j->common->json) return;
     io_json_object(&j->json, NULL);
     io_json_string(&j->json, "image", path);
-    io_json_string(&j->json, "output", output);
-    io_json_string(&j->json, "picture", picture);
+    io_json_string(&j->json, "output", files->table);
+    io_json_string(&j->json, "picture", files->picture);
+    io_json_string(&j->json, "deviations", files->deviations);
     io_json_integer(&j->json, "width", image->width);
     io_json_integer(&j->json, "height", image->height);
     io_json_integer(&j->json, "keypoints", (int64_t)count);
@@ -102,7 +122,7 @@ static void detect_report(detect_job *j, const char *path, const char *output, c
     io_json_end(&j->json);
 }
 
-static bool detect_one(detect_job *j, const char *path, const char *output, const char *picture, io_error *error)
+static bool detect_one(detect_job *j, const char *path, const detect_files *files, io_error *error)
 {
     io_image image;
     io_keypoints keypoints = {0};
@@ -110,9 +130,10 @@ static bool detect_one(detect_job *j, const char *path, const char *output, cons
     double start = io_clock_seconds(), seconds = 0;
     bool ok = mask_fits(j, path, &image, error) && detect_keypoints(j, path, &image, &keypoints, error);
     seconds = io_clock_seconds() - start;
-    ok = ok && (!picture || write_picture(picture, &image, &keypoints, error)) &&
-         write_table(output, &keypoints, error);
-    if (ok) detect_report(j, path, output, picture, &image, keypoints.count, seconds);
+    ok = ok && (!files->picture || write_picture(files->picture, &image, &keypoints, error)) &&
+         (!files->deviations || write_deviations(j, files->deviations, &image, &keypoints, error)) &&
+         write_table(files->table, &keypoints, error);
+    if (ok) detect_report(j, path, files, &image, keypoints.count, seconds);
     io_keypoints_free(&keypoints);
     io_image_free(&image);
     return ok;
@@ -120,17 +141,17 @@ static bool detect_one(detect_job *j, const char *path, const char *output, cons
 
 /* ------------------------------------------------------------------------------------------------------ all images */
 
-/* Goes on after a failure: one bad image of a thousand should not cost the rest. Returns how many failed. */
-static size_t detect_all(detect_job *j, const io_names *images, const io_names *outputs, const io_names *pictures)
+/* wanted: tables, pictures, deviations. Goes on after a failure: one bad image of a thousand should not cost the rest. Returns how many failed. */
+static size_t detect_all(detect_job *j, const io_names *images, const io_names wanted[3])
 {
     size_t failed = 0;
     io_progress_start(&j->progress, "detecting", images->count, j->common->quiet || images->count < 2);
     for (size_t i = 0; i < images->count; i++) {
         io_error error;
         io_progress_update(&j->progress, i);
-        if (detect_one(j, images->items[i], outputs->count ? outputs->items[i] : NULL,
-                       pictures->count ? pictures->items[i] : NULL, &error))
-            continue;
+        const char *file[3];
+        for (int k = 0; k < 3; k++) file[k] = wanted[k].count ? wanted[k].items[i] : NULL;
+        if (detect_one(j, images->items[i], &(detect_files){file[0], file[1], file[2]}, &error)) continue;
         io_progress_wipe(&j->progress);
         cli_error("%s", error.text);
         failed++;
@@ -139,7 +160,7 @@ static size_t detect_all(detect_job *j, const io_names *images, const io_names *
     return failed;
 }
 
-static int detect_images(detect_job *j, const io_names *images, const io_names *outputs, const io_names *pictures)
+static int detect_images(detect_job *j, const io_names *images, const io_names wanted[3])
 {
     if (j->common->json) {
         io_json_begin(&j->json, stdout);
@@ -147,7 +168,7 @@ static int detect_images(detect_job *j, const io_names *images, const io_names *
         io_json_string(&j->json, "detector", kb_detector_name(j->detect.detector));
         io_json_array(&j->json, "images");
     }
-    size_t failed = detect_all(j, images, outputs, pictures);
+    size_t failed = detect_all(j, images, wanted);
     if (j->common->json) {
         io_json_end(&j->json);
         io_json_integer(&j->json, "failed", (int64_t)failed);
@@ -170,6 +191,9 @@ static int detect_check(const cli_common *common, const detect_job *j)
     if (io_path_is_plain(j->picture) && !io_path_has_suffix(j->picture, ".png"))
         return cli_usage_error(common, "the picture %s must end in .png, or be a folder, new ones with / at the end",
                                j->picture);
+    if (io_path_is_plain(j->deviations) && !io_path_has_suffix(j->deviations, ".npy"))
+        return cli_usage_error(common, "the deviations %s must end in .npy, or be a folder, new ones with / at the end",
+                               j->deviations);
     return CLI_DONE;
 }
 
@@ -180,15 +204,16 @@ static int detect_run(cli_common *common, void *job, int count, char **arguments
     static const char *const suffixes[] = {".csv", ".npy"};
     detect_job *j = job;
     io_error error;
-    io_names images = {0}, outputs = {0}, pictures = {0};
+    io_names images = {0}, wanted[3] = {{0}};
     j->common = common;
     if (j->output && strcmp(j->output, "-") == 0) j->output = NULL;
     if (!j->detect.detector) j->detect.detector = kb_detector_default();
     int code = detect_check(common, j);
     if (code != CLI_DONE) return code;
     if (!cli_claim_images(common, count, arguments, &images, &error) ||
-        !cli_claim_outputs(common, &images, j->output, suffixes[j->format], &outputs, &error) ||
-        !cli_claim_outputs(common, &images, j->picture, ".png", &pictures, &error))
+        !cli_claim_outputs(common, &images, j->output, suffixes[j->format], &wanted[0], &error) ||
+        !cli_claim_outputs(common, &images, j->picture, ".png", &wanted[1], &error) ||
+        !cli_claim_outputs(common, &images, j->deviations, ".npy", &wanted[2], &error))
         code = cli_error("%s", error.text);
     else if (!j->output && images.count > 1)
         code = cli_usage_error(common, "%zu images need -o with a folder or a pattern", images.count);
@@ -197,10 +222,9 @@ static int detect_run(cli_common *common, void *job, int count, char **arguments
     else if (kb_workspace_create(&j->workspace) != KB_OK)
         code = cli_error("out of memory");
     else
-        code = detect_images(j, &images, &outputs, &pictures);
+        code = detect_images(j, &images, wanted);
     io_names_free(&images);
-    io_names_free(&outputs);
-    io_names_free(&pictures);
+    for (int i = 0; i < 3; i++) io_names_free(&wanted[i]);
     return code;
 }
 
@@ -253,6 +277,9 @@ static const cli_option detect_options[] = {
     {"draw", 0, CLI_TEXT(detect_job, picture), "PICTURE",
      .help = "a .png with a circle of its size and its angle for every keypoint, the weakest red and the strongest green; "
              "for many images a folder or a pattern"},
+    {"deviations", 0, CLI_TEXT(detect_job, deviations), "FILE.npy",
+     .help = "the standard deviation of every place along either axis, px (float32, in the order of the table); for many "
+             "images a folder or a pattern"},
     {0}};
 
 const cli_command command_detect = {

@@ -35,12 +35,23 @@ static void append_range(char *text, size_t capacity, const cli_option *row)
     if (!goes_on || row->help[0] == '(') append(text, capacity, " ");
 }
 
+/* Words of the library's tables that the help does not explain. */
+static void append_other_words(char *text, size_t capacity, const cli_option *row)
+{
+    for (const char *const *word = row->words; word && *word; word++) {
+        if (strstr(text, *word) || (row->initial && strcmp(row->initial, *word) == 0)) continue;
+        append(text, capacity, "; ");
+        append(text, capacity, *word);
+    }
+}
+
 /* "1 to 16 levels of the pyramid (default 8)" */
 static void row_text(char *text, size_t capacity, const cli_option *row)
 {
     text[0] = 0;
     append_range(text, capacity, row);
     append(text, capacity, row->help);
+    append_other_words(text, capacity, row);
     if (!row->initial) return;
     append(text, capacity, " (default ");
     append(text, capacity, row->initial);

@@ -330,10 +330,9 @@ static bool arguments_fit(cli_common *common, int count, char **arguments)
 
 /* ------------------------------------------------------------------------------------------------------ the command */
 
-/* Limits the instruction sets and starts the threads, as asked for. AMX is used where it is there. */
+/* Limits the instruction sets and starts the threads, as asked for. */
 static bool start_threads(cli_common *common)
 {
-    (void)kb_cpu_request_amx();
     if (common->cpu && *common->cpu && kb_cpu_limit(common->cpu) != KB_OK) {
         const char *found = kb_cpu_features();
         common->exit_code = cli_usage_error(common, "no such instruction set: \"%s\"; this machine has %s%sc",

@@ -60,7 +60,7 @@ typedef struct ev_bench_set {
     io_keypoints own; /* a peer's own keypoints of image own_image */
     float own_scale;
     size_t own_image;
-    const ev_method *own_method;
+    const char *own_peer;
 } ev_bench_set;
 
 /* Reads the first pair. names and methods must outlive the set; at least two images. */
@@ -89,7 +89,7 @@ size_t ev_bench_pairs(kb_match *matches, size_t n, const io_keypoints *a, const 
 /* Fills `given` for pair i and a method of ours, unless it is there already. */
 bool ev_bench_give_pair(ev_bench_set *set, size_t pair, const ev_method *method, io_error *error);
 /* Fills `own` for image i and a peer. */
-bool ev_bench_give_own(ev_bench_set *set, size_t image, const ev_method *method, io_error *error);
+bool ev_bench_give_own(ev_bench_set *set, size_t image, const char *peer, io_error *error);
 
 /* ---- rows (bench_steps.c, bench_measure.c) ---- */
 typedef struct ev_bench_step ev_bench_step;

@@ -183,14 +183,14 @@ bool ev_bench_give_pair(ev_bench_set *set, size_t pair, const ev_method *method,
     return true;
 }
 
-bool ev_bench_give_own(ev_bench_set *set, size_t image, const ev_method *method, io_error *error)
+bool ev_bench_give_own(ev_bench_set *set, size_t image, const char *peer, io_error *error)
 {
-    if (set->own_image == image && set->own_method == method) return true;
+    if (set->own_image == image && strcmp(set->own_peer, peer) == 0) return true;
     io_keypoints_free(&set->own);
     set->own = (io_keypoints){NULL, 0};
     set->own_image = image;
-    set->own_method = method;
-    return ev_peer_keypoints(method->peer, &set->images[image].view, set->max_keypoints, &set->own, &set->own_scale,
+    set->own_peer = peer;
+    return ev_peer_keypoints(peer, &set->images[image].view, set->max_keypoints, &set->own, &set->own_scale,
                              error);
 }
 

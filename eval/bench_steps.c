@@ -38,7 +38,7 @@ static bool peer_describe(ev_bench_set *set, size_t item, const char *peer, cons
 static bool give_describe(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
     (void)variant;
-    return !method->peer || ev_bench_give_own(set, item, method, error);
+    return !method->peer || ev_bench_give_own(set, item, method->peer, error);
 }
 
 static bool our_describe(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
@@ -49,10 +49,13 @@ static bool our_describe(ev_bench_set *set, size_t item, int variant, const ev_m
     return ev_bench_describe(set, &set->images[item].view, method, k->items, k->count, &set->frames[0], error);
 }
 
+/* ORB on its own keypoints, which it describes on the image; ours lie on more levels than it has. They are detected in the
+ * call that warms up, which is not timed. */
 static bool cv_describe(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
     (void)variant, (void)method;
-    return peer_describe(set, item, "cv:orb", &set->keypoints[item], 1, error);
+    return ev_bench_give_own(set, item, "cv:orb", error) &&
+           peer_describe(set, item, "cv:orb", &set->own, set->own_scale, error);
 }
 
 /* ------------------------------------------------------------------------------------------ matching and fitting */
@@ -152,7 +155,7 @@ static const ev_bench_step steps[] = {
     {"detect-hessian", false, EV_BENCH_NO_METHOD, KB_DETECTOR_HESSIAN, NULL, our_detect, cv_detect, "cv::ORB detect"},
     {"detect-orb", false, EV_BENCH_NO_METHOD, KB_DETECTOR_ORB, NULL, our_detect, cv_detect, "cv::ORB detect"},
     {"detect-sift", false, EV_BENCH_NO_METHOD, KB_DETECTOR_SIFT, NULL, our_detect, cv_detect, "cv::SIFT detect"},
-    {"describe", false, EV_BENCH_EACH_METHOD, 0, give_describe, our_describe, cv_describe, "cv::ORB compute"},
+    {"describe", false, EV_BENCH_EACH_METHOD, 0, give_describe, our_describe, cv_describe, "cv::ORB compute, its own keypoints"},
     {"match-256", true, EV_BENCH_METHOD_OF_BITS, 256, give_pair, our_match, cv_match, "cv::BFMatcher crossCheck"},
     {"match-512", true, EV_BENCH_METHOD_OF_BITS, 512, give_pair, our_match, cv_match, "cv::BFMatcher crossCheck"},
     {"filter", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_filter, NULL, NULL},

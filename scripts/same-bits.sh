@@ -14,12 +14,12 @@ variant=${1:?"usage: same-bits.sh VARIANT"}
 short=
 case $variant in *-short) short=${variant%-short} variant=$short ;; esac
 emulator=() needs=() link=() header= tier= run=yes start=
-ways=("all 1" "sse4.1 2" "c 7") # instruction sets that may be used, and threads
+ways=("all 1" "sse4.2 2" "c 7") # instruction sets that may be used, and threads
 flags=(-O2 -pthread)
 case $variant in
 gcc-O0) compiler=gcc flags=(-O0 -pthread) ;;
 gcc-O3-haswell) compiler=gcc flags=(-O3 -march=haswell -pthread) needs=(fma avx2 bmi2) ;;
-gcc-sapphirerapids) compiler=gcc flags+=(-march=sapphirerapids) needs=(avx512_fp16 amx_tile) ;;
+gcc-sapphirerapids) compiler=gcc flags+=(-march=sapphirerapids) needs=(avx512_fp16) ;;
 gcc-no-threads) compiler=gcc flags=(-O1 -DKB_NO_THREADS) ;;
 clang-O2) compiler=clang ;;
 clang-O3-haswell) compiler=clang flags=(-O3 -march=haswell -pthread) needs=(fma avx2 bmi2) ;;
@@ -43,8 +43,8 @@ windows) # in wine
     compiler=x86_64-w64-mingw32-gcc link=(-static) emulator=(wine)
     export WINEDEBUG=-all WINEPREFIX=$KEYBITS_BUILD/same-bits/wine
     ;;
-avx512-emulated) # the kernels for AVX-512 and AMX with functions, most of them SIMDe's, in place of the instructions
-    compiler=gcc flags+=(-Wno-psabi -DKB_EMULATE_AVX512) header=simde/x86/avx512.h tier=amx ways+=("avx512 1")
+avx512-emulated) # the kernels for AVX-512 with functions, most of them SIMDe's, in place of the instructions
+    compiler=gcc flags+=(-Wno-psabi -DKB_EMULATE_AVX512) header=simde/x86/avx512.h tier=avx512
     ;;
 *) echo "same-bits: no such variant: $variant" >&2; exit 2 ;;
 esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # examples/mcu/build.sh arm|host OUT: the example for the board or for this machine, as the program OUT.
-# CC chooses another compiler. The library is compiled from its sources, for BAD alone, without threads and bands.
+# CC chooses another compiler. The library is compiled from its sources, for BAD alone and without threads.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 flags=(-std=c11 -Os -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections
-       -DKB_BAD_ONLY=1 -DKB_NO_THREADS -I "$root/include" -I "$root/src" -I "$here")
+       "-DKB_KINDS=(1<<KB_KIND_BAD)" -DKB_NO_THREADS -I "$root/include" -I "$root/src" -I "$here")
 case $target in
 arm)
     CC=${CC:-arm-none-eabi-gcc}
@@ -36,7 +36,7 @@ model_end:
     .section .note.GNU-stack, "", %progbits
 END
 
-sources=("$root"/src/{common,image,detect,describe,match,fit,model,reserve,simd,track}/*.c "$here/main.c" "$board" "$work/model.S")
+sources=("$root"/src/{common,image,detect,describe,match,fit,model,pair,track,simd}/*.c "$here/main.c" "$board" "$work/model.S")
 number=0
 for source in "${sources[@]}"; do
     printf '%s\0%s\0' "$work/$((number += 1)).o" "$source"

@@ -36,7 +36,8 @@ typedef enum kb_pairs {
     KB_PAIRS_SEQUENTIAL, /* neighbours in the natural order of names */
     KB_PAIRS_RETRIEVAL,  /* the most similar by words */
     KB_PAIRS_GPS,        /* the nearest by the positions in their EXIF data */
-    KB_PAIRS_LIST        /* those of a list */
+    KB_PAIRS_LIST,       /* those of a list */
+    KB_PAIRS_INT32 = 0x7fffffff
 } kb_pairs;
 
 /* So many of `total` are done of this step ("describing", "matching"); 0 cancels. */

@@ -420,6 +420,15 @@ typedef struct kb_orient_options {
 KB_API kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_workspace *workspace,
                            kb_features *features, float *confidence, kb_error *error);
 
+/* How exact the places of a detector's keypoints are: deviations (n numbers) receives the standard deviation of each along
+ * either axis, px of the image, from the curvature of its response and its scale; bundle adjustment weighs residuals by
+ * it. -1 for a keypoint that is not finite, not positive in size, or outside the image. Between two views the deviation
+ * of a residual is the root of the sum of both squares, each brought to the same image. detector 0 is the default;
+ * parallel and workspace may be NULL. docs/detect.md has the model and how well it holds. */
+KB_API kb_status kb_keypoint_deviations(const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                                        kb_detector detector, const kb_parallel *parallel, kb_workspace *workspace,
+                                        float *deviations);
+
 /* The image pyramid that HESSIAN and ORB search. */
 typedef struct kb_pyramid {
     uint32_t struct_size;
@@ -741,10 +750,11 @@ typedef struct kb_pair {
 } kb_pair;
 
 /* Matches two images: detects once, then describes, matches, filters and fits by one or more looks. Upright comes
- * first; oriented follows where no geometry is found, or fewer than half of the matches agree with it. A rotation of the
- * pair that these show is tried in a third look. The look whose geometry has the most places (kb_fit_report) is taken;
- * the fits know how many looks there were.
- * SIFT and RootSIFT are matched as floats. options, workspace and error may be NULL: no geometry without options. */
+ * first, unless the strongest keypoints show that the pair is turned; oriented follows (or upright) where no geometry is
+ * found, or fewer than half of the matches agree with it. A rotation of the pair that these show is tried in a third
+ * look. The look whose geometry has the most places (kb_fit_report) is taken; the fits know how many looks there were.
+ * SIFT and RootSIFT are matched as floats. options, workspace and error may be NULL:
+ * no geometry without options. */
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair,
                                  kb_error *error);
@@ -944,7 +954,7 @@ KB_API kb_status kb_tracker_create_with(const kb_track_options *options, const k
 /* ------------------------------------------------------------------------------------------------- instruction sets */
 
 /* Kernels have variants per instruction set; all give the same results. kb_kernel_at lists which one runs; name NULL
- * past the last. kb_cpu_features: those found and not disabled, such as "sse2 avx2 popcnt", in static storage. */
+ * past the last. kb_cpu_features: those found and not disabled, such as "sse4.2 avx2", in static storage. */
 typedef struct kb_kernel {
     const char *name;    /* what it does, such as "hamming" */
     const char *variant; /* "c", "avx2", ... */
@@ -952,18 +962,10 @@ typedef struct kb_kernel {
 KB_API kb_kernel kb_kernel_at(int32_t index);
 KB_API const char *kb_cpu_features(void);
 
-/* Disables instruction sets, for testing and measuring: a list of the features that may be used, such as "avx2" or
- * "sse4.1 popcnt", each with those it builds on, "c" for none, NULL for all. KB_E_UNKNOWN, and nothing changes, for a
- * word that is no feature's name. Must not be called while other calls run. */
+/* Disables instruction sets, for testing and measuring: a list of the features that may be used, such as "avx2",
+ * each with those it builds on, "c" for none, NULL for all. KB_E_UNKNOWN, and nothing changes, for a word that is no
+ * feature's name. Must not be called while other calls run. */
 KB_API kb_status kb_cpu_limit(const char *features);
-
-/* Asks Linux for AMX, the matrix instructions of Intel's Sapphire Rapids and later: kb_match_features and kb_match_knn
- * then take 0.6 of the time for many rows. The library never asks by itself, since this changes the process until it
- * ends: signal frames grow by 8 KB, so that an alternate signal stack must be as large as getauxval(AT_MINSIGSTKSZ)
- * says, and matching takes 100 KB of the stack of every thread. kb_cpu_features lists "amx". KB_OK when the process has
- * it. KB_E_UNKNOWN, and nothing changes, for another processor, another system than Linux 5.16 or later on x86-64, a
- * library built without it, or an alternate signal stack that is too small. May be called at any time, by any thread. */
-KB_API kb_status kb_cpu_request_amx(void);
 
 #ifdef __cplusplus
 }

@@ -38,26 +38,14 @@
 
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A build for BAD alone (CMake's KEYBITS_BAD_ONLY) makes no models of other kinds. What only they need is
- * guarded by this constant, so that the linker drops it. */
-#ifndef KB_BAD_ONLY
-#    define KB_BAD_ONLY 0
+/* Internal functions and tables that macros define are static where all sources are one file (scripts/amalgamate). */
+#ifdef KBI_STATIC
+#    define KBI_EXTERN KBI_STATIC
+#else
+#    define KBI_STATIC
+#    define KBI_EXTERN extern
 #endif
 
-/* KB_NO_BANDS leaves out what large images take less memory with, for size; what is compared with this is dropped by
- * the compiler. */
-#ifdef KB_NO_BANDS
-#    define KBI_BANDS 0
-#else
-#    define KBI_BANDS 1
-#endif
-
-/* A plain kernel that simd/templates.h replaces. A build for one instruction set leaves it out by KB_SIMD_ONLY. */
-#ifdef KB_SIMD_ONLY
-#    define KBI_REPLACED(kernel) (1 ? NULL : (kernel))
-#else
-#    define KBI_REPLACED(kernel) (kernel)
-#endif
 #define KBI_ALIGN 64 /* of every workspace buffer: a cache line, and the widest vector */
 static inline size_t kbi_round_up(size_t bytes) { return (bytes + KBI_ALIGN - 1) / KBI_ALIGN * KBI_ALIGN; }
 
@@ -190,6 +178,10 @@ double kbi_exp(double x);
 double kbi_log(double x);
 /* The largest r with r * r <= v. */
 uint32_t kbi_isqrt(uint64_t v);
+/* Cholesky: a symmetric n x n matrix, of which the lower half is read, becomes its lower factor. False when it is not
+ * positive definite: a pivot is at most `least` of its entry. Then b becomes the solution of A x = b. */
+bool kbi_cholesky(double *a, int32_t n, double least);
+void kbi_cholesky_solve(const double *l, int32_t n, double *b);
 
 /* ---- sorting ---- */
 /* Unsigned numbers in the order of the floats: -0 is 0, NaN comes last. */

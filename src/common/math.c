@@ -75,3 +75,28 @@ uint32_t kbi_isqrt(uint64_t v)
     if (root < UINT32_MAX && (root + 1) * (root + 1) <= v) root++;
     return (uint32_t)root;
 }
+
+bool kbi_cholesky(double *a, int32_t n, double least)
+{
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j <= i; j++) {
+            double sum = a[i * n + j];
+            for (int32_t k = 0; k < j; k++) sum -= a[i * n + k] * a[j * n + k];
+            if (i > j) a[i * n + j] = sum / a[j * n + j];
+            else if (sum > least * a[i * n + i]) a[i * n + i] = sqrt(sum);
+            else return false;
+        }
+    return true;
+}
+
+void kbi_cholesky_solve(const double *l, int32_t n, double *b)
+{
+    for (int32_t i = 0; i < n; i++) {
+        for (int32_t k = 0; k < i; k++) b[i] -= l[i * n + k] * b[k];
+        b[i] /= l[i * n + i];
+    }
+    for (int32_t i = n - 1; i >= 0; i--) {
+        for (int32_t k = i + 1; k < n; k++) b[i] -= l[k * n + i] * b[k];
+        b[i] /= l[i * n + i];
+    }
+}

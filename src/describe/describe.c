@@ -32,15 +32,14 @@ typedef struct describer {
 /* The beginning that all calls share; parallel is the option. */
 static void describer_start(describer *d, product p, size_t n, const kb_parallel *parallel)
 {
-    p.floats = p.floats && !KB_BAD_ONLY; /* so that the compiler drops what BAD does not need */
     *d = (describer){.grid = p.grid, .measure = {.model = p.model, .floats = p.floats}, .parallel = parallel};
     size_t bytes = p.floats  ? KB_SIFT_VALUES * sizeof(float)
                    : p.model ? (size_t)p.model->row_bytes
                              : (size_t)(kbi_grid_octaves(p.grid) * kbi_grid_bytes(p.grid.side));
     d->rows = (kbi_rows){NULL, bytes, bytes, bytes / (size_t)kbi_grid_octaves(p.grid),
                          p.model && kbi_has_octaves(p.grid)};
-    kbi_describe_kernels_init(&d->measure.kernels, kbi_cpu_flags());
-    size_t batches = n / (size_t)d->measure.kernels.batch + 1;
+    d->measure.batch = kbi_image_kernels_get()->batch;
+    size_t batches = n / (size_t)d->measure.batch + 1;
     d->count = kbi_parallel_threads(parallel);
     if ((size_t)d->count > batches) d->count = (int32_t)batches;
     atomic_init(&d->next, 0);
@@ -68,7 +67,7 @@ static bool worker_get(const describer *d, worker *w, kb_workspace *workspace)
 {
     bool ok = kbi_measure_get(&d->measure, &w->scratch, d->rows.part, workspace);
     for (int32_t k = 0; ok && k < kbi_grid_octaves(d->grid); k++)
-        ok = kbi_batch_get(&w->batches[k], d->measure.kernels.batch, d->grid.side, workspace);
+        ok = kbi_batch_get(&w->batches[k], d->measure.batch, d->grid.side, workspace);
     return ok;
 }
 
@@ -88,7 +87,7 @@ static kb_status workers_get(describer *d, kb_workspace *workspace)
  * left. */
 static int32_t take_items(describer *d, size_t end, size_t *first)
 {
-    size_t max = (size_t)d->measure.kernels.batch;
+    size_t max = (size_t)d->measure.batch;
     *first = atomic_fetch_add_explicit(&d->next, max, memory_order_relaxed);
     return *first >= end ? 0 : (int32_t)(end - *first < max ? end - *first : max);
 }
@@ -97,7 +96,7 @@ static int32_t take_items(describer *d, size_t end, size_t *first)
 
 typedef struct region_job {
     describer *describer;
-    kbi_image_kernels kernels;
+    const kbi_image_kernels *kernels;
     kbi_pyramid levels;
     kbi_regions regions;
     kbi_order order;
@@ -117,7 +116,7 @@ static void finish_batch(const region_job *j, worker *w, int32_t octave)
 
 static void sample_batch(const region_job *j, worker *w, int32_t octave)
 {
-    kbi_batch_sample(&w->batches[octave], &j->kernels, j->regions.grid.side, &j->levels);
+    kbi_batch_sample(&w->batches[octave], j->kernels, j->regions.grid.side, &j->levels);
 }
 
 /* A worker's share of a pass. Batches that are not full wait for the next pass. */
@@ -131,7 +130,7 @@ static void describe_pass(void *context, int32_t index)
             uint32_t region = j->order.regions[i];
             int32_t octave = kbi_region_octave(&j->regions, region);
             kbi_batch_add(&w->batches[octave], &j->regions, region);
-            if (w->batches[octave].filled < j->describer->measure.kernels.batch) continue;
+            if (w->batches[octave].filled < j->describer->measure.batch) continue;
             sample_batch(j, w, octave);
             finish_batch(j, w, octave);
         }
@@ -146,7 +145,7 @@ static void describe_passes(region_job *j)
     const int32_t passes = kbi_pyramid_passes(&j->levels);
     const size_t *first = j->order.first;
     for (int32_t pass = 0; pass < passes && first[pass] < first[passes]; pass++) {
-        kbi_pyramid_pass(&j->levels, &j->kernels, pass, j->describer->parallel);
+        kbi_pyramid_pass(&j->levels, j->kernels, pass, j->describer->parallel);
         if (first[pass] == first[pass + 1]) continue;
         atomic_store_explicit(&j->describer->next, first[pass], memory_order_relaxed);
         j->end = first[pass + 1];
@@ -165,8 +164,8 @@ static kb_status describe_regions(describer *d, const kb_image *gray, const kb_k
     if (status == KB_OK) status = kbi_order_get(&j.order, &j.regions, &j.levels, workspace);
     if (status == KB_OK) status = workers_get(d, workspace);
     if (status != KB_OK || workspace->measures) return status;
-    kbi_image_kernels_init(&j.kernels, kbi_cpu_flags());
-    kbi_plan plan = {&j.regions, keypoints, n, width_scale, &j.levels, &j.kernels, &d->rows, flags, d->count};
+    j.kernels = kbi_image_kernels_get();
+    kbi_plan plan = {&j.regions, keypoints, n, width_scale, &j.levels, j.kernels, &d->rows, flags, d->count};
     kbi_plan_regions(&plan, d->parallel);
     kbi_order_fill(&j.order, &j.regions, &j.levels);
     kbi_pyramid_want(&j.levels, j.order.wanted);
@@ -256,7 +255,7 @@ kb_status kb_sample(const kb_image *image, kb_sampler sampler, const kb_describe
     kb_status status = read_call(features, options, &f, &o, KBI_KEYPOINTS, error);
     if (status == KB_OK) status = kbi_features_scale(&f, &o.scale, error);
     if (status != KB_OK) return status;
-    if (sampler != KB_SAMPLER_PATCH && (KB_BAD_ONLY || sampler != KB_SAMPLER_OCTAVES))
+    if (sampler != KB_SAMPLER_PATCH && (sampler != KB_SAMPLER_OCTAVES || !kbi_kind_built(KB_KIND_BAG)))
         return kbi_fail(error, KB_E_KIND, "the sampler %s gives no samples", kb_sampler_name(sampler));
     if (f.n && !samples) return kbi_fail(error, KB_E_ARGUMENT, "samples: a pointer is NULL");
     status = kbi_image_check(image);
@@ -346,12 +345,12 @@ static kb_status measure_call(product p, const kb_image *image, size_t n, const 
 kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, size_t n, const kb_parallel *parallel,
                                kb_workspace *workspace)
 {
-    const product rows = {model, model->grid, !KB_BAD_ONLY && model->row_floats > 0}; /* floats take more than bytes */
+    const product rows = {model, model->grid, model->row_floats > 0}; /* floats take more than bytes */
     kb_status status = measure_call(rows, NULL, n, parallel, workspace);
     if (status == KB_OK) status = measure_call(rows, image, n, parallel, workspace);
     if (status == KB_OK)
         status = measure_call((product){NULL, KBI_GRID_PATCH, false}, image, n, parallel, workspace);
-    if (status == KB_OK && !KB_BAD_ONLY)
+    if (status == KB_OK && kbi_kind_built(KB_KIND_BAG))
         status = measure_call((product){NULL, KBI_GRID_OCTAVES, false}, image, n, parallel, workspace);
     return status;
 }

@@ -1,9 +1,7 @@
 /* The plain C kernels of this module: one patch at a time. */
 #include "describe/kernels.h"
 
-#define BATCH 4 /* nothing is gained by more: patches go one after the other */
-
-static size_t scratch_bytes_c(const kb_model *model)
+static size_t boxes_scratch_c(const kb_model *model)
 {
     (void)model;
     return 0;
@@ -13,9 +11,11 @@ static void boxes_c(const kbi_box_table *table, const uint8_t *grids, int32_t n,
 {
     (void)scratch;
     for (int32_t i = 0; i < n; i++, grids += kbi_grid_bytes(table->grid.side), rows += table->bit_count / 8)
-        if (kbi_has_octaves(table->grid)) kbi_bag_describe(table, grids, rows);
+        if (kbi_kind_built(KB_KIND_BAG) && kbi_has_octaves(table->grid)) kbi_bag_describe(table, grids, rows);
         else kbi_bad_describe(table, grids, rows);
 }
+
+const kbi_boxes_kernels kbi_boxes_kernels_c = {.boxes_scratch = boxes_scratch_c, .boxes = boxes_c};
 
 static void sift_c(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch)
 {
@@ -36,13 +36,5 @@ static void project_c(const kb_model *model, const uint8_t *values, int32_t n, u
         kbi_hashsift_project(model, values, rows);
 }
 
-void kbi_describe_kernels_c(kbi_describe_kernels *kernels)
-{
-    *kernels = (kbi_describe_kernels){.batch = BATCH,
-                                      .scratch_bytes = KBI_REPLACED(scratch_bytes_c),
-                                      .boxes = KBI_REPLACED(boxes_c)};
-    if (KB_BAD_ONLY) return;
-    kernels->sift = KBI_REPLACED(sift_c);
-    kernels->sift_bytes = KBI_REPLACED(sift_bytes_c);
-    kernels->project = KBI_REPLACED(project_c);
-}
+const kbi_sift_kernels kbi_sift_kernels_c = {
+    .scratch_bytes = 0, .sift = sift_c, .sift_bytes = sift_bytes_c, .project = project_c};

@@ -3,12 +3,14 @@
 
 bool kbi_measure_get(const kbi_measuring *m, kbi_measure_scratch *scratch, size_t part_bytes, kb_workspace *workspace)
 {
-    size_t n = (size_t)m->kernels.batch;
+    size_t n = (size_t)m->batch;
     *scratch = (kbi_measure_scratch){.kernel = NULL};
     if (!m->model) return true;
-    scratch->kernel = kbi_workspace_get(workspace, m->kernels.scratch_bytes(m->model));
+    const bool boxes = kbi_kind_has_boxes(m->model->spec.kind);
+    scratch->kernel = kbi_workspace_get(workspace, boxes ? kbi_boxes_kernels_get()->boxes_scratch(m->model)
+                                                         : kbi_sift_kernels_get()->scratch_bytes);
     scratch->parts = kbi_workspace_array(workspace, n, part_bytes);
-    if (KB_BAD_ONLY || kbi_kind_has_boxes(m->model->spec.kind)) return scratch->kernel && scratch->parts;
+    if (boxes) return scratch->kernel && scratch->parts;
     scratch->histograms = kbi_workspace_array(workspace, n, KB_SIFT_VALUES * sizeof *scratch->histograms);
     scratch->values = kbi_workspace_array(workspace, n, KB_SIFT_VALUES);
     return scratch->kernel && scratch->parts && scratch->histograms && scratch->values;
@@ -19,16 +21,17 @@ const uint8_t *kbi_measure_grids(const kbi_measuring *m, const kbi_measure_scrat
 {
     if (!m->model) return grids;
     const kb_model_spec *spec = &m->model->spec;
-    if (KB_BAD_ONLY || kbi_kind_has_boxes(spec->kind)) {
-        m->kernels.boxes(&m->model->tables[octave], grids, n, s->parts, s->kernel);
+    if (kbi_kind_has_boxes(spec->kind)) {
+        kbi_boxes_kernels_get()->boxes(&m->model->tables[octave], grids, n, s->parts, s->kernel);
         return s->parts;
     }
+    const kbi_sift_kernels *kernels = kbi_sift_kernels_get();
     bool root = spec->kind == KB_KIND_ROOTSIFT || spec->root, hash = spec->kind == KB_KIND_HASHSIFT;
-    m->kernels.sift(grids, n, s->histograms, s->kernel);
+    kernels->sift(grids, n, s->histograms, s->kernel);
     if (m->floats)
         for (size_t i = 0; i < (size_t)n; i++)
             kbi_sift_floats(s->histograms + i * KB_SIFT_VALUES, root, (float *)(void *)s->parts + i * KB_SIFT_VALUES);
-    else m->kernels.sift_bytes(s->histograms, n, root, hash ? s->values : s->parts);
-    if (hash) m->kernels.project(m->model, s->values, n, s->parts);
+    else kernels->sift_bytes(s->histograms, n, root, hash ? s->values : s->parts);
+    if (hash) kernels->project(m->model, s->values, n, s->parts);
     return s->parts;
 }

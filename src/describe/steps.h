@@ -84,7 +84,7 @@ void kbi_ready_grids(kbi_grid grid, const uint8_t *patch, int32_t side, uint8_t 
 typedef struct kbi_measuring {
     const kb_model *model; /* NULL: the samples are the result */
     bool floats;           /* SIFT and RootSIFT as floats instead of bytes */
-    kbi_describe_kernels kernels;
+    int32_t batch;         /* grids that are measured together, at most */
 } kbi_measuring;
 /* What a worker needs beside. */
 typedef struct kbi_measure_scratch {

@@ -4,7 +4,7 @@
 void kbi_rows_write(const kbi_rows *rows, size_t index, int32_t octave, const uint8_t *part)
 {
     uint8_t *row = rows->rows + index * rows->stride;
-    if (KB_BAD_ONLY || !rows->alternate) memcpy(row + (size_t)octave * rows->part, part, rows->part);
+    if (!rows->alternate) memcpy(row + (size_t)octave * rows->part, part, rows->part);
     else
         for (size_t i = 0; i < rows->part; i++) row[i * KB_OCTAVES + (size_t)octave] = part[i];
 }

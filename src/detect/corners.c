@@ -132,7 +132,7 @@ static bool search_get(kbi_corners *c, search_tasks *t)
         if (!memory || (t->pieces > 1 && !list_get(c, keep, &list))) return false;
         if (workspace->measures) continue;
         lists[i] = list;
-        t->search[i] = (kbi_search){.options = &c->job->options, .kernels = &c->kernels, .scratch = memory,
+        t->search[i] = (kbi_search){.options = &c->job->options, .kernels = c->kernels, .scratch = memory,
                                     .peaks = t->pieces > 1 ? &lists[i] : &c->peaks};
     }
     return true;
@@ -279,8 +279,8 @@ static kb_status put_in_order(kbi_corners *c)
 kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
 {
     kbi_corners c = {.job = job, .measure = measure, .scheme = kbi_scheme_of(&job->options)};
-    kbi_detect_kernels_init(&c.kernels, kbi_cpu_flags());
-    c.levels = (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel, .kernels = &c.kernels};
+    c.kernels = kbi_detect_kernels_get();
+    c.levels = (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel, .kernels = c.kernels};
     c.levels.threads = job->options.low_memory ? 1 : kbi_parallel_threads(job->options.parallel);
     c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, measure);
     *count = 0;

@@ -82,7 +82,7 @@ struct kbi_corners {
     const kbi_detect_job *job;
     const kbi_measure *measure;
     const kbi_scheme *scheme;
-    kbi_detect_kernels kernels;
+    const kbi_detect_kernels *kernels;
     kbi_levels levels;
     int32_t border;   /* px of a level without keypoints */
     kbi_peaks peaks;  /* of all levels; the peaks of a level stand together */

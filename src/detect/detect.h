@@ -34,7 +34,7 @@ bool kbi_mask_allows(const kb_image *mask, float x, float y);
 /* *grown receives the mask without the pixels that lie within `margin` px, in x and in y, of one that it hides. */
 kb_status kbi_mask_grow(const kb_image *mask, int32_t margin, kb_workspace *workspace, kb_image *grown);
 
-/* ---- order and selection (order.c, select.c) ---- */
+/* ---- order and selection (keypoint_order.c, select.c) ---- */
 /* Total order: strongest first, then by y, x, size, angle. */
 bool kbi_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
 

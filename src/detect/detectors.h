@@ -5,6 +5,12 @@
 
 #include "detect/detect.h"
 
+/* How exact the places of a detector are (deviation.c), in px of the scale that a keypoint of `size` px has. */
+typedef struct kbi_exactness {
+    double size, systematic, noise;
+    double flat; /* the deviation where the response has no top */
+} kbi_exactness;
+
 typedef struct kbi_detector {
     kb_detector id;
     const char *name;           /* also of its preset (src/common/presets.c) */
@@ -13,6 +19,7 @@ typedef struct kbi_detector {
     /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
     kb_status (*detect)(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count);
     const kbi_measure *measure; /* of corners on the pyramid (corners.h); NULL: it has another scale space */
+    kbi_exactness exactness;
 } kbi_detector;
 
 extern const kbi_detector kbi_detector_hessian, kbi_detector_orb, kbi_detector_sift;

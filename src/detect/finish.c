@@ -50,10 +50,10 @@ static void orient_by_gradient(const kbi_corners *c, kb_keypoint *const *k, size
     int32_t highest[KBI_REFINE_BATCH];
     for (size_t i = 0; i < n; i++) {
         kbi_place place = place_with_margin(&c->levels.level[k[i]->octave], k[i], window);
-        c->kernels.gradient_cells(place.pixel, place.stride, cells[i]);
+        c->kernels->gradient_cells(place.pixel, place.stride, cells[i]);
     }
-    for (size_t i = 0; i < n; i++) c->kernels.gradient_sums(cells[i], sums[i]);
-    for (size_t i = 0; i < n; i++) highest[i] = c->kernels.gradient_histogram(sums[i], histogram[i]);
+    for (size_t i = 0; i < n; i++) c->kernels->gradient_sums(cells[i], sums[i]);
+    for (size_t i = 0; i < n; i++) highest[i] = c->kernels->gradient_histogram(sums[i], histogram[i]);
     for (size_t i = 0; i < n; i++) set_angle(histogram[i], highest[i], c->job->options.second_angle, k[i]);
 }
 
@@ -62,7 +62,7 @@ static void orient_by_centroid(const kbi_corners *c, kb_keypoint *const *k, size
     level_window window;
     for (size_t i = 0; i < n; i++) {
         kbi_place place = place_with_margin(&c->levels.level[k[i]->octave], k[i], window);
-        k[i]->angle = c->kernels.disc_angle(place.pixel, place.stride);
+        k[i]->angle = c->kernels->disc_angle(place.pixel, place.stride);
     }
 }
 
@@ -77,7 +77,7 @@ static void refine(const kbi_corners *c, const kbi_peak *const *peaks, kb_keypoi
         const kbi_level *level = &c->levels.level[peaks[i]->level];
         places[i] = (kbi_place){kbi_level_pixel(level, peaks[i]->x, peaks[i]->y), level->stride};
     }
-    c->measure->refine(&c->kernels, places, n, offset);
+    c->measure->refine(c->kernels, places, n, offset);
     for (size_t i = 0; i < n; i++) {
         double factor = c->levels.level[peaks[i]->level].factor;
         float x = (float)kbi_level_to_image(factor, peaks[i]->x + offset[i][0]);

@@ -9,24 +9,21 @@
 #    define PLAIN_ROW(name) kbi_##name
 #endif
 
-void kbi_detect_kernels_c(kbi_detect_kernels *kernels)
-{
-    *kernels = (kbi_detect_kernels){.blend_rows = KBI_REPLACED(PLAIN_ROW(blend_rows)),
-                                    .resize_group = 8,
-                                    .resize_row = KBI_REPLACED(PLAIN_ROW(resize_row)),
-                                    .fast_row = KBI_REPLACED(PLAIN_ROW(fast_row)),
-                                    .fast_scores = KBI_REPLACED(PLAIN_ROW(fast_scores)),
-                                    .peaks_row = KBI_REPLACED(PLAIN_ROW(peaks_row)),
-                                    .harris = KBI_REPLACED(kbi_harris),
-                                    .disc_angle = PLAIN_ROW(disc_angle),
-                                    .gradient_cells = KBI_REPLACED(kbi_gradient_cells),
-                                    .gradient_sums = KBI_REPLACED(kbi_gradient_sums),
-                                    .gradient_histogram = KBI_REPLACED(kbi_gradient_histogram),
-                                    .blur_bytes = PLAIN_ROW(blur_bytes),
-                                    .hessian_row = kbi_hessian_row,
-                                    .hessian_peaks = kbi_hessian_peaks,
-                                    .blur_pairs = PLAIN_ROW(blur_pairs),
-                                    .difference_row = kbi_difference_row,
-                                    .extrema_row = kbi_extrema_row,
-                                    .direction_rows = kbi_direction_rows};
-}
+const kbi_detect_kernels kbi_detect_kernels_c = {.blend_rows = PLAIN_ROW(blend_rows),
+                                                 .resize_group = 8,
+                                                 .resize_row = PLAIN_ROW(resize_row),
+                                                 .fast_row = PLAIN_ROW(fast_row),
+                                                 .fast_scores = PLAIN_ROW(fast_scores),
+                                                 .peaks_row = PLAIN_ROW(peaks_row),
+                                                 .harris = kbi_harris,
+                                                 .disc_angle = PLAIN_ROW(disc_angle),
+                                                 .gradient_cells = kbi_gradient_cells,
+                                                 .gradient_sums = kbi_gradient_sums,
+                                                 .gradient_histogram = kbi_gradient_histogram,
+                                                 .blur_bytes = PLAIN_ROW(blur_bytes),
+                                                 .hessian_row = kbi_hessian_row,
+                                                 .hessian_peaks = kbi_hessian_peaks,
+                                                 .blur_pairs = PLAIN_ROW(blur_pairs),
+                                                 .difference_row = kbi_difference_row,
+                                                 .extrema_row = kbi_extrema_row,
+                                                 .direction_rows = kbi_direction_rows};

@@ -40,8 +40,8 @@ typedef struct kbi_detect_kernels {
     SLOT(detect, difference_row) SLOT(detect, extrema_row) SLOT(detect, direction_rows)
 
 /* Plain C. */
-void kbi_detect_kernels_c(kbi_detect_kernels *kernels);
-/* The best variants for the given CPU features (common/cpu.h); implemented in src/simd. */
-void kbi_detect_kernels_init(kbi_detect_kernels *kernels, uint32_t cpu_flags);
+extern const kbi_detect_kernels kbi_detect_kernels_c;
+/* The best variants for this CPU; implemented in src/simd. */
+const kbi_detect_kernels *kbi_detect_kernels_get(void);
 
 #endif

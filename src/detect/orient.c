@@ -65,8 +65,8 @@ typedef struct orient_job {
     /* gradients */
     kbi_pyramid levels;
     int32_t level; /* the one that is there */
-    kbi_detect_kernels kernels;
-    kbi_image_kernels image_kernels;
+    const kbi_detect_kernels *kernels;
+    const kbi_image_kernels *image_kernels;
 } orient_job;
 
 /* Keypoint i with an angle of 0 and the size of its region, which is -1 where it has none. */
@@ -110,10 +110,10 @@ static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypo
     kbi_gradient_direction direction;
     kbi_sampling sampling;
     kbi_sampling_plan(&sampling, k, (double)KBI_GRADIENT_REGION * (double)k->size, KBI_GRID_PATCH, &job->levels);
-    job->image_kernels.sample(&sampling, 1, KB_PATCH_SIDE, &job->levels, patch);
+    job->image_kernels->sample(&sampling, 1, KB_PATCH_SIDE, &job->levels, patch);
     gradient_patch_cells(patch, cells);
-    job->kernels.gradient_sums(cells, sums);
-    kbi_gradient_peaks(histogram, job->kernels.gradient_histogram(sums, histogram), &direction);
+    job->kernels->gradient_sums(cells, sums);
+    kbi_gradient_peaks(histogram, job->kernels->gradient_histogram(sums, histogram), &direction);
     return direction;
 }
 
@@ -149,7 +149,7 @@ static void orient_by_gradient(orient_job *job, const kb_parallel *parallel)
         for (job->level = odd; job->level < KBI_PYRAMID_LEVELS; job->level += 2) {
             uint32_t rest = wanted >> job->level & (uint32_t)0x55555555; /* of this parity */
             if (rest == 0) break;
-            if (job->level > 0) kbi_pyramid_advance(&job->levels, &job->image_kernels, job->level);
+            if (job->level > 0) kbi_pyramid_advance(&job->levels, job->image_kernels, job->level);
             if (rest & 1) kbi_parallel_run(parallel, job->pieces, gradient_task, job);
         }
 }
@@ -187,8 +187,8 @@ kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel 
 
 static void orient(orient_job *job, const kb_parallel *parallel)
 {
-    kbi_detect_kernels_init(&job->kernels, kbi_cpu_flags());
-    kbi_image_kernels_init(&job->image_kernels, kbi_cpu_flags());
+    job->kernels = kbi_detect_kernels_get();
+    job->image_kernels = kbi_image_kernels_get();
     if (job->rule == KB_ORIENTATION_GRADIENT) orient_by_gradient(job, parallel);
     if (job->rule == KB_ORIENTATION_CENTROID) kbi_parallel_run(parallel, job->pieces, centroid_task, job);
     for (size_t i = 0; job->rule == KB_ORIENTATION_NONE && i < job->n; i++) set_angle(job, i, -1, 0);

@@ -26,7 +26,7 @@ typedef struct sift_task {
 
 typedef struct sift {
     const kbi_detect_job *job;
-    kbi_detect_kernels kernels;
+    const kbi_detect_kernels *kernels;
     kbi_scale_space space;
     int32_t threads;
     int32_t octave, pieces; /* being searched, in so many bands */
@@ -64,7 +64,7 @@ static void add_point(const sift *s, sift_task *task, const kbi_extremum *e)
     if (!kbi_candidates_wants(&task->found, &k)) return;
     kbi_candidate_angles angles;
     const kbi_octave *around = kbi_scale_window_around(&task->window, e->y, e->x, kbi_directions_reach((float)sigma));
-    angles.count = kbi_directions(&s->kernels, around, e->layer, e->y, e->x, (float)sigma, angles.angle);
+    angles.count = kbi_directions(s->kernels, around, e->layer, e->y, e->x, (float)sigma, angles.angle);
     kbi_candidates_add(&task->found, &k, &angles);
 }
 
@@ -104,14 +104,14 @@ static void differences_move(difference_window *w, const sift *s, const kbi_octa
         w->row[i][0] = w->row[i][1];
         w->row[i][1] = w->row[i][2];
         w->row[i][2] = oldest;
-        s->kernels.difference_row(kbi_octave_row(o, i, y), kbi_octave_row(o, i + 1, y), o->width, oldest);
+        s->kernels->difference_row(kbi_octave_row(o, i, y), kbi_octave_row(o, i + 1, y), o->width, oldest);
     }
 }
 
 static void search_row(const sift *s, sift_task *task, const difference_window *w, int32_t layer, int32_t y)
 {
     int16_t *const *row = w->row[layer], *const *finer = w->row[layer - 1], *const *coarser = w->row[layer + 1];
-    int32_t n = s->kernels.extrema_row(row[0], row[1], row[2], finer[1], coarser[1], task->window.here.width,
+    int32_t n = s->kernels->extrema_row(row[0], row[1], row[2], finer[1], coarser[1], task->window.here.width,
                                        sample_limit(s), w->x);
     for (int32_t i = 0; i < n; i++) {
         int32_t x = w->x[i];
@@ -217,9 +217,9 @@ static kb_status detect_sift(const kbi_detect_job *job, const kbi_measure *measu
     (void)measure;
     sift s = {.job = job, .threads = kbi_parallel_threads(job->options.parallel)};
     size_t n = (size_t)job->options.max_keypoints;
-    kbi_detect_kernels_init(&s.kernels, kbi_cpu_flags());
+    s.kernels = kbi_detect_kernels_get();
     *count = 0;
-    kbi_scale_space_plan(&s.space, job, &s.kernels);
+    kbi_scale_space_plan(&s.space, job, s.kernels);
     if (s.space.octaves == 0) return KB_OK;
     if (!search_get(&s, job->workspace)) return KB_E_MEMORY;
     if (job->workspace->measures)
@@ -237,4 +237,5 @@ static kb_status detect_sift(const kbi_detect_job *job, const kbi_measure *measu
 
 static const char *const sift_options[] = {"layers", "contrast_threshold", "edge_threshold", "sigma", "no_upsampling",
                                            NULL};
-const kbi_detector kbi_detector_sift = {KB_DETECTOR_SIFT, "sift", 1, sift_options, detect_sift, NULL};
+const kbi_detector kbi_detector_sift = {KB_DETECTOR_SIFT, "sift", 1, sift_options, detect_sift, NULL,
+                                        {3.2, 0.062, 0.14, 0.16}};

@@ -28,14 +28,6 @@ static bool keep_last_row(double *m)
     return finite_entries(m);
 }
 
-static bool gauss_newton_step(const fit_kind *kind, double *m, const fit_pairs *pairs, const fit_list *list)
-{
-    fit_normal around;
-    if (list->n < kind->sample) return false;
-    kbi_fit_transfer_normal(m, pairs, list, &around);
-    return kbi_fit_step(kind, &around, 0, m);
-}
-
 /* ---- affine: three pairs ---- */
 
 static int32_t affine_solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL])
@@ -63,11 +55,6 @@ static int32_t affine_gauge(const double *m, double directions[FIT_GAUGE][FIT_MO
     return last_row_gauge(directions);
 }
 
-static bool affine_relax(double *m, const fit_pairs *pairs, const fit_list *list)
-{
-    return gauss_newton_step(&kbi_fit_affine, m, pairs, list);
-}
-
 const fit_kind kbi_fit_affine = {
     .sample = 3,
     .size = 9,
@@ -76,7 +63,6 @@ const fit_kind kbi_fit_affine = {
     .solve = affine_solve,
     .errors = kbi_fit_transfer_errors,
     .count_near = kbi_fit_transfer_near,
-    .relax = affine_relax,
     .normal = kbi_fit_transfer_normal,
     .gauge = affine_gauge,
     .retract = keep_last_row,
@@ -119,11 +105,6 @@ static bool similarity_retract(double *m)
     return keep_last_row(m);
 }
 
-static bool similarity_relax(double *m, const fit_pairs *pairs, const fit_list *list)
-{
-    return gauss_newton_step(&kbi_fit_similarity, m, pairs, list);
-}
-
 const fit_kind kbi_fit_similarity = {
     .sample = 2,
     .size = 9,
@@ -133,7 +114,6 @@ const fit_kind kbi_fit_similarity = {
     .solve = similarity_solve,
     .errors = kbi_fit_transfer_errors,
     .count_near = kbi_fit_transfer_near,
-    .relax = similarity_relax,
     .normal = kbi_fit_transfer_normal,
     .gauge = similarity_gauge,
     .retract = similarity_retract,

@@ -69,14 +69,6 @@ static bool essential_retract(double *e)
     return true;
 }
 
-static bool essential_relax(double *e, const fit_pairs *pairs, const fit_list *list)
-{
-    fit_normal around;
-    if (list->n < 6) return false;
-    kbi_fit_sampson_normal(e, pairs, list, &around);
-    return kbi_fit_step(&kbi_fit_essential, &around, 0, e);
-}
-
 const fit_kind kbi_fit_essential = {
     .sample = 5,
     .size = 9,
@@ -86,7 +78,6 @@ const fit_kind kbi_fit_essential = {
     .chance = kbi_fit_band_chance,
     .solve = kbi_fit_five_point,
     .errors = kbi_fit_sampson_errors,
-    .relax = essential_relax,
     .normal = kbi_fit_sampson_normal,
     .gauge = essential_gauge,
     .retract = essential_retract,

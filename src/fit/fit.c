@@ -11,10 +11,8 @@ const fit_kind *kbi_fit_kind_of(kb_geometry geometry)
     case KB_GEOMETRY_FUNDAMENTAL: return &kbi_fit_fundamental;
     case KB_GEOMETRY_SIMILARITY: return &kbi_fit_similarity;
     case KB_GEOMETRY_AFFINE: return &kbi_fit_affine;
-#ifndef KB_NO_CALIBRATED
     case KB_GEOMETRY_ESSENTIAL: return &kbi_fit_essential;
     case KB_GEOMETRY_ROTATION: return &kbi_fit_rotation;
-#endif
     default: return NULL;
     }
 }
@@ -38,7 +36,7 @@ static kb_status read_camera(const kb_camera *given, const char *name, kb_camera
 static kb_status read_cameras(fit_settings *s, kb_error *error)
 {
     if (!s->o.camera1)
-        return KBI_CALIBRATED(s->kind) ? kbi_fail_at(error, KB_E_ARGUMENT, "camera1", -1,
+        return s->kind->calibrated ? kbi_fail_at(error, KB_E_ARGUMENT, "camera1", -1,
                                                      "camera1 is NULL, but the geometry is of calibrated cameras")
                                        : KB_OK;
     kb_status status = read_camera(s->o.camera1, "camera1", &s->camera1, error);
@@ -94,7 +92,7 @@ static bool to_pixels(const fit_kind *kind, const fit_pairs *pairs, const double
     const double back[9] = {1 / b->scale, 0, b->x, 0, 1 / b->scale, b->y, 0, 0, 1};
     const double transposed[9] = {b->scale, 0, 0, 0, b->scale, 0, -b->scale * b->x, -b->scale * b->y, 1};
     double right[9], norm = 0;
-    if (KBI_CALIBRATED(kind)) {
+    if (kind->calibrated) {
         memcpy(out, model, 9 * sizeof *out);
         return true;
     }
@@ -122,12 +120,12 @@ static void pose_to_scene(const fit_pairs *pairs, const double *model, kb_fit_re
 static bool fill_model(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                        const fit_found *found, kb_fit_report *report)
 {
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_pose)) {
+    if (kind == &kbi_fit_pose) {
         pose_to_scene(pairs, found->model, report);
         return finite_numbers(report->rotation, 9) && finite_numbers(report->translation, 3);
     }
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_rotation)) memcpy(report->rotation, found->model, sizeof report->rotation);
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential) &&
+    if (kind == &kbi_fit_rotation) memcpy(report->rotation, found->model, sizeof report->rotation);
+    if (kind == &kbi_fit_essential &&
         !kbi_fit_essential_pose(found->model, pairs, scratch->list.slot, found->score.count, report->rotation,
                                 report->translation))
         return false;
@@ -153,7 +151,7 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
     report->result = KB_FIT_FOUND;
     report->inliers = found->score.count;
     report->places = found->places;
-    report->rms = KBI_CALIBRATED(kind) ? sqrt(sum / found->score.count) * pairs->pixel
+    report->rms = kind->calibrated ? sqrt(sum / found->score.count) * pairs->pixel
                                    : sqrt(sum / found->score.count) / pairs->frame2.scale;
 }
 
@@ -210,7 +208,7 @@ static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_l
     if (kind == &kbi_fit_homography || kind == &kbi_fit_affine)
         return kbi_fit_off_line(pairs, scratch->part.slot, found->places);
     if (kind == &kbi_fit_fundamental) return kbi_fit_off_plane(kind, pairs, limits, scratch, found);
-    if (KBI_IS_CALIBRATED(kind, kbi_fit_essential)) {
+    if (kind == &kbi_fit_essential) {
         kbi_fit_off_plane(kind, pairs, limits, scratch, found); /* a plane alone determines it, too */
         list_again(kind, pairs, scratch, found);
         return kbi_fit_has_parallax(pairs, limits, scratch, found);
@@ -224,7 +222,12 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
     const kb_fit_options *o = &settings->o;
     const fit_kind *kind = settings->kind;
     fit_limits limits = {o->confidence, o->max_iterations, o->seed, !o->plain_ransac};
-    kbi_fit_search(kind, pairs, &limits, scratch, found);
+    fit_limits bounded = limits;
+    int32_t least = kbi_fit_least_inliers(kind, pairs, scratch);
+    memset(found, 0, sizeof *found);
+    if (least == 0) return KB_FIT_NOT_FOUND;
+    bounded.max_iterations = kbi_fit_samples_for(kind, least, pairs->n, &limits);
+    kbi_fit_search(kind, pairs, &bounded, scratch, found);
     if (found->score.count < kind->sample) return KB_FIT_NOT_FOUND;
     kbi_fit_refine(kind, pairs, scratch, found);
     list_inliers(kind, pairs, scratch, found);

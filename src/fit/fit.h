@@ -93,7 +93,8 @@ typedef struct fit_kind {
     void (*errors)(const double *model, const fit_pairs *pairs, int32_t from, int32_t to, double *error2);
     /* How many pairs are within the cutoff, but for rounding, by pairs->rough. NULL where there is no faster way. */
     int32_t (*count_near)(const double *model, const fit_pairs *pairs);
-    /* One weighted least-squares step over the listed slots, from a rough model. False when it cannot. */
+    /* One weighted least-squares step over the listed slots, from a rough model. False when it cannot. NULL: a step of
+     * Gauss and Newton by `normal`. */
     bool (*relax)(double *model, const fit_pairs *pairs, const fit_list *list);
     void (*normal)(const double *model, const fit_pairs *pairs, const fit_list *list, fit_normal *out);
     /* The orthonormal directions in which a model must not move, and the way back after a step. */
@@ -105,16 +106,6 @@ extern const fit_kind kbi_fit_homography, kbi_fit_fundamental, kbi_fit_similarit
     kbi_fit_rotation, kbi_fit_pose;
 /* The kind of a public geometry; NULL for another value. */
 const fit_kind *kbi_fit_kind_of(kb_geometry geometry);
-
-/* KB_NO_CALIBRATED leaves out the geometries that need cameras, for size; what is compared with them by
- * this is left out too. */
-#ifdef KB_NO_CALIBRATED
-#  define KBI_CALIBRATED(kind) ((void)(kind), false)
-#  define KBI_IS_CALIBRATED(kind, which) false
-#else
-#  define KBI_CALIBRATED(kind) ((kind)->calibrated)
-#  define KBI_IS_CALIBRATED(kind, which) ((kind) == &(which))
-#endif
 
 /* ---- what geometries share ---- */
 
@@ -204,6 +195,9 @@ typedef struct fit_limits {
 /* Looks for the model of least cost. found->score.count is 0 when there is none. */
 void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found);
+/* How many samples find a model with so many inliers among all pairs, with the confidence of the limits; at least as
+ * many as a search draws anyway, at most max_iterations. */
+int32_t kbi_fit_samples_for(const fit_kind *kind, int32_t inliers, int32_t n, const fit_limits *limits);
 /* The full score; errors stay in scratch->error2. */
 fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch);
 /* Iterated least squares with a shrinking threshold; takes the result over into found when it is better. */
@@ -231,6 +225,8 @@ int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, c
  * explains, where places in a crowd count once. */
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                          const struct fit_found *found);
+/* The least number of inliers that can be more than chance explains among all pairs; 0: not even all of them are. */
+int32_t kbi_fit_least_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch);
 /* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line,
  * with two pairs for the freedoms that the line leaves, must be more than chance explains too. */
 bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *places, int32_t count);
@@ -247,7 +243,7 @@ bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_l
 /* Eigenvectors of a symmetric n x n matrix (n <= 9) by Jacobi rotations: row i of vectors belongs to values[i],
  * ascending. The matrix is destroyed. */
 void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors);
-/* Solves A x = b for a symmetric positive definite n x n A by Cholesky; false when it is not one. A is destroyed. */
+/* Solves A x = b for a symmetric positive definite n x n A; false when it is not one. A is destroyed. */
 bool kbi_fit_solve(double *a, const double *b, int32_t n, double *x);
 /* out = a x b, 3 x 3, row major. */
 void kbi_fit_multiply3(const double *a, const double *b, double *out);

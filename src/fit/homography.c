@@ -194,15 +194,12 @@ static void transfer_sums(const double *h, const fit_pairs *pairs, const fit_lis
     }
 }
 
-void kbi_fit_kernels_c(kbi_fit_kernels *kernels) { kernels->transfer_sums = transfer_sums; }
+const kbi_fit_kernels kbi_fit_kernels_c = {.transfer_sums = transfer_sums};
 
 void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out)
 {
-    kbi_fit_kernels kernels;
     kbi_transfer_sums sums;
-    if (KB_BAD_ONLY) kbi_fit_kernels_c(&kernels);
-    else kbi_fit_kernels_init(&kernels, kbi_cpu_flags());
-    kernels.transfer_sums(h, pairs, list, &sums);
+    kbi_fit_kernels_get()->transfer_sums(h, pairs, list, &sums);
     memset(out, 0, sizeof *out);
     memcpy(out->gradient, sums.gradient, sizeof sums.gradient);
     put_block(out->matrix, 0, 0, sums.one, 1);

@@ -18,8 +18,8 @@ typedef struct kbi_fit_kernels {
 #define KBI_FIT_KERNEL_SLOTS(SLOT) SLOT(fit, transfer_sums)
 
 /* Plain C. */
-void kbi_fit_kernels_c(kbi_fit_kernels *kernels);
-/* The best variants for the given CPU features (common/cpu.h); implemented in src/simd. */
-void kbi_fit_kernels_init(kbi_fit_kernels *kernels, uint32_t cpu_flags);
+extern const kbi_fit_kernels kbi_fit_kernels_c;
+/* The best variants for this CPU; implemented in src/simd. */
+const kbi_fit_kernels *kbi_fit_kernels_get(void);
 
 #endif

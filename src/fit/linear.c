@@ -64,28 +64,9 @@ void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors)
 
 bool kbi_fit_solve(double *a, const double *b, int32_t n, double *x)
 {
-    for (int32_t j = 0; j < n; j++) {
-        double pivot = a[j * n + j], whole = pivot;
-        for (int32_t k = 0; k < j; k++) pivot -= a[j * n + k] * a[j * n + k];
-        if (!(pivot > 1e-14 * whole)) return false;
-        pivot = sqrt(pivot);
-        a[j * n + j] = pivot;
-        for (int32_t i = j + 1; i < n; i++) {
-            double sum = a[i * n + j];
-            for (int32_t k = 0; k < j; k++) sum -= a[i * n + k] * a[j * n + k];
-            a[i * n + j] = sum / pivot;
-        }
-    }
-    for (int32_t i = 0; i < n; i++) {
-        double sum = b[i];
-        for (int32_t k = 0; k < i; k++) sum -= a[i * n + k] * x[k];
-        x[i] = sum / a[i * n + i];
-    }
-    for (int32_t i = n - 1; i >= 0; i--) {
-        double sum = x[i];
-        for (int32_t k = i + 1; k < n; k++) sum -= a[k * n + i] * x[k];
-        x[i] = sum / a[i * n + i];
-    }
+    if (!kbi_cholesky(a, n, 1e-14)) return false;
+    memcpy(x, b, (size_t)n * sizeof *x);
+    kbi_cholesky_solve(a, n, x);
     return true;
 }
 

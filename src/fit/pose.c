@@ -188,14 +188,6 @@ static bool pose_retract(double *m)
     return true;
 }
 
-static bool pose_relax(double *m, const fit_pairs *pairs, const fit_list *list)
-{
-    fit_normal around;
-    if (list->n < 3) return false;
-    pose_normal(m, pairs, list, &around);
-    return kbi_fit_step(&kbi_fit_pose, &around, 0, m);
-}
-
 const fit_kind kbi_fit_pose = {
     .sample = 3,
     .size = 12,
@@ -204,7 +196,6 @@ const fit_kind kbi_fit_pose = {
     .chance = kbi_fit_disc_chance,
     .solve = pose_solve,
     .errors = pose_errors,
-    .relax = pose_relax,
     .normal = pose_normal,
     .gauge = pose_gauge,
     .retract = pose_retract,

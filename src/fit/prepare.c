@@ -254,14 +254,14 @@ static void fill(const fit_input *input, const int32_t *order, const kb_fit_opti
     int32_t n = out->n, step = even_step(n), rank = 0;
     for (int32_t s = 0; s < n; s++) {
         const double *a = point_of(input, order[rank], false), *b = point_of(input, order[rank], true);
-        if (KBI_CALIBRATED(kind) && !out->z1) {
+        if (kind->calibrated && !out->z1) {
             to_ray(options->camera1, a, &out->x1[s], &out->y1[s]);
         } else {
             out->x1[s] = (a[0] - f1->x) * f1->scale;
             out->y1[s] = (a[1] - f1->y) * f1->scale;
         }
         if (out->z1) out->z1[s] = (a[2] - out->z) * f1->scale;
-        if (KBI_CALIBRATED(kind)) {
+        if (kind->calibrated) {
             to_ray(options->camera2, b, &out->x2[s], &out->y2[s]);
         } else {
             out->x2[s] = (b[0] - f2->x) * f2->scale;
@@ -283,7 +283,7 @@ static void fill_rough(const fit_pairs *out)
 /* Pixels per unit of the coordinates that fill() makes: the focal length for rays. */
 static double pixels_per_unit(const kb_fit_options *options, const fit_kind *kind, const fit_pairs *out)
 {
-    if (!KBI_CALIBRATED(kind)) return 1 / out->frame2.scale;
+    if (!kind->calibrated) return 1 / out->frame2.scale;
     const kb_camera *a = options->camera1, *b = options->camera2;
     double focal2 = 0.5 * (b->fx + b->fy);
     return out->z1 ? focal2 : 0.5 * (focal2 + 0.5 * (a->fx + a->fy));
@@ -360,7 +360,7 @@ kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options,
     if (kind->one_scale) common_scale(&out->frame1, &out->frame2);
     double spread = options->threshold * out->frame2.scale; /* the threshold against the extent of the points */
     out->pixel = pixels_per_unit(options, kind, out);
-    double threshold = KBI_CALIBRATED(kind) ? options->threshold / out->pixel : spread;
+    double threshold = kind->calibrated ? options->threshold / out->pixel : spread;
     out->threshold2 = threshold * threshold;
     out->chance = kind->chance(spread) < 0.5 ? kind->chance(spread) : 0.5;
     fill(input, r.order, options, kind, out);

@@ -87,14 +87,6 @@ static int32_t rotation_solve(const fit_pairs *pairs, const int32_t *sample, dou
     return kbi_fit_rotation_align(a[0], a[1], b[0], b[1], models[0]);
 }
 
-static bool rotation_relax(double *r, const fit_pairs *pairs, const fit_list *list)
-{
-    fit_normal around;
-    if (list->n < 2) return false;
-    kbi_fit_transfer_normal(r, pairs, list, &around);
-    return kbi_fit_step(&kbi_fit_rotation, &around, 0, r);
-}
-
 const fit_kind kbi_fit_rotation = {
     .sample = 2,
     .size = 9,
@@ -105,7 +97,6 @@ const fit_kind kbi_fit_rotation = {
     .solve = rotation_solve,
     .errors = kbi_fit_transfer_errors,
     .count_near = kbi_fit_transfer_near,
-    .relax = rotation_relax,
     .normal = kbi_fit_transfer_normal,
     .gauge = kbi_fit_rotation_gauge,
     .retract = kbi_fit_rotation_nearest,

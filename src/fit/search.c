@@ -10,6 +10,9 @@
  * without an outlier would have come out of all pairs, or LEAST_SAMPLES were drawn; one sample in four is of all pairs,
  * and the prefix grows on.
  *
+ * A search that finds nothing ends when a model with the fewest inliers that chance could not explain would have been
+ * found; it does not begin when not even all pairs would be enough (kbi_fit_least_inliers).
+ *
  * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a
  * sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that of
  * one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
@@ -219,6 +222,13 @@ static int32_t samples_for_good(const fit_kind *kind, int32_t inliers, int32_t n
     return share * LEAST_SAMPLES > GOOD_SAMPLES ? (int32_t)ceil(GOOD_SAMPLES / share) : LEAST_SAMPLES;
 }
 
+int32_t kbi_fit_samples_for(const fit_kind *kind, int32_t inliers, int32_t n, const fit_limits *limits)
+{
+    int32_t needed = samples_needed(all_inliers(inliers, n, kind->sample), 1 - limits->confidence,
+                                    limits->max_iterations);
+    return kbi_min_i(kbi_max_i(needed, LEAST_SAMPLES), limits->max_iterations);
+}
+
 /* After which sample to stop, given the errors of the best model in scratch->error2. */
 static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
                           const fit_scratch *scratch, sampler *s)
@@ -256,6 +266,15 @@ static fit_list list_few(const fit_kind *kind, const fit_pairs *pairs, const dou
     return list;
 }
 
+static bool relax(const fit_kind *kind, double *model, const fit_pairs *pairs, const fit_list *list)
+{
+    fit_normal around;
+    if (kind->relax) return kind->relax(model, pairs, list);
+    if (list->n < kind->sample + (kind->epipolar ? 1 : 0)) return false;
+    kind->normal(model, pairs, list, &around);
+    return kbi_fit_step(kind, &around, 0, model);
+}
+
 void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                      fit_found *found)
 {
@@ -265,7 +284,7 @@ void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double
     found->measured = false;
     for (size_t i = 0; i < KBI_COUNT(cutoffs2); i++) {
         fit_list list = list_few(kind, pairs, moved, cutoffs2[i] * pairs->threshold2, scratch);
-        if (!kind->relax(moved, pairs, &list)) return;
+        if (!relax(kind, moved, pairs, &list)) return;
     }
     fit_score score = kbi_fit_score(kind, pairs, moved, scratch);
     if (score.cost >= found->score.cost) return;

@@ -166,6 +166,19 @@ bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit
     return true;
 }
 
+int32_t kbi_fit_least_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch)
+{
+    int32_t *places = scratch->part.slot, all = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
+    int32_t most = count_cells(pairs, places, all, scratch), low = kind->sample, high = most;
+    if (!believable(kind, pairs, most, most)) return 0;
+    while (low < high) { /* more inliers are more believable */
+        int32_t middle = low + (high - low) / 2;
+        if (believable(kind, pairs, most, middle)) high = middle;
+        else low = middle + 1;
+    }
+    return high;
+}
+
 /* ---- lines ---- */
 
 bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *places, int32_t count)

@@ -7,7 +7,10 @@
 
 #include "image/image.h"
 
+#define KBI_BATCH 32 /* keypoints that go through the kernels together, at most */
+
 typedef struct kbi_image_kernels {
+    int32_t batch; /* how many serve them best, up to KBI_BATCH: the memory of a task grows with it */
     /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. out may be
      * upper: pixels are written behind those that are still to be read. */
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
@@ -26,8 +29,8 @@ typedef struct kbi_image_kernels {
     SLOT(image, shrink_half) SLOT(image, shrink_two_thirds) SLOT(image, plan) SLOT(image, sample)
 
 /* Plain C. */
-void kbi_image_kernels_c(kbi_image_kernels *kernels);
-/* The best variants for the given CPU features (common/cpu.h); implemented in src/simd. */
-void kbi_image_kernels_init(kbi_image_kernels *kernels, uint32_t cpu_flags);
+extern const kbi_image_kernels kbi_image_kernels_c;
+/* The best variants for this CPU; implemented in src/simd. */
+const kbi_image_kernels *kbi_image_kernels_get(void);
 
 #endif

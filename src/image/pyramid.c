@@ -133,11 +133,9 @@ void kbi_pyramid_pass(const kbi_pyramid *levels, const kbi_image_kernels *kernel
 
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
 {
-    kbi_image_kernels kernels;
     kb_status status = kbi_pyramid_get(levels, gray, false, workspace);
     if (status != KB_OK) return status;
-    kbi_image_kernels_init(&kernels, kbi_cpu_flags());
     kbi_pyramid_want(levels, wanted);
-    kbi_pyramid_pass(levels, &kernels, 0, NULL);
+    kbi_pyramid_pass(levels, kbi_image_kernels_get(), 0, NULL);
     return KB_OK;
 }

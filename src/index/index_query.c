@@ -12,7 +12,7 @@ typedef struct query {
     const kb_index_query_options *o;
     size_t images;        /* that take part */
     kbi_bag bag;
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     uint32_t *similarity; /* by distance */
     uint64_t *sums;       /* KB_SCORING_BINARY, one per image */
     double *scores;       /* one per image */
@@ -35,10 +35,10 @@ static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_
     for (uint64_t from = begin; from < end; from += LIST_PART) {
         size_t count = (size_t)(end - from < LIST_PART ? end - from : LIST_PART);
         const uint8_t *heads = s->column[KBI_COLUMN_HEAD] + from * KBI_HEAD;
-        size_t near = q->kernels.hamming_near(head, heads, count, most, found);
-        q->kernels.hamming_listed(head, heads, found, near, KBI_HEAD, KBI_HEAD, heads_apart);
+        size_t near = q->kernels->hamming_near(head, heads, count, most, found);
+        q->kernels->hamming_listed(head, heads, found, near, KBI_HEAD, KBI_HEAD, heads_apart);
         if (tail)
-            q->kernels.hamming_listed(signature + KBI_HEAD, kbi_entry(s, from) + KBI_ENTRY, found, near, tail,
+            q->kernels->hamming_listed(signature + KBI_HEAD, kbi_entry(s, from) + KBI_ENTRY, found, near, tail,
                                       s->entry_bytes, tails_apart);
         for (size_t i = 0; i < near; i++) {
             uint32_t image = kbi_entry_image(s, from + (uint64_t)found[i]);
@@ -278,7 +278,7 @@ kb_status kb_index_query(const kb_index *index, const kb_features *features, con
     if (status != KB_OK) return status;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    query q = {.index = index, .o = &o, .images = index->count, .kernels = kbi_index_kernels()};
+    query q = {.index = index, .o = &o, .images = index->count, .kernels = kbi_match_kernels_get()};
     if (o.first_images > 0 && o.first_images < q.images) q.images = o.first_images;
     status = query_run(&q, &f, ws, results, capacity, count, error);
     if (status != KB_OK) *count = 0;

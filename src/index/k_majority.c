@@ -51,7 +51,7 @@ bool kbi_k_majority_create(kbi_k_majority *m, const kb_allocator *allocator, siz
                            uint32_t k, int32_t iterations)
 {
     *m = (kbi_k_majority){.allocator = *allocator, .row_bytes = row_bytes, .capacity = capacity, .k = k, .iterations = iterations,
-                          .kernels = kbi_index_kernels()};
+                          .kernels = kbi_match_kernels_get()};
     m->rows = kbi_allocate_array(allocator, capacity, row_bytes);
     m->keys = kbi_allocate_array(allocator, capacity, sizeof *m->keys);
     m->labels = kbi_allocate_array(allocator, capacity, sizeof *m->labels);
@@ -78,7 +78,7 @@ static void compare_centres(kbi_k_majority *m, size_t n, const uint8_t *centres,
 {
     for (size_t from = 0; from < n; from += KBI_HAMMING_BLOCK_ROWS) {
         size_t rows = n - from < KBI_HAMMING_BLOCK_ROWS ? n - from : KBI_HAMMING_BLOCK_ROWS;
-        m->kernels.hamming(centres, count, m->rows + from * m->row_bytes, rows, m->row_bytes, m->best, m->second,
+        m->kernels->hamming(centres, count, m->rows + from * m->row_bytes, rows, m->row_bytes, m->best, m->second,
                    m->keys + from);
     }
 }

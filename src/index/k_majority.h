@@ -21,7 +21,7 @@ typedef struct kbi_k_majority {
     size_t row_bytes, capacity;
     uint32_t k; /* 2 to KB_MAX_BRANCHING */
     int32_t iterations;
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     uint8_t *rows;      /* capacity rows: the input, by the caller */
     uint32_t *keys;     /* capacity: distance << 16 | centre */
     uint32_t *labels;   /* capacity */

@@ -8,13 +8,6 @@
 #define AT_SUM 128 /* the checksum in the header */
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'V', '\r', '\n', 0x1a, '\n'};
 
-kbi_match_kernels kbi_index_kernels(void)
-{
-    kbi_match_kernels kernels;
-    kbi_match_kernels_init(&kernels, kbi_cpu_flags());
-    return kernels;
-}
-
 kb_status kbi_index_allocator(kb_allocator *allocator, const kb_allocator *given, kb_error *error)
 {
     if (kbi_allocator_read(allocator, given)) return KB_OK;

@@ -63,7 +63,5 @@ kb_status kbi_index_allocator(kb_allocator *allocator, const kb_allocator *given
 kb_status kbi_features_check(const kb_features *features, kb_features *read, size_t row_bytes, uint64_t model_id,
                              const char *model_name, kb_error *error);
 
-/* The kernels of this CPU. */
-kbi_match_kernels kbi_index_kernels(void);
 
 #endif

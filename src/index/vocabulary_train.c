@@ -30,7 +30,7 @@ typedef struct trainer {
     uint8_t *centres;                /* of a level's nodes, branching rows each */
     uint32_t *found;                 /* how many centres a level's node has; 0: stays a leaf */
     kbi_k_majority *clusters;        /* one per piece */
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     int32_t pieces;
     atomic_uint next; /* the next free node */
 } trainer;
@@ -91,7 +91,7 @@ static void assign_places(trainer *t, uint32_t node, size_t begin, size_t end)
             memcpy(rows + i * t->row_bytes, t->rows + (size_t)t->order[from + i] * t->row_bytes, t->row_bytes);
             keys[i] = KBI_NO_NEIGHBOUR;
         }
-        t->kernels.hamming(centres_of(t, node), t->found[node - t->level_begin], rows, count, t->row_bytes, best, second,
+        t->kernels->hamming(centres_of(t, node), t->found[node - t->level_begin], rows, count, t->row_bytes, best, second,
                    keys);
         for (size_t i = 0; i < count; i++) t->label[from + i] = (uint8_t)keys[i];
     }
@@ -194,7 +194,7 @@ static bool trainer_create(trainer *t)
 {
     size_t sample = (size_t)t->o.branching * SAMPLE, capacity = t->n < sample ? t->n : sample;
     t->pieces = kbi_parallel_threads(t->o.parallel);
-    t->kernels = kbi_index_kernels();
+    t->kernels = kbi_match_kernels_get();
     t->order = kbi_allocate_array(&t->allocator, t->n, sizeof *t->order);
     t->spare = kbi_allocate_array(&t->allocator, t->n, sizeof *t->spare);
     t->label = kbi_allocate(&t->allocator, t->n);

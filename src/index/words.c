@@ -9,7 +9,7 @@ typedef struct assignment {
     const uint8_t *rows;
     size_t n;
     int32_t levels_up;
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     uint32_t *words, *nodes;
 } assignment;
 
@@ -35,7 +35,7 @@ static uint32_t nearest_child(const assignment *a, const uint8_t *row, uint32_t 
     uint32_t nearest = KBI_NO_NEIGHBOUR, chosen = 0;
     for (uint32_t from = 0; from < children; from += most) {
         uint32_t left = children - from;
-        uint32_t best = a->kernels.hamming_nearest(row, kbi_node_row(a->v, first + from), left < most ? left : most,
+        uint32_t best = a->kernels->hamming_nearest(row, kbi_node_row(a->v, first + from), left < most ? left : most,
                                                    a->v->row_bytes);
         if (best >> 16 >= nearest) continue;
         nearest = best >> 16;
@@ -95,7 +95,7 @@ kb_status kb_vocabulary_words(const kb_vocabulary *vocabulary, const kb_features
     if (KBI_STRUCT_READ(kb_words_options, &o, options) != KB_OK) return kbi_fail_struct(error);
     if (o.levels_up < 0) return kbi_fail(error, KB_E_ARGUMENT, "levels_up %d", o.levels_up);
     if (f.n > 0 && !words) return kbi_fail(error, KB_E_ARGUMENT, "words is NULL");
-    assignment a = {vocabulary, f.rows, f.n, o.levels_up, kbi_index_kernels(), words, nodes};
+    assignment a = {vocabulary, f.rows, f.n, o.levels_up, kbi_match_kernels_get(), words, nodes};
     kbi_parallel_run(o.parallel, (int32_t)((f.n + PIECE_ROWS - 1) / PIECE_ROWS), assign_piece, &a);
     return KB_OK;
 }

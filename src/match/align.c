@@ -28,7 +28,7 @@ typedef struct align_template {
     double sum, variance;               /* of gray: the sum, and the sum of squares without the mean */
     double slope_sum[PARAMETERS];
     double slope_gray[PARAMETERS];           /* <s_k, T - mean> / variance */
-    double factor[PARAMETERS][PARAMETERS];   /* Cholesky factor of H, lower */
+    double factor[PARAMETERS * PARAMETERS]; /* Cholesky factor of H, lower */
 } align_template;
 
 /* ---- frames ---- */
@@ -223,32 +223,6 @@ static void template_slopes(align_template *t, const int16_t *around)
     }
 }
 
-/* Cholesky in place; false when the matrix is not positive definite by far: the region lacks structure in a direction. */
-static bool factorise(double h[PARAMETERS][PARAMETERS], int n)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double s = h[i][j];
-            for (int k = 0; k < j; k++) s -= h[i][k] * h[j][k];
-            if (i > j) h[i][j] = s / h[j][j];
-            else if (s > 1e-6 * h[i][i]) h[i][i] = sqrt(s);
-            else return false;
-        }
-    return true;
-}
-
-static void solve(const double l[PARAMETERS][PARAMETERS], int n, double b[PARAMETERS])
-{
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) b[i] -= l[i][k] * b[k];
-        b[i] /= l[i][i];
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) b[i] -= l[k][i] * b[k];
-        b[i] /= l[i][i];
-    }
-}
-
 static bool template_make(align_template *t, const kbi_frame *frame, const kbi_pyramid *levels, int parameters)
 {
     int16_t around[AROUND * AROUND];
@@ -262,10 +236,12 @@ static bool template_make(align_template *t, const kbi_frame *frame, const kbi_p
         t->slope_sum[k] = sum_of(t->slope[k]);
         t->slope_gray[k] = (dot(t->slope[k], t->gray) - t->slope_sum[k] * t->sum / SAMPLES) / t->variance;
         for (int j = 0; j <= k; j++)
-            t->factor[k][j] = dot(t->slope[k], t->slope[j]) - t->slope_sum[k] * t->slope_sum[j] / SAMPLES -
-                              t->slope_gray[k] * t->slope_gray[j] * t->variance;
+            t->factor[k * t->parameters + j] = dot(t->slope[k], t->slope[j]) -
+                                               t->slope_sum[k] * t->slope_sum[j] / SAMPLES -
+                                               t->slope_gray[k] * t->slope_gray[j] * t->variance;
     }
-    return factorise(t->factor, t->parameters);
+    /* Not positive definite by far: the region lacks structure in a direction. */
+    return kbi_cholesky(t->factor, t->parameters, 1e-6);
 }
 
 /* ---- steps ---- */
@@ -302,7 +278,7 @@ static bool align_step(const align_template *t, const int16_t *gray, double prod
     double p[PARAMETERS] = {0}, sum = sum_of(gray), gain = t->variance / product;
     for (int k = 0; k < t->parameters; k++)
         p[k] = gain * (dot(t->slope[k], gray) - t->slope_sum[k] * sum / SAMPLES - t->slope_gray[k] * product);
-    solve(t->factor, t->parameters, p);
+    kbi_cholesky_solve(t->factor, t->parameters, p);
     return frame_compose(f, p, moved);
 }
 
@@ -313,7 +289,7 @@ double kbi_align(const kbi_pyramid *image_a, const kbi_frame *a, const kbi_pyram
     int16_t gray[SAMPLES];
     kbi_frame frame = *b;
     double best = -2, moved = 1, product;
-    if (!template_make(&t, a, image_a, alignment)) return -2;
+    if (!template_make(&t, a, image_a, (int)alignment)) return -2;
     for (int32_t i = 0; i <= iterations && frame_is_sane(&frame, image_b); i++) {
         frame_sample(&frame, image_b, SIDE, gray);
         double correlation = correlate(&t, gray, &product);

@@ -22,7 +22,7 @@
 #include "common/options.h"
 #include "common/sincos.h"
 #include "match/filter_block.h"
-#include "match/grid.h"
+#include "match/point_grid.h"
 #include "match/kernels.h"
 #include "match/match.h"
 
@@ -37,7 +37,7 @@ typedef struct filter_node {
 
 typedef struct filter_job {
     kbi_filter_nodes sorted; /* by cell */
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     float tolerance;
     int32_t min_support;
     int32_t n;
@@ -122,7 +122,7 @@ static void filter_count_between(const filter_job *job, int32_t least, int32_t i
     int32_t *support = job->sorted.support;
     if (to - from > NEIGHBOURS) to = from + NEIGHBOURS;
     for (int32_t j = from; j < to; j += KBI_FILTER_BLOCK) {
-        uint32_t may = job->kernels.filter_block(&job->sorted, i, j, least);
+        uint32_t may = job->kernels->filter_block(&job->sorted, i, j, least);
         if (to - j < KBI_FILTER_BLOCK) may &= ((uint32_t)1 << (to - j)) - 1;
         for (int32_t k = j; may; k++, may >>= 1) {
             if (!(may & 1) || (support[i] >= least && support[k] >= least)) continue;
@@ -233,7 +233,7 @@ kb_status kb_filter(const kb_features *given_a, const kb_features *given_b, cons
 {
     filter_job job = {.n = 0};
     kb_features a, b;
-    kbi_match_kernels_init(&job.kernels, kbi_cpu_flags());
+    job.kernels = kbi_match_kernels_get();
     kbi_error_clear(error);
     if (!count) return kbi_fail(error, KB_E_ARGUMENT, "count: a pointer is NULL");
     kb_status status = filter_read_options(options, &job, error);

@@ -5,7 +5,7 @@
 
 #include "common/features.h"
 #include "common/options.h"
-#include "match/candidates.h"
+#include "match/nearby_rows.h"
 
 #define TURN_BINS 30
 

@@ -1,4 +1,5 @@
 /* The kernels of this module in plain C. */
+#include "common/cpu.h"
 #include "match/hamming_rows.h"
 #include "match/kernels.h"
 
@@ -15,24 +16,24 @@ void kbi_hamming_block(const uint8_t *a, size_t na, const uint8_t *b, size_t nb,
     hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, COUNTS);
 }
 
-static void hamming_listed(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n, size_t row_bytes,
+void kbi_hamming_listed(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n, size_t row_bytes,
                            size_t stride, uint32_t *distances)
 {
     hamming_listed_rows(query, rows, listed, n, row_bytes, stride, distances, COUNTS);
 }
 
-static uint32_t hamming_nearest(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes)
+uint32_t kbi_hamming_nearest(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes)
 {
     return hamming_nearest_row(query, rows, n, row_bytes, COUNTS);
 }
 
-static size_t hamming_near(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found)
+size_t kbi_hamming_near(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found)
 {
     return hamming_near_words(query, words, n, most, found, COUNTS);
 }
 
 /* Without branches, since whether a point is inside cannot be foreseen. */
-static size_t list_circle(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
+size_t kbi_list_circle(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
                           const kbi_circle *circle, int32_t *listed)
 {
     size_t n = 0;
@@ -45,19 +46,34 @@ static size_t list_circle(const float *x, const float *y, const int32_t *level, 
     return n;
 }
 
-int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
+static int32_t hamming_plain(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 {
-    if (row_bytes > 0 && (!a || !b)) return -1;
+    (void)kbi_cpu_flags(); /* so that they are known to the next call */
     return (int32_t)hamming_distance(a, b, row_bytes, COUNTS);
 }
 
-void kbi_match_kernels_c(kbi_match_kernels *kernels)
+#ifdef KBI_X86
+__attribute__((target("popcnt"))) static int32_t hamming_popcnt(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 {
-    *kernels = (kbi_match_kernels){.least_rows = 96,
-                                   .hamming = KBI_REPLACED(kbi_hamming_block),
-                                   .hamming_listed = hamming_listed,
-                                   .hamming_nearest = hamming_nearest,
-                                   .hamming_near = hamming_near,
-                                   .list_circle = list_circle,
-                                   .filter_block = kbi_filter_block};
+    return (int32_t)(row_bytes == 32 ? hamming_distance(a, b, 32, true) : hamming_distance(a, b, row_bytes, true));
 }
+#else
+#    define hamming_popcnt hamming_plain
+#endif
+
+/* A table of kernels would take longer than the distance of a row. */
+int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes)
+{
+    if (row_bytes > 0 && (!a || !b)) return -1;
+    if (atomic_load_explicit(&kbi_cpu_state, memory_order_relaxed) & KBI_CPU_SSE42)
+        return hamming_popcnt(a, b, row_bytes);
+    return hamming_plain(a, b, row_bytes);
+}
+
+const kbi_match_kernels kbi_match_kernels_c = {.least_rows = 96,
+                                               .hamming = kbi_hamming_block,
+                                               .hamming_listed = kbi_hamming_listed,
+                                               .hamming_nearest = kbi_hamming_nearest,
+                                               .hamming_near = kbi_hamming_near,
+                                               .list_circle = kbi_list_circle,
+                                               .filter_block = kbi_filter_block};

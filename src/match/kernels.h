@@ -40,9 +40,15 @@ typedef struct kbi_match_kernels {
     SLOT(match, hamming) SLOT(match, hamming_listed) SLOT(match, hamming_nearest) SLOT(match, hamming_near)  \
     SLOT(match, list_circle) SLOT(match, filter_block)
 
-/* Plain C. */
-void kbi_match_kernels_c(kbi_match_kernels *kernels);
-/* The best variants for the given CPU features (common/cpu.h); implemented in src/simd. */
-void kbi_match_kernels_init(kbi_match_kernels *kernels, uint32_t cpu_flags);
+/* Plain C, and the parts of it that other tables have too. */
+void kbi_hamming_listed(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n, size_t row_bytes,
+                        size_t stride, uint32_t *distances);
+uint32_t kbi_hamming_nearest(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes);
+size_t kbi_hamming_near(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found);
+size_t kbi_list_circle(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
+                       const kbi_circle *circle, int32_t *listed);
+extern const kbi_match_kernels kbi_match_kernels_c;
+/* The best variants for this CPU; implemented in src/simd. */
+const kbi_match_kernels *kbi_match_kernels_get(void);
 
 #endif

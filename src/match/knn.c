@@ -1,19 +1,20 @@
-/* The k nearest rows of every row. The Hamming kernel gives the two nearest of a tile, which is all that k = 2 takes; for
- * a larger k, a tile whose second nearest still belongs among the k best is gone through row by row. */
+/* The k nearest rows of every row. The Hamming kernel gives the two nearest of a tile, which is all that k = 2 takes. For
+ * a larger k several tiles are compared first; then the k-th best so far is a bound, and only a tile whose second
+ * nearest is before it can have further rows among the k best. Such tiles are gone through row by row. */
 #include "common/cpu.h"
 #include "common/features.h"
 #include "match/kernels.h"
 #include "match/row_set.h"
 
-#define TILE_BYTES 32768 /* of rows of b */
-#define FEW_ROWS 64      /* of b in a tile for k > 2, since some tiles are gone through again */
-#define CLAIM_ROWS 256   /* rows of a per task */
+#define TILE_ROWS 256  /* of b; half of it where rows are long */
+#define CLAIM_ROWS 128 /* rows of a per task */
+#define CLAIM_TILES 8  /* that are compared before any is gone through again */
 
 typedef struct knn_search {
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     kbi_row_set a, b;
     size_t row_bytes, tile;
-    int32_t k;
+    int32_t k, all[TILE_ROWS]; /* rows of a tile: 0, 1, 2, ... */
     kb_neighbour *neighbours; /* of the caller: k per row of a */
 } knn_search;
 
@@ -37,34 +38,42 @@ static void knn_insert_key(const knn_search *s, kb_neighbour *list, uint32_t key
     neighbour_insert(list, s->k, (float)(key >> 16), kbi_row_set_origin(&s->b, first + (key & 0xffff)));
 }
 
-static void knn_tile_row(const knn_search *s, const uint8_t *row, size_t first, size_t n, uint32_t best,
-                         uint32_t second, kb_neighbour *list)
+/* The rows of a tile that are neither its nearest nor its second nearest. */
+static void knn_insert_others(const knn_search *s, const uint8_t *row, size_t first, size_t n, uint32_t best,
+                              uint32_t second, kb_neighbour *list)
 {
-    bool more = s->k > 2 && n > 2 && second != KBI_NO_NEIGHBOUR &&
-                (list[s->k - 1].index < 0 || (float)(second >> 16) <= list[s->k - 1].distance);
-    if (!more) {
-        knn_insert_key(s, list, best, first);
-        knn_insert_key(s, list, second, first);
-        return;
-    }
-    for (size_t j = first; j < first + n; j++) {
-        int32_t distance = kb_hamming(row, s->b.rows + j * s->row_bytes, s->row_bytes);
-        neighbour_insert(list, s->k, (float)distance, kbi_row_set_origin(&s->b, j));
-    }
+    uint32_t distances[TILE_ROWS];
+    const kb_neighbour *last = &list[s->k - 1];
+    s->kernels->hamming_listed(row, s->b.rows + first * s->row_bytes, s->all, n, s->row_bytes, s->row_bytes, distances);
+    for (size_t j = 0; j < n; j++)
+        if ((last->index < 0 || (float)distances[j] <= last->distance) && j != (best & 0xffff) && j != (second & 0xffff))
+            neighbour_insert(list, s->k, (float)distances[j], kbi_row_set_origin(&s->b, first + j));
 }
 
 static void knn_task(void *context, int32_t task)
 {
     const knn_search *s = context;
-    uint32_t best[CLAIM_ROWS], second[CLAIM_ROWS];
-    size_t a0 = (size_t)task * CLAIM_ROWS, na = s->a.count - a0 < CLAIM_ROWS ? s->a.count - a0 : CLAIM_ROWS;
-    for (size_t b0 = 0; b0 < s->b.count; b0 += s->tile) {
-        size_t nb = s->b.count - b0 < s->tile ? s->b.count - b0 : s->tile;
-        const uint8_t *rows = s->a.rows + a0 * s->row_bytes;
-        s->kernels.hamming(rows, na, s->b.rows + b0 * s->row_bytes, nb, s->row_bytes, best, second, NULL);
+    uint32_t best[CLAIM_TILES][CLAIM_ROWS], second[CLAIM_TILES][CLAIM_ROWS];
+    size_t a0 = (size_t)task * CLAIM_ROWS, na = kbi_min_z(s->a.count - a0, CLAIM_ROWS);
+    const uint8_t *rows = s->a.rows + a0 * s->row_bytes;
+    for (size_t b0 = 0; b0 < s->b.count; b0 += CLAIM_TILES * s->tile) {
+        size_t nb = kbi_min_z(s->b.count - b0, CLAIM_TILES * s->tile), tiles = (nb + s->tile - 1) / s->tile;
+        for (size_t t = 0; t < tiles; t++)
+            s->kernels->hamming(rows, na, s->b.rows + (b0 + t * s->tile) * s->row_bytes,
+                                kbi_min_z(nb - t * s->tile, s->tile), s->row_bytes, best[t], second[t], NULL);
         for (size_t i = 0; i < na; i++) {
             kb_neighbour *list = s->neighbours + (size_t)kbi_row_set_origin(&s->a, a0 + i) * (size_t)s->k;
-            knn_tile_row(s, rows + i * s->row_bytes, b0, nb, best[i], second[i], list);
+            const kb_neighbour *last = &list[s->k - 1];
+            for (size_t t = 0; t < tiles; t++) {
+                knn_insert_key(s, list, best[t][i], b0 + t * s->tile);
+                knn_insert_key(s, list, second[t][i], b0 + t * s->tile);
+            }
+            for (size_t t = 0; t < tiles && s->k > 2; t++)
+                if (second[t][i] != KBI_NO_NEIGHBOUR &&
+                    neighbour_before((float)(second[t][i] >> 16),
+                                     kbi_row_set_origin(&s->b, b0 + t * s->tile + (second[t][i] & 0xffff)), last))
+                    knn_insert_others(s, rows + i * s->row_bytes, b0 + t * s->tile,
+                                      kbi_min_z(nb - t * s->tile, s->tile), best[t][i], second[t][i], list);
         }
     }
 }
@@ -75,8 +84,9 @@ static kb_status knn_run(knn_search *s, const kb_features *a, const kb_features 
     kb_status status = kbi_row_set_prepare(&s->a, a->rows, a->n, a->row_stride, a->row_bytes, false, ws);
     if (status == KB_OK) status = kbi_row_set_prepare(&s->b, b->rows, b->n, b->row_stride, b->row_bytes, false, ws);
     if (status != KB_OK || s->a.count == 0) return status;
-    kbi_match_kernels_init(&s->kernels, kbi_cpu_flags_matching());
-    s->tile = s->k > 2 ? FEW_ROWS : (size_t)kbi_clamp_i((int32_t)(TILE_BYTES / s->row_bytes), 16, 4096);
+    s->kernels = kbi_match_kernels_get();
+    for (int32_t i = 0; i < TILE_ROWS; i++) s->all[i] = i;
+    s->tile = s->row_bytes > 32 ? TILE_ROWS / 2 : TILE_ROWS;
     kbi_parallel_run(parallel, (int32_t)((s->a.count + CLAIM_ROWS - 1) / CLAIM_ROWS), knn_task, s);
     return KB_OK;
 }

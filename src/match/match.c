@@ -21,7 +21,7 @@
 #define TILE_ROWS 4096
 
 typedef struct search {
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     kbi_row_set a, b;
     size_t row_bytes;
     size_t tile_b;
@@ -77,7 +77,7 @@ static void hamming_tile(const search *s, int32_t worker, size_t a0, size_t na, 
     uint32_t *best = s->keys + (size_t)worker * 3 * s->tile_rows, *second = best + s->tile_rows,
              *best_b = second + s->tile_rows;
     for (size_t j = 0; j < nb; j++) best_b[j] = KBI_NO_NEIGHBOUR;
-    s->kernels.hamming(s->a.rows + a0 * s->row_bytes, na, s->b.rows + b0 * s->row_bytes, nb, s->row_bytes, best, second,
+    s->kernels->hamming(s->a.rows + a0 * s->row_bytes, na, s->b.rows + b0 * s->row_bytes, nb, s->row_bytes, best, second,
                        of_b ? best_b : NULL);
     for (size_t i = 0; i < na; i++) {
         float before = of_a->distance[i];
@@ -112,7 +112,7 @@ static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 static size_t claim_rows(search *s, size_t *first)
 {
     size_t rows, workers = (size_t)s->workers;
-    size_t least = min_size(s->kernels.least_rows, (s->a.count + workers - 1) / workers);
+    size_t least = min_size(s->kernels->least_rows, (s->a.count + workers - 1) / workers);
     *first = atomic_load_explicit(&s->next, memory_order_relaxed);
     do {
         size_t left = s->a.count - *first, share = workers == 1 ? left : left / workers / 2;
@@ -203,7 +203,7 @@ static kb_status search_run(search *s, const kb_match_options *o, kb_workspace *
                             size_t *count)
 {
     if (s->a.count == 0 || s->b.count == 0) return KB_OK;
-    kbi_match_kernels_init(&s->kernels, kbi_cpu_flags_matching());
+    s->kernels = kbi_match_kernels_get();
     s->mutual = !o->one_way;
     s->workers = (int32_t)min_size((size_t)kbi_parallel_threads(o->parallel), s->a.count);
     atomic_init(&s->next, 0);

@@ -10,7 +10,7 @@
 
 #include "common/features.h"
 #include "common/options.h"
-#include "match/candidates.h"
+#include "match/nearby_rows.h"
 
 #define WINDOW 11 /* samples */
 #define REACH 5   /* shifts to either side */

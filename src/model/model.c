@@ -129,7 +129,7 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
         return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s", (int)spec->bits,
                            binary ? "must be a multiple of 8, from 8 to 1024"
                                   : "must be 0 for a kind that is not binary");
-    if (!KB_BAD_ONLY && spec->bits % (8 * kbi_octaves(spec->sampler)))
+    if (spec->bits % (8 * kbi_octaves(spec->sampler)))
         return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s has a multiple of 32: whole bytes of each octave",
                            (int)spec->bits, kb_kind_name(spec->kind));
     if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_KIND_HASHSIFT))
@@ -318,7 +318,7 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
     model->id = kbi_model_id(&model->spec, kbi_model_revision(spec.kind, spec.sampler));
     if (kbi_kind_has_boxes(spec.kind))
         for (int32_t k = 0; k < kbi_model_octaves(model); k++) prepare_table(model, k);
-    if (!KB_BAD_ONLY && spec.kind == KB_KIND_HASHSIFT) pack_projection(model);
+    if (kbi_kind_built(KB_KIND_HASHSIFT) && spec.kind == KB_KIND_HASHSIFT) pack_projection(model);
     bool binary = kbi_kind_is_binary(spec.kind);
     model->row_bytes = binary ? spec.bits / 8 : KB_SIFT_VALUES;
     model->row_floats = binary ? 0 : KB_SIFT_VALUES;

@@ -28,9 +28,9 @@ static inline double kbi_threshold_max(kb_kind kind) { return 32768 / kbi_thresh
 /* The grid of a sampler. The image sampler has none; it describes ready patches as PATCH does. */
 static inline kbi_grid kbi_sampler_grid(kb_sampler sampler)
 {
-    return !KB_BAD_ONLY && sampler == KB_SAMPLER_OCTAVES ? KBI_GRID_OCTAVES
-           : sampler == KB_SAMPLER_CELLS                 ? KBI_GRID_CELLS
-                                                         : KBI_GRID_PATCH;
+    return sampler == KB_SAMPLER_OCTAVES ? KBI_GRID_OCTAVES
+           : sampler == KB_SAMPLER_CELLS ? KBI_GRID_CELLS
+                                         : KBI_GRID_PATCH;
 }
 /* Octaves take turns byte by byte, so that the first bytes of a row describe all of them: bit `index` of an octave is
  * this bit of the row. */
@@ -112,10 +112,17 @@ struct kb_model {
 
 static inline int32_t kbi_model_octaves(const kb_model *model) { return kbi_grid_octaves(model->grid); }
 
-/* Whether this build has models of a kind. */
-static inline bool kbi_kind_built(kb_kind kind) { return !KB_BAD_ONLY || kind == KB_KIND_BAD; }
+/* Whether this build has models of a kind: KB_KINDS has a bit for each (CMake's KEYBITS_KINDS), and a linker drops what
+ * only other kinds need. */
+#ifndef KB_KINDS
+#    define KB_KINDS (1 << KB_KIND_BAD | 1 << KB_KIND_BAG | 1 << KB_KIND_HASHSIFT | 1 << KB_KIND_SIFT | 1 << KB_KIND_ROOTSIFT)
+#endif
+static inline bool kbi_kind_built(kb_kind kind) { return KB_KINDS >> kind & 1; }
 
-static inline bool kbi_kind_has_boxes(kb_kind kind) { return kind == KB_KIND_BAD || kind == KB_KIND_BAG; }
+static inline bool kbi_kind_has_boxes(kb_kind kind)
+{
+    return !(KB_KINDS & ~(1 << KB_KIND_BAD | 1 << KB_KIND_BAG)) || kind == KB_KIND_BAD || kind == KB_KIND_BAG;
+}
 static inline bool kbi_kind_is_binary(kb_kind kind) { return kbi_kind_has_boxes(kind) || kind == KB_KIND_HASHSIFT; }
 
 /* ---- file.c ---- */

@@ -49,21 +49,28 @@ kb_status kbi_pair_describe(pair_job *job, int which, const pair_look *look)
 {
     pair_side *side = &job->sides[which];
     float rotation = which == 0 ? 0.0f : look->rotation;
-    bool plain = look->angles != KB_LOOK_ORIENTED && side->described != KB_LOOK_ORIENTED && side->described;
+    bool angles = look->angles == KB_LOOK_ORIENTED, before = side->described == KB_LOOK_ORIENTED;
+    bool same = side->described && angles == before && (angles || side->rotation == rotation);
+    size_t from = same ? side->rows_n : 0;
     kb_status status = kbi_pair_set_angles(job, which, look);
-    if ((plain && side->rotation == rotation) || (side->described == look->angles && !plain)) return status;
+    if (status != KB_OK || (same && from >= side->n)) return status;
     side->described = look->angles;
     side->rotation = rotation;
-    return status == KB_OK ? kbi_pair_describe_side(job, side) : status;
+    side->rows_n = side->n;
+    return kbi_pair_describe_side(job, side, from);
 }
 
-kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side)
+kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side, size_t from)
 {
     kb_describe_options o;
     KB_INIT(o);
     o.scale = job->describe_scale;
     o.parallel = job->options.parallel;
     kb_features f = kbi_pair_view(job, side, NULL);
+    f.keypoints += from;
+    f.n -= from;
+    f.rows = (uint8_t *)f.rows + from * f.row_bytes;
+    f.rows_size -= from * f.row_bytes;
     return kb_describe(job->model, &side->gray, &o, job->workspace, &f, job->error);
 }
 
@@ -109,15 +116,41 @@ kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
     return status;
 }
 
-kb_status kbi_pair_look(pair_job *job, pair_look *out)
+/* All but the fit. */
+static kb_status describe_and_match(pair_job *job, pair_look *out)
 {
     kb_status status = KB_OK;
     out->angles = out->look;
     out->b = job->sides[1].keypoints;
     out->nb = job->sides[1].n;
-    job->looks++;
     for (int k = 0; k < 2 && status == KB_OK; k++) status = kbi_pair_describe(job, k, out);
     if (status == KB_OK) status = match(job, out);
-    if (status == KB_OK) status = kbi_pair_filter(job, out);
+    return status == KB_OK ? kbi_pair_filter(job, out) : status;
+}
+
+kb_status kbi_pair_look(pair_job *job, pair_look *out)
+{
+    job->looks++;
+    kb_status status = describe_and_match(job, out);
     return status == KB_OK ? kbi_pair_fit(job, out) : status;
+}
+
+#define STRONGEST 400  /* keypoints of each image, which come first */
+#define TURNED 0.25    /* of their matches that the filter keeps; half and more of an upright pair */
+
+/* Their rows are the first ones of the upright look, which goes on from there. */
+kb_status kbi_pair_looks_turned(pair_job *job, pair_look *spare, bool *turned)
+{
+    pair_side *a = &job->sides[0], *b = &job->sides[1];
+    size_t na = a->n, nb = b->n;
+    *turned = false;
+    if (job->options.no_filter || na < 2 * STRONGEST || nb < 2 * STRONGEST) return KB_OK;
+    spare->look = KB_LOOK_UPRIGHT;
+    spare->rotation = 0;
+    a->n = b->n = STRONGEST;
+    kb_status status = describe_and_match(job, spare);
+    a->n = na;
+    b->n = nb;
+    *turned = (double)spare->count < TURNED * (double)spare->candidates;
+    return status;
 }

@@ -102,6 +102,7 @@ static bool better(const pair_look *a, const pair_look *b)
 static kb_status try_look(pair_job *job, kb_look look, float rotation, pair_look *best, pair_look *spare)
 {
     if (!(job->options.looks & (int32_t)look)) return KB_OK;
+    job->tried |= (int32_t)look;
     spare->look = look;
     spare->rotation = rotation;
     kb_status (*take)(pair_job *, const pair_look *, pair_look *) =
@@ -149,10 +150,15 @@ static bool maps_lines(const kb_fit_options *fit)
 
 static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
 {
-    kb_status status = try_look(job, KB_LOOK_UPRIGHT, 0, best, spare);
-    bool upright = job->looks > 0;
-    if (status == KB_OK && !believed(best)) status = try_look(job, KB_LOOK_ORIENTED, 0, best, spare);
+    const int32_t both = KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED;
+    bool turned = false;
+    kb_status status = KB_OK;
+    if ((job->options.looks & both) == both) status = kbi_pair_looks_turned(job, spare, &turned);
+    if (status == KB_OK) status = try_look(job, turned ? KB_LOOK_ORIENTED : KB_LOOK_UPRIGHT, 0, best, spare);
+    if (status == KB_OK && !believed(best))
+        status = try_look(job, turned ? KB_LOOK_UPRIGHT : KB_LOOK_ORIENTED, 0, best, spare);
     if (status != KB_OK) return status;
+    bool upright = job->tried & KB_LOOK_UPRIGHT;
     float rotation = rotation_of(job, best, spare);
     bool rolled = rotation >= MIN_ROLL && rotation <= 360 - MIN_ROLL;
     if (rolled || !upright) status = try_look(job, KB_LOOK_ROTATED, rotation, best, spare);

@@ -7,11 +7,13 @@
  *     warped     after a homography: image b warped into image a, with keypoints of its own
  *     guided     after an epipolar geometry: matches along lines
  *
- *     pair.c      the public call: options, buffers, the order of looks
- *     look.c      one look
- *     rotation.c  the rotation of a pair
- *     warp.c      the warped look
- *     guided.c    the guided look */
+ *     pair.c             the public call: options, buffers, the order of looks
+ *     look.c             one look
+ *     common_rotation.c  the rotation of a pair
+ *     warped_look.c      the warped look
+ *     guided_look.c      the guided look
+ *
+ * Two more calls stand above all modules: features.c detects and describes, reserve.c counts workspace. */
 #ifndef KBI_PAIR_H
 #define KBI_PAIR_H
 
@@ -26,6 +28,7 @@ typedef struct pair_side {
     void *rows;    /* bytes, or floats where the model gives them */
     kb_look described; /* the angles of the rows; 0: none yet */
     float rotation;
+    size_t rows_n;     /* how many there are of them */
 } pair_side;
 
 /* What a look gave. */
@@ -53,7 +56,8 @@ typedef struct pair_job {
     size_t capacity; /* of keypoints */
     kb_point_pair *points;
     float *quality;
-    int32_t looks; /* tried so far */
+    int32_t looks; /* how many were tried so far, */
+    int32_t tried; /* and which */
     kb_workspace *workspace;
     kb_error *error; /* the caller's */
 } pair_job;
@@ -68,17 +72,19 @@ kb_status kbi_pair_look(pair_job *job, pair_look *out);
 /* Its steps. Sets the angles with which a look describes a side; describes it, unless its rows have these angles. */
 kb_status kbi_pair_set_angles(pair_job *job, int which, const pair_look *look);
 kb_status kbi_pair_describe(pair_job *job, int which, const pair_look *look);
-/* The rows of the keypoints as they are. */
-kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side);
+/* The rows of the keypoints as they are, from one on. */
+kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side, size_t from);
+/* Whether upright rows of the strongest keypoints find hardly any matches that the filter keeps. */
+kb_status kbi_pair_looks_turned(pair_job *job, pair_look *spare, bool *turned);
 /* Drops matches, unless the options keep them; what there was becomes out->candidates. */
 kb_status kbi_pair_filter(const pair_job *job, pair_look *out);
 kb_status kbi_pair_fit(const pair_job *job, pair_look *out);
 
-/* ---- warp.c, guided.c ---- After a look that found a geometry. */
+/* ---- warped_look.c, guided_look.c ---- After a look that found a geometry. */
 kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out);
 kb_status kbi_pair_guided_look(pair_job *job, const pair_look *found, pair_look *out);
 
-/* ---- rotation.c ---- */
+/* ---- common_rotation.c ---- */
 
 /* The rotation, in degrees clockwise from 0 to 360, that takes the inliers of image a to image b as well as can be. */
 float kbi_pair_rotation_of_points(const pair_job *job, const pair_look *look);

@@ -1,85 +1,74 @@
-/* Which variant of every kernel runs on this CPU. */
+/* Which table of every module runs on this CPU: the first of its list whose instruction set may be used. */
 #include "simd/kernels.h"
 
-void kbi_kernels_c(kbi_kernels *table)
-{
-    kbi_image_kernels_c(&table->image);
-    kbi_detect_kernels_c(&table->detect);
-    kbi_describe_kernels_c(&table->describe);
-    kbi_match_kernels_c(&table->match);
-    if (!KB_BAD_ONLY) kbi_fit_kernels_c(&table->fit); /* which else stays out where nothing is fitted */
-}
-
-/* Tiers from the lowest to the highest. A tier needs its feature and, with it, all that the feature builds on. */
-static const struct kernel_tier {
+typedef struct kernel_tier {
     const char *name;
     uint32_t needs;
-    void (*fill)(kbi_kernels *);
-} kernel_tiers[] = {
-    {"c", 0, kbi_kernels_c},
+    const void *table;
+} kernel_tier;
+
+#define TIER_C(module) {"c", 0, &kbi_##module##_kernels_c}
 #if defined(KBI_X86)
-    {"popcnt", KBI_CPU_POPCNT, kbi_kernels_popcnt},
-    {"sse4.1", KBI_CPU_SSE41, kbi_kernels_sse4},
-    {"sse4.1", KBI_CPU_SSE41 | KBI_CPU_POPCNT, kbi_kernels_sse4_popcnt},
-    {"avx2", KBI_CPU_AVX2, kbi_kernels_avx2},
+#    define TIER_AVX2(module) {"avx2", KBI_CPU_AVX2, &kbi_##module##_kernels_avx2}
+#    define TIERS_BELOW_512(module)                                                                                    \
+        TIER_AVX2(module), {"sse4.2", KBI_CPU_SSE42, &kbi_##module##_kernels_sse4}, TIER_C(module)
 #    ifdef KBI_X86_512
-    {"avx512", KBI_CPU_AVX512, kbi_kernels_avx512},
-    {"avx512", KBI_CPU_AVX512, kbi_kernels_avx512_rows},
+#        define TIERS(module) {"avx512", KBI_CPU_AVX512, &kbi_##module##_kernels_avx512}, TIERS_BELOW_512(module)
+#    else
+#        define TIERS(module) TIERS_BELOW_512(module)
 #    endif
-#    ifdef KBI_X86_AMX
-    {"amx", KBI_CPU_AMX, kbi_kernels_amx},
+#    define FIT_TIERS TIER_AVX2(fit), TIER_C(fit)
+#else
+#    if defined(KBI_AARCH64)
+#        define TIERS(module) {"neon", KBI_CPU_NEON, &kbi_##module##_kernels_neon}, TIER_C(module)
+#    elif defined(KBI_WASM_SIMD) /* which is compiled in, so that nothing runs without it */
+#        define TIERS(module) {"simd128", 0, &kbi_##module##_kernels_wasm}
+#    else
+#        define TIERS(module) TIER_C(module)
 #    endif
-#elif defined(KBI_AARCH64)
-    {"neon", KBI_CPU_NEON, kbi_kernels_neon},
-#elif defined(KBI_WASM_SIMD)
-    {"simd128", KBI_CPU_SIMD128, kbi_kernels_wasm},
+#    define FIT_TIERS TIER_C(fit)
 #endif
-};
 
-static bool tier_allowed(const struct kernel_tier *tier, uint32_t cpu_flags)
+/* From the highest to the lowest, which needs nothing. */
+static const kernel_tier image_tiers[] = {TIERS(image)};
+static const kernel_tier detect_tiers[] = {TIERS(detect)};
+static const kernel_tier boxes_tiers[] = {TIERS(boxes)};
+static const kernel_tier sift_tiers[] = {TIERS(sift)};
+static const kernel_tier match_tiers[] = {TIERS(match)};
+static const kernel_tier fit_tiers[] = {FIT_TIERS};
+
+static const void *table_for(const kernel_tier *tier, uint32_t cpu_flags)
 {
-    uint32_t needs = kbi_cpu_closure(tier->needs);
-    return (cpu_flags & needs) == needs;
+    while (tier->needs & ~cpu_flags) tier++;
+    return tier->table;
 }
 
-void kbi_kernels_init(kbi_kernels *table, uint32_t cpu_flags)
+#define GET_TABLE(module)                                                                                              \
+    const kbi_##module##_kernels *kbi_##module##_kernels_get(void) { return table_for(module##_tiers, kbi_cpu_flags()); }
+KBI_KERNEL_MODULES(GET_TABLE)
+
+kbi_kernels kbi_kernels_for(uint32_t cpu_flags)
 {
-    for (size_t i = 0; i < KBI_COUNT(kernel_tiers); i++)
-        if (tier_allowed(&kernel_tiers[i], cpu_flags)) kernel_tiers[i].fill(table);
+#define TABLE_FOR(module) .module = table_for(module##_tiers, cpu_flags),
+    return (kbi_kernels){KBI_KERNEL_MODULES(TABLE_FOR)};
 }
 
-#define INIT_MODULE(module)                                                                                            \
-    void kbi_##module##_kernels_init(kbi_##module##_kernels *kernels, uint32_t cpu_flags)                              \
-    {                                                                                                                  \
-        kbi_kernels all;                                                                                               \
-        kbi_kernels_init(&all, cpu_flags);                                                                             \
-        *kernels = all.module;                                                                                         \
-    }
-INIT_MODULE(image)
-INIT_MODULE(detect)
-INIT_MODULE(describe)
-INIT_MODULE(match)
-INIT_MODULE(fit)
-
-/* The variant of a slot is the last tier that changes it: applies the tiers one by one and compares. */
+/* The variant of a slot is the lowest tier whose table has it. */
 kb_kernel kb_kernel_at(int32_t index)
 {
-#define SLOT_NAME(module, slot) #slot,
-    static const char *const names[] = {KBI_KERNEL_SLOTS(SLOT_NAME)};
-    if (index < 0 || index >= (int32_t)KBI_COUNT(names)) return (kb_kernel){NULL, NULL};
-    kb_kernel kernel = {names[index], "c"};
-    kbi_kernels before, after;
-    uint32_t flags = kbi_cpu_flags_matching();
-    kbi_kernels_c(&before);
-    after = before;
-    for (size_t i = 1; i < KBI_COUNT(kernel_tiers); i++) {
-        if (!tier_allowed(&kernel_tiers[i], flags)) continue;
-        kernel_tiers[i].fill(&after);
-        int32_t slot = 0;
-#define SLOT_CHANGED(module, member)                                                                                   \
-    if (slot++ == index && before.module.member != after.module.member) kernel.variant = kernel_tiers[i].name;
-        KBI_KERNEL_SLOTS(SLOT_CHANGED)
-        before = after;
-    }
-    return kernel;
+    static const struct {
+        const char *name;
+        const kernel_tier *tiers, *end;
+        size_t offset;
+    } slots[] = {
+#define SLOT_ROW(module, slot)                                                                                         \
+    {#slot, module##_tiers, module##_tiers + KBI_COUNT(module##_tiers), offsetof(kbi_##module##_kernels, slot)},
+        KBI_KERNEL_SLOTS(SLOT_ROW)};
+    if (index < 0 || index >= (int32_t)KBI_COUNT(slots)) return (kb_kernel){NULL, NULL};
+    const size_t offset = slots[index].offset;
+    const char *used = table_for(slots[index].tiers, kbi_cpu_flags());
+    const kernel_tier *tier = slots[index].end;
+    do tier--;
+    while (memcmp((const char *)tier->table + offset, used + offset, sizeof(void (*)(void))) != 0);
+    return (kb_kernel){slots[index].name, tier->name};
 }

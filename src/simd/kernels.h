@@ -1,6 +1,7 @@
-/* The kernels of all modules in one table, and the tiers that fill it: plain C first, then one tier per instruction
- * set. A tier replaces the slots that it does better. Modules know nothing of this folder: each declares
- * kbi_<module>_kernels_init in its own kernels.h, and dispatch.c implements it. */
+/* The tables of kernels. A module has a table of its contract (its kernels.h) in plain C, and a complete one for every
+ * instruction set that does better: kbi_<module>_kernels_<set>, in kernels_<set>.c. dispatch.c gives the best one for
+ * this CPU. Modules know nothing of this folder, and tables of one module nothing of the others, so that a linker drops
+ * the tables and kernels of modules that a program does not use. */
 #ifndef KBI_KERNELS_H
 #define KBI_KERNELS_H
 
@@ -11,45 +12,62 @@
 #include "image/kernels.h"
 #include "match/kernels.h"
 
+/* MODULE(module) for every table. */
+#define KBI_KERNEL_MODULES(MODULE) MODULE(image) MODULE(detect) MODULE(boxes) MODULE(sift) MODULE(match) MODULE(fit)
+
+/* The tables of all modules, for tests and benchmarks. */
 typedef struct kbi_kernels {
-    kbi_image_kernels image;
-    kbi_detect_kernels detect;
-    kbi_describe_kernels describe;
-    kbi_match_kernels match;
-    kbi_fit_kernels fit;
+#define KBI_KERNELS_MEMBER(module) const kbi_##module##_kernels *module;
+    KBI_KERNEL_MODULES(KBI_KERNELS_MEMBER)
 } kbi_kernels;
+kbi_kernels kbi_kernels_for(uint32_t cpu_flags);
 
 /* SLOT(module, slot) for every slot. */
 #define KBI_KERNEL_SLOTS(SLOT)                                                                                         \
-    KBI_IMAGE_KERNEL_SLOTS(SLOT) KBI_DETECT_KERNEL_SLOTS(SLOT) KBI_DESCRIBE_KERNEL_SLOTS(SLOT)                         \
-    KBI_MATCH_KERNEL_SLOTS(SLOT) KBI_FIT_KERNEL_SLOTS(SLOT)
+    KBI_IMAGE_KERNEL_SLOTS(SLOT) KBI_DETECT_KERNEL_SLOTS(SLOT) KBI_BOXES_KERNEL_SLOTS(SLOT)                            \
+    KBI_SIFT_KERNEL_SLOTS(SLOT) KBI_MATCH_KERNEL_SLOTS(SLOT) KBI_FIT_KERNEL_SLOTS(SLOT)
 
-/* Plain C, then every tier that the flags allow. */
-void kbi_kernels_init(kbi_kernels *table, uint32_t cpu_flags);
+#define KBI_TABLES_FOR(set)                                                                                            \
+    KBI_EXTERN const kbi_image_kernels kbi_image_kernels_##set;                                                        \
+    KBI_EXTERN const kbi_detect_kernels kbi_detect_kernels_##set;                                                      \
+    KBI_EXTERN const kbi_boxes_kernels kbi_boxes_kernels_##set;                                                        \
+    KBI_EXTERN const kbi_sift_kernels kbi_sift_kernels_##set;                                                          \
+    KBI_EXTERN const kbi_match_kernels kbi_match_kernels_##set
+/* A kernel of a set that tables of higher ones have too. */
+#define KBI_KERNEL_OF(module, slot, set) KBI_STATIC __typeof__(*((kbi_##module##_kernels *)0)->slot) kbi_##slot##_##set
 
-/* The tiers. */
-void kbi_kernels_c(kbi_kernels *table);
 #if defined(KBI_X86)
-void kbi_kernels_popcnt(kbi_kernels *table);
-void kbi_kernels_sse4(kbi_kernels *table);
-void kbi_kernels_sse4_popcnt(kbi_kernels *table);
-void kbi_kernels_avx2(kbi_kernels *table);
-void kbi_kernels_avx512(kbi_kernels *table);
-void kbi_kernels_avx512_rows(kbi_kernels *table);
-void kbi_kernels_amx(kbi_kernels *table);
+KBI_TABLES_FOR(sse4);
+KBI_TABLES_FOR(avx2);
+KBI_EXTERN const kbi_fit_kernels kbi_fit_kernels_avx2;
+KBI_STATIC __typeof__(kbi_hamming_block) kbi_hamming_few_sse4; /* for few or long rows */
+KBI_KERNEL_OF(match, hamming_listed, sse4);
+KBI_KERNEL_OF(match, hamming_nearest, sse4);
+KBI_KERNEL_OF(match, hamming_near, sse4);
+KBI_KERNEL_OF(detect, harris, sse4);
+KBI_KERNEL_OF(image, shrink_half, avx2);
+KBI_KERNEL_OF(image, shrink_two_thirds, avx2);
+KBI_KERNEL_OF(image, plan, avx2);
+KBI_KERNEL_OF(detect, blend_rows, avx2);
+KBI_KERNEL_OF(detect, disc_angle, avx2);
+KBI_KERNEL_OF(detect, gradient_histogram, avx2);
+KBI_KERNEL_OF(detect, difference_row, avx2);
+KBI_KERNEL_OF(detect, direction_rows, avx2);
+KBI_KERNEL_OF(sift, sift_bytes, avx2);
+KBI_KERNEL_OF(match, list_circle, avx2);
+KBI_KERNEL_OF(match, filter_block, avx2);
+#    ifdef KBI_X86_512
+KBI_TABLES_FOR(avx512);
+KBI_KERNEL_OF(detect, fast_row, avx512);
+KBI_KERNEL_OF(detect, fast_scores, avx512);
+KBI_KERNEL_OF(detect, peaks_row, avx512);
+KBI_KERNEL_OF(detect, gradient_cells, avx512);
+KBI_KERNEL_OF(detect, gradient_sums, avx512);
+#    endif
 #elif defined(KBI_AARCH64)
-void kbi_kernels_neon(kbi_kernels *table);
+KBI_TABLES_FOR(neon);
 #elif defined(KBI_WASM_SIMD)
-void kbi_kernels_wasm(kbi_kernels *table);
-#endif
-
-#if defined(KBI_X86)
-/* The kernel `hamming` of the tier popcnt, which higher tiers use for few or long rows. */
-void kbi_hamming_popcnt(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                        uint32_t *second, uint32_t *best_b);
-/* That of the tier avx512, which the tier amx uses for few or long rows. */
-void kbi_hamming_avx512(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                        uint32_t *second, uint32_t *best_b);
+KBI_TABLES_FOR(wasm);
 #endif
 
 #endif

@@ -5,23 +5,48 @@
 
 #    define KBI_VEC_AVX2
 #    include "simd/templates.h"
+#    include "simd/tmpl_blur.h"
 #    include "simd/tmpl_circle.h"
 #    include "simd/tmpl_filter.h"
 #    include "simd/tmpl_hessian.h"
+#    include "simd/tmpl_sift_rows.h"
 #    include "simd/tmpl_transfer.h"
 
-void kbi_kernels_avx2(kbi_kernels *table)
+/* Rows that compilers make fast by themselves, with wider vectors than in plain C. */
+VEC_KERNEL float KERNEL(disc_angle)(const uint8_t *centre, ptrdiff_t stride) { return disc_angle(centre, stride); }
+
+VEC_KERNEL void KERNEL(difference_row)(const uint16_t *smaller, const uint16_t *larger, int32_t width, int16_t *out)
 {
-    use_simd(table);
-    table->match.list_circle = list_circle_simd;
-    if (!KB_BAD_ONLY) table->match.filter_block = filter_block_simd;
-    if (!KB_BAD_ONLY) table->fit.transfer_sums = transfer_sums_simd;
-    /* Harris's response stays that of SSE4.1: 7 columns gain nothing by wider vectors. */
-    table->detect.disc_angle = disc_angle;
-    table->detect.difference_row = difference_row;
-    table->detect.blur_bytes = blur_bytes_simd;
-    table->detect.hessian_row = hessian_row_simd;
-    table->detect.hessian_peaks = hessian_peaks_simd;
+    difference_row(smaller, larger, width, out);
 }
+
+const kbi_detect_kernels kbi_detect_kernels_avx2 = {.blend_rows = KERNEL(blend_rows),
+                                                    .resize_group = RESIZE_GROUP,
+                                                    .resize_row = KERNEL(resize_row),
+                                                    .fast_row = KERNEL(fast_row),
+                                                    .fast_scores = KERNEL(fast_scores),
+                                                    .peaks_row = KERNEL(peaks_row),
+                                                    .harris = kbi_harris_sse4, /* 7 columns: wider is not faster */
+                                                    .disc_angle = KERNEL(disc_angle),
+                                                    .gradient_cells = KERNEL(gradient_cells),
+                                                    .gradient_sums = KERNEL(gradient_sums),
+                                                    .gradient_histogram = KERNEL(gradient_histogram),
+                                                    .blur_bytes = KERNEL(blur_bytes),
+                                                    .hessian_row = KERNEL(hessian_row),
+                                                    .hessian_peaks = KERNEL(hessian_peaks),
+                                                    .blur_pairs = KERNEL(blur_pairs),
+                                                    .difference_row = KERNEL(difference_row),
+                                                    .extrema_row = KERNEL(extrema_row),
+                                                    .direction_rows = KERNEL(direction_rows)};
+
+const kbi_match_kernels kbi_match_kernels_avx2 = {.least_rows = 96,
+                                                  .hamming = KERNEL(hamming),
+                                                  .hamming_listed = kbi_hamming_listed_sse4,
+                                                  .hamming_nearest = kbi_hamming_nearest_sse4,
+                                                  .hamming_near = kbi_hamming_near_sse4,
+                                                  .list_circle = KERNEL(list_circle),
+                                                  .filter_block = KERNEL(filter_block)};
+
+const kbi_fit_kernels kbi_fit_kernels_avx2 = {.transfer_sums = KERNEL(transfer_sums)};
 
 #endif

@@ -7,39 +7,55 @@
 #    define KBI_VEC_AVX512
 #    include "simd/tmpl_rows.h"
 #    include "simd/tmpl_blur.h"
+#    include "simd/tmpl_boxes.h"
 #    include "simd/tmpl_extrema_masks.h"
 #    include "simd/tmpl_hamming.h"
-#    include "simd/tmpl_hessian.h"
 #    include "simd/tmpl_hamming_words.h"
+#    include "simd/tmpl_hessian.h"
 #    include "simd/tmpl_project_vnni.h"
 #    include "simd/tmpl_resize_vbmi.h"
 #    include "simd/tmpl_sample.h"
-#    include "simd/tmpl_scratch.h"
+#    include "simd/tmpl_sift.h"
 
-void kbi_hamming_avx512(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                        uint32_t *second, uint32_t *best_b)
-{
-    hamming_simd(a, na, b, nb, row_bytes, best, second, best_b);
-}
+const kbi_image_kernels kbi_image_kernels_avx512 = {.batch = KBI_BATCH,
+                                                    .shrink_half = kbi_shrink_half_avx2,
+                                                    .shrink_two_thirds = kbi_shrink_two_thirds_avx2,
+                                                    .plan = kbi_plan_avx2,
+                                                    .sample = KERNEL(sample)};
 
-void kbi_kernels_avx512(kbi_kernels *table)
-{
-    table->match.hamming = kbi_hamming_avx512;
-    table->match.hamming_nearest = hamming_nearest_simd;
-    table->match.hamming_near = hamming_near_simd;
-    if (KB_BAD_ONLY) return; /* a small library describes by AVX2 */
-    table->describe.boxes = boxes_simd;
-    table->describe.scratch_bytes = scratch_bytes_simd;
-    table->detect.resize_group = RESIZE_GROUP;
-    table->detect.resize_row = resize_row_simd;
-    table->detect.blur_pairs = blur_pairs_simd;
-    table->detect.extrema_row = extrema_row_masks;
-    table->detect.blur_bytes = blur_bytes_simd;
-    table->detect.hessian_row = hessian_row_simd;
-    table->detect.hessian_peaks = hessian_peaks_simd;
-    table->image.sample = sample_simd;
-    table->describe.sift = sift_simd;
-    table->describe.project = project_simd;
-}
+const kbi_boxes_kernels kbi_boxes_kernels_avx512 = {.boxes_scratch = KERNEL(boxes_scratch), .boxes = KERNEL(boxes)};
+
+const kbi_sift_kernels kbi_sift_kernels_avx512 = {.scratch_bytes = sizeof(sift_scratch),
+                                                  .sift = KERNEL(sift),
+                                                  .sift_bytes = kbi_sift_bytes_avx2,
+                                                  .project = KERNEL(project)};
+
+/* Five of them are in kernels_avx512_rows.c. */
+const kbi_detect_kernels kbi_detect_kernels_avx512 = {.blend_rows = kbi_blend_rows_avx2,
+                                                      .resize_group = RESIZE_GROUP,
+                                                      .resize_row = KERNEL(resize_row),
+                                                      .fast_row = KERNEL(fast_row),
+                                                      .fast_scores = KERNEL(fast_scores),
+                                                      .peaks_row = KERNEL(peaks_row),
+                                                      .harris = kbi_harris_sse4,
+                                                      .disc_angle = kbi_disc_angle_avx2,
+                                                      .gradient_cells = KERNEL(gradient_cells),
+                                                      .gradient_sums = KERNEL(gradient_sums),
+                                                      .gradient_histogram = kbi_gradient_histogram_avx2,
+                                                      .blur_bytes = KERNEL(blur_bytes),
+                                                      .hessian_row = KERNEL(hessian_row),
+                                                      .hessian_peaks = KERNEL(hessian_peaks),
+                                                      .blur_pairs = KERNEL(blur_pairs),
+                                                      .difference_row = kbi_difference_row_avx2,
+                                                      .extrema_row = KERNEL(extrema_row),
+                                                      .direction_rows = kbi_direction_rows_avx2};
+
+const kbi_match_kernels kbi_match_kernels_avx512 = {.least_rows = 96,
+                                                    .hamming = KERNEL(hamming),
+                                                    .hamming_listed = kbi_hamming_listed_sse4,
+                                                    .hamming_nearest = KERNEL(hamming_nearest),
+                                                    .hamming_near = KERNEL(hamming_near),
+                                                    .list_circle = kbi_list_circle_avx2,
+                                                    .filter_block = kbi_filter_block_avx2};
 
 #endif

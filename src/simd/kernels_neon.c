@@ -5,22 +5,15 @@
 
 #    define KBI_VEC_NEON
 #    include "simd/templates.h"
+#    include "simd/tmpl_blur.h"
 #    include "simd/tmpl_circle.h"
+#    include "simd/tmpl_corner.h"
 #    include "simd/tmpl_filter.h"
-
-static void hamming_listed_neon(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n,
-                                size_t row_bytes, size_t stride, uint32_t *distances)
-{
-    hamming_listed_rows(query, rows, listed, n, row_bytes, stride, distances, true);
-}
-
-static uint32_t hamming_nearest_neon(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes)
-{
-    return hamming_nearest_row(query, rows, n, row_bytes, true);
-}
+#    include "simd/tmpl_sift_rows.h"
 
 /* 16 words at a time; few of them are near, so a branch for each of those costs less than a store for each word. */
-static size_t hamming_near_neon(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found)
+VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most,
+                                       int32_t *found)
 {
     const uint64_t word = load64(query);
     const vec limit = v_set((int)(most < 64 ? most : 64) * 257);
@@ -37,14 +30,31 @@ static size_t hamming_near_neon(const uint8_t *query, const uint8_t *words, size
     return count;
 }
 
-void kbi_kernels_neon(kbi_kernels *table)
-{
-    use_simd(table);
-    table->match.hamming_listed = hamming_listed_neon;
-    table->match.hamming_nearest = hamming_nearest_neon;
-    table->match.hamming_near = hamming_near_neon;
-    table->match.list_circle = list_circle_simd;
-    if (!KB_BAD_ONLY) table->match.filter_block = filter_block_simd;
-}
+const kbi_detect_kernels kbi_detect_kernels_neon = {.blend_rows = KERNEL(blend_rows),
+                                                    .resize_group = RESIZE_GROUP,
+                                                    .resize_row = KERNEL(resize_row),
+                                                    .fast_row = KERNEL(fast_row),
+                                                    .fast_scores = KERNEL(fast_scores),
+                                                    .peaks_row = KERNEL(peaks_row),
+                                                    .harris = KERNEL(harris),
+                                                    .disc_angle = kbi_disc_angle,
+                                                    .gradient_cells = KERNEL(gradient_cells),
+                                                    .gradient_sums = KERNEL(gradient_sums),
+                                                    .gradient_histogram = KERNEL(gradient_histogram),
+                                                    .blur_bytes = kbi_blur_bytes,
+                                                    .hessian_row = kbi_hessian_row,
+                                                    .hessian_peaks = kbi_hessian_peaks,
+                                                    .blur_pairs = KERNEL(blur_pairs),
+                                                    .difference_row = kbi_difference_row,
+                                                    .extrema_row = KERNEL(extrema_row),
+                                                    .direction_rows = KERNEL(direction_rows)};
+
+const kbi_match_kernels kbi_match_kernels_neon = {.least_rows = 96,
+                                                  .hamming = KERNEL(hamming),
+                                                  .hamming_listed = KERNEL(hamming_listed),
+                                                  .hamming_nearest = KERNEL(hamming_nearest),
+                                                  .hamming_near = KERNEL(hamming_near),
+                                                  .list_circle = KERNEL(list_circle),
+                                                  .filter_block = KERNEL(filter_block)};
 
 #endif

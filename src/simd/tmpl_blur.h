@@ -47,15 +47,15 @@ VEC_INLINE void blur_few(const uint16_t *const *a, const uint16_t *const *b, con
     }
 }
 
-VEC_TARGET static void blur_pairs_simd(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur,
-                                        int32_t width, uint16_t *out)
+VEC_KERNEL void KERNEL(blur_pairs)(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur,
+                                   int32_t width, uint16_t *out)
 {
     int32_t x = 0;
     if (width < VEC_LANES) {
         kbi_blur_pairs(a, b, blur, width, out);
         return;
     }
-    switch (KB_BAD_ONLY ? 0 : blur->taps) { /* of the layers of an octave with default options */
+    switch (blur->taps) { /* of the layers of an octave with default options */
     case 3: blur_few(a, b, blur, width, 3, out); return;
     case 4: blur_few(a, b, blur, width, 4, out); return;
     case 5: blur_few(a, b, blur, width, 5, out); return;

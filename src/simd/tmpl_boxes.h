@@ -15,13 +15,15 @@ typedef struct mean_vecs {
 } mean_vecs;
 
 typedef struct boxes_scratch {
-    vec sums[KB_BAD_ONLY ? KBI_SUMS_WIDTH : (KB_CHANNELS - 1) * KBI_OCTAVE_SUMS_WIDTH]; /* of gray or all channels */
+    vec sums[(KB_CHANNELS - 1) * KBI_OCTAVE_SUMS_WIDTH]; /* of gray or all channels */
     mean_vecs rules[KBI_MEAN_RULES]; /* of the table */
     spare_patches spare;
     vec *means; /* of the distinct boxes, behind this struct; until a box ends, the sum above it */
 } boxes_scratch;
 
-static size_t boxes_scratch_bytes(const kb_model *model)
+_Static_assert(sizeof(boxes_scratch) + 2 * KB_MAX_BITS * sizeof(vec) <= KBI_KERNEL_SCRATCH, "scratch");
+
+VEC_KERNEL size_t KERNEL(boxes_scratch)(const kb_model *model)
 {
     int32_t boxes = 0;
     for (int32_t k = 0; k < kbi_model_octaves(model); k++) boxes = kbi_max_i(boxes, model->tables[k].box_count);
@@ -93,7 +95,7 @@ VEC_INLINE void measure_grid(const kbi_box_table *table, const uint8_t *patches,
 }
 VEC_TARGET static void measure_gray(const kbi_box_table *table, const uint8_t *patches, boxes_scratch *s)
 {
-    if (KB_BAD_ONLY || kbi_on_cells(table->grid)) measure_grid(table, patches, KBI_CELLS_SIDE, s);
+    if (kbi_on_cells(table->grid)) measure_grid(table, patches, KBI_CELLS_SIDE, s);
     else measure_grid(table, patches, KB_PATCH_SIDE, s);
 }
 
@@ -171,15 +173,10 @@ VEC_TARGET static void boxes_group(const kbi_box_table *table, const uint8_t *pa
     }
 }
 
-VEC_TARGET static void boxes_simd(const kbi_box_table *table, const uint8_t *grids, int32_t n, uint8_t *rows,
-                                  void *scratch)
+VEC_KERNEL void KERNEL(boxes)(const kbi_box_table *table, const uint8_t *grids, int32_t n, uint8_t *rows, void *scratch)
 {
     boxes_scratch *s = scratch;
     const int32_t bytes = kbi_grid_bytes(table->grid.side), row = table->bit_count / 8;
-    if (KB_BAD_ONLY && !kbi_on_cells(table->grid)) { /* published tables: a small library takes the plain C */
-        for (int32_t i = 0; i < n; i++, rows += row) kbi_bad_describe(table, grids + i * bytes, rows);
-        return;
-    }
     s->means = (vec *)(void *)(s + 1);
     for (int r = 0; r < (kbi_has_octaves(table->grid) ? KBI_MEAN_RULES : KBI_MEAN_RULES / 2); r++) {
         v_store(&s->rules[r].shift, v_set(1 << table->rules[r].shift));

@@ -17,7 +17,7 @@ VEC_INLINE vec eight_cells(const uint8_t *p, ptrdiff_t stride)
 
 /* A row of cells with its border is one store, which also writes to the beginning of the next row: so what loads it
  * soon gets it from that store. */
-VEC_TARGET static void gradient_cells_simd(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells)
+VEC_KERNEL void KERNEL(gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells)
 {
     /* lanes of the first eight cells, and 16 further on of the last eight; 1 is always 0 */
     static const uint16_t lanes[16] = {0, 0, 2, 4, 6, 8, 10, 12, 14, 28, 30, 30, 1, 1, 1, 1};

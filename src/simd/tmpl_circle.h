@@ -12,8 +12,8 @@ static const uint8_t lanes_first[16][16] = {
     FRONT(2, 3, 0, 1), FRONT(0, 2, 3, 1), FRONT(1, 2, 3, 0), FRONT(0, 1, 2, 3)};
 #undef FRONT
 
-VEC_TARGET static size_t list_circle_simd(const float *x, const float *y, const int32_t *level, int32_t from,
-                                          int32_t to, const kbi_circle *circle, int32_t *listed)
+VEC_KERNEL size_t KERNEL(list_circle)(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
+                                      const kbi_circle *circle, int32_t *listed)
 {
     static const uint8_t lanes_in[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
     size_t n = 0;

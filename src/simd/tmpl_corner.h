@@ -8,7 +8,7 @@
 
 #if VEC_LANES == 8
 
-VEC_TARGET static int64_t harris_simd(const uint8_t *centre, ptrdiff_t stride)
+VEC_KERNEL int64_t KERNEL(harris)(const uint8_t *centre, ptrdiff_t stride)
 {
     static const uint16_t columns[VEC_LANES] = {0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0};
     const vec keep = v_loadu(columns);

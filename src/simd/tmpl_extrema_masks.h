@@ -42,9 +42,9 @@ VEC_INLINE uint64_t extrema_from(const extrema_rows *r, int32_t from, int32_t en
     return seen < VEC_LANES ? extrema_mask(r, at) >> seen : 0;
 }
 
-VEC_TARGET static int32_t extrema_row_masks(const int16_t *above, const int16_t *middle, const int16_t *below,
-                                            const int16_t *finer, const int16_t *coarser, int32_t width, int32_t limit,
-                                            int32_t *x)
+VEC_KERNEL int32_t KERNEL(extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below,
+                                       const int16_t *finer, const int16_t *coarser, int32_t width, int32_t limit,
+                                       int32_t *x)
 {
     const extrema_rows r = {above, middle, below, finer, coarser, v_set(limit), v_set(-limit)};
     int32_t count = 0, end = width - KBI_SIFT_BORDER, from = KBI_SIFT_BORDER, next = VEC_LANES;

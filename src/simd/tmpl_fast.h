@@ -142,7 +142,7 @@ VEC_TARGET static FAST_INLINE void score_vecs(const fast_job *f, int32_t x, uint
     }
 }
 
-VEC_TARGET static void fast_scores_simd(const kbi_fast_circles circles, int32_t n, uint8_t *score)
+VEC_KERNEL void KERNEL(fast_scores)(const kbi_fast_circles circles, int32_t n, uint8_t *score)
 {
     fast_job f = {.row = circles[KBI_FAST_CIRCLE], .width = KBI_FAST_BATCH, .threshold = v_set(0x0101), .score = score};
     VEC_UNROLL
@@ -150,8 +150,7 @@ VEC_TARGET static void fast_scores_simd(const kbi_fast_circles circles, int32_t 
     score_vecs(&f, 0, ((uint64_t)1 << (n + FAST_STEP - 1) / FAST_STEP) - 1, true, true);
 }
 
-VEC_TARGET static void fast_row_simd(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold,
-                                      uint8_t *score)
+VEC_KERNEL void KERNEL(fast_row)(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score)
 {
     const fast_job f = {KBI_FAST_AROUND(row, stride), row, width, v_set(threshold * 257), score};
     if (width < FAST_STEP) {
@@ -202,8 +201,8 @@ VEC_INLINE uint64_t scored_vecs(const uint8_t *score, int32_t start, int32_t end
 }
 
 /* Of the vecs with a score most have no peak or one: that one is written without asking whether it is there. */
-VEC_TARGET static int32_t peaks_row_simd(const uint8_t *above, const uint8_t *middle, const uint8_t *below,
-                                          int32_t width, uint16_t *x)
+VEC_KERNEL int32_t KERNEL(peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width,
+                                     uint16_t *x)
 {
     int32_t count = 0, end = width - 1;
     if (end < 1 + FAST_STEP) return kbi_peaks_row_scalar(above, middle, below, width, x);

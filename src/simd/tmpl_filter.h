@@ -34,7 +34,7 @@ VEC_INLINE vec_ints filter_may(const kbi_filter_nodes *nodes, int32_t i, int32_t
            (other2 <= ratio2 * norm2) & (d2 <= nodes->bound2 * p2 + 2.0001f * reach * reach);
 }
 
-VEC_TARGET static uint32_t filter_block_simd(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t least)
+VEC_KERNEL uint32_t KERNEL(filter_block)(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t least)
 {
     uint32_t bits = 0;
     VEC_UNROLL

@@ -21,7 +21,7 @@ VEC_INLINE void gradient_cells_at(const uint8_t *p, ptrdiff_t stride, uint16_t *
     v_store16(cells, (vec_ints)v_sum_pairs(v_add(upper, lower)));
 }
 
-VEC_TARGET static void gradient_cells_simd(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells)
+VEC_KERNEL void KERNEL(gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells)
 {
     const uint8_t *row = centre - KBI_GRADIENT_REACH * stride - KBI_GRADIENT_REACH;
     for (int i = 0; i < KBI_GRADIENT_CELLS; i++, row += 4 * stride, cells += KBI_GRADIENT_STRIDE) {
@@ -66,7 +66,7 @@ VEC_INLINE void gradient_columns(const gradient_smoothed *s, int at, float sums[
     }
 }
 
-VEC_TARGET static void gradient_sums_simd(const uint16_t *cells, float *out)
+VEC_KERNEL void KERNEL(gradient_sums)(const uint16_t *cells, float *out)
 {
     gradient_smoothed smoothed;
     float sums[KBI_GRADIENT_SUMS][KBI_GRADIENT_SIDE];
@@ -101,7 +101,7 @@ VEC_INLINE int32_t gradient_highest(const vec_floats h[KBI_GRADIENT_DIRECTIONS /
     return (int32_t)v_least(least, &lane);
 }
 
-VEC_TARGET static int32_t gradient_histogram_simd(const float *sums, float *histogram)
+VEC_KERNEL int32_t KERNEL(gradient_histogram)(const float *sums, float *histogram)
 {
     vec_floats h[KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES];
     VEC_UNROLL

@@ -53,7 +53,7 @@ VEC_INLINE void gradient_store_two(gradient_floats4 a, gradient_floats4 b, float
     _mm_storel_pi((__m64 *)(void *)out, _mm_add_ps(_mm_shuffle_ps(both, both, 0x88), _mm_shuffle_ps(both, both, 0xdd)));
 }
 
-GRADIENT_EXACT VEC_TARGET static void gradient_sums_512(const uint16_t *cells, float *out)
+GRADIENT_EXACT VEC_KERNEL void KERNEL(gradient_sums)(const uint16_t *cells, float *out)
 {
     gradient_smoothed s;
     gradient_floats16 row[4][KBI_GRADIENT_SUMS];

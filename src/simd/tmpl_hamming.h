@@ -14,6 +14,9 @@
 #include "simd/kernels.h"
 #include "simd/vec.h"
 #include "match/hamming_rows.h"
+#if defined(KBI_VEC_SSE4) || defined(KBI_VEC_NEON)
+#    include "simd/tmpl_hamming_rows.h"
+#endif
 
 #define FULL_VECS    16     /* of a tile, one row of b per lane */
 #define HALF_VECS    8      /* of a tile for longer rows, or for fewer */
@@ -158,13 +161,11 @@ VEC_TARGET static void tile_compare_full(hamming_tile *t, const uint8_t *a, size
 
 /* Row by row, for few rows of a and for long ones. */
 #ifdef KBI_X86
-#    define hamming_few kbi_hamming_popcnt
+#    define hamming_few kbi_hamming_few_sse4
+#elif defined(KBI_VEC_WASM)
+#    define hamming_few kbi_hamming_block
 #else
-static void hamming_few(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                        uint32_t *second, uint32_t *best_b)
-{
-    hamming_rows(a, na, b, nb, row_bytes, best, second, best_b, true);
-}
+#    define hamming_few KERNEL(hamming_few)
 #endif
 
 static bool hamming_worth_tiles(size_t na, size_t row_bytes)
@@ -186,8 +187,8 @@ VEC_TARGET static void hamming_tiles(const uint8_t *a, size_t na, const uint8_t 
     }
 }
 
-static void hamming_simd(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, uint32_t *best,
-                         uint32_t *second, uint32_t *best_b)
+VEC_KERNEL void KERNEL(hamming)(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
+                                uint32_t *best, uint32_t *second, uint32_t *best_b)
 {
     (hamming_worth_tiles(na, row_bytes) ? hamming_tiles : hamming_few)(a, na, b, nb, row_bytes, best, second, best_b);
 }

@@ -41,7 +41,7 @@ VEC_TARGET static uint32_t hamming_nearest_32(const uint8_t *query, const uint8_
     return (uint32_t)(key[0] < key[1] ? key[0] : key[1]);
 }
 
-VEC_TARGET static uint32_t hamming_nearest_simd(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes)
+VEC_KERNEL uint32_t KERNEL(hamming_nearest)(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes)
 {
     return row_bytes == 32 ? hamming_nearest_32(query, rows, n) : hamming_nearest_row(query, rows, n, row_bytes, true);
 }
@@ -53,8 +53,8 @@ VEC_INLINE vec distances_to_words(vec query, const uint8_t *words, uint32_t ther
 }
 
 /* 16 words at a time: their distances fit into one vector, and are compared and listed together. */
-VEC_TARGET static size_t hamming_near_simd(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most,
-                                           int32_t *found)
+VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most,
+                                       int32_t *found)
 {
     const vec word = _mm512_set1_epi64((long long)load64(query)), limit = _mm512_set1_epi32((int)most);
     const vec step = _mm512_set1_epi32(16);

@@ -52,7 +52,7 @@ VEC_INLINE void add_row_pair(const uint8_t *a, const uint8_t *b, int weight, vec
     *high = v_add(*high, hessian_dot8(hessian_high8(p, q), weights));
 }
 
-VEC_TARGET static void blur_bytes_simd(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out)
+VEC_KERNEL void KERNEL(blur_bytes)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out)
 {
     const int32_t step = 2 * VEC_LANES;
     if (width < step) {
@@ -73,8 +73,8 @@ VEC_TARGET static void blur_bytes_simd(const uint8_t *row, ptrdiff_t stride, int
     }
 }
 
-VEC_TARGET static void hessian_row_simd(const uint16_t *above, const uint16_t *middle, const uint16_t *below,
-                                        int32_t width, int32_t *out)
+VEC_KERNEL void KERNEL(hessian_row)(const uint16_t *above, const uint16_t *middle, const uint16_t *below, int32_t width,
+                                    int32_t *out)
 {
     if (width < VEC_LANES) {
         kbi_hessian_row(above, middle, below, width, out);
@@ -124,8 +124,8 @@ VEC_INLINE uint32_t determinant_peaks(const int32_t *above, const int32_t *middl
     return words_above(here, words_max(before, below_limit)) & ~words_above(after, here);
 }
 
-VEC_TARGET static int32_t hessian_peaks_simd(const int32_t *above, const int32_t *middle, const int32_t *below,
-                                             int32_t width, int32_t limit, uint16_t *x)
+VEC_KERNEL int32_t KERNEL(hessian_peaks)(const int32_t *above, const int32_t *middle, const int32_t *below,
+                                         int32_t width, int32_t limit, uint16_t *x)
 {
     const vec below_limit = v_set32((uint32_t)limit - 1);
     int32_t count = 0, end = width - 1;

@@ -117,8 +117,8 @@ VEC_TARGET static void plan_grids(plan_group *restrict g, kbi_grid grid, double 
     plan_corners(g, grid.side / 2);
 }
 
-VEC_TARGET static void plan_simd(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid,
-                                 const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
+VEC_KERNEL void KERNEL(plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid,
+                             const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
     const double per_side = 1.0 / grid.side; /* a power of two, so that products are quotients */
     const int32_t octaves = kbi_grid_octaves(grid);

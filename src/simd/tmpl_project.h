@@ -63,7 +63,7 @@ VEC_INLINE void project_groups(const kb_model *model, int32_t group, int count, 
     for (int g = 0; g < count; g++) row[group + g] = v_eight_signs(&sums[g]);
 }
 
-VEC_TARGET static void project_simd(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows)
+VEC_KERNEL void KERNEL(project)(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows)
 {
     int32_t groups = model->row_bytes, whole = groups / PROJECT_BLOCK * PROJECT_BLOCK;
     for (int32_t k = 0; k < n; k++, values += KB_SIFT_VALUES, rows += model->row_bytes) {

@@ -76,7 +76,7 @@ VEC_INLINE void project_block(const kb_model *model, int32_t group, int count, c
     }
 }
 
-VEC_TARGET static void project_simd(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows)
+VEC_KERNEL void KERNEL(project)(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows)
 {
     int32_t groups = model->row_bytes, whole = groups / PROJECT_GROUPS * PROJECT_GROUPS;
     for (int32_t k = 0; k < n; k += PROJECT_ROWS) {

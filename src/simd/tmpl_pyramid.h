@@ -12,7 +12,7 @@ VEC_INLINE vec half_of(const uint8_t *upper, const uint8_t *lower)
     return v_shr_round(v_add_pairs8(v_sum_pairs8(v_loadu(upper)), v_loadu(lower)), 2);
 }
 
-VEC_TARGET static void shrink_half_simd(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out)
+VEC_KERNEL void KERNEL(shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out)
 {
     int32_t x = 0;
     for (; x + HALF_STEP <= n; x += HALF_STEP) {
@@ -36,8 +36,7 @@ VEC_INLINE vec two_thirds_of(const uint8_t *heavy, const uint8_t *light)
     return v_high_by(v_add(v_add(v_add(h, h), lean(light)), v_set(4)), 7282);
 }
 
-VEC_TARGET static void shrink_two_thirds_simd(const uint8_t *heavy, const uint8_t *light, int32_t triples,
-                                               uint8_t *out)
+VEC_KERNEL void KERNEL(shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t triples, uint8_t *out)
 {
     int32_t t = 0, step = VEC_LANES / 2; /* triples per vec */
     for (; 3 * (triples - t - step) >= THIRDS_READ; t += 2 * step, out += 2 * VEC_LANES)

@@ -8,12 +8,13 @@
 #include "simd/kernels.h"
 #include "simd/vec.h"
 
+#define RESIZE_GROUP 8               /* pixels that one shuffle serves */
 #define RESIZE_STEP (2 * VEC_LANES) /* pixels that one round writes */
 
 /* Sums of two products of bytes with weights that are KBI_RESIZE_ONE together, to pixels. */
 VEC_INLINE vec mixed(vec sums) { return v_shr_round(sums, KBI_RESIZE_BITS); }
 
-VEC_TARGET static void blend_rows_simd(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out)
+VEC_KERNEL void KERNEL(blend_rows)(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out)
 {
     int32_t x = 0;
     if (weight == 0 || weight == KBI_RESIZE_ONE) {
@@ -47,8 +48,7 @@ VEC_INLINE vec resize_last(const uint8_t *in, int32_t in_width, const kbi_resize
     return mixed(v_dot8(pairs, v_loadu(map->mix + 2 * x)));
 }
 
-VEC_TARGET static void resize_row_simd(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width,
-                                        uint8_t *out)
+VEC_KERNEL void KERNEL(resize_row)(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out)
 {
     int32_t x = 0;
     for (; x + RESIZE_STEP <= width && map.index[x + RESIZE_STEP - 8] + 16 <= in_width; x += RESIZE_STEP)

@@ -32,8 +32,7 @@ VEC_INLINE vec resize_last(const uint8_t *in, int32_t in_width, const kbi_resize
                         resize_load(map->mix + 2 * x, 2 * n));
 }
 
-VEC_TARGET static void resize_row_simd(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width,
-                                        uint8_t *out)
+VEC_KERNEL void KERNEL(resize_row)(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out)
 {
     const vec order = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0); /* of what is packed */
     int32_t x = 0;

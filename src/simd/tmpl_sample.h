@@ -94,13 +94,6 @@ VEC_INLINE vec cut_samples(const cut_places *places, const vec_window *window, i
 #    define VEC_TILES_AHEAD 4
 #endif
 
-/* The tier for old processors of a small library has the code of a tile once. */
-#if KB_BAD_ONLY && defined(KBI_VEC_SSE4)
-#    define CUT_UNROLL
-#else
-#    define CUT_UNROLL VEC_UNROLL
-#endif
-
 VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
 {
     const tile_plan *tiles = &plan->tiles;
@@ -108,16 +101,16 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
     for (int tile = 0, column = 0; tile < across * across; tile += 4) {
         cut_places places[VEC_TILES_AHEAD * TILE_VECS];
         vec samples[4 * TILE_VECS];
-        CUT_UNROLL
+        VEC_UNROLL
         for (int first = 0; first < 4; first += VEC_TILES_AHEAD) {
-            CUT_UNROLL
+            VEC_UNROLL
             for (int v = 0; v < VEC_TILES_AHEAD * TILE_VECS; v++)
                 places[v] = find_places(plan, v % TILE_VECS * VEC_LANES, tile + first + v / TILE_VECS);
-            CUT_UNROLL
+            VEC_UNROLL
             for (int k = 0; k < VEC_TILES_AHEAD; k++) {
                 int at = tile + first + k;
                 vec_window window = v_window(tiles->data + tiles->offset[at], tiles->stride, rows);
-                CUT_UNROLL
+                VEC_UNROLL
                 for (int v = k * TILE_VECS; v < (k + 1) * TILE_VECS; v++)
                     samples[first * TILE_VECS + v] = cut_samples(&places[v], &window, rows);
             }
@@ -136,14 +129,12 @@ VEC_TARGET static void cut_patch(const kbi_sampling *s, int32_t side, const kbi_
 {
     sample_plan plan;
     sample_plan_make(s, side, levels, &plan);
-    if (!KB_BAD_ONLY && plan.rows == 7) /* 8 rows are right, too, and a small library has the code once */
-        cut_tiles(&plan, 7, patch);
-    else
-        cut_tiles(&plan, 8, patch);
+    if (plan.rows == 7) cut_tiles(&plan, 7, patch);
+    else cut_tiles(&plan, 8, patch);
 }
 
-VEC_TARGET static void sample_simd(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels,
-                                   uint8_t *patches)
+VEC_KERNEL void KERNEL(sample)(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels,
+                               uint8_t *patches)
 {
     for (int32_t i = 0; i < n; i++, patches += side * side) cut_patch(&samplings[i], side, levels, patches);
 }

@@ -21,6 +21,7 @@ typedef struct sift_scratch {
     vec_pair histogram[KB_SIFT_VALUES];
     spare_patches spare;
 } sift_scratch;
+_Static_assert(sizeof(sift_scratch) <= KBI_KERNEL_SCRATCH, "scratch");
 
 /* ---- blur ---- */
 
@@ -196,7 +197,7 @@ VEC_TARGET static void sift_group(const uint8_t *patches, uint32_t *const out[VE
     for (int i = 0; i < KB_SIFT_VALUES; i += 4) v_store_rows32(&s->histogram[i], out, (size_t)i);
 }
 
-VEC_TARGET static void sift_simd(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch)
+VEC_KERNEL void KERNEL(sift)(const uint8_t *patches, int32_t n, uint32_t *histograms, void *scratch)
 {
     sift_scratch *s = scratch;
     sift_weights weights;

@@ -38,7 +38,7 @@ VEC_TARGET static uint32_t clip_histogram(const uint32_t *histogram, uint32_t *c
     return sum;
 }
 
-VEC_TARGET static void sift_bytes_simd(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows)
+VEC_KERNEL void KERNEL(sift_bytes)(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows)
 {
     for (int32_t k = 0; k < n; k++, histograms += KB_SIFT_VALUES, rows += KB_SIFT_VALUES) {
         uint32_t clipped[KB_SIFT_VALUES], sum = clip_histogram(histograms, clipped);

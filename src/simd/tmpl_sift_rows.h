@@ -30,9 +30,9 @@ VEC_INLINE uint64_t extrema_at(const int16_t *above, const int16_t *middle, cons
     return v_mask8(v_xor(no_extremum, v_ones()));
 }
 
-VEC_TARGET static int32_t extrema_row_simd(const int16_t *above, const int16_t *middle, const int16_t *below,
-                                            const int16_t *finer, const int16_t *coarser, int32_t width, int32_t limit,
-                                            int32_t *x)
+VEC_KERNEL int32_t KERNEL(extrema_row)(const int16_t *above, const int16_t *middle, const int16_t *below,
+                                       const int16_t *finer, const int16_t *coarser, int32_t width, int32_t limit,
+                                       int32_t *x)
 {
     const vec most = v_set(limit), least = v_set(-limit);
     int32_t count = 0, end = width - KBI_SIFT_BORDER;
@@ -107,10 +107,10 @@ VEC_INLINE void direction_rows_by(const kbi_direction_region *region, int step,
     }
 }
 
-VEC_TARGET static void direction_rows_simd(const kbi_direction_region *region,
-                                           float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS])
+VEC_KERNEL void KERNEL(direction_rows)(const kbi_direction_region *region,
+                                       float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS])
 {
-    if (region->n < GRADIENT_LANES || (KB_BAD_ONLY && region->step != 1)) kbi_direction_rows(region, histogram);
+    if (region->n < GRADIENT_LANES) kbi_direction_rows(region, histogram);
     else if (region->step == 1) direction_rows_by(region, 1, histogram);
     else direction_rows_by(region, 2, histogram);
 }

@@ -84,8 +84,8 @@ VEC_INLINE void transfer_store(const __m256d moments[6], const __m256d gradient[
     }
 }
 
-VEC_TARGET static void transfer_sums_simd(const double *h, const fit_pairs *pairs, const fit_list *list,
-                                          kbi_transfer_sums *out)
+VEC_KERNEL void KERNEL(transfer_sums)(const double *h, const fit_pairs *pairs, const fit_list *list,
+                                      kbi_transfer_sums *out)
 {
     __m256d moments[6], gradient[3];
     for (int32_t i = 0; i < 6; i++) moments[i] = _mm256_setzero_pd();

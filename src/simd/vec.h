@@ -58,6 +58,20 @@
 #    define VEC_UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
+/* In front of a kernel, and its name: kbi_<slot>_<set>. */
+#define VEC_KERNEL KBI_STATIC VEC_TARGET
+#if defined(KBI_VEC_AVX512) || defined(VEC_WITH_AVX512)
+#    define KERNEL(name) kbi_##name##_avx512
+#elif defined(KBI_VEC_AVX2)
+#    define KERNEL(name) kbi_##name##_avx2
+#elif defined(KBI_VEC_SSE4)
+#    define KERNEL(name) kbi_##name##_sse4
+#elif defined(KBI_VEC_NEON)
+#    define KERNEL(name) kbi_##name##_neon
+#elif defined(KBI_VEC_WASM)
+#    define KERNEL(name) kbi_##name##_wasm
+#endif
+
 #if defined(KBI_VEC_AVX512)
 #    include "simd/vec_avx512.h"
 #elif defined(KBI_VEC_AVX2)

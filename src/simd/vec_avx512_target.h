@@ -2,9 +2,8 @@
  * KBI_CPU_AVX512 stands for (common/cpu.h). Mostly for integers: gcc fuses multiplications and additions of floats, unless
  * a function forbids it (simd/tmpl_gradient_512.h).
  *
- * With KB_EMULATE_AVX512 the intrinsics are functions of SIMDe in plain C, and so are the tiles of AMX
- * (simd/vec_amx.h). So the tests run these kernels on any processor (scripts/same-bits.sh); the library never is built
- * so. */
+ * With KB_EMULATE_AVX512 the intrinsics are functions of SIMDe in plain C, so that the tests run these kernels on any
+ * processor (scripts/same-bits.sh). The library never is built so. */
 #ifndef KBI_VEC_AVX512_TARGET_H
 #define KBI_VEC_AVX512_TARGET_H
 
@@ -13,12 +12,7 @@
 #    define VEC_TARGET
 #else
 #    include <immintrin.h>
-#    define VEC_FEATURES "avx512f,avx512bw,avx512vl,avx512bitalg,avx512vnni,avx512vbmi,popcnt"
-#    ifdef VEC_WITH_AMX
-#        define VEC_TARGET __attribute__((target(VEC_FEATURES ",amx-tile,amx-int8")))
-#    else
-#        define VEC_TARGET __attribute__((target(VEC_FEATURES)))
-#    endif
+#    define VEC_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512bitalg,avx512vnni,avx512vbmi,popcnt")))
 #endif
 
 #endif

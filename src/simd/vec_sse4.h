@@ -1,4 +1,4 @@
-/* simd/vec.h for SSE4.1: 8 lanes. */
+/* simd/vec.h for SSE4.2 with POPCNT: 8 lanes. */
 #ifndef KBI_VEC_SSE4_H
 #define KBI_VEC_SSE4_H
 
@@ -7,7 +7,7 @@
 #include "match/kernels.h"
 
 #define VEC_LANES  8
-#define VEC_TARGET __attribute__((target("sse4.1")))
+#define VEC_TARGET __attribute__((target("sse4.2,popcnt")))
 #define VEC_INLINE VEC_TARGET __attribute__((always_inline)) static inline
 
 typedef __m128i vec;

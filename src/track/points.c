@@ -118,7 +118,6 @@ kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_point *
 {
     kb_track_options o;
     kbi_pyramid levels[2];
-    kbi_image_kernels kernels;
     kb_status status = kbi_track_options_read(options, &o);
     if (status == KB_OK) status = kbi_image_check(a);
     if (status == KB_OK) status = kbi_image_check(b);
@@ -129,10 +128,9 @@ kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_point *
     status = track_pyramid(&levels[0], a, ws);
     if (status == KB_OK) status = track_pyramid(&levels[1], b, ws);
     if (status == KB_OK) {
-        kbi_image_kernels_init(&kernels, kbi_cpu_flags());
         for (int i = 0; i < 2; i++) {
             kbi_pyramid_want(&levels[i], kbi_track_levels(&o));
-            kbi_pyramid_pass(&levels[i], &kernels, 0, o.parallel);
+            kbi_pyramid_pass(&levels[i], kbi_image_kernels_get(), 0, o.parallel);
         }
         kbi_track(&levels[0], &levels[1], from, n, &o, to, correlations);
     }

@@ -104,7 +104,6 @@ void kb_tracker_reset(kb_tracker *t)
 static kb_status frame_take(track_frame *f, const kb_image *image, const kb_track_options *o)
 {
     kb_image gray, copy;
-    kbi_image_kernels kernels;
     kbi_workspace_rewind(f->memory, 0);
     kb_status status = kbi_gray8(image, f->memory, &gray);
     if (status != KB_OK) return status;
@@ -119,9 +118,8 @@ static kb_status frame_take(track_frame *f, const kb_image *image, const kb_trac
     }
     status = kbi_pyramid_get(&f->levels, &copy, false, f->memory);
     if (status != KB_OK) return status;
-    kbi_image_kernels_init(&kernels, kbi_cpu_flags());
     kbi_pyramid_want(&f->levels, kbi_track_levels(o));
-    kbi_pyramid_pass(&f->levels, &kernels, 0, o->parallel);
+    kbi_pyramid_pass(&f->levels, kbi_image_kernels_get(), 0, o->parallel);
     f->width = gray.width;
     f->height = gray.height;
     return KB_OK;

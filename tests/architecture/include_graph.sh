@@ -4,28 +4,7 @@
 set -euo pipefail
 root=${1:-$KEYBITS_SOURCE}
 
-# "FOLDER: folders whose headers it may include". A folder that is missing here may not include or be included.
-rules='
-common:
-image: common
-model: common image
-detect: common image
-describe: common image model
-match: common image model detect describe
-fit: common image model detect describe match
-track: common image detect match
-index: common image model detect describe match
-features: common image model detect describe
-pair: common image model detect describe match fit
-reserve: common image model detect describe match fit index
-simd: common image model detect describe match fit index
-learn: common image describe model
-io: common image learn
-pipeline: common io
-collection: common io pipeline
-eval: io learn pipeline
-cli: io learn pipeline collection eval
-'
+source "$(dirname "$0")/folders.inc"
 
 list_includes() {
     # "FILE FOLDER-INCLUDED"; keybits is the public header.

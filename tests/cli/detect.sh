@@ -77,10 +77,12 @@ lines dot.csv 1
 # many images: folders and patterns, pictures, JSON; a bad image does not cost the others
 mkdir pics
 cp a.pgm b.pgm pics
-run "$KEYBITS" detect pics -o tables/ --draw 'drawn-{}.png' --json >summary.json
+run "$KEYBITS" detect pics -o tables/ --draw 'drawn-{}.png' --deviations 'sigma-{}.npy' --json >summary.json
 same tables/a.csv out.csv
 [ "$(head -c 8 drawn-a.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || fail "drawn-a.png is no PNG"
 [ -s drawn-b.png ] || fail "no drawn-b.png"
+rows=$(($(wc -l <tables/a.csv) - 1))
+[ "$(wc -c <sigma-a.npy)" = $((128 + 4 * rows)) ] || fail "sigma-a.npy has not a number per keypoint"
 holds summary.json '"detector"'
 holds summary.json '"picture"'
 holds summary.json '"failed"'
@@ -98,6 +100,7 @@ refuse 2 "at least one image" "$KEYBITS" detect
 refuse 2 "need -o" "$KEYBITS" detect a.pgm b.pgm
 refuse 2 "--json needs -o" "$KEYBITS" detect a.pgm --json
 refuse 2 "must end in .csv or .npy" "$KEYBITS" detect a.pgm -o out.txt
+refuse 2 "must end in .npy" "$KEYBITS" detect a.pgm -o out.csv --deviations out.txt
 refuse 2 "must end in .png" "$KEYBITS" detect a.pgm -o out.csv --draw out.jpg
 refuse 2 "--detector" "$KEYBITS" detect a.pgm --detector surf
 refuse 2 "--select" "$KEYBITS" detect a.pgm --select all

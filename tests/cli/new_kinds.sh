@@ -115,8 +115,8 @@ int main(void)
     return 0;
 }
 END
-flags=(-std=gnu11 -O1 -DKB_BAD_ONLY=1 -DKB_NO_THREADS -I include -I src -ffp-contract=off)
-printf '%s\n' src/{common,image,detect,describe,match,fit,model,reserve,simd,track}/*.c "$work/main.c" |
+flags=(-std=gnu11 -O1 -DKB_NO_THREADS -I include -I src -ffp-contract=off)
+printf '%s\n' src/{common,image,detect,describe,match,fit,model,pair,track,simd}/*.c "$work/main.c" |
     xargs -P 2 -I {} sh -c '"$@" -c "$0" -o "$(mktemp -u "'"$work"'/XXXXXXXX").o"' {} "${CC:-cc}" "${flags[@]}"
 "${CC:-cc}" "$work"/*.o -o "$work/main" -lm
 "$work/main"

@@ -858,7 +858,6 @@ int main(int argc, char **argv)
     };
     static const hash start = {0xcbf29ce484222325u};
     static scene s;
-    kb_cpu_request_amx(); /* where there is none, without */
     must(kb_cpu_limit(argc > 1 && strcmp(argv[1], "all") != 0 ? argv[1] : NULL), "features");
     render(&s);
     scatter(&s);

@@ -3,7 +3,7 @@ source "$(dirname "$0")/common.inc"
 need g++
 cd "$KEYBITS_SOURCE"
 warnings=(-Wall -Wextra -Wshadow -Wconversion -pedantic -Werror)
-for header in keybits index learn; do
+for header in keybits index learn collection; do
     echo "#include <keybits/$header.h>" >"$scratch/only.c"
     for standard in c99 c11 c17; do
         ${CC:-cc} -std=$standard "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/only.c"

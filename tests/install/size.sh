@@ -1,31 +1,59 @@
-# How large the stripped shared library is: with everything, and with BAD alone, which then describes by bad256 as the
-# full one does and refuses other kinds.
+# How large the library is: the stripped shared one with everything, and programs that are linked statically with the
+# functions that they call. A library with BAD alone describes by bad256 as the full one does and refuses other kinds.
 source "$(dirname "$0")/common.inc"
 need strip
 
-# build NAME OPTION...: leaves $scratch/NAME/libkeybits.so, stripped.
+# build NAME OPTION...: leaves the library in $scratch/NAME.
 build() {
     local name=$1
     shift
-    cmake -S "$KEYBITS_SOURCE" -B "$scratch/$name" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
+    cmake -S "$KEYBITS_SOURCE" -B "$scratch/$name" -DCMAKE_BUILD_TYPE=Release \
         -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF -DKEYBITS_BUILD_BENCH=OFF \
         -DKEYBITS_BUILD_TESTS=OFF -DKEYBITS_BUILD_EXAMPLES=OFF "$@" >"$scratch/log"
     cmake --build "$scratch/$name" --target keybits >>"$scratch/log"
-    strip "$(readlink -f "$scratch/$name/libkeybits.so")"
 }
 
-# below NAME LIMIT: its size in bytes.
+# program NAME LIBRARY: NAME.c as the stripped program LIBRARY/NAME.
+program() {
+    ${CC:-cc} -std=c11 -O2 "$scratch/$1.c" -I"$KEYBITS_SOURCE/include" "$scratch/$2/libkeybits.a" -lm -lpthread \
+        -Wl,--gc-sections -s -o "$scratch/$2/$1"
+}
+
+# below FILE LIMIT: its size in bytes.
 below() {
     local bytes
-    bytes=$(stat -Lc %s "$scratch/$1/libkeybits.so")
+    bytes=$(stat -Lc %s "$scratch/$1")
     echo "$1: $bytes bytes"
     [ "$bytes" -lt "$2" ] || { echo "$1: more than $2"; exit 1; }
 }
 
 build full
-below full 800000
-build bad -DKEYBITS_BAD_ONLY=ON
-below bad 252000
+build bad -DKEYBITS_KINDS=bad
+build shared -DBUILD_SHARED_LIBS=ON
+strip "$(readlink -f "$scratch/shared/libkeybits.so")"
+below shared/libkeybits.so 700000
+
+cat >"$scratch/match.c" <<'C'
+#include <keybits/keybits.h>
+
+int main(void)
+{
+    static uint8_t a[64 * 32], b[64 * 32];
+    static kb_match matches[64];
+    size_t count = 0;
+    kb_features fa, fb;
+    KB_INIT(fa);
+    fa.rows = a;
+    fa.n = 64;
+    fa.row_bytes = 32;
+    fb = fa;
+    fb.rows = b;
+    return kb_match_features(&fa, &fb, NULL, NULL, matches, &count, NULL) != KB_OK;
+}
+C
+program match full
+"$scratch/full/match"
+below full/match 80000
 
 cat >"$scratch/describe.c" <<'C'
 #include <keybits/keybits.h>
@@ -46,16 +74,13 @@ int main(void)
         pixels[i] = (uint8_t)(60 + 90 * ((i % 320 / 11 + i / 320 / 13) & 1) + (seed >> 28));
     }
     if (kb_model_builtin("bad256", &model) != KB_OK) return 1;
-    kb_detect_options options;
-    KB_INIT(options);
-    options.detector = KB_DETECTOR_ORB; /* which both have */
     kb_features f;
     KB_INIT(f);
     f.keypoints = keypoints;
     f.capacity = 300;
     f.rows = rows;
     f.rows_size = sizeof rows;
-    if (kb_detect(&image, &options, NULL, &f, NULL) != KB_OK || f.n < 50) return 2;
+    if (kb_detect(&image, NULL, NULL, &f, NULL) != KB_OK || f.n < 50) return 2;
     if (kb_describe(model, &image, NULL, NULL, &f, NULL) != KB_OK) return 3;
     kb_model_free(model);
     for (size_t i = 0; i < f.n * 32; i++) printf("%02x", rows[i]);
@@ -65,10 +90,10 @@ int main(void)
 }
 C
 for name in full bad; do
-    ${CC:-cc} -std=c11 "$scratch/describe.c" -I"$KEYBITS_SOURCE/include" "$scratch/$name/libkeybits.so" \
-        -o "$scratch/$name/describe"
-    LD_LIBRARY_PATH=$scratch/$name "$scratch/$name/describe" >"$scratch/$name/rows" 2>"$scratch/$name/kinds"
+    program describe $name
+    "$scratch/$name/describe" >"$scratch/$name/rows" 2>"$scratch/$name/kinds"
 done
+below bad/describe 250000
 cmp "$scratch/full/rows" "$scratch/bad/rows"
 cat "$scratch/bad/kinds"
 grep -q '^\(.*\)|\1|1$' "$scratch/bad/kinds" || { echo "the small library has other kinds"; exit 1; }

@@ -14,11 +14,11 @@ void check_shrink(const kbi_kernels *c, const kbi_kernels *t)
                 *found = guarded(2 * bytes);
         fill_bytes(a, 3 * bytes, 1000, (uint32_t)n);
         fill_bytes(b, 3 * bytes, 1000, (uint32_t)n / SORTS);
-        c->image.shrink_half(a + bytes, b + bytes, n, expected);
-        t->image.shrink_half(a + bytes, b + bytes, n, found);
+        c->image->shrink_half(a + bytes, b + bytes, n, expected);
+        t->image->shrink_half(a + bytes, b + bytes, n, found);
         same("shrink_half", expected, found, bytes);
-        c->image.shrink_two_thirds(a, b, n, expected);
-        t->image.shrink_two_thirds(a, b, n, found);
+        c->image->shrink_two_thirds(a, b, n, expected);
+        t->image->shrink_two_thirds(a, b, n, found);
         same("shrink_two_thirds", expected, found, 2 * bytes);
         guard_reset();
     }
@@ -75,8 +75,8 @@ void check_plan(const kbi_kernels *c, const kbi_kernels *t)
             const kbi_grid grid = grids[g];
             int32_t octaves = grid.octaves, before = (KB_OCTAVES - octaves) * n;
             kbi_sampling *to = expected + before, *other = found + before; /* both end at the forbidden page */
-            c->image.plan(k, n, scale, grid, &levels, to, flags);
-            t->image.plan(k, n, scale, grid, &levels, other, found_flags);
+            c->image->plan(k, n, scale, grid, &levels, to, flags);
+            t->image->plan(k, n, scale, grid, &levels, other, found_flags);
             same("flags", flags, found_flags, count);
             same_samplings(to, other, n * octaves);
         }
@@ -111,8 +111,8 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
                 do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, grid, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
                 while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
             }
-            c->image.sample(s, n, side, &levels, expected);
-            t->image.sample(s, n, side, &levels, found);
+            c->image->sample(s, n, side, &levels, expected);
+            t->image->sample(s, n, side, &levels, found);
             for (size_t i = 0; i < count; i++)
                 same(side == KB_PATCH_SIDE ? "patch" : "grid", expected + i * patch, found + i * patch, patch);
         }
@@ -168,8 +168,8 @@ static void check_tables(const kbi_kernels *c, const kbi_kernels *t, const kb_mo
         const uint8_t *grids = random_grids((size_t)n, (size_t)table->grid.side);
         size_t bytes = (size_t)n * (size_t)table->bit_count / 8;
         uint8_t *expected = guarded(bytes), *found = guarded(bytes);
-        c->describe.boxes(table, grids, n, expected, scratch);
-        t->describe.boxes(table, grids, n, found, scratch);
+        c->boxes->boxes(table, grids, n, expected, scratch);
+        t->boxes->boxes(table, grids, n, found, scratch);
         same("rows", expected, found, bytes);
     }
     guard_reset();
@@ -200,8 +200,8 @@ void check_sift(const kbi_kernels *c, const kbi_kernels *t)
         size_t bytes = (size_t)n * KB_SIFT_VALUES * sizeof(uint32_t);
         const uint8_t *patches = random_patches((size_t)n);
         uint32_t *expected = (uint32_t *)(void *)guarded(bytes), *found = (uint32_t *)(void *)guarded(bytes);
-        c->describe.sift(patches, n, expected, scratch);
-        t->describe.sift(patches, n, found, scratch);
+        c->sift->sift(patches, n, expected, scratch);
+        t->sift->sift(patches, n, found, scratch);
         same("histograms", expected, found, bytes);
         guard_reset();
     }
@@ -236,8 +236,8 @@ static void check_all_roots(const kbi_kernels *c, const kbi_kernels *t)
             histograms[k][k] = v + k;
             histograms[k][KB_SIFT_VALUES - 1] = (uint32_t)large;
         }
-        c->describe.sift_bytes(histograms[0], BATCH, true, expected[0]);
-        t->describe.sift_bytes(histograms[0], BATCH, true, found[0]);
+        c->sift->sift_bytes(histograms[0], BATCH, true, expected[0]);
+        t->sift->sift_bytes(histograms[0], BATCH, true, found[0]);
         same("RootSIFT, all roots", expected[0], found[0], sizeof expected);
     }
 }
@@ -252,8 +252,8 @@ void check_sift_bytes(const kbi_kernels *c, const kbi_kernels *t)
         for (size_t i = 0; i < values; i++)
             histograms[i] = (i / KB_SIFT_VALUES) % 11 == 7 ? 0 : random_histogram_value((uint32_t)(i / KB_SIFT_VALUES));
         for (int root = 0; root < 2; root++) {
-            c->describe.sift_bytes(histograms, n, root, expected);
-            t->describe.sift_bytes(histograms, n, root, found);
+            c->sift->sift_bytes(histograms, n, root, expected);
+            t->sift->sift_bytes(histograms, n, root, found);
             same(root ? "RootSIFT" : "SIFT", expected, found, values);
         }
         guard_reset();
@@ -293,8 +293,8 @@ void check_project(const kbi_kernels *c, const kbi_kernels *t)
             fill_bytes(values + i * KB_SIFT_VALUES, KB_SIFT_VALUES, 16, (uint32_t)i);
             for (size_t j = 0; i & 8 && j < KB_SIFT_VALUES; j++) values[i * KB_SIFT_VALUES + j] >>= 1;
         }
-        c->describe.project(model, values, n, expected);
-        t->describe.project(model, values, n, found);
+        c->sift->project(model, values, n, expected);
+        t->sift->project(model, values, n, found);
         same("rows", expected, found, bytes);
         kb_model_free(model);
         guard_reset();

@@ -13,20 +13,20 @@ void check_resize(const kbi_kernels *c, const kbi_kernels *t)
         fill_bytes(a, bytes, 1000, (uint32_t)width);
         fill_bytes(b, bytes, 1000, (uint32_t)width / SORTS);
         int32_t weight = (int32_t)below(KBI_RESIZE_ONE + 1);
-        c->detect.blend_rows(a, b, width, weight, expected);
-        t->detect.blend_rows(a, b, width, weight, found);
+        c->detect->blend_rows(a, b, width, weight, expected);
+        t->detect->blend_rows(a, b, width, weight, found);
         same("blend_rows", expected, found, bytes);
 
         double factor = 1.05 + below(96) * 0.01;
         int32_t n = (int32_t)(width / factor);
         size_t less = (size_t)n;
         kbi_resize_map map = {(int32_t *)(void *)guarded(less * sizeof(int32_t)), guarded(less), guarded(2 * less),
-                              guarded(2 * less), t->detect.resize_group};
+                              guarded(2 * less), t->detect->resize_group};
         expected = guarded(less);
         found = guarded(less);
         kbi_resize_plan(map, n, factor, width);
-        c->detect.resize_row(a, width, map, n, expected);
-        t->detect.resize_row(a, width, map, n, found);
+        c->detect->resize_row(a, width, map, n, expected);
+        t->detect->resize_row(a, width, map, n, found);
         same("resize_row", expected, found, less);
         guard_reset();
     }
@@ -42,8 +42,8 @@ void check_fast_scores(const kbi_kernels *c, const kbi_kernels *t)
         int32_t n = 1 + (int32_t)(i % KBI_FAST_BATCH);
         fill_bytes(pixels, sizeof(kbi_fast_circles), KBI_FAST_BATCH, i);
         for (size_t k = 0; i % 3 == 0 && k < sizeof(kbi_fast_circles); k++) pixels[k] = (uint8_t)(pixels[k] / 64 + 90);
-        c->detect.fast_scores(circles, n, expected);
-        t->detect.fast_scores(circles, n, found);
+        c->detect->fast_scores(circles, n, expected);
+        t->detect->fast_scores(circles, n, found);
         same("fast_scores", expected, found, (size_t)n);
         guard_reset();
     }
@@ -62,8 +62,8 @@ void check_fast(const kbi_kernels *c, const kbi_kernels *t)
             pixels[k] = (uint8_t)(pixels[k] / 8 + 90); /* few corners */
         int32_t threshold = width & 1 ? 1 + (int32_t)below(255) : 1 + (int32_t)below(20);
         const uint8_t *centre = pixels + KBI_FAST_RADIUS * stride + KBI_FAST_RADIUS;
-        c->detect.fast_row(centre, (ptrdiff_t)stride, width, threshold, expected);
-        t->detect.fast_row(centre, (ptrdiff_t)stride, width, threshold, found);
+        c->detect->fast_row(centre, (ptrdiff_t)stride, width, threshold, expected);
+        t->detect->fast_row(centre, (ptrdiff_t)stride, width, threshold, found);
         same("fast_row", expected, found, row);
 
         uint8_t *score[3];
@@ -71,8 +71,8 @@ void check_fast(const kbi_kernels *c, const kbi_kernels *t)
             score[r] = guarded(row);
             for (size_t k = 0; k < row; k++) score[r][k] = (uint8_t)(below(4) ? 0 : below(width & 2 ? 4 : 256));
         }
-        int32_t n = c->detect.peaks_row(score[0], score[1], score[2], width, x);
-        int32_t m = t->detect.peaks_row(score[0], score[1], score[2], width, found_x);
+        int32_t n = c->detect->peaks_row(score[0], score[1], score[2], width, x);
+        int32_t m = t->detect->peaks_row(score[0], score[1], score[2], width, found_x);
         same("number of peaks", &n, &m, sizeof n);
         if (n == m) same("peaks_row", x, found_x, (size_t)n * sizeof *x);
         guard_reset();
@@ -86,7 +86,7 @@ void check_corners(const kbi_kernels *c, const kbi_kernels *t)
         uint8_t *pixels = guarded(stride * (side - 1) + side + 1);
         fill_bytes(pixels, stride * (side - 1) + side + 1, stride, i);
         const uint8_t *centre = pixels + KBI_HARRIS_REACH * (stride + 1);
-        int64_t harris = c->detect.harris(centre, (ptrdiff_t)stride), found = t->detect.harris(centre, (ptrdiff_t)stride);
+        int64_t harris = c->detect->harris(centre, (ptrdiff_t)stride), found = t->detect->harris(centre, (ptrdiff_t)stride);
         same("harris", &harris, &found, sizeof harris);
 
         side = 2 * KBI_DISC_RADIUS + 1;
@@ -94,7 +94,7 @@ void check_corners(const kbi_kernels *c, const kbi_kernels *t)
         pixels = guarded(stride * (side - 1) + side + 1);
         fill_bytes(pixels, stride * (side - 1) + side + 1, stride, i);
         centre = pixels + KBI_DISC_RADIUS * (stride + 1);
-        float angle = c->detect.disc_angle(centre, (ptrdiff_t)stride), found_angle = t->detect.disc_angle(centre, (ptrdiff_t)stride);
+        float angle = c->detect->disc_angle(centre, (ptrdiff_t)stride), found_angle = t->detect->disc_angle(centre, (ptrdiff_t)stride);
         same("disc_angle", &angle, &found_angle, sizeof angle);
         guard_reset();
     }
@@ -113,16 +113,16 @@ void check_gradient(const kbi_kernels *c, const kbi_kernels *t)
         uint16_t *found_cells = (uint16_t *)(void *)guarded(count * sizeof *cells);
         memset(cells, 0, count * sizeof *cells);
         memset(found_cells, 0, count * sizeof *cells);
-        c->detect.gradient_cells(centre, (ptrdiff_t)stride, cells);
-        t->detect.gradient_cells(centre, (ptrdiff_t)stride, found_cells);
+        c->detect->gradient_cells(centre, (ptrdiff_t)stride, cells);
+        t->detect->gradient_cells(centre, (ptrdiff_t)stride, found_cells);
         same("gradient_cells", cells, found_cells, count * sizeof *cells);
         float sums[KBI_GRADIENT_SUMS], found_sums[KBI_GRADIENT_SUMS];
-        c->detect.gradient_sums(cells, sums);
-        t->detect.gradient_sums(cells, found_sums);
+        c->detect->gradient_sums(cells, sums);
+        t->detect->gradient_sums(cells, found_sums);
         same("gradient_sums", sums, found_sums, sizeof sums);
         float histogram[KBI_GRADIENT_DIRECTIONS], found_histogram[KBI_GRADIENT_DIRECTIONS];
-        int32_t highest = c->detect.gradient_histogram(sums, histogram);
-        int32_t found_highest = t->detect.gradient_histogram(sums, found_histogram);
+        int32_t highest = c->detect->gradient_histogram(sums, histogram);
+        int32_t found_highest = t->detect->gradient_histogram(sums, found_histogram);
         same("gradient_histogram, highest", &highest, &found_highest, sizeof highest);
         same("gradient_histogram", histogram, found_histogram, sizeof histogram);
         guard_reset();
@@ -150,8 +150,8 @@ void check_blur(const kbi_kernels *c, const kbi_kernels *t)
             b[k] = k == 0 ? a[0] : random_row((size_t)width, 32640);
         }
         uint16_t *expected = random_row((size_t)width, 0), *found = random_row((size_t)width, 0);
-        c->detect.blur_pairs(a, b, &blur, width, expected);
-        t->detect.blur_pairs(a, b, &blur, width, found);
+        c->detect->blur_pairs(a, b, &blur, width, expected);
+        t->detect->blur_pairs(a, b, &blur, width, found);
         same("blur_pairs", expected, found, (size_t)width * sizeof *expected);
         guard_reset();
     }
@@ -176,23 +176,23 @@ void check_hessian(const kbi_kernels *c, const kbi_kernels *t)
         uint8_t *pixels = guarded(n * rows);
         fill_bytes(pixels, n * rows, n, (uint32_t)i);
         uint16_t *expected = random_row(n, 0), *found = random_row(n, 0);
-        c->detect.blur_bytes(pixels + KBI_HESSIAN_BLUR * n, (ptrdiff_t)n, width, expected);
-        t->detect.blur_bytes(pixels + KBI_HESSIAN_BLUR * n, (ptrdiff_t)n, width, found);
+        c->detect->blur_bytes(pixels + KBI_HESSIAN_BLUR * n, (ptrdiff_t)n, width, expected);
+        t->detect->blur_bytes(pixels + KBI_HESSIAN_BLUR * n, (ptrdiff_t)n, width, found);
         same("blur_bytes", expected, found, n * sizeof *found);
 
         uint32_t most = i % 3 == 0 ? 3 : i % 3 == 1 ? 32640 : 65535;
         const uint16_t *a = random_row(n + 2, most), *m = random_row(n + 2, most), *b = random_row(n + 2, most);
         int32_t *one = random_determinants(n, 0), *other = random_determinants(n, 0);
-        c->detect.hessian_row(a + 1, m + 1, b + 1, width, one);
-        t->detect.hessian_row(a + 1, m + 1, b + 1, width, other);
+        c->detect->hessian_row(a + 1, m + 1, b + 1, width, one);
+        t->detect->hessian_row(a + 1, m + 1, b + 1, width, other);
         same("hessian_row", one, other, n * sizeof *one);
 
         uint32_t different = i % 2 ? 6 : 0;
         const int32_t *d[3];
         for (int k = 0; k < 3; k++) d[k] = random_determinants(n, different);
         int32_t limit = 1 + (int32_t)below(i % 2 ? 4 : 1 << 29);
-        int32_t count = c->detect.hessian_peaks(d[0], d[1], d[2], width, limit, x);
-        int32_t found_count = t->detect.hessian_peaks(d[0], d[1], d[2], width, limit, found_x);
+        int32_t count = c->detect->hessian_peaks(d[0], d[1], d[2], width, limit, x);
+        int32_t found_count = t->detect->hessian_peaks(d[0], d[1], d[2], width, limit, found_x);
         same("number of hessian_peaks", &count, &found_count, sizeof count);
         if (count == found_count) same("hessian_peaks", x, found_x, (size_t)count * sizeof *x);
         guard_reset();
@@ -208,13 +208,13 @@ void check_extrema(const kbi_kernels *c, const kbi_kernels *t)
             const uint16_t *smaller = random_row(n, width & 1 ? 32640 : 6),
                            *larger = random_row(n, width & 1 ? 32640 : 6);
             rows[i] = (int16_t *)(void *)guarded(n * sizeof *rows[i]);
-            c->detect.difference_row(smaller, larger, width, rows[i]);
-            t->detect.difference_row(smaller, larger, width, found);
+            c->detect->difference_row(smaller, larger, width, rows[i]);
+            t->detect->difference_row(smaller, larger, width, found);
             same("difference_row", rows[i], found, n * sizeof *found);
         }
         int32_t x[151], found_x[151], limit = 1 + (int32_t)below(width & 1 ? 30000 : 5);
-        int32_t count = c->detect.extrema_row(rows[0], rows[1], rows[2], rows[3], rows[4], width, limit, x);
-        int32_t found_count = t->detect.extrema_row(rows[0], rows[1], rows[2], rows[3], rows[4], width, limit, found_x);
+        int32_t count = c->detect->extrema_row(rows[0], rows[1], rows[2], rows[3], rows[4], width, limit, x);
+        int32_t found_count = t->detect->extrema_row(rows[0], rows[1], rows[2], rows[3], rows[4], width, limit, found_x);
         same("number of extrema", &count, &found_count, sizeof count);
         if (count == found_count) same("extrema_row", x, found_x, (size_t)count * sizeof *x);
         guard_reset();
@@ -236,8 +236,8 @@ void check_directions(const kbi_kernels *c, const kbi_kernels *t)
         for (int32_t i = 0; i < n; i++) across[i] = (float)below(1000) / 1000;
         for (int32_t i = 0; i < COUNT; i++) along[i] = (float)below(1000) / 1000;
         kbi_direction_region region = {rows, step, COUNT, n, across, along};
-        c->detect.direction_rows(&region, histogram);
-        t->detect.direction_rows(&region, found);
+        c->detect->direction_rows(&region, histogram);
+        t->detect->direction_rows(&region, found);
         same("direction_rows", histogram, found, sizeof histogram);
         guard_reset();
     }
@@ -274,8 +274,8 @@ static void compare_hamming(const kbi_kernels *c, const kbi_kernels *t, const ui
     for (size_t j = 0; j < nb; j++)
         columns[0][j] = columns[1][j] =
             below(3) ? KBI_NO_NEIGHBOUR : below((uint32_t)row_bytes * 8) << 16 | below(500);
-    c->match.hamming(a, na, b, nb, row_bytes, best[0], second[0], mutual ? columns[0] : NULL);
-    t->match.hamming(a, na, b, nb, row_bytes, best[1], second[1], mutual ? columns[1] : NULL);
+    c->match->hamming(a, na, b, nb, row_bytes, best[0], second[0], mutual ? columns[0] : NULL);
+    t->match->hamming(a, na, b, nb, row_bytes, best[1], second[1], mutual ? columns[1] : NULL);
     same("nearest", best[0], best[1], na * keys);
     same("second", second[0], second[1], na * keys);
     same("columns", columns[0], columns[1], nb * keys);
@@ -321,8 +321,8 @@ void check_hamming_listed(const kbi_kernels *c, const kbi_kernels *t)
         uint32_t *distances[2];
         for (size_t k = 0; k < n; k++) listed[k] = (int32_t)below((uint32_t)rows);
         for (int k = 0; k < 2; k++) distances[k] = (uint32_t *)(void *)guarded(n * sizeof **distances);
-        c->match.hamming_listed(query, b, listed, n, row_bytes, stride, distances[0]);
-        t->match.hamming_listed(query, b, listed, n, row_bytes, stride, distances[1]);
+        c->match->hamming_listed(query, b, listed, n, row_bytes, stride, distances[0]);
+        t->match->hamming_listed(query, b, listed, n, row_bytes, stride, distances[1]);
         same("distances", distances[0], distances[1], n * sizeof **distances);
         guard_reset();
     }
@@ -333,8 +333,8 @@ void check_hamming_nearest(const kbi_kernels *c, const kbi_kernels *t)
     for (uint32_t i = 0; i < 120; i++) {
         size_t row_bytes = i & 1 ? 32 : 1 + below(70), n = 1 + below(40);
         const uint8_t *query = random_rows(1, row_bytes, NULL, 0), *rows = random_rows(n, row_bytes, query, 1);
-        uint32_t expected = c->match.hamming_nearest(query, rows, n, row_bytes);
-        uint32_t found = t->match.hamming_nearest(query, rows, n, row_bytes);
+        uint32_t expected = c->match->hamming_nearest(query, rows, n, row_bytes);
+        uint32_t found = t->match->hamming_nearest(query, rows, n, row_bytes);
         same("nearest row", &expected, &found, sizeof found);
         guard_reset();
     }
@@ -350,7 +350,7 @@ void check_hamming_near(const kbi_kernels *c, const kbi_kernels *t)
         for (int k = 0; k < 2; k++) {
             found[k] = (int32_t *)(void *)guarded((n + KBI_NEAR_SLACK) * sizeof **found);
             const kbi_kernels *table = k ? t : c;
-            count[k] = table->match.hamming_near(query, words, n, most, found[k]);
+            count[k] = table->match->hamming_near(query, words, n, most, found[k]);
         }
         same("how many are near", &count[0], &count[1], sizeof *count);
         same("which are near", found[0], found[1], count[0] * sizeof **found);
@@ -376,8 +376,8 @@ void check_list_circle(const kbi_kernels *c, const kbi_kernels *t)
         if (i & 1 && isfinite(dx)) circle.radius2 = dx * dx + dy * dy; /* a point on the circle */
         for (int k = 0; k < 2; k++)
             listed[k] = (int32_t *)(void *)guarded(((size_t)(to - from) + KBI_LIST_SLACK) * sizeof **listed);
-        counts[0] = c->match.list_circle(x, y, level, from, to, &circle, listed[0]);
-        counts[1] = t->match.list_circle(x, y, level, from, to, &circle, listed[1]);
+        counts[0] = c->match->list_circle(x, y, level, from, to, &circle, listed[0]);
+        counts[1] = t->match->list_circle(x, y, level, from, to, &circle, listed[1]);
         same("how many", &counts[0], &counts[1], sizeof *counts);
         same("listed", listed[0], listed[1], counts[0] * sizeof **listed);
         guard_reset();
@@ -401,8 +401,8 @@ void check_filter_block(const kbi_kernels *c, const kbi_kernels *t)
             if (below(4) == 0) nodes.column[KBI_FILTER_MX][r] = nodes.column[KBI_FILTER_MY][r] = 0;
         }
         int32_t from = (int32_t)below((uint32_t)n), least = 1 + (int32_t)below(2), j = (int32_t)below((uint32_t)n);
-        uint32_t expected = c->match.filter_block(&nodes, from, j, least);
-        uint32_t found = t->match.filter_block(&nodes, from, j, least);
+        uint32_t expected = c->match->filter_block(&nodes, from, j, least);
+        uint32_t found = t->match->filter_block(&nodes, from, j, least);
         same("filter_block", &expected, &found, sizeof found);
         agreed |= expected;
         guard_reset();

@@ -32,8 +32,8 @@ void check_transfer_sums(const kbi_kernels *c, const kbi_kernels *t)
             if (below(8) == 0) list.weight[k] = 0;
         }
         kbi_transfer_sums expected, found;
-        c->fit.transfer_sums(h, &pairs, &list, &expected);
-        t->fit.transfer_sums(h, &pairs, &list, &found);
+        c->fit->transfer_sums(h, &pairs, &list, &expected);
+        t->fit->transfer_sums(h, &pairs, &list, &found);
         same("transfer_sums", &expected, &found, sizeof expected);
         guard_reset();
     }

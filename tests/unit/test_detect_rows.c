@@ -158,8 +158,7 @@ static void test_blurs_with_few_taps(void **state)
 static void test_blur_is_gaussian(void **state)
 {
     (void)state;
-    kbi_detect_kernels kernels;
-    kbi_detect_kernels_c(&kernels);
+    const kbi_detect_kernels *kernels = &kbi_detect_kernels_c;
     enum { W = 64, H = 61 };
     static uint16_t in[H * W], out[H * W], row[W + 2 * KBI_BLUR_MAX_TAPS];
     for (double sigma = 0.7; sigma < 4; sigma += 0.6) {
@@ -170,10 +169,10 @@ static void test_blur_is_gaussian(void **state)
         assert_int_equal(sum, 32768);
         /* a flat image stays; a point becomes a bell of the right width */
         for (int i = 0; i < H * W; i++) in[i] = 255 * KBI_SIFT_ONE;
-        kbi_blur_image(&kernels, in, out, W, H, W, &blur, row);
+        kbi_blur_image(kernels, in, out, W, H, W, &blur, row);
         for (int i = 0; i < H * W; i++) assert_in_range(out[i], 255 * KBI_SIFT_ONE - 16, 255 * KBI_SIFT_ONE + 16);
         for (int i = 0; i < H * W; i++) in[i] = i == 30 * W + 32 ? 32640 : 0;
-        kbi_blur_image(&kernels, in, out, W, H, W, &blur, row);
+        kbi_blur_image(kernels, in, out, W, H, W, &blur, row);
         double mass = 0, spread = 0;
         for (int x = -15; x <= 15; x++) {
             double v = out[30 * W + 32 + x] - out[0]; /* without what makes up for the shifts */
@@ -209,14 +208,12 @@ static void test_scale_space_patches_are_exact(void **state)
     uint8_t *pixels = render_texture(W, H, 5);
     for (int c = 0; c < 4; c++) {
         kbi_detect_job job = {.image = {pixels, W, H, W, KB_FORMAT_GRAY8, 0}};
-        kbi_detect_kernels kernels;
         kbi_scale_space space;
         kbi_scale_window window;
         assert_int_equal(kbi_detect_options_read(&job.options, NULL, NULL), KB_OK);
         job.options.no_upsampling = c & 1;
         if (c & 2) job.options.layers = 5;
-        kbi_detect_kernels_init(&kernels, kbi_cpu_flags());
-        kbi_scale_space_plan(&space, &job, &kernels);
+        kbi_scale_space_plan(&space, &job, kbi_detect_kernels_get());
         assert_int_equal(kb_workspace_create(&job.workspace), KB_OK);
         assert_true(kbi_scale_space_get(&space, job.workspace));
         assert_true(kbi_scale_window_get(&window, &space, job.workspace));
@@ -244,20 +241,19 @@ static void test_directions_of_a_ramp(void **state)
     (void)state;
     enum { W = 80 };
     static uint16_t layer[W * W];
-    kbi_detect_kernels kernels;
-    kbi_detect_kernels_c(&kernels);
+    const kbi_detect_kernels *kernels = &kbi_detect_kernels_c;
     kbi_octave o = {.width = W, .height = W, .stride = W, .layer = {layer}, .pixel = 1};
     for (int degrees = 0; degrees < 360; degrees += 3) {
         double s = sin(degrees * M_PI / 180), c = cos(degrees * M_PI / 180);
         float angle[KBI_SIFT_MAX_ANGLES];
         for (int i = 0; i < W * W; i++) layer[i] = (uint16_t)(16000 + 100 * ((i % W - 40) * c + (i / W - 40) * s));
-        assert_int_equal(kbi_directions(&kernels, &o, 0, 40, 40, 2.5, angle), 1);
+        assert_int_equal(kbi_directions(kernels, &o, 0, 40, 40, 2.5, angle), 1);
         assert_true(angle[0] >= 0 && angle[0] < 360);
         assert_true(angle_between(angle[0], degrees) < 5.1); /* one bin takes all; half its width */
     }
     memset(layer, 0, sizeof layer);
     float none[KBI_SIFT_MAX_ANGLES];
-    assert_int_equal(kbi_directions(&kernels, &o, 0, 40, 40, 2.5, none), 0);
+    assert_int_equal(kbi_directions(kernels, &o, 0, 40, 40, 2.5, none), 0);
 }
 
 int main(void)

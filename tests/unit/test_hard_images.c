@@ -111,7 +111,7 @@ static const struct {
     int32_t threads, low_memory;
     const char *cpu; /* kb_cpu_limit */
 } ways[] = {{2, 0, NULL}, {3, 0, NULL}, {5, 0, NULL},     {1, 1, NULL},    {1, 0, "c"},
-            {2, 0, "c"},  {1, 1, "c"},  {1, 0, "sse4.1"}, {5, 1, "sse4.1"}, {3, 0, "avx2"}};
+            {2, 0, "c"},  {1, 1, "c"},  {1, 0, "sse4.2"}, {5, 1, "sse4.2"}, {3, 0, "avx2"}};
 
 static int pools_create(void **state)
 {

@@ -1,4 +1,4 @@
-/* src/match/refine.c: known warps, changes of light, bad keypoints, limits, threads, memory, bad arguments. */
+/* src/match/match_refine.c: known warps, changes of light, bad keypoints, limits, threads, memory, bad arguments. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -122,6 +122,7 @@ static void a_turned_pair_needs_angles(void **state)
 {
     static const double rolls[] = {90, 137, 180, 250};
     outcome o, oriented, upright;
+    int skipped = 0;
     (void)state;
     for (size_t k = 0; k < KBI_COUNT(rolls); k++) {
         views v = views_of(k % 2 ? room_scene(5) : flat_scene(5), rolls[k]);
@@ -131,17 +132,18 @@ static void a_turned_pair_needs_angles(void **state)
         match_views(&v, geometry, KB_LOOK_UPRIGHT | KB_LOOK_ORIENTED, &oriented);
         assert_int_equal(oriented.fit.result, KB_FIT_FOUND);
         assert_int_equal(oriented.pair.look, KB_LOOK_ORIENTED);
-        assert_int_equal(oriented.pair.looks, 2);
+        skipped += oriented.pair.looks == 1; /* the strongest keypoints show that upright is no use */
         match_views(&v, geometry, ANGLES, &o);
         assert_int_equal(o.fit.result, KB_FIT_FOUND);
         assert_int_equal(o.pair.look, KB_LOOK_ROTATED);
-        assert_int_equal(o.pair.looks, 3);
+        assert_int_equal(o.pair.looks, oriented.pair.looks + 1);
         assert_true(roll_error(&o, rolls[k]) < 5);
         assert_true(o.fit.places > oriented.fit.places);
         for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].angle == o.pair.rotation);
         assert_right(&v, &o, 0.9);
         views_free(&v);
     }
+    assert_true(skipped >= 2);
 }
 
 /* Upright verifies it, its points give the rotation, and no angle is computed. */

@@ -15,12 +15,12 @@ keybits.dask (collections on a cluster) are imported by their names.
 from . import _tree  # noqa: F401  (first: the others need keybits._abi)
 from ._arrays import keypoint_dtype, match_dtype, to_gray
 from ._checked import KeybitsError, KeybitsFileError, KeybitsMemoryError, KeybitsValueError
-from ._library import cpu_features, request_amx, set_threads, version
+from ._library import cpu_features, set_threads, version
 from .collection import Collection, CollectionCounts
 from .draw import draw_keypoints, draw_matches, draw_outline
 from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Pyramid, build_pyramid,
                        describe, describe_float, describe_patches, describe_patches_float, detect, detect_and_compute,
-                       orient, sample_octaves, sample_patches, select)
+                       deviations, orient, sample_octaves, sample_patches, select)
 from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homography, fit, fit_pose, match_points,
                        pose_from_homography, project_homography)
 from .index import (Index, IndexImage, Loop, LoopDetector, Vocabulary, builtin_vocabularies, node_dtype,
@@ -41,13 +41,14 @@ __all__ = [
     "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError", "KeybitsValueError", "LearningStopped",
     "Loop", "LoopDetector", "Model", "Pair", "PatchSet", "PointTracker", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
     "box_dtype", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
-    "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "draw_keypoints", "draw_matches",
+    "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "deviations",
+    "draw_keypoints", "draw_matches",
     "draw_outline", "filter_matches", "find_essential", "find_fundamental", "find_homography", "fit", "fit_pose",
     "guide_dtype", "guides_epipolar", "guides_homography", "hamming", "keypoint_dtype", "learn_bad", "learn_bag",
     "learn_hashsift", "match", "match_dtype",
     "match_guided", "match_images", "match_knn", "match_points", "match_stereo", "node_dtype", "orient", "patch_set",
     "plausible_corners", "pose_from_homography", "preset_scale", "presets", "project_homography", "read_patches",
-    "request_amx", "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches",
+    "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches",
     "stereo_dtype", "to_gray", "track",
     "track_dtype", "track_points", "version", "write_patches",
 ]

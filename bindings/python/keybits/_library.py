@@ -211,14 +211,5 @@ def version() -> str:
 
 
 def cpu_features() -> str:
-    """The instruction sets in use, such as "sse2 ssse3 sse4.1 popcnt avx2"."""
+    """The instruction sets in use, such as "sse4.2 avx2"."""
     return text(lib.kb_cpu_features())
-
-
-def request_amx() -> bool:
-    """Asks Linux for AMX, with which matching binary rows takes 0.6 of the time; whether the process has it.
-
-    It stays so until the process ends, and makes the signal frames of threads that match larger by 8 KB; so the package
-    does not ask by itself. False on other processors and systems.
-    """
-    return bool(lib.kb_cpu_request_amx() == 0)

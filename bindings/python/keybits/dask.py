@@ -8,20 +8,20 @@ Every worker needs this package, and the photographs and the database's folder a
 inputs alone: one whose worker is lost runs again elsewhere, and the database has the same bytes for any number of them.
 """
 import os
-from typing import Any, Callable, Dict, List, Optional, Protocol, Sequence
+from typing import Any, Callable, Dict, List, Optional, Protocol, Sequence, cast
 
 from ._checked import KeybitsValueError
 from ._files import PathLike
 from .collection import Collection, CollectionCounts
 
 
-def run_step(images: Sequence[str], work: str, options: Dict[str, Any], step: str, *arguments: Any) -> Any:
+def _run_step(images: Sequence[str], work: str, options: Dict[str, Any], step: str, *arguments: Any) -> Any:
     """One step, or one shard of it, on this machine."""
     return getattr(Collection(images, work, **options), step)(*arguments)
 
 
 def collection(client: "Client", images: Sequence[PathLike], database: PathLike, *, work: Optional[PathLike] = None,
-               shards: Optional[int] = None, threads: int = 1, retries: int = 2, **options: Any) -> CollectionCounts:
+               shards: Optional[int] = None, threads: int = 1, retries: int = 2, **options: object) -> CollectionCounts:
     """Collection(images, work, **options).run(database) in shards on a cluster.
 
     client is a distributed.Client. work: DATABASE.work, unless it is given. shards: 4 per thread of the cluster. Each
@@ -36,7 +36,7 @@ def collection(client: "Client", images: Sequence[PathLike], database: PathLike,
     count = shards
 
     def submit(step: str, *arguments: Any) -> "Future":
-        return client.submit(run_step, paths, folder, {**options, "threads": threads}, step, *arguments, pure=False,
+        return client.submit(_run_step, paths, folder, dict(options, threads=threads), step, *arguments, pure=False,
                              retries=retries)
 
     def submit_shards(step: str) -> None:
@@ -50,8 +50,7 @@ def collection(client: "Client", images: Sequence[PathLike], database: PathLike,
     submit_shards("describe")
     submit("choose_pairs").result()
     submit_shards("match")
-    counts: CollectionCounts = submit("merge", target).result()
-    return counts
+    return cast(CollectionCounts, submit("merge", target).result())
 
 
 class Client(Protocol):
@@ -60,7 +59,7 @@ class Client(Protocol):
     def nthreads(self) -> Dict[str, int]:
         """Threads of every worker."""
 
-    def submit(self, function: Callable[..., Any], *arguments: object, pure: bool, retries: int) -> "Future":
+    def submit(self, function: Callable[..., object], *arguments: object, pure: bool, retries: int) -> "Future":
         """Runs a function on a worker."""
 
     def gather(self, futures: List["Future"]) -> object:
@@ -73,5 +72,5 @@ class Client(Protocol):
 class Future(Protocol):
     """What is used of a distributed.Future."""
 
-    def result(self) -> Any:
+    def result(self) -> object:
         """What the function returned, or raises what it raised."""

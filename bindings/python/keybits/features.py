@@ -190,6 +190,20 @@ def orient(image: ImageLike, keypoints: KeypointsLike, rule: str = "default", sc
     return turned, confidence
 
 
+def deviations(image: ImageLike, keypoints: KeypointsLike, detector: Union[str, Detector] = DEFAULT_DETECTOR, *,
+               white: int = 0) -> npt.NDArray[np.float32]:
+    """The standard deviation of the place of each keypoint along either axis, in px: what bundle adjustment weighs
+    residuals by. keypoints are those that the detector found in the image; -1 for one that is not in it."""
+    view, alive = image_view(image, white)
+    places = keypoint_array(keypoints)
+    sigma = np.zeros(len(places), np.float32)
+    number = detector_of(detector, None)._options.detector
+    check(lib.kb_keypoint_deviations(ctypes.byref(view), address(places), len(places), number, parallel(), workspace(),
+                                     address(sigma)), None, "deviations")
+    del alive
+    return sigma
+
+
 def select(keypoints: KeypointsLike, size: Tuple[int, int], count: int, rule: str = "default") -> Keypoints:
     """The best `count` of keypoints of an image of (width, height) by a rule ("best", "grid", "anms", "quadtree"),
     strongest first."""

@@ -116,7 +116,7 @@ def _points(points: npt.ArrayLike, n: int, name: str) -> Matrix:
 
 def _options(geometry: int, threshold: float, confidence: float, max_iterations: int, seed: int, prosac: bool,
              quality: Optional[Any], camera1: Optional[Camera], camera2: Optional[Camera],
-             n: int) -> Tuple[Any, Tuple[Any, ...]]:
+             n: int, candidates: int = 0) -> Tuple[Any, Tuple[Any, ...]]:
     order = None if quality is None else np.ascontiguousarray(quality, np.float32)
     if order is not None and order.shape != (n,):
         raise KeybitsValueError(f"quality must have one number per match, {n}, not the shape {order.shape}")
@@ -129,7 +129,8 @@ def _options(geometry: int, threshold: float, confidence: float, max_iterations:
                   seed=whole("seed", seed, 0, 2 ** 64 - 1), plain_ransac=0 if prosac else 1,
                   quality=address(order) if order is not None else None,
                   camera1=ctypes.addressof(first) if first else None,
-                  camera2=ctypes.addressof(second) if second else None)
+                  camera2=ctypes.addressof(second) if second else None,
+                  candidates=whole("candidates", candidates, 0))
     return options, (order, first, second)
 
 
@@ -162,12 +163,12 @@ def fit(points_a: npt.ArrayLike, points_b: npt.ArrayLike, geometry: str = "homog
 
 def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any = None, confidence: float = 0,
                max_iterations: int = 0, seed: int = 0, prosac: bool = True, camera: Optional[Camera] = None,
-               camera_b: Optional[Camera] = None) -> Fit:
+               camera_b: Optional[Camera] = None, *, candidates: int = 0) -> Fit:
     calibrated = geometry in ("essential", "rotation")
     if calibrated and camera is None:
         raise KeybitsValueError(f"{geometry} needs a camera")
     options, alive = _options(GEOMETRIES[geometry], threshold, confidence, max_iterations, seed, prosac, quality,
-                              camera, camera_b, len(pairs))
+                              camera, camera_b, len(pairs), candidates)
     report = new(_abi.kb_fit_report)
     inliers = np.zeros(len(pairs), np.uint8)
     call(f"fit {geometry}", lib.kb_fit, address(pairs), len(pairs), ctypes.byref(options), workspace(), address(inliers),
@@ -178,35 +179,37 @@ def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any 
 
 def find_homography(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike,
                     threshold: float = 0, *, quality: Optional[npt.ArrayLike] = None, confidence: float = 0,
-                    max_iterations: int = 0, seed: int = 0, prosac: bool = True) -> Fit:
+                    max_iterations: int = 0, seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The homography from image a to image b: `H` (3 x 3 or None) and `inliers` (a bool per match). Keypoints may be
-    Features; quality is the distance of the matches unless it is given."""
+    Features; quality is the distance of the matches unless it is given. candidates: the number of matches before
+    filter_matches, which the test against chance counts."""
     return _fit_matches(keypoints_a, keypoints_b, matches, "homography", threshold, quality, confidence, max_iterations,
-                        seed, prosac)
+                        seed, prosac, candidates=candidates)
 
 
 def find_fundamental(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike,
                      threshold: float = 1.5, *, quality: Optional[npt.ArrayLike] = None, confidence: float = 0,
-                     max_iterations: int = 0, seed: int = 0, prosac: bool = True) -> Fit:
+                     max_iterations: int = 0, seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The fundamental matrix between two images: `F` (3 x 3 or None) and `inliers`; otherwise as find_homography."""
     return _fit_matches(keypoints_a, keypoints_b, matches, "fundamental", threshold, quality, confidence,
-                        max_iterations, seed, prosac)
+                        max_iterations, seed, prosac, candidates=candidates)
 
 
 def find_essential(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike, camera: Camera,
                    threshold: float = 1.5, *, camera_b: Optional[Camera] = None,
                    quality: Optional[npt.ArrayLike] = None, confidence: float = 0, max_iterations: int = 0,
-                   seed: int = 0, prosac: bool = True) -> Fit:
+                   seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The essential matrix and the relative pose: `E`, `rotation`, `translation` (unit length) and `inliers`; otherwise
     as find_homography."""
     return _fit_matches(keypoints_a, keypoints_b, matches, "essential", threshold, quality, confidence, max_iterations,
-                        seed, prosac, camera, camera_b)
+                        seed, prosac, camera, camera_b, candidates=candidates)
 
 
 def _fit_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, geometry: str, threshold: float, quality: Any,
-                 *options: Any) -> Fit:
+                 *options: Any, candidates: int) -> Fit:
     pairs, distances = _match_pairs(keypoints_a, keypoints_b, matches)
-    return _fit_pairs(pairs, geometry, threshold, distances if quality is None else quality, *options)
+    return _fit_pairs(pairs, geometry, threshold, distances if quality is None else quality, *options,
+                      candidates=candidates)
 
 
 def fit_pose(scene_points: npt.ArrayLike, image_points: npt.ArrayLike, camera: Camera, *, threshold: float = 0,

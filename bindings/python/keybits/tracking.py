@@ -1,15 +1,16 @@
 """Finding a flat template in images, as `keybits track` does."""
-from typing import Iterable, Iterator, NamedTuple, Optional, Tuple, Union
+from typing import Iterable, Iterator, NamedTuple, Optional, Tuple, Union, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import ImageLike
+from ._arrays import ImageLike, to_gray
 from ._checked import KeybitsValueError
 from .features import DEFAULT_DETECTOR, Detector, detect_and_compute, detector_of
-from .geometry import Matrix, find_homography, project_homography
-from .matching import match
+from .geometry import Fit, Matrix, find_homography, project_homography
+from .matching import filter_matches, match
 from .models import Model
+from .pairs import match_images
 
 _SMALLEST, _LARGEST = 8.0, 1e5  # px, of a side of the template in a frame
 
@@ -50,6 +51,7 @@ class Tracker:
         if min_inliers < 4:
             raise KeybitsValueError(f"min_inliers is {min_inliers}, but a homography needs 4")
         self._detector = detector_of(detector, max_keypoints)
+        self._image = to_gray(template).copy()
         self.template = detect_and_compute(template, self._detector, model)
         if len(self.template) < 4:
             raise KeybitsValueError(f"{len(self.template)} keypoints in the template; at least 4 are needed: it is too "
@@ -57,15 +59,25 @@ class Tracker:
         self._max_ratio, self._threshold, self._min_inliers = max_ratio, threshold, min_inliers
 
     def find(self, frame: ImageLike) -> Track:
-        """Where the template is in a frame."""
+        """Where the template is in a frame: by its features, which are computed once; where these do not find it, by
+        match_images, which looks at it upright and turned as well."""
         seen = detect_and_compute(frame, self._detector, self.template.model)
-        matches = match(self.template, seen, max_ratio=self._max_ratio)
-        fitted = find_homography(self.template.keypoints, seen.keypoints, matches, self._threshold)
+        all_matches = match(self.template, seen, max_ratio=self._max_ratio)
+        matches = filter_matches(self.template, seen, all_matches)
+        fitted = find_homography(self.template, seen, matches, self._threshold, candidates=len(all_matches))
+        found = self._track(fitted, len(matches))
+        if found.found:
+            return found
+        pair = match_images(self._image, frame, threshold=self._threshold, model=self.template.model,
+                            detector=self._detector, max_ratio=self._max_ratio)
+        return self._track(cast(Fit, pair.fit), len(pair.matches))
+
+    def _track(self, fitted: Fit, matches: int) -> Track:
         inliers = int(fitted.inliers.sum())
         corners = None
         if fitted.H is not None and inliers >= self._min_inliers:
             corners = plausible_corners(fitted.H, self.template.size)
-        return Track(corners is not None, corners, fitted.H if corners is not None else None, inliers, len(matches))
+        return Track(corners is not None, corners, fitted.H if corners is not None else None, inliers, matches)
 
 
 def track(template: ImageLike, frames: Iterable[ImageLike], *, detector: Union[str, Detector] = DEFAULT_DETECTOR,

@@ -139,6 +139,18 @@ def test_orientation(image):
         keybits.orient(image, turned, "north")
 
 
+def test_deviations(image):
+    for name in ("hessian", "orb", "sift"):
+        keypoints = keybits.detect(image, name, 300)
+        sigma = keybits.deviations(image, keypoints, name)
+        assert sigma.shape == (len(keypoints),) and sigma.dtype == np.float32
+        assert (sigma > 0).all() and (sigma < keypoints["size"]).all()
+    keypoints["x"][0] = -10
+    assert keybits.deviations(image, keypoints, "sift")[0] == -1
+    with pytest.raises(keybits.KeybitsValueError):
+        keybits.deviations(image, keypoints, "north")
+
+
 def test_select(image):
     found = keybits.detect(image)
     best = keybits.select(found, (320, 240), 50, "best")

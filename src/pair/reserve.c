@@ -43,6 +43,7 @@ static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel 
     if (l->detect) status = kbi_detect_measure(&image, l->detect, parallel, workspace, &most);
     if (status == KB_OK && (l->refine || l->track)) status = kbi_refine_measure(&image, workspace); /* two pyramids */
     if (n == 0) n = most;
+    /* kb_keypoint_deviations takes the 8-bit image alone, as this does and more */
     if (status == KB_OK) status = kbi_orient_measure(&image, n, parallel, workspace);
     if (status == KB_OK && l->model) status = kbi_describe_measure(l->model, &image, n, parallel, workspace);
     for (int rule = 1; kbi_select_knows((kb_selection)rule) && status == KB_OK; rule++)

@@ -60,7 +60,6 @@ kb_status kb_pyramid_build(const kb_image *image, const kb_detect_options *optio
                            void *buffer, size_t capacity, kb_pyramid *pyramid, size_t *size)
 {
     kb_detect_options o;
-    kbi_detect_kernels kernels;
     if (!size || (buffer && !pyramid)) return KB_E_ARGUMENT;
     kb_status status = kbi_image_check(image);
     if (status == KB_OK) status = kbi_detect_options_read(&o, options, NULL);
@@ -69,13 +68,12 @@ kb_status kb_pyramid_build(const kb_image *image, const kb_detect_options *optio
     const kbi_measure *measure = kbi_detector_find(o.detector)->measure;
     if (!measure) return KB_E_KIND;
     bool own_level0 = image->format != KB_FORMAT_GRAY8;
-    kbi_levels levels = {.threads = kbi_parallel_threads(o.parallel), .parallel = o.parallel, .kernels = &kernels};
+    kbi_levels levels = {.threads = kbi_parallel_threads(o.parallel), .parallel = o.parallel, .kernels = kbi_detect_kernels_get()};
     kbi_corners_levels(&levels, image, &o, measure);
     levels.level[0].stride = own_level0 ? (ptrdiff_t)kbi_round_up((size_t)image->width) : image->stride;
     *size = pyramid_bytes(&levels, own_level0);
     if (!buffer) return KB_OK;
     if (capacity < *size) return KB_E_SPACE;
-    kbi_detect_kernels_init(&kernels, kbi_cpu_flags());
     kb_workspace local;
     workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(workspace);

@@ -190,7 +190,7 @@ kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look 
     kb_status status = warp_image(job, found->fit.model, &warped.gray);
     if (status == KB_OK) status = find_keypoints(job, found->fit.model, &warped.gray, &warped, out->b);
     if (status == KB_OK) status = kbi_pair_describe(job, 0, out);
-    if (status == KB_OK) status = kbi_pair_describe_side(job, &warped);
+    if (status == KB_OK) status = kbi_pair_describe_side(job, &warped, 0);
     if (status == KB_OK) status = match_near(job, &warped, radius, out);
     out->nb = warped.n;
     if (status == KB_OK) status = kbi_pair_fit(job, out);

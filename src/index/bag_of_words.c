@@ -158,7 +158,7 @@ kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uin
                         kbi_bag *bag, kb_error *error)
 {
     bag_buffers b;
-    const kbi_match_kernels kernels = kbi_index_kernels();
+    const kbi_match_kernels *kernels = kbi_match_kernels_get();
     *bag = (kbi_bag){0};
     uint32_t *words = kbi_workspace_array(workspace, features->n, sizeof *words);
     if (!words || !buffers_get(&b, features, probes, true, workspace, bag))
@@ -166,7 +166,7 @@ kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uin
     kb_status status = kb_vocabulary_words(v, features, NULL, words, NULL, error);
     for (size_t i = 0; status == KB_OK && i < features->n; i++) {
         uint32_t leaves[KB_MAX_PROBES], kept = 0;
-        uint32_t found = kbi_nearest_leaves(v, &kernels, features->rows + i * features->row_bytes, probes, leaves);
+        uint32_t found = kbi_nearest_leaves(v, kernels, features->rows + i * features->row_bytes, probes, leaves);
         for (uint32_t p = 0; p < found && kept < probes - 1; p++) {
             uint32_t word = kbi_node_first(v, leaves[p]);
             size_t place = i * probes + kept;

@@ -1,4 +1,4 @@
-#include "match/grid.h"
+#include "match/point_grid.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * counted. */
 #include <math.h>
 
-#include "match/candidates.h"
+#include "match/nearby_rows.h"
 
 #include "common/cpu.h"
 #include "match/row_set.h"
@@ -24,7 +24,7 @@ static void list_flush(const kbi_candidate_search *s, const uint8_t *query, cand
 {
     uint32_t distances[LIST_ROWS];
     uint64_t first = list->first, second = list->second;
-    s->kernels.hamming_listed(query, s->rows, list->listed, list->n, s->row_bytes, s->row_bytes, distances);
+    s->kernels->hamming_listed(query, s->rows, list->listed, list->n, s->row_bytes, s->row_bytes, distances);
     for (size_t i = 0; i < list->n; i++) {
         uint64_t key = (uint64_t)distances[i] << 32 | (uint32_t)s->grid.order[list->listed[i]];
         uint64_t loser = key > first ? key : first; /* the second best is the best of those that lost */
@@ -63,7 +63,7 @@ static size_t list_strip(const kbi_candidate_search *s, const kbi_strip *l, int3
 static size_t list_region(const kbi_candidate_search *s, const kbi_region *r, int32_t from, int32_t to, int32_t *listed)
 {
     switch (r->shape) {
-    case KBI_CIRCLE: return s->kernels.list_circle(s->x, s->y, s->level, from, to, &r->circle, listed);
+    case KBI_CIRCLE: return s->kernels->list_circle(s->x, s->y, s->level, from, to, &r->circle, listed);
     case KBI_STRIP: return list_strip(s, &r->strip, from, to, listed);
     default: return list_box(s, r, from, to, listed);
     }
@@ -161,7 +161,7 @@ bool kbi_candidates_search(kbi_candidate_search *s, kb_workspace *ws)
                         KEYPOINTS_PER_CELL, ws) ||
         !candidates_sort(s, ws))
         return false;
-    kbi_match_kernels_init(&s->kernels, kbi_cpu_flags());
+    s->kernels = kbi_match_kernels_get();
     kbi_parallel_run(s->parallel, s->pieces, candidates_task, s);
     return true;
 }

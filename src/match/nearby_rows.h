@@ -1,8 +1,8 @@
 /* The nearest rows among the keypoints of a region: what guided and stereo matching share. */
-#ifndef KBI_MATCH_CANDIDATES_H
-#define KBI_MATCH_CANDIDATES_H
+#ifndef KBI_MATCH_NEARBY_ROWS_H
+#define KBI_MATCH_NEARBY_ROWS_H
 
-#include "match/grid.h"
+#include "match/point_grid.h"
 #include "match/kernels.h"
 
 typedef enum kbi_shape { KBI_BOX, KBI_CIRCLE, KBI_STRIP } kbi_shape;
@@ -38,7 +38,7 @@ typedef struct kbi_candidate_search {
     const void *context;
     /* set by kbi_candidates_search */
     kbi_nearest *nearest; /* of every query; ties go to the lower index */
-    kbi_match_kernels kernels;
+    const kbi_match_kernels *kernels;
     kbi_point_grid grid;
     float *x, *y, *size;  /* of b in the order of the grid; x is NaN where the row is zero */
     int32_t *level, pieces;

@@ -18,7 +18,7 @@ typedef struct refine_job {
     const kb_match *matches;
     size_t n;
     kbi_pyramid levels[2];
-    kbi_image_kernels kernels;
+    const kbi_image_kernels *kernels;
     kb_point_pair *pairs;
     float *correlations;
     int32_t pieces;
@@ -119,8 +119,8 @@ static kb_status refine_plan(refine_job *job, const kb_image images[2], kb_works
 
 static void refine_build(refine_job *job)
 {
-    kbi_image_kernels_init(&job->kernels, kbi_cpu_flags());
-    for (int side = 0; side < 2; side++) kbi_pyramid_pass(&job->levels[side], &job->kernels, 0, job->o.parallel);
+    job->kernels = kbi_image_kernels_get();
+    for (int side = 0; side < 2; side++) kbi_pyramid_pass(&job->levels[side], job->kernels, 0, job->o.parallel);
 }
 
 kb_status kbi_refine_measure(const kb_image *image, kb_workspace *workspace)

@@ -1,6 +1,6 @@
 /* Points sorted into the cells of a grid, so that the neighbours of a place are found in constant time. */
-#ifndef KBI_MATCH_GRID_H
-#define KBI_MATCH_GRID_H
+#ifndef KBI_MATCH_POINT_GRID_H
+#define KBI_MATCH_POINT_GRID_H
 
 #include "common/common.h"
 
