@@ -94,7 +94,7 @@ static bool job_open(collection_job *j, int count, char **arguments, io_error *e
     j->folder = io_alloc(strlen(j->output) + (j->work ? strlen(j->work) : 0) + 8, 1);
     if (j->work) strcpy(j->folder, j->work);
     else sprintf(j->folder, "%s.work", j->output);
-    if (!places_open(j->common, &j->pipeline, error) || !cli_claim_images(j->common, count, arguments, &images, error)) {
+    if (!places_open(j->common, &j->pipeline, error) || !places_images(j->common, count, arguments, &images, error)) {
         io_names_free(&images);
         return false;
     }
@@ -105,7 +105,8 @@ static bool job_open(collection_job *j, int count, char **arguments, io_error *e
     j->options.camera = j->camera_text ? &j->camera : NULL;
     j->options.host = places_host(&j->bar, j->common);
     collection_open(&j->collection, &j->options, &images);
-    return claim_folders(j, error) && collection_folders_make(&j->collection, error);
+    return (!j->matches || collection_matches_check(&j->collection, j->matches, error)) && claim_folders(j, error) &&
+           collection_folders_make(&j->collection, error);
 }
 
 /* The steps up to the one that is asked for; the database comes behind. */
@@ -139,7 +140,7 @@ static int collection_run(cli_common *common, void *job, int count, char **argum
     if (!collection_merge(&j->collection, j->output, &counts, &error) || !write_outputs(j, start, &error))
         return cli_error("%s", error.text);
     merge_report(j, &counts, io_clock_seconds() - start);
-    return CLI_DONE;
+    return counts.failed ? CLI_FAILED : CLI_DONE;
 }
 
 static void collection_begin(void *job)
@@ -205,8 +206,8 @@ static const cli_option collection_option_table[] = {
      .help = "two names per line, as the database has them"},
     {"vocab", 0, CLI_INPUT(collection_job, options.vocabulary), "NAME|FILE",
      .help = "for retrieval (default: that of 10,000 words for the model)"},
-    {"min-inliers", 0, CLI_NUMBER(collection_job, options.min_inliers, 8, 1000000), "N", "15",
-     .help = "inliers of a verified pair"},
+    {"min-places", 0, CLI_NUMBER(collection_job, options.min_places, 0, 1000000), "N", "0",
+     .help = "different inliers of a verified pair; 0: what chance and repetition do not explain"},
     CLI_SECTION("Cameras"),
     CLI_CHECK(check_camera),
     {"camera", 0, CLI_TEXT(collection_job, camera_text), "MODEL,F,...",

@@ -41,6 +41,7 @@ static bool add_image(void *context, size_t i, features *f, const char *why)
         j->failed++;
         return true;
     }
+    if (f->keypoints.count == 0) cli_warn(j->common, "%s: no keypoints, so that it cannot be found", j->images.items[i]);
     kb_features view = features_view(f);
     if (kb_index_add(j->index, &view, j->next_id, j->images.items[i], j->workspace, &error) != KB_OK) {
         cli_error("%s: %s", j->images.items[i], error.text);
@@ -104,7 +105,7 @@ static int build_images(build_job *j, int count, char **arguments)
 {
     io_error error;
     double start = io_clock_seconds();
-    if (!cli_claim_images(j->common, count, arguments, &j->images, &error)) return cli_error("%s", error.text);
+    if (!places_images(j->common, count, arguments, &j->images, &error)) return cli_error("%s", error.text);
     drop_known(j);
     if (kb_workspace_create(&j->workspace) != KB_OK) return cli_error("out of memory");
     if (!places_describe(j->common, &j->pipeline, &j->reading, &j->images, "describing", add_image, j, &error))
@@ -112,7 +113,7 @@ static int build_images(build_job *j, int count, char **arguments)
     if (j->added == 0 && j->failed > 0) return cli_error("none of %zu images could be described; nothing is written", j->images.count);
     if (!places_index_write(j->output, j->index, &error)) return cli_error("%s", error.text);
     build_report(j, io_clock_seconds() - start);
-    return CLI_DONE;
+    return j->failed ? CLI_FAILED : CLI_DONE;
 }
 
 static int build_run(cli_common *common, void *job, int count, char **arguments)
@@ -353,7 +354,7 @@ static void query_end(void *job)
 static const cli_option query_options[] = {
     {"results", 'k', CLI_NUMBER(query_job, k, 1, 1000000), "K", "10", .help = "images per query at most"},
     {"verify", 0, CLI_FLAG(query_job, verify),
-     .help = "match each of them and fit a homography: those with inliers come first, by the similarity of the matches, where "
+     .help = "match each of them and fit a geometry: those that it verifies come first, by the similarity of the matches, where "
              "inliers count twice"},
     {"scoring", 0, CLI_CHOICE(query_job, scoring, KB_SCORING_BINARY), "WHICH", "binary", .words = scorings,
      .help = "binary: descriptors are compared within words; tf-idf: L1, as DBoW2; exact: descriptors of all images are "

@@ -55,6 +55,7 @@ static bool take_image(void *context, size_t index, features *f, const char *why
         j->failed++;
         return true;
     }
+    if (f->keypoints.count == 0) cli_warn(j->common, "%s: no keypoints, so that no loop can be found", j->images.items[index]);
     kb_features view = features_view(f);
     io_names_add(&j->described, j->images.items[index]);
     j->keypoints += f->keypoints.count;
@@ -73,7 +74,7 @@ static bool take_image(void *context, size_t index, features *f, const char *why
     return true;
 }
 
-static const char *name_of(const loops_job *j, size_t position) { return io_path_base(j->described.items[position]); }
+static const char *name_of(const loops_job *j, size_t position) { return j->described.items[position]; }
 
 static void loops_json(const loops_job *j, double seconds)
 {
@@ -95,6 +96,8 @@ static void loops_json(const loops_job *j, double seconds)
         io_json_string(&json, "reference", name_of(j, loop->reference));
         io_json_number(&json, "score", loop->score);
         io_json_integer(&json, "inliers", loop->inliers);
+        io_json_integer(&json, "places", loop->places);
+        io_json_string(&json, "geometry", kb_geometry_name(loop->geometry));
         io_json_array(&json, "model");
         for (int k = 0; k < 9; k++) io_json_number(&json, NULL, loop->model[k]);
         io_json_end(&json);
@@ -110,13 +113,14 @@ static bool loops_csv(const loops_job *j, io_error *error)
     char number[32];
     if (!writer) return false;
     FILE *out = io_writer_file(writer);
-    fprintf(out, "query,reference,score,inliers,h11,h12,h13,h21,h22,h23,h31,h32,h33\n");
+    fprintf(out, "query,reference,score,inliers,geometry,m11,m12,m13,m21,m22,m23,m31,m32,m33\n");
     for (size_t i = 0; i < j->found.count; i++) {
         const kb_loop *loop = &j->found.items[i];
         io_csv_text(out, name_of(j, loop->query));
         fputc(',', out);
         io_csv_text(out, name_of(j, loop->reference));
-        fprintf(out, ",%s,%d", io_number_shortest(number, loop->score, false), loop->inliers);
+        fprintf(out, ",%s,%d,%s", io_number_shortest(number, loop->score, false), loop->inliers,
+                kb_geometry_name(loop->geometry));
         for (int k = 0; k < 9; k++) fprintf(out, ",%s", io_number_shortest(number, loop->model[k], false));
         fputc('\n', out);
     }
@@ -132,14 +136,27 @@ static void loops_text(const loops_job *j)
     }
 }
 
+/* In the order of the arguments; those of a folder in the natural order of their names. */
+static bool loops_images(loops_job *j, int count, char **arguments, io_error *error)
+{
+    for (int i = 0; i < count; i++) {
+        io_names some = {0};
+        bool ok = cli_claim_images(j->common, 1, &arguments[i], &some, error);
+        if (ok && io_path_is_folder(arguments[i])) io_names_sort(&some);
+        for (size_t k = 0; ok && k < some.count; k++) io_names_add(&j->images, some.items[k]);
+        io_names_free(&some);
+        if (!ok) return false;
+    }
+    return true;
+}
+
 static bool loops_open(loops_job *j, int count, char **arguments, io_error *error)
 {
     kb_error why;
     if (!places_open(j->common, &j->pipeline, error) ||
         !photos_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &j->words, error) ||
-        !cli_claim_images(j->common, count, arguments, &j->images, error))
+        !loops_images(j, count, arguments, error))
         return false;
-    io_names_sort(&j->images);
     if (kb_workspace_create(&j->workspace) != KB_OK) return io_fail(error, "out of memory");
     if (!j->page) return true;
     if (kb_index_create(j->words.vocabulary, NULL, &j->index, &why) != KB_OK) return io_fail(error, "%s", why.text);
@@ -167,7 +184,7 @@ static int loops_run(cli_common *common, void *job, int count, char **arguments)
     else if (!common->quiet && !j->output) loops_text(j);
     cli_say(common, "%zu loops in %zu images, %zu pairs matched, %zu images failed, %.1f s", j->found.count,
             j->described.count, j->checked, j->failed, seconds);
-    return CLI_DONE;
+    return j->failed ? CLI_FAILED : CLI_DONE;
 }
 
 static void loops_begin(void *job)
@@ -194,14 +211,15 @@ static void loops_end(void *job)
 
 static const cli_option loops_options[] = {
     {"output", 'o', CLI_OUTPUT(loops_job, output), "FILE.csv",
-     .help = "query,reference,score,inliers and the homography from query to reference; - for standard output"},
+     .help = "query,reference,score,inliers,geometry and its matrix from query to reference; - for standard output"},
     {"page", 0, CLI_OUTPUT(loops_job, page), "FILE.html",
      .help = "a page with the similarity of all pairs and both pictures of each loop"},
     {"window", 0, CLI_NUMBER(loops_job, options.window, 1, 1000000), "N", "20",
      .help = ": the last N images are not searched"},
     {"checks", 0, CLI_NUMBER(loops_job, options.checks, 1, 1000), "N", "2",
      .help = "pairs that are matched per image, at most"},
-    {"min-inliers", 0, CLI_NUMBER(loops_job, options.min_inliers, 1, 1000000), "N", "30", .help = "inliers of a loop"},
+    {"min-places", 0, CLI_NUMBER(loops_job, options.min_places, 1, 1000000), "N", "30",
+     .help = "different inliers of a loop"},
     {"min-score", 0, CLI_NUMBER(loops_job, options.min_score, 0.001, 100), "X", "0.5",
      .help = ": the least score of a loop, relative to the median score of neighbouring images; lower finds "
              "places that have changed more, and more that only look alike"},
@@ -219,8 +237,9 @@ const cli_command command_loops = {
     .name = "loops",
     .summary = "where a sequence of images comes back to a place",
     .usage = "FOLDER [options]\nIMAGE... [options]",
-    .about = "Takes images in the natural order of their names (2.jpg before 10.jpg) and finds, for each, an earlier image of "
-             "the same place: by words, and by matching and a homography for the best candidates. Images that cannot be "
+    .about = "Takes images in the order in which they are named, those of a folder in the natural order of their names (2.jpg "
+             "before 10.jpg), and finds, for each, an earlier image of "
+             "the same place: by words, and by matching and a geometry for the best candidates. Images that cannot be "
              "read are named and left out.\n\n" CLI_IMAGES_HELP,
     .options = loops_options,
     .least = 1,

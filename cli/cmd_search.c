@@ -12,7 +12,7 @@ typedef struct search_job {
     cli_pipeline pipeline;
     io_read_options reading;
     const char *draw;
-    int32_t k, min_inliers, probes;
+    int32_t k, probes;
     places_index index;
     features features;
     kb_index_result *results;
@@ -28,19 +28,10 @@ static const char *result_name(const search_job *j, const kb_index_result *resul
     return kb_index_get_image(j->index.index, result->position, &image) ? image.name : "";
 }
 
-/* The first result with enough inliers, which need not be the first of all: others may look more alike; NULL: none. */
+/* Verified results come first; NULL: there is none. */
 static const kb_index_result *found(const search_job *j)
 {
-    for (size_t i = 0; i < j->count; i++)
-        if (j->results[i].inliers >= j->min_inliers) return &j->results[i];
-    return NULL;
-}
-
-static int32_t most_inliers(const search_job *j)
-{
-    int32_t most = 0;
-    for (size_t i = 0; i < j->count; i++) most = j->results[i].inliers > most ? j->results[i].inliers : most;
-    return most;
+    return j->count > 0 && j->results[0].inliers > 0 ? &j->results[0] : NULL;
 }
 
 static bool search_query(search_job *j, io_error *error)
@@ -83,7 +74,8 @@ static void outline_find(search_job *j)
     int32_t width, height;
     double back[9];
     const kb_index_result *best = found(j);
-    if (!best || kb_index_get_size(j->index.index, best->position, &width, &height) != KB_OK) return;
+    if (!best || best->geometry != KB_GEOMETRY_HOMOGRAPHY) return;
+    if (kb_index_get_size(j->index.index, best->position, &width, &height) != KB_OK) return;
     if (width == 0 || height == 0) return;
     invert(best->model, back);
     map_corners(back, width, height, j->outline);
@@ -118,8 +110,10 @@ static bool search_draw(search_job *j, const char *photo, io_error *error)
     if (!ok) return false;
     if (result) {
         double frame[4][2];
-        map_corners(result->model, j->features.width, j->features.height, frame);
-        draw_outline(&canvas, frame, shift);
+        if (result->geometry == KB_GEOMETRY_HOMOGRAPHY) {
+            map_corners(result->model, j->features.width, j->features.height, frame);
+            draw_outline(&canvas, frame, shift);
+        }
         if (j->outlined) draw_outline(&canvas, j->outline, 0);
         snprintf(line, sizeof line, "%d inliers, score %.3f, %.1f ms", result->inliers, result->score, j->ms);
     } else {
@@ -147,10 +141,12 @@ static void search_json(const search_job *j, const char *photo)
         io_json_string(&json, "image", result_name(j, &j->results[i]));
         io_json_number(&json, "score", j->results[i].score);
         io_json_integer(&json, "inliers", j->results[i].inliers);
+        io_json_integer(&json, "places", j->results[i].places);
         io_json_end(&json);
     }
     io_json_end(&json);
     if (best) {
+        io_json_string(&json, "geometry", kb_geometry_name(best->geometry));
         io_json_array(&json, "model");
         for (int i = 0; i < 9; i++) io_json_number(&json, NULL, best->model[i]);
         io_json_end(&json);
@@ -189,7 +185,7 @@ static int search_run(cli_common *common, void *job, int count, char **arguments
     else if (best)
         printf("%s  %d inliers, score %.4f, %.1f ms\n", cli_shown(result_name(j, best)), best->inliers, best->score,
                j->ms);
-    else printf("not in the index (best: %d inliers), %.1f ms\n", most_inliers(j), j->ms);
+    else printf("not in the index (%zu candidates, none verified), %.1f ms\n", j->count, j->ms);
     return CLI_DONE;
 }
 
@@ -212,11 +208,9 @@ static void search_end(void *job)
 static const cli_option search_options[] = {
     {"draw", 0, CLI_OUTPUT(search_job, draw), "FILE.png",
      .help = "the photograph beside the picture that it shows, each with the outline of the other"},
-    {"candidates", 'k', CLI_NUMBER(search_job, k, 1, 10000), "K", "10",
+    {"candidates", 'k', CLI_NUMBER(search_job, k, 1, 10000), "K", "20",
      .help = "most similar images that are verified"},
     PROBES_OPTION(search_job),
-    {"min-inliers", 0, CLI_NUMBER(search_job, min_inliers, 1, 1000000), "N", "15",
-     .help = ": with fewer inliers the photograph is not in the index"},
     CLI_SECTION("Images"),
     CLI_GROUP(search_job, reading, photo_options),
     CLI_SECTION("Descriptors"),
@@ -229,7 +223,8 @@ const cli_command command_search = {
     .name = "search",
     .summary = "which picture of an index a photograph shows",
     .usage = "FILE.kbi PHOTO [options]",
-    .about = "Finds the image of an index that the photograph shows, verified by a homography. Finding none is a result.",
+    .about = "Finds the image of an index that the photograph shows, verified by matching and a geometry that neither chance nor "
+             "repetition explains. Finding none is a result.",
     .options = search_options,
     .least = 2,
     .most = 2,

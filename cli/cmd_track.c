@@ -20,7 +20,7 @@ typedef struct track_job {
     cli_common *common;
     cli_pipeline pipeline;
     const char *output;
-    int32_t min_inliers;
+    int32_t min_places;
     track_camera camera;
     track_pictures pictures;
     io_read_options reading;
@@ -63,7 +63,7 @@ static void take_match(track_job *job, const pipeline_result *matched, track_res
     job->sum.ms[3] += matched->ms_fit;
     result->matches = matched->count;
     result->inliers = matched->fit.inliers;
-    result->found = matched->fit.result == KB_FIT_FOUND && matched->fit.inliers >= job->min_inliers &&
+    result->found = matched->fit.result == KB_FIT_FOUND && matched->fit.places >= job->min_places &&
                     track_plausible(matched->fit.model, job->image.width, job->image.height, result->corners);
 }
 
@@ -304,7 +304,8 @@ static void track_end(void *context)
 static const cli_option track_options[] = {
     {"output", 'o', CLI_OUTPUT(track_job, output), "FILE",
      .help = "the rows; - for standard output (default), unless that is the video's"},
-    {"min-inliers", 0, CLI_NUMBER(track_job, min_inliers, 4, 1000000), "N", "10", .help = ": fewer inliers mean lost"},
+    {"min-places", 0, CLI_NUMBER(track_job, min_places, 4, 1000000), "N", "10",
+     .help = ": fewer different inliers mean lost"},
     {"camera", 0, CLI_CALL(track_job, camera.camera), "C", .take = cli_take_camera,
      .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] of the frames in px, distortion as OpenCV has it: also gives the pose of the "
              "template, and draws a cube on it"},

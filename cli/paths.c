@@ -177,6 +177,10 @@ void cli_paths_free(cli_paths *paths)
 bool cli_claim_images(cli_common *common, int count, char *const *arguments, io_names *images, io_error *error)
 {
     if (!io_names_images(images, count, arguments, error)) return false;
+    for (int i = 0; i < count; i++) {
+        io_error left;
+        if (io_path_is_folder(arguments[i]) && io_folder_left(arguments[i], &left)) cli_warn(common, "%s", left.text);
+    }
     for (size_t i = 0; i < images->count; i++) /* - was claimed as an argument */
         if (strcmp(images->items[i], "-") != 0 && !cli_claim_input(common, images->items[i], error)) return false;
     return true;

@@ -72,6 +72,16 @@ bool places_describe(cli_common *common, const cli_pipeline *p, const io_read_op
     return ok;
 }
 
+bool places_images(cli_common *common, int count, char *const *arguments, io_names *images, io_error *error)
+{
+    io_names again = {0};
+    if (!cli_claim_images(common, count, arguments, images, error)) return false;
+    io_names_unique(images, &again);
+    for (size_t i = 0; i < again.count; i++) cli_warn(common, "%s is named twice, and taken once", again.items[i]);
+    io_names_free(&again);
+    return true;
+}
+
 bool places_open(cli_common *common, cli_pipeline *p, io_error *error)
 {
     if (!cli_pipeline_open(common, p, error)) return false;

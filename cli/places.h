@@ -14,6 +14,9 @@ bool places_describe(cli_common *common, const cli_pipeline *p, const io_read_op
 /* Opens the pipeline for binary rows. */
 bool places_open(cli_common *common, cli_pipeline *p, io_error *error);
 
+/* Images that the user named, each file once; says so of others. */
+bool places_images(cli_common *common, int count, char *const *arguments, io_names *images, io_error *error);
+
 /* A bar for the steps of work in collection/, and its sentences as lines. */
 typedef struct places_bar {
     const cli_common *common;

@@ -15,7 +15,6 @@
 #include "io/colmap_db.h"
 
 #define COLLECTION_BLOCK 128 /* pairs */
-#define COLLECTION_SAMPLES 1000 /* at most, of a fit */
 
 typedef enum collection_pairs_by {
     PAIRS_AUTO,
@@ -37,7 +36,7 @@ typedef struct collection_options {
     const io_camera *camera; /* of all images; NULL: a guess per image */
     bool one_camera;         /* images of one size share the guess */
     collection_pairs_by by;
-    int32_t neighbours, overlap, min_inliers;
+    int32_t neighbours, overlap, min_places;
     double reach;     /* metres, for PAIRS_GPS */
     double threshold; /* px, of an inlier; 0: by the geometry */
     photos_host host;
@@ -83,6 +82,8 @@ bool collection_openmvg_write(const collection *c, const char *folder, io_error 
 bool collection_openmvg_outputs(const collection *c, const char *folder, io_names *out, io_error *error);
 /* COLMAP's text of matches (.txt) or arrays (.npz). */
 bool collection_matches_write(const collection *c, const char *path, io_error *error);
+/* Whether that file can hold the names: a text cannot hold spaces. */
+bool collection_matches_check(const collection *c, const char *path, io_error *error);
 bool collection_page_write(const collection *c, const char *path, double seconds, io_error *error);
 /* The camera of an image: that of the options, else a guess. */
 io_camera collection_camera(const collection *c, const features *f);

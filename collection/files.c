@@ -256,8 +256,8 @@ size_t collection_block_pairs(const collection *c, size_t block)
 static uint64_t block_stamp(const collection *c, size_t block)
 {
     const pipeline_options *o = &c->options.pipeline->options;
-    const double numbers[] = {(double)block, COLLECTION_SAMPLES, (double)o->max_ratio, (double)o->max_distance,
-                              c->options.threshold, (double)o->seed, (double)c->options.min_inliers, COLLECTION_BLOCK};
+    const double numbers[] = {(double)block, (double)o->max_ratio, (double)o->max_distance,
+                              c->options.threshold, (double)o->seed, (double)c->options.min_places, COLLECTION_BLOCK};
     uint8_t bytes[sizeof numbers];
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) kbi_put_f64(bytes + 8 * i, numbers[i]);
     return collection_hash(c->pairs_hash, bytes, sizeof bytes);

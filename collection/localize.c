@@ -11,6 +11,9 @@
 #define IMAGES 10
 #define MIN_PLACES 12
 #define THRESHOLD 4.0
+#define LOOSE 3               /* thresholds that a guessed camera may be off at first */
+#define MAX_FOCAL_SPREAD 0.05 /* standard deviation of a focal length, of itself */
+#define MAX_ATTEMPTS 8
 /* Focal lengths that are tried where nobody knows one, as multiples of the longer side; 1.2 is COLMAP's guess. */
 static const double guesses[] = {1.2, 0.85, 1.7};
 
@@ -146,34 +149,33 @@ static bool fit_camera(search *s, const kb_camera *camera, double threshold, uin
     return status == KB_OK || io_fail(error, "pose: %s", kb_status_string(status));
 }
 
-/* The camera of the options, or that of EXIF, or the guess that has most inliers. A guess is off by many pixels at the
- * border, which the first fit has to bear. */
-static bool fit_any(search *s, const localize_options *o, const char *photo, double threshold, localize_result *out,
-                    kb_fit_report *report, io_error *error)
+/* A camera to try. A guess is off by many pixels at the border, which the first fit has to bear. */
+typedef struct attempt {
+    kb_camera camera;
+    const char *from;
+    bool guess; /* its focal length is refined */
+} attempt;
+
+/* The camera of the options; else that of the map, if the most similar image has the photograph's size; and that of EXIF
+ * or guesses. */
+static size_t list_attempts(const search *s, const localize_options *o, const char *photo, attempt list[MAX_ATTEMPTS])
 {
     const features *f = s->f;
     double longer = f->width > f->height ? f->width : f->height, exif;
-    out->camera_from = o->camera ? "given" : "guess";
+    size_t n = 0;
     if (o->camera) {
-        out->camera = *o->camera;
-        return fit_camera(s, &out->camera, threshold, o->seed, report, error);
+        list[n++] = (attempt){*o->camera, "given", false};
+        return n;
     }
+    const map_image *alike = s->image_count && s->images[0].id < s->m->image_count ? &s->m->images[s->images[0].id] : NULL;
+    if (alike && alike->width == f->width && alike->height == f->height) list[n++] = (attempt){alike->lens, "map", false};
     if (io_image_focal(photo, &exif)) {
-        out->camera_from = "exif";
-        out->camera = simple_camera(f, exif * longer);
-        return fit_camera(s, &out->camera, 2 * threshold, o->seed, report, error);
+        list[n++] = (attempt){simple_camera(f, exif * longer), "exif", true};
+        return n;
     }
-    int32_t most = -1;
-    double best = guesses[0];
-    for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
-        kb_camera camera = simple_camera(f, guesses[i] * longer);
-        if (!fit_camera(s, &camera, 3 * threshold, o->seed, report, error)) return false;
-        if (report->result != KB_FIT_FOUND || report->inliers <= most) continue;
-        most = report->inliers;
-        best = guesses[i];
-    }
-    out->camera = simple_camera(f, best * longer);
-    return fit_camera(s, &out->camera, 3 * threshold, o->seed, report, error);
+    for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++)
+        list[n++] = (attempt){simple_camera(f, guesses[i] * longer), "guess", true};
+    return n;
 }
 
 /* Inliers anew by a pose. */
@@ -189,12 +191,11 @@ static size_t choose_inliers(search *s, const localize_result *r, double thresho
     return count;
 }
 
-static void refine(search *s, const localize_options *o, double threshold, localize_result *out)
+static void refine(search *s, bool focal, double threshold, localize_result *out)
 {
-    bool focal = o->camera == NULL;
     pose_spread spread = {0};
     for (int round = 0; round < 4; round++) {
-        if (choose_inliers(s, out, round == 0 && focal ? 3 * threshold : threshold) < MIN_PLACES) break;
+        if (choose_inliers(s, out, round == 0 && focal ? LOOSE * threshold : threshold) < MIN_PLACES) break;
         if (!pose_refine(s->points, s->inliers, s->count, &out->camera, focal, out->rotation, out->translation, &spread)) break;
     }
     out->rms = spread.rms;
@@ -222,20 +223,41 @@ static void count_inliers(search *s, localize_result *out)
     free(used);
 }
 
-static bool find_pose(search *s, const localize_options *o, const char *photo, double threshold, localize_result *out,
-                      io_error *error)
+/* The pose with one camera; out->found tells whether there is one. A focal length that the points do not decide is
+ * none: pose and focal length then run away together. */
+static bool try_camera(search *s, const attempt *a, const localize_options *o, double threshold, localize_result *out,
+                       io_error *error)
 {
     kb_fit_report report;
-    if (!fit_any(s, o, photo, threshold, out, &report, error)) return false;
     size_t wanted = (size_t)(o->min_places ? o->min_places : MIN_PLACES);
+    out->camera = a->camera;
+    out->camera_from = a->from;
+    if (!fit_camera(s, &a->camera, a->guess ? LOOSE * threshold : threshold, o->seed, &report, error)) return false;
     if (report.result != KB_FIT_FOUND || (size_t)report.places < wanted) return true;
     memcpy(out->rotation, report.rotation, sizeof out->rotation);
     memcpy(out->translation, report.translation, sizeof out->translation);
-    refine(s, o, threshold, out);
+    refine(s, a->guess, threshold, out);
+    out->places = (size_t)report.places;
+    out->inliers = choose_inliers(s, out, threshold);
+    out->found = out->inliers >= wanted && out->sigma_position > 0 && out->sigma_focal <= MAX_FOCAL_SPREAD * out->camera.fx;
+    return true;
+}
+
+/* Of the cameras the one with most inliers; one that comes later has to be better by a tenth. */
+static bool find_pose(search *s, const localize_options *o, const char *photo, double threshold, localize_result *out,
+                      io_error *error)
+{
+    attempt list[MAX_ATTEMPTS];
+    size_t n = list_attempts(s, o, photo, list);
+    for (size_t i = 0; i < n; i++) {
+        localize_result one = {0};
+        if (!try_camera(s, &list[i], o, threshold, &one, error)) return false;
+        if (i == 0 || (one.found && (!out->found || 10 * one.inliers > 11 * out->inliers))) *out = one;
+    }
+    if (!out->found) return true;
+    out->inliers = 0;
     choose_inliers(s, out, threshold);
     count_inliers(s, out);
-    out->places = (size_t)report.places;
-    out->found = out->inliers >= wanted;
     const double *r = out->rotation, *t = out->translation;
     for (int i = 0; i < 3; i++) out->centre[i] = -(r[i] * t[0] + r[3 + i] * t[1] + r[6 + i] * t[2]);
     return true;
@@ -248,7 +270,7 @@ bool localize(const map *m, const pipeline *p, const io_read_options *reading, c
     double start = io_clock_seconds();
     memset(out, 0, sizeof *out);
     if (!photos_describe_one(p, reading, photo, &f, error)) return false;
-    out->ms_describe = 1000 * (io_clock_seconds() - start);
+    double described = io_clock_seconds();
     search s = {.m = m, .f = &f};
     size_t wanted = (size_t)(options->images ? options->images : IMAGES);
     if (wanted > sizeof s.images / sizeof *s.images) wanted = sizeof s.images / sizeof *s.images;
@@ -258,6 +280,7 @@ bool localize(const map *m, const pipeline *p, const io_read_options *reading, c
               retrieve(&s, wanted, error) && match_images(&s, error);
     if (ok) gather_points(&s);
     ok = ok && find_pose(&s, options, photo, options->threshold > 0 ? options->threshold : THRESHOLD * step, out, error);
+    out->ms_describe = 1000 * (described - start);
     out->keypoints = f.keypoints.count;
     out->matches = s.count;
     out->width = f.width;

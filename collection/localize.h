@@ -5,7 +5,7 @@
 #include "collection/map.h"
 
 typedef struct localize_options {
-    const kb_camera *camera; /* of the photographs; NULL: guessed by EXIF or size, and the focal length is refined */
+    const kb_camera *camera; /* of the photographs; NULL: the map's, or guessed and refined */
     int32_t images;          /* of the map that are matched; 0: 10 */
     int32_t min_places;      /* of inliers; 0: 12 */
     double threshold;        /* px, the largest reprojection error; 0: 4 px of the photograph as it was described */
@@ -21,7 +21,7 @@ typedef struct localize_result {
     bool found;
     double rotation[9], translation[3], centre[3]; /* world to camera; where the camera is */
     kb_camera camera;                              /* with the refined focal length */
-    const char *camera_from;                       /* "given", "exif", "guess" */
+    const char *camera_from;                       /* "given", "map", "exif", "guess" */
     size_t keypoints, matches, inliers, places;
     double rms;                       /* px, of inliers */
     double sigma_position, sigma_rotation, sigma_focal; /* standard deviations: scene units, degrees, px (0: not refined) */

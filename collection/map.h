@@ -15,6 +15,7 @@
 typedef struct map_image {
     const char *name;
     double rotation[9], translation[3]; /* world to camera */
+    kb_camera lens;
     int32_t width, height;
     uint32_t first, count; /* rows */
 } map_image;

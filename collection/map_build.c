@@ -301,6 +301,7 @@ static void gather_rows(building *b)
         const features *f = &b->features[i];
         map_image *image = &parts->images[i];
         *image = (map_image){.name = from->name, .width = f->width, .height = f->height, .first = (uint32_t)parts->row_count};
+        image->lens = b->scene.cameras[from->camera].lens;
         memcpy(image->rotation, from->rotation, sizeof image->rotation);
         memcpy(image->translation, from->translation, sizeof image->translation);
         for (size_t k = 0; k < f->keypoints.count; k++) {

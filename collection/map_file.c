@@ -8,7 +8,7 @@
 #include "io/bytes.h"
 
 #define HEAD 128
-#define IMAGE_RECORD 120
+#define IMAGE_RECORD 208
 static const char map_magic[8] = "KBLMAP1";
 
 static size_t up_to_8(size_t n) { return (n + 7) & ~(size_t)7; }
@@ -77,6 +77,9 @@ static void put_image(uint8_t *to, const map_image *image, size_t name)
     kbi_put_u32(to + 104, image->first);
     kbi_put_u32(to + 108, image->count);
     kbi_put_u64(to + 112, name);
+    const kb_camera *c = &image->lens;
+    const double lens[11] = {c->fx, c->fy, c->cx, c->cy, c->k1, c->k2, c->p1, c->p2, c->k3, c->k4, c->fisheye};
+    for (int i = 0; i < 11; i++) kbi_put_f64(to + 120 + 8 * i, lens[i]);
 }
 
 bool map_write(const char *path, const map_parts *p, io_error *error)
@@ -139,9 +142,13 @@ static bool image_read(const map *m, const uint8_t *from, const uint8_t *names, 
     out->height = (int32_t)kbi_get_u32(from + 100);
     out->first = kbi_get_u32(from + 104);
     out->count = kbi_get_u32(from + 108);
+    double lens[11];
+    for (int i = 0; i < 11; i++) ok = ok && isfinite(lens[i] = kbi_get_f64(from + 120 + 8 * i));
+    out->lens = (kb_camera){sizeof out->lens, lens[0], lens[1], lens[2], lens[3], lens[4], lens[5], lens[6], lens[7], lens[8],
+                            lens[9], lens[10] == 1};
     uint64_t name = kbi_get_u64(from + 112);
     out->name = (const char *)names + name;
-    return ok && name < name_bytes && memchr(names + name, 0, (size_t)(name_bytes - name)) && out->first <= m->row_count &&
+    return ok && lens[0] > 0 && lens[1] > 0 && name < name_bytes && memchr(names + name, 0, (size_t)(name_bytes - name)) && out->first <= m->row_count &&
            out->count <= m->row_count - out->first;
 }
 

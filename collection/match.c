@@ -28,6 +28,8 @@ static const features *block_image(const block_work *w, uint32_t number)
     return &w->images[found - w->numbers];
 }
 
+#define PAIR_PX 3 /* kb_verify_options.threshold */
+
 /* Keypoints are exact to pixels of the images as they were described. */
 static double pair_step(const collection *c, const features *a, const features *b)
 {
@@ -36,34 +38,8 @@ static double pair_step(const collection *c, const features *a, const features *
     return of_a > of_b ? of_a : of_b;
 }
 
-/* A fundamental matrix; where there is none, as for a plane, a homography. */
-static kb_status fit_pair(const collection *c, const kb_point_pair *points, const float *quality, size_t n, double step,
-                          kb_workspace *ws, uint8_t *inliers, collection_pair *out)
-{
-    static const kb_geometry tries[] = {KB_GEOMETRY_FUNDAMENTAL, KB_GEOMETRY_HOMOGRAPHY};
-    for (int i = 0; i < 2; i++) {
-        kb_fit_options o;
-        kb_fit_report report;
-        KB_INIT(o);
-        KB_INIT(report);
-        o.geometry = tries[i];
-        o.threshold = c->options.threshold > 0 ? c->options.threshold : (i == 0 ? 1.5 : 3) * step;
-        o.quality = quality;
-        o.seed = c->options.pipeline->options.seed;
-        o.max_iterations = COLLECTION_SAMPLES; /* what the filter has left is right for the most part, or hopeless */
-        kb_status status = kb_fit(points, n, &o, ws, inliers, &report, NULL);
-        if (status != KB_OK) return status;
-        if (report.result != KB_FIT_FOUND || report.inliers < c->options.min_inliers) continue;
-        out->geometry = tries[i];
-        out->inliers = (uint32_t)report.inliers;
-        memcpy(out->model, report.model, sizeof out->model);
-        return KB_OK;
-    }
-    return KB_OK;
-}
-
 /* Inliers to the front, in the order of matches. */
-static void inliers_first(kb_match *matches, size_t n, const uint8_t *inliers, collection_pair *out)
+static void inliers_first(const kb_match *matches, size_t n, const uint8_t *inliers, collection_pair *out)
 {
     size_t at = 0;
     out->matches = io_alloc(n, sizeof *out->matches);
@@ -76,29 +52,27 @@ static void inliers_first(kb_match *matches, size_t n, const uint8_t *inliers, c
 static kb_status match_pair(const collection *c, const features *a, const features *b, kb_workspace *ws,
                             collection_pair *out)
 {
-    kb_match_options o;
-    size_t n = 0, room = a->rows.count + 1;
+    const pipeline_options *p = &c->options.pipeline->options;
+    kb_features view_a = features_view(a), view_b = features_view(b);
+    kb_verify_options o;
+    kb_verification found;
     KB_INIT(o);
-    o.max_ratio = c->options.pipeline->options.max_ratio;
-    o.max_distance = c->options.pipeline->options.max_distance;
-    kb_match *matches = io_alloc(room, sizeof *matches);
-    kb_features fa = features_view(a), fb = features_view(b);
-    kb_status status = kb_match_features(&fa, &fb, &o, ws, matches, &n, NULL);
-    if (status == KB_OK) status = kb_filter(&fa, &fb, matches, n, NULL, ws, matches, &n, NULL);
-    kb_point_pair *points = io_alloc(n + 1, sizeof *points);
-    float *quality = io_alloc(n + 1, sizeof *quality);
-    uint8_t *inliers = io_alloc(n + 1, 1);
-    for (size_t i = 0; i < n; i++) {
-        const kb_keypoint *p = &a->keypoints.items[matches[i].a], *q = &b->keypoints.items[matches[i].b];
-        points[i] = (kb_point_pair){p->x, p->y, q->x, q->y};
-        quality[i] = matches[i].distance;
+    KB_INIT(found);
+    o.max_ratio = p->max_ratio;
+    o.max_distance = p->max_distance;
+    o.seed = p->seed;
+    o.threshold = c->options.threshold > 0 ? c->options.threshold : PAIR_PX * pair_step(c, a, b);
+    o.min_places = c->options.min_places;
+    kb_match *matches = io_alloc(view_a.n + 1, sizeof *matches);
+    uint8_t *inliers = io_alloc(view_a.n + 1, 1);
+    kb_status status = kb_pair_verify(&view_a, &view_b, &o, ws, matches, inliers, &found, NULL);
+    if (status == KB_OK && found.verified) {
+        out->geometry = found.geometry;
+        out->inliers = (uint32_t)found.inliers;
+        memcpy(out->model, found.model, sizeof out->model);
+        inliers_first(matches, found.count, inliers, out);
     }
-    if (status == KB_OK && n >= (size_t)c->options.min_inliers)
-        status = fit_pair(c, points, quality, n, pair_step(c, a, b), ws, inliers, out);
-    if (status == KB_OK && out->inliers > 0) inliers_first(matches, n, inliers, out);
     free(matches);
-    free(points);
-    free(quality);
     free(inliers);
     return status;
 }

@@ -165,7 +165,17 @@ static bool matches_npz(const collection *c, const char *path, io_error *error)
     return false;
 }
 
+bool collection_matches_check(const collection *c, const char *path, io_error *error)
+{
+    for (size_t i = 0; !io_path_has_suffix(path, ".npz") && i < c->names.count; i++)
+        if (strpbrk(c->names.items[i], " \t\r\n"))
+            return io_fail(error, "%s: COLMAP's lists of matches cannot hold names with spaces; FILE.npz can",
+                           c->names.items[i]);
+    return true;
+}
+
 bool collection_matches_write(const collection *c, const char *path, io_error *error)
 {
+    if (!collection_matches_check(c, path, error)) return false;
     return io_path_has_suffix(path, ".npz") ? matches_npz(c, path, error) : matches_text(c, path, error);
 }

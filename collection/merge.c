@@ -17,6 +17,15 @@ io_camera collection_camera(const collection *c, const features *f)
     return c->options.camera ? *c->options.camera : io_camera_guess(f->width, f->height);
 }
 
+/* COLMAP's spatial matcher and pose priors begin with these. */
+static bool merge_position(const merge_work *w, size_t image, io_error *error)
+{
+    io_position p;
+    if (!io_image_position(w->c->images.items[image], &p)) return true;
+    const double prior[3] = {p.latitude, p.longitude, p.altitude};
+    return io_colmap_db_set_prior(w->db, w->ids[image], prior, error);
+}
+
 static bool merge_image(void *context, size_t image, const features *f, io_error *error)
 {
     merge_work *w = context;
@@ -28,6 +37,7 @@ static bool merge_image(void *context, size_t image, const features *f, io_error
     w->counts->keypoints += f->keypoints.count;
     return (!other || io_colmap_db_add_camera(w->db, &camera, f->width, f->height, &w->camera, error)) &&
            io_colmap_db_add_image(w->db, w->c->names.items[image], w->camera, &w->ids[image], error) &&
+           merge_position(w, image, error) &&
            io_colmap_db_add_keypoints(w->db, w->ids[image], f->keypoints.items, f->keypoints.count, error);
 }
 
@@ -52,6 +62,19 @@ static bool merge_blocks(merge_work *w, io_error *error)
     return collection_pairs_read(w->c, merge_pair, w, error);
 }
 
+/* What would otherwise be noticed only in an empty reconstruction. */
+static void warn_of_nothing(const collection *c, const collection_counts *n)
+{
+    const photos_host *host = &c->options.host;
+    size_t empty = 0, first = 0;
+    for (size_t i = 0; i < c->images.count; i++)
+        if (c->good[i] && c->keypoints[i] == 0 && empty++ == 0) first = i;
+    if (empty > 0)
+        photos_warn(host, "%zu images have no keypoints, such as %s: are they black or empty?", empty, c->images.items[first]);
+    if (n->pairs == 0) photos_warn(host, "%zu images make no pair", n->images);
+    else if (n->verified == 0) photos_warn(host, "none of %zu pairs is verified: do the images show one place?", n->pairs);
+}
+
 bool collection_merge(collection *c, const char *database, collection_counts *counts, io_error *error)
 {
     *counts = (collection_counts){.images = c->images.count - c->failed, .failed = c->failed, .pairs = c->pair_count};
@@ -61,5 +84,6 @@ bool collection_merge(collection *c, const char *database, collection_counts *co
     if (ok) ok = io_colmap_db_commit(w.db, error);
     else io_colmap_db_abandon(w.db);
     free(w.ids);
+    if (ok) warn_of_nothing(c, counts);
     return ok;
 }

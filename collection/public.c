@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "collection/collection.h"
-#include "common/structs.h"
+#include "collection/public.h"
 #include "io/progress.h"
 #include "io/text.h"
-#include "keybits/collection.h"
 #include "pipeline/models.h"
 
 struct kb_collection {
@@ -31,7 +30,7 @@ static kb_status failed(kb_status status, const io_error *why, kb_error *error)
     return status;
 }
 
-static kb_status done(bool ok, const io_error *why, kb_error *error)
+kb_status public_done(bool ok, const io_error *why, kb_error *error)
 {
     return ok ? KB_OK : failed(KB_E_ARGUMENT, why, error);
 }
@@ -59,7 +58,7 @@ static const struct {
 } integers[] = {{"max_keypoints", offsetof(kb_collection_options, max_keypoints), 1, 2000, 1000000},
                 {"neighbours", offsetof(kb_collection_options, neighbours), 1, 30, 10000},
                 {"overlap", offsetof(kb_collection_options, overlap), 1, 10, 1000000},
-                {"min_inliers", offsetof(kb_collection_options, min_inliers), 8, 15, 1000000},
+                {"min_places", offsetof(kb_collection_options, min_places), 0, 0, 1000000},
                 {"max_size", offsetof(kb_collection_options, max_size), -1, 0, IO_MAX_SIDE},
                 {"pairs", offsetof(kb_collection_options, pairs), 0, 0, KB_PAIRS_LIST}};
 
@@ -119,13 +118,18 @@ static bool collection_start(kb_collection *c, const char *const *images, size_t
     texts_copy(c);
     bool ok = (!o->camera || io_camera_parse(o->camera, &c->camera, error)) && pipeline_start(c, error) &&
               io_names_images(&names, (int)count, (char *const *)(uintptr_t)images, error);
+    for (size_t i = 0; ok && i < count; i++) {
+        io_error left;
+        if (io_path_is_folder(images[i]) && io_folder_left(images[i], &left)) tell_warning(c, left.text);
+    }
     if (ok) {
+        io_names_unique(&names, NULL);
         const int32_t max_size = o->max_size == 0 ? 3200 : o->max_size < 0 ? 0 : o->max_size;
         const collection_options inside = {.pipeline = &c->pipeline, .reading = {.keep16 = true, .exif = o->exif != 0, .max_size = max_size},
                                            .folder = o->work, .vocabulary = o->vocabulary, .list = o->list,
                                            .camera = o->camera ? &c->camera : NULL, .one_camera = o->one_camera != 0,
                                            .by = (collection_pairs_by)o->pairs, .neighbours = o->neighbours,
-                                           .overlap = o->overlap, .min_inliers = o->min_inliers, .reach = o->reach,
+                                           .overlap = o->overlap, .min_places = o->min_places, .reach = o->reach,
                                            .threshold = o->threshold,
                                            .host = {tell_progress, tell_warning, c}};
         collection_open(&c->collection, &inside, &names);
@@ -184,7 +188,7 @@ kb_status kb_collection_describe(kb_collection *c, int32_t shard, int32_t shards
 {
     io_error why;
     if (!c) return KB_E_ARGUMENT;
-    return done(shard_sound(shard, shards, &why) && collection_folders_make(&c->collection, &why) &&
+    return public_done(shard_sound(shard, shards, &why) && collection_folders_make(&c->collection, &why) &&
                     collection_describe(&c->collection, (collection_shard){shard, shards}, &why),
                 &why, error);
 }
@@ -203,14 +207,14 @@ kb_status kb_collection_pairs(kb_collection *c, kb_error *error)
     io_error why;
     if (!c) return KB_E_ARGUMENT;
     c->paired = false;
-    return done(pairs_ready(c, &why), &why, error);
+    return public_done(pairs_ready(c, &why), &why, error);
 }
 
 kb_status kb_collection_match(kb_collection *c, int32_t shard, int32_t shards, kb_error *error)
 {
     io_error why;
     if (!c) return KB_E_ARGUMENT;
-    return done(shard_sound(shard, shards, &why) && pairs_ready(c, &why) &&
+    return public_done(shard_sound(shard, shards, &why) && pairs_ready(c, &why) &&
                     collection_match(&c->collection, (collection_shard){shard, shards}, &why),
                 &why, error);
 }
@@ -223,7 +227,7 @@ kb_status kb_collection_merge(kb_collection *c, const char *database, kb_collect
     collection_counts n;
     if (!c || !database) return KB_E_ARGUMENT;
     if (counts && KBI_STRUCT_CHECK(kb_collection_counts, counts) != KB_OK) return KB_E_STRUCT;
-    if (!pairs_ready(c, &why) || !collection_merge(&c->collection, database, &n, &why)) return done(false, &why, error);
+    if (!pairs_ready(c, &why) || !collection_merge(&c->collection, database, &n, &why)) return public_done(false, &why, error);
     const kb_collection_counts full = {sizeof full, n.images, n.failed, n.keypoints, n.pairs, n.verified, n.matches};
     if (counts) KBI_STRUCT_WRITE(kb_collection_counts, counts, &full);
     return KB_OK;
@@ -233,20 +237,20 @@ kb_status kb_collection_write_openmvg(kb_collection *c, const char *folder, kb_e
 {
     io_error why;
     if (!c || !folder) return KB_E_ARGUMENT;
-    return done(pairs_ready(c, &why) && collection_openmvg_write(&c->collection, folder, &why), &why, error);
+    return public_done(pairs_ready(c, &why) && collection_openmvg_write(&c->collection, folder, &why), &why, error);
 }
 
 kb_status kb_collection_write_matches(kb_collection *c, const char *path, kb_error *error)
 {
     io_error why;
     if (!c || !path) return KB_E_ARGUMENT;
-    return done(pairs_ready(c, &why) && collection_matches_write(&c->collection, path, &why), &why, error);
+    return public_done(pairs_ready(c, &why) && collection_matches_write(&c->collection, path, &why), &why, error);
 }
 
 kb_status kb_collection_write_page(kb_collection *c, const char *path, kb_error *error)
 {
     io_error why;
     if (!c || !path) return KB_E_ARGUMENT;
-    return done(pairs_ready(c, &why) &&
+    return public_done(pairs_ready(c, &why) &&
                     collection_page_write(&c->collection, path, io_clock_seconds() - c->start, &why), &why, error);
 }

@@ -427,7 +427,7 @@ static void loops_find(slam *s, const kb_vocabulary *vocabulary)
     kb_loop_options options;
     KB_INIT(options);
     options.window = 10;
-    options.min_inliers = 40;
+    options.min_places = 40;
     options.geometry = KB_GEOMETRY_FUNDAMENTAL;
     check(kb_loop_detector_create(vocabulary, &options, &detector, NULL), "kb_loop_detector_create");
     for (size_t k = 0; k < s->key_count; k++) {

@@ -45,6 +45,11 @@ io_decoder io_decode_webp;
 #ifdef KB_HAVE_TIFF
 io_decoder io_decode_tiff;
 #endif
+#ifdef KB_HAVE_HEIF
+io_decoder io_decode_heif;
+#endif
+/* By the first bytes: HEIC. */
+bool io_source_is_heif(const io_source *source);
 
 /* Means of areas, until the longer side of the file has max_size px: exact in integers, rounded once. */
 bool io_image_shrink(io_image *image, const char *name, int32_t max_size, io_error *error);

@@ -141,7 +141,7 @@ bool io_colmap_db_commit(io_colmap_db *db, io_error *error)
 
 /* What goes into one column of an INSERT. */
 typedef struct cell {
-    enum { INTEGER, TEXT, BLOB } kind;
+    enum { INTEGER, TEXT, BLOB, REAL } kind; /* REAL: data points to a double */
     int64_t integer;
     const void *data;
     size_t size;
@@ -154,6 +154,7 @@ static bool insert(io_colmap_db *db, const char *sql, const cell *cells, int cou
     for (int i = 0; i < count && good; i++) {
         const cell *c = &cells[i];
         int code = c->kind == INTEGER ? sqlite3_bind_int64(statement, i + 1, c->integer)
+                   : c->kind == REAL  ? sqlite3_bind_double(statement, i + 1, *(const double *)c->data)
                    : c->kind == TEXT  ? sqlite3_bind_text(statement, i + 1, c->data, -1, SQLITE_STATIC)
                                       : sqlite3_bind_blob64(statement, i + 1, c->data, c->size, SQLITE_STATIC);
         good = code == SQLITE_OK;
@@ -183,6 +184,12 @@ bool io_colmap_db_add_image(io_colmap_db *db, const char *name, int64_t camera, 
     bool good = insert(db, "INSERT INTO images(name, camera_id) VALUES(?, ?);", cells, 2, error);
     *id = good ? sqlite3_last_insert_rowid(db->handle) : 0;
     return good;
+}
+
+bool io_colmap_db_set_prior(io_colmap_db *db, int64_t image, const double prior[3], io_error *error)
+{
+    const cell cells[] = {{REAL, 0, &prior[0], 0}, {REAL, 0, &prior[1], 0}, {REAL, 0, &prior[2], 0}, {INTEGER, image, NULL, 0}};
+    return insert(db, "UPDATE images SET prior_tx = ?, prior_ty = ?, prior_tz = ? WHERE image_id = ?;", cells, 4, error);
 }
 
 /* x, y, scale (a radius), orientation in radians. */

@@ -37,6 +37,8 @@ io_colmap_db *io_colmap_db_create(const char *path, io_error *error);
 bool io_colmap_db_add_camera(io_colmap_db *db, const io_camera *camera, int32_t width, int32_t height, int64_t *id,
                           io_error *error);
 bool io_colmap_db_add_image(io_colmap_db *db, const char *name, int64_t camera, int64_t *id, io_error *error);
+/* Where the image was taken: latitude, longitude, altitude, as COLMAP 3.8 has priors. */
+bool io_colmap_db_set_prior(io_colmap_db *db, int64_t image, const double prior[3], io_error *error);
 bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error);
 /* Matches of image a's keypoints with image b's; a != b. */
 bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error);

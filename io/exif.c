@@ -70,13 +70,25 @@ static double degrees_at(const reader *r, size_t directory, uint32_t tag, char n
     return r->data[letter] == (uint8_t)negative ? -sum : sum;
 }
 
+/* A fraction; below the sea where the byte at tag 5 is 1. */
+static double altitude_at(const reader *r, size_t directory)
+{
+    size_t below = tag_find(r, directory, 5, 1, 1), at = tag_find(r, directory, 6, 5, 1);
+    size_t offset = at ? number_at(r, at, 4) : r->size;
+    if (offset > r->size || r->size - offset < 8) return 0;
+    uint32_t above = number_at(r, offset, 4), under = number_at(r, offset + 4, 4);
+    double metres = under ? (double)above / under : 0;
+    return below && r->data[below] == 1 ? -metres : metres;
+}
+
 bool io_exif_position(const uint8_t *data, size_t size, io_position *out)
 {
     reader r = {0};
     size_t first = reader_open(&r, data, size), at = tag_find(&r, first, 0x8825, 4, 1);
     if (at == 0) return false;
     size_t directory = number_at(&r, at, 4);
-    *out = (io_position){degrees_at(&r, directory, 1, 'S', 90), degrees_at(&r, directory, 3, 'W', 180)};
+    *out = (io_position){degrees_at(&r, directory, 1, 'S', 90), degrees_at(&r, directory, 3, 'W', 180),
+                         altitude_at(&r, directory)};
     return isfinite(out->latitude) && isfinite(out->longitude);
 }
 

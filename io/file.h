@@ -104,6 +104,11 @@ bool io_names_folder(io_names *names, const char *folder, const char *const *suf
  * anything else is itself, "-" too, which is an image on standard input. Names in a list are taken as if they had been
  * given on the command line. */
 bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error);
+/* What io_names_images leaves of a folder without an error, as a sentence: pictures and videos of formats that are not
+ * read, and folders beside images. False when there is nothing. */
+bool io_folder_left(const char *folder, io_error *sentence);
+/* Of names that lead to one file the first stays; `dropped` (may be NULL) receives the others. Keeps the order. */
+void io_names_unique(io_names *names, io_names *dropped);
 /* Where the result of each input goes. `output` is a pattern in which {} stands for an input's name without folder and
  * suffix, or a folder (one that exists, or a name that ends with a slash), which means FOLDER/{}SUFFIX, or, for one
  * input only, a file. The caller makes folders, and sees to it that nothing is overwritten. */

@@ -5,13 +5,24 @@
 
 #define FRAMES_HINT "(ffmpeg -i VIDEO frame_%06d.png)"
 
+bool io_source_is_heif(const io_source *s)
+{
+    static const char *const brands[] = {"heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"};
+    for (size_t i = 0; i < sizeof brands / sizeof *brands; i++)
+        if (io_source_has(s, 4, "ftyp", 4) && io_source_has(s, 8, brands[i], 4)) return true;
+    return false;
+}
+
 /* ISO media files: a box "ftyp" with a brand, or one of the boxes that old QuickTime files begin with. */
 static const char *iso_media(const io_source *s)
 {
-    static const char *const heif[] = {"heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"};
-    for (size_t i = 0; i < sizeof heif / sizeof *heif; i++)
-        if (io_source_has(s, 4, "ftyp", 4) && io_source_has(s, 8, heif[i], 4))
-            return "a HEIC image, which is not read; convert it to PNG or JPEG first (heif-convert, or the phone's export)";
+    if (io_source_is_heif(s)) {
+#ifdef KB_HAVE_HEIF
+        return NULL;
+#else
+        return "a HEIC image, which this build does not read; convert it to PNG or JPEG first (heif-convert, or the phone's export)";
+#endif
+    }
     if (io_source_has(s, 4, "ftypavif", 8) || io_source_has(s, 4, "ftypavis", 8))
         return "an AVIF image, which is not read; convert it to PNG or JPEG first";
     if (io_source_has(s, 4, "ftypqt  ", 8) || io_source_has(s, 4, "moov", 4) || io_source_has(s, 4, "mdat", 4) ||

@@ -17,6 +17,9 @@ const char *const io_image_suffixes[] = {".jpg",  ".jpeg", ".png",  ".pgm", ".pp
 #ifdef KB_HAVE_TIFF
                                          ".tif",  ".tiff",
 #endif
+#ifdef KB_HAVE_HEIF
+                                         ".heic", ".heif",
+#endif
                                          NULL};
 
 const char io_image_formats[] = "JPEG, PNG, PGM, PPM, BMP"
@@ -25,6 +28,9 @@ const char io_image_formats[] = "JPEG, PNG, PGM, PPM, BMP"
 #endif
 #ifdef KB_HAVE_TIFF
                                 ", TIFF"
+#endif
+#ifdef KB_HAVE_HEIF
+                                ", HEIC"
 #endif
     ;
 
@@ -217,6 +223,9 @@ static io_decoder *recognise(const io_source *source)
 #endif
 #ifdef KB_HAVE_TIFF
     if (io_source_has(source, 0, "II*\0", 4) || io_source_has(source, 0, "MM\0*", 4)) return io_decode_tiff;
+#endif
+#ifdef KB_HAVE_HEIF
+    if (io_source_is_heif(source)) return io_decode_heif;
 #endif
     return NULL;
 }

@@ -1,5 +1,5 @@
-/* Pictures in and out. The format is recognised by content, never by suffix: JPEG, PNG, PGM/PPM (P2 P3 P5 P6), BMP, and
- * WebP and TIFF where the build has them. docs/formats.md says how each becomes gray. */
+/* Pictures in and out. The format is recognised by content, never by suffix: JPEG, PNG, PGM/PPM (P2 P3 P5 P6), BMP, WebP,
+ * TIFF and HEIC where the build has them. docs/formats.md says how each becomes gray. */
 #ifndef IO_IMAGE_IO_H
 #define IO_IMAGE_IO_H
 
@@ -52,6 +52,7 @@ int32_t io_layout_bytes(io_layout layout); /* of one pixel */
 /* Where the camera was, degrees, as the EXIF data of a JPEG or TIFF tells; false when it tells nothing. */
 typedef struct io_position {
     double latitude, longitude;
+    double altitude; /* metres; 0 where it is not told */
 } io_position;
 bool io_image_position(const char *path, io_position *out);
 /* The focal length by EXIF's number for 35 mm film, as a multiple of the longer side. */

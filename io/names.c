@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "io/file.h"
 #include "io/image_io.h"
@@ -111,6 +112,98 @@ static bool add_folder(io_names *names, const char *folder, io_error *error)
         io_names_free(&folders);
     }
     return ok && (names->count > before || io_fail(error, "%s: the folder holds no image files", folder));
+}
+
+/* ---- what is left ---- */
+
+/* Pictures that people have and that no build, or not every build, reads; and their videos. */
+static const char *const unread_suffixes[] = {".heic", ".heif", ".avif", ".jxl", ".jp2", ".gif", ".dng", ".cr2", ".cr3",
+                                              ".nef",  ".arw",  ".orf",  ".rw2", ".raf", ".raw", ".webp", ".tif", ".tiff",
+                                              ".mp4",  ".mov",  ".avi",  ".mkv", NULL};
+
+typedef struct folder_rest {
+    size_t images, folders, unread;
+    char *folder, *file; /* one of each, owned */
+} folder_rest;
+
+static void rest_add(const char *path, size_t *count, char **first)
+{
+    if ((*count)++ == 0 || strcmp(path, *first) < 0) { /* whatever order the folder has */
+        free(*first);
+        *first = io_copy_string(path);
+    }
+}
+
+static void rest_count(const char *folder, folder_rest *rest)
+{
+    DIR *directory = opendir(folder);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        if (entry->d_name[0] == '.') continue;
+        char *path = io_path_join(folder, entry->d_name);
+        if (io_path_is_folder(path)) rest_add(path, &rest->folders, &rest->folder);
+        else if (has_one_of(path, io_image_suffixes)) rest->images++;
+        else if (has_one_of(path, unread_suffixes)) rest_add(path, &rest->unread, &rest->file);
+        free(path);
+    }
+    if (directory) closedir(directory);
+}
+
+bool io_folder_left(const char *folder, io_error *sentence)
+{
+    folder_rest rest = {0};
+    io_names folders = {0};
+    rest_count(folder, &rest);
+    if (rest.images == 0 && io_names_folder(&folders, folder, NULL, NULL)) { /* its folders are taken, theirs are not */
+        rest.folders = 0;
+        for (size_t i = 0; i < folders.count; i++) rest_count(folders.items[i], &rest);
+    }
+    bool left = rest.unread > 0 || rest.folders > 0;
+    char files[600] = "", inner[600] = "";
+    if (rest.unread > 0) snprintf(files, sizeof files, "%zu files of formats that are not read, such as %.500s", rest.unread, rest.file);
+    if (rest.folders > 0) snprintf(inner, sizeof inner, "%zu folders in it, such as %.500s", rest.folders, rest.folder);
+    if (left) io_fail(sentence, "%s: left out: %s%s%s", folder, files, *files && *inner ? "; " : "", inner);
+    io_names_free(&folders);
+    free(rest.folder);
+    free(rest.file);
+    return left;
+}
+
+/* ---- the same file twice ---- */
+
+typedef struct file_place {
+    dev_t device;
+    ino_t inode;
+    size_t index;
+} file_place;
+
+static int compare_files(const void *a, const void *b)
+{
+    const file_place *x = a, *y = b;
+    if (x->device != y->device) return x->device < y->device ? -1 : 1;
+    if (x->inode != y->inode) return x->inode < y->inode ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+void io_names_unique(io_names *names, io_names *dropped)
+{
+    file_place *files = io_alloc(names->count, sizeof *files);
+    bool *again = io_alloc(names->count, sizeof *again);
+    size_t count = 0, kept = 0;
+    struct stat status;
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], "-") != 0 && stat(names->items[i], &status) == 0)
+            files[count++] = (file_place){status.st_dev, status.st_ino, i};
+    if (count > 1) qsort(files, count, sizeof *files, compare_files);
+    for (size_t i = 1; i < count; i++)
+        again[files[i].index] = files[i].device == files[i - 1].device && files[i].inode == files[i - 1].inode;
+    for (size_t i = 0; i < names->count; i++) {
+        if (again[i] && dropped) io_names_add(dropped, names->items[i]);
+        if (again[i]) free(names->items[i]);
+        else names->items[kept++] = names->items[i];
+    }
+    names->count = kept;
+    free(files);
+    free(again);
 }
 
 static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error);

@@ -88,8 +88,6 @@ static bool write_images(io_colmap_db *db, export_work *w, colmap_export_counts 
         const features *f = &d->features, *first = &w->items[0].features;
         io_camera guess = io_camera_guess(f->width, f->height);
         bool shared = o->camera || o->one_camera;
-        if (strchr(io_path_base(w->images->items[i]), ' '))
-            return io_fail(error, "%s: COLMAP's lists of images cannot hold names with spaces", w->images->items[i]);
         if (shared && (f->width != first->width || f->height != first->height))
             return io_fail(error, "%s: %d x %d pixels, but images of one camera must have one size (%d x %d)",
                            w->images->items[i], f->width, f->height, first->width, first->height);
@@ -148,6 +146,9 @@ bool colmap_export(const io_names *images, const colmap_export_options *options,
     pipeline_options matching;
     io_pairs pairs;
     *c = (colmap_export_counts){.images = images->count};
+    for (size_t i = 0; i < images->count; i++)
+        if (strpbrk(io_path_base(images->items[i]), " \t\r\n"))
+            return io_fail(error, "%s: COLMAP's lists of images cannot hold names with spaces", images->items[i]);
     if (!options->pairs) all_pairs(images->count, &pairs);
     else if (!listed_pairs(options->pairs, images, &pairs, error)) return false;
     pipeline_options_init(&matching);

@@ -60,13 +60,13 @@ typedef struct kb_collection_options {
     int32_t max_keypoints;      /* 2000 */
     int32_t neighbours;         /* per image, for retrieval and gps: 30 */
     int32_t overlap;            /* following images, for sequential: 10 */
-    int32_t min_inliers;        /* of a verified pair, at least 8: 15 */
+    int32_t min_places;         /* different inliers of a verified pair; what chance asks for (kb_pair_verify) */
     int32_t one_camera;         /* 1: images of one size share the guessed camera */
     int32_t exif;               /* 1: images are turned as their EXIF data say */
     int32_t threads;            /* 0: one per processor */
     int32_t max_size;           /* px: larger images are shrunk until their longer side has so many; 3200; -1: none is */
     double reach;               /* metres between the images of a pair, for gps: 100 */
-    double threshold;           /* px, the largest error of an inlier: 1.5, of a homography 3 */
+    double threshold;           /* px, the largest error of an inlier: 3, half of it from an epipolar line */
     float max_ratio;            /* of a match, to the second nearest: off */
     float max_distance;         /* of a match, bits: off */
     uint64_t seed;
@@ -105,6 +105,69 @@ KB_API kb_status kb_collection_merge(kb_collection *collection, const char *data
 KB_API kb_status kb_collection_write_openmvg(kb_collection *collection, const char *folder, kb_error *error);
 KB_API kb_status kb_collection_write_matches(kb_collection *collection, const char *path, kb_error *error);
 KB_API kb_status kb_collection_write_page(kb_collection *collection, const char *path, kb_error *error);
+
+/* ------------------------------------------------------------------------------------------------------ localisation */
+
+/* What a map is made of; zero or NULL is the default of every field. */
+typedef struct kb_localizer_map_options {
+    uint32_t struct_size;
+    const char *model;      /* of descriptors: a built-in name or a .kbm file; bag256 */
+    const char *vocabulary; /* a name or a file; that of 10,000 words for the model */
+    kb_detector detector;
+    int32_t max_keypoints; /* 2000 */
+    int32_t max_size;      /* px: larger images are shrunk until their longer side has so many; 3200; -1: none is */
+    int32_t threads;       /* 0: one per processor */
+    kb_collection_progress progress;
+    kb_collection_warn warn;
+    void *context;
+} kb_localizer_map_options;
+
+typedef struct kb_localizer_map_counts {
+    uint32_t struct_size;
+    size_t images, failed, keypoints, pairs, rows, points;
+    double rms; /* px, of the views of points */
+} kb_localizer_map_counts;
+
+/* Makes a map (.kbl) of COLMAP's model in a folder, text or binary, and the folder that its images are below
+ * (docs/localize.md). options and counts may be NULL. */
+KB_API kb_status kb_localizer_build(const char *colmap_model, const char *images, const kb_localizer_map_options *options,
+                                    const char *output, kb_localizer_map_counts *counts, kb_error *error);
+
+typedef struct kb_localizer_options {
+    uint32_t struct_size;
+    const kb_camera *camera; /* of the photograph; NULL: the map's, that of EXIF, or guesses that are refined */
+    int32_t candidates;      /* images of the map that are matched; 0: 10; up to 64 */
+    int32_t min_inliers;     /* 0: 12 */
+    double threshold;        /* px, the largest reprojection error; 0: 4 px of the photograph as it is described */
+    uint64_t seed;
+} kb_localizer_options;
+
+typedef struct kb_location {
+    uint32_t struct_size;
+    int32_t found;
+    double rotation[9];    /* a scene point P is seen along rotation P + translation */
+    double translation[3];
+    double position[3];    /* of the camera */
+    double sigma_position; /* standard deviations: scene units, */
+    double sigma_rotation; /* degrees, */
+    double sigma_focal;    /* px; 0: the camera was not refined */
+    double rms;            /* px, of the inliers */
+    double focal, cx, cy;  /* px, of the camera that was used */
+    double ms, ms_describe; /* all; reading and describing */
+    size_t keypoints, matches, inliers;
+    size_t nearest;          /* the image of the map that has most of the inliers */
+} kb_location;
+
+typedef struct kb_localizer kb_localizer;
+
+/* The file stays mapped until kb_localizer_free. threads as above. A localizer serves one call at a time. */
+KB_API kb_status kb_localizer_open(const char *map, int32_t threads, kb_localizer **out, kb_error *error);
+KB_API void kb_localizer_free(kb_localizer *localizer); /* NULL is fine */
+KB_API size_t kb_localizer_count(const kb_localizer *localizer); /* images of the map */
+KB_API const char *kb_localizer_name(const kb_localizer *localizer, size_t image); /* NULL outside */
+/* The pose of a photograph; not found is a result. options may be NULL. */
+KB_API kb_status kb_localizer_find(kb_localizer *localizer, const char *photo, const kb_localizer_options *options,
+                                   kb_location *out, kb_error *error);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,46 @@
 extern "C" {
 #endif
 
+/* ----------------------------------------------------------------------------------------- one scene or two */
+
+typedef struct kb_verify_options {
+    uint32_t struct_size;
+    kb_geometry geometry;  /* that is wanted; 0: a homography, or where it explains clearly more a fundamental matrix,
+                              with cameras an essential matrix or a rotation. The homography decides in any case */
+    double threshold;      /* px, of a homography or rotation; half of it from an epipolar line. 0: 3 */
+    float max_ratio, max_distance;        /* as in kb_match_options; 0: off */
+    const kb_camera *camera_a, *camera_b; /* camera_b NULL: the same as camera_a; both NULL: not known */
+    uint64_t seed;
+    double pairs;          /* how many pairs of images the caller tries: chance has as many. 0: a million, so that what is
+                              said of a pair does not depend on what else is in a collection */
+    int32_t min_places;    /* fewer places are not enough; 0: what chance and repetition ask for */
+} kb_verify_options;
+
+typedef struct kb_verification {
+    uint32_t struct_size;  /* set with KB_INIT */
+    int32_t verified;      /* 1: the images show one scene. 0: the fields below `count` are zero */
+    size_t candidates;     /* mutual nearest neighbours */
+    size_t count;          /* those that agree with their neighbours (kb_filter), which are written */
+    kb_geometry geometry;  /* in COLMAP's words: fundamental uncalibrated, essential calibrated, rotation panoramic,
+                              homography planar, or planar or panoramic when no camera is given */
+    int32_t inliers;
+    int32_t places;        /* different inliers of the homography that decided */
+    int32_t distinct;      /* inliers, of those that were looked at, that can be told from all other places of the images */
+    double model[9];       /* as in kb_fit_report, from a to b */
+    double rotation[9], translation[3];
+} kb_verification;
+
+/* Whether two images show one scene, by their features alone; what collections, indexes and loops rest on. Verified
+ * means: a homography, of some part of the scene, with more places than chance explains among all matches and pairs of
+ * images that are tried, and with more distinct ones than repetition explains: equal windows of different houses fit
+ * each other, but each could as well be its neighbour. One thing that two scenes share, such as the same poster or door,
+ * is not told from one scene.
+ * Both features need keypoints, and rows of one model. matches and inliers have room for a->n. options, workspace and
+ * error may be NULL. "Not verified" is a result. */
+KB_API kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options,
+                                kb_workspace *workspace, kb_match *matches, uint8_t *inliers, kb_verification *out,
+                                kb_error *error);
+
 /* ------------------------------------------------------------------------------------------------------- vocabulary */
 
 /* A vocabulary is a tree over binary rows: every node has a row, a row descends to the nearest child (ties: the
@@ -171,11 +211,11 @@ typedef struct kb_index_query_options {
     uint32_t struct_size;
     kb_scoring scoring;
     size_t first_images;  /* search only the first first_images images that were added; 0: all. For sequences. */
-    int32_t verify;       /* this many of the best results are verified by matching and fitting, and come first: those
-                             whose geometry was found before the others, each ranked by the similarity of their matches,
-                             where inliers count twice; 0: none. Needs kept features, and keypoints in the query. */
-    kb_geometry geometry; /* of the verification; 0: homography */
-    double threshold;     /* of the verification, px; 0: that of kb_fit */
+    int32_t verify;       /* this many of the best results are verified (kb_pair_verify), and come first: those that
+                             are before the others, each ranked by the similarity of their matches, where inliers count
+                             twice; 0: none. Needs kept features, and keypoints in the query. */
+    kb_geometry geometry; /* of the verification, as in kb_verify_options */
+    double threshold;
     int32_t probes;       /* KB_SCORING_BINARY: the number of nearest words in which each row is searched, up to
                              KB_MAX_PROBES: more give higher scores and recall, and time grows with them. 0: 2. */
 } kb_index_query_options;
@@ -185,8 +225,9 @@ typedef struct kb_index_result {
     uint64_t id;
     size_t position;
     double score;     /* 0 to 1, more is better; typical values depend on scoring, vocabulary and verification */
-    int32_t inliers;  /* of the verification; -1: not verified */
-    double model[9];  /* from the query to the image; zeros unless verified and found */
+    int32_t inliers, places; /* of the verification (kb_pair_verify): 0: it failed; -1: it was not tried */
+    kb_geometry geometry;    /* of the model; 0: none */
+    double model[9];         /* from the query to the image; zeros unless verified */
 } kb_index_result;
 
 /* Finds up to `capacity` images with a score above 0, best first (ties: the earlier image); *count are written. With
@@ -248,18 +289,19 @@ typedef struct kb_loop_options {
     int32_t window;        /* the last `window` images are not searched; 0: 20; at least 1 */
     int32_t checks;        /* images per query that are matched and fitted; 0: 2; up to 1000 */
     int32_t island;        /* candidates up to this many images apart form one island; 0: 3 */
-    int32_t min_inliers;   /* the fewest inliers of a loop; 0: 30 */
+    int32_t min_places;    /* the fewest places (kb_fit_report) of a loop; 0: 30 */
     double min_score;      /* of a candidate, relative to the median score of an image with the one before it; 0: 0.5.
                               Lower finds places that have changed more, and more false candidates. */
-    kb_geometry geometry;  /* 0: homography */
-    double threshold;      /* px; 0: that of kb_fit */
+    kb_geometry geometry;  /* as in kb_verify_options */
+    double threshold;
 } kb_loop_options;
 
 typedef struct kb_loop {
     int32_t found;           /* 1: a loop */
     size_t query, reference; /* positions */
     double score;            /* of the reference, before verification */
-    int32_t inliers;
+    int32_t inliers, places; /* 0: not verified */
+    kb_geometry geometry;    /* of the model */
     double model[9];         /* from the query to the reference */
     size_t island_first, island_last; /* positions of the candidates around the reference */
     int32_t checked;         /* pairs of images that were matched */

@@ -468,8 +468,8 @@ typedef struct kb_match_options {
  * All-zero rows, which kb_describe writes for invalid keypoints, never match and are nobody's second neighbour, nor does
  * a distance that is not finite. `matches` has room for a->n; *count are written, in order of a. Each distance is
  * computed once, for both directions. Keypoints are not used. a->n and b->n up to 2^31 - 1; either may be 0, which gives
- * no matches. Rows of different models give KB_E_MODEL. Rows with gaps are copied into the workspace first. options,
- * workspace and error may be NULL. */
+ * no matches. Rows of different models or lengths give KB_E_MODEL. Rows with gaps are copied into the workspace first.
+ * options, workspace and error may be NULL. */
 KB_API kb_status kb_match_features(const kb_features *a, const kb_features *b, const kb_match_options *options,
                                    kb_workspace *workspace, kb_match *matches, size_t *count, kb_error *error);
 
@@ -679,6 +679,8 @@ typedef struct kb_fit_report {
 KB_API kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                         uint8_t *inliers, kb_fit_report *report, kb_error *error);
 KB_API const char *kb_fit_result_name(kb_fit_result result);
+/* "homography", "fundamental", ...; "?" for another value. */
+KB_API const char *kb_geometry_name(kb_geometry geometry);
 
 /* A point of the scene and where camera1 of the options sees it. */
 typedef struct kb_scene_point {
@@ -808,7 +810,7 @@ KB_API void kb_tracker_free(kb_tracker *tracker);
  * those of before, in their order, without those that were lost or moved onto the mask, then new ones. With fewer than
  * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
  * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
- * anew, and so does the frame after a call that failed. */
+ * anew, and so does the frame after one that memory did not suffice for. */
 KB_API kb_status kb_tracker_add(kb_tracker *tracker, const kb_image *image, const kb_image *mask,
                                 kb_workspace *workspace, kb_track *tracks, size_t capacity, size_t *count);
 /* Forgets all points; ids go on. */

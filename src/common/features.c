@@ -23,6 +23,7 @@ kb_status kbi_features_read(kb_features *f, const kb_features *given, const char
 {
     if (!given) return kbi_fail(error, KB_E_ARGUMENT, "%s: a pointer is NULL", name);
     if (KBI_STRUCT_READ(kb_features, f, given) != KB_OK) return kbi_fail_struct(error);
+    f->struct_size = sizeof *f; /* which other calls read */
     if (f->n > n_max)
         return kbi_fail_at(error, KB_E_ARGUMENT, "n", -1, "%s.n is %zu, but must be at most %zu", name, f->n, n_max);
     if (f->width < 0 || f->height < 0)
@@ -44,7 +45,7 @@ kb_status kbi_features_comparable(const kb_features *a, const kb_features *b, kb
     if (a->floats != b->floats)
         return kbi_fail_at(error, KB_E_ARGUMENT, "floats", -1, "floats cannot be compared with bits");
     if (a->row_bytes != b->row_bytes)
-        return kbi_fail_at(error, KB_E_ARGUMENT, "row_bytes", -1, "rows of %zu bytes cannot be compared with rows of %zu",
+        return kbi_fail_at(error, KB_E_MODEL, "row_bytes", -1, "rows of %zu and of %zu bytes cannot be compared",
                            a->row_bytes, b->row_bytes);
     if (!a->model_id || !b->model_id || a->model_id == b->model_id) return KB_OK;
     return kbi_fail_at(error, KB_E_MODEL, "model_id", -1, "rows of the models %016llx and %016llx cannot be compared",

@@ -307,3 +307,17 @@ const char *kb_fit_result_name(kb_fit_result result)
     default: return "?";
     }
 }
+
+const char *kb_geometry_name(kb_geometry geometry)
+{
+    switch (geometry) {
+    case KB_GEOMETRY_HOMOGRAPHY: return "homography";
+    case KB_GEOMETRY_FUNDAMENTAL: return "fundamental";
+    case KB_GEOMETRY_SIMILARITY: return "similarity";
+    case KB_GEOMETRY_AFFINE: return "affine";
+    case KB_GEOMETRY_ESSENTIAL: return "essential";
+    case KB_GEOMETRY_ROTATION: return "rotation";
+    case KB_GEOMETRY_INT32: break;
+    }
+    return "?";
+}

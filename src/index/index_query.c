@@ -184,7 +184,8 @@ static size_t take_best(const query *q, kb_index_result *results, size_t capacit
     for (size_t i = 0; i < q->images && capacity > 0; i++) {
         if (!(q->scores[i] > 0) || (n == capacity && q->scores[i] < results[0].score)) continue;
         if (q->index->images[i].removed) continue;
-        kb_index_result r = {.id = q->index->images[i].id, .position = i, .score = q->scores[i], .inliers = -1};
+        kb_index_result r = {.id = q->index->images[i].id, .position = i, .score = q->scores[i], .inliers = -1,
+                             .places = -1};
         if (n < capacity) {
             results[n++] = r;
             if (n == capacity)

@@ -36,12 +36,12 @@ static kb_status options_check(kb_loop_options *o, kb_error *error)
     if (o->window == 0) o->window = 20;
     if (o->checks == 0) o->checks = 2;
     if (o->island == 0) o->island = 3;
-    if (o->min_inliers == 0) o->min_inliers = 30;
+    if (o->min_places == 0) o->min_places = 30;
     if (o->min_score == 0) o->min_score = 0.5;
-    if (o->window < 1 || o->checks < 1 || o->checks > 1000 || o->island < 1 || o->min_inliers < 1 ||
+    if (o->window < 1 || o->checks < 1 || o->checks > 1000 || o->island < 1 || o->min_places < 1 ||
         !(o->min_score > 0))
-        return kbi_fail(error, KB_E_ARGUMENT, "window %d, checks %d, island %d, min_inliers %d, min_score %g",
-                        o->window, o->checks, o->island, o->min_inliers, o->min_score);
+        return kbi_fail(error, KB_E_ARGUMENT, "window %d, checks %d, island %d, min_places %d, min_score %g",
+                        o->window, o->checks, o->island, o->min_places, o->min_score);
     if ((int)o->geometry < 0 || o->geometry > KB_GEOMETRY_AFFINE || !(o->threshold >= 0 && o->threshold <= 1e9))
         return kbi_fail(error, KB_E_ARGUMENT, "geometry %d (1 to 4), threshold %g", (int)o->geometry, o->threshold);
     return KB_OK;
@@ -175,13 +175,15 @@ static kb_status check_islands(const kb_loop_detector *d, const kb_features *f, 
         next = best;
         best = r->score;
         loop->inliers = r->inliers;
+        loop->places = r->places;
+        loop->geometry = r->geometry;
         loop->reference = r->position;
         loop->score = score;
         loop->island_first = islands[i].first;
         loop->island_last = islands[i].last;
         memcpy(loop->model, r->model, sizeof loop->model);
     }
-    loop->found = loop->inliers >= d->o.min_inliers && (best >= CERTAIN_VERIFIED || best >= DISTINCT * next);
+    loop->found = loop->places >= d->o.min_places && (best >= CERTAIN_VERIFIED || best >= DISTINCT * next);
     return KB_OK;
 }
 

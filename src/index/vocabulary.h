@@ -6,6 +6,7 @@
 #include "common/common.h"
 #include "keybits/index.h"
 #include "match/kernels.h"
+#include "pair/verify.h"
 
 struct kb_vocabulary {
     kb_allocator allocator;

@@ -5,7 +5,7 @@
 
 #include "common/features.h"
 #include "common/options.h"
-#include "match/nearby_rows.h"
+#include "match/region_search.h"
 
 #define TURN_BINS 30
 

@@ -10,7 +10,7 @@
 
 #include "common/features.h"
 #include "common/options.h"
-#include "match/nearby_rows.h"
+#include "match/region_search.h"
 
 #define WINDOW 11 /* samples */
 #define REACH 5   /* shifts to either side */

@@ -204,7 +204,10 @@ kb_status kb_tracker_add(kb_tracker *t, const kb_image *image, const kb_image *m
         return KB_E_ARGUMENT;
     track_frame *last = &t->frames[t->last], *now = &t->frames[1 - t->last];
     status = frame_take(now, image, &t->o);
-    if (status != KB_OK) return status;
+    if (status != KB_OK) {
+        t->count = 0;
+        return status;
+    }
     if (last->width != now->width || last->height != now->height) t->count = 0; /* another camera, or the first frame */
     tracks_follow(t, last, now, mask);
     t->last = 1 - t->last;

@@ -7,15 +7,11 @@ set -euo pipefail
 objects=${1:?"usage: symbol_graph.sh OBJECTS"}
 source "$(dirname "$0")/folders.inc"
 
-# list_symbols OBJECTS: "FOLDER U|D SYMBOL"
+# list_symbols OBJECTS: "FOLDER U|D SYMBOL", of the sources that exist
 list_symbols() {
-    local source
-    for source in "$KEYBITS_SOURCE"/src/*/*.c; do
-        source=${source#"$KEYBITS_SOURCE/src/"}
-        nm "$1/$source.o" 2>/dev/null | awk -v folder="${source%/*}" '
-            $1 == "U" && $2 ~ /^kbi?_/ { print folder, "U", $2 }
-            $2 ~ /^[TDRBGS]$/ && $3 ~ /^kbi?_/ { print folder, "D", $3 }'
-    done
+    (cd "$KEYBITS_SOURCE/src" && printf '%s.o\n' */*.c) | (cd "$1" && xargs nm -A 2>/dev/null) | tr '/:' '  ' | awk '
+        $(NF - 1) == "U" && $NF ~ /^kbi?_/ { print $1, "U", $NF }
+        $(NF - 1) ~ /^[TDRBGS]$/ && $NF ~ /^kbi?_/ { print $1, "D", $NF }'
 }
 
 # forbidden: reads symbols, prints forbidden calls.

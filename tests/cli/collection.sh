@@ -8,11 +8,11 @@ done
 echo nothing >photos/b/11x.jpg
 job() { "$KEYBITS" collection photos/a photos/b -o "$1.db" -n 300 "${@:2}"; }
 
-run job whole --json >whole.json
+ends 1 job whole --json >whole.json
 says 11x.jpg
-run job threads --threads 1 --quiet
+ends 1 job threads --threads 1 --quiet
 same whole.db threads.db
-run "$KEYBITS" collection photos -o folders.db -n 300 --quiet # a folder of folders
+ends 1 "$KEYBITS" collection photos -o folders.db -n 300 --quiet # a folder of folders
 same whole.db folders.db
 python3 - <<'PY' || fail "the database or the JSON"
 import json, sqlite3, struct
@@ -54,7 +54,7 @@ for n in 2 7; do
         for p in $(jobs -p); do wait "$p" || fail "a shard of $n"; done
         [ $step = match ] || refuse 1 "not matched yet" job "shards$n" --step merge --quiet
     done
-    run job "shards$n" --step merge --quiet
+    ends 1 job "shards$n" --step merge --quiet
     same whole.db "shards$n.db"
 done
 
@@ -66,13 +66,13 @@ for i in $(seq 1 25); do
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
 done
-run job killed --quiet
+ends 1 job killed --quiet
 same whole.db killed.db
 
 # A damaged file of the work folder is made again; a changed option makes others.
 printf 'x' | dd of=whole.db.work/features/000002.kbf bs=1 seek=200 conv=notrunc 2>/dev/null
 rm whole.db.work/blocks/000000.kbp
-run job whole --quiet
+ends 1 job whole --quiet
 same whole.db killed.db
 # Forged ones, whose checksum is right: numbers of images, matches and inliers that lead nowhere, rows that are too long,
 # keypoints that are not a number, infinite or without a size.
@@ -92,7 +92,7 @@ for word in struct.unpack("<%dQ" % (len(data) // 8 - 1), data[:-8]):
 struct.pack_into("<Q", data, len(data) - 8, total)
 open(name, "wb").write(data)
 PY
-    run job whole --quiet
+    ends 1 job whole --quiet
     same whole.db killed.db
 done
 # Lists of pairs that are forged: a pair twice, pairs that are not in order, one too few, one of an image without features.
@@ -100,11 +100,11 @@ cp whole.db.work/pairs.txt pairs.txt
 for forgery in '3s/.*/0 1/' '2s/.*/0 2/;3s/.*/0 1/' '$d' '2s/.*/0 7/' '2s/.*/1 1/' '1s/ 45/ 99999999999999999999/'; do
     sed "$forgery" pairs.txt >whole.db.work/pairs.txt
     differ pairs.txt whole.db.work/pairs.txt
-    run job whole --quiet
+    ends 1 job whole --quiet
     same whole.db killed.db
     same pairs.txt whole.db.work/pairs.txt
 done
-run job whole --min-inliers 200 --quiet
+ends 1 job whole --min-places 200 --quiet
 differ whole.db killed.db
 
 # What was made of other content is made again, whatever size, time and name say, and so is what depends on it.
@@ -158,17 +158,17 @@ rm -rf elsewhere changed *.kbv
 
 # Which pairs.
 printf '# two\na/1.pgm b/9.pgm\nb/10.pgm a/2.pgm\n' >list.txt
-run job listed --list list.txt --json >listed.json
+ends 1 job listed --list list.txt --json >listed.json
 holds listed.json '"pairs": 2'
-run job sequence --pairs sequential --overlap 2 --json >sequence.json
+ends 1 job sequence --pairs sequential --overlap 2 --json >sequence.json
 holds sequence.json '"pairs": 17'
-run job similar --pairs retrieval -k 1 --json >similar.json
+ends 1 job similar --pairs retrieval -k 1 --json >similar.json
 python3 -c 'import json; d = json.load(open("similar.json")); assert 5 <= d["pairs"] <= 10 and d["verified_pairs"] >= 5, d' ||
     fail "retrieval"
 
 # GNU parallel does the scheduling where it is.
 if command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q GNU; then
-    PATH=$(dirname "$KEYBITS"):$PATH run "$KEYBITS_SOURCE/scripts/collection-parallel" 3 gnu.db photos/a photos/b -- -n 300
+    PATH=$(dirname "$KEYBITS"):$PATH ends 1 "$KEYBITS_SOURCE/scripts/collection-parallel" 3 gnu.db photos/a photos/b -- -n 300
     same killed.db gnu.db
 fi
 

@@ -8,8 +8,8 @@ for i in 1 2 3 4; do
 done
 echo nothing >photos/7.jpg
 job() { "$KEYBITS" collection photos -o "$1.db" -n 300 --quiet "${@:2}"; }
-run job one --matches m.npz --openmvg mvg --page page.html
-run job one --matches m.txt
+ends 1 job one --matches m.npz --openmvg mvg --page page.html
+ends 1 job one --matches m.txt
 python3 - <<'PY' || fail "the text, the arrays or the files of OpenMVG"
 import ast, json, sqlite3, struct, zipfile
 db = sqlite3.connect("one.db")
@@ -113,6 +113,11 @@ pairs() { tail -n +2 "$1.db.work/pairs.txt" | tr '\n' ';'; }
 run walk near
 says "1 of 6 images have no position"
 [ "$(pairs near)" = "0 1;0 2;0 3;1 2;1 3;2 3;" ] || fail "within 100 m: $(pairs near)"
+python3 -c '
+import sqlite3
+rows = sqlite3.connect("near.db").execute("SELECT prior_tx, prior_ty, prior_tz FROM images ORDER BY name").fetchall()
+assert rows[5] == (None, None, None) and all(abs(a - b) < 1e-6 for a, b in zip(rows[1], (-10, -179.9999, 0))), rows' ||
+    fail "positions as priors"
 run walk close --reach 20 --quiet
 [ "$(pairs close)" = "0 2;1 2;" ] || fail "within 20 m: $(pairs close)"
 run walk few -k 1 --quiet

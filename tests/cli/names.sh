@@ -44,12 +44,12 @@ quiet index build "$bad" -m m.kbm --vocab v.kbv -o named.kbi
 quiet index info named.kbi
 quiet search i.kbi "$first"
 for i in 1 2 3 4 5; do render "walk/$i$bad,\".pgm" 320 240 "$((i % 3))"; done
-quiet loops walk --window 1 --min-score 0.001 --min-inliers 8
-quiet loops walk --window 1 --min-score 0.001 --min-inliers 8 -o loops.csv
+quiet loops walk --window 1 --min-score 0.001 --min-places 8
+quiet loops walk --window 1 --min-score 0.001 --min-places 8 -o loops.csv
 python3 - <<'PY' || fail "the CSV of loops"
 import csv
 rows = list(csv.reader(open("loops.csv")))
-assert len(rows) > 1 and all(len(r) == 13 for r in rows) and all(',".pgm' in r[0] and ',".pgm' in r[1] for r in rows[1:]), rows
+assert len(rows) > 1 and all(len(r) == 14 for r in rows) and all(',".pgm' in r[0] and ',".pgm' in r[1] for r in rows[1:]), rows
 PY
 quiet collection "$bad" -o "$bad/c.db"
 quiet collection "$bad" -o c.db --list "$first"

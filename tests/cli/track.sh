@@ -54,8 +54,8 @@ track out.y4m >again.csv
 [ "$(awk -F, 'NR > 1 { printf "%d", $2 }' again.csv)" = 1101 ] || fail "the video does not show what was tracked"
 track frames --y4m - --quiet >pipe.y4m
 [ "$(stat -c %s pipe.y4m)" = "$(stat -c %s out.y4m)" ] || fail "the video on standard output"
-track frames --min-inliers 100000 >strict.csv
-[ "$(awk -F, 'NR > 1 { s += $2 } END { print s }' strict.csv)" = 0 ] || fail "--min-inliers"
+track frames --min-places 100000 >strict.csv
+[ "$(awk -F, 'NR > 1 { s += $2 } END { print s }' strict.csv)" = 0 ] || fail "--min-places"
 
 # the pose: the first frame shows the template unturned, its centre at (139.5, 109.5) and 1:1, so at distance f
 track frames --camera 300,300,159.5,119.5 --draw posed >pose.csv
@@ -121,7 +121,7 @@ printf 'P2\n40 40\n255\n' >plain.pgm
 awk 'BEGIN { for (i = 0; i < 1600; i++) print 9 }' >>plain.pgm
 mkdir nothing
 refuse 2 "name a template and frames" "$KEYBITS" track poster.pgm
-refuse 2 "--min-inliers takes" "$KEYBITS" track poster.pgm frames --min-inliers 0
+refuse 2 "--min-places takes" "$KEYBITS" track poster.pgm frames --min-places 0
 refuse 2 "both want standard output" "$KEYBITS" track poster.pgm frames --y4m - -o -
 refuse 1 "nothing" "$KEYBITS" track poster.pgm nothing -m m.kbm
 refuse 1 "not a Y4M stream" "$KEYBITS" track poster.pgm no.y4m -m m.kbm

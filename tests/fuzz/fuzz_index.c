@@ -260,7 +260,7 @@ static void close_loops(const kb_vocabulary *vocabulary, source *s)
     o.window = 1 + take_byte(s) % 3;
     o.checks = take_byte(s) % 4;
     o.island = take_byte(s) % 4;
-    o.min_inliers = take_byte(s) % 8;
+    o.min_places = take_byte(s) % 8;
     o.geometry = (kb_geometry)(take_byte(s) % 7);
     if (take_byte(s) & 1) take(s, &o.min_score, sizeof o.min_score), take(s, &o.threshold, sizeof o.threshold);
     kb_status status = kb_loop_detector_create(vocabulary, &o, &detector, &error);

@@ -234,7 +234,7 @@ static void test_features_that_cannot_be_compared(void **state)
     kb_error error;
     size_t count;
     (void)state;
-    assert_int_equal(kb_match_features(&a, &b, NULL, NULL, &match, &count, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_features(&a, &b, NULL, NULL, &match, &count, &error), KB_E_MODEL);
     assert_string_equal(error.field, "row_bytes");
     b.row_bytes = 32;
     b.floats = 1;

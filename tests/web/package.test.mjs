@@ -34,21 +34,22 @@ for (const [detector, model] of [["hessian", "bag256"], ["orb", "bad256"], ["sif
     const builtin = model.endsWith("256") && model.startsWith("b");
     const used = new Model(builtin ? model : readFileSync(join(models, `${model}.kbm`)));
     const options = { detector, model: used, maxKeypoints: 700 };
-    const [a, b] = [new Features(pair.poster, options), new Features(toRGBA(pair.room), options)];
+    const b = new Features(toRGBA(pair.room), options);
     const rows = native("describe", "room.pgm", "--detector", detector, "-m", model, "-n", "700").trim().split("\n");
     const hex = Buffer.from(b.descriptors).toString("hex");
     assert.equal(b.count, rows.length);
     rows.forEach((row, i) => assert.equal(hex.slice(2 * i * used.rowBytes, 2 * (i + 1) * used.rowBytes), row));
-    const args = ["match", "poster.pgm", "room.pgm", "--detector", detector, "-m", model, "-n", "700", "--no-align"];
+    const args = ["match", "poster.pgm", "room.pgm", "--detector", detector, "-m", model, "-n", "700", "--looks", "oriented",
+      "--no-filter"];
     const lines = native(...args, "-o", "-").trim().split("\n").slice(1).map((line) => line.split(","));
-    const matches = match(a, b);
-    const found = findHomography(a, b, matches);
+    const { matches, fit: found } = matchImages(pair.poster, toRGBA(pair.room), { ...options, looks: ["oriented"],
+      filter: false });
     assert.deepEqual([...matches.a], lines.map((l) => Number(l[0])));
     assert.deepEqual([...matches.b], lines.map((l) => Number(l[1])));
     assert.deepEqual([...matches.distance], lines.map((l) => Number(l[6])));
     assert.deepEqual([...found.inliers], lines.map((l) => Number(l[8])));
     assert.ok(found.found && found.inlierCount > 40, `${found.inlierCount} inliers`);
-    for (const f of [a, b, used]) f.free();
+    for (const f of [b, used]) f.free();
   });
 }
 
@@ -84,6 +85,19 @@ test("two images: looks, matches and geometry in one call", () => {
   assert.throws(() => matchImages(pair.poster, pair.room, { looks: ["sideways"] }), /upright, oriented/);
   assert.throws(() => matchImages(pair.poster, null), KeybitsError);
   assert.throws(() => matchImages(pair.poster, pair.room, { geometry: "essential" }), /needs a camera/);
+});
+
+test("matchImages gives the matches, look and inliers of the program", () => {
+  for (const [options, ...args] of [[{}], [{ looks: ["upright"], filter: false }, "--looks", "upright", "--no-filter"],
+    [{ geometry: "fundamental", maxKeypoints: 900 }, "--fit", "fundamental", "-n", "900"]]) {
+    const { fit: found, matches } = matchImages(pair.poster, pair.room, options);
+    const lines = native("match", "poster.pgm", "room.pgm", "-o", "-", ...args).trim().split("\n").slice(1)
+      .map((line) => line.split(","));
+    assert.ok(lines.length > 10);
+    assert.deepEqual([...matches.a], lines.map((l) => Number(l[0])));
+    assert.deepEqual([...matches.b], lines.map((l) => Number(l[1])));
+    assert.deepEqual([...found.inliers], lines.map((l) => Number(l[8])));
+  }
 });
 
 test("calibrated geometry: the pose of a scene that is not flat", () => {

@@ -26,6 +26,7 @@ from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homog
 from .index import (Index, IndexImage, Loop, LoopDetector, Vocabulary, builtin_vocabularies, node_dtype,
                     result_dtype)
 from .learn import LearningStopped, Progress, learn_bad, learn_bag, learn_hashsift, shrink_patches
+from .localizer import Localizer, Location, build_map
 from .matching import (filter_matches, guide_dtype, guides_epipolar, guides_homography, hamming, match, match_guided,
                        match_knn, match_stereo, refine_matches, stereo_dtype)
 from .models import Model, box_dtype, builtin_models, preset_scale, presets
@@ -37,10 +38,11 @@ from .tracking import Track, Tracker, plausible_corners, track
 __version__ = version()
 
 __all__ = [
-    "Camera", "Collection", "CollectionCounts", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER", "KP_INVALID", "KP_OUTSIDE",
-    "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError", "KeybitsValueError", "LearningStopped",
-    "Loop", "LoopDetector", "Model", "Pair", "PatchSet", "PointTracker", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
-    "box_dtype", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
+    "Camera", "Collection", "CollectionCounts", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER",
+    "KP_INVALID", "KP_OUTSIDE", "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError",
+    "KeybitsValueError", "LearningStopped", "Localizer", "Location", "Loop", "LoopDetector", "Model", "Pair", "PatchSet",
+    "PointTracker", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
+    "box_dtype", "build_map", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
     "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "deviations",
     "draw_keypoints", "draw_matches",
     "draw_outline", "filter_matches", "find_essential", "find_fundamental", "find_homography", "fit", "fit_pose",

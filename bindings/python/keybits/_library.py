@@ -35,7 +35,7 @@ def _load() -> Any:
     return _functions(library, path, [name for name in _abi.FUNCTIONS if not name.startswith(_COLLECTION)])
 
 
-_COLLECTION = "kb_collection_"
+_COLLECTION = ("kb_collection_", "kb_localizer_")
 
 
 def _functions(library: Any, path: str, names: List[str]) -> Any:

@@ -54,7 +54,7 @@ class Collection:
                  camera: Optional[str] = None, one_camera: bool = False, detector: Optional[str] = None,
                  selection: Optional[str] = None, orientation: Optional[str] = None,
                  max_keypoints: Optional[int] = None, neighbours: Optional[int] = None, overlap: Optional[int] = None,
-                 min_inliers: Optional[int] = None, max_size: Optional[int] = None, exif: bool = False,
+                 min_places: Optional[int] = None, max_size: Optional[int] = None, exif: bool = False,
                  reach: Optional[float] = None, threshold: Optional[float] = None, max_ratio: Optional[float] = None,
                  max_distance: Optional[float] = None, seed: int = 0, threads: int = 0,
                  progress: Optional[Report] = None, warn: Optional[Callable[[str], None]] = None) -> None:
@@ -69,7 +69,7 @@ class Collection:
             detector=detector and _choice("detector", detector, _DETECTORS),
             selection=selection and _choice("selection", selection, _SELECTIONS),
             orientation=orientation and _choice("orientation", orientation, _ORIENTATIONS), max_keypoints=max_keypoints,
-            neighbours=neighbours, overlap=overlap, min_inliers=min_inliers, max_size=max_size,
+            neighbours=neighbours, overlap=overlap, min_places=min_places, max_size=max_size,
             one_camera=int(one_camera), exif=int(exif), threads=threads, reach=reach, threshold=threshold, max_ratio=max_ratio, max_distance=max_distance,
             seed=seed, progress=self._callbacks[0], warn=self._callbacks[1])
         paths = [_path(image) for image in images]

@@ -70,6 +70,7 @@ class Fit(NamedTuple):
     rotation: Optional[Matrix] = None        # 3 x 3, of calibrated geometries
     translation: Optional[Matrix] = None     # 3
     geometry: str = ""                       # what was fitted; "" for fit_pose
+    places: int = 0                          # different inliers: a corner that was found twice counts once
 
     @property
     def H(self) -> Optional[Matrix]:
@@ -140,7 +141,7 @@ def _result(report: Any, inliers: npt.NDArray[np.uint8], calibrated: bool) -> Fi
     return Fit(np.array(report.model).reshape(3, 3) if found else None, inliers.view(np.bool_), result,
                float(report.rms), int(report.iterations),
                np.array(report.rotation).reshape(3, 3) if found and calibrated else None,
-               np.array(report.translation) if found and calibrated else None)
+               np.array(report.translation) if found and calibrated else None, places=int(report.places))
 
 
 def fit(points_a: npt.ArrayLike, points_b: npt.ArrayLike, geometry: str = "homography", *, threshold: float = 0,

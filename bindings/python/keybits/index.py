@@ -17,10 +17,11 @@ from .features import Features, FeaturesLike
 from .geometry import GEOMETRIES, Matrix
 from .models import Model, model_of
 
-#: A result of Index.query: the image's id and position, its score (0 to 1), the inliers of the verification (-1: not
-#: verified) and the geometry from the query to the image.
+#: A result of Index.query: the image's id and position, its score (0 to 1), the inliers of the verification and the
+#: different places among them (0: it failed; -1: it was not tried), the kind of geometry (a number of kb_geometry) and
+#: the geometry from the query to the image.
 result_dtype = np.dtype([("id", np.uint64), ("position", np.uint64), ("score", np.float64), ("inliers", np.int32),
-                         ("model", np.float64, (3, 3))], align=True)
+                         ("places", np.int32), ("geometry", np.int32), ("model", np.float64, (3, 3))], align=True)
 #: A node of a vocabulary without its row.
 node_dtype = np.dtype([("first_child", np.uint32), ("children", np.uint32), ("word", np.uint32),
                        ("weight", np.float64)])
@@ -46,6 +47,8 @@ def _features(features: Any, keypoints: Any = None, size: Tuple[int, int] = (0, 
 
 
 def _geometry(name: str) -> int:
+    if name == "any":
+        return 0
     if name not in GEOMETRIES:
         raise KeybitsValueError(f"no geometry {name!r}; there are {', '.join(GEOMETRIES)}")
     return GEOMETRIES[name]
@@ -412,13 +415,13 @@ class Index:
         return keypoints, rows
 
     def query(self, features: FeaturesLike, count: int = 10, *, keypoints: Optional[KeypointsLike] = None,
-              scoring: str = "binary", verify: int = 0, geometry: str = "homography", threshold: float = 0,
+              scoring: str = "binary", verify: int = 0, geometry: str = "any", threshold: float = 0,
               first_images: int = 0, probes: int = 0) -> npt.NDArray[np.void]:
         """The `count` best images for Features or rows, best first: an array of result_dtype.
 
         scoring: "binary" (rows are compared within each word), "tf-idf" (DBoW2's scores) or "exact" (all rows are
-        matched; slow). verify: so many of the best are matched and fitted, and come first, by the similarity of their
-        matches, of which inliers count twice. first_images: only the first so many images take part; 0 is all. probes:
+        matched; slow). verify: so many of the best are verified by matching and a geometry ("any": what the images
+        show); those that are come first, by the similarity of their matches, of which inliers count twice. first_images: only the first so many images take part; 0 is all. probes:
         words in which "binary" looks for each row; more find more, in more time; 0 decides by the number of images."""
         if scoring not in _SCORINGS:
             raise KeybitsValueError(f"no scoring {scoring!r}; there are {', '.join(_SCORINGS)}")
@@ -466,6 +469,7 @@ class Loop(NamedTuple):
     reference: int
     score: float
     inliers: int
+    places: int              # different ones; 0: not verified
     model: Optional[Matrix]  # from the query to the reference, 3 x 3; None without a loop
     island: Tuple[int, int]  # the candidates around the reference, first and last
     checked: int             # pairs of images that were matched
@@ -474,14 +478,14 @@ class Loop(NamedTuple):
 class LoopDetector:
     """Loop closing: images come in order, and each is compared with the earlier ones but the last few (`window`).
 
-    Zeros are the defaults of kb_loop_options: 20 images of window, 2 checks, islands of 3, 30 inliers, a score of half
+    Zeros are the defaults of kb_loop_options: 20 images of window, 2 checks, islands of 3, 30 places, a score of half
     the median of neighbours."""
 
     def __init__(self, vocabulary: Vocabulary, *, window: int = 0, checks: int = 0, island: int = 0,
-                 min_inliers: int = 0, min_score: float = 0, geometry: str = "homography",
+                 min_places: int = 0, min_score: float = 0, geometry: str = "any",
                  threshold: float = 0) -> None:
         self._guarded = _Guarded(lib.kb_loop_detector_free, vocabulary)
-        options = new(_abi.kb_loop_options, window=window, checks=checks, island=island, min_inliers=min_inliers,
+        options = new(_abi.kb_loop_options, window=window, checks=checks, island=island, min_places=min_places,
                       min_score=min_score, geometry=_geometry(geometry), threshold=threshold)
         error = _abi.kb_error()
         check(lib.kb_loop_detector_create(vocabulary._handle, ctypes.byref(options),
@@ -499,6 +503,6 @@ class LoopDetector:
             check(lib.kb_loop_detector_add(handle, ctypes.byref(view), workspace(), ctypes.byref(loop),
                                            ctypes.byref(error)), error, "LoopDetector.add")
         del alive
-        return Loop(bool(loop.found), int(loop.query), int(loop.reference), float(loop.score), int(loop.inliers),
+        return Loop(bool(loop.found), int(loop.query), int(loop.reference), float(loop.score), int(loop.inliers), int(loop.places),
                     np.array(loop.model).reshape(3, 3) if loop.found else None,
                     (int(loop.island_first), int(loop.island_last)), int(loop.checked))

@@ -47,16 +47,16 @@ class Tracker:
 
     def __init__(self, template: ImageLike, *, detector: Union[str, Detector] = DEFAULT_DETECTOR,
                  model: Union[Model, str, None] = None, max_keypoints: Optional[int] = None, max_ratio: float = 0,
-                 threshold: float = 0, min_inliers: int = 10) -> None:
-        if min_inliers < 4:
-            raise KeybitsValueError(f"min_inliers is {min_inliers}, but a homography needs 4")
+                 threshold: float = 0, min_places: int = 10) -> None:
+        if min_places < 4:
+            raise KeybitsValueError(f"min_places is {min_places}, but a homography needs 4")
         self._detector = detector_of(detector, max_keypoints)
         self._image = to_gray(template).copy()
         self.template = detect_and_compute(template, self._detector, model)
         if len(self.template) < 4:
             raise KeybitsValueError(f"{len(self.template)} keypoints in the template; at least 4 are needed: it is too "
                                     "small or too plain")
-        self._max_ratio, self._threshold, self._min_inliers = max_ratio, threshold, min_inliers
+        self._max_ratio, self._threshold, self._min_places = max_ratio, threshold, min_places
 
     def find(self, frame: ImageLike) -> Track:
         """Where the template is in a frame: by its features, which are computed once; where these do not find it, by
@@ -75,15 +75,15 @@ class Tracker:
     def _track(self, fitted: Fit, matches: int) -> Track:
         inliers = int(fitted.inliers.sum())
         corners = None
-        if fitted.H is not None and inliers >= self._min_inliers:
+        if fitted.H is not None and fitted.places >= self._min_places:
             corners = plausible_corners(fitted.H, self.template.size)
         return Track(corners is not None, corners, fitted.H if corners is not None else None, inliers, matches)
 
 
 def track(template: ImageLike, frames: Iterable[ImageLike], *, detector: Union[str, Detector] = DEFAULT_DETECTOR,
           model: Union[Model, str, None] = None, max_keypoints: Optional[int] = None, max_ratio: float = 0,
-          threshold: float = 0, min_inliers: int = 10) -> Iterator[Track]:
+          threshold: float = 0, min_places: int = 10) -> Iterator[Track]:
     """Where the template is in each of the frames; options as of Tracker."""
     tracker = Tracker(template, detector=detector, model=model, max_keypoints=max_keypoints, max_ratio=max_ratio,
-                      threshold=threshold, min_inliers=min_inliers)
+                      threshold=threshold, min_places=min_places)
     return (tracker.find(frame) for frame in frames)

@@ -31,7 +31,7 @@ def test_no_option_wraps(wrong, index, image, features):
                  lambda: keybits.Vocabulary.train(rows, iterations=wrong),
                  lambda: index.vocabulary.words_and_nodes(features, wrong),
                  lambda: keybits.LoopDetector(index.vocabulary, window=wrong),
-                 lambda: keybits.LoopDetector(index.vocabulary, min_inliers=wrong),
+                 lambda: keybits.LoopDetector(index.vocabulary, min_places=wrong),
                  lambda: keybits.select(points, (wrong, 240), 10),
                  lambda: index.add(rows, keypoints=points, size=(320, wrong)),
                  lambda: keybits.build_pyramid(image, wrong),

@@ -87,7 +87,7 @@ def test_tracking(image, program, tmp_path):
     drawn = keybits.draw_outline(frames[0], tracks[0].corners)
     assert drawn.shape == (260, 340, 3) and (drawn[:, :, 0] != frames[0]).sum() > 500
     with pytest.raises(keybits.KeybitsValueError):
-        keybits.Tracker(image, min_inliers=3)
+        keybits.Tracker(image, min_places=3)
 
 
 def test_plausible_corners():

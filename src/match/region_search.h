@@ -1,6 +1,6 @@
 /* The nearest rows among the keypoints of a region: what guided and stereo matching share. */
-#ifndef KBI_MATCH_NEARBY_ROWS_H
-#define KBI_MATCH_NEARBY_ROWS_H
+#ifndef KBI_MATCH_REGION_SEARCH_H
+#define KBI_MATCH_REGION_SEARCH_H
 
 #include "match/point_grid.h"
 #include "match/kernels.h"

@@ -3,7 +3,7 @@
  * counted. */
 #include <math.h>
 
-#include "match/nearby_rows.h"
+#include "match/region_search.h"
 
 #include "common/cpu.h"
 #include "match/row_set.h"

@@ -1,0 +1,191 @@
+/* Two sets of kept features -> matches, geometry, verified or not: what collections, indexes and loops share.
+ *
+ * Mutual nearest neighbours are filtered by local consistency and fitted. A homography decides, also in scenes that are
+ * not flat: of 327 pairs of training photographs that share 30 points and more and that either geometry would verify, it
+ * verifies 323. An epipolar geometry constrains a point to a line only, and places that look alike, such as the doors of
+ * two corridors, lie on each other's lines. The homography counts when chance does not explain it (fit/verify.c) at the
+ * number of matches before the filter, of places and of pairs of images that are tried; and when its inliers are
+ * distinct (distinct.c). */
+#include "common/features.h"
+#include "pair/verify.h"
+
+#define PAIRS 1e6          /* of images that a caller tries, unless it says otherwise */
+#define SAMPLES 1000       /* of a fit, at most: what the filter has left is right for the most part, or hopeless */
+#define THRESHOLD_PX 3.0
+#define FLAT 0.8           /* of the places of one geometry, above which a simpler one is all there is */
+
+typedef struct verify_job {
+    const kb_features *a, *b;
+    const kb_verify_options *o;
+    kb_workspace *ws;
+    const kb_match *kept;
+    size_t n, candidates;
+    kb_point_pair *points;
+    float *quality;
+} verify_job;
+
+typedef struct verify_try {
+    kb_geometry geometry;
+    bool good;
+    uint8_t *inliers;
+    int32_t distinct;
+    kb_fit_report fit;
+} verify_try;
+
+static int32_t looks_of(const kb_verify_options *o)
+{
+    double looks = o->pairs > 0 ? o->pairs : PAIRS;
+    return looks < INT32_MAX ? (int32_t)looks + (looks < 1) : INT32_MAX;
+}
+
+static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verify_try *out)
+{
+    bool epipolar = geometry == KB_GEOMETRY_FUNDAMENTAL || geometry == KB_GEOMETRY_ESSENTIAL;
+    kb_fit_options o;
+    KB_INIT(o);
+    KB_INIT(out->fit);
+    o.geometry = out->geometry = geometry;
+    o.threshold = (job->o->threshold > 0 ? job->o->threshold : THRESHOLD_PX) * (epipolar ? 0.5 : 1);
+    o.quality = job->quality;
+    o.seed = job->o->seed;
+    o.max_iterations = SAMPLES;
+    o.candidates = job->candidates;
+    o.looks = looks_of(job->o);
+    if (geometry == KB_GEOMETRY_ESSENTIAL || geometry == KB_GEOMETRY_ROTATION) {
+        o.camera1 = job->o->camera_a;
+        o.camera2 = job->o->camera_b;
+    }
+    out->inliers = kbi_workspace_get(job->ws, job->n);
+    if (!out->inliers) return KB_E_MEMORY;
+    memset(out->inliers, 0, job->n);
+    kb_status status = kb_fit(job->points, job->n, &o, job->ws, out->inliers, &out->fit, NULL);
+    out->good = status == KB_OK && out->fit.result == KB_FIT_FOUND && out->fit.places >= job->o->min_places &&
+                kbi_pair_distinct(job->a, job->b, job->kept, out->inliers, job->n, &out->distinct);
+    return status;
+}
+
+/* Replaces `best` by another geometry, where that one is good and has at least `share` of the places. */
+static kb_status prefer(const verify_job *job, kb_geometry geometry, double share, verify_try *best)
+{
+    verify_try other;
+    kb_status status = try_geometry(job, geometry, &other);
+    if (status == KB_OK && other.good && other.fit.places >= share * best->fit.places) *best = other;
+    return status;
+}
+
+/* The homography decides; where an epipolar geometry explains clearly more, as COLMAP asks, that is the geometry; where
+ * a rotation explains as much, the camera only turned. */
+static kb_status choose_geometry(const verify_job *job, verify_try *best, int32_t *places)
+{
+    bool cameras = job->o->camera_a != NULL;
+    kb_geometry wanted = job->o->geometry;
+    kb_status status = try_geometry(job, KB_GEOMETRY_HOMOGRAPHY, best);
+    *places = best->fit.places;
+    if (status != KB_OK || !best->good || wanted == KB_GEOMETRY_HOMOGRAPHY) return status;
+    if (wanted) return try_geometry(job, wanted, best);
+    status = prefer(job, cameras ? KB_GEOMETRY_ESSENTIAL : KB_GEOMETRY_FUNDAMENTAL, 1 / FLAT, best);
+    if (status != KB_OK || !cameras || best->geometry != KB_GEOMETRY_HOMOGRAPHY) return status;
+    return prefer(job, KB_GEOMETRY_ROTATION, FLAT, best);
+}
+
+static void fill_verification(const verify_try *best, int32_t places, kb_verification *out)
+{
+    if (!best->good) return;
+    out->verified = 1;
+    out->geometry = best->geometry;
+    out->inliers = best->fit.inliers;
+    out->places = places;
+    out->distinct = best->distinct;
+    memcpy(out->model, best->fit.model, sizeof out->model);
+    memcpy(out->rotation, best->fit.rotation, sizeof out->rotation);
+    memcpy(out->translation, best->fit.translation, sizeof out->translation);
+}
+
+/* Which of the matches the filter kept, in their order, and which of these are inliers. */
+static void mark_matches(const verify_job *job, const verify_try *best, const kb_match *matches, size_t n,
+                         uint8_t *marks)
+{
+    for (size_t i = 0, k = 0; i < n; i++) {
+        bool kept = k < job->n && job->kept[k].a == matches[i].a;
+        marks[i] = !kept ? KBI_MATCH_DROPPED : best->good && best->inliers[k] ? KBI_MATCH_INLIER : KBI_MATCH_KEPT;
+        k += kept;
+    }
+}
+
+static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n, uint8_t *marks, kb_verification *out)
+{
+    verify_try best = {.good = false};
+    int32_t places = 0;
+    kb_match *kept = kbi_workspace_array(job->ws, n, sizeof *kept);
+    job->kept = kept;
+    job->points = kbi_workspace_array(job->ws, n, sizeof *job->points);
+    job->quality = kbi_workspace_array(job->ws, n, sizeof *job->quality);
+    if (!kept || !job->points || !job->quality) return KB_E_MEMORY;
+    kb_status status = kb_filter(job->a, job->b, matches, n, NULL, job->ws, kept, &job->n, NULL);
+    if (status == KB_OK) status = kb_match_points(job->a, job->b, kept, job->n, job->points, job->quality, NULL);
+    if (status == KB_OK && job->n > 0) status = choose_geometry(job, &best, &places);
+    if (status != KB_OK) return status;
+    mark_matches(job, &best, matches, n, marks);
+    fill_verification(&best, places, out);
+    return KB_OK;
+}
+
+kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options,
+                          kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out)
+{
+    verify_job job = {.a = a, .b = b, .o = options, .ws = ws};
+    kb_match_options o;
+    KB_INIT(o);
+    o.max_ratio = options->max_ratio;
+    o.max_distance = options->max_distance;
+    memset(out, 0, sizeof *out);
+    out->struct_size = sizeof *out;
+    size_t mark = kbi_workspace_mark(ws);
+    kb_status status = kb_match_features(a, b, &o, ws, matches, n, NULL);
+    out->candidates = job.candidates = status == KB_OK ? *n : 0;
+    if (status == KB_OK && *n > 0) status = fit_matches(&job, matches, *n, marks, out);
+    kbi_workspace_rewind(ws, mark);
+    return status;
+}
+
+/* ---- the public call ---- */
+
+static kb_status read_both(const kb_features *a, const kb_features *b, kb_features f[2], kb_error *error)
+{
+    const uint32_t needs = KBI_PACKED_BITS | KBI_KEYPOINTS;
+    kb_status status = kbi_features_read(&f[0], a, "a", needs, INT32_MAX / 64, error);
+    if (status == KB_OK) status = kbi_features_read(&f[1], b, "b", needs, INT32_MAX / 64, error);
+    if (status != KB_OK) return status;
+    if (f[0].row_bytes > KB_MAX_BITS / 8)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "row_bytes", -1, "rows of %zu bytes, not 1 to %d", f[0].row_bytes,
+                           KB_MAX_BITS / 8);
+    return kbi_features_comparable(&f[0], &f[1], error);
+}
+
+kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options,
+                         kb_workspace *workspace, kb_match *matches, uint8_t *inliers, kb_verification *out,
+                         kb_error *error)
+{
+    kb_features f[2];
+    kb_verify_options o;
+    kb_verification full;
+    kbi_error_clear(error);
+    if (!out || KBI_STRUCT_CHECK(kb_verification, out) != KB_OK) return kbi_fail_struct(error);
+    if (KBI_STRUCT_READ(kb_verify_options, &o, options) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = read_both(a, b, f, error);
+    if (status != KB_OK) return status;
+    if (f[0].n > 0 && (!matches || !inliers)) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t n = 0, kept = 0;
+    status = kbi_pair_verify(&f[0], &f[1], &o, ws, matches, inliers, &n, &full);
+    kbi_workspace_release(&local);
+    if (status != KB_OK) return kbi_fail(error, status, "%s", kb_status_string(status));
+    for (size_t i = 0; i < n; i++) {
+        if (inliers[i] == KBI_MATCH_DROPPED) continue;
+        matches[kept] = matches[i];
+        inliers[kept++] = inliers[i] == KBI_MATCH_INLIER;
+    }
+    full.count = kept;
+    KBI_STRUCT_WRITE(kb_verification, out, &full);
+    return KB_OK;
+}

@@ -1,0 +1,21 @@
+/* Whether two images show one scene, by features that were kept. Shared with the index. */
+#ifndef KBI_PAIR_VERIFY_H
+#define KBI_PAIR_VERIFY_H
+
+#include "common/common.h"
+#include "keybits/index.h"
+
+/* What verification says of a match. */
+enum { KBI_MATCH_DROPPED, KBI_MATCH_KEPT, KBI_MATCH_INLIER };
+
+/* kb_pair_verify without compacting: matches are all mutual nearest neighbours, *n of them, and marks says of each
+ * what became of it. Features and options have been read; matches and marks have room for a->n. */
+kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options,
+                          kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out);
+
+/* distinct.c: whether the inliers of a geometry can be told from other places of their images. *distinct receives
+ * how many of those looked at can. */
+bool kbi_pair_distinct(const kb_features *a, const kb_features *b, const kb_match *matches, const uint8_t *inliers,
+                       size_t n, int32_t *distinct);
+
+#endif

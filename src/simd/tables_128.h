@@ -1,0 +1,40 @@
+/* The tables of detectors and matching for SSE4.2 and NEON, whose vectors are as wide as plain C's. */
+#ifndef KBI_TABLES_128_H
+#define KBI_TABLES_128_H
+
+#include "simd/templates.h"
+#include "simd/tmpl_blur.h"
+#include "simd/tmpl_circle.h"
+#include "simd/tmpl_corner.h"
+#include "simd/tmpl_filter.h"
+#include "simd/tmpl_sift_rows.h"
+
+/* Rows that compilers make fast by themselves stay in plain C, which has vectors of 128 bits too. */
+KBI_STATIC const kbi_detect_kernels KERNEL(detect_kernels) = {.blend_rows = KERNEL(blend_rows),
+                                                              .resize_group = RESIZE_GROUP,
+                                                              .resize_row = KERNEL(resize_row),
+                                                              .fast_row = KERNEL(fast_row),
+                                                              .fast_scores = KERNEL(fast_scores),
+                                                              .peaks_row = KERNEL(peaks_row),
+                                                              .harris = KERNEL(harris),
+                                                              .disc_angle = kbi_disc_angle,
+                                                              .gradient_cells = KERNEL(gradient_cells),
+                                                              .gradient_sums = KERNEL(gradient_sums),
+                                                              .gradient_histogram = KERNEL(gradient_histogram),
+                                                              .blur_bytes = kbi_blur_bytes,
+                                                              .hessian_row = kbi_hessian_row,
+                                                              .hessian_peaks = kbi_hessian_peaks,
+                                                              .blur_pairs = KERNEL(blur_pairs),
+                                                              .difference_row = kbi_difference_row,
+                                                              .extrema_row = KERNEL(extrema_row),
+                                                              .direction_rows = KERNEL(direction_rows)};
+
+KBI_STATIC const kbi_match_kernels KERNEL(match_kernels) = {.least_rows = 96,
+                                                            .hamming = KERNEL(hamming),
+                                                            .hamming_listed = KERNEL(hamming_listed),
+                                                            .hamming_nearest = KERNEL(hamming_nearest),
+                                                            .hamming_near = KERNEL(hamming_near),
+                                                            .list_circle = KERNEL(list_circle),
+                                                            .filter_block = KERNEL(filter_block)};
+
+#endif
