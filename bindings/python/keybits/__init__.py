@@ -23,8 +23,8 @@ from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Fe
                        deviations, orient, sample_octaves, sample_patches, select)
 from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homography, fit, fit_pose, match_points,
                        pose_from_homography, project_homography)
-from .index import (Index, IndexImage, Loop, LoopDetector, Vocabulary, builtin_vocabularies, node_dtype,
-                    result_dtype)
+from .index import (Index, IndexImage, Loop, LoopDetector, Verification, Vocabulary, builtin_vocabularies, node_dtype,
+                    result_dtype, verify_pair)
 from .learn import LearningStopped, Progress, learn_bad, learn_bag, learn_hashsift, shrink_patches
 from .localizer import Localizer, Location, build_map
 from .matching import (filter_matches, guide_dtype, guides_epipolar, guides_homography, hamming, match, match_guided,
@@ -41,7 +41,7 @@ __all__ = [
     "Camera", "Collection", "CollectionCounts", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER",
     "KP_INVALID", "KP_OUTSIDE", "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError",
     "KeybitsValueError", "LearningStopped", "Localizer", "Location", "Loop", "LoopDetector", "Model", "Pair", "PatchSet",
-    "PointTracker", "Progress", "Pyramid", "Track", "Tracker", "Vocabulary",
+    "PointTracker", "Progress", "Pyramid", "Track", "Tracker", "Verification", "Vocabulary",
     "box_dtype", "build_map", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
     "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "deviations",
     "draw_keypoints", "draw_matches",
@@ -52,5 +52,5 @@ __all__ = [
     "plausible_corners", "pose_from_homography", "preset_scale", "presets", "project_homography", "read_patches",
     "result_dtype", "sample_octaves", "sample_patches", "select", "set_threads", "shrink_patches",
     "stereo_dtype", "to_gray", "track",
-    "track_dtype", "track_points", "version", "write_patches",
+    "track_dtype", "track_points", "verify_pair", "version", "write_patches",
 ]

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import Keypoints, KeypointsLike, Rows, RowsLike, address, keypoint_array, keypoint_dtype, row_array
+from ._arrays import (Keypoints, KeypointsLike, Matches, Rows, RowsLike, address, keypoint_array, keypoint_dtype, match_dtype,
+                      row_array)
 from ._checked import KeybitsFileError, KeybitsValueError
 from ._files import PathLike, map_file, write_file
 from ._library import check, lib, long_call, new, parallel, text, whole, workspace
@@ -460,6 +461,34 @@ class Index:
 
     def __repr__(self) -> str:
         return f"<keybits.Index of {len(self)} images>"
+
+
+class Verification(NamedTuple):
+    """What verify_pair says of two images."""
+    verified: bool                   # they show one scene
+    geometry: str                    # "homography" or "fundamental"; "" when not verified
+    model: Optional[Matrix]          # from a to b, 3 x 3
+    matches: Matches                 # mutual matches that agree with their neighbours
+    inliers: npt.NDArray[np.bool_]   # one per match
+    places: int                      # different inliers of the homography that decided
+    candidates: int                  # mutual matches
+
+
+def verify_pair(a: Features, b: Features, *, threshold: float = 0, min_places: int = 0) -> Verification:
+    """Whether two images show one scene, by their features alone: a geometry that neither chance nor repetition
+    explains. threshold: px of a homography, half of it from an epipolar line (0: 3)."""
+    (first, alive_a), (second, alive_b) = _features(a), _features(b)
+    options = new(_abi.kb_verify_options, threshold=threshold, min_places=min_places)
+    result, error = new(_abi.kb_verification), _abi.kb_error()
+    matches, inliers = np.empty(first.n, match_dtype), np.zeros(first.n, np.uint8)
+    check(lib.kb_pair_verify(ctypes.byref(first), ctypes.byref(second), ctypes.byref(options), workspace(),
+                             address(matches), address(inliers), ctypes.byref(result), ctypes.byref(error)), error,
+          "verify_pair")
+    del alive_a, alive_b
+    verified, count = bool(result.verified), int(result.count)
+    return Verification(verified, text(lib.kb_geometry_name(result.geometry)) if verified else "",
+                        np.array(result.model).reshape(3, 3) if verified else None, matches[:count],
+                        inliers[:count].view(np.bool_), int(result.places), int(result.candidates))
 
 
 class Loop(NamedTuple):

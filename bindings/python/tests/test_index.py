@@ -181,3 +181,15 @@ def test_loops(vocabulary, scenes):
     assert [loop.found for loop in loops] == [False] * 6 + [True] * 2
     assert loops[6].reference == 1 and loops[7].reference == 2 and loops[6].inliers > 50
     assert np.allclose(loops[6].model, np.eye(3), atol=0.05) and loops[0].model is None
+
+
+def test_verify_pair(image):
+    a = keybits.detect_and_compute(image, max_keypoints=800)
+    b = keybits.detect_and_compute(np.ascontiguousarray(image[8:, 12:]), max_keypoints=800)
+    same = keybits.verify_pair(a, b)
+    assert same.verified and same.geometry in ("homography", "fundamental") and same.places >= 20
+    assert len(same.matches) == len(same.inliers) <= same.candidates
+    other = keybits.detect_and_compute(np.random.default_rng(3).integers(0, 256, (240, 320), dtype=np.uint8))
+    none = keybits.verify_pair(a, other)
+    assert not none.verified and none.model is None and none.geometry == "" and not none.inliers.any()
+    assert not keybits.verify_pair(a, b, min_places=100000).verified
